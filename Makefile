@@ -1,0 +1,111 @@
+# dcreport: train, collect, report. `make help` lists what can be made.
+
+VERSION := 0.1.0
+PREFIX ?= /usr/local
+# Where everything is built. Variants get folders of their own, so that they never mix.
+BUILD ?= build$(if $(SANITIZE),-sanitize)$(if $(DEBUG),-debug)
+
+# ---- what this machine has ---------------------------------------------------------------------
+# CUDA=0 switches the CUDA parts off although there is a toolkit.
+NVCC := $(if $(filter 0,$(CUDA)),,$(or $(wildcard $(CUDA_HOME)/bin/nvcc),$(shell command -v nvcc 2>/dev/null)))
+CUDA_ROOT := $(if $(NVCC),$(or $(CUDA_HOME),$(patsubst %/bin/nvcc,%,$(realpath $(NVCC)))))
+NVTX_INC := $(if $(CUDA_ROOT),$(firstword $(foreach d,$(CUDA_ROOT)/include $(CUDA_ROOT)/targets/x86_64-linux/include,\
+              $(if $(wildcard $(d)/nvtx3/nvToolsExt.h),$(d)))))
+pc = $(shell pkg-config $(1) $(2) 2>/dev/null)
+
+CC ?= gcc
+WARN := -Wall -Wextra -Wconversion -Wshadow -Wmissing-prototypes -Wstrict-prototypes -Wvla -Wformat=2
+CFLAGS ?= $(if $(DEBUG),-O0 -g3,-O2 -g)
+SAN := $(if $(SANITIZE),-fsanitize=address$(comma)undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
+comma := ,
+# -ffp-contract=off keeps sums reproducible between compilers; kernels that want FMA say so themselves.
+ALL_CFLAGS = -std=c11 -D_GNU_SOURCE -I. -DDCR_VERSION='"$(VERSION)"' $(WARN) -ffp-contract=off -pthread $(CFLAGS) $(SAN)
+LDLIBS_COMMON = -pthread -lm -ldl $(SAN) -Wl,--as-needed
+
+MPI_CFLAGS = $(call pc,--cflags,ompi-c)
+MPI_LIBS = $(call pc,--libs,ompi-c)
+BLAS_LIBS = $(call pc,--libs,openblas)
+LIB_LIBS = $(call pc,--libs,libarchive nettle jansson)
+RENDER_CFLAGS = $(call pc,--cflags,cairo cairo-png libpng libcmark)
+RENDER_LIBS = $(call pc,--libs,cairo libpng libcmark)
+NVTX_CFLAGS = $(if $(NVTX_INC),-DHAVE_NVTX -isystem $(NVTX_INC))
+
+# ---- what is made of what ------------------------------------------------------------------------
+# Every program is all .c files of its folder; main.c stays out of the archive that the unit tests link.
+sources = $(wildcard $(1)/*.c $(1)/*/*.c)
+LIB_SRC := $(call sources,lib)
+TRAINER_SRC := $(call sources,trainer)
+INJECT_SRC := $(wildcard collect/inject/*.c)
+COLLECT_SRC := $(wildcard collect/*.c)
+RENDER_SRC := $(call sources,render)
+UNIT_SRC := $(wildcard tests/unit/test_*.c)
+GPU_SRC := $(wildcard tests/gpu/*.cu)
+objects = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
+
+BIN := $(BUILD)/bin
+INJECT_SO := $(BUILD)/lib/dcreport/libdccollect-inject.so
+PROGRAMS := $(BIN)/dcrnn-train $(BIN)/dccollect $(BIN)/dcreport
+UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%,$(UNIT_SRC))
+GPU_TESTS := $(if $(NVCC),$(patsubst tests/gpu/%.cu,$(BUILD)/tests/gpu/%,$(GPU_SRC)))
+
+.PHONY: all programs dcrnn-train dccollect dcreport summary unit-tests gpu-tests
+all: | summary
+	@$(MAKE) --no-print-directory programs gpu-tests
+programs: $(PROGRAMS) $(INJECT_SO)
+dcrnn-train: $(BIN)/dcrnn-train
+dccollect: $(BIN)/dccollect $(INJECT_SO)
+dcreport: $(BIN)/dcreport
+unit-tests: $(UNIT_TESTS)
+gpu-tests: $(GPU_TESTS)
+
+summary:
+	@.ci/packages --check build
+	@echo "CPU    on   trainer (OpenBLAS $(call pc,--modversion,openblas), Open MPI $(call pc,--modversion,ompi-c)), collector, renderer -> $(BUILD)/bin"
+	@echo "CUDA   $(if $(NVCC),on   $(NVCC): GPU tests compiled,off  $(if $(filter 0,$(CUDA)),switched off by CUDA=0,no nvcc on PATH and none in CUDA_HOME): no GPU tests)"
+	@echo "NVTX   $(if $(NVTX_INC),on   headers in $(NVTX_INC),off  no NVTX headers: marks reach the collector through its own entry points)"
+
+$(BUILD)/obj/%.o: %.c Makefile
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) $(EXTRA_CFLAGS) -MMD -MP -c -o $@ $<
+
+$(call objects,$(TRAINER_SRC)): EXTRA_CFLAGS = -fvisibility=hidden $(MPI_CFLAGS) $(NVTX_CFLAGS)
+$(call objects,$(RENDER_SRC)): EXTRA_CFLAGS = $(RENDER_CFLAGS)
+# The injected library lives in other people's processes: no sanitizer runtime, nothing but libc, nothing exported
+# that is not marked so.
+$(call objects,$(INJECT_SRC)): EXTRA_CFLAGS = -fPIC -fvisibility=hidden
+$(call objects,$(INJECT_SRC)) $(INJECT_SO): SAN =
+
+$(BUILD)/lib%.a:
+	@mkdir -p $(@D)
+	@rm -f $@
+	ar rcs $@ $^
+$(BUILD)/libdcr.a: $(call objects,$(LIB_SRC))
+$(BUILD)/libtrainer.a: $(call objects,$(filter-out trainer/main.c,$(TRAINER_SRC)))
+$(BUILD)/libcollect.a: $(call objects,$(filter-out collect/main.c,$(COLLECT_SRC)))
+$(BUILD)/librender.a: $(call objects,$(filter-out render/main.c,$(RENDER_SRC)))
+
+link = @mkdir -p $(@D)
+$(BIN)/dcrnn-train: $(BUILD)/obj/trainer/main.o $(BUILD)/libtrainer.a
+	$(link)
+	$(CC) $(CFLAGS) -o $@ $^ $(LDLIBS_COMMON) $(BLAS_LIBS) $(MPI_LIBS)
+$(BIN)/dccollect: $(BUILD)/obj/collect/main.o $(BUILD)/libcollect.a $(BUILD)/libdcr.a
+	$(link)
+	$(CC) $(CFLAGS) -o $@ $^ $(LDLIBS_COMMON) $(LIB_LIBS)
+$(BIN)/dcreport: $(BUILD)/obj/render/main.o $(BUILD)/librender.a $(BUILD)/libdcr.a
+	$(link)
+	$(CC) $(CFLAGS) -o $@ $^ $(LDLIBS_COMMON) $(LIB_LIBS) $(RENDER_LIBS)
+$(INJECT_SO): $(call objects,$(INJECT_SRC))
+	$(link)
+	$(CC) $(CFLAGS) -shared -Wl,-z,defs -o $@ $^ -pthread -ldl
+
+$(BUILD)/obj/tests/unit/%.o: EXTRA_CFLAGS = $(MPI_CFLAGS) $(NVTX_CFLAGS) $(RENDER_CFLAGS)
+$(BUILD)/tests/unit/%: $(BUILD)/obj/tests/unit/%.o $(BUILD)/libtrainer.a $(BUILD)/libcollect.a $(BUILD)/librender.a $(BUILD)/libdcr.a
+	$(link)
+	$(CC) $(CFLAGS) -o $@ $^ $(LDLIBS_COMMON) -lcmocka $(LIB_LIBS) $(RENDER_LIBS) $(BLAS_LIBS) $(MPI_LIBS)
+# CUDA 13 knows no architecture before 7.5; PTX is kept for what comes.
+$(BUILD)/tests/gpu/%: tests/gpu/%.cu Makefile
+	$(link)
+	$(NVCC) -O2 -I. -gencode arch=compute_75,code=sm_75 -gencode arch=compute_90,code=sm_90 \
+	  -gencode arch=compute_90,code=compute_90 -o $@ $<
+.SECONDARY:
+-include $(shell find $(BUILD)/obj -name '*.d' 2>/dev/null)

@@ -1,0 +1,60 @@
+/* arena.c - see arena.h. */
+#include "lib/arena.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct dcr_arena_chunk {
+    struct dcr_arena_chunk *next;
+    size_t used, size;
+    max_align_t bytes[];
+};
+
+void *dcr_arena_alloc(struct dcr_arena *a, size_t n)
+{
+    const size_t align = sizeof(max_align_t);
+    if (n > SIZE_MAX - 2 * align)
+        n = SIZE_MAX / 2; /* cannot succeed; let malloc say so */
+    size_t size = (n + align - 1) / align * align;
+    if (!a->head || a->head->size - a->head->used < size) {
+        size_t chunk = size > 65536 ? size : 65536;
+        struct dcr_arena_chunk *c = malloc(sizeof *c + chunk);
+        if (!c) {
+            fprintf(stderr, "out of memory: %zu bytes wanted\n", size);
+            abort();
+        }
+        c->next = a->head;
+        c->used = 0;
+        c->size = chunk;
+        a->head = c;
+    }
+    void *p = (char *)a->head->bytes + a->head->used;
+    a->head->used += size;
+    a->total_bytes += size;
+    memset(p, 0, size);
+    return p;
+}
+
+char *dcr_arena_strndup(struct dcr_arena *a, const char *text, size_t n)
+{
+    char *p = dcr_arena_alloc(a, n + 1);
+    memcpy(p, text, n);
+    return p;
+}
+
+char *dcr_arena_strdup(struct dcr_arena *a, const char *text)
+{
+    return dcr_arena_strndup(a, text, strlen(text));
+}
+
+void dcr_arena_release(struct dcr_arena *a)
+{
+    while (a->head) {
+        struct dcr_arena_chunk *next = a->head->next;
+        free(a->head);
+        a->head = next;
+    }
+    a->total_bytes = 0;
+}

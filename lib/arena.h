@@ -1,0 +1,21 @@
+/* arena.h - many small allocations, one release. dcr_arena_alloc never returns NULL on a normal
+ * machine; on exhaustion it calls abort() after one line on stderr, since nothing sensible can follow. */
+#ifndef DCR_ARENA_H
+#define DCR_ARENA_H
+
+#include <stddef.h>
+
+struct dcr_arena {
+    struct dcr_arena_chunk *head;
+    size_t total_bytes; /* handed out so far */
+};
+
+/** dcr_arena_alloc - n zeroed bytes, aligned for any type. gives; freed by dcr_arena_release. */
+void *dcr_arena_alloc(struct dcr_arena *a, size_t n);
+/** dcr_arena_strdup - a copy of text. */
+char *dcr_arena_strdup(struct dcr_arena *a, const char *text);
+/** dcr_arena_strndup - a NUL-terminated copy of n bytes. */
+char *dcr_arena_strndup(struct dcr_arena *a, const char *text, size_t n);
+void dcr_arena_release(struct dcr_arena *a);
+
+#endif

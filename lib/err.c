@@ -1,0 +1,52 @@
+/* err.c - see err.h. */
+#include "lib/err.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+int dcr_err_set(struct dcr_err *err, int grade, const char *fmt, ...)
+{
+    if (err) {
+        va_list ap;
+        va_start(ap, fmt);
+        vsnprintf(err->text, sizeof err->text, fmt, ap);
+        va_end(ap);
+        err->grade = grade;
+        err->sys = 0;
+    }
+    return grade;
+}
+
+int dcr_err_sys(struct dcr_err *err, int grade, const char *fmt, ...)
+{
+    int sys = errno;
+    if (err) {
+        va_list ap;
+        va_start(ap, fmt);
+        int n = vsnprintf(err->text, sizeof err->text, fmt, ap);
+        va_end(ap);
+        if (n >= 0 && (size_t)n < sizeof err->text)
+            snprintf(err->text + n, sizeof err->text - (size_t)n, ": %s", strerror(sys));
+        err->grade = grade;
+        err->sys = sys;
+    }
+    return grade;
+}
+
+int dcr_err_while(struct dcr_err *err, const char *fmt, ...)
+{
+    if (!err)
+        return DCR_FAIL;
+    char old[sizeof err->text];
+    memcpy(old, err->text, sizeof old);
+    va_list ap;
+    va_start(ap, fmt);
+    int n = vsnprintf(err->text, sizeof err->text, fmt, ap);
+    va_end(ap);
+    if (n >= 0 && (size_t)n < sizeof err->text)
+        snprintf(err->text + n, sizeof err->text - (size_t)n, ": %.*s",
+                 (int)(sizeof err->text - (size_t)n - 3), old);
+    return err->grade;
+}

@@ -1,0 +1,49 @@
+/* err.h - how every function of this project reports failure.
+ *
+ * A fallible function returns int: 0 done, 1 end of data, or a negative grade; its last
+ * parameter is a caller-owned `struct dcr_err *`, which may be NULL. Nothing is allocated and
+ * nothing is global. Only a main() prints the sentence and chooses the exit status. */
+#ifndef DCR_ERR_H
+#define DCR_ERR_H
+
+enum {
+    DCR_OK = 0,
+    DCR_END = 1,     /* no more data; not a failure */
+    DCR_WARN = -10,  /* the result is usable, but say so */
+    DCR_FAIL = -20,  /* this item is lost, the next may work */
+    DCR_FATAL = -30, /* stop using this object */
+};
+
+/* Exit statuses, the same for all programs. */
+enum {
+    DCR_EXIT_OK = 0,
+    DCR_EXIT_CHECK = 1, /* a check failed (verify, --verify, --check) */
+    DCR_EXIT_INPUT = 2, /* bad input or usage */
+    DCR_EXIT_GAPS = 3,  /* report made, with gaps it names */
+    DCR_EXIT_SELF = 125 /* dccollect run: its own failure, not the program's */
+};
+
+struct dcr_err {
+    int grade;      /* 0 while nothing failed */
+    int sys;        /* errno at the time, or 0 */
+    char text[768]; /* one sentence: no capital, no full stop, subject quoted */
+};
+
+#define DCR_MUST_CHECK __attribute__((warn_unused_result))
+#define DCR_PRINTF(fmt, first) __attribute__((format(printf, fmt, first)))
+
+/** dcr_err_set - replace the sentence.
+ *  err      may be NULL
+ *  grade    DCR_WARN, DCR_FAIL or DCR_FATAL
+ *  fmt      "cannot read 'run7.tar': ends in the middle of a member; copy it again"
+ *  returns  grade, so that `return dcr_err_set(...)` reads well */
+int dcr_err_set(struct dcr_err *err, int grade, const char *fmt, ...) DCR_PRINTF(3, 4);
+
+/** dcr_err_sys - as dcr_err_set, with ": strerror(errno)" appended and errno kept in err->sys. */
+int dcr_err_sys(struct dcr_err *err, int grade, const char *fmt, ...) DCR_PRINTF(3, 4);
+
+/** dcr_err_while - put "<what>: " in front of the sentence, on the way up.
+ *  returns  err->grade (DCR_FAIL when err is NULL) */
+int dcr_err_while(struct dcr_err *err, const char *fmt, ...) DCR_PRINTF(2, 3);
+
+#endif

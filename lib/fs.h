@@ -1,0 +1,21 @@
+/* fs.h - the few file-system habits all programs share. */
+#ifndef DCR_FS_H
+#define DCR_FS_H
+
+#include "lib/err.h"
+
+#include <stddef.h>
+
+/** dcr_mkdirs - mkdir -p. */
+int dcr_mkdirs(const char *path, struct dcr_err *err) DCR_MUST_CHECK;
+/** dcr_write_file - write path + ".partial" beside it, fsync not asked, rename; the partial is removed on failure. */
+int dcr_write_file(const char *path, const void *bytes, size_t n, struct dcr_err *err) DCR_MUST_CHECK;
+/** dcr_remove_tree - rm -r, never following links; refuses "", "/", ".", "..". */
+int dcr_remove_tree(const char *path, struct dcr_err *err) DCR_MUST_CHECK;
+/** dcr_list_dir - names of the entries (without . and ..), sorted bytewise. gives names (free with dcr_free_names). */
+int dcr_list_dir(const char *path, char ***names, size_t *n, struct dcr_err *err) DCR_MUST_CHECK;
+void dcr_free_names(char **names, size_t n);
+/** dcr_exe_dir - folder of the running program, without a trailing slash. */
+int dcr_exe_dir(char *out, size_t n, struct dcr_err *err) DCR_MUST_CHECK;
+
+#endif

@@ -1,0 +1,44 @@
+/* tar.h - run archives as tar files: a streaming reader that distrusts its input, and a deterministic writer.
+ * A thin layer over libarchive (tar, optionally zstd- or gzip-compressed). */
+#ifndef DCR_TAR_H
+#define DCR_TAR_H
+
+#include "lib/stream.h"
+
+#include <stdint.h>
+
+struct dcr_tar_member {
+    const char *name; /* relative, no "..", no leading "/", UTF-8; borrows until the next member */
+    int64_t size_bytes;
+    struct dcr_stream stream; /* valid until the next member */
+};
+
+struct dcr_tar_reader;
+
+/** dcr_tar_open - open and recognise.
+ *  errors   DCR_FAIL, "cannot read 'x.tar': ...": missing, a folder, empty, not a tar */
+int dcr_tar_open(struct dcr_tar_reader **out, const char *path, struct dcr_err *err) DCR_MUST_CHECK;
+/** dcr_tar_next - the next regular member. Folders are skipped silently.
+ *  returns  0, DCR_END; DCR_FATAL for an unsafe member (absolute path, "..", link, device), a duplicate name,
+ *           a truncated or damaged archive: the sentence names archive, member and what to do */
+int dcr_tar_next(struct dcr_tar_reader *r, struct dcr_tar_member *out, struct dcr_err *err) DCR_MUST_CHECK;
+void dcr_tar_close(struct dcr_tar_reader *r);
+
+/** dcr_tar_name_is_safe - the rule dcr_tar_next applies. */
+int dcr_tar_name_is_safe(const char *name);
+
+struct dcr_tar_writer;
+/** dcr_tar_create - start path + ".partial"; dcr_tar_commit renames it to path.
+ *  A path ending in .zst compresses. Owner 0, mode 0644, given mtime: the same members give the same bytes. */
+int dcr_tar_create(struct dcr_tar_writer **out, const char *path, struct dcr_err *err) DCR_MUST_CHECK;
+/** dcr_tar_add_file - a member with the content of file, which must not change size meanwhile (DCR_FAIL if it does). */
+int dcr_tar_add_file(struct dcr_tar_writer *w, const char *name, const char *file, int64_t size_bytes, int64_t mtime,
+                     struct dcr_err *err) DCR_MUST_CHECK;
+int dcr_tar_add_bytes(struct dcr_tar_writer *w, const char *name, const void *bytes, size_t n, int64_t mtime,
+                      struct dcr_err *err) DCR_MUST_CHECK;
+/** dcr_tar_commit - write the end, fsync, rename, free. On failure the partial file is removed. */
+int dcr_tar_commit(struct dcr_tar_writer *w, struct dcr_err *err) DCR_MUST_CHECK;
+/** dcr_tar_abandon - remove the partial file, free. NULL is fine. */
+void dcr_tar_abandon(struct dcr_tar_writer *w);
+
+#endif

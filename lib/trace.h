@@ -1,0 +1,60 @@
+/* trace.h - read a native trace (.dct) as a stream of events, in memory that depends on the number of names and
+ * open ranges, not on the number of events. Tolerates a torn tail and damaged blocks; counts what it skipped.
+ * The format is lib/format.h and docs/FORMAT.md. Used by dccollect (verify, export) and dcreport. */
+#ifndef DCR_TRACE_H
+#define DCR_TRACE_H
+
+#include "lib/format.h"
+#include "lib/stream.h"
+
+struct dct_info {
+    int rank, node; /* -1 unknown */
+    uint32_t pid;
+    char host[65];
+    int64_t mono_ns, real_ns;
+};
+
+/* One range, mark or span, delivered when it is complete. Text borrows until dct_close. */
+struct dct_event {
+    int kind; /* DCT_PUSH (a closed range), DCT_START (a closed process range), DCT_MARK, DCT_SPAN */
+    int is_open; /* range still open when the data ended; end_ns is then the last time seen in the file */
+    uint32_t track;
+    int depth; /* of a DCT_PUSH: number of enclosing ranges on its track, all domains */
+    const char *domain;   /* "" = default */
+    const char *category; /* "" = none; "#7" when the program never named category 7 */
+    const char *name;     /* "" = none */
+    int64_t start_ns, end_ns;
+    int payload_type;
+    uint64_t payload;
+    uint64_t bytes; /* DCT_SPAN */
+};
+
+struct dct_loss {
+    uint64_t n_dropped;        /* counted by the writer: memory or disk was full */
+    uint64_t n_bad_blocks;     /* checksum or structure wrong; skipped */
+    uint64_t n_unmatched_pops; /* pop without push */
+    uint64_t n_open_ranges;    /* pushed, never popped */
+    int is_torn;               /* file ends inside a block */
+};
+
+struct dct_reader;
+
+/** dct_open - read the file header.
+ *  s        borrows until dct_close
+ *  out      gives; free with dct_close
+ *  errors   DCR_FAIL: not a trace, or of a later version (the sentence says which) */
+int dct_open(struct dct_reader **out, struct dcr_stream *s, struct dct_info *info, struct dcr_err *err) DCR_MUST_CHECK;
+
+/** dct_next - the next complete event, in file order (ordered by end within a track, tracks interleaved by block).
+ *  returns  0, DCR_END, or DCR_FATAL when the underlying stream fails */
+int dct_next(struct dct_reader *r, struct dct_event *out, struct dcr_err *err) DCR_MUST_CHECK;
+
+/** dct_loss - what was not recorded or not readable; complete after DCR_END. */
+void dct_get_loss(const struct dct_reader *r, struct dct_loss *out);
+
+/** dct_notes - the writer's DCT_NOTE sentences, joined by newlines; "" when none. Valid after DCR_END. */
+const char *dct_notes(const struct dct_reader *r);
+
+void dct_close(struct dct_reader *r);
+
+#endif
