@@ -46,7 +46,6 @@ int dcr_err_while(struct dcr_err *err, const char *fmt, ...)
     int n = vsnprintf(err->text, sizeof err->text, fmt, ap);
     va_end(ap);
     if (n >= 0 && (size_t)n < sizeof err->text)
-        snprintf(err->text + n, sizeof err->text - (size_t)n, ": %.*s",
-                 (int)(sizeof err->text - (size_t)n - 3), old);
+        snprintf(err->text + n, sizeof err->text - (size_t)n, ": %.*s", (int)(sizeof err->text - (size_t)n - 3), old);
     return err->grade;
 }

@@ -18,27 +18,27 @@
 #define DCR_STEPS "steps.csv"
 
 /* Roles of members in the manifest. X(enumerator, role text) */
-#define DCR_ROLES(X)                                                                                \
-    X(DCR_ROLE_METADATA, "metadata")           /* job_metadata.json: what ran, where, with what */   \
-    X(DCR_ROLE_METADATA_TEXT, "metadata-text") /* the same for people */                            \
-    X(DCR_ROLE_METRICS, "metrics")             /* metrics.csv */                                     \
-    X(DCR_ROLE_STEPS, "steps")                 /* steps.csv, whole or one per rank */                \
-    X(DCR_ROLE_CPU_MONITOR, "cpu-monitor")                                                           \
-    X(DCR_ROLE_GPU_MONITOR, "gpu-monitor")                                                           \
-    X(DCR_ROLE_NET_MONITOR, "net-monitor")                                                           \
-    X(DCR_ROLE_DISK_MONITOR, "disk-monitor")                                                         \
-    X(DCR_ROLE_PROCESS_MONITOR, "process-monitor")                                                   \
-    X(DCR_ROLE_TRACE, "trace")                 /* native trace, rank<r>/trace-<pid>.dct */           \
-    X(DCR_ROLE_RANK, "rank")                   /* rank<r>/rank.json: how this rank began and ended */\
-    X(DCR_ROLE_LOG, "log")                                                                           \
-    X(DCR_ROLE_FOREIGN, "foreign")             /* evidence of other tools, as it came */             \
+#define DCR_ROLES(X)                                                                               \
+    X(DCR_ROLE_METADATA, "metadata")           /* job_metadata.json: what ran, where, with what */ \
+    X(DCR_ROLE_METADATA_TEXT, "metadata-text") /* the same for people */                           \
+    X(DCR_ROLE_METRICS, "metrics")             /* metrics.csv */                                   \
+    X(DCR_ROLE_STEPS, "steps")                 /* steps.csv, whole or one per rank */              \
+    X(DCR_ROLE_CPU_MONITOR, "cpu-monitor")                                                         \
+    X(DCR_ROLE_GPU_MONITOR, "gpu-monitor")                                                         \
+    X(DCR_ROLE_NET_MONITOR, "net-monitor")                                                         \
+    X(DCR_ROLE_DISK_MONITOR, "disk-monitor")                                                       \
+    X(DCR_ROLE_PROCESS_MONITOR, "process-monitor")                                                 \
+    X(DCR_ROLE_TRACE, "trace") /* native trace, rank<r>/trace-<pid>.dct */                         \
+    X(DCR_ROLE_RANK, "rank")   /* rank<r>/rank.json: how this rank began and ended */              \
+    X(DCR_ROLE_LOG, "log")                                                                         \
+    X(DCR_ROLE_FOREIGN, "foreign") /* evidence of other tools, as it came */                       \
     X(DCR_ROLE_OTHER, "other")
 
 enum dcr_role {
 #define X(id, text) id,
     DCR_ROLES(X)
 #undef X
-    DCR_N_ROLES
+        DCR_N_ROLES
 };
 
 /* ---- CSV columns ---------------------------------------------------------------------------- */
@@ -47,41 +47,42 @@ enum dcr_role {
 /* Per epoch; names of the first eleven are those of earlier users' files and are kept.
  * data_load_time_sec and compute_time_sec: mean per step in existing files is not defined; ours are the
  * sums over the epoch on rank 0. Errors (MAE, RMSE) are in the data's own unit (mph). */
-#define DCR_METRICS_COLUMNS(X)                                                                       \
-    X("epoch", "1") X("train_loss", "mph") X("val_loss", "mph") X("val_mae", "mph")                  \
-    X("val_rmse", "mph") X("epoch_time_sec", "s") X("throughput_samples_per_sec", "1/s")             \
-    X("data_load_time_sec", "s") X("compute_time_sec", "s") X("gpu_util_avg", "%")                   \
-    X("cpu_util_avg", "%")                                                                           \
-    X("communication_time_sec", "s") X("checkpoint_time_sec", "s") X("validation_time_sec", "s")     \
-    X("learning_rate", "1") X("grad_norm", "1") X("val_mae_15min", "mph") X("val_mae_30min", "mph")  \
-    X("val_mae_60min", "mph")
+#define DCR_METRICS_COLUMNS(X)                                                                                    \
+    X("epoch", "1")                                                                                               \
+    X("train_loss", "mph") X("val_loss", "mph") X("val_mae", "mph") X("val_rmse", "mph") X("epoch_time_sec", "s") \
+        X("throughput_samples_per_sec", "1/s") X("data_load_time_sec", "s") X("compute_time_sec", "s")            \
+            X("gpu_util_avg", "%") X("cpu_util_avg", "%") X("communication_time_sec", "s")                        \
+                X("checkpoint_time_sec", "s") X("validation_time_sec", "s") X("learning_rate", "1")               \
+                    X("grad_norm", "1") X("val_mae_15min", "mph") X("val_mae_30min", "mph") X("val_mae_60min", "mph")
 
 /* Per step and rank; times are CLOCK_MONOTONIC nanoseconds of the rank's host. `step` counts optimiser
  * steps from 0 over the whole training. Phase columns are durations inside the step and need not sum to step_ns. */
-#define DCR_STEPS_COLUMNS(X)                                                                         \
-    X("epoch", "1") X("step", "1") X("rank", "1") X("start_ns", "ns") X("step_ns", "ns")             \
-    X("data_ns", "ns") X("h2d_ns", "ns") X("forward_ns", "ns") X("backward_ns", "ns")                \
-    X("allreduce_ns", "ns") X("optimizer_ns", "ns") X("checkpoint_ns", "ns") X("samples", "1")       \
-    X("allreduce_bytes", "bytes") X("loss", "mph")
+#define DCR_STEPS_COLUMNS(X)                                                                                  \
+    X("epoch", "1")                                                                                           \
+    X("step", "1") X("rank", "1") X("start_ns", "ns") X("step_ns", "ns") X("data_ns", "ns") X("h2d_ns", "ns") \
+        X("forward_ns", "ns") X("backward_ns", "ns") X("allreduce_ns", "ns") X("optimizer_ns", "ns")          \
+            X("checkpoint_ns", "ns") X("samples", "1") X("allreduce_bytes", "bytes") X("loss", "mph")
 
 /* Monitors. timestamp = Unix seconds with milliseconds; t_ns = CLOCK_MONOTONIC, the clock of the traces. */
-#define DCR_CPU_MONITOR_COLUMNS(X)                                                                   \
-    X("timestamp", "s") X("cpu_percent", "%") X("memory_percent", "%") X("memory_used_gb", "GB")     \
-    X("memory_total_gb", "GB") X("t_ns", "ns") X("iowait_percent", "%") X("steal_percent", "%")      \
-    X("runnable", "1") X("ctxt_per_sec", "1/s") X("throttled_ns", "ns") X("nr_throttled", "1")
-#define DCR_GPU_MONITOR_COLUMNS(X)                                                                   \
-    X("timestamp", "s") X("gpu_id", "1") X("utilization_gpu", "%") X("utilization_memory", "%")      \
-    X("memory_used_mb", "MB") X("memory_total_mb", "MB") X("temperature", "C") X("power_draw_w", "W")\
-    X("t_ns", "ns") X("sm_clock_mhz", "MHz") X("throttle_reasons", "bits")
-#define DCR_NET_MONITOR_COLUMNS(X)                                                                   \
+#define DCR_CPU_MONITOR_COLUMNS(X)                                                                                   \
+    X("timestamp", "s")                                                                                              \
+    X("cpu_percent", "%") X("memory_percent", "%") X("memory_used_gb", "GB") X("memory_total_gb", "GB")              \
+        X("t_ns", "ns") X("iowait_percent", "%") X("steal_percent", "%") X("runnable", "1") X("ctxt_per_sec", "1/s") \
+            X("throttled_ns", "ns") X("nr_throttled", "1")
+#define DCR_GPU_MONITOR_COLUMNS(X)                                                                    \
+    X("timestamp", "s")                                                                               \
+    X("gpu_id", "1") X("utilization_gpu", "%") X("utilization_memory", "%") X("memory_used_mb", "MB") \
+        X("memory_total_mb", "MB") X("temperature", "C") X("power_draw_w", "W") X("t_ns", "ns")       \
+            X("sm_clock_mhz", "MHz") X("throttle_reasons", "bits")
+#define DCR_NET_MONITOR_COLUMNS(X) \
     X("timestamp", "s") X("t_ns", "ns") X("interface", "") X("rx_bytes", "bytes") X("tx_bytes", "bytes")
-#define DCR_DISK_MONITOR_COLUMNS(X)                                                                  \
+#define DCR_DISK_MONITOR_COLUMNS(X) \
     X("timestamp", "s") X("t_ns", "ns") X("device", "") X("read_bytes", "bytes") X("write_bytes", "bytes")
-#define DCR_PROCESS_MONITOR_COLUMNS(X)                                                               \
-    X("timestamp", "s") X("t_ns", "ns") X("rank", "1") X("pid", "1") X("user_ns", "ns")              \
-    X("system_ns", "ns") X("rss_bytes", "bytes") X("read_bytes", "bytes") X("write_bytes", "bytes")  \
-    X("voluntary_switches", "1") X("involuntary_switches", "1")                                      \
-    X("run_delay_ns", "ns")
+#define DCR_PROCESS_MONITOR_COLUMNS(X)                                                                                 \
+    X("timestamp", "s")                                                                                                \
+    X("t_ns", "ns") X("rank", "1") X("pid", "1") X("user_ns", "ns") X("system_ns", "ns") X("rss_bytes", "bytes")       \
+        X("read_bytes", "bytes") X("write_bytes", "bytes") X("voluntary_switches", "1") X("involuntary_switches", "1") \
+            X("run_delay_ns", "ns")
 
 /* ---- native trace (.dct) -------------------------------------------------------------------- */
 /* A file is a sequence of blocks of equal size (file header's block_bytes); block 0 starts with the file header.
@@ -97,10 +98,10 @@ struct dct_file_header { /* 128 bytes; the rest of block 0 is zero */
     uint64_t magic;
     uint32_t version;
     uint32_t block_bytes;
-    int32_t rank;  /* -1 unknown */
-    int32_t node;  /* -1 unknown */
+    int32_t rank; /* -1 unknown */
+    int32_t node; /* -1 unknown */
     uint32_t pid;
-    uint32_t flags; /* 0 */
+    uint32_t flags;           /* 0 */
     int64_t mono_ns, real_ns; /* CLOCK_MONOTONIC and CLOCK_REALTIME read together at the start */
     char host[64];
     uint64_t reserved;
@@ -131,9 +132,9 @@ struct dct_slot {
 
 /* First extra slot of events that carry attributes. */
 struct dct_attr {
-    uint32_t category; /* id of a DCT_CATEGORY in the event's domain; 0 = none */
+    uint32_t category;     /* id of a DCT_CATEGORY in the event's domain; 0 = none */
     uint32_t payload_type; /* DCT_PAYLOAD_* */
-    uint64_t payload;  /* bits of the value */
+    uint64_t payload;      /* bits of the value */
 };
 enum { DCT_PAYLOAD_NONE = 0, DCT_PAYLOAD_U64, DCT_PAYLOAD_I64, DCT_PAYLOAD_F64 };
 
@@ -144,13 +145,13 @@ struct dct_span {
 };
 
 enum dct_kind {
-    DCT_NONE = 0,     /* never written; ends a damaged block */
-    DCT_PUSH = 1,     /* [attr] range opened on this thread */
-    DCT_POP = 2,      /* innermost range of this thread and domain closed; name 0 */
-    DCT_START = 3,    /* [attr, id] process range opened; the last extra slot holds its 64-bit id in t_ns' place */
-    DCT_END = 4,      /* [id] process range closed, any thread */
-    DCT_MARK = 5,     /* [attr] */
-    DCT_SPAN = 6,     /* [span, attr] complete interval: MPI, I/O, CUDA (later versions of the writer) */
+    DCT_NONE = 0,  /* never written; ends a damaged block */
+    DCT_PUSH = 1,  /* [attr] range opened on this thread */
+    DCT_POP = 2,   /* innermost range of this thread and domain closed; name 0 */
+    DCT_START = 3, /* [attr, id] process range opened; the last extra slot holds its 64-bit id in t_ns' place */
+    DCT_END = 4,   /* [id] process range closed, any thread */
+    DCT_MARK = 5,  /* [attr] */
+    DCT_SPAN = 6,  /* [span, attr] complete interval: MPI, I/O, CUDA (later versions of the writer) */
     /* definitions; n_extra slots of text (16 bytes each, NUL padded); t_ns = text length in bytes */
     DCT_STRING = 16,   /* name = the id defined */
     DCT_DOMAIN = 17,   /* domain = the id defined */

@@ -14,7 +14,8 @@ void dcr_sha256_add(struct dcr_sha256 *h, const void *bytes, size_t n);
 /** dcr_sha256_finish - 64 lower-case hex digits and a NUL; frees h. */
 void dcr_sha256_finish(struct dcr_sha256 *h, char out[DCR_SHA256_HEX]);
 /** dcr_sha256_file - of a whole file. */
-int dcr_sha256_file(const char *path, char out[DCR_SHA256_HEX], int64_t *size_bytes, struct dcr_err *err) DCR_MUST_CHECK;
+int dcr_sha256_file(const char *path, char out[DCR_SHA256_HEX], int64_t *size_bytes,
+                    struct dcr_err *err) DCR_MUST_CHECK;
 
 /** dcr_crc32c - Castagnoli CRC (iSCSI, RFC 3720), crc = 0 to begin. The injected library has its own copy in
  *  collect/inject, since it may link nothing; a test holds the two equal. */

@@ -16,10 +16,10 @@ struct dct_info {
 
 /* One range, mark or span, delivered when it is complete. Text borrows until dct_close. */
 struct dct_event {
-    int kind; /* DCT_PUSH (a closed range), DCT_START (a closed process range), DCT_MARK, DCT_SPAN */
+    int kind;    /* DCT_PUSH (a closed range), DCT_START (a closed process range), DCT_MARK, DCT_SPAN */
     int is_open; /* range still open when the data ended; end_ns is then the last time seen in the file */
     uint32_t track;
-    int depth; /* of a DCT_PUSH: number of enclosing ranges on its track, all domains */
+    int depth;            /* of a DCT_PUSH: number of enclosing ranges on its track, all domains */
     const char *domain;   /* "" = default */
     const char *category; /* "" = none; "#7" when the program never named category 7 */
     const char *name;     /* "" = none */

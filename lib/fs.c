@@ -1,0 +1,181 @@
+/* fs.c - see fs.h. */
+#include "lib/fs.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int dcr_mkdirs(const char *path, struct dcr_err *err)
+{
+    char *p = strdup(path);
+    if (!p)
+        return dcr_err_sys(err, DCR_FATAL, "cannot create folder '%s'", path);
+    int rc = 0;
+    for (char *slash = p + 1;; slash++) {
+        slash = strchr(slash, '/');
+        if (slash)
+            *slash = '\0';
+        if (*p && mkdir(p, 0777) != 0 && errno != EEXIST) {
+            rc = dcr_err_sys(err, DCR_FAIL, "cannot create folder '%s'", p);
+            break;
+        }
+        if (!slash)
+            break;
+        *slash = '/';
+    }
+    struct stat st;
+    if (rc == 0 && (stat(path, &st) != 0 || !S_ISDIR(st.st_mode)))
+        rc = dcr_err_set(err, DCR_FAIL, "cannot create folder '%s': a file of that name is in the way", path);
+    free(p);
+    return rc;
+}
+
+static int write_all(int fd, const char *bytes, size_t n)
+{
+    while (n) {
+        ssize_t k = write(fd, bytes, n);
+        if (k < 0) {
+            if (errno == EINTR)
+                continue;
+            return -1;
+        }
+        bytes += k;
+        n -= (size_t)k;
+    }
+    return 0;
+}
+
+int dcr_write_file(const char *path, const void *bytes, size_t n, struct dcr_err *err)
+{
+    char *partial = NULL;
+    if (asprintf(&partial, "%s.partial", path) < 0)
+        return dcr_err_set(err, DCR_FATAL, "out of memory writing '%s'", path);
+    int rc = 0;
+    int fd = open(partial, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (fd < 0) {
+        rc = dcr_err_sys(err, DCR_FAIL, "cannot write '%s'", path);
+        goto out;
+    }
+    if (write_all(fd, bytes, n) != 0)
+        rc = dcr_err_sys(err, DCR_FAIL, "cannot write '%s'", path);
+    /* The close commits on network file systems: its result counts. */
+    if (close(fd) != 0 && rc == 0)
+        rc = dcr_err_sys(err, DCR_FAIL, "cannot write '%s'", path);
+    if (rc == 0 && rename(partial, path) != 0)
+        rc = dcr_err_sys(err, DCR_FAIL, "cannot rename '%s' to '%s'", partial, path);
+    if (rc)
+        unlink(partial);
+out:
+    free(partial);
+    return rc;
+}
+
+/* Removes the entry `name` of the folder `at`, whatever it is. */
+static int remove_at(int at, const char *name, const char *shown, struct dcr_err *err)
+{
+    if (unlinkat(at, name, 0) == 0)
+        return 0;
+    if (errno != EISDIR && errno != EPERM)
+        return dcr_err_sys(err, DCR_FAIL, "cannot remove '%s'", shown);
+    int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    if (!dir) {
+        if (fd >= 0)
+            close(fd);
+        return dcr_err_sys(err, DCR_FAIL, "cannot remove '%s'", shown);
+    }
+    int rc = 0;
+    for (struct dirent *e; rc == 0 && (e = readdir(dir));) {
+        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
+            continue;
+        char *inner = NULL;
+        if (asprintf(&inner, "%s/%s", shown, e->d_name) < 0) {
+            rc = dcr_err_set(err, DCR_FATAL, "out of memory removing '%s'", shown);
+            break;
+        }
+        rc = remove_at(dirfd(dir), e->d_name, inner, err);
+        free(inner);
+    }
+    closedir(dir);
+    if (rc == 0 && unlinkat(at, name, AT_REMOVEDIR) != 0)
+        rc = dcr_err_sys(err, DCR_FAIL, "cannot remove '%s'", shown);
+    return rc;
+}
+
+int dcr_remove_tree(const char *path, struct dcr_err *err)
+{
+    static const char *const never[] = {"", "/", ".", ".."};
+    for (size_t i = 0; i < sizeof never / sizeof *never; i++)
+        if (strcmp(path, never[i]) == 0)
+            return dcr_err_set(err, DCR_FAIL, "refusing to remove '%s'", path);
+    return remove_at(AT_FDCWD, path, path, err);
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+int dcr_list_dir(const char *path, char ***names, size_t *n, struct dcr_err *err)
+{
+    char **list = NULL;
+    size_t used = 0, cap = 0;
+    int rc = 0;
+    DIR *dir = opendir(path);
+    if (!dir)
+        return dcr_err_sys(err, DCR_FAIL, "cannot list folder '%s'", path);
+    for (struct dirent *e; (e = readdir(dir));) {
+        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
+            continue;
+        if (used == cap) {
+            size_t grown_cap = cap ? 2 * cap : 16;
+            char **grown = realloc(list, grown_cap * sizeof *list);
+            if (!grown) {
+                rc = dcr_err_set(err, DCR_FATAL, "out of memory listing '%s'", path);
+                goto out;
+            }
+            list = grown;
+            cap = grown_cap;
+        }
+        list[used] = strdup(e->d_name);
+        if (!list[used]) {
+            rc = dcr_err_set(err, DCR_FATAL, "out of memory listing '%s'", path);
+            goto out;
+        }
+        used++;
+    }
+    if (used)
+        qsort(list, used, sizeof *list, by_bytes);
+    *names = list;
+    *n = used;
+    list = NULL;
+    used = 0;
+out:
+    dcr_free_names(list, used);
+    closedir(dir);
+    return rc;
+}
+
+void dcr_free_names(char **names, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        free(names[i]);
+    free(names);
+}
+
+int dcr_exe_dir(char *out, size_t n, struct dcr_err *err)
+{
+    ssize_t k = readlink("/proc/self/exe", out, n);
+    if (k <= 0 || (size_t)k >= n)
+        return dcr_err_sys(err, DCR_FAIL, "cannot find the running program's folder by /proc/self/exe");
+    out[k] = '\0';
+    char *slash = strrchr(out, '/');
+    if (slash)
+        *slash = '\0';
+    return 0;
+}

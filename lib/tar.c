@@ -1,0 +1,320 @@
+/* tar.c - see tar.h. */
+#include "lib/tar.h"
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <search.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- reading ---------------------------------------------------------------------------------- */
+
+struct dcr_tar_reader {
+    struct archive *archive;
+    char *path;
+    char *member;      /* current member's name */
+    char *member_path; /* "archive: member", for messages */
+    void *seen;        /* tree of names, by tsearch */
+};
+
+/* tar headers hold no control characters in names we accept, so that names are safe in one-line messages. */
+int dcr_tar_name_is_safe(const char *name)
+{
+    if (name[0] == '\0' || name[0] == '/' || strlen(name) > 4096)
+        return 0;
+    for (const char *s = name; *s; s++)
+        if ((unsigned char)*s < 0x20 || *s == 0x7f || *s == '\\')
+            return 0;
+    for (const char *part = name; part;) {
+        const char *slash = strchr(part, '/');
+        size_t n = slash ? (size_t)(slash - part) : strlen(part);
+        if (n == 2 && part[0] == '.' && part[1] == '.')
+            return 0;
+        part = slash ? slash + 1 : NULL;
+    }
+    return 1;
+}
+
+int dcr_tar_open(struct dcr_tar_reader **out, const char *path, struct dcr_err *err)
+{
+    *out = NULL;
+    struct stat st;
+    if (stat(path, &st) != 0)
+        return dcr_err_sys(err, DCR_FAIL, "cannot read '%s'", path);
+    if (S_ISDIR(st.st_mode))
+        return dcr_err_set(err, DCR_FAIL, "cannot read '%s': it is a folder; pack it first with 'dccollect pack'",
+                           path);
+    if (S_ISREG(st.st_mode) && st.st_size == 0)
+        return dcr_err_set(err, DCR_FAIL, "cannot read '%s': it is empty; copy or pack it again", path);
+
+    struct dcr_tar_reader *r = calloc(1, sizeof *r);
+    if (!r || !(r->path = strdup(path)) || !(r->archive = archive_read_new())) {
+        dcr_tar_close(r);
+        return dcr_err_set(err, DCR_FATAL, "out of memory reading '%s'", path);
+    }
+    archive_read_support_format_tar(r->archive);
+    archive_read_support_filter_gzip(r->archive);
+    archive_read_support_filter_zstd(r->archive);
+    if (archive_read_open_filename(r->archive, path, 65536) != ARCHIVE_OK) {
+        int rc = dcr_err_set(err, DCR_FAIL, "cannot read '%s': %s", path, archive_error_string(r->archive));
+        dcr_tar_close(r);
+        return rc;
+    }
+    *out = r;
+    return 0;
+}
+
+static ssize_t member_read(void *ctx, void *out, size_t n, struct dcr_err *err)
+{
+    struct dcr_tar_reader *r = ctx;
+    la_ssize_t k = archive_read_data(r->archive, out, n);
+    if (k < 0)
+        return dcr_err_set(err, DCR_FATAL,
+                           "cannot read '%s': damaged or cut short in member '%s' (%s); copy or pack it again", r->path,
+                           r->member, archive_error_string(r->archive));
+    return k;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(a, b);
+}
+
+/* Remembers the name; DCR_FATAL when it was there before. */
+static int check_new_name(struct dcr_tar_reader *r, struct dcr_err *err)
+{
+    char *copy = strdup(r->member);
+    void *node = copy ? tsearch(copy, &r->seen, compare_names) : NULL;
+    if (!node) {
+        free(copy);
+        return dcr_err_set(err, DCR_FATAL, "out of memory reading '%s'", r->path);
+    }
+    if (*(char **)node != copy) {
+        free(copy);
+        return dcr_err_set(err, DCR_FATAL, "cannot trust '%s': member '%s' is there twice; pack it again", r->path,
+                           r->member);
+    }
+    return 0;
+}
+
+/* Keeps the name of the entry; DCR_FATAL when it is not one of a plain file inside the archive. */
+static int accept_member(struct dcr_tar_reader *r, struct archive_entry *entry, struct dcr_err *err)
+{
+    const char *name = archive_entry_pathname_utf8(entry);
+    if (!name)
+        name = archive_entry_pathname(entry);
+    if (!name)
+        return dcr_err_set(err, DCR_FATAL, "cannot trust '%s': a member has an unreadable name; pack it again",
+                           r->path);
+    while (name[0] == '.' && name[1] == '/') /* `tar cf x.tar .` writes "./name" */
+        name += 2;
+    free(r->member);
+    free(r->member_path);
+    r->member_path = NULL;
+    r->member = strdup(name);
+    if (!r->member || asprintf(&r->member_path, "%s: %s", r->path, name) < 0)
+        return dcr_err_set(err, DCR_FATAL, "out of memory reading '%s'", r->path);
+    if (!dcr_tar_name_is_safe(name))
+        return dcr_err_set(err, DCR_FATAL,
+                           "cannot trust '%s': member '%.200s' points outside the archive; pack it again", r->path,
+                           name);
+    if (archive_entry_filetype(entry) != AE_IFREG || archive_entry_hardlink(entry))
+        return dcr_err_set(err, DCR_FATAL,
+                           "cannot trust '%s': member '%.200s' is not a plain file (a link or device); pack it again",
+                           r->path, name);
+    return check_new_name(r, err);
+}
+
+int dcr_tar_next(struct dcr_tar_reader *r, struct dcr_tar_member *out, struct dcr_err *err)
+{
+    for (;;) {
+        struct archive_entry *entry;
+        int rc = archive_read_next_header(r->archive, &entry);
+        if (rc == ARCHIVE_EOF && !r->member)
+            return dcr_err_set(err, DCR_FATAL, "cannot read '%s': not a tar archive", r->path);
+        if (rc == ARCHIVE_EOF)
+            return DCR_END;
+        if (rc < ARCHIVE_WARN) {
+            if (!r->member)
+                return dcr_err_set(err, DCR_FATAL, "cannot read '%s': not a tar archive (%s)", r->path,
+                                   archive_error_string(r->archive));
+            return dcr_err_set(err, DCR_FATAL,
+                               "cannot read '%s': damaged or cut short after member '%s' (%s); copy or pack it again",
+                               r->path, r->member, archive_error_string(r->archive));
+        }
+        if (archive_entry_filetype(entry) == AE_IFDIR) {
+            const char *name = archive_entry_pathname(entry);
+            if (name && (strcmp(name, ".") == 0 || strcmp(name, "./") == 0 || dcr_tar_name_is_safe(name)))
+                continue;
+        }
+        rc = accept_member(r, entry, err);
+        if (rc)
+            return rc;
+        out->name = r->member;
+        out->size_bytes = archive_entry_size(entry);
+        out->stream = (struct dcr_stream){member_read, r, r->member_path};
+        return 0;
+    }
+}
+
+void dcr_tar_close(struct dcr_tar_reader *r)
+{
+    if (!r)
+        return;
+    archive_read_free(r->archive);
+    tdestroy(r->seen, free);
+    free(r->path);
+    free(r->member);
+    free(r->member_path);
+    free(r);
+}
+
+/* ---- writing ---------------------------------------------------------------------------------- */
+
+struct dcr_tar_writer {
+    struct archive *archive;
+    struct archive_entry *entry;
+    char *path, *partial;
+    int fd;
+};
+
+static int ends_with(const char *text, const char *end)
+{
+    size_t n = strlen(text), m = strlen(end);
+    return n >= m && strcmp(text + n - m, end) == 0;
+}
+
+static int writer_fail(struct dcr_tar_writer *w, struct dcr_err *err)
+{
+    errno = archive_errno(w->archive);
+    return dcr_err_set(err, DCR_FATAL, "cannot write '%s': %s", w->path, archive_error_string(w->archive));
+}
+
+int dcr_tar_create(struct dcr_tar_writer **out, const char *path, struct dcr_err *err)
+{
+    *out = NULL;
+    int rc = 0;
+    struct dcr_tar_writer *w = calloc(1, sizeof *w);
+    if (!w)
+        return dcr_err_set(err, DCR_FATAL, "out of memory writing '%s'", path);
+    w->fd = -1;
+    if (!(w->path = strdup(path)) || asprintf(&w->partial, "%s.partial", path) < 0 ||
+        !(w->archive = archive_write_new()) || !(w->entry = archive_entry_new())) {
+        rc = dcr_err_set(err, DCR_FATAL, "out of memory writing '%s'", path);
+        goto out;
+    }
+    w->fd = open(w->partial, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (w->fd < 0) {
+        rc = dcr_err_sys(err, DCR_FATAL, "cannot write '%s'", path);
+        goto out;
+    }
+    archive_write_set_format_pax_restricted(w->archive);
+    archive_write_set_options(w->archive, "hdrcharset=UTF-8");
+    if (ends_with(path, ".zst"))
+        archive_write_add_filter_zstd(w->archive);
+    if (archive_write_open_fd(w->archive, w->fd) != ARCHIVE_OK)
+        rc = writer_fail(w, err);
+out:
+    if (rc) {
+        dcr_tar_abandon(w);
+        w = NULL;
+    }
+    *out = w;
+    return rc;
+}
+
+static int begin_member(struct dcr_tar_writer *w, const char *name, int64_t size_bytes, int64_t mtime,
+                        struct dcr_err *err)
+{
+    if (!dcr_tar_name_is_safe(name))
+        return dcr_err_set(err, DCR_FAIL, "cannot pack '%.200s': not a name for a member", name);
+    archive_entry_clear(w->entry);
+    archive_entry_update_pathname_utf8(w->entry, name);
+    archive_entry_set_filetype(w->entry, AE_IFREG);
+    archive_entry_set_perm(w->entry, 0644);
+    archive_entry_set_size(w->entry, size_bytes);
+    archive_entry_set_mtime(w->entry, (time_t)mtime, 0);
+    if (archive_write_header(w->archive, w->entry) < ARCHIVE_WARN)
+        return writer_fail(w, err);
+    return 0;
+}
+
+int dcr_tar_add_bytes(struct dcr_tar_writer *w, const char *name, const void *bytes, size_t n, int64_t mtime,
+                      struct dcr_err *err)
+{
+    int rc = begin_member(w, name, (int64_t)n, mtime, err);
+    if (rc)
+        return rc;
+    return n && archive_write_data(w->archive, bytes, n) != (la_ssize_t)n ? writer_fail(w, err) : 0;
+}
+
+int dcr_tar_add_file(struct dcr_tar_writer *w, const char *name, const char *file, int64_t size_bytes, int64_t mtime,
+                     struct dcr_err *err)
+{
+    char piece[65536];
+    int64_t left = size_bytes;
+    int fd = open(file, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return dcr_err_sys(err, DCR_FAIL, "cannot read '%s'", file);
+    int rc = begin_member(w, name, size_bytes, mtime, err);
+    while (rc == 0) {
+        ssize_t k = read(fd, piece, sizeof piece);
+        if (k < 0 && errno == EINTR)
+            continue;
+        if (k < 0)
+            rc = dcr_err_sys(err, DCR_FAIL, "cannot read '%s'", file);
+        else if (k > left || (k == 0 && left > 0))
+            rc = dcr_err_set(err, DCR_FAIL,
+                             "cannot pack '%s': its size changed meanwhile; pack when the program has ended", file);
+        else if (k > 0 && archive_write_data(w->archive, piece, (size_t)k) != k)
+            rc = writer_fail(w, err);
+        if (rc || k == 0)
+            break;
+        left -= k;
+    }
+    close(fd);
+    return rc;
+}
+
+int dcr_tar_commit(struct dcr_tar_writer *w, struct dcr_err *err)
+{
+    int rc = 0;
+    if (archive_write_close(w->archive) != ARCHIVE_OK)
+        rc = writer_fail(w, err);
+    if (rc == 0 && fsync(w->fd) != 0 && errno != EINVAL && errno != EROFS)
+        rc = dcr_err_sys(err, DCR_FATAL, "cannot write '%s'", w->path);
+    if (rc == 0) {
+        int fd = w->fd;
+        w->fd = -1;
+        if (close(fd) != 0)
+            rc = dcr_err_sys(err, DCR_FATAL, "cannot write '%s'", w->path);
+    }
+    if (rc == 0 && rename(w->partial, w->path) != 0)
+        rc = dcr_err_sys(err, DCR_FATAL, "cannot rename '%s' to '%s'", w->partial, w->path);
+    if (rc == 0) {
+        free(w->partial);
+        w->partial = NULL;
+    }
+    dcr_tar_abandon(w);
+    return rc;
+}
+
+void dcr_tar_abandon(struct dcr_tar_writer *w)
+{
+    if (!w)
+        return;
+    archive_write_free(w->archive);
+    archive_entry_free(w->entry);
+    if (w->fd >= 0)
+        close(w->fd);
+    if (w->partial)
+        unlink(w->partial);
+    free(w->path);
+    free(w->partial);
+    free(w);
+}
