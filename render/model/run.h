@@ -1,0 +1,183 @@
+/* run.h - one run as the rest of the renderer sees it: read once from its archive, reduced while reading.
+ * Memory grows with ranks, steps and collectives, not with events. Nothing here is computed beyond sums:
+ * statistics and judgements live in render/analyse. Filled by render/read, never changed afterwards.
+ *
+ * All times are integer nanoseconds of the host's monotonic clock; clocks of different hosts are never compared.
+ * Text and arrays belong to the run's arena and live until run_free. */
+#ifndef RENDER_MODEL_RUN_H
+#define RENDER_MODEL_RUN_H
+
+#include "lib/arena.h"
+#include "lib/err.h"
+#include "lib/format.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Where an instant of a step goes: the innermost range with a known category wins; what no range names is OTHER.
+ * The categories of a step sum to the step exactly. X(id, key in files, name in prose, what it covers) */
+#define RUN_CATEGORIES(X)                                                                                   \
+    X(CAT_COMPUTE, "compute", "compute", "forward, backward, optimizer")                                    \
+    X(CAT_COMM, "communication", "communication", "exposed collective communication, transfer and waiting") \
+    X(CAT_DATA, "data", "data loading", "waiting for and preparing the batch")                              \
+    X(CAT_IO, "io", "I/O", "checkpoints and other file writes")                                             \
+    X(CAT_COPY, "copy", "copies", "host-to-device copies")                                                  \
+    X(CAT_OTHER, "other", "overhead", "step time in no named phase")
+
+enum category {
+#define X(id, key, name, covers) id,
+    RUN_CATEGORIES(X)
+#undef X
+        N_CATEGORIES
+};
+/** category_key - "compute", "communication", ... as in report.json. */
+const char *category_key(enum category c);
+
+/* One optimiser step on one rank. */
+struct step_record {
+    int64_t step;                  /* number counted by the program, from 0 */
+    int64_t start_ns, step_ns;     /* step_ns > 0 */
+    int64_t part_ns[N_CATEGORIES]; /* exclusive; sum == step_ns */
+    int64_t hidden_comm_ns;        /* communication on other threads, overlapped by this step's other work */
+    int64_t bytes;                 /* sent into collectives; 0 = not recorded */
+    int64_t samples;               /* -1 = not recorded */
+    uint32_t first_collective, n_collectives;
+};
+
+/* One collective call of one rank; the k-th of a step is the same operation on all ranks. */
+struct collective {
+    int64_t dur_ns;
+    /* What the rank did since its previous collective ended (or since its first step began): the upstream causes of
+     * a late arrival. since_ns[CAT_COMM] is unused; outside_ns is time between steps (validation, logging). */
+    int64_t since_ns[N_CATEGORIES];
+    int64_t outside_ns;
+};
+
+enum step_source { STEPS_NONE = 0, STEPS_TRACE, STEPS_CSV };
+
+/* A sampled quantity, reduced while reading. The series is decimated by doubling the bucket, at most
+ * RUN_MAX_POINTS points; t_s counts from the first sample of the file. */
+#define RUN_MAX_POINTS 512
+struct sampled {
+    int64_t n; /* samples with a value; 0 = not measured */
+    double sum, min, max;
+    double first, last; /* of counters */
+    int n_points;
+    double *t_s, *value; /* shape (n_points) */
+};
+
+struct run_gpu {
+    int gpu_id;
+    struct sampled utilization_percent, memory_used_mb, memory_total_mb, power_w, temperature_c, sm_clock_mhz;
+};
+
+/* One interface (net: in = received, out = sent) or device (disk: in = read, out = written); bytes over the run. */
+struct run_traffic {
+    const char *name;
+    int64_t in_bytes, out_bytes;
+    double seconds;
+};
+
+struct run_node {
+    int node;
+    const char *host, *boot_id, *cpu_model, *kernel; /* "" = not recorded */
+    int cores, cores_allowed;                        /* 0 = not recorded */
+    int64_t memory_bytes;                            /* 0 = not recorded */
+    const char *gpu_status, *cpu_status;             /* metadata's "monitors": "ok", "absent: ..." or "" */
+    struct sampled cpu_percent, memory_percent, memory_used_gb, iowait_percent, steal_percent, runnable;
+    int64_t throttled_ns, nr_throttled; /* growth over the run; -1 = not measured */
+    double monitor_seconds;             /* span of the CPU monitor */
+    struct run_gpu *gpus;
+    int n_gpus;
+    struct run_traffic *net, *disk;
+    int n_net, n_disk;
+};
+
+struct run_rank {
+    int rank, node; /* node -1 = unknown */
+    const char *host;
+    int exit_status, signal;
+    enum step_source source;
+    struct step_record *steps; /* ascending step number */
+    size_t n_steps;
+    struct collective *collectives;
+    size_t n_collectives;
+    int64_t outside_ns[N_CATEGORIES]; /* between the first step's start and the last one's end, not in steps */
+    int64_t validation_ns;            /* part of the time outside steps */
+    int64_t wall_ns;                  /* first step start to last step end */
+    uint64_t n_dropped, n_bad_blocks, n_unmatched, n_open; /* losses of its traces */
+    int is_torn;
+    uint64_t n_inconsistent; /* steps.csv rows whose phases did not fit into the step */
+    const char *trace_notes; /* the recorder's own sentences, "" none */
+    /* process monitor; -1 = not measured */
+    int64_t cpu_ns, run_delay_ns, peak_rss_bytes, involuntary_switches;
+    double process_seconds;
+};
+
+/* metrics.csv: one value per column of DCR_METRICS_COLUMNS, in that order; NAN = not measured. */
+enum {
+#define X(name, unit) +1
+    RUN_N_METRICS = 0 DCR_METRICS_COLUMNS(X)
+#undef X
+};
+struct run_epoch {
+    double value[RUN_N_METRICS];
+};
+/** run_metric - index of a metrics.csv column, -1 when there is none of that name. */
+int run_metric(const char *name);
+
+struct run_pair {
+    const char *key, *value;
+};
+struct run_member {
+    const char *name, *role, *sha256; /* sha256 computed while reading */
+    int64_t size_bytes;
+};
+
+/* What program.json says; "" or -1 = not said. */
+struct run_program {
+    const char *name, *version, *model, *precision, *backend, *blas, *dataset;
+    int64_t parameters, threads, global_batch, local_batch, n_sensors, allreduce_bytes_per_step, seed;
+    double flop_per_step; /* all ranks together */
+    int dataset_is_generated, strong_scaling;
+};
+
+enum node_kind { NODES_UNKNOWN = 0, NODES_MACHINES, NODES_ONE_KERNEL, NODES_EMULATED };
+
+struct run {
+    struct dcr_arena arena;
+    const char *archive; /* file name without folder */
+    const char *run_id, *config_hash;
+    const char *manifest_sha256; /* of manifest.json, which holds all other hashes; "" = no manifest */
+    int has_manifest, has_metadata, has_metrics;
+    int is_complete; /* 0: incomplete_because says why */
+    const char **incomplete_because;
+    int n_incomplete_because;
+    int n_nodes; /* 0 = unknown */
+    int n_ranks; /* 0 = unknown */
+    enum node_kind node_kind;
+    const char **command;
+    int n_command;
+    double started_s, ended_s; /* Unix seconds; 0 = unknown */
+    const char *scheduler, *job_id, *collector_version, *nvtx_status;
+    struct run_program program;
+    struct run_pair *environment, *labels; /* sorted by key */
+    int n_environment, n_labels;
+    struct run_node *nodes; /* ascending node; at least one entry per monitor folder seen */
+    int nodes_len;
+    struct run_rank *ranks; /* ascending rank */
+    int ranks_len;
+    struct run_epoch *epochs;
+    size_t n_epochs;
+    struct run_member *members; /* in archive order */
+    size_t n_members;
+    const char **gaps; /* sentences: what is missing in this archive and why it matters */
+    int n_gaps;
+};
+
+/** run_add_gap - note that something is missing; the same sentence is kept once. text is copied. */
+void run_add_gap(struct run *r, const char *fmt, ...) DCR_PRINTF(2, 3);
+/** run_free - NULL is fine. */
+void run_free(struct run *r);
+
+#endif

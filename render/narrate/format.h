@@ -1,0 +1,37 @@
+/* format.h - how numbers become text, in one place, so that a number reads the same in every document, page and chart.
+ * Three significant digits at most; the C locale. Each function returns its text by value,
+ * so that it can stand in an argument list: printf("%s", fmt_time(ns).text). */
+#ifndef RENDER_NARRATE_FORMAT_H
+#define RENDER_NARRATE_FORMAT_H
+
+#include "render/analyse/report.h"
+
+#include <stdint.h>
+
+struct fmt {
+    char text[64];
+};
+
+/** fmt_time - "184 ms", "3.42 s", "12.1 us", "850 ns"; up to 3 significant digits; negative times keep their sign. */
+struct fmt fmt_time(int64_t ns);
+/** fmt_ms - as a number of milliseconds without unit, for table columns headed "ms": "184", "3.42". */
+struct fmt fmt_ms(int64_t ns);
+/** fmt_percent - ratio 0..1 as "34 %": no decimals from 10 % on, one below; "0 %" only for an exact 0, else "< 0.1 %".
+ */
+struct fmt fmt_percent(double ratio);
+/** fmt_percent_range - "32 to 36 %". */
+struct fmt fmt_percent_range(double lo, double hi);
+/** fmt_ratio - efficiency, "0.84". */
+struct fmt fmt_ratio(double ratio);
+/** fmt_x - a factor, "1.92x". */
+struct fmt fmt_x(double factor);
+/** fmt_number - 3 significant digits, thousands separated by a comma from 10,000 on: "79.1", "12,300". */
+struct fmt fmt_number(double value);
+/** fmt_bytes - decimal units: "1.2 GB". */
+struct fmt fmt_bytes(double bytes);
+/** fmt_count - "1 step", "412 steps": n with the noun, plural by adding s. */
+struct fmt fmt_count(int64_t n, const char *noun);
+/** fmt_utc - Unix seconds as "2031-04-25 10:15:02 UTC"; "n/a" for 0. */
+struct fmt fmt_utc(double unix_s);
+
+#endif

@@ -1,0 +1,24 @@
+/* narrate.h - numbers become sentences, sentences become documents. */
+#ifndef RENDER_NARRATE_NARRATE_H
+#define RENDER_NARRATE_NARRATE_H
+
+#include "lib/buf.h"
+#include "render/analyse/report.h"
+
+/** narrate - fill claims, headlines and texts of an analysed report. */
+void narrate(struct report *rep);
+
+/** narrate_documents - make rep->documents: BOTTLENECK_ANALYSIS.md, bottleneck_summary.txt, report.json and, per run,
+ *  runs/<slug>/profiling_report.txt and runs/<slug>/profiling_analysis.json.
+ *  errors   DCR_FATAL: no memory */
+int narrate_documents(struct report *rep, struct dcr_err *err) DCR_MUST_CHECK;
+
+/* The single documents; each appends to out. */
+void narrate_bottleneck_analysis_md(const struct report *rep, struct dcr_buf *out);
+void narrate_bottleneck_summary_txt(const struct report *rep, struct dcr_buf *out);
+void narrate_profiling_report_txt(const struct report *rep, const struct run_result *run, struct dcr_buf *out);
+/* docs/report-json.md is their schema. */
+void narrate_report_json(const struct report *rep, struct dcr_buf *out);
+void narrate_profiling_analysis_json(const struct report *rep, const struct run_result *run, struct dcr_buf *out);
+
+#endif
