@@ -104,7 +104,7 @@ struct dct_file_header { /* 128 bytes; the rest of block 0 is zero */
     uint32_t flags;           /* 0 */
     int64_t mono_ns, real_ns; /* CLOCK_MONOTONIC and CLOCK_REALTIME read together at the start */
     char host[64];
-    uint64_t reserved;
+    uint64_t reserved[2];
 };
 
 #define DCT_BLOCK_MAGIC 0x4b4c4244u /* "DBLK" */
