@@ -61,7 +61,8 @@ int dcr_tar_open(struct dcr_tar_reader **out, const char *path, struct dcr_err *
     archive_read_support_filter_gzip(r->archive);
     archive_read_support_filter_zstd(r->archive);
     if (archive_read_open_filename(r->archive, path, 65536) != ARCHIVE_OK) {
-        int rc = dcr_err_set(err, DCR_FAIL, "cannot read '%s': %s", path, archive_error_string(r->archive));
+        int rc = dcr_err_set(err, DCR_FAIL, "cannot read '%s': not a tar archive (%s)", path,
+                             archive_error_string(r->archive));
         dcr_tar_close(r);
         return rc;
     }
@@ -105,9 +106,9 @@ static int check_new_name(struct dcr_tar_reader *r, struct dcr_err *err)
 /* Keeps the name of the entry; DCR_FATAL when it is not one of a plain file inside the archive. */
 static int accept_member(struct dcr_tar_reader *r, struct archive_entry *entry, struct dcr_err *err)
 {
-    const char *name = archive_entry_pathname_utf8(entry);
-    if (!name)
-        name = archive_entry_pathname(entry);
+    const char *name = archive_entry_pathname(entry);
+    if (!name) /* a UTF-8 name that the locale cannot hold */
+        name = archive_entry_pathname_utf8(entry);
     if (!name)
         return dcr_err_set(err, DCR_FATAL, "cannot trust '%s': a member has an unreadable name; pack it again",
                            r->path);
@@ -214,7 +215,8 @@ int dcr_tar_create(struct dcr_tar_writer **out, const char *path, struct dcr_err
         goto out;
     }
     archive_write_set_format_pax_restricted(w->archive);
-    archive_write_set_options(w->archive, "hdrcharset=UTF-8");
+    /* Names are bytes to us; without this libarchive translates them through the locale. */
+    archive_write_set_options(w->archive, "hdrcharset=BINARY");
     if (ends_with(path, ".zst"))
         archive_write_add_filter_zstd(w->archive);
     if (archive_write_open_fd(w->archive, w->fd) != ARCHIVE_OK)
@@ -234,7 +236,7 @@ static int begin_member(struct dcr_tar_writer *w, const char *name, int64_t size
     if (!dcr_tar_name_is_safe(name))
         return dcr_err_set(err, DCR_FAIL, "cannot pack '%.200s': not a name for a member", name);
     archive_entry_clear(w->entry);
-    archive_entry_update_pathname_utf8(w->entry, name);
+    archive_entry_set_pathname(w->entry, name);
     archive_entry_set_filetype(w->entry, AE_IFREG);
     archive_entry_set_perm(w->entry, 0644);
     archive_entry_set_size(w->entry, size_bytes);

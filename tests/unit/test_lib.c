@@ -1,0 +1,134 @@
+/* test_lib.c - the small helpers: errors, buffers, arena, files, hashes. */
+#include "lib/arena.h"
+#include "lib/buf.h"
+#include "lib/err.h"
+#include "lib/fs.h"
+#include "lib/hash.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static void errors_grow_outwards(void **state)
+{
+    (void)state;
+    struct dcr_err err = {0};
+    errno = ENOENT;
+    assert_int_equal(dcr_err_sys(&err, DCR_FAIL, "cannot open '%s'", "x"), DCR_FAIL);
+    assert_string_equal(err.text, "cannot open 'x': No such file or directory");
+    assert_int_equal(dcr_err_while(&err, "reading run %d", 7), DCR_FAIL);
+    assert_string_equal(err.text, "reading run 7: cannot open 'x': No such file or directory");
+    assert_int_equal(dcr_err_set(NULL, DCR_WARN, "nobody listens"), DCR_WARN);
+    char big[2000];
+    memset(big, 'a', sizeof big - 1);
+    big[sizeof big - 1] = '\0';
+    dcr_err_set(&err, DCR_FAIL, "%s", big);
+    dcr_err_while(&err, "%s", "outer");
+    assert_int_equal(strlen(err.text), sizeof err.text - 1);
+}
+
+static void buffers_grow_to_their_ceiling(void **state)
+{
+    (void)state;
+    struct dcr_buf b = {.max = 100};
+    for (int i = 0; i < 9; i++)
+        dcr_buf_printf(&b, "%010d", i);
+    assert_int_equal(b.len, 90);
+    assert_false(b.failed);
+    dcr_buf_puts(&b, "0123456789");
+    assert_true(b.failed);
+    assert_int_equal(b.len, 90);
+    dcr_buf_clear(&b);
+    dcr_buf_putc(&b, 'x');
+    assert_string_equal(dcr_buf_text(&b), "x");
+    dcr_buf_release(&b);
+    assert_string_equal(dcr_buf_text(&b), "");
+}
+
+static void arena_is_aligned_and_zeroed(void **state)
+{
+    (void)state;
+    struct dcr_arena a = {0};
+    for (size_t n = 1; n < 200000; n = n * 3 + 1) {
+        unsigned char *p = dcr_arena_alloc(&a, n);
+        assert_int_equal((uintptr_t)p % _Alignof(max_align_t), 0);
+        for (size_t i = 0; i < n; i++)
+            assert_int_equal(p[i], 0);
+        memset(p, 0xff, n);
+    }
+    assert_string_equal(dcr_arena_strndup(&a, "hello", 3), "hel");
+    dcr_arena_release(&a);
+}
+
+static void files_come_whole_or_not_at_all(void **state)
+{
+    (void)state;
+    struct dcr_err err = {0};
+    char dir[] = "/tmp/test_lib.XXXXXX", path[128], inner[128];
+    assert_non_null(mkdtemp(dir));
+    snprintf(inner, sizeof inner, "%s/a/b/c", dir);
+    assert_int_equal(dcr_mkdirs(inner, &err), 0);
+    assert_int_equal(dcr_mkdirs(inner, &err), 0);
+    snprintf(path, sizeof path, "%s/a/file", dir);
+    assert_int_equal(dcr_write_file(path, "one", 3, &err), 0);
+    snprintf(inner, sizeof inner, "%s/a/file/x", dir);
+    assert_int_equal(dcr_mkdirs(inner, &err), DCR_FAIL);
+    assert_int_equal(dcr_write_file(inner, "two", 3, &err), DCR_FAIL);
+    /* A link is removed, never followed. */
+    snprintf(path, sizeof path, "%s/outside", dir);
+    assert_int_equal(dcr_write_file(path, "kept", 4, &err), 0);
+    snprintf(inner, sizeof inner, "%s/a/link", dir);
+    assert_int_equal(symlink(dir, inner), 0);
+    char **names;
+    size_t n;
+    snprintf(inner, sizeof inner, "%s/a", dir);
+    assert_int_equal(dcr_list_dir(inner, &names, &n, &err), 0);
+    assert_int_equal(n, 3);
+    assert_string_equal(names[0], "b");
+    assert_string_equal(names[2], "link");
+    dcr_free_names(names, n);
+    assert_int_equal(dcr_remove_tree(inner, &err), 0);
+    assert_int_equal(access(inner, F_OK), -1);
+    assert_int_equal(access(path, F_OK), 0);
+    assert_int_equal(dcr_remove_tree("/", &err), DCR_FAIL);
+    assert_int_equal(dcr_remove_tree(dir, &err), 0);
+}
+
+static void hashes_equal_their_published_values(void **state)
+{
+    (void)state;
+    char hex[DCR_SHA256_HEX];
+    struct dcr_sha256 *h = dcr_sha256_new(); /* FIPS 180-2, appendix B.1 */
+    dcr_sha256_add(h, "ab", 2);
+    dcr_sha256_add(h, "c", 1);
+    dcr_sha256_finish(h, hex);
+    assert_string_equal(hex, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    unsigned char bytes[32]; /* RFC 3720, appendix B.4 */
+    memset(bytes, 0, sizeof bytes);
+    assert_int_equal(dcr_crc32c(0, bytes, sizeof bytes), 0x8a9136aau);
+    for (unsigned char i = 0; i < 32; i++)
+        bytes[i] = i;
+    assert_int_equal(dcr_crc32c(0, bytes, sizeof bytes), 0x46dd794eu);
+    assert_int_equal(dcr_crc32c(dcr_crc32c(0, bytes, 13), bytes + 13, 19), 0x46dd794eu);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(errors_grow_outwards),
+        cmocka_unit_test(buffers_grow_to_their_ceiling),
+        cmocka_unit_test(arena_is_aligned_and_zeroed),
+        cmocka_unit_test(files_come_whole_or_not_at_all),
+        cmocka_unit_test(hashes_equal_their_published_values),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

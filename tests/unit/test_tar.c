@@ -1,0 +1,206 @@
+/* test_tar.c - lib/tar: round trip, same bytes twice, and every kind of archive that must be refused. */
+#include "lib/buf.h"
+#include "lib/fs.h"
+#include "lib/hash.h"
+#include "lib/tar.h"
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static char folder[64];
+
+static int make_folder(void **state)
+{
+    (void)state;
+    snprintf(folder, sizeof folder, "/tmp/test_tar.XXXXXX");
+    return mkdtemp(folder) ? 0 : -1;
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    return dcr_remove_tree(folder, NULL);
+}
+
+static const char *in_folder(const char *name)
+{
+    static char path[16][128];
+    static unsigned turn;
+    turn = (turn + 1) % 16;
+    snprintf(path[turn], sizeof path[turn], "%s/%s", folder, name);
+    return path[turn];
+}
+
+static void write_sample(const char *path)
+{
+    struct dcr_err err = {0};
+    struct dcr_tar_writer *w;
+    assert_int_equal(dcr_tar_create(&w, path, &err), 0);
+    assert_int_equal(dcr_tar_add_bytes(w, "manifest.json", "{}\n", 3, 1000, &err), 0);
+    assert_int_equal(dcr_write_file(in_folder("data"), "hello", 5, &err), 0);
+    assert_int_equal(dcr_tar_add_file(w, "node0/h\xc3\xa9llo.csv", in_folder("data"), 5, 1000, &err), 0);
+    assert_int_equal(access(path, F_OK), -1);
+    assert_int_equal(dcr_tar_commit(w, &err), 0);
+}
+
+static void round_trip(const char *name)
+{
+    struct dcr_err err = {0};
+    const char *path = in_folder(name);
+    write_sample(path);
+    struct dcr_tar_reader *r;
+    struct dcr_tar_member m;
+    struct dcr_buf text = {0};
+    assert_int_equal(dcr_tar_open(&r, path, &err), 0);
+    assert_int_equal(dcr_tar_next(r, &m, &err), 0);
+    assert_string_equal(m.name, "manifest.json");
+    assert_int_equal(dcr_tar_next(r, &m, &err), 0);
+    assert_string_equal(m.name, "node0/h\xc3\xa9llo.csv");
+    assert_int_equal(m.size_bytes, 5);
+    assert_int_equal(dcr_stream_slurp(&m.stream, &text, 100, &err), 0);
+    assert_string_equal(dcr_buf_text(&text), "hello");
+    assert_int_equal(dcr_tar_next(r, &m, &err), DCR_END);
+    dcr_tar_close(r);
+    dcr_buf_release(&text);
+}
+
+static void what_is_written_is_read(void **state)
+{
+    (void)state;
+    round_trip("a.tar");
+    round_trip("a.tar.zst");
+}
+
+static void same_members_same_bytes(void **state)
+{
+    (void)state;
+    char a[DCR_SHA256_HEX], b[DCR_SHA256_HEX];
+    const char *first = in_folder("x.tar");
+    write_sample(first);
+    assert_int_equal(dcr_sha256_file(first, a, NULL, NULL), 0);
+    assert_int_equal(rename(first, in_folder("y.tar")), 0);
+    sleep(1);
+    write_sample(in_folder("x.tar"));
+    assert_int_equal(dcr_sha256_file(in_folder("x.tar"), b, NULL, NULL), 0);
+    assert_string_equal(a, b);
+}
+
+/* Writes an archive of one entry as a hostile or clumsy program might. */
+static void write_foreign(const char *path, const char *name, unsigned type, const char *link)
+{
+    struct archive *a = archive_write_new();
+    struct archive_entry *e = archive_entry_new();
+    archive_write_set_format_ustar(a);
+    assert_int_equal(archive_write_open_filename(a, path), ARCHIVE_OK);
+    for (int i = 0; i < 2; i++) {
+        archive_entry_clear(e);
+        archive_entry_set_pathname(e, i == 0 ? "first" : name);
+        archive_entry_set_filetype(e, i == 0 ? (unsigned)AE_IFREG : type);
+        archive_entry_set_perm(e, 0644);
+        archive_entry_set_size(e, 0);
+        if (i == 1 && link)
+            archive_entry_set_symlink(e, link);
+        assert_int_equal(archive_write_header(a, e), ARCHIVE_OK);
+    }
+    archive_write_free(a);
+    archive_entry_free(e);
+}
+
+static void assert_refused(const char *path, const char *because)
+{
+    struct dcr_err err = {0};
+    struct dcr_tar_reader *r = NULL;
+    struct dcr_tar_member m;
+    char piece[512];
+    int rc = dcr_tar_open(&r, path, &err);
+    while (rc == 0) {
+        rc = dcr_tar_next(r, &m, &err);
+        ssize_t k = 0;
+        while (rc == 0 && (k = m.stream.read(m.stream.ctx, piece, sizeof piece, &err)) > 0)
+            ;
+        if (k < 0)
+            rc = (int)k;
+    }
+    dcr_tar_close(r);
+    if (rc == DCR_END || !strstr(err.text, because))
+        fail_msg("'%s': status %d, '%s' does not say '%s'", path, rc, err.text, because);
+}
+
+static void unsafe_members_are_refused(void **state)
+{
+    (void)state;
+    write_foreign(in_folder("f.tar"), "/etc/passwd", AE_IFREG, NULL);
+    assert_refused(in_folder("f.tar"), "points outside");
+    write_foreign(in_folder("f.tar"), "a/../../b", AE_IFREG, NULL);
+    assert_refused(in_folder("f.tar"), "points outside");
+    write_foreign(in_folder("f.tar"), "link", AE_IFLNK, "/etc/passwd");
+    assert_refused(in_folder("f.tar"), "not a plain file");
+    write_foreign(in_folder("f.tar"), "fifo", AE_IFIFO, NULL);
+    assert_refused(in_folder("f.tar"), "not a plain file");
+    write_foreign(in_folder("f.tar"), "first", AE_IFREG, NULL);
+    assert_refused(in_folder("f.tar"), "there twice");
+}
+
+static void what_is_no_tar_is_refused(void **state)
+{
+    (void)state;
+    assert_refused(in_folder("absent.tar"), "No such file");
+    assert_refused(folder, "it is a folder");
+    assert_int_equal(dcr_write_file(in_folder("e.tar"), "", 0, NULL), 0);
+    assert_refused(in_folder("e.tar"), "it is empty");
+    char text[4096];
+    memset(text, 'x', sizeof text);
+    assert_int_equal(dcr_write_file(in_folder("t.tar"), text, sizeof text, NULL), 0);
+    assert_refused(in_folder("t.tar"), "not a tar");
+    assert_int_equal(dcr_write_file(in_folder("t.tar"), text, 7, NULL), 0);
+    assert_refused(in_folder("t.tar"), "not a tar");
+}
+
+static void truncation_inside_a_member_is_seen(void **state)
+{
+    (void)state;
+    struct dcr_err err = {0};
+    struct dcr_tar_writer *w;
+    char *bytes = calloc(1, 100000);
+    assert_non_null(bytes);
+    assert_int_equal(dcr_tar_create(&w, in_folder("big.tar"), &err), 0);
+    assert_int_equal(dcr_tar_add_bytes(w, "big", bytes, 100000, 0, &err), 0);
+    assert_int_equal(dcr_tar_commit(w, &err), 0);
+    free(bytes);
+    assert_int_equal(truncate(in_folder("big.tar"), 50000), 0);
+    assert_refused(in_folder("big.tar"), "cut short");
+}
+
+static void failure_leaves_nothing(void **state)
+{
+    (void)state;
+    struct dcr_err err = {0};
+    struct dcr_tar_writer *w;
+    assert_int_equal(dcr_tar_create(&w, in_folder("no/such/x.tar"), &err), DCR_FATAL);
+    assert_null(w);
+    assert_int_equal(dcr_tar_create(&w, in_folder("gone.tar"), &err), 0);
+    assert_int_equal(dcr_tar_add_bytes(w, "../x", "", 0, 0, &err), DCR_FAIL);
+    dcr_tar_abandon(w);
+    assert_int_equal(access(in_folder("gone.tar.partial"), F_OK), -1);
+    assert_int_equal(access(in_folder("gone.tar"), F_OK), -1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_written_is_read),    cmocka_unit_test(same_members_same_bytes),
+        cmocka_unit_test(unsafe_members_are_refused), cmocka_unit_test(what_is_no_tar_is_refused),
+        cmocka_unit_test(failure_leaves_nothing),     cmocka_unit_test(truncation_inside_a_member_is_seen),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
