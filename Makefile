@@ -109,3 +109,99 @@ $(BUILD)/tests/gpu/%: tests/gpu/%.cu Makefile
 	  -gencode arch=compute_90,code=compute_90 -o $@ $<
 .SECONDARY:
 -include $(shell find $(BUILD)/obj -name '*.d' 2>/dev/null)
+
+# ---- the main job --------------------------------------------------------------------------------
+NODES ?= 1 2 4
+SCHEDULER ?= local
+export NODES DATA GRAPH ARGS BUILD
+
+.PHONY: report collect site
+report:
+	@.ci/packages build run
+	@$(MAKE) --no-print-directory all
+	@$(MAKE) --no-print-directory collect
+	@$(if $(filter slurm,$(SCHEDULER)),,$(MAKE) --no-print-directory site)
+ifeq ($(SCHEDULER),slurm)
+collect:
+	slurm/submit --nodes "$(NODES)" $(if $(DATA),--data "$(DATA)") $(if $(GRAPH),--graph "$(GRAPH)") -- $(ARGS)
+else
+collect: programs
+	@.ci/packages build run
+	@collect/series.sh
+endif
+# The report is of the last series: older archives stay in results/ and can be rendered by hand.
+site: $(BIN)/dcreport
+	@$(BIN)/dcreport $$(cat results/last-series) -o site/
+
+# ---- tests ---------------------------------------------------------------------------------------
+SUITES ?= unit golden integration sanitize fuzz memcheck browser slurm gpu
+.PHONY: test test-programs test-fresh golden-accept
+test:
+	@.ci/packages build run test
+	@$(MAKE) --no-print-directory all
+	@$(MAKE) --no-print-directory test-programs
+	@BUILD=$(abspath $(BUILD)) tests/run $(SUITES)
+test-programs: unit-tests $(if $(filter sanitize,$(SUITES)),test-sanitize) $(if $(filter fuzz,$(SUITES)),fuzz-programs) ;
+.PHONY: test-sanitize fuzz-programs
+test-sanitize:
+	@$(MAKE) --no-print-directory SANITIZE=1 BUILD=$(BUILD)-sanitize programs unit-tests
+# Both commands of the README in a fresh Debian root. FRESH=report leaves out the second, which takes longer.
+FRESH ?= report test
+test-fresh:
+	@.ci/packages test
+	@BUILD=$(abspath $(BUILD)) FRESH="$(FRESH)" tests/run fresh
+golden-accept:
+	ACCEPT=1 BUILD=$(abspath $(BUILD)) tests/run golden
+
+FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
+FUZZ_CFLAGS = -std=c11 -D_GNU_SOURCE -I. -DDCR_VERSION='"$(VERSION)"' -O1 -g -fsanitize=fuzzer-no-link,address,undefined
+FUZZ_OBJ = $(patsubst %.c,$(BUILD)/fuzz/%.o,$(LIB_SRC) $(filter-out render/main.c,$(RENDER_SRC)))
+fuzz-programs: $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(FUZZ_SRC))
+$(BUILD)/fuzz/%.o: %.c
+	@mkdir -p $(@D)
+	clang $(FUZZ_CFLAGS) $(RENDER_CFLAGS) -c -o $@ $<
+$(BUILD)/fuzz/librender.a: $(FUZZ_OBJ)
+	@rm -f $@
+	ar rcs $@ $^
+$(BUILD)/fuzz/%: tests/fuzz/%.c $(BUILD)/fuzz/librender.a
+	clang $(FUZZ_CFLAGS) -fsanitize=fuzzer -o $@ $^ $(LIB_LIBS) $(RENDER_LIBS) -lm
+
+# ---- care ----------------------------------------------------------------------------------------
+FORMATTED := $(shell git ls-files '*.c' '*.h' '*.cu' 2>/dev/null)
+SCRIPTS := .ci/run .ci/packages $(shell git ls-files '*.sh' '*.sbatch' slurm/submit tests/run tests/slurm/cluster 2>/dev/null)
+BANNED := \b(sprintf|vsprintf|strcpy|strcat|gets|atoi|atol|atof|strtok)[ ]*\(
+.PHONY: lint format hdr-check bench help clean install
+lint: hdr-check
+	clang-format --dry-run -Werror $(FORMATTED)
+	@! grep -nE '$(BANNED)' $(FORMATTED) || { echo "banned: say snprintf, memcpy, strtol, strtok_r"; exit 1; }
+	$(MAKE) --no-print-directory BUILD=$(BUILD)-lint CC=clang CFLAGS="-O1 -Werror" programs
+	shellcheck -x $(SCRIPTS)
+# Every header compiles alone.
+hdr-check:
+	@for h in $$(git ls-files 'lib/*.h' 'trainer/*.h' 'collect/*.h' 'render/*.h'); do \
+	  echo "#include \"$$h\"" | $(CC) -std=c11 -D_GNU_SOURCE -I. $(MPI_CFLAGS) $(RENDER_CFLAGS) -Wall -Wextra -Werror -fsyntax-only -x c - \
+	    || { echo "$$h does not compile alone"; exit 1; }; done
+format:
+	clang-format -i $(FORMATTED)
+clean:
+	rm -rf build build-sanitize build-debug build-lint
+
+SHARE := $(DESTDIR)$(PREFIX)/share
+install: programs
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/dcreport $(SHARE)/dcreport $(SHARE)/man/man1 $(SHARE)/doc/dcreport
+	install -m 755 $(PROGRAMS) $(DESTDIR)$(PREFIX)/bin
+	install -m 755 $(INJECT_SO) $(DESTDIR)$(PREFIX)/lib/dcreport
+	cp -R themes $(SHARE)/dcreport/
+	install -m 644 docs/man/*.1 $(SHARE)/man/man1
+	install -m 644 README.md LICENSE CHANGELOG.md docs/*.md $(SHARE)/doc/dcreport
+
+help:
+	@echo "make report        install what is missing, build, train on NODES='1 2 4', pack results/*.tar, render site/"
+	@echo "make test          install what is missing, build, run every test (SUITES='$(SUITES)')"
+	@echo "make               build; CUDA=0 without CUDA, DEBUG=1, SANITIZE=1, CC=clang"
+	@echo "make collect       train and pack only; NODES=, DATA=, GRAPH=, ARGS=, SCHEDULER=slurm"
+	@echo "make site          render the archives of the last series again"
+	@echo "make test-fresh    both commands in a fresh Debian root (needs root; FRESH=report for the first only)"
+	@echo "make bench         timings: training step, event cost, rendering"
+	@echo "make lint format hdr-check golden-accept clean"
+	@echo "make install       PREFIX=/usr/local DESTDIR="

@@ -1,0 +1,86 @@
+#!/usr/bin/env bash
+# series.sh - `make collect` on one machine: train with 1, 2 and 4 MPI processes that stand in for nodes, pack one archive a run.
+#
+# From the environment: NODES ("1 2 4"), DATA and GRAPH (traffic data; generated when empty), ARGS (more options of
+# dcrnn-train), BUILD. Leaves results/<n>node-<run id>.tar and the list of them in results/last-series.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+bin=${BUILD:-build}/bin
+results=results
+series=$(date -u +%Y%m%d-%H%M%S)
+spool=""
+pid=""
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 # inside containers one is root
+
+# A path the user names is meant from where they stand, which is here: make runs this from the top folder.
+train_args=()
+[ -z "${DATA:-}" ] || train_args+=(--data "$DATA")
+[ -z "${GRAPH:-}" ] || train_args+=(--graph "$GRAPH")
+read -r -a more <<<"${ARGS:-}"
+train_args+=("${more[@]}")
+
+for n in ${NODES:-1 2 4}; do
+    case $n in *[!0-9]* | 0 | '')
+        echo "make collect: NODES holds '$n', not a number of nodes; say for example NODES=\"1 2 4\"" >&2
+        exit 2
+        ;;
+    esac
+done
+
+# Interrupted: the ranks are told to end, and what they left is still packed.
+interrupted=""
+on_signal() {
+    interrupted=yes
+    [ -z "$pid" ] || kill -TERM "$pid" 2>/dev/null || true
+}
+trap on_signal INT TERM
+
+# One line that shows how far the run is, when somebody looks.
+progress() { # nodes
+    local rows label="$1 node"
+    [ "$1" = 1 ] || label="$1 emulated nodes"
+    while kill -0 "$pid" 2>/dev/null; do
+        rows=$(wc -l 2>/dev/null <"$spool/program/steps-rank0.csv" || echo 1)
+        printf '\r  %s: training, step %d, %d s ' "$label" $((rows > 0 ? rows - 1 : 0)) $((SECONDS - began)) >&2
+        sleep 1
+    done
+    printf '\r\033[K' >&2
+}
+
+run_one() { # nodes
+    local n=$1 archive=$results/$1node-$series.tar status=0 flags=()
+    spool=$results/.spool-$1node-$series
+    mkdir -p "$spool/program"
+    began=$SECONDS
+    # More ranks than cores: waiting ranks must give way. --bind-to none: cores are shared and said to be.
+    flags=(--bind-to none --mca btl_vader_single_copy_mechanism none)
+    [ "$n" -le "$(nproc)" ] || flags+=(--oversubscribe --mca mpi_yield_when_idle 1)
+    mpirun -n "$n" "${flags[@]}" "$bin/dccollect" run --spool "$spool" --emulate-nodes -- \
+        "$bin/dcrnn-train" --out "$spool/program" "${train_args[@]}" >"$spool.log" 2>&1 &
+    pid=$!
+    if [ -t 2 ]; then progress "$n"; fi
+    wait "$pid" || status=$?
+    pid=
+    if ! "$bin/dccollect" pack "$spool" --adopt "$spool/program" -o "$archive" >"$spool.pack.log" 2>&1; then
+        echo "$n node(s): could not pack; its evidence stays in $spool" >&2
+        cat "$spool.log" "$spool.pack.log" >&2
+        exit 1
+    fi
+    echo "$archive" >>"$results/.last-series.partial"
+    if [ $status -ne 0 ]; then
+        echo "$n node(s): training ended with status $status; what there was is in $archive, marked incomplete" >&2
+        tail -n 20 "$spool.log" >&2
+        exit 1
+    fi
+    rm -rf "$spool" "$spool.log" "$spool.pack.log"
+    printf '%s: %d s\n' "$archive" $((SECONDS - began))
+}
+
+mkdir -p "$results"
+: >"$results/.last-series.partial"
+echo "collecting on ${NODES:-1 2 4} node(s); processes of this machine stand in for nodes (emulated)"
+for n in ${NODES:-1 2 4}; do
+    [ -z "$interrupted" ] || { echo "interrupted" >&2; exit 130; }
+    run_one "$n"
+done
+mv "$results/.last-series.partial" "$results/last-series"

@@ -1,0 +1,95 @@
+#!/usr/bin/env bash
+# The README's commands on a fresh Debian 12: debootstrap's minbase plus gcc, make and git, nothing else. First as a plain
+# user without sudo (who must get the exact install line and nothing else), then as root.
+# FRESH="report test" says which commands root runs.
+. tests/lib/tap.sh
+
+: "${FRESH:=report test}"
+[ "$(id -u)" = 0 ] || { skip "a fresh Debian root" "needs root"; finish; }
+command -v debootstrap >/dev/null || { skip "a fresh Debian root" "no debootstrap"; finish; }
+
+root=$TMP/root
+# shellcheck disable=SC2016  # apt expands these
+source=$(apt-get indextargets --format '$(REPO_URI) $(RELEASE) $(COMPONENT)' "Created-By: Packages" |
+    awk '$2 ~ /bookworm/ && $2 !~ /-/ && $3 == "main" { print $1; exit }')
+[ -n "$source" ] || { skip "a fresh Debian root" "apt knows no source of Debian 12 (bookworm)"; finish; }
+
+# Everything that is mounted for the root lives in a mount namespace, and every process in a PID namespace, so that
+# nothing of it outlives this test. A container may have no right to make them.
+unshare -m -p -f --mount-proc true 2>/dev/null || { skip "a fresh Debian root" "may not make namespaces"; finish; }
+inside() { # user command...
+    local user=$1
+    shift
+    # shellcheck disable=SC2016  # the inner shell expands these
+    unshare -m -p -f bash -c '
+        root=$1 user=$2
+        shift 2
+        mount --rbind /dev "$root/dev" && mount --make-rslave "$root/dev"
+        mount -t tmpfs tmpfs "$root/dev/shm" 2>/dev/null
+        mount -t proc proc "$root/proc" && mount --rbind /sys "$root/sys" && mount --make-rslave "$root/sys"
+        exec env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root TERM=dumb CI="${CI:-}" \
+            chroot "$root" su "$user" -s /bin/bash -c "$*"' sh "$root" "$user" "$@"
+}
+
+debootstrap --variant=minbase bookworm "$root" "$source" >"$TMP/debootstrap.log" 2>&1 || {
+    not_ok "debootstrap" "$(tail -n 5 "$TMP/debootstrap.log")"
+    finish
+}
+# apt inside must reach what apt outside reaches: same sources, keys and settings of this machine.
+cp -L /etc/resolv.conf "$root/etc/resolv.conf" 2>/dev/null
+rm -f "$root/etc/apt/sources.list"
+for f in /etc/apt/sources.list /etc/apt/sources.list.d/* /etc/apt/apt.conf.d/*; do
+    case $f in *.sources | *.list) grep -qs bookworm "$f" || continue ;; esac
+    [ ! -f "$f" ] || cp --parents "$f" "$root"
+done
+for f in $(apt-config dump | sed -nE 's/^Acquire::https.*(CaInfo|CAInfo|SslCert|SslKey) "(.*)";/\2/p'); do
+    [ ! -f "$f" ] || cp --parents "$f" "$root"
+done
+cp -r /usr/share/keyrings "$root/usr/share/" 2>/dev/null
+[ ! -d /etc/ssl/certs ] || cp -rL --parents /etc/ssl/certs "$root" 2>/dev/null
+# Third-party sources (a vendor's CUDA, Node) are no part of a fresh Debian.
+grep -Lr 'Suites:.*bookworm\|debian.* bookworm' "$root/etc/apt/sources.list.d" 2>/dev/null | xargs -r rm -f
+check "a fresh root with gcc, make and git" inside root \
+    "apt-get update -q && apt-get install -y -q --no-install-recommends gcc make git"
+check "it has no CUDA toolkit" inside root "! command -v nvcc"
+inside root "useradd -m plain" >"$TMP/useradd.log" 2>&1
+
+git -c safe.directory='*' clone -q --no-hardlinks . "$root/srv/dcreport" || { not_ok "clone"; finish; }
+[ ! -d "$SHARED" ] || cp -r "$SHARED" "$root/srv/shared"
+chown -R 1000:1000 "$root/srv/dcreport"
+n_before=$(inside root "dpkg-query -W | wc -l")
+inside plain "cd /srv/dcreport && make report" >"$TMP/plain.log" 2>&1
+plain_status=$?
+if [ $plain_status -ne 0 ] && grep -q '^    apt-get update && apt-get install -y --no-install-recommends .*libopenblas-dev.*openmpi-bin' "$TMP/plain.log" &&
+    [ "$n_before" = "$(inside root "dpkg-query -W | wc -l")" ]; then
+    ok "a plain user without sudo gets the install line"
+else
+    not_ok "a plain user without sudo gets the install line" "status $plain_status: $(cat "$TMP/plain.log")"
+fi
+
+chown -R 0:0 "$root/srv/dcreport"
+for command in $FRESH; do
+    began=$SECONDS
+    inside root "cd /srv/dcreport && make $command" >"$TMP/$command.log" 2>&1
+    status=$?
+    if [ $status -eq 0 ]; then
+        ok "make $command as root ($((SECONDS - began)) s with the download of packages)"
+    else
+        not_ok "make $command as root" "status $status: $(tail -n 60 "$TMP/$command.log")"
+    fi
+    [ "$command" != test ] || grep -E '^[0-9]+ passed' "$TMP/$command.log" | sed 's/^/# inside: /'
+done
+case " $FRESH " in
+*" report "*)
+    if grep -q 'missing packages:.*libopenblas-dev' "$TMP/report.log"; then
+        ok "packages are named before they are installed"
+    else
+        not_ok "packages are named before they are installed" "$(head -n 20 "$TMP/report.log")"
+    fi
+    check "three archives verify" inside root "cd /srv/dcreport && build/bin/dccollect verify results/1node-*.tar results/2node-*.tar results/4node-*.tar"
+    check "the page is there" test -s "$root/srv/dcreport/site/index.html"
+    check "the last lines say where to open it" grep -q 'site/index.html' <(tail -n 5 "$TMP/report.log")
+    tail -n 6 "$TMP/report.log" | sed 's/^/# /'
+    ;;
+esac
+finish
