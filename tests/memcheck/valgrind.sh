@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# valgrind over what the sanitizers do not see: the injected library inside a foreign process, and libraries we link.
+. tests/lib/tap.sh
+
+command -v valgrind >/dev/null || { skip "valgrind" "no valgrind"; finish; }
+run_valgrind() {
+    valgrind -q --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=definite "$@"
+}
+for t in test_csv test_tar test_trace; do
+    if [ -x "$BUILD/tests/unit/$t" ]; then
+        check "$t under valgrind" run_valgrind "$BUILD/tests/unit/$t"
+    else
+        not_ok "$t under valgrind" "not built"
+    fi
+done
+finish
