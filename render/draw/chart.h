@@ -1,0 +1,111 @@
+/* chart.h - the four kinds of figure. Each is described by plain arrays and drawn into a box of a canvas.
+ *
+ * Charts know nothing of runs, ranks or nodes: the caller brings names, numbers in the unit of the axis, and inks. A
+ * value that is not finite was not measured and is never drawn as 0. Bars begin at zero. All arrays are borrowed for
+ * the call. */
+#ifndef DCR_DRAW_CHART_H
+#define DCR_DRAW_CHART_H
+
+#include "render/draw/canvas.h"
+
+struct chart_text {
+    const char *title; /* NULL: none; pages put their own heading above */
+    const char *axis;  /* what the value axis shows, with its unit: "step time, ms" */
+    const char *unit;  /* behind numbers in labels: "ms", "%", "" */
+    /* How a value reads in a label, so that it reads as in the prose around: NULL = number_label3 and the unit. */
+    void (*label)(double value, char *out, size_t n);
+};
+
+/* ---- stacked columns: categories of a whole, side by side ---------------------------------------- */
+struct stack_part {
+    const char *name;
+    enum ink ink;
+};
+struct stack_bar {
+    const char *label;   /* under the column: "4 nodes", "rank 3" */
+    const double *value; /* one per part, 0 or more; shape (n_parts) */
+    const char *mark;    /* NULL, or a word above the column: "slowest" */
+};
+struct chart_stack {
+    struct chart_text text;
+    const struct stack_part *parts; /* bottom to top, the order of every stack in a site */
+    size_t n_parts;
+    const struct stack_bar *bars;
+    size_t n_bars;
+    const char *x_title; /* NULL: the labels say it */
+    bool is_percent;     /* axis 0 to 100, no totals */
+    bool no_part_labels; /* another panel beside this one has them */
+};
+void chart_stack(struct canvas *c, struct box at, const struct chart_stack *spec);
+
+/* ---- rows: horizontal bars, from zero or floating (a waterfall) --------------------------------------- */
+struct row_bar {
+    const char *name;
+    double from, to; /* to < from: a gain */
+    enum ink ink;
+    const char *value; /* text at the bar: "+12 ms"; NULL: as text.label says of to - from */
+    bool is_total;     /* set in bold; the connecting line begins or ends here */
+};
+struct chart_rows {
+    struct chart_text text;
+    const struct row_bar *rows;
+    size_t n_rows;
+    bool is_waterfall; /* thin lines connect each end with the next beginning */
+};
+/** chart_rows_height - the height at which rows have their natural thickness. */
+double chart_rows_height(const struct chart_rows *spec);
+void chart_rows(struct canvas *c, struct box at, const struct chart_rows *spec);
+
+/* ---- lines over steps, epochs or time ------------------------------------------------------------- */
+struct line_series {
+    const char *name; /* NULL: no label */
+    enum ink ink;
+    const double *x, *y; /* x ascending; shape (n) */
+    size_t n;
+    bool is_dashed;
+};
+struct line_span { /* a shaded range of x: warm-up */
+    double from, to;
+    const char *name;
+};
+struct line_level { /* a reference line: the median */
+    double y;
+    const char *name;
+    enum ink ink;
+};
+struct chart_lines {
+    struct chart_text text;
+    const char *x_title;
+    const struct line_series *series;
+    size_t n_series;
+    const struct line_span *spans;
+    size_t n_spans;
+    const struct line_level *levels;
+    size_t n_levels;
+    bool x_is_whole; /* ticks at whole numbers */
+    bool y_is_free;  /* the axis need not begin at 0 (loss curves) */
+    double y_max;    /* end of the axis; 0: from the data. Values above are cut off at the edge and counted in words */
+    bool hide_x_labels; /* another panel below has them */
+};
+void chart_lines(struct canvas *c, struct box at, const struct chart_lines *spec);
+
+/* ---- speed-up against ideal ------------------------------------------------------------------------ */
+struct speedup_point {
+    double n;         /* nodes */
+    double speedup;   /* against the reference */
+    double lo, hi;    /* interval; not finite: none */
+    const char *note; /* beside the point, NULL none: "efficiency 96 %" */
+};
+struct chart_speedup {
+    struct chart_text text;
+    const char *x_title;
+    const struct speedup_point *points; /* ascending n */
+    size_t n_points;
+    double n_ref;              /* the reference's n: ideal is n / n_ref */
+    const double *fit_n, *fit; /* a fitted curve, n_fit = 0 none */
+    size_t n_fit;
+    const char *fit_name;
+};
+void chart_speedup(struct canvas *c, struct box at, const struct chart_speedup *spec);
+
+#endif

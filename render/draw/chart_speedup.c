@@ -1,0 +1,100 @@
+/* chart_speedup.c - measured speed-up against ideal; see chart.h. */
+#include "render/draw/chart_parts.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void draw_interval(struct canvas *c, const struct speedup_point *p, const struct scale *x, const struct scale *y)
+{
+    if (!isfinite(p->lo) || !isfinite(p->hi))
+        return;
+    const struct stroke stroke = {INK_ACCENT, 1.5, false};
+    double at = scale_map(x, p->n), lo = scale_map(y, p->lo), hi = scale_map(y, p->hi);
+    canvas_line(c, (struct point){at, lo}, (struct point){at, hi}, stroke);
+    canvas_line(c, (struct point){at - 5, lo}, (struct point){at + 5, lo}, stroke);
+    canvas_line(c, (struct point){at - 5, hi}, (struct point){at + 5, hi}, stroke);
+}
+
+/* Measured points lie on or below the ideal line, so below them is free. right: where the next label begins.
+ * returns  where this one does */
+static double draw_label(struct canvas *c, const struct speedup_point *p, struct point at, double low_y,
+                         struct box plot, double right)
+{
+    char value[48];
+    number_label3(p->speedup, value, sizeof value - 2);
+    snprintf(value + strlen(value), 3, "\xc3\x97");
+    double note_width = p->note ? typeface_width(c->typeface, FONT_SMALL, p->note) : 0;
+    double value_width = typeface_width(c->typeface, FONT_STRONG, value);
+    bool has_note = p->note && at.x + note_width / 2 + 6 <= right;
+    double y = fmin(fmax(low_y, at.y) + 20, plot.y + plot.h - (has_note ? 22 : 8));
+    if (at.x + value_width / 2 + 4 > right)
+        return right;
+    canvas_text(c, (struct point){at.x, y}, ALIGN_MIDDLE, FONT_STRONG, INK_TEXT, value);
+    if (has_note)
+        canvas_text(c, (struct point){at.x, y + 14}, ALIGN_MIDDLE, FONT_SMALL, INK_MUTED, p->note);
+    return at.x - fmax(has_note ? note_width : 0, value_width) / 2;
+}
+
+static void draw_points(struct canvas *c, const struct chart_speedup *s, const struct scale *x, const struct scale *y,
+                        struct box plot, double right)
+{
+    for (size_t i = s->n_points; i-- > 0;) {
+        const struct speedup_point *p = &s->points[i];
+        struct point at = {scale_map(x, p->n), scale_map(y, p->speedup)};
+        char value[48], note[192];
+        number_label3(p->speedup, value, sizeof value);
+        snprintf(note, sizeof note, "%g %s: speed-up %s%s%s", p->n, s->x_title, value, p->note ? ", " : "",
+                 p->note ? p->note : "");
+        canvas_note(c, note);
+        draw_interval(c, p, x, y);
+        canvas_disc(c, at, 4.5, INK_ACCENT);
+        right = draw_label(c, p, at, isfinite(p->lo) ? scale_map(y, p->lo) : at.y, plot, right);
+        canvas_end_note(c);
+    }
+}
+
+void chart_speedup(struct canvas *c, struct box at, const struct chart_speedup *s)
+{
+    if (s->n_points == 0)
+        return;
+    double max_n = s->points[s->n_points - 1].n;
+    for (size_t i = 0; i < s->n_fit; i++)
+        max_n = fmax(max_n, s->fit_n[i]);
+    double top = max_n / s->n_ref;
+    for (size_t i = 0; i < s->n_points; i++)
+        top = fmax(top, isfinite(s->points[i].hi) ? s->points[i].hi : s->points[i].speedup);
+    struct box rest = chart_head(c, at, &s->text);
+    struct box plot = box_inset(rest, 0, 8, s->n_fit ? 70 : 44, 40);
+    struct scale y = {.lo = 0, .hi = top * 1.04}, x = {.lo = 0, .hi = max_n * 1.04};
+    plot = chart_y_axis(c, plot, &y, 7);
+    x.from = plot.x;
+    x.to = plot.x + plot.w;
+    struct ticks t = {.n = 0};
+    for (size_t i = 0; i < s->n_points && t.n < SCALE_TICKS_MAX; i++) {
+        double px = scale_map(&x, s->points[i].n);
+        if (t.n == 0 || px - scale_map(&x, t.at[t.n - 1]) > 22)
+            t.at[t.n++] = s->points[i].n;
+    }
+    chart_x_ticks(c, plot, &x, &t, s->x_title);
+    struct point ideal[2] = {{scale_map(&x, 0), scale_map(&y, 0)},
+                             {scale_map(&x, max_n), scale_map(&y, max_n / s->n_ref)}};
+    canvas_polyline(c, ideal, 2, (struct stroke){INK_MUTED, 1.4, true});
+    canvas_text(c, (struct point){ideal[1].x + 8, ideal[1].y + 4}, ALIGN_START, FONT_LABEL, INK_MUTED, "ideal");
+    struct point *p = calloc(s->n_points + s->n_fit + 1, sizeof *p);
+    if (!p)
+        return;
+    for (size_t i = 0; i < s->n_fit; i++)
+        p[i] = (struct point){scale_map(&x, s->fit_n[i]), scale_map(&y, s->fit[i])};
+    if (s->n_fit) {
+        canvas_polyline(c, p, s->n_fit, (struct stroke){INK_ALARM, 1.2, true});
+        canvas_text_fit(c, (struct point){p[s->n_fit - 1].x + 8, p[s->n_fit - 1].y + 4}, ALIGN_START, FONT_LABEL,
+                        INK_ALARM, s->fit_name ? s->fit_name : "fit", 62);
+    }
+    for (size_t i = 0; i < s->n_points; i++)
+        p[i] = (struct point){scale_map(&x, s->points[i].n), scale_map(&y, s->points[i].speedup)};
+    canvas_polyline(c, p, s->n_points, (struct stroke){INK_ACCENT, 2, false});
+    draw_points(c, s, &x, &y, plot, rest.x + rest.w);
+    free(p);
+}

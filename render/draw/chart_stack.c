@@ -1,0 +1,145 @@
+/* chart_stack.c - stacked columns; see chart.h. Labels of the parts stand beside the last column. */
+#include "render/draw/chart_parts.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static double bar_total(const struct chart_stack *s, const struct stack_bar *b)
+{
+    double sum = 0;
+    bool any = false;
+    for (size_t k = 0; k < s->n_parts; k++) {
+        if (isfinite(b->value[k])) {
+            sum += b->value[k];
+            any = true;
+        }
+    }
+    return any ? sum : NAN;
+}
+
+/* Parts that no bar has are not worth a label. */
+static bool part_occurs(const struct chart_stack *s, size_t part)
+{
+    for (size_t i = 0; i < s->n_bars; i++)
+        if (isfinite(s->bars[i].value[part]) && s->bars[i].value[part] > 0)
+            return true;
+    return false;
+}
+
+static size_t label_parts(const struct chart_stack *s, struct side_label *labels)
+{
+    size_t n = 0;
+    const struct stack_bar *last = &s->bars[s->n_bars - 1];
+    for (size_t k = 0; k < s->n_parts && n < SIDE_LABELS_MAX; k++) {
+        if (!part_occurs(s, k))
+            continue;
+        labels[n] = (struct side_label){.ink = s->parts[k].ink, .name = s->parts[k].name};
+        chart_value(&s->text, last->value[k], labels[n].value, sizeof labels[n].value);
+        n++;
+    }
+    return n;
+}
+
+static void place_labels(const struct chart_stack *s, struct side_label *labels, const struct scale *y)
+{
+    const struct stack_bar *last = &s->bars[s->n_bars - 1];
+    double base = 0;
+    for (size_t k = 0, n = 0; k < s->n_parts && n < SIDE_LABELS_MAX; k++) {
+        double v = isfinite(last->value[k]) ? last->value[k] : 0;
+        if (part_occurs(s, k))
+            labels[n++].y = scale_map(y, base + v / 2);
+        base += v;
+    }
+}
+
+static void draw_bar(struct canvas *c, const struct chart_stack *s, const struct stack_bar *b, const struct scale *y,
+                     double x, double w)
+{
+    double base = 0, total = bar_total(s, b);
+    char value[48], note[256];
+    if (!isfinite(total)) {
+        canvas_text(c, (struct point){x + w / 2, scale_map(y, 0) - 5}, ALIGN_MIDDLE, FONT_SMALL, INK_MUTED, "n/a");
+        return;
+    }
+    for (size_t k = 0; k < s->n_parts; k++) {
+        double v = b->value[k];
+        if (!isfinite(v) || v <= 0)
+            continue;
+        double top = scale_map(y, base + v), bottom = scale_map(y, base);
+        double seam = bottom - top > 3 && base > 0 ? 1 : 0;
+        chart_value(&s->text, v, value, sizeof value);
+        snprintf(note, sizeof note, "%s, %s: %s", b->label, s->parts[k].name, value);
+        canvas_note(c, note);
+        canvas_rect(c, (struct box){x, top, w, bottom - top - seam}, s->parts[k].ink);
+        if (bottom - top >= 17 && typeface_width(c->typeface, FONT_SMALL, value) + 6 <= w)
+            canvas_text(c, (struct point){x + w / 2, (top + bottom) / 2 + 4}, ALIGN_MIDDLE, FONT_SMALL,
+                        ink_on(s->parts[k].ink), value);
+        canvas_end_note(c);
+        base += v;
+    }
+    double above = scale_map(y, base) - 6;
+    chart_value(&s->text, total, value, sizeof value);
+    if (!s->is_percent && typeface_width(c->typeface, FONT_STRONG, value) <= w + 16) {
+        canvas_text(c, (struct point){x + w / 2, above}, ALIGN_MIDDLE, FONT_STRONG, INK_TEXT, value);
+        above -= LINE_HEIGHT;
+    }
+    if (b->mark) {
+        struct point tip[3] = {{x + w / 2 - 5, above - 7}, {x + w / 2 + 5, above - 7}, {x + w / 2, above}};
+        canvas_note(c, b->mark);
+        canvas_area(c, tip, 3, INK_ALARM, 1);
+        canvas_text_fit(c, (struct point){x + w / 2, above - 11}, ALIGN_MIDDLE, FONT_SMALL, INK_ALARM, b->mark,
+                        fmax(w + 30, 70));
+        canvas_end_note(c);
+    }
+}
+
+static void draw_x_labels(struct canvas *c, const struct chart_stack *s, struct box plot, double pitch)
+{
+    double widest = 0;
+    for (size_t i = 0; i < s->n_bars; i++)
+        widest = fmax(widest, typeface_width(c->typeface, FONT_LABEL, s->bars[i].label));
+    size_t every = (size_t)ceil(fmin(widest + 8, 120) / pitch);
+    every = every < 1 ? 1 : every;
+    for (size_t i = 0; i < s->n_bars; i += every)
+        canvas_text_fit(c, (struct point){plot.x + pitch * ((double)i + 0.5), plot.y + plot.h + 18}, ALIGN_MIDDLE,
+                        FONT_LABEL, INK_TEXT, s->bars[i].label, fmax(pitch * (double)every, 24));
+    if (s->x_title)
+        canvas_text_fit(c, (struct point){plot.x + plot.w, plot.y + plot.h + 34}, ALIGN_END, FONT_SMALL, INK_MUTED,
+                        s->x_title, plot.w);
+}
+
+void chart_stack(struct canvas *c, struct box at, const struct chart_stack *s)
+{
+    if (s->n_bars == 0)
+        return;
+    struct side_label labels[SIDE_LABELS_MAX];
+    size_t n_labels = s->no_part_labels ? 0 : label_parts(s, labels);
+    double most = 0;
+    bool is_marked = false;
+    for (size_t i = 0; i < s->n_bars; i++) {
+        most = fmax(most, bar_total(s, &s->bars[i]));
+        is_marked |= s->bars[i].mark != NULL;
+    }
+    struct box rest = chart_head(c, at, &s->text);
+    double side = chart_side_width(c, labels, n_labels, rest.w * 0.55);
+    struct box plot = box_inset(rest, 0, (s->is_percent ? 4 : 18) + (is_marked ? 24 : 0), side, s->x_title ? 40 : 24);
+    struct scale y = {.lo = 0, .hi = s->is_percent ? 100 : scale_round_up(most, 5)};
+    if (!s->is_percent && y.hi > most * 1.12 && most > 0)
+        y.hi = most * 1.12; /* no empty band on top: the last grid line may stand below the top of the plot */
+    plot = chart_y_axis(c, plot, &y, plot.h < 140 ? 4 : 6);
+    double pitch = plot.w / (double)s->n_bars;
+    double width = fmin(pitch * (s->n_bars > 12 ? 0.84 : 0.62), 96);
+    double right = 0;
+    for (size_t i = 0; i < s->n_bars; i++) {
+        double x = plot.x + pitch * ((double)i + 0.5) - width / 2;
+        draw_bar(c, s, &s->bars[i], &y, x, width);
+        right = x + width;
+    }
+    draw_x_labels(c, s, plot, pitch);
+    if (n_labels) {
+        place_labels(s, labels, &y);
+        chart_side_labels(c, labels, n_labels, right,
+                          (struct box){plot.x + plot.w, plot.y - 8, rest.x + rest.w - plot.x - plot.w, plot.h + 16});
+    }
+}

@@ -1,0 +1,35 @@
+/* typeface.h - measuring text. All figures are set in DejaVu Sans; painters that cannot be sure of it (SVG in a
+ * browser) are given alignments, not positions of letters, and DejaVu is wide, so that another face stays inside its
+ * place. */
+#ifndef DCR_DRAW_TYPEFACE_H
+#define DCR_DRAW_TYPEFACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define TYPEFACE_FAMILY "DejaVu Sans"
+
+struct font {
+    double size; /* CSS pixels */
+    bool is_bold;
+};
+
+struct typeface;
+
+/** typeface_new - gives; NULL only without memory. typeface_free accepts NULL. */
+struct typeface *typeface_new(void);
+void typeface_free(struct typeface *t);
+
+/** typeface_width - advance width of one line of text in CSS pixels. Bytes that are not UTF-8 count as U+FFFD. */
+double typeface_width(struct typeface *t, struct font font, const char *text);
+
+/** typeface_fit - copy text to out, shortened with an ellipsis until it is at most width wide; cuts between characters.
+ *  out_size  16 or more
+ *  returns   the width of what was kept; 0 and "" when not even the ellipsis fits */
+double typeface_fit(struct typeface *t, struct font font, const char *text, double width, char *out, size_t out_size);
+
+/** utf8_clean - copy text to out as valid UTF-8: every byte that is none, and every control character, becomes U+FFFD;
+ *  cut at a character when out is too small. returns  bytes written without the NUL */
+size_t utf8_clean(const char *text, char *out, size_t out_size);
+
+#endif
