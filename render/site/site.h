@@ -1,0 +1,26 @@
+/* site.h - from a finished report to a folder one can open: the last station of the renderer.
+ *
+ * Everything is built in a folder beside the output and swapped in whole. Nothing outside those two is touched. */
+#ifndef RENDER_SITE_SITE_H
+#define RENDER_SITE_SITE_H
+
+#include "render/analyse/report.h"
+
+struct site_options {
+    const char *out_dir;   /* -o */
+    const char *theme_dir; /* --theme; NULL or "": the default theme, found beside the program */
+};
+
+/** site_check_out - may a site be put at out_dir? To be asked before the long work.
+ *  Yes for a name that does not exist (its parent must), an empty folder, a folder holding only README.md, or a site made
+ *  by dcreport (it carries the file .dcreport).
+ *  errors   DCR_FAIL with one sentence otherwise; nothing is touched */
+int site_check_out(const char *out_dir, struct dcr_err *err) DCR_MUST_CHECK;
+
+/** site_publish - draw, write and swap in the whole site. A README.md in an existing folder is kept.
+ *  rep      borrows; complete with its documents
+ *  errors   DCR_FAIL: the output is refused, the theme is wrong (template and line are named), the disk is full, ...;
+ *           what stood at out_dir before still stands and the unfinished folder is removed */
+int site_publish(const struct report *rep, const struct site_options *opt, struct dcr_err *err) DCR_MUST_CHECK;
+
+#endif
