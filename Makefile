@@ -85,9 +85,9 @@ $(BUILD)/libcollect.a: $(call objects,$(filter-out collect/main.c,$(COLLECT_SRC)
 $(BUILD)/librender.a: $(call objects,$(filter-out render/main.c,$(RENDER_SRC)))
 
 link = @mkdir -p $(@D)
-$(BIN)/dcrnn-train: $(BUILD)/obj/trainer/main.o $(BUILD)/libtrainer.a
+$(BIN)/dcrnn-train: $(BUILD)/obj/trainer/main.o $(BUILD)/libtrainer.a $(BUILD)/libdcr.a
 	$(link)
-	$(CC) $(CFLAGS) -o $@ $^ $(LDLIBS_COMMON) $(BLAS_LIBS) $(MPI_LIBS)
+	$(CC) $(CFLAGS) -o $@ $^ $(LDLIBS_COMMON) $(LIB_LIBS) $(BLAS_LIBS) $(MPI_LIBS)
 $(BIN)/dccollect: $(BUILD)/obj/collect/main.o $(BUILD)/libcollect.a $(BUILD)/libdcr.a
 	$(link)
 	$(CC) $(CFLAGS) -o $@ $^ $(LDLIBS_COMMON) $(LIB_LIBS)
@@ -96,7 +96,7 @@ $(BIN)/dcreport: $(BUILD)/obj/render/main.o $(BUILD)/librender.a $(BUILD)/libdcr
 	$(CC) $(CFLAGS) -o $@ $^ $(LDLIBS_COMMON) $(LIB_LIBS) $(RENDER_LIBS)
 $(INJECT_SO): $(call objects,$(INJECT_SRC))
 	$(link)
-	$(CC) $(CFLAGS) -shared -Wl,-z,defs -o $@ $^ -pthread -ldl
+	$(CC) $(CFLAGS) -shared -Wl,-z,defs,-z,nodelete -o $@ $^ -pthread -ldl
 
 $(BUILD)/obj/tests/unit/%.o: EXTRA_CFLAGS = $(MPI_CFLAGS) $(NVTX_CFLAGS) $(RENDER_CFLAGS)
 $(BUILD)/tests/unit/%: $(BUILD)/obj/tests/unit/%.o $(BUILD)/libtrainer.a $(BUILD)/libcollect.a $(BUILD)/librender.a $(BUILD)/libdcr.a

@@ -104,7 +104,8 @@ struct dct_file_header { /* 128 bytes; the rest of block 0 is zero */
     uint32_t flags;           /* 0 */
     int64_t mono_ns, real_ns; /* CLOCK_MONOTONIC and CLOCK_REALTIME read together at the start */
     char host[64];
-    uint64_t reserved[2];
+    uint64_t dropped; /* events of threads that never got a block */
+    uint64_t reserved;
 };
 
 #define DCT_BLOCK_MAGIC 0x4b4c4244u /* "DBLK" */
@@ -113,7 +114,7 @@ enum { DCT_BLOCK_OPEN = 1, DCT_BLOCK_SEALED = 2 };
 struct dct_block_header { /* 48 bytes, then slots */
     uint32_t magic;
     uint32_t state;      /* OPEN: crc not yet valid, used_slots is; SEALED: crc covers the used slots */
-    uint32_t track;      /* Linux thread id */
+    uint32_t track;      /* Linux thread id; 0: definitions */
     uint32_t used_slots; /* stored with release order after the slots themselves */
     uint64_t seq;        /* 0, 1, 2 ... within the track */
     uint64_t dropped;    /* events of this track dropped so far, exactly */

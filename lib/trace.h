@@ -1,6 +1,6 @@
 /* trace.h - read a native trace (.dct) as a stream of events, in memory that depends on the number of names and
  * open ranges, not on the number of events. Tolerates a torn tail and damaged blocks; counts what it skipped.
- * The format is lib/format.h and docs/FORMAT.md. Used by dccollect (verify, export) and dcreport. */
+ * The format is lib/format.h and docs/FORMAT.md. Used by dccollect (pack, verify) and dcreport. */
 #ifndef DCR_TRACE_H
 #define DCR_TRACE_H
 
@@ -17,23 +17,25 @@ struct dct_info {
 /* One range, mark or span, delivered when it is complete. Text borrows until dct_close. */
 struct dct_event {
     int kind;    /* DCT_PUSH (a closed range), DCT_START (a closed process range), DCT_MARK, DCT_SPAN */
-    int is_open; /* range still open when the data ended; end_ns is then the last time seen in the file */
+    int is_open; /* never closed: the data ended, or a part of the track is lost; end_ns is then the last time seen */
     uint32_t track;
     int depth;            /* of a DCT_PUSH: number of enclosing ranges on its track, all domains */
     const char *domain;   /* "" = default */
     const char *category; /* "" = none; "#7" when the program never named category 7 */
     const char *name;     /* "" = none */
     int64_t start_ns, end_ns;
-    int payload_type;
-    uint64_t payload;
-    uint64_t bytes; /* DCT_SPAN */
+    int payload_type; /* DCT_PAYLOAD_* */
+    uint64_t payload; /* bits of the value */
+    uint64_t bytes;   /* DCT_SPAN */
 };
 
 struct dct_loss {
     uint64_t n_dropped;        /* counted by the writer: memory or disk was full */
-    uint64_t n_bad_blocks;     /* checksum or structure wrong; skipped */
+    uint64_t n_bad_blocks;     /* checksum or structure wrong; skipped, from the first wrong slot on when still open */
+    uint64_t n_missing_blocks; /* numbers left out in a track's sequence: lost, or the bad ones */
+    uint64_t n_open_blocks;    /* without a checksum: the writer did not end in the normal way */
     uint64_t n_unmatched_pops; /* pop without push */
-    uint64_t n_open_ranges;    /* pushed, never popped */
+    uint64_t n_open_ranges;    /* pushed or started, never closed */
     int is_torn;               /* file ends inside a block */
 };
 
@@ -46,14 +48,19 @@ struct dct_reader;
 int dct_open(struct dct_reader **out, struct dcr_stream *s, struct dct_info *info, struct dcr_err *err) DCR_MUST_CHECK;
 
 /** dct_next - the next complete event, in file order (ordered by end within a track, tracks interleaved by block).
- *  returns  0, DCR_END, or DCR_FATAL when the underlying stream fails */
+ *  Ranges still open at the end of the data come last.
+ *  returns  0, DCR_END, or DCR_FATAL when the underlying stream fails
+ *  cost     amortised constant per event; memory: names, open ranges (at most 2^20), one block */
 int dct_next(struct dct_reader *r, struct dct_event *out, struct dcr_err *err) DCR_MUST_CHECK;
 
-/** dct_loss - what was not recorded or not readable; complete after DCR_END. */
+/** dct_get_loss - what was not recorded or not readable; complete after DCR_END. */
 void dct_get_loss(const struct dct_reader *r, struct dct_loss *out);
 
 /** dct_notes - the writer's DCT_NOTE sentences, joined by newlines; "" when none. Valid after DCR_END. */
-const char *dct_notes(const struct dct_reader *r);
+const char *dct_notes(struct dct_reader *r);
+
+/** dct_thread_name - what the program called the thread, "" when nothing. Valid after DCR_END. */
+const char *dct_thread_name(const struct dct_reader *r, uint32_t track);
 
 void dct_close(struct dct_reader *r);
 

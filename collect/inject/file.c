@@ -1,0 +1,332 @@
+/* file.c - see file.h. */
+#include "collect/inject/file.h"
+
+#include "collect/inject/crc32c.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+/* A descriptor this high is out of the way of programs that count on getting 3, 4, 5 ... */
+#define HIGH_FD 700
+/* Space is reserved for so many blocks at most at a time. */
+#define GROW_BLOCKS 32
+
+struct names dcc_names;
+static struct process *the_process;
+
+static void forget_in_child(void)
+{
+    if (the_process)
+        memset(the_process, 0, sizeof *the_process);
+}
+
+__attribute__((constructor)) static void at_load(void)
+{
+    void *p = mmap(NULL, sizeof *the_process, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (p == MAP_FAILED)
+        return;
+    /* Kernels before 4.14 do not know the advice: a fork handler then does the same for fork(), if not for clone(). */
+    if (madvise(p, sizeof *the_process, MADV_WIPEONFORK) != 0 && pthread_atfork(NULL, NULL, forget_in_child) != 0) {
+        munmap(p, sizeof *the_process);
+        return;
+    }
+    the_process = p;
+}
+
+struct process *file_process(void)
+{
+    return the_process;
+}
+
+static int rank_of_environment(void)
+{
+    static const char *const variables[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"};
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
+        const char *text = getenv(variables[i]);
+        if (!text || !*text)
+            continue;
+        char *end;
+        long rank = strtol(text, &end, 10);
+        if (*end == '\0' && rank >= 0 && rank < INT_MAX)
+            return (int)rank;
+    }
+    return 0;
+}
+
+/* The program may have closed our descriptor (closefrom) and the number may mean another file by now. */
+static int fd_is_ours(const struct process *p)
+{
+    struct stat st;
+    return p->fd >= 0 && fstat(p->fd, &st) == 0 && st.st_dev == p->device && st.st_ino == p->inode;
+}
+
+static int reserve_bytes(int fd, off_t offset, off_t n)
+{
+    if (fallocate(fd, 0, offset, n) == 0)
+        return 0;
+    if (errno != EOPNOTSUPP && errno != ENOSYS)
+        return -1;
+    static const char zeros[4096];
+    for (off_t done = 0; done < n; done += (off_t)sizeof zeros)
+        if (pwrite(fd, zeros, sizeof zeros, offset + done) != (ssize_t)sizeof zeros)
+            return -1;
+    return 0;
+}
+
+/* Beyond RLIMIT_FSIZE the kernel would send SIGXFSZ, which ends the program: look before growing. */
+static int is_below_size_limit(uint64_t n_bytes)
+{
+    struct rlimit limit;
+    return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || n_bytes <= limit.rlim_cur;
+}
+
+/* Make sure that block number p->n_blocks is allocated on disk. */
+static int grow(struct process *p)
+{
+    if (p->n_blocks < p->n_reserved)
+        return 0;
+    if (!fd_is_ours(p))
+        return -1;
+    uint64_t more = p->n_reserved < GROW_BLOCKS ? p->n_reserved : GROW_BLOCKS;
+    for (; more; more = more > 1 ? 1 : 0) {
+        if (is_below_size_limit((p->n_reserved + more) * DCT_BLOCK_BYTES) &&
+            reserve_bytes(p->fd, (off_t)(p->n_reserved * DCT_BLOCK_BYTES), (off_t)(more * DCT_BLOCK_BYTES)) == 0) {
+            p->n_reserved += more;
+            return 0;
+        }
+    }
+    return -1;
+}
+
+static struct dct_block_header *map_block(struct process *p)
+{
+    if (grow(p) != 0)
+        return NULL;
+    void *b =
+        mmap(NULL, DCT_BLOCK_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, p->fd, (off_t)(p->n_blocks * DCT_BLOCK_BYTES));
+    if (b == MAP_FAILED)
+        return NULL;
+    /* One call instead of a page fault every 256 slots; older kernels do without. */
+    (void)madvise(b, DCT_BLOCK_BYTES, 23 /* MADV_POPULATE_WRITE, Linux 5.14 */);
+    p->n_blocks++;
+    return b;
+}
+
+void file_seal(struct dct_block_header *b)
+{
+    b->crc32c = dcc_crc32c(0, b + 1, (size_t)b->used_slots * DCT_SLOT_BYTES);
+    __atomic_store_n(&b->state, DCT_BLOCK_SEALED, __ATOMIC_RELEASE);
+}
+
+void file_close_block(struct dct_block_header *b)
+{
+    if (!b)
+        return;
+    file_seal(b);
+    munmap(b, DCT_BLOCK_BYTES);
+}
+
+static void begin_block(struct dct_block_header *b, uint32_t track, uint64_t seq)
+{
+    b->state = DCT_BLOCK_OPEN;
+    b->track = track;
+    b->seq = seq;
+    __atomic_store_n(&b->magic, DCT_BLOCK_MAGIC, __ATOMIC_RELEASE);
+}
+
+static int next_definition_block(struct process *p)
+{
+    struct dct_block_header *b = map_block(p);
+    if (!b)
+        return -1;
+    file_close_block(p->definitions);
+    begin_block(b, 0, p->definition_seq++);
+    p->definitions = b;
+    p->generation++;
+    return 0;
+}
+
+uint32_t file_define(struct process *p, int kind, uint32_t domain, uint32_t name, const char *text, uint32_t len)
+{
+    if (p->state == FILE_OFF || !p->definitions)
+        return 0;
+    if (len > DCT_MAX_TEXT) {
+        len = DCT_MAX_TEXT;
+        while (len && ((unsigned char)text[len] & 0xc0) == 0x80) /* not in the middle of a UTF-8 sequence */
+            len--;
+    }
+    uint32_t n_text = (len + DCT_SLOT_BYTES - 1) / DCT_SLOT_BYTES;
+    if (p->definitions->used_slots + 1 + n_text > FILE_SLOTS && next_definition_block(p) != 0) {
+        p->state = FILE_OFF;
+        return 0;
+    }
+    struct dct_block_header *b = p->definitions;
+    b->state = DCT_BLOCK_OPEN; /* it may have been sealed at exit() and be used by a later destructor */
+    struct dct_slot *s = (struct dct_slot *)(b + 1) + b->used_slots;
+    s[0] = (struct dct_slot){.kind = (uint8_t)kind, .n_extra = (uint8_t)n_text, .domain = (uint16_t)domain};
+    s[0].name = name;
+    s[0].t_ns = (int64_t)len;
+    if (n_text) {
+        memset(&s[n_text], 0, sizeof *s);
+        memcpy(s + 1, text, len);
+    }
+    __atomic_store_n(&b->used_slots, b->used_slots + 1 + n_text, __ATOMIC_RELEASE);
+    return p->generation;
+}
+
+/* A forked child inherits names that its own file does not define yet. */
+static void define_all(struct process *p)
+{
+    struct names *n = &dcc_names;
+    for (uint32_t i = 1; i < n->n_names; i++)
+        n->name[i].generation = file_define(p, DCT_STRING, 0, i, n->name[i].text, n->name[i].len);
+    for (uint32_t d = 1; d < n->n_domains; d++) {
+        const struct name *text = &n->name[n->domain[d].name];
+        n->domain[d].generation = file_define(p, DCT_DOMAIN, d, 0, text->text, text->len);
+    }
+    for (uint32_t i = 0; i < n->n_categories; i++) {
+        const struct category *c = &n->category[i];
+        const struct name *text = &n->name[c->name];
+        file_define(p, DCT_CATEGORY, c->domain, c->id, text->text, text->len);
+    }
+}
+
+/* <spool>/rank<r>/trace-<pid>.dct; -<n> is appended when the name is taken: exec keeps the pid, and so may a
+ * process of another container. */
+static int create_file(const char *spool, int rank)
+{
+    char path[PATH_MAX];
+    int n = snprintf(path, sizeof path, "%s/rank%d", spool, rank);
+    if (n < 0 || (size_t)n >= sizeof path || (mkdir(path, 0777) != 0 && errno != EEXIST))
+        return -1;
+    for (int attempt = 0; attempt < 1000; attempt++) {
+        char suffix[16] = "";
+        if (attempt)
+            snprintf(suffix, sizeof suffix, "-%d", attempt);
+        n = snprintf(path, sizeof path, "%s/rank%d/trace-%ld%s.dct", spool, rank, (long)getpid(), suffix);
+        if (n < 0 || (size_t)n >= sizeof path)
+            return -1;
+        int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (fd < 0 && errno != EEXIST)
+            return -1;
+        if (fd < 0)
+            continue;
+        int high = fcntl(fd, F_DUPFD_CLOEXEC, HIGH_FD);
+        if (high >= 0) {
+            close(fd);
+            fd = high;
+        }
+        return fd;
+    }
+    return -1;
+}
+
+static int64_t now_ns(clockid_t clock)
+{
+    struct timespec t;
+    clock_gettime(clock, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static int write_header(struct process *p, int rank)
+{
+    if (!is_below_size_limit(2 * DCT_BLOCK_BYTES) || reserve_bytes(p->fd, 0, 2 * (off_t)DCT_BLOCK_BYTES) != 0)
+        return -1;
+    void *page = mmap(NULL, sizeof *p->header, PROT_READ | PROT_WRITE, MAP_SHARED, p->fd, 0);
+    if (page == MAP_FAILED)
+        return -1;
+    p->n_blocks = 1;
+    p->n_reserved = 2;
+    p->header = page;
+    p->header->version = DCT_VERSION;
+    p->header->block_bytes = DCT_BLOCK_BYTES;
+    p->header->rank = rank;
+    p->header->node = -1;
+    p->header->pid = (uint32_t)getpid();
+    gethostname(p->header->host, sizeof p->header->host - 1);
+    p->header->mono_ns = now_ns(CLOCK_MONOTONIC);
+    p->header->real_ns = now_ns(CLOCK_REALTIME);
+    p->header->dropped = __atomic_load_n(&p->dropped_early, __ATOMIC_RELAXED);
+    __atomic_store_n(&p->header->magic, DCT_MAGIC, __ATOMIC_RELEASE);
+    return 0;
+}
+
+static int start_locked(struct process *p)
+{
+    const char *spool = getenv("DCC_SPOOL");
+    if (!spool || !*spool || names_init(&dcc_names) != 0)
+        return -1;
+    int rank = rank_of_environment();
+    struct stat st;
+    p->fd = create_file(spool, rank);
+    if (p->fd < 0 || fstat(p->fd, &st) != 0)
+        return -1;
+    p->device = st.st_dev;
+    p->inode = st.st_ino;
+    if (write_header(p, rank) != 0 || next_definition_block(p) != 0)
+        return -1;
+    p->next_range_id = 1;
+    define_all(p);
+    if (p->state == FILE_OFF)
+        return -1;
+    __atomic_store_n(&p->epoch, ((uint64_t)getpid() << 32) + 1, __ATOMIC_RELEASE);
+    __atomic_store_n(&p->state, FILE_RECORDING, __ATOMIC_RELEASE);
+    return 0;
+}
+
+int file_start(struct process *p)
+{
+    if (__atomic_load_n(&p->state, __ATOMIC_ACQUIRE) == FILE_FRESH) {
+        int saved_errno = errno;
+        pthread_mutex_lock(&p->lock);
+        if (p->state == FILE_FRESH && start_locked(p) != 0)
+            __atomic_store_n(&p->state, FILE_OFF, __ATOMIC_RELEASE);
+        pthread_mutex_unlock(&p->lock);
+        errno = saved_errno;
+    }
+    return __atomic_load_n(&p->state, __ATOMIC_ACQUIRE) == FILE_RECORDING;
+}
+
+struct dct_block_header *file_new_block(struct process *p, uint32_t track, uint64_t seq, uint64_t dropped,
+                                        uint32_t *generation, uint64_t *epoch)
+{
+    int saved_errno = errno;
+    struct dct_block_header *b = NULL;
+    pthread_mutex_lock(&p->lock);
+    if (p->state == FILE_RECORDING) {
+        b = map_block(p);
+        if (!b)
+            p->state = FILE_OFF;
+    }
+    *generation = p->generation;
+    *epoch = p->epoch;
+    pthread_mutex_unlock(&p->lock);
+    if (b) {
+        b->dropped = dropped;
+        begin_block(b, track, seq);
+    }
+    errno = saved_errno;
+    return b;
+}
+
+/* At exit() the definitions get their checksum and the space reserved ahead goes back. Threads that still run keep
+ * their blocks open, which readers accept; a later event simply goes on. */
+__attribute__((destructor)) static void at_exit(void)
+{
+    struct process *p = the_process;
+    if (!p || p->state != FILE_RECORDING || pthread_mutex_trylock(&p->lock) != 0)
+        return;
+    file_seal(p->definitions);
+    if (fd_is_ours(p) && ftruncate(p->fd, (off_t)(p->n_blocks * DCT_BLOCK_BYTES)) == 0)
+        p->n_reserved = p->n_blocks;
+    pthread_mutex_unlock(&p->lock);
+}

@@ -1,0 +1,55 @@
+/* file.h - the trace file of this process: creation, blocks, the blocks of definitions. Called by spool.c only.
+ *
+ * All of struct process lies in memory that the kernel zeroes in a forked child (MADV_WIPEONFORK), lock included:
+ * the child finds a process that has not started recording and begins a file of its own, whatever the parent's
+ * threads were doing. The tables of names survive the fork and are written again into the child's file. */
+#ifndef DCC_INJECT_FILE_H
+#define DCC_INJECT_FILE_H
+
+#include "lib/format.h"
+
+#include "collect/inject/names.h"
+
+#include <pthread.h>
+#include <sys/types.h>
+
+enum { FILE_FRESH = 0, FILE_RECORDING, FILE_OFF };
+
+struct process {
+    /* Tracks compare epoch at every event; it changes when they must take a new block: after a fork, or when a
+     * category was named too late for the blocks already open. High half: process id. */
+    uint64_t epoch;
+    uint32_t state;
+    uint32_t generation; /* of definition blocks: 1, 2, ... */
+    uint64_t next_range_id;
+    uint64_t dropped_early; /* before there was a file */
+    pthread_mutex_t lock;
+    struct dct_file_header *header; /* first page of the file, kept mapped for its `dropped` */
+    struct dct_block_header *definitions;
+    uint64_t definition_seq;
+    int fd;
+    dev_t device;
+    ino_t inode;
+    uint64_t n_blocks, n_reserved; /* handed out; allocated on disk (block 0 included) */
+};
+
+/** file_process - NULL when the library could not get its memory at load time. */
+struct process *file_process(void);
+extern struct names dcc_names;
+
+/** file_start - create the trace file when there is none yet. Takes the lock. returns 1 when recording */
+int file_start(struct process *p);
+/** file_new_block - a mapped, empty block of the track. Takes the lock; switches recording off when there is none.
+ *  *generation: every definition up to it stands before the block in the file; *epoch: of the process now */
+struct dct_block_header *file_new_block(struct process *p, uint32_t track, uint64_t seq, uint64_t dropped,
+                                        uint32_t *generation, uint64_t *epoch);
+/** file_close_block - seal and unmap. */
+void file_close_block(struct dct_block_header *b);
+void file_seal(struct dct_block_header *b);
+
+/** file_define - append a definition. Caller holds the lock. returns its generation, 0 when nothing was written */
+uint32_t file_define(struct process *p, int kind, uint32_t domain, uint32_t name, const char *text, uint32_t len);
+
+#define FILE_SLOTS ((DCT_BLOCK_BYTES - (uint32_t)sizeof(struct dct_block_header)) / DCT_SLOT_BYTES)
+
+#endif

@@ -1,0 +1,58 @@
+/* names.h - the texts a program has named: strings, domains, categories, copied once and numbered.
+ *
+ * Lookup takes no lock. Adding needs the caller's lock (spool.c's). Memory is reserved at the first use and touched
+ * only as it fills; when it is full, further texts share one number (NAMES_OVERFLOW's text). Nothing is ever freed:
+ * registered strings and domains are handed to the program as pointers into these tables. */
+#ifndef DCC_NAMES_H
+#define DCC_NAMES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { NAMES_MAX = 1 << 17, DOMAINS_MAX = 1024, CATEGORIES_MAX = 8192 };
+#define NAMES_TEXT_BYTES ((size_t)32 << 20)
+#define NAMES_OVERFLOW "(more names than the collector keeps)"
+
+struct name {
+    const char *text; /* NUL-terminated */
+    uint32_t len;
+    uint32_t hash;
+    uint32_t generation; /* of the definition block that holds it, see spool.c */
+};
+
+struct domain {
+    uint32_t name;
+    uint32_t generation;
+};
+
+struct category {
+    uint32_t domain, id, name;
+};
+
+struct names {
+    struct name *name;         /* [NAMES_MAX], number 0 unused */
+    uint32_t *table;           /* open addressing, [2 * NAMES_MAX] */
+    char *text;                /* [NAMES_TEXT_BYTES] */
+    struct category *category; /* [CATEGORIES_MAX] */
+    struct domain *domain;     /* [DOMAINS_MAX], number 0 = the default domain */
+    uint32_t n_names, n_domains, n_categories;
+    size_t text_used;
+};
+
+/** names_init - reserve the memory. returns 0, or -1 when there is none */
+int names_init(struct names *n);
+/** names_hash - of a C string; *len its length, at most max bytes are looked at. */
+uint32_t names_hash(const char *text, size_t max, uint32_t *len);
+/** names_find - number of the text, 0 when it has none yet. Lock-free. */
+uint32_t names_find(const struct names *n, const char *text, uint32_t len, uint32_t hash);
+/** names_add - number of the text, a new one when needed (*is_new). Caller holds the lock.
+ *  returns  0 when no memory was reserved */
+uint32_t names_add(struct names *n, const char *text, uint32_t len, uint32_t hash, int *is_new);
+/** names_domain - number of the domain with that name; a new one when needed. Caller holds the lock. When all are
+ *  taken, the last one serves for the rest. */
+uint32_t names_domain(struct names *n, uint32_t name, int *is_new);
+/** names_category - note that category `id` of the domain is called `name`. Caller holds the lock.
+ *  returns  1 when that is news, 0 when known or no room is left */
+int names_category(struct names *n, uint32_t domain, uint32_t id, uint32_t name);
+
+#endif

@@ -1,0 +1,105 @@
+/* nvtx_abi.h - the part of the NVTX 3 tools interface that the injected library needs, in our own words, so that it
+ * compiles without the CUDA toolkit. Numbers and layouts are facts of NVTX's nvtxDetail/nvtxTypes.h and nvToolsExt.h
+ * (interface version 3, unchanged since 3.0); tests/unit/test_nvtx_abi.c holds them against the real headers. */
+#ifndef DCC_NVTX_ABI_H
+#define DCC_NVTX_ABI_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <wchar.h>
+
+/* What a tool may ask the program's copy of NVTX for, through the function passed to InitializeInjectionNvtx2. */
+enum { NVTXABI_TABLE_CALLBACKS = 1, NVTXABI_TABLE_VERSION = 3 };
+enum { NVTXABI_MODULE_CORE = 1, NVTXABI_MODULE_CORE2 = 5 };
+
+typedef void (*nvtxabi_fn)(void);
+typedef const void *(*nvtxabi_export_table_fn)(uint32_t table);
+
+struct nvtxabi_callbacks {
+    size_t struct_size;
+    /* *table[i] is where the program's NVTX keeps its pointer to callback i; 0 when the module is unknown.
+     * Index 0 is unused; *size counts the entries, index 0 included. */
+    int (*module_table)(int module, nvtxabi_fn ***table, unsigned *size);
+};
+
+enum nvtxabi_core {
+    NVTXABI_MARK_EX = 1,
+    NVTXABI_MARK_A,
+    NVTXABI_MARK_W,
+    NVTXABI_RANGE_START_EX,
+    NVTXABI_RANGE_START_A,
+    NVTXABI_RANGE_START_W,
+    NVTXABI_RANGE_END,
+    NVTXABI_RANGE_PUSH_EX,
+    NVTXABI_RANGE_PUSH_A,
+    NVTXABI_RANGE_PUSH_W,
+    NVTXABI_RANGE_POP,
+    NVTXABI_NAME_CATEGORY_A,
+    NVTXABI_NAME_CATEGORY_W,
+    NVTXABI_NAME_OS_THREAD_A,
+    NVTXABI_NAME_OS_THREAD_W,
+    NVTXABI_CORE_SIZE
+};
+
+enum nvtxabi_core2 {
+    NVTXABI_DOMAIN_MARK_EX = 1,
+    NVTXABI_DOMAIN_RANGE_START_EX,
+    NVTXABI_DOMAIN_RANGE_END,
+    NVTXABI_DOMAIN_RANGE_PUSH_EX,
+    NVTXABI_DOMAIN_RANGE_POP,
+    NVTXABI_DOMAIN_RESOURCE_CREATE,
+    NVTXABI_DOMAIN_RESOURCE_DESTROY,
+    NVTXABI_DOMAIN_NAME_CATEGORY_A,
+    NVTXABI_DOMAIN_NAME_CATEGORY_W,
+    NVTXABI_DOMAIN_REGISTER_STRING_A,
+    NVTXABI_DOMAIN_REGISTER_STRING_W,
+    NVTXABI_DOMAIN_CREATE_A,
+    NVTXABI_DOMAIN_CREATE_W,
+    NVTXABI_DOMAIN_DESTROY,
+    NVTXABI_INITIALIZE,
+    NVTXABI_CORE2_SIZE
+};
+
+enum {
+    NVTXABI_MESSAGE_UNKNOWN = 0,
+    NVTXABI_MESSAGE_ASCII = 1,
+    NVTXABI_MESSAGE_WIDE = 2,
+    NVTXABI_MESSAGE_REGISTERED = 3
+};
+enum {
+    NVTXABI_PAYLOAD_UNKNOWN = 0,
+    NVTXABI_PAYLOAD_U64 = 1,
+    NVTXABI_PAYLOAD_I64 = 2,
+    NVTXABI_PAYLOAD_F64 = 3,
+    NVTXABI_PAYLOAD_U32 = 4,
+    NVTXABI_PAYLOAD_I32 = 5,
+    NVTXABI_PAYLOAD_F32 = 6
+};
+
+struct nvtxabi_attributes { /* nvtxEventAttributes_t, version 2 and 3 */
+    uint16_t version;
+    uint16_t size;
+    uint32_t category;
+    int32_t color_type;
+    uint32_t color;
+    int32_t payload_type;
+    int32_t reserved;
+    union {
+        uint64_t u64;
+        int64_t i64;
+        double f64;
+        uint32_t u32;
+        int32_t i32;
+        float f32;
+    } payload;
+    int32_t message_type;
+    union {
+        const char *ascii;
+        const wchar_t *wide;
+        const void *registered;
+    } message;
+};
+
+#define NVTXABI_NO_TRACKING (-2) /* "this tool does not track push and pop" */
+
+#endif

@@ -1,0 +1,59 @@
+/* spool.h - the trace file of this process: blocks, threads ("tracks"), drops. Format: lib/format.h, docs/FORMAT.md.
+ *
+ * Every event goes: track = spool_enter(); spool_put_*(track, ...); spool_leave(track). Between enter and leave the
+ * thread is marked busy, so that an event of a signal handler that interrupts us is counted as dropped instead of
+ * tearing the slot. Hot path: no lock, no allocation, no system call but the clock (vDSO).
+ *
+ * The library is a guest: nothing here exits, prints, or waits for other than a short lock. When no block can be had
+ * (disk full, file size limit, memory) the process stops recording for good and only counts: a gap in the middle
+ * would leave pushes without pops. */
+#ifndef DCC_SPOOL_H
+#define DCC_SPOOL_H
+
+#include "lib/format.h"
+
+#include "collect/inject/names.h"
+
+struct spool_track;
+
+/** spool_enter - this thread's track, ready for events; opens the file and a block when needed.
+ *  returns  NULL when the event must be dropped (it is counted) */
+struct spool_track *spool_enter(void);
+void spool_leave(struct spool_track *t);
+
+/** spool_is_wanted - the collector has named a spool folder in the environment. */
+int spool_is_wanted(void);
+
+/* Numbers for texts. Text is copied; a pointer alone is never trusted to mean the same text again. */
+uint32_t spool_name(struct spool_track *t, const char *text);
+uint32_t spool_name_wide(struct spool_track *t, const wchar_t *text);
+/** spool_registered - number of a handle that spool_register gave, 0 for anything else. */
+uint32_t spool_registered(struct spool_track *t, const void *handle);
+const void *spool_register(const char *text);
+const void *spool_register_wide(const wchar_t *text);
+/** spool_domain - handle of the domain of that name; the same name gives the same handle. NULL = default domain. */
+const void *spool_domain(const char *name);
+const void *spool_domain_wide(const wchar_t *name);
+/** spool_domain_of - number behind a handle that spool_domain gave; 0 for NULL and anything else. */
+uint32_t spool_domain_of(struct spool_track *t, const void *handle);
+/** spool_domain_by_text - the same by name, for our own entry points. */
+uint32_t spool_domain_by_text(struct spool_track *t, const char *text);
+/** spool_category - name a category of a domain. */
+void spool_category(const void *domain, uint32_t category, const char *name);
+/** spool_category_by_text - number of a category known by its text only (our own entry points). */
+uint32_t spool_category_by_text(struct spool_track *t, uint32_t domain, const char *text);
+void spool_thread_name(uint32_t tid, const char *name);
+
+/* Events. attr may be NULL. push returns the level of the new range, pop that of the closed one (-1: none open). */
+int spool_put_push(struct spool_track *t, uint32_t domain, uint32_t name, const struct dct_attr *attr);
+int spool_put_pop(struct spool_track *t, uint32_t domain, int64_t t_ns);
+uint64_t spool_put_start(struct spool_track *t, uint32_t domain, uint32_t name, const struct dct_attr *attr);
+void spool_put_end(struct spool_track *t, uint32_t domain, uint64_t id, int64_t t_ns);
+void spool_put_mark(struct spool_track *t, uint32_t domain, uint32_t name, const struct dct_attr *attr);
+
+int64_t spool_now_ns(void);
+
+/** spool_wide_to_utf8 - convert at most n - 1 bytes; unpaired surrogates and values beyond Unicode become U+FFFD. */
+void spool_wide_to_utf8(const wchar_t *in, char *out, size_t n);
+
+#endif

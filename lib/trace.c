@@ -1,0 +1,639 @@
+/* trace.c - see trace.h. Every number read from the file is taken for hostile until checked. */
+#include "lib/trace.h"
+
+#include "lib/arena.h"
+#include "lib/buf.h"
+#include "lib/hash.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Ceilings, far above what a run leaves behind, so that a damaged file cannot ask for all memory. */
+#define MAX_BLOCK_BYTES (16u << 20)
+#define MAX_NAME_ID (1u << 20)
+#define MAX_TEXT_TOTAL ((size_t)256 << 20)
+#define MAX_TRACKS (1u << 16)
+#define MAX_DEPTH 4096u
+#define MAX_OPEN (1u << 20)
+#define MAX_NOTES_BYTES ((size_t)64 << 10)
+
+/* ---- a map from 64-bit keys to small numbers ------------------------------------------------- */
+
+struct map {
+    uint64_t *keys;
+    uint32_t *values; /* value + 1; 0 = free */
+    uint32_t cap, n;
+};
+
+static uint32_t map_slot(const struct map *m, uint64_t key)
+{
+    uint32_t i = (uint32_t)((key * UINT64_C(0x9e3779b97f4a7c15)) >> 32) & (m->cap - 1);
+    while (m->values[i] && m->keys[i] != key)
+        i = (i + 1) & (m->cap - 1);
+    return i;
+}
+
+static int map_get(const struct map *m, uint64_t key, uint32_t *value)
+{
+    if (!m->cap)
+        return 0;
+    uint32_t i = map_slot(m, key);
+    if (!m->values[i])
+        return 0;
+    *value = m->values[i] - 1;
+    return 1;
+}
+
+static int map_grow(struct map *m)
+{
+    struct map big = {.cap = m->cap ? 2 * m->cap : 64, .n = m->n};
+    big.keys = calloc(big.cap, sizeof *big.keys);
+    big.values = calloc(big.cap, sizeof *big.values);
+    if (!big.keys || !big.values) {
+        free(big.keys);
+        free(big.values);
+        return -1;
+    }
+    for (uint32_t i = 0; i < m->cap; i++) {
+        if (!m->values[i])
+            continue;
+        uint32_t to = map_slot(&big, m->keys[i]);
+        big.keys[to] = m->keys[i];
+        big.values[to] = m->values[i];
+    }
+    free(m->keys);
+    free(m->values);
+    *m = big;
+    return 0;
+}
+
+static int map_put(struct map *m, uint64_t key, uint32_t value)
+{
+    if (2 * (m->n + 1) > m->cap && map_grow(m) != 0)
+        return -1;
+    uint32_t i = map_slot(m, key);
+    m->n += m->values[i] == 0;
+    m->keys[i] = key;
+    m->values[i] = value + 1;
+    return 0;
+}
+
+static void map_delete(struct map *m, uint64_t key)
+{
+    if (!m->cap)
+        return;
+    uint32_t hole = map_slot(m, key);
+    if (!m->values[hole])
+        return;
+    m->values[hole] = 0;
+    m->n--;
+    for (uint32_t i = (hole + 1) & (m->cap - 1); m->values[i]; i = (i + 1) & (m->cap - 1)) {
+        uint32_t value = m->values[i];
+        m->values[i] = 0;
+        uint32_t to = map_slot(m, m->keys[i]);
+        m->keys[to] = m->keys[i];
+        m->values[to] = value;
+    }
+}
+
+static void map_release(struct map *m)
+{
+    free(m->keys);
+    free(m->values);
+    *m = (struct map){0};
+}
+
+/* ---- the reader ------------------------------------------------------------------------------ */
+
+struct open_range {
+    uint64_t id; /* of a process range */
+    uint32_t track, name;
+    uint16_t domain;
+    int depth;
+    struct dct_attr attr;
+    int64_t start_ns;
+};
+
+struct track {
+    uint32_t id;
+    uint64_t next_seq, dropped;
+    int64_t last_ns;
+    struct open_range *stack;
+    uint32_t n_open, cap;
+    uint64_t n_too_deep; /* pushes above MAX_DEPTH, not kept; their pops come first */
+};
+
+struct dct_reader {
+    struct dcr_stream *s;
+    uint32_t block_bytes;
+    unsigned char *block;
+    const struct dct_slot *slots; /* of the current block */
+    uint32_t n_slots, at;
+    int is_sealed;
+    uint32_t current; /* index of the block's track */
+    int is_at_end;
+
+    struct dcr_arena arena;
+    const char **names;
+    uint32_t n_names;
+    const char **domains; /* [65536], NULL = never defined */
+    struct map category_of, thread_of;
+    const char **texts; /* of categories and threads, in order of definition */
+    uint32_t n_texts, cap_texts;
+
+    struct map track_of;
+    struct track *tracks;
+    uint32_t n_tracks, cap_tracks;
+
+    struct map range_of; /* process ranges by id */
+    struct open_range *ranges;
+    uint32_t n_ranges, cap_ranges;
+
+    uint32_t n_open_total;
+    int is_flushing; /* the current track's open ranges are being delivered */
+    uint32_t flush_track;
+    int64_t last_ns;
+    struct dct_loss loss;
+    uint64_t dropped_without_block;
+    struct dcr_buf notes;
+};
+
+static int grow_array(void *array, uint32_t *cap, uint32_t need, size_t item)
+{
+    void **p = array;
+    if (need <= *cap)
+        return 0;
+    uint32_t want = *cap ? *cap : 16;
+    while (want < need)
+        want *= 2;
+    void *bigger = realloc(*p, (size_t)want * item);
+    if (!bigger)
+        return -1;
+    memset((char *)bigger + (size_t)*cap * item, 0, (size_t)(want - *cap) * item);
+    *p = bigger;
+    *cap = want;
+    return 0;
+}
+
+int dct_open(struct dct_reader **out, struct dcr_stream *s, struct dct_info *info, struct dcr_err *err)
+{
+    *out = NULL;
+    struct dct_file_header h;
+    ssize_t n = dcr_stream_read_full(s, &h, sizeof h, err);
+    if (n < 0)
+        return (int)n;
+    if ((size_t)n < sizeof h)
+        return dcr_err_set(err, DCR_FAIL, "'%s' is not a trace: it ends after %zd bytes", s->name, n);
+    if (h.magic != DCT_MAGIC)
+        return dcr_err_set(err, DCR_FAIL, "'%s' is not a trace: it does not begin with the mark of one", s->name);
+    if (h.version != DCT_VERSION)
+        return dcr_err_set(err, DCR_FAIL, "'%s' is a trace of version %u, this program reads version %d", s->name,
+                           h.version, DCT_VERSION);
+    if (h.block_bytes < 4096 || h.block_bytes > MAX_BLOCK_BYTES || h.block_bytes % 4096)
+        return dcr_err_set(err, DCR_FAIL, "'%s' is not a trace: block size %u", s->name, h.block_bytes);
+
+    struct dct_reader *r = calloc(1, sizeof *r);
+    if (r)
+        r->block = malloc(h.block_bytes);
+    if (r)
+        r->domains = calloc(65536, sizeof *r->domains);
+    if (!r || !r->block || !r->domains) {
+        dct_close(r);
+        return dcr_err_set(err, DCR_FAIL, "no memory to read '%s'", s->name);
+    }
+    r->s = s;
+    r->block_bytes = h.block_bytes;
+    r->notes.max = MAX_NOTES_BYTES;
+    r->dropped_without_block = h.dropped;
+    r->last_ns = h.mono_ns;
+    if (info) {
+        *info =
+            (struct dct_info){.rank = h.rank, .node = h.node, .pid = h.pid, .mono_ns = h.mono_ns, .real_ns = h.real_ns};
+        memcpy(info->host, h.host, sizeof h.host);
+    }
+    n = dcr_stream_read_full(s, r->block, h.block_bytes - sizeof h, err);
+    if (n < 0) {
+        dct_close(r);
+        return (int)n;
+    }
+    r->loss.is_torn = (size_t)n < h.block_bytes - sizeof h;
+    *out = r;
+    return DCR_OK;
+}
+
+void dct_close(struct dct_reader *r)
+{
+    if (!r)
+        return;
+    for (uint32_t i = 0; i < r->n_tracks; i++)
+        free(r->tracks[i].stack);
+    free(r->tracks);
+    free(r->ranges);
+    free(r->names);
+    free(r->domains);
+    free(r->texts);
+    map_release(&r->category_of);
+    map_release(&r->thread_of);
+    map_release(&r->track_of);
+    map_release(&r->range_of);
+    dcr_buf_release(&r->notes);
+    dcr_arena_release(&r->arena);
+    free(r->block);
+    free(r);
+}
+
+void dct_get_loss(const struct dct_reader *r, struct dct_loss *out)
+{
+    *out = r->loss;
+    out->n_dropped = r->dropped_without_block;
+    for (uint32_t i = 0; i < r->n_tracks; i++)
+        out->n_dropped += r->tracks[i].dropped;
+}
+
+const char *dct_notes(struct dct_reader *r)
+{
+    return dcr_buf_text(&r->notes);
+}
+
+const char *dct_thread_name(const struct dct_reader *r, uint32_t track)
+{
+    uint32_t i;
+    return map_get(&r->thread_of, track, &i) ? r->texts[i] : "";
+}
+
+/* ---- definitions ----------------------------------------------------------------------------- */
+
+static uint64_t category_key(uint32_t domain, uint32_t category)
+{
+    return (uint64_t)domain << 32 | category;
+}
+
+static void set_text(struct dct_reader *r, struct map *m, uint64_t key, const char *text)
+{
+    if (r->n_texts >= MAX_NAME_ID || grow_array(&r->texts, &r->cap_texts, r->n_texts + 1, sizeof *r->texts) != 0 ||
+        map_put(m, key, r->n_texts) != 0)
+        return;
+    r->texts[r->n_texts++] = text;
+}
+
+static void define(struct dct_reader *r, const struct dct_slot *s)
+{
+    const char *bytes = (const char *)(s + 1);
+    size_t len = (size_t)s->t_ns;
+    if (s->kind == DCT_NOTE) {
+        if (r->notes.len && !r->notes.failed)
+            dcr_buf_putc(&r->notes, '\n');
+        dcr_buf_add(&r->notes, bytes, len);
+        return;
+    }
+    if (r->arena.total_bytes + len > MAX_TEXT_TOTAL)
+        return;
+    const char *text = dcr_arena_strndup(&r->arena, bytes, len);
+    switch (s->kind) {
+    case DCT_STRING:
+        if (s->name < MAX_NAME_ID && grow_array(&r->names, &r->n_names, s->name + 1, sizeof *r->names) == 0)
+            r->names[s->name] = text;
+        break;
+    case DCT_DOMAIN:
+        r->domains[s->domain] = text;
+        break;
+    case DCT_CATEGORY:
+        set_text(r, &r->category_of, category_key(s->domain, s->name), text);
+        break;
+    case DCT_THREAD:
+        set_text(r, &r->thread_of, s->name, text);
+        break;
+    default:
+        break;
+    }
+}
+
+static const char *category_text(struct dct_reader *r, uint32_t domain, uint32_t category)
+{
+    uint32_t i;
+    if (!category)
+        return "";
+    if (map_get(&r->category_of, category_key(domain, category), &i))
+        return r->texts[i];
+    char number[16];
+    snprintf(number, sizeof number, "#%u", category);
+    const char *text = dcr_arena_strdup(&r->arena, number);
+    set_text(r, &r->category_of, category_key(domain, category), text);
+    return text;
+}
+
+static void fill_names(struct dct_reader *r, struct dct_event *e, uint32_t domain, uint32_t name, uint32_t category)
+{
+    e->domain = r->domains[domain] ? r->domains[domain] : "";
+    e->name = name < r->n_names && r->names[name] ? r->names[name] : "";
+    e->category = category_text(r, domain, category);
+}
+
+/* ---- blocks ---------------------------------------------------------------------------------- */
+
+static struct track *track_of(struct dct_reader *r, uint32_t id, uint32_t *index)
+{
+    if (map_get(&r->track_of, id, index))
+        return &r->tracks[*index];
+    if (r->n_tracks >= MAX_TRACKS || grow_array(&r->tracks, &r->cap_tracks, r->n_tracks + 1, sizeof *r->tracks) != 0 ||
+        map_put(&r->track_of, id, r->n_tracks) != 0)
+        return NULL;
+    *index = r->n_tracks++;
+    r->tracks[*index].id = id;
+    return &r->tracks[*index];
+}
+
+static int is_zero(const unsigned char *bytes, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (bytes[i])
+            return 0;
+    return 1;
+}
+
+/* Take the block just read; n_bytes of it are there. */
+static void accept_block(struct dct_reader *r, size_t n_bytes)
+{
+    struct dct_block_header h;
+    r->n_slots = r->at = 0;
+    if (n_bytes < r->block_bytes)
+        r->loss.is_torn = 1;
+    /* Space reserved ahead and never used. */
+    if (is_zero(r->block, n_bytes < sizeof h ? n_bytes : sizeof h))
+        return;
+    if (n_bytes < sizeof h)
+        return;
+    memcpy(&h, r->block, sizeof h);
+    uint32_t max_slots = (uint32_t)((r->block_bytes - sizeof h) / DCT_SLOT_BYTES);
+    uint32_t slots_here = (uint32_t)((n_bytes - sizeof h) / DCT_SLOT_BYTES);
+    struct track *t = NULL;
+    int is_sealed = h.state == DCT_BLOCK_SEALED && h.used_slots <= slots_here;
+    if (h.magic != DCT_BLOCK_MAGIC || (h.state != DCT_BLOCK_OPEN && h.state != DCT_BLOCK_SEALED) ||
+        h.used_slots > max_slots ||
+        (is_sealed && dcr_crc32c(0, r->block + sizeof h, (size_t)h.used_slots * DCT_SLOT_BYTES) != h.crc32c) ||
+        (t = track_of(r, h.track, &r->current)) == NULL || h.seq < t->next_seq) {
+        r->loss.n_bad_blocks++;
+        return;
+    }
+    if (!is_sealed)
+        r->loss.n_open_blocks++;
+    if (h.seq > t->next_seq) { /* whatever was open may have been closed in the part that is missing */
+        r->loss.n_missing_blocks += h.seq - t->next_seq;
+        r->is_flushing = t->n_open > 0;
+        t->n_too_deep = 0;
+    }
+    t->next_seq = h.seq + 1;
+    if (h.dropped > t->dropped)
+        t->dropped = h.dropped;
+    r->slots = (const struct dct_slot *)(const void *)(r->block + sizeof h);
+    r->n_slots = h.used_slots < slots_here ? h.used_slots : slots_here;
+    r->is_sealed = is_sealed;
+}
+
+/* Is the slot at r->at what its kind says, as far as one can tell? */
+static int slot_is_sound(const struct dct_reader *r, const struct dct_slot *s)
+{
+    uint32_t n = s->n_extra;
+    if (n >= r->n_slots - r->at)
+        return 0;
+    switch (s->kind) {
+    case DCT_PUSH:
+    case DCT_MARK:
+        return n <= 1;
+    case DCT_POP:
+        return n == 0;
+    case DCT_START:
+    case DCT_SPAN:
+        return n == 1 || n == 2;
+    case DCT_END:
+        return n == 1;
+    case DCT_STRING:
+    case DCT_DOMAIN:
+    case DCT_CATEGORY:
+    case DCT_THREAD:
+    case DCT_NOTE:
+        return s->t_ns >= 0 && s->t_ns <= (int64_t)n * DCT_SLOT_BYTES;
+    case DCT_NONE:
+        return 0;
+    default:
+        return r->is_sealed; /* a kind of a later writer; the checksum vouches for its length */
+    }
+}
+
+static int is_event(int kind)
+{
+    return kind >= DCT_PUSH && kind <= DCT_SPAN;
+}
+
+/* ---- events ---------------------------------------------------------------------------------- */
+
+static struct dct_attr attr_in(const struct dct_slot *s)
+{
+    struct dct_attr a;
+    memcpy(&a, s, sizeof a);
+    return a;
+}
+
+static void keep_push(struct dct_reader *r, struct track *t, const struct dct_slot *s)
+{
+    if (t->n_open >= MAX_DEPTH || r->n_open_total >= MAX_OPEN ||
+        grow_array(&t->stack, &t->cap, t->n_open + 1, sizeof *t->stack) != 0) {
+        t->n_too_deep++;
+        r->loss.n_open_ranges++;
+        return;
+    }
+    t->stack[t->n_open] = (struct open_range){
+        .track = t->id, .name = s->name, .domain = s->domain, .depth = (int)t->n_open, .start_ns = s->t_ns};
+    if (s->n_extra)
+        t->stack[t->n_open].attr = attr_in(s + 1);
+    t->n_open++;
+    r->n_open_total++;
+}
+
+static void deliver(struct dct_reader *r, struct dct_event *out, int kind, const struct open_range *o, int64_t end_ns)
+{
+    *out = (struct dct_event){.kind = kind,
+                              .track = o->track,
+                              .depth = o->depth,
+                              .start_ns = o->start_ns,
+                              .end_ns = end_ns > o->start_ns ? end_ns : o->start_ns,
+                              .payload_type = (int)o->attr.payload_type,
+                              .payload = o->attr.payload};
+    fill_names(r, out, o->domain, o->name, o->attr.category);
+}
+
+static int close_push(struct dct_reader *r, struct track *t, const struct dct_slot *s, struct dct_event *out)
+{
+    if (t->n_too_deep) {
+        t->n_too_deep--;
+        return 0;
+    }
+    uint32_t i = t->n_open;
+    while (i > 0 && t->stack[i - 1].domain != s->domain)
+        i--;
+    if (i == 0) {
+        r->loss.n_unmatched_pops++;
+        return 0;
+    }
+    deliver(r, out, DCT_PUSH, &t->stack[i - 1], s->t_ns);
+    memmove(&t->stack[i - 1], &t->stack[i], (t->n_open - i) * sizeof *t->stack);
+    t->n_open--;
+    r->n_open_total--;
+    return 1;
+}
+
+static void keep_start(struct dct_reader *r, struct track *t, const struct dct_slot *s)
+{
+    uint32_t known;
+    uint64_t id = (uint64_t)s[s->n_extra].t_ns;
+    if (r->n_open_total >= MAX_OPEN || map_get(&r->range_of, id, &known) ||
+        grow_array(&r->ranges, &r->cap_ranges, r->n_ranges + 1, sizeof *r->ranges) != 0 ||
+        map_put(&r->range_of, id, r->n_ranges) != 0) {
+        r->loss.n_open_ranges++;
+        return;
+    }
+    struct open_range *o = &r->ranges[r->n_ranges++];
+    *o = (struct open_range){.id = id, .track = t->id, .name = s->name, .domain = s->domain, .start_ns = s->t_ns};
+    if (s->n_extra == 2)
+        o->attr = attr_in(s + 1);
+    r->n_open_total++;
+}
+
+static int close_start(struct dct_reader *r, const struct dct_slot *s, struct dct_event *out)
+{
+    uint32_t i;
+    uint64_t id = (uint64_t)s[1].t_ns;
+    if (!map_get(&r->range_of, id, &i)) {
+        r->loss.n_unmatched_pops++;
+        return 0;
+    }
+    deliver(r, out, DCT_START, &r->ranges[i], s->t_ns);
+    map_delete(&r->range_of, id);
+    r->n_ranges--;
+    r->n_open_total--;
+    if (i != r->n_ranges) { /* the last one fills the gap */
+        r->ranges[i] = r->ranges[r->n_ranges];
+        (void)map_put(&r->range_of, r->ranges[i].id, i);
+    }
+    return 1;
+}
+
+static int put_mark(struct dct_reader *r, struct track *t, const struct dct_slot *s, struct dct_event *out)
+{
+    struct open_range o = {.track = t->id, .name = s->name, .domain = s->domain, .start_ns = s->t_ns};
+    if (s->n_extra)
+        o.attr = attr_in(s + 1);
+    deliver(r, out, DCT_MARK, &o, s->t_ns);
+    return 1;
+}
+
+static int put_span(struct dct_reader *r, struct track *t, const struct dct_slot *s, struct dct_event *out)
+{
+    struct dct_span span;
+    memcpy(&span, s + 1, sizeof span);
+    struct open_range o = {.track = t->id, .name = s->name, .domain = s->domain, .start_ns = s->t_ns};
+    if (s->n_extra == 2)
+        o.attr = attr_in(s + 2);
+    int64_t end_ns;
+    if (span.dur_ns < 0 || __builtin_add_overflow(s->t_ns, span.dur_ns, &end_ns))
+        end_ns = s->t_ns;
+    deliver(r, out, DCT_SPAN, &o, end_ns);
+    out->bytes = span.bytes;
+    if (end_ns > r->last_ns)
+        r->last_ns = end_ns;
+    return 1;
+}
+
+/* Consume the slot at r->at. returns 1 when *out holds an event */
+static int take_slot(struct dct_reader *r, struct dct_event *out)
+{
+    struct track *t = &r->tracks[r->current];
+    const struct dct_slot *s = &r->slots[r->at];
+    /* Within a track time does not run backwards; in a block without checksum that would be a torn slot. Spans are
+     * written at their end and carry their beginning. */
+    int is_sound = slot_is_sound(r, s) && !(is_event(s->kind) && s->t_ns < 0) &&
+                   (r->is_sealed || !is_event(s->kind) || s->kind == DCT_SPAN || s->t_ns >= t->last_ns);
+    if (!is_sound) {
+        r->loss.n_bad_blocks++;
+        r->at = r->n_slots;
+        return 0;
+    }
+    r->at += 1u + s->n_extra;
+    if (is_event(s->kind) && s->kind != DCT_SPAN) {
+        t->last_ns = s->t_ns;
+        if (s->t_ns > r->last_ns)
+            r->last_ns = s->t_ns;
+    }
+    switch (s->kind) {
+    case DCT_PUSH:
+        keep_push(r, t, s);
+        return 0;
+    case DCT_POP:
+        return close_push(r, t, s, out);
+    case DCT_START:
+        keep_start(r, t, s);
+        return 0;
+    case DCT_END:
+        return close_start(r, s, out);
+    case DCT_MARK:
+        return put_mark(r, t, s, out);
+    case DCT_SPAN:
+        return put_span(r, t, s, out);
+    default:
+        define(r, s);
+        return 0;
+    }
+}
+
+/* The innermost range of the track that was never closed. */
+static int flush_one(struct dct_reader *r, struct track *t, int64_t end_ns, struct dct_event *out)
+{
+    if (!t->n_open)
+        return 0;
+    t->n_open--;
+    r->n_open_total--;
+    r->loss.n_open_ranges++;
+    deliver(r, out, DCT_PUSH, &t->stack[t->n_open], end_ns);
+    out->is_open = 1;
+    return 1;
+}
+
+static int flush_at_end(struct dct_reader *r, struct dct_event *out)
+{
+    for (; r->flush_track < r->n_tracks; r->flush_track++)
+        if (flush_one(r, &r->tracks[r->flush_track], r->last_ns, out))
+            return DCR_OK;
+    if (!r->n_ranges)
+        return DCR_END;
+    r->n_ranges--;
+    r->n_open_total--;
+    r->loss.n_open_ranges++;
+    deliver(r, out, DCT_START, &r->ranges[r->n_ranges], r->last_ns);
+    out->is_open = 1;
+    return DCR_OK;
+}
+
+int dct_next(struct dct_reader *r, struct dct_event *out, struct dcr_err *err)
+{
+    for (;;) {
+        if (r->is_flushing) {
+            struct track *t = &r->tracks[r->current];
+            if (flush_one(r, t, t->last_ns, out))
+                return DCR_OK;
+            r->is_flushing = 0;
+        }
+        while (r->at < r->n_slots)
+            if (take_slot(r, out))
+                return DCR_OK;
+        if (r->is_at_end)
+            return flush_at_end(r, out);
+        ssize_t n = dcr_stream_read_full(r->s, r->block, r->block_bytes, err);
+        if (n < 0)
+            return DCR_FATAL;
+        if ((size_t)n < r->block_bytes)
+            r->is_at_end = 1;
+        if (n > 0)
+            accept_block(r, (size_t)n);
+    }
+}
