@@ -1,0 +1,168 @@
+# shellcheck shell=bash
+# profile.sh - what all profile_*.sbatch share: train under the collector on this job's nodes, pack one archive.
+#
+# It does not choose nodes, GPUs or time (slurm/submit and the #SBATCH lines do) and does not render (report.sbatch
+# does). Sourced by a batch script, which then calls `profile [OPTIONS OF dcrnn-train...]`.
+#
+# Settings, all optional; slurm/submit exports them from its configuration:
+#   DCREPORT_HOME       folder of the sources on a file system all nodes see (default: where sbatch was called)
+#   DCREPORT_BIN        folder of dcrnn-train, dccollect and dcreport (default: $DCREPORT_HOME/build/bin, else PATH)
+#   DCREPORT_RESULTS    where archives go (default: $DCREPORT_HOME/results)
+#   DCREPORT_LAUNCHER   mpirun (default) or srun
+#   DCREPORT_LAUNCHER_OPTIONS   words put after it, for example "--mpi=pmix" or "--mca btl_tcp_if_include ib0"
+#   DCREPORT_CONTAINER  words put before every rank, for example "apptainer exec --nv /shared/dcreport.sif"
+#   DCREPORT_LOCAL      a folder on each node's own disk: the collector writes there during the run and the shared
+#                       folder is written once, at the end. Evidence of a node that dies in between is lost.
+#
+# How a job may end, and what then becomes of its evidence:
+#   the program ends, well or not      packed here; the job ends with the program's status
+#   the time limit comes near          Slurm sends TERM to this script alone (#SBATCH --signal=B:TERM@60): the program
+#                                      is ended, what it left is packed and marked incomplete, status 143
+#   scancel                            Slurm sends TERM to everything and KILL after KillWait (30 s by default): as above
+#   this script is killed outright     the spool stays beside the archives; the report job packs it
+
+profile_say() {
+    echo "$(date -u +%H:%M:%S) $*"
+}
+
+profile_die() {
+    echo "profile: $*" >&2
+    exit 2
+}
+
+# Where everything is; ends the job with a sentence when something is not.
+profile_settings() {
+    local program
+    [ -n "${SLURM_JOB_ID:-}" ] || profile_die "this is a batch script: submit it with slurm/submit, or with sbatch"
+    : "${DCREPORT_HOME:=$SLURM_SUBMIT_DIR}"
+    : "${DCREPORT_RESULTS:=$DCREPORT_HOME/results}"
+    : "${DCREPORT_LAUNCHER:=mpirun}"
+    if [ -z "${DCREPORT_BIN:-}" ]; then
+        DCREPORT_BIN=$DCREPORT_HOME/build/bin
+        [ -d "$DCREPORT_BIN" ] || DCREPORT_BIN=$(dirname "$(command -v dccollect || echo "$DCREPORT_BIN/dccollect")")
+    fi
+    for program in dcrnn-train dccollect; do
+        # Inside a container the programs may be at a place this node does not have.
+        [ -n "${DCREPORT_CONTAINER:-}" ] || [ -x "$DCREPORT_BIN/$program" ] ||
+            profile_die "no $program in '$DCREPORT_BIN' on $(hostname); run make there, or set DCREPORT_BIN to a folder all nodes see"
+    done
+    case $DCREPORT_LAUNCHER in
+    mpirun | srun) ;;
+    *) profile_die "the launcher is '$DCREPORT_LAUNCHER', not mpirun or srun" ;;
+    esac
+    command -v "$DCREPORT_LAUNCHER" >/dev/null ||
+        profile_die "no $DCREPORT_LAUNCHER on $(hostname); load your site's MPI module in the batch script"
+
+    profile_name=${SLURM_JOB_NUM_NODES}node-slurm-$SLURM_JOB_ID
+    profile_archive=$DCREPORT_RESULTS/$profile_name.tar
+    profile_shared_spool=$DCREPORT_RESULTS/.spool-$profile_name
+    profile_spool=$profile_shared_spool
+    [ -z "${DCREPORT_LOCAL:-}" ] || profile_spool=$DCREPORT_LOCAL/dcreport-$SLURM_JOB_ID
+    export DCREPORT_PERF=$profile_shared_spool/program/perf # read by with_perf.sh
+    # BLAS threads: as many cores as Slurm gave a task, never more.
+    export OMP_NUM_THREADS="${OMP_NUM_THREADS:-${SLURM_CPUS_PER_TASK:-1}}"
+    read -r -a profile_container <<<"${DCREPORT_CONTAINER:-}"
+}
+
+# One task per node runs "$@": for what is to be done on each node's own disk.
+profile_on_each_node() {
+    srun --ntasks="$SLURM_JOB_NUM_NODES" --ntasks-per-node=1 "$@"
+}
+
+# The words that start one rank per task of the allocation.
+profile_launch_words() {
+    local options
+    read -r -a options <<<"${DCREPORT_LAUNCHER_OPTIONS:-}"
+    if [ "$DCREPORT_LAUNCHER" = srun ]; then
+        # One dead rank leaves the others waiting in MPI for ever, so it ends them.
+        profile_launcher=(srun --kill-on-bad-exit=1 "${options[@]}")
+    else
+        profile_launcher=(mpirun -n "$SLURM_NTASKS")
+        [ "${SLURM_CPUS_PER_TASK:-1}" = 1 ] || profile_launcher+=(--map-by "slot:PE=$SLURM_CPUS_PER_TASK")
+        profile_launcher+=("${options[@]}")
+    fi
+}
+
+# TERM has come: the time limit is near or somebody cancelled the job.
+profile_on_term() {
+    local state
+    state=$(squeue -h -j "$SLURM_JOB_ID" -o %T 2>/dev/null || true)
+    case $state in
+    RUNNING)
+        profile_why="ended by Slurm's early warning: the time limit of the job was near"
+        [ -z "$profile_pid" ] || kill -TERM "$profile_pid" 2>/dev/null
+        ;;
+    *)
+        # Slurm has told the launcher too; a second TERM would make mpirun drop everything at once.
+        profile_why="the job was cancelled (state ${state:-unknown})"
+        ;;
+    esac
+    profile_say "$profile_why"
+    # What does not end is ended: packing needs the rest of the time there is.
+    [ -z "$profile_pid" ] || (sleep 15 && kill -KILL "$profile_pid") 2>/dev/null &
+}
+
+# Runs the program and waits for it. Leaves its status in profile_status.
+profile_run() {
+    "${profile_launcher[@]}" "${profile_container[@]}" "${profile_wrapper[@]}" "$DCREPORT_BIN/dccollect" run \
+        --spool "$profile_spool" -- "$DCREPORT_BIN/dcrnn-train" --out "$profile_spool/program" "$@" &
+    profile_pid=$!
+    # A trapped signal ends `wait` before the program has ended.
+    while :; do
+        profile_status=0
+        wait "$profile_pid" || profile_status=$?
+        kill -0 "$profile_pid" 2>/dev/null || break
+    done
+    profile_pid=
+}
+
+# Slurm's own view of the job goes into the archive as it came.
+profile_facts() {
+    mkdir -p "$profile_shared_spool/program/log"
+    {
+        scontrol show job -d "$SLURM_JOB_ID" 2>&1
+        echo "ProgramStatus=$profile_status"
+        [ -z "$profile_why" ] || echo "Ending=$profile_why"
+    } >"$profile_shared_spool/program/log/slurm_job.txt"
+    # sacct has an answer only where a site runs slurmdbd.
+    if sacct -X -n -j "$SLURM_JOB_ID" >/dev/null 2>&1; then
+        sacct -P -j "$SLURM_JOB_ID" --format=JobID,State,Elapsed,TotalCPU,MaxRSS,AllocTRES \
+            >"$profile_shared_spool/program/sacct_summary.txt" 2>/dev/null || true
+    fi
+}
+
+profile_pack() {
+    if ! "${profile_container[@]}" "$DCREPORT_BIN/dccollect" pack "$profile_shared_spool" \
+        --adopt "$profile_shared_spool/program" -o "$profile_archive"; then
+        profile_say "could not pack; the evidence stays in $profile_shared_spool" >&2
+        return 1
+    fi
+    rm -rf "$profile_shared_spool"
+    profile_say "packed $profile_archive"
+}
+
+# profile OPTIONS... - the whole job. profile_wrapper, an array, may hold words to put before each rank's collector.
+profile() {
+    profile_pid='' profile_why='' profile_status=0
+    [ -n "${profile_wrapper+set}" ] || profile_wrapper=()
+    profile_settings
+    profile_launch_words
+    mkdir -p "$profile_shared_spool/program" || profile_die "cannot write in '$DCREPORT_RESULTS' on $(hostname)"
+    trap profile_on_term TERM
+    [ "$profile_spool" = "$profile_shared_spool" ] || profile_on_each_node mkdir -p "$profile_spool/program" ||
+        profile_die "cannot make '$profile_spool' on every node"
+    profile_say "$SLURM_JOB_NUM_NODES node(s) $SLURM_JOB_NODELIST, $SLURM_NTASKS rank(s), ${profile_launcher[*]}"
+
+    profile_run "$@"
+
+    profile_say "the program ended with status $profile_status"
+    if [ "$profile_spool" != "$profile_shared_spool" ]; then
+        profile_on_each_node cp -r "$profile_spool/." "$profile_shared_spool/" ||
+            profile_say "not every node could hand over what is in $profile_spool" >&2
+        profile_on_each_node rm -rf "$profile_spool" || true
+    fi
+    profile_facts
+    profile_pack || exit 1
+    [ -z "$profile_why" ] || exit 143
+    exit "$profile_status"
+}
