@@ -1,0 +1,107 @@
+/* describe.c - see describe.h. */
+#include "trainer/describe.h"
+
+#include "lib/buf.h"
+#include "lib/fs.h"
+#include "trainer/mark.h"
+
+#include <math.h>
+#include <stdio.h>
+
+/* A JSON string: quotes, backslashes and control characters escaped. */
+static void put_text(struct dcr_buf *b, const char *key, const char *text)
+{
+    dcr_buf_printf(b, "  \"%s\": \"", key);
+    for (const unsigned char *c = (const unsigned char *)text; *c; c++)
+        if (*c == '"' || *c == '\\')
+            dcr_buf_printf(b, "\\%c", *c);
+        else if (*c < 0x20)
+            dcr_buf_printf(b, "\\u%04x", *c);
+        else
+            dcr_buf_putc(b, (char)*c);
+    dcr_buf_puts(b, "\",\n");
+}
+
+static void put_number(struct dcr_buf *b, const char *key, double v)
+{
+    dcr_buf_printf(b, v == floor(v) && fabs(v) < 1e15 ? "  \"%s\": %.0f,\n" : "  \"%s\": %.9g,\n", key, v);
+}
+
+static void put_bool(struct dcr_buf *b, const char *key, int v)
+{
+    dcr_buf_printf(b, "  \"%s\": %s,\n", key, v ? "true" : "false");
+}
+
+static int64_t supports_nnz(const struct graph_supports *s)
+{
+    int64_t nnz = 0;
+    for (int i = 0; i < s->n; i++)
+        nnz += graph_csr_nnz(&s->support[i]);
+    return nnz;
+}
+
+double describe_flop_per_step(const struct description *d)
+{
+    struct dcrnn_count n = dcrnn_count_step(d->model, d->supports->n, supports_nnz(d->supports), (int)d->global_batch);
+    return n.dense_flop + n.sparse_flop + n.update_flop + n.projection_flop;
+}
+
+static void put_model(struct dcr_buf *b, const struct description *d)
+{
+    const struct dcrnn_config *m = d->model;
+    char model[256];
+    snprintf(model, sizeof model, "DCRNN, %d + %d layers of %d units, K = %d, %s (%s), %d in, %d out", m->n_layers,
+             m->n_layers, m->n_units, m->k_hops, graph_filter_name(d->supports->filter),
+             dcrnn_recursion_name(m->recursion), m->n_in, m->n_out);
+    put_text(b, "model", model);
+    put_number(b, "parameters", (double)d->backend->n_params);
+    put_text(b, "precision", "float32");
+    put_number(b, "flop_per_step", describe_flop_per_step(d));
+    put_number(b, "allreduce_bytes_per_step", (double)d->all_reduce_bytes);
+}
+
+static void put_data(struct dcr_buf *b, const struct description *d)
+{
+    const struct dataset *s = &d->input->data;
+    put_text(b, "dataset", s->description);
+    put_bool(b, "dataset_is_generated", s->is_generated);
+    put_number(b, "n_sensors", (double)s->n_sensors);
+    put_number(b, "n_edges", (double)graph_csr_nnz(&d->input->adjacency));
+    put_number(b, "n_rows", (double)s->n_rows);
+    put_number(b, "n_training_windows", (double)s->train.count);
+    put_number(b, "n_validation_windows", (double)s->val.count);
+    put_number(b, "time_gaps", (double)s->n_gaps);
+}
+
+int describe_write(const struct description *d, struct dcr_err *err)
+{
+    const struct options *o = d->options;
+    struct dcr_buf b = {0};
+    char path[4096];
+    int rc;
+    dcr_buf_puts(&b, "{\n");
+    put_text(&b, "name", "dcrnn-train");
+    put_text(&b, "version", DCR_VERSION);
+    put_model(&b, d);
+    put_data(&b, d);
+    put_text(&b, "backend", d->backend->name);
+    put_text(&b, "blas", d->backend->kernels);
+    put_text(&b, "mpi", comm_library());
+    put_text(&b, "marks", mark_way());
+    put_number(&b, "threads", o->threads);
+    put_number(&b, "n_ranks", d->comm->n_ranks);
+    put_number(&b, "global_batch", (double)d->global_batch);
+    put_number(&b, "local_batch", (double)d->local_batch);
+    put_bool(&b, "strong_scaling", !o->is_weak);
+    put_number(&b, "learning_rate", o->lr);
+    put_number(&b, "memory_bytes", (double)d->backend->memory_bytes(d->backend));
+    /* seeds are 63 bits: a double would round them */
+    dcr_buf_printf(&b, "  \"data_seed\": %llu,\n  \"seed\": %llu\n}\n", (unsigned long long)o->data_seed,
+                   (unsigned long long)o->seed);
+    if (b.failed || snprintf(path, sizeof path, "%s/program.json", o->out) >= (int)sizeof path)
+        rc = dcr_err_set(err, DCR_FAIL, "cannot write program.json in '%.200s'", o->out);
+    else
+        rc = dcr_write_file(path, b.data, b.len, err);
+    dcr_buf_release(&b);
+    return rc;
+}

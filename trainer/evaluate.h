@@ -1,0 +1,45 @@
+/* evaluate.h - forecast errors over a range of windows: of the model, and of the simplest forecast worth beating. */
+#ifndef TRAINER_EVALUATE_H
+#define TRAINER_EVALUATE_H
+
+#include "trainer/backend.h"
+#include "trainer/comm.h"
+#include "trainer/dataset.h"
+
+/* Room for one batch of one rank. */
+struct batch_room {
+    size_t max_windows;
+    uint32_t *windows; /* (max_windows) */
+    float *x, *y_z, *y_mph;
+};
+/** batch_room_alloc - for up to max_windows windows of d; batch_room_release in any state after {0}. */
+int batch_room_alloc(struct batch_room *r, const struct dataset *d, size_t max_windows,
+                     struct dcr_err *err) DCR_MUST_CHECK;
+void batch_room_release(struct batch_room *r);
+
+/** evaluate_count - windows of this rank when n_windows (0 = all) of the range are evaluated. */
+size_t evaluate_count(struct window_range range, size_t n_windows, const struct comm *c);
+
+/** evaluate_model - error sums per forecast step over all ranks. Collective.
+ *  range      windows; n_windows of them, evenly spread (0 = all)
+ *  stop       asked between batches; non-zero ends this rank's part early
+ *  sums       overwritten with the sums of all ranks                  shape: (d->n_out)
+ *  returns    1 when no rank was stopped, else 0 (sums are then of no use) */
+int evaluate_model(struct backend *be, const struct dataset *d, struct window_range range, size_t n_windows,
+                   struct batch_room *room, struct comm *c, int (*stop)(void), struct loss_horizon *sums);
+
+/* What a baseline forecasts for all steps ahead. */
+enum baseline {
+    BASELINE_LAST_READING, /* last row of the input, a missing reading counted as 0 */
+    BASELINE_LAST_VALID    /* last valid reading of the input rows; without one the mean of the training readings */
+};
+/** evaluate_baseline - as evaluate_model, on one rank, without a model.
+ *  sums       overwritten                                             shape: (d->n_out)
+ *  source     README of the public 10-sensor METR-LA data used in the tests: 3.358 / 3.983 / 5.052 mph */
+void evaluate_baseline(enum baseline what, const struct dataset *d, struct window_range range,
+                       struct loss_horizon *sums);
+
+/** evaluate_total - all forecast steps together. */
+struct loss_horizon evaluate_total(const struct loss_horizon *sums, size_t n_out);
+
+#endif

@@ -1,0 +1,157 @@
+/* main.c - dcrnn-train: options, data, training; the only file of the trainer that prints errors and exits. */
+#include "trainer/blas.h"
+#include "trainer/comm.h"
+#include "trainer/evaluate.h"
+#include "trainer/input.h"
+#include "trainer/mark.h"
+#include "trainer/options.h"
+#include "trainer/simulate.h"
+#include "trainer/stop.h"
+#include "trainer/train.h"
+#include "trainer/verify.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static int exit_status(int rc)
+{
+    return rc == 0 ? DCR_EXIT_OK : rc == DCR_FATAL ? DCR_EXIT_CHECK : DCR_EXIT_INPUT;
+}
+
+static int verify(const struct options *o, struct dcr_err *err)
+{
+    int n_failed = 0;
+    int rc = verify_case(o->verify_dir, stdout, &n_failed, err);
+    if (rc)
+        return rc;
+    /* the verdict is the output itself: no sentence on top of it */
+    return n_failed ? DCR_END : 0;
+}
+
+static int write_data(const struct options *o, struct dcr_err *err)
+{
+    struct simulate_config c = {.seed = o->data_seed, .n_sensors = (size_t)o->sensors, .n_days = (size_t)o->days};
+    struct dataset d = {0};
+    struct sim_distances distances = {0};
+    int rc = simulate_traffic(&c, &d, &distances, err);
+    if (!rc)
+        rc = simulate_write(o->write_data_dir, &d, &distances, err);
+    if (!rc)
+        printf("%s: speeds.csv (%s), distances.csv (%zu pairs)\n", o->write_data_dir, d.description, distances.n);
+    dataset_release(&d);
+    sim_distances_release(&distances);
+    return rc;
+}
+
+static int baseline(const struct options *o, struct comm *c, struct dcr_err *err)
+{
+    static const struct {
+        enum baseline what;
+        const char *name;
+    } methods[] = {{BASELINE_LAST_READING, "last reading"}, {BASELINE_LAST_VALID, "last valid reading"}};
+    struct input in = {0};
+    struct loss_horizon sums[4096];
+    int rc = input_load(&in, o, c, err);
+    if (rc || c->rank)
+        goto out;
+    printf("%s\nMAE / RMSE / MAPE in mph, mph, %%; missing targets left out\n", in.data.description);
+    for (size_t m = 0; m < 2; m++)
+        for (int is_test = 0; is_test < 2; is_test++) {
+            evaluate_baseline(methods[m].what, &in.data, is_test ? in.data.test : in.data.val, sums);
+            printf("%-18s  %-10s", methods[m].name, is_test ? "test" : "validation");
+            for (size_t i = 0, step[] = {3, 6, 12}; i < 3; i++)
+                if (step[i] <= in.data.n_out)
+                    printf("  %zu min %.3f / %.3f / %.2f", step[i] * DATASET_STEP_MINUTES, loss_mae(&sums[step[i] - 1]),
+                           loss_rmse(&sums[step[i] - 1]), 100 * loss_mape(&sums[step[i] - 1]));
+            printf("\n");
+        }
+out:
+    input_release(&in);
+    return rc;
+}
+
+static void say_done(const struct options *o, const struct train_result *r)
+{
+    printf("%s %lld steps, %lld epochs", r->signal ? "stopped after" : "done:", (long long)r->steps,
+           (long long)r->epochs);
+    if (isfinite(r->median_step_s))
+        printf(", median step %.4f s", r->median_step_s);
+    if (r->has_validation) {
+        printf(", validation MAE %.3f mph", loss_mae(&r->val_total));
+        for (size_t i = 0; i < 3; i++)
+            if (isfinite(r->val_mae[i]))
+                printf(", %s min %.3f", (const char *[]){"15", "30", "60"}[i], r->val_mae[i]);
+    }
+    printf("; tables in %s\n", o->out);
+}
+
+static int train(const struct options *o, struct comm *c, int *signal, struct dcr_err *err)
+{
+    struct input in = {0};
+    struct train_result result = {0};
+    int rc = input_load(&in, o, c, err);
+    if (rc)
+        goto out;
+    if (c->rank == 0 && in.n_graph_lines_passed_over)
+        fprintf(stderr, "dcrnn-train: note: %zu lines of '%s' name sensors that the data lack\n",
+                in.n_graph_lines_passed_over, o->graph);
+    if (c->rank == 0 && in.data.n_gaps)
+        fprintf(stderr, "dcrnn-train: note: %zu gaps in the time stamps of '%s'; windows run across them\n",
+                in.data.n_gaps, o->data);
+    rc = train_run(o, &in, c, &result, err);
+    if (!rc && c->rank == 0 && !o->gradient_to)
+        say_done(o, &result);
+    *signal = result.signal;
+out:
+    input_release(&in);
+    return rc;
+}
+
+/* Tasks that need no other ranks. */
+static int alone(const struct options *o, struct dcr_err *err)
+{
+    switch (o->task) {
+    case TASK_HELP:
+        options_help(stdout);
+        return 0;
+    case TASK_VERSION:
+        printf("dcrnn-train %s\n", DCR_VERSION);
+        return 0;
+    case TASK_VERIFY:
+        return verify(o, err);
+    default:
+        return write_data(o, err);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    struct options o;
+    struct comm c;
+    struct dcr_err err = {0};
+    int signal = 0, status;
+    blas_start(argv);
+    int rc = options_parse(&o, argc, argv, &err);
+    if (!rc && o.task != TASK_TRAIN && o.task != TASK_BASELINE) {
+        rc = alone(&o, &err);
+        status = rc == DCR_END ? DCR_EXIT_CHECK : exit_status(rc);
+        if (rc < 0)
+            fprintf(stderr, "dcrnn-train: %s\n", err.text);
+        if (fflush(stdout) && !status)
+            status = DCR_EXIT_INPUT;
+        return status;
+    }
+    stop_watch();
+    comm_open(&c, &argc, &argv);
+    mark_open();
+    if (!rc) {
+        blas_set_threads(o.threads);
+        rc = o.task == TASK_BASELINE ? baseline(&o, &c, &err) : train(&o, &c, &signal, &err);
+    }
+    /* every rank has the same sentence; one of them says it */
+    if (rc && c.rank == 0)
+        fprintf(stderr, "dcrnn-train: %s\n", err.text);
+    comm_close(&c);
+    return rc ? exit_status(rc) : signal ? 128 + signal : DCR_EXIT_OK;
+}

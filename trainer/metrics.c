@@ -1,0 +1,156 @@
+/* metrics.c - see metrics.h. */
+#include "trainer/metrics.h"
+
+#include "lib/buf.h"
+#include "lib/format.h"
+#include "lib/fs.h"
+#include "trainer/table.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define HEADER(name, unit) "," name
+/* the table's columns, without the comma in front of the first */
+static const char epoch_header[] = DCR_METRICS_COLUMNS(HEADER);
+static const char step_header[] = DCR_STEPS_COLUMNS(HEADER);
+
+#define COUNT(name, unit) +1
+_Static_assert(0 DCR_METRICS_COLUMNS(COUNT) == 19, "metrics_add_epoch writes these columns in this order");
+_Static_assert(0 DCR_STEPS_COLUMNS(COUNT) == 15, "metrics_add_step writes these columns in this order");
+
+/* Text of the rows of an existing table whose number in `column` is below `limit`; its header must be ours. */
+static int kept_rows(const char *path, const char *header, size_t column, int64_t limit, struct dcr_buf *out,
+                     struct dcr_err *err)
+{
+    struct table t = {0};
+    size_t n_columns = 0;
+    if (access(path, F_OK))
+        return 0;
+    int rc = table_open(&t, path, err);
+    for (int is_header = 1; !rc && !(rc = table_next(&t, err)); is_header = 0) {
+        struct dcr_buf line = {0};
+        double number = 0;
+        for (size_t i = 0; i < t.n_cells; i++)
+            dcr_buf_printf(&line, ",%s", t.cells[i]);
+        if (is_header)
+            n_columns = t.n_cells;
+        if (is_header && strcmp(dcr_buf_text(&line), header))
+            rc = dcr_err_set(err, DCR_FAIL, "'%s' is not a table of this program; choose another --out", path);
+        /* the last row of a killed run may be cut: only whole rows are kept */
+        else if (!is_header && t.n_cells == n_columns && table_is_number(&t, column, &number) && number < (double)limit)
+            dcr_buf_printf(out, "%s\n", dcr_buf_text(&line) + 1);
+        dcr_buf_release(&line);
+    }
+    table_close(&t);
+    return rc == DCR_END ? 0 : rc;
+}
+
+static int start_table(FILE **out, char path[4096], const char *dir, const char *name, const char *header,
+                       size_t column, int64_t limit, struct dcr_err *err)
+{
+    struct dcr_buf text = {0};
+    int rc = 0;
+    if (snprintf(path, 4096, "%s/%s", dir, name) >= 4096)
+        rc = dcr_err_set(err, DCR_FAIL, "the path of '%s' in '%.200s...' is too long", name, dir);
+    dcr_buf_printf(&text, "%s\n", header + 1);
+    if (!rc && limit > 0)
+        rc = kept_rows(path, header, column, limit, &text, err);
+    if (!rc)
+        rc = dcr_write_file(path, text.data, text.len, err);
+    if (!rc) {
+        *out = fopen(path, "ae");
+        if (!*out)
+            rc = dcr_err_sys(err, DCR_FAIL, "cannot write '%s'", path);
+    }
+    dcr_buf_release(&text);
+    return rc;
+}
+
+int metrics_open(struct metrics *m, const char *dir, int rank, int64_t epoch, int64_t step, struct dcr_err *err)
+{
+    char name[64];
+    memset(m, 0, sizeof *m);
+    int rc = dcr_mkdirs(dir, err);
+    snprintf(name, sizeof name, "steps-rank%d.csv", rank);
+    if (!rc)
+        rc = start_table(&m->steps, m->steps_path, dir, name, step_header, 1, step, err);
+    if (!rc && rank == 0)
+        rc = start_table(&m->epochs, m->epochs_path, dir, DCR_METRICS, epoch_header, 0, step ? epoch + 1 : 0, err);
+    return rc;
+}
+
+static int end_row(FILE *f, const char *path, struct dcr_err *err)
+{
+    if (fflush(f) || ferror(f))
+        return dcr_err_sys(err, DCR_FAIL, "cannot write '%s'", path);
+    return 0;
+}
+
+int metrics_add_step(struct metrics *m, const struct step_row *r, struct dcr_err *err)
+{
+    const struct step_times *t = &r->times;
+    /* h2d_ns stays empty: on a CPU nothing is copied to a device */
+    fprintf(m->steps, "%lld,%lld,%d,%lld,%lld,%lld,,%lld,%lld,%lld,%lld,%lld,%zu,%zu,%.9g\n", (long long)r->epoch,
+            (long long)r->step, r->rank, (long long)t->start_ns, (long long)t->total_ns, (long long)t->data_ns,
+            (long long)t->forward_ns, (long long)t->backward_ns, (long long)t->all_reduce_ns,
+            (long long)t->optimizer_ns, (long long)t->checkpoint_ns, r->samples, r->all_reduce_bytes, r->loss);
+    return end_row(m->steps, m->steps_path, err);
+}
+
+/* Empty when there is nothing to say. */
+static void put_number(FILE *f, int is_known, double v)
+{
+    if (is_known && isfinite(v))
+        fprintf(f, ",%.9g", v);
+    else
+        fputc(',', f);
+}
+
+static double seconds(int64_t ns)
+{
+    return (double)ns * 1e-9;
+}
+
+int metrics_add_epoch(struct metrics *m, const struct epoch_row *r, struct dcr_err *err)
+{
+    static const size_t horizons[] = {3, 6, 12}; /* 15, 30, 60 minutes */
+    FILE *f = m->epochs;
+    int val = r->has_validation;
+    if (!f)
+        return 0;
+    fprintf(f, "%lld", (long long)r->epoch);
+    put_number(f, 1, r->train_loss);
+    put_number(f, val, loss_mae(&r->val_total)); /* the loss is the MAE */
+    put_number(f, val, loss_mae(&r->val_total));
+    put_number(f, val, loss_rmse(&r->val_total));
+    put_number(f, 1, seconds(r->epoch_ns));
+    put_number(f, r->times.total_ns > 0, (double)r->n_samples / seconds(r->times.total_ns));
+    put_number(f, 1, seconds(r->times.data_ns));
+    put_number(f, 1, seconds(r->times.forward_ns + r->times.backward_ns + r->times.optimizer_ns));
+    put_number(f, 0, 0); /* gpu_util_avg, cpu_util_avg: the program cannot see them */
+    put_number(f, 0, 0);
+    put_number(f, 1, seconds(r->times.all_reduce_ns));
+    put_number(f, 1, seconds(r->times.checkpoint_ns));
+    put_number(f, val, seconds(r->validation_ns));
+    put_number(f, 1, r->learning_rate);
+    put_number(f, 1, r->grad_norm);
+    for (size_t i = 0; i < 3; i++)
+        put_number(f, val && horizons[i] <= r->n_out,
+                   val && horizons[i] <= r->n_out ? loss_mae(&r->val[horizons[i] - 1]) : 0);
+    fputc('\n', f);
+    return end_row(f, m->epochs_path, err);
+}
+
+int metrics_close(struct metrics *m, struct dcr_err *err)
+{
+    int rc = 0;
+    if (m->steps && fclose(m->steps))
+        rc = dcr_err_sys(err, DCR_FAIL, "cannot write '%s'", m->steps_path);
+    if (m->epochs && fclose(m->epochs))
+        rc = dcr_err_sys(err, DCR_FAIL, "cannot write '%s'", m->epochs_path);
+    m->steps = m->epochs = NULL;
+    return rc;
+}

@@ -1,0 +1,33 @@
+/* sampler.c - see sampler.h. */
+#include "trainer/sampler.h"
+
+#include "trainer/rng.h"
+
+void sampler_permute(uint64_t seed, uint64_t epoch, uint32_t *windows, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        windows[i] = (uint32_t)i;
+    for (size_t i = n; i > 1; i--) {
+        size_t j = (size_t)rng_below(seed, RNG_SHUFFLE, epoch << 32 | (i - 1), i);
+        uint32_t w = windows[i - 1];
+        windows[i - 1] = windows[j];
+        windows[j] = w;
+    }
+}
+
+size_t sampler_steps(size_t n, size_t global_batch)
+{
+    return (n + global_batch - 1) / global_batch;
+}
+
+uint32_t sampler_window(const uint32_t *windows, size_t n, size_t k)
+{
+    return windows[k < n ? k : n - 1];
+}
+
+void sampler_share(size_t n, int rank, int n_ranks, size_t *first, size_t *count)
+{
+    size_t r = (size_t)rank, ranks = (size_t)n_ranks;
+    *first = n * r / ranks;
+    *count = n * (r + 1) / ranks - *first;
+}

@@ -1,0 +1,24 @@
+/* sampler.h - which windows a step sees and which rank gets them. Pure functions: every rank computes the same answer.
+ */
+#ifndef TRAINER_SAMPLER_H
+#define TRAINER_SAMPLER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/** sampler_permute - the order of the n training windows in one epoch; windows overwritten.   shape: (n)
+ *  source   Fisher-Yates with rng stream RNG_SHUFFLE at (seed, epoch) */
+void sampler_permute(uint64_t seed, uint64_t epoch, uint32_t *windows, size_t n);
+
+/** sampler_steps - steps per epoch: n windows in batches, the last one filled up. */
+size_t sampler_steps(size_t n, size_t global_batch);
+
+/** sampler_window - window of place k of the epoch; places behind the end repeat the last window, as the published
+ *  loaders fill their last batch (dcrnn-model.md section 6). */
+uint32_t sampler_window(const uint32_t *windows, size_t n, size_t k);
+
+/** sampler_share - a rank's part of n items: contiguous, sizes differ by at most one, no part is left out.
+ *  first, count  overwritten; count may be 0 when there are more ranks than items */
+void sampler_share(size_t n, int rank, int n_ranks, size_t *first, size_t *count);
+
+#endif

@@ -1,0 +1,28 @@
+/* train.h - the training loop: epochs of steps, validation, checkpoints, tables. It reads like the equation of a step
+ * and knows neither MPI (comm.h) nor kernels (backend.h) nor NVTX (mark.h). */
+#ifndef TRAINER_TRAIN_H
+#define TRAINER_TRAIN_H
+
+#include "trainer/backend.h"
+#include "trainer/comm.h"
+#include "trainer/input.h"
+#include "trainer/options.h"
+
+struct train_result {
+    int64_t steps, epochs; /* done in all, epochs complete */
+    int signal;            /* the run was stopped by it; 0 = it came to its end */
+    int has_validation;
+    struct loss_horizon val_total; /* of the last validation */
+    double val_mae[3];             /* at 15, 30, 60 minutes; NaN when not forecast */
+    double median_step_s;          /* of this rank, the first steps of the run left out */
+};
+
+/** train_run - train as the options say. Collective.
+ *  in, c     borrows
+ *  result    overwritten
+ *  returns   0 also when a signal ended it; DCR_FAIL for what the user must mend (checkpoint, output folder, sizes);
+ *            DCR_FATAL when training diverged: loss or gradient is no number any more. All ranks return the same. */
+int train_run(const struct options *o, const struct input *in, struct comm *c, struct train_result *result,
+              struct dcr_err *err) DCR_MUST_CHECK;
+
+#endif
