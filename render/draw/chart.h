@@ -73,9 +73,15 @@ struct line_level { /* a reference line: the median */
     const char *name;
     enum ink ink;
 };
+struct line_band { /* from the least to the greatest, behind the lines */
+    const double *x, *lo, *hi;
+    size_t n;
+    enum ink ink;
+};
 struct chart_lines {
     struct chart_text text;
     const char *x_title;
+    const struct line_band *band; /* NULL: none */
     const struct line_series *series;
     size_t n_series;
     const struct line_span *spans;

@@ -30,6 +30,12 @@ static struct extent measure(const struct chart_lines *s)
             e.y_hi = fmax(e.y_hi, y);
         }
     }
+    if (s->band && s->y_max <= 0) {
+        for (size_t i = 0; i < s->band->n; i++) {
+            e.y_lo = fmin(e.y_lo, s->band->lo[i]);
+            e.y_hi = fmax(e.y_hi, s->band->hi[i]);
+        }
+    }
     for (size_t k = 0; k < s->n_levels; k++) {
         e.y_lo = fmin(e.y_lo, s->levels[k].y);
         e.y_hi = fmax(e.y_hi, s->levels[k].y);
@@ -101,6 +107,29 @@ out:
     free(p);
 }
 
+/* The outline of the band: per bucket the least below and the greatest above, so that it covers every value. */
+static void draw_band(struct canvas *c, const struct line_band *b, const struct scale *x, const struct scale *y,
+                      size_t n_buckets)
+{
+    size_t n = b->n < n_buckets ? b->n : n_buckets;
+    struct point *p = calloc(2 * n + 1, sizeof *p);
+    if (!p)
+        return;
+    for (size_t k = 0; k < n; k++) {
+        size_t from = b->n * k / n, to = b->n * (k + 1) / n;
+        double lo = b->lo[from], hi = b->hi[from];
+        for (size_t i = from + 1; i < to; i++) {
+            lo = fmin(lo, b->lo[i]);
+            hi = fmax(hi, b->hi[i]);
+        }
+        double at = scale_map(x, (b->x[from] + b->x[to - 1]) / 2);
+        p[k] = (struct point){at, scale_map(y, hi)};
+        p[2 * n - 1 - k] = (struct point){at, scale_map(y, lo)};
+    }
+    canvas_area(c, p, 2 * n, b->ink, 0.22);
+    free(p);
+}
+
 static void draw_spans(struct canvas *c, const struct chart_lines *s, struct box plot, const struct scale *x)
 {
     for (size_t k = 0; k < s->n_spans; k++) {
@@ -157,6 +186,8 @@ void chart_lines(struct canvas *c, struct box at, const struct chart_lines *s)
                     (struct stroke){s->levels[k].ink, 1.2, true});
     }
     canvas_clip(c, (struct box){plot.x - 3, plot.y - 3, plot.w + 6, plot.h + 6});
+    if (s->band && s->band->n > 1)
+        draw_band(c, s->band, &x, &y, (size_t)fmax(plot.w / 2, 8));
     for (size_t k = 0; k < s->n_series; k++)
         draw_series(c, &s->series[k], &x, &y, (size_t)fmax(plot.w, 8));
     canvas_unclip(c);

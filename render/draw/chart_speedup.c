@@ -4,7 +4,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 static void draw_interval(struct canvas *c, const struct speedup_point *p, const struct scale *x, const struct scale *y)
 {
@@ -19,12 +18,11 @@ static void draw_interval(struct canvas *c, const struct speedup_point *p, const
 
 /* Measured points lie on or below the ideal line, so below them is free. right: where the next label begins.
  * returns  where this one does */
-static double draw_label(struct canvas *c, const struct speedup_point *p, struct point at, double low_y,
-                         struct box plot, double right)
+static double draw_label(struct canvas *c, const struct chart_text *text, const struct speedup_point *p,
+                         struct point at, double low_y, struct box plot, double right)
 {
     char value[48];
-    number_label3(p->speedup, value, sizeof value - 2);
-    snprintf(value + strlen(value), 3, "\xc3\x97");
+    chart_value(text, p->speedup, value, sizeof value);
     double note_width = p->note ? typeface_width(c->typeface, FONT_SMALL, p->note) : 0;
     double value_width = typeface_width(c->typeface, FONT_STRONG, value);
     bool has_note = p->note && at.x + note_width / 2 + 6 <= right;
@@ -44,13 +42,13 @@ static void draw_points(struct canvas *c, const struct chart_speedup *s, const s
         const struct speedup_point *p = &s->points[i];
         struct point at = {scale_map(x, p->n), scale_map(y, p->speedup)};
         char value[48], note[192];
-        number_label3(p->speedup, value, sizeof value);
+        chart_value(&s->text, p->speedup, value, sizeof value);
         snprintf(note, sizeof note, "%g %s: speed-up %s%s%s", p->n, s->x_title, value, p->note ? ", " : "",
                  p->note ? p->note : "");
         canvas_note(c, note);
         draw_interval(c, p, x, y);
         canvas_disc(c, at, 4.5, INK_ACCENT);
-        right = draw_label(c, p, at, isfinite(p->lo) ? scale_map(y, p->lo) : at.y, plot, right);
+        right = draw_label(c, &s->text, p, at, isfinite(p->lo) ? scale_map(y, p->lo) : at.y, plot, right);
         canvas_end_note(c);
     }
 }

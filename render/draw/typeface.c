@@ -1,6 +1,7 @@
 /* typeface.c - see typeface.h. Widths come from cairo's unhinted metrics, so that they scale and do not depend on the
  * output's resolution. Called by canvas.c and the charts. */
 #include "render/draw/typeface.h"
+#include "render/draw/utf8.h"
 
 #include <cairo.h>
 #include <stdint.h>
@@ -51,43 +52,6 @@ void typeface_free(struct typeface *t)
     free(t);
 }
 
-/* Decodes one character as RFC 3629 has it (no surrogates, no long forms). returns  its bytes, 0 when there is none */
-static size_t decode(const unsigned char *s, uint32_t *code)
-{
-    static const uint32_t least[5] = {0, 0, 0x80, 0x800, 0x10000};
-    if (s[0] < 0x80) {
-        *code = s[0];
-        return 1;
-    }
-    size_t n = s[0] >= 0xf0 && s[0] < 0xf5 ? 4 : s[0] >= 0xe0 && s[0] < 0xf0 ? 3 : s[0] >= 0xc2 && s[0] < 0xe0 ? 2 : 0;
-    if (n == 0)
-        return 0;
-    uint32_t v = s[0] & (0x7fu >> n);
-    for (size_t i = 1; i < n; i++) {
-        if ((s[i] & 0xc0) != 0x80)
-            return 0;
-        v = (v << 6) | (s[i] & 0x3fu);
-    }
-    if (v < least[n] || v > 0x10ffff || (v >= 0xd800 && v < 0xe000) || v == 0xfffe || v == 0xffff)
-        return 0;
-    *code = v;
-    return n;
-}
-
-/* The next character of s as valid UTF-8 in out; returns the bytes of s it took. */
-static size_t next_character(const char *s, char out[5], uint32_t *code)
-{
-    size_t n = decode((const unsigned char *)s, code);
-    if (n == 0 || *code < 0x20 || (*code >= 0x7f && *code < 0xa0)) {
-        memcpy(out, "\xef\xbf\xbd", 4);
-        *code = 0xfffd;
-        return n ? n : 1;
-    }
-    memcpy(out, s, n);
-    out[n] = '\0';
-    return n;
-}
-
 static double advance(struct typeface *t, bool bold, const char *character, uint32_t code)
 {
     double *known = code < TABLE ? &t->advance[bold][code] : NULL;
@@ -106,7 +70,7 @@ double typeface_width(struct typeface *t, struct font font, const char *text)
     while (*text) {
         char c[5];
         uint32_t code;
-        text += next_character(text, c, &code);
+        text += utf8_next(text, c, &code);
         sum += advance(t, font.is_bold, c, code);
     }
     return sum * font.size / EM;
@@ -122,7 +86,7 @@ double typeface_fit(struct typeface *t, struct font font, const char *text, doub
     while (*text && !cut) {
         char c[5];
         uint32_t code;
-        text += next_character(text, c, &code);
+        text += utf8_next(text, c, &code);
         size_t n = strlen(c);
         sum += advance(t, font.is_bold, c, code) * scale;
         cut = sum > width || len + n + sizeof dots > out_size;
@@ -145,22 +109,4 @@ double typeface_fit(struct typeface *t, struct font font, const char *text, doub
     }
     memcpy(out + kept, dots, sizeof dots);
     return kept_sum + dots_width;
-}
-
-size_t utf8_clean(const char *text, char *out, size_t out_size)
-{
-    size_t len = 0;
-    while (*text) {
-        char c[5];
-        uint32_t code;
-        size_t took = next_character(text, c, &code);
-        size_t n = strlen(c);
-        if (len + n + 1 > out_size)
-            break;
-        memcpy(out + len, c, n);
-        len += n;
-        text += took;
-    }
-    out[len] = '\0';
-    return len;
 }

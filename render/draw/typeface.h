@@ -28,8 +28,4 @@ double typeface_width(struct typeface *t, struct font font, const char *text);
  *  returns   the width of what was kept; 0 and "" when not even the ellipsis fits */
 double typeface_fit(struct typeface *t, struct font font, const char *text, double width, char *out, size_t out_size);
 
-/** utf8_clean - copy text to out as valid UTF-8: every byte that is none, and every control character, becomes U+FFFD;
- *  cut at a character when out is too small. returns  bytes written without the NUL */
-size_t utf8_clean(const char *text, char *out, size_t out_size);
-
 #endif

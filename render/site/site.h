@@ -12,9 +12,9 @@ struct site_options {
 };
 
 /** site_check_out - may a site be put at out_dir? To be asked before the long work.
- *  Yes for a name that does not exist (its parent must), an empty folder, a folder holding only README.md, or a site made
- *  by dcreport (it carries the file .dcreport).
- *  errors   DCR_FAIL with one sentence otherwise; nothing is touched */
+ *  Yes for a name that does not exist (its parent must), an empty folder, a folder holding only README.md, or a site
+ * made by dcreport (it carries the file .dcreport). errors   DCR_FAIL with one sentence otherwise; nothing is touched
+ */
 int site_check_out(const char *out_dir, struct dcr_err *err) DCR_MUST_CHECK;
 
 /** site_publish - draw, write and swap in the whole site. A README.md in an existing folder is kept.

@@ -1,0 +1,153 @@
+/* figure.c - see figure.h. */
+#include "render/site/figure.h"
+
+#include "render/draw/paint_png.h"
+#include "render/draw/paint_svg.h"
+#include "render/draw/scale.h"
+#include "render/narrate/format.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define MARGIN 20.0
+
+static void put_svg(struct site *s, const struct figure *f, double width, double height, const char *class_name,
+                    struct dcr_buf *out)
+{
+    struct paint_svg svg;
+    paint_svg_begin(&svg, width, height, s->typeface, class_name, f->alt, out);
+    f->draw(&svg.canvas, (struct box){0, 0, width, height}, f->spec, false);
+    paint_svg_end(&svg);
+}
+
+/* The names of the archives, so that a picture that travelled alone still says where its numbers are from. */
+static void put_sources(struct site *s, struct dcr_buf *out)
+{
+    for (int i = 0; i < s->rep->n_runs; i++) {
+        const struct run *run = s->rep->runs[i].run;
+        dcr_buf_printf(out, "%s%s", i ? ", " : "", run->archive);
+        if (run->manifest_sha256[0])
+            dcr_buf_printf(out, " (manifest sha256 %s)", run->manifest_sha256);
+    }
+}
+
+void figure_png(struct site *s, const struct figure *f, const char *path)
+{
+    struct paint_png *png = NULL;
+    struct dcr_buf bytes = {0}, sources = {0};
+    if (s->rc)
+        return;
+    int rc =
+        paint_png_new(&png, f->wide + 2 * MARGIN, f->height + 26 + 2 * MARGIN, FIGURE_PNG_SCALE, s->typeface, s->err);
+    if (rc)
+        goto out;
+    f->draw(paint_png_canvas(png), (struct box){MARGIN, MARGIN, f->wide, f->height + 26}, f->spec, true);
+    put_sources(s, &sources);
+    const struct png_note notes[] = {
+        {"Title", f->title},
+        {"Description", f->alt},
+        {"Source", dcr_buf_text(&sources)},
+        {"Software", "dcreport " DCR_VERSION},
+    };
+    rc = paint_png_finish(png, notes, sizeof notes / sizeof notes[0], &bytes, s->err);
+    if (rc == 0)
+        site_write(s, path, dcr_buf_text(&bytes), bytes.len);
+out:
+    site_fail(s, rc);
+    paint_png_free(png);
+    dcr_buf_release(&bytes);
+    dcr_buf_release(&sources);
+}
+
+static void write_files(struct site *s, const struct figure *f, json_t *view)
+{
+    const char *png = site_text(s, "%s%s.png", f->folder, f->stem);
+    const char *svg = site_text(s, "%s%s.svg", f->folder, f->stem);
+    struct dcr_buf bytes = {0};
+    figure_png(s, f, png);
+    struct paint_svg painter;
+    paint_svg_begin(&painter, f->wide, f->height + 26, s->typeface, NULL, f->alt, &bytes);
+    f->draw(&painter.canvas, (struct box){0, 0, f->wide, f->height + 26}, f->spec, true);
+    paint_svg_end(&painter);
+    site_write(s, svg, dcr_buf_text(&bytes), bytes.len);
+    dcr_buf_release(&bytes);
+    view_text(s, view, "png", site_text(s, "%s%s.png", f->from, f->stem));
+    view_text(s, view, "svg_file", site_text(s, "%s%s.svg", f->from, f->stem));
+}
+
+json_t *figure_view(struct site *s, const struct figure *f)
+{
+    struct dcr_buf svg = {0};
+    json_t *view = view_object(s);
+    put_svg(s, f, f->wide, f->height, "wide", &svg);
+    put_svg(s, f, FIGURE_NARROW, f->narrow_height, "narrow", &svg);
+    view_html(s, view, "svg", &svg);
+    dcr_buf_release(&svg);
+    view_text(s, view, "stem", f->stem);
+    view_text(s, view, "title", f->title);
+    view_text(s, view, "caption", f->caption);
+    view_flag(s, view, "full", f->wide > FIGURE_HALF);
+    view_set(s, view, "png", json_null());
+    view_set(s, view, "svg_file", json_null());
+    view_set(s, view, "table", f->table ? f->table : json_null());
+    if (f->folder)
+        write_files(s, f, view);
+    return view;
+}
+
+static void put(const struct fmt *f, char *out, size_t n)
+{
+    snprintf(out, n, "%s", f->text);
+}
+
+#define TIME_LABEL(name, ns)                            \
+    static void name(double value, char *out, size_t n) \
+    {                                                   \
+        struct fmt f = fmt_time(llround(value * (ns))); \
+        put(&f, out, n);                                \
+    }
+TIME_LABEL(label_ns, 1)
+TIME_LABEL(label_us, 1e3)
+TIME_LABEL(label_ms, 1e6)
+TIME_LABEL(label_s, 1e9)
+
+struct time_axis time_axis_for(int64_t max_ns)
+{
+    struct unit u = unit_of_seconds((double)max_ns * 1e-9);
+    struct time_axis a = {u.divisor * 1e9, u.name, label_s};
+    a.label = u.divisor < 1e-8 ? label_ns : u.divisor < 1e-5 ? label_us : u.divisor < 1e-2 ? label_ms : label_s;
+    return a;
+}
+
+void label_percent(double value, char *out, size_t n)
+{
+    struct fmt f = fmt_percent(value / 100);
+    put(&f, out, n);
+}
+
+void label_factor(double value, char *out, size_t n)
+{
+    struct fmt f = fmt_x(value);
+    put(&f, out, n);
+}
+
+enum ink part_ink(enum part p)
+{
+    switch (p) {
+    case PART_COMPUTE:
+        return INK_COMPUTE;
+    case PART_TRANSFER:
+        return INK_COMM;
+    case PART_WAIT:
+        return INK_WAIT;
+    case PART_DATA:
+        return INK_DATA;
+    case PART_IO:
+        return INK_IO;
+    case PART_COPY:
+        return INK_COPY;
+    default:
+        return INK_OTHER;
+    }
+}

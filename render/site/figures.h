@@ -1,0 +1,26 @@
+/* figures.h - from results to figures: which numbers each picture shows, and in which words its alternative says them.
+ */
+#ifndef RENDER_SITE_FIGURES_H
+#define RENDER_SITE_FIGURES_H
+
+#include "render/site/figure.h"
+
+/** series_figures - figures of a scaling series, in the order of the page: speed-up, step time by category, its shares,
+ * loss waterfall; those whose numbers are missing are left out. suffix  "" for the only or first series, else "-2",
+ * ...: part of file names and anchors returns gives a list for the partial figure.html */
+json_t *series_figures(struct site *s, const struct series *series, const char *suffix);
+
+/** run_figures_* - figures of one run's page; null when there is nothing to draw. */
+json_t *run_figure_breakdown(struct site *s, const struct run_result *r);
+json_t *run_figure_ranks(struct site *s, const struct run_result *r);
+json_t *run_figure_steps(struct site *s, const struct run_result *r);
+json_t *run_figure_monitors(struct site *s, const struct run_result *r);
+json_t *run_figure_losses(struct site *s, const struct run_result *r);
+
+/** run_picture - write the composed profiling_analysis.png of a run: breakdown, ranks, steps, monitors. */
+void run_picture(struct site *s, const struct run_result *r, const char *path);
+
+/** node_words - "4 nodes", "1 node"; "unknown node count" for 0. */
+const char *node_words(struct site *s, int n);
+
+#endif

@@ -1,0 +1,42 @@
+/* figures_run.h - the specs of a run's figures, shared by the page and the composed picture. Inside render/site only.
+ */
+#ifndef RENDER_SITE_FIGURES_RUN_H
+#define RENDER_SITE_FIGURES_RUN_H
+
+#include "render/draw/chart.h"
+#include "render/site/figures.h"
+
+struct steps_spec {
+    struct chart_lines chart;
+    struct line_series mean;
+    struct line_band band;
+    struct line_span warmup;
+    struct line_level median;
+};
+
+#define PANELS_MAX 4
+#define PANEL_HEIGHT 150.0
+#define MONITOR_LINES_MAX 16
+
+struct monitors_spec {
+    struct {
+        struct chart_lines chart;
+        struct line_series lines[MONITOR_LINES_MAX];
+    } panel[PANELS_MAX];
+    int n_panels;
+};
+
+/* Specs live in the site's arena. NULL or false: nothing was measured. */
+bool breakdown_spec(struct site *s, const struct run_result *r, struct chart_rows *spec);
+bool ranks_spec(struct site *s, const struct run_result *r, struct chart_stack *spec);
+struct steps_spec *steps_spec(struct site *s, const struct run_result *r);
+struct monitors_spec *monitors_spec(struct site *s, const struct run_result *r);
+
+/* figure_draw functions for the four kinds of spec */
+void draw_rows(struct canvas *c, struct box at, const void *spec, bool has_title);
+void draw_stack(struct canvas *c, struct box at, const void *spec, bool has_title);
+void draw_lines(struct canvas *c, struct box at, const void *spec, bool has_title);
+void draw_speedup(struct canvas *c, struct box at, const void *spec, bool has_title);
+void draw_monitors(struct canvas *c, struct box at, const void *spec, bool has_title);
+
+#endif

@@ -1,0 +1,289 @@
+/* figures_series.c - the figures of a scaling series; see figures.h. Called by page_index.c. */
+#include "render/site/figures_run.h"
+
+#include "render/narrate/format.h"
+
+#include <math.h>
+#include <string.h>
+
+#define FOLDER "figures/"
+
+static double in_unit(int64_t ns, const struct time_axis *a)
+{
+    return (double)ns / a->ns;
+}
+
+const char *node_words(struct site *s, int n)
+{
+    return n > 0 ? site_text(s, "%s", fmt_count(n, "node").text) : "unknown node count";
+}
+
+/* ---- speed-up ---------------------------------------------------------------------------------------- */
+
+static json_t *speedup_table(struct site *s, const struct series *series)
+{
+    json_t *t =
+        view_table(s, "Speed-up and efficiency",
+                   "Nodes|#Ranks|#Runs|#Step time, mean|#Speed-up|95 % interval|#Efficiency|#Speed-up of compute");
+    for (int i = 0; i < series->n_points; i++) {
+        const struct series_point *p = &series->points[i];
+        view_row(s, t, node_words(s, p->n_nodes));
+        view_cell(s, t, fmt_number(p->n_ranks).text);
+        view_cell(s, t, fmt_number(p->n_runs).text);
+        view_cell(s, t, p->step.n ? fmt_time(p->step.mean_ns).text : "n/a");
+        view_cell(s, t, p->speedup > 0 ? fmt_x(p->speedup).text : "n/a");
+        view_cell(s, t,
+                  p->speedup_interval.has
+                      ? site_text(s, "%s to %s", fmt_x(p->speedup_interval.lo).text, fmt_x(p->speedup_interval.hi).text)
+                      : (i == 0 ? "reference" : "n/a: too few steps"));
+        view_cell(s, t, p->efficiency > 0 ? fmt_percent(p->efficiency).text : "n/a");
+        view_cell(s, t, p->compute_speedup > 0 ? fmt_x(p->compute_speedup).text : "n/a");
+    }
+    return t;
+}
+
+static json_t *speedup_figure(struct site *s, const struct series *series, const char *suffix)
+{
+    size_t n = 0;
+    struct speedup_point *p = dcr_arena_alloc(&s->arena, (size_t)series->n_points * sizeof *p);
+    struct dcr_buf alt = {0};
+    const struct series_point *ref = &series->points[0];
+    dcr_buf_printf(&alt, "Speed-up against %s.", node_words(s, ref->n_nodes));
+    for (int i = 0; i < series->n_points; i++) {
+        const struct series_point *q = &series->points[i];
+        if (q->speedup <= 0 || q->n_nodes <= 0)
+            continue;
+        p[n] = (struct speedup_point){q->n_nodes, q->speedup, NAN, NAN, NULL};
+        if (q->speedup_interval.has) {
+            p[n].lo = q->speedup_interval.lo;
+            p[n].hi = q->speedup_interval.hi;
+        }
+        if (i > 0 && q->efficiency > 0)
+            p[n].note = site_text(s, "efficiency %s", fmt_percent(q->efficiency).text);
+        dcr_buf_printf(&alt, " %s: %s", node_words(s, q->n_nodes), fmt_x(q->speedup).text);
+        if (i > 0)
+            dcr_buf_printf(&alt, " of ideal %s", fmt_x((double)q->n_nodes / ref->n_nodes).text);
+        dcr_buf_putc(&alt, '.');
+        n++;
+    }
+    json_t *view = NULL;
+    if (n > 1) {
+        const char *axis = site_text(s, "speed-up against %s (dashed: ideal)", node_words(s, ref->n_nodes));
+        struct chart_speedup spec = {.text = {"Speed-up", axis, "", label_factor},
+                                     .x_title = "nodes",
+                                     .points = p,
+                                     .n_points = n,
+                                     .n_ref = ref->n_nodes};
+        view = figure_view(s, &(struct figure){.stem = site_text(s, "speedup%s", suffix),
+                                               .title = "Speed-up against ideal",
+                                               .caption = "Throughput relative to the smallest run; whiskers are 95 % "
+                                                          "intervals by bootstrap over steps.",
+                                               .alt = dcr_buf_text(&alt),
+                                               .draw = draw_speedup,
+                                               .spec = &spec,
+                                               .wide = FIGURE_HALF,
+                                               .height = 340,
+                                               .narrow_height = 300,
+                                               .folder = FOLDER,
+                                               .from = FOLDER,
+                                               .table = speedup_table(s, series)});
+    }
+    dcr_buf_release(&alt);
+    return view;
+}
+
+/* ---- step time by category ---------------------------------------------------------------------------- */
+
+static const struct stack_part *stack_parts(struct site *s)
+{
+    struct stack_part *parts = dcr_arena_alloc(&s->arena, N_PARTS * sizeof *parts);
+    for (int k = 0; k < N_PARTS; k++)
+        parts[k] = (struct stack_part){part_name((enum part)k), part_ink((enum part)k)};
+    return parts;
+}
+
+static json_t *breakdown_table(struct site *s, const struct series *series)
+{
+    struct dcr_buf columns = {0};
+    dcr_buf_puts(&columns, "Category");
+    for (int i = 0; i < series->n_points; i++)
+        dcr_buf_printf(&columns, "|#%s|#share", node_words(s, series->points[i].n_nodes));
+    json_t *t = view_table(s, "Mean step time by category", dcr_buf_text(&columns));
+    dcr_buf_release(&columns);
+    for (int k = 0; k <= N_PARTS; k++) {
+        view_row(s, t, k < N_PARTS ? part_name((enum part)k) : "whole step");
+        for (int i = 0; i < series->n_points; i++) {
+            const struct series_point *p = &series->points[i];
+            int64_t ns = k < N_PARTS ? p->part_ns[k] : p->step.mean_ns;
+            view_cell(s, t, p->step.n ? fmt_time(ns).text : "n/a");
+            view_cell(s, t, p->step.n ? fmt_percent((double)ns / (double)p->step.mean_ns).text : "n/a");
+        }
+    }
+    return t;
+}
+
+static const char *breakdown_alt(struct site *s, const struct series *series, bool is_percent)
+{
+    struct dcr_buf alt = {0};
+    dcr_buf_puts(&alt,
+                 is_percent ? "Stacked columns, share of the mean step." : "Stacked columns of the mean step time.");
+    for (int i = 0; i < series->n_points; i++) {
+        const struct series_point *p = &series->points[i];
+        if (!p->step.n)
+            continue;
+        dcr_buf_printf(&alt, " %s: %s", node_words(s, p->n_nodes), fmt_time(p->step.mean_ns).text);
+        for (int k = 0; k < N_PARTS; k++) {
+            if (p->part_ns[k] == 0)
+                continue;
+            dcr_buf_printf(&alt, ", %s %s", part_name((enum part)k),
+                           is_percent ? fmt_percent((double)p->part_ns[k] / (double)p->step.mean_ns).text
+                                      : fmt_time(p->part_ns[k]).text);
+        }
+        dcr_buf_putc(&alt, '.');
+    }
+    const char *text = site_text(s, "%s", dcr_buf_text(&alt));
+    dcr_buf_release(&alt);
+    return text;
+}
+
+static json_t *breakdown_figure(struct site *s, const struct series *series, const char *suffix, bool is_percent)
+{
+    size_t n = 0;
+    int64_t most = 0;
+    struct stack_bar *bars = dcr_arena_alloc(&s->arena, (size_t)series->n_points * sizeof *bars);
+    for (int i = 0; i < series->n_points; i++)
+        if (series->points[i].step.n && series->points[i].step.mean_ns > most)
+            most = series->points[i].step.mean_ns;
+    if (most == 0)
+        return NULL;
+    struct time_axis axis = time_axis_for(most);
+    for (int i = 0; i < series->n_points; i++) {
+        const struct series_point *p = &series->points[i];
+        if (!p->step.n)
+            continue;
+        double *v = dcr_arena_alloc(&s->arena, N_PARTS * sizeof *v);
+        for (int k = 0; k < N_PARTS; k++)
+            v[k] = is_percent ? 100.0 * (double)p->part_ns[k] / (double)p->step.mean_ns : in_unit(p->part_ns[k], &axis);
+        bars[n++] = (struct stack_bar){node_words(s, p->n_nodes), v, NULL};
+    }
+    struct chart_stack spec = {.parts = stack_parts(s), .n_parts = N_PARTS, .bars = bars, .n_bars = n};
+    spec.is_percent = is_percent;
+    spec.text = is_percent ? (struct chart_text){"Step time by category, shares", "share of mean step time, %", "%",
+                                                 label_percent}
+                           : (struct chart_text){"Step time by category", site_text(s, "mean step time, %s", axis.unit),
+                                                 axis.unit, axis.label};
+    struct figure f = {.draw = draw_stack,
+                       .spec = &spec,
+                       .wide = FIGURE_HALF,
+                       .height = 340,
+                       .narrow_height = 300,
+                       .folder = FOLDER,
+                       .from = FOLDER,
+                       .alt = breakdown_alt(s, series, is_percent)};
+    if (is_percent) {
+        f.stem = site_text(s, "shares%s", suffix);
+        f.title = "The same as shares";
+        f.caption = "Each column is 100 % of the mean step at that node count.";
+    } else {
+        f.stem = site_text(s, "breakdown%s", suffix);
+        f.title = "Where a step's time goes";
+        f.caption = "Mean over ranks and counted steps; the categories sum to the step.";
+        f.table = breakdown_table(s, series);
+    }
+    return figure_view(s, &f);
+}
+
+/* ---- the waterfall of the loss --------------------------------------------------------------------------- */
+
+static const char *signed_time(struct site *s, int64_t ns)
+{
+    return site_text(s, "%s%s", ns > 0 ? "+" : "", fmt_time(ns).text);
+}
+
+static json_t *loss_table(struct site *s, const struct series *series)
+{
+    struct dcr_buf columns = {0};
+    dcr_buf_puts(&columns, "Part");
+    for (int i = 0; i < series->n_losses; i++)
+        dcr_buf_printf(&columns, "|#%d to %d nodes", series->points[series->losses[i].from].n_nodes,
+                       series->points[series->losses[i].to].n_nodes);
+    json_t *t =
+        view_table(s, "Time lost per step against perfect scaling; the parts sum to the loss", dcr_buf_text(&columns));
+    dcr_buf_release(&columns);
+    static const char *const heads[] = {"perfect scaling", "measured", "loss"};
+    for (int row = 0; row < 3 + N_PARTS; row++) {
+        view_row(s, t, row < 2 ? heads[row] : row < 2 + N_PARTS ? part_name((enum part)(row - 2)) : heads[2]);
+        for (int i = 0; i < series->n_losses; i++) {
+            const struct series_loss *l = &series->losses[i];
+            view_cell(s, t,
+                      row == 0            ? fmt_time(l->ideal_ns).text
+                      : row == 1          ? fmt_time(l->actual_ns).text
+                      : row < 2 + N_PARTS ? signed_time(s, l->part_ns[row - 2])
+                                          : signed_time(s, l->loss_ns));
+        }
+    }
+    return t;
+}
+
+static json_t *loss_figure(struct site *s, const struct series *series, const char *suffix)
+{
+    if (series->n_losses == 0)
+        return NULL;
+    /* The last one spans the whole series. */
+    const struct series_loss *l = &series->losses[series->n_losses - 1];
+    struct time_axis axis = time_axis_for(l->actual_ns > l->ideal_ns ? l->actual_ns : l->ideal_ns);
+    struct row_bar rows[N_PARTS + 2];
+    struct dcr_buf alt = {0};
+    size_t n = 0;
+    int n_to = series->points[l->to].n_nodes;
+    int64_t at = l->ideal_ns;
+    rows[n++] = (struct row_bar){site_text(s, "perfect scaling"), 0, in_unit(at, &axis), INK_MUTED, NULL, true};
+    dcr_buf_printf(&alt, "Waterfall from %s, the step at %s with perfect scaling, to %s measured.",
+                   fmt_time(l->ideal_ns).text, node_words(s, n_to), fmt_time(l->actual_ns).text);
+    for (int k = 0; k < N_PARTS; k++) {
+        int64_t part = l->part_ns[k];
+        if (part == 0)
+            continue;
+        rows[n++] = (struct row_bar){part_name((enum part)k), in_unit(at, &axis),   in_unit(at + part, &axis),
+                                     part_ink((enum part)k),  signed_time(s, part), false};
+        at += part;
+        dcr_buf_printf(&alt, " %s %s.", part_name((enum part)k), signed_time(s, part));
+    }
+    rows[n++] = (struct row_bar){"measured", 0, in_unit(l->actual_ns, &axis), INK_TEXT, NULL, true};
+    const char *title = site_text(s, "What %s lose", node_words(s, n_to));
+    struct chart_rows spec = {
+        .text = {title, site_text(s, "step time at %s, %s", node_words(s, n_to), axis.unit), axis.unit, axis.label},
+        .rows = rows,
+        .n_rows = n,
+        .is_waterfall = true};
+    double height = chart_rows_height(&spec) - 26;
+    json_t *view = figure_view(
+        s, &(struct figure){.stem = site_text(s, "loss%s", suffix),
+                            .title = title,
+                            .caption = site_text(s,
+                                                 "From the step that perfect scaling from %s would give to the step "
+                                                 "measured; the parts sum to the loss.",
+                                                 node_words(s, series->points[l->from].n_nodes)),
+                            .alt = dcr_buf_text(&alt),
+                            .draw = draw_rows,
+                            .spec = &spec,
+                            .wide = FIGURE_HALF,
+                            .height = height < 340 ? 340 : height,
+                            .narrow_height = height,
+                            .folder = FOLDER,
+                            .from = FOLDER,
+                            .table = loss_table(s, series)});
+    dcr_buf_release(&alt);
+    return view;
+}
+
+json_t *series_figures(struct site *s, const struct series *series, const char *suffix)
+{
+    json_t *list = view_list(s);
+    json_t *view[4] = {speedup_figure(s, series, suffix), loss_figure(s, series, suffix),
+                       breakdown_figure(s, series, suffix, false), breakdown_figure(s, series, suffix, true)};
+    for (int i = 0; i < 4; i++)
+        if (view[i])
+            view_add(s, list, view[i]);
+    return list;
+}

@@ -1,0 +1,16 @@
+/* html.h - all escaping of the site: one function per context. Bytes that are not UTF-8 and control characters become
+ * U+FFFD, so that whatever an archive holds is text and nothing else. */
+#ifndef RENDER_SITE_HTML_H
+#define RENDER_SITE_HTML_H
+
+#include "lib/buf.h"
+
+/** html_text - between tags: & < > are escaped; line breaks and tabs stay. */
+void html_text(struct dcr_buf *out, const char *text);
+/** html_attribute - inside a quoted attribute value, also good between tags: & < > " ' are escaped. */
+void html_attribute(struct dcr_buf *out, const char *text);
+/** html_url - a relative link: everything but letters, digits and - . _ ~ / # is percent-encoded, the colon too: no
+ * text from an archive can name a scheme. */
+void html_url(struct dcr_buf *out, const char *path);
+
+#endif

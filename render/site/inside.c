@@ -1,0 +1,223 @@
+/* inside.c - see inside.h: sticky failure, JSON for templates, writing pages. */
+#include "render/site/inside.h"
+
+#include "render/draw/utf8.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+void site_fail(struct site *s, int rc)
+{
+    if (rc && !s->rc)
+        s->rc = rc;
+}
+
+static void out_of_memory(struct site *s)
+{
+    if (!s->rc)
+        s->rc = dcr_err_set(s->err, DCR_FATAL, "out of memory making the site");
+}
+
+const char *site_text(struct site *s, const char *fmt, ...)
+{
+    va_list ap, again;
+    va_start(ap, fmt);
+    va_copy(again, ap);
+    int n = vsnprintf(NULL, 0, fmt, ap);
+    va_end(ap);
+    char *text = dcr_arena_alloc(&s->arena, n > 0 ? (size_t)n + 1 : 1);
+    if (n > 0)
+        vsnprintf(text, (size_t)n + 1, fmt, again);
+    va_end(again);
+    return text;
+}
+
+void site_write(struct site *s, const char *path, const void *bytes, size_t n)
+{
+    if (!s->rc)
+        site_fail(s, publish_add(&s->publish, path, bytes, n, s->err));
+}
+
+json_t *view_object(struct site *s)
+{
+    json_t *v = json_object();
+    if (!v)
+        out_of_memory(s);
+    return v;
+}
+
+json_t *view_list(struct site *s)
+{
+    json_t *v = json_array();
+    if (!v)
+        out_of_memory(s);
+    return v;
+}
+
+void view_set(struct site *s, json_t *object, const char *key, json_t *value)
+{
+    if (json_object_set_new(object, key, value))
+        out_of_memory(s);
+}
+
+void view_add(struct site *s, json_t *list, json_t *value)
+{
+    if (json_array_append_new(list, value))
+        out_of_memory(s);
+}
+
+/* json_string takes nothing but UTF-8. */
+static json_t *clean_string(const char *text)
+{
+    size_t room = 3 * strlen(text) + 1;
+    char *clean = malloc(room);
+    if (!clean)
+        return NULL;
+    utf8_clean(text, clean, room);
+    json_t *v = json_string(clean);
+    free(clean);
+    return v;
+}
+
+void view_text(struct site *s, json_t *object, const char *key, const char *text)
+{
+    view_set(s, object, key, text ? clean_string(text) : json_null());
+}
+
+void view_html(struct site *s, json_t *object, const char *key, struct dcr_buf *html)
+{
+    if (html->failed)
+        out_of_memory(s);
+    view_set(s, object, key, json_stringn(dcr_buf_text(html), html->failed ? 0 : html->len));
+}
+
+void view_flag(struct site *s, json_t *object, const char *key, bool value)
+{
+    view_set(s, object, key, json_boolean(value));
+}
+
+json_t *view_table(struct site *s, const char *caption, const char *columns)
+{
+    json_t *table = view_object(s), *head = view_list(s);
+    view_text(s, table, "caption", caption);
+    while (*columns) {
+        size_t n = strcspn(columns, "|");
+        bool is_number = *columns == '#';
+        json_t *column = view_object(s);
+        view_text(s, column, "text", site_text(s, "%.*s", (int)n - is_number, columns + is_number));
+        view_flag(s, column, "num", is_number);
+        view_add(s, head, column);
+        columns += n + (columns[n] == '|');
+    }
+    view_set(s, table, "head", head);
+    view_set(s, table, "rows", view_list(s));
+    return table;
+}
+
+json_t *view_row(struct site *s, json_t *table, const char *heading)
+{
+    json_t *row = view_object(s), *cells = view_list(s);
+    view_text(s, row, "heading", heading);
+    view_set(s, row, "href", json_null());
+    view_set(s, row, "cells", cells);
+    view_add(s, json_object_get(table, "rows"), row);
+    return cells;
+}
+
+static json_t *add_cell(struct site *s, json_t *table, const char *text)
+{
+    json_t *rows = json_object_get(table, "rows");
+    json_t *cells = json_object_get(json_array_get(rows, json_array_size(rows) - 1), "cells");
+    json_t *column = json_array_get(json_object_get(table, "head"), json_array_size(cells) + 1);
+    json_t *cell = view_object(s);
+    view_text(s, cell, "text", text);
+    view_set(s, cell, "href", json_null());
+    view_set(s, cell, "class", json_null());
+    view_flag(s, cell, "num", json_is_true(json_object_get(column, "num")));
+    view_add(s, cells, cell);
+    return cell;
+}
+
+void view_cell(struct site *s, json_t *table, const char *text)
+{
+    add_cell(s, table, text);
+}
+
+void view_cell_link(struct site *s, json_t *table, const char *text, const char *href)
+{
+    view_text(s, add_cell(s, table, text), "href", href);
+}
+
+void view_cell_class(struct site *s, json_t *table, const char *text, const char *class_name)
+{
+    view_text(s, add_cell(s, table, text), "class", class_name);
+}
+
+/* ---- the frame around every page --------------------------------------------------------------------- */
+
+static void add_entry(struct site *s, json_t *nav, const char *text, const char *href, bool is_here)
+{
+    json_t *entry = view_object(s);
+    view_text(s, entry, "text", text);
+    view_text(s, entry, "href", href);
+    view_flag(s, entry, "here", is_here);
+    view_add(s, nav, entry);
+}
+
+/* Up to this many runs the navigation names them; more stand in the index's table only. */
+#define NAV_RUNS_MAX 8
+
+static json_t *navigation(struct site *s, const char *root, const char *here)
+{
+    json_t *nav = view_list(s);
+    add_entry(s, nav, "Report", site_text(s, "%sindex.html", root), !strcmp(here, "index"));
+    for (int i = 0; i < s->rep->n_runs && s->rep->n_runs <= NAV_RUNS_MAX; i++) {
+        const struct run_result *r = &s->rep->runs[i];
+        add_entry(s, nav, r->label, site_text(s, "%sruns/%s/index.html", root, r->slug), !strcmp(here, r->slug));
+    }
+    add_entry(s, nav, "Analysis", site_text(s, "%sanalysis.html", root), !strcmp(here, "analysis"));
+    add_entry(s, nav, "Method", site_text(s, "%smethodology.html", root), !strcmp(here, "methodology"));
+    return nav;
+}
+
+static json_t *archives(struct site *s)
+{
+    json_t *list = view_list(s);
+    for (int i = 0; i < s->rep->n_runs; i++) {
+        const struct run *run = s->rep->runs[i].run;
+        json_t *a = view_object(s);
+        view_text(s, a, "name", run->archive);
+        view_text(s, a, "sha256", run->manifest_sha256);
+        view_add(s, list, a);
+    }
+    return list;
+}
+
+void site_page(struct site *s, const char *template_name, const char *path, const char *title, const char *here,
+               json_t *data)
+{
+    struct dcr_buf content = {0}, page = {0};
+    const char *root = strncmp(path, "runs/", 5) ? "" : "../../";
+    view_text(s, data, "root", root);
+    if (!s->rc)
+        site_fail(s, theme_render(s->theme, template_name, data, &content, s->err));
+    json_t *frame = view_object(s);
+    view_text(s, frame, "root", root);
+    view_text(s, frame, "title", title);
+    view_text(s, frame, "site_title", s->rep->title);
+    view_text(s, frame, "here", here);
+    view_text(s, frame, "version", DCR_VERSION);
+    view_text(s, frame, "csp", theme_csp(s->theme));
+    view_set(s, frame, "style", json_string(theme_style(s->theme)));
+    view_set(s, frame, "nav", navigation(s, root, here));
+    view_set(s, frame, "archives", archives(s));
+    view_html(s, frame, "content", &content);
+    if (!s->rc)
+        site_fail(s, theme_render(s->theme, "frame", frame, &page, s->err));
+    site_write(s, path, dcr_buf_text(&page), page.len);
+    json_decref(frame);
+    json_decref(data);
+    dcr_buf_release(&content);
+    dcr_buf_release(&page);
+}

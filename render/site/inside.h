@@ -1,0 +1,77 @@
+/* inside.h - what the files of render/site share while one site is being made. Inside render/site only.
+ *
+ * Failure is sticky: the first one is kept in `rc` and `err`, later calls do nothing useful and harm nothing, and
+ * site_publish looks once. Pages are JSON objects that the theme's templates show. */
+#ifndef RENDER_SITE_INSIDE_H
+#define RENDER_SITE_INSIDE_H
+
+#include "lib/arena.h"
+#include "render/analyse/report.h"
+#include "render/draw/typeface.h"
+#include "render/site/publish.h"
+#include "render/site/theme.h"
+
+struct site {
+    const struct report *rep;
+    struct theme *theme;
+    struct typeface *typeface;
+    struct publish publish;
+    struct dcr_arena arena; /* texts and arrays of the pages */
+    struct dcr_err *err;
+    int rc;
+};
+
+/** site_fail - keep the first failure. */
+void site_fail(struct site *s, int rc);
+/** site_text - printf into the arena. */
+const char *site_text(struct site *s, const char *fmt, ...) DCR_PRINTF(2, 3);
+/** site_write - one file of the site. */
+void site_write(struct site *s, const char *path, const void *bytes, size_t n);
+
+/* ---- JSON objects for templates -------------------------------------------------------------------- */
+json_t *view_object(struct site *s);
+json_t *view_list(struct site *s);
+/** view_text - set a text; bytes that are not UTF-8 become U+FFFD. NULL sets null. */
+void view_text(struct site *s, json_t *object, const char *key, const char *text);
+/** view_html - set text that is HTML made by this program. */
+void view_html(struct site *s, json_t *object, const char *key, struct dcr_buf *html);
+void view_flag(struct site *s, json_t *object, const char *key, bool value);
+/** view_set, view_add - takes value. */
+void view_set(struct site *s, json_t *object, const char *key, json_t *value);
+void view_add(struct site *s, json_t *list, json_t *value);
+
+/** view_table - a table for the partial table.html.
+ *  returns  gives {"caption", "head": [{"text", "num"}], "rows": []}; columns given as "Name|#Mean, ms": # = numbers */
+json_t *view_table(struct site *s, const char *caption, const char *columns);
+/** view_row - append a row; its first cell is the row's heading. returns  borrows the list of its cells */
+json_t *view_row(struct site *s, json_t *table, const char *heading);
+/** view_cell - append a cell to the last row. */
+void view_cell(struct site *s, json_t *table, const char *text);
+/** view_cell_link - a cell that is a link (relative, from the page). */
+void view_cell_link(struct site *s, json_t *table, const char *text, const char *href);
+/** view_cell_class - as view_cell with a class for the theme ("v-limits"). */
+void view_cell_class(struct site *s, json_t *table, const char *text, const char *class_name);
+
+/** site_page - fill template `name` with data, put it into frame.html, write it.
+ *  path    "index.html", "runs/<slug>/index.html"
+ *  title   of the window
+ *  here    which entry of the navigation this is: "index", "runs", "analysis", "methodology"
+ *  data    takes */
+void site_page(struct site *s, const char *template_name, const char *path, const char *title, const char *here,
+               json_t *data);
+
+/* ---- the pages -------------------------------------------------------------------------------------- */
+void page_index(struct site *s);
+void page_run(struct site *s, int run);
+void page_analysis(struct site *s);
+void page_methodology(struct site *s);
+
+/** view_classes - the ruled-in-or-out table of some runs of one series (or of one run).
+ *  runs  indices into report.runs, ascending node count; the last one is judged in words */
+json_t *view_classes(struct site *s, const char *caption, const int *runs, int n_runs);
+/** view_notes - caveats or gaps of all runs, or of one (run >= 0: its own and those of all). */
+json_t *view_notes(struct site *s, enum note_kind kind, int run);
+/** view_actions - what to do, by predicted gain, from the claims of these runs. */
+json_t *view_actions(struct site *s, const int *runs, int n_runs, const char *root);
+
+#endif

@@ -1,0 +1,17 @@
+/* markdown.h - Markdown to HTML through cmark (CommonMark), with what a report needs beyond it: pipe tables as forges
+ * write them, and headings that can be linked to. Raw HTML and script links are dropped. */
+#ifndef RENDER_SITE_MARKDOWN_H
+#define RENDER_SITE_MARKDOWN_H
+
+#include "lib/buf.h"
+
+/** markdown_to_html - append the HTML of a document.
+ *  Headings get an id: their words in lower case joined by hyphens, "-2" and so on behind repeated ones.
+ *  A paragraph whose second line is a row of dashes between pipes is a table; its first row is the head.
+ *  errors   DCR_FATAL: no memory */
+int markdown_to_html(const char *text, size_t len, struct dcr_buf *out, struct dcr_err *err) DCR_MUST_CHECK;
+
+/** markdown_slug - the id of a heading's text (n 2 or more); "section" when nothing of it can be used. */
+void markdown_slug(const char *heading, char *out, size_t n);
+
+#endif

@@ -1,0 +1,252 @@
+/* page_index.c - the first page: the verdict, its numbers, its pictures, what to do. */
+#include "render/site/figures.h"
+
+#include "render/narrate/format.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- key figures ------------------------------------------------------------------------------------ */
+
+/* The text of one key figure at one point; NULL = n/a. */
+typedef const char *key_text(struct site *s, const struct series *series, int point);
+
+static const char *key_step(struct site *s, const struct series *series, int i)
+{
+    const struct series_point *p = &series->points[i];
+    return p->step.n ? site_text(s, "%s", fmt_time(p->step.mean_ns).text) : NULL;
+}
+
+static const char *key_throughput(struct site *s, const struct series *series, int i)
+{
+    const struct series_point *p = &series->points[i];
+    return p->has_throughput ? site_text(s, "%s/s", fmt_number(p->throughput).text) : NULL;
+}
+
+static const char *key_speedup(struct site *s, const struct series *series, int i)
+{
+    const struct series_point *p = &series->points[i];
+    return p->speedup > 0 ? site_text(s, "%s", fmt_x(p->speedup).text) : NULL;
+}
+
+static const char *key_communication(struct site *s, const struct series *series, int i)
+{
+    const struct series_point *p = &series->points[i];
+    if (!p->step.n || p->step.mean_ns <= 0)
+        return NULL;
+    int64_t comm = p->part_ns[PART_TRANSFER] + p->part_ns[PART_WAIT];
+    return site_text(s, "%s", fmt_percent((double)comm / (double)p->step.mean_ns).text);
+}
+
+static const char *key_parallel(struct site *s, const struct series *series, int i)
+{
+    const struct series_point *p = &series->points[i];
+    return p->pop.has ? site_text(s, "%s", fmt_percent(p->pop.parallel_ratio).text) : NULL;
+}
+
+static json_t *key_figures(struct site *s, const struct series *series)
+{
+    static const struct {
+        const char *name, *note;
+        key_text *text;
+        bool needs_two;
+    } keys[] = {
+        {"Step time", "mean over ranks and steps", key_step, false},
+        {"Throughput", "samples, all ranks", key_throughput, false},
+        {"Speed-up", "against the smallest run", key_speedup, true},
+        {"Exposed communication", "share of step time", key_communication, false},
+        {"Parallel efficiency", "POP: useful time of a mean rank", key_parallel, false},
+    };
+    json_t *list = view_list(s);
+    int last = series->n_points - 1;
+    for (size_t k = 0; k < sizeof keys / sizeof keys[0]; k++) {
+        if (keys[k].needs_two && series->n_points < 2)
+            continue;
+        json_t *v = view_object(s), *trend = view_list(s);
+        const char *text = keys[k].text(s, series, last);
+        view_text(s, v, "name", keys[k].name);
+        view_text(s, v, "note", keys[k].note);
+        view_text(s, v, "value", text ? text : "n/a");
+        view_text(s, v, "at", node_words(s, series->points[last].n_nodes));
+        for (int i = 0; i < series->n_points && series->n_points > 1; i++) {
+            const char *at = keys[k].text(s, series, i);
+            json_t *p = view_object(s);
+            view_text(s, p, "at", node_words(s, series->points[i].n_nodes));
+            view_text(s, p, "value", at ? at : "n/a");
+            view_add(s, trend, p);
+        }
+        view_set(s, v, "trend", trend);
+        view_add(s, list, v);
+    }
+    return list;
+}
+
+/* ---- series ------------------------------------------------------------------------------------------- */
+
+/* The first run of each point stands for it in the table of causes. */
+static json_t *series_classes(struct site *s, const struct series *series)
+{
+    int *runs = dcr_arena_alloc(&s->arena, (size_t)series->n_points * sizeof *runs);
+    int n = 0;
+    bool is_repeated = false;
+    for (int i = 0; i < series->n_points; i++) {
+        if (series->points[i].n_runs == 0 || !s->rep->runs[series->points[i].runs[0]].has_steps)
+            continue;
+        runs[n++] = series->points[i].runs[0];
+        is_repeated |= series->points[i].n_runs > 1;
+    }
+    if (n == 0)
+        return json_null();
+    const char *at = s->rep->runs[runs[n - 1]].label;
+    return view_classes(s,
+                        site_text(s,
+                                  "Share of step time of every cause that was looked at%s; verdict and finding for %s",
+                                  is_repeated ? " (first run of each node count)" : "", at),
+                        runs, n);
+}
+
+static json_t *pop_table(struct site *s, const struct series *series)
+{
+    static const char *const names[] = {"global efficiency",        "parallel efficiency",       "load balance",
+                                        "communication efficiency", "serialisation (estimated)", "transfer (estimated)",
+                                        "computation scaling"};
+    struct dcr_buf columns = {0};
+    dcr_buf_puts(&columns, "Efficiency");
+    for (int i = 0; i < series->n_points; i++)
+        dcr_buf_printf(&columns, "|#%s", node_words(s, series->points[i].n_nodes));
+    json_t *t = view_table(s, "POP efficiencies; 80 % is acceptable by POP's own rule", dcr_buf_text(&columns));
+    dcr_buf_release(&columns);
+    bool any = false;
+    for (size_t k = 0; k < sizeof names / sizeof names[0]; k++) {
+        view_row(s, t, names[k]);
+        for (int i = 0; i < series->n_points; i++) {
+            const struct pop *p = &series->points[i].pop;
+            const double v[] = {
+                p->global_ratio,        p->parallel_ratio, p->load_balance_ratio,       p->communication_ratio,
+                p->serialization_ratio, p->transfer_ratio, p->computation_scaling_ratio};
+            bool has = p->has && ((k != 0 && k != 6) || p->has_scaling);
+            any |= has;
+            view_cell_class(s, t, has ? fmt_percent(v[k]).text : "n/a",
+                            has && v[k] < s->rep->thresholds.efficiency ? "v-watch" : NULL);
+        }
+    }
+    if (!any) {
+        json_decref(t);
+        return json_null();
+    }
+    return t;
+}
+
+static json_t *series_view(struct site *s, int index)
+{
+    const struct series *series = &s->rep->series[index];
+    json_t *v = view_object(s);
+    const char *suffix = index ? site_text(s, "-%d", index + 1) : "";
+    view_text(s, v, "anchor", site_text(s, "scaling%s", suffix));
+    view_text(s, v, "suffix", suffix);
+    view_text(s, v, "label", s->rep->n_series > 1 ? series->label : NULL);
+    view_text(s, v, "kind", series->n_points > 1 ? scaling_word(series->kind) : NULL);
+    view_text(s, v, "kind_because", series->kind_because);
+    view_text(s, v, "headline", s->rep->n_series > 1 ? series->headline : NULL);
+    view_text(s, v, "support", s->rep->n_series > 1 ? series->support : NULL);
+    view_text(s, v, "scaling", series->scaling_text);
+    view_text(s, v, "beyond", series->beyond_text);
+    view_set(s, v, "keys", key_figures(s, series));
+    view_set(s, v, "figures", series_figures(s, series, suffix));
+    view_set(s, v, "classes", series_classes(s, series));
+    view_set(s, v, "pop", pop_table(s, series));
+    return v;
+}
+
+/* ---- runs, files ----------------------------------------------------------------------------------------- */
+
+static json_t *runs_table(struct site *s)
+{
+    json_t *t = view_table(s, "All runs of this report",
+                           "Run|#Nodes|#Ranks|#Steps counted|#Step time, mean|#p95|#Throughput|What was found");
+    for (int i = 0; i < s->rep->n_runs; i++) {
+        const struct run_result *r = &s->rep->runs[i];
+        view_row(s, t, r->label);
+        json_t *rows = json_object_get(t, "rows");
+        view_text(s, json_array_get(rows, json_array_size(rows) - 1), "href",
+                  site_text(s, "runs/%s/index.html", r->slug));
+        view_cell(s, t, r->n_nodes > 0 ? site_text(s, "%d", r->n_nodes) : "unknown");
+        view_cell(s, t, r->n_ranks > 0 ? site_text(s, "%d", r->n_ranks) : "unknown");
+        view_cell(s, t, r->has_steps ? fmt_number((double)r->n_counted).text : "n/a");
+        view_cell(s, t, r->has_steps ? fmt_time(r->step.mean_ns).text : "n/a");
+        view_cell(s, t, r->has_steps ? fmt_time(r->step.p95_ns).text : "n/a");
+        view_cell(s, t, r->has_throughput ? site_text(s, "%s/s", fmt_number(r->throughput).text) : "n/a");
+        view_cell(s, t, r->headline);
+    }
+    return t;
+}
+
+static json_t *file_list(struct site *s)
+{
+    json_t *list = view_list(s);
+    for (int i = 0; i < s->rep->n_documents; i++) {
+        const struct document *d = &s->rep->documents[i];
+        if (!strncmp(d->path, "runs/", 5))
+            continue;
+        json_t *v = view_object(s);
+        view_text(s, v, "path", d->path);
+        view_text(s, v, "title", d->title);
+        view_add(s, list, v);
+    }
+    return list;
+}
+
+/* The runs whose findings the first page's actions come from: the largest of each series, else all. */
+static json_t *first_actions(struct site *s)
+{
+    const struct report *rep = s->rep;
+    int *runs = dcr_arena_alloc(&s->arena, (size_t)(rep->n_runs + 1) * sizeof *runs), n = 0;
+    for (int i = 0; i < rep->n_series; i++) {
+        const struct series_point *p = &rep->series[i].points[rep->series[i].n_points - 1];
+        for (int k = 0; k < p->n_runs; k++)
+            runs[n++] = p->runs[k];
+    }
+    for (int i = 0; i < rep->n_runs && rep->n_series == 0; i++)
+        runs[n++] = i;
+    return view_actions(s, runs, n, "");
+}
+
+/* Links to what the verdict rests on: the two strongest claims. */
+static json_t *evidence_links(struct site *s)
+{
+    json_t *list = view_list(s);
+    const struct report *rep = s->rep;
+    for (int i = 0; i < rep->n_series; i++) {
+        int c = rep->series[i].limit_claim;
+        if (c < 0 || !rep->claims[c].evidence || !rep->claims[c].evidence[0])
+            continue;
+        json_t *v = view_object(s);
+        view_text(s, v, "href", rep->claims[c].evidence);
+        view_text(s, v, "text", rep->n_series > 1 ? rep->series[i].label : "Scaling, in numbers");
+        view_add(s, list, v);
+    }
+    return list;
+}
+
+void page_index(struct site *s)
+{
+    const struct report *rep = s->rep;
+    json_t *data = view_object(s), *series = view_list(s);
+    view_text(s, data, "title", rep->title);
+    view_text(s, data, "node_label", rep->node_label);
+    view_text(s, data, "headline", rep->headline);
+    view_text(s, data, "support", rep->support);
+    view_text(s, data, "first_action", rep->first_action);
+    view_text(s, data, "how_sure", rep->how_sure);
+    view_set(s, data, "evidence", evidence_links(s));
+    view_set(s, data, "caveats", view_notes(s, NOTE_CAVEAT, -1));
+    view_set(s, data, "gaps", view_notes(s, NOTE_GAP, -1));
+    view_text(s, data, "n_gaps", fmt_count(rep->n_gaps, "gap").text);
+    for (int i = 0; i < rep->n_series; i++)
+        view_add(s, series, series_view(s, i));
+    view_set(s, data, "series", series);
+    view_set(s, data, "actions", first_actions(s));
+    view_set(s, data, "runs", runs_table(s));
+    view_set(s, data, "files", file_list(s));
+    site_page(s, "index", "index.html", rep->title, "index", data);
+}

@@ -1,0 +1,232 @@
+/* page_run.c - one run: what a step is made of, rank by rank, step by step, and where the numbers are from. */
+#include "render/site/figures.h"
+
+#include "render/narrate/format.h"
+
+#include <string.h>
+
+struct facts {
+    struct site *s;
+    json_t *list;
+};
+
+static void add_fact(struct facts *f, const char *name, const char *value)
+{
+    json_t *v = view_object(f->s);
+    view_text(f->s, v, "name", name);
+    view_text(f->s, v, "value", value && value[0] ? value : "n/a: not recorded");
+    view_add(f->s, f->list, v);
+}
+
+static void add_known(struct facts *f, const char *name, const char *value)
+{
+    if (value && value[0])
+        add_fact(f, name, value);
+}
+
+static const char *command_line(struct site *s, const struct run *run)
+{
+    struct dcr_buf text = {0};
+    for (int i = 0; i < run->n_command; i++)
+        dcr_buf_printf(&text, "%s%s", i ? " " : "", run->command[i]);
+    const char *line = site_text(s, "%s", dcr_buf_text(&text));
+    dcr_buf_release(&text);
+    return line;
+}
+
+static json_t *overview(struct site *s, const struct run_result *r)
+{
+    struct facts f = {s, view_list(s)};
+    const struct run *run = r->run;
+    add_fact(&f, "Nodes and ranks",
+             site_text(s, "%s, %s", node_words(s, r->n_nodes),
+                       r->n_ranks > 0 ? fmt_count(r->n_ranks, "rank").text : "unknown number of ranks"));
+    add_fact(&f, "Steps",
+             r->has_steps
+                 ? site_text(s, "%s counted, %s left out as warm-up (%s)", fmt_number((double)r->n_counted).text,
+                             fmt_number((double)r->n_warmup).text, r->steps_source)
+                 : site_text(s, "n/a because %s", r->steps_because ? r->steps_because : "there are none"));
+    if (r->has_steps) {
+        add_fact(&f, "Step time",
+                 r->step_interval.has
+                     ? site_text(s, "%s on average (95 %% interval %s to %s), median %s, p95 %s",
+                                 fmt_time(r->step.mean_ns).text, fmt_time((int64_t)r->step_interval.lo).text,
+                                 fmt_time((int64_t)r->step_interval.hi).text, fmt_time(r->step.median_ns).text,
+                                 fmt_time(r->step.p95_ns).text)
+                     : site_text(s, "%s on average, median %s, p95 %s", fmt_time(r->step.mean_ns).text,
+                                 fmt_time(r->step.median_ns).text, fmt_time(r->step.p95_ns).text));
+    }
+    add_fact(&f, "Throughput",
+             r->has_throughput
+                 ? site_text(s, "%s samples per second (from %s)", fmt_number(r->throughput).text, r->throughput_source)
+                 : site_text(s, "n/a because %s", r->throughput_because ? r->throughput_because : ""));
+    if (r->has_steps && r->n_rank_results > 1)
+        add_fact(&f, "Hidden communication",
+                 site_text(s, "%s per step ran beside other work and cost nothing", fmt_time(r->hidden_comm_ns).text));
+    if (r->algbw_gb_s > 0)
+        add_fact(&f, "Bandwidth of the transfer",
+                 site_text(s, "%s GB/s algorithm, %s GB/s bus (nccl-tests' definitions)",
+                           fmt_number(r->algbw_gb_s).text, fmt_number(r->busbw_gb_s).text));
+    if (r->coverage_ratio > 0)
+        add_fact(&f, "Steps' share of the run", fmt_percent(r->coverage_ratio).text);
+    if (r->pop.has)
+        add_fact(&f, "Parallel efficiency",
+                 site_text(s, "%s = load balance %s x communication efficiency %s",
+                           fmt_percent(r->pop.parallel_ratio).text, fmt_percent(r->pop.load_balance_ratio).text,
+                           fmt_percent(r->pop.communication_ratio).text));
+    add_fact(&f, "Started", run->started_s > 0 ? fmt_utc(run->started_s).text : NULL);
+    if (run->started_s > 0 && run->ended_s > run->started_s)
+        add_fact(&f, "Took", fmt_time((int64_t)((run->ended_s - run->started_s) * 1e9)).text);
+    add_fact(&f, "Command", command_line(s, run));
+    add_known(&f, "Run", run->run_id);
+    return f.list;
+}
+
+static json_t *program(struct site *s, const struct run *run)
+{
+    struct facts f = {s, view_list(s)};
+    const struct run_program *p = &run->program;
+    add_known(&f, "Program",
+              p->name && p->name[0] ? site_text(s, "%s %s", p->name, p->version ? p->version : "") : NULL);
+    add_known(&f, "Model", p->model);
+    if (p->parameters >= 0)
+        add_fact(&f, "Parameters", fmt_number((double)p->parameters).text);
+    add_known(&f, "Precision", p->precision);
+    add_known(&f, "Back end", p->backend);
+    add_known(&f, "BLAS", p->blas);
+    if (p->threads >= 0)
+        add_fact(&f, "Threads per rank", fmt_number((double)p->threads).text);
+    if (p->global_batch >= 0)
+        add_fact(&f, "Global batch", fmt_number((double)p->global_batch).text);
+    add_known(&f, "Data", p->dataset);
+    if (p->allreduce_bytes_per_step >= 0)
+        add_fact(&f, "All-reduce per step", fmt_bytes((double)p->allreduce_bytes_per_step).text);
+    add_known(&f, "Scheduler", run->scheduler);
+    add_known(&f, "Job", run->job_id);
+    add_known(&f, "Collector", run->collector_version);
+    add_known(&f, "NVTX", run->nvtx_status);
+    for (int i = 0; i < run->n_labels; i++)
+        add_fact(&f, site_text(s, "Label %s", run->labels[i].key), run->labels[i].value);
+    return f.list;
+}
+
+static json_t *nodes_table(struct site *s, const struct run *run)
+{
+    if (run->nodes_len == 0)
+        return json_null();
+    json_t *t = view_table(s, "Nodes of this run", "Node|Host|CPU|#Cores|#Memory|Kernel|GPU");
+    for (int i = 0; i < run->nodes_len; i++) {
+        const struct run_node *n = &run->nodes[i];
+        view_row(s, t, site_text(s, "%d", n->node));
+        view_cell(s, t, n->host[0] ? n->host : "n/a");
+        view_cell(s, t, n->cpu_model[0] ? n->cpu_model : "n/a");
+        view_cell(s, t,
+                  n->cores_allowed > 0 && n->cores_allowed != n->cores
+                      ? site_text(s, "%d of %d", n->cores_allowed, n->cores)
+                  : n->cores > 0 ? site_text(s, "%d", n->cores)
+                                 : "n/a");
+        view_cell(s, t, n->memory_bytes > 0 ? fmt_bytes((double)n->memory_bytes).text : "n/a");
+        view_cell(s, t, n->kernel[0] ? n->kernel : "n/a");
+        view_cell(s, t, n->n_gpus ? fmt_count(n->n_gpus, "GPU").text : n->gpu_status[0] ? n->gpu_status : "n/a");
+    }
+    return t;
+}
+
+static json_t *environment_table(struct site *s, const struct run *run)
+{
+    if (run->n_environment == 0)
+        return json_null();
+    json_t *t = view_table(s, "Environment variables that were recorded", "Variable|Value");
+    for (int i = 0; i < run->n_environment; i++) {
+        view_row(s, t, run->environment[i].key);
+        view_cell(s, t, run->environment[i].value);
+    }
+    return t;
+}
+
+static json_t *members_table(struct site *s, const struct run *run)
+{
+    if (run->n_members == 0)
+        return json_null();
+    json_t *t = view_table(s, site_text(s, "Members of %s", run->archive), "Member|Role|#Bytes|SHA-256");
+    for (size_t i = 0; i < run->n_members; i++) {
+        const struct run_member *m = &run->members[i];
+        view_row(s, t, m->name);
+        view_cell(s, t, m->role);
+        view_cell(s, t, site_text(s, "%lld", (long long)m->size_bytes));
+        view_cell_class(s, t, m->sha256, "hash");
+    }
+    return t;
+}
+
+static json_t *texts(struct site *s, const char *const *text, int n)
+{
+    json_t *list = view_list(s);
+    for (int i = 0; i < n; i++) {
+        json_t *v = view_object(s);
+        view_text(s, v, "text", text[i]);
+        view_add(s, list, v);
+    }
+    return list;
+}
+
+static json_t *run_files(struct site *s, const struct run_result *r)
+{
+    json_t *list = view_list(s);
+    size_t prefix = strlen("runs/") + strlen(r->slug) + 1;
+    for (int i = 0; i < s->rep->n_documents; i++) {
+        const struct document *d = &s->rep->documents[i];
+        if (strncmp(d->path, "runs/", 5) || strncmp(d->path + 5, r->slug, strlen(r->slug)) ||
+            d->path[prefix - 1] != '/')
+            continue;
+        json_t *v = view_object(s);
+        view_text(s, v, "path", d->path + prefix);
+        view_text(s, v, "title", d->title);
+        view_add(s, list, v);
+    }
+    json_t *picture = view_object(s);
+    view_text(s, picture, "path", "profiling_analysis.png");
+    view_text(s, picture, "title", "this run on one sheet");
+    view_add(s, list, picture);
+    return list;
+}
+
+static void set_or_null(struct site *s, json_t *data, const char *key, json_t *value)
+{
+    view_set(s, data, key, value ? value : json_null());
+}
+
+void page_run(struct site *s, int run)
+{
+    const struct run_result *r = &s->rep->runs[run];
+    json_t *data = view_object(s);
+    view_text(s, data, "site_title", s->rep->title);
+    view_text(s, data, "label", r->label);
+    view_text(s, data, "headline", r->headline);
+    view_text(s, data, "support", r->support);
+    view_set(s, data, "caveats", view_notes(s, NOTE_CAVEAT, run));
+    view_set(s, data, "notes", texts(s, r->notes, r->n_notes));
+    view_set(s, data, "overview", overview(s, r));
+    view_set(s, data, "classes",
+             r->has_steps ? view_classes(s, "Every cause that was looked at in this run", &run, 1) : json_null());
+    set_or_null(s, data, "breakdown", run_figure_breakdown(s, r));
+    set_or_null(s, data, "ranks", run_figure_ranks(s, r));
+    set_or_null(s, data, "steps", run_figure_steps(s, r));
+    set_or_null(s, data, "monitors", run_figure_monitors(s, r));
+    set_or_null(s, data, "losses", run_figure_losses(s, r));
+    view_text(s, data, "warmup", r->has_steps ? r->warmup_because : NULL);
+    view_text(s, data, "no_steps", r->has_steps ? NULL : r->steps_because);
+    view_set(s, data, "actions", view_actions(s, &run, 1, "../../"));
+    view_set(s, data, "program", program(s, r->run));
+    view_set(s, data, "nodes", nodes_table(s, r->run));
+    view_set(s, data, "environment", environment_table(s, r->run));
+    view_set(s, data, "members", members_table(s, r->run));
+    view_text(s, data, "archive", r->run->archive);
+    view_set(s, data, "incomplete", texts(s, r->run->incomplete_because, r->run->n_incomplete_because));
+    view_set(s, data, "gaps", texts(s, r->run->gaps, r->run->n_gaps));
+    view_set(s, data, "files", run_files(s, r));
+    const char *folder = site_text(s, "runs/%s/", r->slug);
+    run_picture(s, r, site_text(s, "%sprofiling_analysis.png", folder));
+    site_page(s, "run", site_text(s, "%sindex.html", folder), site_text(s, "%s, %s", r->label, s->rep->title), r->slug,
+              data);
+}

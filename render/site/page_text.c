@@ -1,0 +1,56 @@
+/* page_text.c - pages that are read, not looked at: the analysis document and the method. */
+#include "render/site/inside.h"
+
+#include "render/narrate/format.h"
+#include "render/site/markdown.h"
+
+#include <string.h>
+
+void page_analysis(struct site *s)
+{
+    const struct document *doc = NULL;
+    for (int i = 0; i < s->rep->n_documents; i++)
+        if (!strcmp(s->rep->documents[i].path, "BOTTLENECK_ANALYSIS.md"))
+            doc = &s->rep->documents[i];
+    json_t *data = view_object(s);
+    struct dcr_buf html = {0};
+    if (doc && !s->rc)
+        site_fail(s, markdown_to_html(doc->bytes, doc->len, &html, s->err));
+    view_html(s, data, "html", &html);
+    view_text(s, data, "source", doc ? doc->path : NULL);
+    dcr_buf_release(&html);
+    site_page(s, "document", "analysis.html", site_text(s, "Analysis, %s", s->rep->title), "analysis", data);
+}
+
+static json_t *categories_table(struct site *s)
+{
+    json_t *t = view_table(s, "Where an instant of a step goes", "Category|What it covers");
+#define X(id, key, name, covers) \
+    view_row(s, t, name);        \
+    view_cell(s, t, covers);
+    RUN_CATEGORIES(X)
+#undef X
+    return t;
+}
+
+static json_t *thresholds_table(struct site *s)
+{
+    const struct thresholds *v = &s->rep->thresholds;
+    json_t *t = view_table(s, "Thresholds of this report", "Name|#Here|#Default|Meaning");
+#define X(name, def, lo, hi, meaning)                                                                          \
+    view_row(s, t, #name);                                                                                     \
+    view_cell_class(s, t, site_text(s, "%g", v->name), v->name > (def) || v->name < (def) ? "v-watch" : NULL); \
+    view_cell(s, t, site_text(s, "%g", (double)(def)));                                                        \
+    view_cell(s, t, meaning);
+    THRESHOLDS(X)
+#undef X
+    return t;
+}
+
+void page_methodology(struct site *s)
+{
+    json_t *data = view_object(s);
+    view_set(s, data, "categories", categories_table(s));
+    view_set(s, data, "thresholds", thresholds_table(s));
+    site_page(s, "methodology", "methodology.html", site_text(s, "Method, %s", s->rep->title), "methodology", data);
+}

@@ -1,0 +1,38 @@
+/* publish.h - a folder that appears whole or not at all.
+ *
+ * Files are written into NAME.<pid>.partial beside the output; commit puts the marker file .dcreport in it, keeps a
+ * README.md of the folder it replaces, and swaps the two by rename. */
+#ifndef RENDER_SITE_PUBLISH_H
+#define RENDER_SITE_PUBLISH_H
+
+#include "lib/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define PUBLISH_MARKER ".dcreport"
+
+struct publish {
+    char *out;     /* resolved, no trailing slash */
+    char *partial; /* NULL: nothing begun */
+    bool exists;   /* out is a folder to be replaced */
+};
+
+/** publish_check - see site_check_out in site.h. */
+int publish_check(const char *out_dir, struct dcr_err *err) DCR_MUST_CHECK;
+
+/** publish_begin - check, and make the partial folder.
+ *  p   gives; publish_abort releases it, also after commit and after failure */
+int publish_begin(struct publish *p, const char *out_dir, struct dcr_err *err) DCR_MUST_CHECK;
+
+/** publish_add - write one file; folders on the way are made.
+ *  path    from the site's root; a name with "..", a leading slash or an empty part is refused */
+int publish_add(struct publish *p, const char *path, const void *bytes, size_t n, struct dcr_err *err) DCR_MUST_CHECK;
+
+/** publish_commit - swap. After a failure the old folder stands where it stood. */
+int publish_commit(struct publish *p, struct dcr_err *err) DCR_MUST_CHECK;
+
+/** publish_abort - remove what is unfinished; nothing to do after a commit. Safe on a zeroed struct. */
+void publish_abort(struct publish *p);
+
+#endif

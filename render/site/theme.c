@@ -1,0 +1,204 @@
+/* theme.c - see theme.h. */
+#include "render/site/theme.h"
+
+#include "lib/fs.h"
+#include "lib/hash.h"
+#include "lib/stream.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define TEMPLATES_MAX 64
+#define THEME_FILE_BYTES ((size_t)4 << 20)
+
+struct theme {
+    char *dir;
+    struct dcr_buf style;
+    char csp[256];
+    struct {
+        char *name;
+        struct template *template;
+    } known[TEMPLATES_MAX];
+    int n_known;
+};
+
+static int read_file(const char *dir, const char *name, struct dcr_buf *out, struct dcr_err *err)
+{
+    char path[PATH_MAX];
+    int n = snprintf(path, sizeof path, "%s/%s", dir, name);
+    if (n < 0 || (size_t)n >= sizeof path)
+        return dcr_err_set(err, DCR_FAIL, "the name of theme file '%s' is too long", name);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return dcr_err_sys(err, DCR_FAIL, "cannot read theme file '%s'", path);
+    struct dcr_stream s = dcr_stream_fd(&fd, path);
+    int rc = dcr_stream_slurp(&s, out, THEME_FILE_BYTES, err);
+    close(fd);
+    return rc;
+}
+
+static int has_style(const char *dir)
+{
+    char path[PATH_MAX];
+    int n = snprintf(path, sizeof path, "%s/style.css", dir);
+    return n > 0 && (size_t)n < sizeof path && access(path, R_OK) == 0;
+}
+
+static int find_default(char *out, size_t n, struct dcr_err *err)
+{
+    static const char *const places[] = {"../share/dcreport/themes/default", "themes/default", "../themes/default",
+                                         "../../themes/default", "../../../themes/default"};
+    char exe[PATH_MAX];
+    int rc = dcr_exe_dir(exe, sizeof exe, err);
+    if (rc)
+        return rc;
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+        int len = snprintf(out, n, "%s/%s", exe, places[i]);
+        if (len > 0 && (size_t)len < n && has_style(out))
+            return 0;
+    }
+    return dcr_err_set(
+        err, DCR_FAIL,
+        "the default theme is neither in '%s/../share/dcreport/themes' nor in a themes folder up to three "
+        "levels above '%s'; give its folder with --theme DIR",
+        exe, exe);
+}
+
+static void encode_base64(const unsigned char *bytes, size_t n, char *out)
+{
+    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    for (size_t i = 0; i < n; i += 3) {
+        unsigned v = (unsigned)bytes[i] << 16 | (i + 1 < n ? (unsigned)bytes[i + 1] << 8 : 0) |
+                     (i + 2 < n ? (unsigned)bytes[i + 2] : 0);
+        *out++ = letters[v >> 18];
+        *out++ = letters[v >> 12 & 63];
+        *out++ = i + 1 < n ? letters[v >> 6 & 63] : '=';
+        *out++ = i + 2 < n ? letters[v & 63] : '=';
+    }
+    *out = '\0';
+}
+
+static int hex_value(char c)
+{
+    return c <= '9' ? c - '0' : c - 'a' + 10;
+}
+
+static int set_csp(struct theme *t, struct dcr_err *err)
+{
+    char hex[DCR_SHA256_HEX], base64[48];
+    unsigned char digest[32];
+    struct dcr_sha256 *h = dcr_sha256_new();
+    if (!h)
+        return dcr_err_set(err, DCR_FATAL, "out of memory");
+    dcr_sha256_add(h, dcr_buf_text(&t->style), t->style.len);
+    dcr_sha256_finish(h, hex);
+    for (size_t i = 0; i < sizeof digest; i++)
+        digest[i] = (unsigned char)(hex_value(hex[2 * i]) << 4 | hex_value(hex[2 * i + 1]));
+    encode_base64(digest, sizeof digest, base64);
+    snprintf(
+        t->csp, sizeof t->csp,
+        "default-src 'none'; style-src 'sha256-%s'; img-src 'self' file: data:; base-uri 'none'; form-action 'none'",
+        base64);
+    return 0;
+}
+
+int theme_open(struct theme **out, const char *dir, struct dcr_err *err)
+{
+    char found[PATH_MAX];
+    int rc = 0;
+    *out = NULL;
+    if (!dir || !dir[0]) {
+        rc = find_default(found, sizeof found, err);
+        if (rc)
+            return rc;
+        dir = found;
+    }
+    struct theme *t = calloc(1, sizeof *t);
+    if (!t || !(t->dir = strdup(dir))) {
+        free(t);
+        return dcr_err_set(err, DCR_FATAL, "out of memory");
+    }
+    rc = read_file(dir, "style.css", &t->style, err);
+    /* Browsers turn CR LF into LF before they hash, and end the element at the first end tag. */
+    if (rc == 0 && (strchr(dcr_buf_text(&t->style), '\r') || strlen(dcr_buf_text(&t->style)) != t->style.len))
+        rc = dcr_err_set(err, DCR_FAIL, "theme file '%s/style.css' must be text with plain line feeds", dir);
+    if (rc == 0 && strstr(dcr_buf_text(&t->style), "</"))
+        rc = dcr_err_set(err, DCR_FAIL, "theme file '%s/style.css' holds '</', which would end it in a page", dir);
+    if (rc == 0)
+        rc = set_csp(t, err);
+    if (rc) {
+        theme_close(t);
+        return rc;
+    }
+    *out = t;
+    return 0;
+}
+
+void theme_close(struct theme *t)
+{
+    if (!t)
+        return;
+    for (int i = 0; i < t->n_known; i++) {
+        free(t->known[i].name);
+        template_free(t->known[i].template);
+    }
+    dcr_buf_release(&t->style);
+    free(t->dir);
+    free(t);
+}
+
+const char *theme_style(const struct theme *t)
+{
+    return t->style.data ? t->style.data : "";
+}
+
+const char *theme_csp(const struct theme *t)
+{
+    return t->csp;
+}
+
+static const struct template *find_template(void *ctx, const char *name, struct dcr_err *err)
+{
+    struct theme *t = ctx;
+    for (int i = 0; i < t->n_known; i++)
+        if (!strcmp(t->known[i].name, name))
+            return t->known[i].template;
+    struct dcr_buf text = {0};
+    char file[128];
+    struct template *template = NULL;
+    char *copy = NULL;
+    int n = snprintf(file, sizeof file, "%s.html", name);
+    if (n < 0 || (size_t)n >= sizeof file || strchr(name, '/') || t->n_known == TEMPLATES_MAX) {
+        dcr_err_set(err, DCR_FAIL, "'%s' cannot be the name of a theme template", name);
+        goto out;
+    }
+    if (read_file(t->dir, file, &text, err))
+        goto out;
+    if (template_parse(&template, file, dcr_buf_text(&text), text.len, err))
+        goto out;
+    copy = strdup(name);
+    if (!copy) {
+        template_free(template);
+        template = NULL;
+        dcr_err_set(err, DCR_FATAL, "out of memory");
+        goto out;
+    }
+    t->known[t->n_known].name = copy;
+    t->known[t->n_known++].template = template;
+out:
+    dcr_buf_release(&text);
+    return template;
+}
+
+int theme_render(struct theme *t, const char *name, const json_t *data, struct dcr_buf *out, struct dcr_err *err)
+{
+    const struct template *template = find_template(t, name, err);
+    if (!template)
+        return err ? err->grade : DCR_FAIL;
+    struct template_source partials = {find_template, t};
+    return template_render(template, data, &partials, out, err);
+}

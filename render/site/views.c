@@ -1,0 +1,109 @@
+/* views.c - the parts that several pages show: notes, the table of causes, actions. See inside.h. */
+#include "render/site/inside.h"
+
+#include "render/narrate/format.h"
+#include "render/site/figures.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+json_t *view_notes(struct site *s, enum note_kind kind, int run)
+{
+    json_t *list = view_list(s);
+    for (int i = 0; i < s->rep->n_notes; i++) {
+        const struct note *n = &s->rep->notes[i];
+        if (n->kind != kind || (run >= 0 && n->run >= 0 && n->run != run))
+            continue;
+        json_t *v = view_object(s);
+        view_text(s, v, "text", n->text);
+        view_text(s, v, "where", run < 0 && n->run >= 0 ? s->rep->runs[n->run].label : NULL);
+        view_add(s, list, v);
+    }
+    return list;
+}
+
+static const char *verdict_class(enum verdict v)
+{
+    static const char *const names[] = {"v-na", "v-fine", "v-watch", "v-limits"};
+    return names[v];
+}
+
+json_t *view_classes(struct site *s, const char *caption, const int *runs, int n_runs)
+{
+    struct dcr_buf columns = {0};
+    dcr_buf_puts(&columns, "Cause");
+    for (int i = 0; i < n_runs; i++)
+        dcr_buf_printf(&columns, "|#%s", n_runs == 1 ? "Share of step" : s->rep->runs[runs[i]].label);
+    dcr_buf_puts(&columns, "|Verdict|It limits when|What was found");
+    json_t *t = view_table(s, caption, dcr_buf_text(&columns));
+    dcr_buf_release(&columns);
+    for (int c = 0; c < N_CLASSES; c++) {
+        const struct class_result *last = &s->rep->runs[runs[n_runs - 1]].classes[c];
+        view_row(s, t, class_name((enum cause_class)c));
+        for (int i = 0; i < n_runs; i++) {
+            const struct class_result *q = &s->rep->runs[runs[i]].classes[c];
+            view_cell_class(s, t, q->has_share ? fmt_percent(q->share_ratio).text : "n/a",
+                            n_runs > 1 && q->verdict >= VERDICT_WATCH ? verdict_class(q->verdict) : NULL);
+        }
+        view_cell_class(s, t, verdict_word(last->verdict), verdict_class(last->verdict));
+        view_cell(s, t, last->rule);
+        view_cell(s, t, last->text);
+    }
+    return t;
+}
+
+struct ranked {
+    const struct claim *claim;
+    double gain_ratio;
+};
+
+/* By gain, then by the order in which the analysis found them. */
+static int by_gain(const void *a, const void *b)
+{
+    const struct ranked *p = a, *q = b;
+    if (p->gain_ratio != q->gain_ratio)
+        return p->gain_ratio > q->gain_ratio ? -1 : 1;
+    return p->claim < q->claim ? -1 : p->claim > q->claim;
+}
+
+static bool concerns(const struct claim *c, const int *runs, int n_runs)
+{
+    for (int i = 0; i < n_runs; i++)
+        if (c->run == runs[i])
+            return true;
+    return false;
+}
+
+json_t *view_actions(struct site *s, const int *runs, int n_runs, const char *root)
+{
+    const struct report *rep = s->rep;
+    json_t *list = view_list(s);
+    struct ranked *found = dcr_arena_alloc(&s->arena, (size_t)rep->n_claims * sizeof *found + 1);
+    size_t n = 0;
+    for (int i = 0; i < rep->n_claims; i++) {
+        const struct claim *c = &rep->claims[i];
+        bool has_action = (c->action.ours && c->action.ours[0]) || (c->action.generic && c->action.generic[0]);
+        if (concerns(c, runs, n_runs) && has_action)
+            found[n++] = (struct ranked){c, c->step_ns > 0 ? (double)c->gain_ns / (double)c->step_ns : 0};
+    }
+    qsort(found, n, sizeof *found, by_gain);
+    unsigned seen = 0; /* one action per cause: the one with the greatest gain */
+    for (size_t i = 0; i < n; i++) {
+        const struct claim *c = found[i].claim;
+        if (seen & 1u << c->cls)
+            continue;
+        seen |= 1u << c->cls;
+        json_t *v = view_object(s);
+        view_text(s, v, "cause", class_name(c->cls));
+        view_text(s, v, "sentence", c->sentence);
+        view_text(s, v, "ours", c->action.ours);
+        view_text(s, v, "generic", c->action.generic);
+        view_text(s, v, "gain", c->gain_text);
+        view_text(s, v, "confidence", confidence_word(c->confidence));
+        view_text(s, v, "because", c->confidence_because);
+        view_text(s, v, "where", n_runs > 1 ? rep->runs[c->run].label : NULL);
+        view_text(s, v, "evidence", c->evidence && c->evidence[0] ? site_text(s, "%s%s", root, c->evidence) : NULL);
+        view_add(s, list, v);
+    }
+    return list;
+}
