@@ -1,19 +1,16 @@
-/* blas.h - which matrix-product kernels this machine gets.
- * Debian 12's OpenBLAS does not know every CPU and then falls back to kernels of 2004 (Prescott, SSE3), 4 to 5 times
- * slower. The choice is read from the environment when the library is loaded, so it has to be made before that. */
+/* blas.h - the OpenBLAS that was loaded. It computes the matrix products of the "portable" kernels
+ * (trainer/cpu/kernels.h): all of double precision, and single precision on CPUs without AVX2. The AVX2 and AVX-512
+ * kernels have products of their own, chosen by CPUID: Debian 12's OpenBLAS falls back to kernels of 2004 (Prescott,
+ * SSE3) on CPUs it does not know, and on those it knows it is 5 to 15 % slower at the shapes of a tile, since it copies
+ * both factors for every product. */
 #ifndef TRAINER_BLAS_H
 #define TRAINER_BLAS_H
-
-/** blas_start - call first in main, before MPI_Init. When OpenBLAS was loaded with kernels older than what the CPU
- * offers (asked by CPUID) and the user has not set OPENBLAS_CORETYPE, sets it and executes the program again with the
- * same arguments and environment. Returns otherwise, and also when that fails: then only speed is lost. argv borrows;
- * NULL-terminated */
-void blas_start(char **argv);
 
 /** blas_core_name - the kernels OpenBLAS uses: "SkylakeX", "Haswell", "Prescott", ... borrows. */
 const char *blas_core_name(void);
 
-/** blas_set_threads - threads of OpenBLAS, >= 1. */
+/** blas_set_threads - threads of OpenBLAS, >= 1. The model's own workers are dcrnn_config.n_threads; where these are
+ * more than one, OpenBLAS should have one. */
 void blas_set_threads(int n);
 
 #endif

@@ -38,8 +38,9 @@ struct dcrnn_config {
     int d_out;     /* Dout, features out */
     int k_hops;    /* K, diffusion steps per support, 1 .. DCRNN_MAX_K */
     enum dcrnn_recursion recursion;
-    int max_batch; /* largest B of forward with keep = 1 (decides the memory for activations) and of keep = 0 */
-    int n_threads; /* workers that share the samples of a batch; 1 = only the caller's thread */
+    int max_batch;       /* largest B of forward with keep = 1 (decides the memory for activations) and of keep = 0 */
+    int n_threads;       /* workers that share the samples of a batch; 1 = only the caller's thread */
+    const char *kernels; /* NULL = the best this CPU can run; "avx512", "avx2", "portable": see trainer/cpu/kernels.h */
 };
 
 /** dcrnn_config_default - METR-LA as published: 207 sensors, 2 x 64 units, 12 in, 12 out, Din 2, Dout 1, K 2, batch 64,
@@ -48,7 +49,7 @@ struct dcrnn_config dcrnn_config_default(void);
 
 /* One tensor in the flat blocks. Names are those of the reference cases: enc0_W_ru, dec1_b_c, proj_W, ... */
 struct dcrnn_tensor {
-    char name[24];
+    char name[32];
     int rows, cols; /* a bias has rows = 1 */
     int rank;       /* dimensions to show: 1 for a bias, 2 for a weight */
     size_t offset;  /* of its first element in the parameter and the gradient block */
@@ -66,6 +67,7 @@ struct dcrnn_tensor {
 #define dcrnn_backward REAL_FN(dcrnn_backward)
 #define dcrnn_memory_bytes REAL_FN(dcrnn_memory_bytes)
 #define dcrnn_peek REAL_FN(dcrnn_peek)
+#define dcrnn_kernels REAL_FN(dcrnn_kernels)
 
 struct dcrnn;
 
@@ -121,6 +123,8 @@ struct dcrnn_progress {
  * tests/unit/test_dcrnn.c */
 void dcrnn_backward(struct dcrnn *m, const real *d_pred, const struct dcrnn_progress *progress);
 
+/** dcrnn_kernels - name of the kernels in use: "avx512", "avx2" or "portable". borrows, static. */
+const char *dcrnn_kernels(const struct dcrnn *m);
 /** dcrnn_memory_bytes - bytes this model allocated. */
 size_t dcrnn_memory_bytes(const struct dcrnn *m);
 

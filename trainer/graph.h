@@ -62,8 +62,8 @@ struct graph_supports {
 /** graph_supports_build - S1 (and S2) of an adjacency; (S x)[i] = sum_j S[i][j] x[j].
  *  adjacency  borrows; A[i][j] >= 0 the weight of i -> j. A row without weights gives a zero row of P, no division.
  *  out        gives; free with graph_supports_free
- *  errors     DCR_FAIL: no memory, or (laplacian) a graph without edges
- *  cost       O(nnz log nnz); laplacian adds a Lanczos iteration of at most 300 steps for lambda_max
+ *  errors     DCR_FAIL: no memory, or (laplacian) a graph without edges between sensors
+ *  cost       O(nnz log nnz); laplacian adds a Lanczos iteration of at most 500 steps for lambda_max
  *  source     dcrnn paper section 2.2; Test: tests/unit/test_graph.c */
 int graph_supports_build(const struct graph_csr *adjacency, enum graph_filter filter, struct graph_supports *out,
                          struct dcr_err *err) DCR_MUST_CHECK;

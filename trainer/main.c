@@ -131,7 +131,6 @@ int main(int argc, char **argv)
     struct comm c;
     struct dcr_err err = {0};
     int signal = 0, status;
-    blas_start(argv);
     int rc = options_parse(&o, argc, argv, &err);
     if (!rc && o.task != TASK_TRAIN && o.task != TASK_BASELINE) {
         rc = alone(&o, &err);
@@ -146,7 +145,7 @@ int main(int argc, char **argv)
     comm_open(&c, &argc, &argv);
     mark_open();
     if (!rc) {
-        blas_set_threads(o.threads);
+        blas_set_threads(1); /* the model has workers of its own */
         rc = o.task == TASK_BASELINE ? baseline(&o, &c, &err) : train(&o, &c, &signal, &err);
     }
     /* every rank has the same sentence; one of them says it */

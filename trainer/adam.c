@@ -1,0 +1,38 @@
+/* adam.c - see adam.h. */
+#include "trainer/adam.h"
+
+#include <math.h>
+
+double adam_norm(const real *grads, size_t n)
+{
+    double sum = 0;
+    for (size_t i = 0; i < n; i++)
+        sum += (double)grads[i] * (double)grads[i];
+    return sqrt(sum);
+}
+
+#ifndef DCR_REAL_F64
+double adam_clip_factor(double norm, double clip)
+{
+    if (clip <= 0)
+        return 1;
+    double factor = clip / (norm + 1e-6);
+    return factor >= 1 ? 1 : factor; /* NaN falls through */
+}
+#endif
+
+void adam_step(const struct adam_config *c, int64_t step, double lr, double factor, size_t n, const real *grads,
+               real *m, real *v, real *params)
+{
+    real b1 = (real)c->beta1, b2 = (real)c->beta2, eps = (real)c->eps, scale = (real)factor;
+    real rest1 = (real)(1 - c->beta1), rest2 = (real)(1 - c->beta2);
+    real rate = (real)(lr / (1 - pow(c->beta1, (double)step)));
+    real root = (real)(1 / sqrt(1 - pow(c->beta2, (double)step)));
+    for (size_t i = 0; i < n; i++) {
+        real g = grads[i] * scale;
+        m[i] = b1 * m[i] + rest1 * g;
+        v[i] = b2 * v[i] + rest2 * g * g;
+        real deviation = (real)sqrt((double)v[i]) * root;
+        params[i] -= rate * m[i] / (deviation + eps);
+    }
+}
