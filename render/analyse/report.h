@@ -167,6 +167,7 @@ struct run_result {
     int64_t n_counted;                      /* n_steps - n_warmup */
     int64_t *step_number;                   /* shape (n_counted) */
     int64_t *step_ns;                       /* shape (n_counted): mean over ranks */
+    int64_t (*step_part_ns)[N_PARTS]; /* shape (n_counted)(N_PARTS): sums over ranks */
     struct spread step;                     /* of step_ns; the run's step time */
     struct interval step_interval;          /* ns */
     int64_t part_ns[N_PARTS];               /* mean per step over ranks; sums to step.mean_ns */
@@ -176,6 +177,7 @@ struct run_result {
     int64_t hidden_comm_ns;                 /* communication on other threads that cost nothing, mean per step */
     int64_t wait_cause_ns[N_CATEGORIES];    /* PART_WAIT by what the last rank was doing; CAT_COMM = time outside
                                                steps (validation, logging); sums to part_ns[PART_WAIT] */
+    int64_t gain_ns[N_CLASSES]; /* replay: step time saved at most without that cause; 0 where the class has none */
     struct rank_result *ranks;              /* shape (n_rank_results), ascending rank */
     int n_rank_results;
     struct straggler straggler;
@@ -196,6 +198,7 @@ struct run_result {
     int claims[N_CLASSES], n_claims; /* indices into report.claims, by predicted gain; the first two are the verdict */
     const char *headline;            /* one sentence for this run */
     const char *support;
+    const char *shared_because; /* "4 ranks share 2 cores", when verdicts on this run are unreliable; else "" */
     const char **notes; /* further findings, one sentence each */
     int n_notes;
 };
@@ -267,6 +270,7 @@ struct report {
     int n_claims;
     struct note *notes; /* caveats first, then gaps */
     int n_notes, n_gaps;
+    size_t notes_cap, claims_cap; /* filling only */
     const char *node_label; /* "emulated nodes", "Slurm nodes on one kernel", ...; "" = separate machines */
     const char *headline, *support, *first_action, *how_sure; /* narrative.md order; support etc. may be "" */
     const char *verdict;                                      /* the two sentences that main prints */

@@ -64,6 +64,9 @@ struct sampled {
     double first, last; /* of counters */
     int n_points;
     double *t_s, *value; /* shape (n_points) */
+    /* filling only */
+    double t0, point_t, point_sum;
+    int64_t in_point, per_point;
 };
 
 struct run_gpu {
@@ -169,10 +172,11 @@ struct run {
     int ranks_len;
     struct run_epoch *epochs;
     size_t n_epochs;
-    struct run_member *members; /* in archive order */
+    struct run_member *members; /* sorted by name */
     size_t n_members;
     const char **gaps; /* sentences: what is missing in this archive and why it matters */
     int n_gaps;
+    size_t ranks_cap, nodes_cap, gaps_cap; /* filling only */
 };
 
 /** run_add_gap - note that something is missing; the same sentence is kept once. text is copied. */

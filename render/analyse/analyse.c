@@ -1,0 +1,134 @@
+/* analyse.c - the order of the analysis, and the names of runs. */
+#include "render/analyse/analyse.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int nodes_of(const struct run *r, const struct analyse_options *opt)
+{
+    return r->n_nodes ? r->n_nodes : opt->nodes;
+}
+
+struct sortable {
+    struct run *run;
+    int n_nodes;
+};
+
+/* Node count, run id, then what is inside: never the order of arguments. */
+static int compare_runs(const void *a, const void *b)
+{
+    const struct sortable *x = a, *y = b;
+    if (x->n_nodes != y->n_nodes)
+        return x->n_nodes < y->n_nodes ? -1 : 1;
+    int c = strcmp(x->run->run_id, y->run->run_id);
+    return c ? c : strcmp(x->run->archive, y->run->archive);
+}
+
+static const char *slug_of(struct report *rep, const struct run_result *r)
+{
+    struct dcr_buf b = {0};
+    if (r->n_nodes)
+        dcr_buf_printf(&b, "%dnode-", r->n_nodes);
+    for (const char *s = r->run->run_id; *s && b.len < 80; s++) {
+        char c = *s;
+        int is_plain = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.' || c == '-';
+        if (c >= 'A' && c <= 'Z')
+            c = (char)(c - 'A' + 'a');
+        else if (!is_plain)
+            c = '-';
+        if (!(c == '.' && (b.len == 0 || b.data[b.len - 1] == '.')))
+            dcr_buf_putc(&b, c);
+    }
+    const char *slug = dcr_arena_strdup(&rep->arena, b.len ? dcr_buf_text(&b) : "run");
+    dcr_buf_release(&b);
+    return slug;
+}
+
+static void name_runs(struct report *rep)
+{
+    for (int i = 0; i < rep->n_runs; i++) {
+        struct run_result *r = &rep->runs[i];
+        int same = 0, before = 0, n_slug = 0;
+        for (int k = 0; k < rep->n_runs; k++) {
+            same += rep->runs[k].n_nodes == r->n_nodes;
+            before += k <= i && rep->runs[k].n_nodes == r->n_nodes;
+        }
+        const char *nodes = r->n_nodes == 0   ? "Unknown number of nodes"
+                            : r->n_nodes == 1 ? "1 node"
+                                              : report_text(rep, "%d nodes", r->n_nodes);
+        r->label = same > 1 ? report_text(rep, "%s (run %d of %d)", nodes, before, same) : nodes;
+        r->slug = slug_of(rep, r);
+        for (int k = 0; k < i; k++)
+            n_slug += strcmp(rep->runs[k].slug, r->slug) == 0;
+        if (n_slug)
+            r->slug = report_text(rep, "%s-%d", r->slug, i + 1);
+    }
+}
+
+/* A run twice would count as two repetitions and make every interval look better than it is. */
+static int check_unique(const struct report *rep, struct dcr_err *err)
+{
+    for (int i = 1; i < rep->n_runs; i++) {
+        const struct run *a = rep->runs[i - 1].run, *b = rep->runs[i].run;
+        if (*a->manifest_sha256 && strcmp(a->manifest_sha256, b->manifest_sha256) == 0)
+            return dcr_err_set(err, DCR_FAIL, "'%s' and '%s' are the same run; give each archive once", a->archive,
+                               b->archive);
+    }
+    return 0;
+}
+
+static const char *title_of(struct report *rep)
+{
+    struct dcr_buf b = {0};
+    const struct run_program *p = &rep->runs[0].run->program;
+    dcr_buf_puts(&b, *p->model ? p->model : *p->name ? p->name : "Training");
+    int last = -1, n = 0, counts[64];
+    for (int i = 0; i < rep->n_runs; i++)
+        if (rep->runs[i].n_nodes && rep->runs[i].n_nodes != last && n < 64)
+            counts[n++] = last = rep->runs[i].n_nodes;
+    for (int i = 0; i < n; i++)
+        dcr_buf_printf(&b, "%s%d", i == 0 ? " on " : i + 1 == n ? " and " : ", ", counts[i]);
+    if (n)
+        dcr_buf_puts(&b, n == 1 && counts[0] == 1 ? " node" : " nodes");
+    const char *title = dcr_arena_strdup(&rep->arena, dcr_buf_text(&b));
+    dcr_buf_release(&b);
+    return title;
+}
+
+int analyse(struct report *rep, struct run **runs, int n, const struct analyse_options *opt, struct dcr_err *err)
+{
+    struct sortable *sorted = dcr_arena_alloc(&rep->arena, (size_t)(n + 1) * sizeof *sorted);
+    for (int i = 0; i < n; i++)
+        sorted[i] = (struct sortable){runs[i], nodes_of(runs[i], opt)};
+    if (n > 1)
+        qsort(sorted, (size_t)n, sizeof *sorted, compare_runs);
+    rep->thresholds = opt->thresholds;
+    rep->n_runs = n;
+    rep->runs = dcr_arena_alloc(&rep->arena, (size_t)(n + 1) * sizeof *rep->runs);
+    for (int i = 0; i < n; i++) {
+        rep->runs[i].run = sorted[i].run;
+        rep->runs[i].n_nodes = sorted[i].n_nodes;
+        rep->runs[i].n_ranks = sorted[i].run->n_ranks;
+        rep->runs[i].series = -1;
+        rep->runs[i].headline = rep->runs[i].support = rep->runs[i].shared_because = "";
+    }
+    int rc = check_unique(rep, err);
+    if (rc)
+        return rc;
+    name_runs(rep);
+    rep->title = title_of(rep);
+    for (int i = 0; i < n; i++)
+        breakdown_run(rep, &rep->runs[i]);
+    scaling(rep);
+    caveats(rep);
+    rules(rep);
+    return 0;
+}
+
+void report_free(struct report *rep)
+{
+    if (!rep)
+        return;
+    dcr_arena_release(&rep->arena);
+    memset(rep, 0, sizeof *rep);
+}

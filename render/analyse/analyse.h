@@ -1,0 +1,82 @@
+/* analyse.h - from runs to a report's numbers. Each file computes one thing; analyse() is their order. */
+#ifndef RENDER_ANALYSE_ANALYSE_H
+#define RENDER_ANALYSE_ANALYSE_H
+
+#include "lib/buf.h"
+#include "render/analyse/report.h"
+#include "render/analyse/stats.h"
+
+struct analyse_options {
+    int nodes; /* --nodes: node count of archives that do not say; 0 = not given */
+    struct thresholds thresholds;
+};
+
+/** analyse - everything but sentences.
+ *  rep      filled; must be zero; free with report_free
+ *  runs     borrows until report_free; shape (n), any order (they are sorted by node count, then run id)
+ *  errors   DCR_FAIL: the same run given twice */
+int analyse(struct report *rep, struct run **runs, int n, const struct analyse_options *opt, struct dcr_err *err)
+    DCR_MUST_CHECK;
+
+/* ---- the parts, in order ---- */
+
+/** breakdown_run - steps common to all ranks, warm-up, step time, parts, waiting and its causes, ranks, straggler.
+ *  out      run, n_nodes and labels set by the caller
+ *  source   docs/metrics.md#breakdown. Test: tests/unit/test_breakdown.c */
+void breakdown_run(struct report *rep, struct run_result *out);
+
+/** warmup_steps - how many leading steps are warm-up: slower than ratio times the median of the later half, at most
+ *  share of all.
+ *  x        shape (n), ns
+ *  source   docs/metrics.md#warm-up. Test: tests/unit/test_breakdown.c */
+size_t warmup_steps(const int64_t *x, size_t n, double ratio, double share);
+
+/* One collective as seen by all ranks, for the critical path. */
+struct arrival {
+    int64_t part_ns[N_CATEGORIES]; /* of one rank since its previous collective */
+    int64_t outside_ns;
+    int64_t dur_ns;
+};
+/* What the replay leaves away. */
+struct removal {
+    int category;      /* enum category whose time is removed, -1 none */
+    int is_imbalance;  /* compute, copies and overhead become their mean over ranks */
+    int is_transfer;   /* the collective itself costs nothing */
+};
+/** replay_gain - time saved at one collective: the last arrival with and without what is removed.
+ *  a        shape (n_ranks)
+ *  returns  ns >= 0
+ *  source   docs/metrics.md#predicted-gain. Test: tests/unit/test_breakdown.c */
+int64_t replay_gain(const struct arrival *a, int n_ranks, struct removal what);
+
+/** pop_of - POP efficiencies from per-rank times outside communication.
+ *  useful, total   shape (n): ns over the counted steps; transfer_ns: mean over ranks of exposed transfer, same window
+ *  source   docs/metrics.md#pop. Test: tests/unit/test_pop.c */
+struct pop pop_of(const int64_t *useful, const int64_t *total, int n, int64_t transfer_ns, int64_t n_steps);
+
+/** scaling - group runs into series; points, speed-up, efficiency, intervals, losses.
+ *  source   docs/metrics.md#scaling. Test: tests/unit/test_scaling.c */
+void scaling(struct report *rep);
+/** scaling_key - what must be equal for two runs to be points of one series: program, model, data, precision, ranks
+ *  per node, threads, and the command without output paths, batch sizes and node counts. */
+void scaling_key(const struct run_result *r, struct dcr_buf *out);
+/** loss_between - the time lost between two points, split into parts.
+ *  scale    num/den: what ideal scaling makes of the first point's times (n_ref/n, or 1/1 for weak scaling)
+ *  source   docs/metrics.md#loss. Test: tests/unit/test_scaling.c */
+struct series_loss loss_between(const int64_t *from_parts, const int64_t *to_parts, int64_t num, int64_t den);
+
+/** caveats - what must be known before any verdict: rep->notes, node_label. */
+void caveats(struct report *rep);
+/** is_unreliable - a caveat about this run's resources makes verdicts on scaling unreliable. */
+int is_unreliable(const struct report *rep, int run);
+void report_add_note(struct report *rep, enum note_kind kind, int run, const char *id, const char *fmt, ...)
+    DCR_PRINTF(5, 6);
+
+/** rules - the class table of every run against the thresholds; order of predicted gain.
+ *  source   docs/metrics.md#rules. Test: tests/unit/test_rules.c */
+void rules(struct report *rep);
+
+/** report_text - printf into the report's arena. */
+const char *report_text(struct report *rep, const char *fmt, ...) DCR_PRINTF(2, 3);
+
+#endif

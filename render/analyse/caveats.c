@@ -1,0 +1,279 @@
+/* caveats.c - what a reader must know before any verdict: where the nodes were, shared or held-back resources, short
+ * or cut runs, and everything that is missing. Caveats lower confidence; gaps also change the exit status. */
+#include "render/analyse/analyse.h"
+
+#include "render/model/build.h"
+#include "render/narrate/format.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *report_text(struct report *rep, const char *fmt, ...)
+{
+    char text[4096];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    return dcr_arena_strdup(&rep->arena, text);
+}
+
+void report_add_note(struct report *rep, enum note_kind kind, int run, const char *id, const char *fmt, ...)
+{
+    char text[2048];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    rep->notes = arena_grow(&rep->arena, rep->notes, (size_t)rep->n_notes, &rep->notes_cap, sizeof *rep->notes);
+    rep->notes[rep->n_notes++] = (struct note){kind, run, id, dcr_arena_strdup(&rep->arena, text)};
+    rep->n_gaps += kind == NOTE_GAP;
+}
+
+/* ---- where the nodes were ------------------------------------------------------------------------ */
+
+static const char *number_word(int n)
+{
+    static const char *const words[] = {"no",  "one", "two",   "three", "four", "five",   "six",
+                                        "seven", "eight", "nine", "ten",   "eleven", "twelve"};
+    return n >= 0 && n < (int)(sizeof words / sizeof *words) ? words[n] : "several";
+}
+
+static void say_nodes(struct report *rep)
+{
+    int most = 0, n_emulated = 0, n_one_kernel = 0, n_unknown = 0;
+    const struct run *largest = NULL;
+    for (int i = 0; i < rep->n_runs; i++) {
+        const struct run *r = rep->runs[i].run;
+        if (rep->runs[i].n_nodes > most) {
+            most = rep->runs[i].n_nodes;
+            largest = r;
+        }
+        n_emulated += r->node_kind == NODES_EMULATED;
+        n_one_kernel += r->node_kind == NODES_ONE_KERNEL;
+        n_unknown += r->node_kind == NODES_UNKNOWN && rep->runs[i].n_nodes > 1;
+    }
+    rep->node_label = "";
+    if (n_emulated) {
+        rep->node_label = "emulated nodes: ranks of one host";
+        report_add_note(rep, NOTE_CAVEAT, -1, "emulated",
+                        "The nodes are emulated: ranks of one host stand in for them. They share its memory, caches and "
+                        "cores, and no network lies between them.");
+    } else if (n_one_kernel && largest) {
+        int is_slurm = strcmp(largest->scheduler, "slurm") == 0;
+        rep->node_label = report_text(rep, "%s %snodes on one kernel", number_word(most), is_slurm ? "Slurm " : "");
+        report_add_note(rep, NOTE_CAVEAT, -1, "one-kernel",
+                        "The nodes are %s: they have one boot id, so they share one machine's cores and memory, and "
+                        "the network between them is virtual.",
+                        rep->node_label);
+    }
+    if (n_unknown)
+        report_add_note(rep, NOTE_GAP, -1, "node-kind",
+                        "Whether the nodes were separate machines is unknown: the archives do not say.");
+}
+
+/* ---- resources ------------------------------------------------------------------------------------ */
+
+/* Ranks times threads on each kernel against its cores. Nodes that share a kernel share its cores. */
+static void check_cores(struct report *rep, int run)
+{
+    struct run_result *r = &rep->runs[run];
+    const struct run *a = r->run;
+    int threads = a->program.threads > 0 ? (int)a->program.threads : 1;
+    int is_shared = a->node_kind == NODES_EMULATED || a->node_kind == NODES_ONE_KERNEL;
+    for (int i = 0; i < a->nodes_len; i++) {
+        const struct run_node *n = &a->nodes[i];
+        int cores = n->cores_allowed ? n->cores_allowed : n->cores, ranks = 0;
+        if (is_shared) {
+            ranks = r->n_ranks;
+            cores = n->cores_allowed && a->node_kind == NODES_EMULATED ? n->cores_allowed : n->cores;
+        } else {
+            for (int k = 0; k < a->ranks_len; k++)
+                ranks += a->ranks[k].node == n->node;
+        }
+        if (cores > 0 && ranks * threads > cores) {
+            r->shared_because = report_text(rep, "%d %s share %d %s", ranks * threads, threads == 1 ? "ranks" : "threads",
+                                            cores, cores == 1 ? "core" : "cores");
+            report_add_note(rep, NOTE_CAVEAT, run, "oversubscribed",
+                            "%s: %d ranks of %d %s share %d %s%s. Waiting for a core looks like waiting for a message, "
+                            "so communication, imbalance and scaling verdicts are unreliable.",
+                            r->label, ranks, threads, threads == 1 ? "thread" : "threads", cores,
+                            cores == 1 ? "core" : "cores", is_shared ? "" : " of a node");
+            return;
+        }
+    }
+}
+
+static void check_held_back(struct report *rep, int run)
+{
+    struct run_result *r = &rep->runs[run];
+    const struct thresholds *t = &rep->thresholds;
+    double throttled = 0, steal = 0, delay = 0;
+    for (int i = 0; i < r->run->nodes_len; i++) {
+        const struct run_node *n = &r->run->nodes[i];
+        if (n->throttled_ns > 0 && n->monitor_seconds > 0 && (double)n->throttled_ns / 1e9 / n->monitor_seconds > throttled)
+            throttled = (double)n->throttled_ns / 1e9 / n->monitor_seconds;
+        if (n->steal_percent.n && n->steal_percent.sum / (double)n->steal_percent.n / 100 > steal)
+            steal = n->steal_percent.sum / (double)n->steal_percent.n / 100;
+    }
+    for (int i = 0; i < r->run->ranks_len; i++) {
+        const struct run_rank *k = &r->run->ranks[i];
+        if (k->run_delay_ns > 0 && k->process_seconds > 0 && (double)k->run_delay_ns / 1e9 / k->process_seconds > delay)
+            delay = (double)k->run_delay_ns / 1e9 / k->process_seconds;
+    }
+    if (throttled > t->throttled_limits) /* the strongest reason: it names the quota, not the neighbours */
+        r->shared_because = report_text(rep, "a CPU quota held a node back for %s of the run",
+                                        fmt_percent(throttled < 1 ? throttled : 1).text);
+    else if (!*r->shared_because && steal > t->steal_limits)
+        r->shared_because = report_text(rep, "other machines took %s of a node's CPU time", fmt_percent(steal).text);
+    else if (!*r->shared_because && delay > t->run_delay_limits)
+        r->shared_because = report_text(rep, "a rank was ready but had no core for %s of the run",
+                                        fmt_percent(delay < 1 ? delay : 1).text);
+    if (throttled > t->throttled_limits)
+        report_add_note(rep, NOTE_CAVEAT, run, "throttled",
+                        "%s: a CPU quota (cgroup) held a node back for %s of the run. That time shows as slow compute "
+                        "or late ranks; do not blame the network for it.",
+                        r->label, fmt_percent(throttled < 1 ? throttled : 1).text);
+    if (steal > t->steal_limits)
+        report_add_note(rep, NOTE_CAVEAT, run, "steal",
+                        "%s: other machines took %s of a node's CPU time (steal). Times vary with their load.", r->label,
+                        fmt_percent(steal).text);
+    if (delay > t->run_delay_limits)
+        report_add_note(rep, NOTE_CAVEAT, run, "run-delay",
+                        "%s: a rank was ready to run but had no core for %s of the run.", r->label,
+                        fmt_percent(delay < 1 ? delay : 1).text);
+}
+
+/* ---- the run itself ------------------------------------------------------------------------------- */
+
+static void check_run(struct report *rep, int run)
+{
+    const struct run_result *r = &rep->runs[run];
+    const struct run *a = r->run;
+    uint64_t n_dropped = 0, n_bad = 0;
+    int n_torn = 0, n_failed = 0;
+    for (int i = 0; i < a->ranks_len; i++) {
+        n_dropped += a->ranks[i].n_dropped;
+        n_bad += a->ranks[i].n_bad_blocks;
+        n_torn += a->ranks[i].is_torn;
+        n_failed += a->ranks[i].exit_status > 0 || a->ranks[i].signal > 0;
+    }
+    if (!a->is_complete && a->n_incomplete_because == 0)
+        report_add_note(rep, NOTE_GAP, run, "incomplete", "%s: the run is incomplete; the archive does not say why.",
+                        r->label);
+    for (int i = 0; i < a->n_incomplete_because; i++)
+        report_add_note(rep, NOTE_GAP, run, "incomplete", "%s: the run is incomplete: %s%s", r->label,
+                        a->incomplete_because[i],
+                        a->incomplete_because[i][strlen(a->incomplete_because[i]) - 1] == '.' ? "" : ".");
+    if (n_failed && a->is_complete)
+        report_add_note(rep, NOTE_CAVEAT, run, "failed", "%s: %s ended with an error.", r->label,
+                        fmt_count(n_failed, "rank").text);
+    if (n_dropped)
+        report_add_note(rep, NOTE_GAP, run, "dropped",
+                        "%s: %llu events were dropped while recording, so that some steps may lack phases.", r->label,
+                        (unsigned long long)n_dropped);
+    if (n_bad || n_torn)
+        report_add_note(rep, NOTE_GAP, run, "torn",
+                        "%s: %s cut or damaged (%llu blocks unreadable); what came before is used.", r->label,
+                        n_torn > 1 ? "traces are" : "a trace is", (unsigned long long)n_bad);
+    if (r->has_steps && r->n_counted < rep->thresholds.few_steps)
+        report_add_note(rep, NOTE_CAVEAT, run, "few-steps",
+                        "%s: only %s counted; below %.0f the figures are a first impression.", r->label,
+                        fmt_count(r->n_counted, "step").text, rep->thresholds.few_steps);
+    if (r->n_partial_steps)
+        report_add_note(rep, NOTE_CAVEAT, run, "partial-steps", "%s: %s not seen on all ranks and left out.", r->label,
+                        fmt_count(r->n_partial_steps, "step").text);
+    for (int i = 0; i < a->ranks_len; i++)
+        if (a->ranks[i].n_inconsistent)
+            report_add_note(rep, NOTE_GAP, run, "inconsistent",
+                            "%s: on rank %d the phases of %llu steps are longer than the step; they were cut to fit.",
+                            r->label, a->ranks[i].rank, (unsigned long long)a->ranks[i].n_inconsistent);
+    if (r->n_nodes == 0)
+        report_add_note(rep, NOTE_GAP, run, "nodes-unknown",
+                        "%s: the number of nodes is unknown (no metadata, no folder name); pass --nodes N.", r->label);
+    for (int i = 0; i < a->n_gaps; i++)
+        report_add_note(rep, NOTE_GAP, run, "missing", "%s: %s", r->label, a->gaps[i]);
+}
+
+/* Differences between compared runs that explain differing speed on their own. */
+static void check_equal(struct report *rep, const struct series *s)
+{
+    const struct run *first = rep->runs[s->points[0].runs[0]].run;
+    int n_cpu = 0, n_version = 0, n_blas = 0;
+    for (int i = 0; i < s->n_points; i++)
+        for (int k = 0; k < s->points[i].n_runs; k++) {
+            const struct run *r = rep->runs[s->points[i].runs[k]].run;
+            const char *a = first->nodes_len ? first->nodes[0].cpu_model : "";
+            for (int n = 0; n < r->nodes_len; n++)
+                n_cpu += *a && *r->nodes[n].cpu_model && strcmp(a, r->nodes[n].cpu_model) != 0;
+            n_version += strcmp(first->program.version, r->program.version) != 0;
+            n_blas += strcmp(first->program.blas, r->program.blas) != 0;
+        }
+    const char *what = n_cpu ? "CPU models" : n_version ? "program versions" : n_blas ? "BLAS kernels" : NULL;
+    if (what)
+        report_add_note(rep, NOTE_CAVEAT, -1, "differing",
+                        "The compared runs used different %s; part of the difference in speed may come from that.", what);
+}
+
+static void check_series(struct report *rep)
+{
+    int n_with_points = 0;
+    for (int i = 0; i < rep->n_series; i++) {
+        n_with_points += rep->series[i].n_points > 1;
+        check_equal(rep, &rep->series[i]);
+    }
+    if (rep->n_series > 1)
+        report_add_note(rep, NOTE_GAP, -1, "mixed",
+                        "The archives are of %d different configurations, which are not compared with each other; each "
+                        "is reported by itself.",
+                        rep->n_series);
+    if (n_with_points == 0 && rep->runs[0].n_nodes > 0)
+        report_add_note(rep, NOTE_GAP, -1, "one-node-count",
+                        "%s: nothing can be said about scaling; add runs with other node counts.",
+                        rep->n_runs == 1 ? "There is one archive only" : "The archives are of one node count only");
+    for (int i = 0; i < rep->n_series; i++)
+        if (rep->series[i].kind == SCALING_UNKNOWN)
+            report_add_note(rep, NOTE_GAP, -1, "scaling-unknown",
+                            "Whether the scaling is strong or weak is unknown: the archives do not say the global "
+                            "batch. Speed-up is from throughput; lost time cannot be split.");
+}
+
+/* Caveats first, then gaps; otherwise as they came. */
+static void order_notes(struct report *rep)
+{
+    if (rep->n_notes == 0)
+        return;
+    struct note *ordered = dcr_arena_alloc(&rep->arena, (size_t)rep->n_notes * sizeof *ordered);
+    int n = 0;
+    for (int kind = NOTE_CAVEAT; kind <= NOTE_GAP; kind++)
+        for (int i = 0; i < rep->n_notes; i++)
+            if (rep->notes[i].kind == (enum note_kind)kind)
+                ordered[n++] = rep->notes[i];
+    rep->notes = ordered;
+    rep->notes_cap = (size_t)rep->n_notes;
+}
+
+int is_unreliable(const struct report *rep, int run)
+{
+    static const char *const ids[] = {"oversubscribed", "throttled", "steal", "run-delay"};
+    for (int i = 0; i < rep->n_notes; i++)
+        if (rep->notes[i].run == run)
+            for (size_t k = 0; k < sizeof ids / sizeof *ids; k++)
+                if (strcmp(rep->notes[i].id, ids[k]) == 0)
+                    return 1;
+    return 0;
+}
+
+void caveats(struct report *rep)
+{
+    say_nodes(rep);
+    for (int i = 0; i < rep->n_runs; i++) {
+        check_cores(rep, i);
+        check_held_back(rep, i);
+    }
+    for (int i = 0; i < rep->n_runs; i++)
+        check_run(rep, i);
+    check_series(rep);
+    order_notes(rep);
+}

@@ -1,0 +1,370 @@
+/* rules.c - the class table: every possible cause is looked at and either limits, is watched, is fine, or is n/a with
+ * a reason. Rules and their sources: docs/metrics.md#rules; numbers: thresholds.h. */
+#include "render/analyse/analyse.h"
+
+#include "render/narrate/format.h"
+
+#include <math.h>
+#include <string.h>
+
+const char *part_key(enum part p)
+{
+    static const char *const keys[] = {
+#define X(id, key, name) key,
+        REPORT_PARTS(X)
+#undef X
+    };
+    return keys[p];
+}
+
+const char *part_name(enum part p)
+{
+    static const char *const names[] = {
+#define X(id, key, name) name,
+        REPORT_PARTS(X)
+#undef X
+    };
+    return names[p];
+}
+
+const char *class_key(enum cause_class c)
+{
+    static const char *const keys[] = {
+#define X(id, key, name) key,
+        REPORT_CLASSES(X)
+#undef X
+    };
+    return keys[c];
+}
+
+const char *class_name(enum cause_class c)
+{
+    static const char *const names[] = {
+#define X(id, key, name) name,
+        REPORT_CLASSES(X)
+#undef X
+    };
+    return names[c];
+}
+
+const char *verdict_word(enum verdict v)
+{
+    static const char *const words[] = {"n/a", "fine", "watch", "limits"};
+    return words[v];
+}
+
+const char *confidence_word(enum confidence c)
+{
+    static const char *const words[] = {"low", "medium", "high"};
+    return words[c];
+}
+
+const char *scaling_word(enum scaling_kind k)
+{
+    static const char *const words[] = {"none", "strong", "weak", "unknown"};
+    return words[k];
+}
+
+static double share(const struct run_result *r, int64_t ns)
+{
+    return r->step.mean_ns > 0 ? (double)ns / (double)r->step.mean_ns : 0;
+}
+
+static struct class_result *begin(struct run_result *r, enum cause_class cls, int64_t ns, const char *rule,
+                                  const char *threshold_name, double threshold)
+{
+    struct class_result *c = &r->classes[cls];
+    *c = (struct class_result){.cls = cls,
+                               .verdict = VERDICT_FINE,
+                               .has_share = 1,
+                               .share_ns = ns,
+                               .share_ratio = share(r, ns),
+                               .rule = rule,
+                               .threshold_name = threshold_name,
+                               .threshold_ratio = threshold,
+                               .gain_ns = r->gain_ns[cls],
+                               .text = ""};
+    return c;
+}
+
+static void not_measured(struct run_result *r, enum cause_class cls, const char *because)
+{
+    r->classes[cls] = (struct class_result){
+        .cls = cls, .rule = "", .threshold_name = "", .threshold_ratio = -1, .text = because};
+}
+
+static void grade(struct class_result *c, double limits, double watch)
+{
+    c->verdict = c->share_ratio > limits ? VERDICT_LIMITS : c->share_ratio > watch ? VERDICT_WATCH : VERDICT_FINE;
+}
+
+static void rule_data(struct report *rep, struct run_result *r)
+{
+    const struct thresholds *t = &rep->thresholds;
+    int64_t caused = r->wait_cause_ns[CAT_DATA];
+    struct class_result *c = begin(r, CLASS_DATA, r->part_ns[PART_DATA] + caused,
+                                   "data loading, with the waiting it causes, above this share of step time",
+                                   "data_limits", t->data_limits);
+    c->share_interval = caused ? (struct interval){0} : r->part_interval[PART_DATA];
+    grade(c, t->data_limits, t->data_watch);
+    c->text = caused * 100 > r->step.mean_ns
+                  ? report_text(rep, "%s a step loading, %s more waiting for ranks that load", fmt_time(r->part_ns[PART_DATA]).text,
+                                fmt_time(caused).text)
+                  : report_text(rep, "%s a step", fmt_time(r->part_ns[PART_DATA]).text);
+}
+
+/* Checkpoints may lie inside steps or between them: both count against the wall time. */
+static void rule_io(struct report *rep, struct run_result *r)
+{
+    const struct thresholds *t = &rep->thresholds;
+    int64_t in_steps = r->part_ns[PART_IO] + r->wait_cause_ns[CAT_IO];
+    struct class_result *c =
+        begin(r, CLASS_IO, in_steps, "checkpoints, with the waiting they cause, above this share of time", "io_limits",
+              t->io_limits);
+    c->share_interval = r->wait_cause_ns[CAT_IO] ? (struct interval){0} : r->part_interval[PART_IO];
+    double of_wall = r->wall_ns > 0 ? (double)r->io_outside_ns / (double)r->wall_ns +
+                                          c->share_ratio * (r->coverage_ratio > 0 ? r->coverage_ratio : 1)
+                                    : 0;
+    double iowait = 0;
+    for (int i = 0; i < r->run->nodes_len; i++) {
+        const struct sampled *s = &r->run->nodes[i].iowait_percent;
+        if (s->n && s->sum / (double)s->n / 100 > iowait)
+            iowait = s->sum / (double)s->n / 100;
+    }
+    grade(c, t->io_limits, t->io_watch);
+    if (of_wall > t->io_limits || iowait > t->iowait_limits)
+        c->verdict = VERDICT_LIMITS;
+    else if (c->verdict == VERDICT_FINE && of_wall > t->io_watch)
+        c->verdict = VERDICT_WATCH;
+    c->text = report_text(rep, "%s a step%s%s%s", fmt_time(r->part_ns[PART_IO]).text, r->io_outside_ns ? ", and " : "",
+                          r->io_outside_ns ? fmt_time(r->io_outside_ns).text : "",
+                          r->io_outside_ns ? " between steps over the run" : "");
+}
+
+/* The loss of efficiency up to this run that the growth of transfer explains, 0..1; 0 when there is none. */
+static double transfer_of_loss(const struct report *rep, const struct run_result *r)
+{
+    if (r->series < 0)
+        return 0;
+    const struct series *s = &rep->series[r->series];
+    for (int i = 0; i < s->n_losses; i++) {
+        const struct series_loss *l = &s->losses[i];
+        const struct series_point *a = &s->points[l->from], *b = &s->points[l->to];
+        if (b->n_nodes != r->n_nodes || b->step.mean_ns == 0 || a->step.mean_ns == 0)
+            continue;
+        double before = (double)a->part_ns[PART_TRANSFER] / (double)a->step.mean_ns;
+        double now = (double)b->part_ns[PART_TRANSFER] / (double)b->step.mean_ns;
+        int64_t grown = 0;
+        for (int p = 0; p < N_PARTS; p++)
+            grown += l->part_ns[p] > 0 ? l->part_ns[p] : 0;
+        if (now <= before || grown == 0 || l->part_ns[PART_TRANSFER] <= 0 ||
+            (double)l->loss_ns < rep->thresholds.loss_matters * (double)b->step.mean_ns)
+            return 0;
+        return (double)l->part_ns[PART_TRANSFER] / (double)grown;
+    }
+    return 0;
+}
+
+static void rule_communication(struct report *rep, struct run_result *r)
+{
+    const struct thresholds *t = &rep->thresholds;
+    if (r->n_ranks < 2) {
+        not_measured(r, CLASS_COMMUNICATION, "n/a because one rank has nobody to exchange with");
+        not_measured(r, CLASS_IMBALANCE, "n/a because one rank waits for nobody");
+        return;
+    }
+    int64_t transfer = r->part_ns[PART_TRANSFER], caused = 0;
+    for (int i = 0; i < N_CATEGORIES; i++) /* waiting for loading and file writes belongs to those classes */
+        caused += i == CAT_DATA || i == CAT_IO ? 0 : r->wait_cause_ns[i];
+    struct class_result *c = begin(r, CLASS_COMMUNICATION, transfer,
+                                   "exposed transfer above this share of step time, or growing with the nodes and "
+                                   "most of the lost efficiency",
+                                   "comm_limits", t->comm_limits);
+    struct class_result *w = begin(r, CLASS_IMBALANCE, caused,
+                                   "load balance below 0.80, a straggler, or waiting above the share for communication",
+                                   "comm_limits", t->comm_limits);
+    c->share_interval = r->part_interval[PART_TRANSFER];
+    if (caused == r->part_ns[PART_WAIT])
+        w->share_interval = r->part_interval[PART_WAIT];
+    grade(c, t->comm_limits, t->comm_watch);
+    double of_loss = transfer_of_loss(rep, r);
+    if (of_loss > t->comm_loss)
+        c->verdict = VERDICT_LIMITS;
+    c->text = of_loss > t->comm_loss
+                  ? report_text(rep, "%s a step in transfer, %s of the time lost to scaling", fmt_time(transfer).text,
+                                fmt_percent(of_loss).text)
+                  : report_text(rep, "%s a step in transfer", fmt_time(transfer).text);
+
+    grade(w, t->comm_limits, t->straggler_wait);
+    int is_unbalanced = r->pop.has && r->pop.load_balance_ratio < t->load_balance;
+    if (is_unbalanced || r->straggler.has)
+        w->verdict = VERDICT_LIMITS;
+    if (r->straggler.has)
+        w->text = report_text(rep, "rank %d arrives last in %s of the all-reduces; load balance %s", r->straggler.rank,
+                              fmt_percent(r->straggler.wins_ratio).text, fmt_ratio(r->pop.load_balance_ratio).text);
+    else
+        w->text = report_text(rep, "%s a step waiting, no rank stands out; load balance %s", fmt_time(caused).text,
+                              fmt_ratio(r->pop.load_balance_ratio).text);
+
+    /* Together above the threshold although neither is alone: the larger one is named. */
+    if (c->verdict != VERDICT_LIMITS && w->verdict != VERDICT_LIMITS &&
+        c->share_ratio + w->share_ratio > t->comm_limits) {
+        struct class_result *larger = c->share_ns >= w->share_ns ? c : w;
+        larger->verdict = VERDICT_LIMITS;
+    }
+}
+
+static void rule_copy(struct report *rep, struct run_result *r)
+{
+    const struct thresholds *t = &rep->thresholds;
+    if (r->part_ns[PART_COPY] == 0) {
+        not_measured(r, CLASS_COPY, "n/a because no host-to-device copy was recorded");
+        return;
+    }
+    struct class_result *c =
+        begin(r, CLASS_COPY, r->part_ns[PART_COPY], "copies above this share of step time", "copy_limits", t->copy_limits);
+    c->share_interval = r->part_interval[PART_COPY];
+    grade(c, t->copy_limits, t->copy_limits / 2);
+    c->text = report_text(rep, "%s a step", fmt_time(r->part_ns[PART_COPY]).text);
+}
+
+static void rule_overhead(struct report *rep, struct run_result *r)
+{
+    const struct thresholds *t = &rep->thresholds;
+    struct class_result *c = begin(r, CLASS_OVERHEAD, r->part_ns[PART_OTHER],
+                                   "step time in no named phase above this share", "overhead_watch", t->overhead_watch);
+    c->share_interval = r->part_interval[PART_OTHER];
+    grade(c, 2, t->overhead_watch); /* never limits: it has no name yet */
+    c->text = report_text(rep, "%s a step", fmt_time(r->part_ns[PART_OTHER]).text);
+}
+
+static double mean_of(const struct sampled *s)
+{
+    return s->n ? s->sum / (double)s->n : NAN;
+}
+
+static void rule_host(struct report *rep, struct run_result *r)
+{
+    const struct thresholds *t = &rep->thresholds;
+    double sum = 0;
+    int n = 0;
+    for (int i = 0; i < r->run->nodes_len; i++)
+        for (int k = 0; k < r->run->nodes[i].n_gpus; k++) {
+            double u = mean_of(&r->run->nodes[i].gpus[k].utilization_percent);
+            if (!isnan(u)) {
+                sum += u / 100;
+                n++;
+            }
+        }
+    if (n == 0) {
+        not_measured(r, CLASS_HOST,
+                     strcmp(r->run->program.backend, "cpu") == 0 ? "n/a because the run used no GPU"
+                                                                 : "n/a because no GPU was monitored or traced");
+        return;
+    }
+    struct class_result *c = &r->classes[CLASS_HOST];
+    *c = (struct class_result){.cls = CLASS_HOST,
+                               .rule = "GPU utilisation below this, while the host keeps it idle",
+                               .threshold_name = "gpu_utilization",
+                               .threshold_ratio = t->gpu_utilization};
+    c->verdict = sum / n < t->gpu_utilization ? VERDICT_WATCH : VERDICT_FINE;
+    c->text = report_text(rep, "mean GPU utilisation (monitor) %s; which part of the idle time is the host's needs a GPU "
+                               "trace",
+                          fmt_percent(sum / n).text);
+}
+
+static void rule_shared(struct report *rep, struct run_result *r)
+{
+    int index = (int)(r - rep->runs);
+    struct class_result *c = &r->classes[CLASS_SHARED];
+    *c = (struct class_result){.cls = CLASS_SHARED,
+                               .rule = "more ranks than cores; CPU quota, steal or waiting for a core above this share "
+                                       "of the run",
+                               .threshold_name = "throttled_limits",
+                               .threshold_ratio = rep->thresholds.throttled_limits,
+                               .verdict = VERDICT_FINE};
+    int has_cores = 0;
+    for (int i = 0; i < r->run->nodes_len; i++)
+        has_cores |= r->run->nodes[i].cores > 0;
+    if (is_unreliable(rep, index)) {
+        c->verdict = VERDICT_LIMITS;
+        c->text = "ranks share or are held back from cores; see the caveats";
+    } else if (!has_cores) {
+        c->verdict = VERDICT_NA;
+        c->text = "n/a because the cores of the nodes were not recorded";
+    } else {
+        c->text = "enough cores; no quota or steal seen";
+    }
+}
+
+/* Compute-bound means: nothing else limits and the ranks compute most of the time. That is healthy. */
+static void rule_compute(struct report *rep, struct run_result *r)
+{
+    const struct thresholds *t = &rep->thresholds;
+    struct class_result *c = begin(r, CLASS_COMPUTE, r->part_ns[PART_COMPUTE],
+                                   "compute above this share of step time and nothing else limiting", "compute_bound",
+                                   t->compute_bound);
+    c->share_interval = r->part_interval[PART_COMPUTE];
+    int others = 0;
+    for (int i = 0; i < N_CLASSES; i++)
+        others += i != CLASS_COMPUTE && i != CLASS_SHARED && r->classes[i].verdict == VERDICT_LIMITS;
+    double comm = share(r, r->comm_ns), data = share(r, r->part_ns[PART_DATA]);
+    if (!others && c->share_ratio > t->compute_bound && comm < t->comm_watch && data < t->data_watch)
+        c->verdict = VERDICT_LIMITS;
+    c->text = report_text(rep, "%s a step%s", fmt_time(r->part_ns[PART_COMPUTE]).text,
+                          c->verdict == VERDICT_LIMITS ? ": compute-bound, which is healthy" : "");
+}
+
+static void note_findings(struct report *rep, struct run_result *r)
+{
+    r->notes = dcr_arena_alloc(&rep->arena, 8 * sizeof *r->notes);
+    if (r->has_steps && r->step.cv_ratio > rep->thresholds.step_cv)
+        r->notes[r->n_notes++] = report_text(
+            rep, "Step time varies by %s (standard deviation over mean; target below %s): median %s, 95th percentile %s.",
+            fmt_percent(r->step.cv_ratio).text, fmt_percent(rep->thresholds.step_cv).text,
+            fmt_time(r->step.median_ns).text, fmt_time(r->step.p95_ns).text);
+    if (r->hidden_comm_ns * 100 > r->step.mean_ns && r->step.mean_ns > 0)
+        r->notes[r->n_notes++] = report_text(rep, "%s a step of communication is hidden behind other work.",
+                                             fmt_time(r->hidden_comm_ns).text);
+    if (r->coverage_ratio > 0 && r->coverage_ratio < 0.9)
+        r->notes[r->n_notes++] =
+            report_text(rep, "Steps cover %s of the time from the first step to the last; %s.",
+                        fmt_percent(r->coverage_ratio).text,
+                        r->validation_ns > 0
+                            ? report_text(rep, "validation took %s of the rest", fmt_time(r->validation_ns).text)
+                            : "the rest lies between steps");
+    for (int i = 0; i < r->run->nodes_len && r->n_notes < 8; i++)
+        for (int k = 0; k < r->run->nodes[i].n_gpus && r->n_notes < 8; k++) {
+            const struct run_gpu *g = &r->run->nodes[i].gpus[k];
+            double total = mean_of(&g->memory_total_mb);
+            if (g->memory_used_mb.n && total > 0 && g->memory_used_mb.max / total > rep->thresholds.gpu_memory)
+                r->notes[r->n_notes++] =
+                    report_text(rep, "GPU %d of node %d used %s of its memory at most; above %s there is pressure.",
+                                g->gpu_id, r->run->nodes[i].node, fmt_percent(g->memory_used_mb.max / total).text,
+                                fmt_percent(rep->thresholds.gpu_memory).text);
+        }
+}
+
+void rules(struct report *rep)
+{
+    for (int i = 0; i < rep->n_runs; i++) {
+        struct run_result *r = &rep->runs[i];
+        if (r->has_steps) {
+            rule_data(rep, r);
+            rule_io(rep, r);
+            rule_communication(rep, r);
+            rule_copy(rep, r);
+            rule_overhead(rep, r);
+        } else {
+            for (int c = 0; c < N_CLASSES; c++)
+                not_measured(r, (enum cause_class)c, r->steps_because);
+        }
+        rule_host(rep, r);
+        not_measured(r, CLASS_MEMORY,
+                     "n/a because neither hardware counters nor a measured memory bandwidth are in the archive");
+        rule_shared(rep, r);
+        if (r->has_steps)
+            rule_compute(rep, r);
+        note_findings(rep, r);
+    }
+}

@@ -1,0 +1,401 @@
+/* scaling.c - runs of one configuration at several node counts: speed-up, efficiency, and where the time went. */
+#include "render/analyse/analyse.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- which runs belong together ------------------------------------------------------------------ */
+
+/* Does this option differ between the points of one series (sizes), or not matter to the work (places)? */
+static int is_masked(const char *option)
+{
+    static const char *const names[] = {"o",     "out",        "output",       "out-dir",     "output-dir", "log-dir", "resume",
+                                        "b",     "batch",      "batch-size",   "global-batch", "local-batch", "nodes",
+                                        "nnodes", "progress",  "gradient-to",  "checkpoint-dir"};
+    const char *name = option + strspn(option, "-");
+    size_t n = strcspn(name, "=");
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strlen(names[i]) == n && strncmp(name, names[i], n) == 0)
+            return 1;
+    return 0;
+}
+
+static void key_of_command(const struct run *run, struct dcr_buf *out)
+{
+    for (int i = 0; i < run->n_command; i++) {
+        const char *word = run->command[i];
+        if (i == 0) { /* the program by name: builds may lie in different folders */
+            const char *slash = strrchr(word, '/');
+            word = slash ? slash + 1 : word;
+        }
+        const char *equals = strchr(word, '=');
+        if (word[0] == '-' && is_masked(word)) {
+            dcr_buf_printf(out, " %.*s", (int)(equals ? equals - word : (long)strlen(word)), word);
+            if (!equals && i + 1 < run->n_command && run->command[i + 1][0] != '-')
+                i++;
+            continue;
+        }
+        dcr_buf_printf(out, " %s", word);
+    }
+}
+
+void scaling_key(const struct run_result *r, struct dcr_buf *out)
+{
+    const struct run_program *p = &r->run->program;
+    int per_node = r->n_nodes > 0 && r->n_ranks > 0 ? r->n_ranks / r->n_nodes : 0;
+    dcr_buf_printf(out, "%s|%s|%lld|%s|%s|%lld|%s|%d|%lld|%d|", p->name, p->model, (long long)p->parameters,
+                   p->precision, p->backend, (long long)p->n_sensors, p->dataset, p->dataset_is_generated,
+                   (long long)p->threads, per_node);
+    key_of_command(r->run, out);
+}
+
+static int same_hash(const struct run_result *a, const struct run_result *b)
+{
+    const char *x = a->run->config_hash, *y = b->run->config_hash;
+    return !*x || !*y || strcmp(x, y) == 0;
+}
+
+static enum scaling_kind kind_between(const struct run_result *a, const struct run_result *b)
+{
+    const struct run_program *p = &a->run->program, *q = &b->run->program;
+    if (p->global_batch > 0 && q->global_batch > 0) {
+        if (p->global_batch == q->global_batch)
+            return SCALING_STRONG;
+        return p->global_batch * b->n_nodes == q->global_batch * a->n_nodes ? SCALING_WEAK : SCALING_NONE;
+    }
+    return SCALING_UNKNOWN;
+}
+
+/* A series while runs are being put into it. */
+struct group {
+    const char *key;
+    int *runs, n;
+    enum scaling_kind kind;
+};
+
+static int fits(const struct report *rep, const struct group *g, const struct run_result *r, enum scaling_kind *kind)
+{
+    *kind = g->kind;
+    for (int i = 0; i < g->n; i++) {
+        const struct run_result *other = &rep->runs[g->runs[i]];
+        if (other->n_nodes == r->n_nodes) {
+            if (!same_hash(other, r) || other->run->program.global_batch != r->run->program.global_batch)
+                return 0;
+            continue;
+        }
+        enum scaling_kind k = kind_between(other, r);
+        if (k == SCALING_NONE || (*kind != SCALING_NONE && *kind != k))
+            return 0;
+        *kind = k;
+    }
+    return 1;
+}
+
+/* Every run goes into the first group it fits; runs come sorted, so the result does not depend on arguments. */
+static int make_groups(struct report *rep, struct group *groups)
+{
+    int n = 0;
+    for (int i = 0; i < rep->n_runs; i++) {
+        struct dcr_buf key = {0};
+        scaling_key(&rep->runs[i], &key);
+        int g = 0;
+        enum scaling_kind kind = SCALING_NONE;
+        while (g < n && (strcmp(groups[g].key, dcr_buf_text(&key)) != 0 || !fits(rep, &groups[g], &rep->runs[i], &kind)))
+            g++;
+        if (g == n) {
+            groups[n++] = (struct group){.key = dcr_arena_strdup(&rep->arena, dcr_buf_text(&key)),
+                                         .runs = dcr_arena_alloc(&rep->arena, (size_t)rep->n_runs * sizeof(int))};
+            kind = SCALING_NONE;
+        }
+        groups[g].runs[groups[g].n++] = i;
+        groups[g].kind = kind;
+        rep->runs[i].series = g;
+        dcr_buf_release(&key);
+    }
+    return n;
+}
+
+/* ---- points -------------------------------------------------------------------------------------- */
+
+static size_t steps_of(const struct report *rep, const struct series_point *p)
+{
+    size_t n = 0;
+    for (int i = 0; i < p->n_runs; i++)
+        n += (size_t)rep->runs[p->runs[i]].n_counted;
+    return n;
+}
+
+/* Step time, parts and throughput over all repetitions, each step counting once. */
+static void fill_point(struct report *rep, struct series_point *p)
+{
+    size_t n = steps_of(rep, p), at = 0;
+    int64_t *x = dcr_arena_alloc(&rep->arena, (n + 1) * sizeof *x), sum[N_PARTS] = {0};
+    double throughput = 0;
+    int n_throughput = 0;
+    for (int i = 0; i < p->n_runs; i++) {
+        const struct run_result *r = &rep->runs[p->runs[i]];
+        for (int64_t k = 0; k < r->n_counted; k++) {
+            x[at++] = r->step_ns[k];
+            for (int part = 0; part < N_PARTS; part++)
+                sum[part] += r->step_part_ns[k][part];
+        }
+        throughput += r->throughput;
+        n_throughput += r->has_throughput;
+    }
+    p->has_throughput = n_throughput == p->n_runs;
+    p->throughput = p->has_throughput ? throughput / p->n_runs : 0;
+    if (n == 0)
+        return;
+    p->step = spread_of(x, n);
+    p->step.mean_ns = apportion(sum, N_PARTS, 1, (int64_t)n * p->n_ranks, p->part_ns);
+    if (p->n_runs == 1) {
+        p->pop = rep->runs[p->runs[0]].pop;
+        return;
+    }
+    int with_pop = 0;
+    struct pop m = {0};
+    for (int i = 0; i < p->n_runs; i++) {
+        const struct pop *q = &rep->runs[p->runs[i]].pop;
+        if (!q->has)
+            continue;
+        with_pop++;
+        m.parallel_ratio += q->parallel_ratio;
+        m.load_balance_ratio += q->load_balance_ratio;
+        m.communication_ratio += q->communication_ratio;
+        m.serialization_ratio += q->serialization_ratio;
+        m.transfer_ratio += q->transfer_ratio;
+        m.useful_mean_ns += q->useful_mean_ns;
+        m.useful_max_ns += q->useful_max_ns;
+    }
+    if (with_pop) {
+        m.has = 1;
+        m.parallel_ratio /= with_pop;
+        m.load_balance_ratio /= with_pop;
+        m.communication_ratio /= with_pop;
+        m.serialization_ratio /= with_pop;
+        m.transfer_ratio /= with_pop;
+        m.useful_mean_ns /= with_pop;
+        m.useful_max_ns /= with_pop;
+    }
+    p->pop = m;
+}
+
+static void make_points(struct report *rep, struct series *s, const struct group *g)
+{
+    s->points = dcr_arena_alloc(&rep->arena, (size_t)g->n * sizeof *s->points);
+    for (int i = 0; i < g->n; i++) {
+        const struct run_result *r = &rep->runs[g->runs[i]];
+        struct series_point *p = s->n_points ? &s->points[s->n_points - 1] : NULL;
+        if (!p || p->n_nodes != r->n_nodes) {
+            p = &s->points[s->n_points++];
+            p->n_nodes = r->n_nodes;
+            p->n_ranks = r->n_ranks;
+            p->runs = dcr_arena_alloc(&rep->arena, (size_t)g->n * sizeof(int));
+        }
+        p->runs[p->n_runs++] = g->runs[i];
+    }
+    for (int i = 0; i < s->n_points; i++)
+        fill_point(rep, &s->points[i]);
+}
+
+/* Mean step time of a point in each resample; with three or more repetitions the runs are drawn too. */
+static double *draw_steps(const struct report *rep, const struct series_point *p, uint64_t seed)
+{
+    enum { MIN_RUNS_TO_DRAW = 3 };
+    double *out = calloc(BOOTSTRAP_RESAMPLES, sizeof *out);
+    double *of_run = calloc((size_t)p->n_runs * BOOTSTRAP_RESAMPLES, sizeof *of_run);
+    double(*mean)[N_PARTS] = calloc(BOOTSTRAP_RESAMPLES, sizeof *mean);
+    if (!out || !of_run || !mean) {
+        free(out);
+        out = NULL;
+        goto done;
+    }
+    struct draws d = {seed};
+    for (int i = 0; i < p->n_runs; i++) {
+        const struct run_result *r = &rep->runs[p->runs[i]];
+        bootstrap_means((const int64_t(*)[N_PARTS])r->step_part_ns, (size_t)r->n_counted, &d, mean);
+        for (int k = 0; k < BOOTSTRAP_RESAMPLES; k++) {
+            double sum = 0;
+            for (int part = 0; part < N_PARTS; part++)
+                sum += mean[k][part];
+            of_run[i * BOOTSTRAP_RESAMPLES + k] = sum / r->n_rank_results;
+        }
+    }
+    for (int k = 0; k < BOOTSTRAP_RESAMPLES; k++) {
+        double sum = 0, weight = 0;
+        for (int i = 0; i < p->n_runs; i++) {
+            int run = p->n_runs >= MIN_RUNS_TO_DRAW ? (int)draw_below(&d, (size_t)p->n_runs) : i;
+            double n = (double)rep->runs[p->runs[run]].n_counted;
+            sum += n * of_run[run * BOOTSTRAP_RESAMPLES + k];
+            weight += n;
+        }
+        out[k] = sum / weight;
+    }
+done:
+    free(of_run);
+    free(mean);
+    return out;
+}
+
+static int has_intervals(const struct report *rep, const struct series_point *p)
+{
+    for (int i = 0; i < p->n_runs; i++)
+        if (rep->runs[p->runs[i]].n_counted < BOOTSTRAP_MIN_STEPS)
+            return 0;
+    return 1;
+}
+
+/* Samples per step cancel: the speed-up varies as the ratio of step times does. */
+static void fill_speedup_intervals(const struct report *rep, struct series *s)
+{
+    double *reference = has_intervals(rep, &s->points[0]) ? draw_steps(rep, &s->points[0], 1) : NULL;
+    for (int i = 0; reference && i < s->n_points; i++) {
+        struct series_point *p = &s->points[i];
+        double *here = has_intervals(rep, p) ? draw_steps(rep, p, (uint64_t)i + 1) : NULL;
+        double *speedup = calloc(BOOTSTRAP_RESAMPLES, sizeof *speedup);
+        if (here && speedup) {
+            double mean = (double)s->points[0].step.mean_ns / (double)p->step.mean_ns;
+            for (int k = 0; k < BOOTSTRAP_RESAMPLES; k++)
+                speedup[k] = p->speedup * (reference[k] / here[k]) / mean;
+            if (i > 0 && p->speedup > 0) {
+                p->speedup_interval = percentile_interval(speedup, BOOTSTRAP_RESAMPLES);
+                double n = (double)p->n_nodes / s->points[0].n_nodes;
+                p->efficiency_interval = p->speedup_interval;
+                p->efficiency_interval.lo /= n;
+                p->efficiency_interval.hi /= n;
+            }
+            p->step_interval = percentile_interval(here, BOOTSTRAP_RESAMPLES);
+        }
+        free(speedup);
+        free(here);
+    }
+    free(reference);
+}
+
+/* ---- against the reference ------------------------------------------------------------------------ */
+
+static void fill_speedups(struct series *s)
+{
+    const struct series_point *ref = &s->points[0];
+    for (int i = 0; i < s->n_points; i++) {
+        struct series_point *p = &s->points[i];
+        double n = ref->n_nodes > 0 && p->n_nodes > 0 ? (double)p->n_nodes / ref->n_nodes : 0;
+        if (n <= 0)
+            continue;
+        if (p->has_throughput && ref->has_throughput)
+            p->speedup = p->throughput / ref->throughput;
+        else if (p->step.mean_ns && ref->step.mean_ns && s->kind == SCALING_STRONG)
+            p->speedup = (double)ref->step.mean_ns / (double)p->step.mean_ns;
+        p->efficiency = p->speedup / n;
+        double work = s->kind == SCALING_WEAK ? n : 1;
+        if (p->part_ns[PART_COMPUTE] > 0)
+            p->compute_speedup = work * (double)ref->part_ns[PART_COMPUTE] / (double)p->part_ns[PART_COMPUTE];
+        if (p->pop.has && ref->pop.has && p->pop.useful_mean_ns > 0) {
+            double here = (double)p->pop.useful_mean_ns * p->n_ranks;
+            double there = (double)ref->pop.useful_mean_ns * ref->n_ranks;
+            p->pop.has_scaling = 1;
+            p->pop.computation_scaling_ratio = work * there / here;
+            p->pop.global_ratio = p->pop.parallel_ratio * p->pop.computation_scaling_ratio;
+        }
+    }
+}
+
+struct series_loss loss_between(const int64_t *from_parts, const int64_t *to_parts, int64_t num, int64_t den)
+{
+    struct series_loss l = {0};
+    int64_t ideal[N_PARTS];
+    l.ideal_ns = apportion(from_parts, N_PARTS, num, den, ideal);
+    for (int p = 0; p < N_PARTS; p++) {
+        l.actual_ns += to_parts[p];
+        l.part_ns[p] = to_parts[p] - ideal[p];
+        if (l.part_ns[p] > l.part_ns[l.largest])
+            l.largest = p;
+    }
+    l.loss_ns = l.actual_ns - l.ideal_ns;
+    return l;
+}
+
+static void add_loss(struct series *s, int from, int to)
+{
+    const struct series_point *a = &s->points[from], *b = &s->points[to];
+    int is_weak = s->kind == SCALING_WEAK;
+    struct series_loss l =
+        loss_between(a->part_ns, b->part_ns, is_weak ? 1 : a->n_nodes, is_weak ? 1 : b->n_nodes);
+    l.from = from;
+    l.to = to;
+    s->losses[s->n_losses++] = l;
+}
+
+static void fill_losses(struct report *rep, struct series *s)
+{
+    s->losses = dcr_arena_alloc(&rep->arena, (size_t)(s->n_points + 1) * sizeof *s->losses);
+    if (s->kind != SCALING_STRONG && s->kind != SCALING_WEAK)
+        return;
+    for (int i = 0; i < s->n_points; i++)
+        if (s->points[i].step.n == 0)
+            return;
+    for (int i = 1; i < s->n_points; i++)
+        add_loss(s, i - 1, i);
+    if (s->n_points > 2)
+        add_loss(s, 0, s->n_points - 1);
+}
+
+static void say_kind(struct report *rep, struct series *s)
+{
+    const struct run_program *p = &rep->runs[s->points[0].runs[0]].run->program;
+    const struct run_program *q = &rep->runs[s->points[s->n_points - 1].runs[0]].run->program;
+    switch (s->kind) {
+    case SCALING_STRONG:
+        s->kind_because = report_text(rep, "the global batch is %lld samples at every node count",
+                                      (long long)p->global_batch);
+        break;
+    case SCALING_WEAK:
+        s->kind_because = report_text(rep, "the global batch grows with the nodes, from %lld to %lld samples",
+                                      (long long)p->global_batch, (long long)q->global_batch);
+        break;
+    case SCALING_UNKNOWN:
+        s->kind_because = "the archives do not say the global batch, so that neither strong nor weak scaling is certain";
+        break;
+    default:
+        s->kind_because = "all runs have the same number of nodes";
+    }
+}
+
+static const char *label_of(struct report *rep, const struct run_result *r, enum scaling_kind kind)
+{
+    const struct run_program *p = &r->run->program;
+    struct dcr_buf b = {0};
+    dcr_buf_puts(&b, *p->model ? p->model : *p->name ? p->name : "unnamed program");
+    if (p->n_sensors > 0)
+        dcr_buf_printf(&b, ", %lld sensors", (long long)p->n_sensors);
+    if (p->global_batch > 0 && kind != SCALING_WEAK)
+        dcr_buf_printf(&b, ", global batch %lld", (long long)p->global_batch);
+    if (p->local_batch > 0 && kind == SCALING_WEAK)
+        dcr_buf_printf(&b, ", batch %lld per rank", (long long)p->local_batch);
+    if (*p->precision)
+        dcr_buf_printf(&b, ", %s", p->precision);
+    if (r->n_nodes > 0 && r->n_ranks > 0)
+        dcr_buf_printf(&b, ", %d %s per node", r->n_ranks / r->n_nodes, r->n_ranks / r->n_nodes == 1 ? "rank" : "ranks");
+    const char *label = dcr_arena_strdup(&rep->arena, dcr_buf_text(&b));
+    dcr_buf_release(&b);
+    return label;
+}
+
+void scaling(struct report *rep)
+{
+    struct group *groups = dcr_arena_alloc(&rep->arena, (size_t)(rep->n_runs + 1) * sizeof *groups);
+    rep->n_series = make_groups(rep, groups);
+    rep->series = dcr_arena_alloc(&rep->arena, (size_t)(rep->n_series + 1) * sizeof *rep->series);
+    for (int i = 0; i < rep->n_series; i++) {
+        struct series *s = &rep->series[i];
+        s->limit_claim = -1;
+        s->headline = s->support = s->scaling_text = s->beyond_text = "";
+        make_points(rep, s, &groups[i]);
+        s->kind = s->n_points > 1 ? groups[i].kind : SCALING_NONE;
+        say_kind(rep, s);
+        s->label = label_of(rep, &rep->runs[groups[i].runs[0]], s->kind);
+        fill_speedups(s);
+        fill_speedup_intervals(rep, s);
+        fill_losses(rep, s);
+    }
+}

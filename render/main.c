@@ -1,0 +1,92 @@
+/* main.c - dcreport: archives in, a report out. The steps of the pipeline and nothing else; see docs/man/dcreport.1. */
+#include "render/analyse/analyse.h"
+#include "render/narrate/narrate.h"
+#include "render/options.h"
+#include "render/read/read.h"
+#include "render/site/site.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* Progress for people: on a terminal only. */
+static void say(const struct options *o, const char *what, const char *which)
+{
+    if (!o->is_quiet && isatty(STDERR_FILENO))
+        fprintf(stderr, "dcreport: %s%s%s\n", what, *which ? " " : "", which);
+}
+
+static int read_archives(const struct options *o, struct run **runs, struct dcr_err *err)
+{
+    for (int i = 0; i < o->n_archives; i++) {
+        say(o, "reading", o->archives[i]);
+        int rc = run_read(&runs[i], o->archives[i], err);
+        if (rc)
+            return rc;
+    }
+    return 0;
+}
+
+static int settings(const struct options *o, struct analyse_options *out, struct dcr_err *err)
+{
+    *out = (struct analyse_options){.nodes = o->nodes, .thresholds = thresholds_default()};
+    return o->thresholds ? thresholds_read(&out->thresholds, o->thresholds, err) : 0;
+}
+
+/* What was found, what is missing, where to look. */
+static void conclude(const struct options *o, const struct report *rep)
+{
+    if (o->is_quiet)
+        return;
+    if (rep->n_notes > rep->n_gaps)
+        printf("Note: %s\n", rep->notes[0].text);
+    printf("%s\n", rep->verdict);
+    if (rep->n_gaps) {
+        printf("%d %s missing:\n", rep->n_gaps, rep->n_gaps == 1 ? "thing is" : "things are");
+        for (int i = 0; i < rep->n_notes; i++)
+            if (rep->notes[i].kind == NOTE_GAP)
+                printf("  %s\n", rep->notes[i].text);
+    }
+    printf("Open %s/index.html\n", o->out_dir);
+}
+
+int main(int argc, char **argv)
+{
+    struct options o;
+    struct dcr_err err = {0};
+    struct report rep = {0};
+    struct run **runs = NULL;
+    struct analyse_options how;
+    int rc = options_parse(&o, argc, argv, &err);
+    if (rc)
+        goto out;
+    if (o.is_help || o.is_version) {
+        fputs(o.is_help ? options_usage() : "dcreport " DCR_VERSION "\n", stdout);
+        return fflush(stdout) ? DCR_EXIT_INPUT : DCR_EXIT_OK;
+    }
+    runs = calloc((size_t)o.n_archives, sizeof *runs);
+    if (!runs) {
+        rc = dcr_err_set(&err, DCR_FATAL, "out of memory");
+        goto out;
+    }
+    if ((rc = settings(&o, &how, &err)) || (rc = site_check_out(o.out_dir, &err)) || (rc = read_archives(&o, runs, &err)) ||
+        (rc = analyse(&rep, runs, o.n_archives, &how, &err)))
+        goto out;
+    narrate(&rep);
+    if ((rc = narrate_documents(&rep, &err)))
+        goto out;
+    say(&o, "writing", o.out_dir);
+    struct site_options site = {.out_dir = o.out_dir, .theme_dir = o.theme_dir};
+    if ((rc = site_publish(&rep, &site, &err)))
+        goto out;
+    conclude(&o, &rep);
+out:
+    if (rc)
+        fprintf(stderr, "dcreport: %s\n", err.text);
+    int status = rc ? DCR_EXIT_INPUT : rep.n_gaps ? DCR_EXIT_GAPS : DCR_EXIT_OK;
+    report_free(&rep);
+    for (int i = 0; runs && i < o.n_archives; i++)
+        run_free(runs[i]);
+    free(runs);
+    return status;
+}

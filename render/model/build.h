@@ -1,0 +1,31 @@
+/* build.h - growing a run while its archive is read. Used by render/read only. */
+#ifndef RENDER_MODEL_BUILD_H
+#define RENDER_MODEL_BUILD_H
+
+#include "render/model/run.h"
+
+/* Largest rank and node number accepted from an archive: bounds memory against a file that lies. */
+enum { RUN_MAX_RANK = 65535, RUN_MAX_NODE = 65535 };
+
+/** arena_grow - room for n + 1 elements in an array that lives in an arena.
+ *  array    current array or NULL; cap its capacity in elements, updated
+ *  returns  the array, moved when it had to grow; new elements are zero */
+void *arena_grow(struct dcr_arena *a, void *array, size_t n, size_t *cap, size_t element_bytes);
+
+/** run_text - a copy of foreign text fit for one-line output: control characters become spaces, bytes that are not
+ *  UTF-8 become '?', cut at 4096 bytes. NULL gives "". */
+const char *run_text(struct run *r, const char *text);
+
+/** run_new - an empty run: everything unknown. gives; free with run_free. */
+struct run *run_new(const char *archive_path);
+/** run_rank_at / run_node_at - the entry of that number, made when it is new; NULL when the number is out of range.
+ *  Pointers are valid until the next call that adds an entry. */
+struct run_rank *run_rank_at(struct run *r, int64_t rank);
+struct run_node *run_node_at(struct run *r, int64_t node);
+/** run_sort - ranks, nodes and pairs into their documented order. */
+void run_sort(struct run *r);
+
+/** sampled_add - one sample: t in seconds on the file's clock. */
+void sampled_add(struct run *r, struct sampled *s, double t, double value);
+
+#endif

@@ -1,0 +1,248 @@
+/* run.c - see run.h and build.h. Holds and grows; computes nothing. */
+#include "render/model/build.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *category_key(enum category c)
+{
+    static const char *const keys[] = {
+#define X(id, key, name, covers) key,
+        RUN_CATEGORIES(X)
+#undef X
+    };
+    return keys[c];
+}
+
+int run_metric(const char *name)
+{
+    static const char *const names[] = {
+#define X(column, unit) column,
+        DCR_METRICS_COLUMNS(X)
+#undef X
+    };
+    for (int i = 0; i < RUN_N_METRICS; i++)
+        if (strcmp(names[i], name) == 0)
+            return i;
+    return -1;
+}
+
+void *arena_grow(struct dcr_arena *a, void *array, size_t n, size_t *cap, size_t element_bytes)
+{
+    if (n < *cap)
+        return array;
+    size_t more = *cap ? 2 * *cap : 16;
+    void *bigger = dcr_arena_alloc(a, more * element_bytes);
+    if (n)
+        memcpy(bigger, array, n * element_bytes);
+    *cap = more;
+    return bigger;
+}
+
+/* Length of the UTF-8 sequence at s, 0 when it is not one (RFC 3629: no overlong forms, no surrogates). */
+static size_t utf8_length(const unsigned char *s)
+{
+    if (s[0] < 0x80)
+        return 1;
+    size_t n = s[0] >= 0xc2 && s[0] <= 0xdf ? 2 : (s[0] & 0xf0) == 0xe0 ? 3 : s[0] >= 0xf0 && s[0] <= 0xf4 ? 4 : 0;
+    for (size_t i = 1; i < n; i++)
+        if ((s[i] & 0xc0) != 0x80)
+            return 0;
+    if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) || (s[0] == 0xf0 && s[1] < 0x90) ||
+        (s[0] == 0xf4 && s[1] > 0x8f))
+        return 0;
+    return n;
+}
+
+const char *run_text(struct run *r, const char *text)
+{
+    enum { MAX_TEXT_BYTES = 4096 };
+    if (!text || !*text)
+        return "";
+    size_t n = strnlen(text, MAX_TEXT_BYTES), at = 0;
+    char *out = dcr_arena_strndup(&r->arena, text, n);
+    while (at < n) {
+        size_t k = utf8_length((const unsigned char *)out + at);
+        if (k == 0 || at + k > n) {
+            out[at++] = '?';
+        } else {
+            if (k == 1 && ((unsigned char)out[at] < 0x20 || out[at] == 0x7f))
+                out[at] = ' ';
+            at += k;
+        }
+    }
+    return out;
+}
+
+struct run *run_new(const char *archive_path)
+{
+    struct run *r = calloc(1, sizeof *r);
+    if (!r) {
+        fprintf(stderr, "dcreport: out of memory\n");
+        abort(); /* as dcr_arena_alloc does: nothing sensible can follow */
+    }
+    const char *slash = strrchr(archive_path, '/');
+    r->archive = run_text(r, slash ? slash + 1 : archive_path);
+    r->run_id = r->config_hash = r->manifest_sha256 = "";
+    r->scheduler = r->job_id = r->collector_version = r->nvtx_status = "";
+    r->is_complete = 1;
+    struct run_program *p = &r->program;
+    p->name = p->version = p->model = p->precision = p->backend = p->blas = p->dataset = "";
+    p->parameters = p->threads = p->global_batch = p->local_batch = p->n_sensors = -1;
+    p->allreduce_bytes_per_step = p->seed = -1;
+    p->flop_per_step = -1;
+    p->dataset_is_generated = p->strong_scaling = -1;
+    return r;
+}
+
+struct run_rank *run_rank_at(struct run *r, int64_t rank)
+{
+    if (rank < 0 || rank > RUN_MAX_RANK)
+        return NULL;
+    for (int i = 0; i < r->ranks_len; i++)
+        if (r->ranks[i].rank == rank)
+            return &r->ranks[i];
+    r->ranks = arena_grow(&r->arena, r->ranks, (size_t)r->ranks_len, &r->ranks_cap, sizeof *r->ranks);
+    struct run_rank *k = &r->ranks[r->ranks_len++];
+    memset(k, 0, sizeof *k);
+    k->rank = (int)rank;
+    k->node = -1;
+    k->host = k->trace_notes = "";
+    k->cpu_ns = k->run_delay_ns = k->peak_rss_bytes = k->involuntary_switches = -1;
+    return k;
+}
+
+struct run_node *run_node_at(struct run *r, int64_t node)
+{
+    if (node < 0 || node > RUN_MAX_NODE)
+        return NULL;
+    for (int i = 0; i < r->nodes_len; i++)
+        if (r->nodes[i].node == node)
+            return &r->nodes[i];
+    r->nodes = arena_grow(&r->arena, r->nodes, (size_t)r->nodes_len, &r->nodes_cap, sizeof *r->nodes);
+    struct run_node *k = &r->nodes[r->nodes_len++];
+    memset(k, 0, sizeof *k);
+    k->node = (int)node;
+    k->host = k->boot_id = k->cpu_model = k->kernel = k->gpu_status = k->cpu_status = "";
+    k->throttled_ns = k->nr_throttled = -1;
+    return k;
+}
+
+static int compare_rank(const void *a, const void *b)
+{
+    return ((const struct run_rank *)a)->rank - ((const struct run_rank *)b)->rank;
+}
+
+static int compare_node(const void *a, const void *b)
+{
+    return ((const struct run_node *)a)->node - ((const struct run_node *)b)->node;
+}
+
+static int compare_pair(const void *a, const void *b)
+{
+    return strcmp(((const struct run_pair *)a)->key, ((const struct run_pair *)b)->key);
+}
+
+static int compare_traffic(const void *a, const void *b)
+{
+    return strcmp(((const struct run_traffic *)a)->name, ((const struct run_traffic *)b)->name);
+}
+
+static int compare_gpu(const void *a, const void *b)
+{
+    return ((const struct run_gpu *)a)->gpu_id - ((const struct run_gpu *)b)->gpu_id;
+}
+
+static int compare_member(const void *a, const void *b)
+{
+    return strcmp(((const struct run_member *)a)->name, ((const struct run_member *)b)->name);
+}
+
+/* qsort(NULL, 0, ...) is undefined; the arrays here may be both. */
+static void sort(void *base, size_t n, size_t size, int (*compare)(const void *, const void *))
+{
+    if (n > 1)
+        qsort(base, n, size, compare);
+}
+
+void run_sort(struct run *r)
+{
+    sort(r->ranks, (size_t)r->ranks_len, sizeof *r->ranks, compare_rank);
+    sort(r->nodes, (size_t)r->nodes_len, sizeof *r->nodes, compare_node);
+    sort(r->environment, (size_t)r->n_environment, sizeof *r->environment, compare_pair);
+    sort(r->labels, (size_t)r->n_labels, sizeof *r->labels, compare_pair);
+    sort(r->members, r->n_members, sizeof *r->members, compare_member);
+    for (int i = 0; i < r->nodes_len; i++) {
+        struct run_node *n = &r->nodes[i];
+        sort(n->gpus, (size_t)n->n_gpus, sizeof *n->gpus, compare_gpu);
+        sort(n->net, (size_t)n->n_net, sizeof *n->net, compare_traffic);
+        sort(n->disk, (size_t)n->n_disk, sizeof *n->disk, compare_traffic);
+    }
+}
+
+void run_add_gap(struct run *r, const char *fmt, ...)
+{
+    char text[1024];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    for (int i = 0; i < r->n_gaps; i++)
+        if (strcmp(r->gaps[i], text) == 0)
+            return;
+    r->gaps = arena_grow(&r->arena, r->gaps, (size_t)r->n_gaps, &r->gaps_cap, sizeof *r->gaps);
+    r->gaps[r->n_gaps++] = run_text(r, text);
+}
+
+/* Points per bucket double when the series is full: neighbours are averaged. */
+static void halve_points(struct sampled *s)
+{
+    int n = s->n_points / 2;
+    for (int i = 0; i < n; i++) {
+        s->t_s[i] = s->t_s[2 * i];
+        s->value[i] = (s->value[2 * i] + s->value[2 * i + 1]) / 2;
+    }
+    s->n_points = n;
+    s->per_point *= 2;
+}
+
+void sampled_add(struct run *r, struct sampled *s, double t, double value)
+{
+    if (!isfinite(t) || !isfinite(value))
+        return;
+    if (s->n == 0) {
+        s->t0 = t;
+        s->min = s->max = s->first = value;
+        s->per_point = 1;
+        s->t_s = dcr_arena_alloc(&r->arena, RUN_MAX_POINTS * sizeof *s->t_s);
+        s->value = dcr_arena_alloc(&r->arena, RUN_MAX_POINTS * sizeof *s->value);
+    }
+    s->n++;
+    s->sum += value;
+    s->last = value;
+    s->min = fmin(s->min, value);
+    s->max = fmax(s->max, value);
+    if (s->in_point == 0)
+        s->point_t = t - s->t0;
+    s->point_sum += value;
+    if (++s->in_point < s->per_point)
+        return;
+    if (s->n_points == RUN_MAX_POINTS)
+        halve_points(s);
+    s->t_s[s->n_points] = s->point_t;
+    s->value[s->n_points++] = s->point_sum / (double)s->in_point;
+    s->in_point = 0;
+    s->point_sum = 0;
+}
+
+void run_free(struct run *r)
+{
+    if (!r)
+        return;
+    struct dcr_arena arena = r->arena;
+    dcr_arena_release(&arena);
+    free(r);
+}

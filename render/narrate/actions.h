@@ -1,0 +1,11 @@
+/* actions.h - what can be done about each class of cause: in the options of the program at hand where we know it, and
+ * in general. The catalogue is one table, so that documents and pages give the same advice. */
+#ifndef RENDER_NARRATE_ACTIONS_H
+#define RENDER_NARRATE_ACTIONS_H
+
+#include "render/analyse/report.h"
+
+/** action_for - advice about a class for this run. `ours` is "" for programs other than dcrnn-train. */
+struct action action_for(const struct run_result *r, enum cause_class cls);
+
+#endif

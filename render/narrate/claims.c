@@ -1,0 +1,343 @@
+/* claims.c - claims about single runs, and the phrases that all claims are made of. */
+#include "render/narrate/claims.h"
+
+#include "render/analyse/analyse.h"
+#include "render/model/build.h"
+#include "render/narrate/actions.h"
+#include "render/narrate/format.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- phrases -------------------------------------------------------------------------------------- */
+
+const char *nodes_text(struct report *rep, int n)
+{
+    return n == 1 ? "1 node" : report_text(rep, "%d nodes", n);
+}
+
+const char *at_nodes(struct report *rep, int n)
+{
+    return n == 0 ? "In this run" : report_text(rep, "At %s", nodes_text(rep, n));
+}
+
+const char *all_reduce_name(const struct run_result *r)
+{
+    const char *b = r->run->program.backend;
+    return strcmp(b, "cpu") == 0 ? "MPI all-reduce" : strcmp(b, "cuda") == 0 ? "NCCL all-reduce" : "all-reduce";
+}
+
+const char *caveat_clause(struct report *rep, const struct run_result *r)
+{
+    if (!*r->shared_because)
+        return "";
+    return report_text(rep, "; %s, so part of this may be waiting for a core", r->shared_because);
+}
+
+static double share(const struct run_result *r, int64_t ns)
+{
+    return r->step.mean_ns > 0 ? (double)ns / (double)r->step.mean_ns : 0;
+}
+
+const char *of_step(struct report *rep, const struct run_result *r, int64_t ns)
+{
+    return report_text(rep, "%s of the step time (%s of %s)", fmt_percent(share(r, ns)).text, fmt_time(ns).text,
+                       fmt_time(r->step.mean_ns).text);
+}
+
+const char *gain_text(struct report *rep, int64_t gain_ns, int64_t step_ns)
+{
+    if (gain_ns <= 0 || gain_ns >= step_ns)
+        return "";
+    return report_text(rep, "at most %s of %s a step (%s)", fmt_time(gain_ns).text, fmt_time(step_ns).text,
+                       fmt_x((double)step_ns / (double)(step_ns - gain_ns)).text);
+}
+
+const char *is_or_is_about(struct interval i, double threshold)
+{
+    return i.has && i.lo <= threshold && i.hi >= threshold ? "is about" : "is";
+}
+
+const struct series_point *previous_point(const struct report *rep, const struct run_result *r)
+{
+    if (r->series < 0)
+        return NULL;
+    const struct series *s = &rep->series[r->series];
+    const struct series_point *before = NULL;
+    for (int i = 0; i < s->n_points && s->points[i].n_nodes < r->n_nodes; i++)
+        before = &s->points[i];
+    return before;
+}
+
+const char *action_sentence(struct report *rep, struct action a)
+{
+    const char *text = *a.ours ? a.ours : a.generic;
+    char *s = dcr_arena_strdup(&rep->arena, text);
+    if (*s >= 'a' && *s <= 'z')
+        *s = (char)(*s - 'a' + 'A');
+    return s;
+}
+
+enum confidence confidence_of(struct report *rep, const struct run_result *r, struct interval i, double threshold,
+                              const char **because)
+{
+    if (*r->shared_because) {
+        *because = r->shared_because;
+        return CONFIDENCE_LOW;
+    }
+    if ((double)r->n_counted < rep->thresholds.few_steps) {
+        *because = report_text(rep, "it was seen in %s, too few to conclude", fmt_count(r->n_counted, "step").text);
+        return CONFIDENCE_LOW;
+    }
+    for (int k = 0; k < r->run->ranks_len; k++)
+        if (r->run->ranks[k].n_dropped || r->run->ranks[k].n_bad_blocks || r->run->ranks[k].is_torn) {
+            *because = "events of this run were lost";
+            return CONFIDENCE_LOW;
+        }
+    if (i.has && threshold >= 0 && i.lo <= threshold && i.hi >= threshold) {
+        *because = report_text(rep, "the 95 %% interval of the share (%s) includes the threshold",
+                               fmt_percent_range(i.lo, i.hi).text);
+        return CONFIDENCE_MEDIUM;
+    }
+    if (r->run->node_kind == NODES_EMULATED) {
+        *because = "the nodes are emulated on one host";
+        return CONFIDENCE_MEDIUM;
+    }
+    *because = report_text(rep, "%s counted%s%s", fmt_count(r->n_counted, "step").text,
+                           i.has ? ", 95 % interval of the share " : "",
+                           i.has ? fmt_percent_range(i.lo, i.hi).text : "");
+    return CONFIDENCE_HIGH;
+}
+
+/* ---- the list ------------------------------------------------------------------------------------- */
+
+struct claim *claim_add(struct report *rep)
+{
+    rep->claims = arena_grow(&rep->arena, rep->claims, (size_t)rep->n_claims, &rep->claims_cap, sizeof *rep->claims);
+    struct claim *c = &rep->claims[rep->n_claims++];
+    *c = (struct claim){.run = -1,
+                        .series = -1,
+                        .id = "",
+                        .sentence = "",
+                        .support = "",
+                        .confidence_because = "",
+                        .evidence = "",
+                        .action = {"", ""},
+                        .gain_text = "",
+                        .threshold_ratio = -1};
+    return c;
+}
+
+void claim_number(struct report *rep, struct claim *c, const char *id, const char *unit, double value)
+{
+    enum { MAX_NUMBERS = 8 };
+    if (!c->numbers)
+        c->numbers = dcr_arena_alloc(&rep->arena, MAX_NUMBERS * sizeof *c->numbers);
+    if (c->n_numbers < MAX_NUMBERS)
+        c->numbers[c->n_numbers++] = (struct number){id, unit, value};
+}
+
+/* ---- sentences of the classes ----------------------------------------------------------------------- */
+
+/* ", up from 12 % at 2 nodes": how the share of some parts was at the next smaller node count. */
+static const char *trend(struct report *rep, const struct run_result *r, enum part a, enum part b)
+{
+    const struct series_point *p = previous_point(rep, r);
+    if (!p || p->step.mean_ns == 0)
+        return "";
+    double before = (double)(p->part_ns[a] + (a == b ? 0 : p->part_ns[b])) / (double)p->step.mean_ns;
+    double now = share(r, r->part_ns[a] + (a == b ? 0 : r->part_ns[b]));
+    const char *way = now > 1.05 * before ? "up from" : now < 0.95 * before ? "down from" : "as";
+    if (strcmp(way, "as") == 0)
+        return report_text(rep, ", about as at %s", nodes_text(rep, p->n_nodes));
+    return report_text(rep, ", %s %s at %s", way, fmt_percent(before).text, nodes_text(rep, p->n_nodes));
+}
+
+static const char *cause_of_waiting(struct report *rep, const struct run_result *r)
+{
+    static const char *const doing[N_CATEGORIES] = {
+        [CAT_COMPUTE] = "computed longer than the others",
+        [CAT_COMM] = "was busy between steps (validation, logging)",
+        [CAT_DATA] = "loaded data longer than the others",
+        [CAT_IO] = "wrote files",
+        [CAT_COPY] = "copied longer than the others",
+        [CAT_OTHER] = "was late for no recorded reason (jitter)",
+    };
+    int largest = CAT_OTHER;
+    for (int c = 0; c < N_CATEGORIES; c++)
+        if (r->wait_cause_ns[c] > r->wait_cause_ns[largest])
+            largest = c;
+    int64_t wait = r->part_ns[PART_WAIT];
+    if (wait <= 0)
+        return "";
+    return report_text(rep, "For %s of the waiting, the rank that came last %s.",
+                       fmt_percent((double)r->wait_cause_ns[largest] / (double)wait).text, doing[largest]);
+}
+
+static const char *class_sentence(struct report *rep, const struct run_result *r, const struct class_result *c)
+{
+    const char *at = at_nodes(rep, r->n_nodes), *verb = is_or_is_about(c->share_interval, c->threshold_ratio);
+    switch (c->cls) {
+    case CLASS_COMMUNICATION:
+        return report_text(rep, "%s %s %s exposed gradient synchronisation (%s)%s%s.", at, of_step(rep, r, r->comm_ns),
+                           is_or_is_about(r->comm_interval, c->threshold_ratio), all_reduce_name(r),
+                           trend(rep, r, PART_TRANSFER, PART_WAIT), caveat_clause(rep, r));
+    case CLASS_IMBALANCE:
+        if (r->straggler.has)
+            return report_text(rep, "%s %s %s waiting for the rank that comes last: rank %d, in %s of the all-reduces%s%s.", at,
+                               of_step(rep, r, c->share_ns), verb, r->straggler.rank,
+                               fmt_percent(r->straggler.wins_ratio).text, trend(rep, r, PART_WAIT, PART_WAIT),
+                               caveat_clause(rep, r));
+        return report_text(rep, "%s %s %s waiting for the rank that comes last, with no rank standing out%s%s.", at,
+                           of_step(rep, r, c->share_ns), verb, trend(rep, r, PART_WAIT, PART_WAIT), caveat_clause(rep, r));
+    case CLASS_DATA:
+        return report_text(rep, "%s %s %s data loading%s.", at, of_step(rep, r, c->share_ns), verb,
+                           trend(rep, r, PART_DATA, PART_DATA));
+    case CLASS_IO:
+        return report_text(rep, "%s %s %s checkpoints and other file writes%s.", at, of_step(rep, r, c->share_ns), verb,
+                           trend(rep, r, PART_IO, PART_IO));
+    case CLASS_COPY:
+        return report_text(rep, "%s %s %s host-to-device copies%s.", at, of_step(rep, r, c->share_ns), verb,
+                           trend(rep, r, PART_COPY, PART_COPY));
+    case CLASS_COMPUTE:
+        return report_text(rep, "%s the step is compute-bound: %s %s compute and nothing else limits%s.", at,
+                           of_step(rep, r, c->share_ns), verb, caveat_clause(rep, r));
+    default:
+        return report_text(rep, "%s %s: %s.", at, class_name(c->cls), c->text);
+    }
+}
+
+static const char *class_support(struct report *rep, const struct run_result *r, const struct class_result *c)
+{
+    if (c->cls == CLASS_COMMUNICATION && r->comm_ns > 0)
+        return report_text(rep, "Of these %s, %s are transfer and %s waiting for the rank that comes last.%s%s",
+                           fmt_time(r->comm_ns).text, fmt_time(r->part_ns[PART_TRANSFER]).text,
+                           fmt_time(r->part_ns[PART_WAIT]).text, r->part_ns[PART_WAIT] * 20 > r->step.mean_ns ? " " : "",
+                           r->part_ns[PART_WAIT] * 20 > r->step.mean_ns ? cause_of_waiting(rep, r) : "");
+    if (c->cls == CLASS_IMBALANCE)
+        return cause_of_waiting(rep, r);
+    return "";
+}
+
+static const char *evidence_of(struct report *rep, const struct run_result *r, enum cause_class cls)
+{
+    const char *anchor = cls == CLASS_IMBALANCE ? "ranks" : cls == CLASS_COMMUNICATION ? "collectives" : "breakdown";
+    return report_text(rep, "runs/%s/index.html#%s", r->slug, anchor);
+}
+
+static void add_class_claim(struct report *rep, int run, const struct class_result *k)
+{
+    struct run_result *r = &rep->runs[run];
+    const char *key = class_key(k->cls);
+    int is_comm = k->cls == CLASS_COMMUNICATION;
+    struct claim *c = claim_add(rep);
+    c->run = run;
+    c->cls = k->cls;
+    c->id = report_text(rep, "%s.%s", r->slug, key);
+    c->sentence = class_sentence(rep, r, k);
+    c->support = class_support(rep, r, k);
+    c->threshold_ratio = k->threshold_ratio;
+    c->confidence = confidence_of(rep, r, is_comm ? r->comm_interval : k->share_interval, k->threshold_ratio,
+                                  &c->confidence_because);
+    c->evidence = evidence_of(rep, r, k->cls);
+    c->action = action_for(r, k->cls);
+    c->gain_ns = k->gain_ns;
+    c->step_ns = r->step.mean_ns;
+    c->gain_text = k->cls == CLASS_COMPUTE ? "" : gain_text(rep, k->gain_ns, r->step.mean_ns);
+    claim_number(rep, c, report_text(rep, "runs.%s.classes.%s.share_ratio", r->slug, key), "ratio", k->share_ratio);
+    claim_number(rep, c, report_text(rep, "runs.%s.step.mean_ns", r->slug), "ns", (double)r->step.mean_ns);
+    if (is_comm) {
+        claim_number(rep, c, report_text(rep, "runs.%s.communication_ns", r->slug), "ns", (double)r->comm_ns);
+        claim_number(rep, c, report_text(rep, "runs.%s.parts_ns.comm_transfer", r->slug), "ns",
+                     (double)r->part_ns[PART_TRANSFER]);
+        claim_number(rep, c, report_text(rep, "runs.%s.parts_ns.comm_wait", r->slug), "ns", (double)r->part_ns[PART_WAIT]);
+    }
+    r->claims[r->n_claims++] = rep->n_claims - 1;
+}
+
+/* Limiting classes of a run by predicted gain, largest first; equal gains keep the table's order. */
+static int limiting(const struct run_result *r, const struct class_result *out[N_CLASSES])
+{
+    int n = 0;
+    for (int c = 0; c < N_CLASSES; c++) {
+        if (r->classes[c].verdict != VERDICT_LIMITS || c == CLASS_SHARED)
+            continue;
+        int at = n++;
+        while (at > 0 && out[at - 1]->gain_ns < r->classes[c].gain_ns) {
+            out[at] = out[at - 1];
+            at--;
+        }
+        out[at] = &r->classes[c];
+    }
+    return n;
+}
+
+/* The class that would limit next: the largest share against its own threshold. */
+static const struct class_result *next_limit(const struct run_result *r)
+{
+    const struct class_result *next = NULL;
+    for (int c = 0; c < N_CLASSES; c++) {
+        const struct class_result *k = &r->classes[c];
+        if (!k->has_share || c == CLASS_COMPUTE || c == CLASS_OVERHEAD || k->verdict == VERDICT_LIMITS ||
+            k->threshold_ratio <= 0)
+            continue;
+        if (!next || k->share_ratio / k->threshold_ratio > next->share_ratio / next->threshold_ratio)
+            next = k;
+    }
+    return next;
+}
+
+static void say_nothing_limits(struct report *rep, struct run_result *r)
+{
+    const struct class_result *next = next_limit(r);
+    r->headline = report_text(rep, "%s no cause passes its threshold: %s is compute%s.", at_nodes(rep, r->n_nodes),
+                              of_step(rep, r, r->part_ns[PART_COMPUTE]), caveat_clause(rep, r));
+    if (next)
+        r->support = report_text(rep, "The next limit would be %s: %s of step time against a threshold of %s.",
+                                 class_name(next->cls), fmt_percent(next->share_ratio).text,
+                                 fmt_percent(next->threshold_ratio).text);
+}
+
+/* "Data loading (1.2 %) and I/O (0.3 %) are not limiting." */
+static const char *ruled_out(struct report *rep, const struct run_result *r)
+{
+    static const enum cause_class order[] = {CLASS_COMMUNICATION, CLASS_IMBALANCE, CLASS_DATA, CLASS_IO};
+    const char *text = "";
+    int n = 0;
+    for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
+        const struct class_result *c = &r->classes[order[i]];
+        if (!c->has_share || c->verdict == VERDICT_LIMITS)
+            continue;
+        text = report_text(rep, "%s%s%s (%s)", text, n ? ", " : "", class_name(c->cls), fmt_percent(c->share_ratio).text);
+        n++;
+    }
+    return n ? report_text(rep, "Not limiting: %s of step time.", text) : "";
+}
+
+void claims_of_runs(struct report *rep)
+{
+    for (int i = 0; i < rep->n_runs; i++) {
+        struct run_result *r = &rep->runs[i];
+        const struct class_result *order[N_CLASSES];
+        if (!r->has_steps) {
+            r->headline = report_text(rep, "%s where the time of a step goes is unknown: no steps were recorded.",
+                                      at_nodes(rep, r->n_nodes));
+            if (r->has_throughput)
+                r->support = report_text(rep, "By metrics.csv it processed %s samples per second.",
+                                         fmt_number(r->throughput).text);
+            continue;
+        }
+        int n = limiting(r, order);
+        for (int k = 0; k < n; k++)
+            add_class_claim(rep, i, order[k]);
+        if (n == 0) {
+            say_nothing_limits(rep, r);
+            continue;
+        }
+        const struct claim *first = &rep->claims[r->claims[0]];
+        const char *second = n > 1 ? rep->claims[r->claims[1]].sentence : "";
+        r->headline = first->sentence;
+        r->support = report_text(rep, "%s%s%s%s%s", first->support, *first->support && *second ? " " : "", second,
+                                 *first->support || *second ? " " : "", ruled_out(rep, r));
+    }
+}

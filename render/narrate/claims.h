@@ -1,0 +1,41 @@
+/* claims.h - the parts of narrate(): claims about runs and series, and the sentences at the top. */
+#ifndef RENDER_NARRATE_CLAIMS_H
+#define RENDER_NARRATE_CLAIMS_H
+
+#include "render/analyse/report.h"
+
+/** claims_of_runs - one claim per limiting class and run, ordered by predicted gain; headline and support of each run. */
+void claims_of_runs(struct report *rep);
+/** claims_of_series - what limits scaling in each series, and its texts. After claims_of_runs. */
+void claims_of_series(struct report *rep);
+/** top_sentences - headline, support, first action, confidence and verdict of the whole report. */
+void top_sentences(struct report *rep);
+
+/** claim_add - a zeroed claim at the end of rep->claims; valid until the next call. */
+struct claim *claim_add(struct report *rep);
+/** claim_number - attach a number to the newest claim. */
+void claim_number(struct report *rep, struct claim *c, const char *id, const char *unit, double value);
+
+/** confidence_of - how far a share of this run may be trusted against a threshold, and why not further. */
+enum confidence confidence_of(struct report *rep, const struct run_result *r, struct interval i, double threshold,
+                              const char **because);
+/** is_or_is_about - the verb that the interval allows: "is" or "is about". */
+const char *is_or_is_about(struct interval i, double threshold);
+/** all_reduce_name - "MPI all-reduce", "NCCL all-reduce" or "all-reduce". */
+const char *all_reduce_name(const struct run_result *r);
+/** at_nodes - "At 4 nodes", "At 1 node", "In this run" when the count is unknown. */
+const char *at_nodes(struct report *rep, int n_nodes);
+/** nodes_text - "4 nodes", "1 node". */
+const char *nodes_text(struct report *rep, int n_nodes);
+/** caveat_clause - "; 4 ranks share 2 cores, so ..." or "". */
+const char *caveat_clause(struct report *rep, const struct run_result *r);
+/** of_step - "34 % of the step time (62.1 ms of 184 ms)". */
+const char *of_step(struct report *rep, const struct run_result *r, int64_t ns);
+/** gain_text - "at most 29.0 ms of 184 ms a step (1.19x)". */
+const char *gain_text(struct report *rep, int64_t gain_ns, int64_t step_ns);
+/** previous_point - the point of r's series with the next smaller node count, NULL when there is none. */
+const struct series_point *previous_point(const struct report *rep, const struct run_result *r);
+/** action_sentence - "Give ... (dcrnn-train)", first letter large, no full stop. */
+const char *action_sentence(struct report *rep, struct action a);
+
+#endif

@@ -1,0 +1,146 @@
+/* format.c - see format.h. */
+#include "render/narrate/format.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <time.h>
+
+/* Decimals that give three significant digits for a value of at least `value`; rounding may carry to the next power. */
+static int decimals(double value)
+{
+    double a = fabs(value);
+    return a >= 99.95 ? 0 : a >= 9.995 ? 1 : 2;
+}
+
+static struct fmt with_unit(double value, const char *unit)
+{
+    struct fmt f;
+    snprintf(f.text, sizeof f.text, "%.*f%s%s", decimals(value), value, *unit ? " " : "", unit);
+    return f;
+}
+
+struct fmt fmt_time(int64_t ns)
+{
+    struct fmt f;
+    double a = fabs((double)ns);
+    if (a < 999.5) {
+        snprintf(f.text, sizeof f.text, "%lld ns", (long long)ns);
+        return f;
+    }
+    if (a < 999.5e3)
+        return with_unit((double)ns / 1e3, "us");
+    if (a < 999.5e6)
+        return with_unit((double)ns / 1e6, "ms");
+    return with_unit((double)ns / 1e9, "s");
+}
+
+struct fmt fmt_ms(int64_t ns)
+{
+    if (ns == 0)
+        return (struct fmt){"0"};
+    struct fmt f;
+    double ms = (double)ns / 1e6;
+    if (fabs(ms) < 0.0005) {
+        snprintf(f.text, sizeof f.text, "%s0.001", ms < 0 ? "> -" : "< ");
+        return f;
+    }
+    snprintf(f.text, sizeof f.text, "%.*f", fabs(ms) < 0.0995 ? 3 : decimals(ms), ms);
+    return f;
+}
+
+struct fmt fmt_percent(double ratio)
+{
+    struct fmt f;
+    double p = 100 * ratio, a = fabs(p);
+    if (ratio == 0)
+        return (struct fmt){"0 %"};
+    if (a < 0.05)
+        snprintf(f.text, sizeof f.text, "%s0.1 %%", p < 0 ? "> -" : "< ");
+    else
+        snprintf(f.text, sizeof f.text, "%.*f %%", a >= 9.95 ? 0 : 1, p);
+    return f;
+}
+
+struct fmt fmt_percent_range(double lo, double hi)
+{
+    struct fmt f;
+    int digits = fabs(hi) >= 0.0995 ? 0 : 1;
+    snprintf(f.text, sizeof f.text, "%.*f to %.*f %%", digits, 100 * lo, digits, 100 * hi);
+    return f;
+}
+
+struct fmt fmt_ratio(double ratio)
+{
+    struct fmt f;
+    snprintf(f.text, sizeof f.text, "%.2f", ratio);
+    return f;
+}
+
+struct fmt fmt_x(double factor)
+{
+    struct fmt f;
+    snprintf(f.text, sizeof f.text, "%.*fx", decimals(factor), factor);
+    return f;
+}
+
+struct fmt fmt_number(double value)
+{
+    struct fmt f;
+    double a = fabs(value);
+    if (a < 9999.5) {
+        snprintf(f.text, sizeof f.text, "%.*f", a < 0.0995 && a > 0 ? 4 : decimals(value), value);
+        return f;
+    }
+    if (a >= 9e17) {
+        snprintf(f.text, sizeof f.text, "%.2e", value);
+        return f;
+    }
+    double unit = pow(10, floor(log10(a)) - 2);
+    long long n = llround(a / unit) * llround(unit);
+    char digits[32];
+    int len = snprintf(digits, sizeof digits, "%lld", n), at = 0;
+    if (value < 0)
+        f.text[at++] = '-';
+    for (int i = 0; i < len; i++) {
+        if (i && (len - i) % 3 == 0)
+            f.text[at++] = ',';
+        f.text[at++] = digits[i];
+    }
+    f.text[at] = '\0';
+    return f;
+}
+
+struct fmt fmt_bytes(double bytes)
+{
+    static const char *const units[] = {"bytes", "kB", "MB", "GB", "TB", "PB"};
+    int u = 0;
+    while (fabs(bytes) >= 999.5 && u < 5) {
+        bytes /= 1000;
+        u++;
+    }
+    if (u == 0) {
+        struct fmt f;
+        snprintf(f.text, sizeof f.text, "%.0f bytes", bytes);
+        return f;
+    }
+    return with_unit(bytes, units[u]);
+}
+
+struct fmt fmt_count(int64_t n, const char *noun)
+{
+    struct fmt f;
+    snprintf(f.text, sizeof f.text, "%lld %s%s", (long long)n, noun, n == 1 ? "" : "s");
+    return f;
+}
+
+struct fmt fmt_utc(double unix_s)
+{
+    struct fmt f = {"n/a"};
+    struct tm tm;
+    if (unix_s <= 0 || unix_s > 253402300799.0)
+        return f;
+    time_t t = (time_t)unix_s;
+    if (gmtime_r(&t, &tm))
+        strftime(f.text, sizeof f.text, "%Y-%m-%d %H:%M:%S UTC", &tm);
+    return f;
+}

@@ -1,0 +1,354 @@
+/* series.c - what limits scaling: the sentences about a series of node counts, and the report's top. */
+#include "render/narrate/claims.h"
+
+#include "render/analyse/analyse.h"
+#include "render/narrate/actions.h"
+#include "render/narrate/format.h"
+#include "render/narrate/narrate.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const struct run_result *run_of(const struct report *rep, const struct series_point *p)
+{
+    return &rep->runs[p->runs[0]];
+}
+
+static double part_share(const struct series_point *p, int64_t ns)
+{
+    return p->step.mean_ns > 0 ? (double)ns / (double)p->step.mean_ns : 0;
+}
+
+static int64_t comm_of(const int64_t *part)
+{
+    return part[PART_TRANSFER] + part[PART_WAIT];
+}
+
+static const char *range_text(struct report *rep, struct interval i, struct fmt (*f)(double))
+{
+    return i.has ? report_text(rep, " (95 %% interval %s to %s)", f(i.lo).text, f(i.hi).text) : "";
+}
+
+/* The last node count before efficiency falls below its threshold; the first one when it falls at once. */
+static const struct series_point *good_until(const struct report *rep, const struct series *s)
+{
+    const struct series_point *good = &s->points[0];
+    for (int i = 1; i < s->n_points; i++) {
+        if (s->points[i].efficiency < rep->thresholds.efficiency)
+            break;
+        good = &s->points[i];
+    }
+    return good;
+}
+
+/* The loss from the reference to the largest node count; NULL when it is n/a. */
+static const struct series_loss *whole_loss(const struct series *s)
+{
+    for (int i = 0; i < s->n_losses; i++)
+        if (s->losses[i].from == 0 && s->losses[i].to == s->n_points - 1)
+            return &s->losses[i];
+    return NULL;
+}
+
+/* What lost most: a single part, or communication as transfer and waiting together. */
+struct cause {
+    enum cause_class cls;
+    int64_t lost_ns;
+    enum part part; /* PART_TRANSFER stands for all of communication */
+};
+
+static enum cause_class class_of_wait(const struct run_result *r)
+{
+    int64_t data = r->wait_cause_ns[CAT_DATA], io = r->wait_cause_ns[CAT_IO], half = r->part_ns[PART_WAIT] / 2;
+    return data > half ? CLASS_DATA : io > half ? CLASS_IO : CLASS_IMBALANCE;
+}
+
+static struct cause largest_cause(const struct run_result *at_end, const struct series_loss *l)
+{
+    static const struct {
+        enum part part;
+        enum cause_class cls;
+    } single[] = {{PART_COMPUTE, CLASS_COMPUTE},
+                  {PART_DATA, CLASS_DATA},
+                  {PART_IO, CLASS_IO},
+                  {PART_COPY, CLASS_COPY},
+                  {PART_OTHER, CLASS_OVERHEAD}};
+    int is_wait = l->part_ns[PART_WAIT] > l->part_ns[PART_TRANSFER];
+    struct cause c = {is_wait ? class_of_wait(at_end) : CLASS_COMMUNICATION, comm_of(l->part_ns), PART_TRANSFER};
+    for (size_t i = 0; i < sizeof single / sizeof *single; i++)
+        if (l->part_ns[single[i].part] > c.lost_ns)
+            c = (struct cause){single[i].cls, l->part_ns[single[i].part], single[i].part};
+    return c;
+}
+
+static const char *communication_sentence(struct report *rep, const struct series *s, const char *limits)
+{
+    const struct series_point *last = &s->points[s->n_points - 1], *before = &s->points[s->n_points - 2];
+    const struct run_result *r = run_of(rep, last);
+    double now = part_share(last, comm_of(last->part_ns)), then = part_share(before, comm_of(before->part_ns));
+    return report_text(rep, "At %s %s of the step time (%s of %s) is exposed gradient synchronisation (%s), %s %s at %s; %s%s.",
+                       nodes_text(rep, last->n_nodes), fmt_percent(now).text, fmt_time(comm_of(last->part_ns)).text,
+                       fmt_time(last->step.mean_ns).text, all_reduce_name(r), now >= then ? "up from" : "down from",
+                       fmt_percent(then).text, nodes_text(rep, before->n_nodes), limits, caveat_clause(rep, r));
+}
+
+static const char *part_sentence(struct report *rep, const struct series *s, const struct cause *c, const char *limits)
+{
+    static const char *const doing[N_PARTS] = {
+        [PART_COMPUTE] = "compute takes",  [PART_DATA] = "data loading takes",
+        [PART_IO] = "writing files takes", [PART_COPY] = "copying takes",
+        [PART_OTHER] = "step time in no named phase is"};
+    const struct series_point *last = &s->points[s->n_points - 1], *ref = &s->points[0];
+    int64_t now = last->part_ns[c->part];
+    const char *which = s->kind == SCALING_STRONG ? "strong" : "weak";
+    return report_text(rep, "At %s %s %s a step where ideal %s scaling from %s leaves %s; %s%s.",
+                       nodes_text(rep, last->n_nodes), doing[c->part], fmt_time(now).text, which,
+                       nodes_text(rep, ref->n_nodes), fmt_time(now - c->lost_ns).text, limits,
+                       caveat_clause(rep, run_of(rep, last)));
+}
+
+/* "184 ms against 96.0 ms": a larger node count that is slower than a smaller one is said first. */
+static const char *slower_sentence(struct report *rep, const struct series *s)
+{
+    const char *text = "";
+    for (int i = 1; i < s->n_points; i++) {
+        const struct series_point *a = &s->points[i - 1], *b = &s->points[i];
+        if (a->has_throughput && b->has_throughput && b->throughput < a->throughput)
+            text = report_text(rep, "%s%s %s slower than %s: %s against %s samples per second. ", text,
+                               nodes_text(rep, b->n_nodes), b->n_nodes == 1 ? "is" : "are", nodes_text(rep, a->n_nodes),
+                               fmt_number(b->throughput).text, fmt_number(a->throughput).text);
+    }
+    return text;
+}
+
+static void say_scaling(struct report *rep, struct series *s)
+{
+    const char *text = slower_sentence(rep, s);
+    for (int i = 1; i < s->n_points; i++) {
+        const struct series_point *p = &s->points[i];
+        if (p->speedup > 0)
+            text = report_text(rep, "%s%s %s the speed-up is %s%s and the efficiency %s.", text, i > 1 ? " " : "",
+                               at_nodes(rep, p->n_nodes), fmt_x(p->speedup).text,
+                               range_text(rep, p->speedup_interval, fmt_x), fmt_ratio(p->efficiency).text);
+    }
+    if (*text)
+        text = report_text(rep, "%s The reference is %s.", text, nodes_text(rep, s->points[0].n_nodes));
+    s->scaling_text = text;
+}
+
+/* What grows from here on, from what was measured: compute per rank shrinks, the all-reduce does not. */
+static void say_beyond(struct report *rep, struct series *s)
+{
+    const struct series_point *b = &s->points[s->n_points - 1], *a = &s->points[s->n_points - 2];
+    if (a->step.n == 0 || b->step.n == 0)
+        return;
+    s->beyond_text = report_text(
+        rep,
+        "From %s to %s compute went from %s to %s a step and exposed communication from %s to %s; beyond %s whichever does "
+        "not shrink decides. Nothing is extrapolated here.",
+        nodes_text(rep, a->n_nodes), nodes_text(rep, b->n_nodes), fmt_time(a->part_ns[PART_COMPUTE]).text,
+        fmt_time(b->part_ns[PART_COMPUTE]).text, fmt_time(comm_of(a->part_ns)).text, fmt_time(comm_of(b->part_ns)).text,
+        nodes_text(rep, b->n_nodes));
+}
+
+static const char *change_sentence(struct report *rep, const struct series *s, const struct cause *c)
+{
+    const char *text = "";
+    for (int i = 0; i < s->n_points - 1; i++) {
+        const struct series_point *p = &s->points[i];
+        int64_t ns = c->part == PART_TRANSFER ? comm_of(p->part_ns) : p->part_ns[c->part];
+        int is_last = i == s->n_points - 2;
+        text = report_text(rep, "%s%s%s at %s", text, i == 0 ? "" : is_last ? " and " : ", ",
+                           fmt_percent(part_share(p, ns)).text, nodes_text(rep, p->n_nodes));
+    }
+    return report_text(rep, "That share was %s.", text);
+}
+
+static const char *split_sentence(struct report *rep, const struct series *s, const struct series_loss *l)
+{
+    const char *text = "";
+    int n = 0;
+    for (int p = 0; p < N_PARTS; p++)
+        if (llabs(l->part_ns[p]) * 100 > llabs(l->loss_ns) && l->part_ns[p] != 0) {
+            text = report_text(rep, "%s%s%s %s", text, n ? ", " : "", part_name((enum part)p), fmt_time(l->part_ns[p]).text);
+            n++;
+        }
+    return report_text(rep, "From %s to %s a step lost %s against ideal scaling: %s.",
+                       nodes_text(rep, s->points[l->from].n_nodes), nodes_text(rep, s->points[l->to].n_nodes),
+                       fmt_time(l->loss_ns).text, text);
+}
+
+static enum confidence series_confidence(struct report *rep, const struct series *s, const char **because)
+{
+    const struct series_point *last = &s->points[s->n_points - 1];
+    enum confidence worst = CONFIDENCE_HIGH;
+    *because = "";
+    for (int i = 0; i < s->n_points; i++) {
+        const struct run_result *r = run_of(rep, &s->points[i]);
+        const char *why;
+        enum confidence c = confidence_of(rep, r, (struct interval){0}, -1, &why);
+        if (c < worst) {
+            worst = c;
+            *because = report_text(rep, "%s: %s", nodes_text(rep, r->n_nodes), why);
+        }
+    }
+    if (worst == CONFIDENCE_HIGH && last->n_runs < 2) {
+        worst = CONFIDENCE_MEDIUM;
+        *because = "there is one run per node count, so that the spread between runs is unknown";
+    }
+    return worst;
+}
+
+static int add_series_claim(struct report *rep, int index, const struct cause *cause, const char *sentence)
+{
+    struct series *s = &rep->series[index];
+    const struct series_point *last = &s->points[s->n_points - 1];
+    const struct run_result *r = run_of(rep, last);
+    struct claim *c = claim_add(rep);
+    c->series = index;
+    c->cls = cause->cls;
+    c->id = report_text(rep, "series%d.limit", index);
+    c->sentence = sentence;
+    c->confidence = series_confidence(rep, s, &c->confidence_because);
+    c->evidence = "index.html#scaling";
+    c->action = action_for(r, *r->shared_because && cause->cls == CLASS_COMPUTE ? CLASS_SHARED : cause->cls);
+    c->gain_ns = r->classes[cause->cls].gain_ns;
+    c->step_ns = r->step.mean_ns;
+    c->gain_text = cause->cls == CLASS_COMPUTE ? "" : gain_text(rep, c->gain_ns, c->step_ns);
+    c->threshold_ratio = rep->thresholds.efficiency;
+    int at = s->n_points - 1;
+    claim_number(rep, c, report_text(rep, "series.%d.points.%d.step.mean_ns", index, at), "ns", (double)last->step.mean_ns);
+    claim_number(rep, c, report_text(rep, "series.%d.points.%d.efficiency", index, at), "ratio", last->efficiency);
+    claim_number(rep, c, report_text(rep, "series.%d.points.%d.parts_ns.%s", index, at, part_key(cause->part)), "ns",
+                 (double)last->part_ns[cause->part]);
+    claim_number(rep, c, report_text(rep, "series.%d.losses.lost_ns", index), "ns", (double)cause->lost_ns);
+    return rep->n_claims - 1;
+}
+
+static void say_series(struct report *rep, int index)
+{
+    struct series *s = &rep->series[index];
+    if (s->n_points < 2)
+        return;
+    const struct series_point *last = &s->points[s->n_points - 1];
+    const struct series_loss *l = whole_loss(s);
+    say_scaling(rep, s);
+    say_beyond(rep, s);
+    if (!l) {
+        if (last->speedup > 0)
+            s->headline = report_text(rep, "At %s the speed-up over %s is %s (efficiency %s); where the time went is unknown.",
+                                      nodes_text(rep, last->n_nodes), nodes_text(rep, s->points[0].n_nodes),
+                                      fmt_x(last->speedup).text, fmt_ratio(last->efficiency).text);
+        else
+            s->headline = report_text(rep, "How the run scales from %s to %s is unknown: neither throughput nor steps were "
+                                           "recorded at every node count.",
+                                      nodes_text(rep, s->points[0].n_nodes), nodes_text(rep, last->n_nodes));
+        return;
+    }
+    const struct run_result *r = run_of(rep, last);
+    struct cause c = largest_cause(r, l);
+    const struct series_point *good = good_until(rep, s);
+    if (good == last || (double)l->loss_ns < rep->thresholds.loss_matters * (double)last->step.mean_ns) {
+        s->headline = report_text(rep, "Scaling is good up to %s: speed-up %s, efficiency %s%s.",
+                                  nodes_text(rep, last->n_nodes), fmt_x(last->speedup).text,
+                                  fmt_ratio(last->efficiency).text, caveat_clause(rep, r));
+    } else {
+        const char *limits = report_text(rep, "it limits %s scaling beyond %s", scaling_word(s->kind),
+                                         nodes_text(rep, good->n_nodes));
+        const char *sentence = c.part == PART_TRANSFER ? communication_sentence(rep, s, limits)
+                                                       : part_sentence(rep, s, &c, limits);
+        s->limit_claim = add_series_claim(rep, index, &c, sentence);
+        s->headline = sentence;
+    }
+    s->support = report_text(rep, "%s %s", change_sentence(rep, s, &c), split_sentence(rep, s, l));
+    if (s->limit_claim >= 0)
+        rep->claims[s->limit_claim].support = s->support;
+}
+
+void claims_of_series(struct report *rep)
+{
+    for (int i = 0; i < rep->n_series; i++)
+        say_series(rep, i);
+}
+
+/* ---- the top of the report ------------------------------------------------------------------------ */
+
+/* The series with most points; of equal ones the first. */
+static const struct series *main_series(const struct report *rep)
+{
+    const struct series *best = NULL;
+    for (int i = 0; i < rep->n_series; i++)
+        if (rep->series[i].n_points > 1 && (!best || rep->series[i].n_points > best->n_points))
+            best = &rep->series[i];
+    return best;
+}
+
+static const struct run_result *largest_run(const struct report *rep, const struct series *s)
+{
+    return s ? run_of(rep, &s->points[s->n_points - 1]) : &rep->runs[rep->n_runs - 1];
+}
+
+static const struct claim *claim_to_act_on(const struct report *rep, const struct series *s, const struct run_result *r)
+{
+    if (s && s->limit_claim >= 0)
+        return &rep->claims[s->limit_claim];
+    return r->n_claims ? &rep->claims[r->claims[0]] : NULL;
+}
+
+static void say_how_sure(struct report *rep, const struct series *s, const struct run_result *r, const struct claim *c)
+{
+    int64_t steps = 0;
+    int runs = 0;
+    for (int i = 0; s && i < s->n_points; i++)
+        for (int k = 0; k < s->points[i].n_runs; k++) {
+            steps += rep->runs[s->points[i].runs[k]].n_counted;
+            runs++;
+        }
+    if (!s) {
+        steps = r->n_counted;
+        runs = 1;
+    }
+    if (steps == 0) {
+        rep->how_sure = "No steps were recorded, so that no share of step time is known.";
+        return;
+    }
+    const char *interval = r->comm_interval.has && r->n_ranks > 1
+                               ? report_text(rep, " 95 %% interval of exposed communication at %s: %s of step time.",
+                                             nodes_text(rep, r->n_nodes),
+                                             fmt_percent_range(r->comm_interval.lo, r->comm_interval.hi).text)
+                               : "";
+    rep->how_sure = report_text(rep, "%s counted over %s.%s%s%s%s%s", fmt_count(steps, "step").text,
+                                fmt_count(runs, "run").text, interval, c ? " Confidence is " : "",
+                                c ? confidence_word(c->confidence) : "", c && *c->confidence_because ? ": " : "",
+                                c ? report_text(rep, "%s.", c->confidence_because) : "");
+}
+
+void top_sentences(struct report *rep)
+{
+    const struct series *s = main_series(rep);
+    const struct run_result *r = largest_run(rep, s);
+    const struct claim *c = claim_to_act_on(rep, s, r);
+    rep->headline = s && *s->headline ? s->headline : r->headline;
+    rep->support = s && *s->support ? s->support : r->support;
+    rep->first_action = "";
+    if (c)
+        rep->first_action = report_text(rep, "What to do first: %s%s%s.", action_sentence(rep, c->action),
+                                        *c->gain_text ? "; this can save " : "", c->gain_text);
+    else if (r->has_steps)
+        rep->first_action = "Nothing needs to be done first: no cause passes its threshold.";
+    say_how_sure(rep, s, r, c);
+    const char *second = s && *s->scaling_text ? s->scaling_text : *rep->first_action ? rep->first_action : rep->support;
+    if (s && *s->headline && s->points[s->n_points - 1].speedup > 0) {
+        const struct series_point *last = &s->points[s->n_points - 1];
+        second = report_text(rep, "Speed-up from %s to %s is %s (efficiency %s).", nodes_text(rep, s->points[0].n_nodes),
+                             nodes_text(rep, last->n_nodes), fmt_x(last->speedup).text, fmt_ratio(last->efficiency).text);
+    }
+    rep->verdict = report_text(rep, "%s %s", rep->headline, second);
+}
+
+void narrate(struct report *rep)
+{
+    claims_of_runs(rep);
+    claims_of_series(rep);
+    top_sentences(rep);
+}

@@ -1,0 +1,349 @@
+/* archive.c - run_read: members of a tar to their parsers, and the checks that make the result worth believing. */
+#include "render/read/read.h"
+
+#include "lib/hash.h"
+#include "lib/tar.h"
+#include "render/read/members.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct reading {
+    struct run *run;
+    const char *path;
+    struct manifest manifest;
+    struct step_rows *rows;
+    size_t members_cap;
+    const char *metrics_member; /* the one metrics.csv there may be */
+    int folder_nodes;           /* "4node/..." in member names of an archive packed by hand, 0 = none */
+};
+
+/* ---- a stream that hashes what passes ----------------------------------------------------------- */
+
+struct hashing {
+    struct dcr_stream *inner;
+    struct dcr_sha256 *hash;
+    int64_t n_bytes;
+};
+
+static ssize_t hashing_read(void *ctx, void *out, size_t n, struct dcr_err *err)
+{
+    struct hashing *h = ctx;
+    ssize_t k = h->inner->read(h->inner->ctx, out, n, err);
+    if (k > 0) {
+        dcr_sha256_add(h->hash, out, (size_t)k);
+        h->n_bytes += k;
+    }
+    return k;
+}
+
+static int drain(struct dcr_stream *s, struct dcr_err *err)
+{
+    char piece[16384];
+    ssize_t k;
+    do
+        k = s->read(s->ctx, piece, sizeof piece, err);
+    while (k > 0);
+    return k < 0 ? (int)k : 0;
+}
+
+/* ---- members ------------------------------------------------------------------------------------ */
+
+/* The leading number of "4node/run_17/metrics.csv" or "4node-20310425.tar", 0 when the text is not of that form. */
+static int nodes_of_name(const char *name)
+{
+    char *end;
+    if (!isdigit((unsigned char)name[0]))
+        return 0;
+    long n = strtol(name, &end, 10);
+    return strncmp(end, "node", 4) == 0 && n >= 1 && n <= RUN_MAX_NODE ? (int)n : 0;
+}
+
+static int is_optional(enum dcr_role role)
+{
+    return role == DCR_ROLE_TRACE || role == DCR_ROLE_CPU_MONITOR || role == DCR_ROLE_GPU_MONITOR ||
+           role == DCR_ROLE_NET_MONITOR || role == DCR_ROLE_DISK_MONITOR || role == DCR_ROLE_PROCESS_MONITOR ||
+           role == DCR_ROLE_METADATA_TEXT;
+}
+
+static int parse(struct reading *g, const char *name, enum dcr_role role, int node, int rank, struct dcr_stream *s,
+                 struct dcr_err *err)
+{
+    struct run *r = g->run;
+    switch (role) {
+    case DCR_ROLE_METADATA:
+        return metadata_read(r, s, err);
+    case DCR_ROLE_METADATA_TEXT:
+        return metadata_text_read(r, s, err);
+    case DCR_ROLE_METRICS:
+        if (g->metrics_member)
+            return dcr_err_set(err, DCR_FAIL,
+                               "cannot read '%s': it holds more than one run ('%s' and '%s'); pack each run folder by "
+                               "itself",
+                               g->path, g->metrics_member, name);
+        g->metrics_member = dcr_arena_strdup(&r->arena, name);
+        return metrics_read(r, s, err);
+    case DCR_ROLE_STEPS:
+        return steps_read(r, g->rows, rank, s, err);
+    case DCR_ROLE_TRACE:
+        return trace_read(r, rank, s, err);
+    case DCR_ROLE_CPU_MONITOR:
+    case DCR_ROLE_GPU_MONITOR:
+    case DCR_ROLE_NET_MONITOR:
+    case DCR_ROLE_DISK_MONITOR:
+    case DCR_ROLE_PROCESS_MONITOR:
+        return monitor_read(r, role, node, rank, s, err);
+    default:
+        return 0;
+    }
+}
+
+/* What the manifest says of a member that has passed; 0 or DCR_FAIL. */
+static int check_member(const struct reading *g, const char *name, int64_t size, const char *sha256,
+                        struct dcr_err *err)
+{
+    struct manifest_member *entry = manifest_find(&g->manifest, name);
+    if (!entry)
+        return 0;
+    entry->is_seen = 1;
+    if (entry->size_bytes != size)
+        return dcr_err_set(err, DCR_FAIL,
+                           "cannot trust '%s': member '%.200s' has %lld bytes, its manifest says %lld; copy or pack it "
+                           "again",
+                           g->path, name, (long long)size, (long long)entry->size_bytes);
+    if (strcmp(entry->sha256, sha256) != 0)
+        return dcr_err_set(err, DCR_FAIL,
+                           "cannot trust '%s': member '%.200s' does not have the checksum of the manifest (SHA-256); "
+                           "copy or pack it again",
+                           g->path, name);
+    return 0;
+}
+
+static void keep_member(struct reading *g, const char *name, enum dcr_role role, int64_t size, const char *sha256)
+{
+    static const char *const texts[] = {
+#define X(id, text) text,
+        DCR_ROLES(X)
+#undef X
+    };
+    struct run *r = g->run;
+    r->members = arena_grow(&r->arena, r->members, r->n_members, &g->members_cap, sizeof *r->members);
+    r->members[r->n_members++] = (struct run_member){.name = dcr_arena_strdup(&r->arena, name),
+                                                     .role = texts[role],
+                                                     .sha256 = dcr_arena_strdup(&r->arena, sha256),
+                                                     .size_bytes = size};
+}
+
+static int read_member(struct reading *g, struct dcr_tar_member *m, struct dcr_err *err)
+{
+    struct run *r = g->run;
+    char sha256[DCR_SHA256_HEX], shown[8448];
+    int node, rank, is_manifest = strcmp(m->name, DCR_MANIFEST) == 0;
+    enum dcr_role role = role_by_name(m->name, &node, &rank);
+    const struct manifest_member *entry = manifest_find(&g->manifest, m->name);
+    if (entry) {
+        role = entry->role;
+        node = entry->node >= 0 ? entry->node : node;
+        rank = entry->rank >= 0 ? entry->rank : rank;
+    } else if (r->has_manifest && !is_manifest) {
+        run_add_gap(r, "Member '%.200s' is not in the manifest and was not read.", m->name);
+        role = DCR_ROLE_OTHER;
+    }
+    if (!g->folder_nodes)
+        g->folder_nodes = nodes_of_name(m->name);
+    struct hashing h = {.inner = &m->stream, .hash = dcr_sha256_new()};
+    snprintf(shown, sizeof shown, "%s: %s", r->archive, m->name);
+    struct dcr_stream s = {hashing_read, &h, shown};
+    struct dcr_err parse_err = {0}, stream_err = {0};
+    int rc = is_manifest ? manifest_read(r, &g->manifest, &s, &parse_err)
+                         : parse(g, m->name, role, node, rank, &s, &parse_err);
+    int drained = drain(&s, &stream_err);
+    dcr_sha256_finish(h.hash, sha256);
+    if (drained) { /* a cut or damaged tar explains whatever the parser thought */
+        if (err)
+            *err = stream_err;
+        return DCR_FAIL;
+    }
+    if (is_manifest)
+        r->manifest_sha256 = dcr_arena_strdup(&r->arena, sha256);
+    else if (check_member(g, m->name, h.n_bytes, sha256, err))
+        return DCR_FAIL;
+    if (rc && rc != DCR_FATAL && is_optional(role)) {
+        run_add_gap(r, "Left out: %s.", parse_err.text);
+        rc = 0;
+    }
+    if (rc) {
+        if (err)
+            *err = parse_err;
+        return DCR_FAIL;
+    }
+    keep_member(g, m->name, is_manifest ? DCR_ROLE_OTHER : role, h.n_bytes, sha256);
+    return 0;
+}
+
+/* ---- afterwards ----------------------------------------------------------------------------------- */
+
+static int check_manifest(struct reading *g, struct dcr_err *err)
+{
+    for (size_t i = 0; i < g->run->n_members; i++) { /* again for members that came before the manifest */
+        const struct run_member *m = &g->run->members[i];
+        if (check_member(g, m->name, m->size_bytes, m->sha256, err))
+            return DCR_FAIL;
+    }
+    for (size_t i = 0; i < g->manifest.n; i++)
+        if (!g->manifest.members[i].is_seen)
+            return dcr_err_set(err, DCR_FAIL,
+                               "cannot trust '%s': its manifest lists '%.200s', which is not in it; copy or pack it "
+                               "again",
+                               g->path, g->manifest.members[i].name);
+    return 0;
+}
+
+/* Several boot ids: machines; one: nodes on one kernel. Only when the archive itself does not say. */
+static void guess_node_kind(struct run *r)
+{
+    if (r->node_kind != NODES_UNKNOWN || r->nodes_len < 2)
+        return;
+    int n_equal = 0;
+    for (int i = 0; i < r->nodes_len; i++) {
+        if (!*r->nodes[i].boot_id)
+            return;
+        for (int k = 0; k < i; k++)
+            n_equal += strcmp(r->nodes[i].boot_id, r->nodes[k].boot_id) == 0;
+    }
+    r->node_kind = n_equal ? NODES_ONE_KERNEL : NODES_MACHINES;
+}
+
+static void find_sizes(struct reading *g)
+{
+    struct run *r = g->run;
+    if (!r->n_nodes && r->has_metadata && r->nodes_len)
+        r->n_nodes = r->nodes_len;
+    if (!r->n_nodes && g->folder_nodes) {
+        r->n_nodes = g->folder_nodes;
+        run_add_gap(r, "The number of nodes (%d) is taken from a folder name; nothing in the archive confirms it.",
+                    r->n_nodes);
+    }
+    if (!r->n_nodes && nodes_of_name(r->archive)) {
+        r->n_nodes = nodes_of_name(r->archive);
+        run_add_gap(r, "The number of nodes (%d) is taken from the archive's file name; nothing in it confirms that.",
+                    r->n_nodes);
+    }
+    int n_with_steps = 0;
+    for (int i = 0; i < r->ranks_len; i++)
+        n_with_steps += r->ranks[i].n_steps > 0;
+    if (!r->n_ranks)
+        r->n_ranks = r->has_metadata ? r->ranks_len : n_with_steps;
+}
+
+/* "run.tar" -> "run"; the id of a run that has none of its own. */
+static const char *id_of_archive(struct run *r)
+{
+    size_t n = strlen(r->archive);
+    static const char *const ends[] = {".tar.zst", ".tar.gz", ".tgz", ".tar"};
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        size_t k = strlen(ends[i]);
+        if (n > k && strcmp(r->archive + n - k, ends[i]) == 0) {
+            n -= k;
+            break;
+        }
+    }
+    return dcr_arena_strndup(&r->arena, r->archive, n);
+}
+
+static int all_zero_or_absent(const struct run *r, const char *column)
+{
+    int m = run_metric(column);
+    for (size_t i = 0; i < r->n_epochs; i++)
+        if (!isnan(r->epochs[i].value[m]) && r->epochs[i].value[m] != 0)
+            return 0;
+    return 1;
+}
+
+static void forget_column(struct run *r, const char *column)
+{
+    int m = run_metric(column), had_value = 0;
+    for (size_t i = 0; i < r->n_epochs; i++) {
+        had_value |= !isnan(r->epochs[i].value[m]);
+        r->epochs[i].value[m] = NAN;
+    }
+    if (had_value)
+        run_add_gap(r, "metrics.csv has %s = 0 in every epoch and there is no monitor of it: that is not measured.",
+                    column);
+}
+
+static void name_gaps(struct run *r)
+{
+    int n_steps = 0, n_gpus = 0, n_cpu = 0;
+    for (int i = 0; i < r->ranks_len; i++)
+        n_steps += r->ranks[i].n_steps > 0;
+    for (int i = 0; i < r->nodes_len; i++) {
+        n_gpus += r->nodes[i].n_gpus;
+        n_cpu += r->nodes[i].cpu_percent.n > 0;
+    }
+    if (!r->has_manifest)
+        run_add_gap(r, "There is no manifest.json: nothing could be checked against sizes and checksums.");
+    if (!r->has_metadata)
+        run_add_gap(r, "There is no job_metadata.json: command, hosts and environment are unknown.");
+    if (!n_steps)
+        run_add_gap(r,
+                    "No steps were recorded (no steps.csv, no trace with step ranges): where the time of a step goes "
+                    "is unknown.");
+    if (!r->has_metrics)
+        run_add_gap(r, "There is no metrics.csv: losses and epochs are unknown.");
+    if (!n_cpu)
+        run_add_gap(r, "There is no CPU monitor: CPU and memory use are unknown.");
+    if (r->n_ranks && n_steps && n_steps < r->n_ranks)
+        run_add_gap(r, "Steps were recorded on %d of %d ranks.", n_steps, r->n_ranks);
+    if (!n_gpus && all_zero_or_absent(r, "gpu_util_avg"))
+        forget_column(r, "gpu_util_avg");
+    if (!n_cpu && all_zero_or_absent(r, "cpu_util_avg"))
+        forget_column(r, "cpu_util_avg");
+}
+
+int run_read(struct run **out, const char *path, struct dcr_err *err)
+{
+    struct reading g = {.run = run_new(path), .path = path, .rows = step_rows_new()};
+    struct dcr_tar_reader *tar = NULL;
+    struct dcr_tar_member member;
+    *out = NULL;
+    int rc = dcr_tar_open(&tar, path, err);
+    if (rc)
+        goto out;
+    while ((rc = dcr_tar_next(tar, &member, err)) == 0)
+        if ((rc = read_member(&g, &member, err)))
+            goto out;
+    if (rc != DCR_END)
+        goto out;
+    struct run *r = g.run;
+    rc = r->has_manifest ? check_manifest(&g, err) : 0;
+    if (rc)
+        goto out;
+    if (r->n_members == (size_t)r->has_manifest) {
+        rc = dcr_err_set(err, DCR_FAIL, "cannot use '%s': the archive holds no files", path);
+        goto out;
+    }
+    step_rows_finish(r, g.rows);
+    find_sizes(&g);
+    guess_node_kind(r);
+    if (!*r->run_id)
+        r->run_id = id_of_archive(r);
+    if (!r->has_metrics && !r->has_metadata && !r->has_manifest && r->ranks_len == 0) {
+        rc = dcr_err_set(err, DCR_FAIL,
+                         "cannot use '%s': it holds no metrics.csv, no steps and no trace; is it the archive of a run?",
+                         path);
+        goto out;
+    }
+    name_gaps(r);
+    run_sort(r);
+    *out = r;
+    g.run = NULL;
+out:
+    dcr_tar_close(tar);
+    step_rows_free(g.rows);
+    run_free(g.run);
+    return rc;
+}

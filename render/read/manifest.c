@@ -1,0 +1,185 @@
+/* manifest.c - manifest.json, and the roles of members where there is none. */
+#include "render/read/members.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const role_texts[] = {
+#define X(id, text) text,
+    DCR_ROLES(X)
+#undef X
+};
+
+static enum dcr_role role_of(const char *text)
+{
+    for (int i = 0; i < DCR_N_ROLES; i++)
+        if (strcmp(role_texts[i], text) == 0)
+            return (enum dcr_role)i;
+    return DCR_ROLE_OTHER;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(((const struct manifest_member *)a)->name, ((const struct manifest_member *)b)->name);
+}
+
+static int is_sha256(const char *hex)
+{
+    return strlen(hex) == 64 && strspn(hex, "0123456789abcdef") == 64;
+}
+
+static int read_member(struct run *r, const json_t *entry, struct manifest_member *out, const char *where,
+                       struct dcr_err *err)
+{
+    const char *name = json_string_value(json_object_get(entry, "name"));
+    if (!name || !*name)
+        return dcr_err_set(err, DCR_FAIL, "cannot trust '%s': an entry has no name; pack the run again", where);
+    out->name = dcr_arena_strdup(&r->arena, name);
+    out->role = role_of(json_text(r, entry, "role"));
+    out->sha256 = json_text(r, entry, "sha256");
+    out->size_bytes = json_int(entry, "size", 0, INT64_MAX, -1);
+    out->node = (int)json_int(entry, "node", 0, RUN_MAX_NODE, -1);
+    out->rank = (int)json_int(entry, "rank", 0, RUN_MAX_RANK, -1);
+    if (out->size_bytes < 0 || !is_sha256(out->sha256))
+        return dcr_err_set(err, DCR_FAIL,
+                           "cannot trust '%s': the entry of '%.200s' has no valid size or checksum; pack the run again",
+                           where, name);
+    return 0;
+}
+
+static enum node_kind node_kind_of(const char *text)
+{
+    return strcmp(text, "machines") == 0     ? NODES_MACHINES
+           : strcmp(text, "one-kernel") == 0 ? NODES_ONE_KERNEL
+           : strcmp(text, "emulated") == 0   ? NODES_EMULATED
+                                             : NODES_UNKNOWN;
+}
+
+static void read_facts(struct run *r, const json_t *root)
+{
+    r->run_id = json_text(r, root, "run_id");
+    r->config_hash = json_text(r, root, "config_hash");
+    r->n_nodes = (int)json_int(root, "n_nodes", 1, RUN_MAX_NODE, 0);
+    r->n_ranks = (int)json_int(root, "n_ranks", 1, RUN_MAX_RANK, 0);
+    r->node_kind = node_kind_of(json_text(r, root, "node_kind"));
+    r->is_complete = !json_is_false(json_object_get(root, "complete"));
+    const json_t *why = json_object_get(root, "incomplete_because");
+    size_t n = json_array_size(why);
+    if (n == 0)
+        return;
+    r->incomplete_because = dcr_arena_alloc(&r->arena, n * sizeof *r->incomplete_because);
+    for (size_t i = 0; i < n; i++) {
+        const char *sentence = run_text(r, json_string_value(json_array_get(why, i)));
+        if (*sentence)
+            r->incomplete_because[r->n_incomplete_because++] = sentence;
+    }
+}
+
+int manifest_read(struct run *r, struct manifest *m, struct dcr_stream *s, struct dcr_err *err)
+{
+    json_t *root = json_slurp(s, err);
+    if (!root)
+        return DCR_FAIL;
+    int rc = 0;
+    const char *format = json_text(r, root, "format");
+    int64_t version = json_int(root, "version", 0, INT64_MAX, 0);
+    const json_t *members = json_object_get(root, "members");
+    if (strcmp(format, DCR_ARCHIVE_FORMAT) != 0) {
+        rc = dcr_err_set(err, DCR_FAIL, "cannot read '%s': its format is '%.60s', not '%s'", s->name, format,
+                         DCR_ARCHIVE_FORMAT);
+        goto out;
+    }
+    if (version < 1 || version > DCR_ARCHIVE_VERSION) {
+        rc = dcr_err_set(err, DCR_FAIL,
+                         "cannot read '%s': format version %lld, this dcreport reads up to %d; use a later dcreport",
+                         s->name, (long long)version, DCR_ARCHIVE_VERSION);
+        goto out;
+    }
+    if (!json_is_array(members)) {
+        rc = dcr_err_set(err, DCR_FAIL, "cannot trust '%s': it lists no members; pack the run again", s->name);
+        goto out;
+    }
+    read_facts(r, root);
+    m->n = json_array_size(members);
+    m->members = dcr_arena_alloc(&r->arena, (m->n + 1) * sizeof *m->members);
+    for (size_t i = 0; i < m->n && rc == 0; i++)
+        rc = read_member(r, json_array_get(members, i), &m->members[i], s->name, err);
+    if (rc)
+        goto out;
+    if (m->n)
+        qsort(m->members, m->n, sizeof *m->members, compare_names);
+    for (size_t i = 1; i < m->n; i++)
+        if (strcmp(m->members[i - 1].name, m->members[i].name) == 0) {
+            rc = dcr_err_set(err, DCR_FAIL, "cannot trust '%s': it lists '%.200s' twice; pack the run again", s->name,
+                             m->members[i].name);
+            goto out;
+        }
+    r->has_manifest = 1;
+out:
+    json_decref(root);
+    return rc;
+}
+
+struct manifest_member *manifest_find(const struct manifest *m, const char *name)
+{
+    struct manifest_member key = {.name = name};
+    return m->n ? bsearch(&key, m->members, m->n, sizeof *m->members, compare_names) : NULL;
+}
+
+/* The number in a folder such as "node12/" anywhere in the path, -1 when there is none. */
+static int folder_number(const char *name, const char *prefix)
+{
+    size_t n = strlen(prefix);
+    for (const char *part = name; part;) {
+        const char *slash = strchr(part, '/');
+        if (slash && strncmp(part, prefix, n) == 0 && isdigit((unsigned char)part[n])) {
+            char *end;
+            long k = strtol(part + n, &end, 10);
+            if (end == slash && k <= RUN_MAX_RANK)
+                return (int)k;
+        }
+        part = slash ? slash + 1 : NULL;
+    }
+    return -1;
+}
+
+static int ends_with(const char *text, const char *end)
+{
+    size_t n = strlen(text), k = strlen(end);
+    return n >= k && strcmp(text + n - k, end) == 0;
+}
+
+enum dcr_role role_by_name(const char *name, int *node, int *rank)
+{
+    static const struct {
+        const char *base;
+        enum dcr_role role;
+    } known[] = {
+        {DCR_METADATA, DCR_ROLE_METADATA},
+        {DCR_METADATA_TEXT, DCR_ROLE_METADATA_TEXT},
+        {DCR_METRICS, DCR_ROLE_METRICS},
+        {DCR_STEPS, DCR_ROLE_STEPS},
+        {"cpu_monitor.csv", DCR_ROLE_CPU_MONITOR},
+        {"gpu_monitor.csv", DCR_ROLE_GPU_MONITOR},
+        {"net_monitor.csv", DCR_ROLE_NET_MONITOR},
+        {"disk_monitor.csv", DCR_ROLE_DISK_MONITOR},
+        {"process_monitor.csv", DCR_ROLE_PROCESS_MONITOR},
+        {"rank.json", DCR_ROLE_RANK},
+    };
+    *node = folder_number(name, "node");
+    *rank = folder_number(name, "rank");
+    const char *slash = strrchr(name, '/'), *base = slash ? slash + 1 : name;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strcmp(base, known[i].base) == 0)
+            return known[i].role;
+    if (ends_with(base, ".dct"))
+        return DCR_ROLE_TRACE;
+    int number, n_read = 0; /* dcrnn-train's own output folder, packed as it is */
+    if (sscanf(base, "steps-rank%5d.csv%n", &number, &n_read) == 1 && n_read && base[n_read] == '\0' && number >= 0) {
+        *rank = number;
+        return DCR_ROLE_STEPS;
+    }
+    return DCR_ROLE_OTHER;
+}

@@ -1,0 +1,69 @@
+/* members.h - the parsers of the members of an archive, one per role. Each reads a stream into the run being built.
+ * A DCR_FAIL of a parser that the report cannot do without ends the run; others become gaps (see archive.c). */
+#ifndef RENDER_READ_MEMBERS_H
+#define RENDER_READ_MEMBERS_H
+
+#include "lib/stream.h"
+#include "render/model/build.h"
+
+#include <jansson.h>
+
+/* ---- manifest.c ---- */
+struct manifest_member {
+    const char *name, *sha256;
+    enum dcr_role role;
+    int node, rank; /* -1 = does not apply */
+    int64_t size_bytes;
+    int is_seen;
+};
+struct manifest {
+    struct manifest_member *members; /* sorted by name */
+    size_t n;
+};
+/** manifest_read - header facts go into r, members into m (arrays in r's arena).
+ *  errors   DCR_FAIL: not JSON, another format or a later version, an entry that makes no sense */
+int manifest_read(struct run *r, struct manifest *m, struct dcr_stream *s, struct dcr_err *err) DCR_MUST_CHECK;
+/** manifest_find - the entry of that name, NULL when not listed. */
+struct manifest_member *manifest_find(const struct manifest *m, const char *name);
+/** role_by_name - for archives without a manifest: what a member is by its file name; node and rank from folders such
+ *  as node1/ and rank3/, -1 when there is none. */
+enum dcr_role role_by_name(const char *name, int *node, int *rank);
+
+/* ---- metadata.c ---- */
+int metadata_read(struct run *r, struct dcr_stream *s, struct dcr_err *err) DCR_MUST_CHECK;
+/** metadata_text_read - "key: value" or "key=value" lines of earlier users' job_metadata.txt; only what says how many
+ *  nodes and tasks there were is used, and only when nothing better is known. */
+int metadata_text_read(struct run *r, struct dcr_stream *s, struct dcr_err *err) DCR_MUST_CHECK;
+
+/* ---- tables.c ---- */
+int metrics_read(struct run *r, struct dcr_stream *s, struct dcr_err *err) DCR_MUST_CHECK;
+
+/* ---- steps.c ---- */
+struct step_rows; /* steps.csv of all ranks, until they are turned into steps */
+struct step_rows *step_rows_new(void);
+int steps_read(struct run *r, struct step_rows *rows, int rank, struct dcr_stream *s,
+               struct dcr_err *err) DCR_MUST_CHECK;
+/** step_rows_finish - ranks without trace steps (or with fewer) get theirs from the table; ranks with trace steps get
+ *  samples from it. Says in gaps where the two disagree. */
+void step_rows_finish(struct run *r, struct step_rows *rows);
+void step_rows_free(struct step_rows *rows);
+
+/* ---- monitors.c ---- */
+int monitor_read(struct run *r, enum dcr_role role, int node, int rank, struct dcr_stream *s,
+                 struct dcr_err *err) DCR_MUST_CHECK;
+
+/* ---- trace.c ---- */
+/** trace_read - a native trace into steps of its rank. rank -1: as the trace itself says. */
+int trace_read(struct run *r, int rank, struct dcr_stream *s, struct dcr_err *err) DCR_MUST_CHECK;
+
+/* ---- json.c: reading untrusted JSON ---- */
+/** json_slurp - the whole stream as one JSON value (objects must not repeat a key). gives; json_decref. */
+json_t *json_slurp(struct dcr_stream *s, struct dcr_err *err);
+/** json_text - member key as clean text, "" when absent or not a string. */
+const char *json_text(struct run *r, const json_t *object, const char *key);
+/** json_int - member key, or absent when it is missing, no number, or outside lo..hi. A real is rounded. */
+int64_t json_int(const json_t *object, const char *key, int64_t lo, int64_t hi, int64_t absent);
+/** json_number_or - as json_int, for finite reals >= 0. */
+double json_number_or(const json_t *object, const char *key, double absent);
+
+#endif

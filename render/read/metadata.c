@@ -1,0 +1,159 @@
+/* metadata.c - job_metadata.json, and what earlier users' job_metadata.txt says about size. */
+#include "render/read/members.h"
+
+#include "lib/buf.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void read_program(struct run *r, const json_t *program)
+{
+    struct run_program *p = &r->program;
+    p->name = json_text(r, program, "name");
+    p->version = json_text(r, program, "version");
+    p->model = json_text(r, program, "model");
+    p->precision = json_text(r, program, "precision");
+    p->backend = json_text(r, program, "backend");
+    p->blas = json_text(r, program, "blas");
+    p->dataset = json_text(r, program, "dataset");
+    p->parameters = json_int(program, "parameters", 0, INT64_MAX, -1);
+    p->threads = json_int(program, "threads", 1, 1 << 20, -1);
+    p->global_batch = json_int(program, "global_batch", 1, INT32_MAX, -1);
+    p->local_batch = json_int(program, "local_batch", 1, INT32_MAX, -1);
+    p->n_sensors = json_int(program, "n_sensors", 1, INT32_MAX, -1);
+    p->allreduce_bytes_per_step = json_int(program, "allreduce_bytes_per_step", 0, INT64_MAX, -1);
+    p->seed = json_int(program, "seed", 0, INT64_MAX, -1);
+    p->flop_per_step = json_number_or(program, "flop_per_step", -1);
+    const json_t *generated = json_object_get(program, "dataset_is_generated");
+    const json_t *strong = json_object_get(program, "strong_scaling");
+    p->dataset_is_generated = json_is_boolean(generated) ? json_is_true(generated) : -1;
+    p->strong_scaling = json_is_boolean(strong) ? json_is_true(strong) : -1;
+}
+
+static void read_node(struct run *r, const json_t *o)
+{
+    struct run_node *n = run_node_at(r, json_int(o, "node", 0, RUN_MAX_NODE, -1));
+    if (!n)
+        return;
+    n->host = json_text(r, o, "host");
+    n->boot_id = json_text(r, o, "boot_id");
+    n->cpu_model = json_text(r, o, "cpu_model");
+    n->kernel = json_text(r, o, "kernel");
+    n->cores = (int)json_int(o, "cores", 1, 1 << 20, 0);
+    n->cores_allowed = (int)json_int(o, "cores_allowed", 1, 1 << 20, 0);
+    n->memory_bytes = json_int(o, "memory_bytes", 1, INT64_MAX, 0);
+    const json_t *monitors = json_object_get(o, "monitors");
+    n->cpu_status = json_text(r, monitors, "cpu");
+    n->gpu_status = json_text(r, monitors, "gpu");
+}
+
+static void read_rank(struct run *r, const json_t *o)
+{
+    struct run_rank *k = run_rank_at(r, json_int(o, "rank", 0, RUN_MAX_RANK, -1));
+    if (!k)
+        return;
+    k->node = (int)json_int(o, "node", 0, RUN_MAX_NODE, -1);
+    k->host = json_text(r, o, "host");
+    k->exit_status = (int)json_int(o, "exit_status", -1, 255, 0);
+    k->signal = (int)json_int(o, "signal", 0, 128, 0);
+}
+
+static int read_pairs(struct run *r, const json_t *object, struct run_pair **out)
+{
+    size_t n = json_object_size(object);
+    if (n == 0)
+        return 0;
+    *out = dcr_arena_alloc(&r->arena, n * sizeof **out);
+    int filled = 0;
+    const char *key;
+    json_t *value;
+    json_object_foreach((json_t *)object, key, value) if (json_is_string(value))
+    {
+        (*out)[filled].key = run_text(r, key);
+        (*out)[filled++].value = run_text(r, json_string_value(value));
+    }
+    return filled;
+}
+
+/* "command": every argument, so that two runs can be compared word by word. */
+static void read_command(struct run *r, const json_t *words)
+{
+    size_t n = json_array_size(words);
+    if (n == 0)
+        return;
+    r->command = dcr_arena_alloc(&r->arena, n * sizeof *r->command);
+    for (size_t i = 0; i < n; i++)
+        r->command[r->n_command++] = run_text(r, json_string_value(json_array_get(words, i)));
+}
+
+int metadata_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
+{
+    json_t *root = json_slurp(s, err);
+    if (!root)
+        return DCR_FAIL;
+    read_command(r, json_object_get(root, "command"));
+    r->started_s = json_number_or(root, "started", 0);
+    r->ended_s = json_number_or(root, "ended", 0);
+    read_program(r, json_object_get(root, "program"));
+    const json_t *scheduler = json_object_get(root, "scheduler");
+    r->scheduler = json_text(r, scheduler, "name");
+    r->job_id = json_text(r, scheduler, "job_id");
+    const json_t *collector = json_object_get(root, "collector");
+    r->collector_version = json_text(r, collector, "version");
+    r->nvtx_status = json_text(r, collector, "nvtx");
+    const json_t *list = json_object_get(root, "nodes");
+    for (size_t i = 0; i < json_array_size(list); i++)
+        read_node(r, json_array_get(list, i));
+    list = json_object_get(root, "ranks");
+    for (size_t i = 0; i < json_array_size(list); i++)
+        read_rank(r, json_array_get(list, i));
+    r->n_environment = read_pairs(r, json_object_get(root, "environment"), &r->environment);
+    r->n_labels = read_pairs(r, json_object_get(root, "labels"), &r->labels);
+    r->has_metadata = 1;
+    json_decref(root);
+    return 0;
+}
+
+/* "SLURM_JOB_NUM_NODES=4", "Nodes: 4": the number behind any of keys at the beginning of the line, 0 when none fits. */
+static int number_behind(const char *line, const char *const *keys, int max)
+{
+    for (; *keys; keys++) {
+        size_t n = strlen(*keys);
+        if (strncasecmp(line, *keys, n) != 0)
+            continue;
+        const char *s = line + n + strspn(line + n, " \t");
+        if (*s != ':' && *s != '=')
+            continue;
+        s += 1 + strspn(s + 1, " \t");
+        char *end;
+        long k = strtol(s, &end, 10);
+        end += strspn(end, " \t\r");
+        if (end != s && *end == '\0' && k >= 1 && k <= max)
+            return (int)k;
+    }
+    return 0;
+}
+
+int metadata_text_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
+{
+    static const char *const node_keys[] = {
+        "SLURM_JOB_NUM_NODES", "SLURM_NNODES", "Number of nodes", "num_nodes", "n_nodes", "NNODES", "Nodes", NULL};
+    static const char *const task_keys[] = {"SLURM_NTASKS", "Number of tasks", "n_ranks", "NTASKS", "Tasks", NULL};
+    enum { MAX_BYTES = 1 << 20 };
+    if (r->has_metadata && r->n_nodes)
+        return 0;
+    struct dcr_buf b = {0};
+    int rc = dcr_stream_slurp(s, &b, MAX_BYTES, err);
+    char *rest = rc ? NULL : dcr_arena_strdup(&r->arena, dcr_buf_text(&b));
+    for (char *line = strsep(&rest, "\n"); line; line = strsep(&rest, "\n")) {
+        line += strspn(line, " \t");
+        int n = number_behind(line, node_keys, RUN_MAX_NODE);
+        if (n && !r->n_nodes)
+            r->n_nodes = n;
+        n = number_behind(line, task_keys, RUN_MAX_RANK);
+        if (n && !r->n_ranks)
+            r->n_ranks = n;
+    }
+    dcr_buf_release(&b);
+    return rc;
+}

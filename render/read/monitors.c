@@ -1,0 +1,240 @@
+/* monitors.c - samples of nodes and processes, reduced while reading. A cell that cannot be read is a gap, never a
+ * zero, and never ends the report. */
+#include "render/read/members.h"
+
+#include "lib/csv.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Time of a row in seconds on the file's own clock: t_ns where there is one, else timestamp. NAN = neither. */
+static double row_time(const struct dcr_csv *c)
+{
+    double t;
+    if (dcr_csv_double(c, dcr_csv_column(c, "t_ns"), &t, NULL) == 0)
+        return t / 1e9;
+    if (dcr_csv_double(c, dcr_csv_column(c, "timestamp"), &t, NULL) == 0)
+        return t;
+    return NAN;
+}
+
+struct table {
+    struct run *run;
+    struct dcr_csv *csv;
+    const char *name; /* of the member, for gaps */
+    long n_bad_cells;
+};
+
+static int cell(struct table *t, const char *column, double *out)
+{
+    int rc = dcr_csv_double(t->csv, dcr_csv_column(t->csv, column), out, NULL);
+    t->n_bad_cells += rc < 0;
+    return rc == 0;
+}
+
+static void add(struct table *t, struct sampled *s, const char *column, double when)
+{
+    double v;
+    if (cell(t, column, &v) && v >= 0)
+        sampled_add(t->run, s, when, v);
+}
+
+/* Growth of a counter from its first to its last reading, -1 when not measured. */
+struct counter {
+    double first, last;
+    int n;
+};
+
+static void count(struct table *t, struct counter *k, const char *column)
+{
+    double v;
+    if (!cell(t, column, &v) || v < 0)
+        return;
+    if (k->n++ == 0)
+        k->first = v;
+    k->last = v;
+}
+
+static int64_t growth(const struct counter *k)
+{
+    double d = k->last - k->first;
+    return k->n == 0 || !(d >= 0) || d > 9e18 ? -1 : (int64_t)llround(d);
+}
+
+struct span {
+    double first, last;
+    int n;
+};
+
+static void span_add(struct span *s, double t)
+{
+    if (!isfinite(t))
+        return;
+    if (s->n++ == 0)
+        s->first = t;
+    s->last = t;
+}
+
+static double seconds(const struct span *s)
+{
+    return s->n > 1 && s->last > s->first ? s->last - s->first : 0;
+}
+
+/* The next row: 0, DCR_END or DCR_FATAL; rows that are not whole are counted and passed over. */
+static int next_row(struct table *t, struct dcr_err *err)
+{
+    int rc;
+    while ((rc = dcr_csv_next(t->csv, err)) == DCR_FAIL)
+        t->n_bad_cells++;
+    return rc;
+}
+
+static int read_cpu(struct table *t, int node, struct dcr_err *err)
+{
+    struct counter throttled = {0}, n_throttled = {0};
+    struct span span = {0};
+    int rc;
+    while ((rc = next_row(t, err)) == 0) {
+        struct run_node *n = run_node_at(t->run, node);
+        double when = row_time(t->csv);
+        span_add(&span, when);
+        add(t, &n->cpu_percent, "cpu_percent", when);
+        add(t, &n->memory_percent, "memory_percent", when);
+        add(t, &n->memory_used_gb, "memory_used_gb", when);
+        add(t, &n->iowait_percent, "iowait_percent", when);
+        add(t, &n->steal_percent, "steal_percent", when);
+        add(t, &n->runnable, "runnable", when);
+        count(t, &throttled, "throttled_ns");
+        count(t, &n_throttled, "nr_throttled");
+    }
+    struct run_node *n = run_node_at(t->run, node);
+    n->throttled_ns = growth(&throttled);
+    n->nr_throttled = growth(&n_throttled);
+    n->monitor_seconds = seconds(&span);
+    return rc == DCR_END ? 0 : rc;
+}
+
+static struct run_gpu *gpu_at(struct run *r, struct run_node *n, int id)
+{
+    enum { MAX_GPUS = 64 };
+    for (int i = 0; i < n->n_gpus; i++)
+        if (n->gpus[i].gpu_id == id)
+            return &n->gpus[i];
+    if (!n->gpus)
+        n->gpus = dcr_arena_alloc(&r->arena, MAX_GPUS * sizeof *n->gpus);
+    if (n->n_gpus == MAX_GPUS)
+        return NULL;
+    n->gpus[n->n_gpus].gpu_id = id;
+    return &n->gpus[n->n_gpus++];
+}
+
+static int read_gpu(struct table *t, int node, struct dcr_err *err)
+{
+    int rc;
+    while ((rc = next_row(t, err)) == 0) {
+        int64_t id;
+        if (dcr_csv_int(t->csv, dcr_csv_column(t->csv, "gpu_id"), &id, NULL) || id < 0 || id > 1023)
+            id = 0;
+        struct run_gpu *g = gpu_at(t->run, run_node_at(t->run, node), (int)id);
+        if (!g)
+            continue;
+        double when = row_time(t->csv);
+        add(t, &g->utilization_percent, "utilization_gpu", when);
+        add(t, &g->memory_used_mb, "memory_used_mb", when);
+        add(t, &g->memory_total_mb, "memory_total_mb", when);
+        add(t, &g->power_w, "power_draw_w", when);
+        add(t, &g->temperature_c, "temperature", when);
+        add(t, &g->sm_clock_mhz, "sm_clock_mhz", when);
+    }
+    return rc == DCR_END ? 0 : rc;
+}
+
+/* Interfaces or disks of one file, with the counters' first and last values. */
+enum { MAX_LINKS = 64 };
+struct link {
+    const char *name;
+    struct counter in, out;
+    struct span span;
+};
+
+static int read_traffic(struct table *t, int node, enum dcr_role role, struct dcr_err *err)
+{
+    int is_net = role == DCR_ROLE_NET_MONITOR, n = 0, rc;
+    struct link *links = dcr_arena_alloc(&t->run->arena, MAX_LINKS * sizeof *links);
+    while ((rc = next_row(t, err)) == 0) {
+        const char *name = dcr_csv_text(t->csv, dcr_csv_column(t->csv, is_net ? "interface" : "device"));
+        int i = 0;
+        while (i < n && strcmp(links[i].name, name) != 0)
+            i++;
+        if (i == MAX_LINKS)
+            continue;
+        if (i == n)
+            links[n++].name = run_text(t->run, name);
+        span_add(&links[i].span, row_time(t->csv));
+        count(t, &links[i].in, is_net ? "rx_bytes" : "read_bytes");
+        count(t, &links[i].out, is_net ? "tx_bytes" : "write_bytes");
+    }
+    struct run_traffic *out = dcr_arena_alloc(&t->run->arena, (size_t)(n ? n : 1) * sizeof *out);
+    for (int i = 0; i < n; i++)
+        out[i] =
+            (struct run_traffic){links[i].name, growth(&links[i].in), growth(&links[i].out), seconds(&links[i].span)};
+    struct run_node *k = run_node_at(t->run, node);
+    *(is_net ? &k->net : &k->disk) = out;
+    *(is_net ? &k->n_net : &k->n_disk) = n;
+    return rc == DCR_END ? 0 : rc;
+}
+
+static int read_process(struct table *t, int rank, struct dcr_err *err)
+{
+    struct counter user = {0}, system = {0}, delay = {0}, involuntary = {0};
+    struct span span = {0};
+    double rss = -1;
+    int rc;
+    while ((rc = next_row(t, err)) == 0) {
+        double v;
+        span_add(&span, row_time(t->csv));
+        count(t, &user, "user_ns");
+        count(t, &system, "system_ns");
+        count(t, &delay, "run_delay_ns");
+        count(t, &involuntary, "involuntary_switches");
+        if (cell(t, "rss_bytes", &v) && v > rss && v < 9e18)
+            rss = v;
+    }
+    struct run_rank *k = run_rank_at(t->run, rank);
+    int64_t u = growth(&user), s = growth(&system);
+    k->cpu_ns = u >= 0 && s >= 0 && span.n > 1 ? u + s : -1;
+    k->run_delay_ns = span.n > 1 ? growth(&delay) : -1;
+    k->involuntary_switches = span.n > 1 ? growth(&involuntary) : -1;
+    k->peak_rss_bytes = rss < 0 ? -1 : (int64_t)rss;
+    k->process_seconds = seconds(&span);
+    return rc == DCR_END ? 0 : rc;
+}
+
+int monitor_read(struct run *r, enum dcr_role role, int node, int rank, struct dcr_stream *s, struct dcr_err *err)
+{
+    struct table t = {.run = r, .name = s->name};
+    node = node < 0 ? 0 : node;
+    rank = rank < 0 ? 0 : rank;
+    if (role == DCR_ROLE_PROCESS_MONITOR ? !run_rank_at(r, rank) : !run_node_at(r, node))
+        return 0;
+    int rc = dcr_csv_open(&t.csv, s, err);
+    if (rc)
+        return rc;
+    switch (role) {
+    case DCR_ROLE_CPU_MONITOR:
+        rc = read_cpu(&t, node, err);
+        break;
+    case DCR_ROLE_GPU_MONITOR:
+        rc = read_gpu(&t, node, err);
+        break;
+    case DCR_ROLE_PROCESS_MONITOR:
+        rc = read_process(&t, rank, err);
+        break;
+    default:
+        rc = read_traffic(&t, node, role, err);
+    }
+    if (t.n_bad_cells)
+        run_add_gap(r, "%ld cells or rows of '%s' are no numbers and are left out.", t.n_bad_cells, t.name);
+    dcr_csv_close(t.csv);
+    return rc;
+}

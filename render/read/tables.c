@@ -1,0 +1,90 @@
+/* tables.c - metrics.csv: one row per epoch, columns by name, an empty cell is "not measured". */
+#include "render/read/members.h"
+
+#include "lib/csv.h"
+
+#include <math.h>
+#include <string.h>
+#include <strings.h>
+
+static const char *const column_names[RUN_N_METRICS] = {
+#define X(name, unit) name,
+    DCR_METRICS_COLUMNS(X)
+#undef X
+};
+
+/* The first eleven columns are what every file of this kind has; the others came later and may be absent. */
+enum { N_COMMON_COLUMNS = 11 };
+
+static int is_not_finite(const char *text)
+{
+    text += strspn(text, " \t+-");
+    return strncasecmp(text, "nan", 3) == 0 || strncasecmp(text, "inf", 3) == 0;
+}
+
+/* NAN for an empty cell; a written NaN or infinity too, but said, since it usually means that training diverged. */
+static int read_cell(struct run *r, const struct dcr_csv *c, int column, int metric, double *out, struct dcr_err *err)
+{
+    *out = NAN;
+    if (is_not_finite(dcr_csv_text(c, column))) {
+        run_add_gap(r, "metrics.csv line %ld: %s is '%.20s', which is no number; it is treated as not measured.",
+                    dcr_csv_line(c), column_names[metric], dcr_csv_text(c, column));
+        return 0;
+    }
+    int rc = dcr_csv_double(c, column, out, err);
+    if (rc)
+        *out = NAN;
+    return rc == DCR_END ? 0 : rc;
+}
+
+int metrics_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
+{
+    struct dcr_csv *c;
+    int rc = dcr_csv_open(&c, s, err);
+    if (rc)
+        return rc;
+    int column[RUN_N_METRICS], n_known = 0;
+    for (int i = 0; i < RUN_N_METRICS; i++) {
+        column[i] = dcr_csv_column(c, column_names[i]);
+        n_known += column[i] >= 0;
+        if (column[i] < 0 && i < N_COMMON_COLUMNS)
+            run_add_gap(r, "metrics.csv has no column '%s'.", column_names[i]);
+    }
+    size_t cap = 0;
+    struct dcr_err torn = {0};
+    if (n_known == 0) {
+        rc = dcr_err_set(err, DCR_FAIL, "cannot read '%s': none of its columns is known; its first is '%.60s'", s->name,
+                         dcr_csv_name(c, 0));
+        goto out;
+    }
+    for (;;) {
+        struct dcr_err row = {0};
+        rc = dcr_csv_next(c, &row);
+        if (rc == DCR_END)
+            break;
+        if (torn.grade || rc == DCR_FATAL) { /* a bad row that is not the last one is damage, not a sudden end */
+            if (err)
+                *err = torn.grade ? torn : row;
+            rc = DCR_FAIL;
+            goto out;
+        }
+        if (rc) {
+            torn = row;
+            continue;
+        }
+        r->epochs = arena_grow(&r->arena, r->epochs, r->n_epochs, &cap, sizeof *r->epochs);
+        for (int i = 0; i < RUN_N_METRICS; i++)
+            if ((rc = read_cell(r, c, column[i], i, &r->epochs[r->n_epochs].value[i], err)))
+                goto out;
+        r->n_epochs++;
+    }
+    rc = 0;
+    if (torn.grade)
+        run_add_gap(r, "metrics.csv ends in the middle of its last row, which is left out.");
+    if (r->n_epochs == 0)
+        run_add_gap(r, "metrics.csv holds no epoch: the run ended before its first one did.");
+    r->has_metrics = 1;
+out:
+    dcr_csv_close(c);
+    return rc;
+}
