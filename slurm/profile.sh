@@ -77,7 +77,8 @@ profile_launch_words() {
         # One dead rank leaves the others waiting in MPI for ever, so it ends them.
         profile_launcher=(srun --kill-on-bad-exit=1 "${options[@]}")
     else
-        profile_launcher=(mpirun -n "$SLURM_NTASKS")
+        # Told to end, mpirun gives its ranks 1 second before it kills them; 5 let the running step finish.
+        profile_launcher=(mpirun -n "$SLURM_NTASKS" --mca odls_base_sigkill_timeout 5)
         [ "${SLURM_CPUS_PER_TASK:-1}" = 1 ] || profile_launcher+=(--map-by "slot:PE=$SLURM_CPUS_PER_TASK")
         profile_launcher+=("${options[@]}")
     fi
