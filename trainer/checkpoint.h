@@ -36,7 +36,7 @@ struct checkpoint_state {
     int64_t step;          /* optimiser steps done */
     int64_t epoch;         /* epochs complete, from 0 */
     int64_t step_in_epoch; /* steps done in the epoch under way */
-    int64_t adam_step;
+    int64_t n_updates;     /* of Adam */
     int64_t epochs_since_best;
     int64_t n_ranks; /* for information: other ranks give other rounding */
     double best_val_mae;

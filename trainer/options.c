@@ -50,7 +50,7 @@
     X(OPT_PROGRESS, "progress", "N", "steps between progress lines on a terminal (10)")                             \
     X(OPT_BASELINE, "baseline", NULL, "score the last valid reading on validation and test split, then end")        \
     X(OPT_VERIFY, "verify", "DIR", "compare the model with a folder of reference vectors; exit status 0 or 1")      \
-    X(OPT_GRADIENT, "gradient-to", "FILE", "write the first step's global gradient (float32), then end")            \
+    X(OPT_GRADIENT, "gradient-to", "FILE", "write the first step's global gradient as text, then end")              \
     X(OPT_HELP, "help", NULL, "show this text")                                                                     \
     X(OPT_VERSION, "version", NULL, "show the version")
 

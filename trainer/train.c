@@ -1,6 +1,7 @@
 /* train.c - the loop of train.h: a step, an epoch, the run. What surrounds it is train_setup.c. */
 #include "trainer/train_internal.h"
 
+#include "lib/buf.h"
 #include "lib/fs.h"
 #include "trainer/mark.h"
 #include "trainer/sampler.h"
@@ -119,7 +120,7 @@ static void write_checkpoint(struct train *t, int64_t *sum_ns, struct dcr_err *e
     if (t->c->rank)
         return;
     int64_t since = begin(MARK_CHECKPOINT, checkpoint_bytes(t->be->n_params));
-    t->at.adam_step = t->be->step;
+    t->at.n_updates = t->be->step;
     note_failure(t, checkpoint_write(t->checkpoint_path, &t->key, &t->at, tensors, &what), &what, err);
     end(since, sum_ns);
 }
@@ -305,7 +306,7 @@ static int train_epoch(struct train *t, struct dcr_err *err)
 
 /* ---- the run ------------------------------------------------------------------------------------ */
 
-/* --gradient-to: the global gradient of the first step as it reaches the optimiser. */
+/* --gradient-to: the global gradient of the first step before clipping, one `TENSOR VALUE` per line. */
 static int write_gradient(struct train *t, struct dcr_err *err)
 {
     struct tally tally = {0};
@@ -316,9 +317,18 @@ static int write_gradient(struct train *t, struct dcr_err *err)
     backward(t, &times);
     all_reduce(t, &tally, &times);
     scale_gradient(t, &tally);
+    struct dcr_buf text = {0};
     int rc = 0;
-    if (t->c->rank == 0)
-        rc = dcr_write_file(t->o->gradient_to, t->be->grads, t->be->n_params * sizeof(float), err);
+    for (int k = 0; k < t->be->n_tensors && t->c->rank == 0; k++) {
+        const struct dcrnn_tensor *w = &t->be->tensors[k];
+        for (size_t i = 0; i < (size_t)w->rows * (size_t)w->cols; i++)
+            dcr_buf_printf(&text, "%s %.9g\n", w->name, (double)t->be->grads[w->offset + i]);
+    }
+    if (text.failed)
+        rc = dcr_err_set(err, DCR_FATAL, "out of memory writing '%s'", t->o->gradient_to);
+    else if (t->c->rank == 0)
+        rc = dcr_write_file(t->o->gradient_to, text.data, text.len, err);
+    dcr_buf_release(&text);
     return comm_first_failure(t->c, rc, err);
 }
 

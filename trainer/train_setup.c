@@ -76,7 +76,7 @@ static int resume(struct train *t, struct dcr_err *err)
     comm_broadcast(t->c, &t->at, sizeof t->at);
     for (int i = 0; i < CHECKPOINT_N_TENSORS; i++)
         comm_broadcast(t->c, tensors[i], t->be->n_params * sizeof(float));
-    t->be->step = t->at.adam_step;
+    t->be->step = t->at.n_updates;
     if (t->c->rank == 0 && t->at.n_ranks != t->c->n_ranks)
         fprintf(stderr,
                 "dcrnn-train: note: the checkpoint was written by %lld ranks, this run has %d: rounding differs\n",
