@@ -26,8 +26,8 @@ MPI_CFLAGS = $(call pc,--cflags,ompi-c)
 MPI_LIBS = $(call pc,--libs,ompi-c)
 BLAS_LIBS = $(call pc,--libs,openblas)
 LIB_LIBS = $(call pc,--libs,libarchive nettle jansson)
-RENDER_CFLAGS = $(call pc,--cflags,cairo cairo-png libpng libcmark)
-RENDER_LIBS = $(call pc,--libs,cairo libpng libcmark)
+RENDER_CFLAGS = $(call pc,--cflags,cairo cairo-png fontconfig libpng libcmark)
+RENDER_LIBS = $(call pc,--libs,cairo fontconfig libpng libcmark)
 NVTX_CFLAGS = $(if $(NVTX_INC),-DHAVE_NVTX -isystem $(NVTX_INC))
 
 # ---- what is made of what ------------------------------------------------------------------------

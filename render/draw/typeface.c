@@ -4,6 +4,7 @@
 #include "render/draw/utf8.h"
 
 #include <cairo.h>
+#include <fontconfig/fontconfig.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,6 +63,12 @@ static double advance(struct typeface *t, bool bold, const char *character, uint
     if (known)
         *known = e.x_advance;
     return e.x_advance;
+}
+
+void typeface_forget(void)
+{
+    cairo_debug_reset_static_data();
+    FcFini();
 }
 
 double typeface_width(struct typeface *t, struct font font, const char *text)

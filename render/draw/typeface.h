@@ -20,6 +20,10 @@ struct typeface;
 struct typeface *typeface_new(void);
 void typeface_free(struct typeface *t);
 
+/** typeface_forget - give back what cairo and fontconfig keep between fonts. Only when no typeface and no picture is
+ * alive. */
+void typeface_forget(void);
+
 /** typeface_width - advance width of one line of text in CSS pixels. Bytes that are not UTF-8 count as U+FFFD. */
 double typeface_width(struct typeface *t, struct font font, const char *text);
 

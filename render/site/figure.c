@@ -132,6 +132,11 @@ void label_factor(double value, char *out, size_t n)
     put(&f, out, n);
 }
 
+const char *part_label(enum part p)
+{
+    return p == PART_TRANSFER ? "transfer" : p == PART_WAIT ? "waiting" : part_name(p);
+}
+
 enum ink part_ink(enum part p)
 {
     switch (p) {

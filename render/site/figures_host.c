@@ -92,7 +92,7 @@ static void add_sampled_row(struct site *s, json_t *t, const char *what, const s
     const double values[3] = {v->sum / (double)v->n, v->min, v->max};
     for (int i = 0; i < 3; i++)
         view_cell(s, t, site_text(s, "%s %s", fmt_number(values[i]).text, unit));
-    view_cell(s, t, fmt_number((double)v->n).text);
+    view_cell(s, t, site_int(s, v->n));
 }
 
 static json_t *monitors_table(struct site *s, const struct run *run)
@@ -181,7 +181,7 @@ json_t *run_figure_losses(struct site *s, const struct run_result *r)
     static const char *const columns[] = {"train_loss", "val_loss", "val_mae"};
     for (size_t i = 0; i < run->n_epochs; i++) {
         const double *v = run->epochs[i].value;
-        view_row(s, t, fmt_number(isfinite(v[0]) ? v[0] : (double)i).text);
+        view_row(s, t, site_int(s, isfinite(v[0]) ? (int64_t)v[0] : (int64_t)i));
         for (int k = 0; k < 3; k++) {
             double x = v[run_metric(columns[k])];
             view_cell(s, t, isfinite(x) ? fmt_number(x).text : "n/a");

@@ -16,7 +16,7 @@ bool breakdown_spec(struct site *s, const struct run_result *r, struct chart_row
     struct row_bar *rows = dcr_arena_alloc(&s->arena, N_PARTS * sizeof *rows);
     for (int k = 0; k < N_PARTS; k++)
         rows[k] =
-            (struct row_bar){.name = part_name((enum part)k),
+            (struct row_bar){.name = part_label((enum part)k),
                              .to = (double)r->part_ns[k] / axis.ns,
                              .ink = part_ink((enum part)k),
                              .value = site_text(s, "%s, %s", fmt_time(r->part_ns[k]).text,
@@ -109,7 +109,7 @@ bool ranks_spec(struct site *s, const struct run_result *r, struct chart_stack *
     struct stack_part *parts = dcr_arena_alloc(&s->arena, N_PARTS * sizeof *parts);
     double *v = dcr_arena_alloc(&s->arena, n * N_PARTS * sizeof *v);
     for (int k = 0; k < N_PARTS; k++)
-        parts[k] = (struct stack_part){part_name((enum part)k), part_ink((enum part)k)};
+        parts[k] = (struct stack_part){part_label((enum part)k), part_ink((enum part)k)};
     for (size_t i = 0; i < n; i++, v += N_PARTS) {
         const struct rank_result *q = &r->ranks[i];
         for (int k = 0; k < N_PARTS; k++)
@@ -144,7 +144,7 @@ static json_t *ranks_table(struct site *s, const struct run_result *r)
         view_cell(s, t, fmt_time(q->part_ns[PART_WAIT]).text);
         view_cell(s, t, fmt_time(q->part_ns[PART_DATA]).text);
         view_cell(s, t, fmt_time(q->part_ns[PART_IO]).text);
-        view_cell(s, t, fmt_number((double)q->n_last).text);
+        view_cell(s, t, site_int(s, q->n_last));
         view_cell(s, t, fmt_time(q->caused_wait_ns).text);
     }
     return t;
@@ -299,9 +299,9 @@ json_t *run_figure_steps(struct site *s, const struct run_result *r)
     view_row(s, t, "standard deviation / mean");
     view_cell(s, t, r->step.n > 1 ? fmt_percent(r->step.cv_ratio).text : "n/a: one step");
     view_row(s, t, "steps counted");
-    view_cell(s, t, fmt_number((double)r->n_counted).text);
+    view_cell(s, t, site_int(s, r->n_counted));
     view_row(s, t, "steps left out as warm-up");
-    view_cell(s, t, fmt_number((double)r->n_warmup).text);
+    view_cell(s, t, site_int(s, r->n_warmup));
     const char *alt = site_text(
         s, "Line of the step time over %s: median %s, 95th percentile %s, slowest counted %s. %s",
         fmt_count((int64_t)spec->mean.n, "step").text, fmt_time(r->step.median_ns).text, fmt_time(r->step.p95_ns).text,

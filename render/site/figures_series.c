@@ -28,8 +28,8 @@ static json_t *speedup_table(struct site *s, const struct series *series)
     for (int i = 0; i < series->n_points; i++) {
         const struct series_point *p = &series->points[i];
         view_row(s, t, node_words(s, p->n_nodes));
-        view_cell(s, t, fmt_number(p->n_ranks).text);
-        view_cell(s, t, fmt_number(p->n_runs).text);
+        view_cell(s, t, site_int(s, p->n_ranks));
+        view_cell(s, t, site_int(s, p->n_runs));
         view_cell(s, t, p->step.n ? fmt_time(p->step.mean_ns).text : "n/a");
         view_cell(s, t, p->speedup > 0 ? fmt_x(p->speedup).text : "n/a");
         view_cell(s, t,
@@ -98,7 +98,7 @@ static const struct stack_part *stack_parts(struct site *s)
 {
     struct stack_part *parts = dcr_arena_alloc(&s->arena, N_PARTS * sizeof *parts);
     for (int k = 0; k < N_PARTS; k++)
-        parts[k] = (struct stack_part){part_name((enum part)k), part_ink((enum part)k)};
+        parts[k] = (struct stack_part){part_label((enum part)k), part_ink((enum part)k)};
     return parts;
 }
 
@@ -187,7 +187,8 @@ static json_t *breakdown_figure(struct site *s, const struct series *series, con
     } else {
         f.stem = site_text(s, "breakdown%s", suffix);
         f.title = "Where a step's time goes";
-        f.caption = "Mean over ranks and counted steps; the categories sum to the step.";
+        f.caption = "Mean over ranks and counted steps; the categories sum to the step. Transfer and waiting are the "
+                    "exposed communication.";
         f.table = breakdown_table(s, series);
     }
     return figure_view(s, &f);
@@ -244,8 +245,8 @@ static json_t *loss_figure(struct site *s, const struct series *series, const ch
         int64_t part = l->part_ns[k];
         if (part == 0)
             continue;
-        rows[n++] = (struct row_bar){part_name((enum part)k), in_unit(at, &axis),   in_unit(at + part, &axis),
-                                     part_ink((enum part)k),  signed_time(s, part), false};
+        rows[n++] = (struct row_bar){part_label((enum part)k), in_unit(at, &axis),   in_unit(at + part, &axis),
+                                     part_ink((enum part)k),   signed_time(s, part), false};
         at += part;
         dcr_buf_printf(&alt, " %s %s.", part_name((enum part)k), signed_time(s, part));
     }

@@ -1,6 +1,7 @@
 /* inside.c - see inside.h: sticky failure, JSON for templates, writing pages. */
 #include "render/site/inside.h"
 
+#include "render/draw/scale.h"
 #include "render/draw/utf8.h"
 
 #include <stdarg.h>
@@ -31,6 +32,13 @@ const char *site_text(struct site *s, const char *fmt, ...)
         vsnprintf(text, (size_t)n + 1, fmt, again);
     va_end(again);
     return text;
+}
+
+const char *site_int(struct site *s, int64_t n)
+{
+    char text[64];
+    number_label((double)n, 0, text, sizeof text);
+    return site_text(s, "%s", text);
 }
 
 void site_write(struct site *s, const char *path, const void *bytes, size_t n)
@@ -97,6 +105,12 @@ void view_flag(struct site *s, json_t *object, const char *key, bool value)
     view_set(s, object, key, json_boolean(value));
 }
 
+void view_set_list(struct site *s, json_t *object, const char *key, json_t *list)
+{
+    view_flag(s, object, site_text(s, "has_%s", key), json_array_size(list) > 0);
+    view_set(s, object, key, list);
+}
+
 json_t *view_table(struct site *s, const char *caption, const char *columns)
 {
     json_t *table = view_object(s), *head = view_list(s);
@@ -132,7 +146,6 @@ static json_t *add_cell(struct site *s, json_t *table, const char *text)
     json_t *column = json_array_get(json_object_get(table, "head"), json_array_size(cells) + 1);
     json_t *cell = view_object(s);
     view_text(s, cell, "text", text);
-    view_set(s, cell, "href", json_null());
     view_set(s, cell, "class", json_null());
     view_flag(s, cell, "num", json_is_true(json_object_get(column, "num")));
     view_add(s, cells, cell);
@@ -142,11 +155,6 @@ static json_t *add_cell(struct site *s, json_t *table, const char *text)
 void view_cell(struct site *s, json_t *table, const char *text)
 {
     add_cell(s, table, text);
-}
-
-void view_cell_link(struct site *s, json_t *table, const char *text, const char *href)
-{
-    view_text(s, add_cell(s, table, text), "href", href);
 }
 
 void view_cell_class(struct site *s, json_t *table, const char *text, const char *class_name)

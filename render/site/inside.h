@@ -25,6 +25,8 @@ struct site {
 void site_fail(struct site *s, int rc);
 /** site_text - printf into the arena. */
 const char *site_text(struct site *s, const char *fmt, ...) DCR_PRINTF(2, 3);
+/** site_int - a whole number as text, with commas from 10,000 on as fmt_number has them. */
+const char *site_int(struct site *s, int64_t n);
 /** site_write - one file of the site. */
 void site_write(struct site *s, const char *path, const void *bytes, size_t n);
 
@@ -40,6 +42,9 @@ void view_flag(struct site *s, json_t *object, const char *key, bool value);
 void view_set(struct site *s, json_t *object, const char *key, json_t *value);
 void view_add(struct site *s, json_t *list, json_t *value);
 
+/** view_set_list - takes list; sets it and the flag has_<key>, so that a template can leave out an empty frame. */
+void view_set_list(struct site *s, json_t *object, const char *key, json_t *list);
+
 /** view_table - a table for the partial table.html.
  *  returns  gives {"caption", "head": [{"text", "num"}], "rows": []}; columns given as "Name|#Mean, ms": # = numbers */
 json_t *view_table(struct site *s, const char *caption, const char *columns);
@@ -47,8 +52,6 @@ json_t *view_table(struct site *s, const char *caption, const char *columns);
 json_t *view_row(struct site *s, json_t *table, const char *heading);
 /** view_cell - append a cell to the last row. */
 void view_cell(struct site *s, json_t *table, const char *text);
-/** view_cell_link - a cell that is a link (relative, from the page). */
-void view_cell_link(struct site *s, json_t *table, const char *text, const char *href);
 /** view_cell_class - as view_cell with a class for the theme ("v-limits"). */
 void view_cell_class(struct site *s, json_t *table, const char *text, const char *class_name);
 

@@ -51,11 +51,11 @@ static json_t *key_figures(struct site *s, const struct series *series)
         key_text *text;
         bool needs_two;
     } keys[] = {
-        {"Step time", "mean over ranks and steps", key_step, false},
-        {"Throughput", "samples, all ranks", key_throughput, false},
-        {"Speed-up", "against the smallest run", key_speedup, true},
-        {"Exposed communication", "share of step time", key_communication, false},
-        {"Parallel efficiency", "POP: useful time of a mean rank", key_parallel, false},
+        {"Step time", "mean over ranks", key_step, false},
+        {"Throughput", "samples of all ranks", key_throughput, false},
+        {"Speed-up", "over the smallest run", key_speedup, true},
+        {"Communication", "exposed, share of step", key_communication, false},
+        {"Parallel efficiency", "POP, useful share of ranks", key_parallel, false},
     };
     json_t *list = view_list(s);
     int last = series->n_points - 1;
@@ -172,7 +172,7 @@ static json_t *runs_table(struct site *s)
                   site_text(s, "runs/%s/index.html", r->slug));
         view_cell(s, t, r->n_nodes > 0 ? site_text(s, "%d", r->n_nodes) : "unknown");
         view_cell(s, t, r->n_ranks > 0 ? site_text(s, "%d", r->n_ranks) : "unknown");
-        view_cell(s, t, r->has_steps ? fmt_number((double)r->n_counted).text : "n/a");
+        view_cell(s, t, r->has_steps ? site_int(s, r->n_counted) : "n/a");
         view_cell(s, t, r->has_steps ? fmt_time(r->step.mean_ns).text : "n/a");
         view_cell(s, t, r->has_steps ? fmt_time(r->step.p95_ns).text : "n/a");
         view_cell(s, t, r->has_throughput ? site_text(s, "%s/s", fmt_number(r->throughput).text) : "n/a");
@@ -239,13 +239,13 @@ void page_index(struct site *s)
     view_text(s, data, "first_action", rep->first_action);
     view_text(s, data, "how_sure", rep->how_sure);
     view_set(s, data, "evidence", evidence_links(s));
-    view_set(s, data, "caveats", view_notes(s, NOTE_CAVEAT, -1));
-    view_set(s, data, "gaps", view_notes(s, NOTE_GAP, -1));
-    view_text(s, data, "n_gaps", fmt_count(rep->n_gaps, "gap").text);
+    view_set_list(s, data, "caveats", view_notes(s, NOTE_CAVEAT, -1));
+    view_set_list(s, data, "gaps", view_notes(s, NOTE_GAP, -1));
+    view_set(s, data, "incomplete", view_list(s)); /* a gap on this page, a caveat on the run's */
     for (int i = 0; i < rep->n_series; i++)
         view_add(s, series, series_view(s, i));
     view_set(s, data, "series", series);
-    view_set(s, data, "actions", first_actions(s));
+    view_set_list(s, data, "actions", first_actions(s));
     view_set(s, data, "runs", runs_table(s));
     view_set(s, data, "files", file_list(s));
     site_page(s, "index", "index.html", rep->title, "index", data);

@@ -42,10 +42,9 @@ static json_t *overview(struct site *s, const struct run_result *r)
              site_text(s, "%s, %s", node_words(s, r->n_nodes),
                        r->n_ranks > 0 ? fmt_count(r->n_ranks, "rank").text : "unknown number of ranks"));
     add_fact(&f, "Steps",
-             r->has_steps
-                 ? site_text(s, "%s counted, %s left out as warm-up (%s)", fmt_number((double)r->n_counted).text,
-                             fmt_number((double)r->n_warmup).text, r->steps_source)
-                 : site_text(s, "n/a because %s", r->steps_because ? r->steps_because : "there are none"));
+             r->has_steps ? site_text(s, "%s counted, %s left out as warm-up (%s)", site_int(s, r->n_counted),
+                                      site_int(s, r->n_warmup), r->steps_source)
+                          : site_text(s, "n/a because %s", r->steps_because ? r->steps_because : "there are none"));
     if (r->has_steps) {
         add_fact(&f, "Step time",
                  r->step_interval.has
@@ -90,14 +89,14 @@ static json_t *program(struct site *s, const struct run *run)
               p->name && p->name[0] ? site_text(s, "%s %s", p->name, p->version ? p->version : "") : NULL);
     add_known(&f, "Model", p->model);
     if (p->parameters >= 0)
-        add_fact(&f, "Parameters", fmt_number((double)p->parameters).text);
+        add_fact(&f, "Parameters", site_int(s, p->parameters));
     add_known(&f, "Precision", p->precision);
     add_known(&f, "Back end", p->backend);
     add_known(&f, "BLAS", p->blas);
     if (p->threads >= 0)
-        add_fact(&f, "Threads per rank", fmt_number((double)p->threads).text);
+        add_fact(&f, "Threads per rank", site_int(s, p->threads));
     if (p->global_batch >= 0)
-        add_fact(&f, "Global batch", fmt_number((double)p->global_batch).text);
+        add_fact(&f, "Global batch", site_int(s, p->global_batch));
     add_known(&f, "Data", p->dataset);
     if (p->allreduce_bytes_per_step >= 0)
         add_fact(&f, "All-reduce per step", fmt_bytes((double)p->allreduce_bytes_per_step).text);
@@ -204,8 +203,10 @@ void page_run(struct site *s, int run)
     view_text(s, data, "label", r->label);
     view_text(s, data, "headline", r->headline);
     view_text(s, data, "support", r->support);
-    view_set(s, data, "caveats", view_notes(s, NOTE_CAVEAT, run));
-    view_set(s, data, "notes", texts(s, r->notes, r->n_notes));
+    json_t *caveats = view_notes(s, NOTE_CAVEAT, run);
+    view_flag(s, data, "has_caveats", json_array_size(caveats) > 0 || r->run->n_incomplete_because > 0);
+    view_set(s, data, "caveats", caveats);
+    view_set_list(s, data, "notes", texts(s, r->notes, r->n_notes));
     view_set(s, data, "overview", overview(s, r));
     view_set(s, data, "classes",
              r->has_steps ? view_classes(s, "Every cause that was looked at in this run", &run, 1) : json_null());
@@ -216,14 +217,14 @@ void page_run(struct site *s, int run)
     set_or_null(s, data, "losses", run_figure_losses(s, r));
     view_text(s, data, "warmup", r->has_steps ? r->warmup_because : NULL);
     view_text(s, data, "no_steps", r->has_steps ? NULL : r->steps_because);
-    view_set(s, data, "actions", view_actions(s, &run, 1, "../../"));
+    view_set_list(s, data, "actions", view_actions(s, &run, 1, "../../"));
     view_set(s, data, "program", program(s, r->run));
     view_set(s, data, "nodes", nodes_table(s, r->run));
     view_set(s, data, "environment", environment_table(s, r->run));
     view_set(s, data, "members", members_table(s, r->run));
     view_text(s, data, "archive", r->run->archive);
     view_set(s, data, "incomplete", texts(s, r->run->incomplete_because, r->run->n_incomplete_because));
-    view_set(s, data, "gaps", texts(s, r->run->gaps, r->run->n_gaps));
+    view_set_list(s, data, "gaps", texts(s, r->run->gaps, r->run->n_gaps));
     view_set(s, data, "files", run_files(s, r));
     const char *folder = site_text(s, "runs/%s/", r->slug);
     run_picture(s, r, site_text(s, "%sprofiling_analysis.png", folder));

@@ -43,6 +43,7 @@ out:
     publish_abort(&s.publish);
     theme_close(s.theme);
     typeface_free(s.typeface);
+    typeface_forget();
     dcr_arena_release(&s.arena);
     return rc;
 }
