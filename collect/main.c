@@ -1,0 +1,115 @@
+/* main.c - dccollect: run, pack, verify, ls. The only file that prints results and chooses the exit status. */
+#include "collect/options.h"
+#include "collect/pack.h"
+#include "collect/run.h"
+#include "collect/verify.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void complain(const char *sentence)
+{
+    fprintf(stderr, "dccollect: %s\n", sentence);
+}
+
+static int do_run(const struct options *o)
+{
+    char message[4096];
+    int status = DCR_EXIT_SELF;
+    struct dcr_err err = {0};
+    if (run_program(o, message, sizeof message, &status, &err) != 0)
+        complain(err.text);
+    if (message[0])
+        complain(message);
+    return status;
+}
+
+static int do_pack(const struct options *o)
+{
+    char message[4096];
+    struct dcr_err err = {0};
+    struct pack_request request = {.spool = o->spool,
+                                   .output = o->output,
+                                   .adopt = o->adopt,
+                                   .n_adopt = o->n_adopt,
+                                   .n_nodes = o->n_nodes,
+                                   .emulate_nodes = o->emulate_nodes};
+    if (pack_spool(&request, message, sizeof message, &err) != 0) {
+        complain(err.text);
+        return DCR_EXIT_INPUT;
+    }
+    complain(message);
+    return DCR_EXIT_OK;
+}
+
+static int look_at(const char *path, int is_listing)
+{
+    struct verify_report report = {0};
+    struct dcr_err err = {0};
+    int status = DCR_EXIT_OK;
+    if (verify_archive(path, &report, &err) != 0) {
+        complain(err.text);
+        status = DCR_EXIT_INPUT;
+    } else if (is_listing) {
+        printf("%s: %d members, %d traces with %llu events%s\n%s", path, report.n_members, report.n_traces,
+               (unsigned long long)report.n_events, report.is_complete ? "" : ", marked incomplete",
+               dcr_buf_text(&report.listing));
+    } else if (report.n_problems == 0) {
+        printf("%s: ok, %d members, %d traces with %llu events%s\n", path, report.n_members, report.n_traces,
+               (unsigned long long)report.n_events, report.is_complete ? "" : ", marked incomplete");
+    }
+    if (status == DCR_EXIT_OK && report.n_problems) {
+        printf("%s: FAILED, %d problem%s\n%s", path, report.n_problems, report.n_problems == 1 ? "" : "s",
+               dcr_buf_text(&report.text));
+        status = DCR_EXIT_CHECK;
+    }
+    verify_release(&report);
+    return status;
+}
+
+static int look_at_all(const struct options *o)
+{
+    int worst = DCR_EXIT_OK;
+    for (int i = 0; i < o->n_program; i++) {
+        int status = look_at(o->program[i], o->command == COMMAND_LS);
+        worst = status > worst ? status : worst;
+    }
+    return worst;
+}
+
+int main(int argc, char **argv)
+{
+    struct options o;
+    struct dcr_err err = {0};
+    int status = DCR_EXIT_OK;
+    if (options_parse(&o, argc, argv, &err) != 0) {
+        complain(err.text);
+        status = argc > 1 && strcmp(argv[1], "run") == 0 ? DCR_EXIT_SELF : DCR_EXIT_INPUT;
+        goto out;
+    }
+    switch (o.command) {
+    case COMMAND_RUN:
+        status = do_run(&o);
+        break;
+    case COMMAND_PACK:
+        status = do_pack(&o);
+        break;
+    case COMMAND_VERIFY:
+    case COMMAND_LS:
+        status = look_at_all(&o);
+        break;
+    case COMMAND_VERSION:
+        printf("dccollect %s\n", DCR_VERSION);
+        break;
+    case COMMAND_HELP:
+        fputs(options_usage, stdout);
+        break;
+    }
+    if (fflush(stdout) != 0 && status == DCR_EXIT_OK) {
+        complain("cannot write to standard output");
+        status = DCR_EXIT_INPUT;
+    }
+out:
+    options_release(&o);
+    return status;
+}

@@ -1,0 +1,35 @@
+/* meta.h - facts that explain a difference between two runs: host, environment, scheduler, program. As JSON objects in
+ * the shape of docs/FORMAT.md. A fact that cannot be had is left out, with its reason in the object's "missing". */
+#ifndef COLLECT_META_H
+#define COLLECT_META_H
+
+#include <jansson.h>
+#include <stddef.h>
+
+/** meta_host - host, boot id, CPU, cores, quota, memory, kernel, GPUs. gives */
+json_t *meta_host(void);
+/** meta_host_name - of this machine, safe as a part of a file name. */
+void meta_host_name(char *out, size_t n);
+/** meta_boot_id - "" when the kernel does not tell. */
+void meta_boot_id(char *out, size_t n);
+/** meta_allowed_cpus - "0-1,4": where this process may run. "" when unknown. */
+void meta_allowed_cpus(char *out, size_t n);
+
+/** meta_environment - the allow-listed part of an environment (NAME=value ..., NULL). gives */
+json_t *meta_environment(char **environment);
+/** meta_is_allowed - may the variable be recorded? Names that look like tokens, keys or passwords never, whatever the
+ *  list says; neither values that carry a password in a URL. */
+int meta_is_allowed(const char *name, const char *value);
+/** meta_scheduler - {"name": "slurm"|"none", "job_id": ..., "variables": {...}}. gives */
+json_t *meta_scheduler(char **environment);
+
+/** meta_find_program - path of the program as execvp would find it. returns 0, or -1 */
+int meta_find_program(const char *name, char *out, size_t n);
+/** meta_git - {"commit": ..., "branch": ...} of the folder that holds the program, read without running git.
+ *  gives; NULL when there is none */
+json_t *meta_git(const char *program_path);
+
+/** meta_missing - note in o's "missing" why key is absent. */
+void meta_missing(json_t *o, const char *key, const char *reason);
+
+#endif

@@ -1,0 +1,39 @@
+/* nvml.h - the few functions of NVIDIA's management library that we call, found at run time.
+ * Signatures and numbers: NVML API reference; structures of version 1, which every driver keeps. */
+#ifndef COLLECT_NVML_H
+#define COLLECT_NVML_H
+
+#include "lib/err.h"
+
+enum { NVML_OK = 0, NVML_TEMPERATURE_GPU = 0, NVML_CLOCK_SM = 1, NVML_MAX_DEVICES = 64, NVML_MISSING = -1 };
+
+struct nvml_utilization {
+    unsigned gpu, memory; /* percent of the driver's last sample period */
+};
+struct nvml_memory {
+    unsigned long long total, free, used; /* bytes */
+};
+
+struct nvml {
+    void *library;
+    unsigned n_devices;
+    void *devices[NVML_MAX_DEVICES];
+    int (*shutdown)(void);
+    const char *(*error_string)(int);
+    int (*utilization)(void *, struct nvml_utilization *);
+    int (*memory)(void *, struct nvml_memory *);
+    int (*temperature)(void *, int sensor, unsigned *celsius);
+    int (*power)(void *, unsigned *milliwatts);
+    int (*clock)(void *, int type, unsigned *mhz);
+    int (*throttle_reasons)(void *, unsigned long long *bits);
+    int (*name)(void *, char *out, unsigned n);
+    int (*driver_version)(char *out, unsigned n);
+};
+
+/** nvml_open - load the library and find the devices. Functions that an old driver lacks answer NVML_MISSING.
+ *  errors   DCR_FAIL: no library, no driver, no device; the sentence says which. n is then empty */
+int nvml_open(struct nvml *n, struct dcr_err *err) DCR_MUST_CHECK;
+const char *nvml_reason(const struct nvml *n, int status);
+void nvml_close(struct nvml *n);
+
+#endif

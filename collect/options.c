@@ -1,0 +1,182 @@
+/* options.c - see options.h. */
+#include "collect/options.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const char options_usage[] =
+    "usage: dccollect run [-o RUN.tar | --spool DIR] [options] -- PROGRAM [ARGUMENTS]\n"
+    "       dccollect pack DIR -o RUN.tar [--adopt DIR]... [--nodes N] [--emulate-nodes]\n"
+    "       dccollect verify RUN.tar...\n"
+    "       dccollect ls RUN.tar...\n"
+    "options of run:\n"
+    "  -o RUN.tar         pack when the program has ended\n"
+    "  --spool DIR        leave the evidence in DIR, for `dccollect pack` (one collector per rank)\n"
+    "  --adopt DIR        pack the program's own results from DIR (metrics.csv, steps-rank<r>.csv, program.json ...)\n"
+    "  --label KEY=VALUE  keep a label with the run\n"
+    "  --emulate-nodes    ranks of this host stand in for nodes\n"
+    "  --interval MS      sample every MS milliseconds (100)\n"
+    "The exit status of run is the program's own; 128+n when signal n ended it, 125 when dccollect itself failed.\n";
+
+static int add(const char ***list, size_t *n, const char *text, struct dcr_err *err)
+{
+    const char **bigger = realloc((void *)*list, (*n + 1) * sizeof *bigger);
+    if (!bigger)
+        return dcr_err_set(err, DCR_FATAL, "no memory");
+    bigger[(*n)++] = text;
+    *list = bigger;
+    return DCR_OK;
+}
+
+static int number(const char *option, const char *text, int lo, int hi, int *out, struct dcr_err *err)
+{
+    char *end;
+    long k = strtol(text, &end, 10);
+    if (end == text || *end || k < lo || k > hi)
+        return dcr_err_set(err, DCR_FAIL, "'%s %s': give a whole number from %d to %d", option, text, lo, hi);
+    *out = (int)k;
+    return DCR_OK;
+}
+
+/* "--name=value" or "--name value". returns NULL when argv[*i] is another option */
+static const char *value_of(const char *name, char **argv, int argc, int *i, int *is_missing)
+{
+    size_t n = strlen(name);
+    if (strncmp(argv[*i], name, n) != 0)
+        return NULL;
+    if (argv[*i][n] == '=' && n > 2)
+        return argv[*i] + n + 1;
+    if (argv[*i][n])
+        return NULL;
+    if (*i + 1 >= argc || strcmp(argv[*i + 1], "--") == 0) {
+        *is_missing = 1;
+        return NULL;
+    }
+    return argv[++*i];
+}
+
+static int parse_option(struct options *o, int argc, char **argv, int *i, struct dcr_err *err)
+{
+    const char *v;
+    const char *option = argv[*i];
+    int is_missing = 0;
+    int for_run = o->command == COMMAND_RUN, for_pack = o->command == COMMAND_PACK;
+    if ((for_run || for_pack) && ((v = value_of("-o", argv, argc, i, &is_missing)) != NULL ||
+                                  (v = value_of("--output", argv, argc, i, &is_missing)) != NULL)) {
+        o->output = v;
+        return DCR_OK;
+    }
+    if ((for_run || for_pack) && (v = value_of("--adopt", argv, argc, i, &is_missing)) != NULL)
+        return add(&o->adopt, &o->n_adopt, v, err);
+    if ((for_run || for_pack) && strcmp(option, "--emulate-nodes") == 0) {
+        o->emulate_nodes = 1;
+        return DCR_OK;
+    }
+    if (for_run && (v = value_of("--spool", argv, argc, i, &is_missing)) != NULL) {
+        o->spool = v;
+        return DCR_OK;
+    }
+    if (for_run && (v = value_of("--label", argv, argc, i, &is_missing)) != NULL) {
+        if (!strchr(v, '=') || *v == '=')
+            return dcr_err_set(err, DCR_FAIL, "'--label %s': write it as KEY=VALUE", v);
+        return add(&o->labels, &o->n_labels, v, err);
+    }
+    if (for_run && (v = value_of("--interval", argv, argc, i, &is_missing)) != NULL)
+        return number("--interval", v, 1, 3600000, &o->interval_ms, err);
+    if (for_pack && (v = value_of("--nodes", argv, argc, i, &is_missing)) != NULL)
+        return number("--nodes", v, 1, 1000000, &o->n_nodes, err);
+    if (is_missing)
+        return dcr_err_set(err, DCR_FAIL, "option '%s' needs a value", option);
+    return dcr_err_set(err, DCR_FAIL, "unknown option '%s'; see `dccollect --help`", option);
+}
+
+static int parse_command(struct options *o, const char *word, struct dcr_err *err)
+{
+    static const struct {
+        const char *word;
+        enum command command;
+    } words[] = {{"run", COMMAND_RUN}, {"pack", COMMAND_PACK},        {"verify", COMMAND_VERIFY},
+                 {"ls", COMMAND_LS},   {"help", COMMAND_HELP},        {"--help", COMMAND_HELP},
+                 {"-h", COMMAND_HELP}, {"--version", COMMAND_VERSION}};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcmp(word, words[i].word) == 0) {
+            o->command = words[i].command;
+            return DCR_OK;
+        }
+    return dcr_err_set(err, DCR_FAIL, "unknown command '%s'; the commands are run, pack, verify and ls", word);
+}
+
+static int check(struct options *o, struct dcr_err *err)
+{
+    switch (o->command) {
+    case COMMAND_RUN:
+        if (!o->n_program)
+            return dcr_err_set(err, DCR_FAIL, "no program to run; write `dccollect run -o RUN.tar -- PROGRAM`");
+        if (!o->output && !o->spool)
+            return dcr_err_set(err, DCR_FAIL, "say where the evidence goes: -o RUN.tar, or --spool DIR");
+        return DCR_OK;
+    case COMMAND_PACK:
+        if (o->n_program != 1)
+            return dcr_err_set(err, DCR_FAIL, "give one folder to pack: `dccollect pack DIR -o RUN.tar`");
+        o->spool = o->program[0];
+        if (!o->output)
+            return dcr_err_set(err, DCR_FAIL, "say where the archive goes: `dccollect pack %s -o RUN.tar`", o->spool);
+        return DCR_OK;
+    case COMMAND_VERIFY:
+    case COMMAND_LS:
+        if (!o->n_program)
+            return dcr_err_set(err, DCR_FAIL, "no archive given");
+        return DCR_OK;
+    default:
+        return DCR_OK;
+    }
+}
+
+int options_parse(struct options *o, int argc, char **argv, struct dcr_err *err)
+{
+    *o = (struct options){.interval_ms = 100};
+    if (argc < 2)
+        return dcr_err_set(err, DCR_FAIL, "no command; see `dccollect --help`");
+    int rc = parse_command(o, argv[1], err);
+    if (rc || o->command == COMMAND_HELP || o->command == COMMAND_VERSION)
+        return rc;
+    int i = 2, n_words = 0;
+    /* Words without a dash are the program (run stops at the first: the rest is the program's), or folders and
+     * archives, which are moved to the front of what is left. */
+    for (; i < argc; i++) {
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
+            o->command = COMMAND_HELP;
+            return DCR_OK;
+        }
+        if (strcmp(argv[i], "--") == 0) {
+            i++;
+            break;
+        }
+        if (argv[i][0] == '-' && argv[i][1]) {
+            rc = parse_option(o, argc, argv, &i, err);
+            if (rc)
+                return rc;
+        } else if (o->command == COMMAND_RUN) {
+            break;
+        } else {
+            argv[2 + n_words++] = argv[i];
+        }
+    }
+    if (o->command == COMMAND_RUN) {
+        o->program = argv + i;
+        o->n_program = argc - i;
+    } else {
+        for (; i < argc; i++)
+            argv[2 + n_words++] = argv[i];
+        o->program = argv + 2;
+        o->n_program = n_words;
+    }
+    return check(o, err);
+}
+
+void options_release(struct options *o)
+{
+    free((void *)o->adopt);
+    free((void *)o->labels);
+    *o = (struct options){0};
+}

@@ -1,0 +1,77 @@
+/* pack.c - see pack.h. */
+#include "collect/pack.h"
+
+#include "collect/pack_parts.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static void release(struct pack *p)
+{
+    for (size_t i = 0; i < p->n_ranks; i++)
+        json_decref(p->ranks[i].record);
+    for (size_t i = 0; i < p->n_hosts; i++)
+        json_decref(p->hosts[i].facts);
+    json_decref(p->launcher);
+    json_decref(p->metadata);
+    json_decref(p->reasons);
+    json_decref(p->not_packed);
+    json_decref(p->missing);
+    free(p->members);
+    free(p->ranks);
+    free(p->hosts);
+    dcr_arena_release(&p->arena);
+}
+
+static void put_list(char *out, size_t n, const char *label, const json_t *list)
+{
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        size_t used = strlen(out);
+        snprintf(out + used, n - used, "%s%s", i ? ", " : label, json_string_value(json_array_get(list, i)));
+    }
+}
+
+static void summarise(const struct pack *p, char *out, size_t n)
+{
+    char nodes[64] = "nodes unknown";
+    if (p->n_nodes)
+        snprintf(nodes, sizeof nodes, "%d node%s%s", p->n_nodes, p->n_nodes == 1 ? "" : "s",
+                 p->is_emulated ? " (emulated)" : "");
+    snprintf(out, n, "%s: %s, ", p->request->output, nodes);
+    size_t used = strlen(out);
+    if (p->n_ranks)
+        snprintf(out + used, n - used, "%zu rank%s, %llu events in %d trace%s, %llu dropped", p->n_ranks,
+                 p->n_ranks == 1 ? "" : "s", (unsigned long long)p->n_events, p->n_traces, p->n_traces == 1 ? "" : "s",
+                 (unsigned long long)p->n_dropped);
+    else
+        snprintf(out + used, n - used, "%zu files of a results folder", p->n_members);
+    put_list(out, n, "; missing: ", p->missing);
+    put_list(out, n, "; INCOMPLETE: ", p->reasons);
+}
+
+int pack_spool(const struct pack_request *request, char *message, size_t n, struct dcr_err *err)
+{
+    struct pack p = {.request = request};
+    struct stat st;
+    message[0] = '\0';
+    if (stat(request->spool, &st) != 0)
+        return dcr_err_sys(err, DCR_FAIL, "cannot pack '%s'", request->spool);
+    if (!S_ISDIR(st.st_mode))
+        return dcr_err_set(err, DCR_FAIL, "cannot pack '%s': it is not a folder", request->spool);
+    if (stat(request->output, &st) == 0 && S_ISDIR(st.st_mode))
+        return dcr_err_set(err, DCR_FAIL, "cannot write '%s': a folder of that name is in the way", request->output);
+    p.reasons = json_array();
+    p.not_packed = json_array();
+    p.missing = json_array();
+    int rc = pack_gather(&p, err);
+    if (rc == 0)
+        rc = pack_describe(&p, err);
+    if (rc == 0)
+        rc = pack_write(&p, err);
+    if (rc == 0)
+        summarise(&p, message, n);
+    release(&p);
+    return rc;
+}

@@ -1,0 +1,25 @@
+/* pack.h - dccollect pack: one archive from a spool folder, whatever state it is in, or from an existing results
+ * folder. */
+#ifndef COLLECT_PACK_H
+#define COLLECT_PACK_H
+
+#include "lib/err.h"
+
+#include <stddef.h>
+
+struct pack_request {
+    const char *spool;  /* spool or results folder */
+    const char *output; /* replaced when it exists; ".zst" compresses */
+    const char *const *adopt;
+    size_t n_adopt;
+    int n_nodes;       /* told by the user, 0 = find out */
+    int emulate_nodes; /* as the run's own option */
+};
+
+/** pack_spool - gather, describe, write beside the final name, verify, rename.
+ *  message  one line for people: what is in it, dropped, missing
+ *  errors   DCR_FAIL: nothing to pack, a file that cannot be read, no room; an existing output is then untouched.
+ *           A run that did not end well is no error: the archive says complete=false and why */
+int pack_spool(const struct pack_request *request, char *message, size_t n, struct dcr_err *err) DCR_MUST_CHECK;
+
+#endif

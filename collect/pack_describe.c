@@ -1,0 +1,579 @@
+/* pack_describe.c - from what was gathered to nodes, ranks, completeness and job_metadata.json (docs/FORMAT.md). */
+#include "collect/pack_parts.h"
+
+#include "collect/meta.h"
+#include "collect/spool_layout.h"
+#include "lib/trace.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { MAX_RANK_REASONS = 8 };
+
+static const char *text_of(const json_t *o, const char *key)
+{
+    const char *text = json_string_value(json_object_get(o, key));
+    return text ? text : "";
+}
+
+static json_int_t int_of(const json_t *o, const char *key, json_int_t absent)
+{
+    const json_t *v = json_object_get(o, key);
+    return json_is_integer(v) ? json_integer_value(v) : absent;
+}
+
+const json_t *pack_first_record(const struct pack *p)
+{
+    if (p->launcher)
+        return p->launcher;
+    for (size_t i = 0; i < p->n_ranks; i++)
+        if (p->ranks[i].record)
+            return p->ranks[i].record;
+    return NULL;
+}
+
+/* ---- traces ----------------------------------------------------------------------------------- */
+
+static void judge_trace(struct pack *p, const struct pack_member *m, const struct dct_loss *loss)
+{
+    if (loss->is_torn)
+        pack_reason(p, "the trace '%s' ends inside a block", m->name);
+    if (loss->n_bad_blocks || loss->n_missing_blocks)
+        pack_reason(p, "the trace '%s' has %llu damaged and %llu missing blocks", m->name,
+                    (unsigned long long)loss->n_bad_blocks, (unsigned long long)loss->n_missing_blocks);
+    if (loss->n_dropped)
+        pack_reason(p, "rank %d could not record %llu events (no room on disk or in memory)", m->rank,
+                    (unsigned long long)loss->n_dropped);
+}
+
+static int inspect_trace(struct pack *p, const struct pack_member *m, struct dcr_err *err)
+{
+    struct dct_reader *reader = NULL;
+    struct dct_info info;
+    struct dct_event event;
+    struct dct_loss loss;
+    int fd = open(m->path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return dcr_err_sys(err, DCR_FAIL, "cannot read '%s'", m->path);
+    struct dcr_stream s = dcr_stream_fd(&fd, m->name);
+    struct dcr_err why = {0};
+    int rc = dct_open(&reader, &s, &info, &why);
+    if (rc) {
+        pack_reason(p, "%s", why.text);
+        close(fd);
+        return DCR_OK;
+    }
+    uint64_t n = 0;
+    while ((rc = dct_next(reader, &event, err)) == DCR_OK)
+        n++;
+    dct_get_loss(reader, &loss);
+    p->n_traces++;
+    p->n_events += n;
+    p->n_dropped += loss.n_dropped;
+    if (m->rank >= 0) {
+        struct pack_rank *r = pack_rank_at(p, m->rank);
+        r->n_events += n;
+        r->n_dropped += loss.n_dropped;
+        /* The first process of a rank that named anything stands for it when no collector saw it start. */
+        if (!r->pid)
+            r->pid = (long)info.pid;
+        if (!*r->host)
+            r->host = dcr_arena_strdup(&p->arena, info.host);
+    }
+    judge_trace(p, m, &loss);
+    dct_close(reader);
+    close(fd);
+    return rc == DCR_END ? DCR_OK : rc;
+}
+
+static int inspect_traces(struct pack *p, struct dcr_err *err)
+{
+    for (size_t i = 0; i < p->n_members; i++) {
+        if (p->members[i].role != DCR_ROLE_TRACE || !p->members[i].path)
+            continue;
+        int rc = inspect_trace(p, &p->members[i], err);
+        if (rc)
+            return rc;
+    }
+    return DCR_OK;
+}
+
+/* ---- ranks ------------------------------------------------------------------------------------ */
+
+static int has_member(const struct pack *p, enum dcr_role role, int rank)
+{
+    for (size_t i = 0; i < p->n_members; i++)
+        if (p->members[i].role == role && p->members[i].rank == rank)
+            return 1;
+    return 0;
+}
+
+/* Without a launcher of ranks the program itself is rank 0. */
+static void adopt_launcher(struct pack *p)
+{
+    int is_alone =
+        p->launcher &&
+        (p->n_ranks == 0 || (p->n_ranks == 1 && p->ranks[0].rank == 0 && !has_member(p, DCR_ROLE_PROCESS_MONITOR, 0)));
+    if (!is_alone)
+        return;
+    struct pack_rank *r = pack_rank_at(p, 0);
+    if (!r->record) {
+        r->record = json_deep_copy(p->launcher);
+        json_object_set_new(r->record, "rank", json_integer(0));
+    }
+    if (p->launcher_monitor)
+        pack_add(p, "rank0/process_monitor.csv", p->launcher_monitor, NULL, DCR_ROLE_PROCESS_MONITOR, -1, 0);
+}
+
+/* Ranks below a collector that ran in front of mpirun have no record of their own. */
+static void make_records(struct pack *p)
+{
+    for (size_t i = 0; i < p->n_ranks; i++) {
+        struct pack_rank *r = &p->ranks[i];
+        if (r->record) {
+            r->host = text_of(r->record, "host");
+            r->pid = (long)int_of(r->record, "pid", r->pid);
+            continue;
+        }
+        if (!*r->host && p->launcher)
+            r->host = text_of(p->launcher, "host");
+        json_t *o = json_object();
+        json_object_set_new(o, "rank", json_integer(r->rank));
+        if (*r->host)
+            json_object_set_new(o, "host", json_string(r->host));
+        if (r->pid)
+            json_object_set_new(o, "pid", json_integer(r->pid));
+        if (p->launcher && int_of(p->launcher, "exit_status", -1) == 0) {
+            json_object_set_new(o, "exit_status", json_integer(0));
+            json_object_set_new(o, "signal", json_integer(0));
+        } else {
+            meta_missing(o, "exit_status",
+                         p->launcher ? "the collector ran in front of the launcher and saw only its status"
+                                     : "no collector was at this rank's side");
+        }
+        meta_missing(o, "started_ns",
+                     p->launcher ? "the collector ran in front of the launcher"
+                                 : "no collector was at this rank's side");
+        r->record = o;
+    }
+}
+
+static void add_rank_members(struct pack *p)
+{
+    for (size_t i = 0; i < p->n_ranks; i++) {
+        char name[64];
+        struct pack_rank *r = &p->ranks[i];
+        if (has_member(p, DCR_ROLE_RANK, r->rank) || !p->is_spool)
+            continue;
+        char *text = json_dumps(r->record, JSON_INDENT(1) | JSON_REAL_PRECISION(14));
+        snprintf(name, sizeof name, "rank%d/" SPOOL_RANK, r->rank);
+        pack_add(p, name, NULL, text ? text : "{}", DCR_ROLE_RANK, -1, r->rank);
+        free(text);
+    }
+}
+
+/* ---- completeness ------------------------------------------------------------------------------ */
+
+static int judge_record(struct pack *p, const json_t *record, const char *who)
+{
+    json_int_t signal = int_of(record, "signal", 0), status = int_of(record, "exit_status", 0);
+    if (strcmp(text_of(record, "state"), SPOOL_RUNNING) == 0)
+        pack_reason(p, "%s has no end record: it or its collector was killed, or still runs", who);
+    else if (signal > 0)
+        pack_reason(p, "%s was ended by signal %d (%s)", who, (int)signal, strsignal((int)signal));
+    else if (status != 0)
+        pack_reason(p, "%s ended with exit status %d", who, (int)status);
+    else
+        return 0;
+    return 1;
+}
+
+static void judge_run(struct pack *p)
+{
+    int n_bad = 0;
+    json_int_t world = 0;
+    if (p->launcher)
+        (void)judge_record(p, p->launcher, "the program");
+    for (size_t i = 0; i < p->n_ranks; i++) {
+        const json_t *record = p->ranks[i].record;
+        char who[32];
+        snprintf(who, sizeof who, "rank %d", p->ranks[i].rank);
+        if (int_of(record, "world_size", 0) > world)
+            world = int_of(record, "world_size", 0);
+        if (p->launcher || !*text_of(record, "state"))
+            continue;
+        if (n_bad < MAX_RANK_REASONS)
+            n_bad += judge_record(p, record, who);
+    }
+    if (n_bad == MAX_RANK_REASONS)
+        pack_reason(p, "further ranks may have failed too");
+    if (world > (json_int_t)p->n_ranks)
+        pack_reason(p, "%lld of %lld ranks left nothing", (long long)(world - (json_int_t)p->n_ranks),
+                    (long long)world);
+}
+
+/* ---- nodes ------------------------------------------------------------------------------------ */
+
+static struct pack_host *find_host(struct pack *p, const char *name)
+{
+    for (size_t i = 0; i < p->n_hosts; i++)
+        if (strcmp(p->hosts[i].name, name) == 0)
+            return &p->hosts[i];
+    return NULL;
+}
+
+static int node_of_earlier_rank(const struct pack *p, size_t i)
+{
+    for (size_t k = 0; k < i; k++)
+        if (strcmp(p->ranks[k].host, p->ranks[i].host) == 0)
+            return p->ranks[k].node;
+    return -1;
+}
+
+/* Hosts in the order of their lowest rank; with emulation every rank is a node and a host's monitors stay with the
+ * first of them. */
+static void assign_nodes(struct pack *p)
+{
+    const json_t *record = pack_first_record(p);
+    p->is_emulated = p->request->emulate_nodes || json_is_true(json_object_get(record, "emulate_nodes"));
+    for (size_t i = 0; i < p->n_ranks; i++) {
+        int node = p->is_emulated ? -1 : node_of_earlier_rank(p, i);
+        p->ranks[i].node = node >= 0 ? node : p->n_nodes++;
+        struct pack_host *host = find_host(p, p->ranks[i].host);
+        if (host && host->node < 0)
+            host->node = p->ranks[i].node;
+    }
+    for (size_t i = 0; i < p->n_hosts; i++) /* a host that was sampled but whose ranks left nothing */
+        if (p->hosts[i].node < 0)
+            p->hosts[i].node = p->n_nodes++;
+    for (size_t i = 0; i < p->n_members; i++) {
+        struct pack_member *m = &p->members[i];
+        size_t prefix = strlen(SPOOL_HOST_PREFIX);
+        const char *slash = strchr(m->name, '/');
+        if (m->rank >= 0 && p->is_spool)
+            m->node = pack_rank_at(p, m->rank)->node;
+        if (strncmp(m->name, SPOOL_HOST_PREFIX, prefix) != 0 || !slash)
+            continue;
+        char *name = dcr_arena_strndup(&p->arena, m->name + prefix, (size_t)(slash - m->name) - prefix);
+        struct pack_host *host = find_host(p, name);
+        if (!host)
+            continue;
+        size_t n = strlen(slash) + 24;
+        char *member = dcr_arena_alloc(&p->arena, n);
+        snprintf(member, n, "node%d%s", host->node, slash);
+        m->name = member;
+        m->node = host->node;
+    }
+}
+
+/* "0-1,4" into a set of processors. */
+static void add_cpus(unsigned char set[4096], const char *list)
+{
+    while (*list) {
+        char *end;
+        long from = strtol(list, &end, 10), to = from;
+        if (end == list)
+            return;
+        if (*end == '-')
+            to = strtol(end + 1, &end, 10);
+        for (long c = from; c >= 0 && c <= to && c < 4096; c++)
+            set[c] = 1;
+        list = end + (*end == ',');
+    }
+}
+
+/* Each rank may be bound to a core of its own: the node's are all of them together. */
+static void put_allowed_cores(const struct pack *p, int node, json_t *o)
+{
+    unsigned char set[4096] = {0};
+    int n = 0;
+    for (size_t i = 0; i < p->n_ranks; i++)
+        if (p->ranks[i].node == node)
+            add_cpus(set, text_of(p->ranks[i].record, "cpus_allowed"));
+    for (size_t i = 0; i < sizeof set; i++)
+        n += set[i];
+    if (n)
+        json_object_set_new(o, "cores_allowed", json_integer(n));
+}
+
+static json_t *node_object(struct pack *p, int node)
+{
+    const struct pack_rank *first = NULL;
+    struct pack_host *host = NULL;
+    for (size_t i = 0; i < p->n_ranks && !first; i++)
+        if (p->ranks[i].node == node)
+            first = &p->ranks[i];
+    for (size_t i = 0; i < p->n_hosts; i++)
+        if (first ? strcmp(p->hosts[i].name, first->host) == 0 : p->hosts[i].node == node)
+            host = &p->hosts[i];
+    json_t *o = json_object();
+    json_object_set_new(o, "node", json_integer(node));
+    if (host && host->facts)
+        json_object_update(o, host->facts);
+    if (host)
+        json_object_set_new(o, "host", json_string(host->name));
+    else if (first && *first->host)
+        json_object_set_new(o, "host", json_string(first->host));
+    if (!*text_of(o, "boot_id") && first && *text_of(first->record, "boot_id"))
+        json_object_set_new(o, "boot_id", json_string(text_of(first->record, "boot_id")));
+    put_allowed_cores(p, node, o);
+    json_t *monitors = json_object_get(o, "monitors");
+    if (!host || !host->facts || !monitors) {
+        const char *why = host && host->facts ? "absent: the collector of this host was killed before it could report"
+                                              : "absent: no collector sampled this host";
+        monitors = json_object();
+        json_object_set_new(monitors, "cpu", json_string(why));
+        json_object_set_new(monitors, "gpu", json_string(why));
+        json_object_set_new(o, "monitors", monitors);
+    }
+    if (host && host->node != node) {
+        char why[96];
+        snprintf(why, sizeof why, "absent: an emulated node; the host's monitors are with node %d", host->node);
+        monitors = json_object();
+        json_object_set_new(monitors, "cpu", json_string(why));
+        json_object_set_new(monitors, "gpu", json_string(why));
+        json_object_set_new(o, "monitors", monitors);
+    }
+    return o;
+}
+
+static const char *node_kind(const struct pack *p, const json_t *nodes)
+{
+    if (p->is_emulated)
+        return "emulated";
+    size_t n = json_array_size(nodes), n_equal = 0;
+    for (size_t i = 0; i < n; i++) {
+        const char *id = text_of(json_array_get(nodes, i), "boot_id");
+        if (!*id)
+            return "unknown";
+        for (size_t k = 0; k < i; k++)
+            n_equal += strcmp(id, text_of(json_array_get(nodes, k), "boot_id")) == 0;
+    }
+    return n == 0 ? "unknown" : n_equal ? "one-kernel" : "machines";
+}
+
+/* ---- metadata --------------------------------------------------------------------------------- */
+
+static void copy(json_t *to, const json_t *from, const char *key)
+{
+    json_t *v = json_object_get(from, key);
+    if (v)
+        json_object_set(to, key, v);
+}
+
+static void put_times(struct pack *p, json_t *o)
+{
+    double started = 0, ended = 0;
+    for (size_t i = 0; i <= p->n_ranks; i++) {
+        const json_t *record = i < p->n_ranks ? p->ranks[i].record : p->launcher;
+        double from = json_number_value(json_object_get(record, "started"));
+        double to = json_number_value(json_object_get(record, "ended"));
+        if (from > 0 && (started <= 0 || from < started))
+            started = from;
+        if (to > ended)
+            ended = to;
+    }
+    if (started > 0)
+        json_object_set_new(o, "started", json_real(started));
+    else
+        meta_missing(o, "started", "no collector watched the run");
+    if (ended > 0)
+        json_object_set_new(o, "ended", json_real(ended));
+    else
+        meta_missing(o, "ended", started > 0 ? "no collector lived to see the end" : "no collector watched the run");
+    p->started_s = started;
+    p->mtime = started > 0 ? (int64_t)floor(started) : 0;
+}
+
+static void put_program(struct pack *p, json_t *o)
+{
+    for (size_t i = 0; i < p->n_members; i++) {
+        if (strcmp(p->members[i].name, "program.json") != 0)
+            continue;
+        json_error_t why;
+        json_t *program = json_load_file(p->members[i].path, JSON_REJECT_DUPLICATES, &why);
+        if (json_is_object(program)) {
+            json_object_set_new(o, "program", program);
+            return;
+        }
+        json_decref(program);
+        meta_missing(o, "program", "'program.json' is not readable as a JSON object");
+        return;
+    }
+    meta_missing(o, "program", "the program left no 'program.json'");
+}
+
+static void put_ranks(const struct pack *p, json_t *o)
+{
+    static const char *const keys[] = {"exit_status", "signal",        "started_ns",   "ended_ns",        "user_ns",
+                                       "system_ns",   "max_rss_bytes", "cpus_allowed", "process_monitor", "missing"};
+    json_t *list = json_array();
+    for (size_t i = 0; i < p->n_ranks; i++) {
+        const struct pack_rank *r = &p->ranks[i];
+        json_t *rank = json_object();
+        json_object_set_new(rank, "rank", json_integer(r->rank));
+        if (r->node >= 0)
+            json_object_set_new(rank, "node", json_integer(r->node));
+        if (*r->host)
+            json_object_set_new(rank, "host", json_string(r->host));
+        if (r->pid)
+            json_object_set_new(rank, "pid", json_integer(r->pid));
+        for (size_t k = 0; k < sizeof keys / sizeof *keys; k++)
+            copy(rank, r->record, keys[k]);
+        if (strcmp(text_of(r->record, "state"), SPOOL_RUNNING) == 0)
+            meta_missing(rank, "exit_status", "there is no end record");
+        json_object_set_new(rank, "events", json_integer((json_int_t)r->n_events));
+        json_array_append_new(list, rank);
+    }
+    json_object_set_new(o, "ranks", list);
+}
+
+static void put_collector(const struct pack *p, const json_t *record, json_t *o)
+{
+    char line[1400];
+    json_t *collector = json_object();
+    const char *note = text_of(record, "nvtx_note");
+    json_object_set_new(collector, "version", json_string(record ? text_of(record, "collector_version") : DCR_VERSION));
+    if (p->n_events)
+        snprintf(line, sizeof line, "ok");
+    else
+        snprintf(line, sizeof line, "nothing recorded because %s",
+                 !record       ? "no collector watched the run"
+                 : *note       ? note
+                 : p->n_traces ? "the program named no range"
+                               : "the program did not load NVTX (not built with it, statically linked, or it "
+                                 "never came to its first range)");
+    json_object_set_new(collector, "nvtx", json_string(line));
+    json_object_set_new(collector, "traces", json_integer(p->n_traces));
+    json_object_set_new(collector, "events", json_integer((json_int_t)p->n_events));
+    json_object_set_new(collector, "dropped_events", json_integer((json_int_t)p->n_dropped));
+    copy(collector, record, "interval_ms");
+    json_object_set_new(o, "collector", collector);
+}
+
+/* What monitors could not measure, for the closing line: "gpu (no NVIDIA driver here)". */
+static void note_missing(struct pack *p, const json_t *nodes)
+{
+    const json_t *monitors = json_object_get(json_array_get(nodes, 0), "monitors");
+    const char *key;
+    json_t *value;
+    json_object_foreach((json_t *)monitors, key, value)
+    {
+        const char *state = json_string_value(value);
+        const char *reason = state && strncmp(state, "absent: ", 8) == 0 ? state + 8 : NULL;
+        char line[512];
+        if (!reason)
+            continue;
+        snprintf(line, sizeof line, "%s (%.400s)", key, reason);
+        json_array_append_new(p->missing, json_string(line));
+    }
+}
+
+/* "2node" anywhere in the path of a results folder. */
+static int nodes_in_path(const char *path)
+{
+    char real[PATH_MAX];
+    if (!realpath(path, real))
+        return 0;
+    int found = 0;
+    for (char *part = real; part; part = strchr(part, '/')) {
+        part += *part == '/';
+        char *end;
+        long n = strtol(part, &end, 10);
+        if (end != part && n > 0 && n < 100000 && strncmp(end, "node", 4) == 0 &&
+            (end[4] == '\0' || end[4] == '/' || (end[4] == 's' && (end[5] == '\0' || end[5] == '/'))))
+            found = (int)n;
+    }
+    return found;
+}
+
+static json_t *scheduler_of_folder(const char *path)
+{
+    char real[PATH_MAX];
+    const char *base = realpath(path, real) ? strrchr(real, '/') + 1 : path;
+    if (strncmp(base, "run_", 4) != 0 || !base[4] || strspn(base + 4, "0123456789") != strlen(base + 4))
+        return NULL;
+    json_t *o = json_object();
+    json_object_set_new(o, "name", json_string("slurm"));
+    json_object_set_new(o, "job_id", json_string(base + 4));
+    return o;
+}
+
+static void describe_results_folder(struct pack *p, json_t *o)
+{
+    static const char *const unknown[] = {"command", "nodes", "environment"};
+    p->n_nodes = p->request->n_nodes ? p->request->n_nodes : nodes_in_path(p->request->spool);
+    for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++)
+        meta_missing(o, unknown[i], "the results folder of another collector does not tell in a form read here");
+    json_t *scheduler = scheduler_of_folder(p->request->spool);
+    if (scheduler)
+        json_object_set_new(o, "scheduler", scheduler);
+    else
+        meta_missing(o, "scheduler", "the results folder does not tell");
+    put_ranks(p, o);
+}
+
+static void describe_run(struct pack *p, const json_t *record, json_t *o)
+{
+    static const char *const keys[] = {"command", "folder", "git", "scheduler", "environment", "labels"};
+    json_t *nodes = json_array();
+    assign_nodes(p);
+    if (p->request->n_nodes)
+        p->n_nodes = p->request->n_nodes;
+    for (int i = 0; i < p->n_nodes; i++)
+        json_array_append_new(nodes, node_object(p, i));
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        copy(o, record, keys[i]);
+        if (!json_object_get(record, keys[i]))
+            meta_missing(o, keys[i], record ? "not under version control, or not told" : "no collector record is left");
+    }
+    json_object_set_new(o, "nodes", nodes);
+    json_object_set_new(o, "node_kind", json_string(node_kind(p, nodes)));
+    put_ranks(p, o);
+    note_missing(p, nodes);
+}
+
+static void adopt_recorded(struct pack *p, const json_t *record, int *rc, struct dcr_err *err)
+{
+    const json_t *list = json_object_get(record, "adopt");
+    for (size_t i = 0; i < json_array_size(list) && *rc == 0; i++)
+        *rc = pack_adopt(p, json_string_value(json_array_get(list, i)), err);
+}
+
+int pack_describe(struct pack *p, struct dcr_err *err)
+{
+    int rc = inspect_traces(p, err);
+    if (rc)
+        return rc;
+    json_t *o = p->metadata = json_object();
+    adopt_launcher(p);
+    const json_t *record = pack_first_record(p);
+    if (p->is_spool && !record)
+        pack_reason(p, "no collector record is left; command and environment are unknown");
+    put_times(p, o);
+    adopt_recorded(p, record, &rc, err);
+    for (size_t i = 0; i < p->request->n_adopt && rc == 0; i++)
+        rc = pack_adopt(p, p->request->adopt[i], err);
+    if (rc)
+        return rc;
+    if (p->is_spool)
+        make_records(p);
+    judge_run(p);
+    add_rank_members(p);
+    if (p->is_spool)
+        describe_run(p, record, o);
+    else
+        describe_results_folder(p, o);
+    put_program(p, o);
+    put_collector(p, record, o);
+    json_object_set(o, "not_packed", p->not_packed);
+    return DCR_OK;
+}

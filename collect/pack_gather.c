@@ -1,0 +1,358 @@
+/* pack_gather.c - what lies in the spool and in adopted folders, and which member each file becomes. Links and other
+ * things that are not plain files are never followed or packed, only listed. */
+#include "collect/pack_parts.h"
+
+#include "collect/spool_layout.h"
+#include "lib/fs.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { MAX_DEPTH = 16 };
+
+void pack_reason(struct pack *p, const char *fmt, ...)
+{
+    char line[1024];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(line, sizeof line, fmt, ap);
+    va_end(ap);
+    json_t *text = json_string(line);
+    json_array_append_new(p->reasons, text ? text : json_string("a reason that is not UTF-8"));
+}
+
+/* Room for one more item; the program ends on exhausted memory as the arena does. */
+static void *grow(void *items, size_t n, size_t *cap, size_t item)
+{
+    if (n < *cap)
+        return items;
+    *cap = *cap ? 2 * *cap : 32;
+    void *bigger = realloc(items, *cap * item);
+    if (!bigger)
+        abort();
+    return bigger;
+}
+
+static void leave_out(struct pack *p, const char *name, int64_t size, const char *reason)
+{
+    json_t *o = json_object(), *text = json_string(name);
+    json_object_set_new(o, "name", text ? text : json_string("(not UTF-8)"));
+    json_object_set_new(o, "size", json_integer(size));
+    json_object_set_new(o, "reason", json_string(reason));
+    json_array_append_new(p->not_packed, o);
+}
+
+void pack_add(struct pack *p, const char *name, const char *path, const char *bytes, enum dcr_role role, int node,
+              int rank)
+{
+    struct stat st = {0};
+    if (path && lstat(path, &st) != 0)
+        return;
+    int64_t size = path ? st.st_size : (int64_t)strlen(bytes);
+    for (size_t i = 0; i < p->n_members; i++)
+        if (strcmp(p->members[i].name, name) == 0) {
+            leave_out(p, path ? path : name, size, "another file has this name in the archive");
+            return;
+        }
+    p->members = grow(p->members, p->n_members, &p->cap_members, sizeof *p->members);
+    p->members[p->n_members++] = (struct pack_member){
+        .name = dcr_arena_strdup(&p->arena, name),
+        .path = path ? dcr_arena_strdup(&p->arena, path) : NULL,
+        .bytes = bytes ? dcr_arena_strdup(&p->arena, bytes) : NULL,
+        .size = size,
+        .role = role,
+        .node = node,
+        .rank = rank,
+    };
+}
+
+struct pack_rank *pack_rank_at(struct pack *p, int rank)
+{
+    size_t i = 0;
+    while (i < p->n_ranks && p->ranks[i].rank < rank)
+        i++;
+    if (i < p->n_ranks && p->ranks[i].rank == rank)
+        return &p->ranks[i];
+    p->ranks = grow(p->ranks, p->n_ranks, &p->cap_ranks, sizeof *p->ranks);
+    memmove(&p->ranks[i + 1], &p->ranks[i], (p->n_ranks - i) * sizeof *p->ranks);
+    p->ranks[i] = (struct pack_rank){.rank = rank, .node = -1, .host = ""};
+    p->n_ranks++;
+    return &p->ranks[i];
+}
+
+/* ---- names ------------------------------------------------------------------------------------ */
+
+/* "rank12" with prefix "rank" is 12; -1 when the word is something else. */
+static int number_behind(const char *word, size_t len, const char *prefix)
+{
+    size_t n = strlen(prefix);
+    if (len <= n || len > n + 7 || strncmp(word, prefix, n) != 0)
+        return -1;
+    int k = 0;
+    for (size_t i = n; i < len; i++) {
+        if (!isdigit((unsigned char)word[i]))
+            return -1;
+        k = 10 * k + (word[i] - '0');
+    }
+    return k;
+}
+
+static int ends_with(const char *text, const char *end)
+{
+    size_t n = strlen(text), k = strlen(end);
+    return n >= k && strcmp(text + n - k, end) == 0;
+}
+
+enum dcr_role pack_role(const char *name, int *node, int *rank)
+{
+    static const struct {
+        const char *base;
+        enum dcr_role role;
+    } known[] = {{DCR_METADATA, DCR_ROLE_METADATA},
+                 {DCR_METADATA_TEXT, DCR_ROLE_METADATA_TEXT},
+                 {DCR_METRICS, DCR_ROLE_METRICS},
+                 {DCR_STEPS, DCR_ROLE_STEPS},
+                 {"cpu_monitor.csv", DCR_ROLE_CPU_MONITOR},
+                 {"gpu_monitor.csv", DCR_ROLE_GPU_MONITOR},
+                 {"net_monitor.csv", DCR_ROLE_NET_MONITOR},
+                 {"disk_monitor.csv", DCR_ROLE_DISK_MONITOR},
+                 {"process_monitor.csv", DCR_ROLE_PROCESS_MONITOR},
+                 {"sacct_summary.txt", DCR_ROLE_FOREIGN},
+                 {SPOOL_RANK, DCR_ROLE_RANK}};
+    static const char *const foreign[] = {"nsys/", "kineto/", "ncu/", "perf/", "dcgm/", "tensorboard/"};
+    *node = *rank = -1;
+    const char *base = name;
+    for (const char *slash; (slash = strchr(base, '/')) != NULL; base = slash + 1) {
+        int k = number_behind(base, (size_t)(slash - base), "node");
+        *node = k >= 0 ? k : *node;
+        k = number_behind(base, (size_t)(slash - base), "rank");
+        *rank = k >= 0 ? k : *rank;
+    }
+    for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
+        if (strncmp(name, foreign[i], strlen(foreign[i])) == 0)
+            return DCR_ROLE_FOREIGN;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strcmp(base, known[i].base) == 0)
+            return known[i].role;
+    if (ends_with(base, ".dct"))
+        return DCR_ROLE_TRACE;
+    if (strncmp(name, "log/", 4) == 0 || ends_with(base, ".log"))
+        return DCR_ROLE_LOG;
+    if (ends_with(base, ".nsys-rep") || ends_with(base, ".sqlite") || ends_with(base, ".ncu-rep"))
+        return DCR_ROLE_FOREIGN;
+    return DCR_ROLE_OTHER;
+}
+
+/* Checkpoints are large, private to the program, and say nothing about its speed. */
+static int is_checkpoint(const char *name)
+{
+    static const char *const ends[] = {".ckpt", ".pt", ".pth", ".safetensors"};
+    if (strncmp(name, "checkpoint", 10) == 0 || strstr(name, "/checkpoint"))
+        return 1;
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        if (ends_with(name, ends[i]))
+            return 1;
+    return 0;
+}
+
+/* ---- walking ---------------------------------------------------------------------------------- */
+
+typedef int (*file_fn)(struct pack *p, const char *name, const char *path, const struct stat *st, struct dcr_err *err);
+
+/* Call f for every plain file below dir, names sorted; name is relative to the first dir. */
+static int walk(struct pack *p, const char *dir, const char *prefix, int depth, file_fn f, struct dcr_err *err)
+{
+    char **names = NULL;
+    size_t n = 0;
+    int rc = dcr_list_dir(dir, &names, &n, err);
+    for (size_t i = 0; i < n && rc == 0; i++) {
+        char path[PATH_MAX], name[PATH_MAX];
+        struct stat st;
+        int a = snprintf(path, sizeof path, "%s/%s", dir, names[i]);
+        int b = snprintf(name, sizeof name, "%s%s", prefix, names[i]);
+        if (a < 0 || (size_t)a >= sizeof path || b < 0 || (size_t)b + 2 >= sizeof name) {
+            leave_out(p, names[i], 0, "the name is too long");
+            continue;
+        }
+        if (lstat(path, &st) != 0)
+            continue; /* removed meanwhile */
+        if (S_ISDIR(st.st_mode) && depth < MAX_DEPTH) {
+            memcpy(name + b, "/", 2);
+            rc = walk(p, path, name, depth + 1, f, err);
+        } else if (S_ISREG(st.st_mode)) {
+            rc = f(p, name, path, &st, err);
+        } else {
+            leave_out(p, path, 0, S_ISDIR(st.st_mode) ? "folders are nested too deeply" : "not a plain file");
+        }
+    }
+    dcr_free_names(names, n);
+    return rc;
+}
+
+/* ---- our own spool ---------------------------------------------------------------------------- */
+
+static struct pack_host *host_at(struct pack *p, const char *name)
+{
+    for (size_t i = 0; i < p->n_hosts; i++)
+        if (strcmp(p->hosts[i].name, name) == 0)
+            return &p->hosts[i];
+    p->hosts = grow(p->hosts, p->n_hosts, &p->cap_hosts, sizeof *p->hosts);
+    p->hosts[p->n_hosts] = (struct pack_host){.name = dcr_arena_strdup(&p->arena, name), .node = -1};
+    return &p->hosts[p->n_hosts++];
+}
+
+/* A record that was being replaced when the power went is no reason to refuse the rest. */
+static json_t *read_record(struct pack *p, const char *path)
+{
+    json_error_t why;
+    json_t *o = json_load_file(path, JSON_REJECT_DUPLICATES, &why);
+    if (json_is_object(o))
+        return o;
+    struct stat st;
+    if (stat(path, &st) == 0 && st.st_size > 0)
+        pack_reason(p, "the record '%s' cannot be read: %s", path, o ? "no JSON object" : why.text);
+    json_decref(o);
+    return NULL;
+}
+
+static int add_host_file(struct pack *p, const char *name, const char *path)
+{
+    const char *slash = strchr(name, '/');
+    size_t prefix = strlen(SPOOL_HOST_PREFIX);
+    char *host_name = dcr_arena_strndup(&p->arena, name + prefix, (size_t)(slash - name) - prefix);
+    struct pack_host *host = host_at(p, host_name);
+    if (strcmp(slash + 1, SPOOL_HOST) == 0) {
+        host->facts = read_record(p, path);
+        return DCR_OK;
+    }
+    /* The member's name needs the node's number, which is known later: see pack_describe.c. */
+    int node, rank;
+    pack_add(p, name, path, NULL, pack_role(slash + 1, &node, &rank), -1, -1);
+    return DCR_OK;
+}
+
+static int add_spool_file(struct pack *p, const char *name, const char *path, const struct stat *st,
+                          struct dcr_err *err)
+{
+    int node, rank;
+    (void)err;
+    if (strcmp(name, SPOOL_LAUNCHER) == 0) {
+        p->launcher = read_record(p, path);
+        return DCR_OK;
+    }
+    if (strcmp(name, SPOOL_LAUNCHER_DIR "/process_monitor.csv") == 0) {
+        p->launcher_monitor = dcr_arena_strdup(&p->arena, path);
+        return DCR_OK;
+    }
+    if (ends_with(name, ".partial")) {
+        leave_out(p, path, st->st_size, "a file that was being written");
+        return DCR_OK;
+    }
+    if (strncmp(name, SPOOL_HOST_PREFIX, strlen(SPOOL_HOST_PREFIX)) == 0 && strchr(name, '/'))
+        return add_host_file(p, name, path);
+    enum dcr_role role = pack_role(name, &node, &rank);
+    if (rank >= 0) {
+        struct pack_rank *r = pack_rank_at(p, rank);
+        if (role == DCR_ROLE_RANK) {
+            json_decref(r->record);
+            r->record = read_record(p, path);
+            if (!r->record)
+                return DCR_OK;
+        }
+    }
+    pack_add(p, name, path, NULL, role, node, rank);
+    return DCR_OK;
+}
+
+/* ---- results folders of others ----------------------------------------------------------------- */
+
+static int add_results_file(struct pack *p, const char *name, const char *path, const struct stat *st,
+                            struct dcr_err *err)
+{
+    int node, rank;
+    (void)err;
+    if (is_checkpoint(name)) {
+        leave_out(p, path, st->st_size, "checkpoints are not packed");
+        return DCR_OK;
+    }
+    if (strcmp(name, DCR_MANIFEST) == 0) {
+        leave_out(p, path, st->st_size, "the archive gets a manifest of its own");
+        return DCR_OK;
+    }
+    enum dcr_role role = pack_role(name, &node, &rank);
+    if (rank >= 0)
+        (void)pack_rank_at(p, rank);
+    /* Monitors beside metrics.csv are those of the one node that wrote them. */
+    if (node < 0 && role >= DCR_ROLE_CPU_MONITOR && role <= DCR_ROLE_DISK_MONITOR)
+        node = 0;
+    pack_add(p, name, path, NULL, role, node, rank);
+    return DCR_OK;
+}
+
+static int is_spool_entry(const char *name)
+{
+    return strcmp(name, SPOOL_LAUNCHER) == 0 || number_behind(name, strlen(name), "rank") >= 0 ||
+           strncmp(name, SPOOL_HOST_PREFIX, strlen(SPOOL_HOST_PREFIX)) == 0;
+}
+
+int pack_gather(struct pack *p, struct dcr_err *err)
+{
+    char **names = NULL;
+    size_t n = 0;
+    int rc = dcr_list_dir(p->request->spool, &names, &n, err);
+    for (size_t i = 0; i < n; i++)
+        p->is_spool |= is_spool_entry(names[i]);
+    dcr_free_names(names, n);
+    if (rc)
+        return rc;
+    if (n == 0)
+        return dcr_err_set(err, DCR_FAIL, "nothing to pack: the folder '%s' is empty", p->request->spool);
+    rc = walk(p, p->request->spool, "", 0, p->is_spool ? add_spool_file : add_results_file, err);
+    if (rc == 0 && p->n_members == 0 && !p->launcher)
+        rc = dcr_err_set(err, DCR_FAIL, "nothing to pack: '%s' holds no evidence of a run", p->request->spool);
+    return rc;
+}
+
+/* ---- what the program itself left ---------------------------------------------------------------- */
+
+static int adopt_file(struct pack *p, const char *name, const char *path, const struct stat *st, struct dcr_err *err)
+{
+    int node, rank, r;
+    char target[PATH_MAX];
+    (void)err;
+    snprintf(target, sizeof target, "%s", name);
+    size_t len = strlen(name);
+    if (is_checkpoint(name) || ends_with(name, ".partial")) {
+        leave_out(p, path, st->st_size, "checkpoints and unfinished files are not packed");
+        return DCR_OK;
+    }
+    /* Left by an earlier run in the same folder; file systems may round times to two seconds. */
+    if (p->started_s > 0 && (double)st->st_mtime < p->started_s - 2) {
+        leave_out(p, path, st->st_size, "older than the run");
+        return DCR_OK;
+    }
+    if (len > 4 && ends_with(name, ".csv") && (r = number_behind(name, len - 4, "steps-rank")) >= 0)
+        snprintf(target, sizeof target, "rank%d/" DCR_STEPS, r);
+    else if (!strchr(name, '/') && (ends_with(name, ".log") || ends_with(name, ".txt")) &&
+             strcmp(name, DCR_METADATA_TEXT) != 0 && strcmp(name, "sacct_summary.txt") != 0)
+        snprintf(target, sizeof target, "log/%s", name);
+    enum dcr_role role = pack_role(target, &node, &rank);
+    pack_add(p, target, path, NULL, role, node, rank);
+    return DCR_OK;
+}
+
+int pack_adopt(struct pack *p, const char *dir, struct dcr_err *err)
+{
+    struct stat st;
+    if (stat(dir, &st) != 0 || !S_ISDIR(st.st_mode)) {
+        pack_reason(p, "the program's results are not there: no folder '%s'", dir);
+        return DCR_OK;
+    }
+    return walk(p, dir, "", 0, adopt_file, err);
+}

@@ -1,0 +1,84 @@
+/* pack_parts.h - the steps of packing and what they share. Called by pack.c only, in this order:
+ * gather (what lies where) -> describe (nodes, ranks, metadata, completeness) -> write (hash, manifest, tar). */
+#ifndef COLLECT_PACK_PARTS_H
+#define COLLECT_PACK_PARTS_H
+
+#include "collect/pack.h"
+#include "lib/arena.h"
+#include "lib/format.h"
+
+#include <jansson.h>
+#include <stdint.h>
+
+struct pack_member {
+    const char *name; /* in the archive */
+    const char *path; /* file to read, or NULL */
+    const char *bytes;
+    int64_t size;
+    enum dcr_role role;
+    int node, rank; /* -1: does not apply */
+    char sha256[65];
+};
+
+struct pack_rank {
+    int rank, node;
+    json_t *record;   /* rank.json, or NULL */
+    const char *host; /* "" unknown */
+    long pid;         /* 0 unknown */
+    uint64_t n_events, n_dropped;
+};
+
+struct pack_host {
+    const char *name;
+    json_t *facts; /* host.json, or NULL */
+    int node;
+};
+
+struct pack {
+    const struct pack_request *request;
+    struct dcr_arena arena;
+    struct pack_member *members;
+    size_t n_members, cap_members;
+    struct pack_rank *ranks; /* ascending */
+    size_t n_ranks, cap_ranks;
+    struct pack_host *hosts;
+    size_t n_hosts, cap_hosts;
+    json_t *launcher;             /* launcher.json, or NULL */
+    const char *launcher_monitor; /* file, or NULL */
+    json_t *metadata;             /* what becomes job_metadata.json */
+    json_t *reasons;              /* array of sentences: why the run is incomplete */
+    json_t *not_packed;           /* array of {name, size, reason} */
+    json_t *missing;              /* array of words for the closing line */
+    int is_spool;                 /* ours, rather than a results folder */
+    int is_emulated;
+    int n_nodes; /* 0 unknown */
+    int n_traces;
+    uint64_t n_events, n_dropped;
+    double started_s; /* 0 unknown */
+    int64_t mtime;
+};
+
+/* ---- pack_gather.c ---- */
+int pack_gather(struct pack *p, struct dcr_err *err) DCR_MUST_CHECK;
+/** pack_adopt - files of a folder of the program's results. A folder that is not there is a reason, no error. */
+int pack_adopt(struct pack *p, const char *dir, struct dcr_err *err) DCR_MUST_CHECK;
+/** pack_add - a member; name and path are copied, bytes too. A name that is taken goes to not_packed. */
+void pack_add(struct pack *p, const char *name, const char *path, const char *bytes, enum dcr_role role, int node,
+              int rank);
+void pack_reason(struct pack *p, const char *fmt, ...) DCR_PRINTF(2, 3);
+struct pack_rank *pack_rank_at(struct pack *p, int rank);
+/** pack_role - role of a member by its name; node and rank from folders node<i>/ and rank<r>/. */
+enum dcr_role pack_role(const char *name, int *node, int *rank);
+
+/* ---- pack_describe.c ---- */
+int pack_describe(struct pack *p, struct dcr_err *err) DCR_MUST_CHECK;
+/** pack_first_record - the record that stands for the run: launcher's, else the lowest rank's; NULL when there is
+ *  none. */
+const json_t *pack_first_record(const struct pack *p);
+/** pack_text - job_metadata.txt of the metadata. gives a string in the arena */
+const char *pack_text(struct pack *p);
+
+/* ---- pack_write.c ---- */
+int pack_write(struct pack *p, struct dcr_err *err) DCR_MUST_CHECK;
+
+#endif

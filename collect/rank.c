@@ -1,0 +1,73 @@
+/* rank.c - see rank.h. */
+#include "collect/rank.h"
+
+#include <limits.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int number(const char *text)
+{
+    if (!text || !*text)
+        return -1;
+    char *end;
+    long k = strtol(text, &end, 10);
+    return *end == '\0' && k >= 0 && k < INT_MAX ? (int)k : -1;
+}
+
+struct rank_identity rank_identify(const char *(*get)(const char *name, const void *ctx), const void *ctx)
+{
+    static const struct {
+        const char *rank, *local, *size, *only_with;
+    } launchers[] = {
+        {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_SIZE", NULL},
+        {"PMIX_RANK", "PMIX_LOCAL_RANK", "PMIX_SIZE", NULL},
+        {"PMI_RANK", "MPI_LOCALRANKID", "PMI_SIZE", NULL},
+        {"SLURM_PROCID", "SLURM_LOCALID", "SLURM_NTASKS", "SLURM_STEP_ID"},
+    };
+    struct rank_identity id = {-1, -1, -1};
+    for (size_t i = 0; i < sizeof launchers / sizeof *launchers && id.rank < 0; i++) {
+        if (launchers[i].only_with && !get(launchers[i].only_with, ctx))
+            continue;
+        id.rank = number(get(launchers[i].rank, ctx));
+        if (id.rank < 0)
+            continue;
+        id.local_rank = number(get(launchers[i].local, ctx));
+        id.world_size = number(get(launchers[i].size, ctx));
+        if (id.world_size == 0)
+            id.world_size = -1;
+    }
+    return id;
+}
+
+static const char *from_self(const char *name, const void *ctx)
+{
+    (void)ctx;
+    return getenv(name);
+}
+
+struct rank_identity rank_of_self(void)
+{
+    return rank_identify(from_self, NULL);
+}
+
+struct block {
+    const char *bytes;
+    unsigned long n;
+};
+
+static const char *from_block(const char *name, const void *ctx)
+{
+    const struct block *b = ctx;
+    size_t len = strlen(name);
+    for (unsigned long at = 0; at < b->n; at += strlen(b->bytes + at) + 1)
+        if (strncmp(b->bytes + at, name, len) == 0 && b->bytes[at + len] == '=')
+            return b->bytes + at + len + 1;
+    return NULL;
+}
+
+struct rank_identity rank_of_block(const char *environ_block, unsigned long n)
+{
+    struct block b = {environ_block, n};
+    return rank_identify(from_block, &b);
+}

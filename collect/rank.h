@@ -1,0 +1,19 @@
+/* rank.h - who a process is among the processes of its job, by the variables its launcher set. */
+#ifndef COLLECT_RANK_H
+#define COLLECT_RANK_H
+
+struct rank_identity {
+    int rank;       /* -1: no launcher of ranks */
+    int local_rank; /* on its host; -1 unknown */
+    int world_size; /* -1 unknown */
+};
+
+/** rank_identify - by Open MPI's, PMIx's, PMI's or Slurm's variables.
+ *  get      value of a variable, or NULL. SLURM_PROCID counts only inside a job step: the batch script has it too */
+struct rank_identity rank_identify(const char *(*get)(const char *name, const void *ctx), const void *ctx);
+/** rank_of_self - of this process's own environment. */
+struct rank_identity rank_of_self(void);
+/** rank_of_block - of an environment as /proc/<pid>/environ has it: NAME=value, NUL, ... n bytes, NUL-terminated. */
+struct rank_identity rank_of_block(const char *environ_block, unsigned long n);
+
+#endif

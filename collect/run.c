@@ -1,0 +1,357 @@
+/* run.c - see run.h. */
+#include "collect/run.h"
+
+#include "collect/meta.h"
+#include "collect/pack.h"
+#include "collect/rank.h"
+#include "collect/sampler.h"
+#include "collect/spool_layout.h"
+#include "collect/start.h"
+#include "lib/fs.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+extern char **environ;
+
+struct run {
+    const struct options *o;
+    struct rank_identity id;
+    char spool[PATH_MAX];
+    int is_own_spool; /* made for -o, removed when packed */
+    char record_dir[PATH_MAX + 32];
+    const char *record_name;
+    json_t *record;
+    char host_dir[300]; /* "host-<name>" */
+    int is_host_sampled;
+};
+
+/* ---- where ------------------------------------------------------------------------------------ */
+
+static int absolute(const char *path, char *out, size_t n, struct dcr_err *err)
+{
+    char here[PATH_MAX] = "";
+    if (path[0] != '/' && !getcwd(here, sizeof here))
+        return dcr_err_sys(err, DCR_FAIL, "cannot tell the current folder");
+    int k = snprintf(out, n, "%s%s%s", here, path[0] == '/' ? "" : "/", path);
+    if (k < 0 || (size_t)k >= n)
+        return dcr_err_set(err, DCR_FAIL, "the name '%s' is too long", path);
+    return DCR_OK;
+}
+
+/* -o RUN.tar: evidence is gathered in RUN.tar.spool beside it, so that a killed collector leaves something to pack.
+ * What an earlier killed run left is not touched: the next free name is taken. */
+static int make_own_spool(struct run *r, struct dcr_err *err)
+{
+    char base[PATH_MAX];
+    int rc = absolute(r->o->output, base, sizeof base, err);
+    if (rc)
+        return rc;
+    for (int i = 1; i < 1000; i++) {
+        int k = i == 1 ? snprintf(r->spool, sizeof r->spool, "%s.spool", base)
+                       : snprintf(r->spool, sizeof r->spool, "%s.spool-%d", base, i);
+        if (k < 0 || (size_t)k >= sizeof r->spool)
+            return dcr_err_set(err, DCR_FAIL, "the name '%s' is too long", r->o->output);
+        char *slash = strrchr(r->spool, '/');
+        *slash = '\0';
+        rc = slash == r->spool ? DCR_OK : dcr_mkdirs(r->spool, err);
+        *slash = '/';
+        if (rc)
+            return rc;
+        if (mkdir(r->spool, 0777) == 0) {
+            r->is_own_spool = 1;
+            return DCR_OK;
+        }
+        if (errno != EEXIST)
+            return dcr_err_sys(err, DCR_FAIL, "cannot create folder '%s'", r->spool);
+    }
+    return dcr_err_set(err, DCR_FAIL, "too many folders '%s.spool-*' are left from killed runs; pack or remove them",
+                       r->o->output);
+}
+
+static int choose_places(struct run *r, struct dcr_err *err)
+{
+    int rc;
+    if (r->o->output && r->id.world_size > 1)
+        return dcr_err_set(err, DCR_FAIL,
+                           "each of %d ranks would write '%s'; use --spool DIR here, then `dccollect pack DIR -o %s`",
+                           r->id.world_size, r->o->output, r->o->output);
+    if (r->o->spool) {
+        rc = absolute(r->o->spool, r->spool, sizeof r->spool, err);
+        if (rc == 0)
+            rc = dcr_mkdirs(r->spool, err);
+    } else {
+        rc = make_own_spool(r, err);
+    }
+    if (rc)
+        return rc;
+    char host[256];
+    meta_host_name(host, sizeof host);
+    snprintf(r->host_dir, sizeof r->host_dir, SPOOL_HOST_PREFIX "%s", host);
+    if (r->id.rank >= 0) {
+        snprintf(r->record_dir, sizeof r->record_dir, "%s/rank%d", r->spool, r->id.rank);
+        r->record_name = SPOOL_RANK;
+        rc = dcr_mkdirs(r->record_dir, err);
+        if (rc)
+            return rc;
+    } else {
+        snprintf(r->record_dir, sizeof r->record_dir, "%s", r->spool);
+        r->record_name = SPOOL_LAUNCHER;
+    }
+    char path[PATH_MAX + 64];
+    snprintf(path, sizeof path, "%s/%s", r->record_dir, r->record_name);
+    if (access(path, F_OK) == 0)
+        return dcr_err_set(err, DCR_FAIL,
+                           "the spool '%s' already holds a run; give another folder, or pack and remove it",
+                           r->o->spool);
+    return DCR_OK;
+}
+
+/* One collector per host samples the host: local rank 0, or without that knowledge the first to create host.json. */
+static int claim_host(struct run *r, struct dcr_err *err)
+{
+    char path[PATH_MAX + 400];
+    if (r->id.local_rank > 0)
+        return DCR_OK;
+    snprintf(path, sizeof path, "%s/%s", r->spool, r->host_dir);
+    int rc = dcr_mkdirs(path, err);
+    if (rc)
+        return rc;
+    snprintf(path, sizeof path, "%s/%s/%s", r->spool, r->host_dir, SPOOL_HOST);
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd < 0 && errno != EEXIST)
+        return dcr_err_sys(err, DCR_FAIL, "cannot write '%s'", path);
+    r->is_host_sampled = fd >= 0;
+    if (fd >= 0)
+        close(fd);
+    return DCR_OK;
+}
+
+static int write_host(const struct run *r, json_t *monitors, struct dcr_err *err)
+{
+    char dir[PATH_MAX + 320];
+    if (!r->is_host_sampled)
+        return DCR_OK;
+    snprintf(dir, sizeof dir, "%s/%s", r->spool, r->host_dir);
+    json_t *host = meta_host();
+    if (monitors)
+        json_object_set(host, "monitors", monitors);
+    int rc = spool_write_json(dir, SPOOL_HOST, host, err);
+    json_decref(host);
+    return rc;
+}
+
+/* ---- the record ------------------------------------------------------------------------------- */
+
+static json_t *string_list(char *const *words, size_t n)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < n; i++) {
+        json_t *word = json_string(words[i]);
+        json_array_append_new(list, word ? word : json_string("(not UTF-8)"));
+    }
+    return list;
+}
+
+static void put_adopt(struct run *r)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < r->o->n_adopt; i++) {
+        char path[PATH_MAX];
+        if (absolute(r->o->adopt[i], path, sizeof path, NULL) == 0)
+            json_array_append_new(list, json_string(path));
+    }
+    json_object_set_new(r->record, "adopt", list);
+}
+
+static void begin_record(struct run *r)
+{
+    json_t *o = r->record = json_object();
+    char line[1024];
+    struct tick now = sampler_now();
+    if (r->id.rank >= 0)
+        json_object_set_new(o, "rank", json_integer(r->id.rank));
+    if (r->id.local_rank >= 0)
+        json_object_set_new(o, "local_rank", json_integer(r->id.local_rank));
+    if (r->id.world_size > 0)
+        json_object_set_new(o, "world_size", json_integer(r->id.world_size));
+    json_object_set_new(o, "state", json_string(SPOOL_RUNNING));
+    meta_host_name(line, sizeof line);
+    json_object_set_new(o, "host", json_string(line));
+    meta_boot_id(line, sizeof line);
+    json_object_set_new(o, "boot_id", json_string(line));
+    meta_allowed_cpus(line, sizeof line);
+    json_object_set_new(o, "cpus_allowed", json_string(line));
+    json_object_set_new(o, "started", json_real((double)now.real_ms / 1000));
+    json_object_set_new(o, "started_ns", json_integer(now.mono_ns));
+    json_object_set_new(o, "command", string_list(r->o->program, (size_t)r->o->n_program));
+    if (getcwd(line, sizeof line))
+        json_object_set_new(o, "folder", json_string(line));
+    char program[PATH_MAX];
+    json_t *git = meta_find_program(r->o->program[0], program, sizeof program) == 0 ? meta_git(program) : NULL;
+    if (git)
+        json_object_set_new(o, "git", git);
+    json_object_set_new(o, "scheduler", meta_scheduler(environ));
+    json_object_set_new(o, "environment", meta_environment(environ));
+    json_t *labels = json_object();
+    for (size_t i = 0; i < r->o->n_labels; i++) {
+        const char *equals = strchr(r->o->labels[i], '=');
+        snprintf(line, sizeof line, "%.*s", (int)(equals - r->o->labels[i]), r->o->labels[i]);
+        json_object_set_new(labels, line, json_string(equals + 1));
+    }
+    json_object_set_new(o, "labels", labels);
+    json_object_set_new(o, "emulate_nodes", json_boolean(r->o->emulate_nodes));
+    json_object_set_new(o, "interval_ms", json_integer(r->o->interval_ms));
+    json_object_set_new(o, "collector_version", json_string(DCR_VERSION));
+    put_adopt(r);
+}
+
+static void end_record(struct run *r, const struct ended *e)
+{
+    json_t *o = r->record;
+    struct tick now = sampler_now();
+    json_object_set_new(o, "state", json_string(SPOOL_ENDED));
+    json_object_set_new(o, "ended", json_real((double)now.real_ms / 1000));
+    json_object_set_new(o, "ended_ns", json_integer(now.mono_ns));
+    json_object_set_new(o, "exit_status", json_integer(e->exit_status));
+    json_object_set_new(o, "signal", json_integer(e->signal));
+    const struct timeval *user = &e->usage.ru_utime, *system = &e->usage.ru_stime;
+    json_object_set_new(o, "user_ns", json_integer((json_int_t)user->tv_sec * 1000000000 + user->tv_usec * 1000));
+    json_object_set_new(o, "system_ns", json_integer((json_int_t)system->tv_sec * 1000000000 + system->tv_usec * 1000));
+    json_object_set_new(o, "max_rss_bytes", json_integer((json_int_t)e->usage.ru_maxrss * 1024));
+}
+
+/* ---- the program's environment ----------------------------------------------------------------- */
+
+static void set_environment(struct run *r)
+{
+    char dir[PATH_MAX], path[PATH_MAX + 64], line[2 * PATH_MAX];
+    const char *already = getenv("NVTX_INJECTION64_PATH");
+    setenv("DCC_SPOOL", r->spool, 1);
+    int n = -1;
+    if (dcr_exe_dir(dir, sizeof dir, NULL) == 0)
+        n = snprintf(path, sizeof path, "%s/../lib/dcreport/libdccollect-inject.so", dir);
+    char real[PATH_MAX];
+    if (n < 0 || !realpath(path, real)) {
+        json_object_set_new(r->record, "nvtx_note",
+                            json_string("libdccollect-inject.so is not beside the collector in ../lib/dcreport"));
+        return;
+    }
+    char already_real[PATH_MAX];
+    if (already && *already && (!realpath(already, already_real) || strcmp(already_real, real) != 0)) {
+        snprintf(line, sizeof line, "NVTX_INJECTION64_PATH was already set to '%.1000s', which was respected", already);
+        json_object_set_new(r->record, "nvtx_note", json_string(line));
+        fprintf(stderr, "dccollect: %s; NVTX ranges are not recorded\n", line);
+        return;
+    }
+    setenv("NVTX_INJECTION64_PATH", real, 1);
+}
+
+/* ---- all together ------------------------------------------------------------------------------ */
+
+static int observe(struct run *r, int *status, struct dcr_err *err)
+{
+    sigset_t mask;
+    pid_t pid;
+    struct sampler *sampler = NULL;
+    start_block_signals(&mask);
+    int rc = start_program(r->o->program, &mask, &pid, err);
+    if (rc) {
+        *status = err && err->sys == ENOENT ? 127 : err && err->sys == EACCES ? 126 : DCR_EXIT_SELF;
+        return rc;
+    }
+    json_object_set_new(r->record, "pid", json_integer(pid));
+    struct dcr_err trouble = {0};
+    struct source_config config = {.host_dir = r->is_host_sampled ? r->host_dir : NULL, .rank = r->id.rank, .pid = pid};
+    /* From here on the program runs, and nothing that fails on our side may end it. */
+    int failed = spool_write_json(r->record_dir, r->record_name, r->record, &trouble);
+    failed = sampler_start(&sampler, r->spool, &config, r->o->interval_ms, failed ? NULL : &trouble) || failed;
+    struct ended ended = start_wait(pid);
+    *status = ended.signal ? 128 + ended.signal : ended.exit_status < 0 ? DCR_EXIT_SELF : ended.exit_status;
+    json_t *monitors = json_object();
+    sampler_stop(sampler, monitors);
+    failed = write_host(r, monitors, failed ? NULL : &trouble) || failed;
+    if (json_object_get(monitors, "process"))
+        json_object_set(r->record, "process_monitor", json_object_get(monitors, "process"));
+    json_decref(monitors);
+    end_record(r, &ended);
+    failed = spool_write_json(r->record_dir, r->record_name, r->record, failed ? NULL : &trouble) || failed;
+    if (failed && err)
+        *err = trouble;
+    return failed ? DCR_FAIL : DCR_OK;
+}
+
+/* An empty spool that cannot be removed is no reason for another message. */
+static void discard(const char *spool)
+{
+    int ignored = dcr_remove_tree(spool, NULL);
+    (void)ignored;
+}
+
+static int write_not_started(struct run *r, int status)
+{
+    struct ended never = {.exit_status = status};
+    end_record(r, &never);
+    return spool_write_json(r->record_dir, r->record_name, r->record, NULL);
+}
+
+static int pack_own(struct run *r, char *message, size_t n, struct dcr_err *err)
+{
+    struct pack_request request = {.spool = r->spool, .output = r->o->output};
+    int rc = pack_spool(&request, message, n, err);
+    if (rc) {
+        dcr_err_while(err, "the evidence is kept in '%s', pack it with `dccollect pack`", r->spool);
+        return rc;
+    }
+    return r->is_own_spool ? dcr_remove_tree(r->spool, err) : DCR_OK;
+}
+
+int run_program(const struct options *o, char *message, size_t n, int *status, struct dcr_err *err)
+{
+    struct run r = {.o = o, .id = rank_of_self()};
+    message[0] = '\0';
+    *status = DCR_EXIT_SELF;
+    int rc = choose_places(&r, err);
+    if (rc == 0)
+        rc = claim_host(&r, err);
+    if (rc)
+        goto out;
+    begin_record(&r);
+    set_environment(&r);
+    rc = write_host(&r, NULL, err);
+    if (rc == 0)
+        rc = spool_write_json(r.record_dir, r.record_name, r.record, err);
+    if (rc)
+        goto out;
+    rc = observe(&r, status, err);
+    if (!json_object_get(r.record, "pid")) { /* never started: nothing to keep */
+        if (r.is_own_spool)
+            discard(r.spool);
+        else
+            (void)write_not_started(&r, *status);
+        goto out;
+    }
+    if (o->output) {
+        struct dcr_err pack_err = {0};
+        int packed = pack_own(&r, message, n, &pack_err);
+        if (rc == 0 && packed && err)
+            *err = pack_err;
+        rc = rc ? rc : packed;
+    } else if (r.id.rank <= 0) {
+        snprintf(message, n, "recorded in '%s'; when all ranks have ended: dccollect pack %s -o RUN.tar", o->spool,
+                 o->spool);
+    }
+    if (rc && *status == 0)
+        *status = DCR_EXIT_SELF;
+out:
+    if (r.record == NULL && r.is_own_spool)
+        discard(r.spool);
+    json_decref(r.record);
+    return rc;
+}

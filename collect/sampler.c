@@ -1,0 +1,177 @@
+/* sampler.c - see sampler.h. */
+#include "collect/sampler.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { MAX_SOURCES = 16 };
+
+struct slot {
+    const struct source *source;
+    void *ctx;
+    int is_configured;
+    long n_samples, n_failed, n_partial;
+    char reason[512]; /* the first */
+};
+
+struct sampler {
+    struct slot slots[MAX_SOURCES];
+    int n;
+    struct outputs *out;
+    int interval_ms;
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t wake;
+    int is_stopping;
+};
+
+struct tick sampler_now(void)
+{
+    struct timespec mono, real;
+    clock_gettime(CLOCK_MONOTONIC, &mono);
+    clock_gettime(CLOCK_REALTIME, &real);
+    return (struct tick){.mono_ns = (int64_t)mono.tv_sec * 1000000000 + mono.tv_nsec,
+                         .real_ms = (int64_t)real.tv_sec * 1000 + real.tv_nsec / 1000000};
+}
+
+static void sample_all(struct sampler *s)
+{
+    for (int i = 0; i < s->n; i++) {
+        struct slot *slot = &s->slots[i];
+        if (!slot->is_configured)
+            continue;
+        struct dcr_err err = {0};
+        struct tick now = sampler_now();
+        int rc = slot->source->sample(slot->ctx, &now, s->out, &err);
+        slot->n_samples++;
+        slot->n_failed += rc < DCR_WARN;
+        slot->n_partial += rc == DCR_WARN;
+        if (rc < 0 && !slot->reason[0])
+            snprintf(slot->reason, sizeof slot->reason, "%.500s", err.text);
+    }
+}
+
+static void *thread_main(void *arg)
+{
+    struct sampler *s = arg;
+    struct timespec next;
+    clock_gettime(CLOCK_MONOTONIC, &next);
+    pthread_mutex_lock(&s->lock);
+    while (!s->is_stopping) {
+        pthread_mutex_unlock(&s->lock);
+        sample_all(s);
+        struct timespec now;
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        do { /* instants that have passed meanwhile are left out, the grid stays */
+            next.tv_nsec += (long)s->interval_ms % 1000 * 1000000;
+            next.tv_sec += s->interval_ms / 1000 + next.tv_nsec / 1000000000;
+            next.tv_nsec %= 1000000000;
+        } while (next.tv_sec < now.tv_sec || (next.tv_sec == now.tv_sec && next.tv_nsec <= now.tv_nsec));
+        pthread_mutex_lock(&s->lock);
+        while (!s->is_stopping && pthread_cond_timedwait(&s->wake, &s->lock, &next) != ETIMEDOUT)
+            ;
+    }
+    pthread_mutex_unlock(&s->lock);
+    sample_all(s);
+    return NULL;
+}
+
+static void configure_all(struct sampler *s, const struct source_config *config)
+{
+    for (const struct source *const *p = source_all(); *p && s->n < MAX_SOURCES; p++) {
+        if ((*p)->is_of_host && !config->host_dir)
+            continue;
+        struct slot *slot = &s->slots[s->n++];
+        struct dcr_err err = {0};
+        slot->source = *p;
+        slot->is_configured = (*p)->configure(&slot->ctx, config, &err) == 0;
+        if (!slot->is_configured)
+            snprintf(slot->reason, sizeof slot->reason, "%.500s", err.text);
+    }
+}
+
+static int start_thread(struct sampler *s)
+{
+    pthread_condattr_t attr;
+    sigset_t all, old;
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&s->wake, &attr);
+    pthread_condattr_destroy(&attr);
+    pthread_mutex_init(&s->lock, NULL);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    int failed = pthread_create(&s->thread, NULL, thread_main, s);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    return failed;
+}
+
+static void release(struct sampler *s)
+{
+    for (int i = 0; i < s->n; i++)
+        if (s->slots[i].is_configured)
+            s->slots[i].source->destroy(s->slots[i].ctx);
+    outputs_close(s->out);
+    free(s);
+}
+
+int sampler_start(struct sampler **out, const char *spool, const struct source_config *config, int interval_ms,
+                  struct dcr_err *err)
+{
+    struct sampler *s = calloc(1, sizeof *s);
+    *out = NULL;
+    if (!s || (s->out = outputs_open(spool)) == NULL) {
+        free(s);
+        return dcr_err_set(err, DCR_FAIL, "no memory to sample");
+    }
+    s->interval_ms = interval_ms;
+    configure_all(s, config);
+    int failed = start_thread(s);
+    if (failed) {
+        release(s);
+        errno = failed;
+        return dcr_err_sys(err, DCR_FAIL, "cannot start the sampling thread");
+    }
+    *out = s;
+    return DCR_OK;
+}
+
+static void describe(const struct slot *slot, char *out, size_t n)
+{
+    if (!slot->is_configured)
+        snprintf(out, n, "absent: %s", slot->reason);
+    else if (slot->n_failed == slot->n_samples)
+        snprintf(out, n, "absent: %s", slot->reason[0] ? slot->reason : "no sample was taken");
+    else if (slot->n_failed)
+        snprintf(out, n, "partial: %ld of %ld samples failed, first because: %s", slot->n_failed, slot->n_samples,
+                 slot->reason);
+    else if (slot->n_partial)
+        snprintf(out, n, "partial: cells are empty in %ld of %ld samples, first because: %s", slot->n_partial,
+                 slot->n_samples, slot->reason);
+    else
+        snprintf(out, n, "ok");
+}
+
+void sampler_stop(struct sampler *s, json_t *monitors)
+{
+    if (!s)
+        return;
+    pthread_mutex_lock(&s->lock);
+    s->is_stopping = 1;
+    pthread_cond_signal(&s->wake);
+    pthread_mutex_unlock(&s->lock);
+    pthread_join(s->thread, NULL);
+    for (int i = 0; monitors && i < s->n; i++) {
+        char text[700];
+        describe(&s->slots[i], text, sizeof text);
+        json_object_set_new(monitors, s->slots[i].source->name, json_string(text));
+    }
+    pthread_cond_destroy(&s->wake);
+    pthread_mutex_destroy(&s->lock);
+    release(s);
+}

@@ -1,0 +1,291 @@
+/* source_process.c - what the program's processes use: /proc/<pid>/{stat,io} and, per thread, {status,schedstat}.
+ *
+ * Under one collector per rank all descendants are summed into that rank. A collector in front of mpirun finds the
+ * ranks among its descendants by their environment; processes without a rank (mpirun itself, or a program that has no
+ * ranks) go to launcher/process_monitor.csv. Counters of processes that ended stay in the sums, as last seen. */
+#include "collect/procfs.h"
+#include "collect/rank.h"
+#include "collect/source.h"
+#include "lib/format.h"
+
+#include <dirent.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { MAX_PROCESSES = 4096, MAX_THREADS = 64, TREE_DEPTH = 64 };
+enum { USER, SYSTEM, READ, WRITTEN, VOLUNTARY, INVOLUNTARY, DELAY, N_COUNTERS };
+
+struct counters {
+    uint64_t value[N_COUNTERS];
+    unsigned has; /* bit per counter */
+    uint64_t rss_bytes;
+};
+
+struct process {
+    pid_t pid;
+    uint64_t start; /* in ticks since boot; tells a reused pid */
+    int rank;
+    int is_alive;
+    struct counters last;
+};
+
+struct processes {
+    char header[256];
+    int fixed_rank;
+    pid_t root;
+    uint64_t tick_ns, page_bytes;
+    struct process *known;
+    size_t n;
+    char environ_block[128 << 10];
+    struct dcr_buf row;
+    char trouble[256]; /* first of this sample */
+};
+
+static int configure(void **ctx, const struct source_config *config, struct dcr_err *err)
+{
+    struct processes *c = calloc(1, sizeof *c);
+    if (c)
+        c->known = calloc(MAX_PROCESSES, sizeof *c->known);
+    if (!c || !c->known) {
+        free(c);
+        return dcr_err_set(err, DCR_FAIL, "no memory");
+    }
+    c->fixed_rank = config->rank;
+    c->root = config->pid;
+    c->tick_ns = 1000000000u / (uint64_t)sysconf(_SC_CLK_TCK);
+    c->page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
+    source_header(c->header, sizeof c->header, DCR_PROCESS_MONITOR_COLUMNS(SOURCE_CELL));
+    *ctx = c;
+    return DCR_OK;
+}
+
+static void destroy(void *ctx)
+{
+    struct processes *c = ctx;
+    dcr_buf_release(&c->row);
+    free(c->known);
+    free(c);
+}
+
+static void note(struct processes *c, const char *what)
+{
+    if (!c->trouble[0])
+        snprintf(c->trouble, sizeof c->trouble, "%s", what);
+}
+
+/* ---- one process ------------------------------------------------------------------------------ */
+
+static int read_stat(const struct processes *c, pid_t pid, struct counters *out, uint64_t *start)
+{
+    char path[64], text[2048];
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    if (procfs_read(path, text, sizeof text, NULL) <= 0)
+        return -1;
+    /* The command's name stands in parentheses and may hold anything, parentheses too. */
+    const char *at = strrchr(text, ')');
+    unsigned long long user, system, begun;
+    long long rss;
+    if (!at ||
+        sscanf(at + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu %*d %*d %*d %*d %*d %*d %llu %*u %lld",
+               &user, &system, &begun, &rss) != 4)
+        return -1;
+    *start = begun;
+    out->value[USER] = user * c->tick_ns;
+    out->value[SYSTEM] = system * c->tick_ns;
+    out->rss_bytes = rss > 0 ? (uint64_t)rss * c->page_bytes : 0;
+    out->has |= 1u << USER | 1u << SYSTEM;
+    return 0;
+}
+
+static void read_io(struct processes *c, pid_t pid, struct counters *out)
+{
+    char path[64], text[1024];
+    snprintf(path, sizeof path, "/proc/%d/io", (int)pid);
+    if (procfs_read(path, text, sizeof text, NULL) > 0 && procfs_field(text, "read_bytes", &out->value[READ]) == 0 &&
+        procfs_field(text, "write_bytes", &out->value[WRITTEN]) == 0)
+        out->has |= 1u << READ | 1u << WRITTEN;
+    else
+        note(c, "bytes read and written: '/proc/<pid>/io' cannot be read");
+}
+
+static int read_thread(pid_t pid, const char *tid, struct counters *out)
+{
+    char path[96], text[4096];
+    uint64_t voluntary, involuntary;
+    unsigned long long delay;
+    snprintf(path, sizeof path, "/proc/%d/task/%.20s/status", (int)pid, tid);
+    if (procfs_read(path, text, sizeof text, NULL) <= 0 ||
+        procfs_field(text, "voluntary_ctxt_switches", &voluntary) != 0 ||
+        procfs_field(text, "nonvoluntary_ctxt_switches", &involuntary) != 0)
+        return -1;
+    out->value[VOLUNTARY] += voluntary;
+    out->value[INVOLUNTARY] += involuntary;
+    snprintf(path, sizeof path, "/proc/%d/task/%.20s/schedstat", (int)pid, tid);
+    if (procfs_read(path, text, sizeof text, NULL) <= 0 || sscanf(text, "%*u %llu", &delay) != 1)
+        return 0;
+    out->value[DELAY] += delay;
+    out->has |= 1u << DELAY;
+    return 0;
+}
+
+static void read_threads(struct processes *c, pid_t pid, struct counters *out)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+    DIR *d = opendir(path);
+    int n = 0;
+    for (struct dirent *e; d && (e = readdir(d)) != NULL;) {
+        if (e->d_name[0] == '.')
+            continue;
+        if (++n > MAX_THREADS)
+            break;
+        if (read_thread(pid, e->d_name, out) == 0)
+            out->has |= 1u << VOLUNTARY | 1u << INVOLUNTARY;
+    }
+    if (d)
+        closedir(d);
+    if (n > MAX_THREADS) { /* it would cost the program more than it tells */
+        out->has &= ~(1u << VOLUNTARY | 1u << INVOLUNTARY | 1u << DELAY);
+        note(c, "switches and run delay: not read for processes of more than 64 threads");
+    } else if (!(out->has & 1u << DELAY))
+        note(c, "run delay: this kernel has no '/proc/<pid>/task/<tid>/schedstat'");
+}
+
+static int rank_of_process(struct processes *c, pid_t pid)
+{
+    char path[64];
+    if (c->fixed_rank >= 0)
+        return c->fixed_rank;
+    snprintf(path, sizeof path, "/proc/%d/environ", (int)pid);
+    int n = procfs_read(path, c->environ_block, sizeof c->environ_block, NULL);
+    return n > 0 ? rank_of_block(c->environ_block, (unsigned long)n).rank : -1;
+}
+
+/* ---- the tree --------------------------------------------------------------------------------- */
+
+static void look_at(struct processes *c, pid_t pid)
+{
+    struct counters now = {0};
+    uint64_t start = 0;
+    if (read_stat(c, pid, &now, &start) != 0)
+        return;
+    struct process *p = NULL;
+    for (size_t i = 0; i < c->n && !p; i++)
+        if (c->known[i].pid == pid && c->known[i].start == start)
+            p = &c->known[i];
+    if (!p && c->n < MAX_PROCESSES) {
+        p = &c->known[c->n++];
+        *p = (struct process){.pid = pid, .start = start, .rank = -1};
+    }
+    if (!p) {
+        note(c, "more processes than are followed");
+        return;
+    }
+    /* A process begins with its parent's environment and gets its own by exec. */
+    if (p->rank < 0)
+        p->rank = rank_of_process(c, pid);
+    read_io(c, pid, &now);
+    read_threads(c, pid, &now);
+    for (int i = 0; i < N_COUNTERS; i++) /* threads that ended take their counts away: never run backwards */
+        if (now.value[i] < p->last.value[i])
+            now.value[i] = p->last.value[i];
+    p->last = now;
+    p->is_alive = 1;
+}
+
+static void walk(struct processes *c, pid_t pid, int depth)
+{
+    char path[96], children[16 << 10];
+    look_at(c, pid);
+    snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+    DIR *d = depth < TREE_DEPTH ? opendir(path) : NULL;
+    for (struct dirent *e; d && (e = readdir(d)) != NULL;) {
+        if (e->d_name[0] == '.')
+            continue;
+        snprintf(path, sizeof path, "/proc/%d/task/%.20s/children", (int)pid, e->d_name);
+        if (procfs_read(path, children, sizeof children, NULL) <= 0)
+            continue;
+        for (char *at = children, *end; *at; at = end) {
+            long child = strtol(at, &end, 10);
+            if (end == at)
+                break;
+            if (child > 0)
+                walk(c, (pid_t)child, depth + 1);
+        }
+    }
+    if (d)
+        closedir(d);
+}
+
+/* ---- rows ------------------------------------------------------------------------------------- */
+
+static void put_counter(struct dcr_buf *row, const struct counters *sum, int i)
+{
+    if (sum->has & 1u << i)
+        cell_unsigned(row, sum->value[i]);
+    else
+        cell_empty(row);
+}
+
+static int put_rank(struct processes *c, int rank, const struct tick *now, struct outputs *out, struct dcr_err *err)
+{
+    struct counters sum = {.has = (1u << N_COUNTERS) - 1};
+    pid_t first = 0;
+    int n_alive = 0;
+    for (size_t i = 0; i < c->n; i++) {
+        const struct process *p = &c->known[i];
+        if (p->rank != rank)
+            continue;
+        if (!first)
+            first = p->pid;
+        for (int k = 0; k < N_COUNTERS; k++)
+            sum.value[k] += p->last.value[k];
+        sum.has &= p->last.has;
+        if (p->is_alive) {
+            sum.rss_bytes += p->last.rss_bytes;
+            n_alive++;
+        }
+    }
+    if (!n_alive)
+        return DCR_OK;
+    dcr_buf_clear(&c->row);
+    cell_time(&c->row, now);
+    cell_int(&c->row, now->mono_ns);
+    cell_int(&c->row, rank < 0 ? 0 : rank);
+    cell_int(&c->row, first);
+    put_counter(&c->row, &sum, USER);
+    put_counter(&c->row, &sum, SYSTEM);
+    cell_unsigned(&c->row, sum.rss_bytes);
+    for (int i = READ; i < N_COUNTERS; i++)
+        put_counter(&c->row, &sum, i);
+    cell_end(&c->row);
+    char name[64] = "launcher/process_monitor.csv";
+    if (rank >= 0)
+        snprintf(name, sizeof name, "rank%d/process_monitor.csv", rank);
+    return outputs_rows(out, name, c->header, dcr_buf_text(&c->row), c->row.len, err);
+}
+
+static int sample(void *ctx, const struct tick *now, struct outputs *out, struct dcr_err *err)
+{
+    struct processes *c = ctx;
+    c->trouble[0] = '\0';
+    for (size_t i = 0; i < c->n; i++)
+        c->known[i].is_alive = 0;
+    walk(c, c->root, 0);
+    int rc = DCR_OK;
+    for (size_t i = 0; i < c->n && rc == DCR_OK; i++) {
+        int is_first = 1;
+        for (size_t k = 0; k < i && is_first; k++)
+            is_first = c->known[k].rank != c->known[i].rank;
+        if (is_first)
+            rc = put_rank(c, c->known[i].rank, now, out, err);
+    }
+    if (rc == DCR_OK && c->trouble[0])
+        rc = dcr_err_set(err, DCR_WARN, "%s", c->trouble);
+    return rc;
+}
+
+const struct source source_process = {"process", 0, configure, sample, destroy};

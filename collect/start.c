@@ -1,0 +1,89 @@
+/* start.c - see start.h. */
+#include "collect/start.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const int forwarded[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGALRM, SIGXCPU};
+
+static void our_signals(sigset_t *set)
+{
+    sigemptyset(set);
+    sigaddset(set, SIGCHLD);
+    for (size_t i = 0; i < sizeof forwarded / sizeof *forwarded; i++)
+        sigaddset(set, forwarded[i]);
+}
+
+void start_block_signals(sigset_t *old)
+{
+    sigset_t ours;
+    our_signals(&ours);
+    pthread_sigmask(SIG_BLOCK, &ours, old);
+}
+
+int start_program(char **argv, const sigset_t *mask, pid_t *pid, struct dcr_err *err)
+{
+    int report[2];
+    if (pipe2(report, O_CLOEXEC) != 0)
+        return dcr_err_sys(err, DCR_FAIL, "cannot make a pipe");
+    /* With SIGCHLD ignored (some launchers do) there would be no status to wait for; the program gets its own back. */
+    struct sigaction child_action, standard = {.sa_handler = SIG_DFL};
+    sigaction(SIGCHLD, &standard, &child_action);
+    pid_t child = fork();
+    if (child < 0) {
+        close(report[0]);
+        close(report[1]);
+        return dcr_err_sys(err, DCR_FAIL, "cannot start '%s'", argv[0]);
+    }
+    if (child == 0) {
+        sigaction(SIGCHLD, &child_action, NULL);
+        sigprocmask(SIG_SETMASK, mask, NULL);
+        execvp(argv[0], argv);
+        int why = errno;
+        ssize_t ignored = write(report[1], &why, sizeof why);
+        (void)ignored;
+        _exit(127);
+    }
+    close(report[1]);
+    int why = 0;
+    ssize_t n;
+    do
+        n = read(report[0], &why, sizeof why);
+    while (n < 0 && errno == EINTR);
+    close(report[0]);
+    if (n == (ssize_t)sizeof why) {
+        waitpid(child, NULL, 0);
+        errno = why;
+        return dcr_err_sys(err, DCR_FAIL, "cannot start '%s'", argv[0]);
+    }
+    *pid = child;
+    return DCR_OK;
+}
+
+struct ended start_wait(pid_t pid)
+{
+    sigset_t ours;
+    struct ended e = {.exit_status = -1};
+    our_signals(&ours);
+    for (;;) {
+        siginfo_t info;
+        int status;
+        pid_t ended = wait4(pid, &status, WNOHANG, &e.usage);
+        if (ended == pid && WIFEXITED(status)) {
+            e.exit_status = WEXITSTATUS(status);
+            return e;
+        }
+        if (ended == pid && WIFSIGNALED(status)) {
+            e.signal = WTERMSIG(status);
+            return e;
+        }
+        if (ended < 0 && errno != EINTR)
+            return e;
+        int signal = sigwaitinfo(&ours, &info);
+        if (signal > 0 && signal != SIGCHLD && info.si_code != SI_KERNEL)
+            kill(pid, signal);
+    }
+}

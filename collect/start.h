@@ -1,0 +1,27 @@
+/* start.h - start the program as if dccollect were not there, and wait for it: same standard streams, same process
+ * group, same signal dispositions and mask. */
+#ifndef COLLECT_START_H
+#define COLLECT_START_H
+
+#include "lib/err.h"
+
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/types.h>
+
+struct ended {
+    int exit_status; /* -1 when a signal ended it */
+    int signal;      /* 0 when it exited */
+    struct rusage usage;
+};
+
+/** start_block_signals - from now on signals wait for start_wait. *old: the mask the program shall have. */
+void start_block_signals(sigset_t *old);
+/** start_program - fork and exec.
+ *  errors   DCR_FAIL: exec failed; err->sys says why (ENOENT, EACCES ...) */
+int start_program(char **argv, const sigset_t *mask, pid_t *pid, struct dcr_err *err) DCR_MUST_CHECK;
+/** start_wait - until the program ends. Signals sent to us go on to it, except those that the terminal already sent to
+ *  the whole process group. */
+struct ended start_wait(pid_t pid);
+
+#endif

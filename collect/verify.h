@@ -1,0 +1,26 @@
+/* verify.h - does an archive hold what its manifest says, and are its traces sound? The archive is not trusted. */
+#ifndef COLLECT_VERIFY_H
+#define COLLECT_VERIFY_H
+
+#include "lib/buf.h"
+#include "lib/err.h"
+
+#include <stdint.h>
+
+struct verify_report {
+    int n_problems;
+    char first[768];     /* the first problem */
+    struct dcr_buf text; /* one line per problem, at most 100 */
+    int n_members, n_traces;
+    uint64_t n_events;
+    int is_complete;        /* what the manifest says */
+    struct dcr_buf listing; /* one line per member, for `dccollect ls` */
+};
+
+/** verify_archive - read the whole archive once.
+ *  errors   DCR_FAIL: it cannot be read at all (not there, not a tar, no manifest in front); problems of an archive
+ *           that can be read are in the report */
+int verify_archive(const char *path, struct verify_report *report, struct dcr_err *err) DCR_MUST_CHECK;
+void verify_release(struct verify_report *report);
+
+#endif
