@@ -69,8 +69,8 @@ int main(int argc, char **argv)
         rc = dcr_err_set(&err, DCR_FATAL, "out of memory");
         goto out;
     }
-    if ((rc = settings(&o, &how, &err)) || (rc = site_check_out(o.out_dir, &err)) || (rc = read_archives(&o, runs, &err)) ||
-        (rc = analyse(&rep, runs, o.n_archives, &how, &err)))
+    if ((rc = settings(&o, &how, &err)) || (rc = site_check_out(o.out_dir, &err)) ||
+        (rc = read_archives(&o, runs, &err)) || (rc = analyse(&rep, runs, o.n_archives, &how, &err)))
         goto out;
     narrate(&rep);
     if ((rc = narrate_documents(&rep, &err)))

@@ -38,11 +38,14 @@ static int parse_nodes(struct options *o, const char *text, struct dcr_err *err)
 
 int options_parse(struct options *o, int argc, char **argv, struct dcr_err *err)
 {
-    static const struct option table[] = {
-        {"output", required_argument, NULL, 'o'}, {"nodes", required_argument, NULL, 'n'},
-        {"thresholds", required_argument, NULL, 't'}, {"theme", required_argument, NULL, 'T'},
-        {"quiet", no_argument, NULL, 'q'}, {"help", no_argument, NULL, 'h'},
-        {"version", no_argument, NULL, 'V'}, {NULL, 0, NULL, 0}};
+    static const struct option table[] = {{"output", required_argument, NULL, 'o'},
+                                          {"nodes", required_argument, NULL, 'n'},
+                                          {"thresholds", required_argument, NULL, 't'},
+                                          {"theme", required_argument, NULL, 'T'},
+                                          {"quiet", no_argument, NULL, 'q'},
+                                          {"help", no_argument, NULL, 'h'},
+                                          {"version", no_argument, NULL, 'V'},
+                                          {NULL, 0, NULL, 0}};
     memset(o, 0, sizeof *o);
     opterr = 0;
     optind = 0; /* start over: tests parse more than once */

@@ -15,8 +15,8 @@ struct analyse_options {
  *  rep      filled; must be zero; free with report_free
  *  runs     borrows until report_free; shape (n), any order (they are sorted by node count, then run id)
  *  errors   DCR_FAIL: the same run given twice */
-int analyse(struct report *rep, struct run **runs, int n, const struct analyse_options *opt, struct dcr_err *err)
-    DCR_MUST_CHECK;
+int analyse(struct report *rep, struct run **runs, int n, const struct analyse_options *opt,
+            struct dcr_err *err) DCR_MUST_CHECK;
 
 /* ---- the parts, in order ---- */
 
@@ -39,9 +39,9 @@ struct arrival {
 };
 /* What the replay leaves away. */
 struct removal {
-    int category;      /* enum category whose time is removed, -1 none */
-    int is_imbalance;  /* compute, copies and overhead become their mean over ranks */
-    int is_transfer;   /* the collective itself costs nothing */
+    int category;     /* enum category whose time is removed, -1 none */
+    int is_imbalance; /* compute, copies and overhead become their mean over ranks */
+    int is_transfer;  /* the collective itself costs nothing */
 };
 /** replay_gain - time saved at one collective: the last arrival with and without what is removed.
  *  a        shape (n_ranks)

@@ -1,6 +1,8 @@
 /* breakdown.c - where the time of a step goes, over all ranks of one run. */
 #include "render/analyse/analyse.h"
 
+#include "render/narrate/format.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -87,11 +89,11 @@ static size_t count_steps(struct report *rep, struct run_result *out, const stru
         out->step_number[i - first] = at(g, i, 0)->step;
     if (first)
         out->warmup_because =
-            report_text(rep, "the first %zu of %zu steps took more than %.2f times the median of the later half", first,
-                        g->n_steps, t->warmup_ratio);
+            report_text(rep, "the first %s of %zu took more than %.2f times the median of the later half",
+                        fmt_count((int64_t)first, "step").text, g->n_steps, t->warmup_ratio);
     else
-        out->warmup_because = report_text(rep, "no leading step took more than %.2f times the median of the later half",
-                                          t->warmup_ratio);
+        out->warmup_because =
+            report_text(rep, "no leading step took more than %.2f times the median of the later half", t->warmup_ratio);
     return first;
 }
 
@@ -126,7 +128,8 @@ static struct split split_step(const struct grid *g, size_t step)
     return s;
 }
 
-/* A step of one rank in report parts: exposed communication becomes transfer (never more than was exposed) and waiting. */
+/* A step of one rank in report parts: exposed communication becomes transfer (never more than was exposed) and waiting.
+ */
 static void parts_of(const struct step_record *s, int64_t transfer_ns, int64_t part[N_PARTS])
 {
     int64_t comm = s->part_ns[CAT_COMM];
@@ -166,8 +169,8 @@ int64_t replay_gain(const struct arrival *a, int n_ranks, struct removal what)
 struct sums {
     int64_t (*rank_part)[N_PARTS]; /* shape (n_ranks) */
     int64_t *rank_total, *rank_hidden, *rank_caused, *n_last;
-    int64_t n_matched;             /* collectives seen by all ranks */
-    double cause[N_CATEGORIES];    /* of waiting; CAT_COMM = outside the steps */
+    int64_t n_matched;          /* collectives seen by all ranks */
+    double cause[N_CATEGORIES]; /* of waiting; CAT_COMM = outside the steps */
     int64_t gain[N_CLASSES];
     int64_t n_bytes_steps, samples;
     double bytes;
@@ -236,8 +239,9 @@ static void add_unmatched(struct sums *s, const struct grid *g, const int64_t pa
     static const struct {
         enum cause_class cls;
         enum part part;
-    } own[] = {{CLASS_COMPUTE, PART_COMPUTE}, {CLASS_COMMUNICATION, PART_TRANSFER}, {CLASS_IMBALANCE, PART_WAIT},
-               {CLASS_DATA, PART_DATA},       {CLASS_IO, PART_IO},                  {CLASS_COPY, PART_COPY},
+    } own[] = {{CLASS_COMPUTE, PART_COMPUTE}, {CLASS_COMMUNICATION, PART_TRANSFER},
+               {CLASS_IMBALANCE, PART_WAIT},  {CLASS_DATA, PART_DATA},
+               {CLASS_IO, PART_IO},           {CLASS_COPY, PART_COPY},
                {CLASS_OVERHEAD, PART_OTHER}};
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
         s->gain[own[i].cls] += part[own[i].part] / g->n_ranks;

@@ -35,7 +35,7 @@ void report_add_note(struct report *rep, enum note_kind kind, int run, const cha
 
 static const char *number_word(int n)
 {
-    static const char *const words[] = {"no",  "one", "two",   "three", "four", "five",   "six",
+    static const char *const words[] = {"no",    "one",   "two",  "three", "four",   "five",  "six",
                                         "seven", "eight", "nine", "ten",   "eleven", "twelve"};
     return n >= 0 && n < (int)(sizeof words / sizeof *words) ? words[n] : "several";
 }
@@ -57,9 +57,10 @@ static void say_nodes(struct report *rep)
     rep->node_label = "";
     if (n_emulated) {
         rep->node_label = "emulated nodes: ranks of one host";
-        report_add_note(rep, NOTE_CAVEAT, -1, "emulated",
-                        "The nodes are emulated: ranks of one host stand in for them. They share its memory, caches and "
-                        "cores, and no network lies between them.");
+        report_add_note(
+            rep, NOTE_CAVEAT, -1, "emulated",
+            "The nodes are emulated: ranks of one host stand in for them. They share its memory, caches and "
+            "cores, and no network lies between them.");
     } else if (n_one_kernel && largest) {
         int is_slurm = strcmp(largest->scheduler, "slurm") == 0;
         rep->node_label = report_text(rep, "%s %snodes on one kernel", number_word(most), is_slurm ? "Slurm " : "");
@@ -93,8 +94,8 @@ static void check_cores(struct report *rep, int run)
                 ranks += a->ranks[k].node == n->node;
         }
         if (cores > 0 && ranks * threads > cores) {
-            r->shared_because = report_text(rep, "%d %s share %d %s", ranks * threads, threads == 1 ? "ranks" : "threads",
-                                            cores, cores == 1 ? "core" : "cores");
+            r->shared_because = report_text(rep, "%d %s share %d %s", ranks * threads,
+                                            threads == 1 ? "ranks" : "threads", cores, cores == 1 ? "core" : "cores");
             report_add_note(rep, NOTE_CAVEAT, run, "oversubscribed",
                             "%s: %d ranks of %d %s share %d %s%s. Waiting for a core looks like waiting for a message, "
                             "so communication, imbalance and scaling verdicts are unreliable.",
@@ -112,7 +113,8 @@ static void check_held_back(struct report *rep, int run)
     double throttled = 0, steal = 0, delay = 0;
     for (int i = 0; i < r->run->nodes_len; i++) {
         const struct run_node *n = &r->run->nodes[i];
-        if (n->throttled_ns > 0 && n->monitor_seconds > 0 && (double)n->throttled_ns / 1e9 / n->monitor_seconds > throttled)
+        if (n->throttled_ns > 0 && n->monitor_seconds > 0 &&
+            (double)n->throttled_ns / 1e9 / n->monitor_seconds > throttled)
             throttled = (double)n->throttled_ns / 1e9 / n->monitor_seconds;
         if (n->steal_percent.n && n->steal_percent.sum / (double)n->steal_percent.n / 100 > steal)
             steal = n->steal_percent.sum / (double)n->steal_percent.n / 100;
@@ -137,8 +139,8 @@ static void check_held_back(struct report *rep, int run)
                         r->label, fmt_percent(throttled < 1 ? throttled : 1).text);
     if (steal > t->steal_limits)
         report_add_note(rep, NOTE_CAVEAT, run, "steal",
-                        "%s: other machines took %s of a node's CPU time (steal). Times vary with their load.", r->label,
-                        fmt_percent(steal).text);
+                        "%s: other machines took %s of a node's CPU time (steal). Times vary with their load.",
+                        r->label, fmt_percent(steal).text);
     if (delay > t->run_delay_limits)
         report_add_note(rep, NOTE_CAVEAT, run, "run-delay",
                         "%s: a rank was ready to run but had no core for %s of the run.", r->label,
@@ -213,7 +215,8 @@ static void check_equal(struct report *rep, const struct series *s)
     const char *what = n_cpu ? "CPU models" : n_version ? "program versions" : n_blas ? "BLAS kernels" : NULL;
     if (what)
         report_add_note(rep, NOTE_CAVEAT, -1, "differing",
-                        "The compared runs used different %s; part of the difference in speed may come from that.", what);
+                        "The compared runs used different %s; part of the difference in speed may come from that.",
+                        what);
 }
 
 static void check_series(struct report *rep)

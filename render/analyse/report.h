@@ -167,7 +167,7 @@ struct run_result {
     int64_t n_counted;                      /* n_steps - n_warmup */
     int64_t *step_number;                   /* shape (n_counted) */
     int64_t *step_ns;                       /* shape (n_counted): mean over ranks */
-    int64_t (*step_part_ns)[N_PARTS]; /* shape (n_counted)(N_PARTS): sums over ranks */
+    int64_t (*step_part_ns)[N_PARTS];       /* shape (n_counted)(N_PARTS): sums over ranks */
     struct spread step;                     /* of step_ns; the run's step time */
     struct interval step_interval;          /* ns */
     int64_t part_ns[N_PARTS];               /* mean per step over ranks; sums to step.mean_ns */
@@ -178,7 +178,7 @@ struct run_result {
     int64_t wait_cause_ns[N_CATEGORIES];    /* PART_WAIT by what the last rank was doing; CAT_COMM = time outside
                                                steps (validation, logging); sums to part_ns[PART_WAIT] */
     int64_t gain_ns[N_CLASSES]; /* replay: step time saved at most without that cause; 0 where the class has none */
-    struct rank_result *ranks;              /* shape (n_rank_results), ascending rank */
+    struct rank_result *ranks;  /* shape (n_rank_results), ascending rank */
     int n_rank_results;
     struct straggler straggler;
     double straggler_x; /* slowest rank's mean step / fastest's; 0 = n/a */
@@ -199,7 +199,7 @@ struct run_result {
     const char *headline;            /* one sentence for this run */
     const char *support;
     const char *shared_because; /* "4 ranks share 2 cores", when verdicts on this run are unreliable; else "" */
-    const char **notes; /* further findings, one sentence each */
+    const char **notes;         /* further findings, one sentence each */
     int n_notes;
 };
 
@@ -271,7 +271,7 @@ struct report {
     struct note *notes; /* caveats first, then gaps */
     int n_notes, n_gaps;
     size_t notes_cap, claims_cap; /* filling only */
-    const char *node_label; /* "emulated nodes", "Slurm nodes on one kernel", ...; "" = separate machines */
+    const char *node_label;       /* "emulated nodes", "Slurm nodes on one kernel", ...; "" = separate machines */
     const char *headline, *support, *first_action, *how_sure; /* narrative.md order; support etc. may be "" */
     const char *verdict;                                      /* the two sentences that main prints */
     struct document *documents; /* made by narrate_documents; the publisher writes each and renders

@@ -89,8 +89,13 @@ static struct class_result *begin(struct run_result *r, enum cause_class cls, in
 
 static void not_measured(struct run_result *r, enum cause_class cls, const char *because)
 {
-    r->classes[cls] = (struct class_result){
-        .cls = cls, .rule = "", .threshold_name = "", .threshold_ratio = -1, .text = because};
+    r->classes[cls] =
+        (struct class_result){.cls = cls, .rule = "", .threshold_name = "", .threshold_ratio = -1, .text = because};
+}
+
+static const char *a_step(struct report *rep, int64_t ns)
+{
+    return ns ? report_text(rep, "%s a step", fmt_time(ns).text) : "none";
 }
 
 static void grade(struct class_result *c, double limits, double watch)
@@ -102,15 +107,15 @@ static void rule_data(struct report *rep, struct run_result *r)
 {
     const struct thresholds *t = &rep->thresholds;
     int64_t caused = r->wait_cause_ns[CAT_DATA];
-    struct class_result *c = begin(r, CLASS_DATA, r->part_ns[PART_DATA] + caused,
-                                   "data loading, with the waiting it causes, above this share of step time",
-                                   "data_limits", t->data_limits);
+    struct class_result *c =
+        begin(r, CLASS_DATA, r->part_ns[PART_DATA] + caused,
+              "data loading, with the waiting it causes, above this share of step time", "data_limits", t->data_limits);
     c->share_interval = caused ? (struct interval){0} : r->part_interval[PART_DATA];
     grade(c, t->data_limits, t->data_watch);
     c->text = caused * 100 > r->step.mean_ns
-                  ? report_text(rep, "%s a step loading, %s more waiting for ranks that load", fmt_time(r->part_ns[PART_DATA]).text,
-                                fmt_time(caused).text)
-                  : report_text(rep, "%s a step", fmt_time(r->part_ns[PART_DATA]).text);
+                  ? report_text(rep, "%s a step loading, %s more waiting for ranks that load",
+                                fmt_time(r->part_ns[PART_DATA]).text, fmt_time(caused).text)
+                  : a_step(rep, r->part_ns[PART_DATA]);
 }
 
 /* Checkpoints may lie inside steps or between them: both count against the wall time. */
@@ -136,8 +141,8 @@ static void rule_io(struct report *rep, struct run_result *r)
         c->verdict = VERDICT_LIMITS;
     else if (c->verdict == VERDICT_FINE && of_wall > t->io_watch)
         c->verdict = VERDICT_WATCH;
-    c->text = report_text(rep, "%s a step%s%s%s", fmt_time(r->part_ns[PART_IO]).text, r->io_outside_ns ? ", and " : "",
-                          r->io_outside_ns ? fmt_time(r->io_outside_ns).text : "",
+    c->text = report_text(rep, "%s%s%s%s", r->part_ns[PART_IO] ? a_step(rep, r->part_ns[PART_IO]) : "none in steps",
+                          r->io_outside_ns ? ", and " : "", r->io_outside_ns ? fmt_time(r->io_outside_ns).text : "",
                           r->io_outside_ns ? " between steps over the run" : "");
 }
 
@@ -190,10 +195,9 @@ static void rule_communication(struct report *rep, struct run_result *r)
     double of_loss = transfer_of_loss(rep, r);
     if (of_loss > t->comm_loss)
         c->verdict = VERDICT_LIMITS;
-    c->text = of_loss > t->comm_loss
-                  ? report_text(rep, "%s a step in transfer, %s of the time lost to scaling", fmt_time(transfer).text,
-                                fmt_percent(of_loss).text)
-                  : report_text(rep, "%s a step in transfer", fmt_time(transfer).text);
+    c->text = of_loss > t->comm_loss ? report_text(rep, "%s a step in transfer, %s of the time lost to scaling",
+                                                   fmt_time(transfer).text, fmt_percent(of_loss).text)
+                                     : report_text(rep, "%s a step in transfer", fmt_time(transfer).text);
 
     grade(w, t->comm_limits, t->straggler_wait);
     int is_unbalanced = r->pop.has && r->pop.load_balance_ratio < t->load_balance;
@@ -221,11 +225,11 @@ static void rule_copy(struct report *rep, struct run_result *r)
         not_measured(r, CLASS_COPY, "n/a because no host-to-device copy was recorded");
         return;
     }
-    struct class_result *c =
-        begin(r, CLASS_COPY, r->part_ns[PART_COPY], "copies above this share of step time", "copy_limits", t->copy_limits);
+    struct class_result *c = begin(r, CLASS_COPY, r->part_ns[PART_COPY], "copies above this share of step time",
+                                   "copy_limits", t->copy_limits);
     c->share_interval = r->part_interval[PART_COPY];
     grade(c, t->copy_limits, t->copy_limits / 2);
-    c->text = report_text(rep, "%s a step", fmt_time(r->part_ns[PART_COPY]).text);
+    c->text = a_step(rep, r->part_ns[PART_COPY]);
 }
 
 static void rule_overhead(struct report *rep, struct run_result *r)
@@ -235,7 +239,7 @@ static void rule_overhead(struct report *rep, struct run_result *r)
                                    "step time in no named phase above this share", "overhead_watch", t->overhead_watch);
     c->share_interval = r->part_interval[PART_OTHER];
     grade(c, 2, t->overhead_watch); /* never limits: it has no name yet */
-    c->text = report_text(rep, "%s a step", fmt_time(r->part_ns[PART_OTHER]).text);
+    c->text = a_step(rep, r->part_ns[PART_OTHER]);
 }
 
 static double mean_of(const struct sampled *s)
@@ -268,8 +272,9 @@ static void rule_host(struct report *rep, struct run_result *r)
                                .threshold_name = "gpu_utilization",
                                .threshold_ratio = t->gpu_utilization};
     c->verdict = sum / n < t->gpu_utilization ? VERDICT_WATCH : VERDICT_FINE;
-    c->text = report_text(rep, "mean GPU utilisation (monitor) %s; which part of the idle time is the host's needs a GPU "
-                               "trace",
+    c->text = report_text(rep,
+                          "mean GPU utilisation (monitor) %s; which part of the idle time is the host's needs a GPU "
+                          "trace",
                           fmt_percent(sum / n).text);
 }
 
@@ -301,9 +306,9 @@ static void rule_shared(struct report *rep, struct run_result *r)
 static void rule_compute(struct report *rep, struct run_result *r)
 {
     const struct thresholds *t = &rep->thresholds;
-    struct class_result *c = begin(r, CLASS_COMPUTE, r->part_ns[PART_COMPUTE],
-                                   "compute above this share of step time and nothing else limiting", "compute_bound",
-                                   t->compute_bound);
+    struct class_result *c =
+        begin(r, CLASS_COMPUTE, r->part_ns[PART_COMPUTE],
+              "compute above this share of step time and nothing else limiting", "compute_bound", t->compute_bound);
     c->share_interval = r->part_interval[PART_COMPUTE];
     int others = 0;
     for (int i = 0; i < N_CLASSES; i++)
@@ -320,19 +325,18 @@ static void note_findings(struct report *rep, struct run_result *r)
     r->notes = dcr_arena_alloc(&rep->arena, 8 * sizeof *r->notes);
     if (r->has_steps && r->step.cv_ratio > rep->thresholds.step_cv)
         r->notes[r->n_notes++] = report_text(
-            rep, "Step time varies by %s (standard deviation over mean; target below %s): median %s, 95th percentile %s.",
+            rep,
+            "Step time varies by %s (standard deviation over mean; target below %s): median %s, 95th percentile %s.",
             fmt_percent(r->step.cv_ratio).text, fmt_percent(rep->thresholds.step_cv).text,
             fmt_time(r->step.median_ns).text, fmt_time(r->step.p95_ns).text);
     if (r->hidden_comm_ns * 100 > r->step.mean_ns && r->step.mean_ns > 0)
         r->notes[r->n_notes++] = report_text(rep, "%s a step of communication is hidden behind other work.",
                                              fmt_time(r->hidden_comm_ns).text);
     if (r->coverage_ratio > 0 && r->coverage_ratio < 0.9)
-        r->notes[r->n_notes++] =
-            report_text(rep, "Steps cover %s of the time from the first step to the last; %s.",
-                        fmt_percent(r->coverage_ratio).text,
-                        r->validation_ns > 0
-                            ? report_text(rep, "validation took %s of the rest", fmt_time(r->validation_ns).text)
-                            : "the rest lies between steps");
+        r->notes[r->n_notes++] = report_text(
+            rep, "Steps cover %s of the time from the first step to the last; %s.", fmt_percent(r->coverage_ratio).text,
+            r->validation_ns > 0 ? report_text(rep, "validation took %s of the rest", fmt_time(r->validation_ns).text)
+                                 : "the rest lies between steps");
     for (int i = 0; i < r->run->nodes_len && r->n_notes < 8; i++)
         for (int k = 0; k < r->run->nodes[i].n_gpus && r->n_notes < 8; k++) {
             const struct run_gpu *g = &r->run->nodes[i].gpus[k];

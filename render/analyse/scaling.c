@@ -9,9 +9,9 @@
 /* Does this option differ between the points of one series (sizes), or not matter to the work (places)? */
 static int is_masked(const char *option)
 {
-    static const char *const names[] = {"o",     "out",        "output",       "out-dir",     "output-dir", "log-dir", "resume",
-                                        "b",     "batch",      "batch-size",   "global-batch", "local-batch", "nodes",
-                                        "nnodes", "progress",  "gradient-to",  "checkpoint-dir"};
+    static const char *const names[] = {"o",      "out",    "output",   "out-dir",     "output-dir",    "log-dir",
+                                        "resume", "b",      "batch",    "batch-size",  "global-batch",  "local-batch",
+                                        "nodes",  "nnodes", "progress", "gradient-to", "checkpoint-dir"};
     const char *name = option + strspn(option, "-");
     size_t n = strcspn(name, "=");
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
@@ -100,7 +100,8 @@ static int make_groups(struct report *rep, struct group *groups)
         scaling_key(&rep->runs[i], &key);
         int g = 0;
         enum scaling_kind kind = SCALING_NONE;
-        while (g < n && (strcmp(groups[g].key, dcr_buf_text(&key)) != 0 || !fits(rep, &groups[g], &rep->runs[i], &kind)))
+        while (g < n &&
+               (strcmp(groups[g].key, dcr_buf_text(&key)) != 0 || !fits(rep, &groups[g], &rep->runs[i], &kind)))
             g++;
         if (g == n) {
             groups[n++] = (struct group){.key = dcr_arena_strdup(&rep->arena, dcr_buf_text(&key)),
@@ -319,8 +320,7 @@ static void add_loss(struct series *s, int from, int to)
 {
     const struct series_point *a = &s->points[from], *b = &s->points[to];
     int is_weak = s->kind == SCALING_WEAK;
-    struct series_loss l =
-        loss_between(a->part_ns, b->part_ns, is_weak ? 1 : a->n_nodes, is_weak ? 1 : b->n_nodes);
+    struct series_loss l = loss_between(a->part_ns, b->part_ns, is_weak ? 1 : a->n_nodes, is_weak ? 1 : b->n_nodes);
     l.from = from;
     l.to = to;
     s->losses[s->n_losses++] = l;
@@ -346,15 +346,16 @@ static void say_kind(struct report *rep, struct series *s)
     const struct run_program *q = &rep->runs[s->points[s->n_points - 1].runs[0]].run->program;
     switch (s->kind) {
     case SCALING_STRONG:
-        s->kind_because = report_text(rep, "the global batch is %lld samples at every node count",
-                                      (long long)p->global_batch);
+        s->kind_because =
+            report_text(rep, "the global batch is %lld samples at every node count", (long long)p->global_batch);
         break;
     case SCALING_WEAK:
         s->kind_because = report_text(rep, "the global batch grows with the nodes, from %lld to %lld samples",
                                       (long long)p->global_batch, (long long)q->global_batch);
         break;
     case SCALING_UNKNOWN:
-        s->kind_because = "the archives do not say the global batch, so that neither strong nor weak scaling is certain";
+        s->kind_because =
+            "the archives do not say the global batch, so that neither strong nor weak scaling is certain";
         break;
     default:
         s->kind_because = "all runs have the same number of nodes";
@@ -375,7 +376,8 @@ static const char *label_of(struct report *rep, const struct run_result *r, enum
     if (*p->precision)
         dcr_buf_printf(&b, ", %s", p->precision);
     if (r->n_nodes > 0 && r->n_ranks > 0)
-        dcr_buf_printf(&b, ", %d %s per node", r->n_ranks / r->n_nodes, r->n_ranks / r->n_nodes == 1 ? "rank" : "ranks");
+        dcr_buf_printf(&b, ", %d %s per node", r->n_ranks / r->n_nodes,
+                       r->n_ranks / r->n_nodes == 1 ? "rank" : "ranks");
     const char *label = dcr_arena_strdup(&rep->arena, dcr_buf_text(&b));
     dcr_buf_release(&b);
     return label;

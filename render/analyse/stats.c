@@ -109,7 +109,7 @@ void bootstrap_means(const int64_t (*row)[N_PARTS], size_t n, struct draws *d, d
     memset(out, 0, BOOTSTRAP_RESAMPLES * sizeof *out);
     if (n == 0)
         return;
-    double (*block)[N_PARTS + 1] = calloc(n_blocks, sizeof *block); /* sums, and how many steps */
+    double(*block)[N_PARTS + 1] = calloc(n_blocks, sizeof *block); /* sums, and how many steps */
     if (!block)
         return;
     for (size_t i = 0; i < n; i++) {

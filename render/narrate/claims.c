@@ -103,9 +103,9 @@ enum confidence confidence_of(struct report *rep, const struct run_result *r, st
         *because = "the nodes are emulated on one host";
         return CONFIDENCE_MEDIUM;
     }
-    *because = report_text(rep, "%s counted%s%s", fmt_count(r->n_counted, "step").text,
-                           i.has ? ", 95 % interval of the share " : "",
-                           i.has ? fmt_percent_range(i.lo, i.hi).text : "");
+    *because =
+        report_text(rep, "%s counted%s%s", fmt_count(r->n_counted, "step").text,
+                    i.has ? ", 95 % interval of the share " : "", i.has ? fmt_percent_range(i.lo, i.hi).text : "");
     return CONFIDENCE_HIGH;
 }
 
@@ -156,12 +156,9 @@ static const char *trend(struct report *rep, const struct run_result *r, enum pa
 static const char *cause_of_waiting(struct report *rep, const struct run_result *r)
 {
     static const char *const doing[N_CATEGORIES] = {
-        [CAT_COMPUTE] = "computed longer than the others",
-        [CAT_COMM] = "was busy between steps (validation, logging)",
-        [CAT_DATA] = "loaded data longer than the others",
-        [CAT_IO] = "wrote files",
-        [CAT_COPY] = "copied longer than the others",
-        [CAT_OTHER] = "was late for no recorded reason (jitter)",
+        [CAT_COMPUTE] = "computed longer than the others", [CAT_COMM] = "was busy between steps (validation, logging)",
+        [CAT_DATA] = "loaded data longer than the others", [CAT_IO] = "wrote files",
+        [CAT_COPY] = "copied longer than the others",      [CAT_OTHER] = "was late for no recorded reason (jitter)",
     };
     int largest = CAT_OTHER;
     for (int c = 0; c < N_CATEGORIES; c++)
@@ -184,12 +181,13 @@ static const char *class_sentence(struct report *rep, const struct run_result *r
                            trend(rep, r, PART_TRANSFER, PART_WAIT), caveat_clause(rep, r));
     case CLASS_IMBALANCE:
         if (r->straggler.has)
-            return report_text(rep, "%s %s %s waiting for the rank that comes last: rank %d, in %s of the all-reduces%s%s.", at,
-                               of_step(rep, r, c->share_ns), verb, r->straggler.rank,
-                               fmt_percent(r->straggler.wins_ratio).text, trend(rep, r, PART_WAIT, PART_WAIT),
-                               caveat_clause(rep, r));
+            return report_text(
+                rep, "%s %s %s waiting for the rank that comes last: rank %d, in %s of the all-reduces%s%s.", at,
+                of_step(rep, r, c->share_ns), verb, r->straggler.rank, fmt_percent(r->straggler.wins_ratio).text,
+                trend(rep, r, PART_WAIT, PART_WAIT), caveat_clause(rep, r));
         return report_text(rep, "%s %s %s waiting for the rank that comes last, with no rank standing out%s%s.", at,
-                           of_step(rep, r, c->share_ns), verb, trend(rep, r, PART_WAIT, PART_WAIT), caveat_clause(rep, r));
+                           of_step(rep, r, c->share_ns), verb, trend(rep, r, PART_WAIT, PART_WAIT),
+                           caveat_clause(rep, r));
     case CLASS_DATA:
         return report_text(rep, "%s %s %s data loading%s.", at, of_step(rep, r, c->share_ns), verb,
                            trend(rep, r, PART_DATA, PART_DATA));
@@ -212,7 +210,8 @@ static const char *class_support(struct report *rep, const struct run_result *r,
     if (c->cls == CLASS_COMMUNICATION && r->comm_ns > 0)
         return report_text(rep, "Of these %s, %s are transfer and %s waiting for the rank that comes last.%s%s",
                            fmt_time(r->comm_ns).text, fmt_time(r->part_ns[PART_TRANSFER]).text,
-                           fmt_time(r->part_ns[PART_WAIT]).text, r->part_ns[PART_WAIT] * 20 > r->step.mean_ns ? " " : "",
+                           fmt_time(r->part_ns[PART_WAIT]).text,
+                           r->part_ns[PART_WAIT] * 20 > r->step.mean_ns ? " " : "",
                            r->part_ns[PART_WAIT] * 20 > r->step.mean_ns ? cause_of_waiting(rep, r) : "");
     if (c->cls == CLASS_IMBALANCE)
         return cause_of_waiting(rep, r);
@@ -250,7 +249,8 @@ static void add_class_claim(struct report *rep, int run, const struct class_resu
         claim_number(rep, c, report_text(rep, "runs.%s.communication_ns", r->slug), "ns", (double)r->comm_ns);
         claim_number(rep, c, report_text(rep, "runs.%s.parts_ns.comm_transfer", r->slug), "ns",
                      (double)r->part_ns[PART_TRANSFER]);
-        claim_number(rep, c, report_text(rep, "runs.%s.parts_ns.comm_wait", r->slug), "ns", (double)r->part_ns[PART_WAIT]);
+        claim_number(rep, c, report_text(rep, "runs.%s.parts_ns.comm_wait", r->slug), "ns",
+                     (double)r->part_ns[PART_WAIT]);
     }
     r->claims[r->n_claims++] = rep->n_claims - 1;
 }
@@ -308,7 +308,8 @@ static const char *ruled_out(struct report *rep, const struct run_result *r)
         const struct class_result *c = &r->classes[order[i]];
         if (!c->has_share || c->verdict == VERDICT_LIMITS)
             continue;
-        text = report_text(rep, "%s%s%s (%s)", text, n ? ", " : "", class_name(c->cls), fmt_percent(c->share_ratio).text);
+        text =
+            report_text(rep, "%s%s%s (%s)", text, n ? ", " : "", class_name(c->cls), fmt_percent(c->share_ratio).text);
         n++;
     }
     return n ? report_text(rep, "Not limiting: %s of step time.", text) : "";

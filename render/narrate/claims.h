@@ -4,7 +4,8 @@
 
 #include "render/analyse/report.h"
 
-/** claims_of_runs - one claim per limiting class and run, ordered by predicted gain; headline and support of each run. */
+/** claims_of_runs - one claim per limiting class and run, ordered by predicted gain; headline and support of each run.
+ */
 void claims_of_runs(struct report *rep);
 /** claims_of_series - what limits scaling in each series, and its texts. After claims_of_runs. */
 void claims_of_series(struct report *rep);

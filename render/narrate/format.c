@@ -87,7 +87,7 @@ struct fmt fmt_number(double value)
 {
     struct fmt f;
     double a = fabs(value);
-    if (a < 9999.5) {
+    if (a < 999.5) {
         snprintf(f.text, sizeof f.text, "%.*f", a < 0.0995 && a > 0 ? 4 : decimals(value), value);
         return f;
     }

@@ -25,7 +25,7 @@ struct fmt fmt_percent_range(double lo, double hi);
 struct fmt fmt_ratio(double ratio);
 /** fmt_x - a factor, "1.92x". */
 struct fmt fmt_x(double factor);
-/** fmt_number - 3 significant digits, thousands separated by a comma from 10,000 on: "79.1", "12,300". */
+/** fmt_number - 3 significant digits, thousands separated by a comma: "79.1", "12,300". */
 struct fmt fmt_number(double value);
 /** fmt_bytes - decimal units: "1.2 GB". */
 struct fmt fmt_bytes(double bytes);

@@ -86,18 +86,20 @@ static const char *communication_sentence(struct report *rep, const struct serie
     const struct series_point *last = &s->points[s->n_points - 1], *before = &s->points[s->n_points - 2];
     const struct run_result *r = run_of(rep, last);
     double now = part_share(last, comm_of(last->part_ns)), then = part_share(before, comm_of(before->part_ns));
-    return report_text(rep, "At %s %s of the step time (%s of %s) is exposed gradient synchronisation (%s), %s %s at %s; %s%s.",
-                       nodes_text(rep, last->n_nodes), fmt_percent(now).text, fmt_time(comm_of(last->part_ns)).text,
-                       fmt_time(last->step.mean_ns).text, all_reduce_name(r), now >= then ? "up from" : "down from",
-                       fmt_percent(then).text, nodes_text(rep, before->n_nodes), limits, caveat_clause(rep, r));
+    return report_text(
+        rep, "At %s %s of the step time (%s of %s) is exposed gradient synchronisation (%s), %s %s at %s; %s%s.",
+        nodes_text(rep, last->n_nodes), fmt_percent(now).text, fmt_time(comm_of(last->part_ns)).text,
+        fmt_time(last->step.mean_ns).text, all_reduce_name(r), now >= then ? "up from" : "down from",
+        fmt_percent(then).text, nodes_text(rep, before->n_nodes), limits, caveat_clause(rep, r));
 }
 
 static const char *part_sentence(struct report *rep, const struct series *s, const struct cause *c, const char *limits)
 {
-    static const char *const doing[N_PARTS] = {
-        [PART_COMPUTE] = "compute takes",  [PART_DATA] = "data loading takes",
-        [PART_IO] = "writing files takes", [PART_COPY] = "copying takes",
-        [PART_OTHER] = "step time in no named phase is"};
+    static const char *const doing[N_PARTS] = {[PART_COMPUTE] = "compute takes",
+                                               [PART_DATA] = "data loading takes",
+                                               [PART_IO] = "writing files takes",
+                                               [PART_COPY] = "copying takes",
+                                               [PART_OTHER] = "step time in no named phase is"};
     const struct series_point *last = &s->points[s->n_points - 1], *ref = &s->points[0];
     int64_t now = last->part_ns[c->part];
     const char *which = s->kind == SCALING_STRONG ? "strong" : "weak";
@@ -127,7 +129,7 @@ static void say_scaling(struct report *rep, struct series *s)
     for (int i = 1; i < s->n_points; i++) {
         const struct series_point *p = &s->points[i];
         if (p->speedup > 0)
-            text = report_text(rep, "%s%s %s the speed-up is %s%s and the efficiency %s.", text, i > 1 ? " " : "",
+            text = report_text(rep, "%s%s%s the speed-up is %s%s and the efficiency %s.", text, i > 1 ? " " : "",
                                at_nodes(rep, p->n_nodes), fmt_x(p->speedup).text,
                                range_text(rep, p->speedup_interval, fmt_x), fmt_ratio(p->efficiency).text);
     }
@@ -142,13 +144,21 @@ static void say_beyond(struct report *rep, struct series *s)
     const struct series_point *b = &s->points[s->n_points - 1], *a = &s->points[s->n_points - 2];
     if (a->step.n == 0 || b->step.n == 0)
         return;
+    int64_t compute[2] = {a->part_ns[PART_COMPUTE], b->part_ns[PART_COMPUTE]};
+    int64_t comm[2] = {comm_of(a->part_ns), comm_of(b->part_ns)};
+    const char *next = "";
+    if (s->kind == SCALING_STRONG && comm[1] > 0 && compute[0] > 0 && comm[0] > 0)
+        next = (double)comm[1] / (double)comm[0] > (double)compute[1] / (double)compute[0]
+                   ? report_text(rep, " If both go on like this, communication is what limits beyond %s.",
+                                 nodes_text(rep, b->n_nodes))
+                   : report_text(rep, " If both go on like this, communication does not become the limit beyond %s.",
+                                 nodes_text(rep, b->n_nodes));
     s->beyond_text = report_text(
         rep,
-        "From %s to %s compute went from %s to %s a step and exposed communication from %s to %s; beyond %s whichever does "
-        "not shrink decides. Nothing is extrapolated here.",
-        nodes_text(rep, a->n_nodes), nodes_text(rep, b->n_nodes), fmt_time(a->part_ns[PART_COMPUTE]).text,
-        fmt_time(b->part_ns[PART_COMPUTE]).text, fmt_time(comm_of(a->part_ns)).text, fmt_time(comm_of(b->part_ns)).text,
-        nodes_text(rep, b->n_nodes));
+        "From %s to %s compute went from %s to %s a step and exposed communication from %s to %s.%s Nothing is "
+        "extrapolated here.",
+        nodes_text(rep, a->n_nodes), nodes_text(rep, b->n_nodes), fmt_time(compute[0]).text, fmt_time(compute[1]).text,
+        fmt_time(comm[0]).text, fmt_time(comm[1]).text, next);
 }
 
 static const char *change_sentence(struct report *rep, const struct series *s, const struct cause *c)
@@ -158,7 +168,10 @@ static const char *change_sentence(struct report *rep, const struct series *s, c
         const struct series_point *p = &s->points[i];
         int64_t ns = c->part == PART_TRANSFER ? comm_of(p->part_ns) : p->part_ns[c->part];
         int is_last = i == s->n_points - 2;
-        text = report_text(rep, "%s%s%s at %s", text, i == 0 ? "" : is_last ? " and " : ", ",
+        text = report_text(rep, "%s%s%s at %s", text,
+                           i == 0    ? ""
+                           : is_last ? " and "
+                                     : ", ",
                            fmt_percent(part_share(p, ns)).text, nodes_text(rep, p->n_nodes));
     }
     return report_text(rep, "That share was %s.", text);
@@ -170,7 +183,8 @@ static const char *split_sentence(struct report *rep, const struct series *s, co
     int n = 0;
     for (int p = 0; p < N_PARTS; p++)
         if (llabs(l->part_ns[p]) * 100 > llabs(l->loss_ns) && l->part_ns[p] != 0) {
-            text = report_text(rep, "%s%s%s %s", text, n ? ", " : "", part_name((enum part)p), fmt_time(l->part_ns[p]).text);
+            text = report_text(rep, "%s%s%s %s", text, n ? ", " : "", part_name((enum part)p),
+                               fmt_time(l->part_ns[p]).text);
             n++;
         }
     return report_text(rep, "From %s to %s a step lost %s against ideal scaling: %s.",
@@ -217,7 +231,8 @@ static int add_series_claim(struct report *rep, int index, const struct cause *c
     c->gain_text = cause->cls == CLASS_COMPUTE ? "" : gain_text(rep, c->gain_ns, c->step_ns);
     c->threshold_ratio = rep->thresholds.efficiency;
     int at = s->n_points - 1;
-    claim_number(rep, c, report_text(rep, "series.%d.points.%d.step.mean_ns", index, at), "ns", (double)last->step.mean_ns);
+    claim_number(rep, c, report_text(rep, "series.%d.points.%d.step.mean_ns", index, at), "ns",
+                 (double)last->step.mean_ns);
     claim_number(rep, c, report_text(rep, "series.%d.points.%d.efficiency", index, at), "ratio", last->efficiency);
     claim_number(rep, c, report_text(rep, "series.%d.points.%d.parts_ns.%s", index, at, part_key(cause->part)), "ns",
                  (double)last->part_ns[cause->part]);
@@ -236,12 +251,14 @@ static void say_series(struct report *rep, int index)
     say_beyond(rep, s);
     if (!l) {
         if (last->speedup > 0)
-            s->headline = report_text(rep, "At %s the speed-up over %s is %s (efficiency %s); where the time went is unknown.",
-                                      nodes_text(rep, last->n_nodes), nodes_text(rep, s->points[0].n_nodes),
-                                      fmt_x(last->speedup).text, fmt_ratio(last->efficiency).text);
+            s->headline =
+                report_text(rep, "At %s the speed-up over %s is %s (efficiency %s); where the time went is unknown.",
+                            nodes_text(rep, last->n_nodes), nodes_text(rep, s->points[0].n_nodes),
+                            fmt_x(last->speedup).text, fmt_ratio(last->efficiency).text);
         else
-            s->headline = report_text(rep, "How the run scales from %s to %s is unknown: neither throughput nor steps were "
-                                           "recorded at every node count.",
+            s->headline = report_text(rep,
+                                      "How the run scales from %s to %s is unknown: neither throughput nor steps were "
+                                      "recorded at every node count.",
                                       nodes_text(rep, s->points[0].n_nodes), nodes_text(rep, last->n_nodes));
         return;
     }
@@ -249,14 +266,14 @@ static void say_series(struct report *rep, int index)
     struct cause c = largest_cause(r, l);
     const struct series_point *good = good_until(rep, s);
     if (good == last || (double)l->loss_ns < rep->thresholds.loss_matters * (double)last->step.mean_ns) {
-        s->headline = report_text(rep, "Scaling is good up to %s: speed-up %s, efficiency %s%s.",
-                                  nodes_text(rep, last->n_nodes), fmt_x(last->speedup).text,
-                                  fmt_ratio(last->efficiency).text, caveat_clause(rep, r));
+        s->headline =
+            report_text(rep, "Scaling is good up to %s: speed-up %s, efficiency %s%s.", nodes_text(rep, last->n_nodes),
+                        fmt_x(last->speedup).text, fmt_ratio(last->efficiency).text, caveat_clause(rep, r));
     } else {
-        const char *limits = report_text(rep, "it limits %s scaling beyond %s", scaling_word(s->kind),
-                                         nodes_text(rep, good->n_nodes));
-        const char *sentence = c.part == PART_TRANSFER ? communication_sentence(rep, s, limits)
-                                                       : part_sentence(rep, s, &c, limits);
+        const char *limits =
+            report_text(rep, "it limits %s scaling beyond %s", scaling_word(s->kind), nodes_text(rep, good->n_nodes));
+        const char *sentence =
+            c.part == PART_TRANSFER ? communication_sentence(rep, s, limits) : part_sentence(rep, s, &c, limits);
         s->limit_claim = add_series_claim(rep, index, &c, sentence);
         s->headline = sentence;
     }
@@ -312,15 +329,15 @@ static void say_how_sure(struct report *rep, const struct series *s, const struc
         rep->how_sure = "No steps were recorded, so that no share of step time is known.";
         return;
     }
-    const char *interval = r->comm_interval.has && r->n_ranks > 1
-                               ? report_text(rep, " 95 %% interval of exposed communication at %s: %s of step time.",
-                                             nodes_text(rep, r->n_nodes),
-                                             fmt_percent_range(r->comm_interval.lo, r->comm_interval.hi).text)
-                               : "";
-    rep->how_sure = report_text(rep, "%s counted over %s.%s%s%s%s%s", fmt_count(steps, "step").text,
-                                fmt_count(runs, "run").text, interval, c ? " Confidence is " : "",
-                                c ? confidence_word(c->confidence) : "", c && *c->confidence_because ? ": " : "",
-                                c ? report_text(rep, "%s.", c->confidence_because) : "");
+    const char *interval =
+        r->comm_interval.has && r->n_ranks > 1
+            ? report_text(rep, " 95 %% interval of exposed communication at %s: %s of step time.",
+                          nodes_text(rep, r->n_nodes), fmt_percent_range(r->comm_interval.lo, r->comm_interval.hi).text)
+            : "";
+    rep->how_sure =
+        report_text(rep, "%s counted over %s.%s%s%s%s%s", fmt_count(steps, "step").text, fmt_count(runs, "run").text,
+                    interval, c ? " Confidence is " : "", c ? confidence_word(c->confidence) : "",
+                    c && *c->confidence_because ? ": " : "", c ? report_text(rep, "%s.", c->confidence_because) : "");
 }
 
 void top_sentences(struct report *rep)
@@ -337,11 +354,14 @@ void top_sentences(struct report *rep)
     else if (r->has_steps)
         rep->first_action = "Nothing needs to be done first: no cause passes its threshold.";
     say_how_sure(rep, s, r, c);
-    const char *second = s && *s->scaling_text ? s->scaling_text : *rep->first_action ? rep->first_action : rep->support;
+    const char *second = s && *s->scaling_text ? s->scaling_text
+                         : *rep->first_action  ? rep->first_action
+                                               : rep->support;
     if (s && *s->headline && s->points[s->n_points - 1].speedup > 0) {
         const struct series_point *last = &s->points[s->n_points - 1];
-        second = report_text(rep, "Speed-up from %s to %s is %s (efficiency %s).", nodes_text(rep, s->points[0].n_nodes),
-                             nodes_text(rep, last->n_nodes), fmt_x(last->speedup).text, fmt_ratio(last->efficiency).text);
+        second =
+            report_text(rep, "Speed-up from %s to %s is %s (efficiency %s).", nodes_text(rep, s->points[0].n_nodes),
+                        nodes_text(rep, last->n_nodes), fmt_x(last->speedup).text, fmt_ratio(last->efficiency).text);
     }
     rep->verdict = report_text(rep, "%s %s", rep->headline, second);
 }

@@ -9,18 +9,18 @@
 
 /* The columns used here; names as in DCR_STEPS_COLUMNS. X(field) */
 #define STEP_FIELDS(X) \
-    X(step) \
-    X(rank) \
-    X(start_ns) \
-    X(step_ns) \
-    X(data_ns) \
-    X(h2d_ns) \
-    X(forward_ns) \
-    X(backward_ns) \
-    X(allreduce_ns) \
-    X(optimizer_ns) \
-    X(checkpoint_ns) \
-    X(samples) \
+    X(step)            \
+    X(rank)            \
+    X(start_ns)        \
+    X(step_ns)         \
+    X(data_ns)         \
+    X(h2d_ns)          \
+    X(forward_ns)      \
+    X(backward_ns)     \
+    X(allreduce_ns)    \
+    X(optimizer_ns)    \
+    X(checkpoint_ns)   \
+    X(samples)         \
     X(allreduce_bytes)
 struct step_row {
 #define X(field) int64_t field;
@@ -31,7 +31,7 @@ enum {
 #define X(field) F_##field,
     STEP_FIELDS(X)
 #undef X
-    N_FIELDS,
+        N_FIELDS,
 };
 static const char *const field_names[] = {
 #define X(field) #field,

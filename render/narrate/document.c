@@ -1,0 +1,44 @@
+/* document.c - the list of text documents of a report. */
+#include "render/narrate/narrate.h"
+
+#include "render/analyse/analyse.h"
+
+#include <string.h>
+
+static void add(struct report *rep, const char *path, const char *title, struct dcr_buf *b, int *failed)
+{
+    *failed |= b->failed;
+    rep->documents[rep->n_documents++] = (struct document){
+        .path = path,
+        .title = title,
+        .bytes = dcr_arena_strndup(&rep->arena, dcr_buf_text(b), b->len),
+        .len = b->len,
+    };
+    dcr_buf_clear(b);
+}
+
+int narrate_documents(struct report *rep, struct dcr_err *err)
+{
+    enum { PER_REPORT = 3, PER_RUN = 2 };
+    struct dcr_buf b = {0};
+    int failed = 0;
+    rep->documents =
+        dcr_arena_alloc(&rep->arena, (size_t)(PER_REPORT + PER_RUN * rep->n_runs) * sizeof *rep->documents);
+    narrate_bottleneck_analysis_md(rep, &b);
+    add(rep, "BOTTLENECK_ANALYSIS.md", "Bottleneck analysis", &b, &failed);
+    narrate_bottleneck_summary_txt(rep, &b);
+    add(rep, "bottleneck_summary.txt", "Summary", &b, &failed);
+    narrate_report_json(rep, &b);
+    add(rep, "report.json", "Every number of this report", &b, &failed);
+    for (int i = 0; i < rep->n_runs; i++) {
+        const struct run_result *r = &rep->runs[i];
+        narrate_profiling_report_txt(rep, r, &b);
+        add(rep, report_text(rep, "runs/%s/profiling_report.txt", r->slug),
+            report_text(rep, "%s: profiling report", r->label), &b, &failed);
+        narrate_profiling_analysis_json(rep, r, &b);
+        add(rep, report_text(rep, "runs/%s/profiling_analysis.json", r->slug),
+            report_text(rep, "%s: every number", r->label), &b, &failed);
+    }
+    dcr_buf_release(&b);
+    return failed ? dcr_err_set(err, DCR_FATAL, "out of memory writing the report's documents") : 0;
+}

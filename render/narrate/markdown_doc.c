@@ -1,0 +1,361 @@
+/* markdown_doc.c - BOTTLENECK_ANALYSIS.md. Pipe tables as forges render them; everything that came from an archive is
+ * escaped, so that a job named `<script>` or `| a |` is text. */
+#include "render/narrate/narrate.h"
+
+#include "render/narrate/format.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Text into Markdown: characters that could begin markup get a backslash (CommonMark 0.30, section 2.4). */
+static void put_escaped(struct dcr_buf *out, const char *text)
+{
+    for (const char *s = text; *s; s++) {
+        if (strchr("\\`*_[]<>|&~#", *s))
+            dcr_buf_putc(out, '\\');
+        dcr_buf_putc(out, *s == '\n' ? ' ' : *s);
+    }
+}
+
+/* A paragraph of one sentence or more; nothing when there is none. */
+static void put_paragraph(struct dcr_buf *out, const char *text)
+{
+    if (!text || !*text)
+        return;
+    put_escaped(out, text);
+    dcr_buf_puts(out, "\n\n");
+}
+
+static void put_bullet(struct dcr_buf *out, const char *text)
+{
+    dcr_buf_puts(out, "- ");
+    put_escaped(out, text);
+    dcr_buf_putc(out, '\n');
+}
+
+static void put_notes(const struct report *rep, struct dcr_buf *out)
+{
+    for (int kind = NOTE_CAVEAT; kind <= NOTE_GAP; kind++) {
+        int n = 0;
+        for (int i = 0; i < rep->n_notes; i++) {
+            if (rep->notes[i].kind != (enum note_kind)kind)
+                continue;
+            if (n++ == 0)
+                dcr_buf_puts(out,
+                             kind == NOTE_CAVEAT ? "**Read this first:**\n\n" : "**Missing from the evidence:**\n\n");
+            put_bullet(out, rep->notes[i].text);
+        }
+        if (n)
+            dcr_buf_putc(out, '\n');
+    }
+}
+
+static void put_summary(const struct report *rep, struct dcr_buf *out)
+{
+    dcr_buf_puts(out, "## Executive Summary\n\n");
+    put_notes(rep, out);
+    dcr_buf_puts(out, "**");
+    put_escaped(out, rep->headline);
+    dcr_buf_puts(out, "**\n\n");
+    put_paragraph(out, rep->support);
+    put_paragraph(out, rep->first_action);
+    put_paragraph(out, rep->how_sure);
+}
+
+static void put_classes(const struct run_result *r, struct dcr_buf *out)
+{
+    dcr_buf_puts(out,
+                 "| Cause | Share of step time | Threshold | Verdict | Finding |\n| --- | ---: | ---: | --- | --- |\n");
+    for (int i = 0; i < N_CLASSES; i++) {
+        const struct class_result *c = &r->classes[i];
+        dcr_buf_printf(
+            out, "| %s | %s | %s | %s | ", class_name(c->cls), c->has_share ? fmt_percent(c->share_ratio).text : "n/a",
+            c->threshold_ratio >= 0 ? fmt_percent(c->threshold_ratio).text : "n/a", verdict_word(c->verdict));
+        put_escaped(out, c->text);
+        dcr_buf_puts(out, " |\n");
+    }
+    dcr_buf_putc(out, '\n');
+}
+
+static void put_breakdown(const struct run_result *r, struct dcr_buf *out)
+{
+    dcr_buf_puts(out, "| Part of a step | ms | Share of step time |\n| --- | ---: | ---: |\n");
+    for (int p = 0; p < N_PARTS; p++)
+        dcr_buf_printf(out, "| %s | %s | %s |\n", part_name((enum part)p), fmt_ms(r->part_ns[p]).text,
+                       fmt_percent((double)r->part_ns[p] / (double)r->step.mean_ns).text);
+    dcr_buf_printf(out, "| **step** | **%s** | |\n\n", fmt_ms(r->step.mean_ns).text);
+}
+
+static void put_figures(const struct run_result *r, struct dcr_buf *out)
+{
+    dcr_buf_printf(out, "Step time: mean %s, median %s, 95th percentile %s, variation %s; %s counted from %s",
+                   fmt_time(r->step.mean_ns).text, fmt_time(r->step.median_ns).text, fmt_time(r->step.p95_ns).text,
+                   fmt_percent(r->step.cv_ratio).text, fmt_count(r->n_counted, "step").text, r->steps_source);
+    dcr_buf_printf(out, ", %s excluded as warm-up (", fmt_count(r->n_warmup, "step").text);
+    put_escaped(out, r->warmup_because);
+    dcr_buf_puts(out, ").");
+    if (r->has_throughput)
+        dcr_buf_printf(out, " Throughput: %s samples per second.", fmt_number(r->throughput).text);
+    if (r->pop.has)
+        dcr_buf_printf(out, " Parallel efficiency %s = load balance %s x communication efficiency %s.",
+                       fmt_ratio(r->pop.parallel_ratio).text, fmt_ratio(r->pop.load_balance_ratio).text,
+                       fmt_ratio(r->pop.communication_ratio).text);
+    dcr_buf_puts(out, "\n\n");
+}
+
+static void put_run(const struct run_result *r, struct dcr_buf *out)
+{
+    dcr_buf_puts(out, "### ");
+    put_escaped(out, r->label);
+    dcr_buf_puts(out, "\n\nRun ");
+    put_escaped(out, r->run->run_id);
+    if (r->n_ranks)
+        dcr_buf_printf(out, ", %s", fmt_count(r->n_ranks, "rank").text);
+    for (int i = 0; i < r->run->nodes_len; i++) {
+        if (!*r->run->nodes[i].host)
+            continue;
+        dcr_buf_puts(out, i ? ", " : ", on ");
+        put_escaped(out, r->run->nodes[i].host);
+    }
+    dcr_buf_puts(out, ".\n\n");
+    put_paragraph(out, r->headline);
+    put_paragraph(out, r->support);
+    if (r->has_steps) {
+        put_figures(r, out);
+        put_breakdown(r, out);
+    } else {
+        dcr_buf_puts(out, "Step time and its breakdown: ");
+        put_paragraph(out, r->steps_because);
+        if (r->has_throughput)
+            dcr_buf_printf(out, "Throughput by metrics.csv: %s samples per second.\n\n",
+                           fmt_number(r->throughput).text);
+    }
+    put_classes(r, out);
+    for (int i = 0; i < r->n_notes; i++)
+        put_bullet(out, r->notes[i]);
+    if (r->n_notes)
+        dcr_buf_putc(out, '\n');
+}
+
+static void put_points(const struct series *s, struct dcr_buf *out)
+{
+    dcr_buf_puts(out,
+                 "| Nodes | Ranks | Runs | Step time | Samples/s | Speed-up | Efficiency | Compute speed-up | Parallel "
+                 "efficiency |\n| ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n");
+    for (int i = 0; i < s->n_points; i++) {
+        const struct series_point *p = &s->points[i];
+        dcr_buf_printf(out, "| %d | %d | %d | %s | %s | %s | %s | %s | %s |\n", p->n_nodes, p->n_ranks, p->n_runs,
+                       p->step.n ? fmt_time(p->step.mean_ns).text : "n/a",
+                       p->has_throughput ? fmt_number(p->throughput).text : "n/a",
+                       p->speedup > 0 ? fmt_x(p->speedup).text : "n/a",
+                       p->efficiency > 0 ? fmt_ratio(p->efficiency).text : "n/a",
+                       p->compute_speedup > 0 ? fmt_x(p->compute_speedup).text : "n/a",
+                       p->pop.has ? fmt_ratio(p->pop.parallel_ratio).text : "n/a");
+    }
+    dcr_buf_putc(out, '\n');
+}
+
+/* Share of step time of each part at each node count: how the bottleneck moves. */
+static void put_shares(const struct series *s, struct dcr_buf *out)
+{
+    dcr_buf_puts(out, "Share of step time:\n\n| Part of a step |");
+    for (int i = 0; i < s->n_points; i++)
+        dcr_buf_printf(out, " %s |", fmt_count(s->points[i].n_nodes, "node").text);
+    dcr_buf_puts(out, "\n| --- |");
+    for (int i = 0; i < s->n_points; i++)
+        dcr_buf_puts(out, " ---: |");
+    for (int p = 0; p < N_PARTS; p++) {
+        dcr_buf_printf(out, "\n| %s |", part_name((enum part)p));
+        for (int i = 0; i < s->n_points; i++) {
+            const struct series_point *k = &s->points[i];
+            dcr_buf_printf(out, " %s |",
+                           k->step.n ? fmt_percent((double)k->part_ns[p] / (double)k->step.mean_ns).text : "n/a");
+        }
+    }
+    dcr_buf_puts(out, "\n\n");
+}
+
+static void put_losses(const struct series *s, struct dcr_buf *out)
+{
+    if (s->n_losses == 0)
+        return;
+    dcr_buf_puts(out,
+                 "Time a step lost against ideal scaling, in ms; the parts sum to the loss:\n\n| From | To | Ideal | "
+                 "Measured | Lost |");
+    for (int p = 0; p < N_PARTS; p++)
+        dcr_buf_printf(out, " %s |", part_name((enum part)p));
+    dcr_buf_puts(out, "\n| --- | --- | ---: | ---: | ---: |");
+    for (int p = 0; p < N_PARTS; p++)
+        dcr_buf_puts(out, " ---: |");
+    for (int i = 0; i < s->n_losses; i++) {
+        const struct series_loss *l = &s->losses[i];
+        dcr_buf_printf(out, "\n| %s | %s | %s | %s | %s |", fmt_count(s->points[l->from].n_nodes, "node").text,
+                       fmt_count(s->points[l->to].n_nodes, "node").text, fmt_ms(l->ideal_ns).text,
+                       fmt_ms(l->actual_ns).text, fmt_ms(l->loss_ns).text);
+        for (int p = 0; p < N_PARTS; p++)
+            dcr_buf_printf(out, " %s |", fmt_ms(l->part_ns[p]).text);
+    }
+    dcr_buf_puts(out, "\n\n");
+}
+
+static void put_scaling(const struct report *rep, struct dcr_buf *out)
+{
+    int n = 0;
+    dcr_buf_puts(out, "## Scaling Analysis\n\n");
+    for (int i = 0; i < rep->n_series; i++) {
+        const struct series *s = &rep->series[i];
+        if (s->n_points < 2)
+            continue;
+        n++;
+        if (rep->n_series > 1) {
+            dcr_buf_puts(out, "### ");
+            put_escaped(out, s->label);
+            dcr_buf_puts(out, "\n\n");
+        }
+        dcr_buf_printf(out, "%s scaling: ",
+                       s->kind == SCALING_STRONG ? "Strong"
+                       : s->kind == SCALING_WEAK ? "Weak"
+                                                 : "Unknown");
+        put_escaped(out, s->kind_because);
+        dcr_buf_puts(out, ".\n\n");
+        put_paragraph(out, s->headline);
+        put_paragraph(out, s->scaling_text);
+        put_points(s, out);
+        if (s->points[0].step.n)
+            put_shares(s, out);
+        put_paragraph(out, s->support);
+        put_losses(s, out);
+        put_paragraph(out, s->beyond_text);
+    }
+    if (n == 0)
+        dcr_buf_puts(out, "n/a because the archives hold no configuration at more than one node count.\n\n");
+}
+
+static double relative_gain(const struct claim *c)
+{
+    return c->step_ns > 0 ? (double)c->gain_ns / (double)c->step_ns : 0;
+}
+
+static void put_recommendation(const struct claim *c, int n, struct dcr_buf *out)
+{
+    const char *text = *c->action.ours ? c->action.ours : c->action.generic;
+    dcr_buf_printf(out, "%d. **%s**: ", n, class_name(c->cls));
+    put_escaped(out, text);
+    if (*c->gain_text) {
+        dcr_buf_puts(out, "; saves ");
+        put_escaped(out, c->gain_text);
+    }
+    dcr_buf_puts(out, ".");
+    if (text != c->action.generic) {
+        dcr_buf_puts(out, " In general: ");
+        put_escaped(out, c->action.generic);
+        dcr_buf_putc(out, '.');
+    }
+    dcr_buf_printf(out, " Confidence: %s", confidence_word(c->confidence));
+    if (*c->confidence_because) {
+        dcr_buf_puts(out, " (");
+        put_escaped(out, c->confidence_because);
+        dcr_buf_putc(out, ')');
+    }
+    dcr_buf_puts(out, ".\n");
+}
+
+/* Every class's action once, by predicted gain; a healthy compute-bound run comes last, and only alone. */
+static void put_recommendations(const struct report *rep, struct dcr_buf *out)
+{
+    dcr_buf_puts(out, "## Recommendations\n\n");
+    char is_done[N_CLASSES] = {0};
+    int n = 0;
+    for (;;) {
+        const struct claim *best = NULL;
+        for (int i = 0; i < rep->n_claims; i++) {
+            const struct claim *c = &rep->claims[i];
+            if (is_done[c->cls] || (c->cls == CLASS_COMPUTE && c->series < 0))
+                continue;
+            if (!best || relative_gain(c) > relative_gain(best))
+                best = c;
+        }
+        if (!best)
+            break;
+        is_done[best->cls] = 1;
+        put_recommendation(best, ++n, out);
+    }
+    for (int i = rep->n_claims - 1; n == 0 && i >= 0; i--)
+        put_recommendation(&rep->claims[i], ++n, out);
+    if (n == 0)
+        dcr_buf_puts(out, rep->n_runs && rep->runs[rep->n_runs - 1].has_steps
+                              ? "No cause passes its threshold; there is nothing to do first.\n"
+                              : "n/a because no steps were recorded: collect a run with `dccollect run` first.\n");
+    dcr_buf_putc(out, '\n');
+}
+
+static void put_thresholds(const struct thresholds *t, struct dcr_buf *out)
+{
+    dcr_buf_puts(out, "| Threshold | Value | Meaning |\n| --- | ---: | --- |\n");
+#define X(name, def, lo, hi, meaning)                            \
+    do {                                                         \
+        dcr_buf_puts(out, "| ");                                 \
+        put_escaped(out, #name);                                 \
+        dcr_buf_printf(out, " | %g | %s |\n", t->name, meaning); \
+    } while (0);
+    THRESHOLDS(X)
+#undef X
+    dcr_buf_putc(out, '\n');
+}
+
+static void put_methodology(const struct report *rep, struct dcr_buf *out)
+{
+    dcr_buf_puts(
+        out,
+        "## Methodology\n\n"
+        "Times are integer nanoseconds of each host's monotonic clock; clocks of different hosts are never compared. "
+        "Each "
+        "instant of a step belongs to the innermost range with a known category; what no range names is overhead, so "
+        "that "
+        "the parts of a step sum to the step exactly. Percentages are of step time, mean over ranks and counted "
+        "steps.\n\n"
+        "A collective's transfer time is its shortest duration over the ranks; what the other ranks spend beyond that "
+        "is "
+        "waiting for the rank that arrives last, and is blamed on what that rank did longer than the others since the "
+        "collective before. A predicted gain is the step time saved if a cause were removed, replayed on the last "
+        "arrival "
+        "of each collective: an upper bound.\n\n"
+        "Useful time in the POP efficiencies is the time outside communication. Speed-up is the ratio of throughputs "
+        "to the "
+        "smallest node count. Lost time is the measured step time minus the ideal one, split by parts. Intervals are "
+        "95 % "
+        "percentile bootstrap over steps (1,000 resamples, fixed seed); with fewer than three runs per node count they "
+        "do "
+        "not hold the spread between runs.\n\n"
+        "Every formula is in docs/metrics.md of dcreport, every number of this report in report.json.\n\n");
+    put_thresholds(&rep->thresholds, out);
+    dcr_buf_puts(out, "| Run | Archive | Manifest SHA-256 |\n| --- | --- | --- |\n");
+    for (int i = 0; i < rep->n_runs; i++) {
+        const struct run *r = rep->runs[i].run;
+        dcr_buf_puts(out, "| ");
+        put_escaped(out, rep->runs[i].label);
+        dcr_buf_puts(out, " | ");
+        put_escaped(out, r->archive);
+        dcr_buf_printf(out, " | %s |\n", *r->manifest_sha256 ? r->manifest_sha256 : "n/a because there is no manifest");
+    }
+}
+
+void narrate_bottleneck_analysis_md(const struct report *rep, struct dcr_buf *out)
+{
+    dcr_buf_puts(out, "# Bottleneck analysis: ");
+    put_escaped(out, rep->title);
+    dcr_buf_puts(out, "\n\n");
+    if (*rep->node_label) {
+        dcr_buf_puts(out, "Nodes: ");
+        put_escaped(out, rep->node_label);
+        dcr_buf_puts(out, ".\n\n");
+    }
+    put_summary(rep, out);
+    dcr_buf_puts(out, "## Per-Scenario Analysis\n\n");
+    for (int i = 0; i < rep->n_runs; i++)
+        put_run(&rep->runs[i], out);
+    put_scaling(rep, out);
+    put_recommendations(rep, out);
+    put_methodology(rep, out);
+}

@@ -1,0 +1,262 @@
+/* text_doc.c - bottleneck_summary.txt and profiling_report.txt: plain text at most 100 columns wide where it wraps. */
+#include "render/narrate/narrate.h"
+
+#include "render/narrate/format.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { WIDTH = 96 };
+
+/* A paragraph wrapped at WIDTH, each line indented; nothing for "". */
+static void put_wrapped(struct dcr_buf *out, const char *indent, const char *text)
+{
+    size_t column = 0;
+    for (const char *s = text; *s;) {
+        size_t n = strcspn(s, " ");
+        if (column && column + 1 + n > WIDTH) {
+            dcr_buf_putc(out, '\n');
+            column = 0;
+        }
+        if (column == 0) {
+            dcr_buf_puts(out, indent);
+            column = strlen(indent);
+        } else {
+            dcr_buf_putc(out, ' ');
+            column++;
+        }
+        dcr_buf_add(out, s, n);
+        column += n;
+        s += n + strspn(s + n, " ");
+    }
+    if (*text)
+        dcr_buf_putc(out, '\n');
+}
+
+static void put_title(struct dcr_buf *out, const char *text, char under)
+{
+    dcr_buf_printf(out, "%s\n", text);
+    for (size_t i = 0; i < strlen(text); i++)
+        dcr_buf_putc(out, under);
+    dcr_buf_puts(out, "\n\n");
+}
+
+static void put_section(struct dcr_buf *out, const char *text)
+{
+    dcr_buf_putc(out, '\n');
+    put_title(out, text, '-');
+}
+
+/* run < 0: all */
+static void put_notes(const struct report *rep, int run, struct dcr_buf *out)
+{
+    for (int i = 0; i < rep->n_notes; i++) {
+        const struct note *n = &rep->notes[i];
+        if (run >= 0 && n->run >= 0 && n->run != run)
+            continue;
+        put_wrapped(out, "", n->kind == NOTE_CAVEAT ? "CAVEAT" : "MISSING");
+        put_wrapped(out, "  ", n->text);
+    }
+}
+
+static void put_part_table(const struct report *rep, struct dcr_buf *out)
+{
+    dcr_buf_printf(out, "%-34s", "Share of step time");
+    for (int i = 0; i < rep->n_runs; i++)
+        dcr_buf_printf(out, " %12.12s",
+                       rep->runs[i].n_nodes ? fmt_count(rep->runs[i].n_nodes, "node").text : "unknown");
+    for (int p = 0; p < N_PARTS; p++) {
+        dcr_buf_printf(out, "\n%-34s", part_name((enum part)p));
+        for (int i = 0; i < rep->n_runs; i++) {
+            const struct run_result *r = &rep->runs[i];
+            dcr_buf_printf(out, " %12s",
+                           r->has_steps ? fmt_percent((double)r->part_ns[p] / (double)r->step.mean_ns).text : "n/a");
+        }
+    }
+    dcr_buf_printf(out, "\n%-34s", "step time");
+    for (int i = 0; i < rep->n_runs; i++)
+        dcr_buf_printf(out, " %12s", rep->runs[i].has_steps ? fmt_time(rep->runs[i].step.mean_ns).text : "n/a");
+    dcr_buf_puts(out, "\n");
+}
+
+void narrate_bottleneck_summary_txt(const struct report *rep, struct dcr_buf *out)
+{
+    put_title(out, rep->title, '=');
+    if (*rep->node_label) {
+        dcr_buf_puts(out, "Nodes: ");
+        dcr_buf_puts(out, rep->node_label);
+        dcr_buf_puts(out, "\n\n");
+    }
+    put_wrapped(out, "", rep->headline);
+    put_wrapped(out, "", rep->support);
+    put_wrapped(out, "", rep->first_action);
+    put_wrapped(out, "", rep->how_sure);
+    if (rep->n_notes) {
+        dcr_buf_putc(out, '\n');
+        put_notes(rep, -1, out);
+    }
+    put_section(out, "Runs");
+    for (int i = 0; i < rep->n_runs; i++) {
+        const struct run_result *r = &rep->runs[i];
+        dcr_buf_printf(out, "%s\n", r->label);
+        put_wrapped(out, "  ", r->headline);
+        put_wrapped(out, "  ", r->support);
+    }
+    put_section(out, "Where the time of a step goes");
+    put_part_table(rep, out);
+    for (int i = 0; i < rep->n_series; i++) {
+        const struct series *s = &rep->series[i];
+        if (s->n_points < 2)
+            continue;
+        put_section(out, "Scaling");
+        put_wrapped(out, "", s->scaling_text);
+        put_wrapped(out, "", s->beyond_text);
+    }
+}
+
+/* ---- one run -------------------------------------------------------------------------------------- */
+
+static void put_steps(const struct run_result *r, struct dcr_buf *out)
+{
+    put_section(out, "Step time");
+    if (!r->has_steps) {
+        put_wrapped(out, "", r->steps_because);
+        return;
+    }
+    dcr_buf_printf(out, "mean %s   median %s   p95 %s   min %s   max %s   variation %s\n",
+                   fmt_time(r->step.mean_ns).text, fmt_time(r->step.median_ns).text, fmt_time(r->step.p95_ns).text,
+                   fmt_time(r->step.min_ns).text, fmt_time(r->step.max_ns).text, fmt_percent(r->step.cv_ratio).text);
+    dcr_buf_printf(out, "%s counted from %s; warm-up excluded: %lld (%s)\n", fmt_count(r->n_counted, "step").text,
+                   r->steps_source, (long long)r->n_warmup, r->warmup_because);
+    put_section(out, "Breakdown of a step (mean over ranks and counted steps)");
+    for (int p = 0; p < N_PARTS; p++)
+        dcr_buf_printf(out, "%-34s %10s ms  %8s\n", part_name((enum part)p), fmt_ms(r->part_ns[p]).text,
+                       fmt_percent((double)r->part_ns[p] / (double)r->step.mean_ns).text);
+    dcr_buf_printf(out, "%-34s %10s ms\n", "step", fmt_ms(r->step.mean_ns).text);
+}
+
+static void put_classes(const struct run_result *r, struct dcr_buf *out)
+{
+    put_section(out, "Causes looked at");
+    dcr_buf_printf(out, "%-24s %-8s %8s %10s   %s\n", "cause", "verdict", "share", "threshold", "finding");
+    for (int i = 0; i < N_CLASSES; i++) {
+        const struct class_result *c = &r->classes[i];
+        dcr_buf_printf(out, "%-24s %-8s %8s %10s   %s\n", class_name(c->cls), verdict_word(c->verdict),
+                       c->has_share ? fmt_percent(c->share_ratio).text : "-",
+                       c->threshold_ratio >= 0 ? fmt_percent(c->threshold_ratio).text : "-", c->text);
+    }
+}
+
+static void put_ranks(const struct run_result *r, struct dcr_buf *out)
+{
+    if (!r->has_steps)
+        return;
+    put_section(out, "Ranks (ms per step)");
+    dcr_buf_printf(out, "%6s %10s %10s %10s %10s %10s %10s %10s\n", "rank", "step", "compute", "transfer", "waiting",
+                   "data", "I/O", "last in");
+    for (int i = 0; i < r->n_rank_results; i++) {
+        const struct rank_result *k = &r->ranks[i];
+        dcr_buf_printf(out, "%6d %10s %10s %10s %10s %10s %10s %10lld\n", k->rank, fmt_ms(k->step.mean_ns).text,
+                       fmt_ms(k->part_ns[PART_COMPUTE]).text, fmt_ms(k->part_ns[PART_TRANSFER]).text,
+                       fmt_ms(k->part_ns[PART_WAIT]).text, fmt_ms(k->part_ns[PART_DATA]).text,
+                       fmt_ms(k->part_ns[PART_IO]).text, (long long)k->n_last);
+    }
+    if (r->pop.has)
+        dcr_buf_printf(out, "\nParallel efficiency %s = load balance %s x communication efficiency %s\n",
+                       fmt_ratio(r->pop.parallel_ratio).text, fmt_ratio(r->pop.load_balance_ratio).text,
+                       fmt_ratio(r->pop.communication_ratio).text);
+    if (r->algbw_gb_s > 0)
+        dcr_buf_printf(out, "All-reduce: %s per step and rank, algorithm bandwidth %s GB/s, bus bandwidth %s GB/s\n",
+                       fmt_bytes(r->bytes_per_step).text, fmt_number(r->algbw_gb_s).text,
+                       fmt_number(r->busbw_gb_s).text);
+}
+
+static void put_sampled(struct dcr_buf *out, const char *name, const struct sampled *s, const char *unit)
+{
+    if (s->n)
+        dcr_buf_printf(out, "  %-16s mean %s %s, max %s %s\n", name, fmt_number(s->sum / (double)s->n).text, unit,
+                       fmt_number(s->max).text, unit);
+    else
+        dcr_buf_printf(out, "  %-16s n/a because it was not monitored\n", name);
+}
+
+static void put_hosts(const struct run_result *r, struct dcr_buf *out)
+{
+    put_section(out, "Hosts");
+    if (r->run->nodes_len == 0)
+        dcr_buf_puts(out, "n/a because the archive holds neither metadata nor monitors\n");
+    for (int i = 0; i < r->run->nodes_len; i++) {
+        const struct run_node *n = &r->run->nodes[i];
+        dcr_buf_printf(out, "node %d%s%s%s%s", n->node, *n->host ? " " : "", n->host, *n->cpu_model ? ", " : "",
+                       n->cpu_model);
+        if (n->cores)
+            dcr_buf_printf(out, ", %s", fmt_count(n->cores, "core").text);
+        dcr_buf_putc(out, '\n');
+        put_sampled(out, "CPU", &n->cpu_percent, "%");
+        put_sampled(out, "memory", &n->memory_percent, "%");
+        for (int g = 0; g < n->n_gpus; g++)
+            put_sampled(out, "GPU utilisation", &n->gpus[g].utilization_percent, "%");
+        if (n->n_gpus == 0)
+            dcr_buf_printf(out, "  %-16s n/a because %s\n", "GPU",
+                           *n->gpu_status ? n->gpu_status : "there is no GPU monitor");
+        if (n->throttled_ns > 0)
+            dcr_buf_printf(out, "  %-16s %s over the run\n", "throttled", fmt_time(n->throttled_ns).text);
+        for (int t = 0; t < n->n_net; t++)
+            if (n->net[t].in_bytes >= 0 && n->net[t].out_bytes >= 0)
+                dcr_buf_printf(out, "  %-16.16s received %s, sent %s\n", n->net[t].name,
+                               fmt_bytes((double)n->net[t].in_bytes).text, fmt_bytes((double)n->net[t].out_bytes).text);
+    }
+}
+
+static void put_metric(struct dcr_buf *out, const struct run *run, size_t epoch, const char *column)
+{
+    double v = run->epochs[epoch].value[run_metric(column)];
+    dcr_buf_printf(out, " %12s", isnan(v) ? "n/a" : fmt_number(v).text);
+}
+
+static void put_training(const struct run_result *r, struct dcr_buf *out)
+{
+    put_section(out, "Training");
+    if (r->run->n_epochs == 0) {
+        dcr_buf_puts(out, "n/a because there is no epoch in metrics.csv\n");
+        return;
+    }
+    dcr_buf_printf(out, "%8s %12s %12s %12s %12s\n", "epoch", "train loss", "val loss", "val MAE", "seconds");
+    for (size_t i = 0; i < r->run->n_epochs; i++) {
+        double epoch = r->run->epochs[i].value[run_metric("epoch")];
+        dcr_buf_printf(out, "%8.0f", isnan(epoch) ? (double)(i + 1) : epoch);
+        put_metric(out, r->run, i, "train_loss");
+        put_metric(out, r->run, i, "val_loss");
+        put_metric(out, r->run, i, "val_mae");
+        put_metric(out, r->run, i, "epoch_time_sec");
+        dcr_buf_putc(out, '\n');
+    }
+}
+
+void narrate_profiling_report_txt(const struct report *rep, const struct run_result *run, struct dcr_buf *out)
+{
+    char title[512];
+    snprintf(title, sizeof title, "Profiling report: %.200s, run %.200s", run->label, run->run->run_id);
+    put_title(out, title, '=');
+    put_wrapped(out, "", run->headline);
+    put_wrapped(out, "", run->support);
+    dcr_buf_putc(out, '\n');
+    put_notes(rep, (int)(run - rep->runs), out);
+    put_steps(run, out);
+    put_classes(run, out);
+    put_ranks(run, out);
+    for (int i = 0; i < run->n_notes; i++)
+        put_wrapped(out, "", run->notes[i]);
+    put_training(run, out);
+    put_hosts(run, out);
+    put_section(out, "Environment");
+    dcr_buf_printf(out, "started   %s\nended     %s\n", fmt_utc(run->run->started_s).text,
+                   fmt_utc(run->run->ended_s).text);
+    dcr_buf_puts(out, "command  ");
+    for (int i = 0; i < run->run->n_command; i++)
+        dcr_buf_printf(out, " %s", run->run->command[i]);
+    if (run->run->n_command == 0)
+        dcr_buf_puts(out, " n/a because it was not recorded");
+    dcr_buf_putc(out, '\n');
+}
