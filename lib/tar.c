@@ -215,8 +215,6 @@ int dcr_tar_create(struct dcr_tar_writer **out, const char *path, struct dcr_err
         goto out;
     }
     archive_write_set_format_pax_restricted(w->archive);
-    /* Names are bytes to us; without this libarchive translates them through the locale. */
-    archive_write_set_options(w->archive, "hdrcharset=BINARY");
     if (ends_with(path, ".zst"))
         archive_write_add_filter_zstd(w->archive);
     if (archive_write_open_fd(w->archive, w->fd) != ARCHIVE_OK)
@@ -236,6 +234,8 @@ static int begin_member(struct dcr_tar_writer *w, const char *name, int64_t size
     if (!dcr_tar_name_is_safe(name))
         return dcr_err_set(err, DCR_FAIL, "cannot pack '%.200s': not a name for a member", name);
     archive_entry_clear(w->entry);
+    /* Names are bytes to us: in the C locale, the only one here, libarchive warns about one that is not ASCII and marks
+     * it as bytes. Marking all of them (hdrcharset=BINARY) would make GNU tar grumble about every member. */
     archive_entry_set_pathname(w->entry, name);
     archive_entry_set_filetype(w->entry, AE_IFREG);
     archive_entry_set_perm(w->entry, 0644);
