@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #define ROW_PITCH 30.0
-#define ROW_THICK 18.0
+#define ROW_PITCH_MAX 44.0
 #define FOOT 38.0
 
 double chart_rows_height(const struct chart_rows *s)
@@ -28,7 +28,7 @@ static void draw_row(struct canvas *c, const struct chart_rows *s, size_t i, con
     const struct row_bar *r = &s->rows[i];
     struct font font = r->is_total ? FONT_STRONG : FONT_LABEL;
     char value[64], note[256];
-    double mid = at.y + at.h / 2;
+    double mid = at.y + at.h / 2, thick = at.h * 0.6;
     canvas_text_fit(c, (struct point){at.x - 10, mid + 4}, ALIGN_END, font, INK_TEXT, r->name, name_width + 0.5);
     if (!isfinite(r->from) || !isfinite(r->to)) {
         canvas_text_fit(c, (struct point){at.x + 6, mid + 4}, ALIGN_START, FONT_LABEL, INK_MUTED,
@@ -39,11 +39,11 @@ static void draw_row(struct canvas *c, const struct chart_rows *s, size_t i, con
     snprintf(note, sizeof note, "%s: %s", r->name, value);
     double a = scale_map(x, fmin(r->from, r->to)), b = scale_map(x, fmax(r->from, r->to));
     canvas_note(c, note);
-    canvas_rect(c, (struct box){a, mid - ROW_THICK / 2, fmax(b - a, 1), ROW_THICK}, r->ink);
+    canvas_rect(c, (struct box){a, mid - thick / 2, fmax(b - a, 1), thick}, r->ink);
     canvas_end_note(c);
     if (s->is_waterfall && i + 1 < s->n_rows && isfinite(s->rows[i + 1].from)) {
         double end = scale_map(x, r->to);
-        canvas_line(c, (struct point){end, mid + ROW_THICK / 2}, (struct point){end, mid + at.h - ROW_THICK / 2},
+        canvas_line(c, (struct point){end, mid + thick / 2}, (struct point){end, mid + at.h - thick / 2},
                     (struct stroke){INK_AXIS, 1, false});
     }
     double width = typeface_width(c->typeface, font, value);
@@ -76,7 +76,8 @@ void chart_rows(struct canvas *c, struct box at, const struct chart_rows *s)
     /* The longest bar leaves room for its number at its right: the ticks end where the bars do. */
     struct box bars = plot;
     bars.w = fmax(plot.w - value_width - 10, plot.w * 0.4);
-    bars.h = ROW_PITCH * (double)s->n_rows;
+    double pitch = fmin(fmax(plot.h / (double)s->n_rows, ROW_PITCH), ROW_PITCH_MAX);
+    bars.h = pitch * (double)s->n_rows;
     struct scale x = {.lo = lo, .hi = hi > lo ? hi : lo + 1, .from = bars.x, .to = bars.x + bars.w};
     struct ticks t = scale_ticks(x.lo, x.hi, bars.w < 200 ? 4 : 7);
     for (int i = 0; i < t.n; i++) {
@@ -86,5 +87,5 @@ void chart_rows(struct canvas *c, struct box at, const struct chart_rows *s)
     }
     chart_x_ticks(c, bars, &x, &t, NULL);
     for (size_t i = 0; i < s->n_rows; i++)
-        draw_row(c, s, i, &x, (struct box){plot.x, plot.y + ROW_PITCH * (double)i, plot.w, ROW_PITCH}, name_width);
+        draw_row(c, s, i, &x, (struct box){plot.x, plot.y + pitch * (double)i, plot.w, pitch}, name_width);
 }

@@ -171,7 +171,7 @@ json_t *run_figure_ranks(struct site *s, const struct run_result *r)
     if (!ranks_spec(s, r, &spec))
         return NULL;
     return figure_view(s,
-                       &(struct figure){.stem = "ranks-figure",
+                       &(struct figure){.stem = "ranks",
                                         .title = "Rank by rank",
                                         .caption = r->straggler.has
                                                        ? "Waiting is counted at the rank that waits; the marked rank "

@@ -40,6 +40,54 @@ void html_attribute(struct dcr_buf *out, const char *text)
     put_escaped(out, text, 1);
 }
 
+/* The option that begins here: "--" and what may follow in a long option's name. returns  its bytes, 0 for none */
+static size_t option_length(const char *text)
+{
+    if (text[0] != '-' || text[1] != '-' || text[2] < 'a' || text[2] > 'z')
+        return 0;
+    size_t n = 3;
+    while ((text[n] >= 'a' && text[n] <= 'z') || (text[n] >= '0' && text[n] <= '9') || text[n] == '-')
+        n++;
+    return n;
+}
+
+/* Is the space at text one between a number and its unit? */
+static int parts_unit(const char *start, const char *text)
+{
+    static const char *const units[] = {"%", "ms", "us", "ns", "s", "GB/s", "MB/s", "GB", "MB", "kB", "B"};
+    if (text == start || text[-1] < '0' || text[-1] > '9')
+        return 0;
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
+        size_t n = strlen(units[i]);
+        if (!strncmp(text + 1, units[i], n) && !(text[1 + n] >= 'a' && text[1 + n] <= 'z'))
+            return 1;
+    }
+    return 0;
+}
+
+void html_prose(struct dcr_buf *out, const char *text)
+{
+    struct dcr_buf run = {0}; /* plain text not yet written */
+    for (const char *s = text; *s;) {
+        size_t n = s == text || s[-1] == ' ' || s[-1] == '(' ? option_length(s) : 0;
+        if (n) {
+            html_attribute(out, dcr_buf_text(&run));
+            dcr_buf_clear(&run);
+            dcr_buf_printf(out, "<code>%.*s</code>", (int)n, s);
+            s += n;
+        } else if (*s == ' ' && parts_unit(text, s)) {
+            dcr_buf_puts(&run, "\xc2\xa0");
+            s++;
+        } else {
+            dcr_buf_putc(&run, *s++);
+        }
+    }
+    html_attribute(out, dcr_buf_text(&run));
+    if (run.failed)
+        out->failed = 1;
+    dcr_buf_release(&run);
+}
+
 void html_url(struct dcr_buf *out, const char *path)
 {
     static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/#";

@@ -147,6 +147,7 @@ static json_t *add_cell(struct site *s, json_t *table, const char *text)
     json_t *cell = view_object(s);
     view_text(s, cell, "text", text);
     view_set(s, cell, "class", json_null());
+    view_set(s, cell, "remark", json_null());
     view_flag(s, cell, "num", json_is_true(json_object_get(column, "num")));
     view_add(s, cells, cell);
     return cell;
@@ -155,6 +156,11 @@ static json_t *add_cell(struct site *s, json_t *table, const char *text)
 void view_cell(struct site *s, json_t *table, const char *text)
 {
     add_cell(s, table, text);
+}
+
+void view_cell_sub(struct site *s, json_t *table, const char *text, const char *remark)
+{
+    view_text(s, add_cell(s, table, text), "remark", remark);
 }
 
 void view_cell_class(struct site *s, json_t *table, const char *text, const char *class_name)

@@ -52,6 +52,8 @@ json_t *view_table(struct site *s, const char *caption, const char *columns);
 json_t *view_row(struct site *s, json_t *table, const char *heading);
 /** view_cell - append a cell to the last row. */
 void view_cell(struct site *s, json_t *table, const char *text);
+/** view_cell_sub - a cell of two lines: text, and a remark in small. */
+void view_cell_sub(struct site *s, json_t *table, const char *text, const char *remark);
 /** view_cell_class - as view_cell with a class for the theme ("v-limits"). */
 void view_cell_class(struct site *s, json_t *table, const char *text, const char *class_name);
 
@@ -74,6 +76,8 @@ void page_methodology(struct site *s);
 json_t *view_classes(struct site *s, const char *caption, const int *runs, int n_runs);
 /** view_notes - caveats or gaps of all runs, or of one (run >= 0: its own and those of all). */
 json_t *view_notes(struct site *s, enum note_kind kind, int run);
+/** view_caveats - set caveats, folded and n_folded: the first few caveats, the others, and how many those are. */
+void view_caveats(struct site *s, json_t *data, int run);
 /** view_actions - what to do, by predicted gain, from the claims of these runs. */
 json_t *view_actions(struct site *s, const int *runs, int n_runs, const char *root);
 

@@ -228,20 +228,26 @@ static json_t *evidence_links(struct site *s)
     return list;
 }
 
+/* The page's own heading says these words already. */
+static const char *after(const char *text, const char *prefix)
+{
+    size_t n = strlen(prefix);
+    return text && !strncmp(text, prefix, n) ? text + n : text;
+}
+
 void page_index(struct site *s)
 {
     const struct report *rep = s->rep;
     json_t *data = view_object(s), *series = view_list(s);
-    view_text(s, data, "title", rep->title);
+    view_text(s, data, "kicker", rep->n_series == 1 ? rep->series[0].label : rep->title);
     view_text(s, data, "node_label", rep->node_label);
     view_text(s, data, "headline", rep->headline);
     view_text(s, data, "support", rep->support);
-    view_text(s, data, "first_action", rep->first_action);
+    view_text(s, data, "first_action", after(rep->first_action, "What to do first: "));
     view_text(s, data, "how_sure", rep->how_sure);
     view_set(s, data, "evidence", evidence_links(s));
-    view_set_list(s, data, "caveats", view_notes(s, NOTE_CAVEAT, -1));
+    view_caveats(s, data, -1);
     view_set_list(s, data, "gaps", view_notes(s, NOTE_GAP, -1));
-    view_set(s, data, "incomplete", view_list(s)); /* a gap on this page, a caveat on the run's */
     for (int i = 0; i < rep->n_series; i++)
         view_add(s, series, series_view(s, i));
     view_set(s, data, "series", series);

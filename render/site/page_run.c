@@ -59,13 +59,6 @@ static json_t *overview(struct site *s, const struct run_result *r)
              r->has_throughput
                  ? site_text(s, "%s samples per second (from %s)", fmt_number(r->throughput).text, r->throughput_source)
                  : site_text(s, "n/a because %s", r->throughput_because ? r->throughput_because : ""));
-    if (r->has_steps && r->n_rank_results > 1)
-        add_fact(&f, "Hidden communication",
-                 site_text(s, "%s per step ran beside other work and cost nothing", fmt_time(r->hidden_comm_ns).text));
-    if (r->algbw_gb_s > 0)
-        add_fact(&f, "Bandwidth of the transfer",
-                 site_text(s, "%s GB/s algorithm, %s GB/s bus (nccl-tests' definitions)",
-                           fmt_number(r->algbw_gb_s).text, fmt_number(r->busbw_gb_s).text));
     if (r->coverage_ratio > 0)
         add_fact(&f, "Steps' share of the run", fmt_percent(r->coverage_ratio).text);
     if (r->pop.has)
@@ -78,6 +71,53 @@ static json_t *overview(struct site *s, const struct run_result *r)
         add_fact(&f, "Took", fmt_time((int64_t)((run->ended_s - run->started_s) * 1e9)).text);
     add_fact(&f, "Command", command_line(s, run));
     add_known(&f, "Run", run->run_id);
+    return f.list;
+}
+
+/* What the last rank to arrive was doing while the others waited for it. */
+static json_t *waiting_table(struct site *s, const struct run_result *r)
+{
+    if (!r->has_steps || r->part_ns[PART_WAIT] <= 0)
+        return json_null();
+    static const char *const doing[] = {
+#define X(id, key, name, covers) [id] = name,
+        RUN_CATEGORIES(X)
+#undef X
+    };
+    json_t *t = view_table(s, "Waiting, mean per step, by what the last rank to arrive was doing",
+                           "The last rank was in|#Waiting|#Share of step");
+    for (int c = 0; c < N_CATEGORIES; c++) {
+        view_row(s, t, c == CAT_COMM ? "time between steps (validation, logging)" : doing[c]);
+        view_cell(s, t, fmt_time(r->wait_cause_ns[c]).text);
+        view_cell(s, t, fmt_percent((double)r->wait_cause_ns[c] / (double)r->step.mean_ns).text);
+    }
+    return t;
+}
+
+static json_t *communication(struct site *s, const struct run_result *r)
+{
+    struct facts f = {s, view_list(s)};
+    if (!r->has_steps || r->n_rank_results < 2)
+        return f.list;
+    add_fact(&f, "Exposed",
+             site_text(s, "%s per step, %s of it: %s transfer, %s waiting", fmt_time(r->comm_ns).text,
+                       fmt_percent((double)r->comm_ns / (double)r->step.mean_ns).text,
+                       fmt_time(r->part_ns[PART_TRANSFER]).text, fmt_time(r->part_ns[PART_WAIT]).text));
+    add_fact(&f, "Hidden",
+             r->hidden_comm_ns > 0
+                 ? site_text(s, "%s per step ran beside other work and cost nothing", fmt_time(r->hidden_comm_ns).text)
+                 : "none: no communication ran beside other work");
+    add_fact(&f, "Volume",
+             r->bytes_per_step > 0 ? site_text(s, "%s per step and rank", fmt_bytes(r->bytes_per_step).text) : NULL);
+    if (r->algbw_gb_s > 0)
+        add_fact(&f, "Bandwidth",
+                 site_text(s, "%s GB/s algorithm, %s GB/s bus, of the transfer (nccl-tests' definitions)",
+                           fmt_number(r->algbw_gb_s).text, fmt_number(r->busbw_gb_s).text));
+    if (r->straggler.has)
+        add_fact(&f, "Arrives last",
+                 site_text(s, "rank %d, in %s of the collectives; it makes the others wait %s per step",
+                           r->straggler.rank, fmt_percent(r->straggler.wins_ratio).text,
+                           fmt_time(r->straggler.caused_ns).text));
     return f.list;
 }
 
@@ -203,14 +243,14 @@ void page_run(struct site *s, int run)
     view_text(s, data, "label", r->label);
     view_text(s, data, "headline", r->headline);
     view_text(s, data, "support", r->support);
-    json_t *caveats = view_notes(s, NOTE_CAVEAT, run);
-    view_flag(s, data, "has_caveats", json_array_size(caveats) > 0 || r->run->n_incomplete_because > 0);
-    view_set(s, data, "caveats", caveats);
+    view_caveats(s, data, run);
     view_set_list(s, data, "notes", texts(s, r->notes, r->n_notes));
     view_set(s, data, "overview", overview(s, r));
     view_set(s, data, "classes",
              r->has_steps ? view_classes(s, "Every cause that was looked at in this run", &run, 1) : json_null());
     set_or_null(s, data, "breakdown", run_figure_breakdown(s, r));
+    view_set_list(s, data, "communication", communication(s, r));
+    view_set(s, data, "waiting", waiting_table(s, r));
     set_or_null(s, data, "ranks", run_figure_ranks(s, r));
     set_or_null(s, data, "steps", run_figure_steps(s, r));
     set_or_null(s, data, "monitors", run_figure_monitors(s, r));
@@ -223,7 +263,6 @@ void page_run(struct site *s, int run)
     view_set(s, data, "environment", environment_table(s, r->run));
     view_set(s, data, "members", members_table(s, r->run));
     view_text(s, data, "archive", r->run->archive);
-    view_set(s, data, "incomplete", texts(s, r->run->incomplete_because, r->run->n_incomplete_because));
     view_set_list(s, data, "gaps", texts(s, r->run->gaps, r->run->n_gaps));
     view_set(s, data, "files", run_files(s, r));
     const char *folder = site_text(s, "runs/%s/", r->slug);

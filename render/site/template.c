@@ -10,6 +10,7 @@
 enum piece_kind {
     PIECE_TEXT,
     PIECE_VALUE,
+    PIECE_PROSE,
     PIECE_URL,
     PIECE_RAW,
     PIECE_SECTION,
@@ -78,7 +79,7 @@ static int is_blank(const char *from, const char *to)
 struct tag {
     const char *open, *close, *name;
     size_t len;
-    char sigil; /* # ^ / > ! % { or 0 */
+    char sigil; /* # ^ / > ! % ~ { or 0 */
 };
 
 static int read_tag(const struct template *t, const char *open, int line, struct tag *tag, struct dcr_err *err)
@@ -91,7 +92,7 @@ static int read_tag(const struct template *t, const char *open, int line, struct
         end = strstr(tag->name, "}}}");
         tag->close = end ? end + 3 : NULL;
     } else {
-        if (open[2] && strchr("#^/>!%", open[2])) {
+        if (open[2] && strchr("#^/>!%~", open[2])) {
             tag->sigil = open[2];
             tag->name++;
         }
@@ -118,6 +119,8 @@ static enum piece_kind kind_of(char sigil)
         return PIECE_RAW;
     case '%':
         return PIECE_URL;
+    case '~':
+        return PIECE_PROSE;
     case '#':
         return PIECE_SECTION;
     case '^':
@@ -282,6 +285,8 @@ static int put_value(const struct template *t, struct rendering *r, const struct
         dcr_buf_puts(r->out, text);
     else if (p->kind == PIECE_URL)
         html_url(r->out, text);
+    else if (p->kind == PIECE_PROSE)
+        html_prose(r->out, text);
     else
         html_attribute(r->out, text);
     return 0;
@@ -359,6 +364,7 @@ static int render_range(const struct template *t, struct rendering *r, size_t fr
             dcr_buf_add(r->out, p->text, p->len);
             break;
         case PIECE_VALUE:
+        case PIECE_PROSE:
         case PIECE_URL:
         case PIECE_RAW:
             rc = put_value(t, r, p);

@@ -1,6 +1,7 @@
 /* template.h - the small language of themes: HTML with holes. No logic beyond lists and conditions, no code.
  *
  *   {{name}}         text, escaped for text and for quoted attributes
+ *   {{~name}}        a sentence: as {{name}}, with options such as --batch as code and numbers kept with their units
  *   {{%name}}        a relative link, percent-encoded
  *   {{{name}}}       as it is; only for HTML the program itself made
  *   {{#name}}...{{/name}}   once for each item of a list; once for an object, a true or a text that is not empty

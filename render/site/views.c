@@ -16,10 +16,33 @@ json_t *view_notes(struct site *s, enum note_kind kind, int run)
             continue;
         json_t *v = view_object(s);
         view_text(s, v, "text", n->text);
-        view_text(s, v, "where", run < 0 && n->run >= 0 ? s->rep->runs[n->run].label : NULL);
+        const char *label = n->run >= 0 ? s->rep->runs[n->run].label : "";
+        bool says_where = !strncmp(n->text, label, strlen(label));
+        view_text(s, v, "where", run < 0 && !says_where ? label : NULL);
         view_add(s, list, v);
     }
     return list;
+}
+
+/* More caveats than this would bury the verdict: the others are folded away behind their number. */
+#define CAVEATS_SHOWN 3
+
+void view_caveats(struct site *s, json_t *data, int run)
+{
+    json_t *all = view_notes(s, NOTE_CAVEAT, run), *shown = view_list(s), *folded = view_list(s);
+    for (int i = 0; run >= 0 && i < s->rep->runs[run].run->n_incomplete_because; i++) {
+        json_t *v = view_object(s);
+        const char *why = s->rep->runs[run].run->incomplete_because[i];
+        view_text(s, v, "text", site_text(s, "The archive is incomplete: %s", why));
+        view_set(s, v, "where", json_null());
+        view_add(s, all, v);
+    }
+    for (size_t i = 0; i < json_array_size(all); i++)
+        json_array_append(i < CAVEATS_SHOWN ? shown : folded, json_array_get(all, i));
+    view_text(s, data, "n_folded", fmt_count((int64_t)json_array_size(folded), "more caveat").text);
+    view_set_list(s, data, "caveats", shown);
+    view_set_list(s, data, "folded", folded);
+    json_decref(all);
 }
 
 static const char *verdict_class(enum verdict v)
@@ -34,7 +57,7 @@ json_t *view_classes(struct site *s, const char *caption, const int *runs, int n
     dcr_buf_puts(&columns, "Cause");
     for (int i = 0; i < n_runs; i++)
         dcr_buf_printf(&columns, "|#%s", n_runs == 1 ? "Share of step" : s->rep->runs[runs[i]].label);
-    dcr_buf_puts(&columns, "|Verdict|It limits when|What was found");
+    dcr_buf_puts(&columns, "|Verdict|#Threshold|What was found");
     json_t *t = view_table(s, caption, dcr_buf_text(&columns));
     dcr_buf_release(&columns);
     for (int c = 0; c < N_CLASSES; c++) {
@@ -43,11 +66,13 @@ json_t *view_classes(struct site *s, const char *caption, const int *runs, int n
         for (int i = 0; i < n_runs; i++) {
             const struct class_result *q = &s->rep->runs[runs[i]].classes[c];
             view_cell_class(s, t, q->has_share ? fmt_percent(q->share_ratio).text : "n/a",
-                            n_runs > 1 && q->verdict >= VERDICT_WATCH ? verdict_class(q->verdict) : NULL);
+                            n_runs > 1 && q->has_share && q->verdict >= VERDICT_WATCH ? verdict_class(q->verdict)
+                                                                                      : NULL);
         }
         view_cell_class(s, t, verdict_word(last->verdict), verdict_class(last->verdict));
-        view_cell(s, t, last->rule);
-        view_cell(s, t, last->text);
+        bool has_threshold = last->threshold_name && last->threshold_name[0];
+        view_cell(s, t, has_threshold ? fmt_percent(last->threshold_ratio).text : "");
+        view_cell_sub(s, t, last->text, last->rule && last->rule[0] ? site_text(s, "limits: %s", last->rule) : NULL);
     }
     return t;
 }
