@@ -81,7 +81,8 @@ static const char *title_of(struct report *rep)
 {
     struct dcr_buf b = {0};
     const struct run_program *p = &rep->runs[0].run->program;
-    dcr_buf_puts(&b, *p->model ? p->model : *p->name ? p->name : "Training");
+    const char *name = *p->model ? p->model : *p->name ? p->name : "Training";
+    dcr_buf_add(&b, name, strcspn(name, ",;")); /* the rest describes its size */
     int last = -1, n = 0, counts[64];
     for (int i = 0; i < rep->n_runs; i++)
         if (rep->runs[i].n_nodes && rep->runs[i].n_nodes != last && n < 64)

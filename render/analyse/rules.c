@@ -112,7 +112,7 @@ static void rule_data(struct report *rep, struct run_result *r)
               "data loading, with the waiting it causes, above this share of step time", "data_limits", t->data_limits);
     c->share_interval = caused ? (struct interval){0} : r->part_interval[PART_DATA];
     grade(c, t->data_limits, t->data_watch);
-    c->text = caused * 100 > r->step.mean_ns
+    c->text = caused * 1000 > r->step.mean_ns
                   ? report_text(rep, "%s a step loading, %s more waiting for ranks that load",
                                 fmt_time(r->part_ns[PART_DATA]).text, fmt_time(caused).text)
                   : a_step(rep, r->part_ns[PART_DATA]);

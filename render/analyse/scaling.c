@@ -366,7 +366,8 @@ static const char *label_of(struct report *rep, const struct run_result *r, enum
 {
     const struct run_program *p = &r->run->program;
     struct dcr_buf b = {0};
-    dcr_buf_puts(&b, *p->model ? p->model : *p->name ? p->name : "unnamed program");
+    const char *name = *p->model ? p->model : *p->name ? p->name : "unnamed program";
+    dcr_buf_add(&b, name, strcspn(name, ",;"));
     if (p->n_sensors > 0)
         dcr_buf_printf(&b, ", %lld sensors", (long long)p->n_sensors);
     if (p->global_batch > 0 && kind != SCALING_WEAK)

@@ -84,6 +84,8 @@ static const struct word names[] = {
 enum event_kind event_classify(const char *category, const char *name, enum category *out)
 {
     *out = CAT_OTHER;
+    if (strcasecmp(name, "epoch") == 0) /* may carry the category of the steps that it encloses */
+        return EVENT_NONE;
     for (size_t i = 0; i < sizeof categories / sizeof *categories; i++)
         if (strcasecmp(category, categories[i].text) == 0) {
             *out = categories[i].category;
@@ -279,6 +281,8 @@ void reduce_event(struct reducer *d, const struct event *e)
     if (e->end_ns < e->start_ns || (e->kind == EVENT_STEP && e->end_ns == e->start_ns))
         return;
     struct track *t = track_of(d, e->track);
+    if (e->kind == EVENT_STEP && t->n_steps && e->start_ns <= t->steps[t->n_steps - 1].start_ns)
+        return; /* encloses steps: a larger unit under the same name */
     switch (e->kind) {
     case EVENT_STEP:
         add_step(d, t, e);

@@ -29,9 +29,11 @@ const char *all_reduce_name(const struct run_result *r)
 
 const char *caveat_clause(struct report *rep, const struct run_result *r)
 {
-    if (!*r->shared_because)
-        return "";
-    return report_text(rep, "; %s, so part of this may be waiting for a core", r->shared_because);
+    if (*r->shared_because)
+        return report_text(rep, ", but %s, so part of this may be waiting for a core", r->shared_because);
+    if (r->has_steps && (double)r->n_counted < rep->thresholds.few_steps)
+        return report_text(rep, ", seen in %s, too few to conclude", fmt_count(r->n_counted, "step").text);
+    return "";
 }
 
 static double share(const struct run_result *r, int64_t ns)
@@ -53,9 +55,11 @@ const char *gain_text(struct report *rep, int64_t gain_ns, int64_t step_ns)
                        fmt_x((double)step_ns / (double)(step_ns - gain_ns)).text);
 }
 
-const char *is_or_is_about(struct interval i, double threshold)
+const char *touching(struct report *rep, struct interval i, double threshold)
 {
-    return i.has && i.lo <= threshold && i.hi >= threshold ? "is about" : "is";
+    return i.has && threshold >= 0 && i.lo <= threshold && i.hi >= threshold
+               ? report_text(rep, ", which is about the threshold of %s", fmt_percent(threshold).text)
+               : "";
 }
 
 const struct series_point *previous_point(const struct report *rep, const struct run_result *r)
@@ -173,33 +177,32 @@ static const char *cause_of_waiting(struct report *rep, const struct run_result 
 
 static const char *class_sentence(struct report *rep, const struct run_result *r, const struct class_result *c)
 {
-    const char *at = at_nodes(rep, r->n_nodes), *verb = is_or_is_about(c->share_interval, c->threshold_ratio);
+    const char *at = at_nodes(rep, r->n_nodes), *end;
+    struct interval i = c->cls == CLASS_COMMUNICATION ? r->comm_interval : c->share_interval;
+    int64_t ns = c->cls == CLASS_COMMUNICATION ? r->comm_ns : c->share_ns;
+    const char *part = of_step(rep, r, ns);
+    end = report_text(rep, "%s%s.", touching(rep, i, c->threshold_ratio), caveat_clause(rep, r));
     switch (c->cls) {
     case CLASS_COMMUNICATION:
-        return report_text(rep, "%s %s %s exposed gradient synchronisation (%s)%s%s.", at, of_step(rep, r, r->comm_ns),
-                           is_or_is_about(r->comm_interval, c->threshold_ratio), all_reduce_name(r),
-                           trend(rep, r, PART_TRANSFER, PART_WAIT), caveat_clause(rep, r));
+        return report_text(rep, "%s %s is exposed gradient synchronisation (%s)%s%s", at, part, all_reduce_name(r),
+                           trend(rep, r, PART_TRANSFER, PART_WAIT), end);
     case CLASS_IMBALANCE:
         if (r->straggler.has)
             return report_text(
-                rep, "%s %s %s waiting for the rank that comes last: rank %d, in %s of the all-reduces%s%s.", at,
-                of_step(rep, r, c->share_ns), verb, r->straggler.rank, fmt_percent(r->straggler.wins_ratio).text,
-                trend(rep, r, PART_WAIT, PART_WAIT), caveat_clause(rep, r));
-        return report_text(rep, "%s %s %s waiting for the rank that comes last, with no rank standing out%s%s.", at,
-                           of_step(rep, r, c->share_ns), verb, trend(rep, r, PART_WAIT, PART_WAIT),
-                           caveat_clause(rep, r));
+                rep, "%s %s is waiting for the rank that comes last, in %s of the all-reduces rank %d%s%s", at, part,
+                fmt_percent(r->straggler.wins_ratio).text, r->straggler.rank, trend(rep, r, PART_WAIT, PART_WAIT), end);
+        return report_text(rep, "%s %s is waiting for the rank that comes last, with no rank standing out%s%s", at,
+                           part, trend(rep, r, PART_WAIT, PART_WAIT), end);
     case CLASS_DATA:
-        return report_text(rep, "%s %s %s data loading%s.", at, of_step(rep, r, c->share_ns), verb,
-                           trend(rep, r, PART_DATA, PART_DATA));
+        return report_text(rep, "%s %s is data loading%s%s", at, part, trend(rep, r, PART_DATA, PART_DATA), end);
     case CLASS_IO:
-        return report_text(rep, "%s %s %s checkpoints and other file writes%s.", at, of_step(rep, r, c->share_ns), verb,
-                           trend(rep, r, PART_IO, PART_IO));
+        return report_text(rep, "%s %s is checkpoints and other file writes%s%s", at, part,
+                           trend(rep, r, PART_IO, PART_IO), end);
     case CLASS_COPY:
-        return report_text(rep, "%s %s %s host-to-device copies%s.", at, of_step(rep, r, c->share_ns), verb,
-                           trend(rep, r, PART_COPY, PART_COPY));
+        return report_text(rep, "%s %s is host-to-device copies%s%s", at, part, trend(rep, r, PART_COPY, PART_COPY),
+                           end);
     case CLASS_COMPUTE:
-        return report_text(rep, "%s the step is compute-bound: %s %s compute and nothing else limits%s.", at,
-                           of_step(rep, r, c->share_ns), verb, caveat_clause(rep, r));
+        return report_text(rep, "%s the step is compute-bound: %s is compute and nothing else limits%s", at, part, end);
     default:
         return report_text(rep, "%s %s: %s.", at, class_name(c->cls), c->text);
     }

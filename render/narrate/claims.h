@@ -20,15 +20,15 @@ void claim_number(struct report *rep, struct claim *c, const char *id, const cha
 /** confidence_of - how far a share of this run may be trusted against a threshold, and why not further. */
 enum confidence confidence_of(struct report *rep, const struct run_result *r, struct interval i, double threshold,
                               const char **because);
-/** is_or_is_about - the verb that the interval allows: "is" or "is about". */
-const char *is_or_is_about(struct interval i, double threshold);
+/** touching - ", which is about the threshold of 20 %" when the interval includes it, else "". */
+const char *touching(struct report *rep, struct interval i, double threshold);
 /** all_reduce_name - "MPI all-reduce", "NCCL all-reduce" or "all-reduce". */
 const char *all_reduce_name(const struct run_result *r);
 /** at_nodes - "At 4 nodes", "At 1 node", "In this run" when the count is unknown. */
 const char *at_nodes(struct report *rep, int n_nodes);
 /** nodes_text - "4 nodes", "1 node". */
 const char *nodes_text(struct report *rep, int n_nodes);
-/** caveat_clause - "; 4 ranks share 2 cores, so ..." or "". */
+/** caveat_clause - ", but 4 ranks share 2 cores, so ..." or ", seen in 9 steps, too few to conclude" or "". */
 const char *caveat_clause(struct report *rep, const struct run_result *r);
 /** of_step - "34 % of the step time (62.1 ms of 184 ms)". */
 const char *of_step(struct report *rep, const struct run_result *r, int64_t ns);

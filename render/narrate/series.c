@@ -161,9 +161,11 @@ static void say_beyond(struct report *rep, struct series *s)
         fmt_time(comm[0]).text, fmt_time(comm[1]).text, next);
 }
 
+/* How the cause was at the smaller node counts: as a share where it is one, as time where it should have shrunk. */
 static const char *change_sentence(struct report *rep, const struct series *s, const struct cause *c)
 {
     const char *text = "";
+    int is_share = c->part != PART_COMPUTE;
     for (int i = 0; i < s->n_points - 1; i++) {
         const struct series_point *p = &s->points[i];
         int64_t ns = c->part == PART_TRANSFER ? comm_of(p->part_ns) : p->part_ns[c->part];
@@ -172,9 +174,10 @@ static const char *change_sentence(struct report *rep, const struct series *s, c
                            i == 0    ? ""
                            : is_last ? " and "
                                      : ", ",
-                           fmt_percent(part_share(p, ns)).text, nodes_text(rep, p->n_nodes));
+                           is_share ? fmt_percent(part_share(p, ns)).text : fmt_time(ns).text,
+                           nodes_text(rep, p->n_nodes));
     }
-    return report_text(rep, "That share was %s.", text);
+    return report_text(rep, "%s was %s.", is_share ? "That share" : "It", text);
 }
 
 static const char *split_sentence(struct report *rep, const struct series *s, const struct series_loss *l)

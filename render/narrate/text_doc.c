@@ -172,13 +172,23 @@ static void put_ranks(const struct run_result *r, struct dcr_buf *out)
                        fmt_number(r->busbw_gb_s).text);
 }
 
-static void put_sampled(struct dcr_buf *out, const char *name, const struct sampled *s, const char *unit)
+/* A monitor's status without its leading "absent: ". */
+static const char *reason(const char *status, const char *otherwise)
+{
+    static const char absent[] = "absent: ";
+    if (strncmp(status, absent, strlen(absent)) == 0)
+        status += strlen(absent);
+    return *status && strcmp(status, "ok") != 0 ? status : otherwise;
+}
+
+static void put_sampled(struct dcr_buf *out, const char *name, const struct sampled *s, const char *unit,
+                        const char *because)
 {
     if (s->n)
         dcr_buf_printf(out, "  %-16s mean %s %s, max %s %s\n", name, fmt_number(s->sum / (double)s->n).text, unit,
                        fmt_number(s->max).text, unit);
     else
-        dcr_buf_printf(out, "  %-16s n/a because it was not monitored\n", name);
+        dcr_buf_printf(out, "  %-16s n/a because: %s\n", name, because);
 }
 
 static void put_hosts(const struct run_result *r, struct dcr_buf *out)
@@ -193,13 +203,13 @@ static void put_hosts(const struct run_result *r, struct dcr_buf *out)
         if (n->cores)
             dcr_buf_printf(out, ", %s", fmt_count(n->cores, "core").text);
         dcr_buf_putc(out, '\n');
-        put_sampled(out, "CPU", &n->cpu_percent, "%");
-        put_sampled(out, "memory", &n->memory_percent, "%");
+        const char *no_cpu = reason(n->cpu_status, "it was not monitored");
+        put_sampled(out, "CPU", &n->cpu_percent, "%", no_cpu);
+        put_sampled(out, "memory", &n->memory_percent, "%", no_cpu);
         for (int g = 0; g < n->n_gpus; g++)
-            put_sampled(out, "GPU utilisation", &n->gpus[g].utilization_percent, "%");
+            put_sampled(out, "GPU utilisation", &n->gpus[g].utilization_percent, "%", "the monitor has no value of it");
         if (n->n_gpus == 0)
-            dcr_buf_printf(out, "  %-16s n/a because %s\n", "GPU",
-                           *n->gpu_status ? n->gpu_status : "there is no GPU monitor");
+            dcr_buf_printf(out, "  %-16s n/a because: %s\n", "GPU", reason(n->gpu_status, "there is no GPU monitor"));
         if (n->throttled_ns > 0)
             dcr_buf_printf(out, "  %-16s %s over the run\n", "throttled", fmt_time(n->throttled_ns).text);
         for (int t = 0; t < n->n_net; t++)

@@ -18,6 +18,7 @@ struct reading {
     struct step_rows *rows;
     size_t members_cap;
     const char *metrics_member; /* the one metrics.csv there may be */
+    int is_second_metrics;      /* the member being read is a further metrics.csv */
     int folder_nodes;           /* "4node/..." in member names of an archive packed by hand, 0 = none */
 };
 
@@ -79,6 +80,10 @@ static int parse(struct reading *g, const char *name, enum dcr_role role, int no
     case DCR_ROLE_METADATA_TEXT:
         return metadata_text_read(r, s, err);
     case DCR_ROLE_METRICS:
+        if (g->metrics_member && strcmp(g->metrics_member, DCR_METRICS) == 0) {
+            g->is_second_metrics = 1; /* in the program's own folder, kept beside the one at the top */
+            return 0;
+        }
         if (g->metrics_member)
             return dcr_err_set(err, DCR_FAIL,
                                "cannot read '%s': it holds more than one run ('%s' and '%s'); pack each run folder by "
@@ -137,6 +142,16 @@ static void keep_member(struct reading *g, const char *name, enum dcr_role role,
                                                      .size_bytes = size};
 }
 
+/* A copy of the metrics.csv at the top says nothing new; another one does, and is not used. */
+static void check_second_metrics(struct reading *g, const char *name, const char *sha256)
+{
+    const struct run *r = g->run;
+    for (size_t i = 0; g->is_second_metrics && i < r->n_members; i++)
+        if (strcmp(r->members[i].name, DCR_METRICS) == 0 && strcmp(r->members[i].sha256, sha256) != 0)
+            run_add_gap(g->run, "Member '%.200s' was not read: the metrics.csv at the top is used.", name);
+    g->is_second_metrics = 0;
+}
+
 static int read_member(struct reading *g, struct dcr_tar_member *m, struct dcr_err *err)
 {
     struct run *r = g->run;
@@ -180,6 +195,7 @@ static int read_member(struct reading *g, struct dcr_tar_member *m, struct dcr_e
             *err = parse_err;
         return DCR_FAIL;
     }
+    check_second_metrics(g, m->name, sha256);
     keep_member(g, m->name, is_manifest ? DCR_ROLE_OTHER : role, h.n_bytes, sha256);
     return 0;
 }

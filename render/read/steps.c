@@ -153,8 +153,10 @@ out:
 
 static int compare_rows(const void *a, const void *b)
 {
-    int64_t x = ((const struct step_row *)a)->step, y = ((const struct step_row *)b)->step;
-    return x < y ? -1 : x > y;
+    const struct step_row *x = a, *y = b;
+    if (x->step != y->step)
+        return x->step < y->step ? -1 : 1;
+    return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
 }
 
 static int64_t at_least_0(int64_t v)
@@ -277,11 +279,14 @@ void step_rows_finish(struct run *r, struct step_rows *t)
         if (!k || rows->n == 0)
             continue;
         qsort(rows->rows, rows->n, sizeof *rows->rows, compare_rows);
-        size_t kept = 1; /* a step written twice (after a resume) counts once */
-        for (size_t j = 1; j < rows->n; j++)
+        size_t kept = 1, n_copies = 0; /* a step written twice (after a resume) counts once */
+        for (size_t j = 1; j < rows->n; j++) {
             if (rows->rows[j].step != rows->rows[kept - 1].step)
                 rows->rows[kept++] = rows->rows[j];
-        if (kept < rows->n)
+            else
+                n_copies += memcmp(&rows->rows[j], &rows->rows[kept - 1], sizeof rows->rows[j]) == 0;
+        }
+        if (kept + n_copies < rows->n)
             run_add_gap(r, "steps.csv lists %zu steps of rank %d more than once; the first of each is used.",
                         rows->n - kept, rows->rank);
         rows->n = kept;
