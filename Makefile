@@ -11,6 +11,9 @@ NVCC := $(if $(filter 0,$(CUDA)),,$(or $(wildcard $(CUDA_HOME)/bin/nvcc),$(shell
 CUDA_ROOT := $(if $(NVCC),$(or $(CUDA_HOME),$(patsubst %/bin/nvcc,%,$(realpath $(NVCC)))))
 NVTX_INC := $(if $(CUDA_ROOT),$(firstword $(foreach d,$(CUDA_ROOT)/include $(CUDA_ROOT)/targets/x86_64-linux/include,\
               $(if $(wildcard $(d)/nvtx3/nvToolsExt.h),$(d)))))
+# Long lines only on request: V=1 shows every command, otherwise one short line each.
+Q := $(if $(V),,@)
+say = $(if $(V),,@echo "  $(1)";)
 pc = $(shell pkg-config $(1) $(2) 2>/dev/null)
 
 CC ?= gcc
@@ -49,8 +52,9 @@ UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%,$(UNIT_SRC))
 GPU_TESTS := $(if $(NVCC),$(patsubst tests/gpu/%.cu,$(BUILD)/tests/gpu/%,$(GPU_SRC)))
 
 .PHONY: all programs dcrnn-train dccollect dcreport summary unit-tests gpu-tests
+JOBS ?= $(shell nproc)
 all: | summary
-	@$(MAKE) --no-print-directory programs gpu-tests
+	@$(MAKE) --no-print-directory -j$(JOBS) programs gpu-tests
 programs: $(PROGRAMS) $(INJECT_SO)
 dcrnn-train: $(BIN)/dcrnn-train
 dccollect: $(BIN)/dccollect $(INJECT_SO)
@@ -66,7 +70,7 @@ summary:
 
 $(BUILD)/obj/%.o: %.c Makefile
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) $(EXTRA_CFLAGS) -MMD -MP -c -o $@ $<
+	$(call say,compile $<) $(CC) $(ALL_CFLAGS) $(EXTRA_CFLAGS) -MMD -MP -c -o $@ $<
 
 $(call objects,$(TRAINER_SRC)): EXTRA_CFLAGS = -fvisibility=hidden $(MPI_CFLAGS) $(NVTX_CFLAGS) $(call pc,--cflags,openblas)
 $(call objects,$(RENDER_SRC)): EXTRA_CFLAGS = $(RENDER_CFLAGS)
@@ -78,7 +82,7 @@ $(call objects,$(INJECT_SRC)) $(INJECT_SO): SAN =
 $(BUILD)/lib%.a:
 	@mkdir -p $(@D)
 	@rm -f $@
-	ar rcs $@ $^
+	$(Q)ar rcs $@ $^
 $(BUILD)/libdcr.a: $(call objects,$(LIB_SRC))
 $(BUILD)/libtrainer.a: $(call objects,$(filter-out trainer/main.c,$(TRAINER_SRC)))
 $(BUILD)/libcollect.a: $(call objects,$(filter-out collect/main.c,$(COLLECT_SRC)))
@@ -87,25 +91,25 @@ $(BUILD)/librender.a: $(call objects,$(filter-out render/main.c,$(RENDER_SRC)))
 link = @mkdir -p $(@D)
 $(BIN)/dcrnn-train: $(BUILD)/obj/trainer/main.o $(BUILD)/libtrainer.a $(BUILD)/libdcr.a
 	$(link)
-	$(CC) $(CFLAGS) -o $@ $^ $(LDLIBS_COMMON) $(LIB_LIBS) $(BLAS_LIBS) $(MPI_LIBS)
+	$(call say,link $@) $(CC) $(CFLAGS) -o $@ $^ $(LDLIBS_COMMON) $(LIB_LIBS) $(BLAS_LIBS) $(MPI_LIBS)
 $(BIN)/dccollect: $(BUILD)/obj/collect/main.o $(BUILD)/libcollect.a $(BUILD)/libdcr.a
 	$(link)
-	$(CC) $(CFLAGS) -o $@ $^ $(LDLIBS_COMMON) $(LIB_LIBS)
+	$(call say,link $@) $(CC) $(CFLAGS) -o $@ $^ $(LDLIBS_COMMON) $(LIB_LIBS)
 $(BIN)/dcreport: $(BUILD)/obj/render/main.o $(BUILD)/librender.a $(BUILD)/libdcr.a
 	$(link)
-	$(CC) $(CFLAGS) -o $@ $^ $(LDLIBS_COMMON) $(LIB_LIBS) $(RENDER_LIBS)
+	$(call say,link $@) $(CC) $(CFLAGS) -o $@ $^ $(LDLIBS_COMMON) $(LIB_LIBS) $(RENDER_LIBS)
 $(INJECT_SO): $(call objects,$(INJECT_SRC))
 	$(link)
-	$(CC) $(CFLAGS) -shared -Wl,-z,defs,-z,nodelete -o $@ $^ -pthread -ldl
+	$(call say,link $@) $(CC) $(CFLAGS) -shared -Wl,-z,defs,-z,nodelete -o $@ $^ -pthread -ldl
 
 $(BUILD)/obj/tests/unit/%.o: EXTRA_CFLAGS = $(MPI_CFLAGS) $(NVTX_CFLAGS) $(RENDER_CFLAGS)
 $(BUILD)/tests/unit/%: $(BUILD)/obj/tests/unit/%.o $(BUILD)/libtrainer.a $(BUILD)/libcollect.a $(BUILD)/librender.a $(BUILD)/libdcr.a
 	$(link)
-	$(CC) $(CFLAGS) -o $@ $^ $(LDLIBS_COMMON) -lcmocka $(LIB_LIBS) $(RENDER_LIBS) $(BLAS_LIBS) $(MPI_LIBS)
+	$(call say,link $@) $(CC) $(CFLAGS) -o $@ $^ $(LDLIBS_COMMON) -lcmocka $(LIB_LIBS) $(RENDER_LIBS) $(BLAS_LIBS) $(MPI_LIBS)
 # CUDA 13 knows no architecture before 7.5; PTX is kept for what comes.
 $(BUILD)/tests/gpu/%: tests/gpu/%.cu Makefile
 	$(link)
-	$(NVCC) -O2 -I. -gencode arch=compute_75,code=sm_75 -gencode arch=compute_90,code=sm_90 \
+	$(call say,nvcc $<) $(NVCC) -O2 -I. -gencode arch=compute_75,code=sm_75 -gencode arch=compute_90,code=sm_90 \
 	  -gencode arch=compute_90,code=compute_90 -o $@ $<
 .SECONDARY:
 -include $(shell find $(BUILD)/obj -name '*.d' 2>/dev/null)
@@ -139,7 +143,7 @@ SUITES ?= unit golden integration sanitize fuzz memcheck browser slurm gpu
 test:
 	@.ci/packages build run test
 	@$(MAKE) --no-print-directory all
-	@$(MAKE) --no-print-directory test-programs
+	@$(MAKE) --no-print-directory -j$(JOBS) test-programs
 	@BUILD=$(abspath $(BUILD)) tests/run $(SUITES)
 test-programs: unit-tests $(if $(filter sanitize,$(SUITES)),test-sanitize) $(if $(filter fuzz,$(SUITES)),fuzz-programs) ;
 .PHONY: test-sanitize fuzz-programs
@@ -159,12 +163,12 @@ FUZZ_OBJ = $(patsubst %.c,$(BUILD)/fuzz/%.o,$(LIB_SRC) $(filter-out render/main.
 fuzz-programs: $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(FUZZ_SRC))
 $(BUILD)/fuzz/%.o: %.c
 	@mkdir -p $(@D)
-	clang $(FUZZ_CFLAGS) $(RENDER_CFLAGS) -c -o $@ $<
+	$(call say,fuzz $<) clang $(FUZZ_CFLAGS) $(RENDER_CFLAGS) -c -o $@ $<
 $(BUILD)/fuzz/librender.a: $(FUZZ_OBJ)
 	@rm -f $@
-	ar rcs $@ $^
+	$(Q)ar rcs $@ $^
 $(BUILD)/fuzz/%: tests/fuzz/%.c $(BUILD)/fuzz/librender.a
-	clang $(FUZZ_CFLAGS) -fsanitize=fuzzer -o $@ $^ $(LIB_LIBS) $(RENDER_LIBS) -lm
+	$(call say,link $@) clang $(FUZZ_CFLAGS) -fsanitize=fuzzer -o $@ $^ $(LIB_LIBS) $(RENDER_LIBS) -lm
 
 # ---- care ----------------------------------------------------------------------------------------
 FORMATTED := $(shell git ls-files '*.c' '*.h' '*.cu' 2>/dev/null)
