@@ -19,8 +19,8 @@ pc = $(shell pkg-config $(1) $(2) 2>/dev/null)
 CC ?= gcc
 WARN := -Wall -Wextra -Wconversion -Wshadow -Wmissing-prototypes -Wstrict-prototypes -Wvla -Wformat=2
 CFLAGS ?= $(if $(DEBUG),-O0 -g3,-O2 -g)
-SAN := $(if $(SANITIZE),-fsanitize=address$(comma)undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
 comma := ,
+SAN := $(if $(SANITIZE),-fsanitize=address$(comma)undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
 # -ffp-contract=off keeps sums reproducible between compilers; kernels that want FMA say so themselves.
 ALL_CFLAGS = -std=c11 -D_GNU_SOURCE -I. -DDCR_VERSION='"$(VERSION)"' $(WARN) -ffp-contract=off -pthread $(CFLAGS) $(SAN)
 LDLIBS_COMMON = -pthread -lm -ldl $(SAN) -Wl,--as-needed
@@ -60,7 +60,7 @@ dcrnn-train: $(BIN)/dcrnn-train
 dccollect: $(BIN)/dccollect $(INJECT_SO)
 dcreport: $(BIN)/dcreport
 unit-tests: $(UNIT_TESTS)
-gpu-tests: $(GPU_TESTS)
+gpu-tests: $(GPU_TESTS) ;
 
 summary:
 	@.ci/packages --check build
