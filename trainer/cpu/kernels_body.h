@@ -44,7 +44,7 @@ static void gemm(int m, int n, int k, const real *a, ptrdiff_t a_row, ptrdiff_t 
 #define PANEL (1 << 30)
 #else
 #define PANEL 32
-#define K_BLOCK 256
+#define K_BLOCK 224 /* at most; a strip of B is then 28 KB, inside the L1 cache of every CPU with AVX2 */
 
 /* The register tile: rows x nv vectors of C += A B over k; A is read by broadcast, B and C by vectors. `a_unit` says at
  * compile time which stride of A is 1, so that addresses fold into the instructions. */
@@ -53,10 +53,11 @@ INLINE void tile(int rows, int nv, int a_unit_col, int k, const real *a, ptrdiff
 {
     vec acc[MR][NV];
     UNROLL
-    for (int i = 0; i < rows; i++)
+    for (int i = 0; i < rows; i++) {
         UNROLL
-    for (int j = 0; j < nv; j++)
-        acc[i][j] = add ? load(c + i * c_row + j * VL) : vec_set1(0);
+        for (int j = 0; j < nv; j++)
+            acc[i][j] = add ? load(c + i * c_row + j * VL) : vec_set1(0);
+    }
     for (int p = 0; p < k; p++) {
         vec right[NV];
         UNROLL
@@ -73,10 +74,11 @@ INLINE void tile(int rows, int nv, int a_unit_col, int k, const real *a, ptrdiff
         b += b_row;
     }
     UNROLL
-    for (int i = 0; i < rows; i++)
+    for (int i = 0; i < rows; i++) {
         UNROLL
-    for (int j = 0; j < nv; j++)
-        store(c + i * c_row + j * VL, acc[i][j]);
+        for (int j = 0; j < nv; j++)
+            store(c + i * c_row + j * VL, acc[i][j]);
+    }
 }
 
 /* One function per number of rows, so that a ragged edge still runs from registers. */
@@ -116,9 +118,10 @@ static void gemm(int m, int n, int k, const real *a, ptrdiff_t a_row, ptrdiff_t 
     int unit_col = a_col == 1;
     ptrdiff_t a_stride = unit_col ? a_row : a_col;
     int n_blocks = (m + MR - 1) / MR; /* of nearly equal height: no thin last block */
-    for (int k0 = 0; k0 < k; k0 += K_BLOCK) {
-        int kn = k - k0 < K_BLOCK ? k - k0 : K_BLOCK;
-        for (int j = 0; j < n;) { /* K_BLOCK rows of one strip of B stay in L1 for all of A */
+    int n_slices = (k + K_BLOCK - 1) / K_BLOCK;
+    for (int slice = 0; slice < n_slices; slice++) {
+        int k0 = (int)((long)k * slice / n_slices), kn = (int)((long)k * (slice + 1) / n_slices) - k0;
+        for (int j = 0; j < n;) { /* the slice of one strip of B stays in L1 for all of A */
             int whole = n - j >= NV * VL;
             const real *bj = b + (j / PANEL) * b_panel + k0 * b_row + j % PANEL;
             for (int block = 0; block < n_blocks; block++) {
@@ -150,21 +153,33 @@ static void dots(int m, int n, int k, const real *a, ptrdiff_t a_row, const real
 
 /* ---- sparse product ------------------------------------------------------------------------------------------- */
 
-/* One row of y, nv vectors wide, kept in registers over the neighbours of the row. */
-INLINE void spmm_strip(int nv, const struct kernels_csr *s, int i, real factor, const real *x, ptrdiff_t x_row,
-                       const real *prev, real *y)
+/* acc += the neighbours e .. e + n - 1 of a row. */
+INLINE void add_neighbours(int n, int nv, const struct kernels_csr *s, int e, const real *x, ptrdiff_t x_row, vec *acc)
 {
-    vec acc[8];
     UNROLL
-    for (int j = 0; j < nv; j++)
-        acc[j] = vec_set1(0);
-    for (int e = s->row_start[i]; e < s->row_start[i + 1]; e++) {
-        vec weight = vec_set1(s->val[e]);
-        const real *from = x + s->col[e] * x_row;
+    for (int p = 0; p < n; p++) {
+        vec weight = vec_set1(s->val[e + p]);
+        const real *from = x + s->col[e + p] * x_row;
         UNROLL
         for (int j = 0; j < nv; j++)
             acc[j] = vec_fma(weight, load(from + j * VL), acc[j]);
     }
+}
+
+/* One row of y, nv vectors wide, kept in registers over the neighbours of the row; these in pairs, since a
+ * branch for each of the few costs as much as its product. */
+INLINE void spmm_strip(int nv, const struct kernels_csr *s, int i, real factor, const real *x, ptrdiff_t x_row,
+                       const real *prev, real *y)
+{
+    vec acc[4];
+    int e = s->row_start[i], end = s->row_start[i + 1];
+    UNROLL
+    for (int j = 0; j < nv; j++)
+        acc[j] = vec_set1(0);
+    for (; e + 2 <= end; e += 2)
+        add_neighbours(2, nv, s, e, x, x_row, acc);
+    for (; e < end; e++)
+        add_neighbours(1, nv, s, e, x, x_row, acc);
     vec f = vec_set1(factor);
     UNROLL
     for (int j = 0; j < nv; j++)
