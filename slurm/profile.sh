@@ -103,11 +103,34 @@ profile_on_term() {
     [ -z "$profile_pid" ] || (sleep 15 && kill -KILL "$profile_pid") 2>/dev/null &
 }
 
+# What the ranks say goes to the job's log and into the archive. TERM, which scancel sends to everything, must not
+# take the readers away from under the program.
+profile_keep_output() {
+    local log=$profile_shared_spool/program/log
+    mkdir -p "$log"
+    exec {profile_out}> >(trap '' TERM; exec tee "$log/stdout.txt")
+    profile_readers=($!)
+    exec {profile_err}> >(trap '' TERM; exec tee "$log/stderr.txt" >&2)
+    profile_readers+=($!)
+}
+
+profile_end_output() {
+    local tries=20
+    # Their input ends with the program; should something it left behind hold it open, go on without the rest.
+    while [ $tries -gt 0 ] && kill -0 "${profile_readers[@]}" 2>/dev/null; do
+        sleep 0.1
+        tries=$((tries - 1))
+    done
+}
+
 # Runs the program and waits for it. Leaves its status in profile_status.
 profile_run() {
+    profile_keep_output
     "${profile_launcher[@]}" "${profile_container[@]}" "${profile_wrapper[@]}" "$DCREPORT_BIN/dccollect" run \
-        --spool "$profile_spool" -- "$DCREPORT_BIN/dcrnn-train" --out "$profile_spool/program" "$@" &
+        --spool "$profile_spool" -- "$DCREPORT_BIN/dcrnn-train" --out "$profile_spool/program" "$@" \
+        1>&"$profile_out" 2>&"$profile_err" &
     profile_pid=$!
+    exec {profile_out}>&- {profile_err}>&-
     # A trapped signal ends `wait` before the program has ended.
     while :; do
         profile_status=0
@@ -115,11 +138,11 @@ profile_run() {
         kill -0 "$profile_pid" 2>/dev/null || break
     done
     profile_pid=
+    profile_end_output
 }
 
 # Slurm's own view of the job goes into the archive as it came.
 profile_facts() {
-    mkdir -p "$profile_shared_spool/program/log"
     {
         scontrol show job -d "$SLURM_JOB_ID" 2>&1
         echo "ProgramStatus=$profile_status"

@@ -1,0 +1,125 @@
+#!/usr/bin/env bash
+# How runs end badly on the real cluster: time limit, scancel, everything killed at once, a program that fails.
+# Each leaves an archive marked incomplete, and the report job runs all the same.
+if [ "${1:-}" != inside ]; then
+    . tests/lib/tap.sh
+    status=0
+    tests/slurm/cluster --log "$TMP/daemons" -- bash tests/slurm/endings.sh inside || status=$?
+    [ $status -eq 77 ] || exit $status
+    skip "endings of jobs on a real cluster" "see the line above"
+    finish
+fi
+. tests/lib/tap.sh
+export DCREPORT_BIN=$BIN DCREPORT_SITE_CONF=$TMP/site.conf
+results=$TMP/results site=$TMP/site
+# Far more steps than there is time for.
+endless=(--batch 16 --days 4 --epochs 1000 --validate-every 0)
+
+# start NAME OPTIONS... - submit one series in its own folders; its job ids go to $NAME_run and $NAME_report.
+start() {
+    local name=$1 out
+    shift
+    out=$(slurm/submit --results "$results/$name" --site "$site/$name" "$@" 2>&1 </dev/null) || {
+        echo "# submit failed: $out"
+        return 1
+    }
+    declare -g "${name}_run=$(awk '$1 == "job" && $3 != "report" { print $2; exit }' <<<"$out")"
+    declare -g "${name}_report=$(awk '$1 == "job" && $3 == "report" { print $2 }' <<<"$out")"
+}
+# Until rank 0 has written that many lines of its steps, or a minute has passed.
+wait_for_steps() { # NAME NODES JOB LINES
+    local file=$results/$1/.spool-$2node-slurm-$3/program/steps-rank0.csv i
+    for ((i = 0; i < 300; i++)); do
+        [ ! -e "$file" ] || [ "$(wc -l <"$file")" -lt "$4" ] || return 0
+        sleep 0.2
+    done
+    echo "# $1: no steps within a minute"
+    tail -n 20 "$results/$1"/*.log
+}
+wait_for_job() {
+    local i
+    for ((i = 0; i < 500; i++)); do
+        [ -n "$(squeue -h -j "$1" 2>/dev/null)" ] || return 0
+        sleep 0.2
+    done
+    echo "# job $1 did not end within 100 seconds"
+    squeue
+}
+# As a node that runs out of memory would do it: no process of the job gets to say anything. The PID namespace holds
+# this cluster only.
+kill_all_of() {
+    local dir pids=()
+    for dir in /proc/[0-9]*; do
+        ! grep -qzx "SLURM_JOB_ID=$1" "$dir/environ" 2>/dev/null || pids+=("${dir#/proc/}")
+    done
+    kill -KILL "${pids[@]}"
+}
+job() { # job ID FIELD
+    scontrol show job "$1" | grep -o "$2=[^ ]*" | head -n 1 | cut -d= -f2
+}
+manifest() { # manifest NAME jq-filter
+    tar xOf "$results/$1"/*.tar manifest.json | jq -r "$2"
+}
+
+start limit --nodes 1 --time 1 --warn 20 -- "${endless[@]}"
+start cancel --nodes 2 -- "${endless[@]}"
+start killed --nodes 1 -- "${endless[@]}"
+# shellcheck disable=SC2154  # start declares them
+{
+    wait_for_steps cancel 2 "$cancel_run" 4
+    scancel "$cancel_run"
+    wait_for_steps killed 1 "$killed_run" 4
+    kill_all_of "$killed_run"
+    wait_for_job "$killed_report"
+    wait_for_job "$cancel_report"
+    start failing --nodes 1 -- --units 0
+    wait_for_job "$failing_report"
+    wait_for_job "$limit_report"
+}
+
+# ended NAME NODES RUN REPORT: what holds for each of them.
+ended() {
+    local archive=$results/$1/$2node-slurm-$3.tar
+    check "$1: there is an archive" test -s "$archive"
+    check "$1: it verifies" "$BIN/dccollect" verify "$archive"
+    check "$1: it is marked incomplete" test "$(manifest "$1" .complete)" = false
+    check "$1: and says why" test -n "$(manifest "$1" '.incomplete_because[0] // ""')"
+    check "$1: no spool is left" test -z "$(find "$results/$1" -name '.spool*')"
+    echo "# $1: $(manifest "$1" '.incomplete_because | join("; ")')"
+}
+with_steps() {
+    check "$1: the steps before the end are in it" \
+        test "$(tar xOf "$results/$1"/*.tar rank0/steps.csv | wc -l)" -ge 4
+}
+reported() { # NAME REPORT
+    check "$1: the report job ran after it and made the page" test -s "$site/$1/index.html"
+    check "$1: the report job succeeded" test "$(job "$2" JobState)" = COMPLETED
+}
+# shellcheck disable=SC2154
+{
+    ended limit 1 "$limit_run"
+    with_steps limit
+    check "limit: the archive says the time limit was near" \
+        grep -q "the time limit of the job was near" <(tar xOf "$results/limit"/*.tar log/slurm_job.txt)
+    check "limit: the job ended before Slurm had to kill it" test "$(job "$limit_run" JobState)" = FAILED
+    reported limit "$limit_report"
+
+    ended cancel 2 "$cancel_run"
+    with_steps cancel
+    check "cancel: the evidence of the second node is there" \
+        test "$(tar xOf "$results/cancel"/*.tar rank1/steps.csv | wc -l)" -ge 4
+    check "cancel: Slurm knows the job as cancelled" test "$(job "$cancel_run" JobState)" = CANCELLED
+    reported cancel "$cancel_report"
+
+    ended killed 1 "$killed_run"
+    with_steps killed
+    check "killed: it was the report job that packed" grep -q "packing what it left" "$results/killed/slurm-$killed_report.log"
+    reported killed "$killed_report"
+
+    ended failing 1 "$failing_run"
+    check "failing: the job's status is the program's" test "$(job "$failing_run" ExitCode)" = 2:0
+    check "failing: its sentence is in the archive" \
+        grep -q -- --units <(tar xOf "$results/failing"/*.tar log/stderr.txt)
+}
+[ $tap_failed -eq 0 ] || tail -n 30 "$results"/*/slurm-*.log | sed 's/^/# /'
+finish
