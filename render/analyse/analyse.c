@@ -53,10 +53,10 @@ static void name_runs(struct report *rep)
             same += rep->runs[k].n_nodes == r->n_nodes;
             before += k <= i && rep->runs[k].n_nodes == r->n_nodes;
         }
-        const char *nodes = r->n_nodes == 0   ? "Unknown number of nodes"
+        const char *nodes = r->n_nodes == 0   ? report_text(rep, "Run %s", r->run->run_id)
                             : r->n_nodes == 1 ? "1 node"
                                               : report_text(rep, "%d nodes", r->n_nodes);
-        r->label = same > 1 ? report_text(rep, "%s (run %d of %d)", nodes, before, same) : nodes;
+        r->label = same > 1 && r->n_nodes ? report_text(rep, "%s (run %d of %d)", nodes, before, same) : nodes;
         r->slug = slug_of(rep, r);
         for (int k = 0; k < i; k++)
             n_slug += strcmp(rep->runs[k].slug, r->slug) == 0;

@@ -320,9 +320,40 @@ static void rule_compute(struct report *rep, struct run_result *r)
                           c->verdict == VERDICT_LIMITS ? ": compute-bound, which is healthy" : "");
 }
 
+static double epoch_mean(const struct run *run, const char *column)
+{
+    double sum = 0;
+    size_t n = 0;
+    int m = run_metric(column);
+    for (size_t i = 0; i < run->n_epochs; i++)
+        if (!isnan(run->epochs[i].value[m])) {
+            sum += run->epochs[i].value[m];
+            n++;
+        }
+    return n ? sum / (double)n : NAN;
+}
+
+/* All that is known where only metrics.csv was kept. Files of this kind do not say whether their times are per step or
+ * per epoch, so that no verdict may rest on them. */
+static void note_epochs(struct report *rep, struct run_result *r)
+{
+    double epoch = epoch_mean(r->run, "epoch_time_sec"), compute = epoch_mean(r->run, "compute_time_sec");
+    double data = epoch_mean(r->run, "data_load_time_sec");
+    if (r->has_steps || !(epoch > 0) || isnan(compute) || isnan(data))
+        return;
+    r->notes[r->n_notes++] =
+        report_text(rep,
+                    "metrics.csv gives %s s an epoch, compute_time_sec %s and data_load_time_sec %s (means over %s); "
+                    "whether those two "
+                    "are per epoch is not defined in files of this kind, so no verdict rests on them.",
+                    fmt_number(epoch).text, fmt_number(compute).text, fmt_number(data).text,
+                    fmt_count((int64_t)r->run->n_epochs, "epoch").text);
+}
+
 static void note_findings(struct report *rep, struct run_result *r)
 {
     r->notes = dcr_arena_alloc(&rep->arena, 8 * sizeof *r->notes);
+    note_epochs(rep, r);
     if (r->has_steps && r->step.cv_ratio > rep->thresholds.step_cv)
         r->notes[r->n_notes++] = report_text(
             rep,

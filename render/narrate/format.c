@@ -9,7 +9,7 @@
 static int decimals(double value)
 {
     double a = fabs(value);
-    return a >= 99.95 ? 0 : a >= 9.995 ? 1 : 2;
+    return a >= 99.95 ? 0 : a >= 9.995 ? 1 : a >= 0.9995 ? 2 : 3;
 }
 
 static struct fmt with_unit(double value, const char *unit)
@@ -44,7 +44,7 @@ struct fmt fmt_ms(int64_t ns)
         snprintf(f.text, sizeof f.text, "%s0.001", ms < 0 ? "> -" : "< ");
         return f;
     }
-    snprintf(f.text, sizeof f.text, "%.*f", fabs(ms) < 0.0995 ? 3 : decimals(ms), ms);
+    snprintf(f.text, sizeof f.text, "%.*f", decimals(ms), ms);
     return f;
 }
 
@@ -79,7 +79,7 @@ struct fmt fmt_ratio(double ratio)
 struct fmt fmt_x(double factor)
 {
     struct fmt f;
-    snprintf(f.text, sizeof f.text, "%.*fx", decimals(factor), factor);
+    snprintf(f.text, sizeof f.text, "%.*fx", fabs(factor) < 0.9995 ? 2 : decimals(factor), factor);
     return f;
 }
 
@@ -88,7 +88,7 @@ struct fmt fmt_number(double value)
     struct fmt f;
     double a = fabs(value);
     if (a < 999.5) {
-        snprintf(f.text, sizeof f.text, "%.*f", a < 0.0995 && a > 0 ? 4 : decimals(value), value);
+        snprintf(f.text, sizeof f.text, "%.*f", a == 0 ? 0 : a < 0.0995 ? 4 : decimals(value), value);
         return f;
     }
     if (a >= 9e17) {
