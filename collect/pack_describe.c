@@ -304,6 +304,28 @@ static void put_allowed_cores(const struct pack *p, int node, json_t *o)
         json_object_set_new(o, "cores_allowed", json_integer(n));
 }
 
+/* What the monitors of a node are worth when no collector could say so itself. node -1: there are none. */
+static void put_monitors(const struct pack *p, json_t *o, int node, const char *why)
+{
+    static const struct {
+        const char *name;
+        enum dcr_role role;
+    } kinds[] = {{"cpu", DCR_ROLE_CPU_MONITOR},
+                 {"disk", DCR_ROLE_DISK_MONITOR},
+                 {"net", DCR_ROLE_NET_MONITOR},
+                 {"gpu", DCR_ROLE_GPU_MONITOR}};
+    json_t *monitors = json_object();
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        char line[160];
+        int is_there = 0;
+        for (size_t k = 0; k < p->n_members && node >= 0; k++)
+            is_there |= p->members[k].role == kinds[i].role && p->members[k].node == node;
+        snprintf(line, sizeof line, "%s: %s", is_there ? "partial" : "absent", why);
+        json_object_set_new(monitors, kinds[i].name, json_string(line));
+    }
+    json_object_set_new(o, "monitors", monitors);
+}
+
 static json_t *node_object(struct pack *p, int node)
 {
     const struct pack_rank *first = NULL;
@@ -325,23 +347,12 @@ static json_t *node_object(struct pack *p, int node)
     if (!*text_of(o, "boot_id") && first && *text_of(first->record, "boot_id"))
         json_object_set_new(o, "boot_id", json_string(text_of(first->record, "boot_id")));
     put_allowed_cores(p, node, o);
-    json_t *monitors = json_object_get(o, "monitors");
-    if (!host || !host->facts || !monitors) {
-        const char *why = host && host->facts ? "absent: the collector of this host was killed before it could report"
-                                              : "absent: no collector sampled this host";
-        monitors = json_object();
-        json_object_set_new(monitors, "cpu", json_string(why));
-        json_object_set_new(monitors, "gpu", json_string(why));
-        json_object_set_new(o, "monitors", monitors);
-    }
-    if (host && host->node != node) {
-        char why[96];
-        snprintf(why, sizeof why, "absent: an emulated node; the host's monitors are with node %d", host->node);
-        monitors = json_object();
-        json_object_set_new(monitors, "cpu", json_string(why));
-        json_object_set_new(monitors, "gpu", json_string(why));
-        json_object_set_new(o, "monitors", monitors);
-    }
+    if (host && host->node != node)
+        put_monitors(p, o, -1, "an emulated node; the host's monitors are with the first node of the host");
+    else if (!host || !host->facts)
+        put_monitors(p, o, node, "no collector sampled this host");
+    else if (!json_object_get(o, "monitors"))
+        put_monitors(p, o, node, "the collector of this host was killed before it could report");
     return o;
 }
 

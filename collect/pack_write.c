@@ -86,8 +86,8 @@ static int is_adopted(const json_t *record, const char *word)
 }
 
 /* SHA-256 of what makes two runs repetitions of each other: the program's name, its arguments without output paths,
- * and the numbers of nodes and ranks. */
-static void config_hash(const struct pack *p, char out[DCR_SHA256_HEX])
+ * and the numbers of nodes and ranks. A run whose command nobody knows repeats no other. */
+static void config_hash(const struct pack *p, const char *id, char out[DCR_SHA256_HEX])
 {
     char counts[64];
     const json_t *record = pack_first_record(p), *command = json_object_get(record, "command");
@@ -107,6 +107,8 @@ static void config_hash(const struct pack *p, char out[DCR_SHA256_HEX])
         word = slash ? slash + 1 : word;
         dcr_sha256_add(h, word, strlen(word) + 1);
     }
+    if (json_array_size(command) == 0)
+        dcr_sha256_add(h, id, strlen(id) + 1);
     int n = snprintf(counts, sizeof counts, "nodes=%d ranks=%zu", p->n_nodes, p->n_ranks);
     dcr_sha256_add(h, counts, (size_t)n);
     dcr_sha256_finish(h, out);
@@ -162,7 +164,7 @@ static json_t *make_manifest(struct pack *p, struct dcr_err *err)
     char id[80], hash[DCR_SHA256_HEX];
     json_t *o = json_object(), *list = json_array();
     run_id(p, id, sizeof id);
-    config_hash(p, hash);
+    config_hash(p, id, hash);
     json_object_set_new(o, "format", json_string(DCR_ARCHIVE_FORMAT));
     json_object_set_new(o, "version", json_integer(DCR_ARCHIVE_VERSION));
     json_object_set_new(o, "run_id", json_string(id));
@@ -206,7 +208,9 @@ static int check_written(const char *path, struct dcr_err *err)
     struct verify_report report = {0};
     int rc = verify_archive(path, &report, err);
     if (rc == 0 && report.n_problems)
-        rc = dcr_err_set(err, DCR_FAIL, "the archive is not what was to be written: %.500s", report.first);
+        rc = dcr_err_set(err, DCR_FAIL,
+                         "the archive is not what was to be written (does the program still run?): %.500s",
+                         report.first);
     verify_release(&report);
     return rc;
 }

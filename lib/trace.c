@@ -137,7 +137,8 @@ struct dct_reader {
     struct dcr_arena arena;
     const char **names;
     uint32_t n_names;
-    const char **domains; /* [65536], NULL = never defined */
+    const char **domains; /* by id, NULL = never defined */
+    uint32_t n_domains;
     struct map category_of, thread_of;
     const char **texts; /* of categories and threads, in order of definition */
     uint32_t n_texts, cap_texts;
@@ -196,9 +197,7 @@ int dct_open(struct dct_reader **out, struct dcr_stream *s, struct dct_info *inf
     struct dct_reader *r = calloc(1, sizeof *r);
     if (r)
         r->block = malloc(h.block_bytes);
-    if (r)
-        r->domains = calloc(65536, sizeof *r->domains);
-    if (!r || !r->block || !r->domains) {
+    if (!r || !r->block) {
         dct_close(r);
         return dcr_err_set(err, DCR_FAIL, "no memory to read '%s'", s->name);
     }
@@ -296,7 +295,8 @@ static void define(struct dct_reader *r, const struct dct_slot *s)
             r->names[s->name] = text;
         break;
     case DCT_DOMAIN:
-        r->domains[s->domain] = text;
+        if (grow_array(&r->domains, &r->n_domains, s->domain + 1u, sizeof *r->domains) == 0)
+            r->domains[s->domain] = text;
         break;
     case DCT_CATEGORY:
         set_text(r, &r->category_of, category_key(s->domain, s->name), text);
@@ -325,7 +325,7 @@ static const char *category_text(struct dct_reader *r, uint32_t domain, uint32_t
 
 static void fill_names(struct dct_reader *r, struct dct_event *e, uint32_t domain, uint32_t name, uint32_t category)
 {
-    e->domain = r->domains[domain] ? r->domains[domain] : "";
+    e->domain = domain < r->n_domains && r->domains[domain] ? r->domains[domain] : "";
     e->name = name < r->n_names && r->names[name] ? r->names[name] : "";
     e->category = category_text(r, domain, category);
 }
@@ -580,8 +580,14 @@ static int take_slot(struct dct_reader *r, struct dct_event *out)
         return put_mark(r, t, s, out);
     case DCT_SPAN:
         return put_span(r, t, s, out);
-    default:
+    case DCT_STRING:
+    case DCT_DOMAIN:
+    case DCT_CATEGORY:
+    case DCT_THREAD:
+    case DCT_NOTE:
         define(r, s);
+        return 0;
+    default:
         return 0;
     }
 }

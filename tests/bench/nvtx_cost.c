@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { PAIRS = 400000, REPEATS = 9, MAX_THREADS = 8 };
+enum { PAIRS = 100000, REPEATS = 9, MAX_THREADS = 8 };
 
 static int (*own_push)(const char *, const char *, const char *, uint64_t);
 static int (*own_pop)(const char *);
