@@ -54,7 +54,7 @@ static void place_labels(const struct chart_stack *s, struct side_label *labels,
 }
 
 static void draw_bar(struct canvas *c, const struct chart_stack *s, const struct stack_bar *b, const struct scale *y,
-                     double x, double w)
+                     double x, double w, double pitch)
 {
     double base = 0, total = bar_total(s, b);
     char value[48], note[256];
@@ -80,7 +80,7 @@ static void draw_bar(struct canvas *c, const struct chart_stack *s, const struct
     }
     double above = scale_map(y, base) - 6;
     chart_value(&s->text, total, value, sizeof value);
-    if (!s->is_percent && typeface_width(c->typeface, FONT_STRONG, value) <= w + 16) {
+    if (!s->is_percent && typeface_width(c->typeface, FONT_STRONG, value) <= fmax(w + 16, pitch - 4)) {
         canvas_text(c, (struct point){x + w / 2, above}, ALIGN_MIDDLE, FONT_STRONG, INK_TEXT, value);
         above -= LINE_HEIGHT;
     }
@@ -99,7 +99,7 @@ static void draw_x_labels(struct canvas *c, const struct chart_stack *s, struct 
     double widest = 0;
     for (size_t i = 0; i < s->n_bars; i++)
         widest = fmax(widest, typeface_width(c->typeface, FONT_LABEL, s->bars[i].label));
-    size_t every = (size_t)ceil(fmin(widest + 8, 120) / pitch);
+    size_t every = (size_t)ceil(fmin(widest + 4, 120) / pitch);
     every = every < 1 ? 1 : every;
     for (size_t i = 0; i < s->n_bars; i += every)
         canvas_text_fit(c, (struct point){plot.x + pitch * ((double)i + 0.5), plot.y + plot.h + 18}, ALIGN_MIDDLE,
@@ -133,7 +133,7 @@ void chart_stack(struct canvas *c, struct box at, const struct chart_stack *s)
     double right = 0;
     for (size_t i = 0; i < s->n_bars; i++) {
         double x = plot.x + pitch * ((double)i + 0.5) - width / 2;
-        draw_bar(c, s, &s->bars[i], &y, x, width);
+        draw_bar(c, s, &s->bars[i], &y, x, width, pitch);
         right = x + width;
     }
     draw_x_labels(c, s, plot, pitch);

@@ -15,6 +15,16 @@ static void add_fact(struct facts *f, const char *name, const char *value)
     json_t *v = view_object(f->s);
     view_text(f->s, v, "name", name);
     view_text(f->s, v, "value", value && value[0] ? value : "n/a: not recorded");
+    view_set(f->s, v, "code", json_null());
+    view_add(f->s, f->list, v);
+}
+
+static void add_code(struct facts *f, const char *name, const char *code)
+{
+    json_t *v = view_object(f->s);
+    view_text(f->s, v, "name", name);
+    view_text(f->s, v, "value", code && code[0] ? NULL : "n/a: not recorded");
+    view_text(f->s, v, "code", code);
     view_add(f->s, f->list, v);
 }
 
@@ -69,7 +79,7 @@ static json_t *overview(struct site *s, const struct run_result *r)
     add_fact(&f, "Started", run->started_s > 0 ? fmt_utc(run->started_s).text : NULL);
     if (run->started_s > 0 && run->ended_s > run->started_s)
         add_fact(&f, "Took", fmt_time((int64_t)((run->ended_s - run->started_s) * 1e9)).text);
-    add_fact(&f, "Command", command_line(s, run));
+    add_code(&f, "Command", command_line(s, run));
     add_known(&f, "Run", run->run_id);
     return f.list;
 }

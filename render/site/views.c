@@ -37,8 +37,9 @@ void view_caveats(struct site *s, json_t *data, int run)
         view_set(s, v, "where", json_null());
         view_add(s, all, v);
     }
-    for (size_t i = 0; i < json_array_size(all); i++)
-        json_array_append(i < CAVEATS_SHOWN ? shown : folded, json_array_get(all, i));
+    size_t n = json_array_size(all), n_shown = n > CAVEATS_SHOWN + 1 ? CAVEATS_SHOWN : n; /* one alone is not folded */
+    for (size_t i = 0; i < n; i++)
+        json_array_append(i < n_shown ? shown : folded, json_array_get(all, i));
     view_text(s, data, "n_folded", fmt_count((int64_t)json_array_size(folded), "more caveat").text);
     view_set_list(s, data, "caveats", shown);
     view_set_list(s, data, "folded", folded);
