@@ -1,0 +1,225 @@
+#!/usr/bin/env bash
+# Whatever is wrong with an archive, an option or the output folder: one sentence, exit status 2, nothing written; where
+# data are only missing, exit status 3 and a report that names the gap.
+. tests/lib/tap.sh
+. tests/data/archives/fixture.sh
+
+report=$BIN/dcreport
+site=$TMP/site
+fixture_run "$TMP/good1" 1 steps=12
+fixture_run "$TMP/good2" 2 steps=12
+fixture_pack "$TMP/good1" "$TMP/1.tar"
+fixture_pack "$TMP/good2" "$TMP/2.tar"
+
+# refused NAME PATTERN ARGS...: exit status 2, one line on stderr that matches, no output folder, nothing beside it.
+refused() {
+    local name=$1 pattern=$2 status=0 left
+    shift 2
+    "$report" "$@" > "$TMP/out" 2> "$TMP/err" < /dev/null || status=$?
+    left=$(find "$TMP" -maxdepth 1 -name '*site*' ! -name 'kept*')
+    if [ $status -ne 2 ]; then
+        not_ok "$name" "exit status $status instead of 2: $(cat "$TMP/err")"
+    elif [ "$(wc -l < "$TMP/err")" -ne 1 ] || ! grep -q "^dcreport: .*$pattern" "$TMP/err"; then
+        not_ok "$name" "not one sentence with '$pattern': $(cat "$TMP/err")"
+    elif [ -n "$left" ] || [ -s "$TMP/out" ]; then
+        not_ok "$name" "left behind: $left $(cat "$TMP/out")"
+    else
+        ok "$name"
+    fi
+}
+
+# gap NAME PATTERN ARGS...: exit status 3, a site, and the gap in the summary.
+gap() {
+    local name=$1 pattern=$2 status=0
+    shift 2
+    rm -rf "$site"
+    "$report" "$@" -o "$site" > "$TMP/out" 2> "$TMP/err" < /dev/null || status=$?
+    if [ $status -ne 3 ]; then
+        not_ok "$name" "exit status $status instead of 3: $(cat "$TMP/err" "$TMP/out")"
+    elif ! [ -s "$site/index.html" ] || ! tr '\n' ' ' < "$site/bottleneck_summary.txt" | tr -s ' ' | grep -q "MISSING .*$pattern"; then
+        not_ok "$name" "no site, or its summary does not say '$pattern'"
+    else
+        ok "$name"
+    fi
+    rm -rf "$site"
+}
+
+# A copy of the two-node run to be spoiled; then packed with or without a true manifest.
+spoil() {
+    rm -rf "$TMP/bad"
+    cp -r "$TMP/good2" "$TMP/bad"
+}
+
+# ---- usage and output folder
+refused "no archives" "no archive" -o "$site"
+refused "no output folder" "output folder" "$TMP/1.tar"
+refused "an unknown option" "no option '--sparkle'" --sparkle "$TMP/1.tar" -o "$site"
+refused "--nodes that is no number" "number from 1" --nodes many "$TMP/1.tar" -o "$site"
+refused "an archive that is not there" "No such file" "$TMP/none.tar" -o "$site"
+refused "a folder instead of an archive" "folder" "$TMP/good1" -o "$site"
+refused "the same run twice" "same run" "$TMP/1.tar" "$TMP/1.tar" -o "$site"
+echo 'data_limits = much' > "$TMP/thresholds"
+refused "a threshold that is no number" "line 1.*data_limits" -t "$TMP/thresholds" "$TMP/1.tar" -o "$site"
+echo 'data_limit = 0.5' > "$TMP/thresholds"
+refused "a threshold that does not exist" "no threshold 'data_limit'" -t "$TMP/thresholds" "$TMP/1.tar" -o "$site"
+echo mine > "$TMP/kept-file"
+refused "an output folder that is a file" "kept-file" "$TMP/1.tar" -o "$TMP/kept-file"
+check "... which is still there" grep -qx mine "$TMP/kept-file"
+mkdir "$TMP/kept-folder"
+echo mine > "$TMP/kept-folder/thesis.txt"
+refused "an output folder that is not ours" "kept-folder" "$TMP/1.tar" -o "$TMP/kept-folder"
+check "... whose content is still there" grep -qx mine "$TMP/kept-folder/thesis.txt"
+
+# ---- the tar itself
+echo "not a tar at all, just a line of text" > "$TMP/bad.tar"
+refused "not a tar" "not a tar" "$TMP/bad.tar" -o "$site"
+: > "$TMP/bad.tar"
+refused "an empty file" "empty" "$TMP/bad.tar" -o "$site"
+size=$(stat -c %s "$TMP/2.tar")
+for part in 3 2; do
+    head -c $((size / part / 512 * 512 + 100)) "$TMP/2.tar" > "$TMP/bad.tar"
+    refused "a tar cut at 1/$part" "'.*bad.tar'" "$TMP/bad.tar" -o "$site"
+done
+head -c 2000 /dev/zero > "$TMP/bad.tar"
+refused "zeros" "bad.tar" "$TMP/bad.tar" -o "$site"
+
+# One flipped byte in the content of a member, in a header, in the manifest.
+flip() { # tar offset
+    cp "$TMP/2.tar" "$TMP/bad.tar"
+    local byte
+    byte=$(od -An -tu1 -j "$1" -N 1 "$TMP/bad.tar" | tr -d ' ')
+    printf '%b' "\\x$(printf %02x $((byte ^ 4)))" | dd of="$TMP/bad.tar" bs=1 seek="$1" conv=notrunc status=none
+}
+offset_of() { grep -abo "$1" "$TMP/2.tar" | head -n 1 | cut -d: -f1; }
+flip "$(($(offset_of 'epoch,train_loss') + 3))"
+refused "a flipped byte in metrics.csv" "metrics.csv" "$TMP/bad.tar" -o "$site"
+flip "$(($(offset_of '^1,0,0,') + 8))"
+refused "a flipped byte in steps.csv" "steps.csv" "$TMP/bad.tar" -o "$site"
+flip "$(offset_of 'job_metadata.json.*ustar' || offset_of 'ustar')"
+refused "a flipped byte in a header" "bad.tar" "$TMP/bad.tar" -o "$site"
+flip "$(($(offset_of '"sha256"') + 12))"
+refused "a flipped byte in a checksum of the manifest" "bad.tar" "$TMP/bad.tar" -o "$site"
+
+# Members that point elsewhere.
+mkdir -p "$TMP/evil"
+cp "$TMP/good1/metrics.csv" "$TMP/evil/metrics.csv"
+(cd "$TMP/evil" && tar cPf "$TMP/bad.tar" --transform="s|^|$TMP/escaped-|" metrics.csv)
+refused "an absolute path" "outside the archive" "$TMP/bad.tar" -o "$site"
+(cd "$TMP/evil" && tar cPf "$TMP/bad.tar" --transform='s|^|../escaped-|' metrics.csv)
+refused "a path with .." "outside the archive" "$TMP/bad.tar" -o "$site"
+ln -s /etc/passwd "$TMP/evil/steps.csv"
+(cd "$TMP/evil" && tar cf "$TMP/bad.tar" metrics.csv steps.csv)
+refused "a symbolic link" "not a plain file" "$TMP/bad.tar" -o "$site"
+rm "$TMP/evil/steps.csv"
+ln "$TMP/evil/metrics.csv" "$TMP/evil/steps.csv"
+(cd "$TMP/evil" && tar cf "$TMP/bad.tar" metrics.csv steps.csv)
+refused "a hard link" "not a plain file" "$TMP/bad.tar" -o "$site"
+(cd "$TMP/evil" && tar cf "$TMP/bad.tar" metrics.csv && tar rf "$TMP/bad.tar" metrics.csv)
+refused "a member that is there twice" "twice" "$TMP/bad.tar" -o "$site"
+check "nothing escaped" test -z "$(find "$TMP" .. -maxdepth 1 -name 'escaped-*')"
+
+# ---- the manifest
+lie() { # name pattern sed-expression
+    spoil
+    fixture_manifest "$TMP/bad"
+    sed -i "$3" "$TMP/bad/manifest.json"
+    fixture_tar "$TMP/bad" "$TMP/bad.tar"
+    refused "$1" "$2" "$TMP/bad.tar" -o "$site"
+}
+lie "a manifest that lies about a size" "its manifest says" 's|\("name":"metrics.csv","role":"metrics","size":\)|\11|'
+lie "a manifest that lies about a checksum" "checksum" 's|\("name":"metrics.csv".*"sha256":"\)........|\100000000|'
+lie "a manifest that lists what is not there" "not in it" 's|"name":"metrics.csv"|"name":"metrics2.csv"|'
+lie "a manifest of another format" "format" 's|dcreport-run|other-run|'
+lie "a manifest of a later version" "version 9" 's|"version":1|"version":9|'
+lie "a manifest that is no JSON" "not JSON" 's|"members"|members|'
+lie "a manifest without members" "no members" 's|"members":\[|"parts":\[|'
+lie "job_metadata.json listed twice" "twice" 's|"name":"metrics.csv"|"name":"job_metadata.json"|'
+spoil
+fixture_manifest "$TMP/bad"
+echo "later" > "$TMP/bad/notes.csv"
+fixture_tar "$TMP/bad" "$TMP/bad.tar"
+gap "a member the manifest does not list" "not in the manifest" "$TMP/bad.tar" "$TMP/1.tar"
+
+# ---- the tables
+table() { # refused|gap name pattern file sed-expression
+    spoil
+    sed -i "$5" "$TMP/bad/$4"
+    fixture_pack "$TMP/bad" "$TMP/bad.tar"
+    if [ "$1" = gap ]; then
+        gap "$2" "$3" "$TMP/bad.tar" "$TMP/1.tar"
+    else
+        refused "$2" "$3" "$TMP/bad.tar" -o "$site"
+    fi
+}
+table refused "metrics.csv with text in a number" "train_loss\|line 2" metrics.csv '2s/5.1/five/'
+table gap "metrics.csv with NaN" "train_loss is 'nan'" metrics.csv '2s/5.1/nan/'
+table gap "metrics.csv without a column" "no column 'val_loss'" metrics.csv '1s/val_loss/other/'
+table refused "metrics.csv with a row too short" "line 2" metrics.csv '2s/,[^,]*$//'
+table gap "metrics.csv cut in its last row" "middle of its last row" metrics.csv "\$s/,.*//"
+table refused "metrics.csv without any known column" "none of its columns" metrics.csv '1s/[a-z]/q/g'
+table refused "metrics.csv that is empty" "metrics.csv" metrics.csv 'd'
+table refused "steps.csv with text in a number" "steps.csv.*line 3" rank1/steps.csv '3s/64000000\|,1,/x/'
+table refused "steps.csv with a negative time" "negative\|makes no sense" rank1/steps.csv '3s/,500000,/,-500000,/'
+table gap "steps.csv without a phase" "no column 'forward_ns'" rank1/steps.csv '1s/forward_ns/other/'
+table gap "steps.csv without step times" "no column 'step_ns'" rank1/steps.csv '1s/step_ns/other/'
+table gap "a monitor with text in a number" "no numbers" node0/cpu_monitor.csv '5s/[0-9]/x/g'
+spoil
+sed -i '1s/$/,extra/; 2,$s/$/,7/' "$TMP/bad/metrics.csv"
+fixture_pack "$TMP/bad" "$TMP/bad.tar"
+check "metrics.csv with one more column is fine" "$report" "$TMP/1.tar" "$TMP/bad.tar" -o "$site" -q
+rm -rf "$site"
+spoil
+echo '{"command": [' > "$TMP/bad/job_metadata.json"
+fixture_pack "$TMP/bad" "$TMP/bad.tar"
+refused "job_metadata.json that is no JSON" "not JSON" "$TMP/bad.tar" -o "$site"
+spoil
+head -c 3000 /dev/urandom > "$TMP/bad/rank0/trace-7.dct"
+fixture_pack "$TMP/bad" "$TMP/bad.tar"
+gap "a trace that is noise" "trace-7.dct" "$TMP/bad.tar" "$TMP/1.tar"
+
+# ---- what is missing
+gap "archives of one node count only" "nothing can be said about scaling" "$TMP/2.tar"
+fixture_run "$TMP/other" 4 steps=12 batch=128
+fixture_pack "$TMP/other" "$TMP/4.tar"
+sed -i 's/"--epochs","2"/"--epochs","5"/' "$TMP/other/job_metadata.json"
+fixture_pack "$TMP/other" "$TMP/4.tar"
+gap "mixed configurations" "different configurations" "$TMP/1.tar" "$TMP/2.tar" "$TMP/4.tar"
+spoil
+rm "$TMP/bad/job_metadata.json"
+fixture_pack "$TMP/bad" "$TMP/bad.tar"
+gap "no metadata" "no job_metadata.json" "$TMP/bad.tar"
+spoil
+rm -r "$TMP/bad/rank1"
+fixture_pack "$TMP/bad" "$TMP/bad.tar"
+gap "steps of one rank missing" "on 1 of 2 ranks" "$TMP/bad.tar"
+spoil
+fixture_manifest "$TMP/bad"
+sed -i 's|"complete":true,"incomplete_because":\[\]|"complete":false,"incomplete_because":["killed by the time limit"]|' "$TMP/bad/manifest.json"
+fixture_tar "$TMP/bad" "$TMP/bad.tar"
+gap "an incomplete run" "killed by the time limit" "$TMP/bad.tar" "$TMP/1.tar"
+(cd "$TMP/good1" && tar cf "$TMP/bad.tar" metrics.csv)
+gap "only a metrics.csv" "number of nodes is unknown" "$TMP/bad.tar"
+"$report" "$TMP/bad.tar" -o "$site" --nodes 1 > "$TMP/out" 2>&1
+if grep -q "number of nodes is unknown" "$site/bottleneck_summary.txt"; then not_ok "--nodes gives the number"; else ok "--nodes gives the number"; fi
+rm -rf "$site"
+cp "$TMP/1.tar" "$TMP/again.tar"
+fixture_run "$TMP/repeat" 1 steps=12 id=second
+fixture_pack "$TMP/repeat" "$TMP/repeat.tar"
+check "a repeated run is a repetition" "$report" "$TMP/1.tar" "$TMP/repeat.tar" "$TMP/2.tar" -o "$site" -q
+check "... and is merged" grep -q '| 1 | 1 | 2 |' "$site/BOTTLENECK_ANALYSIS.md"
+
+# ---- a full disk: what stood there still stands
+if [ "$(id -u)" -eq 0 ] && mkdir "$TMP/disk" && mount -t tmpfs -o size=256k tmpfs "$TMP/disk" 2> /dev/null; then
+    status=0
+    "$report" "$TMP/1.tar" "$TMP/2.tar" -o "$TMP/disk/site" > "$TMP/out" 2> "$TMP/err" || status=$?
+    left=$(find "$TMP/disk" -mindepth 1)
+    umount "$TMP/disk"
+    if [ $status -eq 2 ] && [ "$(wc -l < "$TMP/err")" -eq 1 ] && [ -z "$left" ]; then
+        ok "a full disk"
+    else
+        not_ok "a full disk" "exit status $status, left '$left': $(cat "$TMP/err")"
+    fi
+else
+    skip "a full disk" "needs root and a mount"
+fi
+finish
