@@ -21,7 +21,7 @@
     X(COPY, "copy", 0x56b4e9, 0x000000)             \
     X(IO, "io", 0xcc79a7, 0x000000)                 \
     X(VALIDATION, "validation", 0x009e73, 0x000000) \
-    X(OTHER, "other", 0xa3abb3, 0x000000)
+    X(OTHER, "other", 0xc2c8ce, 0x000000)
 
 /* name, class name, colour */
 #define INK_PLAIN(X)              \

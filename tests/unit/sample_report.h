@@ -1,5 +1,5 @@
-/* sample_report.h - a finished report of three invented runs, for tests of what shows reports. The numbers are made to be
- * recognised in the pages, not to be plausible. Everything lives in one arena. */
+/* sample_report.h - a finished report of three invented runs, for tests of what shows reports. The numbers are made to
+ * be recognised in the pages, not to be plausible. Everything lives in one arena. */
 #ifndef TESTS_UNIT_SAMPLE_REPORT_H
 #define TESTS_UNIT_SAMPLE_REPORT_H
 
@@ -83,11 +83,23 @@ static void sample_fill_run(struct sample *s, int k, const char *hostile)
     r->job_id = "";
     r->collector_version = "0.1.0";
     r->nvtx_status = "ok";
-    r->program = (struct run_program){.name = hostile ? hostile : "dcrnn-train", .version = "0.1.0", .model = "DCRNN",
-                                      .precision = "fp32", .backend = "cpu", .blas = "OpenBLAS", .dataset = "generated",
-                                      .parameters = 372353, .threads = 1, .global_batch = 64, .local_batch = 64 / n,
-                                      .n_sensors = 24, .allreduce_bytes_per_step = 1489412, .seed = 1,
-                                      .flop_per_step = 1e9, .dataset_is_generated = 1, .strong_scaling = 1};
+    r->program = (struct run_program){.name = hostile ? hostile : "dcrnn-train",
+                                      .version = "0.1.0",
+                                      .model = "DCRNN",
+                                      .precision = "fp32",
+                                      .backend = "cpu",
+                                      .blas = "OpenBLAS",
+                                      .dataset = "generated",
+                                      .parameters = 372353,
+                                      .threads = 1,
+                                      .global_batch = 64,
+                                      .local_batch = 64 / n,
+                                      .n_sensors = 24,
+                                      .allreduce_bytes_per_step = 1489412,
+                                      .seed = 1,
+                                      .flop_per_step = 1e9,
+                                      .dataset_is_generated = 1,
+                                      .strong_scaling = 1};
     r->environment = sample_alloc(s, 1, sizeof *r->environment);
     r->environment[0] = (struct run_pair){"OMP_NUM_THREADS", hostile ? hostile : "1"};
     r->n_environment = 1;
@@ -97,9 +109,17 @@ static void sample_fill_run(struct sample *s, int k, const char *hostile)
     r->ranks_len = n;
     for (int i = 0; i < n; i++) {
         struct run_node *q = &r->nodes[i];
-        *q = (struct run_node){.node = i, .host = hostile ? hostile : "host", .boot_id = "", .cpu_model = "a CPU",
-                               .kernel = "6.1", .cores = 2, .memory_bytes = 8000000000, .gpu_status = "absent: no driver",
-                               .cpu_status = "ok", .throttled_ns = -1, .nr_throttled = -1};
+        *q = (struct run_node){.node = i,
+                               .host = hostile ? hostile : "host",
+                               .boot_id = "",
+                               .cpu_model = "a CPU",
+                               .kernel = "6.1",
+                               .cores = 2,
+                               .memory_bytes = 8000000000,
+                               .gpu_status = "absent: no driver",
+                               .cpu_status = "ok",
+                               .throttled_ns = -1,
+                               .nr_throttled = -1};
         sample_sampled(s, &q->cpu_percent, 88 - 6 * i, 7, 60);
         sample_sampled(s, &q->memory_percent, 31 + i, 2, 60);
         sample_sampled(s, &q->memory_used_gb, 2.5, 0.2, 60);
@@ -173,7 +193,8 @@ static void sample_fill_result(struct sample *s, int k, const char *hostile)
     }
     q->straggler.has = n == 4;
     q->straggler.rank = 3;
-    q->pop = (struct pop){1, 1.0 - (double)q->comm_ns / (double)mean, 0.93, 0.8, 0.9, 0.89, mean, mean, k > 0, 0.97, 0.5};
+    q->pop =
+        (struct pop){1, 1.0 - (double)q->comm_ns / (double)mean, 0.93, 0.8, 0.9, 0.89, mean, mean, k > 0, 0.97, 0.5};
     q->coverage_ratio = 0.91;
     q->has_throughput = 1;
     q->throughput = 64e9 / (double)mean;
@@ -184,8 +205,10 @@ static void sample_fill_result(struct sample *s, int k, const char *hostile)
                                         fmt_percent((double)q->comm_ns / (double)mean).text, q->label);
     q->support = "Data loading and I/O are not limiting.";
     for (int c = 0; c < N_CLASSES; c++)
-        q->classes[c] = (struct class_result){.cls = (enum cause_class)c, .rule = "above 20 % of step time",
-                                              .threshold_name = "", .text = "n/a because no counter was recorded"};
+        q->classes[c] = (struct class_result){.cls = (enum cause_class)c,
+                                              .rule = "above 20 % of step time",
+                                              .threshold_name = "",
+                                              .text = "n/a because no counter was recorded"};
     struct class_result *comm = &q->classes[CLASS_COMMUNICATION];
     comm->has_share = 1;
     comm->share_ratio = (double)q->comm_ns / (double)mean;
@@ -262,29 +285,44 @@ static void sample_init(struct sample *s, const char *hostile)
     rep->n_claims = 1;
     rep->claims = sample_alloc(s, 1, sizeof *rep->claims);
     rep->claims[0] = (struct claim){
-        .id = "series0.limit", .cls = CLASS_COMMUNICATION, .run = 2, .series = -1,
+        .id = "series0.limit",
+        .cls = CLASS_COMMUNICATION,
+        .run = 2,
+        .series = -1,
         .sentence = hostile ? hostile : "At 4 nodes 57 % of the step time is exposed gradient synchronisation.",
-        .support = "", .threshold_ratio = 0.2, .confidence = CONFIDENCE_HIGH, .confidence_because = "57 steps",
-        .evidence = "index.html#scaling", .action = {"--overlap on", "DDP bucket_cap_mb"}, .gain_ns = 62 * SAMPLE_MS,
-        .step_ns = 110 * SAMPLE_MS, .gain_text = "at most 62.4 ms of 110 ms a step (2.30x)"};
+        .support = "",
+        .threshold_ratio = 0.2,
+        .confidence = CONFIDENCE_HIGH,
+        .confidence_because = "57 steps",
+        .evidence = "index.html#scaling",
+        .action = {"--overlap on", "DDP bucket_cap_mb"},
+        .gain_ns = 62 * SAMPLE_MS,
+        .step_ns = 110 * SAMPLE_MS,
+        .gain_text = "at most 62.4 ms of 110 ms a step (2.30x)"};
     rep->n_notes = 2;
     rep->n_gaps = 1;
     rep->notes = sample_alloc(s, 2, sizeof *rep->notes);
-    rep->notes[0] = (struct note){NOTE_CAVEAT, -1, "emulated",
-                                  "The nodes are emulated: ranks of one host stand in for nodes, so the network is not a real one."};
-    rep->notes[1] = (struct note){NOTE_GAP, 0, "gpu", hostile ? hostile : "No GPU was found, so there are no GPU metrics."};
+    rep->notes[0] = (struct note){
+        NOTE_CAVEAT, -1, "emulated",
+        "The nodes are emulated: ranks of one host stand in for nodes, so the network is not a real one."};
+    rep->notes[1] =
+        (struct note){NOTE_GAP, 0, "gpu", hostile ? hostile : "No GPU was found, so there are no GPU metrics."};
     rep->node_label = "emulated nodes";
-    rep->headline = hostile ? hostile
-                            : "Gradient synchronisation limits scaling beyond 2 nodes: at 4 nodes 57 % of each step (62.4 of 110 "
-                              "ms) waits for the all-reduce.";
+    rep->headline =
+        hostile ? hostile
+                : "Gradient synchronisation limits scaling beyond 2 nodes: at 4 nodes 57 % of each step (62.4 of 110 "
+                  "ms) waits for the all-reduce.";
     rep->support = "It was 0 % at 1 node and 21 % at 2. Data loading (2.7 %) and I/O (0.2 %) are not limiting.";
-    rep->first_action = "Overlapping the decoder's gradients with the encoder's backward pass can hide up to 29 ms a step.";
+    rep->first_action =
+        "Overlapping the decoder's gradients with the encoder's backward pass can hide up to 29 ms a step.";
     rep->how_sure = "57 steps over 1 run per node count; 95 % interval of the share 55 to 59 %.";
-    static const char markdown[] = "# Bottleneck analysis\n\n## Executive Summary\n\nText with `code` and <script>alert(1)</script>.\n\n"
-                                   "| Nodes | Step |\n| --- | ---: |\n| 1 | 160 ms |\n| 4 | 110 ms |\n";
+    static const char markdown[] =
+        "# Bottleneck analysis\n\n## Executive Summary\n\nText with `code` and <script>alert(1)</script>.\n\n"
+        "| Nodes | Step |\n| --- | ---: |\n| 1 | 160 ms |\n| 4 | 110 ms |\n";
     rep->n_documents = 2;
     rep->documents = sample_alloc(s, 2, sizeof *rep->documents);
-    rep->documents[0] = (struct document){"BOTTLENECK_ANALYSIS.md", "the analysis in words", markdown, sizeof markdown - 1};
+    rep->documents[0] =
+        (struct document){"BOTTLENECK_ANALYSIS.md", "the analysis in words", markdown, sizeof markdown - 1};
     rep->documents[1] = (struct document){"report.json", "every number", "{}\n", 3};
 }
 

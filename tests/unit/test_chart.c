@@ -1,0 +1,300 @@
+/* Charts by their strokes: bars as high as their numbers, parts that sum, labels that neither leave nor overlap. */
+#include "render/draw/chart.h"
+#include "tests/unit/recording.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#define assert_near(a, b, epsilon) assert_true(fabs((double)(a) - (double)(b)) <= (epsilon))
+
+static struct typeface *typeface;
+static struct recording *rec;
+
+static int begin(void **state)
+{
+    (void)state;
+    typeface = typeface_new();
+    rec = calloc(1, sizeof *rec);
+    return !typeface || !rec;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    typeface_free(typeface);
+    typeface_forget();
+    free(rec);
+    return 0;
+}
+
+static const struct stack_part parts[] = {{"compute", INK_COMPUTE},
+                                          {"transfer", INK_COMM},
+                                          {"waiting", INK_WAIT},
+                                          {"data loading", INK_DATA},
+                                          {"I/O", INK_IO}};
+static const double bar1[] = {152, 0, 0, 3, 0}, bar2[] = {77, 13, 10, 3, 0.3}, bar4[] = {39, 40, 22, 3, 0.2};
+
+static struct chart_stack stack_spec(struct stack_bar *bars)
+{
+    bars[0] = (struct stack_bar){"1 node", bar1, NULL};
+    bars[1] = (struct stack_bar){"2 nodes", bar2, NULL};
+    bars[2] = (struct stack_bar){"4 nodes", bar4, "slowest"};
+    return (struct chart_stack){{"Step time", "step time, ms", "ms", NULL}, parts, 5, bars, 3, NULL, false, false};
+}
+
+/* No text leaves the sheet; no two texts share a place. */
+static void assert_texts_are_readable(const struct recording *r)
+{
+    for (int i = 0; i < r->n; i++) {
+        const struct recorded *a = &r->stroke[i];
+        if (a->kind != STROKE_TEXT)
+            continue;
+        double left = recording_left(a);
+        if (left < -0.5 || left + a->at.w > r->canvas.width + 0.5 || a->at.y > r->canvas.height + 0.5 || a->at.y < 5)
+            fail_msg("'%s' leaves the sheet: x %.1f to %.1f, y %.1f", a->text, left, left + a->at.w, a->at.y);
+        for (int k = i + 1; k < r->n; k++) {
+            const struct recorded *b = &r->stroke[k];
+            if (b->kind != STROKE_TEXT || fabs(a->at.y - b->at.y) > 9)
+                continue;
+            double other = recording_left(b);
+            if (left < other + b->at.w - 1 && other < left + a->at.w - 1)
+                fail_msg("'%s' and '%s' overlap at y %.1f and %.1f", a->text, b->text, a->at.y, b->at.y);
+        }
+    }
+}
+
+static double ink_height(enum ink ink, double near_x)
+{
+    for (int i = 0; i < rec->n; i++)
+        if (rec->stroke[i].kind == STROKE_RECT && rec->stroke[i].ink == ink && rec->stroke[i].at.x <= near_x &&
+            near_x <= rec->stroke[i].at.x + rec->stroke[i].at.w)
+            return rec->stroke[i].at.h;
+    return 0;
+}
+
+static void test_stack_heights_are_the_numbers(void **state)
+{
+    (void)state;
+    struct stack_bar bars[3];
+    struct chart_stack spec = stack_spec(bars);
+    recording_init(rec, typeface, 500, 340);
+    chart_stack(&rec->canvas, (struct box){0, 0, 500, 340}, &spec);
+    double x[3], unit = 0;
+    int n = 0;
+    for (int i = 0; i < rec->n; i++)
+        if (rec->stroke[i].kind == STROKE_RECT && rec->stroke[i].ink == INK_COMPUTE)
+            x[n++] = rec->stroke[i].at.x + rec->stroke[i].at.w / 2;
+    assert_int_equal(n, 3);
+    unit = ink_height(INK_COMPUTE, x[0]) / 152;
+    assert_near(ink_height(INK_COMPUTE, x[2]), 39 * unit, 0.01);
+    assert_near(ink_height(INK_COMM, x[2]), 40 * unit - 1, 0.01); /* one pixel is the seam */
+    assert_near(ink_height(INK_COMM, x[0]), 0, 0);                /* nothing is drawn for nothing */
+    assert_int_equal(rec->depth, 0);
+    assert_texts_are_readable(rec);
+    assert_non_null(recording_find_text(rec, "slowest"));
+    assert_non_null(recording_find_text(rec, "104")); /* the total of 4 nodes */
+}
+
+static void test_stack_fits_a_phone(void **state)
+{
+    (void)state;
+    struct stack_bar bars[3];
+    struct chart_stack spec = stack_spec(bars);
+    recording_init(rec, typeface, 340, 300);
+    chart_stack(&rec->canvas, (struct box){0, 0, 340, 300}, &spec);
+    assert_texts_are_readable(rec);
+    spec.is_percent = true;
+    spec.text.title = NULL;
+}
+
+static void test_stack_of_many_ranks(void **state)
+{
+    (void)state;
+    static struct stack_bar bars[128];
+    static char name[128][8];
+    static double v[128][5];
+    for (int i = 0; i < 128; i++) {
+        snprintf(name[i], sizeof name[i], "%d", i);
+        v[i][0] = 30 + i % 7;
+        v[i][1] = NAN;
+        v[i][2] = 7 - i % 7;
+        bars[i] = (struct stack_bar){name[i], v[i], i == 64 ? "arrives last" : NULL};
+    }
+    struct chart_stack spec = {{NULL, "step time, ms", "ms", NULL}, parts, 5, bars, 128, "rank", false, false};
+    recording_init(rec, typeface, 1040, 320);
+    chart_stack(&rec->canvas, (struct box){0, 0, 1040, 320}, &spec);
+    assert_texts_are_readable(rec);
+    for (int i = 0; i < 128; i++)
+        v[i][0] = v[i][2] = v[i][3] = v[i][4] = NAN; /* nothing measured: said, not drawn */
+    recording_init(rec, typeface, 1040, 320);
+    chart_stack(&rec->canvas, (struct box){0, 0, 1040, 320}, &spec);
+    for (int i = 0; i < rec->n; i++)
+        assert_int_not_equal(rec->stroke[i].kind, STROKE_RECT);
+    assert_non_null(recording_find_text(rec, "n/a"));
+}
+
+static void test_waterfall_sums(void **state)
+{
+    (void)state;
+    const struct row_bar rows[] = {{"perfect scaling", 0, 40, INK_MUTED, NULL, true},
+                                   {"compute", 40, 38, INK_COMPUTE, NULL, false},
+                                   {"transfer", 38, 98, INK_COMM, "+60.0 ms", false},
+                                   {"not measured", NAN, NAN, INK_IO, NULL, false},
+                                   {"measured", 0, 98, INK_TEXT, NULL, true}};
+    struct chart_rows spec = {{NULL, "step time, ms", "ms", NULL}, rows, 5, true};
+    const double widths[] = {500, 340};
+    for (int k = 0; k < 2; k++) {
+        recording_init(rec, typeface, widths[k], chart_rows_height(&spec));
+        chart_rows(&rec->canvas, (struct box){0, 0, widths[k], chart_rows_height(&spec)}, &spec);
+        const struct recorded *bar[5];
+        int n = 0;
+        for (int i = 0; i < rec->n; i++)
+            if (rec->stroke[i].kind == STROKE_RECT)
+                bar[n++] = &rec->stroke[i];
+        assert_int_equal(n, 4);
+        double unit = bar[0]->at.w / 40, zero = bar[0]->at.x;
+        assert_near(bar[1]->at.x, zero + 38 * unit, 0.01); /* a gain goes back */
+        assert_near(bar[2]->at.x + bar[2]->at.w, zero + 98 * unit, 0.01);
+        assert_near(bar[3]->at.w, 98 * unit, 0.01);
+        assert_non_null(recording_find_text(rec, "n/a"));
+        assert_texts_are_readable(rec);
+    }
+}
+
+static void test_lines_have_gaps_and_spans(void **state)
+{
+    (void)state;
+    static double x[400], y[400];
+    for (int i = 0; i < 400; i++) {
+        x[i] = i;
+        y[i] = i >= 100 && i < 200 ? NAN : i < 5 ? 900.0 : 100.0 + i % 10;
+    }
+    const struct line_series series = {NULL, INK_ACCENT, x, y, 400, false};
+    const struct line_span warmup = {0, 5, "warm-up"};
+    const struct line_level median = {104, "median", INK_TEXT};
+    struct chart_lines spec = {.text = {NULL, "step time, ms", "ms", NULL},
+                               .x_title = "step",
+                               .series = &series,
+                               .n_series = 1,
+                               .spans = &warmup,
+                               .n_spans = 1,
+                               .levels = &median,
+                               .n_levels = 1,
+                               .x_is_whole = true,
+                               .y_max = 170};
+    recording_init(rec, typeface, 1040, 260);
+    chart_lines(&rec->canvas, (struct box){0, 0, 1040, 260}, &spec);
+    int lines = 0;
+    for (int i = 0; i < rec->n; i++)
+        lines += rec->stroke[i].kind == STROKE_LINE && rec->stroke[i].ink == INK_ACCENT;
+    assert_int_equal(lines, 2); /* before the gap and behind it */
+    assert_non_null(recording_find_text(rec, "5 above the axis, up to 900"));
+    assert_non_null(recording_find_text(rec, "warm-up"));
+    assert_non_null(recording_find_text(rec, "median"));
+    assert_texts_are_readable(rec);
+    assert_int_equal(rec->depth, 0);
+    const struct line_series none = {"nothing", INK_ACCENT, x, y + 100, 100, false};
+    spec.series = &none;
+    recording_init(rec, typeface, 340, 240);
+    chart_lines(&rec->canvas, (struct box){0, 0, 340, 240}, &spec);
+    assert_non_null(recording_find_text(rec, "nothing was measured"));
+}
+
+static void test_speedup_against_ideal(void **state)
+{
+    (void)state;
+    const struct speedup_point points[] = {{1, 1, NAN, NAN, NULL},
+                                           {2, 1.6, 1.5, 1.7, "efficiency 80 %"},
+                                           {4, 1.7, 1.6, 1.8, "efficiency 42 %"},
+                                           {8, 1.6, 1.5, 1.7, "efficiency 20 %"}};
+    struct chart_speedup spec = {
+        .text = {NULL, "speed-up", "", NULL}, .x_title = "nodes", .points = points, .n_points = 4, .n_ref = 1};
+    const double widths[] = {500, 340};
+    for (int k = 0; k < 2; k++) {
+        recording_init(rec, typeface, widths[k], 320);
+        chart_speedup(&rec->canvas, (struct box){0, 0, widths[k], 320}, &spec);
+        const struct recorded *dot[4];
+        int n = 0;
+        for (int i = 0; i < rec->n; i++)
+            if (rec->stroke[i].kind == STROKE_DISC)
+                dot[n++] = &rec->stroke[i];
+        assert_int_equal(n, 4); /* drawn from the last to the first */
+        double x1 = dot[3]->at.x, x2 = dot[2]->at.x, x8 = dot[0]->at.x;
+        assert_near(x8 - x1, 7 * (x2 - x1), 0.01);
+        double y1 = dot[3]->at.y, y2 = dot[2]->at.y, y4 = dot[1]->at.y;
+        assert_near((y1 - y4) / (y1 - y2), 0.7 / 0.6, 0.001);
+        assert_texts_are_readable(rec);
+        assert_non_null(recording_find_text(rec, "ideal"));
+    }
+}
+
+static void test_hostile_labels(void **state)
+{
+    (void)state;
+    char longer[3000];
+    memset(longer, 'W', sizeof longer - 1);
+    longer[sizeof longer - 1] = '\0';
+    const char *bad[] = {longer, "<script>\"'&", "\xff\xfe\x80 broken", "", "\x01\x1b[31m"};
+    for (size_t k = 0; k < sizeof bad / sizeof bad[0]; k++) {
+        struct stack_bar bar = {bad[k], bar4, bad[k]};
+        struct stack_part p[5];
+        for (int i = 0; i < 5; i++)
+            p[i] = (struct stack_part){bad[k], parts[i].ink};
+        struct chart_stack spec = {{bad[k], bad[k], "ms", NULL}, p, 5, &bar, 1, bad[k], false, false};
+        recording_init(rec, typeface, 340, 300);
+        chart_stack(&rec->canvas, (struct box){0, 0, 340, 300}, &spec);
+        for (int i = 0; i < rec->n; i++)
+            if (rec->stroke[i].kind == STROKE_TEXT)
+                assert_true(recording_left(&rec->stroke[i]) + rec->stroke[i].at.w <= 341);
+    }
+}
+
+static void test_categories_differ_in_grey(void **state)
+{
+    (void)state;
+    /* Neighbours in a stack: compute, transfer, waiting, data loading, I/O. */
+    const enum ink order[] = {INK_COMPUTE, INK_COMM, INK_WAIT, INK_DATA, INK_IO, INK_COPY, INK_OTHER};
+    for (size_t i = 0; i + 1 < sizeof order / sizeof order[0]; i++) {
+        double a = ink_luminance(order[i]) + 0.05, b = ink_luminance(order[i + 1]) + 0.05;
+        assert_true(fmax(a, b) / fmin(a, b) > 1.2);
+    }
+    for (size_t i = 0; i < sizeof order / sizeof order[0]; i++) {
+        double a = ink_luminance(order[i]) + 0.05, b = ink_luminance(ink_on(order[i])) + 0.05;
+        assert_true(fmax(a, b) / fmin(a, b) >= 4.5); /* WCAG AA for the numbers inside the bars */
+    }
+}
+
+static void test_text_is_fitted(void **state)
+{
+    (void)state;
+    char out[64];
+    const struct font font = {12, false};
+    double w = typeface_fit(typeface, font, "communication", 1000, out, sizeof out);
+    assert_string_equal(out, "communication");
+    assert_near(w, typeface_width(typeface, font, out), 1e-6);
+    w = typeface_fit(typeface, font, "communication", 50, out, sizeof out);
+    assert_true(w <= 50 && strstr(out, "\xe2\x80\xa6"));
+    assert_true(typeface_fit(typeface, font, "communication", 3, out, sizeof out) <= 0);
+    assert_string_equal(out, "");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_stack_heights_are_the_numbers),
+        cmocka_unit_test(test_stack_fits_a_phone),
+        cmocka_unit_test(test_stack_of_many_ranks),
+        cmocka_unit_test(test_waterfall_sums),
+        cmocka_unit_test(test_lines_have_gaps_and_spans),
+        cmocka_unit_test(test_speedup_against_ideal),
+        cmocka_unit_test(test_hostile_labels),
+        cmocka_unit_test(test_categories_differ_in_grey),
+        cmocka_unit_test(test_text_is_fitted),
+    };
+    return cmocka_run_group_tests(tests, begin, end);
+}

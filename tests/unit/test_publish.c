@@ -1,0 +1,202 @@
+/* The output folder: whose may be replaced, and that nothing is half written. */
+#include "render/site/publish.h"
+
+#include "lib/fs.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <cmocka.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char folder[4096];
+static struct dcr_err err;
+
+static char *in(const char *name)
+{
+    static char path[2][8192];
+    static int turn;
+    turn = !turn;
+    snprintf(path[turn], sizeof path[turn], "%s/%s", folder, name);
+    return path[turn];
+}
+
+static int begin(void **state)
+{
+    (void)state;
+    const char *tmp = getenv("TMP");
+    snprintf(folder, sizeof folder, "%s/publish.XXXXXX", tmp && tmp[0] ? tmp : "/tmp");
+    return mkdtemp(folder) == NULL;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    return dcr_remove_tree(folder, &err);
+}
+
+static void put(const char *name, const char *text)
+{
+    assert_int_equal(dcr_write_file(in(name), text, strlen(text), &err), 0);
+}
+
+static void assert_content(const char *name, const char *want)
+{
+    char got[256] = "";
+    FILE *f = fopen(in(name), "r");
+    assert_non_null(f);
+    size_t n = fread(got, 1, sizeof got - 1, f);
+    fclose(f);
+    got[n] = '\0';
+    assert_string_equal(got, want);
+}
+
+/* Names in the folder; partial ones would be left-overs. */
+static int count_entries(void)
+{
+    char **names;
+    size_t n;
+    assert_int_equal(dcr_list_dir(folder, &names, &n, &err), 0);
+    for (size_t i = 0; i < n; i++)
+        assert_null(strstr(names[i], ".partial"));
+    dcr_free_names(names, n);
+    return (int)n;
+}
+
+static int publish(const char *out, const char *text)
+{
+    struct publish p;
+    err = (struct dcr_err){0};
+    int rc = publish_begin(&p, out, &err);
+    if (rc == 0)
+        rc = publish_add(&p, "index.html", text, strlen(text), &err);
+    if (rc == 0)
+        rc = publish_add(&p, "runs/a/index.html", text, strlen(text), &err);
+    if (rc == 0)
+        rc = publish_commit(&p, &err);
+    publish_abort(&p);
+    return rc;
+}
+
+static void test_new_and_again(void **state)
+{
+    (void)state;
+    assert_int_equal(publish(in("new"), "one"), 0);
+    assert_content("new/runs/a/index.html", "one");
+    put("new/README.md", "mine");
+    put("new/stale.html", "old");
+    assert_int_equal(chmod(in("new"), 0750), 0);
+    assert_int_equal(publish(in("new/"), "two"), 0);
+    assert_content("new/index.html", "two");
+    assert_content("new/README.md", "mine");
+    assert_int_equal(access(in("new/stale.html"), F_OK), -1);
+    struct stat st;
+    assert_int_equal(stat(in("new"), &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0750);
+    assert_int_equal(count_entries(), 1);
+}
+
+static void test_empty_and_readme_only(void **state)
+{
+    (void)state;
+    assert_int_equal(mkdir(in("empty"), 0777), 0);
+    assert_int_equal(publish(in("empty"), "x"), 0);
+    assert_int_equal(mkdir(in("readme"), 0777), 0);
+    put("readme/README.md", "kept");
+    assert_int_equal(publish(in("readme"), "x"), 0);
+    assert_content("readme/README.md", "kept");
+}
+
+static void assert_refused(const char *out, const char *sentence)
+{
+    int before = count_entries();
+    assert_int_equal(publish_check(out, &err), DCR_FAIL);
+    assert_int_equal(publish(out, "x"), DCR_FAIL);
+    if (!strstr(err.text, sentence))
+        fail_msg("'%s' is not in '%s'", sentence, err.text);
+    assert_int_equal(count_entries(), before);
+}
+
+static void test_refused(void **state)
+{
+    (void)state;
+    assert_int_equal(mkdir(in("foreign"), 0777), 0);
+    put("foreign/thesis.tex", "years of work");
+    assert_refused(in("foreign"), "holds files that dcreport did not make");
+    assert_content("foreign/thesis.tex", "years of work");
+    put("file", "x");
+    assert_refused(in("file"), "is a file, not a folder");
+    assert_refused(in("no/such/parent"), "parent folder");
+    assert_refused("", "no name");
+    char *cwd = getcwd(NULL, 0);
+    assert_int_equal(mkdir(in("here"), 0777), 0);
+    assert_int_equal(chdir(in("here")), 0);
+    assert_refused(".", "is the current folder");
+    assert_int_equal(chdir(cwd), 0);
+    free(cwd);
+    assert_int_equal(symlink("/nowhere/at/all", in("dangling")), 0);
+    assert_refused(in("dangling"), "cannot use");
+}
+
+static void test_link_to_a_folder_is_followed(void **state)
+{
+    (void)state;
+    assert_int_equal(mkdir(in("target"), 0777), 0);
+    assert_int_equal(symlink(in("target"), in("link")), 0);
+    assert_int_equal(publish(in("link"), "x"), 0);
+    struct stat st;
+    assert_int_equal(lstat(in("link"), &st), 0);
+    assert_true(S_ISLNK(st.st_mode));
+    assert_content("target/index.html", "x");
+}
+
+static void test_names_stay_inside(void **state)
+{
+    (void)state;
+    const char *bad[] = {"../out.html", "/etc/x", "a//b", "a/../../b", "", "a/", "./a"};
+    struct publish p;
+    assert_int_equal(publish_begin(&p, in("inside"), &err), 0);
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        assert_int_equal(publish_add(&p, bad[i], "x", 1, &err), DCR_FAIL);
+    publish_abort(&p);
+    assert_int_equal(access(in("inside"), F_OK), -1);
+    count_entries();
+}
+
+static void test_failed_write_keeps_the_old_site(void **state)
+{
+    (void)state;
+    assert_int_equal(publish(in("full"), "old"), 0);
+    /* A file-size limit stands for a full disk: write() fails the same way. */
+    struct rlimit before, small;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    small = before;
+    small.rlim_cur = 10;
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    int rc = publish(in("full"), "much more text than the limit allows");
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    signal(SIGXFSZ, SIG_DFL);
+    assert_int_equal(rc, DCR_FAIL);
+    assert_non_null(strstr(err.text, "cannot write"));
+    assert_content("full/index.html", "old");
+    count_entries();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_new_and_again),     cmocka_unit_test(test_empty_and_readme_only),
+        cmocka_unit_test(test_refused),           cmocka_unit_test(test_link_to_a_folder_is_followed),
+        cmocka_unit_test(test_names_stay_inside), cmocka_unit_test(test_failed_write_keeps_the_old_site),
+    };
+    return cmocka_run_group_tests(tests, begin, end);
+}

@@ -1,0 +1,285 @@
+/* A whole site from a report made by hand: every page, the same bytes twice, hostile text, broken themes. */
+#include "render/site/site.h"
+#include "tests/unit/sample_report.h"
+
+#include "lib/buf.h"
+#include "lib/fs.h"
+#include "lib/stream.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <cmocka.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char folder[4096];
+static struct dcr_err err;
+
+static const char *const files[] = {"index.html",
+                                    "analysis.html",
+                                    "methodology.html",
+                                    "BOTTLENECK_ANALYSIS.md",
+                                    "report.json",
+                                    "figures/speedup.png",
+                                    "figures/speedup.svg",
+                                    "figures/breakdown.png",
+                                    "figures/shares.png",
+                                    "figures/loss.png",
+                                    "runs/1node-20310425/index.html",
+                                    "runs/4node-20310425/index.html",
+                                    "runs/4node-20310425/profiling_analysis.png"};
+
+static int begin(void **state)
+{
+    (void)state;
+    const char *tmp = getenv("TMP");
+    snprintf(folder, sizeof folder, "%s/site.XXXXXX", tmp && tmp[0] ? tmp : "/tmp");
+    return mkdtemp(folder) == NULL;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    return dcr_remove_tree(folder, &err);
+}
+
+static const char *in(const char *name)
+{
+    static char path[8192];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    return path;
+}
+
+static void slurp(const char *site, const char *name, struct dcr_buf *out)
+{
+    char path[8192];
+    snprintf(path, sizeof path, "%s/%s/%s", folder, site, name);
+    int fd = open(path, O_RDONLY);
+    if (fd < 0)
+        fail_msg("%s is missing", path);
+    struct dcr_stream s = dcr_stream_fd(&fd, path);
+    assert_int_equal(dcr_stream_slurp(&s, out, (size_t)1 << 24, &err), 0);
+    close(fd);
+}
+
+static int render(const char *name, const char *hostile, const char *theme)
+{
+    static struct sample sample;
+    char out[8192];
+    snprintf(out, sizeof out, "%s", in(name));
+    err = (struct dcr_err){0};
+    sample_init(&sample, hostile);
+    int rc = site_publish(&sample.rep, &(struct site_options){out, theme}, &err);
+    sample_release(&sample);
+    return rc;
+}
+
+static void assert_has(const struct dcr_buf *page, const char *want)
+{
+    if (!strstr(page->data, want))
+        fail_msg("'%s' is not in the page", want);
+}
+
+static void test_pages_say_it(void **state)
+{
+    (void)state;
+    struct dcr_buf page = {0};
+    if (render("site", NULL, NULL))
+        fail_msg("%s", err.text);
+    slurp("site", "index.html", &page);
+    assert_has(&page, "<h1 id=\"headline\">Gradient synchronisation limits scaling beyond 2 nodes");
+    assert_has(&page, "The nodes are emulated");
+    assert_has(&page, "Content-Security-Policy");
+    assert_has(&page, "<svg xmlns");
+    assert_has(&page, ">+40.3 ms<"); /* the waterfall's transfer */
+    assert_true(strstr(page.data, "The nodes are emulated") < strstr(page.data, "<h1"));
+    assert_true(page.len < 300000);
+    dcr_buf_clear(&page);
+    slurp("site", "runs/4node-20310425/index.html", &page);
+    assert_has(&page, "id=\"breakdown\"");
+    assert_has(&page, "id=\"ranks\"");
+    assert_has(&page, "id=\"collectives\"");
+    assert_has(&page, "arrives last");
+    assert_has(&page, "OMP_NUM_THREADS");
+    dcr_buf_clear(&page);
+    slurp("site", "analysis.html", &page);
+    assert_has(&page, "<h2 id=\"executive-summary\">");
+    assert_has(&page, "<td class=\"num\">160 ms</td>");
+    assert_null(strstr(page.data, "<script"));
+    dcr_buf_clear(&page);
+    slurp("site", "methodology.html", &page);
+    assert_has(&page, "comm_limits");
+    dcr_buf_release(&page);
+}
+
+static void test_same_bytes_twice(void **state)
+{
+    (void)state;
+    assert_int_equal(render("one", NULL, NULL), 0);
+    assert_int_equal(render("two", NULL, NULL), 0);
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+        struct dcr_buf a = {0}, b = {0};
+        slurp("one", files[i], &a);
+        slurp("two", files[i], &b);
+        if (a.len != b.len || memcmp(a.data, b.data, a.len) != 0)
+            fail_msg("%s differs", files[i]);
+        dcr_buf_release(&a);
+        dcr_buf_release(&b);
+    }
+}
+
+static void test_hostile_text_is_text(void **state)
+{
+    (void)state;
+    static char longer[20000];
+    memset(longer, 'x', sizeof longer - 1);
+    const char *bad[] = {"<script>alert(1)</script>", "\"'><img src=x onerror=alert(1)>",
+                         "\xff\xfe\xc0\x80\x1b[31m",  longer,
+                         "{{title}} {{{content}}}",   "</svg></title></style>"};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        if (render("hostile", bad[i], NULL))
+            fail_msg("%s", err.text);
+        for (size_t k = 0; k < sizeof files / sizeof files[0]; k++) {
+            struct dcr_buf page = {0};
+            if (!strstr(files[k], ".html") && !strstr(files[k], ".svg"))
+                continue;
+            slurp("hostile", files[k], &page);
+            assert_null(strstr(page.data, "<script"));
+            assert_null(strstr(page.data, "<img"));
+            assert_null(strstr(page.data, "\x1b"));
+            dcr_buf_release(&page);
+        }
+    }
+}
+
+static void test_empty_report(void **state)
+{
+    (void)state;
+    /* One run that has nothing but its archive: pages say so. */
+    struct run run = {.archive = "a.tar",
+                      .run_id = "",
+                      .config_hash = "",
+                      .manifest_sha256 = "",
+                      .scheduler = "",
+                      .job_id = "",
+                      .collector_version = "",
+                      .nvtx_status = ""};
+    run.program = (struct run_program){.name = "",
+                                       .version = "",
+                                       .model = "",
+                                       .precision = "",
+                                       .backend = "",
+                                       .blas = "",
+                                       .dataset = "",
+                                       .parameters = -1,
+                                       .threads = -1,
+                                       .global_batch = -1,
+                                       .allreduce_bytes_per_step = -1};
+    struct run_result result = {.run = &run,
+                                .slug = "a",
+                                .label = "run a",
+                                .series = -1,
+                                .steps_because = "it has none",
+                                .throughput_because = "nothing says it",
+                                .headline = "Nothing can be said.",
+                                .support = ""};
+    struct report rep = {.title = "a",
+                         .runs = &result,
+                         .n_runs = 1,
+                         .node_label = "",
+                         .headline = "Nothing can be said.",
+                         .support = "",
+                         .first_action = "",
+                         .how_sure = ""};
+    struct dcr_buf page = {0};
+    rep.thresholds = thresholds_default();
+    char out[8192];
+    snprintf(out, sizeof out, "%s", in("bare"));
+    if (site_publish(&rep, &(struct site_options){out, NULL}, &err))
+        fail_msg("%s", err.text);
+    slurp("bare", "runs/a/index.html", &page);
+    assert_has(&page, "n/a because it has none");
+    assert_null(strstr(page.data, "<figure"));
+    dcr_buf_release(&page);
+}
+
+static void copy_theme(const char *name, const char *broken_file, const char *content)
+{
+    static const char *const parts[] = {"frame.html",       "index.html",   "run.html",     "figure.html",
+                                        "table.html",       "actions.html", "caveats.html", "document.html",
+                                        "methodology.html", "style.css"};
+    assert_int_equal(mkdir(in(name), 0777), 0);
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        struct dcr_buf text = {0};
+        char path[8192];
+        snprintf(path, sizeof path, "themes/default/%s", parts[i]);
+        int fd = open(path, O_RDONLY);
+        if (fd < 0)
+            fail_msg("run me from the repository's root: no %s", path);
+        struct dcr_stream s = dcr_stream_fd(&fd, path);
+        assert_int_equal(dcr_stream_slurp(&s, &text, 1 << 20, &err), 0);
+        close(fd);
+        if (!strcmp(parts[i], broken_file)) {
+            dcr_buf_clear(&text);
+            dcr_buf_puts(&text, content);
+        }
+        int n = snprintf(path, sizeof path, "%s/%s/%s", folder, name, parts[i]);
+        assert_true(n > 0 && (size_t)n < sizeof path);
+        assert_int_equal(dcr_write_file(path, dcr_buf_text(&text), text.len, &err), 0);
+        dcr_buf_release(&text);
+    }
+}
+
+static void assert_theme_refused(const char *name, const char *file, const char *content, const char *sentence)
+{
+    char theme[8192], out[64];
+    copy_theme(name, file, content);
+    snprintf(theme, sizeof theme, "%s", in(name));
+    snprintf(out, sizeof out, "out-%s", name);
+    assert_int_equal(render(out, NULL, theme), DCR_FAIL);
+    if (!strstr(err.text, sentence))
+        fail_msg("'%s' is not in '%s'", sentence, err.text);
+    assert_int_equal(access(in(out), F_OK), -1);
+}
+
+static void test_broken_themes(void **state)
+{
+    (void)state;
+    assert_theme_refused("t1", "index.html", "\n{{healdine}}\n",
+                         "theme template 'index.html' line 2: nothing is called");
+    assert_theme_refused("t2", "table.html", "{{#rows}}",
+                         "theme template 'table.html' line 1: this section is never closed");
+    assert_theme_refused("t3", "style.css", "a{}\r\n", "plain line feeds");
+    assert_theme_refused("t4", "style.css", "</style><script>", "holds '</'");
+    assert_int_equal(render("out-none", NULL, "/no/such/theme"), DCR_FAIL);
+    assert_non_null(strstr(err.text, "cannot read theme file '/no/such/theme/style.css'"));
+}
+
+static void test_own_theme(void **state)
+{
+    (void)state;
+    char theme[8192];
+    struct dcr_buf page = {0};
+    copy_theme("own", "index.html", "<h1>{{headline}}</h1>\n{{#runs}}{{>table}}{{/runs}}\n");
+    snprintf(theme, sizeof theme, "%s", in("own"));
+    if (render("out-own", NULL, theme))
+        fail_msg("%s", err.text);
+    slurp("out-own", "index.html", &page);
+    assert_has(&page, "<h1>Gradient synchronisation");
+    assert_null(strstr(page.data, "<figure"));
+    dcr_buf_release(&page);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_pages_say_it),         cmocka_unit_test(test_same_bytes_twice),
+        cmocka_unit_test(test_hostile_text_is_text), cmocka_unit_test(test_empty_report),
+        cmocka_unit_test(test_broken_themes),        cmocka_unit_test(test_own_theme),
+    };
+    return cmocka_run_group_tests(tests, begin, end);
+}
