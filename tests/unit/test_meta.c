@@ -1,0 +1,164 @@
+/* test_meta.c - collect/meta, rank, procfs: what is recorded of a host and an environment, and what never is. */
+#include "collect/meta.h"
+#include "collect/procfs.h"
+#include "collect/rank.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+static void secrets_never_enter(void **state)
+{
+    (void)state;
+    static const char *const secret[] = {"OMP_TOKEN=x",
+                                         "SLURM_JWT=x",
+                                         "NCCL_API_KEY=x",
+                                         "SLURM_SECRET=x",
+                                         "slurm_password=x",
+                                         "CUDA_PASSWD=x",
+                                         "TORCH_AUTH_HEADER=x",
+                                         "NCCL_CREDENTIALS=x",
+                                         "MKL_PRIVATE_THING=x",
+                                         "OMPI_MCA_orte_precondition_transports=0123-4567",
+                                         "UCX_SESSION_COOKIE=x",
+                                         "PYTORCH_Access_Key=x",
+                                         "NCCL_PROXY=http://me:hunter2@proxy.example/",
+                                         "HOME=/root",
+                                         "AWS_SECRET_ACCESS_KEY=x",
+                                         "GITHUB_TOKEN=x",
+                                         "PATH=/bin"};
+    char *environment[32] = {0};
+    size_t n = sizeof secret / sizeof *secret;
+    for (size_t i = 0; i < n; i++)
+        environment[i] = (char *)(uintptr_t)secret[i];
+    environment[n] = (char *)(uintptr_t) "OMP_NUM_THREADS=2";
+    environment[n + 1] = (char *)(uintptr_t) "SLURM_JOB_ID=17";
+    environment[n + 2] = (char *)(uintptr_t) "MASTER_ADDR=node1";
+    environment[n + 3] = (char *)(uintptr_t) "NCCL_SOCKET_IFNAME=eth0";
+    json_t *o = meta_environment(environment);
+    assert_int_equal(json_object_size(o), 3);
+    assert_string_equal(json_string_value(json_object_get(o, "OMP_NUM_THREADS")), "2");
+    assert_string_equal(json_string_value(json_object_get(o, "MASTER_ADDR")), "node1");
+    assert_string_equal(json_string_value(json_object_get(o, "NCCL_SOCKET_IFNAME")), "eth0");
+    json_decref(o);
+    o = meta_scheduler(environment);
+    assert_string_equal(json_string_value(json_object_get(o, "name")), "slurm");
+    assert_string_equal(json_string_value(json_object_get(o, "job_id")), "17");
+    assert_int_equal(json_object_size(json_object_get(o, "variables")), 1);
+    json_decref(o);
+    environment[0] = NULL;
+    o = meta_scheduler(environment);
+    assert_string_equal(json_string_value(json_object_get(o, "name")), "none");
+    assert_null(json_object_get(o, "job_id"));
+    json_decref(o);
+}
+
+static struct rank_identity of(const char *block, size_t n)
+{
+    return rank_of_block(block, n);
+}
+#define OF(text) of(text, sizeof text)
+
+static void ranks_are_read_from_the_launcher(void **state)
+{
+    (void)state;
+    struct rank_identity id = OF("A=1\0OMPI_COMM_WORLD_RANK=3\0OMPI_COMM_WORLD_LOCAL_RANK=1\0OMPI_COMM_WORLD_SIZE=8");
+    assert_int_equal(id.rank, 3);
+    assert_int_equal(id.local_rank, 1);
+    assert_int_equal(id.world_size, 8);
+    id = OF("SLURM_PROCID=2\0SLURM_LOCALID=0\0SLURM_NTASKS=4\0SLURM_STEP_ID=0");
+    assert_int_equal(id.rank, 2);
+    assert_int_equal(id.world_size, 4);
+    id = OF("SLURM_PROCID=0\0SLURM_NTASKS=4"); /* the batch script itself */
+    assert_int_equal(id.rank, -1);
+    id = OF("OMPI_COMM_WORLD_RANK=x");
+    assert_int_equal(id.rank, -1);
+    id = OF("NOT_OMPI_COMM_WORLD_RANK=3");
+    assert_int_equal(id.rank, -1);
+    id = OF("PMI_RANK=5");
+    assert_int_equal(id.rank, 5);
+    assert_int_equal(id.world_size, -1);
+    id = OF("");
+    assert_int_equal(id.rank, -1);
+}
+
+static void fields_of_proc_files(void **state)
+{
+    (void)state;
+    uint64_t v = 0;
+    const char *text = "MemTotal:       123 kB\nMemTotalExtra: 9\nnr_throttled 7\nlast:  x\n";
+    char line[32];
+    assert_int_equal(procfs_field(text, "MemTotal", &v), 0);
+    assert_int_equal(v, 123);
+    assert_int_equal(procfs_field(text, "nr_throttled", &v), 0);
+    assert_int_equal(v, 7);
+    assert_int_equal(procfs_field(text, "last", &v), -1);
+    assert_int_equal(procfs_field(text, "Mem", &v), -1);
+    procfs_line(text, "last", line, sizeof line);
+    assert_string_equal(line, "x");
+    procfs_line(text, "absent", line, sizeof line);
+    assert_string_equal(line, "");
+}
+
+static void host_has_its_facts_or_reasons(void **state)
+{
+    (void)state;
+    json_t *o = meta_host();
+    static const char *const keys[] = {"host", "boot_id", "cpu_model", "cores", "cores_allowed", "memory_bytes"};
+    const json_t *missing = json_object_get(o, "missing");
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        assert_true(json_object_get(o, keys[i]) || json_object_get(missing, keys[i]));
+    assert_true(json_array_size(json_object_get(o, "gpus")) > 0 || json_object_get(missing, "gpus"));
+    json_decref(o);
+}
+
+static void put(const char *dir, const char *name, const char *text)
+{
+    char path[256];
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    fputs(text, f);
+    fclose(f);
+}
+
+static void git_is_read_without_git(void **state)
+{
+    (void)state;
+    char dir[] = "/tmp/dcr-test-XXXXXX", program[256], git[256], cmd[300];
+    assert_non_null(mkdtemp(dir));
+    snprintf(git, sizeof git, "%s/.git", dir);
+    assert_int_equal(mkdir(git, 0700), 0);
+    put(dir, "program", "");
+    snprintf(program, sizeof program, "%s/program", dir);
+    put(git, "HEAD", "ref: refs/heads/main\n");
+    put(git, "packed-refs", "# pack-refs\n0123456789012345678901234567890123456789 refs/heads/main\n");
+    json_t *o = meta_git(program);
+    assert_non_null(o);
+    assert_string_equal(json_string_value(json_object_get(o, "branch")), "main");
+    assert_string_equal(json_string_value(json_object_get(o, "commit")), "0123456789012345678901234567890123456789");
+    json_decref(o);
+    put(git, "HEAD", "ref: ../../etc/passwd\n");
+    assert_null(meta_git(program));
+    put(git, "HEAD", "rubbish\n");
+    assert_null(meta_git(program));
+    snprintf(cmd, sizeof cmd, "rm -r %s", dir);
+    assert_int_equal(system(cmd), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(secrets_never_enter),     cmocka_unit_test(ranks_are_read_from_the_launcher),
+        cmocka_unit_test(fields_of_proc_files),    cmocka_unit_test(host_has_its_facts_or_reasons),
+        cmocka_unit_test(git_is_read_without_git),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

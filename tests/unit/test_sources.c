@@ -1,0 +1,186 @@
+/* test_sources.c - the sources of samples: rows that parse, counters that do not run backwards, and failure that is
+ * said instead of shown as 0. */
+#include "collect/sampler.h"
+#include "collect/source.h"
+#include "lib/csv.h"
+#include "lib/fs.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+static char spool[] = "/tmp/dcr-test-XXXXXX";
+
+static int make_spool(void **state)
+{
+    (void)state;
+    return mkdtemp(spool) ? 0 : -1;
+}
+
+static int remove_spool(void **state)
+{
+    (void)state;
+    return dcr_remove_tree(spool, NULL);
+}
+
+static void burn(int64_t ms)
+{
+    struct timespec t;
+    volatile double x = 1;
+    do {
+        for (int i = 0; i < 100000; i++)
+            x = x * 1.0000001;
+        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    } while ((int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000 < ms);
+}
+
+struct table {
+    struct dcr_csv *csv;
+    struct dcr_stream s;
+    int fd;
+};
+
+static void open_table(struct table *t, const char *name)
+{
+    char path[256];
+    struct dcr_err err = {0};
+    snprintf(path, sizeof path, "%s/%s", spool, name);
+    t->fd = open(path, O_RDONLY);
+    assert_true(t->fd >= 0);
+    t->s = dcr_stream_fd(&t->fd, name);
+    assert_int_equal(dcr_csv_open(&t->csv, &t->s, &err), 0);
+}
+
+static void close_table(struct table *t)
+{
+    dcr_csv_close(t->csv);
+    close(t->fd);
+}
+
+static void a_busy_child_is_seen(void **state)
+{
+    (void)state;
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        burn(600);
+        _exit(0);
+    }
+    struct source_config config = {.host_dir = "host-x", .rank = 2, .pid = child};
+    struct sampler *s = NULL;
+    struct dcr_err err = {0};
+    assert_int_equal(sampler_start(&s, spool, &config, 20, &err), 0);
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    json_t *monitors = json_object();
+    sampler_stop(s, monitors);
+    assert_string_equal(json_string_value(json_object_get(monitors, "cpu")), "ok");
+    const char *gpu = json_string_value(json_object_get(monitors, "gpu"));
+    assert_true(strcmp(gpu, "ok") == 0 || strncmp(gpu, "absent: ", 8) == 0 || strncmp(gpu, "partial: ", 9) == 0);
+    json_decref(monitors);
+
+    struct table t;
+    open_table(&t, "rank2/process_monitor.csv");
+    int64_t cpu = 0, last = -1, value = 0, user, system;
+    int n = 0;
+    while (dcr_csv_next(t.csv, &err) == 0) {
+        n++;
+        assert_int_equal(dcr_csv_int(t.csv, dcr_csv_column(t.csv, "rank"), &value, &err), 0);
+        assert_int_equal(value, 2);
+        assert_int_equal(dcr_csv_int(t.csv, dcr_csv_column(t.csv, "user_ns"), &user, &err), 0);
+        assert_int_equal(dcr_csv_int(t.csv, dcr_csv_column(t.csv, "system_ns"), &system, &err), 0);
+        cpu = user + system;
+        assert_true(cpu >= last);
+        last = cpu;
+    }
+    close_table(&t);
+    assert_true(n >= 5);
+    assert_true(cpu >= 300000000); /* 600 ms burnt, counted in ticks of 10 ms, the last sample may be early */
+
+    open_table(&t, "host-x/cpu_monitor.csv");
+    double percent, highest = 0;
+    int n_empty = 0;
+    n = 0;
+    while (dcr_csv_next(t.csv, &err) == 0) {
+        int rc = dcr_csv_double(t.csv, dcr_csv_column(t.csv, "cpu_percent"), &percent, &err);
+        n_empty += rc == DCR_END;
+        if (rc == 0) {
+            assert_true(percent >= 0 && percent <= 100);
+            highest = percent > highest ? percent : highest;
+        }
+        assert_int_equal(dcr_csv_double(t.csv, dcr_csv_column(t.csv, "memory_used_gb"), &percent, &err), 0);
+        assert_true(percent > 0);
+        n++;
+    }
+    close_table(&t);
+    assert_true(n >= 5);
+    assert_true(n_empty >= 1); /* there is no share before there are two readings */
+    assert_true(highest > 0);
+}
+
+static void disk_and_net_have_rows_or_reasons(void **state)
+{
+    (void)state;
+    struct source_config config = {.host_dir = "host-y", .rank = 0, .pid = getpid()};
+    struct sampler *s = NULL;
+    struct dcr_err err = {0};
+    assert_int_equal(sampler_start(&s, spool, &config, 20, &err), 0);
+    json_t *monitors = json_object();
+    sampler_stop(s, monitors);
+    static const char *const names[] = {"disk", "net"};
+    for (int i = 0; i < 2; i++) {
+        const char *state_text = json_string_value(json_object_get(monitors, names[i]));
+        char path[64];
+        struct table t;
+        int64_t in, out;
+        snprintf(path, sizeof path, "host-y/%s_monitor.csv", names[i]);
+        if (strcmp(state_text, "ok") != 0) {
+            print_message("%s: %s\n", names[i], state_text);
+            continue;
+        }
+        open_table(&t, path);
+        while (dcr_csv_next(t.csv, &err) == 0) {
+            assert_true(dcr_csv_text(t.csv, 2)[0] != '\0');
+            assert_int_equal(dcr_csv_int(t.csv, 3, &in, &err), 0);
+            assert_int_equal(dcr_csv_int(t.csv, 4, &out, &err), 0);
+            assert_true(in >= 0 && out >= 0);
+        }
+        close_table(&t);
+    }
+    json_decref(monitors);
+}
+
+static void a_full_disk_is_said(void **state)
+{
+    (void)state;
+    struct outputs *o = outputs_open("/dev");
+    struct dcr_err err = {0};
+    assert_non_null(o);
+    if (access("/dev/full", W_OK) != 0) {
+        outputs_close(o);
+        print_message("skipped: /dev/full is not writable\n");
+        skip();
+    }
+    assert_int_equal(outputs_rows(o, "full", "a,b", "1,2\n", 4, &err), DCR_FAIL);
+    assert_non_null(strstr(err.text, "No space left"));
+    outputs_close(o);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_busy_child_is_seen),
+        cmocka_unit_test(disk_and_net_have_rows_or_reasons),
+        cmocka_unit_test(a_full_disk_is_said),
+    };
+    return cmocka_run_group_tests(tests, make_spool, remove_spool);
+}

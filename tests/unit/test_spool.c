@@ -1,0 +1,110 @@
+/* test_spool.c - parts of the injected library that can be had alone: its checksum and its tables of names. The library
+ * itself is tested inside programs (tests/integration/collect_trace.sh). */
+#include "collect/inject/crc32c.c"
+#include "collect/inject/names.c"
+#include "lib/hash.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+
+static void both_checksums_are_equal(void **state)
+{
+    (void)state;
+    unsigned char bytes[300];
+    for (size_t i = 0; i < sizeof bytes; i++)
+        bytes[i] = (unsigned char)(i * 37 + (i >> 3));
+    /* RFC 3720, B.4: 32 bytes of zero */
+    static const unsigned char zeros[32];
+    assert_int_equal(dcc_crc32c(0, zeros, sizeof zeros), 0x8a9136aau);
+    assert_int_equal(dcc_crc32c(0, "123456789", 9), 0xe3069283u);
+    for (size_t n = 0; n <= sizeof bytes; n++) {
+        assert_int_equal(dcc_crc32c(0, bytes, n), dcr_crc32c(0, bytes, n));
+        assert_int_equal(dcc_crc32c(dcc_crc32c(0, bytes, n / 3), bytes + n / 3, n - n / 3), dcr_crc32c(0, bytes, n));
+        assert_int_equal(~crc_bitwise(~0u, bytes, n), dcr_crc32c(0, bytes, n));
+    }
+}
+
+static uint32_t add(struct names *n, const char *text, int *is_new)
+{
+    uint32_t len, hash = names_hash(text, SIZE_MAX, &len);
+    return names_add(n, text, len, hash, is_new);
+}
+
+static void names_are_copied_and_found(void **state)
+{
+    (void)state;
+    static struct names n;
+    int is_new;
+    assert_int_equal(names_init(&n), 0);
+    char text[32] = "forward";
+    uint32_t id = add(&n, text, &is_new);
+    assert_true(is_new);
+    assert_true(id > 1);
+    strncpy(text, "backward", sizeof text); /* the program reuses its buffer */
+    assert_string_equal(n.name[id].text, "forward");
+    uint32_t other = add(&n, text, &is_new);
+    assert_true(is_new);
+    assert_int_not_equal(id, other);
+    assert_int_equal(add(&n, "forward", &is_new), id);
+    assert_false(is_new);
+    uint32_t len, hash = names_hash("nothing", SIZE_MAX, &len);
+    assert_int_equal(names_find(&n, "nothing", len, hash), 0);
+}
+
+static void full_tables_share_one_name(void **state)
+{
+    (void)state;
+    static struct names n;
+    int is_new;
+    char text[32];
+    assert_int_equal(names_init(&n), 0);
+    for (int i = 0; i < NAMES_MAX + 1000; i++) {
+        snprintf(text, sizeof text, "step %d", i);
+        add(&n, text, &is_new);
+    }
+    assert_int_equal(n.n_names, NAMES_MAX);
+    uint32_t id = add(&n, "one too many", &is_new);
+    assert_false(is_new);
+    assert_string_equal(n.name[id].text, NAMES_OVERFLOW);
+    assert_string_equal(n.name[add(&n, "step 17", &is_new)].text, "step 17");
+}
+
+static void domains_and_categories(void **state)
+{
+    (void)state;
+    static struct names n;
+    int is_new;
+    assert_int_equal(names_init(&n), 0);
+    uint32_t first = names_domain(&n, add(&n, "dcrnn", &is_new), &is_new);
+    assert_true(is_new);
+    assert_int_equal(first, 1);
+    assert_int_equal(names_domain(&n, add(&n, "dcrnn", &is_new), &is_new), first);
+    assert_false(is_new);
+    char text[32];
+    for (int i = 0; i < DOMAINS_MAX + 10; i++) {
+        snprintf(text, sizeof text, "domain %d", i);
+        uint32_t d = names_domain(&n, add(&n, text, &is_new), &is_new);
+        assert_true(d > 0 && d < DOMAINS_MAX);
+    }
+    assert_int_equal(names_category(&n, 1, 7, 2), 1);
+    assert_int_equal(names_category(&n, 1, 7, 2), 0);
+    assert_int_equal(names_category(&n, 1, 7, 3), 1); /* renamed */
+    assert_int_equal(names_category(&n, 2, 7, 2), 1); /* another domain's 7 */
+    assert_int_equal(n.n_categories, 2);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(both_checksums_are_equal),
+        cmocka_unit_test(names_are_copied_and_found),
+        cmocka_unit_test(full_tables_share_one_name),
+        cmocka_unit_test(domains_and_categories),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
