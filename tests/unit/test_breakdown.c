@@ -1,0 +1,238 @@
+/* test_breakdown.c - from ranks and steps to where the time goes (render/analyse/breakdown.c), worked out by hand. */
+#include "tests/unit/made_run.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdlib.h>
+
+/* Analyses one run; the caller frees. */
+static struct run_result *analysed(struct report *rep, struct run *r)
+{
+    struct run *runs[] = {r};
+    struct analyse_options o = made_options();
+    struct dcr_err err = {0};
+    assert_int_equal(analyse(rep, runs, 1, &o, &err), 0);
+    return &rep->runs[0];
+}
+
+static void done(struct report *rep, struct run *r)
+{
+    report_free(rep);
+    run_free(r);
+}
+
+static int64_t sum_of(const int64_t *x, int n)
+{
+    int64_t sum = 0;
+    for (int i = 0; i < n; i++)
+        sum += x[i];
+    return sum;
+}
+
+static void test_warmup(void **state)
+{
+    (void)state;
+    const int64_t x[] = {300, 140, 100, 101, 99, 100, 100, 102, 98, 100};
+    assert_int_equal(warmup_steps(x, 10, 1.25, 0.2), 2);
+    assert_int_equal(warmup_steps(x, 10, 1.25, 0.1), 1); /* no more than its share */
+    assert_int_equal(warmup_steps(x, 10, 2, 0.5), 1);
+    assert_int_equal(warmup_steps(x + 2, 8, 1.25, 0.5), 0);
+    assert_int_equal(warmup_steps(x, 3, 1.25, 0.9), 0); /* too few to tell */
+}
+
+/* Two ranks: compute 60 and 80, transfer 10; so rank 0 is in the all-reduce for 30, rank 1 for 10. */
+static void test_transfer_and_waiting(void **state)
+{
+    (void)state;
+    struct run *r = made_run(2, 64);
+    const int64_t a[N_CATEGORIES] = {[CAT_COMPUTE] = 60, [CAT_COMM] = 30},
+                  b[N_CATEGORIES] = {[CAT_COMPUTE] = 80, [CAT_COMM] = 10};
+    for (int i = 0; i < 20; i++) {
+        made_step(r, run_rank_at(r, 0), a);
+        made_step(r, run_rank_at(r, 1), b);
+    }
+    struct report rep = {0};
+    struct run_result *k = analysed(&rep, r);
+    assert_int_equal(k->n_counted, 20);
+    assert_int_equal(k->step.mean_ns, 90);
+    assert_int_equal(k->part_ns[PART_COMPUTE], 70);
+    assert_int_equal(k->part_ns[PART_TRANSFER], 10);
+    assert_int_equal(k->part_ns[PART_WAIT], 10);
+    assert_int_equal(k->comm_ns, 20);
+    assert_int_equal(k->ranks[0].part_ns[PART_WAIT], 20);
+    assert_int_equal(k->ranks[1].part_ns[PART_WAIT], 0);
+    assert_int_equal(k->ranks[1].n_last, 20);
+    assert_int_equal(k->ranks[1].caused_wait_ns, 20);
+    assert_int_equal(k->wait_cause_ns[CAT_COMPUTE], 10);
+    assert_int_equal(sum_of(k->wait_cause_ns, N_CATEGORIES), k->part_ns[PART_WAIT]);
+    assert_true(k->straggler.has);
+    assert_int_equal(k->straggler.rank, 1);
+    assert_true(k->straggler.wins_ratio == 1);
+    assert_int_equal(k->straggler.caused_ns, 10);
+    assert_int_equal(k->gain_ns[CLASS_COMMUNICATION], 10);
+    assert_int_equal(k->gain_ns[CLASS_IMBALANCE], 10); /* 80 -> 70 */
+    assert_int_equal(k->gain_ns[CLASS_DATA], 0);
+    done(&rep, r);
+}
+
+/* Ranks that take turns in coming last: no straggler, though they wait as much. */
+static void test_turns_are_no_straggler(void **state)
+{
+    (void)state;
+    struct run *r = made_run(2, 64);
+    const int64_t a[N_CATEGORIES] = {[CAT_COMPUTE] = 60, [CAT_COMM] = 30},
+                  b[N_CATEGORIES] = {[CAT_COMPUTE] = 80, [CAT_COMM] = 10};
+    for (int i = 0; i < 20; i++) {
+        made_step(r, run_rank_at(r, 0), i % 2 ? a : b);
+        made_step(r, run_rank_at(r, 1), i % 2 ? b : a);
+    }
+    struct report rep = {0};
+    struct run_result *k = analysed(&rep, r);
+    assert_int_equal(k->part_ns[PART_WAIT], 10);
+    assert_false(k->straggler.has);
+    done(&rep, r);
+}
+
+/* Rank 1 loads data longer: the waiting belongs to data loading, and removing the loading removes it. */
+static void test_waiting_goes_upstream(void **state)
+{
+    (void)state;
+    struct run *r = made_run(2, 64);
+    const int64_t a[N_CATEGORIES] = {[CAT_COMPUTE] = 60, [CAT_DATA] = 5, [CAT_COMM] = 35};
+    const int64_t b[N_CATEGORIES] = {[CAT_COMPUTE] = 60, [CAT_DATA] = 30, [CAT_COMM] = 10};
+    for (int i = 0; i < 20; i++) {
+        made_step(r, run_rank_at(r, 0), a);
+        made_step(r, run_rank_at(r, 1), b);
+    }
+    struct report rep = {0};
+    struct run_result *k = analysed(&rep, r);
+    assert_int_equal(k->part_ns[PART_WAIT], 13); /* 12.5: the largest remainder */
+    assert_int_equal(k->wait_cause_ns[CAT_DATA], 13);
+    assert_int_equal(k->gain_ns[CLASS_DATA], 30);
+    assert_int_equal(k->gain_ns[CLASS_IMBALANCE], 0);
+    assert_int_equal(sum_of(k->part_ns, N_PARTS), k->step.mean_ns);
+    done(&rep, r);
+}
+
+/* Durations that do not divide: every mean is rounded, every sum still exact. */
+static void test_sums_are_exact(void **state)
+{
+    (void)state;
+    struct run *r = made_run(3, 64);
+    struct draws d = {3};
+    for (int i = 0; i < 37; i++) {
+        for (int k = 0; k < 3; k++) {
+            int64_t part[N_CATEGORIES];
+            for (int c = 0; c < N_CATEGORIES; c++)
+                part[c] = 1 + (int64_t)draw_below(&d, 1000);
+            made_step(r, run_rank_at(r, k), part);
+        }
+    }
+    struct report rep = {0};
+    struct run_result *k = analysed(&rep, r);
+    assert_int_equal(sum_of(k->part_ns, N_PARTS), k->step.mean_ns);
+    assert_int_equal(sum_of(k->wait_cause_ns, N_CATEGORIES), k->part_ns[PART_WAIT]);
+    int64_t all = 0;
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(sum_of(k->ranks[i].part_ns, N_PARTS), k->ranks[i].step.mean_ns);
+        all += k->ranks[i].n_last;
+    }
+    assert_int_equal(all, k->n_counted);
+    done(&rep, r);
+}
+
+static void test_steps_not_on_all_ranks(void **state)
+{
+    (void)state;
+    struct run *r = made_even_run(2, 64, 10, 80, 10, 0, 0);
+    run_rank_at(r, 1)->steps[4].step = 100; /* rank 1 lost step 4 */
+    run_rank_at(r, 1)->n_steps = 9;
+    for (int i = 4; i < 9; i++)
+        run_rank_at(r, 1)->steps[i].step = i + 1;
+    struct report rep = {0};
+    struct run_result *k = analysed(&rep, r);
+    assert_int_equal(k->n_steps, 9);
+    assert_int_equal(k->n_partial_steps, 1);
+    done(&rep, r);
+}
+
+static void test_one_rank(void **state)
+{
+    (void)state;
+    struct run *r = made_even_run(1, 64, 10, 80, 0, 15, 5);
+    struct report rep = {0};
+    struct run_result *k = analysed(&rep, r);
+    assert_int_equal(k->comm_ns, 0);
+    assert_true(k->pop.parallel_ratio == 1);
+    assert_int_equal(k->gain_ns[CLASS_DATA], 15);
+    assert_int_equal(k->gain_ns[CLASS_IO], 5);
+    assert_int_equal(k->classes[CLASS_COMMUNICATION].verdict, VERDICT_NA);
+    done(&rep, r);
+}
+
+static void test_throughput(void **state)
+{
+    (void)state;
+    struct run *r = made_even_run(2, 64, 10, 80000000, 20000000, 0, 0);
+    struct report rep = {0};
+    struct run_result *k = analysed(&rep, r); /* 64 samples per 0.1 s */
+    assert_true(k->has_throughput);
+    assert_true(k->throughput > 639.999 && k->throughput < 640.001);
+    report_free(&rep);
+    for (int i = 0; i < 10; i++) /* what the steps say comes first */
+        run_rank_at(r, 0)->steps[i].samples = run_rank_at(r, 1)->steps[i].samples = 16;
+    k = analysed(&rep, r);
+    assert_string_equal(k->throughput_source, "steps");
+    assert_true(k->throughput > 319.999 && k->throughput < 320.001);
+    done(&rep, r);
+}
+
+static void test_no_steps(void **state)
+{
+    (void)state;
+    struct run *r = made_run(2, 64);
+    struct report rep = {0};
+    struct run_result *k = analysed(&rep, r);
+    assert_false(k->has_steps);
+    assert_true(strncmp(k->steps_because, "n/a because", 11) == 0);
+    assert_false(k->has_throughput);
+    for (int c = 0; c < N_CLASSES; c++)
+        if (c != CLASS_SHARED) /* the cores are known, so that one is not n/a */
+            assert_int_equal(k->classes[c].verdict, VERDICT_NA);
+    done(&rep, r);
+}
+
+static void test_replay_gain(void **state)
+{
+    (void)state;
+    const struct arrival a[] = {
+        {.part_ns = {[CAT_COMPUTE] = 100, [CAT_DATA] = 50}, .dur_ns = 10}, /* 150: last */
+        {.part_ns = {[CAT_COMPUTE] = 120, [CAT_DATA] = 10}, .dur_ns = 30}, /* 130 */
+    };
+    assert_int_equal(replay_gain(a, 2, (struct removal){-1, 0, 1}), 10);
+    assert_int_equal(replay_gain(a, 2, (struct removal){CAT_DATA, 0, 0}), 30);     /* then rank 1 is last: 120 */
+    assert_int_equal(replay_gain(a, 2, (struct removal){CAT_COMPUTE, 0, 0}), 100); /* 150 -> 50 */
+    assert_int_equal(replay_gain(a, 2, (struct removal){-1, 1, 0}), 0);            /* mean compute 110: 160, no gain */
+    assert_int_equal(replay_gain(a, 1, (struct removal){CAT_IO, 0, 0}), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_warmup),
+        cmocka_unit_test(test_transfer_and_waiting),
+        cmocka_unit_test(test_turns_are_no_straggler),
+        cmocka_unit_test(test_waiting_goes_upstream),
+        cmocka_unit_test(test_sums_are_exact),
+        cmocka_unit_test(test_steps_not_on_all_ranks),
+        cmocka_unit_test(test_one_rank),
+        cmocka_unit_test(test_throughput),
+        cmocka_unit_test(test_no_steps),
+        cmocka_unit_test(test_replay_gain),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,245 @@
+/* test_reduce.c - the stream of events becomes steps (render/model/reduce.h). Times are chosen by hand. */
+#include "render/model/reduce.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <string.h>
+
+static void phase(struct reducer *d, uint32_t track, enum category c, int64_t start, int64_t end)
+{
+    reduce_event(d, &(struct event){.track = track,
+                                    .kind = EVENT_PHASE,
+                                    .category = c,
+                                    .depth = 2,
+                                    .start_ns = start,
+                                    .end_ns = end,
+                                    .number = -1});
+}
+
+static void step(struct reducer *d, uint32_t track, int64_t number, int64_t start, int64_t end)
+{
+    reduce_event(
+        d, &(struct event){
+               .track = track, .kind = EVENT_STEP, .depth = 1, .start_ns = start, .end_ns = end, .number = number});
+}
+
+static void expect_parts(const struct step_record *s, int64_t compute, int64_t comm, int64_t data, int64_t io,
+                         int64_t other)
+{
+    int64_t sum = 0;
+    assert_int_equal(s->part_ns[CAT_COMPUTE], compute);
+    assert_int_equal(s->part_ns[CAT_COMM], comm);
+    assert_int_equal(s->part_ns[CAT_DATA], data);
+    assert_int_equal(s->part_ns[CAT_IO], io);
+    assert_int_equal(s->part_ns[CAT_OTHER], other);
+    for (int c = 0; c < N_CATEGORIES; c++)
+        sum += s->part_ns[c];
+    assert_int_equal(sum, s->step_ns);
+}
+
+static void test_plain_step(void **state)
+{
+    (void)state;
+    struct reducer *d = reduce_new();
+    struct run_rank k = {0};
+    struct dcr_arena a = {0};
+    phase(d, 1, CAT_DATA, 105, 115);
+    phase(d, 1, CAT_COMPUTE, 115, 150);
+    phase(d, 1, CAT_COMM, 150, 180);
+    phase(d, 1, CAT_COMPUTE, 182, 190);
+    step(d, 1, 7, 100, 200);
+    assert_int_equal(reduce_finish(d, &a, &k), 1);
+    assert_int_equal(k.n_steps, 1);
+    assert_int_equal(k.steps[0].step, 7);
+    expect_parts(&k.steps[0], 43, 30, 10, 0, 17);
+    assert_int_equal(k.steps[0].n_collectives, 1);
+    assert_int_equal(k.collectives[0].dur_ns, 30);
+    assert_int_equal(k.collectives[0].since_ns[CAT_COMPUTE], 35);
+    assert_int_equal(k.collectives[0].since_ns[CAT_DATA], 10);
+    assert_int_equal(k.collectives[0].since_ns[CAT_OTHER], 5);
+    reduce_free(d);
+    dcr_arena_release(&a);
+}
+
+/* The innermost range wins; an MPI call inside an all_reduce range is one collective. */
+static void test_nesting(void **state)
+{
+    (void)state;
+    struct reducer *d = reduce_new();
+    struct run_rank k = {0};
+    struct dcr_arena a = {0};
+    phase(d, 1, CAT_COMM, 130, 140);
+    phase(d, 1, CAT_COMM, 128, 142);
+    phase(d, 1, CAT_IO, 150, 155);
+    phase(d, 1, CAT_COMPUTE, 110, 190); /* encloses both */
+    step(d, 1, 0, 100, 200);
+    reduce_finish(d, &a, &k);
+    expect_parts(&k.steps[0], 80 - 14 - 5, 14, 0, 5, 20);
+    assert_int_equal(k.steps[0].n_collectives, 1);
+    assert_int_equal(k.collectives[0].dur_ns, 14);
+    assert_int_equal(k.collectives[0].since_ns[CAT_COMPUTE], 18);
+    reduce_free(d);
+    dcr_arena_release(&a);
+}
+
+/* What a rank does after its collective delays the next one: the causes run over the border of a step. */
+static void test_since_crosses_steps(void **state)
+{
+    (void)state;
+    struct reducer *d = reduce_new();
+    struct run_rank k = {0};
+    struct dcr_arena a = {0};
+    phase(d, 1, CAT_COMM, 10, 20);
+    phase(d, 1, CAT_IO, 20, 90);
+    step(d, 1, 0, 0, 100);
+    phase(d, 1, CAT_COMPUTE, 103, 110);
+    phase(d, 1, CAT_COMM, 110, 111);
+    step(d, 1, 1, 103, 120);
+    reduce_finish(d, &a, &k);
+    assert_int_equal(k.n_collectives, 2);
+    assert_int_equal(k.collectives[1].since_ns[CAT_IO], 70);
+    assert_int_equal(k.collectives[1].since_ns[CAT_OTHER], 10);
+    assert_int_equal(k.collectives[1].since_ns[CAT_COMPUTE], 7);
+    assert_int_equal(k.collectives[1].outside_ns, 3);
+    assert_int_equal(k.wall_ns, 120);
+    reduce_free(d);
+    dcr_arena_release(&a);
+}
+
+/* Validation repeats forward ranges: none of it may count as a step's compute. Time after the last step is no wall
+ * time. */
+static void test_validation_is_outside(void **state)
+{
+    (void)state;
+    struct reducer *d = reduce_new();
+    struct run_rank k = {0};
+    struct dcr_arena a = {0};
+    step(d, 1, 0, 0, 100);
+    phase(d, 1, CAT_COMPUTE, 120, 180);
+    reduce_event(d, &(struct event){.track = 1, .kind = EVENT_VALIDATION, .depth = 1, .start_ns = 110, .end_ns = 190});
+    phase(d, 1, CAT_IO, 190, 195);
+    step(d, 1, 1, 200, 300);
+    reduce_event(d, &(struct event){.track = 1, .kind = EVENT_VALIDATION, .depth = 1, .start_ns = 310, .end_ns = 390});
+    reduce_finish(d, &a, &k);
+    assert_int_equal(k.n_steps, 2);
+    expect_parts(&k.steps[1], 0, 0, 0, 0, 100);
+    assert_int_equal(k.validation_ns, 80);
+    assert_int_equal(k.outside_ns[CAT_IO], 5);
+    assert_int_equal(k.outside_ns[CAT_COMPUTE], 0);
+    assert_int_equal(k.wall_ns, 300);
+    reduce_free(d);
+    dcr_arena_release(&a);
+}
+
+/* A communication thread: what the step's own thread does not wait for is hidden, each instant once. */
+static void test_hidden_communication(void **state)
+{
+    (void)state;
+    struct reducer *d = reduce_new();
+    struct run_rank k = {0};
+    struct dcr_arena a = {0};
+    phase(d, 2, CAT_COMM, 40, 70);
+    phase(d, 2, CAT_COMM, 60, 90);
+    phase(d, 1, CAT_COMPUTE, 0, 80);
+    phase(d, 1, CAT_COMM, 80, 95); /* waits for the rest */
+    step(d, 1, 0, 0, 100);
+    reduce_finish(d, &a, &k);
+    expect_parts(&k.steps[0], 80, 15, 0, 0, 5);
+    assert_int_equal(k.steps[0].hidden_comm_ns, 40); /* 40..80 */
+    reduce_free(d);
+    dcr_arena_release(&a);
+}
+
+static void test_an_epoch_is_no_step(void **state)
+{
+    (void)state;
+    struct reducer *d = reduce_new();
+    struct run_rank k = {0};
+    struct dcr_arena a = {0};
+    step(d, 1, 0, 10, 20);
+    step(d, 1, 1, 30, 40);
+    step(d, 1, 1, 5, 45); /* an enclosing range with the category of steps */
+    reduce_finish(d, &a, &k);
+    assert_int_equal(k.n_steps, 2);
+    assert_int_equal(k.steps[1].step_ns, 10);
+    reduce_free(d);
+    dcr_arena_release(&a);
+}
+
+static void test_nonsense_is_passed_over(void **state)
+{
+    (void)state;
+    struct reducer *d = reduce_new();
+    struct run_rank k = {0};
+    struct dcr_arena a = {0};
+    phase(d, 1, CAT_COMPUTE, 50, 40);  /* ends before it begins */
+    phase(d, 1, CAT_COMPUTE, -50, 10); /* begins before the step */
+    phase(d, 1, CAT_DATA, 5, 15);      /* overlaps it without nesting: the earlier one keeps what it has */
+    step(d, 1, 0, 0, 100);
+    step(d, 1, 1, 100, 100);
+    reduce_finish(d, &a, &k);
+    assert_int_equal(k.n_steps, 1);
+    expect_parts(&k.steps[0], 10, 0, 5, 0, 85);
+    reduce_free(d);
+    dcr_arena_release(&a);
+}
+
+static void test_memory_does_not_grow_with_events(void **state)
+{
+    (void)state;
+    struct reducer *d = reduce_new();
+    struct run_rank k = {0};
+    struct dcr_arena a = {0};
+    for (int s = 0; s < 100; s++) {
+        for (int i = 0; i < 5000; i++)
+            phase(d, 1, CAT_COMPUTE, s * 100000 + i * 10, s * 100000 + i * 10 + 5);
+        step(d, 1, s, s * 100000, s * 100000 + 99999);
+    }
+    reduce_finish(d, &a, &k);
+    assert_int_equal(k.n_steps, 100);
+    assert_int_equal(k.steps[99].part_ns[CAT_COMPUTE], 25000);
+    assert_int_equal(reduce_overflow(d), 0);
+    assert_true(a.total_bytes < 100 * (sizeof(struct step_record) + 64));
+    reduce_free(d);
+    dcr_arena_release(&a);
+}
+
+static void test_classify(void **state)
+{
+    (void)state;
+    enum category c;
+    assert_int_equal(event_classify("comm", "all_reduce", &c), EVENT_PHASE);
+    assert_int_equal(c, CAT_COMM);
+    assert_int_equal(event_classify("", "ncclDevKernel_AllReduce", &c), EVENT_PHASE);
+    assert_int_equal(c, CAT_COMM);
+    assert_int_equal(event_classify("", "MPI_Allreduce", &c), EVENT_PHASE);
+    assert_int_equal(event_classify("", "Forward", &c), EVENT_PHASE);
+    assert_int_equal(c, CAT_COMPUTE);
+    assert_int_equal(event_classify("io", "anything", &c), EVENT_PHASE);
+    assert_int_equal(c, CAT_IO);
+    assert_int_equal(event_classify("step", "step", &c), EVENT_STEP);
+    assert_int_equal(event_classify("step", "epoch", &c), EVENT_NONE);
+    assert_int_equal(event_classify("", "step", &c), EVENT_STEP);
+    assert_int_equal(event_classify("validation", "", &c), EVENT_VALIDATION);
+    assert_int_equal(event_classify("", "my own range", &c), EVENT_NONE);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_plain_step),
+        cmocka_unit_test(test_nesting),
+        cmocka_unit_test(test_since_crosses_steps),
+        cmocka_unit_test(test_validation_is_outside),
+        cmocka_unit_test(test_hidden_communication),
+        cmocka_unit_test(test_an_epoch_is_no_step),
+        cmocka_unit_test(test_nonsense_is_passed_over),
+        cmocka_unit_test(test_memory_does_not_grow_with_events),
+        cmocka_unit_test(test_classify),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

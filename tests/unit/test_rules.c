@@ -1,0 +1,194 @@
+/* test_rules.c - numbers against thresholds: what limits, what is watched, what is n/a, and the caveats that come
+ * first. */
+#include "tests/unit/made_run.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+static enum verdict verdict_of(struct run *r, enum cause_class cls, struct thresholds t)
+{
+    struct run *runs[] = {r};
+    struct report rep = {0};
+    struct analyse_options o = {.thresholds = t};
+    assert_int_equal(analyse(&rep, runs, 1, &o, NULL), 0);
+    enum verdict v = rep.runs[0].classes[cls].verdict;
+    if (v == VERDICT_NA)
+        assert_true(strncmp(rep.runs[0].classes[cls].text, "n/a because", 11) == 0);
+    report_free(&rep);
+    run_free(r);
+    return v;
+}
+
+/* parts of a step of 100 ns on two ranks: communication, data, io; the rest is compute */
+static struct run *parts(int64_t comm, int64_t data, int64_t io)
+{
+    return made_even_run(2, 64, 40, 100 - comm - data - io, comm, data, io);
+}
+
+static void test_data(void **state)
+{
+    (void)state;
+    struct thresholds t = thresholds_default();
+    assert_int_equal(verdict_of(parts(0, 31, 0), CLASS_DATA, t), VERDICT_LIMITS);
+    assert_int_equal(verdict_of(parts(0, 30, 0), CLASS_DATA, t), VERDICT_WATCH); /* above, not at, the threshold */
+    assert_int_equal(verdict_of(parts(0, 10, 0), CLASS_DATA, t), VERDICT_FINE);
+    t.data_limits = 0.05;
+    assert_int_equal(verdict_of(parts(0, 10, 0), CLASS_DATA, t), VERDICT_LIMITS);
+}
+
+static void test_communication(void **state)
+{
+    (void)state;
+    struct thresholds t = thresholds_default();
+    assert_int_equal(verdict_of(parts(25, 0, 0), CLASS_COMMUNICATION, t), VERDICT_LIMITS);
+    assert_int_equal(verdict_of(parts(15, 0, 0), CLASS_COMMUNICATION, t), VERDICT_WATCH);
+    assert_int_equal(verdict_of(parts(5, 0, 0), CLASS_COMMUNICATION, t), VERDICT_FINE);
+    assert_int_equal(verdict_of(parts(5, 0, 0), CLASS_IMBALANCE, t), VERDICT_FINE);
+}
+
+static void test_io(void **state)
+{
+    (void)state;
+    struct thresholds t = thresholds_default();
+    assert_int_equal(verdict_of(parts(0, 0, 11), CLASS_IO, t), VERDICT_LIMITS);
+    assert_int_equal(verdict_of(parts(0, 0, 6), CLASS_IO, t), VERDICT_WATCH);
+    assert_int_equal(verdict_of(parts(0, 0, 1), CLASS_IO, t), VERDICT_FINE);
+    /* checkpoints between the steps count against the wall time */
+    struct run *r = parts(0, 0, 0);
+    for (int i = 0; i < 2; i++) {
+        run_rank_at(r, i)->outside_ns[CAT_IO] = 1000;
+        run_rank_at(r, i)->wall_ns = 5000;
+    }
+    assert_int_equal(verdict_of(r, CLASS_IO, t), VERDICT_LIMITS);
+}
+
+static void test_compute_bound(void **state)
+{
+    (void)state;
+    struct thresholds t = thresholds_default();
+    assert_int_equal(verdict_of(parts(5, 5, 0), CLASS_COMPUTE, t), VERDICT_LIMITS);
+    assert_int_equal(verdict_of(parts(25, 0, 0), CLASS_COMPUTE, t), VERDICT_FINE); /* something else limits */
+}
+
+static void test_imbalance(void **state)
+{
+    (void)state;
+    struct run *r = made_run(4, 64);
+    const int64_t fast[N_CATEGORIES] = {[CAT_COMPUTE] = 60, [CAT_COMM] = 42};
+    const int64_t slow[N_CATEGORIES] = {[CAT_COMPUTE] = 100, [CAT_COMM] = 2};
+    for (int s = 0; s < 40; s++)
+        for (int i = 0; i < 4; i++)
+            made_step(r, run_rank_at(r, i), i == 2 ? slow : fast);
+    struct run *runs[] = {r};
+    struct report rep = {0};
+    struct analyse_options o = made_options();
+    assert_int_equal(analyse(&rep, runs, 1, &o, NULL), 0);
+    assert_int_equal(rep.runs[0].classes[CLASS_IMBALANCE].verdict, VERDICT_LIMITS);
+    assert_int_equal(rep.runs[0].classes[CLASS_COMMUNICATION].verdict, VERDICT_FINE);
+    assert_int_equal(rep.runs[0].straggler.rank, 2);
+    report_free(&rep);
+    run_free(r);
+}
+
+static void test_never_judged(void **state)
+{
+    (void)state;
+    struct thresholds t = thresholds_default();
+    assert_int_equal(verdict_of(parts(0, 0, 0), CLASS_MEMORY, t), VERDICT_NA);
+    assert_int_equal(verdict_of(parts(0, 0, 0), CLASS_HOST, t), VERDICT_NA);
+    assert_int_equal(verdict_of(parts(0, 0, 0), CLASS_COPY, t), VERDICT_NA);
+}
+
+/* Communication at 18 % is below its threshold but explains nearly all of the loss. */
+static void test_growing_communication(void **state)
+{
+    (void)state;
+    struct run *runs[] = {made_even_run(1, 64, 40, 820, 0, 0, 0), made_even_run(2, 64, 40, 410, 90, 0, 0)};
+    struct report rep = {0};
+    struct analyse_options o = made_options();
+    assert_int_equal(analyse(&rep, runs, 2, &o, NULL), 0);
+    assert_int_equal(rep.runs[1].classes[CLASS_COMMUNICATION].verdict, VERDICT_LIMITS);
+    report_free(&rep);
+    run_free(runs[0]);
+    run_free(runs[1]);
+}
+
+static int has_note(struct run *r, const char *id, enum note_kind kind)
+{
+    struct run *runs[] = {r};
+    struct report rep = {0};
+    struct analyse_options o = made_options();
+    int found = 0;
+    assert_int_equal(analyse(&rep, runs, 1, &o, NULL), 0);
+    for (int i = 0; i < rep.n_notes; i++)
+        found |= strcmp(rep.notes[i].id, id) == 0 && rep.notes[i].kind == kind;
+    report_free(&rep);
+    run_free(r);
+    return found;
+}
+
+static void test_shared_resources(void **state)
+{
+    (void)state;
+    struct thresholds t = thresholds_default();
+    struct run *r = parts(25, 0, 0);
+    r->node_kind = NODES_EMULATED; /* both ranks on one host with one core */
+    run_node_at(r, 0)->cores_allowed = 1;
+    assert_int_equal(verdict_of(r, CLASS_SHARED, t), VERDICT_LIMITS);
+    assert_int_equal(verdict_of(parts(25, 0, 0), CLASS_SHARED, t), VERDICT_FINE);
+    r = parts(25, 0, 0);
+    r->nodes[1].throttled_ns = 1000000000;
+    r->nodes[1].monitor_seconds = 4;
+    assert_true(has_note(r, "throttled", NOTE_CAVEAT));
+    r = parts(25, 0, 0);
+    r->ranks[1].run_delay_ns = 1000000000;
+    r->ranks[1].process_seconds = 4;
+    assert_true(has_note(r, "run-delay", NOTE_CAVEAT));
+    r = parts(25, 0, 0);
+    sampled_add(r, &r->nodes[0].steal_percent, 0, 20);
+    assert_true(has_note(r, "steal", NOTE_CAVEAT));
+    assert_false(has_note(parts(25, 0, 0), "oversubscribed", NOTE_CAVEAT));
+}
+
+static void test_other_caveats(void **state)
+{
+    (void)state;
+    struct run *r = parts(0, 0, 0);
+    r->node_kind = NODES_EMULATED;
+    assert_true(has_note(r, "emulated", NOTE_CAVEAT));
+    r = parts(0, 0, 0);
+    r->node_kind = NODES_ONE_KERNEL;
+    assert_true(has_note(r, "one-kernel", NOTE_CAVEAT));
+    r = parts(0, 0, 0);
+    r->is_complete = 0;
+    assert_true(has_note(r, "incomplete", NOTE_GAP));
+    r = parts(0, 0, 0);
+    r->ranks[0].n_dropped = 3;
+    assert_true(has_note(r, "dropped", NOTE_GAP));
+    r = parts(0, 0, 0);
+    r->ranks[0].is_torn = 1;
+    assert_true(has_note(r, "torn", NOTE_GAP));
+    assert_true(has_note(made_even_run(2, 64, 5, 80, 10, 0, 0), "few-steps", NOTE_CAVEAT));
+    r = parts(0, 0, 0);
+    r->n_nodes = 0;
+    assert_true(has_note(r, "nodes-unknown", NOTE_GAP));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_data),
+        cmocka_unit_test(test_communication),
+        cmocka_unit_test(test_io),
+        cmocka_unit_test(test_compute_bound),
+        cmocka_unit_test(test_imbalance),
+        cmocka_unit_test(test_never_judged),
+        cmocka_unit_test(test_growing_communication),
+        cmocka_unit_test(test_shared_resources),
+        cmocka_unit_test(test_other_caveats),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

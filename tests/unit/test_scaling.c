@@ -1,0 +1,250 @@
+/* test_scaling.c - series of node counts: grouping, speed-up, efficiency, losses (render/analyse/scaling.c). */
+#include "tests/unit/made_run.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <math.h>
+
+enum { MAX_RUNS = 8 };
+struct fixture {
+    struct report rep;
+    struct run *runs[MAX_RUNS];
+    int n;
+};
+
+static void analyse_all(struct fixture *f)
+{
+    struct analyse_options o = made_options();
+    struct dcr_err err = {0};
+    assert_int_equal(analyse(&f->rep, f->runs, f->n, &o, &err), 0);
+}
+
+static void release(struct fixture *f)
+{
+    report_free(&f->rep);
+    for (int i = 0; i < f->n; i++)
+        run_free(f->runs[i]);
+}
+
+static int near(double a, double b)
+{
+    return fabs(a - b) < 1e-9;
+}
+
+/* 1, 2, 4 nodes; compute 80 40 20 ms, all-reduce 10 ms: steps 80, 50, 30 ms. */
+static struct fixture strong(void)
+{
+    struct fixture f = {.n = 3};
+    f.runs[0] = made_even_run(4, 64, 40, 20000000, 10000000, 0, 0); /* order must not matter */
+    f.runs[1] = made_even_run(1, 64, 40, 80000000, 0, 0, 0);
+    f.runs[2] = made_even_run(2, 64, 40, 40000000, 10000000, 0, 0);
+    return f;
+}
+
+static void test_strong(void **state)
+{
+    (void)state;
+    struct fixture f = strong();
+    analyse_all(&f);
+    assert_int_equal(f.rep.n_series, 1);
+    const struct series *s = &f.rep.series[0];
+    assert_int_equal(s->kind, SCALING_STRONG);
+    assert_int_equal(s->n_points, 3);
+    assert_int_equal(s->points[0].n_nodes, 1);
+    assert_int_equal(s->points[2].n_nodes, 4);
+    assert_true(near(s->points[1].speedup, 1.6));
+    assert_true(near(s->points[1].efficiency, 0.8));
+    assert_true(near(s->points[2].speedup, 8.0 / 3));
+    assert_true(near(s->points[2].efficiency, 2.0 / 3));
+    assert_true(near(s->points[2].compute_speedup, 4));
+    assert_true(near(s->points[2].pop.computation_scaling_ratio, 1));
+    /* strong scaling: GE_n / GE_ref = efficiency */
+    assert_true(near(s->points[2].pop.global_ratio / s->points[0].pop.global_ratio, s->points[2].efficiency));
+    assert_true(s->points[2].speedup_interval.has);
+    assert_true(s->points[2].speedup_interval.lo <= 8.0 / 3 + 1e-9 &&
+                s->points[2].speedup_interval.hi >= 8.0 / 3 - 1e-9);
+    assert_int_equal(s->n_losses, 3);
+    assert_int_equal(s->losses[2].from, 0);
+    assert_int_equal(s->losses[2].to, 2);
+    assert_int_equal(s->losses[2].ideal_ns, 20000000);
+    assert_int_equal(s->losses[2].loss_ns, 10000000);
+    assert_int_equal(s->losses[2].part_ns[PART_TRANSFER], 10000000);
+    assert_int_equal(s->losses[2].largest, PART_TRANSFER);
+    release(&f);
+}
+
+static void test_weak(void **state)
+{
+    (void)state;
+    struct fixture f = {.n = 2};
+    f.runs[0] = made_even_run(1, 64, 40, 80000000, 0, 0, 0);
+    f.runs[1] = made_even_run(2, 128, 40, 80000000, 20000000, 0, 0);
+    analyse_all(&f);
+    const struct series *s = &f.rep.series[0];
+    assert_int_equal(s->kind, SCALING_WEAK);
+    assert_true(near(s->points[1].speedup, 2 * 0.8));
+    assert_true(near(s->points[1].efficiency, 0.8));
+    assert_true(near(s->points[1].pop.computation_scaling_ratio, 1));
+    assert_int_equal(s->losses[0].ideal_ns, 80000000);
+    assert_int_equal(s->losses[0].loss_ns, 20000000);
+    release(&f);
+}
+
+static void test_losses_always_sum(void **state)
+{
+    (void)state;
+    struct draws d = {11};
+    for (int trial = 0; trial < 20000; trial++) {
+        int64_t a[N_PARTS], b[N_PARTS], sum = 0, from = 0;
+        for (int p = 0; p < N_PARTS; p++) {
+            from += a[p] = (int64_t)draw_below(&d, 100000000);
+            b[p] = (int64_t)draw_below(&d, 100000000);
+        }
+        int64_t num = 1 + (int64_t)draw_below(&d, 4), den = num + 1 + (int64_t)draw_below(&d, 13);
+        struct series_loss l = loss_between(a, b, num, den);
+        for (int p = 0; p < N_PARTS; p++)
+            sum += l.part_ns[p];
+        assert_int_equal(sum, l.loss_ns);
+        assert_int_equal(l.actual_ns - l.ideal_ns, l.loss_ns);
+        assert_true(fabs((double)l.ideal_ns - (double)from * (double)num / (double)den) <= 0.5);
+    }
+}
+
+static void test_repetitions(void **state)
+{
+    (void)state;
+    struct fixture f = {.n = 3};
+    f.runs[0] = made_even_run(1, 64, 20, 80, 0, 0, 0);
+    f.runs[1] = made_even_run(1, 64, 40, 110, 0, 0, 0);
+    f.runs[1]->run_id = "made-1-again";
+    f.runs[2] = made_even_run(2, 64, 20, 40, 10, 0, 0);
+    analyse_all(&f);
+    assert_int_equal(f.rep.n_series, 1);
+    const struct series_point *p = &f.rep.series[0].points[0];
+    assert_int_equal(p->n_runs, 2);
+    assert_int_equal(p->step.n, 60);
+    assert_int_equal(p->step.mean_ns, 100); /* every step counts once: (20*80 + 40*110) / 60 */
+    assert_string_equal(f.rep.runs[0].label, "1 node (run 1 of 2)");
+    release(&f);
+}
+
+static const struct note *find_note(const struct report *rep, const char *id)
+{
+    for (int i = 0; i < rep->n_notes; i++)
+        if (strcmp(rep->notes[i].id, id) == 0)
+            return &rep->notes[i];
+    return NULL;
+}
+
+static void test_mixed_configurations(void **state)
+{
+    (void)state;
+    struct fixture f = strong();
+    f.runs[2]->program.precision = "bf16";
+    analyse_all(&f);
+    assert_int_equal(f.rep.n_series, 2);
+    assert_non_null(find_note(&f.rep, "mixed"));
+    assert_true(f.rep.n_gaps > 0);
+    release(&f);
+    /* batches that are neither equal nor proportional */
+    struct fixture g = {.n = 2};
+    g.runs[0] = made_even_run(1, 64, 40, 80, 0, 0, 0);
+    g.runs[1] = made_even_run(2, 96, 40, 80, 20, 0, 0);
+    analyse_all(&g);
+    assert_int_equal(g.rep.n_series, 2);
+    release(&g);
+    /* the same node count with another configuration hash is no repetition */
+    struct fixture h = {.n = 2};
+    h.runs[0] = made_even_run(1, 64, 40, 80, 0, 0, 0);
+    h.runs[1] = made_even_run(1, 64, 40, 80, 0, 0, 0);
+    h.runs[0]->config_hash = "a";
+    h.runs[1]->config_hash = "b";
+    h.runs[1]->run_id = "other";
+    analyse_all(&h);
+    assert_int_equal(h.rep.n_series, 2);
+    release(&h);
+}
+
+static void test_one_node_count(void **state)
+{
+    (void)state;
+    struct fixture f = {.n = 1};
+    f.runs[0] = made_even_run(2, 64, 40, 80, 10, 0, 0);
+    analyse_all(&f);
+    assert_int_equal(f.rep.series[0].kind, SCALING_NONE);
+    assert_non_null(find_note(&f.rep, "one-node-count"));
+    release(&f);
+}
+
+static void test_unknown_batch(void **state)
+{
+    (void)state;
+    struct fixture f = {.n = 2};
+    f.runs[0] = made_even_run(1, -1, 40, 80, 0, 0, 0);
+    f.runs[1] = made_even_run(2, -1, 40, 40, 10, 0, 0);
+    analyse_all(&f);
+    assert_int_equal(f.rep.series[0].kind, SCALING_UNKNOWN);
+    assert_true(f.rep.series[0].points[1].speedup == 0);
+    assert_int_equal(f.rep.series[0].n_losses, 0);
+    release(&f);
+}
+
+/* Places and sizes are not part of a configuration; everything else of the command is. */
+static void test_key(void **state)
+{
+    (void)state;
+    const char *const a[] = {"/home/a/bin/dcrnn-train", "--out", "x", "--batch", "64", "--units", "32"};
+    const char *const b[] = {"dcrnn-train", "--out=y", "--batch", "128", "--units", "32"};
+    const char *const c[] = {"dcrnn-train", "--out", "x", "--batch", "64", "--units", "64"};
+    struct run *r = made_run(1, 64);
+    struct run_result result = {.run = r, .n_nodes = 1, .n_ranks = 1};
+    struct dcr_buf key[3] = {{0}, {0}, {0}};
+    r->command = (const char **)(uintptr_t)a;
+    r->n_command = 7;
+    scaling_key(&result, &key[0]);
+    r->command = (const char **)(uintptr_t)b;
+    r->n_command = 6;
+    scaling_key(&result, &key[1]);
+    r->command = (const char **)(uintptr_t)c;
+    r->n_command = 7;
+    scaling_key(&result, &key[2]);
+    assert_string_equal(dcr_buf_text(&key[0]), dcr_buf_text(&key[1]));
+    assert_string_not_equal(dcr_buf_text(&key[0]), dcr_buf_text(&key[2]));
+    for (int i = 0; i < 3; i++)
+        dcr_buf_release(&key[i]);
+    run_free(r);
+}
+
+static void test_same_run_twice(void **state)
+{
+    (void)state;
+    struct fixture f = {.n = 2};
+    f.runs[0] = made_even_run(1, 64, 40, 80, 0, 0, 0);
+    f.runs[1] = made_even_run(1, 64, 40, 80, 0, 0, 0);
+    f.runs[0]->manifest_sha256 = f.runs[1]->manifest_sha256 = "0123";
+    struct analyse_options o = made_options();
+    struct dcr_err err = {0};
+    assert_int_equal(analyse(&f.rep, f.runs, f.n, &o, &err), DCR_FAIL);
+    assert_non_null(strstr(err.text, "the same run"));
+    release(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_strong),
+        cmocka_unit_test(test_weak),
+        cmocka_unit_test(test_losses_always_sum),
+        cmocka_unit_test(test_repetitions),
+        cmocka_unit_test(test_mixed_configurations),
+        cmocka_unit_test(test_one_node_count),
+        cmocka_unit_test(test_unknown_batch),
+        cmocka_unit_test(test_key),
+        cmocka_unit_test(test_same_run_twice),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
