@@ -15,7 +15,7 @@
  *  dir      borrows; any sizes, layers, K, filter, recursion, coins and number of Adam steps
  *  out      one line "PRECISION_QUANTITY error" each ("f64 g_enc0_W_ru 3.1e-16"), last line
  *           "verify: ok worst=NAME error" or "verify: failed worst=NAME error"
- *  n_failed overwritten: quantities over the limit or NaN; 0 = the case is met
+ *  n_failed overwritten: quantities over the limit or NaN, inputs included; 0 = the case is met
  *  returns  0; DCR_FAIL with a sentence when a file is missing, damaged or contradicts case.json (nothing to compare)
  */
 int verify_case(const char *dir, FILE *out, int *n_failed, struct dcr_err *err) DCR_MUST_CHECK;

@@ -45,6 +45,9 @@ int verify_has(const struct verify *v, const char *name, const char *precision);
 int verify_compare(struct verify *v, const char *name, const char *precision, const int *shape, const double *ours,
                    double limit, struct dcr_err *err) DCR_MUST_CHECK;
 
+/** verify_judge - print and judge the error of one quantity. */
+void verify_judge(struct verify *v, const char *name, const char *precision, double error, double limit);
+
 /** verify_run_f32, verify_run_f64 - compute the case in one precision and compare everything (verify_run.c). */
 int verify_run_f32(struct verify *v, struct dcr_err *err) DCR_MUST_CHECK;
 int verify_run_f64(struct verify *v, struct dcr_err *err) DCR_MUST_CHECK;

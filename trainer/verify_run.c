@@ -6,6 +6,7 @@
 #include "trainer/verify.h"
 #include "trainer/verify_case.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,13 +43,18 @@ static int compare(struct run *r, const char *name, const int *shape, const real
     return verify_compare(r->v, name, REAL_NAME, shape, r->wide, LIMIT, err);
 }
 
+/* An input that is not finite may reach no result (a target that is never fed, say), and still fails the case. */
 static int read_into(struct run *r, const char *name, const int *shape, real *out, struct dcr_err *err)
 {
     struct npy a = {0};
-    int rc = verify_read(r->v, name, REAL_NAME, shape, &a, err);
-    for (size_t i = 0; rc == 0 && i < a.n; i++)
+    int is_finite = 1, rc = verify_read(r->v, name, REAL_NAME, shape, &a, err);
+    for (size_t i = 0; rc == 0 && i < a.n; i++) {
         out[i] = (real)a.values[i];
+        is_finite = is_finite && isfinite(out[i]);
+    }
     npy_free(&a);
+    if (!is_finite)
+        verify_judge(r->v, name, REAL_NAME, NAN, LIMIT);
     return rc;
 }
 

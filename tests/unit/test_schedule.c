@@ -1,0 +1,70 @@
+/* test_schedule.c - learning rate by epoch, probability and coins of scheduled sampling. */
+#include "trainer/schedule.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+#include <cmocka.h>
+
+static void assert_near(double a, double b)
+{
+    if (!(fabs(a - b) <= 1e-12 * fabs(b)))
+        fail_msg("%.17g is not %.17g", a, b);
+}
+
+static void test_learning_rate_falls_at_the_milestones(void **state)
+{
+    (void)state;
+    struct schedule_lr s = schedule_lr_default();
+    assert_near(schedule_lr_at(&s, 0), 0.01);
+    assert_near(schedule_lr_at(&s, 19), 0.01);
+    assert_near(schedule_lr_at(&s, 20), 0.001);
+    assert_near(schedule_lr_at(&s, 39), 0.0001);
+    assert_near(schedule_lr_at(&s, 40), 0.00001);
+    assert_near(schedule_lr_at(&s, 50), 2e-6); /* 1e-6 is under the floor */
+    assert_near(schedule_lr_at(&s, 99), 2e-6);
+}
+
+static void test_truth_fades(void **state)
+{
+    (void)state;
+    assert_near(schedule_truth_probability(0, 2000), 2000.0 / 2001);
+    assert_near(schedule_truth_probability(2000, 2000), 2000 / (2000 + exp(1)));
+    /* one half where exp(b / tau) = tau */
+    assert_true(fabs(schedule_truth_probability((int64_t)(2000 * log(2000)), 2000) - 0.5) < 1e-3);
+    assert_true(schedule_truth_probability(1000000000, 2000) == 0);
+}
+
+static void test_coins_follow_the_probability_and_repeat(void **state)
+{
+    (void)state;
+    enum { H = 12, STEPS = 4000 };
+    uint8_t coins[H], again[H];
+    int64_t step = 15202; /* probability about one half */
+    double expected = schedule_truth_probability(step, 2000), sum = 0;
+    for (uint64_t seed = 0; seed < STEPS; seed++) {
+        schedule_coins(seed, step, 2000, H, coins);
+        for (int t = 0; t < H; t++)
+            sum += coins[t];
+    }
+    assert_true(fabs(sum / (H * STEPS) - expected) < 0.01);
+    schedule_coins(STEPS - 1, step, 2000, H, again);
+    assert_memory_equal(coins, again, H);
+    schedule_coins(STEPS - 1, step + 1, 2000, H, again);
+    assert_true(memcmp(coins, again, H) != 0);
+    schedule_coins(1, 1000000000, 2000, H, coins);
+    for (int t = 0; t < H; t++)
+        assert_int_equal(coins[t], 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_learning_rate_falls_at_the_milestones),
+        cmocka_unit_test(test_truth_fades),
+        cmocka_unit_test(test_coins_follow_the_probability_and_repeat),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
