@@ -225,13 +225,14 @@ void sampled_add(struct run *r, struct sampled *s, double t, double value)
     s->last = value;
     s->min = fmin(s->min, value);
     s->max = fmax(s->max, value);
-    if (s->in_point == 0)
+    if (s->in_point == 0) {
+        if (s->n_points == RUN_MAX_POINTS)
+            halve_points(s);
         s->point_t = t - s->t0;
+    }
     s->point_sum += value;
     if (++s->in_point < s->per_point)
         return;
-    if (s->n_points == RUN_MAX_POINTS)
-        halve_points(s);
     s->t_s[s->n_points] = s->point_t;
     s->value[s->n_points++] = s->point_sum / (double)s->in_point;
     s->in_point = 0;

@@ -1,0 +1,77 @@
+/* test_format.c - how numbers become text (render/narrate/format.h). */
+#include "render/narrate/format.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#define expect(call, text_) assert_string_equal((call).text, text_)
+
+static void test_time(void **state)
+{
+    (void)state;
+    expect(fmt_time(0), "0 ns");
+    expect(fmt_time(850), "850 ns");
+    expect(fmt_time(12100), "12.1 us");
+    expect(fmt_time(184000000), "184 ms");
+    expect(fmt_time(3420000000), "3.42 s");
+    expect(fmt_time(999600), "1.00 ms"); /* rounding carries into the next unit */
+    expect(fmt_time(99960000), "100 ms");
+    expect(fmt_time(-62000000), "-62.0 ms");
+    expect(fmt_ms(0), "0");
+    expect(fmt_ms(20000), "0.020");
+    expect(fmt_ms(100), "< 0.001");
+    expect(fmt_ms(1500000), "1.50");
+    expect(fmt_ms(-5900000), "-5.90");
+}
+
+static void test_ratios(void **state)
+{
+    (void)state;
+    expect(fmt_percent(0), "0 %");
+    expect(fmt_percent(0.0001), "< 0.1 %");
+    expect(fmt_percent(0.012), "1.2 %");
+    expect(fmt_percent(0.0996), "10 %");
+    expect(fmt_percent(0.344), "34 %");
+    expect(fmt_percent(-0.05), "-5.0 %");
+    expect(fmt_percent_range(0.32, 0.36), "32 to 36 %");
+    expect(fmt_percent_range(0.012, 0.031), "1.2 to 3.1 %");
+    expect(fmt_ratio(0.8444), "0.84");
+    expect(fmt_x(1.917), "1.92x");
+    expect(fmt_x(0.97), "0.97x");
+    expect(fmt_x(12.34), "12.3x");
+}
+
+static void test_numbers(void **state)
+{
+    (void)state;
+    expect(fmt_number(0), "0");
+    expect(fmt_number(79.054), "79.1");
+    expect(fmt_number(0.2246), "0.225");
+    expect(fmt_number(0.00238), "0.0024");
+    expect(fmt_number(1236.1), "1,240");
+    expect(fmt_number(999.7), "1,000");
+    expect(fmt_number(1234567), "1,230,000");
+    expect(fmt_number(-45678), "-45,700");
+    expect(fmt_bytes(0), "0 bytes");
+    expect(fmt_bytes(376068), "376 kB");
+    expect(fmt_bytes(1.2e9), "1.20 GB");
+    expect(fmt_count(1, "step"), "1 step");
+    expect(fmt_count(0, "step"), "0 steps");
+    expect(fmt_count(412, "step"), "412 steps");
+    expect(fmt_utc(0), "n/a");
+    expect(fmt_utc(1935224102), "2031-04-29 10:15:02 UTC");
+    expect(fmt_utc(1e300), "n/a");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_time),
+        cmocka_unit_test(test_ratios),
+        cmocka_unit_test(test_numbers),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,462 @@
+/* test_read_run.c - archives made in memory, read back as runs (render/read). Refusals of whole archives are tested from
+ * outside by tests/integration/render_bad_input.sh. */
+#include "lib/csv.h"
+#include "lib/format.h"
+#include "lib/hash.h"
+#include "lib/tar.h"
+#include "render/read/members.h"
+#include "render/read/read.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static char folder[] = "/tmp/dcreport-read.XXXXXX";
+
+static int make_folder(void **state)
+{
+    (void)state;
+    return mkdtemp(folder) ? 0 : -1;
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    return rmdir(folder);
+}
+
+struct file {
+    const char *name;
+    const void *bytes;
+    size_t n; /* 0 = text */
+};
+
+/* A tar of the files, as they come, read back. */
+static int read_back(const char *tar_name, const struct file *f, int n, struct run **out, struct dcr_err *err)
+{
+    char path[256];
+    struct dcr_tar_writer *w;
+    snprintf(path, sizeof path, "%s/%s", folder, tar_name);
+    assert_int_equal(dcr_tar_create(&w, path, err), 0);
+    for (int i = 0; i < n; i++)
+        assert_int_equal(dcr_tar_add_bytes(w, f[i].name, f[i].bytes, f[i].n ? f[i].n : strlen(f[i].bytes), 0, err), 0);
+    assert_int_equal(dcr_tar_commit(w, err), 0);
+    int rc = run_read(out, path, err);
+    unlink(path);
+    return rc;
+}
+
+#define STEPS_HEADER                                                                                                   \
+    "epoch,step,rank,start_ns,step_ns,data_ns,h2d_ns,forward_ns,backward_ns,allreduce_ns,optimizer_ns,checkpoint_ns," \
+    "samples,allreduce_bytes,loss\n"
+
+static int has_gap(const struct run *r, const char *part)
+{
+    for (int i = 0; i < r->n_gaps; i++)
+        if (strstr(r->gaps[i], part))
+            return 1;
+    return 0;
+}
+
+static void test_steps_of_two_ranks_in_one_file(void **state)
+{
+    (void)state;
+    const struct file f[] = {{"steps.csv",
+                              STEPS_HEADER "1,1,0,200,100,5,,30,40,20,3,0,32,400,1.5\n"
+                                           "1,0,1,90,100,5,2,30,40,10,3,4,32,400,1.5\n"
+                                           "1,0,0,90,100,5,0,30,40,20,3,0,32,400,1.5\n",
+                              0}};
+    struct run *r;
+    struct dcr_err err = {0};
+    assert_int_equal(read_back("2node-x.tar", f, 1, &r, &err), 0);
+    assert_int_equal(r->ranks_len, 2);
+    assert_int_equal(r->ranks[0].n_steps, 2);
+    assert_int_equal(r->ranks[0].steps[0].step, 0); /* sorted */
+    assert_int_equal(r->ranks[0].source, STEPS_CSV);
+    const struct step_record *s = &r->ranks[1].steps[0];
+    assert_int_equal(s->part_ns[CAT_COMPUTE], 73);
+    assert_int_equal(s->part_ns[CAT_COMM], 10);
+    assert_int_equal(s->part_ns[CAT_DATA], 5);
+    assert_int_equal(s->part_ns[CAT_COPY], 2);
+    assert_int_equal(s->part_ns[CAT_IO], 4);
+    assert_int_equal(s->part_ns[CAT_OTHER], 6);
+    assert_int_equal(s->samples, 32);
+    assert_int_equal(s->bytes, 400);
+    assert_int_equal(r->ranks[0].collectives[0].since_ns[CAT_COMPUTE], 70);
+    /* before the second all-reduce: the optimizer of the first step, then forward and backward */
+    assert_int_equal(r->ranks[0].collectives[1].since_ns[CAT_COMPUTE], 73);
+    assert_int_equal(r->ranks[0].collectives[1].outside_ns, 10);
+    assert_int_equal(r->n_nodes, 2); /* from the file name, and said */
+    assert_true(has_gap(r, "file name"));
+    assert_true(has_gap(r, "no manifest"));
+    run_free(r);
+}
+
+/* Phases that do not fit overlapped: communication gives way first and is counted as hidden. */
+static void test_overlapping_phases(void **state)
+{
+    (void)state;
+    const struct file f[] = {{"steps.csv", STEPS_HEADER "1,0,0,0,100,0,,30,50,40,5,0,32,400,1\n", 0}};
+    struct run *r;
+    assert_int_equal(read_back("x.tar", f, 1, &r, NULL), 0);
+    const struct step_record *s = &r->ranks[0].steps[0];
+    assert_int_equal(s->part_ns[CAT_COMPUTE], 85);
+    assert_int_equal(s->part_ns[CAT_COMM], 15);
+    assert_int_equal(s->hidden_comm_ns, 25);
+    assert_int_equal(s->part_ns[CAT_OTHER], 0);
+    assert_int_equal(r->ranks[0].n_inconsistent, 0);
+    run_free(r);
+}
+
+static void test_doubled_steps(void **state)
+{
+    (void)state;
+    const struct file f[] = {{"steps.csv",
+                              STEPS_HEADER "1,0,0,10,100,0,,30,50,0,5,0,32,0,1\n1,0,0,500,200,0,,30,50,0,5,0,32,0,1\n",
+                              0}};
+    struct run *r;
+    assert_int_equal(read_back("x.tar", f, 1, &r, NULL), 0);
+    assert_int_equal(r->ranks[0].n_steps, 1);
+    assert_int_equal(r->ranks[0].steps[0].step_ns, 100);
+    assert_true(has_gap(r, "more than once"));
+    run_free(r);
+    const struct file copies[] = {{"rank0/steps.csv", STEPS_HEADER "1,0,0,10,100,0,,30,50,0,5,0,32,0,1\n", 0},
+                                  {"steps-rank0.csv", STEPS_HEADER "1,0,0,10,100,0,,30,50,0,5,0,32,0,1\n", 0}};
+    assert_int_equal(read_back("x.tar", copies, 2, &r, NULL), 0);
+    assert_int_equal(r->ranks[0].n_steps, 1);
+    assert_false(has_gap(r, "more than once"));
+    run_free(r);
+}
+
+static void test_zero_columns_are_not_facts(void **state)
+{
+    (void)state;
+    static const char metrics[] =
+        "epoch,train_loss,val_loss,val_mae,val_rmse,epoch_time_sec,throughput_samples_per_sec,data_load_time_sec,"
+        "compute_time_sec,gpu_util_avg,cpu_util_avg\n1,0.2,0.3,0.4,0.5,76,79,0.002,74,0.0,0.0\n"
+        "2,0.2,,0.4,0.5,76,79,0.002,74,0.0,55.0\n";
+    const struct file f[] = {{"metrics.csv", metrics, 0}};
+    struct run *r;
+    assert_int_equal(read_back("x.tar", f, 1, &r, NULL), 0);
+    assert_int_equal(r->n_epochs, 2);
+    assert_true(isnan(r->epochs[0].value[run_metric("gpu_util_avg")]));
+    assert_true(has_gap(r, "gpu_util_avg = 0"));
+    assert_true(r->epochs[1].value[run_metric("cpu_util_avg")] == 55); /* not all zero: kept */
+    assert_true(isnan(r->epochs[1].value[run_metric("val_loss")]));    /* an empty cell */
+    assert_true(r->epochs[1].value[run_metric("val_mae")] == 0.4);
+    assert_true(isnan(r->epochs[1].value[run_metric("learning_rate")]));
+    run_free(r);
+}
+
+static void test_monitors(void **state)
+{
+    (void)state;
+    const struct file f[] = {
+        {"metrics.csv", "epoch,train_loss\n1,2\n", 0},
+        {"node1/cpu_monitor.csv", "timestamp,cpu_percent,steal_percent,throttled_ns,nr_throttled\n"
+                                  "100.000,50,,1000,1\n100.500,70,,3000,4\n101.000,x,,5000,5\n", 0},
+        {"node1/gpu_monitor.csv", "timestamp,gpu_id,utilization_gpu,memory_used_mb\n1,0,90,100\n1,1,10,200\n2,0,70,\n", 0},
+        {"node1/net_monitor.csv", "timestamp,interface,rx_bytes,tx_bytes\n1,eth0,10,20\n1,lo,0,0\n2,eth0,110,50\n2,lo,7,7\n", 0},
+        {"rank0/process_monitor.csv", "timestamp,user_ns,system_ns,rss_bytes,run_delay_ns\n1,0,0,500,0\n3,100,20,900,50\n", 0}};
+    struct run *r;
+    assert_int_equal(read_back("x.tar", f, 5, &r, NULL), 0);
+    assert_int_equal(r->nodes_len, 1);
+    const struct run_node *n = &r->nodes[0];
+    assert_int_equal(n->node, 1);
+    assert_int_equal(n->cpu_percent.n, 2);
+    assert_true(n->cpu_percent.sum == 120 && n->cpu_percent.max == 70);
+    assert_int_equal(n->steal_percent.n, 0); /* empty cells are not measured */
+    assert_int_equal(n->throttled_ns, 4000);
+    assert_int_equal(n->nr_throttled, 4);
+    assert_true(n->monitor_seconds == 1);
+    assert_true(has_gap(r, "1 cells or rows"));
+    assert_int_equal(n->n_gpus, 2);
+    assert_int_equal(n->gpus[0].utilization_percent.n, 2);
+    assert_int_equal(n->gpus[0].memory_used_mb.n, 1);
+    assert_int_equal(n->n_net, 2);
+    assert_string_equal(n->net[0].name, "eth0");
+    assert_int_equal(n->net[0].in_bytes, 100);
+    assert_int_equal(n->net[0].out_bytes, 30);
+    assert_int_equal(r->ranks[0].cpu_ns, 120);
+    assert_int_equal(r->ranks[0].run_delay_ns, 50);
+    assert_int_equal(r->ranks[0].peak_rss_bytes, 900);
+    run_free(r);
+}
+
+static void test_series_is_decimated(void **state)
+{
+    (void)state;
+    struct run *r = run_new("x.tar");
+    struct sampled s = {0};
+    for (int i = 0; i < 100000; i++)
+        sampled_add(r, &s, i * 0.1, i % 2);
+    assert_int_equal(s.n, 100000);
+    assert_in_range(s.n_points, RUN_MAX_POINTS / 2, RUN_MAX_POINTS);
+    for (int i = 1; i < s.n_points; i++) {
+        assert_true(s.t_s[i] > s.t_s[i - 1]);
+        assert_true(fabs(s.value[i] - 0.5) < 1e-9);
+    }
+    run_free(r);
+}
+
+static void test_metadata(void **state)
+{
+    (void)state;
+    const struct file f[] = {
+        {"job_metadata.json",
+         "{\"command\":[\"a.out\",\"--x\"],\"started\":5,\"program\":{\"name\":\"p\",\"global_batch\":64,\"threads\":-3,"
+         "\"flop_per_step\":1e9,\"strong_scaling\":false},\"nodes\":[{\"node\":1,\"host\":\"b\\u0007<i>\",\"boot_id\":\"k\"},"
+         "{\"node\":0,\"host\":\"a\",\"boot_id\":\"k\",\"cores\":4}],\"ranks\":[{\"rank\":0,\"node\":0,\"exit_status\":3}],"
+         "\"environment\":{\"B\":\"2\",\"A\":\"1\",\"C\":7},\"scheduler\":{\"name\":\"slurm\"}}", 0},
+        {"metrics.csv", "epoch,train_loss\n1,2\n", 0}};
+    struct run *r;
+    assert_int_equal(read_back("x.tar", f, 2, &r, NULL), 0);
+    assert_int_equal(r->n_nodes, 2);
+    assert_int_equal(r->node_kind, NODES_ONE_KERNEL); /* equal boot ids */
+    assert_string_equal(r->nodes[1].host, "b <i>");    /* no control characters; escaping is the writer's work */
+    assert_int_equal(r->nodes[0].cores, 4);
+    assert_int_equal(r->program.global_batch, 64);
+    assert_int_equal(r->program.threads, -1); /* nonsense is unknown */
+    assert_int_equal(r->program.strong_scaling, 0);
+    assert_true(r->program.flop_per_step == 1e9);
+    assert_int_equal(r->n_environment, 2);
+    assert_string_equal(r->environment[0].key, "A");
+    assert_int_equal(r->ranks[0].exit_status, 3);
+    assert_int_equal(r->n_command, 2);
+    run_free(r);
+}
+
+static void test_metadata_of_earlier_users(void **state)
+{
+    (void)state;
+    const struct file f[] = {{"run_17/job_metadata.txt", "Job ID: 17\nNodes: 4\nTasks = 8\n", 0},
+                             {"run_17/metrics.csv", "epoch,train_loss\n1,2\n", 0}};
+    struct run *r;
+    assert_int_equal(read_back("x.tar", f, 2, &r, NULL), 0);
+    assert_int_equal(r->n_nodes, 4);
+    assert_int_equal(r->n_ranks, 8);
+    run_free(r);
+    const struct file g[] = {{"2node/run_17/metrics.csv", "epoch,train_loss\n1,2\n", 0}};
+    assert_int_equal(read_back("x.tar", g, 1, &r, NULL), 0);
+    assert_int_equal(r->n_nodes, 2);
+    assert_true(has_gap(r, "folder name"));
+    run_free(r);
+    const struct file two[] = {{"1node/run_1/metrics.csv", "epoch,train_loss\n1,2\n", 0},
+                               {"2node/run_2/metrics.csv", "epoch,train_loss\n1,2\n", 0}};
+    struct dcr_err err = {0};
+    assert_int_equal(read_back("x.tar", two, 2, &r, &err), DCR_FAIL);
+    assert_non_null(strstr(err.text, "more than one run"));
+}
+
+static void test_manifest_at_the_end(void **state)
+{
+    (void)state;
+    static const char metrics[] = "epoch,train_loss\n1,2\n";
+    char sha[DCR_SHA256_HEX], manifest[600];
+    struct dcr_sha256 *h = dcr_sha256_new();
+    dcr_sha256_add(h, metrics, strlen(metrics));
+    dcr_sha256_finish(h, sha);
+    for (int is_true = 0; is_true < 2; is_true++) {
+        snprintf(manifest, sizeof manifest,
+                 "{\"format\":\"dcreport-run\",\"version\":1,\"run_id\":\"r\",\"config_hash\":\"c\",\"complete\":false,"
+                 "\"incomplete_because\":[\"killed\"],\"n_nodes\":3,\"n_ranks\":6,\"node_kind\":\"machines\","
+                 "\"members\":[{\"name\":\"metrics.csv\",\"role\":\"metrics\",\"size\":%zu,\"sha256\":\"%s\"}]}",
+                 strlen(metrics) + (is_true ? 0 : 1), sha);
+        const struct file f[] = {{"metrics.csv", metrics, 0}, {"manifest.json", manifest, 0}};
+        struct run *r;
+        struct dcr_err err = {0};
+        assert_int_equal(read_back("x.tar", f, 2, &r, &err), is_true ? 0 : DCR_FAIL);
+        if (!is_true) {
+            assert_non_null(strstr(err.text, "its manifest says"));
+            continue;
+        }
+        assert_int_equal(r->n_nodes, 3);
+        assert_false(r->is_complete);
+        assert_string_equal(r->incomplete_because[0], "killed");
+        assert_int_equal(r->n_epochs, 1);
+        run_free(r);
+    }
+}
+
+static void test_text_is_cleaned(void **state)
+{
+    (void)state;
+    struct run *r = run_new("x.tar");
+    assert_string_equal(run_text(r, "a\nb\tc\x7f"), "a b c ");
+    assert_string_equal(run_text(r, "caf\xc3\xa9"), "caf\xc3\xa9");
+    assert_string_equal(run_text(r, "\xc3(\xff\xed\xa0\x80"), "?(????"); /* cut, no UTF-8, a surrogate */
+    assert_string_equal(run_text(r, NULL), "");
+    run_free(r);
+}
+
+/* ---- a native trace, block by block --------------------------------------------------------------- */
+
+enum { BLOCK = 4096, SLOTS = (BLOCK - 48) / 16 };
+
+struct trace {
+    unsigned char bytes[2 * BLOCK];
+    uint32_t used;
+};
+
+static void put_slot(struct trace *t, const void *slot)
+{
+    assert_true(t->used < SLOTS);
+    memcpy(t->bytes + BLOCK + 48 + 16 * t->used++, slot, 16);
+}
+
+static void define(struct trace *t, int kind, uint16_t domain, uint32_t id, const char *text)
+{
+    size_t n = strlen(text), slots = (n + 15) / 16;
+    struct dct_slot s = {.kind = (uint8_t)kind, .n_extra = (uint8_t)slots, .domain = domain, .name = id, .t_ns = (int64_t)n};
+    char padded[64] = {0};
+    memcpy(padded, text, n);
+    put_slot(t, &s);
+    for (size_t i = 0; i < slots; i++)
+        put_slot(t, padded + 16 * i);
+}
+
+static void push(struct trace *t, uint32_t name, uint32_t category, int64_t payload, int64_t when)
+{
+    struct dct_slot s = {.kind = DCT_PUSH, .n_extra = 1, .domain = 1, .name = name, .t_ns = when};
+    struct dct_attr a = {.category = category, .payload_type = DCT_PAYLOAD_I64, .payload = (uint64_t)payload};
+    put_slot(t, &s);
+    put_slot(t, &a);
+}
+
+static void pop(struct trace *t, int64_t when)
+{
+    struct dct_slot s = {.kind = DCT_POP, .domain = 1, .t_ns = when};
+    put_slot(t, &s);
+}
+
+/* Two steps of forward and all_reduce, sealed. */
+static void make_trace(struct trace *t)
+{
+    memset(t, 0, sizeof *t);
+    struct dct_file_header h = {
+        .magic = DCT_MAGIC, .version = DCT_VERSION, .block_bytes = BLOCK, .rank = 3, .node = 1, .pid = 9, .host = "h"};
+    memcpy(t->bytes, &h, sizeof h);
+    define(t, DCT_DOMAIN, 1, 0, "dcrnn");
+    define(t, DCT_STRING, 0, 1, "step");
+    define(t, DCT_STRING, 0, 2, "forward");
+    define(t, DCT_STRING, 0, 3, "all_reduce");
+    define(t, DCT_CATEGORY, 1, 1, "step");
+    define(t, DCT_CATEGORY, 1, 2, "compute");
+    define(t, DCT_CATEGORY, 1, 3, "comm");
+    for (int s = 0; s < 2; s++) {
+        push(t, 1, 1, s, 1000 * s);
+        push(t, 2, 2, 0, 1000 * s + 100);
+        pop(t, 1000 * s + 400);
+        push(t, 3, 3, 4096, 1000 * s + 400);
+        pop(t, 1000 * s + 600);
+        pop(t, 1000 * s + 650);
+    }
+}
+
+static void seal(struct trace *t, int is_sealed, uint64_t dropped)
+{
+    struct dct_block_header b = {.magic = DCT_BLOCK_MAGIC,
+                                 .state = is_sealed ? DCT_BLOCK_SEALED : DCT_BLOCK_OPEN,
+                                 .track = 77,
+                                 .used_slots = t->used,
+                                 .dropped = dropped};
+    if (is_sealed)
+        b.crc32c = dcr_crc32c(0, t->bytes + BLOCK + 48, 16 * (size_t)t->used);
+    memcpy(t->bytes + BLOCK, &b, sizeof b);
+}
+
+static void test_trace(void **state)
+{
+    (void)state;
+    struct trace *t = calloc(1, sizeof *t);
+    assert_non_null(t);
+    make_trace(t);
+    seal(t, 1, 5);
+    const struct file f[] = {{"rank3/trace-9.dct", t->bytes, sizeof t->bytes}};
+    struct run *r;
+    struct dcr_err err = {0};
+    assert_int_equal(read_back("x.tar", f, 1, &r, &err), 0);
+    assert_int_equal(r->ranks_len, 1);
+    const struct run_rank *k = &r->ranks[0];
+    assert_int_equal(k->rank, 3);
+    assert_int_equal(k->source, STEPS_TRACE);
+    assert_int_equal(k->n_steps, 2);
+    assert_int_equal(k->steps[1].step, 1);
+    assert_int_equal(k->steps[1].step_ns, 650);
+    assert_int_equal(k->steps[1].part_ns[CAT_COMPUTE], 300);
+    assert_int_equal(k->steps[1].part_ns[CAT_COMM], 200);
+    assert_int_equal(k->steps[1].part_ns[CAT_OTHER], 150);
+    assert_int_equal(k->steps[1].bytes, 4096);
+    assert_int_equal(k->n_dropped, 5);
+    run_free(r);
+
+    /* A killed process: the block is open, the last step's range never closed. */
+    t->used -= 1;
+    seal(t, 0, 0);
+    assert_int_equal(read_back("x.tar", f, 1, &r, &err), 0);
+    assert_int_equal(r->ranks[0].n_steps, 1);
+    assert_true(r->ranks[0].n_open > 0);
+    run_free(r);
+
+    /* A file cut in the middle of its block: what can be read is read, and the loss is said. */
+    const struct file cut[] = {{"rank3/trace-9.dct", t->bytes, BLOCK + 48 + 16 * 10},
+                               {"metrics.csv", "epoch,train_loss\n1,2\n", 0}};
+    assert_int_equal(read_back("x.tar", cut, 2, &r, &err), 0);
+    assert_true(r->ranks[0].is_torn || r->ranks[0].n_bad_blocks > 0);
+    run_free(r);
+    free(t);
+}
+
+/* The table has all steps, the trace only one of three: the table is used, and it is said. */
+static void test_trace_against_table(void **state)
+{
+    (void)state;
+    struct trace *t = calloc(1, sizeof *t);
+    assert_non_null(t);
+    make_trace(t);
+    seal(t, 1, 0);
+    static const char rows[] = STEPS_HEADER "1,0,3,0,650,0,,300,0,200,0,0,16,4096,1\n1,1,3,1000,650,0,,300,0,200,0,0,16,4096,1\n";
+    const struct file f[] = {{"rank3/trace-9.dct", t->bytes, sizeof t->bytes}, {"rank3/steps.csv", rows, 0}};
+    struct run *r;
+    assert_int_equal(read_back("x.tar", f, 2, &r, NULL), 0);
+    assert_int_equal(r->ranks[0].source, STEPS_TRACE);
+    assert_int_equal(r->ranks[0].steps[1].samples, 16); /* only the table knows */
+    assert_false(has_gap(r, "differ"));
+    run_free(r);
+    static const char more[] = STEPS_HEADER "1,0,3,0,650,0,,300,0,200,0,0,16,1,1\n1,1,3,1000,650,0,,300,0,200,0,0,16,1,1\n"
+                                            "1,2,3,2000,650,0,,300,0,200,0,0,16,1,1\n1,3,3,3000,650,0,,300,0,200,0,0,16,1,1\n";
+    const struct file g[] = {f[0], {"rank3/steps.csv", more, 0}};
+    assert_int_equal(read_back("x.tar", g, 2, &r, NULL), 0);
+    assert_int_equal(r->ranks[0].source, STEPS_CSV);
+    assert_int_equal(r->ranks[0].n_steps, 4);
+    assert_true(has_gap(r, "holds 2 of 4 steps"));
+    run_free(r);
+    free(t);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_steps_of_two_ranks_in_one_file),
+        cmocka_unit_test(test_overlapping_phases),
+        cmocka_unit_test(test_doubled_steps),
+        cmocka_unit_test(test_zero_columns_are_not_facts),
+        cmocka_unit_test(test_monitors),
+        cmocka_unit_test(test_series_is_decimated),
+        cmocka_unit_test(test_metadata),
+        cmocka_unit_test(test_metadata_of_earlier_users),
+        cmocka_unit_test(test_manifest_at_the_end),
+        cmocka_unit_test(test_text_is_cleaned),
+        cmocka_unit_test(test_trace),
+        cmocka_unit_test(test_trace_against_table),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
