@@ -73,6 +73,9 @@ start killed --nodes 1 -- "${endless[@]}"
     wait_for_job "$killed_report"
     wait_for_job "$cancel_report"
     start failing --nodes 1 -- --units 0
+    start never --nodes 1 --sbatch-options --begin=now+1hour
+    scancel "$never_run"
+    wait_for_job "$never_report"
     wait_for_job "$failing_report"
     wait_for_job "$limit_report"
 }
@@ -120,6 +123,10 @@ reported() { # NAME REPORT
     check "failing: the job's status is the program's" test "$(job "$failing_run" ExitCode)" = 2:0
     check "failing: its sentence is in the archive" \
         grep -q -- --units <(tar xOf "$results/failing"/*.tar log/stderr.txt)
+
+    check "never: a run that did not start leaves a sentence in the report job's log" \
+        grep -q "job $never_run (1 nodes) left nothing" "$results/never/slurm-$never_report.log"
+    check "never: and no page" test ! -e "$site/never"
 }
 [ $tap_failed -eq 0 ] || tail -n 30 "$results"/*/slurm-*.log | sed 's/^/# /'
 finish

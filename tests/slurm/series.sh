@@ -1,0 +1,108 @@
+#!/usr/bin/env bash
+# A scaling series on the real four-node cluster, from one `slurm/submit` to the report: speed-up of compute, and a
+# communication share that grows with the nodes because their links are slow.
+if [ "${1:-}" != inside ]; then
+    . tests/lib/tap.sh
+    status=0
+    tests/slurm/cluster --log "$TMP/daemons" -- bash tests/slurm/series.sh inside || status=$?
+    [ $status -eq 77 ] || exit $status
+    skip "series on a real cluster" "see the line above"
+    finish
+fi
+. tests/lib/tap.sh
+export DCREPORT_BIN=$BIN DCREPORT_SITE_CONF=$TMP/site.conf
+results=$TMP/results site=$TMP/site
+
+submit() {
+    slurm/submit --results "$results" --site "$site" "$@"
+}
+refused() { # refused "name" "words" OPTIONS...: nothing is queued and a sentence holds the words
+    local name=$1 words=$2 got=0
+    shift 2
+    submit "$@" >"$TMP/out" 2>&1 </dev/null || got=$?
+    if [ $got -eq 2 ] && grep -qF -- "$words" "$TMP/out" && [ -z "$(squeue -h)" ]; then
+        ok "$name"
+    else
+        not_ok "$name" "status $got, expected 2 and '$words': $(cat "$TMP/out"; squeue)"
+    fi
+}
+# shellcheck disable=SC2317  # called by check
+report() { # report JQ-CONDITION: holds for report.json
+    jq -e "$1" "$site/report.json"
+}
+# shellcheck disable=SC2317  # called by check
+holds() { # holds REGEX TEXT
+    grep -Eq -- "$1" <<<"$2"
+}
+in_archive() { # in_archive NODES MEMBER: the member's text
+    tar xOf "$(echo "$results/$1"node-slurm-*.tar)" "$2"
+}
+
+refused "a partition that does not exist is refused, and those that do are named" "there are: short small" --partition long
+refused "more nodes than the partition has are refused" "partition 'small' has 2" --partition small
+refused "GPUs where there are none are refused" "no nodes with GPUs" --gpus-per-node 1
+refused "a time limit that the partition does not allow is refused" "allows, 1:00:00" --time 2:00:00
+refused "what Slurm itself refuses is passed on" "nvalid feature" --sbatch-options "--constraint=nosuch"
+DCREPORT_BIN=$TMP refused "programs that are not built are named" "no dcrnn-train in" --nodes 1
+check "refused submissions kept no settings" test ! -e "$TMP/site.conf"
+
+printf 'small\n\n\n' | script -qec "slurm/submit --configure" /dev/null >"$TMP/out" 2>&1
+check "asked on a terminal, the partition is kept" grep -qx "partition=small" "$TMP/site.conf"
+check "and the partitions were shown first" grep -q "short\* 4 1:00:00" "$TMP/out"
+check "settings are replaced by --configure" submit --configure --partition short --account none_checked
+cp "$TMP/tap.out" "$TMP/out"
+check "an account without a database to ask is taken with a word" grep -q "cannot be checked" "$TMP/out"
+rm -f "$TMP/site.conf"
+
+check "the series runs, and the report after it" \
+    submit --wait -- --batch 32 --steps 40 --days 4 --validation-windows 16
+cp "$TMP/tap.out" "$TMP/out"
+sed 's/^/# /' "$TMP/out"
+check "what was found is said at the end" grep -q "At 4 nodes .* of the step time" "$TMP/out"
+for n in 1 2 4; do
+    check "$n node(s): the archive verifies" "$BIN/dccollect" verify "$results/${n}node-slurm-"*.tar
+    check "$n node(s): it is complete" test "$(in_archive $n manifest.json | jq .complete)" = true
+    check "$n node(s): Slurm's own view is in it" grep -q "NumNodes=$n" <(in_archive $n log/slurm_job.txt)
+    check "$n node(s): so is what the program said" grep -q "40 steps" <(in_archive $n log/stdout.txt)
+done
+check "no spool is left" test -z "$(find "$results" -name '.spool*')"
+check "the last series is named for make site" test "$(wc -l <"$results/last-series")" = 3
+check "the page is there" test -s "$site/index.html"
+check "the report says what the nodes were" report '.node_label == "four Slurm nodes on one kernel"'
+check "the page says it too" grep -q "four Slurm nodes on one kernel" "$site/index.html"
+check "the four node names are in the report" \
+    report '[.runs[] | select(.n_nodes == 4) | .nodes[].host] | sort == ["node1", "node2", "node3", "node4"]'
+check "and in the pages" grep -rqw node4 "$site" --include='*.html'
+points='[.series[0].points[] | {n: .n_nodes, speedup: .compute_speedup,
+    share: ((.parts_ns.comm_transfer + .parts_ns.comm_wait) / .step.mean_ns)}]'
+echo "# $(jq -c "$points" "$site/report.json")"
+check "one strong-scaling series over 1, 2 and 4 nodes" \
+    report "(.series | length == 1) and ($points | map(.n) == [1, 2, 4])"
+check "compute speeds up on 2 nodes" report "${points}[1].speedup | . > 1.5 and . < 2.4"
+check "compute speeds up on 4 nodes" report "${points}[2].speedup | . > 2.4 and . < 4.8"
+check "one node has no communication to speak of" report "${points}[0].share < 0.01"
+check "communication takes a share of the step on 2 nodes" report "${points}[1].share > 0.05"
+check "and a larger one on 4 nodes" report "${points} | .[2].share > .[1].share + 0.05"
+check "the headline is about communication" report '.headline | test("gradient synchronisation")'
+check "the bytes went over the nodes' links" \
+    report '[.runs[] | select(.n_nodes == 4) | .nodes[].network[] | select(.name == "eth0") | .out_bytes] | min > 1e7'
+
+# The CPU scripts, ranks started by srun, evidence gathered from each node's own disk.
+rm -rf "$results" "$site"
+check "the CPU series runs under srun with perf" env DCREPORT_LOCAL=/run/local slurm/submit --results "$results" \
+    --site "$site" --cpu --launcher srun --launcher-options --mpi=pmix --wait -- --batch 16 --steps 5 --days 3 --validate-every 0
+check "the second node's evidence was gathered" test "$(in_archive 2 rank1/steps.csv | wc -l)" = 6
+counters=$(in_archive 2 perf/rank1.csv 2>/dev/null)
+reason=$(in_archive 2 perf/rank1.txt 2>/dev/null)
+if [ -n "$counters" ]; then
+    check "perf counted each rank's time on a core" holds '^[0-9.]+,msec,task-clock' "$counters"
+    check "hardware counters are there, or the reason why not" \
+        holds '^[0-9]+,[^,]*,cycles|no hardware counters' "$counters
+$reason"
+else
+    check "without perf's counters the reason is kept" holds "no counters of rank 1 on node" "$reason"
+fi
+check "perf's files are foreign evidence" test "$(in_archive 2 manifest.json |
+    jq -r '[.members[] | select(.name | startswith("perf/")) | .role] | unique | join(" ")')" = foreign
+[ $tap_failed -eq 0 ] || tail -n 30 "$results"/slurm-*.log | sed 's/^/# /'
+finish
