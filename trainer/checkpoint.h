@@ -14,7 +14,6 @@
 /* What has to agree between the run that wrote and the run that reads. X(field, what to call it) */
 #define CHECKPOINT_KEYS(X)                  \
     X(seed, "--seed")                       \
-    X(n_params, "the number of parameters") \
     X(n_sensors, "the number of sensors")   \
     X(n_units, "--units")                   \
     X(n_layers, "--layers")                 \
@@ -24,6 +23,7 @@
     X(recursion, "--recursion")             \
     X(filter, "--filter")                   \
     X(global_batch, "the global batch")     \
+    X(n_params, "the number of parameters") \
     X(data_crc, "the speeds or the graph")
 struct checkpoint_key {
 #define X(field, text) int64_t field;

@@ -14,11 +14,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static int exit_status(int rc)
-{
-    return rc == 0 ? DCR_EXIT_OK : rc == DCR_FATAL ? DCR_EXIT_CHECK : DCR_EXIT_INPUT;
-}
-
 static int verify(const struct options *o, struct dcr_err *err)
 {
     int n_failed = 0;
@@ -86,7 +81,7 @@ static void say_done(const struct options *o, const struct train_result *r)
     printf("; tables in %s\n", o->out);
 }
 
-static int train(const struct options *o, struct comm *c, int *signal, struct dcr_err *err)
+static int train(const struct options *o, struct comm *c, int *status, struct dcr_err *err)
 {
     struct input in = {0};
     struct train_result result = {0};
@@ -102,7 +97,7 @@ static int train(const struct options *o, struct comm *c, int *signal, struct dc
     rc = train_run(o, &in, c, &result, err);
     if (!rc && c->rank == 0 && !o->gradient_to)
         say_done(o, &result);
-    *signal = result.signal;
+    *status = result.has_diverged ? DCR_EXIT_CHECK : rc ? DCR_EXIT_INPUT : result.signal ? 128 + result.signal : 0;
 out:
     input_release(&in);
     return rc;
@@ -130,27 +125,29 @@ int main(int argc, char **argv)
     struct options o;
     struct comm c;
     struct dcr_err err = {0};
-    int signal = 0, status;
+    int status = DCR_EXIT_INPUT;
     int rc = options_parse(&o, argc, argv, &err);
     if (!rc && o.task != TASK_TRAIN && o.task != TASK_BASELINE) {
         rc = alone(&o, &err);
-        status = rc == DCR_END ? DCR_EXIT_CHECK : exit_status(rc);
         if (rc < 0)
             fprintf(stderr, "dcrnn-train: %s\n", err.text);
-        if (fflush(stdout) && !status)
-            status = DCR_EXIT_INPUT;
-        return status;
+        return rc < 0 || fflush(stdout) ? DCR_EXIT_INPUT : rc == DCR_END ? DCR_EXIT_CHECK : DCR_EXIT_OK;
     }
     stop_watch();
     comm_open(&c, &argc, &argv);
     mark_open();
     if (!rc) {
-        blas_set_threads(1); /* the model has workers of its own */
-        rc = o.task == TASK_BASELINE ? baseline(&o, &c, &err) : train(&o, &c, &signal, &err);
+        blas_set_threads(1); /* the model's own workers share the samples: --threads */
+        if (o.task == TASK_BASELINE) {
+            rc = baseline(&o, &c, &err);
+            status = rc ? DCR_EXIT_INPUT : DCR_EXIT_OK;
+        } else {
+            rc = train(&o, &c, &status, &err);
+        }
     }
     /* every rank has the same sentence; one of them says it */
     if (rc && c.rank == 0)
         fprintf(stderr, "dcrnn-train: %s\n", err.text);
     comm_close(&c);
-    return rc ? exit_status(rc) : signal ? 128 + signal : DCR_EXIT_OK;
+    return status;
 }

@@ -157,7 +157,7 @@ static void add_times(struct step_times *sum, const struct step_times *one)
     sum->checkpoint_ns += one->checkpoint_ns;
 }
 
-static int diverged(const struct train *t, double loss, double norm, struct dcr_err *err)
+static int diverged(struct train *t, double loss, double norm, struct dcr_err *err)
 {
     return dcr_err_set(
         err, DCR_FATAL,

@@ -11,6 +11,7 @@
 struct train_result {
     int64_t steps, epochs; /* done in all, epochs complete */
     int signal;            /* the run was stopped by it; 0 = it came to its end */
+    int has_diverged;
     int has_validation;
     struct loss_horizon val_total; /* of the last validation */
     double val_mae[3];             /* at 15, 30, 60 minutes; NaN when not forecast */
@@ -20,8 +21,9 @@ struct train_result {
 /** train_run - train as the options say. Collective.
  *  in, c     borrows
  *  result    overwritten
- *  returns   0 also when a signal ended it; DCR_FAIL for what the user must mend (checkpoint, output folder, sizes);
- *            DCR_FATAL when training diverged: loss or gradient is no number any more. All ranks return the same. */
+ *  returns   0 also when a signal ended it; DCR_FAIL for what the user must mend (checkpoint, output folder, sizes)
+ * and, with result->has_diverged, when loss or gradient is no number any more. All ranks return the same.
+ */
 int train_run(const struct options *o, const struct input *in, struct comm *c, struct train_result *result,
               struct dcr_err *err) DCR_MUST_CHECK;
 

@@ -1,0 +1,77 @@
+#!/usr/bin/env bash
+# train_ranks.sh - N ranks that share a batch compute what one rank computes, also when the batch does not divide.
+# shellcheck disable=SC2317  # functions are called by check
+. tests/lib/tap.sh
+
+ranks() { # number command...
+    local n=$1
+    shift
+    mpirun --oversubscribe --bind-to none --mca mpi_yield_when_idle 1 -n "$n" "$@"
+}
+if ! command -v mpirun >/dev/null; then
+    skip "ranks agree" "no mpirun"
+    finish
+fi
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+model=(--sensors 20 --days 2 --units 16 --seed 5)
+
+# Largest of max|a-b| / max|b| over the tensors (the definition of the reference vectors).
+worst() {
+    paste -d' ' "$1" "$2" | awk '
+        function abs(x) { return x < 0 ? -x : x }
+        $1 != $3 { bad = 1 }
+        { d = abs($2 - $4); if (d > diff[$1]) diff[$1] = d; if (abs($4) > size[$1]) size[$1] = abs($4) }
+        END { for (k in size) if (size[k] > 0 && diff[k] / size[k] > w) w = diff[k] / size[k]
+              if (bad || NR == 0) w = 1
+              printf "%.2e\n", w; exit !(w < 1e-5) }'
+}
+
+for batch in 64 7 2; do
+    check "gradient of one rank, batch $batch" \
+        "$BIN/dcrnn-train" "${model[@]}" --batch $batch --gradient-to "$TMP/g1"
+    for n in 2 3 4; do
+        name="batch $batch over $n ranks: gradient within 1e-5 in every tensor"
+        if ! ranks $n "$BIN/dcrnn-train" "${model[@]}" --batch $batch --gradient-to "$TMP/g$n" >"$TMP/log" 2>&1; then
+            not_ok "$name" "$(tail -n 5 "$TMP/log")"
+        elif w=$(worst "$TMP/g$n" "$TMP/g1"); then
+            ok "$name ($w)"
+        else
+            not_ok "$name" "worst tensor $w"
+        fi
+    done
+done
+
+# A short training: every rank logs every step, shares add up to the batch, all see the same global loss.
+run=(--steps 4 --batch 7 --validation-windows 30)
+check "one rank trains" "$BIN/dcrnn-train" "${model[@]}" "${run[@]}" --out "$TMP/one"
+check "three ranks train" ranks 3 "$BIN/dcrnn-train" "${model[@]}" "${run[@]}" --out "$TMP/three"
+column() { # file name: the column's cells
+    awk -F, -v name="$2" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) c = i } NR > 1 { print $c }' "$1"
+}
+shares() { paste -d' ' <(column "$TMP/three/steps-rank0.csv" samples) <(column "$TMP/three/steps-rank1.csv" samples) \
+    <(column "$TMP/three/steps-rank2.csv" samples) | sort -u; }
+check "a batch of 7 is shared 2 + 2 + 3" test "$(shares)" = "2 2 3"
+same_loss() { cmp <(column "$TMP/three/steps-rank0.csv" loss) <(column "$TMP/three/steps-rank2.csv" loss); }
+check "all ranks log the same loss" same_loss
+close_to_one() { # file column tolerance
+    paste -d' ' <(column "$TMP/one/$1" "$2") <(column "$TMP/three/$1" "$2") |
+        awk -v t="$3" '{ d = $1 - $2; if (d < 0) d = -d; if (!(d <= t * $1)) bad = 1 } END { exit bad || NR == 0 }'
+}
+check "the loss is that of one rank" close_to_one steps-rank0.csv loss 1e-3
+check "validation over three ranks scores the same windows" close_to_one metrics.csv val_mae 2e-2
+bytes=$(column "$TMP/three/steps-rank1.csv" allreduce_bytes | sort -u)
+parameters=$(sed -n 's/.*"parameters": \([0-9]*\),.*/\1/p' "$TMP/three/program.json")
+check "the all-reduce carries all gradients" test "$bytes" -ge $((4 * parameters))
+check "one rank sends nothing" test "$(column "$TMP/one/steps-rank0.csv" allreduce_bytes | sort -u)" = 0
+
+# Weak scaling: --batch counts per rank.
+check "two ranks, weak scaling" ranks 2 "$BIN/dcrnn-train" "${model[@]}" --weak --batch 5 --steps 2 \
+    --validation-windows 8 --out "$TMP/weak"
+check "each rank has 5 windows" test "$(column "$TMP/weak/steps-rank1.csv" samples | sort -u)" = 5
+check "program.json says so" grep -q '"strong_scaling": false' "$TMP/weak/program.json"
+
+# One sentence, from one rank, and a status that mpirun passes on.
+check_status 2 "bad input ends all ranks" ranks 3 "$BIN/dcrnn-train" --data /nonexistent --graph x --out "$TMP/none"
+said=$(grep -c "^dcrnn-train:" "$TMP/tap.out")
+check "one rank says why" test "$said" -eq 1
+finish

@@ -1,0 +1,149 @@
+/* test_options_train.c - the command line of dcrnn-train. */
+#include "trainer/options.h"
+
+#include "tests/unit/trainer_files.h"
+
+/* Words separated by spaces, as argv. */
+static int parse(struct options *o, const char *line, struct dcr_err *err)
+{
+    static char text[512];
+    static char *argv[32];
+    int argc = 0;
+    snprintf(text, sizeof text, "dcrnn-train %s", line);
+    for (char *word = text; word && *word;) {
+        argv[argc++] = word;
+        word = strchr(word, ' ');
+        if (word)
+            *word++ = 0;
+    }
+    argv[argc] = NULL;
+    return options_parse(o, argc, argv, err);
+}
+
+static void expect_failure(const char *line, const char *part)
+{
+    struct options o;
+    struct dcr_err err = {0};
+    assert_int_equal(parse(&o, line, &err), DCR_FAIL);
+    assert_sentence(err, part);
+}
+
+static void defaults_train_on_generated_data(void **state)
+{
+    (void)state;
+    struct options o;
+    struct dcr_err err = {0};
+    assert_int_equal(parse(&o, "", &err), 0);
+    assert_int_equal(o.task, TASK_TRAIN);
+    assert_null(o.data);
+    assert_int_equal(o.batch, 64);
+    assert_int_equal(o.threads, 1);
+    assert_int_equal(o.is_weak, 0);
+    assert_true(o.lr == 0.01 && o.clip == 5);
+}
+
+static void values_arrive(void **state)
+{
+    (void)state;
+    struct options o;
+    struct dcr_err err = {0};
+    assert_int_equal(parse(&o,
+                           "--data d.csv --graph=g.csv --graph-format distance-matrix --graph-subset --header no "
+                           "--units 16 --filter laplacian --recursion reset --weak --lr 1e-3 --lr-milestones 2,5 "
+                           "--checkpoint-every 3epochs --seed 9223372036854775807 --clip 0",
+                           &err),
+                     0);
+    assert_string_equal(o.data, "d.csv");
+    assert_string_equal(o.graph, "g.csv");
+    assert_int_equal(o.graph_format, GRAPH_DISTANCE_MATRIX);
+    assert_int_equal(o.header, DATASET_HEADER_NO);
+    assert_int_equal(o.filter, GRAPH_LAPLACIAN);
+    assert_int_equal(o.recursion, DCRNN_RESET);
+    assert_true(o.graph_subset && o.is_weak && o.lr == 1e-3 && o.clip == 0);
+    assert_int_equal(o.n_milestones, 2);
+    assert_int_equal(o.milestone[1], 5);
+    assert_int_equal(o.checkpoint_epochs, 3);
+    assert_int_equal(o.checkpoint_steps, 0);
+    assert_true(o.seed == INT64_MAX);
+    assert_int_equal(parse(&o, "--checkpoint-every 20", &err), 0);
+    assert_int_equal(o.checkpoint_steps, 20);
+    assert_int_equal(parse(&o, "--checkpoint-every epoch", &err), 0);
+    assert_int_equal(o.checkpoint_epochs, 1);
+}
+
+static void tasks(void **state)
+{
+    (void)state;
+    struct options o;
+    struct dcr_err err = {0};
+    assert_int_equal(parse(&o, "--help --no-such", &err), 0);
+    assert_int_equal(o.task, TASK_HELP);
+    assert_int_equal(parse(&o, "--verify case", &err), 0);
+    assert_int_equal(o.task, TASK_VERIFY);
+    assert_string_equal(o.verify_dir, "case");
+    assert_int_equal(parse(&o, "--write-data d --days 2", &err), 0);
+    assert_int_equal(o.task, TASK_WRITE_DATA);
+}
+
+static void wrong_words_get_a_sentence(void **state)
+{
+    (void)state;
+    expect_failure("--no-such", "unknown option '--no-such'");
+    expect_failure("extra", "unexpected argument 'extra'");
+    expect_failure("--batch", "--batch needs a value");
+    expect_failure("--weak=3", "--weak takes no value");
+    expect_failure("--batch 0", "--batch takes a whole number from 1 to");
+    expect_failure("--batch 12x", "not '12x'");
+    expect_failure("--steps -1", "--steps takes");
+    expect_failure("--lr 0", "--lr takes a number above 0");
+    expect_failure("--lr nan", "--lr takes a number above 0");
+    expect_failure("--header maybe", "one of auto, yes, no, not 'maybe'");
+    expect_failure("--graph-format x", "one of auto, distances, weights, distance-matrix, weight-matrix");
+    expect_failure("--filter x", "--filter");
+    expect_failure("--recursion x", "--recursion");
+    expect_failure("--lr-milestones 5,2", "ascending epochs");
+    expect_failure("--lr-milestones 5;2", "ascending epochs");
+    expect_failure("--checkpoint-every never", "steps (100) or epochs (2epochs)");
+    expect_failure("--data d.csv", "--data needs --graph");
+    expect_failure("--graph g.csv", "--graph needs --data");
+    expect_failure("--data d --graph g --write-data x", "leave --data out");
+    expect_failure("--sensors 1", "--sensors takes");
+    expect_failure("--seed -4", "--seed takes");
+    expect_failure("--seed 99999999999999999999", "--seed takes");
+}
+
+static void help_names_every_option(void **state)
+{
+    (void)state;
+    static const char *const some[] = {"--data FILE",   "--graph-format F", "--weak ",
+                                       "--resume FILE", "--baseline",       "Exit status"};
+    const char *path = scratch_path("help");
+    static char text[16384];
+    FILE *f = fopen(path, "w+");
+    assert_non_null(f);
+    options_help(f);
+    rewind(f);
+    size_t n = fread(text, 1, sizeof text - 1, f);
+    fclose(f);
+    text[n] = 0;
+    for (size_t i = 0; i < sizeof some / sizeof *some; i++)
+        if (!strstr(text, some[i]))
+            fail_msg("--help lacks '%s'", some[i]);
+    for (char *line = text; line;) {
+        char *end = strchr(line, '\n');
+        assert_true((end ? (size_t)(end - line) : strlen(line)) <= 120);
+        line = end ? end + 1 : NULL;
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(defaults_train_on_generated_data),
+        cmocka_unit_test(values_arrive),
+        cmocka_unit_test(tasks),
+        cmocka_unit_test(wrong_words_get_a_sentence),
+        cmocka_unit_test(help_names_every_option),
+    };
+    return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
+}
