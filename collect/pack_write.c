@@ -263,6 +263,8 @@ int pack_write(struct pack *p, struct dcr_err *err)
     if (rc)
         unlink(beside);
 out:
+    if (rc)
+        dcr_err_while(err, "packing '%s'", output);
     free(text);
     json_decref(manifest);
     return rc;

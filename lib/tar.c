@@ -192,7 +192,10 @@ static int ends_with(const char *text, const char *end)
 
 static int writer_fail(struct dcr_tar_writer *w, struct dcr_err *err)
 {
+    /* libarchive says "Write error" for a full disk; the system says what it is. */
     errno = archive_errno(w->archive);
+    if (errno > 0)
+        return dcr_err_sys(err, DCR_FATAL, "cannot write '%s'", w->path);
     return dcr_err_set(err, DCR_FATAL, "cannot write '%s': %s", w->path, archive_error_string(w->archive));
 }
 

@@ -408,6 +408,7 @@ void spool_thread_name(uint32_t tid, const char *name)
 static struct dct_slot *room(struct spool_track *t, uint32_t n)
 {
     if (t->used + n > t->cap && next_block(t) != 0) {
+        t->cap = t->used; /* a shorter event might still fit: a pop whose push was dropped */
         count_drop(t);
         return NULL;
     }

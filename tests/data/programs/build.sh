@@ -1,0 +1,53 @@
+# shellcheck shell=bash disable=SC2034  # used by the scripts that source this
+# build.sh - the small programs of tests/data/programs, built into $TMP for the collector's tests.
+: "${CC:=gcc}"
+nvtx_include() {
+    local d nvcc
+    [ "${CUDA:-1}" != 0 ] || return 1
+    nvcc=$(command -v nvcc 2>/dev/null || true)
+    for d in "${CUDA_HOME:-/nowhere}/include" ${nvcc:+"$(dirname "$(realpath "$nvcc")")/../include"} /usr/local/cuda/include; do
+        [ -e "$d/nvtx3/nvToolsExt.h" ] && echo "$d" && return 0
+    done
+    return 1
+}
+if NVTX_INCLUDE=$(nvtx_include); then
+    NVTX_FLAGS=(-DHAVE_NVTX -isystem "$NVTX_INCLUDE")
+else
+    NVTX_INCLUDE=''
+    NVTX_FLAGS=()
+fi
+# build_program OUT SOURCE FLAGS...
+build_program() {
+    local out=$1 source=$2
+    shift 2
+    "$CC" -std=gnu11 -O1 -I. "$@" -o "$TMP/$out" "tests/data/programs/$source" -ldl -pthread
+}
+build_marks() {
+    build_program marks_own marks.c && cp "$TMP/marks_own" "$TMP/marks"
+    if [ -n "$NVTX_INCLUDE" ]; then
+        build_program marks_nvtx marks.c "${NVTX_FLAGS[@]}" && cp "$TMP/marks_nvtx" "$TMP/marks"
+    fi
+}
+build_trace_text() {
+    "$CC" -std=gnu11 -O1 -I. -o "$TMP/trace_text" tests/data/programs/trace_text.c \
+        lib/trace.c lib/arena.c lib/buf.c lib/err.c lib/stream.c lib/hash.c -lnettle
+}
+# member ARCHIVE NAME: its content
+member() {
+    tar xOf "$1" "$2"
+}
+# manifest ARCHIVE JQ-EXPRESSION
+manifest() {
+    member "$1" manifest.json | jq -e -r "$2"
+}
+metadata() {
+    member "$1" job_metadata.json | jq -e -r "$2"
+}
+if [ "$(id -u)" = 0 ]; then
+    MPIRUN=(mpirun --allow-run-as-root --oversubscribe --mca mpi_yield_when_idle 1)
+else
+    MPIRUN=(mpirun --oversubscribe --mca mpi_yield_when_idle 1)
+fi
+export OMPI_MCA_btl=self,vader,tcp
+INJECT=$BUILD/lib/dcreport/libdccollect-inject.so
+COLLECT=$BIN/dccollect INJECT=$(realpath -m "$INJECT")

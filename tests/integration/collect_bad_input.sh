@@ -1,0 +1,192 @@
+#!/bin/bash
+# dccollect pack and verify on what should not be: one clear sentence, the right status, nothing half-written.
+# shellcheck disable=SC2016,SC2317  # commands for another shell; functions that check calls
+. tests/lib/tap.sh
+. tests/data/programs/build.sh
+build_marks || not_ok "marks builds"
+cd "$TMP" || exit 1
+"$COLLECT" run -o good.tar -- ./marks 200 2>/dev/null
+check "a good archive" "$COLLECT" verify good.tar
+
+# says STATUS NAME PATTERN CMD...: exact status, one line of complaint that holds the pattern
+says() {
+    local want=$1 name=$2 pattern=$3 got=0
+    shift 3
+    "$@" >says.out 2>&1 </dev/null || got=$?
+    if [ "$got" -eq "$want" ] && grep -q -- "$pattern" says.out; then
+        ok "$name"
+    else
+        not_ok "$name" "status $got instead of $want, wanted '$pattern' in: $(head -n 5 says.out)"
+    fi
+}
+
+# ---- what is no archive: 2
+: >empty.tar
+says 2 "verify: empty" "empty.tar" "$COLLECT" verify empty.tar
+says 2 "verify: not there" "No such file" "$COLLECT" verify nowhere.tar
+says 2 "verify: a folder" "cannot read" "$COLLECT" verify .
+head -c 100000 /dev/urandom >rubbish.tar
+says 2 "verify: not a tar" "rubbish.tar" "$COLLECT" verify rubbish.tar
+printf 'hello' >hello && tar cf other.tar hello
+says 2 "verify: a tar of something else" "manifest.json" "$COLLECT" verify other.tar
+says 2 "verify: no archive named" "no archive" "$COLLECT" verify
+head -c 700 good.tar >front.tar
+says 2 "verify: ends inside the manifest" "front.tar" "$COLLECT" verify front.tar
+
+# ---- what is one, but wrong: 1
+size=$(stat -c %s good.tar)
+head -c $((size / 2)) good.tar >half.tar
+says 1 "verify: truncated" "half.tar" "$COLLECT" verify half.tar
+
+flip() { # flip FILE OFFSET
+    local byte
+    byte=$(od -An -tu1 -j "$2" -N 1 "$1" | tr -d ' ')
+    # shellcheck disable=SC2059  # the byte is made of its octal form
+    printf "\\$(printf %03o $((byte ^ 1)))" | dd of="$1" bs=1 seek="$2" conv=notrunc status=none
+}
+n_seen=0
+n_tried=0
+silent=''
+# Every part of the archive: content, headers, padding of 512-byte records is not covered by any checksum.
+for entry in job_metadata.json:'"dropped_events"' node0/cpu_monitor.csv:timestamp,cpu_percent rank0/rank.json:'"max_rss_bytes"'; do
+    member=${entry%%:*}
+    offset=$(grep -abo -F "${entry#*:}" good.tar | tail -n 1 | cut -d: -f1)
+    cp good.tar flip.tar
+    flip flip.tar $((offset + 20))
+    n_tried=$((n_tried + 1))
+    status=0
+    "$COLLECT" verify flip.tar >says.out 2>&1 || status=$?
+    if [ "$status" -eq 1 ] && grep -q "'$member' has another content" says.out; then n_seen=$((n_seen + 1)); else silent="$silent $member"; fi
+done
+check "verify: one flipped byte, and it names the member ($n_tried members)" test "$n_seen" -eq "$n_tried" 
+silent=''
+for i in 1 2 3 4 5 6 7 8 9 10; do
+    cp good.tar flip.tar
+    flip flip.tar $((512 * 7 * i))
+    status=0
+    "$COLLECT" verify flip.tar >says.out 2>&1 || status=$?
+    [ "$status" -eq 0 ] && [ "$(tar xOf flip.tar --wildcards '*' 2>/dev/null | sha256sum)" != "$(tar xOf good.tar --wildcards '*' 2>/dev/null | sha256sum)" ] &&
+        silent="$silent $i"
+done
+check "verify: no flipped byte of content goes unseen" test -z "$silent"
+
+mkdir x && tar xf good.tar -C x && (cd x && find . -type f | sed 's|^\./||' | grep -v '^manifest.json$' | LC_ALL=C sort) >names
+trace=$(grep '\.dct$' names)
+repack() { # repack OUT [TAR-OPTIONS...]: the members of x in the order of names, manifest first
+    local out=$1
+    shift
+    (cd x && tar cf "../$out" --format=ustar "$@" manifest.json -T ../names)
+}
+repack same.tar
+check "the same members by another tar" "$COLLECT" verify same.tar
+cp x/manifest.json manifest.keep
+jq '(.members[] | select(.name == "job_metadata.json")).size += 1' manifest.keep >x/manifest.json
+repack lie.tar
+says 1 "verify: a manifest that lies about a size" "'job_metadata.json' has .* bytes, the manifest says" "$COLLECT" verify lie.tar
+jq '(.members[] | select(.name == "job_metadata.json")).sha256 = "00"' manifest.keep >x/manifest.json
+repack lie.tar
+says 1 "verify: a manifest that lies about a checksum" "'job_metadata.json' has another content" "$COLLECT" verify lie.tar
+jq '.members += [{"name": "more.csv", "role": "other", "size": 1, "sha256": "00"}]' manifest.keep >x/manifest.json
+repack lie.tar
+says 1 "verify: a member that is missing" "'more.csv' is in the manifest, but not in the archive" "$COLLECT" verify lie.tar
+jq 'del(.members[] | select(.name == "job_metadata.txt"))' manifest.keep >x/manifest.json
+repack lie.tar
+says 1 "verify: a member too many" "'job_metadata.txt' is in the archive, but not in the manifest" "$COLLECT" verify lie.tar
+jq '.members += [.members[0]]' manifest.keep >x/manifest.json
+repack lie.tar
+says 1 "verify: listed twice" "lists 'job_metadata.json' twice" "$COLLECT" verify lie.tar
+jq '.version = 99' manifest.keep >x/manifest.json
+repack lie.tar
+says 2 "verify: of a later version" "version 99" "$COLLECT" verify lie.tar
+printf '{ "format": "dcreport-run", ' >x/manifest.json
+repack lie.tar
+says 2 "verify: a manifest that is no JSON" "no JSON" "$COLLECT" verify lie.tar
+cp manifest.keep x/manifest.json
+
+# A trace cut or damaged inside an archive that is otherwise right.
+retrace() { # retrace OUT: the manifest is made to fit the trace
+    jq --arg n "$trace" --argjson s "$(stat -c %s "x/$trace")" --arg h "$(sha256sum "x/$trace" | cut -d' ' -f1)" \
+        '(.members[] | select(.name == $n)) |= (.size = $s | .sha256 = $h)' manifest.keep >x/manifest.json
+    repack "$1"
+}
+cp "x/$trace" trace.keep
+head -c 150000 trace.keep >"x/$trace"
+retrace cut.tar
+says 1 "verify: a trace cut in the middle" "ends inside a block" "$COLLECT" verify cut.tar
+cp trace.keep "x/$trace"
+flip "x/$trace" $((65536 * 2 + 100))
+retrace hurt.tar
+says 1 "verify: a damaged block" "1 damaged" "$COLLECT" verify hurt.tar
+cp trace.keep "x/$trace"
+cp manifest.keep x/manifest.json
+
+# Members that would leave the folder when unpacked.
+repack abs.tar -P --transform 's|^job_metadata.txt$|/tmp/dcr-never|'
+says 1 "verify: an absolute name" "/tmp/dcr-never" "$COLLECT" verify abs.tar
+repack up.tar -P --transform 's|^job_metadata.txt$|../up|'
+says 1 "verify: a name with .." "\.\./up" "$COLLECT" verify up.tar
+mv x/job_metadata.txt keep.txt && ln -s /etc/passwd x/job_metadata.txt
+repack link.tar
+says 1 "verify: a link" "job_metadata.txt" "$COLLECT" verify link.tar
+rm x/job_metadata.txt && mv keep.txt x/job_metadata.txt
+
+# ---- pack
+mkdir nothing
+says 2 "pack: an empty folder" "nothing to pack" "$COLLECT" pack nothing -o p.tar
+says 2 "pack: no folder" "No such file" "$COLLECT" pack nowhere -o p.tar
+says 2 "pack: a file" "not a folder" "$COLLECT" pack names -o p.tar
+says 2 "pack: no output" "-o RUN.tar" "$COLLECT" pack x
+mkdir dir.tar
+says 2 "pack: the output is a folder" "in the way" "$COLLECT" pack x -o dir.tar
+says 2 "pack: the output's folder is missing" "cannot" "$COLLECT" pack x -o nowhere/p.tar
+check "nothing was written" sh -c '! ls p.tar* .unverified* 2>/dev/null'
+mkdir odd && cp x/job_metadata.txt odd/ && printf 'epoch\n' >odd/metrics.csv && ln -s /etc/passwd odd/link && mkfifo odd/pipe
+check "pack: links and pipes are not followed" timeout 10 "$COLLECT" pack odd -o odd.tar
+check "they are listed" metadata odd.tar '[.not_packed[].name | test("(link|pipe)$")] == [true, true]'
+
+# A trace cut in the spool: packed, said, and verify accepts what the manifest owns up to.
+mkdir -p torn/rank0 && head -c 150000 trace.keep >"torn/$trace" && cp x/rank0/rank.json torn/rank0/
+check "pack: a torn trace" "$COLLECT" pack torn -o torn.tar
+check "it is marked incomplete" manifest torn.tar '(.complete | not) and (.incomplete_because | any(test("ends inside a block")))'
+check "verify takes the manifest's word" "$COLLECT" verify torn.tar
+printf 'not json' >torn/rank0/rank.json
+check "pack: a record that is no JSON" "$COLLECT" pack torn -o torn2.tar
+check "it is said" manifest torn2.tar '.incomplete_because | any(test("cannot be read"))'
+
+# A good archive is not lost when the next one cannot be written.
+if [ "$(id -u)" = 0 ] && mkdir small && mount -t tmpfs -o size=200k tmpfs small 2>/dev/null; then
+    printf 'the old one' >small/run.tar
+    says 2 "pack: full disk" "No space left" "$COLLECT" pack x -o small/run.tar
+    check "the old archive is untouched, nothing else is there" sh -c \
+        '[ "$(cat small/run.tar)" = "the old one" ] && [ "$(ls -A small)" = run.tar ]'
+    says 125 "run: a spool on a full disk" "" "$COLLECT" run --spool small/"$(printf 'x%.0s' {1..300})" -- true
+    dd if=/dev/zero of=small/fill bs=1k status=none 2>/dev/null
+    got=0
+    "$COLLECT" run --spool small/s -- ./marks 5 0 9 >out 2>&1 || got=$?
+    check "run: a full disk is its own failure before the start, or the program's status" \
+        sh -c '[ "$0" -eq 125 ] || [ "$0" -eq 9 ]' "$got"
+    umount small
+else
+    skip "pack: full disk" "needs root and a tmpfs"
+fi
+
+# ---- a results folder of an earlier collector
+if [ -e "$SHARED/data/seed-run/metrics.csv" ]; then
+    check "seed folder packs" "$COLLECT" pack "$SHARED/data/seed-run" -o seed.tar
+    check "verify" "$COLLECT" verify seed.tar
+    check "node count unknown, said" manifest seed.tar '(has("n_nodes") | not) and .node_kind == "unknown"'
+    check "the command is missing, with a reason" metadata seed.tar '.missing.command | test(".")'
+    check "--nodes" sh -c '"$0" pack "$1" --nodes 2 -o seed2.tar' "$COLLECT" "$SHARED/data/seed-run"
+    check "taken" manifest seed2.tar '.n_nodes == 2'
+    mkdir -p 4node/run_123/nsys && cp "$SHARED"/data/seed-run/metrics.csv 4node/run_123/ && chmod u+w 4node/run_123/metrics.csv
+    echo 'Nodes: 4' >4node/run_123/job_metadata.txt && echo x >4node/run_123/nsys/p.nsys-rep
+    printf 'timestamp,gpu_id\n' >4node/run_123/gpu_monitor.csv
+    check "the folder's name tells" "$COLLECT" pack 4node/run_123 -o named.tar
+    check "nodes and job" metadata named.tar '.scheduler.job_id == "123"'
+    check "4 nodes, roles" manifest named.tar \
+        '.n_nodes == 4 and ([.members[] | {(.name): .role}] | add | .["nsys/p.nsys-rep"] == "foreign" and .["gpu_monitor.csv"] == "gpu-monitor")'
+    check "its own job_metadata.txt is kept" sh -c '[ "$(tar xOf named.tar job_metadata.txt)" = "Nodes: 4" ]'
+else
+    skip "seed folder packs" "no $SHARED/data/seed-run"
+fi
+finish

@@ -1,0 +1,125 @@
+#!/bin/bash
+# dccollect run: alone, in front of mpirun, one per rank; status, signals, kills, other people's injections.
+# shellcheck disable=SC2016  # commands for another shell
+. tests/lib/tap.sh
+. tests/data/programs/build.sh
+build_marks || not_ok "marks builds"
+build_trace_text || not_ok "trace_text builds"
+cd "$TMP" || exit 1
+export MARKS_STEP_US=20000
+
+# ---- alone
+printf 'hello\n' | "$COLLECT" run -o alone.tar --label purpose=test -- sh -c 'cat; exec ./marks 20' >out 2>err
+check "exit status 0" test "$?" -eq 0
+check "standard input and output are the program's" grep -qx hello out
+check "one closing line" test "$(wc -l <err)" -eq 1
+check "verify" "$COLLECT" verify alone.tar
+check "complete" manifest alone.tar '.complete and .n_ranks == 1 and .n_nodes == 1'
+check "80 ranges" test "$(metadata alone.tar .collector.events)" = 80
+check "label" test "$(metadata alone.tar .labels.purpose)" = test
+check "monitors said ok or why not" metadata alone.tar '[.nodes[0].monitors[] | test("^(ok|absent: .|partial: .)")] | all'
+check "several samples of the CPU" test "$(member alone.tar node0/cpu_monitor.csv | wc -l)" -ge 4
+check "the process is sampled" test "$(member alone.tar rank0/process_monitor.csv | wc -l)" -ge 4
+check "manifest is the first member, the others are sorted" sh -c \
+    'tar tf alone.tar >names; [ "$(head -n 1 names)" = manifest.json ] && tail -n +2 names | LC_ALL=C sort -c'
+check "no spool is left" test ! -e alone.tar.spool
+
+# ---- status
+check_status 7 "the program's exit status" "$COLLECT" run -o status.tar -- ./marks 1 0 7
+check "incomplete, with the reason" manifest status.tar '(.complete | not) and (.incomplete_because[0] | test("exit status 7"))'
+for signal in 9 11 6; do
+    check_status $((128 + signal)) "ended by signal $signal" "$COLLECT" run -o signal.tar -- ./marks 10 $signal
+    check "verify after signal $signal" "$COLLECT" verify signal.tar
+    check "ranges up to signal $signal" test "$(metadata signal.tar .collector.events)" = 24
+done
+check_status 127 "a program that is not there" "$COLLECT" run -o none.tar -- ./no-such-program
+check_status 126 "a program that is none" "$COLLECT" run -o none.tar -- ./out
+check "no archive and no spool of a program that never ran" sh -c '! ls none.tar* 2>/dev/null'
+check_status 125 "no output named" "$COLLECT" run -- ./marks
+check_status 125 "nowhere to write" "$COLLECT" run -o /proc/nowhere/x.tar -- ./marks
+check_status 125 "unknown option" "$COLLECT" run --what -o x.tar -- ./marks
+
+# ---- signals are passed on
+"$COLLECT" run -o term.tar -- sh -c 'trap "exit 42" TERM; while :; do sleep 0.05; done' 2>err &
+collector=$!
+for _ in $(seq 100); do [ -e term.tar.spool/launcher.json ] && grep -q '"pid"' term.tar.spool/launcher.json && break; sleep 0.05; done
+kill -TERM $collector
+wait $collector
+check "SIGTERM goes to the program, its status comes back" test "$?" -eq 42
+
+# ---- the collector is killed: the spool packs, marked incomplete
+"$COLLECT" run -o killed.tar -- ./marks 60 2>err &
+collector=$!
+for _ in $(seq 100); do [ -e killed.tar.spool/rank0 ] && break; sleep 0.05; done
+sleep 0.3
+kill -9 $collector
+wait $collector 2>/dev/null
+sleep 1.5 # the program goes on to its end
+check "pack after the collector was killed" "$COLLECT" pack killed.tar.spool -o killed.tar
+check "verify" "$COLLECT" verify killed.tar
+check "incomplete: no end record" manifest killed.tar '(.complete | not) and (.incomplete_because[0] | test("no end record"))'
+check "all ranges of the program" test "$(metadata killed.tar .collector.events)" = 240
+
+# ---- an injection that is already there is kept
+NVTX_INJECTION64_PATH=/somewhere/else.so "$COLLECT" run -o other.tar -- sh -c 'echo "$NVTX_INJECTION64_PATH"' >out 2>err
+check "another injection is respected" grep -qx /somewhere/else.so out
+check "and said" grep -q 'already set' err
+check "in the metadata too" metadata other.tar '.collector.nvtx | test("already set")'
+"$COLLECT" run -o nothing.tar -- true 2>err
+check "a program without NVTX: nothing recorded, and why" metadata nothing.tar '.collector.nvtx | test("^nothing recorded because the program did not load NVTX")'
+
+# ---- adopted results; those of an earlier run stay out
+mkdir -p results/nsys
+printf 'epoch,train_loss\n1,2.5\n' >old.csv
+cp old.csv results/metrics.csv
+touch -d '2001-01-01' results/metrics.csv
+"$COLLECT" run -o adopt.tar --adopt results -- sh -c \
+    'printf "epoch,step\n" >results/steps-rank0.csv; echo "{\"name\":\"marks\",\"global_batch\":64}" >results/program.json
+     echo x >results/checkpoint-1.bin; echo rep >results/nsys/a.nsys-rep; ln -s /etc/passwd results/link; ./marks 2' 2>err
+check "steps of rank 0" member adopt.tar rank0/steps.csv
+check "program.json, verbatim and in the metadata" metadata adopt.tar '.program.global_batch == 64'
+check "foreign evidence" manifest adopt.tar '.members[] | select(.name == "nsys/a.nsys-rep") | .role == "foreign"'
+check "checkpoint, link and old metrics are listed, not packed" metadata adopt.tar \
+    '[.not_packed[] | select(.name | test("(checkpoint-1.bin|link|metrics.csv)$"))] | length == 3'
+check_status 1 "metrics of an earlier run are not in it" manifest adopt.tar '[.members[].name] | index("metrics.csv") != null'
+
+# ---- ranks
+if command -v mpirun >/dev/null; then
+    "${MPIRUN[@]}" -n 4 "$COLLECT" run --spool spool -- ./marks 20 2>err
+    check "one collector per rank" test "$?" -eq 0
+    check "one line for all ranks" test "$(grep -c dccollect: err)" -eq 1
+    check "pack" "$COLLECT" pack spool -o ranks.tar
+    check "verify" "$COLLECT" verify ranks.tar
+    check "four ranks on one node, complete" manifest ranks.tar '.complete and .n_ranks == 4 and .n_nodes == 1 and .node_kind == "machines"'
+    check "each rank has its trace and its samples" manifest ranks.tar \
+        '[.members[] | select(.role == "trace" or .role == "process-monitor") | .rank] | sort == [0,0,1,1,2,2,3,3]'
+    check "one set of host monitors" manifest ranks.tar '[.members[] | select(.role == "cpu-monitor")] | length == 1'
+    check "pack twice gives the same bytes" sh -c '"$0" pack spool -o again.tar && cmp ranks.tar again.tar' "$COLLECT"
+    check "ranks stand in for nodes" "$COLLECT" pack spool -o emulated.tar --emulate-nodes
+    check "labelled" manifest emulated.tar '.n_nodes == 4 and .node_kind == "emulated"'
+    check_status 125 "a spool that holds a run already" env OMPI_COMM_WORLD_RANK=0 "$COLLECT" run --spool spool -- true
+    check_status 125 "-o under several ranks" env OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=4 "$COLLECT" run -o x.tar -- true
+
+    "$COLLECT" run -o front.tar -- "${MPIRUN[@]}" -n 3 ./marks 40 2>err
+    check "in front of mpirun" manifest front.tar '.complete and .n_ranks == 3'
+    check "its ranks are told apart and sampled" manifest front.tar \
+        '[.members[] | select(.role == "process-monitor") | .rank] == [0,1,2]'
+    check "all ranges" test "$(metadata front.tar .collector.events)" = 480
+
+    MARKS_RANK=1 "${MPIRUN[@]}" -n 3 "$COLLECT" run --spool dead -- ./marks 20 9 >out 2>&1
+    got=$?
+    check "a killed rank ends the job with an error" test "$got" -ne 0
+    check "it packs" "$COLLECT" pack dead -o dead.tar
+    check "incomplete, naming the rank" manifest dead.tar '.incomplete_because | any(test("rank 1 was ended by signal 9"))'
+
+    # Everything of one rank is killed at once, as by the end of a job's time.
+    "${MPIRUN[@]}" -n 2 bash -c 'if [ "$OMPI_COMM_WORLD_RANK" = 1 ]; then
+            setsid "$0" run --spool cut -- ./marks 100 & sleep 1; kill -9 -- -$!; else "$0" run --spool cut -- ./marks 20; fi' "$COLLECT" >out 2>&1
+    check "program and collector killed together: it packs" "$COLLECT" pack cut -o cut.tar
+    check "verify" "$COLLECT" verify cut.tar
+    check "no end record of rank 1" manifest cut.tar '.incomplete_because | any(test("rank 1 has no end record"))'
+    check "what rank 1 named is there" metadata cut.tar '.ranks[1].events > 40'
+else
+    skip "ranks" "no mpirun here"
+fi
+finish

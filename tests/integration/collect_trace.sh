@@ -1,0 +1,142 @@
+#!/bin/bash
+# The injected library inside programs: everything NVTX offers, both routes, threads, fork, exec, full disk.
+# shellcheck disable=SC2317  # functions that check calls
+. tests/lib/tap.sh
+. tests/data/programs/build.sh
+unset OMPI_COMM_WORLD_RANK PMIX_RANK PMI_RANK SLURM_PROCID
+
+# record SPOOL CMD...: run it with the library and an empty spool
+record() {
+    local spool=$1
+    shift
+    rm -rf "$spool" && mkdir "$spool" && DCC_SPOOL=$spool NVTX_INJECTION64_PATH=$INJECT "$@"
+}
+text() {
+    "$TMP/trace_text" "$@"
+}
+same_text() {
+    text "$1" >"$TMP/a.txt" && text "$2" >"$TMP/b.txt" && diff "$TMP/a.txt" "$TMP/b.txt"
+}
+
+build_trace_text || not_ok "trace_text builds"
+build_marks || not_ok "marks builds"
+record "$TMP/own" "$TMP/marks_own" 5
+cat >"$TMP/want" <<'END'
+range depth=1 [dcrnn|compute|forward]
+range depth=1 [dcrnn|compute|backward]
+range depth=1 [dcrnn||unsorted]
+range depth=0 [dcrnn|step|step] u64=0
+events=4 dropped=0 bad=0 missing=0 unmatched=0 open=0 torn=0 rank=0 thread=
+END
+record "$TMP/one" "$TMP/marks_own" 1
+text "$TMP"/one/rank0/*.dct >"$TMP/got"
+check "own entry points: names, categories, payload, nesting" diff "$TMP/want" "$TMP/got"
+record "$TMP/levels" env MARKS_LEVELS=1 "$TMP/marks_own" 1 >"$TMP/levels.txt"
+check "own entry points return levels" grep -qx 'levels 0 1 1 0' "$TMP/levels.txt"
+
+if [ -n "$NVTX_INCLUDE" ]; then
+    record "$TMP/nvtx" "$TMP/marks_nvtx" 5
+    check "both routes give the same trace" same_text "$TMP"/own/rank0/*.dct "$TMP"/nvtx/rank0/*.dct
+    build_program nvtx_all nvtx_all.c "${NVTX_FLAGS[@]}" -Wno-unused-result || not_ok "nvtx_all builds"
+    build_program libnvtx_library.so nvtx_library.c "${NVTX_FLAGS[@]}" -shared -fPIC || not_ok "nvtx_library builds"
+    record "$TMP/all" "$TMP/nvtx_all" "$TMP/libnvtx_library.so" >"$TMP/all.txt"
+    check "NVTX's return values" grep -qx 'levels 0 1 2 2 1 0, too many -1' "$TMP/all.txt"
+    main=$(find "$TMP/all/rank0" -name 'trace-*-1.dct' | sed 's/-1\.dct$/.dct/')
+    text "$main" | sed 's/^events=.*thread=/thread=/' | sort | uniq -c | sed 's/^ *//' >"$TMP/got"
+    cat >"$TMP/want" <<'END'
+1 mark depth=0 [all||f32] f64=-1.5
+1 mark depth=0 [all||f64] f64=0.25
+1 mark depth=0 [all||i32] i64=-7
+1 mark depth=0 [all||i64] i64=-5
+1 mark depth=0 [all||u32] u64=7
+1 mark depth=0 [all||u64] u64=18446744073709551614
+1 mark depth=0 [|five|mark ex]
+1 mark depth=0 [||]
+1 mark depth=0 [||mark a]
+1 mark depth=0 [||mark w 世😀]
+1 process-range depth=0 [all|five of all|registered]
+1 process-range depth=0 [|five|mark ex]
+1 process-range depth=0 [||start a]
+1 process-range depth=0 [||start w]
+1 range depth=0 [all|five of all|registered]
+1 range depth=0 [|five|mark ex]
+1 range depth=0 [||]
+1 range depth=0 [||in library]
+8 range depth=0 [||in thread]
+1 range depth=0 [||outer]
+1 range depth=1 [wïde|fünf|registered w]
+1 range depth=1 [||push a]
+1 range depth=2 [all|five of all|unicode]
+1 range depth=2 [||push w]
+1 thread=main thread
+END
+    check "every NVTX function is recorded" diff "$TMP/want" "$TMP/got"
+    ls "$TMP/all/rank0" >"$TMP/files"
+    check "a forked child and a program after exec have files of their own" test "$(wc -l <"$TMP/files")" -eq 3
+    cat "$TMP"/all/rank0/*.dct | strings >"$TMP/strings"
+    check "the child's range is in the child's file only" test "$(grep -c 'in child' "$TMP/strings")" -eq 1
+else
+    skip "both routes give the same trace" "no NVTX headers here"
+    skip "every NVTX function is recorded" "no NVTX headers here"
+fi
+
+# Death in every form: what was marked before is there.
+for death in 9 6 11 15; do
+    record "$TMP/dead" "$TMP/marks" 40 "$death" >"$TMP/out" 2>&1
+    got=$?
+    text "$TMP"/dead/rank0/*.dct >"$TMP/got"
+    if [ "$got" -eq $((128 + death)) ] && grep -q '^events=84 .*bad=0 missing=0 unmatched=0 open=2 torn=0' "$TMP/got"; then
+        ok "signal $death: all 84 ranges, two of them open"
+    else
+        not_ok "signal $death: all 84 ranges, two of them open" "status $got, $(tail -n 1 "$TMP/got")"
+    fi
+done
+
+# 200000 ranges: many blocks, all sealed, none lost.
+record "$TMP/many" "$TMP/marks" 50000
+text "$TMP"/many/rank0/*.dct --count >"$TMP/got"
+check "200000 ranges over many blocks" grep -q '^events=200000 dropped=0 bad=0 missing=0 unmatched=0 open=0' "$TMP/got"
+
+# No spool, an unwritable one, none asked for: the program does not notice.
+check "no spool in the environment" env NVTX_INJECTION64_PATH="$INJECT" "$TMP/marks" 5
+check "a spool that is not there" env DCC_SPOOL="$TMP/nowhere/at/all" NVTX_INJECTION64_PATH="$INJECT" "$TMP/marks" 5
+
+# A file size limit must not end the program by SIGXFSZ; what does not fit is counted, event by event.
+# shellcheck disable=SC2016
+record "$TMP/limit" bash -c 'ulimit -f 256; exec "$0" 50000' "$TMP/marks"
+got=$?
+text "$TMP"/limit/rank0/*.dct --count >"$TMP/got"
+events=$(sed -n 's/^events=\([0-9]*\) dropped=\([0-9]*\) .*open=\([0-9]*\) .*/\1 \2 \3/p' "$TMP/got")
+read -r n dropped open <<<"${events:-0 0 0}"
+# A range is two events; of the ranges still open only the push was recorded.
+if [ "$got" -eq 0 ] && [ "$dropped" -gt 0 ] && [ $((2 * (n - open) + open + dropped)) -eq 400000 ]; then
+    ok "file size limit: recorded and dropped add up to 400000 events"
+else
+    not_ok "file size limit: recorded and dropped add up to 400000 events" "status $got, $(cat "$TMP/got")"
+fi
+
+if [ "$(id -u)" = 0 ] && mkdir "$TMP/small" && mount -t tmpfs -o size=1m tmpfs "$TMP/small" 2>/dev/null; then
+    DCC_SPOOL=$TMP/small NVTX_INJECTION64_PATH=$INJECT "$TMP/marks" 50000
+    got=$?
+    text "$TMP"/small/rank0/*.dct --count >"$TMP/got"
+    events=$(sed -n 's/^events=\([0-9]*\) dropped=\([0-9]*\) .*open=\([0-9]*\) .*/\1 \2 \3/p' "$TMP/got")
+    read -r n dropped open <<<"${events:-0 0 0}"
+    umount "$TMP/small"
+    if [ "$got" -eq 0 ] && [ "$dropped" -gt 0 ] && [ $((2 * (n - open) + open + dropped)) -eq 400000 ]; then
+        ok "full disk: recorded and dropped add up to 400000 events"
+    else
+        not_ok "full disk: recorded and dropped add up to 400000 events" "status $got, $(cat "$TMP/got")"
+    fi
+else
+    skip "full disk: recorded and dropped add up" "needs root and a tmpfs"
+fi
+
+# The library is a guest: nothing but its entry points is visible, and it needs nothing but libc.
+exported=$(nm -D --defined-only "$INJECT" | awk '{ print $3 }' | sort | tr '\n' ' ')
+check "exports three symbols" test "$exported" = "InitializeInjectionNvtx2 dcc_range_pop dcc_range_push "
+needed=$(readelf -d "$INJECT" | sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p' | tr '\n' ' ')
+case "$needed" in
+*lib[!c]*) not_ok "needs nothing but libc" "$needed" ;;
+*) ok "needs nothing but libc" ;;
+esac
+finish
