@@ -1,0 +1,151 @@
+#!/usr/bin/env bash
+# The site in a real browser: opens from file://, complains of nothing, asks the network for nothing, links lead somewhere,
+# nothing scrolls sideways on a phone, headings, tables, figures and contrast are sound in light and dark.
+. tests/lib/tap.sh
+. tests/data/archives/fixture.sh
+
+if ! command -v chromium > /dev/null; then
+    skip "pages in a browser" "chromium is not installed"
+    finish
+fi
+site=$TMP/site
+hostile='<script>alert(1)</script><img src=\\"http://example.com/x.png\\">'
+for n in 1 2 4; do
+    fixture_run "$TMP/run$n" "$n" slow_rank=$((n == 4 ? 2 : -1)) kind=emulated io=3000000
+    sed -i "s|\"host\":\"node1\"|\"host\":\"$hostile\"|; s|\"dataset\":\"generated\"|\"dataset\":\"$hostile a-very-long-name-$(printf 'x%.0s' {1..300})\"|" \
+        "$TMP/run$n/job_metadata.json"
+    fixture_pack "$TMP/run$n" "$TMP/$n.tar"
+done
+check "the site is made" "$BIN/dcreport" "$TMP/1.tar" "$TMP/2.tar" "$TMP/4.tar" -o "$site" -q
+mapfile -t pages < <(cd "$site" && find . -name '*.html' -printf '%P\n' | sort)
+
+# browse URL OPTION...: what the page became on stdout, what the browser said in $TMP/said. The resolver knows no name, so
+# that a request for the network would fail and be said.
+browse() {
+    local url=$1 profile
+    shift
+    profile=$(mktemp -d "$TMP/profile.XXXXXX")
+    timeout 60 chromium --headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking \
+        --disable-component-update --disable-sync --disable-dev-shm-usage --disable-extensions --no-default-browser-check \
+        --host-resolver-rules='MAP * ~NOTFOUND' --user-data-dir="$profile" --enable-logging=stderr \
+        "$@" --dump-dom "$url" 2> "$TMP/said"
+    rm -rf "$profile"
+}
+complaints() {
+    grep -E 'CONSOLE' "$TMP/said"
+}
+
+# The check itself must be able to fail: a page that breaks its own policy, and one that asks for the network.
+sed 's|</main>|<script>document.title = 1</script><img src="http://example.com/x.png" alt="x"></main>|' "$site/index.html" > "$TMP/bad.html"
+browse "file://$TMP/bad.html" --log-net-log="$TMP/bad.json" > "$TMP/dom"
+if [ "$(complaints | grep -c 'Content Security Policy')" -ge 2 ]; then
+    ok "a broken page is noticed"
+else
+    not_ok "a broken page is noticed" "$(cat "$TMP/said")"
+fi
+
+# Requests of pages in a net log. The browser's own services ask too; theirs come from no origin.
+requests() {
+    jq -r '.constants.logEventTypes.URL_REQUEST_START_JOB as $start | .events[]
+           | select(.type == $start and .params.url != null and .params.initiator != "not an origin") | .params.url' "$1" 2> "$TMP/jq" \
+        | grep -vE '^(file|data|chrome|devtools|chrome-extension):' || [ ! -s "$TMP/jq" ]
+}
+echo '<img src="http://example.com/x.png">' > "$TMP/net.html"
+browse "file://$TMP/net.html" --log-net-log="$TMP/net.json" > "$TMP/dom"
+if requests "$TMP/net.json" | grep -q example.com; then
+    ok "a request for the network is noticed"
+else
+    not_ok "a request for the network is noticed" "$(requests "$TMP/net.json")"
+fi
+
+for page in "${pages[@]}"; do
+    browse "file://$site/$page" --log-net-log="$TMP/log.json" > "$TMP/dom"
+    wrong=$(complaints)
+    asked=$(requests "$TMP/log.json")
+    if [ -n "$wrong$asked" ]; then
+        not_ok "$page: silent and without requests" "$wrong $asked"
+    elif ! grep -q '</footer>' "$TMP/dom" || grep -qi '<script' "$TMP/dom"; then
+        not_ok "$page: silent and without requests" "the page did not come out whole, or holds a script"
+    else
+        ok "$page: silent and without requests"
+    fi
+done
+
+# Every link leads to a file of the site, every anchor to an id in it.
+links() {
+    local page=$1 here link file anchor
+    here=$(dirname "$site/$page")
+    while IFS= read -r link; do
+        case $link in
+        data:*) continue ;;
+        *:* | //*) echo "$page: $link leaves the site" && continue ;;
+        esac
+        file=${link%%#*}
+        anchor=''
+        [[ $link == *'#'* ]] && anchor=${link#*#}
+        [ -n "$file" ] && file=$here/$file || file=$site/$page
+        if [ ! -f "$file" ]; then
+            echo "$page: $link is nowhere"
+        elif [ -n "$anchor" ] && ! grep -q " id=\"$anchor\"" "$file"; then
+            echo "$page: $link has no such anchor"
+        fi
+    done < <(grep -oE ' (href|src)="[^"]*"' "$site/$page" | sed -E 's/^ [a-z]+="//; s/"$//' | sort -u)
+}
+broken=$(for page in "${pages[@]}"; do links "$page"; done)
+if [ -z "$broken" ]; then
+    ok "every link and anchor resolves"
+else
+    not_ok "every link and anchor resolves" "$broken"
+fi
+size=$(stat -c %s "$site/index.html")
+if [ "$size" -lt 300000 ]; then
+    ok "index.html is under 300 kB"
+else
+    not_ok "index.html is under 300 kB" "$size bytes"
+fi
+
+# Inside the pages: light, then dark. probe SCHEME PAGE...: lines of the probe on stdout.
+cp tests/browser/probe.html "$TMP/probe.html"
+probe() {
+    local scheme=$1 number=1
+    shift
+    [ "$scheme" = dark ] && number=0
+    {
+        echo "window.SITE = 'file://$site/';"
+        printf 'window.PAGES = ['
+        printf "'%s'," "$@"
+        echo '];'
+    } > "$TMP/pages.js"
+    browse "file://$TMP/probe.html" --allow-file-access-from-files --window-size=1400,1000 --virtual-time-budget=60000 \
+        --blink-settings=preferredColorScheme=$number |
+        sed -n '/<pre id="result">/,/<\/pre>/p' | sed -E 's/<[^>]*>//g; s/&lt;/</g; s/&gt;/>/g; s/&amp;/\&/g'
+}
+
+# The probe itself must be able to fail.
+sed 's|<main id="main">|<main id="main"><h4>jump</h4><table><tr><th>a</th></tr></table><hr width="2000"><font color="#999">pale</font>|;
+     s|>compute</text>|>compute and very much more than there is room for in any figure of this width or of the next one, however wide it be</text>|' \
+    "$site/index.html" > "$TMP/unsound.html"
+probe light "$TMP/unsound.html" > "$TMP/result"
+for what in 'sideways scrolling at 390' 'sideways scrolling at 1280' 'headings, labels' 'contrast' 'no word of a figure'; do
+    if grep -q "^not ok .*$what" "$TMP/result"; then
+        ok "the probe notices: $what"
+    else
+        not_ok "the probe notices: $what" "$(cat "$TMP/result")"
+    fi
+done
+
+for scheme in light dark; do
+    probe $scheme "${pages[@]}" > "$TMP/result"
+    while IFS= read -r line; do
+        case $line in
+        ok\ *) ok "$scheme ${line#ok }" ;;
+        not\ ok\ *) not_ok "$scheme ${line#not ok }" ;;
+        esac
+    done < "$TMP/result"
+    if grep -q "^end $scheme" "$TMP/result"; then
+        ok "$scheme: every page was probed"
+    else
+        not_ok "$scheme: every page was probed" "$(tail -5 "$TMP/said")"
+    fi
+done
+finish
