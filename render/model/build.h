@@ -7,6 +7,10 @@
 /* Largest rank and node number accepted from an archive: bounds memory against a file that lies. */
 enum { RUN_MAX_RANK = 65535, RUN_MAX_NODE = 65535 };
 
+/* Longest step or phase (2.4 hours) and latest time accepted: sums over a million steps stay within 64 bits. */
+#define RUN_MAX_STEP_NS (INT64_MAX / 1048576)
+#define RUN_MAX_TIME_NS (INT64_MAX / 4)
+
 /** arena_grow - room for n + 1 elements in an array that lives in an arena.
  *  array    current array or NULL; cap its capacity in elements, updated
  *  returns  the array, moved when it had to grow; new elements are zero */

@@ -278,7 +278,9 @@ static void add_step(struct reducer *d, struct track *t, const struct event *e)
 
 void reduce_event(struct reducer *d, const struct event *e)
 {
-    if (e->end_ns < e->start_ns || (e->kind == EVENT_STEP && e->end_ns == e->start_ns))
+    if (e->end_ns < e->start_ns)
+        return;
+    if (e->kind == EVENT_STEP && (e->end_ns == e->start_ns || e->end_ns - e->start_ns > RUN_MAX_STEP_NS))
         return;
     struct track *t = track_of(d, e->track);
     if (e->kind == EVENT_STEP && t->n_steps && e->start_ns <= t->steps[t->n_steps - 1].start_ns)

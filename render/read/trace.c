@@ -19,7 +19,7 @@ static int64_t payload_int(const struct dct_event *e)
 /* A range as a neutral event; 0 when it says nothing. */
 static int neutral(const struct dct_event *in, struct event *out)
 {
-    if (in->kind == DCT_MARK || in->is_open)
+    if (in->kind == DCT_MARK || in->is_open || in->start_ns < 0 || in->end_ns > RUN_MAX_TIME_NS)
         return 0;
     enum event_kind kind = event_classify(in->category, in->name, &out->category);
     out->kind = kind;

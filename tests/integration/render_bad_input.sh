@@ -159,7 +159,7 @@ table gap "metrics.csv cut in its last row" "middle of its last row" metrics.csv
 table refused "metrics.csv without any known column" "none of its columns" metrics.csv '1s/[a-z]/q/g'
 table refused "metrics.csv that is empty" "metrics.csv" metrics.csv 'd'
 table refused "steps.csv with text in a number" "steps.csv.*line 3" rank1/steps.csv '3s/64000000\|,1,/x/'
-table refused "steps.csv with a negative time" "negative\|makes no sense" rank1/steps.csv '3s/,500000,/,-500000,/'
+table refused "steps.csv with a negative time" "makes no sense" rank1/steps.csv '3s/,500000,/,-500000,/'
 table gap "steps.csv without a phase" "no column 'forward_ns'" rank1/steps.csv '1s/forward_ns/other/'
 table gap "steps.csv without step times" "no column 'step_ns'" rank1/steps.csv '1s/step_ns/other/'
 table gap "a monitor with text in a number" "no numbers" node0/cpu_monitor.csv '5s/[0-9]/x/g'
