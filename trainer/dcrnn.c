@@ -291,7 +291,7 @@ void dcrnn_peek(const struct dcrnn *m, enum dcrnn_peek_what what, int is_decoder
     int step = is_decoder ? m->c.n_in + t : t, n_tiles = dcrnn_n_tiles(m, m->n_batch);
     int rows_left = m->n_batch * m->c.n_sensors;
     for (int tile = 0; tile < n_tiles; tile++) {
-        const real *from = dcrnn_at(m, &m->slabs[tile], step, layer, what);
+        const real *from = dcrnn_at(m, &m->slabs[tile], step, layer, (int)what);
         int rows = rows_left < m->tile_rows ? rows_left : m->tile_rows;
         for (int i = 0; i < rows; i++, out += m->c.n_units)
             memcpy(out, from + (ptrdiff_t)i * m->up, (size_t)m->c.n_units * sizeof(real));

@@ -88,7 +88,7 @@ static inline void naive_write_json(const struct naive *m, const char *dir, doub
 
 static inline void naive_write_inputs(struct naive *m, const char *dir)
 {
-    char name[16];
+    char name[24];
     const int square[] = {m->n, m->n}, x[] = {m->t, m->b, m->n, m->d_in}, y[] = {m->h, m->b, m->n, m->d_out};
     const int diffused[] = {m->b, m->n, m->d_in, m->terms};
     naive_write_npy(dir, "adj", 2, square, m->adjacency);

@@ -1,5 +1,5 @@
 /* kernels.h - the inner loops of the CPU back end, one table per instruction set.
- * Written once in kernels_body.h; kernels_avx512.c, kernels_avx2.c and kernels_portable.c compile it for theirs.
+ * Written once in kernels_body.inc; kernels_avx512.c, kernels_avx2.c and kernels_portable.c compile it for theirs.
  * Every width called `n`, `width` or `units` here is a multiple of KERNELS_LANES unless said otherwise, so that no loop
  * over units has a tail; callers pad with zeros. Nothing here allocates or keeps state; results depend on the arguments
  * and the table only. */

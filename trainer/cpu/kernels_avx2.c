@@ -14,13 +14,13 @@
 #define NV 2
 #define MR 6
 typedef float vec __attribute__((vector_size(32)));
-typedef int ivec __attribute__((vector_size(32)));
+typedef unsigned ivec __attribute__((vector_size(32)));
 #define vec_fma(a, b, c) ((vec)_mm256_fmadd_ps((__m256)(a), (__m256)(b), (__m256)(c)))
 #define vec_set1(x) ((vec)_mm256_set1_ps(x))
 #define TILE_CASES TILE_CASE(1) TILE_CASE(2) TILE_CASE(3) TILE_CASE(4) TILE_CASE(5) TILE_CASE(6)
 #define KERNELS_TABLE kernels_avx2
 #define KERNELS_NAME "avx2"
-#include "trainer/cpu/kernels_body.h"
+#include "trainer/cpu/kernels_body.inc"
 
 #ifdef __clang__
 #pragma clang attribute pop

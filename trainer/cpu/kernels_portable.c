@@ -6,7 +6,7 @@
 
 #define VL ((int)(16 / sizeof(real)))
 typedef real vec __attribute__((vector_size(16)));
-typedef int ivec __attribute__((vector_size(16)));
+typedef unsigned ivec __attribute__((vector_size(16)));
 #define vec_fma(a, b, c) ((a) * (b) + (c))
 static inline vec vec_set1(real x)
 {
@@ -23,4 +23,4 @@ static inline vec vec_set1(real x)
 #define KERNELS_BLAS
 #define KERNELS_TABLE kernels_portable
 #define KERNELS_NAME "portable"
-#include "trainer/cpu/kernels_body.h"
+#include "trainer/cpu/kernels_body.inc"
