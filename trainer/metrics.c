@@ -89,24 +89,26 @@ static int end_row(FILE *f, const char *path, struct dcr_err *err)
     return 0;
 }
 
-int metrics_add_step(struct metrics *m, const struct step_row *r, struct dcr_err *err)
-{
-    const struct step_times *t = &r->times;
-    /* h2d_ns stays empty: on a CPU nothing is copied to a device */
-    fprintf(m->steps, "%lld,%lld,%d,%lld,%lld,%lld,,%lld,%lld,%lld,%lld,%lld,%zu,%zu,%.9g\n", (long long)r->epoch,
-            (long long)r->step, r->rank, (long long)t->start_ns, (long long)t->total_ns, (long long)t->data_ns,
-            (long long)t->forward_ns, (long long)t->backward_ns, (long long)t->all_reduce_ns,
-            (long long)t->optimizer_ns, (long long)t->checkpoint_ns, r->samples, r->all_reduce_bytes, r->loss);
-    return end_row(m->steps, m->steps_path, err);
-}
-
-/* Empty when there is nothing to say. */
+/* Empty when there is nothing to say; a diverged loss is no number that a reader could use. */
 static void put_number(FILE *f, int is_known, double v)
 {
     if (is_known && isfinite(v))
         fprintf(f, ",%.9g", v);
     else
         fputc(',', f);
+}
+
+int metrics_add_step(struct metrics *m, const struct step_row *r, struct dcr_err *err)
+{
+    const struct step_times *t = &r->times;
+    /* h2d_ns stays empty: on a CPU nothing is copied to a device */
+    fprintf(m->steps, "%lld,%lld,%d,%lld,%lld,%lld,,%lld,%lld,%lld,%lld,%lld,%zu,%zu", (long long)r->epoch,
+            (long long)r->step, r->rank, (long long)t->start_ns, (long long)t->total_ns, (long long)t->data_ns,
+            (long long)t->forward_ns, (long long)t->backward_ns, (long long)t->all_reduce_ns,
+            (long long)t->optimizer_ns, (long long)t->checkpoint_ns, r->samples, r->all_reduce_bytes);
+    put_number(m->steps, 1, r->loss);
+    fputc('\n', m->steps);
+    return end_row(m->steps, m->steps_path, err);
 }
 
 static double seconds(int64_t ns)

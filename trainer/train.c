@@ -159,11 +159,12 @@ static void add_times(struct step_times *sum, const struct step_times *one)
 
 static int diverged(struct train *t, double loss, double norm, struct dcr_err *err)
 {
+    t->result->has_diverged = 1;
     return dcr_err_set(
-        err, DCR_FATAL,
+        err, DCR_FAIL,
         "training diverged in step %lld (epoch %lld): loss %g, gradient norm %g; start again with a lower "
         "--lr%s%s",
-        (long long)t->at.step, (long long)t->at.epoch + 1, loss, norm,
+        (long long)t->at.step, (long long)t->at.epoch + 1, fabs(loss), fabs(norm),
         t->checkpoint_at >= 0 ? " or resume the last checkpoint with one: " : "",
         t->checkpoint_at >= 0 ? t->checkpoint_path : "");
 }

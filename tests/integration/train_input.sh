@@ -1,0 +1,75 @@
+#!/usr/bin/env bash
+# train_input.sh - wrong words and broken files: one sentence, status 2, nothing written.
+. tests/lib/tap.sh
+train=$BIN/dcrnn-train
+
+refused() { # name part-of-the-sentence argument...
+    local name=$1 part=$2
+    shift 2
+    check_status 2 "$name" "$train" --out "$TMP/out" "$@"
+    cp "$TMP/tap.out" "$TMP/said"
+    check "$name: one sentence" test "$(wc -l <"$TMP/said")" -eq 1
+    check "$name: names the place" grep -q -- "$part" "$TMP/said"
+}
+file() { # name text: its path
+    printf '%b' "$2" >"$TMP/$1"
+    echo "$TMP/$1"
+}
+
+check "--help" "$train" --help
+check "--version" "$train" --version
+refused "unknown option" "unknown option '--no-such'" --no-such
+refused "wrong number" "--batch takes a whole number" --batch many
+refused "data without a graph" "--data needs --graph" --data "$TMP/x.csv"
+
+good=$TMP/good.csv
+{
+    echo a,b
+    for i in $(seq 60); do echo "5$((i % 10)),6$((i % 7))"; done
+} >"$good"
+edges=$(file edges.csv 'from,to,weight\na,b,0.5\nb,a,0.5\n')
+refused "no such file" "cannot open" --data "$TMP/absent.csv" --graph "$edges"
+refused "an empty file" "is empty" --data "$(file empty.csv '')" --graph "$edges"
+refused "text among the speeds" "line 3, column 2: 'fast'" --data "$(file text.csv 'a,b\n1,2\n3,fast\n')" --graph "$edges"
+refused "NaN among the speeds" "line 2, column 1: 'nan'" --data "$(file nan.csv 'a,b\nnan,2\n')" --graph "$edges"
+refused "a ragged row" "line 3 has 1 cells instead of 2" --data "$(file ragged.csv 'a,b\n1,2\n3\n')" --graph "$edges"
+refused "too few rows" "rows are too few" --data "$(file short.csv 'a,b\n1,2\n3,4\n')" --graph "$edges"
+refused "an unknown sensor" "line 3: sensor 'z' is not in the data" --data "$good" \
+    --graph "$(file stranger.csv 'from,to,weight\na,b,1\nb,z,1\n')"
+refused "a graph with NaN" "line 2, column 3: 'nan'" --data "$good" --graph "$(file gnan.csv 'from,to,weight\na,b,nan\n')"
+refused "a binary file" "not a text file" --data "$(file zero.csv 'a,b\n1,\0000\n')" --graph "$edges"
+refused "an output folder that is a file" "" --sensors 8 --days 1 --out "$good"
+check "nothing was written" test ! -e "$TMP/out"
+
+# The generated data, written and read again, are the same data.
+generated=(--sensors 8 --days 1)
+check "generated data can be written" "$train" "${generated[@]}" --write-data "$TMP/data"
+small=(--units 4 --batch 16 --steps 2 --validation-windows 4)
+check "training on generated data" "$train" "${generated[@]}" "${small[@]}" --out "$TMP/a"
+check "training on the files" "$train" --data "$TMP/data/speeds.csv" --graph "$TMP/data/distances.csv" "${small[@]}" \
+    --out "$TMP/b"
+losses() { cut -d, -f2,15 "$1/steps-rank0.csv"; }
+check "gives the same losses" test "$(losses "$TMP/a")" = "$(losses "$TMP/b")"
+check "program.json is JSON and says where the data came from" \
+    grep -q '"dataset_is_generated": false' "$TMP/b/program.json"
+if command -v jq >/dev/null; then
+    check "jq reads it" jq -e '.name == "dcrnn-train" and .flop_per_step > 0 and .parameters > 0' "$TMP/b/program.json"
+else
+    skip "jq reads it" "no jq"
+fi
+
+# A full disk ends the run with a sentence.
+mkdir -p "$TMP/full"
+if [ -w /dev/full ]; then
+    ln -s /dev/full "$TMP/full/steps-rank0.csv.partial"
+    check_status 2 "a full disk" "$train" "${generated[@]}" "${small[@]}" --out "$TMP/full"
+else
+    skip "a full disk" "no /dev/full"
+fi
+
+# A learning rate that blows up: status 1 and a sentence that says what to do.
+check_status 1 "diverging training stops" "$train" "${generated[@]}" --units 4 --batch 16 --lr 1e38 --clip 0 --epochs 2 \
+    --out "$TMP/nan"
+cp "$TMP/tap.out" "$TMP/said"
+check "and says so" grep -q "training diverged in step" "$TMP/said"
+finish
