@@ -87,15 +87,16 @@ profile_launch_words() {
 # TERM has come: the time limit is near or somebody cancelled the job.
 profile_on_term() {
     local state
-    state=$(squeue -h -j "$SLURM_JOB_ID" -o %T 2>/dev/null || true)
+    state=$(scontrol show job "$SLURM_JOB_ID" 2>/dev/null | sed -n 's/.*JobState=\([A-Z_]*\).*/\1/p')
     case $state in
-    RUNNING)
+    # Slurm has told the launcher too; a second TERM would make mpirun drop everything at once. While a job ends,
+    # its state does not tell scancel from a time limit.
+    COMPLETING) profile_why="ended by Slurm: cancelled, preempted or out of time" ;;
+    CANCELLED | TIMEOUT | PREEMPTED | NODE_FAIL | FAILED | OUT_OF_MEMORY | DEADLINE) profile_why="ended by Slurm: $state" ;;
+    # RUNNING, or SIGNALING while the warning is on its way: only this script has been told.
+    *)
         profile_why="ended by Slurm's early warning: the time limit of the job was near"
         [ -z "$profile_pid" ] || kill -TERM "$profile_pid" 2>/dev/null
-        ;;
-    *)
-        # Slurm has told the launcher too; a second TERM would make mpirun drop everything at once.
-        profile_why="the job was cancelled (state ${state:-unknown})"
         ;;
     esac
     profile_say "$profile_why"
@@ -134,7 +135,7 @@ profile_run() {
     # A trapped signal ends `wait` before the program has ended.
     while :; do
         profile_status=0
-        wait "$profile_pid" || profile_status=$?
+        wait "$profile_pid" 2>/dev/null || profile_status=$?
         kill -0 "$profile_pid" 2>/dev/null || break
     done
     profile_pid=

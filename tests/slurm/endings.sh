@@ -111,6 +111,8 @@ reported() { # NAME REPORT
     with_steps cancel
     check "cancel: the evidence of the second node is there" \
         test "$(tar xOf "$results/cancel"/*.tar rank1/steps.csv | wc -l)" -ge 4
+    check "cancel: the archive says that Slurm ended it" \
+        grep -qi "ended by Slurm: cancelled" <(tar xOf "$results/cancel"/*.tar log/slurm_job.txt)
     check "cancel: Slurm knows the job as cancelled" test "$(job "$cancel_run" JobState)" = CANCELLED
     reported cancel "$cancel_report"
 
@@ -125,7 +127,7 @@ reported() { # NAME REPORT
         grep -q -- --units <(tar xOf "$results/failing"/*.tar log/stderr.txt)
 
     check "never: a run that did not start leaves a sentence in the report job's log" \
-        grep -q "job $never_run (1 nodes) left nothing" "$results/never/slurm-$never_report.log"
+        grep -q "job $never_run (1 node(s)) left nothing" "$results/never/slurm-$never_report.log"
     check "never: and no page" test ! -e "$site/never"
 }
 [ $tap_failed -eq 0 ] || tail -n 30 "$results"/*/slurm-*.log | sed 's/^/# /'
