@@ -4,6 +4,7 @@
 #include "render/draw/utf8.h"
 
 #include <math.h>
+#include <string.h>
 
 /* The longest line of text a figure shows; more is cut at a character. */
 #define TEXT_BYTES 1024
@@ -69,6 +70,38 @@ void canvas_text_fit(struct canvas *c, struct point at, enum align align, struct
     char kept[TEXT_BYTES];
     if (typeface_fit(c->typeface, font, text, width, kept, sizeof kept) > 0)
         canvas_text(c, at, align, font, fill, kept);
+}
+
+int canvas_text_lines(struct canvas *c, struct point at, struct font font, enum ink fill, const char *text,
+                      double width, int n_lines)
+{
+    char line[TEXT_BYTES];
+    int n = 0;
+    while (*text && n < n_lines - 1) {
+        size_t fits = 0, len = 0;
+        while (len < sizeof line - 1 && text[len]) {
+            len += strcspn(text + len + 1, " ") + 1; /* to the end of the next word */
+            if (len >= sizeof line)
+                break;
+            memcpy(line, text, len);
+            line[len] = '\0';
+            if (typeface_width(c->typeface, font, line) > width)
+                break;
+            fits = len;
+        }
+        if (fits == 0)
+            break; /* one word is too long: let it be shortened */
+        memcpy(line, text, fits);
+        line[fits] = '\0';
+        canvas_text(c, (struct point){at.x, at.y + n * font.size * 1.4}, ALIGN_START, font, fill, line);
+        text += fits + (text[fits] == ' ');
+        n++;
+    }
+    if (*text) {
+        canvas_text_fit(c, (struct point){at.x, at.y + n * font.size * 1.4}, ALIGN_START, font, fill, text, width);
+        n++;
+    }
+    return n;
 }
 
 void canvas_clip(struct canvas *c, struct box to)

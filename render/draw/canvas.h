@@ -60,6 +60,10 @@ void canvas_text(struct canvas *c, struct point at, enum align align, struct fon
 /** canvas_text_fit - as canvas_text, shortened with an ellipsis to width; nothing when not even that fits. */
 void canvas_text_fit(struct canvas *c, struct point at, enum align align, struct font font, enum ink fill,
                      const char *text, double width);
+/** canvas_text_lines - text broken at spaces into at most n_lines lines; the last one is shortened when there is more.
+ *  at  base line of the first line. returns  the lines drawn */
+int canvas_text_lines(struct canvas *c, struct point at, struct font font, enum ink fill, const char *text,
+                      double width, int n_lines);
 void canvas_clip(struct canvas *c, struct box to);
 void canvas_unclip(struct canvas *c);
 void canvas_note(struct canvas *c, const char *text);

@@ -32,12 +32,15 @@ struct box chart_y_axis(struct canvas *c, struct box plot, struct scale *scale, 
     scale->to = inner.y;
     for (int i = 0; i < t.n; i++) {
         double y = scale_map(scale, t.at[i]);
-        bool is_base = t.at[i] == 0 || (i == 0 && scale->lo != 0);
+        bool is_base = t.at[i] == 0;
         canvas_line(c, (struct point){inner.x, y}, (struct point){inner.x + inner.w, y},
                     (struct stroke){is_base ? INK_AXIS : INK_GRID, 1, false});
         number_label(t.at[i], t.decimals, text, sizeof text);
         canvas_text(c, (struct point){inner.x - 8, y + 4}, ALIGN_END, FONT_LABEL, INK_MUTED, text);
     }
+    if (scale->lo != 0)
+        canvas_line(c, (struct point){inner.x, scale->from}, (struct point){inner.x + inner.w, scale->from},
+                    (struct stroke){INK_AXIS, 1, false});
     return inner;
 }
 

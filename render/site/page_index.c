@@ -44,6 +44,15 @@ static const char *key_parallel(struct site *s, const struct series *series, int
     return p->pop.has ? site_text(s, "%s", fmt_percent(p->pop.parallel_ratio).text) : NULL;
 }
 
+/* Why the last point has no such number. */
+static const char *reason(struct site *s, const struct series *series, int point, bool is_throughput)
+{
+    const struct series_point *p = &series->points[point];
+    const struct run_result *r = p->n_runs > 0 ? &s->rep->runs[p->runs[0]] : NULL;
+    const char *why = !r ? NULL : is_throughput ? r->throughput_because : r->steps_because;
+    return why && why[0] ? strncmp(why, "n/a ", 4) ? why : why + 4 : "it was not measured";
+}
+
 static json_t *key_figures(struct site *s, const struct series *series)
 {
     static const struct {
@@ -54,7 +63,7 @@ static json_t *key_figures(struct site *s, const struct series *series)
         {"Step time", "mean over ranks", key_step, false},
         {"Throughput", "samples of all ranks", key_throughput, false},
         {"Speed-up", "over the smallest run", key_speedup, true},
-        {"Communication", "exposed, share of step", key_communication, false},
+        {"Communication", "exposed, with waiting", key_communication, false},
         {"Parallel efficiency", "POP, useful share of ranks", key_parallel, false},
     };
     json_t *list = view_list(s);
@@ -67,7 +76,9 @@ static json_t *key_figures(struct site *s, const struct series *series)
         view_text(s, v, "name", keys[k].name);
         view_text(s, v, "note", keys[k].note);
         view_text(s, v, "value", text ? text : "n/a");
-        view_text(s, v, "at", node_words(s, series->points[last].n_nodes));
+        int n_nodes = series->points[last].n_nodes;
+        view_text(s, v, "at", n_nodes > 0 && series->n_points == 1 ? node_words(s, n_nodes) : NULL);
+        view_text(s, v, "because", text ? NULL : reason(s, series, last, keys[k].text == key_throughput));
         for (int i = 0; i < series->n_points && series->n_points > 1; i++) {
             const char *at = keys[k].text(s, series, i);
             json_t *p = view_object(s);
@@ -251,6 +262,10 @@ void page_index(struct site *s)
     for (int i = 0; i < rep->n_series; i++)
         view_add(s, series, series_view(s, i));
     view_set(s, data, "series", series);
+    bool is_measured = false;
+    for (int i = 0; i < rep->n_runs; i++)
+        is_measured |= rep->runs[i].has_steps != 0;
+    view_flag(s, data, "is_measured", is_measured);
     view_set_list(s, data, "actions", first_actions(s));
     view_set(s, data, "runs", runs_table(s));
     view_set(s, data, "files", file_list(s));

@@ -28,6 +28,14 @@ static void add_code(struct facts *f, const char *name, const char *code)
     view_add(f->s, f->list, v);
 }
 
+/* Reasons come with "n/a because" in front or without. */
+static const char *not_available(struct site *s, const char *because)
+{
+    if (!because || !because[0])
+        return "n/a: not recorded";
+    return strncmp(because, "n/a", 3) ? site_text(s, "n/a because %s", because) : because;
+}
+
 static void add_known(struct facts *f, const char *name, const char *value)
 {
     if (value && value[0])
@@ -54,7 +62,7 @@ static json_t *overview(struct site *s, const struct run_result *r)
     add_fact(&f, "Steps",
              r->has_steps ? site_text(s, "%s counted, %s left out as warm-up (%s)", site_int(s, r->n_counted),
                                       site_int(s, r->n_warmup), r->steps_source)
-                          : site_text(s, "n/a because %s", r->steps_because ? r->steps_because : "there are none"));
+                          : not_available(s, r->steps_because));
     if (r->has_steps) {
         add_fact(&f, "Step time",
                  r->step_interval.has
@@ -68,7 +76,7 @@ static json_t *overview(struct site *s, const struct run_result *r)
     add_fact(&f, "Throughput",
              r->has_throughput
                  ? site_text(s, "%s samples per second (from %s)", fmt_number(r->throughput).text, r->throughput_source)
-                 : site_text(s, "n/a because %s", r->throughput_because ? r->throughput_because : ""));
+                 : not_available(s, r->throughput_because));
     if (r->coverage_ratio > 0)
         add_fact(&f, "Steps' share of the run", fmt_percent(r->coverage_ratio).text);
     if (r->pop.has)
@@ -266,7 +274,7 @@ void page_run(struct site *s, int run)
     set_or_null(s, data, "monitors", run_figure_monitors(s, r));
     set_or_null(s, data, "losses", run_figure_losses(s, r));
     view_text(s, data, "warmup", r->has_steps ? r->warmup_because : NULL);
-    view_text(s, data, "no_steps", r->has_steps ? NULL : r->steps_because);
+    view_text(s, data, "no_steps", r->has_steps ? NULL : not_available(s, r->steps_because));
     view_set_list(s, data, "actions", view_actions(s, &run, 1, "../../"));
     view_set(s, data, "program", program(s, r->run));
     view_set(s, data, "nodes", nodes_table(s, r->run));

@@ -23,9 +23,8 @@ static void draw_picture(struct canvas *c, struct box at, const void *spec, bool
     (void)has_title;
     const struct picture *p = spec;
     canvas_text_fit(c, (struct point){at.x, at.y + 18}, ALIGN_START, (struct font){18, true}, INK_TEXT, p->title, at.w);
-    canvas_text_fit(c, (struct point){at.x, at.y + 40}, ALIGN_START, (struct font){12, false}, INK_MUTED, p->headline,
-                    at.w);
-    at = box_inset(at, 0, 60, 0, 0);
+    canvas_text_lines(c, (struct point){at.x, at.y + 42}, (struct font){13, false}, INK_MUTED, p->headline, at.w, 2);
+    at = box_inset(at, 0, 84, 0, 0);
     double w = (at.w - 40) / 2, h = (at.h - 30) / 2;
     struct box cell[4] = {{at.x, at.y, w, h},
                           {at.x + w + 40, at.y, w, h},
@@ -62,6 +61,6 @@ void run_picture(struct site *s, const struct run_result *r, const char *path)
                                 .draw = draw_picture,
                                 .spec = &p,
                                 .wide = FIGURE_FULL,
-                                .height = 760},
+                                .height = 780},
                path);
 }
