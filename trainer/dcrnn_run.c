@@ -221,13 +221,13 @@ static void backward_decoder(struct tile *tile)
     real *dy = tile->w->dy, *d_fed = tile->w->d_fed;
     for (int l = 0; l < m->c.n_layers; l++)
         memset(d_state_at(tile, l), 0, (size_t)tile->rows * (size_t)m->up * sizeof(real));
+    memset(d_fed, 0, (size_t)n * sizeof(real));
     for (int t = m->c.n_out - 1; t >= 0; t--) {
         const real *d_pred = m->d_pred + rows_at(m, tile, t, d_out);
-        int was_fed = t + 1 < m->c.n_out && !m->coins[t]; /* this prediction was the next step's input */
         for (int i = 0; i < n; i++)
-            dy[i] = d_pred[i] + (was_fed ? d_fed[i] : 0);
+            dy[i] = d_pred[i] + d_fed[i];
         backward_projection(tile, m->c.n_in + t, dy);
-        int wants_d_fed = t > 0 && !m->coins[t - 1];
+        int wants_d_fed = t > 0 && !m->coins[t - 1]; /* the step was fed the prediction before it */
         memset(d_fed, 0, (size_t)n * sizeof(real));
         backward_step(tile, m->c.n_in + t, tile->slab->fed + (ptrdiff_t)t * m->tile_rows * d_out, d_out,
                       wants_d_fed ? d_fed : NULL);
