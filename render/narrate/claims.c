@@ -30,7 +30,7 @@ const char *all_reduce_name(const struct run_result *r)
 const char *caveat_clause(struct report *rep, const struct run_result *r)
 {
     if (*r->shared_because)
-        return report_text(rep, ", but %s, so part of this may be waiting for a core", r->shared_because);
+        return report_text(rep, ", though %s, so part of this may be waiting for a core", r->shared_because);
     if (r->has_steps && (double)r->n_counted < rep->thresholds.few_steps)
         return report_text(rep, ", seen in %s, too few to conclude", fmt_count(r->n_counted, "step").text);
     return "";
@@ -107,9 +107,8 @@ enum confidence confidence_of(struct report *rep, const struct run_result *r, st
         *because = "the nodes are emulated on one host";
         return CONFIDENCE_MEDIUM;
     }
-    *because =
-        report_text(rep, "%s counted%s%s", fmt_count(r->n_counted, "step").text,
-                    i.has ? ", 95 % interval of the share " : "", i.has ? fmt_percent_range(i.lo, i.hi).text : "");
+    *because = i.has ? report_text(rep, "the 95 %% interval of the share is %s", fmt_percent_range(i.lo, i.hi).text)
+                     : report_text(rep, "%s counted", fmt_count(r->n_counted, "step").text);
     return CONFIDENCE_HIGH;
 }
 
@@ -189,8 +188,8 @@ static const char *class_sentence(struct report *rep, const struct run_result *r
     case CLASS_IMBALANCE:
         if (r->straggler.has)
             return report_text(
-                rep, "%s %s is waiting for the rank that comes last, in %s of the all-reduces rank %d%s%s", at, part,
-                fmt_percent(r->straggler.wins_ratio).text, r->straggler.rank, trend(rep, r, PART_WAIT, PART_WAIT), end);
+                rep, "%s %s is waiting for the rank that comes last (rank %d in %s of the all-reduces)%s%s", at, part,
+                r->straggler.rank, fmt_percent(r->straggler.wins_ratio).text, trend(rep, r, PART_WAIT, PART_WAIT), end);
         return report_text(rep, "%s %s is waiting for the rank that comes last, with no rank standing out%s%s", at,
                            part, trend(rep, r, PART_WAIT, PART_WAIT), end);
     case CLASS_DATA:

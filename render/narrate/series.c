@@ -81,16 +81,29 @@ static struct cause largest_cause(const struct run_result *at_end, const struct 
     return c;
 }
 
+/* ", most of it (7.51 ms) waiting for rank 2, which comes last": when transfer is the smaller half. */
+static const char *waiting_clause(struct report *rep, const struct series_point *p, const struct run_result *r)
+{
+    int64_t wait = p->part_ns[PART_WAIT];
+    if (wait <= p->part_ns[PART_TRANSFER])
+        return "";
+    if (r->straggler.has)
+        return report_text(rep, ", most of it (%s) waiting for rank %d, which comes last", fmt_time(wait).text,
+                           r->straggler.rank);
+    return report_text(rep, ", most of it (%s) waiting for the rank that comes last", fmt_time(wait).text);
+}
+
 static const char *communication_sentence(struct report *rep, const struct series *s, const char *limits)
 {
     const struct series_point *last = &s->points[s->n_points - 1], *before = &s->points[s->n_points - 2];
     const struct run_result *r = run_of(rep, last);
     double now = part_share(last, comm_of(last->part_ns)), then = part_share(before, comm_of(before->part_ns));
     return report_text(
-        rep, "At %s %s of the step time (%s of %s) is exposed gradient synchronisation (%s), %s %s at %s; %s%s.",
+        rep, "At %s %s of the step time (%s of %s) is exposed gradient synchronisation (%s)%s, %s %s at %s; %s%s.",
         nodes_text(rep, last->n_nodes), fmt_percent(now).text, fmt_time(comm_of(last->part_ns)).text,
-        fmt_time(last->step.mean_ns).text, all_reduce_name(r), now >= then ? "up from" : "down from",
-        fmt_percent(then).text, nodes_text(rep, before->n_nodes), limits, caveat_clause(rep, r));
+        fmt_time(last->step.mean_ns).text, all_reduce_name(r), waiting_clause(rep, last, r),
+        now >= then ? "up from" : "down from", fmt_percent(then).text, nodes_text(rep, before->n_nodes), limits,
+        caveat_clause(rep, r));
 }
 
 static const char *part_sentence(struct report *rep, const struct series *s, const struct cause *c, const char *limits)
@@ -103,10 +116,13 @@ static const char *part_sentence(struct report *rep, const struct series *s, con
     const struct series_point *last = &s->points[s->n_points - 1], *ref = &s->points[0];
     int64_t now = last->part_ns[c->part];
     const char *which = s->kind == SCALING_STRONG ? "strong" : "weak";
+    const struct run_result *r = run_of(rep, last);
     return report_text(rep, "At %s %s %s a step where ideal %s scaling from %s leaves %s; %s%s.",
                        nodes_text(rep, last->n_nodes), doing[c->part], fmt_time(now).text, which,
                        nodes_text(rep, ref->n_nodes), fmt_time(now - c->lost_ns).text, limits,
-                       caveat_clause(rep, run_of(rep, last)));
+                       c->part == PART_COMPUTE && *r->shared_because
+                           ? report_text(rep, " (%s, which by itself slows compute)", r->shared_because)
+                           : caveat_clause(rep, r));
 }
 
 /* "184 ms against 96.0 ms": a larger node count that is slower than a smaller one is said first. */

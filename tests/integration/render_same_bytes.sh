@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# The same archives give the same bytes: twice, in another folder, locale and time zone, in another order of arguments.
+# Three archives of a usual size are rendered within a second and 100 MB.
+. tests/lib/tap.sh
+. tests/data/archives/fixture.sh
+
+for n in 1 2 4; do
+    fixture_run "$TMP/run$n" "$n" steps=150
+    fixture_pack "$TMP/run$n" "$TMP/${n}node-x.tar"
+done
+a=("$TMP/1node-x.tar" "$TMP/2node-x.tar" "$TMP/4node-x.tar")
+check "renders" "$BIN/dcreport" "${a[@]}" -o "$TMP/first" -q
+check "renders again" "$BIN/dcreport" "${a[@]}" -o "$TMP/second" -q
+check "the same bytes twice" diff -r "$TMP/first" "$TMP/second"
+
+mkdir -p "$TMP/elsewhere/copy"
+cp "${a[@]}" "$TMP/elsewhere/copy"
+# shellcheck disable=SC2317  # called through check
+elsewhere() {
+    (cd "$TMP/elsewhere" && env LC_ALL=C.UTF-8 LANG=C.UTF-8 TZ=Pacific/Auckland \
+        "$BIN/dcreport" copy/4node-x.tar copy/1node-x.tar copy/2node-x.tar -o here -q)
+}
+check "renders from another folder, in another order and time zone" elsewhere
+check "... with the same bytes" diff -r "$TMP/first" "$TMP/elsewhere/here"
+other=$(locale -a 2> /dev/null | grep -iE '^(de|fr|es|it)_.*utf' | head -n 1)
+if [ -n "$other" ]; then
+    check "renders in the locale $other" env LC_ALL="$other" "$BIN/dcreport" "${a[@]}" -o "$TMP/third" -q
+    check "... with the same bytes" diff -r "$TMP/first" "$TMP/third"
+else
+    skip "a locale with a decimal comma" "none is installed"
+fi
+check "a site of ours is replaced" "$BIN/dcreport" "${a[0]}" "${a[1]}" -o "$TMP/second" -q
+check "... whole" test ! -e "$TMP/second/runs/4node-fixture-4"
+
+# What the machine's other work costs is not ours: the best of five counts.
+if command -v python3 > /dev/null; then
+    python3 - "$BIN/dcreport" "$TMP/timed" "${a[@]}" > "$TMP/cost" << 'PY'
+import resource, subprocess, sys, time
+program, out, archives = sys.argv[1], sys.argv[2], sys.argv[3:]
+best = 1e9
+for _ in range(5):
+    began = time.monotonic()
+    subprocess.run([program, *archives, "-o", out, "-q"], check=True)
+    best = min(best, time.monotonic() - began)
+print(round(best * 1000), resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+PY
+    read -r ms kb < "$TMP/cost"
+    if [ "$ms" -lt 1000 ]; then ok "three archives in $ms ms"; else not_ok "three archives within a second" "$ms ms"; fi
+    if [ "$kb" -lt 100000 ]; then ok "peak memory $((kb / 1000)) MB"; else not_ok "peak memory under 100 MB" "$kb kB"; fi
+else
+    skip "time and memory" "needs python3"
+fi
+finish
