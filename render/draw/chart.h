@@ -91,7 +91,8 @@ struct chart_lines {
     bool x_is_whole; /* ticks at whole numbers */
     bool y_is_free;  /* the axis need not begin at 0 (loss curves) */
     double y_max;    /* end of the axis; 0: from the data. Values above are cut off at the edge and counted in words */
-    bool hide_x_labels; /* another panel below has them */
+    double x_from, x_to; /* ends of the x axis; x_to <= x_from: from the data */
+    bool hide_x_labels;  /* another panel below has them */
 };
 void chart_lines(struct canvas *c, struct box at, const struct chart_lines *spec);
 

@@ -162,10 +162,14 @@ void chart_lines(struct canvas *c, struct box at, const struct chart_lines *s)
     set_y_range(s, &e, &y);
     struct side_label labels[SIDE_LABELS_MAX];
     double side = chart_side_width(c, labels, make_labels(s, &y, labels), rest.w * 0.5);
-    struct box plot = box_inset(rest, 0, e.n_cut ? 12 : 4, side > 0 ? side : 12, s->hide_x_labels ? 8 : 40);
+    struct box plot = box_inset(rest, 0, e.n_cut ? 12 : 4, side > 0 ? side : 12, s->hide_x_labels ? 18 : 40);
     if (!isfinite(e.x_lo)) {
         canvas_text(c, (struct point){rest.x, rest.y + 20}, ALIGN_START, FONT_LABEL, INK_MUTED, "nothing was measured");
         return;
+    }
+    if (s->x_to > s->x_from) {
+        x.lo = s->x_from;
+        x.hi = s->x_to;
     }
     if (x.hi == x.lo) {
         x.lo -= 0.5;

@@ -48,7 +48,9 @@ static void draw_points(struct canvas *c, const struct chart_speedup *s, const s
         canvas_note(c, note);
         draw_interval(c, p, x, y);
         canvas_disc(c, at, 4.5, INK_ACCENT);
-        right = draw_label(c, &s->text, p, at, isfinite(p->lo) ? scale_map(y, p->lo) : at.y, plot, right);
+        /* The reference is 1 by definition, and its label would lie on the ideal line. */
+        if (p->n > s->n_ref)
+            right = draw_label(c, &s->text, p, at, isfinite(p->lo) ? scale_map(y, p->lo) : at.y, plot, right);
         canvas_end_note(c);
     }
 }

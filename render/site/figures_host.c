@@ -60,8 +60,15 @@ struct monitors_spec *monitors_spec(struct site *s, const struct run_result *r)
             add_line(m, "GPU utilisation", "GPU utilisation, % of the sample window with a kernel running", 100,
                      site_text(s, "node %d GPU %d", n->node, n->gpus[g].gpu_id), &n->gpus[g].utilization_percent);
     }
-    for (int p = 0; p + 1 < m->n_panels; p++)
-        m->panel[p].chart.x_title = NULL;
+    /* One time axis for all, written under the last. */
+    double last = 0;
+    for (int p = 0; p < m->n_panels; p++)
+        for (size_t k = 0; k < m->panel[p].chart.n_series; k++)
+            last = fmax(last, m->panel[p].lines[k].x[m->panel[p].lines[k].n - 1]);
+    for (int p = 0; p < m->n_panels; p++) {
+        m->panel[p].chart.x_to = last;
+        m->panel[p].chart.hide_x_labels = p + 1 < m->n_panels;
+    }
     return m->n_panels ? m : NULL;
 }
 
@@ -72,11 +79,11 @@ void draw_monitors(struct canvas *c, struct box at, const void *spec, bool has_t
         canvas_text(c, (struct point){at.x, at.y + 14}, ALIGN_START, (struct font){14, true}, INK_TEXT, "Monitors");
         at = box_inset(at, 0, 26, 0, 0);
     }
-    double h = at.h / m->n_panels;
+    double h = (at.h - PANEL_FOOT) / m->n_panels; /* plots of one height: the last one has the axis below */
     for (int p = 0; p < m->n_panels; p++) {
         struct chart_lines chart = m->panel[p].chart;
         chart.text.title = NULL;
-        chart_lines(c, (struct box){at.x, at.y + h * p, at.w, h - 4}, &chart);
+        chart_lines(c, (struct box){at.x, at.y + h * p, at.w, p + 1 < m->n_panels ? h : h + PANEL_FOOT}, &chart);
     }
 }
 
@@ -132,17 +139,18 @@ json_t *run_figure_monitors(struct site *s, const struct run_result *r)
                            fmt_number(n->cpu_percent.sum / (double)n->cpu_percent.n).text,
                            fmt_number(n->cpu_percent.max).text);
     }
-    json_t *view = figure_view(s, &(struct figure){.stem = "monitors-figure",
-                                                   .title = "Hosts and devices",
-                                                   .caption = "Sampled once in a while: coarse beside the step's own "
-                                                              "timings, but it sees what the program does not.",
-                                                   .alt = dcr_buf_text(&alt),
-                                                   .draw = draw_monitors,
-                                                   .spec = m,
-                                                   .wide = FIGURE_FULL,
-                                                   .height = PANEL_HEIGHT * m->n_panels,
-                                                   .narrow_height = PANEL_HEIGHT * m->n_panels,
-                                                   .table = monitors_table(s, r->run)});
+    json_t *view =
+        figure_view(s, &(struct figure){.stem = "monitors-figure",
+                                        .title = "Hosts and devices",
+                                        .caption = "Samples of the hosts and devices: coarse beside the step's own "
+                                                   "timings, but they see what the program does not.",
+                                        .alt = dcr_buf_text(&alt),
+                                        .draw = draw_monitors,
+                                        .spec = m,
+                                        .wide = FIGURE_FULL,
+                                        .height = PANEL_HEIGHT * m->n_panels + PANEL_FOOT,
+                                        .narrow_height = PANEL_HEIGHT * m->n_panels + PANEL_FOOT,
+                                        .table = monitors_table(s, r->run)});
     dcr_buf_release(&alt);
     return view;
 }

@@ -15,7 +15,8 @@ struct steps_spec {
 };
 
 #define PANELS_MAX 4
-#define PANEL_HEIGHT 150.0
+#define PANEL_HEIGHT 125.0
+#define PANEL_FOOT 22.0 /* what chart_lines leaves for the x axis, less what it leaves without */
 #define MONITOR_LINES_MAX 16
 
 struct monitors_spec {

@@ -73,7 +73,8 @@ json_t *view_classes(struct site *s, const char *caption, const int *runs, int n
         view_cell_class(s, t, verdict_word(last->verdict), verdict_class(last->verdict));
         bool has_threshold = last->threshold_name && last->threshold_name[0];
         view_cell(s, t, has_threshold ? fmt_percent(last->threshold_ratio).text : "");
-        view_cell_sub(s, t, last->text, last->rule && last->rule[0] ? site_text(s, "limits when: %s", last->rule) : NULL);
+        view_cell_sub(s, t, last->text,
+                      last->rule && last->rule[0] ? site_text(s, "limits when: %s", last->rule) : NULL);
     }
     return t;
 }
