@@ -83,6 +83,15 @@ check "checkpoint, link and old metrics are listed, not packed" metadata adopt.t
     '[.not_packed[] | select(.name | test("(checkpoint-1.bin|link|metrics.csv)$"))] | length == 3'
 check_status 1 "metrics of an earlier run are not in it" manifest adopt.tar '[.members[].name] | index("metrics.csv") != null'
 
+# ---- repetitions: where a run writes does not make it another configuration, its arguments do
+for i in 1 2; do
+    mkdir -p "rep$i" && "$COLLECT" run -o "rep$i.tar" --adopt "rep$i" -- ./marks 2 0 0 --out "rep$i" "rep$i/file" 2>/dev/null
+done
+"$COLLECT" run -o rep3.tar -- ./marks 3 0 0 2>/dev/null
+check "another output folder: the same configuration" test "$(manifest rep1.tar .config_hash)" = "$(manifest rep2.tar .config_hash)"
+check "another argument: another configuration" test "$(manifest rep1.tar .config_hash)" != "$(manifest rep3.tar .config_hash)"
+check "each run has its own id" test "$(manifest rep1.tar .run_id)" != "$(manifest rep2.tar .run_id)"
+
 # ---- ranks
 if command -v mpirun >/dev/null; then
     "${MPIRUN[@]}" -n 4 "$COLLECT" run --spool spool -- ./marks 20 2>err
