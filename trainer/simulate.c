@@ -16,11 +16,11 @@
 #define CAPACITY_VEH_S (2000.0 / 3600)
 #define WAVE_MPS 5.0
 #define CAPACITY_DROP 0.06 /* a queue discharges that much below capacity */
-#define PEAK_LOAD 1.35    /* peak demand over capacity at the links of percentile PEAK_PERCENTILE */
+#define PEAK_LOAD 1.5      /* peak demand over capacity at the links of percentile PEAK_PERCENTILE */
 #define PEAK_PERCENTILE 0.85
 
-#define MOST_LEAVE 0.5      /* share that takes the off-ramp before a standing queue */
-#define MOST_WAIT 120.0     /* vehicles that queue at a ramp; more look for another way */
+#define MOST_LEAVE 0.45 /* share that takes the off-ramp before a standing queue */
+#define MOST_WAIT 120.0 /* vehicles that queue at a ramp; more look for another way */
 
 #define MPS_TO_MPH (1 / 0.44704)
 #define SPEED_SPREAD_MPH 7.0 /* s.d. of single vehicles */
@@ -170,8 +170,8 @@ static int start(struct sim *s, struct dcr_err *err)
     s->speed_flow = calloc(net->n_sensors, sizeof *s->speed_flow);
     s->flow_sum = calloc(net->n_sensors, sizeof *s->flow_sum);
     s->outage_rows = calloc(net->n_sensors, sizeof *s->outage_rows);
-    if (!s->cells || !s->flow || !s->joining || !s->staying || !s->ramps || !s->incident_rows || !s->incident_cell || !s->speed_flow ||
-        !s->flow_sum || !s->outage_rows)
+    if (!s->cells || !s->flow || !s->joining || !s->staying || !s->ramps || !s->incident_rows || !s->incident_cell ||
+        !s->speed_flow || !s->flow_sum || !s->outage_rows)
         return dcr_err_set(err, DCR_FATAL, "out of memory for a network of %zu cells", net->n_cells);
     for (size_t i = 0; i < net->n_links; i++)
         for (size_t k = 0; k < net->links[i].n_cells; k++) {
