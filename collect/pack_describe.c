@@ -5,24 +5,15 @@
 #include "collect/spool_layout.h"
 #include "lib/trace.h"
 
-#include <ctype.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { MAX_RANK_REASONS = 8 };
-
-static const char *text_of(const json_t *o, const char *key)
-{
-    const char *text = json_string_value(json_object_get(o, key));
-    return text ? text : "";
-}
 
 static json_int_t int_of(const json_t *o, const char *key, json_int_t absent)
 {
@@ -139,12 +130,12 @@ static void make_records(struct pack *p)
     for (size_t i = 0; i < p->n_ranks; i++) {
         struct pack_rank *r = &p->ranks[i];
         if (r->record) {
-            r->host = text_of(r->record, "host");
+            r->host = pack_json_text(r->record, "host");
             r->pid = (long)int_of(r->record, "pid", r->pid);
             continue;
         }
         if (!*r->host && p->launcher)
-            r->host = text_of(p->launcher, "host");
+            r->host = pack_json_text(p->launcher, "host");
         json_t *o = json_object();
         json_object_set_new(o, "rank", json_integer(r->rank));
         if (*r->host)
@@ -185,7 +176,7 @@ static void add_rank_members(struct pack *p)
 static int judge_record(struct pack *p, const json_t *record, const char *who)
 {
     json_int_t signal = int_of(record, "signal", 0), status = int_of(record, "exit_status", 0);
-    if (strcmp(text_of(record, "state"), SPOOL_RUNNING) == 0)
+    if (strcmp(pack_json_text(record, "state"), SPOOL_RUNNING) == 0)
         pack_reason(p, "%s has no end record: it or its collector was killed, or still runs", who);
     else if (signal > 0)
         pack_reason(p, "%s was ended by signal %d (%s)", who, (int)signal, strsignal((int)signal));
@@ -208,7 +199,7 @@ static void judge_run(struct pack *p)
         snprintf(who, sizeof who, "rank %d", p->ranks[i].rank);
         if (int_of(record, "world_size", 0) > world)
             world = int_of(record, "world_size", 0);
-        if (p->launcher || !*text_of(record, "state"))
+        if (p->launcher || !*pack_json_text(record, "state"))
             continue;
         if (n_bad < MAX_RANK_REASONS)
             n_bad += judge_record(p, record, who);
@@ -218,157 +209,6 @@ static void judge_run(struct pack *p)
     if (world > (json_int_t)p->n_ranks)
         pack_reason(p, "%lld of %lld ranks left nothing", (long long)(world - (json_int_t)p->n_ranks),
                     (long long)world);
-}
-
-/* ---- nodes ------------------------------------------------------------------------------------ */
-
-static struct pack_host *find_host(struct pack *p, const char *name)
-{
-    for (size_t i = 0; i < p->n_hosts; i++)
-        if (strcmp(p->hosts[i].name, name) == 0)
-            return &p->hosts[i];
-    return NULL;
-}
-
-static int node_of_earlier_rank(const struct pack *p, size_t i)
-{
-    for (size_t k = 0; k < i; k++)
-        if (strcmp(p->ranks[k].host, p->ranks[i].host) == 0)
-            return p->ranks[k].node;
-    return -1;
-}
-
-/* Hosts in the order of their lowest rank; with emulation every rank is a node and a host's monitors stay with the
- * first of them. */
-static void assign_nodes(struct pack *p)
-{
-    const json_t *record = pack_first_record(p);
-    p->is_emulated = p->request->emulate_nodes || json_is_true(json_object_get(record, "emulate_nodes"));
-    for (size_t i = 0; i < p->n_ranks; i++) {
-        int node = p->is_emulated ? -1 : node_of_earlier_rank(p, i);
-        p->ranks[i].node = node >= 0 ? node : p->n_nodes++;
-        struct pack_host *host = find_host(p, p->ranks[i].host);
-        if (host && host->node < 0)
-            host->node = p->ranks[i].node;
-    }
-    for (size_t i = 0; i < p->n_hosts; i++) /* a host that was sampled but whose ranks left nothing */
-        if (p->hosts[i].node < 0)
-            p->hosts[i].node = p->n_nodes++;
-    for (size_t i = 0; i < p->n_members; i++) {
-        struct pack_member *m = &p->members[i];
-        size_t prefix = strlen(SPOOL_HOST_PREFIX);
-        const char *slash = strchr(m->name, '/');
-        if (m->rank >= 0 && p->is_spool)
-            m->node = pack_rank_at(p, m->rank)->node;
-        if (strncmp(m->name, SPOOL_HOST_PREFIX, prefix) != 0 || !slash)
-            continue;
-        char *name = dcr_arena_strndup(&p->arena, m->name + prefix, (size_t)(slash - m->name) - prefix);
-        struct pack_host *host = find_host(p, name);
-        if (!host)
-            continue;
-        size_t n = strlen(slash) + 24;
-        char *member = dcr_arena_alloc(&p->arena, n);
-        snprintf(member, n, "node%d%s", host->node, slash);
-        m->name = member;
-        m->node = host->node;
-    }
-}
-
-/* "0-1,4" into a set of processors. */
-static void add_cpus(unsigned char set[4096], const char *list)
-{
-    while (*list) {
-        char *end;
-        long from = strtol(list, &end, 10), to = from;
-        if (end == list)
-            return;
-        if (*end == '-')
-            to = strtol(end + 1, &end, 10);
-        for (long c = from; c >= 0 && c <= to && c < 4096; c++)
-            set[c] = 1;
-        list = end + (*end == ',');
-    }
-}
-
-/* Each rank may be bound to a core of its own: the node's are all of them together. */
-static void put_allowed_cores(const struct pack *p, int node, json_t *o)
-{
-    unsigned char set[4096] = {0};
-    int n = 0;
-    for (size_t i = 0; i < p->n_ranks; i++)
-        if (p->ranks[i].node == node)
-            add_cpus(set, text_of(p->ranks[i].record, "cpus_allowed"));
-    for (size_t i = 0; i < sizeof set; i++)
-        n += set[i];
-    if (n)
-        json_object_set_new(o, "cores_allowed", json_integer(n));
-}
-
-/* What the monitors of a node are worth when no collector could say so itself. node -1: there are none. */
-static void put_monitors(const struct pack *p, json_t *o, int node, const char *why)
-{
-    static const struct {
-        const char *name;
-        enum dcr_role role;
-    } kinds[] = {{"cpu", DCR_ROLE_CPU_MONITOR},
-                 {"disk", DCR_ROLE_DISK_MONITOR},
-                 {"net", DCR_ROLE_NET_MONITOR},
-                 {"gpu", DCR_ROLE_GPU_MONITOR}};
-    json_t *monitors = json_object();
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        char line[160];
-        int is_there = 0;
-        for (size_t k = 0; k < p->n_members && node >= 0; k++)
-            is_there |= p->members[k].role == kinds[i].role && p->members[k].node == node;
-        snprintf(line, sizeof line, "%s: %s", is_there ? "partial" : "absent", why);
-        json_object_set_new(monitors, kinds[i].name, json_string(line));
-    }
-    json_object_set_new(o, "monitors", monitors);
-}
-
-static json_t *node_object(struct pack *p, int node)
-{
-    const struct pack_rank *first = NULL;
-    struct pack_host *host = NULL;
-    for (size_t i = 0; i < p->n_ranks && !first; i++)
-        if (p->ranks[i].node == node)
-            first = &p->ranks[i];
-    for (size_t i = 0; i < p->n_hosts; i++)
-        if (first ? strcmp(p->hosts[i].name, first->host) == 0 : p->hosts[i].node == node)
-            host = &p->hosts[i];
-    json_t *o = json_object();
-    json_object_set_new(o, "node", json_integer(node));
-    if (host && host->facts)
-        json_object_update(o, host->facts);
-    if (host)
-        json_object_set_new(o, "host", json_string(host->name));
-    else if (first && *first->host)
-        json_object_set_new(o, "host", json_string(first->host));
-    if (!*text_of(o, "boot_id") && first && *text_of(first->record, "boot_id"))
-        json_object_set_new(o, "boot_id", json_string(text_of(first->record, "boot_id")));
-    put_allowed_cores(p, node, o);
-    if (host && host->node != node)
-        put_monitors(p, o, -1, "an emulated node; the host's monitors are with the first node of the host");
-    else if (!host || !host->facts)
-        put_monitors(p, o, node, "no collector sampled this host");
-    else if (!json_object_get(o, "monitors"))
-        put_monitors(p, o, node, "the collector of this host was killed before it could report");
-    return o;
-}
-
-static const char *node_kind(const struct pack *p, const json_t *nodes)
-{
-    if (p->is_emulated)
-        return "emulated";
-    size_t n = json_array_size(nodes), n_equal = 0;
-    for (size_t i = 0; i < n; i++) {
-        const char *id = text_of(json_array_get(nodes, i), "boot_id");
-        if (!*id)
-            return "unknown";
-        for (size_t k = 0; k < i; k++)
-            n_equal += strcmp(id, text_of(json_array_get(nodes, k), "boot_id")) == 0;
-    }
-    return n == 0 ? "unknown" : n_equal ? "one-kernel" : "machines";
 }
 
 /* ---- metadata --------------------------------------------------------------------------------- */
@@ -439,7 +279,7 @@ static void put_ranks(const struct pack *p, json_t *o)
             json_object_set_new(rank, "pid", json_integer(r->pid));
         for (size_t k = 0; k < sizeof keys / sizeof *keys; k++)
             copy(rank, r->record, keys[k]);
-        if (strcmp(text_of(r->record, "state"), SPOOL_RUNNING) == 0)
+        if (strcmp(pack_json_text(r->record, "state"), SPOOL_RUNNING) == 0)
             meta_missing(rank, "exit_status", "there is no end record");
         json_object_set_new(rank, "events", json_integer((json_int_t)r->n_events));
         json_array_append_new(list, rank);
@@ -451,8 +291,9 @@ static void put_collector(const struct pack *p, const json_t *record, json_t *o)
 {
     char line[1400];
     json_t *collector = json_object();
-    const char *note = text_of(record, "nvtx_note");
-    json_object_set_new(collector, "version", json_string(record ? text_of(record, "collector_version") : DCR_VERSION));
+    const char *note = pack_json_text(record, "nvtx_note");
+    json_object_set_new(collector, "version",
+                        json_string(record ? pack_json_text(record, "collector_version") : DCR_VERSION));
     if (p->n_events)
         snprintf(line, sizeof line, "ok");
     else
@@ -536,18 +377,18 @@ static void describe_run(struct pack *p, const json_t *record, json_t *o)
 {
     static const char *const keys[] = {"command", "folder", "git", "scheduler", "environment", "labels"};
     json_t *nodes = json_array();
-    assign_nodes(p);
+    pack_assign_nodes(p);
     if (p->request->n_nodes)
         p->n_nodes = p->request->n_nodes;
     for (int i = 0; i < p->n_nodes; i++)
-        json_array_append_new(nodes, node_object(p, i));
+        json_array_append_new(nodes, pack_node_object(p, i));
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         copy(o, record, keys[i]);
         if (!json_object_get(record, keys[i]))
             meta_missing(o, keys[i], record ? "not under version control, or not told" : "no collector record is left");
     }
     json_object_set_new(o, "nodes", nodes);
-    json_object_set_new(o, "node_kind", json_string(node_kind(p, nodes)));
+    json_object_set_new(o, "node_kind", json_string(pack_node_kind(p, nodes)));
     put_ranks(p, o);
     note_missing(p, nodes);
 }

@@ -78,6 +78,21 @@ const json_t *pack_first_record(const struct pack *p);
 /** pack_text - job_metadata.txt of the metadata. gives a string in the arena */
 const char *pack_text(struct pack *p);
 
+/* ---- pack_nodes.c ---- */
+/** pack_assign_nodes - numbers for nodes, ranks and the members that belong to them; p->n_nodes, p->is_emulated. */
+void pack_assign_nodes(struct pack *p);
+/** pack_node_object - one entry of the metadata's "nodes". gives */
+json_t *pack_node_object(struct pack *p, int node);
+/** pack_node_kind - "machines", "one-kernel", "emulated" or "unknown", of the array of all node objects. */
+const char *pack_node_kind(const struct pack *p, const json_t *nodes);
+
+/** pack_json_text - string member of an object, "" when there is none. */
+static inline const char *pack_json_text(const json_t *o, const char *key)
+{
+    const char *text = json_string_value(json_object_get(o, key));
+    return text ? text : "";
+}
+
 /* ---- pack_write.c ---- */
 int pack_write(struct pack *p, struct dcr_err *err) DCR_MUST_CHECK;
 
