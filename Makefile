@@ -106,6 +106,9 @@ $(BUILD)/obj/tests/unit/%.o: EXTRA_CFLAGS = $(MPI_CFLAGS) $(NVTX_CFLAGS) $(RENDE
 $(BUILD)/tests/unit/%: $(BUILD)/obj/tests/unit/%.o $(BUILD)/libtrainer.a $(BUILD)/libcollect.a $(BUILD)/librender.a $(BUILD)/libdcr.a
 	$(link)
 	$(call say,link $@) $(CC) $(CFLAGS) -o $@ $^ $(LDLIBS_COMMON) -lcmocka $(LIB_LIBS) $(RENDER_LIBS) $(BLAS_LIBS) $(MPI_LIBS)
+$(BUILD)/tests/bench/%: $(BUILD)/obj/tests/bench/%.o $(BUILD)/libtrainer.a $(BUILD)/libdcr.a
+	$(link)
+	$(call say,link $@) $(CC) $(CFLAGS) -o $@ $^ $(LDLIBS_COMMON) $(LIB_LIBS) $(BLAS_LIBS)
 # CUDA 13 knows no architecture before 7.5; PTX is kept for what comes.
 $(BUILD)/tests/gpu/%: tests/gpu/%.cu Makefile
 	$(link)
@@ -171,8 +174,8 @@ $(BUILD)/fuzz/%: tests/fuzz/%.c $(BUILD)/fuzz/librender.a
 	$(call say,link $@) clang $(FUZZ_CFLAGS) -fsanitize=fuzzer -o $@ $^ $(LIB_LIBS) $(RENDER_LIBS) -lm
 
 # ---- care ----------------------------------------------------------------------------------------
-FORMATTED := $(shell git ls-files '*.c' '*.h' '*.cu' 2>/dev/null)
-SCRIPTS := .ci/run .ci/packages $(shell git ls-files '*.sh' '*.sbatch' slurm/submit tests/run tests/slurm/cluster 2>/dev/null)
+FORMATTED = $(shell git ls-files '*.c' '*.h' '*.cu' 2>/dev/null)
+SCRIPTS = .ci/run .ci/packages $(shell git ls-files '*.sh' '*.sbatch' slurm/submit tests/run tests/slurm/cluster 2>/dev/null)
 BANNED := \b(sprintf|vsprintf|strcpy|strcat|gets|atoi|atol|atof|strtok)[ ]*\(
 .PHONY: lint format hdr-check bench help clean install
 lint: hdr-check
@@ -185,6 +188,11 @@ hdr-check:
 	@for h in $$(git ls-files 'lib/*.h' 'trainer/*.h' 'collect/*.h' 'render/*.h'); do \
 	  echo "#include \"$$h\"" | $(CC) -std=c11 -D_GNU_SOURCE -I. $(MPI_CFLAGS) $(RENDER_CFLAGS) -Wall -Wextra -Werror -fsyntax-only -x c - \
 	    || { echo "$$h does not compile alone"; exit 1; }; done
+# Figures to be read, not tests: nothing here passes or fails.
+bench:
+	@.ci/packages build run bench
+	@$(MAKE) --no-print-directory all
+	@for b in tests/bench/*.sh; do echo "== $$b"; BUILD=$(abspath $(BUILD)) bash $$b || exit; done
 format:
 	clang-format -i $(FORMATTED)
 clean:
