@@ -131,4 +131,21 @@ if command -v mpirun >/dev/null; then
 else
     skip "ranks" "no mpirun here"
 fi
+
+# ---- two host names on one kernel, as the nodes of a test cluster have
+if unshare -u true 2>/dev/null; then
+    for rank in 1 0; do
+        OMPI_COMM_WORLD_RANK=$rank OMPI_COMM_WORLD_LOCAL_RANK=0 OMPI_COMM_WORLD_SIZE=2 unshare -u sh -c \
+            'hostname "$1" && exec "$0" run --spool hosts -- ./marks 5' "$COLLECT" "box$rank" 2>/dev/null
+    done
+    check "two hosts: pack" "$COLLECT" pack hosts -o hosts.tar
+    check "two nodes on one kernel" manifest hosts.tar '.complete and .n_nodes == 2 and .node_kind == "one-kernel"'
+    check "nodes in the order of their ranks" test "$(metadata hosts.tar '[.nodes[].host] | join(" ")')" = "box0 box1"
+    check "each with its own monitors" manifest hosts.tar '[.members[] | select(.role == "cpu-monitor") | .node] == [0, 1]'
+    rm -r hosts/rank1
+    check "a rank that left nothing: pack" "$COLLECT" pack hosts -o hosts.tar
+    check "is missed" manifest hosts.tar '.incomplete_because | any(test("1 of 2 ranks left nothing"))'
+else
+    skip "two hosts" "needs root for host names of their own"
+fi
 finish
