@@ -63,7 +63,7 @@ static enum scaling_kind kind_between(const struct run_result *a, const struct r
             return SCALING_STRONG;
         return p->global_batch * b->n_nodes == q->global_batch * a->n_nodes ? SCALING_WEAK : SCALING_NONE;
     }
-    return SCALING_UNKNOWN;
+    return p->global_batch <= 0 && q->global_batch <= 0 ? SCALING_UNKNOWN : SCALING_NONE;
 }
 
 /* A series while runs are being put into it. */

@@ -1,0 +1,316 @@
+/* test_narrate.c - numbers become sentences: claims, headlines, confidence, documents (render/narrate). */
+#include "render/narrate/claims.h"
+#include "render/narrate/format.h"
+#include "render/narrate/narrate.h"
+#include "tests/unit/made_run.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <jansson.h>
+#include <stdlib.h>
+
+enum { MAX_RUNS = 8 };
+struct fixture {
+    struct report rep;
+    struct run *runs[MAX_RUNS];
+    int n;
+};
+
+static void tell(struct fixture *f)
+{
+    struct analyse_options o = made_options();
+    struct dcr_err err = {0};
+    assert_int_equal(analyse(&f->rep, f->runs, f->n, &o, &err), 0);
+    narrate(&f->rep);
+    assert_int_equal(narrate_documents(&f->rep, &err), 0);
+}
+
+static void release(struct fixture *f)
+{
+    report_free(&f->rep);
+    for (int i = 0; i < f->n; i++)
+        run_free(f->runs[i]);
+}
+
+static struct fixture strong(void)
+{
+    struct fixture f = {.n = 3};
+    f.runs[0] = made_even_run(1, 64, 40, 80000000, 0, 0, 0);
+    f.runs[1] = made_even_run(2, 64, 40, 42000000, 6000000, 0, 0);
+    f.runs[2] = made_even_run(4, 64, 40, 21000000, 11000000, 0, 0);
+    return f;
+}
+
+static void assert_contains(const char *text, const char *part)
+{
+    if (!strstr(text, part))
+        fail_msg("'%s' does not hold '%s'", text, part);
+}
+
+static void assert_lacks(const char *text, const char *part)
+{
+    if (strstr(text, part))
+        fail_msg("'%.400s' holds '%s'", text, part);
+}
+
+static void test_headline(void **state)
+{
+    (void)state;
+    struct fixture f = strong();
+    tell(&f);
+    assert_string_equal(
+        f.rep.headline,
+        "At 4 nodes 34 % of the step time (11.0 ms of 32.0 ms) is exposed gradient synchronisation (MPI "
+        "all-reduce), up from 12 % at 2 nodes; it limits strong scaling beyond 2 nodes.");
+    assert_contains(f.rep.support, "0 % at 1 node and 12 % at 2 nodes");
+    assert_contains(f.rep.first_action, "--batch");
+    assert_contains(f.rep.first_action, "at most 11.0 ms of 32.0 ms a step (1.52x)");
+    assert_contains(f.rep.how_sure, "120 steps counted over 3 runs.");
+    assert_contains(f.rep.how_sure, "Confidence is medium: there is one run per node count");
+    assert_contains(f.rep.verdict, "Speed-up from 1 node to 4 nodes is 2.50x (efficiency 0.62).");
+    assert_contains(f.rep.title, "on 1, 2 and 4 nodes");
+    release(&f);
+}
+
+static void test_every_claim_is_ready(void **state)
+{
+    (void)state;
+    struct fixture f = strong();
+    tell(&f);
+    assert_true(f.rep.n_claims >= 3);
+    for (int i = 0; i < f.rep.n_claims; i++) {
+        const struct claim *c = &f.rep.claims[i];
+        size_t n = strlen(c->sentence);
+        assert_true(n > 20 && c->sentence[n - 1] == '.');
+        assert_true(c->n_numbers > 0);
+        assert_true(strlen(c->confidence_because) > 0);
+        assert_true(strlen(c->evidence) > 0);
+        assert_true(strlen(c->action.generic) > 0);
+        assert_true((c->run >= 0) != (c->series >= 0));
+    }
+    release(&f);
+}
+
+/* The largest gain comes first, whatever the order of classes. */
+static void test_order_of_gain(void **state)
+{
+    (void)state;
+    struct fixture f = {.n = 1};
+    f.runs[0] = made_even_run(2, 64, 40, 20, 30, 35, 15);
+    tell(&f);
+    const struct run_result *r = &f.rep.runs[0];
+    assert_int_equal(r->n_claims, 3);
+    assert_int_equal(f.rep.claims[r->claims[0]].cls, CLASS_DATA);
+    assert_int_equal(f.rep.claims[r->claims[1]].cls, CLASS_COMMUNICATION);
+    assert_int_equal(f.rep.claims[r->claims[2]].cls, CLASS_IO);
+    assert_contains(r->headline, "35 % of the step time (35 ns of 100 ns) is data loading");
+    release(&f);
+}
+
+static void test_nothing_limits(void **state)
+{
+    (void)state;
+    struct fixture f = {.n = 1};
+    f.runs[0] = made_even_run(2, 64, 40, 70, 15, 9, 3);
+    tell(&f);
+    assert_int_equal(f.rep.runs[0].n_claims, 0);
+    assert_contains(f.rep.headline, "no cause passes its threshold");
+    assert_contains(f.rep.support, "The next limit would be Communication: 15 % of step time");
+    release(&f);
+}
+
+/* Oversubscribed ranks: the network is never blamed without saying so, and confidence is low. */
+static void test_shared_cores(void **state)
+{
+    (void)state;
+    struct fixture f = strong();
+    for (int i = 0; i < 3; i++) {
+        f.runs[i]->node_kind = NODES_EMULATED;
+        for (int k = 0; k < f.runs[i]->nodes_len; k++)
+            f.runs[i]->nodes[k].cores = f.runs[i]->nodes[k].cores_allowed = 2;
+    }
+    tell(&f);
+    assert_contains(f.rep.headline, "4 ranks share 2 cores, so part of this may be waiting for a core");
+    assert_contains(f.rep.how_sure, "Confidence is low: 4 nodes: 4 ranks share 2 cores");
+    assert_string_equal(f.rep.notes[0].id, "emulated");
+    assert_string_equal(f.rep.notes[1].id, "oversubscribed");
+    assert_contains(f.rep.node_label, "emulated");
+    release(&f);
+}
+
+static void test_slurm_on_one_kernel(void **state)
+{
+    (void)state;
+    struct fixture f = strong();
+    for (int i = 0; i < 3; i++) {
+        f.runs[i]->node_kind = NODES_ONE_KERNEL;
+        f.runs[i]->scheduler = "slurm";
+    }
+    f.runs[2]->nodes[0].throttled_ns = 3000000000;
+    f.runs[2]->nodes[0].monitor_seconds = 10;
+    tell(&f);
+    assert_string_equal(f.rep.node_label, "four Slurm nodes on one kernel");
+    assert_contains(f.rep.headline, "a CPU quota held a node back for 30 % of the run");
+    release(&f);
+}
+
+static void test_confidence(void **state)
+{
+    (void)state;
+    struct report rep = {.thresholds = thresholds_default()};
+    struct run *run = made_run(2, 64);
+    struct run_result r = {.run = run, .n_counted = 100, .shared_because = ""};
+    const char *why;
+    assert_int_equal(confidence_of(&rep, &r, (struct interval){1, 0.3, 0.4}, 0.2, &why), CONFIDENCE_HIGH);
+    assert_int_equal(confidence_of(&rep, &r, (struct interval){1, 0.15, 0.4}, 0.2, &why), CONFIDENCE_MEDIUM);
+    assert_contains(why, "includes the threshold");
+    r.n_counted = 10;
+    assert_int_equal(confidence_of(&rep, &r, (struct interval){1, 0.3, 0.4}, 0.2, &why), CONFIDENCE_LOW);
+    assert_contains(why, "too few to conclude");
+    r.n_counted = 100;
+    run->ranks[0].n_dropped = 1;
+    assert_int_equal(confidence_of(&rep, &r, (struct interval){1, 0.3, 0.4}, 0.2, &why), CONFIDENCE_LOW);
+    run->ranks[0].n_dropped = 0;
+    run->node_kind = NODES_EMULATED;
+    assert_int_equal(confidence_of(&rep, &r, (struct interval){1, 0.3, 0.4}, 0.2, &why), CONFIDENCE_MEDIUM);
+    report_free(&rep);
+    run_free(run);
+}
+
+static void test_slower_with_more_nodes(void **state)
+{
+    (void)state;
+    struct fixture f = {.n = 2};
+    f.runs[0] = made_even_run(4, 64, 40, 20000000, 20000000, 0, 0);
+    f.runs[1] = made_even_run(8, 64, 40, 10000000, 40000000, 0, 0);
+    tell(&f);
+    assert_contains(f.rep.series[0].scaling_text,
+                    "8 nodes are slower than 4 nodes: 1,280 against 1,600 samples per second.");
+    release(&f);
+}
+
+static const struct document *document(const struct report *rep, const char *path)
+{
+    for (int i = 0; i < rep->n_documents; i++)
+        if (strcmp(rep->documents[i].path, path) == 0)
+            return &rep->documents[i];
+    fail_msg("no document '%s'", path);
+    return NULL;
+}
+
+static void test_no_document_shows_what_it_does_not_know(void **state)
+{
+    (void)state;
+    struct fixture f = strong();
+    f.runs[3] = made_run(2, -1); /* no steps, no batch, no anything */
+    f.runs[3]->run_id = "bare";
+    f.n = 4;
+    tell(&f);
+    assert_contains(f.rep.headline, "At 4 nodes 34 %"); /* the bare run does not spoil the series of the others */
+    for (int i = 0; i < f.rep.n_documents; i++) {
+        assert_int_equal(strlen(f.rep.documents[i].bytes), f.rep.documents[i].len);
+        assert_lacks(f.rep.documents[i].bytes, "(null)");
+        assert_lacks(f.rep.documents[i].bytes, "nan ");
+        assert_lacks(f.rep.documents[i].bytes, "nan,");
+        assert_lacks(f.rep.documents[i].bytes, "nanx");
+        assert_lacks(f.rep.documents[i].bytes, "inf ");
+        assert_lacks(f.rep.documents[i].bytes, "-0 ");
+    }
+    release(&f);
+}
+
+static void test_markdown_escapes(void **state)
+{
+    (void)state;
+    struct fixture f = {.n = 1};
+    f.runs[0] = made_even_run(2, 64, 40, 70, 15, 9, 3);
+    f.runs[0]->nodes[0].host = "<script>|*b*|[x](y)";
+    f.runs[0]->program.model = "<img src=x>";
+    tell(&f);
+    const char *md = document(&f.rep, "BOTTLENECK_ANALYSIS.md")->bytes;
+    assert_contains(md, "\\<script\\>\\|\\*b\\*\\|\\[x\\](y)");
+    assert_lacks(md, " <script>");
+    assert_lacks(md, " <img");
+    release(&f);
+}
+
+/* report.json is JSON, and its sums are the promised ones. */
+static void test_report_json(void **state)
+{
+    (void)state;
+    struct fixture f = strong();
+    tell(&f);
+    const struct document *d = document(&f.rep, "report.json");
+    json_t *root = json_loadb(d->bytes, d->len, JSON_REJECT_DUPLICATES, NULL);
+    assert_non_null(root);
+    assert_string_equal(json_string_value(json_object_get(root, "format")), "dcreport-report");
+    assert_int_equal(json_integer_value(json_object_get(root, "version")), 1);
+    const json_t *runs = json_object_get(root, "runs");
+    assert_int_equal(json_array_size(runs), 3);
+    for (size_t i = 0; i < 3; i++) {
+        json_t *run = json_array_get(runs, i), *part;
+        const char *key;
+        int64_t sum = 0;
+        json_object_foreach(json_object_get(run, "parts_ns"), key, part) sum += json_integer_value(part);
+        assert_int_equal(sum, json_integer_value(json_object_get(json_object_get(run, "step"), "mean_ns")));
+        json_t *classes = json_object_get(run, "classes");
+        assert_int_equal(json_object_size(classes), N_CLASSES);
+        assert_true(json_is_null(json_object_get(json_object_get(classes, "memory"), "share_ratio")));
+    }
+    const json_t *losses = json_object_get(json_array_get(json_object_get(root, "series"), 0), "losses");
+    assert_int_equal(json_array_size(losses), 3);
+    for (size_t i = 0; i < 3; i++) {
+        json_t *loss = json_array_get(losses, i), *part;
+        const char *key;
+        int64_t sum = 0;
+        json_object_foreach(json_object_get(loss, "parts_ns"), key, part) sum += json_integer_value(part);
+        assert_int_equal(sum, json_integer_value(json_object_get(loss, "loss_ns")));
+    }
+    /* every number of a claim is in the tree under its id */
+    const json_t *claims = json_object_get(root, "claims");
+    assert_true(json_array_size(claims) >= 3);
+    json_decref(root);
+    document(&f.rep, "runs/4node-made-4/profiling_analysis.json");
+    document(&f.rep, "runs/4node-made-4/profiling_report.txt");
+    document(&f.rep, "bottleneck_summary.txt");
+    release(&f);
+}
+
+/* The sentence, the table and the summary print the same share and the same time. */
+static void test_one_number_one_text(void **state)
+{
+    (void)state;
+    struct fixture f = strong();
+    tell(&f);
+    const struct run_result *r = &f.rep.runs[2];
+    const char *time = fmt_time(r->step.mean_ns).text;
+    assert_string_equal(time, "32.0 ms");
+    assert_contains(r->headline, "32.0 ms");
+    assert_contains(document(&f.rep, "bottleneck_summary.txt")->bytes, "32.0 ms");
+    assert_contains(document(&f.rep, "BOTTLENECK_ANALYSIS.md")->bytes, "| 4 | 4 | 1 | 32.0 ms |");
+    assert_contains(document(&f.rep, "runs/4node-made-4/profiling_report.txt")->bytes, "mean 32.0 ms");
+    release(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_headline),
+        cmocka_unit_test(test_every_claim_is_ready),
+        cmocka_unit_test(test_order_of_gain),
+        cmocka_unit_test(test_nothing_limits),
+        cmocka_unit_test(test_shared_cores),
+        cmocka_unit_test(test_slurm_on_one_kernel),
+        cmocka_unit_test(test_confidence),
+        cmocka_unit_test(test_slower_with_more_nodes),
+        cmocka_unit_test(test_no_document_shows_what_it_does_not_know),
+        cmocka_unit_test(test_markdown_escapes),
+        cmocka_unit_test(test_report_json),
+        cmocka_unit_test(test_one_number_one_text),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
