@@ -20,11 +20,12 @@ struct box chart_head(struct canvas *c, struct box at, const struct chart_text *
 
 struct box chart_y_axis(struct canvas *c, struct box plot, struct scale *scale, int most)
 {
-    struct ticks t = scale_ticks(scale->lo, scale->hi, most);
+    struct ticks t =
+        scale->is_log2 ? scale_ticks_log2(scale->lo, scale->hi, most) : scale_ticks(scale->lo, scale->hi, most);
     char text[48];
     double gutter = 0;
     for (int i = 0; i < t.n; i++) {
-        number_label(t.at[i], t.decimals, text, sizeof text);
+        number_label(t.at[i], scale->is_log2 && t.at[i] >= 1 ? 0 : t.decimals, text, sizeof text);
         gutter = fmax(gutter, typeface_width(c->typeface, FONT_LABEL, text));
     }
     struct box inner = box_inset(plot, ceil(gutter) + 8, 0, 0, 0);
@@ -35,7 +36,7 @@ struct box chart_y_axis(struct canvas *c, struct box plot, struct scale *scale, 
         bool is_base = t.at[i] == 0;
         canvas_line(c, (struct point){inner.x, y}, (struct point){inner.x + inner.w, y},
                     (struct stroke){is_base ? INK_AXIS : INK_GRID, 1, false});
-        number_label(t.at[i], t.decimals, text, sizeof text);
+        number_label(t.at[i], scale->is_log2 && t.at[i] >= 1 ? 0 : t.decimals, text, sizeof text);
         canvas_text(c, (struct point){inner.x - 8, y + 4}, ALIGN_END, FONT_LABEL, INK_MUTED, text);
     }
     if (scale->lo != 0)

@@ -16,8 +16,11 @@ static void draw_interval(struct canvas *c, const struct speedup_point *p, const
     canvas_line(c, (struct point){at - 5, hi}, (struct point){at + 5, hi}, stroke);
 }
 
-/* Measured points lie on or below the ideal line, so below them is free. right: where the next label begins.
- * returns  where this one does */
+/* From this ratio of node counts on, both axes are logarithmic: ideal stays a straight line and 1, 2, 4 stay apart. */
+#define LOG_FROM 16.0
+
+/* Measured points lie on or below the ideal line, so below them is free; at the bottom of the plot above is.
+ * right: where the next label begins. returns  where this one does */
 static double draw_label(struct canvas *c, const struct chart_text *text, const struct speedup_point *p,
                          struct point at, double low_y, struct box plot, double right)
 {
@@ -26,7 +29,9 @@ static double draw_label(struct canvas *c, const struct chart_text *text, const 
     double note_width = p->note ? typeface_width(c->typeface, FONT_SMALL, p->note) : 0;
     double value_width = typeface_width(c->typeface, FONT_STRONG, value);
     bool has_note = p->note && at.x + note_width / 2 + 6 <= right;
-    double y = fmin(fmax(low_y, at.y) + 20, plot.y + plot.h - (has_note ? 22 : 8));
+    double y = fmax(low_y, at.y) + 20;
+    if (y > plot.y + plot.h - (has_note ? 18 : 4))
+        y = at.y - (has_note ? 26 : 12);
     if (at.x + value_width / 2 + 4 > right)
         return right;
     canvas_text(c, (struct point){at.x, y}, ALIGN_MIDDLE, FONT_STRONG, INK_TEXT, value);
@@ -62,12 +67,19 @@ void chart_speedup(struct canvas *c, struct box at, const struct chart_speedup *
     double max_n = s->points[s->n_points - 1].n;
     for (size_t i = 0; i < s->n_fit; i++)
         max_n = fmax(max_n, s->fit_n[i]);
-    double top = max_n / s->n_ref;
-    for (size_t i = 0; i < s->n_points; i++)
+    double top = max_n / s->n_ref, least = 1;
+    for (size_t i = 0; i < s->n_points; i++) {
         top = fmax(top, isfinite(s->points[i].hi) ? s->points[i].hi : s->points[i].speedup);
+        least = fmin(least, s->points[i].speedup);
+    }
+    bool is_log2 = s->points[0].n > 0 && least > 0 && max_n / s->points[0].n >= LOG_FROM;
     struct box rest = chart_head(c, at, &s->text);
     struct box plot = box_inset(rest, 0, 8, s->n_fit ? 70 : 44, 40);
     struct scale y = {.lo = 0, .hi = top * 1.04}, x = {.lo = 0, .hi = max_n * 1.04};
+    if (is_log2) {
+        x = (struct scale){.lo = s->points[0].n * 0.85, .hi = max_n * 1.15, .is_log2 = true};
+        y = (struct scale){.lo = least * 0.6, .hi = top * 1.15, .is_log2 = true};
+    }
     plot = chart_y_axis(c, plot, &y, 7);
     x.from = plot.x;
     x.to = plot.x + plot.w;
@@ -77,8 +89,11 @@ void chart_speedup(struct canvas *c, struct box at, const struct chart_speedup *
         if (t.n == 0 || px - scale_map(&x, t.at[t.n - 1]) > 22)
             t.at[t.n++] = s->points[i].n;
     }
-    chart_x_ticks(c, plot, &x, &t, s->x_title);
-    struct point ideal[2] = {{scale_map(&x, 0), scale_map(&y, 0)},
+    char title[96];
+    snprintf(title, sizeof title, "%s%s", s->x_title, is_log2 ? " (both axes logarithmic)" : "");
+    chart_x_ticks(c, plot, &x, &t, title);
+    double n0 = is_log2 ? s->n_ref : 0;
+    struct point ideal[2] = {{scale_map(&x, n0), scale_map(&y, n0 / s->n_ref)},
                              {scale_map(&x, max_n), scale_map(&y, max_n / s->n_ref)}};
     canvas_polyline(c, ideal, 2, (struct stroke){INK_MUTED, 1.4, true});
     canvas_text(c, (struct point){ideal[1].x + 8, ideal[1].y + 4}, ALIGN_START, FONT_LABEL, INK_MUTED, "ideal");

@@ -9,6 +9,8 @@ double scale_map(const struct scale *s, double value)
 {
     if (s->hi == s->lo)
         return isfinite(value) ? (s->from + s->to) / 2 : value;
+    if (s->is_log2)
+        return s->from + log2(value / s->lo) / log2(s->hi / s->lo) * (s->to - s->from);
     return s->from + (value - s->lo) / (s->hi - s->lo) * (s->to - s->from);
 }
 
@@ -56,6 +58,20 @@ struct ticks scale_ticks(double lo, double hi, int most)
 struct ticks scale_ticks_whole(double lo, double hi, int most)
 {
     return ticks_of(lo, hi, most, 1);
+}
+
+struct ticks scale_ticks_log2(double lo, double hi, int most)
+{
+    struct ticks t = {.n = 0, .step = 1};
+    if (!(lo > 0) || !isfinite(hi) || lo > hi)
+        return t;
+    most = most < 2 ? 2 : most > SCALE_TICKS_MAX ? SCALE_TICKS_MAX : most;
+    int first = (int)ceil(log2(lo) - 1e-9), last = (int)floor(log2(hi) + 1e-9);
+    int every = (last - first) / most + 1;
+    for (int e = first; e <= last; e += every)
+        t.at[t.n++] = ldexp(1, e);
+    t.decimals = first < 0 ? -first : 0;
+    return t;
 }
 
 double scale_round_up(double hi, int most)

@@ -2,11 +2,13 @@
 #ifndef DCR_DRAW_SCALE_H
 #define DCR_DRAW_SCALE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
-/* A linear map of data [lo, hi] onto pixels [from, to]; to < from turns the axis round. */
+/* A map of data [lo, hi] onto pixels [from, to]; to < from turns the axis round. */
 struct scale {
     double lo, hi, from, to;
+    bool is_log2; /* equal ratios have equal lengths; lo > 0 */
 };
 
 /** scale_map - pixel of a value; not finite stays not finite; lo == hi maps to the middle. */
@@ -26,6 +28,9 @@ struct ticks scale_ticks(double lo, double hi, int most);
 
 /** scale_ticks_whole - as scale_ticks, with whole numbers only (epochs, ranks, steps). */
 struct ticks scale_ticks_whole(double lo, double hi, int most);
+
+/** scale_ticks_log2 - powers of two in [lo, hi], lo > 0; at most `most`, skipping evenly. */
+struct ticks scale_ticks_log2(double lo, double hi, int most);
 
 /** scale_round_up - the smallest tick at or above hi of an axis from 0 with about `most` ticks; hi <= 0 gives 1. */
 double scale_round_up(double hi, int most);

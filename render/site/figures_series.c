@@ -157,6 +157,7 @@ static json_t *breakdown_figure(struct site *s, const struct series *series, con
     if (most == 0)
         return NULL;
     struct time_axis axis = time_axis_for(most);
+    bool is_short = series->n_points > 4; /* the axis says "nodes" once */
     for (int i = 0; i < series->n_points; i++) {
         const struct series_point *p = &series->points[i];
         if (!p->step.n)
@@ -164,10 +165,11 @@ static json_t *breakdown_figure(struct site *s, const struct series *series, con
         double *v = dcr_arena_alloc(&s->arena, N_PARTS * sizeof *v);
         for (int k = 0; k < N_PARTS; k++)
             v[k] = is_percent ? 100.0 * (double)p->part_ns[k] / (double)p->step.mean_ns : in_unit(p->part_ns[k], &axis);
-        bars[n++] = (struct stack_bar){node_words(s, p->n_nodes), v, NULL};
+        bars[n++] = (struct stack_bar){is_short ? site_text(s, "%d", p->n_nodes) : node_words(s, p->n_nodes), v, NULL};
     }
     struct chart_stack spec = {.parts = stack_parts(s), .n_parts = N_PARTS, .bars = bars, .n_bars = n};
     spec.is_percent = is_percent;
+    spec.x_title = is_short ? "nodes" : NULL;
     spec.text = is_percent ? (struct chart_text){"Step time by category, shares", "share of mean step time, %", "%",
                                                  label_percent}
                            : (struct chart_text){"Step time by category", site_text(s, "mean step time, %s", axis.unit),

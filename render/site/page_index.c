@@ -94,6 +94,9 @@ static json_t *key_figures(struct site *s, const struct series *series)
 
 /* ---- series ------------------------------------------------------------------------------------------- */
 
+/* More columns than this leave no room for words: the first point and the last ones are shown. */
+#define CLASS_COLUMNS_MAX 4
+
 /* The first run of each point stands for it in the table of causes. */
 static json_t *series_classes(struct site *s, const struct series *series)
 {
@@ -108,6 +111,10 @@ static json_t *series_classes(struct site *s, const struct series *series)
     }
     if (n == 0)
         return json_null();
+    if (n > CLASS_COLUMNS_MAX) {
+        memmove(runs + 1, runs + n - (CLASS_COLUMNS_MAX - 1), (CLASS_COLUMNS_MAX - 1) * sizeof *runs);
+        n = CLASS_COLUMNS_MAX;
+    }
     const char *at = s->rep->runs[runs[n - 1]].label;
     return view_classes(s,
                         site_text(s,

@@ -233,6 +233,28 @@ static void test_speedup_against_ideal(void **state)
     }
 }
 
+static void test_speedup_of_many_nodes(void **state)
+{
+    (void)state;
+    const struct speedup_point points[] = {{1, 1, NAN, NAN, NULL},
+                                           {4, 2.5, NAN, NAN, "efficiency 63 %"},
+                                           {16, 4.8, NAN, NAN, "efficiency 30 %"},
+                                           {64, 0.5, NAN, NAN, "efficiency 0.8 %"}};
+    struct chart_speedup spec = {
+        .text = {NULL, "speed-up", "", NULL}, .x_title = "nodes", .points = points, .n_points = 4, .n_ref = 1};
+    recording_init(rec, typeface, 500, 340);
+    chart_speedup(&rec->canvas, (struct box){0, 0, 500, 340}, &spec);
+    double x[4];
+    int n = 0;
+    for (int i = 0; i < rec->n; i++)
+        if (rec->stroke[i].kind == STROKE_DISC)
+            x[n++] = rec->stroke[i].at.x;
+    assert_int_equal(n, 4);
+    assert_near(x[0] - x[1], x[1] - x[2], 0.01); /* equal ratios, equal lengths */
+    assert_non_null(recording_find_text(rec, "logarithmic"));
+    assert_texts_are_readable(rec);
+}
+
 static void test_hostile_labels(void **state)
 {
     (void)state;
@@ -286,15 +308,11 @@ static void test_text_is_fitted(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_stack_heights_are_the_numbers),
-        cmocka_unit_test(test_stack_fits_a_phone),
-        cmocka_unit_test(test_stack_of_many_ranks),
-        cmocka_unit_test(test_waterfall_sums),
-        cmocka_unit_test(test_lines_have_gaps_and_spans),
-        cmocka_unit_test(test_speedup_against_ideal),
-        cmocka_unit_test(test_hostile_labels),
-        cmocka_unit_test(test_categories_differ_in_grey),
-        cmocka_unit_test(test_text_is_fitted),
+        cmocka_unit_test(test_stack_heights_are_the_numbers), cmocka_unit_test(test_stack_fits_a_phone),
+        cmocka_unit_test(test_stack_of_many_ranks),           cmocka_unit_test(test_waterfall_sums),
+        cmocka_unit_test(test_lines_have_gaps_and_spans),     cmocka_unit_test(test_speedup_against_ideal),
+        cmocka_unit_test(test_speedup_of_many_nodes),         cmocka_unit_test(test_hostile_labels),
+        cmocka_unit_test(test_categories_differ_in_grey),     cmocka_unit_test(test_text_is_fitted),
     };
     return cmocka_run_group_tests(tests, begin, end);
 }

@@ -15,12 +15,12 @@
 static void test_map(void **state)
 {
     (void)state;
-    struct scale s = {0, 10, 100, 0};
+    struct scale s = {0, 10, 100, 0, false};
     assert_near(scale_map(&s, 0), 100, 1e-9);
     assert_near(scale_map(&s, 10), 0, 1e-9);
     assert_near(scale_map(&s, 2.5), 75, 1e-9);
     assert_true(isnan(scale_map(&s, NAN)));
-    struct scale flat = {3, 3, 0, 10};
+    struct scale flat = {3, 3, 0, 10, false};
     assert_near(scale_map(&flat, 3), 5, 1e-9);
 }
 
@@ -60,6 +60,21 @@ static void test_ticks_of_known_ranges(void **state)
     assert_int_equal(scale_ticks(NAN, 1, 5).n, 0);
     assert_int_equal(scale_ticks(2, 1, 5).n, 0);
     assert_int_equal(scale_ticks(2, 2, 5).n, 1);
+}
+
+static void test_log2(void **state)
+{
+    (void)state;
+    struct scale s = {1, 64, 0, 60, true};
+    assert_near(scale_map(&s, 1), 0, 1e-9);
+    assert_near(scale_map(&s, 8), 30, 1e-9);
+    assert_near(scale_map(&s, 64), 60, 1e-9);
+    struct ticks t = scale_ticks_log2(0.6, 70, 10);
+    assert_int_equal(t.n, 7);
+    assert_near(t.at[0], 1, 0);
+    assert_near(t.at[6], 64, 0);
+    assert_true(scale_ticks_log2(1, 1e6, 5).n <= 5);
+    assert_int_equal(scale_ticks_log2(0, 1, 5).n, 0);
 }
 
 static void test_round_up(void **state)
@@ -162,6 +177,7 @@ int main(void)
         cmocka_unit_test(test_map),
         cmocka_unit_test(test_ticks_are_round_and_inside),
         cmocka_unit_test(test_ticks_of_known_ranges),
+        cmocka_unit_test(test_log2),
         cmocka_unit_test(test_round_up),
         cmocka_unit_test(test_labels),
         cmocka_unit_test(test_units),

@@ -106,6 +106,32 @@ static void test_mistakes_name_the_place(void **state)
     assert_refused("x{{>self}}", "{}", "partials are nested too deeply");
 }
 
+/* Whatever the bytes: a sentence or a page, never a crash. The seed is fixed; the sanitizer build watches. */
+static void test_mutated_templates(void **state)
+{
+    (void)state;
+    static const char base[] =
+        "<h1>{{x}}</h1>\n{{#l}}\n  <a href=\"{{%.}}\">{{~.}}</a>\n{{/l}}\n{{^t}}{{{x}}}{{/t}}{{>self}}{{! c }}\n";
+    static const char bits[] = "{}#^/>!%~.\n x<";
+    unsigned seed = 11;
+    int n_good = 0;
+    for (int k = 0; k < 4000; k++) {
+        char text[sizeof base];
+        memcpy(text, base, sizeof base);
+        for (int m = 0; m < 1 + k % 4; m++) {
+            seed = seed * 1103515245u + 12345u;
+            size_t at = (seed >> 8) % (sizeof base - 1);
+            text[at] = bits[(seed >> 20) % (sizeof bits - 1)];
+        }
+        char *got = fill(text, "{\"x\": \"1\", \"l\": [\"a\", \"b\"], \"t\": true}");
+        n_good += got != NULL;
+        if (!got)
+            assert_true(strstr(err.text, "page.html") != NULL);
+        free(got);
+    }
+    assert_true(n_good < 4000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -113,6 +139,7 @@ int main(void)
         cmocka_unit_test(test_sections),
         cmocka_unit_test(test_lines_of_tags_leave_none),
         cmocka_unit_test(test_mistakes_name_the_place),
+        cmocka_unit_test(test_mutated_templates),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
