@@ -3,7 +3,8 @@
 . tests/lib/tap.sh
 export DCREPORT_SITE_CONF=$TMP/site.conf
 # Even where this machine belongs to a cluster, these tests must not talk to it.
-export SLURM_CONF=$TMP/no-such-slurm.conf
+export SLURM_CONF=$TMP/slurm.conf
+echo "ClusterName=nowhere" >"$SLURM_CONF"
 
 # says STATUS "name" "words expected" ARGS...: the exit status, and one sentence that holds the words.
 says() {
