@@ -23,7 +23,7 @@ static const struct action catalogue[N_CLASSES] = {
     [CLASS_COPY] = {"", "pinned memory and one non-blocking copy per batch; no .cpu() round trips"},
     [CLASS_HOST] = {"",
                     "CUDA graphs or torch.compile, fused optimiser, larger batches; no .item() or print in the loop"},
-    [CLASS_OVERHEAD] = {"", "name more phases with NVTX ranges, so that this time gets a cause"},
+    [CLASS_OVERHEAD] = {"", "name more phases with NVTX ranges, so that this time has a cause"},
     [CLASS_SHARED] = {"run no more ranks times --threads than there are cores",
                       "run no more ranks than there are free cores, lift the CPU quota, then measure again"},
 };

@@ -1,5 +1,5 @@
-/* test_read_run.c - archives made in memory, read back as runs (render/read). Refusals of whole archives are tested from
- * outside by tests/integration/render_bad_input.sh. */
+/* test_read_run.c - archives made in memory, read back as runs (render/read). Refusals of whole archives are tested
+ * from outside by tests/integration/render_bad_input.sh. */
 #include "lib/csv.h"
 #include "lib/format.h"
 #include "lib/hash.h"
@@ -54,7 +54,7 @@ static int read_back(const char *tar_name, const struct file *f, int n, struct r
     return rc;
 }
 
-#define STEPS_HEADER                                                                                                   \
+#define STEPS_HEADER                                                                                                  \
     "epoch,step,rank,start_ns,step_ns,data_ns,h2d_ns,forward_ns,backward_ns,allreduce_ns,optimizer_ns,checkpoint_ns," \
     "samples,allreduce_bytes,loss\n"
 
@@ -119,9 +119,8 @@ static void test_overlapping_phases(void **state)
 static void test_doubled_steps(void **state)
 {
     (void)state;
-    const struct file f[] = {{"steps.csv",
-                              STEPS_HEADER "1,0,0,10,100,0,,30,50,0,5,0,32,0,1\n1,0,0,500,200,0,,30,50,0,5,0,32,0,1\n",
-                              0}};
+    const struct file f[] = {
+        {"steps.csv", STEPS_HEADER "1,0,0,10,100,0,,30,50,0,5,0,32,0,1\n1,0,0,500,200,0,,30,50,0,5,0,32,0,1\n", 0}};
     struct run *r;
     assert_int_equal(read_back("x.tar", f, 1, &r, NULL), 0);
     assert_int_equal(r->ranks[0].n_steps, 1);
@@ -161,11 +160,16 @@ static void test_monitors(void **state)
     (void)state;
     const struct file f[] = {
         {"metrics.csv", "epoch,train_loss\n1,2\n", 0},
-        {"node1/cpu_monitor.csv", "timestamp,cpu_percent,steal_percent,throttled_ns,nr_throttled\n"
-                                  "100.000,50,,1000,1\n100.500,70,,3000,4\n101.000,x,,5000,5\n", 0},
-        {"node1/gpu_monitor.csv", "timestamp,gpu_id,utilization_gpu,memory_used_mb\n1,0,90,100\n1,1,10,200\n2,0,70,\n", 0},
-        {"node1/net_monitor.csv", "timestamp,interface,rx_bytes,tx_bytes\n1,eth0,10,20\n1,lo,0,0\n2,eth0,110,50\n2,lo,7,7\n", 0},
-        {"rank0/process_monitor.csv", "timestamp,user_ns,system_ns,rss_bytes,run_delay_ns\n1,0,0,500,0\n3,100,20,900,50\n", 0}};
+        {"node1/cpu_monitor.csv",
+         "timestamp,cpu_percent,steal_percent,throttled_ns,nr_throttled\n"
+         "100.000,50,,1000,1\n100.500,70,,3000,4\n101.000,x,,5000,5\n",
+         0},
+        {"node1/gpu_monitor.csv", "timestamp,gpu_id,utilization_gpu,memory_used_mb\n1,0,90,100\n1,1,10,200\n2,0,70,\n",
+         0},
+        {"node1/net_monitor.csv",
+         "timestamp,interface,rx_bytes,tx_bytes\n1,eth0,10,20\n1,lo,0,0\n2,eth0,110,50\n2,lo,7,7\n", 0},
+        {"rank0/process_monitor.csv",
+         "timestamp,user_ns,system_ns,rss_bytes,run_delay_ns\n1,0,0,500,0\n3,100,20,900,50\n", 0}};
     struct run *r;
     assert_int_equal(read_back("x.tar", f, 5, &r, NULL), 0);
     assert_int_equal(r->nodes_len, 1);
@@ -210,18 +214,21 @@ static void test_series_is_decimated(void **state)
 static void test_metadata(void **state)
 {
     (void)state;
-    const struct file f[] = {
-        {"job_metadata.json",
-         "{\"command\":[\"a.out\",\"--x\"],\"started\":5,\"program\":{\"name\":\"p\",\"global_batch\":64,\"threads\":-3,"
-         "\"flop_per_step\":1e9,\"strong_scaling\":false},\"nodes\":[{\"node\":1,\"host\":\"b\\u0007<i>\",\"boot_id\":\"k\"},"
-         "{\"node\":0,\"host\":\"a\",\"boot_id\":\"k\",\"cores\":4}],\"ranks\":[{\"rank\":0,\"node\":0,\"exit_status\":3}],"
-         "\"environment\":{\"B\":\"2\",\"A\":\"1\",\"C\":7},\"scheduler\":{\"name\":\"slurm\"}}", 0},
-        {"metrics.csv", "epoch,train_loss\n1,2\n", 0}};
+    const struct file f[] = {{"job_metadata.json",
+                              "{\"command\":[\"a.out\",\"--x\"],\"started\":5,\"program\":{\"name\":\"p\",\"global_"
+                              "batch\":64,\"threads\":-3,"
+                              "\"flop_per_step\":1e9,\"strong_scaling\":false},\"nodes\":[{\"node\":1,\"host\":"
+                              "\"b\\u0007<i>\",\"boot_id\":\"k\"},"
+                              "{\"node\":0,\"host\":\"a\",\"boot_id\":\"k\",\"cores\":4}],\"ranks\":[{\"rank\":0,"
+                              "\"node\":0,\"exit_status\":3}],"
+                              "\"environment\":{\"B\":\"2\",\"A\":\"1\",\"C\":7},\"scheduler\":{\"name\":\"slurm\"}}",
+                              0},
+                             {"metrics.csv", "epoch,train_loss\n1,2\n", 0}};
     struct run *r;
     assert_int_equal(read_back("x.tar", f, 2, &r, NULL), 0);
     assert_int_equal(r->n_nodes, 2);
     assert_int_equal(r->node_kind, NODES_ONE_KERNEL); /* equal boot ids */
-    assert_string_equal(r->nodes[1].host, "b <i>");    /* no control characters; escaping is the writer's work */
+    assert_string_equal(r->nodes[1].host, "b <i>");   /* no control characters; escaping is the writer's work */
     assert_int_equal(r->nodes[0].cores, 4);
     assert_int_equal(r->program.global_batch, 64);
     assert_int_equal(r->program.threads, -1); /* nonsense is unknown */
@@ -315,7 +322,8 @@ static void put_slot(struct trace *t, const void *slot)
 static void define(struct trace *t, int kind, uint16_t domain, uint32_t id, const char *text)
 {
     size_t n = strlen(text), slots = (n + 15) / 16;
-    struct dct_slot s = {.kind = (uint8_t)kind, .n_extra = (uint8_t)slots, .domain = domain, .name = id, .t_ns = (int64_t)n};
+    struct dct_slot s = {
+        .kind = (uint8_t)kind, .n_extra = (uint8_t)slots, .domain = domain, .name = id, .t_ns = (int64_t)n};
     char padded[64] = {0};
     memcpy(padded, text, n);
     put_slot(t, &s);
@@ -423,7 +431,8 @@ static void test_trace_against_table(void **state)
     assert_non_null(t);
     make_trace(t);
     seal(t, 1, 0);
-    static const char rows[] = STEPS_HEADER "1,0,3,0,650,0,,300,0,200,0,0,16,4096,1\n1,1,3,1000,650,0,,300,0,200,0,0,16,4096,1\n";
+    static const char rows[] =
+        STEPS_HEADER "1,0,3,0,650,0,,300,0,200,0,0,16,4096,1\n1,1,3,1000,650,0,,300,0,200,0,0,16,4096,1\n";
     const struct file f[] = {{"rank3/trace-9.dct", t->bytes, sizeof t->bytes}, {"rank3/steps.csv", rows, 0}};
     struct run *r;
     assert_int_equal(read_back("x.tar", f, 2, &r, NULL), 0);
@@ -431,8 +440,9 @@ static void test_trace_against_table(void **state)
     assert_int_equal(r->ranks[0].steps[1].samples, 16); /* only the table knows */
     assert_false(has_gap(r, "differ"));
     run_free(r);
-    static const char more[] = STEPS_HEADER "1,0,3,0,650,0,,300,0,200,0,0,16,1,1\n1,1,3,1000,650,0,,300,0,200,0,0,16,1,1\n"
-                                            "1,2,3,2000,650,0,,300,0,200,0,0,16,1,1\n1,3,3,3000,650,0,,300,0,200,0,0,16,1,1\n";
+    static const char more[] =
+        STEPS_HEADER "1,0,3,0,650,0,,300,0,200,0,0,16,1,1\n1,1,3,1000,650,0,,300,0,200,0,0,16,1,1\n"
+                     "1,2,3,2000,650,0,,300,0,200,0,0,16,1,1\n1,3,3,3000,650,0,,300,0,200,0,0,16,1,1\n";
     const struct file g[] = {f[0], {"rank3/steps.csv", more, 0}};
     assert_int_equal(read_back("x.tar", g, 2, &r, NULL), 0);
     assert_int_equal(r->ranks[0].source, STEPS_CSV);

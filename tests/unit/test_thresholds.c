@@ -37,8 +37,8 @@ static void test_documented_file_is_the_table(void **state)
         }
         fail_msg("%s", err.text);
     }
-#define X(name, def, lo, hi, meaning)                                                                                  \
-    if (!(read.name == defaults.name))                                                                                 \
+#define X(name, def, lo, hi, meaning)  \
+    if (!(read.name == defaults.name)) \
         fail_msg("docs/thresholds has %s = %g, the table %g", #name, read.name, defaults.name);
     THRESHOLDS(X)
 #undef X
@@ -60,9 +60,12 @@ static void test_refusals(void **state)
     static const struct {
         const char *text, *says;
     } bad[] = {
-        {"data_limits 0.5\n", "expected 'name = number'"}, {"data_limit = 0.5\n", "no threshold 'data_limit'"},
-        {"x\n# c\ndata_limits = 0.5\n", "line 1"},         {"\ndata_limits = 50\n", "line 2"},
-        {"data_limits = 0.5x\n", "not '0.5x'"},            {"data_limits = nan\n", "not 'nan'"},
+        {"data_limits 0.5\n", "expected 'name = number'"},
+        {"data_limit = 0.5\n", "no threshold 'data_limit'"},
+        {"x\n# c\ndata_limits = 0.5\n", "line 1"},
+        {"\ndata_limits = 50\n", "line 2"},
+        {"data_limits = 0.5x\n", "not '0.5x'"},
+        {"data_limits = nan\n", "not 'nan'"},
         {"data_limits =\n", "data_limits takes"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
