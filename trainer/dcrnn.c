@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* Fewer rows than this make the products of a tile inefficient; more do not fit the L2 cache any better. */
+/* Rows from which on the products of a tile are efficient; more samples would only need more cache. */
 #define MIN_TILE_ROWS 192
 
 static int check_size(const char *what, int value, int low, int high, struct dcr_err *err)
@@ -41,6 +41,10 @@ static int check_config(const struct dcrnn_config *c, const struct graph_support
         rc = check_size("the batch size", c->max_batch, 1, 1 << 20, err);
     if (rc == 0)
         rc = check_size("the number of threads", c->n_threads, 1, 1024, err);
+    double states = 4.0 * sizeof(real) * c->n_layers * ((double)c->n_in + c->n_out) * c->max_batch * c->n_sensors *
+                    ((double)c->n_units + KERNELS_LANES);
+    if (rc == 0 && states > 1e14) /* so that no size below overflows */
+        rc = dcr_err_set(err, DCR_FAIL, "a model of these sizes needs %.0f GB; take a smaller batch", states / 1e9);
     if (rc == 0 && supports->n_sensors != c->n_sensors)
         rc = dcr_err_set(err, DCR_FAIL, "the graph has %d sensors, the model %d", supports->n_sensors, c->n_sensors);
     return rc;
@@ -188,9 +192,8 @@ static void shape(struct dcrnn *m)
         for (int l = 0; l < c->n_layers; l++)
             dcgru_shape(&m->cell[d][l], &m->g, cell_inputs(c, d, l), c->n_units, l > 0);
     m->up = m->cell[0][0].up;
-    m->tile_samples = (MIN_TILE_ROWS + c->n_sensors - 1) / c->n_sensors;
-    if (m->tile_samples > c->max_batch)
-        m->tile_samples = c->max_batch;
+    int most = (MIN_TILE_ROWS + c->n_sensors - 1) / c->n_sensors, n_tiles = (c->max_batch + most - 1) / most;
+    m->tile_samples = (c->max_batch + n_tiles - 1) / n_tiles; /* of a full batch, tiles of nearly equal size */
     m->tile_rows = m->tile_samples * c->n_sensors;
     m->x_width = (c->n_in * c->d_in + KERNELS_LANES - 1) / KERNELS_LANES * KERNELS_LANES;
     m->x_row = (ptrdiff_t)m->g.n_terms * m->x_width;

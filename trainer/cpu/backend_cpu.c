@@ -1,7 +1,9 @@
 /* backend_cpu.c - the CPU back end: dcrnn, loss and adam behind the table of backend.h. Single precision. */
 #include "trainer/backend.h"
+#include "trainer/blas.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +15,7 @@ struct cpu {
     const float *raw; /* its targets */
     float *pred_z;    /* shape: (H, max_batch, N, Dout) */
     float *d_pred;
+    char kernels[64];
 };
 
 static struct cpu *self(struct backend *be)
@@ -109,6 +112,16 @@ static void cpu_free(struct backend *be)
     free(s);
 }
 
+/* The portable kernels are as fast as the OpenBLAS behind them, so its choice belongs in the name. */
+static void name_kernels(struct cpu *s)
+{
+    const char *name = dcrnn_kernels(s->model);
+    if (strcmp(name, "portable") == 0)
+        snprintf(s->kernels, sizeof s->kernels, "openblas/%s", blas_core_name());
+    else
+        snprintf(s->kernels, sizeof s->kernels, "%s", name);
+}
+
 int backend_cpu_create(struct backend **out, const struct backend_config *c, const struct graph_supports *supports,
                        struct dcr_err *err)
 {
@@ -120,10 +133,11 @@ int backend_cpu_create(struct backend **out, const struct backend_config *c, con
     rc = dcrnn_create(&s->model, &c->model, supports, err);
     if (rc)
         goto out;
+    name_kernels(s);
     struct backend *be = &s->be;
     *be = (struct backend){
         .name = "cpu",
-        .kernels = dcrnn_kernels(s->model),
+        .kernels = s->kernels,
         .n_params = dcrnn_n_params(s->model),
         .params = dcrnn_params(s->model),
         .grads = dcrnn_grads(s->model),
