@@ -167,7 +167,7 @@ static bool metric_series(struct site *s, const struct run *run, const char *col
     for (size_t i = 0; i < run->n_epochs; i++) {
         x[i] = epoch >= 0 ? run->epochs[i].value[epoch] : (double)i;
         y[i] = run->epochs[i].value[value];
-        n_values += isfinite(y[i]);
+        n_values += isfinite(y[i]) ? 1 : 0;
     }
     *out = (struct line_series){name, ink, x, y, run->n_epochs, is_dashed};
     return n_values > 0;
