@@ -15,7 +15,6 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A descriptor this high is out of the way of programs that count on getting 3, 4, 5 ... */
 #define HIGH_FD 700
 /* Space is reserved for so many blocks at most at a time. */
 #define GROW_BLOCKS 32
@@ -62,11 +61,37 @@ static int rank_of_environment(void)
     return 0;
 }
 
-/* The program may have closed our descriptor (closefrom) and the number may mean another file by now. */
-static int fd_is_ours(const struct process *p)
+/* A descriptor this high is out of the way of programs that count on getting 3, 4, 5 ... */
+static int move_high(int fd)
+{
+    int high = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, HIGH_FD);
+    if (high < 0)
+        return fd;
+    close(fd);
+    return high;
+}
+
+static int is_ours(const struct process *p, int fd)
 {
     struct stat st;
-    return p->fd >= 0 && fstat(p->fd, &st) == 0 && st.st_dev == p->device && st.st_ino == p->inode;
+    return fd >= 0 && fstat(fd, &st) == 0 && st.st_dev == p->device && st.st_ino == p->inode;
+}
+
+/* The program may have closed our descriptor (closefrom), and the number may mean a file of its own by now, which is
+ * neither written nor closed. The path may mean another file too. */
+static int fd_is_ours(struct process *p)
+{
+    if (is_ours(p, p->fd))
+        return 1;
+    int fd = move_high(open(p->path, O_RDWR | O_CLOEXEC));
+    if (is_ours(p, fd)) {
+        p->fd = fd;
+        return 1;
+    }
+    if (fd >= 0)
+        close(fd);
+    p->fd = -1;
+    return 0;
 }
 
 static int reserve_bytes(int fd, off_t offset, off_t n)
@@ -210,30 +235,24 @@ static void define_all(struct process *p)
 
 /* <spool>/rank<r>/trace-<pid>.dct; -<n> is appended when the name is taken: exec keeps the pid, and so may a
  * process of another container. */
-static int create_file(const char *spool, int rank)
+static int create_file(const char *spool, int rank, char path[PATH_MAX])
 {
-    char path[PATH_MAX];
-    int n = snprintf(path, sizeof path, "%s/rank%d", spool, rank);
-    if (n < 0 || (size_t)n >= sizeof path || (mkdir(path, 0777) != 0 && errno != EEXIST))
+    int n = snprintf(path, PATH_MAX, "%s/rank%d", spool, rank);
+    if (n < 0 || n >= PATH_MAX || (mkdir(path, 0777) != 0 && errno != EEXIST))
         return -1;
     for (int attempt = 0; attempt < 1000; attempt++) {
         char suffix[16] = "";
         if (attempt)
             snprintf(suffix, sizeof suffix, "-%d", attempt);
-        n = snprintf(path, sizeof path, "%s/rank%d/trace-%ld%s.dct", spool, rank, (long)getpid(), suffix);
-        if (n < 0 || (size_t)n >= sizeof path)
+        n = snprintf(path, PATH_MAX, "%s/rank%d/trace-%ld%s.dct", spool, rank, (long)getpid(), suffix);
+        if (n < 0 || n >= PATH_MAX)
             return -1;
         int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (fd < 0 && errno != EEXIST)
             return -1;
         if (fd < 0)
             continue;
-        int high = fcntl(fd, F_DUPFD_CLOEXEC, HIGH_FD);
-        if (high >= 0) {
-            close(fd);
-            fd = high;
-        }
-        return fd;
+        return move_high(fd);
     }
     return -1;
 }
@@ -254,17 +273,19 @@ static int write_header(struct process *p, int rank)
         return -1;
     p->n_blocks = 1;
     p->n_reserved = 2;
-    p->header = page;
-    p->header->version = DCT_VERSION;
-    p->header->block_bytes = DCT_BLOCK_BYTES;
-    p->header->rank = rank;
-    p->header->node = -1;
-    p->header->pid = (uint32_t)getpid();
-    gethostname(p->header->host, sizeof p->header->host - 1);
-    p->header->mono_ns = now_ns(CLOCK_MONOTONIC);
-    p->header->real_ns = now_ns(CLOCK_REALTIME);
-    p->header->dropped = __atomic_load_n(&p->dropped_early, __ATOMIC_RELAXED);
-    __atomic_store_n(&p->header->magic, DCT_MAGIC, __ATOMIC_RELEASE);
+    struct dct_file_header *h = page;
+    h->version = DCT_VERSION;
+    h->block_bytes = DCT_BLOCK_BYTES;
+    h->rank = rank;
+    h->node = -1;
+    h->pid = (uint32_t)getpid();
+    gethostname(h->host, sizeof h->host - 1);
+    h->mono_ns = now_ns(CLOCK_MONOTONIC);
+    h->real_ns = now_ns(CLOCK_REALTIME);
+    __atomic_store_n(&h->magic, DCT_MAGIC, __ATOMIC_RELEASE);
+    /* From here on drops are counted in the file; those of signal handlers during all this were not. */
+    __atomic_store_n(&p->header, h, __ATOMIC_RELEASE);
+    __atomic_fetch_add(&h->dropped, __atomic_exchange_n(&p->dropped_early, 0, __ATOMIC_ACQ_REL), __ATOMIC_RELAXED);
     return 0;
 }
 
@@ -275,7 +296,7 @@ static int start_locked(struct process *p)
         return -1;
     int rank = rank_of_environment();
     struct stat st;
-    p->fd = create_file(spool, rank);
+    p->fd = create_file(spool, rank, p->path);
     if (p->fd < 0 || fstat(p->fd, &st) != 0)
         return -1;
     p->device = st.st_dev;

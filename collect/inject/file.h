@@ -10,6 +10,7 @@
 
 #include "collect/inject/names.h"
 
+#include <limits.h>
 #include <pthread.h>
 #include <sys/types.h>
 
@@ -28,6 +29,7 @@ struct process {
     struct dct_block_header *definitions;
     uint64_t definition_seq;
     int fd;
+    char path[PATH_MAX];
     dev_t device;
     ino_t inode;
     uint64_t n_blocks, n_reserved; /* handed out; allocated on disk (block 0 included) */

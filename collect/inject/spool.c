@@ -83,9 +83,10 @@ static void at_thread_exit(void *arg)
     struct spool_track *t = arg;
     struct process *p = file_process();
     self.is_busy = 1;
+    self.track = NULL; /* a signal handler that counts a drop must not find memory that is going away */
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
     if (t->block && p && t->epoch >> 32 == __atomic_load_n(&p->epoch, __ATOMIC_RELAXED) >> 32)
         file_close_block(t->block);
-    self.track = NULL;
     munmap(t, sizeof *t);
     self.is_busy = 0;
 }
@@ -114,9 +115,11 @@ static int next_block(struct spool_track *t)
     if (__atomic_load_n(&p->state, __ATOMIC_ACQUIRE) != FILE_RECORDING)
         return -1;
     if (t->epoch >> 32 != __atomic_load_n(&p->epoch, __ATOMIC_ACQUIRE) >> 32) { /* new thread, or forked child */
-        if (t->block)
-            munmap(t->block, DCT_BLOCK_BYTES);
+        struct dct_block_header *parents = t->block;
         t->block = NULL;
+        __atomic_signal_fence(__ATOMIC_SEQ_CST);
+        if (parents)
+            munmap(parents, DCT_BLOCK_BYTES);
         t->tid = (uint32_t)syscall(SYS_gettid);
         t->seq = t->dropped = 0;
         memset(t->level, 0, sizeof t->level);
@@ -126,9 +129,11 @@ static int next_block(struct spool_track *t)
     struct dct_block_header *b = file_new_block(p, t->tid, t->seq, t->dropped, &generation, &epoch);
     if (!b)
         return -1;
-    file_close_block(t->block);
+    struct dct_block_header *full = t->block;
+    t->block = b; /* first: a signal handler counts its drops in the block of the track */
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    file_close_block(full);
     t->seq++;
-    t->block = b;
     t->used = 0;
     t->cap = FILE_SLOTS;
     t->generation = generation;

@@ -1,0 +1,51 @@
+#!/bin/bash
+# The injected library as a guest of difficult programs: many names, many threads, closed descriptors, signal handlers,
+# no room. What is recorded and what is counted as dropped must add up to what the program did, exactly.
+# shellcheck disable=SC2016  # commands for another shell
+. tests/lib/tap.sh
+. tests/data/programs/build.sh
+build_program stress stress.c || not_ok "stress builds"
+build_trace_text || not_ok "trace_text builds"
+cd "$TMP" || exit 1
+head -c 100000 /dev/urandom >precious
+sha256sum precious >precious.sum
+export DCC_SPOOL=$TMP/spool NVTX_INJECTION64_PATH=$INJECT
+
+# adds_up NAME WANT-DROPS(yes|no|any) CMD...
+adds_up() {
+    local name=$1 drops=$2 made events dropped unmatched open rest
+    shift 2
+    rm -rf spool && mkdir spool
+    made=$("$@")
+    rest=$(./trace_text spool/rank0/*.dct --count)
+    read -r events dropped unmatched open <<<"$(sed -n \
+        's/^events=\([0-9]*\) dropped=\([0-9]*\) bad=0 missing=0 unmatched=\([0-9]*\) open=\([0-9]*\) torn=0 .*/\1 \2 \3 \4/p' <<<"$rest")"
+    if [ -z "${open:-}" ] || [ "$unmatched" -ne 0 ] || [ $((2 * (events - open) + open + dropped)) -ne "${made:-0}" ] ||
+        { [ "$drops" = no ] && [ "$dropped" -ne 0 ]; } || { [ "$drops" = yes ] && [ "$dropped" -eq 0 ]; }; then
+        not_ok "$name" "the program made ${made:-nothing}; the trace: $rest"
+    else
+        ok "$name"
+    fi
+}
+
+adds_up "40000 names of two threads, used by one as the other defines them" no ./stress names 20000
+./trace_text spool/rank0/*.dct | awk '/^range/ {
+    if (!match($0, /name [0-9]+\]/)) { bad++; next }
+    name = substr($0, RSTART + 5, RLENGTH - 6) + 0
+    match($0, /u64=[0-9]+/); i = substr($0, RSTART + 4, RLENGTH - 4) + 0
+    match($0, /category [0-9]+\|/); c = substr($0, RSTART + 9, RLENGTH - 10) + 0
+    if ((name != i && name != i + 50) || c != int(i / 1000)) bad++; else good++ }
+    END { print good + 0, bad + 0 }' >got
+check "every one of them has its own name and category back" grep -qx '40000 0' got
+adds_up "200 threads at once" no ./stress threads 200
+check "each has a track" test "$(./trace_text spool/rank0/*.dct | grep -c 'in thread')" -eq 100000
+adds_up "descriptors closed and taken by the program" no ./stress close
+check "the program's own files are untouched" sha256sum --quiet -c precious.sum
+adds_up "ranges in a signal handler that interrupts ranges" any ./stress handler
+adds_up "no room: 200 threads, few blocks" yes bash -c 'ulimit -f 3000; exec ./stress threads 200'
+adds_up "no room: not even for the definitions" yes bash -c 'ulimit -f 400; exec ./stress names 20000'
+check "a limit too small for the first block" bash -c 'ulimit -f 1; exec ./stress threads 4'
+chmod 555 spool
+check "a spool that may not be written" ./stress threads 4
+chmod 755 spool
+finish
