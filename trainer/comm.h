@@ -31,11 +31,6 @@ void comm_broadcast(struct comm *c, void *bytes, size_t n);
  *  rc       this rank's result; err this rank's sentence, replaced when another rank's comes first
  *  returns  0, or the lowest failing rank's result */
 int comm_first_failure(struct comm *c, int rc, struct dcr_err *err) DCR_MUST_CHECK;
-/** comm_barrier - wait for all. */
-void comm_barrier(struct comm *c);
-/** comm_abort - end all ranks now, after one line on stderr. Does not return. */
-_Noreturn void comm_abort(const struct comm *c, const char *sentence);
-
 /** comm_library - "Open MPI v4.1.4, ...": the first line of the library's own version text. borrows. */
 const char *comm_library(void);
 

@@ -101,11 +101,3 @@ void dataset_batch(const struct dataset *d, const uint32_t *windows, size_t n, f
                     y_z[(t * n + b) * ns + i] = dataset_scale(d, (double)speed[i]);
         }
 }
-
-size_t dataset_n_valid(const float *y_mph, size_t n)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < n; i++)
-        count += y_mph[i] != 0.0f;
-    return count;
-}

@@ -59,7 +59,4 @@ float dataset_scale(const struct dataset *d, double mph);
  *  y_mph    overwritten; raw targets, 0 = missing: the mask   shape: (n_out, n, n_sensors)  unit: mph */
 void dataset_batch(const struct dataset *d, const uint32_t *windows, size_t n, float *x, float *y_z, float *y_mph);
 
-/** dataset_n_valid - number of non-missing values among n raw targets. */
-size_t dataset_n_valid(const float *y_mph, size_t n);
-
 #endif

@@ -74,4 +74,23 @@ check "program.json says so" grep -q '"strong_scaling": false' "$TMP/weak/progra
 check_status 2 "bad input ends all ranks" ranks 3 "$BIN/dcrnn-train" --data /nonexistent --graph x --out "$TMP/none"
 said=$(grep -c "^dcrnn-train:" "$TMP/tap.out")
 check "one rank says why" test "$said" -eq 1
+
+# A failing call of MPI on one rank ends all of them, and names itself.
+cat >"$TMP/break.c" <<'C'
+#include <mpi.h>
+int MPI_Allreduce(const void *in, void *out, int n, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
+{
+    static int calls;
+    return ++calls == 9 ? MPI_ERR_INTERN : PMPI_Allreduce(in, out, n, type, op, comm);
+}
+C
+# shellcheck disable=SC2046  # several words are meant
+check "a library that breaks MPI" "${CC:-cc}" $(pkg-config --cflags ompi-c) -shared -fPIC -o "$TMP/break.so" "$TMP/break.c"
+long=("$BIN/dcrnn-train" "${model[@]}" --batch 8 --steps 20000 --epochs 10000 --validate-every 0 --out "$TMP/broken")
+timeout 60 mpirun --oversubscribe --bind-to none --mca mpi_yield_when_idle 1 -n 1 "${long[@]}" : \
+    -n 1 env LD_PRELOAD="$TMP/break.so" "${long[@]}" >"$TMP/broken.log" 2>&1
+got=$?
+check "all ranks end, with a status" test $got -ne 0 -a $got -ne 124
+check "the message names rank, host and call" \
+    grep -q "^dcrnn-train: rank 1 on $(hostname): MPI_Allreduce of .* failed: " "$TMP/broken.log"
 finish

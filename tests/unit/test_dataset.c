@@ -169,7 +169,7 @@ static void batch_lays_out_time_outermost(void **state)
     /* y[t=0][b=0][sensor 1] is row 6, sensor 1: the missing one, masked by the raw reading */
     assert_true(y[1] == 0 && y_z[1] == dataset_scale(&d, 0));
     assert_true(y[(2 * 2 + 1) * 2] == 11); /* t=2, b=1: row 5, sensor 0 */
-    assert_int_equal(dataset_n_valid(y, 12), 11);
+    assert_int_equal(loss_count_valid(y, 12), 11);
     dataset_release(&d);
 }
 

@@ -44,7 +44,7 @@ static void speeds_are_speeds(void **state)
     (void)state;
     struct dataset d;
     struct sim_distances m;
-    generate(48, 7, 1, &d, &m);
+    generate(48, 3, 1, &d, &m);
     size_t n_missing = 0, n = d.n_rows * d.n_sensors;
     for (size_t i = 0; i < n; i++) {
         float v = d.speed_mph[i];
@@ -95,13 +95,13 @@ static void queues_grow_backwards(void **state)
     struct sim_distances m;
     struct sim_network net;
     struct dcr_err err = {0};
-    generate(96, 7, 2, &d, &m);
+    generate(96, 3, 2, &d, &m);
     assert_int_equal(sim_network_build(&net, 96, 2, &err), 0);
     int backwards = 0, forwards = 0;
     for (size_t i = 0; i + 1 < 96; i++) {
         if (net.sensors[i].link != net.sensors[i + 1].link)
             continue;
-        for (size_t day = 0; day < 5; day++) {
+        for (size_t day = 0; day < 3; day++) {
             long first[2] = {-1, -1};
             for (size_t row = day * 288 + 72; row < day * 288 + 120; row++)
                 for (size_t k = 0; k < 2; k++) {

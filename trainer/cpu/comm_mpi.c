@@ -92,20 +92,6 @@ int comm_first_failure(struct comm *c, int rc, struct dcr_err *err)
     return rc;
 }
 
-void comm_barrier(struct comm *c)
-{
-    if (c->n_ranks > 1)
-        CHECK(c, MPI_Barrier(MPI_COMM_WORLD), "MPI_Barrier");
-}
-
-_Noreturn void comm_abort(const struct comm *c, const char *sentence)
-{
-    fprintf(stderr, "dcrnn-train: rank %d on %s: %s\n", c->rank, c->host, sentence);
-    fflush(stderr);
-    MPI_Abort(MPI_COMM_WORLD, ABORT_STATUS);
-    abort();
-}
-
 const char *comm_library(void)
 {
     static char text[MPI_MAX_LIBRARY_VERSION_STRING];
