@@ -20,6 +20,8 @@
 #define dcgru_place REAL_FN(dcgru_place)
 #define dcgru_place_sums REAL_FN(dcgru_place_sums)
 #define dcgru_place_work REAL_FN(dcgru_place_work)
+#define dcgru_fill_work REAL_FN(dcgru_fill_work)
+#define dcgru_clear_sums REAL_FN(dcgru_clear_sums)
 #define dcgru_pack REAL_FN(dcgru_pack)
 #define dcgru_add_sums REAL_FN(dcgru_add_sums)
 #define dcgru_input REAL_FN(dcgru_input)
@@ -85,10 +87,8 @@ void dcgru_place(struct dcgru *cell, struct dcgru_pool *pool);
 void dcgru_place_sums(const struct dcgru *cell, struct dcgru_sums *sums, struct dcgru_pool *pool);
 void dcgru_place_work(const struct dcgru *largest, int rows, struct dcgru_work *work, struct dcgru_pool *pool);
 /** dcgru_fill_work - constant parts, once after allocation. */
-#define dcgru_fill_work REAL_FN(dcgru_fill_work)
 void dcgru_fill_work(int rows, struct dcgru_work *work);
 /** dcgru_clear_sums - zero. */
-#define dcgru_clear_sums REAL_FN(dcgru_clear_sums)
 void dcgru_clear_sums(const struct dcgru *cell, struct dcgru_sums *sums);
 
 /** dcgru_pack - bring the parameters into the order the kernels read. For every change of parameters. */

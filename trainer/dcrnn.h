@@ -104,7 +104,7 @@ void dcrnn_init(struct dcrnn *m, uint64_t seed);
  *  coins    borrows during the call; 1 = step t+1 is fed truth_z[t]; NULL = all 0   shape: (H)
  *  keep     1 keeps what dcrnn_backward needs
  *  pred_z   overwritten                                                             shape: (H, B, N, Dout)
- *  cost     dcrnn_count; deterministic: same bits for the same inputs, kernels and thread count */
+ *  cost     dcrnn_count_step; deterministic: same bits for the same inputs, kernels and thread count */
 void dcrnn_forward(struct dcrnn *m, int n_batch, const real *x, const real *truth_z, const uint8_t *coins, int keep,
                    real *pred_z);
 
