@@ -141,9 +141,12 @@ static void rule_io(struct report *rep, struct run_result *r)
         c->verdict = VERDICT_LIMITS;
     else if (c->verdict == VERDICT_FINE && of_wall > t->io_watch)
         c->verdict = VERDICT_WATCH;
-    c->text = report_text(rep, "%s%s%s%s", r->part_ns[PART_IO] ? a_step(rep, r->part_ns[PART_IO]) : "none in steps",
-                          r->io_outside_ns ? ", and " : "", r->io_outside_ns ? fmt_time(r->io_outside_ns).text : "",
-                          r->io_outside_ns ? " between steps over the run" : "");
+    c->text = r->part_ns[PART_IO] ? a_step(rep, r->part_ns[PART_IO]) : "none in steps";
+    if (r->wait_cause_ns[CAT_IO] * 1000 > r->step.mean_ns)
+        c->text = report_text(rep, "%s, %s more waiting for ranks that write", c->text,
+                              fmt_time(r->wait_cause_ns[CAT_IO]).text);
+    if (r->io_outside_ns)
+        c->text = report_text(rep, "%s, and %s between steps over the run", c->text, fmt_time(r->io_outside_ns).text);
 }
 
 /* The loss of efficiency up to this run that the growth of transfer explains, 0..1; 0 when there is none. */
@@ -186,7 +189,7 @@ static void rule_communication(struct report *rep, struct run_result *r)
                                    "most of the lost efficiency",
                                    "comm_limits", t->comm_limits);
     struct class_result *w = begin(r, CLASS_IMBALANCE, caused,
-                                   "load balance below 0.80, a straggler, or waiting above the share for communication",
+                                   "waiting above this share, or above 5 % with load balance below 0.80 or a straggler",
                                    "comm_limits", t->comm_limits);
     c->share_interval = r->part_interval[PART_TRANSFER];
     if (caused == r->part_ns[PART_WAIT])
@@ -200,8 +203,9 @@ static void rule_communication(struct report *rep, struct run_result *r)
                                      : report_text(rep, "%s a step in transfer", fmt_time(transfer).text);
 
     grade(w, t->comm_limits, t->straggler_wait);
+    /* A rank that is late because it loads or writes is those classes' matter, whatever the balance. */
     int is_unbalanced = r->pop.has && r->pop.load_balance_ratio < t->load_balance;
-    if (is_unbalanced || r->straggler.has)
+    if ((is_unbalanced || r->straggler.has) && w->share_ratio > t->straggler_wait)
         w->verdict = VERDICT_LIMITS;
     if (r->straggler.has)
         w->text = report_text(rep, "rank %d arrives last in %s of the all-reduces; load balance %s", r->straggler.rank,

@@ -193,9 +193,12 @@ static const char *class_sentence(struct report *rep, const struct run_result *r
         return report_text(rep, "%s %s is waiting for the rank that comes last, with no rank standing out%s%s", at,
                            part, trend(rep, r, PART_WAIT, PART_WAIT), end);
     case CLASS_DATA:
-        return report_text(rep, "%s %s is data loading%s%s", at, part, trend(rep, r, PART_DATA, PART_DATA), end);
+        return report_text(rep, "%s %s is data loading%s%s%s", at, part,
+                           r->wait_cause_ns[CAT_DATA] * 20 > ns ? " and waiting for ranks that load" : "",
+                           trend(rep, r, PART_DATA, PART_DATA), end);
     case CLASS_IO:
-        return report_text(rep, "%s %s is checkpoints and other file writes%s%s", at, part,
+        return report_text(rep, "%s %s is checkpoints and other file writes%s%s%s", at, part,
+                           r->wait_cause_ns[CAT_IO] * 20 > ns ? ", and waiting for ranks that write" : "",
                            trend(rep, r, PART_IO, PART_IO), end);
     case CLASS_COPY:
         return report_text(rep, "%s %s is host-to-device copies%s%s", at, part, trend(rep, r, PART_COPY, PART_COPY),
@@ -323,8 +326,8 @@ void claims_of_runs(struct report *rep)
         struct run_result *r = &rep->runs[i];
         const struct class_result *order[N_CLASSES];
         if (!r->has_steps) {
-            r->headline = report_text(rep, "%s where the time of a step goes is unknown: no steps were recorded.",
-                                      at_nodes(rep, r->n_nodes));
+            r->headline = report_text(rep, "Where the time of a step goes%s%s is unknown: no steps were recorded.",
+                                      r->n_nodes ? " at " : "", r->n_nodes ? nodes_text(rep, r->n_nodes) : "");
             if (r->has_throughput)
                 r->support = report_text(rep, "By metrics.csv it processed %s samples per second.",
                                          fmt_number(r->throughput).text);

@@ -93,6 +93,29 @@ static void test_imbalance(void **state)
     run_free(r);
 }
 
+/* Rank 0 writes checkpoints and always comes last: that is I/O, not imbalance. */
+static void test_late_by_writing(void **state)
+{
+    (void)state;
+    struct run *r = made_run(2, 64);
+    const int64_t writer[N_CATEGORIES] = {[CAT_COMPUTE] = 60, [CAT_IO] = 40, [CAT_COMM] = 2};
+    const int64_t other[N_CATEGORIES] = {[CAT_COMPUTE] = 60, [CAT_COMM] = 42};
+    for (int s = 0; s < 40; s++)
+        for (int i = 0; i < 2; i++)
+            made_step(r, run_rank_at(r, i), i == 0 ? writer : other);
+    struct run *runs[] = {r};
+    struct report rep = {0};
+    struct analyse_options o = made_options();
+    assert_int_equal(analyse(&rep, runs, 1, &o, NULL), 0);
+    assert_int_equal(rep.runs[0].classes[CLASS_IO].verdict, VERDICT_LIMITS);
+    assert_int_equal(rep.runs[0].classes[CLASS_IO].share_ns, 40); /* 20 of its own, 20 of waiting */
+    assert_int_equal(rep.runs[0].classes[CLASS_IO].gain_ns, 40);
+    assert_int_equal(rep.runs[0].classes[CLASS_IMBALANCE].verdict, VERDICT_FINE);
+    assert_int_equal(rep.runs[0].straggler.rank, 0);
+    report_free(&rep);
+    run_free(r);
+}
+
 static void test_never_judged(void **state)
 {
     (void)state;
@@ -185,6 +208,7 @@ int main(void)
         cmocka_unit_test(test_io),
         cmocka_unit_test(test_compute_bound),
         cmocka_unit_test(test_imbalance),
+        cmocka_unit_test(test_late_by_writing),
         cmocka_unit_test(test_never_judged),
         cmocka_unit_test(test_growing_communication),
         cmocka_unit_test(test_shared_resources),
