@@ -163,6 +163,16 @@ static int is_checkpoint(const char *name)
 
 /* ---- walking ---------------------------------------------------------------------------------- */
 
+/* A results folder inside the spool is gathered once, by pack_adopt. */
+static int is_adopted(const struct pack *p, const struct stat *dir)
+{
+    struct stat st;
+    for (size_t i = 0; i < p->request->n_adopt; i++)
+        if (stat(p->request->adopt[i], &st) == 0 && st.st_dev == dir->st_dev && st.st_ino == dir->st_ino)
+            return 1;
+    return 0;
+}
+
 typedef int (*file_fn)(struct pack *p, const char *name, const char *path, const struct stat *st, struct dcr_err *err);
 
 /* Call f for every plain file below dir, names sorted; name is relative to the first dir. */
@@ -182,7 +192,9 @@ static int walk(struct pack *p, const char *dir, const char *prefix, int depth, 
         }
         if (lstat(path, &st) != 0)
             continue; /* removed meanwhile */
-        if (S_ISDIR(st.st_mode) && depth < MAX_DEPTH) {
+        if (S_ISDIR(st.st_mode) && is_adopted(p, &st)) {
+            continue;
+        } else if (S_ISDIR(st.st_mode) && depth < MAX_DEPTH) {
             memcpy(name + b, "/", 2);
             rc = walk(p, path, name, depth + 1, f, err);
         } else if (S_ISREG(st.st_mode)) {
@@ -314,7 +326,8 @@ int pack_gather(struct pack *p, struct dcr_err *err)
     if (n == 0)
         return dcr_err_set(err, DCR_FAIL, "nothing to pack: the folder '%s' is empty", p->request->spool);
     rc = walk(p, p->request->spool, "", 0, p->is_spool ? add_spool_file : add_results_file, err);
-    if (rc == 0 && p->n_members == 0 && !p->launcher)
+    /* A launcher that failed before the first rank leaves its messages in the program's folder. */
+    if (rc == 0 && p->n_members == 0 && !p->launcher && p->request->n_adopt == 0)
         rc = dcr_err_set(err, DCR_FAIL, "nothing to pack: '%s' holds no evidence of a run", p->request->spool);
     return rc;
 }

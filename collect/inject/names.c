@@ -30,7 +30,7 @@ int names_init(struct names *n)
     n->n_domains = 1;
     int is_new;
     uint32_t len, hash = names_hash(NAMES_OVERFLOW, SIZE_MAX, &len);
-    names_add(n, NAMES_OVERFLOW, len, hash, &is_new);
+    names_publish(n, names_add(n, NAMES_OVERFLOW, len, hash, &is_new));
     return 0;
 }
 
@@ -78,9 +78,13 @@ uint32_t names_add(struct names *n, const char *text, uint32_t len, uint32_t has
     n->text_used += (size_t)len + 1;
     n->name[n->n_names] = (struct name){.text = copy, .len = len, .hash = hash, .generation = 0};
     *is_new = 1;
-    uint32_t id = n->n_names++;
-    __atomic_store_n(slot, id, __ATOMIC_RELEASE);
-    return id;
+    return n->n_names++;
+}
+
+void names_publish(struct names *n, uint32_t id)
+{
+    const struct name *e = &n->name[id];
+    __atomic_store_n(slot_of(n, e->text, e->len, e->hash), id, __ATOMIC_RELEASE);
 }
 
 uint32_t names_domain(struct names *n, uint32_t name, int *is_new)

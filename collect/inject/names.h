@@ -45,9 +45,12 @@ int names_init(struct names *n);
 uint32_t names_hash(const char *text, size_t max, uint32_t *len);
 /** names_find - number of the text, 0 when it has none yet. Lock-free. */
 uint32_t names_find(const struct names *n, const char *text, uint32_t len, uint32_t hash);
-/** names_add - number of the text, a new one when needed (*is_new). Caller holds the lock.
+/** names_add - number of the text, a new one when needed (*is_new). Caller holds the lock, and publishes a new name
+ *  before it gives the lock back.
  *  returns  0 when no memory was reserved */
 uint32_t names_add(struct names *n, const char *text, uint32_t len, uint32_t hash, int *is_new);
+/** names_publish - from now on names_find finds it: its `generation` must be set. */
+void names_publish(struct names *n, uint32_t id);
 /** names_domain - number of the domain with that name; a new one when needed. Caller holds the lock. When all are
  *  taken, the last one serves for the rest. */
 uint32_t names_domain(struct names *n, uint32_t name, int *is_new);

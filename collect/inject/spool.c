@@ -200,9 +200,11 @@ static uint32_t intern(struct spool_track *t, const char *text)
         int is_new;
         pthread_mutex_lock(&p->lock);
         id = names_add(&dcc_names, text, len, hash, &is_new);
-        if (is_new)
+        if (is_new) {
             set_generation(&dcc_names.name[id].generation,
                            file_define(p, DCT_STRING, 0, id, dcc_names.name[id].text, len));
+            names_publish(&dcc_names, id);
+        }
         pthread_mutex_unlock(&p->lock);
     }
     if (id)

@@ -48,4 +48,22 @@ check "a limit too small for the first block" bash -c 'ulimit -f 1; exec ./stres
 chmod 555 spool
 check "a spool that may not be written" ./stress threads 4
 chmod 755 spool
+
+# The same under ThreadSanitizer, library and program built for it.
+cd - >/dev/null || exit 1
+if "$CC" -std=c11 -g -O1 -D_GNU_SOURCE -I. -fsanitize=thread -fPIC -fvisibility=hidden -shared -o "$TMP/tsan.so" \
+    collect/inject/*.c -pthread -ldl 2>"$TMP/cc.txt" && build_program tsan stress.c -fsanitize=thread 2>>"$TMP/cc.txt"; then
+    for work in "names 3000" "threads 20"; do
+        rm -rf "$TMP/spool" && mkdir "$TMP/spool"
+        # shellcheck disable=SC2086  # two words
+        NVTX_INJECTION64_PATH=$TMP/tsan.so "$TMP/tsan" $work >"$TMP/tsan.txt" 2>&1
+        if grep -q 'FATAL: ThreadSanitizer' "$TMP/tsan.txt"; then
+            skip "no data race: $work" "ThreadSanitizer does not run on this kernel"
+        else
+            check "no data race: $work" sh -c '! grep -A 12 "WARNING: ThreadSanitizer" "$0" && grep -q "^[0-9]*$" "$0"' "$TMP/tsan.txt"
+        fi
+    done
+else
+    skip "no data race" "$CC cannot build for ThreadSanitizer"
+fi
 finish

@@ -32,7 +32,13 @@ static void both_checksums_are_equal(void **state)
 static uint32_t add(struct names *n, const char *text, int *is_new)
 {
     uint32_t len, hash = names_hash(text, SIZE_MAX, &len);
-    return names_add(n, text, len, hash, is_new);
+    uint32_t id = names_add(n, text, len, hash, is_new);
+    if (*is_new) {
+        assert_int_equal(names_find(n, text, len, hash), 0);
+        names_publish(n, id);
+    }
+    assert_int_equal(names_find(n, text, len, hash), n->n_names < NAMES_MAX || id > 1 ? id : 0);
+    return id;
 }
 
 static void names_are_copied_and_found(void **state)
