@@ -113,6 +113,24 @@ static json_t *classes(const struct run_result *r)
     return o;
 }
 
+/* What the process monitor of a rank saw. */
+static json_t *process(const struct run *run, int rank)
+{
+    const struct run_rank *k = NULL;
+    for (int i = 0; i < run->ranks_len; i++)
+        if (run->ranks[i].rank == rank)
+            k = &run->ranks[i];
+    if (!k || k->process_seconds <= 0)
+        return json_null();
+    json_t *o = json_object();
+    json_object_set_new(o, "seconds", json_real(k->process_seconds));
+    json_object_set_new(o, "cpu_ns", int_or_null(k->cpu_ns >= 0, k->cpu_ns));
+    json_object_set_new(o, "run_delay_ns", int_or_null(k->run_delay_ns >= 0, k->run_delay_ns));
+    json_object_set_new(o, "peak_rss_bytes", int_or_null(k->peak_rss_bytes >= 0, k->peak_rss_bytes));
+    json_object_set_new(o, "involuntary_switches", int_or_null(k->involuntary_switches >= 0, k->involuntary_switches));
+    return o;
+}
+
 static json_t *ranks(const struct run_result *r)
 {
     json_t *list = json_array();
@@ -126,6 +144,7 @@ static json_t *ranks(const struct run_result *r)
         json_object_set_new(o, "hidden_communication_ns", json_integer(k->hidden_comm_ns));
         json_object_set_new(o, "n_last", json_integer(k->n_last));
         json_object_set_new(o, "caused_wait_ns", json_integer(k->caused_wait_ns));
+        json_object_set_new(o, "process", process(r->run, k->rank));
         json_array_append_new(list, o);
     }
     return list;

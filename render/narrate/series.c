@@ -232,6 +232,25 @@ static enum confidence series_confidence(struct report *rep, const struct series
     return worst;
 }
 
+/* Ids are paths into report.json. The loss of communication is in two of its fields. */
+static void add_series_numbers(struct report *rep, int index, struct claim *c, const struct cause *cause)
+{
+    const struct series *s = &rep->series[index];
+    int at = s->n_points - 1, loss = s->n_losses - 1; /* the last loss is that of the whole series */
+    const struct series_point *last = &s->points[at];
+    const char *point = report_text(rep, "series.%d.points.%d", index, at);
+    const char *lost = report_text(rep, "series.%d.losses.%d.parts_ns", index, loss);
+    claim_number(rep, c, report_text(rep, "%s.step.mean_ns", point), "ns", (double)last->step.mean_ns);
+    claim_number(rep, c, report_text(rep, "%s.efficiency", point), "ratio", last->efficiency);
+    int n_parts = cause->part == PART_TRANSFER ? 2 : 1;
+    const enum part parts[] = {cause->part, PART_WAIT};
+    for (int i = 0; i < n_parts; i++) {
+        const char *key = part_key(parts[i]);
+        claim_number(rep, c, report_text(rep, "%s.parts_ns.%s", point, key), "ns", (double)last->part_ns[parts[i]]);
+        claim_number(rep, c, report_text(rep, "%s.%s", lost, key), "ns", (double)s->losses[loss].part_ns[parts[i]]);
+    }
+}
+
 static int add_series_claim(struct report *rep, int index, const struct cause *cause, const char *sentence)
 {
     struct series *s = &rep->series[index];
@@ -249,13 +268,7 @@ static int add_series_claim(struct report *rep, int index, const struct cause *c
     c->step_ns = r->step.mean_ns;
     c->gain_text = cause->cls == CLASS_COMPUTE ? "" : gain_text(rep, c->gain_ns, c->step_ns);
     c->threshold_ratio = rep->thresholds.efficiency;
-    int at = s->n_points - 1;
-    claim_number(rep, c, report_text(rep, "series.%d.points.%d.step.mean_ns", index, at), "ns",
-                 (double)last->step.mean_ns);
-    claim_number(rep, c, report_text(rep, "series.%d.points.%d.efficiency", index, at), "ratio", last->efficiency);
-    claim_number(rep, c, report_text(rep, "series.%d.points.%d.parts_ns.%s", index, at, part_key(cause->part)), "ns",
-                 (double)last->part_ns[cause->part]);
-    claim_number(rep, c, report_text(rep, "series.%d.losses.lost_ns", index), "ns", (double)cause->lost_ns);
+    add_series_numbers(rep, index, c, cause);
     return rep->n_claims - 1;
 }
 

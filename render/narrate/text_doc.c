@@ -181,6 +181,25 @@ static const char *reason(const char *status, const char *otherwise)
     return *status && strcmp(status, "ok") != 0 ? status : otherwise;
 }
 
+static void put_processes(const struct run *run, struct dcr_buf *out)
+{
+    int n = 0;
+    for (int i = 0; i < run->ranks_len; i++) {
+        const struct run_rank *k = &run->ranks[i];
+        if (k->process_seconds <= 0 || k->cpu_ns < 0)
+            continue;
+        if (n++ == 0)
+            put_section(out, "Processes");
+        dcr_buf_printf(out, "rank %d: %s of CPU time in %s of run time", k->rank, fmt_time(k->cpu_ns).text,
+                       fmt_time((int64_t)(k->process_seconds * 1e9)).text);
+        if (k->run_delay_ns >= 0)
+            dcr_buf_printf(out, ", %s ready without a core", fmt_time(k->run_delay_ns).text);
+        if (k->peak_rss_bytes >= 0)
+            dcr_buf_printf(out, ", %s of memory at most", fmt_bytes((double)k->peak_rss_bytes).text);
+        dcr_buf_putc(out, '\n');
+    }
+}
+
 static void put_sampled(struct dcr_buf *out, const char *name, const struct sampled *s, const char *unit,
                         const char *because)
 {
@@ -259,6 +278,7 @@ void narrate_profiling_report_txt(const struct report *rep, const struct run_res
     for (int i = 0; i < run->n_notes; i++)
         put_wrapped(out, "", run->notes[i]);
     put_training(run, out);
+    put_processes(run->run, out);
     put_hosts(run, out);
     put_section(out, "Environment");
     dcr_buf_printf(out, "started   %s\nended     %s\n", fmt_utc(run->run->started_s).text,

@@ -238,6 +238,31 @@ static void test_markdown_escapes(void **state)
     release(&f);
 }
 
+/* The value at a path such as "series.0.points.2.step.mean_ns"; lists by index, runs by slug. NULL when there is none.
+ */
+static const json_t *at_path(const json_t *root, const char *path)
+{
+    char step[128];
+    while (root && *path) {
+        size_t n = strcspn(path, ".");
+        snprintf(step, sizeof step, "%.*s", (int)n, path);
+        path += n + (path[n] == '.');
+        if (!json_is_array(root)) {
+            root = json_object_get(root, step);
+            continue;
+        }
+        const json_t *found =
+            step[0] >= '0' && step[0] <= '9' && !step[1] ? json_array_get(root, (size_t)strtoul(step, NULL, 10)) : NULL;
+        for (size_t i = 0; !found && i < json_array_size(root); i++) {
+            const char *slug = json_string_value(json_object_get(json_array_get(root, i), "slug"));
+            if (slug && strcmp(slug, step) == 0)
+                found = json_array_get(root, i);
+        }
+        root = found;
+    }
+    return root;
+}
+
 /* report.json is JSON, and its sums are the promised ones. */
 static void test_report_json(void **state)
 {
@@ -273,6 +298,19 @@ static void test_report_json(void **state)
     /* every number of a claim is in the tree under its id */
     const json_t *claims = json_object_get(root, "claims");
     assert_true(json_array_size(claims) >= 3);
+    for (size_t i = 0; i < json_array_size(claims); i++) {
+        const json_t *numbers = json_object_get(json_array_get(claims, i), "numbers");
+        assert_true(json_array_size(numbers) > 0);
+        for (size_t k = 0; k < json_array_size(numbers); k++) {
+            const json_t *number = json_array_get(numbers, k);
+            const char *id = json_string_value(json_object_get(number, "id"));
+            const json_t *v = at_path(root, id);
+            if (!v || !json_is_number(v))
+                fail_msg("report.json has no number '%s'", id);
+            double want = json_number_value(v), got = json_number_value(json_object_get(number, "value"));
+            assert_true(got - want <= 1e-6 * want + 1e-9 && want - got <= 1e-6 * want + 1e-9);
+        }
+    }
     json_decref(root);
     document(&f.rep, "runs/4node-made-4/profiling_analysis.json");
     document(&f.rep, "runs/4node-made-4/profiling_report.txt");
