@@ -326,10 +326,13 @@ int pack_gather(struct pack *p, struct dcr_err *err)
     if (n == 0)
         return dcr_err_set(err, DCR_FAIL, "nothing to pack: the folder '%s' is empty", p->request->spool);
     rc = walk(p, p->request->spool, "", 0, p->is_spool ? add_spool_file : add_results_file, err);
-    /* A launcher that failed before the first rank leaves its messages in the program's folder. */
-    if (rc == 0 && p->n_members == 0 && !p->launcher && p->request->n_adopt == 0)
-        rc = dcr_err_set(err, DCR_FAIL, "nothing to pack: '%s' holds no evidence of a run", p->request->spool);
-    return rc;
+    if (rc || p->n_members > 0 || p->launcher)
+        return rc;
+    if (p->request->n_adopt == 0)
+        return dcr_err_set(err, DCR_FAIL, "nothing to pack: '%s' holds no evidence of a run", p->request->spool);
+    /* mpirun that fails before the first rank leaves its messages among the program's results: an incomplete run. */
+    p->is_spool = 1;
+    return DCR_OK;
 }
 
 /* ---- what the program itself left ---------------------------------------------------------------- */
