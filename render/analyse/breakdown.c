@@ -216,7 +216,6 @@ static void add_collective(struct sums *s, const struct arrival *a, int n)
     s->gain[CLASS_IO] += replay_gain(a, n, (struct removal){CAT_IO, 0, 0});
     s->gain[CLASS_COPY] += replay_gain(a, n, (struct removal){CAT_COPY, 0, 0});
     s->gain[CLASS_OVERHEAD] += replay_gain(a, n, (struct removal){CAT_OTHER, 0, 0});
-    s->gain[CLASS_COMPUTE] += replay_gain(a, n, (struct removal){CAT_COMPUTE, 0, 0});
 }
 
 static void add_collectives(struct sums *s, const struct grid *g, size_t step, struct arrival *a)
@@ -239,9 +238,11 @@ static void add_unmatched(struct sums *s, const struct grid *g, const int64_t pa
     static const struct {
         enum cause_class cls;
         enum part part;
-    } own[] = {{CLASS_COMPUTE, PART_COMPUTE}, {CLASS_COMMUNICATION, PART_TRANSFER},
-               {CLASS_IMBALANCE, PART_WAIT},  {CLASS_DATA, PART_DATA},
-               {CLASS_IO, PART_IO},           {CLASS_COPY, PART_COPY},
+    } own[] = {{CLASS_COMMUNICATION, PART_TRANSFER},
+               {CLASS_IMBALANCE, PART_WAIT},
+               {CLASS_DATA, PART_DATA},
+               {CLASS_IO, PART_IO},
+               {CLASS_COPY, PART_COPY},
                {CLASS_OVERHEAD, PART_OTHER}};
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
         s->gain[own[i].cls] += part[own[i].part] / g->n_ranks;

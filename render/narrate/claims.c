@@ -247,7 +247,7 @@ static void add_class_claim(struct report *rep, int run, const struct class_resu
     c->action = action_for(r, k->cls);
     c->gain_ns = k->gain_ns;
     c->step_ns = r->step.mean_ns;
-    c->gain_text = k->cls == CLASS_COMPUTE ? "" : gain_text(rep, k->gain_ns, r->step.mean_ns);
+    c->gain_text = gain_text(rep, k->gain_ns, r->step.mean_ns);
     claim_number(rep, c, report_text(rep, "runs.%s.classes.%s.share_ratio", r->slug, key), "ratio", k->share_ratio);
     claim_number(rep, c, report_text(rep, "runs.%s.step.mean_ns", r->slug), "ns", (double)r->step.mean_ns);
     if (is_comm) {

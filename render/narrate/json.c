@@ -106,7 +106,7 @@ static json_t *classes(const struct run_result *r)
         json_object_set_new(k, "rule", text_or_null(c->rule));
         json_object_set_new(k, "threshold_name", text_or_null(c->threshold_name));
         json_object_set_new(k, "threshold_ratio", real_or_null(c->threshold_ratio >= 0, c->threshold_ratio));
-        json_object_set_new(k, "gain_ns", int_or_null(c->has_share, c->gain_ns));
+        json_object_set_new(k, "gain_ns", int_or_null(c->has_share && i != CLASS_COMPUTE, c->gain_ns));
         json_object_set_new(k, "text", text_or_null(c->text));
         json_object_set_new(o, class_key((enum cause_class)i), k);
     }
@@ -297,7 +297,7 @@ static void put_steps(json_t *o, const struct run_result *r)
     json_object_set_new(o, "busbw_gb_s", real_or_null(r->busbw_gb_s > 0, r->busbw_gb_s));
     json_t *gains = json_object();
     for (int c = 0; c < N_CLASSES; c++)
-        if (r->classes[c].has_share)
+        if (r->classes[c].has_share && c != CLASS_COMPUTE) /* compute cannot be removed */
             json_object_set_new(gains, class_key((enum cause_class)c), json_integer(r->gain_ns[c]));
     json_object_set_new(o, "gain_ns", gains);
 }

@@ -220,7 +220,7 @@ static enum confidence series_confidence(struct report *rep, const struct series
         const struct run_result *r = run_of(rep, &s->points[i]);
         const char *why;
         enum confidence c = confidence_of(rep, r, (struct interval){0}, -1, &why);
-        if (c < worst) {
+        if (c < CONFIDENCE_HIGH && c <= worst) { /* of equal ones the largest node count, where it matters most */
             worst = c;
             *because = report_text(rep, "%s: %s", nodes_text(rep, r->n_nodes), why);
         }
@@ -264,9 +264,10 @@ static int add_series_claim(struct report *rep, int index, const struct cause *c
     c->confidence = series_confidence(rep, s, &c->confidence_because);
     c->evidence = "index.html#scaling";
     c->action = action_for(r, *r->shared_because && cause->cls == CLASS_COMPUTE ? CLASS_SHARED : cause->cls);
-    c->gain_ns = r->classes[cause->cls].gain_ns;
+    /* Compute cannot be removed; what it lost against ideal scaling can be gained. */
+    c->gain_ns = cause->cls == CLASS_COMPUTE ? cause->lost_ns : r->classes[cause->cls].gain_ns;
     c->step_ns = r->step.mean_ns;
-    c->gain_text = cause->cls == CLASS_COMPUTE ? "" : gain_text(rep, c->gain_ns, c->step_ns);
+    c->gain_text = gain_text(rep, c->gain_ns, c->step_ns);
     c->threshold_ratio = rep->thresholds.efficiency;
     add_series_numbers(rep, index, c, cause);
     return rep->n_claims - 1;
