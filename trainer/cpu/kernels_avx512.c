@@ -17,13 +17,11 @@ typedef float vec __attribute__((vector_size(64)));
 typedef unsigned ivec __attribute__((vector_size(64)));
 #define vec_fma(a, b, c) ((vec)_mm512_fmadd_ps((__m512)(a), (__m512)(b), (__m512)(c)))
 #define vec_set1(x) ((vec)_mm512_set1_ps(x))
-#define TILE_CASES                                                                                             \
-    TILE_CASE(1)                                                                                               \
-    TILE_CASE(2)                                                                                               \
-    TILE_CASE(3)                                                                                               \
-    TILE_CASE(4)                                                                                               \
-    TILE_CASE(5) TILE_CASE(6) TILE_CASE(7) TILE_CASE(8) TILE_CASE(9) TILE_CASE(10) TILE_CASE(11) TILE_CASE(12) \
-        TILE_CASE(13) TILE_CASE(14)
+/* clang-format off */
+#define TILE_CASES                                                                          \
+    TILE_CASE(1) TILE_CASE(2) TILE_CASE(3) TILE_CASE(4) TILE_CASE(5) TILE_CASE(6) TILE_CASE(7) \
+    TILE_CASE(8) TILE_CASE(9) TILE_CASE(10) TILE_CASE(11) TILE_CASE(12) TILE_CASE(13) TILE_CASE(14)
+/* clang-format on */
 #define KERNELS_TABLE kernels_avx512
 #define KERNELS_NAME "avx512"
 #include "trainer/cpu/kernels_body.inc"
