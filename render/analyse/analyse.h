@@ -60,6 +60,8 @@ void scaling(struct report *rep);
 /** scaling_key - what must be equal for two runs to be points of one series: program, model, data, precision, ranks
  *  per node, threads, and the command without output paths, batch sizes and node counts. */
 void scaling_key(const struct run_result *r, struct dcr_buf *out);
+/** repetition_spread - (largest - smallest mean step time of the repetitions of a point) / its mean step time. */
+double repetition_spread(const struct report *rep, const struct series_point *p);
 /** loss_between - the time lost between two points, split into parts.
  *  scale    num/den: what ideal scaling makes of the first point's times (n_ref/n, or 1/1 for weak scaling)
  *  source   docs/metrics.md#loss. Test: tests/unit/test_scaling.c */

@@ -219,12 +219,27 @@ static void check_equal(struct report *rep, const struct series *s)
                         what);
 }
 
+/* Repetitions that disagree: whatever made them differ is in every number made from them. */
+static void check_repetitions(struct report *rep, const struct series *s)
+{
+    for (int i = 0; i < s->n_points; i++) {
+        const struct series_point *p = &s->points[i];
+        double spread = repetition_spread(rep, p);
+        if (spread > rep->thresholds.step_cv)
+            report_add_note(rep, NOTE_CAVEAT, -1, "repetitions",
+                            "The %d runs on %s differ by %s of their mean step time: they did not run under the same "
+                            "conditions, so speed-ups from them are uncertain.",
+                            p->n_runs, fmt_count(p->n_nodes, "node").text, fmt_percent(spread).text);
+    }
+}
+
 static void check_series(struct report *rep)
 {
     int n_with_points = 0;
     for (int i = 0; i < rep->n_series; i++) {
         n_with_points += rep->series[i].n_points > 1;
         check_equal(rep, &rep->series[i]);
+        check_repetitions(rep, &rep->series[i]);
     }
     if (rep->n_series > 1)
         report_add_note(rep, NOTE_GAP, -1, "mixed",

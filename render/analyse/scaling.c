@@ -199,10 +199,9 @@ static void make_points(struct report *rep, struct series *s, const struct group
         fill_point(rep, &s->points[i]);
 }
 
-/* Mean step time of a point in each resample; with three or more repetitions the runs are drawn too. */
+/* Mean step time of a point in each resample; of several repetitions the runs are drawn too. */
 static double *draw_steps(const struct report *rep, const struct series_point *p, uint64_t seed)
 {
-    enum { MIN_RUNS_TO_DRAW = 3 };
     double *out = calloc(BOOTSTRAP_RESAMPLES, sizeof *out);
     double *of_run = calloc((size_t)p->n_runs * BOOTSTRAP_RESAMPLES, sizeof *of_run);
     double(*mean)[N_PARTS] = calloc(BOOTSTRAP_RESAMPLES, sizeof *mean);
@@ -225,7 +224,7 @@ static double *draw_steps(const struct report *rep, const struct series_point *p
     for (int k = 0; k < BOOTSTRAP_RESAMPLES; k++) {
         double sum = 0, weight = 0;
         for (int i = 0; i < p->n_runs; i++) {
-            int run = p->n_runs >= MIN_RUNS_TO_DRAW ? (int)draw_below(&d, (size_t)p->n_runs) : i;
+            int run = (int)draw_below(&d, (size_t)p->n_runs);
             double n = (double)rep->runs[p->runs[run]].n_counted;
             sum += n * of_run[run * BOOTSTRAP_RESAMPLES + k];
             weight += n;
@@ -271,6 +270,17 @@ static void fill_speedup_intervals(const struct report *rep, struct series *s)
         free(here);
     }
     free(reference);
+}
+
+double repetition_spread(const struct report *rep, const struct series_point *p)
+{
+    int64_t least = INT64_MAX, most = 0;
+    for (int i = 0; i < p->n_runs; i++) {
+        int64_t ns = rep->runs[p->runs[i]].step.mean_ns;
+        least = ns < least ? ns : least;
+        most = ns > most ? ns : most;
+    }
+    return p->step.mean_ns > 0 ? (double)(most - least) / (double)p->step.mean_ns : 0;
 }
 
 /* ---- against the reference ------------------------------------------------------------------------ */

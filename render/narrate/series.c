@@ -225,6 +225,12 @@ static enum confidence series_confidence(struct report *rep, const struct series
             *because = report_text(rep, "%s: %s", nodes_text(rep, r->n_nodes), why);
         }
     }
+    for (int i = 0; worst > CONFIDENCE_LOW && i < s->n_points; i++)
+        if (repetition_spread(rep, &s->points[i]) > rep->thresholds.step_cv) {
+            worst = CONFIDENCE_LOW;
+            *because = report_text(rep, "the runs on %s differ by %s", nodes_text(rep, s->points[i].n_nodes),
+                                   fmt_percent(repetition_spread(rep, &s->points[i])).text);
+        }
     if (worst == CONFIDENCE_HIGH && last->n_runs < 2) {
         worst = CONFIDENCE_MEDIUM;
         *because = "there is one run per node count, so that the spread between runs is unknown";

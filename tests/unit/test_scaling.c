@@ -114,6 +114,14 @@ static void test_losses_always_sum(void **state)
     }
 }
 
+static const struct note *find_note(const struct report *rep, const char *id)
+{
+    for (int i = 0; i < rep->n_notes; i++)
+        if (strcmp(rep->notes[i].id, id) == 0)
+            return &rep->notes[i];
+    return NULL;
+}
+
 static void test_repetitions(void **state)
 {
     (void)state;
@@ -129,15 +137,10 @@ static void test_repetitions(void **state)
     assert_int_equal(p->step.n, 60);
     assert_int_equal(p->step.mean_ns, 100); /* every step counts once: (20*80 + 40*110) / 60 */
     assert_string_equal(f.rep.runs[0].label, "1 node (run 1 of 2)");
+    assert_true(near(repetition_spread(&f.rep, p), 0.3)); /* (110 - 80) / 100 */
+    assert_non_null(find_note(&f.rep, "repetitions"));
+    assert_true(f.rep.series[0].points[1].speedup_interval.hi > 1.2 * f.rep.series[0].points[1].speedup_interval.lo);
     release(&f);
-}
-
-static const struct note *find_note(const struct report *rep, const char *id)
-{
-    for (int i = 0; i < rep->n_notes; i++)
-        if (strcmp(rep->notes[i].id, id) == 0)
-            return &rep->notes[i];
-    return NULL;
 }
 
 static void test_mixed_configurations(void **state)
