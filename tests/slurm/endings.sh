@@ -73,10 +73,12 @@ start killed --nodes 1 -- "${endless[@]}"
     wait_for_job "$killed_report"
     wait_for_job "$cancel_report"
     start failing --nodes 1 -- --units 0
+    start unlaunched --nodes 1 --launcher-options --no-such-option
     start never --nodes 1 --sbatch-options --begin=now+1hour
     scancel "$never_run"
     wait_for_job "$never_report"
     wait_for_job "$failing_report"
+    wait_for_job "$unlaunched_report"
     wait_for_job "$limit_report"
 }
 
@@ -87,6 +89,7 @@ ended() {
     check "$1: it verifies" "$BIN/dccollect" verify "$archive"
     check "$1: it is marked incomplete" test "$(manifest "$1" .complete)" = false
     check "$1: and says why" test -n "$(manifest "$1" '.incomplete_because[0] // ""')"
+    check "$1: no result is in it twice" bash -c "! tar tf '$archive' | grep ^program/"
     check "$1: no spool is left" test -z "$(find "$results/$1" -name '.spool*')"
     echo "# $1: $(manifest "$1" '.incomplete_because | join("; ")')"
 }
@@ -125,6 +128,10 @@ reported() { # NAME REPORT
     check "failing: the job's status is the program's" test "$(job "$failing_run" ExitCode)" = 2:0
     check "failing: its sentence is in the archive" \
         grep -q -- --units <(tar xOf "$results/failing"/*.tar log/stderr.txt)
+
+    ended unlaunched 1 "$unlaunched_run"
+    check "unlaunched: what mpirun said is in the archive" \
+        grep -q no-such-option <(tar xOf "$results/unlaunched"/*.tar log/stderr.txt)
 
     check "never: a run that did not start leaves a sentence in the report job's log" \
         grep -q "job $never_run (1 node(s)) left nothing" "$results/never/slurm-$never_report.log"
