@@ -156,7 +156,7 @@ struct dct_reader {
     uint32_t flush_track;
     int64_t last_ns;
     struct dct_loss loss;
-    uint64_t dropped_without_block;
+    uint64_t dropped_without_block, dropped_of_ended;
     struct dcr_buf notes;
 };
 
@@ -245,7 +245,7 @@ void dct_close(struct dct_reader *r)
 void dct_get_loss(const struct dct_reader *r, struct dct_loss *out)
 {
     *out = r->loss;
-    out->n_dropped = r->dropped_without_block;
+    out->n_dropped = r->dropped_without_block + r->dropped_of_ended;
     for (uint32_t i = 0; i < r->n_tracks; i++)
         out->n_dropped += r->tracks[i].dropped;
 }
@@ -372,12 +372,17 @@ static void accept_block(struct dct_reader *r, size_t n_bytes)
     if (h.magic != DCT_BLOCK_MAGIC || (h.state != DCT_BLOCK_OPEN && h.state != DCT_BLOCK_SEALED) ||
         h.used_slots > max_slots ||
         (is_sealed && dcr_crc32c(0, r->block + sizeof h, (size_t)h.used_slots * DCT_SLOT_BYTES) != h.crc32c) ||
-        (t = track_of(r, h.track, &r->current)) == NULL || h.seq < t->next_seq) {
+        (t = track_of(r, h.track, &r->current)) == NULL || (h.seq < t->next_seq && h.seq != 0)) {
         r->loss.n_bad_blocks++;
         return;
     }
     if (!is_sealed)
         r->loss.n_open_blocks++;
+    if (h.seq < t->next_seq) { /* the kernel gave the number of a thread that has ended to a new one */
+        r->dropped_of_ended += t->dropped;
+        t->dropped = t->next_seq = t->n_too_deep = 0;
+        r->is_flushing = t->n_open > 0;
+    }
     if (h.seq > t->next_seq) { /* whatever was open may have been closed in the part that is missing */
         r->loss.n_missing_blocks += h.seq - t->next_seq;
         r->is_flushing = t->n_open > 0;

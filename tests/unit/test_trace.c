@@ -250,6 +250,35 @@ static void a_damaged_block_loses_only_itself(void **state)
     done();
 }
 
+static void a_thread_number_given_again_is_a_new_thread(void **state)
+{
+    (void)state;
+    static struct made m;
+    made_begin(&m);
+    made_definitions(&m);
+    for (int life = 0; life < 2; life++)
+        for (uint64_t seq = 0; seq < 2; seq++) {
+            struct dct_block_header *b = made_block(&m, 10, seq);
+            int64_t t = 2000 + 1000 * life + 100 * (int64_t)seq;
+            made_slot(b, DCT_PUSH, 0, 0, 1, t);
+            made_slot(b, DCT_POP, 0, 0, 0, t + 10);
+            if (life == 0 && seq == 1)
+                made_slot(b, DCT_PUSH, 0, 0, 2, t + 20); /* never closed: not by the next thread either */
+            b->dropped = 3;
+            made_seal(b);
+        }
+    struct result r;
+    read_all(m.bytes, m.n_blocks * BLOCK, &r);
+    assert_int_equal(r.n, 5);
+    assert_int_equal(r.loss.n_bad_blocks, 0);
+    assert_int_equal(r.loss.n_missing_blocks, 0);
+    assert_int_equal(r.loss.n_open_ranges, 1);
+    assert_int_equal(r.events[2].is_open, 1);
+    assert_int_equal(r.events[4].start_ns, 3100);
+    assert_int_equal(r.loss.n_dropped, 2 + 3 + 3); /* 2: of the file header */
+    done();
+}
+
 static void open_blocks_are_read_up_to_the_first_wrong_slot(void **state)
 {
     (void)state;
@@ -453,6 +482,7 @@ int main(void)
         cmocka_unit_test(ranges_are_matched_per_thread_and_domain),
         cmocka_unit_test(process_ranges_marks_and_spans),
         cmocka_unit_test(a_damaged_block_loses_only_itself),
+        cmocka_unit_test(a_thread_number_given_again_is_a_new_thread),
         cmocka_unit_test(open_blocks_are_read_up_to_the_first_wrong_slot),
         cmocka_unit_test(kinds_of_later_writers_are_skipped_when_sealed),
         cmocka_unit_test(space_reserved_ahead_is_nothing),
