@@ -219,7 +219,10 @@ static void end_record(struct run *r, const struct ended *e)
     json_object_set_new(o, "state", json_string(SPOOL_ENDED));
     json_object_set_new(o, "ended", json_real((double)now.real_ms / 1000));
     json_object_set_new(o, "ended_ns", json_integer(now.mono_ns));
-    json_object_set_new(o, "exit_status", json_integer(e->exit_status));
+    if (e->exit_status >= 0)
+        json_object_set_new(o, "exit_status", json_integer(e->exit_status));
+    else
+        meta_missing(o, "exit_status", e->signal ? "ended by a signal" : "the system could not tell");
     json_object_set_new(o, "signal", json_integer(e->signal));
     const struct timeval *user = &e->usage.ru_utime, *system = &e->usage.ru_stime;
     json_object_set_new(o, "user_ns", json_integer((json_int_t)user->tv_sec * 1000000000 + user->tv_usec * 1000));

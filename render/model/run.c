@@ -109,7 +109,7 @@ struct run_rank *run_rank_at(struct run *r, int64_t rank)
     struct run_rank *k = &r->ranks[r->ranks_len++];
     memset(k, 0, sizeof *k);
     k->rank = (int)rank;
-    k->node = -1;
+    k->node = k->exit_status = -1;
     k->host = k->trace_notes = "";
     k->cpu_ns = k->run_delay_ns = k->peak_rss_bytes = k->involuntary_switches = -1;
     return k;

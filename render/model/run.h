@@ -85,6 +85,7 @@ struct run_node {
     int node;
     const char *host, *boot_id, *cpu_model, *kernel; /* "" = not recorded */
     int cores, cores_allowed;                        /* 0 = not recorded */
+    double cores_quota;                              /* cores that its cgroup's CPU quota allows; 0 = none known */
     int64_t memory_bytes;                            /* 0 = not recorded */
     const char *gpu_status, *cpu_status;             /* metadata's "monitors": "ok", "absent: ..." or "" */
     struct sampled cpu_percent, memory_percent, memory_used_gb, iowait_percent, steal_percent, runnable;
@@ -99,7 +100,7 @@ struct run_node {
 struct run_rank {
     int rank, node; /* node -1 = unknown */
     const char *host;
-    int exit_status, signal;
+    int exit_status, signal; /* exit_status -1 = unknown, or ended by the signal */
     enum step_source source;
     struct step_record *steps; /* ascending step number */
     size_t n_steps;

@@ -41,6 +41,9 @@ static void read_node(struct run *r, const json_t *o)
     n->kernel = json_text(r, o, "kernel");
     n->cores = (int)json_int(o, "cores", 1, 1 << 20, 0);
     n->cores_allowed = (int)json_int(o, "cores_allowed", 1, 1 << 20, 0);
+    n->cores_quota = json_number_or(o, "cores_quota", 0);
+    if (!(n->cores_quota > 0 && n->cores_quota < 1 << 20))
+        n->cores_quota = 0;
     n->memory_bytes = json_int(o, "memory_bytes", 1, INT64_MAX, 0);
     const json_t *monitors = json_object_get(o, "monitors");
     n->cpu_status = json_text(r, monitors, "cpu");
@@ -54,7 +57,7 @@ static void read_rank(struct run *r, const json_t *o)
         return;
     k->node = (int)json_int(o, "node", 0, RUN_MAX_NODE, -1);
     k->host = json_text(r, o, "host");
-    k->exit_status = (int)json_int(o, "exit_status", -1, 255, 0);
+    k->exit_status = (int)json_int(o, "exit_status", 0, 255, -1);
     k->signal = (int)json_int(o, "signal", 0, 128, 0);
 }
 

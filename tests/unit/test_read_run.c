@@ -220,7 +220,7 @@ static void test_metadata(void **state)
                               "\"flop_per_step\":1e9,\"strong_scaling\":false},\"nodes\":[{\"node\":1,\"host\":"
                               "\"b\\u0007<i>\",\"boot_id\":\"k\"},"
                               "{\"node\":0,\"host\":\"a\",\"boot_id\":\"k\",\"cores\":4}],\"ranks\":[{\"rank\":0,"
-                              "\"node\":0,\"exit_status\":3}],"
+                              "\"node\":0,\"exit_status\":3},{\"rank\":1}],"
                               "\"environment\":{\"B\":\"2\",\"A\":\"1\",\"C\":7},\"scheduler\":{\"name\":\"slurm\"}}",
                               0},
                              {"metrics.csv", "epoch,train_loss\n1,2\n", 0}};
@@ -237,6 +237,7 @@ static void test_metadata(void **state)
     assert_int_equal(r->n_environment, 2);
     assert_string_equal(r->environment[0].key, "A");
     assert_int_equal(r->ranks[0].exit_status, 3);
+    assert_int_equal(r->ranks[1].exit_status, -1); /* nobody knows: not 0 */
     assert_int_equal(r->n_command, 2);
     run_free(r);
 }
