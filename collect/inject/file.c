@@ -18,6 +18,7 @@
 #define HIGH_FD 700
 /* Space is reserved for so many blocks at most at a time. */
 #define GROW_BLOCKS 32
+#define MAX_INTERRUPTS 100
 
 struct names dcc_names;
 static struct process *the_process;
@@ -96,14 +97,23 @@ static int fd_is_ours(struct process *p)
 
 static int reserve_bytes(int fd, off_t offset, off_t n)
 {
-    if (fallocate(fd, 0, offset, n) == 0)
+    /* The program's own signals interrupt these calls (a profiler's timer, say); that is no full disk. */
+    int rc, tries = 0;
+    do
+        rc = fallocate(fd, 0, offset, n);
+    while (rc != 0 && errno == EINTR && ++tries < MAX_INTERRUPTS);
+    if (rc == 0)
         return 0;
-    if (errno != EOPNOTSUPP && errno != ENOSYS)
+    if (errno != EOPNOTSUPP && errno != ENOSYS && errno != EINTR)
         return -1;
     static const char zeros[4096];
-    for (off_t done = 0; done < n; done += (off_t)sizeof zeros)
-        if (pwrite(fd, zeros, sizeof zeros, offset + done) != (ssize_t)sizeof zeros)
+    for (off_t done = 0; done < n;) {
+        ssize_t k = pwrite(fd, zeros, sizeof zeros - (size_t)(done % (off_t)sizeof zeros), offset + done);
+        if (k > 0)
+            done += k;
+        else if (k == 0 || errno != EINTR)
             return -1;
+    }
     return 0;
 }
 
@@ -192,11 +202,6 @@ uint32_t file_define(struct process *p, int kind, uint32_t domain, uint32_t name
 {
     if (p->state == FILE_OFF || !p->definitions)
         return 0;
-    if (len > DCT_MAX_TEXT) {
-        len = DCT_MAX_TEXT;
-        while (len && ((unsigned char)text[len] & 0xc0) == 0x80) /* not in the middle of a UTF-8 sequence */
-            len--;
-    }
     uint32_t n_text = (len + DCT_SLOT_BYTES - 1) / DCT_SLOT_BYTES;
     if (p->definitions->used_slots + 1 + n_text > FILE_SLOTS && next_definition_block(p) != 0) {
         p->state = FILE_OFF;

@@ -40,6 +40,12 @@ uint32_t names_hash(const char *text, size_t max, uint32_t *len)
     size_t i = 0;
     for (; i < max && text[i]; i++)
         h = (h ^ (unsigned char)text[i]) * 16777619u;
+    if (text[i] && i && ((unsigned char)text[i] & 0xc0) == 0x80) { /* cut, and inside a UTF-8 sequence */
+        do
+            i--;
+        while (i && ((unsigned char)text[i] & 0xc0) == 0x80);
+        return names_hash(text, i, len);
+    }
     *len = (uint32_t)i;
     return h;
 }

@@ -41,7 +41,7 @@ struct names {
 
 /** names_init - reserve the memory. returns 0, or -1 when there is none */
 int names_init(struct names *n);
-/** names_hash - of a C string; *len its length, at most max bytes are looked at. */
+/** names_hash - of a C string; *len its length, at most max bytes, cut before a UTF-8 sequence that does not fit. */
 uint32_t names_hash(const char *text, size_t max, uint32_t *len);
 /** names_find - number of the text, 0 when it has none yet. Lock-free. */
 uint32_t names_find(const struct names *n, const char *text, uint32_t len, uint32_t hash);

@@ -29,6 +29,20 @@ static void both_checksums_are_equal(void **state)
     }
 }
 
+static void long_texts_are_cut_between_characters(void **state)
+{
+    (void)state;
+    uint32_t len, whole;
+    assert_int_equal(names_hash("ab\xc3\xa9", 3, &len), names_hash("ab", SIZE_MAX, &whole));
+    assert_int_equal(len, 2);
+    names_hash("ab\xc3\xa9", 4, &len);
+    assert_int_equal(len, 4);
+    names_hash("\xf0\x9f\x98\x80x", 3, &len);
+    assert_int_equal(len, 0);
+    names_hash("abc", 2, &len);
+    assert_int_equal(len, 2);
+}
+
 static uint32_t add(struct names *n, const char *text, int *is_new)
 {
     uint32_t len, hash = names_hash(text, SIZE_MAX, &len);
@@ -107,9 +121,8 @@ static void domains_and_categories(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(both_checksums_are_equal),
-        cmocka_unit_test(names_are_copied_and_found),
-        cmocka_unit_test(full_tables_share_one_name),
+        cmocka_unit_test(both_checksums_are_equal),   cmocka_unit_test(long_texts_are_cut_between_characters),
+        cmocka_unit_test(names_are_copied_and_found), cmocka_unit_test(full_tables_share_one_name),
         cmocka_unit_test(domains_and_categories),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
