@@ -26,17 +26,21 @@ struct rank_identity rank_identify(const char *(*get)(const char *name, const vo
         {"SLURM_PROCID", "SLURM_LOCALID", "SLURM_NTASKS", "SLURM_STEP_ID"},
     };
     struct rank_identity id = {-1, -1, -1};
-    for (size_t i = 0; i < sizeof launchers / sizeof *launchers && id.rank < 0; i++) {
+    for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++) {
         if (launchers[i].only_with && !get(launchers[i].only_with, ctx))
             continue;
-        id.rank = number(get(launchers[i].rank, ctx));
-        if (id.rank < 0)
+        int rank = number(get(launchers[i].rank, ctx));
+        /* srun --mpi=pmix sets PMIX_RANK alone: what it leaves out is taken from who counts the rank the same. */
+        if (rank < 0 || (id.rank >= 0 && rank != id.rank))
             continue;
-        id.local_rank = number(get(launchers[i].local, ctx));
-        id.world_size = number(get(launchers[i].size, ctx));
-        if (id.world_size == 0)
-            id.world_size = -1;
+        id.rank = rank;
+        if (id.local_rank < 0)
+            id.local_rank = number(get(launchers[i].local, ctx));
+        if (id.world_size <= 0)
+            id.world_size = number(get(launchers[i].size, ctx));
     }
+    if (id.world_size == 0)
+        id.world_size = -1;
     return id;
 }
 

@@ -76,6 +76,14 @@ static void ranks_are_read_from_the_launcher(void **state)
     id = OF("SLURM_PROCID=2\0SLURM_LOCALID=0\0SLURM_NTASKS=4\0SLURM_STEP_ID=0");
     assert_int_equal(id.rank, 2);
     assert_int_equal(id.world_size, 4);
+    id = OF("PMIX_RANK=2\0SLURM_PROCID=2\0SLURM_LOCALID=1\0SLURM_NTASKS=4\0SLURM_STEP_ID=0"); /* srun --mpi=pmix */
+    assert_int_equal(id.rank, 2);
+    assert_int_equal(id.local_rank, 1);
+    assert_int_equal(id.world_size, 4);
+    id = OF("PMIX_RANK=3\0SLURM_PROCID=1\0SLURM_LOCALID=0\0SLURM_NTASKS=2\0SLURM_STEP_ID=0"); /* a daemon of 2 */
+    assert_int_equal(id.rank, 3);
+    assert_int_equal(id.local_rank, -1);
+    assert_int_equal(id.world_size, -1);
     id = OF("SLURM_PROCID=0\0SLURM_NTASKS=4"); /* the batch script itself */
     assert_int_equal(id.rank, -1);
     id = OF("OMPI_COMM_WORLD_RANK=x");
