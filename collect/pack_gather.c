@@ -4,15 +4,18 @@
 
 #include "collect/spool_layout.h"
 #include "lib/fs.h"
+#include "lib/tar.h"
 
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 enum { MAX_DEPTH = 16 };
 
@@ -48,6 +51,20 @@ static void leave_out(struct pack *p, const char *name, int64_t size, const char
     json_array_append_new(p->not_packed, o);
 }
 
+static const char *reason_against(const char *name, const char *path)
+{
+    json_t *text = json_string(name);
+    json_decref(text);
+    if (!text || !dcr_tar_name_is_safe(name))
+        return "its name holds control characters, backslashes or what is not UTF-8";
+    int fd = path ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW) : -1;
+    if (path && fd < 0)
+        return strerror(errno);
+    if (fd >= 0)
+        close(fd);
+    return NULL;
+}
+
 void pack_add(struct pack *p, const char *name, const char *path, const char *bytes, enum dcr_role role, int node,
               int rank)
 {
@@ -55,6 +72,12 @@ void pack_add(struct pack *p, const char *name, const char *path, const char *by
     if (path && lstat(path, &st) != 0)
         return;
     int64_t size = path ? st.st_size : (int64_t)strlen(bytes);
+    /* One odd file among the results must not cost the archive. */
+    const char *trouble = reason_against(name, path);
+    if (trouble) {
+        leave_out(p, path ? path : name, size, trouble);
+        return;
+    }
     for (size_t i = 0; i < p->n_members; i++)
         if (strcmp(p->members[i].name, name) == 0) {
             leave_out(p, path ? path : name, size, "another file has this name in the archive");
@@ -196,6 +219,12 @@ static int walk(struct pack *p, const char *dir, const char *prefix, int depth, 
             continue;
         } else if (S_ISDIR(st.st_mode) && depth < MAX_DEPTH) {
             memcpy(name + b, "/", 2);
+            int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+            if (fd < 0) {
+                leave_out(p, path, 0, strerror(errno));
+                continue;
+            }
+            close(fd);
             rc = walk(p, path, name, depth + 1, f, err);
         } else if (S_ISREG(st.st_mode)) {
             rc = f(p, name, path, &st, err);

@@ -144,6 +144,17 @@ mkdir odd && cp x/job_metadata.txt odd/ && printf 'epoch\n' >odd/metrics.csv && 
 check "pack: links and pipes are not followed" timeout 10 "$COLLECT" pack odd -o odd.tar
 check "they are listed" metadata odd.tar '[.not_packed[].name | test("(link|pipe)$")] == [true, true]'
 
+# One odd file among the results does not cost the archive. Root can do without the right to read everything.
+mkdir odder odder/closed && printf 'epoch\n1\n' >odder/metrics.csv && echo x >odder/secret && echo x >odder/'back\slash'
+printf 'x' >odder/"$(printf 'caf\351.txt')" && echo x >odder/'two words.txt' && chmod 0 odder/secret odder/closed
+plainly=()
+[ "$(id -u)" != 0 ] || plainly=(setpriv --bounding-set=-dac_override,-dac_read_search)
+check_status 1 "a file that cannot be read" "${plainly[@]}" cat odder/secret
+check "pack: unreadable files and odd names are left out" "${plainly[@]}" "$COLLECT" pack odder -o odder.tar
+check "the others are there" sh -c '[ "$(tar tf odder.tar | tail -n 2 | tr "\n" ,)" = "metrics.csv,two words.txt," ]'
+check "each left out has its reason" metadata odder.tar '[.not_packed[].reason] | length == 4 and all(. != "")'
+chmod 755 odder/closed
+
 # A trace cut in the spool: packed, said, and verify accepts what the manifest owns up to.
 mkdir -p torn/rank0 && head -c 150000 trace.keep >"torn/$trace" && cp x/rank0/rank.json torn/rank0/
 check "pack: a torn trace" "$COLLECT" pack torn -o torn.tar
