@@ -34,7 +34,7 @@ marks_of() { # program: how its marks leave, by its own word
 }
 train=$BIN/dcrnn-train
 if [ "$(marks_of "$train")" = nvtx ]; then
-    check "the trainer builds without NVTX headers" make CUDA=0 BUILD="$BUILD-nonvtx" dcrnn-train
+    check "the trainer builds without NVTX headers" make CUDA=0 BUILD="$(realpath --relative-to=. "$BUILD")-nonvtx" dcrnn-train
     train=$BUILD-nonvtx/bin/dcrnn-train
 fi
 check "its marks go to the collector" test "$(marks_of "$train")" = collector
