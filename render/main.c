@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 /* Progress for people: on a terminal only. */
@@ -47,7 +48,10 @@ static void conclude(const struct options *o, const struct report *rep)
             if (rep->notes[i].kind == NOTE_GAP)
                 printf("  %s\n", rep->notes[i].text);
     }
-    printf("Open %s/index.html\n", o->out_dir);
+    size_t n = strlen(o->out_dir);
+    while (n > 0 && o->out_dir[n - 1] == '/')
+        n--;
+    printf("Open %.*s/index.html\n", (int)n, o->out_dir);
 }
 
 int main(int argc, char **argv)

@@ -104,6 +104,7 @@ int analyse(struct report *rep, struct run **runs, int n, const struct analyse_o
     if (n > 1)
         qsort(sorted, (size_t)n, sizeof *sorted, compare_runs);
     rep->thresholds = opt->thresholds;
+    rep->first_claim = -1;
     rep->n_runs = n;
     rep->runs = dcr_arena_alloc(&rep->arena, (size_t)(n + 1) * sizeof *rep->runs);
     for (int i = 0; i < n; i++) {
@@ -111,7 +112,8 @@ int analyse(struct report *rep, struct run **runs, int n, const struct analyse_o
         rep->runs[i].n_nodes = sorted[i].n_nodes;
         rep->runs[i].n_ranks = sorted[i].run->n_ranks;
         rep->runs[i].series = -1;
-        rep->runs[i].headline = rep->runs[i].support = rep->runs[i].shared_because = "";
+        rep->runs[i].headline = rep->runs[i].support = "";
+        rep->runs[i].shared = (struct shared){"", "", -1, ""};
     }
     int rc = check_unique(rep, err);
     if (rc)

@@ -69,8 +69,6 @@ struct series_loss loss_between(const int64_t *from_parts, const int64_t *to_par
 
 /** caveats - what must be known before any verdict: rep->notes, node_label. */
 void caveats(struct report *rep);
-/** is_unreliable - a caveat about this run's resources makes verdicts on scaling unreliable. */
-int is_unreliable(const struct report *rep, int run);
 void report_add_note(struct report *rep, enum note_kind kind, int run, const char *id, const char *fmt, ...)
     DCR_PRINTF(5, 6);
 

@@ -89,8 +89,8 @@ static size_t count_steps(struct report *rep, struct run_result *out, const stru
         out->step_number[i - first] = at(g, i, 0)->step;
     if (first)
         out->warmup_because =
-            report_text(rep, "the first %s of %zu took more than %.2f times the median of the later half",
-                        fmt_count((int64_t)first, "step").text, g->n_steps, t->warmup_ratio);
+            report_text(rep, "the first %sof %zu steps took more than %.2f times the median of the later half",
+                        first > 1 ? report_text(rep, "%zu ", first) : "", g->n_steps, t->warmup_ratio);
     else
         out->warmup_because =
             report_text(rep, "no leading step took more than %.2f times the median of the later half", t->warmup_ratio);
@@ -427,6 +427,8 @@ static void fill_throughput(struct run_result *out, const struct sums *s)
 
 static void fill_pop(struct report *rep, struct run_result *out, const struct grid *g, const struct sums *s)
 {
+    if (g->n_ranks > 1 && out->comm_ns == 0) /* what was useful cannot be told from what was waiting */
+        return;
     int64_t *useful = dcr_arena_alloc(&rep->arena, (size_t)g->n_ranks * sizeof *useful), transfer = 0;
     for (int r = 0; r < g->n_ranks; r++) {
         useful[r] = s->rank_total[r] - s->rank_part[r][PART_TRANSFER] - s->rank_part[r][PART_WAIT];

@@ -76,6 +76,20 @@ static void say_nodes(struct report *rep)
 
 /* ---- resources ------------------------------------------------------------------------------------ */
 
+/* Cores that the ranks of the nodes could use at once: threads, but on no node more than its CPU quota. */
+static double cores_wanted(const struct run *a, int threads)
+{
+    double wanted = 0;
+    for (int i = 0; i < a->nodes_len; i++) {
+        int ranks = 0;
+        for (int k = 0; k < a->ranks_len; k++)
+            ranks += a->ranks[k].node == a->nodes[i].node;
+        double all = (double)ranks * threads, quota = a->nodes[i].cores_quota;
+        wanted += quota > 0 && quota < all ? quota : all;
+    }
+    return wanted;
+}
+
 /* Ranks times threads on each kernel against its cores. Nodes that share a kernel share its cores. */
 static void check_cores(struct report *rep, int run)
 {
@@ -93,16 +107,21 @@ static void check_cores(struct report *rep, int run)
             for (int k = 0; k < a->ranks_len; k++)
                 ranks += a->ranks[k].node == n->node;
         }
-        if (cores > 0 && ranks * threads > cores) {
-            r->shared_because = report_text(rep, "%d %s share %d %s", ranks * threads,
-                                            threads == 1 ? "ranks" : "threads", cores, cores == 1 ? "core" : "cores");
-            report_add_note(rep, NOTE_CAVEAT, run, "oversubscribed",
-                            "%s: %d ranks of %d %s share %d %s%s. Waiting for a core looks like waiting for a message, "
-                            "so communication, imbalance and scaling verdicts are unreliable.",
-                            r->label, ranks, threads, threads == 1 ? "thread" : "threads", cores,
-                            cores == 1 ? "core" : "cores", is_shared ? "" : " of a node");
-            return;
-        }
+        if (cores <= 0 || ranks * threads <= cores)
+            continue;
+        if (a->node_kind == NODES_ONE_KERNEL && cores_wanted(a, threads) <= cores)
+            continue; /* each node's quota leaves room for the others */
+        r->shared =
+            (struct shared){"oversubscribed",
+                            report_text(rep, "%d %s share %d %s", ranks * threads, threads == 1 ? "ranks" : "threads",
+                                        cores, cores == 1 ? "core" : "cores"),
+                            -1, ""};
+        report_add_note(rep, NOTE_CAVEAT, run, "oversubscribed",
+                        "%s: %d ranks of %d %s share %d %s%s. Waiting for a core looks like waiting for a message, "
+                        "so communication, imbalance and scaling verdicts are unreliable.",
+                        r->label, ranks, threads, threads == 1 ? "thread" : "threads", cores,
+                        cores == 1 ? "core" : "cores", is_shared ? "" : " of a node");
+        return;
     }
 }
 
@@ -124,27 +143,34 @@ static void check_held_back(struct report *rep, int run)
         if (k->run_delay_ns > 0 && k->process_seconds > 0 && (double)k->run_delay_ns / 1e9 / k->process_seconds > delay)
             delay = (double)k->run_delay_ns / 1e9 / k->process_seconds;
     }
+    delay = delay < 1 ? delay : 1;
+    throttled = throttled < 1 ? throttled : 1;
     if (throttled > t->throttled_limits) /* the strongest reason: it names the quota, not the neighbours */
-        r->shared_because = report_text(rep, "a CPU quota held a node back for %s of the run",
-                                        fmt_percent(throttled < 1 ? throttled : 1).text);
-    else if (!*r->shared_because && steal > t->steal_limits)
-        r->shared_because = report_text(rep, "other machines took %s of a node's CPU time", fmt_percent(steal).text);
-    else if (!*r->shared_because && delay > t->run_delay_limits)
-        r->shared_because = report_text(rep, "a rank was ready but had no core for %s of the run",
-                                        fmt_percent(delay < 1 ? delay : 1).text);
+        r->shared = (struct shared){
+            "throttled",
+            report_text(rep, "a CPU quota held a node back for %s of the run", fmt_percent(throttled).text), throttled,
+            "throttled_limits"};
+    else if (!*r->shared.id && steal > t->steal_limits)
+        r->shared = (struct shared){
+            "steal", report_text(rep, "other machines took %s of a node's CPU time", fmt_percent(steal).text), steal,
+            "steal_limits"};
+    else if (!*r->shared.id && delay > t->run_delay_limits)
+        r->shared = (struct shared){
+            "run-delay", report_text(rep, "a rank waited for a core for %s of the run", fmt_percent(delay).text), delay,
+            "run_delay_limits"};
     if (throttled > t->throttled_limits)
         report_add_note(rep, NOTE_CAVEAT, run, "throttled",
                         "%s: a CPU quota (cgroup) held a node back for %s of the run. That time shows as slow compute "
                         "or late ranks; do not blame the network for it.",
-                        r->label, fmt_percent(throttled < 1 ? throttled : 1).text);
+                        r->label, fmt_percent(throttled).text);
     if (steal > t->steal_limits)
         report_add_note(rep, NOTE_CAVEAT, run, "steal",
                         "%s: other machines took %s of a node's CPU time (steal). Times vary with their load.",
                         r->label, fmt_percent(steal).text);
-    if (delay > t->run_delay_limits)
+    if (delay > t->run_delay_limits && throttled <= t->throttled_limits) /* under a quota it is the same time again */
         report_add_note(rep, NOTE_CAVEAT, run, "run-delay",
                         "%s: a rank was ready to run but had no core for %s of the run.", r->label,
-                        fmt_percent(delay < 1 ? delay : 1).text);
+                        fmt_percent(delay).text);
 }
 
 /* ---- the run itself ------------------------------------------------------------------------------- */
@@ -270,17 +296,6 @@ static void order_notes(struct report *rep)
                 ordered[n++] = rep->notes[i];
     rep->notes = ordered;
     rep->notes_cap = (size_t)rep->n_notes;
-}
-
-int is_unreliable(const struct report *rep, int run)
-{
-    static const char *const ids[] = {"oversubscribed", "throttled", "steal", "run-delay"};
-    for (int i = 0; i < rep->n_notes; i++)
-        if (rep->notes[i].run == run)
-            for (size_t k = 0; k < sizeof ids / sizeof *ids; k++)
-                if (strcmp(rep->notes[i].id, ids[k]) == 0)
-                    return 1;
-    return 0;
 }
 
 void caveats(struct report *rep)

@@ -136,9 +136,18 @@ struct claim {
     const char *confidence_because;
     const char *evidence; /* link from the site's root: "runs/<slug>/index.html#breakdown", "index.html#scaling" */
     struct action action;
+    int has_gain;          /* 0: what removing the cause would bring cannot be told */
     int64_t gain_ns;       /* upper bound, per step */
     int64_t step_ns;       /* the step time the gain refers to */
     const char *gain_text; /* "at most 29 ms of 184 ms a step (1.19x)" */
+};
+
+/* Ranks that share or are kept from their cores: verdicts on the run are unreliable. */
+struct shared {
+    const char *id;        /* "oversubscribed", "throttled", "steal", "run-delay" as the note's; "" = none seen */
+    const char *because;   /* "4 ranks share 2 cores"; "" = none seen */
+    double run_ratio;      /* of the run in which ranks were held back; < 0: it is not a matter of time */
+    const char *threshold; /* name of what it passed, "" none */
 };
 
 struct straggler {
@@ -198,8 +207,8 @@ struct run_result {
     int claims[N_CLASSES], n_claims; /* indices into report.claims, by predicted gain; the first two are the verdict */
     const char *headline;            /* one sentence for this run */
     const char *support;
-    const char *shared_because; /* "4 ranks share 2 cores", when verdicts on this run are unreliable; else "" */
-    const char **notes;         /* further findings, one sentence each */
+    struct shared shared; /* what kept the ranks from their cores */
+    const char **notes;   /* further findings, one sentence each */
     int n_notes;
 };
 
@@ -268,6 +277,7 @@ struct report {
     int n_series;
     struct claim *claims;
     int n_claims;
+    int first_claim;    /* what first_action is about; -1 none */
     struct note *notes; /* caveats first, then gaps */
     int n_notes, n_gaps;
     size_t notes_cap, claims_cap; /* filling only */

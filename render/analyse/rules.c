@@ -107,9 +107,14 @@ static void rule_data(struct report *rep, struct run_result *r)
 {
     const struct thresholds *t = &rep->thresholds;
     int64_t caused = r->wait_cause_ns[CAT_DATA];
-    struct class_result *c =
-        begin(r, CLASS_DATA, r->part_ns[PART_DATA] + caused,
-              "data loading, with the waiting it causes, above this share of step time", "data_limits", t->data_limits);
+    if (r->part_ns[PART_DATA] == 0) {
+        not_measured(r, CLASS_DATA, "n/a because no data loading was recorded");
+        return;
+    }
+    struct class_result *c = begin(
+        r, CLASS_DATA, r->part_ns[PART_DATA] + caused,
+        report_text(rep, "limits above %s of step time, with the waiting it causes", fmt_percent(t->data_limits).text),
+        "data_limits", t->data_limits);
     c->share_interval = caused ? (struct interval){0} : r->part_interval[PART_DATA];
     grade(c, t->data_limits, t->data_watch);
     c->text = caused * 1000 > r->step.mean_ns
@@ -123,19 +128,27 @@ static void rule_io(struct report *rep, struct run_result *r)
 {
     const struct thresholds *t = &rep->thresholds;
     int64_t in_steps = r->part_ns[PART_IO] + r->wait_cause_ns[CAT_IO];
-    struct class_result *c =
-        begin(r, CLASS_IO, in_steps, "checkpoints, with the waiting they cause, above this share of time", "io_limits",
-              t->io_limits);
-    c->share_interval = r->wait_cause_ns[CAT_IO] ? (struct interval){0} : r->part_interval[PART_IO];
-    double of_wall = r->wall_ns > 0 ? (double)r->io_outside_ns / (double)r->wall_ns +
-                                          c->share_ratio * (r->coverage_ratio > 0 ? r->coverage_ratio : 1)
-                                    : 0;
     double iowait = 0;
     for (int i = 0; i < r->run->nodes_len; i++) {
         const struct sampled *s = &r->run->nodes[i].iowait_percent;
         if (s->n && s->sum / (double)s->n / 100 > iowait)
             iowait = s->sum / (double)s->n / 100;
     }
+    if (in_steps == 0 && r->io_outside_ns == 0 && iowait <= t->iowait_limits) {
+        not_measured(r, CLASS_IO, "n/a because no checkpoint or other file write was recorded");
+        return;
+    }
+    struct class_result *c =
+        begin(r, CLASS_IO, in_steps,
+              report_text(rep,
+                          "limits above %s of step time or of the run, with the waiting it causes, or above %s I/O "
+                          "wait of a node's CPUs",
+                          fmt_percent(t->io_limits).text, fmt_percent(t->iowait_limits).text),
+              "io_limits", t->io_limits);
+    c->share_interval = r->wait_cause_ns[CAT_IO] ? (struct interval){0} : r->part_interval[PART_IO];
+    double of_wall = r->wall_ns > 0 ? (double)r->io_outside_ns / (double)r->wall_ns +
+                                          c->share_ratio * (r->coverage_ratio > 0 ? r->coverage_ratio : 1)
+                                    : 0;
     grade(c, t->io_limits, t->io_watch);
     if (of_wall > t->io_limits || iowait > t->iowait_limits)
         c->verdict = VERDICT_LIMITS;
@@ -181,15 +194,26 @@ static void rule_communication(struct report *rep, struct run_result *r)
         not_measured(r, CLASS_IMBALANCE, "n/a because one rank waits for nobody");
         return;
     }
+    if (r->comm_ns == 0) {
+        not_measured(r, CLASS_COMMUNICATION, "n/a because no communication was recorded");
+        not_measured(r, CLASS_IMBALANCE, "n/a because no communication was recorded in which a rank could wait");
+        return;
+    }
     int64_t transfer = r->part_ns[PART_TRANSFER], caused = 0;
     for (int i = 0; i < N_CATEGORIES; i++) /* waiting for loading and file writes belongs to those classes */
         caused += i == CAT_DATA || i == CAT_IO ? 0 : r->wait_cause_ns[i];
     struct class_result *c = begin(r, CLASS_COMMUNICATION, transfer,
-                                   "exposed transfer above this share of step time, or growing with the nodes and "
-                                   "most of the lost efficiency",
+                                   report_text(rep,
+                                               "limits above %s of step time in transfer, or when transfer grew with "
+                                               "the nodes and is over %s of the time lost to scaling",
+                                               fmt_percent(t->comm_limits).text, fmt_percent(t->comm_loss).text),
                                    "comm_limits", t->comm_limits);
     struct class_result *w = begin(r, CLASS_IMBALANCE, caused,
-                                   "waiting above this share, or above 5 % with load balance below 0.80 or a straggler",
+                                   report_text(rep,
+                                               "limits above %s of step time spent waiting, or above %s with load "
+                                               "balance below %s or a straggler",
+                                               fmt_percent(t->comm_limits).text, fmt_percent(t->straggler_wait).text,
+                                               fmt_ratio(t->load_balance).text),
                                    "comm_limits", t->comm_limits);
     c->share_interval = r->part_interval[PART_TRANSFER];
     if (caused == r->part_ns[PART_WAIT])
@@ -229,7 +253,8 @@ static void rule_copy(struct report *rep, struct run_result *r)
         not_measured(r, CLASS_COPY, "n/a because no host-to-device copy was recorded");
         return;
     }
-    struct class_result *c = begin(r, CLASS_COPY, r->part_ns[PART_COPY], "copies above this share of step time",
+    struct class_result *c = begin(r, CLASS_COPY, r->part_ns[PART_COPY],
+                                   report_text(rep, "limits above %s of step time", fmt_percent(t->copy_limits).text),
                                    "copy_limits", t->copy_limits);
     c->share_interval = r->part_interval[PART_COPY];
     grade(c, t->copy_limits, t->copy_limits / 2);
@@ -240,7 +265,9 @@ static void rule_overhead(struct report *rep, struct run_result *r)
 {
     const struct thresholds *t = &rep->thresholds;
     struct class_result *c = begin(r, CLASS_OVERHEAD, r->part_ns[PART_OTHER],
-                                   "step time in no named phase above this share", "overhead_watch", t->overhead_watch);
+                                   report_text(rep, "watched above %s of step time; never limits, having no name",
+                                               fmt_percent(t->overhead_watch).text),
+                                   "overhead_watch", t->overhead_watch);
     c->share_interval = r->part_interval[PART_OTHER];
     grade(c, 2, t->overhead_watch); /* never limits: it has no name yet */
     c->text = a_step(rep, r->part_ns[PART_OTHER]);
@@ -271,10 +298,11 @@ static void rule_host(struct report *rep, struct run_result *r)
         return;
     }
     struct class_result *c = &r->classes[CLASS_HOST];
-    *c = (struct class_result){.cls = CLASS_HOST,
-                               .rule = "GPU utilisation below this, while the host keeps it idle",
-                               .threshold_name = "gpu_utilization",
-                               .threshold_ratio = t->gpu_utilization};
+    *c = (struct class_result){
+        .cls = CLASS_HOST,
+        .rule = report_text(rep, "watched below %s GPU utilisation", fmt_percent(t->gpu_utilization).text),
+        .threshold_name = "gpu_utilization",
+        .threshold_ratio = t->gpu_utilization};
     c->verdict = sum / n < t->gpu_utilization ? VERDICT_WATCH : VERDICT_FINE;
     c->text = report_text(rep,
                           "mean GPU utilisation (monitor) %s; which part of the idle time is the host's needs a GPU "
@@ -282,27 +310,61 @@ static void rule_host(struct report *rep, struct run_result *r)
                           fmt_percent(sum / n).text);
 }
 
+/* "a core for every rank; waiting for one took 2.1 % of the run at most; CPU quota not measured": no more than was
+ * seen. */
+static const char *enough_cores(struct report *rep, const struct run_result *r)
+{
+    double delay = -1;
+    int has_steal = 0, has_quota = 0;
+    for (int i = 0; i < r->run->ranks_len; i++) {
+        const struct run_rank *k = &r->run->ranks[i];
+        if (k->run_delay_ns >= 0 && k->process_seconds > 0 &&
+            (double)k->run_delay_ns / 1e9 / k->process_seconds > delay)
+            delay = (double)k->run_delay_ns / 1e9 / k->process_seconds;
+    }
+    for (int i = 0; i < r->run->nodes_len; i++) {
+        has_steal |= r->run->nodes[i].steal_percent.n > 0;
+        has_quota |= r->run->nodes[i].throttled_ns >= 0;
+    }
+    const char *text = "a core for every rank";
+    if (delay >= 0)
+        text = report_text(rep, "%s; waiting for one took %s of the run at most", text, fmt_percent(delay).text);
+    if (delay < 0 || !has_steal || !has_quota)
+        text = report_text(rep, "%s; not measured: %s%s%s%s%s", text, delay < 0 ? "waiting for a core" : "",
+                           delay < 0 && (!has_steal || !has_quota) ? ", " : "", has_steal ? "" : "steal",
+                           !has_steal && !has_quota ? ", " : "", has_quota ? "" : "CPU quota");
+    return text;
+}
+
 static void rule_shared(struct report *rep, struct run_result *r)
 {
-    int index = (int)(r - rep->runs);
+    const struct thresholds *t = &rep->thresholds;
+    const struct shared *s = &r->shared;
     struct class_result *c = &r->classes[CLASS_SHARED];
-    *c = (struct class_result){.cls = CLASS_SHARED,
-                               .rule = "more ranks than cores; CPU quota, steal or waiting for a core above this share "
-                                       "of the run",
-                               .threshold_name = "throttled_limits",
-                               .threshold_ratio = rep->thresholds.throttled_limits,
-                               .verdict = VERDICT_FINE};
+    *c = (struct class_result){
+        .cls = CLASS_SHARED,
+        .rule = report_text(rep,
+                            "limits with more threads than cores, or above these shares of the run: CPU quota %s, "
+                            "steal %s, waiting for a core %s",
+                            fmt_percent(t->throttled_limits).text, fmt_percent(t->steal_limits).text,
+                            fmt_percent(t->run_delay_limits).text),
+        .threshold_name = s->threshold,
+        .threshold_ratio = strcmp(s->threshold, "throttled_limits") == 0   ? t->throttled_limits
+                           : strcmp(s->threshold, "steal_limits") == 0     ? t->steal_limits
+                           : strcmp(s->threshold, "run_delay_limits") == 0 ? t->run_delay_limits
+                                                                           : -1,
+        .verdict = VERDICT_FINE};
     int has_cores = 0;
     for (int i = 0; i < r->run->nodes_len; i++)
         has_cores |= r->run->nodes[i].cores > 0;
-    if (is_unreliable(rep, index)) {
+    if (*s->id) {
         c->verdict = VERDICT_LIMITS;
-        c->text = "ranks share or are held back from cores; see the caveats";
+        c->text = s->because;
     } else if (!has_cores) {
         c->verdict = VERDICT_NA;
         c->text = "n/a because the cores of the nodes were not recorded";
     } else {
-        c->text = "enough cores; no quota or steal seen";
+        c->text = enough_cores(rep, r);
     }
 }
 
@@ -310,13 +372,18 @@ static void rule_shared(struct report *rep, struct run_result *r)
 static void rule_compute(struct report *rep, struct run_result *r)
 {
     const struct thresholds *t = &rep->thresholds;
-    struct class_result *c =
-        begin(r, CLASS_COMPUTE, r->part_ns[PART_COMPUTE],
-              "compute above this share of step time and nothing else limiting", "compute_bound", t->compute_bound);
+    if (r->part_ns[PART_COMPUTE] == 0) {
+        not_measured(r, CLASS_COMPUTE, "n/a because no compute phase was recorded");
+        return;
+    }
+    struct class_result *c = begin(
+        r, CLASS_COMPUTE, r->part_ns[PART_COMPUTE],
+        report_text(rep, "limits above %s of step time when nothing else does", fmt_percent(t->compute_bound).text),
+        "compute_bound", t->compute_bound);
     c->share_interval = r->part_interval[PART_COMPUTE];
     int others = 0;
     for (int i = 0; i < N_CLASSES; i++)
-        others += i != CLASS_COMPUTE && i != CLASS_SHARED && r->classes[i].verdict == VERDICT_LIMITS;
+        others += i != CLASS_COMPUTE && r->classes[i].verdict == VERDICT_LIMITS;
     double comm = share(r, r->comm_ns), data = share(r, r->part_ns[PART_DATA]);
     if (!others && c->share_ratio > t->compute_bound && comm < t->comm_watch && data < t->data_watch)
         c->verdict = VERDICT_LIMITS;

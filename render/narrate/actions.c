@@ -24,14 +24,45 @@ static const struct action catalogue[N_CLASSES] = {
     [CLASS_HOST] = {"",
                     "CUDA graphs or torch.compile, fused optimiser, larger batches; no .item() or print in the loop"},
     [CLASS_OVERHEAD] = {"", "name more phases with NVTX ranges, so that this time has a cause"},
-    [CLASS_SHARED] = {"run no more ranks times --threads than there are cores",
-                      "run no more ranks than there are free cores, lift the CPU quota, then measure again"},
+    [CLASS_SHARED] = {"", ""}, /* see below */
+};
+
+/* What holds the ranks back is a matter of the machine: the same advice for every program, but for the options' names.
+ */
+static const struct {
+    const char *id;
+    struct action action;
+} shared[] = {
+    {"oversubscribed",
+     {"run no more ranks times --threads than there are cores, then measure again",
+      "run no more ranks times threads than there are cores (one core or more per task), then measure again"}},
+    {"throttled",
+     {"",
+      "give the job more CPU time (a larger share or no CPU quota of its cgroup), or fewer ranks on it, then measure "
+      "again"}},
+    {"steal", {"", "measure on a machine whose cores other guests do not use"}},
+    {"run-delay", {"", "measure while nothing else runs on these cores, and bind each rank to its own"}},
 };
 
 struct action action_for(const struct run_result *r, enum cause_class cls)
 {
     struct action a = catalogue[cls];
+    for (size_t i = 0; cls == CLASS_SHARED && i < sizeof shared / sizeof *shared; i++)
+        if (strcmp(r->shared.id, shared[i].id) == 0)
+            a = shared[i].action;
     if (strcmp(r->run->program.name, "dcrnn-train") != 0)
         a.ours = "";
+    return a;
+}
+
+struct action action_for_scaling(const struct run_result *r, enum cause_class cls)
+{
+    struct action a = action_for(r, cls);
+    if (cls == CLASS_COMPUTE) {
+        a.generic = "give each rank more work per step (a larger batch), or use fewer ranks with more threads each";
+        if (*a.ours)
+            a.ours =
+                "give each rank more work per step with a larger --batch, or use fewer ranks with more --threads each";
+    }
     return a;
 }

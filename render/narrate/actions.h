@@ -8,4 +8,8 @@
 /** action_for - advice about a class for this run. `ours` is "" for programs other than dcrnn-train. */
 struct action action_for(const struct run_result *r, enum cause_class cls);
 
+/** action_for_scaling - advice where a class limits scaling: compute that does not shrink with the ranks wants more
+ * work per rank, not more ranks. */
+struct action action_for_scaling(const struct run_result *r, enum cause_class cls);
+
 #endif

@@ -29,8 +29,6 @@ const char *all_reduce_name(const struct run_result *r)
 
 const char *caveat_clause(struct report *rep, const struct run_result *r)
 {
-    if (*r->shared_because)
-        return report_text(rep, ", though %s, so part of this may be waiting for a core", r->shared_because);
     if (r->has_steps && (double)r->n_counted < rep->thresholds.few_steps)
         return report_text(rep, ", seen in %s, too few to conclude", fmt_count(r->n_counted, "step").text);
     return "";
@@ -85,8 +83,8 @@ const char *action_sentence(struct report *rep, struct action a)
 enum confidence confidence_of(struct report *rep, const struct run_result *r, struct interval i, double threshold,
                               const char **because)
 {
-    if (*r->shared_because) {
-        *because = r->shared_because;
+    if (*r->shared.id) {
+        *because = r->shared.because;
         return CONFIDENCE_LOW;
     }
     if ((double)r->n_counted < rep->thresholds.few_steps) {
@@ -245,9 +243,10 @@ static void add_class_claim(struct report *rep, int run, const struct class_resu
                                   &c->confidence_because);
     c->evidence = evidence_of(rep, r, k->cls);
     c->action = action_for(r, k->cls);
+    c->has_gain = k->cls != CLASS_COMPUTE; /* compute cannot be removed */
     c->gain_ns = k->gain_ns;
     c->step_ns = r->step.mean_ns;
-    c->gain_text = gain_text(rep, k->gain_ns, r->step.mean_ns);
+    c->gain_text = c->has_gain ? gain_text(rep, k->gain_ns, r->step.mean_ns) : "";
     claim_number(rep, c, report_text(rep, "runs.%s.classes.%s.share_ratio", r->slug, key), "ratio", k->share_ratio);
     claim_number(rep, c, report_text(rep, "runs.%s.step.mean_ns", r->slug), "ns", (double)r->step.mean_ns);
     if (is_comm) {
@@ -277,6 +276,56 @@ static int limiting(const struct run_result *r, const struct class_result *out[N
     return n;
 }
 
+/* What each class is called when its share is told in half a sentence. */
+static const char *short_cause(struct report *rep, const struct run_result *r, const struct class_result *k)
+{
+    static const char *const what[N_CLASSES] = {[CLASS_COMPUTE] = "compute",
+                                                [CLASS_COMMUNICATION] = "exposed gradient synchronisation",
+                                                [CLASS_IMBALANCE] = "waiting for the rank that comes last",
+                                                [CLASS_DATA] = "data loading",
+                                                [CLASS_IO] = "checkpoints and other file writes",
+                                                [CLASS_COPY] = "host-to-device copies"};
+    const char *name = what[k->cls] ? what[k->cls] : class_name(k->cls);
+    if (k->cls == CLASS_IMBALANCE && r->straggler.has)
+        name = report_text(rep, "waiting for rank %d, last in %s of the all-reduces", r->straggler.rank,
+                           fmt_percent(r->straggler.wins_ratio).text);
+    return report_text(rep, "%s is %s", of_step(rep, r, k->cls == CLASS_COMMUNICATION ? r->comm_ns : k->share_ns),
+                       name);
+}
+
+void shared_numbers(struct report *rep, struct claim *c, const struct run_result *r)
+{
+    if (r->shared.run_ratio >= 0)
+        claim_number(rep, c, report_text(rep, "runs.%s.shared.run_ratio", r->slug), "ratio", r->shared.run_ratio);
+    else
+        claim_number(rep, c, report_text(rep, "runs.%s.n_ranks", r->slug), "ranks", r->n_ranks);
+}
+
+/* Ranks without cores of their own are said before any other cause: they make every other number doubtful. */
+static void add_shared_claim(struct report *rep, int run, const struct class_result *first)
+{
+    struct run_result *r = &rep->runs[run];
+    struct claim *c = claim_add(rep);
+    const struct class_result *k = first ? first : &r->classes[CLASS_COMPUTE];
+    c->run = run;
+    c->cls = CLASS_SHARED;
+    c->id = report_text(rep, "%s.shared", r->slug);
+    c->sentence = k->has_share ? report_text(rep, "%s %s; behind that, %s.", at_nodes(rep, r->n_nodes),
+                                             r->shared.because, short_cause(rep, r, k))
+                               : report_text(rep, "%s %s.", at_nodes(rep, r->n_nodes), r->shared.because);
+    c->support =
+        "Every other verdict on this run is unreliable: waiting for a core looks like compute, or like waiting "
+        "for a message.";
+    c->threshold_ratio = r->classes[CLASS_SHARED].threshold_ratio;
+    c->confidence = confidence_of(rep, r, (struct interval){0}, -1, &c->confidence_because);
+    c->evidence = report_text(rep, "runs/%s/index.html#classes", r->slug);
+    c->action = action_for(r, CLASS_SHARED);
+    c->step_ns = r->step.mean_ns;
+    shared_numbers(rep, c, r);
+    claim_number(rep, c, report_text(rep, "runs.%s.step.mean_ns", r->slug), "ns", (double)r->step.mean_ns);
+    r->claims[r->n_claims++] = rep->n_claims - 1;
+}
+
 /* The class that would limit next: the largest share against its own threshold. */
 static const struct class_result *next_limit(const struct run_result *r)
 {
@@ -295,8 +344,13 @@ static const struct class_result *next_limit(const struct run_result *r)
 static void say_nothing_limits(struct report *rep, struct run_result *r)
 {
     const struct class_result *next = next_limit(r);
-    r->headline = report_text(rep, "%s no cause passes its threshold: %s is compute%s.", at_nodes(rep, r->n_nodes),
-                              of_step(rep, r, r->part_ns[PART_COMPUTE]), caveat_clause(rep, r));
+    /* Without a named phase nothing was ruled out. */
+    int is_unnamed =
+        r->classes[CLASS_OVERHEAD].verdict == VERDICT_WATCH && r->part_ns[PART_OTHER] > r->part_ns[PART_COMPUTE];
+    r->headline =
+        report_text(rep, "%s no cause passes its threshold%s %s is %s%s.", at_nodes(rep, r->n_nodes),
+                    is_unnamed ? ", but" : ":", of_step(rep, r, r->part_ns[is_unnamed ? PART_OTHER : PART_COMPUTE]),
+                    is_unnamed ? "in no named phase" : "compute", caveat_clause(rep, r));
     if (next)
         r->support = report_text(rep, "The next limit would be %s: %s of step time against a threshold of %s.",
                                  class_name(next->cls), fmt_percent(next->share_ratio).text,
@@ -334,16 +388,23 @@ void claims_of_runs(struct report *rep)
             continue;
         }
         int n = limiting(r, order);
+        if (*r->shared.id)
+            add_shared_claim(rep, i, n ? order[0] : NULL);
         for (int k = 0; k < n; k++)
             add_class_claim(rep, i, order[k]);
-        if (n == 0) {
+        if (r->n_claims == 0) {
             say_nothing_limits(rep, r);
             continue;
         }
         const struct claim *first = &rep->claims[r->claims[0]];
-        const char *second = n > 1 ? rep->claims[r->claims[1]].sentence : "";
+        /* Shared resources name the next cause in passing: what is known about it follows, then the one after it. */
+        int is_shared = *r->shared.id != 0;
+        const char *named = is_shared && r->n_claims > 1 ? rep->claims[r->claims[1]].support : "";
+        const char *second = r->n_claims > 1 + is_shared ? rep->claims[r->claims[1 + is_shared]].sentence : "";
+        const char *const texts[] = {first->support, named, second, ruled_out(rep, r)};
         r->headline = first->sentence;
-        r->support = report_text(rep, "%s%s%s%s%s", first->support, *first->support && *second ? " " : "", second,
-                                 *first->support || *second ? " " : "", ruled_out(rep, r));
+        for (size_t k = 0; k < sizeof texts / sizeof *texts; k++)
+            if (*texts[k])
+                r->support = report_text(rep, "%s%s%s", r->support, *r->support ? " " : "", texts[k]);
     }
 }

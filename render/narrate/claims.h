@@ -17,6 +17,9 @@ struct claim *claim_add(struct report *rep);
 /** claim_number - attach a number to the newest claim. */
 void claim_number(struct report *rep, struct claim *c, const char *id, const char *unit, double value);
 
+/** shared_numbers - what kept this run's ranks from their cores, as numbers of the newest claim. */
+void shared_numbers(struct report *rep, struct claim *c, const struct run_result *r);
+
 /** confidence_of - how far a share of this run may be trusted against a threshold, and why not further. */
 enum confidence confidence_of(struct report *rep, const struct run_result *r, struct interval i, double threshold,
                               const char **because);
@@ -28,7 +31,7 @@ const char *all_reduce_name(const struct run_result *r);
 const char *at_nodes(struct report *rep, int n_nodes);
 /** nodes_text - "4 nodes", "1 node". */
 const char *nodes_text(struct report *rep, int n_nodes);
-/** caveat_clause - ", but 4 ranks share 2 cores, so ..." or ", seen in 9 steps, too few to conclude" or "". */
+/** caveat_clause - ", seen in 9 steps, too few to conclude" or "". */
 const char *caveat_clause(struct report *rep, const struct run_result *r);
 /** of_step - "34 % of the step time (62.1 ms of 184 ms)". */
 const char *of_step(struct report *rep, const struct run_result *r, int64_t ns);

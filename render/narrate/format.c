@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 
 /* Decimals that give three significant digits for a value of at least `value`; rounding may carry to the next power. */
@@ -64,8 +65,17 @@ struct fmt fmt_percent(double ratio)
 struct fmt fmt_percent_range(double lo, double hi)
 {
     struct fmt f;
-    int digits = fabs(hi) >= 0.0995 ? 0 : 1;
-    snprintf(f.text, sizeof f.text, "%.*f to %.*f %%", digits, 100 * lo, digits, 100 * hi);
+    char from[24], to[24];
+    for (int digits = fabs(hi) >= 0.0995 ? 0 : 1; digits <= 1; digits++) { /* "32 to 32 %" says nothing */
+        snprintf(from, sizeof from, "%.*f", digits, 100 * lo);
+        snprintf(to, sizeof to, "%.*f", digits, 100 * hi);
+        if (strcmp(from, to) != 0)
+            break;
+    }
+    if (strcmp(from, to) != 0)
+        snprintf(f.text, sizeof f.text, "%s to %s %%", from, to);
+    else
+        snprintf(f.text, sizeof f.text, "%s %%", from);
     return f;
 }
 

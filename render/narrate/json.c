@@ -317,6 +317,11 @@ static json_t *run_object(const struct run_result *r)
     json_object_set_new(o, "throughput_source", text_or_null(r->throughput_source));
     json_object_set_new(o, "throughput_because", text_or_null(r->throughput_because));
     put_steps(o, r);
+    json_object_set_new(o, "shared",
+                        *r->shared.id
+                            ? json_pack("{s:s, s:s, s:o}", "id", r->shared.id, "because", r->shared.because,
+                                        "run_ratio", real_or_null(r->shared.run_ratio >= 0, r->shared.run_ratio))
+                            : json_null());
     json_object_set_new(o, "classes", classes(r));
     json_object_set_new(o, "notes", strings(r->notes, r->n_notes));
     json_object_set_new(o, "nodes", nodes(r->run));
@@ -344,7 +349,7 @@ static json_t *claim_object(const struct report *rep, const struct claim *c)
     json_object_set_new(o, "evidence", text_or_null(c->evidence));
     json_object_set_new(o, "action", text_or_null(c->action.ours));
     json_object_set_new(o, "action_generic", text_or_null(c->action.generic));
-    json_object_set_new(o, "gain_ns", json_integer(c->gain_ns));
+    json_object_set_new(o, "gain_ns", int_or_null(c->has_gain, c->gain_ns));
     json_object_set_new(o, "step_ns", json_integer(c->step_ns));
     json_object_set_new(o, "gain_text", text_or_null(c->gain_text));
     return o;

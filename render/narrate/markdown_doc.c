@@ -6,6 +6,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Text into Markdown: characters that could begin markup get a backslash (CommonMark 0.30, section 2.4). */
@@ -69,9 +70,11 @@ static void put_classes(const struct run_result *r, struct dcr_buf *out)
                  "| Cause | Share of step time | Threshold | Verdict | Finding |\n| --- | ---: | ---: | --- | --- |\n");
     for (int i = 0; i < N_CLASSES; i++) {
         const struct class_result *c = &r->classes[i];
-        dcr_buf_printf(
-            out, "| %s | %s | %s | %s | ", class_name(c->cls), c->has_share ? fmt_percent(c->share_ratio).text : "n/a",
-            c->threshold_ratio >= 0 ? fmt_percent(c->threshold_ratio).text : "n/a", verdict_word(c->verdict));
+        dcr_buf_printf(out, "| %s | %s | %s | %s | ", class_name(c->cls),
+                       c->has_share               ? fmt_percent(c->share_ratio).text
+                       : c->verdict == VERDICT_NA ? "n/a"
+                                                  : "", /* judged by something else than a share of the step */
+                       c->threshold_ratio >= 0 ? fmt_percent(c->threshold_ratio).text : "", verdict_word(c->verdict));
         put_escaped(out, c->text);
         dcr_buf_puts(out, " |\n");
     }
@@ -92,7 +95,7 @@ static void put_figures(const struct run_result *r, struct dcr_buf *out)
     dcr_buf_printf(out, "Step time: mean %s, median %s, 95th percentile %s, variation %s; %s counted from %s",
                    fmt_time(r->step.mean_ns).text, fmt_time(r->step.median_ns).text, fmt_time(r->step.p95_ns).text,
                    fmt_percent(r->step.cv_ratio).text, fmt_count(r->n_counted, "step").text, r->steps_source);
-    dcr_buf_printf(out, ", %s excluded as warm-up (", fmt_count(r->n_warmup, "step").text);
+    dcr_buf_printf(out, ", %s excluded as warm-up (", r->n_warmup ? fmt_count(r->n_warmup, "step").text : "none");
     put_escaped(out, r->warmup_because);
     dcr_buf_puts(out, ").");
     if (r->has_throughput)
@@ -112,11 +115,16 @@ static void put_run(const struct run_result *r, struct dcr_buf *out)
     put_escaped(out, r->run->run_id);
     if (r->n_ranks)
         dcr_buf_printf(out, ", %s", fmt_count(r->n_ranks, "rank").text);
+    int n_hosts = 0;
     for (int i = 0; i < r->run->nodes_len; i++) {
-        if (!*r->run->nodes[i].host)
+        const char *host = r->run->nodes[i].host;
+        int is_again = !*host; /* emulated nodes have one host */
+        for (int k = 0; k < i; k++)
+            is_again |= strcmp(r->run->nodes[k].host, host) == 0;
+        if (is_again)
             continue;
-        dcr_buf_puts(out, i ? ", " : ", on ");
-        put_escaped(out, r->run->nodes[i].host);
+        dcr_buf_puts(out, n_hosts++ ? ", " : ", on ");
+        put_escaped(out, host);
     }
     dcr_buf_puts(out, ".\n\n");
     put_paragraph(out, r->headline);
@@ -232,11 +240,6 @@ static void put_scaling(const struct report *rep, struct dcr_buf *out)
         dcr_buf_puts(out, "n/a because the archives hold no configuration at more than one node count.\n\n");
 }
 
-static double relative_gain(const struct claim *c)
-{
-    return c->step_ns > 0 ? (double)c->gain_ns / (double)c->step_ns : 0;
-}
-
 static void put_recommendation(const struct claim *c, int n, struct dcr_buf *out)
 {
     const char *text = *c->action.ours ? c->action.ours : c->action.generic;
@@ -261,33 +264,28 @@ static void put_recommendation(const struct claim *c, int n, struct dcr_buf *out
     dcr_buf_puts(out, ".\n");
 }
 
-/* Every class's action once, by predicted gain; a healthy compute-bound run comes last, and only alone. */
 static void put_recommendations(const struct report *rep, struct dcr_buf *out)
 {
     dcr_buf_puts(out, "## Recommendations\n\n");
-    char is_done[N_CLASSES] = {0};
-    int n = 0;
-    for (;;) {
-        const struct claim *best = NULL;
-        for (int i = 0; i < rep->n_claims; i++) {
-            const struct claim *c = &rep->claims[i];
-            if (is_done[c->cls] || (c->cls == CLASS_COMPUTE && c->series < 0))
-                continue;
-            if (!best || relative_gain(c) > relative_gain(best))
-                best = c;
-        }
-        if (!best)
-            break;
-        is_done[best->cls] = 1;
-        put_recommendation(best, ++n, out);
+    int *runs = calloc((size_t)rep->n_runs + 1, sizeof *runs), n = 0;
+    const struct claim **order = calloc((size_t)rep->n_claims + 1, sizeof *order);
+    if (!runs || !order) {
+        out->failed = 1;
+        goto out;
     }
-    for (int i = rep->n_claims - 1; n == 0 && i >= 0; i--)
-        put_recommendation(&rep->claims[i], ++n, out);
+    for (int i = 0; i < rep->n_runs; i++)
+        runs[i] = i;
+    n = claims_in_order(rep, runs, rep->n_runs, 1, order);
+    for (int i = 0; i < n; i++)
+        put_recommendation(order[i], i + 1, out);
     if (n == 0)
         dcr_buf_puts(out, rep->n_runs && rep->runs[rep->n_runs - 1].has_steps
                               ? "No cause passes its threshold; there is nothing to do first.\n"
                               : "n/a because no steps were recorded: collect a run with `dccollect run` first.\n");
     dcr_buf_putc(out, '\n');
+out:
+    free(order);
+    free(runs);
 }
 
 static void put_thresholds(const struct thresholds *t, struct dcr_buf *out)

@@ -50,11 +50,11 @@ static const struct series_loss *whole_loss(const struct series *s)
     return NULL;
 }
 
-/* What lost most: a single part, or communication as transfer and waiting together. */
+/* What lost most: a single part, or communication as transfer and waiting together, named by its larger half. */
 struct cause {
     enum cause_class cls;
     int64_t lost_ns;
-    enum part part; /* PART_TRANSFER stands for all of communication */
+    enum part part; /* PART_TRANSFER stands for all of communication, PART_WAIT for waiting alone */
 };
 
 static enum cause_class class_of_wait(const struct run_result *r)
@@ -74,55 +74,74 @@ static struct cause largest_cause(const struct run_result *at_end, const struct 
                   {PART_COPY, CLASS_COPY},
                   {PART_OTHER, CLASS_OVERHEAD}};
     int is_wait = l->part_ns[PART_WAIT] > l->part_ns[PART_TRANSFER];
-    struct cause c = {is_wait ? class_of_wait(at_end) : CLASS_COMMUNICATION, comm_of(l->part_ns), PART_TRANSFER};
+    /* Both belong to the all-reduce and are weighed as one; the larger half is named. */
+    struct cause c = {is_wait ? class_of_wait(at_end) : CLASS_COMMUNICATION, comm_of(l->part_ns),
+                      is_wait ? PART_WAIT : PART_TRANSFER};
     for (size_t i = 0; i < sizeof single / sizeof *single; i++)
         if (l->part_ns[single[i].part] > c.lost_ns)
             c = (struct cause){single[i].cls, l->part_ns[single[i].part], single[i].part};
     return c;
 }
 
-/* ", most of it (7.51 ms) waiting for rank 2, which comes last": when transfer is the smaller half. */
-static const char *waiting_clause(struct report *rep, const struct series_point *p, const struct run_result *r)
+/* The repetition whose ranks shared cores, NULL when none did. */
+static const struct run_result *shared_run(const struct report *rep, const struct series_point *p)
 {
-    int64_t wait = p->part_ns[PART_WAIT];
-    if (wait <= p->part_ns[PART_TRANSFER])
-        return "";
-    if (r->straggler.has)
-        return report_text(rep, ", most of it (%s) waiting for rank %d, which comes last", fmt_time(wait).text,
-                           r->straggler.rank);
-    return report_text(rep, ", most of it (%s) waiting for the rank that comes last", fmt_time(wait).text);
+    for (int i = 0; i < p->n_runs; i++)
+        if (*rep->runs[p->runs[i]].shared.id)
+            return &rep->runs[p->runs[i]];
+    return NULL;
 }
 
-static const char *communication_sentence(struct report *rep, const struct series *s, const char *limits)
+/* Time in which the cause of the limit shows at a point. */
+static int64_t cause_ns(const struct cause *c, const struct series_point *p)
+{
+    return c->part == PART_TRANSFER ? comm_of(p->part_ns) : p->part_ns[c->part];
+}
+
+/* "38 % of the step time is exposed gradient synchronisation (MPI all-reduce), up from 15 % at 2 nodes". */
+static const char *communication_clause(struct report *rep, const struct series *s, const struct cause *c)
 {
     const struct series_point *last = &s->points[s->n_points - 1], *before = &s->points[s->n_points - 2];
     const struct run_result *r = run_of(rep, last);
-    double now = part_share(last, comm_of(last->part_ns)), then = part_share(before, comm_of(before->part_ns));
-    return report_text(
-        rep, "At %s %s of the step time (%s of %s) is exposed gradient synchronisation (%s)%s, %s %s at %s; %s%s.",
-        nodes_text(rep, last->n_nodes), fmt_percent(now).text, fmt_time(comm_of(last->part_ns)).text,
-        fmt_time(last->step.mean_ns).text, all_reduce_name(r), waiting_clause(rep, last, r),
-        now >= then ? "up from" : "down from", fmt_percent(then).text, nodes_text(rep, before->n_nodes), limits,
-        caveat_clause(rep, r));
+    double now = part_share(last, cause_ns(c, last)), then = part_share(before, cause_ns(c, before));
+    const char *what = report_text(rep, "exposed gradient synchronisation (%s)", all_reduce_name(r));
+    if (c->part == PART_WAIT) {
+        const char *whom = c->cls == CLASS_DATA ? "ranks that load data"
+                           : c->cls == CLASS_IO ? "ranks that write files"
+                           : r->straggler.has   ? report_text(rep, "rank %d", r->straggler.rank)
+                                                : "the slowest rank";
+        what = report_text(rep, "waiting for %s in gradient synchronisation (%s)", whom, all_reduce_name(r));
+    }
+    return report_text(rep, "%s of the step time is %s, %s %s at %s", fmt_percent(now).text, what,
+                       now >= then ? "up from" : "down from", fmt_percent(then).text, nodes_text(rep, before->n_nodes));
 }
 
-static const char *part_sentence(struct report *rep, const struct series *s, const struct cause *c, const char *limits)
+/* "compute takes 263 ms a step where ideal strong scaling from 1 node leaves 129 ms". */
+static const char *part_clause(struct report *rep, const struct series *s, const struct cause *c)
 {
     static const char *const doing[N_PARTS] = {[PART_COMPUTE] = "compute takes",
                                                [PART_DATA] = "data loading takes",
                                                [PART_IO] = "writing files takes",
                                                [PART_COPY] = "copying takes",
                                                [PART_OTHER] = "step time in no named phase is"};
-    const struct series_point *last = &s->points[s->n_points - 1], *ref = &s->points[0];
-    int64_t now = last->part_ns[c->part];
-    const char *which = s->kind == SCALING_STRONG ? "strong" : "weak";
-    const struct run_result *r = run_of(rep, last);
-    return report_text(rep, "At %s %s %s a step where ideal %s scaling from %s leaves %s; %s%s.",
-                       nodes_text(rep, last->n_nodes), doing[c->part], fmt_time(now).text, which,
-                       nodes_text(rep, ref->n_nodes), fmt_time(now - c->lost_ns).text, limits,
-                       c->part == PART_COMPUTE && *r->shared_because
-                           ? report_text(rep, " (%s, which by itself slows compute)", r->shared_because)
-                           : caveat_clause(rep, r));
+    int64_t now = s->points[s->n_points - 1].part_ns[c->part];
+    return report_text(rep, "%s %s a step where ideal %s scaling from %s leaves %s", doing[c->part], fmt_time(now).text,
+                       s->kind == SCALING_STRONG ? "strong" : "weak", nodes_text(rep, s->points[0].n_nodes),
+                       fmt_time(now - c->lost_ns).text);
+}
+
+/* The headline: what came first, then what limits; at most some 25 words. */
+static const char *limit_sentence(struct report *rep, const struct series *s, const struct cause *c,
+                                  const struct series_point *good)
+{
+    const struct series_point *last = &s->points[s->n_points - 1];
+    const struct run_result *shared = shared_run(rep, last);
+    int is_comm = c->part == PART_TRANSFER || c->part == PART_WAIT;
+    const char *what = is_comm ? communication_clause(rep, s, c) : part_clause(rep, s, c);
+    if (shared)
+        return report_text(rep, "%s %s; behind that, %s.", at_nodes(rep, last->n_nodes), shared->shared.because, what);
+    return report_text(rep, "%s %s; it limits %s scaling beyond %s%s.", at_nodes(rep, last->n_nodes), what,
+                       scaling_word(s->kind), nodes_text(rep, good->n_nodes), caveat_clause(rep, run_of(rep, last)));
 }
 
 /* "184 ms against 96.0 ms": a larger node count that is slower than a smaller one is said first. */
@@ -163,18 +182,22 @@ static void say_beyond(struct report *rep, struct series *s)
     int64_t compute[2] = {a->part_ns[PART_COMPUTE], b->part_ns[PART_COMPUTE]};
     int64_t comm[2] = {comm_of(a->part_ns), comm_of(b->part_ns)};
     const char *next = "";
-    if (s->kind == SCALING_STRONG && comm[1] > 0 && compute[0] > 0 && comm[0] > 0)
+    if (shared_run(rep, a) || shared_run(rep, b))
+        next = " Cores were shared, so that no trend follows from this.";
+    else if (s->kind == SCALING_STRONG && comm[1] > 0 && compute[0] > 0 && comm[0] > 0)
         next = (double)comm[1] / (double)comm[0] > (double)compute[1] / (double)compute[0]
-                   ? report_text(rep, " If both go on like this, communication is what limits beyond %s.",
+                   ? report_text(rep,
+                                 " If both go on like this, communication limits beyond %s: a trend from two node "
+                                 "counts, not a forecast.",
                                  nodes_text(rep, b->n_nodes))
-                   : report_text(rep, " If both go on like this, communication does not become the limit beyond %s.",
+                   : report_text(rep,
+                                 " If both go on like this, communication does not become the limit beyond %s: a trend "
+                                 "from two node counts, not a forecast.",
                                  nodes_text(rep, b->n_nodes));
-    s->beyond_text = report_text(
-        rep,
-        "From %s to %s compute went from %s to %s a step and exposed communication from %s to %s.%s Nothing is "
-        "extrapolated here.",
-        nodes_text(rep, a->n_nodes), nodes_text(rep, b->n_nodes), fmt_time(compute[0]).text, fmt_time(compute[1]).text,
-        fmt_time(comm[0]).text, fmt_time(comm[1]).text, next);
+    s->beyond_text =
+        report_text(rep, "From %s to %s compute went from %s to %s a step and exposed communication from %s to %s.%s",
+                    nodes_text(rep, a->n_nodes), nodes_text(rep, b->n_nodes), fmt_time(compute[0]).text,
+                    fmt_time(compute[1]).text, fmt_time(comm[0]).text, fmt_time(comm[1]).text, next);
 }
 
 /* How the cause was at the smaller node counts: as a share where it is one, as time where it should have shrunk. */
@@ -184,16 +207,29 @@ static const char *change_sentence(struct report *rep, const struct series *s, c
     int is_share = c->part != PART_COMPUTE;
     for (int i = 0; i < s->n_points - 1; i++) {
         const struct series_point *p = &s->points[i];
-        int64_t ns = c->part == PART_TRANSFER ? comm_of(p->part_ns) : p->part_ns[c->part];
+        int64_t ns = cause_ns(c, p);
         int is_last = i == s->n_points - 2;
-        text = report_text(rep, "%s%s%s at %s", text,
+        text = report_text(rep, "%s%s%s%s at %s", text,
                            i == 0    ? ""
                            : is_last ? " and "
                                      : ", ",
                            is_share ? fmt_percent(part_share(p, ns)).text : fmt_time(ns).text,
-                           nodes_text(rep, p->n_nodes));
+                           is_share || i ? "" : " a step", nodes_text(rep, p->n_nodes));
     }
-    return report_text(rep, "%s was %s.", is_share ? "That share" : "It", text);
+    return is_share ? report_text(rep, "That share was %s.", text) : report_text(rep, "Compute took %s.", text);
+}
+
+/* "That is 80.4 ms of 209 ms a step, 67.7 ms transfer and 12.7 ms waiting. ": the headline's share as time. */
+static const char *share_as_time(struct report *rep, const struct series_point *last, const struct cause *c)
+{
+    if (c->part != PART_TRANSFER && c->part != PART_WAIT)
+        return "";
+    const char *split = c->part == PART_WAIT ? ""
+                                             : report_text(rep, ": %s transfer and %s waiting",
+                                                           fmt_time(last->part_ns[PART_TRANSFER]).text,
+                                                           fmt_time(last->part_ns[PART_WAIT]).text);
+    return report_text(rep, "At %s that is %s of %s a step%s. ", nodes_text(rep, last->n_nodes),
+                       fmt_time(cause_ns(c, last)).text, fmt_time(last->step.mean_ns).text, split);
 }
 
 static const char *split_sentence(struct report *rep, const struct series *s, const struct series_loss *l)
@@ -222,7 +258,7 @@ static enum confidence series_confidence(struct report *rep, const struct series
         enum confidence c = confidence_of(rep, r, (struct interval){0}, -1, &why);
         if (c < CONFIDENCE_HIGH && c <= worst) { /* of equal ones the largest node count, where it matters most */
             worst = c;
-            *because = report_text(rep, "%s: %s", nodes_text(rep, r->n_nodes), why);
+            *because = report_text(rep, "at %s %s", nodes_text(rep, r->n_nodes), why);
         }
     }
     for (int i = 0; worst > CONFIDENCE_LOW && i < s->n_points; i++)
@@ -248,7 +284,7 @@ static void add_series_numbers(struct report *rep, int index, struct claim *c, c
     const char *lost = report_text(rep, "series.%d.losses.%d.parts_ns", index, loss);
     claim_number(rep, c, report_text(rep, "%s.step.mean_ns", point), "ns", (double)last->step.mean_ns);
     claim_number(rep, c, report_text(rep, "%s.efficiency", point), "ratio", last->efficiency);
-    int n_parts = cause->part == PART_TRANSFER ? 2 : 1;
+    int n_parts = cause->part == PART_TRANSFER ? 2 : 1; /* transfer and waiting */
     const enum part parts[] = {cause->part, PART_WAIT};
     for (int i = 0; i < n_parts; i++) {
         const char *key = part_key(parts[i]);
@@ -264,20 +300,32 @@ static int add_series_claim(struct report *rep, int index, const struct cause *c
     const struct run_result *r = run_of(rep, last);
     struct claim *c = claim_add(rep);
     c->series = index;
-    c->cls = cause->cls;
+    const struct run_result *shared = shared_run(rep, last);
+    c->cls = shared ? CLASS_SHARED : cause->cls;
     c->id = report_text(rep, "series%d.limit", index);
     c->sentence = sentence;
     c->confidence = series_confidence(rep, s, &c->confidence_because);
     c->evidence = "index.html#scaling";
-    c->action = action_for(r, *r->shared_because && cause->cls == CLASS_COMPUTE ? CLASS_SHARED : cause->cls);
-    /* Compute cannot be removed; what it lost against ideal scaling can be gained. */
-    c->gain_ns = cause->cls == CLASS_COMPUTE ? cause->lost_ns : r->classes[cause->cls].gain_ns;
+    c->action = shared ? action_for(shared, CLASS_SHARED) : action_for_scaling(r, cause->cls);
+    /* Compute cannot be removed; what it lost against ideal scaling can be gained. Cores can be given back, and at best
+     * all that was lost with them; how much when the reference had too few too, nobody knows. */
+    c->has_gain = !shared || !shared_run(rep, &s->points[0]);
+    c->gain_ns = !c->has_gain                  ? 0
+                 : shared                      ? whole_loss(s)->loss_ns
+                 : cause->cls == CLASS_COMPUTE ? cause->lost_ns
+                                               : r->classes[cause->cls].gain_ns;
     c->step_ns = r->step.mean_ns;
     c->gain_text = gain_text(rep, c->gain_ns, c->step_ns);
     c->threshold_ratio = rep->thresholds.efficiency;
+    if (shared)
+        shared_numbers(rep, c, shared);
     add_series_numbers(rep, index, c, cause);
     return rep->n_claims - 1;
 }
+
+#define SHARED_SUPPORT                                                                                           \
+    "That makes every scaling verdict unreliable: waiting for a core looks like compute, or like waiting for a " \
+    "message. "
 
 static void say_series(struct report *rep, int index)
 {
@@ -306,17 +354,15 @@ static void say_series(struct report *rep, int index)
     const struct series_point *good = good_until(rep, s);
     if (good == last || (double)l->loss_ns < rep->thresholds.loss_matters * (double)last->step.mean_ns) {
         s->headline =
-            report_text(rep, "Scaling is good up to %s: speed-up %s, efficiency %s%s.", nodes_text(rep, last->n_nodes),
-                        fmt_x(last->speedup).text, fmt_ratio(last->efficiency).text, caveat_clause(rep, r));
+            report_text(rep, "Scaling is good up to %s: speed-up %s, efficiency %s%s%s.",
+                        nodes_text(rep, last->n_nodes), fmt_x(last->speedup).text, fmt_ratio(last->efficiency).text,
+                        *r->shared.id ? ", though " : "", *r->shared.id ? r->shared.because : caveat_clause(rep, r));
     } else {
-        const char *limits =
-            report_text(rep, "it limits %s scaling beyond %s", scaling_word(s->kind), nodes_text(rep, good->n_nodes));
-        const char *sentence =
-            c.part == PART_TRANSFER ? communication_sentence(rep, s, limits) : part_sentence(rep, s, &c, limits);
-        s->limit_claim = add_series_claim(rep, index, &c, sentence);
-        s->headline = sentence;
+        s->headline = limit_sentence(rep, s, &c, good);
+        s->limit_claim = add_series_claim(rep, index, &c, s->headline);
     }
-    s->support = report_text(rep, "%s %s", change_sentence(rep, s, &c), split_sentence(rep, s, l));
+    s->support = report_text(rep, "%s%s%s %s", shared_run(rep, last) ? SHARED_SUPPORT : "",
+                             share_as_time(rep, last, &c), change_sentence(rep, s, &c), split_sentence(rep, s, l));
     if (s->limit_claim >= 0)
         rep->claims[s->limit_claim].support = s->support;
 }
@@ -344,11 +390,10 @@ static const struct run_result *largest_run(const struct report *rep, const stru
     return s ? run_of(rep, &s->points[s->n_points - 1]) : &rep->runs[rep->n_runs - 1];
 }
 
-static const struct claim *claim_to_act_on(const struct report *rep, const struct series *s, const struct run_result *r)
+/* Index of the claim that comes first, -1 when there is none. */
+static int claim_to_act_on(const struct series *s, const struct run_result *r)
 {
-    if (s && s->limit_claim >= 0)
-        return &rep->claims[s->limit_claim];
-    return r->n_claims ? &rep->claims[r->claims[0]] : NULL;
+    return s && s->limit_claim >= 0 ? s->limit_claim : r->n_claims ? r->claims[0] : -1;
 }
 
 static void say_how_sure(struct report *rep, const struct series *s, const struct run_result *r, const struct claim *c)
@@ -383,7 +428,8 @@ void top_sentences(struct report *rep)
 {
     const struct series *s = main_series(rep);
     const struct run_result *r = largest_run(rep, s);
-    const struct claim *c = claim_to_act_on(rep, s, r);
+    rep->first_claim = claim_to_act_on(s, r);
+    const struct claim *c = rep->first_claim >= 0 ? &rep->claims[rep->first_claim] : NULL;
     rep->headline = s && *s->headline ? s->headline : r->headline;
     rep->support = s && *s->support ? s->support : r->support;
     rep->first_action = "";
@@ -410,4 +456,43 @@ void narrate(struct report *rep)
     claims_of_runs(rep);
     claims_of_series(rep);
     top_sentences(rep);
+}
+
+/* ---- what to act on ------------------------------------------------------------------------------- */
+
+static double urgency(const struct report *rep, const struct claim *c)
+{
+    if (rep->first_claim >= 0 && c == &rep->claims[rep->first_claim])
+        return 3;
+    if (c->cls == CLASS_SHARED)
+        return 2;
+    return c->has_gain && c->step_ns > 0 ? (double)c->gain_ns / (double)c->step_ns : 0;
+}
+
+int claims_in_order(const struct report *rep, const int *runs, int n_runs, int is_whole, const struct claim **out)
+{
+    int n = 0;
+    for (int i = 0; i < rep->n_claims; i++) {
+        const struct claim *c = &rep->claims[i];
+        int is_wanted = c->run < 0 && is_whole;
+        for (int k = 0; k < n_runs; k++)
+            is_wanted |= c->run == runs[k];
+        if (!is_wanted)
+            continue;
+        int at = n++;
+        for (; at > 0 && urgency(rep, out[at - 1]) < urgency(rep, c); at--)
+            out[at] = out[at - 1];
+        out[at] = c;
+    }
+    int kept = 0, n_others = 0;
+    for (int i = 0; i < n; i++)
+        n_others += out[i]->cls != CLASS_COMPUTE || out[i]->series >= 0;
+    for (int i = 0; i < n; i++) {
+        int is_seen = n_others && out[i]->cls == CLASS_COMPUTE && out[i]->series < 0;
+        for (int k = 0; k < kept; k++)
+            is_seen |= out[k]->cls == out[i]->cls;
+        if (!is_seen)
+            out[kept++] = out[i];
+    }
+    return kept;
 }

@@ -78,7 +78,7 @@ json_t *view_classes(struct site *s, const char *caption, const int *runs, int n
 json_t *view_notes(struct site *s, enum note_kind kind, int run);
 /** view_caveats - set caveats, folded and n_folded: the first few caveats, the others, and how many those are. */
 void view_caveats(struct site *s, json_t *data, int run);
-/** view_actions - what to do, by predicted gain, from the claims of these runs. */
-json_t *view_actions(struct site *s, const int *runs, int n_runs, const char *root);
+/** view_actions - what to do (claims_in_order), from the claims of these runs and, is_whole, of the series. */
+json_t *view_actions(struct site *s, const int *runs, int n_runs, bool is_whole, const char *root);
 
 #endif

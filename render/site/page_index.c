@@ -226,7 +226,7 @@ static json_t *first_actions(struct site *s)
     }
     for (int i = 0; i < rep->n_runs && rep->n_series == 0; i++)
         runs[n++] = i;
-    return view_actions(s, runs, n, "");
+    return view_actions(s, runs, n, true, "");
 }
 
 /* Links to what the verdict rests on: the two strongest claims. */

@@ -275,7 +275,7 @@ void page_run(struct site *s, int run)
     set_or_null(s, data, "losses", run_figure_losses(s, r));
     view_text(s, data, "warmup", r->has_steps ? r->warmup_because : NULL);
     view_text(s, data, "no_steps", r->has_steps ? NULL : not_available(s, r->steps_because));
-    view_set_list(s, data, "actions", view_actions(s, &run, 1, "../../"));
+    view_set_list(s, data, "actions", view_actions(s, &run, 1, false, "../../"));
     view_set(s, data, "program", program(s, r->run));
     view_set(s, data, "nodes", nodes_table(s, r->run));
     view_set(s, data, "environment", environment_table(s, r->run));

@@ -2,6 +2,7 @@
 #include "render/site/inside.h"
 
 #include "render/narrate/format.h"
+#include "render/narrate/narrate.h"
 #include "render/site/figures.h"
 
 #include <stdlib.h>
@@ -66,60 +67,29 @@ json_t *view_classes(struct site *s, const char *caption, const int *runs, int n
         view_row(s, t, class_name((enum cause_class)c));
         for (int i = 0; i < n_runs; i++) {
             const struct class_result *q = &s->rep->runs[runs[i]].classes[c];
-            view_cell_class(s, t, q->has_share ? fmt_percent(q->share_ratio).text : "n/a",
-                            n_runs > 1 && q->has_share && q->verdict >= VERDICT_WATCH ? verdict_class(q->verdict)
-                                                                                      : NULL);
+            view_cell_class(s, t,
+                            q->has_share                           ? fmt_percent(q->share_ratio).text
+                            : q->verdict == VERDICT_NA             ? "n/a"
+                            : q->cls == CLASS_SHARED && n_runs > 1 ? verdict_word(q->verdict)
+                                                                   : "",
+                            n_runs > 1 && q->verdict >= VERDICT_WATCH ? verdict_class(q->verdict) : NULL);
         }
         view_cell_class(s, t, verdict_word(last->verdict), verdict_class(last->verdict));
         bool has_threshold = last->threshold_name && last->threshold_name[0];
         view_cell(s, t, has_threshold ? fmt_percent(last->threshold_ratio).text : "");
-        view_cell_sub(s, t, last->text,
-                      last->rule && last->rule[0] ? site_text(s, "limits when: %s", last->rule) : NULL);
+        view_cell_sub(s, t, last->text, last->rule && last->rule[0] ? last->rule : NULL);
     }
     return t;
 }
 
-struct ranked {
-    const struct claim *claim;
-    double gain_ratio;
-};
-
-/* By gain, then by the order in which the analysis found them. */
-static int by_gain(const void *a, const void *b)
-{
-    const struct ranked *p = a, *q = b;
-    if (p->gain_ratio != q->gain_ratio)
-        return p->gain_ratio > q->gain_ratio ? -1 : 1;
-    return p->claim < q->claim ? -1 : p->claim > q->claim;
-}
-
-static bool concerns(const struct claim *c, const int *runs, int n_runs)
-{
-    for (int i = 0; i < n_runs; i++)
-        if (c->run == runs[i])
-            return true;
-    return false;
-}
-
-json_t *view_actions(struct site *s, const int *runs, int n_runs, const char *root)
+json_t *view_actions(struct site *s, const int *runs, int n_runs, bool is_whole, const char *root)
 {
     const struct report *rep = s->rep;
     json_t *list = view_list(s);
-    struct ranked *found = dcr_arena_alloc(&s->arena, (size_t)rep->n_claims * sizeof *found + 1);
-    size_t n = 0;
-    for (int i = 0; i < rep->n_claims; i++) {
-        const struct claim *c = &rep->claims[i];
-        bool has_action = (c->action.ours && c->action.ours[0]) || (c->action.generic && c->action.generic[0]);
-        if (concerns(c, runs, n_runs) && has_action)
-            found[n++] = (struct ranked){c, c->step_ns > 0 ? (double)c->gain_ns / (double)c->step_ns : 0};
-    }
-    qsort(found, n, sizeof *found, by_gain);
-    unsigned seen = 0; /* one action per cause: the one with the greatest gain */
-    for (size_t i = 0; i < n; i++) {
-        const struct claim *c = found[i].claim;
-        if (seen & 1u << c->cls)
-            continue;
-        seen |= 1u << c->cls;
+    const struct claim **order = dcr_arena_alloc(&s->arena, ((size_t)rep->n_claims + 1) * sizeof *order);
+    int n = claims_in_order(rep, runs, n_runs, is_whole, order);
+    for (int i = 0; i < n; i++) {
+        const struct claim *c = order[i];
         json_t *v = view_object(s);
         view_text(s, v, "cause", class_name(c->cls));
         view_text(s, v, "sentence", c->sentence);
@@ -128,7 +98,11 @@ json_t *view_actions(struct site *s, const int *runs, int n_runs, const char *ro
         view_text(s, v, "gain", c->gain_text);
         view_text(s, v, "confidence", confidence_word(c->confidence));
         view_text(s, v, "because", c->confidence_because);
-        view_text(s, v, "where", n_runs > 1 ? rep->runs[c->run].label : NULL);
+        view_text(s, v, "where",
+                  !is_whole           ? NULL
+                  : c->run >= 0       ? rep->runs[c->run].label
+                  : rep->n_series > 1 ? rep->series[c->series].label
+                                      : NULL);
         view_text(s, v, "evidence", c->evidence && c->evidence[0] ? site_text(s, "%s%s", root, c->evidence) : NULL);
         view_add(s, list, v);
     }

@@ -64,8 +64,9 @@ static void test_headline(void **state)
     tell(&f);
     assert_string_equal(
         f.rep.headline,
-        "At 4 nodes 34 % of the step time (11.0 ms of 32.0 ms) is exposed gradient synchronisation (MPI "
-        "all-reduce), up from 12 % at 2 nodes; it limits strong scaling beyond 2 nodes.");
+        "At 4 nodes 34 % of the step time is exposed gradient synchronisation (MPI all-reduce), up from 12 % at 2 "
+        "nodes; it limits strong scaling beyond 2 nodes.");
+    assert_contains(f.rep.support, "At 4 nodes that is 11.0 ms of 32.0 ms a step: 11.0 ms transfer and 0 ns waiting.");
     assert_contains(f.rep.support, "0 % at 1 node and 12 % at 2 nodes");
     assert_contains(f.rep.first_action, "--batch");
     assert_contains(f.rep.first_action, "at most 11.0 ms of 32.0 ms a step (1.52x)");
@@ -123,6 +124,128 @@ static void test_nothing_limits(void **state)
     release(&f);
 }
 
+/* The class that is said first is said first everywhere: headline, action, class table, list of actions. */
+static void assert_one_story(const struct report *rep, enum cause_class cls, int last_run)
+{
+    const struct claim *order[64];
+    int all[MAX_RUNS] = {0, 1, 2, 3, 4, 5, 6, 7};
+    assert_true(rep->n_claims > 0 && rep->n_claims <= 64);
+    assert_true(claims_in_order(rep, all, rep->n_runs, 1, order) > 0);
+    assert_int_equal(order[0]->cls, cls);
+    assert_ptr_equal(order[0], &rep->claims[rep->first_claim]);
+    assert_string_equal(order[0]->sentence, rep->headline);
+    assert_int_equal(rep->runs[last_run].classes[cls].verdict, VERDICT_LIMITS);
+    const char *action = *order[0]->action.ours ? order[0]->action.ours : order[0]->action.generic;
+    assert_contains(rep->first_action, action + 1);
+}
+
+/* The usual local series: compute that does not shrink because the ranks have no cores of their own. */
+static void test_too_few_cores_is_one_story(void **state)
+{
+    (void)state;
+    struct fixture f = {.n = 2};
+    f.runs[0] = made_even_run(1, 64, 40, 80000000, 0, 0, 0);
+    f.runs[1] = made_even_run(4, 64, 40, 40000000, 1000000, 0, 0);
+    for (int i = 0; i < 2; i++)
+        f.runs[i]->program.name = "another";
+    for (int k = 0; k < 4; k++)
+        f.runs[1]->ranks[k].run_delay_ns = 8000000000, f.runs[1]->ranks[k].process_seconds = 10;
+    tell(&f);
+    assert_string_equal(f.rep.headline,
+                        "At 4 nodes a rank waited for a core for 80 % of the run; behind that, compute takes "
+                        "40.0 ms a step where ideal strong scaling from 1 node leaves 20.0 ms.");
+    assert_one_story(&f.rep, CLASS_SHARED, 1);
+    assert_int_equal(f.rep.runs[1].classes[CLASS_COMPUTE].verdict, VERDICT_FINE); /* not "healthy" */
+    assert_contains(f.rep.first_action, "at most 21.0 ms of 41.0 ms a step (2.05x)");
+    assert_string_equal(f.rep.runs[1].classes[CLASS_SHARED].text, "a rank waited for a core for 80 % of the run");
+    release(&f);
+}
+
+/* Where the reference was held back as well, what its cores cost is unknown and not shown as 0. */
+static void test_no_gain_against_a_held_back_reference(void **state)
+{
+    (void)state;
+    struct fixture f = strong();
+    for (int i = 0; i < 3; i++)
+        f.runs[i]->ranks[0].run_delay_ns = 5000000000, f.runs[i]->ranks[0].process_seconds = 10;
+    tell(&f);
+    assert_one_story(&f.rep, CLASS_SHARED, 2);
+    assert_lacks(f.rep.first_action, "can save");
+    assert_int_equal(f.rep.claims[f.rep.first_claim].has_gain, 0);
+    assert_contains(f.rep.series[0].beyond_text, "no trend follows");
+    release(&f);
+}
+
+/* Four nodes on one kernel with a quarter of a core each need one core together: its two are enough. */
+static void test_quotas_leave_room(void **state)
+{
+    (void)state;
+    struct fixture f = {.n = 1};
+    f.runs[0] = made_even_run(4, 64, 40, 70, 15, 9, 3);
+    f.runs[0]->node_kind = NODES_ONE_KERNEL;
+    for (int k = 0; k < 4; k++) {
+        f.runs[0]->nodes[k].cores = f.runs[0]->nodes[k].cores_allowed = 2;
+        f.runs[0]->nodes[k].cores_quota = 0.25;
+    }
+    tell(&f);
+    assert_string_equal(f.rep.runs[0].shared.id, "");
+    release(&f);
+    f.n = 1;
+    memset(&f.rep, 0, sizeof f.rep);
+    f.runs[0] = made_even_run(4, 64, 40, 70, 15, 9, 3);
+    f.runs[0]->node_kind = NODES_ONE_KERNEL;
+    for (int k = 0; k < 4; k++) {
+        f.runs[0]->nodes[k].cores = f.runs[0]->nodes[k].cores_allowed = 2;
+        f.runs[0]->nodes[k].cores_quota = 0.75;
+    }
+    tell(&f);
+    assert_string_equal(f.rep.runs[0].shared.id, "oversubscribed");
+    release(&f);
+}
+
+/* One slow rank: the waiting is named, with the rank, and not the network. */
+static void test_slow_rank_limits_scaling(void **state)
+{
+    (void)state;
+    struct fixture f = {.n = 2};
+    f.runs[0] = made_even_run(1, 64, 40, 80000000, 0, 0, 0);
+    f.runs[1] = made_run(4, 64);
+    for (int s = 0; s < 40; s++)
+        for (int i = 0; i < 4; i++) {
+            int64_t compute = i == 2 ? 40000000 : 20000000;
+            int64_t part[N_CATEGORIES] = {[CAT_COMPUTE] = compute, [CAT_COMM] = 41000000 - compute};
+            made_step(f.runs[1], run_rank_at(f.runs[1], i), part);
+        }
+    tell(&f);
+    assert_string_equal(f.rep.headline,
+                        "At 4 nodes 37 % of the step time is waiting for rank 2 in gradient synchronisation "
+                        "(MPI all-reduce), up from 0 % at 1 node; it limits strong scaling beyond 1 node.");
+    assert_one_story(&f.rep, CLASS_IMBALANCE, 1);
+    release(&f);
+}
+
+/* Steps without a single named phase: nothing is ruled out, and no time is shown as if it had been measured as none. */
+static void test_unnamed_steps(void **state)
+{
+    (void)state;
+    struct fixture f = {.n = 1};
+    f.runs[0] = made_run(2, 64);
+    int64_t part[N_CATEGORIES] = {[CAT_OTHER] = 30000000};
+    for (int s = 0; s < 40; s++)
+        for (int i = 0; i < 2; i++)
+            made_step(f.runs[0], run_rank_at(f.runs[0], i), part);
+    tell(&f);
+    const struct run_result *r = &f.rep.runs[0];
+    for (int c = 0; c < N_CLASSES; c++)
+        if (c != CLASS_OVERHEAD && c != CLASS_SHARED) {
+            assert_int_equal(r->classes[c].verdict, VERDICT_NA);
+            assert_contains(r->classes[c].text, "n/a because");
+        }
+    assert_false(r->pop.has);
+    assert_contains(r->headline, "100 % of the step time (30.0 ms of 30.0 ms) is in no named phase");
+    release(&f);
+}
+
 /* Oversubscribed ranks: the network is never blamed without saying so, and confidence is low. */
 static void test_shared_cores(void **state)
 {
@@ -134,8 +257,10 @@ static void test_shared_cores(void **state)
             f.runs[i]->nodes[k].cores = f.runs[i]->nodes[k].cores_allowed = 2;
     }
     tell(&f);
-    assert_contains(f.rep.headline, "4 ranks share 2 cores, so part of this may be waiting for a core");
-    assert_contains(f.rep.how_sure, "Confidence is low: 4 nodes: 4 ranks share 2 cores");
+    assert_contains(f.rep.headline, "At 4 nodes 4 ranks share 2 cores; behind that, 34 % of the step time is exposed");
+    assert_contains(f.rep.how_sure, "Confidence is low: at 4 nodes 4 ranks share 2 cores");
+    assert_contains(f.rep.first_action, "Run no more ranks times --threads than there are cores");
+    assert_one_story(&f.rep, CLASS_SHARED, 2);
     assert_string_equal(f.rep.notes[0].id, "emulated");
     assert_string_equal(f.rep.notes[1].id, "oversubscribed");
     assert_contains(f.rep.node_label, "emulated");
@@ -163,7 +288,7 @@ static void test_confidence(void **state)
     (void)state;
     struct report rep = {.thresholds = thresholds_default()};
     struct run *run = made_run(2, 64);
-    struct run_result r = {.run = run, .n_counted = 100, .shared_because = ""};
+    struct run_result r = {.run = run, .n_counted = 100, .shared = {"", "", -1, ""}};
     const char *why;
     assert_int_equal(confidence_of(&rep, &r, (struct interval){1, 0.3, 0.4}, 0.2, &why), CONFIDENCE_HIGH);
     assert_int_equal(confidence_of(&rep, &r, (struct interval){1, 0.15, 0.4}, 0.2, &why), CONFIDENCE_MEDIUM);
@@ -342,6 +467,11 @@ int main(void)
         cmocka_unit_test(test_order_of_gain),
         cmocka_unit_test(test_nothing_limits),
         cmocka_unit_test(test_shared_cores),
+        cmocka_unit_test(test_too_few_cores_is_one_story),
+        cmocka_unit_test(test_no_gain_against_a_held_back_reference),
+        cmocka_unit_test(test_quotas_leave_room),
+        cmocka_unit_test(test_slow_rank_limits_scaling),
+        cmocka_unit_test(test_unnamed_steps),
         cmocka_unit_test(test_slurm_on_one_kernel),
         cmocka_unit_test(test_confidence),
         cmocka_unit_test(test_slower_with_more_nodes),
