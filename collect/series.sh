@@ -2,11 +2,11 @@
 # series.sh - `make collect` on one machine: train with 1, 2 and 4 MPI processes that stand in for nodes, pack one archive a run.
 #
 # From the environment: NODES ("1 2 4"), DATA and GRAPH (traffic data; generated when empty), ARGS (more options of
-# dcrnn-train), BUILD. Leaves results/<n>node-<run id>.tar and the list of them in results/last-series.
+# dcrnn-train), BUILD, RESULTS (folder). Leaves results/<n>node-<run id>.tar and the list of them in results/last-series.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 bin=${BUILD:-build}/bin
-results=results
+results=${RESULTS:-results}
 series=$(date -u +%Y%m%d-%H%M%S)
 spool=""
 pid=""
@@ -48,31 +48,50 @@ progress() { # nodes
 }
 
 run_one() { # nodes
-    local n=$1 archive=$results/$1node-$series.tar status=0 flags=()
-    spool=$results/.spool-$1node-$series
-    mkdir -p "$spool/program"
+    local n=$1 name=$1node-$series archive log status=0 flags=() repetition=1
+    # NODES="2 2" repeats a run: each has an archive of its own.
+    while [ -e "$results/$name.tar" ]; do
+        repetition=$((repetition + 1))
+        name=$1node-$series-$repetition
+    done
+    archive=$results/$name.tar
+    spool=$results/.spool-$name
+    log=$spool/program/log/output.txt
+    mkdir -p "$spool/program/log"
     began=$SECONDS
-    # More ranks than cores: waiting ranks must give way. --bind-to none: cores are shared and said to be.
-    flags=(--bind-to none --mca btl_vader_single_copy_mechanism none)
-    [ "$n" -le "$(nproc)" ] || flags+=(--oversubscribe --mca mpi_yield_when_idle 1)
+    # --bind-to none: cores are shared and said to be. --oversubscribe: Open MPI counts cores, nproc hardware threads.
+    # More ranks than either: waiting ranks must give way.
+    # Told to end, mpirun gives ranks 1 second before it kills them; 5 let the running step finish.
+    flags=(--bind-to none --mca btl_vader_single_copy_mechanism none --oversubscribe --mca odls_base_sigkill_timeout 5)
+    [ "$n" -le "$(nproc)" ] || flags+=(--mca mpi_yield_when_idle 1)
     mpirun -n "$n" "${flags[@]}" "$bin/dccollect" run --spool "$spool" --emulate-nodes -- \
-        "$bin/dcrnn-train" --out "$spool/program" "${train_args[@]}" >"$spool.log" 2>&1 &
+        "$bin/dcrnn-train" --out "$spool/program" "${train_args[@]}" >"$log" 2>&1 &
     pid=$!
     if [ -t 2 ]; then progress "$n"; fi
-    wait "$pid" || status=$?
+    # A trapped signal ends `wait` before the program has ended.
+    while :; do
+        status=0
+        wait "$pid" || status=$?
+        kill -0 "$pid" 2>/dev/null || break
+    done
     pid=
-    if ! "$bin/dccollect" pack "$spool" --adopt "$spool/program" -o "$archive" >"$spool.pack.log" 2>&1; then
+    if ! "$bin/dccollect" pack "$spool" --adopt "$spool/program" -o "$archive" >"$spool/pack.log" 2>&1; then
         echo "$n node(s): could not pack; its evidence stays in $spool" >&2
-        cat "$spool.log" "$spool.pack.log" >&2
+        cat "$log" "$spool/pack.log" >&2
         exit 1
     fi
     echo "$archive" >>"$results/.last-series.partial"
     if [ $status -ne 0 ]; then
+        tail -n 20 "$log" >&2
+        rm -rf "$spool"
+        if [ -n "$interrupted" ]; then
+            echo "$n node(s): interrupted; what there was is in $archive, marked incomplete" >&2
+            exit 130
+        fi
         echo "$n node(s): training ended with status $status; what there was is in $archive, marked incomplete" >&2
-        tail -n 20 "$spool.log" >&2
         exit 1
     fi
-    rm -rf "$spool" "$spool.log" "$spool.pack.log"
+    rm -rf "$spool"
     printf '%s: %d s\n' "$archive" $((SECONDS - began))
 }
 

@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# collect/series.sh (make collect): repetitions, a program that fails, a series that is told to end.
+# shellcheck disable=SC2016  # commands for another shell
+. tests/lib/tap.sh
+. tests/data/programs/build.sh
+command -v mpirun >/dev/null || { skip "a series" "no mpirun"; finish; }
+export RESULTS="$TMP/the results"
+small="--sensors 8 --days 1 --units 4 --batch 32 --epochs 1 --validation-windows 10"
+
+check "a series with a repetition" env NODES="1 1 2" ARGS="$small" bash collect/series.sh
+mapfile -t archives <"$RESULTS/last-series"
+check "three archives" test "$(printf '%s\n' "${archives[@]}" | sort -u | wc -l)" -eq 3
+check "they are whole" "$COLLECT" verify "${archives[@]}"
+check "complete, and the last has two nodes, emulated" manifest "${archives[2]}" '.complete and .n_nodes == 2 and .node_kind == "emulated"'
+check "the two of one node are repetitions" test "$(manifest "${archives[0]}" .config_hash)" = "$(manifest "${archives[1]}" .config_hash)"
+check "what the program said is in it" sh -c 'tar xOf "$0" log/output.txt | grep -q "validation MAE"' "${archives[2]}"
+
+check_status 1 "a program that fails" env NODES=2 ARGS=--nonsense bash collect/series.sh
+failed=$(sed -n 's/.* is in \(.*\), marked incomplete/\1/p' "$TMP/tap.out")
+check "its archive says so and why" manifest "$failed" '(.complete | not) and (.incomplete_because | any(test("status 2")))'
+check "with its words" sh -c 'tar xOf "$0" log/output.txt | grep -q nonsense' "$failed"
+check "the list of the last series is still the good one" test "$(cat "$RESULTS/last-series")" = "$(printf '%s\n' "${archives[@]}")"
+
+NODES="2 4" ARGS="--sensors 40 --days 3 --units 32 --batch 32 --epochs 500" bash collect/series.sh >"$TMP/said" 2>&1 &
+series=$!
+for _ in $(seq 100); do
+    [ -z "$(find "$RESULTS" -path '*.spool*' -name 'steps-rank1.csv' -size +300c)" ] || break
+    sleep 0.1
+done
+kill -TERM $series
+status=0
+wait $series || status=$?
+check "told to end: status 130" test $status -eq 130
+stopped=$(sed -n 's/.* is in \(.*\), marked incomplete/\1/p' "$TMP/said")
+check "packed after the ranks had ended" manifest "$stopped" '.incomplete_because | all(test("no end record") | not)'
+check "both ranks' steps are in it" sh -c 'tar tf "$0" | grep -c steps.csv | grep -qx 2' "$stopped"
+check "nothing is left behind" test -z "$(find "$RESULTS" -name '.spool*')"
+finish
