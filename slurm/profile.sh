@@ -74,8 +74,11 @@ profile_launch_words() {
     local options
     read -r -a options <<<"${DCREPORT_LAUNCHER_OPTIONS:-}"
     if [ "$DCREPORT_LAUNCHER" = srun ]; then
-        # One dead rank leaves the others waiting in MPI for ever, so it ends them.
-        profile_launcher=(srun --kill-on-bad-exit=1 "${options[@]}")
+        # One dead rank leaves the others waiting in MPI for ever, so it ends them. Since Slurm 22.05 a step does not take
+        # over the job's cores per task by itself.
+        profile_launcher=(srun --kill-on-bad-exit=1)
+        [ -z "${SLURM_CPUS_PER_TASK:-}" ] || profile_launcher+=("--cpus-per-task=$SLURM_CPUS_PER_TASK")
+        profile_launcher+=("${options[@]}")
     else
         # Told to end, mpirun gives its ranks 1 second before it kills them; 5 let the running step finish.
         profile_launcher=(mpirun -n "$SLURM_NTASKS" --mca odls_base_sigkill_timeout 5)

@@ -53,7 +53,7 @@ check "1, 2 and 4 nodes have their own script" \
     "profile_1node.sbatch profile_2node.sbatch profile_4node.sbatch "
 check "8 nodes run the one-node script with its number of nodes" grep -qE -- '--nodes=8 .*profile_1node.sbatch' "$TMP/lines"
 check "options of the trainer arrive, spaces kept" grep -qF -- '--epochs 3 --out a\ b' "$TMP/lines"
-check "data are named by absolute path" grep -qF -- "--data $PWD/README.md" "$TMP/lines"
+check "data are named by absolute path" grep -qF -- "$(printf "%s %q" --data "$PWD/README.md")" "$TMP/lines"
 check "the report waits for the runs however they end" grep -q -- '--dependency=afterany:.*report.sbatch' "$TMP/lines"
 check "a dry run keeps nothing" test ! -e "$TMP/site.conf"
 dry --cpu --tasks-per-node 2 --cpus-per-task 8
@@ -72,8 +72,16 @@ printf 'account=$(touch %s/executed)\n' "$TMP" >"$TMP/site.conf"
 says 2 "the file is read, not executed" "holds characters" --dry-run
 check "nothing of it ran" test ! -e "$TMP/executed"
 
+words() { # words VARIABLE=VALUE...: what profile.sh starts ranks with
+    # shellcheck disable=SC2016  # the inner shell expands these
+    env "$@" SLURM_NTASKS=2 bash -c '. slurm/profile.sh; profile_launch_words; echo "${profile_launcher[*]}"'
+}
+check "srun is told how many cores a rank has" test "$(words DCREPORT_LAUNCHER=srun SLURM_CPUS_PER_TASK=8 DCREPORT_LAUNCHER_OPTIONS=--mpi=pmix)" = \
+    "srun --kill-on-bad-exit=1 --cpus-per-task=8 --mpi=pmix"
+check "mpirun too" test "$(words DCREPORT_LAUNCHER=mpirun SLURM_CPUS_PER_TASK=8)" = \
+    "mpirun -n 2 --mca odls_base_sigkill_timeout 5 --map-by slot:PE=8"
 for script in slurm/profile*.sbatch slurm/report.sbatch; do
-    check "$script outside a job says what to do" bash -c "! env -u SLURM_JOB_ID DCREPORT_HOME=$PWD DCREPORT_BIN=/nowhere \
+    check "$script outside a job says what to do" bash -c "! env -u SLURM_JOB_ID DCREPORT_HOME='$PWD' DCREPORT_BIN=/nowhere \
         bash $script >$TMP/out 2>&1 && grep -qE 'submit it with slurm/submit|no dcreport in' $TMP/out"
 done
 finish
