@@ -11,9 +11,11 @@ NVCC := $(if $(filter 0,$(CUDA)),,$(or $(wildcard $(CUDA_HOME)/bin/nvcc),$(shell
 CUDA_ROOT := $(if $(NVCC),$(or $(CUDA_HOME),$(patsubst %/bin/nvcc,%,$(realpath $(NVCC)))))
 NVTX_INC := $(if $(CUDA_ROOT),$(firstword $(foreach d,$(CUDA_ROOT)/include $(CUDA_ROOT)/targets/x86_64-linux/include,\
               $(if $(wildcard $(d)/nvtx3/nvToolsExt.h),$(d)))))
-# Long lines only on request: V=1 shows every command, otherwise one short line each.
+# Long lines only on request: V=1 shows every command, otherwise one short line each; SHORT=1, as `make report` has it,
+# one line that changes when somebody looks.
 Q := $(if $(V),,@)
-say = $(if $(V),,@echo "  $(1)";)
+say = $(if $(V),,@$(if $(SHORT),[ ! -t 2 ] || printf '\r\033[K  %s' "$(1)" >&2;,echo "  $(1)";))
+end_say = $(if $(SHORT),[ ! -t 2 ] || printf '\r\033[K' >&2,:)
 pc = $(shell pkg-config $(1) $(2) 2>/dev/null)
 
 CC ?= gcc
@@ -53,14 +55,19 @@ GPU_TESTS := $(if $(NVCC),$(patsubst tests/gpu/%.cu,$(BUILD)/tests/gpu/%,$(GPU_S
 
 .PHONY: all programs dcrnn-train dccollect dcreport summary unit-tests gpu-tests
 JOBS ?= $(shell nproc)
+# As many jobs as the user said, else one per core.
+parallel = $(MAKE) --no-print-directory $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(JOBS))
 all: | summary
-	@$(MAKE) --no-print-directory -j$(JOBS) programs gpu-tests
+	@+$(parallel) programs gpu-tests
+	@$(end_say)
 programs: $(PROGRAMS) $(INJECT_SO)
+	@:
 dcrnn-train: $(BIN)/dcrnn-train
 dccollect: $(BIN)/dccollect $(INJECT_SO)
 dcreport: $(BIN)/dcreport
 unit-tests: $(UNIT_TESTS)
-gpu-tests: $(GPU_TESTS) ;
+gpu-tests: $(GPU_TESTS)
+	@:
 
 summary:
 	@.ci/packages --check build
@@ -115,7 +122,7 @@ $(BUILD)/tests/gpu/%: tests/gpu/%.cu Makefile
 	$(call say,nvcc $<) $(NVCC) -O2 -I. -gencode arch=compute_75,code=sm_75 -gencode arch=compute_90,code=sm_90 \
 	  -gencode arch=compute_90,code=compute_90 -o $@ $<
 .SECONDARY:
--include $(shell find $(BUILD)/obj -name '*.d' 2>/dev/null)
+-include $(shell find $(BUILD)/obj $(BUILD)/fuzz -name '*.d' 2>/dev/null)
 
 # ---- the main job --------------------------------------------------------------------------------
 NODES ?= 1 2 4
@@ -125,12 +132,12 @@ export NODES DATA GRAPH ARGS BUILD
 .PHONY: report collect site
 report:
 	@.ci/packages build run
-	@$(MAKE) --no-print-directory all
-	@$(MAKE) --no-print-directory collect
+	@$(MAKE) --no-print-directory SHORT=1 all
+	@$(MAKE) --no-print-directory SHORT=1 collect
 	@$(if $(filter slurm,$(SCHEDULER)),,$(MAKE) --no-print-directory site)
 ifeq ($(SCHEDULER),slurm)
 collect:
-	slurm/submit --nodes "$(NODES)" $(if $(DATA),--data "$(DATA)") $(if $(GRAPH),--graph "$(GRAPH)") -- $(ARGS)
+	@slurm/submit --nodes "$(NODES)" $(if $(DATA),--data "$(DATA)") $(if $(GRAPH),--graph "$(GRAPH)") -- $(ARGS)
 else
 collect: programs
 	@.ci/packages build run
@@ -138,16 +145,17 @@ collect: programs
 endif
 # The report is of the last series: older archives stay in results/ and can be rendered by hand.
 site: $(BIN)/dcreport
-	@$(BIN)/dcreport $$(cat results/last-series) -o site/
+	@$(BIN)/dcreport $$(cat results/last-series) -o site
 
 # ---- tests ---------------------------------------------------------------------------------------
 SUITES ?= unit golden integration sanitize fuzz memcheck browser slurm gpu
 .PHONY: test test-programs test-fresh golden-accept
 test:
 	@.ci/packages build run test
-	@$(MAKE) --no-print-directory all
-	@$(MAKE) --no-print-directory -j$(JOBS) test-programs
-	@BUILD=$(abspath $(BUILD)) tests/run $(SUITES)
+	@$(MAKE) --no-print-directory SHORT=1 all
+	@+$(parallel) SHORT=1 test-programs
+	@$(end_say)
+	@BUILD="$(abspath $(BUILD))" tests/run $(SUITES)
 test-programs: unit-tests $(if $(filter sanitize,$(SUITES)),test-sanitize) $(if $(filter fuzz,$(SUITES)),fuzz-programs) ;
 .PHONY: test-sanitize fuzz-programs
 test-sanitize:
@@ -156,9 +164,9 @@ test-sanitize:
 FRESH ?= report test
 test-fresh:
 	@.ci/packages test
-	@BUILD=$(abspath $(BUILD)) FRESH="$(FRESH)" tests/run fresh
+	@BUILD="$(abspath $(BUILD))" FRESH="$(FRESH)" tests/run fresh
 golden-accept:
-	ACCEPT=1 BUILD=$(abspath $(BUILD)) tests/run golden
+	ACCEPT=1 BUILD="$(abspath $(BUILD))" tests/run golden
 
 FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
 FUZZ_CFLAGS = -std=c11 -D_GNU_SOURCE -I. -DDCR_VERSION='"$(VERSION)"' -O1 -g -fsanitize=fuzzer-no-link,address,undefined
@@ -166,7 +174,7 @@ FUZZ_OBJ = $(patsubst %.c,$(BUILD)/fuzz/%.o,$(LIB_SRC) $(filter-out render/main.
 fuzz-programs: $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(FUZZ_SRC))
 $(BUILD)/fuzz/%.o: %.c
 	@mkdir -p $(@D)
-	$(call say,fuzz $<) clang $(FUZZ_CFLAGS) $(RENDER_CFLAGS) -c -o $@ $<
+	$(call say,fuzz $<) clang $(FUZZ_CFLAGS) $(RENDER_CFLAGS) -MMD -MP -c -o $@ $<
 $(BUILD)/fuzz/librender.a: $(FUZZ_OBJ)
 	@rm -f $@
 	$(Q)ar rcs $@ $^
@@ -192,11 +200,11 @@ hdr-check:
 bench:
 	@.ci/packages build run bench
 	@$(MAKE) --no-print-directory all
-	@for b in tests/bench/*.sh; do echo "== $$b"; BUILD=$(abspath $(BUILD)) bash $$b || exit; done
+	@for b in tests/bench/*.sh; do echo "== $$b"; BUILD="$(abspath $(BUILD))" bash $$b || exit; done
 format:
 	clang-format -i $(FORMATTED)
 clean:
-	rm -rf build build-sanitize build-debug build-lint
+	rm -rf build build-sanitize build-debug build-lint build-nonvtx
 
 SHARE := $(DESTDIR)$(PREFIX)/share
 install: programs
