@@ -25,6 +25,17 @@ int analyse(struct report *rep, struct run **runs, int n, const struct analyse_o
  *  source   docs/metrics.md#breakdown. Test: tests/unit/test_breakdown.c */
 void breakdown_run(struct report *rep, struct run_result *out);
 
+/* The counted steps of all ranks, as breakdown_run found them. */
+struct counted {
+    int n_ranks;
+    const struct run_rank **ranks; /* shape (n_ranks) */
+    const uint32_t *index;         /* shape (n_steps)(n_ranks): position in ranks[r]->steps */
+    size_t n_steps;
+};
+/** phases_run - time of every kind of named range, per step and rank.
+ *  source   docs/metrics.md#phases. Test: tests/unit/test_phases.c */
+void phases_run(struct report *rep, struct run_result *out, const struct counted *c);
+
 /** warmup_steps - how many leading steps are warm-up: slower than ratio times the median of the later half, at most
  *  share of all.
  *  x        shape (n), ns

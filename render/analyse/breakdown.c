@@ -475,6 +475,8 @@ static void fill_steps(struct report *rep, struct run_result *out, const struct 
             out->gain_ns[c] = out->step.mean_ns;
     }
     fill_ranks(rep, out, g, &s, first);
+    struct counted counted = {g->n_ranks, g->ranks, g->index + first * n, (size_t)out->n_counted};
+    phases_run(rep, out, &counted);
     find_straggler(rep, out, &s);
     fill_causes(out, &s);
     fill_intervals(out);

@@ -67,8 +67,20 @@ struct rank_result {
     int64_t caused_wait_ns;   /* waiting of the others in those, summed over them, mean per step */
 };
 
+/* The ranges of one name and category: what the parts are made of (docs/metrics.md#phases). */
+struct phase_result {
+    const char *name;
+    enum category category;
+    struct spread spread;           /* over counted steps, of the mean over ranks; 0 in steps without such a range */
+    int64_t n_steps;                /* counted steps in which some rank had it */
+    struct spread *ranks;           /* shape (n_rank_results), as run_result.ranks */
+    int fastest_rank, slowest_rank; /* rank numbers by mean */
+    int64_t fastest_ns, slowest_ns;
+};
+
 /* The classes of causes a report rules in or out. X(id, key, name in the table) */
 #define REPORT_CLASSES(X)                                    \
+    X(CLASS_SHARED, "shared", "Shared resources")            \
     X(CLASS_COMPUTE, "compute", "Compute")                   \
     X(CLASS_MEMORY, "memory", "Memory bandwidth")            \
     X(CLASS_COMMUNICATION, "communication", "Communication") \
@@ -77,8 +89,7 @@ struct rank_result {
     X(CLASS_IO, "io", "I/O")                                 \
     X(CLASS_COPY, "copy", "Host-to-device copies")           \
     X(CLASS_HOST, "host", "Host and kernel launch")          \
-    X(CLASS_OVERHEAD, "overhead", "Unnamed step time")       \
-    X(CLASS_SHARED, "shared", "Shared resources")
+    X(CLASS_OVERHEAD, "overhead", "Unnamed step time")
 enum cause_class {
 #define X(id, key, name) id,
     REPORT_CLASSES(X)
@@ -189,6 +200,8 @@ struct run_result {
     int64_t gain_ns[N_CLASSES]; /* replay: step time saved at most without that cause; 0 where the class has none */
     struct rank_result *ranks;  /* shape (n_rank_results), ascending rank */
     int n_rank_results;
+    struct phase_result *phases; /* in order of appearance */
+    int n_phases;
     struct straggler straggler;
     double straggler_x; /* slowest rank's mean step / fastest's; 0 = n/a */
     struct pop pop;

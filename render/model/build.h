@@ -19,6 +19,8 @@ void *arena_grow(struct dcr_arena *a, void *array, size_t n, size_t *cap, size_t
 /** run_text - a copy of foreign text fit for one-line output: control characters become spaces, bytes that are not
  *  UTF-8 become '?', cut at 4096 bytes. NULL gives "". */
 const char *run_text(struct run *r, const char *text);
+/** text_clean - the same in any arena. */
+const char *text_clean(struct dcr_arena *a, const char *text);
 
 /** run_new - an empty run: everything unknown. gives; free with run_free. */
 struct run *run_new(const char *archive_path);

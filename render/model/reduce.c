@@ -9,6 +9,17 @@
 struct segment {
     int64_t start_ns, end_ns;
     enum category category;
+    int phase; /* index into the reducer's phases, -1 none */
+};
+
+struct phase {
+    const char *name;
+    enum category category;
+};
+
+struct column { /* of one phase on one track */
+    int64_t *ns;
+    size_t n, cap; /* steps after the n-th had none */
 };
 
 struct call { /* one collective: the outermost communication range */
@@ -31,12 +42,15 @@ struct track {
         tail_validation_ns;  /* after the last step so far; counts once another step follows */
     struct collective since; /* running: since the last collective */
     int64_t last_step_end_ns;
+    struct column phases[RUN_MAX_PHASES];
 };
 
 struct reducer {
     struct dcr_arena arena;
     struct track **tracks; /* by pointer: they grow */
     size_t n_tracks, tracks_cap;
+    struct phase phases[RUN_MAX_PHASES];
+    int n_phases;
     uint64_t overflow;
 };
 
@@ -124,12 +138,27 @@ static struct track *track_of(struct reducer *d, uint32_t id)
     return t;
 }
 
-static void push_segment(struct reducer *d, struct track *t, int64_t start, int64_t end, enum category c)
+/* The phase of that name and category, made when it is new and there is room; else -1. */
+static int phase_of(struct reducer *d, const struct event *e)
+{
+    if (!e->name || !*e->name)
+        return -1;
+    for (int i = 0; i < d->n_phases; i++)
+        if (d->phases[i].category == e->category && strcmp(d->phases[i].name, e->name) == 0)
+            return i;
+    if (d->n_phases == RUN_MAX_PHASES)
+        return -1;
+    d->phases[d->n_phases] = (struct phase){dcr_arena_strdup(&d->arena, e->name), e->category};
+    return d->n_phases++;
+}
+
+static void push_segment(struct reducer *d, struct track *t, int64_t start, int64_t end, enum category c, int phase)
 {
     if (end <= start)
         return;
-    if (t->n_pending && t->pending[t->n_pending - 1].end_ns == start && t->pending[t->n_pending - 1].category == c) {
-        t->pending[t->n_pending - 1].end_ns = end;
+    struct segment *last = t->n_pending ? &t->pending[t->n_pending - 1] : NULL;
+    if (last && last->end_ns == start && last->category == c && last->phase == phase) {
+        last->end_ns = end;
         return;
     }
     if (t->n_pending >= MAX_PENDING) {
@@ -137,7 +166,7 @@ static void push_segment(struct reducer *d, struct track *t, int64_t start, int6
         return;
     }
     t->pending = arena_grow(&d->arena, t->pending, t->n_pending, &t->pending_cap, sizeof *t->pending);
-    t->pending[t->n_pending++] = (struct segment){start, end, c};
+    t->pending[t->n_pending++] = (struct segment){start, end, c, phase};
 }
 
 /* Gives the parts of [e.start, e.end) that no earlier (inner) range took to e's category. */
@@ -147,8 +176,9 @@ static void add_phase(struct reducer *d, struct track *t, const struct event *e)
     while (first > 0 && t->pending[first - 1].end_ns > e->start_ns)
         first--;
     size_t n_inner = t->n_pending - first;
+    int phase = phase_of(d, e);
     if (n_inner == 0) { /* a leaf, by far the most frequent case */
-        push_segment(d, t, e->start_ns, e->end_ns, e->category);
+        push_segment(d, t, e->start_ns, e->end_ns, e->category, phase);
         return;
     }
     struct segment *inner = malloc(n_inner * sizeof *inner);
@@ -161,12 +191,12 @@ static void add_phase(struct reducer *d, struct track *t, const struct event *e)
     int64_t at = e->start_ns;
     for (size_t i = 0; i < n_inner; i++) {
         if (inner[i].start_ns > at)
-            push_segment(d, t, at, inner[i].start_ns < e->end_ns ? inner[i].start_ns : e->end_ns, e->category);
-        push_segment(d, t, inner[i].start_ns, inner[i].end_ns, inner[i].category);
+            push_segment(d, t, at, inner[i].start_ns < e->end_ns ? inner[i].start_ns : e->end_ns, e->category, phase);
+        push_segment(d, t, inner[i].start_ns, inner[i].end_ns, inner[i].category, inner[i].phase);
         if (inner[i].end_ns > at)
             at = inner[i].end_ns;
     }
-    push_segment(d, t, at, e->end_ns, e->category);
+    push_segment(d, t, at, e->end_ns, e->category, phase);
     free(inner);
 }
 
@@ -226,6 +256,19 @@ static void pass_time(struct reducer *d, struct track *t, size_t *next_call, int
         t->since.since_ns[c] += end - start;
 }
 
+/* Time of a phase in the step that is being made. */
+static void add_phase_time(struct reducer *d, struct track *t, int phase, int64_t ns)
+{
+    if (phase < 0)
+        return;
+    struct column *c = &t->phases[phase];
+    while (c->n <= t->n_steps) {
+        c->ns = arena_grow(&d->arena, c->ns, c->n, &c->cap, sizeof *c->ns);
+        c->ns[c->n++] = 0;
+    }
+    c->ns[t->n_steps] += ns;
+}
+
 static void add_step(struct reducer *d, struct track *t, const struct event *e)
 {
     count_outside(t, e->start_ns);
@@ -260,6 +303,7 @@ static void add_step(struct reducer *d, struct track *t, const struct event *e)
             pass_time(d, t, &call, at, from, CAT_OTHER);
         }
         s->part_ns[g.category] += to - from;
+        add_phase_time(d, t, g.phase, to - from);
         pass_time(d, t, &call, from, to, g.category);
         at = to;
     }
@@ -377,6 +421,22 @@ static void find_hidden(struct reducer *d, const struct track *t)
     }
 }
 
+static void copy_phases(const struct reducer *d, const struct track *t, struct dcr_arena *a, struct run_rank *rank)
+{
+    rank->phases = dcr_arena_alloc(a, RUN_MAX_PHASES * sizeof *rank->phases);
+    rank->n_phases = 0;
+    for (int i = 0; i < d->n_phases; i++) {
+        const struct column *c = &t->phases[i];
+        if (c->n == 0)
+            continue;
+        struct run_phase *p = &rank->phases[rank->n_phases++];
+        p->name = text_clean(a, d->phases[i].name);
+        p->category = d->phases[i].category;
+        p->ns = dcr_arena_alloc(a, t->n_steps * sizeof *p->ns);
+        memcpy(p->ns, c->ns, c->n * sizeof *p->ns);
+    }
+}
+
 int reduce_finish(struct reducer *d, struct dcr_arena *a, struct run_rank *rank)
 {
     const struct track *t = best_track(d);
@@ -392,6 +452,7 @@ int reduce_finish(struct reducer *d, struct dcr_arena *a, struct run_rank *rank)
         rank->collectives = dcr_arena_alloc(a, t->n_collectives * sizeof *t->collectives);
         memcpy(rank->collectives, t->collectives, t->n_collectives * sizeof *t->collectives);
     }
+    copy_phases(d, t, a, rank);
     memcpy(rank->outside_ns, t->outside_ns, sizeof rank->outside_ns);
     rank->validation_ns = t->validation_ns;
     rank->wall_ns = t->last_step_end_ns - t->steps[0].start_ns;

@@ -4,7 +4,8 @@
  * The rule: a rank's steps are the step ranges of one track (thread). Each instant of a step belongs to the innermost
  * range of that track with a known category; what none covers is overhead. Communication on other tracks costs only
  * what the step's own track waits for; the rest is counted as hidden.
- * Memory: steps and collectives, and the ranges inside one step.   source: docs/metrics.md#breakdown */
+ * Memory: steps and collectives, one number per step and name, and the ranges inside one step.
+ * source: docs/metrics.md#breakdown */
 #ifndef RENDER_MODEL_REDUCE_H
 #define RENDER_MODEL_REDUCE_H
 
@@ -24,7 +25,8 @@ struct event {
     int depth;              /* 0 = outermost on its track: nothing before it can matter later */
     int64_t start_ns, end_ns;
     int64_t number;
-    int64_t bytes; /* 0 = not said */
+    int64_t bytes;    /* 0 = not said */
+    const char *name; /* of the range, borrowed during the call; NULL or "" = none */
 };
 
 /** event_classify - what a range means, by its category, else by its name (docs/FORMAT.md, and names other programs

@@ -59,11 +59,16 @@ static size_t utf8_length(const unsigned char *s)
 
 const char *run_text(struct run *r, const char *text)
 {
+    return text_clean(&r->arena, text);
+}
+
+const char *text_clean(struct dcr_arena *a, const char *text)
+{
     enum { MAX_TEXT_BYTES = 4096 };
     if (!text || !*text)
         return "";
     size_t n = strnlen(text, MAX_TEXT_BYTES), at = 0;
-    char *out = dcr_arena_strndup(&r->arena, text, n);
+    char *out = dcr_arena_strndup(a, text, n);
     while (at < n) {
         size_t k = utf8_length((const unsigned char *)out + at);
         if (k == 0 || at + k > n) {

@@ -44,6 +44,14 @@ struct step_record {
     uint32_t first_collective, n_collectives;
 };
 
+/* The ranges of one name and category on a rank's step track: time in which they were innermost, so that the phases of
+ * a category sum to it. From steps.csv: as its columns say. */
+struct run_phase {
+    const char *name;
+    enum category category;
+    int64_t *ns; /* shape (n_steps); 0: no such range in that step */
+};
+
 /* One collective call of one rank; the k-th of a step is the same operation on all ranks. */
 struct collective {
     int64_t dur_ns;
@@ -53,6 +61,7 @@ struct collective {
     int64_t outside_ns;
 };
 
+#define RUN_MAX_PHASES 32
 enum step_source { STEPS_NONE = 0, STEPS_TRACE, STEPS_CSV };
 
 /* A sampled quantity, reduced while reading. The series is decimated by doubling the bucket, at most
@@ -106,6 +115,8 @@ struct run_rank {
     size_t n_steps;
     struct collective *collectives;
     size_t n_collectives;
+    struct run_phase *phases; /* in order of appearance; names beyond RUN_MAX_PHASES are not kept */
+    int n_phases;
     int64_t outside_ns[N_CATEGORIES]; /* between the first step's start and the last one's end, not in steps */
     int64_t validation_ns;            /* part of the time outside steps */
     int64_t wall_ns;                  /* first step start to last step end */

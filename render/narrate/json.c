@@ -150,6 +150,28 @@ static json_t *ranks(const struct run_result *r)
     return list;
 }
 
+static json_t *phases(const struct run_result *r)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < r->n_phases; i++) {
+        const struct phase_result *p = &r->phases[i];
+        json_t *o = spread(&p->spread), *of_ranks = json_array();
+        json_object_set_new(o, "name", json_string(p->name));
+        json_object_set_new(o, "category", json_string(category_key(p->category)));
+        json_object_set_new(o, "n_steps", json_integer(p->n_steps));
+        json_object_set_new(o, "share_ratio",
+                            real_or_null(r->step.mean_ns > 0, (double)p->spread.mean_ns / (double)r->step.mean_ns));
+        for (int k = 0; k < r->n_rank_results; k++) {
+            json_t *q = spread(&p->ranks[k]);
+            json_object_set_new(q, "rank", json_integer(r->ranks[k].rank));
+            json_array_append_new(of_ranks, q);
+        }
+        json_object_set_new(o, "ranks", of_ranks);
+        json_array_append_new(list, o);
+    }
+    return list;
+}
+
 static json_t *traffic(const struct run_traffic *t, int n)
 {
     json_t *list = json_array();
@@ -281,6 +303,7 @@ static void put_steps(json_t *o, const struct run_result *r)
     json_object_set_new(o, "hidden_communication_ns", int_or_null(has, r->hidden_comm_ns));
     json_object_set_new(o, "wait_causes_ns", has ? wait_causes(r) : json_null());
     json_object_set_new(o, "ranks", ranks(r));
+    json_object_set_new(o, "phases", phases(r));
     json_object_set_new(o, "straggler",
                         r->straggler.has ? json_pack("{s:i, s:f, s:f, s:I}", "rank", r->straggler.rank, "wins_ratio",
                                                      r->straggler.wins_ratio, "caused_ratio", r->straggler.caused_ratio,

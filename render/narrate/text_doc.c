@@ -172,6 +172,35 @@ static void put_ranks(const struct run_result *r, struct dcr_buf *out)
                        fmt_number(r->busbw_gb_s).text);
 }
 
+static void put_phases(const struct run_result *r, struct dcr_buf *out)
+{
+    if (!r->has_steps)
+        return;
+    put_section(out, "Phases by name (ms per step, mean over ranks)");
+    if (r->n_phases == 0) {
+        put_wrapped(out, "", "n/a because no named range was recorded inside the steps");
+        return;
+    }
+    dcr_buf_printf(out, "%-24s %10s %10s %10s %9s   %s\n", "phase", "mean", "median", "p95", "of step",
+                   "mean of the fastest and the slowest rank");
+    for (int i = 0; i < r->n_phases; i++) {
+        const struct phase_result *p = &r->phases[i];
+        dcr_buf_printf(out, "%-24.60s %10s %10s %10s %9s", p->name, fmt_ms(p->spread.mean_ns).text,
+                       fmt_ms(p->spread.median_ns).text, fmt_ms(p->spread.p95_ns).text,
+                       fmt_percent((double)p->spread.mean_ns / (double)r->step.mean_ns).text);
+        if (r->n_rank_results < 2)
+            dcr_buf_puts(out, "   one rank");
+        else if (p->fastest_ns == p->slowest_ns)
+            dcr_buf_puts(out, "   the same on all ranks");
+        else
+            dcr_buf_printf(out, "   %s (rank %d), %s (rank %d)", fmt_ms(p->fastest_ns).text, p->fastest_rank,
+                           fmt_ms(p->slowest_ns).text, p->slowest_rank);
+        if (p->n_steps < r->n_counted)
+            dcr_buf_printf(out, "; in %lld of %lld steps", (long long)p->n_steps, (long long)r->n_counted);
+        dcr_buf_putc(out, '\n');
+    }
+}
+
 /* A monitor's status without its leading "absent: ". */
 static const char *reason(const char *status, const char *otherwise)
 {
@@ -273,6 +302,7 @@ void narrate_profiling_report_txt(const struct report *rep, const struct run_res
     dcr_buf_putc(out, '\n');
     put_notes(rep, (int)(run - rep->runs), out);
     put_steps(run, out);
+    put_phases(run, out);
     put_classes(run, out);
     put_ranks(run, out);
     for (int i = 0; i < run->n_notes; i++)

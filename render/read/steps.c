@@ -4,6 +4,7 @@
 
 #include "lib/csv.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -235,6 +236,34 @@ static void make_collectives(struct run_rank *k, const struct step_row *rows)
     }
 }
 
+/* The columns in which something was measured, under the names that the ranges of a trace have (docs/FORMAT.md). */
+static void make_phases(struct run *r, struct run_rank *k, const struct rank_rows *t)
+{
+    static const struct {
+        const char *name;
+        enum category category;
+        size_t offset;
+    } columns[] = {{"data_load", CAT_DATA, offsetof(struct step_row, data_ns)},
+                   {"h2d", CAT_COPY, offsetof(struct step_row, h2d_ns)},
+                   {"forward", CAT_COMPUTE, offsetof(struct step_row, forward_ns)},
+                   {"backward", CAT_COMPUTE, offsetof(struct step_row, backward_ns)},
+                   {"all_reduce", CAT_COMM, offsetof(struct step_row, allreduce_ns)},
+                   {"optimizer", CAT_COMPUTE, offsetof(struct step_row, optimizer_ns)},
+                   {"checkpoint", CAT_IO, offsetof(struct step_row, checkpoint_ns)}};
+    enum { N_COLUMNS = sizeof columns / sizeof *columns };
+    k->phases = dcr_arena_alloc(&r->arena, N_COLUMNS * sizeof *k->phases);
+    k->n_phases = 0;
+    for (size_t c = 0; c < N_COLUMNS; c++) {
+        int64_t *ns = dcr_arena_alloc(&r->arena, t->n * sizeof *ns), sum = 0;
+        for (size_t i = 0; i < t->n; i++) {
+            memcpy(&ns[i], (const char *)&t->rows[i] + columns[c].offset, sizeof ns[i]);
+            sum += ns[i] = at_least_0(ns[i]);
+        }
+        if (sum)
+            k->phases[k->n_phases++] = (struct run_phase){columns[c].name, columns[c].category, ns};
+    }
+}
+
 static void fill_from_rows(struct run *r, struct run_rank *k, struct rank_rows *t)
 {
     k->steps = dcr_arena_alloc(&r->arena, t->n * sizeof *k->steps);
@@ -244,6 +273,7 @@ static void fill_from_rows(struct run *r, struct run_rank *k, struct rank_rows *
     for (size_t i = 0; i < t->n; i++)
         k->n_inconsistent += !make_step(&t->rows[i], &k->steps[k->n_steps++]);
     make_collectives(k, t->rows);
+    make_phases(r, k, t);
     const struct step_record *first = &k->steps[0], *last = &k->steps[k->n_steps - 1];
     k->wall_ns = last->start_ns > first->start_ns ? last->start_ns + last->step_ns - first->start_ns : 0;
     k->source = STEPS_CSV;

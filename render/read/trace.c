@@ -29,6 +29,7 @@ static int neutral(const struct dct_event *in, struct event *out)
     out->start_ns = in->start_ns;
     out->end_ns = in->end_ns;
     int64_t payload = payload_int(in);
+    out->name = in->name;
     out->number = kind == EVENT_STEP ? payload : -1;
     out->bytes = in->kind == DCT_SPAN && in->bytes <= INT64_MAX ? (int64_t)in->bytes : payload > 0 ? payload : 0;
     return kind != EVENT_NONE || out->depth == 0;

@@ -36,7 +36,7 @@ static json_t *speedup_table(struct site *s, const struct series *series)
                   p->speedup_interval.has
                       ? site_text(s, "%s to %s", fmt_x(p->speedup_interval.lo).text, fmt_x(p->speedup_interval.hi).text)
                       : (i == 0 ? "reference" : "n/a: too few steps"));
-        view_cell(s, t, p->efficiency > 0 ? fmt_percent(p->efficiency).text : "n/a");
+        view_cell(s, t, p->efficiency > 0 ? fmt_ratio(p->efficiency).text : "n/a");
         view_cell(s, t, p->compute_speedup > 0 ? fmt_x(p->compute_speedup).text : "n/a");
     }
     return t;
@@ -59,7 +59,7 @@ static json_t *speedup_figure(struct site *s, const struct series *series, const
             p[n].hi = q->speedup_interval.hi;
         }
         if (i > 0 && q->efficiency > 0)
-            p[n].note = site_text(s, "efficiency %s", fmt_percent(q->efficiency).text);
+            p[n].note = site_text(s, "efficiency %s", fmt_ratio(q->efficiency).text);
         dcr_buf_printf(&alt, " %s: %s", node_words(s, q->n_nodes), fmt_x(q->speedup).text);
         if (i > 0)
             dcr_buf_printf(&alt, " of ideal %s", fmt_x((double)q->n_nodes / ref->n_nodes).text);

@@ -41,7 +41,7 @@ static const char *key_communication(struct site *s, const struct series *series
 static const char *key_parallel(struct site *s, const struct series *series, int i)
 {
     const struct series_point *p = &series->points[i];
-    return p->pop.has ? site_text(s, "%s", fmt_percent(p->pop.parallel_ratio).text) : NULL;
+    return p->pop.has ? site_text(s, "%s", fmt_ratio(p->pop.parallel_ratio).text) : NULL;
 }
 
 /* Why the last point has no such number. */
@@ -132,7 +132,7 @@ static json_t *pop_table(struct site *s, const struct series *series)
     dcr_buf_puts(&columns, "Efficiency");
     for (int i = 0; i < series->n_points; i++)
         dcr_buf_printf(&columns, "|#%s", node_words(s, series->points[i].n_nodes));
-    json_t *t = view_table(s, "POP efficiencies; 80 % is acceptable by POP's own rule", dcr_buf_text(&columns));
+    json_t *t = view_table(s, "POP efficiencies; 0.80 is acceptable by POP's own rule", dcr_buf_text(&columns));
     dcr_buf_release(&columns);
     bool any = false;
     for (size_t k = 0; k < sizeof names / sizeof names[0]; k++) {
@@ -144,7 +144,7 @@ static json_t *pop_table(struct site *s, const struct series *series)
                 p->serialization_ratio, p->transfer_ratio, p->computation_scaling_ratio};
             bool has = p->has && ((k != 0 && k != 6) || p->has_scaling);
             any |= has;
-            view_cell_class(s, t, has ? fmt_percent(v[k]).text : "n/a",
+            view_cell_class(s, t, has ? fmt_ratio(v[k]).text : "n/a",
                             has && v[k] < s->rep->thresholds.efficiency ? "v-watch" : NULL);
         }
     }

@@ -82,8 +82,8 @@ static json_t *overview(struct site *s, const struct run_result *r)
     if (r->pop.has)
         add_fact(&f, "Parallel efficiency",
                  site_text(s, "%s = load balance %s x communication efficiency %s",
-                           fmt_percent(r->pop.parallel_ratio).text, fmt_percent(r->pop.load_balance_ratio).text,
-                           fmt_percent(r->pop.communication_ratio).text));
+                           fmt_ratio(r->pop.parallel_ratio).text, fmt_ratio(r->pop.load_balance_ratio).text,
+                           fmt_ratio(r->pop.communication_ratio).text));
     add_fact(&f, "Started", run->started_s > 0 ? fmt_utc(run->started_s).text : NULL);
     if (run->started_s > 0 && run->ended_s > run->started_s)
         add_fact(&f, "Took", fmt_time((int64_t)((run->ended_s - run->started_s) * 1e9)).text);
@@ -92,22 +92,61 @@ static json_t *overview(struct site *s, const struct run_result *r)
     return f.list;
 }
 
+static const char *category_name(enum category c)
+{
+    static const char *const names[] = {
+#define X(id, key, name, covers) [id] = name,
+        RUN_CATEGORIES(X)
+#undef X
+    };
+    return names[c];
+}
+
 /* What the last rank to arrive was doing while the others waited for it. */
 static json_t *waiting_table(struct site *s, const struct run_result *r)
 {
     if (!r->has_steps || r->part_ns[PART_WAIT] <= 0)
         return json_null();
-    static const char *const doing[] = {
-#define X(id, key, name, covers) [id] = name,
-        RUN_CATEGORIES(X)
-#undef X
-    };
     json_t *t = view_table(s, "Waiting, mean per step, by what the last rank to arrive was doing",
                            "The last rank was in|#Waiting|#Share of step");
     for (int c = 0; c < N_CATEGORIES; c++) {
-        view_row(s, t, c == CAT_COMM ? "time between steps (validation, logging)" : doing[c]);
+        view_row(s, t, c == CAT_COMM ? "time between steps (validation, logging)" : category_name((enum category)c));
         view_cell(s, t, fmt_time(r->wait_cause_ns[c]).text);
         view_cell(s, t, fmt_percent((double)r->wait_cause_ns[c] / (double)r->step.mean_ns).text);
+    }
+    return t;
+}
+
+static json_t *phases_table(struct site *s, const struct run_result *r)
+{
+    if (r->n_phases == 0)
+        return json_null();
+    bool is_one = r->n_rank_results < 2;
+    json_t *t = view_table(s,
+                           strcmp(r->steps_source, "native traces") == 0
+                               ? "Named phases of a step, mean over ranks; the phases of a category sum to it"
+                               : "Named phases of a step, mean over ranks, as steps.csv says",
+                           is_one ? "Phase|Category|#Mean|#Median|#p95|#Share of step|#Steps with it"
+                                  : "Phase|Category|#Mean|#Median|#p95|#Share of step|#Steps with it|#Fastest rank|"
+                                    "#Slowest rank");
+    for (int i = 0; i < r->n_phases; i++) {
+        const struct phase_result *p = &r->phases[i];
+        view_row(s, t, p->name);
+        view_cell(s, t, category_name(p->category));
+        view_cell(s, t, fmt_time(p->spread.mean_ns).text);
+        view_cell(s, t, fmt_time(p->spread.median_ns).text);
+        view_cell(s, t, fmt_time(p->spread.p95_ns).text);
+        view_cell(s, t, fmt_percent((double)p->spread.mean_ns / (double)r->step.mean_ns).text);
+        view_cell(s, t, site_text(s, "%s of %s", site_int(s, p->n_steps), site_int(s, r->n_counted)));
+        if (is_one)
+            continue;
+        if (p->fastest_ns == p->slowest_ns) {
+            view_cell(s, t, "all alike");
+            view_cell(s, t, "all alike");
+            continue;
+        }
+        view_cell(s, t, site_text(s, "%s (%d)", fmt_time(p->fastest_ns).text, p->fastest_rank));
+        view_cell(s, t, site_text(s, "%s (%d)", fmt_time(p->slowest_ns).text, p->slowest_rank));
     }
     return t;
 }
@@ -267,6 +306,7 @@ void page_run(struct site *s, int run)
     view_set(s, data, "classes",
              r->has_steps ? view_classes(s, "Every cause that was looked at in this run", &run, 1) : json_null());
     set_or_null(s, data, "breakdown", run_figure_breakdown(s, r));
+    view_set(s, data, "phases", phases_table(s, r));
     view_set_list(s, data, "communication", communication(s, r));
     view_set(s, data, "waiting", waiting_table(s, r));
     set_or_null(s, data, "ranks", run_figure_ranks(s, r));

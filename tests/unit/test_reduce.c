@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <stdio.h>
 #include <string.h>
 
 static void phase(struct reducer *d, uint32_t track, enum category c, int64_t start, int64_t end)
@@ -228,6 +229,82 @@ static void test_classify(void **state)
     assert_int_equal(event_classify("", "my own range", &c), EVENT_NONE);
 }
 
+static void named(struct reducer *d, const char *name, enum category c, int64_t start, int64_t end)
+{
+    reduce_event(d, &(struct event){.track = 1,
+                                    .kind = EVENT_PHASE,
+                                    .category = c,
+                                    .depth = 2,
+                                    .start_ns = start,
+                                    .end_ns = end,
+                                    .number = -1,
+                                    .name = name});
+}
+
+static const struct run_phase *phase_named(const struct run_rank *k, const char *name)
+{
+    for (int i = 0; i < k->n_phases; i++)
+        if (strcmp(k->phases[i].name, name) == 0)
+            return &k->phases[i];
+    fail_msg("no phase '%s'", name);
+    return NULL;
+}
+
+/* Phases are exclusive like categories: an inner range takes its time from the outer one, equal names add up, and the
+ * phases of a category sum to it. A phase that some steps lack is 0 there. */
+static void test_phases_by_name(void **state)
+{
+    (void)state;
+    struct reducer *d = reduce_new();
+    struct run_rank k = {0};
+    struct dcr_arena a = {0};
+    named(d, "before", CAT_IO, 10, 20); /* outside of all steps: no phase of theirs */
+    named(d, "copy_in", CAT_COPY, 110, 113);
+    named(d, "forward", CAT_COMPUTE, 105, 130);
+    named(d, "forward", CAT_COMPUTE, 130, 140);
+    named(d, "backward", CAT_COMPUTE, 140, 180);
+    step(d, 1, 0, 100, 200);
+    named(d, "forward", CAT_COMPUTE, 210, 240);
+    named(d, "bad \xff name", CAT_IO, 240, 250);
+    step(d, 1, 1, 200, 300);
+    step(d, 1, 2, 300, 400);
+    assert_int_equal(reduce_finish(d, &a, &k), 1);
+    assert_int_equal(k.n_phases, 4);
+    const struct run_phase *forward = phase_named(&k, "forward"), *backward = phase_named(&k, "backward");
+    assert_int_equal(forward->ns[0], 32);
+    assert_int_equal(forward->ns[1], 30);
+    assert_int_equal(forward->ns[2], 0);
+    assert_int_equal(forward->category, CAT_COMPUTE);
+    assert_int_equal(backward->ns[0], 40);
+    assert_int_equal(backward->ns[1], 0);
+    assert_int_equal(phase_named(&k, "copy_in")->ns[0], 3);
+    assert_int_equal(phase_named(&k, "bad ? name")->ns[1], 10);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(forward->ns[i] + backward->ns[i], k.steps[i].part_ns[CAT_COMPUTE]);
+    dcr_arena_release(&a);
+    reduce_free(d);
+}
+
+/* Names made up without end cost no memory; their time still counts in their category. */
+static void test_many_names(void **state)
+{
+    (void)state;
+    struct reducer *d = reduce_new();
+    struct run_rank k = {0};
+    struct dcr_arena a = {0};
+    for (int i = 0; i < 1000; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "layer %d", i);
+        named(d, name, CAT_COMPUTE, 100 + 10 * i, 105 + 10 * i);
+    }
+    step(d, 1, 0, 100, 10100);
+    assert_int_equal(reduce_finish(d, &a, &k), 1);
+    assert_int_equal(k.n_phases, RUN_MAX_PHASES);
+    assert_int_equal(k.steps[0].part_ns[CAT_COMPUTE], 5000);
+    dcr_arena_release(&a);
+    reduce_free(d);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -240,6 +317,8 @@ int main(void)
         cmocka_unit_test(test_nonsense_is_passed_over),
         cmocka_unit_test(test_memory_does_not_grow_with_events),
         cmocka_unit_test(test_classify),
+        cmocka_unit_test(test_phases_by_name),
+        cmocka_unit_test(test_many_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

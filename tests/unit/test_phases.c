@@ -1,0 +1,93 @@
+/* test_phases.c - mean, median, p95 and the spread over ranks of named phases (render/analyse/phases.c). */
+#include "tests/unit/made_run.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+/* 20 steps of 100 ns on two ranks: forward takes 40 + step on rank 0 and 20 ns more on rank 1; a checkpoint is written
+ * by rank 0 in every fifth step. */
+static struct run *make(void)
+{
+    struct run *r = made_run(2, 64);
+    for (int rank = 0; rank < 2; rank++) {
+        struct run_rank *k = run_rank_at(r, rank);
+        k->phases = dcr_arena_alloc(&r->arena, 2 * sizeof *k->phases);
+        k->n_phases = rank == 0 ? 2 : 1;
+        k->phases[0] = (struct run_phase){"forward", CAT_COMPUTE, dcr_arena_alloc(&r->arena, 20 * sizeof(int64_t))};
+        k->phases[1] = (struct run_phase){"checkpoint", CAT_IO, dcr_arena_alloc(&r->arena, 20 * sizeof(int64_t))};
+        for (int s = 0; s < 20; s++) {
+            int64_t part[N_CATEGORIES] = {[CAT_COMPUTE] = 70, [CAT_COMM] = 20, [CAT_IO] = 10};
+            made_step(r, k, part);
+            k->phases[0].ns[s] = 40 + s + 20 * rank;
+            k->phases[1].ns[s] = s % 5 == 4 ? 10 : 0;
+        }
+    }
+    return r;
+}
+
+static void test_phases(void **state)
+{
+    (void)state;
+    struct run *run = make();
+    struct report rep = {0};
+    struct analyse_options o = made_options();
+    struct dcr_err err = {0};
+    assert_int_equal(analyse(&rep, &run, 1, &o, &err), 0);
+    const struct run_result *r = &rep.runs[0];
+    assert_int_equal(r->n_counted, 20);
+    assert_int_equal(r->n_phases, 2);
+    const struct phase_result *forward = &r->phases[0], *checkpoint = &r->phases[1];
+    assert_string_equal(forward->name, "forward");
+    assert_int_equal(forward->n_steps, 20);
+    assert_int_equal(forward->spread.n, 20);
+    assert_int_equal(forward->spread.mean_ns, 60); /* 59.5, halves up */
+    assert_int_equal(forward->spread.median_ns, 59);
+    assert_int_equal(forward->spread.p95_ns, 68);
+    assert_int_equal(forward->spread.max_ns, 69);
+    assert_int_equal(forward->fastest_rank, 0);
+    assert_int_equal(forward->slowest_rank, 1);
+    assert_int_equal(forward->slowest_ns - forward->fastest_ns, 20);
+    assert_int_equal(forward->ranks[1].p95_ns, 78);
+    assert_string_equal(checkpoint->name, "checkpoint");
+    assert_int_equal(checkpoint->n_steps, 4);
+    assert_int_equal(checkpoint->spread.mean_ns, 1);
+    assert_int_equal(checkpoint->spread.median_ns, 0);
+    assert_int_equal(checkpoint->ranks[0].mean_ns, 2);
+    assert_int_equal(checkpoint->ranks[1].max_ns, 0);
+    report_free(&rep);
+    run_free(run);
+}
+
+/* Warm-up steps are not in it. */
+static void test_warmup_is_left_out(void **state)
+{
+    (void)state;
+    struct run *run = make();
+    for (int rank = 0; rank < 2; rank++) {
+        struct step_record *s = &run->ranks[rank].steps[0];
+        s->step_ns += 900;
+        s->part_ns[CAT_COMPUTE] += 900;
+        run->ranks[rank].phases[0].ns[0] += 900;
+    }
+    struct report rep = {0};
+    struct analyse_options o = made_options();
+    struct dcr_err err = {0};
+    assert_int_equal(analyse(&rep, &run, 1, &o, &err), 0);
+    assert_int_equal(rep.runs[0].n_warmup, 1);
+    assert_int_equal(rep.runs[0].phases[0].spread.max_ns, 69);
+    assert_int_equal(rep.runs[0].phases[0].spread.min_ns, 51);
+    report_free(&rep);
+    run_free(run);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_phases),
+        cmocka_unit_test(test_warmup_is_left_out),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
