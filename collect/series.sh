@@ -19,13 +19,16 @@ train_args=()
 read -r -a more <<<"${ARGS:-}"
 train_args+=("${more[@]}")
 
-for n in ${NODES:-1 2 4}; do
-    case $n in *[!0-9]* | 0 | '')
-        echo "make collect: NODES holds '$n', not a number of nodes; say for example NODES=\"1 2 4\"" >&2
-        exit 2
-        ;;
-    esac
+fail() { # sentence
+    echo "make collect: $1" >&2
+    exit 2
+}
+read -r -a nodes <<<"${NODES-1 2 4}"
+[ ${#nodes[@]} -gt 0 ] || fail "NODES is empty; say for example NODES=\"1 2 4\""
+for n in "${nodes[@]}"; do
+    case $n in *[!0-9]* | 0*) fail "NODES holds '$n', not a number of nodes; say for example NODES=\"1 2 4\"" ;; esac
 done
+case " ${ARGS:-} " in *" --out"*) fail "ARGS holds --out, but the output belongs into the archive; leave it out" ;; esac
 
 # Interrupted: the ranks are told to end, and what they left is still packed.
 interrupted=""
@@ -34,6 +37,7 @@ on_signal() {
     [ -z "$pid" ] || kill -TERM "$pid" 2>/dev/null || true
 }
 trap on_signal INT TERM
+trap 'exec >/dev/null 2>&1; on_signal' HUP # the terminal is gone
 
 # One line that shows how far the run is, when somebody looks.
 progress() { # nodes
@@ -42,7 +46,7 @@ progress() { # nodes
     while kill -0 "$pid" 2>/dev/null; do
         rows=$(wc -l 2>/dev/null <"$spool/program/steps-rank0.csv" || echo 1)
         printf '\r  %s: training, step %d, %d s ' "$label" $((rows > 0 ? rows - 1 : 0)) $((SECONDS - began)) >&2
-        sleep 1
+        sleep 1 || true # Ctrl-C ends it too, and must not end this script
     done
     printf '\r\033[K' >&2
 }
@@ -75,6 +79,12 @@ run_one() { # nodes
         kill -0 "$pid" 2>/dev/null || break
     done
     pid=
+    # Refused before the first step: the program's own sentence says why, and there is nothing to keep.
+    if [ $status -eq 2 ] && ! [ -s "$spool/program/steps-rank0.csv" ]; then
+        grep '^dcrnn-train: ' "$log" | sort -u >&2 || cat "$log" >&2
+        rm -rf "$spool"
+        exit 2
+    fi
     if ! "$bin/dccollect" pack "$spool" --adopt "$spool/program" -o "$archive" >"$spool/pack.log" 2>&1; then
         echo "$n node(s): could not pack; its evidence stays in $spool" >&2
         cat "$log" "$spool/pack.log" >&2
@@ -95,11 +105,24 @@ run_one() { # nodes
     printf '%s: %d s\n' "$archive" $((SECONDS - began))
 }
 
-mkdir -p "$results"
+# What a series that did not end well has left is still a series: `make site` shows it, marked incomplete.
+keep_list() {
+    if [ -s "$results/.last-series.partial" ]; then
+        mv "$results/.last-series.partial" "$results/last-series"
+    else
+        rm -f "$results/.last-series.partial"
+    fi
+}
+
+mkdir -p "$results" 2>/dev/null || true
+[ -w "$results" ] || fail "cannot write into the folder '$results'; make it writable"
+for left in "$results"/.spool-*; do
+    [ ! -d "$left" ] || echo "an earlier run was never packed: $bin/dccollect pack $left --adopt $left/program -o RUN.tar, or remove it" >&2
+done
 : >"$results/.last-series.partial"
-echo "collecting on ${NODES:-1 2 4} node(s); processes of this machine stand in for nodes (emulated)"
-for n in ${NODES:-1 2 4}; do
+trap keep_list EXIT
+echo "collecting on ${nodes[*]} node(s); processes of this machine stand in for nodes (emulated)"
+for n in "${nodes[@]}"; do
     [ -z "$interrupted" ] || { echo "interrupted" >&2; exit 130; }
     run_one "$n"
 done
-mv "$results/.last-series.partial" "$results/last-series"
