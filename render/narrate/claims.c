@@ -56,7 +56,8 @@ const char *gain_text(struct report *rep, int64_t gain_ns, int64_t step_ns)
 const char *touching(struct report *rep, struct interval i, double threshold)
 {
     return i.has && threshold >= 0 && i.lo <= threshold && i.hi >= threshold
-               ? report_text(rep, ", which is about the threshold of %s", fmt_percent(threshold).text)
+               ? report_text(rep, ", with the threshold of %s within its 95 %% interval (%s)",
+                             fmt_percent(threshold).text, fmt_percent_range(i.lo, i.hi).text)
                : "";
 }
 

@@ -23,7 +23,7 @@ void shared_numbers(struct report *rep, struct claim *c, const struct run_result
 /** confidence_of - how far a share of this run may be trusted against a threshold, and why not further. */
 enum confidence confidence_of(struct report *rep, const struct run_result *r, struct interval i, double threshold,
                               const char **because);
-/** touching - ", which is about the threshold of 20 %" when the interval includes it, else "". */
+/** touching - ", with the threshold of 20 % within its 95 % interval (18 to 24 %)" when it is, else "". */
 const char *touching(struct report *rep, struct interval i, double threshold);
 /** all_reduce_name - "MPI all-reduce", "NCCL all-reduce" or "all-reduce". */
 const char *all_reduce_name(const struct run_result *r);

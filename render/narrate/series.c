@@ -200,23 +200,28 @@ static void say_beyond(struct report *rep, struct series *s)
                     fmt_time(compute[1]).text, fmt_time(comm[0]).text, fmt_time(comm[1]).text, next);
 }
 
-/* How the cause was at the smaller node counts: as a share where it is one, as time where it should have shrunk. */
+/* How the cause was at the other node counts: as a share where the headline has one, else as time. */
 static const char *change_sentence(struct report *rep, const struct series *s, const struct cause *c)
 {
+    static const char *const subject[N_PARTS] = {[PART_COMPUTE] = "Compute",
+                                                 [PART_DATA] = "Data loading",
+                                                 [PART_IO] = "Writing files",
+                                                 [PART_COPY] = "Copying",
+                                                 [PART_OTHER] = "What no phase names"};
     const char *text = "";
-    int is_share = c->part != PART_COMPUTE;
-    for (int i = 0; i < s->n_points - 1; i++) {
+    int is_share = c->part == PART_TRANSFER || c->part == PART_WAIT;
+    int n = s->n_points - is_share; /* the headline has the last share */
+    for (int i = 0; i < n; i++) {
         const struct series_point *p = &s->points[i];
-        int64_t ns = cause_ns(c, p);
-        int is_last = i == s->n_points - 2;
         text = report_text(rep, "%s%s%s%s at %s", text,
-                           i == 0    ? ""
-                           : is_last ? " and "
-                                     : ", ",
-                           is_share ? fmt_percent(part_share(p, ns)).text : fmt_time(ns).text,
+                           i == 0       ? ""
+                           : i == n - 1 ? " and "
+                                        : ", ",
+                           is_share ? fmt_percent(part_share(p, cause_ns(c, p))).text : fmt_time(cause_ns(c, p)).text,
                            is_share || i ? "" : " a step", nodes_text(rep, p->n_nodes));
     }
-    return is_share ? report_text(rep, "That share was %s.", text) : report_text(rep, "Compute took %s.", text);
+    return is_share ? report_text(rep, "That share was %s.", text)
+                    : report_text(rep, "%s took %s.", subject[c->part], text);
 }
 
 /* "That is 80.4 ms of 209 ms a step, 67.7 ms transfer and 12.7 ms waiting. ": the headline's share as time. */
@@ -396,6 +401,20 @@ static int claim_to_act_on(const struct series *s, const struct run_result *r)
     return s && s->limit_claim >= 0 ? s->limit_claim : r->n_claims ? r->claims[0] : -1;
 }
 
+/* " 95 % interval of ... at 4 nodes: 31 to 33 % of step time.": of what the first claim is about. */
+static const char *share_interval(struct report *rep, const struct run_result *r, const struct claim *c)
+{
+    enum cause_class cls = c ? c->cls : CLASS_COMMUNICATION;
+    enum part part = cls == CLASS_DATA ? PART_DATA : cls == CLASS_IO ? PART_IO : PART_COPY;
+    int is_part = cls == CLASS_DATA || cls == CLASS_IO || cls == CLASS_COPY;
+    struct interval i = is_part ? r->part_interval[part] : r->comm_interval;
+    if (!i.has || (!is_part && r->n_ranks < 2))
+        return "";
+    return report_text(rep, " 95 %% interval of %s at %s: %s of step time.",
+                       is_part ? part_name(part) : "exposed communication", nodes_text(rep, r->n_nodes),
+                       fmt_percent_range(i.lo, i.hi).text);
+}
+
 static void say_how_sure(struct report *rep, const struct series *s, const struct run_result *r, const struct claim *c)
 {
     int64_t steps = 0;
@@ -413,11 +432,7 @@ static void say_how_sure(struct report *rep, const struct series *s, const struc
         rep->how_sure = "No steps were recorded, so that no share of step time is known.";
         return;
     }
-    const char *interval =
-        r->comm_interval.has && r->n_ranks > 1
-            ? report_text(rep, " 95 %% interval of exposed communication at %s: %s of step time.",
-                          nodes_text(rep, r->n_nodes), fmt_percent_range(r->comm_interval.lo, r->comm_interval.hi).text)
-            : "";
+    const char *interval = share_interval(rep, r, c);
     rep->how_sure =
         report_text(rep, "%s counted over %s.%s%s%s%s%s", fmt_count(steps, "step").text, fmt_count(runs, "run").text,
                     interval, c ? " Confidence is " : "", c ? confidence_word(c->confidence) : "",
@@ -442,7 +457,9 @@ void top_sentences(struct report *rep)
     const char *second = s && *s->scaling_text ? s->scaling_text
                          : *rep->first_action  ? rep->first_action
                                                : rep->support;
-    if (s && *s->headline && s->points[s->n_points - 1].speedup > 0) {
+    if (s && s->n_losses && s->limit_claim < 0) { /* the headline has the speed-up already */
+        second = r->headline;
+    } else if (s && *s->headline && s->points[s->n_points - 1].speedup > 0) {
         const struct series_point *last = &s->points[s->n_points - 1];
         second =
             report_text(rep, "Speed-up from %s to %s is %s (efficiency %s).", nodes_text(rep, s->points[0].n_nodes),

@@ -9,12 +9,28 @@
 
 enum { WIDTH = 96 };
 
+/* Length of the word at s, with the unit that follows a number: "38 %" and "4 nodes" are not torn apart. */
+static size_t word_length(const char *s)
+{
+    static const char *const units[] = {"%", "ns", "us", "ms", "s", "node", "nodes", "step", "steps"};
+    size_t n = strcspn(s, " ");
+    if (n == 0 || s[n] != ' ' || s[n - 1] < '0' || s[n - 1] > '9')
+        return n;
+    size_t next = strcspn(s + n + 1, " "), bare = next;
+    while (bare > 1 && strchr(".,;:)", s[n + bare]))
+        bare--;
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (strlen(units[i]) == bare && strncmp(units[i], s + n + 1, bare) == 0)
+            return n + 1 + next;
+    return n;
+}
+
 /* A paragraph wrapped at WIDTH, each line indented; nothing for "". */
 static void put_wrapped(struct dcr_buf *out, const char *indent, const char *text)
 {
     size_t column = 0;
     for (const char *s = text; *s;) {
-        size_t n = strcspn(s, " ");
+        size_t n = word_length(s);
         if (column && column + 1 + n > WIDTH) {
             dcr_buf_putc(out, '\n');
             column = 0;

@@ -163,7 +163,7 @@ static json_t *communication(struct site *s, const struct run_result *r)
     add_fact(&f, "Hidden",
              r->hidden_comm_ns > 0
                  ? site_text(s, "%s per step ran beside other work and cost nothing", fmt_time(r->hidden_comm_ns).text)
-                 : "none: no communication ran beside other work");
+                 : "none: no communication was recorded beside other work");
     add_fact(&f, "Volume",
              r->bytes_per_step > 0 ? site_text(s, "%s per step and rank", fmt_bytes(r->bytes_per_step).text) : NULL);
     if (r->algbw_gb_s > 0)

@@ -224,6 +224,37 @@ static void test_slow_rank_limits_scaling(void **state)
     release(&f);
 }
 
+/* A headline that has the speed-up is not followed by the speed-up again. */
+static void test_scaling_is_good(void **state)
+{
+    (void)state;
+    struct fixture f = {.n = 2};
+    f.runs[0] = made_even_run(1, 64, 40, 80000000, 0, 0, 0);
+    f.runs[1] = made_even_run(4, 64, 40, 20000000, 500000, 0, 0);
+    tell(&f);
+    assert_string_equal(f.rep.headline, "Scaling is good up to 4 nodes: speed-up 3.90x, efficiency 0.98.");
+    assert_contains(f.rep.verdict, "efficiency 0.98. At 4 nodes the step is compute-bound");
+    assert_contains(f.rep.support, "80.0 ms a step at 1 node and 20.0 ms at 4 nodes");
+    release(&f);
+}
+
+/* The interval in "how sure" is of the cause that is named. */
+static void test_file_writes_limit_scaling(void **state)
+{
+    (void)state;
+    struct fixture f = {.n = 2};
+    f.runs[0] = made_even_run(1, 64, 40, 80000000, 0, 0, 20000000);
+    f.runs[1] = made_even_run(4, 64, 40, 20000000, 500000, 0, 20000000);
+    tell(&f);
+    assert_string_equal(f.rep.headline,
+                        "At 4 nodes writing files takes 20.0 ms a step where ideal strong scaling from 1 "
+                        "node leaves 5.00 ms; it limits strong scaling beyond 1 node.");
+    assert_contains(f.rep.support, "Writing files took 20.0 ms a step at 1 node and 20.0 ms at 4 nodes.");
+    assert_contains(f.rep.how_sure, "interval of I/O at 4 nodes: 49.4 % of step time");
+    assert_one_story(&f.rep, CLASS_IO, 1);
+    release(&f);
+}
+
 /* Steps without a single named phase: nothing is ruled out, and no time is shown as if it had been measured as none. */
 static void test_unnamed_steps(void **state)
 {
@@ -471,6 +502,8 @@ int main(void)
         cmocka_unit_test(test_no_gain_against_a_held_back_reference),
         cmocka_unit_test(test_quotas_leave_room),
         cmocka_unit_test(test_slow_rank_limits_scaling),
+        cmocka_unit_test(test_scaling_is_good),
+        cmocka_unit_test(test_file_writes_limit_scaling),
         cmocka_unit_test(test_unnamed_steps),
         cmocka_unit_test(test_slurm_on_one_kernel),
         cmocka_unit_test(test_confidence),
