@@ -15,10 +15,9 @@ check "complete, and the last has two nodes, emulated" manifest "${archives[2]}"
 check "the two of one node are repetitions" test "$(manifest "${archives[0]}" .config_hash)" = "$(manifest "${archives[1]}" .config_hash)"
 check "what the program said is in it" sh -c 'tar xOf "$0" log/output.txt | grep -q "validation MAE"' "${archives[2]}"
 
-check_status 1 "a program that fails" env NODES=2 ARGS=--nonsense bash collect/series.sh
-failed=$(sed -n 's/.* is in \(.*\), marked incomplete/\1/p' "$TMP/tap.out")
-check "its archive says so and why" manifest "$failed" '(.complete | not) and (.incomplete_because | any(test("status 2")))'
-check "with its words" sh -c 'tar xOf "$0" log/output.txt | grep -q nonsense' "$failed"
+check_status 2 "options that the program refuses" env NODES=2 ARGS=--nonsense bash collect/series.sh
+cp "$TMP/tap.out" "$TMP/said"
+check "the program's own sentence says why" grep -q "dcrnn-train: .*--nonsense" "$TMP/said"
 check "the list of the last series is still the good one" test "$(cat "$RESULTS/last-series")" = "$(printf '%s\n' "${archives[@]}")"
 
 NODES="2 4" ARGS="--sensors 40 --days 3 --units 32 --batch 32 --epochs 500" bash collect/series.sh >"$TMP/said" 2>&1 &
@@ -34,5 +33,25 @@ check "told to end: status 130" test $status -eq 130
 stopped=$(sed -n 's/.* is in \(.*\), marked incomplete/\1/p' "$TMP/said")
 check "packed after the ranks had ended" manifest "$stopped" '.incomplete_because | all(test("no end record") | not)'
 check "both ranks' steps are in it" sh -c 'tar tf "$0" | grep -c steps.csv | grep -qx 2' "$stopped"
+
+# Ctrl-C on a terminal: every process of the group gets SIGINT.
+if command -v script >/dev/null; then
+    NODES=2 ARGS="--sensors 40 --days 3 --units 32 --batch 32 --epochs 500" \
+        env --default-signal=INT script -qfec "bash collect/series.sh" "$TMP/screen" >/dev/null 2>&1 </dev/null &
+    screen=$!
+    for _ in $(seq 100); do
+        [ -z "$(find "$RESULTS" -path '*.spool*' -name 'steps-rank1.csv' -size +300c)" ] || break
+        sleep 0.1
+    done
+    kill -INT -- -"$(pgrep -P $screen)"
+    status=0
+    wait $screen || status=$?
+    check "Ctrl-C: status 130" test $status -eq 130
+    stopped=$(tr -d '\r' <"$TMP/screen" | sed -n 's/.* is in \(.*\), marked incomplete/\1/p')
+    check "Ctrl-C: packed, marked incomplete" manifest "${stopped:-none}" '.complete | not'
+    check "Ctrl-C: it showed how far the run was" grep -q '2 emulated nodes: training, step' "$TMP/screen"
+else
+    skip "Ctrl-C: packed, marked incomplete" "no script(1)"
+fi
 check "nothing is left behind" test -z "$(find "$RESULTS" -name '.spool*')"
 finish
