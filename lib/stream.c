@@ -61,7 +61,7 @@ int dcr_stream_slurp(struct dcr_stream *s, struct dcr_buf *out, size_t max, stru
     for (;;) {
         ssize_t k = s->read(s->ctx, piece, sizeof piece, err);
         if (k < 0)
-            return (int)k;
+            return dcr_err_while(err, "reading '%s'", s->name);
         if (k == 0)
             return 0;
         total += (size_t)k;

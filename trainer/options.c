@@ -244,7 +244,7 @@ static int set_data(struct options *o, int id, const char *name, const char *arg
         o->graph_subset = 1;
         return 0;
     case OPT_SENSORS:
-        return parse_int(name, arg, 2, 4096, &o->sensors, err);
+        return parse_int(name, arg, 3, 4096, &o->sensors, err); /* two have one distance: no scale for the kernel */
     case OPT_DAYS:
         return parse_int(name, arg, 1, 366, &o->days, err);
     case OPT_DATA_SEED:

@@ -18,6 +18,9 @@ static int set_sizes(struct train *t, struct dcr_err *err)
     t->steps_per_epoch = sampler_steps(t->data->train.count, t->global_batch);
     sampler_share(t->global_batch, t->c->rank, t->c->n_ranks, &t->first, &t->share);
     size_t largest = (t->global_batch + (size_t)t->c->n_ranks - 1) / (size_t)t->c->n_ranks;
+    if (t->c->rank == 0 && t->global_batch < (size_t)t->c->n_ranks)
+        fprintf(stderr, "dcrnn-train: a global batch of %zu leaves %zu of %d ranks without work; raise --batch\n",
+                t->global_batch, (size_t)t->c->n_ranks - t->global_batch, t->c->n_ranks);
     t->model = dcrnn_config_default();
     t->model.n_sensors = (int)t->data->n_sensors;
     t->model.n_units = o->units;

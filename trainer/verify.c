@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* ---- case.json -------------------------------------------------------------------------------------------------- */
 
@@ -111,8 +112,10 @@ static int read_json(struct verify *v, struct dcr_err *err)
     if (snprintf(path, sizeof path, "%s/case.json", v->dir) >= (int)sizeof path)
         return dcr_err_set(err, DCR_FAIL, "the name of the case folder is too long");
     json_t *root = json_load_file(path, JSON_REJECT_DUPLICATES, &why);
+    if (!root && access(path, R_OK) != 0)
+        return dcr_err_sys(err, DCR_FAIL, "cannot read '%s'", path);
     if (!root)
-        return dcr_err_set(err, DCR_FAIL, "cannot read '%s': %s (line %d)", path, why.text, why.line);
+        return dcr_err_set(err, DCR_FAIL, "cannot read '%s' line %d: %s", path, why.line, why.text);
     v->model.n_threads = 1;
     int rc = json_is_object(root) ? 0 : dcr_err_set(err, DCR_FAIL, "'%s' is not a JSON object", path);
     if (rc == 0)
