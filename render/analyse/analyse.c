@@ -44,19 +44,40 @@ static const char *slug_of(struct report *rep, const struct run_result *r)
     return slug;
 }
 
+/* Runs of one node count that differ in what was run are no repetitions and must not read like them. */
+static int is_first_of_configuration(const struct report *rep, int run)
+{
+    const struct run_result *r = &rep->runs[run];
+    for (int k = 0; k < run; k++)
+        if (rep->runs[k].n_nodes == r->n_nodes && strcmp(rep->runs[k].run->config_hash, r->run->config_hash) == 0)
+            return 0;
+    return 1;
+}
+
 static void name_runs(struct report *rep)
 {
     for (int i = 0; i < rep->n_runs; i++) {
         struct run_result *r = &rep->runs[i];
-        int same = 0, before = 0, n_slug = 0;
+        int same = 0, before = 0, n_slug = 0, configuration = 0, n_configurations = 0;
         for (int k = 0; k < rep->n_runs; k++) {
-            same += rep->runs[k].n_nodes == r->n_nodes;
-            before += k <= i && rep->runs[k].n_nodes == r->n_nodes;
+            if (rep->runs[k].n_nodes != r->n_nodes)
+                continue;
+            int is_equal = strcmp(rep->runs[k].run->config_hash, r->run->config_hash) == 0;
+            same += is_equal;
+            before += k <= i && is_equal;
+            if (is_first_of_configuration(rep, k)) {
+                n_configurations++;
+                configuration = is_equal ? n_configurations : configuration;
+            }
         }
         const char *nodes = r->n_nodes == 0   ? report_text(rep, "Run %s", r->run->run_id)
                             : r->n_nodes == 1 ? "1 node"
                                               : report_text(rep, "%d nodes", r->n_nodes);
-        r->label = same > 1 && r->n_nodes ? report_text(rep, "%s (run %d of %d)", nodes, before, same) : nodes;
+        r->label = nodes;
+        if (n_configurations > 1 && r->n_nodes)
+            r->label = report_text(rep, "%s, configuration %d", r->label, configuration);
+        if (same > 1 && r->n_nodes)
+            r->label = report_text(rep, "%s (run %d of %d)", r->label, before, same);
         r->slug = slug_of(rep, r);
         for (int k = 0; k < i; k++)
             n_slug += strcmp(rep->runs[k].slug, r->slug) == 0;

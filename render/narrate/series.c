@@ -26,7 +26,10 @@ static int64_t comm_of(const int64_t *part)
 
 static const char *range_text(struct report *rep, struct interval i, struct fmt (*f)(double))
 {
-    return i.has ? report_text(rep, " (95 %% interval %s to %s)", f(i.lo).text, f(i.hi).text) : "";
+    return !i.has ? ""
+           : strcmp(f(i.lo).text, f(i.hi).text) == 0
+               ? " (95 % interval narrower than the last digit)"
+               : report_text(rep, " (95 %% interval %s to %s)", f(i.lo).text, f(i.hi).text);
 }
 
 /* The last node count before efficiency falls below its threshold; the first one when it falls at once. */
@@ -362,6 +365,7 @@ static void say_series(struct report *rep, int index)
             report_text(rep, "Scaling is good up to %s: speed-up %s, efficiency %s%s%s.",
                         nodes_text(rep, last->n_nodes), fmt_x(last->speedup).text, fmt_ratio(last->efficiency).text,
                         *r->shared.id ? ", though " : "", *r->shared.id ? r->shared.because : caveat_clause(rep, r));
+        c = (struct cause){CLASS_COMPUTE, l->part_ns[PART_COMPUTE], PART_COMPUTE}; /* what there was to scale */
     } else {
         s->headline = limit_sentence(rep, s, &c, good);
         s->limit_claim = add_series_claim(rep, index, &c, s->headline);
@@ -408,8 +412,8 @@ static const char *share_interval(struct report *rep, const struct run_result *r
     enum part part = cls == CLASS_DATA ? PART_DATA : cls == CLASS_IO ? PART_IO : PART_COPY;
     int is_part = cls == CLASS_DATA || cls == CLASS_IO || cls == CLASS_COPY;
     struct interval i = is_part ? r->part_interval[part] : r->comm_interval;
-    if (!i.has || (!is_part && r->n_ranks < 2))
-        return "";
+    if (!i.has || (!is_part && r->n_ranks < 2) || (c && is_part && strstr(c->confidence_because, "95 % interval")))
+        return ""; /* nothing to say, or said with the confidence */
     return report_text(rep, " 95 %% interval of %s at %s: %s of step time.",
                        is_part ? part_name(part) : "exposed communication", nodes_text(rep, r->n_nodes),
                        fmt_percent_range(i.lo, i.hi).text);
@@ -453,10 +457,11 @@ void top_sentences(struct report *rep)
                                         *c->gain_text ? "; this can save " : "", c->gain_text);
     else if (r->has_steps)
         rep->first_action = "Nothing needs to be done first: no cause passes its threshold.";
+    else
+        rep->first_action =
+            "What to do first: Let dccollect run watch the next run; it records the steps and their phases.";
     say_how_sure(rep, s, r, c);
-    const char *second = s && *s->scaling_text ? s->scaling_text
-                         : *rep->first_action  ? rep->first_action
-                                               : rep->support;
+    const char *second = s && *s->scaling_text ? s->scaling_text : r->has_steps ? rep->first_action : rep->support;
     if (s && s->n_losses && s->limit_claim < 0) { /* the headline has the speed-up already */
         second = r->headline;
     } else if (s && *s->headline && s->points[s->n_points - 1].speedup > 0) {

@@ -165,8 +165,9 @@ static json_t *series_view(struct site *s, int index)
     view_text(s, v, "label", s->rep->n_series > 1 ? series->label : NULL);
     view_text(s, v, "kind", series->n_points > 1 ? scaling_word(series->kind) : NULL);
     view_text(s, v, "kind_because", series->kind_because);
-    view_text(s, v, "headline", s->rep->n_series > 1 ? series->headline : NULL);
-    view_text(s, v, "support", s->rep->n_series > 1 ? series->support : NULL);
+    bool is_told = s->rep->n_series < 2 || strcmp(series->headline, s->rep->headline) == 0; /* at the top of the page */
+    view_text(s, v, "headline", is_told ? NULL : series->headline);
+    view_text(s, v, "support", is_told ? NULL : series->support);
     view_text(s, v, "scaling", series->scaling_text);
     view_text(s, v, "beyond", series->beyond_text);
     view_set(s, v, "keys", key_figures(s, series));

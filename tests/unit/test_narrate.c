@@ -255,6 +255,26 @@ static void test_file_writes_limit_scaling(void **state)
     release(&f);
 }
 
+/* Repetitions are counted among equal configurations only. */
+static void test_labels(void **state)
+{
+    (void)state;
+    static const char *const hash[] = {"a", "b", "a"};
+    static const char *const id[] = {"1", "2", "3"};
+    static const char *const label[] = {"2 nodes, configuration 1 (run 1 of 2)", "2 nodes, configuration 2",
+                                        "2 nodes, configuration 1 (run 2 of 2)"};
+    struct fixture f = {.n = 3};
+    for (int i = 0; i < 3; i++) {
+        f.runs[i] = made_even_run(2, i == 1 ? 32 : 64, 40, 70, 15, 9, 3);
+        f.runs[i]->run_id = id[i];
+        f.runs[i]->config_hash = hash[i];
+    }
+    tell(&f);
+    for (int i = 0; i < 3; i++)
+        assert_string_equal(f.rep.runs[i].label, label[i]);
+    release(&f);
+}
+
 /* Steps without a single named phase: nothing is ruled out, and no time is shown as if it had been measured as none. */
 static void test_unnamed_steps(void **state)
 {
@@ -504,6 +524,7 @@ int main(void)
         cmocka_unit_test(test_slow_rank_limits_scaling),
         cmocka_unit_test(test_scaling_is_good),
         cmocka_unit_test(test_file_writes_limit_scaling),
+        cmocka_unit_test(test_labels),
         cmocka_unit_test(test_unnamed_steps),
         cmocka_unit_test(test_slurm_on_one_kernel),
         cmocka_unit_test(test_confidence),
