@@ -36,7 +36,9 @@ on_signal() {
     interrupted=yes
     [ -z "$pid" ] || kill -TERM "$pid" 2>/dev/null || true
 }
-trap on_signal INT TERM
+trap on_signal TERM
+# Ctrl-C has reached mpirun too, and a second signal would make it leave its ranks behind.
+trap 'if [ -t 0 ] || [ -t 2 ]; then interrupted=yes; else on_signal; fi' INT
 trap 'exec >/dev/null 2>&1; on_signal' HUP # the terminal is gone
 
 # One line that shows how far the run is, when somebody looks.
@@ -52,7 +54,7 @@ progress() { # nodes
 }
 
 run_one() { # nodes
-    local n=$1 name=$1node-$series archive log status=0 flags=() repetition=1
+    local n=$1 name=$1node-$series archive log packed status=0 flags=() repetition=1
     # NODES="2 2" repeats a run: each has an archive of its own.
     while [ -e "$results/$name.tar" ]; do
         repetition=$((repetition + 1))
@@ -85,11 +87,18 @@ run_one() { # nodes
         rm -rf "$spool"
         exit 2
     fi
-    if ! "$bin/dccollect" pack "$spool" --adopt "$spool/program" -o "$archive" >"$spool/pack.log" 2>&1; then
+    # mpirun may leave before the last collector, whose files still grow then.
+    packed=no
+    for _ in 1 2 3 4 5; do
+        "$bin/dccollect" pack "$spool" --adopt "$spool/program" -o "$archive" >"$spool.pack.log" 2>&1 && packed=yes && break
+        sleep 1 || true
+    done
+    if [ $packed = no ]; then
         echo "$n node(s): could not pack; its evidence stays in $spool" >&2
-        cat "$log" "$spool/pack.log" >&2
+        cat "$log" "$spool.pack.log" >&2
         exit 1
     fi
+    rm -f "$spool.pack.log"
     echo "$archive" >>"$results/.last-series.partial"
     if [ $status -ne 0 ]; then
         tail -n 20 "$log" >&2
