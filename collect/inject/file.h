@@ -49,7 +49,8 @@ struct dct_block_header *file_new_block(struct process *p, uint32_t track, uint6
 void file_close_block(struct dct_block_header *b);
 void file_seal(struct dct_block_header *b);
 
-/** file_define - append a definition; len at most DCT_MAX_TEXT. Caller holds the lock. returns its generation, 0 when nothing was written */
+/** file_define - append a definition; len at most DCT_MAX_TEXT. Caller holds the lock.
+ *  returns  its generation, 0 when nothing was written */
 uint32_t file_define(struct process *p, int kind, uint32_t domain, uint32_t name, const char *text, uint32_t len);
 
 #define FILE_SLOTS ((DCT_BLOCK_BYTES - (uint32_t)sizeof(struct dct_block_header)) / DCT_SLOT_BYTES)

@@ -148,7 +148,7 @@ check "they are listed" metadata odd.tar '[.not_packed[].name | test("(link|pipe
 mkdir odder odder/closed && printf 'epoch\n1\n' >odder/metrics.csv && echo x >odder/secret && echo x >odder/'back\slash'
 printf 'x' >odder/"$(printf 'caf\351.txt')" && echo x >odder/'two words.txt' && chmod 0 odder/secret odder/closed
 plainly=()
-[ "$(id -u)" != 0 ] || plainly=(setpriv --bounding-set=-dac_override,-dac_read_search)
+[ "$(id -u)" != 0 ] || plainly=(setpriv '--bounding-set=-dac_override,-dac_read_search')
 check_status 1 "a file that cannot be read" "${plainly[@]}" cat odder/secret
 check "pack: unreadable files and odd names are left out" "${plainly[@]}" "$COLLECT" pack odder -o odder.tar
 check "the others are there" sh -c '[ "$(tar tf odder.tar | tail -n 2 | tr "\n" ,)" = "metrics.csv,two words.txt," ]'
