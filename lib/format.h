@@ -44,50 +44,49 @@ enum dcr_role {
 /* ---- CSV columns ---------------------------------------------------------------------------- */
 /* X(name, unit). Readers go by name and accept missing and further columns. Empty cell = not measured. */
 
+/* clang-format off: it lays such lists out anew every time */
+
 /* Per epoch; names of the first eleven are those of earlier users' files and are kept.
  * data_load_time_sec and compute_time_sec: mean per step in existing files is not defined; ours are the
  * sums over the epoch on rank 0. Errors (MAE, RMSE) are in the data's own unit (mph). */
-#define DCR_METRICS_COLUMNS(X)                                                                         \
-    X("epoch", "1")                                                                                    \
-    X("train_loss", "mph")                                                                             \
-    X("val_loss", "mph") X("val_mae", "mph") X("val_rmse", "mph") X("epoch_time_sec", "s")             \
-        X("throughput_samples_per_sec", "1/s") X("data_load_time_sec", "s") X("compute_time_sec", "s") \
-            X("gpu_util_avg", "%") X("cpu_util_avg", "%") X("communication_time_sec", "s")             \
-                X("checkpoint_time_sec", "s") X("validation_time_sec", "s") X("learning_rate", "1")    \
+#define DCR_METRICS_COLUMNS(X)                                                                                    \
+    X("epoch", "1")                                                                                               \
+    X("train_loss", "mph") X("val_loss", "mph") X("val_mae", "mph") X("val_rmse", "mph") X("epoch_time_sec", "s") \
+        X("throughput_samples_per_sec", "1/s") X("data_load_time_sec", "s") X("compute_time_sec", "s")            \
+            X("gpu_util_avg", "%") X("cpu_util_avg", "%") X("communication_time_sec", "s")                        \
+                X("checkpoint_time_sec", "s") X("validation_time_sec", "s") X("learning_rate", "1")               \
                     X("grad_norm", "1") X("val_mae_15min", "mph") X("val_mae_30min", "mph") X("val_mae_60min", "mph")
 
 /* Per step and rank; times are CLOCK_MONOTONIC nanoseconds of the rank's host. `step` counts optimiser
  * steps from 0 over the whole training. Phase columns are durations inside the step and need not sum to step_ns. */
-#define DCR_STEPS_COLUMNS(X)                                                                                         \
-    X("epoch", "1")                                                                                                  \
-    X("step", "1")                                                                                                   \
-    X("rank", "1") X("start_ns", "ns") X("step_ns", "ns") X("data_ns", "ns") X("h2d_ns", "ns") X("forward_ns", "ns") \
-        X("backward_ns", "ns") X("allreduce_ns", "ns") X("optimizer_ns", "ns") X("checkpoint_ns", "ns")              \
-            X("samples", "1") X("allreduce_bytes", "bytes") X("loss", "mph")
+#define DCR_STEPS_COLUMNS(X)                                                                                  \
+    X("epoch", "1")                                                                                           \
+    X("step", "1") X("rank", "1") X("start_ns", "ns") X("step_ns", "ns") X("data_ns", "ns") X("h2d_ns", "ns") \
+        X("forward_ns", "ns") X("backward_ns", "ns") X("allreduce_ns", "ns") X("optimizer_ns", "ns")          \
+            X("checkpoint_ns", "ns") X("samples", "1") X("allreduce_bytes", "bytes") X("loss", "mph")
 
 /* Monitors. timestamp = Unix seconds with milliseconds; t_ns = CLOCK_MONOTONIC, the clock of the traces. */
-#define DCR_CPU_MONITOR_COLUMNS(X)                                                                   \
-    X("timestamp", "s")                                                                              \
-    X("cpu_percent", "%")                                                                            \
-    X("memory_percent", "%") X("memory_used_gb", "GB") X("memory_total_gb", "GB") X("t_ns", "ns")    \
-        X("iowait_percent", "%") X("steal_percent", "%") X("runnable", "1") X("ctxt_per_sec", "1/s") \
+#define DCR_CPU_MONITOR_COLUMNS(X)                                                                                   \
+    X("timestamp", "s")                                                                                              \
+    X("cpu_percent", "%") X("memory_percent", "%") X("memory_used_gb", "GB") X("memory_total_gb", "GB")              \
+        X("t_ns", "ns") X("iowait_percent", "%") X("steal_percent", "%") X("runnable", "1") X("ctxt_per_sec", "1/s") \
             X("throttled_ns", "ns") X("nr_throttled", "1")
-#define DCR_GPU_MONITOR_COLUMNS(X)                                                                              \
-    X("timestamp", "s")                                                                                         \
-    X("gpu_id", "1")                                                                                            \
-    X("utilization_gpu", "%") X("utilization_memory", "%") X("memory_used_mb", "MB") X("memory_total_mb", "MB") \
-        X("temperature", "C") X("power_draw_w", "W") X("t_ns", "ns") X("sm_clock_mhz", "MHz")                   \
-            X("throttle_reasons", "bits")
+#define DCR_GPU_MONITOR_COLUMNS(X)                                                                    \
+    X("timestamp", "s")                                                                               \
+    X("gpu_id", "1") X("utilization_gpu", "%") X("utilization_memory", "%") X("memory_used_mb", "MB") \
+        X("memory_total_mb", "MB") X("temperature", "C") X("power_draw_w", "W") X("t_ns", "ns")       \
+            X("sm_clock_mhz", "MHz") X("throttle_reasons", "bits")
 #define DCR_NET_MONITOR_COLUMNS(X) \
     X("timestamp", "s") X("t_ns", "ns") X("interface", "") X("rx_bytes", "bytes") X("tx_bytes", "bytes")
 #define DCR_DISK_MONITOR_COLUMNS(X) \
     X("timestamp", "s") X("t_ns", "ns") X("device", "") X("read_bytes", "bytes") X("write_bytes", "bytes")
 #define DCR_PROCESS_MONITOR_COLUMNS(X)                                                                                 \
     X("timestamp", "s")                                                                                                \
-    X("t_ns", "ns")                                                                                                    \
-    X("rank", "1") X("pid", "1") X("user_ns", "ns") X("system_ns", "ns") X("rss_bytes", "bytes")                       \
+    X("t_ns", "ns") X("rank", "1") X("pid", "1") X("user_ns", "ns") X("system_ns", "ns") X("rss_bytes", "bytes")       \
         X("read_bytes", "bytes") X("write_bytes", "bytes") X("voluntary_switches", "1") X("involuntary_switches", "1") \
             X("run_delay_ns", "ns")
+
+/* clang-format on */
 
 /* ---- native trace (.dct) -------------------------------------------------------------------- */
 /* A file is a sequence of blocks of equal size (file header's block_bytes); block 0 starts with the file header.
