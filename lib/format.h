@@ -44,7 +44,8 @@ enum dcr_role {
 /* ---- CSV columns ---------------------------------------------------------------------------- */
 /* X(name, unit). Readers go by name and accept missing and further columns. Empty cell = not measured. */
 
-/* clang-format off: it lays such lists out anew every time */
+/* clang-format lays such lists out anew every time. */
+/* clang-format off */
 
 /* Per epoch; names of the first eleven are those of earlier users' files and are kept.
  * data_load_time_sec and compute_time_sec: mean per step in existing files is not defined; ours are the
