@@ -1,0 +1,149 @@
+/* top.c - the top of the report: headline, first action, how sure, the verdict in two sentences; and the order in which
+ * causes are acted on. */
+#include "render/narrate/claims.h"
+
+#include "render/analyse/analyse.h"
+#include "render/narrate/format.h"
+#include "render/narrate/narrate.h"
+
+#include <string.h>
+
+static const struct run_result *run_of(const struct report *rep, const struct series_point *p)
+{
+    return &rep->runs[p->runs[0]];
+}
+
+/* The series with most points; of equal ones the first. */
+static const struct series *main_series(const struct report *rep)
+{
+    const struct series *best = NULL;
+    for (int i = 0; i < rep->n_series; i++)
+        if (rep->series[i].n_points > 1 && (!best || rep->series[i].n_points > best->n_points))
+            best = &rep->series[i];
+    return best;
+}
+
+static const struct run_result *largest_run(const struct report *rep, const struct series *s)
+{
+    return s ? run_of(rep, &s->points[s->n_points - 1]) : &rep->runs[rep->n_runs - 1];
+}
+
+/* Index of the claim that comes first, -1 when there is none. */
+static int claim_to_act_on(const struct series *s, const struct run_result *r)
+{
+    return s && s->limit_claim >= 0 ? s->limit_claim : r->n_claims ? r->claims[0] : -1;
+}
+
+/* " 95 % interval of ... at 4 nodes: 31 to 33 % of step time.": of what the first claim is about. */
+static const char *share_interval(struct report *rep, const struct run_result *r, const struct claim *c)
+{
+    enum cause_class cls = c ? c->cls : CLASS_COMMUNICATION;
+    enum part part = cls == CLASS_DATA ? PART_DATA : cls == CLASS_IO ? PART_IO : PART_COPY;
+    int is_part = cls == CLASS_DATA || cls == CLASS_IO || cls == CLASS_COPY;
+    struct interval i = is_part ? r->part_interval[part] : r->comm_interval;
+    if (!i.has || (!is_part && r->n_ranks < 2) || (c && is_part && strstr(c->confidence_because, "95 % interval")))
+        return ""; /* nothing to say, or said with the confidence */
+    return report_text(rep, " 95 %% interval of %s at %s: %s of step time.",
+                       is_part ? part_name(part) : "exposed communication", nodes_text(rep, r->n_nodes),
+                       fmt_percent_range(i.lo, i.hi).text);
+}
+
+static void say_how_sure(struct report *rep, const struct series *s, const struct run_result *r, const struct claim *c)
+{
+    int64_t steps = 0;
+    int runs = 0;
+    for (int i = 0; s && i < s->n_points; i++)
+        for (int k = 0; k < s->points[i].n_runs; k++) {
+            steps += rep->runs[s->points[i].runs[k]].n_counted;
+            runs++;
+        }
+    if (!s) {
+        steps = r->n_counted;
+        runs = 1;
+    }
+    if (steps == 0) {
+        rep->how_sure = "No steps were recorded, so that no share of step time is known.";
+        return;
+    }
+    const char *interval = share_interval(rep, r, c);
+    rep->how_sure =
+        report_text(rep, "%s counted over %s.%s%s%s%s%s", fmt_count(steps, "step").text, fmt_count(runs, "run").text,
+                    interval, c ? " Confidence is " : "", c ? confidence_word(c->confidence) : "",
+                    c && *c->confidence_because ? ": " : "", c ? report_text(rep, "%s.", c->confidence_because) : "");
+}
+
+void top_sentences(struct report *rep)
+{
+    const struct series *s = main_series(rep);
+    const struct run_result *r = largest_run(rep, s);
+    rep->first_claim = claim_to_act_on(s, r);
+    const struct claim *c = rep->first_claim >= 0 ? &rep->claims[rep->first_claim] : NULL;
+    rep->headline = s && *s->headline ? s->headline : r->headline;
+    rep->support = s && *s->support ? s->support : r->support;
+    rep->first_action = "";
+    if (c)
+        rep->first_action = report_text(rep, "What to do first: %s%s%s.", action_sentence(rep, c->action),
+                                        *c->gain_text ? "; this can save " : "", c->gain_text);
+    else if (r->has_steps)
+        rep->first_action = "Nothing needs to be done first: no cause passes its threshold.";
+    else
+        rep->first_action =
+            "What to do first: Let dccollect run watch the next run; it records the steps and their phases.";
+    say_how_sure(rep, s, r, c);
+    const char *second = s && *s->scaling_text ? s->scaling_text : r->has_steps ? rep->first_action : rep->support;
+    if (s && s->n_losses && s->limit_claim < 0) { /* the headline has the speed-up already */
+        second = r->headline;
+    } else if (s && *s->headline && s->points[s->n_points - 1].speedup > 0) {
+        const struct series_point *last = &s->points[s->n_points - 1];
+        second =
+            report_text(rep, "Speed-up from %s to %s is %s (efficiency %s).", nodes_text(rep, s->points[0].n_nodes),
+                        nodes_text(rep, last->n_nodes), fmt_x(last->speedup).text, fmt_ratio(last->efficiency).text);
+    }
+    rep->verdict = report_text(rep, "%s %s", rep->headline, second);
+}
+
+void narrate(struct report *rep)
+{
+    claims_of_runs(rep);
+    claims_of_series(rep);
+    top_sentences(rep);
+}
+
+/* ---- what to act on ------------------------------------------------------------------------------- */
+
+static double urgency(const struct report *rep, const struct claim *c)
+{
+    if (rep->first_claim >= 0 && c == &rep->claims[rep->first_claim])
+        return 3;
+    if (c->cls == CLASS_SHARED)
+        return 2;
+    return c->has_gain && c->step_ns > 0 ? (double)c->gain_ns / (double)c->step_ns : 0;
+}
+
+int claims_in_order(const struct report *rep, const int *runs, int n_runs, int is_whole, const struct claim **out)
+{
+    int n = 0;
+    for (int i = 0; i < rep->n_claims; i++) {
+        const struct claim *c = &rep->claims[i];
+        int is_wanted = c->run < 0 && is_whole;
+        for (int k = 0; k < n_runs; k++)
+            is_wanted |= c->run == runs[k];
+        if (!is_wanted)
+            continue;
+        int at = n++;
+        for (; at > 0 && urgency(rep, out[at - 1]) < urgency(rep, c); at--)
+            out[at] = out[at - 1];
+        out[at] = c;
+    }
+    int kept = 0, n_others = 0;
+    for (int i = 0; i < n; i++)
+        n_others += out[i]->cls != CLASS_COMPUTE || out[i]->series >= 0;
+    for (int i = 0; i < n; i++) {
+        int is_seen = n_others && out[i]->cls == CLASS_COMPUTE && out[i]->series < 0;
+        for (int k = 0; k < kept; k++)
+            is_seen |= out[k]->cls == out[i]->cls;
+        if (!is_seen)
+            out[kept++] = out[i];
+    }
+    return kept;
+}
