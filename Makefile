@@ -153,7 +153,7 @@ site: $(BIN)/dcreport
 	@$(BIN)/dcreport $$(cat results/last-series) -o site || [ $$? -eq 3 ]
 
 # ---- tests ---------------------------------------------------------------------------------------
-SUITES ?= unit golden integration sanitize fuzz memcheck browser slurm gpu
+SUITES ?= unit golden integration sanitize fuzz memcheck lint browser slurm gpu
 .PHONY: test test-programs test-fresh golden-accept
 test:
 	@.ci/packages build run test
@@ -192,10 +192,10 @@ SCRIPTS = .ci/run .ci/packages $(shell git ls-files '*.sh' '*.sbatch' slurm/subm
 BANNED := \b(sprintf|vsprintf|strcpy|strcat|gets|atoi|atol|atof|strtok)[ ]*\(
 .PHONY: lint format hdr-check bench help clean install
 lint: hdr-check
-	clang-format --dry-run -Werror $(FORMATTED)
+	@clang-format --dry-run -Werror $(FORMATTED)
 	@! grep -nE '$(BANNED)' $(FORMATTED) || { echo "banned: say snprintf, memcpy, strtol, strtok_r"; exit 1; }
-	$(MAKE) --no-print-directory BUILD=$(BUILD)-lint CC=clang CFLAGS="-O1 -Werror" programs
-	shellcheck -x $(SCRIPTS)
+	@+$(parallel) BUILD=$(BUILD)-lint CC=clang CFLAGS="-O1 -Werror" programs
+	@shellcheck -x $(SCRIPTS)
 # Every header compiles alone.
 hdr-check:
 	@for h in $$(git ls-files 'lib/*.h' 'trainer/*.h' 'collect/*.h' 'render/*.h'); do \

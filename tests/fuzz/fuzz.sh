@@ -12,7 +12,7 @@ for program in "$BUILD"/fuzz/fuzz_*; do
     [ ! -d "tests/fuzz/seeds/$name" ] || seeds=("tests/fuzz/seeds/$name")
     if "$program" -max_total_time="${FUZZ_SECONDS:-8}" -rss_limit_mb=1024 -timeout=10 -artifact_prefix="$TMP/" \
         "$TMP/$name" "${seeds[@]}" >"$TMP/$name.log" 2>&1; then
-        ok "$name: $(grep -oE 'Done [0-9]+ runs' "$TMP/$name.log" || echo done)"
+        ok "$name: $(grep -oE 'Done [0-9]+ runs' "$TMP/$name.log" || echo 'ran to its end')"
     else
         not_ok "$name" "$(tail -n 40 "$TMP/$name.log")
 $(find "$TMP" -maxdepth 1 -name '*-*' -size -4k -exec base64 {} \; | head -n 5)"

@@ -7,6 +7,7 @@
 
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -82,8 +83,8 @@ static double highest(const std::string &csv, const char *name)
             from = comma == std::string::npos ? line.size() + 1 : comma + 1;
             if (row == 0 && cell == name)
                 column = k;
-            if (row > 0 && k == column && !cell.empty() && std::atof(cell.c_str()) > best)
-                best = std::atof(cell.c_str());
+            if (row > 0 && k == column && !cell.empty())
+                best = std::max(best, std::strtod(cell.c_str(), nullptr));
         }
     }
     return best;

@@ -3,6 +3,7 @@
 . tests/lib/tap.sh
 
 command -v valgrind >/dev/null || { skip "valgrind" "no valgrind"; finish; }
+# shellcheck disable=SC2317  # called through check
 run_valgrind() {
     valgrind -q --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=definite "$@"
 }
