@@ -34,8 +34,9 @@ static const struct {
     struct action action;
 } shared[] = {
     {"oversubscribed",
-     {"run no more ranks times --threads than there are cores, then measure again",
-      "run no more ranks times threads than there are cores (one core or more per task), then measure again"}},
+     {"give every rank cores of its own (no more ranks times --threads than cores), then measure again",
+      "give every rank cores of its own (no more ranks times threads than cores; --cpus-per-task), then measure "
+      "again"}},
     {"throttled",
      {"",
       "give the job more CPU time (a larger share or no CPU quota of its cgroup), or fewer ranks on it, then measure "

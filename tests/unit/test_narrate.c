@@ -310,7 +310,7 @@ static void test_shared_cores(void **state)
     tell(&f);
     assert_contains(f.rep.headline, "At 4 nodes 4 ranks share 2 cores; behind that, 34 % of the step time is exposed");
     assert_contains(f.rep.how_sure, "Confidence is low: at 4 nodes 4 ranks share 2 cores");
-    assert_contains(f.rep.first_action, "Run no more ranks times --threads than there are cores");
+    assert_contains(f.rep.first_action, "Give every rank cores of its own (no more ranks times --threads than cores)");
     assert_one_story(&f.rep, CLASS_SHARED, 2);
     assert_string_equal(f.rep.notes[0].id, "emulated");
     assert_string_equal(f.rep.notes[1].id, "oversubscribed");
