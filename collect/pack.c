@@ -2,6 +2,8 @@
 #include "collect/pack.h"
 
 #include "collect/pack_parts.h"
+#include "lib/format.h"
+#include "lib/tar.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,6 +53,25 @@ static void summarise(const struct pack *p, char *out, size_t n)
     put_list(out, n, "; INCOMPLETE: ", p->reasons);
 }
 
+int pack_check_output(const char *output, struct dcr_err *err)
+{
+    struct stat st;
+    if (stat(output, &st) != 0)
+        return DCR_OK;
+    if (S_ISDIR(st.st_mode))
+        return dcr_err_set(err, DCR_FAIL, "cannot write '%s': a folder of that name is in the way", output);
+    struct dcr_tar_reader *archive = NULL;
+    struct dcr_tar_member first;
+    int is_ours = dcr_tar_open(&archive, output, NULL) == 0 && dcr_tar_next(archive, &first, NULL) == 0 &&
+                  strcmp(first.name, DCR_MANIFEST) == 0;
+    dcr_tar_close(archive);
+    if (!is_ours)
+        return dcr_err_set(
+            err, DCR_FAIL,
+            "'%s' exists and is no run archive, so it is not overwritten; remove it or choose another name", output);
+    return DCR_OK;
+}
+
 int pack_spool(const struct pack_request *request, char *message, size_t n, struct dcr_err *err)
 {
     struct pack p = {.request = request};
@@ -60,12 +81,13 @@ int pack_spool(const struct pack_request *request, char *message, size_t n, stru
         return dcr_err_sys(err, DCR_FAIL, "cannot pack '%s'", request->spool);
     if (!S_ISDIR(st.st_mode))
         return dcr_err_set(err, DCR_FAIL, "cannot pack '%s': it is not a folder", request->spool);
-    if (stat(request->output, &st) == 0 && S_ISDIR(st.st_mode))
-        return dcr_err_set(err, DCR_FAIL, "cannot write '%s': a folder of that name is in the way", request->output);
+    int rc = pack_check_output(request->output, err);
+    if (rc)
+        return rc;
     p.reasons = json_array();
     p.not_packed = json_array();
     p.missing = json_array();
-    int rc = pack_gather(&p, err);
+    rc = pack_gather(&p, err);
     if (rc == 0)
         rc = pack_describe(&p, err);
     if (rc == 0)

@@ -16,6 +16,10 @@ struct pack_request {
     int emulate_nodes; /* as the run's own option */
 };
 
+/** pack_check_output - may an archive be put there: nothing stands there, or an archive of ours, which is replaced.
+ *  errors   DCR_FAIL: a folder, or a file that is no run archive and would be lost */
+int pack_check_output(const char *output, struct dcr_err *err) DCR_MUST_CHECK;
+
 /** pack_spool - gather, describe, write beside the final name, verify, rename.
  *  message  one line for people: what is in it, dropped, missing
  *  errors   DCR_FAIL: nothing to pack, a file that cannot be read, no room; an existing output is then untouched.

@@ -320,7 +320,9 @@ int run_program(const struct options *o, char *message, size_t n, int *status, s
     struct run r = {.o = o, .id = rank_of_self()};
     message[0] = '\0';
     *status = DCR_EXIT_SELF;
-    int rc = choose_places(&r, err);
+    int rc = o->output ? pack_check_output(o->output, err) : DCR_OK; /* before the program has cost hours */
+    if (rc == 0)
+        rc = choose_places(&r, err);
     if (rc == 0)
         rc = claim_host(&r, err);
     if (rc)

@@ -138,6 +138,11 @@ says 2 "pack: a file" "not a folder" "$COLLECT" pack names -o p.tar
 says 2 "pack: no output" "-o RUN.tar" "$COLLECT" pack x
 mkdir dir.tar
 says 2 "pack: the output is a folder" "in the way" "$COLLECT" pack x -o dir.tar
+echo precious >notes.txt
+says 2 "pack: the output is somebody's file" "not overwritten" "$COLLECT" pack x -o notes.txt
+says 125 "run: the output is somebody's file, seen before the program starts" "not overwritten" \
+    "$COLLECT" run -o notes.txt -- touch started
+check "... which is untouched, and nothing was started" sh -c '[ "$(cat notes.txt)" = precious ] && [ ! -e started ]'
 says 2 "pack: the output's folder is missing" "cannot" "$COLLECT" pack x -o nowhere/p.tar
 check "nothing was written" sh -c '! ls p.tar* .unverified* 2>/dev/null'
 mkdir odd && cp x/job_metadata.txt odd/ && printf 'epoch\n' >odd/metrics.csv && ln -s /etc/passwd odd/link && mkfifo odd/pipe
