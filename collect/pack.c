@@ -38,6 +38,9 @@ static void put_list(char *out, size_t n, const char *label, const json_t *list)
 static void summarise(const struct pack *p, char *out, size_t n)
 {
     char nodes[64] = "nodes unknown";
+    size_t n_found = 0; /* files that were there, not those written into the archive here */
+    for (size_t i = 0; i < p->n_members; i++)
+        n_found += p->members[i].path != NULL;
     if (p->n_nodes)
         snprintf(nodes, sizeof nodes, "%d node%s%s", p->n_nodes, p->n_nodes == 1 ? "" : "s",
                  p->is_emulated ? " (emulated)" : "");
@@ -48,7 +51,7 @@ static void summarise(const struct pack *p, char *out, size_t n)
                  p->n_ranks == 1 ? "" : "s", (unsigned long long)p->n_events, p->n_traces, p->n_traces == 1 ? "" : "s",
                  (unsigned long long)p->n_dropped);
     else
-        snprintf(out + used, n - used, "%zu files of a results folder", p->n_members);
+        snprintf(out + used, n - used, "%zu file%s of a results folder", n_found, n_found == 1 ? "" : "s");
     put_list(out, n, "; missing: ", p->missing);
     put_list(out, n, "; INCOMPLETE: ", p->reasons);
 }
