@@ -4,16 +4,16 @@
 . tests/lib/tap.sh
 . tests/data/archives/fixture.sh
 
-mkdir -p "$TMP/work/results"
+mkdir -p "$TMP/there/results"
 fixture_run "$TMP/one" 1 steps=12
 fixture_run "$TMP/two" 2 steps=12
-fixture_pack "$TMP/one" "$TMP/work/results/1.tar"
-fixture_pack "$TMP/two" "$TMP/work/results/2.tar"
-cp -r themes "$TMP/work/themes"
+fixture_pack "$TMP/one" "$TMP/there/results/1.tar"
+fixture_pack "$TMP/two" "$TMP/there/results/2.tar"
+cp -r themes "$TMP/there/themes"
 sed -n '/^## Ten lines/,/^## Figures/s/^    //p' docs/themes.md > "$TMP/ten.sh"
 ten_lines() {
-    (cd "$TMP/work" && PATH=$BIN:$PATH bash -e "$TMP/ten.sh") && grep -q 'font-family: serif' "$TMP/work/site/index.html" &&
-        grep -q '<h3>What 2 nodes lose</h3>' "$TMP/work/site/index.html" && ! grep -q 'class="keys"' "$TMP/work/site/index.html"
+    (cd "$TMP/there" && PATH=$BIN:$PATH bash -e "$TMP/ten.sh") && grep -q 'font-family: serif' "$TMP/there/site/index.html" &&
+        grep -q '<h3>What 2 nodes lose</h3>' "$TMP/there/site/index.html" && ! grep -q 'class="keys"' "$TMP/there/site/index.html"
 }
 check "the example of docs/themes.md makes its site" ten_lines
 
@@ -21,7 +21,7 @@ check "the example of docs/themes.md makes its site" ten_lines
 mkdir -p "$TMP/prefix/bin" "$TMP/prefix/share/dcreport"
 cp "$BIN/dcreport" "$TMP/prefix/bin/"
 lonely() {
-    (cd "$TMP" && "$TMP/prefix/bin/dcreport" "$TMP/work/results/1.tar" -o "$TMP/lonely" > "$TMP/said" 2>&1)
+    (cd "$TMP" && "$TMP/prefix/bin/dcreport" "$TMP/there/results/1.tar" -o "$TMP/lonely" > "$TMP/said" 2>&1)
 }
 check_status 2 "without any theme the program refuses" lonely
 check "and says where it looked" grep -q "the default theme is neither in .*share/dcreport/themes.*give its folder with --theme DIR" "$TMP/said"
