@@ -4,9 +4,9 @@
 
 #include "collect/spool_layout.h"
 #include "lib/fs.h"
+#include "lib/member.h"
 #include "lib/tar.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -111,65 +111,10 @@ struct pack_rank *pack_rank_at(struct pack *p, int rank)
 
 /* ---- names ------------------------------------------------------------------------------------ */
 
-/* "rank12" with prefix "rank" is 12; -1 when the word is something else. */
-static int number_behind(const char *word, size_t len, const char *prefix)
-{
-    size_t n = strlen(prefix);
-    if (len <= n || len > n + 7 || strncmp(word, prefix, n) != 0)
-        return -1;
-    int k = 0;
-    for (size_t i = n; i < len; i++) {
-        if (!isdigit((unsigned char)word[i]))
-            return -1;
-        k = 10 * k + (word[i] - '0');
-    }
-    return k;
-}
-
 static int ends_with(const char *text, const char *end)
 {
     size_t n = strlen(text), k = strlen(end);
     return n >= k && strcmp(text + n - k, end) == 0;
-}
-
-enum dcr_role pack_role(const char *name, int *node, int *rank)
-{
-    static const struct {
-        const char *base;
-        enum dcr_role role;
-    } known[] = {{DCR_METADATA, DCR_ROLE_METADATA},
-                 {DCR_METADATA_TEXT, DCR_ROLE_METADATA_TEXT},
-                 {DCR_METRICS, DCR_ROLE_METRICS},
-                 {DCR_STEPS, DCR_ROLE_STEPS},
-                 {"cpu_monitor.csv", DCR_ROLE_CPU_MONITOR},
-                 {"gpu_monitor.csv", DCR_ROLE_GPU_MONITOR},
-                 {"net_monitor.csv", DCR_ROLE_NET_MONITOR},
-                 {"disk_monitor.csv", DCR_ROLE_DISK_MONITOR},
-                 {"process_monitor.csv", DCR_ROLE_PROCESS_MONITOR},
-                 {"sacct_summary.txt", DCR_ROLE_FOREIGN},
-                 {SPOOL_RANK, DCR_ROLE_RANK}};
-    static const char *const foreign[] = {"nsys/", "kineto/", "ncu/", "perf/", "dcgm/", "tensorboard/"};
-    *node = *rank = -1;
-    const char *base = name;
-    for (const char *slash; (slash = strchr(base, '/')) != NULL; base = slash + 1) {
-        int k = number_behind(base, (size_t)(slash - base), "node");
-        *node = k >= 0 ? k : *node;
-        k = number_behind(base, (size_t)(slash - base), "rank");
-        *rank = k >= 0 ? k : *rank;
-    }
-    for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
-        if (strncmp(name, foreign[i], strlen(foreign[i])) == 0)
-            return DCR_ROLE_FOREIGN;
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (strcmp(base, known[i].base) == 0)
-            return known[i].role;
-    if (ends_with(base, ".dct"))
-        return DCR_ROLE_TRACE;
-    if (strncmp(name, "log/", 4) == 0 || ends_with(base, ".log"))
-        return DCR_ROLE_LOG;
-    if (ends_with(base, ".nsys-rep") || ends_with(base, ".sqlite") || ends_with(base, ".ncu-rep"))
-        return DCR_ROLE_FOREIGN;
-    return DCR_ROLE_OTHER;
 }
 
 /* Checkpoints are large, private to the program, and say nothing about its speed. */
@@ -274,7 +219,7 @@ static int add_host_file(struct pack *p, const char *name, const char *path)
     }
     /* The member's name needs the node's number, which is known later: see pack_describe.c. */
     int node, rank;
-    pack_add(p, name, path, NULL, pack_role(slash + 1, &node, &rank), -1, -1);
+    pack_add(p, name, path, NULL, dcr_role_of(slash + 1, &node, &rank), -1, -1);
     return DCR_OK;
 }
 
@@ -297,7 +242,7 @@ static int add_spool_file(struct pack *p, const char *name, const char *path, co
     }
     if (strncmp(name, SPOOL_HOST_PREFIX, strlen(SPOOL_HOST_PREFIX)) == 0 && strchr(name, '/'))
         return add_host_file(p, name, path);
-    enum dcr_role role = pack_role(name, &node, &rank);
+    enum dcr_role role = dcr_role_of(name, &node, &rank);
     if (rank >= 0) {
         struct pack_rank *r = pack_rank_at(p, rank);
         if (role == DCR_ROLE_RANK) {
@@ -326,7 +271,7 @@ static int add_results_file(struct pack *p, const char *name, const char *path, 
         leave_out(p, path, st->st_size, "the archive gets a manifest of its own");
         return DCR_OK;
     }
-    enum dcr_role role = pack_role(name, &node, &rank);
+    enum dcr_role role = dcr_role_of(name, &node, &rank);
     if (rank >= 0)
         (void)pack_rank_at(p, rank);
     /* Monitors beside metrics.csv are those of the one node that wrote them. */
@@ -338,7 +283,7 @@ static int add_results_file(struct pack *p, const char *name, const char *path, 
 
 static int is_spool_entry(const char *name)
 {
-    return strcmp(name, SPOOL_LAUNCHER) == 0 || number_behind(name, strlen(name), "rank") >= 0 ||
+    return strcmp(name, SPOOL_LAUNCHER) == 0 || dcr_name_number(name, strlen(name), "rank") >= 0 ||
            strncmp(name, SPOOL_HOST_PREFIX, strlen(SPOOL_HOST_PREFIX)) == 0;
 }
 
@@ -382,12 +327,12 @@ static int adopt_file(struct pack *p, const char *name, const char *path, const 
         leave_out(p, path, st->st_size, "older than the run");
         return DCR_OK;
     }
-    if (len > 4 && ends_with(name, ".csv") && (r = number_behind(name, len - 4, "steps-rank")) >= 0)
+    if (len > 4 && ends_with(name, ".csv") && (r = dcr_name_number(name, len - 4, "steps-rank")) >= 0)
         snprintf(target, sizeof target, "rank%d/" DCR_STEPS, r);
     else if (!strchr(name, '/') && (ends_with(name, ".log") || ends_with(name, ".txt")) &&
              strcmp(name, DCR_METADATA_TEXT) != 0 && strcmp(name, "sacct_summary.txt") != 0)
         snprintf(target, sizeof target, "log/%s", name);
-    enum dcr_role role = pack_role(target, &node, &rank);
+    enum dcr_role role = dcr_role_of(target, &node, &rank);
     pack_add(p, target, path, NULL, role, node, rank);
     return DCR_OK;
 }

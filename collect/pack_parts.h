@@ -67,8 +67,6 @@ void pack_add(struct pack *p, const char *name, const char *path, const char *by
               int rank);
 void pack_reason(struct pack *p, const char *fmt, ...) DCR_PRINTF(2, 3);
 struct pack_rank *pack_rank_at(struct pack *p, int rank);
-/** pack_role - role of a member by its name; node and rank from folders node<i>/ and rank<r>/. */
-enum dcr_role pack_role(const char *name, int *node, int *rank);
 
 /* ---- pack_describe.c ---- */
 int pack_describe(struct pack *p, struct dcr_err *err) DCR_MUST_CHECK;

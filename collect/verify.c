@@ -28,33 +28,6 @@ static void problem(struct verify_report *r, const char *fmt, ...)
         dcr_buf_printf(&r->text, "%s\n", line);
 }
 
-/* Bytes of a member pass on to its parser and into the checksum. */
-struct hashed {
-    struct dcr_stream *inner;
-    struct dcr_sha256 *hash;
-    int64_t n_bytes;
-};
-
-static ssize_t read_hashed(void *ctx, void *out, size_t n, struct dcr_err *err)
-{
-    struct hashed *h = ctx;
-    ssize_t k = h->inner->read(h->inner->ctx, out, n, err);
-    if (k > 0) {
-        dcr_sha256_add(h->hash, out, (size_t)k);
-        h->n_bytes += k;
-    }
-    return k;
-}
-
-static int drain(struct dcr_stream *s, struct dcr_err *err)
-{
-    char buffer[64 << 10];
-    ssize_t k;
-    while ((k = s->read(s->ctx, buffer, sizeof buffer, err)) > 0)
-        ;
-    return k < 0 ? (int)k : DCR_OK;
-}
-
 /* ---- members ---------------------------------------------------------------------------------- */
 
 static int check_trace(struct verify_report *r, struct dcr_stream *s, const char *name, struct dcr_err *err)
@@ -102,8 +75,8 @@ static int check_member(struct verify_report *r, const json_t *manifest, json_t 
     const char *role = json_string_value(json_object_get(entry, "role"));
     const char *want = json_string_value(json_object_get(entry, "sha256"));
     const json_t *size = json_object_get(entry, "size");
-    struct hashed h = {.inner = &m->stream, .hash = dcr_sha256_new()};
-    struct dcr_stream s = {.read = read_hashed, .ctx = &h, .name = m->name};
+    struct dcr_hashed h;
+    struct dcr_stream s = dcr_stream_hashed(&h, &m->stream, m->name);
     char got[DCR_SHA256_HEX];
     struct verify_report trace = {0};
     int rc = DCR_OK;
@@ -116,7 +89,7 @@ static int check_member(struct verify_report *r, const json_t *manifest, json_t 
         verify_release(&trace);
     }
     if (rc == DCR_OK)
-        rc = drain(&s, err);
+        rc = dcr_stream_drain(&s, err);
     dcr_sha256_finish(h.hash, got);
     if (rc < 0)
         return rc;

@@ -41,6 +41,23 @@ void dcr_sha256_finish(struct dcr_sha256 *h, char out[DCR_SHA256_HEX])
     free(h);
 }
 
+static ssize_t read_hashed(void *ctx, void *out, size_t n, struct dcr_err *err)
+{
+    struct dcr_hashed *h = ctx;
+    ssize_t k = h->inner->read(h->inner->ctx, out, n, err);
+    if (k > 0) {
+        dcr_sha256_add(h->hash, out, (size_t)k);
+        h->n_bytes += k;
+    }
+    return k;
+}
+
+struct dcr_stream dcr_stream_hashed(struct dcr_hashed *h, struct dcr_stream *inner, const char *name)
+{
+    *h = (struct dcr_hashed){.inner = inner, .hash = dcr_sha256_new()};
+    return (struct dcr_stream){read_hashed, h, name};
+}
+
 int dcr_sha256_file(const char *path, char out[DCR_SHA256_HEX], int64_t *size_bytes, struct dcr_err *err)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);

@@ -13,6 +13,15 @@ struct dcr_sha256 *dcr_sha256_new(void);
 void dcr_sha256_add(struct dcr_sha256 *h, const void *bytes, size_t n);
 /** dcr_sha256_finish - 64 lower-case hex digits and a NUL; frees h. */
 void dcr_sha256_finish(struct dcr_sha256 *h, char out[DCR_SHA256_HEX]);
+/* A stream whose bytes pass on to its reader and into a checksum. */
+struct dcr_hashed {
+    struct dcr_stream *inner;
+    struct dcr_sha256 *hash; /* gives: end it with dcr_sha256_finish */
+    int64_t n_bytes;         /* passed so far */
+};
+/** dcr_stream_hashed - fill h and wrap inner, both of which the caller keeps alive; name as in stream.h. */
+struct dcr_stream dcr_stream_hashed(struct dcr_hashed *h, struct dcr_stream *inner, const char *name);
+
 /** dcr_sha256_file - of a whole file. */
 int dcr_sha256_file(const char *path, char out[DCR_SHA256_HEX], int64_t *size_bytes,
                     struct dcr_err *err) DCR_MUST_CHECK;

@@ -20,6 +20,16 @@ ssize_t dcr_stream_read_full(struct dcr_stream *s, void *out, size_t n, struct d
     return (ssize_t)got;
 }
 
+int dcr_stream_drain(struct dcr_stream *s, struct dcr_err *err)
+{
+    char piece[16384];
+    ssize_t k;
+    do
+        k = s->read(s->ctx, piece, sizeof piece, err);
+    while (k > 0);
+    return (int)k;
+}
+
 static ssize_t memory_read(void *ctx, void *out, size_t n, struct dcr_err *err)
 {
     (void)err;

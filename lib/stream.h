@@ -18,6 +18,9 @@ struct dcr_stream {
  *  returns  bytes placed, or a negative grade */
 ssize_t dcr_stream_read_full(struct dcr_stream *s, void *out, size_t n, struct dcr_err *err);
 
+/** dcr_stream_drain - read to the end and forget. */
+int dcr_stream_drain(struct dcr_stream *s, struct dcr_err *err) DCR_MUST_CHECK;
+
 struct dcr_memory {
     const char *bytes;
     size_t len, pos;

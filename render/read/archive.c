@@ -2,6 +2,7 @@
 #include "render/read/read.h"
 
 #include "lib/hash.h"
+#include "lib/member.h"
 #include "lib/tar.h"
 #include "render/read/members.h"
 
@@ -21,35 +22,6 @@ struct reading {
     int is_second_metrics;      /* the member being read is a further metrics.csv */
     int folder_nodes;           /* "4node/..." in member names of an archive packed by hand, 0 = none */
 };
-
-/* ---- a stream that hashes what passes ----------------------------------------------------------- */
-
-struct hashing {
-    struct dcr_stream *inner;
-    struct dcr_sha256 *hash;
-    int64_t n_bytes;
-};
-
-static ssize_t hashing_read(void *ctx, void *out, size_t n, struct dcr_err *err)
-{
-    struct hashing *h = ctx;
-    ssize_t k = h->inner->read(h->inner->ctx, out, n, err);
-    if (k > 0) {
-        dcr_sha256_add(h->hash, out, (size_t)k);
-        h->n_bytes += k;
-    }
-    return k;
-}
-
-static int drain(struct dcr_stream *s, struct dcr_err *err)
-{
-    char piece[16384];
-    ssize_t k;
-    do
-        k = s->read(s->ctx, piece, sizeof piece, err);
-    while (k > 0);
-    return k < 0 ? (int)k : 0;
-}
 
 /* ---- members ------------------------------------------------------------------------------------ */
 
@@ -157,7 +129,7 @@ static int read_member(struct reading *g, struct dcr_tar_member *m, struct dcr_e
     struct run *r = g->run;
     char sha256[DCR_SHA256_HEX], shown[8448];
     int node, rank, is_manifest = strcmp(m->name, DCR_MANIFEST) == 0;
-    enum dcr_role role = role_by_name(m->name, &node, &rank);
+    enum dcr_role role = dcr_role_of(m->name, &node, &rank);
     const struct manifest_member *entry = manifest_find(&g->manifest, m->name);
     if (entry) {
         role = entry->role;
@@ -169,13 +141,13 @@ static int read_member(struct reading *g, struct dcr_tar_member *m, struct dcr_e
     }
     if (!g->folder_nodes)
         g->folder_nodes = nodes_of_name(m->name);
-    struct hashing h = {.inner = &m->stream, .hash = dcr_sha256_new()};
+    struct dcr_hashed h;
     snprintf(shown, sizeof shown, "%s: %s", r->archive, m->name);
-    struct dcr_stream s = {hashing_read, &h, shown};
+    struct dcr_stream s = dcr_stream_hashed(&h, &m->stream, shown);
     struct dcr_err parse_err = {0}, stream_err = {0};
     int rc = is_manifest ? manifest_read(r, &g->manifest, &s, &parse_err)
                          : parse(g, m->name, role, node, rank, &s, &parse_err);
-    int drained = drain(&s, &stream_err);
+    int drained = dcr_stream_drain(&s, &stream_err);
     dcr_sha256_finish(h.hash, sha256);
     if (drained) { /* a cut or damaged tar explains whatever the parser thought */
         if (err)

@@ -1,7 +1,6 @@
 /* manifest.c - manifest.json, and the roles of members where there is none. */
 #include "render/read/members.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -126,60 +125,4 @@ struct manifest_member *manifest_find(const struct manifest *m, const char *name
 {
     struct manifest_member key = {.name = name};
     return m->n ? bsearch(&key, m->members, m->n, sizeof *m->members, compare_names) : NULL;
-}
-
-/* The number in a folder such as "node12/" anywhere in the path, -1 when there is none. */
-static int folder_number(const char *name, const char *prefix)
-{
-    size_t n = strlen(prefix);
-    for (const char *part = name; part;) {
-        const char *slash = strchr(part, '/');
-        if (slash && strncmp(part, prefix, n) == 0 && isdigit((unsigned char)part[n])) {
-            char *end;
-            long k = strtol(part + n, &end, 10);
-            if (end == slash && k <= RUN_MAX_RANK)
-                return (int)k;
-        }
-        part = slash ? slash + 1 : NULL;
-    }
-    return -1;
-}
-
-static int ends_with(const char *text, const char *end)
-{
-    size_t n = strlen(text), k = strlen(end);
-    return n >= k && strcmp(text + n - k, end) == 0;
-}
-
-enum dcr_role role_by_name(const char *name, int *node, int *rank)
-{
-    static const struct {
-        const char *base;
-        enum dcr_role role;
-    } known[] = {
-        {DCR_METADATA, DCR_ROLE_METADATA},
-        {DCR_METADATA_TEXT, DCR_ROLE_METADATA_TEXT},
-        {DCR_METRICS, DCR_ROLE_METRICS},
-        {DCR_STEPS, DCR_ROLE_STEPS},
-        {"cpu_monitor.csv", DCR_ROLE_CPU_MONITOR},
-        {"gpu_monitor.csv", DCR_ROLE_GPU_MONITOR},
-        {"net_monitor.csv", DCR_ROLE_NET_MONITOR},
-        {"disk_monitor.csv", DCR_ROLE_DISK_MONITOR},
-        {"process_monitor.csv", DCR_ROLE_PROCESS_MONITOR},
-        {"rank.json", DCR_ROLE_RANK},
-    };
-    *node = folder_number(name, "node");
-    *rank = folder_number(name, "rank");
-    const char *slash = strrchr(name, '/'), *base = slash ? slash + 1 : name;
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (strcmp(base, known[i].base) == 0)
-            return known[i].role;
-    if (ends_with(base, ".dct"))
-        return DCR_ROLE_TRACE;
-    int number, n_read = 0; /* dcrnn-train's own output folder, packed as it is */
-    if (sscanf(base, "steps-rank%5d.csv%n", &number, &n_read) == 1 && n_read && base[n_read] == '\0' && number >= 0) {
-        *rank = number;
-        return DCR_ROLE_STEPS;
-    }
-    return DCR_ROLE_OTHER;
 }

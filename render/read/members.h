@@ -25,9 +25,6 @@ struct manifest {
 int manifest_read(struct run *r, struct manifest *m, struct dcr_stream *s, struct dcr_err *err) DCR_MUST_CHECK;
 /** manifest_find - the entry of that name, NULL when not listed. */
 struct manifest_member *manifest_find(const struct manifest *m, const char *name);
-/** role_by_name - for archives without a manifest: what a member is by its file name; node and rank from folders such
- *  as node1/ and rank3/, -1 when there is none. */
-enum dcr_role role_by_name(const char *name, int *node, int *rank);
 
 /* ---- metadata.c ---- */
 int metadata_read(struct run *r, struct dcr_stream *s, struct dcr_err *err) DCR_MUST_CHECK;

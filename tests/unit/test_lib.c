@@ -4,6 +4,7 @@
 #include "lib/err.h"
 #include "lib/fs.h"
 #include "lib/hash.h"
+#include "lib/member.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -121,6 +122,37 @@ static void hashes_equal_their_published_values(void **state)
     assert_int_equal(dcr_crc32c(dcr_crc32c(0, bytes, 13), bytes + 13, 19), 0x46dd794eu);
 }
 
+static void members_are_known_by_their_names(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        enum dcr_role role;
+        int node, rank;
+    } cases[] = {
+        {"job_metadata.json", DCR_ROLE_METADATA, -1, -1},
+        {"node3/cpu_monitor.csv", DCR_ROLE_CPU_MONITOR, 3, -1},
+        {"4node/run_77/metrics.csv", DCR_ROLE_METRICS, -1, -1},
+        {"rank12/trace-9.dct", DCR_ROLE_TRACE, -1, 12},
+        {"rank12/steps.csv", DCR_ROLE_STEPS, -1, 12},
+        {"program/steps-rank7.csv", DCR_ROLE_STEPS, -1, 7},
+        {"steps-rank7x.csv", DCR_ROLE_OTHER, -1, -1},
+        {"rank/steps.csv", DCR_ROLE_STEPS, -1, -1},
+        {"rank99999/steps.csv", DCR_ROLE_STEPS, -1, -1},
+        {"rank0/rank.json", DCR_ROLE_RANK, -1, 0},
+        {"nsys/summary_stats.csv", DCR_ROLE_FOREIGN, -1, -1},
+        {"a.nsys-rep", DCR_ROLE_FOREIGN, -1, -1},
+        {"log/output.txt", DCR_ROLE_LOG, -1, -1},
+        {"notes.txt", DCR_ROLE_OTHER, -1, -1},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        int node, rank;
+        enum dcr_role role = dcr_role_of(cases[i].name, &node, &rank);
+        if (role != cases[i].role || node != cases[i].node || rank != cases[i].rank)
+            fail_msg("%s: role %d, node %d, rank %d", cases[i].name, (int)role, node, rank);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -129,6 +161,7 @@ int main(void)
         cmocka_unit_test(arena_is_aligned_and_zeroed),
         cmocka_unit_test(files_come_whole_or_not_at_all),
         cmocka_unit_test(hashes_equal_their_published_values),
+        cmocka_unit_test(members_are_known_by_their_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
