@@ -111,12 +111,6 @@ struct pack_rank *pack_rank_at(struct pack *p, int rank)
 
 /* ---- names ------------------------------------------------------------------------------------ */
 
-static int ends_with(const char *text, const char *end)
-{
-    size_t n = strlen(text), k = strlen(end);
-    return n >= k && strcmp(text + n - k, end) == 0;
-}
-
 /* Checkpoints are large, private to the program, and say nothing about its speed. */
 static int is_checkpoint(const char *name)
 {
@@ -124,7 +118,7 @@ static int is_checkpoint(const char *name)
     if (strncmp(name, "checkpoint", 10) == 0 || strstr(name, "/checkpoint"))
         return 1;
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
-        if (ends_with(name, ends[i]))
+        if (dcr_ends_with(name, ends[i]))
             return 1;
     return 0;
 }
@@ -236,7 +230,7 @@ static int add_spool_file(struct pack *p, const char *name, const char *path, co
         p->launcher_monitor = dcr_arena_strdup(&p->arena, path);
         return DCR_OK;
     }
-    if (ends_with(name, ".partial")) {
+    if (dcr_ends_with(name, ".partial")) {
         leave_out(p, path, st->st_size, "a file that was being written");
         return DCR_OK;
     }
@@ -318,7 +312,7 @@ static int adopt_file(struct pack *p, const char *name, const char *path, const 
     (void)err;
     snprintf(target, sizeof target, "%s", name);
     size_t len = strlen(name);
-    if (is_checkpoint(name) || ends_with(name, ".partial")) {
+    if (is_checkpoint(name) || dcr_ends_with(name, ".partial")) {
         leave_out(p, path, st->st_size, "checkpoints and unfinished files are not packed");
         return DCR_OK;
     }
@@ -327,9 +321,9 @@ static int adopt_file(struct pack *p, const char *name, const char *path, const 
         leave_out(p, path, st->st_size, "older than the run");
         return DCR_OK;
     }
-    if (len > 4 && ends_with(name, ".csv") && (r = dcr_name_number(name, len - 4, "steps-rank")) >= 0)
+    if (len > 4 && dcr_ends_with(name, ".csv") && (r = dcr_name_number(name, len - 4, "steps-rank")) >= 0)
         snprintf(target, sizeof target, "rank%d/" DCR_STEPS, r);
-    else if (!strchr(name, '/') && (ends_with(name, ".log") || ends_with(name, ".txt")) &&
+    else if (!strchr(name, '/') && (dcr_ends_with(name, ".log") || dcr_ends_with(name, ".txt")) &&
              strcmp(name, DCR_METADATA_TEXT) != 0 && strcmp(name, "sacct_summary.txt") != 0)
         snprintf(target, sizeof target, "log/%s", name);
     enum dcr_role role = dcr_role_of(target, &node, &rank);

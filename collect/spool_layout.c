@@ -30,17 +30,3 @@ int spool_write_json(const char *dir, const char *name, const json_t *o, struct 
     free(text);
     return rc;
 }
-
-json_t *spool_read_json(const char *dir, const char *name, struct dcr_err *err)
-{
-    char path[PATH_MAX];
-    json_error_t why;
-    if (join(path, sizeof path, dir, name, err))
-        return NULL;
-    json_t *o = json_load_file(path, JSON_REJECT_DUPLICATES, &why);
-    if (o && json_is_object(o))
-        return o;
-    dcr_err_set(err, DCR_FAIL, "cannot read '%s': %s", path, o ? "it is no JSON object" : why.text);
-    json_decref(o);
-    return NULL;
-}

@@ -26,7 +26,4 @@
 
 /** spool_write_json - <dir>/<name>, replaced as a whole. */
 int spool_write_json(const char *dir, const char *name, const json_t *o, struct dcr_err *err) DCR_MUST_CHECK;
-/** spool_read_json - gives; NULL with a sentence when it is absent or no JSON object. */
-json_t *spool_read_json(const char *dir, const char *name, struct dcr_err *err);
-
 #endif

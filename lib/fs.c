@@ -168,6 +168,12 @@ void dcr_free_names(char **names, size_t n)
     free(names);
 }
 
+int dcr_ends_with(const char *name, const char *ending)
+{
+    size_t n = strlen(name), k = strlen(ending);
+    return n >= k && strcmp(name + n - k, ending) == 0;
+}
+
 int dcr_exe_dir(char *out, size_t n, struct dcr_err *err)
 {
     ssize_t k = readlink("/proc/self/exe", out, n);

@@ -15,6 +15,8 @@ int dcr_remove_tree(const char *path, struct dcr_err *err) DCR_MUST_CHECK;
 /** dcr_list_dir - names of the entries (without . and ..), sorted bytewise. gives names (free with dcr_free_names). */
 int dcr_list_dir(const char *path, char ***names, size_t *n, struct dcr_err *err) DCR_MUST_CHECK;
 void dcr_free_names(char **names, size_t n);
+/** dcr_ends_with - does the name end in this ending (".csv")? */
+int dcr_ends_with(const char *name, const char *ending);
 /** dcr_exe_dir - folder of the running program, without a trailing slash. */
 int dcr_exe_dir(char *out, size_t n, struct dcr_err *err) DCR_MUST_CHECK;
 

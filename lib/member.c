@@ -1,5 +1,6 @@
 /* member.c - see member.h. */
 #include "lib/member.h"
+#include "lib/fs.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -18,12 +19,6 @@ int dcr_name_number(const char *word, size_t len, const char *prefix)
         k = 10 * k + (word[i] - '0');
     }
     return k <= MAX_NUMBER ? k : -1;
-}
-
-static int ends_with(const char *text, const char *end)
-{
-    size_t n = strlen(text), k = strlen(end);
-    return n >= k && strcmp(text + n - k, end) == 0;
 }
 
 /* Numbers of the folders on the way; returns the file's own name. */
@@ -65,19 +60,19 @@ enum dcr_role dcr_role_of(const char *name, int *node, int *rank)
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strcmp(base, known[i].base) == 0)
             return known[i].role;
-    if (ends_with(base, ".dct"))
+    if (dcr_ends_with(base, ".dct"))
         return DCR_ROLE_TRACE;
-    if (ends_with(base, ".csv")) {
+    if (dcr_ends_with(base, ".csv")) {
         int k = dcr_name_number(base, strlen(base) - 4, "steps-rank");
         if (k >= 0) { /* the trainer's own output folder, packed as it is */
             *rank = k;
             return DCR_ROLE_STEPS;
         }
     }
-    if (strncmp(name, "log/", 4) == 0 || ends_with(base, ".log"))
+    if (strncmp(name, "log/", 4) == 0 || dcr_ends_with(base, ".log"))
         return DCR_ROLE_LOG;
     for (size_t i = 0; i < sizeof foreign_ends / sizeof *foreign_ends; i++)
-        if (ends_with(base, foreign_ends[i]))
+        if (dcr_ends_with(base, foreign_ends[i]))
             return DCR_ROLE_FOREIGN;
     return DCR_ROLE_OTHER;
 }

@@ -1,5 +1,6 @@
 /* tar.c - see tar.h. */
 #include "lib/tar.h"
+#include "lib/fs.h"
 
 #include <archive.h>
 #include <archive_entry.h>
@@ -184,12 +185,6 @@ struct dcr_tar_writer {
     int fd;
 };
 
-static int ends_with(const char *text, const char *end)
-{
-    size_t n = strlen(text), m = strlen(end);
-    return n >= m && strcmp(text + n - m, end) == 0;
-}
-
 static int writer_fail(struct dcr_tar_writer *w, struct dcr_err *err)
 {
     /* libarchive says "Write error" for a full disk; the system says what it is. */
@@ -218,7 +213,7 @@ int dcr_tar_create(struct dcr_tar_writer **out, const char *path, struct dcr_err
         goto out;
     }
     archive_write_set_format_pax_restricted(w->archive);
-    if (ends_with(path, ".zst"))
+    if (dcr_ends_with(path, ".zst"))
         archive_write_add_filter_zstd(w->archive);
     if (archive_write_open_fd(w->archive, w->fd) != ARCHIVE_OK)
         rc = writer_fail(w, err);

@@ -365,12 +365,6 @@ static const struct track *best_track(const struct reducer *d)
     return best;
 }
 
-size_t reduce_steps(const struct reducer *d)
-{
-    const struct track *t = best_track(d);
-    return t ? t->n_steps : 0;
-}
-
 static int compare_call(const void *a, const void *b)
 {
     const struct call *x = a, *y = b;

@@ -38,8 +38,6 @@ struct reducer;
 struct reducer *reduce_new(void);
 /** reduce_event - one complete range. Events of a track come ordered by end (children before parents). */
 void reduce_event(struct reducer *d, const struct event *e);
-/** reduce_steps - how many steps the best track has so far. */
-size_t reduce_steps(const struct reducer *d);
 /** reduce_finish - write steps, collectives, outside, validation and wall time into rank (arrays in a). Replaces what
  *  was there when this reducer has more steps; otherwise leaves rank alone.
  *  returns  1 when rank was written */
