@@ -49,14 +49,18 @@ enum dcr_role {
 
 /* Per epoch; names of the first eleven are those of earlier users' files and are kept.
  * data_load_time_sec and compute_time_sec: mean per step in existing files is not defined; ours are the
- * sums over the epoch on rank 0. Errors (MAE, RMSE) are in the data's own unit (mph). */
+ * sums over the epoch on rank 0. Errors (MAE, RMSE) are in the data's own unit (mph). The test columns are filled, on
+ * request, in epochs whose validation was the best so far. */
 #define DCR_METRICS_COLUMNS(X)                                                                                    \
     X("epoch", "1")                                                                                               \
     X("train_loss", "mph") X("val_loss", "mph") X("val_mae", "mph") X("val_rmse", "mph") X("epoch_time_sec", "s") \
         X("throughput_samples_per_sec", "1/s") X("data_load_time_sec", "s") X("compute_time_sec", "s")            \
             X("gpu_util_avg", "%") X("cpu_util_avg", "%") X("communication_time_sec", "s")                        \
                 X("checkpoint_time_sec", "s") X("validation_time_sec", "s") X("learning_rate", "1")               \
-                    X("grad_norm", "1") X("val_mae_15min", "mph") X("val_mae_30min", "mph") X("val_mae_60min", "mph")
+                    X("grad_norm", "1") X("val_mae_15min", "mph") X("val_mae_30min", "mph") X("val_mae_60min", "mph") \
+                        X("test_mae_15min", "mph") X("test_mae_30min", "mph") X("test_mae_60min", "mph")              \
+                            X("test_rmse_15min", "mph") X("test_rmse_30min", "mph") X("test_rmse_60min", "mph")       \
+                                X("test_mape_15min", "%") X("test_mape_30min", "%") X("test_mape_60min", "%")
 
 /* Per step and rank; times are CLOCK_MONOTONIC nanoseconds of the rank's host. `step` counts optimiser
  * steps from 0 over the whole training. Phase columns are durations inside the step and need not sum to step_ns. */
@@ -64,7 +68,8 @@ enum dcr_role {
     X("epoch", "1")                                                                                           \
     X("step", "1") X("rank", "1") X("start_ns", "ns") X("step_ns", "ns") X("data_ns", "ns") X("h2d_ns", "ns") \
         X("forward_ns", "ns") X("backward_ns", "ns") X("allreduce_ns", "ns") X("optimizer_ns", "ns")          \
-            X("checkpoint_ns", "ns") X("samples", "1") X("allreduce_bytes", "bytes") X("loss", "mph")
+            X("checkpoint_ns", "ns") X("samples", "1") X("allreduce_bytes", "bytes") X("loss", "mph") \
+                X("allreduce_inflight_ns", "ns")
 
 /* Monitors. timestamp = Unix seconds with milliseconds; t_ns = CLOCK_MONOTONIC, the clock of the traces. */
 #define DCR_CPU_MONITOR_COLUMNS(X)                                                                                   \
@@ -139,16 +144,48 @@ struct dct_slot {
 /* First extra slot of events that carry attributes. */
 struct dct_attr {
     uint32_t category;     /* id of a DCT_CATEGORY in the event's domain; 0 = none */
-    uint32_t payload_type; /* DCT_PAYLOAD_* */
+    uint32_t payload_type; /* low 8 bits: DCT_PAYLOAD_*; upper 24: the colour as 0xRRGGBB, 0 = none */
     uint64_t payload;      /* bits of the value */
 };
-enum { DCT_PAYLOAD_NONE = 0, DCT_PAYLOAD_U64, DCT_PAYLOAD_I64, DCT_PAYLOAD_F64 };
+enum {
+    DCT_PAYLOAD_NONE = 0,
+    DCT_PAYLOAD_U64,
+    DCT_PAYLOAD_I64,
+    DCT_PAYLOAD_F64,
+    DCT_PAYLOAD_RAW, /* payload = bytes in the slots behind the attr: an NVTX extended payload, see struct dct_raw */
+    DCT_PAYLOAD_MPI, /* low half: size of the communicator; high half: peer or root in it as int32, -1 = none */
+    DCT_PAYLOAD_FILE /* id of a DCT_STRING: the file that an I/O call was about */
+};
+
+/* Raw payloads: for each item this slot, then its bytes as far as they are kept, padded to whole slots. */
+struct dct_raw {
+    uint64_t schema; /* DCT_SCHEMA of that number, or NVTX's own number of a predefined type */
+    uint32_t size;   /* bytes of the item */
+    uint32_t kept;   /* bytes that follow, less than size when the item was cut */
+};
+#define DCT_MAX_RAW 2048u /* of all items of an event, headers and padding included */
+
+/* Domains of the spans that the writer observes by itself, and their categories. A span of category DCT_IN_FLIGHT is no
+ * time of the thread: from a non-blocking operation's call to its completion. */
+#define DCT_DOMAIN_MPI "mpi"
+#define DCT_DOMAIN_IO "io"
+#define DCT_IN_FLIGHT "in flight"
 
 /* First extra slot of a SPAN. */
 struct dct_span {
     int64_t dur_ns;
     uint64_t bytes;
 };
+
+/* Calls of one kind on one file, summed. */
+struct dct_io {
+    uint64_t n, bytes, ns, max_ns;
+};
+enum { DCT_IO_READ = 0, DCT_IO_WRITE, DCT_IO_OTHER /* open, close, sync ... */, DCT_N_IO };
+
+/* Track of what belongs to the process as a whole (DCT_FILE). Its blocks are updated in place until the end and are
+ * never sealed. */
+#define DCT_TRACK_PROCESS 0xffffffffu
 
 enum dct_kind {
     DCT_NONE = 0,  /* never written; ends a damaged block */
@@ -157,13 +194,15 @@ enum dct_kind {
     DCT_START = 3, /* [attr, id] process range opened; the last extra slot holds its 64-bit id in t_ns' place */
     DCT_END = 4,   /* [id] process range closed, any thread */
     DCT_MARK = 5,  /* [attr] */
-    DCT_SPAN = 6,  /* [span, attr] complete interval: MPI, I/O, CUDA (later versions of the writer) */
+    DCT_SPAN = 6,  /* [span, attr] complete interval, observed without the program naming it: MPI, I/O */
+    DCT_FILE = 7,  /* [dct_io x 3] calls on the file `name` that were too short to be spans; t_ns = first use */
     /* definitions; n_extra slots of text (16 bytes each, NUL padded); t_ns = text length in bytes */
     DCT_STRING = 16,   /* name = the id defined */
     DCT_DOMAIN = 17,   /* domain = the id defined */
     DCT_CATEGORY = 18, /* domain, name = the id defined (program's own numbering) */
     DCT_THREAD = 19,   /* name of the thread `name` (Linux thread id) */
-    DCT_NOTE = 20      /* a sentence for people: why something is missing */
+    DCT_NOTE = 20,     /* a sentence for people: why something is missing */
+    DCT_SCHEMA = 21    /* domain, name = number of a payload schema; text "name size=N: field type@offset, ..." */
 };
 #define DCT_MAX_TEXT (255u * DCT_SLOT_BYTES)
 
@@ -172,5 +211,7 @@ _Static_assert(sizeof(struct dct_block_header) == 48, "block header");
 _Static_assert(sizeof(struct dct_slot) == DCT_SLOT_BYTES, "slot");
 _Static_assert(sizeof(struct dct_attr) == DCT_SLOT_BYTES, "attr");
 _Static_assert(sizeof(struct dct_span) == DCT_SLOT_BYTES, "span");
+_Static_assert(sizeof(struct dct_raw) == DCT_SLOT_BYTES, "raw");
+_Static_assert(sizeof(struct dct_io) == 2 * DCT_SLOT_BYTES, "io");
 
 #endif

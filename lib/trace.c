@@ -113,6 +113,7 @@ struct open_range {
     int depth;
     struct dct_attr attr;
     int64_t start_ns;
+    void *raw; /* own copy of a raw payload, or NULL */
 };
 
 struct track {
@@ -158,6 +159,7 @@ struct dct_reader {
     struct dct_loss loss;
     uint64_t dropped_without_block, dropped_of_ended;
     struct dcr_buf notes;
+    void *delivered_raw; /* of the event given out last */
 };
 
 static int grow_array(void *array, uint32_t *cap, uint32_t need, size_t item)
@@ -225,8 +227,14 @@ void dct_close(struct dct_reader *r)
 {
     if (!r)
         return;
-    for (uint32_t i = 0; i < r->n_tracks; i++)
+    for (uint32_t i = 0; i < r->n_tracks; i++) {
+        for (uint32_t k = 0; k < r->tracks[i].n_open; k++)
+            free(r->tracks[i].stack[k].raw);
         free(r->tracks[i].stack);
+    }
+    for (uint32_t i = 0; i < r->n_ranges; i++)
+        free(r->ranges[i].raw);
+    free(r->delivered_raw);
     free(r->tracks);
     free(r->ranges);
     free(r->names);
@@ -396,6 +404,24 @@ static void accept_block(struct dct_reader *r, size_t n_bytes)
     r->is_sealed = is_sealed;
 }
 
+static struct dct_attr attr_in(const struct dct_slot *s)
+{
+    struct dct_attr a;
+    memcpy(&a, s, sizeof a);
+    return a;
+}
+
+/* n slots that hold nothing, or an attr with as much behind it as it says. */
+static int attr_is_sound(const struct dct_slot *s, uint32_t n)
+{
+    if (n == 0)
+        return 1;
+    struct dct_attr a = attr_in(s);
+    if ((a.payload_type & 0xff) != DCT_PAYLOAD_RAW)
+        return n == 1;
+    return a.payload <= DCT_MAX_RAW && n == 1 + (a.payload + DCT_SLOT_BYTES - 1) / DCT_SLOT_BYTES;
+}
+
 /* Is the slot at r->at what its kind says, as far as one can tell? */
 static int slot_is_sound(const struct dct_reader *r, const struct dct_slot *s)
 {
@@ -405,12 +431,15 @@ static int slot_is_sound(const struct dct_reader *r, const struct dct_slot *s)
     switch (s->kind) {
     case DCT_PUSH:
     case DCT_MARK:
-        return n <= 1;
+        return attr_is_sound(s + 1, n);
     case DCT_POP:
         return n == 0;
     case DCT_START:
+        return n >= 1 && attr_is_sound(s + 1, n - 1);
     case DCT_SPAN:
         return n == 1 || n == 2;
+    case DCT_FILE:
+        return n == DCT_N_IO * sizeof(struct dct_io) / DCT_SLOT_BYTES;
     case DCT_END:
         return n == 1;
     case DCT_STRING:
@@ -418,6 +447,7 @@ static int slot_is_sound(const struct dct_reader *r, const struct dct_slot *s)
     case DCT_CATEGORY:
     case DCT_THREAD:
     case DCT_NOTE:
+    case DCT_SCHEMA:
         return s->t_ns >= 0 && s->t_ns <= (int64_t)n * DCT_SLOT_BYTES;
     case DCT_NONE:
         return 0;
@@ -433,11 +463,15 @@ static int is_event(int kind)
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
-static struct dct_attr attr_in(const struct dct_slot *s)
+/* The attr of an event that ends later, with a copy of its raw payload. */
+static void keep_attr(struct open_range *o, const struct dct_slot *s)
 {
-    struct dct_attr a;
-    memcpy(&a, s, sizeof a);
-    return a;
+    o->attr = attr_in(s);
+    if ((o->attr.payload_type & 0xff) == DCT_PAYLOAD_RAW && o->attr.payload) {
+        o->raw = malloc(o->attr.payload);
+        if (o->raw)
+            memcpy(o->raw, s + 1, o->attr.payload);
+    }
 }
 
 static void keep_push(struct dct_reader *r, struct track *t, const struct dct_slot *s)
@@ -451,7 +485,7 @@ static void keep_push(struct dct_reader *r, struct track *t, const struct dct_sl
     t->stack[t->n_open] = (struct open_range){
         .track = t->id, .name = s->name, .domain = s->domain, .depth = (int)t->n_open, .start_ns = s->t_ns};
     if (s->n_extra)
-        t->stack[t->n_open].attr = attr_in(s + 1);
+        keep_attr(&t->stack[t->n_open], s + 1);
     t->n_open++;
     r->n_open_total++;
 }
@@ -463,9 +497,15 @@ static void deliver(struct dct_reader *r, struct dct_event *out, int kind, const
                               .depth = o->depth,
                               .start_ns = o->start_ns,
                               .end_ns = end_ns > o->start_ns ? end_ns : o->start_ns,
-                              .payload_type = (int)o->attr.payload_type,
-                              .payload = o->attr.payload};
+                              .payload_type = (int)(o->attr.payload_type & 0xff),
+                              .color = o->attr.payload_type >> 8,
+                              .payload = o->attr.payload,
+                              .raw = o->raw,
+                              .file = ""};
+    r->delivered_raw = o->raw;
     fill_names(r, out, o->domain, o->name, o->attr.category);
+    if (out->payload_type == DCT_PAYLOAD_FILE && o->attr.payload < r->n_names && r->names[o->attr.payload])
+        out->file = r->names[o->attr.payload];
 }
 
 static int close_push(struct dct_reader *r, struct track *t, const struct dct_slot *s, struct dct_event *out)
@@ -500,8 +540,8 @@ static void keep_start(struct dct_reader *r, struct track *t, const struct dct_s
     }
     struct open_range *o = &r->ranges[r->n_ranges++];
     *o = (struct open_range){.id = id, .track = t->id, .name = s->name, .domain = s->domain, .start_ns = s->t_ns};
-    if (s->n_extra == 2)
-        o->attr = attr_in(s + 1);
+    if (s->n_extra >= 2)
+        keep_attr(o, s + 1);
     r->n_open_total++;
 }
 
@@ -530,6 +570,8 @@ static int put_mark(struct dct_reader *r, struct track *t, const struct dct_slot
     if (s->n_extra)
         o.attr = attr_in(s + 1);
     deliver(r, out, DCT_MARK, &o, s->t_ns);
+    if (out->payload_type == DCT_PAYLOAD_RAW)
+        out->raw = s + 2;
     return 1;
 }
 
@@ -537,7 +579,8 @@ static int put_span(struct dct_reader *r, struct track *t, const struct dct_slot
 {
     struct dct_span span;
     memcpy(&span, s + 1, sizeof span);
-    struct open_range o = {.track = t->id, .name = s->name, .domain = s->domain, .start_ns = s->t_ns};
+    struct open_range o = {
+        .track = t->id, .name = s->name, .domain = s->domain, .depth = (int)t->n_open, .start_ns = s->t_ns};
     if (s->n_extra == 2)
         o.attr = attr_in(s + 2);
     int64_t end_ns;
@@ -547,6 +590,14 @@ static int put_span(struct dct_reader *r, struct track *t, const struct dct_slot
     out->bytes = span.bytes;
     if (end_ns > r->last_ns)
         r->last_ns = end_ns;
+    return 1;
+}
+
+static int put_file(struct dct_reader *r, struct track *t, const struct dct_slot *s, struct dct_event *out)
+{
+    struct open_range o = {.track = t->id, .name = s->name, .domain = s->domain, .start_ns = s->t_ns};
+    deliver(r, out, DCT_FILE, &o, s->t_ns);
+    memcpy(out->io, s + 1, sizeof out->io);
     return 1;
 }
 
@@ -585,6 +636,8 @@ static int take_slot(struct dct_reader *r, struct dct_event *out)
         return put_mark(r, t, s, out);
     case DCT_SPAN:
         return put_span(r, t, s, out);
+    case DCT_FILE:
+        return put_file(r, t, s, out);
     case DCT_STRING:
     case DCT_DOMAIN:
     case DCT_CATEGORY:
@@ -627,6 +680,8 @@ static int flush_at_end(struct dct_reader *r, struct dct_event *out)
 
 int dct_next(struct dct_reader *r, struct dct_event *out, struct dcr_err *err)
 {
+    free(r->delivered_raw);
+    r->delivered_raw = NULL;
     for (;;) {
         if (r->is_flushing) {
             struct track *t = &r->tracks[r->current];

@@ -16,17 +16,21 @@ struct dct_info {
 
 /* One range, mark or span, delivered when it is complete. Text borrows until dct_close. */
 struct dct_event {
-    int kind;    /* DCT_PUSH (a closed range), DCT_START (a closed process range), DCT_MARK, DCT_SPAN */
+    int kind;    /* DCT_PUSH (a closed range), DCT_START (a closed process range), DCT_MARK, DCT_SPAN, DCT_FILE */
     int is_open; /* never closed: the data ended, or a part of the track is lost; end_ns is then the last time seen */
     uint32_t track;
-    int depth;            /* of a DCT_PUSH: number of enclosing ranges on its track, all domains */
+    int depth;            /* of a DCT_PUSH or DCT_SPAN: number of enclosing ranges on its track, all domains */
     const char *domain;   /* "" = default */
     const char *category; /* "" = none; "#7" when the program never named category 7 */
     const char *name;     /* "" = none */
     int64_t start_ns, end_ns;
-    int payload_type; /* DCT_PAYLOAD_* */
-    uint64_t payload; /* bits of the value */
-    uint64_t bytes;   /* DCT_SPAN */
+    int payload_type;           /* DCT_PAYLOAD_* */
+    uint32_t color;             /* 0xRRGGBB, 0 = none */
+    uint64_t payload;           /* bits of the value */
+    const void *raw;            /* DCT_PAYLOAD_RAW: `payload` bytes, valid until the next call; else NULL */
+    const char *file;           /* DCT_PAYLOAD_FILE: its name; else "" */
+    uint64_t bytes;             /* DCT_SPAN */
+    struct dct_io io[DCT_N_IO]; /* DCT_FILE */
 };
 
 struct dct_loss {

@@ -385,10 +385,15 @@ static void fill_outside(struct run_result *out, const struct grid *g)
 }
 
 /* Bandwidths as nccl-tests defines them (doc/PERFORMANCE.md): bytes of one rank's buffer over the transfer time. */
+/* Hidden communication moved bytes too. How long it needed for them is not known, only how long it was under way; the
+ * rank with the least of it waited least for others: bandwidth is at least that. */
 static void fill_bandwidth(struct run_result *out, const struct sums *s)
 {
     int n = out->n_rank_results;
-    int64_t t = out->part_ns[PART_TRANSFER];
+    int64_t t = out->part_ns[PART_TRANSFER], hidden = n ? INT64_MAX : 0;
+    for (int r = 0; r < n; r++)
+        hidden = out->ranks[r].hidden_comm_ns < hidden ? out->ranks[r].hidden_comm_ns : hidden;
+    t += hidden;
     if (s->n_bytes_steps == 0)
         return;
     out->bytes_per_step = s->bytes / (double)(out->n_counted * n);

@@ -217,6 +217,12 @@ static void check_run(struct report *rep, int run)
             report_add_note(rep, NOTE_GAP, run, "inconsistent",
                             "%s: on rank %d the phases of %llu steps are longer than the step; they were cut to fit.",
                             r->label, a->ranks[i].rank, (unsigned long long)a->ranks[i].n_inconsistent);
+    if (strcmp(a->program.allreduce_dtype, "none") == 0 && r->n_ranks > 1)
+        report_add_note(
+            rep, NOTE_CAVEAT, run, "no-exchange",
+            "%s: the ranks exchanged no gradients (--allreduce-dtype none), so that each trained a model of "
+            "its own: its times are a measurement, its accuracy means nothing.",
+            r->label);
     if (r->n_nodes == 0)
         report_add_note(rep, NOTE_GAP, run, "nodes-unknown",
                         "%s: the number of nodes is unknown (no metadata, no folder name); pass --nodes N.", r->label);

@@ -194,7 +194,8 @@ struct run_result {
     struct interval part_interval[N_PARTS]; /* share of step time, ratio */
     int64_t comm_ns;                        /* transfer + wait */
     struct interval comm_interval;          /* share of step time, ratio */
-    int64_t hidden_comm_ns;                 /* communication on other threads that cost nothing, mean per step */
+    int64_t hidden_comm_ns;                 /* communication under way beside other work, mean per step; no saving:
+                                               it holds waiting for other ranks, and what it took from the work */
     int64_t wait_cause_ns[N_CATEGORIES];    /* PART_WAIT by what the last rank was doing; CAT_COMM = time outside
                                                steps (validation, logging); sums to part_ns[PART_WAIT] */
     int64_t gain_ns[N_CLASSES]; /* replay: step time saved at most without that cause; 0 where the class has none */
@@ -208,7 +209,8 @@ struct run_result {
     double coverage_ratio; /* step time / wall time from first to last step, mean over ranks; 0 = n/a */
     int64_t validation_ns, io_outside_ns, wall_ns; /* mean over ranks, whole run */
     double bytes_per_step;                         /* per rank into collectives; 0 = not recorded */
-    double algbw_gb_s, busbw_gb_s;                 /* of the transfer; 0 = n/a (nccl-tests' definitions) */
+    double algbw_gb_s, busbw_gb_s;                 /* of the transfer; 0 = n/a (nccl-tests' definitions); a lower bound
+                                                      where communication was hidden */
 
     int has_throughput;
     double throughput;             /* samples per second, all ranks */

@@ -432,8 +432,11 @@ static void note_findings(struct report *rep, struct run_result *r)
             fmt_percent(r->step.cv_ratio).text, fmt_percent(rep->thresholds.step_cv).text,
             fmt_time(r->step.median_ns).text, fmt_time(r->step.p95_ns).text);
     if (r->hidden_comm_ns * 100 > r->step.mean_ns && r->step.mean_ns > 0)
-        r->notes[r->n_notes++] = report_text(rep, "%s a step of communication is hidden behind other work.",
-                                             fmt_time(r->hidden_comm_ns).text);
+        r->notes[r->n_notes++] = report_text(
+            rep,
+            "Communication is under way for %s a step beside other work. That is no saving yet: it includes "
+            "waiting for other ranks. What overlap saves shows against a run without it.",
+            fmt_time(r->hidden_comm_ns).text);
     if (r->coverage_ratio > 0 && r->coverage_ratio < 0.9)
         r->notes[r->n_notes++] = report_text(
             rep, "Steps cover %s of the time from the first step to the last; %s.", fmt_percent(r->coverage_ratio).text,

@@ -28,6 +28,12 @@ struct run *run_new(const char *archive_path);
  *  Pointers are valid until the next call that adds an entry. */
 struct run_rank *run_rank_at(struct run *r, int64_t rank);
 struct run_node *run_node_at(struct run *r, int64_t node);
+/** run_observe_mpi / run_observe_file - add calls to the run's tables; kind DCT_IO_*. Names are copied. */
+void run_observe_mpi(struct run *r, const char *name, const struct dct_io *calls);
+void run_observe_file(struct run *r, const char *name, int kind, const struct dct_io *calls);
+/** run_sort_observed - into their documented order. */
+void run_sort_observed(struct run *r);
+
 /** run_sort - ranks, nodes and pairs into their documented order. */
 void run_sort(struct run *r);
 

@@ -10,6 +10,7 @@ struct segment {
     int64_t start_ns, end_ns;
     enum category category;
     int phase; /* index into the reducer's phases, -1 none */
+    int is_observed;
 };
 
 struct phase {
@@ -48,13 +49,15 @@ struct track {
 struct reducer {
     struct dcr_arena arena;
     struct track **tracks; /* by pointer: they grow */
+    struct track beside;   /* its calls: communication that no thread waits in, as the program names it */
+    struct track flights;  /* the same as observed: what counts where the program names none */
     size_t n_tracks, tracks_cap;
     struct phase phases[RUN_MAX_PHASES];
     int n_phases;
     uint64_t overflow;
 };
 
-enum { MAX_PENDING = 1000000 };
+enum { MAX_PENDING = 1000000, MAX_CALLS = 4000000 };
 
 struct word {
     const char *text;
@@ -117,6 +120,27 @@ enum event_kind event_classify(const char *category, const char *name, enum cate
     return EVENT_NONE;
 }
 
+/* MPI calls that start something or only look are communication, but no collective that ranks could wait in. */
+static int waits(const char *name)
+{
+    if (!name || strncmp(name, "MPI_", 4) != 0)
+        return 1;
+    if (strncmp(name, "MPI_Init", 8) == 0)
+        return 1;
+    return strncmp(name, "MPI_I", 5) != 0 && strncmp(name, "MPI_Test", 8) != 0;
+}
+
+/* Point-to-point calls differ from rank to rank: no k-th call that all ranks have in common. */
+static int is_between_two(const char *name)
+{
+    static const char *const calls[] = {"MPI_Send",  "MPI_Bsend",  "MPI_Ssend", "MPI_Rsend", "MPI_Recv",
+                                        "MPI_Mrecv", "MPI_Mprobe", "MPI_Probe", "MPI_Start", "MPI_Request"};
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
+        if (strncmp(name, calls[i], strlen(calls[i])) == 0)
+            return 1;
+    return 0;
+}
+
 struct reducer *reduce_new(void)
 {
     struct dcr_arena a = {0};
@@ -152,13 +176,14 @@ static int phase_of(struct reducer *d, const struct event *e)
     return d->n_phases++;
 }
 
-static void push_segment(struct reducer *d, struct track *t, int64_t start, int64_t end, enum category c, int phase)
+static void push_segment(struct reducer *d, struct track *t, struct segment g)
 {
-    if (end <= start)
+    if (g.end_ns <= g.start_ns)
         return;
     struct segment *last = t->n_pending ? &t->pending[t->n_pending - 1] : NULL;
-    if (last && last->end_ns == start && last->category == c && last->phase == phase) {
-        last->end_ns = end;
+    if (last && last->end_ns == g.start_ns && last->category == g.category && last->phase == g.phase &&
+        last->is_observed == g.is_observed) {
+        last->end_ns = g.end_ns;
         return;
     }
     if (t->n_pending >= MAX_PENDING) {
@@ -166,7 +191,13 @@ static void push_segment(struct reducer *d, struct track *t, int64_t start, int6
         return;
     }
     t->pending = arena_grow(&d->arena, t->pending, t->n_pending, &t->pending_cap, sizeof *t->pending);
-    t->pending[t->n_pending++] = (struct segment){start, end, c, phase};
+    t->pending[t->n_pending++] = g;
+}
+
+/* Is what was observed inside a range of the program's the range's own time? */
+static int is_absorbed(const struct segment *inner, const struct event *e)
+{
+    return inner->is_observed && !e->is_observed && (inner->category == e->category || inner->category == CAT_IO);
 }
 
 /* Gives the parts of [e.start, e.end) that no earlier (inner) range took to e's category. */
@@ -176,9 +207,9 @@ static void add_phase(struct reducer *d, struct track *t, const struct event *e)
     while (first > 0 && t->pending[first - 1].end_ns > e->start_ns)
         first--;
     size_t n_inner = t->n_pending - first;
-    int phase = phase_of(d, e);
+    struct segment own = {e->start_ns, e->end_ns, e->category, phase_of(d, e), e->is_observed};
     if (n_inner == 0) { /* a leaf, by far the most frequent case */
-        push_segment(d, t, e->start_ns, e->end_ns, e->category, phase);
+        push_segment(d, t, own);
         return;
     }
     struct segment *inner = malloc(n_inner * sizeof *inner);
@@ -188,16 +219,28 @@ static void add_phase(struct reducer *d, struct track *t, const struct event *e)
     }
     memcpy(inner, t->pending + first, n_inner * sizeof *inner);
     t->n_pending = first;
-    int64_t at = e->start_ns;
     for (size_t i = 0; i < n_inner; i++) {
-        if (inner[i].start_ns > at)
-            push_segment(d, t, at, inner[i].start_ns < e->end_ns ? inner[i].start_ns : e->end_ns, e->category, phase);
-        push_segment(d, t, inner[i].start_ns, inner[i].end_ns, inner[i].category, inner[i].phase);
-        if (inner[i].end_ns > at)
-            at = inner[i].end_ns;
+        if (is_absorbed(&inner[i], e))
+            continue;
+        struct segment before = own;
+        before.end_ns = inner[i].start_ns < e->end_ns ? inner[i].start_ns : e->end_ns;
+        push_segment(d, t, before);
+        push_segment(d, t, inner[i]);
+        if (inner[i].end_ns > own.start_ns)
+            own.start_ns = inner[i].end_ns;
     }
-    push_segment(d, t, at, e->end_ns, e->category, phase);
+    push_segment(d, t, own);
     free(inner);
+}
+
+static void keep_call(struct reducer *d, struct track *t, struct call c)
+{
+    if (t->n_calls >= MAX_CALLS) {
+        d->overflow++;
+        return;
+    }
+    t->calls = arena_grow(&d->arena, t->calls, t->n_calls, &t->calls_cap, sizeof *t->calls);
+    t->calls[t->n_calls++] = c;
 }
 
 /* A communication range swallows those inside it (an all_reduce mark around MPI_Allreduce is one collective). */
@@ -209,8 +252,7 @@ static void add_call(struct reducer *d, struct track *t, const struct event *e)
         if (e->bytes == 0)
             bytes += t->calls[t->n_calls].bytes;
     }
-    t->calls = arena_grow(&d->arena, t->calls, t->n_calls, &t->calls_cap, sizeof *t->calls);
-    t->calls[t->n_calls++] = (struct call){e->start_ns, e->end_ns, bytes};
+    keep_call(d, t, (struct call){e->start_ns, e->end_ns, bytes});
 }
 
 static void forget_inside(struct track *t, int64_t start)
@@ -326,6 +368,10 @@ void reduce_event(struct reducer *d, const struct event *e)
         return;
     if (e->kind == EVENT_STEP && (e->end_ns == e->start_ns || e->end_ns - e->start_ns > RUN_MAX_STEP_NS))
         return;
+    if (e->is_beside && e->kind == EVENT_PHASE && e->category == CAT_COMM) {
+        keep_call(d, e->is_observed ? &d->flights : &d->beside, (struct call){e->start_ns, e->end_ns, e->bytes});
+        return;
+    }
     struct track *t = track_of(d, e->track);
     if (e->kind == EVENT_STEP && t->n_steps && e->start_ns <= t->steps[t->n_steps - 1].start_ns)
         return; /* encloses steps: a larger unit under the same name */
@@ -335,7 +381,7 @@ void reduce_event(struct reducer *d, const struct event *e)
         break;
     case EVENT_PHASE:
         add_phase(d, t, e);
-        if (e->category == CAT_COMM)
+        if (e->category == CAT_COMM && waits(e->name) && !(e->is_observed && is_between_two(e->name)))
             add_call(d, t, e);
         break;
     case EVENT_VALIDATION:
@@ -384,19 +430,33 @@ static int64_t hidden_part(const struct track *t, const struct step_record *s, i
     return hidden;
 }
 
-/* Communication of other tracks during a step, beyond what the step's own track waited for. */
+/* All communication that is not of track t, in order of its start.                          gives (arena); shape: (*n)
+ */
+static struct call *calls_of_others(struct reducer *d, const struct track *t, size_t *n)
+{
+    const struct track *beside = d->beside.n_calls ? &d->beside : &d->flights;
+    size_t cap = 0;
+    struct call *calls = NULL;
+    *n = 0;
+    for (size_t i = 0; i <= d->n_tracks; i++) {
+        const struct track *other = i < d->n_tracks ? d->tracks[i] : beside;
+        for (size_t k = 0; other != t && k < other->n_calls; k++) {
+            calls = arena_grow(&d->arena, calls, *n, &cap, sizeof *calls);
+            calls[(*n)++] = other->calls[k];
+        }
+    }
+    if (*n)
+        qsort(calls, *n, sizeof *calls, compare_call);
+    return calls;
+}
+
+/* Communication beside the step's own track during a step, beyond what that track waited for. */
 static void find_hidden(struct reducer *d, const struct track *t)
 {
-    size_t n = 0, cap = 0;
-    struct call *calls = NULL;
-    for (size_t i = 0; i < d->n_tracks; i++)
-        for (size_t k = 0; d->tracks[i] != t && k < d->tracks[i]->n_calls; k++) {
-            calls = arena_grow(&d->arena, calls, n, &cap, sizeof *calls);
-            calls[n++] = d->tracks[i]->calls[k];
-        }
+    size_t n;
+    struct call *calls = calls_of_others(d, t, &n);
     if (n == 0)
         return;
-    qsort(calls, n, sizeof *calls, compare_call);
     size_t s = 0;
     int64_t done = INT64_MIN; /* union: time before this is counted */
     for (size_t i = 0; i < n; i++) {

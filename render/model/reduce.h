@@ -2,8 +2,9 @@
  * this one reducer, so that all evidence is measured by the same rule.
  *
  * The rule: a rank's steps are the step ranges of one track (thread). Each instant of a step belongs to the innermost
- * range of that track with a known category; what none covers is overhead. Communication on other tracks costs only
- * what the step's own track waits for; the rest is counted as hidden.
+ * range of that track with a known category; what none covers is overhead. Communication on other tracks, and
+ * communication that lies beside all of them (a process range: a bucket of gradients under way), costs only what the
+ * step's own track waits for; the rest is counted as hidden.
  * Memory: steps and collectives, one number per step and name, and the ranges inside one step.
  * source: docs/metrics.md#breakdown */
 #ifndef RENDER_MODEL_REDUCE_H
@@ -23,6 +24,9 @@ struct event {
     enum event_kind kind;
     enum category category; /* of EVENT_PHASE */
     int depth;              /* 0 = outermost on its track: nothing before it can matter later */
+    int is_beside;          /* a range of the process, not of the thread: under way, whatever the thread does */
+    int is_observed; /* seen by the recorder, not named by the program: a call of MPI or on a file. Inside a range
+                         of the same category, and file calls inside any, it is that range's time */
     int64_t start_ns, end_ns;
     int64_t number;
     int64_t bytes;    /* 0 = not said */

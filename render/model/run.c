@@ -92,14 +92,14 @@ struct run *run_new(const char *archive_path)
     const char *slash = strrchr(archive_path, '/');
     r->archive = run_text(r, slash ? slash + 1 : archive_path);
     r->run_id = r->config_hash = r->manifest_sha256 = "";
-    r->scheduler = r->job_id = r->collector_version = r->nvtx_status = "";
+    r->scheduler = r->job_id = r->collector_version = r->nvtx_status = r->mpi_status = r->io_status = "";
     r->is_complete = 1;
     struct run_program *p = &r->program;
-    p->name = p->version = p->model = p->precision = p->backend = p->blas = p->dataset = "";
+    p->name = p->version = p->model = p->precision = p->backend = p->blas = p->dataset = p->allreduce_dtype = "";
     p->parameters = p->threads = p->global_batch = p->local_batch = p->n_sensors = -1;
     p->allreduce_bytes_per_step = p->seed = -1;
     p->flop_per_step = -1;
-    p->dataset_is_generated = p->strong_scaling = -1;
+    p->dataset_is_generated = p->strong_scaling = p->allreduce_is_overlapped = -1;
     return r;
 }
 
@@ -175,6 +175,7 @@ static void sort(void *base, size_t n, size_t size, int (*compare)(const void *,
 
 void run_sort(struct run *r)
 {
+    run_sort_observed(r);
     sort(r->ranks, (size_t)r->ranks_len, sizeof *r->ranks, compare_rank);
     sort(r->nodes, (size_t)r->nodes_len, sizeof *r->nodes, compare_node);
     sort(r->environment, (size_t)r->n_environment, sizeof *r->environment, compare_pair);

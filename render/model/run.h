@@ -38,7 +38,7 @@ struct step_record {
     int64_t step;                  /* number counted by the program, from 0 */
     int64_t start_ns, step_ns;     /* step_ns > 0 */
     int64_t part_ns[N_CATEGORIES]; /* exclusive; sum == step_ns */
-    int64_t hidden_comm_ns;        /* communication on other threads, overlapped by this step's other work */
+    int64_t hidden_comm_ns;        /* communication under way while this step's own thread did something else */
     int64_t bytes;                 /* sent into collectives; 0 = not recorded */
     int64_t samples;               /* -1 = not recorded */
     uint32_t first_collective, n_collectives;
@@ -129,6 +129,20 @@ struct run_rank {
     double process_seconds;
 };
 
+/* Calls that the recorder saw by itself, summed over the ranks. Of MPI by function: bytes as docs/FORMAT.md says, time
+ * inside the call. Of files by name: [DCT_IO_READ ...]. Names beyond the limit share one, RUN_OTHER_FILES. */
+struct run_mpi_call {
+    const char *name;
+    struct dct_io sum;
+};
+struct run_file {
+    const char *name;
+    struct dct_io sum[DCT_N_IO];
+};
+#define RUN_MAX_MPI_CALLS 256
+#define RUN_MAX_FILES 1024
+#define RUN_OTHER_FILES "(other files)"
+
 /* metrics.csv: one value per column of DCR_METRICS_COLUMNS, in that order; NAN = not measured. */
 enum {
 #define X(name, unit) +1
@@ -151,10 +165,10 @@ struct run_member {
 
 /* What program.json says; "" or -1 = not said. */
 struct run_program {
-    const char *name, *version, *model, *precision, *backend, *blas, *dataset;
+    const char *name, *version, *model, *precision, *backend, *blas, *dataset, *allreduce_dtype;
     int64_t parameters, threads, global_batch, local_batch, n_sensors, allreduce_bytes_per_step, seed;
     double flop_per_step; /* all ranks together */
-    int dataset_is_generated, strong_scaling;
+    int dataset_is_generated, strong_scaling, allreduce_is_overlapped;
 };
 
 enum node_kind { NODES_UNKNOWN = 0, NODES_MACHINES, NODES_ONE_KERNEL, NODES_EMULATED };
@@ -174,7 +188,7 @@ struct run {
     const char **command;
     int n_command;
     double started_s, ended_s; /* Unix seconds; 0 = unknown */
-    const char *scheduler, *job_id, *collector_version, *nvtx_status;
+    const char *scheduler, *job_id, *collector_version, *nvtx_status, *mpi_status, *io_status;
     struct run_program program;
     struct run_pair *environment, *labels; /* sorted by key */
     int n_environment, n_labels;
@@ -182,13 +196,16 @@ struct run {
     int nodes_len;
     struct run_rank *ranks; /* ascending rank */
     int ranks_len;
+    struct run_mpi_call *mpi_calls; /* by time, longest first */
+    struct run_file *files;         /* the same */
+    int n_mpi_calls, n_files;
     struct run_epoch *epochs;
     size_t n_epochs;
     struct run_member *members; /* sorted by name */
     size_t n_members;
     const char **gaps; /* sentences: what is missing in this archive and why it matters */
     int n_gaps;
-    size_t ranks_cap, nodes_cap, gaps_cap; /* filling only */
+    size_t ranks_cap, nodes_cap, gaps_cap, mpi_cap, files_cap; /* filling only */
 };
 
 /** run_add_gap - note that something is missing; the same sentence is kept once. text is copied. */

@@ -7,11 +7,11 @@ static const struct action catalogue[N_CLASSES] = {
     [CLASS_COMPUTE] = {"use more cores per rank with --threads, or add nodes",
                        "lower precision (tf32, bf16), fused operations, or more nodes"},
     [CLASS_MEMORY] = {"", "fused operations, lower precision, larger arithmetic intensity"},
-    [CLASS_COMMUNICATION] =
-        {"give each all-reduce more work with a larger --batch, or use fewer ranks with more --threads "
-         "each",
-         "overlap the all-reduce with backward (DDP: bucket_cap_mb, gradient_as_bucket_view), send "
-         "bf16, accumulate gradients, put MPI or NCCL on the fastest interface"},
+    [CLASS_COMMUNICATION] = {"halve the bytes with --allreduce-dtype bf16, give each all-reduce more work with a "
+                             "larger --batch, or use fewer ranks with more --threads "
+                             "each",
+                             "overlap the all-reduce with backward (DDP: bucket_cap_mb, gradient_as_bucket_view), send "
+                             "bf16, accumulate gradients, put MPI or NCCL on the fastest interface"},
     [CLASS_IMBALANCE] = {"look at the host of the rank that comes last, and choose --batch so that it divides by the "
                          "number of ranks",
                          "check that node for throttling, CPU binding and other jobs; give all ranks equal shards"},
@@ -51,6 +51,10 @@ struct action action_for(const struct run_result *r, enum cause_class cls)
     for (size_t i = 0; cls == CLASS_SHARED && i < sizeof shared / sizeof *shared; i++)
         if (strcmp(r->shared.id, shared[i].id) == 0)
             a = shared[i].action;
+    if (cls == CLASS_COMMUNICATION && r->run->program.allreduce_is_overlapped == 0)
+        a.ours = "leave --no-overlap out, so that gradients travel during the backward pass";
+    else if (cls == CLASS_COMMUNICATION && strcmp(r->run->program.allreduce_dtype, "bf16") == 0)
+        a.ours = "give each all-reduce more work with a larger --batch, or use fewer ranks with more --threads each";
     if (strcmp(r->run->program.name, "dcrnn-train") != 0)
         a.ours = "";
     return a;

@@ -325,6 +325,37 @@ static void put_steps(json_t *o, const struct run_result *r)
     json_object_set_new(o, "gain_ns", gains);
 }
 
+/* Small calls of stdio are counted and not timed. */
+static json_t *calls(const struct dct_io *io)
+{
+    int is_timed = io->ns > 0 || io->n == 0;
+    return json_pack("{s:I, s:I, s:o, s:o}", "calls", (json_int_t)io->n, "bytes", (json_int_t)io->bytes, "time_ns",
+                     int_or_null(is_timed, (int64_t)io->ns), "max_ns", int_or_null(is_timed, (int64_t)io->max_ns));
+}
+
+/* What the recorder saw by itself; keys only where there is something. */
+static void put_observed(const struct run *run, json_t *o)
+{
+    json_t *mpi = json_array(), *files = json_array();
+    for (int i = 0; i < run->n_mpi_calls; i++) {
+        json_t *call = calls(&run->mpi_calls[i].sum);
+        json_object_set_new(call, "name", json_string(run->mpi_calls[i].name));
+        json_array_append_new(mpi, call);
+    }
+    for (int i = 0; i < run->n_files; i++) {
+        const struct run_file *f = &run->files[i];
+        json_array_append_new(files,
+                              json_pack("{s:s, s:o, s:o, s:o}", "name", f->name, "read", calls(&f->sum[DCT_IO_READ]),
+                                        "write", calls(&f->sum[DCT_IO_WRITE]), "other", calls(&f->sum[DCT_IO_OTHER])));
+    }
+    if (run->n_mpi_calls)
+        json_object_set(o, "mpi_calls", mpi);
+    if (run->n_files)
+        json_object_set(o, "files", files);
+    json_decref(mpi);
+    json_decref(files);
+}
+
 static json_t *run_object(const struct run_result *r)
 {
     json_t *o = json_object();
@@ -349,6 +380,7 @@ static json_t *run_object(const struct run_result *r)
     json_object_set_new(o, "notes", strings(r->notes, r->n_notes));
     json_object_set_new(o, "nodes", nodes(r->run));
     json_object_set_new(o, "epochs", epochs(r->run));
+    put_observed(r->run, o);
     json_object_set_new(o, "provenance", provenance(r->run));
     return o;
 }

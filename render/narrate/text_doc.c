@@ -183,9 +183,9 @@ static void put_ranks(const struct run_result *r, struct dcr_buf *out)
                        fmt_ratio(r->pop.parallel_ratio).text, fmt_ratio(r->pop.load_balance_ratio).text,
                        fmt_ratio(r->pop.communication_ratio).text);
     if (r->algbw_gb_s > 0)
-        dcr_buf_printf(out, "All-reduce: %s per step and rank, algorithm bandwidth %s GB/s, bus bandwidth %s GB/s\n",
-                       fmt_bytes(r->bytes_per_step).text, fmt_number(r->algbw_gb_s).text,
-                       fmt_number(r->busbw_gb_s).text);
+        dcr_buf_printf(out, "All-reduce: %s per step and rank, algorithm bandwidth %s%s GB/s, bus bandwidth %s GB/s\n",
+                       fmt_bytes(r->bytes_per_step).text, r->hidden_comm_ns > 0 ? "at least " : "",
+                       fmt_number(r->algbw_gb_s).text, fmt_number(r->busbw_gb_s).text);
 }
 
 static void put_phases(const struct run_result *r, struct dcr_buf *out)
@@ -215,6 +215,45 @@ static void put_phases(const struct run_result *r, struct dcr_buf *out)
             dcr_buf_printf(out, "; in %lld of %lld steps", (long long)p->n_steps, (long long)r->n_counted);
         dcr_buf_putc(out, '\n');
     }
+}
+
+/* Small calls of stdio are counted and not timed. */
+static void put_calls(const char *name, const struct dct_io *io, struct dcr_buf *out)
+{
+    int is_timed = io->ns > 0 || io->n == 0;
+    dcr_buf_printf(out, "%-32.60s %10llu %12s %12s %12s\n", name, (unsigned long long)io->n,
+                   is_timed ? fmt_time((int64_t)io->ns).text : "not timed",
+                   is_timed ? fmt_time((int64_t)io->max_ns).text : "", fmt_bytes((double)io->bytes).text);
+}
+
+/* What the recorder saw by itself, over the whole run and all ranks; the longest first. */
+static void put_observed(const struct run *run, struct dcr_buf *out)
+{
+    enum { SHOWN = 20 };
+    static const char *const kinds[DCT_N_IO] = {"read", "write", "open, close, sync ..."};
+    if (run->n_mpi_calls) {
+        put_section(out, "MPI calls of the whole run, all ranks together");
+        dcr_buf_printf(out, "%-32s %10s %12s %12s %12s\n", "call", "calls", "time inside", "longest", "bytes");
+    }
+    for (int i = 0; i < run->n_mpi_calls && i < SHOWN; i++)
+        put_calls(run->mpi_calls[i].name, &run->mpi_calls[i].sum, out);
+    if (run->n_files) {
+        put_section(out, "Calls on files of the whole run, all ranks together");
+        dcr_buf_printf(out, "%-32s %10s %12s %12s %12s\n", "file", "calls", "time inside", "longest", "bytes");
+    }
+    for (int i = 0; i < run->n_files && i < SHOWN; i++) {
+        dcr_buf_printf(out, "%.200s\n", run->files[i].name);
+        for (int kind = 0; kind < DCT_N_IO; kind++) {
+            char line[64];
+            snprintf(line, sizeof line, "  %s", kinds[kind]);
+            if (run->files[i].sum[kind].n)
+                put_calls(line, &run->files[i].sum[kind], out);
+        }
+    }
+    int left =
+        (run->n_mpi_calls > SHOWN ? run->n_mpi_calls - SHOWN : 0) + (run->n_files > SHOWN ? run->n_files - SHOWN : 0);
+    if (left)
+        dcr_buf_printf(out, "%d further ones are in report.json.\n", left);
 }
 
 /* A monitor's status without its leading "absent: ". */
@@ -325,6 +364,7 @@ void narrate_profiling_report_txt(const struct report *rep, const struct run_res
         put_wrapped(out, "", run->notes[i]);
     put_training(run, out);
     put_processes(run->run, out);
+    put_observed(run->run, out);
     put_hosts(run, out);
     put_section(out, "Environment");
     dcr_buf_printf(out, "started   %s\nended     %s\n", fmt_utc(run->run->started_s).text,

@@ -16,6 +16,7 @@ static void read_program(struct run *r, const json_t *program)
     p->backend = json_text(r, program, "backend");
     p->blas = json_text(r, program, "blas");
     p->dataset = json_text(r, program, "dataset");
+    p->allreduce_dtype = json_text(r, program, "allreduce_dtype");
     p->parameters = json_int(program, "parameters", 0, INT64_MAX, -1);
     p->threads = json_int(program, "threads", 1, 1 << 20, -1);
     p->global_batch = json_int(program, "global_batch", 1, INT32_MAX, -1);
@@ -28,6 +29,8 @@ static void read_program(struct run *r, const json_t *program)
     const json_t *strong = json_object_get(program, "strong_scaling");
     p->dataset_is_generated = json_is_boolean(generated) ? json_is_true(generated) : -1;
     p->strong_scaling = json_is_boolean(strong) ? json_is_true(strong) : -1;
+    const json_t *overlapped = json_object_get(program, "allreduce_is_overlapped");
+    p->allreduce_is_overlapped = json_is_boolean(overlapped) ? json_is_true(overlapped) : -1;
 }
 
 static void read_node(struct run *r, const json_t *o)
@@ -104,6 +107,8 @@ int metadata_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
     const json_t *collector = json_object_get(root, "collector");
     r->collector_version = json_text(r, collector, "version");
     r->nvtx_status = json_text(r, collector, "nvtx");
+    r->mpi_status = json_text(r, collector, "mpi");
+    r->io_status = json_text(r, collector, "io");
     const json_t *list = json_object_get(root, "nodes");
     for (size_t i = 0; i < json_array_size(list); i++)
         read_node(r, json_array_get(list, i));

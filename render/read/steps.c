@@ -22,7 +22,8 @@
     X(optimizer_ns)    \
     X(checkpoint_ns)   \
     X(samples)         \
-    X(allreduce_bytes)
+    X(allreduce_bytes) \
+    X(allreduce_inflight_ns)
 struct step_row {
 #define X(field) int64_t field;
     STEP_FIELDS(X)
@@ -115,7 +116,8 @@ int steps_read(struct run *r, struct step_rows *t, int rank, struct dcr_stream *
     struct dcr_err torn = {0};
     for (int i = 0; i < N_FIELDS; i++) {
         column[i] = dcr_csv_column(c, field_names[i]);
-        if (column[i] >= 0 || i == F_rank || i == F_samples || i == F_allreduce_bytes || i == F_start_ns)
+        if (column[i] >= 0 || i == F_rank || i == F_samples || i == F_allreduce_bytes || i == F_start_ns ||
+            i == F_allreduce_inflight_ns)
             continue;
         if (i == F_step || i == F_step_ns) {
             run_add_gap(r, "steps.csv has no column '%s', so that no step can be read from it.", field_names[i]);
@@ -174,6 +176,13 @@ static int64_t take(int64_t *part, int64_t excess)
     return excess - n;
 }
 
+/* Communication that was under way while the thread did something else: what was exposed is a part of it. */
+static int64_t hidden_of(const struct step_row *row)
+{
+    int64_t in_flight = row->allreduce_inflight_ns < row->step_ns ? row->allreduce_inflight_ns : row->step_ns;
+    return at_least_0(in_flight - at_least_0(row->allreduce_ns));
+}
+
 /* Phases of a row as exclusive parts. When they do not fit into the step, something overlapped: communication is
  * what can be hidden, then loading, then copies, then file writes; what fits is what was exposed. */
 static int make_step(const struct step_row *row, struct step_record *s)
@@ -190,6 +199,7 @@ static int make_step(const struct step_row *row, struct step_record *s)
     s->part_ns[CAT_DATA] = at_least_0(row->data_ns);
     s->part_ns[CAT_COPY] = at_least_0(row->h2d_ns);
     s->part_ns[CAT_IO] = at_least_0(row->checkpoint_ns);
+    s->hidden_comm_ns = hidden_of(row);
     int64_t sum = 0;
     for (int c = 0; c < N_CATEGORIES; c++)
         sum += s->part_ns[c];
@@ -199,7 +209,7 @@ static int make_step(const struct step_row *row, struct step_record *s)
     }
     int64_t comm = s->part_ns[CAT_COMM], excess = sum - s->step_ns;
     excess = take(&s->part_ns[CAT_COMM], excess);
-    s->hidden_comm_ns = comm - s->part_ns[CAT_COMM];
+    s->hidden_comm_ns += comm - s->part_ns[CAT_COMM];
     excess = take(&s->part_ns[CAT_DATA], excess);
     excess = take(&s->part_ns[CAT_COPY], excess);
     excess = take(&s->part_ns[CAT_IO], excess);
@@ -293,6 +303,8 @@ static void join_samples(struct run *r, struct run_rank *k, const struct rank_ro
         k->steps[i].samples = t->rows[j].samples;
         if (k->steps[i].bytes == 0)
             k->steps[i].bytes = at_least_0(t->rows[j].allreduce_bytes);
+        if (k->steps[i].hidden_comm_ns == 0) /* a recorder without ranges of the process */
+            k->steps[i].hidden_comm_ns = hidden_of(&t->rows[j]);
         trace_ns += (double)k->steps[i].step_ns;
         table_ns += (double)t->rows[j].step_ns;
     }

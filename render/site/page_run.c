@@ -162,14 +162,18 @@ static json_t *communication(struct site *s, const struct run_result *r)
                        fmt_time(r->part_ns[PART_TRANSFER]).text, fmt_time(r->part_ns[PART_WAIT]).text));
     add_fact(&f, "Hidden",
              r->hidden_comm_ns > 0
-                 ? site_text(s, "%s per step ran beside other work and cost nothing", fmt_time(r->hidden_comm_ns).text)
+                 ? site_text(s,
+                             "%s per step under way beside other work, waiting for other ranks included; what that "
+                             "saves shows against a run without overlap",
+                             fmt_time(r->hidden_comm_ns).text)
                  : "none: no communication was recorded beside other work");
     add_fact(&f, "Volume",
              r->bytes_per_step > 0 ? site_text(s, "%s per step and rank", fmt_bytes(r->bytes_per_step).text) : NULL);
     if (r->algbw_gb_s > 0)
         add_fact(&f, "Bandwidth",
-                 site_text(s, "%s GB/s algorithm, %s GB/s bus, of the transfer (nccl-tests' definitions)",
-                           fmt_number(r->algbw_gb_s).text, fmt_number(r->busbw_gb_s).text));
+                 site_text(s, "%s%s GB/s algorithm, %s GB/s bus, of the transfer (nccl-tests' definitions)",
+                           r->hidden_comm_ns > 0 ? "at least " : "", fmt_number(r->algbw_gb_s).text,
+                           fmt_number(r->busbw_gb_s).text));
     if (r->straggler.has)
         add_fact(&f, "Arrives last",
                  site_text(s, "rank %d, in %s of the collectives; it makes the others wait %s per step",
@@ -196,11 +200,18 @@ static json_t *program(struct site *s, const struct run *run)
         add_fact(&f, "Global batch", site_int(s, p->global_batch));
     add_known(&f, "Data", p->dataset);
     if (p->allreduce_bytes_per_step >= 0)
-        add_fact(&f, "All-reduce per step", fmt_bytes((double)p->allreduce_bytes_per_step).text);
+        add_fact(&f, "All-reduce per step",
+                 site_text(s, "%s%s%s%s", fmt_bytes((double)p->allreduce_bytes_per_step).text,
+                           *p->allreduce_dtype ? ", gradients as " : "", p->allreduce_dtype,
+                           p->allreduce_is_overlapped == 1   ? ", during the backward pass"
+                           : p->allreduce_is_overlapped == 0 ? ", after the backward pass"
+                                                             : ""));
     add_known(&f, "Scheduler", run->scheduler);
     add_known(&f, "Job", run->job_id);
     add_known(&f, "Collector", run->collector_version);
     add_known(&f, "NVTX", run->nvtx_status);
+    add_known(&f, "MPI calls", run->mpi_status);
+    add_known(&f, "File calls", run->io_status);
     for (int i = 0; i < run->n_labels; i++)
         add_fact(&f, site_text(s, "Label %s", run->labels[i].key), run->labels[i].value);
     return f.list;
