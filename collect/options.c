@@ -1,6 +1,7 @@
 /* options.c - see options.h. */
 #include "collect/options.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +17,15 @@ const char options_usage[] =
     "  --label KEY=VALUE  keep a label with the run\n"
     "  --emulate-nodes    ranks of this host stand in for nodes\n"
     "  --interval MS      sample every MS milliseconds (100)\n"
+    "  --mpi auto|on|off  record MPI calls (auto: when the program is linked with MPI)\n"
+    "  --io on|off        record file I/O (on)\n"
+    "  --io-threshold US  calls on files of US microseconds and more are events, shorter ones are summed per file "
+    "(100)\n"
+    "  --steps A:B        record the training steps A to B only\n"
+    "  --delay S, --duration S  record from S seconds after the start on, for S seconds\n"
+    "  --capture-range cudaProfilerApi|nvtx:NAME  record between cudaProfilerStart and -Stop, or inside ranges called "
+    "NAME\n"
+    "  --max-mb N         memory for the trace of a process in MB (64)\n"
     "The exit status of run is the program's own; 128+n when signal n ended it, 125 when dccollect itself failed.\n";
 
 static int add(const char ***list, size_t *n, const char *text, struct dcr_err *err)
@@ -38,6 +48,54 @@ static int number(const char *option, const char *text, int lo, int hi, int *out
     return DCR_OK;
 }
 
+static int seconds(const char *option, const char *text, double *out, struct dcr_err *err)
+{
+    char *end;
+    double s = strtod(text, &end);
+    if (end == text || *end || !(s >= 0 && s <= 1e9))
+        return dcr_err_set(err, DCR_FAIL, "'%s %s': give seconds, as in %s 30", option, text, option);
+    *out = s;
+    return DCR_OK;
+}
+
+static int one_of(const char *option, const char *text, const char *const *words, const int *values, size_t n, int *out,
+                  struct dcr_err *err)
+{
+    char list[64] = "";
+    for (size_t i = 0; i < n; i++) {
+        if (strcmp(text, words[i]) == 0) {
+            *out = values[i];
+            return DCR_OK;
+        }
+        size_t used = strlen(list);
+        snprintf(list + used, sizeof list - used, "%s%s", i == 0 ? "" : i + 1 < n ? ", " : " or ", words[i]);
+    }
+    return dcr_err_set(err, DCR_FAIL, "'%s %s': give %s", option, text, list);
+}
+
+/* "A:B", whole numbers, A <= B */
+static int check_steps(const char *text, struct dcr_err *err)
+{
+    char *middle, *end;
+    if (*text >= '0' && *text <= '9') {
+        long long first = strtoll(text, &middle, 10);
+        if (*middle == ':' && middle[1] >= '0' && middle[1] <= '9') {
+            long long last = strtoll(middle + 1, &end, 10);
+            if (*end == '\0' && first <= last)
+                return DCR_OK;
+        }
+    }
+    return dcr_err_set(err, DCR_FAIL, "'--steps %s': give first and last step, as in --steps 10:20", text);
+}
+
+static int check_capture(const char *text, struct dcr_err *err)
+{
+    if (strcmp(text, "cudaProfilerApi") == 0 || (strncmp(text, "nvtx:", 5) == 0 && text[5]))
+        return DCR_OK;
+    return dcr_err_set(err, DCR_FAIL, "'--capture-range %s': give cudaProfilerApi, or nvtx: and the name of a range",
+                       text);
+}
+
 /* "--name=value" or "--name value". returns NULL when argv[*i] is another option */
 static const char *value_of(const char *name, char **argv, int argc, int *i, int *is_missing)
 {
@@ -53,6 +111,34 @@ static const char *value_of(const char *name, char **argv, int argc, int *i, int
         return NULL;
     }
     return argv[++*i];
+}
+
+/* What of a run is recorded. returns 1 when the option is one of these and was taken */
+static int parse_recording(struct options *o, int argc, char **argv, int *i, int *is_missing, struct dcr_err *err)
+{
+    static const char *const mpi[] = {"auto", "on", "off"}, *const io[] = {"on", "off"};
+    static const int mpi_values[] = {-1, 1, 0}, io_values[] = {1, 0};
+    const char *v;
+    int rc;
+    if ((v = value_of("--mpi", argv, argc, i, is_missing)) != NULL)
+        rc = one_of("--mpi", v, mpi, mpi_values, 3, &o->mpi, err);
+    else if ((v = value_of("--io", argv, argc, i, is_missing)) != NULL)
+        rc = one_of("--io", v, io, io_values, 2, &o->io, err);
+    else if ((v = value_of("--io-threshold", argv, argc, i, is_missing)) != NULL)
+        rc = number("--io-threshold", v, 1, 1000000, &o->io_us, err);
+    else if ((v = value_of("--max-mb", argv, argc, i, is_missing)) != NULL)
+        rc = number("--max-mb", v, 1, 1000000, &o->max_mb, err);
+    else if ((v = value_of("--steps", argv, argc, i, is_missing)) != NULL)
+        rc = check_steps(o->steps = v, err);
+    else if ((v = value_of("--delay", argv, argc, i, is_missing)) != NULL)
+        rc = seconds("--delay", v, &o->delay_s, err);
+    else if ((v = value_of("--duration", argv, argc, i, is_missing)) != NULL)
+        rc = seconds("--duration", v, &o->duration_s, err);
+    else if ((v = value_of("--capture-range", argv, argc, i, is_missing)) != NULL)
+        rc = check_capture(o->capture_range = v, err);
+    else
+        return 0;
+    return rc ? rc : 1;
 }
 
 static int parse_option(struct options *o, int argc, char **argv, int *i, struct dcr_err *err)
@@ -83,6 +169,9 @@ static int parse_option(struct options *o, int argc, char **argv, int *i, struct
     }
     if (for_run && (v = value_of("--interval", argv, argc, i, &is_missing)) != NULL)
         return number("--interval", v, 1, 3600000, &o->interval_ms, err);
+    int taken = for_run ? parse_recording(o, argc, argv, i, &is_missing, err) : 0;
+    if (taken)
+        return taken < 0 ? taken : DCR_OK;
     if (for_pack && (v = value_of("--nodes", argv, argc, i, &is_missing)) != NULL)
         return number("--nodes", v, 1, 1000000, &o->n_nodes, err);
     if (is_missing)
@@ -134,7 +223,7 @@ static int check(struct options *o, struct dcr_err *err)
 
 int options_parse(struct options *o, int argc, char **argv, struct dcr_err *err)
 {
-    *o = (struct options){.interval_ms = 100};
+    *o = (struct options){.interval_ms = 100, .mpi = -1, .io = 1, .io_us = 100, .max_mb = 64};
     if (argc < 2)
         return dcr_err_set(err, DCR_FAIL, "no command; see `dccollect --help`");
     int rc = parse_command(o, argv[1], err);

@@ -18,8 +18,16 @@ struct options {
     size_t n_labels;
     int emulate_nodes;
     int interval_ms;
-    int n_nodes;    /* --nodes; 0 = not given */
-    char **program; /* argv of the program, NULL-terminated; or the archives to look at */
+    int n_nodes;               /* --nodes; 0 = not given */
+    int mpi;                   /* --mpi: 0 = off, 1 = on, -1 = when the program is linked with it */
+    int io;                    /* --io: 0 = off */
+    int io_us;                 /* --io-threshold, microseconds */
+    int max_mb;                /* --max-mb */
+    const char *steps;         /* --steps "A:B", NULL = all */
+    double delay_s;            /* --delay */
+    double duration_s;         /* --duration; 0 = to the end */
+    const char *capture_range; /* --capture-range; NULL = everything */
+    char **program;            /* argv of the program, NULL-terminated; or the archives to look at */
     int n_program;
 };
 

@@ -21,6 +21,7 @@ static void release(struct pack *p)
     json_decref(p->reasons);
     json_decref(p->not_packed);
     json_decref(p->missing);
+    json_decref(p->trace_notes);
     free(p->members);
     free(p->ranks);
     free(p->hosts);
@@ -90,6 +91,7 @@ int pack_spool(const struct pack_request *request, char *message, size_t n, stru
     p.reasons = json_array();
     p.not_packed = json_array();
     p.missing = json_array();
+    p.trace_notes = json_array();
     rc = pack_gather(&p, err);
     if (rc == 0)
         rc = pack_describe(&p, err);

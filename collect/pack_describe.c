@@ -45,6 +45,21 @@ static void judge_trace(struct pack *p, const struct pack_member *m, const struc
                     (unsigned long long)loss->n_dropped);
 }
 
+/* The recorder's own sentences, each once. */
+static void note_trace(struct pack *p, const char *notes)
+{
+    for (const char *end; *notes; notes = end + (*end != '\0')) {
+        end = notes + strcspn(notes, "\n");
+        json_t *line = json_stringn(notes, (size_t)(end - notes));
+        int is_known = !line;
+        for (size_t i = 0; !is_known && i < json_array_size(p->trace_notes); i++)
+            is_known = json_equal(json_array_get(p->trace_notes, i), line);
+        if (!is_known)
+            json_array_append(p->trace_notes, line);
+        json_decref(line);
+    }
+}
+
 static int inspect_trace(struct pack *p, const struct pack_member *m, struct dcr_err *err)
 {
     struct dct_reader *reader = NULL;
@@ -62,10 +77,19 @@ static int inspect_trace(struct pack *p, const struct pack_member *m, struct dcr
         close(fd);
         return DCR_OK;
     }
-    uint64_t n = 0;
-    while ((rc = dct_next(reader, &event, err)) == DCR_OK)
-        n++;
+    uint64_t n = 0; /* what the program named; what was observed beside it is counted apart */
+    while ((rc = dct_next(reader, &event, err)) == DCR_OK) {
+        int is_mpi = event.kind == DCT_SPAN && strcmp(event.domain, DCT_DOMAIN_MPI) == 0;
+        if (is_mpi && strcmp(event.category, DCT_IN_FLIGHT) != 0)
+            p->n_mpi_calls++;
+        else if (event.kind == DCT_SPAN && !is_mpi)
+            p->n_io_calls++;
+        for (int k = 0; event.kind == DCT_FILE && k < DCT_N_IO; k++)
+            p->n_io_calls += event.io[k].n;
+        n += event.kind != DCT_SPAN && event.kind != DCT_FILE;
+    }
     dct_get_loss(reader, &loss);
+    note_trace(p, dct_notes(reader));
     p->n_traces++;
     p->n_events += n;
     p->n_dropped += loss.n_dropped;
@@ -287,6 +311,34 @@ static void put_ranks(const struct pack *p, json_t *o)
     json_object_set_new(o, "ranks", list);
 }
 
+/* MPI and I/O: "ok", or why there is nothing. */
+static void put_observed(const struct pack *p, const json_t *record, json_t *collector)
+{
+    const char *mpi = pack_json_text(record, "mpi_note"), *io = pack_json_text(record, "io_note");
+    for (size_t i = 0; !*mpi && i < json_array_size(p->trace_notes); i++) {
+        const char *note = json_string_value(json_array_get(p->trace_notes, i));
+        if (strncmp(note, "MPI calls are not recorded", 26) == 0)
+            mpi = note;
+    }
+    if (!record)
+        mpi = io = "no collector watched the run";
+    char line[1400];
+    snprintf(line, sizeof line, "%s%s", p->n_mpi_calls ? "ok" : "nothing recorded because ",
+             p->n_mpi_calls ? ""
+             : *mpi         ? mpi
+                            : "the program called no MPI function");
+    json_object_set_new(collector, "mpi", json_string(line));
+    snprintf(line, sizeof line, "%s%s", p->n_io_calls ? "ok" : "nothing recorded because ",
+             p->n_io_calls ? ""
+             : *io         ? io
+                           : "the program moved less than 1 MB of files and no call took long");
+    json_object_set_new(collector, "io", json_string(line));
+    json_object_set_new(collector, "mpi_calls", json_integer((json_int_t)p->n_mpi_calls));
+    json_object_set_new(collector, "io_calls", json_integer((json_int_t)p->n_io_calls));
+    if (json_array_size(p->trace_notes))
+        json_object_set(collector, "notes", p->trace_notes);
+}
+
 static void put_collector(const struct pack *p, const json_t *record, json_t *o)
 {
     char line[1400];
@@ -304,10 +356,13 @@ static void put_collector(const struct pack *p, const json_t *record, json_t *o)
                                : "the program did not load NVTX (not built with it, statically linked, or it "
                                  "never came to its first range)");
     json_object_set_new(collector, "nvtx", json_string(line));
+    put_observed(p, record, collector);
     json_object_set_new(collector, "traces", json_integer(p->n_traces));
     json_object_set_new(collector, "events", json_integer((json_int_t)p->n_events));
     json_object_set_new(collector, "dropped_events", json_integer((json_int_t)p->n_dropped));
     copy(collector, record, "interval_ms");
+    copy(collector, record, "window");
+    copy(collector, record, "nvtx_chained");
     json_object_set_new(o, "collector", collector);
 }
 

@@ -53,8 +53,10 @@ struct pack {
     int is_emulated;
     int n_nodes; /* 0 unknown */
     int n_traces;
-    uint64_t n_events, n_dropped;
-    double started_s; /* 0 unknown */
+    uint64_t n_events, n_dropped;     /* named by the program */
+    uint64_t n_mpi_calls, n_io_calls; /* observed beside it */
+    json_t *trace_notes;              /* array: the recorder's own sentences */
+    double started_s;                 /* 0 unknown */
     int64_t mtime;
 };
 

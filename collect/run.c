@@ -1,6 +1,7 @@
 /* run.c - see run.h. */
 #include "collect/run.h"
 
+#include "collect/environment.h"
 #include "collect/meta.h"
 #include "collect/pack.h"
 #include "collect/rank.h"
@@ -230,32 +231,6 @@ static void end_record(struct run *r, const struct ended *e)
     json_object_set_new(o, "max_rss_bytes", json_integer((json_int_t)e->usage.ru_maxrss * 1024));
 }
 
-/* ---- the program's environment ----------------------------------------------------------------- */
-
-static void set_environment(struct run *r)
-{
-    char dir[PATH_MAX], path[PATH_MAX + 64], line[2 * PATH_MAX];
-    const char *already = getenv("NVTX_INJECTION64_PATH");
-    setenv("DCC_SPOOL", r->spool, 1);
-    int n = -1;
-    if (dcr_exe_dir(dir, sizeof dir, NULL) == 0)
-        n = snprintf(path, sizeof path, "%s/../lib/dcreport/libdccollect-inject.so", dir);
-    char real[PATH_MAX];
-    if (n < 0 || !realpath(path, real)) {
-        json_object_set_new(r->record, "nvtx_note",
-                            json_string("libdccollect-inject.so is not beside the collector in ../lib/dcreport"));
-        return;
-    }
-    char already_real[PATH_MAX];
-    if (already && *already && (!realpath(already, already_real) || strcmp(already_real, real) != 0)) {
-        snprintf(line, sizeof line, "NVTX_INJECTION64_PATH was already set to '%.1000s', which was respected", already);
-        json_object_set_new(r->record, "nvtx_note", json_string(line));
-        fprintf(stderr, "dccollect: %s; NVTX ranges are not recorded\n", line);
-        return;
-    }
-    setenv("NVTX_INJECTION64_PATH", real, 1);
-}
-
 /* ---- all together ------------------------------------------------------------------------------ */
 
 static int observe(struct run *r, int *status, struct dcr_err *err)
@@ -328,7 +303,7 @@ int run_program(const struct options *o, char *message, size_t n, int *status, s
     if (rc)
         goto out;
     begin_record(&r);
-    set_environment(&r);
+    environment_set(o, r.spool, r.record);
     rc = write_host(&r, NULL, err);
     if (rc == 0)
         rc = spool_write_json(r.record_dir, r.record_name, r.record, err);

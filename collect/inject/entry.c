@@ -7,19 +7,26 @@
 
 enum { NOT_RECORDING = -2 }; /* as NVTX: no tracking of push and pop */
 
+/* Category and payload of an event; returns NULL when it has neither. */
+static const struct dct_attr *attr_of(struct spool_track *t, uint32_t domain, const char *category, uint64_t payload,
+                                      struct dct_attr *out)
+{
+    *out = (struct dct_attr){.category = spool_category_by_text(t, domain, category)};
+    if (payload != DCC_NO_PAYLOAD) {
+        out->payload_type = DCT_PAYLOAD_U64;
+        out->payload = payload;
+    }
+    return out->category || out->payload_type ? out : 0;
+}
+
 EXPORTED int dcc_range_push(const char *domain, const char *category, const char *name, uint64_t payload)
 {
     struct spool_track *t = spool_enter();
     if (!t)
         return NOT_RECORDING;
+    struct dct_attr attr;
     uint32_t d = spool_domain_by_text(t, domain);
-    struct dct_attr attr = {.category = spool_category_by_text(t, d, category)};
-    if (payload != DCC_NO_PAYLOAD) {
-        attr.payload_type = DCT_PAYLOAD_U64;
-        attr.payload = payload;
-    }
-    int has_attr = attr.category || attr.payload_type;
-    int level = spool_put_push(t, d, spool_name(t, name), has_attr ? &attr : 0);
+    int level = spool_put_push(t, d, spool_name(t, name), attr_of(t, d, category, payload, &attr));
     spool_leave(t);
     return level;
 }
@@ -29,8 +36,32 @@ EXPORTED int dcc_range_pop(const char *domain)
     struct spool_track *t = spool_enter();
     if (!t)
         return NOT_RECORDING;
-    int64_t now = spool_now_ns();
+    int64_t now = spool_track_now(t);
     int level = spool_put_pop(t, spool_domain_by_text(t, domain), now);
     spool_leave(t);
     return level;
+}
+
+EXPORTED uint64_t dcc_range_start(const char *domain, const char *category, const char *name, uint64_t payload)
+{
+    struct spool_track *t = spool_enter();
+    if (!t)
+        return 0;
+    struct dct_attr attr;
+    uint32_t d = spool_domain_by_text(t, domain);
+    uint64_t id = spool_put_start(t, d, spool_name(t, name), attr_of(t, d, category, payload, &attr));
+    spool_leave(t);
+    return id;
+}
+
+EXPORTED void dcc_range_end(const char *domain, uint64_t id)
+{
+    if (!id)
+        return;
+    struct spool_track *t = spool_enter();
+    if (!t)
+        return;
+    int64_t now = spool_now_ns();
+    spool_put_end(t, spool_domain_by_text(t, domain), id, now);
+    spool_leave(t);
 }

@@ -1,7 +1,9 @@
 /* file.c - see file.h. */
 #include "collect/inject/file.h"
 
+#include "collect/inject/clock.h"
 #include "collect/inject/crc32c.h"
+#include "collect/inject/window.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,6 +14,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -19,6 +22,12 @@
 /* Space is reserved for so many blocks at most at a time. */
 #define GROW_BLOCKS 32
 #define MAX_INTERRUPTS 100
+/* Written blocks are handed to the disk so many at a time, at the latest. */
+#define FLUSH_BLOCKS 64u
+#define DEFAULT_MAX_MB 64
+/* What a thread needs: a block and the tables of its track. */
+#define TRACK_BYTES (DCT_BLOCK_BYTES + (32u << 10))
+#define FULL_NOTE "recording stopped: the trace lies in memory and has reached the limit (--max-mb)"
 
 struct names dcc_names;
 static struct process *the_process;
@@ -40,6 +49,11 @@ __attribute__((constructor)) static void at_load(void)
         return;
     }
     the_process = p;
+    const char *spool = getenv("DCC_SPOOL");
+    if (spool && *spool) {
+        clock_begin();
+        window_begin();
+    }
 }
 
 struct process *file_process(void)
@@ -124,12 +138,65 @@ static int is_below_size_limit(uint64_t n_bytes)
     return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || n_bytes <= limit.rlim_cur;
 }
 
+/* ---- memory ----------------------------------------------------------------------------------- */
+
+static uint64_t max_bytes_of_environment(void)
+{
+    const char *text = getenv("DCC_MAX_MB");
+    char *end;
+    long n = text ? strtol(text, &end, 10) : 0;
+    return (uint64_t)(n > 0 && n < (1l << 40) && *end == '\0' ? n : DEFAULT_MAX_MB) << 20;
+}
+
+static int is_in_memory(int fd)
+{
+    enum { TMPFS = 0x01021994 };
+    const unsigned long ramfs = 0x858458f6ul;
+    struct statfs fs;
+    return fstatfs(fd, &fs) == 0 && ((unsigned long)fs.f_type == TMPFS || (unsigned long)fs.f_type == ramfs);
+}
+
+int file_begin_track(struct process *p)
+{
+    pthread_mutex_lock(&p->lock);
+    int fits = p->n_tracks == 0 || (p->n_tracks + 1) * TRACK_BYTES + dcc_names.text_used <= p->max_bytes;
+    p->n_tracks += fits ? 1 : 0;
+    pthread_mutex_unlock(&p->lock);
+    return fits ? 0 : -1;
+}
+
+void file_end_track(struct process *p)
+{
+    pthread_mutex_lock(&p->lock);
+    p->n_tracks--;
+    pthread_mutex_unlock(&p->lock);
+}
+
+/* What is written belongs to the disk: ask it to take the blocks behind the last few, and give back the memory of those
+ * asked for before. Neither waits for the disk. */
+static void flush(struct process *p)
+{
+    uint64_t quarter = p->max_bytes / 4 / DCT_BLOCK_BYTES, step = quarter < FLUSH_BLOCKS ? quarter : FLUSH_BLOCKS;
+    if (p->is_in_memory || p->n_blocks - p->n_asked < (step ? step : 1))
+        return;
+    off_t asked = (off_t)(p->n_asked * DCT_BLOCK_BYTES), flushed = (off_t)(p->n_flushed * DCT_BLOCK_BYTES);
+    (void)posix_fadvise(p->fd, flushed, asked - flushed, POSIX_FADV_DONTNEED);
+    (void)sync_file_range(p->fd, asked, (off_t)(p->n_blocks * DCT_BLOCK_BYTES) - asked, SYNC_FILE_RANGE_WRITE);
+    p->n_flushed = p->n_asked;
+    p->n_asked = p->n_blocks;
+}
+
+/* ---- blocks ----------------------------------------------------------------------------------- */
+
 /* Make sure that block number p->n_blocks is allocated on disk. */
 static int grow(struct process *p)
 {
     if (p->n_blocks < p->n_reserved)
         return 0;
     uint64_t more = p->n_reserved < GROW_BLOCKS ? p->n_reserved : GROW_BLOCKS;
+    uint64_t max_blocks = p->max_bytes / DCT_BLOCK_BYTES;
+    if (p->is_in_memory && p->n_reserved + more > max_blocks)
+        more = 1;
     for (; more; more = more > 1 ? 1 : 0) {
         if (is_below_size_limit((p->n_reserved + more) * DCT_BLOCK_BYTES) &&
             reserve_bytes(p->fd, (off_t)(p->n_reserved * DCT_BLOCK_BYTES), (off_t)(more * DCT_BLOCK_BYTES)) == 0) {
@@ -153,8 +220,14 @@ static void fill_cache(const struct process *p)
 
 static struct dct_block_header *map_block(struct process *p)
 {
+    if (p->is_in_memory && (p->n_blocks + 1) * DCT_BLOCK_BYTES > p->max_bytes && p->n_blocks > 2) {
+        if (p->definitions && p->definitions->used_slots + 8 < FILE_SLOTS)
+            file_define(p, DCT_NOTE, 0, 0, FULL_NOTE, sizeof FULL_NOTE - 1);
+        return NULL;
+    }
     if (!fd_is_ours(p) || grow(p) != 0)
         return NULL;
+    flush(p);
     fill_cache(p);
     off_t offset = (off_t)(p->n_blocks * DCT_BLOCK_BYTES);
     void *b = mmap(NULL, DCT_BLOCK_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, p->fd, offset);
@@ -219,6 +292,27 @@ uint32_t file_define(struct process *p, int kind, uint32_t domain, uint32_t name
     }
     __atomic_store_n(&b->used_slots, b->used_slots + 1 + n_text, __ATOMIC_RELEASE);
     return p->generation;
+}
+
+struct dct_slot *file_process_slots(struct process *p, uint32_t n)
+{
+    if (p->state != FILE_RECORDING)
+        return NULL;
+    if (!p->of_process || p->of_process->used_slots + n > FILE_SLOTS) {
+        struct dct_block_header *b = map_block(p);
+        if (!b) {
+            p->state = FILE_OFF;
+            return NULL;
+        }
+        begin_block(b, DCT_TRACK_PROCESS, p->of_process_seq++);
+        p->of_process = b;
+    }
+    return (struct dct_slot *)(p->of_process + 1) + p->of_process->used_slots;
+}
+
+void file_process_slots_done(struct process *p, uint32_t n)
+{
+    __atomic_store_n(&p->of_process->used_slots, p->of_process->used_slots + n, __ATOMIC_RELEASE);
 }
 
 /* A forked child inherits names that its own file does not define yet. */
@@ -297,7 +391,8 @@ static int write_header(struct process *p, int rank)
 static int start_locked(struct process *p)
 {
     const char *spool = getenv("DCC_SPOOL");
-    if (!spool || !*spool || names_init(&dcc_names) != 0)
+    p->max_bytes = max_bytes_of_environment();
+    if (!spool || !*spool || names_init(&dcc_names, p->max_bytes / 2) != 0)
         return -1;
     int rank = rank_of_environment();
     struct stat st;
@@ -306,6 +401,7 @@ static int start_locked(struct process *p)
         return -1;
     p->device = st.st_dev;
     p->inode = st.st_ino;
+    p->is_in_memory = is_in_memory(p->fd);
     if (write_header(p, rank) != 0 || next_definition_block(p) != 0)
         return -1;
     p->next_range_id = 1;

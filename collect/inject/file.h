@@ -32,7 +32,13 @@ struct process {
     char path[PATH_MAX];
     dev_t device;
     ino_t inode;
-    uint64_t n_blocks, n_reserved; /* handed out; allocated on disk (block 0 included) */
+    uint64_t n_blocks, n_reserved;       /* handed out; allocated on disk (block 0 included) */
+    uint64_t n_flushed, n_asked;         /* blocks given back to memory; those that the disk was asked to take */
+    uint64_t n_tracks;                   /* that hold a block */
+    uint64_t max_bytes;                  /* of memory, DCC_MAX_MB */
+    int is_in_memory;                    /* the file system keeps its files there */
+    struct dct_block_header *of_process; /* block of DCT_TRACK_PROCESS in use */
+    uint64_t of_process_seq;
 };
 
 /** file_process - NULL when the library could not get its memory at load time. */
@@ -45,6 +51,14 @@ int file_start(struct process *p);
  *  *generation: every definition up to it stands before the block in the file; *epoch: of the process now */
 struct dct_block_header *file_new_block(struct process *p, uint32_t track, uint64_t seq, uint64_t dropped,
                                         uint32_t *generation, uint64_t *epoch);
+/** file_begin_track / file_end_track - a thread is about to take its first block, or has none any more.
+ *  returns  -1 when its blocks would not fit into the memory the process may use */
+int file_begin_track(struct process *p);
+void file_end_track(struct process *p);
+/** file_process_slots - n slots in the block of the process as a whole, zero, and count them in when they are filled.
+ *  Caller holds the lock. returns NULL when there is no room; the block stays mapped and open for good */
+struct dct_slot *file_process_slots(struct process *p, uint32_t n);
+void file_process_slots_done(struct process *p, uint32_t n);
 /** file_close_block - seal and unmap. */
 void file_close_block(struct dct_block_header *b);
 void file_seal(struct dct_block_header *b);

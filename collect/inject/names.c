@@ -10,7 +10,7 @@ static void *reserve(size_t n_bytes)
     return p == MAP_FAILED ? NULL : p;
 }
 
-int names_init(struct names *n)
+int names_init(struct names *n, size_t text_max)
 {
     if (n->name)
         return 0;
@@ -26,6 +26,7 @@ int names_init(struct names *n)
     n->category = (struct category *)(void *)(all + name_bytes + table_bytes);
     n->domain = (struct domain *)(void *)(all + name_bytes + table_bytes + category_bytes);
     n->text = all + name_bytes + table_bytes + category_bytes + domain_bytes;
+    n->text_max = text_max < NAMES_TEXT_BYTES ? text_max : NAMES_TEXT_BYTES;
     n->n_names = 1;
     n->n_domains = 1;
     int is_new;
@@ -76,7 +77,7 @@ uint32_t names_add(struct names *n, const char *text, uint32_t len, uint32_t has
     uint32_t *slot = slot_of(n, text, len, hash);
     if (*slot)
         return *slot;
-    if (n->n_names >= NAMES_MAX || NAMES_TEXT_BYTES - n->text_used < (size_t)len + 1)
+    if (n->n_names >= NAMES_MAX || n->text_max - n->text_used < (size_t)len + 1)
         return 1; /* NAMES_OVERFLOW, the first name of all */
     char *copy = n->text + n->text_used;
     memcpy(copy, text, len);

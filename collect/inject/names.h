@@ -18,6 +18,7 @@ struct name {
     uint32_t len;
     uint32_t hash;
     uint32_t generation; /* of the definition block that holds it, see spool.c */
+    uint32_t flags;      /* WINDOW_NAME_*, set before it is published */
 };
 
 struct domain {
@@ -36,11 +37,12 @@ struct names {
     struct category *category; /* [CATEGORIES_MAX] */
     struct domain *domain;     /* [DOMAINS_MAX], number 0 = the default domain */
     uint32_t n_names, n_domains, n_categories;
-    size_t text_used;
+    size_t text_used, text_max;
 };
 
-/** names_init - reserve the memory. returns 0, or -1 when there is none */
-int names_init(struct names *n);
+/** names_init - reserve the memory; of the texts at most text_max bytes will be used.
+ *  returns  0, or -1 when there is none */
+int names_init(struct names *n, size_t text_max);
 /** names_hash - of a C string; *len its length, at most max bytes, cut before a UTF-8 sequence that does not fit. */
 uint32_t names_hash(const char *text, size_t max, uint32_t *len);
 /** names_find - number of the text, 0 when it has none yet. Lock-free. */

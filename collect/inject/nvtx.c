@@ -2,6 +2,8 @@
  * has its own copy of NVTX and initialises by itself, so that InitializeInjectionNvtx2 may be called many times.
  * The interface is nvtx_abi.h. */
 #include "collect/inject/nvtx_abi.h"
+#include "collect/inject/nvtx_chain.h"
+#include "collect/inject/nvtx_payload.h"
 #include "collect/inject/spool.h"
 
 #include <string.h>
@@ -11,6 +13,8 @@
 /* Category and payload of an event; returns NULL when it has neither. */
 static const struct dct_attr *attr_of(const struct nvtxabi_attributes *a, struct dct_attr *out)
 {
+    /* A colour is kept without its opacity. */
+    uint32_t color = a->color_type == NVTXABI_COLOR_ARGB ? a->color & 0xffffff : 0;
     *out = (struct dct_attr){.category = a->category};
     switch (a->payload_type) {
     case NVTXABI_PAYLOAD_U64:
@@ -42,7 +46,27 @@ static const struct dct_attr *attr_of(const struct nvtxabi_attributes *a, struct
     default:
         break;
     }
+    out->payload_type |= color << 8;
     return out->category || out->payload_type ? out : NULL;
+}
+
+/* Bytes of an extended payload, as they stand in the trace, and its attr. Rare, and of some size: out of the way. */
+struct raw {
+    struct dct_attr attr;
+    unsigned char bytes[DCT_MAX_RAW];
+};
+
+static void raw_of(const struct nvtxabi_attributes *a, struct raw *out)
+{
+    const struct nvtxabi_item *items = (const struct nvtxabi_item *)(uintptr_t)a->payload.u64;
+    (void)attr_of(a, &out->attr);
+    out->attr.payload_type |= DCT_PAYLOAD_RAW;
+    out->attr.payload = nvtx_payload_bytes(items, (size_t)a->reserved, out->bytes);
+}
+
+static int is_extended(const struct nvtxabi_attributes *a)
+{
+    return a && a->payload_type == NVTXABI_PAYLOAD_EXT && a->payload.u64 && a->reserved > 0;
 }
 
 static uint32_t message_of(struct spool_track *t, const struct nvtxabi_attributes *a)
@@ -59,6 +83,30 @@ static uint32_t message_of(struct spool_track *t, const struct nvtxabi_attribute
     }
 }
 
+static __attribute__((noinline)) int push_extended(struct spool_track *t, uint32_t d,
+                                                   const struct nvtxabi_attributes *a)
+{
+    struct raw raw;
+    raw_of(a, &raw);
+    return spool_put_push_raw(t, d, message_of(t, a), &raw.attr, raw.bytes);
+}
+
+static __attribute__((noinline)) uint64_t start_extended(struct spool_track *t, uint32_t d,
+                                                         const struct nvtxabi_attributes *a)
+{
+    struct raw raw;
+    raw_of(a, &raw);
+    return spool_put_start_raw(t, d, message_of(t, a), &raw.attr, raw.bytes);
+}
+
+static __attribute__((noinline)) void mark_extended(struct spool_track *t, uint32_t d,
+                                                    const struct nvtxabi_attributes *a)
+{
+    struct raw raw;
+    raw_of(a, &raw);
+    spool_put_mark_raw(t, d, message_of(t, a), &raw.attr, raw.bytes);
+}
+
 /* ---- ranges of a thread --------------------------------------------------------------------- */
 
 static int domain_range_push_ex(const void *domain, const struct nvtxabi_attributes *a)
@@ -68,7 +116,8 @@ static int domain_range_push_ex(const void *domain, const struct nvtxabi_attribu
         return NVTXABI_NO_TRACKING;
     struct dct_attr attr;
     uint32_t d = spool_domain_of(t, domain);
-    int level = spool_put_push(t, d, a ? message_of(t, a) : 0, a ? attr_of(a, &attr) : NULL);
+    int level = is_extended(a) ? push_extended(t, d, a)
+                               : spool_put_push(t, d, a ? message_of(t, a) : 0, a ? attr_of(a, &attr) : NULL);
     spool_leave(t);
     return level;
 }
@@ -78,7 +127,7 @@ static int domain_range_pop(const void *domain)
     struct spool_track *t = spool_enter();
     if (!t)
         return NVTXABI_NO_TRACKING;
-    int64_t now = spool_now_ns();
+    int64_t now = spool_track_now(t);
     int level = spool_put_pop(t, spool_domain_of(t, domain), now);
     spool_leave(t);
     return level;
@@ -123,7 +172,8 @@ static uint64_t domain_range_start_ex(const void *domain, const struct nvtxabi_a
         return 0;
     struct dct_attr attr;
     uint32_t d = spool_domain_of(t, domain);
-    uint64_t id = spool_put_start(t, d, a ? message_of(t, a) : 0, a ? attr_of(a, &attr) : NULL);
+    uint64_t id = is_extended(a) ? start_extended(t, d, a)
+                                 : spool_put_start(t, d, a ? message_of(t, a) : 0, a ? attr_of(a, &attr) : NULL);
     spool_leave(t);
     return id;
 }
@@ -150,7 +200,7 @@ static void domain_range_end(const void *domain, uint64_t id)
     struct spool_track *t = spool_enter();
     if (!t)
         return;
-    int64_t now = spool_now_ns();
+    int64_t now = spool_track_now(t);
     spool_put_end(t, spool_domain_of(t, domain), id, now);
     spool_leave(t);
 }
@@ -167,7 +217,10 @@ static void domain_mark_ex(const void *domain, const struct nvtxabi_attributes *
         return;
     struct dct_attr attr;
     uint32_t d = spool_domain_of(t, domain);
-    spool_put_mark(t, d, a ? message_of(t, a) : 0, a ? attr_of(a, &attr) : NULL);
+    if (is_extended(a))
+        mark_extended(t, d, a);
+    else
+        spool_put_mark(t, d, a ? message_of(t, a) : 0, a ? attr_of(a, &attr) : NULL);
     spool_leave(t);
 }
 
@@ -248,57 +301,51 @@ static void domain_destroy(const void *domain)
 
 /* ---- attaching ------------------------------------------------------------------------------ */
 
-struct entry {
-    unsigned index;
-    nvtxabi_fn fn;
-};
-#define ENTRY(index, fn)              \
-    {                                 \
-        index, (nvtxabi_fn)(void *)fn \
-    }
+/* By callback; what is left out (resources, nvtxInitialize) is nothing to a recorder and stays without effect. */
+#define SLOT(index, fn) [index] = (nvtxabi_fn)(void *)fn
 
-static const struct entry core[] = {
-    ENTRY(NVTXABI_MARK_EX, mark_ex),
-    ENTRY(NVTXABI_MARK_A, mark_a),
-    ENTRY(NVTXABI_MARK_W, mark_w),
-    ENTRY(NVTXABI_RANGE_START_EX, range_start_ex),
-    ENTRY(NVTXABI_RANGE_START_A, range_start_a),
-    ENTRY(NVTXABI_RANGE_START_W, range_start_w),
-    ENTRY(NVTXABI_RANGE_END, range_end),
-    ENTRY(NVTXABI_RANGE_PUSH_EX, range_push_ex),
-    ENTRY(NVTXABI_RANGE_PUSH_A, range_push_a),
-    ENTRY(NVTXABI_RANGE_PUSH_W, range_push_w),
-    ENTRY(NVTXABI_RANGE_POP, range_pop),
-    ENTRY(NVTXABI_NAME_CATEGORY_A, name_category_a),
-    ENTRY(NVTXABI_NAME_CATEGORY_W, name_category_w),
-    ENTRY(NVTXABI_NAME_OS_THREAD_A, name_os_thread_a),
-    ENTRY(NVTXABI_NAME_OS_THREAD_W, name_os_thread_w),
+static const nvtxabi_fn core[NVTXABI_CORE_SIZE] = {
+    SLOT(NVTXABI_MARK_EX, mark_ex),
+    SLOT(NVTXABI_MARK_A, mark_a),
+    SLOT(NVTXABI_MARK_W, mark_w),
+    SLOT(NVTXABI_RANGE_START_EX, range_start_ex),
+    SLOT(NVTXABI_RANGE_START_A, range_start_a),
+    SLOT(NVTXABI_RANGE_START_W, range_start_w),
+    SLOT(NVTXABI_RANGE_END, range_end),
+    SLOT(NVTXABI_RANGE_PUSH_EX, range_push_ex),
+    SLOT(NVTXABI_RANGE_PUSH_A, range_push_a),
+    SLOT(NVTXABI_RANGE_PUSH_W, range_push_w),
+    SLOT(NVTXABI_RANGE_POP, range_pop),
+    SLOT(NVTXABI_NAME_CATEGORY_A, name_category_a),
+    SLOT(NVTXABI_NAME_CATEGORY_W, name_category_w),
+    SLOT(NVTXABI_NAME_OS_THREAD_A, name_os_thread_a),
+    SLOT(NVTXABI_NAME_OS_THREAD_W, name_os_thread_w),
 };
 
-static const struct entry core2[] = {
-    ENTRY(NVTXABI_DOMAIN_MARK_EX, domain_mark_ex),
-    ENTRY(NVTXABI_DOMAIN_RANGE_START_EX, domain_range_start_ex),
-    ENTRY(NVTXABI_DOMAIN_RANGE_END, domain_range_end),
-    ENTRY(NVTXABI_DOMAIN_RANGE_PUSH_EX, domain_range_push_ex),
-    ENTRY(NVTXABI_DOMAIN_RANGE_POP, domain_range_pop),
-    ENTRY(NVTXABI_DOMAIN_NAME_CATEGORY_A, domain_name_category_a),
-    ENTRY(NVTXABI_DOMAIN_NAME_CATEGORY_W, domain_name_category_w),
-    ENTRY(NVTXABI_DOMAIN_REGISTER_STRING_A, domain_register_string_a),
-    ENTRY(NVTXABI_DOMAIN_REGISTER_STRING_W, domain_register_string_w),
-    ENTRY(NVTXABI_DOMAIN_CREATE_A, spool_domain),
-    ENTRY(NVTXABI_DOMAIN_CREATE_W, spool_domain_wide),
-    ENTRY(NVTXABI_DOMAIN_DESTROY, domain_destroy),
+static const nvtxabi_fn core2[NVTXABI_CORE2_SIZE] = {
+    SLOT(NVTXABI_DOMAIN_MARK_EX, domain_mark_ex),
+    SLOT(NVTXABI_DOMAIN_RANGE_START_EX, domain_range_start_ex),
+    SLOT(NVTXABI_DOMAIN_RANGE_END, domain_range_end),
+    SLOT(NVTXABI_DOMAIN_RANGE_PUSH_EX, domain_range_push_ex),
+    SLOT(NVTXABI_DOMAIN_RANGE_POP, domain_range_pop),
+    SLOT(NVTXABI_DOMAIN_NAME_CATEGORY_A, domain_name_category_a),
+    SLOT(NVTXABI_DOMAIN_NAME_CATEGORY_W, domain_name_category_w),
+    SLOT(NVTXABI_DOMAIN_REGISTER_STRING_A, domain_register_string_a),
+    SLOT(NVTXABI_DOMAIN_REGISTER_STRING_W, domain_register_string_w),
+    SLOT(NVTXABI_DOMAIN_CREATE_A, spool_domain),
+    SLOT(NVTXABI_DOMAIN_CREATE_W, spool_domain_wide),
+    SLOT(NVTXABI_DOMAIN_DESTROY, domain_destroy),
 };
 
-static int attach(const struct nvtxabi_callbacks *callbacks, int module, const struct entry *entries, size_t n)
+static int attach(const struct nvtxabi_callbacks *callbacks, int module, const nvtxabi_fn *functions, unsigned n)
 {
     nvtxabi_fn **table = NULL;
     unsigned size = 0;
     if (!callbacks->module_table(module, &table, &size) || !table)
         return 0;
-    for (size_t i = 0; i < n; i++)
-        if (entries[i].index < size && table[entries[i].index])
-            *table[entries[i].index] = entries[i].fn;
+    for (unsigned i = 1; i < n && i < size; i++)
+        if (functions[i] && table[i])
+            *table[i] = functions[i];
     return 1;
 }
 
@@ -312,8 +359,12 @@ int InitializeInjectionNvtx2(nvtxabi_export_table_fn export_table)
     const struct nvtxabi_callbacks *callbacks = export_table(NVTXABI_TABLE_CALLBACKS);
     if (!callbacks || callbacks->struct_size < sizeof *callbacks)
         return 0;
-    int is_attached = attach(callbacks, NVTXABI_MODULE_CORE, core, sizeof core / sizeof *core);
+    nvtxabi_fn all[NVTXABI_CORE_SIZE], all2[NVTXABI_CORE2_SIZE];
+    memcpy(all, core, sizeof all);
+    memcpy(all2, core2, sizeof all2);
+    (void)nvtx_chain_attach(export_table, all, all2);
+    int is_attached = attach(callbacks, NVTXABI_MODULE_CORE, all, NVTXABI_CORE_SIZE);
     /* Domains came with NVTX 2; a program with an older copy still has its plain ranges recorded. */
-    (void)attach(callbacks, NVTXABI_MODULE_CORE2, core2, sizeof core2 / sizeof *core2);
+    (void)attach(callbacks, NVTXABI_MODULE_CORE2, all2, NVTXABI_CORE2_SIZE);
     return is_attached;
 }

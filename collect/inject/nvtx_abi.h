@@ -76,6 +76,8 @@ enum {
     NVTXABI_PAYLOAD_F32 = 6
 };
 
+enum { NVTXABI_COLOR_ARGB = 1 };
+
 struct nvtxabi_attributes { /* nvtxEventAttributes_t, version 2 and 3 */
     uint16_t version;
     uint16_t size;
@@ -99,6 +101,56 @@ struct nvtxabi_attributes { /* nvtxEventAttributes_t, version 2 and 3 */
         const void *registered;
     } message;
 };
+
+/* ---- the payload extension (nvToolsExtPayload.h) ---- */
+
+#define NVTXABI_PAYLOAD_EXT ((int32_t)0xDFBD0009) /* payload.u64 points to `reserved` items */
+enum { NVTXABI_EXT_PAYLOAD = 2 };                 /* module id */
+enum nvtxabi_ext_payload {
+    NVTXABI_SCHEMA_REGISTER = 0,
+    NVTXABI_ENUM_REGISTER,
+    NVTXABI_MARK_PAYLOAD,
+    NVTXABI_PUSH_PAYLOAD,
+    NVTXABI_POP_PAYLOAD,
+    NVTXABI_START_PAYLOAD,
+    NVTXABI_END_PAYLOAD,
+    NVTXABI_DOMAIN_IS_ENABLED
+};
+#define NVTXABI_SCHEMA_DYNAMIC_START (UINT64_C(1) << 32)
+enum { NVTXABI_SCHEMA_HAS_NAME = 1 << 1, NVTXABI_SCHEMA_HAS_SIZE = 1 << 6, NVTXABI_SCHEMA_HAS_ID = 1 << 8 };
+
+struct nvtxabi_item { /* nvtxPayloadData_t */
+    uint64_t schema;
+    size_t size; /* SIZE_MAX: not said */
+    const void *bytes;
+};
+struct nvtxabi_schema_entry {
+    uint64_t flags, type;
+    const char *name, *description;
+    uint64_t detail, offset;
+    const void *semantics, *reserved;
+};
+struct nvtxabi_schema {
+    uint64_t fields;
+    const char *name;
+    uint64_t type, flags;
+    const struct nvtxabi_schema_entry *entries;
+    size_t n_entries, static_size, alignment;
+    uint64_t id;
+    void *extension;
+};
+struct nvtxabi_segment {
+    size_t id, n_slots;
+    intptr_t *slots;
+};
+struct nvtxabi_module {
+    uint16_t version, struct_size, id, compatible;
+    size_t n_segments;
+    struct nvtxabi_segment *segments;
+    intptr_t (*export_function)(uint32_t);
+    const void *info;
+};
+typedef int (*nvtxabi_extension_fn)(struct nvtxabi_module *);
 
 #define NVTXABI_NO_TRACKING (-2) /* "this tool does not track push and pop" */
 

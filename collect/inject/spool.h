@@ -51,7 +51,31 @@ uint64_t spool_put_start(struct spool_track *t, uint32_t domain, uint32_t name, 
 void spool_put_end(struct spool_track *t, uint32_t domain, uint64_t id, int64_t t_ns);
 void spool_put_mark(struct spool_track *t, uint32_t domain, uint32_t name, const struct dct_attr *attr);
 
+/* attr of a raw payload: the bytes that stand behind it (struct dct_raw and items), attr->payload of them. */
+int spool_put_push_raw(struct spool_track *t, uint32_t domain, uint32_t name, const struct dct_attr *attr,
+                       const void *raw);
+uint64_t spool_put_start_raw(struct spool_track *t, uint32_t domain, uint32_t name, const struct dct_attr *attr,
+                             const void *raw);
+void spool_put_mark_raw(struct spool_track *t, uint32_t domain, uint32_t name, const struct dct_attr *attr,
+                        const void *raw);
+/** spool_put_span - a complete interval; attr may be NULL. */
+void spool_put_span(struct spool_track *t, uint32_t domain, uint32_t name, int64_t start_ns, int64_t end_ns,
+                    uint64_t bytes, const struct dct_attr *attr);
+/** spool_schema - a payload schema of that number, described by text. */
+void spool_schema(struct spool_track *t, uint32_t domain, uint32_t schema, const char *text);
+/** spool_note - a sentence for people, once per process. Quiet when nothing is recorded. */
+void spool_note(const char *sentence);
+/** spool_is_busy - this thread is inside the library: calls it makes now are the library's own. */
+int spool_is_busy(void);
+/** spool_is_recording - the process has a trace file, and room in it. */
+int spool_is_recording(void);
+/** spool_file - sums for the file of that name (DCT_FILE), in the trace itself: to be added to with atomic adds, also
+ *  by several threads. Starts the trace when there is none. returns  NULL when nothing is being recorded */
+struct dct_io *spool_file(const char *path, uint32_t *name);
+
+/** spool_now_ns - time on the track of this thread; spool_track_now the same where the track is at hand. */
 int64_t spool_now_ns(void);
+int64_t spool_track_now(struct spool_track *t);
 
 /** spool_wide_to_utf8 - convert at most n - 1 bytes; unpaired surrogates and values beyond Unicode become U+FFFD. */
 void spool_wide_to_utf8(const wchar_t *in, char *out, size_t n);

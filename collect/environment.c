@@ -1,0 +1,147 @@
+/* environment.c - see environment.h. */
+#include "collect/environment.h"
+
+#include "collect/linked.h"
+#include "lib/fs.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LIBRARY_FOLDER "../lib/dcreport"
+
+static void note(json_t *record, const char *key, const char *sentence)
+{
+    json_object_set_new(record, key, json_string(sentence));
+}
+
+static int library(const char *what, char *out, size_t n)
+{
+    char dir[PATH_MAX], path[PATH_MAX + 80];
+    if (dcr_exe_dir(dir, sizeof dir, NULL) != 0)
+        return -1;
+    snprintf(path, sizeof path, "%s/" LIBRARY_FOLDER "/libdccollect-%s.so", dir, what);
+    char *real = realpath(path, NULL);
+    int is_there = real && strlen(real) < n;
+    if (is_there)
+        memcpy(out, real, strlen(real) + 1);
+    free(real);
+    return is_there ? 0 : -1;
+}
+
+static void set_nvtx(json_t *record)
+{
+    char path[PATH_MAX];
+    const char *already = getenv("NVTX_INJECTION64_PATH");
+    if (library("inject", path, sizeof path) != 0) {
+        note(record, "nvtx_note", "libdccollect-inject.so is not beside the collector in " LIBRARY_FOLDER);
+        return;
+    }
+    char already_real[PATH_MAX];
+    if (already && *already && (!realpath(already, already_real) || strcmp(already_real, path) != 0)) {
+        setenv("DCC_CHAIN_NVTX", already, 1);
+        json_object_set_new(record, "nvtx_chained", json_string(already));
+    }
+    setenv("NVTX_INJECTION64_PATH", path, 1);
+}
+
+/* Adds a library in front of what is preloaded already. The loader takes blanks and colons as ends of names. */
+static int preload(const char *what, char *why, size_t n)
+{
+    char path[PATH_MAX];
+    if (library(what, path, sizeof path) != 0) {
+        snprintf(why, n, "libdccollect-%s.so is not beside the collector in " LIBRARY_FOLDER, what);
+        return -1;
+    }
+    if (strpbrk(path, " \t\n:")) {
+        snprintf(why, n, "the name '%s' has a blank or a colon, which LD_PRELOAD cannot hold", path);
+        return -1;
+    }
+    const char *already = getenv("LD_PRELOAD");
+    if (already && strstr(already, path))
+        return 0;
+    size_t room = strlen(path) + (already ? strlen(already) : 0) + 2;
+    char *all = malloc(room);
+    if (!all)
+        return -1;
+    snprintf(all, room, "%s%s%s", path, already && *already ? ":" : "", already ? already : "");
+    setenv("LD_PRELOAD", all, 1);
+    free(all);
+    return 0;
+}
+
+static void set_mpi(const struct options *o, json_t *record)
+{
+    char why[PATH_MAX + 200] = "";
+    if (o->mpi == 0)
+        snprintf(why, sizeof why, "switched off (--mpi off)");
+    else if (o->mpi < 0 && !linked_with_mpi(o->program, o->n_program, why, sizeof why) && !*why)
+        snprintf(why, sizeof why,
+                 "no program on the command line is linked with MPI (--mpi on records it all the same)");
+    if (*why || preload("mpi", why, sizeof why) != 0)
+        note(record, "mpi_note", why);
+}
+
+static void set_io(const struct options *o, json_t *record)
+{
+    char why[PATH_MAX + 200] = "", number[32];
+    if (!o->io)
+        snprintf(why, sizeof why, "switched off (--io off)");
+    if (*why || preload("io", why, sizeof why) != 0)
+        note(record, "io_note", why);
+    snprintf(number, sizeof number, "%d", o->io_us);
+    setenv("DCC_IO_US", number, 1);
+    /* In front of mpirun the ranks are of interest, not mpirun's own files. */
+    if (linked_is_launcher(o->program[0]))
+        setenv("DCC_RANKS_ONLY", "1", 1);
+}
+
+static void set_window(const struct options *o, json_t *record)
+{
+    char number[32], why[PATH_MAX + 200];
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    double from_s = (double)now.tv_sec + 1e-9 * (double)now.tv_nsec + o->delay_s;
+    if (o->delay_s > 0) {
+        snprintf(number, sizeof number, "%.0f", from_s * 1e9);
+        setenv("DCC_FROM_NS", number, 1);
+    }
+    if (o->duration_s > 0) {
+        snprintf(number, sizeof number, "%.0f", (from_s + o->duration_s) * 1e9);
+        setenv("DCC_UNTIL_NS", number, 1);
+    }
+    if (o->steps)
+        setenv("DCC_STEPS", o->steps, 1);
+    if (o->capture_range)
+        setenv("DCC_CAPTURE", o->capture_range, 1);
+    if (o->capture_range && strcmp(o->capture_range, "cudaProfilerApi") == 0 &&
+        preload("cudaprof", why, sizeof why) != 0)
+        note(record, "nvtx_note", why);
+    if (o->delay_s > 0 || o->duration_s > 0 || o->steps || o->capture_range) {
+        json_t *window = json_object();
+        if (o->steps)
+            json_object_set_new(window, "steps", json_string(o->steps));
+        if (o->delay_s > 0)
+            json_object_set_new(window, "delay_s", json_real(o->delay_s));
+        if (o->duration_s > 0)
+            json_object_set_new(window, "duration_s", json_real(o->duration_s));
+        if (o->capture_range)
+            json_object_set_new(window, "capture_range", json_string(o->capture_range));
+        json_object_set_new(record, "window", window);
+    }
+}
+
+void environment_set(const struct options *o, const char *spool, json_t *record)
+{
+    char number[32];
+    setenv("DCC_SPOOL", spool, 1);
+    snprintf(number, sizeof number, "%d", o->max_mb);
+    setenv("DCC_MAX_MB", number, 1);
+    set_nvtx(record);
+    set_mpi(o, record);
+    set_io(o, record);
+    set_window(o, record);
+}

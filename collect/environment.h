@@ -1,0 +1,15 @@
+/* environment.h - what the program's environment is given, so that the libraries beside the collector are loaded into
+ * it and know what to record. Nothing that is there already is lost: other injections and preloads are chained. */
+#ifndef COLLECT_ENVIRONMENT_H
+#define COLLECT_ENVIRONMENT_H
+
+#include "collect/options.h"
+
+#include <jansson.h>
+
+/** environment_set - in this process, for the program it will start.
+ *  spool    absolute name of the folder
+ *  record   gets "nvtx_note", "mpi_note", "io_note": why something will not be recorded; absent when it will */
+void environment_set(const struct options *o, const char *spool, json_t *record);
+
+#endif

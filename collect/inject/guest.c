@@ -1,0 +1,60 @@
+/* guest.c - see guest.h. */
+#include "collect/inject/guest.h"
+
+#include "collect/inject/spool.h"
+#include "collect/inject/window.h"
+
+#define EXPORTED __attribute__((visibility("default")))
+
+EXPORTED int dcc_guest_is_wanted(void)
+{
+    return spool_is_wanted();
+}
+
+EXPORTED int dcc_guest_is_busy(void)
+{
+    return spool_is_busy();
+}
+
+EXPORTED int dcc_guest_is_recording(void)
+{
+    return spool_is_recording();
+}
+
+EXPORTED int dcc_guest_is_open(int64_t now_ns)
+{
+    return !dcc_window_is_used || window_is_open(now_ns);
+}
+
+EXPORTED int64_t dcc_guest_now(void)
+{
+    return spool_now_ns();
+}
+
+EXPORTED void dcc_guest_span(const struct dcc_span *span)
+{
+    struct spool_track *t = spool_enter();
+    if (!t)
+        return;
+    uint32_t domain = spool_domain_by_text(t, span->domain);
+    struct dct_attr attr = {.category = spool_category_by_text(t, domain, span->category),
+                            .payload_type = span->payload_type,
+                            .payload = span->payload};
+    spool_put_span(t, domain, spool_name(t, span->name), span->start_ns, span->end_ns, span->bytes, &attr);
+    spool_leave(t);
+}
+
+EXPORTED struct dct_io *dcc_guest_file(const char *path, uint32_t *name)
+{
+    return spool_file(path, name);
+}
+
+EXPORTED void dcc_guest_note(const char *sentence)
+{
+    spool_note(sentence);
+}
+
+EXPORTED void dcc_guest_capture(int is_on)
+{
+    window_capture(is_on);
+}

@@ -1,0 +1,35 @@
+/* guest.h - what the libraries beside the injected one (mpi/, io/, cudaprof/: interposers, loaded by LD_PRELOAD) use of
+ * it: one trace file and one clock per process, whoever observes. */
+#ifndef DCC_INJECT_GUEST_H
+#define DCC_INJECT_GUEST_H
+
+#include "lib/format.h"
+
+/* An interval that has ended. Texts may be reused after the call. */
+struct dcc_span {
+    const char *domain, *category, *name;
+    int64_t start_ns, end_ns; /* dcc_guest_now */
+    uint64_t bytes;
+    uint32_t payload_type; /* DCT_PAYLOAD_* */
+    uint64_t payload;
+};
+
+/** dcc_guest_is_wanted - the collector named a spool folder: something may be recorded in this process. */
+int dcc_guest_is_wanted(void);
+/** dcc_guest_is_busy - this thread is inside the injected library: calls it makes now are the library's own. */
+int dcc_guest_is_busy(void);
+/** dcc_guest_is_recording - there is a trace file, and room in it. */
+int dcc_guest_is_recording(void);
+/** dcc_guest_is_open - now lies in the window that is to be recorded (always, without one). */
+int dcc_guest_is_open(int64_t now_ns);
+int64_t dcc_guest_now(void);
+void dcc_guest_span(const struct dcc_span *span);
+/** dcc_guest_file - sums of a file in the trace (DCT_N_IO of them), for atomic adds; *name its number as payload.
+ *  returns  NULL when nothing is being recorded */
+struct dct_io *dcc_guest_file(const char *path, uint32_t *name);
+/** dcc_guest_note - a sentence into the trace: why something is missing. */
+void dcc_guest_note(const char *sentence);
+/** dcc_guest_capture - cudaProfilerStart (1) and cudaProfilerStop (0). */
+void dcc_guest_capture(int is_on);
+
+#endif

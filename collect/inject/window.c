@@ -1,0 +1,146 @@
+/* window.c - see window.h. */
+#include "collect/inject/window.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+enum { MAX_STEP_CATEGORIES = 16 };
+
+int dcc_window_is_used;
+static struct {
+    int64_t from_ns, until_ns;
+    int64_t first_step, last_step;
+    int by_steps, by_capture, by_cuda;
+    const char *capture_name;
+    int in_step;       /* of the wanted ones */
+    int64_t n_steps;   /* seen, for steps without a number */
+    int n_captures;    /* open */
+    uint64_t range_id; /* of a capture that is a process range; 0 = none */
+    struct {
+        uint32_t domain, category;
+    } step_category[MAX_STEP_CATEGORIES];
+    int n_step_categories;
+} window = {.until_ns = INT64_MAX};
+
+static int64_t number_of(const char *name, int64_t absent)
+{
+    const char *text = getenv(name);
+    if (!text || !*text)
+        return absent;
+    char *end;
+    long long n = strtoll(text, &end, 10);
+    return *end == '\0' && n >= 0 ? n : absent;
+}
+
+void window_begin(void)
+{
+    const char *steps = getenv("DCC_STEPS"), *capture = getenv("DCC_CAPTURE");
+    window.from_ns = number_of("DCC_FROM_NS", 0);
+    window.until_ns = number_of("DCC_UNTIL_NS", INT64_MAX);
+    if (steps && *steps) {
+        char *end;
+        window.first_step = strtoll(steps, &end, 10);
+        window.last_step = *end == ':' ? strtoll(end + 1, NULL, 10) : window.first_step;
+        window.by_steps = 1;
+    }
+    if (capture && strncmp(capture, "nvtx:", 5) == 0) {
+        window.capture_name = capture + 5;
+        window.by_capture = 1;
+    } else if (capture && strcmp(capture, "cudaProfilerApi") == 0) {
+        window.by_capture = window.by_cuda = 1;
+    }
+    dcc_window_is_used = window.by_steps || window.by_capture || window.from_ns > 0 || window.until_ns != INT64_MAX;
+}
+
+int window_is_open(int64_t now_ns)
+{
+    return now_ns >= window.from_ns && now_ns < window.until_ns &&
+           (!window.by_steps || __atomic_load_n(&window.in_step, __ATOMIC_RELAXED)) &&
+           (!window.by_capture || __atomic_load_n(&window.n_captures, __ATOMIC_RELAXED) > 0);
+}
+
+unsigned window_name(const char *text)
+{
+    /* As the report reads them, see docs/FORMAT.md. */
+    static const char *const steps[] = {"step", "train_step", "training_step", "iteration"};
+    /* An epoch may carry the category of the steps that it encloses. */
+    unsigned flags = strcasecmp(text, "epoch") == 0 ? WINDOW_NAME_EPOCH : 0;
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
+        if (strcasecmp(text, steps[i]) == 0)
+            flags |= WINDOW_NAME_STEP;
+    if (window.capture_name && strcmp(text, window.capture_name) == 0)
+        flags |= WINDOW_NAME_CAPTURE;
+    return flags;
+}
+
+void window_category(uint32_t domain, uint32_t category, const char *name)
+{
+    int n = window.n_step_categories;
+    if (strcasecmp(name, "step") != 0 || n == MAX_STEP_CATEGORIES)
+        return;
+    window.step_category[n].domain = domain;
+    window.step_category[n].category = category;
+    __atomic_store_n(&window.n_step_categories, n + 1, __ATOMIC_RELEASE);
+}
+
+static int is_step_category(uint32_t domain, uint32_t category)
+{
+    int n = __atomic_load_n(&window.n_step_categories, __ATOMIC_ACQUIRE);
+    for (int i = 0; category && i < n; i++)
+        if (window.step_category[i].domain == domain && window.step_category[i].category == category)
+            return 1;
+    return 0;
+}
+
+void window_push(struct window_track *t, uint32_t domain, unsigned flags, uint32_t category, int64_t number, int level)
+{
+    if (window.by_steps && !t->step_level && !(flags & WINDOW_NAME_EPOCH) &&
+        ((flags & WINDOW_NAME_STEP) || is_step_category(domain, category))) {
+        int64_t counted = __atomic_fetch_add(&window.n_steps, 1, __ATOMIC_RELAXED);
+        int64_t step = number >= 0 ? number : counted;
+        t->step_level = level + 1;
+        t->step_domain = domain;
+        t->is_last_step = step >= window.last_step;
+        __atomic_store_n(&window.in_step, step >= window.first_step && step <= window.last_step, __ATOMIC_RELAXED);
+    }
+    if ((flags & WINDOW_NAME_CAPTURE) && !t->capture_level) {
+        t->capture_level = level + 1;
+        t->capture_domain = domain;
+        __atomic_fetch_add(&window.n_captures, 1, __ATOMIC_RELAXED);
+    }
+}
+
+void window_pop(struct window_track *t, uint32_t domain, int level)
+{
+    /* What lies between two wanted steps is recorded, what follows the last one is not. */
+    if (t->step_level == level + 1 && t->step_domain == domain) {
+        t->step_level = 0;
+        if (t->is_last_step)
+            __atomic_store_n(&window.in_step, 0, __ATOMIC_RELAXED);
+    }
+    if (t->capture_level == level + 1 && t->capture_domain == domain) {
+        t->capture_level = 0;
+        __atomic_fetch_sub(&window.n_captures, 1, __ATOMIC_RELAXED);
+    }
+}
+
+void window_start(unsigned flags, uint64_t id)
+{
+    uint64_t none = 0;
+    if ((flags & WINDOW_NAME_CAPTURE) &&
+        __atomic_compare_exchange_n(&window.range_id, &none, id, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        __atomic_fetch_add(&window.n_captures, 1, __ATOMIC_RELAXED);
+}
+
+void window_end(uint64_t id)
+{
+    if (id && __atomic_compare_exchange_n(&window.range_id, &id, 0, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        __atomic_fetch_sub(&window.n_captures, 1, __ATOMIC_RELAXED);
+}
+
+void window_capture(int is_on)
+{
+    if (window.by_cuda)
+        __atomic_store_n(&window.n_captures, is_on, __ATOMIC_RELAXED);
+}

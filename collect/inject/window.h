@@ -1,0 +1,39 @@
+/* window.h - which part of a run is recorded: `dccollect run --steps A:B --delay S --duration S --capture-range ...`,
+ * handed down in the environment. Outside the window events are neither written nor counted as dropped. Several
+ * conditions must hold together. State is of the process: one thread's step opens the window for all. */
+#ifndef DCC_INJECT_WINDOW_H
+#define DCC_INJECT_WINDOW_H
+
+#include <stdint.h>
+
+/* What a name means to the window, asked once when the name is new. */
+enum { WINDOW_NAME_STEP = 1, WINDOW_NAME_CAPTURE = 2, WINDOW_NAME_EPOCH = 4 };
+
+/* Ranges of a track by which the window closes again: the outermost of its kind. */
+struct window_track {
+    int32_t step_level, capture_level; /* level + 1 within its domain; 0 = none open */
+    uint32_t step_domain, capture_domain;
+    int is_last_step;
+};
+
+/** window_begin - at load: read DCC_FROM_NS, DCC_UNTIL_NS (CLOCK_MONOTONIC), DCC_STEPS (A:B), DCC_CAPTURE
+ *  (nvtx:NAME or cudaProfilerApi). */
+void window_begin(void);
+extern int dcc_window_is_used; /* 0: everything is recorded, nothing below needs to be called */
+
+/** window_is_open - for an event at now_ns. */
+int window_is_open(int64_t now_ns);
+unsigned window_name(const char *text);
+/** window_category - a category of that number and name was defined. Caller holds the lock of names. */
+void window_category(uint32_t domain, uint32_t category, const char *name);
+/** window_push / window_pop - a range of the track opens (before it is recorded) and closes (after).
+ *  flags    of its name; category its number; number its payload, -1 = none; level that of the range, from 0 */
+void window_push(struct window_track *t, uint32_t domain, unsigned flags, uint32_t category, int64_t number, int level);
+void window_pop(struct window_track *t, uint32_t domain, int level);
+/** window_start / window_end - the same for a process range. */
+void window_start(unsigned flags, uint64_t id);
+void window_end(uint64_t id);
+/** window_capture - cudaProfilerStart (1), cudaProfilerStop (0). */
+void window_capture(int is_on);
+
+#endif

@@ -1,0 +1,14 @@
+/* linked.h - what the words of a command line are: launchers of ranks, programs linked with MPI. */
+#ifndef COLLECT_LINKED_H
+#define COLLECT_LINKED_H
+
+#include <stddef.h>
+
+/** linked_is_launcher - mpirun, srun and the like. */
+int linked_is_launcher(const char *program);
+/** linked_with_mpi - 1 when a program among the words is linked with an MPI that may be an Open MPI, as the loader
+ *  resolves its libraries (the loader is asked; no code of the program runs).
+ *  why      when it is linked with another MPI: the sentence that says so; else untouched */
+int linked_with_mpi(char *const *words, int n_words, char *why, size_t n);
+
+#endif
