@@ -1,0 +1,150 @@
+/* device.h - the seam between the program and the device library. dcrnn-train has to run where there is no CUDA, so all
+ * that needs CUDA stands in libdcrnn-cuda.so, opened when --backend cuda asks for it. This header is the whole of what
+ * the two know of each other: plain C, no CUDA types. The host half is backend_cuda.c, the device half api.cu.
+ *
+ * Functions return 0, or a grade of lib/err.h with one sentence in err. None is safe to call from two threads. Arrays
+ * of a batch have the layouts of dcrnn.h. */
+#ifndef TRAINER_GPU_DEVICE_H
+#define TRAINER_GPU_DEVICE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#include "lib/err.h"
+}
+#else
+#include "lib/err.h"
+#endif
+
+/* Raised with every change below: the two halves are built together, and a stale library must be told apart. */
+#define GPU_API_VERSION 4
+#define GPU_API_SYMBOL "dcrnn_gpu_api"
+
+#define GPU_MAX_LAYERS 8
+#define GPU_MAX_SUPPORTS 2
+#define GPU_ID_BYTES 128 /* of what rank 0 gives the others to find each other */
+
+enum gpu_precision { GPU_FP32, GPU_TF32, GPU_BF16 };
+
+/* A support in compressed rows, fields as in graph.h. */
+struct gpu_sparse {
+    const int *row_start, *col; /* shapes: (n_sensors + 1), (nnz) */
+    const float *val;           /* shape: (nnz) */
+};
+
+/* Offsets of a cell's tensors in the flat blocks; shapes as in dcgru.h. */
+struct gpu_tensors {
+    size_t w_ru, b_ru, w_c, b_c;
+};
+
+/* How this rank reaches the others. n_ranks = 1: nothing else is read. */
+struct gpu_ranks {
+    int rank, n_ranks;
+    const unsigned char *id; /* borrows during join; from unique_id of rank 0      shape: (GPU_ID_BYTES) */
+    int is_bf16;             /* gradients travel as bf16 */
+    int is_none;             /* they do not travel: every rank keeps its own, only the small sums are added up */
+    int is_late;             /* only after the whole backward pass (--no-overlap) */
+    size_t bucket_bytes;     /* of one all-reduce at most; 0 = as they become final */
+    double timeout_s;        /* a collective that takes longer is an error; 0 = wait for ever */
+};
+
+/* Everything borrows during create. */
+struct gpu_config {
+    int n_sensors, n_units, n_layers, n_in, n_out, d_in, d_out, k_hops, max_batch; /* as in dcrnn_config */
+    int is_published;                                                              /* recursion */
+    int n_supports;
+    struct gpu_sparse support[GPU_MAX_SUPPORTS], transposed[GPU_MAX_SUPPORTS];
+    size_t n_params, n_decoder; /* the first n_decoder gradients are final half-way through backward */
+    size_t proj_w, proj_b;
+    struct gpu_tensors at[2][GPU_MAX_LAYERS]; /* [0] encoder, [1] decoder */
+    double mean, std;
+    double beta1, beta2, eps;
+    enum gpu_precision precision;
+    int use_graph; /* one launch a step instead of hundreds */
+    int device;
+    struct gpu_ranks ranks;
+};
+
+struct gpu_batch {
+    int n;
+    const float *x, *truth_z, *raw; /* host memory */
+    const uint8_t *coins;
+};
+
+/* As struct backend_step. */
+struct gpu_step {
+    struct gpu_batch batch;
+    int is_first, is_last;
+    int64_t step; /* optimiser updates after this one */
+    double lr, clip;
+    double *tally;
+    size_t n_tally;
+    double norm;
+    int is_updated;               /* overwritten: the norm was finite */
+    void (*meanwhile)(void *ctx); /* called once, when the batch is copied, while the device works; may be NULL */
+    void *ctx;
+    int64_t h2d_ns, forward_ns, backward_ns, all_reduce_ns, optimizer_ns;
+};
+
+struct gpu_description {
+    char name[256]; /* "NVIDIA H200" */
+    char bus_id[16];
+    int major, minor;            /* compute capability */
+    int n_devices;               /* visible to this process */
+    int driver, runtime, cublas; /* 13000 = 13.0 */
+    char nccl[32];               /* "2.28.3", or why there is none */
+    size_t memory_bytes, free_bytes;
+    int is_emulated; /* kernels ran on the CPU: results count, durations say nothing */
+};
+
+enum gpu_block { GPU_PARAMS, GPU_GRADS, GPU_ADAM_M, GPU_ADAM_V, GPU_N_BLOCKS };
+
+struct gpu;
+
+struct gpu_api {
+    uint32_t version; /* GPU_API_VERSION */
+
+    /** describe - the device that create would take. errors: no driver, no device, one older than 7.5 */
+    int (*describe)(int device, struct gpu_description *out, struct dcr_err *err);
+    /** unique_id - rank 0 makes it, all pass it to create.                          shape: (GPU_ID_BYTES) */
+    int (*unique_id)(unsigned char *id, struct dcr_err *err);
+
+    /** create - everything on the device; parameters are zero. out gives.
+     *  errors   no device, not enough memory (says how much) */
+    int (*create)(struct gpu **out, const struct gpu_config *c, struct dcr_err *err);
+    /** join - find the other ranks, once create has succeeded on all of them: a rank that failed would keep them
+     *  waiting. Collective; with one rank there is nothing to do.
+     *  errors   the ranks do not find each other in time */
+    int (*join)(struct gpu *g, struct dcr_err *err);
+    void (*destroy)(struct gpu *g); /* NULL is fine */
+
+    /** put, get - copy a flat block to or from the device.                          shape: (n_params) */
+    int (*put)(struct gpu *g, enum gpu_block which, const float *from, struct dcr_err *err);
+    int (*get)(struct gpu *g, enum gpu_block which, float *to, struct dcr_err *err);
+
+    /* The calls of backend.h one by one, for tests and --gradient-to; no all-reduce. */
+    int (*forward)(struct gpu *g, const struct gpu_batch *b, int is_training, struct dcr_err *err);
+    /** loss - of the last forward, per forecast step: sums of |e|, e^2, |e| / target, and the count. shape: (H, 4) */
+    int (*loss)(struct gpu *g, double *sums, struct dcr_err *err);
+    int (*backward)(struct gpu *g, int is_first, struct dcr_err *err);
+    int (*predictions)(struct gpu *g, float *out, struct dcr_err *err); /* shape: (H, B, N, Dout) */
+    /** update - scale, clip, one Adam step; step counts it. norm: of scale * gradient, before clipping */
+    int (*update)(struct gpu *g, int64_t step, double lr, double clip, double *norm, struct dcr_err *err);
+
+    /** step - be->whole_step. */
+    int (*step)(struct gpu *g, struct gpu_step *s, struct dcr_err *err);
+    /** prefetch - start copying a batch that the next step or forward will be given with the same arrays. */
+    int (*prefetch)(struct gpu *g, const struct gpu_batch *b, struct dcr_err *err);
+
+    /** host_alloc - page-locked memory; NULL when there is none. host_free: NULL is fine. */
+    void *(*host_alloc)(size_t bytes);
+    void (*host_free)(void *p);
+    size_t (*memory_bytes)(const struct gpu *g);
+};
+
+/** dcrnn_gpu_api - the only symbol of the library. returns NULL when it was built for another version. */
+typedef const struct gpu_api *gpu_api_fn(uint32_t version);
+
+#endif

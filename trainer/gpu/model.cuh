@@ -1,0 +1,179 @@
+/* model.cuh - a model on the device: what memory it has, in which layouts, on which streams it works. Filled by
+ * memory.cu; forward.cu and backward.cu enqueue its work; step.cu records and runs it; api.cu shows it to the program.
+ *
+ * Layouts, for a batch of B: R = B * N rows; everything is placed for the largest batch, and a smaller one uses the
+ * front of it without gaps. Steps s count through: 0 .. T-1 the encoder's, T .. T+H-1 the decoder's. Layer l, step s:
+ *
+ *     zh[l]  (T+H, R, M, P)  terms of the new state h_l(s): read as input of layer l + 1 at s and as previous state of
+ *                            layer l at s + 1, so each state is diffused once. Term 0 is the state itself
+ *     zr[l]  (T+H, R, M, P)  terms of r * h
+ *     act[l] (T+H, R, 3P)    r, u, c
+ *     g[l]   (T+H, R, 3P)    gradients of their pre-activations
+ *
+ * A row of terms is the row of a matrix with K = M * P columns, so that a convolution is one product with the packed
+ * weights (M * P, outputs), term outermost. Rows of consecutive steps follow each other, so that a weight gradient is
+ * one product over all steps, and so are the products with the encoder's inputs above layer 0. Inputs of few features
+ * do not go through products: the gates read their terms and weights directly. h = 0 in step 0: its products are left
+ * out. */
+#ifndef TRAINER_GPU_MODEL_CUH
+#define TRAINER_GPU_MODEL_CUH
+
+#include "trainer/gpu/gpu_comm.cuh"
+#include "trainer/gpu/kernels.cuh"
+#include "trainer/gpu/products.cuh"
+
+enum { N_SETS = 2, MAX_BLOCKS = 128, MAX_RECORDED = 12 };
+
+/* Offsets of a cell in the packed weights; see memory.cu. The bias follows x. */
+struct packed_cell {
+    size_t x;  /* (M * P or M * F, 3P), columns r, u, c */
+    size_t b;  /* (3P) */
+    size_t ru; /* (M * P, 2P): of h */
+    size_t c;  /* (M * P, P): of r * h */
+};
+
+/* Batch arrays, twice: one is computed with, the other is filled. */
+struct batch_set {
+    float *x, *truth, *raw;
+    struct gpu_batch from; /* what was copied, with the host's pointers */
+    int is_filled;
+    cudaEvent_t begin, end; /* of the copy */
+};
+
+/* Marks between the phases of a step. */
+enum mark_at { AT_START, AT_FORWARD, AT_BACKWARD, AT_REDUCED, AT_END, N_MARKS };
+
+/* A task that was done, and its recording: valid for this and nothing else. */
+struct recorded {
+    int n, set, is_training, is_first, is_last, has_truth;
+    size_t n_tally;
+    cudaGraphExec_t exec; /* NULL = done once, not yet recorded */
+    uint64_t last_use;    /* 0 = unused */
+};
+
+struct gpu {
+    struct gpu_config c; /* host pointers in it are not valid after create */
+    struct limits limits;
+    int width, n_terms, n_steps; /* P, M, T + H */
+    int n_x[2], ld_x[2];         /* [0] encoder, [1] decoder: narrow terms and their leading dimension */
+    struct diffusion forward, back;
+
+    cudaStream_t main, side, copy, reduce;
+    struct products on_main, on_side;
+    cudaEvent_t h_product[GPU_MAX_LAYERS], state[GPU_MAX_LAYERS]; /* hand-overs between main and side */
+    cudaEvent_t to_side, from_side, to_reduce, from_reduce;
+    cudaEvent_t marks[N_MARKS];
+    struct gpu_comm *comm;
+
+    void *blocks[MAX_BLOCKS];
+    int n_blocks;
+    size_t bytes; /* of all of them */
+
+    float *params, *grads, *adam_m, *adam_v;
+    size_t n_packed, proj; /* proj: offset of (Dout, P + 1) */
+    struct packed_cell at[2][GPU_MAX_LAYERS];
+    int *map; /* (n_packed): index of a parameter, -1 = padding */
+    float *packed;
+    bf16 *packed_bf16; /* NULL unless products are in bf16 */
+
+    struct batch_set sets[N_SETS];
+    struct orders *orders, *orders_host; /* the coins follow */
+    struct answer *answer, *answer_host;
+    size_t orders_bytes, answer_bytes;
+
+    float *x_terms[2];            /* (T, R, ld), (H, R, ld) */
+    float *pre;                   /* (T, R, 3P); the decoder uses the first */
+    float *pre_h[GPU_MAX_LAYERS]; /* (R, 2P) */
+    float *act[GPU_MAX_LAYERS];
+    void *zh[GPU_MAX_LAYERS], *zr[GPU_MAX_LAYERS], *g[GPU_MAX_LAYERS];
+    float *h32[GPU_MAX_LAYERS];          /* (T+H, R, P): the states, when zh is bf16; else NULL */
+    float *dz_r, *dz_h, *dz_x, *dz_feed; /* (R, M, P), the same, (T, R, M, P), (R, ld_x[1]) */
+    float *dx;                           /* (T, R, P): gradient of the encoder's states as inputs of the layer above */
+    float *dh[GPU_MAX_LAYERS];           /* (R, P) */
+    float *pred, *d_pred;                /* (H, R, Dout) */
+    float *partial;                      /* parts of weight gradients */
+    double *loss_partial, *norm_partial;
+
+    int n_batch, is_training; /* of the last forward */
+    int set;                  /* that it used */
+    size_t n_sent;            /* gradients handed to the other ranks so far */
+    struct recorded recorded[MAX_RECORDED];
+    uint64_t use;
+};
+
+static inline int is_bf16(const struct gpu *g)
+{
+    return g->c.precision == GPU_BF16;
+}
+
+static inline size_t n_rows(const struct gpu *g, int n_batch)
+{
+    return (size_t)n_batch * (size_t)g->c.n_sensors;
+}
+
+/* Entry `at` of an array of storage type. */
+static inline void *z_at(const struct gpu *g, void *base, size_t at)
+{
+    return (char *)base + at * (is_bf16(g) ? sizeof(bf16) : sizeof(float));
+}
+
+/* Terms of step s in zh[l] or zr[l]; gradients and activations of step s; the same in all layers. */
+static inline void *terms_at(const struct gpu *g, void *base, int s)
+{
+    return z_at(g, base, (size_t)s * n_rows(g, g->n_batch) * (size_t)(g->n_terms * g->width));
+}
+
+static inline void *g_at(const struct gpu *g, int l, int s)
+{
+    return z_at(g, g->g[l], (size_t)s * n_rows(g, g->n_batch) * 3 * (size_t)g->width);
+}
+
+static inline float *act_at(const struct gpu *g, int l, int s)
+{
+    return g->act[l] + (size_t)s * n_rows(g, g->n_batch) * 3 * (size_t)g->width;
+}
+
+/* The new state of step s and its leading dimension. */
+static inline float *h_at(const struct gpu *g, int l, int s)
+{
+    return is_bf16(g) ? g->h32[l] + (size_t)s * n_rows(g, g->n_batch) * (size_t)g->width
+                      : (float *)terms_at(g, g->zh[l], s);
+}
+
+static inline size_t h_ld(const struct gpu *g)
+{
+    return is_bf16(g) ? (size_t)g->width : (size_t)(g->n_terms * g->width);
+}
+
+/* Packed weights in the type that products read. */
+static inline const void *weights_at(const struct gpu *g, size_t at)
+{
+    return is_bf16(g) ? (const void *)(g->packed_bf16 + at) : (const void *)(g->packed + at);
+}
+
+static inline const uint8_t *coins_of(const struct gpu *g)
+{
+    return (const uint8_t *)(g->orders + 1);
+}
+
+/** model_create, model_join, model_destroy - memory.cu. As create, join and destroy of device.h. */
+int model_create(struct gpu **out, const struct gpu_config *c, struct dcr_err *err) DCR_MUST_CHECK;
+int model_join(struct gpu *g, struct dcr_err *err) DCR_MUST_CHECK;
+void model_destroy(struct gpu *g);
+/** model_parts - rows of a part of a sum over `rows`, so that parts of an (m, n) result fill the device. */
+size_t model_parts(const struct gpu *g, size_t rows, int m, int n);
+
+/** enqueue_forward - predictions of the batch in g->sets[g->set], its size in g->n_batch; forward.cu. */
+int enqueue_forward(struct gpu *g, int is_training, int has_truth, struct dcr_err *err) DCR_MUST_CHECK;
+/** enqueue_backward - adds to the gradients; with `is_reduced` hands them to the other ranks; backward.cu. */
+int enqueue_backward(struct gpu *g, int is_reduced, struct dcr_err *err) DCR_MUST_CHECK;
+
+/** model_follow - `to` goes on after what `from` has been given so far. */
+static inline int model_follow(cudaStream_t to, cudaStream_t from, cudaEvent_t event, struct dcr_err *err)
+{
+    CUDA_TRY(cudaEventRecord(event, from), err);
+    CUDA_TRY(cudaStreamWaitEvent(to, event, 0), err);
+    return 0;
+}
+
+#endif

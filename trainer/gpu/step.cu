@@ -1,0 +1,255 @@
+/* step.cu - see step.cuh. */
+#include "trainer/gpu/step.cuh"
+
+#include <cstring>
+#include <time.h>
+
+/* ---- batches ------------------------------------------------------------------------------------------------------
+ */
+
+static int copy_in(struct gpu *g, float *to, const float *from, size_t n, struct dcr_err *err)
+{
+    if (!from || n == 0)
+        return 0;
+    CUDA_TRY(cudaMemcpyAsync(to, from, n * sizeof *to, cudaMemcpyHostToDevice, g->copy), err);
+    return 0;
+}
+
+/* The set was last used by a task that the host has waited for, so nothing reads it any more. */
+static int fill(struct gpu *g, struct batch_set *s, const struct gpu_batch *b, struct dcr_err *err)
+{
+    const size_t rows = n_rows(g, b->n), n_y = (size_t)g->c.n_out * rows * (size_t)g->c.d_out;
+    if (b->n < 0 || b->n > g->c.max_batch)
+        return dcr_err_set(err, DCR_FAIL, "a batch of %d samples was given to a model for at most %d", b->n,
+                           g->c.max_batch);
+    s->is_filled = 0;
+    CUDA_TRY(cudaEventRecord(s->begin, g->copy), err);
+    TRY(copy_in(g, s->x, b->x, (size_t)g->c.n_in * rows * (size_t)g->c.d_in, err));
+    TRY(copy_in(g, s->truth, b->truth_z, n_y, err));
+    TRY(copy_in(g, s->raw, b->raw, n_y, err));
+    CUDA_TRY(cudaEventRecord(s->end, g->copy), err);
+    s->from = *b;
+    s->is_filled = 1;
+    return 0;
+}
+
+static int is_same(const struct gpu_batch *a, const struct gpu_batch *b)
+{
+    return a->n == b->n && a->x == b->x && a->truth_z == b->truth_z && a->raw == b->raw;
+}
+
+int batch_prefetch(struct gpu *g, const struct gpu_batch *b, struct dcr_err *err)
+{
+    return fill(g, &g->sets[1 - g->set], b, err);
+}
+
+int batch_bring(struct gpu *g, const struct gpu_batch *b, struct dcr_err *err)
+{
+    struct batch_set *s = &g->sets[1 - g->set];
+    if (!s->is_filled || !is_same(&s->from, b))
+        TRY(fill(g, s, b, err));
+    s->is_filled = 0; /* the arrays may hold something else next time */
+    g->set = 1 - g->set;
+    g->n_batch = b->n;
+    CUDA_TRY(cudaStreamWaitEvent(g->main, s->end, 0), err);
+    return 0;
+}
+
+/* ---- what a task consists of ----------------------------------------------------------------------------------------
+ */
+
+/* As a node of the graph, when it is being recorded: then its time is taken at every launch. */
+static int mark(struct gpu *g, enum mark_at at, struct dcr_err *err)
+{
+    enum cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+    CUDA_TRY(cudaStreamIsCapturing(g->main, &status), err);
+    CUDA_TRY(cudaEventRecordWithFlags(g->marks[at], g->main,
+                                      status == cudaStreamCaptureStatusNone ? cudaEventRecordDefault
+                                                                            : cudaEventRecordExternal),
+             err);
+    return 0;
+}
+
+int enqueue_loss(struct gpu *g, const struct task *t, struct dcr_err *err)
+{
+    struct loss_args a = {};
+    a.n_out = g->c.n_out;
+    a.n_each = n_rows(g, g->n_batch) * (size_t)g->c.d_out;
+    a.pred_z = g->pred;
+    a.raw = g->sets[g->set].raw;
+    a.mean = (float)g->c.mean;
+    a.std = (float)g->c.std;
+    a.d_pred = t->is_training ? g->d_pred : nullptr;
+    a.partial = g->loss_partial;
+    a.answer = g->answer;
+    a.orders = g->orders;
+    a.is_first = t->is_first;
+    a.is_last = t->is_last;
+    a.n_tally = (int)t->n_tally;
+    return launch_loss(&a, g->main, err);
+}
+
+int enqueue_update(struct gpu *g, int is_scaled, struct dcr_err *err)
+{
+    struct update_args a = {};
+    a.n = g->c.n_params;
+    a.orders = g->orders;
+    a.answer = g->answer;
+    a.params = g->params;
+    a.grads = g->grads;
+    a.m = g->adam_m;
+    a.v = g->adam_v;
+    a.beta1 = (float)g->c.beta1;
+    a.rest1 = (float)(1 - g->c.beta1);
+    a.beta2 = (float)g->c.beta2;
+    a.rest2 = (float)(1 - g->c.beta2);
+    a.eps = (float)g->c.eps;
+    a.is_scaled = is_scaled;
+    a.partial = g->norm_partial;
+    TRY(launch_update(&a, g->main, err));
+    return launch_pack(g->n_packed, g->map, g->params, g->packed, g->packed_bf16, g->main, err);
+}
+
+static int enqueue_training(struct gpu *g, const struct task *t, struct dcr_err *err)
+{
+    const int is_reduced = t->is_last && g->c.ranks.n_ranks > 1;
+    if (t->is_first)
+        CUDA_TRY(cudaMemsetAsync(g->grads, 0, g->c.n_params * sizeof *g->grads, g->main), err);
+    TRY(enqueue_forward(g, 1, t->has_truth, err));
+    TRY(enqueue_loss(g, t, err));
+    TRY(mark(g, AT_FORWARD, err));
+    if (is_reduced) { /* the small sums travel first, while the backward pass begins */
+        TRY(model_follow(g->reduce, g->main, g->to_reduce, err));
+        TRY(gpu_comm_sum_f64(g->comm, g->answer->tally, t->n_tally, g->reduce, err));
+    }
+    TRY(enqueue_backward(g, is_reduced, err));
+    TRY(mark(g, AT_BACKWARD, err));
+    if (is_reduced)
+        TRY(model_follow(g->main, g->reduce, g->from_reduce, err));
+    TRY(mark(g, AT_REDUCED, err));
+    return t->is_last ? enqueue_update(g, 0, err) : 0;
+}
+
+static int enqueue_task(struct gpu *g, const struct task *t, struct dcr_err *err)
+{
+    CUDA_TRY(cudaMemcpyAsync(g->orders, g->orders_host, g->orders_bytes, cudaMemcpyHostToDevice, g->main), err);
+    TRY(mark(g, AT_START, err));
+    if (t->is_training) {
+        TRY(enqueue_training(g, t, err));
+    } else {
+        TRY(enqueue_forward(g, 0, 0, err));
+        TRY(enqueue_loss(g, t, err));
+    }
+    TRY(mark(g, AT_END, err));
+    CUDA_TRY(cudaMemcpyAsync(g->answer_host, g->answer, g->answer_bytes, cudaMemcpyDeviceToHost, g->main), err);
+    return 0;
+}
+
+/* ---- recording ------------------------------------------------------------------------------------------------------
+ */
+
+/* The same work on the same sizes, with either set of batch arrays. */
+static int is_alike(const struct recorded *r, const struct gpu *g, const struct task *t)
+{
+    return r->last_use > 0 && r->n == g->n_batch && r->is_training == t->is_training && r->is_first == t->is_first &&
+           r->is_last == t->is_last && r->has_truth == t->has_truth && r->n_tally == t->n_tally;
+}
+
+static int record(struct gpu *g, const struct task *t, cudaGraphExec_t *out, struct dcr_err *err)
+{
+    cudaGraph_t graph = nullptr;
+    CUDA_TRY(cudaStreamBeginCapture(g->main, cudaStreamCaptureModeThreadLocal), err);
+    int rc = enqueue_task(g, t, err);
+    cudaError_t status = cudaStreamEndCapture(g->main, &graph); /* also after a failure, which would else remain */
+    if (!rc)
+        rc = CUDA_CHECK(status, err);
+    if (!rc)
+        rc = CUDA_CHECK(cudaGraphInstantiate(out, graph, 0), err);
+    if (graph)
+        (void)cudaGraphDestroy(graph);
+    return rc;
+}
+
+/* Takes the place of the task that was not used for longest. */
+static int replace_oldest(struct gpu *g, const struct task *t, struct recorded **out, struct dcr_err *err)
+{
+    struct recorded *r = &g->recorded[0];
+    for (struct recorded &one : g->recorded)
+        if (one.last_use < r->last_use)
+            r = &one;
+    if (r->exec)
+        CUDA_TRY(cudaGraphExecDestroy(r->exec), err);
+    *r = {g->n_batch, g->set, t->is_training, t->is_first, t->is_last, t->has_truth, t->n_tally, nullptr, ++g->use};
+    *out = r;
+    return 0;
+}
+
+/* Launches the recorded task; records one that was done before; does one that is new piece by piece, so that what
+ * libraries do at first use (choose kernels, load them) is not done while recording. */
+static int launch(struct gpu *g, const struct task *t, struct dcr_err *err)
+{
+    struct recorded *known = nullptr, *mine = nullptr;
+    for (struct recorded &one : g->recorded)
+        if (is_alike(&one, g, t)) {
+            known = &one;
+            if (one.set == g->set)
+                mine = &one;
+        }
+    if (!mine)
+        TRY(replace_oldest(g, t, &mine, err));
+    mine->last_use = ++g->use;
+    if (!known)
+        return enqueue_task(g, t, err);
+    if (!mine->exec)
+        TRY(record(g, t, &mine->exec, err));
+    g->is_training = t->is_training; /* as enqueue_forward would say */
+    CUDA_TRY(cudaGraphLaunch(mine->exec, g->main), err);
+    return 0;
+}
+
+/* ---- running --------------------------------------------------------------------------------------------------------
+ */
+
+static double now_s(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+int wait_for_main(struct gpu *g, struct dcr_err *err)
+{
+    const struct timespec pause = {0, 20000};
+    const double since = now_s();
+    if (!g->comm) {
+        CUDA_TRY(cudaStreamSynchronize(g->main), err);
+        return 0;
+    }
+    for (;;) { /* a lost rank would keep the stream busy for ever */
+        cudaError_t status = cudaStreamQuery(g->main);
+        if (status == cudaSuccess)
+            return 0;
+        if (status != cudaErrorNotReady)
+            return CUDA_CHECK(status, err);
+        TRY(gpu_comm_check(g->comm, now_s() - since, err));
+        nanosleep(&pause, nullptr);
+    }
+}
+
+int task_run(struct gpu *g, const struct task *t, void (*meanwhile)(void *ctx), void *ctx, struct dcr_err *err)
+{
+    TRY(g->c.use_graph ? launch(g, t, err) : enqueue_task(g, t, err));
+    if (meanwhile) { /* which may overwrite the arrays the batch came from */
+        CUDA_TRY(cudaEventSynchronize(g->sets[g->set].end), err);
+        meanwhile(ctx);
+    }
+    return wait_for_main(g, err);
+}
+
+int elapsed_ns(cudaEvent_t from, cudaEvent_t to, int64_t *ns, struct dcr_err *err)
+{
+    float ms = 0;
+    CUDA_TRY(cudaEventElapsedTime(&ms, from, to), err);
+    *ns = (int64_t)((double)ms * 1e6);
+    return 0;
+}
