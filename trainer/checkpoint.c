@@ -70,8 +70,9 @@ static int sync_folder(const char *path)
     return rc;
 }
 
-int checkpoint_write(const char *path, const struct checkpoint_key *key, const struct checkpoint_state *state,
-                     float *const tensors[CHECKPOINT_N_TENSORS], struct dcr_err *err)
+int checkpoint_write(const char *path, int is_synced, const struct checkpoint_key *key,
+                     const struct checkpoint_state *state, float *const tensors[CHECKPOINT_N_TENSORS],
+                     struct dcr_err *err)
 {
     char partial[4096];
     struct header h = {.magic = MAGIC, .byte_order = BYTE_ORDER_MARK, .version = VERSION, .key = *key, .state = *state};
@@ -85,7 +86,7 @@ int checkpoint_write(const char *path, const struct checkpoint_key *key, const s
     for (int i = 0; !bad && i < CHECKPOINT_N_TENSORS; i++)
         bad = put(&o, tensors[i], (size_t)key->n_params * sizeof *tensors[i]);
     uint32_t crc = o.crc;
-    bad = bad || put(&o, &crc, sizeof crc) || fsync(o.fd);
+    bad = bad || put(&o, &crc, sizeof crc) || (is_synced && fsync(o.fd));
     int sys = errno;
     if (close(o.fd) && !bad) {
         bad = -1;
@@ -100,7 +101,7 @@ int checkpoint_write(const char *path, const struct checkpoint_key *key, const s
         errno = sys;
         return dcr_err_sys(err, DCR_FAIL, "cannot write checkpoint '%s'", path);
     }
-    if (sync_folder(path))
+    if (is_synced && sync_folder(path))
         return dcr_err_sys(err, DCR_FAIL, "cannot sync the folder of checkpoint '%s'", path);
     return 0;
 }

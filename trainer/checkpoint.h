@@ -49,11 +49,14 @@ enum { CHECKPOINT_PARAMS, CHECKPOINT_ADAM_M, CHECKPOINT_ADAM_V, CHECKPOINT_N_TEN
 /** checkpoint_bytes - size of the file. */
 size_t checkpoint_bytes(size_t n_params);
 
-/** checkpoint_write - write path + ".partial", fsync, rename, fsync the folder.
+/** checkpoint_write - write path + ".partial", fsync, rename, fsync the folder; the caller waits for all of it.
+ *  is_synced  0: without both fsync. A crash of the program still leaves the old file or the new one, a crash of the
+ *             machine may leave neither
  *  tensors  borrows; CHECKPOINT_N_TENSORS pointers      shape: (n_params) each
  *  errors   DCR_FAIL: disk full, folder gone; path then still holds the checkpoint before */
-int checkpoint_write(const char *path, const struct checkpoint_key *key, const struct checkpoint_state *state,
-                     float *const tensors[CHECKPOINT_N_TENSORS], struct dcr_err *err) DCR_MUST_CHECK;
+int checkpoint_write(const char *path, int is_synced, const struct checkpoint_key *key,
+                     const struct checkpoint_state *state, float *const tensors[CHECKPOINT_N_TENSORS],
+                     struct dcr_err *err) DCR_MUST_CHECK;
 
 /** checkpoint_read - read and check everything before the first byte is handed out.
  *  key      borrows; the run that reads

@@ -16,8 +16,9 @@ int dataset_alloc(struct dataset *d, size_t n_rows, size_t n_sensors, struct dcr
     d->n_sensors = n_sensors;
     d->speed_mph = calloc(n_rows * n_sensors, sizeof *d->speed_mph);
     d->time_of_day = calloc(n_rows, sizeof *d->time_of_day);
+    d->week_slot = calloc(n_rows, sizeof *d->week_slot);
     d->id = calloc(n_sensors, sizeof *d->id);
-    if (d->speed_mph && d->time_of_day && d->id)
+    if (d->speed_mph && d->time_of_day && d->week_slot && d->id)
         return 0;
     dataset_release(d);
     return dcr_err_set(err, DCR_FATAL, "out of memory for %zu rows of %zu sensors", n_rows, n_sensors);
@@ -27,6 +28,7 @@ void dataset_release(struct dataset *d)
 {
     free(d->speed_mph);
     free(d->time_of_day);
+    free(d->week_slot);
     free(d->id);
     memset(d, 0, sizeof *d);
 }
@@ -79,25 +81,29 @@ float dataset_scale(const struct dataset *d, double mph)
     return (float)((mph - d->mean_mph) / d->std_mph);
 }
 
-void dataset_batch(const struct dataset *d, const uint32_t *windows, size_t n, float *x, float *y_z, float *y_mph)
+void dataset_window(const struct dataset *d, const float *speed_mph, const float *time_of_day, size_t b, size_t n,
+                    float *x, float *y_z, float *y_mph)
 {
     size_t ns = d->n_sensors;
-    for (size_t t = 0; t < d->n_in; t++)
-        for (size_t b = 0; b < n; b++) {
-            size_t row = windows[b] + t;
-            const float *speed = d->speed_mph + row * ns;
-            float *out = x + (t * n + b) * ns * DATASET_FEATURES;
-            for (size_t i = 0; i < ns; i++) {
-                out[i * DATASET_FEATURES] = dataset_scale(d, (double)speed[i]);
-                out[i * DATASET_FEATURES + 1] = d->time_of_day[row];
-            }
+    for (size_t t = 0; t < d->n_in; t++) {
+        const float *speed = speed_mph + t * ns;
+        float *out = x + (t * n + b) * ns * DATASET_FEATURES;
+        for (size_t i = 0; i < ns; i++) {
+            out[i * DATASET_FEATURES] = dataset_scale(d, (double)speed[i]);
+            out[i * DATASET_FEATURES + 1] = time_of_day[t];
         }
-    for (size_t t = 0; t < d->n_out; t++)
-        for (size_t b = 0; b < n; b++) {
-            const float *speed = d->speed_mph + (windows[b] + d->n_in + t) * ns;
-            memcpy(y_mph + (t * n + b) * ns, speed, ns * sizeof *speed);
-            if (y_z)
-                for (size_t i = 0; i < ns; i++)
-                    y_z[(t * n + b) * ns + i] = dataset_scale(d, (double)speed[i]);
-        }
+    }
+    for (size_t t = 0; t < d->n_out; t++) {
+        const float *speed = speed_mph + (d->n_in + t) * ns;
+        memcpy(y_mph + (t * n + b) * ns, speed, ns * sizeof *speed);
+        if (y_z)
+            for (size_t i = 0; i < ns; i++)
+                y_z[(t * n + b) * ns + i] = dataset_scale(d, (double)speed[i]);
+    }
+}
+
+void dataset_batch(const struct dataset *d, const uint32_t *windows, size_t n, float *x, float *y_z, float *y_mph)
+{
+    for (size_t b = 0; b < n; b++)
+        dataset_window(d, d->speed_mph + windows[b] * d->n_sensors, d->time_of_day + windows[b], b, n, x, y_z, y_mph);
 }

@@ -13,6 +13,7 @@
 #define DATASET_STEP_MINUTES 5 /* one row */
 #define DATASET_FEATURES 2     /* z-scored speed, time of day */
 #define DATASET_ID_BYTES 32    /* a sensor's name, with its NUL */
+#define DATASET_WEEK_SLOTS (7 * 24 * 60 / DATASET_STEP_MINUTES)
 
 /* Windows [first, first + count) of the time-ordered list; window w begins at row w. */
 struct window_range {
@@ -23,10 +24,13 @@ struct dataset {
     size_t n_rows, n_sensors;
     float *speed_mph;             /* (n_rows, n_sensors) raw readings, 0 = missing */
     float *time_of_day;           /* (n_rows) share of the day in [0,1) */
+    uint16_t *week_slot;          /* (n_rows) 5-minute interval of the week, below DATASET_WEEK_SLOTS */
     char (*id)[DATASET_ID_BYTES]; /* (n_sensors) */
     char description[256];        /* one line for people and for program.json */
+    char note[256];               /* what the reader had to assume, or "" */
     int is_generated;
-    size_t n_gaps; /* neighbouring rows that are not 5 minutes apart */
+    int is_numbered; /* the file names no sensors: the ids are 0, 1, 2, ... */
+    size_t n_gaps;   /* neighbouring rows that are not 5 minutes apart */
 
     /* set by dataset_split */
     size_t n_in, n_out; /* input steps T, forecast steps H */
@@ -51,6 +55,12 @@ int dataset_split(struct dataset *d, size_t n_in, size_t n_out, struct dcr_err *
 
 /** dataset_scale - z-score of a speed, computed in double. */
 float dataset_scale(const struct dataset *d, double mph);
+
+/** dataset_window - lay out one window as number b of a batch of n.
+ *  speed_mph, time_of_day  borrows; its rows                  shapes: (n_in + n_out, n_sensors), (n_in)
+ *  x, y_z, y_mph           as of dataset_batch; the window's places are overwritten */
+void dataset_window(const struct dataset *d, const float *speed_mph, const float *time_of_day, size_t b, size_t n,
+                    float *x, float *y_z, float *y_mph);
 
 /** dataset_batch - lay out windows for the model.
  *  windows  borrows; n of them, repeats allowed               shape: (n)

@@ -112,10 +112,30 @@ void dcgru_fill_work(int rows, struct dcgru_work *w)
 
 /* ---- packing: a cell's tensors in the order of the kernels, and gradients back ---------------------------------- */
 
-static real *packed_at(const struct dcgru_matrix *m, int k, int j)
+/* Part of one row of a matrix, from column `column` on. */
+static void pack_row(const struct dcgru_matrix *to, int row, int column, const real *from, int n)
 {
-    ptrdiff_t width = m->row;
-    return m->p + (j / width) * m->panel + k * width + j % width;
+    for (int width = (int)to->row; n > 0;) {
+        int at = column % width, piece = n < width - at ? n : width - at;
+        memcpy(to->p + column / width * to->panel + row * to->row + at, from, (size_t)piece * sizeof *from);
+        column += piece;
+        from += piece;
+        n -= piece;
+    }
+}
+
+/* Rows k .. k + n - 1 of a matrix with a column per feature, from weights with a row per feature, `stride` apart. A
+ * panel at a time, so that what is written is written in order. */
+static void pack_turned(const struct dcgru_matrix *to, int k, const real *from, ptrdiff_t stride, int n_features, int n)
+{
+    int width = (int)to->row;
+    for (int first = 0; first < n_features; first += width) {
+        int count = n_features - first < width ? n_features - first : width;
+        real *panel = to->p + first / width * to->panel + k * to->row;
+        for (int o = 0; o < n; o++)
+            for (int j = 0; j < count; j++)
+                panel[o * width + j] = from[(first + j) * stride + o];
+    }
 }
 
 /* One convolution with `gates` groups of U outputs each (2 for r and u, 1 for c), every group padded to up columns. */
@@ -123,24 +143,22 @@ static void pack_convolution(const struct dcgru *cell, int gates, const real *we
                              const struct dcgru_matrix *forward, const struct dcgru_matrix *back_h,
                              const struct dcgru_matrix *back_x, real *narrow)
 {
-    int terms = cell->g->n_terms, up = cell->up, out = gates * up;
-    for (int i = 0; i < cell->f + cell->u; i++) {
-        int is_x = i < cell->f, feature = is_x ? i : i - cell->f;
-        for (int m = 0; m < terms; m++)
-            for (int gate = 0; gate < gates; gate++)
-                for (int o = 0; o < cell->u; o++) {
-                    real w = *weights++;
-                    int column = gate * up + o;
-                    int row = is_x ? terms * up + m * cell->xp + feature : m * up + feature;
-                    *packed_at(forward, row, column) = w;
-                    if (!is_x)
-                        *packed_at(back_h, m * out + column, feature) = w;
-                    else if (cell->is_wide)
-                        *packed_at(back_x, m * out + column, feature) = w;
-                    else
-                        narrow[(ptrdiff_t)feature * terms * out + m * out + column] = w;
-                }
-    }
+    int terms = cell->g->n_terms, up = cell->up, u = cell->u, out = gates * up;
+    ptrdiff_t stride = (ptrdiff_t)terms * gates * u; /* from a feature to the next */
+    for (int m = 0; m < terms; m++)
+        for (int gate = 0; gate < gates; gate++) {
+            const real *x = weights + (m * gates + gate) * u, *h = x + cell->f * stride;
+            int column = gate * up, k = m * out + column;
+            for (int i = 0; i < cell->f; i++)
+                pack_row(forward, terms * up + m * cell->xp + i, column, x + i * stride, u);
+            for (int i = 0; i < u; i++)
+                pack_row(forward, m * up + i, column, h + i * stride, u);
+            pack_turned(back_h, k, h, stride, u, u);
+            if (cell->is_wide)
+                pack_turned(back_x, k, x, stride, cell->f, u);
+            for (int i = 0; i < cell->f && !cell->is_wide; i++)
+                memcpy(narrow + (ptrdiff_t)i * terms * out + k, x + i * stride, (size_t)u * sizeof *x);
+        }
 }
 
 /* The padding was zeroed with the memory and is never written. */

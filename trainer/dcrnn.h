@@ -92,7 +92,8 @@ real *dcrnn_grads(struct dcrnn *m);
  *  n  overwritten: number of tensors */
 const struct dcrnn_tensor *dcrnn_tensors(const struct dcrnn *m, int *n);
 
-/** dcrnn_init - W_ru, W_c, proj_W Xavier-normal (variance 2 / (rows + cols)), b_ru = 1, b_c = 0, proj_b = 0.
+/** dcrnn_init - W_ru, W_c Xavier-normal (variance 2 / (rows + cols)), b_ru = 1, b_c = 0; proj_W, proj_b uniform
+ *  within 1 / sqrt(U).
  *  The same seed gives the same bits whatever the rank, thread count or kernels. */
 void dcrnn_init(struct dcrnn *m, uint64_t seed);
 

@@ -46,6 +46,17 @@ double describe_flop_per_step(const struct description *d)
     return n.dense_flop + n.sparse_flop + n.update_flop + n.projection_flop;
 }
 
+double describe_traffic_bytes_per_step(const struct description *d)
+{
+    const struct dcrnn_config *m = d->model;
+    double params = (double)d->backend->n_params, rows = (double)d->global_batch * m->n_sensors;
+    double passes = d->backend->whole_step ? 4 : 11;
+    double parameters = (passes * d->options->accumulate + 10) * params * d->comm->n_ranks;
+    double states = 2.0 * 4 * m->n_units * m->n_layers * (m->n_in + m->n_out) * rows;
+    double batch = (2.0 * DATASET_FEATURES * m->n_in + 2.0 * m->n_out) * rows;
+    return (parameters + states + batch) * sizeof(float);
+}
+
 static void put_model(struct dcr_buf *b, const struct description *d)
 {
     const struct dcrnn_config *m = d->model;
@@ -57,6 +68,7 @@ static void put_model(struct dcr_buf *b, const struct description *d)
     put_number(b, "parameters", (double)d->backend->n_params);
     put_text(b, "precision", "float32");
     put_number(b, "flop_per_step", describe_flop_per_step(d));
+    put_number(b, "traffic_bytes_per_step", describe_traffic_bytes_per_step(d));
     put_number(b, "allreduce_bytes_per_step", (double)d->all_reduce_bytes);
 }
 
@@ -73,6 +85,38 @@ static void put_data(struct dcr_buf *b, const struct description *d)
     put_number(b, "time_gaps", (double)s->n_gaps);
 }
 
+static void put_loading(struct dcr_buf *b, const struct description *d)
+{
+    const struct options *o = d->options;
+    put_text(b, "windows_from", d->store ? window_format_name(window_store_format(d->store)) : "memory");
+    if (d->store) {
+        put_text(b, "windows_read_by", window_store_way(d->store));
+        put_number(b, "windows_chunk_rows", (double)window_store_chunk_rows(d->store));
+    }
+    put_number(b, "loader_workers", o->loader_workers);
+    put_number(b, "prefetch", o->loader_workers ? o->n_ahead : 0);
+    if (o->checkpoint_steps || o->checkpoint_epochs)
+        put_bool(b, "checkpoint_fsync", o->checkpoint_fsync);
+}
+
+static void put_scenario(struct dcr_buf *b, const struct options_scenario *s)
+{
+    if (!s->name)
+        return;
+    put_text(b, "scenario", s->file.name);
+    put_text(b, "knob", s->choice.is_off ? "off" : "on");
+    dcr_buf_printf(b, "  \"scenario_seed\": %llu,\n", (unsigned long long)s->choice.seed);
+}
+
+/* Absent when all are equal. */
+static void put_weights(struct dcr_buf *b, const struct options *o)
+{
+    for (int i = 0; i < o->n_rank_weights; i++)
+        dcr_buf_printf(b, "%s%.9g", i ? ", " : "  \"rank_weights\": [", o->rank_weights[i]);
+    if (o->n_rank_weights)
+        dcr_buf_puts(b, "],\n");
+}
+
 int describe_write(const struct description *d, struct dcr_err *err)
 {
     const struct options *o = d->options;
@@ -84,8 +128,14 @@ int describe_write(const struct description *d, struct dcr_err *err)
     put_text(&b, "version", DCR_VERSION);
     put_model(&b, d);
     put_data(&b, d);
+    put_loading(&b, d);
+    put_scenario(&b, &o->scenario);
     put_text(&b, "backend", d->backend->name);
     put_text(&b, "blas", d->backend->kernels);
+    if (d->backend->ranks_per_device)
+        put_number(&b, "ranks_per_gpu", d->backend->ranks_per_device);
+    if (d->backend->ranks_per_device > 1)
+        put_text(&b, "emulated", "ranks share a GPU and stand for nodes: times say nothing about a cluster");
     put_text(&b, "mpi", comm_library());
     put_text(&b, "marks", mark_way());
     put_number(&b, "threads", o->threads);
@@ -93,6 +143,10 @@ int describe_write(const struct description *d, struct dcr_err *err)
     put_number(&b, "global_batch", (double)d->global_batch);
     put_number(&b, "local_batch", (double)d->local_batch);
     put_bool(&b, "strong_scaling", !o->is_weak);
+    put_text(&b, "allreduce_dtype", allreduce_dtype_name(o->allreduce_dtype));
+    put_bool(&b, "allreduce_is_overlapped", o->is_overlapped);
+    put_number(&b, "allreduce_bucket_bytes", (double)o->bucket_bytes);
+    put_weights(&b, o);
     put_number(&b, "learning_rate", o->lr);
     put_number(&b, "memory_bytes", (double)d->backend->memory_bytes(d->backend));
     /* seeds are 63 bits: a double would round them */

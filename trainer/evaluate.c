@@ -3,7 +3,6 @@
 
 #include "trainer/sampler.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -63,50 +62,6 @@ int evaluate_model(struct backend *be, const struct dataset *d, struct window_ra
     comm_sum_f64(c, (double *)sums, d->n_out * sizeof *sums / sizeof(double));
     comm_sum_f64(c, &n_stopped, 1);
     return n_stopped == 0;
-}
-
-/* Mean of the readings that are not missing, over all rows of training inputs. */
-static double mean_valid_reading(const struct dataset *d)
-{
-    size_t n_rows = d->train.count + d->n_in - 1, n = 0;
-    double sum = 0;
-    for (size_t i = 0; i < n_rows * d->n_sensors; i++)
-        if (d->speed_mph[i] != 0) {
-            sum += (double)d->speed_mph[i];
-            n++;
-        }
-    return n ? sum / (double)n : 0;
-}
-
-static double forecast(enum baseline what, const struct dataset *d, size_t window, size_t sensor, double otherwise)
-{
-    for (size_t t = d->n_in; t-- > 0;) {
-        double v = (double)d->speed_mph[(window + t) * d->n_sensors + sensor];
-        if (v != 0 || what == BASELINE_LAST_READING)
-            return v;
-    }
-    return otherwise;
-}
-
-void evaluate_baseline(enum baseline what, const struct dataset *d, struct window_range range,
-                       struct loss_horizon *sums)
-{
-    double otherwise = mean_valid_reading(d);
-    memset(sums, 0, d->n_out * sizeof *sums);
-    for (size_t w = range.first; w < range.first + range.count; w++)
-        for (size_t i = 0; i < d->n_sensors; i++) {
-            double guess = forecast(what, d, w, i, otherwise);
-            for (size_t t = 0; t < d->n_out; t++) {
-                double truth = (double)d->speed_mph[(w + d->n_in + t) * d->n_sensors + i];
-                if (truth == 0)
-                    continue;
-                double e = fabs(guess - truth);
-                sums[t].abs += e;
-                sums[t].square += e * e;
-                sums[t].relative += e / truth;
-                sums[t].n_valid += 1;
-            }
-        }
 }
 
 struct loss_horizon evaluate_total(const struct loss_horizon *sums, size_t n_out)

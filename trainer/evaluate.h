@@ -1,4 +1,4 @@
-/* evaluate.h - forecast errors over a range of windows: of the model, and of the simplest forecast worth beating. */
+/* evaluate.h - forecast errors of the model over a range of windows. */
 #ifndef TRAINER_EVALUATE_H
 #define TRAINER_EVALUATE_H
 
@@ -27,17 +27,6 @@ size_t evaluate_count(struct window_range range, size_t n_windows, const struct 
  *  returns    1 when no rank was stopped, else 0 (sums are then of no use) */
 int evaluate_model(struct backend *be, const struct dataset *d, struct window_range range, size_t n_windows,
                    struct batch_room *room, struct comm *c, int (*stop)(void), struct loss_horizon *sums);
-
-/* What a baseline forecasts for all steps ahead. */
-enum baseline {
-    BASELINE_LAST_READING, /* last row of the input, a missing reading counted as 0 */
-    BASELINE_LAST_VALID    /* last valid reading of the input rows; without one the mean of the training readings */
-};
-/** evaluate_baseline - as evaluate_model, on one rank, without a model.
- *  sums       overwritten                                             shape: (d->n_out)
- *  source     README of the public 10-sensor METR-LA data used in the tests: 3.358 / 3.983 / 5.052 mph */
-void evaluate_baseline(enum baseline what, const struct dataset *d, struct window_range range,
-                       struct loss_horizon *sums);
 
 /** evaluate_total - all forecast steps together. */
 struct loss_horizon evaluate_total(const struct loss_horizon *sums, size_t n_out);

@@ -1,6 +1,8 @@
 /* graph_read.h - the sensors' road graph from a file.
  *
- * Kernel and supports are graph.h's; this file knows the formats in which graphs are published. */
+ * Kernel and supports are graph.h's; here are the formats in which graphs are published, told by the file's content:
+ * comma separated lists and matrices; matrices in npy and npz files, dense or as scipy.sparse writes them; the pickle
+ * adj_mx.pkl of DCRNN. docs/data.md shows each of them. The readers themselves are in trainer/data/. */
 #ifndef TRAINER_GRAPH_READ_H
 #define TRAINER_GRAPH_READ_H
 
@@ -8,11 +10,11 @@
 #include "trainer/graph.h"
 
 /* X(enumerator, name on the command line) */
-#define GRAPH_FORMATS(X)                                                                                        \
-    X(GRAPH_AUTO, "auto")                       /* a list by its header; without one a distance list */         \
-    X(GRAPH_DISTANCE_LIST, "distances")         /* from,to,metres */                                            \
-    X(GRAPH_WEIGHT_LIST, "weights")             /* from,to,weight */                                            \
-    X(GRAPH_DISTANCE_MATRIX, "distance-matrix") /* n x n metres; an empty cell or a negative number: no road */ \
+#define GRAPH_FORMATS(X)                                                                                            \
+    X(GRAPH_AUTO, "auto")                       /* a list by its header, else distances; sparse, pickle: weights */ \
+    X(GRAPH_DISTANCE_LIST, "distances")         /* from,to,metres */                                                \
+    X(GRAPH_WEIGHT_LIST, "weights")             /* from,to,weight */                                                \
+    X(GRAPH_DISTANCE_MATRIX, "distance-matrix") /* n x n metres; an empty cell or a negative number: no road */     \
     X(GRAPH_WEIGHT_MATRIX, "weight-matrix")     /* n x n weights, row = from */
 enum graph_format {
 #define X(id, text) id,

@@ -9,8 +9,10 @@
 
 static int read_files(struct input *in, const struct options *o, struct dcr_err *err)
 {
+    struct dataset_file data = {o->data,         o->header,         o->sensor_ids, o->data_key,
+                                o->data_feature, o->has_start_time, o->start_s};
     struct graph_file graph = {o->graph, o->graph_format, o->graph_subset};
-    int rc = dataset_read_csv(&in->data, o->data, o->header, o->sensor_ids, err);
+    int rc = dataset_read(&in->data, &data, err);
     if (!rc)
         rc = graph_read(&graph, &in->data, &in->adjacency, &in->n_graph_lines_passed_over, err);
     return rc;
@@ -49,10 +51,12 @@ static int share(struct input *in, struct comm *c, struct dcr_err *err)
         return rc;
     head.speed_mph = d->speed_mph;
     head.time_of_day = d->time_of_day;
+    head.week_slot = d->week_slot;
     head.id = d->id;
     *d = head;
     comm_broadcast(c, d->speed_mph, d->n_rows * d->n_sensors * sizeof *d->speed_mph);
     comm_broadcast(c, d->time_of_day, d->n_rows * sizeof *d->time_of_day);
+    comm_broadcast(c, d->week_slot, d->n_rows * sizeof *d->week_slot);
     comm_broadcast(c, d->id, d->n_sensors * sizeof *d->id);
     comm_broadcast(c, a->row_start, (d->n_sensors + 1) * sizeof *a->row_start);
     comm_broadcast(c, a->col, (size_t)nnz * sizeof *a->col);

@@ -1,7 +1,7 @@
 /* main.c - dcrnn-train: options, data, training; the only file of the trainer that prints errors and exits. */
+#include "trainer/baseline.h"
 #include "trainer/blas.h"
 #include "trainer/comm.h"
-#include "trainer/evaluate.h"
 #include "trainer/input.h"
 #include "trainer/mark.h"
 #include "trainer/options.h"
@@ -39,22 +39,37 @@ static int write_data(const struct options *o, struct dcr_err *err)
     return rc;
 }
 
+/* What is odd about the input, from the rank that read it. */
+static void say_notes(const struct options *o, const struct input *in, const struct comm *c)
+{
+    if (c->rank)
+        return;
+    if (in->data.note[0])
+        fprintf(stderr, "dcrnn-train: note: '%s': %s\n", o->data, in->data.note);
+    if (in->n_graph_lines_passed_over)
+        fprintf(stderr, "dcrnn-train: note: %zu lines of '%s' name sensors that the data lack\n",
+                in->n_graph_lines_passed_over, o->graph);
+    if (in->data.n_gaps)
+        fprintf(stderr, "dcrnn-train: note: %zu gaps in the time stamps of '%s'; windows run across them\n",
+                in->data.n_gaps, o->data);
+}
+
 static int baseline(const struct options *o, struct comm *c, struct dcr_err *err)
 {
-    static const struct {
-        enum baseline what;
-        const char *name;
-    } methods[] = {{BASELINE_LAST_READING, "last reading"}, {BASELINE_LAST_VALID, "last valid reading"}};
     struct input in = {0};
     struct loss_horizon sums[4096];
     int rc = input_load(&in, o, c, err);
+    if (!rc)
+        say_notes(o, &in, c);
     if (rc || c->rank)
         goto out;
     printf("%s\nMAE / RMSE / MAPE in mph, mph, %%; missing targets left out\n", in.data.description);
-    for (size_t m = 0; m < 2; m++)
+    for (int what = 0; what < N_BASELINES; what++)
         for (int is_test = 0; is_test < 2; is_test++) {
-            evaluate_baseline(methods[m].what, &in.data, is_test ? in.data.test : in.data.val, sums);
-            printf("%-18s  %-10s", methods[m].name, is_test ? "test" : "validation");
+            rc = baseline_score((enum baseline)what, &in.data, is_test ? in.data.test : in.data.val, sums, err);
+            if (rc)
+                goto out;
+            printf("%-18s  %-10s", baseline_name((enum baseline)what), is_test ? "test" : "validation");
             for (size_t i = 0, step[] = {3, 6, 12}; i < 3; i++)
                 if (step[i] <= in.data.n_out)
                     printf("  %zu min %.3f / %.3f / %.2f", step[i] * DATASET_STEP_MINUTES, loss_mae(&sums[step[i] - 1]),
@@ -64,6 +79,19 @@ static int baseline(const struct options *o, struct comm *c, struct dcr_err *err
 out:
     input_release(&in);
     return rc;
+}
+
+static int write_windows(const struct options *o, struct comm *c, struct dcr_err *err)
+{
+    struct input in = {0};
+    int rc = input_load(&in, o, c, err);
+    if (!rc && c->rank == 0)
+        rc = window_store_write(o->windows, &in.data, o->windows_format, (size_t)o->windows_chunk, err);
+    if (!rc && c->rank == 0)
+        printf("%s: %zu rows of %zu sensors, %s, chunks of %d rows (%s)\n", o->windows, in.data.n_rows,
+               in.data.n_sensors, window_format_name(o->windows_format), o->windows_chunk, in.data.description);
+    input_release(&in);
+    return comm_first_failure(c, rc, err);
 }
 
 static void say_done(const struct options *o, const struct train_result *r)
@@ -78,6 +106,9 @@ static void say_done(const struct options *o, const struct train_result *r)
             if (isfinite(r->val_mae[i]))
                 printf(", %s min %.3f", (const char *[]){"15", "30", "60"}[i], r->val_mae[i]);
     }
+    if (r->has_test)
+        printf("; test MAE of epoch %lld: %.3f / %.3f / %.3f mph", (long long)r->test_epoch, r->test_mae[0],
+               r->test_mae[1], r->test_mae[2]);
     printf("; tables in %s\n", o->out);
 }
 
@@ -88,12 +119,7 @@ static int train(const struct options *o, struct comm *c, int *status, struct dc
     int rc = input_load(&in, o, c, err);
     if (rc)
         goto out;
-    if (c->rank == 0 && in.n_graph_lines_passed_over)
-        fprintf(stderr, "dcrnn-train: note: %zu lines of '%s' name sensors that the data lack\n",
-                in.n_graph_lines_passed_over, o->graph);
-    if (c->rank == 0 && in.data.n_gaps)
-        fprintf(stderr, "dcrnn-train: note: %zu gaps in the time stamps of '%s'; windows run across them\n",
-                in.data.n_gaps, o->data);
+    say_notes(o, &in, c);
     rc = train_run(o, &in, c, &result, err);
     if (!rc && c->rank == 0 && !o->gradient_to)
         say_done(o, &result);
@@ -115,6 +141,8 @@ static int alone(const struct options *o, struct dcr_err *err)
         return 0;
     case TASK_VERIFY:
         return verify(o, err);
+    case TASK_SHOW_SCENARIO:
+        return scenario_show(&o->scenario.file, &o->scenario.choice, stdout, err);
     default:
         return write_data(o, err);
     }
@@ -127,19 +155,23 @@ int main(int argc, char **argv)
     struct dcr_err err = {0};
     int status = DCR_EXIT_INPUT;
     int rc = options_parse(&o, argc, argv, &err);
-    if (!rc && o.task != TASK_TRAIN && o.task != TASK_BASELINE) {
+    int is_alone = o.task != TASK_TRAIN && o.task != TASK_BASELINE && o.task != TASK_WRITE_WINDOWS;
+    if (!rc && is_alone) {
         rc = alone(&o, &err);
         if (rc < 0)
             fprintf(stderr, "dcrnn-train: %s\n", err.text);
         return rc < 0 || fflush(stdout) ? DCR_EXIT_INPUT : rc == DCR_END ? DCR_EXIT_CHECK : DCR_EXIT_OK;
     }
     stop_watch();
-    comm_open(&c, &argc, &argv);
+    comm_open(&c, &argc, &argv, o.comm_timeout);
     mark_open();
     if (!rc) {
         blas_set_threads(1); /* the model's own workers share the samples: --threads */
         if (o.task == TASK_BASELINE) {
             rc = baseline(&o, &c, &err);
+            status = rc ? DCR_EXIT_INPUT : DCR_EXIT_OK;
+        } else if (o.task == TASK_WRITE_WINDOWS) {
+            rc = write_windows(&o, &c, &err);
             status = rc ? DCR_EXIT_INPUT : DCR_EXIT_OK;
         } else {
             rc = train(&o, &c, &status, &err);

@@ -50,16 +50,33 @@ void mark_open(void)
     }
 }
 
+static nvtxEventAttributes_t with_payload(enum mark_range range, uint64_t payload)
+{
+    nvtxEventAttributes_t a = state.attributes[range];
+    a.payload.ullValue = payload;
+    return a;
+}
+
 void mark_push(enum mark_range range, uint64_t payload)
 {
-    nvtxEventAttributes_t *a = &state.attributes[range];
-    a->payload.ullValue = payload;
-    nvtxDomainRangePushEx(state.domain, a);
+    const nvtxEventAttributes_t a = with_payload(range, payload);
+    nvtxDomainRangePushEx(state.domain, &a);
 }
 
 void mark_pop(void)
 {
     nvtxDomainRangePop(state.domain);
+}
+
+uint64_t mark_start(enum mark_range range, uint64_t payload)
+{
+    const nvtxEventAttributes_t a = with_payload(range, payload);
+    return nvtxDomainRangeStartEx(state.domain, &a);
+}
+
+void mark_end(uint64_t id)
+{
+    nvtxDomainRangeEnd(state.domain, id);
 }
 
 const char *mark_way(void)
@@ -72,6 +89,8 @@ const char *mark_way(void)
 static struct {
     int (*push)(const char *domain, const char *category, const char *name, uint64_t payload);
     int (*pop)(const char *domain);
+    uint64_t (*start)(const char *domain, const char *category, const char *name, uint64_t payload);
+    void (*end)(const char *domain, uint64_t id);
 } state;
 
 /* ISO C has no conversion from object to function pointers; POSIX promises that the bits are the same. */
@@ -91,6 +110,10 @@ void mark_open(void)
     find(library, "dcc_range_pop", &state.pop);
     if (!state.push || !state.pop)
         state.push = NULL;
+    find(library, "dcc_range_start", &state.start);
+    find(library, "dcc_range_end", &state.end);
+    if (!state.push || !state.start || !state.end) /* a collector of before they were there */
+        state.start = NULL;
 }
 
 void mark_push(enum mark_range range, uint64_t payload)
@@ -103,6 +126,19 @@ void mark_pop(void)
 {
     if (state.push)
         state.pop(DOMAIN);
+}
+
+uint64_t mark_start(enum mark_range range, uint64_t payload)
+{
+    if (!state.start)
+        return 0;
+    return state.start(DOMAIN, categories[ranges[range].category], ranges[range].name, payload);
+}
+
+void mark_end(uint64_t id)
+{
+    if (state.start)
+        state.end(DOMAIN, id);
 }
 
 const char *mark_way(void)

@@ -2,7 +2,8 @@
  *
  * With the NVTX headers the marks are NVTX push/pop ranges in the domain "dcrnn". Without them the library named by
  * NVTX_INJECTION64_PATH is opened and told directly, by entry points of its own, if it has them (collect/inject). With
- * neither, a mark costs one comparison. Only one thread marks. */
+ * neither, a mark costs one comparison. Any thread may mark: push and pop belong to the thread that calls them, a range
+ * that was started may be ended by another. */
 #ifndef TRAINER_MARK_H
 #define TRAINER_MARK_H
 
@@ -25,17 +26,20 @@ enum mark_category {
 };
 
 /* X(enumerator, name, category); what the payload means is in docs/FORMAT.md. */
-#define MARK_RANGES(X)                                                                             \
-    X(MARK_EPOCH, "epoch", MARK_CAT_STEP)                 /* payload: epoch, from 1 */             \
-    X(MARK_STEP, "step", MARK_CAT_STEP)                   /* payload: step, from 0 */              \
-    X(MARK_DATA_LOAD, "data_load", MARK_CAT_DATA)         /* payload: windows */                   \
-    X(MARK_H2D, "h2d", MARK_CAT_COPY)                     /* payload: bytes; only with a device */ \
-    X(MARK_FORWARD, "forward", MARK_CAT_COMPUTE)          /* payload: windows */                   \
-    X(MARK_BACKWARD, "backward", MARK_CAT_COMPUTE)        /* payload: windows */                   \
-    X(MARK_ALL_REDUCE, "all_reduce", MARK_CAT_COMM)       /* payload: bytes */                     \
-    X(MARK_OPTIMIZER, "optimizer", MARK_CAT_COMPUTE)      /* payload: parameters */                \
-    X(MARK_CHECKPOINT, "checkpoint", MARK_CAT_IO)         /* payload: bytes */                     \
-    X(MARK_VALIDATION, "validation", MARK_CAT_VALIDATION) /* payload: windows of this rank */
+#define MARK_RANGES(X)                                                                                      \
+    X(MARK_EPOCH, "epoch", MARK_CAT_STEP)                         /* payload: epoch, from 1 */              \
+    X(MARK_STEP, "step", MARK_CAT_STEP)                           /* payload: step, from 0 */               \
+    X(MARK_DATA_LOAD, "data_load", MARK_CAT_DATA)                 /* payload: windows */                    \
+    X(MARK_DECODE, "decode", MARK_CAT_DATA)                       /* payload: windows; a loader's worker */ \
+    X(MARK_H2D, "h2d", MARK_CAT_COPY)                             /* payload: bytes; only with a device */  \
+    X(MARK_DEVICE, "device", MARK_CAT_COMPUTE)                    /* payload: windows; a whole step */      \
+    X(MARK_FORWARD, "forward", MARK_CAT_COMPUTE)                  /* payload: windows */                    \
+    X(MARK_BACKWARD, "backward", MARK_CAT_COMPUTE)                /* payload: windows */                    \
+    X(MARK_ALL_REDUCE, "all_reduce", MARK_CAT_COMM)               /* payload: bytes; waited for */          \
+    X(MARK_ALL_REDUCE_BUCKET, "all_reduce_bucket", MARK_CAT_COMM) /* payload: bytes; started */             \
+    X(MARK_OPTIMIZER, "optimizer", MARK_CAT_COMPUTE)              /* payload: parameters */                 \
+    X(MARK_CHECKPOINT, "checkpoint", MARK_CAT_IO)                 /* payload: bytes */                      \
+    X(MARK_VALIDATION, "validation", MARK_CAT_VALIDATION)         /* payload: windows of this rank */
 enum mark_range {
 #define X(id, name, category) id,
     MARK_RANGES(X)
@@ -48,6 +52,10 @@ void mark_open(void);
 /** mark_push, mark_pop - open a range, close the innermost. */
 void mark_push(enum mark_range range, uint64_t payload);
 void mark_pop(void);
+/** mark_start, mark_end - a range of the process: what goes on beside the work of the threads. Not nested.
+ *  returns  what mark_end takes */
+uint64_t mark_start(enum mark_range range, uint64_t payload);
+void mark_end(uint64_t id);
 /** mark_way - how marks leave the process: "nvtx", "collector" or "none"; for program.json. */
 const char *mark_way(void);
 

@@ -18,8 +18,8 @@ static const char epoch_header[] = DCR_METRICS_COLUMNS(HEADER);
 static const char step_header[] = DCR_STEPS_COLUMNS(HEADER);
 
 #define COUNT(name, unit) +1
-_Static_assert(0 DCR_METRICS_COLUMNS(COUNT) == 19, "metrics_add_epoch writes these columns in this order");
-_Static_assert(0 DCR_STEPS_COLUMNS(COUNT) == 15, "metrics_add_step writes these columns in this order");
+_Static_assert(0 DCR_METRICS_COLUMNS(COUNT) == 28, "metrics_add_epoch writes these columns in this order");
+_Static_assert(0 DCR_STEPS_COLUMNS(COUNT) == 16, "metrics_add_step writes these columns in this order");
 
 /* Text of the rows of an existing table whose number in `column` is below `limit`; its header must be ours. */
 static int kept_rows(const char *path, const char *header, size_t column, int64_t limit, struct dcr_buf *out,
@@ -101,13 +101,18 @@ static void put_number(FILE *f, int is_known, double v)
 int metrics_add_step(struct metrics *m, const struct step_row *r, struct dcr_err *err)
 {
     const struct step_times *t = &r->times;
-    /* h2d_ns stays empty: on a CPU nothing is copied to a device */
-    fprintf(m->steps, "%lld,%lld,%d,%lld,%lld,%lld,,%lld,%lld,%lld,%lld,%lld,%zu,%zu", (long long)r->epoch,
-            (long long)r->step, r->rank, (long long)t->start_ns, (long long)t->total_ns, (long long)t->data_ns,
-            (long long)t->forward_ns, (long long)t->backward_ns, (long long)t->all_reduce_ns,
-            (long long)t->optimizer_ns, (long long)t->checkpoint_ns, r->samples, r->all_reduce_bytes);
+    fprintf(m->steps, "%lld,%lld,%d,%lld,%lld,%lld,", (long long)r->epoch, (long long)r->step, r->rank,
+            (long long)t->start_ns, (long long)t->total_ns, (long long)t->data_ns);
+    if (r->has_device) /* else empty: nothing is copied */
+        fprintf(m->steps, "%lld", (long long)t->h2d_ns);
+    fprintf(m->steps, ",%lld,%lld,%lld,%lld,%lld,%zu,%zu", (long long)t->forward_ns, (long long)t->backward_ns,
+            (long long)t->all_reduce_ns, (long long)t->optimizer_ns, (long long)t->checkpoint_ns, r->samples,
+            r->all_reduce_bytes);
     put_number(m->steps, 1, r->loss);
-    fputc('\n', m->steps);
+    if (r->has_in_flight) /* else empty: nobody looked */
+        fprintf(m->steps, ",%lld\n", (long long)t->in_flight_ns);
+    else
+        fputs(",\n", m->steps);
     return end_row(m->steps, m->steps_path, err);
 }
 
@@ -116,9 +121,18 @@ static double seconds(int64_t ns)
     return (double)ns * 1e-9;
 }
 
+/* One error measure at 15, 30 and 60 minutes. */
+static void put_horizons(FILE *f, const struct epoch_row *r, const struct loss_horizon *sums, int is_known,
+                         double (*measure)(const struct loss_horizon *), double factor)
+{
+    for (size_t i = 0, step[] = {3, 6, 12}; i < 3; i++) {
+        int is_there = is_known && step[i] <= r->n_out;
+        put_number(f, is_there, is_there ? factor * measure(&sums[step[i] - 1]) : 0);
+    }
+}
+
 int metrics_add_epoch(struct metrics *m, const struct epoch_row *r, struct dcr_err *err)
 {
-    static const size_t horizons[] = {3, 6, 12}; /* 15, 30, 60 minutes */
     FILE *f = m->epochs;
     int val = r->has_validation;
     if (!f)
@@ -139,9 +153,10 @@ int metrics_add_epoch(struct metrics *m, const struct epoch_row *r, struct dcr_e
     put_number(f, val, seconds(r->validation_ns));
     put_number(f, 1, r->learning_rate);
     put_number(f, 1, r->grad_norm);
-    for (size_t i = 0; i < 3; i++)
-        put_number(f, val && horizons[i] <= r->n_out,
-                   val && horizons[i] <= r->n_out ? loss_mae(&r->val[horizons[i] - 1]) : 0);
+    put_horizons(f, r, r->val, val, loss_mae, 1);
+    put_horizons(f, r, r->test, r->has_test, loss_mae, 1);
+    put_horizons(f, r, r->test, r->has_test, loss_rmse, 1);
+    put_horizons(f, r, r->test, r->has_test, loss_mape, 100);
     fputc('\n', f);
     return end_row(f, m->epochs_path, err);
 }

@@ -13,13 +13,15 @@
 /* Durations of one step, or their sums over an epoch. unit: ns */
 struct step_times {
     int64_t start_ns; /* of a step: CLOCK_MONOTONIC */
-    int64_t total_ns, data_ns, forward_ns, backward_ns, all_reduce_ns, optimizer_ns, checkpoint_ns;
+    int64_t total_ns, data_ns, h2d_ns, forward_ns, backward_ns, all_reduce_ns, optimizer_ns, checkpoint_ns;
+    int64_t in_flight_ns; /* at least one bucket of gradients was under way, waited for or not */
 };
 
 struct step_row {
     int64_t epoch, step;
     int rank;
     struct step_times times;
+    int has_device, has_in_flight;
     size_t samples, all_reduce_bytes;
     double loss; /* of the global batch */
 };
@@ -30,6 +32,8 @@ struct epoch_row {
     int has_validation;
     struct loss_horizon val_total;
     const struct loss_horizon *val; /* (n_out) */
+    int has_test;
+    const struct loss_horizon *test; /* (n_out) */
     size_t n_out;
     int64_t epoch_ns, validation_ns;
     int64_t n_samples;               /* of all ranks, in the steps done since the epoch began or was resumed */

@@ -1,58 +1,16 @@
 /* options.c - see options.h. */
 #include "trainer/options.h"
 
+#include "trainer/data/dataset_time.h"
+#include "trainer/option_list.h"
+#include "trainer/option_value.h"
+
 #include <errno.h>
 #include <getopt.h>
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* X(enumerator, name, argument or NULL, help); a NULL name starts a section. One table for parser and help. */
-#define OPTIONS(X)                                                                                                  \
-    X(SECTION_DATA, NULL, NULL, "Data")                                                                             \
-    X(OPT_DATA, "data", "FILE", "speeds, one row per 5 minutes, one column per sensor (else generated)")            \
-    X(OPT_HEADER, "header", "WHEN", "is the first line a header: auto, yes, no (auto)")                             \
-    X(OPT_SENSOR_IDS, "sensor-ids", "FILE", "names of the columns, for data without a header")                      \
-    X(OPT_GRAPH, "graph", "FILE", "the sensors' road graph; needed with --data")                                    \
-    X(OPT_GRAPH_FORMAT, "graph-format", "F", "auto, distances, weights, distance-matrix, weight-matrix (auto)")     \
-    X(OPT_GRAPH_SUBSET, "graph-subset", NULL, "pass over sensors of the graph that the data lack")                  \
-    X(OPT_SENSORS, "sensors", "N", "generated data: sensors (48)")                                                  \
-    X(OPT_DAYS, "days", "N", "generated data: days (14)")                                                           \
-    X(OPT_DATA_SEED, "data-seed", "N", "generated data: seed (1)")                                                  \
-    X(OPT_WRITE_DATA, "write-data", "DIR", "write the generated speeds.csv and distances.csv, then end")            \
-    X(SECTION_MODEL, NULL, NULL, "Model")                                                                           \
-    X(OPT_UNITS, "units", "N", "hidden units per sensor and layer (32)")                                            \
-    X(OPT_LAYERS, "layers", "N", "recurrent layers of encoder and decoder (2)")                                     \
-    X(OPT_HOPS, "hops", "K", "diffusion steps per support (2)")                                                     \
-    X(OPT_FILTER, "filter", "F", "dual_random_walk, random_walk, laplacian (dual_random_walk)")                     \
-    X(OPT_RECURSION, "recursion", "R", "start of the second support: published, reset (published)")                 \
-    X(OPT_INPUT, "input-steps", "N", "rows the model sees (12)")                                                    \
-    X(OPT_FORECAST, "forecast-steps", "N", "rows it forecasts (12)")                                                \
-    X(SECTION_TRAINING, NULL, NULL, "Training")                                                                     \
-    X(OPT_BATCH, "batch", "N", "windows per step, all ranks together (64)")                                         \
-    X(OPT_WEAK, "weak", NULL, "--batch is per rank: work grows with the ranks")                                     \
-    X(OPT_EPOCHS, "epochs", "N", "end after N epochs (3)")                                                          \
-    X(OPT_STEPS, "steps", "N", "end after N steps, if that comes first")                                            \
-    X(OPT_LR, "lr", "X", "learning rate of Adam (0.01)")                                                            \
-    X(OPT_MILESTONES, "lr-milestones", "LIST", "epochs after which the rate is cut to a tenth (20,30,40,50)")       \
-    X(OPT_CLIP, "clip", "X", "largest gradient norm, 0 = no limit (5)")                                             \
-    X(OPT_SAMPLING, "sampling-decay", "X", "scheduled sampling's tau in steps, 0 = always own predictions (2000)")  \
-    X(OPT_SEED, "seed", "N", "of weights, order and coins (1)")                                                     \
-    X(OPT_PATIENCE, "patience", "N", "end after N epochs without a better validation (off)")                        \
-    X(OPT_VALIDATE, "validate-every", "N", "epochs between validations, 0 = at the end only (1)")                   \
-    X(OPT_VALIDATION_WINDOWS, "validation-windows", "N", "validate on N windows spread over the split (all)")       \
-    X(SECTION_RUN, NULL, NULL, "Run")                                                                               \
-    X(OPT_OUT, "out", "DIR", "folder for metrics.csv, steps-rank<r>.csv, program.json, checkpoint.bin (dcrnn-out)") \
-    X(OPT_CHECKPOINT, "checkpoint-every", "N", "steps between checkpoints; `2epochs` counts epochs (never)")        \
-    X(OPT_RESUME, "resume", "FILE", "continue from a checkpoint")                                                   \
-    X(OPT_THREADS, "threads", "N", "threads of each rank (1)")                                                      \
-    X(OPT_PROGRESS, "progress", "N", "steps between progress lines on a terminal (10)")                             \
-    X(OPT_BASELINE, "baseline", NULL, "score the last valid reading on validation and test split, then end")        \
-    X(OPT_VERIFY, "verify", "DIR", "compare the model with a folder of reference vectors; exit status 0 or 1")      \
-    X(OPT_GRADIENT, "gradient-to", "FILE", "write the first step's global gradient as text, then end")              \
-    X(OPT_HELP, "help", NULL, "show this text")                                                                     \
-    X(OPT_VERSION, "version", NULL, "show the version")
 
 enum option_id {
     OPT_BASE = 255,
@@ -107,6 +65,7 @@ static struct options defaults(void)
         .recursion = DCRNN_PUBLISHED,
         .batch = 64,
         .epochs = 3,
+        .accumulate = 1,
         .lr = 0.01,
         .clip = 5,
         .sampling_decay = 2000,
@@ -114,70 +73,19 @@ static struct options defaults(void)
         .milestone = {20, 30, 40, 50},
         .seed = 1,
         .validate_every = 1,
+        .n_ahead = 2,
+        .windows_chunk = 24,
+        .explode_factor = 10,
+        .bucket_bytes = 1 << 18,
+        .is_overlapped = 1,
+        .comm_timeout = 300,
         .out = "dcrnn-out",
+        .checkpoint_fsync = 1,
         .threads = 1,
+        .use_cuda_graph = 1,
         .progress_steps = 10,
+        .scenario.choice.seed = 1,
     };
-}
-
-static int bad(const char *name, const char *text, const char *wanted, struct dcr_err *err)
-{
-    return dcr_err_set(err, DCR_FAIL, "--%s takes %s, not '%.60s'", name, wanted, text);
-}
-
-static int parse_i64(const char *name, const char *text, int64_t low, int64_t high, int64_t *out, struct dcr_err *err)
-{
-    char *end, wanted[80];
-    errno = 0;
-    long long v = strtoll(text, &end, 10);
-    if (end != text && !*end && !errno && v >= low && v <= high) {
-        *out = v;
-        return 0;
-    }
-    snprintf(wanted, sizeof wanted, "a whole number from %lld to %lld", (long long)low, (long long)high);
-    return bad(name, text, wanted, err);
-}
-
-static int parse_int(const char *name, const char *text, int low, int high, int *out, struct dcr_err *err)
-{
-    int64_t v = 0;
-    int rc = parse_i64(name, text, low, high, &v, err);
-    if (!rc)
-        *out = (int)v;
-    return rc;
-}
-
-static int parse_seed(const char *name, const char *text, uint64_t *out, struct dcr_err *err)
-{
-    int64_t v = 0;
-    int rc = parse_i64(name, text, 0, INT64_MAX, &v, err);
-    if (!rc)
-        *out = (uint64_t)v;
-    return rc;
-}
-
-static int parse_real(const char *name, const char *text, int may_be_zero, double *out, struct dcr_err *err)
-{
-    char *end;
-    double v = strtod(text, &end);
-    if (end == text || *end || !isfinite(v) || v < 0 || (v == 0 && !may_be_zero))
-        return bad(name, text, may_be_zero ? "a number, 0 or more" : "a number above 0", err);
-    *out = v;
-    return 0;
-}
-
-static int parse_choice(const char *name, const char *text, const char *const *names, int *out, struct dcr_err *err)
-{
-    char wanted[160] = "one of";
-    for (int i = 0; names[i]; i++) {
-        if (!strcmp(text, names[i])) {
-            *out = i;
-            return 0;
-        }
-        size_t n = strlen(wanted);
-        snprintf(wanted + n, sizeof wanted - n, "%s %s", i ? "," : "", names[i]);
-    }
-    return bad(name, text, wanted, err);
 }
 
 /* "100" steps, "100steps", "2epochs", "epoch" */
@@ -191,7 +99,7 @@ static int parse_checkpoint(struct options *o, const char *name, const char *tex
     int is_epochs = !strcmp(end, "epoch") || !strcmp(end, "epochs");
     int is_steps = (end != text && !*end) || !strcmp(end, "steps") || !strcmp(end, "step");
     if (errno || n < 1 || n > INT_MAX || (!is_epochs && !is_steps))
-        return bad(name, text, "a number of steps (100) or epochs (2epochs)", err);
+        return option_bad(name, text, "a number of steps (100) or epochs (2epochs)", err);
     o->checkpoint_steps = is_steps ? n : 0;
     o->checkpoint_epochs = is_epochs ? (int)n : 0;
     return 0;
@@ -206,10 +114,40 @@ static int parse_milestones(struct options *o, const char *name, const char *tex
         char *end;
         long v = strtol(at, &end, 10);
         if (end == at || v <= before || v > INT_MAX || (*end && *end != ',') || o->n_milestones == max)
-            return bad(name, text, "ascending epochs separated by commas, at most 16", err);
+            return option_bad(name, text, "ascending epochs separated by commas, at most 16", err);
         o->milestone[o->n_milestones++] = before = (int)v;
         at = *end ? end + 1 : end;
     }
+    return 0;
+}
+
+/* Below 2 a bad batch would end the run. */
+static int parse_explode(struct options *o, const char *name, const char *text, struct dcr_err *err)
+{
+    double v = 0;
+    if (option_real(name, text, 1, &v, err) || (v > 0 && v < 2))
+        return option_bad(name, text, "0 (never) or a number from 2 on", err);
+    o->explode_factor = v;
+    return 0;
+}
+
+/* "2,1,1": as many shares as ranks, which are not known yet. */
+static int parse_weights(struct options *o, const char *name, const char *text, struct dcr_err *err)
+{
+    const char *at = text;
+    double sum = 0;
+    o->n_rank_weights = 0;
+    while (*at) {
+        char *end;
+        double v = strtod(at, &end);
+        if (end == at || !isfinite(v) || v < 0 || v > 1e9 || (*end && (*end != ',' || !end[1])) ||
+            o->n_rank_weights == OPTIONS_MAX_WEIGHTS)
+            break;
+        sum += o->rank_weights[o->n_rank_weights++] = v;
+        at = *end ? end + 1 : end;
+    }
+    if (*at || !(sum > 0))
+        return option_bad(name, text, "a share for each rank, separated by commas, not all 0: 2,1,1", err);
     return 0;
 }
 
@@ -227,28 +165,36 @@ static int set_data(struct options *o, int id, const char *name, const char *arg
         o->data = arg;
         return 0;
     case OPT_HEADER:
-        rc = parse_choice(name, arg, headers, &choice, err);
+        rc = option_choice(name, arg, headers, &choice, err);
         o->header = (enum dataset_header)choice;
         return rc;
     case OPT_SENSOR_IDS:
         o->sensor_ids = arg;
         return 0;
+    case OPT_DATA_KEY:
+        o->data_key = arg;
+        return 0;
+    case OPT_DATA_FEATURE:
+        return option_int(name, arg, 0, 1000000, &o->data_feature, err);
+    case OPT_START_TIME:
+        o->has_start_time = dataset_parse_time(arg, &o->start_s);
+        return o->has_start_time ? 0 : option_bad(name, arg, "a time (YYYY-MM-DD HH:MM)", err);
     case OPT_GRAPH:
         o->graph = arg;
         return 0;
     case OPT_GRAPH_FORMAT:
-        rc = parse_choice(name, arg, formats, &choice, err);
+        rc = option_choice(name, arg, formats, &choice, err);
         o->graph_format = (enum graph_format)choice;
         return rc;
     case OPT_GRAPH_SUBSET:
         o->graph_subset = 1;
         return 0;
     case OPT_SENSORS:
-        return parse_int(name, arg, 3, 4096, &o->sensors, err); /* two have one distance: no scale for the kernel */
+        return option_int(name, arg, 3, 4096, &o->sensors, err); /* two have one distance: no scale for the kernel */
     case OPT_DAYS:
-        return parse_int(name, arg, 1, 366, &o->days, err);
+        return option_int(name, arg, 1, 366, &o->days, err);
     case OPT_DATA_SEED:
-        return parse_seed(name, arg, &o->data_seed, err);
+        return option_seed(name, arg, &o->data_seed, err);
     default:
         o->write_data_dir = arg;
         o->task = TASK_WRITE_DATA;
@@ -261,11 +207,11 @@ static int set_model(struct options *o, int id, const char *name, const char *ar
     int rc;
     switch (id) {
     case OPT_UNITS:
-        return parse_int(name, arg, 1, 4096, &o->units, err);
+        return option_int(name, arg, 1, 4096, &o->units, err);
     case OPT_LAYERS:
-        return parse_int(name, arg, 1, DCRNN_MAX_LAYERS, &o->layers, err);
+        return option_int(name, arg, 1, DCRNN_MAX_LAYERS, &o->layers, err);
     case OPT_HOPS:
-        return parse_int(name, arg, 1, DCRNN_MAX_K, &o->hops, err);
+        return option_int(name, arg, 1, DCRNN_MAX_K, &o->hops, err);
     case OPT_FILTER:
         rc = graph_filter_parse(arg, &o->filter, err);
         return rc ? dcr_err_while(err, "--%s", name) : 0;
@@ -273,9 +219,9 @@ static int set_model(struct options *o, int id, const char *name, const char *ar
         rc = dcrnn_recursion_parse(arg, &o->recursion, err);
         return rc ? dcr_err_while(err, "--%s", name) : 0;
     case OPT_INPUT:
-        return parse_int(name, arg, 1, 4096, &o->input_steps, err);
+        return option_int(name, arg, 1, 4096, &o->input_steps, err);
     default:
-        return parse_int(name, arg, 1, 4096, &o->forecast_steps, err);
+        return option_int(name, arg, 1, 4096, &o->forecast_steps, err);
     }
 }
 
@@ -283,48 +229,170 @@ static int set_training(struct options *o, int id, const char *name, const char 
 {
     switch (id) {
     case OPT_BATCH:
-        return parse_int(name, arg, 1, 1 << 20, &o->batch, err);
+        return option_int(name, arg, 1, 1 << 20, &o->batch, err);
     case OPT_WEAK:
         o->is_weak = 1;
         return 0;
+    case OPT_ACCUMULATE:
+        return option_int(name, arg, 1, 1 << 20, &o->accumulate, err);
     case OPT_EPOCHS:
-        return parse_int(name, arg, 1, 1000000, &o->epochs, err);
+        return option_int(name, arg, 1, 1000000, &o->epochs, err);
     case OPT_STEPS:
-        return parse_i64(name, arg, 1, INT64_MAX, &o->steps, err);
+        return option_i64(name, arg, 1, INT64_MAX, &o->steps, err);
     case OPT_LR:
-        return parse_real(name, arg, 0, &o->lr, err);
+        return option_real(name, arg, 0, &o->lr, err);
     case OPT_MILESTONES:
         return parse_milestones(o, name, arg, err);
     case OPT_CLIP:
-        return parse_real(name, arg, 1, &o->clip, err);
+        return option_real(name, arg, 1, &o->clip, err);
     case OPT_SAMPLING:
-        return parse_real(name, arg, 1, &o->sampling_decay, err);
+        return option_real(name, arg, 1, &o->sampling_decay, err);
     case OPT_SEED:
-        return parse_seed(name, arg, &o->seed, err);
+        return option_seed(name, arg, &o->seed, err);
     case OPT_PATIENCE:
-        return parse_int(name, arg, 0, 1000000, &o->patience, err);
+        return option_int(name, arg, 0, 1000000, &o->patience, err);
     case OPT_VALIDATE:
-        return parse_int(name, arg, 0, 1000000, &o->validate_every, err);
+        return option_int(name, arg, 0, 1000000, &o->validate_every, err);
+    case OPT_TEST:
+        o->test = 1;
+        return 0;
+    case OPT_EXPLODE:
+        return parse_explode(o, name, arg, err);
     default:
-        return parse_int(name, arg, 0, INT_MAX, &o->validation_windows, err);
+        return option_int(name, arg, 0, INT_MAX, &o->validation_windows, err);
+    }
+}
+
+static int set_device(struct options *o, int id, const char *name, const char *arg, struct dcr_err *err)
+{
+    static const char *const backends[] = {"cpu", "cuda", NULL};
+    static const char *const kernels[] = {"auto", "avx512", "avx2", "portable", NULL};
+    static const char *const precisions[] = {"fp32", "tf32", "bf16", NULL}; /* as enum backend_precision */
+    static const char *const answers[] = {"no", "yes", NULL};
+    int choice = 0, rc = 0;
+    switch (id) {
+    case OPT_BACKEND:
+        return option_choice(name, arg, backends, &o->is_cuda, err);
+    case OPT_KERNELS:
+        rc = option_choice(name, arg, kernels, &choice, err);
+        o->kernels = choice ? kernels[choice] : NULL;
+        return rc;
+    case OPT_PRECISION:
+        rc = option_choice(name, arg, precisions, &choice, err);
+        o->precision = (enum backend_precision)choice;
+        return rc;
+    case OPT_SHARE_GPU:
+        o->may_share_gpu = 1;
+        return 0;
+    default:
+        return option_choice(name, arg, answers, &o->use_cuda_graph, err);
+    }
+}
+
+static int set_loading(struct options *o, int id, const char *name, const char *arg, struct dcr_err *err)
+{
+    static const char *const formats[] = {
+#define X(format, text) text,
+        WINDOW_FORMATS(X)
+#undef X
+            NULL};
+    int choice = 0, rc = 0;
+    switch (id) {
+    case OPT_WORKERS:
+        return option_int(name, arg, 0, 1024, &o->loader_workers, err);
+    case OPT_PREFETCH:
+        return option_int(name, arg, 0, 1024, &o->n_ahead, err);
+    case OPT_WINDOWS:
+        o->windows = arg;
+        return 0;
+    case OPT_STAGE:
+        o->stage_windows = 1;
+        return 0;
+    case OPT_WINDOWS_FORMAT:
+        rc = option_choice(name, arg, formats, &choice, err);
+        o->windows_format = (enum window_format)choice;
+        return rc;
+    case OPT_WINDOWS_CHUNK:
+        return option_int(name, arg, 1, 1000000, &o->windows_chunk, err);
+    case OPT_COLD:
+        o->cold = 1;
+        return 0;
+    default:
+        o->windows = arg;
+        o->task = TASK_WRITE_WINDOWS;
+        return 0;
+    }
+}
+
+static int set_scenario(struct options *o, int id, const char *name, const char *arg, struct dcr_err *err)
+{
+    static const char *const states[] = {"on", "off", NULL};
+    switch (id) {
+    case OPT_SCENARIO:
+        o->scenario.name = arg;
+        return 0;
+    case OPT_SCENARIO_SEED:
+        return option_seed(name, arg, &o->scenario.choice.seed, err);
+    case OPT_KNOB:
+        return option_choice(name, arg, states, &o->scenario.choice.is_off, err);
+    default:
+        o->task = TASK_SHOW_SCENARIO;
+        return 0;
+    }
+}
+
+static int set_ranks(struct options *o, int id, const char *name, const char *arg, struct dcr_err *err)
+{
+    static const char *const dtypes[] = {
+#define X(id, text, bytes, what) text,
+        ALLREDUCE_DTYPES(X)
+#undef X
+            NULL};
+    int64_t n = 0;
+    int choice = 0, rc = 0;
+    switch (id) {
+    case OPT_RANK_WEIGHTS:
+        return parse_weights(o, name, arg, err);
+    case OPT_BUCKET:
+        rc = option_i64(name, arg, 4, (int64_t)1 << 40, &n, err);
+        o->bucket_bytes = rc ? o->bucket_bytes : (size_t)n;
+        return rc;
+    case OPT_NO_OVERLAP:
+        o->is_overlapped = 0;
+        return 0;
+    case OPT_DTYPE:
+        rc = option_choice(name, arg, dtypes, &choice, err);
+        o->allreduce_dtype = (enum allreduce_dtype)choice;
+        return rc;
+    default:
+        return option_real(name, arg, 1, &o->comm_timeout, err);
     }
 }
 
 static int set_run(struct options *o, int id, const char *name, const char *arg, struct dcr_err *err)
 {
+    static const char *const no_yes[] = {"no", "yes", NULL};
     switch (id) {
     case OPT_OUT:
         o->out = arg;
-        return *arg ? 0 : bad(name, arg, "the name of a folder", err);
+        return *arg ? 0 : option_bad(name, arg, "the name of a folder", err);
     case OPT_CHECKPOINT:
         return parse_checkpoint(o, name, arg, err);
+    case OPT_FSYNC:
+        return option_choice(name, arg, no_yes, &o->checkpoint_fsync, err);
     case OPT_RESUME:
         o->resume = arg;
         return 0;
     case OPT_THREADS:
-        return parse_int(name, arg, 1, 1024, &o->threads, err);
+        return option_int(name, arg, 1, 1024, &o->threads, err);
+    case OPT_BACKEND:
+    case OPT_KERNELS:
+    case OPT_PRECISION:
+    case OPT_CUDA_GRAPH:
+    case OPT_SHARE_GPU:
+        return set_device(o, id, name, arg, err);
     case OPT_PROGRESS:
-        return parse_int(name, arg, 1, 1000000, &o->progress_steps, err);
+        return option_int(name, arg, 1, 1000000, &o->progress_steps, err);
     case OPT_BASELINE:
         o->task = TASK_BASELINE;
         return 0;
@@ -350,11 +418,28 @@ static int check(const struct options *o, struct dcr_err *err)
     if (o->data && !o->graph)
         return dcr_err_set(err, DCR_FAIL,
                            "--data needs --graph: a distance list, an edge list or a matrix of its sensors");
-    if (!o->data && (o->graph || o->sensor_ids))
+    if (!o->data && (o->graph || o->sensor_ids || o->data_key || o->has_start_time))
         return dcr_err_set(err, DCR_FAIL, "--%s needs --data: generated data bring their own",
-                           o->graph ? "graph" : "sensor-ids");
+                           o->graph        ? "graph"
+                           : o->sensor_ids ? "sensor-ids"
+                           : o->data_key   ? "data-key"
+                                           : "start-time");
     if (o->data && o->task == TASK_WRITE_DATA)
         return dcr_err_set(err, DCR_FAIL, "--write-data writes generated data; leave --data out");
+    if (o->kernels && o->is_cuda)
+        return dcr_err_set(err, DCR_FAIL, "--kernels are the CPU's; leave it out with --backend cuda");
+    if (o->precision != BACKEND_FP32 && !o->is_cuda)
+        return dcr_err_set(err, DCR_FAIL, "--precision tf32 and bf16 need --backend cuda; the CPU computes in fp32");
+    if (o->may_share_gpu && !o->is_cuda)
+        return dcr_err_set(err, DCR_FAIL, "--share-gpu needs --backend cuda");
+    if (o->windows && o->stage_windows)
+        return dcr_err_set(err, DCR_FAIL, "--stage-windows writes a file of its own; leave out --%s",
+                           o->task == TASK_WRITE_WINDOWS ? "stage-windows" : "windows");
+    if (!o->scenario.name && (o->scenario.choice.is_off || o->task == TASK_SHOW_SCENARIO))
+        return dcr_err_set(err, DCR_FAIL, "--%s needs --scenario",
+                           o->scenario.choice.is_off ? "knob off" : "show-scenario");
+    if (o->cold && !o->windows && !o->stage_windows)
+        return dcr_err_set(err, DCR_FAIL, "--cold needs --windows or --stage-windows: memory is never cold");
     if (o->sensor_ids && o->header == DATASET_HEADER_YES)
         return dcr_err_set(err, DCR_FAIL, "--sensor-ids is for data without a header; leave --header yes out");
     return 0;
@@ -375,7 +460,10 @@ static int complain(int verdict, char *const *argv, const struct option *known, 
     return dcr_err_set(err, DCR_FAIL, "unknown option '%.60s'; see --help", word);
 }
 
-int options_parse(struct options *o, int argc, char **argv, struct dcr_err *err)
+/* Which words a pass over the command line looks at: a scenario has to be known before what it says can be used. */
+enum pass { PASS_SCENARIO, PASS_ALL };
+
+static int parse_words(struct options *o, enum pass pass, int argc, char **argv, struct dcr_err *err)
 {
     struct option known[N_TABLE + 1] = {0};
     size_t n = 0;
@@ -383,15 +471,25 @@ int options_parse(struct options *o, int argc, char **argv, struct dcr_err *err)
         if (table[i].name)
             known[n++] =
                 (struct option){table[i].name, table[i].argument ? required_argument : no_argument, NULL, table[i].id};
-    *o = defaults();
-    optind = 0; /* so that a second call starts anew */
+    optind = 0; /* so that a second pass starts anew */
     for (int id, index = 0; (id = getopt_long(argc, argv, ":", known, &index)) != -1;) {
-        if (id == '?' || id == ':')
+        if (pass == PASS_SCENARIO && (id == OPT_HELP || id == OPT_VERSION))
+            return 0;
+        if (id == '?' || id == ':') {
+            if (pass == PASS_SCENARIO)
+                return 0; /* the other pass complains */
             return complain(id, argv, known, err);
+        }
         const char *name = known[index].name;
-        int rc = id < SECTION_MODEL      ? set_data(o, id, name, optarg, err)
+        int is_scenario = id == OPT_SCENARIO || id == OPT_SCENARIO_SEED || id == OPT_KNOB || id == OPT_SHOW_SCENARIO;
+        if (pass == PASS_SCENARIO && !is_scenario)
+            continue;
+        int rc = is_scenario             ? set_scenario(o, id, name, optarg, err)
+                 : id < SECTION_MODEL    ? set_data(o, id, name, optarg, err)
                  : id < SECTION_TRAINING ? set_model(o, id, name, optarg, err)
-                 : id < SECTION_RUN      ? set_training(o, id, name, optarg, err)
+                 : id < SECTION_LOADING  ? set_training(o, id, name, optarg, err)
+                 : id < SECTION_RANKS    ? set_loading(o, id, name, optarg, err)
+                 : id < SECTION_RUN      ? set_ranks(o, id, name, optarg, err)
                                          : set_run(o, id, name, optarg, err);
         if (rc)
             return rc;
@@ -400,5 +498,41 @@ int options_parse(struct options *o, int argc, char **argv, struct dcr_err *err)
     }
     if (optind < argc)
         return dcr_err_set(err, DCR_FAIL, "unexpected argument '%.60s'; see --help", argv[optind]);
+    return 0;
+}
+
+/* The scenario's options, as if they stood in front of those of the command line. */
+static int parse_scenario(struct options *o, struct dcr_err *err)
+{
+    struct options_scenario *s = &o->scenario;
+    char *words[SCENARIO_MAX_WORDS + 2] = {(char *)(uintptr_t) "scenario"}; /* getopt permutes words, not letters */
+    int n_words = 0;
+    s->choice.n_ranks = scenario_launched_ranks();
+    int rc = scenario_read(&s->file, s->name, err);
+    if (!rc)
+        rc = scenario_words(&s->file, &s->choice, s->text, sizeof s->text, words + 1, &n_words, err);
+    if (!rc) {
+        const char *name = s->name;
+        const struct scenario_choice before = s->choice;
+        enum options_task task = o->task;
+        rc = parse_words(o, PASS_ALL, n_words + 1, words, err);
+        if (rc)
+            return dcr_err_while(err, "scenario '%s'", s->file.path);
+        if (o->task != task || s->name != name || s->choice.seed != before.seed || s->choice.is_off != before.is_off)
+            rc = dcr_err_set(err, DCR_FAIL, "scenario '%s' may hold options of a training run only", s->file.path);
+    }
+    return rc;
+}
+
+int options_parse(struct options *o, int argc, char **argv, struct dcr_err *err)
+{
+    *o = defaults();
+    int rc = parse_words(o, PASS_SCENARIO, argc, argv, err);
+    if (!rc && o->scenario.name)
+        rc = parse_scenario(o, err);
+    if (!rc)
+        rc = parse_words(o, PASS_ALL, argc, argv, err);
+    if (rc || o->task == TASK_HELP || o->task == TASK_VERSION)
+        return rc;
     return check(o, err);
 }

@@ -2,23 +2,51 @@
 #ifndef TRAINER_OPTIONS_H
 #define TRAINER_OPTIONS_H
 
+#include "trainer/backend.h"
+#include "trainer/comm.h"
 #include "trainer/dataset_read.h"
 #include "trainer/dcrnn.h"
 #include "trainer/graph_read.h"
+#include "trainer/scenario.h"
+#include "trainer/window_store.h"
 
 #include <stdint.h>
 #include <stdio.h>
 
-enum options_task { TASK_TRAIN, TASK_HELP, TASK_VERSION, TASK_VERIFY, TASK_BASELINE, TASK_WRITE_DATA };
+#define OPTIONS_MAX_WEIGHTS 1024
 
+enum options_task {
+    TASK_TRAIN,
+    TASK_HELP,
+    TASK_VERSION,
+    TASK_VERIFY,
+    TASK_BASELINE,
+    TASK_WRITE_DATA,
+    TASK_WRITE_WINDOWS,
+    TASK_SHOW_SCENARIO
+};
+
+/* Where options of the command line came from besides the command line. */
+struct options_scenario {
+    const char *name; /* NULL: no scenario */
+    struct scenario_choice choice;
+    struct scenario file;     /* as read */
+    char text[SCENARIO_TEXT]; /* the words that it gave; options point into it */
+};
+
+/* Not to be copied: some pointers point into it. */
 struct options {
     enum options_task task;
+    struct options_scenario scenario;
     const char *verify_dir;     /* TASK_VERIFY */
     const char *write_data_dir; /* TASK_WRITE_DATA */
 
     /* data: from files when data is set, else generated */
-    const char *data, *sensor_ids, *graph;
+    const char *data, *sensor_ids, *graph, *data_key;
     enum dataset_header header;
+    int data_feature;
+    int has_start_time;
+    long long start_s; /* of the first row, since 1970-01-01 */
     enum graph_format graph_format;
     int graph_subset;
     int sensors, days; /* generated */
@@ -33,24 +61,50 @@ struct options {
     int batch;   /* global; of every rank when is_weak */
     int is_weak; /* weak scaling */
     int epochs;
-    int64_t steps; /* 0 = no limit */
+    int64_t steps;  /* 0 = no limit */
+    int accumulate; /* micro-batches of a step */
     double lr, clip, sampling_decay;
     int n_milestones, milestone[16];
     uint64_t seed;
     int patience;           /* epochs without a better validation; 0 = never stop early */
     int validate_every;     /* epochs; 0 = only at the end */
     int validation_windows; /* 0 = all */
+    int test;               /* test split after each best validation */
+    double explode_factor;  /* the run ends when the loss stays above so many times the best; 0 = never */
+
+    /* ranks */
+    int n_rank_weights; /* 0 = equal shares */
+    double rank_weights[OPTIONS_MAX_WEIGHTS];
+    enum allreduce_dtype allreduce_dtype;
+    size_t bucket_bytes;
+    int is_overlapped;   /* gradients travel during the backward pass */
+    double comm_timeout; /* s; 0 = wait for ever */
+
+    /* loading */
+    int loader_workers, n_ahead; /* threads; batches they make ahead */
+    const char *windows;         /* file to read, or to write with TASK_WRITE_WINDOWS; NULL: memory */
+    int stage_windows;           /* write it into `out` first */
+    enum window_format windows_format;
+    int windows_chunk; /* rows */
+    int cold;
 
     /* run */
     const char *out, *resume, *gradient_to;
     int64_t checkpoint_steps; /* 0 = none */
     int checkpoint_epochs;    /* 0 = none */
+    int checkpoint_fsync;
     int threads;
+    const char *kernels; /* NULL = the best of the CPU */
+    int is_cuda;         /* --backend */
+    enum backend_precision precision;
+    int use_cuda_graph;
+    int may_share_gpu;
     int progress_steps;
 };
 
 /** options_parse - defaults, then the command line.
- *  o        overwritten; text borrows from argv
+ *           A scenario's options count as if they stood in front of the others: what is said on the command line wins
+ *  o        overwritten; text borrows from argv and from o itself
  *  errors   DCR_FAIL: one sentence that names the option and what it takes */
 int options_parse(struct options *o, int argc, char **argv, struct dcr_err *err) DCR_MUST_CHECK;
 

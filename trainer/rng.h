@@ -13,6 +13,7 @@ enum rng_stream {
     RNG_SHUFFLE = 3,  /* order of training windows; index = epoch * 2^32 + position */
     RNG_SIMULATE = 4, /* generated traffic data */
     RNG_TEST = 5,
+    RNG_SCENARIO = 6, /* sizes of a scenario; index = number of the draw */
 };
 
 /** rng_philox - one block of Philox4x32-10. counter, out: 4 words; key: 2 words. out may be counter. */

@@ -31,3 +31,21 @@ void sampler_share(size_t n, int rank, int n_ranks, size_t *first, size_t *count
     *first = n * r / ranks;
     *count = n * (r + 1) / ranks - *first;
 }
+
+/* Rounding must not lose the last item. */
+static size_t bound_at(size_t n, double part, double sum)
+{
+    return part < sum ? (size_t)((double)n * part / sum) : n;
+}
+
+void sampler_share_weighted(size_t n, const double *weights, int rank, int n_ranks, size_t *first, size_t *count)
+{
+    double sum = 0, before = 0, behind = 0;
+    for (int r = 0; r < n_ranks; r++) {
+        before = r == rank ? sum : before;
+        sum += weights[r];
+        behind = r == rank ? sum : behind;
+    }
+    *first = bound_at(n, before, sum);
+    *count = bound_at(n, behind, sum) - *first;
+}

@@ -21,4 +21,10 @@ uint32_t sampler_window(const uint32_t *windows, size_t n, size_t k);
  *  first, count  overwritten; count may be 0 when there are more ranks than items */
 void sampler_share(size_t n, int rank, int n_ranks, size_t *first, size_t *count);
 
+/** sampler_share_weighted - a rank's part of n items when parts are to be as `weights`: contiguous, none left out; rank
+ *  r's ends at floor(n * (weights[0] + ... + weights[r]) / sum), so that a size differs from its exact share by less
+ *  than one. Equal weights give sampler_share's parts.
+ *  weights  borrows; >= 0, not all 0                                  shape: (n_ranks) */
+void sampler_share_weighted(size_t n, const double *weights, int rank, int n_ranks, size_t *first, size_t *count);
+
 #endif

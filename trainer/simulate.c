@@ -415,6 +415,7 @@ int simulate_traffic(const struct simulate_config *c, struct dataset *d, struct 
             continue;
         read_out(&s, d->speed_mph + (size_t)row * c->n_sensors);
         d->time_of_day[row] = (float)((double)(row % ROWS_PER_DAY) / ROWS_PER_DAY);
+        d->week_slot[row] = (uint16_t)(row % DATASET_WEEK_SLOTS);
     }
     for (size_t i = 0; i < c->n_sensors; i++)
         snprintf(d->id[i], DATASET_ID_BYTES, "s%04zu", i + 1);

@@ -15,6 +15,9 @@ struct train_result {
     int has_validation;
     struct loss_horizon val_total; /* of the last validation */
     double val_mae[3];             /* at 15, 30, 60 minutes; NaN when not forecast */
+    int has_test;                  /* --test: */
+    int64_t test_epoch;            /* the one with the best validation of this run */
+    double test_mae[3];            /* there */
     double median_step_s;          /* of this rank, the first steps of the run left out */
 };
 

@@ -60,11 +60,12 @@ static void cpu_loss(struct backend *be, double *sum_abs, int64_t *n_valid)
     *sum_abs = loss_sum(s->pred_z, s->raw, n_all(s, s->n_batch), s->c.mean, s->c.std, n_valid);
 }
 
-static void cpu_backward(struct backend *be, double scale, const struct dcrnn_progress *progress)
+static void cpu_backward(struct backend *be, int is_first, const struct dcrnn_progress *progress)
 {
     struct cpu *s = self(be);
-    loss_gradient(s->pred_z, s->raw, n_all(s, s->n_batch), s->c.mean, s->c.std, scale, s->d_pred);
-    memset(be->grads, 0, be->n_params * sizeof(float));
+    loss_gradient(s->pred_z, s->raw, n_all(s, s->n_batch), s->c.mean, s->c.std, 1, s->d_pred);
+    if (is_first)
+        memset(be->grads, 0, be->n_params * sizeof(float));
     dcrnn_backward(s->model, s->d_pred, progress);
 }
 
