@@ -1,0 +1,281 @@
+#!/usr/bin/env bash
+# make.sh - one relocatable folder, and a tar of it, that runs on another x86-64 Linux machine without packages and without
+# root: `make bundle`, or `make bundle-thin` without the CUDA libraries. docs/bundle.md says what is in it and why.
+#   BUILD      what was built                     PROGRAMS   folder of the programs to take
+#   CUDA_ROOT  the toolkit; empty: no GPU parts   THIN=1     leaves its libraries out
+#   NO_CUDA    why there are no GPU parts
+#   VERSION    of the programs                    DATA GRAPH a data set to take instead of a generated one
+set -euo pipefail
+export LC_ALL=C
+trap 'echo "make bundle: line $LINENO of bundle/make.sh failed" >&2' ERR
+cd "$(dirname "$0")/.."
+: "${BUILD:?}" "${PROGRAMS:?}" "${VERSION:?}"
+readonly THIN_LIMIT_MB=60
+name=dcreport-$VERSION-x86_64${THIN:+-thin}
+out=$BUILD/bundle/$name
+work=$out.partial
+
+fail() { # sentence
+    echo "make bundle: $1" >&2
+    exit 2
+}
+[ "$(uname -s)-$(uname -m)" = Linux-x86_64 ] || fail "a bundle is made on x86-64 Linux; this is $(uname -sm)"
+if [ -n "${DATA:-}${GRAPH:-}" ] && ! { [ -f "${DATA:-}" ] && [ -f "${GRAPH:-}" ]; }; then
+    fail "DATA and GRAPH go together and are files; got DATA='${DATA:-}' GRAPH='${GRAPH:-}'"
+fi
+rm -rf "$work"
+mkdir -p "$work"/{bin,libexec,lib/dcreport,etc,share/dcreport,share/fonts,share/doc,data,tests/gpu,bench}
+mkdir -p "$work"/openmpi/{lib,plugins,help,etc,pmix,pmix-help}
+cuda_major=
+if [ -n "${CUDA_ROOT:-}" ]; then
+    cuda_major=$(sed -nE 's/^#define CUDA_VERSION ([0-9]+)[0-9]{3}$/\1/p' "$CUDA_ROOT/include/cuda.h")
+    [ -n "$cuda_major" ] || fail "'$CUDA_ROOT/include/cuda.h' does not say its version; give CUDA_HOME, or CUDA=0 for a bundle without GPU parts"
+fi
+
+# ---- what goes in ------------------------------------------------------------------------------------
+# Parts of glibc and of the driver belong to the machine: another version of either beside the machine's own cannot work.
+is_of_the_machine() { # soname
+    case $1 in
+    ld-linux* | libc.so* | libm.so* | libmvec.so* | libpthread.so* | libdl.so* | librt.so* | libresolv.so* | libutil.so* | \
+        libanl.so* | libnss_* | libthread_db.so* | libBrokenLocale.so* | linux-vdso* | libcuda.so* | libnvidia-*) return 0 ;;
+    esac
+    return 1
+}
+is_of_cuda() { # path
+    [ -n "${CUDA_ROOT:-}" ] || return 1
+    case $(readlink -f "$1") in "$(readlink -f "$CUDA_ROOT")"/*) return 0 ;; esac
+    return 1
+}
+copy_library() { # path soname
+    if is_of_cuda "$1"; then
+        if [ -z "${THIN:-}" ]; then
+            mkdir -p "$work/lib/cuda"
+            [ -e "$work/lib/cuda/$2" ] || cp -L "$1" "$work/lib/cuda/$2"
+        fi
+    elif [ ! -e "$work/lib/$2" ]; then
+        cp -L "$1" "$work/lib/$2"
+    fi
+}
+# ldd follows the libraries of libraries.
+take_libraries_of() { # file...
+    local soname path
+    while read -r soname _ path _; do
+        soname=${soname##*/}
+        ! is_of_the_machine "$soname" || continue
+        case $path in "$BUILD"/*) continue ;; esac # it is taken as itself
+        [ "$path" != not ] || fail "$soname is needed by one of $* and not found on this machine"
+        copy_library "$path" "$soname"
+    done < <(LD_LIBRARY_PATH=${CUDA_ROOT:+$CUDA_ROOT/lib64:}${LD_LIBRARY_PATH:-} ldd "$@" | grep ' => ' | sort -u)
+}
+
+# Every program of bin/ is this: libexec/start finds out which one it is.
+put_starter() { # name
+    # shellcheck disable=SC2016  # expanded when it runs
+    printf '%s\n' '#!/bin/sh' 'preload=${LD_PRELOAD:-}' 'unset LD_PRELOAD' 'self=$(readlink -f -- "$0") || exit 2' \
+        '. "${self%/*/*}/libexec/start"' >"$work/bin/$1"
+    chmod 755 "$work/bin/$1"
+}
+
+take_programs() {
+    local p
+    for p in dcrnn-train dccollect dcreport; do
+        cp "$PROGRAMS/$p" "$work/libexec/$p"
+        put_starter $p
+    done
+    for p in "$BUILD"/lib/dcreport/libdccollect-*.so; do
+        cp "$p" "$work/lib/dcreport/"
+        take_libraries_of "$p"
+    done
+    cp bundle/start.sh "$work/libexec/start"
+    cp bundle/find_cuda.sh "$work/libexec/find-cuda"
+    cp -R themes "$work/share/dcreport/"
+    [ ! -d trainer/scenarios ] || cp -R trainer/scenarios "$work/share/dcreport/"
+    take_libraries_of "$work"/libexec/{dcrnn-train,dccollect,dcreport}
+}
+
+# Plugins for fabrics and OpenSHMEM stay behind: they need drivers' libraries of exactly their version on both sides.
+# Between nodes this Open MPI speaks TCP; NCCL brings its own InfiniBand. Nobody here needs files or windows of MPI.
+readonly LEFT_OUT_NEEDING='lib(ucp|fabric|psm2|psm_infinipath|ibverbs|oshmem)\.so' LEFT_OUT='mca_(io|fs|fbtl|fcoll|sharedfp|osc)_'
+is_left_out() { # plugin
+    local needs
+    needs=$(ldd "$1") # not through a pipe: grep -q would end it early
+    [[ $1 =~ $LEFT_OUT || $needs =~ $LEFT_OUT_NEEDING ]]
+}
+take_open_mpi() {
+    local of plugins help plugin pmix
+    of=$(ompi_info --path all --parsable 2>/dev/null) || fail "there is no ompi_info, so Open MPI's parts cannot be found; install openmpi-bin"
+    plugins=$(sed -n 's/^path:pkglibdir://p' <<<"$of" | head -n 1)
+    help=$(sed -n 's/^path:pkgdatadir://p' <<<"$of" | head -n 1)
+    command -v orterun orted >/dev/null || fail "there is no orterun or no orted here; bundles are made with Open MPI 4"
+    for plugin in "$plugins"/mca_*.so; do
+        is_left_out "$plugin" || cp "$plugin" "$work/openmpi/plugins/"
+    done
+    cp "$(command -v orterun)" "$work/libexec/mpirun"
+    cp "$(command -v orted)" "$work/libexec/orted"
+    put_starter mpirun
+    put_starter orted
+    ln -s ../bin "$work/openmpi/bin" # where a remote node looks for orted
+    cp "$help"/help-*.txt "$work/openmpi/help/"
+    take_libraries_of "$work"/libexec/{mpirun,orted} "$work"/openmpi/plugins/*.so
+    # Debian's PMIx is a library of its own, with plugins.
+    pmix=$(ldd "$plugins/mca_pmix_ext3x.so" 2>/dev/null | awk '$1 ~ /^libpmix/ { print $3 }')
+    [ -n "$pmix" ] || return 0
+    pmix=$(dirname "$(readlink -f "$pmix")")
+    for plugin in "$pmix"/pmix/pmix_mca_*.so "$pmix"/pmix2/lib/pmix/pmix_mca_*.so; do
+        [ ! -e "$plugin" ] || cp "$plugin" "$work/openmpi/pmix/"
+    done
+    for help in "$pmix"/../share/pmix/help-*.txt "$pmix"/pmix2/share/pmix/help-*.txt; do
+        [ ! -e "$help" ] || cp "$help" "$work/openmpi/pmix-help/"
+    done
+}
+
+# The device library, the GPU tests and benches, and the libraries that are opened at run time.
+take_gpu_parts() {
+    local f
+    [ -n "${CUDA_ROOT:-}" ] || return 0
+    f=$BUILD/lib/dcreport/libdcrnn-cuda.so
+    cp "$f" "$work/lib/dcreport/"
+    take_libraries_of "$f"
+    for f in "$BUILD"/tests/gpu/*; do
+        if [ -f "$f" ] && [ -x "$f" ]; then
+            cp "$f" "$work/tests/gpu/"
+            take_libraries_of "$f"
+        fi
+    done
+    for f in libnccl.so.2 "libcupti.so.$cuda_major"; do
+        [ ! -e "$CUDA_ROOT/lib64/$f" ] || { copy_library "$CUDA_ROOT/lib64/$f" "$f" && take_libraries_of "$CUDA_ROOT/lib64/$f"; }
+    done
+    [ -d "$work/lib/cuda" ] || return 0
+    # cuBLAS looks beside itself only
+    for f in libgcc_s.so.1 libstdc++.so.6; do ln -sf "../$f" "$work/lib/cuda/$f"; done
+}
+
+take_the_rest() {
+    local f font
+    cp bundle/fonts.conf "$work/etc/"
+    for f in DejaVuSans.ttf DejaVuSans-Bold.ttf; do
+        font=$(find /usr/share/fonts /usr/local/share/fonts -name $f -print -quit 2>/dev/null)
+        [ -n "$font" ] || fail "there is no $f under /usr/share/fonts; install fonts-dejavu-core"
+        cp "$font" "$work/share/fonts/"
+    done
+    if [ -n "${DATA:-}" ]; then
+        cp "$DATA" "$work/data/speeds.csv"
+        cp "$GRAPH" "$work/data/distances.csv"
+    else
+        "$PROGRAMS/dcrnn-train" --sensors 32 --days 7 --write-data "$work/data" >/dev/null
+    fi
+    cp -R tests/data/dcrnn "$work/data/vectors"
+    [ ! -f "${SHARED:-../shared}/bench/torch_dcrnn.py" ] || cp "${SHARED:-../shared}/bench/torch_dcrnn.py" "$work/bench/"
+    cp bundle/run_on_device.sh "$work/run-on-device"
+    chmod 755 "$work/run-on-device"
+    cp LICENSE "$work/"
+    cp docs/bundle.md "$work/README.md"
+}
+
+# ---- made small ----------------------------------------------------------------------------------------
+elf_files() {
+    grep -rlaPm1 --exclude-dir=cuda '^\x7fELF' "$work"
+}
+with_cuda() {
+    elf_files
+    [ ! -d "$work/lib/cuda" ] || find "$work/lib/cuda" -type f
+}
+# Debian's OpenBLAS is 37 MB and brings Fortran for LAPACK, of which nothing is called: the functions that are called make a
+# library of the same name, linked anew from the archive.
+trim_openblas() {
+    local full=$work/lib/libopenblas.so.0 archive called
+    archive=$(pkg-config --variable=libdir openblas)/libopenblas.a
+    [ -e "$full" ] && [ -e "$archive" ] || return 0
+    mapfile -t called < <(comm -12 \
+        <(elf_files | grep -v libopenblas | xargs -d '\n' nm -D --undefined-only -P 2>/dev/null | awk 'NF > 1 { print $1 }' | sort -u) \
+        <(nm -D --defined-only -P "$full" | awk '{ print $1 }' | sort -u))
+    printf '{ global:%s local: *; };\n' "$(printf ' %s;' "${called[@]}")" >"$full.exports"
+    gcc -shared -s -Wl,-soname,libopenblas.so.0,--version-script="$full.exports" "${called[@]/#/-Wl,-u,}" \
+        -o "$full.trimmed" "$archive" -lm -pthread
+    mv "$full.trimmed" "$full"
+    rm "$full.exports"
+}
+# What was needed only by what is gone.
+drop_libraries_nobody_needs() {
+    local needed f gone=yes
+    while [ -n "$gone" ]; do
+        gone=
+        needed=$(with_cuda | xargs -d '\n' readelf -d 2>/dev/null | sed -n 's/.*(NEEDED).*\[\(.*\)\]$/\1/p' | sort -u)
+        for f in "$work"/lib/*.so*; do
+            if ! grep -qxF "${f##*/}" <<<"$needed"; then rm "$f" && gone=yes; fi
+        done
+    done
+}
+
+# ---- made relocatable ----------------------------------------------------------------------------------
+# DT_RPATH and not DT_RUNPATH: it comes before LD_LIBRARY_PATH, in which clusters' modules have other versions, and it holds for
+# what a library needs in turn. NVIDIA's own libraries stay as they are.
+find_libraries_relatively() {
+    local f up
+    while read -r f; do
+        chmod u+w "$f"
+        up=$(dirname "${f#"$work"/}" | sed -E 's#[^/]+#..#g')
+        # shellcheck disable=SC2016  # for the loader
+        patchelf --force-rpath --set-rpath "\$ORIGIN:\$ORIGIN/$up/lib:\$ORIGIN/$up/lib/cuda" "$f"
+    done < <(elf_files)
+}
+# The newest version of glibc that anything asks for.
+glibc_needed() {
+    with_cuda | xargs -d '\n' readelf -V --wide | grep -oE 'GLIBC_2\.[0-9.]+' | sed 's/GLIBC_//' | sort -uV | tail -n 1
+}
+
+say_what_it_is() {
+    cat >"$work/libexec/built-with" <<END
+# Read by libexec/start and run-on-device.
+version='$VERSION'
+commit='$(git -c safe.directory='*' describe --always --dirty --abbrev=12 2>/dev/null || echo unknown)'
+glibc_needed='$(glibc_needed)'
+cuda_major='$cuda_major'
+is_thin='${THIN:+yes}'
+END
+}
+pack() {
+    local stamp
+    stamp=$(git -c safe.directory='*' log -1 --format=%ct 2>/dev/null || date +%s)
+    tar -C "$BUILD/bundle" --sort=name --owner=0 --group=0 --numeric-owner --mtime="@$stamp" -cf "$out.tar.partial" "$name"
+    mv "$out.tar.partial" "$out.tar"
+}
+
+# Of files and folders, begun ones counted.
+megabytes() {
+    du -scb --apparent-size "$@" | awk 'END { print int(($1 + 999999) / 1000000) }'
+}
+
+main() {
+    local mb
+    take_programs
+    take_open_mpi
+    take_gpu_parts
+    take_the_rest
+    trim_openblas
+    drop_libraries_nobody_needs
+    # Debug information stays behind; symbols stay, for profilers.
+    elf_files | xargs -d '\n' strip --strip-debug
+    find_libraries_relatively
+    say_what_it_is
+    mb=$(megabytes "$work")
+    if [ -n "${THIN:-}" ] && [ "$mb" -ge $((THIN_LIMIT_MB + $(megabytes ${DATA:+"$DATA" "$GRAPH"} /dev/null))) ]; then
+        fail "the thin bundle has $mb MB, which is not under $THIN_LIMIT_MB; see what grew: du -a $work | sort -n"
+    fi
+    rm -rf "$out"
+    mv "$work" "$out"
+    pack
+    # shellcheck disable=SC1091  # just written
+    . "$out/libexec/built-with"
+    # shellcheck disable=SC2154
+    echo "$out: $mb MB unpacked, needs glibc $glibc_needed"
+    if [ -z "$cuda_major" ]; then
+        echo "    no GPU parts: $NO_CUDA"
+    elif [ -n "${THIN:-}" ]; then
+        echo "    CUDA $cuda_major libraries are looked for on the machine it runs on"
+    else
+        echo "    with the CUDA $cuda_major libraries; the machine needs a driver for it"
+    fi
+    echo "$out.tar: the same, to be unpacked anywhere; then: $name/run-on-device --help"
+}
+main
