@@ -9,6 +9,7 @@ BUILD ?= build$(if $(SANITIZE),-sanitize)$(if $(DEBUG),-debug)
 # CUDA=0 switches the CUDA parts off although there is a toolkit.
 NVCC := $(if $(filter 0,$(CUDA)),,$(or $(wildcard $(CUDA_HOME)/bin/nvcc),$(shell command -v nvcc 2>/dev/null)))
 CUDA_ROOT := $(if $(NVCC),$(or $(CUDA_HOME),$(patsubst %/bin/nvcc,%,$(realpath $(NVCC)))))
+NO_CUDA := $(if $(NVCC),,$(if $(filter 0,$(CUDA)),switched off by CUDA=0,no nvcc on PATH and none in CUDA_HOME))
 NVTX_INC := $(if $(CUDA_ROOT),$(firstword $(foreach d,$(CUDA_ROOT)/include $(CUDA_ROOT)/targets/x86_64-linux/include,\
               $(if $(wildcard $(d)/nvtx3/nvToolsExt.h),$(d)))))
 # Long lines only on request: V=1 shows every command, otherwise one short line each; SHORT=1, as `make report` has it,
@@ -30,9 +31,12 @@ LDLIBS_COMMON = -pthread -lm -ldl $(SAN) -Wl,--as-needed
 MPI_CFLAGS = $(call pc,--cflags,ompi-c)
 MPI_LIBS = $(call pc,--libs,ompi-c)
 BLAS_LIBS = $(call pc,--libs,openblas)
+ZLIB_LIBS = $(call pc,--libs,zlib)
 LIB_LIBS = $(call pc,--libs,libarchive nettle jansson)
 RENDER_CFLAGS = $(call pc,--cflags,cairo cairo-png fontconfig libpng libcmark)
 RENDER_LIBS = $(call pc,--libs,cairo fontconfig libpng libcmark)
+# Only its header: libhdf5 itself is loaded when the first HDF5 file is read.
+HDF5_CFLAGS = $(if $(call pc,--modversion,hdf5),-DHAVE_HDF5 $(call pc,--cflags,hdf5))
 NVTX_CFLAGS = $(if $(NVTX_INC),-DHAVE_NVTX -isystem $(NVTX_INC))
 
 # ---- what is made of what ------------------------------------------------------------------------
@@ -49,9 +53,19 @@ objects = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 
 BIN := $(BUILD)/bin
 INJECT_SO := $(BUILD)/lib/dcreport/libdccollect-inject.so
+# Interposers, a folder each, loaded by LD_PRELOAD; they record through the injected library beside them.
+PRELOADS := mpi io cudaprof
+PRELOAD_SO := $(patsubst %,$(BUILD)/lib/dcreport/libdccollect-%.so,$(PRELOADS))
+PRELOAD_SRC := $(wildcard $(PRELOADS:%=collect/inject/%/*.c))
+# The device half of the trainer, opened at run time: the programs themselves need no CUDA.
+CUDA_SRC := $(wildcard trainer/gpu/*.cu)
+CUDA_SO := $(if $(NVCC),$(BUILD)/lib/dcreport/libdcrnn-cuda.so)
 PROGRAMS := $(BIN)/dcrnn-train $(BIN)/dccollect $(BIN)/dcreport
-UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%,$(UNIT_SRC))
-GPU_TESTS := $(if $(NVCC),$(patsubst tests/gpu/%.cu,$(BUILD)/tests/gpu/%,$(GPU_SRC)))
+UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%,$(UNIT_SRC)) $(BUILD)/tests/unit/test_gpu_kernels
+# The same device half, run on the CPU by tests/gpu/emulator: needs no CUDA.
+EMULATED_SO := $(BUILD)/tests/lib/libdcrnn-emulated.so
+GPU_TESTS := $(if $(NVCC),$(patsubst tests/gpu/%.cu,$(BUILD)/tests/gpu/%,$(GPU_SRC)) $(BUILD)/tests/gpu/backend_gpu \
+  $(BUILD)/tests/gpu/bench_step)
 
 .PHONY: all programs dcrnn-train dccollect dcreport summary unit-tests gpu-tests
 JOBS ?= $(shell nproc)
@@ -60,10 +74,10 @@ parallel = $(MAKE) --no-print-directory $(if $(filter -j% --jobserver%,$(MAKEFLA
 all: | summary
 	@+$(parallel) programs gpu-tests
 	@$(end_say)
-programs: $(PROGRAMS) $(INJECT_SO)
+programs: $(PROGRAMS) $(INJECT_SO) $(PRELOAD_SO) $(CUDA_SO)
 	@:
-dcrnn-train: $(BIN)/dcrnn-train
-dccollect: $(BIN)/dccollect $(INJECT_SO)
+dcrnn-train: $(BIN)/dcrnn-train $(CUDA_SO)
+dccollect: $(BIN)/dccollect $(INJECT_SO) $(PRELOAD_SO)
 dcreport: $(BIN)/dcreport
 unit-tests: $(UNIT_TESTS)
 gpu-tests: $(GPU_TESTS)
@@ -72,19 +86,20 @@ gpu-tests: $(GPU_TESTS)
 summary:
 	@.ci/packages --check build
 	@echo "CPU    on   trainer (OpenBLAS $(call pc,--modversion,openblas), Open MPI $(call pc,--modversion,ompi-c)), collector, renderer -> $(BUILD)/bin"
-	@echo "CUDA   $(if $(NVCC),on   $(NVCC): GPU tests compiled,off  $(if $(filter 0,$(CUDA)),switched off by CUDA=0,no nvcc on PATH and none in CUDA_HOME): no GPU tests)"
+	@echo "CUDA   $(if $(NVCC),on   $(NVCC): trainer/gpu and the GPU tests are compiled,off  $(NO_CUDA): no --backend cuda, no GPU tests)"
+	@echo "HDF5   $(if $(HDF5_CFLAGS),on   $(call pc,--modversion,hdf5),off  no libhdf5 that pkg-config knows: --data reads no .h5 files)"
 	@echo "NVTX   $(if $(NVTX_INC),on   headers in $(NVTX_INC),off  no NVTX headers: marks reach the collector through its own entry points)"
 
 $(BUILD)/obj/%.o: %.c Makefile
 	@mkdir -p $(@D)
 	$(call say,compile $<) $(CC) $(ALL_CFLAGS) $(EXTRA_CFLAGS) -MMD -MP -c -o $@ $<
 
-$(call objects,$(TRAINER_SRC)): EXTRA_CFLAGS = -fvisibility=hidden $(MPI_CFLAGS) $(NVTX_CFLAGS) $(call pc,--cflags,openblas)
+$(call objects,$(TRAINER_SRC)): EXTRA_CFLAGS = -fvisibility=hidden $(MPI_CFLAGS) $(NVTX_CFLAGS) $(HDF5_CFLAGS) $(call pc,--cflags,openblas)
 $(call objects,$(RENDER_SRC)): EXTRA_CFLAGS = $(RENDER_CFLAGS)
 # The injected library lives in other people's processes: no sanitizer runtime, nothing but libc, nothing exported
 # that is not marked so.
-$(call objects,$(INJECT_SRC)): EXTRA_CFLAGS = -fPIC -fvisibility=hidden
-$(call objects,$(INJECT_SRC)) $(INJECT_SO): SAN =
+$(call objects,$(INJECT_SRC) $(PRELOAD_SRC)): EXTRA_CFLAGS = -fPIC -fvisibility=hidden
+$(call objects,$(INJECT_SRC) $(PRELOAD_SRC)) $(INJECT_SO) $(PRELOAD_SO): SAN =
 
 $(BUILD)/lib%.a:
 	@mkdir -p $(@D)
@@ -98,7 +113,7 @@ $(BUILD)/librender.a: $(call objects,$(filter-out render/main.c,$(RENDER_SRC)))
 link = @mkdir -p $(@D)
 $(BIN)/dcrnn-train: $(BUILD)/obj/trainer/main.o $(BUILD)/libtrainer.a $(BUILD)/libdcr.a
 	$(link)
-	$(call say,link $@) $(CC) $(CFLAGS) -o $@ $^ $(LDLIBS_COMMON) $(LIB_LIBS) $(BLAS_LIBS) $(MPI_LIBS)
+	$(call say,link $@) $(CC) $(CFLAGS) -o $@ $^ $(LDLIBS_COMMON) $(LIB_LIBS) $(BLAS_LIBS) $(ZLIB_LIBS) $(MPI_LIBS)
 $(BIN)/dccollect: $(BUILD)/obj/collect/main.o $(BUILD)/libcollect.a $(BUILD)/libdcr.a
 	$(link)
 	$(call say,link $@) $(CC) $(CFLAGS) -o $@ $^ $(LDLIBS_COMMON) $(LIB_LIBS)
@@ -107,22 +122,69 @@ $(BIN)/dcreport: $(BUILD)/obj/render/main.o $(BUILD)/librender.a $(BUILD)/libdcr
 	$(call say,link $@) $(CC) $(CFLAGS) -o $@ $^ $(LDLIBS_COMMON) $(LIB_LIBS) $(RENDER_LIBS)
 $(INJECT_SO): $(call objects,$(INJECT_SRC))
 	$(link)
-	$(call say,link $@) $(CC) $(CFLAGS) -shared -Wl,-z,defs,-z,nodelete -o $@ $^ -pthread -ldl
+	$(call say,link $@) $(CC) $(CFLAGS) -shared -Wl,-z,defs,-z,nodelete,-soname,$(@F) -o $@ $^ -pthread -ldl
+$(foreach d,$(PRELOADS),$(eval $(BUILD)/lib/dcreport/libdccollect-$(d).so: $(call objects,$(wildcard collect/inject/$(d)/*.c))))
+$(PRELOAD_SO): $(INJECT_SO)
+	$(link)
+	$(call say,link $@) $(CC) $(CFLAGS) -shared -Wl,-z,defs,-z,nodelete,-soname,$(@F),-rpath,'$$ORIGIN' -o $@ $(filter %.o,$^) $(INJECT_SO) -pthread -ldl
+
+# CUDA 13 knows no architecture before 7.5; PTX is kept for what comes. cudart goes in, cuBLAS stays outside, NCCL is opened at run time.
+GENCODE := $(foreach a,75 80 90,-gencode arch=compute_$(a),code=sm_$(a)) -gencode arch=compute_90,code=compute_90 \
+  $(if $(NVCC),$(shell $(NVCC) --help | grep -q -e --compress-mode && echo --compress-mode=size))
+NVCCFLAGS = -std=c++17 -O3 -I. $(GENCODE) --fmad=true -Werror all-warnings \
+  -Xcompiler -Wall,-Wextra,-fPIC,-fvisibility=hidden,-D_GNU_SOURCE
+CUDA_OBJ := $(patsubst %.cu,$(BUILD)/obj/%.cu.o,$(CUDA_SRC)) $(BUILD)/obj/lib/err.pic.o
+$(BUILD)/obj/%.cu.o: %.cu Makefile
+	@mkdir -p $(@D)
+	$(call say,nvcc $<) $(NVCC) $(NVCCFLAGS) -MMD -MP -c -o $@ $<
+$(BUILD)/obj/%.pic.o: %.c Makefile
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -fPIC -fvisibility=hidden -fno-sanitize=all -MMD -MP -c -o $@ $<
+# Looked for beside the library first, where a bundle puts them, then where the toolkit is.
+$(BUILD)/lib/dcreport/libdcrnn-cuda.so: $(CUDA_OBJ)
+	$(link)
+	$(call say,link $@) $(NVCC) -shared -cudart static -o $@ $^ -L$(CUDA_ROOT)/lib64 -lcublas -ldl \
+	  -Xlinker -z,defs,-rpath,'$$ORIGIN:$(CUDA_ROOT)/lib64',--exclude-libs,ALL -Xcompiler -static-libstdc++,-static-libgcc
 
 $(BUILD)/obj/tests/unit/%.o: EXTRA_CFLAGS = $(MPI_CFLAGS) $(NVTX_CFLAGS) $(RENDER_CFLAGS)
 $(BUILD)/tests/unit/%: $(BUILD)/obj/tests/unit/%.o $(BUILD)/libtrainer.a $(BUILD)/libcollect.a $(BUILD)/librender.a $(BUILD)/libdcr.a
 	$(link)
-	$(call say,link $@) $(CC) $(CFLAGS) -o $@ $^ $(LDLIBS_COMMON) -lcmocka $(LIB_LIBS) $(RENDER_LIBS) $(BLAS_LIBS) $(MPI_LIBS)
+	$(call say,link $@) $(CC) $(CFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LDLIBS_COMMON) -lcmocka $(LIB_LIBS) $(RENDER_LIBS) $(BLAS_LIBS) $(ZLIB_LIBS) $(MPI_LIBS)
 $(BUILD)/tests/bench/%: $(BUILD)/obj/tests/bench/%.o $(BUILD)/libtrainer.a $(BUILD)/libdcr.a
 	$(link)
-	$(call say,link $@) $(CC) $(CFLAGS) -o $@ $^ $(LDLIBS_COMMON) $(LIB_LIBS) $(BLAS_LIBS)
-# CUDA 13 knows no architecture before 7.5; PTX is kept for what comes.
+	$(call say,link $@) $(CC) $(CFLAGS) -o $@ $^ $(LDLIBS_COMMON) $(LIB_LIBS) $(BLAS_LIBS) $(ZLIB_LIBS)
+# Of the GPU tests kernels_gpu and bench_kernels reach into the device half, backend_gpu and bench_step are plain C over it.
+KERNEL_OBJ = $(patsubst %,$(BUILD)/$(1)/trainer/gpu/%.cu.o,cell_forward cell_backward narrow reduce loss optimizer products)
 $(BUILD)/tests/gpu/%: tests/gpu/%.cu Makefile
 	$(link)
-	$(call say,nvcc $<) $(NVCC) -O2 -I. -gencode arch=compute_75,code=sm_75 -gencode arch=compute_90,code=sm_90 \
-	  -gencode arch=compute_90,code=compute_90 -o $@ $<
+	$(call say,nvcc $<) $(NVCC) -std=c++17 -O2 -I. $(GENCODE) -o $@ $< $(filter %.o,$^) $(GPU_LIBS)
+$(BUILD)/tests/gpu/kernels_gpu $(BUILD)/tests/gpu/bench_kernels: $(call KERNEL_OBJ,obj) $(BUILD)/obj/lib/err.pic.o \
+  tests/gpu/gpu_test.cuh tests/gpu/reference_graph.cuh
+$(BUILD)/tests/gpu/kernels_gpu $(BUILD)/tests/gpu/bench_kernels: GPU_LIBS = -L$(CUDA_ROOT)/lib64 -lcublas \
+  -Xlinker -rpath,'$$ORIGIN/../../lib/dcreport:$(CUDA_ROOT)/lib64'
+$(BUILD)/tests/gpu/backend_gpu: $(BUILD)/obj/tests/gpu/backend_cases.o $(BUILD)/obj/tests/gpu/backend_exact.o
+$(BUILD)/tests/gpu/backend_gpu $(BUILD)/tests/gpu/bench_step: $(BUILD)/tests/gpu/%: $(BUILD)/obj/tests/gpu/%.o \
+  $(BUILD)/libtrainer.a $(BUILD)/libdcr.a
+	$(link)
+	$(call say,link $@) $(CC) $(CFLAGS) -o $@ $(filter %.o,$^) $(BUILD)/libtrainer.a $(BUILD)/libdcr.a $(LDLIBS_COMMON) \
+	  $(LIB_LIBS) $(BLAS_LIBS) $(ZLIB_LIBS) $(MPI_LIBS)
+
+EMULATED_SRC := $(wildcard tests/gpu/emulator/*.cpp) $(CUDA_SRC)
+EMULATED_OBJ := $(patsubst %,$(BUILD)/emulated/%.o,$(EMULATED_SRC)) $(BUILD)/obj/lib/err.pic.o
+EMULATED_FLAGS = -std=c++17 -O2 -g -fPIC -fvisibility=hidden -fno-strict-aliasing -ffp-contract=off -Wall -Wextra \
+  -Wno-unknown-pragmas -DDCRNN_EMULATED -Itests/gpu/emulator -I. $(call pc,--cflags,openblas) $(SAN)
+$(BUILD)/emulated/%.o: % Makefile
+	@mkdir -p $(@D)
+	$(call say,emulate $<) $(CXX) -x c++ $(EMULATED_FLAGS) -MMD -MP -c -o $@ $<
+$(EMULATED_SO): $(EMULATED_OBJ)
+	$(link)
+	$(call say,link $@) $(CXX) $(SAN) -shared -o $@ $^ $(BLAS_LIBS) -pthread -ldl
+$(BUILD)/tests/unit/test_gpu_kernels: $(BUILD)/emulated/tests/gpu/kernels_gpu.cu.o $(EMULATED_OBJ)
+	$(link)
+	$(call say,link $@) $(CXX) $(SAN) -o $@ $^ $(BLAS_LIBS) -pthread -ldl
+$(BUILD)/tests/unit/test_backend_cuda: $(BUILD)/obj/tests/gpu/backend_cases.o $(BUILD)/obj/tests/gpu/backend_exact.o | $(EMULATED_SO)
 .SECONDARY:
--include $(shell find $(BUILD)/obj $(BUILD)/fuzz -name '*.d' 2>/dev/null)
+-include $(shell find $(BUILD)/obj $(BUILD)/fuzz $(BUILD)/emulated -name '*.d' 2>/dev/null)
 
 # ---- the main job --------------------------------------------------------------------------------
 NODES ?= 1 2 4
@@ -153,7 +215,7 @@ site: $(BIN)/dcreport
 	@$(BIN)/dcreport $$(cat results/last-series) -o site || [ $$? -eq 3 ]
 
 # ---- tests ---------------------------------------------------------------------------------------
-SUITES ?= unit golden integration sanitize fuzz memcheck lint browser slurm gpu
+SUITES ?= unit golden integration scenarios sanitize fuzz memcheck lint browser slurm gpu
 .PHONY: test test-programs test-fresh golden-accept
 test:
 	@.ci/packages build run test
@@ -164,7 +226,7 @@ test:
 test-programs: unit-tests $(if $(filter sanitize,$(SUITES)),test-sanitize) $(if $(filter fuzz,$(SUITES)),fuzz-programs) ;
 .PHONY: test-sanitize fuzz-programs
 test-sanitize:
-	@$(MAKE) --no-print-directory SANITIZE=1 BUILD=$(BUILD)-sanitize programs unit-tests
+	@$(MAKE) --no-print-directory SANITIZE=1 BUILD=$(BUILD)-sanitize CUDA_SO= programs unit-tests
 # Both commands of the README in a fresh Debian root. FRESH=report leaves out the second, which takes longer.
 FRESH ?= report test
 test-fresh:
@@ -175,26 +237,45 @@ golden-accept:
 
 FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
 FUZZ_CFLAGS = -std=c11 -D_GNU_SOURCE -I. -DDCR_VERSION='"$(VERSION)"' -O1 -g -fsanitize=fuzzer-no-link,address,undefined
-FUZZ_OBJ = $(patsubst %.c,$(BUILD)/fuzz/%.o,$(LIB_SRC) $(filter-out render/main.c,$(RENDER_SRC)))
+# Of the trainer, what reads files.
+FUZZ_TRAINER_SRC := $(wildcard trainer/data/*.c) $(addprefix trainer/,dataset.c dataset_read.c graph.c graph_eigen.c graph_read.c npy.c rng.c table.c)
+FUZZ_OBJ = $(patsubst %.c,$(BUILD)/fuzz/%.o,$(LIB_SRC) $(FUZZ_TRAINER_SRC) $(filter-out render/main.c,$(RENDER_SRC)))
 fuzz-programs: $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(FUZZ_SRC))
 $(BUILD)/fuzz/%.o: %.c
 	@mkdir -p $(@D)
 	$(call say,fuzz $<) clang $(FUZZ_CFLAGS) $(RENDER_CFLAGS) -MMD -MP -c -o $@ $<
-$(BUILD)/fuzz/librender.a: $(FUZZ_OBJ)
+$(BUILD)/fuzz/libfuzzed.a: $(FUZZ_OBJ)
 	@rm -f $@
 	$(Q)ar rcs $@ $^
-$(BUILD)/fuzz/%: tests/fuzz/%.c $(BUILD)/fuzz/librender.a
+$(BUILD)/fuzz/%: tests/fuzz/%.c $(BUILD)/fuzz/libfuzzed.a
 	$(call say,link $@) clang $(FUZZ_CFLAGS) -fsanitize=fuzzer -o $@ $^ $(LIB_LIBS) $(RENDER_LIBS) -lm
 
+# ---- for machines without packages ---------------------------------------------------------------
+# A thin bundle has to be small. Debian's libarchive.so brings XML and Unicode (35 MB) for a format that nobody here writes: in
+# a bundle the parts that are used go into the programs, and the two formats that would bring libraries are cut off.
+libdir = $(wildcard $(call pc,--variable=libdir,$(1))/$(2))
+BUNDLE_LIB_LIBS = $(if $(call libdir,libarchive,libarchive.a),\
+  -Wl$(comma)--defsym=archive_write_set_format_xar=0$(comma)--defsym=archive_write_set_format_7zip=0 \
+  $(call libdir,libarchive,libarchive.a) $(ARCHIVE_NEEDS) $(call pc,--libs,nettle jansson),$(LIB_LIBS))
+# By their names at run time: not all have a package for compiling here.
+ARCHIVE_NEEDS = $(shell ldd $(call libdir,libarchive,libarchive.so) | grep -oE '/[^ ]*/lib(z|zstd|lzma|bz2)\.so[^ ]*')
+.PHONY: bundle bundle-thin
+bundle bundle-thin:
+	@.ci/packages build run bundle
+	@+$(parallel) SHORT=1 BIN="$(BUILD)/bundle/programs" LIB_LIBS="$(BUNDLE_LIB_LIBS)" programs gpu-tests
+	@$(end_say)
+	@BUILD="$(abspath $(BUILD))" PROGRAMS="$(abspath $(BUILD)/bundle/programs)" VERSION="$(VERSION)" CUDA_ROOT="$(CUDA_ROOT)" \
+	  NO_CUDA="$(NO_CUDA)" THIN="$(if $(filter %-thin,$@),1)" bundle/make.sh
+
 # ---- care ----------------------------------------------------------------------------------------
-FORMATTED = $(shell git ls-files '*.c' '*.h' '*.cu' 2>/dev/null)
-SCRIPTS = .ci/run .ci/packages $(shell git ls-files '*.sh' '*.sbatch' slurm/submit tests/run tests/slurm/cluster 2>/dev/null)
+FORMATTED = $(shell git ls-files '*.c' '*.h' '*.cu' '*.cuh' '*.cpp' 2>/dev/null)
+SCRIPTS = .ci/run .ci/packages $(shell git ls-files '*.sh' '*.sbatch' slurm/submit tests/run tests/slurm/cluster tests/scenarios/truth 2>/dev/null)
 BANNED := \b(sprintf|vsprintf|strcpy|strcat|gets|atoi|atol|atof|strtok)[ ]*\(
-.PHONY: lint format hdr-check bench help clean install
+.PHONY: lint format hdr-check bench bench-collect help clean install
 lint: hdr-check
 	@clang-format --dry-run -Werror $(FORMATTED)
 	@! grep -nE '$(BANNED)' $(FORMATTED) || { echo "banned: say snprintf, memcpy, strtol, strtok_r"; exit 1; }
-	@+$(parallel) BUILD=$(BUILD)-lint CC=clang CFLAGS="-O1 -Werror" programs
+	@+$(parallel) BUILD=$(BUILD)-lint CUDA_SO= CC=clang CFLAGS="-O1 -Werror" programs
 	@shellcheck -x $(SCRIPTS)
 # Every header compiles alone.
 hdr-check:
@@ -206,6 +287,36 @@ bench:
 	@.ci/packages build run bench
 	@$(MAKE) --no-print-directory all
 	@for b in tests/bench/*.sh; do echo "== $$b"; BUILD="$(abspath $(BUILD))" bash $$b || exit; done
+.PHONY: bench-train bench-instructions
+# The training step beside the yardstick and a plain sgemm, both shapes: docs/performance.md. ARGS as in the script's head.
+bench-train:
+	@.ci/packages build run bench
+	@BUILD="$(abspath $(BUILD))" bash tests/bench/step.sh --all --rounds 3 $(ARGS)
+# Instructions of a small step beside the recorded; ACCEPT=1 records.
+bench-instructions:
+	@.ci/packages build run test
+	@BUILD="$(abspath $(BUILD))" ACCEPT="$(ACCEPT)" bash tests/bench/instructions/count.sh || [ $$? -eq 77 ]
+.PHONY: accuracy
+# Test errors over several seeds, docs/accuracy.md. Takes long; ARGS as in the script's head.
+accuracy:
+	@.ci/packages build run $(if $(findstring --yardstick,$(ARGS)),bench)
+	@$(MAKE) --no-print-directory SHORT=1 programs
+	@BUILD="$(abspath $(BUILD))" bash tests/bench/accuracy/accuracy.sh $(ARGS)
+bench-collect:
+	@.ci/packages build run bench
+	@$(MAKE) --no-print-directory SHORT=1 programs
+	@BUILD="$(abspath $(BUILD))" bash tests/bench/collect.sh
+# How large the bottleneck of each scenario is on this machine, and what the report says: SCENARIOS="data io", ROUNDS=5.
+.PHONY: scenarios
+scenarios:
+	@.ci/packages build run test
+	@$(MAKE) --no-print-directory SHORT=1 all
+	@BUILD="$(abspath $(BUILD))" tests/scenarios/truth $(if $(ROUNDS),--rounds $(ROUNDS)) $(SCENARIOS)
+# Times on a GPU; without one both say so.
+.PHONY: bench-gpu
+bench-gpu:
+	@$(MAKE) --no-print-directory programs gpu-tests
+	@for b in bench_kernels bench_step; do [ ! -x $(BUILD)/tests/gpu/$$b ] && echo "skipped: $$b is not built: no nvcc" || $(BUILD)/tests/gpu/$$b || [ $$? -eq 77 ]; done
 format:
 	clang-format -i $(FORMATTED)
 clean:
@@ -215,8 +326,9 @@ install: programs
 	@root="$(DESTDIR)$(PREFIX)" && share="$$root/share" && doc="$$share/doc/dcreport" && \
 	install -d "$$root/bin" "$$root/lib/dcreport" "$$share/dcreport" "$$share/man/man1" "$$doc/docs" && \
 	install -m 755 $(PROGRAMS) "$$root/bin" && \
-	install -m 755 $(INJECT_SO) "$$root/lib/dcreport" && \
+	install -m 755 $(INJECT_SO) $(PRELOAD_SO) $(CUDA_SO) "$$root/lib/dcreport" && \
 	cp -R themes "$$share/dcreport/" && \
+	install -d "$$share/dcreport/scenarios" && install -m 644 trainer/scenarios/*.conf "$$share/dcreport/scenarios" && \
 	install -m 644 docs/man/*.1 "$$share/man/man1" && \
 	install -m 644 README.md LICENSE CHANGELOG.md CONTRIBUTING.md "$$doc" && \
 	install -m 644 docs/*.md docs/*.png docs/thresholds "$$doc/docs" && \
@@ -229,6 +341,11 @@ help:
 	@echo "make collect       train and pack only; NODES=, DATA=, GRAPH=, ARGS=, SCHEDULER=slurm"
 	@echo "make site          render the archives of the last series again"
 	@echo "make test-fresh    both commands in a fresh Debian root (needs root; FRESH=report for the first only)"
-	@echo "make bench         timings: training step, event cost, rendering"
+	@echo "make bench         timings: training step, event cost, rendering; bench-collect: what the collector costs"
+	@echo "make bench-train   a training step beside PyTorch's and a plain sgemm; ARGS='--threads 2'"
+	@echo "make accuracy      test errors on real readings over three seeds (half an hour); ARGS='--epochs 24 --seeds 1'"
+	@echo "make bench-instructions   of one step beside the recorded (ACCEPT=1 records)"
+	@echo "make scenarios     how large each bottleneck of trainer/scenarios is here, and what the report says of it (about 15 minutes)"
 	@echo "make lint format hdr-check golden-accept clean"
+	@echo "make bundle        one folder that runs without packages elsewhere, and a tar of it; bundle-thin without CUDA's libraries"
 	@echo "make install       PREFIX=/usr/local DESTDIR="

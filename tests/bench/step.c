@@ -1,6 +1,8 @@
 /* step.c - times one training step of the model (forward, backward, optimiser) on generated numbers: no files, no
- * ranks. tests/bench/step sets it beside the yardstick. Prints one line of key=value pairs, medians over the steps. */
+ * ranks. step.sh sets it beside the yardstick, instructions.sh counts its instructions. Prints one line of key=value
+ * pairs, medians over the steps. */
 #include "trainer/backend.h"
+#include "trainer/blas.h"
 #include "trainer/rng.h"
 
 #include <getopt.h>
@@ -10,18 +12,23 @@
 #include <sys/resource.h>
 #include <time.h>
 
-#define WARM_UP 2
 #define MAX_STEPS 100
 
 struct phases {
     double forward_s, backward_s, optimiser_s, step_s;
+    double cpu_s; /* processor time of all threads: what a busy neighbour on the same core does not change */
 };
+
+static double clock_s(clockid_t clock)
+{
+    struct timespec t;
+    clock_gettime(clock, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
 
 static double now_s(void)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+    return clock_s(CLOCK_MONOTONIC);
 }
 
 /* Self loops and seven random edges a sensor, as the yardstick draws them: about METR-LA's density. */
@@ -53,18 +60,19 @@ static float *numbers(size_t n, uint64_t seed, double low, double high)
     return p;
 }
 
-static struct phases one_step(struct backend *be, const struct backend_batch *batch)
+/* Never inlined: instructions.sh counts between its entry and its return. */
+__attribute__((noinline)) static struct phases one_step(struct backend *be, const struct backend_batch *batch)
 {
-    double sum = 0, t0 = now_s();
+    double sum = 0, cpu0 = clock_s(CLOCK_PROCESS_CPUTIME_ID), t0 = now_s();
     int64_t n_valid = 0;
     be->forward(be, batch);
     be->loss(be, &sum, &n_valid);
     double t1 = now_s();
-    be->backward(be, 1.0 / (double)n_valid, NULL);
+    be->backward(be, 1, NULL);
     double t2 = now_s();
     be->update(be, 0.01, 5);
     double t3 = now_s();
-    return (struct phases){t1 - t0, t2 - t1, t3 - t2, t3 - t0};
+    return (struct phases){t1 - t0, t2 - t1, t3 - t2, t3 - t0, clock_s(CLOCK_PROCESS_CPUTIME_ID) - cpu0};
 }
 
 static int compare_doubles(const void *a, const void *b)
@@ -82,27 +90,28 @@ static double median(double *v, int n)
 static void report(const struct backend *be, const struct dcrnn_config *c, const struct graph_supports *g, int n_steps,
                    const struct phases *p)
 {
-    double forward[MAX_STEPS], backward[MAX_STEPS], optimiser[MAX_STEPS], step[MAX_STEPS];
+    double forward[MAX_STEPS], backward[MAX_STEPS], optimiser[MAX_STEPS], step[MAX_STEPS], cpu[MAX_STEPS];
     struct rusage used;
     for (int i = 0; i < n_steps; i++) {
         forward[i] = p[i].forward_s;
         backward[i] = p[i].backward_s;
         optimiser[i] = p[i].optimiser_s;
         step[i] = p[i].step_s;
+        cpu[i] = p[i].cpu_s;
     }
     int64_t nnz = graph_csr_nnz(&g->support[0]) + graph_csr_nnz(&g->support[1]);
     struct dcrnn_count n = dcrnn_count_step(c, g->n, nnz, c->max_batch);
     double gflop = (n.dense_flop + n.sparse_flop + n.update_flop + n.projection_flop) / 1e9,
-           step_s = median(step, n_steps);
+           step_s = median(step, n_steps), cpu_s = median(cpu, n_steps);
     getrusage(RUSAGE_SELF, &used);
     printf("kernels=%s threads=%d sensors=%d batch=%d steps=%d forward_s=%.4f backward_s=%.4f optimiser_s=%.4f "
-           "step_s=%.4f min_s=%.4f max_s=%.4f gflop=%.1f gflops=%.1f memory_mb=%.0f\n",
+           "step_s=%.4f min_s=%.4f max_s=%.4f cpu_s=%.4f cpu_min_s=%.4f gflop=%.1f gflops=%.1f memory_mb=%.0f\n",
            be->kernels, c->n_threads, c->n_sensors, c->max_batch, n_steps, median(forward, n_steps),
-           median(backward, n_steps), median(optimiser, n_steps), step_s, step[0], step[n_steps - 1], gflop,
-           gflop / step_s, (double)used.ru_maxrss / 1024);
+           median(backward, n_steps), median(optimiser, n_steps), step_s, step[0], step[n_steps - 1], cpu_s, cpu[0],
+           gflop, gflop / step_s, (double)used.ru_maxrss / 1024);
 }
 
-static int run(const struct dcrnn_config *c, int n_steps, struct dcr_err *err)
+static int run(const struct dcrnn_config *c, int n_warm_up, int n_steps, struct dcr_err *err)
 {
     struct graph_supports supports = {0};
     struct backend_config config = {.model = *c, .adam = adam_config_default(), .mean = 55, .std = 16};
@@ -119,10 +128,10 @@ static int run(const struct dcrnn_config *c, int n_steps, struct dcr_err *err)
     if (rc == 0) {
         be->init(be, 1);
         struct backend_batch batch = {.n = c->max_batch, .x = x, .raw = raw};
-        for (int i = 0; i < WARM_UP + n_steps; i++) {
+        for (int i = 0; i < n_warm_up + n_steps; i++) {
             struct phases p = one_step(be, &batch);
-            if (i >= WARM_UP)
-                phases[i - WARM_UP] = p;
+            if (i >= n_warm_up)
+                phases[i - n_warm_up] = p;
         }
         report(be, c, &supports, n_steps, phases);
         be->free(be);
@@ -148,11 +157,12 @@ static int number(const char *text, int low, int high, int *out)
 int main(int argc, char **argv)
 {
     static const struct option options[] = {
-        {"sensors", 1, 0, 'n'}, {"batch", 1, 0, 'b'},   {"units", 1, 0, 'u'}, {"steps", 1, 0, 's'},
-        {"threads", 1, 0, 't'}, {"kernels", 1, 0, 'k'}, {0, 0, 0, 0}};
+        {"sensors", 1, 0, 'n'}, {"batch", 1, 0, 'b'}, {"units", 1, 0, 'u'},   {"in", 1, 0, 'i'},
+        {"out", 1, 0, 'o'},     {"steps", 1, 0, 's'}, {"warm-up", 1, 0, 'w'}, {"threads", 1, 0, 't'},
+        {"kernels", 1, 0, 'k'}, {0, 0, 0, 0}};
     struct dcrnn_config c = dcrnn_config_default();
     struct dcr_err err = {0};
-    int n_steps = 5, rc = 0, opt;
+    int n_steps = 5, n_warm_up = 2, rc = 0, opt;
     while (rc == 0 && (opt = getopt_long(argc, argv, "", options, NULL)) != -1)
         switch (opt) {
         case 'n':
@@ -163,6 +173,15 @@ int main(int argc, char **argv)
             break;
         case 'u':
             rc = number(optarg, 1, 1024, &c.n_units);
+            break;
+        case 'i':
+            rc = number(optarg, 1, 100, &c.n_in);
+            break;
+        case 'o':
+            rc = number(optarg, 1, 100, &c.n_out);
+            break;
+        case 'w':
+            rc = number(optarg, 0, 100, &n_warm_up);
             break;
         case 's':
             rc = number(optarg, 1, MAX_STEPS, &n_steps);
@@ -179,7 +198,8 @@ int main(int argc, char **argv)
         }
     if (rc)
         return DCR_EXIT_INPUT;
-    rc = run(&c, n_steps, &err);
+    blas_set_threads(1); /* the model's workers are the threads */
+    rc = run(&c, n_warm_up, n_steps, &err);
     if (rc)
         fprintf(stderr, "step: %s\n", err.text);
     return rc ? DCR_EXIT_INPUT : 0;

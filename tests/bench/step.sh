@@ -1,13 +1,19 @@
 #!/usr/bin/env bash
-# One training step on one core, ours beside the yardstick (a DCRNN in PyTorch), in turns so that both meet the same
-# machine. Prints medians with their range, peak memory and the ratio for the METR-LA shape, and for PEMS-BAY with --all.
-#   step.sh [--all] [--rounds N] [--steps N] [--threads N]
+# One training step on the CPU, ours beside the yardstick (a DCRNN in PyTorch), in turns so that both meet the same
+# machine, and both beside the rate of a plain sgemm. docs/performance.md explains the table.
+#   step.sh [--all] [--rounds N] [--steps N] [--threads N] [--kernels NAME]
+#     --all        the PEMS-BAY shape (325 sensors) too, not METR-LA (207) alone
+#     --rounds N   turns of both programs (2);  --steps N  timed steps of each turn, after two to warm up (3)
+#     --threads N  of both programs (1);  --kernels NAME  of ours: avx512, avx2, portable (the best of this CPU)
+# Medians over the rounds' medians, with the lowest and highest. The processor time of a step is given too: where other
+# programs run on the same cores it is the better figure. PyTorch's --threads does not reach the OpenBLAS below it, which
+# takes every core it finds: OPENBLAS_NUM_THREADS is set to --threads, unless it is in the environment already.
 # Without python3-torch or the yardstick's script only our figures are printed, and it says so.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 : "${BUILD:=$PWD/build}" "${SHARED:=$PWD/../shared}"
 yardstick=$SHARED/bench/torch_dcrnn.py
-rounds=2 steps=3 threads=1 shapes=207
+rounds=2 steps=3 threads=1 shapes=207 kernels=
 
 while [ $# -gt 0 ]; do
     case $1 in
@@ -15,12 +21,16 @@ while [ $# -gt 0 ]; do
     --rounds) rounds=$2 && shift ;;
     --steps) steps=$2 && shift ;;
     --threads) threads=$2 && shift ;;
+    --kernels) kernels=$2 && shift ;;
     *) echo "step.sh: unknown option '$1'; see the head of the file" >&2 && exit 2 ;;
     esac
     shift
 done
+for n in "$rounds" "$steps" "$threads"; do
+    [[ $n =~ ^[1-9][0-9]{0,2}$ ]] || { echo "step.sh: '$n' is not a number from 1 to 999" >&2 && exit 2; }
+done
 
-make --no-print-directory -s BUILD="$BUILD" "$BUILD/tests/bench/step"
+make --no-print-directory -s SHORT=1 BUILD="$BUILD" "$BUILD/tests/bench/step" "$BUILD/tests/bench/sgemm"
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 
@@ -31,23 +41,44 @@ elif grep -qw avx2 /proc/cpuinfo; then
     export OPENBLAS_CORETYPE=Haswell
 fi
 
-# "seconds megabytes" of one run each
-ours() {
-    "$BUILD/tests/bench/step" --sensors "$1" --steps "$steps" --threads "$threads" >"$tmp/out"
-    sed -E 's/.*step_s=([0-9.]+) .*memory_mb=([0-9]+).*/\1 \2/' "$tmp/out"
+export OPENBLAS_NUM_THREADS=${OPENBLAS_NUM_THREADS:-$threads}
+
+value() { sed -E "s/.*\\b$1=([^ ]+).*/\\1/" "$2"; } # key, file of one line of key=value
+
+# One turn: "wall cpu megabytes" of a step.
+ours() { # sensors
+    "$BUILD/tests/bench/step" --sensors "$1" --steps "$steps" --threads "$threads" ${kernels:+--kernels "$kernels"} >"$tmp/out"
+    echo "$(value step_s "$tmp/out") $(value cpu_s "$tmp/out") $(value memory_mb "$tmp/out")"
 }
-theirs() {
-    /usr/bin/python3 "$yardstick" step --sensors "$1" --steps "$steps" --threads "$threads" >"$tmp/out" 2>"$tmp/err" ||
+# The yardstick reads a wall clock four times a step, the last two times apart being one step; here it reads the
+# processor's clock at the same points.
+theirs() { # sensors
+    /usr/bin/python3 - "$yardstick" step --sensors "$1" --steps "$steps" --threads "$threads" >"$tmp/out" 2>"$tmp/err" <<'PY' ||
+import runpy, statistics, sys, time
+wall, cpu = time.perf_counter, []
+def clock():
+    cpu.append(time.process_time())
+    return wall()
+time.perf_counter = clock
+sys.argv = sys.argv[1:]
+runpy.run_path(sys.argv[0], run_name="__main__")
+steps = [last - first for first, last in zip(cpu[0::4], cpu[3::4])]
+print(f"processor {statistics.median(steps[2:]):.4f} s")
+PY
         { cat "$tmp/err" >&2 && return 1; }
-    sed -nE 's/.*step ([0-9.]+) s .*memory ([0-9]+) MiB.*/\1 \2/p' "$tmp/out"
+    sed -nE 's/^torch ([^ ]+) .*/\1/p' "$tmp/out" >"$tmp/torch"
+    sed -nE 's/.*step ([0-9.]+) s .*memory ([0-9]+) MiB.*/\1 \2/p; s/^processor ([0-9.]+) s/\1/p' "$tmp/out" |
+        paste -sd' ' | awk '{ print $1, $3, $2 }'
 }
-# lines of "seconds megabytes" -> "median lowest highest megabytes"
-summary() {
-    sort -n "$1" | awk '{ s[NR] = $1; if ($2 > m) m = $2 }
-        END { print (NR % 2 ? s[(NR + 1) / 2] : (s[NR / 2] + s[NR / 2 + 1]) / 2), s[1], s[NR], m }'
-}
-row() { # name, median, low, high, MB
-    printf '  %-34s %7.3f s  (%.3f to %.3f)  %7.0f MB\n' "$@"
+# numbers -> "median lowest highest"
+spread() { sort -n | awk '{ v[NR] = $1 } END { print (NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2), v[1], v[NR] }'; }
+row() { # name, file of turns
+    local median low high cpu mb
+    read -r median low high < <(cut -d' ' -f1 "$2" | spread)
+    read -r cpu _ < <(cut -d' ' -f2 "$2" | spread)
+    mb=$(cut -d' ' -f3 "$2" | sort -n | tail -n 1)
+    awk -v name="$1" -v s="$median" -v l="$low" -v h="$high" -v c="$cpu" -v mb="$mb" -v g="$gflop" -v f="$floor" 'BEGIN {
+        printf "  %-28s %7.3f  (%.3f to %.3f) %8.3f %9.1f %8.0f %% %8.0f\n", name, s, l, h, c, g / s, 100 * f / s, mb }'
 }
 
 has_yardstick=0
@@ -58,22 +89,31 @@ elif ! /usr/bin/python3 -c 'import torch' 2>/dev/null; then
 else
     has_yardstick=1
 fi
-echo "CPU: $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1), $(nproc) cores, load $(cut -d' ' -f1 /proc/loadavg); OPENBLAS_CORETYPE=${OPENBLAS_CORETYPE:-unset}"
+cpu=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)
+echo "CPU: ${cpu:-$(uname -m)}, $(nproc) cores, load $(cut -d' ' -f1 /proc/loadavg); $("${CC:-gcc}" --version | head -n 1); OPENBLAS_CORETYPE=${OPENBLAS_CORETYPE:-unset} OPENBLAS_NUM_THREADS=$OPENBLAS_NUM_THREADS"
+awk -v n="$(nproc)" '$1 > n / 2 { print "The machine is busy: read the processor times." }' /proc/loadavg
+"$BUILD/tests/bench/sgemm" >"$tmp/sgemm"
+best=$(printf '%s\n' "$(value openblas_gflops "$tmp/sgemm")" "$(value ours_gflops "$tmp/sgemm")" | sort -n | tail -n 1)
+echo "sgemm of 3000 x 3000 x 3000, one thread: OpenBLAS ($(value openblas "$tmp/sgemm")) $(value openblas_gflops "$tmp/sgemm") GFLOP/s, our $(value kernels "$tmp/sgemm") kernels $(value ours_gflops "$tmp/sgemm")"
 for sensors in $shapes; do
     : >"$tmp/ours"
     : >"$tmp/theirs"
     for _ in $(seq "$rounds"); do
         ours "$sensors" >>"$tmp/ours"
-        kernels=$(sed -E 's/kernels=([^ ]+) .*/\1/' "$tmp/out")
-        rate=$(sed -E 's/.*gflops=([0-9.]+) .*/\1/' "$tmp/out")
+        name=$(value kernels "$tmp/out") gflop=$(value gflop "$tmp/out")
         [ "$has_yardstick" = 0 ] || theirs "$sensors" >>"$tmp/theirs"
     done
-    read -r median low high mb < <(summary "$tmp/ours")
-    echo "$sensors sensors, batch 64, 12 in, 12 out, 2 x 64 units, K 2, $threads thread(s), $rounds rounds of $steps steps"
-    row "dcrnn-train ($kernels, $rate GFLOP/s)" "$median" "$low" "$high" "$mb"
+    floor=$(awk -v g="$gflop" -v b="$best" -v t="$threads" 'BEGIN { print g / b / t }')
+    echo
+    echo "$sensors sensors, batch 64, 12 in, 12 out, 2 x 64 units, K 2, $threads thread(s): $gflop GFLOP a step, at the best sgemm rate $(printf %.2f "$floor") s; $rounds rounds of $steps steps"
+    echo "                               s/step  (low to high)       CPU s   GFLOP/s  of sgemm  peak MB"
+    row "dcrnn-train ($name)" "$tmp/ours"
     if [ "$has_yardstick" = 1 ]; then
-        read -r t_median t_low t_high t_mb < <(summary "$tmp/theirs")
-        row "PyTorch yardstick" "$t_median" "$t_low" "$t_high" "$t_mb"
-        awk -v a="$median" -v b="$t_median" 'BEGIN { printf "  ratio %.3f\n", a / b }'
+        row "PyTorch $(cat "$tmp/torch") yardstick" "$tmp/theirs"
+        paste -d' ' "$tmp/ours" "$tmp/theirs" >"$tmp/both"
+        read -r ratio low high < <(awk '{ print $1 / $4 }' "$tmp/both" | spread)
+        printf '  ratio of time %.3f (%.3f to %.3f over the rounds)' "$ratio" "$low" "$high"
+        read -r ratio low high < <(awk '{ print $2 / $5 }' "$tmp/both" | spread)
+        printf ', of processor time %.3f (%.3f to %.3f)\n' "$ratio" "$low" "$high"
     fi
 done

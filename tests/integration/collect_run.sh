@@ -60,11 +60,11 @@ check "verify" "$COLLECT" verify killed.tar
 check "incomplete: no end record" manifest killed.tar '(.complete | not) and (.incomplete_because[0] | test("no end record"))'
 check "all ranges of the program" test "$(metadata killed.tar .collector.events)" = 240
 
-# ---- an injection that is already there is kept
-NVTX_INJECTION64_PATH=/somewhere/else.so "$COLLECT" run -o other.tar -- sh -c 'echo "$NVTX_INJECTION64_PATH"' >out 2>err
-check "another injection is respected" grep -qx /somewhere/else.so out
-check "and said" grep -q 'already set' err
-check "in the metadata too" metadata other.tar '.collector.nvtx | test("already set")'
+# ---- an injection that is already there is chained (that it works: collect_nvtx.sh)
+NVTX_INJECTION64_PATH=/somewhere/else.so "$COLLECT" run -o other.tar -- sh -c 'echo "$DCC_CHAIN_NVTX"; exec ./marks 2' >out 2>err
+check "another injection is handed on" grep -qx /somewhere/else.so out
+check "though it is not there, ours records" metadata other.tar '.collector | .nvtx == "ok" and .events == 8'
+check "in the metadata too" metadata other.tar '.collector.nvtx_chained == "/somewhere/else.so"'
 "$COLLECT" run -o nothing.tar -- true 2>err
 check "a program without NVTX: nothing recorded, and why" metadata nothing.tar '.collector.nvtx | test("^nothing recorded because the program did not load NVTX")'
 

@@ -34,7 +34,18 @@ check "own entry points: names, categories, payload, nesting" diff "$TMP/want" "
 record "$TMP/levels" env MARKS_LEVELS=1 "$TMP/marks_own" 1 >"$TMP/levels.txt"
 check "own entry points return levels" grep -qx 'levels 0 1 1 0' "$TMP/levels.txt"
 
+record "$TMP/own-buckets" env MARKS_BUCKETS=1 "$TMP/marks_own" 2
+cat >"$TMP/want" <<'END'
+process-range depth=0 [dcrnn|compute|bucket] u64=100
+process-range depth=0 [dcrnn|compute|bucket] u64=101
+END
+text "$TMP"/own-buckets/rank0/*.dct | grep process-range | head -n 2 >"$TMP/got"
+check "own entry points: ranges of the process" diff "$TMP/want" "$TMP/got"
+check "each is there, and ended" test "$(text "$TMP"/own-buckets/rank0/*.dct | grep -c '^process-range.*u64=10[01]$')" -eq 4
+
 if [ -n "$NVTX_INCLUDE" ]; then
+    record "$TMP/nvtx-buckets" env MARKS_BUCKETS=1 "$TMP/marks_nvtx" 2
+    check "both routes give the same ranges of the process" same_text "$TMP"/own-buckets/rank0/*.dct "$TMP"/nvtx-buckets/rank0/*.dct
     record "$TMP/nvtx" "$TMP/marks_nvtx" 5
     check "both routes give the same trace" same_text "$TMP"/own/rank0/*.dct "$TMP"/nvtx/rank0/*.dct
     build_program nvtx_all nvtx_all.c "${NVTX_FLAGS[@]}" -Wno-unused-result || not_ok "nvtx_all builds"
@@ -133,7 +144,10 @@ fi
 
 # The library is a guest: nothing but its entry points is visible, and it needs nothing but libc.
 exported=$(nm -D --defined-only "$INJECT" | awk '{ print $3 }' | sort | tr '\n' ' ')
-check "exports three symbols" test "$exported" = "InitializeInjectionNvtx2 dcc_range_pop dcc_range_push "
+check "exports what NVTX looks for and what begins with dcc_" test "$(tr ' ' '\n' <<<"$exported" | grep -v '^dcc_' | tr '\n' ' ')" = \
+    "InitializeInjectionNvtx2 InitializeInjectionNvtxExtension  "
+exported=$(nm -D --defined-only "${INJECT%inject.so}mpi.so" "${INJECT%inject.so}io.so" | awk 'NF == 3 { print $3 }' | grep -c '^_\?dcc_')
+check "the interposers export nothing of their own" test "$exported" -eq 0
 needed=$(readelf -d "$INJECT" | sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p' | tr '\n' ' ')
 case "$needed" in
 *lib[!c]*) not_ok "needs nothing but libc" "$needed" ;;

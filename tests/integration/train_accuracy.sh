@@ -12,6 +12,12 @@ fi
 "$BIN/dcrnn-train" --data "$data" --graph "$graph" --baseline >"$TMP/baseline" 2>&1
 check "the baseline scores of the README come out" \
     grep -q "^last valid reading *test *15 min 3.358 .* 30 min 3.983 .* 60 min 5.052 " "$TMP/baseline"
+check "and those of the weekly average" grep -qF \
+    "weekly average      test        15 min 3.766 / 6.815 / 10.54  30 min 3.767 / 6.815 / 10.55  60 min 3.766 / 6.815 / 10.55" \
+    "$TMP/baseline"
+check "and those of the last reading" grep -qF \
+    "last reading        test        15 min 3.835 / 8.190 / 8.80  30 min 4.800 / 10.458 / 11.28  60 min 6.352 / 13.365 / 15.32" \
+    "$TMP/baseline"
 base=$(sed -n 's/^last valid reading *validation.*30 min \([0-9.]*\) .*60 min \([0-9.]*\) .*/\1 \2/p' "$TMP/baseline")
 
 check "500 steps of training" "$BIN/dcrnn-train" --data "$data" --graph "$graph" --units 16 --steps 500 \

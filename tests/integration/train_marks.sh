@@ -23,6 +23,18 @@ int dcc_range_pop(const char *domain)
     fprintf(log_file, "- %s\n", domain);
     return 0;
 }
+#ifndef OLD
+uint64_t dcc_range_start(const char *domain, const char *category, const char *name, uint64_t payload)
+{
+    static uint64_t id;
+    fprintf(log_file, "start %s %s %s %llu %llu\n", domain, category, name, (unsigned long long)payload, (unsigned long long)++id);
+    return id;
+}
+void dcc_range_end(const char *domain, uint64_t id)
+{
+    fprintf(log_file, "end %s %llu\n", domain, (unsigned long long)id);
+}
+#endif
 C
 check "a listening library" "${CC:-cc}" -shared -fPIC -o "$TMP/listen.so" "$TMP/listen.c"
 export LISTEN_LOG=$TMP/log
@@ -78,6 +90,17 @@ if command -v mpirun >/dev/null; then
         "${run[@]}" --steps 2 --out "$TMP/two" : -n 1 "$train" "${run[@]}" --steps 2 --out "$TMP/two"
     bytes=$(awk -F, 'NR == 2 { print $14 }' "$TMP/two/steps-rank0.csv")
     check "the payload of all_reduce is its bytes" grep -q "^+ dcrnn comm all_reduce $bytes\$" "$LISTEN_LOG"
+    # Each bucket is started once and ended once, with bytes that sum to the gradients'; counts (40 bytes) are in none.
+    buckets() {
+        awk -v bytes="$bytes" '$1 == "start" { n++; sum += $5; open[$6] = 1; if ($2 $3 $4 != "dcrnncommall_reduce_bucket") exit 1 }
+             $1 == "end" { if (!open[$3]) exit 1; delete open[$3] }
+             END { for (k in open) exit 1; exit !(n == 4 && sum == 2 * (bytes - 40)) }' "$LISTEN_LOG"
+    }
+    check "buckets are started and ended, two in each step" buckets
+    check "a collector that knows no process ranges" "${CC:-cc}" -DOLD -shared -fPIC -o "$TMP/old.so" "$TMP/listen.c"
+    check "is told the rest" mpirun --oversubscribe --bind-to none -n 1 env "NVTX_INJECTION64_PATH=$TMP/old.so" "$train" \
+        "${run[@]}" --steps 2 --out "$TMP/two" : -n 1 "$train" "${run[@]}" --steps 2 --out "$TMP/two"
+    check "and no buckets" test "$(grep -c all_reduce "$LISTEN_LOG")" -eq 2
 fi
 
 # Nobody there, or somebody else: no marks, no trouble.

@@ -78,10 +78,10 @@ check "one rank says why" test "$said" -eq 1
 # A failing call of MPI on one rank ends all of them, and names itself.
 cat >"$TMP/break.c" <<'C'
 #include <mpi.h>
-int MPI_Allreduce(const void *in, void *out, int n, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
+int MPI_Iallreduce(const void *in, void *out, int n, MPI_Datatype type, MPI_Op op, MPI_Comm comm, MPI_Request *r)
 {
     static int calls;
-    return ++calls == 9 ? MPI_ERR_INTERN : PMPI_Allreduce(in, out, n, type, op, comm);
+    return ++calls == 9 ? MPI_ERR_INTERN : PMPI_Iallreduce(in, out, n, type, op, comm, r);
 }
 C
 # shellcheck disable=SC2046  # several words are meant
@@ -92,5 +92,5 @@ timeout 60 mpirun --oversubscribe --bind-to none --mca mpi_yield_when_idle 1 -n 
 got=$?
 check "all ranks end, with a status" test $got -ne 0 -a $got -ne 124
 check "the message names rank, host and call" \
-    grep -q "^dcrnn-train: rank 1 on $(hostname): MPI_Allreduce of .* failed: " "$TMP/broken.log"
+    grep -q "^dcrnn-train: rank 1 on $(hostname): MPI_Iallreduce of .* failed: " "$TMP/broken.log"
 finish

@@ -66,7 +66,7 @@ kill -TERM $pid
 wait $pid
 got=$?
 check "SIGTERM: exit status 143" test $got -eq 143
-whole_rows() { awk -F, 'NF != 15 { exit 1 }' "$1" && [ "$(tail -c 1 "$1" | od -An -tx1 | tr -d ' ')" = 0a ]; }
+whole_rows() { awk -F, 'NF != 16 { exit 1 }' "$1" && [ "$(tail -c 1 "$1" | od -An -tx1 | tr -d ' ')" = 0a ]; }
 check "every row is whole" whole_rows "$TMP/term/steps-rank0.csv"
 steps=$(($(wc -l <"$TMP/term/steps-rank0.csv") - 1))
 check "the checkpoint resumes at the next step" "$BIN/dcrnn-train" "${long[@]}" --resume "$TMP/term/checkpoint.bin" \

@@ -90,6 +90,8 @@ static void sample_fill_run(struct sample *s, int k, const char *hostile)
                                       .backend = "cpu",
                                       .blas = "OpenBLAS",
                                       .dataset = "generated",
+                                      .allreduce_dtype = "fp32",
+                                      .allreduce_is_overlapped = 1,
                                       .parameters = 372353,
                                       .threads = 1,
                                       .global_batch = 64,

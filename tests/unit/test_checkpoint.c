@@ -31,7 +31,7 @@ static void fill(struct sample *s)
 static void write_sample(const struct sample *s, const char *path)
 {
     struct dcr_err err = {0};
-    if (checkpoint_write(path, &s->key, &s->state, s->tensors, &err))
+    if (checkpoint_write(path, 1, &s->key, &s->state, s->tensors, &err))
         fail_msg("%s", err.text);
 }
 
@@ -129,7 +129,7 @@ static void a_failed_write_keeps_the_old_file(void **state)
     struct sample s;
     struct dcr_err err = {0};
     fill(&s);
-    assert_int_equal(checkpoint_write(scratch_path("no/folder.bin"), &s.key, &s.state, s.tensors, &err), DCR_FAIL);
+    assert_int_equal(checkpoint_write(scratch_path("no/folder.bin"), 1, &s.key, &s.state, s.tensors, &err), DCR_FAIL);
     assert_sentence(err, "cannot write checkpoint");
     /* a disk that is full: the old file stays whole */
     if (access("/dev/full", W_OK)) {
@@ -140,7 +140,7 @@ static void a_failed_write_keeps_the_old_file(void **state)
     write_sample(&s, path);
     assert_int_equal(symlink("/dev/full", scratch_path("c.bin.partial")), 0);
     s.state.step = 99;
-    assert_int_equal(checkpoint_write(path, &s.key, &s.state, s.tensors, &err), DCR_FAIL);
+    assert_int_equal(checkpoint_write(path, 1, &s.key, &s.state, s.tensors, &err), DCR_FAIL);
     assert_sentence(err, "No space left");
     assert_int_equal(checkpoint_read(path, &s.key, &s.state, s.tensors, &err), 0);
     assert_int_equal(s.state.step, 12);

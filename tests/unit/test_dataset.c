@@ -1,6 +1,6 @@
 /* test_dataset.c - reading speeds; windows, split, scaler and batches as dcrnn-model.md section 6 says. */
 #include "trainer/dataset_read.h"
-#include "trainer/evaluate.h"
+#include "trainer/baseline.h"
 
 #include "tests/unit/trainer_files.h"
 
@@ -8,7 +8,7 @@
 
 static int read_text(struct dataset *d, const char *text, struct dcr_err *err)
 {
-    return dataset_read_csv(d, scratch_file("t.csv", text), DATASET_HEADER_AUTO, NULL, err);
+    return dataset_read(d, &(struct dataset_file){.path = scratch_file("t.csv", text)}, err);
 }
 
 static void expect_failure(const char *text, const char *part)
@@ -68,13 +68,23 @@ static void header_and_ids_may_be_said(void **state)
     struct dataset d;
     struct dcr_err err = {0};
     const char *data = scratch_file("plain.csv", "50,60\n51,61\n");
-    assert_int_equal(dataset_read_csv(&d, data, DATASET_HEADER_NO, scratch_file("ids.txt", "x9,y8\n"), &err), 0);
+    assert_int_equal(dataset_read(&d,
+                                  &(struct dataset_file){.path = data,
+                                                         .header = DATASET_HEADER_NO,
+                                                         .ids_path = scratch_file("ids.txt", "x9,y8\n")},
+                                  &err),
+                     0);
     assert_string_equal(d.id[0], "x9");
     dataset_release(&d);
-    assert_int_equal(dataset_read_csv(&d, data, DATASET_HEADER_YES, NULL, &err), 0);
+    assert_int_equal(dataset_read(&d, &(struct dataset_file){.path = data, .header = DATASET_HEADER_YES}, &err), 0);
     assert_string_equal(d.id[1], "60");
     dataset_release(&d);
-    assert_int_equal(dataset_read_csv(&d, data, DATASET_HEADER_NO, scratch_file("ids.txt", "x9\n"), &err), DCR_FAIL);
+    assert_int_equal(dataset_read(&d,
+                                  &(struct dataset_file){.path = data,
+                                                         .header = DATASET_HEADER_NO,
+                                                         .ids_path = scratch_file("ids.txt", "x9\n")},
+                                  &err),
+                     DCR_FAIL);
     assert_sentence(err, "names 1 sensors, but the data have 2 columns");
 }
 
@@ -101,9 +111,9 @@ static void broken_files_name_the_place(void **state)
     expect_failure("timestamp,a\n2018-13-01 00:00,5\n", "is not a time stamp");
     expect_failure("timestamp,a\n2018-01-01 00:05,5\n2018-01-01 00:05,5\n",
                    "line 3: time '2018-01-01 00:05' is not later");
-    assert_int_equal(dataset_read_csv(&d, scratch_path("absent"), DATASET_HEADER_AUTO, NULL, &err), DCR_FAIL);
+    assert_int_equal(dataset_read(&d, &(struct dataset_file){.path = scratch_path("absent")}, &err), DCR_FAIL);
     assert_sentence(err, "cannot open");
-    assert_int_equal(dataset_read_csv(&d, scratch, DATASET_HEADER_AUTO, NULL, &err) < 0, 1);
+    assert_int_equal(dataset_read(&d, &(struct dataset_file){.path = scratch}, &err) < 0, 1);
 }
 
 static void split_counts_windows_as_published(void **state)
@@ -179,20 +189,26 @@ static void real_data_have_the_published_baseline(void **state)
     struct dataset d;
     struct dcr_err err = {0};
     struct loss_horizon sums[12];
-    assert_int_equal(dataset_read_csv(&d, traffic_file("metr-la-10x34272.csv"), DATASET_HEADER_AUTO, NULL, &err), 0);
+    assert_int_equal(dataset_read(&d, &(struct dataset_file){.path = traffic_file("metr-la-10x34272.csv")}, &err), 0);
     assert_int_equal(d.n_rows, 34272);
     assert_string_equal(d.id[0], "773869");
     assert_true(d.time_of_day[0] == 0 && d.time_of_day[34271] == (float)(287.0 / 288));
     assert_int_equal(dataset_split(&d, 12, 12, &err), 0);
-    evaluate_baseline(BASELINE_LAST_VALID, &d, d.test, sums);
+    assert_int_equal(baseline_score(BASELINE_LAST_VALID, &d, d.test, sums, &err), 0);
     assert_true(fabs(loss_mae(&sums[2]) - 3.358) < 5e-4);
     assert_true(fabs(loss_mae(&sums[5]) - 3.983) < 5e-4);
     assert_true(fabs(loss_mae(&sums[11]) - 5.052) < 5e-4);
     assert_true(fabs(loss_rmse(&sums[11]) - 9.565) < 5e-4);
     assert_true(fabs(loss_mape(&sums[11]) - 0.1324) < 5e-5);
-    evaluate_baseline(BASELINE_LAST_READING, &d, d.test, sums);
+    assert_int_equal(baseline_score(BASELINE_LAST_READING, &d, d.test, sums, &err), 0);
     assert_true(fabs(loss_mae(&sums[2]) - 3.835) < 5e-4);
     assert_true(fabs(loss_mae(&sums[11]) - 6.352) < 5e-4);
+    assert_int_equal(baseline_score(BASELINE_WEEKLY_AVERAGE, &d, d.test, sums, &err), 0);
+    assert_true(fabs(loss_mae(&sums[2]) - 3.766) < 5e-4);
+    assert_true(fabs(loss_mae(&sums[5]) - 3.767) < 5e-4);
+    assert_true(fabs(loss_mae(&sums[11]) - 3.766) < 5e-4);
+    assert_true(fabs(loss_rmse(&sums[11]) - 6.815) < 5e-4);
+    assert_true(fabs(loss_mape(&sums[2]) - 0.1054) < 5e-5);
     dataset_release(&d);
 }
 
@@ -207,7 +223,7 @@ static void every_published_file_is_read(void **state)
     for (size_t i = 0; i < 2; i++) {
         struct dataset d;
         struct dcr_err err = {0};
-        assert_int_equal(dataset_read_csv(&d, traffic_file(files[i].name), DATASET_HEADER_AUTO, NULL, &err), 0);
+        assert_int_equal(dataset_read(&d, &(struct dataset_file){.path = traffic_file(files[i].name)}, &err), 0);
         assert_int_equal(d.n_rows, files[i].n_rows);
         assert_int_equal(d.n_sensors, files[i].n_sensors);
         assert_string_equal(d.id[1], files[i].id1);

@@ -347,10 +347,13 @@ static void test_init_follows_the_recipe(void **state)
     for (int i = 0; i < n; i++) {
         const double *p = dcrnn_params(model) + t[i].offset;
         size_t size = (size_t)(t[i].rows * t[i].cols);
-        double square = 0;
+        int is_projection = strncmp(t[i].name, "proj_", 5) == 0;
+        double square = 0, bound = is_projection ? 1 / sqrt(t[0].rows) : 0; /* t[0] is proj_W: units x outputs */
         for (size_t k = 0; k < size; k++) {
             square += p[k] * p[k];
-            if (t[i].rank == 1)
+            if (is_projection)
+                assert_true(p[k] != 0 && fabs(p[k]) <= bound);
+            else if (t[i].rank == 1)
                 assert_true(p[k] == (strstr(t[i].name, "b_ru") ? 1 : 0));
         }
         double expected = 2.0 / (t[i].rows + t[i].cols);

@@ -168,7 +168,7 @@ static void every_published_graph_is_read(void **state)
         struct graph_csr a = {0};
         struct dcr_err err = {0};
         struct graph_file f = {traffic_file(files[i].graph), files[i].format, files[i].is_subset};
-        if (dataset_read_csv(&d, traffic_file(files[i].data), DATASET_HEADER_AUTO, NULL, &err) ||
+        if (dataset_read(&d, &(struct dataset_file){.path = traffic_file(files[i].data)}, &err) ||
             graph_read(&f, &d, &a, NULL, &err))
             fail_msg("%s", err.text);
         if (files[i].nnz >= 0)

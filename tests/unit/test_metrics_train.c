@@ -11,8 +11,9 @@ static void add_steps(struct metrics *m, int64_t from, int64_t to)
 {
     struct dcr_err err = {0};
     for (int64_t i = from; i < to; i++) {
-        struct step_row row = {.epoch = 1 + i / 3, .step = i, .samples = 8, .loss = 2.5};
+        struct step_row row = {.epoch = 1 + i / 3, .step = i, .samples = 8, .loss = 2.5, .has_in_flight = i > 0};
         row.times.start_ns = 1000 + i;
+        row.times.in_flight_ns = 9;
         row.times.total_ns = 77;
         assert_int_equal(metrics_add_step(m, &row, &err), 0);
     }
@@ -78,6 +79,8 @@ static void rows_have_the_agreed_columns(void **state)
     assert_string_equal(cell(steps, 1, "h2d_ns"), "");
     assert_string_equal(cell(steps, 1, "step_ns"), "77");
     assert_string_equal(cell(steps, 1, "loss"), "2.5");
+    assert_string_equal(cell(steps, 0, "allreduce_inflight_ns"), "");
+    assert_string_equal(cell(steps, 1, "allreduce_inflight_ns"), "9");
     assert_string_equal(cell(epochs, 0, "val_mae"), "2.5");
     assert_string_equal(cell(epochs, 0, "val_rmse"), "4");
     assert_string_equal(cell(epochs, 0, "val_mae_15min"), "1.5");

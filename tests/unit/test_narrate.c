@@ -1,4 +1,6 @@
 /* test_narrate.c - numbers become sentences: claims, headlines, confidence, documents (render/narrate). */
+#include "render/model/build.h"
+#include "render/narrate/actions.h"
 #include "render/narrate/claims.h"
 #include "render/narrate/format.h"
 #include "render/narrate/narrate.h"
@@ -137,6 +139,24 @@ static void assert_one_story(const struct report *rep, enum cause_class cls, int
     assert_int_equal(rep->runs[last_run].classes[cls].verdict, VERDICT_LIMITS);
     const char *action = *order[0]->action.ours ? order[0]->action.ours : order[0]->action.generic;
     assert_contains(rep->first_action, action + 1);
+}
+
+/* What to do about communication depends on what the run did about it already. */
+static void test_advice_knows_how_gradients_travelled(void **state)
+{
+    (void)state;
+    struct run_result r = {.run = run_new("x.tar")};
+    struct run_program *p = &((struct run *)r.run)->program;
+    p->name = "dcrnn-train";
+    assert_contains(action_for(&r, CLASS_COMMUNICATION).ours, "--allreduce-dtype bf16");
+    p->allreduce_is_overlapped = 0;
+    assert_contains(action_for(&r, CLASS_COMMUNICATION).ours, "leave --no-overlap out");
+    p->allreduce_is_overlapped = 1;
+    p->allreduce_dtype = "bf16";
+    assert_null(strstr(action_for(&r, CLASS_COMMUNICATION).ours, "bf16"));
+    p->name = "another";
+    assert_string_equal(action_for(&r, CLASS_COMMUNICATION).ours, "");
+    run_free((struct run *)r.run);
 }
 
 /* The usual local series: compute that does not shrink because the ranks have no cores of their own. */
@@ -518,6 +538,7 @@ int main(void)
         cmocka_unit_test(test_order_of_gain),
         cmocka_unit_test(test_nothing_limits),
         cmocka_unit_test(test_shared_cores),
+        cmocka_unit_test(test_advice_knows_how_gradients_travelled),
         cmocka_unit_test(test_too_few_cores_is_one_story),
         cmocka_unit_test(test_no_gain_against_a_held_back_reference),
         cmocka_unit_test(test_quotas_leave_room),

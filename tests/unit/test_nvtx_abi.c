@@ -10,6 +10,7 @@
 
 #ifdef HAVE_NVTX
 #include <nvtx3/nvToolsExt.h>
+#include <nvtx3/nvToolsExtPayload.h>
 
 #define SAME(ours, theirs) assert_int_equal((long)(ours), (long)(theirs))
 
@@ -61,6 +62,21 @@ static void numbers_are_the_same(void **state)
     SAME(NVTXABI_PAYLOAD_U32, NVTX_PAYLOAD_TYPE_UNSIGNED_INT32);
     SAME(NVTXABI_PAYLOAD_I32, NVTX_PAYLOAD_TYPE_INT32);
     SAME(NVTXABI_PAYLOAD_F32, NVTX_PAYLOAD_TYPE_FLOAT);
+    SAME(NVTXABI_COLOR_ARGB, NVTX_COLOR_ARGB);
+    SAME(NVTXABI_PAYLOAD_EXT, NVTX_PAYLOAD_TYPE_EXT);
+    SAME(NVTXABI_EXT_PAYLOAD, NVTX_EXT_PAYLOAD_MODULEID);
+    SAME(NVTXABI_SCHEMA_REGISTER, NVTX3EXT_CBID_nvtxPayloadSchemaRegister);
+    SAME(NVTXABI_ENUM_REGISTER, NVTX3EXT_CBID_nvtxPayloadEnumRegister);
+    SAME(NVTXABI_MARK_PAYLOAD, NVTX3EXT_CBID_nvtxMarkPayload);
+    SAME(NVTXABI_PUSH_PAYLOAD, NVTX3EXT_CBID_nvtxRangePushPayload);
+    SAME(NVTXABI_POP_PAYLOAD, NVTX3EXT_CBID_nvtxRangePopPayload);
+    SAME(NVTXABI_START_PAYLOAD, NVTX3EXT_CBID_nvtxRangeStartPayload);
+    SAME(NVTXABI_END_PAYLOAD, NVTX3EXT_CBID_nvtxRangeEndPayload);
+    SAME(NVTXABI_DOMAIN_IS_ENABLED, NVTX3EXT_CBID_nvtxDomainIsEnabled);
+    SAME(NVTXABI_SCHEMA_HAS_NAME, NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_NAME);
+    SAME(NVTXABI_SCHEMA_HAS_SIZE, NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_STATIC_SIZE);
+    SAME(NVTXABI_SCHEMA_HAS_ID, NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_SCHEMA_ID);
+    assert_true(NVTXABI_SCHEMA_DYNAMIC_START == NVTX_PAYLOAD_SCHEMA_ID_DYNAMIC_START);
     SAME(NVTXABI_NO_TRACKING, NVTX_NO_PUSH_POP_TRACKING);
 }
 
@@ -84,6 +100,25 @@ static void layouts_are_the_same(void **state)
     SAME(offsetof(struct nvtxabi_callbacks, module_table), offsetof(NvtxExportTableCallbacks, GetModuleFunctionTable));
     SAME(sizeof(nvtxRangeId_t), sizeof(uint64_t));
 }
+
+#define SAME_IN(ours_type, ours, theirs_type, theirs) SAME(offsetof(ours_type, ours), offsetof(theirs_type, theirs))
+
+static void payload_layouts_are_the_same(void **state)
+{
+    (void)state;
+    SAME_PLACE(reserved, reserved0);
+    SAME(sizeof(struct nvtxabi_item), sizeof(nvtxPayloadData_t));
+    SAME_IN(struct nvtxabi_item, bytes, nvtxPayloadData_t, payload);
+    SAME(sizeof(struct nvtxabi_schema_entry), sizeof(nvtxPayloadSchemaEntry_t));
+    SAME_IN(struct nvtxabi_schema_entry, offset, nvtxPayloadSchemaEntry_t, offset);
+    SAME(sizeof(struct nvtxabi_schema), sizeof(nvtxPayloadSchemaAttr_t));
+    SAME_IN(struct nvtxabi_schema, n_entries, nvtxPayloadSchemaAttr_t, numEntries);
+    SAME_IN(struct nvtxabi_schema, id, nvtxPayloadSchemaAttr_t, schemaId);
+    SAME(sizeof(struct nvtxabi_module), sizeof(nvtxExtModuleInfo_t));
+    SAME_IN(struct nvtxabi_module, segments, nvtxExtModuleInfo_t, segments);
+    SAME(sizeof(struct nvtxabi_segment), sizeof(nvtxExtModuleSegment_t));
+    SAME_IN(struct nvtxabi_segment, slots, nvtxExtModuleSegment_t, functionSlots);
+}
 #else
 static void numbers_are_the_same(void **state)
 {
@@ -95,6 +130,10 @@ static void layouts_are_the_same(void **state)
 {
     numbers_are_the_same(state);
 }
+static void payload_layouts_are_the_same(void **state)
+{
+    numbers_are_the_same(state);
+}
 #endif
 
 int main(void)
@@ -102,6 +141,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_are_the_same),
         cmocka_unit_test(layouts_are_the_same),
+        cmocka_unit_test(payload_layouts_are_the_same),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -38,8 +38,11 @@ static void defaults_train_on_generated_data(void **state)
     assert_null(o.data);
     assert_int_equal(o.batch, 64);
     assert_int_equal(o.threads, 1);
+    assert_null(o.kernels);
     assert_int_equal(o.is_weak, 0);
     assert_true(o.lr == 0.01 && o.clip == 5);
+    assert_true(o.is_overlapped && o.allreduce_dtype == ALLREDUCE_FP32 && o.n_rank_weights == 0);
+    assert_true(o.bucket_bytes == 1 << 18 && o.comm_timeout == 300 && o.explode_factor == 10);
 }
 
 static void values_arrive(void **state)
@@ -50,10 +53,11 @@ static void values_arrive(void **state)
     assert_int_equal(parse(&o,
                            "--data d.csv --graph=g.csv --graph-format distance-matrix --graph-subset --header no "
                            "--units 16 --filter laplacian --recursion reset --weak --lr 1e-3 --lr-milestones 2,5 "
-                           "--checkpoint-every 3epochs --seed 9223372036854775807 --clip 0",
+                           "--checkpoint-every 3epochs --seed 9223372036854775807 --clip 0 --kernels avx2",
                            &err),
                      0);
     assert_string_equal(o.data, "d.csv");
+    assert_string_equal(o.kernels, "avx2");
     assert_string_equal(o.graph, "g.csv");
     assert_int_equal(o.graph_format, GRAPH_DISTANCE_MATRIX);
     assert_int_equal(o.header, DATASET_HEADER_NO);
@@ -67,6 +71,15 @@ static void values_arrive(void **state)
     assert_true(o.seed == INT64_MAX);
     assert_int_equal(parse(&o, "--checkpoint-every 20", &err), 0);
     assert_int_equal(o.checkpoint_steps, 20);
+    assert_int_equal(parse(&o,
+                           "--rank-weights 2,0,1.5 --bucket-bytes 4096 --no-overlap --allreduce-dtype bf16 "
+                           "--comm-timeout 0 --explode-factor 2.5",
+                           &err),
+                     0);
+    assert_int_equal(o.n_rank_weights, 3);
+    assert_true(o.rank_weights[0] == 2 && o.rank_weights[1] == 0 && o.rank_weights[2] == 1.5);
+    assert_true(o.bucket_bytes == 4096 && !o.is_overlapped && o.allreduce_dtype == ALLREDUCE_BF16);
+    assert_true(o.comm_timeout == 0 && o.explode_factor == 2.5);
     assert_int_equal(parse(&o, "--checkpoint-every epoch", &err), 0);
     assert_int_equal(o.checkpoint_epochs, 1);
 }
@@ -100,6 +113,8 @@ static void wrong_words_get_a_sentence(void **state)
     expect_failure("--header maybe", "one of auto, yes, no, not 'maybe'");
     expect_failure("--graph-format x", "one of auto, distances, weights, distance-matrix, weight-matrix");
     expect_failure("--filter x", "--filter");
+    expect_failure("--kernels sse", "one of auto, avx512, avx2, portable, not 'sse'");
+    expect_failure("--kernels avx2 --backend cuda", "--kernels are the CPU's");
     expect_failure("--recursion x", "--recursion");
     expect_failure("--lr-milestones 5,2", "ascending epochs");
     expect_failure("--lr-milestones 5;2", "ascending epochs");
@@ -109,6 +124,16 @@ static void wrong_words_get_a_sentence(void **state)
     expect_failure("--data d --graph g --write-data x", "leave --data out");
     expect_failure("--sensors 1", "--sensors takes");
     expect_failure("--seed -4", "--seed takes");
+    expect_failure("--rank-weights 1,,2", "a share for each rank");
+    expect_failure("--rank-weights 1,-2", "a share for each rank");
+    expect_failure("--rank-weights 1,2,", "a share for each rank");
+    expect_failure("--rank-weights 0,0", "a share for each rank");
+    expect_failure("--rank-weights 1;2", "a share for each rank");
+    expect_failure("--rank-weights nan", "a share for each rank");
+    expect_failure("--bucket-bytes 3", "--bucket-bytes takes a whole number from 4");
+    expect_failure("--allreduce-dtype fp16", "one of fp32, bf16, none, not 'fp16'");
+    expect_failure("--comm-timeout -1", "--comm-timeout takes");
+    expect_failure("--explode-factor 1.5", "0 (never) or a number from 2 on");
     expect_failure("--seed 99999999999999999999", "--seed takes");
 }
 

@@ -116,6 +116,32 @@ static void test_overlapping_phases(void **state)
     run_free(r);
 }
 
+/* The column that says how long buckets were under way: what was waited for is a part of it. */
+static void test_in_flight_column(void **state)
+{
+    (void)state;
+    const struct file f[] = {
+        {"steps.csv",
+         "epoch,step,rank,start_ns,step_ns,data_ns,h2d_ns,forward_ns,backward_ns,allreduce_ns,optimizer_ns,"
+         "checkpoint_ns,samples,allreduce_bytes,loss,allreduce_inflight_ns\n"
+         "1,0,0,0,100,0,,30,50,10,5,0,32,400,1,35\n"   /* 25 beside the backward pass */
+         "1,1,0,100,100,0,,30,50,10,5,0,32,400,1,8\n"  /* waited longer than anything was under way */
+         "1,2,0,200,100,0,,30,50,10,5,0,32,400,1,\n"   /* nobody looked */
+         "1,3,0,300,100,0,,30,50,40,5,0,32,400,1,60\n" /* and phases that do not fit: 25 of the 40 */
+         "1,4,0,400,100,0,,30,50,10,5,0,32,400,1,900\n",
+         0}};
+    static const int64_t hidden[] = {25, 0, 0, 45, 90};
+    struct run *r;
+    assert_int_equal(read_back("x.tar", f, 1, &r, NULL), 0);
+    assert_int_equal(r->ranks[0].n_steps, 5);
+    for (int i = 0; i < 5; i++)
+        assert_int_equal(r->ranks[0].steps[i].hidden_comm_ns, hidden[i]);
+    assert_int_equal(r->ranks[0].steps[0].part_ns[CAT_COMM], 10);
+    assert_int_equal(r->ranks[0].steps[0].part_ns[CAT_COMPUTE], 85);
+    assert_int_equal(has_gap(r, "allreduce_inflight_ns"), 0);
+    run_free(r);
+}
+
 static void test_doubled_steps(void **state)
 {
     (void)state;
@@ -424,6 +450,72 @@ static void test_trace(void **state)
     free(t);
 }
 
+static void span(struct trace *t, uint16_t domain, uint32_t name, uint32_t category, int64_t start, int64_t dur,
+                 uint64_t bytes, struct dct_attr attr)
+{
+    struct dct_slot s = {.kind = DCT_SPAN, .n_extra = 2, .domain = domain, .name = name, .t_ns = start};
+    struct dct_span d = {dur, bytes};
+    attr.category = category;
+    put_slot(t, &s);
+    put_slot(t, &d);
+    put_slot(t, &attr);
+}
+
+/* MPI and file calls become tables of the run, and no second time of the ranges they stand in. */
+static void test_observed(void **state)
+{
+    (void)state;
+    struct trace *t = calloc(1, sizeof *t);
+    assert_non_null(t);
+    make_trace(t);
+    define(t, DCT_DOMAIN, 2, 0, DCT_DOMAIN_MPI);
+    define(t, DCT_DOMAIN, 3, 0, DCT_DOMAIN_IO);
+    define(t, DCT_STRING, 0, 4, "MPI_Iallreduce");
+    define(t, DCT_STRING, 0, 5, "pread64");
+    define(t, DCT_STRING, 0, 6, "/data/x");
+    define(t, DCT_CATEGORY, 2, 4, "comm");
+    define(t, DCT_CATEGORY, 2, 5, DCT_IN_FLIGHT);
+    define(t, DCT_CATEGORY, 3, 6, "io");
+    push(t, 1, 1, 2, 2000);
+    push(t, 3, 3, 4096, 2100);
+    span(t, 2, 4, 4, 2110, 20, 0, (struct dct_attr){.payload_type = DCT_PAYLOAD_MPI, .payload = 2});
+    span(t, 2, 4, 5, 2110, 80, 512, (struct dct_attr){.payload_type = DCT_PAYLOAD_MPI, .payload = 2});
+    pop(t, 2200);
+    span(t, 3, 5, 6, 2300, 50, 100, (struct dct_attr){.payload_type = DCT_PAYLOAD_FILE, .payload = 6});
+    pop(t, 2400);
+    struct dct_slot s = {.kind = DCT_FILE, .n_extra = 6, .name = 6, .t_ns = 5};
+    struct dct_io sums[DCT_N_IO] = {{.n = 3, .bytes = 30, .ns = 9, .max_ns = 4}, {.n = 1, .bytes = 7}, {.n = 0}};
+    unsigned char bytes[96];
+    memcpy(bytes, sums, sizeof bytes);
+    put_slot(t, &s);
+    for (int i = 0; i < 6; i++)
+        put_slot(t, bytes + 16 * i);
+    seal(t, 1, 0);
+    const struct file f[] = {{"rank3/trace-9.dct", t->bytes, sizeof t->bytes}};
+    struct run *r;
+    struct dcr_err err = {0};
+    assert_int_equal(read_back("x.tar", f, 1, &r, &err), 0);
+    assert_int_equal(r->ranks[0].n_steps, 3);
+    const struct step_record *last = &r->ranks[0].steps[2];
+    assert_int_equal(last->part_ns[CAT_COMM], 100);
+    assert_int_equal(last->part_ns[CAT_IO], 50);
+    assert_int_equal(last->n_collectives, 1);
+    assert_int_equal(last->bytes, 4096);
+    assert_int_equal(r->n_mpi_calls, 1);
+    assert_string_equal(r->mpi_calls[0].name, "MPI_Iallreduce");
+    assert_int_equal(r->mpi_calls[0].sum.n, 1);
+    assert_int_equal(r->mpi_calls[0].sum.ns, 20);
+    assert_int_equal(r->mpi_calls[0].sum.bytes, 512);
+    assert_int_equal(r->n_files, 1);
+    assert_string_equal(r->files[0].name, "/data/x");
+    assert_int_equal(r->files[0].sum[DCT_IO_READ].n, 4);
+    assert_int_equal(r->files[0].sum[DCT_IO_READ].bytes, 130);
+    assert_int_equal(r->files[0].sum[DCT_IO_READ].max_ns, 50);
+    assert_int_equal(r->files[0].sum[DCT_IO_WRITE].bytes, 7);
+    run_free(r);
+    free(t);
+}
+
 /* The table has all steps, the trace only one of three: the table is used, and it is said. */
 static void test_trace_against_table(void **state)
 {
@@ -458,6 +550,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_steps_of_two_ranks_in_one_file),
         cmocka_unit_test(test_overlapping_phases),
+        cmocka_unit_test(test_in_flight_column),
         cmocka_unit_test(test_doubled_steps),
         cmocka_unit_test(test_zero_columns_are_not_facts),
         cmocka_unit_test(test_monitors),
@@ -467,6 +560,7 @@ int main(void)
         cmocka_unit_test(test_manifest_at_the_end),
         cmocka_unit_test(test_text_is_cleaned),
         cmocka_unit_test(test_trace),
+        cmocka_unit_test(test_observed),
         cmocka_unit_test(test_trace_against_table),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

@@ -21,6 +21,18 @@ static void phase(struct reducer *d, uint32_t track, enum category c, int64_t st
                                     .number = -1});
 }
 
+static void named(struct reducer *d, const char *name, enum category c, int64_t start, int64_t end)
+{
+    reduce_event(d, &(struct event){.track = 1,
+                                    .kind = EVENT_PHASE,
+                                    .category = c,
+                                    .depth = 2,
+                                    .start_ns = start,
+                                    .end_ns = end,
+                                    .number = -1,
+                                    .name = name});
+}
+
 static void step(struct reducer *d, uint32_t track, int64_t number, int64_t start, int64_t end)
 {
     reduce_event(
@@ -155,6 +167,158 @@ static void test_hidden_communication(void **state)
     dcr_arena_release(&a);
 }
 
+static void beside(struct reducer *d, enum category c, int64_t start, int64_t end)
+{
+    reduce_event(d, &(struct event){.track = 1,
+                                    .kind = EVENT_PHASE,
+                                    .category = c,
+                                    .depth = 1,
+                                    .is_beside = 1,
+                                    .start_ns = start,
+                                    .end_ns = end,
+                                    .number = -1});
+}
+
+/* Buckets under way on nobody's thread: in flight (union) less what the step waited; the parts of the step are as if
+ * they were not there, and they are no collectives. Those between steps count nowhere, one over two steps in each. */
+static void test_buckets_beside_the_thread(void **state)
+{
+    (void)state;
+    struct reducer *d = reduce_new();
+    struct run_rank k = {0};
+    struct dcr_arena a = {0};
+    beside(d, CAT_COMM, 40, 60);
+    beside(d, CAT_COMM, 70, 92); /* may end in any order */
+    beside(d, CAT_COMM, 50, 90);
+    phase(d, 1, CAT_COMPUTE, 10, 80);
+    phase(d, 1, CAT_COMM, 80, 95);
+    step(d, 1, 0, 0, 100);
+    beside(d, CAT_COMM, 110, 115);
+    phase(d, 1, CAT_COMPUTE, 120, 150);
+    step(d, 1, 1, 120, 200);
+    phase(d, 1, CAT_COMPUTE, 200, 300);
+    step(d, 1, 2, 200, 300);
+    beside(d, CAT_COMM, 190, 230);
+    reduce_finish(d, &a, &k);
+    expect_parts(&k.steps[0], 70, 15, 0, 0, 15);
+    assert_int_equal(k.steps[0].hidden_comm_ns, 40); /* 40..92 without 80..95 */
+    assert_int_equal(k.steps[0].n_collectives, 1);
+    assert_int_equal(k.steps[1].hidden_comm_ns, 10);
+    assert_int_equal(k.steps[2].hidden_comm_ns, 30);
+    assert_int_equal(k.steps[2].n_collectives, 0);
+    expect_parts(&k.steps[2], 100, 0, 0, 0, 0);
+    reduce_free(d);
+    dcr_arena_release(&a);
+}
+
+/* Other process ranges (a program may mark its phases so) are the thread's, as ever. */
+static void test_other_process_ranges(void **state)
+{
+    (void)state;
+    struct reducer *d = reduce_new();
+    struct run_rank k = {0};
+    struct dcr_arena a = {0};
+    beside(d, CAT_COMPUTE, 10, 80);
+    step(d, 1, 0, 0, 100);
+    reduce_finish(d, &a, &k);
+    expect_parts(&k.steps[0], 70, 0, 0, 0, 30);
+    reduce_free(d);
+    dcr_arena_release(&a);
+}
+
+/* A traced MPI: what starts or looks is communication, but not the collective that ranks wait in. */
+static void test_mpi_calls_that_do_not_wait(void **state)
+{
+    (void)state;
+    static const char *const calls[] = {"MPI_Iallreduce", "MPI_Testsome", "MPI_Test", "MPI_Isend", "MPI_Wait"};
+    struct reducer *d = reduce_new();
+    struct run_rank k = {0};
+    struct dcr_arena a = {0};
+    for (int i = 0; i < 5; i++)
+        named(d, calls[i], CAT_COMM, 10 * i, 10 * i + 5);
+    step(d, 1, 0, 0, 100);
+    reduce_finish(d, &a, &k);
+    expect_parts(&k.steps[0], 0, 25, 0, 0, 75);
+    assert_int_equal(k.steps[0].n_collectives, 1);
+    assert_int_equal(k.collectives[0].dur_ns, 5);
+    reduce_free(d);
+    dcr_arena_release(&a);
+}
+
+static void observed(struct reducer *d, const char *name, enum category c, int64_t start, int64_t end)
+{
+    reduce_event(d, &(struct event){.track = 1,
+                                    .kind = EVENT_PHASE,
+                                    .category = c,
+                                    .depth = 2,
+                                    .is_observed = 1,
+                                    .start_ns = start,
+                                    .end_ns = end,
+                                    .number = -1,
+                                    .bytes = 1000,
+                                    .name = name});
+}
+
+/* A flight that MPI shows is hidden communication, but where the program names such itself only that counts. */
+static void test_flights_count_where_none_is_named(void **state)
+{
+    (void)state;
+    for (int is_named = 0; is_named < 2; is_named++) {
+        struct reducer *d = reduce_new();
+        struct run_rank k = {0};
+        struct dcr_arena a = {0};
+        reduce_event(d, &(struct event){.track = 1,
+                                        .kind = EVENT_PHASE,
+                                        .category = CAT_COMM,
+                                        .depth = 1,
+                                        .is_beside = 1,
+                                        .is_observed = 1,
+                                        .start_ns = 110,
+                                        .end_ns = 160,
+                                        .number = -1,
+                                        .name = "MPI_Iallreduce"});
+        if (is_named)
+            beside(d, CAT_COMM, 120, 130);
+        phase(d, 1, CAT_COMPUTE, 100, 200);
+        step(d, 1, 0, 100, 200);
+        reduce_finish(d, &a, &k);
+        expect_parts(&k.steps[0], 100, 0, 0, 0, 0);
+        assert_int_equal(k.steps[0].hidden_comm_ns, is_named ? 10 : 50);
+        reduce_free(d);
+        dcr_arena_release(&a);
+    }
+}
+
+/* MPI and file calls inside the program's own ranges are those ranges' time; elsewhere they speak for themselves.
+ * Nothing is counted twice: neither time nor collectives nor bytes. */
+static void test_observed_calls_are_not_counted_twice(void **state)
+{
+    (void)state;
+    struct reducer *d = reduce_new();
+    struct run_rank k = {0};
+    struct dcr_arena a = {0};
+    observed(d, "read", CAT_IO, 101, 108);
+    named(d, "data_load", CAT_DATA, 100, 110);
+    observed(d, "MPI_Allreduce", CAT_COMM, 122, 138);
+    observed(d, "MPI_Barrier", CAT_COMM, 138, 139);
+    named(d, "all_reduce", CAT_COMM, 120, 140);
+    observed(d, "MPI_Bcast", CAT_COMM, 150, 155);
+    named(d, "forward", CAT_COMPUTE, 145, 160);
+    observed(d, "MPI_Send", CAT_COMM, 160, 165);
+    observed(d, "write", CAT_IO, 170, 180);
+    step(d, 1, 0, 100, 200);
+    assert_int_equal(reduce_finish(d, &a, &k), 1);
+    expect_parts(&k.steps[0], 10, 20 + 5 + 5, 10, 10, 40);
+    assert_int_equal(k.steps[0].n_collectives, 2); /* all_reduce with what is inside it, and MPI_Bcast */
+    assert_int_equal(k.collectives[0].dur_ns, 20);
+    assert_int_equal(k.collectives[1].dur_ns, 5);
+    assert_int_equal(k.steps[0].bytes, 3000); /* the range says none: those inside it stand for it */
+    for (int i = 0; i < k.n_phases; i++)
+        assert_string_not_equal(k.phases[i].name, "MPI_Allreduce");
+    reduce_free(d);
+    dcr_arena_release(&a);
+}
+
 static void test_an_epoch_is_no_step(void **state)
 {
     (void)state;
@@ -229,18 +393,6 @@ static void test_classify(void **state)
     assert_int_equal(event_classify("", "my own range", &c), EVENT_NONE);
 }
 
-static void named(struct reducer *d, const char *name, enum category c, int64_t start, int64_t end)
-{
-    reduce_event(d, &(struct event){.track = 1,
-                                    .kind = EVENT_PHASE,
-                                    .category = c,
-                                    .depth = 2,
-                                    .start_ns = start,
-                                    .end_ns = end,
-                                    .number = -1,
-                                    .name = name});
-}
-
 static const struct run_phase *phase_named(const struct run_rank *k, const char *name)
 {
     for (int i = 0; i < k->n_phases; i++)
@@ -313,6 +465,11 @@ int main(void)
         cmocka_unit_test(test_since_crosses_steps),
         cmocka_unit_test(test_validation_is_outside),
         cmocka_unit_test(test_hidden_communication),
+        cmocka_unit_test(test_buckets_beside_the_thread),
+        cmocka_unit_test(test_other_process_ranges),
+        cmocka_unit_test(test_mpi_calls_that_do_not_wait),
+        cmocka_unit_test(test_flights_count_where_none_is_named),
+        cmocka_unit_test(test_observed_calls_are_not_counted_twice),
         cmocka_unit_test(test_an_epoch_is_no_step),
         cmocka_unit_test(test_nonsense_is_passed_over),
         cmocka_unit_test(test_memory_does_not_grow_with_events),

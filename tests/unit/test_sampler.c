@@ -53,12 +53,36 @@ static void shares_cover_everything_once(void **state)
         }
 }
 
+static void weighted_shares(void **state)
+{
+    (void)state;
+    static const double weights[][4] = {{1, 1, 1, 1}, {3, 1, 1, 1}, {0, 1, 0, 2}, {0.1, 0.7, 1e-9, 5}};
+    for (size_t n = 0; n < 200; n++)
+        for (int w = 0; w < 4; w++) {
+            size_t next = 0, first, count, equal_first, equal_count;
+            double sum = weights[w][0] + weights[w][1] + weights[w][2] + weights[w][3];
+            for (int r = 0; r < 4; r++) {
+                sampler_share_weighted(n, weights[w], r, 4, &first, &count);
+                assert_int_equal(first, next);
+                double exact = (double)n * weights[w][r] / sum;
+                assert_true((double)count > exact - 1.000001 && (double)count < exact + 1.000001);
+                assert_true(weights[w][r] > 0 || count == 0);
+                next = first + count;
+                sampler_share(n, r, 4, &equal_first, &equal_count);
+                if (w == 0)
+                    assert_true(first == equal_first && count == equal_count);
+            }
+            assert_int_equal(next, n);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_epoch_is_a_permutation),
         cmocka_unit_test(the_last_batch_is_filled_with_the_last_window),
         cmocka_unit_test(shares_cover_everything_once),
+        cmocka_unit_test(weighted_shares),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
 }

@@ -188,7 +188,7 @@ static void files_say_the_same_again(void **state)
     const char *dir = scratch_path("data");
     if (simulate_write(dir, &d, &m, &err))
         fail_msg("%s", err.text);
-    if (dataset_read_csv(&back, scratch_path("data/speeds.csv"), DATASET_HEADER_AUTO, NULL, &err))
+    if (dataset_read(&back, &(struct dataset_file){.path = scratch_path("data/speeds.csv")}, &err))
         fail_msg("%s", err.text);
     assert_int_equal(back.n_rows, d.n_rows);
     assert_int_equal(back.n_gaps, 0); /* over the end of January too */

@@ -214,6 +214,71 @@ static void process_ranges_marks_and_spans(void **state)
     done();
 }
 
+/* What is observed without a name of the program's: spans with their file or peers, sums of a file, raw payloads. */
+static void spans_files_and_raw_payloads(void **state)
+{
+    (void)state;
+    static struct made m;
+    made_begin(&m);
+    made_definitions(&m);
+    struct dct_block_header *b = made_block(&m, 10, 0);
+    struct dct_raw raw = {.schema = 5, .size = 20, .kept = 20};
+    struct dct_slot *at = made_slot(b, DCT_PUSH, 4, 1, 1, 2000);
+    put_attr(at, 7, DCT_PAYLOAD_RAW | 0x123456u << 8, 48);
+    memcpy(at + 1, &raw, sizeof raw);
+    memcpy(at + 2, "twenty bytes of that", 20);
+    at = made_slot(b, DCT_SPAN, 2, 0, 2, 2010);
+    memcpy(at, &(struct dct_span){.dur_ns = 5, .bytes = 100}, sizeof(struct dct_span));
+    put_attr(at + 1, 0, DCT_PAYLOAD_FILE, 3);
+    made_slot(b, DCT_POP, 0, 1, 0, 2100);
+    made_seal(b);
+    b = made_block(&m, DCT_TRACK_PROCESS, 0);
+    at = made_slot(b, DCT_FILE, 6, 0, 3, 1500); /* earlier than what was read: sums have no place in time */
+    struct dct_io io[DCT_N_IO] = {[DCT_IO_WRITE] = {.n = 9, .bytes = 900, .ns = 90, .max_ns = 30}};
+    memcpy(at, io, sizeof io);
+    struct result r;
+    read_all(m.bytes, m.n_blocks * BLOCK, &r);
+    assert_int_equal(r.n, 3);
+    assert_int_equal(r.events[0].kind, DCT_SPAN);
+    assert_int_equal(r.events[0].depth, 1);
+    assert_string_equal(r.events[0].file, "a name that needs more than one slot of text");
+    assert_int_equal(r.events[1].payload_type, DCT_PAYLOAD_RAW);
+    assert_int_equal(r.events[1].color, 0x123456);
+    assert_int_equal(r.events[2].kind, DCT_FILE);
+    assert_int_equal(r.events[2].io[DCT_IO_WRITE].bytes, 900);
+    assert_string_equal(r.events[2].name, "a name that needs more than one slot of text");
+    assert_int_equal(r.loss.n_bad_blocks, 0);
+    done();
+    /* The bytes themselves, while the event is at hand; and a range of that kind that nobody closes. */
+    for (int is_closed = 1; is_closed >= 0; is_closed--) {
+        struct dcr_err err;
+        struct dct_info info;
+        struct dct_event e;
+        memory = (struct dcr_memory){.bytes = (const void *)m.bytes, .len = m.n_blocks * BLOCK};
+        stream = dcr_stream_memory(&memory, "made");
+        assert_int_equal(dct_open(&reader, &stream, &info, &err), 0);
+        int n_raw = 0;
+        while (dct_next(reader, &e, &err) == DCR_OK)
+            if (e.raw) {
+                assert_int_equal(e.is_open, !is_closed);
+                assert_memory_equal((const char *)e.raw + 16, "twenty bytes of that", 20);
+                n_raw++;
+            }
+        assert_int_equal(n_raw, 1);
+        done();
+        b = (struct dct_block_header *)(void *)(m.bytes + 2 * BLOCK);
+        b->used_slots = 5; /* the push alone */
+        made_seal(b);
+    }
+    /* A size that the slots do not hold. */
+    at = (struct dct_slot *)(b + 1) + 1;
+    put_attr(at, 7, DCT_PAYLOAD_RAW, 480);
+    made_seal(b);
+    read_all(m.bytes, m.n_blocks * BLOCK, &r);
+    assert_int_equal(r.loss.n_bad_blocks, 1);
+    done();
+}
+
 static void a_damaged_block_loses_only_itself(void **state)
 {
     (void)state;
@@ -481,6 +546,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ranges_are_matched_per_thread_and_domain),
         cmocka_unit_test(process_ranges_marks_and_spans),
+        cmocka_unit_test(spans_files_and_raw_payloads),
         cmocka_unit_test(a_damaged_block_loses_only_itself),
         cmocka_unit_test(a_thread_number_given_again_is_a_new_thread),
         cmocka_unit_test(open_blocks_are_read_up_to_the_first_wrong_slot),

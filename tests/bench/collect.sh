@@ -1,0 +1,119 @@
+#!/usr/bin/env bash
+# What the collector costs, in one run on one machine: a push and a pop (1 and 8 threads) beside LTTng-UST's two
+# tracepoints, a call on a file, an MPI call, and the trainer's step with everything on against off.
+#   collect.sh [--pairs N] [--steps N]
+#     --pairs N   runs of the trainer in the order off on on off, each N (3);  --steps N  steps of each run (400)
+# Figures to be read; nothing passes or fails, but the bars they are held against stand beside them.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+: "${BUILD:=$PWD/build}"
+pairs=3 steps=400
+while [ $# -gt 0 ]; do
+    case $1 in
+    --pairs) pairs=$2 && shift ;;
+    --steps) steps=$2 && shift ;;
+    *) echo "collect.sh: unknown option '$1'; see the head of the file" >&2 && exit 2 ;;
+    esac
+    shift
+done
+TMP=$(mktemp -d "${BENCH_DIR:-${TMPDIR:-/tmp}}/dcr-bench.XXXXXX")
+sessiond=
+finish() {
+    [ -z "$sessiond" ] || { lttng destroy dcr-bench >/dev/null 2>&1 || true; kill "$sessiond" 2>/dev/null || true; }
+    rm -rf "$TMP"
+}
+trap finish EXIT
+BIN=$BUILD/bin
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+. tests/data/programs/build.sh
+
+echo "load $(cut -d' ' -f1 /proc/loadavg) on $(nproc) cores; other programs on the same cores make everything dearer"
+echo "-- a push and a pop (bar: under 70 ns)"
+"$CC" -std=gnu11 -O2 "${NVTX_FLAGS[@]}" -o "$TMP/nvtx_cost" tests/bench/nvtx_cost.c -ldl -pthread
+"$COLLECT" run --spool "$TMP/spool" -- "$TMP/nvtx_cost" 2>/dev/null
+rm -rf "$TMP/spool"
+
+# A daemon of its own, so that none that runs already is disturbed. Sets why when it cannot be had.
+why=
+start_lttng() {
+    command -v lttng-sessiond >/dev/null || { why="lttng-tools is not installed" && return 1; }
+    "$CC" -std=gnu11 -O2 -I. -o "$TMP/lttng_cost" tests/bench/lttng_cost.c -llttng-ust -llttng-ust-common -ldl -pthread 2>"$TMP/cc.txt" ||
+        { why="liblttng-ust-dev is not installed, or another version of it" && return 1; }
+    export LTTNG_HOME=$TMP/lttng
+    mkdir -p "$LTTNG_HOME"
+    lttng-sessiond >"$TMP/sessiond.txt" 2>&1 &
+    sessiond=$!
+    for _ in $(seq 50); do lttng list >/dev/null 2>&1 && break; sleep 0.1; done
+    if ! { lttng create dcr-bench --output "$TMP/lttng/trace" &&
+        lttng enable-channel -u -s dcr-bench --subbuf-size 1M --num-subbuf 8 channel &&
+        lttng enable-event -u -s dcr-bench -c channel 'dcr_bench:*' && lttng start dcr-bench; } >"$TMP/lttng.txt" 2>&1; then
+        why="no session: $(tail -n 1 "$TMP/lttng.txt")"
+        return 1
+    fi
+}
+if start_lttng; then
+    "$TMP/lttng_cost"
+else
+    echo "LTTng-UST: skipped, $why"
+fi
+
+echo "-- a call on a file and an MPI call, alone and recorded (thread CPU time)"
+build_program io_calls io_calls.c -O2
+mkdir "$TMP/io" && cd "$TMP/io"
+for _ in 1 2 3 4 5; do
+    ../io_calls cost 300000
+done | sort -n | sed -n 3p >"$TMP/a"
+for i in 1 2 3 4 5; do
+    "$COLLECT" run --spool "$TMP/s$i" -- ../io_calls cost 300000 2>/dev/null
+done | sort -n | sed -n 3p >"$TMP/b"
+cd - >/dev/null
+paste "$TMP/a" "$TMP/b" | awk '{ printf "pread of 1 byte %35s alone %.1f ns, recorded %.1f: %.1f ns\n", "", $1, $2, $2 - $1 }'
+if command -v mpicc >/dev/null; then
+    mpicc -O2 -o "$TMP/mpi_cost" tests/bench/mpi_cost.c
+    for _ in 1 2 3 4 5; do "$TMP/mpi_cost"; done | sort -n | sed -n 3p >"$TMP/a"
+    for i in 1 2 3 4 5; do "$COLLECT" run --spool "$TMP/m$i" -- "$TMP/mpi_cost" 2>/dev/null; done | sort -n | sed -n 3p >"$TMP/b"
+    paste "$TMP/a" "$TMP/b" | awk '{
+        printf "MPI_Allreduce of one rank %25s alone %.1f ns, recorded %.1f: %.1f ns\n", "", $1, $3, $3 - $1
+        printf "MPI_Irecv, Send, Wait, mean %23s alone %.1f ns, recorded %.1f: %.1f ns\n", "", $2, $4, $4 - $2 }'
+else
+    echo "MPI: skipped, no mpicc"
+fi
+
+echo "-- the trainer's step, everything on against off, off-on-on-off (bar: median under 1 %, upper 95 % bound under 2 %)"
+echo "   a small model, so that what the collector does weighs most; the program's processor time, start and end included,"
+echo "   is what other programs on the same cores touch least"
+train=("$BIN/dcrnn-train" --sensors 16 --units 16 --batch 16 --steps "$steps" --epochs 1000 --validate-every 0)
+TIMEFORMAT='%U %S'
+one() { # KIND: median step in ns, the first ten left out; processor time of the program in ms
+    rm -rf "$TMP/out" "$TMP/spool"
+    local cpu
+    if [ "$1" = on ]; then
+        "$COLLECT" run --spool "$TMP/spool" -- "${train[@]}" --out "$TMP/out" >/dev/null 2>&1
+        cpu=$(jq -r '"\(.user_ns / 1e9) \(.system_ns / 1e9)"' "$TMP/spool/launcher.json")
+    else
+        cpu=$({ time "${train[@]}" --out "$TMP/out" >/dev/null 2>&1; } 2>&1)
+    fi
+    awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "step_ns") c = i; next } NR > 11 { print $c }' \
+        "$TMP/out"/steps-rank0.csv | sort -n | awk -v cpu="$cpu" '{ v[NR] = $1 } END {
+            split(cpu, u, " "); printf "%d %.0f\n", v[int((NR + 1) / 2)], 1000 * (u[1] + u[2]) }'
+}
+# Groups of four values, off on on off, a line each: mean, median and Student's interval of the difference in percent.
+compare() { # WHAT UNIT DIVISOR
+    awk -v what="$1" -v unit="$2" -v divisor="$3" '{
+        x = 100 * (($2 + $3) / ($1 + $4) - 1); v[++n] = x; sum += x; off += ($1 + $4) / 2
+    } END {
+        split("12.706 4.303 3.182 2.776 2.571 2.447 2.365 2.306 2.262 2.228 2.201 2.179 2.160 2.145 2.131", t, " ")
+        m = sum / n
+        for (i = 1; i <= n; i++) ss += (v[i] - m) ^ 2
+        h = n > 1 ? (n - 1 <= 15 ? t[n - 1] : 2.0) * sqrt(ss / (n - 1) / n) : 0
+        for (i = 1; i <= n; i++) for (j = i + 1; j <= n; j++) if (v[j] < v[i]) { w = v[i]; v[i] = v[j]; v[j] = w }
+        median = n % 2 ? v[(n + 1) / 2] : (v[n / 2] + v[n / 2 + 1]) / 2
+        printf "%s %.2f %s: %+.2f %% with the collector (median %+.2f %%)", what, off / n / divisor, unit, m, median
+        if (n > 1) printf ", 95 %% interval %+.2f to %+.2f %%, of %d groups of four runs\n", m - h, m + h, n
+        else print ", one group: no interval" }'
+}
+for _ in $(seq "$pairs"); do
+    echo "$(one off) $(one on) $(one on) $(one off)"
+done >"$TMP/groups"
+awk '{ print $1, $3, $5, $7 }' "$TMP/groups" | compare "median step" ms 1e6
+awk '{ print $2, $4, $6, $8 }' "$TMP/groups" | compare "processor time" s 1e3

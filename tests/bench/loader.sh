@@ -1,0 +1,11 @@
+#!/usr/bin/env bash
+# What loading costs a training loop: memory, raw and compressed files, warm and past the page cache, 0 to 2 workers.
+# Files go to $BENCH_DIR (default: $TMPDIR or /tmp), which should lie on a disk.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+: "${BUILD:=$PWD/build}"
+make --no-print-directory -s BUILD="$BUILD" "$BUILD/tests/bench/loader"
+tmp=$(mktemp -d "${BENCH_DIR:-${TMPDIR:-/tmp}}/dcr-bench.XXXXXX")
+trap 'rm -rf "$tmp"' EXIT
+echo "$(nproc) cores, load $(cut -d' ' -f1 /proc/loadavg), files on $(df --output=fstype "$tmp" | tail -n 1)"
+"$BUILD/tests/bench/loader" "$tmp"

@@ -1,0 +1,93 @@
+#!/bin/bash
+# Calls on files: what is counted, what is an event, what is left alone; forks, threads, signal handlers, dead processes.
+# shellcheck disable=SC2016,SC2317  # commands for another shell; functions that check calls
+. tests/lib/tap.sh
+. tests/data/programs/build.sh
+unset OMPI_COMM_WORLD_RANK PMIX_RANK PMI_RANK SLURM_PROCID
+build_trace_text || not_ok "trace_text builds"
+build_program io_calls io_calls.c || not_ok "io_calls builds"
+build_program io_hard io_calls.c -O2 -D_FORTIFY_SOURCE=2 || not_ok "io_calls builds with fortified calls"
+build_program io_large io_calls.c -D_FILE_OFFSET_BITS=64 -D_LARGEFILE64_SOURCE || not_ok "io_calls builds for large files"
+build_program burst burst.c || not_ok "burst builds"
+IO=${INJECT%inject.so}io.so
+cd "$TMP" || exit 1
+# record SPOOL THRESHOLD-US CMD...
+record() {
+    local spool=$1 us=$2
+    shift 2
+    rm -rf "$spool" && mkdir "$spool"
+    DCC_SPOOL=$PWD/$spool DCC_IO_US=$us NVTX_INJECTION64_PATH=$INJECT LD_PRELOAD=$IO "$@"
+}
+files() { # SPOOL: sums per file of all its traces
+    for t in "$1"/rank0/*.dct; do ./trace_text "$t" | sed -n "s|^file \[$PWD/|[|p"; done | sort
+}
+
+# ---- every call, no event: all is in the sums
+cat >want <<'END'
+[copied] read=0:0- write=1:5000 other=2:0
+[streamed] read=1:8192 write=2:10100 other=3:0
+[written] read=6:10516 write=3:1049876 other=9:0
+END
+for program in io_calls io_hard io_large; do
+    record s 900000 ./$program calls
+    check "$program does what it does alone" test "$?" -eq 0
+    # sendfile is the sixth reading call, close of the descriptor's copy belongs to the file too
+    files s >got
+    check "$program: calls and bytes per file" diff want got
+done
+check "pipes, /proc and our own files are not in it" sh -c '! ./trace_text s/rank0/*.dct | grep -E "pipe|/proc/|trace-"'
+
+# ---- a threshold of nothing: each call is an event, the sums are empty
+record s 1 env ./io_calls calls
+n=$(./trace_text s/rank0/*.dct | grep -c '^span .*\[io|io|')
+check "long calls are events, with file and bytes" sh -c './trace_text s/rank0/*.dct | grep -q "span depth=0 .io|io|write. bytes=1048576 file=.*/written"'
+sums=$(./trace_text s/rank0/*.dct | sed -n 's/^file .*read=\([0-9]*\):.*write=\([0-9]*\):.*other=\([0-9]*\):.*/\1+\2+\3/p' | paste -sd+)
+# fwrite of 100 bytes is never timed, fread of a filled buffer may take less than a microsecond
+check "together they are all 27 calls" test $((n + ${sums:-0})) -eq 27
+
+# ---- quiet processes
+record s 900000 ./io_calls quiet
+check "a process that hardly touches files leaves no trace" sh -c '! ls s/rank0 2>/dev/null | grep -q .'
+"$COLLECT" run -o quiet.tar -- ./io_calls quiet 2>err
+check "and the metadata says why there is nothing" metadata quiet.tar '.collector.io | test("^nothing recorded because")'
+"$COLLECT" run -o off.tar --io off -- ./io_calls calls 2>err
+check "--io off" metadata off.tar '.collector | .io_calls == 0 and (.io | test("switched off"))'
+"$COLLECT" run -o on.tar -- ./io_calls calls 2>err
+check "on by itself" metadata on.tar '.collector | .io == "ok" and .io_calls == 27 and .events == 0'
+check "and in the report" sh -c '"$0"/dcreport on.tar -o site >/dev/null 2>&1; jq -e ".runs[0].files | map(select(.name | endswith(\"/written\")))[0].write.bytes == 1049876" site/report.json' "$BIN"
+
+# ---- fork, threads, handlers
+record s 900000 ./io_calls fork
+cat >want <<'END'
+[before] read=0:0- write=1:1048576 other=2:0
+[both] read=0:0- write=1:222 other=0:0-
+[both] read=0:0- write=2:1048687 other=1:0
+[child] read=0:0- write=1:1048576 other=2:0
+END
+files s >got
+check "after a fork each process counts its own" diff want got
+record s 900000 ./io_calls threads 50000
+check "8 threads on one file: exact" test "$(files s)" = "[shared] read=0:0- write=400000:4000000 other=1:0"
+handled=$(record s 900000 ./io_calls handler 200000)
+check "a handler that writes: as much as was written" test "$(files s | sed -n 's/.plain. .*write=\([0-9]*:[0-9]*\).*/\1/p')" = "200001:1248576"
+got=$(files s | sed -n 's/.handled. .*write=\([0-9]*\):.*/\1/p')
+# Calls that interrupt the recorder's own code are passed on and not counted.
+check "what the handler wrote: at most that, and most of it" test "${got:-0}" -le "$handled" -a "$((10 * ${got:-0}))" -ge "$((5 * handled))"
+rm -f before both child shared plain handled
+
+# ---- killed: the sums are in the file at every moment
+record s 900000 sh -c './io_calls threads 100000000 & sleep 1.5; kill -9 $!; wait $! 2>/dev/null'
+size=$(stat -c %s shared)
+read -r n bytes <<<"$(files s | sed -n 's/.shared. .*write=\([0-9]*\):\([0-9]*\).*/\1 \2/p')"
+check "killed: no call but those under way is missing" test $((size - ${bytes:-0})) -ge 0 -a $((size - ${bytes:-0})) -le 80
+check "counts and bytes fit" test $((10 * ${n:-0} - ${bytes:-0})) -ge -80 -a $((10 * ${n:-0} - ${bytes:-0})) -le 80
+rm -f shared
+
+# ---- together with ranges: one file, one clock
+record s 900000 ./burst 1000
+check "ranges are recorded under the interposer as ever" sh -c './trace_text s/rank0/*.dct --count | grep -q "^events=1000 dropped=0 bad=0 missing=0 unmatched=0 open=0"'
+if command -v python3 >/dev/null; then
+    record s 900000 python3 -c 'open("py", "wb").write(b"x" * 3000000); print(len(open("py", "rb").read()))' >out
+    check "an interpreter's files" sh -c 'grep -qx 3000000 out' && check "are counted" sh -c './trace_text s/rank0/*.dct | grep -q "/py. read=[1-9][0-9]*:3000000.* write=1:3000000"'
+fi
+finish

@@ -1,0 +1,146 @@
+#!/bin/bash
+# NVTX beyond the core: the C++ interface, extended payloads, another tool that was there before; windows; bursts and the
+# cap on memory. What is recorded and what is counted as dropped must add up.
+# shellcheck disable=SC2016,SC2317  # commands for another shell; functions that check calls
+. tests/lib/tap.sh
+. tests/data/programs/build.sh
+unset OMPI_COMM_WORLD_RANK PMIX_RANK PMI_RANK SLURM_PROCID
+build_trace_text || not_ok "trace_text builds"
+build_marks || not_ok "marks builds"
+build_program burst burst.c || not_ok "burst builds"
+record() { # SPOOL CMD...
+    local spool=$1
+    shift
+    rm -rf "$spool" && mkdir -p "$spool" && DCC_SPOOL=$spool NVTX_INJECTION64_PATH=$INJECT "$@"
+}
+# adds_up FILE MADE: events recorded and dropped, with nothing torn between
+adds_up() {
+    local events dropped open
+    read -r events dropped open <<<"$("$TMP/trace_text" "$1" --count |
+        sed -n 's/^events=\([0-9]*\) dropped=\([0-9]*\) bad=0 missing=0 unmatched=0 open=\([0-9]*\) torn=0 .*/\1 \2 \3/p')"
+    echo "recorded ${events:-?} dropped ${dropped:-?} open ${open:-?} made $2"
+    [ -n "${open:-}" ] && [ $((2 * (events - open) + open + dropped)) -eq "$2" ] && echo "$dropped" >"$TMP/dropped"
+}
+
+# ---- C++, payloads, colours, resources
+if [ -n "$NVTX_INCLUDE" ] && command -v "${CXX:-g++}" >/dev/null &&
+    "${CXX:-g++}" -std=c++17 -O1 "${NVTX_FLAGS[@]}" -o "$TMP/nvtx_cpp" tests/data/programs/nvtx_cpp.cpp -ldl -pthread 2>"$TMP/cc.txt"; then
+    record "$TMP/cpp" "$TMP/nvtx_cpp"
+    check "a C++ program with nvtx3.hpp runs" test "$?" -eq 0
+    "$TMP/trace_text" "$TMP"/cpp/rank0/*.dct | sed 's/^events=.*/end/; s/color=\([0-9a-f]*\)/color=\1/' | sort >"$TMP/got"
+    cat >"$TMP/want" <<'END'
+end
+mark depth=0 [cpp library||a mark] f64=3.5 color=010203
+mark depth=0 [cpp payloads||too much] raw=4294967296:16:0201000000000000000000000000e03f raw=1023:5000:01020300000000000000000000000000
+process-range depth=0 [cpp library||started here]
+range depth=0 [||outer] i64=-3
+range depth=1 [cpp library|io|registered load]
+range depth=1 [cpp payloads||] raw=4294967296:16:0201000000000000000000000000e03f
+range depth=1 [cpp payloads||with a shape] raw=4294967296:16:0201000000000000000000000000e03f
+range depth=2 [cpp library||function]
+END
+    check "its ranges, categories, colours and payloads are there, raw where unknown" diff "$TMP/want" "$TMP/got"
+    check "the schema is in the trace" sh -c 'strings "$0"/cpp/rank0/*.dct | tr -d "\n" | grep -q "schema 4294967296 .shape. size=16: rows 15@0, density 20@8"' "$TMP"
+else
+    skip "a C++ program with nvtx3.hpp" "no NVTX headers or no C++ compiler here"
+fi
+
+# ---- another tool was there first
+"$CC" -std=gnu11 -I. -shared -fPIC -o "$TMP/other.so" tests/data/programs/nvtx_other_tool.c || not_ok "nvtx_other_tool builds"
+if [ -n "$NVTX_INCLUDE" ]; then
+    build_program nvtx_all nvtx_all.c "${NVTX_FLAGS[@]}" -Wno-unused-result || not_ok "nvtx_all builds"
+    NVTX_INJECTION64_PATH=$TMP/other.so "$TMP/nvtx_all" >"$TMP/alone.out" 2>"$TMP/alone.err"
+    NVTX_INJECTION64_PATH=$TMP/other.so "$COLLECT" run --spool "$TMP/chained" -- "$TMP/nvtx_all" >"$TMP/both.out" 2>"$TMP/both.err"
+    record "$TMP/ours" "$TMP/nvtx_all" >"$TMP/ours.out"
+    check "the other tool sees the same, with its own handles and numbers" \
+        diff <(grep 'other tool' "$TMP/alone.err") <(grep 'other tool' "$TMP/both.err")
+    check "and has nothing to complain of" grep -q 'push [1-9].* registered [1-9].* wrong 0$' "$TMP/both.err"
+    check "we see the same as alone" diff <("$TMP/trace_text" "$TMP"/ours/rank0/*.dct) <("$TMP/trace_text" "$TMP"/chained/rank0/*.dct)
+    check "the program too" diff "$TMP/ours.out" "$TMP/both.out"
+else
+    skip "another NVTX tool" "no NVTX headers here"
+fi
+check "a library that was preloaded stays so" sh -c 'LD_PRELOAD=$1 $0 run --spool $2/pre -- sh -c "echo \$LD_PRELOAD" 2>/dev/null | grep -q ":$1$"' \
+    "$COLLECT" "$TMP/other.so" "$TMP"
+
+# ---- windows
+ranges() { # SPOOL: names and payloads
+    "$TMP/trace_text" "$1"/rank0/*.dct | sed -n 's/^range depth=\([0-9]\) \[[^]]*|\([a-z]*\)\]/\1\2/p' | tr '\n' ' '
+    "$TMP/trace_text" "$1"/rank0/*.dct | grep -o 'dropped=.*open=[0-9]*'
+}
+clean='dropped=0 bad=0 missing=0 unmatched=0 open=0'
+record "$TMP/w" env DCC_STEPS=3:4 "$TMP/marks" 10
+one='1forward 1backward 1unsorted'
+check "--steps 3:4" test "$(ranges "$TMP/w")" = "$one 0step u64=3 $one 0step u64=4 $clean"
+record "$TMP/w" env DCC_CAPTURE=nvtx:backward "$TMP/marks" 2
+check "--capture-range nvtx:NAME: inside every range of that name" test "$(ranges "$TMP/w")" = "0backward 0backward $clean"
+record "$TMP/w" env DCC_CAPTURE=nvtx:no_such_range "$TMP/marks" 2
+check "a range that never comes: nothing, and nothing dropped" test "$(ranges "$TMP/w")" = "$clean"
+MARKS_STEP_US=20000 "$COLLECT" run -o "$TMP/delay.tar" --delay 0.3 --duration 0.4 -- "$TMP/marks" 60 2>/dev/null
+metadata "$TMP/delay.tar" '.collector | "\(.events) \(.dropped_events) \(.window.delay_s) \(.window.duration_s)"' >"$TMP/got"
+check "--delay and --duration: a part of it, nothing dropped" awk '$1 < 20 || $1 > 100 || $2 != 0 || $3 != 0.3 || $4 != 0.4 { exit 1 }' "$TMP/got"
+for bad in '--steps 4:3' '--steps x' '--delay -1' '--capture-range cuda' '--max-mb 0' '--io maybe' '--mpi 1' '--io-threshold x'; do
+    # shellcheck disable=SC2086  # two words
+    check_status 125 "refused: $bad" "$COLLECT" run -o "$TMP/x.tar" $bad -- true
+done
+
+# cudaProfilerStart of a runtime that is linked dynamically
+cat >"$TMP/cudart.c" <<'END'
+int n;
+int cudaProfilerStart(void);
+int cudaProfilerStop(void);
+int cudaProfilerStart(void) { return n++; }
+int cudaProfilerStop(void) { return n++; }
+END
+cat >"$TMP/profiled.c" <<'END'
+#include <dlfcn.h>
+#include <stdint.h>
+#include <stdlib.h>
+int cudaProfilerStart(void);
+int cudaProfilerStop(void);
+extern int n;
+int main(void)
+{
+    int (*push)(const char *, const char *, const char *, uint64_t), (*pop)(const char *);
+    void *l = dlopen(getenv("NVTX_INJECTION64_PATH"), RTLD_NOW);
+    *(void **)&push = dlsym(l, "dcc_range_push");
+    *(void **)&pop = dlsym(l, "dcc_range_pop");
+    push("", "", "outer", 0);
+    for (int i = 0; i < 6; i++) {
+        if (i == 2)
+            cudaProfilerStart();
+        push("", "", "inner", (uint64_t)i);
+        pop("");
+        if (i == 3)
+            cudaProfilerStop();
+    }
+    pop("");
+    return n != 2;
+}
+END
+"$CC" -shared -fPIC -o "$TMP/libcudart_like.so" "$TMP/cudart.c" && "$CC" -o "$TMP/profiled" "$TMP/profiled.c" -L"$TMP" -lcudart_like -Wl,-rpath,"$TMP" -ldl
+check "--capture-range cudaProfilerApi: the program runs" "$COLLECT" run --spool "$TMP/prof" --capture-range cudaProfilerApi -- "$TMP/profiled"
+check "and what lies between start and stop is recorded" test "$(ranges "$TMP/prof")" = "0inner u64=2 0inner u64=3 $clean"
+
+# ---- bursts: nothing lost on a disk, memory capped
+for clock in tsc monotonic; do
+    record "$TMP/sb" env DCC_CLOCK=$clock DCC_MAX_MB=64 "$TMP/burst" 5000000 >"$TMP/out"
+    check "10^7 events in one burst, clock $clock" adds_up "$TMP"/sb/rank0/*.dct 10000000
+    check "none of them dropped" test "$(cat "$TMP/dropped")" -eq 0
+    check "own memory stays far below the cap" awk '$2 >= 16 { exit 1 }' "$TMP/out"
+done
+record "$TMP/sb" env DCC_MAX_MB=1 "$TMP/burst" 20000 8 >"$TMP/out"
+check "--max-mb 1, on a disk: flushed, added up exactly" adds_up "$TMP"/sb/rank0/*.dct 320000
+record "$TMP/sb" env DCC_MAX_MB=1 "$TMP/burst" 100 64 >"$TMP/out"
+check "--max-mb 1, 64 threads: those without memory are counted exactly" adds_up "$TMP"/sb/rank0/*.dct 12800
+if [ "$(id -u)" = 0 ] && mkdir "$TMP/memory" && mount -t tmpfs -o size=64m tmpfs "$TMP/memory" 2>/dev/null; then
+    DCC_MAX_MB=4 DCC_SPOOL=$TMP/memory NVTX_INJECTION64_PATH=$INJECT "$TMP/burst" 200000 2 >"$TMP/out"
+    check "--max-mb 4 on a file system in memory: added up exactly" adds_up "$TMP"/memory/rank0/*.dct 800000
+    check "something was dropped" test "$(cat "$TMP/dropped")" -gt 0
+    check "the trace stays below the cap" test "$(du -m "$TMP"/memory/rank0/*.dct | cut -f 1)" -le 4
+    check "and says why it ends" sh -c '"$0/trace_text" "$0"/memory/rank0/*.dct --notes | grep -q "reached the limit (--max-mb)"' "$TMP"
+    umount "$TMP/memory"
+else
+    skip "the cap on a file system in memory" "needs root and a tmpfs"
+fi
+finish

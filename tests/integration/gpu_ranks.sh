@@ -1,0 +1,114 @@
+#!/usr/bin/env bash
+# The sums of several GPUs, trainer/gpu/nccl.cu, on the CPU: CUDA is the emulator, NCCL a stand-in between processes
+# (tests/gpu/nccl). Shown are the sums, graphs, bf16, that every failure ends in time and in one sentence, and trainings
+# of several ranks with the whole device library.
+. tests/lib/tap.sh
+
+command -v g++ >/dev/null || { skip "sums of several GPUs" "no g++"; finish; }
+[ -f tests/gpu/emulator/inside.h ] || { skip "sums of several GPUs" "no emulator"; finish; }
+flags=(-std=c++17 -O1 -g -Wall -Wextra -Wno-unknown-pragmas -D_GNU_SOURCE -DDCRNN_EMULATED -Itests/gpu/emulator -I. -fPIC)
+build=$TMP/build
+mkdir "$build"
+# shellcheck disable=SC2317  # check calls it
+compile() {
+    gcc -std=c11 -O1 -g -fPIC -D_GNU_SOURCE -I. -c lib/err.c -o "$build/err.o" || return 1
+    # shellcheck disable=SC2016  # the inner shell expands these
+    printf '%s\n' trainer/gpu/*.cu tests/gpu/nccl/ranks.cpp tests/gpu/emulator/{blas,blocks,device,memory,streams}.cpp |
+        xargs -P 2 -I{} sh -c 'f=$1 out=$2; shift 2; g++ "$@" -x c++ -c "$f" -o "$out/${f##*/}.o"' sh {} "$build" "${flags[@]}" || return 1
+    g++ -rdynamic "$build"/{err.o,nccl.cu.o,nccl_library.cu.o,{ranks,blocks,device,memory,streams}.cpp.o} -o "$build/ranks" -pthread -ldl || return 1
+    rm "$build/ranks.cpp.o"
+    g++ -shared -Wl,-z,defs,-soname,libdcrnn-cuda.so "$build"/*.o -o "$build/libdcrnn-cuda.so" -lopenblas -pthread -ldl || return 1
+    fake good && fake old -DFAKE_VERSION=20900 && fake part -DFAKE_WITHOUT_ABORT && fake trainer "$build/libdcrnn-cuda.so"
+}
+# shellcheck disable=SC2317
+fake() { # folder flags... the emulator is in the program, or in the library named
+    local folder=$1
+    shift
+    mkdir "$build/$folder"
+    g++ "${flags[@]}" -shared tests/gpu/nccl/fake_nccl.cpp -o "$build/$folder/libnccl.so.2" "$@"
+}
+check "compiled" compile
+[ -s "$build/trainer/libnccl.so.2" ] || finish
+case_() { # case library name [calls in their order]
+    rm -f "$TMP/calls"
+    touch "$TMP/calls"
+    check "$3" env FAKE_NCCL="$1" FAKE_NCCL_LOG="$TMP/calls" FAKE_NCCL_FOLDER="$TMP" LD_LIBRARY_PATH="$build/$2" DCRNN_EMULATOR="seed=${seed:-0}" \
+        timeout 60 "$build/ranks" "$1"
+    [ -z "${4:-}" ] || check "$3: NCCL is asked to $4" test "$4" = "$(grep -v connects "$TMP/calls" | tr '\n' ' ' | sed 's/ $//')"
+}
+for seed in 0 1 2 3; do
+    case_ sum-fp32 good "sums of 1, 2 and 3 ranks, order $seed"
+    case_ sum-bf16 good "sums that travel as bf16, order $seed"
+    case_ graph-fp32 good "sums in a graph, order $seed"
+    case_ graph-bf16 good "sums as bf16 in a graph, order $seed"
+done
+check "connections are made while joining" test "$(sort -u "$TMP/calls" | tr '\n' ' ')" = "connects at once destroy "
+case_ none good "gradients that do not travel"
+case_ lost good "a rank that never comes"
+case_ stuck-sum good "a first sum that never comes" abort
+case_ no-id good "no id can be had"
+case_ no-join good "joining fails"
+case_ no-sum good "the first sum fails" abort
+case_ async-error good "a failure shows while the host waits" abort
+case_ no-state good "NCCL cannot even say its state" abort
+case_ late good "a step that takes too long" abort
+case_ in-progress good "patience, and no deadline" "destroy destroy"
+case_ stuck-destroy good "others are gone when one leaves" destroy
+case_ too-old old "an NCCL that is too old"
+case_ no-call part "a library without a call that is needed"
+mkdir "$build/none" && echo "no library" >"$build/none/libnccl.so.2"
+case_ no-library none "a library that is none"
+
+# ---- trainings -----------------------------------------------------------------------------------------------------
+[ -x "$BIN/dcrnn-train" ] || { not_ok "trainings" "there is no $BIN/dcrnn-train; run make"; finish; }
+before_each=()
+# shellcheck disable=SC2317
+train() { # name ranks options...
+    local name=$1 n=$2
+    shift 2
+    env DCRNN_CUDA_LIBRARY="$build/libdcrnn-cuda.so" LD_LIBRARY_PATH="$build/trainer" FAKE_NCCL_FOLDER="$TMP" \
+        OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 timeout 60 mpirun -n "$n" --oversubscribe --bind-to none \
+        "${before_each[@]}" "$BIN/dcrnn-train" --sensors 6 --days 2 --units 4 --batch 10 --steps 4 --input-steps 3 --forecast-steps 3 \
+        --validation-windows 8 --checkpoint-every 4 --out "$TMP/$name" "$@"
+}
+last_mae() { # training
+    awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "val_mae") c = i } END { print c ? $c : "no column" }' "$TMP/$1/metrics.csv"
+}
+near() { # name training tolerance
+    local a b
+    a=$(last_mae cpu) b=$(last_mae "$2")
+    if awk -v a="$a" -v b="$b" -v t="$3" 'BEGIN { exit !(a + 0 > 0 && b + 0 > 0 && (a - b) ^ 2 <= (t * a) ^ 2) }'; then
+        ok "$1 (validation MAE $b, on the CPU $a)"
+    else
+        not_ok "$1" "validation MAE $b, on the CPU $a"
+    fi
+}
+cuda=(--backend cuda --share-gpu)
+check "on the CPU" train cpu 1
+check_status 2 "two ranks on one GPU are refused" train refused 2 --backend cuda
+cp "$TMP/tap.out" "$TMP/said"
+check "and named, with the option" grep -qE '^dcrnn-train: ranks 0 and 1 on .* have one GPU together .*--share-gpu' "$TMP/said"
+check "one rank" train one 1 --backend cuda
+for n in 2 3; do
+    check "$n ranks" train $n $n "${cuda[@]}"
+    near "$n ranks learn the same" $n 1e-4
+done
+check "they are called emulated" grep -q '"emulated": "ranks share a GPU' "$TMP/2/program.json"
+check_status 1 "one rank is not" grep -q '"emulated"' "$TMP/one/program.json"
+check "after the backward pass" train late 2 "${cuda[@]}" --no-overlap
+check "in small buckets, kernel by kernel" train buckets 2 "${cuda[@]}" --bucket-bytes 1000 --cuda-graph no
+for name in late buckets; do check "$name: the same bits" cmp "$TMP/2/checkpoint.bin" "$TMP/$name/checkpoint.bin"; done
+check "gradients as bf16" train bf16 2 "${cuda[@]}" --allreduce-dtype bf16
+near "bf16 learns nearly the same" bf16 1e-2
+check_status 1 "bf16 is not the same" cmp -s "$TMP/2/checkpoint.bin" "$TMP/bf16/checkpoint.bin"
+began=$SECONDS
+# One rank fails before they join; the others must not wait for it, whatever --comm-timeout says.
+# shellcheck disable=SC2317,SC2016
+one_too_small() {
+    before_each=(sh -c '[ "$OMPI_COMM_WORLD_RANK" = 0 ] || export DCRNN_EMULATOR=memory=100000; exec "$@"' sh)
+    train small 2 "${cuda[@]}" --comm-timeout 600
+}
+check_status 2 "one device is too small" one_too_small
+cp "$TMP/tap.out" "$TMP/said"
+check "said once, in time" test "$(grep -c '^dcrnn-train: .*memory' "$TMP/said")" -eq 1 -a $((SECONDS - began)) -lt 50
+finish

@@ -1,0 +1,83 @@
+#!/usr/bin/env bash
+# train_cuda.sh - dcrnn-train --backend cuda: what it says where there is no GPU, and whole runs on the emulated device of
+# tests/gpu/emulator beside the same runs on the CPU. Several ranks: gpu_ranks.sh.
+# shellcheck disable=SC2317,SC2016  # functions are called by check; awk programs stand in single quotes
+. tests/lib/tap.sh
+emulated=$BUILD/tests/lib/libdcrnn-emulated.so
+train=("$BIN/dcrnn-train" --sensors 7 --days 2 --units 6 --layers 2 --batch 8 --epochs 2 --validation-windows 16
+    --sampling-decay 5 --input-steps 4 --forecast-steps 3 --steps 20)
+
+# ---- without -------------------------------------------------------------------------------------------------------
+one_sentence() { # what the last check's program said
+    [ "$(wc -l <"$TMP/said")" -eq 1 ] && grep -q '^dcrnn-train: ' "$TMP/said"
+}
+refused() { # name part-of-the-sentence command...
+    local name=$1 part=$2
+    shift 2
+    check_status 2 "$name" "$@" --out "$TMP/refused"
+    cp "$TMP/tap.out" "$TMP/said"
+    check "$name: one sentence" one_sentence
+    check "$name: says so" grep -qF -- "$part" "$TMP/said"
+    check "$name: nothing is written" test ! -e "$TMP/refused"
+}
+refused "no CUDA part" "there is no CUDA part '/nowhere/lib.so'" \
+    env DCRNN_CUDA_LIBRARY=/nowhere/lib.so "${train[@]}" --backend cuda
+if [ -e "$BUILD/lib/dcreport/libdcrnn-cuda.so" ] && ! [ -e /proc/driver/nvidia/version ]; then
+    refused "a CUDA part without a driver" "this machine has no NVIDIA driver; use --backend cpu" "${train[@]}" --backend cuda
+else
+    skip "a CUDA part without a driver" "built without CUDA, or there is a driver"
+fi
+refused "tf32 on the CPU" "--precision" "${train[@]}" --backend cpu --precision tf32
+
+# ---- the emulated device -------------------------------------------------------------------------------------------
+if ! [ -e "$emulated" ]; then
+    skip "runs on the emulated device" "$emulated is not built; make unit-tests"
+    finish
+fi
+export DCRNN_CUDA_LIBRARY=$emulated OPENBLAS_NUM_THREADS=1
+column() { # name file
+    awk -F, -v name="$1" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) c = i; next } { print $c }' "$2"
+}
+close_to() { # column file file tolerance: every row
+    paste -d' ' <(column "$1" "$2") <(column "$1" "$3") |
+        awk -v t="$4" 'NF != 2 || ($1 - $2) ^ 2 > (t * $2) ^ 2 { bad = 1 } END { exit bad || NR < 1 }'
+}
+check "on the CPU" "${train[@]}" --out "$TMP/cpu"
+check "on the emulated device" "${train[@]}" --backend cuda --checkpoint-every 5 --out "$TMP/cuda"
+check "the losses of all steps are the CPU's" close_to loss "$TMP/cuda/steps-rank0.csv" "$TMP/cpu/steps-rank0.csv" 1e-4
+check "so is the validation" close_to val_mae "$TMP/cuda/metrics.csv" "$TMP/cpu/metrics.csv" 1e-4
+check "20 steps are there" test "$(column loss "$TMP/cuda/steps-rank0.csv" | wc -l)" -eq 20
+check "the run says that it was emulated" grep -q '"emulated: a CPU that emulates a GPU' "$TMP/cuda/program.json"
+check "with times of the device's phases" awk -F, '$1 == "epoch" { next } $7 <= 0 || $8 <= 0 || $9 <= 0 { exit 1 }' \
+    "$TMP/cuda/steps-rank0.csv"
+check "kernel by kernel, without a graph" "${train[@]}" --backend cuda --cuda-graph no --checkpoint-every 5 --out "$TMP/launches"
+check "the same bits" cmp "$TMP/cuda/checkpoint.bin" "$TMP/launches/checkpoint.bin"
+check "work in another order" env DCRNN_EMULATOR=seed=9 "${train[@]}" --backend cuda --checkpoint-every 5 --out "$TMP/order"
+check "the same bits again" cmp "$TMP/cuda/checkpoint.bin" "$TMP/order/checkpoint.bin"
+check "interrupted: first part" "${train[@]}" --backend cuda --checkpoint-every 5 --steps 10 --out "$TMP/parts"
+check "interrupted: second part" "${train[@]}" --backend cuda --checkpoint-every 5 --resume "$TMP/parts/checkpoint.bin" --out "$TMP/parts"
+check "interrupted: the same bits" cmp "$TMP/cuda/checkpoint.bin" "$TMP/parts/checkpoint.bin"
+check "a CPU's checkpoint goes on here" "${train[@]}" --steps 10 --checkpoint-every 5 --out "$TMP/mixed"
+check "second part on the device" "${train[@]}" --backend cuda --checkpoint-every 5 --resume "$TMP/mixed/checkpoint.bin" --out "$TMP/mixed"
+check "with the CPU's losses" close_to loss "$TMP/mixed/steps-rank0.csv" "$TMP/cpu/steps-rank0.csv" 1e-4
+check "micro-batches" "${train[@]}" --backend cuda --accumulate 3 --out "$TMP/micro"
+check "micro-batches give the same" close_to loss "$TMP/micro/steps-rank0.csv" "$TMP/cpu/steps-rank0.csv" 1e-4
+for p in tf32 bf16; do
+    check "$p" "${train[@]}" --backend cuda --precision $p --out "$TMP/$p"
+    check "$p learns nearly the same" close_to val_mae "$TMP/$p/metrics.csv" "$TMP/cpu/metrics.csv" 0.05
+done
+check_status 1 "bf16 is not fp32" cmp -s <(column loss "$TMP/bf16/steps-rank0.csv") <(column loss "$TMP/cuda/steps-rank0.csv")
+refused "too little memory" "GB free; take a smaller --batch" env DCRNN_EMULATOR=memory=9000000 "${train[@]}" --backend cuda
+refused "an old device" "compute capability 7.0, at least 7.5 is needed" env DCRNN_EMULATOR=capability=70 "${train[@]}" --backend cuda
+check_status 2 "a device that fails in the middle" env DCRNN_EMULATOR=fail_work=1500 "${train[@]}" --backend cuda --out "$TMP/fails"
+cp "$TMP/tap.out" "$TMP/said"
+check "is named" grep -q '^dcrnn-train: .*CUDA: .*unspecified launch failure' "$TMP/said"
+check "gradient of the first step" "${train[@]}" --backend cuda --gradient-to "$TMP/g-cuda" --out "$TMP/g"
+check "on the CPU, too" "${train[@]}" --gradient-to "$TMP/g-cpu" --out "$TMP/g"
+same_gradient() {
+    paste -d' ' "$TMP/g-cuda" "$TMP/g-cpu" |
+        awk '$1 != $3 { exit 1 } { d = $2 - $4; if (d < 0) d = -d; v = $4 < 0 ? -$4 : $4; if (d > worst[$1]) worst[$1] = d
+            if (v > size[$1]) size[$1] = v } END { for (t in size) if (worst[t] > 1e-5 * size[t]) exit 1; exit NR < 100 }'
+}
+check "tensor by tensor within 1e-5" same_gradient
+finish

@@ -1,0 +1,139 @@
+#!/usr/bin/env bash
+# train_failures.sh - whatever happens to one rank, all end, soon, with one message and nothing left behind; and a loss
+# that explodes ends a run with the last good checkpoint kept.
+# shellcheck disable=SC2317  # functions are called by check
+. tests/lib/tap.sh
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+# They end by themselves after a while, should a signal go astray.
+long=(--sensors 8 --days 2 --units 8 --batch 32 --epochs 100000 --steps 60000 --validate-every 0)
+launch=(mpirun --oversubscribe --bind-to none)
+host=$(hostname)
+
+# ---- the loss ------------------------------------------------------------------------------------
+short=(--sensors 8 --days 2 --units 8 --batch 32 --epochs 30 --validate-every 0)
+check "a good run with a checkpoint" "$BIN/dcrnn-train" "${short[@]}" --checkpoint-every 5 --steps 20 --out "$TMP/good"
+cp "$TMP/good/checkpoint.bin" "$TMP/good.bin"
+check_status 1 "weights that leave the valley" "$BIN/dcrnn-train" "${short[@]}" --lr 30 --clip 0 --checkpoint-every 1 \
+    --resume "$TMP/good/checkpoint.bin" --out "$TMP/good"
+cp "$TMP/tap.out" "$TMP/said"
+check "one sentence" test "$(grep -c "^dcrnn-train: training diverged" "$TMP/said")" -eq 1
+check "names the loss and the checkpoint" \
+    grep -q "was above 10 times its best, .* for 10 steps; .* resume the last good checkpoint with one: $TMP/good/checkpoint.bin" "$TMP/said"
+check "the good checkpoint is still there, the spoiled one is not" cmp "$TMP/good.bin" "$TMP/good/checkpoint.bin"
+check "and nothing beside it" test "$(find "$TMP/good" -name 'checkpoint*' | wc -l)" -eq 1
+check "it can be resumed" "$BIN/dcrnn-train" "${short[@]}" --steps 30 --resume "$TMP/good/checkpoint.bin" --out "$TMP/good"
+check_status 1 "spoiled before any checkpoint was good" "$BIN/dcrnn-train" "${short[@]}" --lr 30 --clip 0 \
+    --checkpoint-every 1 --steps 100 --out "$TMP/bad"
+check "there is none" test ! -e "$TMP/bad/checkpoint.bin"
+check "switched off, it goes on" "$BIN/dcrnn-train" "${short[@]}" --lr 30 --clip 0 --explode-factor 0 --steps 30 --out "$TMP/off"
+
+if ! command -v mpirun >/dev/null; then
+    skip "what happens to one rank" "no mpirun"
+    finish
+fi
+
+# ---- one of several ranks ------------------------------------------------------------------------
+# Processes of a run: they carry its output folder among their arguments.
+processes() { # folder
+    grep -lzx -- "$1" /proc/[0-9]*/cmdline 2>/dev/null | cut -d/ -f3 | while read -r p; do
+        [ "$(readlink "/proc/$p/exe")" != "$BIN/dcrnn-train" ] || echo "$p"
+    done
+}
+process_of() { # folder rank
+    local p
+    for p in $(processes "$1"); do
+        tr '\0' '\n' <"/proc/$p/environ" | grep -qx "OMPI_COMM_WORLD_RANK=$2" && echo "$p"
+    done
+}
+BIN=$(realpath "$BIN")
+wait_for_steps() { # folder
+    for _ in $(seq 300); do
+        [ -f "$1/steps-rank0.csv" ] && [ "$(wc -l <"$1/steps-rank0.csv")" -gt 5 ] && return 0
+        sleep 0.1
+    done
+    return 1
+}
+# start NAME MPIRUN-ARGUMENT...: the run has begun; its mpirun is $pid
+start() {
+    out=$TMP/$1 log=$TMP/$1.log
+    shift
+    timeout 60 "${launch[@]}" "$@" >"$log" 2>&1 &
+    pid=$!
+    wait_for_steps "$out" || not_ok "$out: no steps" "$(cat "$log")"
+}
+# ended NAME WANTED-STATUS: with that status or, for "not 0", any other; nothing is left of it
+ended() {
+    local status=0
+    wait $pid || status=$?
+    if [ "$2" = "not 0" ]; then
+        check "$1: mpirun's status says so" test $status -ne 0 -a $status -ne 124
+    else
+        check "$1: mpirun's status is $2" test $status -eq "$2"
+    fi
+    check "$1: no process is left" test -z "$(processes "$out")"
+    said=$(grep -c "^dcrnn-train: rank" "$log")
+}
+
+start killed -n 3 "$BIN/dcrnn-train" "${long[@]}" --out "$TMP/killed"
+kill -KILL "$(process_of "$out" 1)"
+ended "a rank is killed" "not 0"
+check "a rank is killed: the launcher says which" grep -q "process rank 1 .* on node $host exited on signal 9" "$log"
+check "a rank is killed: nobody else speaks" test "$said" -eq 0
+
+start stopped -n 3 "$BIN/dcrnn-train" "${long[@]}" --comm-timeout 3 --out "$TMP/stopped"
+kill -STOP "$(process_of "$out" 2)"
+ended "a rank stands still" "not 0"
+check "a rank stands still: one other says rank, host, call and how long" \
+    grep -qE "^dcrnn-train: rank [01] on $host: MPI_I[a-z]* of [a-z]* has waited [34] s for a rank that does not come" "$log"
+check "a rank stands still: one message" test "$said" -eq 1
+
+# All of them stand still for longer than patience lasts: a suspended job is no stuck one.
+start suspended -n 2 "$BIN/dcrnn-train" "${long[@]}" --comm-timeout 1 --out "$TMP/suspended"
+# shellcheck disable=SC2046  # several words are meant
+kill -STOP $(processes "$out")
+sleep 2.5
+# shellcheck disable=SC2046
+kill -CONT $(processes "$out")
+rows=$(wc -l <"$out/steps-rank0.csv")
+sleep 1.5
+check "a suspended job goes on" test "$(wc -l <"$out/steps-rank0.csv")" -gt "$rows"
+kill -TERM "$(process_of "$out" 0)"
+ended "a suspended job" 143
+
+cat >"$TMP/leave.c" <<'C'
+#include <mpi.h>
+#include <stdlib.h>
+int MPI_Iallreduce(const void *in, void *out, int n, MPI_Datatype type, MPI_Op op, MPI_Comm comm, MPI_Request *r)
+{
+    static int calls;
+    if (++calls == 40)
+        exit((int)strtol(getenv("LEAVE_STATUS"), NULL, 10));
+    return PMPI_Iallreduce(in, out, n, type, op, comm, r);
+}
+C
+# shellcheck disable=SC2046  # several words are meant
+check "a library that leaves" "${CC:-cc}" $(pkg-config --cflags ompi-c) -shared -fPIC -o "$TMP/leave.so" "$TMP/leave.c"
+for status in 3 0; do
+    run=("$BIN/dcrnn-train" "${long[@]}" --comm-timeout 10 --out "$TMP/left$status")
+    start left$status -n 1 "${run[@]}" : -n 1 env LD_PRELOAD="$TMP/leave.so" LEAVE_STATUS=$status "${run[@]}"
+    ended "a rank leaves with status $status" "not 0"
+done
+
+start full -n 1 "$BIN/dcrnn-train" "${long[@]}" --out "$TMP/full" : \
+    -n 1 bash -c 'trap "" XFSZ; exec "$@"' . "$BIN/dcrnn-train" "${long[@]}" --out "$TMP/full"
+prlimit --pid "$(process_of "$out" 1)" --fsize="$(stat -c %s "$out/steps-rank1.csv")"
+ended "a rank cannot write" 2
+check "a rank cannot write: rank, host and file are named" \
+    grep -q "^dcrnn-train: rank 1 on $host: cannot write '$out/steps-rank1.csv': File too large" "$log"
+check "a rank cannot write: one message" test "$said" -eq 1
+
+check "a file of windows" "$BIN/dcrnn-train" --sensors 8 --days 2 --write-windows "$TMP/windows"
+cp "$TMP/windows" "$TMP/windows-of-1"
+start reading -n 1 "$BIN/dcrnn-train" "${long[@]}" --windows "$TMP/windows" --out "$TMP/reading" : \
+    -n 1 "$BIN/dcrnn-train" "${long[@]}" --windows "$TMP/windows-of-1" --loader-workers 1 --out "$TMP/reading"
+truncate -s 5000 "$TMP/windows-of-1"
+ended "a rank cannot read" 2
+check "a rank cannot read: rank, host and file are named" \
+    grep -q "^dcrnn-train: rank 1 on $host: .*'$TMP/windows-of-1'" "$log"
+check "a rank cannot read: one message" test "$said" -eq 1
+finish

@@ -1,0 +1,97 @@
+# shellcheck shell=bash
+# scenarios.sh - sourced by tests/scenarios/*: runs a scenario with its knob on and off, recorded alike, and tells what
+# was measured and what the report says of it. Needs BIN and a folder TMP; jq.
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+cores=$(nproc)
+
+scenario_names() {
+    local f
+    for f in trainer/scenarios/*.conf; do basename "$f" .conf; done
+}
+
+# A line of --show-scenario: scenario_line NAME SEED KEY
+scenario_line() {
+    "$BIN/dcrnn-train" --scenario "$1" --scenario-seed "$2" --show-scenario | sed -n "s/^$3: //p"
+}
+
+has_gpu() {
+    "$BIN/dcrnn-train" --backend cuda --sensors 3 --days 1 --units 1 --batch 1 --steps 1 --validate-every 0 \
+        --validation-windows 1 --out "$TMP/gpu" >/dev/null 2>&1
+}
+
+# One recorded run: run_scenario NAME SEED RANKS on|off STEPS FOLDER -> FOLDER/run.tar, FOLDER/out, FOLDER/log
+run_scenario() {
+    local name=$1 seed=$2 n=$3 knob=$4 steps=$5 dir=$6 launch=()
+    # More ranks than cores: those that wait must give way.
+    [ "$n" -eq 1 ] || launch=(mpirun --oversubscribe --bind-to none --mca btl_vader_single_copy_mechanism none -n "$n")
+    [ "$n" -le "$cores" ] || launch+=(--mca mpi_yield_when_idle 1)
+    rm -rf "$dir"
+    mkdir -p "$dir"
+    "$BIN/dccollect" run -o "$dir/run.tar" -- "${launch[@]}" "$BIN/dcrnn-train" --scenario "$name" --scenario-seed "$seed" \
+        --knob "$knob" --steps "$steps" --out "$dir/out" >"$dir/log" 2>&1 </dev/null
+}
+
+# Over the steps of all ranks, the first three left out: column_of FOLDER COLUMN sum|median|quartile
+# The lower quartile is for machines that others use too: a neighbour only ever adds time.
+column_of() {
+    awk -F, -v name="$2" 'FNR == 1 { for (i = 1; i <= NF; i++) if ($i == name) c = i } FNR > 4 { print $c + 0 }' \
+        "$1"/out/steps-rank*.csv | sort -n | awk -v what="$3" '{ v[NR] = $1; s += $1 }
+        END { if (NR == 0) exit 1
+              if (what == "sum") printf "%.0f\n", s
+              else if (what == "median") printf "%.0f\n", NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2
+              else printf "%.0f\n", v[int((NR + 3) / 4)] }'
+}
+
+# Of the step time with the knob on, the percent that is saved with it off: gain_percent FOLDER_ON FOLDER_OFF median|quartile
+gain_percent() {
+    awk -v on="$(column_of "$1" step_ns "$3")" -v off="$(column_of "$2" step_ns "$3")" \
+        'BEGIN { printf "%.1f\n", 100 * (1 - off / on) }'
+}
+
+# A column of the monitors of all ranks, the last value of each: last_of FOLDER COLUMN
+last_of() {
+    local member
+    for member in $(tar tf "$1/run.tar" | grep '^rank[0-9]*/process_monitor.csv$'); do
+        tar xOf "$1/run.tar" "$member" | awk -F, -v name="$2" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) c = i }
+            NR > 1 && $c != "" { v = $c } END { printf "%.0f\n", v }'
+    done
+}
+
+# Did some rank want to run for more than a fifth of its computing time but have no core? is_busy FOLDER
+is_busy() {
+    paste <(last_of "$1" run_delay_ns) <(last_of "$1" user_ns) | awk '$1 > 0.2 * $2 { busy = 1 } END { exit !busy }'
+}
+
+# The classes that limit, as the report orders them: shared first, then by predicted gain. "none" when nothing does.
+# named_classes FOLDER [flags of dcreport]
+named_classes() {
+    local dir=$1
+    shift
+    "$BIN/dcreport" "$dir/run.tar" -o "$dir/site" "$@" >"$dir/report.log" 2>&1 || [ $? -eq 3 ] || return 1
+    jq -r '[.runs[0].classes | to_entries[] | select(.value.verdict == "limits")
+            | {key, gain: (if .key == "shared" then 1e18 else (.value.gain_ns // 0) end)}]
+           | sort_by(-.gain) | map(.key) | if length == 0 then "none" else join(" ") end' "$dir/site/report.json"
+}
+
+# Does a list of named classes agree with the allowed ones? judge "ALLOWED" "NAMED" RANKS -> right, wrong or busy
+# Where ranks share cores the report has to say so first, and what comes behind that is not judged. Where they need not,
+# `shared` in front means that others used the cores meanwhile: what comes behind counts, and when nothing does the run
+# says nothing.
+judge() {
+    local allowed=" $1 " named=$2 n=$3 first verdict=wrong
+    first=${named%% *}
+    if [ "$first" = shared ] && [ "$n" -le "$cores" ]; then
+        verdict=busy
+        named=${named#shared}
+        first=${named## }
+        first=${first%% *}
+    fi
+    # without a core for every rank anything but `shared` is wrong
+    if [ "$n" -gt "$cores" ] && [ "$first" != shared ]; then
+        echo wrong
+    elif [ -n "$first" ] && [[ $allowed == *" $first "* ]]; then
+        echo right
+    else
+        echo "$verdict"
+    fi
+}

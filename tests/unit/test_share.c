@@ -1,0 +1,144 @@
+/* test_share.c - which ranks have one GPU together. Ranks take turns: in the first turn each gives its part of the
+ * table, in the second each is handed the sum of all parts. */
+#include "trainer/gpu/share.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { MAX_RANKS = 8 };
+
+/* ---- comm.h of ranks that take turns ----------------------------------------------------------------------------- */
+
+static double table[2 * MAX_RANKS];
+static int is_second_turn, first_failing, first_rc;
+static struct dcr_err first_err;
+
+void comm_sum_f64(struct comm *c, double *values, size_t n)
+{
+    assert_int_equal(n, 2 * c->n_ranks);
+    for (size_t i = 0; i < n; i++)
+        if (is_second_turn)
+            values[i] = table[i];
+        else
+            table[i] += values[i];
+}
+
+/* Ranks come in ascending order: the first that fails is the lowest. */
+int comm_first_failure(struct comm *c, int rc, struct dcr_err *err)
+{
+    if (rc && first_failing < 0) {
+        first_failing = c->rank;
+        first_rc = rc;
+        first_err = *err;
+    }
+    if (first_rc)
+        *err = first_err;
+    return first_rc;
+}
+
+struct outcome {
+    int rc, most;
+    char text[768], host_id[64]; /* "" = not set */
+};
+
+static void ask(const char *const *bus_ids, int n_ranks, int may_share, struct outcome *out)
+{
+    memset(table, 0, sizeof table);
+    for (is_second_turn = 0; is_second_turn < 2; is_second_turn++) {
+        first_failing = -1;
+        first_rc = 0;
+        for (int r = 0; r < n_ranks; r++) {
+            struct comm c = {.rank = r, .n_ranks = n_ranks, .host = "node7"};
+            struct dcr_err err = {0};
+            unsetenv("NCCL_HOSTID");
+            out[r].rc = share_check(&c, bus_ids[r], "NVIDIA H200", may_share, &out[r].most, &err);
+            snprintf(out[r].text, sizeof out[r].text, "%s", err.text);
+            const char *id = getenv("NCCL_HOSTID");
+            snprintf(out[r].host_id, sizeof out[r].host_id, "%s", id ? id : "");
+        }
+    }
+}
+
+/* ---- tests ------------------------------------------------------------------------------------------------------- */
+
+static void a_gpu_each(void **state)
+{
+    (void)state;
+    const char *const bus_ids[] = {"0000:1a:00.0", "0000:1b:00.0", "0000:1c:00.0"};
+    struct outcome out[3];
+    for (int may_share = 0; may_share < 2; may_share++) {
+        ask(bus_ids, 3, may_share, out);
+        for (int r = 0; r < 3; r++) {
+            assert_int_equal(out[r].rc, 0);
+            assert_int_equal(out[r].most, 1);
+            assert_string_equal(out[r].host_id, ""); /* NCCL is left alone */
+        }
+    }
+    ask(bus_ids, 1, 0, out);
+    assert_int_equal(out[0].rc, 0);
+    assert_int_equal(out[0].most, 1);
+}
+
+static void refused(void **state)
+{
+    (void)state;
+    const char *const bus_ids[] = {"0000:1a:00.0", "0000:1b:00.0", "0000:1c:00.0", "0000:1b:00.0"};
+    struct outcome out[4];
+    ask(bus_ids, 4, 0, out);
+    for (int r = 1; r < 4; r++) { /* rank 0 came before the failure was told */
+        assert_int_equal(out[r].rc, DCR_FAIL);
+        assert_string_equal(out[r].text,
+                            "ranks 1 and 3 on node7 have one GPU together (NVIDIA H200, 0000:1b:00.0); start one rank "
+                            "per GPU, or add --share-gpu to let ranks stand for nodes on it (emulated, for tests)");
+        assert_string_equal(out[r].host_id, "");
+    }
+}
+
+static void allowed(void **state)
+{
+    (void)state;
+    const char *const bus_ids[] = {"0000:1a:00.0", "0000:1b:00.0", "0000:1b:00.0", "0000:1b:00.0"};
+    struct outcome out[4];
+    ask(bus_ids, 4, 1, out);
+    for (int r = 0; r < 4; r++) {
+        char host_id[64];
+        snprintf(host_id, sizeof host_id, "dcrnn-train-rank-%d", r);
+        assert_int_equal(out[r].rc, 0);
+        assert_int_equal(out[r].most, 3);
+        assert_string_equal(out[r].host_id, host_id); /* of all, also of the one with a GPU of its own */
+    }
+}
+
+static void what_the_user_set(void **state)
+{
+    (void)state;
+    struct comm c = {.rank = 0, .n_ranks = 2, .host = "node7"};
+    struct dcr_err err = {0};
+    int most = 0;
+    const char *const bus_ids[] = {"0000:1a:00.0", "0000:1a:00.0"};
+    struct outcome out[2];
+    ask(bus_ids, 2, 1, out); /* leaves the table */
+    is_second_turn = 1;
+    setenv("NCCL_HOSTID", "mine", 1);
+    assert_int_equal(share_check(&c, bus_ids[0], "NVIDIA H200", 1, &most, &err), 0);
+    assert_int_equal(most, 2);
+    assert_string_equal(getenv("NCCL_HOSTID"), "mine");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_gpu_each),
+        cmocka_unit_test(refused),
+        cmocka_unit_test(allowed),
+        cmocka_unit_test(what_the_user_set),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
