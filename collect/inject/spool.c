@@ -122,6 +122,9 @@ static int next_block(struct spool_track *t)
         t->is_refused = 0;
         memset(t->level, 0, sizeof t->level);
         memset(&t->window, 0, sizeof t->window);
+        /* Met, though it has no block yet: a thread refused below stays so, or it would begin between a push and its
+         * pop. */
+        t->epoch = __atomic_load_n(&p->epoch, __ATOMIC_ACQUIRE) >> 32 << 32;
     }
     if (t->is_refused || (!t->block && file_begin_track(p) != 0)) {
         t->is_refused = 1;

@@ -133,6 +133,9 @@ record "$TMP/sb" env DCC_MAX_MB=1 "$TMP/burst" 20000 8 >"$TMP/out"
 check "--max-mb 1, on a disk: flushed, added up exactly" adds_up "$TMP"/sb/rank0/*.dct 320000
 record "$TMP/sb" env DCC_MAX_MB=1 "$TMP/burst" 100 64 >"$TMP/out"
 check "--max-mb 1, 64 threads: those without memory are counted exactly" adds_up "$TMP"/sb/rank0/*.dct 12800
+# Memory that comes free while others still push must not start a thread that was refused: pops would have no push.
+record "$TMP/sb" env DCC_MAX_MB=1 "$TMP/burst" 20000 64 >"$TMP/out"
+check "and stay without, when others end in the meantime" adds_up "$TMP"/sb/rank0/*.dct 2560000
 if [ "$(id -u)" = 0 ] && mkdir "$TMP/memory" && mount -t tmpfs -o size=64m tmpfs "$TMP/memory" 2>/dev/null; then
     DCC_MAX_MB=4 DCC_SPOOL=$TMP/memory NVTX_INJECTION64_PATH=$INJECT "$TMP/burst" 200000 2 >"$TMP/out"
     check "--max-mb 4 on a file system in memory: added up exactly" adds_up "$TMP"/memory/rank0/*.dct 800000
