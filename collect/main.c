@@ -1,4 +1,5 @@
 /* main.c - dccollect: run, pack, verify, ls. The only file that prints results and chooses the exit status. */
+#include "collect/ls.h"
 #include "collect/options.h"
 #include "collect/pack.h"
 #include "collect/run.h"
@@ -30,6 +31,7 @@ static int do_pack(const struct options *o)
     struct dcr_err err = {0};
     struct pack_request request = {.spool = o->spool,
                                    .output = o->output,
+                                   .zstd_level = o->zstd_level,
                                    .adopt = o->adopt,
                                    .n_adopt = o->n_adopt,
                                    .n_nodes = o->n_nodes,
@@ -42,7 +44,19 @@ static int do_pack(const struct options *o)
     return DCR_EXIT_OK;
 }
 
-static int look_at(const char *path, int is_listing)
+static int list(const char *path, int is_long)
+{
+    struct dcr_buf text = {0};
+    struct dcr_err err = {0};
+    int rc = ls_archive(path, is_long, &text, &err);
+    fputs(dcr_buf_text(&text), stdout);
+    dcr_buf_release(&text);
+    if (rc)
+        complain(err.text);
+    return rc ? DCR_EXIT_INPUT : DCR_EXIT_OK;
+}
+
+static int check_archive(const char *path)
 {
     struct verify_report report = {0};
     struct dcr_err err = {0};
@@ -50,10 +64,6 @@ static int look_at(const char *path, int is_listing)
     if (verify_archive(path, &report, &err) != 0) {
         complain(err.text);
         status = DCR_EXIT_INPUT;
-    } else if (is_listing) {
-        printf("%s: %d members, %d traces with %llu events%s\n%s", path, report.n_members, report.n_traces,
-               (unsigned long long)report.n_events, report.is_complete ? "" : ", marked incomplete",
-               dcr_buf_text(&report.listing));
     } else if (report.n_problems == 0) {
         printf("%s: ok, %d members, %d traces with %llu events%s\n", path, report.n_members, report.n_traces,
                (unsigned long long)report.n_events, report.is_complete ? "" : ", marked incomplete");
@@ -71,7 +81,7 @@ static int look_at_all(const struct options *o)
 {
     int worst = DCR_EXIT_OK;
     for (int i = 0; i < o->n_program; i++) {
-        int status = look_at(o->program[i], o->command == COMMAND_LS);
+        int status = o->command == COMMAND_LS ? list(o->program[i], o->is_long) : check_archive(o->program[i]);
         worst = status > worst ? status : worst;
     }
     return worst;

@@ -1,17 +1,21 @@
 /* options.c - see options.h. */
 #include "collect/options.h"
 
+#include "lib/fs.h"
+#include "lib/tar.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 const char options_usage[] =
     "usage: dccollect run [-o RUN.tar | --spool DIR] [options] -- PROGRAM [ARGUMENTS]\n"
-    "       dccollect pack DIR -o RUN.tar [--adopt DIR]... [--nodes N] [--emulate-nodes]\n"
+    "       dccollect pack DIR -o RUN.tar [--zstd[=LEVEL]] [--adopt DIR]... [--nodes N] [--emulate-nodes]\n"
     "       dccollect verify RUN.tar...\n"
-    "       dccollect ls RUN.tar...\n"
+    "       dccollect ls [-l] RUN.tar...\n"
     "options of run:\n"
     "  -o RUN.tar         pack when the program has ended\n"
+    "  --zstd[=LEVEL]     compress it (1 to 19, 3 when not said); its name then ends in .zst\n"
     "  --spool DIR        leave the evidence in DIR, for `dccollect pack` (one collector per rank)\n"
     "  --adopt DIR        pack the program's own results from DIR (metrics.csv, steps-rank<r>.csv, program.json ...)\n"
     "  --label KEY=VALUE  keep a label with the run\n"
@@ -158,6 +162,15 @@ static int parse_option(struct options *o, int argc, char **argv, int *i, struct
         o->emulate_nodes = 1;
         return DCR_OK;
     }
+    if ((for_run || for_pack) && (strcmp(option, "--zstd") == 0 || strncmp(option, "--zstd=", 7) == 0)) {
+        o->zstd_level = DCR_ZSTD_LEVEL_DEFAULT;
+        return option[6] ? number("--zstd", option + 7, DCR_ZSTD_LEVEL_MIN, DCR_ZSTD_LEVEL_MAX, &o->zstd_level, err)
+                         : DCR_OK;
+    }
+    if (o->command == COMMAND_LS && (strcmp(option, "-l") == 0 || strcmp(option, "--long") == 0)) {
+        o->is_long = 1;
+        return DCR_OK;
+    }
     if (for_run && (v = value_of("--spool", argv, argc, i, &is_missing)) != NULL) {
         o->spool = v;
         return DCR_OK;
@@ -195,6 +208,19 @@ static int parse_command(struct options *o, const char *word, struct dcr_err *er
     return dcr_err_set(err, DCR_FAIL, "unknown command '%s'; the commands are run, pack, verify and ls", word);
 }
 
+/* --zstd without an ending that says so gives the name its ending. */
+static int name_output(struct options *o, struct dcr_err *err)
+{
+    if (!o->zstd_level || !o->output || dcr_ends_with(o->output, ".zst"))
+        return DCR_OK;
+    if (asprintf(&o->zstd_output, "%s.zst", o->output) < 0) {
+        o->zstd_output = NULL;
+        return dcr_err_set(err, DCR_FATAL, "no memory");
+    }
+    o->output = o->zstd_output;
+    return DCR_OK;
+}
+
 static int check(struct options *o, struct dcr_err *err)
 {
     switch (o->command) {
@@ -203,14 +229,14 @@ static int check(struct options *o, struct dcr_err *err)
             return dcr_err_set(err, DCR_FAIL, "no program to run; write `dccollect run -o RUN.tar -- PROGRAM`");
         if (!o->output && !o->spool)
             return dcr_err_set(err, DCR_FAIL, "say where the evidence goes: -o RUN.tar, or --spool DIR");
-        return DCR_OK;
+        return name_output(o, err);
     case COMMAND_PACK:
         if (o->n_program != 1)
             return dcr_err_set(err, DCR_FAIL, "give one folder to pack: `dccollect pack DIR -o RUN.tar`");
         o->spool = o->program[0];
         if (!o->output)
             return dcr_err_set(err, DCR_FAIL, "say where the archive goes: `dccollect pack %s -o RUN.tar`", o->spool);
-        return DCR_OK;
+        return name_output(o, err);
     case COMMAND_VERIFY:
     case COMMAND_LS:
         if (!o->n_program)
@@ -267,5 +293,6 @@ void options_release(struct options *o)
 {
     free((void *)o->adopt);
     free((void *)o->labels);
+    free(o->zstd_output);
     *o = (struct options){0};
 }

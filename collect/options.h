@@ -23,6 +23,9 @@ struct options {
     int io;                    /* --io: 0 = off */
     int io_us;                 /* --io-threshold, microseconds */
     int max_mb;                /* --max-mb */
+    int zstd_level;            /* --zstd; 0 = as the output's name says */
+    char *zstd_output;         /* what `output` points to when --zstd gave it its ending */
+    int is_long;               /* ls -l */
     const char *steps;         /* --steps "A:B", NULL = all */
     double delay_s;            /* --delay */
     double duration_s;         /* --duration; 0 = to the end */

@@ -10,6 +10,7 @@
 struct pack_request {
     const char *spool;  /* spool or results folder */
     const char *output; /* replaced when it exists; ".zst" compresses */
+    int zstd_level;     /* 0 = the usual */
     const char *const *adopt;
     size_t n_adopt;
     int n_nodes;       /* told by the user, 0 = find out */

@@ -246,7 +246,7 @@ int pack_write(struct pack *p, struct dcr_err *err)
         rc = manifest ? dcr_err_set(err, DCR_FAIL, "no memory for the manifest") : DCR_FAIL;
         goto out;
     }
-    rc = dcr_tar_create(&w, beside, err);
+    rc = dcr_tar_create_level(&w, beside, p->request->zstd_level, err);
     if (rc)
         goto out;
     rc = write_members(p, w, text, err);

@@ -281,7 +281,7 @@ static int write_not_started(struct run *r, int status)
 
 static int pack_own(struct run *r, char *message, size_t n, struct dcr_err *err)
 {
-    struct pack_request request = {.spool = r->spool, .output = r->o->output};
+    struct pack_request request = {.spool = r->spool, .output = r->o->output, .zstd_level = r->o->zstd_level};
     int rc = pack_spool(&request, message, n, err);
     if (rc) {
         dcr_err_while(err, "the evidence is kept in '%s', pack it with `dccollect pack`", r->spool);

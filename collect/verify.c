@@ -101,12 +101,6 @@ static int check_member(struct verify_report *r, const json_t *manifest, json_t 
     return DCR_OK;
 }
 
-static void list_member(struct verify_report *r, const json_t *entry, const struct dcr_tar_member *m)
-{
-    const char *role = entry ? json_string_value(json_object_get(entry, "role")) : NULL;
-    dcr_buf_printf(&r->listing, "%12lld  %-16s %s\n", (long long)m->size_bytes, role ? role : "-", m->name);
-}
-
 /* ---- manifest --------------------------------------------------------------------------------- */
 
 static json_t *read_manifest(struct dcr_tar_member *m, const char *path, struct dcr_err *err)
@@ -175,7 +169,6 @@ static int check_all(struct verify_report *r, struct dcr_tar_reader *tar, const 
             problem(r, "'%s' is out of order behind '%s'", name, previous);
         memcpy(previous, name, sizeof previous);
         json_t *entry = json_object_get(index, name);
-        list_member(r, entry, &m);
         if (!entry) {
             problem(r, "'%s' is in the archive, but not in the manifest", name);
             continue;
@@ -230,5 +223,4 @@ out:
 void verify_release(struct verify_report *r)
 {
     dcr_buf_release(&r->text);
-    dcr_buf_release(&r->listing);
 }

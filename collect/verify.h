@@ -13,8 +13,7 @@ struct verify_report {
     struct dcr_buf text; /* one line per problem, at most 100 */
     int n_members, n_traces;
     uint64_t n_events;
-    int is_complete;        /* what the manifest says */
-    struct dcr_buf listing; /* one line per member, for `dccollect ls` */
+    int is_complete; /* what the manifest says */
 };
 
 /** verify_archive - read the whole archive once.

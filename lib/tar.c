@@ -196,6 +196,11 @@ static int writer_fail(struct dcr_tar_writer *w, struct dcr_err *err)
 
 int dcr_tar_create(struct dcr_tar_writer **out, const char *path, struct dcr_err *err)
 {
+    return dcr_tar_create_level(out, path, 0, err);
+}
+
+int dcr_tar_create_level(struct dcr_tar_writer **out, const char *path, int level, struct dcr_err *err)
+{
     *out = NULL;
     int rc = 0;
     struct dcr_tar_writer *w = calloc(1, sizeof *w);
@@ -213,8 +218,16 @@ int dcr_tar_create(struct dcr_tar_writer **out, const char *path, struct dcr_err
         goto out;
     }
     archive_write_set_format_pax_restricted(w->archive);
-    if (dcr_ends_with(path, ".zst"))
-        archive_write_add_filter_zstd(w->archive);
+    if (dcr_ends_with(path, ".zst")) {
+        char text[16];
+        snprintf(text, sizeof text, "%d", level > 0 ? level : DCR_ZSTD_LEVEL_DEFAULT);
+        if (archive_write_add_filter_zstd(w->archive) < ARCHIVE_WARN ||
+            archive_write_set_filter_option(w->archive, "zstd", "compression-level", text) < ARCHIVE_WARN) {
+            rc = dcr_err_set(err, DCR_FATAL, "cannot write '%s': %s; pack without --zstd", path,
+                             archive_error_string(w->archive));
+            goto out;
+        }
+    }
     if (archive_write_open_fd(w->archive, w->fd) != ARCHIVE_OK)
         rc = writer_fail(w, err);
 out:
@@ -253,30 +266,36 @@ int dcr_tar_add_bytes(struct dcr_tar_writer *w, const char *name, const void *by
     return n && archive_write_data(w->archive, bytes, n) != (la_ssize_t)n ? writer_fail(w, err) : 0;
 }
 
-int dcr_tar_add_file(struct dcr_tar_writer *w, const char *name, const char *file, int64_t size_bytes, int64_t mtime,
-                     struct dcr_err *err)
+int dcr_tar_add_stream(struct dcr_tar_writer *w, const char *name, struct dcr_stream *s, int64_t size_bytes,
+                       int64_t mtime, struct dcr_err *err)
 {
     char piece[65536];
     int64_t left = size_bytes;
-    int fd = open(file, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return dcr_err_sys(err, DCR_FAIL, "cannot read '%s'", file);
     int rc = begin_member(w, name, size_bytes, mtime, err);
     while (rc == 0) {
-        ssize_t k = read(fd, piece, sizeof piece);
-        if (k < 0 && errno == EINTR)
-            continue;
+        ssize_t k = s->read(s->ctx, piece, sizeof piece, err);
         if (k < 0)
-            rc = dcr_err_sys(err, DCR_FAIL, "cannot read '%s'", file);
+            rc = dcr_err_while(err, "reading '%s'", s->name);
         else if (k > left || (k == 0 && left > 0))
             rc = dcr_err_set(err, DCR_FAIL,
-                             "cannot pack '%s': its size changed meanwhile; pack when the program has ended", file);
+                             "cannot pack '%s': its size changed meanwhile; pack when the program has ended", s->name);
         else if (k > 0 && archive_write_data(w->archive, piece, (size_t)k) != k)
             rc = writer_fail(w, err);
         if (rc || k == 0)
             break;
         left -= k;
     }
+    return rc;
+}
+
+int dcr_tar_add_file(struct dcr_tar_writer *w, const char *name, const char *file, int64_t size_bytes, int64_t mtime,
+                     struct dcr_err *err)
+{
+    int fd = open(file, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return dcr_err_sys(err, DCR_FAIL, "cannot read '%s'", file);
+    struct dcr_stream s = dcr_stream_fd(&fd, file);
+    int rc = dcr_tar_add_stream(w, name, &s, size_bytes, mtime, err);
     close(fd);
     return rc;
 }

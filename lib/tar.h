@@ -28,12 +28,19 @@ void dcr_tar_close(struct dcr_tar_reader *r);
 int dcr_tar_name_is_safe(const char *name);
 
 struct dcr_tar_writer;
+/* Levels of zstd. */
+enum { DCR_ZSTD_LEVEL_MIN = 1, DCR_ZSTD_LEVEL_DEFAULT = 3, DCR_ZSTD_LEVEL_MAX = 19 };
 /** dcr_tar_create - start path + ".partial"; dcr_tar_commit renames it to path.
  *  A path ending in .zst compresses. Owner 0, mode 0644, given mtime: the same members give the same bytes. */
 int dcr_tar_create(struct dcr_tar_writer **out, const char *path, struct dcr_err *err) DCR_MUST_CHECK;
+/** dcr_tar_create_level - the same; level of zstd for a path ending in .zst, 0 = DCR_ZSTD_LEVEL_DEFAULT. */
+int dcr_tar_create_level(struct dcr_tar_writer **out, const char *path, int level, struct dcr_err *err) DCR_MUST_CHECK;
 /** dcr_tar_add_file - a member with the content of file, which must not change size meanwhile (DCR_FAIL if it does). */
 int dcr_tar_add_file(struct dcr_tar_writer *w, const char *name, const char *file, int64_t size_bytes, int64_t mtime,
                      struct dcr_err *err) DCR_MUST_CHECK;
+/** dcr_tar_add_stream - a member with exactly size_bytes of a stream, which must end there (DCR_FAIL if not). */
+int dcr_tar_add_stream(struct dcr_tar_writer *w, const char *name, struct dcr_stream *s, int64_t size_bytes,
+                       int64_t mtime, struct dcr_err *err) DCR_MUST_CHECK;
 int dcr_tar_add_bytes(struct dcr_tar_writer *w, const char *name, const void *bytes, size_t n, int64_t mtime,
                       struct dcr_err *err) DCR_MUST_CHECK;
 /** dcr_tar_commit - write the end, fsync, rename, free. On failure the partial file is removed. */

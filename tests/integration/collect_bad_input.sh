@@ -70,6 +70,36 @@ for i in 1 2 3 4 5 6 7 8 9 10; do
 done
 check "verify: no flipped byte of content goes unseen" test -z "$silent"
 
+# The same archive compressed: smaller, whole, readable by tar, the same bytes again; and its damage is seen.
+"$COLLECT" run -o packed.tar --zstd=9 -- ./marks 200 2>run.err
+check "--zstd gives the name its ending, and the closing line has it" grep -q '^dccollect: packed.tar.zst: 1 node' run.err
+check "verify: compressed" "$COLLECT" verify packed.tar.zst
+check "... and much smaller" test "$(stat -c %s packed.tar.zst)" -lt $((size / 5))
+says 2 "--zstd: no such level" "'--zstd 99': give a whole number from 1 to 19" "$COLLECT" pack . -o p.tar --zstd=99
+zsize=$(stat -c %s packed.tar.zst)
+silent=''
+for i in 1 2 3 4 5 6 7 8 9; do
+    cp packed.tar.zst flip.tar.zst
+    flip flip.tar.zst $((zsize * i / 10))
+    status=0
+    "$COLLECT" verify flip.tar.zst >says.out 2>&1 || status=$?
+    { [ "$status" -eq 1 ] || [ "$status" -eq 2 ]; } && grep -q "flip.tar.zst" says.out || silent="$silent $i"
+done
+check "verify: one flipped byte of a compressed archive, at nine places" test -z "$silent"
+head -c $((zsize / 2)) packed.tar.zst >half.tar.zst
+status=0
+"$COLLECT" verify half.tar.zst >says.out 2>&1 || status=$?
+check "verify: a truncated compressed archive" sh -c '[ "$0" -ne 0 ] && grep -q "half.tar.zst.*\(cut short\|not a tar\)" says.out' "$status"
+
+# ls speaks of what is inside.
+"$COLLECT" ls good.tar >ls.out
+check "ls: what ran" grep -qx '  program   ./marks 200' ls.out
+check "ls: what was recorded" grep -q '^  recorded  800 events that the program named, 0 MPI calls' ls.out
+check "ls: what is missing, with its reason" grep -Eq '^  missing   gpu: absent: .+' ls.out
+check "ls -l: every member" test "$("$COLLECT" ls -l packed.tar.zst | grep -c 'rank0/trace-')" -eq 2
+says 2 "ls: what is no archive" "manifest.json" "$COLLECT" ls other.tar
+says 2 "ls: cut short shows what is left" "^  program   ./marks 200" "$COLLECT" ls half.tar
+
 mkdir x && tar xf good.tar -C x && (cd x && find . -type f | sed 's|^\./||' | grep -v '^manifest.json$' | LC_ALL=C sort) >names
 trace=$(grep '\.dct$' names)
 repack() { # repack OUT [TAR-OPTIONS...]: the members of x in the order of names, manifest first

@@ -1,0 +1,268 @@
+/* ls.c - see ls.h. */
+#include "collect/ls.h"
+
+#include "lib/format.h"
+#include "lib/member.h"
+#include "lib/tar.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+enum { MAX_JSON_BYTES = 256 << 20 };
+
+/* What a role means to people; several members of a role make one line. */
+static const struct {
+    enum dcr_role role;
+    const char *words;
+} meanings[] = {
+    {DCR_ROLE_METADATA, "what ran, where, with what"},
+    {DCR_ROLE_METADATA_TEXT, "the same, to read"},
+    {DCR_ROLE_METRICS, "losses and throughput per epoch"},
+    {DCR_ROLE_STEPS, "times of every training step"},
+    {DCR_ROLE_CPU_MONITOR, "samples of processors and memory"},
+    {DCR_ROLE_GPU_MONITOR, "samples of the GPUs"},
+    {DCR_ROLE_NET_MONITOR, "samples of the network interfaces"},
+    {DCR_ROLE_DISK_MONITOR, "samples of the disks"},
+    {DCR_ROLE_PROCESS_MONITOR, "samples of the ranks' processes"},
+    {DCR_ROLE_TRACE, "events of the program, MPI, files"},
+    {DCR_ROLE_RANK, "how each rank began and ended"},
+    {DCR_ROLE_LOG, "logs"},
+    {DCR_ROLE_FOREIGN, "evidence of other tools, as it came"},
+    {DCR_ROLE_OTHER, "other files, kept as they came"},
+};
+enum { N_MEANINGS = sizeof meanings / sizeof *meanings };
+
+struct group {
+    size_t n;
+    int64_t bytes;
+    char first[256];
+};
+
+struct listing {
+    json_t *roles; /* of the manifest, by name; NULL without one */
+    json_t *manifest, *metadata;
+    struct group groups[N_MEANINGS];
+    struct dcr_buf members; /* a line each */
+};
+
+static const char *text_of(const json_t *o, const char *key)
+{
+    const char *text = json_string_value(json_object_get(o, key));
+    return text ? text : "";
+}
+
+/* "1.2 MB"; decimal units, as the members' sizes in docs/FORMAT.md. */
+static const char *size_text(int64_t bytes, char out[24])
+{
+    static const char *const units[] = {"B", "kB", "MB", "GB", "TB"};
+    double value = (double)bytes;
+    size_t u = 0;
+    for (; value >= 999.5 && u + 1 < sizeof units / sizeof *units; u++)
+        value /= 1000;
+    snprintf(out, 24, u == 0 || value >= 99.95 ? "%.0f %s" : "%.1f %s", value, units[u]);
+    return out;
+}
+
+/* ---- reading ---------------------------------------------------------------------------------- */
+
+static enum dcr_role role_of(const struct listing *l, const char *name)
+{
+    static const char *const texts[] = {
+#define X(id, text) text,
+        DCR_ROLES(X)
+#undef X
+    };
+    int node, rank;
+    const char *role = json_string_value(json_object_get(l->roles, name));
+    for (int i = 0; role && i < DCR_N_ROLES; i++)
+        if (strcmp(role, texts[i]) == 0)
+            return (enum dcr_role)i;
+    return dcr_role_of(name, &node, &rank);
+}
+
+static json_t *read_json(struct dcr_tar_member *m, struct dcr_err *err)
+{
+    struct dcr_buf b = {0};
+    json_error_t why;
+    json_t *o = NULL;
+    if (dcr_stream_slurp(&m->stream, &b, MAX_JSON_BYTES, err) == 0) {
+        o = json_loadb(dcr_buf_text(&b), b.len, JSON_REJECT_DUPLICATES, &why);
+        if (!json_is_object(o)) {
+            dcr_err_set(err, DCR_FAIL, "cannot read '%s': %s", m->stream.name, o ? "no JSON object" : why.text);
+            json_decref(o);
+            o = NULL;
+        }
+    }
+    dcr_buf_release(&b);
+    return o;
+}
+
+static int take_manifest(struct listing *l, struct dcr_tar_member *m, struct dcr_err *err)
+{
+    l->manifest = read_json(m, err);
+    if (!l->manifest)
+        return DCR_FAIL;
+    const json_t *list = json_object_get(l->manifest, "members");
+    l->roles = json_object();
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *entry = json_array_get(list, i);
+        json_t *role = json_object_get(entry, "role");
+        if (json_is_string(role) && json_is_string(json_object_get(entry, "name")))
+            json_object_set(l->roles, text_of(entry, "name"), role);
+    }
+    return DCR_OK;
+}
+
+static void count_member(struct listing *l, const struct dcr_tar_member *m)
+{
+    char size[24];
+    enum dcr_role role = role_of(l, m->name);
+    size_t k = 0;
+    while (k + 1 < N_MEANINGS && meanings[k].role != role)
+        k++;
+    struct group *g = &l->groups[k];
+    if (g->n++ == 0)
+        snprintf(g->first, sizeof g->first, "%s", m->name);
+    g->bytes += m->size_bytes;
+    dcr_buf_printf(&l->members, "%10s  %-36s %s\n", size_text(m->size_bytes, size), meanings[k].words, m->name);
+}
+
+static int read_all(struct listing *l, struct dcr_tar_reader *tar, struct dcr_err *err)
+{
+    struct dcr_tar_member m;
+    int rc;
+    while ((rc = dcr_tar_next(tar, &m, err)) == DCR_OK) {
+        if (strcmp(m.name, DCR_MANIFEST) == 0) {
+            rc = take_manifest(l, &m, err);
+            if (rc)
+                return rc;
+            continue;
+        }
+        count_member(l, &m);
+        struct dcr_err ignored = {0}; /* metadata that cannot be read leaves the list as useful as it is */
+        if (strcmp(m.name, DCR_METADATA) == 0)
+            l->metadata = read_json(&m, &ignored);
+        else if ((rc = dcr_stream_drain(&m.stream, err)) < 0)
+            return rc;
+    }
+    return rc == DCR_END ? DCR_OK : rc;
+}
+
+/* ---- words ------------------------------------------------------------------------------------ */
+
+static void say_counts(const struct listing *l, struct dcr_buf *out)
+{
+    const json_t *nodes = json_object_get(l->manifest, "n_nodes"), *ranks = json_object_get(l->manifest, "n_ranks");
+    const char *kind = text_of(l->manifest, "node_kind");
+    if (json_is_integer(nodes))
+        dcr_buf_printf(out, ", %lld node%s%s", (long long)json_integer_value(nodes),
+                       json_integer_value(nodes) == 1 ? "" : "s",
+                       strcmp(kind, "emulated") == 0     ? " (ranks of one host stand in for them)"
+                       : strcmp(kind, "one-kernel") == 0 ? " (on one kernel)"
+                                                         : "");
+    else
+        dcr_buf_puts(out, ", number of nodes unknown");
+    if (json_is_integer(ranks))
+        dcr_buf_printf(out, ", %lld rank%s", (long long)json_integer_value(ranks),
+                       json_integer_value(ranks) == 1 ? "" : "s");
+}
+
+static void say_program(const struct listing *l, struct dcr_buf *out)
+{
+    const json_t *command = json_object_get(l->metadata, "command");
+    for (size_t i = 0; i < json_array_size(command) && i < 40; i++)
+        dcr_buf_printf(out, "%s%s", i ? " " : "  program   ", json_string_value(json_array_get(command, i)));
+    if (json_array_size(command))
+        dcr_buf_puts(out, json_array_size(command) > 40 ? " ...\n" : "\n");
+    const json_t *from = json_object_get(l->metadata, "started"), *to = json_object_get(l->metadata, "ended");
+    time_t t = (time_t)json_number_value(from);
+    struct tm tm;
+    char stamp[40];
+    if (!json_is_number(from) || !gmtime_r(&t, &tm) || !strftime(stamp, sizeof stamp, "%Y-%m-%d %H:%M:%S UTC", &tm))
+        return;
+    dcr_buf_printf(out, "  started   %s", stamp);
+    if (json_is_number(to))
+        dcr_buf_printf(out, ", took %.1f s", json_number_value(to) - json_number_value(from));
+    dcr_buf_putc(out, '\n');
+}
+
+static void say_recorded(const struct listing *l, struct dcr_buf *out)
+{
+    const json_t *c = json_object_get(l->metadata, "collector");
+    if (!json_is_object(c))
+        return;
+    long long events = (long long)json_integer_value(json_object_get(c, "events"));
+    long long dropped = (long long)json_integer_value(json_object_get(c, "dropped_events"));
+    const char *nvtx = text_of(c, "nvtx");
+    dcr_buf_printf(out,
+                   "  recorded  %lld events that the program named, %lld MPI calls, %lld file calls; %lld dropped\n",
+                   events, (long long)json_integer_value(json_object_get(c, "mpi_calls")),
+                   (long long)json_integer_value(json_object_get(c, "io_calls")), dropped);
+    if (*nvtx && strcmp(nvtx, "ok") != 0)
+        dcr_buf_printf(out, "  no ranges %s\n", nvtx);
+}
+
+static void say_reasons(const struct listing *l, struct dcr_buf *out)
+{
+    const json_t *reasons = json_object_get(l->manifest, "incomplete_because");
+    for (size_t i = 0; i < json_array_size(reasons); i++) {
+        const char *line = json_string_value(json_array_get(reasons, i));
+        dcr_buf_printf(out, "  INCOMPLETE: %s\n", line ? line : "?");
+    }
+    const json_t *monitors = json_object_get(json_array_get(json_object_get(l->metadata, "nodes"), 0), "monitors");
+    const char *key;
+    json_t *value;
+    json_object_foreach((json_t *)monitors, key, value)
+    {
+        const char *state = json_string_value(value);
+        if (state && strcmp(state, "ok") != 0)
+            dcr_buf_printf(out, "  missing   %s: %s\n", key, state);
+    }
+    size_t n = json_array_size(json_object_get(l->metadata, "not_packed"));
+    if (n)
+        dcr_buf_printf(out, "  left out  %zu file%s when packing (not_packed in %s says why)\n", n, n == 1 ? "" : "s",
+                       DCR_METADATA);
+}
+
+static void say_groups(const struct listing *l, struct dcr_buf *out)
+{
+    char size[24];
+    for (size_t i = 0; i < N_MEANINGS; i++) {
+        const struct group *g = &l->groups[i];
+        if (g->n)
+            dcr_buf_printf(out, "%10s  %5zu  %-36s %s%s\n", size_text(g->bytes, size), g->n, meanings[i].words,
+                           g->first, g->n > 1 ? " ..." : "");
+    }
+}
+
+int ls_archive(const char *path, int is_long, struct dcr_buf *out, struct dcr_err *err)
+{
+    struct dcr_tar_reader *tar = NULL;
+    struct listing l = {0};
+    int rc = dcr_tar_open(&tar, path, err);
+    if (rc)
+        return rc;
+    rc = read_all(&l, tar, err);
+    dcr_tar_close(tar);
+    if (!l.manifest) {
+        if (rc == DCR_OK)
+            rc = dcr_err_set(err, DCR_FAIL, "cannot read '%s': it has no %s; it is no run archive", path, DCR_MANIFEST);
+    } else {
+        dcr_buf_printf(out, "%s: run %s", path, text_of(l.manifest, "run_id"));
+        say_counts(&l, out);
+        dcr_buf_puts(out, json_is_true(json_object_get(l.manifest, "complete")) ? ", complete\n" : ", INCOMPLETE\n");
+        say_program(&l, out);
+        say_recorded(&l, out);
+        say_reasons(&l, out);
+        say_groups(&l, out);
+        if (is_long)
+            dcr_buf_puts(out, dcr_buf_text(&l.members));
+    }
+    json_decref(l.roles);
+    json_decref(l.manifest);
+    json_decref(l.metadata);
+    dcr_buf_release(&l.members);
+    return rc;
+}
