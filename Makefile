@@ -178,7 +178,7 @@ $(BUILD)/emulated/%.o: % Makefile
 	$(call say,emulate $<) $(CXX) -x c++ $(EMULATED_FLAGS) -MMD -MP -c -o $@ $<
 $(EMULATED_SO): $(EMULATED_OBJ)
 	$(link)
-	$(call say,link $@) $(CXX) $(SAN) -shared -o $@ $^ $(BLAS_LIBS) -pthread -ldl
+	$(call say,link $@) $(CXX) $(SAN) -shared -Wl,-soname,$(@F) -o $@ $^ $(BLAS_LIBS) -pthread -ldl
 $(BUILD)/tests/unit/test_gpu_kernels: $(BUILD)/emulated/tests/gpu/kernels_gpu.cu.o $(EMULATED_OBJ)
 	$(link)
 	$(call say,link $@) $(CXX) $(SAN) -o $@ $^ $(BLAS_LIBS) -pthread -ldl

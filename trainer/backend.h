@@ -48,11 +48,12 @@ struct backend_step {
         *tally; /* [0] sum of |error|, [1] valid targets: overwritten; the rest: this rank's in, all ranks' sums out */
     size_t n_tally; /* >= 2 */
     /* called once while the device works, when the batch's arrays are free again; NULL: nothing to do then. Here the
-     * loop can load the next batch and prefetch it. */
+     * loop takes the next batch and prefetches it. */
     void (*meanwhile)(void *ctx);
     void *ctx;
     double norm; /* overwritten: of the mean gradient before clipping; not finite = nothing was changed */
-    /* overwritten, of this call; measured on the device, all_reduce is what the backward pass did not hide. unit: ns */
+    /* overwritten, of this call; measured on the device. h2d is what the step before did not hide of the batch's copy,
+     * all_reduce what the backward pass did not hide.   unit: ns */
     int64_t h2d_ns, forward_ns, backward_ns, all_reduce_ns, optimizer_ns;
 };
 

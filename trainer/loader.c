@@ -317,6 +317,11 @@ static int is_there(const struct loader *l, size_t k)
     return l->filling > k && s->n_done == s->n;
 }
 
+static struct loader_batch batch_of(const struct slot *s)
+{
+    return (struct loader_batch){.n = s->n, .x = s->x, .y_z = s->y_z, .y_mph = s->y_mph};
+}
+
 int loader_next(struct loader *l, struct loader_batch *batch, struct dcr_err *err)
 {
     pthread_mutex_lock(&l->lock);
@@ -335,7 +340,22 @@ int loader_next(struct loader *l, struct loader_batch *batch, struct dcr_err *er
     int rc = s->rc;
     if (rc && err)
         *err = s->err;
-    *batch = (struct loader_batch){.n = s->n, .x = s->x, .y_z = s->y_z, .y_mph = s->y_mph};
+    *batch = batch_of(s);
     pthread_mutex_unlock(&l->lock);
     return rc;
+}
+
+int loader_take_ready(struct loader *l, struct loader_batch *batch)
+{
+    pthread_mutex_lock(&l->lock);
+    const size_t k = l->n_asked;
+    const struct slot *s = &l->slots[k % l->n_slots];
+    const int is_ready = k < l->n_batches && is_there(l, k) && !s->rc;
+    if (is_ready) {
+        l->n_asked++;
+        *batch = batch_of(s);
+        pthread_cond_broadcast(&l->has_work);
+    }
+    pthread_mutex_unlock(&l->lock);
+    return is_ready;
 }

@@ -50,8 +50,12 @@ void loader_close(struct loader *l);
 /** loader_start - begin an epoch, or go on in one; batches made ahead for an earlier plan are dropped. */
 void loader_start(struct loader *l, const struct loader_plan *plan);
 /** loader_next - the next batch of the plan; waits for it.
- *  batch    overwritten; its arrays borrow until the next loader_next, loader_start or loader_close
+ *  batch    overwritten; its arrays borrow until the next batch is taken, loader_start or loader_close
  *  errors   DCR_FAIL: a file cannot be read (named), whoever read it; also after the plan's last batch */
 int loader_next(struct loader *l, struct loader_batch *batch, struct dcr_err *err) DCR_MUST_CHECK;
+/** loader_take_ready - as loader_next where workers have made the next batch already, else nothing: never waits, never
+ *  works, leaves failures to loader_next.
+ *  returns  1 when `batch` was overwritten and the one before given back */
+int loader_take_ready(struct loader *l, struct loader_batch *batch);
 
 #endif

@@ -130,6 +130,7 @@ static void start_epoch(struct train *t)
                                      .n_micro = t->o->accumulate,
                                      .first_step = (size_t)t->at.step_in_epoch,
                                      .n_steps = t->steps_per_epoch};
+    t->has_ahead = 0;
     loader_start(t->loader, &plan);
 }
 

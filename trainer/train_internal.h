@@ -38,6 +38,8 @@ struct train {
     size_t first, share;        /* this rank's part of a global batch */
     struct window_store *store; /* NULL: windows come from memory */
     struct loader *loader;
+    struct loader_batch ahead; /* taken, and on its way to the device, before the step that needs it */
+    int has_ahead;
     struct grad_sync *sync; /* NULL when the back end reduces on its device */
     struct batch_room room; /* for evaluation */
     uint32_t *order;        /* (train.count) windows of this epoch */

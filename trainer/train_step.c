@@ -9,20 +9,32 @@
 #include <signal.h>
 #include <stdlib.h>
 
+static struct backend_batch as_batch(const struct train *t, const struct loader_batch *b)
+{
+    return (struct backend_batch){.n = (int)b->n,
+                                  .x = b->x,
+                                  .truth_z = b->y_z,
+                                  .raw = b->y_mph,
+                                  .coins = t->o->sampling_decay > 0 ? t->coins : NULL};
+}
+
 /* The next micro-batch; an empty one when it cannot be had. */
 static struct backend_batch load_batch(struct train *t, struct step_times *times, struct dcr_err *err)
 {
     struct loader_batch b = {0};
     struct dcr_err what = {0};
     int64_t since = phase_begin(MARK_DATA_LOAD, t->share);
-    int rc = t->failed ? t->failed : loader_next(t->loader, &b, &what);
+    int rc = t->failed;
+    if (!rc && t->has_ahead)
+        b = t->ahead;
+    else if (!rc)
+        rc = loader_next(t->loader, &b, &what);
+    t->has_ahead = 0;
     train_note_failure(t, rc, &what, err);
+    if (rc)
+        b = (struct loader_batch){0};
     phase_end(since, &times->data_ns);
-    return (struct backend_batch){.n = rc ? 0 : (int)b.n,
-                                  .x = b.x,
-                                  .truth_z = b.y_z,
-                                  .raw = b.y_mph,
-                                  .coins = t->o->sampling_decay > 0 ? t->coins : NULL};
+    return as_batch(t, &b);
 }
 
 static void forward(struct train *t, const struct backend_batch *batch, struct tally *tally, struct step_times *times)
@@ -96,6 +108,18 @@ static double update(struct train *t, const struct tally *tally, struct step_tim
     return norm;
 }
 
+/* While the device computes on a copy of its batch: what the workers have ready sets out for the next step. Without
+ * workers every batch is loaded when it is needed. */
+static void prefetch(void *ctx)
+{
+    struct train *t = ctx;
+    if (t->failed || !loader_take_ready(t->loader, &t->ahead))
+        return;
+    const struct backend_batch batch = as_batch(t, &t->ahead);
+    t->has_ahead = 1;
+    t->be->prefetch(t->be, &batch);
+}
+
 /* The same on a device that does all of it by itself. */
 static int step_on_device(struct train *t, struct tally *tally, double *norm, struct step_times *times,
                           struct dcr_err *err)
@@ -109,7 +133,9 @@ static int step_on_device(struct train *t, struct tally *tally, double *norm, st
                                  .lr = schedule_lr_at(&t->lr, (int)t->at.epoch),
                                  .clip = t->o->clip,
                                  .tally = (double *)tally,
-                                 .n_tally = TALLY_N};
+                                 .n_tally = TALLY_N,
+                                 .meanwhile = t->be->prefetch ? prefetch : NULL,
+                                 .ctx = t};
         fill_tally(t, tally);
         mark_push(MARK_DEVICE, (uint64_t)batch.n);
         rc = t->be->whole_step(t->be, &s, err);

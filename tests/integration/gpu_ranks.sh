@@ -5,20 +5,17 @@
 . tests/lib/tap.sh
 
 command -v g++ >/dev/null || { skip "sums of several GPUs" "no g++"; finish; }
-[ -f tests/gpu/emulator/inside.h ] || { skip "sums of several GPUs" "no emulator"; finish; }
+emulated=$BUILD/tests/lib/libdcrnn-emulated.so objects=$BUILD/emulated
+[ -e "$emulated" ] || { skip "sums of several GPUs" "$emulated is not built; make unit-tests"; finish; }
 flags=(-std=c++17 -O1 -g -Wall -Wextra -Wno-unknown-pragmas -D_GNU_SOURCE -DDCRNN_EMULATED -Itests/gpu/emulator -I. -fPIC)
 build=$TMP/build
 mkdir "$build"
+# The sums alone; the emulator is in the program.
 # shellcheck disable=SC2317  # check calls it
 compile() {
-    gcc -std=c11 -O1 -g -fPIC -D_GNU_SOURCE -I. -c lib/err.c -o "$build/err.o" || return 1
-    # shellcheck disable=SC2016  # the inner shell expands these
-    printf '%s\n' trainer/gpu/*.cu tests/gpu/nccl/ranks.cpp tests/gpu/emulator/{blas,blocks,device,memory,streams}.cpp |
-        xargs -P 2 -I{} sh -c 'f=$1 out=$2; shift 2; g++ "$@" -x c++ -c "$f" -o "$out/${f##*/}.o"' sh {} "$build" "${flags[@]}" || return 1
-    g++ -rdynamic "$build"/{err.o,nccl.cu.o,nccl_library.cu.o,{ranks,blocks,device,memory,streams}.cpp.o} -o "$build/ranks" -pthread -ldl || return 1
-    rm "$build/ranks.cpp.o"
-    g++ -shared -Wl,-z,defs,-soname,libdcrnn-cuda.so "$build"/*.o -o "$build/libdcrnn-cuda.so" -lopenblas -pthread -ldl || return 1
-    fake good && fake old -DFAKE_VERSION=20900 && fake part -DFAKE_WITHOUT_ABORT && fake trainer "$build/libdcrnn-cuda.so"
+    g++ "${flags[@]}" -rdynamic tests/gpu/nccl/ranks.cpp "$objects"/trainer/gpu/{nccl,nccl_library}.cu.o \
+        "$objects"/tests/gpu/emulator/{blocks,device,memory,streams}.cpp.o "$BUILD/obj/lib/err.pic.o" -o "$build/ranks" -pthread -ldl || return 1
+    fake good && fake old -DFAKE_VERSION=20900 && fake part -DFAKE_WITHOUT_ABORT && fake trainer "$emulated"
 }
 # shellcheck disable=SC2317
 fake() { # folder flags... the emulator is in the program, or in the library named
@@ -66,7 +63,7 @@ before_each=()
 train() { # name ranks options...
     local name=$1 n=$2
     shift 2
-    env DCRNN_CUDA_LIBRARY="$build/libdcrnn-cuda.so" LD_LIBRARY_PATH="$build/trainer" FAKE_NCCL_FOLDER="$TMP" \
+    env DCRNN_CUDA_LIBRARY="$emulated" LD_LIBRARY_PATH="$build/trainer" FAKE_NCCL_FOLDER="$TMP" \
         OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 timeout 60 mpirun -n "$n" --oversubscribe --bind-to none \
         "${before_each[@]}" "$BIN/dcrnn-train" --sensors 6 --days 2 --units 4 --batch 10 --steps 4 --input-steps 3 --forecast-steps 3 \
         --validation-windows 8 --checkpoint-every 4 --out "$TMP/$name" "$@"
@@ -98,6 +95,16 @@ check_status 1 "one rank is not" grep -q '"emulated"' "$TMP/one/program.json"
 check "after the backward pass" train late 2 "${cuda[@]}" --no-overlap
 check "in small buckets, kernel by kernel" train buckets 2 "${cuda[@]}" --bucket-bytes 1000 --cuda-graph no
 for name in late buckets; do check "$name: the same bits" cmp "$TMP/2/checkpoint.bin" "$TMP/$name/checkpoint.bin"; done
+check "unequal shares in micro-batches made ahead" train weights 2 "${cuda[@]}" --rank-weights 4,1 --accumulate 2 --loader-workers 1 \
+    --comm-timeout 0
+near "unequal shares learn the same" weights 1e-4
+check "gradients that stay where they are" train none 2 "${cuda[@]}" --allreduce-dtype none
+cp "$TMP/tap.out" "$TMP/said"
+check "said so" grep -q -- "--allreduce-dtype none: no gradient is exchanged" "$TMP/said"
+check_status 1 "and the ranks learn on their own" cmp -s "$TMP/2/checkpoint.bin" "$TMP/none/checkpoint.bin"
+check_status 2 "shares for other ranks are refused" train shares 2 "${cuda[@]}" --rank-weights 1,2,3
+cp "$TMP/tap.out" "$TMP/said"
+check "in one sentence" grep -q '^dcrnn-train: --rank-weights has 3 shares for 2 ranks' "$TMP/said"
 check "gradients as bf16" train bf16 2 "${cuda[@]}" --allreduce-dtype bf16
 near "bf16 learns nearly the same" bf16 1e-2
 check_status 1 "bf16 is not the same" cmp -s "$TMP/2/checkpoint.bin" "$TMP/bf16/checkpoint.bin"

@@ -60,8 +60,20 @@ check "interrupted: the same bits" cmp "$TMP/cuda/checkpoint.bin" "$TMP/parts/ch
 check "a CPU's checkpoint goes on here" "${train[@]}" --steps 10 --checkpoint-every 5 --out "$TMP/mixed"
 check "second part on the device" "${train[@]}" --backend cuda --checkpoint-every 5 --resume "$TMP/mixed/checkpoint.bin" --out "$TMP/mixed"
 check "with the CPU's losses" close_to loss "$TMP/mixed/steps-rank0.csv" "$TMP/cpu/steps-rank0.csv" 1e-4
+# The first batch is waited for; a later one is on its way while the one before is computed on. With a drawn order the
+# emulated streams make progress side by side.
+waited_for_copies() { # file: steps that did
+    column h2d_ns "$1" | awk '$1 > 0 { n++ } END { print n + 0 }'
+}
+check "batches made and copied ahead" env DCRNN_EMULATOR=seed=9 "${train[@]}" --backend cuda --loader-workers 2 --checkpoint-every 5 --out "$TMP/ahead"
+check "ahead: the same bits" cmp "$TMP/cuda/checkpoint.bin" "$TMP/ahead/checkpoint.bin"
+echo "# steps that waited for a copy: $(waited_for_copies "$TMP/order/steps-rank0.csv") of 20, with workers $(waited_for_copies "$TMP/ahead/steps-rank0.csv")"
+check "ahead: most steps need not wait for their copy" test "$(waited_for_copies "$TMP/ahead/steps-rank0.csv")" -le 10
+check "without workers every step does" test "$(waited_for_copies "$TMP/order/steps-rank0.csv")" -eq 20
+check "micro-batches made ahead" "${train[@]}" --backend cuda --accumulate 3 --loader-workers 1 --cuda-graph no --out "$TMP/micro-ahead"
 check "micro-batches" "${train[@]}" --backend cuda --accumulate 3 --out "$TMP/micro"
 check "micro-batches give the same" close_to loss "$TMP/micro/steps-rank0.csv" "$TMP/cpu/steps-rank0.csv" 1e-4
+check "and the same bits made ahead, kernel by kernel" cmp <(column loss "$TMP/micro/steps-rank0.csv") <(column loss "$TMP/micro-ahead/steps-rank0.csv")
 for p in tf32 bf16; do
     check "$p" "${train[@]}" --backend cuda --precision $p --out "$TMP/$p"
     check "$p learns nearly the same" close_to val_mae "$TMP/$p/metrics.csv" "$TMP/cpu/metrics.csv" 0.05

@@ -172,6 +172,41 @@ static void a_held_batch_is_left_alone(void **state)
     dataset_release(&d);
 }
 
+/* Taken as soon as it is there, the one before given back; never made by the caller, never waited for. */
+static void what_is_ready_can_be_taken(void **state)
+{
+    (void)state;
+    struct dataset d = {0};
+    struct dcr_err err = {0};
+    make_data(&d);
+    for (int workers = 0; workers <= 2; workers++) {
+        struct loader_config c = {.data = &d, .max_windows = GLOBAL, .n_workers = workers, .n_ahead = 2};
+        struct loader *l = open_loader(&c);
+        struct loader_plan p = make_plan(&d, 0, 1, 1, 0);
+        struct loader_batch b;
+        size_t n_ready = 0;
+        loader_start(l, &p);
+        for (size_t k = 0; k < p.n_steps; k++) {
+            int is_ready = 0;
+            for (int tries = 0; k % 2 && workers && !is_ready && tries < 5000; tries++) {
+                is_ready = loader_take_ready(l, &b);
+                if (!is_ready)
+                    usleep(1000);
+            }
+            n_ready += is_ready != 0;
+            if (!is_ready)
+                assert_int_equal(loader_next(l, &b, &err), 0);
+            check_batch(&d, &p, k, &b);
+            if (!workers)
+                assert_false(loader_take_ready(l, &b));
+        }
+        assert_int_equal(n_ready, workers ? p.n_steps / 2 : 0);
+        assert_false(loader_take_ready(l, &b)); /* the plan is over */
+        loader_close(l);
+    }
+    dataset_release(&d);
+}
+
 static void a_worker_s_failure_arrives(void **state)
 {
     (void)state;
@@ -200,6 +235,10 @@ static void a_worker_s_failure_arrives(void **state)
                 is_bad |= w <= 30 && 30 < w + N_IN + N_OUT;
             }
             err.text[0] = 0;
+            if (is_bad) { /* failures are told by loader_next alone */
+                usleep(2000);
+                assert_false(loader_take_ready(l, &b));
+            }
             assert_int_equal(loader_next(l, &b, &err), is_bad ? DCR_FAIL : 0);
             if (is_bad) {
                 assert_sentence(err, "chunk of row 30 does not match its checksum");
@@ -265,6 +304,7 @@ int main(void)
         cmocka_unit_test(batches_from_files_are_those_from_memory),
         cmocka_unit_test(a_plan_may_be_left),
         cmocka_unit_test(a_held_batch_is_left_alone),
+        cmocka_unit_test(what_is_ready_can_be_taken),
         cmocka_unit_test(a_worker_s_failure_arrives),
         cmocka_unit_test(buffers_are_the_back_end_s),
     };

@@ -153,10 +153,21 @@ static int update(struct gpu *g, int64_t step, double lr, double clip, double *n
 /* ---- the whole step -------------------------------------------------------------------------------------------------
  */
 
-static int read_times(struct gpu *g, struct gpu_step *s, struct dcr_err *err)
+/* Of a copy that went beside the step before, what that step did not hide. */
+static int read_copy_time(struct gpu *g, int64_t *exposed_ns, struct dcr_err *err)
 {
     const struct batch_set *set = &g->sets[g->set];
-    TRY(elapsed_ns(set->begin, set->end, &s->h2d_ns, err));
+    int64_t whole_ns = 0, waited_ns = 0;
+    TRY(elapsed_ns(set->begin, set->end, &whole_ns, err));
+    TRY(elapsed_ns(set->wanted, set->end, &waited_ns, err));
+    waited_ns = waited_ns < whole_ns ? waited_ns : whole_ns;
+    *exposed_ns = waited_ns > 0 ? waited_ns : 0;
+    return 0;
+}
+
+static int read_times(struct gpu *g, struct gpu_step *s, struct dcr_err *err)
+{
+    TRY(read_copy_time(g, &s->h2d_ns, err));
     TRY(elapsed_ns(g->marks[AT_START], g->marks[AT_FORWARD], &s->forward_ns, err));
     TRY(elapsed_ns(g->marks[AT_FORWARD], g->marks[AT_BACKWARD], &s->backward_ns, err));
     TRY(elapsed_ns(g->marks[AT_BACKWARD], g->marks[AT_REDUCED], &s->all_reduce_ns, err));

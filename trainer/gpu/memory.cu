@@ -326,6 +326,7 @@ static int open_streams(struct gpu *g, struct dcr_err *err)
     for (struct batch_set &s : g->sets) {
         CUDA_TRY(cudaEventCreateWithFlags(&s.begin, cudaEventDefault), err);
         CUDA_TRY(cudaEventCreateWithFlags(&s.end, cudaEventDefault), err);
+        CUDA_TRY(cudaEventCreateWithFlags(&s.wanted, cudaEventDefault), err);
     }
     return 0;
 }
@@ -449,6 +450,7 @@ void model_destroy(struct gpu *g)
     for (struct batch_set &s : g->sets) {
         free_event(s.begin);
         free_event(s.end);
+        free_event(s.wanted);
     }
     for (int i = 0; i < g->n_blocks; i++)
         (void)cudaFree(g->blocks[i]);

@@ -38,6 +38,7 @@ struct batch_set {
     struct gpu_batch from; /* what was copied, with the host's pointers */
     int is_filled;
     cudaEvent_t begin, end; /* of the copy */
+    cudaEvent_t wanted;     /* the step had nothing else to do but wait for it */
 };
 
 /* Marks between the phases of a step. */

@@ -51,6 +51,7 @@ int batch_bring(struct gpu *g, const struct gpu_batch *b, struct dcr_err *err)
     s->is_filled = 0; /* the arrays may hold something else next time */
     g->set = 1 - g->set;
     g->n_batch = b->n;
+    CUDA_TRY(cudaEventRecord(s->wanted, g->main), err);
     CUDA_TRY(cudaStreamWaitEvent(g->main, s->end, 0), err);
     return 0;
 }

@@ -8,6 +8,9 @@
 
 #include <vector>
 
+/* Also used by the stand-in for NCCL (tests/gpu/nccl), which is a library of its own. */
+#define EMULATOR_VISIBLE __attribute__((visibility("default")))
+
 /** emulator_entered - first in every CUDA function: counts it, and says whether it is the one that is to fail. A device
  *  that failed while working fails every later call. */
 cudaError_t emulator_entered();
@@ -25,7 +28,7 @@ void emulator_run_kernel(const char *name, dim3 grid, dim3 block, size_t shared,
 
 /** emulator_enqueue - a piece of work on a stream, or a node of the graph being recorded. streams.cpp
  *  stream  nullptr: the default stream */
-cudaError_t emulator_enqueue(cudaStream_t stream, std::function<void()> work);
+EMULATOR_VISIBLE cudaError_t emulator_enqueue(cudaStream_t stream, std::function<void()> work);
 /** emulator_finish - the host waits for everything on the device. */
 cudaError_t emulator_finish();
 /** emulator_may_not_record - an error while any stream records: such calls would invalidate the recording. */
@@ -36,7 +39,7 @@ extern cudaError_t emulator_stuck;
 /** emulator_open_memory - let the device's memory be touched, or not. memory.cpp */
 void emulator_open_memory(bool is_open);
 /** emulator_check_range - dies unless the bytes lie in one allocation of the device. */
-void emulator_check_range(const void *p, size_t bytes, const char *what);
+EMULATOR_VISIBLE void emulator_check_range(const void *p, size_t bytes, const char *what);
 /** emulator_is_device, emulator_is_pinned - what a pointer belongs to. */
 bool emulator_is_device(const void *p);
 bool emulator_is_pinned(const void *p);
