@@ -1,5 +1,5 @@
 /* model.cuh - a model on the device: what memory it has, in which layouts, on which streams it works. Filled by
- * memory.cu; forward.cu and backward.cu enqueue its work; step.cu records and runs it; api.cu shows it to the program.
+ * model.cu; forward.cu and backward.cu enqueue its work; step.cu records and runs it; api.cu shows it to the program.
  *
  * Layouts, for a batch of B: R = B * N rows; everything is placed for the largest batch, and a smaller one uses the
  * front of it without gaps. Steps s count through: 0 .. T-1 the encoder's, T .. T+H-1 the decoder's. Layer l, step s:
@@ -24,7 +24,7 @@
 
 enum { N_SETS = 2, MAX_BLOCKS = 128, MAX_RECORDED = 12 };
 
-/* Offsets of a cell in the packed weights; see memory.cu. The bias follows x. */
+/* Offsets of a cell in the packed weights; see packed.cu. The bias follows x. */
 struct packed_cell {
     size_t x;  /* (M * P or M * F, 3P), columns r, u, c */
     size_t b;  /* (3P) */
@@ -157,12 +157,17 @@ static inline const uint8_t *coins_of(const struct gpu *g)
     return (const uint8_t *)(g->orders + 1);
 }
 
-/** model_create, model_join, model_destroy - memory.cu. As create, join and destroy of device.h. */
+/** model_create, model_join, model_destroy - model.cu. As create, join and destroy of device.h. */
 int model_create(struct gpu **out, const struct gpu_config *c, struct dcr_err *err) DCR_MUST_CHECK;
 int model_join(struct gpu *g, struct dcr_err *err) DCR_MUST_CHECK;
 void model_destroy(struct gpu *g);
 /** model_parts - rows of a part of a sum over `rows`, so that parts of an (m, n) result fill the device. */
 size_t model_parts(const struct gpu *g, size_t rows, int m, int n);
+
+/** packed_place, packed_fill_map - packed.cu. Offsets of the packed weights, and their size; then, with memory there,
+ *  g->map: which parameter each of them is. */
+void packed_place(struct gpu *g);
+int packed_fill_map(struct gpu *g, struct dcr_err *err) DCR_MUST_CHECK;
 
 /** enqueue_forward - predictions of the batch in g->sets[g->set], its size in g->n_batch; forward.cu. */
 int enqueue_forward(struct gpu *g, int is_training, int has_truth, struct dcr_err *err) DCR_MUST_CHECK;
