@@ -58,3 +58,15 @@ void dcr_arena_release(struct dcr_arena *a)
     }
     a->total_bytes = 0;
 }
+
+void *arena_grow(struct dcr_arena *a, void *array, size_t n, size_t *cap, size_t element_bytes)
+{
+    if (n < *cap)
+        return array;
+    size_t more = *cap ? 2 * *cap : 16;
+    void *bigger = dcr_arena_alloc(a, more * element_bytes);
+    if (n)
+        memcpy(bigger, array, n * element_bytes);
+    *cap = more;
+    return bigger;
+}

@@ -16,6 +16,10 @@ void *dcr_arena_alloc(struct dcr_arena *a, size_t n);
 char *dcr_arena_strdup(struct dcr_arena *a, const char *text);
 /** dcr_arena_strndup - a NUL-terminated copy of n bytes. */
 char *dcr_arena_strndup(struct dcr_arena *a, const char *text, size_t n);
+/** arena_grow - room for n + 1 elements in an array that lives in an arena.
+ *  array    current array or NULL; cap its capacity in elements, updated
+ *  returns  the array, moved when it had to grow; new elements are zero */
+void *arena_grow(struct dcr_arena *a, void *array, size_t n, size_t *cap, size_t element_bytes);
 void dcr_arena_release(struct dcr_arena *a);
 
 #endif

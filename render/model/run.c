@@ -7,16 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *category_key(enum category c)
-{
-    static const char *const keys[] = {
-#define X(id, key, name, covers) key,
-        RUN_CATEGORIES(X)
-#undef X
-    };
-    return keys[c];
-}
-
 int run_metric(const char *name)
 {
     static const char *const names[] = {
@@ -30,56 +20,9 @@ int run_metric(const char *name)
     return -1;
 }
 
-void *arena_grow(struct dcr_arena *a, void *array, size_t n, size_t *cap, size_t element_bytes)
-{
-    if (n < *cap)
-        return array;
-    size_t more = *cap ? 2 * *cap : 16;
-    void *bigger = dcr_arena_alloc(a, more * element_bytes);
-    if (n)
-        memcpy(bigger, array, n * element_bytes);
-    *cap = more;
-    return bigger;
-}
-
-/* Length of the UTF-8 sequence at s, 0 when it is not one (RFC 3629: no overlong forms, no surrogates). */
-static size_t utf8_length(const unsigned char *s)
-{
-    if (s[0] < 0x80)
-        return 1;
-    size_t n = s[0] >= 0xc2 && s[0] <= 0xdf ? 2 : (s[0] & 0xf0) == 0xe0 ? 3 : s[0] >= 0xf0 && s[0] <= 0xf4 ? 4 : 0;
-    for (size_t i = 1; i < n; i++)
-        if ((s[i] & 0xc0) != 0x80)
-            return 0;
-    if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) || (s[0] == 0xf0 && s[1] < 0x90) ||
-        (s[0] == 0xf4 && s[1] > 0x8f))
-        return 0;
-    return n;
-}
-
 const char *run_text(struct run *r, const char *text)
 {
     return text_clean(&r->arena, text);
-}
-
-const char *text_clean(struct dcr_arena *a, const char *text)
-{
-    enum { MAX_TEXT_BYTES = 4096 };
-    if (!text || !*text)
-        return "";
-    size_t n = strnlen(text, MAX_TEXT_BYTES), at = 0;
-    char *out = dcr_arena_strndup(a, text, n);
-    while (at < n) {
-        size_t k = utf8_length((const unsigned char *)out + at);
-        if (k == 0 || at + k > n) {
-            out[at++] = '?';
-        } else {
-            if (k == 1 && ((unsigned char)out[at] < 0x20 || out[at] == 0x7f))
-                out[at] = ' ';
-            at += k;
-        }
-    }
-    return out;
 }
 
 struct run *run_new(const char *archive_path)
@@ -118,6 +61,20 @@ struct run_rank *run_rank_at(struct run *r, int64_t rank)
     k->host = k->trace_notes = "";
     k->cpu_ns = k->run_delay_ns = k->peak_rss_bytes = k->involuntary_switches = -1;
     return k;
+}
+
+void run_take_steps(struct run_rank *k, const struct reduced *from)
+{
+    k->source = STEPS_TRACE;
+    k->steps = from->steps;
+    k->n_steps = from->n_steps;
+    k->collectives = from->collectives;
+    k->n_collectives = from->n_collectives;
+    k->phases = from->phases;
+    k->n_phases = from->n_phases;
+    memcpy(k->outside_ns, from->outside_ns, sizeof k->outside_ns);
+    k->validation_ns = from->validation_ns;
+    k->wall_ns = from->wall_ns;
 }
 
 struct run_node *run_node_at(struct run *r, int64_t node)
@@ -176,6 +133,7 @@ static void sort(void *base, size_t n, size_t size, int (*compare)(const void *,
 void run_sort(struct run *r)
 {
     run_sort_observed(r);
+    run_sort_traces(r);
     sort(r->ranks, (size_t)r->ranks_len, sizeof *r->ranks, compare_rank);
     sort(r->nodes, (size_t)r->nodes_len, sizeof *r->nodes, compare_node);
     sort(r->environment, (size_t)r->n_environment, sizeof *r->environment, compare_pair);

@@ -10,58 +10,12 @@
 #include "lib/arena.h"
 #include "lib/err.h"
 #include "lib/format.h"
+#include "render/model/foreign.h"
+#include "lib/reduce.h"
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* Where an instant of a step goes: the innermost range with a known category wins; what no range names is OTHER.
- * The categories of a step sum to the step exactly. X(id, key in files, name in prose, what it covers) */
-#define RUN_CATEGORIES(X)                                                                                   \
-    X(CAT_COMPUTE, "compute", "compute", "forward, backward, optimizer")                                    \
-    X(CAT_COMM, "communication", "communication", "exposed collective communication, transfer and waiting") \
-    X(CAT_DATA, "data", "data loading", "waiting for and preparing the batch")                              \
-    X(CAT_IO, "io", "I/O", "checkpoints and other file writes")                                             \
-    X(CAT_COPY, "copy", "copies", "host-to-device copies")                                                  \
-    X(CAT_OTHER, "other", "overhead", "step time in no named phase")
-
-enum category {
-#define X(id, key, name, covers) id,
-    RUN_CATEGORIES(X)
-#undef X
-        N_CATEGORIES
-};
-/** category_key - "compute", "communication", ... as in report.json. */
-const char *category_key(enum category c);
-
-/* One optimiser step on one rank. */
-struct step_record {
-    int64_t step;                  /* number counted by the program, from 0 */
-    int64_t start_ns, step_ns;     /* step_ns > 0 */
-    int64_t part_ns[N_CATEGORIES]; /* exclusive; sum == step_ns */
-    int64_t hidden_comm_ns;        /* communication under way while this step's own thread did something else */
-    int64_t bytes;                 /* sent into collectives; 0 = not recorded */
-    int64_t samples;               /* -1 = not recorded */
-    uint32_t first_collective, n_collectives;
-};
-
-/* The ranges of one name and category on a rank's step track: time in which they were innermost, so that the phases of
- * a category sum to it. From steps.csv: as its columns say. */
-struct run_phase {
-    const char *name;
-    enum category category;
-    int64_t *ns; /* shape (n_steps); 0: no such range in that step */
-};
-
-/* One collective call of one rank; the k-th of a step is the same operation on all ranks. */
-struct collective {
-    int64_t dur_ns;
-    /* What the rank did since its previous collective ended (or since its first step began): the upstream causes of
-     * a late arrival. since_ns[CAT_COMM] is unused; outside_ns is time between steps (validation, logging). */
-    int64_t since_ns[N_CATEGORIES];
-    int64_t outside_ns;
-};
-
-#define RUN_MAX_PHASES 32
 enum step_source { STEPS_NONE = 0, STEPS_TRACE, STEPS_CSV };
 
 /* A sampled quantity, reduced while reading. The series is decimated by doubling the bucket, at most
@@ -203,9 +157,11 @@ struct run {
     size_t n_epochs;
     struct run_member *members; /* sorted by name */
     size_t n_members;
+    struct foreign_trace *traces; /* GPU traces of other tools, by file name */
+    int n_traces;
     const char **gaps; /* sentences: what is missing in this archive and why it matters */
     int n_gaps;
-    size_t ranks_cap, nodes_cap, gaps_cap, mpi_cap, files_cap; /* filling only */
+    size_t ranks_cap, nodes_cap, gaps_cap, mpi_cap, files_cap, traces_cap; /* filling only */
 };
 
 /** run_add_gap - note that something is missing; the same sentence is kept once. text is copied. */

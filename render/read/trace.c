@@ -2,7 +2,6 @@
 #include "render/read/members.h"
 
 #include "lib/trace.h"
-#include "render/model/reduce.h"
 
 #include <string.h>
 
@@ -115,7 +114,9 @@ int trace_read(struct run *r, int rank, struct dcr_stream *s, struct dcr_err *er
         k->trace_notes = run_text(r, dct_notes(t));
     if (k->node < 0 && info.node >= 0)
         k->node = info.node;
-    reduce_finish(d, &r->arena, k);
+    struct reduced best = {.n_steps = k->n_steps};
+    if (reduce_finish(d, &r->arena, &best))
+        run_take_steps(k, &best);
     if (reduce_overflow(d))
         run_add_gap(r, "%llu ranges of '%s' were not looked at: one step holds more than a million.",
                     (unsigned long long)reduce_overflow(d), s->name);

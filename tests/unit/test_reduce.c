@@ -1,5 +1,5 @@
-/* test_reduce.c - the stream of events becomes steps (render/model/reduce.h). Times are chosen by hand. */
-#include "render/model/reduce.h"
+/* test_reduce.c - the stream of events becomes steps (lib/reduce.h). Times are chosen by hand. */
+#include "lib/reduce.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -58,7 +58,7 @@ static void test_plain_step(void **state)
 {
     (void)state;
     struct reducer *d = reduce_new();
-    struct run_rank k = {0};
+    struct reduced k = {0};
     struct dcr_arena a = {0};
     phase(d, 1, CAT_DATA, 105, 115);
     phase(d, 1, CAT_COMPUTE, 115, 150);
@@ -83,7 +83,7 @@ static void test_nesting(void **state)
 {
     (void)state;
     struct reducer *d = reduce_new();
-    struct run_rank k = {0};
+    struct reduced k = {0};
     struct dcr_arena a = {0};
     phase(d, 1, CAT_COMM, 130, 140);
     phase(d, 1, CAT_COMM, 128, 142);
@@ -104,7 +104,7 @@ static void test_since_crosses_steps(void **state)
 {
     (void)state;
     struct reducer *d = reduce_new();
-    struct run_rank k = {0};
+    struct reduced k = {0};
     struct dcr_arena a = {0};
     phase(d, 1, CAT_COMM, 10, 20);
     phase(d, 1, CAT_IO, 20, 90);
@@ -129,7 +129,7 @@ static void test_validation_is_outside(void **state)
 {
     (void)state;
     struct reducer *d = reduce_new();
-    struct run_rank k = {0};
+    struct reduced k = {0};
     struct dcr_arena a = {0};
     step(d, 1, 0, 0, 100);
     phase(d, 1, CAT_COMPUTE, 120, 180);
@@ -153,7 +153,7 @@ static void test_hidden_communication(void **state)
 {
     (void)state;
     struct reducer *d = reduce_new();
-    struct run_rank k = {0};
+    struct reduced k = {0};
     struct dcr_arena a = {0};
     phase(d, 2, CAT_COMM, 40, 70);
     phase(d, 2, CAT_COMM, 60, 90);
@@ -185,7 +185,7 @@ static void test_buckets_beside_the_thread(void **state)
 {
     (void)state;
     struct reducer *d = reduce_new();
-    struct run_rank k = {0};
+    struct reduced k = {0};
     struct dcr_arena a = {0};
     beside(d, CAT_COMM, 40, 60);
     beside(d, CAT_COMM, 70, 92); /* may end in any order */
@@ -216,7 +216,7 @@ static void test_other_process_ranges(void **state)
 {
     (void)state;
     struct reducer *d = reduce_new();
-    struct run_rank k = {0};
+    struct reduced k = {0};
     struct dcr_arena a = {0};
     beside(d, CAT_COMPUTE, 10, 80);
     step(d, 1, 0, 0, 100);
@@ -232,7 +232,7 @@ static void test_mpi_calls_that_do_not_wait(void **state)
     (void)state;
     static const char *const calls[] = {"MPI_Iallreduce", "MPI_Testsome", "MPI_Test", "MPI_Isend", "MPI_Wait"};
     struct reducer *d = reduce_new();
-    struct run_rank k = {0};
+    struct reduced k = {0};
     struct dcr_arena a = {0};
     for (int i = 0; i < 5; i++)
         named(d, calls[i], CAT_COMM, 10 * i, 10 * i + 5);
@@ -265,7 +265,7 @@ static void test_flights_count_where_none_is_named(void **state)
     (void)state;
     for (int is_named = 0; is_named < 2; is_named++) {
         struct reducer *d = reduce_new();
-        struct run_rank k = {0};
+        struct reduced k = {0};
         struct dcr_arena a = {0};
         reduce_event(d, &(struct event){.track = 1,
                                         .kind = EVENT_PHASE,
@@ -295,7 +295,7 @@ static void test_observed_calls_are_not_counted_twice(void **state)
 {
     (void)state;
     struct reducer *d = reduce_new();
-    struct run_rank k = {0};
+    struct reduced k = {0};
     struct dcr_arena a = {0};
     observed(d, "read", CAT_IO, 101, 108);
     named(d, "data_load", CAT_DATA, 100, 110);
@@ -323,7 +323,7 @@ static void test_an_epoch_is_no_step(void **state)
 {
     (void)state;
     struct reducer *d = reduce_new();
-    struct run_rank k = {0};
+    struct reduced k = {0};
     struct dcr_arena a = {0};
     step(d, 1, 0, 10, 20);
     step(d, 1, 1, 30, 40);
@@ -339,7 +339,7 @@ static void test_nonsense_is_passed_over(void **state)
 {
     (void)state;
     struct reducer *d = reduce_new();
-    struct run_rank k = {0};
+    struct reduced k = {0};
     struct dcr_arena a = {0};
     phase(d, 1, CAT_COMPUTE, 50, 40);  /* ends before it begins */
     phase(d, 1, CAT_COMPUTE, -50, 10); /* begins before the step */
@@ -357,7 +357,7 @@ static void test_memory_does_not_grow_with_events(void **state)
 {
     (void)state;
     struct reducer *d = reduce_new();
-    struct run_rank k = {0};
+    struct reduced k = {0};
     struct dcr_arena a = {0};
     for (int s = 0; s < 100; s++) {
         for (int i = 0; i < 5000; i++)
@@ -393,7 +393,7 @@ static void test_classify(void **state)
     assert_int_equal(event_classify("", "my own range", &c), EVENT_NONE);
 }
 
-static const struct run_phase *phase_named(const struct run_rank *k, const char *name)
+static const struct run_phase *phase_named(const struct reduced *k, const char *name)
 {
     for (int i = 0; i < k->n_phases; i++)
         if (strcmp(k->phases[i].name, name) == 0)
@@ -408,7 +408,7 @@ static void test_phases_by_name(void **state)
 {
     (void)state;
     struct reducer *d = reduce_new();
-    struct run_rank k = {0};
+    struct reduced k = {0};
     struct dcr_arena a = {0};
     named(d, "before", CAT_IO, 10, 20); /* outside of all steps: no phase of theirs */
     named(d, "copy_in", CAT_COPY, 110, 113);
@@ -442,7 +442,7 @@ static void test_many_names(void **state)
 {
     (void)state;
     struct reducer *d = reduce_new();
-    struct run_rank k = {0};
+    struct reduced k = {0};
     struct dcr_arena a = {0};
     for (int i = 0; i < 1000; i++) {
         char name[32];

@@ -1,6 +1,8 @@
 /* reduce.c - see reduce.h. One pending list per track holds the ranges since the last step, cut so that they do not
  * overlap; a step takes its share of them and the list begins anew. */
-#include "render/model/reduce.h"
+#include "lib/reduce.h"
+
+#include "lib/text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -139,6 +141,16 @@ static int is_between_two(const char *name)
         if (strncmp(name, calls[i], strlen(calls[i])) == 0)
             return 1;
     return 0;
+}
+
+const char *category_key(enum category c)
+{
+    static const char *const keys[] = {
+#define X(id, key, name, covers) key,
+        RUN_CATEGORIES(X)
+#undef X
+    };
+    return keys[c];
 }
 
 struct reducer *reduce_new(void)
@@ -475,15 +487,15 @@ static void find_hidden(struct reducer *d, const struct track *t)
     }
 }
 
-static void copy_phases(const struct reducer *d, const struct track *t, struct dcr_arena *a, struct run_rank *rank)
+static void copy_phases(const struct reducer *d, const struct track *t, struct dcr_arena *a, struct reduced *out)
 {
-    rank->phases = dcr_arena_alloc(a, RUN_MAX_PHASES * sizeof *rank->phases);
-    rank->n_phases = 0;
+    out->phases = dcr_arena_alloc(a, RUN_MAX_PHASES * sizeof *out->phases);
+    out->n_phases = 0;
     for (int i = 0; i < d->n_phases; i++) {
         const struct column *c = &t->phases[i];
         if (c->n == 0)
             continue;
-        struct run_phase *p = &rank->phases[rank->n_phases++];
+        struct run_phase *p = &out->phases[out->n_phases++];
         p->name = text_clean(a, d->phases[i].name);
         p->category = d->phases[i].category;
         p->ns = dcr_arena_alloc(a, t->n_steps * sizeof *p->ns);
@@ -491,26 +503,25 @@ static void copy_phases(const struct reducer *d, const struct track *t, struct d
     }
 }
 
-int reduce_finish(struct reducer *d, struct dcr_arena *a, struct run_rank *rank)
+int reduce_finish(struct reducer *d, struct dcr_arena *a, struct reduced *out)
 {
     const struct track *t = best_track(d);
-    if (!t || t->n_steps <= rank->n_steps)
+    if (!t || t->n_steps <= out->n_steps)
         return 0;
     find_hidden(d, t);
-    rank->n_steps = t->n_steps;
-    rank->steps = dcr_arena_alloc(a, t->n_steps * sizeof *t->steps);
-    memcpy(rank->steps, t->steps, t->n_steps * sizeof *t->steps);
-    rank->n_collectives = t->n_collectives;
-    rank->collectives = NULL;
+    out->n_steps = t->n_steps;
+    out->steps = dcr_arena_alloc(a, t->n_steps * sizeof *t->steps);
+    memcpy(out->steps, t->steps, t->n_steps * sizeof *t->steps);
+    out->n_collectives = t->n_collectives;
+    out->collectives = NULL;
     if (t->n_collectives) {
-        rank->collectives = dcr_arena_alloc(a, t->n_collectives * sizeof *t->collectives);
-        memcpy(rank->collectives, t->collectives, t->n_collectives * sizeof *t->collectives);
+        out->collectives = dcr_arena_alloc(a, t->n_collectives * sizeof *t->collectives);
+        memcpy(out->collectives, t->collectives, t->n_collectives * sizeof *t->collectives);
     }
-    copy_phases(d, t, a, rank);
-    memcpy(rank->outside_ns, t->outside_ns, sizeof rank->outside_ns);
-    rank->validation_ns = t->validation_ns;
-    rank->wall_ns = t->last_step_end_ns - t->steps[0].start_ns;
-    rank->source = STEPS_TRACE;
+    copy_phases(d, t, a, out);
+    memcpy(out->outside_ns, t->outside_ns, sizeof out->outside_ns);
+    out->validation_ns = t->validation_ns;
+    out->wall_ns = t->last_step_end_ns - t->steps[0].start_ns;
     return 1;
 }
 

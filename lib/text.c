@@ -1,0 +1,39 @@
+/* text.c - see text.h. */
+#include "lib/text.h"
+
+#include <string.h>
+
+/* Length of the UTF-8 sequence at s, 0 when it is not one (RFC 3629: no overlong forms, no surrogates). */
+static size_t utf8_length(const unsigned char *s)
+{
+    if (s[0] < 0x80)
+        return 1;
+    size_t n = s[0] >= 0xc2 && s[0] <= 0xdf ? 2 : (s[0] & 0xf0) == 0xe0 ? 3 : s[0] >= 0xf0 && s[0] <= 0xf4 ? 4 : 0;
+    for (size_t i = 1; i < n; i++)
+        if ((s[i] & 0xc0) != 0x80)
+            return 0;
+    if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) || (s[0] == 0xf0 && s[1] < 0x90) ||
+        (s[0] == 0xf4 && s[1] > 0x8f))
+        return 0;
+    return n;
+}
+
+const char *text_clean(struct dcr_arena *a, const char *text)
+{
+    enum { MAX_TEXT_BYTES = 4096 };
+    if (!text || !*text)
+        return "";
+    size_t n = strnlen(text, MAX_TEXT_BYTES), at = 0;
+    char *out = dcr_arena_strndup(a, text, n);
+    while (at < n) {
+        size_t k = utf8_length((const unsigned char *)out + at);
+        if (k == 0 || at + k > n) {
+            out[at++] = '?';
+        } else {
+            if (k == 1 && ((unsigned char)out[at] < 0x20 || out[at] == 0x7f))
+                out[at] = ' ';
+            at += k;
+        }
+    }
+    return out;
+}

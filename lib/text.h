@@ -1,0 +1,11 @@
+/* text.h - foreign text made fit for people. */
+#ifndef DCR_TEXT_H
+#define DCR_TEXT_H
+
+#include "lib/arena.h"
+
+/** text_clean - a copy of foreign text fit for one-line output: control characters become spaces, bytes that are not
+ *  UTF-8 become '?', cut at 4096 bytes. NULL gives "". */
+const char *text_clean(struct dcr_arena *a, const char *text);
+
+#endif
