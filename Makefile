@@ -306,12 +306,12 @@ bench-collect:
 	@.ci/packages build run bench
 	@$(MAKE) --no-print-directory SHORT=1 programs
 	@BUILD="$(abspath $(BUILD))" bash tests/bench/collect.sh
-# How large the bottleneck of each scenario is on this machine, and what the report says: SCENARIOS="data io", ROUNDS=5.
+# How large the bottleneck of each scenario is on this machine, and what the report says: SCENARIOS="data io", ROUNDS=5, LINES=FILE.
 .PHONY: scenarios
 scenarios:
 	@.ci/packages build run test
 	@$(MAKE) --no-print-directory SHORT=1 all
-	@BUILD="$(abspath $(BUILD))" tests/scenarios/truth $(if $(ROUNDS),--rounds $(ROUNDS)) $(SCENARIOS)
+	@BUILD="$(abspath $(BUILD))" tests/scenarios/truth $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(LINES),--lines "$(LINES)") $(SCENARIOS)
 # Times on a GPU; without one both say so.
 .PHONY: bench-gpu
 bench-gpu:

@@ -73,6 +73,38 @@ named_classes() {
            | sort_by(-.gain) | map(.key) | if length == 0 then "none" else join(" ") end' "$dir/site/report.json"
 }
 
+# What the report expects of removing the first class that it names besides `shared`, in percent of the step; - where it
+# expects nothing. Of the report that named_classes made: predicted_percent FOLDER "NAMED"
+predicted_percent() {
+    local first=${2#shared}
+    first=${first# }
+    jq -r --arg class "${first%% *}" '.runs[0] | .step.mean_ns as $step | .classes[$class] // {}
+        | if (.gain_ns // 0) > 0 and ($step // 0) > 0 then .gain_ns / $step * 1000 | round / 10 else "-" end' "$1/site/report.json"
+}
+
+# The word that most lines of the input are, the first of those that are equally many.
+most_often() {
+    awk '{ if (++n[$0] > most) { most = n[$0]; word = $0 } } END { print word }'
+}
+middle() { # median of the lines that are numbers; - without any
+    grep -v '^-$' | sort -g | awk '{ v[NR] = $1 } END { print NR == 0 ? "-" : NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2 }'
+}
+
+# Machine-readable: one line of tab-separated fields a scenario and number of ranks; docs/scenarios.md says what they are.
+truth_columns() {
+    printf '%s\t' scenario ranks cores seed rounds accepted expected_percent gain_percent gain_low_percent gain_high_percent named predicted_percent
+    echo verdict
+}
+# truth_line NAME RANKS SEED ACCEPTED EXPECTED GAINS NAMED PREDICTED VERDICTS; the last four have a line a round
+truth_line() {
+    local named
+    named=$(printf '%s\n' "$7" | most_often)
+    printf '%s\t' "$1" "$2" "$cores" "$3" "$(printf '%s\n' "$6" | wc -l)" "$4" "${5:--}" "$(printf '%s\n' "$6" | middle)" \
+        "$(printf '%s\n' "$6" | sort -g | head -n 1)" "$(printf '%s\n' "$6" | sort -g | tail -n 1)" "$named" \
+        "$(paste -d '\t' <(printf '%s\n' "$7") <(printf '%s\n' "$8") | awk -F '\t' -v named="$named" '$1 == named { print $2 }' | middle)"
+    printf '%s\n' "$9" | most_often
+}
+
 # Does a list of named classes agree with the allowed ones? judge "ALLOWED" "NAMED" RANKS -> right, wrong or busy
 # Where ranks share cores the report has to say so first, and what comes behind that is not judged. Where they need not,
 # `shared` in front means that others used the cores meanwhile: what comes behind counts, and when nothing does the run
