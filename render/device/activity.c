@@ -1,0 +1,344 @@
+/* activity.c - see activity.h. Gathers; sweep.c computes. */
+#include "render/device/activity.h"
+
+#include "render/device/inside.h"
+#include "render/model/build.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { DEFAULT_BYTES = 32 << 20, SMALL_NS = 100000 };
+/* Host intervals are walked once per device and so are kept in memory, merged. */
+#define MAX_INTERVALS ((size_t)1 << 20)
+
+struct launch_record {
+    struct spill_key key; /* correlation, start */
+};
+struct range_record {
+    struct spill_key key; /* kind, start */
+    int64_t end_ns;
+};
+
+struct activity {
+    struct dcr_arena arena;
+    struct names names;
+    struct spill *ops, *launches, *ranges;
+    size_t max_bytes;
+    struct device_sums *devices;
+    size_t n_devices, devices_cap, last;
+    struct range_record open[N_HOST_RANGES]; /* the range being extended */
+    int has_open[N_HOST_RANGES];
+};
+
+const char *device_column_name(enum device_column c)
+{
+    static const char *const names[] = {
+#define X(id, name) name,
+        DEVICE_COLUMNS(X)
+#undef X
+    };
+    return names[c];
+}
+
+const char *idle_cause_key(enum idle_cause c)
+{
+    static const char *const keys[] = {
+#define X(id, key, name, meaning) key,
+        IDLE_CAUSES(X)
+#undef X
+    };
+    return keys[c];
+}
+
+const char *idle_cause_name(enum idle_cause c)
+{
+    static const char *const names[] = {
+#define X(id, key, name, meaning) name,
+        IDLE_CAUSES(X)
+#undef X
+    };
+    return names[c];
+}
+
+struct activity *activity_new(size_t max_bytes)
+{
+    struct activity *a = calloc(1, sizeof *a);
+    if (!a)
+        return NULL;
+    a->max_bytes = max_bytes ? max_bytes : DEFAULT_BYTES;
+    a->ops = spill_new(sizeof(struct op_record), a->max_bytes / 4);
+    a->launches = spill_new(sizeof(struct launch_record), a->max_bytes / 8);
+    a->ranges = spill_new(sizeof(struct range_record), a->max_bytes / 8);
+    if (!a->ops || !a->launches || !a->ranges) {
+        activity_free(a);
+        return NULL;
+    }
+    return a;
+}
+
+static struct device_sums *sums_of(struct activity *a, int64_t device)
+{
+    if (a->last < a->n_devices && a->devices[a->last].device == device)
+        return &a->devices[a->last];
+    for (a->last = 0; a->last < a->n_devices; a->last++)
+        if (a->devices[a->last].device == device)
+            return &a->devices[a->last];
+    a->devices = arena_grow(&a->arena, a->devices, a->n_devices, &a->devices_cap, sizeof *a->devices);
+    struct device_sums *s = &a->devices[a->n_devices++];
+    *s = (struct device_sums){.device = device};
+    return s;
+}
+
+static void add_clamped(int64_t *sum, int64_t x)
+{
+    if (__builtin_add_overflow(*sum, x, sum))
+        *sum = x < 0 ? INT64_MIN : INT64_MAX;
+}
+
+int activity_op(struct activity *a, const struct device_op *op)
+{
+    int64_t end;
+    if (__builtin_add_overflow(op->start_ns, op->dur_ns, &end))
+        return -1;
+    struct device_sums *s = sums_of(a, op->device);
+    struct name_entry *name = names_entry(&a->names, (int)(s - a->devices), op->kind, op->name, op->name_len);
+    names_add(name, op->dur_ns);
+    s->n_kind[name->kind]++;
+    if (name->kind == OP_COMPUTE || name->kind == OP_COMM) {
+        add_clamped(&s->kernel_ns, op->dur_ns);
+        if (op->dur_ns < SMALL_NS) {
+            s->n_small++;
+            add_clamped(&s->small_ns, op->dur_ns);
+        }
+        s->n_without_blocks += op->blocks_per_sm < 0;
+        if (op->occupancy_ratio >= 0) {
+            add_clamped(&s->occupancy_ns, op->dur_ns);
+            s->occupancy_time += op->occupancy_ratio * (double)op->dur_ns;
+        } else {
+            s->n_without_occupancy++;
+        }
+        if (name->kind == OP_COMPUTE && (name->is_eligible || name->is_tensor)) {
+            add_clamped(&s->eligible_ns, op->dur_ns);
+            add_clamped(&s->tensor_ns, name->is_tensor ? op->dur_ns : 0);
+        }
+    }
+    struct op_record r = {.key = {op->correlation, op->start_ns},
+                          .end_ns = end,
+                          .launch_ns = NO_LAUNCH,
+                          .device = (uint32_t)(s - a->devices),
+                          .kind = name->kind,
+                          .blocks_per_sm = (float)op->blocks_per_sm,
+                          .occupancy_ratio = (float)op->occupancy_ratio};
+    spill_add(a->ops, &r);
+    return 0;
+}
+
+void activity_range(struct activity *a, enum host_range kind, int64_t start_ns, int64_t dur_ns)
+{
+    int64_t end;
+    if (dur_ns <= 0 || __builtin_add_overflow(start_ns, dur_ns, &end))
+        return;
+    struct range_record *open = &a->open[kind];
+    if (a->has_open[kind] && start_ns <= open->end_ns && end >= open->key.b) { /* nested or overlapping: one range */
+        open->key.b = start_ns < open->key.b ? start_ns : open->key.b;
+        open->end_ns = end > open->end_ns ? end : open->end_ns;
+        return;
+    }
+    if (a->has_open[kind])
+        spill_add(a->ranges, open);
+    *open = (struct range_record){{(int64_t)kind, start_ns}, end};
+    a->has_open[kind] = 1;
+}
+
+void activity_call(struct activity *a, enum call_kind kind, int64_t correlation, int64_t start_ns, int64_t dur_ns)
+{
+    if (kind == CALL_SYNC)
+        activity_range(a, HOST_SYNC, start_ns, dur_ns);
+    else if (correlation >= 0)
+        spill_add(a->launches, &(struct launch_record){{correlation, start_ns}});
+}
+
+/* ---- launches meet operations ------------------------------------------------------------------------ */
+
+/* Both in order of (correlation, time): the launch of an operation is the last one of its correlation that began no
+ * later. Correlation ids may come again when a trace is long. */
+static int join(struct activity *a, struct spill *by_device, struct dcr_err *err)
+{
+    int rc = spill_sort(a->launches, err);
+    if (rc || (rc = spill_sort(a->ops, err)))
+        return rc;
+    const struct launch_record *l = spill_next(a->launches);
+    const struct op_record *op;
+    struct spill_key last = {-1, 0};
+    while ((op = spill_next(a->ops)) != NULL) {
+        struct op_record r = *op;
+        while (l && (l->key.a < r.key.a || (l->key.a == r.key.a && l->key.b <= r.key.b))) {
+            last = l->key;
+            l = spill_next(a->launches);
+        }
+        if (r.key.a >= 0 && last.a == r.key.a)
+            r.launch_ns = last.b;
+        else if (r.key.a >= 0 && l && l->key.a == r.key.a) /* clocks disagree: launched after it began */
+            r.launch_ns = l->key.b;
+        r.key.a = (int64_t)r.device;
+        spill_add(by_device, &r);
+    }
+    if (spill_failed(a->ops) || spill_failed(a->launches))
+        return dcr_err_set(err, DCR_FATAL, "cannot read back the temporary file of a trace");
+    return spill_sort(by_device, err);
+}
+
+/* ---- host ranges --------------------------------------------------------------------------------------- */
+
+static void add_interval(struct dcr_arena *arena, struct intervals *x, int64_t from, int64_t to)
+{
+    if (x->n && from <= x->at[x->n - 1][1]) {
+        if (to > x->at[x->n - 1][1])
+            x->at[x->n - 1][1] = to;
+        return;
+    }
+    x->at = arena_grow(arena, x->at, x->n, &x->cap, sizeof *x->at);
+    x->at[x->n][0] = from;
+    x->at[x->n++][1] = to;
+}
+
+/* x without what y covers.                                                                          both sorted,
+ * disjoint */
+static struct intervals without(struct dcr_arena *arena, const struct intervals *x, const struct intervals *y)
+{
+    struct intervals out = {0};
+    size_t k = 0;
+    for (size_t i = 0; i < x->n; i++) {
+        int64_t from = x->at[i][0], to = x->at[i][1];
+        while (k < y->n && y->at[k][1] <= from)
+            k++;
+        for (size_t j = k; j < y->n && y->at[j][0] < to; j++) {
+            if (y->at[j][0] > from)
+                add_interval(arena, &out, from, y->at[j][0]);
+            from = y->at[j][1] > from ? y->at[j][1] : from;
+        }
+        if (from < to)
+            add_interval(arena, &out, from, to);
+    }
+    return out;
+}
+
+/* returns  1 when there are too many to keep */
+static int host_intervals(struct activity *a, struct intervals *host, int *is_too_many, struct dcr_err *err)
+{
+    for (int k = 0; k < N_HOST_RANGES; k++)
+        if (a->has_open[k])
+            spill_add(a->ranges, &a->open[k]);
+    int rc = spill_sort(a->ranges, err);
+    const struct range_record *r;
+    *is_too_many = 0;
+    while (!rc && (r = spill_next(a->ranges)) != NULL) {
+        struct intervals *x = &host[r->key.a];
+        if (x->n >= MAX_INTERVALS)
+            *is_too_many = 1;
+        else
+            add_interval(&a->arena, x, r->key.b, r->end_ns);
+    }
+    host[HOST_IO] = without(&a->arena, &host[HOST_IO], &host[HOST_DATA]);
+    return rc;
+}
+
+/* ---- the result ---------------------------------------------------------------------------------------- */
+
+static void write_sums(const struct device_sums *s, struct run_device *d)
+{
+    d->device = s->device;
+    d->value[DEV_KERNELS] = s->n_kind[OP_COMPUTE] + s->n_kind[OP_COMM];
+    d->value[DEV_COMM_KERNELS] = s->n_kind[OP_COMM];
+    d->value[DEV_MEMCPYS] = s->n_kind[OP_MEMCPY];
+    d->value[DEV_MEMSETS] = s->n_kind[OP_MEMSET];
+    d->value[DEV_SMALL_KERNELS] = s->n_small;
+    d->value[DEV_KERNEL_SUM] = s->kernel_ns;
+    d->small_ns = s->small_ns;
+    d->tensor_ns = s->tensor_ns;
+    d->eligible_ns = s->eligible_ns;
+}
+
+static void say_what_is_missing(const struct device_sums *s, uint64_t n_launches, int is_too_many, struct run_device *d)
+{
+    int64_t n = d->value[DEV_KERNELS];
+    d->has_idle_causes = n_launches > 0 && !is_too_many;
+    d->idle_because = d->has_idle_causes ? ""
+                      : is_too_many      ? "the trace holds more than a million host ranges"
+                                         : "the trace holds no calls of the runtime";
+    if (n == 0 || s->n_without_blocks || !d->has_sm) {
+        d->sm_because = n == 0                ? "no kernel ran"
+                        : s->n_without_blocks ? "the trace does not say every kernel's blocks per SM"
+                                              : "more than 256 kernels ran at once, or the span is empty";
+        d->has_sm = 0;
+        d->sm_ratio = 0;
+    } else {
+        d->sm_because = "";
+    }
+    d->has_occupancy = n > 0 && !s->n_without_occupancy && s->occupancy_ns > 0;
+    d->occupancy_because = d->has_occupancy ? ""
+                           : n == 0         ? "no kernel ran"
+                                            : "the trace does not say every kernel's occupancy";
+    d->occupancy_ratio = d->has_occupancy ? s->occupancy_time / (double)s->occupancy_ns : 0;
+}
+
+static int compare_device(const void *a, const void *b)
+{
+    const struct run_device *x = a, *y = b;
+    return x->device < y->device ? -1 : x->device > y->device;
+}
+
+int activity_finish(struct activity *a, struct dcr_arena *arena, struct run_device **out, int *n, struct dcr_err *err)
+{
+    struct intervals host[N_HOST_RANGES] = {{0}};
+    uint64_t n_launches = spill_count(a->launches);
+    int is_too_many = 0;
+    struct spill *by_device = spill_new(sizeof(struct op_record), a->max_bytes / 4);
+    *n = 0;
+    int rc = by_device ? join(a, by_device, err) : dcr_err_set(err, DCR_FATAL, "out of memory");
+    if (rc || (rc = host_intervals(a, host, &is_too_many, err)))
+        goto out;
+    *out = dcr_arena_alloc(arena, (a->n_devices + 1) * sizeof **out);
+    const struct op_record *first = spill_next(by_device);
+    while (first) {
+        uint32_t k = first->device;
+        struct run_device *d = &(*out)[(*n)++];
+        *d = (struct run_device){.file = "", .model = "", .rank = -1};
+        sweep_device(by_device, &first, host, d);
+        write_sums(&a->devices[k], d);
+        say_what_is_missing(&a->devices[k], n_launches, is_too_many, d);
+        d->names = names_of(&a->names, (int)k, arena, &d->n_names);
+    }
+    if (spill_failed(by_device))
+        rc = dcr_err_set(err, DCR_FATAL, "cannot read back the temporary file of a trace");
+    if (*n)
+        qsort(*out, (size_t)*n, sizeof **out, compare_device);
+out:
+    spill_free(by_device);
+    return rc;
+}
+
+void activity_free(struct activity *a)
+{
+    if (!a)
+        return;
+    spill_free(a->ops);
+    spill_free(a->launches);
+    spill_free(a->ranges);
+    names_release(&a->names);
+    dcr_arena_release(&a->arena);
+    free(a);
+}
+
+enum call_kind call_kind_of(const char *name, size_t len)
+{
+    static const struct {
+        const char *word;
+        enum call_kind kind;
+    } words[] = {{"Synchronize", CALL_SYNC}, {"Malloc", CALL_MALLOC}, {"MemAlloc", CALL_MALLOC}, {"Free", CALL_FREE},
+                 {"Launch", CALL_LAUNCH},    {"Memcpy", CALL_LAUNCH}, {"Memset", CALL_LAUNCH}};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (memmem(name, len, words[i].word, strlen(words[i].word)))
+            return words[i].kind;
+    return CALL_OTHER;
+}

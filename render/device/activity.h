@@ -1,0 +1,50 @@
+/* activity.h - the operations of one trace, from whatever importer, become exact numbers per device.
+ *
+ * An importer calls activity_op for every kernel, copy and memset in any order, activity_call for calls of the runtime
+ * and activity_range for what the host was doing; activity_finish sorts (through a temporary file when there are many)
+ * and sweeps once. Memory: distinct names and a fixed amount; not the number of events. source:
+ * docs/metrics.md#devices. Test: tests/unit/test_activity.c */
+#ifndef RENDER_DEVICE_ACTIVITY_H
+#define RENDER_DEVICE_ACTIVITY_H
+
+#include "lib/arena.h"
+#include "lib/err.h"
+#include "render/model/device.h"
+
+/* One operation on a device. */
+struct device_op {
+    int64_t device, stream;
+    int64_t start_ns, dur_ns; /* a negative or zero duration counts as an operation and covers no time */
+    enum op_kind kind;        /* OP_COMPUTE for any kernel: activity_op looks for collectives by name */
+    const char *name;
+    size_t name_len;
+    int64_t correlation;    /* of the launch, -1 = not said */
+    double blocks_per_sm;   /* < 0 = not said */
+    double occupancy_ratio; /* estimated achieved, < 0 = not said */
+};
+
+/* What a call of the runtime does, as far as it matters here. */
+enum call_kind { CALL_LAUNCH = 0, CALL_SYNC, CALL_MALLOC, CALL_FREE, CALL_OTHER };
+/** call_kind_of - by name: cudaLaunchKernel, hipMemcpyAsync, cuStreamSynchronize ... */
+enum call_kind call_kind_of(const char *name, size_t len);
+
+/* What the host was doing. */
+enum host_range { HOST_DATA = 0, HOST_IO, HOST_SYNC, N_HOST_RANGES };
+
+struct activity;
+
+/** activity_new - max_bytes: memory for events before they go to a temporary file; 0 = the default (32 MiB).
+ *  gives; free with activity_free */
+struct activity *activity_new(size_t max_bytes);
+/** activity_op - returns 0, or -1 when the operation's end does not fit into 64 bits (it is left out). */
+int activity_op(struct activity *a, const struct device_op *op);
+/** activity_call - a call of the runtime; times as of operations. */
+void activity_call(struct activity *a, enum call_kind kind, int64_t correlation, int64_t start_ns, int64_t dur_ns);
+void activity_range(struct activity *a, enum host_range kind, int64_t start_ns, int64_t dur_ns);
+/** activity_finish - the devices of the trace, ascending. Text and arrays in arena.
+ *  errors   DCR_FATAL: no memory or no temporary file */
+int activity_finish(struct activity *a, struct dcr_arena *arena, struct run_device **out, int *n,
+                    struct dcr_err *err) DCR_MUST_CHECK;
+void activity_free(struct activity *a);
+
+#endif

@@ -1,0 +1,48 @@
+/* inside.h - what activity.c gathers and sweep.c walks through. Inside render/device only. */
+#ifndef RENDER_DEVICE_INSIDE_H
+#define RENDER_DEVICE_INSIDE_H
+
+#include "render/device/activity.h"
+#include "render/device/names.h"
+#include "render/device/spill.h"
+
+#define NO_LAUNCH INT64_MIN
+
+/* An operation on its way through the sorters. First key (correlation, start), to meet its launch; then (device index,
+ * start). */
+struct op_record {
+    struct spill_key key;
+    int64_t end_ns;
+    int64_t launch_ns; /* before the join: unused; NO_LAUNCH = not in the trace */
+    uint32_t device;   /* index */
+    uint32_t kind;
+    float blocks_per_sm, occupancy_ratio; /* < 0 = not said */
+};
+
+/* Sorted, disjoint. */
+struct intervals {
+    int64_t (*at)[2]; /* shape (n)(start, end) */
+    size_t n, cap;
+};
+
+/* What was summed while operations came in, per device. */
+struct device_sums {
+    int64_t device;
+    int64_t n_kind[N_OP_KINDS];
+    int64_t n_small, small_ns, kernel_ns, tensor_ns, eligible_ns;
+    int64_t n_without_blocks, n_without_occupancy, occupancy_ns;
+    double occupancy_time; /* occupancy x ns */
+};
+
+/** intervals_covered - how much of [from, to) lies in x. cursor: where the last call ended; calls come with ascending
+ *  `from`, 0 at first. */
+int64_t intervals_covered(const struct intervals *x, int64_t from, int64_t to, size_t *cursor);
+
+/** sweep_device - all operations of one device, in order of their start.
+ *  first    the first one, from ops; *first becomes the first one of the next device, NULL at the end
+ *  host     shape (N_HOST_RANGES); HOST_IO without what HOST_DATA covers
+ *  out      span, unions, idle causes and estimated SM efficiency are written */
+void sweep_device(struct spill *ops, const struct op_record **first, const struct intervals *host,
+                  struct run_device *out);
+
+#endif

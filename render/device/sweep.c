@@ -1,0 +1,158 @@
+/* sweep.c - one pass over the operations of a device in order of their start: unions and intersections of the kinds,
+ * idle time and its causes. Time is cut at every start and every end that changes which kinds are running; each piece
+ * is added to the sum of its set of kinds, and every union, intersection and difference is a sum of those. */
+#include "render/device/inside.h"
+
+#include <string.h>
+
+enum { MAX_RUNNING = 256, LAUNCH_GAP_NS = 10000 };
+
+struct sweep {
+    int64_t now;
+    int64_t end_of[N_OP_KINDS];      /* latest end of an operation of the kind so far */
+    int64_t in_set[1 << N_OP_KINDS]; /* ns in which exactly this set of kinds was running */
+    size_t cursor[N_HOST_RANGES];
+    const struct intervals *host;
+    struct {
+        int64_t end_ns;
+        double blocks;
+    } running[MAX_RUNNING]; /* kernels, for the estimated SM efficiency */
+    int n_running, is_crowded;
+    double sm_time;
+};
+
+int64_t intervals_covered(const struct intervals *x, int64_t from, int64_t to, size_t *cursor)
+{
+    int64_t sum = 0;
+    while (*cursor < x->n && x->at[*cursor][1] <= from)
+        (*cursor)++;
+    for (size_t i = *cursor; i < x->n && x->at[i][0] < to; i++) {
+        int64_t lo = x->at[i][0] > from ? x->at[i][0] : from, hi = x->at[i][1] < to ? x->at[i][1] : to;
+        sum += hi - lo;
+    }
+    return sum;
+}
+
+/* The gap [from, to) before an operation; what data loading and I/O do not cover has one cause. */
+static void blame_gap(struct sweep *w, int64_t from, int64_t to, const struct op_record *next, int64_t *idle_ns)
+{
+    int64_t gap = to - from;
+    int64_t data = intervals_covered(&w->host[HOST_DATA], from, to, &w->cursor[HOST_DATA]);
+    int64_t io = intervals_covered(&w->host[HOST_IO], from, to, &w->cursor[HOST_IO]);
+    int64_t sync = intervals_covered(&w->host[HOST_SYNC], from, to, &w->cursor[HOST_SYNC]);
+    idle_ns[IDLE_DATA] += data;
+    idle_ns[IDLE_IO] += io;
+    enum idle_cause cause = next->launch_ns != NO_LAUNCH && next->launch_ns > from ? IDLE_HOST
+                            : sync > 0                                             ? IDLE_SYNC
+                            : next->kind == OP_COMM                                ? IDLE_PEER
+                            : gap < LAUNCH_GAP_NS                                  ? IDLE_LAUNCH
+                                                                                   : IDLE_OTHER;
+    idle_ns[cause] += gap - data - io;
+}
+
+/* Blocks per SM of all running kernels together, at most 1, over [now, to). */
+static void run_kernels(struct sweep *w, int64_t to)
+{
+    int64_t at = w->now;
+    while (w->n_running && at < to) {
+        double blocks = 0;
+        int64_t until = to;
+        for (int i = 0; i < w->n_running; i++) {
+            blocks += w->running[i].blocks;
+            until = w->running[i].end_ns < until ? w->running[i].end_ns : until;
+        }
+        if (until > at)
+            w->sm_time += (blocks < 1 ? blocks : 1) * (double)(until - at);
+        at = until > at ? until : at;
+        int k = 0;
+        for (int i = 0; i < w->n_running; i++)
+            if (w->running[i].end_ns > at)
+                w->running[k++] = w->running[i];
+        w->n_running = k;
+    }
+}
+
+/* Time passes to `to`, where next begins (NULL: to the end of everything). */
+static void pass(struct sweep *w, int64_t to, const struct op_record *next, int64_t *idle_ns)
+{
+    run_kernels(w, to);
+    while (w->now < to) {
+        unsigned set = 0;
+        int64_t until = to;
+        for (int k = 0; k < N_OP_KINDS; k++)
+            if (w->end_of[k] > w->now) {
+                set |= 1u << k;
+                until = w->end_of[k] < until ? w->end_of[k] : until;
+            }
+        w->in_set[set] += until - w->now;
+        if (set == 0 && next)
+            blame_gap(w, w->now, until, next, idle_ns);
+        w->now = until;
+    }
+}
+
+static void add_op(struct sweep *w, const struct op_record *op)
+{
+    if (op->end_ns > w->end_of[op->kind])
+        w->end_of[op->kind] = op->end_ns;
+    if ((op->kind != OP_COMPUTE && op->kind != OP_COMM) || op->blocks_per_sm < 0 || op->end_ns <= w->now)
+        return;
+    if (w->n_running == MAX_RUNNING) {
+        w->is_crowded = 1;
+        return;
+    }
+    w->running[w->n_running].end_ns = op->end_ns;
+    w->running[w->n_running++].blocks = (double)op->blocks_per_sm;
+}
+
+/* Sum over the sets that hold any of `any` and none of `none`. */
+static int64_t time_in(const struct sweep *w, unsigned any, unsigned none)
+{
+    int64_t sum = 0;
+    for (unsigned set = 0; set < 1u << N_OP_KINDS; set++)
+        if ((set & any) && !(set & none))
+            sum += w->in_set[set];
+    return sum;
+}
+
+static void write_unions(const struct sweep *w, struct run_device *out)
+{
+    const unsigned compute = 1u << OP_COMPUTE, comm = 1u << OP_COMM, copy = 1u << OP_MEMCPY, set = 1u << OP_MEMSET;
+    int64_t *v = out->value;
+    v[DEV_BUSY] = time_in(w, compute | comm | copy | set, 0);
+    v[DEV_IDLE] = v[DEV_SPAN] - v[DEV_BUSY];
+    v[DEV_COMPUTE] = time_in(w, compute, 0);
+    v[DEV_COMM] = time_in(w, comm, 0);
+    v[DEV_MEMCPY] = time_in(w, copy, 0);
+    v[DEV_MEMSET] = time_in(w, set, 0);
+    v[DEV_EXPOSED_COMM] = time_in(w, comm, compute);
+    v[DEV_OVERLAP] = v[DEV_COMM] - v[DEV_EXPOSED_COMM];
+    v[DEV_EXPOSED_MEM] = time_in(w, copy | set, compute | comm);
+}
+
+void sweep_device(struct spill *ops, const struct op_record **first, const struct intervals *host,
+                  struct run_device *out)
+{
+    struct sweep w;
+    memset(&w, 0, sizeof w);
+    w.host = host;
+    const struct op_record *op = *first;
+    uint32_t device = op->device;
+    int64_t start = op->key.b, last_end = op->end_ns;
+    w.now = start;
+    for (int k = 0; k < N_OP_KINDS; k++)
+        w.end_of[k] = INT64_MIN;
+    for (; op && op->device == device; op = spill_next(ops)) {
+        pass(&w, op->key.b, op, out->idle_ns);
+        add_op(&w, op);
+        last_end = op->end_ns > last_end ? op->end_ns : last_end;
+        out->n_launched += op->launch_ns != NO_LAUNCH;
+    }
+    *first = op;
+    pass(&w, last_end, NULL, out->idle_ns);
+    out->start_ns = start;
+    out->value[DEV_SPAN] = last_end - start;
+    write_unions(&w, out);
+    out->has_sm = !w.is_crowded && out->value[DEV_SPAN] > 0;
+    out->sm_ratio = out->has_sm ? w.sm_time / (double)out->value[DEV_SPAN] : 0;
+}

@@ -1,0 +1,58 @@
+/* import.c - see import.h. Which parser a file is for, by its first bytes. */
+#include "render/import/import.h"
+
+#include "render/import/gunzip.h"
+#include "render/import/kineto.h"
+
+#include <string.h>
+
+/* The first byte that is no space and no byte-order mark. */
+static const char *beginning(const char *head, size_t *n)
+{
+    size_t i = *n >= 3 && memcmp(head, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+    while (i < *n && (unsigned char)head[i] <= ' ')
+        i++;
+    *n -= i;
+    return head + i;
+}
+
+static int holds(const char *head, size_t n, const char *word)
+{
+    return memmem(head, n, word, strlen(word)) != NULL;
+}
+
+/* An object or array with what only traces have near their beginning. */
+static int is_trace(const char *head, size_t n)
+{
+    if (n && *head == '[')
+        return holds(head, n, "\"ph\"");
+    return n && *head == '{' &&
+           (holds(head, n, "\"traceEvents\"") || holds(head, n, "\"schemaVersion\"") ||
+            holds(head, n, "\"deviceProperties\""));
+}
+
+static int read_trace(struct run *r, struct dcr_stream *s, struct dcr_err *err)
+{
+    struct foreign_trace t;
+    int rc = kineto_read(&t, &r->arena, s, err);
+    if (rc)
+        return rc;
+    run_add_trace(r, &t);
+    return 0;
+}
+
+int import_foreign(struct run *r, const char *name, struct dcr_stream *s, struct dcr_err *err)
+{
+    struct gunzip *g = NULL;
+    struct dcr_stream named = {s->read, s->ctx, name};
+    int rc = gunzip_open(&g, &named, err);
+    if (rc)
+        return rc;
+    size_t n;
+    const char *head = gunzip_head(g, &n);
+    head = beginning(head, &n);
+    struct dcr_stream plain = gunzip_stream(g);
+    rc = is_trace(head, n) ? read_trace(r, &plain, err) : DCR_END;
+    gunzip_close(g);
+    return rc;
+}

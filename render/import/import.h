@@ -1,0 +1,17 @@
+/* import.h - files of other tools, told apart by what is in them, into a run. One parser per format; import.c chooses.
+ * Whatever a file holds: it is read, or it is named with the reason, and the rest goes on. */
+#ifndef RENDER_IMPORT_IMPORT_H
+#define RENDER_IMPORT_IMPORT_H
+
+#include "lib/stream.h"
+#include "render/model/build.h"
+
+/** import_foreign - one file of another tool.
+ *  r        gets what it says: traces, monitors ...
+ *  name     how the report calls the file
+ *  s        borrows; from its first byte; plain or gzip
+ *  returns  0 when it was understood; DCR_END when nothing here knows this kind of file (nothing was added); DCR_FAIL:
+ * a known kind, but broken: the sentence says where (nothing was added); DCR_FATAL as of the stream */
+int import_foreign(struct run *r, const char *name, struct dcr_stream *s, struct dcr_err *err) DCR_MUST_CHECK;
+
+#endif

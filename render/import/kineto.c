@@ -1,0 +1,245 @@
+/* kineto.c - see kineto.h. The walk over the file; kineto_event.c reads one event. */
+#include "render/import/kineto.h"
+
+#include "render/import/json_window.h"
+#include "render/import/kineto_event.h"
+#include "render/model/build.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* deviceProperties and distributedInfo, kept until the devices are known. */
+struct header {
+    json_t *properties;
+    int64_t rank, world_size;
+};
+
+struct walk {
+    struct window w;
+    struct kineto_sink sink;
+    struct header header;
+    const char *name; /* of the file, for messages */
+    int has_events;
+};
+
+static int cut(struct walk *k, const char *where, struct dcr_err *err)
+{
+    return dcr_err_set(err, DCR_FAIL, "'%s' ends %s, at byte %lld: it was cut; write or copy it again", k->name, where,
+                       (long long)window_offset(&k->w, k->w.end));
+}
+
+static int broken(struct walk *k, const char *p, const char *what, struct dcr_err *err)
+{
+    return dcr_err_set(err, DCR_FAIL, "'%s' is not well-formed JSON: %s at byte %lld", k->name, what,
+                       (long long)window_offset(&k->w, p));
+}
+
+/* More bytes behind the unit that begins at w.at; a unit is read again from there. */
+static int more(struct walk *k, const char *where, struct dcr_err *err)
+{
+    int rc = window_more(&k->w, err);
+    return rc == DCR_END ? cut(k, where, err) : rc;
+}
+
+/* The first byte of the next unit, behind space and commas. */
+static int next_byte(struct walk *k, const char *where, char *out, struct dcr_err *err)
+{
+    for (;;) {
+        k->w.at = json_space(k->w.at, k->w.end);
+        if (k->w.at < k->w.end && *k->w.at == ',')
+            k->w.at++;
+        else if (k->w.at < k->w.end)
+            break;
+        else {
+            int rc = more(k, where, err);
+            if (rc)
+                return rc;
+        }
+    }
+    *out = *k->w.at;
+    return 0;
+}
+
+/* Behind a value of any size, without having it in the window as a whole. */
+static int skip_large(struct walk *k, struct dcr_err *err)
+{
+    int depth = 0, in_string = 0, is_escaped = 0, is_begun = 0;
+    for (;; k->w.at++) {
+        if (k->w.at >= k->w.end) {
+            int rc = more(k, "in the middle of a value", err);
+            if (rc)
+                return rc;
+        }
+        char c = *k->w.at;
+        if (in_string) {
+            in_string = is_escaped || c != '"';
+            is_escaped = !is_escaped && c == '\\';
+            if (in_string || depth)
+                continue;
+            k->w.at++;
+            return 0;
+        }
+        if (c == '"')
+            in_string = 1;
+        else if (c == '{' || c == '[')
+            depth++;
+        else if ((c == '}' || c == ']') && depth == 0)
+            return 0; /* of the object around: behind a number */
+        else if (c == '}' || c == ']') {
+            if (--depth == 0) {
+                k->w.at++;
+                return 0;
+            }
+        } else if (depth == 0 && is_begun && (c == ',' || (unsigned char)c <= ' '))
+            return 0;
+        is_begun = 1;
+    }
+}
+
+static int events(struct walk *k, struct dcr_err *err)
+{
+    k->has_events = 1;
+    for (;;) {
+        char c;
+        int rc = next_byte(k, "between two events", &c, err);
+        if (rc)
+            return rc;
+        if (c == ']') {
+            k->w.at++;
+            return 0;
+        }
+        const char *p = k->w.at, *wrong = NULL;
+        const char *after = c == '{' ? kineto_event(&k->sink, p, k->w.end, &wrong) : json_skip(p, k->w.end);
+        if (wrong)
+            return broken(k, wrong, "an event is not an object of names and values", err);
+        if (after == p)
+            return broken(k, p, "an event is missing", err);
+        if (after)
+            k->w.at = after;
+        else if ((rc = more(k, "in the middle of an event", err)) != 0)
+            return rc;
+    }
+}
+
+static int64_t int_of(const json_t *object, const char *key)
+{
+    const json_t *v = json_object_get(object, key);
+    return json_is_integer(v) ? (int64_t)json_integer_value(v) : -1;
+}
+
+/* deviceProperties or distributedInfo, small enough for a tree. A header that is not understood is not a failure. */
+static void read_header(struct header *h, const char *key, size_t key_len, const char *value, size_t len)
+{
+    json_t *v = json_loadb(value, len, 0, NULL);
+    if (json_text_is(key, key_len, "deviceProperties") && json_is_array(v)) {
+        json_decref(h->properties);
+        h->properties = json_incref(v);
+    } else if (json_is_object(v)) {
+        h->rank = int_of(v, "rank");
+        h->world_size = int_of(v, "world_size");
+    }
+    json_decref(v);
+}
+
+/* One "key": value of the top level, at w.at. */
+static int member(struct walk *k, struct dcr_err *err)
+{
+    for (;;) {
+        struct window *w = &k->w;
+        int is_escaped = 0, rc;
+        const char *key = w->at + 1, *end = json_string_end(key, w->end, &is_escaped), *p = end;
+        if (p) {
+            p = json_space(p + 1, w->end);
+            if (p < w->end && *p != ':')
+                return broken(k, p, "a ':' is missing", err);
+            p = p < w->end ? json_space(p + 1, w->end) : p;
+        }
+        if (!p || p >= w->end) {
+            if ((rc = more(k, "in the middle of a name", err)) != 0)
+                return rc;
+            continue;
+        }
+        size_t n = (size_t)(end - key);
+        if (json_text_is(key, n, "traceEvents") && *p == '[') {
+            w->at = p + 1;
+            return events(k, err);
+        }
+        if (json_text_is(key, n, "deviceProperties") || json_text_is(key, n, "distributedInfo")) {
+            const char *after = json_skip(p, w->end);
+            if (!after) {
+                if ((rc = more(k, "in the middle of its header", err)) != 0)
+                    return rc;
+                continue;
+            }
+            read_header(&k->header, key, n, p, (size_t)(after - p));
+            w->at = after;
+            return 0;
+        }
+        w->at = p;
+        return skip_large(k, err);
+    }
+}
+
+static int walk_file(struct walk *k, struct dcr_err *err)
+{
+    char c;
+    if (k->w.len >= 3 && memcmp(k->w.data, "\xef\xbb\xbf", 3) == 0)
+        k->w.at += 3;
+    int rc = next_byte(k, "before anything", &c, err);
+    if (rc)
+        return rc;
+    if (c == '[') {
+        k->w.at++;
+        return events(k, err);
+    }
+    if (c != '{')
+        return broken(k, k->w.at, "neither an object nor an array", err);
+    for (k->w.at++; !(rc = next_byte(k, "before its closing brace", &c, err));) {
+        if (c == '}')
+            break;
+        if (c != '"')
+            return broken(k, k->w.at, "a name is missing", err);
+        if ((rc = member(k, err)) != 0)
+            return rc;
+    }
+    if (!rc && !k->has_events)
+        return dcr_err_set(err, DCR_FAIL, "'%s' is JSON without traceEvents: no trace that this program knows",
+                           k->name);
+    return rc;
+}
+
+static void name_devices(const struct header *h, struct foreign_trace *out, struct dcr_arena *arena)
+{
+    for (int i = 0; i < out->n_devices; i++) {
+        struct run_device *d = &out->devices[i];
+        d->rank = h->rank;
+        for (size_t k = 0; k < json_array_size(h->properties); k++) {
+            const json_t *p = json_array_get(h->properties, k);
+            const char *name = json_string_value(json_object_get(p, "name"));
+            if (int_of(p, "id") == d->device && name)
+                d->model = text_clean(arena, name);
+        }
+    }
+}
+
+int kineto_read(struct foreign_trace *out, struct dcr_arena *arena, struct dcr_stream *s, struct dcr_err *err)
+{
+    struct walk k = {.name = s->name, .header = {.rank = -1, .world_size = -1}};
+    *out = (struct foreign_trace){.file = s->name, .kind = "Kineto trace", .rank = -1, .world_size = -1};
+    k.sink.activity = activity_new(0);
+    k.sink.trace = out;
+    int rc = !k.sink.activity ? dcr_err_set(err, DCR_FATAL, "out of memory reading '%s'", s->name)
+                              : window_open(&k.w, s, err);
+    if (rc || (rc = walk_file(&k, err)))
+        goto out;
+    rc = activity_finish(k.sink.activity, arena, &out->devices, &out->n_devices, err);
+    out->rank = k.header.rank;
+    out->world_size = k.header.world_size;
+    name_devices(&k.header, out, arena);
+out:
+    json_decref(k.header.properties);
+    window_close(&k.w);
+    activity_free(k.sink.activity);
+    return rc;
+}

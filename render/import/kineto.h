@@ -1,0 +1,21 @@
+/* kineto.h - a PyTorch profiler (Kineto) or other Chrome trace, as JSON text, into the sums of its devices.
+ *
+ * Read: {"traceEvents": [...]} with whatever else in any order, or the bare array; events key by key in any order, the
+ * last of equal keys counts; categories of old (Kernel, Memcpy, Memset, Runtime, Operator) and new (kernel, gpu_memcpy
+ * ...) versions; times as decimal microseconds, exact to the nanosecond. An operation belongs to args.device, else to
+ * its pid. Memory: one window and what render/device keeps. Called by render/import/import.c. */
+#ifndef RENDER_IMPORT_KINETO_H
+#define RENDER_IMPORT_KINETO_H
+
+#include "lib/stream.h"
+#include "render/device/activity.h"
+#include "render/model/foreign.h"
+
+/** kineto_read - one trace.
+ *  s        borrows; decompressed
+ *  out      filled; texts and arrays in arena
+ *  errors   DCR_FAIL: not JSON, no trace, or cut (the sentence names file and byte); DCR_FATAL: the stream, memory */
+int kineto_read(struct foreign_trace *out, struct dcr_arena *arena, struct dcr_stream *s,
+                struct dcr_err *err) DCR_MUST_CHECK;
+
+#endif

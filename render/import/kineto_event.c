@@ -1,0 +1,297 @@
+/* kineto_event.c - see kineto_event.h. The inner loop of reading a trace: most events are looked at for their category
+ * and left. */
+#include "render/import/kineto_event.h"
+
+#include "render/import/decimal.h"
+#include "render/import/json_window.h"
+
+#include <stdlib.h>
+
+struct text {
+    const char *p;
+    size_t n;
+    int is_escaped;
+};
+
+/* An event as it lies in the window. */
+struct raw {
+    struct text cat, name;
+    char ph;
+    int has_ts;
+    int64_t ts_ns, dur_ns;
+    const char *pid, *args, *args_end; /* NULL = none */
+};
+
+enum event_class { CLASS_NONE = 0, CLASS_KERNEL, CLASS_MEMCPY, CLASS_MEMSET, CLASS_CALL, CLASS_HOST };
+
+/* Microseconds as decimal text to nanoseconds; the usual form without a call. Behind p there is a zero byte at the
+ * latest. returns  0; -1 when it is no number */
+static inline int microseconds(const char *p, const char *end, int64_t *out)
+{
+    uint64_t v = 0;
+    const char *q = p;
+    for (; (unsigned char)(*q - '0') <= 9; q++)
+        v = 10 * v + (uint64_t)(*q - '0');
+    if (q > p && (q - p <= 15 || (q - p == 16 && *p < '9'))) { /* fits into 64 bits as nanoseconds */
+        const char *first = q;
+        if (*q == '.') {
+            for (q++; (unsigned char)(*q - '0') <= 9 && q - first <= 3; q++)
+                v = 10 * v + (uint64_t)(*q - '0');
+            first++;
+        }
+        if (*q == ',' || *q == '\n' || *q == ' ' || *q == '}' || *q == '\r') {
+            static const uint64_t scale[] = {1000, 100, 10, 1};
+            *out = (int64_t)(v * scale[q - first]);
+            return 0;
+        }
+    }
+    return decimal_scaled(p, end, 3, out);
+}
+
+static inline struct text text_of(const char *p, const char *after)
+{
+    return *p == '"' ? (struct text){p + 1, (size_t)(after - p) - 2, 0} : (struct text){p, 0, 0};
+}
+
+static enum event_class class_of(const struct text *c)
+{
+    switch (c->n) {
+    case 6:
+        if (memcmp(c->p, "cpu_op", 6) == 0)
+            return CLASS_HOST;
+        if (memcmp(c->p, "kernel", 6) == 0 || memcmp(c->p, "Kernel", 6) == 0)
+            return CLASS_KERNEL;
+        return memcmp(c->p, "Memcpy", 6) == 0   ? CLASS_MEMCPY
+               : memcmp(c->p, "Memset", 6) == 0 ? CLASS_MEMSET
+                                                : CLASS_NONE;
+    case 7:
+        return memcmp(c->p, "Runtime", 7) == 0 ? CLASS_CALL : CLASS_NONE;
+    case 8:
+        return memcmp(c->p, "Operator", 8) == 0 ? CLASS_HOST : CLASS_NONE;
+    case 10:
+        return memcmp(c->p, "gpu_memcpy", 10) == 0   ? CLASS_MEMCPY
+               : memcmp(c->p, "gpu_memset", 10) == 0 ? CLASS_MEMSET
+                                                     : CLASS_NONE;
+    case 11:
+        return memcmp(c->p, "cuda_driver", 11) == 0 || memcmp(c->p, "hip_runtime", 11) == 0 ||
+                       memcmp(c->p, "xpu_runtime", 11) == 0
+                   ? CLASS_CALL
+                   : CLASS_NONE;
+    case 12:
+        return memcmp(c->p, "cuda_runtime", 12) == 0 ? CLASS_CALL : CLASS_NONE;
+    case 15:
+        return memcmp(c->p, "user_annotation", 15) == 0 ? CLASS_HOST : CLASS_NONE;
+    default:
+        return CLASS_NONE;
+    }
+}
+
+/* ---- arguments ----------------------------------------------------------------------------------------- */
+
+static double real_or(const char *p, double absent)
+{
+    p += *p == '"';
+    char *end;
+    double v = strtod(p, &end);
+    return end > p && v >= 0 && v < 1e300 ? v : absent;
+}
+
+static void argument(struct device_op *op, const char *key, size_t n, const char *p, const char *after, int *has_device)
+{
+    int64_t v;
+    switch (n) {
+    case 6:
+        if (memcmp(key, "device", 6) == 0 && decimal_scaled(p, after, 0, &v) == 0) {
+            op->device = v;
+            *has_device = 1;
+        } else if (memcmp(key, "stream", 6) == 0 && decimal_scaled(p, after, 0, &v) == 0) {
+            op->stream = v;
+        }
+        break;
+    case 11:
+        if (memcmp(key, "correlation", 11) == 0 && decimal_scaled(p, after, 0, &v) == 0)
+            op->correlation = v;
+        break;
+    case 13:
+        if (memcmp(key, "blocks per SM", 13) == 0)
+            op->blocks_per_sm = real_or(p, -1);
+        break;
+    case 25:
+        if (memcmp(key, "est. achieved occupancy %", 25) == 0)
+            op->occupancy_ratio = real_or(p, -100) / 100;
+        break;
+    default:
+        break;
+    }
+}
+
+/* The arguments, which lie in the window as a whole. */
+static void arguments(struct device_op *op, const struct raw *e, int *has_device)
+{
+    const char *p = e->args + 1, *end = e->args_end;
+    int is_escaped;
+    while ((p = json_space(p, end)) < end && *p != '}') {
+        if (*p != '"') {
+            p++;
+            continue;
+        }
+        const char *key = p + 1, *key_end = json_string_end(key, end, &is_escaped);
+        if (!key_end)
+            return;
+        p = json_space(key_end + 1, end);
+        if (p >= end || *p != ':')
+            continue;
+        p = json_space(p + 1, end);
+        const char *after = p < end ? json_skip(p, end) : NULL;
+        if (!after)
+            return;
+        argument(op, key, (size_t)(key_end - key), p, after, has_device);
+        p = after;
+    }
+}
+
+/* ---- the event ------------------------------------------------------------------------------------------ */
+
+static void add_op(struct kineto_sink *k, const struct raw *e, enum event_class class, struct text name)
+{
+    int has_device = 0;
+    struct device_op op = {.device = -1,
+                           .stream = -1,
+                           .start_ns = e->ts_ns,
+                           .dur_ns = e->dur_ns,
+                           .kind = class == CLASS_KERNEL   ? OP_COMPUTE
+                                   : class == CLASS_MEMCPY ? OP_MEMCPY
+                                                           : OP_MEMSET,
+                           .name = name.p,
+                           .name_len = name.n,
+                           .correlation = -1,
+                           .blocks_per_sm = -1,
+                           .occupancy_ratio = -1};
+    if (e->args)
+        arguments(&op, e, &has_device);
+    if (!has_device && e->pid && decimal_scaled(e->pid, json_skip(e->pid, e->pid + 32), 0, &op.device))
+        op.device = -1;
+    if (!e->has_ts || activity_op(k->activity, &op))
+        k->trace->n_unusable++;
+}
+
+static void add_call(struct kineto_sink *k, const struct raw *e, struct text name)
+{
+    struct device_op op = {.correlation = -1};
+    enum call_kind kind = call_kind_of(name.p, name.n);
+    int ignored;
+    k->trace->n_calls++;
+    k->trace->n_mallocs += kind == CALL_MALLOC;
+    k->trace->n_frees += kind == CALL_FREE;
+    k->trace->n_syncs += kind == CALL_SYNC;
+    if (!e->has_ts)
+        return;
+    if (e->args && kind == CALL_LAUNCH)
+        arguments(&op, e, &ignored);
+    activity_call(k->activity, kind, op.correlation, e->ts_ns, e->dur_ns);
+}
+
+static void add_host(struct kineto_sink *k, const struct raw *e, struct text name)
+{
+    static const char loader[] = "enumerate(DataLoader)";
+    if (!e->has_ts)
+        return;
+    if (name.n >= sizeof loader - 1 && memcmp(name.p, loader, sizeof loader - 1) == 0)
+        activity_range(k->activity, HOST_DATA, e->ts_ns, e->dur_ns);
+    else if (json_text_is(name.p, name.n, "save_checkpoint") || json_text_is(name.p, name.n, "torch.save"))
+        activity_range(k->activity, HOST_IO, e->ts_ns, e->dur_ns);
+}
+
+static void add(struct kineto_sink *k, const struct raw *e)
+{
+    k->trace->n_events++;
+    if (e->ph != 'X')
+        return;
+    enum event_class class = class_of(&e->cat);
+    if (class == CLASS_NONE)
+        return;
+    struct text name = e->name;
+    if (name.n && memchr(name.p, '\\', name.n)) {
+        name.n = json_unescape(name.p, name.n, k->text, sizeof k->text);
+        name.p = k->text;
+    }
+    if (class == CLASS_HOST)
+        add_host(k, e, name);
+    else if (class == CLASS_CALL)
+        add_call(k, e, name);
+    else
+        add_op(k, e, class, name);
+}
+
+/* One value of the event itself. */
+static inline void field(struct raw *e, const char *key, size_t n, const char *p, const char *after)
+{
+    switch (n) {
+    case 2:
+        if (key[0] == 'p' && key[1] == 'h')
+            e->ph = *p == '"' && after - p == 3 ? p[1] : 0;
+        else if (key[0] == 't' && key[1] == 's')
+            e->has_ts = microseconds(p, after, &e->ts_ns) == 0;
+        break;
+    case 3:
+        if (memcmp(key, "cat", 3) == 0)
+            e->cat = text_of(p, after);
+        else if (memcmp(key, "dur", 3) == 0) {
+            if (microseconds(p, after, &e->dur_ns))
+                e->dur_ns = 0;
+        } else if (memcmp(key, "pid", 3) == 0)
+            e->pid = p;
+        break;
+    case 4:
+        if (memcmp(key, "name", 4) == 0) {
+            e->name = text_of(p, after);
+        } else if (memcmp(key, "args", 4) == 0) {
+            e->args = *p == '{' ? p : NULL;
+            e->args_end = after;
+        }
+        break;
+    default:
+        break;
+    }
+}
+
+const char *kineto_event(struct kineto_sink *k, const char *p, const char *end, const char **wrong)
+{
+    struct raw e = {.name = {"", 0, 0}, .cat = {"", 0, 0}};
+    int is_escaped = 0;
+    for (p++;;) {
+        p = json_space(p, end);
+        if (p >= end)
+            return NULL;
+        if (*p == ',') {
+            p++;
+            continue;
+        }
+        if (*p == '}')
+            break;
+        if (*p != '"') {
+            *wrong = p;
+            return NULL;
+        }
+        const char *key = p + 1, *key_end = json_string_end(key, end, &is_escaped);
+        if (!key_end)
+            return NULL;
+        p = json_space(key_end + 1, end);
+        if (p < end && *p != ':') {
+            *wrong = p;
+            return NULL;
+        }
+        p = p < end ? json_space(p + 1, end) : p;
+        const char *after = p < end ? json_skip(p, end) : NULL;
+        if (!after)
+            return NULL;
+        if (after == p) {
+            *wrong = p;
+            return NULL;
+        }
+        field(&e, key, (size_t)(key_end - key), p, after);
+        p = after;
+    }
+    add(k, &e);
+    return p + 1;
+}

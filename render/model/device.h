@@ -1,0 +1,92 @@
+/* device.h - what one GPU did in one foreign trace, reduced while reading. Exact integers; nothing here is estimated
+ * unless its name says so. Filled by render/device, never changed afterwards. */
+#ifndef RENDER_MODEL_DEVICE_H
+#define RENDER_MODEL_DEVICE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* The integers of report.json's `devices`, in the order of their table (docs/metrics.md#devices). Counts have no unit
+ * at their end. X(id, name) */
+#define DEVICE_COLUMNS(X)                       \
+    X(DEV_KERNELS, "kernels")                   \
+    X(DEV_COMM_KERNELS, "comm_kernels")         \
+    X(DEV_MEMCPYS, "memcpys")                   \
+    X(DEV_MEMSETS, "memsets")                   \
+    X(DEV_SPAN, "span_ns")                      \
+    X(DEV_BUSY, "busy_ns")                      \
+    X(DEV_IDLE, "idle_ns")                      \
+    X(DEV_COMPUTE, "compute_ns")                \
+    X(DEV_COMM, "comm_ns")                      \
+    X(DEV_MEMCPY, "memcpy_ns")                  \
+    X(DEV_MEMSET, "memset_ns")                  \
+    X(DEV_OVERLAP, "overlap_ns")                \
+    X(DEV_EXPOSED_COMM, "exposed_comm_ns")      \
+    X(DEV_EXPOSED_MEM, "exposed_mem_ns")        \
+    X(DEV_SMALL_KERNELS, "kernels_under_100us") \
+    X(DEV_KERNEL_SUM, "kernel_sum_ns")
+enum device_column {
+#define X(id, name) id,
+    DEVICE_COLUMNS(X)
+#undef X
+        N_DEVICE_COLUMNS
+};
+/** device_column_name - "span_ns" ... as in report.json. */
+const char *device_column_name(enum device_column c);
+
+/* Kind of an operation on a device. A kernel whose name holds "nccl" or "rccl" (any case) is communication. */
+enum op_kind { OP_COMPUTE = 0, OP_COMM, OP_MEMCPY, OP_MEMSET, N_OP_KINDS };
+
+/* Why a device was idle: each instant of it has one cause, so that they sum to idle_ns exactly.
+ * X(id, key, name, what it means) */
+#define IDLE_CAUSES(X)                                                                                         \
+    X(IDLE_DATA, "data", "data loading", "the host was in a data-loading range")                               \
+    X(IDLE_IO, "io", "I/O", "the host was in a checkpoint or file range")                                      \
+    X(IDLE_HOST, "host", "host late", "the next operation was launched after the gap had begun")               \
+    X(IDLE_SYNC, "sync", "synchronisation", "the host sat in a synchronising call, the next operation queued") \
+    X(IDLE_PEER, "peer", "other ranks", "the next operation is a collective that was already launched")        \
+    X(IDLE_LAUNCH, "launch", "launch gap", "under 10 us between operations that were already queued")          \
+    X(IDLE_OTHER, "other", "other", "none of these, or the launch of the next operation is not in the trace")
+enum idle_cause {
+#define X(id, key, name, meaning) id,
+    IDLE_CAUSES(X)
+#undef X
+        N_IDLE_CAUSES
+};
+const char *idle_cause_key(enum idle_cause c);
+const char *idle_cause_name(enum idle_cause c);
+
+/* The operations of one name. Names beyond a limit share one entry. */
+struct device_name {
+    const char *name;
+    enum op_kind kind;
+    int64_t n, sum_ns, min_ns, max_ns;
+    double stddev_ns; /* sample; 0 when n < 2 */
+};
+
+struct run_device {
+    const char *file; /* relative to what was given to dcreport; in an archive, the member's name */
+    int64_t device;
+    const char *model; /* "NVIDIA A100-SXM4-40GB"; "" = the trace does not say */
+    int64_t rank;      /* of the process; -1 = the trace does not say */
+    int64_t start_ns;  /* of the first operation, on the trace's own clock */
+    int64_t value[N_DEVICE_COLUMNS];
+
+    int has_idle_causes;
+    const char *idle_because;       /* n/a because ... when !has_idle_causes */
+    int64_t idle_ns[N_IDLE_CAUSES]; /* sums to value[DEV_IDLE] */
+    int64_t n_launched;             /* operations whose launch is in the trace */
+
+    int64_t small_ns;    /* summed time of kernels under 100 us */
+    int64_t tensor_ns;   /* summed time of kernels named like tensor-core ones */
+    int64_t eligible_ns; /* summed time of matrix products and convolutions, tensor core or not */
+    int has_sm, has_occupancy;
+    const char *sm_because, *occupancy_because;
+    double sm_ratio;        /* estimated SM efficiency over the span */
+    double occupancy_ratio; /* estimated achieved occupancy, mean over kernel time */
+
+    struct device_name *names; /* by summed time, longest first */
+    int n_names;
+};
+
+#endif
