@@ -95,6 +95,8 @@ $(BUILD)/obj/%.o: %.c Makefile
 	$(call say,compile $<) $(CC) $(ALL_CFLAGS) $(EXTRA_CFLAGS) -MMD -MP -c -o $@ $<
 
 $(call objects,$(TRAINER_SRC)): EXTRA_CFLAGS = -fvisibility=hidden $(MPI_CFLAGS) $(NVTX_CFLAGS) $(HDF5_CFLAGS) $(call pc,--cflags,openblas)
+# Plain loops over all weights: vectorised, and a root that sets no errno. The same bits, a quarter of the instructions.
+$(patsubst %,$(BUILD)/obj/trainer/%.o,adam adam_f64 dcgru dcgru_f64): EXTRA_CFLAGS += -O3 -fno-math-errno
 $(call objects,$(RENDER_SRC)): EXTRA_CFLAGS = $(RENDER_CFLAGS)
 # The injected library lives in other people's processes: no sanitizer runtime, nothing but libc, nothing exported
 # that is not marked so.

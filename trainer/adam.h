@@ -21,7 +21,8 @@ static inline struct adam_config adam_config_default(void)
     return (struct adam_config){.beta1 = 0.9, .beta2 = 0.999, .eps = 1e-3};
 }
 
-/** adam_norm - L2 norm of a gradient, summed in double in index order. NaN in, NaN out. */
+/** adam_norm - L2 norm of a gradient, in double: weight i is added to sum i modulo 8, these in their order. NaN in, NaN
+ *  out. */
 double adam_norm(const real *grads, size_t n);
 /** adam_clip_factor - min(1, clip / (norm + 1e-6)); 1 when clip <= 0 (off). NaN for a NaN norm. */
 double adam_clip_factor(double norm, double clip);
@@ -32,8 +33,8 @@ double adam_clip_factor(double norm, double clip);
  *  factor   from adam_clip_factor
  *  m, v     zero before the first step; together with step the whole state: stored and restored they continue with
  *           the same bits
- *  params, m, v   updated in place                      shape: (n) */
-void adam_step(const struct adam_config *c, int64_t step, double lr, double factor, size_t n, const real *grads,
-               real *m, real *v, real *params);
+ *  params, m, v   updated in place; no two of the arrays overlap   shape: (n) */
+void adam_step(const struct adam_config *c, int64_t step, double lr, double factor, size_t n,
+               const real *restrict grads, real *restrict m, real *restrict v, real *restrict params);
 
 #endif

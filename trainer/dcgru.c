@@ -173,7 +173,7 @@ void dcgru_pack(struct dcgru *cell, const struct dcgru_tensors *params)
     }
 }
 
-static void add_convolution(const struct dcgru *cell, int gates, const real *sums, real *grads)
+static void add_convolution(const struct dcgru *cell, int gates, const real *restrict sums, real *restrict grads)
 {
     int terms = cell->g->n_terms, up = cell->up;
     for (int i = 0; i < cell->f + cell->u; i++) {
@@ -182,7 +182,8 @@ static void add_convolution(const struct dcgru *cell, int gates, const real *sum
             for (int gate = 0; gate < gates; gate++) {
                 const real *from = sums + ((ptrdiff_t)(row * terms + m) * gates + gate) * up;
                 for (int o = 0; o < cell->u; o++)
-                    *grads++ += from[o];
+                    grads[o] += from[o];
+                grads += cell->u;
             }
     }
 }
