@@ -1,6 +1,7 @@
 /* figure.c - see figure.h. */
 #include "render/site/figure.h"
 
+#include "render/draw/paint_pdf.h"
 #include "render/draw/paint_png.h"
 #include "render/draw/paint_svg.h"
 #include "render/draw/scale.h"
@@ -21,33 +22,20 @@ static void put_svg(struct site *s, const struct figure *f, double width, double
     paint_svg_end(&svg);
 }
 
-/* The names of the archives, so that a picture that travelled alone still says where its numbers are from. */
-static void put_sources(struct site *s, struct dcr_buf *out)
-{
-    for (int i = 0; i < s->rep->n_runs; i++) {
-        const struct run *run = s->rep->runs[i].run;
-        dcr_buf_printf(out, "%s%s", i ? ", " : "", run->archive);
-        if (run->manifest_sha256[0])
-            dcr_buf_printf(out, " (manifest sha256 %s)", run->manifest_sha256);
-    }
-}
-
-void figure_png(struct site *s, const struct figure *f, const char *path)
+void figure_png(struct site *s, const struct figure *f, double scale, const char *path)
 {
     struct paint_png *png = NULL;
-    struct dcr_buf bytes = {0}, sources = {0};
+    struct dcr_buf bytes = {0};
     if (s->rc)
         return;
-    int rc =
-        paint_png_new(&png, f->wide + 2 * MARGIN, f->height + 26 + 2 * MARGIN, FIGURE_PNG_SCALE, s->typeface, s->err);
+    int rc = paint_png_new(&png, f->wide + 2 * MARGIN, f->height + 26 + 2 * MARGIN, scale, s->typeface, s->err);
     if (rc)
         goto out;
     f->draw(paint_png_canvas(png), (struct box){MARGIN, MARGIN, f->wide, f->height + 26}, f->spec, true);
-    put_sources(s, &sources);
     const struct png_note notes[] = {
         {"Title", f->title},
         {"Description", f->alt},
-        {"Source", dcr_buf_text(&sources)},
+        {"Source", s->sources},
         {"Software", "dcreport " DCR_VERSION},
     };
     rc = paint_png_finish(png, notes, sizeof notes / sizeof notes[0], &bytes, s->err);
@@ -57,23 +45,59 @@ out:
     site_fail(s, rc);
     paint_png_free(png);
     dcr_buf_release(&bytes);
-    dcr_buf_release(&sources);
 }
 
-static void write_files(struct site *s, const struct figure *f, json_t *view)
+static void write_pdf(struct site *s, const struct figure *f, const char *path)
 {
-    const char *png = site_text(s, "%s%s.png", f->folder, f->stem);
-    const char *svg = site_text(s, "%s%s.svg", f->folder, f->stem);
+    struct paint_pdf *pdf = NULL;
     struct dcr_buf bytes = {0};
-    figure_png(s, f, png);
+    bool is_full = f->wide > FIGURE_HALF;
+    double width = is_full ? FIGURE_PAGE_PT / FIGURE_PT_SCALE : FIGURE_NARROW;
+    double height = (is_full ? f->height : f->narrow_height) + 26;
+    int rc = paint_pdf_new(&pdf, width, height, FIGURE_PT_SCALE, s->typeface, &bytes, s->err);
+    if (rc)
+        goto out;
+    f->draw(paint_pdf_canvas(pdf), (struct box){0, 0, width, height}, f->spec, true);
+    rc = paint_pdf_finish(pdf, &(struct pdf_note){f->title, f->alt, s->sources, s->date}, s->err);
+out:
+    paint_pdf_free(pdf); /* before its bytes are looked at */
+    site_fail(s, rc);
+    if (rc == 0)
+        site_write(s, path, dcr_buf_text(&bytes), bytes.len);
+    dcr_buf_release(&bytes);
+}
+
+static void write_svg(struct site *s, const struct figure *f, const char *path)
+{
+    struct dcr_buf bytes = {0};
     struct paint_svg painter;
     paint_svg_begin(&painter, f->wide, f->height + 26, s->typeface, NULL, f->alt, &bytes);
     f->draw(&painter.canvas, (struct box){0, 0, f->wide, f->height + 26}, f->spec, true);
     paint_svg_end(&painter);
-    site_write(s, svg, dcr_buf_text(&bytes), bytes.len);
+    site_write(s, path, dcr_buf_text(&bytes), bytes.len);
     dcr_buf_release(&bytes);
-    view_text(s, view, "png", site_text(s, "%s%s.png", f->from, f->stem));
-    view_text(s, view, "svg_file", site_text(s, "%s%s.svg", f->from, f->stem));
+}
+
+/* Pictures of many single runs would cost more time than all the rest, and nobody prints them all: the pages have them
+ * drawn in any case. */
+#define RUN_FILES_MAX 8
+
+static void write_files(struct site *s, const struct figure *f, json_t *view)
+{
+    if (s->rc || (f->run >= 0 && s->rep->n_runs > RUN_FILES_MAX))
+        return;
+    const char *at = f->run >= 0 ? site_text(s, "runs/%s/", s->rep->runs[f->run].slug) : "";
+    static const char *const names[] = {"png", "svg", "pdf"};
+    const char *path[3];
+    for (int i = 0; i < 3; i++) {
+        const char *from = site_text(s, "figures/%s.%s", f->stem, names[i]);
+        path[i] = site_text(s, "%s%s", at, from);
+        view_text(s, view, i == 1 ? "svg_file" : names[i], from);
+    }
+    figure_png(s, f, FIGURE_PNG_SCALE, path[0]);
+    write_svg(s, f, path[1]);
+    write_pdf(s, f, path[2]);
+    site_data_file(s, f->title, site_text(s, "PNG|%s|SVG|%s|PDF|%s", path[0], path[1], path[2]), f->run);
 }
 
 json_t *figure_view(struct site *s, const struct figure *f)
@@ -90,9 +114,11 @@ json_t *figure_view(struct site *s, const struct figure *f)
     view_flag(s, view, "full", f->wide > FIGURE_HALF);
     view_set(s, view, "png", json_null());
     view_set(s, view, "svg_file", json_null());
+    view_set(s, view, "pdf", json_null());
+    if (f->table)
+        site_table(s, f->table, f->stem, f->run);
     view_set(s, view, "table", f->table ? f->table : json_null());
-    if (f->folder)
-        write_files(s, f, view);
+    write_files(s, f, view);
     return view;
 }
 

@@ -9,7 +9,12 @@
 #define FIGURE_HALF 500.0
 #define FIGURE_FULL 1040.0
 #define FIGURE_NARROW 340.0
-#define FIGURE_PNG_SCALE 2.0
+#define FIGURE_PNG_SCALE 3.125 /* 300 dots per inch */
+/* Widths on paper, in points: one and two columns of a two-column journal (IEEE: 3.5 and 7.16 inches). Half figures are
+ * drawn as for a phone, full ones as wide as gives both the same size of type. */
+#define FIGURE_COLUMN_PT 252.0
+#define FIGURE_PAGE_PT 516.0
+#define FIGURE_PT_SCALE (FIGURE_COLUMN_PT / FIGURE_NARROW)
 
 /* How a figure is drawn: into the box, with its own title only where no page gives one. borrows spec. */
 typedef void figure_draw(struct canvas *c, struct box at, const void *spec, bool has_title);
@@ -23,17 +28,16 @@ struct figure {
     const void *spec;
     double wide; /* FIGURE_HALF or FIGURE_FULL */
     double height, narrow_height;
-    const char *folder; /* of the files, with a slash: "figures/"; NULL: no files */
-    const char *from;   /* the folder as the page sees it */
-    json_t *table;      /* takes; NULL none */
+    int run;       /* whose files these are: index into report.runs, -1: figures/ and tables/ of the site */
+    json_t *table; /* takes; NULL none */
 };
 
 /** figure_view - draw and write the figure.
  *  returns  gives the object for the partial figure.html */
 json_t *figure_view(struct site *s, const struct figure *f);
 
-/** figure_png - draw one PNG file at path: f's box with a margin and its title. */
-void figure_png(struct site *s, const struct figure *f, const char *path);
+/** figure_png - draw one PNG file at path: f's box with a margin and its title. scale  image pixels per CSS pixel */
+void figure_png(struct site *s, const struct figure *f, double scale, const char *path);
 
 /* Axes of time: values are divided into `unit`, label writes one as the prose does. */
 struct time_axis {

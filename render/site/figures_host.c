@@ -141,6 +141,7 @@ json_t *run_figure_monitors(struct site *s, const struct run_result *r)
     }
     json_t *view =
         figure_view(s, &(struct figure){.stem = "monitors-figure",
+                                        .run = RUN_OF(s, r),
                                         .title = "Hosts and devices",
                                         .caption = "Samples of the hosts and devices: coarse beside the step's own "
                                                    "timings, but they see what the program does not.",
@@ -206,6 +207,7 @@ json_t *run_figure_losses(struct site *s, const struct run_result *r)
         site_text(s, "%s per epoch: %s in the first, %s in the last of %s.", l->name, fmt_number(l->y[0]).text,
                   fmt_number(l->y[l->n - 1]).text, fmt_count((int64_t)l->n, "epoch").text);
     return figure_view(s, &(struct figure){.stem = "losses-figure",
+                                           .run = RUN_OF(s, r),
                                            .title = "Is it learning?",
                                            .caption = "From metrics.csv. The axis does not begin at zero.",
                                            .alt = alt,

@@ -49,15 +49,15 @@ static json_t *breakdown_table(struct site *s, const struct run_result *r)
         int64_t lo, hi;
         part_range(r, k, &lo, &hi);
         view_row(s, t, part_name((enum part)k));
-        view_cell(s, t, fmt_time(r->part_ns[k]).text);
-        view_cell(s, t, fmt_percent((double)r->part_ns[k] / (double)r->step.mean_ns).text);
+        view_cell_time(s, t, true, r->part_ns[k]);
+        view_cell_percent(s, t, true, (double)r->part_ns[k] / (double)r->step.mean_ns);
         view_cell(s, t, i->has ? fmt_percent_range(i->lo, i->hi).text : "n/a: too few steps");
-        view_cell(s, t, r->n_rank_results ? fmt_time(lo).text : "n/a");
-        view_cell(s, t, r->n_rank_results ? fmt_time(hi).text : "n/a");
+        view_cell_time(s, t, r->n_rank_results, lo);
+        view_cell_time(s, t, r->n_rank_results, hi);
     }
     view_row(s, t, "whole step");
-    view_cell(s, t, fmt_time(r->step.mean_ns).text);
-    view_cell(s, t, fmt_percent(1).text);
+    view_cell_time(s, t, true, r->step.mean_ns);
+    view_cell_percent(s, t, true, 1);
     view_cell(s, t, "");
     view_cell(s, t, "");
     view_cell(s, t, "");
@@ -83,6 +83,7 @@ json_t *run_figure_breakdown(struct site *s, const struct run_result *r)
         return NULL;
     double height = chart_rows_height(&spec) - 26;
     return figure_view(s, &(struct figure){.stem = "breakdown-figure",
+                                           .run = RUN_OF(s, r),
                                            .title = "Where a step's time goes",
                                            .caption = "Mean over ranks and counted steps; the bars sum to the step.",
                                            .alt = breakdown_alt(s, r),
@@ -137,15 +138,15 @@ static json_t *ranks_table(struct site *s, const struct run_result *r)
         const struct rank_result *q = &r->ranks[i];
         view_row(s, t, site_text(s, "%d", q->rank));
         view_cell(s, t, q->node >= 0 ? site_text(s, "%d", q->node) : "n/a");
-        view_cell(s, t, fmt_time(q->step.mean_ns).text);
-        view_cell(s, t, fmt_time(q->step.p95_ns).text);
-        view_cell(s, t, fmt_time(q->part_ns[PART_COMPUTE]).text);
-        view_cell(s, t, fmt_time(q->part_ns[PART_TRANSFER]).text);
-        view_cell(s, t, fmt_time(q->part_ns[PART_WAIT]).text);
-        view_cell(s, t, fmt_time(q->part_ns[PART_DATA]).text);
-        view_cell(s, t, fmt_time(q->part_ns[PART_IO]).text);
+        view_cell_time(s, t, true, q->step.mean_ns);
+        view_cell_time(s, t, true, q->step.p95_ns);
+        view_cell_time(s, t, true, q->part_ns[PART_COMPUTE]);
+        view_cell_time(s, t, true, q->part_ns[PART_TRANSFER]);
+        view_cell_time(s, t, true, q->part_ns[PART_WAIT]);
+        view_cell_time(s, t, true, q->part_ns[PART_DATA]);
+        view_cell_time(s, t, true, q->part_ns[PART_IO]);
         view_cell(s, t, site_int(s, q->n_last));
-        view_cell(s, t, fmt_time(q->caused_wait_ns).text);
+        view_cell_time(s, t, true, q->caused_wait_ns);
     }
     return t;
 }
@@ -172,6 +173,7 @@ json_t *run_figure_ranks(struct site *s, const struct run_result *r)
         return NULL;
     return figure_view(s,
                        &(struct figure){.stem = "ranks",
+                                        .run = RUN_OF(s, r),
                                         .title = "Rank by rank",
                                         .caption = r->straggler.has
                                                        ? "Waiting is counted at the rank that waits; the marked rank "
@@ -294,7 +296,7 @@ json_t *run_figure_steps(struct site *s, const struct run_result *r)
                 {"slowest", r->step.max_ns}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         view_row(s, t, rows[i].name);
-        view_cell(s, t, fmt_time(rows[i].ns).text);
+        view_cell_time(s, t, true, rows[i].ns);
     }
     view_row(s, t, "standard deviation / mean");
     view_cell(s, t, r->step.n > 1 ? fmt_percent(r->step.cv_ratio).text : "n/a: one step");
@@ -307,6 +309,7 @@ json_t *run_figure_steps(struct site *s, const struct run_result *r)
         fmt_count((int64_t)spec->mean.n, "step").text, fmt_time(r->step.median_ns).text, fmt_time(r->step.p95_ns).text,
         fmt_time(r->step.max_ns).text, r->warmup_because ? r->warmup_because : "");
     return figure_view(s, &(struct figure){.stem = "steps-figure",
+                                           .run = RUN_OF(s, r),
                                            .title = "Step by step",
                                            .caption = r->n_rank_results > 1
                                                           ? "Mean over ranks; the band runs from the fastest to the "

@@ -27,6 +27,8 @@ struct monitors_spec {
     int n_panels;
 };
 
+#define RUN_OF(s, r) ((int)((r) - (s)->rep->runs))
+
 /* Specs live in the site's arena. NULL or false: nothing was measured. */
 bool breakdown_spec(struct site *s, const struct run_result *r, struct chart_rows *spec);
 bool ranks_spec(struct site *s, const struct run_result *r, struct chart_stack *spec);

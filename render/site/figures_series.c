@@ -6,8 +6,6 @@
 #include <math.h>
 #include <string.h>
 
-#define FOLDER "figures/"
-
 static double in_unit(int64_t ns, const struct time_axis *a)
 {
     return (double)ns / a->ns;
@@ -30,7 +28,7 @@ static json_t *speedup_table(struct site *s, const struct series *series)
         view_row(s, t, node_words(s, p->n_nodes));
         view_cell(s, t, site_int(s, p->n_ranks));
         view_cell(s, t, site_int(s, p->n_runs));
-        view_cell(s, t, p->step.n ? fmt_time(p->step.mean_ns).text : "n/a");
+        view_cell_time(s, t, p->step.n, p->step.mean_ns);
         view_cell(s, t, p->speedup > 0 ? fmt_x(p->speedup).text : "n/a");
         view_cell(s, t,
                   p->speedup_interval.has
@@ -84,8 +82,7 @@ static json_t *speedup_figure(struct site *s, const struct series *series, const
                                                .wide = FIGURE_HALF,
                                                .height = 340,
                                                .narrow_height = 300,
-                                               .folder = FOLDER,
-                                               .from = FOLDER,
+                                               .run = -1,
                                                .table = speedup_table(s, series)});
     }
     dcr_buf_release(&alt);
@@ -115,8 +112,8 @@ static json_t *breakdown_table(struct site *s, const struct series *series)
         for (int i = 0; i < series->n_points; i++) {
             const struct series_point *p = &series->points[i];
             int64_t ns = k < N_PARTS ? p->part_ns[k] : p->step.mean_ns;
-            view_cell(s, t, p->step.n ? fmt_time(ns).text : "n/a");
-            view_cell(s, t, p->step.n ? fmt_percent((double)ns / (double)p->step.mean_ns).text : "n/a");
+            view_cell_time(s, t, p->step.n, ns);
+            view_cell_percent(s, t, p->step.n, (double)ns / (double)p->step.mean_ns);
         }
     }
     return t;
@@ -179,8 +176,7 @@ static json_t *breakdown_figure(struct site *s, const struct series *series, con
                        .wide = FIGURE_HALF,
                        .height = 340,
                        .narrow_height = 300,
-                       .folder = FOLDER,
-                       .from = FOLDER,
+                       .run = -1,
                        .alt = breakdown_alt(s, series, is_percent)};
     if (is_percent) {
         f.stem = site_text(s, "shares%s", suffix);
@@ -273,8 +269,7 @@ static json_t *loss_figure(struct site *s, const struct series *series, const ch
                             .wide = FIGURE_HALF,
                             .height = height < 340 ? 340 : height,
                             .narrow_height = height,
-                            .folder = FOLDER,
-                            .from = FOLDER,
+                            .run = -1,
                             .table = loss_table(s, series)});
     dcr_buf_release(&alt);
     return view;

@@ -3,6 +3,7 @@
 
 #include "render/draw/scale.h"
 #include "render/draw/utf8.h"
+#include "render/narrate/format.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -126,6 +127,8 @@ json_t *view_table(struct site *s, const char *caption, const char *columns)
     }
     view_set(s, table, "head", head);
     view_set(s, table, "rows", view_list(s));
+    view_set(s, table, "csv", json_null());
+    view_set(s, table, "tex", json_null());
     return table;
 }
 
@@ -148,6 +151,7 @@ static json_t *add_cell(struct site *s, json_t *table, const char *text)
     view_text(s, cell, "text", text);
     view_set(s, cell, "class", json_null());
     view_set(s, cell, "remark", json_null());
+    view_set(s, cell, "value", json_null());
     view_flag(s, cell, "num", json_is_true(json_object_get(column, "num")));
     view_add(s, cells, cell);
     return cell;
@@ -156,6 +160,27 @@ static json_t *add_cell(struct site *s, json_t *table, const char *text)
 void view_cell(struct site *s, json_t *table, const char *text)
 {
     add_cell(s, table, text);
+}
+
+/* Text, since a template shows what it is given and all digits are wanted. */
+static void set_value(struct site *s, json_t *cell, const char *value, const char *unit)
+{
+    view_text(s, cell, "value", value);
+    view_text(s, cell, "unit", unit);
+}
+
+void view_cell_time(struct site *s, json_t *table, bool has, int64_t ns)
+{
+    json_t *cell = add_cell(s, table, has ? fmt_time(ns).text : "n/a");
+    if (has)
+        set_value(s, cell, site_text(s, "%lld", (long long)ns), "ns");
+}
+
+void view_cell_percent(struct site *s, json_t *table, bool has, double ratio)
+{
+    json_t *cell = add_cell(s, table, has ? fmt_percent(ratio).text : "n/a");
+    if (has)
+        set_value(s, cell, site_text(s, "%.9g", ratio), "ratio");
 }
 
 void view_cell_sub(struct site *s, json_t *table, const char *text, const char *remark)
@@ -191,6 +216,7 @@ static json_t *navigation(struct site *s, const char *root, const char *here)
         add_entry(s, nav, r->label, site_text(s, "%sruns/%s/index.html", root, r->slug), !strcmp(here, r->slug));
     }
     add_entry(s, nav, "Analysis", site_text(s, "%sanalysis.html", root), !strcmp(here, "analysis"));
+    add_entry(s, nav, "Data", site_text(s, "%sdata.html", root), !strcmp(here, "data"));
     add_entry(s, nav, "Method", site_text(s, "%smethodology.html", root), !strcmp(here, "methodology"));
     return nav;
 }

@@ -17,6 +17,9 @@ struct site {
     struct typeface *typeface;
     struct publish publish;
     struct dcr_arena arena; /* texts and arrays of the pages */
+    json_t *data_files;     /* what the data page lists: {"path", "title", "forms": [{"path", "name"}], "run"} */
+    const char *sources;    /* the archives and the hashes of their manifests, for the files that travel alone */
+    const char *date;       /* when the last run ended, for files that must have a date: "2031-04-25T10:15:00Z" */
     struct dcr_err *err;
     int rc;
 };
@@ -52,10 +55,21 @@ json_t *view_table(struct site *s, const char *caption, const char *columns);
 json_t *view_row(struct site *s, json_t *table, const char *heading);
 /** view_cell - append a cell to the last row. */
 void view_cell(struct site *s, json_t *table, const char *text);
+/** view_cell_time, view_cell_percent - a cell whose exact value, in ns or as a ratio, stands in the table's CSV and is
+ * what the page sorts by. has false: "n/a". */
+void view_cell_time(struct site *s, json_t *table, bool has, int64_t ns);
+void view_cell_percent(struct site *s, json_t *table, bool has, double ratio);
 /** view_cell_sub - a cell of two lines: text, and a remark in small. */
 void view_cell_sub(struct site *s, json_t *table, const char *text, const char *remark);
 /** view_cell_class - as view_cell with a class for the theme ("v-limits"). */
 void view_cell_class(struct site *s, json_t *table, const char *text, const char *class_name);
+
+/** site_table - write a table as tables/STEM.csv and .tex, of a run in the run's folder; the table gets the links.
+ *  stem   [a-z0-9-], unique in its folder; run  index into report.runs, -1: of the whole site
+ *  table  borrows; null does nothing. Its CSV has exact values where the cells have them */
+void site_table(struct site *s, json_t *table, const char *stem, int run);
+/** site_data_file - list a file of the site on the data page. forms: "PNG|figures/a.png|SVG|figures/a.svg" */
+void site_data_file(struct site *s, const char *title, const char *forms, int run);
 
 /** site_page - fill template `name` with data, put it into frame.html, write it.
  *  path    "index.html", "runs/<slug>/index.html"
@@ -70,6 +84,7 @@ void page_index(struct site *s);
 void page_run(struct site *s, int run);
 void page_analysis(struct site *s);
 void page_methodology(struct site *s);
+void page_data(struct site *s);
 
 /** view_classes - the ruled-in-or-out table of some runs of one series (or of one run).
  *  runs  indices into report.runs, ascending node count; the last one is judged in words */

@@ -172,8 +172,11 @@ static json_t *series_view(struct site *s, int index)
     view_text(s, v, "beyond", series->beyond_text);
     view_set(s, v, "keys", key_figures(s, series));
     view_set(s, v, "figures", series_figures(s, series, suffix));
-    view_set(s, v, "classes", series_classes(s, series));
-    view_set(s, v, "pop", pop_table(s, series));
+    json_t *classes = series_classes(s, series), *pop = pop_table(s, series);
+    site_table(s, classes, site_text(s, "causes%s", suffix), -1);
+    site_table(s, pop, site_text(s, "pop%s", suffix), -1);
+    view_set(s, v, "classes", classes);
+    view_set(s, v, "pop", pop);
     return v;
 }
 
@@ -192,8 +195,8 @@ static json_t *runs_table(struct site *s)
         view_cell(s, t, r->n_nodes > 0 ? site_text(s, "%d", r->n_nodes) : "unknown");
         view_cell(s, t, r->n_ranks > 0 ? site_text(s, "%d", r->n_ranks) : "unknown");
         view_cell(s, t, r->has_steps ? site_int(s, r->n_counted) : "n/a");
-        view_cell(s, t, r->has_steps ? fmt_time(r->step.mean_ns).text : "n/a");
-        view_cell(s, t, r->has_steps ? fmt_time(r->step.p95_ns).text : "n/a");
+        view_cell_time(s, t, r->has_steps, r->step.mean_ns);
+        view_cell_time(s, t, r->has_steps, r->step.p95_ns);
         view_cell(s, t, r->has_throughput ? site_text(s, "%s/s", fmt_number(r->throughput).text) : "n/a");
         view_cell(s, t, r->headline);
     }
@@ -275,7 +278,9 @@ void page_index(struct site *s)
         is_measured |= rep->runs[i].has_steps != 0;
     view_flag(s, data, "is_measured", is_measured);
     view_set_list(s, data, "actions", first_actions(s));
-    view_set(s, data, "runs", runs_table(s));
+    json_t *runs = runs_table(s);
+    site_table(s, runs, "runs", -1);
+    view_set(s, data, "runs", runs);
     view_set(s, data, "files", file_list(s));
     site_page(s, "index", "index.html", rep->title, "index", data);
 }

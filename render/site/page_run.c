@@ -111,8 +111,8 @@ static json_t *waiting_table(struct site *s, const struct run_result *r)
                            "The last rank was in|#Waiting|#Share of step");
     for (int c = 0; c < N_CATEGORIES; c++) {
         view_row(s, t, c == CAT_COMM ? "time between steps (validation, logging)" : category_name((enum category)c));
-        view_cell(s, t, fmt_time(r->wait_cause_ns[c]).text);
-        view_cell(s, t, fmt_percent((double)r->wait_cause_ns[c] / (double)r->step.mean_ns).text);
+        view_cell_time(s, t, true, r->wait_cause_ns[c]);
+        view_cell_percent(s, t, true, (double)r->wait_cause_ns[c] / (double)r->step.mean_ns);
     }
     return t;
 }
@@ -133,10 +133,10 @@ static json_t *phases_table(struct site *s, const struct run_result *r)
         const struct phase_result *p = &r->phases[i];
         view_row(s, t, p->name);
         view_cell(s, t, category_name(p->category));
-        view_cell(s, t, fmt_time(p->spread.mean_ns).text);
-        view_cell(s, t, fmt_time(p->spread.median_ns).text);
-        view_cell(s, t, fmt_time(p->spread.p95_ns).text);
-        view_cell(s, t, fmt_percent((double)p->spread.mean_ns / (double)r->step.mean_ns).text);
+        view_cell_time(s, t, true, p->spread.mean_ns);
+        view_cell_time(s, t, true, p->spread.median_ns);
+        view_cell_time(s, t, true, p->spread.p95_ns);
+        view_cell_percent(s, t, true, (double)p->spread.mean_ns / (double)r->step.mean_ns);
         view_cell(s, t, site_text(s, "%s of %s", site_int(s, p->n_steps), site_int(s, r->n_counted)));
         if (is_one)
             continue;
@@ -298,6 +298,12 @@ static json_t *run_files(struct site *s, const struct run_result *r)
     return list;
 }
 
+static void set_table(struct site *s, json_t *data, const char *key, json_t *table, int run)
+{
+    site_table(s, table, key, run);
+    view_set(s, data, key, table);
+}
+
 static void set_or_null(struct site *s, json_t *data, const char *key, json_t *value)
 {
     view_set(s, data, key, value ? value : json_null());
@@ -314,12 +320,12 @@ void page_run(struct site *s, int run)
     view_caveats(s, data, run);
     view_set_list(s, data, "notes", texts(s, r->notes, r->n_notes));
     view_set(s, data, "overview", overview(s, r));
-    view_set(s, data, "classes",
-             r->has_steps ? view_classes(s, "Every cause that was looked at in this run", &run, 1) : json_null());
+    set_table(s, data, "classes",
+              r->has_steps ? view_classes(s, "Every cause that was looked at in this run", &run, 1) : json_null(), run);
     set_or_null(s, data, "breakdown", run_figure_breakdown(s, r));
-    view_set(s, data, "phases", phases_table(s, r));
+    set_table(s, data, "phases", phases_table(s, r), run);
     view_set_list(s, data, "communication", communication(s, r));
-    view_set(s, data, "waiting", waiting_table(s, r));
+    set_table(s, data, "waiting", waiting_table(s, r), run);
     set_or_null(s, data, "ranks", run_figure_ranks(s, r));
     set_or_null(s, data, "steps", run_figure_steps(s, r));
     set_or_null(s, data, "monitors", run_figure_monitors(s, r));
@@ -328,9 +334,9 @@ void page_run(struct site *s, int run)
     view_text(s, data, "no_steps", r->has_steps ? NULL : not_available(s, r->steps_because));
     view_set_list(s, data, "actions", view_actions(s, &run, 1, false, "../../"));
     view_set(s, data, "program", program(s, r->run));
-    view_set(s, data, "nodes", nodes_table(s, r->run));
-    view_set(s, data, "environment", environment_table(s, r->run));
-    view_set(s, data, "members", members_table(s, r->run));
+    set_table(s, data, "nodes", nodes_table(s, r->run), run);
+    set_table(s, data, "environment", environment_table(s, r->run), run);
+    set_table(s, data, "members", members_table(s, r->run), run);
     view_text(s, data, "archive", r->run->archive);
     view_set_list(s, data, "gaps", texts(s, r->run->gaps, r->run->n_gaps));
     view_set(s, data, "files", run_files(s, r));

@@ -62,5 +62,5 @@ void run_picture(struct site *s, const struct run_result *r, const char *path)
                                 .spec = &p,
                                 .wide = FIGURE_FULL,
                                 .height = 780},
-               path);
+               2, path);
 }

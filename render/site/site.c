@@ -1,7 +1,10 @@
 /* site.c - the order in which a site is made; see site.h. Called by main(). */
 #include "render/site/site.h"
 
+#include "render/draw/utf8.h"
 #include "render/site/inside.h"
+
+#include <time.h>
 
 int site_check_out(const char *out_dir, struct dcr_err *err)
 {
@@ -14,6 +17,36 @@ static void write_documents(struct site *s)
         const struct document *d = &s->rep->documents[i];
         site_write(s, d->path, d->bytes, d->len);
     }
+}
+
+/* The names of the archives, so that a picture that travelled alone still says where its numbers are from. */
+static const char *sources(struct site *s)
+{
+    struct dcr_buf out = {0};
+    for (int i = 0; i < s->rep->n_runs; i++) {
+        const struct run *run = s->rep->runs[i].run;
+        dcr_buf_printf(&out, "%s%s", i ? ", " : "", run->archive);
+        if (run->manifest_sha256[0])
+            dcr_buf_printf(&out, " (manifest sha256 %s)", run->manifest_sha256);
+    }
+    size_t room = 3 * out.len + 1;
+    char *text = dcr_arena_alloc(&s->arena, room);
+    utf8_clean(dcr_buf_text(&out), text, room); /* a file name may hold anything */
+    dcr_buf_release(&out);
+    return text;
+}
+
+static const char *evidence_date(struct site *s)
+{
+    double last = 0;
+    for (int i = 0; i < s->rep->n_runs; i++)
+        last = s->rep->runs[i].run->ended_s > last ? s->rep->runs[i].run->ended_s : last;
+    time_t t = last < 4e9 ? (time_t)last : 0; /* an archive may lie */
+    struct tm tm;
+    char text[32];
+    gmtime_r(&t, &tm);
+    strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &tm);
+    return site_text(s, "%s", text);
 }
 
 int site_publish(const struct report *rep, const struct site_options *opt, struct dcr_err *err)
@@ -30,12 +63,16 @@ int site_publish(const struct report *rep, const struct site_options *opt, struc
         rc = dcr_err_set(err, DCR_FATAL, "out of memory making the site");
         goto out;
     }
+    s.data_files = view_list(&s);
+    s.sources = sources(&s);
+    s.date = evidence_date(&s);
     write_documents(&s);
     page_index(&s);
     for (int i = 0; i < rep->n_runs; i++)
         page_run(&s, i);
     page_analysis(&s);
     page_methodology(&s);
+    page_data(&s);
     rc = s.rc;
     if (rc == 0)
         rc = publish_commit(&s.publish, err);
@@ -44,6 +81,7 @@ out:
     theme_close(s.theme);
     typeface_free(s.typeface);
     typeface_forget();
+    json_decref(s.data_files);
     dcr_arena_release(&s.arena);
     return rc;
 }

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -17,6 +18,7 @@
 
 struct theme {
     char *dir;
+    char *fallback; /* the default theme, for what dir lacks; NULL when there is none to be found */
     struct dcr_buf style;
     char csp[256];
     struct {
@@ -26,7 +28,7 @@ struct theme {
     int n_known;
 };
 
-static int read_file(const char *dir, const char *name, struct dcr_buf *out, struct dcr_err *err)
+static int read_from(const char *dir, const char *name, struct dcr_buf *out, struct dcr_err *err)
 {
     char path[PATH_MAX];
     int n = snprintf(path, sizeof path, "%s/%s", dir, name);
@@ -39,6 +41,20 @@ static int read_file(const char *dir, const char *name, struct dcr_buf *out, str
     int rc = dcr_stream_slurp(&s, out, THEME_FILE_BYTES, err);
     close(fd);
     return rc;
+}
+
+static bool has_file(const char *dir, const char *name)
+{
+    char path[PATH_MAX];
+    int n = snprintf(path, sizeof path, "%s/%s", dir, name);
+    return n > 0 && (size_t)n < sizeof path && access(path, F_OK) == 0;
+}
+
+/* The theme's own file, else the default theme's. */
+static int read_file(const struct theme *t, const char *name, struct dcr_buf *out, struct dcr_err *err)
+{
+    bool is_missing = t->fallback && !has_file(t->dir, name) && has_file(t->dir, ".");
+    return read_from(is_missing ? t->fallback : t->dir, name, out, err);
 }
 
 static int has_style(const char *dir)
@@ -106,28 +122,47 @@ static int set_csp(struct theme *t, struct dcr_err *err)
     return 0;
 }
 
+/* "paper" is the theme of that name beside the default one, unless there is such a folder here. */
+static const char *named_theme(const char *dir, const char *fallback, char *out, size_t n)
+{
+    int len = snprintf(out, n, "%s/../%s", fallback, dir);
+    bool is_name = !strchr(dir, '/') && !has_file(dir, ".") && len > 0 && (size_t)len < n;
+    return is_name && has_file(out, ".") ? out : dir;
+}
+
+static int read_style(struct theme *t, struct dcr_err *err)
+{
+    int rc = read_file(t, "style.css", &t->style, err);
+    if (rc == 0 && has_file(t->dir, "more.css"))
+        rc = read_from(t->dir, "more.css", &t->style, err);
+    if (rc)
+        return rc;
+    /* Browsers turn CR LF into LF before they hash, and end the element at the first end tag. */
+    if (strchr(dcr_buf_text(&t->style), '\r') || strlen(dcr_buf_text(&t->style)) != t->style.len)
+        return dcr_err_set(err, DCR_FAIL, "theme file '%s/style.css' must be text with plain line feeds", t->dir);
+    if (strstr(dcr_buf_text(&t->style), "</"))
+        return dcr_err_set(err, DCR_FAIL, "theme file '%s/style.css' holds '</', which would end it in a page", t->dir);
+    return 0;
+}
+
 int theme_open(struct theme **out, const char *dir, struct dcr_err *err)
 {
-    char found[PATH_MAX];
-    int rc = 0;
+    char found[PATH_MAX], named[PATH_MAX];
     *out = NULL;
-    if (!dir || !dir[0]) {
-        rc = find_default(found, sizeof found, err);
-        if (rc)
-            return rc;
-        dir = found;
-    }
+    bool is_default = !dir || !dir[0];
+    int rc = find_default(found, sizeof found, is_default ? err : NULL);
+    if (rc && is_default)
+        return rc;
     struct theme *t = calloc(1, sizeof *t);
-    if (!t || !(t->dir = strdup(dir))) {
-        free(t);
+    if (t && rc == 0)
+        t->fallback = strdup(found);
+    if (t)
+        t->dir = strdup(is_default ? found : rc == 0 ? named_theme(dir, found, named, sizeof named) : dir);
+    if (!t || !t->dir || (rc == 0 && !t->fallback)) {
+        theme_close(t);
         return dcr_err_set(err, DCR_FATAL, "out of memory");
     }
-    rc = read_file(dir, "style.css", &t->style, err);
-    /* Browsers turn CR LF into LF before they hash, and end the element at the first end tag. */
-    if (rc == 0 && (strchr(dcr_buf_text(&t->style), '\r') || strlen(dcr_buf_text(&t->style)) != t->style.len))
-        rc = dcr_err_set(err, DCR_FAIL, "theme file '%s/style.css' must be text with plain line feeds", dir);
-    if (rc == 0 && strstr(dcr_buf_text(&t->style), "</"))
-        rc = dcr_err_set(err, DCR_FAIL, "theme file '%s/style.css' holds '</', which would end it in a page", dir);
+    rc = read_style(t, err);
     if (rc == 0)
         rc = set_csp(t, err);
     if (rc) {
@@ -148,6 +183,7 @@ void theme_close(struct theme *t)
     }
     dcr_buf_release(&t->style);
     free(t->dir);
+    free(t->fallback);
     free(t);
 }
 
@@ -176,7 +212,7 @@ static const struct template *find_template(void *ctx, const char *name, struct 
         dcr_err_set(err, DCR_FAIL, "'%s' cannot be the name of a theme template", name);
         goto out;
     }
-    if (read_file(t->dir, file, &text, err))
+    if (read_file(t, file, &text, err))
         goto out;
     if (template_parse(&template, file, dcr_buf_text(&text), text.len, err))
         goto out;

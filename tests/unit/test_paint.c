@@ -1,5 +1,6 @@
 /* Painters: PNG files that libpng reads back, with provenance; SVG that is well-formed and holds its text. */
 #include "render/draw/chart.h"
+#include "render/draw/paint_pdf.h"
 #include "render/draw/paint_png.h"
 #include "render/draw/paint_svg.h"
 
@@ -149,12 +150,51 @@ static void test_svg_has_text_and_classes(void **state)
     dcr_buf_release(&out);
 }
 
+static void pdf(struct dcr_buf *out, const char *label)
+{
+    struct paint_pdf *p;
+    struct dcr_err err = {0};
+    assert_int_equal(paint_pdf_new(&p, 340, 200, 252.0 / 340, typeface, out, &err), 0);
+    draw(paint_pdf_canvas(p), label);
+    const struct pdf_note note = {"a title", label, "hash", "2031-04-25T10:15:00Z"};
+    assert_int_equal(paint_pdf_finish(p, &note, &err), 0);
+    paint_pdf_free(p);
+    assert_false(out->failed);
+}
+
+static bool holds(const struct dcr_buf *file, const char *text)
+{
+    return memmem(file->data, file->len, text, strlen(text)) != NULL;
+}
+
+static void test_pdf_is_one_column_with_its_fonts(void **state)
+{
+    (void)state;
+    struct dcr_buf a = {0}, b = {0}, c = {0};
+    pdf(&a, "transfer");
+    pdf(&b, "transfer");
+    pdf(&c, "waiting");
+    assert_memory_equal(a.data, "%PDF-", 5);
+    assert_true(holds(&a, "%%EOF"));
+    assert_true(holds(&a, "/MediaBox [ 0 0 252 "));
+    assert_true(holds(&a, "/FontFile2"));
+    assert_true(holds(&a, "DejaVuSans"));
+    assert_true(holds(&a, "/Title (a title)"));
+    assert_true(holds(&a, "/CreationDate (20310425101500Z)"));
+    assert_false(holds(&a, "/Subtype /Image"));
+    assert_int_equal(a.len, b.len);
+    assert_memory_equal(a.data, b.data, a.len);
+    assert_true(a.len != c.len || memcmp(a.data, c.data, a.len) != 0);
+    dcr_buf_release(&a);
+    dcr_buf_release(&b);
+    dcr_buf_release(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_png_is_read_back),
-        cmocka_unit_test(test_same_strokes_same_bytes),
-        cmocka_unit_test(test_sizes_out_of_range),
+        cmocka_unit_test(test_png_is_read_back),         cmocka_unit_test(test_same_strokes_same_bytes),
+        cmocka_unit_test(test_sizes_out_of_range),       cmocka_unit_test(test_pdf_is_one_column_with_its_fonts),
         cmocka_unit_test(test_svg_has_text_and_classes),
     };
     return cmocka_run_group_tests(tests, begin, end);

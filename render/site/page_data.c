@@ -1,0 +1,116 @@
+/* page_data.c - what can be taken away: tables, figures, the report's numbers, and how to cite them. */
+#include "render/site/inside.h"
+
+#include "render/draw/utf8.h"
+#include "render/narrate/format.h"
+#include "render/site/html.h"
+
+#include <string.h>
+
+/* The files of one run, or of the whole site: those with forms in their own list. */
+static json_t *files_of(struct site *s, int run)
+{
+    json_t *list = view_list(s);
+    for (size_t i = 0; i < json_array_size(s->data_files); i++) {
+        json_t *v = json_array_get(s->data_files, i);
+        if (json_integer_value(json_object_get(v, "run")) == run)
+            view_add(s, list, json_incref(v));
+    }
+    return list;
+}
+
+static json_t *groups(struct site *s)
+{
+    json_t *list = view_list(s);
+    for (int run = -1; run < s->rep->n_runs; run++) {
+        json_t *v = view_object(s), *files = files_of(s, run);
+        view_text(s, v, "label", run < 0 ? "The whole report" : s->rep->runs[run].label);
+        view_text(s, v, "anchor", run < 0 ? "all" : s->rep->runs[run].slug);
+        view_set(s, v, "files", files);
+        if (json_array_size(files))
+            view_add(s, list, v);
+        else
+            json_decref(v);
+    }
+    return list;
+}
+
+/* BibTeX's own characters; what it cannot take is left out. */
+static void bib_text(struct dcr_buf *out, const char *text)
+{
+    while (*text) {
+        char c[5];
+        uint32_t code;
+        text += utf8_next(text, c, &code);
+        if (strchr("&%$#_", *c))
+            dcr_buf_putc(out, '\\');
+        if (!strchr("{}\\~^", *c))
+            dcr_buf_puts(out, c);
+    }
+}
+
+/* No clock: the year and the date are those of the evidence. */
+static const char *bibtex(struct site *s)
+{
+    const struct report *rep = s->rep;
+    struct dcr_buf b = {0};
+    dcr_buf_puts(&b, "@misc{dcreport,\n  title = {");
+    bib_text(&b, rep->title);
+    dcr_buf_puts(&b, ": performance report},\n");
+    for (int i = 0; i < rep->n_runs; i++)
+        if (rep->runs[i].run->ended_s > 0) { /* else nobody knows */
+            dcr_buf_printf(&b, "  year = {%.4s},\n", s->date);
+            break;
+        }
+    dcr_buf_puts(&b, "  howpublished = {dcreport " DCR_VERSION "},\n  note = {");
+    for (int i = 0; i < rep->n_runs; i++) {
+        const struct run *run = rep->runs[i].run;
+        dcr_buf_puts(&b, i ? "; " : "archives: ");
+        bib_text(&b, run->archive);
+        if (run->manifest_sha256[0])
+            dcr_buf_printf(&b, " (manifest SHA-256 %s)", run->manifest_sha256);
+    }
+    dcr_buf_puts(&b, "}\n}\n");
+    const char *text = site_text(s, "%s", dcr_buf_text(&b));
+    dcr_buf_release(&b);
+    return text;
+}
+
+static const char *or_unknown(const char *text)
+{
+    return text && text[0] ? text : "n/a: not recorded";
+}
+
+static json_t *versions(struct site *s)
+{
+    json_t *t = view_table(s, "What made the evidence, archive by archive",
+                           "Archive|Program|Back end|Collector|SHA-256 of the manifest");
+    for (int i = 0; i < s->rep->n_runs; i++) {
+        const struct run *run = s->rep->runs[i].run;
+        const struct run_program *p = &run->program;
+        view_row(s, t, run->archive);
+        view_cell(s, t,
+                  p->name && p->name[0] ? site_text(s, "%s %s", p->name, p->version ? p->version : "")
+                                        : or_unknown(NULL));
+        view_cell(s, t, or_unknown(p->backend));
+        view_cell(s, t, or_unknown(run->collector_version));
+        view_cell_class(s, t, run->manifest_sha256[0] ? run->manifest_sha256 : "n/a: no manifest", "hash");
+    }
+    return t;
+}
+
+void page_data(struct site *s)
+{
+    json_t *data = view_object(s), *t = versions(s);
+    site_table(s, t, "versions", -1);
+    view_set(s, data, "versions", t);
+    const char *bib = bibtex(s);
+    site_write(s, "citation.bib", bib, strlen(bib));
+    struct dcr_buf html = {0};
+    html_text(&html, bib);
+    view_html(s, data, "bibtex", &html);
+    dcr_buf_release(&html);
+    view_text(s, data, "version", DCR_VERSION);
+    view_set(s, data, "groups", groups(s));
+    site_page(s, "data", "data.html", site_text(s, "Data, %s", s->rep->title), "data", data);
+}
