@@ -46,6 +46,7 @@ LIB_SRC := $(call sources,lib)
 TRAINER_SRC := $(call sources,trainer)
 INJECT_SRC := $(wildcard collect/inject/*.c)
 COLLECT_SRC := $(wildcard collect/*.c)
+CALIBRATE_SRC := $(wildcard collect/calibrate/*.c)
 RENDER_SRC := $(call sources,render)
 UNIT_SRC := $(wildcard tests/unit/test_*.c)
 GPU_SRC := $(wildcard tests/gpu/*.cu)
@@ -60,7 +61,7 @@ PRELOAD_SRC := $(wildcard $(PRELOADS:%=collect/inject/%/*.c))
 # The device half of the trainer, opened at run time: the programs themselves need no CUDA.
 CUDA_SRC := $(wildcard trainer/gpu/*.cu)
 CUDA_SO := $(if $(NVCC),$(BUILD)/lib/dcreport/libdcrnn-cuda.so)
-PROGRAMS := $(BIN)/dcrnn-train $(BIN)/dccollect $(BIN)/dcreport
+PROGRAMS := $(BIN)/dcrnn-train $(BIN)/dccollect $(BIN)/dccollect-calibrate $(BIN)/dcreport
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%,$(UNIT_SRC)) $(BUILD)/tests/unit/test_gpu_kernels
 # The same device half, run on the CPU by tests/gpu/emulator: needs no CUDA.
 EMULATED_SO := $(BUILD)/tests/lib/libdcrnn-emulated.so
@@ -77,7 +78,7 @@ all: | summary
 programs: $(PROGRAMS) $(INJECT_SO) $(PRELOAD_SO) $(CUDA_SO)
 	@:
 dcrnn-train: $(BIN)/dcrnn-train $(CUDA_SO)
-dccollect: $(BIN)/dccollect $(INJECT_SO) $(PRELOAD_SO)
+dccollect: $(BIN)/dccollect $(BIN)/dccollect-calibrate $(INJECT_SO) $(PRELOAD_SO)
 dcreport: $(BIN)/dcreport
 unit-tests: $(UNIT_TESTS)
 gpu-tests: $(GPU_TESTS)
@@ -97,6 +98,7 @@ $(BUILD)/obj/%.o: %.c Makefile
 $(call objects,$(TRAINER_SRC)): EXTRA_CFLAGS = -fvisibility=hidden $(MPI_CFLAGS) $(NVTX_CFLAGS) $(HDF5_CFLAGS) $(call pc,--cflags,openblas)
 # Plain loops over all weights: vectorised, and a root that sets no errno. The same bits, a quarter of the instructions.
 $(patsubst %,$(BUILD)/obj/trainer/%.o,adam adam_f64 dcgru dcgru_f64): EXTRA_CFLAGS += -O3 -fno-math-errno
+$(call objects,$(CALIBRATE_SRC)): EXTRA_CFLAGS = $(MPI_CFLAGS) $(call pc,--cflags,openblas)
 $(call objects,$(RENDER_SRC)): EXTRA_CFLAGS = $(RENDER_CFLAGS)
 # The injected library lives in other people's processes: no sanitizer runtime, nothing but libc, nothing exported
 # that is not marked so.
@@ -119,6 +121,9 @@ $(BIN)/dcrnn-train: $(BUILD)/obj/trainer/main.o $(BUILD)/libtrainer.a $(BUILD)/l
 $(BIN)/dccollect: $(BUILD)/obj/collect/main.o $(BUILD)/libcollect.a $(BUILD)/libdcr.a
 	$(link)
 	$(call say,link $@) $(CC) $(CFLAGS) -o $@ $^ $(LDLIBS_COMMON) $(LIB_LIBS)
+$(BIN)/dccollect-calibrate: $(call objects,$(CALIBRATE_SRC)) $(BUILD)/libcollect.a $(BUILD)/libdcr.a
+	$(link)
+	$(call say,link $@) $(CC) $(CFLAGS) -o $@ $^ $(LDLIBS_COMMON) $(LIB_LIBS) $(BLAS_LIBS) $(MPI_LIBS)
 $(BIN)/dcreport: $(BUILD)/obj/render/main.o $(BUILD)/librender.a $(BUILD)/libdcr.a
 	$(link)
 	$(call say,link $@) $(CC) $(CFLAGS) -o $@ $^ $(LDLIBS_COMMON) $(LIB_LIBS) $(RENDER_LIBS)
@@ -340,7 +345,7 @@ help:
 	@echo "make report        install what is missing, build, train on NODES='1 2 4', pack results/*.tar, render site/"
 	@echo "make test          install what is missing, build, run every test (SUITES='$(SUITES)')"
 	@echo "make               build; CUDA=0 without CUDA, DEBUG=1, SANITIZE=1, CC=clang"
-	@echo "make collect       train and pack only; NODES=, DATA=, GRAPH=, ARGS=, SCHEDULER=slurm"
+	@echo "make collect       train and pack only; NODES=, DATA=, GRAPH=, ARGS=, SCHEDULER=slurm, CALIBRATE=0"
 	@echo "make site          render the archives of the last series again"
 	@echo "make test-fresh    both commands in a fresh Debian root (needs root; FRESH=report for the first only)"
 	@echo "make bench         timings: training step, event cost, rendering; bench-collect: what the collector costs"

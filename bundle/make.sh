@@ -78,7 +78,7 @@ put_starter() { # name
 
 take_programs() {
     local p
-    for p in dcrnn-train dccollect dcreport; do
+    for p in dcrnn-train dccollect dccollect-calibrate dcreport; do
         cp "$PROGRAMS/$p" "$work/libexec/$p"
         put_starter $p
     done
@@ -90,7 +90,7 @@ take_programs() {
     cp bundle/find_cuda.sh "$work/libexec/find-cuda"
     cp -R themes "$work/share/dcreport/"
     [ ! -d trainer/scenarios ] || cp -R trainer/scenarios "$work/share/dcreport/"
-    take_libraries_of "$work"/libexec/{dcrnn-train,dccollect,dcreport}
+    take_libraries_of "$work"/libexec/{dcrnn-train,dccollect,dccollect-calibrate,dcreport}
 }
 
 # Plugins for fabrics and OpenSHMEM stay behind: they need drivers' libraries of exactly their version on both sides.

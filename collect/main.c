@@ -1,4 +1,5 @@
 /* main.c - dccollect: run, pack, verify, ls. The only file that prints results and chooses the exit status. */
+#include "collect/calibrate.h"
 #include "collect/ls.h"
 #include "collect/options.h"
 #include "collect/pack.h"
@@ -31,6 +32,7 @@ static int do_pack(const struct options *o)
     struct dcr_err err = {0};
     struct pack_request request = {.spool = o->spool,
                                    .output = o->output,
+                                   .calibration = o->calibration,
                                    .zstd_level = o->zstd_level,
                                    .adopt = o->adopt,
                                    .n_adopt = o->n_adopt,
@@ -107,6 +109,11 @@ int main(int argc, char **argv)
     case COMMAND_VERIFY:
     case COMMAND_LS:
         status = look_at_all(&o);
+        break;
+    case COMMAND_CALIBRATE:
+        status = DCR_EXIT_INPUT;
+        if (calibrate_start(o.program, &err) != 0)
+            complain(err.text);
         break;
     case COMMAND_VERSION:
         printf("dccollect %s\n", DCR_VERSION);

@@ -11,6 +11,7 @@
 const char options_usage[] =
     "usage: dccollect run [-o RUN.tar | --spool DIR] [options] -- PROGRAM [ARGUMENTS]\n"
     "       dccollect pack DIR -o RUN.tar [--zstd[=LEVEL]] [--adopt DIR]... [--nodes N] [--emulate-nodes]\n"
+    "       dccollect calibrate [-o calibration.json] [--disk DIR]      (also under mpirun or srun)\n"
     "       dccollect verify RUN.tar...\n"
     "       dccollect ls [-l] RUN.tar...\n"
     "options of run:\n"
@@ -18,6 +19,7 @@ const char options_usage[] =
     "  --zstd[=LEVEL]     compress it (1 to 19, 3 when not said); its name then ends in .zst\n"
     "  --spool DIR        leave the evidence in DIR, for `dccollect pack` (one collector per rank)\n"
     "  --adopt DIR        pack the program's own results from DIR (metrics.csv, steps-rank<r>.csv, program.json ...)\n"
+    "  --calibration FILE put what `dccollect calibrate` measured beside the run\n"
     "  --label KEY=VALUE  keep a label with the run\n"
     "  --emulate-nodes    ranks of this host stand in for nodes\n"
     "  --interval MS      sample every MS milliseconds (100)\n"
@@ -158,6 +160,10 @@ static int parse_option(struct options *o, int argc, char **argv, int *i, struct
     }
     if ((for_run || for_pack) && (v = value_of("--adopt", argv, argc, i, &is_missing)) != NULL)
         return add(&o->adopt, &o->n_adopt, v, err);
+    if ((for_run || for_pack) && (v = value_of("--calibration", argv, argc, i, &is_missing)) != NULL) {
+        o->calibration = v;
+        return DCR_OK;
+    }
     if ((for_run || for_pack) && strcmp(option, "--emulate-nodes") == 0) {
         o->emulate_nodes = 1;
         return DCR_OK;
@@ -197,15 +203,22 @@ static int parse_command(struct options *o, const char *word, struct dcr_err *er
     static const struct {
         const char *word;
         enum command command;
-    } words[] = {{"run", COMMAND_RUN}, {"pack", COMMAND_PACK},        {"verify", COMMAND_VERIFY},
-                 {"ls", COMMAND_LS},   {"help", COMMAND_HELP},        {"--help", COMMAND_HELP},
-                 {"-h", COMMAND_HELP}, {"--version", COMMAND_VERSION}};
+    } words[] = {{"run", COMMAND_RUN},
+                 {"calibrate", COMMAND_CALIBRATE},
+                 {"pack", COMMAND_PACK},
+                 {"verify", COMMAND_VERIFY},
+                 {"ls", COMMAND_LS},
+                 {"help", COMMAND_HELP},
+                 {"--help", COMMAND_HELP},
+                 {"-h", COMMAND_HELP},
+                 {"--version", COMMAND_VERSION}};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (strcmp(word, words[i].word) == 0) {
             o->command = words[i].command;
             return DCR_OK;
         }
-    return dcr_err_set(err, DCR_FAIL, "unknown command '%s'; the commands are run, pack, verify and ls", word);
+    return dcr_err_set(err, DCR_FAIL, "unknown command '%s'; the commands are run, calibrate, pack, verify and ls",
+                       word);
 }
 
 /* --zstd without an ending that says so gives the name its ending. */
@@ -256,6 +269,11 @@ int options_parse(struct options *o, int argc, char **argv, struct dcr_err *err)
     if (rc || o->command == COMMAND_HELP || o->command == COMMAND_VERSION)
         return rc;
     int i = 2, n_words = 0;
+    if (o->command == COMMAND_CALIBRATE) { /* its own program reads its options */
+        o->program = argv + 2;
+        o->n_program = argc - 2;
+        return DCR_OK;
+    }
     /* Words without a dash are the program (run stops at the first: the rest is the program's), or folders and
      * archives, which are moved to the front of what is left. */
     for (; i < argc; i++) {

@@ -6,12 +6,21 @@
 
 #include <stddef.h>
 
-enum command { COMMAND_HELP, COMMAND_VERSION, COMMAND_RUN, COMMAND_PACK, COMMAND_VERIFY, COMMAND_LS };
+enum command {
+    COMMAND_HELP,
+    COMMAND_VERSION,
+    COMMAND_RUN,
+    COMMAND_PACK,
+    COMMAND_VERIFY,
+    COMMAND_LS,
+    COMMAND_CALIBRATE
+};
 
 struct options {
     enum command command;
-    const char *output; /* -o */
-    const char *spool;  /* --spool, or the folder to pack */
+    const char *output;      /* -o */
+    const char *calibration; /* --calibration */
+    const char *spool;       /* --spool, or the folder to pack */
     const char **adopt;
     size_t n_adopt;
     const char **labels; /* "key=value" */

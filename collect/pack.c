@@ -1,6 +1,7 @@
 /* pack.c - see pack.h. */
 #include "collect/pack.h"
 
+#include "collect/calibrate.h"
 #include "collect/pack_parts.h"
 #include "lib/format.h"
 #include "lib/tar.h"
@@ -86,6 +87,8 @@ int pack_spool(const struct pack_request *request, char *message, size_t n, stru
     if (!S_ISDIR(st.st_mode))
         return dcr_err_set(err, DCR_FAIL, "cannot pack '%s': it is not a folder", request->spool);
     int rc = pack_check_output(request->output, err);
+    if (rc == 0 && request->calibration)
+        rc = calibrate_check(request->calibration, err);
     if (rc)
         return rc;
     p.reasons = json_array();
@@ -93,6 +96,8 @@ int pack_spool(const struct pack_request *request, char *message, size_t n, stru
     p.missing = json_array();
     p.trace_notes = json_array();
     rc = pack_gather(&p, err);
+    if (rc == 0 && request->calibration)
+        pack_add(&p, DCR_CALIBRATION, request->calibration, NULL, DCR_ROLE_CALIBRATION, -1, -1);
     if (rc == 0)
         rc = pack_describe(&p, err);
     if (rc == 0)

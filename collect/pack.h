@@ -13,8 +13,9 @@ struct pack_request {
     int zstd_level;     /* 0 = the usual */
     const char *const *adopt;
     size_t n_adopt;
-    int n_nodes;       /* told by the user, 0 = find out */
-    int emulate_nodes; /* as the run's own option */
+    const char *calibration; /* what `dccollect calibrate` wrote, or NULL */
+    int n_nodes;             /* told by the user, 0 = find out */
+    int emulate_nodes;       /* as the run's own option */
 };
 
 /** pack_check_output - may an archive be put there: nothing stands there, or an archive of ours, which is replaced.

@@ -1,6 +1,7 @@
 /* run.c - see run.h. */
 #include "collect/run.h"
 
+#include "collect/calibrate.h"
 #include "collect/environment.h"
 #include "collect/meta.h"
 #include "collect/pack.h"
@@ -298,6 +299,8 @@ int run_program(const struct options *o, char *message, size_t n, int *status, s
     int rc = o->output ? pack_check_output(o->output, err) : DCR_OK; /* before the program has cost hours */
     if (rc == 0)
         rc = choose_places(&r, err);
+    if (rc == 0 && o->calibration && r.id.rank <= 0)
+        rc = calibrate_copy(o->calibration, r.spool, err);
     if (rc == 0)
         rc = claim_host(&r, err);
     if (rc)

@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # series.sh - `make collect` on one machine: train with 1, 2 and 4 MPI processes that stand in for nodes, pack one archive a run.
 #
+# Before the first run the machine itself is measured (dccollect calibrate, some 10 s); CALIBRATE=0 leaves that out.
+#
 # From the environment: NODES ("1 2 4"), DATA and GRAPH (traffic data; generated when empty), ARGS (more options of
 # dcrnn-train), BUILD, RESULTS (folder). Leaves results/<n>node-<run id>.tar and the list of them in results/last-series.
 set -euo pipefail
@@ -53,6 +55,29 @@ progress() { # nodes
     printf '\r\033[K' >&2
 }
 
+# What the machine can do, for all archives of the series. A report can do without.
+calibration=()
+calibrate() {
+    local n most=1 file=$results/.calibration-$series.json flags=(--bind-to none --mca btl_vader_single_copy_mechanism none --oversubscribe)
+    for n in "${nodes[@]}"; do [ "$n" -le "$most" ] || most=$n; done
+    [ "$most" -le "$(nproc)" ] || flags+=(--mca mpi_yield_when_idle 1)
+    mpirun -n "$most" "${flags[@]}" "$bin/dccollect" calibrate -o "$file" 2>"$file.log" &
+    pid=$!
+    while :; do
+        wait "$pid" || true
+        kill -0 "$pid" 2>/dev/null || break
+    done
+    pid=
+    if [ -s "$file" ]; then
+        calibration=(--calibration "$file")
+        sed -n "s|^$file: ||p" "$file.log"
+    elif [ -z "$interrupted" ]; then
+        echo "the machine could not be measured; the report does without:" >&2
+        cat "$file.log" >&2
+    fi
+    rm -f "$file.log"
+}
+
 run_one() { # nodes
     local n=$1 name=$1node-$series archive log packed status=0 flags=() repetition=1
     # NODES="2 2" repeats a run: each has an archive of its own.
@@ -90,7 +115,7 @@ run_one() { # nodes
     # mpirun may leave before the last collector, whose files still grow then.
     packed=no
     for _ in 1 2 3 4 5; do
-        "$bin/dccollect" pack "$spool" --adopt "$spool/program" -o "$archive" >"$spool.pack.log" 2>&1 && packed=yes && break
+        "$bin/dccollect" pack "$spool" --adopt "$spool/program" "${calibration[@]}" -o "$archive" >"$spool.pack.log" 2>&1 && packed=yes && break
         sleep 1 || true
     done
     if [ $packed = no ]; then
@@ -116,6 +141,7 @@ run_one() { # nodes
 
 # What a series that did not end well has left is still a series: `make site` shows it, marked incomplete.
 keep_list() {
+    rm -f "$results/.calibration-$series.json"
     if [ -s "$results/.last-series.partial" ]; then
         mv "$results/.last-series.partial" "$results/last-series"
     else
@@ -131,6 +157,7 @@ done
 : >"$results/.last-series.partial"
 trap keep_list EXIT
 echo "collecting on ${nodes[*]} node(s); processes of this machine stand in for nodes (emulated)"
+[ "${CALIBRATE:-1}" = 0 ] || calibrate
 for n in "${nodes[@]}"; do
     [ -z "$interrupted" ] || { echo "interrupted" >&2; exit 130; }
     run_one "$n"

@@ -16,6 +16,11 @@
 #define DCR_METADATA_TEXT "job_metadata.txt"
 #define DCR_METRICS "metrics.csv"
 #define DCR_STEPS "steps.csv"
+#define DCR_CALIBRATION "calibration.json"
+
+/* What `dccollect calibrate` writes. */
+#define DCR_CALIBRATION_FORMAT "dcreport-calibration"
+#define DCR_CALIBRATION_VERSION 1
 
 /* Roles of members in the manifest. X(enumerator, role text) */
 #define DCR_ROLES(X)                                                                               \
@@ -28,8 +33,9 @@
     X(DCR_ROLE_NET_MONITOR, "net-monitor")                                                         \
     X(DCR_ROLE_DISK_MONITOR, "disk-monitor")                                                       \
     X(DCR_ROLE_PROCESS_MONITOR, "process-monitor")                                                 \
-    X(DCR_ROLE_TRACE, "trace") /* native trace, rank<r>/trace-<pid>.dct */                         \
-    X(DCR_ROLE_RANK, "rank")   /* rank<r>/rank.json: how this rank began and ended */              \
+    X(DCR_ROLE_TRACE, "trace")             /* native trace, rank<r>/trace-<pid>.dct */             \
+    X(DCR_ROLE_RANK, "rank")               /* rank<r>/rank.json: how this rank began and ended */  \
+    X(DCR_ROLE_CALIBRATION, "calibration") /* calibration.json: what the machine can do */         \
     X(DCR_ROLE_LOG, "log")                                                                         \
     X(DCR_ROLE_FOREIGN, "foreign") /* evidence of other tools, as it came */                       \
     X(DCR_ROLE_OTHER, "other")

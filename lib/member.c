@@ -43,6 +43,7 @@ enum dcr_role dcr_role_of(const char *name, int *node, int *rank)
                  {DCR_METADATA_TEXT, DCR_ROLE_METADATA_TEXT},
                  {DCR_METRICS, DCR_ROLE_METRICS},
                  {DCR_STEPS, DCR_ROLE_STEPS},
+                 {DCR_CALIBRATION, DCR_ROLE_CALIBRATION},
                  {"cpu_monitor.csv", DCR_ROLE_CPU_MONITOR},
                  {"gpu_monitor.csv", DCR_ROLE_GPU_MONITOR},
                  {"net_monitor.csv", DCR_ROLE_NET_MONITOR},

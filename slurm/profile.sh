@@ -10,6 +10,7 @@
 #   DCREPORT_RESULTS    where archives go (default: $DCREPORT_HOME/results)
 #   DCREPORT_LAUNCHER   mpirun (default) or srun
 #   DCREPORT_LAUNCHER_OPTIONS   words put after it, for example "--mpi=pmix" or "--mca btl_tcp_if_include ib0"
+#   DCREPORT_CALIBRATE  0 = do not measure the machine before the run (dccollect calibrate, some 10 s per node of a kernel)
 #   DCREPORT_CONTAINER  words put before every rank, for example "apptainer exec --nv /shared/dcreport.sif"
 #   DCREPORT_LOCAL      a folder on each node's own disk: the collector writes there during the run and the shared
 #                       folder is written once, at the end. Evidence of a node that dies in between is lost.
@@ -127,6 +128,20 @@ profile_end_output() {
     done
 }
 
+# What these nodes can do, into the spool, from where it is packed. The report can do without.
+profile_calibrate() {
+    [ "${DCREPORT_CALIBRATE:-1}" != 0 ] || return 0
+    "${profile_launcher[@]}" "${profile_container[@]}" "$DCREPORT_BIN/dccollect" calibrate \
+        -o "$profile_shared_spool/calibration.json" &
+    profile_pid=$!
+    while :; do
+        wait "$profile_pid" 2>/dev/null || true
+        kill -0 "$profile_pid" 2>/dev/null || break
+    done
+    profile_pid=
+    [ -s "$profile_shared_spool/calibration.json" ] || profile_say "the nodes could not be measured; the report does without"
+}
+
 # Runs the program and waits for it. Leaves its status in profile_status.
 profile_run() {
     profile_keep_output
@@ -181,7 +196,8 @@ profile() {
         profile_die "cannot make '$profile_spool' on every node"
     profile_say "$SLURM_JOB_NUM_NODES node(s) $SLURM_JOB_NODELIST, $SLURM_NTASKS rank(s), ${profile_launcher[*]}"
 
-    profile_run "$@"
+    profile_calibrate
+    [ -n "$profile_why" ] || profile_run "$@"
 
     profile_say "the program ended with status $profile_status"
     if [ "$profile_spool" != "$profile_shared_spool" ]; then

@@ -10,6 +10,8 @@
 #include "lib/arena.h"
 #include "lib/err.h"
 #include "lib/format.h"
+#include "render/model/calibration.h"
+#include "render/model/foreign.h"
 #include "lib/reduce.h"
 
 #include <stddef.h>
@@ -140,7 +142,8 @@ struct run {
     enum node_kind node_kind;
     const char **command;
     int n_command;
-    double started_s, ended_s; /* Unix seconds; 0 = unknown */
+    double started_s, ended_s;                 /* Unix seconds; 0 = unknown */
+    const struct run_calibration *calibration; /* NULL = the machine was not measured; render/model/calibration.h */
     const char *scheduler, *job_id, *collector_version, *nvtx_status, *mpi_status, *io_status;
     struct run_program program;
     struct run_pair *environment, *labels; /* sorted by key */

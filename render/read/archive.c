@@ -39,7 +39,7 @@ static int is_optional(enum dcr_role role)
 {
     return role == DCR_ROLE_TRACE || role == DCR_ROLE_CPU_MONITOR || role == DCR_ROLE_GPU_MONITOR ||
            role == DCR_ROLE_NET_MONITOR || role == DCR_ROLE_DISK_MONITOR || role == DCR_ROLE_PROCESS_MONITOR ||
-           role == DCR_ROLE_METADATA_TEXT;
+           role == DCR_ROLE_METADATA_TEXT || role == DCR_ROLE_CALIBRATION;
 }
 
 static int parse(struct reading *g, const char *name, enum dcr_role role, int node, int rank, struct dcr_stream *s,
@@ -51,6 +51,8 @@ static int parse(struct reading *g, const char *name, enum dcr_role role, int no
         return metadata_read(r, s, err);
     case DCR_ROLE_METADATA_TEXT:
         return metadata_text_read(r, s, err);
+    case DCR_ROLE_CALIBRATION:
+        return calibration_read(r, s, err);
     case DCR_ROLE_METRICS:
         if (g->metrics_member && strcmp(g->metrics_member, DCR_METRICS) == 0) {
             g->is_second_metrics = 1; /* in the program's own folder, kept beside the one at the top */

@@ -32,6 +32,9 @@ int metadata_read(struct run *r, struct dcr_stream *s, struct dcr_err *err) DCR_
  *  nodes and tasks there were is used, and only when nothing better is known. */
 int metadata_text_read(struct run *r, struct dcr_stream *s, struct dcr_err *err) DCR_MUST_CHECK;
 
+/* ---- calibration.c ---- */
+int calibration_read(struct run *r, struct dcr_stream *s, struct dcr_err *err) DCR_MUST_CHECK;
+
 /* ---- tables.c ---- */
 int metrics_read(struct run *r, struct dcr_stream *s, struct dcr_err *err) DCR_MUST_CHECK;
 

@@ -5,12 +5,14 @@
 . tests/data/programs/build.sh
 command -v mpirun >/dev/null || { skip "a series" "no mpirun"; finish; }
 export RESULTS="$TMP/the results"
+export CALIBRATE=0 # takes time; the first series does it
 small="--sensors 8 --days 1 --units 4 --batch 32 --epochs 1 --validation-windows 10"
 
-check "a series with a repetition" env NODES="1 1 2" ARGS="$small" bash collect/series.sh
+check "a series with a repetition" env CALIBRATE=1 NODES="1 1 2" ARGS="$small" bash collect/series.sh
 mapfile -t archives <"$RESULTS/last-series"
 check "three archives" test "$(printf '%s\n' "${archives[@]}" | sort -u | wc -l)" -eq 3
 check "they are whole" "$COLLECT" verify "${archives[@]}"
+check "all have what the machine can do, of all ranks" sh -c 'for a; do tar xOf "$a" calibration.json | jq -e ".allreduce[-1].n_ranks == 2" || exit; done' x "${archives[@]}"
 check "complete, and the last has two nodes, emulated" manifest "${archives[2]}" '.complete and .n_nodes == 2 and .node_kind == "emulated"'
 check "the two of one node are repetitions" test "$(manifest "${archives[0]}" .config_hash)" = "$(manifest "${archives[1]}" .config_hash)"
 check "what the program said is in it" sh -c 'tar xOf "$0" log/output.txt | grep -q "validation MAE"' "${archives[2]}"
@@ -53,5 +55,5 @@ if command -v script >/dev/null; then
 else
     skip "Ctrl-C: packed, marked incomplete" "no script(1)"
 fi
-check "nothing is left behind" test -z "$(find "$RESULTS" -name '.spool*')"
+check "nothing is left behind" test -z "$(find "$RESULTS" -name '.spool*' -o -name '.calib*')"
 finish

@@ -1,0 +1,47 @@
+/* calibrate.h - the parts of dccollect-calibrate, which measures what a machine can do: products of matrices, memory,
+ * disk, all-reduce. docs/FORMAT.md describes the result, calibration.json; every part gives its piece of it.
+ *
+ * A program of its own, since it is linked with MPI and OpenBLAS and dccollect is not. What cannot be measured is left
+ * out, with a sentence in "missing" of the same object. */
+#ifndef COLLECT_CALIBRATE_H
+#define COLLECT_CALIBRATE_H
+
+#include "lib/err.h"
+
+#include <jansson.h>
+#include <mpi.h>
+#include <sched.h>
+#include <stdint.h>
+
+/** measured_json - {"n", "median", "min", "max"} of n >= 1 values, in their unit, to six significant digits.
+ *  values   sorted in place */
+json_t *measured_json(double *values, int n);
+/** measured_median - of n >= 1 values, sorted in place: the middle one, or the mean of the two in the middle. */
+double measured_median(double *values, int n);
+/** measured_now - CLOCK_MONOTONIC in seconds. */
+double measured_now(void);
+
+/* ---- machine.c ---- */
+/** machine_sgemm - single-precision products on one core and on all of them at once, each core its own.
+ *  cpus     the cores; threads are bound to them
+ *  returns  object with unit GFLOP/s; gives. 2 n^3 operations a product */
+json_t *machine_sgemm(const cpu_set_t *cpus);
+/** machine_memory - a = b + s c over arrays far larger than the caches; unit GB/s of 10^9 bytes.
+ *  source   STREAM triad (McCalpin): 24 bytes an element; what the caches read before they write is not counted */
+json_t *machine_memory(const cpu_set_t *cpus);
+
+/* ---- disk.c ---- */
+/** disk_measure - writing with fsync, and reading what memory no longer holds, in a folder; unit GB/s. The file has no
+ *  name, so nothing stays behind, whatever happens. */
+json_t *disk_measure(const char *folder);
+
+/* ---- allreduce.c ---- */
+/** allreduce_measure - sums of floats over the first n ranks of MPI_COMM_WORLD, over sizes; collective over all ranks.
+ *  node      number of each rank's node     shape: (ranks of the world)
+ *  cores     cores of each rank's node      shape: the same
+ *  returns   array at rank 0, NULL elsewhere; gives */
+json_t *allreduce_measure(const int *node, const int *cores);
+/** allreduce_wait - a barrier that sleeps: who waits takes no time from who measures. */
+void allreduce_wait(MPI_Comm comm);
+
+#endif

@@ -1,0 +1,307 @@
+/* machine.c - what cores and memory can do: threads bound to cores, all starting together. See calibrate.h. */
+#include "collect/calibrate/calibrate.h"
+
+#include "collect/meta.h"
+#include "collect/procfs.h"
+
+#include <cblas.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { SGEMM_N = 768, SGEMM_PRODUCTS = 4, MIN_REPEATS = 5, MAX_REPEATS = 64 };
+#define SECONDS_EACH 0.7
+#define TRIAD_BYTES 24
+
+/* One kind of work, done by every thread of a team at once. */
+struct work {
+    int (*prepare)(void *item); /* on its own core, so that memory lies near it. returns -1 without memory */
+    void (*run)(void *item);
+    void (*release)(void *item);
+    double units; /* done by one run of one thread */
+};
+
+struct member {
+    struct team *team;
+    void *item;
+    int cpu;
+    int has_failed;
+    double began, ended;
+    pthread_t thread;
+};
+struct team {
+    const struct work *work;
+    pthread_barrier_t gate;
+    int is_over;
+    struct member *members;
+    int n;
+};
+
+static void *member_main(void *arg)
+{
+    struct member *m = arg;
+    struct team *t = m->team;
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET((size_t)m->cpu, &one);
+    /* A core that is gone meanwhile is no reason to stop: the thread runs where it may. */
+    (void)pthread_setaffinity_np(pthread_self(), sizeof one, &one);
+    m->has_failed = t->work->prepare(m->item) != 0;
+    pthread_barrier_wait(&t->gate);
+    for (;;) {
+        pthread_barrier_wait(&t->gate);
+        if (t->is_over)
+            break;
+        m->began = measured_now();
+        t->work->run(m->item);
+        m->ended = measured_now();
+        pthread_barrier_wait(&t->gate);
+    }
+    t->work->release(m->item);
+    return NULL;
+}
+
+/* One run of all: from the first that began to the last that ended. */
+static double run_once(struct team *t)
+{
+    pthread_barrier_wait(&t->gate);
+    pthread_barrier_wait(&t->gate);
+    double began = t->members[0].began, ended = t->members[0].ended;
+    for (int i = 1; i < t->n; i++) {
+        began = t->members[i].began < began ? t->members[i].began : began;
+        ended = t->members[i].ended > ended ? t->members[i].ended : ended;
+    }
+    return ended - began;
+}
+
+static json_t *repeat(struct team *t)
+{
+    double rates[MAX_REPEATS], until = measured_now() + SECONDS_EACH;
+    int n = 0;
+    (void)run_once(t); /* warm: pages, clock frequency, the library's own buffers */
+    while (n < MIN_REPEATS || (n < MAX_REPEATS && measured_now() < until))
+        rates[n++] = t->work->units * t->n / run_once(t) * 1e-9;
+    return measured_json(rates, n);
+}
+
+/* rates of n cores at work together, in 10^9 units/s. returns NULL when threads or memory are short */
+static json_t *measure(const struct work *work, const int *cpus, int n, void **items)
+{
+    struct team t = {.work = work, .n = n, .members = calloc((size_t)n, sizeof *t.members)};
+    json_t *result = NULL;
+    if (!t.members)
+        return NULL;
+    /* A thread that cannot be made would leave the others at the gate: threads are made before any waits. */
+    pthread_barrier_init(&t.gate, NULL, (unsigned)n + 1);
+    for (int i = 0; i < n; i++) {
+        t.members[i] = (struct member){.team = &t, .item = items[i], .cpu = cpus[i]};
+        if (pthread_create(&t.members[i].thread, NULL, member_main, &t.members[i]) != 0) {
+            fprintf(stderr, "dccollect-calibrate: no thread for core %d\n", cpus[i]);
+            exit(DCR_EXIT_INPUT);
+        }
+    }
+    pthread_barrier_wait(&t.gate);
+    int has_failed = 0;
+    for (int i = 0; i < n; i++)
+        has_failed |= t.members[i].has_failed;
+    if (!has_failed)
+        result = repeat(&t);
+    t.is_over = 1;
+    pthread_barrier_wait(&t.gate);
+    for (int i = 0; i < n; i++)
+        pthread_join(t.members[i].thread, NULL);
+    pthread_barrier_destroy(&t.gate);
+    free(t.members);
+    return result;
+}
+
+static void put_rates(json_t *o, const struct work *work, const cpu_set_t *set, void **items)
+{
+    int n = CPU_COUNT(set), *cpus = malloc((size_t)(n ? n : 1) * sizeof *cpus), k = 0;
+    for (int c = 0; cpus && c < CPU_SETSIZE && k < n; c++)
+        if (CPU_ISSET((size_t)c, set))
+            cpus[k++] = c;
+    const char *const keys[] = {"one_core", "all_cores"};
+    for (int i = 0; i < 2; i++) {
+        json_t *rates = cpus ? measure(work, cpus, i == 0 ? 1 : k, items) : NULL;
+        if (rates)
+            json_object_set_new(o, keys[i], rates);
+        else
+            meta_missing(o, keys[i], "no memory to measure it");
+    }
+    json_object_set_new(o, "cores", json_integer(k));
+    free(cpus);
+}
+
+/* ---- products ----------------------------------------------------------------------------------- */
+
+struct product {
+    float *a, *b, *c;
+};
+
+static int product_prepare(void *item)
+{
+    struct product *p = item;
+    size_t n = (size_t)SGEMM_N * SGEMM_N;
+    p->a = malloc(3 * n * sizeof *p->a);
+    if (!p->a)
+        return -1;
+    p->b = p->a + n;
+    p->c = p->b + n;
+    for (size_t i = 0; i < 3 * n; i++)
+        p->a[i] = (float)(i * 2654435761u >> 8 & 1023) / 512 - 1;
+    return 0;
+}
+
+static void product_run(void *item)
+{
+    struct product *p = item;
+    for (int i = 0; i < SGEMM_PRODUCTS; i++)
+        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, SGEMM_N, SGEMM_N, SGEMM_N, 1, p->a, SGEMM_N, p->b,
+                    SGEMM_N, 0, p->c, SGEMM_N);
+}
+
+static void product_release(void *item)
+{
+    free(((struct product *)item)->a);
+}
+
+json_t *machine_sgemm(const cpu_set_t *cpus)
+{
+    static const struct work work = {product_prepare, product_run, product_release,
+                                     2.0 * SGEMM_N * SGEMM_N * SGEMM_N * SGEMM_PRODUCTS};
+    int n = CPU_COUNT(cpus) ? CPU_COUNT(cpus) : 1;
+    struct product *products = calloc((size_t)n, sizeof *products);
+    void **items = calloc((size_t)n, sizeof *items);
+    json_t *o = json_object();
+    json_object_set_new(o, "unit", json_string("GFLOP/s"));
+    json_object_set_new(o, "size", json_integer(SGEMM_N));
+    char line[128], version[48] = "";
+    const char *config = openblas_get_config(); /* "OpenBLAS 0.3.21 NO_LAPACKE ..." */
+    size_t name = strcspn(config, " "), words = name + (config[name] ? 1 + strcspn(config + name + 1, " ") : 0);
+    snprintf(version, sizeof version, "%.*s", (int)words, config);
+    snprintf(line, sizeof line, "%s (%.30s)", version, openblas_get_corename());
+    json_object_set_new(o, "library", json_string(line));
+    openblas_set_num_threads(1); /* each of our threads has its own product */
+    for (int i = 0; products && items && i < n; i++)
+        items[i] = &products[i];
+    if (products && items)
+        put_rates(o, &work, cpus, items);
+    free(products);
+    free(items);
+    return o;
+}
+
+/* ---- memory -------------------------------------------------------------------------------------- */
+
+typedef double pair __attribute__((vector_size(16)));
+struct triad {
+    size_t n; /* pairs */
+    pair *a, *b, *c;
+};
+
+static int triad_prepare(void *item)
+{
+    struct triad *t = item;
+    void *all;
+    if (posix_memalign(&all, 64, 3 * t->n * sizeof *t->a) != 0)
+        return -1;
+    t->a = all;
+    t->b = t->a + t->n;
+    t->c = t->b + t->n;
+    for (size_t i = 0; i < 3 * t->n; i++)
+        t->a[i] = (pair){1, 2};
+    return 0;
+}
+
+/* The result differs from run to run, so that no compiler can leave one out. */
+static void triad_run(void *item)
+{
+    struct triad *t = item;
+    pair *restrict a = t->a;
+    const pair *restrict b = t->b, *restrict c = t->c;
+    const pair s = {3 + b[0][0], 3};
+    for (size_t i = 0; i < t->n; i++)
+        a[i] = b[i] + s * c[i];
+    t->b[0][0] = a[t->n - 1][1] > 1e3 ? 0 : 1e-3;
+}
+
+static void triad_release(void *item)
+{
+    free(((struct triad *)item)->a);
+}
+
+/* Of the kernel first: in virtual machines the C library counts the cache of the whole socket. */
+static long last_level_bytes(void)
+{
+    char path[80], text[64];
+    for (int level = 3; level >= 2; level--) {
+        snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/size", level);
+        if (procfs_read(path, text, sizeof text, NULL) <= 0)
+            continue;
+        char *end;
+        long k = strtol(text, &end, 10);
+        if (k > 0)
+            return *end == 'M' ? k << 20 : *end == 'K' ? k << 10 : k;
+    }
+    long l3 = sysconf(_SC_LEVEL3_CACHE_SIZE), l2 = sysconf(_SC_LEVEL2_CACHE_SIZE);
+    return l3 > 0 ? l3 : l2 > 0 ? l2 : 0;
+}
+
+/* Bytes of one array: four times the last-level cache, as STREAM asks, but no more than a sixteenth of what is free. */
+static size_t array_bytes(json_t *o)
+{
+    char text[8192];
+    uint64_t available_kb = 0;
+    const size_t least = 32 << 20, most = 256 << 20;
+    size_t want = 4 * (size_t)last_level_bytes(), room = most;
+    if (procfs_read("/proc/meminfo", text, sizeof text, NULL) > 0 &&
+        procfs_field(text, "MemAvailable", &available_kb) == 0)
+        room = (size_t)available_kb * 1024 / 16;
+    size_t bytes = want < least ? least : want;
+    bytes = bytes > room ? room : bytes;
+    bytes = bytes > most ? most : bytes;
+    json_object_set_new(o, "array_bytes", json_integer((json_int_t)bytes));
+    json_object_set_new(o, "last_level_cache_bytes", json_integer((json_int_t)last_level_bytes()));
+    if (bytes < want)
+        json_object_set_new(o, "note",
+                            json_string("arrays are smaller than four times the last-level cache, so a part "
+                                        "of the traffic may have stayed in it"));
+    return bytes;
+}
+
+json_t *machine_memory(const cpu_set_t *cpus)
+{
+    int n = CPU_COUNT(cpus) ? CPU_COUNT(cpus) : 1;
+    json_t *o = json_object();
+    json_object_set_new(o, "unit", json_string("GB/s"));
+    size_t elements = array_bytes(o) / sizeof(double);
+    struct triad *triads = calloc((size_t)n, sizeof *triads);
+    void **items = calloc((size_t)n, sizeof *items);
+    /* One core works on whole arrays, several on equal parts of them. */
+    const int teams[] = {1, n};
+    const char *const keys[] = {"one_core", "all_cores"};
+    int list[CPU_SETSIZE], k = 0;
+    for (int c = 0; c < CPU_SETSIZE; c++)
+        if (CPU_ISSET((size_t)c, cpus))
+            list[k++] = c;
+    for (int round = 0; round < 2; round++) {
+        size_t part = elements / 2 / (size_t)teams[round];
+        struct work work = {triad_prepare, triad_run, triad_release, (double)TRIAD_BYTES * 2 * (double)part};
+        for (int i = 0; triads && items && i < teams[round]; i++) {
+            triads[i] = (struct triad){.n = part};
+            items[i] = &triads[i];
+        }
+        json_t *rates = triads && items && k ? measure(&work, list, teams[round], items) : NULL;
+        if (rates)
+            json_object_set_new(o, keys[round], rates);
+        else
+            meta_missing(o, keys[round], "no memory to measure it");
+    }
+    json_object_set_new(o, "cores", json_integer(k));
+    free(triads);
+    free(items);
+    return o;
+}

@@ -1,0 +1,287 @@
+/* main.c - dccollect-calibrate: who measures what and when, and the file that comes of it. `dccollect calibrate` starts
+ * it, alone or one per rank under mpirun or srun. The first rank of every node measures the node while the others
+ * sleep; nodes that share a kernel take turns. Then all ranks measure the all-reduce. */
+#include "collect/calibrate/calibrate.h"
+
+#include "collect/meta.h"
+#include "collect/procfs.h"
+#include "collect/rank.h"
+#include "lib/format.h"
+#include "lib/fs.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static const char usage[] =
+    "usage: dccollect calibrate [-o calibration.json] [--disk DIR]\n"
+    "       mpirun -n N dccollect calibrate ...     (or srun; also measures the all-reduce)\n"
+    "Measures what this machine can do: matrix products, memory bandwidth, disk, all-reduce.\n"
+    "  -o FILE     where the result goes (calibration.json); in a spool folder it is packed with the run\n"
+    "  --disk DIR  the folder whose file system is measured (that of FILE)\n";
+
+/* What every rank tells of where it is. */
+struct place {
+    char host[256], boot_id[64];
+    cpu_set_t cpus;
+};
+
+struct world {
+    int rank, n;
+    int has_mpi;
+    const char *no_allreduce; /* why there is none, NULL when there will be */
+    struct place *places;     /* shape (n) */
+    int *node, *cores;        /* of each rank: its node, and how many cores that has; shape (n) */
+    int *is_leader, *turn;    /* first rank of its node, and when it measures among those of one kernel; shape (n) */
+    int n_nodes, n_turns;
+};
+
+static int fail(const struct world *w, const char *sentence)
+{
+    if (w->rank == 0)
+        fprintf(stderr, "dccollect calibrate: %s\n", sentence);
+    if (w->has_mpi)
+        MPI_Finalize();
+    return w->rank == 0 ? DCR_EXIT_INPUT : DCR_EXIT_OK;
+}
+
+/* ---- who is where ---------------------------------------------------------------------------------- */
+
+static void join_world(struct world *w)
+{
+    struct rank_identity id = rank_of_self();
+    w->n = 1;
+    if (id.rank < 0) {
+        w->no_allreduce = "one process; start it under mpirun or srun to measure it";
+        return;
+    }
+    MPI_Init(NULL, NULL);
+    w->has_mpi = 1;
+    MPI_Comm_rank(MPI_COMM_WORLD, &w->rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &w->n);
+    if (w->n == 1 && id.world_size > 1) {
+        w->rank = id.rank;
+        w->no_allreduce = "the launcher's processes do not find each other; use mpirun, or srun --mpi=pmix";
+    } else if (w->n == 1) {
+        w->no_allreduce = "a single rank has nobody to exchange with";
+    }
+}
+
+static int find_places(struct world *w)
+{
+    struct place own = {0};
+    meta_host_name(own.host, sizeof own.host);
+    meta_boot_id(own.boot_id, sizeof own.boot_id);
+    sched_getaffinity(0, sizeof own.cpus, &own.cpus);
+    w->places = calloc((size_t)w->n, sizeof *w->places);
+    w->node = calloc(4 * (size_t)w->n, sizeof *w->node);
+    if (!w->places || !w->node)
+        return -1;
+    w->cores = w->node + w->n;
+    w->is_leader = w->cores + w->n;
+    w->turn = w->is_leader + w->n;
+    w->places[0] = own;
+    if (w->n > 1)
+        MPI_Allgather(&own, (int)sizeof own, MPI_BYTE, w->places, (int)sizeof own, MPI_BYTE, MPI_COMM_WORLD);
+    for (int i = 0; i < w->n; i++) {
+        int first = 0;
+        while (strcmp(w->places[first].host, w->places[i].host) != 0 ||
+               strcmp(w->places[first].boot_id, w->places[i].boot_id) != 0)
+            first++;
+        w->is_leader[i] = first == i;
+        w->node[i] = first == i ? w->n_nodes++ : w->node[first];
+        for (int k = 0; k < i; k++)
+            w->turn[i] += w->is_leader[k] && strcmp(w->places[k].boot_id, w->places[i].boot_id) == 0;
+        if (w->is_leader[i] && w->turn[i] >= w->n_turns)
+            w->n_turns = w->turn[i] + 1;
+    }
+    return 0;
+}
+
+/* Launchers bind each rank to a core of its own: the node's are those of all its ranks. */
+static cpu_set_t cores_of_node(const struct world *w, int node)
+{
+    cpu_set_t all;
+    CPU_ZERO(&all);
+    for (int i = 0; i < w->n; i++)
+        if (w->node[i] == node)
+            CPU_OR(&all, &all, &w->places[i].cpus);
+    return all;
+}
+
+/* ---- measuring ------------------------------------------------------------------------------------- */
+
+static json_t *measure_node(const cpu_set_t *cpus, const char *disk)
+{
+    json_t *o = json_object(), *host = meta_host();
+    static const char *const keys[] = {"host", "boot_id", "cpu_model", "cores_quota"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (json_object_get(host, keys[i]))
+            json_object_set(o, keys[i], json_object_get(host, keys[i]));
+    json_decref(host);
+    json_object_set_new(o, "cores", json_integer(CPU_COUNT(cpus)));
+    json_object_set_new(o, "sgemm", machine_sgemm(cpus));
+    json_object_set_new(o, "memory", machine_memory(cpus));
+    json_object_set_new(o, "disk", disk_measure(disk));
+    return o;
+}
+
+/* Objects of all nodes, in the order of their first ranks, at rank 0. */
+static json_t *collect_nodes(const struct world *w, json_t *own)
+{
+    json_t *list = json_array();
+    if (w->rank != 0) {
+        char *text = own ? json_dumps(own, 0) : NULL;
+        if (text)
+            MPI_Send(text, (int)strlen(text), MPI_CHAR, 0, 0, MPI_COMM_WORLD);
+        free(text);
+        json_decref(own);
+        json_decref(list);
+        return NULL;
+    }
+    json_array_append_new(list, own);
+    for (int i = 1; i < w->n; i++) {
+        MPI_Status status;
+        int n;
+        if (!w->is_leader[i])
+            continue;
+        MPI_Probe(i, 0, MPI_COMM_WORLD, &status);
+        MPI_Get_count(&status, MPI_CHAR, &n);
+        char *text = calloc((size_t)n + 1, 1);
+        if (!text)
+            MPI_Abort(MPI_COMM_WORLD, DCR_EXIT_INPUT);
+        MPI_Recv(text, n, MPI_CHAR, i, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        json_array_append_new(list, json_loads(text, 0, NULL));
+        free(text);
+    }
+    return list;
+}
+
+static json_t *measure_all(struct world *w, const char *disk)
+{
+    json_t *own = NULL, *o = json_object();
+    cpu_set_t cpus = cores_of_node(w, w->node[w->n > 1 ? w->rank : 0]);
+    for (int i = 0; i < w->n; i++) {
+        cpu_set_t of_node = cores_of_node(w, w->node[i]);
+        w->cores[i] = CPU_COUNT(&of_node);
+    }
+    json_object_set_new(o, "format", json_string(DCR_CALIBRATION_FORMAT));
+    json_object_set_new(o, "version", json_integer(DCR_CALIBRATION_VERSION));
+    json_object_set_new(o, "collector_version", json_string(DCR_VERSION));
+    json_object_set_new(o, "measured", json_integer((json_int_t)time(NULL)));
+    for (int turn = 0; turn < w->n_turns; turn++) {
+        int me = w->n > 1 ? w->rank : 0;
+        if (w->is_leader[me] && w->turn[me] == turn)
+            own = measure_node(&cpus, disk);
+        if (w->n > 1)
+            allreduce_wait(MPI_COMM_WORLD);
+    }
+    json_t *nodes = collect_nodes(w, own);
+    if (nodes)
+        json_object_set_new(o, "nodes", nodes);
+    if (w->no_allreduce) {
+        meta_missing(o, "allreduce", w->no_allreduce);
+        return o;
+    }
+    char library[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+    int n;
+    MPI_Get_library_version(library, &n);
+    library[strcspn(library, ",\n")] = '\0';
+    json_object_set_new(o, "mpi_library", json_string(library));
+    json_t *allreduce = allreduce_measure(w->node, w->cores);
+    if (allreduce)
+        json_object_set_new(o, "allreduce", allreduce);
+    return o;
+}
+
+/* ---- the result --------------------------------------------------------------------------------------- */
+
+static double number_at(const json_t *o, const char *part, const char *key)
+{
+    return json_number_value(json_object_get(json_object_get(json_object_get(o, part), key), "median"));
+}
+
+static void say(const json_t *o, const char *path)
+{
+    const json_t *nodes = json_object_get(o, "nodes"), *node = json_array_get(nodes, 0);
+    const json_t *groups = json_object_get(o, "allreduce");
+    const json_t *last = json_array_get(groups, json_array_size(groups) - 1);
+    fprintf(stderr, "%s: %zu node%s; the first, %d cores: sgemm %.4g GFLOP/s, memory %.3g GB/s, disk write %.3g GB/s",
+            path, json_array_size(nodes), json_array_size(nodes) == 1 ? "" : "s",
+            (int)json_integer_value(json_object_get(node, "cores")), number_at(node, "sgemm", "all_cores"),
+            number_at(node, "memory", "all_cores"), number_at(node, "disk", "write_fsync"));
+    if (last)
+        fprintf(stderr, "; all-reduce of %d ranks %.3g us, %.3g GB/s",
+                (int)json_integer_value(json_object_get(last, "n_ranks")),
+                1e-3 * (double)json_integer_value(json_object_get(last, "latency_ns")),
+                json_number_value(json_object_get(last, "algbw_gb_per_s")));
+    fputc('\n', stderr);
+}
+
+static int write_result(const json_t *o, const char *path)
+{
+    struct dcr_err err = {0};
+    char *text = json_dumps(o, JSON_INDENT(1) | JSON_REAL_PRECISION(6));
+    int rc = text ? dcr_write_file(path, text, strlen(text), &err) : DCR_FAIL;
+    free(text);
+    if (rc)
+        fprintf(stderr, "dccollect calibrate: %s\n", err.text[0] ? err.text : "no memory");
+    else
+        say(o, path);
+    return rc ? DCR_EXIT_INPUT : DCR_EXIT_OK;
+}
+
+static void folder_of(const char *path, char *out, size_t n)
+{
+    const char *slash = strrchr(path, '/');
+    int len = slash ? (int)(slash - path) : 1;
+    snprintf(out, n, "%.*s", len ? len : 1, slash ? path : ".");
+}
+
+int main(int argc, char **argv)
+{
+    struct world w = {0};
+    const char *output = "calibration.json", *disk = NULL, *bad = NULL;
+    char folder[PATH_MAX], sentence[PATH_MAX + 80];
+    for (int i = 1; i < argc && !bad; i++) {
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
+            return fputs(usage, stdout) < 0 || fflush(stdout) != 0 ? DCR_EXIT_INPUT : DCR_EXIT_OK;
+        if (strcmp(argv[i], "-o") == 0 && i + 1 < argc)
+            output = argv[++i];
+        else if (strcmp(argv[i], "--disk") == 0 && i + 1 < argc)
+            disk = argv[++i];
+        else
+            bad = argv[i];
+    }
+    join_world(&w);
+    if (bad) {
+        snprintf(sentence, sizeof sentence, "unknown option '%.200s', or its value is missing; see --help", bad);
+        return fail(&w, sentence);
+    }
+    folder_of(output, folder, sizeof folder);
+    int is_refused = access(folder, W_OK) != 0; /* the first rank writes, so it decides */
+    if (w.n > 1)
+        MPI_Bcast(&is_refused, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    if (is_refused) {
+        snprintf(sentence, sizeof sentence, "cannot write into the folder '%s'; make it, or choose another with -o",
+                 folder);
+        return fail(&w, sentence);
+    }
+    if (find_places(&w) != 0)
+        return fail(&w, "no memory");
+    int status = DCR_EXIT_OK;
+    if (w.rank == 0 || w.n > 1) { /* processes that do not find each other: only the first measures */
+        json_t *o = measure_all(&w, disk ? disk : folder);
+        if (w.rank == 0)
+            status = write_result(o, output);
+        json_decref(o);
+    }
+    if (w.has_mpi)
+        MPI_Finalize();
+    free(w.places);
+    free(w.node);
+    return status;
+}

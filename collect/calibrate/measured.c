@@ -1,0 +1,44 @@
+/* measured.c - repeated measurements: their median and extremes. See calibrate.h. */
+#include "collect/calibrate/calibrate.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+double measured_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+double measured_median(double *values, int n)
+{
+    qsort(values, (size_t)n, sizeof *values, by_value);
+    return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
+}
+
+/* Digits beyond the sixth are noise, and would make every file look different. */
+static json_t *six_digits(double value)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%.6g", value);
+    return json_real(strtod(text, NULL));
+}
+
+json_t *measured_json(double *values, int n)
+{
+    json_t *o = json_object();
+    double median = measured_median(values, n);
+    json_object_set_new(o, "n", json_integer(n));
+    json_object_set_new(o, "median", six_digits(median));
+    json_object_set_new(o, "min", six_digits(values[0]));
+    json_object_set_new(o, "max", six_digits(values[n - 1]));
+    return o;
+}

@@ -1,0 +1,66 @@
+/* calibration.h - what the machine can do, as `dccollect calibrate` measured it: the ceilings for rooflines and limits.
+ * Filled by render/read/calibration.c from calibration.json (docs/FORMAT.md), never changed afterwards. */
+#ifndef RENDER_MODEL_CALIBRATION_H
+#define RENDER_MODEL_CALIBRATION_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct run;
+
+/* Repetitions of one measurement. A busy neighbour only takes, so max is the ceiling and median what one gets. */
+struct run_measured {
+    int n; /* 0 = not measured */
+    double median, min, max;
+};
+
+struct run_node_calibration {
+    const char *host;
+    int cores;                          /* that the ranks of the node may use, all of them together */
+    const char *blas;                   /* library of sgemm, "" = not known */
+    int sgemm_size;                     /* n of the n x n products, 0 = not known */
+    struct run_measured sgemm_one;      /* one core alone                         unit: GFLOP/s */
+    struct run_measured sgemm_all;      /* all cores at once, one product each    unit: GFLOP/s, all together */
+    int64_t memory_array_bytes;         /* of one of the triad's three arrays, 0 = not known */
+    struct run_measured memory_one;     /* STREAM triad, one core                 unit: GB/s */
+    struct run_measured memory_all;     /* all cores                              unit: GB/s, all together */
+    struct run_measured disk_write;     /* with fsync                             unit: GB/s */
+    struct run_measured disk_cold_read; /*                                        unit: GB/s */
+    struct run_measured disk_sync_us;   /* 4096 bytes and fsync                   unit: us */
+};
+
+struct run_allreduce_point {
+    int64_t bytes;
+    int n;
+    int64_t median_ns, min_ns, max_ns; /* of the slowest rank */
+};
+
+struct run_allreduce {
+    int n_ranks, n_nodes;
+    int ranks_share_cores;              /* more ranks than cores on a node: mostly waiting for one's turn */
+    int64_t latency_ns;                 /* median of the smallest size */
+    double algbw_gb_per_s;              /* bytes / median, best over sizes */
+    double busbw_gb_per_s;              /* algbw * 2 (n - 1) / n */
+    struct run_allreduce_point *points; /* ascending bytes; shape (n_points) */
+    int n_points;
+};
+
+struct run_calibration {
+    int64_t measured_s; /* Unix seconds */
+    struct run_node_calibration *nodes;
+    int n_nodes;
+    const char *mpi_library;         /* "" = not known */
+    struct run_allreduce *allreduce; /* ascending n_ranks */
+    int n_allreduce;
+    const char *no_allreduce; /* why there is none, "" = there is, or nobody said */
+};
+
+/** run_calibration_of - what was measured on the host of that node of the run; NULL when nothing was. */
+const struct run_node_calibration *run_calibration_of(const struct run *r, int node);
+/** run_allreduce_of - the all-reduce measured with as many ranks; NULL when there is none. */
+const struct run_allreduce *run_allreduce_of(const struct run *r, int n_ranks);
+/** run_allreduce_ns - expected time of an all-reduce of so many bytes: between two measured sizes a straight line,
+ *  below the smallest its time, beyond the largest in proportion. Needs at least one point. */
+double run_allreduce_ns(const struct run_allreduce *a, double bytes);
+
+#endif

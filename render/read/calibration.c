@@ -1,0 +1,107 @@
+/* calibration.c - calibration.json, what `dccollect calibrate` measured. Values that make no sense are left out. */
+#include "render/read/members.h"
+
+#include "lib/format.h"
+
+#include <string.h>
+
+enum { MAX_NODES = 65536, MAX_GROUPS = 64, MAX_POINTS = 64 };
+
+static void read_measured(const json_t *part, const char *key, struct run_measured *out)
+{
+    const json_t *o = json_object_get(part, key);
+    int n = (int)json_int(o, "n", 1, 1 << 20, 0);
+    struct run_measured m = {n, json_number_or(o, "median", -1), json_number_or(o, "min", -1),
+                             json_number_or(o, "max", -1)};
+    if (n && m.min > 0 && m.median >= m.min && m.max >= m.median && m.max < 1e12)
+        *out = m;
+}
+
+static void read_node(struct run *r, const json_t *o, struct run_node_calibration *n)
+{
+    const json_t *sgemm = json_object_get(o, "sgemm"), *memory = json_object_get(o, "memory"),
+                 *disk = json_object_get(o, "disk");
+    n->host = json_text(r, o, "host");
+    n->cores = (int)json_int(o, "cores", 1, 1 << 20, 0);
+    n->blas = json_text(r, sgemm, "library");
+    n->sgemm_size = (int)json_int(sgemm, "size", 1, 1 << 20, 0);
+    read_measured(sgemm, "one_core", &n->sgemm_one);
+    read_measured(sgemm, "all_cores", &n->sgemm_all);
+    n->memory_array_bytes = json_int(memory, "array_bytes", 1, INT64_MAX, 0);
+    read_measured(memory, "one_core", &n->memory_one);
+    read_measured(memory, "all_cores", &n->memory_all);
+    read_measured(disk, "write_fsync", &n->disk_write);
+    read_measured(disk, "cold_read", &n->disk_cold_read);
+    read_measured(disk, "sync_us", &n->disk_sync_us);
+}
+
+static void read_points(struct run *r, const json_t *list, struct run_allreduce *a)
+{
+    size_t n = json_array_size(list);
+    if (n == 0 || n > MAX_POINTS)
+        return;
+    a->points = dcr_arena_alloc(&r->arena, n * sizeof *a->points);
+    for (size_t i = 0; i < n; i++) {
+        const json_t *o = json_array_get(list, i);
+        struct run_allreduce_point p = {.bytes = json_int(o, "bytes", 1, INT64_MAX, 0),
+                                        .n = (int)json_int(o, "n", 1, 1 << 20, 0),
+                                        .median_ns = json_int(o, "median_ns", 1, RUN_MAX_STEP_NS, 0),
+                                        .min_ns = json_int(o, "min_ns", 1, RUN_MAX_STEP_NS, 0),
+                                        .max_ns = json_int(o, "max_ns", 1, RUN_MAX_STEP_NS, 0)};
+        int follows = a->n_points == 0 || p.bytes > a->points[a->n_points - 1].bytes;
+        if (p.bytes && p.n && p.median_ns && p.min_ns && p.max_ns && follows)
+            a->points[a->n_points++] = p;
+    }
+}
+
+static void read_allreduce(struct run *r, const json_t *list, struct run_calibration *c)
+{
+    size_t n = json_array_size(list);
+    if (n == 0 || n > MAX_GROUPS)
+        return;
+    c->allreduce = dcr_arena_alloc(&r->arena, n * sizeof *c->allreduce);
+    for (size_t i = 0; i < n; i++) {
+        const json_t *o = json_array_get(list, i);
+        struct run_allreduce a = {.n_ranks = (int)json_int(o, "n_ranks", 2, RUN_MAX_RANK + 1, 0),
+                                  .n_nodes = (int)json_int(o, "n_nodes", 1, RUN_MAX_NODE + 1, 0),
+                                  .ranks_share_cores = json_is_true(json_object_get(o, "ranks_share_cores")),
+                                  .latency_ns = json_int(o, "latency_ns", 1, RUN_MAX_STEP_NS, 0),
+                                  .algbw_gb_per_s = json_number_or(o, "algbw_gb_per_s", 0),
+                                  .busbw_gb_per_s = json_number_or(o, "busbw_gb_per_s", 0)};
+        read_points(r, json_object_get(o, "points"), &a);
+        int follows = c->n_allreduce == 0 || a.n_ranks > c->allreduce[c->n_allreduce - 1].n_ranks;
+        if (a.n_ranks && a.n_nodes && a.latency_ns && a.n_points && follows)
+            c->allreduce[c->n_allreduce++] = a;
+    }
+}
+
+int calibration_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
+{
+    json_t *root = json_slurp(s, err);
+    if (!root)
+        return DCR_FAIL;
+    const char *format = json_string_value(json_object_get(root, "format"));
+    int64_t version = json_int(root, "version", 1, INT32_MAX, 0);
+    int rc = 0;
+    if (!format || strcmp(format, DCR_CALIBRATION_FORMAT) != 0 || version != DCR_CALIBRATION_VERSION) {
+        rc = dcr_err_set(err, DCR_FAIL, "cannot read '%s': it is no calibration of version %d", s->name,
+                         DCR_CALIBRATION_VERSION);
+        goto out;
+    }
+    struct run_calibration *c = dcr_arena_alloc(&r->arena, sizeof *c);
+    const json_t *nodes = json_object_get(root, "nodes");
+    size_t n = json_array_size(nodes);
+    c->measured_s = json_int(root, "measured", 0, INT64_MAX, 0);
+    c->mpi_library = json_text(r, root, "mpi_library");
+    c->no_allreduce = json_text(r, json_object_get(root, "missing"), "allreduce");
+    if (n > 0 && n <= MAX_NODES) {
+        c->nodes = dcr_arena_alloc(&r->arena, n * sizeof *c->nodes);
+        for (size_t i = 0; i < n; i++)
+            read_node(r, json_array_get(nodes, i), &c->nodes[c->n_nodes++]);
+    }
+    read_allreduce(r, json_object_get(root, "allreduce"), c);
+    r->calibration = c;
+out:
+    json_decref(root);
+    return rc;
+}

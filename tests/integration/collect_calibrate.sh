@@ -1,0 +1,74 @@
+#!/bin/bash
+# dccollect calibrate: alone and under mpirun; its result in an archive.
+# shellcheck disable=SC2016  # commands for another shell
+. tests/lib/tap.sh
+. tests/data/programs/build.sh
+unset OMPI_COMM_WORLD_RANK PMIX_RANK PMI_RANK SLURM_PROCID
+cd "$TMP" || exit 1
+# spread JQ: n, median, min, max that belong together
+spread='(.n >= 1 and .min > 0 and .min <= .median and .median <= .max)'
+
+SECONDS=0
+"$COLLECT" calibrate >out 2>err
+check "it ends well" test "$?" -eq 0
+echo "# alone: $SECONDS s"
+check "within 20 s" test "$SECONDS" -lt 20
+check "one closing line, on standard error" sh -c '[ ! -s out ] && [ "$(wc -l <err)" -eq 1 ] && grep -q "calibration.json: 1 node" err'
+check "format and version" jq -e '.format == "dcreport-calibration" and .version == 1' calibration.json
+check "products: one core and all, their unit and size" \
+    jq -e ".nodes[0].sgemm | .unit == \"GFLOP/s\" and .size > 0 and (.one_core | $spread) and (.all_cores | $spread)" calibration.json
+check "memory: arrays beyond the cache, or it says so" \
+    jq -e ".nodes[0].memory | (.array_bytes >= 4 * .last_level_cache_bytes or .note != null) and (.one_core | $spread) and (.all_cores | $spread)" calibration.json
+check "disk: writing, reading or the reason" \
+    jq -e ".nodes[0].disk | (.write_fsync | $spread) and ((.cold_read | $spread)? // (.missing.cold_read | length > 0))" calibration.json
+check "cores are those it may use" test "$(jq .nodes[0].cores calibration.json)" = "$(nproc)"
+check "no all-reduce, and why" jq -e '.allreduce == null and (.missing.allreduce | test("mpirun"))' calibration.json
+check "nothing else is left" test "$(ls -A)" = "$(printf 'calibration.json\nerr\nout\ntap.out')"
+
+if [ -w /dev/shm ]; then
+    "$COLLECT" calibrate -o memory.json --disk /dev/shm 2>err
+    check "a file system in memory has no cold read" jq -e '.nodes[0].disk | .cold_read == null and (.missing.cold_read | test("memory"))' memory.json
+else
+    skip "a file system in memory" "no /dev/shm"
+fi
+
+if command -v mpirun >/dev/null; then
+    # Bound to a core each: together they have them all.
+    "${MPIRUN[@]}" -n 2 "$COLLECT" calibrate -o two.json 2>err
+    check "two ranks: one closing line" sh -c '[ "$(grep -c "all-reduce of 2 ranks" err)" -eq 1 ] && [ "$(wc -l <err)" -eq 1 ]'
+    check "one node with all its cores" test "$(jq '.nodes | length' two.json) $(jq .nodes[0].cores two.json)" = "1 $(nproc)"
+    check "sizes ascend, times have their spread" \
+        jq -e '.allreduce | length == 1 and (.[0].points | length >= 3 and ([.[].bytes] | . == sort) and all(.min_ns > 0 and .min_ns <= .median_ns and .median_ns <= .max_ns))' two.json
+    check "latency is the smallest size's, bandwidth the best" \
+        jq -e '.allreduce[0] | .latency_ns == .points[0].median_ns and (.algbw_gb_per_s / ([.points[] | .bytes / .median_ns] | max) | . > 0.99 and . < 1.01)' two.json
+    check "bus bandwidth of two is the same" jq -e '.allreduce[0] | .busbw_gb_per_s == .algbw_gb_per_s' two.json
+    check_status 2 "ranks and a folder that is not there" timeout 20 "${MPIRUN[@]}" -n 2 "$COLLECT" calibrate -o none/two.json
+else
+    skip "under mpirun" "no mpirun"
+    cp calibration.json two.json
+fi
+
+# ---- in an archive
+"$COLLECT" run -o run.tar --calibration two.json -- true 2>err
+check "run --calibration: in the archive" manifest run.tar '[.members[] | select(.name == "calibration.json")][0].role == "calibration"'
+check "as it was" diff <(member run.tar calibration.json | jq -S .) <(jq -S . two.json)
+check "verify" "$COLLECT" verify run.tar
+"$COLLECT" run --spool spool -- true 2>err
+check "pack --calibration" "$COLLECT" pack spool --calibration two.json -o packed.tar
+check "the same file" cmp <(member packed.tar calibration.json) two.json
+cp calibration.json spool/
+check "a calibration in the spool is taken by itself" "$COLLECT" pack spool -o packed.tar
+check "that one" cmp <(member packed.tar calibration.json) calibration.json
+check_status 3 "the report reads it" "$BIN/dcreport" run.tar -o site
+check "and does not miss it" sh -c '! grep -q "Left out.*calibration" tap.out' 
+
+# ---- refused
+check_status 2 "an unknown option" "$COLLECT" calibrate --what
+check_status 2 "an option without value" "$COLLECT" calibrate -o
+check_status 2 "a folder that is not there" "$COLLECT" calibrate -o none/x.json
+check_status 125 "run: a file that is none" "$COLLECT" run -o x.tar --calibration err -- true
+check_status 2 "pack: a file that is not there" "$COLLECT" pack spool --calibration none.json -o x.tar
+jq '.version = 9' two.json >later.json
+check_status 2 "pack: a later version" "$COLLECT" pack spool --calibration later.json -o x.tar
+check "none of them wrote an archive" test ! -e x.tar
+finish

@@ -1,0 +1,111 @@
+/* test_calibration.c - calibration.json into the model of a run (render/read/calibration.c,
+ * render/model/calibration.c). */
+#include "render/model/build.h"
+#include "render/read/members.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <string.h>
+
+static int read_text(struct run *r, const char *text, struct dcr_err *err)
+{
+    struct dcr_memory m = {text, strlen(text), 0};
+    struct dcr_stream s = dcr_stream_memory(&m, "calibration.json");
+    return calibration_read(r, &s, err);
+}
+
+static const char good[] =
+    "{\"format\": \"dcreport-calibration\", \"version\": 1, \"measured\": 1700000000, \"mpi_library\": \"Open MPI v4\","
+    " \"nodes\": [{\"host\": \"a\", \"cores\": 2,"
+    "   \"sgemm\": {\"size\": 768, \"library\": \"OpenBLAS\", \"one_core\": {\"n\": 5, \"median\": 60, \"min\": 50, "
+    "\"max\": 70},"
+    "              \"all_cores\": {\"n\": 5, \"median\": 120, \"min\": 130, \"max\": 140}},"
+    "   \"memory\": {\"array_bytes\": 1024, \"all_cores\": {\"n\": 3, \"median\": 12.5, \"min\": 12, \"max\": 13}},"
+    "   \"disk\": {\"write_fsync\": {\"n\": 1, \"median\": 0.5, \"min\": 0.5, \"max\": 0.5}}}],"
+    " \"allreduce\": [{\"n_ranks\": 2, \"n_nodes\": 1, \"ranks_share_cores\": false, \"latency_ns\": 4000,"
+    "   \"algbw_gb_per_s\": 2, \"busbw_gb_per_s\": 2, \"points\": ["
+    "    {\"bytes\": 4, \"n\": 9, \"median_ns\": 4000, \"min_ns\": 3000, \"max_ns\": 9000},"
+    "    {\"bytes\": 1004, \"n\": 9, \"median_ns\": 6000, \"min_ns\": 3000, \"max_ns\": 9000},"
+    "    {\"bytes\": 1000, \"n\": 9, \"median_ns\": 1, \"min_ns\": 1, \"max_ns\": 1}]}]}";
+
+static void test_all_values(void **state)
+{
+    (void)state;
+    struct run *r = run_new("x.tar");
+    struct run_node *node = run_node_at(r, 0);
+    node->host = "a";
+    run_node_at(r, 1)->host = "b";
+    assert_int_equal(read_text(r, good, NULL), 0);
+    const struct run_node_calibration *n = run_calibration_of(r, 0);
+    assert_non_null(n);
+    assert_null(run_calibration_of(r, 1));
+    assert_int_equal(n->cores, 2);
+    assert_float_equal(n->sgemm_one.median, 60, 1e-9);
+    assert_float_equal(n->sgemm_one.max, 70, 1e-9);
+    assert_int_equal(n->sgemm_all.n, 0); /* a median below the smallest is no measurement */
+    assert_int_equal(n->memory_one.n, 0);
+    assert_float_equal(n->memory_all.median, 12.5, 1e-9);
+    assert_float_equal(n->disk_write.median, 0.5, 1e-9);
+    assert_string_equal(r->calibration->mpi_library, "Open MPI v4");
+    const struct run_allreduce *a = run_allreduce_of(r, 2);
+    assert_non_null(a);
+    assert_null(run_allreduce_of(r, 4));
+    assert_int_equal(a->n_points, 2); /* sizes that run backwards are left out */
+    assert_int_equal(a->latency_ns, 4000);
+    run_free(r);
+}
+
+static void test_time_between_sizes(void **state)
+{
+    (void)state;
+    struct run_allreduce_point p[] = {{4, 9, 4000, 1, 1}, {1004, 9, 6000, 1, 1}};
+    struct run_allreduce a = {.points = p, .n_points = 2};
+    assert_float_equal(run_allreduce_ns(&a, 1), 4000, 1e-6);
+    assert_float_equal(run_allreduce_ns(&a, 504), 5000, 1e-6);
+    assert_float_equal(run_allreduce_ns(&a, 1004), 6000, 1e-6);
+    assert_float_equal(run_allreduce_ns(&a, 2008), 12000, 1e-6);
+}
+
+static void test_refused(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {"{}", "[]", "nonsense", "{\"format\": \"dcreport-calibration\", \"version\": 2}",
+                                      "{\"format\": \"other\", \"version\": 1}"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct run *r = run_new("x.tar");
+        struct dcr_err err = {0};
+        assert_int_equal(read_text(r, bad[i], &err), DCR_FAIL);
+        assert_non_null(strstr(err.text, "calibration.json"));
+        assert_null(r->calibration);
+        run_free(r);
+    }
+}
+
+static void test_why_no_allreduce(void **state)
+{
+    (void)state;
+    struct run *r = run_new("x.tar");
+    assert_int_equal(read_text(r,
+                               "{\"format\": \"dcreport-calibration\", \"version\": 1, \"nodes\": 3,"
+                               " \"missing\": {\"allreduce\": \"one process\"}}",
+                               NULL),
+                     0);
+    assert_string_equal(r->calibration->no_allreduce, "one process");
+    assert_int_equal(r->calibration->n_nodes, 0);
+    run_free(r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_all_values),
+        cmocka_unit_test(test_time_between_sizes),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_why_no_allreduce),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
