@@ -123,6 +123,9 @@ void comm_open(struct comm *c, int *argc, char ***argv, double patience_s)
     if (gethostname(c->host, sizeof c->host - 1))
         snprintf(c->host, sizeof c->host, "unknown-host");
     watch(c, patience_s > 0 && patience_s < JOIN_S ? JOIN_S : patience_s, stuck_joining);
+    /* Started without a launcher, Open MPI forks a daemon that could start more ranks, and outlives the program. Nobody
+     * here asks for more; with a launcher this setting is not read. */
+    setenv("OMPI_MCA_ess_singleton_isolated", "1", 0);
     watchdog_begin("MPI_Init");
     /* The watchdog's thread makes no call but MPI_Abort. */
     COMM_CHECK(c, MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &level), "MPI_Init");
