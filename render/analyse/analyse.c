@@ -134,7 +134,7 @@ int analyse(struct report *rep, struct run **runs, int n, const struct analyse_o
         rep->runs[i].n_ranks = sorted[i].run->n_ranks;
         rep->runs[i].series = -1;
         rep->runs[i].headline = rep->runs[i].support = "";
-        rep->runs[i].shared = (struct shared){"", "", -1, ""};
+        rep->runs[i].shared = (struct shared){"", "", -1, "", 0};
     }
     int rc = check_unique(rep, err);
     if (rc)

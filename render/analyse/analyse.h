@@ -60,6 +60,27 @@ struct removal {
  *  source   docs/metrics.md#predicted-gain. Test: tests/unit/test_breakdown.c */
 int64_t replay_gain(const struct arrival *a, int n_ranks, struct removal what);
 
+/** work_run - ranks[].work_ns and work_transfer_ns: per category what a step takes when no neighbour disturbs it (the
+ *  shortest of the counted steps; file writes: mean).
+ *  source   docs/metrics.md#shared-cores. Test: tests/unit/test_gain.c */
+void work_run(struct run_result *out, const struct counted *c);
+/** shared_time - when the last of n pieces of work ends that share cores evenly, each on one core at most (processor
+ *  sharing).
+ *  work     sorted in place; shape (n), any unit >= 0
+ *  cores    > 0
+ *  source   docs/metrics.md#shared-cores. Test: tests/unit/test_gain.c */
+double shared_time(double *work, int n, double cores);
+/** gain_when_shared - gain_ns of a run whose ranks shared cores, from their work; waits for a core are in no replay.
+ *  source   docs/metrics.md#shared-cores. Test: tests/unit/test_gain.c */
+void gain_when_shared(struct report *rep, struct run_result *r);
+/** uneven_rank - index into ranks of the one that has more work than the others although neighbours are left out of it
+ *  (threshold uneven_work) and comes last for that; -1 none. */
+int uneven_rank(const struct report *rep, const struct run_result *r);
+/** waiting_when_shared - wait_cause_ns of such a run: what uneven work explains goes to its causes, the rest to all
+ * work that had the cores meanwhile, in proportion. Sums to part_ns[PART_WAIT]. Also fills uneven_wait_ns. source
+ * docs/metrics.md#shared-cores. Test: tests/unit/test_gain.c */
+void waiting_when_shared(const struct report *rep, struct run_result *r);
+
 /** pop_of - POP efficiencies from per-rank times outside communication.
  *  useful, total   shape (n): ns over the counted steps; transfer_ns: mean over ranks of exposed transfer, same window
  *  source   docs/metrics.md#pop. Test: tests/unit/test_pop.c */
@@ -78,6 +99,9 @@ double repetition_spread(const struct report *rep, const struct series_point *p)
  *  source   docs/metrics.md#loss. Test: tests/unit/test_scaling.c */
 struct series_loss loss_between(const int64_t *from_parts, const int64_t *to_parts, int64_t num, int64_t den);
 
+/** waiting_for_core - share of the time of a rank's steps in which it was ready to run but had no core; of its whole
+ * run where the readings do not cover the steps; -1 not measured. Test: tests/unit/test_rules.c */
+double waiting_for_core(const struct run_rank *k);
 /** caveats - what must be known before any verdict: rep->notes, node_label. */
 void caveats(struct report *rep);
 void report_add_note(struct report *rep, enum note_kind kind, int run, const char *id, const char *fmt, ...)

@@ -142,29 +142,6 @@ static void parts_of(const struct step_record *s, int64_t transfer_ns, int64_t p
     part[PART_OTHER] = s->part_ns[CAT_OTHER];
 }
 
-int64_t replay_gain(const struct arrival *a, int n_ranks, struct removal what)
-{
-    int64_t mean[N_CATEGORIES] = {0}, before = 0, after = 0, shortest = INT64_MAX;
-    for (int c = 0; c < N_CATEGORIES; c++) {
-        for (int r = 0; r < n_ranks; r++)
-            mean[c] += a[r].part_ns[c];
-        mean[c] /= n_ranks;
-    }
-    for (int r = 0; r < n_ranks; r++) {
-        int64_t with = a[r].outside_ns, without = a[r].outside_ns;
-        for (int c = 0; c < N_CATEGORIES; c++) {
-            int is_levelled = what.is_imbalance && (c == CAT_COMPUTE || c == CAT_COPY || c == CAT_OTHER);
-            with += a[r].part_ns[c];
-            without += c == what.category ? 0 : is_levelled ? mean[c] : a[r].part_ns[c];
-        }
-        before = with > before ? with : before;
-        after = without > after ? without : after;
-        shortest = a[r].dur_ns < shortest ? a[r].dur_ns : shortest;
-    }
-    int64_t gain = before - after + (what.is_transfer ? shortest : 0);
-    return gain > 0 ? gain : 0;
-}
-
 /* Sums over the counted steps. */
 struct sums {
     int64_t (*rank_part)[N_PARTS]; /* shape (n_ranks) */
@@ -210,7 +187,6 @@ static void add_collective(struct sums *s, const struct arrival *a, int n)
     s->rank_caused[last] += wait;
     if (n > 1)
         blame(s, a, n, last, wait);
-    s->gain[CLASS_COMMUNICATION] += replay_gain(a, n, (struct removal){-1, 0, 1});
     s->gain[CLASS_IMBALANCE] += replay_gain(a, n, (struct removal){-1, 1, 0});
     s->gain[CLASS_DATA] += replay_gain(a, n, (struct removal){CAT_DATA, 0, 0});
     s->gain[CLASS_IO] += replay_gain(a, n, (struct removal){CAT_IO, 0, 0});
@@ -238,14 +214,26 @@ static void add_unmatched(struct sums *s, const struct grid *g, const int64_t pa
     static const struct {
         enum cause_class cls;
         enum part part;
-    } own[] = {{CLASS_COMMUNICATION, PART_TRANSFER},
-               {CLASS_IMBALANCE, PART_WAIT},
+    } own[] = {{CLASS_IMBALANCE, PART_WAIT},
                {CLASS_DATA, PART_DATA},
                {CLASS_IO, PART_IO},
                {CLASS_COPY, PART_COPY},
                {CLASS_OVERHEAD, PART_OTHER}};
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
         s->gain[own[i].cls] += part[own[i].part] / g->n_ranks;
+}
+
+/* Without any exchange a step lasts as long as its busiest rank: transfer and every wait that ranks cause each other in
+ * turn go; being last all along stays. */
+static int64_t without_exchange(const struct grid *g, size_t step)
+{
+    int64_t busiest = 0;
+    for (int r = 0; r < g->n_ranks; r++) {
+        int64_t busy = at(g, step, r)->step_ns - at(g, step, r)->part_ns[CAT_COMM];
+        busiest = busy > busiest ? busy : busiest;
+    }
+    int64_t gain = mean_step(g, step) - busiest;
+    return gain > 0 ? gain : 0;
 }
 
 static void add_step(struct sums *s, struct run_result *out, const struct grid *g, size_t step, size_t row,
@@ -268,6 +256,7 @@ static void add_step(struct sums *s, struct run_result *out, const struct grid *
         s->has_samples &= k->samples >= 0;
         s->samples += k->samples;
     }
+    s->gain[CLASS_COMMUNICATION] += without_exchange(g, step);
     if (split.has && g->n_ranks > 1)
         add_collectives(s, g, step, a);
     else
@@ -482,6 +471,7 @@ static void fill_steps(struct report *rep, struct run_result *out, const struct 
     fill_ranks(rep, out, g, &s, first);
     struct counted counted = {g->n_ranks, g->ranks, g->index + first * n, (size_t)out->n_counted};
     phases_run(rep, out, &counted);
+    work_run(out, &counted);
     find_straggler(rep, out, &s);
     fill_causes(out, &s);
     fill_intervals(out);

@@ -115,7 +115,7 @@ static void check_cores(struct report *rep, int run)
             (struct shared){"oversubscribed",
                             report_text(rep, "%d %s share %d %s", ranks * threads, threads == 1 ? "ranks" : "threads",
                                         cores, cores == 1 ? "core" : "cores"),
-                            -1, ""};
+                            -1, "", (double)cores / threads * (is_shared ? 1 : a->nodes_len)};
         report_add_note(rep, NOTE_CAVEAT, run, "oversubscribed",
                         "%s: %d ranks of %d %s share %d %s%s. Waiting for a core looks like waiting for a message, "
                         "so communication, imbalance and scaling verdicts are unreliable.",
@@ -123,6 +123,34 @@ static void check_cores(struct report *rep, int run)
                         cores == 1 ? "core" : "cores", is_shared ? "" : " of a node");
         return;
     }
+}
+
+/* The counter at a moment, on a straight line between two readings. */
+static double delay_at(const struct run_rank *k, int64_t t_ns)
+{
+    int i = 1;
+    while (i < k->n_delays - 1 && k->delays[i].t_ns < t_ns)
+        i++;
+    const struct run_delay *a = &k->delays[i - 1], *b = &k->delays[i];
+    double part = b->t_ns > a->t_ns ? (double)(t_ns - a->t_ns) / (double)(b->t_ns - a->t_ns) : 0;
+    part = part < 0 ? 0 : part > 1 ? 1 : part;
+    return (double)a->run_delay_ns + part * (double)(b->run_delay_ns - a->run_delay_ns);
+}
+
+double waiting_for_core(const struct run_rank *k)
+{
+    if (k->run_delay_ns < 0 || !(k->process_seconds > 0))
+        return -1;
+    if (k->n_steps && k->n_delays > 1) { /* start-up and the end are no training */
+        const struct step_record *last = &k->steps[k->n_steps - 1];
+        int64_t from = k->steps[0].start_ns, to = last->start_ns + last->step_ns;
+        int is_covered = from >= k->delays[0].t_ns && to <= k->delays[k->n_delays - 1].t_ns + (to - from) / 4;
+        double delay = is_covered ? delay_at(k, to) - delay_at(k, from) : -1;
+        if (is_covered && to > from && delay >= 0)
+            return delay < (double)(to - from) ? delay / (double)(to - from) : 1;
+    }
+    double ratio = (double)k->run_delay_ns / 1e9 / k->process_seconds;
+    return ratio < 1 ? ratio : 1;
 }
 
 static void check_held_back(struct report *rep, int run)
@@ -139,25 +167,24 @@ static void check_held_back(struct report *rep, int run)
             steal = n->steal_percent.sum / (double)n->steal_percent.n / 100;
     }
     for (int i = 0; i < r->run->ranks_len; i++) {
-        const struct run_rank *k = &r->run->ranks[i];
-        if (k->run_delay_ns > 0 && k->process_seconds > 0 && (double)k->run_delay_ns / 1e9 / k->process_seconds > delay)
-            delay = (double)k->run_delay_ns / 1e9 / k->process_seconds;
+        double ratio = waiting_for_core(&r->run->ranks[i]);
+        delay = ratio > delay ? ratio : delay;
     }
-    delay = delay < 1 ? delay : 1;
     throttled = throttled < 1 ? throttled : 1;
     if (throttled > t->throttled_limits) /* the strongest reason: it names the quota, not the neighbours */
         r->shared = (struct shared){
             "throttled",
             report_text(rep, "a CPU quota held a node back for %s of the run", fmt_percent(throttled).text), throttled,
-            "throttled_limits"};
+            "throttled_limits", r->shared.cores};
     else if (!*r->shared.id && steal > t->steal_limits)
         r->shared = (struct shared){
             "steal", report_text(rep, "other machines took %s of a node's CPU time", fmt_percent(steal).text), steal,
-            "steal_limits"};
+            "steal_limits", 0};
     else if (!*r->shared.id && delay > t->run_delay_limits)
         r->shared = (struct shared){
-            "run-delay", report_text(rep, "a rank waited for a core for %s of the run", fmt_percent(delay).text), delay,
-            "run_delay_limits"};
+            "run-delay",
+            report_text(rep, "a rank waited for a core for %s of the time of its steps", fmt_percent(delay).text),
+            delay, "run_delay_limits", 0};
     if (throttled > t->throttled_limits)
         report_add_note(rep, NOTE_CAVEAT, run, "throttled",
                         "%s: a CPU quota (cgroup) held a node back for %s of the run. That time shows as slow compute "
@@ -169,7 +196,7 @@ static void check_held_back(struct report *rep, int run)
                         r->label, fmt_percent(steal).text);
     if (delay > t->run_delay_limits && throttled <= t->throttled_limits) /* under a quota it is the same time again */
         report_add_note(rep, NOTE_CAVEAT, run, "run-delay",
-                        "%s: a rank was ready to run but had no core for %s of the run.", r->label,
+                        "%s: a rank was ready to run but had no core for %s of the time of its steps.", r->label,
                         fmt_percent(delay).text);
 }
 

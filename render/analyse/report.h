@@ -61,10 +61,11 @@ struct pop {
 struct rank_result {
     int rank, node;
     struct spread step;
-    int64_t part_ns[N_PARTS]; /* mean per counted step; sums to step.mean_ns */
-    int64_t hidden_comm_ns;   /* mean per step */
-    int64_t n_last;           /* collectives in which this rank arrived last */
-    int64_t caused_wait_ns;   /* waiting of the others in those, summed over them, mean per step */
+    int64_t part_ns[N_PARTS];      /* mean per counted step; sums to step.mean_ns */
+    int64_t hidden_comm_ns;        /* mean per step */
+    int64_t n_last;                /* collectives in which this rank arrived last */
+    int64_t caused_wait_ns;        /* waiting of the others in those, summed over them, mean per step */
+    int64_t work_ns[N_CATEGORIES]; /* per step when no neighbour disturbs (shortest); CAT_COMM 0 */
 };
 
 /* The ranges of one name and category: what the parts are made of (docs/metrics.md#phases). */
@@ -114,8 +115,9 @@ struct class_result {
     const char *rule;               /* "transfer > 20 % of step time" */
     const char *threshold_name;     /* key in docs/thresholds, "" none */
     double threshold_ratio;
-    int64_t gain_ns;  /* step time saved at most if the cause were removed (critical path) */
-    const char *text; /* one line: what was found, or "n/a because ..." */
+    int64_t gain_ns;     /* step time saved at most if the cause were removed (critical path) */
+    int is_largest_gain; /* below its own threshold, named because nothing else is and its gain matters */
+    const char *text;    /* one line: what was found, or "n/a because ..." */
 };
 
 enum confidence { CONFIDENCE_LOW = 0, CONFIDENCE_MEDIUM, CONFIDENCE_HIGH };
@@ -159,6 +161,7 @@ struct shared {
     const char *because;   /* "4 ranks share 2 cores"; "" = none seen */
     double run_ratio;      /* of the run in which ranks were held back; < 0: it is not a matter of time */
     const char *threshold; /* name of what it passed, "" none */
+    double cores;          /* that all ranks together could use; 0: one each */
 };
 
 struct straggler {
@@ -198,6 +201,8 @@ struct run_result {
                                                it holds waiting for other ranks, and what it took from the work */
     int64_t wait_cause_ns[N_CATEGORIES];    /* PART_WAIT by what the last rank was doing; CAT_COMM = time outside
                                                steps (validation, logging); sums to part_ns[PART_WAIT] */
+    int64_t uneven_wait_ns; /* of the waiting, what unequal work of the ranks explains; only where cores were shared */
+    int64_t work_transfer_ns;   /* shortest transfer of a step, mean over ranks */
     int64_t gain_ns[N_CLASSES]; /* replay: step time saved at most without that cause; 0 where the class has none */
     struct rank_result *ranks;  /* shape (n_rank_results), ascending rank */
     int n_rank_results;

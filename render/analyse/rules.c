@@ -2,6 +2,7 @@
  * a reason. Rules and their sources: docs/metrics.md#rules; numbers: thresholds.h. */
 #include "render/analyse/analyse.h"
 
+#include "render/model/calibration.h"
 #include "render/narrate/format.h"
 
 #include <math.h>
@@ -216,7 +217,9 @@ static void rule_communication(struct report *rep, struct run_result *r)
                                                fmt_ratio(t->load_balance).text),
                                    "comm_limits", t->comm_limits);
     c->share_interval = r->part_interval[PART_TRANSFER];
-    if (caused == r->part_ns[PART_WAIT])
+    if (*r->shared.id) /* waiting for a core is not waiting for a slow rank */
+        w->share_ns = r->uneven_wait_ns, w->share_ratio = share(r, w->share_ns);
+    else if (caused == r->part_ns[PART_WAIT])
         w->share_interval = r->part_interval[PART_WAIT];
     grade(c, t->comm_limits, t->comm_watch);
     double of_loss = transfer_of_loss(rep, r);
@@ -228,7 +231,7 @@ static void rule_communication(struct report *rep, struct run_result *r)
 
     grade(w, t->comm_limits, t->straggler_wait);
     /* A rank that is late because it loads or writes is those classes' matter, whatever the balance. */
-    int is_unbalanced = r->pop.has && r->pop.load_balance_ratio < t->load_balance;
+    int is_unbalanced = r->pop.has && r->pop.load_balance_ratio < t->load_balance && !*r->shared.id;
     if ((is_unbalanced || r->straggler.has) && w->share_ratio > t->straggler_wait)
         w->verdict = VERDICT_LIMITS;
     if (r->straggler.has)
@@ -238,10 +241,13 @@ static void rule_communication(struct report *rep, struct run_result *r)
         w->text = report_text(rep, "%s a step waiting, no rank stands out; load balance %s", fmt_time(caused).text,
                               fmt_ratio(r->pop.load_balance_ratio).text);
 
+    if (*r->shared.id && w->verdict == VERDICT_LIMITS && (double)w->gain_ns <= t->loss_matters * (double)r->step.mean_ns)
+        w->verdict = VERDICT_WATCH;
+
     /* Together above the threshold although neither is alone: the larger one is named. */
-    if (c->verdict != VERDICT_LIMITS && w->verdict != VERDICT_LIMITS &&
+    if (c->verdict != VERDICT_LIMITS && w->verdict != VERDICT_LIMITS && !*r->shared.id &&
         c->share_ratio + w->share_ratio > t->comm_limits) {
-        struct class_result *larger = c->share_ns >= w->share_ns ? c : w;
+        struct class_result *larger = c->gain_ns >= w->gain_ns ? c : w;
         larger->verdict = VERDICT_LIMITS;
     }
 }
@@ -317,10 +323,8 @@ static const char *enough_cores(struct report *rep, const struct run_result *r)
     double delay = -1;
     int has_steal = 0, has_quota = 0;
     for (int i = 0; i < r->run->ranks_len; i++) {
-        const struct run_rank *k = &r->run->ranks[i];
-        if (k->run_delay_ns >= 0 && k->process_seconds > 0 &&
-            (double)k->run_delay_ns / 1e9 / k->process_seconds > delay)
-            delay = (double)k->run_delay_ns / 1e9 / k->process_seconds;
+        double ratio = waiting_for_core(&r->run->ranks[i]);
+        delay = ratio > delay ? ratio : delay;
     }
     for (int i = 0; i < r->run->nodes_len; i++) {
         has_steal |= r->run->nodes[i].steal_percent.n > 0;
@@ -328,7 +332,7 @@ static const char *enough_cores(struct report *rep, const struct run_result *r)
     }
     const char *text = "a core for every rank";
     if (delay >= 0)
-        text = report_text(rep, "%s; waiting for one took %s of the run at most", text, fmt_percent(delay).text);
+        text = report_text(rep, "%s; waiting for one took %s of the steps at most", text, fmt_percent(delay).text);
     if (delay < 0 || !has_steal || !has_quota)
         text = report_text(rep, "%s; not measured: %s%s%s%s%s", text, delay < 0 ? "waiting for a core" : "",
                            delay < 0 && (!has_steal || !has_quota) ? ", " : "", has_steal ? "" : "steal",
@@ -353,6 +357,7 @@ static void rule_shared(struct report *rep, struct run_result *r)
                            : strcmp(s->threshold, "steal_limits") == 0     ? t->steal_limits
                            : strcmp(s->threshold, "run_delay_limits") == 0 ? t->run_delay_limits
                                                                            : -1,
+        .gain_ns = *s->id ? r->gain_ns[CLASS_SHARED] : 0,
         .verdict = VERDICT_FINE};
     int has_cores = 0;
     for (int i = 0; i < r->run->nodes_len; i++)
@@ -368,7 +373,133 @@ static void rule_shared(struct report *rep, struct run_result *r)
     }
 }
 
-/* Compute-bound means: nothing else limits and the ranks compute most of the time. That is healthy. */
+/* What the compute phases of a step would take if only products, or only memory, held them up: analytic counts of the
+ * program over what was calibrated on the nodes that its ranks were on. */
+struct roofline {
+    const char *because; /* "" or n/a because ... */
+    double flop_ns, memory_ns;
+    double gflop_per_s, gb_per_s; /* ceilings of all ranks together */
+};
+
+static double ceiling(const struct run_measured *one, const struct run_measured *all, double cores)
+{
+    double v = one->median * cores;
+    return all->n && v > all->median ? all->median : v;
+}
+
+static struct roofline roofline_of(const struct run_result *r)
+{
+    struct roofline f = {.because = ""};
+    const struct run *a = r->run;
+    double threads = a->program.threads > 0 ? (double)a->program.threads : 1;
+    if (!(a->program.traffic_bytes_per_step > 0) || !(a->program.flop_per_step > 0))
+        f.because = "n/a because the program does not say its operations and memory traffic per step, and no hardware "
+                    "counters are in the archive";
+    else if (!a->calibration)
+        f.because = "n/a because the machine was not calibrated: run dccollect calibrate before the run";
+    for (int i = 0; !*f.because && i < a->nodes_len; i++) {
+        const struct run_node_calibration *c = run_calibration_of(a, a->nodes[i].node);
+        double ranks = 0;
+        for (int k = 0; k < a->ranks_len; k++)
+            ranks += a->ranks[k].node == a->nodes[i].node;
+        if (ranks == 0)
+            continue;
+        if (!c || !c->memory_one.n || !c->sgemm_one.n) {
+            f.because = "n/a because a node of the run was not calibrated: run dccollect calibrate on it";
+            break;
+        }
+        f.gflop_per_s += ceiling(&c->sgemm_one, &c->sgemm_all, ranks * threads);
+        f.gb_per_s += ceiling(&c->memory_one, &c->memory_all, ranks * threads);
+        if (a->node_kind == NODES_EMULATED || a->node_kind == NODES_ONE_KERNEL)
+            break; /* one machine: its ceilings count once */
+    }
+    if (!*f.because && (a->node_kind == NODES_EMULATED || a->node_kind == NODES_ONE_KERNEL)) {
+        const struct run_node_calibration *c = run_calibration_of(a, a->nodes[0].node);
+        f.gflop_per_s = c ? ceiling(&c->sgemm_one, &c->sgemm_all, r->n_ranks * threads) : 0;
+        f.gb_per_s = c ? ceiling(&c->memory_one, &c->memory_all, r->n_ranks * threads) : 0;
+    }
+    if (!*f.because && !(f.gflop_per_s > 0 && f.gb_per_s > 0))
+        f.because = "n/a because no rank was on a node that was calibrated";
+    if (!*f.because) {
+        f.flop_ns = a->program.flop_per_step / f.gflop_per_s;
+        f.memory_ns = a->program.traffic_bytes_per_step / f.gb_per_s;
+    }
+    return f;
+}
+
+/* Compute of a step as the roofline sees it: where cores were shared, without what neighbours took. */
+static double compute_ns(const struct run_result *r)
+{
+    double sum = 0;
+    if (!*r->shared.id)
+        return (double)r->part_ns[PART_COMPUTE];
+    for (int i = 0; i < r->n_rank_results; i++)
+        sum += (double)r->ranks[i].work_ns[CAT_COMPUTE];
+    return sum / r->n_rank_results;
+}
+
+static void rule_memory(struct report *rep, struct run_result *r)
+{
+    const struct thresholds *t = &rep->thresholds;
+    struct roofline f = roofline_of(r);
+    double compute = compute_ns(r);
+    if (*f.because || compute <= 0) {
+        not_measured(r, CLASS_MEMORY, *f.because ? f.because : "n/a because no compute phase was recorded");
+        return;
+    }
+    double step = (double)r->step.mean_ns, scale = (double)r->part_ns[PART_COMPUTE] / compute;
+    double used = f.memory_ns / compute, busy = f.flop_ns / compute;
+    double gain = f.memory_ns > f.flop_ns && compute > f.flop_ns ? (compute - f.flop_ns) * scale : 0;
+    r->gain_ns[CLASS_MEMORY] = (int64_t)gain;
+    double over = f.flop_ns > f.memory_ns ? f.flop_ns : f.memory_ns;
+    r->gain_ns[CLASS_COMPUTE] = compute > over ? (int64_t)((compute - over) * scale) : 0;
+    struct class_result *c = begin(r, CLASS_MEMORY, (int64_t)(f.memory_ns * scale),
+                                   report_text(rep,
+                                               "limits above %s of the calibrated bandwidth, when products need less "
+                                               "time than memory traffic",
+                                               fmt_percent(t->memory_bound).text),
+                                   "memory_bound", t->memory_bound);
+    if (c->share_ns > r->part_ns[PART_COMPUTE]) { /* counts and ceilings are estimates */
+        c->share_ns = r->part_ns[PART_COMPUTE];
+        c->share_ratio = share(r, c->share_ns);
+    }
+    int is_memory = f.memory_ns > f.flop_ns && gain > t->gain_limits * step;
+    c->verdict = used > t->memory_bound && is_memory       ? VERDICT_LIMITS
+                 : used > t->memory_bound / 2 && is_memory ? VERDICT_WATCH
+                                                           : VERDICT_FINE;
+    c->text = report_text(rep,
+                          "compute moves %s GB/s, %s of the calibrated %s GB/s, and does %s GFLOP/s, %s of %s GFLOP/s "
+                          "(analytic counts)",
+                          fmt_number(used * f.gb_per_s).text, fmt_percent(used < 1 ? used : 1).text,
+                          fmt_number(f.gb_per_s).text, fmt_number(busy * f.gflop_per_s).text,
+                          fmt_percent(busy < 1 ? busy : 1).text, fmt_number(f.gflop_per_s).text);
+}
+
+/* A cost that can be avoided, though none is above its own threshold: the largest is named rather than nothing. */
+static void rule_largest_gain(const struct report *rep, struct run_result *r)
+{
+    static const enum cause_class avoidable[] = {CLASS_COMMUNICATION, CLASS_IMBALANCE, CLASS_DATA, CLASS_IO,
+                                                 CLASS_COPY};
+    struct class_result *largest = NULL;
+    for (int c = 0; c < N_CLASSES; c++)
+        if (c != CLASS_SHARED && r->classes[c].verdict == VERDICT_LIMITS)
+            return;
+    for (size_t i = 0; i < sizeof avoidable / sizeof *avoidable; i++) {
+        struct class_result *c = &r->classes[avoidable[i]];
+        if (c->verdict != VERDICT_NA && (!largest || c->gain_ns > largest->gain_ns))
+            largest = c;
+    }
+    if (largest && (double)largest->gain_ns > rep->thresholds.gain_limits * (double)r->step.mean_ns) {
+        largest->verdict = VERDICT_LIMITS;
+        largest->is_largest_gain = 1;
+        largest->threshold_name = "gain_limits";
+        largest->threshold_ratio = rep->thresholds.gain_limits;
+        largest->share_interval = (struct interval){0};
+    }
+}
+
+/* Compute-bound means: nothing else limits and the ranks compute most of the time. That is healthy. Where cores were
+ * shared the shares are of the work, not of the time, in which neighbours are too. */
 static void rule_compute(struct report *rep, struct run_result *r)
 {
     const struct thresholds *t = &rep->thresholds;
@@ -381,14 +512,27 @@ static void rule_compute(struct report *rep, struct run_result *r)
         report_text(rep, "limits above %s of step time when nothing else does", fmt_percent(t->compute_bound).text),
         "compute_bound", t->compute_bound);
     c->share_interval = r->part_interval[PART_COMPUTE];
-    int others = 0;
+    int others = 0, is_shared = *r->shared.id != 0;
     for (int i = 0; i < N_CLASSES; i++)
-        others += i != CLASS_COMPUTE && r->classes[i].verdict == VERDICT_LIMITS;
-    double comm = share(r, r->comm_ns), data = share(r, r->part_ns[PART_DATA]);
-    if (!others && c->share_ratio > t->compute_bound && comm < t->comm_watch && data < t->data_watch)
+        others += i != CLASS_COMPUTE && i != CLASS_SHARED && r->classes[i].verdict == VERDICT_LIMITS;
+    double comm = share(r, r->comm_ns), data = share(r, r->part_ns[PART_DATA]), compute = c->share_ratio;
+    if (is_shared) {
+        double work = 0, own = 0;
+        for (int i = 0; i < r->n_rank_results; i++)
+            for (int k = 0; k < N_CATEGORIES; k++) {
+                work += (double)r->ranks[i].work_ns[k];
+                own += k == CAT_COMPUTE ? (double)r->ranks[i].work_ns[k] : 0;
+            }
+        comm = share(r, r->gain_ns[CLASS_COMMUNICATION]);
+        data = share(r, r->gain_ns[CLASS_DATA]);
+        compute = work > 0 ? own / work : 0;
+    }
+    if (!others && compute > t->compute_bound && comm < t->comm_watch && data < t->data_watch)
         c->verdict = VERDICT_LIMITS;
     c->text = report_text(rep, "%s a step%s", fmt_time(r->part_ns[PART_COMPUTE]).text,
-                          c->verdict == VERDICT_LIMITS ? ": compute-bound, which is healthy" : "");
+                          c->verdict != VERDICT_LIMITS ? ""
+                          : is_shared                  ? ": compute-bound, as far as shared cores let one see"
+                                                       : ": compute-bound, which is healthy");
 }
 
 static double epoch_mean(const struct run *run, const char *column)
@@ -459,6 +603,10 @@ void rules(struct report *rep)
     for (int i = 0; i < rep->n_runs; i++) {
         struct run_result *r = &rep->runs[i];
         if (r->has_steps) {
+            if (*r->shared.id) {
+                waiting_when_shared(rep, r);
+                gain_when_shared(rep, r);
+            }
             rule_data(rep, r);
             rule_io(rep, r);
             rule_communication(rep, r);
@@ -469,11 +617,12 @@ void rules(struct report *rep)
                 not_measured(r, (enum cause_class)c, r->steps_because);
         }
         rule_host(rep, r);
-        not_measured(r, CLASS_MEMORY,
-                     "n/a because neither hardware counters nor a measured memory bandwidth are in the archive");
         rule_shared(rep, r);
-        if (r->has_steps)
+        if (r->has_steps) {
+            rule_memory(rep, r);
+            rule_largest_gain(rep, r);
             rule_compute(rep, r);
+        }
         note_findings(rep, r);
     }
 }

@@ -17,11 +17,17 @@
     X(comm_loss, 0.50, 0, 1, "communication limits when it grows and explains more than this share of the loss")  \
     X(loss_matters, 0.05, 0, 1, "a loss of efficiency below this share of step time is not blamed on anything")   \
     X(load_balance, 0.80, 0, 1, "load balance below this means imbalance limits")                                 \
+    X(uneven_work, 0.90, 0, 1,                                                                                    \
+      "where cores are shared: mean over largest work of the ranks below which they are uneven")                  \
     X(straggler_wait, 0.05, 0, 1, "waiting caused by one rank above this share of step time names a straggler")   \
     X(straggler_wins, 2.0, 1, 100, "times its fair share of last arrivals that makes a rank a straggler")         \
     X(copy_limits, 0.10, 0, 1, "host-to-device copies limit above this share of step time")                       \
     X(overhead_watch, 0.10, 0, 1, "step time in no named phase is watched above this share")                      \
     X(compute_bound, 0.80, 0, 1, "compute-bound above this share of step time, unless another class limits")      \
+    X(memory_bound, 0.60, 0, 1,                                                                                   \
+      "memory limits above this share of the calibrated bandwidth, when products need less time")                 \
+    X(gain_limits, 0.10, 0, 1,                                                                                    \
+      "when nothing passes its own threshold, the largest predicted gain above this is named")                    \
     X(gpu_utilization, 0.70, 0, 1, "GPU utilisation below this is a problem")                                     \
     X(gpu_memory, 0.90, 0, 1, "GPU memory use above this is pressure")                                            \
     X(steal_limits, 0.05, 0, 1, "CPU time stolen by other machines above which verdicts are unreliable")          \

@@ -61,6 +61,10 @@ struct run_node {
     int n_net, n_disk;
 };
 
+struct run_delay {
+    int64_t t_ns, run_delay_ns;
+};
+#define RUN_MAX_DELAYS 512
 struct run_rank {
     int rank, node; /* node -1 = unknown */
     const char *host;
@@ -82,6 +86,9 @@ struct run_rank {
     /* process monitor; -1 = not measured */
     int64_t cpu_ns, run_delay_ns, peak_rss_bytes, involuntary_switches;
     double process_seconds;
+    /* The same counter over time, thinned out while reading; on the clock of the steps. shape (n_delays) */
+    struct run_delay *delays;
+    int n_delays;
 };
 
 /* Calls that the recorder saw by itself, summed over the ranks. Of MPI by function: bytes as docs/FORMAT.md says, time
@@ -122,7 +129,7 @@ struct run_member {
 struct run_program {
     const char *name, *version, *model, *precision, *backend, *blas, *dataset, *allreduce_dtype;
     int64_t parameters, threads, global_batch, local_batch, n_sensors, allreduce_bytes_per_step, seed;
-    double flop_per_step; /* all ranks together */
+    double flop_per_step, traffic_bytes_per_step; /* all ranks together; traffic: between caches and memory */
     int dataset_is_generated, strong_scaling, allreduce_is_overlapped;
 };
 

@@ -184,14 +184,37 @@ static int read_traffic(struct table *t, int node, enum dcr_role role, struct dc
     return rc == DCR_END ? 0 : rc;
 }
 
+/* Keeps every stride-th reading; when the room is full every second one goes. */
+static void keep_delay(struct table *t, struct run_rank *k, int64_t row, int64_t *stride)
+{
+    double when, delay;
+    if (row % *stride || dcr_csv_double(t->csv, dcr_csv_column(t->csv, "t_ns"), &when, NULL) ||
+        dcr_csv_double(t->csv, dcr_csv_column(t->csv, "run_delay_ns"), &delay, NULL) || !(when >= 0 && when < 9e18) ||
+        !(delay >= 0 && delay < 9e18))
+        return;
+    if (!k->delays)
+        k->delays = dcr_arena_alloc(&t->run->arena, RUN_MAX_DELAYS * sizeof *k->delays);
+    if (k->n_delays == RUN_MAX_DELAYS) {
+        for (int i = 0; i < RUN_MAX_DELAYS / 2; i++)
+            k->delays[i] = k->delays[2 * i];
+        k->n_delays = RUN_MAX_DELAYS / 2;
+        *stride *= 2;
+        if (row % *stride)
+            return;
+    }
+    k->delays[k->n_delays++] = (struct run_delay){(int64_t)when, (int64_t)delay};
+}
+
 static int read_process(struct table *t, int rank, struct dcr_err *err)
 {
     struct counter user = {0}, system = {0}, delay = {0}, involuntary = {0};
     struct span span = {0};
     double rss = -1;
+    int64_t row = 0, stride = 1;
     int rc;
     while ((rc = next_row(t, err)) == 0) {
         double v;
+        keep_delay(t, run_rank_at(t->run, rank), row++, &stride);
         span_add(&span, row_time(t->csv));
         count(t, &user, "user_ns");
         count(t, &system, "system_ns");

@@ -118,11 +118,11 @@ static void test_nothing_limits(void **state)
 {
     (void)state;
     struct fixture f = {.n = 1};
-    f.runs[0] = made_even_run(2, 64, 40, 70, 15, 9, 3);
+    f.runs[0] = made_even_run(2, 64, 40, 79, 9, 9, 3);
     tell(&f);
     assert_int_equal(f.rep.runs[0].n_claims, 0);
     assert_contains(f.rep.headline, "no cause passes its threshold");
-    assert_contains(f.rep.support, "The next limit would be Communication: 15 % of step time");
+    assert_contains(f.rep.support, "The next limit would be Communication: 9.0 % of step time");
     release(&f);
 }
 
@@ -172,12 +172,13 @@ static void test_too_few_cores_is_one_story(void **state)
         f.runs[1]->ranks[k].run_delay_ns = 8000000000, f.runs[1]->ranks[k].process_seconds = 10;
     tell(&f);
     assert_string_equal(f.rep.headline,
-                        "At 4 nodes a rank waited for a core for 80 % of the run; behind that, compute takes "
+                        "At 4 nodes a rank waited for a core for 80 % of the time of its steps; behind that, compute takes "
                         "40.0 ms a step where ideal strong scaling from 1 node leaves 20.0 ms.");
     assert_one_story(&f.rep, CLASS_SHARED, 1);
-    assert_int_equal(f.rep.runs[1].classes[CLASS_COMPUTE].verdict, VERDICT_FINE); /* not "healthy" */
+    assert_int_equal(f.rep.runs[1].classes[CLASS_COMPUTE].verdict, VERDICT_LIMITS);
+    assert_null(strstr(f.rep.runs[1].classes[CLASS_COMPUTE].text, "healthy"));
     assert_contains(f.rep.first_action, "at most 21.0 ms of 41.0 ms a step (2.05x)");
-    assert_string_equal(f.rep.runs[1].classes[CLASS_SHARED].text, "a rank waited for a core for 80 % of the run");
+    assert_string_equal(f.rep.runs[1].classes[CLASS_SHARED].text, "a rank waited for a core for 80 % of the time of its steps");
     release(&f);
 }
 
@@ -359,7 +360,7 @@ static void test_confidence(void **state)
     (void)state;
     struct report rep = {.thresholds = thresholds_default()};
     struct run *run = made_run(2, 64);
-    struct run_result r = {.run = run, .n_counted = 100, .shared = {"", "", -1, ""}};
+    struct run_result r = {.run = run, .n_counted = 100, .shared = {"", "", -1, "", 0}};
     const char *why;
     assert_int_equal(confidence_of(&rep, &r, (struct interval){1, 0.3, 0.4}, 0.2, &why), CONFIDENCE_HIGH);
     assert_int_equal(confidence_of(&rep, &r, (struct interval){1, 0.15, 0.4}, 0.2, &why), CONFIDENCE_MEDIUM);

@@ -33,7 +33,7 @@ static void test_data(void **state)
     (void)state;
     struct thresholds t = thresholds_default();
     assert_int_equal(verdict_of(parts(0, 31, 0), CLASS_DATA, t), VERDICT_LIMITS);
-    assert_int_equal(verdict_of(parts(0, 30, 0), CLASS_DATA, t), VERDICT_WATCH); /* above, not at, the threshold */
+    assert_int_equal(verdict_of(parts(25, 30, 0), CLASS_DATA, t), VERDICT_WATCH); /* above, not at, the threshold */
     assert_int_equal(verdict_of(parts(0, 10, 0), CLASS_DATA, t), VERDICT_FINE);
     t.data_limits = 0.05;
     assert_int_equal(verdict_of(parts(0, 10, 0), CLASS_DATA, t), VERDICT_LIMITS);
@@ -44,7 +44,7 @@ static void test_communication(void **state)
     (void)state;
     struct thresholds t = thresholds_default();
     assert_int_equal(verdict_of(parts(25, 0, 0), CLASS_COMMUNICATION, t), VERDICT_LIMITS);
-    assert_int_equal(verdict_of(parts(15, 0, 0), CLASS_COMMUNICATION, t), VERDICT_WATCH);
+    assert_int_equal(verdict_of(parts(15, 0, 20), CLASS_COMMUNICATION, t), VERDICT_WATCH);
     assert_int_equal(verdict_of(parts(5, 0, 0), CLASS_COMMUNICATION, t), VERDICT_FINE);
     assert_int_equal(verdict_of(parts(5, 0, 0), CLASS_IMBALANCE, t), VERDICT_FINE);
 }
@@ -113,6 +113,79 @@ static void test_late_by_writing(void **state)
     assert_int_equal(rep.runs[0].classes[CLASS_IMBALANCE].verdict, VERDICT_FINE);
     assert_int_equal(rep.runs[0].straggler.rank, 0);
     report_free(&rep);
+    run_free(r);
+}
+
+/* Nothing passes its own threshold: the largest gain is named, when it matters. */
+static void test_largest_gain(void **state)
+{
+    (void)state;
+    struct thresholds t = thresholds_default();
+    assert_int_equal(verdict_of(parts(15, 0, 0), CLASS_COMMUNICATION, t), VERDICT_LIMITS);
+    assert_int_equal(verdict_of(parts(15, 20, 0), CLASS_DATA, t), VERDICT_LIMITS);
+    assert_int_equal(verdict_of(parts(15, 20, 0), CLASS_COMMUNICATION, t), VERDICT_WATCH); /* one only */
+    assert_int_equal(verdict_of(parts(10, 0, 0), CLASS_COMMUNICATION, t), VERDICT_FINE);
+    t.gain_limits = 0.5;
+    assert_int_equal(verdict_of(parts(15, 0, 0), CLASS_COMMUNICATION, t), VERDICT_WATCH);
+}
+
+/* 100 ns of compute a step move 1600 bytes and do 500 operations; one core moves 10 bytes and does 20 operations a ns,
+ * two 20 and 40: memory needs 80 ns, products 12.5. */
+static struct run *calibrated(double bytes, double flop)
+{
+    static struct run_node_calibration nodes[2];
+    static struct run_calibration c = {.nodes = nodes, .n_nodes = 2};
+    struct run *r = parts(0, 0, 0);
+    for (int i = 0; i < 2; i++) {
+        r->nodes[i].host = i ? "b" : "a";
+        nodes[i] = (struct run_node_calibration){
+            .host = r->nodes[i].host, .cores = 8, .sgemm_one = {3, 20, 20, 20}, .memory_one = {3, 10, 10, 10}};
+    }
+    r->calibration = &c;
+    r->program.traffic_bytes_per_step = bytes;
+    r->program.flop_per_step = flop;
+    return r;
+}
+
+static void test_memory(void **state)
+{
+    (void)state;
+    struct thresholds t = thresholds_default();
+    assert_int_equal(verdict_of(parts(0, 0, 0), CLASS_MEMORY, t), VERDICT_NA); /* not calibrated */
+    assert_int_equal(verdict_of(calibrated(-1, 500), CLASS_MEMORY, t), VERDICT_NA);
+    assert_int_equal(verdict_of(calibrated(1600, 500), CLASS_MEMORY, t), VERDICT_LIMITS);
+    assert_int_equal(verdict_of(calibrated(1600, 500), CLASS_COMPUTE, t), VERDICT_FINE);
+    assert_int_equal(verdict_of(calibrated(800, 500), CLASS_MEMORY, t), VERDICT_WATCH);
+    assert_int_equal(verdict_of(calibrated(1600, 3600), CLASS_MEMORY, t), VERDICT_FINE); /* products need more */
+    struct run *r = calibrated(1600, 500), *runs[] = {r};
+    struct report rep = {0};
+    struct analyse_options o = made_options();
+    assert_int_equal(analyse(&rep, runs, 1, &o, NULL), 0);
+    assert_int_equal(rep.runs[0].classes[CLASS_MEMORY].share_ns, 80);
+    assert_int_equal(rep.runs[0].classes[CLASS_MEMORY].gain_ns, 87);  /* 100 - 12.5 */
+    assert_int_equal(rep.runs[0].classes[CLASS_COMPUTE].gain_ns, 20); /* 100 - 80 */
+    report_free(&rep);
+    run_free(r);
+}
+
+/* Run-queue delay before the first step is no matter of the steps. */
+static void test_start_up_is_left_out(void **state)
+{
+    (void)state;
+    struct run *r = parts(25, 0, 0); /* 40 steps of 100 ns each, from 1000 on */
+    struct run_rank *k = run_rank_at(r, 0);
+    for (int i = 0; i < 40; i++)
+        k->steps[i].start_ns = 1000 + 100 * i;
+    struct run_delay delays[] = {{0, 0}, {1000, 900}, {3000, 1000}, {5000, 1100}};
+    k->delays = delays;
+    k->n_delays = 4;
+    k->run_delay_ns = 1100;
+    k->process_seconds = 5e-6;
+    assert_true(waiting_for_core(k) > 0.0499 && waiting_for_core(k) < 0.0501); /* 200 of 4000 */
+    k->n_delays = 0;
+    assert_true(waiting_for_core(k) > 0.2199 && waiting_for_core(k) < 0.2201); /* of the whole run */
+    k->run_delay_ns = -1;
+    assert_true(waiting_for_core(k) < 0);
     run_free(r);
 }
 
@@ -209,6 +282,9 @@ int main(void)
         cmocka_unit_test(test_compute_bound),
         cmocka_unit_test(test_imbalance),
         cmocka_unit_test(test_late_by_writing),
+        cmocka_unit_test(test_largest_gain),
+        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_start_up_is_left_out),
         cmocka_unit_test(test_never_judged),
         cmocka_unit_test(test_growing_communication),
         cmocka_unit_test(test_shared_resources),

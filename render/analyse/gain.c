@@ -1,0 +1,170 @@
+/* gain.c - what a step would take without a cause: replayed on the critical path over ranks, or, where ranks had no
+ * cores of their own, from the work that they share cores for. Called by breakdown.c while it passes over the steps,
+ * and by rules.c once it is known whether cores were shared. */
+#include "render/analyse/analyse.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int64_t replay_gain(const struct arrival *a, int n_ranks, struct removal what)
+{
+    int64_t mean[N_CATEGORIES] = {0}, before = 0, after = 0, shortest = INT64_MAX;
+    for (int c = 0; c < N_CATEGORIES; c++) {
+        for (int r = 0; r < n_ranks; r++)
+            mean[c] += a[r].part_ns[c];
+        mean[c] /= n_ranks;
+    }
+    for (int r = 0; r < n_ranks; r++) {
+        int64_t with = a[r].outside_ns, without = a[r].outside_ns;
+        for (int c = 0; c < N_CATEGORIES; c++) {
+            int is_levelled = what.is_imbalance && (c == CAT_COMPUTE || c == CAT_COPY || c == CAT_OTHER);
+            with += a[r].part_ns[c];
+            without += c == what.category ? 0 : is_levelled ? mean[c] : a[r].part_ns[c];
+        }
+        before = with > before ? with : before;
+        after = without > after ? without : after;
+        shortest = a[r].dur_ns < shortest ? a[r].dur_ns : shortest;
+    }
+    int64_t gain = before - after + (what.is_transfer ? shortest : 0);
+    return gain > 0 ? gain : 0;
+}
+
+/* ---- work, as far as neighbours left it alone ------------------------------------------------------ */
+
+static const struct step_record *record(const struct counted *c, size_t step, int r)
+{
+    return &c->ranks[r]->steps[c->index[step * (size_t)c->n_ranks + (size_t)r]];
+}
+
+/* The shortest ever: a neighbour only adds. File writes keep their mean, since they come in some steps only, and
+ * waiting for a disk takes no core from anybody. */
+void work_run(struct run_result *out, const struct counted *c)
+{
+    for (int r = 0; r < c->n_ranks; r++)
+        for (int k = 0; k < N_CATEGORIES; k++) {
+            int64_t sum = 0, shortest = INT64_MAX;
+            for (size_t i = 0; i < c->n_steps; i++) {
+                int64_t ns = record(c, i, r)->part_ns[k];
+                sum += ns;
+                shortest = ns < shortest ? ns : shortest;
+            }
+            out->ranks[r].work_ns[k] = k == CAT_COMM ? 0 : k == CAT_IO ? sum / (int64_t)c->n_steps : shortest;
+        }
+    out->work_transfer_ns = INT64_MAX;
+    for (size_t i = 0; i < c->n_steps; i++) {
+        int64_t ns = out->step_part_ns[i][PART_TRANSFER] / c->n_ranks;
+        out->work_transfer_ns = ns < out->work_transfer_ns ? ns : out->work_transfer_ns;
+    }
+}
+
+static int compare_double(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+double shared_time(double *work, int n, double cores)
+{
+    double now = 0, done = 0;
+    if (n > 1)
+        qsort(work, (size_t)n, sizeof *work, compare_double);
+    for (int i = 0; i < n; i++) {
+        double running = n - i, rate = cores < running ? cores / running : 1;
+        now += (work[i] - done) / rate;
+        done = work[i];
+    }
+    return now;
+}
+
+/* A step from the ranks' work alone: processor sharing, then the transfer. work is room for one number a rank. */
+static double step_of_work(const struct run_result *r, struct removal what, double cores, double *work)
+{
+    int n = r->n_rank_results;
+    for (int i = 0; i < n; i++) {
+        work[i] = 0;
+        for (int c = 0; c < N_CATEGORIES; c++) {
+            double mean = 0;
+            int is_levelled = what.is_imbalance && (c == CAT_COMPUTE || c == CAT_COPY || c == CAT_OTHER);
+            for (int k = 0; is_levelled && k < n; k++)
+                mean += (double)r->ranks[k].work_ns[c] / n;
+            work[i] += c == what.category ? 0 : is_levelled ? mean : (double)r->ranks[i].work_ns[c];
+        }
+    }
+    return shared_time(work, n, cores) + (what.is_transfer ? 0 : (double)r->work_transfer_ns);
+}
+
+void gain_when_shared(struct report *rep, struct run_result *r)
+{
+    static const struct {
+        enum cause_class cls;
+        struct removal what;
+    } causes[] = {{CLASS_COMMUNICATION, {-1, 0, 1}}, {CLASS_IMBALANCE, {-1, 1, 0}},
+                  {CLASS_DATA, {CAT_DATA, 0, 0}},    {CLASS_IO, {CAT_IO, 0, 0}},
+                  {CLASS_COPY, {CAT_COPY, 0, 0}},    {CLASS_OVERHEAD, {CAT_OTHER, 0, 0}}};
+    static const struct removal nothing = {-1, 0, 0};
+    int n = r->n_rank_results;
+    double *work = dcr_arena_alloc(&rep->arena, (size_t)(n + 1) * sizeof *work);
+    double cores = r->shared.cores > 0 ? r->shared.cores : n;
+    double before = step_of_work(r, nothing, cores, work), step = (double)r->step.mean_ns;
+    if (before <= 0)
+        return;
+    for (size_t i = 0; i < sizeof causes / sizeof *causes; i++) {
+        double after = step_of_work(r, causes[i].what, cores, work);
+        r->gain_ns[causes[i].cls] = after < before ? (int64_t)(step * (1 - after / before)) : 0;
+    }
+    if (uneven_rank(rep, r) < 0)
+        r->gain_ns[CLASS_IMBALANCE] = 0;
+    double alone = step_of_work(r, nothing, n, work);
+    r->gain_ns[CLASS_SHARED] = alone < step ? (int64_t)(step - alone) : 0;
+}
+
+/* Gives `ns` of waiting to categories in proportion to weights (no weight: overhead). */
+static void give(struct run_result *r, const int64_t weight[N_CATEGORIES], int64_t ns)
+{
+    int64_t sum = 0, part[N_CATEGORIES] = {0};
+    for (int c = 0; c < N_CATEGORIES; c++)
+        sum += weight[c];
+    if (sum > 0)
+        apportion(weight, N_CATEGORIES, ns, sum, part);
+    else
+        part[CAT_OTHER] = ns;
+    for (int c = 0; c < N_CATEGORIES; c++)
+        r->wait_cause_ns[c] += part[c];
+}
+
+int uneven_rank(const struct report *rep, const struct run_result *r)
+{
+    int n = r->n_rank_results, most = 0;
+    int64_t all = 0, work[2] = {0}; /* of the busiest rank, of this one */
+    for (int i = 0; i < n; i++) {
+        work[1] = 0;
+        for (int c = 0; c < N_CATEGORIES; c++)
+            work[1] += r->ranks[i].work_ns[c];
+        all += work[1];
+        if (work[1] > work[0]) {
+            work[0] = work[1];
+            most = i;
+        }
+    }
+    int is_uneven = n > 1 && (double)all / n < rep->thresholds.uneven_work * (double)work[0];
+    return is_uneven && r->straggler.has && r->straggler.rank == r->ranks[most].rank ? most : -1;
+}
+
+void waiting_when_shared(const struct report *rep, struct run_result *r)
+{
+    int n = r->n_rank_results, slowest = uneven_rank(rep, r);
+    int64_t mean[N_CATEGORIES] = {0}, excess[N_CATEGORIES] = {0}, wait = r->part_ns[PART_WAIT], uneven = 0;
+    for (int c = 0; c < N_CATEGORIES; c++) {
+        for (int i = 0; i < n; i++)
+            mean[c] += r->ranks[i].work_ns[c];
+        int64_t more = slowest >= 0 ? r->ranks[slowest].work_ns[c] - mean[c] / n : 0;
+        excess[c] = more > 0 ? more : 0;
+        uneven += excess[c];
+    }
+    uneven = uneven < wait ? uneven : wait;
+    memset(r->wait_cause_ns, 0, sizeof r->wait_cause_ns);
+    give(r, excess, uneven);
+    r->uneven_wait_ns =
+        slowest < 0 ? 0 : r->wait_cause_ns[CAT_COMPUTE] + r->wait_cause_ns[CAT_COPY] + r->wait_cause_ns[CAT_OTHER];
+    give(r, mean, wait - uneven);
+}

@@ -1,0 +1,98 @@
+/* test_gain.c - what a step would take without a cause where ranks share cores (render/analyse/gain.c), by hand. */
+#include "tests/unit/made_run.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+static int near(double a, double b)
+{
+    return a - b < 1e-9 && b - a < 1e-9;
+}
+
+/* Works of 3, 1, 1, 1 on two cores: until 2 all run at half a core, then one at a whole one until 4. */
+static void test_shared_time(void **state)
+{
+    (void)state;
+    double uneven[] = {3, 1, 1, 1}, even[] = {1.5, 1.5, 1.5, 1.5}, alone[] = {3, 1}, one[] = {4};
+    assert_true(near(shared_time(uneven, 4, 2), 4));
+    assert_true(near(shared_time(even, 4, 2), 3));
+    assert_true(near(shared_time(alone, 2, 2), 3)); /* a core for each: the longest */
+    assert_true(near(shared_time(one, 1, 0.5), 8));
+    assert_true(near(shared_time(NULL, 0, 2), 0));
+}
+
+/* Four ranks on two cores. Undisturbed a rank loads for 20 and computes for 10; steps are twice that and more. */
+static struct run *sharing(int slow)
+{
+    struct run *r = made_run(4, 64);
+    r->node_kind = NODES_EMULATED;
+    for (int i = 0; i < 4; i++)
+        r->nodes[i].cores_allowed = 2;
+    for (int s = 0; s < 40; s++)
+        for (int i = 0; i < 4; i++) {
+            int64_t compute = (i == slow ? 40 : 10) * (s == 0 ? 1 : 2), data = slow < 0 ? (s == 0 ? 20 : 40) : 0;
+            int64_t total = slow < 0 ? 70 : 90;
+            const int64_t part[N_CATEGORIES] = {
+                [CAT_COMPUTE] = compute, [CAT_DATA] = data, [CAT_COMM] = total - compute - data};
+            made_step(r, run_rank_at(r, i), part);
+        }
+    return r;
+}
+
+static void test_data_on_shared_cores(void **state)
+{
+    (void)state;
+    struct run *r = sharing(-1), *runs[] = {r};
+    struct report rep = {0};
+    struct analyse_options o = made_options();
+    assert_int_equal(analyse(&rep, runs, 1, &o, NULL), 0);
+    const struct run_result *k = &rep.runs[0];
+    assert_string_equal(k->shared.id, "oversubscribed");
+    assert_true(near(k->shared.cores, 2));
+    assert_int_equal(k->ranks[0].work_ns[CAT_DATA], 20);
+    assert_int_equal(k->ranks[0].work_ns[CAT_COMPUTE], 10);
+    assert_int_equal(k->work_transfer_ns, 10);
+    /* 120 of work on 2 cores and 10 of transfer: 70; without loading 20 + 10: four sevenths of the step are saved */
+    assert_int_equal(k->gain_ns[CLASS_DATA], 40);
+    assert_int_equal(k->gain_ns[CLASS_COMMUNICATION], 10);
+    assert_int_equal(k->gain_ns[CLASS_IMBALANCE], 0);
+    assert_int_equal(k->gain_ns[CLASS_SHARED], 30); /* 70 - (30 + 10) */
+    int64_t sum = 0;
+    for (int c = 0; c < N_CATEGORIES; c++)
+        sum += k->wait_cause_ns[c];
+    assert_int_equal(sum, k->part_ns[PART_WAIT]);
+    assert_int_equal(k->classes[CLASS_DATA].verdict, VERDICT_LIMITS);
+    assert_int_equal(k->classes[CLASS_IMBALANCE].verdict, VERDICT_FINE);
+    report_free(&rep);
+    run_free(r);
+}
+
+/* Rank 2 has four times the work, alone or not: that is imbalance, whatever the cores. */
+static void test_imbalance_on_shared_cores(void **state)
+{
+    (void)state;
+    struct run *r = sharing(2), *runs[] = {r};
+    struct report rep = {0};
+    struct analyse_options o = made_options();
+    assert_int_equal(analyse(&rep, runs, 1, &o, NULL), 0);
+    const struct run_result *k = &rep.runs[0];
+    assert_int_equal(uneven_rank(&rep, k), 2);
+    /* works 40, 10, 10, 10 on two cores end at 20 and then 50; evened out at 35; transfer 10: 15 of 60 */
+    assert_int_equal(k->gain_ns[CLASS_IMBALANCE], (int64_t)((double)k->step.mean_ns * (1 - 45.0 / 60)));
+    assert_int_equal(k->classes[CLASS_IMBALANCE].verdict, VERDICT_LIMITS);
+    report_free(&rep);
+    run_free(r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_shared_time),
+        cmocka_unit_test(test_data_on_shared_cores),
+        cmocka_unit_test(test_imbalance_on_shared_cores),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
