@@ -9,7 +9,7 @@
  * trainer/cpu/grad_sync_mpi.c; the CUDA back end reduces on the device (trainer/gpu).
  *
  * Messages move only while this rank looks after them: in grad_sync_ready, at most every 0.1 ms, and in
- * grad_sync_finish. What was measured against a thread of its own for that is in docs/performance.md. */
+ * grad_sync_finish. What that hides is measured in docs/performance.md. */
 #ifndef TRAINER_GRAD_SYNC_H
 #define TRAINER_GRAD_SYNC_H
 

@@ -93,6 +93,7 @@ cpu=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)
 echo "CPU: ${cpu:-$(uname -m)}, $(nproc) cores, load $(cut -d' ' -f1 /proc/loadavg); $("${CC:-gcc}" --version | head -n 1); OPENBLAS_CORETYPE=${OPENBLAS_CORETYPE:-unset} OPENBLAS_NUM_THREADS=$OPENBLAS_NUM_THREADS"
 awk -v n="$(nproc)" '$1 > n / 2 { print "The machine is busy: read the processor times." }' /proc/loadavg
 "$BUILD/tests/bench/sgemm" >"$tmp/sgemm"
+began=$SECONDS
 best=$(printf '%s\n' "$(value openblas_gflops "$tmp/sgemm")" "$(value ours_gflops "$tmp/sgemm")" | sort -n | tail -n 1)
 echo "sgemm of 3000 x 3000 x 3000, one thread: OpenBLAS ($(value openblas "$tmp/sgemm")) $(value openblas_gflops "$tmp/sgemm") GFLOP/s, our $(value kernels "$tmp/sgemm") kernels $(value ours_gflops "$tmp/sgemm")"
 for sensors in $shapes; do
@@ -117,3 +118,5 @@ for sensors in $shapes; do
         printf ', of processor time %.3f (%.3f to %.3f)\n' "$ratio" "$low" "$high"
     fi
 done
+echo
+echo "bench-train: $(wc -w <<<"$shapes") shape(s), $rounds rounds, in $((SECONDS - began)) s"

@@ -30,6 +30,8 @@ if [ -z "$out" ]; then
     trap 'rm -rf "$out"' EXIT
 fi
 mkdir -p "$out"
+began=$SECONDS
+end_say() { echo "accuracy: $(wc -w <<<"$seeds") seed(s) of $epochs epochs in $((SECONDS - began)) s"; }
 
 echo "$(basename "$data"): test split, MAE / RMSE / MAPE in mph, mph, % at 15, 30, 60 minutes; missing targets left out"
 "$BUILD/bin/dcrnn-train" --data "$data" --graph "$graph" --baseline | awk '$0 ~ / test / {
@@ -51,10 +53,11 @@ done
 tr -d '/:' <"$out/table" | awk '{ for (m = 0; m < 3; m++) s[m] += $(8 + 4 * m) }
     END { printf "  mean MAE of %d seeds:  15: %.3f  30: %.3f  60: %.3f\n", NR, s[0] / NR, s[1] / NR, s[2] / NR }'
 
-[ $yardstick = 1 ] || exit 0
+[ $yardstick = 1 ] || { end_say; exit 0; }
 script=$SHARED/bench/torch_dcrnn.py
 if [ ! -f "$script" ] || ! /usr/bin/python3 -c 'import torch' 2>/dev/null; then
     echo "  yardstick: skipped, no $script or no python3-torch"
+    end_say
     exit 0
 fi
 for seed in $seeds; do
@@ -62,3 +65,4 @@ for seed in $seeds; do
         awk -v seed="$seed" '{ for (i = 1; i < NF; i++) if ($i == "MAE") v = $(i + 1) }
             best == "" || v < least { least = v; best = $0 } END { print "  yardstick, seed " seed ": " best }'
 done
+end_say

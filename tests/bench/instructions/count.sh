@@ -52,7 +52,10 @@ compare() { # counted, record
         FNR > 3 { printf "  %-32s %11d", $1, $2; if ($1 in was) printf "  recorded %11d  ratio %.3f", was[$1], $2 / was[$1]; print "" }' "$2" "$1"
     awk -v t=$tolerance '/^total / { n[++k] = $2 } END {
         far = n[2] / n[1] - 1
-        if (far <= t && far >= -t) exit 0
+        if (far <= t && far >= -t) {
+            printf "instructions: %d in a step, %.1f %% from the recorded\n", n[2], 100 * far
+            exit 0
+        }
         printf "%.1f %% %s instructions than recorded; if that is meant: make bench-instructions ACCEPT=1\n", 100 * (far < 0 ? -far : far), far < 0 ? "fewer" : "more"
         exit 1 }' "$2" "$1"
 }
