@@ -41,7 +41,9 @@ struct run *run_new(const char *archive_path)
     p->name = p->version = p->model = p->precision = p->backend = p->blas = p->dataset = p->allreduce_dtype = "";
     p->parameters = p->threads = p->global_batch = p->local_batch = p->n_sensors = -1;
     p->allreduce_bytes_per_step = p->seed = -1;
-    p->flop_per_step = -1;
+    p->flop_per_step = p->traffic_bytes_per_step = -1;
+    r->unit = r->summary.source = r->summary.series = "";
+    r->summary.slowest_rank = -1;
     p->dataset_is_generated = p->strong_scaling = p->allreduce_is_overlapped = -1;
     return r;
 }

@@ -133,6 +133,19 @@ struct run_program {
     int dataset_is_generated, strong_scaling, allreduce_is_overlapped;
 };
 
+/* A run of which only a summary was kept: a few numbers over all its steps, no phases. n_steps 0 = there is none.
+ * Importers of benchmark results fill it beside program.global_batch, n_ranks and n_nodes (what the runs scale over:
+ * then `unit` says what that is). */
+struct run_summary {
+    const char *source; /* "DDP scaling results": in prose */
+    int64_t n_steps, mean_ns, stdev_ns, p50_ns, p95_ns;
+    double throughput;                    /* samples per second, all ranks; 0 = not said */
+    double straggler_ratio;               /* slowest rank's mean step / fastest's; 0 = not said */
+    int slowest_rank;                     /* -1 = not said */
+    const char *series;                   /* what else must be equal for runs of one series ("strong"), "" nothing */
+    double clock_max_mhz, clock_mean_mhz; /* SM clock; 0 = not said */
+};
+
 enum node_kind { NODES_UNKNOWN = 0, NODES_MACHINES, NODES_ONE_KERNEL, NODES_EMULATED };
 
 struct run {
@@ -153,6 +166,8 @@ struct run {
     const struct run_calibration *calibration; /* NULL = the machine was not measured; render/model/calibration.h */
     const char *scheduler, *job_id, *collector_version, *nvtx_status, *mpi_status, *io_status;
     struct run_program program;
+    struct run_summary summary;
+    const char *unit;                      /* what n_nodes counts when not nodes: "GPU"; "" = nodes */
     struct run_pair *environment, *labels; /* sorted by key */
     int n_environment, n_labels;
     struct run_node *nodes; /* ascending node; at least one entry per monitor folder seen */
