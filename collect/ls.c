@@ -27,6 +27,7 @@ static const struct {
     {DCR_ROLE_DISK_MONITOR, "samples of the disks"},
     {DCR_ROLE_PROCESS_MONITOR, "samples of the ranks' processes"},
     {DCR_ROLE_TRACE, "events of the program, MPI, files"},
+    {DCR_ROLE_SUMMARY, "what each trace comes down to"},
     {DCR_ROLE_RANK, "how each rank began and ended"},
     {DCR_ROLE_CALIBRATION, "what the machine can do: products, memory, disk, all-reduce"},
     {DCR_ROLE_LOG, "logs"},

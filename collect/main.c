@@ -34,6 +34,8 @@ static int do_pack(const struct options *o)
                                    .output = o->output,
                                    .calibration = o->calibration,
                                    .zstd_level = o->zstd_level,
+                                   .traces = o->traces,
+                                   .n_sample = o->n_sample,
                                    .adopt = o->adopt,
                                    .n_adopt = o->n_adopt,
                                    .n_nodes = o->n_nodes,

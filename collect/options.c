@@ -10,13 +10,15 @@
 
 const char options_usage[] =
     "usage: dccollect run [-o RUN.tar | --spool DIR] [options] -- PROGRAM [ARGUMENTS]\n"
-    "       dccollect pack DIR -o RUN.tar [--zstd[=LEVEL]] [--adopt DIR]... [--nodes N] [--emulate-nodes]\n"
+    "       dccollect pack DIR -o RUN.tar [--zstd[=LEVEL]] [--traces WHICH] [--adopt DIR]...\n"
+    "                      [--nodes N] [--emulate-nodes]\n"
     "       dccollect calibrate [-o calibration.json] [--disk DIR]      (also under mpirun or srun)\n"
     "       dccollect verify RUN.tar...\n"
     "       dccollect ls [-l] RUN.tar...\n"
     "options of run:\n"
     "  -o RUN.tar         pack when the program has ended\n"
     "  --zstd[=LEVEL]     compress it (1 to 19, 3 when not said); its name then ends in .zst\n"
+    "  --traces all|rank0|none|sample:N  whose full traces are packed (all); every rank's summary is\n"
     "  --spool DIR        leave the evidence in DIR, for `dccollect pack` (one collector per rank)\n"
     "  --adopt DIR        pack the program's own results from DIR (metrics.csv, steps-rank<r>.csv, program.json ...)\n"
     "  --calibration FILE put what `dccollect calibrate` measured beside the run\n"
@@ -77,6 +79,21 @@ static int one_of(const char *option, const char *text, const char *const *words
         snprintf(list + used, sizeof list - used, "%s%s", i == 0 ? "" : i + 1 < n ? ", " : " or ", words[i]);
     }
     return dcr_err_set(err, DCR_FAIL, "'%s %s': give %s", option, text, list);
+}
+
+static int parse_traces(struct options *o, const char *text, struct dcr_err *err)
+{
+    static const char *const words[] = {"all", "rank0", "none"};
+    static const enum pack_traces which[] = {PACK_TRACES_ALL, PACK_TRACES_RANK0, PACK_TRACES_NONE};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcmp(text, words[i]) == 0) {
+            o->traces = which[i];
+            return DCR_OK;
+        }
+    if (strncmp(text, "sample:", 7) != 0)
+        return dcr_err_set(err, DCR_FAIL, "'--traces %s': give all, rank0, none or sample:N, N ranks", text);
+    o->traces = PACK_TRACES_SAMPLE;
+    return number("--traces", text + 7, 1, 65536, &o->n_sample, err);
 }
 
 /* "A:B", whole numbers, A <= B */
@@ -173,6 +190,8 @@ static int parse_option(struct options *o, int argc, char **argv, int *i, struct
         return option[6] ? number("--zstd", option + 7, DCR_ZSTD_LEVEL_MIN, DCR_ZSTD_LEVEL_MAX, &o->zstd_level, err)
                          : DCR_OK;
     }
+    if ((for_run || for_pack) && (v = value_of("--traces", argv, argc, i, &is_missing)) != NULL)
+        return parse_traces(o, v, err);
     if (o->command == COMMAND_LS && (strcmp(option, "-l") == 0 || strcmp(option, "--long") == 0)) {
         o->is_long = 1;
         return DCR_OK;

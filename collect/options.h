@@ -2,6 +2,7 @@
 #ifndef COLLECT_OPTIONS_H
 #define COLLECT_OPTIONS_H
 
+#include "collect/pack.h"
 #include "lib/err.h"
 
 #include <stddef.h>
@@ -34,6 +35,8 @@ struct options {
     int max_mb;                /* --max-mb */
     int zstd_level;            /* --zstd; 0 = as the output's name says */
     char *zstd_output;         /* what `output` points to when --zstd gave it its ending */
+    enum pack_traces traces;   /* --traces */
+    int n_sample;              /* --traces sample:N */
     int is_long;               /* ls -l */
     const char *steps;         /* --steps "A:B", NULL = all */
     double delay_s;            /* --delay */

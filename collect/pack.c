@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static void release(struct pack *p)
 {
@@ -23,6 +24,8 @@ static void release(struct pack *p)
     json_decref(p->not_packed);
     json_decref(p->missing);
     json_decref(p->trace_notes);
+    if (p->made_fd >= 0)
+        close(p->made_fd);
     free(p->members);
     free(p->ranks);
     free(p->hosts);
@@ -54,6 +57,11 @@ static void summarise(const struct pack *p, char *out, size_t n)
                  (unsigned long long)p->n_dropped);
     else
         snprintf(out + used, n - used, "%zu file%s of a results folder", n_found, n_found == 1 ? "" : "s");
+    if (p->n_traces_packed < p->n_traces) {
+        used = strlen(out);
+        snprintf(out + used, n - used, " (%d packed, %d as summaries)", p->n_traces_packed,
+                 p->n_traces - p->n_traces_packed);
+    }
     put_list(out, n, "; missing: ", p->missing);
     put_list(out, n, "; INCOMPLETE: ", p->reasons);
 }
@@ -79,7 +87,7 @@ int pack_check_output(const char *output, struct dcr_err *err)
 
 int pack_spool(const struct pack_request *request, char *message, size_t n, struct dcr_err *err)
 {
-    struct pack p = {.request = request};
+    struct pack p = {.request = request, .made_fd = -1};
     struct stat st;
     message[0] = '\0';
     if (stat(request->spool, &st) != 0)

@@ -7,10 +7,15 @@
 
 #include <stddef.h>
 
+/* Whose full traces go into the archive; all have summaries in it. */
+enum pack_traces { PACK_TRACES_ALL, PACK_TRACES_RANK0, PACK_TRACES_NONE, PACK_TRACES_SAMPLE };
+
 struct pack_request {
     const char *spool;  /* spool or results folder */
     const char *output; /* replaced when it exists; ".zst" compresses */
     int zstd_level;     /* 0 = the usual */
+    enum pack_traces traces;
+    int n_sample; /* of PACK_TRACES_SAMPLE: that many ranks, spread evenly */
     const char *const *adopt;
     size_t n_adopt;
     const char *calibration; /* what `dccollect calibrate` wrote, or NULL */

@@ -3,15 +3,12 @@
 
 #include "collect/meta.h"
 #include "collect/spool_layout.h"
-#include "lib/trace.h"
 
-#include <fcntl.h>
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { MAX_RANK_REASONS = 8 };
 
@@ -29,96 +26,6 @@ const json_t *pack_first_record(const struct pack *p)
         if (p->ranks[i].record)
             return p->ranks[i].record;
     return NULL;
-}
-
-/* ---- traces ----------------------------------------------------------------------------------- */
-
-static void judge_trace(struct pack *p, const struct pack_member *m, const struct dct_loss *loss)
-{
-    if (loss->is_torn)
-        pack_reason(p, "the trace '%s' ends inside a block", m->name);
-    if (loss->n_bad_blocks || loss->n_missing_blocks)
-        pack_reason(p, "the trace '%s' has %llu damaged and %llu missing blocks", m->name,
-                    (unsigned long long)loss->n_bad_blocks, (unsigned long long)loss->n_missing_blocks);
-    if (loss->n_dropped)
-        pack_reason(p, "rank %d could not record %llu events (no room on disk or in memory)", m->rank,
-                    (unsigned long long)loss->n_dropped);
-}
-
-/* The recorder's own sentences, each once. */
-static void note_trace(struct pack *p, const char *notes)
-{
-    for (const char *end; *notes; notes = end + (*end != '\0')) {
-        end = notes + strcspn(notes, "\n");
-        json_t *line = json_stringn(notes, (size_t)(end - notes));
-        int is_known = !line;
-        for (size_t i = 0; !is_known && i < json_array_size(p->trace_notes); i++)
-            is_known = json_equal(json_array_get(p->trace_notes, i), line);
-        if (!is_known)
-            json_array_append(p->trace_notes, line);
-        json_decref(line);
-    }
-}
-
-static int inspect_trace(struct pack *p, const struct pack_member *m, struct dcr_err *err)
-{
-    struct dct_reader *reader = NULL;
-    struct dct_info info;
-    struct dct_event event;
-    struct dct_loss loss;
-    int fd = open(m->path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return dcr_err_sys(err, DCR_FAIL, "cannot read '%s'", m->path);
-    struct dcr_stream s = dcr_stream_fd(&fd, m->name);
-    struct dcr_err why = {0};
-    int rc = dct_open(&reader, &s, &info, &why);
-    if (rc) {
-        pack_reason(p, "%s", why.text);
-        close(fd);
-        return DCR_OK;
-    }
-    uint64_t n = 0; /* what the program named; what was observed beside it is counted apart */
-    while ((rc = dct_next(reader, &event, err)) == DCR_OK) {
-        int is_mpi = event.kind == DCT_SPAN && strcmp(event.domain, DCT_DOMAIN_MPI) == 0;
-        if (is_mpi && strcmp(event.category, DCT_IN_FLIGHT) != 0)
-            p->n_mpi_calls++;
-        else if (event.kind == DCT_SPAN && !is_mpi)
-            p->n_io_calls++;
-        for (int k = 0; event.kind == DCT_FILE && k < DCT_N_IO; k++)
-            p->n_io_calls += event.io[k].n;
-        n += event.kind != DCT_SPAN && event.kind != DCT_FILE;
-    }
-    dct_get_loss(reader, &loss);
-    note_trace(p, dct_notes(reader));
-    p->n_traces++;
-    p->n_events += n;
-    p->n_dropped += loss.n_dropped;
-    if (m->rank >= 0) {
-        struct pack_rank *r = pack_rank_at(p, m->rank);
-        r->n_events += n;
-        r->n_dropped += loss.n_dropped;
-        /* The first process of a rank that named anything stands for it when no collector saw it start. */
-        if (!r->pid)
-            r->pid = (long)info.pid;
-        if (!*r->host)
-            r->host = dcr_arena_strdup(&p->arena, info.host);
-    }
-    judge_trace(p, m, &loss);
-    dct_close(reader);
-    close(fd);
-    return rc == DCR_END ? DCR_OK : rc;
-}
-
-static int inspect_traces(struct pack *p, struct dcr_err *err)
-{
-    for (size_t i = 0; i < p->n_members; i++) {
-        if (p->members[i].role != DCR_ROLE_TRACE || !p->members[i].path)
-            continue;
-        int rc = inspect_trace(p, &p->members[i], err);
-        if (rc)
-            return rc;
-    }
-    return DCR_OK;
 }
 
 /* ---- ranks ------------------------------------------------------------------------------------ */
@@ -358,6 +265,7 @@ static void put_collector(const struct pack *p, const json_t *record, json_t *o)
     json_object_set_new(collector, "nvtx", json_string(line));
     put_observed(p, record, collector);
     json_object_set_new(collector, "traces", json_integer(p->n_traces));
+    json_object_set_new(collector, "traces_packed", json_integer(p->n_traces_packed));
     json_object_set_new(collector, "events", json_integer((json_int_t)p->n_events));
     json_object_set_new(collector, "dropped_events", json_integer((json_int_t)p->n_dropped));
     copy(collector, record, "interval_ms");
@@ -457,7 +365,7 @@ static void adopt_recorded(struct pack *p, const json_t *record, int *rc, struct
 
 int pack_describe(struct pack *p, struct dcr_err *err)
 {
-    int rc = inspect_traces(p, err);
+    int rc = pack_traces(p, err);
     if (rc)
         return rc;
     json_t *o = p->metadata = json_object();

@@ -14,6 +14,8 @@ struct pack_member {
     const char *name; /* in the archive */
     const char *path; /* file to read, or NULL */
     const char *bytes;
+    int is_made; /* neither: size bytes of p->made_fd from offset on */
+    int64_t offset;
     int64_t size;
     enum dcr_role role;
     int node, rank; /* -1: does not apply */
@@ -52,7 +54,9 @@ struct pack {
     int is_spool;                 /* ours, rather than a results folder */
     int is_emulated;
     int n_nodes; /* 0 unknown */
-    int n_traces;
+    int n_traces, n_traces_packed;
+    int made_fd; /* summaries made here, one behind the other, in a file without a name; -1 none */
+    int64_t made_bytes;
     uint64_t n_events, n_dropped;     /* named by the program */
     uint64_t n_mpi_calls, n_io_calls; /* observed beside it */
     json_t *trace_notes;              /* array: the recorder's own sentences */
@@ -69,6 +73,11 @@ void pack_add(struct pack *p, const char *name, const char *path, const char *by
               int rank);
 void pack_reason(struct pack *p, const char *fmt, ...) DCR_PRINTF(2, 3);
 struct pack_rank *pack_rank_at(struct pack *p, int rank);
+
+/* ---- pack_traces.c ---- */
+/** pack_traces - read every trace (or the summary that its node made already): counts, losses, notes; add summaries;
+ *  take the traces that were not asked for out of the archive. */
+int pack_traces(struct pack *p, struct dcr_err *err) DCR_MUST_CHECK;
 
 /* ---- pack_describe.c ---- */
 int pack_describe(struct pack *p, struct dcr_err *err) DCR_MUST_CHECK;

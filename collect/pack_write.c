@@ -35,6 +35,8 @@ static int hash_members(struct pack *p, struct dcr_err *err)
 {
     for (size_t i = 0; i < p->n_members; i++) {
         struct pack_member *m = &p->members[i];
+        if (m->is_made)
+            continue; /* hashed when it was made */
         if (!m->path) {
             hash_text(m->bytes, (size_t)m->size, m->sha256);
             continue;
@@ -192,13 +194,37 @@ static json_t *make_manifest(struct pack *p, struct dcr_err *err)
 
 /* ---- the archive ------------------------------------------------------------------------------- */
 
+struct piece { /* of the file of summaries */
+    int fd;
+    int64_t at, end;
+};
+
+static ssize_t read_piece(void *ctx, void *out, size_t n, struct dcr_err *err)
+{
+    struct piece *piece = ctx;
+    size_t want = (int64_t)n < piece->end - piece->at ? n : (size_t)(piece->end - piece->at);
+    ssize_t k = want ? pread(piece->fd, out, want, piece->at) : 0;
+    if (k < 0)
+        return dcr_err_sys(err, DCR_FATAL, "cannot read");
+    piece->at += k;
+    return k;
+}
+
+static int write_made(struct pack *p, struct dcr_tar_writer *w, const struct pack_member *m, struct dcr_err *err)
+{
+    struct piece piece = {p->made_fd, m->offset, m->offset + m->size};
+    struct dcr_stream s = {read_piece, &piece, m->name};
+    return dcr_tar_add_stream(w, m->name, &s, m->size, p->mtime, err);
+}
+
 static int write_members(struct pack *p, struct dcr_tar_writer *w, const char *manifest, struct dcr_err *err)
 {
     int rc = dcr_tar_add_bytes(w, DCR_MANIFEST, manifest, strlen(manifest), p->mtime, err);
     for (size_t i = 0; i < p->n_members && rc == 0; i++) {
         const struct pack_member *m = &p->members[i];
-        rc = m->path ? dcr_tar_add_file(w, m->name, m->path, m->size, p->mtime, err)
-                     : dcr_tar_add_bytes(w, m->name, m->bytes, (size_t)m->size, p->mtime, err);
+        rc = m->is_made ? write_made(p, w, m, err)
+             : m->path  ? dcr_tar_add_file(w, m->name, m->path, m->size, p->mtime, err)
+                        : dcr_tar_add_bytes(w, m->name, m->bytes, (size_t)m->size, p->mtime, err);
     }
     return rc;
 }

@@ -9,6 +9,7 @@
 #include "collect/sampler.h"
 #include "collect/spool_layout.h"
 #include "collect/start.h"
+#include "collect/summarize.h"
 #include "lib/fs.h"
 
 #include <errno.h>
@@ -282,7 +283,11 @@ static int write_not_started(struct run *r, int status)
 
 static int pack_own(struct run *r, char *message, size_t n, struct dcr_err *err)
 {
-    struct pack_request request = {.spool = r->spool, .output = r->o->output, .zstd_level = r->o->zstd_level};
+    struct pack_request request = {.spool = r->spool,
+                                   .output = r->o->output,
+                                   .zstd_level = r->o->zstd_level,
+                                   .traces = r->o->traces,
+                                   .n_sample = r->o->n_sample};
     int rc = pack_spool(&request, message, n, err);
     if (rc) {
         dcr_err_while(err, "the evidence is kept in '%s', pack it with `dccollect pack`", r->spool);
@@ -326,7 +331,12 @@ int run_program(const struct options *o, char *message, size_t n, int *status, s
         if (rc == 0 && packed && err)
             *err = pack_err;
         rc = rc ? rc : packed;
-    } else if (r.id.rank <= 0) {
+    } else {
+        /* Here, where the trace lies and a core has become free: packing then has summaries to merge. */
+        if (r.id.rank >= 0)
+            summarize_folder(r.record_dir, r.id.rank);
+    }
+    if (!o->output && r.id.rank <= 0) {
         snprintf(message, n, "recorded in '%s'; when all ranks have ended: dccollect pack %s -o RUN.tar", o->spool,
                  o->spool);
     }

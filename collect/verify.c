@@ -3,6 +3,7 @@
 
 #include "lib/format.h"
 #include "lib/hash.h"
+#include "lib/summary.h"
 #include "lib/tar.h"
 #include "lib/trace.h"
 
@@ -57,6 +58,20 @@ static int check_trace(struct verify_report *r, struct dcr_stream *s, const char
     return DCR_OK;
 }
 
+static int check_summary(struct verify_report *r, struct dcr_stream *s)
+{
+    struct dcr_arena a = {0};
+    struct summary sum;
+    struct dcr_err why = {0};
+    int rc = summary_read(&sum, &a, s, &why);
+    if (rc == DCR_FAIL)
+        problem(r, "%s", why.text);
+    else if (rc == 0)
+        r->n_summaries++;
+    dcr_arena_release(&a);
+    return rc == DCR_FATAL ? rc : DCR_OK;
+}
+
 /* Traces that the packer already found damaged are what they are: the manifest says so and the archive is sound. */
 static int is_known_damage(const json_t *manifest, const char *name)
 {
@@ -88,6 +103,8 @@ static int check_member(struct verify_report *r, const json_t *manifest, json_t 
             problem(r, "%s", trace.first);
         verify_release(&trace);
     }
+    if (role && strcmp(role, "summary") == 0)
+        rc = check_summary(r, &s);
     if (rc == DCR_OK)
         rc = dcr_stream_drain(&s, err);
     dcr_sha256_finish(h.hash, got);

@@ -11,7 +11,7 @@ struct verify_report {
     int n_problems;
     char first[768];     /* the first problem */
     struct dcr_buf text; /* one line per problem, at most 100 */
-    int n_members, n_traces;
+    int n_members, n_traces, n_summaries;
     uint64_t n_events;
     int is_complete; /* what the manifest says */
 };

@@ -34,6 +34,7 @@
     X(DCR_ROLE_DISK_MONITOR, "disk-monitor")                                                       \
     X(DCR_ROLE_PROCESS_MONITOR, "process-monitor")                                                 \
     X(DCR_ROLE_TRACE, "trace")             /* native trace, rank<r>/trace-<pid>.dct */             \
+    X(DCR_ROLE_SUMMARY, "summary")         /* what a trace comes down to: lib/summary.h */            \
     X(DCR_ROLE_RANK, "rank")               /* rank<r>/rank.json: how this rank began and ended */  \
     X(DCR_ROLE_CALIBRATION, "calibration") /* calibration.json: what the machine can do */         \
     X(DCR_ROLE_LOG, "log")                                                                         \

@@ -3,9 +3,14 @@
 #include "lib/fs.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 
 #define MAX_NUMBER 65535
+
+#define TRACE_END ".dct"
+#define SUMMARY_END ".jsonl"
+#define OTHER_END ".summary" SUMMARY_END
 
 int dcr_name_number(const char *word, size_t len, const char *prefix)
 {
@@ -63,6 +68,8 @@ enum dcr_role dcr_role_of(const char *name, int *node, int *rank)
             return known[i].role;
     if (dcr_ends_with(base, ".dct"))
         return DCR_ROLE_TRACE;
+    if (dcr_ends_with(base, SUMMARY_END) && (strncmp(base, "summary-", 8) == 0 || dcr_ends_with(base, OTHER_END)))
+        return DCR_ROLE_SUMMARY;
     if (dcr_ends_with(base, ".csv")) {
         int k = dcr_name_number(base, strlen(base) - 4, "steps-rank");
         if (k >= 0) { /* the trainer's own output folder, packed as it is */
@@ -76,4 +83,28 @@ enum dcr_role dcr_role_of(const char *name, int *node, int *rank)
         if (dcr_ends_with(base, foreign_ends[i]))
             return DCR_ROLE_FOREIGN;
     return DCR_ROLE_OTHER;
+}
+
+int dcr_summary_name(const char *trace, char *out, size_t n)
+{
+    const char *slash = strrchr(trace, '/'), *base = slash ? slash + 1 : trace;
+    size_t len = strlen(base);
+    int is_plain = strncmp(base, "trace-", 6) == 0 && dcr_ends_with(base, TRACE_END);
+    int k = is_plain ? snprintf(out, n, "%.*ssummary-%.*s" SUMMARY_END, (int)(base - trace), trace,
+                                (int)(len - 6 - strlen(TRACE_END)), base + 6)
+                     : snprintf(out, n, "%s" OTHER_END, trace);
+    return k < 0 || (size_t)k >= n ? -1 : 0;
+}
+
+int dcr_trace_name(const char *summary, char *out, size_t n)
+{
+    const char *slash = strrchr(summary, '/'), *base = slash ? slash + 1 : summary;
+    size_t len = strlen(base);
+    int k = -1;
+    if (dcr_ends_with(base, OTHER_END))
+        k = snprintf(out, n, "%.*s", (int)(strlen(summary) - strlen(OTHER_END)), summary);
+    else if (strncmp(base, "summary-", 8) == 0 && dcr_ends_with(base, SUMMARY_END))
+        k = snprintf(out, n, "%.*strace-%.*s" TRACE_END, (int)(base - summary), summary,
+                     (int)(len - 8 - strlen(SUMMARY_END)), base + 8);
+    return k < 0 || (size_t)k >= n ? -1 : 0;
 }

@@ -17,4 +17,10 @@ int dcr_name_number(const char *word, size_t len, const char *prefix);
  *              steps-rank<r>.csv; -1 = the name does not tell */
 enum dcr_role dcr_role_of(const char *name, int *node, int *rank);
 
+/** dcr_summary_name - where the summary of a trace stands: rank0/trace-12.dct has rank0/summary-12.jsonl, any other
+ *  name gets ".summary.jsonl".                                                  returns  0; -1 when out is too small */
+int dcr_summary_name(const char *trace, char *out, size_t n);
+/** dcr_trace_name - the way back; -1 when the name is none of a summary. */
+int dcr_trace_name(const char *summary, char *out, size_t n);
+
 #endif

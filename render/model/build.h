@@ -25,6 +25,11 @@ void run_observe_file(struct run *r, const char *name, int kind, const struct dc
 /** run_sort_observed - into their documented order. */
 void run_sort_observed(struct run *r);
 
+/** run_add_trace - keep what a foreign trace came down to; arrays are borrowed from the run's arena. */
+void run_add_trace(struct run *r, const struct foreign_trace *t);
+/** run_sort_traces - by file name. */
+void run_sort_traces(struct run *r);
+
 /** run_sort - ranks, nodes and pairs into their documented order. */
 void run_sort(struct run *r);
 

@@ -37,9 +37,23 @@ static int nodes_of_name(const char *name)
 
 static int is_optional(enum dcr_role role)
 {
-    return role == DCR_ROLE_TRACE || role == DCR_ROLE_CPU_MONITOR || role == DCR_ROLE_GPU_MONITOR ||
-           role == DCR_ROLE_NET_MONITOR || role == DCR_ROLE_DISK_MONITOR || role == DCR_ROLE_PROCESS_MONITOR ||
-           role == DCR_ROLE_METADATA_TEXT || role == DCR_ROLE_CALIBRATION;
+    return role == DCR_ROLE_TRACE || role == DCR_ROLE_SUMMARY || role == DCR_ROLE_CPU_MONITOR ||
+           role == DCR_ROLE_GPU_MONITOR || role == DCR_ROLE_NET_MONITOR || role == DCR_ROLE_DISK_MONITOR ||
+           role == DCR_ROLE_PROCESS_MONITOR || role == DCR_ROLE_METADATA_TEXT || role == DCR_ROLE_CALIBRATION;
+}
+
+/* A summary stands for a trace that is not there; beside its trace it says nothing new. */
+static int read_summary(struct reading *g, const char *name, int rank, struct dcr_stream *s, struct dcr_err *err)
+{
+    char trace[4400];
+    if (!g->run->has_manifest) {
+        run_add_gap(g->run,
+                    "Summaries of traces were not read: without a manifest nobody knows which traces they stand for.");
+        return 0;
+    }
+    if (dcr_trace_name(name, trace, sizeof trace) == 0 && manifest_find(&g->manifest, trace))
+        return 0;
+    return summary_member_read(g->run, rank, s, err);
 }
 
 static int parse(struct reading *g, const char *name, enum dcr_role role, int node, int rank, struct dcr_stream *s,
@@ -69,6 +83,8 @@ static int parse(struct reading *g, const char *name, enum dcr_role role, int no
         return steps_read(r, g->rows, rank, s, err);
     case DCR_ROLE_TRACE:
         return trace_read(r, rank, s, err);
+    case DCR_ROLE_SUMMARY:
+        return read_summary(g, name, rank, s, err);
     case DCR_ROLE_CPU_MONITOR:
     case DCR_ROLE_GPU_MONITOR:
     case DCR_ROLE_NET_MONITOR:

@@ -56,6 +56,9 @@ int monitor_read(struct run *r, enum dcr_role role, int node, int rank, struct d
 /** trace_read - a native trace into steps of its rank. rank -1: as the trace itself says. */
 int trace_read(struct run *r, int rank, struct dcr_stream *s, struct dcr_err *err) DCR_MUST_CHECK;
 
+/** summary_member_read - the same from the summary of a trace that was not packed. */
+int summary_member_read(struct run *r, int rank, struct dcr_stream *s, struct dcr_err *err) DCR_MUST_CHECK;
+
 /* ---- json.c: reading untrusted JSON ---- */
 /** json_slurp - the whole stream as one JSON value (objects must not repeat a key). gives; json_decref. */
 json_t *json_slurp(struct dcr_stream *s, struct dcr_err *err);

@@ -1,0 +1,16 @@
+/* summary_names.h - the table of names of a summary while a trace is read. Called by summary.c only. */
+#ifndef DCR_SUMMARY_NAMES_H
+#define DCR_SUMMARY_NAMES_H
+
+#include "lib/summary.h"
+
+struct name_table;
+/** names_new - gives; free with names_free. */
+struct name_table *names_new(void);
+/** names_add - one event; DCT_FILE is passed over. Its texts are borrowed until names_finish. */
+void names_add(struct name_table *t, const struct dct_event *e);
+/** names_finish - into arrays of the arena, sorted. */
+void names_finish(struct name_table *t, struct dcr_arena *a, struct name_sum **names, size_t *n);
+void names_free(struct name_table *t);
+
+#endif
