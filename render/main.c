@@ -2,6 +2,7 @@
 #include "render/analyse/analyse.h"
 #include "render/narrate/narrate.h"
 #include "render/options.h"
+#include "render/read/inputs.h"
 #include "render/read/read.h"
 #include "render/site/site.h"
 
@@ -17,11 +18,13 @@ static void say(const struct options *o, const char *what, const char *which)
         fprintf(stderr, "dcreport: %s%s%s\n", what, *which ? " " : "", which);
 }
 
-static int read_archives(const struct options *o, struct run **runs, struct dcr_err *err)
+static int read_inputs(const struct options *o, const struct inputs *in, struct run **runs, struct dcr_err *err)
 {
-    for (int i = 0; i < o->n_archives; i++) {
-        say(o, "reading", o->archives[i]);
-        int rc = run_read(&runs[i], o->archives[i], err);
+    for (size_t i = 0; i < in->n; i++) {
+        const struct input *x = &in->list[i];
+        say(o, "reading", x->path);
+        int rc = x->root ? run_read_files(&runs[i], x->path, x->root, x->names, x->n_names, err)
+                         : run_read(&runs[i], x->path, err);
         if (rc)
             return rc;
     }
@@ -59,6 +62,7 @@ int main(int argc, char **argv)
     struct options o;
     struct dcr_err err = {0};
     struct report rep = {0};
+    struct inputs inputs = {0};
     struct run **runs = NULL;
     struct analyse_options how;
     int rc = options_parse(&o, argc, argv, &err);
@@ -68,13 +72,15 @@ int main(int argc, char **argv)
         fputs(o.is_help ? options_usage() : "dcreport " DCR_VERSION "\n", stdout);
         return fflush(stdout) ? DCR_EXIT_INPUT : DCR_EXIT_OK;
     }
-    runs = calloc((size_t)o.n_archives, sizeof *runs);
+    if ((rc = inputs_find(&inputs, o.archives, o.n_archives, &err)))
+        goto out;
+    runs = calloc(inputs.n + 1, sizeof *runs);
     if (!runs) {
         rc = dcr_err_set(&err, DCR_FATAL, "out of memory");
         goto out;
     }
     if ((rc = settings(&o, &how, &err)) || (rc = site_check_out(o.out_dir, &err)) ||
-        (rc = read_archives(&o, runs, &err)) || (rc = analyse(&rep, runs, o.n_archives, &how, &err)))
+        (rc = read_inputs(&o, &inputs, runs, &err)) || (rc = analyse(&rep, runs, (int)inputs.n, &how, &err)))
         goto out;
     narrate(&rep);
     if ((rc = narrate_documents(&rep, &err)))
@@ -89,8 +95,9 @@ out:
         fprintf(stderr, "dcreport: %s\n", err.text);
     int status = rc ? DCR_EXIT_INPUT : rep.n_gaps ? DCR_EXIT_GAPS : DCR_EXIT_OK;
     report_free(&rep);
-    for (int i = 0; runs && i < o.n_archives; i++)
+    for (size_t i = 0; runs && i < inputs.n; i++)
         run_free(runs[i]);
     free(runs);
+    inputs_release(&inputs);
     return status;
 }

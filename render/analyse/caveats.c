@@ -250,7 +250,7 @@ static void check_run(struct report *rep, int run)
             "%s: the ranks exchanged no gradients (--allreduce-dtype none), so that each trained a model of "
             "its own: its times are a measurement, its accuracy means nothing.",
             r->label);
-    if (r->n_nodes == 0)
+    if (r->n_nodes == 0 && !a->is_foreign)
         report_add_note(rep, NOTE_GAP, run, "nodes-unknown",
                         "%s: the number of nodes is unknown (no metadata, no folder name); pass --nodes N.", r->label);
     for (int i = 0; i < a->n_gaps; i++)

@@ -21,7 +21,7 @@ struct range_record {
 
 struct activity {
     struct dcr_arena arena;
-    struct names names;
+    struct optable names;
     struct spill *ops, *launches, *ranges;
     size_t max_bytes;
     struct device_sums *devices;
@@ -101,8 +101,8 @@ int activity_op(struct activity *a, const struct device_op *op)
     if (__builtin_add_overflow(op->start_ns, op->dur_ns, &end))
         return -1;
     struct device_sums *s = sums_of(a, op->device);
-    struct name_entry *name = names_entry(&a->names, (int)(s - a->devices), op->kind, op->name, op->name_len);
-    names_add(name, op->dur_ns);
+    struct name_entry *name = optable_entry(&a->names, (int)(s - a->devices), op->kind, op->name, op->name_len);
+    optable_add(name, op->dur_ns);
     s->n_kind[name->kind]++;
     if (name->kind == OP_COMPUTE || name->kind == OP_COMM) {
         add_clamped(&s->kernel_ns, op->dur_ns);
@@ -307,7 +307,7 @@ int activity_finish(struct activity *a, struct dcr_arena *arena, struct run_devi
         sweep_device(by_device, &first, host, d);
         write_sums(&a->devices[k], d);
         say_what_is_missing(&a->devices[k], n_launches, is_too_many, d);
-        d->names = names_of(&a->names, (int)k, arena, &d->n_names);
+        d->names = optable_of(&a->names, (int)k, arena, &d->n_names);
     }
     if (spill_failed(by_device))
         rc = dcr_err_set(err, DCR_FATAL, "cannot read back the temporary file of a trace");
@@ -325,7 +325,7 @@ void activity_free(struct activity *a)
     spill_free(a->ops);
     spill_free(a->launches);
     spill_free(a->ranges);
-    names_release(&a->names);
+    optable_release(&a->names);
     dcr_arena_release(&a->arena);
     free(a);
 }

@@ -3,7 +3,7 @@
 #define RENDER_DEVICE_INSIDE_H
 
 #include "render/device/activity.h"
-#include "render/device/names.h"
+#include "render/device/optable.h"
 #include "render/device/spill.h"
 
 #define NO_LAUNCH INT64_MIN

@@ -41,6 +41,38 @@ static int read_trace(struct run *r, struct dcr_stream *s, struct dcr_err *err)
     return 0;
 }
 
+struct format {
+    enum import_kind kind;
+    int (*is_it)(const char *head, size_t n);
+    int (*read)(struct run *r, struct dcr_stream *s, struct dcr_err *err);
+};
+
+static const struct format formats[] = {
+    {IMPORT_PART, is_trace, read_trace},
+};
+
+static const struct format *format_of(const struct gunzip *g)
+{
+    size_t n;
+    const char *head = gunzip_head(g, &n);
+    head = beginning(head, &n);
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
+        if (formats[i].is_it(head, n))
+            return &formats[i];
+    return NULL;
+}
+
+enum import_kind import_kind(struct dcr_stream *s)
+{
+    struct gunzip *g = NULL;
+    int rc = gunzip_open(&g, s, NULL);
+    if (rc)
+        return rc == DCR_FAIL ? IMPORT_PART : IMPORT_NONE;
+    const struct format *f = format_of(g);
+    gunzip_close(g);
+    return f ? f->kind : IMPORT_NONE;
+}
+
 int import_foreign(struct run *r, const char *name, struct dcr_stream *s, struct dcr_err *err)
 {
     struct gunzip *g = NULL;
@@ -48,11 +80,9 @@ int import_foreign(struct run *r, const char *name, struct dcr_stream *s, struct
     int rc = gunzip_open(&g, &named, err);
     if (rc)
         return rc;
-    size_t n;
-    const char *head = gunzip_head(g, &n);
-    head = beginning(head, &n);
+    const struct format *f = format_of(g);
     struct dcr_stream plain = gunzip_stream(g);
-    rc = is_trace(head, n) ? read_trace(r, &plain, err) : DCR_END;
+    rc = f ? f->read(r, &plain, err) : DCR_END;
     gunzip_close(g);
     return rc;
 }

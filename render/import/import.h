@@ -6,6 +6,16 @@
 #include "lib/stream.h"
 #include "render/model/build.h"
 
+/* What a file is, told from its beginning. */
+enum import_kind {
+    IMPORT_NONE = 0, /* nothing that is known here */
+    IMPORT_PART,     /* evidence of a run: a trace, a monitor ... */
+    IMPORT_RUN,      /* a whole run by itself: the result of one benchmark */
+};
+/** import_kind - s: from its first byte; some of it is consumed. Damaged compressed data are IMPORT_PART,
+ *  so that who reads them can say what is wrong. */
+enum import_kind import_kind(struct dcr_stream *s);
+
 /** import_foreign - one file of another tool.
  *  r        gets what it says: traces, monitors ...
  *  name     how the report calls the file

@@ -183,6 +183,7 @@ struct run {
     size_t n_members;
     struct foreign_trace *traces; /* GPU traces of other tools, by file name */
     int n_traces;
+    int is_foreign; /* made of other tools' files only: what our archives hold is not missing */
     const char **gaps; /* sentences: what is missing in this archive and why it matters */
     int n_gaps;
     size_t ranks_cap, nodes_cap, gaps_cap, mpi_cap, files_cap, traces_cap; /* filling only */

@@ -2,6 +2,8 @@
  * digits, so that equal reports are equal bytes. Nothing measured is null, never 0. */
 #include "render/narrate/narrate.h"
 
+#include "render/narrate/devices.h"
+
 #include <jansson.h>
 #include <math.h>
 #include <string.h>
@@ -523,6 +525,7 @@ void narrate_report_json(const struct report *rep, struct dcr_buf *out)
     json_object_set_new(o, "runs", runs);
     json_object_set_new(o, "series", series);
     json_object_set_new(o, "claims", claims);
+    json_object_set_new(o, "devices", devices_json(rep));
     dump(o, out);
 }
 

@@ -4,13 +4,18 @@
 #include "lib/hash.h"
 #include "lib/member.h"
 #include "lib/tar.h"
+#include "render/import/import.h"
 #include "render/read/members.h"
 
 #include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 struct reading {
     struct run *run;
@@ -20,7 +25,12 @@ struct reading {
     size_t members_cap;
     const char *metrics_member; /* the one metrics.csv there may be */
     int is_second_metrics;      /* the member being read is a further metrics.csv */
-    int folder_nodes;           /* "4node/..." in member names of an archive packed by hand, 0 = none */
+    int is_folder;              /* plain files, not an archive: what nobody knows is named */
+    const char *first_unknown;  /* of those */
+    int n_unknown, n_foreign;   /* files that nothing knows; files of other tools that were understood */
+    int n_failed;               /* files that were left out */
+    struct dcr_err first_failure;
+    int folder_nodes; /* "4node/..." in member names of an archive packed by hand, 0 = none */
 };
 
 /* ---- members ------------------------------------------------------------------------------------ */
@@ -35,11 +45,21 @@ static int nodes_of_name(const char *name)
     return strncmp(end, "node", 4) == 0 && n >= 1 && n <= RUN_MAX_NODE ? (int)n : 0;
 }
 
+/* The same of any folder on a path: "results/4node/run_17". */
+static int nodes_in_path(const char *path)
+{
+    int n = nodes_of_name(path);
+    for (const char *slash = strchr(path, '/'); slash; slash = strchr(slash + 1, '/'))
+        n = nodes_of_name(slash + 1) ? nodes_of_name(slash + 1) : n;
+    return n;
+}
+
 static int is_optional(enum dcr_role role)
 {
     return role == DCR_ROLE_TRACE || role == DCR_ROLE_SUMMARY || role == DCR_ROLE_CPU_MONITOR ||
            role == DCR_ROLE_GPU_MONITOR || role == DCR_ROLE_NET_MONITOR || role == DCR_ROLE_DISK_MONITOR ||
-           role == DCR_ROLE_PROCESS_MONITOR || role == DCR_ROLE_METADATA_TEXT || role == DCR_ROLE_CALIBRATION;
+           role == DCR_ROLE_PROCESS_MONITOR || role == DCR_ROLE_METADATA_TEXT || role == DCR_ROLE_CALIBRATION ||
+           role == DCR_ROLE_FOREIGN || role == DCR_ROLE_LOG || role == DCR_ROLE_OTHER;
 }
 
 /* A summary stands for a trace that is not there; beside its trace it says nothing new. */
@@ -54,6 +74,20 @@ static int read_summary(struct reading *g, const char *name, int rank, struct dc
     if (dcr_trace_name(name, trace, sizeof trace) == 0 && manifest_find(&g->manifest, trace))
         return 0;
     return summary_member_read(g->run, rank, s, err);
+}
+
+/* Evidence of other tools, known by what it holds. Of what nobody knows only that is named which somebody meant for us.
+ */
+static int read_foreign(struct reading *g, const char *name, enum dcr_role role, struct dcr_stream *s,
+                        struct dcr_err *err)
+{
+    int rc = import_foreign(g->run, name, s, err);
+    g->n_foreign += rc == 0;
+    if (rc != DCR_END)
+        return rc;
+    if ((g->is_folder || role == DCR_ROLE_FOREIGN) && g->n_unknown++ == 0)
+        g->first_unknown = dcr_arena_strdup(&g->run->arena, name);
+    return 0;
 }
 
 static int parse(struct reading *g, const char *name, enum dcr_role role, int node, int rank, struct dcr_stream *s,
@@ -91,6 +125,10 @@ static int parse(struct reading *g, const char *name, enum dcr_role role, int no
     case DCR_ROLE_DISK_MONITOR:
     case DCR_ROLE_PROCESS_MONITOR:
         return monitor_read(r, role, node, rank, s, err);
+    case DCR_ROLE_FOREIGN:
+    case DCR_ROLE_LOG:
+    case DCR_ROLE_OTHER:
+        return read_foreign(g, name, role, s, err);
     default:
         return 0;
     }
@@ -161,12 +199,18 @@ static int read_member(struct reading *g, struct dcr_tar_member *m, struct dcr_e
         g->folder_nodes = nodes_of_name(m->name);
     struct dcr_hashed h;
     snprintf(shown, sizeof shown, "%s: %s", r->archive, m->name);
-    struct dcr_stream s = dcr_stream_hashed(&h, &m->stream, shown);
+    struct dcr_stream s = {m->stream.read, m->stream.ctx, shown};
+    int is_hashed = !g->is_folder || r->has_manifest || is_manifest; /* else nobody has a checksum to compare */
+    if (is_hashed)
+        s = dcr_stream_hashed(&h, &m->stream, shown);
     struct dcr_err parse_err = {0}, stream_err = {0};
     int rc = is_manifest ? manifest_read(r, &g->manifest, &s, &parse_err)
                          : parse(g, m->name, role, node, rank, &s, &parse_err);
-    int drained = dcr_stream_drain(&s, &stream_err);
-    dcr_sha256_finish(h.hash, sha256);
+    int drained = is_hashed ? dcr_stream_drain(&s, &stream_err) : 0;
+    sha256[0] = '\0';
+    if (is_hashed)
+        dcr_sha256_finish(h.hash, sha256);
+    int64_t n_bytes = is_hashed ? h.n_bytes : m->size_bytes;
     if (drained) { /* a cut or damaged tar explains whatever the parser thought */
         if (err)
             *err = stream_err;
@@ -174,10 +218,12 @@ static int read_member(struct reading *g, struct dcr_tar_member *m, struct dcr_e
     }
     if (is_manifest)
         r->manifest_sha256 = dcr_arena_strdup(&r->arena, sha256);
-    else if (check_member(g, m->name, h.n_bytes, sha256, err))
+    else if (check_member(g, m->name, n_bytes, sha256, err))
         return DCR_FAIL;
     if (rc && rc != DCR_FATAL && is_optional(role)) {
         run_add_gap(r, "Left out: %s.", parse_err.text);
+        if (g->n_failed++ == 0)
+            g->first_failure = parse_err;
         rc = 0;
     }
     if (rc) {
@@ -186,7 +232,7 @@ static int read_member(struct reading *g, struct dcr_tar_member *m, struct dcr_e
         return DCR_FAIL;
     }
     check_second_metrics(g, m->name, sha256);
-    keep_member(g, m->name, is_manifest ? DCR_ROLE_OTHER : role, h.n_bytes, sha256);
+    keep_member(g, m->name, is_manifest ? DCR_ROLE_OTHER : role, n_bytes, sha256);
     return 0;
 }
 
@@ -249,7 +295,9 @@ static void find_sizes(struct reading *g)
 static const char *id_of_archive(struct run *r)
 {
     size_t n = strlen(r->archive);
-    static const char *const ends[] = {".tar.zst", ".tar.gz", ".tgz", ".tar"};
+    static const char *const ends[] = {".tar.zst",          ".tar.gz",        ".tgz",     ".tar",
+                                       ".pt.trace.json.gz", ".pt.trace.json", ".json.gz", ".json",
+                                       ".sqlite",           ".csv",           ".txt"};
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
         size_t k = strlen(ends[i]);
         if (n > k && strcmp(r->archive + n - k, ends[i]) == 0) {
@@ -310,9 +358,54 @@ static void name_gaps(struct run *r)
         forget_column(r, "cpu_util_avg");
 }
 
+/* The members have passed: is it a run, and what does it lack? */
+static int finish(struct reading *g, struct dcr_err *err)
+{
+    struct run *r = g->run;
+    int rc = r->has_manifest ? check_manifest(g, err) : 0;
+    if (rc)
+        return rc;
+    if (r->n_members == (size_t)r->has_manifest)
+        return dcr_err_set(err, DCR_FAIL, "cannot use '%s': the %s holds no files", g->path,
+                           g->is_folder ? "folder" : "archive");
+    step_rows_finish(r, g->rows);
+    find_sizes(g);
+    guess_node_kind(r);
+    if (!*r->run_id)
+        r->run_id = id_of_archive(r);
+    int is_ours = r->has_metrics || r->has_metadata || r->has_manifest || r->ranks_len > 0;
+    if (!is_ours && g->n_foreign == 0) {
+        if (g->n_failed && err)
+            *err = g->first_failure;
+        if (g->n_failed)
+            return DCR_FAIL;
+        return dcr_err_set(err, DCR_FAIL,
+                           g->is_folder
+                               ? "cannot use '%s': nothing in it is of a kind that this program knows (archives of "
+                                 "runs, traces of other tools: see the manual)"
+                               : "cannot use '%s': it holds no metrics.csv, no steps and no trace; is it the archive "
+                                 "of a run?",
+                           g->path);
+    }
+    if (g->n_unknown)
+        run_add_gap(r, "%d %s not read, since nothing here knows that kind of file: '%.200s'%s.", g->n_unknown,
+                    g->n_unknown == 1 ? "file was" : "files were", g->first_unknown,
+                    g->n_unknown > 1 ? " and others" : "");
+    r->is_foreign = !is_ours;
+    if (is_ours)
+        name_gaps(r);
+    run_sort(r);
+    return 0;
+}
+
+static struct reading begin(const char *path)
+{
+    return (struct reading){.run = run_new(path), .path = path, .rows = step_rows_new()};
+}
+
 int run_read(struct run **out, const char *path, struct dcr_err *err)
 {
-    struct reading g = {.run = run_new(path), .path = path, .rows = step_rows_new()};
+    struct reading g = begin(path);
     struct dcr_tar_reader *tar = NULL;
     struct dcr_tar_member member;
     *out = NULL;
@@ -322,33 +415,53 @@ int run_read(struct run **out, const char *path, struct dcr_err *err)
     while ((rc = dcr_tar_next(tar, &member, err)) == 0)
         if ((rc = read_member(&g, &member, err)))
             goto out;
-    if (rc != DCR_END)
+    if (rc != DCR_END || (rc = finish(&g, err)))
         goto out;
-    struct run *r = g.run;
-    rc = r->has_manifest ? check_manifest(&g, err) : 0;
-    if (rc)
-        goto out;
-    if (r->n_members == (size_t)r->has_manifest) {
-        rc = dcr_err_set(err, DCR_FAIL, "cannot use '%s': the archive holds no files", path);
-        goto out;
-    }
-    step_rows_finish(r, g.rows);
-    find_sizes(&g);
-    guess_node_kind(r);
-    if (!*r->run_id)
-        r->run_id = id_of_archive(r);
-    if (!r->has_metrics && !r->has_metadata && !r->has_manifest && r->ranks_len == 0) {
-        rc = dcr_err_set(err, DCR_FAIL,
-                         "cannot use '%s': it holds no metrics.csv, no steps and no trace; is it the archive of a run?",
-                         path);
-        goto out;
-    }
-    name_gaps(r);
-    run_sort(r);
-    *out = r;
+    *out = g.run;
     g.run = NULL;
 out:
     dcr_tar_close(tar);
+    step_rows_free(g.rows);
+    run_free(g.run);
+    return rc;
+}
+
+/* One plain file as if it were a member. */
+static int read_plain(struct reading *g, const char *root, const char *name, struct dcr_err *err)
+{
+    char *path = NULL;
+    struct stat st;
+    if (asprintf(&path, "%s%s%s", root, *root ? "/" : "", name) < 0)
+        return dcr_err_set(err, DCR_FATAL, "out of memory reading '%s'", name);
+    int fd = open(path, O_RDONLY | O_CLOEXEC), rc;
+    if (fd < 0 || fstat(fd, &st) != 0) {
+        rc = dcr_err_sys(err, DCR_FAIL, "cannot read '%s'", path);
+    } else {
+        struct dcr_tar_member m = {.name = name, .size_bytes = st.st_size, .stream = dcr_stream_fd(&fd, name)};
+        rc = read_member(g, &m, err);
+    }
+    if (fd >= 0)
+        close(fd);
+    free(path);
+    return rc;
+}
+
+int run_read_files(struct run **out, const char *label, const char *root, char *const *names, size_t n,
+                   struct dcr_err *err)
+{
+    struct reading g = begin(label);
+    g.is_folder = 1;
+    g.folder_nodes = nodes_in_path(label);
+    int rc = 0;
+    *out = NULL;
+    for (int pass = 0; pass < 2; pass++) /* the manifest first, as in an archive */
+        for (size_t i = 0; i < n && !rc; i++)
+            if ((strcmp(names[i], DCR_MANIFEST) == 0) == (pass == 0))
+                rc = read_plain(&g, root, names[i], err);
+    if (!rc && !(rc = finish(&g, err))) {
+        *out = g.run;
+        g.run = NULL;
+    }
     step_rows_free(g.rows);
     run_free(g.run);
     return rc;

@@ -11,4 +11,13 @@
  *  errors   DCR_FAIL: cannot be read or trusted (one sentence, what to do). What is merely missing is in run->gaps. */
 int run_read(struct run **out, const char *path, struct dcr_err *err) DCR_MUST_CHECK;
 
+/** run_read_files - the same of plain files, the members of an archive that was not packed: a results folder, or files
+ *  of other tools. Checksums are compared only where there is a manifest.json.
+ *  label    how the run is called when it has no name of its own; a folder "4node" on it tells the number of nodes
+ *  root     borrows; folder of the files, "" = names are paths
+ *  names    borrows; relative to root, shape (n)
+ *  errors   DCR_FAIL: as run_read; or nothing in them is of a known kind */
+int run_read_files(struct run **out, const char *label, const char *root, char *const *names, size_t n,
+                   struct dcr_err *err) DCR_MUST_CHECK;
+
 #endif

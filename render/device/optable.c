@@ -1,5 +1,5 @@
-/* names.c - see names.h. */
-#include "render/device/names.h"
+/* optable.c - see optable.h. */
+#include "render/device/optable.h"
 
 #include "render/model/build.h"
 
@@ -83,7 +83,7 @@ static enum op_kind kind_of(enum op_kind kind, const char *text, size_t len)
     return kind == OP_COMPUTE && holds(text, len, words) ? OP_COMM : kind;
 }
 
-static void put(struct names *s, struct name_entry *e)
+static void put(struct optable *s, struct name_entry *e)
 {
     size_t i = e->hash & (s->table_cap - 1);
     while (s->table[i])
@@ -91,7 +91,7 @@ static void put(struct names *s, struct name_entry *e)
     s->table[i] = e;
 }
 
-static void make_room(struct names *s)
+static void make_room(struct optable *s)
 {
     if (s->table_cap >= 2 * (s->n + 1))
         return;
@@ -101,7 +101,7 @@ static void make_room(struct names *s)
         put(s, s->entries[i]);
 }
 
-struct name_entry *names_entry(struct names *s, int device, enum op_kind kind, const char *text, size_t len)
+struct name_entry *optable_entry(struct optable *s, int device, enum op_kind kind, const char *text, size_t len)
 {
     uint64_t hash = hash_of(text, len, (uint64_t)device * 4 + (uint64_t)kind);
     if (s->table_cap) {
@@ -114,8 +114,8 @@ struct name_entry *names_entry(struct names *s, int device, enum op_kind kind, c
     }
     enum op_kind real = kind_of(kind, text, len);
     /* Classified before it loses its name: what is shared is shared within its kind. */
-    if (s->n >= NAMES_MAX && !(len == strlen(NAMES_OTHER) && memcmp(text, NAMES_OTHER, len) == 0)) {
-        struct name_entry *e = names_entry(s, device, real, NAMES_OTHER, strlen(NAMES_OTHER));
+    if (s->n >= OPTABLE_MAX && !(len == strlen(OPTABLE_OTHER) && memcmp(text, OPTABLE_OTHER, len) == 0)) {
+        struct name_entry *e = optable_entry(s, device, real, OPTABLE_OTHER, strlen(OPTABLE_OTHER));
         e->kind = real;
         return e;
     }
@@ -134,7 +134,7 @@ struct name_entry *names_entry(struct names *s, int device, enum op_kind kind, c
     return e;
 }
 
-void names_add(struct name_entry *e, int64_t dur_ns)
+void optable_add(struct name_entry *e, int64_t dur_ns)
 {
     e->min_ns = e->n == 0 || dur_ns < e->min_ns ? dur_ns : e->min_ns;
     e->max_ns = e->n == 0 || dur_ns > e->max_ns ? dur_ns : e->max_ns;
@@ -155,7 +155,7 @@ static int compare(const void *a, const void *b)
     return c ? c : (int)x->kind - (int)y->kind;
 }
 
-struct device_name *names_of(const struct names *s, int device, struct dcr_arena *arena, int *n_out)
+struct device_name *optable_of(const struct optable *s, int device, struct dcr_arena *arena, int *n_out)
 {
     int n = 0;
     for (size_t i = 0; i < s->n; i++)
@@ -179,7 +179,7 @@ struct device_name *names_of(const struct names *s, int device, struct dcr_arena
     return out;
 }
 
-void names_release(struct names *s)
+void optable_release(struct optable *s)
 {
     dcr_arena_release(&s->arena);
     memset(s, 0, sizeof *s);

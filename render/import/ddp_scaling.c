@@ -1,0 +1,78 @@
+/* ddp_scaling.c - see ddp_scaling.h. Fields as in the public results of pytorch-ddp-scaling. */
+#include "render/import/ddp_scaling.h"
+
+#include "render/model/build.h"
+#include "render/read/members.h"
+
+#include <math.h>
+#include <string.h>
+
+static int holds(const char *head, size_t n, const char *word)
+{
+    return memmem(head, n, word, strlen(word)) != NULL;
+}
+
+int ddp_scaling_is(const char *head, size_t n)
+{
+    return n && *head == '{' && holds(head, n, "\"scaling_mode\"") && holds(head, n, "\"world_size\"");
+}
+
+/* Seconds as ns, -1 when there are none or they make no sense. */
+static int64_t seconds_ns(const json_t *o, const char *key)
+{
+    double s = json_number_or(o, key, -1);
+    return s >= 0 && s < (double)RUN_MAX_STEP_NS / 1e9 ? (int64_t)llround(s * 1e9) : -1;
+}
+
+static double positive(const json_t *o, const char *key)
+{
+    double v = json_number_or(o, key, 0);
+    return v > 0 && v < 1e15 ? v : 0;
+}
+
+int ddp_scaling_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
+{
+    json_t *root = json_slurp(s, err);
+    if (!root)
+        return DCR_FAIL;
+    int rc = 0;
+    struct run_summary *m = &r->summary;
+    int world = (int)json_int(root, "world_size", 1, RUN_MAX_RANK, 0);
+    m->mean_ns = seconds_ns(root, "mean_step_sec");
+    if (!world || m->mean_ns <= 0) {
+        rc = dcr_err_set(err, DCR_FAIL, "'%s' looks like a DDP scaling result but has no world_size and mean_step_sec",
+                         s->name);
+        *m = (struct run_summary){.source = "", .series = "", .slowest_rank = -1};
+        goto out;
+    }
+    int machines = (int)json_int(root, "nodes", 1, RUN_MAX_NODE, 1);
+    const char *tag = json_text(r, root, "tag"), *mode = json_text(r, root, "scaling_mode");
+    m->source = "DDP scaling result";
+    m->series = *mode ? mode : "";
+    m->n_steps = json_int(root, "bench_steps", 1, INT32_MAX, 1);
+    m->stdev_ns = seconds_ns(root, "stdev_step_sec");
+    m->p50_ns = seconds_ns(root, "p50_step_sec");
+    m->p95_ns = seconds_ns(root, "p95_step_sec");
+    m->throughput = positive(root, "images_per_sec_global");
+    m->straggler_ratio = positive(root, "straggler_ratio");
+    m->slowest_rank = (int)json_int(root, "slowest_rank", 0, RUN_MAX_RANK, -1);
+    const json_t *clock = json_object_get(json_object_get(root, "gpu_sampling_rank0"), "sm_clock_mhz");
+    m->clock_max_mhz = positive(clock, "max");
+    m->clock_mean_mhz = positive(clock, "mean");
+    struct run_program *p = &r->program;
+    p->name = "DDP scaling benchmark";
+    p->model = json_text(r, root, "model");
+    p->precision = json_text(r, root, "precision");
+    p->backend = "cuda";
+    p->global_batch = json_int(root, "global_batch_size", 1, INT32_MAX, -1);
+    p->local_batch = json_int(root, "batch_size_per_gpu", 1, INT32_MAX, -1);
+    r->n_ranks = world;
+    r->n_nodes = machines > 1 ? machines : world;
+    r->unit = machines > 1 ? "" : "GPU";
+    r->node_kind = NODES_MACHINES;
+    if (*tag)
+        r->run_id = tag;
+out:
+    json_decref(root);
+    return rc;
+}

@@ -1,0 +1,86 @@
+/* devices.c - the `devices` of report.json. Schema: docs/report-json.md. */
+#include "render/narrate/devices.h"
+
+#include <math.h>
+
+static json_t *ratio_or_null(int has, double v)
+{
+    return has && isfinite(v) ? json_real(v) : json_null();
+}
+
+static json_t *text_or_null(const char *s)
+{
+    return s && *s ? json_string(s) : json_null();
+}
+
+static const char *kind_key(enum op_kind k)
+{
+    static const char *const keys[] = {"compute", "communication", "memcpy", "memset"};
+    return keys[k];
+}
+
+static json_t *idle_causes(const struct run_device *d)
+{
+    if (!d->has_idle_causes)
+        return json_null();
+    json_t *o = json_object();
+    for (int c = 0; c < N_IDLE_CAUSES; c++)
+        json_object_set_new(o, idle_cause_key((enum idle_cause)c), json_integer(d->idle_ns[c]));
+    return o;
+}
+
+static json_t *operations(const struct run_device *d)
+{
+    enum { MOST = 50 };
+    json_t *list = json_array();
+    for (int i = 0; i < d->n_names && i < MOST; i++) {
+        const struct device_name *n = &d->names[i];
+        json_t *o = json_object();
+        json_object_set_new(o, "name", json_string(n->name));
+        json_object_set_new(o, "kind", json_string(kind_key(n->kind)));
+        json_object_set_new(o, "n", json_integer(n->n));
+        json_object_set_new(o, "sum_ns", json_integer(n->sum_ns));
+        json_object_set_new(o, "min_ns", json_integer(n->min_ns));
+        json_object_set_new(o, "max_ns", json_integer(n->max_ns));
+        json_object_set_new(o, "stddev_ns", ratio_or_null(n->n > 1, n->stddev_ns));
+        json_array_append_new(list, o);
+    }
+    return list;
+}
+
+static json_t *device(const struct run_result *r, const struct foreign_trace *t, const struct run_device *d)
+{
+    json_t *o = json_object();
+    json_object_set_new(o, "run", json_string(r->slug));
+    json_object_set_new(o, "file", json_string(d->file));
+    json_object_set_new(o, "device", json_integer(d->device));
+    for (int c = 0; c < N_DEVICE_COLUMNS; c++)
+        json_object_set_new(o, device_column_name((enum device_column)c), json_integer(d->value[c]));
+    json_object_set_new(o, "source", json_string(t->kind));
+    json_object_set_new(o, "model", text_or_null(d->model));
+    json_object_set_new(o, "rank", d->rank >= 0 ? json_integer(d->rank) : json_null());
+    json_object_set_new(o, "idle_causes_ns", idle_causes(d));
+    json_object_set_new(o, "idle_because", text_or_null(d->idle_because));
+    json_object_set_new(o, "small_kernel_ns", json_integer(d->small_ns));
+    json_object_set_new(o, "tensor_core_ns_estimated", json_integer(d->tensor_ns));
+    json_object_set_new(o, "tensor_core_eligible_ns_estimated", json_integer(d->eligible_ns));
+    json_object_set_new(o, "sm_efficiency_ratio_estimated", ratio_or_null(d->has_sm, d->sm_ratio));
+    json_object_set_new(o, "sm_efficiency_because", text_or_null(d->sm_because));
+    json_object_set_new(o, "occupancy_ratio_estimated", ratio_or_null(d->has_occupancy, d->occupancy_ratio));
+    json_object_set_new(o, "occupancy_because", text_or_null(d->occupancy_because));
+    json_object_set_new(o, "operations", operations(d));
+    json_object_set_new(o, "n_operation_names", json_integer(d->n_names));
+    return o;
+}
+
+json_t *devices_json(const struct report *rep)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < rep->n_runs; i++) {
+        const struct run *r = rep->runs[i].run;
+        for (int k = 0; k < r->n_traces; k++)
+            for (int d = 0; d < r->traces[k].n_devices; d++)
+                json_array_append_new(list, device(&rep->runs[i], &r->traces[k], &r->traces[k].devices[d]));
+    }
+    return list;
+}

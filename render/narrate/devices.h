@@ -1,0 +1,12 @@
+/* devices.h - what foreign traces say of GPUs, for report.json. */
+#ifndef RENDER_NARRATE_DEVICES_H
+#define RENDER_NARRATE_DEVICES_H
+
+#include "render/analyse/report.h"
+
+#include <jansson.h>
+
+/** devices_json - one object per run, file and device, in that order. gives; json_decref. */
+json_t *devices_json(const struct report *rep);
+
+#endif

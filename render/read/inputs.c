@@ -1,0 +1,177 @@
+/* inputs.c - see inputs.h. */
+#include "render/read/inputs.h"
+
+#include "lib/fs.h"
+#include "lib/format.h"
+#include "lib/stream.h"
+#include "render/import/import.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { MAX_DEPTH = 16, MAX_FILES = 200000 };
+
+static struct input *add_input(struct inputs *x, const char *path, const char *root)
+{
+    x->list = arena_grow(&x->arena, x->list, x->n, &x->cap, sizeof *x->list);
+    struct input *in = &x->list[x->n++];
+    *in = (struct input){.path = dcr_arena_strdup(&x->arena, path),
+                         .root = root ? dcr_arena_strdup(&x->arena, root) : NULL};
+    return in;
+}
+
+static void add_name(struct inputs *x, size_t input, const char *name)
+{
+    struct input *in = &x->list[input];
+    in->names = arena_grow(&x->arena, in->names, in->n_names, &in->names_cap, sizeof *in->names);
+    in->names[in->n_names++] = dcr_arena_strdup(&x->arena, name);
+}
+
+/* "results/" -> "results"; "/" stays. */
+static char *trimmed(struct inputs *x, const char *path)
+{
+    size_t n = strlen(path);
+    while (n > 1 && path[n - 1] == '/')
+        n--;
+    return dcr_arena_strndup(&x->arena, path, n);
+}
+
+static char *joined(struct inputs *x, const char *a, const char *b)
+{
+    size_t n = strlen(a) + strlen(b) + 2;
+    char *out = dcr_arena_alloc(&x->arena, n);
+    snprintf(out, n, "%s%s%s", a, *a ? "/" : "", b);
+    return out;
+}
+
+static int is_archive_name(const char *name)
+{
+    static const char *const ends[] = {".tar", ".tar.zst", ".tar.gz", ".tgz"};
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        if (dcr_ends_with(name, ends[i]))
+            return 1;
+    return 0;
+}
+
+/* What the file is, as import_kind says; IMPORT_NONE for what cannot be opened. */
+static enum import_kind kind_of(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return IMPORT_NONE;
+    struct dcr_stream s = dcr_stream_fd(&fd, path);
+    enum import_kind k = import_kind(&s);
+    close(fd);
+    return k;
+}
+
+static int is_run_folder(char *const *names, size_t n)
+{
+    static const char *const marks[] = {DCR_MANIFEST, DCR_METADATA, DCR_METADATA_TEXT, DCR_METRICS};
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < sizeof marks / sizeof *marks; k++)
+            if (strcmp(names[i], marks[k]) == 0)
+                return 1;
+    return 0;
+}
+
+struct search {
+    struct inputs *x;
+    size_t n_files;
+    struct dcr_err *err;
+};
+
+/* dir: on the disk; input: the run its files belong to, whose root is `prefix` shorter; inside: path from that root. */
+static int search(struct search *s, const char *dir, size_t input, const char *inside, int is_own_run, int depth)
+{
+    char **names;
+    size_t n;
+    struct stat st;
+    int rc = dcr_list_dir(dir, &names, &n, s->err);
+    if (rc)
+        return rc;
+    if (depth > 0 && !is_own_run && is_run_folder(names, n)) {
+        input = s->x->n;
+        add_input(s->x, dir, dir);
+        inside = "";
+        is_own_run = 1;
+    }
+    for (size_t i = 0; i < n && !rc; i++) {
+        const char *path = joined(s->x, dir, names[i]), *name = joined(s->x, inside, names[i]);
+        if (names[i][0] == '.' || lstat(path, &st) != 0)
+            continue;
+        if (S_ISDIR(st.st_mode)) {
+            rc = depth < MAX_DEPTH ? search(s, path, input, name, is_own_run, depth + 1)
+                                   : dcr_err_set(s->err, DCR_FAIL, "folder '%s' is more than %d deep", path, MAX_DEPTH);
+            continue;
+        }
+        if (S_ISLNK(st.st_mode) && stat(path, &st) != 0)
+            continue;
+        if (!S_ISREG(st.st_mode))
+            continue;
+        if (++s->n_files > MAX_FILES)
+            rc = dcr_err_set(s->err, DCR_FAIL, "folder '%s' holds more than %d files; name fewer", dir, MAX_FILES);
+        else if (is_archive_name(name) && !is_own_run)
+            add_input(s->x, path, NULL);
+        else if (!is_own_run && kind_of(path) == IMPORT_RUN) {
+            add_input(s->x, names[i], dir);
+            add_name(s->x, s->x->n - 1, names[i]);
+        } else
+            add_name(s->x, input, name);
+    }
+    dcr_free_names(names, n);
+    return rc;
+}
+
+static int search_folder(struct inputs *x, const char *path, struct dcr_err *err)
+{
+    struct search s = {.x = x, .err = err};
+    size_t first = x->n;
+    char *root = trimmed(x, path);
+    add_input(x, root, root);
+    int rc = search(&s, root, first, "", 0, 0);
+    if (!rc && s.n_files == 0)
+        rc = dcr_err_set(err, DCR_FAIL, "cannot use '%s': the folder holds no files", root);
+    if (!rc && x->list[first].n_names == 0) { /* all of it went into runs of their own */
+        memmove(&x->list[first], &x->list[first + 1], (x->n - first - 1) * sizeof *x->list);
+        x->n--;
+    }
+    return rc;
+}
+
+/* Of a file: an archive unless it is something of another tool; what is neither is refused as an archive is. */
+static void add_file(struct inputs *x, const char *path)
+{
+    if (is_archive_name(path) || kind_of(path) == IMPORT_NONE) {
+        add_input(x, path, NULL);
+        return;
+    }
+    const char *slash = strrchr(path, '/');
+    char *root = slash ? dcr_arena_strndup(&x->arena, path, (size_t)(slash - path) + (slash == path)) : NULL;
+    add_input(x, path, root ? root : "");
+    add_name(x, x->n - 1, slash ? slash + 1 : path);
+}
+
+int inputs_find(struct inputs *out, char *const *paths, int n, struct dcr_err *err)
+{
+    struct stat st;
+    for (int i = 0; i < n; i++) {
+        if (stat(paths[i], &st) == 0 && S_ISDIR(st.st_mode)) {
+            int rc = search_folder(out, paths[i], err);
+            if (rc)
+                return rc;
+        } else {
+            add_file(out, paths[i]);
+        }
+    }
+    return 0;
+}
+
+void inputs_release(struct inputs *x)
+{
+    dcr_arena_release(&x->arena);
+    *x = (struct inputs){0};
+}

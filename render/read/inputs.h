@@ -1,0 +1,29 @@
+/* inputs.h - what was named on the command line, as runs to read: an archive is a run; a file of another tool is one; a
+ * folder is searched: each archive and each run folder in it (one with metrics.csv, job_metadata or manifest.json) is a
+ * run of its own, and all other files together are one. Called by main(). */
+#ifndef RENDER_READ_INPUTS_H
+#define RENDER_READ_INPUTS_H
+
+#include "lib/arena.h"
+#include "lib/err.h"
+
+#include <stddef.h>
+
+struct input {
+    const char *path; /* of an archive; else how the run is called */
+    const char *root; /* NULL: an archive */
+    char **names;     /* shape (n_names), relative to root */
+    size_t n_names, names_cap;
+};
+struct inputs {
+    struct dcr_arena arena;
+    struct input *list;
+    size_t n, cap;
+};
+
+/** inputs_find - paths: borrows. out must be zero; release with inputs_release, also on failure.
+ *  errors   DCR_FAIL: a folder that cannot be listed, or holds no files, or too many */
+int inputs_find(struct inputs *out, char *const *paths, int n, struct dcr_err *err) DCR_MUST_CHECK;
+void inputs_release(struct inputs *x);
+
+#endif

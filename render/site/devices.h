@@ -1,0 +1,11 @@
+/* devices.h - GPUs on a run's page. Inside render/site only. */
+#ifndef RENDER_SITE_DEVICES_H
+#define RENDER_SITE_DEVICES_H
+
+#include "render/site/inside.h"
+
+/** view_devices - the tables of what foreign traces say of GPUs; an empty list when there are none.
+ *  returns  gives a list of tables (view_table) */
+json_t *view_devices(struct site *s, int run);
+
+#endif

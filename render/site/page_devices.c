@@ -1,0 +1,141 @@
+/* page_devices.c - what traces of other tools say of GPUs, as tables of a run's page. */
+#include "render/site/devices.h"
+
+#include "render/narrate/format.h"
+
+#include <string.h>
+
+static const char *device_name(struct site *s, const struct run_device *d)
+{
+    return d->rank >= 0 ? site_text(s, "%s, GPU %lld, rank %lld", d->file, (long long)d->device, (long long)d->rank)
+                        : site_text(s, "%s, GPU %lld", d->file, (long long)d->device);
+}
+
+static const char *share(struct site *s, int64_t part, int64_t whole)
+{
+    return whole > 0 ? site_text(s, "%s", fmt_percent((double)part / (double)whole).text) : "n/a";
+}
+
+/* Calls `row` for every device of the run. */
+#define EACH_DEVICE(r, d)                                          \
+    for (int t_ = 0; t_ < (r)->n_traces; t_++)                     \
+        for (const struct run_device *d = (r)->traces[t_].devices; \
+             d < (r)->traces[t_].devices + (r)->traces[t_].n_devices; d++)
+
+static json_t *breakdown(struct site *s, const struct run *r)
+{
+    json_t *t =
+        view_table(s,
+                   "Time of each GPU, as shares of its span: from the start of its first operation to the end of "
+                   "its last",
+                   "Trace and GPU|#Span|#Busy|#Idle|#Compute|#Communication|#Exposed communication|#Exposed copies|"
+                   "#Kernels|#Under 100 us|#Their time");
+    EACH_DEVICE(r, d)
+    {
+        const int64_t *v = d->value, span = v[DEV_SPAN];
+        view_row(s, t, device_name(s, d));
+        if (*d->model)
+            view_cell_sub(s, t, fmt_time(span).text, d->model);
+        else
+            view_cell(s, t, fmt_time(span).text);
+        view_cell(s, t, share(s, v[DEV_BUSY], span));
+        view_cell(s, t, share(s, v[DEV_IDLE], span));
+        view_cell(s, t, share(s, v[DEV_COMPUTE], span));
+        view_cell(s, t, v[DEV_COMM_KERNELS] ? share(s, v[DEV_COMM], span) : "n/a: none ran");
+        view_cell(s, t, v[DEV_COMM_KERNELS] ? share(s, v[DEV_EXPOSED_COMM], span) : "n/a: none ran");
+        view_cell(s, t, share(s, v[DEV_EXPOSED_MEM], span));
+        view_cell(s, t, site_int(s, v[DEV_KERNELS]));
+        view_cell(s, t, share(s, v[DEV_SMALL_KERNELS], v[DEV_KERNELS]));
+        view_cell(s, t, share(s, d->small_ns, v[DEV_KERNEL_SUM]));
+    }
+    return t;
+}
+
+static json_t *idle(struct site *s, const struct run *r)
+{
+    struct dcr_buf columns = {0};
+    dcr_buf_puts(&columns, "Trace and GPU|#Idle");
+    for (int c = 0; c < N_IDLE_CAUSES; c++)
+        dcr_buf_printf(&columns, "|#%s", idle_cause_name((enum idle_cause)c));
+    json_t *t =
+        view_table(s, "Why it was idle, as shares of its idle time; the causes sum to it", dcr_buf_text(&columns));
+    dcr_buf_release(&columns);
+    EACH_DEVICE(r, d)
+    {
+        view_row(s, t, device_name(s, d));
+        view_cell(s, t, fmt_time(d->value[DEV_IDLE]).text);
+        for (int c = 0; c < N_IDLE_CAUSES; c++)
+            view_cell(s, t,
+                      !d->has_idle_causes ? site_text(s, "n/a: %s", d->idle_because)
+                                          : share(s, d->idle_ns[c], d->value[DEV_IDLE]));
+    }
+    return t;
+}
+
+static json_t *use(struct site *s, const struct run *r)
+{
+    json_t *t =
+        view_table(s, "How kernels fill the GPU, estimated from launch geometry and names",
+                   "Trace and GPU|#SM efficiency, of span|#Occupancy, of kernel time|#Tensor cores, of eligible time");
+    EACH_DEVICE(r, d)
+    {
+        view_row(s, t, device_name(s, d));
+        view_cell(s, t, d->has_sm ? fmt_percent(d->sm_ratio).text : site_text(s, "n/a: %s", d->sm_because));
+        view_cell(s, t,
+                  d->has_occupancy ? fmt_percent(d->occupancy_ratio).text
+                                   : site_text(s, "n/a: %s", d->occupancy_because));
+        view_cell(s, t,
+                  d->eligible_ns > 0 ? share(s, d->tensor_ns, d->eligible_ns)
+                                     : "n/a: no matrix product or convolution by name");
+    }
+    return t;
+}
+
+static json_t *operations(struct site *s, const struct run_device *d)
+{
+    enum { MOST = 15 };
+    static const char *const kinds[] = {"compute", "communication", "copy", "memset"};
+    json_t *t = view_table(s,
+                           site_text(s, "%s: operations by summed time, %d of %s names", device_name(s, d),
+                                     d->n_names < MOST ? d->n_names : MOST, site_int(s, d->n_names)),
+                           "Name|Kind|#Calls|#Sum|#Mean|#Min|#Max|#Share of kernel time");
+    for (int i = 0; i < d->n_names && i < MOST; i++) {
+        const struct device_name *n = &d->names[i];
+        int is_kernel = n->kind == OP_COMPUTE || n->kind == OP_COMM;
+        view_row(s, t, n->name);
+        view_cell(s, t, kinds[n->kind]);
+        view_cell(s, t, site_int(s, n->n));
+        view_cell(s, t, fmt_time(n->sum_ns).text);
+        view_cell(s, t, fmt_time(n->sum_ns / n->n).text);
+        view_cell(s, t, fmt_time(n->min_ns).text);
+        view_cell(s, t, fmt_time(n->max_ns).text);
+        view_cell(s, t, is_kernel ? share(s, n->sum_ns, d->value[DEV_KERNEL_SUM]) : "");
+    }
+    return t;
+}
+
+static void add(struct site *s, json_t *list, json_t *table, const char *key, int run)
+{
+    site_table(s, table, key, run);
+    view_add(s, list, table);
+}
+
+json_t *view_devices(struct site *s, int run)
+{
+    const struct run *r = s->rep->runs[run].run;
+    json_t *list = view_list(s);
+    int n = 0;
+    EACH_DEVICE(r, d)
+    n++;
+    if (n == 0)
+        return list;
+    add(s, list, breakdown(s, r), "devices", run);
+    add(s, list, idle(s, r), "devices_idle", run);
+    add(s, list, use(s, r), "devices_use", run);
+    enum { MOST_DEVICES = 8 };
+    n = 0;
+    EACH_DEVICE(r, d)
+    if (n++ < MOST_DEVICES)
+        add(s, list, operations(s, d), site_text(s, "devices_operations_%d", n), run);
+    return list;
+}
