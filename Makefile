@@ -54,8 +54,8 @@ objects = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 
 BIN := $(BUILD)/bin
 INJECT_SO := $(BUILD)/lib/dcreport/libdccollect-inject.so
-# Interposers, a folder each, loaded by LD_PRELOAD; they record through the injected library beside them.
-PRELOADS := mpi io cudaprof
+# A folder each, loaded by LD_PRELOAD or, cupti, by CUDA; they record through the injected library beside them.
+PRELOADS := mpi io cudaprof cupti
 PRELOAD_SO := $(patsubst %,$(BUILD)/lib/dcreport/libdccollect-%.so,$(PRELOADS))
 PRELOAD_SRC := $(wildcard $(PRELOADS:%=collect/inject/%/*.c))
 # The device half of the trainer, opened at run time: the programs themselves need no CUDA.

@@ -4,6 +4,7 @@
 #include "collect/linked.h"
 #include "lib/fs.h"
 
+#include <dlfcn.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -99,6 +100,31 @@ static void set_io(const struct options *o, json_t *record)
         setenv("DCC_RANKS_ONLY", "1", 1);
 }
 
+/* CUDA loads the library that its variable names when the program first uses a device. Only one tool can listen to
+ * CUPTI. */
+static void set_cuda(const struct options *o, json_t *record)
+{
+    char path[PATH_MAX], why[PATH_MAX + 200] = "";
+    const char *already = getenv("CUDA_INJECTION64_PATH");
+    int is_there = library("cupti", path, sizeof path) == 0;
+    if (!o->cuda)
+        snprintf(why, sizeof why, "switched off (--cuda off)");
+    else if (!is_there)
+        snprintf(why, sizeof why, "libdccollect-cupti.so is not beside the collector in " LIBRARY_FOLDER);
+    else if (already && *already && strcmp(already, path) != 0)
+        snprintf(why, sizeof why, "another tool listens: CUDA_INJECTION64_PATH is '%.300s'", already);
+    if (*why) {
+        note(record, "cuda_note", why);
+        return;
+    }
+    setenv("CUDA_INJECTION64_PATH", path, 1);
+    void *driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
+    if (driver)
+        dlclose(driver);
+    else
+        note(record, "cuda_note", "no NVIDIA driver here (libcuda.so.1 is not found)");
+}
+
 static void set_window(const struct options *o, json_t *record)
 {
     char number[32], why[PATH_MAX + 200];
@@ -143,5 +169,6 @@ void environment_set(const struct options *o, const char *spool, json_t *record)
     set_nvtx(record);
     set_mpi(o, record);
     set_io(o, record);
+    set_cuda(o, record);
     set_window(o, record);
 }

@@ -246,6 +246,26 @@ static void put_observed(const struct pack *p, const json_t *record, json_t *col
         json_object_set(collector, "notes", p->trace_notes);
 }
 
+/* GPU activity: "ok", or why there is none. */
+static void put_gpu(const struct pack *p, const json_t *record, json_t *collector)
+{
+    static const char is[] = "GPU activity is recorded", is_not[] = "GPU activity is not recorded: ";
+    const char *why = record ? pack_json_text(record, "cuda_note") : "no collector watched the run";
+    char line[1400];
+    int n = 0;
+    for (size_t i = 0; i < json_array_size(p->trace_notes); i++) {
+        const char *note = json_string_value(json_array_get(p->trace_notes, i));
+        n += strncmp(note, is, sizeof is - 1) == 0;
+        if (strncmp(note, is_not, sizeof is_not - 1) == 0)
+            why = note + sizeof is_not - 1;
+    }
+    snprintf(line, sizeof line, "%s%s", n ? "ok" : "nothing recorded because ",
+             n      ? ""
+             : *why ? why
+                    : "the program used no GPU");
+    json_object_set_new(collector, "cuda", json_string(line));
+}
+
 static void put_collector(const struct pack *p, const json_t *record, json_t *o)
 {
     char line[1400];
@@ -264,6 +284,7 @@ static void put_collector(const struct pack *p, const json_t *record, json_t *o)
                                  "never came to its first range)");
     json_object_set_new(collector, "nvtx", json_string(line));
     put_observed(p, record, collector);
+    put_gpu(p, record, collector);
     json_object_set_new(collector, "traces", json_integer(p->n_traces));
     json_object_set_new(collector, "traces_packed", json_integer(p->n_traces_packed));
     json_object_set_new(collector, "events", json_integer((json_int_t)p->n_events));

@@ -34,7 +34,7 @@
     X(DCR_ROLE_DISK_MONITOR, "disk-monitor")                                                       \
     X(DCR_ROLE_PROCESS_MONITOR, "process-monitor")                                                 \
     X(DCR_ROLE_TRACE, "trace")             /* native trace, rank<r>/trace-<pid>.dct */             \
-    X(DCR_ROLE_SUMMARY, "summary")         /* what a trace comes down to: lib/summary.h */            \
+    X(DCR_ROLE_SUMMARY, "summary")         /* what a trace comes down to: lib/summary.h */         \
     X(DCR_ROLE_RANK, "rank")               /* rank<r>/rank.json: how this rank began and ended */  \
     X(DCR_ROLE_CALIBRATION, "calibration") /* calibration.json: what the machine can do */         \
     X(DCR_ROLE_LOG, "log")                                                                         \
@@ -184,6 +184,40 @@ struct dct_span {
     uint64_t bytes;
 };
 
+/* What a GPU or its runtime did, as CUPTI tells it. First slots of a GPU event behind its span. */
+struct dct_gpu {
+    uint8_t activity;   /* DCT_GPU_* */
+    uint8_t detail;     /* copy: 1 HtoD, 2 DtoH, 8 DtoD, 10 PtoP ...; memory: 1 allocated, 2 freed; sync: its type */
+    uint16_t registers; /* of a thread of a kernel */
+    uint32_t device;    /* of calls: the Linux thread id */
+    uint32_t context;   /* of calls: what they returned */
+    uint32_t stream;
+    uint32_t correlation; /* the same for a call and for what it started; 0 = none */
+    uint32_t graph;       /* id of the CUDA graph it belongs to; 0 = none */
+    uint64_t node;        /* of that graph; memory: address */
+};
+/* Further slots of a kernel. */
+struct dct_kernel {
+    uint32_t grid[3], block[3];
+    uint32_t static_shared, dynamic_shared; /* bytes a block */
+};
+/* X(enumerator, category) */
+#define DCT_GPU_ACTIVITIES(X)                                                        \
+    X(DCT_GPU_KERNEL, "kernel")                                                      \
+    X(DCT_GPU_MEMCPY, "memcpy")                                                      \
+    X(DCT_GPU_MEMSET, "memset")                                                      \
+    X(DCT_GPU_MEMORY, "memory")     /* allocated or freed */                         \
+    X(DCT_GPU_RUNTIME, "runtime")   /* call of the runtime, on the host */           \
+    X(DCT_GPU_DRIVER, "driver")     /* call of the driver, on the host */            \
+    X(DCT_GPU_SYNC, "sync")         /* the host waits for a stream, event, device */ \
+    X(DCT_GPU_OVERHEAD, "overhead") /* time that observing or compiling took */
+enum dct_gpu_activity {
+#define X(id, text) id,
+    DCT_GPU_ACTIVITIES(X)
+#undef X
+        DCT_N_GPU
+};
+
 /* Calls of one kind on one file, summed. */
 struct dct_io {
     uint64_t n, bytes, ns, max_ns;
@@ -203,6 +237,7 @@ enum dct_kind {
     DCT_MARK = 5,  /* [attr] */
     DCT_SPAN = 6,  /* [span, attr] complete interval, observed without the program naming it: MPI, I/O */
     DCT_FILE = 7,  /* [dct_io x 3] calls on the file `name` that were too short to be spans; t_ns = first use */
+    DCT_GPU = 8,   /* [span, dct_gpu, kernel's dct_kernel] what a GPU or its runtime did; on any track, in any order */
     /* definitions; n_extra slots of text (16 bytes each, NUL padded); t_ns = text length in bytes */
     DCT_STRING = 16,   /* name = the id defined */
     DCT_DOMAIN = 17,   /* domain = the id defined */
@@ -219,6 +254,8 @@ _Static_assert(sizeof(struct dct_slot) == DCT_SLOT_BYTES, "slot");
 _Static_assert(sizeof(struct dct_attr) == DCT_SLOT_BYTES, "attr");
 _Static_assert(sizeof(struct dct_span) == DCT_SLOT_BYTES, "span");
 _Static_assert(sizeof(struct dct_raw) == DCT_SLOT_BYTES, "raw");
+_Static_assert(sizeof(struct dct_gpu) == 2 * DCT_SLOT_BYTES, "gpu");
+_Static_assert(sizeof(struct dct_kernel) == 2 * DCT_SLOT_BYTES, "kernel");
 _Static_assert(sizeof(struct dct_io) == 2 * DCT_SLOT_BYTES, "io");
 
 #endif

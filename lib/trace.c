@@ -126,6 +126,8 @@ struct track {
 };
 
 struct dct_reader {
+    void (*on_gpu)(void *ctx, const struct dct_gpu_event *e); /* NULL = GPU events are passed over */
+    void *gpu_ctx;
     struct dcr_stream *s;
     uint32_t block_bytes;
     unsigned char *block;
@@ -248,6 +250,12 @@ void dct_close(struct dct_reader *r)
     dcr_arena_release(&r->arena);
     free(r->block);
     free(r);
+}
+
+void dct_on_gpu(struct dct_reader *r, void (*f)(void *ctx, const struct dct_gpu_event *e), void *ctx)
+{
+    r->on_gpu = f;
+    r->gpu_ctx = ctx;
 }
 
 void dct_get_loss(const struct dct_reader *r, struct dct_loss *out)
@@ -440,6 +448,8 @@ static int slot_is_sound(const struct dct_reader *r, const struct dct_slot *s)
         return n == 1 || n == 2;
     case DCT_FILE:
         return n == DCT_N_IO * sizeof(struct dct_io) / DCT_SLOT_BYTES;
+    case DCT_GPU:
+        return n == 3 || n == 5;
     case DCT_END:
         return n == 1;
     case DCT_STRING:
@@ -601,6 +611,24 @@ static int put_file(struct dct_reader *r, struct track *t, const struct dct_slot
     return 1;
 }
 
+static void pass_gpu(const struct dct_reader *r, const struct dct_slot *s)
+{
+    struct dct_span span;
+    struct dct_gpu_event e = {.name = s->name < r->n_names && r->names[s->name] ? r->names[s->name] : "",
+                              .start_ns = s->t_ns};
+    if (!r->on_gpu)
+        return;
+    memcpy(&span, s + 1, sizeof span);
+    memcpy(&e.gpu, s + 2, sizeof e.gpu);
+    if (s->n_extra == 5)
+        memcpy(&e.kernel, s + 4, sizeof e.kernel);
+    if (span.dur_ns < 0 || __builtin_add_overflow(s->t_ns, span.dur_ns, &e.end_ns))
+        e.end_ns = s->t_ns;
+    e.bytes = span.bytes;
+    if (s->t_ns >= 0 && e.gpu.activity < DCT_N_GPU)
+        r->on_gpu(r->gpu_ctx, &e);
+}
+
 /* Consume the slot at r->at. returns 1 when *out holds an event */
 static int take_slot(struct dct_reader *r, struct dct_event *out)
 {
@@ -638,6 +666,9 @@ static int take_slot(struct dct_reader *r, struct dct_event *out)
         return put_span(r, t, s, out);
     case DCT_FILE:
         return put_file(r, t, s, out);
+    case DCT_GPU:
+        pass_gpu(r, s);
+        return 0;
     case DCT_STRING:
     case DCT_DOMAIN:
     case DCT_CATEGORY:

@@ -33,6 +33,15 @@ struct dct_event {
     struct dct_io io[DCT_N_IO]; /* DCT_FILE */
 };
 
+/* What a GPU or its runtime did (DCT_GPU). Text borrows until dct_close. */
+struct dct_gpu_event {
+    const char *name; /* kernel, function called, kind of copy ...; "" = none */
+    int64_t start_ns, end_ns;
+    uint64_t bytes;
+    struct dct_gpu gpu;
+    struct dct_kernel kernel; /* of DCT_GPU_KERNEL, else 0 */
+};
+
 struct dct_loss {
     uint64_t n_dropped;        /* counted by the writer: memory or disk was full */
     uint64_t n_bad_blocks;     /* checksum or structure wrong; skipped, from the first wrong slot on when still open */
@@ -56,6 +65,10 @@ int dct_open(struct dct_reader **out, struct dcr_stream *s, struct dct_info *inf
  *  returns  0, DCR_END, or DCR_FATAL when the underlying stream fails
  *  cost     amortised constant per event; memory: names, open ranges (at most 2^20), one block */
 int dct_next(struct dct_reader *r, struct dct_event *out, struct dcr_err *err) DCR_MUST_CHECK;
+
+/** dct_on_gpu - f is called by dct_next for every GPU event, in file order; without it they are passed over.
+ *  ctx      borrows until dct_close */
+void dct_on_gpu(struct dct_reader *r, void (*f)(void *ctx, const struct dct_gpu_event *e), void *ctx);
 
 /** dct_get_loss - what was not recorded or not readable; complete after DCR_END. */
 void dct_get_loss(const struct dct_reader *r, struct dct_loss *out);

@@ -44,6 +44,21 @@ EXPORTED void dcc_guest_span(const struct dcc_span *span)
     spool_leave(t);
 }
 
+EXPORTED void dcc_guest_gpu(const char *name, int64_t start_ns, int64_t end_ns, uint64_t bytes,
+                            const struct dct_gpu *gpu, const struct dct_kernel *kernel)
+{
+    struct spool_track *t = spool_enter();
+    if (!t)
+        return;
+    spool_put_gpu(t, spool_domain_by_text(t, "cuda"), spool_name(t, name), start_ns, end_ns, bytes, gpu, kernel);
+    spool_leave(t);
+}
+
+EXPORTED void dcc_guest_lost(uint64_t n)
+{
+    spool_lost(n);
+}
+
 EXPORTED struct dct_io *dcc_guest_file(const char *path, uint32_t *name)
 {
     return spool_file(path, name);

@@ -24,6 +24,11 @@ int dcc_guest_is_recording(void);
 int dcc_guest_is_open(int64_t now_ns);
 int64_t dcc_guest_now(void);
 void dcc_guest_span(const struct dcc_span *span);
+/** dcc_guest_gpu - what a GPU did. kernel only of a kernel. Counted as dropped when there is no room. */
+void dcc_guest_gpu(const char *name, int64_t start_ns, int64_t end_ns, uint64_t bytes, const struct dct_gpu *gpu,
+                   const struct dct_kernel *kernel);
+/** dcc_guest_lost - events that never came, counted as dropped. */
+void dcc_guest_lost(uint64_t n);
 /** dcc_guest_file - sums of a file in the trace (DCT_N_IO of them), for atomic adds; *name its number as payload.
  *  returns  NULL when nothing is being recorded */
 struct dct_io *dcc_guest_file(const char *path, uint32_t *name);

@@ -380,6 +380,33 @@ void spool_put_span(struct spool_track *t, uint32_t domain, uint32_t name, int64
     done(t, n);
 }
 
+void spool_put_gpu(struct spool_track *t, uint32_t domain, uint32_t name, int64_t start_ns, int64_t end_ns,
+                   uint64_t bytes, const struct dct_gpu *gpu, const struct dct_kernel *kernel)
+{
+    if (__builtin_expect(dcc_window_is_used, 0) && !window_was_open(start_ns))
+        return;
+    uint32_t n = kernel ? 6 : 4;
+    struct dct_slot *s = room(t, n);
+    if (!s)
+        return;
+    struct dct_span span = {.dur_ns = end_ns > start_ns ? end_ns - start_ns : 0, .bytes = bytes};
+    struct dct_slot *next = track_head(s, DCT_GPU, n - 1, domain, name, start_ns);
+    memcpy(next, &span, sizeof span);
+    memcpy(next + 1, gpu, sizeof *gpu);
+    if (kernel)
+        memcpy(next + 3, kernel, sizeof *kernel);
+    done(t, n);
+}
+
+void spool_lost(uint64_t n)
+{
+    struct process *p = file_process();
+    if (p && p->header)
+        __atomic_fetch_add(&p->header->dropped, n, __ATOMIC_RELAXED);
+    else if (p)
+        __atomic_fetch_add(&p->dropped_early, n, __ATOMIC_RELAXED);
+}
+
 __attribute__((destructor)) static void at_exit(void)
 {
     struct spool_track *t = self.track;

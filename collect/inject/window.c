@@ -1,6 +1,9 @@
 /* window.c - see window.h. */
 #include "collect/inject/window.h"
 
+#include "collect/inject/clock.h"
+
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -60,6 +63,53 @@ int window_is_open(int64_t now_ns)
            (!window.by_capture || __atomic_load_n(&window.n_captures, __ATOMIC_RELAXED) > 0);
 }
 
+/* ---- the past --------------------------------------------------------------------------------- */
+
+enum { N_CHANGES = 4096 };
+static struct {
+    pthread_mutex_t lock;
+    uint64_t n; /* all; the last N_CHANGES are kept */
+    int is_open;
+    struct {
+        int64_t t_ns;
+        int is_open;
+    } change[N_CHANGES];
+} past = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* Steps or captures may have opened or closed the window. A signal handler that comes while the lock is held leaves
+ * its change to the next one. */
+static void keep_past(void)
+{
+    if (pthread_mutex_trylock(&past.lock) != 0)
+        return;
+    int is_open = (!window.by_steps || __atomic_load_n(&window.in_step, __ATOMIC_RELAXED)) &&
+                  (!window.by_capture || __atomic_load_n(&window.n_captures, __ATOMIC_RELAXED) > 0);
+    if (is_open != past.is_open) {
+        past.is_open = is_open;
+        past.change[past.n % N_CHANGES].t_ns = clock_system_ns();
+        past.change[past.n++ % N_CHANGES].is_open = is_open;
+    }
+    pthread_mutex_unlock(&past.lock);
+}
+
+int window_was_open(int64_t t_ns)
+{
+    if (t_ns < window.from_ns || t_ns >= window.until_ns)
+        return 0;
+    if (!window.by_steps && !window.by_capture)
+        return 1;
+    int was_open = 0;
+    pthread_mutex_lock(&past.lock);
+    uint64_t oldest = past.n > N_CHANGES ? past.n - N_CHANGES : 0;
+    for (uint64_t i = past.n; i > oldest; i--)
+        if (past.change[(i - 1) % N_CHANGES].t_ns <= t_ns) {
+            was_open = past.change[(i - 1) % N_CHANGES].is_open;
+            break;
+        }
+    pthread_mutex_unlock(&past.lock);
+    return was_open;
+}
+
 unsigned window_name(const char *text)
 {
     /* As the report reads them, see docs/FORMAT.md. */
@@ -103,11 +153,13 @@ void window_push(struct window_track *t, uint32_t domain, unsigned flags, uint32
         t->step_domain = domain;
         t->is_last_step = step >= window.last_step;
         __atomic_store_n(&window.in_step, step >= window.first_step && step <= window.last_step, __ATOMIC_RELAXED);
+        keep_past();
     }
     if ((flags & WINDOW_NAME_CAPTURE) && !t->capture_level) {
         t->capture_level = level + 1;
         t->capture_domain = domain;
         __atomic_fetch_add(&window.n_captures, 1, __ATOMIC_RELAXED);
+        keep_past();
     }
 }
 
@@ -118,10 +170,12 @@ void window_pop(struct window_track *t, uint32_t domain, int level)
         t->step_level = 0;
         if (t->is_last_step)
             __atomic_store_n(&window.in_step, 0, __ATOMIC_RELAXED);
+        keep_past();
     }
     if (t->capture_level == level + 1 && t->capture_domain == domain) {
         t->capture_level = 0;
         __atomic_fetch_sub(&window.n_captures, 1, __ATOMIC_RELAXED);
+        keep_past();
     }
 }
 
@@ -129,18 +183,23 @@ void window_start(unsigned flags, uint64_t id)
 {
     uint64_t none = 0;
     if ((flags & WINDOW_NAME_CAPTURE) &&
-        __atomic_compare_exchange_n(&window.range_id, &none, id, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        __atomic_compare_exchange_n(&window.range_id, &none, id, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
         __atomic_fetch_add(&window.n_captures, 1, __ATOMIC_RELAXED);
+        keep_past();
+    }
 }
 
 void window_end(uint64_t id)
 {
-    if (id && __atomic_compare_exchange_n(&window.range_id, &id, 0, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+    if (id && __atomic_compare_exchange_n(&window.range_id, &id, 0, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
         __atomic_fetch_sub(&window.n_captures, 1, __ATOMIC_RELAXED);
+        keep_past();
+    }
 }
 
 void window_capture(int is_on)
 {
     if (window.by_cuda)
         __atomic_store_n(&window.n_captures, is_on, __ATOMIC_RELAXED);
+    keep_past();
 }

@@ -23,6 +23,8 @@ extern int dcc_window_is_used; /* 0: everything is recorded, nothing below needs
 
 /** window_is_open - for an event at now_ns. */
 int window_is_open(int64_t now_ns);
+/** window_was_open - for an event at t_ns that is told later: GPUs report in batches. */
+int window_was_open(int64_t t_ns);
 unsigned window_name(const char *text);
 /** window_category - a category of that number and name was defined. Caller holds the lock of names. */
 void window_category(uint32_t domain, uint32_t category, const char *name);
