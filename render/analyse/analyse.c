@@ -28,7 +28,7 @@ static const char *slug_of(struct report *rep, const struct run_result *r)
 {
     struct dcr_buf b = {0};
     if (r->n_nodes)
-        dcr_buf_printf(&b, "%dnode-", r->n_nodes);
+        dcr_buf_printf(&b, "%d%s-", r->n_nodes, strcmp(rep->unit, "GPU") == 0 ? "gpu" : "node");
     for (const char *s = r->run->run_id; *s && b.len < 80; s++) {
         char c = *s;
         int is_plain = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.' || c == '-';
@@ -70,9 +70,9 @@ static void name_runs(struct report *rep)
                 configuration = is_equal ? n_configurations : configuration;
             }
         }
-        const char *nodes = r->n_nodes == 0   ? report_text(rep, "Run %s", r->run->run_id)
-                            : r->n_nodes == 1 ? "1 node"
-                                              : report_text(rep, "%d nodes", r->n_nodes);
+        const char *nodes = r->n_nodes == 0
+                                ? report_text(rep, "Run %s", r->run->run_id)
+                                : report_text(rep, "%d %s%s", r->n_nodes, rep->unit, r->n_nodes == 1 ? "" : "s");
         r->label = nodes;
         if (n_configurations > 1 && r->n_nodes)
             r->label = report_text(rep, "%s, configuration %d", r->label, configuration);
@@ -111,10 +111,19 @@ static const char *title_of(struct report *rep)
     for (int i = 0; i < n; i++)
         dcr_buf_printf(&b, "%s%d", i == 0 ? " on " : i + 1 == n ? " and " : ", ", counts[i]);
     if (n)
-        dcr_buf_puts(&b, n == 1 && counts[0] == 1 ? " node" : " nodes");
+        dcr_buf_printf(&b, " %s%s", rep->unit, n == 1 && counts[0] == 1 ? "" : "s");
     const char *title = dcr_arena_strdup(&rep->arena, dcr_buf_text(&b));
     dcr_buf_release(&b);
     return title;
+}
+
+/* Of results that scale over the GPUs of a machine all must do so, else a count would mean two things. */
+static const char *unit_of(struct run **runs, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (strcmp(runs[i]->unit, "GPU") != 0)
+            return "node";
+    return "GPU";
 }
 
 int analyse(struct report *rep, struct run **runs, int n, const struct analyse_options *opt, struct dcr_err *err)
@@ -125,6 +134,7 @@ int analyse(struct report *rep, struct run **runs, int n, const struct analyse_o
     if (n > 1)
         qsort(sorted, (size_t)n, sizeof *sorted, compare_runs);
     rep->thresholds = opt->thresholds;
+    rep->unit = n ? unit_of(runs, n) : "node";
     rep->first_claim = -1;
     rep->n_runs = n;
     rep->runs = dcr_arena_alloc(&rep->arena, (size_t)(n + 1) * sizeof *rep->runs);
@@ -145,6 +155,8 @@ int analyse(struct report *rep, struct run **runs, int n, const struct analyse_o
         breakdown_run(rep, &rep->runs[i]);
     scaling(rep);
     caveats(rep);
+    for (int i = 0; i < rep->n_series; i++) /* whether cores were shared is known now */
+        laws(rep, &rep->series[i]);
     rules(rep);
     return 0;
 }

@@ -102,6 +102,10 @@ struct series_loss loss_between(const int64_t *from_parts, const int64_t *to_par
 /** waiting_for_core - share of the time of a rank's steps in which it was ready to run but had no core; of its whole
  * run where the readings do not cover the steps; -1 not measured. Test: tests/unit/test_rules.c */
 double waiting_for_core(const struct run_rank *k);
+/** laws - fit Amdahl's law, the Universal Scalability Law, compute and all-reduce over node counts; extrapolate.
+ *  source   docs/metrics.md#fits. Test: tests/unit/test_laws.c */
+void laws(struct report *rep, struct series *s);
+
 /** caveats - what must be known before any verdict: rep->notes, node_label. */
 void caveats(struct report *rep);
 void report_add_note(struct report *rep, enum note_kind kind, int run, const char *id, const char *fmt, ...)

@@ -403,6 +403,12 @@ static void fill_throughput(struct run_result *out, const struct sums *s)
         out->throughput_source = "program.json";
     } else {
         int m = run_metric("throughput_samples_per_sec"), n = 0;
+        if (run->summary.throughput > 0) {
+            out->throughput = run->summary.throughput;
+            out->throughput_source = run->summary.source;
+            out->has_throughput = 1;
+            return;
+        }
         double sum = 0;
         for (size_t i = 0; i < run->n_epochs; i++)
             if (run->epochs[i].value[m] > 0) {
@@ -481,6 +487,20 @@ static void fill_steps(struct report *rep, struct run_result *out, const struct 
     fill_pop(rep, out, g, &s);
 }
 
+/* Where only a summary was kept: its step time, without phases. */
+static void fill_summary(struct run_result *out)
+{
+    const struct run_summary *m = &out->run->summary;
+    if (m->n_steps == 0)
+        return;
+    out->step = (struct spread){.n = m->n_steps,
+                                .mean_ns = m->mean_ns,
+                                .median_ns = m->p50_ns > 0 ? m->p50_ns : m->mean_ns,
+                                .p95_ns = m->p95_ns > 0 ? m->p95_ns : m->mean_ns,
+                                .cv_ratio = m->stdev_ns > 0 ? (double)m->stdev_ns / (double)m->mean_ns : 0};
+    out->straggler_x = m->straggler_ratio;
+}
+
 void breakdown_run(struct report *rep, struct run_result *out)
 {
     struct grid g = {0};
@@ -490,8 +510,12 @@ void breakdown_run(struct report *rep, struct run_result *out)
     for (size_t i = 0; i < out->run->n_epochs; i++)
         out->has_accuracy |= out->run->epochs[i].value[m] == out->run->epochs[i].value[m];
     if (g.n_steps == 0) {
-        out->steps_because = g.n_ranks ? "n/a because no step was recorded on all ranks"
-                                       : "n/a because no steps were recorded (no steps.csv, no trace)";
+        out->steps_because =
+            g.n_ranks ? "n/a because no step was recorded on all ranks"
+            : out->run->summary.n_steps
+                ? report_text(rep, "n/a because a %s holds step times but no phases", out->run->summary.source)
+                : "n/a because no steps were recorded (no steps.csv, no trace)";
+        fill_summary(out);
         struct sums none = {0};
         fill_throughput(out, &none);
         return;

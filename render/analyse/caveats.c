@@ -288,7 +288,7 @@ static void check_repetitions(struct report *rep, const struct series *s)
             report_add_note(rep, NOTE_CAVEAT, -1, "repetitions",
                             "The %d runs on %s differ by %s of their mean step time: they did not run under the same "
                             "conditions, so speed-ups from them are uncertain.",
-                            p->n_runs, fmt_count(p->n_nodes, "node").text, fmt_percent(spread).text);
+                            p->n_runs, fmt_count(p->n_nodes, rep->unit).text, fmt_percent(spread).text);
     }
 }
 

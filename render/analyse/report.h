@@ -255,6 +255,23 @@ struct series_loss {
     int largest;                          /* enum part with the largest loss */
 };
 
+/* A law of scaling fitted to the points of a series. */
+struct law {
+    const char *id, *name; /* "amdahl", "Amdahl's law" */
+    int has;
+    const char *because; /* n/a because ... when !has */
+    struct number parameters[3];
+    int n_parameters;
+    double residual_ratio; /* largest |fitted - measured| / measured */
+};
+/* Not measured: what the law says of a node count that was not run. */
+struct extrapolation {
+    int n_nodes;
+    double speedup, efficiency;
+    struct interval speedup_interval; /* 95 % prediction interval */
+};
+enum { SERIES_MAX_LAWS = 4, SERIES_AHEAD = 2 };
+
 enum scaling_kind { SCALING_NONE = 0 /* one node count */, SCALING_STRONG, SCALING_WEAK, SCALING_UNKNOWN };
 const char *scaling_word(enum scaling_kind k);
 
@@ -266,7 +283,14 @@ struct series {
     int n_points;
     struct series_loss *losses; /* consecutive points, then first to last when there are more than two */
     int n_losses;
-    int limit_claim; /* index into report.claims: what limits scaling; -1 none */
+    const char *losses_because; /* n/a because ... when n_losses is 0 */
+    struct law *laws;
+    int n_laws;
+    struct extrapolation ahead[SERIES_AHEAD];
+    int n_ahead;
+    const char *extrapolated_by;       /* id of a law, "" none */
+    const char *extrapolation_because; /* why there is none, "" */
+    int limit_claim;                   /* index into report.claims: what limits scaling; -1 none */
     const char *headline, *support, *scaling_text, *beyond_text; /* sentences; "" none */
 };
 
@@ -301,7 +325,8 @@ struct report {
     struct note *notes; /* caveats first, then gaps */
     int n_notes, n_gaps;
     size_t notes_cap, claims_cap; /* filling only */
-    const char *node_label;       /* "emulated nodes", "Slurm nodes on one kernel", ...; "" = separate machines */
+    const char *unit;       /* what node counts count: "node", or "GPU" where runs on one machine scale over those */
+    const char *node_label; /* "emulated nodes", "Slurm nodes on one kernel", ...; "" = separate machines */
     const char *headline, *support, *first_action, *how_sure; /* narrative.md order; support etc. may be "" */
     const char *verdict;                                      /* the two sentences that main prints */
     struct document *documents; /* made by narrate_documents; the publisher writes each and renders

@@ -241,7 +241,8 @@ static void rule_communication(struct report *rep, struct run_result *r)
         w->text = report_text(rep, "%s a step waiting, no rank stands out; load balance %s", fmt_time(caused).text,
                               fmt_ratio(r->pop.load_balance_ratio).text);
 
-    if (*r->shared.id && w->verdict == VERDICT_LIMITS && (double)w->gain_ns <= t->loss_matters * (double)r->step.mean_ns)
+    if (*r->shared.id && w->verdict == VERDICT_LIMITS &&
+        (double)w->gain_ns <= t->loss_matters * (double)r->step.mean_ns)
         w->verdict = VERDICT_WATCH;
 
     /* Together above the threshold although neither is alone: the larger one is named. */

@@ -1,6 +1,7 @@
 /* scaling.c - runs of one configuration at several node counts: speed-up, efficiency, and where the time went. */
 #include "render/analyse/analyse.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,6 +47,7 @@ void scaling_key(const struct run_result *r, struct dcr_buf *out)
     dcr_buf_printf(out, "%s|%s|%lld|%s|%s|%lld|%s|%d|%lld|%d|", p->name, p->model, (long long)p->parameters,
                    p->precision, p->backend, (long long)p->n_sensors, p->dataset, p->dataset_is_generated,
                    (long long)p->threads, per_node);
+    dcr_buf_printf(out, "%s|", r->run->summary.series);
     key_of_command(r->run, out);
 }
 
@@ -245,6 +247,34 @@ static int has_intervals(const struct report *rep, const struct series_point *p)
     return 1;
 }
 
+/* Of summaries the steps themselves are not known: their mean is normal with the standard error of the summary. */
+static double relative_variance(const struct report *rep, const struct series_point *p)
+{
+    double variance = 0;
+    for (int i = 0; i < p->n_runs; i++) {
+        const struct run_summary *m = &rep->runs[p->runs[i]].run->summary;
+        if (m->n_steps < BOOTSTRAP_MIN_STEPS || m->stdev_ns < 0 || m->mean_ns <= 0)
+            return -1;
+        double e = (double)m->stdev_ns / (double)m->mean_ns / p->n_runs;
+        variance += e * e / (double)m->n_steps;
+    }
+    return variance;
+}
+
+static void fill_summary_intervals(const struct report *rep, struct series *s)
+{
+    double reference = relative_variance(rep, &s->points[0]);
+    for (int i = 1; reference >= 0 && i < s->n_points; i++) {
+        struct series_point *p = &s->points[i];
+        double here = relative_variance(rep, p), n = (double)p->n_nodes / s->points[0].n_nodes;
+        if (here < 0 || p->speedup <= 0 || n <= 0)
+            continue;
+        double f = exp(1.959964 * sqrt(reference + here));
+        p->speedup_interval = (struct interval){1, p->speedup / f, p->speedup * f};
+        p->efficiency_interval = (struct interval){1, p->speedup / f / n, p->speedup * f / n};
+    }
+}
+
 /* Samples per step cancel: the speed-up varies as the ratio of step times does. */
 static void fill_speedup_intervals(const struct report *rep, struct series *s)
 {
@@ -339,11 +369,21 @@ static void add_loss(struct series *s, int from, int to)
 static void fill_losses(struct report *rep, struct series *s)
 {
     s->losses = dcr_arena_alloc(&rep->arena, (size_t)(s->n_points + 1) * sizeof *s->losses);
-    if (s->kind != SCALING_STRONG && s->kind != SCALING_WEAK)
+    s->losses_because = "";
+    if (s->kind == SCALING_NONE)
         return;
+    if (s->kind == SCALING_UNKNOWN) {
+        s->losses_because = "n/a because whether the scaling is strong or weak is unknown";
+        return;
+    }
     for (int i = 0; i < s->n_points; i++)
-        if (s->points[i].step.n == 0)
+        if (s->points[i].step.n == 0) {
+            const struct run_result *r = &rep->runs[s->points[i].runs[0]];
+            s->losses_because = r->run->summary.n_steps
+                                    ? "n/a because these files hold no phases of a step"
+                                    : "n/a because the phases of a step were not recorded at every node count";
             return;
+        }
     for (int i = 1; i < s->n_points; i++)
         add_loss(s, i - 1, i);
     if (s->n_points > 2)
@@ -402,13 +442,14 @@ void scaling(struct report *rep)
     for (int i = 0; i < rep->n_series; i++) {
         struct series *s = &rep->series[i];
         s->limit_claim = -1;
-        s->headline = s->support = s->scaling_text = s->beyond_text = "";
+        s->headline = s->support = s->scaling_text = s->beyond_text = s->losses_because = "";
         make_points(rep, s, &groups[i]);
         s->kind = s->n_points > 1 ? groups[i].kind : SCALING_NONE;
         say_kind(rep, s);
         s->label = label_of(rep, &rep->runs[groups[i].runs[0]], s->kind);
         fill_speedups(s);
         fill_speedup_intervals(rep, s);
+        fill_summary_intervals(rep, s);
         fill_losses(rep, s);
     }
 }

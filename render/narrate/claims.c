@@ -13,7 +13,7 @@
 
 const char *nodes_text(struct report *rep, int n)
 {
-    return n == 1 ? "1 node" : report_text(rep, "%d nodes", n);
+    return report_text(rep, "%s", fmt_count(n, rep->unit).text);
 }
 
 const char *at_nodes(struct report *rep, int n)

@@ -6,6 +6,7 @@
 
 #include <jansson.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { SCHEMA_VERSION = 1, REAL_DIGITS = 9 };
@@ -433,6 +434,42 @@ static json_t *point_object(const struct report *rep, const struct series_point 
     return o;
 }
 
+static json_t *laws_array(const struct series *s)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < s->n_laws; i++) {
+        const struct law *l = &s->laws[i];
+        json_t *o = json_object(), *parameters = json_object();
+        for (int k = 0; k < l->n_parameters; k++) {
+            char key[64];
+            snprintf(key, sizeof key, "%s_%s", l->parameters[k].id, l->parameters[k].unit);
+            json_object_set_new(parameters, key, json_real(l->parameters[k].value));
+        }
+        json_object_set_new(o, "id", json_string(l->id));
+        json_object_set_new(o, "name", json_string(l->name));
+        json_object_set_new(o, "because", text_or_null(l->because));
+        json_object_set_new(o, "parameters", parameters);
+        json_object_set_new(o, "residual_ratio", real_or_null(l->has, l->residual_ratio));
+        json_array_append_new(list, o);
+    }
+    return list;
+}
+
+static json_t *extrapolation(const struct series *s)
+{
+    json_t *o = json_object(), *list = json_array();
+    for (int i = 0; i < s->n_ahead; i++) {
+        const struct extrapolation *e = &s->ahead[i];
+        json_array_append_new(list, json_pack("{s:i, s:f, s:f, s:o}", "n_nodes", e->n_nodes, "speedup", e->speedup,
+                                              "efficiency", e->efficiency, "speedup_interval",
+                                              interval(e->speedup_interval)));
+    }
+    json_object_set_new(o, "law", text_or_null(s->extrapolated_by));
+    json_object_set_new(o, "because", text_or_null(s->extrapolation_because));
+    json_object_set_new(o, "points", list);
+    return o;
+}
+
 static json_t *series_object(const struct report *rep, const struct series *s)
 {
     json_t *o = json_object(), *points = json_array(), *losses = json_array();
@@ -451,6 +488,9 @@ static json_t *series_object(const struct report *rep, const struct series *s)
     json_object_set_new(o, "scaling_because", text_or_null(s->kind_because));
     json_object_set_new(o, "points", points);
     json_object_set_new(o, "losses", losses);
+    json_object_set_new(o, "losses_because", text_or_null(s->losses_because));
+    json_object_set_new(o, "laws", laws_array(s));
+    json_object_set_new(o, "extrapolation", extrapolation(s));
     json_object_set_new(o, "limit_claim",
                         s->limit_claim >= 0 ? json_string(rep->claims[s->limit_claim].id) : json_null());
     json_object_set_new(o, "headline", text_or_null(s->headline));
@@ -514,6 +554,7 @@ void narrate_report_json(const struct report *rep, struct dcr_buf *out)
     for (int i = 0; i < rep->n_claims; i++)
         json_array_append_new(claims, claim_object(rep, &rep->claims[i]));
     json_object_set_new(o, "title", json_string(rep->title));
+    json_object_set_new(o, "unit", json_string(rep->unit));
     json_object_set_new(o, "node_label", text_or_null(rep->node_label));
     json_object_set_new(o, "headline", text_or_null(rep->headline));
     json_object_set_new(o, "support", text_or_null(rep->support));

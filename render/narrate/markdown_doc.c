@@ -165,11 +165,11 @@ static void put_points(const struct series *s, struct dcr_buf *out)
 }
 
 /* Share of step time of each part at each node count: how the bottleneck moves. */
-static void put_shares(const struct series *s, struct dcr_buf *out)
+static void put_shares(const struct report *rep, const struct series *s, struct dcr_buf *out)
 {
     dcr_buf_puts(out, "Share of step time:\n\n| Part of a step |");
     for (int i = 0; i < s->n_points; i++)
-        dcr_buf_printf(out, " %s |", fmt_count(s->points[i].n_nodes, "node").text);
+        dcr_buf_printf(out, " %s |", fmt_count(s->points[i].n_nodes, rep->unit).text);
     dcr_buf_puts(out, "\n| --- |");
     for (int i = 0; i < s->n_points; i++)
         dcr_buf_puts(out, " ---: |");
@@ -184,7 +184,7 @@ static void put_shares(const struct series *s, struct dcr_buf *out)
     dcr_buf_puts(out, "\n\n");
 }
 
-static void put_losses(const struct series *s, struct dcr_buf *out)
+static void put_losses(const struct report *rep, const struct series *s, struct dcr_buf *out)
 {
     if (s->n_losses == 0)
         return;
@@ -198,11 +198,37 @@ static void put_losses(const struct series *s, struct dcr_buf *out)
         dcr_buf_puts(out, " ---: |");
     for (int i = 0; i < s->n_losses; i++) {
         const struct series_loss *l = &s->losses[i];
-        dcr_buf_printf(out, "\n| %s | %s | %s | %s | %s |", fmt_count(s->points[l->from].n_nodes, "node").text,
-                       fmt_count(s->points[l->to].n_nodes, "node").text, fmt_ms(l->ideal_ns).text,
+        dcr_buf_printf(out, "\n| %s | %s | %s | %s | %s |", fmt_count(s->points[l->from].n_nodes, rep->unit).text,
+                       fmt_count(s->points[l->to].n_nodes, rep->unit).text, fmt_ms(l->ideal_ns).text,
                        fmt_ms(l->actual_ns).text, fmt_ms(l->loss_ns).text);
         for (int p = 0; p < N_PARTS; p++)
             dcr_buf_printf(out, " %s |", fmt_ms(l->part_ns[p]).text);
+    }
+    dcr_buf_puts(out, "\n\n");
+}
+
+/* The laws that were fitted, each with its residual; a line when there is none. */
+static void put_laws(const struct series *s, struct dcr_buf *out)
+{
+    if (s->n_laws == 0)
+        return;
+    dcr_buf_puts(
+        out, "Laws fitted to the node counts that were measured:\n\n| Law | Parameters | Largest residual |\n| --- | "
+             "--- | ---: |");
+    for (int i = 0; i < s->n_laws; i++) {
+        const struct law *l = &s->laws[i];
+        dcr_buf_puts(out, "\n| ");
+        put_escaped(out, l->name);
+        dcr_buf_puts(out, " | ");
+        for (int k = 0; k < l->n_parameters; k++) {
+            const struct number *n = &l->parameters[k];
+            int is_ns = strcmp(n->unit, "ns") == 0;
+            dcr_buf_printf(out, "%s%s %s", k ? ", " : "", n->id,
+                           is_ns ? fmt_time((int64_t)n->value).text : fmt_number(n->value).text);
+        }
+        put_escaped(out, l->has ? "" : l->n_parameters ? "; " : "");
+        put_escaped(out, l->because);
+        dcr_buf_printf(out, " | %s |", l->has ? fmt_percent(l->residual_ratio).text : "n/a");
     }
     dcr_buf_puts(out, "\n\n");
 }
@@ -231,9 +257,10 @@ static void put_scaling(const struct report *rep, struct dcr_buf *out)
         put_paragraph(out, s->scaling_text);
         put_points(s, out);
         if (s->points[0].step.n)
-            put_shares(s, out);
+            put_shares(rep, s, out);
         put_paragraph(out, s->support);
-        put_losses(s, out);
+        put_losses(rep, s, out);
+        put_laws(s, out);
         put_paragraph(out, s->beyond_text);
     }
     if (n == 0)

@@ -203,6 +203,27 @@ static void say_beyond(struct report *rep, struct series *s)
                     fmt_time(compute[1]).text, fmt_time(comm[0]).text, fmt_time(comm[1]).text, next);
 }
 
+/* The law that fits best, and what it says of the next node counts: never mixed with what was measured. */
+static const char *extrapolation_sentence(struct report *rep, const struct series *s)
+{
+    if (s->n_ahead == 0) {
+        const char *why = s->extrapolation_because;
+        return strncmp(why, "too few", 7) == 0 ? report_text(rep, " There are t%s.", why + 1) : "";
+    }
+    const struct law *l = s->laws;
+    for (int i = 0; i < s->n_laws; i++)
+        if (strcmp(s->laws[i].id, s->extrapolated_by) == 0)
+            l = &s->laws[i];
+    const char *text =
+        report_text(rep, " Extrapolated, not measured (%s, off by %s at most where it was measured):", l->name,
+                    fmt_percent(l->residual_ratio).text);
+    for (int i = 0; i < s->n_ahead; i++)
+        text = report_text(rep, "%s%s at %s a speed-up of %s (95 %% interval %s to %s)", text, i ? "," : "",
+                           nodes_text(rep, s->ahead[i].n_nodes), fmt_x(s->ahead[i].speedup).text,
+                           fmt_x(s->ahead[i].speedup_interval.lo).text, fmt_x(s->ahead[i].speedup_interval.hi).text);
+    return report_text(rep, "%s.", text);
+}
+
 /* How the cause was at the other node counts: as a share where the headline has one, else as time. */
 static const char *change_sentence(struct report *rep, const struct series *s, const struct cause *c)
 {
@@ -344,17 +365,22 @@ static void say_series(struct report *rep, int index)
     const struct series_loss *l = whole_loss(s);
     say_scaling(rep, s);
     say_beyond(rep, s);
+    s->beyond_text = report_text(rep, "%s%s", s->beyond_text, extrapolation_sentence(rep, s));
+    s->beyond_text += *s->beyond_text == ' ';
     if (!l) {
+        const char *slower = slower_sentence(rep, s);
         if (last->speedup > 0)
             s->headline =
-                report_text(rep, "At %s the speed-up over %s is %s (efficiency %s); where the time went is unknown.",
-                            nodes_text(rep, last->n_nodes), nodes_text(rep, s->points[0].n_nodes),
+                report_text(rep, "%sAt %s the speed-up over %s is %s (efficiency %s); where the time went is unknown.",
+                            slower, nodes_text(rep, last->n_nodes), nodes_text(rep, s->points[0].n_nodes),
                             fmt_x(last->speedup).text, fmt_ratio(last->efficiency).text);
         else
             s->headline = report_text(rep,
                                       "How the run scales from %s to %s is unknown: neither throughput nor steps were "
                                       "recorded at every node count.",
                                       nodes_text(rep, s->points[0].n_nodes), nodes_text(rep, last->n_nodes));
+        if (*s->losses_because)
+            s->support = report_text(rep, "How the lost time splits into causes is %s.", s->losses_because);
         return;
     }
     const struct run_result *r = run_of(rep, last);

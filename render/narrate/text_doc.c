@@ -81,7 +81,7 @@ static void put_part_table(const struct report *rep, struct dcr_buf *out)
     dcr_buf_printf(out, "%-34s", "Share of step time");
     for (int i = 0; i < rep->n_runs; i++)
         dcr_buf_printf(out, " %12.12s",
-                       rep->runs[i].n_nodes ? fmt_count(rep->runs[i].n_nodes, "node").text : "unknown");
+                       rep->runs[i].n_nodes ? fmt_count(rep->runs[i].n_nodes, rep->unit).text : "unknown");
     for (int p = 0; p < N_PARTS; p++) {
         dcr_buf_printf(out, "\n%-34s", part_name((enum part)p));
         for (int i = 0; i < rep->n_runs; i++) {

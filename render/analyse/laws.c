@@ -1,0 +1,258 @@
+/* laws.c - laws of scaling fitted to the points of a series, and what they say of the next node counts. Every law has
+ * its residual; an extrapolation has its interval, or a sentence why there is none. Called by scaling.c. */
+#include "render/analyse/analyse.h"
+#include "render/analyse/fit.h"
+#include "render/model/calibration.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Node count of a point against the reference's. */
+static double size_of(const struct series *s, int i)
+{
+    return (double)s->points[i].n_nodes / s->points[0].n_nodes;
+}
+
+static struct law *law_add(struct series *s, const char *id, const char *name)
+{
+    struct law *l = &s->laws[s->n_laws++];
+    *l = (struct law){.id = id, .name = name, .because = ""};
+    return l;
+}
+
+static void set_parameter(struct law *l, const char *name, const char *unit, double value)
+{
+    l->parameters[l->n_parameters++] = (struct number){name, unit, value};
+}
+
+/* Largest |fitted - measured| / measured. */
+static double residual_of(const struct fit *f, const double (*x)[FIT_MAX_PARAMETERS], const double *y, int n)
+{
+    double most = 0, half;
+    for (int i = 0; i < n; i++) {
+        double e = fabs(fit_at(f, x[i], &half) - y[i]) / fabs(y[i]);
+        most = y[i] != 0 && e > most ? e : most;
+    }
+    return most;
+}
+
+/* What a law says of a size: speed-up with its interval. */
+struct guess {
+    int has;
+    double speedup, lo, hi;
+};
+
+/* T(n) / T(1) = s + (1 - s) / n, with both coefficients free. */
+static void row_amdahl(double n, double x[FIT_MAX_PARAMETERS])
+{
+    x[0] = 1;
+    x[1] = 1 / n;
+}
+
+static struct guess guess_amdahl(const struct fit *f, double n)
+{
+    double x[FIT_MAX_PARAMETERS], half;
+    row_amdahl(n, x);
+    double y = fit_at(f, x, &half);
+    return (struct guess){y > 0 && half < y, 1 / y, 1 / (y + half), 1 / (y - half)};
+}
+
+/* n / S(n) - 1 = contention (n - 1) + coherency n (n - 1)   (Gunther). */
+static void row_usl(double n, double x[FIT_MAX_PARAMETERS])
+{
+    x[0] = n - 1;
+    x[1] = n * (n - 1);
+}
+
+static struct guess guess_usl(const struct fit *f, double n)
+{
+    double x[FIT_MAX_PARAMETERS], half;
+    row_usl(n, x);
+    double y = fit_at(f, x, &half);
+    return (struct guess){half < 1 + y, n / (1 + y), n / (1 + y + half), n / (1 + y - half)};
+}
+
+enum { MAX_POINTS = 64 };
+
+/* Measured speed-ups: n points, the reference among them. */
+static int speedups(const struct series *s, double *size, double *speedup)
+{
+    int n = 0;
+    for (int i = 0; i < s->n_points && n < MAX_POINTS; i++)
+        if (s->points[i].speedup > 0) {
+            size[n] = size_of(s, i);
+            speedup[n++] = s->points[i].speedup;
+        }
+    return n;
+}
+
+static const char *too_few(struct report *rep, int have, int need)
+{
+    return report_text(rep, "n/a because it has two parameters: %d %s are too few, %d are needed", have,
+                       have == 1 ? "point" : "points", need);
+}
+
+static struct fit fit_amdahl(struct report *rep, struct series *s)
+{
+    double size[MAX_POINTS], speedup[MAX_POINTS], x[MAX_POINTS][FIT_MAX_PARAMETERS], y[MAX_POINTS];
+    int n = speedups(s, size, speedup);
+    struct law *l = law_add(s, "amdahl", "Amdahl's law");
+    struct fit none = {0};
+    if (s->kind != SCALING_STRONG) {
+        l->because = "n/a because it is about strong scaling";
+        return none;
+    }
+    for (int i = 0; i < n; i++) {
+        row_amdahl(size[i], x[i]);
+        y[i] = 1 / speedup[i];
+    }
+    struct fit f = fit_linear((const double(*)[FIT_MAX_PARAMETERS])x, y, n, 2);
+    if (!f.has || f.n_free < 1) {
+        l->because = too_few(rep, n, 3);
+        return none;
+    }
+    double sum = f.parameter[0] + f.parameter[1], serial = sum > 0 ? f.parameter[0] / sum : 1;
+    l->has = 1;
+    l->residual_ratio = residual_of(&f, (const double(*)[FIT_MAX_PARAMETERS])x, y, n);
+    set_parameter(l, "serial", "ratio", serial < 0 ? 0 : serial > 1 ? 1 : serial);
+    return f;
+}
+
+static struct fit fit_usl(struct report *rep, struct series *s)
+{
+    double size[MAX_POINTS], speedup[MAX_POINTS], x[MAX_POINTS][FIT_MAX_PARAMETERS], y[MAX_POINTS];
+    int all = speedups(s, size, speedup), n = 0;
+    struct law *l = law_add(s, "usl", "Universal Scalability Law");
+    struct fit none = {0};
+    for (int i = 0; i < all; i++)
+        if (size[i] > 1) {
+            row_usl(size[i], x[n]);
+            y[n++] = size[i] / speedup[i] - 1;
+        }
+    struct fit f = fit_linear((const double(*)[FIT_MAX_PARAMETERS])x, y, n, 2);
+    if (!f.has || f.n_free < 1) {
+        l->because = too_few(rep, n, 3);
+        return none;
+    }
+    l->has = 1;
+    for (int i = 0; i < all; i++) {
+        double e = fabs(guess_usl(&f, size[i]).speedup / speedup[i] - 1);
+        l->residual_ratio = e > l->residual_ratio ? e : l->residual_ratio;
+    }
+    set_parameter(l, "contention", "ratio", f.parameter[0]);
+    set_parameter(l, "coherency", "ratio", f.parameter[1]);
+    if (f.parameter[1] > 0 && f.parameter[0] < 1)
+        set_parameter(l, "peak", "nodes", sqrt((1 - f.parameter[0]) / f.parameter[1]) * s->points[0].n_nodes);
+    return f;
+}
+
+/* Compute of a step goes with 1 / n in strong scaling and stays in weak scaling. */
+static void fit_compute(struct series *s)
+{
+    double x[MAX_POINTS][FIT_MAX_PARAMETERS], y[MAX_POINTS];
+    int n = 0;
+    struct law *l = law_add(s, "compute", s->kind == SCALING_WEAK ? "compute = c" : "compute = c / n");
+    for (int i = 0; i < s->n_points && n < MAX_POINTS; i++)
+        if (s->points[i].part_ns[PART_COMPUTE] > 0) {
+            x[n][0] = s->kind == SCALING_WEAK ? 1 : 1 / size_of(s, i);
+            x[n][1] = 0;
+            y[n++] = (double)s->points[i].part_ns[PART_COMPUTE];
+        }
+    if (n < 2 || (s->kind != SCALING_STRONG && s->kind != SCALING_WEAK)) {
+        l->because = "n/a because compute was not measured at two node counts of known scaling";
+        return;
+    }
+    struct fit f = fit_linear((const double(*)[FIT_MAX_PARAMETERS])x, y, n, 1);
+    l->has = f.has;
+    l->residual_ratio = residual_of(&f, (const double(*)[FIT_MAX_PARAMETERS])x, y, n);
+    set_parameter(l, "c", "ns", f.parameter[0]);
+}
+
+/* Exposed communication of p ranks: latency log2 p + bandwidth 2 (p - 1) / p. Two of them give both terms and no
+ * residual; where the all-reduce was calibrated its time for the bytes of a step stands beside. */
+static void fit_all_reduce(const struct report *rep, struct series *s)
+{
+    double x[MAX_POINTS][FIT_MAX_PARAMETERS], y[MAX_POINTS];
+    int n = 0;
+    struct law *l = law_add(s, "all_reduce", "communication = a log2 p + b 2 (p - 1) / p");
+    for (int i = 0; i < s->n_points && n < MAX_POINTS; i++) {
+        const struct series_point *p = &s->points[i];
+        int64_t ns = p->part_ns[PART_TRANSFER] + p->part_ns[PART_WAIT];
+        if (p->n_ranks < 2 || ns <= 0)
+            continue;
+        x[n][0] = log2(p->n_ranks);
+        x[n][1] = 2.0 * (p->n_ranks - 1) / p->n_ranks;
+        y[n++] = (double)ns;
+    }
+    const struct series_point *last = &s->points[s->n_points - 1];
+    const struct run_result *r = &rep->runs[last->runs[0]];
+    const struct run_allreduce *c = run_allreduce_of(r->run, last->n_ranks);
+    if (c && c->n_points && r->bytes_per_step > 0)
+        set_parameter(l, "calibrated", "ns", run_allreduce_ns(c, r->bytes_per_step));
+    struct fit f = fit_linear((const double(*)[FIT_MAX_PARAMETERS])x, y, n, 2);
+    if (!f.has || f.n_free < 1) {
+        l->because =
+            "n/a because latency and bandwidth are two parameters: communication at three or more node counts is "
+            "needed";
+        return;
+    }
+    l->has = 1;
+    l->residual_ratio = residual_of(&f, (const double(*)[FIT_MAX_PARAMETERS])x, y, n);
+    set_parameter(l, "latency", "ns", f.parameter[0]);
+    set_parameter(l, "bandwidth", "ns", f.parameter[1]);
+}
+
+static int is_shared(const struct report *rep, const struct series *s)
+{
+    for (int i = 0; i < s->n_points; i++)
+        for (int k = 0; k < s->points[i].n_runs; k++)
+            if (*rep->runs[s->points[i].runs[k]].shared.id)
+                return 1;
+    return 0;
+}
+
+static void extrapolate(struct report *rep, struct series *s, const struct fit *amdahl, const struct fit *usl)
+{
+    const double widest = 4; /* an interval that covers a larger factor says nothing */
+    const struct law *a = &s->laws[0], *u = &s->laws[1];
+    s->extrapolated_by = "";
+    s->extrapolation_because = "";
+    if (is_shared(rep, s)) {
+        s->extrapolation_because = "n/a because cores were shared: no trend follows from that";
+        return;
+    }
+    int is_usl = u->has && (!a->has || u->residual_ratio < a->residual_ratio);
+    if (!a->has && !u->has) {
+        s->extrapolation_because =
+            report_text(rep, "too few points to extrapolate: %d, and a law has two parameters", s->n_points);
+        return;
+    }
+    double last = size_of(s, s->n_points - 1);
+    for (int k = 0; k < SERIES_AHEAD; k++) {
+        double n = last * (2 << k);
+        struct guess g = is_usl ? guess_usl(usl, n) : guess_amdahl(amdahl, n);
+        if (!g.has || g.hi > widest * g.lo)
+            break;
+        s->ahead[s->n_ahead++] =
+            (struct extrapolation){(int)lround(n * s->points[0].n_nodes), g.speedup, g.speedup / n, {1, g.lo, g.hi}};
+    }
+    if (s->n_ahead)
+        s->extrapolated_by = is_usl ? u->id : a->id;
+    else
+        s->extrapolation_because = report_text(rep,
+                                               "too few points to extrapolate: the 95 %% interval of the next node "
+                                               "count covers more than a factor of %.0f",
+                                               widest);
+}
+
+void laws(struct report *rep, struct series *s)
+{
+    s->laws = dcr_arena_alloc(&rep->arena, SERIES_MAX_LAWS * sizeof *s->laws);
+    s->extrapolated_by = s->extrapolation_because = "";
+    if (s->n_points < 2 || s->points[0].n_nodes < 1)
+        return;
+    struct fit amdahl = fit_amdahl(rep, s), usl = fit_usl(rep, s);
+    fit_compute(s);
+    fit_all_reduce(rep, s);
+    extrapolate(rep, s, &amdahl, &usl);
+}

@@ -1,0 +1,135 @@
+/* test_laws.c - laws of scaling over the points of a series (render/analyse/laws.c), by hand; runs of summaries. */
+#include "tests/unit/made_run.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+enum { MAX_RUNS = 4 };
+struct fixture {
+    struct report rep;
+    struct run *runs[MAX_RUNS];
+    int n;
+};
+
+static const struct series *analyse_all(struct fixture *f)
+{
+    struct analyse_options o = made_options();
+    assert_int_equal(analyse(&f->rep, f->runs, f->n, &o, NULL), 0);
+    assert_int_equal(f->rep.n_series, 1);
+    return &f->rep.series[0];
+}
+
+static void release(struct fixture *f)
+{
+    report_free(&f->rep);
+    for (int i = 0; i < f->n; i++)
+        run_free(f->runs[i]);
+}
+
+static const struct law *law_of(const struct series *s, const char *id)
+{
+    for (int i = 0; i < s->n_laws; i++)
+        if (strcmp(s->laws[i].id, id) == 0)
+            return &s->laws[i];
+    fail_msg("no law '%s'", id);
+    return NULL;
+}
+
+static int near(double a, double b)
+{
+    return fabs(a - b) < 1e-6 * fabs(b) + 1e-9;
+}
+
+/* A step of 20 + 80 / n ms: 100, 60, 40. */
+static void test_amdahl(void **state)
+{
+    (void)state;
+    struct fixture f = {.n = 3};
+    for (int i = 0; i < 3; i++)
+        f.runs[i] = made_even_run(1 << i, 64, 40, 80000000 >> i, i ? 20000000 : 0, i ? 0 : 20000000, 0);
+    const struct series *s = analyse_all(&f);
+    const struct law *a = law_of(s, "amdahl");
+    assert_true(a->has && a->residual_ratio < 1e-9);
+    assert_string_equal(a->parameters[0].id, "serial");
+    assert_true(near(a->parameters[0].value, 0.2));
+    assert_string_equal(s->extrapolated_by, "amdahl");
+    assert_int_equal(s->n_ahead, 2);
+    assert_int_equal(s->ahead[0].n_nodes, 8);
+    assert_true(near(s->ahead[0].speedup, 100.0 / 30));
+    assert_true(near(s->ahead[1].speedup, 4)); /* 16 nodes: 25 ms */
+    assert_true(near(s->ahead[1].efficiency, 0.25));
+    assert_true(s->ahead[0].speedup_interval.has);
+    const struct law *c = law_of(s, "compute");
+    assert_true(c->has && near(c->parameters[0].value, 80e6) && c->residual_ratio < 1e-9);
+    assert_false(law_of(s, "usl")->has); /* two points and two parameters */
+    assert_false(law_of(s, "all_reduce")->has);
+    assert_true(strncmp(law_of(s, "usl")->because, "n/a because", 11) == 0);
+    release(&f);
+}
+
+static void test_two_points_are_too_few(void **state)
+{
+    (void)state;
+    struct fixture f = {.n = 2};
+    f.runs[0] = made_even_run(1, 64, 40, 80000000, 0, 0, 0);
+    f.runs[1] = made_even_run(2, 64, 40, 40000000, 10000000, 0, 0);
+    const struct series *s = analyse_all(&f);
+    assert_int_equal(s->n_ahead, 0);
+    assert_true(strncmp(s->extrapolation_because, "too few points to extrapolate", 29) == 0);
+    release(&f);
+}
+
+/* A run of which only the throughput is known; steps of a second in the mean. */
+static struct run *summary(int gpus, double throughput)
+{
+    struct run *r = made_run(gpus, 64);
+    r->unit = "GPU";
+    r->summary = (struct run_summary){.source = "DDP scaling result",
+                                      .series = "strong",
+                                      .n_steps = 100,
+                                      .mean_ns = (int64_t)(64e9 / throughput),
+                                      .stdev_ns = 1000000,
+                                      .slowest_rank = -1,
+                                      .throughput = throughput};
+    return r;
+}
+
+/* S(n) = n / (1 + 0.1 (n - 1) + 0.05 n (n - 1)): 1, 1.6667, 2.1053, 1.7778. */
+static void test_usl_of_summaries(void **state)
+{
+    (void)state;
+    struct fixture f = {.n = 4};
+    for (int i = 0; i < 4; i++) {
+        double n = 1 << i;
+        f.runs[i] = summary(1 << i, 460 * n / (1 + 0.1 * (n - 1) + 0.05 * n * (n - 1)));
+    }
+    const struct series *s = analyse_all(&f);
+    assert_string_equal(f.rep.unit, "GPU");
+    assert_int_equal(s->kind, SCALING_STRONG);
+    const struct law *u = law_of(s, "usl");
+    assert_true(u->has && near(u->parameters[0].value, 0.1) && near(u->parameters[1].value, 0.05));
+    assert_true(near(u->parameters[2].value, sqrt(0.9 / 0.05)));
+    assert_string_equal(s->extrapolated_by, "usl");
+    assert_true(near(s->ahead[0].speedup, 16 / (1 + 1.5 + 12.0)));
+    assert_int_equal(s->n_losses, 0);
+    assert_string_equal(s->losses_because, "n/a because these files hold no phases of a step");
+    assert_true(s->points[1].speedup_interval.has && s->points[1].speedup_interval.lo < s->points[1].speedup &&
+                s->points[1].speedup_interval.hi > s->points[1].speedup);
+    assert_false(f.rep.runs[0].has_steps);
+    assert_int_equal(f.rep.runs[0].step.n, 100);
+    release(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_amdahl),
+        cmocka_unit_test(test_two_points_are_too_few),
+        cmocka_unit_test(test_usl_of_summaries),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
