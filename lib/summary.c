@@ -191,6 +191,12 @@ static int neutral(const struct dct_event *in, struct event *out)
 int summary_of_trace(struct summary *out, struct dcr_arena *a, struct dcr_stream *s, int with_names,
                      struct dcr_err *err)
 {
+    return summary_of_trace_with_gpu(out, a, s, with_names, NULL, NULL, err);
+}
+
+int summary_of_trace_with_gpu(struct summary *out, struct dcr_arena *a, struct dcr_stream *s, int with_names,
+                              void (*on_gpu)(void *ctx, const struct dct_gpu_event *e), void *ctx, struct dcr_err *err)
+{
     struct dct_reader *t = NULL;
     struct dct_event e;
     struct observed observed = {.out = out, .arena = a};
@@ -199,6 +205,7 @@ int summary_of_trace(struct summary *out, struct dcr_arena *a, struct dcr_stream
     int rc = dct_open(&t, s, &out->info, err);
     if (rc)
         return rc;
+    dct_on_gpu(t, on_gpu, ctx);
     struct reducer *d = reduce_new();
     if (with_names)
         names = names_new();

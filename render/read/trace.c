@@ -3,6 +3,9 @@
 #include "render/read/members.h"
 
 #include "lib/summary.h"
+#include "render/read/trace_gpu.h"
+
+#include <string.h>
 
 /* name: of the member, for sentences */
 static int absorb(struct run *r, int rank, const struct summary *s, const char *name, struct dcr_err *err)
@@ -37,7 +40,13 @@ static int absorb(struct run *r, int rank, const struct summary *s, const char *
 int trace_read(struct run *r, int rank, struct dcr_stream *s, struct dcr_err *err)
 {
     struct summary sum;
-    int rc = summary_of_trace(&sum, &r->arena, s, 0, err);
+    struct trace_gpu gpu = {0};
+    const char *space = strrchr(s->name, ' '); /* "archive.tar: rank0/trace-1.dct" */
+    int rc = summary_of_trace_with_gpu(&sum, &r->arena, s, 0, trace_gpu_event, &gpu, err);
+    int gpu_rank = rank >= 0 ? rank : rc == 0 ? sum.info.rank : -1;
+    int finished = trace_gpu_finish(&gpu, r, gpu_rank, space ? space + 1 : s->name, rc ? NULL : err);
+    if (rc == 0 && finished)
+        rc = finished;
     return rc ? rc : absorb(r, rank, &sum, s->name, err);
 }
 

@@ -57,6 +57,9 @@ check "nothing dropped" grep -qx 'dropped=0 bad=0 missing=0' "$TMP/got"
 check "the metadata say so" test "$(cupti_note "$TMP/two.tar")" = ok
 check "no range is named by that" test "$(metadata "$TMP/two.tar" .collector.events)" = 0
 check "verify" "$COLLECT" verify "$TMP/two.tar"
+"$BIN/dcreport" "$TMP/two.tar" -o "$TMP/site" >/dev/null 2>&1
+check "the report has the device's operations and their time" jq -e '.devices | length == 1 and (.[0] |
+    .device == 1 and .kernels == 2 and .memcpys == 4 and .memsets == 2 and .kernel_sum_ns > 39990 and .kernel_sum_ns < 40001)' "$TMP/site/report.json"
 
 FAKE_CUPTI=drop "$COLLECT" run --spool "$TMP/drop" -- "$TMP/cupti_program" 2 >/dev/null 2>&1
 "$TMP/gpu_text" "$TMP"/drop/rank0/*.dct >"$TMP/got"
