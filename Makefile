@@ -113,6 +113,8 @@ $(BUILD)/libdcr.a: $(call objects,$(LIB_SRC))
 $(BUILD)/libtrainer.a: $(call objects,$(filter-out trainer/main.c,$(TRAINER_SRC)))
 $(BUILD)/libcollect.a: $(call objects,$(filter-out collect/main.c,$(COLLECT_SRC)))
 $(BUILD)/librender.a: $(call objects,$(filter-out render/main.c,$(RENDER_SRC)))
+# The site's JavaScript is copied into the object by the assembler.
+$(BUILD)/obj/render/site/script.o: $(wildcard render/site/*.js)
 
 link = @mkdir -p $(@D)
 $(BIN)/dcrnn-train: $(BUILD)/obj/trainer/main.o $(BUILD)/libtrainer.a $(BUILD)/libdcr.a

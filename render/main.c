@@ -86,7 +86,11 @@ int main(int argc, char **argv)
     if ((rc = narrate_documents(&rep, &err)))
         goto out;
     say(&o, "writing", o.out_dir);
-    struct site_options site = {.out_dir = o.out_dir, .theme_dir = o.theme_dir};
+    struct site_options site = {.out_dir = o.out_dir,
+                                .theme_dir = o.theme_dir,
+                                .archives = (const char *const *)o.archives,
+                                .runs = runs,
+                                .n_archives = o.n_archives};
     if ((rc = site_publish(&rep, &site, &err)))
         goto out;
     conclude(&o, &rep);

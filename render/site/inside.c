@@ -4,6 +4,7 @@
 #include "render/draw/scale.h"
 #include "render/draw/utf8.h"
 #include "render/narrate/format.h"
+#include "render/site/script.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -137,6 +138,7 @@ json_t *view_row(struct site *s, json_t *table, const char *heading)
     json_t *row = view_object(s), *cells = view_list(s);
     view_text(s, row, "heading", heading);
     view_set(s, row, "href", json_null());
+    view_set(s, row, "fragment", json_null());
     view_set(s, row, "cells", cells);
     view_add(s, json_object_get(table, "rows"), row);
     return cells;
@@ -248,7 +250,10 @@ void site_page(struct site *s, const char *template_name, const char *path, cons
     view_text(s, frame, "site_title", s->rep->title);
     view_text(s, frame, "here", here);
     view_text(s, frame, "version", DCR_VERSION);
-    view_text(s, frame, "csp", theme_csp(s->theme));
+    bool is_timeline = !strcmp(template_name, "timeline");
+    view_text(s, frame, "csp", theme_csp(s->theme, is_timeline ? PAGE_TIMELINE : PAGE_PLAIN));
+    view_set(s, frame, "script", json_string(script_site()));
+    view_set(s, frame, "script2", is_timeline ? json_string(script_timeline()) : json_null());
     view_set(s, frame, "style", json_string(theme_style(s->theme)));
     view_set(s, frame, "nav", navigation(s, root, here));
     view_set(s, frame, "archives", archives(s));

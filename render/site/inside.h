@@ -17,9 +17,13 @@ struct site {
     struct typeface *typeface;
     struct publish publish;
     struct dcr_arena arena; /* texts and arrays of the pages */
-    json_t *data_files;     /* what the data page lists: {"path", "title", "forms": [{"path", "name"}], "run"} */
-    const char *sources;    /* the archives and the hashes of their manifests, for the files that travel alone */
-    const char *date;       /* when the last run ended, for files that must have a date: "2031-04-25T10:15:00Z" */
+    const char *const
+        *archives; /* paths, to be read again for the timelines, and the runs they hold; shape (n_archives) */
+    struct run *const *archive_runs;
+    int n_archives;
+    json_t *data_files;  /* what the data page lists: {"path", "title", "forms": [{"path", "name"}], "run"} */
+    const char *sources; /* the archives and the hashes of their manifests, for the files that travel alone */
+    const char *date;    /* when the last run ended, for files that must have a date: "2031-04-25T10:15:00Z" */
     struct dcr_err *err;
     int rc;
 };
@@ -85,6 +89,8 @@ void page_run(struct site *s, int run);
 void page_analysis(struct site *s);
 void page_methodology(struct site *s);
 void page_data(struct site *s);
+/** page_timeline - returns  whether there is one: the run has ranges or steps */
+bool page_timeline(struct site *s, int run);
 
 /** view_classes - the ruled-in-or-out table of some runs of one series (or of one run).
  *  runs  indices into report.runs, ascending node count; the last one is judged in words */

@@ -315,6 +315,7 @@ void page_run(struct site *s, int run)
     const struct run_result *r = &s->rep->runs[run];
     json_t *data = view_object(s);
     view_text(s, data, "site_title", s->rep->title);
+    view_flag(s, data, "timeline", page_timeline(s, run));
     view_text(s, data, "label", r->label);
     view_text(s, data, "headline", r->headline);
     view_text(s, data, "support", r->support);

@@ -51,7 +51,8 @@ static const char *evidence_date(struct site *s)
 
 int site_publish(const struct report *rep, const struct site_options *opt, struct dcr_err *err)
 {
-    struct site s = {.rep = rep, .err = err};
+    struct site s = {
+        .rep = rep, .err = err, .archives = opt->archives, .archive_runs = opt->runs, .n_archives = opt->n_archives};
     int rc = publish_begin(&s.publish, opt->out_dir, err);
     if (rc)
         goto out;

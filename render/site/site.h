@@ -9,6 +9,11 @@
 struct site_options {
     const char *out_dir;   /* -o */
     const char *theme_dir; /* --theme; NULL or "": the default theme, found beside the program */
+    /* The archives' paths and the runs read from them, for the timelines: they need every range, which a run has not.
+     * borrows; shape (n_archives); 0: timelines of steps only */
+    const char *const *archives;
+    struct run *const *runs;
+    int n_archives;
 };
 
 /** site_check_out - may a site be put at out_dir? To be asked before the long work.

@@ -4,6 +4,7 @@
 #include "lib/fs.h"
 #include "lib/hash.h"
 #include "lib/stream.h"
+#include "render/site/script.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +21,7 @@ struct theme {
     char *dir;
     char *fallback; /* the default theme, for what dir lacks; NULL when there is none to be found */
     struct dcr_buf style;
-    char csp[256];
+    char csp[N_PAGE_KINDS][384];
     struct {
         char *name;
         struct template *template;
@@ -103,22 +104,37 @@ static int hex_value(char c)
     return c <= '9' ? c - '0' : c - 'a' + 10;
 }
 
-static int set_csp(struct theme *t, struct dcr_err *err)
+/* 'sha256-...' of a text, as a policy names it. */
+static int source_of(const char *text, size_t n, char out[64], struct dcr_err *err)
 {
     char hex[DCR_SHA256_HEX], base64[48];
     unsigned char digest[32];
     struct dcr_sha256 *h = dcr_sha256_new();
     if (!h)
         return dcr_err_set(err, DCR_FATAL, "out of memory");
-    dcr_sha256_add(h, dcr_buf_text(&t->style), t->style.len);
+    dcr_sha256_add(h, text, n);
     dcr_sha256_finish(h, hex);
     for (size_t i = 0; i < sizeof digest; i++)
         digest[i] = (unsigned char)(hex_value(hex[2 * i]) << 4 | hex_value(hex[2 * i + 1]));
     encode_base64(digest, sizeof digest, base64);
-    snprintf(
-        t->csp, sizeof t->csp,
-        "default-src 'none'; style-src 'sha256-%s'; img-src 'self' file: data:; base-uri 'none'; form-action 'none'",
-        base64);
+    snprintf(out, 64, "'sha256-%s'", base64);
+    return 0;
+}
+
+static int set_csp(struct theme *t, struct dcr_err *err)
+{
+    char style[64], site[64], timeline[64];
+    int rc = source_of(dcr_buf_text(&t->style), t->style.len, style, err);
+    if (rc == 0)
+        rc = source_of(script_site(), strlen(script_site()), site, err);
+    if (rc == 0)
+        rc = source_of(script_timeline(), strlen(script_timeline()), timeline, err);
+    if (rc)
+        return rc;
+    static const char frame[] = "default-src 'none'; style-src %s; script-src %s%s%s%s; img-src 'self' file: data:; "
+                                "base-uri 'none'; form-action 'none'";
+    snprintf(t->csp[PAGE_PLAIN], sizeof t->csp[0], frame, style, site, "", "", "");
+    snprintf(t->csp[PAGE_TIMELINE], sizeof t->csp[0], frame, style, site, " ", timeline, " 'strict-dynamic'");
     return 0;
 }
 
@@ -192,9 +208,9 @@ const char *theme_style(const struct theme *t)
     return t->style.data ? t->style.data : "";
 }
 
-const char *theme_csp(const struct theme *t)
+const char *theme_csp(const struct theme *t, enum page_kind kind)
 {
-    return t->csp;
+    return t->csp[kind];
 }
 
 static const struct template *find_template(void *ctx, const char *name, struct dcr_err *err)

@@ -16,9 +16,11 @@ void theme_close(struct theme *t);
 /** theme_style - the style sheet. borrows. */
 const char *theme_style(const struct theme *t);
 
-/** theme_csp - the Content-Security-Policy of every page: nothing but this style sheet (by its SHA-256) and the site's
- * own pictures. borrows. */
-const char *theme_csp(const struct theme *t);
+/* What a page may run. */
+enum page_kind { PAGE_PLAIN, PAGE_TIMELINE, N_PAGE_KINDS };
+/** theme_csp - the Content-Security-Policy of a page: nothing but this style sheet and the program's own scripts (by
+ * their SHA-256) and the site's own pictures. The timeline's script may load further ones: its data. borrows. */
+const char *theme_csp(const struct theme *t, enum page_kind kind);
 
 /** theme_render - fill the theme's template name.html. errors as template_render; DCR_FAIL: it cannot be read */
 int theme_render(struct theme *t, const char *name, const json_t *data, struct dcr_buf *out,

@@ -1,0 +1,48 @@
+'use strict';
+/* Tables sort by a click on a column's name, and long ones filter. Without this the pages read just as well. */
+(() => {
+  const value = (row, i) => {
+    const cell = row.cells[i], text = cell.textContent.trim();
+    if (cell.dataset.v !== undefined) return Number(cell.dataset.v);
+    const number = /^[<+-]?\s?[\d,.]+/.test(text) ? parseFloat(text.replace(/[<+,\s]/g, '')) : NaN;
+    return Number.isNaN(number) ? text : number;
+  };
+  const order = (a, b) => typeof a === 'number' && typeof b === 'number' ? a - b
+    : typeof a === 'number' ? -1 : typeof b === 'number' ? 1 : a.localeCompare(b, 'en', { numeric: true });
+  const sortable = table => {
+    const body = table.tBodies[0], heads = [...table.tHead.rows[0].cells];
+    heads.forEach((head, i) => {
+      const button = document.createElement('button');
+      button.type = 'button';
+      button.className = 'sort';
+      button.append(...head.childNodes);
+      head.append(button);
+      button.addEventListener('click', () => {
+        const down = head.getAttribute('aria-sort') === 'ascending' ||
+          (!head.hasAttribute('aria-sort') && head.classList.contains('num'));
+        heads.forEach(h => h.removeAttribute('aria-sort'));
+        head.setAttribute('aria-sort', down ? 'descending' : 'ascending');
+        const rows = [...body.rows].map((row, at) => ({ row, at, key: value(row, i) }));
+        rows.sort((a, b) => (down ? order(b.key, a.key) : order(a.key, b.key)) || a.at - b.at);
+        body.append(...rows.map(r => r.row));
+      });
+    });
+  };
+  const filterable = table => {
+    const label = document.createElement('label'), input = document.createElement('input');
+    label.className = 'filter';
+    input.type = 'search';
+    input.addEventListener('input', () => {
+      const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
+      for (const row of table.tBodies[0].rows)
+        row.hidden = !words.every(word => row.textContent.toLowerCase().includes(word));
+    });
+    label.append('Filter ', input);
+    table.parentElement.before(label);
+  };
+  for (const table of document.querySelectorAll('.scroll > table')) {
+    const n = table.tBodies.length && table.tHead ? table.tBodies[0].rows.length : 0;
+    if (n > 2) sortable(table);
+    if (n > 12) filterable(table);
+  }
+})();

@@ -1,0 +1,361 @@
+/* spans.c - see spans.h. Called by timeline.c. Test: tests/unit/test_timeline.c */
+#include "render/site/spans.h"
+
+#include "lib/member.h"
+#include "lib/reduce.h"
+#include "lib/tar.h"
+#include "lib/trace.h"
+#include "render/model/build.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DEPTH_MAX 63
+#define LANES_MAX 8
+
+/* Open addressing over the names; size a power of two. */
+struct span_index {
+    uint32_t *slot; /* index + 1; 0 = free */
+    size_t size;
+};
+
+void spans_start(struct spans *s)
+{
+    memset(s, 0, sizeof *s);
+}
+
+void spans_release(struct spans *s)
+{
+    free(s->span);
+    if (s->index)
+        free(s->index->slot);
+    free(s->index);
+    dcr_arena_release(&s->arena);
+    memset(s, 0, sizeof *s);
+}
+
+/* ---- names ------------------------------------------------------------------------------------------- */
+
+static uint64_t hash_text(uint64_t h, const char *text)
+{
+    for (; *text; text++)
+        h = (h ^ (unsigned char)*text) * 0x100000001b3ull; /* FNV-1a */
+    return (h ^ 0xff) * 0x100000001b3ull;
+}
+
+static int colour_of(const char *category, const char *name)
+{
+    enum category c = CAT_OTHER;
+    switch (event_classify(category, name, &c)) {
+    case EVENT_STEP:
+        return SPAN_STEP;
+    case EVENT_VALIDATION:
+        return SPAN_VALIDATION;
+    case EVENT_PHASE:
+        return (int)c;
+    default:
+        return SPAN_PLAIN;
+    }
+}
+
+static void grow_index(struct spans *s)
+{
+    struct span_index *x = s->index;
+    size_t size = x ? 2 * x->size : 1024;
+    uint32_t *slot = calloc(size, sizeof *slot);
+    if (!x)
+        x = calloc(1, sizeof *x);
+    if (!slot || !x)
+        abort(); /* as the arena does */
+    for (size_t i = 0; i < s->n_names; i++) {
+        uint64_t h = hash_text(hash_text(hash_text(14695981039346656037ull, s->names[i].domain), s->names[i].category),
+                               s->names[i].name);
+        size_t at = h & (size - 1);
+        while (slot[at])
+            at = (at + 1) & (size - 1);
+        slot[at] = (uint32_t)i + 1;
+    }
+    free(x->slot);
+    x->slot = slot;
+    x->size = size;
+    s->index = x;
+}
+
+static uint32_t name_of(struct spans *s, const char *domain, const char *category, const char *name)
+{
+    if (!s->index || s->n_names * 2 >= s->index->size)
+        grow_index(s);
+    size_t mask = s->index->size - 1;
+    size_t at = hash_text(hash_text(hash_text(14695981039346656037ull, domain), category), name) & mask;
+    for (; s->index->slot[at]; at = (at + 1) & mask) {
+        const struct span_name *k = &s->names[s->index->slot[at] - 1];
+        if (!strcmp(k->name, name) && !strcmp(k->category, category) && !strcmp(k->domain, domain))
+            return s->index->slot[at] - 1;
+    }
+    s->names = arena_grow(&s->arena, s->names, s->n_names, &s->names_cap, sizeof *s->names);
+    struct span_name *k = &s->names[s->n_names];
+    k->name = dcr_arena_strdup(&s->arena, name);
+    k->category = dcr_arena_strdup(&s->arena, category);
+    k->domain = dcr_arena_strdup(&s->arena, domain);
+    k->colour = colour_of(category, name);
+    for (int i = 0; i < SPAN_LONGEST; i++)
+        k->longest[i].dur_ns = -1;
+    s->index->slot[at] = (uint32_t)++s->n_names;
+    return (uint32_t)s->n_names - 1;
+}
+
+/* ---- adding -------------------------------------------------------------------------------------------- */
+
+size_t spans_track(struct spans *s, int rank, int node, uint32_t file, uint32_t id, bool is_beside)
+{
+    /* Events come in blocks of one thread: the last tracks are the likely ones. */
+    for (size_t i = s->n_tracks; i-- > 0;) {
+        const struct span_track *t = &s->tracks[i];
+        if (t->file == file && t->id == id && t->is_beside == is_beside)
+            return i;
+    }
+    s->tracks = arena_grow(&s->arena, s->tracks, s->n_tracks, &s->tracks_cap, sizeof *s->tracks);
+    s->tracks[s->n_tracks] =
+        (struct span_track){.rank = rank, .node = node, .id = id, .is_beside = is_beside, .name = "", .file = file};
+    return s->n_tracks++;
+}
+
+/* Full: what is shorter than twice the bound goes, until a quarter of the room is free. */
+static void thin(struct spans *s)
+{
+    while (s->n > SPANS_MAX / 4 * 3) {
+        size_t kept = 0;
+        s->least_ns = s->least_ns ? 2 * s->least_ns : 1000;
+        for (size_t i = 0; i < s->n; i++)
+            if (s->span[i].dur_ns >= s->least_ns)
+                s->span[kept++] = s->span[i];
+        s->n_left_out += s->n - kept;
+        s->n = kept;
+    }
+}
+
+void spans_add(struct spans *s, size_t track, int depth, const char *domain, const char *category, const char *name,
+               int64_t start_ns, int64_t end_ns, uint64_t bytes)
+{
+    int64_t dur = end_ns - start_ns;
+    if (dur < 0)
+        return;
+    if (dur < s->least_ns) {
+        s->n_left_out++;
+        return;
+    }
+    if (s->n == s->cap) {
+        if (s->cap == SPANS_MAX)
+            thin(s);
+        else {
+            size_t cap = s->cap ? 2 * s->cap : 4096;
+            struct span *more = realloc(s->span, cap * sizeof *more);
+            if (!more)
+                abort();
+            s->span = more;
+            s->cap = cap;
+        }
+    }
+    depth = depth < 0 ? 0 : depth > DEPTH_MAX ? DEPTH_MAX : depth;
+    uint32_t key = name_of(s, domain, category, name);
+    s->span[s->n++] = (struct span){start_ns, dur, bytes, key, (uint32_t)track << 6 | (uint32_t)depth};
+}
+
+/* ---- finishing ------------------------------------------------------------------------------------------ */
+
+static int by_row(const void *a, const void *b)
+{
+    const struct span *x = a, *y = b;
+    if (x->row != y->row)
+        return x->row < y->row ? -1 : 1;
+    if (x->start_ns != y->start_ns)
+        return x->start_ns < y->start_ns ? -1 : 1;
+    if (x->dur_ns != y->dur_ns)
+        return x->dur_ns > y->dur_ns ? -1 : 1;
+    return x->name < y->name ? -1 : x->name > y->name;
+}
+
+/* What may overlap: each into the first lane that is free; all depths of such a track are 0 so far. */
+static void pack_lanes(struct span *span, size_t n)
+{
+    int64_t end[LANES_MAX];
+    int used = 0;
+    for (size_t i = 0; i < n; i++) {
+        int lane = 0;
+        while (lane < used && end[lane] > span[i].start_ns)
+            lane++;
+        if (lane == LANES_MAX)
+            lane = LANES_MAX - 1; /* drawn over another: there are more at once than one can see */
+        if (lane == used)
+            end[used++] = 0;
+        end[lane] = span[i].start_ns + span[i].dur_ns;
+        span[i].row |= (uint32_t)lane;
+    }
+}
+
+static int by_rank(const void *a, const void *b)
+{
+    const struct span_track *x = *(const struct span_track *const *)a, *y = *(const struct span_track *const *)b;
+    if (x->rank != y->rank)
+        return x->rank < y->rank ? -1 : 1;
+    return x < y ? -1 : x > y; /* order of appearance */
+}
+
+/* Tracks by rank, and rows numbered through. */
+static void number_rows(struct spans *s)
+{
+    struct span_track **order = dcr_arena_alloc(&s->arena, (s->n_tracks + 1) * sizeof *order);
+    struct span_track *sorted = dcr_arena_alloc(&s->arena, (s->n_tracks + 1) * sizeof *sorted);
+    for (size_t i = 0; i < s->n_tracks; i++)
+        order[i] = &s->tracks[i];
+    for (size_t i = 0; i < s->n; i++) {
+        struct span_track *t = &s->tracks[s->span[i].row >> 6];
+        uint32_t depth = s->span[i].row & DEPTH_MAX;
+        t->n_rows = depth + 1 > t->n_rows ? depth + 1 : t->n_rows;
+    }
+    if (s->n_tracks)
+        qsort(order, s->n_tracks, sizeof *order, by_rank);
+    for (size_t i = 0; i < s->n_tracks; i++) {
+        order[i]->first_row = s->n_rows;
+        s->n_rows += order[i]->n_rows;
+    }
+    for (size_t i = 0; i < s->n; i++)
+        s->span[i].row = s->tracks[s->span[i].row >> 6].first_row + (s->span[i].row & DEPTH_MAX);
+    for (size_t i = 0; i < s->n_tracks; i++)
+        sorted[i] = *order[i];
+    s->tracks = sorted;
+}
+
+static void count(struct spans *s)
+{
+    for (size_t i = 0; i < s->n; i++) {
+        const struct span *p = &s->span[i];
+        struct span_name *k = &s->names[p->name];
+        k->count++;
+        k->total_ns += p->dur_ns;
+        if (p->start_ns + p->dur_ns > s->total_ns)
+            s->total_ns = p->start_ns + p->dur_ns;
+        int at = SPAN_LONGEST;
+        while (at > 0 && k->longest[at - 1].dur_ns < p->dur_ns)
+            at--;
+        if (at == SPAN_LONGEST)
+            continue;
+        memmove(&k->longest[at + 1], &k->longest[at], (size_t)(SPAN_LONGEST - 1 - at) * sizeof *k->longest);
+        k->longest[at] = *p;
+    }
+}
+
+void spans_finish(struct spans *s)
+{
+    int64_t first = INT64_MAX;
+    for (size_t i = 0; i < s->n; i++)
+        first = s->span[i].start_ns < first ? s->span[i].start_ns : first;
+    for (size_t i = 0; i < s->n; i++)
+        s->span[i].start_ns -= first;
+    if (s->n)
+        qsort(s->span, s->n, sizeof *s->span, by_row);
+    for (size_t i = 0; i < s->n;) {
+        size_t end = i;
+        while (end < s->n && s->span[end].row == s->span[i].row)
+            end++;
+        if (s->tracks[s->span[i].row >> 6].is_beside)
+            pack_lanes(s->span + i, end - i);
+        i = end;
+    }
+    number_rows(s);
+    if (s->n)
+        qsort(s->span, s->n, sizeof *s->span, by_row);
+    count(s);
+}
+
+/* ---- reading -------------------------------------------------------------------------------------------- */
+
+struct host {
+    char name[65];
+    int64_t shift_ns;
+};
+
+#define HOSTS_MAX 4096
+
+/* Hosts have clocks of their own: theirs are laid side by side by what the first process of each said of the time of
+ * day. All processes of a host share its clock, exactly. */
+static int64_t shift_of(struct spans *s, struct host **hosts, const struct dct_info *info)
+{
+    if (!*hosts)
+        *hosts = dcr_arena_alloc(&s->arena, HOSTS_MAX * sizeof **hosts);
+    for (int k = 0; k < s->n_hosts; k++)
+        if (!strcmp((*hosts)[k].name, info->host))
+            return (*hosts)[k].shift_ns;
+    bool is_sane = info->real_ns >= 0 && info->real_ns <= RUN_MAX_TIME_NS && info->mono_ns >= 0 &&
+                   info->mono_ns <= RUN_MAX_TIME_NS;
+    int64_t shift_ns = is_sane ? info->real_ns - info->mono_ns : 0;
+    if (s->n_hosts < HOSTS_MAX) {
+        struct host *h = &(*hosts)[s->n_hosts++];
+        snprintf(h->name, sizeof h->name, "%s", info->host);
+        h->shift_ns = shift_ns;
+    }
+    return shift_ns;
+}
+
+static int read_trace(struct spans *s, struct dcr_stream *in, int rank, int node, uint32_t file, struct host **hosts,
+                      struct dcr_err *err)
+{
+    struct dct_reader *t = NULL;
+    struct dct_info info;
+    struct dct_event e;
+    int rc = dct_open(&t, in, &info, err);
+    if (rc)
+        return rc;
+    rank = rank >= 0 ? rank : info.rank >= 0 ? info.rank : 0;
+    node = node >= 0 ? node : info.node;
+    int64_t shift = shift_of(s, hosts, &info);
+    while ((rc = dct_next(t, &e, err)) == 0) {
+        if (e.kind == DCT_FILE || e.start_ns < 0 || e.end_ns > RUN_MAX_TIME_NS)
+            continue;
+        bool is_flight = e.kind == DCT_SPAN && strcmp(e.category, DCT_IN_FLIGHT) == 0;
+        bool is_beside = e.kind == DCT_START || is_flight;
+        size_t track = spans_track(s, rank, node, file, is_beside ? 0 : e.track, is_beside);
+        uint64_t payload = e.payload_type == DCT_PAYLOAD_U64 || e.payload_type == DCT_PAYLOAD_I64 ? e.payload : 0;
+        spans_add(s, track, is_beside ? 0 : e.depth, e.domain, e.category, e.name, e.start_ns + shift, e.end_ns + shift,
+                  e.kind == DCT_SPAN ? e.bytes : payload);
+    }
+    for (size_t i = 0; i < s->n_tracks; i++)
+        if (s->tracks[i].file == file && !s->tracks[i].is_beside)
+            s->tracks[i].name = text_clean(&s->arena, dct_thread_name(t, s->tracks[i].id));
+    dct_close(t);
+    return rc == DCR_END ? 0 : rc;
+}
+
+int spans_read(struct spans *s, const char *path, const struct run *run, struct dcr_err *err)
+{
+    struct dcr_tar_reader *tar = NULL;
+    struct dcr_tar_member m;
+    struct host *hosts = NULL;
+    uint32_t file = 0;
+    spans_start(s);
+    int rc = dcr_tar_open(&tar, path, err);
+    if (rc)
+        return rc;
+    while ((rc = dcr_tar_next(tar, &m, err)) == 0) {
+        int node = -1, rank = -1;
+        if (dcr_role_of(m.name, &node, &rank) != DCR_ROLE_TRACE)
+            continue;
+        struct dcr_err why = {0};
+        for (int i = 0; node < 0 && i < run->ranks_len; i++)
+            node = run->ranks[i].rank == rank ? run->ranks[i].node : node;
+        /* A trace that cannot be read was said to be so when the run was read. */
+        int one = read_trace(s, &m.stream, rank, node, file++, &hosts, &why);
+        if (one == DCR_FATAL) {
+            rc = one;
+            if (err)
+                *err = why;
+            break;
+        }
+    }
+    dcr_tar_close(tar);
+    if (rc != DCR_END)
+        return rc;
+    spans_finish(s);
+    return 0;
+}

@@ -1,0 +1,70 @@
+/* spans.h - the named ranges of one run, as the timeline shows them: read again from the archive, since the model keeps
+ * sums only. Memory has a bound: where there are more, the shortest are left out and counted. */
+#ifndef RENDER_SITE_SPANS_H
+#define RENDER_SITE_SPANS_H
+
+#include "lib/arena.h"
+#include "render/model/run.h"
+
+#include <stdbool.h>
+
+#define SPANS_MAX ((size_t)1 << 21) /* 64 MB */
+#define SPAN_LONGEST 5
+
+struct span {
+    int64_t start_ns, dur_ns; /* since the first range of the run */
+    uint64_t bytes;           /* 0 = not said */
+    uint32_t name, row;       /* index into names; rows count through all tracks */
+};
+
+enum span_colour { SPAN_STEP = N_CATEGORIES, SPAN_VALIDATION, SPAN_PLAIN, N_SPAN_COLOURS };
+
+struct span_name {
+    const char *name, *category, *domain;
+    int colour; /* enum category or enum span_colour */
+    int64_t count, total_ns;
+    struct span longest[SPAN_LONGEST]; /* longest first; dur_ns < 0: none */
+};
+
+/* One thread of one rank, or what lies beside its threads. Row of depth d: first_row + d. */
+struct span_track {
+    int rank, node;
+    uint32_t id;      /* Linux thread id */
+    bool is_beside;   /* ranges of the process and operations in flight: they may overlap, so rows are lanes */
+    const char *name; /* of the thread, "" none */
+    uint32_t first_row, n_rows;
+    uint32_t file; /* which trace of the run */
+};
+
+struct spans {
+    struct dcr_arena arena;
+    struct span *span; /* ascending row, then start */
+    size_t n, cap;
+    struct span_name *names;
+    size_t n_names, names_cap;
+    struct span_track *tracks; /* ascending rank, threads in order of appearance */
+    size_t n_tracks, tracks_cap;
+    uint32_t n_rows;
+    int64_t total_ns; /* end of the last range */
+    int64_t least_ns; /* ranges shorter than this were left out; 0: none */
+    uint64_t n_left_out;
+    int n_hosts; /* with traces; more than one: put side by side by their wall clocks */
+    struct span_index *index;
+};
+
+/** spans_read - all ranges of the traces of an archive.
+ *  path     of the archive the run was read from
+ *  s        gives; release with spans_release, also after failure. n == 0: the archive has no readable trace
+ *  errors   DCR_FAIL: the archive cannot be read any more */
+int spans_read(struct spans *s, const char *path, const struct run *run, struct dcr_err *err) DCR_MUST_CHECK;
+/** spans_start, spans_add, spans_finish - the same by hand: for tests and other sources. spans_add keeps its own
+ * copies; track from spans_track; times on any one clock, spans_finish makes them begin at 0, sorts, and packs the
+ * lanes. */
+void spans_start(struct spans *s);
+size_t spans_track(struct spans *s, int rank, int node, uint32_t file, uint32_t id, bool is_beside);
+void spans_add(struct spans *s, size_t track, int depth, const char *domain, const char *category, const char *name,
+               int64_t start_ns, int64_t end_ns, uint64_t bytes);
+void spans_finish(struct spans *s);
+void spans_release(struct spans *s);
+
+#endif

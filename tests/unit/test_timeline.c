@@ -1,0 +1,173 @@
+/* The timeline's data: rows and lanes, levels of detail that lose no time, a bound on memory. */
+#include "render/site/levels.h"
+
+#include <jansson.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <cmocka.h>
+#include <string.h>
+
+static void test_rows_by_rank_and_depth(void **state)
+{
+    (void)state;
+    struct spans s;
+    spans_start(&s);
+    size_t b = spans_track(&s, 1, 0, 0, 77, false);
+    spans_add(&s, b, 0, "", "step", "step", 1000, 2000, 3);
+    size_t a = spans_track(&s, 0, 0, 1, 66, false);
+    spans_add(&s, a, 1, "", "compute", "forward", 1100, 1400, 0);
+    spans_add(&s, a, 0, "", "step", "step", 1050, 1950, 3);
+    spans_finish(&s);
+    assert_int_equal(s.n, 3);
+    assert_int_equal(s.n_rows, 3);
+    assert_int_equal(s.tracks[0].rank, 0);
+    assert_int_equal(s.tracks[0].n_rows, 2);
+    assert_int_equal(s.tracks[1].first_row, 2);
+    assert_int_equal(s.total_ns, 1000); /* begins at the first range */
+    assert_int_equal(s.span[0].start_ns, 50);
+    assert_int_equal(s.span[0].row, 0);
+    assert_int_equal(s.span[2].row, 2);
+    assert_int_equal(s.n_names, 2);
+    assert_int_equal(s.names[0].count, 2);
+    assert_int_equal(s.names[0].total_ns, 1900);
+    assert_int_equal(s.names[0].longest[0].dur_ns, 1000);
+    assert_int_equal(s.names[0].colour, SPAN_STEP);
+    assert_int_equal(s.names[1].colour, CAT_COMPUTE);
+    spans_release(&s);
+}
+
+static void test_overlapping_ranges_get_lanes(void **state)
+{
+    (void)state;
+    struct spans s;
+    spans_start(&s);
+    size_t t = spans_track(&s, 0, 0, 0, 0, true);
+    spans_add(&s, t, 0, "", "", "x", 0, 100, 0);
+    spans_add(&s, t, 0, "", "", "x", 50, 150, 0);
+    spans_add(&s, t, 0, "", "", "x", 100, 200, 0);
+    spans_finish(&s);
+    assert_int_equal(s.n_rows, 2);
+    assert_int_equal(s.span[0].row, 0);
+    assert_int_equal(s.span[1].row, 0);
+    assert_int_equal(s.span[1].start_ns, 100);
+    assert_int_equal(s.span[2].row, 1);
+    spans_release(&s);
+}
+
+/* Many short ranges under few long ones, as a trace has them. */
+static void fill(struct spans *s, int n_ranks, int n)
+{
+    spans_start(s);
+    for (int r = 0; r < n_ranks; r++) {
+        size_t t = spans_track(s, r, r, (uint32_t)r, 1, false);
+        for (int i = 0; i < n; i++) {
+            int64_t at = (int64_t)i * 1000;
+            spans_add(s, t, 1, "", "compute", i % 7 ? "forward" : "all_reduce", at, at + 400 + i % 300, (uint64_t)i);
+            if (i % 1000 == 999)
+                spans_add(s, t, 0, "", "step", "step", at - 999000, at + 1000, (uint64_t)(i / 1000));
+        }
+    }
+    spans_finish(s);
+}
+
+struct told {
+    uint64_t n;         /* ranges, in blocks or alone, counted where they begin */
+    int64_t most_marks; /* of one row of one tile */
+};
+
+static struct told read_back(const struct spans *s, const struct level *level)
+{
+    struct told told = {0};
+    struct dcr_buf *tile = calloc((size_t)level->n_tiles, sizeof *tile);
+    level_tiles(s, level, tile);
+    for (int t = 0; t < level->n_tiles; t++) {
+        json_t *rows = json_loadb(tile[t].data, tile[t].len, 0, NULL);
+        assert_true(json_is_array(rows));
+        for (size_t r = 0; r < json_array_size(rows); r++) {
+            const json_t *marks = json_array_get(json_array_get(rows, r), 1);
+            int64_t at = t * level->tile_ns, n = (int64_t)json_array_size(marks) / 4;
+            assert_int_equal(json_array_size(marks) % 4, 0);
+            told.most_marks = n > told.most_marks ? n : told.most_marks;
+            for (int64_t i = 0; i < n; i++) {
+                int64_t v[4];
+                for (int k = 0; k < 4; k++)
+                    v[k] = json_integer_value(json_array_get(marks, (size_t)(4 * i + k)));
+                at += v[0];
+                assert_true(at + v[1] >= t * level->tile_ns);
+                assert_true(at < (t + 1) * level->tile_ns);
+                if (at >= t * level->tile_ns)
+                    told.n += v[2] < 0 ? (uint64_t)v[3] : 1;
+            }
+        }
+        json_decref(rows);
+        dcr_buf_release(&tile[t]);
+    }
+    free(tile);
+    return told;
+}
+
+static void test_every_level_tells_of_every_range(void **state)
+{
+    (void)state;
+    struct spans s;
+    struct level levels[LEVELS_MAX];
+    fill(&s, 4, 60000);
+    int n = levels_plan(&s, levels);
+    assert_true(n >= 2);
+    for (int k = 0; k < n; k++) {
+        struct told told = read_back(&s, &levels[k]);
+        assert_int_equal(told.n, s.n);
+        if (k + 1 < n) {
+            assert_true(levels[k].width_ns > 0);
+            assert_true(told.most_marks <= 2 * LEVEL_PIXELS + 2);
+        } else {
+            assert_int_equal(levels[k].width_ns, 0);
+        }
+    }
+    spans_release(&s);
+}
+
+static void test_more_than_fits_leaves_the_shortest_out(void **state)
+{
+    (void)state;
+    struct spans s;
+    spans_start(&s);
+    size_t t = spans_track(&s, 0, 0, 0, 1, false);
+    const int64_t n = (int64_t)SPANS_MAX + 1000;
+    for (int64_t i = 0; i < n; i++)
+        spans_add(&s, t, 0, "", "", "x", i * 10000, i * 10000 + (i % 2 ? 500 : 5000), 0);
+    spans_finish(&s);
+    assert_true(s.n <= SPANS_MAX);
+    assert_true(s.least_ns > 500);
+    assert_int_equal(s.n + s.n_left_out, n);
+    for (size_t i = 0; i < s.n; i++)
+        assert_int_equal(s.span[i].dur_ns, 5000);
+    spans_release(&s);
+}
+
+static void test_nothing(void **state)
+{
+    (void)state;
+    struct spans s;
+    struct level levels[LEVELS_MAX];
+    spans_start(&s);
+    spans_finish(&s);
+    assert_int_equal(levels_plan(&s, levels), 1);
+    assert_int_equal(read_back(&s, &levels[0]).n, 0);
+    spans_release(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_rows_by_rank_and_depth),
+        cmocka_unit_test(test_overlapping_ranges_get_lanes),
+        cmocka_unit_test(test_every_level_tells_of_every_range),
+        cmocka_unit_test(test_more_than_fits_leaves_the_shortest_out),
+        cmocka_unit_test(test_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
