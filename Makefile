@@ -315,6 +315,12 @@ bench-collect:
 	@.ci/packages build run bench
 	@$(MAKE) --no-print-directory SHORT=1 programs
 	@BUILD="$(abspath $(BUILD))" bash tests/bench/collect.sh
+# Packing and rendering 1,024 ranks, with full traces and with summaries: RANKS=, STEPS=.
+.PHONY: bench-pack
+bench-pack:
+	@.ci/packages build run bench
+	@$(MAKE) --no-print-directory SHORT=1 programs
+	@BUILD="$(abspath $(BUILD))" bash tests/bench/pack.sh
 # How large the bottleneck of each scenario is on this machine, and what the report says: SCENARIOS="data io", ROUNDS=5, LINES=FILE.
 .PHONY: scenarios
 scenarios:
@@ -351,6 +357,7 @@ help:
 	@echo "make site          render the archives of the last series again"
 	@echo "make test-fresh    both commands in a fresh Debian root (needs root; FRESH=report for the first only)"
 	@echo "make bench         timings: training step, event cost, rendering; bench-collect: what the collector costs"
+	@echo "make bench-pack    size, time and memory of packing and rendering 1,024 ranks"
 	@echo "make bench-train   a training step beside PyTorch's and a plain sgemm; ARGS='--threads 2'"
 	@echo "make accuracy      test errors on real readings over three seeds (half an hour); ARGS='--epochs 24 --seeds 1'"
 	@echo "make bench-instructions   of one step beside the recorded (ACCEPT=1 records)"

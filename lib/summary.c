@@ -206,6 +206,8 @@ int summary_of_trace_with_gpu(struct summary *out, struct dcr_arena *a, struct d
     if (rc)
         return rc;
     dct_on_gpu(t, on_gpu, ctx);
+    out->info.rank = out->info.rank < 0 ? -1 : out->info.rank;
+    out->info.node = out->info.node < 0 ? -1 : out->info.node;
     struct reducer *d = reduce_new();
     if (with_names)
         names = names_new();

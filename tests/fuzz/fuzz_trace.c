@@ -1,9 +1,10 @@
-/* fuzz_trace.c - libFuzzer entry over lib/trace. The first byte chooses whether block checksums are made right first,
- * so that rubbish reaches the parser of slots too; the rest is the file. Built with
- *   clang -fsanitize=fuzzer,address,undefined -I. tests/fuzz/fuzz_trace.c lib/{trace,arena,buf,err,stream,hash}.c
- * -lnettle
+/* fuzz_trace.c - libFuzzer entry over lib/trace and lib/summary. The first byte chooses: bit 0, whether block checksums
+ * are made right first, so that rubbish reaches the parser of slots too; bit 1, whether the rest is the text of a
+ * summary and not a trace. A trace's summary must come back from its own text. Built with clang
+ * -fsanitize=fuzzer,address,undefined -I. tests/fuzz/fuzz_trace.c lib/*.c -lnettle
  */
 #include "lib/hash.h"
+#include "lib/summary.h"
 #include "lib/trace.h"
 
 #include <stdint.h>
@@ -32,6 +33,36 @@ static void mend(uint8_t *bytes, size_t n)
     }
 }
 
+/* What is written of it must be readable, and be written the same again. */
+static void there_and_back(const struct summary *sum)
+{
+    struct dcr_buf first = {0}, second = {0};
+    struct dcr_arena a = {0};
+    struct summary back;
+    summary_write(sum, &first);
+    struct dcr_memory memory = {.bytes = first.data, .len = first.len, .pos = 0};
+    struct dcr_stream s = dcr_stream_memory(&memory, "own");
+    if (summary_read(&back, &a, &s, NULL) != 0)
+        abort();
+    summary_write(&back, &second);
+    if (first.len != second.len || memcmp(first.data, second.data, first.len) != 0)
+        abort();
+    dcr_buf_release(&first);
+    dcr_buf_release(&second);
+    dcr_arena_release(&a);
+}
+
+static void summarise(const char *bytes, size_t n, int is_text)
+{
+    struct dcr_arena a = {0};
+    struct summary sum;
+    struct dcr_memory memory = {.bytes = bytes, .len = n, .pos = 0};
+    struct dcr_stream s = dcr_stream_memory(&memory, "fuzz");
+    if ((is_text ? summary_read(&sum, &a, &s, NULL) : summary_of_trace(&sum, &a, &s, 1, NULL)) == 0)
+        there_and_back(&sum);
+    dcr_arena_release(&a);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     if (n == 0)
@@ -42,6 +73,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     memcpy(copy, data + 1, n - 1);
     if (data[0] & 1)
         mend(copy, n - 1);
+    summarise((const char *)copy, n - 1, data[0] & 2);
     struct dcr_memory memory = {.bytes = (const char *)copy, .len = n - 1, .pos = 0};
     struct dcr_stream s = dcr_stream_memory(&memory, "fuzz");
     struct dct_reader *r = NULL;

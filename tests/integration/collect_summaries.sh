@@ -1,0 +1,92 @@
+#!/bin/bash
+# Summaries of traces: a report made of them is the report made of the traces, at 64 ranks; --traces; summaries that a node
+# made before packing; what is stale or damaged.
+# shellcheck disable=SC2016,SC2317  # commands for another shell; functions that check calls
+. tests/lib/tap.sh
+. tests/data/programs/build.sh
+root=$PWD
+build_make_ranks || not_ok "make_ranks builds"
+build_marks || not_ok "marks builds"
+cd "$TMP" || exit 1
+
+render() { # render ARCHIVE OUT: status 3 is a report that names its gaps
+    "$BIN/dcreport" "$1" -o "$2" --theme "$root/themes/default" >render.out 2>&1 || [ $? -eq 3 ]
+}
+# The numbers of a report: all but the hash of the manifest, which names other members.
+numbers() {
+    jq -S 'walk(if type == "object" then del(.manifest_sha256) else . end)' "$1/report.json"
+}
+n_traces() {
+    tar tf "$1" | grep -c 'trace-.*\.dct$'
+}
+
+check "64 ranks are made" ./make_ranks spool 64 50 8
+check "pack: all traces" "$COLLECT" pack spool -o all.tar
+check "pack: no traces" "$COLLECT" pack spool -o none.tar --traces none --zstd
+check "verify" "$COLLECT" verify all.tar none.tar.zst
+check "no trace is in it, every summary is" sh -c '[ "$(tar tf none.tar.zst | grep -c "trace-")" = 0 ] && [ "$(tar tf none.tar.zst | grep -c "summary-.*jsonl$")" = 64 ]'
+check "it is much smaller" test "$(stat -c %s none.tar.zst)" -lt $(($(stat -c %s all.tar) / 20))
+check "the metadata keep the counts" metadata none.tar.zst '.collector.events == 25600 and .collector.traces == 64 and .collector.traces_packed == 0'
+mkdir one two && cp all.tar one/run.tar && cp none.tar.zst two/run.tar
+render one/run.tar full && render two/run.tar reduced
+check "both reports are there" test -s full/report.json -a -s reduced/report.json
+numbers full >full.json && numbers reduced >reduced.json
+check "every number is the same with and without traces" diff full.json reduced.json
+check "and they are of 64 ranks" sh -c '[ "$(jq "[.. | .n_ranks? // empty] | max" full.json)" = 64 ] || grep -q "64" full.json'
+
+check "pack: rank 0's trace only" "$COLLECT" pack spool -o rank0.tar --traces rank0
+check "one trace" test "$(n_traces rank0.tar)" -eq 1
+check "pack: a sample of ranks" "$COLLECT" pack spool -o sample.tar --traces sample:5
+check "five traces, rank 0's among them" sh -c '[ "$(tar tf sample.tar | grep -c "trace-")" = 5 ] && tar tf sample.tar | grep -qx rank0/trace-1000.dct'
+mkdir three && cp sample.tar three/run.tar && render three/run.tar mixed
+numbers mixed >mixed.json
+check "traces and summaries mixed: the same numbers" diff full.json mixed.json
+check_status 2 "--traces: a word that is none" "$COLLECT" pack spool -o x.tar --traces some
+check_status 2 "--traces sample: no number" "$COLLECT" pack spool -o x.tar --traces sample:0
+check "the same bytes again" sh -c '"$0" pack spool -o again.tar.zst --traces none && cmp again.tar.zst none.tar.zst' "$COLLECT"
+
+# A collector per rank summarises its own rank when the program has ended; packing believes it only while it fits.
+for r in 0 1; do
+    OMPI_COMM_WORLD_RANK=$r OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_LOCAL_RANK=$r "$COLLECT" run --spool ranks -- ./marks 100 2>/dev/null
+done
+summary=$(ls ranks/rank1/summary-*.jsonl)
+check "each rank's collector leaves a summary" test -s "$summary"
+check "pack takes it" "$COLLECT" pack ranks -o ranks.tar --traces none
+check "as it is" sh -c 'tar xOf ranks.tar "$0" | cmp - "$1"' "${summary#ranks/}" "$summary"
+sed 's/"events":400/"events":999/' "$summary" >made-up && sed 's/"fingerprint":"......../"fingerprint":"00000000/' made-up >"$summary"
+check "pack makes anew what does not fit its trace" "$COLLECT" pack ranks -o ranks.tar
+check "the counts are those of the trace" metadata ranks.tar '.collector.events == 800'
+rm ranks/rank1/trace-*.dct
+sed 's/"events":999/"events":400/' made-up >"$summary"
+check "a summary whose trace is gone is packed" "$COLLECT" pack ranks -o ranks.tar
+check "and counts" metadata ranks.tar '.collector.events == 800 and .collector.traces == 2 and .collector.traces_packed == 1'
+
+# A trace that is torn has a summary of what is left, and the archive says so also without the trace.
+head -c 150000 spool/rank5/trace-1005.dct >torn && mv torn spool/rank5/trace-1005.dct
+check "pack: a torn trace left out" "$COLLECT" pack spool -o torn.tar --traces none
+check "it is incomplete, and says why" manifest torn.tar '(.complete | not) and (.incomplete_because | any(test("rank5/trace-1005.dct. ends inside a block")))'
+check "verify" "$COLLECT" verify torn.tar
+
+# Damage inside a summary that the manifest vouches for.
+mkdir x && tar xf none.tar.zst -C x && (cd x && find . -type f | sed 's|^\./||' | grep -v '^manifest.json$' | LC_ALL=C sort) >members
+cp x/manifest.json keep.json
+bad() { # bad NAME PATTERN SED-EXPRESSION
+    local f=rank7/summary-1007.jsonl
+    cp "x/$f" keep && sed -i "$3" "x/$f"
+    jq --arg n "$f" --argjson s "$(stat -c %s "x/$f")" --arg h "$(sha256sum "x/$f" | cut -d' ' -f1)" \
+        '(.members[] | select(.name == $n)) |= (.size = $s | .sha256 = $h)' keep.json >x/manifest.json
+    (cd x && tar cf ../bad.tar --format=ustar manifest.json -T ../members)
+    cp keep "x/$f"
+    local got=0
+    "$COLLECT" verify bad.tar >bad.out 2>&1 || got=$?
+    if [ $got -eq 1 ] && grep -q "$2" bad.out && render bad.tar bad-site && grep -q "$f" bad-site/report.json; then
+        ok "$1: verify says where, the report is made without it and says so"
+    else
+        not_ok "$1" "status $got: $(cat bad.out render.out)"
+    fi
+}
+bad "a summary cut short" "it ends early, in line" '$d'
+bad "a step whose parts do not sum" "line 2 is not what a summary holds" '2s/\[0,\([0-9]*\),\([0-9]*\),/[0,\1,1,/'
+bad "a line that is no JSON" "line 4 is no JSON" '4s/$/}/'
+bad "a summary of a later version" "does not begin a summary of version 1" '1s/"version":1/"version":9/'
+finish

@@ -1,0 +1,236 @@
+/* test_summary.c - lib/summary.h: the sketch of durations, what is covered, and the text, there and back. */
+#include "lib/summary.h"
+#include "lib/summary_names.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <string.h>
+
+static void test_sketch_has_no_gaps(void **state)
+{
+    (void)state;
+    for (int b = 0; b < SKETCH_BUCKETS; b++) {
+        uint64_t low = sketch_low(b), next = sketch_low(b + 1);
+        assert_true(next > low);
+        if (next > INT64_MAX)
+            break;
+        assert_int_equal(sketch_bucket((int64_t)low), b);
+        assert_int_equal(sketch_bucket((int64_t)next - 1), b);
+        /* The middle of the bucket is wrong by less than 1.6 % of any duration in it. */
+        assert_true((double)(next - 1 - low) / 2 <= 0.016 * (double)(low ? low : 1) || next - low == 1);
+    }
+    assert_int_equal(sketch_bucket(-5), 0);
+    assert_true(sketch_bucket(INT64_MAX) < SKETCH_BUCKETS);
+}
+
+static struct dct_event range(const char *name, uint32_t track, int64_t start, int64_t end)
+{
+    return (struct dct_event){.kind = DCT_PUSH,
+                              .track = track,
+                              .domain = "d",
+                              .category = "c",
+                              .name = name,
+                              .start_ns = start,
+                              .end_ns = end,
+                              .file = ""};
+}
+
+static void test_covered_time(void **state)
+{
+    (void)state;
+    static const char a[] = "a", also_a[] = "a", b[] = "b";
+    const struct dct_event events[] = {
+        range(a, 1, 10, 20), range(a, 1, 30, 40), range(a, 1, 5, 50), /* around both */
+        range(a, 2, 45, 60), range(a, 3, 0, 2),   range(a, 3, 2, 3),  range(also_a, 1, 90, 95), range(b, 1, 100, 100)};
+    struct name_table *t = names_new();
+    struct dcr_arena arena = {0};
+    struct name_sum *names;
+    size_t n;
+    for (size_t i = 0; i < sizeof events / sizeof *events; i++)
+        names_add(t, &events[i]);
+    struct dct_event open = range(a, 1, 0, 1000);
+    open.is_open = 1;
+    names_add(t, &open);
+    names_finish(t, &arena, &names, &n);
+    assert_int_equal(n, 2); /* equal texts at two addresses are one name */
+    assert_string_equal(names[0].name, "a");
+    assert_int_equal(names[0].n, 7);
+    assert_int_equal(names[0].sum_ns, 10 + 10 + 45 + 15 + 2 + 1 + 5);
+    assert_int_equal(names[0].min_ns, 1);
+    assert_int_equal(names[0].max_ns, 45);
+    assert_int_equal(names[0].union_ns, 3 + 55 + 5);
+    assert_int_equal(names[1].union_ns, 0);
+    assert_int_equal(names[1].n_sketch, 1);
+    uint64_t counted = 0;
+    for (int i = 0; i < names[0].n_sketch; i++)
+        counted += names[0].sketch[i].n;
+    assert_int_equal(counted, 7);
+    names_free(t);
+    dcr_arena_release(&arena);
+}
+
+static void test_many_names_share_one(void **state)
+{
+    (void)state;
+    static char texts[SUMMARY_MAX_NAMES + 100][8];
+    struct name_table *t = names_new();
+    struct dcr_arena arena = {0};
+    struct name_sum *names;
+    size_t n;
+    for (int i = 0; i < SUMMARY_MAX_NAMES + 100; i++) {
+        snprintf(texts[i], sizeof texts[i], "n%d", i);
+        struct dct_event e = range(texts[i], 1, i, i + 1);
+        names_add(t, &e);
+    }
+    names_finish(t, &arena, &names, &n);
+    assert_int_equal(n, SUMMARY_MAX_NAMES);
+    uint64_t total = 0, others = 0;
+    for (size_t i = 0; i < n; i++) {
+        total += names[i].n;
+        others += strcmp(names[i].name, SUMMARY_OTHER_NAMES) == 0 ? names[i].n : 0;
+    }
+    assert_int_equal(total, SUMMARY_MAX_NAMES + 100);
+    assert_int_equal(others, 101);
+    names_free(t);
+    dcr_arena_release(&arena);
+}
+
+/* A summary with something of everything. */
+static struct summary sample(void)
+{
+    static int64_t forward[] = {30, 0}, reduce[] = {20, 40};
+    static struct run_phase phases[] = {{"forward", CAT_COMPUTE, forward}, {"say \"re\\duce\"", CAT_COMM, reduce}};
+    static struct collective calls[] = {{.dur_ns = 20, .since_ns = {30}}, {.dur_ns = 40, .outside_ns = 9}};
+    static struct step_record steps[] = {{.step = 7,
+                                          .start_ns = 100,
+                                          .step_ns = 60,
+                                          .part_ns = {30, 20, 0, 0, 0, 10},
+                                          .bytes = 8,
+                                          .samples = -1,
+                                          .n_collectives = 1},
+                                         {.step = 8,
+                                          .start_ns = 200,
+                                          .step_ns = 40,
+                                          .part_ns = {0, 40},
+                                          .samples = -1,
+                                          .first_collective = 1,
+                                          .n_collectives = 1}};
+    static struct observation observed[] = {{"MPI_Allreduce", -1, {2, 16, 60, 40}},
+                                            {"/data/x", DCT_IO_READ, {1, 2, 3, 3}}};
+    static struct sketch_bucket_count buckets[] = {{3, 1}, {70, 5}};
+    static struct name_sum names[] = {{.domain = "", .category = "", .name = "mark", .kind = DCT_MARK, .n = 3},
+                                      {.domain = "d",
+                                       .category = "c",
+                                       .name = "r",
+                                       .kind = DCT_SPAN,
+                                       .n = 6,
+                                       .sum_ns = 100,
+                                       .min_ns = 3,
+                                       .max_ns = 60,
+                                       .union_ns = -1,
+                                       .bytes = 12,
+                                       .sketch = buckets,
+                                       .n_sketch = 2}};
+    return (struct summary){.info = {.rank = 5, .node = -1, .pid = 12, .host = "h", .mono_ns = -4, .real_ns = 9},
+                            .loss = {.n_dropped = 1,
+                                     .n_bad_blocks = 2,
+                                     .n_missing_blocks = 3,
+                                     .n_open_blocks = 4,
+                                     .n_unmatched_pops = 5,
+                                     .n_open_ranges = 6,
+                                     .is_torn = 1},
+                            .notes = "one\ntwo",
+                            .n_events = 10,
+                            .n_mpi_calls = 2,
+                            .n_io_calls = 1,
+                            .n_overflow = 11,
+                            .steps = {.steps = steps,
+                                      .n_steps = 2,
+                                      .collectives = calls,
+                                      .n_collectives = 2,
+                                      .phases = phases,
+                                      .n_phases = 2,
+                                      .outside_ns = {1, 2, 3, 4, 5, 6},
+                                      .validation_ns = 3,
+                                      .wall_ns = 140},
+                            .observed = observed,
+                            .n_observed = 2,
+                            .names = names,
+                            .n_names = 2,
+                            .trace_name = "rank5/trace-12.dct",
+                            .trace_bytes = 4096,
+                            .fingerprint = 0xdeadbeef};
+}
+
+static int read_text(struct summary *out, struct dcr_arena *a, const char *text, size_t n, struct dcr_err *err)
+{
+    struct dcr_memory memory = {.bytes = text, .len = n};
+    struct dcr_stream s = dcr_stream_memory(&memory, "sum");
+    return summary_read(out, a, &s, err);
+}
+
+static void test_there_and_back(void **state)
+{
+    (void)state;
+    struct summary s = sample(), back;
+    struct dcr_buf text = {0}, again = {0};
+    struct dcr_arena a = {0};
+    struct dcr_err err = {0};
+    summary_write(&s, &text);
+    assert_int_equal(read_text(&back, &a, text.data, text.len, &err), 0);
+    summary_write(&back, &again);
+    assert_string_equal(dcr_buf_text(&again), dcr_buf_text(&text));
+    assert_int_equal(back.steps.n_steps, 2);
+    assert_int_equal(back.steps.steps[1].part_ns[CAT_COMM], 40);
+    assert_int_equal(back.steps.collectives[1].outside_ns, 9);
+    assert_string_equal(back.steps.phases[1].name, "say \"re\\duce\"");
+    assert_string_equal(back.notes, "one\ntwo");
+    assert_int_equal(back.loss.is_torn, 1);
+    assert_int_equal(back.names[1].union_ns, -1);
+    assert_int_equal(back.fingerprint, 0xdeadbeef);
+    dcr_buf_release(&text);
+    dcr_buf_release(&again);
+    dcr_arena_release(&a);
+}
+
+/* Every cut is noticed, and every changed byte either is or leaves a summary that can be written. */
+static void test_damage(void **state)
+{
+    (void)state;
+    struct summary s = sample(), back;
+    struct dcr_buf text = {0};
+    struct dcr_err err = {0};
+    summary_write(&s, &text);
+    for (size_t n = 0; n + 1 < text.len; n++) {
+        struct dcr_arena a = {0};
+        assert_int_equal(read_text(&back, &a, text.data, n, &err), DCR_FAIL);
+        dcr_arena_release(&a);
+    }
+    for (size_t i = 0; i < text.len; i++) {
+        struct dcr_arena a = {0};
+        struct dcr_buf out = {0};
+        char kept = text.data[i];
+        text.data[i] = (char)(kept ^ 0x11);
+        if (read_text(&back, &a, text.data, text.len, &err) == 0)
+            summary_write(&back, &out);
+        text.data[i] = kept;
+        dcr_buf_release(&out);
+        dcr_arena_release(&a);
+    }
+    dcr_buf_release(&text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_sketch_has_no_gaps),
+        cmocka_unit_test(test_covered_time),
+        cmocka_unit_test(test_many_names_share_one),
+        cmocka_unit_test(test_there_and_back),
+        cmocka_unit_test(test_damage),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
