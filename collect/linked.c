@@ -23,8 +23,8 @@ static const char *base_name(const char *path)
 
 int linked_is_launcher(const char *program)
 {
-    static const char *const names[] = {"mpirun", "mpiexec",        "orterun",         "prterun",      "prun",
-                                        "srun",   "mpirun.openmpi", "mpiexec.openmpi", "mpiexec.hydra"};
+    static const char *const names[] = {"mpirun", "torchrun", "mpiexec",        "orterun",         "prterun",
+                                        "prun",   "srun",     "mpirun.openmpi", "mpiexec.openmpi", "mpiexec.hydra"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(base_name(program), names[i]) == 0)
             return 1;

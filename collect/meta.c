@@ -3,6 +3,7 @@
 
 #include "collect/nvml.h"
 #include "collect/procfs.h"
+#include "collect/redact.h"
 
 #include <ctype.h>
 #include <limits.h>
@@ -175,11 +176,11 @@ static int looks_secret(const char *name, const char *value)
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (contains(name, words[i]))
             return 1;
-    const char *scheme = strstr(value, "://");
-    if (!scheme)
-        return 0;
-    size_t host = strcspn(scheme + 3, "/ ?#");
-    return memchr(scheme + 3, '@', host) != NULL;
+    struct dcr_buf clean = {0};
+    (void)redact_text(value, &clean);
+    int is_changed = strcmp(dcr_buf_text(&clean), value) != 0;
+    dcr_buf_release(&clean);
+    return is_changed;
 }
 
 int meta_is_allowed(const char *name, const char *value)

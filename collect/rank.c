@@ -20,10 +20,13 @@ struct rank_identity rank_identify(const char *(*get)(const char *name, const vo
     static const struct {
         const char *rank, *local, *size, *only_with;
     } launchers[] = {
+        /* Below torchrun, which a launcher may have started once per node: its own count is the finer one. */
+        {"RANK", "LOCAL_RANK", "WORLD_SIZE", "TORCHELASTIC_RUN_ID"},
         {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_SIZE", NULL},
         {"PMIX_RANK", "PMIX_LOCAL_RANK", "PMIX_SIZE", NULL},
         {"PMI_RANK", "MPI_LOCALRANKID", "PMI_SIZE", NULL},
         {"SLURM_PROCID", "SLURM_LOCALID", "SLURM_NTASKS", "SLURM_STEP_ID"},
+        {"RANK", "LOCAL_RANK", "WORLD_SIZE", "WORLD_SIZE"}, /* PyTorch's names, set by whatever started it */
     };
     struct rank_identity id = {-1, -1, -1};
     for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++) {

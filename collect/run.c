@@ -6,6 +6,7 @@
 #include "collect/meta.h"
 #include "collect/pack.h"
 #include "collect/rank.h"
+#include "collect/redact.h"
 #include "collect/sampler.h"
 #include "collect/spool_layout.h"
 #include "collect/start.h"
@@ -152,13 +153,24 @@ static int write_host(const struct run *r, json_t *monitors, struct dcr_err *err
 
 /* ---- the record ------------------------------------------------------------------------------- */
 
-static json_t *string_list(char *const *words, size_t n)
+/* The command line, without secrets. */
+static json_t *command_words(char *const *words, size_t n)
 {
     json_t *list = json_array();
+    struct dcr_buf clean = {0};
+    int is_secret = 0; /* the word before says so */
     for (size_t i = 0; i < n; i++) {
-        json_t *word = json_string(words[i]);
+        if (is_secret && strncmp(words[i], "--", 2) != 0) {
+            json_array_append_new(list, json_string(REDACTED));
+            is_secret = 0;
+            continue;
+        }
+        dcr_buf_clear(&clean);
+        is_secret = redact_text(words[i], &clean);
+        json_t *word = json_string(dcr_buf_text(&clean));
         json_array_append_new(list, word ? word : json_string("(not UTF-8)"));
     }
+    dcr_buf_release(&clean);
     return list;
 }
 
@@ -193,7 +205,7 @@ static void begin_record(struct run *r)
     json_object_set_new(o, "cpus_allowed", json_string(line));
     json_object_set_new(o, "started", json_real((double)now.real_ms / 1000));
     json_object_set_new(o, "started_ns", json_integer(now.mono_ns));
-    json_object_set_new(o, "command", string_list(r->o->program, (size_t)r->o->n_program));
+    json_object_set_new(o, "command", command_words(r->o->program, (size_t)r->o->n_program));
     if (getcwd(line, sizeof line))
         json_object_set_new(o, "folder", json_string(line));
     char program[PATH_MAX];
@@ -206,7 +218,8 @@ static void begin_record(struct run *r)
     for (size_t i = 0; i < r->o->n_labels; i++) {
         const char *equals = strchr(r->o->labels[i], '=');
         snprintf(line, sizeof line, "%.*s", (int)(equals - r->o->labels[i]), r->o->labels[i]);
-        json_object_set_new(labels, line, json_string(equals + 1));
+        int is_secret = redact_is_secret_name(line, strlen(line));
+        json_object_set_new(labels, line, json_string(is_secret ? REDACTED : equals + 1));
     }
     json_object_set_new(o, "labels", labels);
     json_object_set_new(o, "emulate_nodes", json_boolean(r->o->emulate_nodes));

@@ -63,10 +63,15 @@ struct process *file_process(void)
 
 static int rank_of_environment(void)
 {
-    static const char *const variables[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"};
+    /* In the order of collect/rank.c: torchrun's own rank first, PyTorch's names by themselves last. */
+    static const struct {
+        const char *rank, *only_with;
+    } variables[] = {
+        {"RANK", "TORCHELASTIC_RUN_ID"}, {"OMPI_COMM_WORLD_RANK", NULL}, {"PMIX_RANK", NULL}, {"PMI_RANK", NULL},
+        {"SLURM_PROCID", NULL},          {"RANK", "WORLD_SIZE"}};
     for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
-        const char *text = getenv(variables[i]);
-        if (!text || !*text)
+        const char *text = getenv(variables[i].rank);
+        if (!text || !*text || (variables[i].only_with && !getenv(variables[i].only_with)))
             continue;
         char *end;
         long rank = strtol(text, &end, 10);

@@ -148,4 +148,18 @@ if unshare -u true 2>/dev/null; then
 else
     skip "two hosts" "needs root for host names of their own"
 fi
+# ---- secrets: not in any member
+env WANDB_API_KEY=hunter2a SLURM_JWT=hunter2b NCCL_PROXY=http://me:hunter2c@host "$COLLECT" run -o secret.tar --label token=hunter2d -- \
+    sh -c 'exec true' --token hunter2e --api-key=hunter2f 'HF_TOKEN=hunter2g ./x --password hunter2h' 2>err
+check "the command is there, its secrets are not" metadata secret.tar \
+    '.command == ["sh", "-c", "exec true", "--token", "(redacted)", "--api-key=(redacted)", "HF_TOKEN=(redacted) ./x --password (redacted)"]'
+check_status 1 "no secret in the archive" grep -a hunter2 secret.tar
+check_status 1 "nor in what was said" grep hunter2 err
+
+# ---- torchrun's names for ranks
+for r in 0 1; do
+    RANK=$r LOCAL_RANK=$r WORLD_SIZE=2 TORCHELASTIC_RUN_ID=x "$COLLECT" run --spool torch -- ./marks 3 2>err
+done
+check "torchrun: two ranks" "$COLLECT" pack torch -o torch.tar
+check "each with its trace" metadata torch.tar '[.ranks[] | [.rank, .events]] == [[0, 12], [1, 12]]'
 finish

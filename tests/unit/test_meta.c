@@ -2,6 +2,7 @@
 #include "collect/meta.h"
 #include "collect/procfs.h"
 #include "collect/rank.h"
+#include "collect/redact.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -60,6 +61,44 @@ static void secrets_never_enter(void **state)
     json_decref(o);
 }
 
+static void arguments_lose_their_secrets(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *said, *kept;
+        int next_is_secret;
+    } cases[] = {
+        {"--token=abc", "--token=(redacted)", 0},
+        {"--hf-token", "--hf-token", 1},
+        {"-token", "-token", 1},
+        {"--apiKey=1", "--apiKey=(redacted)", 0},
+        {"API_KEY=xyz", "API_KEY=(redacted)", 0},
+        {"db.password=p", "db.password=(redacted)", 0},
+        {"exec API_KEY='a b' ./x --token t --lr 3", "exec API_KEY=(redacted) ./x --token (redacted) --lr 3", 0},
+        {"Authorization: Bearer abc", "Authorization: (redacted)", 0},
+        {"https://me:hunter2@host/x?y", "https://(redacted)@host/x?y", 0},
+        {"ghp_0123456789abcdefghij", "(redacted)", 0},
+        {"eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.abcdefghijk", "(redacted)", 0},
+        {"--max-tokens", "--max-tokens", 0},
+        {"--max-tokens=4096", "--max-tokens=4096", 0},
+        {"--tokenizer=gpt2", "--tokenizer=gpt2", 0},
+        {"--keyframes=3", "--keyframes=3", 0},
+        {"--sort-key=name", "--sort-key=name", 0},
+        {"--passes=3", "--passes=3", 0},
+        {"--author=me", "--author=me", 0},
+        {"https://host/a@b", "https://host/a@b", 0},
+        {"./sk-model/train.py", "./sk-model/train.py", 0},
+        {"--lr=0.1", "--lr=0.1", 0},
+        {"", "", 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct dcr_buf b = {0};
+        assert_int_equal(redact_text(cases[i].said, &b), cases[i].next_is_secret);
+        assert_string_equal(dcr_buf_text(&b), cases[i].kept);
+        dcr_buf_release(&b);
+    }
+}
+
 static struct rank_identity of(const char *block, size_t n)
 {
     return rank_of_block(block, n);
@@ -93,6 +132,17 @@ static void ranks_are_read_from_the_launcher(void **state)
     id = OF("PMI_RANK=5");
     assert_int_equal(id.rank, 5);
     assert_int_equal(id.world_size, -1);
+    id = OF("RANK=5\0LOCAL_RANK=1\0WORLD_SIZE=8"); /* PyTorch */
+    assert_int_equal(id.rank, 5);
+    assert_int_equal(id.local_rank, 1);
+    assert_int_equal(id.world_size, 8);
+    id = OF("SLURM_PROCID=1\0SLURM_LOCALID=0\0SLURM_NTASKS=2\0SLURM_STEP_ID=0\0RANK=5\0LOCAL_RANK=1\0WORLD_SIZE=8\0"
+            "TORCHELASTIC_RUN_ID=7"); /* torchrun, once per node under srun */
+    assert_int_equal(id.rank, 5);
+    assert_int_equal(id.local_rank, 1);
+    assert_int_equal(id.world_size, 8);
+    id = OF("RANK=5"); /* anybody's variable */
+    assert_int_equal(id.rank, -1);
     id = OF("");
     assert_int_equal(id.rank, -1);
 }
@@ -164,8 +214,11 @@ static void git_is_read_without_git(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(secrets_never_enter),     cmocka_unit_test(ranks_are_read_from_the_launcher),
-        cmocka_unit_test(fields_of_proc_files),    cmocka_unit_test(host_has_its_facts_or_reasons),
+        cmocka_unit_test(secrets_never_enter),
+        cmocka_unit_test(arguments_lose_their_secrets),
+        cmocka_unit_test(ranks_are_read_from_the_launcher),
+        cmocka_unit_test(fields_of_proc_files),
+        cmocka_unit_test(host_has_its_facts_or_reasons),
         cmocka_unit_test(git_is_read_without_git),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

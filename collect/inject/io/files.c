@@ -43,7 +43,7 @@ static __thread int is_inside __attribute__((tls_model("initial-exec")));
 /* mpirun and the like read their own configuration: of a launched job only the ranks are of interest. */
 static int is_launcher(void)
 {
-    static const char *const ranks[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"};
+    static const char *const ranks[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID", "RANK"};
     if (!getenv("DCC_RANKS_ONLY"))
         return 0;
     for (size_t i = 0; i < sizeof ranks / sizeof *ranks; i++)

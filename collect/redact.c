@@ -1,0 +1,137 @@
+/* redact.c - see redact.h. */
+#include "collect/redact.h"
+
+#include <ctype.h>
+#include <string.h>
+#include <strings.h>
+
+static int is_one_of(const char *word, size_t n, const char *const *list)
+{
+    for (; *list; list++)
+        if (strlen(*list) == n && strncasecmp(word, *list, n) == 0)
+            return 1;
+    return 0;
+}
+
+/* The name in parts, "hf-token" or "hfToken": one of them says it. A key is one when it stands alone or a part before
+ * it says what it opens. */
+int redact_is_secret_name(const char *name, size_t n)
+{
+    static const char *const words[] = {
+        "token",         "password",  "passwd",    "passphrase", "pwd", "secret", "secrets", "credential",
+        "credentials",   "apikey",    "apitoken",  "authtoken",  "jwt", "cookie", "bearer",  "auth",
+        "authorization", "accesskey", "secretkey", "privatekey", "pat", NULL};
+    static const char *const opens[] = {"api",        "access",  "private", "secret",  "auth",  "ssh",
+                                        "encryption", "account", "master",  "license", "wandb", "openai",
+                                        "hf",         "aws",     "shared",  "signing", NULL};
+    size_t n_parts = 0;
+    int is_after_opener = 0;
+    for (size_t i = 0; i < n;) {
+        while (i < n && !isalnum((unsigned char)name[i]))
+            i++;
+        size_t from = i;
+        while (i < n && isalnum((unsigned char)name[i]) &&
+               !(i > from && isupper((unsigned char)name[i]) && islower((unsigned char)name[i - 1])))
+            i++;
+        if (i == from)
+            break;
+        int is_key = is_one_of(name + from, i - from, (const char *const[]){"key", "keys", NULL});
+        int is_last = i == n;
+        if (is_one_of(name + from, i - from, words) || (is_key && (is_after_opener || (n_parts == 0 && is_last))))
+            return 1;
+        is_after_opener = is_one_of(name + from, i - from, opens);
+        n_parts++;
+    }
+    return 0;
+}
+
+/* How tokens of well-known services begin, and how long they are at least. */
+static int is_token(const char *word, size_t n)
+{
+    static const struct {
+        const char *begin;
+        size_t least;
+    } known[] = {{"ghp_", 20}, {"gho_", 20}, {"ghs_", 20},  {"ghu_", 20},  {"github_pat_", 20}, {"glpat-", 16},
+                 {"hf_", 20},  {"sk-", 20},  {"xoxb-", 16}, {"xoxp-", 16}, {"AKIA", 20},        {"ASIA", 20},
+                 {"AIza", 30}, {"eyJ", 40},  {"npm_", 20},  {"pypi-", 20}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        size_t k = strlen(known[i].begin);
+        if (n >= known[i].least && strncmp(word, known[i].begin, k) == 0)
+            return strcspn(word + k, "/\\ ") + k >= n; /* no path */
+    }
+    return 0;
+}
+
+static int is_name(char c)
+{
+    return isalnum((unsigned char)c) || (c && strchr("_-.", c));
+}
+
+/* Length of a value: a quoted text with its quotes, else up to a blank, a quote that was open outside, or ; & |. */
+static size_t value_length(const char *at)
+{
+    if (*at == '\'' || *at == '"') {
+        const char *end = strchr(at + 1, *at);
+        return end ? (size_t)(end - at) + 1 : strlen(at);
+    }
+    return strcspn(at, " \t\r\n'\";&|");
+}
+
+/* "https://me:hunter2@host/" without what stands before the @. returns how much of the text was taken */
+static size_t put_url(const char *at, struct dcr_buf *out)
+{
+    size_t host = strcspn(at + 3, "/?# \t\n'\"");
+    const char *sign = memrchr(at + 3, '@', host);
+    dcr_buf_puts(out, "://");
+    if (!sign)
+        return 3;
+    dcr_buf_puts(out, REDACTED "@");
+    return (size_t)(sign - at) + 1;
+}
+
+int redact_text(const char *text, struct dcr_buf *out)
+{
+    for (const char *at = text; *at;) {
+        if (strncmp(at, "://", 3) == 0) {
+            at += put_url(at, out);
+            continue;
+        }
+        if (!is_name(*at)) {
+            dcr_buf_putc(out, *at++);
+            continue;
+        }
+        size_t n = 0;
+        while (is_name(at[n]))
+            n++;
+        int is_option = at[0] == '-', is_secret = redact_is_secret_name(at, n);
+        if (is_token(at, n)) {
+            dcr_buf_puts(out, REDACTED);
+            at += n;
+            continue;
+        }
+        dcr_buf_add(out, at, n);
+        at += n;
+        if (!is_secret)
+            continue;
+        if (*at == '=' ||
+            (*at == ':' && at[1] && at[1] != '/')) { /* NAME=value, --name=value, "Authorization: Bearer x" */
+            int is_header = *at == ':';
+            dcr_buf_putc(out, *at++);
+            if (is_header && *at == ' ')
+                dcr_buf_putc(out, *at++);
+            size_t value = is_header ? strcspn(at, "\r\n'\"") : value_length(at);
+            dcr_buf_puts(out, REDACTED);
+            at += value;
+        } else if (is_option && *at == '\0') {
+            return 1;
+        } else if (is_option && (*at == ' ' || *at == '\t')) {
+            while (*at == ' ' || *at == '\t')
+                dcr_buf_putc(out, *at++);
+            if (strncmp(at, "--", 2) != 0 && *at) {
+                dcr_buf_puts(out, REDACTED);
+                at += value_length(at);
+            }
+        }
+    }
+    return 0;
+}
