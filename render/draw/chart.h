@@ -1,4 +1,4 @@
-/* chart.h - the four kinds of figure. Each is described by plain arrays and drawn into a box of a canvas.
+/* chart.h - the five kinds of figure. Each is described by plain arrays and drawn into a box of a canvas.
  *
  * Charts know nothing of runs, ranks or nodes: the caller brings names, numbers in the unit of the axis, and inks. A
  * value that is not finite was not measured and is never drawn as 0. Bars begin at zero. All arrays are borrowed for
@@ -95,6 +95,22 @@ struct chart_lines {
     bool hide_x_labels;  /* another panel below has them */
 };
 void chart_lines(struct canvas *c, struct box at, const struct chart_lines *spec);
+
+/* ---- shades: rows by columns ------------------------------------------------------------------------- */
+struct chart_heat {
+    struct chart_text text;
+    const char *const *row_name; /* shape (n_rows) */
+    const char *const
+        *mark; /* a word at the right of a row that stands out, NULL none; shape (n_rows); NULL: no marks */
+    size_t n_rows, n_cols;
+    const double *value; /* 0 or less: no shade; not finite: not measured, no shade; shape (n_rows)(n_cols) */
+    double full;         /* from here on the full ink */
+    double x_from, x_to; /* of the first and the last column */
+    const char *x_title;
+};
+/** chart_heat_height - the height at which rows have their natural thickness. */
+double chart_heat_height(const struct chart_heat *spec);
+void chart_heat(struct canvas *c, struct box at, const struct chart_heat *spec);
 
 /* ---- speed-up against ideal ------------------------------------------------------------------------ */
 struct speedup_point {

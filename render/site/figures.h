@@ -13,6 +13,7 @@ json_t *series_figures(struct site *s, const struct series *series, const char *
 /** run_figures_* - figures of one run's page; null when there is nothing to draw. */
 json_t *run_figure_breakdown(struct site *s, const struct run_result *r);
 json_t *run_figure_ranks(struct site *s, const struct run_result *r);
+json_t *run_figure_heat(struct site *s, const struct run_result *r);
 json_t *run_figure_steps(struct site *s, const struct run_result *r);
 json_t *run_figure_monitors(struct site *s, const struct run_result *r);
 json_t *run_figure_losses(struct site *s, const struct run_result *r);

@@ -40,6 +40,7 @@ void draw_rows(struct canvas *c, struct box at, const void *spec, bool has_title
 void draw_stack(struct canvas *c, struct box at, const void *spec, bool has_title);
 void draw_lines(struct canvas *c, struct box at, const void *spec, bool has_title);
 void draw_speedup(struct canvas *c, struct box at, const void *spec, bool has_title);
+void draw_heat(struct canvas *c, struct box at, const void *spec, bool has_title);
 void draw_monitors(struct canvas *c, struct box at, const void *spec, bool has_title);
 
 #endif

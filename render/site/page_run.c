@@ -330,6 +330,7 @@ void page_run(struct site *s, int run)
     set_table(s, data, "waiting", waiting_table(s, r), run);
     set_or_null(s, data, "ranks", run_figure_ranks(s, r));
     set_or_null(s, data, "steps", run_figure_steps(s, r));
+    set_or_null(s, data, "heat", run_figure_heat(s, r));
     set_or_null(s, data, "monitors", run_figure_monitors(s, r));
     set_or_null(s, data, "losses", run_figure_losses(s, r));
     view_set_list(s, data, "devices", view_devices(s, run));
