@@ -18,17 +18,36 @@ static void say(const struct options *o, const char *what, const char *which)
         fprintf(stderr, "dcreport: %s%s%s\n", what, *which ? " " : "", which);
 }
 
-static int read_inputs(const struct options *o, const struct inputs *in, struct run **runs, struct dcr_err *err)
+/* Reads what was named; what was only found in a folder and cannot be used is left out of `in` and becomes a gap. */
+static int read_inputs(const struct options *o, struct inputs *in, struct run **runs, struct dcr_err *err)
 {
+    size_t n = 0;
+    struct dcr_err first = {0}, e;
+    const char **left = dcr_arena_alloc(&in->arena, (in->n + 1) * sizeof *left);
+    size_t n_left = 0;
     for (size_t i = 0; i < in->n; i++) {
         const struct input *x = &in->list[i];
         say(o, "reading", x->path);
-        int rc = x->root ? run_read_files(&runs[i], x->path, x->root, x->names, x->n_names, err)
-                         : run_read(&runs[i], x->path, err);
-        if (rc)
+        e = (struct dcr_err){0};
+        int rc = x->root ? run_read_files(&runs[n], x->path, x->root, x->names, x->n_names, &e)
+                         : run_read(&runs[n], x->path, &e);
+        if (rc == 0) {
+            in->list[n++] = *x;
+            continue;
+        }
+        if (!x->is_found || rc == DCR_FATAL) {
+            *err = e;
             return rc;
+        }
+        first = n_left ? first : e;
+        left[n_left++] = dcr_arena_strdup(&in->arena, e.text);
     }
-    return 0;
+    in->n = n;
+    for (size_t i = 0; n && i < n_left; i++)
+        run_add_gap(runs[0], "Left out: %s.", left[i]);
+    if (n == 0)
+        *err = first;
+    return n ? 0 : DCR_FAIL;
 }
 
 static int settings(const struct options *o, struct analyse_options *out, struct dcr_err *err)

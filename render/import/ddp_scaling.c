@@ -1,7 +1,8 @@
-/* ddp_scaling.c - see ddp_scaling.h. Fields as in the public results of pytorch-ddp-scaling. */
-#include "render/import/ddp_scaling.h"
+/* ddp_scaling.c - results of a DDP scaling benchmark: one JSON object a run with its world size, mode (strong or weak),
+ * model, batch and step times over all steps. No phases are in these files. Fields as in the public results of
+ * pytorch-ddp-scaling. */
+#include "render/import/parsers.h"
 
-#include "render/model/build.h"
 #include "render/read/members.h"
 
 #include <math.h>
@@ -28,6 +29,39 @@ static double positive(const json_t *o, const char *key)
 {
     double v = json_number_or(o, key, 0);
     return v > 0 && v < 1e15 ? v : 0;
+}
+
+/* Means of NVML samples as one sample each: the samples themselves are not kept. */
+static void take_gpu(struct run *r, struct run_node *node, int gpu, const json_t *samples)
+{
+    static const struct {
+        const char *key;
+        size_t at;
+    } columns[] = {{"gpu_activity_pct", offsetof(struct run_gpu, utilization_percent)},
+                   {"mem_used_mb", offsetof(struct run_gpu, memory_used_mb)},
+                   {"power_w", offsetof(struct run_gpu, power_w)},
+                   {"sm_clock_mhz", offsetof(struct run_gpu, sm_clock_mhz)}};
+    node->gpus[gpu].gpu_id = gpu;
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
+        double mean = json_number_or(json_object_get(samples, columns[i].key), "mean", -1);
+        if (mean >= 0)
+            sampled_add(r, (struct sampled *)(void *)((char *)&node->gpus[gpu] + columns[i].at), 0, mean);
+    }
+}
+
+static void take_gpus(struct run *r, const json_t *o)
+{
+    const json_t *ranks = json_object_get(o, "per_rank");
+    size_t n = json_array_size(ranks);
+    struct run_node *node = n > 0 && n <= 4096 ? run_node_at(r, 0) : NULL;
+    if (!node || node->n_gpus)
+        return;
+    node->gpus = dcr_arena_alloc(&r->arena, n * sizeof *node->gpus);
+    for (size_t i = 0; i < n; i++) {
+        const json_t *samples = json_object_get(json_array_get(ranks, i), "gpu_sampling");
+        if (json_is_object(samples))
+            take_gpu(r, node, node->n_gpus++, samples);
+    }
 }
 
 int ddp_scaling_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
@@ -72,6 +106,11 @@ int ddp_scaling_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
     r->node_kind = NODES_MACHINES;
     if (*tag)
         r->run_id = tag;
+    char key[512]; /* what the runs of one configuration have in common */
+    snprintf(key, sizeof key, "%s %s %s %s %s", m->series, p->model, p->precision, json_text(r, root, "device_name"),
+             json_text(r, root, "torch_version"));
+    r->config_hash = run_text(r, key);
+    take_gpus(r, root);
 out:
     json_decref(root);
     return rc;

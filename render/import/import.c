@@ -3,6 +3,7 @@
 
 #include "render/import/gunzip.h"
 #include "render/import/kineto.h"
+#include "render/import/parsers.h"
 
 #include <string.h>
 
@@ -22,7 +23,7 @@ static int holds(const char *head, size_t n, const char *word)
 }
 
 /* An object or array with what only traces have near their beginning. */
-static int is_trace(const char *head, size_t n)
+int chrome_is(const char *head, size_t n)
 {
     if (n && *head == '[')
         return holds(head, n, "\"ph\"");
@@ -31,7 +32,7 @@ static int is_trace(const char *head, size_t n)
             holds(head, n, "\"deviceProperties\""));
 }
 
-static int read_trace(struct run *r, struct dcr_stream *s, struct dcr_err *err)
+int chrome_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
 {
     struct foreign_trace t;
     int rc = kineto_read(&t, &r->arena, s, err);
@@ -48,7 +49,9 @@ struct format {
 };
 
 static const struct format formats[] = {
-    {IMPORT_PART, is_trace, read_trace},
+#define X(kind, name) {kind, name##_is, name##_read},
+    IMPORT_FORMATS(X)
+#undef X
 };
 
 static const struct format *format_of(const struct gunzip *g)

@@ -220,7 +220,7 @@ static int read_member(struct reading *g, struct dcr_tar_member *m, struct dcr_e
         r->manifest_sha256 = dcr_arena_strdup(&r->arena, sha256);
     else if (check_member(g, m->name, n_bytes, sha256, err))
         return DCR_FAIL;
-    if (rc && rc != DCR_FATAL && is_optional(role)) {
+    if (rc && rc != DCR_FATAL && !is_manifest && is_optional(role)) {
         run_add_gap(r, "Left out: %s.", parse_err.text);
         if (g->n_failed++ == 0)
             g->first_failure = parse_err;
@@ -379,13 +379,15 @@ static int finish(struct reading *g, struct dcr_err *err)
             *err = g->first_failure;
         if (g->n_failed)
             return DCR_FAIL;
-        return dcr_err_set(err, DCR_FAIL,
-                           g->is_folder
-                               ? "cannot use '%s': nothing in it is of a kind that this program knows (archives of "
-                                 "runs, traces of other tools: see the manual)"
-                               : "cannot use '%s': it holds no metrics.csv, no steps and no trace; is it the archive "
-                                 "of a run?",
-                           g->path);
+        if (g->is_folder)
+            return dcr_err_set(
+                err, DCR_FAIL,
+                "cannot use '%s': it holds no run, and nothing here knows what '%.200s'%s; the manual lists the "
+                "kinds of files",
+                r->archive, g->first_unknown ? g->first_unknown : "", g->n_unknown > 1 ? " and others are" : " is");
+        return dcr_err_set(
+            err, DCR_FAIL,
+            "cannot use '%s': it holds no metrics.csv, no steps and no trace; is it the archive of a run?", g->path);
     }
     if (g->n_unknown)
         run_add_gap(r, "%d %s not read, since nothing here knows that kind of file: '%.200s'%s.", g->n_unknown,

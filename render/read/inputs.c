@@ -133,6 +133,8 @@ static int search_folder(struct inputs *x, const char *path, struct dcr_err *err
     char *root = trimmed(x, path);
     add_input(x, root, root);
     int rc = search(&s, root, first, "", 0, 0);
+    for (size_t i = first; i < x->n; i++)
+        x->list[i].is_found = 1;
     if (!rc && s.n_files == 0)
         rc = dcr_err_set(err, DCR_FAIL, "cannot use '%s': the folder holds no files", root);
     if (!rc && x->list[first].n_names == 0) { /* all of it went into runs of their own */

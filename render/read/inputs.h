@@ -14,6 +14,7 @@ struct input {
     const char *root; /* NULL: an archive */
     char **names;     /* shape (n_names), relative to root */
     size_t n_names, names_cap;
+    int is_found; /* in a folder, not named itself: when it cannot be used, the rest still can */
 };
 struct inputs {
     struct dcr_arena arena;

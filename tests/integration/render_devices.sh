@@ -1,0 +1,68 @@
+#!/usr/bin/env bash
+# GPU traces of other tools, given as files, folders and inside archives: every number of expected-exact.csv to the
+# nanosecond, and broken files named while the rest of the report is made.
+. tests/lib/tap.sh
+report=$BIN/dcreport
+traces=$SHARED/data/traces
+columns='.file,.device,.kernels,.comm_kernels,.memcpys,.memsets,.span_ns,.busy_ns,.idle_ns,.compute_ns,.comm_ns,.memcpy_ns,.memset_ns,.overlap_ns,.exposed_comm_ns,.exposed_mem_ns,.kernels_under_100us,.kernel_sum_ns'
+devices() { jq -r ".devices[] | [$columns] | @csv" "$1/report.json" | tr -d '"' | sort; }
+kernel() { # name start dur device
+    printf '{"ph":"X","cat":"kernel","name":"%s","pid":%s,"tid":7,"ts":%s,"dur":%s,"args":{"device":%s,"stream":7,"correlation":1}}' "$1" "$4" "$2" "$3" "$4"
+}
+
+# ---- without anything but this script
+mkdir -p "$TMP/in/deeper"
+{ printf '{"schemaVersion":1,"traceEvents":['; kernel gemm 10.5 2.25 0; printf ','; kernel ncclAllReduce 11 3 0; printf ']}'; } >"$TMP/in/a.json"
+gzip -c "$TMP/in/a.json" >"$TMP/in/deeper/b.bin"
+check "a trace alone is a report without gaps" "$report" "$TMP/in/a.json" -o "$TMP/site"
+want='a.json,0,2,1,0,0,3500,3500,0,2250,3000,0,0,1750,1250,0,2,5250'
+if [ "$(devices "$TMP/site")" = "$want" ]; then ok "its numbers"; else not_ok "its numbers" "$(devices "$TMP/site")"; fi
+check "the page shows them" grep -q 'id="devices"' "$TMP"/site/runs/*/index.html
+check "a folder of traces" "$report" "$TMP/in" -o "$TMP/site"
+if [ "$(devices "$TMP/site" | sed "s/^[^,]*,//" | sort -u)" = "${want#a.json,}" ] && [ "$(devices "$TMP/site" | cut -d, -f1 | tr '\n' ' ')" = "a.json deeper/b.bin " ]; then
+    ok "compressed or not is seen by content, named from the folder"
+else
+    not_ok "compressed or not is seen by content, named from the folder" "$(devices "$TMP/site")"
+fi
+head -c 150 "$TMP/in/a.json" >"$TMP/in/cut.json"
+head -c 60 "$TMP/in/deeper/b.bin" >"$TMP/in/cut.json.gz"
+echo hello >"$TMP/in/notes"
+check_status 3 "broken and unknown files beside it" "$report" "$TMP/in" -o "$TMP/site"
+gaps=$(jq -r '.notes[] | select(.kind == "gap") | .text' "$TMP/site/report.json")
+for words in "cut.json' ends in the middle of an event, at byte 150" "cut.json.gz' is cut in the middle of its gzip data" "1 file was not read.*'notes'"; do
+    if grep -q "$words" <<<"$gaps"; then ok "named: $words"; else not_ok "named: $words" "$gaps"; fi
+done
+check "and the others are read" test "$(devices "$TMP/site" | wc -l)" -eq 2
+check_status 2 "a cut trace alone is refused" "$report" "$TMP/in/cut.json" -o "$TMP/none"
+check "in one sentence" test "$(wc -l <"$TMP/tap.out")" -eq 1
+check "and leaves nothing" test ! -e "$TMP/none"
+mkdir -p "$TMP/run/kineto"
+printf 'epoch,train_loss\n1,0.5\n' >"$TMP/run/metrics.csv"
+cp "$TMP/in/a.json" "$TMP/run/kineto/"
+(cd "$TMP/run" && tar cf "$TMP/1node-x.tar" metrics.csv kineto)
+check_status 3 "inside an archive" "$report" "$TMP/1node-x.tar" -o "$TMP/site"
+if [ "$(devices "$TMP/site")" = "kineto/$want" ]; then ok "named as its member"; else not_ok "named as its member" "$(devices "$TMP/site")"; fi
+check_status 3 "the same run as a folder" "$report" "$TMP/run" -o "$TMP/site"
+
+# ---- real traces
+if [ ! -r "$traces/expected-exact.csv" ]; then
+    skip "real traces" "no ../shared/data/traces"
+    finish
+fi
+check_status 3 "a folder of everything" "$report" "$traces" -o "$TMP/site"
+tail -n +2 "$traces/expected-exact.csv" | tr -d '\r' | sort >"$TMP/want"
+devices "$TMP/site" | grep '^kineto/' >"$TMP/got"
+if diff "$TMP/want" "$TMP/got" >"$TMP/diff"; then
+    ok "every integer of expected-exact.csv"
+else
+    not_ok "every integer of expected-exact.csv" "$(cat "$TMP/diff")"
+fi
+if jq -e '[.devices[] | select(.idle_causes_ns) | (.idle_causes_ns | add) == .idle_ns] | all' "$TMP/site/report.json" >/dev/null; then
+    ok "idle causes sum to idle time"
+else
+    not_ok "idle causes sum to idle time"
+fi
+cp "$TMP/site/report.json" "$TMP/first.json"
+TMPDIR=$TMP "$report" "$traces/" -q -o "$TMP/site" >/dev/null 2>&1
+check "the same bytes again" cmp "$TMP/first.json" "$TMP/site/report.json"
+finish

@@ -1,0 +1,270 @@
+/* test_activity.c - operations of a device into exact sums: unions, differences, idle causes; and the sorter below. */
+#include "render/device/activity.h"
+#include "render/device/spill.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct device_op op(enum op_kind kind, const char *name, int64_t start, int64_t dur, int64_t correlation)
+{
+    return (struct device_op){.device = 0,
+                              .start_ns = start,
+                              .dur_ns = dur,
+                              .kind = kind,
+                              .name = name,
+                              .name_len = strlen(name),
+                              .correlation = correlation,
+                              .blocks_per_sm = -1,
+                              .occupancy_ratio = -1};
+}
+
+static struct run_device *finish(struct activity *a, struct dcr_arena *arena, int want)
+{
+    struct run_device *d = NULL;
+    struct dcr_err err = {0};
+    int n = -1;
+    assert_int_equal(activity_finish(a, arena, &d, &n, &err), 0);
+    assert_int_equal(n, want);
+    activity_free(a);
+    return d;
+}
+
+/* Compute [0,100) and [150,250), comm [50,170), copy [90,130), [240,300), memset [400,410); given in no order.
+ * Span [0,410); busy [0,300) + [400,410). */
+static void add_example(struct activity *a)
+{
+    struct device_op ops[] = {op(OP_MEMSET, "Memset", 400, 10, 6),    op(OP_COMPUTE, "gemm", 150, 100, 2),
+                              op(OP_MEMCPY, "HtoD", 240, 60, 5),      op(OP_COMPUTE, "ncclDevKernel_AllReduce", 50, 120, 3),
+                              op(OP_COMPUTE, "relu", 0, 100, 1),      op(OP_MEMCPY, "DtoH", 90, 40, 4)};
+    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
+        assert_int_equal(activity_op(a, &ops[i]), 0);
+}
+
+static void check_example(const struct run_device *d)
+{
+    const int64_t *v = d->value;
+    assert_int_equal(v[DEV_KERNELS], 3);
+    assert_int_equal(v[DEV_COMM_KERNELS], 1);
+    assert_int_equal(v[DEV_MEMCPYS], 2);
+    assert_int_equal(v[DEV_MEMSETS], 1);
+    assert_int_equal(v[DEV_SPAN], 410);
+    assert_int_equal(v[DEV_BUSY], 310);
+    assert_int_equal(v[DEV_IDLE], 100);
+    assert_int_equal(v[DEV_COMPUTE], 200);
+    assert_int_equal(v[DEV_COMM], 120);
+    assert_int_equal(v[DEV_MEMCPY], 100);
+    assert_int_equal(v[DEV_MEMSET], 10);
+    assert_int_equal(v[DEV_OVERLAP], 50 + 20);
+    assert_int_equal(v[DEV_EXPOSED_COMM], 50);
+    assert_int_equal(v[DEV_EXPOSED_MEM], 50 + 10);
+    assert_int_equal(v[DEV_SMALL_KERNELS], 3);
+    assert_int_equal(v[DEV_KERNEL_SUM], 320);
+}
+
+static void test_unions(void **state)
+{
+    (void)state;
+    struct dcr_arena arena = {0};
+    struct activity *a = activity_new(0);
+    add_example(a);
+    struct run_device *d = finish(a, &arena, 1);
+    check_example(d);
+    assert_false(d->has_idle_causes); /* no calls of the runtime */
+    assert_string_not_equal(d->idle_because, "");
+    assert_int_equal(d->n_names, 6);
+    assert_string_equal(d->names[0].name, "ncclDevKernel_AllReduce");
+    dcr_arena_release(&arena);
+}
+
+/* The same numbers through the temporary file: the bound is below one record, so that every thousand or so are a run. */
+static void test_spilled(void **state)
+{
+    (void)state;
+    enum { N = 20000 };
+    struct dcr_arena arena = {0};
+    struct activity *a = activity_new(1);
+    for (int i = 0; i < N; i++) { /* back to front, 7 of each 10 ns busy, every second one overlapped by another */
+        struct device_op o = op(OP_COMPUTE, "k", (int64_t)(N - i) * 10, 7, i);
+        assert_int_equal(activity_op(a, &o), 0);
+        if (i % 2 == 0) {
+            o = op(OP_MEMCPY, "c", (int64_t)(N - i) * 10 + 5, 4, i);
+            assert_int_equal(activity_op(a, &o), 0);
+        }
+        activity_call(a, CALL_LAUNCH, i, (int64_t)(N - i) * 10 - 1, 1);
+    }
+    struct run_device *d = finish(a, &arena, 1);
+    assert_int_equal(d->value[DEV_KERNELS], N);
+    assert_int_equal(d->value[DEV_COMPUTE], (int64_t)N * 7);
+    assert_int_equal(d->value[DEV_MEMCPY], (int64_t)N / 2 * 4);
+    assert_int_equal(d->value[DEV_EXPOSED_MEM], (int64_t)N / 2 * 2);
+    assert_int_equal(d->value[DEV_SPAN], (int64_t)N * 10 - 10 + 9);
+    assert_int_equal(d->n_launched, N + N / 2);
+    assert_int_equal(d->idle_ns[IDLE_HOST], (int64_t)N / 2 * 3); /* launched 1 ns before: within gaps of 3, not of 1 */
+    assert_int_equal(d->idle_ns[IDLE_LAUNCH], (int64_t)N / 2 - 1);
+    dcr_arena_release(&arena);
+}
+
+/* Gaps: [10,20) with a data range over [12,15), launched at 14: 3 data, 7 host. [30,40) launched at 25 while the host sat in
+ * a synchronise: sync. [50,60) launched before, next is a collective: peer. [70,80) launched before: launch gap.
+ * [90,20090) launched before: other. [20100, 20110): the launch is not in the trace, short: launch gap. */
+static void test_idle_causes(void **state)
+{
+    (void)state;
+    struct dcr_arena arena = {0};
+    struct activity *a = activity_new(0);
+    static const struct {
+        int64_t start, dur, launch;
+        const char *name;
+    } ops[] = {{0, 10, -5, "a"},  {20, 10, 14, "b"},        {40, 10, 25, "c"},         {60, 10, 45, "ncclKernel"},
+               {80, 10, 65, "e"}, {20090, 10, 85, "longer"}, {20110, 10, INT64_MIN, "g"}};
+    for (int i = 0; i < 7; i++) {
+        struct device_op o = op(OP_COMPUTE, ops[i].name, ops[i].start, ops[i].dur, i);
+        assert_int_equal(activity_op(a, &o), 0);
+        if (ops[i].launch != INT64_MIN)
+            activity_call(a, CALL_LAUNCH, i, ops[i].launch, 1);
+    }
+    activity_call(a, CALL_SYNC, -1, 30, 5);
+    activity_range(a, HOST_DATA, 12, 3);
+    struct run_device *d = finish(a, &arena, 1);
+    assert_true(d->has_idle_causes);
+    assert_int_equal(d->idle_ns[IDLE_DATA], 3);
+    assert_int_equal(d->idle_ns[IDLE_HOST], 7);
+    assert_int_equal(d->idle_ns[IDLE_SYNC], 10);
+    assert_int_equal(d->idle_ns[IDLE_PEER], 10);
+    assert_int_equal(d->idle_ns[IDLE_LAUNCH], 10 + 10);
+    assert_int_equal(d->idle_ns[IDLE_OTHER], 20000);
+    assert_int_equal(d->idle_ns[IDLE_IO], 0);
+    assert_int_equal(d->value[DEV_IDLE], 20050);
+    assert_int_equal(d->n_launched, 6);
+    dcr_arena_release(&arena);
+}
+
+/* Two kernels of 0.5 and 0.75 blocks per SM: [0,100) and [50,150), span 200 by a copy at the end.
+ * 50 x 0.5 + 50 x 1 + 50 x 0.75 = 112.5 of 200. Occupancy (0.2 x 100 + 0.6 x 100) / 200. */
+static void test_estimates(void **state)
+{
+    (void)state;
+    struct dcr_arena arena = {0};
+    struct activity *a = activity_new(0);
+    struct device_op o = op(OP_COMPUTE, "volta_h884gemm", 0, 100, -1);
+    o.blocks_per_sm = 0.5;
+    o.occupancy_ratio = 0.2;
+    assert_int_equal(activity_op(a, &o), 0);
+    o = op(OP_COMPUTE, "sgemm", 50, 100, -1);
+    o.blocks_per_sm = 0.75;
+    o.occupancy_ratio = 0.6;
+    assert_int_equal(activity_op(a, &o), 0);
+    o = op(OP_MEMCPY, "c", 190, 10, -1);
+    assert_int_equal(activity_op(a, &o), 0);
+    struct run_device *d = finish(a, &arena, 1);
+    assert_true(d->has_sm && d->has_occupancy);
+    assert_true(d->sm_ratio > 0.562499 && d->sm_ratio < 0.562501);
+    assert_true(d->occupancy_ratio > 0.399999 && d->occupancy_ratio < 0.400001);
+    assert_int_equal(d->tensor_ns, 100);
+    assert_int_equal(d->eligible_ns, 200);
+    dcr_arena_release(&arena);
+}
+
+/* Zero, negative and far too long durations; several devices. */
+static void test_odd_operations(void **state)
+{
+    (void)state;
+    struct dcr_arena arena = {0};
+    struct activity *a = activity_new(0);
+    struct device_op o = op(OP_COMPUTE, "zero", 100, 0, -1);
+    assert_int_equal(activity_op(a, &o), 0);
+    o = op(OP_COMPUTE, "negative", 100, -40, -1);
+    assert_int_equal(activity_op(a, &o), 0);
+    o = op(OP_COMPUTE, "kernel", 110, 10, -1);
+    assert_int_equal(activity_op(a, &o), 0);
+    o = op(OP_COMPUTE, "beyond", INT64_MAX - 5, 10, -1);
+    assert_int_equal(activity_op(a, &o), -1);
+    o = op(OP_COMPUTE, "RCCL_kernel", 5, 10, -1);
+    o.device = -3;
+    assert_int_equal(activity_op(a, &o), 0);
+    struct run_device *d = finish(a, &arena, 2);
+    assert_int_equal(d[0].device, -3);
+    assert_int_equal(d[0].value[DEV_COMM_KERNELS], 1);
+    assert_int_equal(d[1].value[DEV_KERNELS], 3);
+    assert_int_equal(d[1].value[DEV_SPAN], 20);
+    assert_int_equal(d[1].value[DEV_BUSY], 10);
+    assert_int_equal(d[1].value[DEV_KERNEL_SUM], -30);
+    dcr_arena_release(&arena);
+}
+
+static void test_nothing(void **state)
+{
+    (void)state;
+    struct dcr_arena arena = {0};
+    finish(activity_new(0), &arena, 0);
+    dcr_arena_release(&arena);
+}
+
+struct record {
+    struct spill_key key;
+    int64_t order;
+};
+
+/* Equal keys keep their order, in memory and through more runs than are merged at once. */
+static void test_spill_order(void **state)
+{
+    (void)state;
+    for (int n = 0; n < 200000; n = n ? n * 14 : 1) {
+        struct spill *s = spill_new(sizeof(struct record), 1);
+        struct dcr_err err = {0};
+        uint64_t x = 1;
+        for (int i = 0; i < n; i++) {
+            x = x * 6364136223846793005u + 1442695040888963407u;
+            spill_add(s, &(struct record){{(int64_t)(x >> 60), (int64_t)(x >> 40 & 15) - 8}, i});
+        }
+        assert_int_equal(spill_sort(s, &err), 0);
+        assert_int_equal(spill_runs(s) > 64, n > 100000);
+        struct record last = {{INT64_MIN, 0}, 0};
+        const struct record *r;
+        int k = 0;
+        for (; (r = spill_next(s)) != NULL; k++) {
+            if (k) {
+                assert_true(last.key.a < r->key.a || (last.key.a == r->key.a && last.key.b <= r->key.b));
+                assert_true(last.key.a != r->key.a || last.key.b != r->key.b || last.order < r->order);
+            }
+            last = *r;
+        }
+        assert_int_equal(k, n);
+        assert_false(spill_failed(s));
+        spill_free(s);
+    }
+}
+
+static void test_spill_without_disk(void **state)
+{
+    (void)state;
+    struct dcr_err err = {0};
+    struct spill *s = spill_new(sizeof(struct record), 1);
+    char *before = getenv("TMPDIR") ? strdup(getenv("TMPDIR")) : NULL;
+    setenv("TMPDIR", "/nonexistent", 1);
+    for (int i = 0; i < 5000; i++)
+        spill_add(s, &(struct record){{i, 0}, i});
+    assert_int_equal(spill_sort(s, &err), DCR_FATAL);
+    assert_non_null(strstr(err.text, "TMPDIR"));
+    assert_null(spill_next(s));
+    spill_free(s);
+    if (before)
+        setenv("TMPDIR", before, 1);
+    else
+        unsetenv("TMPDIR");
+    free(before);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_unions),         cmocka_unit_test(test_spilled),       cmocka_unit_test(test_idle_causes),
+        cmocka_unit_test(test_estimates),      cmocka_unit_test(test_odd_operations), cmocka_unit_test(test_nothing),
+        cmocka_unit_test(test_spill_order),    cmocka_unit_test(test_spill_without_disk),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,278 @@
+/* test_kineto.c - Chrome traces as they come: schemas, odd values, damage; and the decimal numbers in them. */
+#include "render/import/decimal.h"
+#include "render/import/import.h"
+#include "render/import/json_window.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#include <cmocka.h>
+
+/* Bytes handed out a few at a time, as a pipe might. */
+struct drip {
+    const char *bytes;
+    size_t len, pos, most;
+};
+
+static ssize_t drip_read(void *ctx, void *out, size_t n, struct dcr_err *err)
+{
+    (void)err;
+    struct drip *d = ctx;
+    size_t k = d->len - d->pos < n ? d->len - d->pos : n;
+    k = k < d->most ? k : d->most;
+    memcpy(out, d->bytes + d->pos, k);
+    d->pos += k;
+    return (ssize_t)k;
+}
+
+static struct run *run;
+static struct dcr_err err;
+
+static int import_bytes(const char *bytes, size_t n)
+{
+    run_free(run);
+    run = run_new("t");
+    err = (struct dcr_err){0};
+    struct drip d = {bytes, n, 0, 7919};
+    struct dcr_stream s = {drip_read, &d, "raw"};
+    return import_foreign(run, "t.json", &s, &err);
+}
+
+static int import_text(const char *text)
+{
+    return import_bytes(text, strlen(text));
+}
+
+static int forget(void **state)
+{
+    (void)state;
+    run_free(run);
+    run = NULL;
+    return 0;
+}
+
+static const struct run_device *device(int i)
+{
+    assert_int_equal(run->n_traces, 1);
+    assert_true(i < run->traces[0].n_devices);
+    return &run->traces[0].devices[i];
+}
+
+#define KERNEL(start, dur) \
+    "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"pid\":0,\"tid\":7,\"ts\":" start ",\"dur\":" dur ",\"args\":{\"device\":0}}"
+
+static int64_t scaled(const char *text, int scale)
+{
+    int64_t v = -12345;
+    size_t n = strlen(text);
+    char *copy = malloc(n); /* nothing behind it may be read */
+    memcpy(copy, text, n);
+    int rc = decimal_scaled(copy, copy + n, scale, &v);
+    free(copy);
+    return rc ? -12345 : v;
+}
+
+static void test_decimal(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        int64_t value;
+    } micro[] = {{"0", 0}, {"1", 1000}, {"1711964646543.183", 1711964646543183}, {"1623142623531625", 1623142623531625000},
+                 {"0.001", 1}, {"0.0009", 0}, {"1.9999", 1999}, {"-2.5", -2500}, {"1e3", 1000000}, {"1.5E-3", 1}, {"25e-4", 2},
+                 {"1.25e+2", 125000}, {"\"12.5\"", 12500}, {"\" 7 \"", 7000}, {"9223372036854775.807", INT64_MAX},
+                 {"9223372036854775.808", -12345}, {"1e17", -12345}, {"1e-999999999", 0}, {"0e999999999", 0}, {".5", 500},
+                 {"NaN", -12345}, {"Infinity", -12345}, {"", -12345}, {"-", -12345}, {"1x", -12345}, {"\"1", -12345},
+                 {"1e", -12345}, {"null", -12345}, {"1.2.3", -12345}, {"9007199254740993", 9007199254740993000}};
+    for (size_t i = 0; i < sizeof micro / sizeof *micro; i++)
+        if (scaled(micro[i].text, 3) != micro[i].value)
+            fail_msg("'%s' is %lld, not %lld", micro[i].text, (long long)scaled(micro[i].text, 3), (long long)micro[i].value);
+    assert_int_equal(scaled("7.9", 0), 7);
+    assert_int_equal(scaled("0.151510500668043782", 9), 151510500);
+}
+
+static void test_schemas(void **state)
+{
+    (void)state;
+    /* New and old names; keys in any order; the last of equal keys counts; device from args, else pid. */
+    assert_int_equal(import_text("{\"schemaVersion\": 1, \"traceEvents\": [\n"
+                                 "{\"args\":{\"device\":3,\"x\":{\"device\":9}},\"dur\":2.5,\"ts\":10.001,\"name\":\"k\",\"cat\":"
+                                 "\"kernel\",\"ph\":\"X\"},\n"
+                                 "{\"ph\":\"X\",\"cat\":\"Kernel\",\"name\":\"rcclAllReduce\",\"pid\":3,\"ts\":20,\"dur\":1},\n"
+                                 "{\"ph\":\"X\",\"cat\":\"Memcpy\",\"name\":\"c\",\"pid\":\"3\",\"ts\":1,\"ts\":30,\"dur\":1},\n"
+                                 "{\"ph\":\"X\",\"cat\":\"gpu_memset\",\"name\":\"m\",\"pid\":5,\"ts\":1,\"args\":{\"device\":\"3\"}},\n"
+                                 "{\"ph\":\"X\",\"cat\":\"gpu_user_annotation\",\"name\":\"nccl:x\",\"pid\":3,\"ts\":0,\"dur\":99},\n"
+                                 "{\"ph\":\"i\",\"cat\":\"kernel\",\"name\":\"k\",\"pid\":3,\"ts\":500}\n"
+                                 "],\"distributedInfo\":{\"rank\":2,\"world_size\":8},\"deviceProperties\":[{\"id\":3,\"name\":\"A100\"}]}"),
+                     0);
+    const struct run_device *d = device(0);
+    assert_int_equal(run->traces[0].n_devices, 1);
+    assert_int_equal(d->device, 3);
+    assert_string_equal(d->model, "A100");
+    assert_int_equal(d->rank, 2);
+    assert_int_equal(run->traces[0].world_size, 8);
+    assert_int_equal(d->value[DEV_KERNELS], 2);
+    assert_int_equal(d->value[DEV_COMM_KERNELS], 1);
+    assert_int_equal(d->value[DEV_MEMCPYS], 1);
+    assert_int_equal(d->value[DEV_MEMSETS], 1); /* no dur: an operation without length */
+    assert_int_equal(d->value[DEV_SPAN], 31000 - 1000);
+    assert_int_equal(d->value[DEV_BUSY], 2500 + 1000 + 1000);
+    assert_int_equal(run->traces[0].n_events, 6);
+}
+
+static void test_array_and_bom(void **state)
+{
+    (void)state;
+    assert_int_equal(import_text("\xef\xbb\xbf [" KERNEL("1", "2") ", " KERNEL("5", "2") "]"), 0);
+    assert_int_equal(device(0)->value[DEV_BUSY], 4000);
+    assert_int_equal(device(0)->value[DEV_SPAN], 6000);
+}
+
+/* What other programs leave in JSON: NaN, nested values, escapes, null, numbers as text, events that are none. */
+static void test_oddities(void **state)
+{
+    (void)state;
+    assert_int_equal(import_text("{\"otherData\":{\"a\":[1,{\"b\":\"]}\\\"\"}],\"n\":NaN},\"x\":-Infinity,\"y\":\"z\",\"traceEvents\":[null, 3,"
+                                 "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"n\\u0063cl \\\"q\\\" \\ud83d\\ude00\",\"pid\":1,\"ts\":\"5\",\"dur\":\"1.5\","
+                                 "\"args\":{\"v\":NaN,\"w\":[1,2,[3]],\"grid\":[1,1,1],\"text\":\"{\\\\\"}},"
+                                 "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"late\",\"pid\":1,\"ts\":null,\"dur\":1},"
+                                 "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"huge\",\"pid\":1,\"ts\":1e300,\"dur\":1},"
+                                 "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"b\",\"pid\":1,\"ts\":-3,\"dur\":-1},"
+                                 "{}]}\n"),
+                     0);
+    const struct run_device *d = device(0);
+    assert_int_equal(d->device, 1);
+    assert_int_equal(d->value[DEV_KERNELS], 2);
+    assert_int_equal(d->value[DEV_COMM_KERNELS], 1);
+    assert_int_equal(run->traces[0].n_unusable, 2);
+    assert_int_equal(d->value[DEV_SPAN], 9500);
+    assert_int_equal(d->value[DEV_BUSY], 1500);
+    assert_int_equal(d->value[DEV_KERNEL_SUM], 500);
+}
+
+static void test_nothing_on_a_gpu(void **state)
+{
+    (void)state;
+    assert_int_equal(import_text("{\"traceEvents\":[{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\",\"pid\":1,\"ts\":5,\"dur\":1}]}"), 0);
+    assert_int_equal(run->n_traces, 1);
+    assert_int_equal(run->traces[0].n_devices, 0);
+    assert_int_equal(import_text("{\"traceEvents\":[]}"), 0);
+}
+
+/* Cut at every byte: a sentence with the file and the place, never a crash and never a result. */
+static void test_cut(void **state)
+{
+    (void)state;
+    static const char text[] = "{\"schemaVersion\":1,\"deviceProperties\":[{\"id\":0}],\"traceEvents\":[" KERNEL("1", "2") "," KERNEL(
+        "5.25", "2") "],\"traceName\":\"x\",\"n\":1}";
+    for (size_t n = 20; n < sizeof text - 1; n++) {
+        assert_int_equal(import_bytes(text, n), DCR_FAIL);
+        assert_non_null(strstr(err.text, "t.json"));
+        assert_non_null(strstr(err.text, "at byte"));
+        assert_int_equal(run->n_traces, 0);
+    }
+    assert_int_equal(import_bytes(text, sizeof text - 1), 0);
+}
+
+static void test_broken(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"{\"traceEvents\":[{\"ph\" \"X\"}]}", "{\"traceEvents\":[{ph:1}]}", "{\"schemaVersion\" 1}",
+                                        "{\"schemaVersion\":1, traceEvents:[]}", "{\"traceEvents\":[{\"ts\":}]}"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        assert_int_equal(import_text(texts[i]), DCR_FAIL);
+        assert_non_null(strstr(err.text, "not well-formed JSON"));
+    }
+    assert_int_equal(import_text("{\"schemaVersion\":1}"), DCR_FAIL);
+    assert_int_equal(import_text("{\"a\":1}"), DCR_END);
+    assert_int_equal(import_text(""), DCR_END);
+    assert_int_equal(import_text("[[-1, 1, 37888, 7]]"), DCR_END);
+}
+
+/* An event larger than the window, and more events than fit into it. */
+static void test_window(void **state)
+{
+    (void)state;
+    enum { LARGE = 700000, N = 8000 };
+    char *text = malloc(LARGE + N * 200), *p = text;
+    p += snprintf(p, 400, "[{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"ts\":0,\"dur\":1,\"args\":{\"stack\":\"");
+    memset(p, 'x', LARGE);
+    p += LARGE;
+    p += snprintf(p, 400, "\",\"device\":0}}");
+    for (int i = 1; i < N; i++)
+        p += snprintf(p, 400, ",\n" KERNEL("%d.5", "0.25"), i);
+    p += snprintf(p, 400, "]");
+    assert_int_equal(import_bytes(text, (size_t)(p - text)), 0);
+    assert_int_equal(device(0)->value[DEV_KERNELS], N);
+    assert_int_equal(device(0)->value[DEV_BUSY], 1000 + (N - 1) * 250);
+    free(text);
+}
+
+static size_t gzip(char *out, size_t cap, const char *text)
+{
+    z_stream z = {0};
+    assert_int_equal(deflateInit2(&z, 6, Z_DEFLATED, 31, 8, Z_DEFAULT_STRATEGY), Z_OK);
+    z.next_in = (unsigned char *)(uintptr_t)text;
+    z.avail_in = (uInt)strlen(text);
+    z.next_out = (unsigned char *)out;
+    z.avail_out = (uInt)cap;
+    assert_int_equal(deflate(&z, Z_FINISH), Z_STREAM_END);
+    size_t n = z.total_out;
+    deflateEnd(&z);
+    return n;
+}
+
+/* Two members and padding; cut at every byte of both; other bytes behind them. */
+static void test_gzip(void **state)
+{
+    (void)state;
+    char bytes[4096] = {0};
+    size_t n = gzip(bytes, 2000, "[" KERNEL("1", "2"));
+    size_t all = n + gzip(bytes + n, 2000, "," KERNEL("5", "2") "]");
+    assert_int_equal(import_bytes(bytes, all), 0);
+    assert_int_equal(device(0)->value[DEV_KERNELS], 2);
+    assert_int_equal(import_bytes(bytes, all + 512), 0);
+    for (size_t k = 3; k < all; k++) {
+        assert_int_equal(import_bytes(bytes, k), DCR_FAIL);
+        assert_string_not_equal(err.text, "");
+    }
+    bytes[all] = 'x';
+    assert_int_equal(import_bytes(bytes, all + 1), DCR_FAIL);
+    bytes[all] = 0;
+    bytes[n + 20] ^= 0x55;
+    assert_int_equal(import_bytes(bytes, all), DCR_FAIL);
+}
+
+static void test_unescape(void **state)
+{
+    (void)state;
+    char out[16];
+    assert_int_equal(json_unescape("a\\n\\u00e9", 9, out, sizeof out), 4);
+    assert_string_equal(out, "a\n\xc3\xa9");
+    json_unescape("\\ud800x\\", 8, out, sizeof out);
+    assert_string_equal(out, "?x?");
+    json_unescape("\\u0000", 6, out, sizeof out);
+    assert_string_equal(out, "?");
+    assert_int_equal(json_unescape("0123456789abcdefgh", 18, out, sizeof out), 15);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_decimal),
+        cmocka_unit_test_teardown(test_schemas, forget),
+        cmocka_unit_test_teardown(test_array_and_bom, forget),
+        cmocka_unit_test_teardown(test_oddities, forget),
+        cmocka_unit_test_teardown(test_nothing_on_a_gpu, forget),
+        cmocka_unit_test_teardown(test_cut, forget),
+        cmocka_unit_test_teardown(test_broken, forget),
+        cmocka_unit_test_teardown(test_window, forget),
+        cmocka_unit_test_teardown(test_gzip, forget),
+        cmocka_unit_test(test_unescape),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
