@@ -50,6 +50,18 @@ static int read_inputs(const struct options *o, struct inputs *in, struct run **
     return n ? 0 : DCR_FAIL;
 }
 
+/* Of what was read, the archives: their traces are read again for the timelines.            returns  how many */
+static int archives_of(const struct inputs *in, struct run **runs, const char **paths, struct run **of)
+{
+    int n = 0;
+    for (size_t i = 0; i < in->n; i++)
+        if (!in->list[i].root) {
+            paths[n] = in->list[i].path;
+            of[n++] = runs[i];
+        }
+    return n;
+}
+
 static int settings(const struct options *o, struct analyse_options *out, struct dcr_err *err)
 {
     *out = (struct analyse_options){.nodes = o->nodes, .thresholds = thresholds_default()};
@@ -82,7 +94,8 @@ int main(int argc, char **argv)
     struct dcr_err err = {0};
     struct report rep = {0};
     struct inputs inputs = {0};
-    struct run **runs = NULL;
+    struct run **runs = NULL, **archive_runs = NULL;
+    const char **archives = NULL;
     struct analyse_options how;
     int rc = options_parse(&o, argc, argv, &err);
     if (rc)
@@ -94,7 +107,9 @@ int main(int argc, char **argv)
     if ((rc = inputs_find(&inputs, o.archives, o.n_archives, &err)))
         goto out;
     runs = calloc(inputs.n + 1, sizeof *runs);
-    if (!runs) {
+    archives = calloc(inputs.n + 1, sizeof *archives);
+    archive_runs = calloc(inputs.n + 1, sizeof *archive_runs);
+    if (!runs || !archives || !archive_runs) {
         rc = dcr_err_set(&err, DCR_FATAL, "out of memory");
         goto out;
     }
@@ -107,9 +122,9 @@ int main(int argc, char **argv)
     say(&o, "writing", o.out_dir);
     struct site_options site = {.out_dir = o.out_dir,
                                 .theme_dir = o.theme_dir,
-                                .archives = (const char *const *)o.archives,
-                                .runs = runs,
-                                .n_archives = o.n_archives};
+                                .archives = archives,
+                                .runs = archive_runs,
+                                .n_archives = archives_of(&inputs, runs, archives, archive_runs)};
     if ((rc = site_publish(&rep, &site, &err)))
         goto out;
     conclude(&o, &rep);
@@ -121,6 +136,8 @@ out:
     for (size_t i = 0; runs && i < inputs.n; i++)
         run_free(runs[i]);
     free(runs);
+    free(archive_runs);
+    free(archives);
     inputs_release(&inputs);
     return status;
 }
