@@ -120,6 +120,7 @@ static int train(const struct options *o, struct comm *c, int *status, struct dc
     if (rc)
         goto out;
     say_notes(o, &in, c);
+    stop_watch(); /* until here nothing is lost when a signal ends the program, also while it waits for a pipe */
     rc = train_run(o, &in, c, &result, err);
     if (!rc && c->rank == 0 && !o->gradient_to)
         say_done(o, &result);
@@ -162,7 +163,6 @@ int main(int argc, char **argv)
             fprintf(stderr, "dcrnn-train: %s\n", err.text);
         return rc < 0 || fflush(stdout) ? DCR_EXIT_INPUT : rc == DCR_END ? DCR_EXIT_CHECK : DCR_EXIT_OK;
     }
-    stop_watch();
     comm_open(&c, &argc, &argv, o.comm_timeout);
     mark_open();
     if (!rc) {

@@ -67,6 +67,11 @@ else
     skip "a full disk" "no /dev/full"
 fi
 
+# A pipe that nobody writes to: a signal ends the wait (137 would be the second one, which cannot be refused).
+mkfifo "$TMP/pipe"
+check_status 124 "while it waits for a pipe SIGTERM ends it" timeout -k 10 2 "$train" --data "$TMP/pipe" \
+    --graph "$TMP/data/distances.csv" "${small[@]}" --out "$TMP/piped"
+
 # A learning rate that blows up: status 1 and a sentence that says what to do.
 check_status 1 "diverging training stops" "$train" "${generated[@]}" --units 4 --batch 16 --lr 1e38 --clip 0 --epochs 2 \
     --out "$TMP/nan"
