@@ -209,6 +209,14 @@ static void add_entry(struct site *s, json_t *nav, const char *text, const char 
 /* Up to this many runs the navigation names them; more stand in the index's table only. */
 #define NAV_RUNS_MAX 8
 
+bool has_scaling(const struct site *s)
+{
+    for (int i = 0; i < s->rep->n_series; i++)
+        if (s->rep->series[i].n_points > 1)
+            return true;
+    return false;
+}
+
 static json_t *navigation(struct site *s, const char *root, const char *here)
 {
     json_t *nav = view_list(s);
@@ -217,6 +225,8 @@ static json_t *navigation(struct site *s, const char *root, const char *here)
         const struct run_result *r = &s->rep->runs[i];
         add_entry(s, nav, r->label, site_text(s, "%sruns/%s/index.html", root, r->slug), !strcmp(here, r->slug));
     }
+    if (has_scaling(s))
+        add_entry(s, nav, "Scaling", site_text(s, "%sscaling.html", root), !strcmp(here, "scaling"));
     add_entry(s, nav, "Analysis", site_text(s, "%sanalysis.html", root), !strcmp(here, "analysis"));
     add_entry(s, nav, "Data", site_text(s, "%sdata.html", root), !strcmp(here, "data"));
     add_entry(s, nav, "Method", site_text(s, "%smethodology.html", root), !strcmp(here, "methodology"));

@@ -21,9 +21,10 @@ struct site {
         *archives; /* paths, to be read again for the timelines, and the runs they hold; shape (n_archives) */
     struct run *const *archive_runs;
     int n_archives;
-    json_t *data_files;  /* what the data page lists: {"path", "title", "forms": [{"path", "name"}], "run"} */
-    const char *sources; /* the archives and the hashes of their manifests, for the files that travel alone */
-    const char *date;    /* when the last run ended, for files that must have a date: "2031-04-25T10:15:00Z" */
+    json_t *series_views; /* of page_index, kept for page_scaling */
+    json_t *data_files;   /* what the data page lists: {"path", "title", "forms": [{"path", "name"}], "run"} */
+    const char *sources;  /* the archives and the hashes of their manifests, for the files that travel alone */
+    const char *date;     /* when the last run ended, for files that must have a date: "2031-04-25T10:15:00Z" */
     struct dcr_err *err;
     int rc;
 };
@@ -88,6 +89,12 @@ void page_index(struct site *s);
 void page_run(struct site *s, int run);
 void page_analysis(struct site *s);
 void page_methodology(struct site *s);
+/** page_reference - the formulas and the glossary, from the documents of the source tree. */
+void page_reference(struct site *s);
+/** has_scaling - is there a series of two or more node counts? */
+bool has_scaling(const struct site *s);
+/** page_scaling - after page_index, whose series it shows in tables. Nothing without a series of two node counts. */
+void page_scaling(struct site *s);
 void page_data(struct site *s);
 /** page_timeline - returns  whether there is one: the run has ranges or steps */
 bool page_timeline(struct site *s, int run);
@@ -95,6 +102,10 @@ bool page_timeline(struct site *s, int run);
 /** view_classes - the ruled-in-or-out table of some runs of one series (or of one run).
  *  runs  indices into report.runs, ascending node count; the last one is judged in words */
 json_t *view_classes(struct site *s, const char *caption, const int *runs, int n_runs);
+/** view_laws, view_ahead - tables of the fitted laws of a series, and of what they say of other node counts; null:
+ * none. */
+json_t *view_laws(struct site *s, const struct series *series);
+json_t *view_ahead(struct site *s, const struct series *series);
 /** view_notes - caveats or gaps of all runs, or of one (run >= 0: its own and those of all). */
 json_t *view_notes(struct site *s, enum note_kind kind, int run);
 /** view_caveats - set caveats, folded and n_folded: the first few caveats, the others, and how many those are. */

@@ -175,6 +175,14 @@ static json_t *series_view(struct site *s, int index)
     json_t *classes = series_classes(s, series), *pop = pop_table(s, series);
     site_table(s, classes, site_text(s, "causes%s", suffix), -1);
     site_table(s, pop, site_text(s, "pop%s", suffix), -1);
+    json_t *laws = view_laws(s, series), *ahead = view_ahead(s, series);
+    site_table(s, laws, site_text(s, "laws%s", suffix), -1);
+    site_table(s, ahead, site_text(s, "extrapolation%s", suffix), -1);
+    view_text(s, v, "title", series->label);
+    view_set(s, v, "laws", laws);
+    view_set(s, v, "ahead", ahead);
+    view_text(s, v, "ahead_because", series->n_ahead ? NULL : series->extrapolation_because);
+    view_text(s, v, "losses_because", series->n_losses ? NULL : series->losses_because);
     view_set(s, v, "classes", classes);
     view_set(s, v, "pop", pop);
     return v;
@@ -272,7 +280,9 @@ void page_index(struct site *s)
     view_set_list(s, data, "gaps", view_notes(s, NOTE_GAP, -1));
     for (int i = 0; i < rep->n_series; i++)
         view_add(s, series, series_view(s, i));
+    s->series_views = json_incref(series);
     view_set(s, data, "series", series);
+    view_flag(s, data, "has_scaling", has_scaling(s));
     bool is_measured = false;
     for (int i = 0; i < rep->n_runs; i++)
         is_measured |= rep->runs[i].has_steps != 0;

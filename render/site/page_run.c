@@ -43,12 +43,36 @@ static void add_known(struct facts *f, const char *name, const char *value)
         add_fact(f, name, value);
 }
 
+static const char *variable(const struct run *run, const char *key)
+{
+    for (int i = 0; i < run->n_environment; i++)
+        if (strcmp(run->environment[i].key, key) == 0)
+            return run->environment[i].value;
+    return NULL;
+}
+
+/* A rank sees its own command only: what started it is told by the launcher's variables. */
+static const char *launch_line(struct site *s, const struct run *run)
+{
+    const char *nodes = variable(run, "SLURM_NNODES"), *tasks = variable(run, "SLURM_NTASKS");
+    const char *world = variable(run, "OMPI_COMM_WORLD_SIZE");
+    if (tasks && *tasks)
+        return site_text(s, "srun%s%s -n %s ", nodes ? " -N " : "", nodes ? nodes : "", tasks);
+    const char *size = world && *world ? world : run->n_ranks > 1 ? site_text(s, "%d", run->n_ranks) : NULL;
+    const char *over = variable(run, "OMPI_MCA_mpi_oversubscribe"),
+               *bind = variable(run, "OMPI_MCA_hwloc_base_binding_policy");
+    return size ? site_text(s, "mpirun -n %s %s%s%s%s", size, bind && *bind ? "--bind-to " : "",
+                            bind && *bind ? bind : "", bind && *bind ? " " : "",
+                            over && !strcmp(over, "1") ? "--oversubscribe " : "")
+                : "";
+}
+
 static const char *command_line(struct site *s, const struct run *run)
 {
     struct dcr_buf text = {0};
     for (int i = 0; i < run->n_command; i++)
         dcr_buf_printf(&text, "%s%s", i ? " " : "", run->command[i]);
-    const char *line = site_text(s, "%s", dcr_buf_text(&text));
+    const char *line = site_text(s, "%s%s", launch_line(s, run), dcr_buf_text(&text));
     dcr_buf_release(&text);
     return line;
 }

@@ -3,6 +3,7 @@
 
 #include "render/narrate/format.h"
 #include "render/site/markdown.h"
+#include "render/site/script.h"
 
 #include <string.h>
 
@@ -52,5 +53,24 @@ void page_methodology(struct site *s)
     json_t *data = view_object(s);
     view_set(s, data, "categories", categories_table(s));
     view_set(s, data, "thresholds", thresholds_table(s));
+    site_table(s, json_object_get(data, "thresholds"), "thresholds", -1);
     site_page(s, "methodology", "methodology.html", site_text(s, "Method, %s", s->rep->title), "methodology", data);
+}
+
+static void page_document(struct site *s, const char *markdown, const char *path, const char *title, const char *here)
+{
+    json_t *data = view_object(s);
+    struct dcr_buf html = {0};
+    if (!s->rc)
+        site_fail(s, markdown_to_html(markdown, strlen(markdown), &html, s->err));
+    view_html(s, data, "html", &html);
+    view_set(s, data, "source", json_null());
+    dcr_buf_release(&html);
+    site_page(s, "document", path, site_text(s, "%s, %s", title, s->rep->title), here, data);
+}
+
+void page_reference(struct site *s)
+{
+    page_document(s, document_metrics(), "formulas.html", "Formulas", "methodology");
+    page_document(s, document_glossary(), "glossary.html", "Glossary", "methodology");
 }

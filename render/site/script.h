@@ -7,5 +7,8 @@
 const char *script_site(void);
 /** script_timeline - the timeline; it loads data files as it needs them. borrows, static. */
 const char *script_timeline(void);
+/** document_metrics, document_glossary - docs/metrics.md and docs/glossary.md: Markdown. borrows, static. */
+const char *document_metrics(void);
+const char *document_glossary(void);
 
 #endif

@@ -72,7 +72,9 @@ int site_publish(const struct report *rep, const struct site_options *opt, struc
     for (int i = 0; i < rep->n_runs; i++)
         page_run(&s, i);
     page_analysis(&s);
+    page_scaling(&s);
     page_methodology(&s);
+    page_reference(&s);
     page_data(&s);
     rc = s.rc;
     if (rc == 0)
@@ -83,6 +85,7 @@ out:
     typeface_free(s.typeface);
     typeface_forget();
     json_decref(s.data_files);
+    json_decref(s.series_views);
     dcr_arena_release(&s.arena);
     return rc;
 }
