@@ -2,6 +2,7 @@
 #include "collect/pack.h"
 
 #include "collect/calibrate.h"
+#include "collect/pack_foreign.h"
 #include "collect/pack_parts.h"
 #include "lib/format.h"
 #include "lib/tar.h"
@@ -24,6 +25,7 @@ static void release(struct pack *p)
     json_decref(p->not_packed);
     json_decref(p->missing);
     json_decref(p->trace_notes);
+    pack_forget_exports(p);
     if (p->made_fd >= 0)
         close(p->made_fd);
     free(p->members);
@@ -61,6 +63,10 @@ static void summarise(const struct pack *p, char *out, size_t n)
         used = strlen(out);
         snprintf(out + used, n - used, " (%d packed, %d as summaries)", p->n_traces_packed,
                  p->n_traces - p->n_traces_packed);
+    }
+    if (p->n_unknown) {
+        used = strlen(out);
+        snprintf(out + used, n - used, "; %d file%s of no known kind kept", p->n_unknown, p->n_unknown == 1 ? "" : "s");
     }
     put_list(out, n, "; missing: ", p->missing);
     put_list(out, n, "; INCOMPLETE: ", p->reasons);

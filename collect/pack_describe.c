@@ -1,4 +1,5 @@
 /* pack_describe.c - from what was gathered to nodes, ranks, completeness and job_metadata.json (docs/FORMAT.md). */
+#include "collect/pack_foreign.h"
 #include "collect/pack_parts.h"
 
 #include "collect/meta.h"
@@ -400,6 +401,7 @@ int pack_describe(struct pack *p, struct dcr_err *err)
         rc = pack_adopt(p, p->request->adopt[i], err);
     if (rc)
         return rc;
+    pack_export_reports(p);
     if (p->is_spool)
         make_records(p);
     judge_run(p);

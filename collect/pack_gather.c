@@ -1,5 +1,6 @@
 /* pack_gather.c - what lies in the spool and in adopted folders, and which member each file becomes. Links and other
  * things that are not plain files are never followed or packed, only listed. */
+#include "collect/pack_foreign.h"
 #include "collect/pack_parts.h"
 
 #include "collect/spool_layout.h"
@@ -252,6 +253,19 @@ static int add_spool_file(struct pack *p, const char *name, const char *path, co
 
 /* ---- results folders of others ----------------------------------------------------------------- */
 
+/* A file that others left: what its name does not tell, its content may. */
+static void add_recognised(struct pack *p, const char *name, const char *path, enum dcr_role role, int node, int rank)
+{
+    const char *kind;
+    size_t before = p->n_members;
+    role = pack_recognise(path, role, &kind);
+    pack_add(p, name, path, NULL, role, node, rank);
+    if (p->n_members == before)
+        return;
+    p->members[before].kind = kind;
+    p->n_unknown += role == DCR_ROLE_OTHER;
+}
+
 static int add_results_file(struct pack *p, const char *name, const char *path, const struct stat *st,
                             struct dcr_err *err)
 {
@@ -271,7 +285,7 @@ static int add_results_file(struct pack *p, const char *name, const char *path, 
     /* Monitors beside metrics.csv are those of the one node that wrote them. */
     if (node < 0 && role >= DCR_ROLE_CPU_MONITOR && role <= DCR_ROLE_DISK_MONITOR)
         node = 0;
-    pack_add(p, name, path, NULL, role, node, rank);
+    add_recognised(p, name, path, role, node, rank);
     return DCR_OK;
 }
 
@@ -294,6 +308,8 @@ int pack_gather(struct pack *p, struct dcr_err *err)
     if (n == 0)
         return dcr_err_set(err, DCR_FAIL, "nothing to pack: the folder '%s' is empty", p->request->spool);
     rc = walk(p, p->request->spool, "", 0, p->is_spool ? add_spool_file : add_results_file, err);
+    if (rc == 0 && !p->is_spool && p->n_members > 0)
+        rc = pack_check_results(p, err);
     if (rc || p->n_members > 0 || p->launcher)
         return rc;
     if (p->request->n_adopt == 0)
@@ -327,7 +343,7 @@ static int adopt_file(struct pack *p, const char *name, const char *path, const 
              strcmp(name, DCR_METADATA_TEXT) != 0 && strcmp(name, "sacct_summary.txt") != 0)
         snprintf(target, sizeof target, "log/%s", name);
     enum dcr_role role = dcr_role_of(target, &node, &rank);
-    pack_add(p, target, path, NULL, role, node, rank);
+    add_recognised(p, target, path, role, node, rank);
     return DCR_OK;
 }
 

@@ -18,7 +18,8 @@ struct pack_member {
     int64_t offset;
     int64_t size;
     enum dcr_role role;
-    int node, rank; /* -1: does not apply */
+    const char *kind; /* of evidence of another tool (lib/foreign.h), or NULL */
+    int node, rank;   /* -1: does not apply */
     char sha256[65];
 };
 
@@ -53,7 +54,9 @@ struct pack {
     json_t *missing;              /* array of words for the closing line */
     int is_spool;                 /* ours, rather than a results folder */
     int is_emulated;
-    int n_nodes; /* 0 unknown */
+    const char *exports; /* folder of exports made here, removed in the end; NULL none */
+    int n_unknown;       /* files of no known kind */
+    int n_nodes;         /* 0 unknown */
     int n_traces, n_traces_packed;
     int made_fd; /* summaries made here, one behind the other, in a file without a name; -1 none */
     int64_t made_bytes;

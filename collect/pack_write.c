@@ -152,6 +152,8 @@ static json_t *member_entry(const struct pack_member *m)
     }
     json_object_set_new(o, "name", name);
     json_object_set_new(o, "role", json_string(role_texts[m->role]));
+    if (m->kind)
+        json_object_set_new(o, "kind", json_string(m->kind));
     if (m->node >= 0)
         json_object_set_new(o, "node", json_integer(m->node));
     if (m->rank >= 0)

@@ -309,12 +309,28 @@ static int pack_own(struct run *r, char *message, size_t n, struct dcr_err *err)
     return r->is_own_spool ? dcr_remove_tree(r->spool, err) : DCR_OK;
 }
 
+/* A folder that is not there yet may be made by the program; what can never be one is said now. */
+static int check_adopt(const struct options *o, struct dcr_err *err)
+{
+    for (size_t i = 0; i < o->n_adopt; i++) {
+        struct stat st;
+        if (stat(o->adopt[i], &st) != 0 && errno == ENOTDIR)
+            return dcr_err_sys(err, DCR_FAIL, "cannot adopt '%s'", o->adopt[i]);
+        if (stat(o->adopt[i], &st) == 0 && !S_ISDIR(st.st_mode))
+            return dcr_err_set(err, DCR_FAIL, "cannot adopt '%s': it is no folder; give the one it lies in",
+                               o->adopt[i]);
+    }
+    return DCR_OK;
+}
+
 int run_program(const struct options *o, char *message, size_t n, int *status, struct dcr_err *err)
 {
     struct run r = {.o = o, .id = rank_of_self()};
     message[0] = '\0';
     *status = DCR_EXIT_SELF;
     int rc = o->output ? pack_check_output(o->output, err) : DCR_OK; /* before the program has cost hours */
+    if (rc == 0)
+        rc = check_adopt(o, err);
     if (rc == 0)
         rc = choose_places(&r, err);
     if (rc == 0 && o->calibration && r.id.rank <= 0)

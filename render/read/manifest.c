@@ -76,6 +76,24 @@ static void read_facts(struct run *r, const json_t *root)
     }
 }
 
+/* Only nsys reads its own reports: without an export beside it one says nothing here. */
+static void name_unread_reports(struct run *r, const struct manifest *m, const json_t *members)
+{
+    for (size_t i = 0; i < json_array_size(members); i++) {
+        char sqlite[4400];
+        const char *name = json_text(r, json_array_get(members, i), "name"), *dot = strrchr(name, '.');
+        if (!dot || (strcmp(dot, ".nsys-rep") != 0 && strcmp(dot, ".qdrep") != 0) || strlen(name) > 4096)
+            continue;
+        snprintf(sqlite, sizeof sqlite, "%.*s.sqlite", (int)(dot - name), name);
+        if (!manifest_find(m, sqlite))
+            run_add_gap(
+                r,
+                "'%.300s' is a report that only nsys reads. Where it is installed, run: nsys export --type sqlite "
+                "--output %.300s %.300s; then pack again.",
+                name, sqlite, name);
+    }
+}
+
 int manifest_read(struct run *r, struct manifest *m, struct dcr_stream *s, struct dcr_err *err)
 {
     json_t *root = json_slurp(s, err);
@@ -116,6 +134,7 @@ int manifest_read(struct run *r, struct manifest *m, struct dcr_stream *s, struc
             goto out;
         }
     r->has_manifest = 1;
+    name_unread_reports(r, m, members);
 out:
     json_decref(root);
     return rc;
