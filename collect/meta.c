@@ -108,6 +108,14 @@ static json_t *gpu_of(const struct nvml *n, unsigned i)
         json_object_set_new(o, "name", text(name));
     if (n->memory(n->devices[i], &memory) == NVML_OK)
         json_object_set_new(o, "memory_bytes", json_integer((json_int_t)memory.total));
+    static const char *const parts[N_NVML_COUNTERS] = {"pcie_tx_bytes",   "pcie_rx_bytes", "nvlink_tx_bytes",
+                                                       "nvlink_rx_bytes", "ecc_corrected", "ecc_uncorrected"};
+    for (int k = 0; k < N_NVML_COUNTERS; k++) {
+        unsigned long long value;
+        int status = nvml_counter(n, n->devices[i], k, &value);
+        if (status != NVML_OK)
+            meta_missing(o, parts[k], nvml_reason(n, status));
+    }
     return o;
 }
 
@@ -153,6 +161,9 @@ json_t *meta_host(void)
         snprintf(line, sizeof line, "%s %s %s", u.sysname, u.release, u.machine);
         json_object_set_new(o, "kernel", text(line));
     }
+    uint64_t waited;
+    if (procfs_pressure(PROCFS_PRESSURE "cpu", "some", &waited) != 0)
+        meta_missing(o, "pressure", "this kernel has no '" PROCFS_PRESSURE "' (PSI is not built in, or off: psi=1)");
     put_gpus(o);
     return o;
 }

@@ -30,6 +30,16 @@ static int no_bits(void *d, unsigned long long *value)
     (void)d, (void)value;
     return NVML_MISSING;
 }
+static int no_fields(void *d, int n, struct nvml_field *f)
+{
+    (void)d, (void)n, (void)f;
+    return NVML_MISSING;
+}
+static int no_ecc(void *d, int type, int period, unsigned long long *value)
+{
+    (void)d, (void)type, (void)period, (void)value;
+    return NVML_MISSING;
+}
 static int no_name(void *d, char *out, unsigned n)
 {
     (void)d, (void)out, (void)n;
@@ -66,8 +76,61 @@ static void find_functions(struct nvml *n)
     FIND(power, "nvmlDeviceGetPowerUsage", no_number);
     FIND(clock, "nvmlDeviceGetClockInfo", no_number_of);
     FIND(throttle_reasons, "nvmlDeviceGetCurrentClocksThrottleReasons", no_bits);
+    FIND(field_values, "nvmlDeviceGetFieldValues", no_fields);
+    FIND(ecc_errors, "nvmlDeviceGetTotalEccErrors", no_ecc);
     FIND(name, "nvmlDeviceGetName", no_name);
     FIND(driver_version, "nvmlSystemGetDriverVersion", no_version);
+}
+
+static int read_field(const struct nvml *n, void *device, unsigned id, unsigned scope, unsigned long long *out)
+{
+    struct nvml_field f = {.id = id, .scope = scope};
+    int status = n->field_values(device, 1, &f);
+    if (status != NVML_OK || f.status != NVML_OK)
+        return status != NVML_OK ? status : f.status;
+    switch (f.type) {
+    case 0:
+        *out = f.value.d > 0 ? (unsigned long long)f.value.d : 0;
+        return NVML_OK;
+    case 1:
+        *out = f.value.u;
+        return NVML_OK;
+    case 2:
+        *out = f.value.ul;
+        return NVML_OK;
+    case 3:
+        *out = f.value.ull;
+        return NVML_OK;
+    case 4:
+        *out = f.value.ll > 0 ? (unsigned long long)f.value.ll : 0;
+        return NVML_OK;
+    default:
+        return NVML_MISSING;
+    }
+}
+
+/* Fields by their numbers: NVML_FI_DEV_PCIE_COUNT_TX_BYTES, ..._RX_BYTES, NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_TX,
+ * ..._RX. nvmlDeviceGetPcieThroughput is not asked: it takes 20 ms a direction. */
+int nvml_counter(const struct nvml *n, void *device, enum nvml_counter which, unsigned long long *out)
+{
+    int status;
+    switch (which) {
+    case NVML_PCIE_TX_BYTES:
+        return read_field(n, device, 197, 0, out);
+    case NVML_PCIE_RX_BYTES:
+        return read_field(n, device, 198, 0, out);
+    case NVML_NVLINK_TX_BYTES:
+    case NVML_NVLINK_RX_BYTES:
+        status = read_field(n, device, which == NVML_NVLINK_TX_BYTES ? 138 : 139, ~0u, out); /* all links */
+        *out = status == NVML_OK ? *out * 1024 : 0;
+        return status;
+    case NVML_ECC_CORRECTED:
+        return n->ecc_errors(device, 0, 0, out);
+    case NVML_ECC_UNCORRECTED:
+        return n->ecc_errors(device, 1, 0, out);
+    default:
+        return NVML_MISSING;
+    }
 }
 
 static int find_devices(struct nvml *n, struct dcr_err *err)

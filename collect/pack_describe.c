@@ -82,6 +82,7 @@ static void make_records(struct pack *p)
                          p->launcher ? "the collector ran in front of the launcher and saw only its status"
                                      : "no collector was at this rank's side");
         }
+        meta_missing(o, "counters", "counters are of what a collector starts, and none was at this rank's side");
         meta_missing(o, "started_ns",
                      p->launcher ? "the collector ran in front of the launcher"
                                  : "no collector was at this rank's side");
@@ -196,8 +197,9 @@ static void put_program(struct pack *p, json_t *o)
 
 static void put_ranks(const struct pack *p, json_t *o)
 {
-    static const char *const keys[] = {"exit_status", "signal",        "started_ns",   "ended_ns",        "user_ns",
-                                       "system_ns",   "max_rss_bytes", "cpus_allowed", "process_monitor", "missing"};
+    static const char *const keys[] = {"exit_status",     "signal",    "started_ns",    "ended_ns",
+                                       "user_ns",         "system_ns", "max_rss_bytes", "cpus_allowed",
+                                       "process_monitor", "counters",  "missing"};
     json_t *list = json_array();
     for (size_t i = 0; i < p->n_ranks; i++) {
         const struct pack_rank *r = &p->ranks[i];

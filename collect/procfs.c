@@ -60,6 +60,20 @@ void procfs_line(const char *text, const char *key, char *out, size_t n)
     snprintf(out, n, "%.*s", (int)len, at);
 }
 
+/* "some avg10=0.00 avg60=0.00 avg300=0.00 total=12345", microseconds */
+int procfs_pressure(const char *path, const char *line, uint64_t *ns)
+{
+    char text[512], rest[200];
+    if (procfs_read(path, text, sizeof text, NULL) <= 0)
+        return -1;
+    procfs_line(text, line, rest, sizeof rest);
+    const char *total = strstr(rest, "total=");
+    if (!total || total[6] < '0' || total[6] > '9')
+        return -1;
+    *ns = strtoull(total + 6, NULL, 10) * 1000;
+    return 0;
+}
+
 /* ---- cgroups ---------------------------------------------------------------------------------- */
 
 /* Mount point of the cpu controller: "cgroup2", or "cgroup" with cpu among its options. */

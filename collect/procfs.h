@@ -17,6 +17,11 @@ int procfs_field(const char *text, const char *key, uint64_t *out) DCR_MUST_CHEC
  */
 void procfs_line(const char *text, const char *key, char *out, size_t n);
 
+#define PROCFS_PRESSURE "/proc/pressure/"
+/** procfs_pressure - time in ns since boot in which some or all ("full") tasks waited, of a file of /proc/pressure
+ * (PSI). returns  0, or -1 when the kernel does not tell */
+int procfs_pressure(const char *path, const char *line, uint64_t *ns) DCR_MUST_CHECK;
+
 /* ---- CPU limits of this process's cgroup, v1 or v2, all levels up to the root ---- */
 struct cgroup_cpu {
     int n_levels; /* levels with a quota */

@@ -5,6 +5,7 @@
 #include "collect/environment.h"
 #include "collect/meta.h"
 #include "collect/pack.h"
+#include "collect/perf.h"
 #include "collect/rank.h"
 #include "collect/redact.h"
 #include "collect/sampler.h"
@@ -248,20 +249,28 @@ static void end_record(struct run *r, const struct ended *e)
 
 /* ---- all together ------------------------------------------------------------------------------ */
 
+static void open_counters(void *ctx, pid_t pid)
+{
+    perf_open(ctx, pid);
+}
+
 static int observe(struct run *r, int *status, struct dcr_err *err)
 {
     sigset_t mask;
     pid_t pid;
     struct sampler *sampler = NULL;
+    struct perf perf = {.fd = {-1, -1, -1, -1}};
     start_block_signals(&mask);
-    int rc = start_program(r->o->program, &mask, &pid, err);
+    int rc = start_program(r->o->program, &mask, open_counters, &perf, &pid, err);
     if (rc) {
+        perf_close(&perf);
         *status = err && err->sys == ENOENT ? 127 : err && err->sys == EACCES ? 126 : DCR_EXIT_SELF;
         return rc;
     }
     json_object_set_new(r->record, "pid", json_integer(pid));
     struct dcr_err trouble = {0};
-    struct source_config config = {.host_dir = r->is_host_sampled ? r->host_dir : NULL, .rank = r->id.rank, .pid = pid};
+    struct source_config config = {
+        .host_dir = r->is_host_sampled ? r->host_dir : NULL, .rank = r->id.rank, .pid = pid, .perf = &perf};
     /* From here on the program runs, and nothing that fails on our side may end it. */
     int failed = spool_write_json(r->record_dir, r->record_name, r->record, &trouble);
     failed = sampler_start(&sampler, r->spool, &config, r->o->interval_ms, failed ? NULL : &trouble) || failed;
@@ -273,6 +282,8 @@ static int observe(struct run *r, int *status, struct dcr_err *err)
     if (json_object_get(monitors, "process"))
         json_object_set(r->record, "process_monitor", json_object_get(monitors, "process"));
     json_decref(monitors);
+    json_object_set_new(r->record, "counters", perf_describe(&perf));
+    perf_close(&perf);
     end_record(r, &ended);
     failed = spool_write_json(r->record_dir, r->record_name, r->record, failed ? NULL : &trouble) || failed;
     if (failed && err)

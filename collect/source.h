@@ -12,6 +12,7 @@
 #include <sys/types.h>
 
 struct outputs;
+struct perf;
 
 /* Both clocks, read together before the sources are asked. */
 struct tick {
@@ -20,9 +21,10 @@ struct tick {
 };
 
 struct source_config {
-    const char *host_dir; /* folder of this host below the spool, "host-node1"; NULL: do not sample the host */
-    int rank;             /* of this collector's program; -1: ranks are found among its descendants */
-    pid_t pid;            /* the program */
+    const char *host_dir;    /* folder of this host below the spool, "host-node1"; NULL: do not sample the host */
+    int rank;                /* of this collector's program; -1: ranks are found among its descendants */
+    pid_t pid;               /* the program */
+    const struct perf *perf; /* its counters, or NULL */
 };
 
 struct source {

@@ -72,6 +72,33 @@ static void put_memory(struct dcr_buf *row, int *rc, struct dcr_err *err)
     cell_real(row, (double)total * 1024 / 1e9, 3);
 }
 
+/* Counters since boot of what the whole host waited for. A kernel without them leaves the cells empty; the metadata say
+ * why (meta.c). */
+static void put_faults_and_pressure(struct dcr_buf *row)
+{
+    static const char *const faults[] = {"pgfault", "pgmajfault"};
+    static const struct {
+        const char *path, *line;
+    } pressure[] = {{PROCFS_PRESSURE "cpu", "some"},
+                    {PROCFS_PRESSURE "memory", "some"},
+                    {PROCFS_PRESSURE "memory", "full"},
+                    {PROCFS_PRESSURE "io", "some"},
+                    {PROCFS_PRESSURE "io", "full"}};
+    char text[32 << 10];
+    uint64_t value;
+    int has_text = procfs_read("/proc/vmstat", text, sizeof text, NULL) > 0;
+    for (int i = 0; i < 2; i++)
+        if (has_text && procfs_field(text, faults[i], &value) == 0)
+            cell_unsigned(row, value);
+        else
+            cell_empty(row);
+    for (size_t i = 0; i < sizeof pressure / sizeof *pressure; i++)
+        if (procfs_pressure(pressure[i].path, pressure[i].line, &value) == 0)
+            cell_unsigned(row, value);
+        else
+            cell_empty(row);
+}
+
 static int sample(void *ctx, const struct tick *now, struct outputs *out, struct dcr_err *err)
 {
     struct cpu *c = ctx;
@@ -129,6 +156,7 @@ static int sample(void *ctx, const struct tick *now, struct outputs *out, struct
         cell_empty(&c->row);
         cell_empty(&c->row);
     }
+    put_faults_and_pressure(&c->row);
     cell_end(&c->row);
 
     memcpy(c->previous, t, sizeof t);

@@ -9,7 +9,7 @@
 #include <string.h>
 
 struct gpu {
-    char file[320], header[256];
+    char file[320], header[512];
     struct nvml nvml;
     struct dcr_buf rows;
 };
@@ -91,6 +91,12 @@ static void put_device(struct gpu *c, unsigned id, const struct tick *now, int *
         cell_unsigned(row, reasons);
     else
         cell_empty(row);
+    /* What a device has no counter for has its reason with the device in the metadata (meta.c). */
+    for (int k = 0; k < N_NVML_COUNTERS; k++)
+        if (nvml_counter(n, device, k, &reasons) == NVML_OK)
+            cell_unsigned(row, reasons);
+        else
+            cell_empty(row);
     cell_end(row);
 }
 

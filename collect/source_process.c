@@ -3,6 +3,7 @@
  * Under one collector per rank all descendants are summed into that rank. A collector in front of mpirun finds the
  * ranks among its descendants by their environment; processes without a rank (mpirun itself, or a program that has no
  * ranks) go to launcher/process_monitor.csv. Counters of processes that ended stay in the sums, as last seen. */
+#include "collect/perf.h"
 #include "collect/procfs.h"
 #include "collect/rank.h"
 #include "collect/source.h"
@@ -16,7 +17,7 @@
 #include <unistd.h>
 
 enum { MAX_PROCESSES = 4096, MAX_THREADS = 64, TREE_DEPTH = 64 };
-enum { USER, SYSTEM, READ, WRITTEN, VOLUNTARY, INVOLUNTARY, DELAY, N_COUNTERS };
+enum { USER, SYSTEM, READ, WRITTEN, VOLUNTARY, INVOLUNTARY, DELAY, MINOR, MAJOR, N_COUNTERS };
 
 struct counters {
     uint64_t value[N_COUNTERS];
@@ -33,8 +34,9 @@ struct process {
 };
 
 struct processes {
-    char header[256];
+    char header[512];
     int fixed_rank;
+    const struct perf *perf; /* of the whole tree, or NULL */
     pid_t root;
     uint64_t tick_ns, page_bytes;
     struct process *known;
@@ -55,6 +57,7 @@ static int configure(void **ctx, const struct source_config *config, struct dcr_
     }
     c->fixed_rank = config->rank;
     c->root = config->pid;
+    c->perf = config->perf;
     c->tick_ns = 1000000000u / (uint64_t)sysconf(_SC_CLK_TCK);
     c->page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
     source_header(c->header, sizeof c->header, DCR_PROCESS_MONITOR_COLUMNS(SOURCE_CELL));
@@ -86,17 +89,19 @@ static int read_stat(const struct processes *c, pid_t pid, struct counters *out,
         return -1;
     /* The command's name stands in parentheses and may hold anything, parentheses too. */
     const char *at = strrchr(text, ')');
-    unsigned long long user, system, begun;
+    unsigned long long minor, major, user, system, begun;
     long long rss;
     if (!at ||
-        sscanf(at + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu %*d %*d %*d %*d %*d %*d %llu %*u %lld",
-               &user, &system, &begun, &rss) != 4)
+        sscanf(at + 1, " %*c %*d %*d %*d %*d %*d %*u %llu %*u %llu %*u %llu %llu %*d %*d %*d %*d %*d %*d %llu %*u %lld",
+               &minor, &major, &user, &system, &begun, &rss) != 6)
         return -1;
     *start = begun;
     out->value[USER] = user * c->tick_ns;
     out->value[SYSTEM] = system * c->tick_ns;
     out->rss_bytes = rss > 0 ? (uint64_t)rss * c->page_bytes : 0;
-    out->has |= 1u << USER | 1u << SYSTEM;
+    out->value[MINOR] = minor;
+    out->value[MAJOR] = major;
+    out->has |= 1u << USER | 1u << SYSTEM | 1u << MINOR | 1u << MAJOR;
     return 0;
 }
 
@@ -230,6 +235,18 @@ static void put_counter(struct dcr_buf *row, const struct counters *sum, int i)
         cell_empty(row);
 }
 
+/* Counted for the program and all below it: of one rank when it has a collector of its own, else of the launcher. */
+static void put_perf(struct processes *c, int rank)
+{
+    for (int k = 0; k < N_PERF; k++) {
+        uint64_t value;
+        if (c->perf && rank == c->fixed_rank && perf_read(c->perf, k, &value) == 0)
+            cell_unsigned(&c->row, value);
+        else
+            cell_empty(&c->row);
+    }
+}
+
 static int put_rank(struct processes *c, int rank, const struct tick *now, struct outputs *out, struct dcr_err *err)
 {
     struct counters sum = {.has = (1u << N_COUNTERS) - 1};
@@ -261,6 +278,7 @@ static int put_rank(struct processes *c, int rank, const struct tick *now, struc
     cell_unsigned(&c->row, sum.rss_bytes);
     for (int i = READ; i < N_COUNTERS; i++)
         put_counter(&c->row, &sum, i);
+    put_perf(c, rank);
     cell_end(&c->row);
     char name[64] = "launcher/process_monitor.csv";
     if (rank >= 0)

@@ -24,21 +24,35 @@ void start_block_signals(sigset_t *old)
     pthread_sigmask(SIG_BLOCK, &ours, old);
 }
 
-int start_program(char **argv, const sigset_t *mask, pid_t *pid, struct dcr_err *err)
+int start_program(char **argv, const sigset_t *mask, void (*before)(void *ctx, pid_t pid), void *ctx, pid_t *pid,
+                  struct dcr_err *err)
 {
-    int report[2];
+    int report[2], gate[2];
     if (pipe2(report, O_CLOEXEC) != 0)
         return dcr_err_sys(err, DCR_FAIL, "cannot make a pipe");
+    if (pipe2(gate, O_CLOEXEC) != 0) {
+        dcr_err_sys(err, DCR_FAIL, "cannot make a pipe");
+        close(report[0]);
+        close(report[1]);
+        return DCR_FAIL;
+    }
     /* With SIGCHLD ignored (some launchers do) there would be no status to wait for; the program gets its own back. */
     struct sigaction child_action, standard = {.sa_handler = SIG_DFL};
     sigaction(SIGCHLD, &standard, &child_action);
     pid_t child = fork();
     if (child < 0) {
+        dcr_err_sys(err, DCR_FAIL, "cannot start '%s'", argv[0]);
         close(report[0]);
         close(report[1]);
-        return dcr_err_sys(err, DCR_FAIL, "cannot start '%s'", argv[0]);
+        close(gate[0]);
+        close(gate[1]);
+        return DCR_FAIL;
     }
     if (child == 0) {
+        char end;
+        close(gate[1]);
+        while (read(gate[0], &end, 1) < 0 && errno == EINTR)
+            ;
         sigaction(SIGCHLD, &child_action, NULL);
         sigprocmask(SIG_SETMASK, mask, NULL);
         execvp(argv[0], argv);
@@ -48,6 +62,10 @@ int start_program(char **argv, const sigset_t *mask, pid_t *pid, struct dcr_err 
         _exit(127);
     }
     close(report[1]);
+    close(gate[0]);
+    if (before)
+        before(ctx, child);
+    close(gate[1]); /* go */
     int why = 0;
     ssize_t n;
     do

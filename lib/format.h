@@ -83,12 +83,16 @@ enum dcr_role {
     X("timestamp", "s")                                                                                              \
     X("cpu_percent", "%") X("memory_percent", "%") X("memory_used_gb", "GB") X("memory_total_gb", "GB")              \
         X("t_ns", "ns") X("iowait_percent", "%") X("steal_percent", "%") X("runnable", "1") X("ctxt_per_sec", "1/s") \
-            X("throttled_ns", "ns") X("nr_throttled", "1")
+            X("throttled_ns", "ns") X("nr_throttled", "1") X("page_faults", "1") X("major_faults", "1")              \
+                X("psi_cpu_some_ns", "ns") X("psi_memory_some_ns", "ns") X("psi_memory_full_ns", "ns")               \
+                    X("psi_io_some_ns", "ns") X("psi_io_full_ns", "ns")
 #define DCR_GPU_MONITOR_COLUMNS(X)                                                                    \
     X("timestamp", "s")                                                                               \
     X("gpu_id", "1") X("utilization_gpu", "%") X("utilization_memory", "%") X("memory_used_mb", "MB") \
         X("memory_total_mb", "MB") X("temperature", "C") X("power_draw_w", "W") X("t_ns", "ns")       \
-            X("sm_clock_mhz", "MHz") X("throttle_reasons", "bits")
+            X("sm_clock_mhz", "MHz") X("throttle_reasons", "bits") X("pcie_tx_bytes", "bytes")        \
+                X("pcie_rx_bytes", "bytes") X("nvlink_tx_bytes", "bytes") X("nvlink_rx_bytes", "bytes") \
+                    X("ecc_corrected", "1") X("ecc_uncorrected", "1")
 #define DCR_NET_MONITOR_COLUMNS(X) \
     X("timestamp", "s") X("t_ns", "ns") X("interface", "") X("rx_bytes", "bytes") X("tx_bytes", "bytes")
 #define DCR_DISK_MONITOR_COLUMNS(X) \
@@ -97,7 +101,8 @@ enum dcr_role {
     X("timestamp", "s")                                                                                                \
     X("t_ns", "ns") X("rank", "1") X("pid", "1") X("user_ns", "ns") X("system_ns", "ns") X("rss_bytes", "bytes")       \
         X("read_bytes", "bytes") X("write_bytes", "bytes") X("voluntary_switches", "1") X("involuntary_switches", "1") \
-            X("run_delay_ns", "ns")
+            X("run_delay_ns", "ns") X("minor_faults", "1") X("major_faults", "1") X("cycles", "1") X("instructions", "1") \
+                X("llc_misses", "1") X("task_clock_ns", "ns")
 
 /* clang-format on */
 

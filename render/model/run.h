@@ -86,6 +86,8 @@ struct run_rank {
     /* process monitor; -1 = not measured */
     int64_t cpu_ns, run_delay_ns, peak_rss_bytes, involuntary_switches;
     double process_seconds;
+    int64_t cycles, instructions, llc_misses, task_clock_ns; /* processor's counters over the samples; -1 = not counted */
+    const char *counters_status; /* of the cycles: "ok", "n/a because ..."; "" = the archive does not say */
     /* The same counter over time, thinned out while reading; on the clock of the steps. shape (n_delays) */
     struct run_delay *delays;
     int n_delays;

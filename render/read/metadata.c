@@ -63,6 +63,9 @@ static void read_rank(struct run *r, const json_t *o)
     k->host = json_text(r, o, "host");
     k->exit_status = (int)json_int(o, "exit_status", 0, 255, -1);
     k->signal = (int)json_int(o, "signal", 0, 128, 0);
+    const json_t *counters = json_object_get(o, "counters");
+    k->counters_status =
+        json_text(r, counters ? counters : json_object_get(o, "missing"), counters ? "cycles" : "counters");
 }
 
 static int read_pairs(struct run *r, const json_t *object, struct run_pair **out)

@@ -207,7 +207,8 @@ static void keep_delay(struct table *t, struct run_rank *k, int64_t row, int64_t
 
 static int read_process(struct table *t, int rank, struct dcr_err *err)
 {
-    struct counter user = {0}, system = {0}, delay = {0}, involuntary = {0};
+    struct counter user = {0}, system = {0}, delay = {0}, involuntary = {0}, cycles = {0}, instructions = {0},
+                   misses = {0}, clock = {0};
     struct span span = {0};
     double rss = -1;
     int64_t row = 0, stride = 1;
@@ -220,6 +221,10 @@ static int read_process(struct table *t, int rank, struct dcr_err *err)
         count(t, &system, "system_ns");
         count(t, &delay, "run_delay_ns");
         count(t, &involuntary, "involuntary_switches");
+        count(t, &cycles, "cycles");
+        count(t, &instructions, "instructions");
+        count(t, &misses, "llc_misses");
+        count(t, &clock, "task_clock_ns");
         if (cell(t, "rss_bytes", &v) && v > rss && v < 9e18)
             rss = v;
     }
@@ -228,6 +233,10 @@ static int read_process(struct table *t, int rank, struct dcr_err *err)
     k->cpu_ns = u >= 0 && s >= 0 && span.n > 1 ? u + s : -1;
     k->run_delay_ns = span.n > 1 ? growth(&delay) : -1;
     k->involuntary_switches = span.n > 1 ? growth(&involuntary) : -1;
+    k->cycles = span.n > 1 ? growth(&cycles) : -1;
+    k->instructions = span.n > 1 ? growth(&instructions) : -1;
+    k->llc_misses = span.n > 1 ? growth(&misses) : -1;
+    k->task_clock_ns = span.n > 1 ? growth(&clock) : -1;
     k->peak_rss_bytes = rss < 0 ? -1 : (int64_t)rss;
     k->process_seconds = seconds(&span);
     return rc == DCR_END ? 0 : rc;

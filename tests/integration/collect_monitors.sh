@@ -1,0 +1,64 @@
+#!/bin/bash
+# Monitors beyond the first ones: page faults, pressure, the processor's counters, NVML's counters; each with values or an
+# empty cell and its reason.
+# shellcheck disable=SC2016,SC2317  # commands for another shell; functions that check calls
+. tests/lib/tap.sh
+. tests/data/programs/build.sh
+unset OMPI_COMM_WORLD_RANK PMIX_RANK PMI_RANK SLURM_PROCID
+cd "$TMP" || exit 1
+# last FILE COLUMN: the last value of a column; "" when the cell is empty
+last() {
+    member run.tar "$1" | awk -F, -v c="$2" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == c) k = i; next } { v = $k } END { print v }'
+}
+number_or() { # VALUE REASON: a number, or an empty cell with a reason
+    case $1 in '' | *[!0-9]*) [ -z "$1" ] && [ -n "$2" ] && [ "$2" != null ] ;; *) return 0 ;; esac
+}
+cat >pages.c <<'END'
+#include <stdlib.h>
+int main(void)
+{
+    volatile char *x = malloc(64 << 20);
+    for (long i = 0; x && i < 40000000; i++)
+        x[i * 4096 % (64 << 20)] = 1;
+    return 0;
+}
+END
+"$CC" -O1 -o pages pages.c || not_ok "pages builds"
+"$COLLECT" run -o run.tar --interval 20 -- ./pages 2>err || not_ok "pages runs"
+why=$(metadata run.tar '.nodes[0].missing.pressure // ""')
+for c in psi_cpu_some_ns psi_memory_some_ns psi_io_some_ns psi_io_full_ns; do
+    check "$c: a number, or empty with the reason" number_or "$(last node0/cpu_monitor.csv $c)" "$why"
+done
+check "page faults of the host grow" test "$(last node0/cpu_monitor.csv page_faults)" -gt 1000
+check "page faults of the program: at least one a page" test "$(last rank0/process_monitor.csv minor_faults)" -gt 16000
+for c in cycles instructions llc_misses task_clock_ns; do
+    value=$(last rank0/process_monitor.csv $c)
+    said=$(metadata run.tar ".ranks[0].counters.$c")
+    echo "# $c: ${value:-empty}: $said"
+    check "$c: said to be counted or why not" sh -c 'echo "$0" | grep -Eq "^(ok|ok: user mode only|n/a because .+)$"' "$said"
+    check "$c: a number exactly when counted" sh -c 'case $1 in ok*) [ "${0:-0}" -gt 1000 ] ;; *) [ -z "$0" ] ;; esac' "$value" "$said"
+done
+if command -v mpirun >/dev/null; then
+    "$COLLECT" run -o run.tar --interval 20 --mpi off -- "${MPIRUN[@]}" -n 2 sh -c 'i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done' 2>err
+    check "in front of mpirun: no counters by rank, and why" metadata run.tar '.ranks | all(.counters == null and (.missing.counters | length > 0))'
+    check "times are" test "$(last rank1/process_monitor.csv user_ns)" -gt 0
+    check "empty cells then" test -z "$(last rank1/process_monitor.csv cycles)"
+fi
+
+# ---- NVML's counters
+mkdir lib
+cd "$OLDPWD" || exit 1
+"$CC" -shared -fPIC -Wl,-soname,libnvidia-ml.so.1 -o "$TMP/lib/libnvidia-ml.so.1" tests/data/programs/fake_nvml.c || not_ok "fake_nvml builds"
+cd "$TMP" || exit 1
+LD_LIBRARY_PATH=$TMP/lib "$COLLECT" run -o run.tar --interval 20 -- sleep 0.2 2>err
+check "two devices" test "$(metadata run.tar '[.nodes[0].gpus[].name] | join(" ")')" = "Fake 0 Fake 1"
+check "what one of them lacks is no failure of the monitor" test "$(metadata run.tar .nodes[0].monitors.gpu)" = ok
+check "but is named with its reason" metadata run.tar '.nodes[0].gpus | (.[0] | has("missing") | not) and
+    (.[1].missing | (keys == ["ecc_corrected", "ecc_uncorrected", "nvlink_rx_bytes", "nvlink_tx_bytes", "pcie_rx_bytes", "pcie_tx_bytes"]) and all(.[]; . == "Not Supported"))'
+member run.tar node0/gpu_monitor.csv | awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) k[$i] = i; next }
+    $k["gpu_id"] == 0 { print ($k["pcie_tx_bytes"] >= 197000000), ($k["pcie_rx_bytes"] >= 198000000), $k["nvlink_tx_bytes"], $k["nvlink_rx_bytes"], $k["ecc_corrected"], $k["ecc_uncorrected"] }
+    $k["gpu_id"] == 1 { print "second:" $k["pcie_tx_bytes"] $k["nvlink_rx_bytes"] $k["ecc_corrected"] ":" $k["utilization_gpu"] }' | sort -u >got
+printf '1 1 141312 142336 12 1\nsecond::70\n' >want
+check "values where there are counters, empty cells where not" diff want got
+check_status 3 "the report reads it all" "$BIN/dcreport" run.tar -o site
+finish
