@@ -311,6 +311,11 @@ accuracy:
 	@.ci/packages build run $(if $(findstring --yardstick,$(ARGS)),bench)
 	@$(MAKE) --no-print-directory SHORT=1 programs
 	@BUILD="$(abspath $(BUILD))" bash tests/bench/accuracy/accuracy.sh $(ARGS)
+bench-render:
+	@.ci/packages build run bench
+	@$(MAKE) --no-print-directory SHORT=1 programs
+	@BUILD="$(abspath $(BUILD))" bash tests/bench/render_traces.sh $(ARGS)
+.PHONY: bench-render
 bench-collect:
 	@.ci/packages build run bench
 	@$(MAKE) --no-print-directory SHORT=1 programs
@@ -357,6 +362,7 @@ help:
 	@echo "make site          render the archives of the last series again"
 	@echo "make test-fresh    both commands in a fresh Debian root (needs root; FRESH=report for the first only)"
 	@echo "make bench         timings: training step, event cost, rendering; bench-collect: what the collector costs"
+	@echo "make bench-render  dcreport over 570 MB of Kineto JSON and native traces of 10^6 and 10^7 ranges: seconds, memory, rates"
 	@echo "make bench-pack    size, time and memory of packing and rendering 1,024 ranks"
 	@echo "make bench-train   a training step beside PyTorch's and a plain sgemm; ARGS='--threads 2'"
 	@echo "make accuracy      test errors on real readings over three seeds (half an hour); ARGS='--epochs 24 --seeds 1'"

@@ -165,14 +165,35 @@ static int neutral_flight(const struct dct_event *in, struct event *out)
     return 1;
 }
 
+/* What event_classify said of a name. The reader gives equal texts at equal addresses until it is closed, and a program
+ * has few names: most events need no comparison of texts. */
+enum { KNOWN_RANGES = 64 };
+struct known_range {
+    const char *category, *name; /* name NULL = empty */
+    enum event_kind kind;
+    enum category is;
+};
+
+static enum event_kind classify(struct known_range *known, const struct dct_event *e, enum category *out)
+{
+    uintptr_t at = (uintptr_t)e->name ^ (uintptr_t)e->category >> 3;
+    struct known_range *k = &known[(at ^ at >> 4 ^ at >> 10) % KNOWN_RANGES];
+    if (k->name != e->name || k->category != e->category) {
+        *k = (struct known_range){.category = e->category, .name = e->name};
+        k->kind = event_classify(e->category, e->name, &k->is);
+    }
+    *out = k->is;
+    return k->kind;
+}
+
 /* A range as a neutral event; 0 when it says nothing. */
-static int neutral(const struct dct_event *in, struct event *out)
+static int neutral(struct known_range *known, const struct dct_event *in, struct event *out)
 {
     if (in->kind == DCT_MARK || in->kind == DCT_FILE || in->is_open || in->start_ns < 0 || in->end_ns > RUN_MAX_TIME_NS)
         return 0;
     if (in->kind == DCT_SPAN && strcmp(in->category, DCT_IN_FLIGHT) == 0)
         return neutral_flight(in, out);
-    enum event_kind kind = event_classify(in->category, in->name, &out->category);
+    enum event_kind kind = classify(known, in, &out->category);
     out->kind = kind;
     out->track = in->track;
     /* Process ranges lie beside the stack of the thread: never outermost. */
@@ -201,6 +222,7 @@ int summary_of_trace_with_gpu(struct summary *out, struct dcr_arena *a, struct d
     struct dct_event e;
     struct observed observed = {.out = out, .arena = a};
     struct name_table *names = NULL;
+    struct known_range known[KNOWN_RANGES] = {{0}};
     *out = (struct summary){.notes = "", .trace_name = ""};
     int rc = dct_open(&t, s, &out->info, err);
     if (rc)
@@ -216,7 +238,7 @@ int summary_of_trace_with_gpu(struct summary *out, struct dcr_arena *a, struct d
         count(&observed, &e);
         if (names)
             names_add(names, &e);
-        if (neutral(&e, &n))
+        if (neutral(known, &e, &n))
             reduce_event(d, &n);
     }
     if (rc == DCR_END) {

@@ -502,16 +502,17 @@ static void keep_push(struct dct_reader *r, struct track *t, const struct dct_sl
 
 static void deliver(struct dct_reader *r, struct dct_event *out, int kind, const struct open_range *o, int64_t end_ns)
 {
-    *out = (struct dct_event){.kind = kind,
-                              .track = o->track,
-                              .depth = o->depth,
-                              .start_ns = o->start_ns,
-                              .end_ns = end_ns > o->start_ns ? end_ns : o->start_ns,
-                              .payload_type = (int)(o->attr.payload_type & 0xff),
-                              .color = o->attr.payload_type >> 8,
-                              .payload = o->attr.payload,
-                              .raw = o->raw,
-                              .file = ""};
+    memset(out, 0, offsetof(struct dct_event, io)); /* io is large, and of DCT_FILE only */
+    out->kind = kind;
+    out->track = o->track;
+    out->depth = o->depth;
+    out->start_ns = o->start_ns;
+    out->end_ns = end_ns > o->start_ns ? end_ns : o->start_ns;
+    out->payload_type = (int)(o->attr.payload_type & 0xff);
+    out->color = o->attr.payload_type >> 8;
+    out->payload = o->attr.payload;
+    out->raw = o->raw;
+    out->file = "";
     r->delivered_raw = o->raw;
     fill_names(r, out, o->domain, o->name, o->attr.category);
     if (out->payload_type == DCT_PAYLOAD_FILE && o->attr.payload < r->n_names && r->names[o->attr.payload])
