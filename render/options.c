@@ -9,6 +9,8 @@
 const char *options_usage(void)
 {
     return "usage: dcreport ARCHIVE... -o DIR [options]\n"
+           "       dcreport --baseline OLD.tar... -- NEW.tar... -o DIR [options]\n"
+           "       dcreport --check RULE... ARCHIVE... [options]\n"
            "\n"
            "Reads run archives made by dccollect and writes a report one can open: index.html, a page per run,\n"
            "BOTTLENECK_ANALYSIS.md, bottleneck_summary.txt, report.json and charts.\n"
@@ -16,12 +18,20 @@ const char *options_usage(void)
            "  -o, --output DIR        where the report goes; replaced whole if it is a report already\n"
            "  -n, --nodes N           number of nodes of archives that do not say\n"
            "  -t, --thresholds FILE   thresholds of the verdict (docs/thresholds lists them)\n"
-           "      --theme DIR         templates and style instead of the default theme\n"
+           "      --baseline OLD...   compare with the runs before: one archive, or several up to `--`; may be "
+           "repeated\n"
+           "      --check RULE        exit with 1 unless it holds for every run, as 'exposed_comm<20%' (dcreport(1) "
+           "lists\n"
+           "                          what can be checked); may be repeated; needs no -o\n"
+           "      --junit FILE        how the checks went as JUnit XML\n"
+           "      --summary FILE      the same as Markdown\n"
+           "      --theme DIR         templates and style instead of the default theme; `paper` is one more\n"
            "  -q, --quiet             print nothing but errors\n"
            "  -h, --help              this text\n"
            "      --version           the version\n"
            "\n"
-           "Exit status: 0 report made; 2 bad input or usage, nothing written; 3 report made, with gaps it names.\n";
+           "Exit status: 0 report made, every check holds; 1 a check fails; 2 bad input or usage, nothing written;\n"
+           "3 report made, with gaps it names (not with --check).\n";
 }
 
 static int parse_nodes(struct options *o, const char *text, struct dcr_err *err)
@@ -36,22 +46,44 @@ static int parse_nodes(struct options *o, const char *text, struct dcr_err *err)
     return 0;
 }
 
-int options_parse(struct options *o, int argc, char **argv, struct dcr_err *err)
+/* Words up to argc; names that are no options go to the runs before, or to the runs. */
+static int parse_words(struct options *o, int argc, char **argv, int is_baseline, struct dcr_err *err)
 {
     static const struct option table[] = {{"output", required_argument, NULL, 'o'},
                                           {"nodes", required_argument, NULL, 'n'},
                                           {"thresholds", required_argument, NULL, 't'},
                                           {"theme", required_argument, NULL, 'T'},
+                                          {"baseline", required_argument, NULL, 'b'},
+                                          {"check", required_argument, NULL, 'c'},
+                                          {"junit", required_argument, NULL, 'j'},
+                                          {"summary", required_argument, NULL, 's'},
                                           {"quiet", no_argument, NULL, 'q'},
                                           {"help", no_argument, NULL, 'h'},
                                           {"version", no_argument, NULL, 'V'},
                                           {NULL, 0, NULL, 0}};
-    memset(o, 0, sizeof *o);
     opterr = 0;
-    optind = 0; /* start over: tests parse more than once */
+    optind = 0; /* start over */
     int c, rc = 0;
-    while (rc == 0 && (c = getopt_long(argc, argv, ":o:n:t:qh", table, NULL)) != -1) {
+    while (rc == 0 && !o->is_help && !o->is_version && (c = getopt_long(argc, argv, "-:o:n:t:qh", table, NULL)) != -1) {
         switch (c) {
+        case 1: /* a name, in its place */
+            if (is_baseline && o->n_baseline)
+                o->baseline[o->n_baseline++] = optarg;
+            else
+                o->archives[o->n_archives++] = optarg;
+            break;
+        case 'b':
+            o->baseline[o->n_baseline++] = optarg;
+            break;
+        case 'c':
+            o->checks[o->n_checks++] = optarg;
+            break;
+        case 'j':
+            o->junit = optarg;
+            break;
+        case 's':
+            o->summary = optarg;
+            break;
         case 'o':
             o->out_dir = optarg;
             break;
@@ -69,10 +101,10 @@ int options_parse(struct options *o, int argc, char **argv, struct dcr_err *err)
             break;
         case 'h':
             o->is_help = 1;
-            return 0;
+            break;
         case 'V':
             o->is_version = 1;
-            return 0;
+            break;
         case ':':
             rc = dcr_err_set(err, DCR_FAIL, "option '%s' needs a value; see dcreport --help", argv[optind - 1]);
             break;
@@ -80,13 +112,57 @@ int options_parse(struct options *o, int argc, char **argv, struct dcr_err *err)
             rc = dcr_err_set(err, DCR_FAIL, "there is no option '%s'; see dcreport --help", argv[optind - 1]);
         }
     }
-    if (rc)
+    for (int i = optind; rc == 0 && i < argc; i++) /* behind -- */
+        o->archives[o->n_archives++] = argv[i];
+    return rc;
+}
+
+/* Position of the `--` that ends `--baseline A B --`: what follows are options and names as before it. 0: there is
+ * none. */
+static int separator(int argc, char **argv)
+{
+    int has_baseline = 0;
+    for (int i = 1; i < argc; i++) {
+        has_baseline |= strncmp(argv[i], "--baseline", 10) == 0;
+        if (strcmp(argv[i], "--") == 0)
+            return has_baseline ? i : 0;
+    }
+    return 0;
+}
+
+int options_parse(struct options *o, int argc, char **argv, struct dcr_err *err)
+{
+    memset(o, 0, sizeof *o);
+    o->archives = calloc((size_t)argc + 1, sizeof *o->archives);
+    o->baseline = calloc((size_t)argc + 1, sizeof *o->baseline);
+    o->checks = calloc((size_t)argc + 1, sizeof *o->checks);
+    if (!o->archives || !o->baseline || !o->checks)
+        return dcr_err_set(err, DCR_FATAL, "out of memory");
+    int at = separator(argc, argv);
+    int rc = parse_words(o, at ? at : argc, argv, at > 0, err);
+    if (rc == 0 && at) {
+        argv[at] = argv[0]; /* a command line of its own */
+        rc = parse_words(o, argc - at, argv + at, 0, err);
+    }
+    if (rc || o->is_help || o->is_version)
         return rc;
-    o->archives = argv + optind;
-    o->n_archives = argc - optind;
     if (o->n_archives == 0)
-        return dcr_err_set(err, DCR_FAIL, "no archive given; usage: dcreport ARCHIVE... -o DIR");
-    if (!o->out_dir || !*o->out_dir)
+        return dcr_err_set(err, DCR_FAIL,
+                           o->n_baseline ? "no archive given to compare with the baseline; put the new ones behind --: "
+                                           "dcreport --baseline OLD.tar -- NEW.tar -o DIR"
+                                         : "no archive given; usage: dcreport ARCHIVE... -o DIR");
+    if ((o->junit || o->summary) && o->n_checks == 0)
+        return dcr_err_set(err, DCR_FAIL, "--junit and --summary say how checks went; add --check 'exposed_comm<20%%'");
+    if (o->out_dir ? !*o->out_dir : o->n_checks == 0)
         return dcr_err_set(err, DCR_FAIL, "no output folder given; add -o DIR");
     return 0;
+}
+
+void options_release(struct options *o)
+{
+    free(o->archives);
+    free(o->baseline);
+    free(o->checks);
+    o->archives = o->baseline = NULL;
+    o->checks = NULL;
 }

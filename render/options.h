@@ -5,17 +5,24 @@
 #include "lib/err.h"
 
 struct options {
-    char **archives; /* borrows argv */
+    char **archives; /* words of argv; shape (n_archives) */
     int n_archives;
-    const char *out_dir;
-    const char *thresholds; /* NULL = defaults */
-    const char *theme_dir;  /* NULL = the default theme */
-    int nodes;              /* 0 = not given */
+    char **baseline; /* the runs before; shape (n_baseline), 0 = nothing to compare with */
+    int n_baseline;
+    const char **checks; /* rules; shape (n_checks) */
+    int n_checks;
+    const char *junit, *summary; /* where the checks are written too; NULL = nowhere */
+    const char *out_dir;         /* NULL = no site, only with checks */
+    const char *thresholds;      /* NULL = defaults */
+    const char *theme_dir;       /* NULL = the default theme */
+    int nodes;                   /* 0 = not given */
     int is_quiet, is_help, is_version;
 };
 
-/** options_parse - errors: DCR_FAIL with a sentence that names the option. argv is reordered, archives last. */
+/** options_parse - errors: DCR_FAIL with a sentence that names the option. Borrows argv; free with options_release,
+ * also after an error. */
 int options_parse(struct options *o, int argc, char **argv, struct dcr_err *err) DCR_MUST_CHECK;
+void options_release(struct options *o);
 /** options_usage - the text of --help. */
 const char *options_usage(void);
 

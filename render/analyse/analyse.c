@@ -136,6 +136,7 @@ int analyse(struct report *rep, struct run **runs, int n, const struct analyse_o
     rep->thresholds = opt->thresholds;
     rep->unit = n ? unit_of(runs, n) : "node";
     rep->first_claim = -1;
+    rep->baseline = "";
     rep->n_runs = n;
     rep->runs = dcr_arena_alloc(&rep->arena, (size_t)(n + 1) * sizeof *rep->runs);
     for (int i = 0; i < n; i++) {

@@ -311,6 +311,7 @@ struct document {
     size_t len;
 };
 
+struct comparison;
 struct report {
     struct dcr_arena arena;
     struct thresholds thresholds;
@@ -324,6 +325,9 @@ struct report {
     int first_claim;    /* what first_action is about; -1 none */
     struct note *notes; /* caveats first, then gaps */
     int n_notes, n_gaps;
+    struct comparison *comparisons; /* against --baseline: render/analyse/compare.h */
+    int n_comparisons;
+    const char *baseline;         /* what it was compared with, "" nothing */
     size_t notes_cap, claims_cap; /* filling only */
     const char *unit;       /* what node counts count: "node", or "GPU" where runs on one machine scale over those */
     const char *node_label; /* "emulated nodes", "Slurm nodes on one kernel", ...; "" = separate machines */

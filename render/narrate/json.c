@@ -2,6 +2,8 @@
  * digits, so that equal reports are equal bytes. Nothing measured is null, never 0. */
 #include "render/narrate/narrate.h"
 
+#include "render/narrate/compare_doc.h"
+
 #include "render/narrate/devices.h"
 
 #include <jansson.h>
@@ -133,11 +135,6 @@ static json_t *process(const struct run *run, int rank)
     json_object_set_new(o, "involuntary_switches", int_or_null(k->involuntary_switches >= 0, k->involuntary_switches));
     return o;
 }
-    json_object_set_new(o, "cycles", int_or_null(k->cycles >= 0, k->cycles));
-    json_object_set_new(o, "instructions", int_or_null(k->instructions >= 0, k->instructions));
-    json_object_set_new(o, "llc_misses", int_or_null(k->llc_misses >= 0, k->llc_misses));
-    json_object_set_new(o, "task_clock_ns", int_or_null(k->task_clock_ns >= 0, k->task_clock_ns));
-    json_object_set_new(o, "counters", *k->counters_status ? json_string(k->counters_status) : json_null());
 
 static json_t *ranks(const struct run_result *r)
 {
@@ -559,6 +556,8 @@ void narrate_report_json(const struct report *rep, struct dcr_buf *out)
     for (int i = 0; i < rep->n_claims; i++)
         json_array_append_new(claims, claim_object(rep, &rep->claims[i]));
     json_object_set_new(o, "title", json_string(rep->title));
+    json_object_set_new(o, "baseline", text_or_null(rep->baseline));
+    json_object_set_new(o, "comparisons", comparisons_json(rep));
     json_object_set_new(o, "unit", json_string(rep->unit));
     json_object_set_new(o, "node_label", text_or_null(rep->node_label));
     json_object_set_new(o, "headline", text_or_null(rep->headline));

@@ -2,6 +2,8 @@
  * escaped, so that a job named `<script>` or `| a |` is text. */
 #include "render/narrate/narrate.h"
 
+#include "render/narrate/compare_doc.h"
+
 #include "render/narrate/format.h"
 
 #include <stdarg.h>
@@ -371,6 +373,7 @@ void narrate_bottleneck_analysis_md(const struct report *rep, struct dcr_buf *ou
         dcr_buf_puts(out, ".\n\n");
     }
     put_summary(rep, out);
+    put_comparisons_md(rep, out);
     dcr_buf_puts(out, "## Per-Scenario Analysis\n\n");
     for (int i = 0; i < rep->n_runs; i++)
         put_run(&rep->runs[i], out);

@@ -1,6 +1,8 @@
 /* text_doc.c - bottleneck_summary.txt and profiling_report.txt: plain text at most 100 columns wide where it wraps. */
 #include "render/narrate/narrate.h"
 
+#include "render/analyse/compare.h"
+
 #include "render/narrate/format.h"
 
 #include <math.h>
@@ -96,6 +98,20 @@ static void put_part_table(const struct report *rep, struct dcr_buf *out)
     dcr_buf_puts(out, "\n");
 }
 
+static void put_comparisons(const struct report *rep, struct dcr_buf *out)
+{
+    if (!*rep->baseline)
+        return;
+    put_section(out, "Before and after");
+    put_wrapped(out, "Baseline: ", rep->baseline);
+    if (rep->n_comparisons == 0)
+        put_wrapped(out, "", "n/a because the baseline has no run with steps at any node count of these.");
+    for (int i = 0; i < rep->n_comparisons; i++) {
+        put_wrapped(out, "", rep->comparisons[i].sentence);
+        put_wrapped(out, "", rep->comparisons[i].support);
+    }
+}
+
 void narrate_bottleneck_summary_txt(const struct report *rep, struct dcr_buf *out)
 {
     put_title(out, rep->title, '=');
@@ -108,6 +124,7 @@ void narrate_bottleneck_summary_txt(const struct report *rep, struct dcr_buf *ou
     put_wrapped(out, "", rep->support);
     put_wrapped(out, "", rep->first_action);
     put_wrapped(out, "", rep->how_sure);
+    put_comparisons(rep, out);
     if (rep->n_notes) {
         dcr_buf_putc(out, '\n');
         put_notes(rep, -1, out);

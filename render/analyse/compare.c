@@ -1,0 +1,174 @@
+/* compare.c - see compare.h. */
+#include "render/analyse/compare.h"
+
+#include "render/analyse/analyse.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The runs of one side. */
+struct side {
+    const struct report *rep;
+    const struct run_result **runs;
+    int n;
+    int64_t n_steps, part_ns[N_PARTS], step_ns;
+    double (*mean)[N_PARTS]; /* shape (BOOTSTRAP_RESAMPLES), NULL: too few steps */
+};
+
+static void collect(struct report *arena_of, struct side *s, const struct report *rep, int n_nodes)
+{
+    s->rep = rep;
+    s->runs = dcr_arena_alloc(&arena_of->arena, (size_t)(rep->n_runs + 1) * sizeof(*s->runs));
+    for (int i = 0; i < rep->n_runs; i++)
+        if (rep->runs[i].has_steps && rep->runs[i].n_nodes == n_nodes)
+            s->runs[s->n++] = &rep->runs[i];
+}
+
+/* Every step of every run counts once. */
+static void fill_means(struct side *s)
+{
+    int64_t sum[N_PARTS] = {0}, weight = 0;
+    for (int i = 0; i < s->n; i++) {
+        const struct run_result *r = s->runs[i];
+        for (int64_t k = 0; k < r->n_counted; k++)
+            for (int p = 0; p < N_PARTS; p++)
+                sum[p] += r->step_part_ns[k][p];
+        weight += r->n_counted * r->n_rank_results;
+        s->n_steps += r->n_counted;
+    }
+    s->step_ns = apportion(sum, N_PARTS, 1, weight, s->part_ns);
+}
+
+/* Steps are drawn within runs, and runs among their repetitions. */
+static int draw(struct side *s, uint64_t seed)
+{
+    double(*of_run)[BOOTSTRAP_RESAMPLES][N_PARTS] = calloc((size_t)s->n, sizeof *of_run);
+    s->mean = calloc(BOOTSTRAP_RESAMPLES, sizeof *s->mean);
+    int is_enough = of_run && s->mean;
+    struct draws d = {seed};
+    for (int i = 0; i < s->n && is_enough; i++) {
+        const struct run_result *r = s->runs[i];
+        is_enough = r->n_counted >= BOOTSTRAP_MIN_STEPS;
+        if (is_enough)
+            bootstrap_means((const int64_t(*)[N_PARTS])r->step_part_ns, (size_t)r->n_counted, &d, of_run[i]);
+    }
+    for (int k = 0; k < BOOTSTRAP_RESAMPLES && is_enough; k++) {
+        double weight = 0;
+        for (int i = 0; i < s->n; i++) {
+            int run = (int)draw_below(&d, (size_t)s->n);
+            double n = (double)s->runs[run]->n_counted;
+            for (int p = 0; p < N_PARTS; p++)
+                s->mean[k][p] += n * of_run[run][k][p] / s->runs[run]->n_rank_results;
+            weight += n;
+        }
+        for (int p = 0; p < N_PARTS; p++)
+            s->mean[k][p] /= weight;
+    }
+    free(of_run);
+    if (!is_enough) {
+        free(s->mean);
+        s->mean = NULL;
+    }
+    return is_enough;
+}
+
+/* part < 0: the whole step. */
+static struct compared compared_of(const struct side *a, const struct side *b, int part)
+{
+    struct compared c = {.before_ns = part < 0 ? a->step_ns : a->part_ns[part],
+                         .after_ns = part < 0 ? b->step_ns : b->part_ns[part]};
+    double *change = a->mean && b->mean ? calloc(BOOTSTRAP_RESAMPLES, sizeof *change) : NULL;
+    if (!change)
+        return c;
+    for (int k = 0; k < BOOTSTRAP_RESAMPLES; k++)
+        for (int p = 0; p < N_PARTS; p++)
+            change[k] += part < 0 || p == part ? b->mean[k][p] - a->mean[k][p] : 0;
+    c.change_ns = percentile_interval(change, BOOTSTRAP_RESAMPLES);
+    c.is_significant = c.change_ns.has && (c.change_ns.lo > 0 || c.change_ns.hi < 0);
+    free(change);
+    return c;
+}
+
+/* Mean over the runs of a side, of what a class costs a step. */
+static int64_t class_ns(const struct side *s, enum cause_class cls)
+{
+    int64_t sum = 0;
+    for (int i = 0; i < s->n; i++)
+        sum += s->runs[i]->classes[cls].share_ns;
+    return sum / s->n;
+}
+
+static void fill_predictions(struct comparison *c, const struct side *a, const struct side *b)
+{
+    for (int k = 0; k < N_CLASSES; k++) {
+        int64_t gain = 0;
+        int n_limits = 0;
+        for (int i = 0; i < a->n; i++) {
+            gain += a->runs[i]->classes[k].gain_ns;
+            n_limits += a->runs[i]->classes[k].verdict == VERDICT_LIMITS;
+        }
+        gain /= a->n;
+        if (k == CLASS_SHARED || 2 * n_limits <= a->n || gain <= 0)
+            continue;
+        struct prediction p = {.cls = (enum cause_class)k,
+                               .predicted_ns = gain,
+                               .before_ns = class_ns(a, (enum cause_class)k),
+                               .after_ns = class_ns(b, (enum cause_class)k)};
+        p.is_removed = 2 * p.after_ns <= p.before_ns;
+        if (p.is_removed && gain > c->expected_ns)
+            c->expected_ns = gain;
+        int at = c->n_predictions++;
+        for (; at > 0 && c->predictions[at - 1].predicted_ns < gain; at--)
+            c->predictions[at] = c->predictions[at - 1];
+        c->predictions[at] = p;
+    }
+}
+
+static const char *differing(const struct run *a, const struct run *b)
+{
+    const struct run_program *p = &a->program, *q = &b->program;
+    const char *cpu[2] = {a->nodes_len ? a->nodes[0].cpu_model : "", b->nodes_len ? b->nodes[0].cpu_model : ""};
+    return strcmp(p->model, q->model) != 0       ? "model"
+           : strcmp(p->dataset, q->dataset) != 0 ? "data set"
+           : p->global_batch != q->global_batch  ? "global batch"
+           : strcmp(cpu[0], cpu[1]) != 0         ? "CPU model"
+           : a->n_ranks != b->n_ranks            ? "number of ranks"
+                                                 : "";
+}
+
+static void compare_at(struct report *rep, const struct report *before, int n_nodes)
+{
+    struct side a = {0}, b = {0};
+    collect(rep, &a, before, n_nodes);
+    collect(rep, &b, rep, n_nodes);
+    if (a.n == 0 || b.n == 0)
+        return;
+    struct comparison *c = &rep->comparisons[rep->n_comparisons++];
+    *c = (struct comparison){.n_nodes = n_nodes, .n_before = a.n, .n_after = b.n, .sentence = "", .support = ""};
+    fill_means(&a);
+    fill_means(&b);
+    draw(&a, 1);
+    draw(&b, 2);
+    c->steps_before = a.n_steps;
+    c->steps_after = b.n_steps;
+    c->step = compared_of(&a, &b, -1);
+    for (int p = 0; p < N_PARTS; p++)
+        c->part[p] = compared_of(&a, &b, p);
+    fill_predictions(c, &a, &b);
+    c->differing = differing(a.runs[0]->run, b.runs[0]->run);
+    free(a.mean);
+    free(b.mean);
+}
+
+int compare(struct report *rep, const struct report *before)
+{
+    rep->comparisons = dcr_arena_alloc(&rep->arena, (size_t)(rep->n_runs + 1) * sizeof *rep->comparisons);
+    for (int i = 0; i < rep->n_runs; i++) {
+        int is_new = 1;
+        for (int k = 0; k < rep->n_comparisons; k++)
+            is_new &= rep->comparisons[k].n_nodes != rep->runs[i].n_nodes;
+        if (is_new && rep->runs[i].has_steps)
+            compare_at(rep, before, rep->runs[i].n_nodes);
+    }
+    return rep->n_comparisons;
+}

@@ -1,0 +1,42 @@
+/* compare.h - runs before and after a change: what a step took, part by part, whether the difference is more than
+ * chance, and what the report on the runs before had predicted. */
+#ifndef RENDER_ANALYSE_COMPARE_H
+#define RENDER_ANALYSE_COMPARE_H
+
+#include "render/analyse/report.h"
+
+/* 95 % bootstrap interval of after - before; has 0: fewer than BOOTSTRAP_MIN_STEPS steps on a side. */
+struct compared {
+    int64_t before_ns, after_ns;
+    struct interval change_ns;
+    int is_significant; /* the interval is there and does not hold 0 */
+};
+
+/* One cause that the report on the runs before named, and what became of it. */
+struct prediction {
+    enum cause_class cls;
+    int64_t predicted_ns;        /* at most, per step */
+    int64_t before_ns, after_ns; /* the class's time of a step */
+    int is_removed;              /* its time fell by half or more */
+};
+
+/* The runs of one node count on both sides. */
+struct comparison {
+    int n_nodes, n_before, n_after; /* runs */
+    int64_t steps_before, steps_after;
+    struct compared step, part[N_PARTS]; /* the parts of each side sum to its step */
+    struct prediction predictions[N_CLASSES];
+    int n_predictions;     /* by predicted gain */
+    int64_t expected_ns;   /* largest prediction among the causes that were removed; 0 none */
+    const char *differing; /* "data set": what else differs, so that it is no fair comparison; "" nothing */
+    const char *sentence, *support;
+};
+
+/** compare - fill rep->comparisons: one per node count that has runs with steps on both sides.
+ *  rep      analysed; the runs after
+ *  before   analysed and narrated report of the runs before; borrows nothing afterwards
+ *  returns  how many
+ *  source   docs/metrics.md#before-and-after. Test: tests/unit/test_compare.c */
+int compare(struct report *rep, const struct report *before);
+
+#endif

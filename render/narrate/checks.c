@@ -1,0 +1,341 @@
+/* checks.c - see checks.h. */
+#include "render/narrate/checks.h"
+
+#include "render/analyse/analyse.h"
+#include "render/narrate/format.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum metric {
+#define X(name, unit, what) METRIC_##name,
+    CHECK_METRICS(X)
+#undef X
+        N_METRICS
+};
+static const struct {
+    const char *name, *unit, *what;
+} metrics[N_METRICS] = {
+#define X(name, unit, what) {#name, unit, what},
+    CHECK_METRICS(X)
+#undef X
+};
+
+struct rule {
+    enum metric metric;
+    int is_below, may_equal;
+    double bound; /* ratio, ns or number */
+};
+
+static int metric_of(const char *name, size_t n)
+{
+    for (int i = 0; i < N_METRICS; i++)
+        if (strlen(metrics[i].name) == n && strncmp(metrics[i].name, name, n) == 0)
+            return i;
+    return -1;
+}
+
+/* Number behind the operator, in the metric's own unit; NAN when it has the wrong one. */
+static double bound_of(const char *text, const char *unit)
+{
+    static const struct {
+        const char *name, *of;
+        double factor;
+    } units[] = {{"%", "%", 0.01},  {"", "%", 1},     {"ns", "ms", 1}, {"us", "ms", 1e3},
+                 {"ms", "ms", 1e6}, {"s", "ms", 1e9}, {"", "n", 1}};
+    char *end;
+    double v = strtod(text, &end);
+    if (end == text || !isfinite(v))
+        return NAN;
+    end += strspn(end, " ");
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (strcmp(units[i].of, unit) == 0 && strcmp(units[i].name, end) == 0)
+            return v * units[i].factor;
+    return NAN;
+}
+
+static int parse(const char *text, struct rule *out, struct dcr_err *err)
+{
+    const char *at = text + strspn(text, " ");
+    size_t n = strcspn(at, " <>=");
+    int metric = metric_of(at, n);
+    if (metric < 0)
+        return dcr_err_set(err, DCR_FAIL, "--check '%.80s': there is no metric '%.*s'; docs/man/dcreport.1 lists them",
+                           text, n < 60 ? (int)n : 60, at);
+    const char *op = at + n + strspn(at + n, " ");
+    if (*op != '<' && *op != '>')
+        return dcr_err_set(err, DCR_FAIL, "--check '%.80s': expected <, <=, > or >= behind '%s'", text,
+                           metrics[metric].name);
+    *out = (struct rule){(enum metric)metric, *op == '<', op[1] == '=', 0};
+    out->bound = bound_of(op + 1 + out->may_equal, metrics[metric].unit);
+    if (isnan(out->bound))
+        return dcr_err_set(err, DCR_FAIL, "--check '%.80s': expected %s behind the operator", text,
+                           strcmp(metrics[metric].unit, "%") == 0    ? "a number such as 20% or 0.2"
+                           : strcmp(metrics[metric].unit, "ms") == 0 ? "a time such as 180ms (ns, us, ms, s)"
+                                                                     : "a plain number");
+    return 0;
+}
+
+int checks_parse(const char *const *rules, int n, struct dcr_err *err)
+{
+    struct rule r;
+    for (int i = 0; i < n; i++) {
+        int rc = parse(rules[i], &r, err);
+        if (rc)
+            return rc;
+    }
+    return 0;
+}
+
+/* ---- values -------------------------------------------------------------------------------------------- */
+
+static double share(const struct run_result *r, int64_t ns)
+{
+    return (double)ns / (double)r->step.mean_ns;
+}
+
+/* Mean utilisation, or the largest share of memory, over the monitored GPUs; NAN without any. */
+static double gpu_value(const struct run *run, int is_memory)
+{
+    double sum = 0, most = NAN;
+    int n = 0;
+    for (int i = 0; i < run->nodes_len; i++)
+        for (int k = 0; k < run->nodes[i].n_gpus; k++) {
+            const struct run_gpu *g = &run->nodes[i].gpus[k];
+            if (g->utilization_percent.n) {
+                sum += g->utilization_percent.sum / (double)g->utilization_percent.n / 100;
+                n++;
+            }
+            if (g->memory_used_mb.n && g->memory_total_mb.n && g->memory_total_mb.max > 0) {
+                double used = g->memory_used_mb.max / g->memory_total_mb.max;
+                most = isnan(most) || used > most ? used : most;
+            }
+        }
+    return is_memory ? most : n ? sum / n : NAN;
+}
+
+static double dropped(const struct run *run)
+{
+    double n = 0;
+    for (int i = 0; i < run->ranks_len; i++)
+        n += (double)run->ranks[i].n_dropped;
+    return run->ranks_len ? n : NAN;
+}
+
+/* NAN: n/a, and because says why. */
+static double value_of(const struct run_result *r, enum metric m, const char **because)
+{
+    *because = r->has_steps ? "n/a because it was not measured" : r->steps_because;
+    switch (m) {
+    case METRIC_gpu_utilization:
+    case METRIC_gpu_memory:
+        *because = "n/a because no GPU was monitored";
+        return gpu_value(r->run, m == METRIC_gpu_memory);
+    case METRIC_throughput:
+        *because = r->throughput_because;
+        return r->has_throughput ? r->throughput : NAN;
+    case METRIC_dropped:
+        *because = "n/a because no rank was recorded";
+        return dropped(r->run);
+    case METRIC_step_time:
+        return r->step.n ? (double)r->step.mean_ns : NAN;
+    case METRIC_step_p95:
+        return r->step.n ? (double)r->step.p95_ns : NAN;
+    case METRIC_step_cv:
+        return r->step.n > 1 ? r->step.cv_ratio : NAN;
+    case METRIC_steps:
+        return (double)r->n_counted;
+    default:
+        break;
+    }
+    if (!r->has_steps || r->step.mean_ns <= 0)
+        return NAN;
+    switch (m) {
+    case METRIC_exposed_comm:
+        return share(r, r->comm_ns);
+    case METRIC_comm_transfer:
+        return share(r, r->part_ns[PART_TRANSFER]);
+    case METRIC_comm_wait:
+        return share(r, r->part_ns[PART_WAIT]);
+    case METRIC_compute:
+        return share(r, r->part_ns[PART_COMPUTE]);
+    case METRIC_data:
+        return share(r, r->part_ns[PART_DATA]);
+    case METRIC_io:
+        return share(r, r->part_ns[PART_IO]);
+    case METRIC_copy:
+        return share(r, r->part_ns[PART_COPY]);
+    case METRIC_other:
+        return share(r, r->part_ns[PART_OTHER]);
+    case METRIC_load_balance:
+        return r->pop.has ? r->pop.load_balance_ratio : NAN;
+    case METRIC_parallel_efficiency:
+        return r->pop.has ? r->pop.parallel_ratio : NAN;
+    case METRIC_communication_efficiency:
+        return r->pop.has ? r->pop.communication_ratio : NAN;
+    default:
+        return NAN;
+    }
+}
+
+static const char *value_text(struct report *rep, const char *unit, double v)
+{
+    return report_text(rep, "%s",
+                       strcmp(unit, "%") == 0    ? fmt_percent(v).text
+                       : strcmp(unit, "ms") == 0 ? fmt_time((int64_t)v).text
+                                                 : fmt_number(v).text);
+}
+
+static void add(struct report *rep, struct checks *out, const char *text, const struct rule *r, const char *on,
+                double v, const char *because)
+{
+    const char *unit = metrics[r->metric].unit;
+    struct check *c = &out->list[out->n++];
+    *c = (struct check){.rule = text, .what = metrics[r->metric].what, .on = on};
+    if (isnan(v)) {
+        c->text = because;
+    } else {
+        c->holds =
+            r->is_below ? (r->may_equal ? v <= r->bound : v < r->bound) : (r->may_equal ? v >= r->bound : v > r->bound);
+        c->text =
+            report_text(rep, "%s, %s%s %s", value_text(rep, unit, v), c->holds ? "" : "not ",
+                        r->is_below ? (r->may_equal ? "at most" : "below") : (r->may_equal ? "at least" : "above"),
+                        value_text(rep, unit, r->bound));
+    }
+    out->n_failed += !c->holds;
+}
+
+/* Scaling is of a series, not of a run. */
+static int is_of_series(enum metric m)
+{
+    return m == METRIC_efficiency || m == METRIC_speedup;
+}
+
+static void check_series(struct report *rep, struct checks *out, const char *text, const struct rule *r)
+{
+    int n = 0;
+    for (int i = 0; i < rep->n_series; i++) {
+        const struct series *s = &rep->series[i];
+        if (s->n_points < 2)
+            continue;
+        const struct series_point *p = &s->points[s->n_points - 1];
+        double v = r->metric == METRIC_speedup ? p->speedup : p->efficiency;
+        add(rep, out, text, r, report_text(rep, "%s", fmt_count(p->n_nodes, rep->unit).text), v > 0 ? v : NAN,
+            "n/a because neither throughput nor steps were recorded at every node count");
+        n++;
+    }
+    if (n == 0)
+        add(rep, out, text, r, rep->title, NAN, "n/a because the archives are of one node count only");
+}
+
+int checks_run(struct report *rep, const char *const *rules, int n, struct checks *out, struct dcr_err *err)
+{
+    *out = (struct checks){0};
+    out->list = dcr_arena_alloc(&rep->arena, (size_t)(n * (rep->n_runs + rep->n_series + 1) + 1) * sizeof *out->list);
+    for (int i = 0; i < n; i++) {
+        struct rule r;
+        int rc = parse(rules[i], &r, err);
+        if (rc)
+            return rc;
+        const char *text = report_text(rep, "%s", rules[i]);
+        if (is_of_series(r.metric)) {
+            check_series(rep, out, text, &r);
+            continue;
+        }
+        for (int k = 0; k < rep->n_runs; k++) {
+            const char *because;
+            double v = value_of(&rep->runs[k], r.metric, &because);
+            add(rep, out, text, &r, rep->runs[k].label, v, because);
+        }
+    }
+    return 0;
+}
+
+/* ---- for others ---------------------------------------------------------------------------------------- */
+
+/* Text and attributes; control characters cannot be in XML at all. */
+static void put_xml(struct dcr_buf *out, const char *s)
+{
+    for (; *s; s++)
+        switch (*s) {
+        case '&':
+            dcr_buf_puts(out, "&amp;");
+            break;
+        case '<':
+            dcr_buf_puts(out, "&lt;");
+            break;
+        case '>':
+            dcr_buf_puts(out, "&gt;");
+            break;
+        case '"':
+            dcr_buf_puts(out, "&quot;");
+            break;
+        default:
+            dcr_buf_putc(out, (unsigned char)*s < ' ' ? ' ' : *s);
+        }
+}
+
+static void put_attribute(struct dcr_buf *out, const char *name, const char *value)
+{
+    dcr_buf_printf(out, " %s=\"", name);
+    put_xml(out, value);
+    dcr_buf_putc(out, '"');
+}
+
+void checks_junit(const struct checks *c, struct dcr_buf *out)
+{
+    dcr_buf_printf(out,
+                   "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites tests=\"%d\" failures=\"%d\">\n"
+                   "  <testsuite name=\"dcreport\" tests=\"%d\" failures=\"%d\" errors=\"0\" skipped=\"0\">\n",
+                   c->n, c->n_failed, c->n, c->n_failed);
+    for (int i = 0; i < c->n; i++) {
+        const struct check *k = &c->list[i];
+        dcr_buf_puts(out, "    <testcase");
+        put_attribute(out, "classname", k->on);
+        put_attribute(out, "name", k->rule);
+        if (k->holds) {
+            dcr_buf_puts(out, "/>\n");
+            continue;
+        }
+        dcr_buf_puts(out, ">\n      <failure");
+        put_attribute(out, "message", k->text);
+        dcr_buf_puts(out, ">");
+        put_xml(out, k->what);
+        dcr_buf_puts(out, ": ");
+        put_xml(out, k->text);
+        dcr_buf_puts(out, "</failure>\n    </testcase>\n");
+    }
+    dcr_buf_puts(out, "  </testsuite>\n</testsuites>\n");
+}
+
+/* A cell: what would end it or begin HTML is escaped. */
+static void put_cell(struct dcr_buf *out, const char *s)
+{
+    for (; *s; s++) {
+        if (strchr("|<>*_`\\[]", *s))
+            dcr_buf_putc(out, '\\');
+        dcr_buf_putc(out, (unsigned char)*s < ' ' ? ' ' : *s);
+    }
+}
+
+void checks_markdown(const struct report *rep, const struct checks *c, struct dcr_buf *out)
+{
+    dcr_buf_printf(out, "## dcreport: %d of %d checks %s\n\n", c->n_failed ? c->n_failed : c->n, c->n,
+                   c->n_failed ? "failed" : "hold");
+    put_cell(out, rep->verdict);
+    dcr_buf_puts(out, "\n\n| | Check | On | Found |\n| --- | --- | --- | --- |\n");
+    for (int i = 0; i < c->n; i++) {
+        const struct check *k = &c->list[i];
+        dcr_buf_printf(out, "| %s | ", k->holds ? "holds" : "**fails**");
+        put_cell(out, k->rule);
+        dcr_buf_puts(out, " | ");
+        put_cell(out, k->on);
+        dcr_buf_puts(out, " | ");
+        put_cell(out, k->what);
+        dcr_buf_puts(out, ": ");
+        put_cell(out, k->text);
+        dcr_buf_puts(out, " |\n");
+    }
+    dcr_buf_putc(out, '\n');
+}

@@ -1,0 +1,59 @@
+/* checks.h - rules for continuous integration: `exposed_comm<20%` holds for a report or it does not. */
+#ifndef RENDER_NARRATE_CHECKS_H
+#define RENDER_NARRATE_CHECKS_H
+
+#include "lib/buf.h"
+#include "render/analyse/report.h"
+
+/* What can be checked, of every run that the report is about. X(name, unit, what). Units: % is a ratio, ms a time, n a
+ * plain number. */
+#define CHECK_METRICS(X)                                                                                      \
+    X(exposed_comm, "%", "exposed communication, share of step time")                                         \
+    X(comm_transfer, "%", "transfer of exposed communication, share of step time")                            \
+    X(comm_wait, "%", "waiting for ranks in communication, share of step time")                               \
+    X(compute, "%", "compute, share of step time")                                                            \
+    X(data, "%", "data loading, share of step time")                                                          \
+    X(io, "%", "I/O inside steps, share of step time")                                                        \
+    X(copy, "%", "host-to-device copies, share of step time")                                                 \
+    X(other, "%", "step time in no named phase, share of step time")                                          \
+    X(step_cv, "%", "standard deviation of step times over their mean")                                       \
+    X(load_balance, "%", "POP load balance")                                                                  \
+    X(parallel_efficiency, "%", "POP parallel efficiency")                                                    \
+    X(communication_efficiency, "%", "POP communication efficiency")                                          \
+    X(efficiency, "%", "scaling efficiency against the smallest node count; of the largest node counts only") \
+    X(gpu_utilization, "%", "mean GPU utilisation of the monitors")                                           \
+    X(gpu_memory, "%", "largest share of a GPU's memory in use")                                              \
+    X(step_time, "ms", "mean step time")                                                                      \
+    X(step_p95, "ms", "95th percentile of step times")                                                        \
+    X(throughput, "n", "samples per second, all ranks")                                                       \
+    X(speedup, "n", "speed-up against the smallest node count; of the largest node counts only")              \
+    X(steps, "n", "counted steps")                                                                            \
+    X(dropped, "n", "events that the recorder dropped")
+
+/* One rule on one run or series. */
+struct check {
+    const char *rule; /* as it was given */
+    const char *what; /* the metric in prose */
+    const char *on;   /* label of the run or series */
+    int holds;        /* 0 also when it is n/a: what cannot be checked has not passed */
+    const char *text; /* "23 % (62.0 ms of 184 ms), not below 20 %"; "n/a because ..." */
+};
+struct checks {
+    struct check *list;
+    int n, n_failed;
+};
+
+/** checks_run - every rule on every run it is about.
+ *  rules    METRIC<NUMBER, also <=, >, >=; a number may end in %, ns, us, ms or s; shape (n)
+ *  out      filled; text lives in the report's arena
+ *  errors   DCR_FAIL: no such metric, operator, number or unit; the sentence quotes the rule */
+int checks_run(struct report *rep, const char *const *rules, int n, struct checks *out,
+               struct dcr_err *err) DCR_MUST_CHECK;
+/** checks_parse - the same errors, without a report. */
+int checks_parse(const char *const *rules, int n, struct dcr_err *err) DCR_MUST_CHECK;
+/** checks_junit - as JUnit XML, a test case a check. */
+void checks_junit(const struct checks *c, struct dcr_buf *out);
+/** checks_markdown - as a table under a heading, with the report's verdict. */
+void checks_markdown(const struct report *rep, const struct checks *c, struct dcr_buf *out);
+
+#endif

@@ -1,0 +1,164 @@
+/* compare_doc.c - see compare_doc.h. */
+#include "render/narrate/compare_doc.h"
+
+#include "render/analyse/analyse.h"
+#include "render/narrate/claims.h"
+#include "render/narrate/format.h"
+
+#include <string.h>
+
+/* "-27.2 ms", with a sign either way. */
+static const char *signed_time(struct report *rep, int64_t ns)
+{
+    return report_text(rep, "%s%s", ns > 0 ? "+" : "", fmt_time(ns).text);
+}
+
+static const char *chance(struct report *rep, const struct compared *c)
+{
+    if (!c->change_ns.has)
+        return "too few steps to tell from chance";
+    return report_text(rep, "95 %% interval of the difference %s to %s%s", signed_time(rep, (int64_t)c->change_ns.lo),
+                       signed_time(rep, (int64_t)c->change_ns.hi),
+                       c->is_significant ? "" : ", which includes no change");
+}
+
+static const char *step_sentence(struct report *rep, const struct comparison *c)
+{
+    const struct compared *s = &c->step;
+    const char *way =
+        !s->is_significant ? "as far as can be told from chance as long as before"
+        : s->after_ns < s->before_ns
+            ? report_text(rep, "%s as fast as before", fmt_x((double)s->before_ns / (double)s->after_ns).text)
+            : report_text(rep, "%s as long as before", fmt_x((double)s->after_ns / (double)s->before_ns).text);
+    return report_text(rep, "%s a step takes %s against %s before: %s (%s).", at_nodes(rep, c->n_nodes),
+                       fmt_time(s->after_ns).text, fmt_time(s->before_ns).text, way, chance(rep, s));
+}
+
+/* The part that changed most, if more than chance. */
+static const char *part_sentence(struct report *rep, const struct comparison *c)
+{
+    int most = -1;
+    int64_t by = 0;
+    for (int p = 0; p < N_PARTS; p++) {
+        int64_t d = c->part[p].after_ns - c->part[p].before_ns;
+        d = d < 0 ? -d : d;
+        if (c->part[p].is_significant && d > by) {
+            by = d;
+            most = p;
+        }
+    }
+    if (most < 0)
+        return " No part of the step changed by more than chance.";
+    return report_text(rep, " Of the parts %s changed most: %s against %s.", part_name((enum part)most),
+                       fmt_time(c->part[most].after_ns).text, fmt_time(c->part[most].before_ns).text);
+}
+
+static const char *prediction_sentence(struct report *rep, const struct comparison *c)
+{
+    const char *text = "";
+    int64_t achieved = c->step.before_ns - c->step.after_ns;
+    for (int i = 0; i < c->n_predictions; i++) {
+        const struct prediction *p = &c->predictions[i];
+        text = report_text(rep, "%s The report before named %s, with at most %s a step to gain; it went from %s to %s.", text,
+                           class_name(p->cls), fmt_time(p->predicted_ns).text, fmt_time(p->before_ns).text,
+                           fmt_time(p->after_ns).text);
+    }
+    if (c->expected_ns > 0)
+        text = report_text(rep, "%s Of the %s that its removal promised at most, %s came (%s).", text,
+                           fmt_time(c->expected_ns).text, fmt_time(achieved).text,
+                           achieved > 0 ? fmt_percent((double)achieved / (double)c->expected_ns).text : "nothing");
+    else if (c->n_predictions)
+        text = report_text(rep, "%s None of these was removed.", text);
+    return text;
+}
+
+void narrate_comparisons(struct report *rep)
+{
+    for (int i = 0; i < rep->n_comparisons; i++) {
+        struct comparison *c = &rep->comparisons[i];
+        const char *unfair =
+            *c->differing
+                ? report_text(rep, " The runs differ in their %s, so this is no fair comparison.", c->differing)
+                : "";
+        c->sentence = step_sentence(rep, c);
+        c->support = report_text(rep, "%s%s%s", part_sentence(rep, c), prediction_sentence(rep, c), unfair) + 1;
+    }
+    if (*rep->baseline && rep->n_comparisons)
+        rep->verdict = report_text(rep, "%s %s", rep->comparisons[rep->n_comparisons - 1].sentence, rep->verdict);
+    else if (*rep->baseline)
+        rep->verdict = report_text(
+            rep, "Nothing to compare with: the baseline has no run with steps at any node count of these. %s",
+            rep->verdict);
+}
+
+void put_comparisons_md(const struct report *rep, struct dcr_buf *out)
+{
+    if (!*rep->baseline)
+        return;
+    dcr_buf_puts(out, "## Before and after\n\nAgainst the baseline `");
+    for (const char *s = rep->baseline; *s; s++)
+        dcr_buf_putc(out, *s == '`' ? '\'' : *s);
+    dcr_buf_puts(out, "`.\n\n");
+    if (rep->n_comparisons == 0)
+        dcr_buf_puts(out, "n/a because the baseline has no run with steps at any node count of these.\n\n");
+    for (int i = 0; i < rep->n_comparisons; i++) {
+        const struct comparison *c = &rep->comparisons[i];
+        dcr_buf_printf(
+            out,
+            "%s %s\n\n| Part of a step, ms | Before | After | Difference | 95 %% interval | More than chance |\n"
+            "| --- | ---: | ---: | ---: | --- | --- |\n",
+            c->sentence, c->support);
+        for (int p = -1; p < N_PARTS; p++) {
+            const struct compared *k = p < 0 ? &c->step : &c->part[p];
+            dcr_buf_printf(out, "| %s | %s | %s | %s |", p < 0 ? "whole step" : part_name((enum part)p),
+                           fmt_ms(k->before_ns).text, fmt_ms(k->after_ns).text,
+                           fmt_ms(k->after_ns - k->before_ns).text);
+            if (k->change_ns.has)
+                dcr_buf_printf(out, " %s to %s | %s |\n", fmt_ms((int64_t)k->change_ns.lo).text,
+                               fmt_ms((int64_t)k->change_ns.hi).text, k->is_significant ? "yes" : "no");
+            else
+                dcr_buf_puts(out, " n/a: too few steps | n/a |\n");
+        }
+        dcr_buf_putc(out, '\n');
+    }
+    dcr_buf_puts(
+        out,
+        "Intervals by bootstrap over steps, each part by itself: of twenty parts that did not change one would seem "
+        "to have.\n\n");
+}
+
+static json_t *compared_json(const struct compared *c)
+{
+    json_t *interval =
+        c->change_ns.has ? json_pack("{s:f, s:f}", "lo", c->change_ns.lo, "hi", c->change_ns.hi) : json_null();
+    return json_pack("{s:I, s:I, s:o, s:o}", "before_ns", (json_int_t)c->before_ns, "after_ns", (json_int_t)c->after_ns,
+                     "change_interval_ns", interval, "is_significant",
+                     c->change_ns.has ? json_boolean(c->is_significant) : json_null());
+}
+
+json_t *comparisons_json(const struct report *rep)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < rep->n_comparisons; i++) {
+        const struct comparison *c = &rep->comparisons[i];
+        json_t *parts = json_object(), *predictions = json_array();
+        for (int p = 0; p < N_PARTS; p++)
+            json_object_set_new(parts, part_key((enum part)p), compared_json(&c->part[p]));
+        for (int k = 0; k < c->n_predictions; k++) {
+            const struct prediction *p = &c->predictions[k];
+            json_array_append_new(predictions,
+                                  json_pack("{s:s, s:I, s:I, s:I, s:b}", "class", class_key(p->cls), "gain_ns",
+                                            (json_int_t)p->predicted_ns, "before_ns", (json_int_t)p->before_ns,
+                                            "after_ns", (json_int_t)p->after_ns, "is_removed", p->is_removed));
+        }
+        json_array_append_new(list,
+                              json_pack("{s:i, s:i, s:i, s:I, s:I, s:o, s:o, s:o, s:I, s:I, s:s, s:s, s:s}", "n_nodes",
+                                        c->n_nodes, "runs_before", c->n_before, "runs_after", c->n_after,
+                                        "steps_before", (json_int_t)c->steps_before, "steps_after",
+                                        (json_int_t)c->steps_after, "step", compared_json(&c->step), "parts", parts,
+                                        "predictions", predictions, "predicted_gain_ns", (json_int_t)c->expected_ns,
+                                        "achieved_gain_ns", (json_int_t)(c->step.before_ns - c->step.after_ns),
+                                        "differing", c->differing, "sentence", c->sentence, "support", c->support));
+    }
+    return list;
+}

@@ -1,0 +1,26 @@
+/* evidence.h - all that one side of the command line names, read: archives, files and folders become runs. */
+#ifndef RENDER_READ_EVIDENCE_H
+#define RENDER_READ_EVIDENCE_H
+
+#include "render/model/run.h"
+#include "render/read/inputs.h"
+
+struct evidence {
+    struct inputs inputs; /* of what could be used */
+    struct run **runs;    /* shape (inputs.n) */
+    /* Of these the archives: their traces are read again for the timelines. shape (n_archives) */
+    const char **archives;
+    struct run **archive_runs;
+    int n_archives;
+};
+
+/** evidence_read - read what was named; what was only found in a folder and cannot be used is left out and becomes a
+ * gap. e        filled; must be zero; free with evidence_release, also after an error paths    borrows; shape (n)
+ *  progress called with each path before it is read; NULL = not wanted
+ *  errors   of the first that could not be read */
+int evidence_read(struct evidence *e, char **paths, int n, void (*progress)(const char *path),
+                  struct dcr_err *err) DCR_MUST_CHECK;
+/** evidence_release - a zero one is fine. */
+void evidence_release(struct evidence *e);
+
+#endif

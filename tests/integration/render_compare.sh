@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# Before and after, and checks for continuous integration: dcreport --baseline, --check, --junit, --summary.
+. tests/lib/tap.sh
+. tests/data/archives/fixture.sh
+
+report=$BIN/dcreport
+fixture_run "$TMP/slow" 2 data=60000000 id=slow
+fixture_run "$TMP/fast" 2 id=fast
+fixture_pack "$TMP/slow" "$TMP/slow.tar"
+fixture_pack "$TMP/fast" "$TMP/fast.tar"
+fixture_run "$TMP/one" 1 id=one
+fixture_pack "$TMP/one" "$TMP/one.tar"
+
+check_status 3 "one archive before, one after" "$report" --baseline "$TMP/slow.tar" "$TMP/fast.tar" -o "$TMP/site"
+check "loading went, and that is more than chance" jq -e '.comparisons | length == 1 and (.[0].parts.data | .before_ns == 60000000
+    and .after_ns == 1000000 and .is_significant)' "$TMP/site/report.json"
+# shellcheck disable=SC2016  # $a and $b are jq's
+check "the parts sum to the step on both sides" jq -e '.comparisons[0] | [.parts[].before_ns] as $b | [.parts[].after_ns] as $a
+    | ($b | add) == .step.before_ns and ($a | add) == .step.after_ns' "$TMP/site/report.json"
+check "what was predicted and what came agree" jq -e '.comparisons[0] | .predictions[0].class == "data" and .predictions[0].is_removed
+    and (.achieved_gain_ns / .predicted_gain_ns | . > 0.95 and . <= 1.05)' "$TMP/site/report.json"
+check "the document has the table" grep -q '^| data loading | 60.0 | 1.00 | -59.0 |' "$TMP/site/BOTTLENECK_ANALYSIS.md"
+check_status 0 "several on both sides, -- between them" "$report" --baseline "$TMP/slow.tar" "$TMP/one.tar" -- "$TMP/fast.tar" \
+    "$TMP/one.tar" -o "$TMP/site"
+check "each node count is compared" jq -e '[.comparisons[].n_nodes] == [1, 2] and .comparisons[0].step.is_significant == false' \
+    "$TMP/site/report.json"
+check_status 3 "a node count that only one side has" "$report" --baseline "$TMP/one.tar" "$TMP/fast.tar" -o "$TMP/site"
+cp "$TMP/tap.out" "$TMP/said"
+check "... is said" grep -q "Nothing to compare with" "$TMP/said"
+check_status 2 "a baseline alone" "$report" --baseline "$TMP/slow.tar" -o "$TMP/nothing"
+
+check_status 0 "checks that hold" "$report" --check 'exposed_comm<50%' --check 'step_time<200ms' "$TMP/fast.tar"
+check_status 1 "a check that fails" "$report" --check 'data<5%' --check 'exposed_comm<50%' "$TMP/slow.tar" --junit "$TMP/junit.xml" \
+    --summary "$TMP/summary.md"
+cp "$TMP/tap.out" "$TMP/said"
+check "what failed is printed" grep -q '^FAILS: data<5% on 2 nodes: 5[0-9] %, not below 5.0 %$' "$TMP/said"
+check "JUnit XML counts it" grep -q '<testsuites tests="2" failures="1">' "$TMP/junit.xml"
+check "the Markdown summary too" grep -q '^## dcreport: 1 of 2 checks failed$' "$TMP/summary.md"
+check_status 1 "what cannot be checked has not passed" "$report" -q --check 'gpu_utilization>1%' "$TMP/fast.tar"
+cp "$TMP/tap.out" "$TMP/said"
+check "... and says why" grep -q 'n/a because no GPU was monitored' "$TMP/said"
+check_status 1 "with a site" "$report" --check 'data<5%' "$TMP/slow.tar" -o "$TMP/site2"
+check "... which is there" test -s "$TMP/site2/index.html"
+check_status 2 "a rule that is none" "$report" --check 'sped<3' "$TMP/fast.tar"
+finish

@@ -1,0 +1,96 @@
+/* test_checks.c - rules for continuous integration (render/narrate/checks.c). */
+#include "render/narrate/checks.h"
+
+#include "render/narrate/narrate.h"
+#include "tests/unit/made_run.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+/* A step of 100 ms on two ranks: communication 25, data 5. Does the rule hold? */
+static int holds(const char *rule)
+{
+    struct run *runs[] = {made_even_run(2, 64, 40, 70000000, 25000000, 5000000, 0)};
+    struct report rep = {0};
+    struct analyse_options o = made_options();
+    struct checks c;
+    assert_int_equal(analyse(&rep, runs, 1, &o, NULL), 0);
+    narrate(&rep);
+    assert_int_equal(checks_run(&rep, &rule, 1, &c, NULL), 0);
+    assert_int_equal(c.n, 1);
+    assert_int_equal(c.n_failed, !c.list[0].holds);
+    int is = c.list[0].holds;
+    report_free(&rep);
+    run_free(runs[0]);
+    return is;
+}
+
+static void test_rules(void **state)
+{
+    (void)state;
+    assert_true(holds("exposed_comm<26%"));
+    assert_false(holds("exposed_comm<25%"));
+    assert_true(holds("exposed_comm <= 25 %"));
+    assert_false(holds("exposed_comm > 0.25"));
+    assert_true(holds("exposed_comm>=0.25"));
+    assert_true(holds("data<6%"));
+    assert_true(holds("step_time<101ms"));
+    assert_false(holds("step_time<99000us"));
+    assert_true(holds("step_time<0.101s"));
+    assert_true(holds("throughput>639"));
+    assert_false(holds("throughput>641"));
+    assert_true(holds("load_balance>99%"));
+    assert_true(holds("steps>=40"));
+    assert_true(holds("dropped<1"));
+    assert_false(holds("gpu_utilization>1%")); /* no GPU: what cannot be checked has not passed */
+    assert_false(holds("efficiency>1%"));      /* one node count */
+}
+
+static void test_no_rules(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {
+        "",         "speed<3",      "exposed_comm",      "exposed_comm=3", "exposed_comm<",
+        "data<3ms", "step_time<5%", "exposed_comm<20%%", "steps<4x",       "data<nan",
+        "<20%",     "data<>3"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct dcr_err err = {0};
+        assert_int_equal(checks_parse(&bad[i], 1, &err), DCR_FAIL);
+        assert_non_null(strstr(err.text, "--check"));
+    }
+}
+
+static void test_documents(void **state)
+{
+    (void)state;
+    struct check list[] = {{"data<3%", "data", "1 node", 1, "1.0 %, below 3.0 %"},
+                           {"io<\"3%", "I/O & more", "a|b", 0, "5.0 %, not below 3.0 %"}};
+    struct checks c = {list, 2, 1};
+    struct report rep = {.verdict = "It is *so*."};
+    struct dcr_buf b = {0};
+    checks_junit(&c, &b);
+    assert_non_null(strstr(dcr_buf_text(&b), "<testsuites tests=\"2\" failures=\"1\">"));
+    assert_non_null(strstr(dcr_buf_text(&b), "<testcase classname=\"1 node\" name=\"data&lt;3%\"/>"));
+    assert_non_null(
+        strstr(dcr_buf_text(&b),
+               "name=\"io&lt;&quot;3%\">\n      <failure message=\"5.0 %, not below 3.0 %\">I/O &amp; more"));
+    dcr_buf_clear(&b);
+    checks_markdown(&rep, &c, &b);
+    assert_non_null(strstr(dcr_buf_text(&b), "1 of 2 checks failed"));
+    assert_non_null(strstr(dcr_buf_text(&b), "It is \\*so\\*."));
+    assert_non_null(strstr(dcr_buf_text(&b), "| **fails** | io\\<\"3% | a\\|b |"));
+    dcr_buf_release(&b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_rules),
+        cmocka_unit_test(test_no_rules),
+        cmocka_unit_test(test_documents),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,79 @@
+/* test_compare.c - runs before and after (render/analyse/compare.c), by hand. */
+#include "render/analyse/compare.h"
+
+#include "tests/unit/made_run.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+static void tell(struct report *rep, struct run **runs, int n)
+{
+    struct analyse_options o = made_options();
+    assert_int_equal(analyse(rep, runs, n, &o, NULL), 0);
+}
+
+/* Before: 60 of 100 are loading, nothing else. After: 5 of 45. */
+static void test_loading_removed(void **state)
+{
+    (void)state;
+    struct run *old[] = {made_even_run(1, 64, 40, 40, 0, 60, 0)}, *new[] = {made_even_run(1, 64, 40, 40, 0, 5, 0)};
+    struct report before = {0}, after = {0};
+    tell(&before, old, 1);
+    tell(&after, new, 1);
+    assert_int_equal(compare(&after, &before), 1);
+    const struct comparison *c = &after.comparisons[0];
+    assert_int_equal(c->step.before_ns, 100);
+    assert_int_equal(c->step.after_ns, 45);
+    assert_true(c->step.is_significant && c->step.change_ns.hi < 0);
+    assert_int_equal(c->part[PART_DATA].before_ns, 60);
+    assert_int_equal(c->part[PART_DATA].after_ns, 5);
+    assert_true(c->part[PART_DATA].is_significant);
+    assert_false(c->part[PART_COMPUTE].is_significant); /* 40 on both sides */
+    assert_int_equal(c->n_predictions, 1);
+    assert_int_equal(c->predictions[0].cls, CLASS_DATA);
+    assert_int_equal(c->predictions[0].predicted_ns, 60);
+    assert_true(c->predictions[0].is_removed);
+    assert_int_equal(c->expected_ns, 60);
+    assert_string_equal(c->differing, "");
+    report_free(&before);
+    report_free(&after);
+    run_free(old[0]);
+    run_free(new[0]);
+}
+
+/* Steps that differ by less than they scatter; other node counts are not compared; a batch that differs is said. */
+static void test_no_difference(void **state)
+{
+    (void)state;
+    struct run *old[] = {made_run(1, 64), made_even_run(2, 64, 10, 40, 1, 0, 0)}, *new[] = {made_run(1, 32)};
+    for (int s = 0; s < 40; s++) {
+        const int64_t a[N_CATEGORIES] = {[CAT_COMPUTE] = 1000 + s % 7 * 50},
+                      b[N_CATEGORIES] = {[CAT_COMPUTE] = 1000 + s % 5 * 75};
+        made_step(old[0], run_rank_at(old[0], 0), a);
+        made_step(new[0], run_rank_at(new[0], 0), b);
+    }
+    struct report before = {0}, after = {0};
+    tell(&before, old, 2);
+    tell(&after, new, 1);
+    assert_int_equal(compare(&after, &before), 1);
+    assert_true(after.comparisons[0].step.change_ns.has);
+    assert_false(after.comparisons[0].step.is_significant);
+    assert_string_equal(after.comparisons[0].differing, "global batch");
+    report_free(&before);
+    report_free(&after);
+    run_free(old[0]);
+    run_free(old[1]);
+    run_free(new[0]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_loading_removed),
+        cmocka_unit_test(test_no_difference),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
