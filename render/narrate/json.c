@@ -133,6 +133,11 @@ static json_t *process(const struct run *run, int rank)
     json_object_set_new(o, "run_delay_ns", int_or_null(k->run_delay_ns >= 0, k->run_delay_ns));
     json_object_set_new(o, "peak_rss_bytes", int_or_null(k->peak_rss_bytes >= 0, k->peak_rss_bytes));
     json_object_set_new(o, "involuntary_switches", int_or_null(k->involuntary_switches >= 0, k->involuntary_switches));
+    json_object_set_new(o, "cycles", int_or_null(k->cycles >= 0, k->cycles));
+    json_object_set_new(o, "instructions", int_or_null(k->instructions >= 0, k->instructions));
+    json_object_set_new(o, "llc_misses", int_or_null(k->llc_misses >= 0, k->llc_misses));
+    json_object_set_new(o, "task_clock_ns", int_or_null(k->task_clock_ns >= 0, k->task_clock_ns));
+    json_object_set_new(o, "counters", *k->counters_status ? json_string(k->counters_status) : json_null());
     return o;
 }
 
