@@ -60,6 +60,18 @@ static int list(const char *path, int is_long)
     return rc ? DCR_EXIT_INPUT : DCR_EXIT_OK;
 }
 
+static int do_export(const struct options *o)
+{
+    char message[1024];
+    struct dcr_err err = {0};
+    if (export_archive(o->program[0], o->output, o->format, message, sizeof message, &err) != 0) {
+        complain(err.text);
+        return DCR_EXIT_INPUT;
+    }
+    complain(message);
+    return DCR_EXIT_OK;
+}
+
 static int check_archive(const char *path)
 {
     struct verify_report report = {0};
@@ -107,6 +119,9 @@ int main(int argc, char **argv)
         break;
     case COMMAND_PACK:
         status = do_pack(&o);
+        break;
+    case COMMAND_EXPORT:
+        status = do_export(&o);
         break;
     case COMMAND_VERIFY:
     case COMMAND_LS:

@@ -15,6 +15,7 @@ const char options_usage[] =
     "       dccollect calibrate [-o calibration.json] [--disk DIR]      (also under mpirun or srun)\n"
     "       dccollect verify RUN.tar...\n"
     "       dccollect ls [-l] RUN.tar...\n"
+    "       dccollect export RUN.tar [-o FILE.json|FILE.csv] [--format chrome|csv]\n"
     "options of run:\n"
     "  -o RUN.tar         pack when the program has ended\n"
     "  --zstd[=LEVEL]     compress it (1 to 19, 3 when not said); its name then ends in .zst\n"
@@ -173,8 +174,9 @@ static int parse_option(struct options *o, int argc, char **argv, int *i, struct
     const char *option = argv[*i];
     int is_missing = 0;
     int for_run = o->command == COMMAND_RUN, for_pack = o->command == COMMAND_PACK;
-    if ((for_run || for_pack) && ((v = value_of("-o", argv, argc, i, &is_missing)) != NULL ||
-                                  (v = value_of("--output", argv, argc, i, &is_missing)) != NULL)) {
+    int for_export = o->command == COMMAND_EXPORT;
+    if ((for_run || for_pack || for_export) && ((v = value_of("-o", argv, argc, i, &is_missing)) != NULL ||
+                                                (v = value_of("--output", argv, argc, i, &is_missing)) != NULL)) {
         o->output = v;
         return DCR_OK;
     }
@@ -195,6 +197,14 @@ static int parse_option(struct options *o, int argc, char **argv, int *i, struct
     }
     if ((for_run || for_pack) && (v = value_of("--traces", argv, argc, i, &is_missing)) != NULL)
         return parse_traces(o, v, err);
+    if (for_export && (v = value_of("--format", argv, argc, i, &is_missing)) != NULL) {
+        static const char *const formats[] = {"chrome", "csv"};
+        static const int values[] = {EXPORT_CHROME, EXPORT_CSV};
+        int format = EXPORT_BY_NAME;
+        int rc = one_of("--format", v, formats, values, 2, &format, err);
+        o->format = (enum export_format)format;
+        return rc;
+    }
     if (o->command == COMMAND_LS && (strcmp(option, "-l") == 0 || strcmp(option, "--long") == 0)) {
         o->is_long = 1;
         return DCR_OK;
@@ -225,15 +235,10 @@ static int parse_command(struct options *o, const char *word, struct dcr_err *er
     static const struct {
         const char *word;
         enum command command;
-    } words[] = {{"run", COMMAND_RUN},
-                 {"calibrate", COMMAND_CALIBRATE},
-                 {"pack", COMMAND_PACK},
-                 {"verify", COMMAND_VERIFY},
-                 {"ls", COMMAND_LS},
-                 {"help", COMMAND_HELP},
-                 {"--help", COMMAND_HELP},
-                 {"-h", COMMAND_HELP},
-                 {"--version", COMMAND_VERSION}};
+    } words[] = {
+        {"run", COMMAND_RUN}, {"calibrate", COMMAND_CALIBRATE}, {"pack", COMMAND_PACK}, {"verify", COMMAND_VERIFY},
+        {"ls", COMMAND_LS},   {"export", COMMAND_EXPORT},       {"help", COMMAND_HELP}, {"--help", COMMAND_HELP},
+        {"-h", COMMAND_HELP}, {"--version", COMMAND_VERSION}};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (strcmp(word, words[i].word) == 0) {
             o->command = words[i].command;
@@ -272,6 +277,10 @@ static int check(struct options *o, struct dcr_err *err)
         if (!o->output)
             return dcr_err_set(err, DCR_FAIL, "say where the archive goes: `dccollect pack %s -o RUN.tar`", o->spool);
         return name_output(o, err);
+    case COMMAND_EXPORT:
+        if (o->n_program != 1)
+            return dcr_err_set(err, DCR_FAIL, "give one archive: `dccollect export RUN.tar -o events.json`");
+        return DCR_OK;
     case COMMAND_VERIFY:
     case COMMAND_LS:
         if (!o->n_program)

@@ -2,6 +2,7 @@
 #ifndef COLLECT_OPTIONS_H
 #define COLLECT_OPTIONS_H
 
+#include "collect/export.h"
 #include "collect/pack.h"
 #include "lib/err.h"
 
@@ -14,6 +15,7 @@ enum command {
     COMMAND_PACK,
     COMMAND_VERIFY,
     COMMAND_LS,
+    COMMAND_EXPORT,
     COMMAND_CALIBRATE
 };
 
@@ -38,6 +40,7 @@ struct options {
     char *zstd_output;         /* what `output` points to when --zstd gave it its ending */
     enum pack_traces traces;   /* --traces */
     int n_sample;              /* --traces sample:N */
+    enum export_format format; /* --format of export */
     int is_long;               /* ls -l */
     const char *steps;         /* --steps "A:B", NULL = all */
     double delay_s;            /* --delay */

@@ -1,0 +1,27 @@
+/* export.h - dccollect export: the events of an archive in formats that others read. Both are written while the archive
+ * is read; memory does not grow with events.
+ *
+ * Chrome: the JSON of chrome://tracing, Perfetto and Speedscope. Microseconds with three decimals, exact to the
+ * nanosecond, from the start of the run (whole second before the first). A process is a rank, a track a thread or a
+ * GPU's stream; process ranges and operations in flight are asynchronous events. Times of a host are its monotonic
+ * clock, moved to its calendar clock by one pair of readings at the start of each process. CSV: one row per event,
+ * CLOCK_MONOTONIC nanoseconds as recorded. */
+#ifndef COLLECT_EXPORT_H
+#define COLLECT_EXPORT_H
+
+#include "lib/err.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum export_format { EXPORT_BY_NAME, EXPORT_CHROME, EXPORT_CSV };
+
+/** export_archive - all traces of an archive into one file, written beside its name and renamed.
+ *  output   NULL: standard output
+ *  format   EXPORT_BY_NAME: CSV when output ends in .csv, else Chrome
+ *  message  one line for people
+ *  errors   DCR_FAIL: not an archive, damaged (nothing is written), or one without a single trace */
+int export_archive(const char *path, const char *output, enum export_format format, char *message, size_t n,
+                   struct dcr_err *err) DCR_MUST_CHECK;
+
+#endif

@@ -1,0 +1,197 @@
+/* export_chrome.c - events as the JSON of Chrome's tracing, see export.h. */
+#include "collect/export_parts.h"
+
+#include "lib/text.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+static void put_text(struct dcr_buf *b, const char *text)
+{
+    struct dcr_arena a = {0};
+    dcr_buf_putc(b, '"');
+    for (const char *c = text_clean(&a, text); *c; c++) {
+        if (*c == '"' || *c == '\\')
+            dcr_buf_putc(b, '\\');
+        dcr_buf_putc(b, *c);
+    }
+    dcr_buf_putc(b, '"');
+    dcr_arena_release(&a);
+}
+
+/* Nanoseconds as microseconds with three decimals: no digit is lost. */
+static void put_us(struct dcr_buf *b, const char *key, int64_t ns)
+{
+    uint64_t u = ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns;
+    dcr_buf_printf(b, ",\"%s\":%s%" PRIu64 ".%03u", key, ns < 0 ? "-" : "", u / 1000, (unsigned)(u % 1000));
+}
+
+static int64_t on_calendar(const struct export_writer *w, int64_t mono_ns)
+{
+    uint64_t t = (uint64_t)mono_ns - (uint64_t)w->info.mono_ns + (uint64_t)w->info.real_ns - (uint64_t)w->base_ns;
+    return (int64_t)t; /* of a trace that lies: some number, no overflow */
+}
+
+static int pid_of(const struct export_writer *w)
+{
+    return w->info.rank >= 0 ? w->info.rank : 0;
+}
+
+static void write_line(struct export_writer *w)
+{
+    fwrite(dcr_buf_text(&w->line), 1, w->line.len, w->out);
+    dcr_buf_clear(&w->line);
+}
+
+static void begin(struct export_writer *w)
+{
+    fputs("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n", w->out);
+    fprintf(w->out, "{\"ph\":\"M\",\"name\":\"process_labels\",\"pid\":0,\"args\":{\"labels\":\"dccollect export\"}}");
+}
+
+static void end(struct export_writer *w)
+{
+    fprintf(w->out, "\n],\"otherData\":{\"zero_unix_ns\":\"%" PRId64 "\"}}\n", w->base_ns);
+}
+
+static void trace(struct export_writer *w)
+{
+    struct dcr_buf *b = &w->line;
+    char name[160];
+    snprintf(name, sizeof name, "rank %d%s%s (process %" PRIu32 ")", pid_of(w), *w->info.host ? " on " : "",
+             w->info.host, w->info.pid);
+    dcr_buf_printf(b, ",\n{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":%d,\"args\":{\"name\":", pid_of(w));
+    put_text(b, name);
+    dcr_buf_printf(b, "}},\n{\"ph\":\"M\",\"name\":\"process_sort_index\",\"pid\":%d,\"args\":{\"sort_index\":%d}}",
+                   pid_of(w), pid_of(w));
+    write_line(w);
+}
+
+static void thread(struct export_writer *w, uint64_t track, const char *name)
+{
+    struct dcr_buf *b = &w->line;
+    char made[64];
+    if (track >> 32)
+        snprintf(made, sizeof made, "GPU %u stream %u", (unsigned)(track >> 32) - 1, (unsigned)track);
+    else if (track == w->info.pid)
+        snprintf(made, sizeof made, "main thread");
+    else
+        snprintf(made, sizeof made, "thread %u", (unsigned)track);
+    dcr_buf_printf(b, ",\n{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":%d,\"tid\":%" PRIu64 ",\"args\":{\"name\":",
+                   pid_of(w), track);
+    put_text(b, *name ? name : made);
+    dcr_buf_puts(b, "}}");
+    write_line(w);
+}
+
+static void put_double(struct dcr_buf *b, double v)
+{
+    if (isfinite(v))
+        dcr_buf_printf(b, "%.17g", v);
+    else
+        dcr_buf_puts(b, isnan(v) ? "\"NaN\"" : v > 0 ? "\"Infinity\"" : "\"-Infinity\"");
+}
+
+static void put_args(struct dcr_buf *b, const struct dct_event *e)
+{
+    double f;
+    dcr_buf_puts(b, ",\"args\":{\"domain\":");
+    put_text(b, e->domain);
+    switch (e->payload_type) {
+    case DCT_PAYLOAD_U64: /* as text where JavaScript would round it */
+        dcr_buf_printf(b, e->payload >> 53 ? ",\"payload\":\"%" PRIu64 "\"" : ",\"payload\":%" PRIu64, e->payload);
+        break;
+    case DCT_PAYLOAD_I64:
+        dcr_buf_printf(b, ",\"payload\":\"%" PRId64 "\"", (int64_t)e->payload);
+        break;
+    case DCT_PAYLOAD_F64:
+        memcpy(&f, &e->payload, sizeof f);
+        dcr_buf_puts(b, ",\"payload\":");
+        put_double(b, f);
+        break;
+    case DCT_PAYLOAD_MPI:
+        dcr_buf_printf(b, ",\"ranks\":%" PRIu32 ",\"peer\":%" PRId32, (uint32_t)e->payload,
+                       (int32_t)(e->payload >> 32));
+        break;
+    case DCT_PAYLOAD_FILE:
+        dcr_buf_puts(b, ",\"file\":");
+        put_text(b, e->file);
+        break;
+    default:
+        break;
+    }
+    if (e->kind == DCT_SPAN)
+        dcr_buf_printf(b, ",\"bytes\":%" PRIu64, e->bytes);
+    if (e->is_open)
+        dcr_buf_puts(b, ",\"never_closed\":true");
+    dcr_buf_putc(b, '}');
+}
+
+static void put_head(struct export_writer *w, const struct dct_event *e, const char *ph)
+{
+    struct dcr_buf *b = &w->line;
+    dcr_buf_printf(b, ",\n{\"ph\":\"%s\",\"pid\":%d,\"tid\":%" PRIu32 ",\"name\":", ph, pid_of(w), e->track);
+    put_text(b, *e->name ? e->name : "(no name)");
+    dcr_buf_puts(b, ",\"cat\":");
+    put_text(b, *e->category ? e->category : "none");
+}
+
+static void event(struct export_writer *w, const struct dct_event *e)
+{
+    struct dcr_buf *b = &w->line;
+    int is_beside = e->kind == DCT_START || (e->kind == DCT_SPAN && strcmp(e->category, DCT_IN_FLIGHT) == 0);
+    int64_t start = on_calendar(w, e->start_ns);
+    export_note_track(w, e->track);
+    if (is_beside) {
+        /* They may overlap one another: a pair of asynchronous events, told apart by a number. */
+        put_head(w, e, "b");
+        dcr_buf_printf(b, ",\"id\":%" PRIu64, w->n_events);
+        put_us(b, "ts", start);
+        put_args(b, e);
+        dcr_buf_putc(b, '}');
+        put_head(w, e, "e");
+        dcr_buf_printf(b, ",\"id\":%" PRIu64, w->n_events);
+        put_us(b, "ts", on_calendar(w, e->end_ns));
+    } else {
+        put_head(w, e, e->kind == DCT_MARK ? "i" : "X");
+        put_us(b, "ts", start);
+        if (e->kind == DCT_MARK)
+            dcr_buf_puts(b, ",\"s\":\"t\"");
+        else
+            put_us(b, "dur", e->end_ns - e->start_ns);
+        put_args(b, e);
+    }
+    dcr_buf_putc(b, '}');
+    write_line(w);
+}
+
+static void gpu(struct export_writer *w, const struct dct_gpu_event *e)
+{
+    static const char *const kinds[] = {
+#define X(id, text) text,
+        DCT_GPU_ACTIVITIES(X)
+#undef X
+    };
+    struct dcr_buf *b = &w->line;
+    int is_call = e->gpu.activity == DCT_GPU_RUNTIME || e->gpu.activity == DCT_GPU_DRIVER ||
+                  e->gpu.activity == DCT_GPU_SYNC || e->gpu.activity == DCT_GPU_OVERHEAD;
+    uint64_t track = is_call ? e->gpu.device : ((uint64_t)e->gpu.device + 1) << 32 | e->gpu.stream;
+    export_note_track(w, track);
+    dcr_buf_printf(b, ",\n{\"ph\":\"X\",\"pid\":%d,\"tid\":%" PRIu64 ",\"name\":", pid_of(w), track);
+    put_text(b, *e->name ? e->name : kinds[e->gpu.activity]);
+    dcr_buf_printf(b, ",\"cat\":\"%s\"", kinds[e->gpu.activity]);
+    put_us(b, "ts", on_calendar(w, e->start_ns));
+    put_us(b, "dur", e->end_ns - e->start_ns);
+    dcr_buf_printf(b, ",\"args\":{\"correlation\":%" PRIu32 ",\"bytes\":%" PRIu64, e->gpu.correlation, e->bytes);
+    if (e->gpu.activity == DCT_GPU_KERNEL)
+        dcr_buf_printf(b,
+                       ",\"grid\":[%" PRIu32 ",%" PRIu32 ",%" PRIu32 "],\"block\":[%" PRIu32 ",%" PRIu32 ",%" PRIu32
+                       "],\"registers\":%u",
+                       e->kernel.grid[0], e->kernel.grid[1], e->kernel.grid[2], e->kernel.block[0], e->kernel.block[1],
+                       e->kernel.block[2], (unsigned)e->gpu.registers);
+    dcr_buf_puts(b, "}}");
+    write_line(w);
+}
+
+const struct export_style export_chrome = {begin, trace, event, gpu, thread, end};

@@ -1,0 +1,67 @@
+#!/bin/bash
+# dccollect export: valid JSON and CSV of every event, exact times, names escaped, several ranks; and what has no events.
+# shellcheck disable=SC2016,SC2317  # commands for another shell; functions that check calls
+. tests/lib/tap.sh
+. tests/data/programs/build.sh
+build_marks || not_ok "marks builds"
+build_trace_text || not_ok "trace_text builds"
+build_make_ranks || not_ok "make_ranks builds"
+build_program stress stress.c 2>/dev/null
+if [ -n "$NVTX_INCLUDE" ]; then
+    build_program nvtx_all nvtx_all.c "${NVTX_FLAGS[@]}" -Wno-unused-result && build_program libnvtx_library.so nvtx_library.c "${NVTX_FLAGS[@]}" -shared -fPIC
+fi
+cd "$TMP" || exit 1
+
+# same_events ARCHIVE: the JSON and the CSV hold the events of the traces, at the same nanoseconds.
+same_events() {
+    "$COLLECT" export "$1" -o events.json && "$COLLECT" export "$1" -o events.csv && rm -rf x && mkdir x && tar xf "$1" -C x || return 1
+    find x -name '*.dct' -print0 | xargs -0 -n 1 ./trace_text | grep -Evc '^(events|file|note|thread)' >n_text
+    python3 - "$1" <<'END'
+import csv, json, decimal, collections
+rows = list(csv.DictReader(open("events.csv", newline="")))
+doc = json.load(open("events.json"), parse_float=decimal.Decimal)
+events = [e for e in doc["traceEvents"] if e["ph"] in "Xib"]
+ends = {(e["pid"], e["id"]): e["ts"] for e in doc["traceEvents"] if e["ph"] == "e"}
+assert len(rows) == len(events) > 0, (len(rows), len(events))
+assert len(rows) == int(open("n_text").read()), (len(rows), open("n_text").read())
+shift = {}
+for r, e in zip(rows, events):
+    assert (r["name"] or "(no name)") == e["name"] and (r["category"] or "none") == e["cat"], (r, e)
+    ns = int(e["ts"] * 1000)
+    assert ns == e["ts"] * 1000
+    # one shift from the monotonic clock to the calendar per trace (exec keeps the pid: a second pair of readings)
+    shift.setdefault((r["rank"], r["pid"]), set()).add(ns - int(r["start_ns"]))
+    end = ends[e["pid"], e["id"]] * 1000 if e["ph"] == "b" else ns + (e.get("dur", 0) * 1000)
+    assert end - ns == int(r["dur_ns"]), (r, e)
+    assert (e["pid"], e["tid"]) == (max(int(r["rank"]), 0), int(r["track"]))
+assert all(len(s) <= 2 and max(s) - min(s) < 1e6 for s in shift.values()), shift
+named = {(e["pid"], e["tid"]) for e in doc["traceEvents"] if e["name"] == "thread_name"}
+assert {(e["pid"], e["tid"]) for e in events} <= named
+END
+}
+"$COLLECT" run -o marks.tar -- env MARKS_BUCKETS=1 ./marks 50 2>/dev/null
+check "ranges, process ranges: JSON and CSV say what the trace says" same_events marks.tar
+if [ -x nvtx_all ]; then
+    "$COLLECT" run -o all.tar -- ./nvtx_all ./libnvtx_library.so >/dev/null 2>&1
+    check "all of NVTX: marks, payloads, odd names, threads" same_events all.tar
+else
+    skip "all of NVTX" "no NVTX headers"
+fi
+./make_ranks spool 5 20 2 && "$COLLECT" pack spool -o ranks.tar 2>/dev/null
+check "several ranks" same_events ranks.tar
+check "each is a named process" test "$(jq -c '[.traceEvents[] | select(.name == "process_name") | .pid]' events.json)" = '[0,1,2,3,4]'
+check "to standard output" sh -c '"$0" export ranks.tar 2>said | cmp - events.json' "$COLLECT"
+check "the closing line counts" grep -qx 'dccollect: standard output: 800 events of 5 traces' said
+check "--format" sh -c '"$0" export ranks.tar --format csv -o x.txt && cmp x.txt events.csv' "$COLLECT"
+"$COLLECT" pack spool -o some.tar --traces rank0 2>/dev/null
+check "traces that were not packed are said" sh -c '"$0" export some.tar -o some.json 2>&1 | grep -q "160 events of 1 trace; 4 ranks. traces were not packed"' "$COLLECT"
+"$COLLECT" pack spool -o none.tar --traces none 2>/dev/null
+check_status 2 "only summaries: refused" "$COLLECT" export none.tar -o none.json
+check "nothing is written" sh -c '! ls none.json* 2>/dev/null && [ -z "$("$0" export none.tar 2>/dev/null)" ]' "$COLLECT"
+head -c 300000 ranks.tar >cut.tar
+check_status 2 "a truncated archive" "$COLLECT" export cut.tar -o cut.json
+check "nothing is written of it" sh -c '! ls cut.json* 2>/dev/null'
+check_status 2 "no such folder" "$COLLECT" export ranks.tar -o nowhere/x.json
+check_status 2 "no such format" "$COLLECT" export ranks.tar --format xml
+check_status 2 "a full disk" sh -c '"$0" export ranks.tar >/dev/full' "$COLLECT"
+finish
