@@ -384,7 +384,8 @@ void claims_of_runs(struct report *rep)
             r->headline = report_text(rep, "Where the time of a step goes%s%s is unknown: no steps were recorded.",
                                       r->n_nodes ? " at " : "", r->n_nodes ? nodes_text(rep, r->n_nodes) : "");
             if (r->has_throughput)
-                r->support = report_text(rep, "By metrics.csv it processed %s samples per second.",
+                r->support = report_text(rep, "By %s%s it processed %s samples per second.",
+                                         r->run->summary.n_steps ? "the " : "", r->throughput_source,
                                          fmt_number(r->throughput).text);
             continue;
         }

@@ -138,7 +138,7 @@ static void put_run(const struct run_result *r, struct dcr_buf *out)
         dcr_buf_puts(out, "Step time and its breakdown: ");
         put_paragraph(out, r->steps_because);
         if (r->has_throughput)
-            dcr_buf_printf(out, "Throughput by metrics.csv: %s samples per second.\n\n",
+            dcr_buf_printf(out, "Throughput by %s: %s samples per second.\n\n", r->throughput_source,
                            fmt_number(r->throughput).text);
     }
     put_classes(r, out);

@@ -61,6 +61,21 @@ static void say_how_sure(struct report *rep, const struct series *s, const struc
         steps = r->n_counted;
         runs = 1;
     }
+    int64_t summarised = 0;
+    for (int i = 0; i < rep->n_runs; i++)
+        summarised += rep->runs[i].run->summary.n_steps;
+    if (steps == 0 && summarised) {
+        rep->how_sure = report_text(
+            rep,
+            "%s in %s, of which only means and spreads were kept: no share of step time is known. Runs were "
+            "not repeated at any count, so that the spread between runs is not in the intervals.",
+            fmt_count(summarised, "step").text, fmt_count(rep->n_runs, "run").text);
+        for (int i = 0; s && i < s->n_points; i++)
+            if (s->points[i].n_runs > 1)
+                rep->how_sure = report_text(rep, "%s in %s, of which only means and spreads were kept.",
+                                            fmt_count(summarised, "step").text, fmt_count(rep->n_runs, "run").text);
+        return;
+    }
     if (steps == 0) {
         rep->how_sure = "No steps were recorded, so that no share of step time is known.";
         return;
@@ -70,6 +85,18 @@ static void say_how_sure(struct report *rep, const struct series *s, const struc
         report_text(rep, "%s counted over %s.%s%s%s%s%s", fmt_count(steps, "step").text, fmt_count(runs, "run").text,
                     interval, c ? " Confidence is " : "", c ? confidence_word(c->confidence) : "",
                     c && *c->confidence_because ? ": " : "", c ? report_text(rep, "%s.", c->confidence_because) : "");
+}
+
+/* The node count with the highest throughput; NULL when one is not known. */
+static const struct series_point *fastest_point(const struct series *s)
+{
+    const struct series_point *best = &s->points[0];
+    for (int i = 0; i < s->n_points; i++) {
+        if (!s->points[i].has_throughput)
+            return NULL;
+        best = s->points[i].throughput > best->throughput ? &s->points[i] : best;
+    }
+    return best;
 }
 
 void top_sentences(struct report *rep)
@@ -89,10 +116,18 @@ void top_sentences(struct report *rep)
     else
         rep->first_action =
             "What to do first: Let dccollect run watch the next run; it records the steps and their phases.";
+    const struct series_point *best = s ? fastest_point(s) : NULL;
+    if (best && best != &s->points[s->n_points - 1] && s->limit_claim < 0)
+        rep->first_action = report_text(
+            rep, "What to do first: Use %s, which %s faster, or give each rank more work per step (a larger batch).%s",
+            nodes_text(rep, best->n_nodes), best->n_nodes == 1 ? "is" : "are",
+            r->has_steps ? "" : " Let dccollect run watch the next run: it records the phases of the steps.");
     say_how_sure(rep, s, r, c);
     const char *second = s && *s->scaling_text ? s->scaling_text : r->has_steps ? rep->first_action : rep->support;
     if (s && s->n_losses && s->limit_claim < 0) { /* the headline has the speed-up already */
         second = r->headline;
+    } else if (s && s->n_losses == 0 && *s->support) {
+        second = s->support;
     } else if (s && *s->headline && s->points[s->n_points - 1].speedup > 0) {
         const struct series_point *last = &s->points[s->n_points - 1];
         second =

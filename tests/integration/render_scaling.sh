@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# Results of a scaling benchmark that hold step times and no phases: what they say of scaling is said, the rest is n/a with
+# its reason. Made-up results always; the public V100 results where they lie beside the checkout.
+. tests/lib/tap.sh
+
+result() { # gpus images-per-second: 64 images a step
+    awk -v n="$1" -v x="$2" 'BEGIN { printf "{\"tag\": \"%dgpu\", \"scaling_mode\": \"strong\", \"world_size\": %d, \"nodes\": 1, \"model\": \"toy\", \"global_batch_size\": 64, \"bench_steps\": 500, \"mean_step_sec\": %.9f, \"stdev_step_sec\": 0.001, \"images_per_sec_global\": %f}\n", n, n, 64 / x, x }' > "$TMP/$1gpu.json"
+}
+said() { jq -re "$1" "$TMP/site/report.json" > "$TMP/said"; }
+
+result 1 400; result 2 600; result 4 700; result 8 650
+check_status 0 "made-up results" "$BIN/dcreport" "$TMP"/*gpu.json -o "$TMP/site"
+said '.series[0].headline'
+check "more GPUs that are slower are said first" grep -q '^8 GPUs are slower than 4 GPUs: 650 against 700 samples per second' "$TMP/said"
+check "the split of the loss is n/a and says why" jq -e '.series[0] | (.losses | length) == 0 and (.losses_because | test("no phases"))' \
+    "$TMP/site/report.json"
+check "strong scaling by the global batch" jq -e '.series[0].scaling == "strong"' "$TMP/site/report.json"
+check "efficiencies" jq -e '[.series[0].points[].efficiency * 1000 | round] == [1000, 750, 438, 203]' "$TMP/site/report.json"
+check "every law has a residual or a reason" jq -e '.series[0].laws | length == 4 and all((.residual_ratio == null) != (.because == null))' \
+    "$TMP/site/report.json"
+check "what was not measured is marked" jq -e '.series[0] | if .extrapolation.because then (.extrapolation.points | length) == 0
+    else (.beyond_text | test("not measured")) and .extrapolation.points[0].n_nodes == 16 end' "$TMP/site/report.json"
+
+public=$SHARED/data/traces/scaling
+if [ -d "$public" ]; then
+    check_status 0 "V100, ResNet-152, strong" "$BIN/dcreport" "$public"/*_strong_resnet152_*.json -o "$TMP/site"
+    said '.series[0].headline'
+    check "8 GPUs are slower than 4" grep -q '^8 GPUs are slower than 4 GPUs: 679 against 697' "$TMP/said"
+    check "efficiency 1, 0.684, 0.378, 0.184" jq -e '[.series[0].points[].efficiency * 1000 | round] == [1000, 684, 378, 184]' \
+        "$TMP/site/report.json"
+else
+    skip "V100, ResNet-152, strong" "no ../shared/data/traces/scaling"
+fi
+finish
