@@ -114,6 +114,7 @@ static int publish(struct report *rep, const struct options *o, const struct evi
     say("writing", o->out_dir);
     struct site_options site = {.out_dir = o->out_dir,
                                 .theme_dir = o->theme_dir,
+                                .single_file = o->single_file,
                                 .archives = e->archives,
                                 .runs = e->archive_runs,
                                 .n_archives = e->n_archives};

@@ -26,6 +26,7 @@ const char *options_usage(void)
            "      --junit FILE        how the checks went as JUnit XML\n"
            "      --summary FILE      the same as Markdown\n"
            "      --theme DIR         templates and style instead of the default theme; `paper` is one more\n"
+           "      --single-file FILE  the whole report once more as one file\n"
            "  -q, --quiet             print nothing but errors\n"
            "  -h, --help              this text\n"
            "      --version           the version\n"
@@ -53,6 +54,7 @@ static int parse_words(struct options *o, int argc, char **argv, int is_baseline
                                           {"nodes", required_argument, NULL, 'n'},
                                           {"thresholds", required_argument, NULL, 't'},
                                           {"theme", required_argument, NULL, 'T'},
+                                          {"single-file", required_argument, NULL, 'F'},
                                           {"baseline", required_argument, NULL, 'b'},
                                           {"check", required_argument, NULL, 'c'},
                                           {"junit", required_argument, NULL, 'j'},
@@ -95,6 +97,9 @@ static int parse_words(struct options *o, int argc, char **argv, int is_baseline
             break;
         case 'T':
             o->theme_dir = optarg;
+            break;
+        case 'F':
+            o->single_file = optarg;
             break;
         case 'q':
             o->is_quiet = 1;

@@ -15,6 +15,7 @@ struct options {
     const char *out_dir;         /* NULL = no site, only with checks */
     const char *thresholds;      /* NULL = defaults */
     const char *theme_dir;       /* NULL = the default theme */
+    const char *single_file;     /* NULL = none */
     int nodes;                   /* 0 = not given */
     int is_quiet, is_help, is_version;
 };

@@ -101,3 +101,16 @@ void html_url(struct dcr_buf *out, const char *path)
             dcr_buf_printf(out, "%%%02X", (unsigned)(unsigned char)*path);
     }
 }
+
+void base64_add(struct dcr_buf *out, const void *data, size_t n)
+{
+    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    const unsigned char *bytes = data;
+    for (size_t i = 0; i < n; i += 3) {
+        unsigned v = (unsigned)bytes[i] << 16 | (i + 1 < n ? (unsigned)bytes[i + 1] << 8 : 0) |
+                     (i + 2 < n ? (unsigned)bytes[i + 2] : 0);
+        const char four[4] = {letters[v >> 18], letters[v >> 12 & 63], i + 1 < n ? letters[v >> 6 & 63] : '=',
+                              i + 2 < n ? letters[v & 63] : '='};
+        dcr_buf_add(out, four, sizeof four);
+    }
+}

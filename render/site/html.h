@@ -15,5 +15,7 @@ void html_prose(struct dcr_buf *out, const char *text);
 /** html_url - a relative link: everything but letters, digits and - . _ ~ / # is percent-encoded, the colon too: no
  * text from an archive can name a scheme. */
 void html_url(struct dcr_buf *out, const char *path);
+/** base64_add - bytes as base64 (RFC 4648), for data URIs and policies. */
+void base64_add(struct dcr_buf *out, const void *bytes, size_t n);
 
 #endif

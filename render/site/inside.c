@@ -5,6 +5,7 @@
 #include "render/draw/utf8.h"
 #include "render/narrate/format.h"
 #include "render/site/script.h"
+#include "render/site/single.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -246,6 +247,23 @@ static json_t *archives(struct site *s)
     return list;
 }
 
+json_t *view_frame(struct site *s, const char *root, const char *title, const char *here, enum page_kind kind)
+{
+    json_t *frame = view_object(s);
+    view_text(s, frame, "root", root);
+    view_text(s, frame, "title", title);
+    view_text(s, frame, "site_title", s->rep->title);
+    view_text(s, frame, "here", here);
+    view_text(s, frame, "version", DCR_VERSION);
+    view_text(s, frame, "csp", theme_csp(s->theme, kind));
+    view_set(s, frame, "script", json_string(script_site()));
+    view_set(s, frame, "script2", kind == PAGE_TIMELINE ? json_string(script_timeline()) : json_null());
+    view_set(s, frame, "style", json_string(theme_style(s->theme)));
+    view_set(s, frame, "nav", navigation(s, root, here));
+    view_set(s, frame, "archives", archives(s));
+    return frame;
+}
+
 void site_page(struct site *s, const char *template_name, const char *path, const char *title, const char *here,
                json_t *data)
 {
@@ -254,19 +272,10 @@ void site_page(struct site *s, const char *template_name, const char *path, cons
     view_text(s, data, "root", root);
     if (!s->rc)
         site_fail(s, theme_render(s->theme, template_name, data, &content, s->err));
-    json_t *frame = view_object(s);
-    view_text(s, frame, "root", root);
-    view_text(s, frame, "title", title);
-    view_text(s, frame, "site_title", s->rep->title);
-    view_text(s, frame, "here", here);
-    view_text(s, frame, "version", DCR_VERSION);
     bool is_timeline = !strcmp(template_name, "timeline");
-    view_text(s, frame, "csp", theme_csp(s->theme, is_timeline ? PAGE_TIMELINE : PAGE_PLAIN));
-    view_set(s, frame, "script", json_string(script_site()));
-    view_set(s, frame, "script2", is_timeline ? json_string(script_timeline()) : json_null());
-    view_set(s, frame, "style", json_string(theme_style(s->theme)));
-    view_set(s, frame, "nav", navigation(s, root, here));
-    view_set(s, frame, "archives", archives(s));
+    if (!is_timeline)
+        single_keep(s, path, title, dcr_buf_text(&content), content.len);
+    json_t *frame = view_frame(s, root, title, here, is_timeline ? PAGE_TIMELINE : PAGE_PLAIN);
     view_html(s, frame, "content", &content);
     if (!s->rc)
         site_fail(s, theme_render(s->theme, "frame", frame, &page, s->err));

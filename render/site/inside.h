@@ -21,10 +21,13 @@ struct site {
         *archives; /* paths, to be read again for the timelines, and the runs they hold; shape (n_archives) */
     struct run *const *archive_runs;
     int n_archives;
-    json_t *series_views; /* of page_index, kept for page_scaling */
-    json_t *data_files;   /* what the data page lists: {"path", "title", "forms": [{"path", "name"}], "run"} */
-    const char *sources;  /* the archives and the hashes of their manifests, for the files that travel alone */
-    const char *date;     /* when the last run ended, for files that must have a date: "2031-04-25T10:15:00Z" */
+    const char *single_file; /* NULL: none is wanted */
+    struct kept *kept;       /* pages for it, see single.h */
+    json_t *embedded;        /* files that are in it */
+    json_t *series_views;    /* of page_index, kept for page_scaling */
+    json_t *data_files;      /* what the data page lists: {"path", "title", "forms": [{"path", "name"}], "run"} */
+    const char *sources;     /* the archives and the hashes of their manifests, for the files that travel alone */
+    const char *date;        /* when the last run ended, for files that must have a date: "2031-04-25T10:15:00Z" */
     struct dcr_err *err;
     int rc;
 };
@@ -68,6 +71,9 @@ void view_cell_percent(struct site *s, json_t *table, bool has, double ratio);
 void view_cell_sub(struct site *s, json_t *table, const char *text, const char *remark);
 /** view_cell_class - as view_cell with a class for the theme ("v-limits"). */
 void view_cell_class(struct site *s, json_t *table, const char *text, const char *class_name);
+
+/** view_frame - what frame.html shows, but content.  root: "" or "../../"  returns  gives */
+json_t *view_frame(struct site *s, const char *root, const char *title, const char *here, enum page_kind kind);
 
 /** site_table - write a table as tables/STEM.csv and .tex, of a run in the run's folder; the table gets the links.
  *  stem   [a-z0-9-], unique in its folder; run  index into report.runs, -1: of the whole site

@@ -129,7 +129,7 @@ static int put_row(struct line row, const enum side *side, int n_columns, int is
 }
 
 /* returns  1 when the paragraph is a table and stands in out, 0 when not, -1 without memory */
-static int put_table(cmark_node *paragraph, const char *text, size_t len, struct dcr_buf *out)
+static int put_table(cmark_node *paragraph, const char *text, size_t len, int number, struct dcr_buf *out)
 {
     enum side side[COLUMNS_MAX];
     int first = cmark_node_get_start_line(paragraph), last = cmark_node_get_end_line(paragraph);
@@ -139,14 +139,14 @@ static int put_table(cmark_node *paragraph, const char *text, size_t len, struct
     int n_columns = read_rule(line_at(text, len, first + 1), side);
     if (n_columns == 0 || !memchr(head.text, '|', head.len))
         return 0;
-    dcr_buf_puts(out, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Table\"><table>\n<thead>\n");
+    dcr_buf_printf(out, "<section class=\"scroll\" tabindex=\"0\" aria-label=\"Table %d\"><table>\n<thead>\n", number);
     if (put_row(head, side, n_columns, 1, out))
         return -1;
     dcr_buf_puts(out, "</thead>\n<tbody>\n");
     for (int i = first + 2; i <= last; i++)
         if (put_row(line_at(text, len, i), side, n_columns, 0, out))
             return -1;
-    dcr_buf_puts(out, "</tbody>\n</table></div>\n");
+    dcr_buf_puts(out, "</tbody>\n</table></section>\n");
     return 1;
 }
 
@@ -222,7 +222,7 @@ static void put_custom(cmark_node *old, struct dcr_buf *html)
 static int replace_blocks(cmark_node *root, const char *text, size_t len)
 {
     struct dcr_buf html = {0}, ids = {0};
-    int rc = 0;
+    int rc = 0, n_tables = 0;
     cmark_node *next;
     for (cmark_node *node = cmark_node_first_child(root); node && rc == 0; node = next) {
         next = cmark_node_next(node);
@@ -231,7 +231,8 @@ static int replace_blocks(cmark_node *root, const char *text, size_t len)
             put_heading(node, &ids, &html);
             put_custom(node, &html);
         } else if (cmark_node_get_type(node) == CMARK_NODE_PARAGRAPH) {
-            int is_table = put_table(node, text, len, &html);
+            int is_table = put_table(node, text, len, n_tables + 1, &html);
+            n_tables += is_table > 0;
             if (is_table > 0)
                 put_custom(node, &html);
             else if (is_table < 0)

@@ -25,7 +25,7 @@ static json_t *groups(struct site *s)
     for (int run = -1; run < s->rep->n_runs; run++) {
         json_t *v = view_object(s), *files = files_of(s, run);
         view_text(s, v, "label", run < 0 ? "The whole report" : s->rep->runs[run].label);
-        view_text(s, v, "anchor", run < 0 ? "all" : s->rep->runs[run].slug);
+        view_text(s, v, "anchor", run < 0 ? "all" : site_text(s, "run-%s", s->rep->runs[run].slug));
         view_set(s, v, "files", files);
         if (json_array_size(files))
             view_add(s, list, v);

@@ -3,6 +3,7 @@
 
 #include "render/draw/utf8.h"
 #include "render/site/inside.h"
+#include "render/site/single.h"
 
 #include <time.h>
 
@@ -51,8 +52,12 @@ static const char *evidence_date(struct site *s)
 
 int site_publish(const struct report *rep, const struct site_options *opt, struct dcr_err *err)
 {
-    struct site s = {
-        .rep = rep, .err = err, .archives = opt->archives, .archive_runs = opt->runs, .n_archives = opt->n_archives};
+    struct site s = {.rep = rep,
+                     .err = err,
+                     .single_file = opt->single_file,
+                     .archives = opt->archives,
+                     .archive_runs = opt->runs,
+                     .n_archives = opt->n_archives};
     int rc = publish_begin(&s.publish, opt->out_dir, err);
     if (rc)
         goto out;
@@ -76,6 +81,7 @@ int site_publish(const struct report *rep, const struct site_options *opt, struc
     page_methodology(&s);
     page_reference(&s);
     page_data(&s);
+    single_write(&s);
     rc = s.rc;
     if (rc == 0)
         rc = publish_commit(&s.publish, err);

@@ -7,8 +7,9 @@
 #include "render/analyse/report.h"
 
 struct site_options {
-    const char *out_dir;   /* -o */
-    const char *theme_dir; /* --theme; NULL or "": the default theme, found beside the program */
+    const char *out_dir;     /* -o */
+    const char *theme_dir;   /* --theme; NULL or "": the default theme, found beside the program */
+    const char *single_file; /* --single-file: the whole report once more as one file, here; NULL: no */
     /* The archives' paths and the runs read from them, for the timelines: they need every range, which a run has not.
      * borrows; shape (n_archives); 0: timelines of steps only */
     const char *const *archives;

@@ -4,6 +4,7 @@
 #include "lib/fs.h"
 #include "lib/hash.h"
 #include "lib/stream.h"
+#include "render/site/html.h"
 #include "render/site/script.h"
 
 #include <errno.h>
@@ -85,20 +86,6 @@ static int find_default(char *out, size_t n, struct dcr_err *err)
         exe, exe);
 }
 
-static void encode_base64(const unsigned char *bytes, size_t n, char *out)
-{
-    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    for (size_t i = 0; i < n; i += 3) {
-        unsigned v = (unsigned)bytes[i] << 16 | (i + 1 < n ? (unsigned)bytes[i + 1] << 8 : 0) |
-                     (i + 2 < n ? (unsigned)bytes[i + 2] : 0);
-        *out++ = letters[v >> 18];
-        *out++ = letters[v >> 12 & 63];
-        *out++ = i + 1 < n ? letters[v >> 6 & 63] : '=';
-        *out++ = i + 2 < n ? letters[v & 63] : '=';
-    }
-    *out = '\0';
-}
-
 static int hex_value(char c)
 {
     return c <= '9' ? c - '0' : c - 'a' + 10;
@@ -107,7 +94,8 @@ static int hex_value(char c)
 /* 'sha256-...' of a text, as a policy names it. */
 static int source_of(const char *text, size_t n, char out[64], struct dcr_err *err)
 {
-    char hex[DCR_SHA256_HEX], base64[48];
+    char hex[DCR_SHA256_HEX];
+    struct dcr_buf base64 = {0};
     unsigned char digest[32];
     struct dcr_sha256 *h = dcr_sha256_new();
     if (!h)
@@ -116,8 +104,9 @@ static int source_of(const char *text, size_t n, char out[64], struct dcr_err *e
     dcr_sha256_finish(h, hex);
     for (size_t i = 0; i < sizeof digest; i++)
         digest[i] = (unsigned char)(hex_value(hex[2 * i]) << 4 | hex_value(hex[2 * i + 1]));
-    encode_base64(digest, sizeof digest, base64);
-    snprintf(out, 64, "'sha256-%s'", base64);
+    base64_add(&base64, digest, sizeof digest);
+    snprintf(out, 64, "'sha256-%s'", dcr_buf_text(&base64));
+    dcr_buf_release(&base64);
     return 0;
 }
 
