@@ -166,6 +166,8 @@ void environment_set(const struct options *o, const char *spool, json_t *record)
     setenv("DCC_SPOOL", spool, 1);
     snprintf(number, sizeof number, "%d", o->max_mb);
     setenv("DCC_MAX_MB", number, 1);
+    snprintf(number, sizeof number, "%d", o->max_disk_mb);
+    setenv("DCC_MAX_DISK_MB", number, 1);
     set_nvtx(record);
     set_mpi(o, record);
     set_io(o, record);

@@ -36,6 +36,8 @@ const char options_usage[] =
     "  --capture-range cudaProfilerApi|nvtx:NAME  record between cudaProfilerStart and -Stop, or inside ranges called "
     "NAME\n"
     "  --max-mb N         memory for the trace of a process in MB (64)\n"
+    "  --max-disk-mb N    disk for the trace of a process in MB (no limit); what has no room is dropped and counted\n"
+    "  --sync-seconds S   every S seconds what was recorded is forced to the disk (5; 0: never)\n"
     "The exit status of run is the program's own; 128+n when signal n ended it, 125 when dccollect itself failed.\n";
 
 static int add(const char ***list, size_t *n, const char *text, struct dcr_err *err)
@@ -155,6 +157,10 @@ static int parse_recording(struct options *o, int argc, char **argv, int *i, int
         rc = number("--io-threshold", v, 1, 1000000, &o->io_us, err);
     else if ((v = value_of("--max-mb", argv, argc, i, is_missing)) != NULL)
         rc = number("--max-mb", v, 1, 1000000, &o->max_mb, err);
+    else if ((v = value_of("--max-disk-mb", argv, argc, i, is_missing)) != NULL)
+        rc = number("--max-disk-mb", v, 1, 1000000000, &o->max_disk_mb, err);
+    else if ((v = value_of("--sync-seconds", argv, argc, i, is_missing)) != NULL)
+        rc = number("--sync-seconds", v, 0, 86400, &o->sync_s, err);
     else if ((v = value_of("--steps", argv, argc, i, is_missing)) != NULL)
         rc = check_steps(o->steps = v, err);
     else if ((v = value_of("--delay", argv, argc, i, is_missing)) != NULL)
@@ -293,7 +299,7 @@ static int check(struct options *o, struct dcr_err *err)
 
 int options_parse(struct options *o, int argc, char **argv, struct dcr_err *err)
 {
-    *o = (struct options){.interval_ms = 100, .mpi = -1, .io = 1, .cuda = 1, .io_us = 100, .max_mb = 64};
+    *o = (struct options){.interval_ms = 100, .mpi = -1, .io = 1, .cuda = 1, .io_us = 100, .max_mb = 64, .sync_s = 5};
     if (argc < 2)
         return dcr_err_set(err, DCR_FAIL, "no command; see `dccollect --help`");
     int rc = parse_command(o, argv[1], err);

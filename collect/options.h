@@ -36,6 +36,8 @@ struct options {
     int io;                    /* --io: 0 = off */
     int io_us;                 /* --io-threshold, microseconds */
     int max_mb;                /* --max-mb */
+    int max_disk_mb;           /* --max-disk-mb; 0 = no limit */
+    int sync_s;                /* --sync-seconds; 0 = off */
     int zstd_level;            /* --zstd; 0 = as the output's name says */
     char *zstd_output;         /* what `output` points to when --zstd gave it its ending */
     enum pack_traces traces;   /* --traces */

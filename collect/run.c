@@ -12,6 +12,7 @@
 #include "collect/spool_layout.h"
 #include "collect/start.h"
 #include "collect/summarize.h"
+#include "collect/sync.h"
 #include "lib/fs.h"
 
 #include <errno.h>
@@ -254,6 +255,15 @@ static void open_counters(void *ctx, pid_t pid)
     perf_open(ctx, pid);
 }
 
+/* Each collector takes care of what it and its rank write; one without a rank, of the whole spool. */
+static struct syncer *start_sync(const struct run *r)
+{
+    char host[PATH_MAX + 320];
+    snprintf(host, sizeof host, "%s/%s", r->spool, r->host_dir);
+    const char *own[] = {r->record_dir, r->is_host_sampled ? host : NULL}, *all[] = {r->spool};
+    return r->id.rank >= 0 ? sync_start(own, 2, r->o->sync_s) : sync_start(all, 1, r->o->sync_s);
+}
+
 static int observe(struct run *r, int *status, struct dcr_err *err)
 {
     sigset_t mask;
@@ -274,7 +284,9 @@ static int observe(struct run *r, int *status, struct dcr_err *err)
     /* From here on the program runs, and nothing that fails on our side may end it. */
     int failed = spool_write_json(r->record_dir, r->record_name, r->record, &trouble);
     failed = sampler_start(&sampler, r->spool, &config, r->o->interval_ms, failed ? NULL : &trouble) || failed;
+    struct syncer *syncer = start_sync(r);
     struct ended ended = start_wait(pid);
+    sync_stop(syncer);
     *status = ended.signal ? 128 + ended.signal : ended.exit_status < 0 ? DCR_EXIT_SELF : ended.exit_status;
     json_t *monitors = json_object();
     sampler_stop(sampler, monitors);

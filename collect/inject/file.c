@@ -28,6 +28,7 @@
 /* What a thread needs: a block and the tables of its track. */
 #define TRACK_BYTES (DCT_BLOCK_BYTES + (32u << 10))
 #define FULL_NOTE "recording stopped: the trace lies in memory and has reached the limit (--max-mb)"
+#define DISK_NOTE "the trace reached its limit on disk (--max-disk-mb); what came after is dropped and counted"
 
 struct names dcc_names;
 static struct process *the_process;
@@ -145,12 +146,12 @@ static int is_below_size_limit(uint64_t n_bytes)
 
 /* ---- memory ----------------------------------------------------------------------------------- */
 
-static uint64_t max_bytes_of_environment(void)
+static uint64_t bytes_of_environment(const char *name, uint64_t default_mb)
 {
-    const char *text = getenv("DCC_MAX_MB");
+    const char *text = getenv(name);
     char *end;
     long n = text ? strtol(text, &end, 10) : 0;
-    return (uint64_t)(n > 0 && n < (1l << 40) && *end == '\0' ? n : DEFAULT_MAX_MB) << 20;
+    return (uint64_t)(n > 0 && n < (1l << 40) && *end == '\0' ? (uint64_t)n : default_mb) << 20;
 }
 
 static int is_in_memory(int fd)
@@ -200,7 +201,8 @@ static int grow(struct process *p)
         return 0;
     uint64_t more = p->n_reserved < GROW_BLOCKS ? p->n_reserved : GROW_BLOCKS;
     uint64_t max_blocks = p->max_bytes / DCT_BLOCK_BYTES;
-    if (p->is_in_memory && p->n_reserved + more > max_blocks)
+    if ((p->is_in_memory && p->n_reserved + more > max_blocks) ||
+        (p->max_disk_bytes && (p->n_reserved + more) * DCT_BLOCK_BYTES > p->max_disk_bytes))
         more = 1;
     for (; more; more = more > 1 ? 1 : 0) {
         if (is_below_size_limit((p->n_reserved + more) * DCT_BLOCK_BYTES) &&
@@ -223,13 +225,23 @@ static void fill_cache(const struct process *p)
     (void)ignored;
 }
 
+/* May the file have a further block? What it may not is dropped and counted, and a sentence says so. */
+static int is_allowed(struct process *p)
+{
+    uint64_t bytes = (p->n_blocks + 1) * DCT_BLOCK_BYTES;
+    int is_full = p->is_in_memory && bytes > p->max_bytes, is_over = p->max_disk_bytes && bytes > p->max_disk_bytes;
+    if ((!is_full && !is_over) || p->n_blocks <= 2)
+        return 1;
+    if (p->definitions && p->definitions->used_slots + 8 < FILE_SLOTS)
+        file_define(p, DCT_NOTE, 0, 0, is_full ? FULL_NOTE : DISK_NOTE,
+                    (is_full ? sizeof FULL_NOTE : sizeof DISK_NOTE) - 1);
+    return 0;
+}
+
 static struct dct_block_header *map_block(struct process *p)
 {
-    if (p->is_in_memory && (p->n_blocks + 1) * DCT_BLOCK_BYTES > p->max_bytes && p->n_blocks > 2) {
-        if (p->definitions && p->definitions->used_slots + 8 < FILE_SLOTS)
-            file_define(p, DCT_NOTE, 0, 0, FULL_NOTE, sizeof FULL_NOTE - 1);
+    if (!is_allowed(p))
         return NULL;
-    }
     if (!fd_is_ours(p) || grow(p) != 0)
         return NULL;
     flush(p);
@@ -396,7 +408,8 @@ static int write_header(struct process *p, int rank)
 static int start_locked(struct process *p)
 {
     const char *spool = getenv("DCC_SPOOL");
-    p->max_bytes = max_bytes_of_environment();
+    p->max_bytes = bytes_of_environment("DCC_MAX_MB", DEFAULT_MAX_MB);
+    p->max_disk_bytes = bytes_of_environment("DCC_MAX_DISK_MB", 0);
     if (!spool || !*spool || names_init(&dcc_names, p->max_bytes / 2) != 0)
         return -1;
     int rank = rank_of_environment();

@@ -36,6 +36,7 @@ struct process {
     uint64_t n_flushed, n_asked;         /* blocks given back to memory; those that the disk was asked to take */
     uint64_t n_tracks;                   /* that hold a block */
     uint64_t max_bytes;                  /* of memory, DCC_MAX_MB */
+    uint64_t max_disk_bytes;             /* of the file, DCC_MAX_DISK_MB; 0 = no limit */
     int is_in_memory;                    /* the file system keeps its files there */
     struct dct_block_header *of_process; /* block of DCT_TRACK_PROCESS in use */
     uint64_t of_process_seq;

@@ -1,0 +1,16 @@
+/* sync.h - evidence reaches the disk while the program runs. The death of a process loses nothing that the kernel
+ * holds; the death of the machine would. One thread of the collector asks for what was written, every few seconds; the
+ * program's own threads never wait for it. */
+#ifndef COLLECT_SYNC_H
+#define COLLECT_SYNC_H
+
+struct syncer;
+
+/** sync_start - fdatasync every file below the folders, and fsync the folders, at the interval. Failures are ignored:
+ * the evidence is where it was. folders   borrows during the call; NULL entries are passed over shape: (n) returns NULL
+ * when seconds is 0 or there is no memory; end with sync_stop */
+struct syncer *sync_start(const char *const *folders, int n, int seconds);
+/** sync_stop - end the thread; NULL is fine. */
+void sync_stop(struct syncer *s);
+
+#endif
