@@ -81,6 +81,8 @@ double npy_number(const struct npy_type *type, const unsigned char *raw)
 static void parse_descr(const char *descr, struct npy_head *h)
 {
     const int is_text = *descr == '\'' || *descr == '"';
+    if (!*descr) /* the header ends behind its colon */
+        return;
     const size_t n = strcspn(descr + 1, is_text ? "'\"" : "\n");
     snprintf(h->name, sizeof h->name, "%.*s", (int)n, descr + is_text);
     if (is_text)

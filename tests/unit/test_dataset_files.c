@@ -72,6 +72,7 @@ static void frames_of_pandas(void **state)
     expect_same((struct dataset_file){.path = DATA "mixed.h5"});        /* blocks of float32 and float64, deflated */
     expect_same((struct dataset_file){.path = DATA "microseconds.h5"}); /* the unit of pandas 3 */
     expect_same((struct dataset_file){.path = DATA "bare.h5"});         /* no attributes */
+    expect_same((struct dataset_file){.path = DATA "many-types.h5"});   /* one with 60 texts: there is room for one */
     expect_same((struct dataset_file){.path = DATA "bad-two-frames.h5", .key = "other"});
     expect_same((struct dataset_file){.path = DATA "metr-la.h5", .key = "/df"});
     expect_same((struct dataset_file){.path = DATA "numbered-rows.h5", .has_start = 1, .start_s = START_S});

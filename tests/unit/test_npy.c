@@ -127,6 +127,7 @@ static void test_bad_headers(void **state)
         {"{'descr': '<c8', 'fortran_order': False, 'shape': (2,), }\n", "type <c8; only floats and whole numbers"},
         {"{'descr': '|S8', 'fortran_order': False, 'shape': (2,), }\n", "type |S8"},
         {"{'descr': '|O', 'fortran_order': False, 'shape': (2,), }\n", "type |O"},
+        {"{'fortran_order': False, 'shape': (2,), 'descr':", "type ;"}, /* nothing behind the colon is read */
         {"{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': (2,), }\n", "type [('a', '<f8')"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

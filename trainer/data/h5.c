@@ -12,6 +12,7 @@
 #define MAX_CHUNK_BYTES ((hsize_t)256 << 20)
 #define MAX_NAMES 65536
 #define MAX_NAME_BYTES 1024
+#define STORED_TEXT_BYTES 16 /* of a text of any length, in the file: length, address, number */
 
 /* What is used of libhdf5: types from its header, places at run time. */
 #define FUNCTIONS(X)              \
@@ -183,7 +184,8 @@ int h5_text(h5_id object, const char *attribute, char *out, size_t n)
     int is_text = type >= 0 && h5.H5Tget_class(type) == H5T_STRING && size && size <= MAX_NAME_BYTES;
     char room[MAX_NAME_BYTES + 1] = "", *pointed = NULL;
     if (is_text && h5.H5Tis_variable_str(type) > 0) {
-        is_text = h5.H5Aget_storage_size(a) <= sizeof room && h5.H5Aread(a, type, &pointed) >= 0 && pointed;
+        /* one text and no array of them, which would be as many pointers */
+        is_text = h5.H5Aget_storage_size(a) <= STORED_TEXT_BYTES && h5.H5Aread(a, type, &pointed) >= 0 && pointed;
         snprintf(out, n, "%s", is_text ? pointed : "");
         h5.H5free_memory(pointed);
     } else if (is_text) {

@@ -61,6 +61,8 @@ def bare(df):
 
 change("microseconds.h5", microseconds)  # as pandas 3 names its unit
 change("bare.h5", bare)  # no attributes at all
+many_types = lambda df: df.attrs.create("pandas_type", ["frame"] * 60, dtype=h5py.string_dtype())
+change("many-types.h5", many_types)  # an array where one text belongs; the file here is written by libhdf5's own calls
 fixed(pd.DataFrame(speed, columns=IDS), "numbered-rows.h5")
 
 fixed(frame.iloc[:4], "bad-table.h5", format="table", index=False)
