@@ -54,8 +54,9 @@ case $name in
 dcreport) export FONTCONFIG_FILE="$bundle/etc/fonts.conf" ;;
 dcrnn-train)
     relocate_mpi
+    # of all words only these ask for a GPU: a folder may have cuda in its name, and of the scenarios one needs a GPU
     case " $* " in
-    *cuda*)
+    *' cuda '* | *'=cuda '* | *' --scenario'[\ =]'host '*)
         . "$bundle/libexec/find-cuda"
         case $cuda_missing in
         *cublas*)
