@@ -34,7 +34,7 @@ BLAS_LIBS = $(call pc,--libs,openblas)
 ZLIB_LIBS = $(call pc,--libs,zlib)
 LIB_LIBS = $(call pc,--libs,libarchive nettle jansson)
 RENDER_CFLAGS = $(call pc,--cflags,cairo cairo-png fontconfig libpng libcmark)
-RENDER_LIBS = $(call pc,--libs,cairo fontconfig libpng libcmark zlib)
+RENDER_LIBS = $(call pc,--libs,cairo fontconfig libpng libcmark zlib sqlite3)
 # Only its header: libhdf5 itself is loaded when the first HDF5 file is read.
 HDF5_CFLAGS = $(if $(call pc,--modversion,hdf5),-DHAVE_HDF5 $(call pc,--cflags,hdf5))
 NVTX_CFLAGS = $(if $(NVTX_INC),-DHAVE_NVTX -isystem $(NVTX_INC))

@@ -27,7 +27,12 @@ void run_sort_observed(struct run *r);
 
 /** run_add_trace - keep what a foreign trace came down to; arrays are borrowed from the run's arena. */
 void run_add_trace(struct run *r, const struct foreign_trace *t);
-/** run_sort_traces - by file name. */
+/** run_add_table - a table of a foreign file, empty. columns: as in struct foreign_table; texts are borrowed.
+ *  returns  borrows, until the next call */
+struct foreign_table *run_add_table(struct run *r, const char *file, const char *kind, const char *caption, const char *columns);
+/** table_add - the next cell, row by row; rows beyond FOREIGN_MAX_ROWS are counted and not kept. */
+void table_add(struct run *r, struct foreign_table *t, const char *fmt, ...) DCR_PRINTF(3, 4);
+/** run_sort_traces - traces and tables by file name. */
 void run_sort_traces(struct run *r);
 
 /** run_sort - ranks, nodes and pairs into their documented order. */

@@ -17,4 +17,16 @@ struct foreign_trace {
     int64_t n_calls;                     /* all calls of the runtime; 0 = not recorded */
 };
 
+/* Numbers of a file that are shown as they are: results of a benchmark, of another analysis, accounting. */
+struct foreign_table {
+    const char *file, *kind; /* "nccl-tests log" ... */
+    const char *caption;     /* what the rows are, window and units */
+    const char *columns;     /* "Name|#Mean, ms": # = numbers */
+    int n_columns;
+    const char **cells; /* shape (n_cells): rows of n_columns */
+    size_t n_cells, cells_cap;
+    int64_t n_left_out; /* rows beyond FOREIGN_MAX_ROWS */
+};
+enum { FOREIGN_MAX_ROWS = 200 };
+
 #endif

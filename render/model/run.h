@@ -184,11 +184,12 @@ struct run {
     struct run_member *members; /* sorted by name */
     size_t n_members;
     struct foreign_trace *traces; /* GPU traces of other tools, by file name */
-    int n_traces;
+    struct foreign_table *tables; /* by file name */
+    int n_traces, n_tables;
     int is_foreign; /* made of other tools' files only: what our archives hold is not missing */
     const char **gaps; /* sentences: what is missing in this archive and why it matters */
     int n_gaps;
-    size_t ranks_cap, nodes_cap, gaps_cap, mpi_cap, files_cap, traces_cap; /* filling only */
+    size_t ranks_cap, nodes_cap, gaps_cap, mpi_cap, files_cap, traces_cap, tables_cap; /* filling only */
 };
 
 /** run_add_gap - note that something is missing; the same sentence is kept once. text is copied. */

@@ -1,6 +1,8 @@
 /* traces.c - the foreign traces of a run. Holds; computes nothing. */
 #include "render/model/build.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,6 +16,40 @@ void run_add_trace(struct run *r, const struct foreign_trace *t)
         kept->devices[i].file = kept->file;
 }
 
+struct foreign_table *run_add_table(struct run *r, const char *file, const char *kind, const char *caption,
+                                    const char *columns)
+{
+    r->tables = arena_grow(&r->arena, r->tables, (size_t)r->n_tables, &r->tables_cap, sizeof *r->tables);
+    struct foreign_table *t = &r->tables[r->n_tables++];
+    *t = (struct foreign_table){
+        .file = run_text(r, file), .kind = kind, .caption = caption, .columns = columns, .n_columns = 1};
+    for (const char *p = columns; *p; p++)
+        t->n_columns += *p == '|';
+    return t;
+}
+
+void table_add(struct run *r, struct foreign_table *t, const char *fmt, ...)
+{
+    char text[1024];
+    va_list ap;
+    if (t->n_cells + (size_t)t->n_left_out >= (size_t)FOREIGN_MAX_ROWS * (size_t)t->n_columns) {
+        t->n_left_out++; /* cells here, rows in run_sort_traces */
+        return;
+    }
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    t->cells = arena_grow(&r->arena, t->cells, t->n_cells, &t->cells_cap, sizeof *t->cells);
+    t->cells[t->n_cells++] = run_text(r, text);
+}
+
+static int compare_table(const void *a, const void *b)
+{
+    const struct foreign_table *x = a, *y = b;
+    int c = strcmp(x->file, y->file);
+    return c ? c : strcmp(x->caption, y->caption);
+}
+
 static int compare(const void *a, const void *b)
 {
     return strcmp(((const struct foreign_trace *)a)->file, ((const struct foreign_trace *)b)->file);
@@ -23,4 +59,8 @@ void run_sort_traces(struct run *r)
 {
     if (r->n_traces > 1)
         qsort(r->traces, (size_t)r->n_traces, sizeof *r->traces, compare);
+    if (r->n_tables > 1)
+        qsort(r->tables, (size_t)r->n_tables, sizeof *r->tables, compare_table);
+    for (int i = 0; i < r->n_tables; i++)
+        r->tables[i].n_left_out /= r->tables[i].n_columns;
 }

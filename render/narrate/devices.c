@@ -2,6 +2,7 @@
 #include "render/narrate/devices.h"
 
 #include <math.h>
+#include <string.h>
 
 static json_t *ratio_or_null(int has, double v)
 {
@@ -71,6 +72,40 @@ static json_t *device(const struct run_result *r, const struct foreign_trace *t,
     json_object_set_new(o, "operations", operations(d));
     json_object_set_new(o, "n_operation_names", json_integer(d->n_names));
     return o;
+}
+
+static json_t *table(const struct run_result *r, const struct foreign_table *t)
+{
+    json_t *o = json_object(), *columns = json_array(), *rows = json_array();
+    for (const char *p = t->columns; *p; p += *p == '|') {
+        size_t n = strcspn(p, "|");
+        int is_number = *p == '#';
+        json_array_append_new(columns, json_stringn(p + is_number, n - (size_t)is_number));
+        p += n;
+    }
+    for (size_t i = 0; i + (size_t)t->n_columns <= t->n_cells; i += (size_t)t->n_columns) {
+        json_t *row = json_array();
+        for (int c = 0; c < t->n_columns; c++)
+            json_array_append_new(row, json_string(t->cells[i + (size_t)c]));
+        json_array_append_new(rows, row);
+    }
+    json_object_set_new(o, "run", json_string(r->slug));
+    json_object_set_new(o, "file", json_string(t->file));
+    json_object_set_new(o, "kind", json_string(t->kind));
+    json_object_set_new(o, "caption", json_string(t->caption));
+    json_object_set_new(o, "columns", columns);
+    json_object_set_new(o, "rows", rows);
+    json_object_set_new(o, "n_rows_left_out", json_integer(t->n_left_out));
+    return o;
+}
+
+json_t *evidence_json(const struct report *rep)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < rep->n_runs; i++)
+        for (int k = 0; k < rep->runs[i].run->n_tables; k++)
+            json_array_append_new(list, table(&rep->runs[i], &rep->runs[i].run->tables[k]));
+    return list;
 }
 
 json_t *devices_json(const struct report *rep)

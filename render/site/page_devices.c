@@ -139,3 +139,27 @@ json_t *view_devices(struct site *s, int run)
         add(s, list, operations(s, d), site_text(s, "devices_operations_%d", n), run);
     return list;
 }
+
+static json_t *foreign(struct site *s, const struct foreign_table *f)
+{
+    json_t *t = view_table(s,
+                           f->n_left_out ? site_text(s, "%s, %s: %s; %s more rows are not shown", f->file, f->kind,
+                                                     f->caption, site_int(s, f->n_left_out))
+                                         : site_text(s, "%s, %s: %s", f->file, f->kind, f->caption),
+                           f->columns);
+    for (size_t i = 0; i < f->n_cells; i++)
+        if (i % (size_t)f->n_columns == 0)
+            view_row(s, t, f->cells[i]);
+        else
+            view_cell(s, t, f->cells[i]);
+    return t;
+}
+
+json_t *view_evidence(struct site *s, int run)
+{
+    const struct run *r = s->rep->runs[run].run;
+    json_t *list = view_list(s);
+    for (int i = 0; i < r->n_tables; i++)
+        add(s, list, foreign(s, &r->tables[i]), site_text(s, "evidence_%d", i + 1), run);
+    return list;
+}

@@ -358,6 +358,7 @@ void page_run(struct site *s, int run)
     set_or_null(s, data, "monitors", run_figure_monitors(s, r));
     set_or_null(s, data, "losses", run_figure_losses(s, r));
     view_set_list(s, data, "devices", view_devices(s, run));
+    view_set_list(s, data, "evidence", view_evidence(s, run));
     view_text(s, data, "warmup", r->has_steps ? r->warmup_because : NULL);
     view_text(s, data, "no_steps", r->has_steps ? NULL : not_available(s, r->steps_because));
     view_set_list(s, data, "actions", view_actions(s, &run, 1, false, "../../"));

@@ -1,0 +1,233 @@
+/* nsys_csv.c - `nsys stats --report cuda_gpu_trace` and `cuda_api_trace` as CSV, and the same as the pipit library
+ * writes them (a row at the begin, with the time of the end, and one at the end). */
+#include "render/import/parsers.h"
+
+#include "lib/csv.h"
+#include "render/device/activity.h"
+#include "render/import/decimal.h"
+#include "render/import/from_line.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const gpu_words[] = {"Start (", "Duration (", "CorrId", "GrdX", "Name", NULL};
+static const char *const api_words[] = {"Start (", "Duration (", "Name", "Result", "CorrID", NULL};
+static const char *const pipit_gpu_words[] = {"Name", "streamId", "Event Type", "Timestamp (ns)", "_matching_timestamp",
+                                              NULL};
+static const char *const pipit_api_words[] = {
+    "Name", "Process", "Trace Type", "Event Type", "Timestamp (ns)", "_matching_timestamp", NULL};
+
+int nsys_gpu_csv_is(const char *head, size_t n)
+{
+    return line_with(head, n, gpu_words) || line_with(head, n, pipit_gpu_words);
+}
+
+int nsys_api_csv_is(const char *head, size_t n)
+{
+    return line_with(head, n, api_words) || line_with(head, n, pipit_api_words);
+}
+
+struct columns {
+    int start, duration, end, name, kind, event, correlation, device, stream, grid[3], memory;
+    int start_scale, duration_scale; /* decimal places to nanoseconds */
+};
+
+/* "Start (ns)" or "Start (us)" ...: the column and how many decimal places its unit is above a nanosecond. */
+static int timed(const struct dcr_csv *csv, const char *what, int *scale)
+{
+    static const struct {
+        const char *unit;
+        int scale;
+    } units[] = {{"ns", 0},  {"us", 3},   {"\xc2\xb5s", 3}, {"ms", 6},  {"s", 9},
+                 {"sec", 9}, {"nsec", 0}, {"usec", 3},      {"msec", 6}};
+    char name[64];
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+        snprintf(name, sizeof name, "%s (%s)", what, units[i].unit);
+        *scale = units[i].scale;
+        int c = dcr_csv_column(csv, name);
+        if (c >= 0)
+            return c;
+    }
+    return -1;
+}
+
+static int find(const struct dcr_csv *csv, struct columns *c)
+{
+    int ignored;
+    *c = (struct columns){
+        .name = dcr_csv_column(csv, "Name"),
+        .kind = dcr_csv_column(csv, "type"),
+        .event = dcr_csv_column(csv, "Event Type"),
+        .end = dcr_csv_column(csv, "_matching_timestamp"),
+        .device = dcr_csv_column(csv, "Device"),
+        .grid = {dcr_csv_column(csv, "GrdX"), dcr_csv_column(csv, "GrdY"), dcr_csv_column(csv, "GrdZ")}};
+    c->start = timed(csv, "Start", &c->start_scale);
+    c->duration = timed(csv, "Duration", &c->duration_scale);
+    if (c->start < 0)
+        c->start = timed(csv, "Timestamp", &c->start_scale);
+    c->correlation = dcr_csv_column(csv, "CorrId") >= 0 ? dcr_csv_column(csv, "CorrId") : dcr_csv_column(csv, "CorrID");
+    c->stream = dcr_csv_column(csv, "Strm") >= 0 ? dcr_csv_column(csv, "Strm") : dcr_csv_column(csv, "streamId");
+    c->memory = timed(csv, "Bytes", &ignored);
+    return c->name >= 0 && c->start >= 0 && (c->duration >= 0 || c->end >= 0) ? 0 : -1;
+}
+
+static int number(const struct dcr_csv *csv, int column, int scale, int64_t *out)
+{
+    const char *text = dcr_csv_text(csv, column);
+    return *text ? decimal_scaled(text, text + strlen(text), scale, out) : -1;
+}
+
+/* Begin and length of a row: 1 when it is an operation, 0 when it is the end of one, -1 when it cannot be read. */
+static int interval(const struct dcr_csv *csv, const struct columns *c, int64_t *start, int64_t *dur)
+{
+    int64_t end;
+    if (c->event >= 0 && strcmp(dcr_csv_text(csv, c->event), "Enter") != 0)
+        return 0;
+    if (number(csv, c->start, c->start_scale, start))
+        return -1;
+    if (c->duration >= 0)
+        return number(csv, c->duration, c->duration_scale, dur) ? -1 : 1;
+    if (number(csv, c->end, c->start_scale, &end) || __builtin_sub_overflow(end, *start, dur))
+        return -1;
+    return 1;
+}
+
+/* "NVIDIA A100-SXM4-80GB (0)" -> 0; a plain number is itself; 0 when nothing is said. */
+static int64_t device_of(const char *text)
+{
+    const char *open = strrchr(text, '(');
+    int64_t v = 0;
+    const char *p = open ? open + 1 : text, *end = p;
+    while (isdigit((unsigned char)*end))
+        end++;
+    return end > p && decimal_scaled(p, end, 0, &v) == 0 ? v : 0;
+}
+
+static enum op_kind kind_of(const struct dcr_csv *csv, const struct columns *c, const char *name)
+{
+    const char *kind = dcr_csv_text(csv, c->kind);
+    if (strncasecmp(name, "[CUDA memcpy", 12) == 0 || strstr(kind, "MEMCPY"))
+        return OP_MEMCPY;
+    if (strncasecmp(name, "[CUDA memset", 12) == 0 || strstr(kind, "MEMSET"))
+        return OP_MEMSET;
+    return OP_COMPUTE;
+}
+
+static int open_csv(struct dcr_csv **csv, struct from_line *lines, struct dcr_stream *from, struct dcr_stream *s,
+                    const char *const *words, const char *const *other, struct columns *c, struct dcr_err *err)
+{
+    int rc = from_line_open(lines, s, words, from, err);
+    if (!rc && !line_with(lines->bytes, lines->len, words)) {
+        const char *line = line_with(lines->bytes, lines->len, other);
+        lines->pos = line ? (size_t)(line - lines->bytes) : 0;
+    }
+    if (rc || (rc = dcr_csv_open(csv, from, err)))
+        return rc;
+    return find(*csv, c) ? dcr_err_set(err, DCR_FAIL, "'%s' lacks columns of an nsys trace", s->name) : 0;
+}
+
+int nsys_gpu_csv_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
+{
+    struct foreign_trace t = {.file = s->name, .kind = "nsys GPU trace (CSV)", .rank = -1, .world_size = -1};
+    struct from_line *lines = malloc(sizeof *lines);
+    struct activity *a = activity_new(0);
+    struct dcr_csv *csv = NULL;
+    struct dcr_stream from;
+    struct columns c;
+    int rc = lines && a ? open_csv(&csv, lines, &from, s, gpu_words, pipit_gpu_words, &c, err)
+                        : dcr_err_set(err, DCR_FATAL, "out of memory reading '%s'", s->name);
+    while (!rc && (rc = dcr_csv_next(csv, err)) == 0) {
+        int64_t start, dur;
+        const char *name = dcr_csv_text(csv, c.name);
+        int what = interval(csv, &c, &start, &dur);
+        if (what == 0)
+            continue;
+        struct device_op op = {.device = device_of(dcr_csv_text(csv, c.device)),
+                               .start_ns = start,
+                               .dur_ns = dur,
+                               .kind = kind_of(csv, &c, name),
+                               .name = name,
+                               .name_len = strlen(name),
+                               .correlation = -1,
+                               .blocks_per_sm = -1,
+                               .occupancy_ratio = -1};
+        t.n_events++;
+        if (what < 0 || activity_op(a, &op))
+            t.n_unusable++;
+    }
+    if (rc == DCR_END)
+        rc = activity_finish(a, &r->arena, &t.devices, &t.n_devices, err);
+    if (!rc)
+        run_add_trace(r, &t);
+    dcr_csv_close(csv);
+    activity_free(a);
+    free(lines);
+    return rc;
+}
+
+/* ---- calls of the runtime ------------------------------------------------------------------------------ */
+
+struct call {
+    const char *name;
+    int64_t n, sum_ns, max_ns;
+};
+enum { MAX_CALLS = 1024 };
+
+static struct call *call_of(struct run *r, struct call *calls, int *n, const char *name)
+{
+    for (int i = 0; i < *n; i++)
+        if (strcmp(calls[i].name, name) == 0)
+            return &calls[i];
+    if (*n == MAX_CALLS)
+        return &calls[MAX_CALLS - 1];
+    calls[*n].name = run_text(r, name);
+    return &calls[(*n)++];
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const struct call *x = a, *y = b;
+    return x->sum_ns != y->sum_ns ? (x->sum_ns > y->sum_ns ? -1 : 1) : strcmp(x->name, y->name);
+}
+
+int nsys_api_csv_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
+{
+    struct from_line *lines = malloc(sizeof *lines);
+    struct call *calls = calloc(MAX_CALLS, sizeof *calls);
+    struct dcr_csv *csv = NULL;
+    struct dcr_stream from;
+    struct columns c;
+    int n = 0;
+    int rc = lines && calls ? open_csv(&csv, lines, &from, s, api_words, pipit_api_words, &c, err)
+                            : dcr_err_set(err, DCR_FATAL, "out of memory reading '%s'", s->name);
+    while (!rc && (rc = dcr_csv_next(csv, err)) == 0) {
+        int64_t start, dur;
+        if (interval(csv, &c, &start, &dur) != 1 || dur < 0)
+            continue;
+        struct call *k = call_of(r, calls, &n, dcr_csv_text(csv, c.name));
+        k->n++;
+        if (__builtin_add_overflow(k->sum_ns, dur, &k->sum_ns))
+            k->sum_ns = INT64_MAX;
+        k->max_ns = dur > k->max_ns ? dur : k->max_ns;
+    }
+    if (rc == DCR_END) {
+        rc = 0;
+        qsort(calls, (size_t)n, sizeof *calls, by_time);
+        struct foreign_table *t =
+            run_add_table(r, s->name, "nsys API trace (CSV)", "Calls of the CUDA API, by summed time",
+                          "Call|#Calls|#Sum, ns|#Mean, ns|#Max, ns");
+        for (int i = 0; i < n; i++) {
+            table_add(r, t, "%s", calls[i].name);
+            table_add(r, t, "%lld", (long long)calls[i].n);
+            table_add(r, t, "%lld", (long long)calls[i].sum_ns);
+            table_add(r, t, "%lld", (long long)(calls[i].sum_ns / (calls[i].n ? calls[i].n : 1)));
+            table_add(r, t, "%lld", (long long)calls[i].max_ns);
+        }
+    }
+    dcr_csv_close(csv);
+    free(calls);
+    free(lines);
+    return rc;
+}

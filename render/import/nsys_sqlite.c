@@ -1,0 +1,290 @@
+/* nsys_sqlite.c - what `nsys export --type sqlite` makes of a report: kernels, copies, memsets, calls of the runtime
+ * and NVTX ranges, as far as their tables and columns are there. Times are integer nanoseconds already. */
+#include "render/import/parsers.h"
+
+#include "lib/buf.h"
+#include "render/device/activity.h"
+
+#include <errno.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+int nsys_sqlite_is(const char *head, size_t n)
+{
+    return n >= 16 && memcmp(head, "SQLite format 3", 16) == 0;
+}
+
+struct nsys {
+    sqlite3 *db;
+    const char *name; /* of the file */
+    struct activity *activity;
+    struct foreign_trace trace;
+    int64_t n_sms[64]; /* by device; 0 = not said */
+    int n_tables;      /* of those that are read */
+};
+
+static int has_table(struct nsys *x, const char *table)
+{
+    sqlite3_stmt *q = NULL;
+    int found = 0;
+    if (sqlite3_prepare_v2(x->db, "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", -1, &q, NULL) ==
+        SQLITE_OK) {
+        sqlite3_bind_text(q, 1, table, -1, SQLITE_STATIC);
+        found = sqlite3_step(q) == SQLITE_ROW;
+    }
+    sqlite3_finalize(q);
+    return found;
+}
+
+static int has_column(struct nsys *x, const char *table, const char *column)
+{
+    sqlite3_stmt *q = NULL;
+    int found = 0;
+    if (sqlite3_prepare_v2(x->db, "SELECT 1 FROM pragma_table_info(?) WHERE name = ?", -1, &q, NULL) == SQLITE_OK) {
+        sqlite3_bind_text(q, 1, table, -1, SQLITE_STATIC);
+        sqlite3_bind_text(q, 2, column, -1, SQLITE_STATIC);
+        found = sqlite3_step(q) == SQLITE_ROW;
+    }
+    sqlite3_finalize(q);
+    return found;
+}
+
+/* A SELECT of columns of a table; a column that the table has not is NULL. "@name" is the text of a StringIds id.
+ * columns: separated by spaces. NULL when the table is not there or the query is refused (then *rc is set). */
+static sqlite3_stmt *query(struct nsys *x, const char *table, const char *columns, int *rc, struct dcr_err *err)
+{
+    struct dcr_buf sql = {0};
+    sqlite3_stmt *q = NULL;
+    char word[64];
+    int has_strings = has_table(x, "StringIds");
+    if (!has_table(x, table) || !has_column(x, table, "start"))
+        return NULL;
+    dcr_buf_puts(&sql, "SELECT ");
+    for (const char *p = columns; *p; p += strspn(p, " ")) {
+        size_t n = strcspn(p, " ");
+        int is_text = *p == '@';
+        snprintf(word, sizeof word, "%.*s", (int)(n - (size_t)is_text), p + is_text);
+        int has = has_column(x, table, word);
+        if (p != columns)
+            dcr_buf_putc(&sql, ',');
+        if (has && is_text && has_strings)
+            dcr_buf_printf(&sql, "(SELECT value FROM StringIds WHERE id = t.%s)", word);
+        else
+            dcr_buf_printf(&sql, "%s%s", has && !is_text ? "t." : "", has && !is_text ? word : "NULL");
+        p += n;
+    }
+    dcr_buf_printf(&sql, " FROM %s t", table);
+    if (sqlite3_prepare_v2(x->db, dcr_buf_text(&sql), -1, &q, NULL) != SQLITE_OK)
+        *rc = dcr_err_set(err, DCR_FAIL, "'%s' is a damaged SQLite file: %s", x->name, sqlite3_errmsg(x->db));
+    dcr_buf_release(&sql);
+    x->n_tables += *rc == 0;
+    return q;
+}
+
+/* The next row: 1; the end or a failure (*rc is set): 0. */
+static int next(struct nsys *x, sqlite3_stmt *q, int *rc, struct dcr_err *err)
+{
+    int step = q ? sqlite3_step(q) : SQLITE_DONE;
+    if (step != SQLITE_ROW && step != SQLITE_DONE)
+        *rc = dcr_err_set(err, DCR_FAIL, "'%s' is a damaged SQLite file: %s", x->name, sqlite3_errmsg(x->db));
+    return step == SQLITE_ROW;
+}
+
+/* Correlation ids count from 1 in each process. */
+static int64_t correlation(sqlite3_stmt *q, int id_column, int process_column)
+{
+    if (sqlite3_column_type(q, id_column) != SQLITE_INTEGER)
+        return -1;
+    int64_t process = sqlite3_column_int64(q, process_column) >> 24 & 0x3fffffff;
+    return process << 32 | (sqlite3_column_int64(q, id_column) & 0xffffffff);
+}
+
+static const char *text(sqlite3_stmt *q, int column)
+{
+    const char *p = (const char *)sqlite3_column_text(q, column);
+    return p ? p : "";
+}
+
+static void add_op(struct nsys *x, sqlite3_stmt *q, enum op_kind kind, const char *name, double blocks)
+{
+    int64_t start = sqlite3_column_int64(q, 0), end = sqlite3_column_int64(q, 1), device = sqlite3_column_int64(q, 2),
+            dur;
+    struct device_op op = {.device = device,
+                           .stream = sqlite3_column_int64(q, 3),
+                           .start_ns = start,
+                           .kind = kind,
+                           .name = name,
+                           .name_len = strlen(name),
+                           .correlation = correlation(q, 4, 5),
+                           .blocks_per_sm = -1,
+                           .occupancy_ratio = -1};
+    x->trace.n_events++;
+    if (blocks > 0 && device >= 0 && device < 64 && x->n_sms[device] > 0)
+        op.blocks_per_sm = blocks / (double)x->n_sms[device];
+    if (__builtin_sub_overflow(end, start, &dur)) {
+        x->trace.n_unusable++;
+        return;
+    }
+    op.dur_ns = dur;
+    x->trace.n_unusable += activity_op(x->activity, &op) != 0;
+}
+
+static int read_operations(struct nsys *x, struct dcr_err *err)
+{
+    static const char *const copies[] = {"Memcpy", "HtoD", "DtoH", "HtoA", "AtoH", "AtoA",
+                                         "AtoD",   "DtoA", "DtoD", "HtoH", "PtoP"};
+    int rc = 0;
+    sqlite3_stmt *q = query(
+        x, "CUPTI_ACTIVITY_KIND_KERNEL",
+        "start end deviceId streamId correlationId globalPid @demangledName @shortName gridX gridY gridZ", &rc, err);
+    while (next(x, q, &rc, err)) {
+        double blocks = (double)sqlite3_column_int64(q, 8) * (double)sqlite3_column_int64(q, 9) *
+                        (double)sqlite3_column_int64(q, 10);
+        const char *name = text(q, 6);
+        add_op(x, q, OP_COMPUTE, *name ? name : text(q, 7), blocks);
+    }
+    sqlite3_finalize(q);
+    q = rc ? NULL
+           : query(x, "CUPTI_ACTIVITY_KIND_MEMCPY", "start end deviceId streamId correlationId globalPid copyKind", &rc,
+                   err);
+    while (next(x, q, &rc, err)) {
+        int64_t kind = sqlite3_column_int64(q, 6);
+        add_op(x, q, OP_MEMCPY, kind >= 0 && kind < (int64_t)(sizeof copies / sizeof *copies) ? copies[kind] : "Memcpy",
+               0);
+    }
+    sqlite3_finalize(q);
+    q = rc ? NULL
+           : query(x, "CUPTI_ACTIVITY_KIND_MEMSET", "start end deviceId streamId correlationId globalPid", &rc, err);
+    while (next(x, q, &rc, err))
+        add_op(x, q, OP_MEMSET, "Memset", 0);
+    sqlite3_finalize(q);
+    return rc;
+}
+
+static int read_host(struct nsys *x, struct dcr_err *err)
+{
+    int rc = 0;
+    sqlite3_stmt *q = query(x, "CUPTI_ACTIVITY_KIND_RUNTIME", "start end correlationId globalTid @nameId", &rc, err);
+    while (next(x, q, &rc, err)) {
+        int64_t start = sqlite3_column_int64(q, 0);
+        const char *name = text(q, 4);
+        enum call_kind kind = call_kind_of(name, strlen(name));
+        x->trace.n_events++;
+        x->trace.n_calls++;
+        x->trace.n_mallocs += kind == CALL_MALLOC;
+        x->trace.n_frees += kind == CALL_FREE;
+        x->trace.n_syncs += kind == CALL_SYNC;
+        activity_call(x->activity, kind, correlation(q, 2, 3), start, sqlite3_column_int64(q, 1) - start);
+    }
+    sqlite3_finalize(q);
+    q = rc ? NULL : query(x, "NVTX_EVENTS", "start end text @textId", &rc, err);
+    while (next(x, q, &rc, err)) {
+        enum category c;
+        int64_t start = sqlite3_column_int64(q, 0);
+        const char *name = *text(q, 2) ? text(q, 2) : text(q, 3);
+        x->trace.n_events++;
+        if (sqlite3_column_type(q, 1) != SQLITE_INTEGER || event_classify("", name, &c) != EVENT_PHASE)
+            continue;
+        if (c == CAT_DATA || c == CAT_IO)
+            activity_range(x->activity, c == CAT_DATA ? HOST_DATA : HOST_IO, start, sqlite3_column_int64(q, 1) - start);
+    }
+    sqlite3_finalize(q);
+    return rc;
+}
+
+static void read_sizes(struct nsys *x)
+{
+    sqlite3_stmt *q = NULL;
+    if (sqlite3_prepare_v2(x->db, "SELECT id, smCount FROM TARGET_INFO_GPU", -1, &q, NULL) == SQLITE_OK)
+        while (sqlite3_step(q) == SQLITE_ROW) {
+            int64_t id = sqlite3_column_int64(q, 0);
+            if (id >= 0 && id < 64)
+                x->n_sms[id] = sqlite3_column_int64(q, 1);
+        }
+    sqlite3_finalize(q);
+}
+
+static void name_devices(struct nsys *x, struct run *r)
+{
+    sqlite3_stmt *q = NULL;
+    if (sqlite3_prepare_v2(x->db, "SELECT id, name FROM TARGET_INFO_GPU", -1, &q, NULL) == SQLITE_OK)
+        while (sqlite3_step(q) == SQLITE_ROW)
+            for (int i = 0; i < x->trace.n_devices; i++)
+                if (x->trace.devices[i].device == sqlite3_column_int64(q, 0))
+                    x->trace.devices[i].model = run_text(r, text(q, 1));
+    sqlite3_finalize(q);
+}
+
+/* SQLite reads files only: the stream goes to a temporary one. path: its name, at least 4096 bytes; "" when there is
+ * none. returns  descriptor, or -1 */
+static int to_file(struct dcr_stream *s, char *path, struct dcr_err *err)
+{
+    char piece[65536];
+    const char *dir = getenv("TMPDIR");
+    snprintf(path, 4096, "%s/dcreport-XXXXXX", dir && *dir ? dir : "/tmp");
+    int fd = mkstemp(path);
+    if (fd < 0) {
+        path[0] = '\0';
+        dcr_err_sys(err, DCR_FAIL, "cannot copy '%s' to a temporary file", s->name);
+        return -1;
+    }
+    ssize_t k;
+    while ((k = s->read(s->ctx, piece, sizeof piece, err)) > 0)
+        for (ssize_t done = 0, w; done < k; done += w)
+            if ((w = write(fd, piece + done, (size_t)(k - done))) <= 0) {
+                dcr_err_sys(err, DCR_FAIL, "cannot copy '%s' to a temporary file; point TMPDIR at a disk with room",
+                            s->name);
+                close(fd);
+                return -1;
+            }
+    if (k == 0)
+        return fd;
+    close(fd);
+    return -1;
+}
+
+int nsys_sqlite_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
+{
+    struct nsys x = {.name = s->name};
+    char path[4096], uri[4200];
+    x.trace = (struct foreign_trace){.file = s->name, .kind = "nsys SQLite export", .rank = -1, .world_size = -1};
+    int fd = to_file(s, path, err), rc = DCR_FAIL;
+    if (fd < 0)
+        goto out;
+    snprintf(uri, sizeof uri, "file:%s?mode=ro&immutable=1", path);
+    x.activity = activity_new(0);
+    if (!x.activity) {
+        rc = dcr_err_set(err, DCR_FATAL, "out of memory reading '%s'", s->name);
+        goto out;
+    }
+    if (sqlite3_open_v2(uri, &x.db, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, NULL) != SQLITE_OK) {
+        rc = dcr_err_set(err, DCR_FAIL, "'%s' cannot be read as SQLite: %s", s->name, sqlite3_errmsg(x.db));
+        goto out;
+    }
+    read_sizes(&x); /* opens the file: its name is needed no longer */
+    unlink(path);
+    path[0] = '\0';
+    rc = read_operations(&x, err);
+    if (rc || (rc = read_host(&x, err)))
+        goto out;
+    if (x.n_tables == 0) {
+        rc = dcr_err_set(err, DCR_FAIL, "'%s' is SQLite without the tables of an nsys export, or damaged", s->name);
+        goto out;
+    }
+    rc = activity_finish(x.activity, &r->arena, &x.trace.devices, &x.trace.n_devices, err);
+    if (rc)
+        goto out;
+    name_devices(&x, r);
+    run_add_trace(r, &x.trace);
+out:
+    sqlite3_close(x.db);
+    activity_free(x.activity);
+    if (path[0])
+        unlink(path);
+    if (fd >= 0)
+        close(fd);
+    return rc;
+}

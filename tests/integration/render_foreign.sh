@@ -1,0 +1,102 @@
+#!/usr/bin/env bash
+# Files of other tools beside traces: nsys exports, monitors, benchmark logs, accounting. Files under "made" are written here from
+# the documentation of their tools; the others are real ones.
+. tests/lib/tap.sh
+report=$BIN/dcreport
+traces=$SHARED/data/traces
+made=$TMP/made
+mkdir -p "$made"
+
+# is NAME FILTER WANT: what jq says of the last report.
+is() {
+    local got
+    got=$(jq -c "$2" "$TMP/site/report.json" 2>&1)
+    if [ "$got" = "$3" ]; then ok "$1"; else not_ok "$1" "$got instead of $3"; fi
+}
+read_one() { check_status "$1" "$2" "$report" "$3" -o "$TMP/site"; }
+
+# ---- made
+cat >"$made/dmon.txt" <<'EOF'
+#Entity   GPUTL     POWER     FBUSD
+ID                  W
+GPU 1     90        200.5     N/A
+GPU 0     50        100.0     1000
+GPU 0     70        110.0     1200
+EOF
+read_one 0 "dcgmi dmon" "$made/dmon.txt"
+is "its samples" '[.runs[0].nodes[0].gpus[] | [.gpu, .utilization_percent.mean, .utilization_percent.n, .power_w.max, .memory_used_mb.n // 0]]' \
+    '[[0,60,2,110,2],[1,90,1,200.5,0]]'
+printf '# HELP DCGM_FI_DEV_GPU_UTIL GPU utilization (in %%).\n# TYPE DCGM_FI_DEV_GPU_UTIL gauge\nDCGM_FI_DEV_GPU_UTIL{gpu="3",UUID="GPU-x",device="nvidia3"} 42\nDCGM_FI_DEV_SM_CLOCK{gpu="3",UUID="GPU-x"} 1410\n' >"$made/scrape"
+read_one 0 "a scrape of the DCGM exporter" "$made/scrape"
+is "its samples" '.runs[0].nodes[0].gpus[0] | [.gpu, .utilization_percent.mean, .sm_clock_mhz.mean]' '[3,42,1410]'
+cat >"$made/sacct.txt" <<'EOF'
+JobID           JobName      State    Elapsed
+------------ ---------- ---------- ----------
+17                train  COMPLETED   00:10:02
+17.batch          batch  COMPLETED   00:10:02
+EOF
+read_one 0 "sacct, aligned" "$made/sacct.txt"
+is "its table" '.evidence[0] | [.columns, .rows[1]]' '[["JobID","JobName","State","Elapsed"],["17.batch","batch","COMPLETED","00:10:02"]]'
+printf 'JobID|JobName|State|MaxRSS|\n17|train|TIMEOUT||\n17.0|srun|CANCELLED by 0|12K|\n' >"$made/sacct-p.txt"
+read_one 0 "sacct -p" "$made/sacct-p.txt"
+is "its table" '.evidence[0].rows' '[["17","train","TIMEOUT",""],["17.0","srun","CANCELLED by 0","12K"]]'
+cat >"$made/ncu.csv" <<'EOF'
+==PROF== Connected to process 7
+"ID","Process ID","Kernel Name","Section Name","Metric Name","Metric Unit","Metric Value"
+"0","7","gemm(float*, int)","GPU Speed Of Light Throughput","Duration","usecond","10.5"
+"0","7","gemm(float*, int)","GPU Speed Of Light Throughput","Compute (SM) Throughput","%","80"
+"0","7","gemm(float*, int)","Memory Workload Analysis","Memory Throughput","Gbyte/second","1,200.5"
+"1","7","gemm(float*, int)","GPU Speed Of Light Throughput","Compute (SM) Throughput","%","60"
+"1","7","gemm(float*, int)","GPU Speed Of Light Throughput","Memory Throughput","%","20"
+EOF
+read_one 0 "ncu --csv" "$made/ncu.csv"
+is "its means" '.evidence[0].rows' '[["gemm(float*, int)","2","10.5 usecond","70","20","n/a","n/a"]]'
+printf 'timestamp, index, utilization.gpu [%%], memory.used [MiB], memory.total [MiB], power.draw [W]\n2026/01/31 23:59:59.500, 1, 50 %%, 100 MiB, 1000 MiB, [N/A]\n2026/02/01 00:00:00.500, 1, 70 %%, 300 MiB, 1000 MiB, 80.25 W\n' >"$made/smi.csv"
+read_one 0 "nvidia-smi with header and units" "$made/smi.csv"
+is "its samples" '.runs[0].nodes[0].gpus[0] | [.gpu, .utilization_percent.mean, .memory_used_mb.max, .memory_total_mb.n, .power_w.n]' '[1,60,300,2,1]'
+printf 'timestamp, utilization.gpu, clocks.sm\n2026/01/31 23:59:59.500, 50, 1410\n' >"$made/smi-plain.csv"
+read_one 0 "nvidia-smi with header, without units" "$made/smi-plain.csv"
+is "its samples" '.runs[0].nodes[0].gpus[0] | [.utilization_percent.mean, .sm_clock_mhz.mean]' '[50,1410]'
+cat >"$made/gputrace.csv" <<'EOF'
+Processing [report1.sqlite] with [cuda_gpu_trace.py]...
+
+Start (us),Duration (us),CorrId,GrdX,GrdY,GrdZ,BlkX,BlkY,BlkZ,Reg/Trd,StcSMem (MB),DymSMem (MB),Bytes (MB),Throughput (MB/s),SrcMemKd,DstMemKd,Device,Ctx,Strm,Name
+10.5,2.25,1,8,1,1,256,1,1,32,0,0,,,,,NVIDIA A100 (2),1,7,"gemm(float*, int)"
+11,3,2,8,1,1,256,1,1,32,0,0,,,,,NVIDIA A100 (2),1,9,ncclDevKernel_AllReduce
+20,1,3,,,,,,,,,,4,1000,Pageable,Device,NVIDIA A100 (2),1,7,[CUDA memcpy HtoD]
+EOF
+read_one 0 "nsys stats cuda_gpu_trace" "$made/gputrace.csv"
+is "its integers" '.devices[0] | [.device, .kernels, .comm_kernels, .memcpys, .span_ns, .busy_ns, .overlap_ns, .exposed_mem_ns]' '[2,2,1,1,10500,4500,1750,1000]'
+
+# ---- broken ones: one sentence, nothing written
+for broken in 'x.csv:2026/01/31 aa:59:59, 50 %, 1 W' 'talp.json:{"dlbVersion": "3.5", "Application": {}}' 'ddp.json:{"scaling_mode": "strong", "world_size": 2}' \
+    'nccl.txt:#  size count type redop root time algbw busbw #wrong' 'e.csv:"ID","Kernel Name","Metric Name","Metric Unit","Metric Value"' 'job.txt:JobID|State'; do
+    printf '%s\n' "${broken#*:}" >"$made/broken-${broken%%:*}"
+    rm -rf "$TMP/none"
+    check_status 2 "refused: ${broken%%:*}" "$report" "$made/broken-${broken%%:*}" -o "$TMP/none"
+    said=$(cat "$TMP/tap.out")
+    check "in one sentence that names it" test "$(wc -l <<<"$said") $(grep -c "broken-${broken%%:*}" <<<"$said")" = "1 1"
+done
+head -c 5000 /dev/zero | tr '\0' 'x' | { printf 'SQLite format 3\0'; cat; } >"$made/broken.sqlite"
+check_status 2 "refused: damaged SQLite" "$report" "$made/broken.sqlite" -o "$TMP/none"
+check "nothing left in the temporary folder" test -z "$(find "${TMPDIR:-/tmp}" -maxdepth 1 -name 'dcreport-*' -newer "$made/dmon.txt" 2>/dev/null)"
+
+# ---- real ones
+if [ ! -d "$traces/nsys" ]; then
+    skip "real files of other tools" "no ../shared/data/traces"
+    finish
+fi
+read_one 0 "nsys export and CSVs" "$traces/nsys"
+is "SQLite and CSV agree" '[.devices[] | [.kernels, .memcpys, .span_ns, .busy_ns, .kernel_sum_ns]] | unique' '[[1312,279,342407810,303795463,294404540]]'
+is "launches are found" '.devices[] | select(.source == "nsys SQLite export") | (.idle_causes_ns | add) == .idle_ns and .idle_causes_ns.host > 0' 'true'
+is "calls are counted" '.evidence[0].rows[0][0:2]' '["cudaDeviceSynchronize_v3020","1312"]'
+read_one 0 "an nccl-tests log" "$traces/nccl-tests"
+is "sizes and bandwidths" '.evidence[0].rows | [length, .[30][0], .[30][3], .[31][3]]' '[32,"8589934592","237.94","66.4834"]'
+read_one 0 "nvidia-smi without a header" "$traces/monitor"
+is "its samples" '.runs[0].nodes[0].gpus[0].utilization_percent.n > 1000' 'true'
+read_one 0 "TALP reports" "$traces/talp"
+is "regions and GPU efficiencies" '[.evidence[] | select(.rows[0][8] == "0.07") | .rows[0][3:5]] | unique' '[["0.77","1.00"]]'
+read_one 3 "DDP scaling results" "$traces/scaling"
+is "8 GPUs are slower than 4" '.headline | test("8 GPUs are slower than 4 GPUs: 679 against 697")' 'true'
+read_one 3 "the seed project's folder" "$SHARED/data/seed-run"
+finish
