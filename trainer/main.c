@@ -5,6 +5,7 @@
 #include "trainer/input.h"
 #include "trainer/mark.h"
 #include "trainer/options.h"
+#include "trainer/same_options.h"
 #include "trainer/simulate.h"
 #include "trainer/stop.h"
 #include "trainer/train.h"
@@ -165,6 +166,7 @@ int main(int argc, char **argv)
     }
     comm_open(&c, &argc, &argv, o.comm_timeout);
     mark_open();
+    rc = same_options(&o, &c, rc, &err);
     if (!rc) {
         blas_set_threads(1); /* the model's own workers share the samples: --threads */
         if (o.task == TASK_BASELINE) {

@@ -1,0 +1,15 @@
+/* same_options.h - were all ranks started alike? What differs between them would show late and badly: messages that do
+ * not fit, or a training that is none. Called by main.c before anything else is done together. */
+#ifndef TRAINER_SAME_OPTIONS_H
+#define TRAINER_SAME_OPTIONS_H
+
+#include "trainer/comm.h"
+#include "trainer/options.h"
+
+/** same_options - compares what must be equal with rank 0's: the model, the training, the ranks, what is done together
+ *  when. Places of files, threads, kernels and loading are each rank's own. Collective; call it also with bad options.
+ *  rc       of options_parse on this rank; err its sentence
+ *  returns  0; else the same on all ranks: the first rank's bad option, or DCR_FAIL naming rank, host and option */
+int same_options(const struct options *o, struct comm *c, int rc, struct dcr_err *err) DCR_MUST_CHECK;
+
+#endif
