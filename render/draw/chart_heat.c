@@ -87,7 +87,7 @@ void chart_heat(struct canvas *c, struct box at, const struct chart_heat *s)
     for (size_t r = 0; r < s->n_rows; r++) {
         gutter = fmax(gutter, typeface_width(c->typeface, FONT_LABEL, s->row_name[r]));
         if (s->mark && s->mark[r])
-            side = fmax(side, typeface_width(c->typeface, FONT_LABEL, s->mark[r]) + 8);
+            side = fmax(side, typeface_width(c->typeface, FONT_STRONG, s->mark[r]) + 10);
     }
     gutter = fmin(gutter, rest.w * 0.3);
     side = fmin(side, rest.w * 0.3);

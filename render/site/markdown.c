@@ -156,6 +156,10 @@ void markdown_slug(const char *heading, char *out, size_t n)
     int hyphen = 0;
     for (; *heading && len + 2 < n; heading++) {
         unsigned char c = (unsigned char)*heading;
+        if (len == 0 && c >= '0' && c <= '9' && n > 16) { /* an id begins with a letter */
+            memcpy(out, "at-", 3);
+            len = 3;
+        }
         if (c >= 'A' && c <= 'Z')
             c = (unsigned char)(c + 32);
         if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9')) {

@@ -16,8 +16,10 @@ for n in 1 2 4; do
         "$TMP/run$n/job_metadata.json"
     fixture_pack "$TMP/run$n" "$TMP/$n.tar"
 done
-check "the site is made" "$BIN/dcreport" "$TMP/1.tar" "$TMP/2.tar" "$TMP/4.tar" -o "$site" -q
+check "the site is made" "$BIN/dcreport" "$TMP/1.tar" "$TMP/2.tar" "$TMP/4.tar" -o "$site" -q --single-file "$TMP/whole.html"
 mapfile -t pages < <(cd "$site" && find . -name '*.html' -printf '%P\n' | sort)
+
+mv "$TMP/whole.html" "$site/" # has the same contents: not every look is taken at it again
 
 # browse URL OPTION...: what the page became on stdout, what the browser said in $TMP/said. The resolver knows no name, so
 # that a request for the network would fail and be said.
@@ -64,8 +66,8 @@ for page in "${pages[@]}"; do
     asked=$(requests "$TMP/log.json")
     if [ -n "$wrong$asked" ]; then
         not_ok "$page: silent and without requests" "$wrong $asked"
-    elif ! grep -q '</footer>' "$TMP/dom" || grep -qi '<script' "$TMP/dom"; then
-        not_ok "$page: silent and without requests" "the page did not come out whole, or holds a script"
+    elif ! grep -q '</footer>' "$TMP/dom" || grep -qiE '<script[^>]*>alert|<img' "$TMP/dom"; then
+        not_ok "$page: silent and without requests" "the page did not come out whole, or holds what an archive said as HTML"
     else
         ok "$page: silent and without requests"
     fi
@@ -77,7 +79,7 @@ links() {
     here=$(dirname "$site/$page")
     while IFS= read -r link; do
         case $link in
-        data:*) continue ;;
+        data:* | '#from='*) continue ;; # the latter are views of a timeline
         *:* | //*) echo "$page: $link leaves the site" && continue ;;
         esac
         file=${link%%#*}
@@ -103,6 +105,10 @@ if [ "$size" -lt 300000 ]; then
 else
     not_ok "index.html is under 300 kB" "$size bytes"
 fi
+
+# In one file nothing is elsewhere: no link but to itself and to data inside.
+outside=$(grep -oE ' (href|src)="[^"]*"' "$site/whole.html" | grep -vE '="(#|data:)' | head -3)
+if [ -z "$outside" ]; then ok "the single file is whole"; else not_ok "the single file is whole" "$outside"; fi
 
 # Inside the pages: light, then dark. probe SCHEME PAGE...: lines of the probe on stdout.
 cp tests/browser/probe.html "$TMP/probe.html"
@@ -148,4 +154,41 @@ for scheme in light dark; do
         not_ok "$scheme: every page was probed" "$(tail -5 "$TMP/said")"
     fi
 done
+
+# Development tools of npm, at the versions of the lock file. They are fetched once into the build folder; without npm or
+# without its registry these checks are skipped.
+. tests/browser/tools.sh
+if npm_tools; then
+    if node tests/browser/axe.js "$TOOLS" "${pages[@]/#/$site/}" "$site/whole.html" > "$TMP/axe"; then
+        ok "axe-core finds nothing in $(tail -n 1 "$TMP/axe") looks at pages, light and dark"
+    else
+        not_ok "axe-core finds nothing" "$(cat "$TMP/axe")"
+    fi
+    echo '<main><img src="x.png"><font color="#ccc">pale</font></main>' > "$TMP/bad-axe.html"
+    if node tests/browser/axe.js "$TOOLS" "$TMP/bad-axe.html" > "$TMP/axe"; then
+        not_ok "axe-core notices a bad page" "it did not"
+    else
+        ok "axe-core notices a bad page"
+    fi
+    validate() { (cd "$site" && "$TOOLS/node_modules/.bin/html-validate" --config "$TOOLS/htmlvalidate.json" -f text "$@" 2>&1); }
+    cp tests/browser/htmlvalidate.json "$TOOLS/"
+    if validate "${pages[@]}" whole.html > "$TMP/said"; then
+        ok "html-validate finds nothing"
+    else
+        not_ok "html-validate finds nothing" "$(head -20 "$TMP/said")"
+    fi
+    echo '<p><div></p>' > "$site/bad.html"
+    if validate bad.html > "$TMP/said"; then not_ok "html-validate notices a bad page" "it did not"; else ok "html-validate notices a bad page"; fi
+    rm "$site/bad.html"
+    node tests/browser/timeline.js "$TOOLS" "$site/$(printf '%s\n' "${pages[@]}" | grep timeline | tail -n 1)" > "$TMP/timeline" 2>&1 ||
+        echo "not ok the timeline's test ran to its end ($(tail -n 3 "$TMP/timeline"))" >> "$TMP/timeline"
+    while IFS= read -r line; do
+        case $line in
+        ok\ *) ok "timeline: ${line#ok }" ;;
+        not\ ok\ *) not_ok "timeline: ${line#not ok }" ;;
+        esac
+    done < "$TMP/timeline"
+else
+    skip "axe-core, html-validate and the timeline in use" "$TOOLS_BECAUSE"
+fi
 finish

@@ -1,0 +1,29 @@
+// axe.js TOOLS PAGE...: axe-core over pages from disk, light and dark. Prints what it finds, then how often it looked; exit 1 on findings.
+'use strict';
+const [, , tools, ...pages] = process.argv;
+const { launch, root } = require('./browser.js')(tools);
+const axe = require('fs').readFileSync(root + '/axe-core/axe.min.js', 'utf8');
+
+(async () => {
+  const browser = await launch();
+  let found = 0, looked = 0;
+  for (const path of pages) for (const scheme of ['light', 'dark']) {
+    const page = await browser.newPage();
+    await page.setBypassCSP(true); /* axe itself is a script that the policy would not allow */
+    await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: scheme }]);
+    await page.setViewport({ width: 1280, height: 900 });
+    await page.goto('file://' + path);
+    await new Promise(done => setTimeout(done, 250));
+    await page.evaluate(axe);
+    const result = await page.evaluate(() => axe.run(document, { resultTypes: ['violations'] }));
+    for (const v of result.violations) {
+      found++;
+      console.log(scheme, path.split('/').pop(), v.id, v.nodes.length, v.nodes[0].html.slice(0, 160));
+    }
+    looked++;
+    await page.close();
+  }
+  console.log(looked);
+  await browser.close();
+  process.exit(found ? 1 : 0);
+})().catch(e => { console.log(String(e)); process.exit(1); });
