@@ -2,6 +2,7 @@
 #include "collect/run.h"
 
 #include "collect/calibrate.h"
+#include "collect/clock_server.h"
 #include "collect/environment.h"
 #include "collect/meta.h"
 #include "collect/pack.h"
@@ -250,6 +251,12 @@ static void end_record(struct run *r, const struct ended *e)
 
 /* ---- all together ------------------------------------------------------------------------------ */
 
+/* Ranks with collectors of their own, which may be on several hosts. */
+static int is_one_of_many(const struct run *r)
+{
+    return r->o->spool && r->id.rank >= 0 && r->id.world_size > 1;
+}
+
 static void open_counters(void *ctx, pid_t pid)
 {
     perf_open(ctx, pid);
@@ -278,9 +285,15 @@ static int observe(struct run *r, int *status, struct dcr_err *err)
         return rc;
     }
     json_object_set_new(r->record, "pid", json_integer(pid));
+    struct clock_server *clock = NULL;
+    if (is_one_of_many(r) && r->id.rank == 0 && clock_server_start(&clock, r->spool, NULL) != 0)
+        clock = NULL; /* the others say that nobody answers */
     struct dcr_err trouble = {0};
-    struct source_config config = {
-        .host_dir = r->is_host_sampled ? r->host_dir : NULL, .rank = r->id.rank, .pid = pid, .perf = &perf};
+    struct source_config config = {.host_dir = r->is_host_sampled ? r->host_dir : NULL,
+                                   .rank = r->id.rank,
+                                   .pid = pid,
+                                   .perf = &perf,
+                                   .clock_spool = is_one_of_many(r) ? r->spool : NULL};
     /* From here on the program runs, and nothing that fails on our side may end it. */
     int failed = spool_write_json(r->record_dir, r->record_name, r->record, &trouble);
     failed = sampler_start(&sampler, r->spool, &config, r->o->interval_ms, failed ? NULL : &trouble) || failed;
@@ -290,6 +303,7 @@ static int observe(struct run *r, int *status, struct dcr_err *err)
     *status = ended.signal ? 128 + ended.signal : ended.exit_status < 0 ? DCR_EXIT_SELF : ended.exit_status;
     json_t *monitors = json_object();
     sampler_stop(sampler, monitors);
+    clock_server_stop(clock);
     failed = write_host(r, monitors, failed ? NULL : &trouble) || failed;
     if (json_object_get(monitors, "process"))
         json_object_set(r->record, "process_monitor", json_object_get(monitors, "process"));

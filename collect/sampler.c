@@ -39,7 +39,7 @@ struct tick sampler_now(void)
                          .real_ms = (int64_t)real.tv_sec * 1000 + real.tv_nsec / 1000000};
 }
 
-static void sample_all(struct sampler *s)
+static void sample_all(struct sampler *s, int is_last)
 {
     for (int i = 0; i < s->n; i++) {
         struct slot *slot = &s->slots[i];
@@ -47,7 +47,10 @@ static void sample_all(struct sampler *s)
             continue;
         struct dcr_err err = {0};
         struct tick now = sampler_now();
+        now.is_last = is_last;
         int rc = slot->source->sample(slot->ctx, &now, s->out, &err);
+        if (rc == DCR_END)
+            continue;
         slot->n_samples++;
         slot->n_failed += rc < DCR_WARN;
         slot->n_partial += rc == DCR_WARN;
@@ -64,7 +67,7 @@ static void *thread_main(void *arg)
     pthread_mutex_lock(&s->lock);
     while (!s->is_stopping) {
         pthread_mutex_unlock(&s->lock);
-        sample_all(s);
+        sample_all(s, 0);
         struct timespec now;
         clock_gettime(CLOCK_MONOTONIC, &now);
         do { /* instants that have passed meanwhile are left out, the grid stays */
@@ -77,7 +80,7 @@ static void *thread_main(void *arg)
             ;
     }
     pthread_mutex_unlock(&s->lock);
-    sample_all(s);
+    sample_all(s, 1);
     return NULL;
 }
 

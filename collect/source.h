@@ -18,12 +18,15 @@ struct perf;
 struct tick {
     int64_t mono_ns;
     int64_t real_ms;
+    int is_last; /* the program has ended */
 };
 
 struct source_config {
-    const char *host_dir;    /* folder of this host below the spool, "host-node1"; NULL: do not sample the host */
-    int rank;                /* of this collector's program; -1: ranks are found among its descendants */
-    pid_t pid;               /* the program */
+    const char *host_dir; /* folder of this host below the spool, "host-node1"; NULL: do not sample the host */
+    int rank;             /* of this collector's program; -1: ranks are found among its descendants */
+    pid_t pid;            /* the program */
+    const char
+        *clock_spool; /* where the collector of rank 0 says whom to ask for the time; NULL: there are no others */
     const struct perf *perf; /* its counters, or NULL */
 };
 
@@ -32,12 +35,13 @@ struct source {
     int is_of_host;   /* sampled once per host; otherwise once per collector */
     /* gives *ctx. DCR_FAIL: the source is absent, the sentence says why */
     int (*configure)(void **ctx, const struct source_config *config, struct dcr_err *err);
-    /* append rows to the outputs. DCR_WARN: rows were written with empty cells; DCR_FAIL: no row */
+    /* append rows to the outputs. DCR_WARN: rows were written with empty cells; DCR_FAIL: no row;
+     * DCR_END: nothing was due */
     int (*sample)(void *ctx, const struct tick *now, struct outputs *out, struct dcr_err *err);
     void (*destroy)(void *ctx);
 };
 
-extern const struct source source_cpu, source_disk, source_net, source_gpu, source_process;
+extern const struct source source_cpu, source_disk, source_net, source_gpu, source_process, source_clock;
 /** source_all - the sources in a fixed order, NULL at the end. */
 const struct source *const *source_all(void);
 

@@ -32,6 +32,7 @@
     X(DCR_ROLE_GPU_MONITOR, "gpu-monitor")                                                         \
     X(DCR_ROLE_NET_MONITOR, "net-monitor")                                                         \
     X(DCR_ROLE_DISK_MONITOR, "disk-monitor")                                                       \
+    X(DCR_ROLE_CLOCK_MONITOR, "clock-monitor") /* how far a node's clock is from that of rank 0's */ \
     X(DCR_ROLE_PROCESS_MONITOR, "process-monitor")                                                 \
     X(DCR_ROLE_TRACE, "trace")             /* native trace, rank<r>/trace-<pid>.dct */             \
     X(DCR_ROLE_SUMMARY, "summary")         /* what a trace comes down to: lib/summary.h */         \
@@ -97,6 +98,9 @@ enum dcr_role {
     X("timestamp", "s") X("t_ns", "ns") X("interface", "") X("rx_bytes", "bytes") X("tx_bytes", "bytes")
 #define DCR_DISK_MONITOR_COLUMNS(X) \
     X("timestamp", "s") X("t_ns", "ns") X("device", "") X("read_bytes", "bytes") X("write_bytes", "bytes")
+/* offset_ns: to be added to times of this node; wrong by at most error_ns */
+#define DCR_CLOCK_MONITOR_COLUMNS(X) \
+    X("timestamp", "s") X("t_ns", "ns") X("offset_ns", "ns") X("error_ns", "ns") X("reference", "")
 #define DCR_PROCESS_MONITOR_COLUMNS(X)                                                                                 \
     X("timestamp", "s")                                                                                                \
     X("t_ns", "ns") X("rank", "1") X("pid", "1") X("user_ns", "ns") X("system_ns", "ns") X("rss_bytes", "bytes")       \

@@ -91,7 +91,7 @@ struct run_node *run_node_at(struct run *r, int64_t node)
     struct run_node *k = &r->nodes[r->nodes_len++];
     memset(k, 0, sizeof *k);
     k->node = (int)node;
-    k->host = k->boot_id = k->cpu_model = k->kernel = k->gpu_status = k->cpu_status = "";
+    k->host = k->boot_id = k->cpu_model = k->kernel = k->gpu_status = k->cpu_status = k->clock.reference = "";
     k->throttled_ns = k->nr_throttled = -1;
     return k;
 }

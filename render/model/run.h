@@ -11,6 +11,7 @@
 #include "lib/err.h"
 #include "lib/format.h"
 #include "render/model/calibration.h"
+#include "render/model/clocks.h"
 #include "render/model/foreign.h"
 #include "lib/reduce.h"
 
@@ -51,6 +52,7 @@ struct run_node {
     int cores, cores_allowed;                        /* 0 = not recorded */
     double cores_quota;                              /* cores that its cgroup's CPU quota allows; 0 = none known */
     int64_t memory_bytes;                            /* 0 = not recorded */
+    struct run_clock clock;
     const char *gpu_status, *cpu_status;             /* metadata's "monitors": "ok", "absent: ..." or "" */
     struct sampled cpu_percent, memory_percent, memory_used_gb, iowait_percent, steal_percent, runnable;
     int64_t throttled_ns, nr_throttled; /* growth over the run; -1 = not measured */

@@ -207,6 +207,22 @@ static json_t *gpus(const struct run_node *n)
     return list;
 }
 
+/* How far the node's clock is from the reference's, from the first look to the last. */
+static json_t *clock_of(const struct run_clock *c)
+{
+    double ppm, error_ppm;
+    int has_drift = run_clock_drift(c, &ppm, &error_ppm) == 0;
+    json_t *o = json_object();
+    json_object_set_new(o, "reference", text_or_null(c->reference));
+    json_object_set_new(o, "n", json_integer(c->n));
+    json_object_set_new(o, "first_offset_ns", json_integer(c->points[0].offset_ns));
+    json_object_set_new(o, "last_offset_ns", json_integer(c->points[c->n - 1].offset_ns));
+    json_object_set_new(o, "error_ns", json_integer(run_clock_error(c)));
+    json_object_set_new(o, "drift_ppm", has_drift ? json_real(ppm) : json_null());
+    json_object_set_new(o, "drift_error_ppm", has_drift ? json_real(error_ppm) : json_null());
+    return o;
+}
+
 static json_t *nodes(const struct run *run)
 {
     json_t *list = json_array();
@@ -229,6 +245,8 @@ static json_t *nodes(const struct run *run)
         json_object_set_new(o, "gpus", gpus(n));
         json_object_set_new(o, "network", traffic(n->net, n->n_net));
         json_object_set_new(o, "disks", traffic(n->disk, n->n_disk));
+        if (n->clock.n)
+            json_object_set_new(o, "clock", clock_of(&n->clock));
         json_array_append_new(list, o);
     }
     return list;

@@ -274,32 +274,49 @@ void spans_finish(struct spans *s)
 struct host {
     char name[65];
     int64_t shift_ns;
+    const struct run_clock *clock; /* measured against the reference's, whose shift it then has; NULL = not */
 };
 
 #define HOSTS_MAX 4096
 
-/* Hosts have clocks of their own: theirs are laid side by side by what the first process of each said of the time of
- * day. All processes of a host share its clock, exactly. */
-static int64_t shift_of(struct spans *s, struct host **hosts, const struct dct_info *info)
+static const struct host *host_of(const struct spans *s, const struct host *hosts, const char *name)
+{
+    for (int k = 0; k < s->n_hosts; k++)
+        if (!strcmp(hosts[k].name, name))
+            return &hosts[k];
+    return NULL;
+}
+
+/* Hosts have clocks of their own: theirs are laid side by side by what was measured during the run, else by what the
+ * first process of each said of the time of day. All processes of a host share its clock, exactly. */
+static struct host shift_of(struct spans *s, struct host **hosts, const struct dct_info *info, const struct run *run)
 {
     if (!*hosts)
         *hosts = dcr_arena_alloc(&s->arena, HOSTS_MAX * sizeof **hosts);
-    for (int k = 0; k < s->n_hosts; k++)
-        if (!strcmp((*hosts)[k].name, info->host))
-            return (*hosts)[k].shift_ns;
+    const struct host *known = host_of(s, *hosts, info->host);
+    if (known)
+        return *known;
+    const struct run_clock *clock = run ? run_clock_of(run, info->host) : NULL;
+    const struct host *reference = clock ? host_of(s, *hosts, clock->reference) : NULL;
     bool is_sane = info->real_ns >= 0 && info->real_ns <= RUN_MAX_TIME_NS && info->mono_ns >= 0 &&
                    info->mono_ns <= RUN_MAX_TIME_NS;
-    int64_t shift_ns = is_sane ? info->real_ns - info->mono_ns : 0;
-    if (s->n_hosts < HOSTS_MAX) {
-        struct host *h = &(*hosts)[s->n_hosts++];
-        snprintf(h->name, sizeof h->name, "%s", info->host);
-        h->shift_ns = shift_ns;
+    struct host h = {.shift_ns = reference ? reference->shift_ns
+                                 : is_sane  ? info->real_ns - info->mono_ns
+                                            : 0,
+                     .clock = reference ? clock : NULL};
+    snprintf(h.name, sizeof h.name, "%s", info->host);
+    if (s->n_hosts < HOSTS_MAX)
+        (*hosts)[s->n_hosts++] = h;
+    if (h.clock) {
+        int64_t error = run_clock_error(h.clock);
+        s->n_measured_hosts++;
+        s->clock_error_ns = error > s->clock_error_ns ? error : s->clock_error_ns;
     }
-    return shift_ns;
+    return h;
 }
 
 static int read_trace(struct spans *s, struct dcr_stream *in, int rank, int node, uint32_t file, struct host **hosts,
-                      struct dcr_err *err)
+                      const struct run *run, struct dcr_err *err)
 {
     struct dct_reader *t = NULL;
     struct dct_info info;
@@ -309,13 +326,14 @@ static int read_trace(struct spans *s, struct dcr_stream *in, int rank, int node
         return rc;
     rank = rank >= 0 ? rank : info.rank >= 0 ? info.rank : 0;
     node = node >= 0 ? node : info.node;
-    int64_t shift = shift_of(s, hosts, &info);
+    struct host host = shift_of(s, hosts, &info, run);
     while ((rc = dct_next(t, &e, err)) == 0) {
         if (e.kind == DCT_FILE || e.start_ns < 0 || e.end_ns > RUN_MAX_TIME_NS)
             continue;
         bool is_flight = e.kind == DCT_SPAN && strcmp(e.category, DCT_IN_FLIGHT) == 0;
         bool is_beside = e.kind == DCT_START || is_flight;
         size_t track = spans_track(s, rank, node, file, is_beside ? 0 : e.track, is_beside);
+        int64_t shift = host.shift_ns + (host.clock ? run_clock_offset(host.clock, e.start_ns) : 0);
         uint64_t payload = e.payload_type == DCT_PAYLOAD_U64 || e.payload_type == DCT_PAYLOAD_I64 ? e.payload : 0;
         spans_add(s, track, is_beside ? 0 : e.depth, e.domain, e.category, e.name, e.start_ns + shift, e.end_ns + shift,
                   e.kind == DCT_SPAN ? e.bytes : payload);
@@ -345,7 +363,7 @@ int spans_read(struct spans *s, const char *path, const struct run *run, struct 
         for (int i = 0; node < 0 && i < run->ranks_len; i++)
             node = run->ranks[i].rank == rank ? run->ranks[i].node : node;
         /* A trace that cannot be read was said to be so when the run was read. */
-        int one = read_trace(s, &m.stream, rank, node, file++, &hosts, &why);
+        int one = read_trace(s, &m.stream, rank, node, file++, &hosts, run, &why);
         if (one == DCR_FATAL) {
             rc = one;
             if (err)

@@ -48,7 +48,9 @@ struct spans {
     int64_t total_ns; /* end of the last range */
     int64_t least_ns; /* ranges shorter than this were left out; 0: none */
     uint64_t n_left_out;
-    int n_hosts; /* with traces; more than one: put side by side by their wall clocks */
+    int n_hosts; /* with traces; more than one: put side by side by their wall clocks, but for those measured */
+    int n_measured_hosts;
+    int64_t clock_error_ns; /* of those, the largest */
     struct span_index *index;
 };
 

@@ -229,6 +229,11 @@ static void write_page(struct site *s, int run, const struct spans *spans, bool 
         s, data, "clocks",
         !is_traced ? "The archive has no traces, so there are the steps only; the ranks are laid side by side by the "
                      "first step that all have."
+        : spans->n_hosts > 1 && spans->n_measured_hosts == spans->n_hosts - 1
+            ? site_text(s,
+                        "The clocks of different hosts are laid side by side by what was measured between them during "
+                        "the run; between hosts, differences below %s mean nothing.",
+                        fmt_time(2 * spans->clock_error_ns).text)
         : spans->n_hosts > 1 ? "The clocks of different hosts are laid side by side by their time of day; between "
                                "hosts, differences below some milliseconds mean nothing."
                              : NULL);

@@ -5,6 +5,7 @@
 . tests/lib/tap.sh
 . tests/data/programs/build.sh
 unset OMPI_COMM_WORLD_RANK PMIX_RANK PMI_RANK SLURM_PROCID
+build_marks || not_ok "marks builds"
 cd "$TMP" || exit 1
 # last FILE COLUMN: the last value of a column; "" when the cell is empty
 last() {
@@ -43,6 +44,32 @@ if command -v mpirun >/dev/null; then
     check "in front of mpirun: no counters by rank, and why" metadata run.tar '.ranks | all(.counters == null and (.missing.counters | length > 0))'
     check "times are" test "$(last rank1/process_monitor.csv user_ns)" -gt 0
     check "empty cells then" test -z "$(last rank1/process_monitor.csv cycles)"
+fi
+
+# ---- clocks of two hosts, of which the second's is a thousand seconds ahead
+if unshare -u -T --monotonic 1000 true 2>/dev/null; then
+    pids=()
+    for rank in 1 0; do
+        ahead=()
+        [ $rank = 0 ] || ahead=(-T --monotonic 1000)
+        OMPI_COMM_WORLD_RANK=$rank OMPI_COMM_WORLD_LOCAL_RANK=0 OMPI_COMM_WORLD_SIZE=2 MARKS_STEP_US=50000 unshare -u "${ahead[@]}" \
+            sh -c 'hostname "$1" && exec "$0" run --spool clocks -- ./marks 45' "$COLLECT" "box$rank" 2>/dev/null &
+        pids+=($!)
+    done
+    check "two hosts" wait "${pids[@]}"
+    check "the address of the clock is gone" sh -c '! find clocks -name "*clock-server*" | grep -q .'
+    "$COLLECT" pack clocks -o run.tar 2>err
+    member run.tar node1/clock_monitor.csv >clock.csv
+    check "at the start, after a second, at the end" test "$(wc -l <clock.csv)" -ge 4
+    check "the offset is known to be wrong by less than it is wrong" awk -F, \
+        'NR > 1 { d = $3 + 1000e9; if (d < 0) d = -d; if (d > $4 || $4 > 2e7) exit 1; n++ } END { exit n < 3 }' clock.csv
+    check "only the second asks" sh -c '! tar tf run.tar | grep -q node0/clock' 
+    check "both are said to be measured" metadata run.tar '[.nodes[].monitors.clock] == ["ok", "ok"]'
+    "$BIN/dcreport" run.tar -o site >out 2>&1
+    check "the report has offset, error and drift" jq -e '.runs[0].nodes[1].clock | .reference == "box0" and .n >= 3 and
+        (.first_offset_ns + 1000e9 | fabs) <= .error_ns and (.drift_ppm | fabs) <= .drift_error_ppm' site/report.json
+else
+    skip "clocks of two hosts" "needs root, and time namespaces"
 fi
 
 # ---- NVML's counters

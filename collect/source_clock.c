@@ -1,0 +1,194 @@
+/* source_clock.c - how far this host's CLOCK_MONOTONIC is from that of the host of rank 0, every few seconds from the
+ * start to the end of the run: a question over TCP, answered by clock_server.c. Of several questions the one with the
+ * shortest way counts; offset = ((arrived - sent) + (left - received)) / 2, wrong by at most half the time on the way
+ * (RFC 5905, section 8). The host of rank 0 has nothing to ask. */
+#include "collect/clock_server.h"
+#include "collect/meta.h"
+#include "collect/source.h"
+#include "lib/format.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { QUESTIONS = 20, LATER_S = 10, TIMEOUT_MS = 500, MOST_S = 64 };
+
+struct clock {
+    char file[320], header[160];
+    char path[PATH_MAX];
+    int is_asking; /* 0: alone, or the host of rank 0 */
+    int socket;
+    char host[256];
+    unsigned char word[CLOCK_WORD_BYTES];
+    int64_t next_ns, patient_until_ns;
+    int wait_s; /* after a question without answer: doubled each time, since each may hold up the other monitors */
+    long n_rows;
+    char why[300]; /* there is no answer */
+    struct dcr_buf row;
+};
+
+static int64_t mono_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static int configure(void **ctx, const struct source_config *config, struct dcr_err *err)
+{
+    struct clock *c = calloc(1, sizeof *c);
+    if (!c)
+        return dcr_err_set(err, DCR_FAIL, "no memory");
+    c->socket = -1;
+    c->wait_s = 1;
+    c->patient_until_ns = mono_ns() + (int64_t)5000000000;
+    c->is_asking = config->clock_spool != NULL;
+    snprintf(c->file, sizeof c->file, "%s/clock_monitor.csv", config->host_dir);
+    snprintf(c->path, sizeof c->path, "%s/" CLOCK_SERVER_FILE, config->clock_spool ? config->clock_spool : "");
+    source_header(c->header, sizeof c->header, DCR_CLOCK_MONITOR_COLUMNS(SOURCE_CELL));
+    snprintf(c->why, sizeof c->why,
+             "the collector of rank 0 told no address in the spool (is it a folder that all hosts see?)");
+    *ctx = c;
+    return DCR_OK;
+}
+
+static void destroy(void *ctx)
+{
+    struct clock *c = ctx;
+    if (c->socket >= 0)
+        close(c->socket);
+    dcr_buf_release(&c->row);
+    free(c);
+}
+
+static int read_word(struct clock *c, const char *hex)
+{
+    for (int i = 0; i < CLOCK_WORD_BYTES; i++) {
+        unsigned value;
+        if (!hex || strlen(hex) != 2 * CLOCK_WORD_BYTES || sscanf(hex + 2 * i, "%2x", &value) != 1)
+            return -1;
+        c->word[i] = (unsigned char)value;
+    }
+    return 0;
+}
+
+/* connect() that gives up: a firewall may swallow what we send. */
+static int connect_to(const struct addrinfo *a)
+{
+    struct timeval limit = {.tv_usec = TIMEOUT_MS * 1000};
+    int on = 1, fd = socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return -1;
+    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit); /* of connect() too */
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    if (connect(fd, a->ai_addr, a->ai_addrlen) == 0)
+        return fd;
+    int error = errno == EINPROGRESS ? ETIMEDOUT : errno;
+    close(fd);
+    errno = error;
+    return -1;
+}
+
+/* returns 1 when there is nothing to ask: we are on the host that answers */
+static int find_server(struct clock *c)
+{
+    char port[16], own_host[256], own_boot[64];
+    json_t *o = json_load_file(c->path, 0, NULL);
+    const char *host = json_string_value(json_object_get(o, "host"));
+    const char *boot = json_string_value(json_object_get(o, "boot_id"));
+    int rc = -1;
+    if (host && boot && read_word(c, json_string_value(json_object_get(o, "word"))) == 0) {
+        snprintf(c->host, sizeof c->host, "%s", host);
+        snprintf(port, sizeof port, "%d", (int)json_integer_value(json_object_get(o, "port")));
+        meta_host_name(own_host, sizeof own_host);
+        meta_boot_id(own_boot, sizeof own_boot);
+        struct addrinfo want = {.ai_family = AF_INET, .ai_socktype = SOCK_STREAM}, *found = NULL;
+        int is_same_kernel = strcmp(boot, own_boot) == 0;
+        if (is_same_kernel && strcmp(host, own_host) == 0) {
+            rc = 1;
+        } else if (getaddrinfo(host, port, &want, &found) != 0 &&
+                   (!is_same_kernel || getaddrinfo("127.0.0.1", port, &want, &found) != 0)) {
+            snprintf(c->why, sizeof c->why, "the host of rank 0, '%s', has no address here", host);
+        } else {
+            c->socket = connect_to(found);
+            rc = c->socket < 0 ? -1 : 0;
+            if (rc)
+                snprintf(c->why, sizeof c->why, "'%s' cannot be asked for the time at port %s: %s", host, port,
+                         strerror(errno));
+        }
+        if (found)
+            freeaddrinfo(found);
+    }
+    json_decref(o);
+    return rc;
+}
+
+static int ask(const struct clock *c, int64_t *offset, int64_t *error)
+{
+    *error = INT64_MAX;
+    for (int i = 0; i < QUESTIONS; i++) {
+        struct clock_request q = {.sent_ns = mono_ns()};
+        struct clock_answer a;
+        memcpy(q.word, c->word, sizeof q.word);
+        if (send(c->socket, &q, sizeof q, MSG_NOSIGNAL) != (ssize_t)sizeof q ||
+            recv(c->socket, &a, sizeof a, MSG_WAITALL) != (ssize_t)sizeof a || a.sent_ns != q.sent_ns)
+            return -1;
+        int64_t now = mono_ns(), way = (now - q.sent_ns) - (a.left_ns - a.arrived_ns);
+        if (way / 2 + 1 < *error) {
+            *error = way / 2 + 1;
+            *offset = ((a.arrived_ns - q.sent_ns) + (a.left_ns - now)) / 2;
+        }
+    }
+    return 0;
+}
+
+static int sample(void *ctx, const struct tick *now, struct outputs *out, struct dcr_err *err)
+{
+    struct clock *c = ctx;
+    int64_t offset = 0, error = 0;
+    if (!c->is_asking)
+        return DCR_OK;
+    if (now->mono_ns >= c->next_ns || now->is_last) {
+        int found = c->socket < 0 ? find_server(c) : 0;
+        if (found == 1) {
+            c->is_asking = 0;
+            return DCR_OK;
+        }
+        c->wait_s = c->wait_s < MOST_S ? 2 * c->wait_s : MOST_S;
+        c->next_ns = now->mono_ns + (int64_t)500000000 * c->wait_s;
+        if (found == 0 && ask(c, &offset, &error) == 0) {
+            dcr_buf_clear(&c->row);
+            cell_time(&c->row, now);
+            cell_int(&c->row, mono_ns());
+            cell_int(&c->row, offset);
+            cell_int(&c->row, error);
+            cell_text(&c->row, c->host);
+            cell_end(&c->row);
+            c->next_ns = now->mono_ns + (int64_t)1000000000 * (c->n_rows++ ? LATER_S : 1);
+            c->wait_s = 1;
+            return outputs_rows(out, c->file, c->header, dcr_buf_text(&c->row), c->row.len, err);
+        }
+        if (found == 0) { /* rank 0 may end before us */
+            close(c->socket);
+            c->socket = -1;
+            snprintf(c->why, sizeof c->why, "'%s' stopped answering", c->host);
+        }
+    } else {
+        return DCR_END;
+    }
+    /* The collector of rank 0 may start a little later. */
+    return c->n_rows || (now->mono_ns < c->patient_until_ns && !now->is_last)
+               ? DCR_END
+               : dcr_err_set(err, DCR_FAIL, "%s", c->why);
+}
+
+const struct source source_clock = {"clock", 1, configure, sample, destroy};
