@@ -1,7 +1,7 @@
 /* activity.c - see activity.h. Gathers; sweep.c computes. */
 #include "render/device/activity.h"
 
-#include "render/device/inside.h"
+#include "render/device/steps.h"
 #include "render/model/build.h"
 
 #include <stdlib.h>
@@ -28,6 +28,7 @@ struct activity {
     size_t n_devices, devices_cap, last;
     struct range_record open[N_HOST_RANGES]; /* the range being extended */
     int has_open[N_HOST_RANGES];
+    struct device_steps steps;
 };
 
 const char *device_column_name(enum device_column c)
@@ -167,6 +168,7 @@ static int join(struct activity *a, struct spill *by_device, struct dcr_err *err
     int rc = spill_sort(a->launches, err);
     if (rc || (rc = spill_sort(a->ops, err)))
         return rc;
+    device_steps_sort(&a->steps);
     const struct launch_record *l = spill_next(a->launches);
     const struct op_record *op;
     struct spill_key last = {-1, 0};
@@ -180,6 +182,8 @@ static int join(struct activity *a, struct spill *by_device, struct dcr_err *err
             r.launch_ns = last.b;
         else if (r.key.a >= 0 && l && l->key.a == r.key.a) /* clocks disagree: launched after it began */
             r.launch_ns = l->key.b;
+        if (r.launch_ns != NO_LAUNCH)
+            device_steps_launch(&a->steps, r.launch_ns, r.end_ns);
         r.key.a = (int64_t)r.device;
         spill_add(by_device, &r);
     }
@@ -288,23 +292,64 @@ static int compare_device(const void *a, const void *b)
     return x->device < y->device ? -1 : x->device > y->device;
 }
 
-int activity_finish(struct activity *a, struct dcr_arena *arena, struct run_device **out, int *n, struct dcr_err *err)
+void activity_step(struct activity *a, int64_t number, int64_t start_ns, int64_t dur_ns)
+{
+    int64_t end;
+    if (!__builtin_add_overflow(start_ns, dur_ns, &end) && start_ns > -RUN_MAX_TIME_NS && end < RUN_MAX_TIME_NS)
+        device_steps_add(&a->steps, &a->arena, number, start_ns, end);
+}
+
+/* The device with most operations; its work is what the steps are made of. */
+static uint32_t main_device(const struct activity *a)
+{
+    uint32_t best = 0;
+    int64_t most = -1;
+    for (size_t i = 0; i < a->n_devices; i++) {
+        int64_t n = 0;
+        for (int k = 0; k < N_OP_KINDS; k++)
+            n += a->devices[i].n_kind[k];
+        best = n > most ? (uint32_t)i : best;
+        most = n > most ? n : most;
+    }
+    return best;
+}
+
+/* GPU utilisation over the steps, as PyTorch's TensorBoard plugin has it. */
+static void write_utilization(const struct device_steps *s, struct run_device *d)
+{
+    int64_t kernel = 0;
+    for (size_t i = 0; i < s->n; i++)
+        kernel += s->list[i].kernel_ns;
+    d->steps_ns = s->n ? s->list[s->n - 1].end_ns - s->list[0].start_ns : 0;
+    d->steps_kernel_ns = kernel;
+    d->n_steps = (int64_t)s->n;
+}
+
+int activity_finish(struct activity *a, struct dcr_arena *arena, struct run_device **out, int *n, struct reduced *steps,
+                    struct dcr_err *err)
 {
     struct intervals host[N_HOST_RANGES] = {{0}};
     uint64_t n_launches = spill_count(a->launches);
     int is_too_many = 0;
+    memset(steps, 0, sizeof *steps);
     struct spill *by_device = spill_new(sizeof(struct op_record), a->max_bytes / 4);
     *n = 0;
     int rc = by_device ? join(a, by_device, err) : dcr_err_set(err, DCR_FATAL, "out of memory");
     if (rc || (rc = host_intervals(a, host, &is_too_many, err)))
         goto out;
     *out = dcr_arena_alloc(arena, (a->n_devices + 1) * sizeof **out);
+    device_steps_settle(&a->steps);
     const struct op_record *first = spill_next(by_device);
     while (first) {
         uint32_t k = first->device;
         struct run_device *d = &(*out)[(*n)++];
         *d = (struct run_device){.file = "", .model = "", .rank = -1};
-        sweep_device(by_device, &first, host, d);
+        int is_main = k == main_device(a);
+        sweep_device(by_device, &first, host, is_main ? &a->steps : NULL, &a->arena, d);
+        if (is_main && a->steps.n) {
+            a->steps.is_device = 1;
+            write_utilization(&a->steps, d);
+        }
         write_sums(&a->devices[k], d);
         say_what_is_missing(&a->devices[k], n_launches, is_too_many, d);
         d->names = optable_of(&a->names, (int)k, arena, &d->n_names);
@@ -313,6 +358,7 @@ int activity_finish(struct activity *a, struct dcr_arena *arena, struct run_devi
         rc = dcr_err_set(err, DCR_FATAL, "cannot read back the temporary file of a trace");
     if (*n)
         qsort(*out, (size_t)*n, sizeof **out, compare_device);
+    device_steps_finish(&a->steps, host, arena, steps);
 out:
     spill_free(by_device);
     return rc;

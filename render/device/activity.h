@@ -9,6 +9,7 @@
 
 #include "lib/arena.h"
 #include "lib/err.h"
+#include "lib/reduce.h"
 #include "render/model/device.h"
 
 /* One operation on a device. */
@@ -41,9 +42,12 @@ int activity_op(struct activity *a, const struct device_op *op);
 /** activity_call - a call of the runtime; times as of operations. */
 void activity_call(struct activity *a, enum call_kind kind, int64_t correlation, int64_t start_ns, int64_t dur_ns);
 void activity_range(struct activity *a, enum host_range kind, int64_t start_ns, int64_t dur_ns);
+/** activity_step - one step on the host (ProfilerStep#n); number -1 = not said. */
+void activity_step(struct activity *a, int64_t number, int64_t start_ns, int64_t dur_ns);
 /** activity_finish - the devices of the trace, ascending. Text and arrays in arena.
+ *  steps    where the time of the steps went, on the device with most operations; n_steps 0 without steps or device
  *  errors   DCR_FATAL: no memory or no temporary file */
-int activity_finish(struct activity *a, struct dcr_arena *arena, struct run_device **out, int *n,
+int activity_finish(struct activity *a, struct dcr_arena *arena, struct run_device **out, int *n, struct reduced *steps,
                     struct dcr_err *err) DCR_MUST_CHECK;
 void activity_free(struct activity *a);
 

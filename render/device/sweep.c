@@ -1,7 +1,7 @@
 /* sweep.c - one pass over the operations of a device in order of their start: unions and intersections of the kinds,
  * idle time and its causes. Time is cut at every start and every end that changes which kinds are running; each piece
  * is added to the sum of its set of kinds, and every union, intersection and difference is a sum of those. */
-#include "render/device/inside.h"
+#include "render/device/steps.h"
 
 #include <string.h>
 
@@ -13,6 +13,7 @@ struct sweep {
     int64_t in_set[1 << N_OP_KINDS]; /* ns in which exactly this set of kinds was running */
     size_t cursor[N_HOST_RANGES];
     const struct intervals *host;
+    struct device_steps *steps; /* NULL = none */
     struct {
         int64_t end_ns;
         double blocks;
@@ -85,6 +86,8 @@ static void pass(struct sweep *w, int64_t to, const struct op_record *next, int6
                 until = w->end_of[k] < until ? w->end_of[k] : until;
             }
         w->in_set[set] += until - w->now;
+        if (w->steps)
+            device_steps_pass(w->steps, w->host, w->now, until, set);
         if (set == 0 && next)
             blame_gap(w, w->now, until, next, idle_ns);
         w->now = until;
@@ -131,11 +134,12 @@ static void write_unions(const struct sweep *w, struct run_device *out)
 }
 
 void sweep_device(struct spill *ops, const struct op_record **first, const struct intervals *host,
-                  struct run_device *out)
+                  struct device_steps *steps, struct dcr_arena *arena, struct run_device *out)
 {
     struct sweep w;
     memset(&w, 0, sizeof w);
     w.host = host;
+    w.steps = steps;
     const struct op_record *op = *first;
     uint32_t device = op->device;
     int64_t start = op->key.b, last_end = op->end_ns;
@@ -144,6 +148,8 @@ void sweep_device(struct spill *ops, const struct op_record **first, const struc
         w.end_of[k] = INT64_MIN;
     for (; op && op->device == device; op = spill_next(ops)) {
         pass(&w, op->key.b, op, out->idle_ns);
+        if (steps && op->kind == OP_COMM)
+            device_steps_comm(steps, arena, op->key.b, op->end_ns - op->key.b);
         add_op(&w, op);
         last_end = op->end_ns > last_end ? op->end_ns : last_end;
         out->n_launched += op->launch_ns != NO_LAUNCH;

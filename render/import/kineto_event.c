@@ -193,9 +193,16 @@ static void add_call(struct kineto_sink *k, const struct raw *e, struct text nam
 
 static void add_host(struct kineto_sink *k, const struct raw *e, struct text name)
 {
-    static const char loader[] = "enumerate(DataLoader)";
+    static const char loader[] = "enumerate(DataLoader)", step[] = "ProfilerStep";
     if (!e->has_ts)
         return;
+    if (name.n >= sizeof step - 1 && memcmp(name.p, step, sizeof step - 1) == 0) {
+        int64_t number = -1;
+        const char *digits = memchr(name.p, '#', name.n);
+        if (digits && decimal_scaled(digits + 1, name.p + name.n, 0, &number))
+            number = -1;
+        activity_step(k->activity, number, e->ts_ns, e->dur_ns);
+    }
     if (name.n >= sizeof loader - 1 && memcmp(name.p, loader, sizeof loader - 1) == 0)
         activity_range(k->activity, HOST_DATA, e->ts_ns, e->dur_ns);
     else if (json_text_is(name.p, name.n, "save_checkpoint") || json_text_is(name.p, name.n, "torch.save"))

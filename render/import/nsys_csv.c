@@ -158,7 +158,7 @@ int nsys_gpu_csv_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
             t.n_unusable++;
     }
     if (rc == DCR_END)
-        rc = activity_finish(a, &r->arena, &t.devices, &t.n_devices, err);
+        rc = activity_finish(a, &r->arena, &t.devices, &t.n_devices, &t.steps, err);
     if (!rc)
         run_add_trace(r, &t);
     dcr_csv_close(csv);

@@ -274,7 +274,7 @@ int nsys_sqlite_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
         rc = dcr_err_set(err, DCR_FAIL, "'%s' is SQLite without the tables of an nsys export, or damaged", s->name);
         goto out;
     }
-    rc = activity_finish(x.activity, &r->arena, &x.trace.devices, &x.trace.n_devices, err);
+    rc = activity_finish(x.activity, &r->arena, &x.trace.devices, &x.trace.n_devices, &x.trace.steps, err);
     if (rc)
         goto out;
     name_devices(&x, r);

@@ -77,6 +77,9 @@ struct run_device {
     int64_t idle_ns[N_IDLE_CAUSES]; /* sums to value[DEV_IDLE] */
     int64_t n_launched;             /* operations whose launch is in the trace */
 
+    int64_t n_steps, steps_ns; /* steps of the trace, first start to last end; 0 = none, or another device has them */
+    int64_t steps_kernel_ns;   /* in them: time with a kernel running */
+
     int64_t small_ns;    /* summed time of kernels under 100 us */
     int64_t tensor_ns;   /* summed time of kernels named like tensor-core ones */
     int64_t eligible_ns; /* summed time of matrix products and convolutions, tensor core or not */

@@ -2,6 +2,7 @@
 #ifndef RENDER_MODEL_FOREIGN_H
 #define RENDER_MODEL_FOREIGN_H
 
+#include "lib/reduce.h"
 #include "render/model/device.h"
 
 /* A trace of one process. */
@@ -11,6 +12,7 @@ struct foreign_trace {
     int64_t rank, world_size; /* -1 = not said */
     int64_t n_events;         /* of any kind */
     int64_t n_unusable;       /* operations without a time that can be read */
+    struct reduced steps;     /* of the rank; n_steps 0 = the trace marks none */
     struct run_device *devices;
     int n_devices;
     int64_t n_mallocs, n_frees, n_syncs; /* calls of the runtime; of a trace that records them */

@@ -43,6 +43,49 @@ void table_add(struct run *r, struct foreign_table *t, const char *fmt, ...)
     t->cells[t->n_cells++] = run_text(r, text);
 }
 
+/* Traces of one run: every rank once, of one size. */
+static int are_one_run(const struct run *r)
+{
+    const struct foreign_trace *first = NULL;
+    for (int i = 0; i < r->n_traces; i++) {
+        const struct foreign_trace *t = &r->traces[i];
+        if (!t->steps.n_steps)
+            continue;
+        if (first && (t->rank < 0 || first->rank < 0 || t->world_size != first->world_size))
+            return 0;
+        for (int k = 0; k < i; k++)
+            if (r->traces[k].steps.n_steps && r->traces[k].rank == t->rank)
+                return 0;
+        first = t;
+    }
+    return 1;
+}
+
+void run_take_trace_steps(struct run *r)
+{
+    int n = 0;
+    for (int i = 0; i < r->ranks_len; i++)
+        if (r->ranks[i].n_steps)
+            return;
+    for (int i = 0; i < r->n_traces; i++)
+        n += r->traces[i].steps.n_steps > 0;
+    if (n > 1 && !are_one_run(r)) {
+        run_add_gap(r,
+                    "The steps of the %d traces are not analysed: they are not one of each rank of one run. Give each "
+                    "run by itself.",
+                    n);
+        return;
+    }
+    for (int i = 0; i < r->n_traces; i++) {
+        const struct foreign_trace *t = &r->traces[i];
+        struct run_rank *k = t->steps.n_steps ? run_rank_at(r, t->rank >= 0 ? t->rank : 0) : NULL;
+        if (k)
+            run_take_steps(k, &t->steps);
+    }
+    if (!r->n_ranks)
+        r->n_ranks = n;
+}
+
 static int compare_table(const void *a, const void *b)
 {
     const struct foreign_table *x = a, *y = b;

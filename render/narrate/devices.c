@@ -62,6 +62,11 @@ static json_t *device(const struct run_result *r, const struct foreign_trace *t,
     json_object_set_new(o, "rank", d->rank >= 0 ? json_integer(d->rank) : json_null());
     json_object_set_new(o, "idle_causes_ns", idle_causes(d));
     json_object_set_new(o, "idle_because", text_or_null(d->idle_because));
+    json_object_set_new(o, "n_steps", json_integer(d->n_steps));
+    json_object_set_new(o, "steps_ns", d->n_steps ? json_integer(d->steps_ns) : json_null());
+    json_object_set_new(
+        o, "utilization_ratio",
+        ratio_or_null(d->steps_ns > 0, (double)d->steps_kernel_ns / (double)(d->steps_ns > 0 ? d->steps_ns : 1)));
     json_object_set_new(o, "small_kernel_ns", json_integer(d->small_ns));
     json_object_set_new(o, "tensor_core_ns_estimated", json_integer(d->tensor_ns));
     json_object_set_new(o, "tensor_core_eligible_ns_estimated", json_integer(d->eligible_ns));

@@ -58,8 +58,8 @@ static int is_optional(enum dcr_role role)
 {
     return role == DCR_ROLE_TRACE || role == DCR_ROLE_SUMMARY || role == DCR_ROLE_CPU_MONITOR ||
            role == DCR_ROLE_GPU_MONITOR || role == DCR_ROLE_NET_MONITOR || role == DCR_ROLE_DISK_MONITOR ||
-           role == DCR_ROLE_PROCESS_MONITOR || role == DCR_ROLE_CLOCK_MONITOR || role == DCR_ROLE_METADATA_TEXT || role == DCR_ROLE_CALIBRATION ||
-           role == DCR_ROLE_FOREIGN || role == DCR_ROLE_LOG || role == DCR_ROLE_OTHER;
+           role == DCR_ROLE_PROCESS_MONITOR || role == DCR_ROLE_CLOCK_MONITOR || role == DCR_ROLE_METADATA_TEXT ||
+           role == DCR_ROLE_CALIBRATION || role == DCR_ROLE_FOREIGN || role == DCR_ROLE_LOG || role == DCR_ROLE_OTHER;
 }
 
 /* A summary stands for a trace that is not there; beside its trace it says nothing new. */
@@ -369,12 +369,13 @@ static int finish(struct reading *g, struct dcr_err *err)
     if (r->n_members == (size_t)r->has_manifest)
         return dcr_err_set(err, DCR_FAIL, "cannot use '%s': the %s holds no files", g->path,
                            g->is_folder ? "folder" : "archive");
+    int is_ours = r->has_metrics || r->has_metadata || r->has_manifest || r->ranks_len > 0;
     step_rows_finish(r, g->rows);
+    run_take_trace_steps(r);
     find_sizes(g);
     guess_node_kind(r);
     if (!*r->run_id)
         r->run_id = id_of_archive(r);
-    int is_ours = r->has_metrics || r->has_metadata || r->has_manifest || r->ranks_len > 0;
     if (!is_ours && g->n_foreign == 0) {
         if (g->n_failed && err)
             *err = g->first_failure;

@@ -69,7 +69,7 @@ int trace_gpu_finish(struct trace_gpu *g, struct run *r, int rank, const char *n
         g->trace.kind = "CUPTI activity in the trace of a rank";
         g->trace.rank = rank;
         g->trace.world_size = -1;
-        rc = activity_finish(g->activity, &r->arena, &g->trace.devices, &g->trace.n_devices, err);
+        rc = activity_finish(g->activity, &r->arena, &g->trace.devices, &g->trace.n_devices, &g->trace.steps, err);
         for (int i = 0; i < g->trace.n_devices; i++)
             g->trace.devices[i].rank = rank;
         if (rc == 0 && g->trace.n_devices)

@@ -74,12 +74,15 @@ static json_t *idle(struct site *s, const struct run *r)
 
 static json_t *use(struct site *s, const struct run *r)
 {
-    json_t *t =
-        view_table(s, "How kernels fill the GPU, estimated from launch geometry and names",
-                   "Trace and GPU|#SM efficiency, of span|#Occupancy, of kernel time|#Tensor cores, of eligible time");
+    json_t *t = view_table(s, "How kernels fill the GPU, estimated from launch geometry and names",
+                           "Trace and GPU|#GPU utilisation, of steps|#SM efficiency, of span|#Occupancy, of kernel "
+                           "time|#Tensor cores, of eligible time");
     EACH_DEVICE(r, d)
     {
         view_row(s, t, device_name(s, d));
+        view_cell(s, t,
+                  d->steps_ns > 0 ? fmt_percent((double)d->steps_kernel_ns / (double)d->steps_ns).text
+                                  : "n/a: no steps marked");
         view_cell(s, t, d->has_sm ? fmt_percent(d->sm_ratio).text : site_text(s, "n/a: %s", d->sm_because));
         view_cell(s, t,
                   d->has_occupancy ? fmt_percent(d->occupancy_ratio).text

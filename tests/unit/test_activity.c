@@ -22,12 +22,14 @@ static struct device_op op(enum op_kind kind, const char *name, int64_t start, i
                               .occupancy_ratio = -1};
 }
 
+static struct reduced steps; /* of the last one */
+
 static struct run_device *finish(struct activity *a, struct dcr_arena *arena, int want)
 {
     struct run_device *d = NULL;
     struct dcr_err err = {0};
     int n = -1;
-    assert_int_equal(activity_finish(a, arena, &d, &n, &err), 0);
+    assert_int_equal(activity_finish(a, arena, &d, &n, &steps, &err), 0);
     assert_int_equal(n, want);
     activity_free(a);
     return d;
@@ -37,9 +39,10 @@ static struct run_device *finish(struct activity *a, struct dcr_arena *arena, in
  * Span [0,410); busy [0,300) + [400,410). */
 static void add_example(struct activity *a)
 {
-    struct device_op ops[] = {op(OP_MEMSET, "Memset", 400, 10, 6),    op(OP_COMPUTE, "gemm", 150, 100, 2),
-                              op(OP_MEMCPY, "HtoD", 240, 60, 5),      op(OP_COMPUTE, "ncclDevKernel_AllReduce", 50, 120, 3),
-                              op(OP_COMPUTE, "relu", 0, 100, 1),      op(OP_MEMCPY, "DtoH", 90, 40, 4)};
+    struct device_op ops[] = {
+        op(OP_MEMSET, "Memset", 400, 10, 6), op(OP_COMPUTE, "gemm", 150, 100, 2),
+        op(OP_MEMCPY, "HtoD", 240, 60, 5),   op(OP_COMPUTE, "ncclDevKernel_AllReduce", 50, 120, 3),
+        op(OP_COMPUTE, "relu", 0, 100, 1),   op(OP_MEMCPY, "DtoH", 90, 40, 4)};
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
         assert_int_equal(activity_op(a, &ops[i]), 0);
 }
@@ -80,7 +83,8 @@ static void test_unions(void **state)
     dcr_arena_release(&arena);
 }
 
-/* The same numbers through the temporary file: the bound is below one record, so that every thousand or so are a run. */
+/* The same numbers through the temporary file: the bound is below one record, so that every thousand or so are a run.
+ */
 static void test_spilled(void **state)
 {
     (void)state;
@@ -108,8 +112,8 @@ static void test_spilled(void **state)
     dcr_arena_release(&arena);
 }
 
-/* Gaps: [10,20) with a data range over [12,15), launched at 14: 3 data, 7 host. [30,40) launched at 25 while the host sat in
- * a synchronise: sync. [50,60) launched before, next is a collective: peer. [70,80) launched before: launch gap.
+/* Gaps: [10,20) with a data range over [12,15), launched at 14: 3 data, 7 host. [30,40) launched at 25 while the host
+ * sat in a synchronise: sync. [50,60) launched before, next is a collective: peer. [70,80) launched before: launch gap.
  * [90,20090) launched before: other. [20100, 20110): the launch is not in the trace, short: launch gap. */
 static void test_idle_causes(void **state)
 {
@@ -119,7 +123,7 @@ static void test_idle_causes(void **state)
     static const struct {
         int64_t start, dur, launch;
         const char *name;
-    } ops[] = {{0, 10, -5, "a"},  {20, 10, 14, "b"},        {40, 10, 25, "c"},         {60, 10, 45, "ncclKernel"},
+    } ops[] = {{0, 10, -5, "a"},  {20, 10, 14, "b"},         {40, 10, 25, "c"},          {60, 10, 45, "ncclKernel"},
                {80, 10, 65, "e"}, {20090, 10, 85, "longer"}, {20110, 10, INT64_MIN, "g"}};
     for (int i = 0; i < 7; i++) {
         struct device_op o = op(OP_COMPUTE, ops[i].name, ops[i].start, ops[i].dur, i);
@@ -204,6 +208,46 @@ static void test_nothing(void **state)
     dcr_arena_release(&arena);
 }
 
+/* Steps [0,100) and [100,200) on the host. A kernel launched at 90 runs over [95,120): the first step lasts to 120 and
+ * the second begins there. Data range [130,150), a kernel in [140,160): 10 of data. A collective in [155,170) beside
+ * it: 10 exposed, 5 hidden. The first step comes again on another track. */
+static void test_steps(void **state)
+{
+    (void)state;
+    struct dcr_arena arena = {0};
+    struct activity *a = activity_new(0);
+    struct device_op o = op(OP_COMPUTE, "a", 95, 25, 1);
+    assert_int_equal(activity_op(a, &o), 0);
+    o = op(OP_COMPUTE, "b", 140, 20, 2);
+    assert_int_equal(activity_op(a, &o), 0);
+    o = op(OP_COMPUTE, "ncclKernel", 155, 15, -1);
+    assert_int_equal(activity_op(a, &o), 0);
+    activity_call(a, CALL_LAUNCH, 1, 90, 1);
+    activity_range(a, HOST_DATA, 130, 20);
+    activity_step(a, 8, 100, 100);
+    activity_step(a, 7, 0, 100);
+    activity_step(a, 7, 1, 98);
+    struct run_device *d = finish(a, &arena, 1);
+    assert_int_equal(steps.n_steps, 2);
+    const struct step_record *s = steps.steps;
+    assert_int_equal(s[0].step, 7);
+    assert_int_equal(s[0].step_ns, 120);
+    assert_int_equal(s[0].part_ns[CAT_COMPUTE], 25);
+    assert_int_equal(s[0].part_ns[CAT_OTHER], 95);
+    assert_int_equal(s[1].start_ns, 120);
+    assert_int_equal(s[1].step_ns, 80);
+    assert_int_equal(s[1].part_ns[CAT_COMPUTE], 20);
+    assert_int_equal(s[1].part_ns[CAT_COMM], 10);
+    assert_int_equal(s[1].hidden_comm_ns, 5);
+    assert_int_equal(s[1].part_ns[CAT_DATA], 10);
+    assert_int_equal(s[1].part_ns[CAT_OTHER], 40);
+    assert_int_equal(s[1].n_collectives, 1);
+    assert_int_equal(steps.collectives[0].dur_ns, 15);
+    assert_int_equal(d->steps_ns, 200);
+    assert_int_equal(d->steps_kernel_ns, 25 + 30);
+    dcr_arena_release(&arena);
+}
+
 struct record {
     struct spill_key key;
     int64_t order;
@@ -262,9 +306,15 @@ static void test_spill_without_disk(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_unions),         cmocka_unit_test(test_spilled),       cmocka_unit_test(test_idle_causes),
-        cmocka_unit_test(test_estimates),      cmocka_unit_test(test_odd_operations), cmocka_unit_test(test_nothing),
-        cmocka_unit_test(test_spill_order),    cmocka_unit_test(test_spill_without_disk),
+        cmocka_unit_test(test_unions),
+        cmocka_unit_test(test_spilled),
+        cmocka_unit_test(test_idle_causes),
+        cmocka_unit_test(test_estimates),
+        cmocka_unit_test(test_odd_operations),
+        cmocka_unit_test(test_nothing),
+        cmocka_unit_test(test_steps),
+        cmocka_unit_test(test_spill_order),
+        cmocka_unit_test(test_spill_without_disk),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -62,8 +62,9 @@ static const struct run_device *device(int i)
     return &run->traces[0].devices[i];
 }
 
-#define KERNEL(start, dur) \
-    "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"pid\":0,\"tid\":7,\"ts\":" start ",\"dur\":" dur ",\"args\":{\"device\":0}}"
+#define KERNEL(start, dur)                                                                              \
+    "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"pid\":0,\"tid\":7,\"ts\":" start ",\"dur\":" dur \
+    ",\"args\":{\"device\":0}}"
 
 static int64_t scaled(const char *text, int scale)
 {
@@ -82,15 +83,40 @@ static void test_decimal(void **state)
     static const struct {
         const char *text;
         int64_t value;
-    } micro[] = {{"0", 0}, {"1", 1000}, {"1711964646543.183", 1711964646543183}, {"1623142623531625", 1623142623531625000},
-                 {"0.001", 1}, {"0.0009", 0}, {"1.9999", 1999}, {"-2.5", -2500}, {"1e3", 1000000}, {"1.5E-3", 1}, {"25e-4", 2},
-                 {"1.25e+2", 125000}, {"\"12.5\"", 12500}, {"\" 7 \"", 7000}, {"9223372036854775.807", INT64_MAX},
-                 {"9223372036854775.808", -12345}, {"1e17", -12345}, {"1e-999999999", 0}, {"0e999999999", 0}, {".5", 500},
-                 {"NaN", -12345}, {"Infinity", -12345}, {"", -12345}, {"-", -12345}, {"1x", -12345}, {"\"1", -12345},
-                 {"1e", -12345}, {"null", -12345}, {"1.2.3", -12345}, {"9007199254740993", 9007199254740993000}};
+    } micro[] = {{"0", 0},
+                 {"1", 1000},
+                 {"1711964646543.183", 1711964646543183},
+                 {"1623142623531625", 1623142623531625000},
+                 {"0.001", 1},
+                 {"0.0009", 0},
+                 {"1.9999", 1999},
+                 {"-2.5", -2500},
+                 {"1e3", 1000000},
+                 {"1.5E-3", 1},
+                 {"25e-4", 2},
+                 {"1.25e+2", 125000},
+                 {"\"12.5\"", 12500},
+                 {"\" 7 \"", 7000},
+                 {"9223372036854775.807", INT64_MAX},
+                 {"9223372036854775.808", -12345},
+                 {"1e17", -12345},
+                 {"1e-999999999", 0},
+                 {"0e999999999", 0},
+                 {".5", 500},
+                 {"NaN", -12345},
+                 {"Infinity", -12345},
+                 {"", -12345},
+                 {"-", -12345},
+                 {"1x", -12345},
+                 {"\"1", -12345},
+                 {"1e", -12345},
+                 {"null", -12345},
+                 {"1.2.3", -12345},
+                 {"9007199254740993", 9007199254740993000}};
     for (size_t i = 0; i < sizeof micro / sizeof *micro; i++)
         if (scaled(micro[i].text, 3) != micro[i].value)
-            fail_msg("'%s' is %lld, not %lld", micro[i].text, (long long)scaled(micro[i].text, 3), (long long)micro[i].value);
+            fail_msg("'%s' is %lld, not %lld", micro[i].text, (long long)scaled(micro[i].text, 3),
+                     (long long)micro[i].value);
     assert_int_equal(scaled("7.9", 0), 7);
     assert_int_equal(scaled("0.151510500668043782", 9), 151510500);
 }
@@ -99,16 +125,18 @@ static void test_schemas(void **state)
 {
     (void)state;
     /* New and old names; keys in any order; the last of equal keys counts; device from args, else pid. */
-    assert_int_equal(import_text("{\"schemaVersion\": 1, \"traceEvents\": [\n"
-                                 "{\"args\":{\"device\":3,\"x\":{\"device\":9}},\"dur\":2.5,\"ts\":10.001,\"name\":\"k\",\"cat\":"
-                                 "\"kernel\",\"ph\":\"X\"},\n"
-                                 "{\"ph\":\"X\",\"cat\":\"Kernel\",\"name\":\"rcclAllReduce\",\"pid\":3,\"ts\":20,\"dur\":1},\n"
-                                 "{\"ph\":\"X\",\"cat\":\"Memcpy\",\"name\":\"c\",\"pid\":\"3\",\"ts\":1,\"ts\":30,\"dur\":1},\n"
-                                 "{\"ph\":\"X\",\"cat\":\"gpu_memset\",\"name\":\"m\",\"pid\":5,\"ts\":1,\"args\":{\"device\":\"3\"}},\n"
-                                 "{\"ph\":\"X\",\"cat\":\"gpu_user_annotation\",\"name\":\"nccl:x\",\"pid\":3,\"ts\":0,\"dur\":99},\n"
-                                 "{\"ph\":\"i\",\"cat\":\"kernel\",\"name\":\"k\",\"pid\":3,\"ts\":500}\n"
-                                 "],\"distributedInfo\":{\"rank\":2,\"world_size\":8},\"deviceProperties\":[{\"id\":3,\"name\":\"A100\"}]}"),
-                     0);
+    assert_int_equal(
+        import_text(
+            "{\"schemaVersion\": 1, \"traceEvents\": [\n"
+            "{\"args\":{\"device\":3,\"x\":{\"device\":9}},\"dur\":2.5,\"ts\":10.001,\"name\":\"k\",\"cat\":"
+            "\"kernel\",\"ph\":\"X\"},\n"
+            "{\"ph\":\"X\",\"cat\":\"Kernel\",\"name\":\"rcclAllReduce\",\"pid\":3,\"ts\":20,\"dur\":1},\n"
+            "{\"ph\":\"X\",\"cat\":\"Memcpy\",\"name\":\"c\",\"pid\":\"3\",\"ts\":1,\"ts\":30,\"dur\":1},\n"
+            "{\"ph\":\"X\",\"cat\":\"gpu_memset\",\"name\":\"m\",\"pid\":5,\"ts\":1,\"args\":{\"device\":\"3\"}},\n"
+            "{\"ph\":\"X\",\"cat\":\"gpu_user_annotation\",\"name\":\"nccl:x\",\"pid\":3,\"ts\":0,\"dur\":99},\n"
+            "{\"ph\":\"i\",\"cat\":\"kernel\",\"name\":\"k\",\"pid\":3,\"ts\":500}\n"
+            "],\"distributedInfo\":{\"rank\":2,\"world_size\":8},\"deviceProperties\":[{\"id\":3,\"name\":\"A100\"}]}"),
+        0);
     const struct run_device *d = device(0);
     assert_int_equal(run->traces[0].n_devices, 1);
     assert_int_equal(d->device, 3);
@@ -136,8 +164,10 @@ static void test_array_and_bom(void **state)
 static void test_oddities(void **state)
 {
     (void)state;
-    assert_int_equal(import_text("{\"otherData\":{\"a\":[1,{\"b\":\"]}\\\"\"}],\"n\":NaN},\"x\":-Infinity,\"y\":\"z\",\"traceEvents\":[null, 3,"
-                                 "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"n\\u0063cl \\\"q\\\" \\ud83d\\ude00\",\"pid\":1,\"ts\":\"5\",\"dur\":\"1.5\","
+    assert_int_equal(import_text("{\"otherData\":{\"a\":[1,{\"b\":\"]}\\\"\"}],\"n\":NaN},\"x\":-Infinity,\"y\":\"z\","
+                                 "\"traceEvents\":[null, 3,"
+                                 "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"n\\u0063cl \\\"q\\\" "
+                                 "\\ud83d\\ude00\",\"pid\":1,\"ts\":\"5\",\"dur\":\"1.5\","
                                  "\"args\":{\"v\":NaN,\"w\":[1,2,[3]],\"grid\":[1,1,1],\"text\":\"{\\\\\"}},"
                                  "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"late\",\"pid\":1,\"ts\":null,\"dur\":1},"
                                  "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"huge\",\"pid\":1,\"ts\":1e300,\"dur\":1},"
@@ -157,7 +187,10 @@ static void test_oddities(void **state)
 static void test_nothing_on_a_gpu(void **state)
 {
     (void)state;
-    assert_int_equal(import_text("{\"traceEvents\":[{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\",\"pid\":1,\"ts\":5,\"dur\":1}]}"), 0);
+    assert_int_equal(
+        import_text(
+            "{\"traceEvents\":[{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\",\"pid\":1,\"ts\":5,\"dur\":1}]}"),
+        0);
     assert_int_equal(run->n_traces, 1);
     assert_int_equal(run->traces[0].n_devices, 0);
     assert_int_equal(import_text("{\"traceEvents\":[]}"), 0);
@@ -167,8 +200,8 @@ static void test_nothing_on_a_gpu(void **state)
 static void test_cut(void **state)
 {
     (void)state;
-    static const char text[] = "{\"schemaVersion\":1,\"deviceProperties\":[{\"id\":0}],\"traceEvents\":[" KERNEL("1", "2") "," KERNEL(
-        "5.25", "2") "],\"traceName\":\"x\",\"n\":1}";
+    static const char text[] = "{\"schemaVersion\":1,\"deviceProperties\":[{\"id\":0}],\"traceEvents\":[" KERNEL(
+        "1", "2") "," KERNEL("5.25", "2") "],\"traceName\":\"x\",\"n\":1}";
     for (size_t n = 20; n < sizeof text - 1; n++) {
         assert_int_equal(import_bytes(text, n), DCR_FAIL);
         assert_non_null(strstr(err.text, "t.json"));
@@ -181,8 +214,9 @@ static void test_cut(void **state)
 static void test_broken(void **state)
 {
     (void)state;
-    static const char *const texts[] = {"{\"traceEvents\":[{\"ph\" \"X\"}]}", "{\"traceEvents\":[{ph:1}]}", "{\"schemaVersion\" 1}",
-                                        "{\"schemaVersion\":1, traceEvents:[]}", "{\"traceEvents\":[{\"ts\":}]}"};
+    static const char *const texts[] = {"{\"traceEvents\":[{\"ph\" \"X\"}]}", "{\"traceEvents\":[{ph:1}]}",
+                                        "{\"schemaVersion\" 1}", "{\"schemaVersion\":1, traceEvents:[]}",
+                                        "{\"traceEvents\":[{\"ts\":}]}"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         assert_int_equal(import_text(texts[i]), DCR_FAIL);
         assert_non_null(strstr(err.text, "not well-formed JSON"));

@@ -1,0 +1,143 @@
+/* steps.c - see steps.h. */
+#include "render/device/steps.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void device_steps_add(struct device_steps *s, struct dcr_arena *arena, int64_t number, int64_t start_ns, int64_t end_ns)
+{
+    if (s->n == STEPS_MAX || end_ns <= start_ns || end_ns - start_ns > RUN_MAX_STEP_NS)
+        return;
+    s->list = arena_grow(arena, s->list, s->n, &s->cap, sizeof *s->list);
+    s->list[s->n++] = (struct device_step){.number = number, .host_start_ns = start_ns, .host_end_ns = end_ns};
+}
+
+static int compare(const void *a, const void *b)
+{
+    const struct device_step *x = a, *y = b;
+    if (x->host_start_ns != y->host_start_ns)
+        return x->host_start_ns < y->host_start_ns ? -1 : 1;
+    return x->host_end_ns > y->host_end_ns ? -1 : x->host_end_ns < y->host_end_ns;
+}
+
+void device_steps_sort(struct device_steps *s)
+{
+    size_t k = 0;
+    if (s->n > 1)
+        qsort(s->list, s->n, sizeof *s->list, compare);
+    for (size_t i = 0; i < s->n; i++) {
+        if (k && s->list[i].host_start_ns < s->list[k - 1].host_end_ns) /* the same on another track, or nested */
+            continue;
+        s->list[k] = s->list[i];
+        s->list[k].end_ns = s->list[k].host_end_ns;
+        k++;
+    }
+    s->n = k;
+}
+
+void device_steps_launch(struct device_steps *s, int64_t launch_ns, int64_t end_ns)
+{
+    size_t lo = 0, hi = s->n;
+    while (lo < hi) { /* the first that begins later */
+        size_t middle = (lo + hi) / 2;
+        if (s->list[middle].host_start_ns <= launch_ns)
+            lo = middle + 1;
+        else
+            hi = middle;
+    }
+    if (lo && launch_ns < s->list[lo - 1].host_end_ns && end_ns > s->list[lo - 1].end_ns &&
+        end_ns - s->list[lo - 1].host_start_ns <= RUN_MAX_STEP_NS)
+        s->list[lo - 1].end_ns = end_ns;
+}
+
+void device_steps_settle(struct device_steps *s)
+{
+    for (size_t i = 0; i < s->n; i++) {
+        struct device_step *x = &s->list[i];
+        x->start_ns = i && s->list[i - 1].end_ns > x->host_start_ns ? s->list[i - 1].end_ns : x->host_start_ns;
+        x->end_ns = x->end_ns > x->start_ns ? x->end_ns : x->start_ns;
+    }
+    s->at = 0;
+}
+
+static void add_piece(struct device_steps *s, struct device_step *x, const struct intervals *host, int64_t from,
+                      int64_t to, unsigned set)
+{
+    const unsigned compute = 1u << OP_COMPUTE, comm = 1u << OP_COMM;
+    x->part_ns[set & compute ? CAT_COMPUTE : set & comm ? CAT_COMM : CAT_COPY] += to - from;
+    x->hidden_comm_ns += (set & compute) && (set & comm) ? to - from : 0;
+    x->kernel_ns += set & (compute | comm) ? to - from : 0;
+    x->busy_data_ns += intervals_covered(&host[HOST_DATA], from, to, &s->cursor[0]);
+    x->busy_io_ns += intervals_covered(&host[HOST_IO], from, to, &s->cursor[1]);
+}
+
+void device_steps_pass(struct device_steps *s, const struct intervals *host, int64_t from, int64_t to, unsigned set)
+{
+    if (set == 0)
+        return;
+    while (s->at < s->n && s->list[s->at].end_ns <= from)
+        s->at++;
+    for (size_t i = s->at; i < s->n && s->list[i].start_ns < to; i++) {
+        int64_t lo = s->list[i].start_ns > from ? s->list[i].start_ns : from;
+        int64_t hi = s->list[i].end_ns < to ? s->list[i].end_ns : to;
+        if (hi > lo)
+            add_piece(s, &s->list[i], host, lo, hi, set);
+    }
+}
+
+void device_steps_comm(struct device_steps *s, struct dcr_arena *arena, int64_t start_ns, int64_t dur_ns)
+{
+    size_t i = s->at;
+    while (i < s->n && s->list[i].end_ns <= start_ns)
+        i++;
+    if (i == s->n || start_ns < s->list[i].start_ns || dur_ns <= 0)
+        return;
+    struct device_step *x = &s->list[i];
+    x->comm_ns = arena_grow(arena, x->comm_ns, x->n_comm, &x->comm_cap, sizeof *x->comm_ns);
+    x->comm_ns[x->n_comm++] = dur_ns;
+}
+
+/* Host ranges while the device was idle, and what is left. */
+static void split_idle(struct device_step *x, const struct intervals *host, size_t *cursor)
+{
+    int64_t left = x->end_ns - x->start_ns;
+    for (int c = 0; c < N_CATEGORIES; c++)
+        left -= x->part_ns[c];
+    int64_t data = intervals_covered(&host[HOST_DATA], x->start_ns, x->end_ns, &cursor[0]) - x->busy_data_ns;
+    int64_t io = intervals_covered(&host[HOST_IO], x->start_ns, x->end_ns, &cursor[1]) - x->busy_io_ns;
+    x->part_ns[CAT_DATA] = data;
+    x->part_ns[CAT_IO] = io;
+    x->part_ns[CAT_OTHER] = left - data - io;
+}
+
+void device_steps_finish(struct device_steps *s, const struct intervals *host, struct dcr_arena *arena,
+                         struct reduced *out)
+{
+    size_t cursor[2] = {0, 0}, n_comm = 0;
+    memset(out, 0, sizeof *out);
+    if (!s->is_device)
+        return;
+    for (size_t i = 0; i < s->n; i++)
+        n_comm += s->list[i].n_comm;
+    out->steps = dcr_arena_alloc(arena, (s->n + 1) * sizeof *out->steps);
+    out->collectives = dcr_arena_alloc(arena, (n_comm + 1) * sizeof *out->collectives);
+    for (size_t i = 0; i < s->n; i++) {
+        struct device_step *x = &s->list[i];
+        if (x->end_ns <= x->start_ns)
+            continue;
+        split_idle(x, host, cursor);
+        struct step_record *r = &out->steps[out->n_steps++];
+        *r = (struct step_record){.step = x->number >= 0 ? x->number : (int64_t)i,
+                                  .start_ns = x->start_ns,
+                                  .step_ns = x->end_ns - x->start_ns,
+                                  .hidden_comm_ns = x->hidden_comm_ns,
+                                  .samples = -1,
+                                  .first_collective = (uint32_t)out->n_collectives,
+                                  .n_collectives = (uint32_t)x->n_comm};
+        memcpy(r->part_ns, x->part_ns, sizeof r->part_ns);
+        for (size_t k = 0; k < x->n_comm; k++)
+            out->collectives[out->n_collectives++].dur_ns = x->comm_ns[k];
+    }
+    if (out->n_steps)
+        out->wall_ns = s->list[s->n - 1].end_ns - s->list[0].start_ns;
+}

@@ -1,0 +1,46 @@
+/* steps.h - the steps of a trace (ProfilerStep#n on the host) and where their time goes on the device: each instant of
+ * a step is compute when a kernel runs, else communication, else copies (also memsets), else data loading or I/O when
+ * the host was in such a range, else overhead: the order of PyTorch's TensorBoard plugin, whose Runtime and CPU op are
+ * overhead here. Inside render/device only.  source: docs/metrics.md#devices. Test: tests/unit/test_activity.c */
+#ifndef RENDER_DEVICE_STEPS_H
+#define RENDER_DEVICE_STEPS_H
+
+#include "render/device/inside.h"
+
+enum { STEPS_MAX = 1 << 18 };
+
+struct device_step {
+    int64_t number;
+    int64_t host_start_ns, host_end_ns;
+    int64_t start_ns, end_ns; /* begins where the previous one ended, ends with the last operation launched inside */
+    int64_t part_ns[N_CATEGORIES];
+    int64_t hidden_comm_ns;
+    int64_t kernel_ns;                /* any kernel running */
+    int64_t busy_data_ns, busy_io_ns; /* parts of the host's ranges in which the device worked */
+    int64_t *comm_ns;                 /* durations of collectives that began inside             shape: (n_comm) */
+    size_t n_comm, comm_cap;
+};
+struct device_steps {
+    struct device_step *list; /* by start; shape (n) */
+    size_t n, cap, at;        /* at: the step that the sweep has reached */
+    size_t cursor[2];         /* of HOST_DATA, HOST_IO */
+    int is_device;            /* times of a device are in them: only those of the first one with operations are */
+};
+
+void device_steps_add(struct device_steps *s, struct dcr_arena *arena, int64_t number, int64_t start_ns,
+                      int64_t end_ns);
+/** device_steps_sort - all are there: in order, overlapping and repeated ones merged. */
+void device_steps_sort(struct device_steps *s);
+/** device_steps_launch - an operation launched at launch_ns ends at end_ns: its step lasts as long. Any order. */
+void device_steps_launch(struct device_steps *s, int64_t launch_ns, int64_t end_ns);
+/** device_steps_settle - begins and ends are known. */
+void device_steps_settle(struct device_steps *s);
+/** device_steps_pass - [from, to) with that set of kinds running; ascending. */
+void device_steps_pass(struct device_steps *s, const struct intervals *host, int64_t from, int64_t to, unsigned set);
+/** device_steps_comm - a collective began. Ascending. */
+void device_steps_comm(struct device_steps *s, struct dcr_arena *arena, int64_t start_ns, int64_t dur_ns);
+/** device_steps_finish - as the steps of a rank; out->n_steps 0 when there are none.       arrays in arena */
+void device_steps_finish(struct device_steps *s, const struct intervals *host, struct dcr_arena *arena,
+                         struct reduced *out);
+
+#endif
