@@ -186,6 +186,11 @@ void view_cell_percent(struct site *s, json_t *table, bool has, double ratio)
         set_value(s, cell, site_text(s, "%.9g", ratio), "ratio");
 }
 
+void view_cell_value(struct site *s, json_t *table, const char *text, const char *value, const char *unit)
+{
+    set_value(s, add_cell(s, table, text), value, unit);
+}
+
 void view_cell_sub(struct site *s, json_t *table, const char *text, const char *remark)
 {
     view_text(s, add_cell(s, table, text), "remark", remark);
@@ -228,6 +233,8 @@ static json_t *navigation(struct site *s, const char *root, const char *here)
     }
     if (has_scaling(s))
         add_entry(s, nav, "Scaling", site_text(s, "%sscaling.html", root), !strcmp(here, "scaling"));
+    if (s->rep->n_comparisons)
+        add_entry(s, nav, "Before and after", site_text(s, "%scompare.html", root), !strcmp(here, "compare"));
     add_entry(s, nav, "Analysis", site_text(s, "%sanalysis.html", root), !strcmp(here, "analysis"));
     add_entry(s, nav, "Data", site_text(s, "%sdata.html", root), !strcmp(here, "data"));
     add_entry(s, nav, "Method", site_text(s, "%smethodology.html", root), !strcmp(here, "methodology"));

@@ -67,6 +67,8 @@ void view_cell(struct site *s, json_t *table, const char *text);
  * what the page sorts by. has false: "n/a". */
 void view_cell_time(struct site *s, json_t *table, bool has, int64_t ns);
 void view_cell_percent(struct site *s, json_t *table, bool has, double ratio);
+/** view_cell_value - the same with any text. value  as it shall stand in the CSV */
+void view_cell_value(struct site *s, json_t *table, const char *text, const char *value, const char *unit);
 /** view_cell_sub - a cell of two lines: text, and a remark in small. */
 void view_cell_sub(struct site *s, json_t *table, const char *text, const char *remark);
 /** view_cell_class - as view_cell with a class for the theme ("v-limits"). */
@@ -101,6 +103,8 @@ void page_reference(struct site *s);
 bool has_scaling(const struct site *s);
 /** page_scaling - after page_index, whose series it shows in tables. Nothing without a series of two node counts. */
 void page_scaling(struct site *s);
+/** page_compare - nothing without --baseline. */
+void page_compare(struct site *s);
 void page_data(struct site *s);
 /** page_timeline - returns  whether there is one: the run has ranges or steps */
 bool page_timeline(struct site *s, int run);

@@ -78,6 +78,7 @@ int site_publish(const struct report *rep, const struct site_options *opt, struc
         page_run(&s, i);
     page_analysis(&s);
     page_scaling(&s);
+    page_compare(&s);
     page_methodology(&s);
     page_reference(&s);
     page_data(&s);

@@ -13,7 +13,8 @@ static const char *text_of(const json_t *object, const char *key)
 /* RFC 4180. A spreadsheet takes a leading = + - @ for a formula: numbers may begin so, foreign text must not. */
 static void csv_field(struct dcr_buf *out, const char *text, bool is_number)
 {
-    if (!is_number && *text && strchr("=+-@", *text))
+    bool is_amount = (*text == '+' || *text == '-') && text[1] >= '0' && text[1] <= '9' && !strpbrk(text + 1, "=+-*/(");
+    if (!is_number && !is_amount && *text && strchr("=+-@", *text))
         dcr_buf_putc(out, '\'');
     if (!strpbrk(text, ",\"\n\r")) {
         dcr_buf_puts(out, text);

@@ -141,7 +141,9 @@ for what in 'sideways scrolling at 390' 'sideways scrolling at 1280' 'headings, 
 done
 
 for scheme in light dark; do
-    probe $scheme "${pages[@]}" > "$TMP/result"
+    # Of three runs of one kind two are looked into.
+    mapfile -t some < <(printf "%s\n" "${pages[@]}" | grep -v ^runs/2node)
+    probe $scheme "${some[@]}" > "$TMP/result"
     while IFS= read -r line; do
         case $line in
         ok\ *) ok "$scheme ${line#ok }" ;;

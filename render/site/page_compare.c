@@ -1,0 +1,144 @@
+/* page_compare.c - before and after (--baseline): step times part by part, what is more than chance, and what had been
+ * predicted. See inside.h. */
+#include "render/site/figures_run.h"
+
+#include "render/analyse/compare.h"
+#include "render/narrate/format.h"
+
+#include <math.h>
+#include <string.h>
+
+static const char *signed_time(struct site *s, double ns)
+{
+    int64_t whole = (int64_t)llround(ns);
+    return site_text(s, "%s%s", whole > 0 ? "+" : "", fmt_time(whole).text);
+}
+
+static void add_compared(struct site *s, json_t *t, const char *name, const struct compared *c)
+{
+    const struct interval *i = &c->change_ns;
+    view_row(s, t, name);
+    view_cell_time(s, t, true, c->before_ns);
+    view_cell_time(s, t, true, c->after_ns);
+    int64_t change_ns = c->after_ns - c->before_ns;
+    view_cell_value(s, t, signed_time(s, (double)change_ns), site_text(s, "%lld", (long long)change_ns), "ns");
+    view_cell(s, t,
+              i->has ? site_text(s, "%s to %s", signed_time(s, i->lo), signed_time(s, i->hi)) : "n/a: too few steps");
+    view_cell_class(s, t,
+                    !i->has              ? "n/a"
+                    : !c->is_significant ? "no more than chance"
+                    : i->hi < 0          ? "shorter"
+                                         : "longer",
+                    !c->is_significant ? "v-na"
+                    : i->hi < 0        ? "v-fine"
+                                       : "v-limits");
+}
+
+static json_t *parts_table(struct site *s, const struct comparison *c)
+{
+    json_t *t = view_table(s,
+                           site_text(s, "%s, mean step: %s before, %s after", node_words(s, c->n_nodes),
+                                     fmt_count(c->steps_before, "step").text, fmt_count(c->steps_after, "step").text),
+                           "Part|#Before|#After|#Change|95 % interval of the change|Verdict");
+    for (int k = 0; k < N_PARTS; k++)
+        if (c->part[k].before_ns || c->part[k].after_ns)
+            add_compared(s, t, part_name((enum part)k), &c->part[k]);
+    add_compared(s, t, "whole step", &c->step);
+    return t;
+}
+
+static json_t *predictions_table(struct site *s, const struct comparison *c)
+{
+    if (c->n_predictions == 0)
+        return json_null();
+    json_t *t =
+        view_table(s, site_text(s, "%s: what the report on the runs before had predicted", node_words(s, c->n_nodes)),
+                   "Cause|#Predicted gain, at most|#Its time before|#Its time after|Removed");
+    for (int i = 0; i < c->n_predictions; i++) {
+        const struct prediction *p = &c->predictions[i];
+        view_row(s, t, class_name(p->cls));
+        view_cell_time(s, t, true, p->predicted_ns);
+        view_cell_time(s, t, true, p->before_ns);
+        view_cell_time(s, t, true, p->after_ns);
+        view_cell(s, t, p->is_removed ? "yes" : "no");
+    }
+    return t;
+}
+
+static json_t *figure(struct site *s, const struct report *rep)
+{
+    size_t n = 0;
+    int64_t most = 0;
+    struct stack_bar *bars = dcr_arena_alloc(&s->arena, 2 * (size_t)rep->n_comparisons * sizeof *bars);
+    struct stack_part parts[N_PARTS];
+    struct dcr_buf alt = {0};
+    dcr_buf_puts(&alt, "Stacked columns of the mean step before and after.");
+    for (int i = 0; i < rep->n_comparisons; i++) {
+        const struct compared *step = &rep->comparisons[i].step;
+        most = step->before_ns > most ? step->before_ns : most;
+        most = step->after_ns > most ? step->after_ns : most;
+    }
+    if (most <= 0)
+        return json_null();
+    struct time_axis axis = time_axis_for(most);
+    for (int k = 0; k < N_PARTS; k++)
+        parts[k] = (struct stack_part){part_label((enum part)k), part_ink((enum part)k)};
+    for (int i = 0; i < rep->n_comparisons; i++) {
+        const struct comparison *c = &rep->comparisons[i];
+        dcr_buf_printf(&alt, " %s: %s before, %s after.", node_words(s, c->n_nodes), fmt_time(c->step.before_ns).text,
+                       fmt_time(c->step.after_ns).text);
+        for (int side = 0; side < 2; side++) {
+            double *v = dcr_arena_alloc(&s->arena, N_PARTS * sizeof *v);
+            for (int k = 0; k < N_PARTS; k++)
+                v[k] = (double)(side ? c->part[k].after_ns : c->part[k].before_ns) / axis.ns;
+            bars[n++] =
+                (struct stack_bar){site_text(s, "%s%s", rep->n_comparisons > 1 ? site_text(s, "%d ", c->n_nodes) : "",
+                                             side ? "after" : "before"),
+                                   v, NULL};
+        }
+    }
+    struct chart_stack spec = {
+        .text = {"Before and after", site_text(s, "mean step time, %s", axis.unit), axis.unit, axis.label},
+        .parts = parts,
+        .n_parts = N_PARTS,
+        .bars = bars,
+        .n_bars = n,
+        .x_title = rep->n_comparisons > 1 ? "nodes, side" : NULL};
+    json_t *view = figure_view(s, &(struct figure){.stem = "compare",
+                                                   .run = -1,
+                                                   .title = "Before and after",
+                                                   .caption = "Mean step; the parts of each column sum to it.",
+                                                   .alt = dcr_buf_text(&alt),
+                                                   .draw = draw_stack,
+                                                   .spec = &spec,
+                                                   .wide = n > 4 ? FIGURE_FULL : FIGURE_HALF,
+                                                   .height = 340,
+                                                   .narrow_height = 300});
+    dcr_buf_release(&alt);
+    return view;
+}
+
+void page_compare(struct site *s)
+{
+    const struct report *rep = s->rep;
+    if (rep->n_comparisons == 0)
+        return;
+    json_t *data = view_object(s), *list = view_list(s);
+    for (int i = 0; i < rep->n_comparisons; i++) {
+        const struct comparison *c = &rep->comparisons[i];
+        json_t *v = view_object(s), *parts = parts_table(s, c), *predictions = predictions_table(s, c);
+        site_table(s, parts, site_text(s, "compare-%d", c->n_nodes), -1);
+        site_table(s, predictions, site_text(s, "predictions-%d", c->n_nodes), -1);
+        view_text(s, v, "nodes", node_words(s, c->n_nodes));
+        view_text(s, v, "anchor", site_text(s, "nodes-%d", c->n_nodes));
+        view_text(s, v, "sentence", c->sentence);
+        view_text(s, v, "support", c->support);
+        view_set(s, v, "parts", parts);
+        view_set(s, v, "predictions", predictions);
+        view_add(s, list, v);
+    }
+    view_text(s, data, "baseline", rep->baseline);
+    view_set(s, data, "comparisons", list);
+    view_set(s, data, "figure", figure(s, rep));
+    site_page(s, "compare", "compare.html", site_text(s, "Before and after, %s", rep->title), "compare", data);
+}
