@@ -48,6 +48,10 @@ void comm_broadcast(struct comm *c, void *bytes, size_t n);
  *  rc       this rank's result; err this rank's sentence, replaced when another rank's comes first
  *  returns  0, or the lowest failing rank's result */
 int comm_first_failure(struct comm *c, int rc, struct dcr_err *err) DCR_MUST_CHECK;
+/** comm_abort - this rank cannot go on, and the others wait for it where MPI does not reach them (its device failed):
+ *  says why, with rank and host, and ends all ranks. Those that fail for the same reason stay silent. Alone: returns.
+ *  sentence  may begin with "rank R on HOST" already */
+void comm_abort(const struct comm *c, const char *sentence);
 /** comm_library - "Open MPI v4.1.4, ...": the first line of the library's own version text. borrows. */
 const char *comm_library(void);
 

@@ -218,6 +218,8 @@ int train_step(struct train *t, struct dcr_err *err)
     double norm = 0;
     if (t->be->whole_step) {
         rc = step_on_device(t, &tally, &norm, times, err);
+        if (rc) /* the other devices wait for this one, and would for as long as --comm-timeout */
+            comm_abort(t->c, err->text);
     } else {
         sum_gradient(t, &tally, times, err);
         norm = update(t, &tally, times);

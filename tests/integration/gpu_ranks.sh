@@ -118,4 +118,16 @@ one_too_small() {
 check_status 2 "one device is too small" one_too_small
 cp "$TMP/tap.out" "$TMP/said"
 check "said once, in time" test "$(grep -c '^dcrnn-train: .*memory' "$TMP/said")" -eq 1 -a $((SECONDS - began)) -lt 50
+began=$SECONDS
+# One fails in the middle of a step, while the sum on the other waits for it.
+# shellcheck disable=SC2317,SC2016
+one_fails() {
+    before_each=(sh -c '[ "$OMPI_COMM_WORLD_RANK" = 0 ] || export DCRNN_EMULATOR=fail_work=400; exec "$@"' sh)
+    train fails 2 "${cuda[@]}" --comm-timeout 600
+}
+check_status 1 "one device fails in the middle" one_fails
+cp "$TMP/tap.out" "$TMP/said"
+check "its rank says so, once, in time" test \
+    "$(grep -c '^dcrnn-train: rank 1 on .*CUDA: .*unspecified launch failure' "$TMP/said")" -eq 1 -a \
+    "$(grep -c '^dcrnn-train: rank' "$TMP/said")" -eq 1 -a $((SECONDS - began)) -lt 50
 finish

@@ -59,6 +59,18 @@ void comm_mpi_fail(const struct comm *c, const char *call, int code)
     end_all_ranks();
 }
 
+void comm_abort(const struct comm *c, const char *sentence)
+{
+    if (c->n_ranks == 1)
+        return;
+    wait_for_my_turn(c, 0);
+    if (strncmp(sentence, "rank ", strlen("rank ")) == 0)
+        fprintf(stderr, "dcrnn-train: %s\n", sentence);
+    else
+        fprintf(stderr, "dcrnn-train: rank %d on %s: %s\n", c->rank, c->host, sentence);
+    end_all_ranks();
+}
+
 static void stuck(void *ctx, const char *call, double waited_s)
 {
     const struct comm *c = ctx;

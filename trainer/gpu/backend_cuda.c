@@ -13,12 +13,12 @@ static struct cuda *self(struct backend *be)
     return (struct cuda *)be;
 }
 
-/* A device that fails in the middle of a run: no call can go on, and the other ranks would wait for this one. Leaving
- * without MPI's closing makes the launcher end them. */
+/* A device that fails in the middle of a run: no call can go on, and the other ranks would wait for this one. */
 static void must(struct cuda *s, int rc, const struct dcr_err *err)
 {
     if (!rc)
         return;
+    comm_abort(s->comm, err->text);
     fprintf(stderr, "dcrnn-train: rank %d on %s: %s\n", s->comm->rank, s->comm->host, err->text);
     fflush(NULL);
     _exit(DCR_EXIT_INPUT);
