@@ -28,12 +28,27 @@ static int check_devices(int *n, struct dcr_err *err)
     return CUDA_CHECK(status, err);
 }
 
+/* Needs no handle, and so no device. 130100 = 13.1.0 */
+static int cublas_version(int *out, struct dcr_err *err)
+{
+    int major = 0, minor = 0, patch = 0;
+    if (cublasGetProperty(MAJOR_VERSION, &major) != CUBLAS_STATUS_SUCCESS ||
+        cublasGetProperty(MINOR_VERSION, &minor) != CUBLAS_STATUS_SUCCESS ||
+        cublasGetProperty(PATCH_LEVEL, &patch) != CUBLAS_STATUS_SUCCESS)
+        return dcr_err_set(err, DCR_FATAL, "CUDA: cublasGetProperty failed");
+    *out = major * 10000 + minor * 100 + patch;
+    return 0;
+}
+
 static int describe(int device, struct gpu_description *out, struct dcr_err *err)
 {
     struct cudaDeviceProp p;
     std::memset(out, 0, sizeof *out);
     TRY(check_devices(&out->n_devices, err));
-    if (device < 0 || device >= out->n_devices)
+    if (device <
+        0) /* a device that is set has a context, which takes memory, or is refused where it must be the only one */
+        return 0;
+    if (device >= out->n_devices)
         return dcr_err_set(err, DCR_FAIL, "there is no CUDA device %d: this process sees %d", device, out->n_devices);
     CUDA_TRY(cudaGetDeviceProperties(&p, device), err);
     if (p.major * 10 + p.minor < OLDEST_MAJOR * 10 + OLDEST_MINOR)
@@ -46,7 +61,7 @@ static int describe(int device, struct gpu_description *out, struct dcr_err *err
     out->minor = p.minor;
     CUDA_TRY(cudaDriverGetVersion(&out->driver), err);
     CUDA_TRY(cudaRuntimeGetVersion(&out->runtime), err);
-    out->cublas = (int)(cublasGetCudartVersion());
+    TRY(cublas_version(&out->cublas, err));
     std::snprintf(out->nccl, sizeof out->nccl, "%s", gpu_comm_library());
 #ifdef DCRNN_EMULATED
     out->is_emulated = 1;

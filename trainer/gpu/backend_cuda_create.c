@@ -120,7 +120,7 @@ static void set_sizes(const struct backend_config *c, struct gpu_config *g)
 static int choose_device(struct cuda *s, int wanted, int may_share, int *device, struct dcr_err *err)
 {
     struct gpu_description d = {0};
-    int rc = comm_first_failure(s->comm, s->api->describe(wanted < 0 ? 0 : wanted, &d, err), err);
+    int rc = comm_first_failure(s->comm, s->api->describe(wanted < 0 ? -1 : wanted, &d, err), err);
     if (rc)
         return rc;
     *device = wanted < 0 ? local_rank(s->comm) % d.n_devices : wanted;

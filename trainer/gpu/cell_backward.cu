@@ -89,7 +89,7 @@ int launch_gates_back(const struct gates_back_args *a, const struct tiling *t, c
     gates_back_args own = *a;
     own.columns = t->columns;
     auto kernel = CHOOSE(dcrnn_gates_back, t);
-    TRY(allow_shared(kernel, t->shared_bytes, err));
+    TRY(allow_shared(kernel, t->shared_bytes, t->shared_limit, err));
     LAUNCH(kernel, blocks_of(t), t->threads, t->shared_bytes, stream, own);
     return launched("dcrnn_gates_back", err);
 }
@@ -99,7 +99,7 @@ int launch_state_back(const struct state_back_args *a, const struct tiling *t, c
     state_back_args own = *a;
     own.columns = t->columns;
     auto kernel = CHOOSE(dcrnn_state_back, t);
-    TRY(allow_shared(kernel, t->shared_bytes, err));
+    TRY(allow_shared(kernel, t->shared_bytes, t->shared_limit, err));
     LAUNCH(kernel, blocks_of(t), t->threads, t->shared_bytes, stream, own);
     return launched("dcrnn_state_back", err);
 }

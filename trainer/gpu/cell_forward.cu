@@ -91,7 +91,7 @@ int launch_gates(const struct gates_args *a, const struct tiling *t, cudaStream_
     gates_args own = *a;
     own.columns = t->columns;
     auto kernel = CHOOSE(dcrnn_gates, t);
-    TRY(allow_shared(kernel, t->shared_bytes, err));
+    TRY(allow_shared(kernel, t->shared_bytes, t->shared_limit, err));
     LAUNCH(kernel, blocks_of(t), t->threads, t->shared_bytes, stream, own);
     return launched("dcrnn_gates", err);
 }
@@ -101,7 +101,7 @@ int launch_state(const struct state_args *a, const struct tiling *t, cudaStream_
     state_args own = *a;
     own.columns = t->columns;
     auto kernel = CHOOSE(dcrnn_state, t);
-    TRY(allow_shared(kernel, t->shared_bytes, err));
+    TRY(allow_shared(kernel, t->shared_bytes, t->shared_limit, err));
     LAUNCH(kernel, blocks_of(t), t->threads, t->shared_bytes, stream, own);
     return launched("dcrnn_state", err);
 }
@@ -112,6 +112,7 @@ struct tiling tiling_choose(const struct limits *l, int n_sensors, int n_samples
     t.n_samples = n_samples;
     t.width = width;
     t.is_bf16 = is_bf16;
+    t.shared_limit = l->shared_bytes;
     t.columns = width % 32 == 0 ? 32 : width % 16 == 0 ? 16 : 8; /* 32 floats are a cache line, and free of conflicts */
     while (t.columns > 8 && (long)n_samples * (width / t.columns) * 4 < (long)l->n_processors * 3)
         t.columns /= 2;

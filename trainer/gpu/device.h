@@ -19,7 +19,7 @@ extern "C" {
 #endif
 
 /* Raised with every change below: the two halves are built together, and a stale library must be told apart. */
-#define GPU_API_VERSION 4
+#define GPU_API_VERSION 5
 #define GPU_API_SYMBOL "dcrnn_gpu_api"
 
 #define GPU_MAX_LAYERS 8
@@ -91,10 +91,11 @@ struct gpu_step {
 struct gpu_description {
     char name[256]; /* "NVIDIA H200" */
     char bus_id[16];
-    int major, minor;            /* compute capability */
-    int n_devices;               /* visible to this process */
-    int driver, runtime, cublas; /* 13000 = 13.0 */
-    char nccl[32];               /* "2.28.3", or why there is none */
+    int major, minor;    /* compute capability */
+    int n_devices;       /* visible to this process */
+    int driver, runtime; /* 13000 = 13.0 */
+    int cublas;          /* 130100 = 13.1.0 */
+    char nccl[32];       /* "2.28.3", or why there is none */
     size_t memory_bytes, free_bytes;
     int is_emulated; /* kernels ran on the CPU: results count, durations say nothing */
 };
@@ -106,7 +107,8 @@ struct gpu;
 struct gpu_api {
     uint32_t version; /* GPU_API_VERSION */
 
-    /** describe - the device that create would take. errors: no driver, no device, one older than 7.5 */
+    /** describe - the device that create would take, which gets a context of this process. device -1: only how many
+     *  there are, touching none. errors: no driver, no device, one older than 7.5 */
     int (*describe)(int device, struct gpu_description *out, struct dcr_err *err);
     /** unique_id - rank 0 makes it, all pass it to create.                          shape: (GPU_ID_BYTES) */
     int (*unique_id)(unsigned char *id, struct dcr_err *err);

@@ -11,7 +11,7 @@
 
 #include "trainer/gpu/launch.cuh"
 
-struct edge {
+struct alignas(8) edge { /* one access brings both */
     int col;
     float val;
 };

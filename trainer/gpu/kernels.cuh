@@ -15,6 +15,7 @@ struct tiling {
     int columns, threads;
     int in_shared;       /* the recursion stays in shared memory */
     size_t shared_bytes; /* of a block */
+    size_t shared_limit; /* of any block */
     int is_bf16;
 };
 

@@ -142,13 +142,14 @@ static __device__ __forceinline__ double block_sum(double v, double *scratch)
 
 /* ---- launching --------------------------------------------------------------------------------------------------- */
 
-/** allow_shared - a kernel gets more than 48 KB of shared memory only when it was asked for. */
-template <typename K> static inline int allow_shared(K *kernel, size_t bytes, struct dcr_err *err)
+/** allow_shared - a kernel gets more than 48 KB of shared memory only when it was asked for. Always for all that a
+ * block may have: a lower demand must not take it from a launch of the same kernel that is recorded already. */
+template <typename K> static inline int allow_shared(K *kernel, size_t bytes, size_t limit, struct dcr_err *err)
 {
     if (bytes <= 48 * 1024)
         return 0;
     return CUDA_CHECK(
-        cudaFuncSetAttribute((const void *)kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes), err);
+        cudaFuncSetAttribute((const void *)kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)limit), err);
 }
 
 /* Blocks for n values, so many to each, at least one and not more than most. */

@@ -14,11 +14,8 @@ static size_t partial_floats(const struct gpu *g)
     size_t most = parts * (size_t)(g->c.d_out * (g->width + 1));
     for (int d = 0; d < 2; d++)
         most = larger(most, parts * (size_t)(g->n_x[d] + 1) * 3 * (size_t)g->width);
-    for (int n = g->width; n <= 3 * g->width; n += g->width) {
-        /* A smaller batch makes no more parts: the number grows with the rows up to a limit. */
-        size_t each = model_parts(g, rows, (int)depth, n);
-        most = larger(most, ((rows + each - 1) / each + 1) * depth * (size_t)n);
-    }
+    for (int n = g->width; n <= 3 * g->width; n += g->width)
+        most = larger(most, model_most_parts(g, rows, (int)depth, n) * depth * (size_t)n);
     return most;
 }
 

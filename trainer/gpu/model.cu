@@ -26,13 +26,27 @@ static void set_sizes(struct gpu *g)
         g->ld_x[d] = (g->n_x[d] + 3) / 4 * 4;
 }
 
-size_t model_parts(const struct gpu *g, size_t rows, int m, int n)
+static const size_t LEAST_ROWS = 512; /* of a part */
+
+/* Parts of an (m, n) result that fill the device. */
+static size_t wanted_parts(const struct gpu *g, int m, int n)
 {
     const size_t tile = 128, tiles = ((size_t)m + tile - 1) / tile * (((size_t)n + tile - 1) / tile);
-    const size_t wanted = (2 * (size_t)g->limits.n_processors + tiles - 1) / tiles, least = 512;
+    return (2 * (size_t)g->limits.n_processors + tiles - 1) / tiles;
+}
+
+size_t model_parts(const struct gpu *g, size_t rows, int m, int n)
+{
+    const size_t wanted = wanted_parts(g, m, n);
     size_t each = (rows + wanted - 1) / wanted;
-    each = each < least ? least : each;
+    each = each < LEAST_ROWS ? LEAST_ROWS : each;
     return (each + 7) / 8 * 8;
+}
+
+size_t model_most_parts(const struct gpu *g, size_t rows, int m, int n)
+{
+    const size_t wanted = wanted_parts(g, m, n), most = (rows + LEAST_ROWS - 1) / LEAST_ROWS;
+    return most < wanted ? most : wanted;
 }
 
 /* ---- graph --------------------------------------------------------------------------------------------------------

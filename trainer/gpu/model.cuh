@@ -163,6 +163,8 @@ int model_join(struct gpu *g, struct dcr_err *err) DCR_MUST_CHECK;
 void model_destroy(struct gpu *g);
 /** model_parts - rows of a part of a sum over `rows`, so that parts of an (m, n) result fill the device. */
 size_t model_parts(const struct gpu *g, size_t rows, int m, int n);
+/** model_most_parts - of so many rows or fewer, which may well be cut into more parts. */
+size_t model_most_parts(const struct gpu *g, size_t rows, int m, int n);
 
 /** packed_place, packed_fill_map - packed.cu. Offsets of the packed weights, and their size; then, with memory there,
  *  g->map: which parameter each of them is. */

@@ -1,6 +1,6 @@
 /* nccl_abi.h - the few calls of NCCL that we make, as its library exports them. NCCL is not linked and its header not
  * needed: toolkits come without it, a single GPU needs none, and the libnccl.so.2 found at run time may be another
- * version than that of the build. Values and signatures have been the same since NCCL 2.10; where nccl.h is at hand,
+ * version than that of the build. Values and signatures have been the same since NCCL 2.13; where nccl.h is at hand,
  * tests/unit/test_nccl_abi.c holds them against it. */
 #ifndef TRAINER_GPU_NCCL_ABI_H
 #define TRAINER_GPU_NCCL_ABI_H
@@ -8,8 +8,8 @@
 #include <stddef.h>
 
 #define NCCL_ABI_LIBRARY "libnccl.so.2"
-/* bf16, and sums inside CUDA graphs */
-#define NCCL_ABI_OLDEST 21000
+/* bf16, sums inside CUDA graphs, ncclGetLastError */
+#define NCCL_ABI_OLDEST 21300
 
 /* ncclResult_t, ncclDataType_t, ncclRedOp_t */
 enum { NCCL_ABI_SUCCESS = 0, NCCL_ABI_IN_PROGRESS = 7 };

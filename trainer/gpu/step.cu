@@ -232,6 +232,7 @@ int wait_for_main(struct gpu *g, struct dcr_err *err)
             return 0;
         if (status != cudaErrorNotReady)
             return CUDA_CHECK(status, err);
+        (void)cudaGetLastError(); /* "not ready" may be kept as one, which the next launch would report */
         TRY(gpu_comm_check(g->comm, now_s() - since, err));
         nanosleep(&pause, nullptr);
     }

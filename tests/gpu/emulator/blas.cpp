@@ -10,9 +10,11 @@ struct emulator_blas {
     void *workspace;
 };
 
-size_t cublasGetCudartVersion()
+/* 13.1.0 */
+cublasStatus_t cublasGetProperty(libraryPropertyType type, int *value)
 {
-    return CUDART_VERSION;
+    *value = type == MAJOR_VERSION ? 13 : type == MINOR_VERSION ? 1 : 0;
+    return CUBLAS_STATUS_SUCCESS;
 }
 
 const char *cublasGetStatusString(cublasStatus_t status)

@@ -20,7 +20,8 @@ enum cublasGemmAlgo_t { CUBLAS_GEMM_DEFAULT = -1 };
 enum cublasMath_t { CUBLAS_DEFAULT_MATH = 0, CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION = 16 };
 enum cudaDataType { CUDA_R_32F = 0, CUDA_R_16BF = 14 };
 
-size_t cublasGetCudartVersion();
+enum libraryPropertyType { MAJOR_VERSION, MINOR_VERSION, PATCH_LEVEL };
+cublasStatus_t cublasGetProperty(libraryPropertyType type, int *value);
 const char *cublasGetStatusString(cublasStatus_t status);
 cublasStatus_t cublasCreate(cublasHandle_t *out);
 cublasStatus_t cublasDestroy(cublasHandle_t handle);

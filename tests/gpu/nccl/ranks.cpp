@@ -298,7 +298,7 @@ static int run(const char *name)
 {
     dcr_err err = {};
     if (strcmp(name, "too-old") == 0)
-        return no_library(0, "version code 20900, at least 21000");
+        return no_library(0, "version code 20900, at least 21300");
     if (strcmp(name, "no-call") == 0)
         return no_library(0, "has no ncclCommAbort");
     if (strcmp(name, "no-library") == 0)
