@@ -59,6 +59,8 @@ double describe_traffic_bytes_per_step(const struct description *d)
 
 static void put_model(struct dcr_buf *b, const struct description *d)
 {
+    static const char *const precisions[] = {
+        [BACKEND_FP32] = "float32", [BACKEND_TF32] = "tf32", [BACKEND_BF16] = "bf16"};
     const struct dcrnn_config *m = d->model;
     char model[256];
     snprintf(model, sizeof model, "DCRNN, %d + %d layers of %d units, K = %d, %s (%s), %d in, %d out", m->n_layers,
@@ -66,7 +68,7 @@ static void put_model(struct dcr_buf *b, const struct description *d)
              dcrnn_recursion_name(m->recursion), m->n_in, m->n_out);
     put_text(b, "model", model);
     put_number(b, "parameters", (double)d->backend->n_params);
-    put_text(b, "precision", "float32");
+    put_text(b, "precision", precisions[d->options->precision]);
     put_number(b, "flop_per_step", describe_flop_per_step(d));
     put_number(b, "traffic_bytes_per_step", describe_traffic_bytes_per_step(d));
     put_number(b, "allreduce_bytes_per_step", (double)d->all_reduce_bytes);
