@@ -116,7 +116,7 @@ static int test(const char *self)
     failed |= check(metadata.find("\"events\": 50") != std::string::npos, "50 ranges in the metadata", 50);
     failed |= check(metadata.find("\"gpu_id\": 0") != std::string::npos, "the device is described", 1);
     failed |= check(metadata.find("\"cuda\": \"ok\"") != std::string::npos, "CUPTI recorded GPU activity", 1);
-    std::string names = output_of("tar xOf '" + tar + "' --wildcards 'rank0/trace-*.dct' | strings");
+    std::string names = output_of("tar xOf '" + tar + "' --wildcards 'rank0/trace-*.dct' | tr -c '[:print:]' '\\n'");
     failed |= check(names.find("_Z4spinPfx") != std::string::npos, "the kernel's name is in the trace", 1);
     failed |= check(names.find("cudaLaunchKernel") != std::string::npos, "so is the call that launched it", 1);
     std::remove(tar.c_str());
