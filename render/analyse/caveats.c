@@ -257,11 +257,53 @@ static void check_run(struct report *rep, int run)
         report_add_note(rep, NOTE_GAP, run, "missing", "%s: %s", r->label, a->gaps[i]);
 }
 
+/* The largest sample of a GPU's clock is what it can do here; a mean far below it while the GPU works is throttling, or
+ * a GPU that idles and clocks down: both make its times smaller truths. */
+static void check_clocks(struct report *rep, int run)
+{
+    const struct run_result *r = &rep->runs[run];
+    double worst = 1;
+    int node = 0, gpu = 0;
+    for (int i = 0; i < r->run->nodes_len; i++)
+        for (int k = 0; k < r->run->nodes[i].n_gpus; k++) {
+            const struct run_gpu *g = &r->run->nodes[i].gpus[k];
+            double used =
+                g->utilization_percent.n ? g->utilization_percent.sum / (double)g->utilization_percent.n / 100 : 0;
+            if (g->sm_clock_mhz.n < 2 || !(g->sm_clock_mhz.max > 0) || used < rep->thresholds.gpu_utilization)
+                continue;
+            double ratio = g->sm_clock_mhz.sum / (double)g->sm_clock_mhz.n / g->sm_clock_mhz.max;
+            if (ratio < worst) {
+                worst = ratio;
+                node = r->run->nodes[i].node;
+                gpu = g->gpu_id;
+            }
+        }
+    if (worst < rep->thresholds.clock)
+        report_add_note(
+            rep, NOTE_CAVEAT, run, "clocks",
+            "%s: the SM clock of GPU %d on node %d was %s of its highest in the mean while it was busy: it was "
+            "throttled (power, heat), so its times are not those of the GPU at full clock.",
+            r->label, gpu, node, fmt_percent(worst).text);
+}
+
+/* A few steps of a long job: whether the rest ran alike is not known. */
+static void check_cover(struct report *rep, int run)
+{
+    const struct run_result *r = &rep->runs[run];
+    double job = r->run->ended_s - r->run->started_s, steps = (double)r->wall_ns / 1e9;
+    if (!r->has_steps || !(r->run->started_s > 0) || !(job > 60) || steps <= 0 ||
+        steps >= rep->thresholds.covered * job)
+        return;
+    report_add_note(rep, NOTE_CAVEAT, run, "little-covered",
+                    "%s: the recorded steps cover %s of the job's %s; whether the rest ran alike is not known.",
+                    r->label, fmt_percent(steps / job).text, fmt_time((int64_t)(job * 1e9)).text);
+}
+
 /* Differences between compared runs that explain differing speed on their own. */
 static void check_equal(struct report *rep, const struct series *s)
 {
     const struct run *first = rep->runs[s->points[0].runs[0]].run;
-    int n_cpu = 0, n_version = 0, n_blas = 0;
+    int n_cpu = 0, n_version = 0, n_blas = 0, n_commit = 0;
     for (int i = 0; i < s->n_points; i++)
         for (int k = 0; k < s->points[i].n_runs; k++) {
             const struct run *r = rep->runs[s->points[i].runs[k]].run;
@@ -270,12 +312,25 @@ static void check_equal(struct report *rep, const struct series *s)
                 n_cpu += *a && *r->nodes[n].cpu_model && strcmp(a, r->nodes[n].cpu_model) != 0;
             n_version += strcmp(first->program.version, r->program.version) != 0;
             n_blas += strcmp(first->program.blas, r->program.blas) != 0;
+            n_commit += *first->git_commit && *r->git_commit && strcmp(first->git_commit, r->git_commit) != 0;
         }
-    const char *what = n_cpu ? "CPU models" : n_version ? "program versions" : n_blas ? "BLAS kernels" : NULL;
-    if (what)
-        report_add_note(rep, NOTE_CAVEAT, -1, "differing",
-                        "The compared runs used different %s; part of the difference in speed may come from that.",
-                        what);
+    const struct {
+        int n;
+        const char *name;
+    } kinds[] = {{n_cpu, "CPU models"},
+                 {n_version, "program versions"},
+                 {n_commit, "commits of the code"},
+                 {n_blas, "BLAS kernels"}};
+    const char *what = "";
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (kinds[i].n)
+            what = report_text(rep, "%s%s%s", what, *what ? ", " : "", kinds[i].name);
+    if (*what)
+        report_add_note(
+            rep, NOTE_CAVEAT, -1, "differing",
+            "The compared runs are not comparable as they are: they used different %s; part of the difference in speed "
+            "may come from that.",
+            what);
 }
 
 /* Repetitions that disagree: whatever made them differ is in every number made from them. */
@@ -340,6 +395,10 @@ void caveats(struct report *rep)
     }
     for (int i = 0; i < rep->n_runs; i++)
         check_run(rep, i);
+    for (int i = 0; i < rep->n_runs; i++) {
+        check_clocks(rep, i);
+        check_cover(rep, i);
+    }
     check_series(rep);
     order_notes(rep);
 }

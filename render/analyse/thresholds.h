@@ -30,6 +30,8 @@
       "when nothing passes its own threshold, the largest predicted gain above this is named")                    \
     X(gpu_utilization, 0.70, 0, 1, "GPU utilisation below this is a problem")                                     \
     X(gpu_memory, 0.90, 0, 1, "GPU memory use above this is pressure")                                            \
+    X(clock, 0.90, 0, 1, "mean over highest SM clock of a busy GPU below which it was throttled")                 \
+    X(covered, 0.10, 0, 1, "share of a job of a minute or more that the recorded steps have to cover")            \
     X(steal_limits, 0.05, 0, 1, "CPU time stolen by other machines above which verdicts are unreliable")          \
     X(throttled_limits, 0.05, 0, 1,                                                                               \
       "time in which a CPU quota held the node back, above which verdicts are unreliable")                        \

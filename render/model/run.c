@@ -42,6 +42,7 @@ struct run *run_new(const char *archive_path)
     p->parameters = p->threads = p->global_batch = p->local_batch = p->n_sensors = -1;
     p->allreduce_bytes_per_step = p->seed = -1;
     p->flop_per_step = p->traffic_bytes_per_step = -1;
+    r->git_commit = "";
     r->unit = r->summary.source = r->summary.series = "";
     r->summary.slowest_rank = -1;
     p->dataset_is_generated = p->strong_scaling = p->allreduce_is_overlapped = -1;

@@ -166,6 +166,7 @@ struct run {
     enum node_kind node_kind;
     const char **command;
     int n_command;
+    const char *git_commit; /* of the folder that holds the program; "" = not recorded */
     double started_s, ended_s;                 /* Unix seconds; 0 = unknown */
     const struct run_calibration *calibration; /* NULL = the machine was not measured; render/model/calibration.h */
     const char *scheduler, *job_id, *collector_version, *nvtx_status, *mpi_status, *io_status;

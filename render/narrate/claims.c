@@ -199,6 +199,9 @@ static const char *class_sentence(struct report *rep, const struct run_result *r
         return report_text(rep, "%s %s is checkpoints and other file writes%s%s%s", at, part,
                            r->wait_cause_ns[CAT_IO] * 20 > ns ? ", and waiting for ranks that write" : "",
                            trend(rep, r, PART_IO, PART_IO), end);
+    case CLASS_MEMORY:
+        return report_text(rep, "%s %s would be memory traffic alone, at the calibrated bandwidth: %s%s", at, part,
+                           c->text, end);
     case CLASS_COPY:
         return report_text(rep, "%s %s is host-to-device copies%s%s", at, part, trend(rep, r, PART_COPY, PART_COPY),
                            end);
@@ -244,7 +247,8 @@ static void add_class_claim(struct report *rep, int run, const struct class_resu
                                   &c->confidence_because);
     c->evidence = evidence_of(rep, r, k->cls);
     c->action = action_for(r, k->cls);
-    c->has_gain = k->cls != CLASS_COMPUTE; /* compute cannot be removed */
+    c->has_gain =
+        k->cls != CLASS_COMPUTE || k->gain_ns > 0; /* compute cannot be removed, but can be below its ceiling */
     c->gain_ns = k->gain_ns;
     c->step_ns = r->step.mean_ns;
     c->gain_text = c->has_gain ? gain_text(rep, k->gain_ns, r->step.mean_ns) : "";
@@ -283,6 +287,7 @@ static const char *short_cause(struct report *rep, const struct run_result *r, c
     static const char *const what[N_CLASSES] = {[CLASS_COMPUTE] = "compute",
                                                 [CLASS_COMMUNICATION] = "exposed gradient synchronisation",
                                                 [CLASS_IMBALANCE] = "waiting for the rank that comes last",
+                                                [CLASS_MEMORY] = "memory traffic at the calibrated bandwidth",
                                                 [CLASS_DATA] = "data loading",
                                                 [CLASS_IO] = "checkpoints and other file writes",
                                                 [CLASS_COPY] = "host-to-device copies"};
@@ -322,6 +327,9 @@ static void add_shared_claim(struct report *rep, int run, const struct class_res
     c->evidence = report_text(rep, "runs/%s/index.html#classes", r->slug);
     c->action = action_for(r, CLASS_SHARED);
     c->step_ns = r->step.mean_ns;
+    c->has_gain = r->gain_ns[CLASS_SHARED] > 0;
+    c->gain_ns = r->gain_ns[CLASS_SHARED];
+    c->gain_text = c->has_gain ? gain_text(rep, c->gain_ns, c->step_ns) : "";
     shared_numbers(rep, c, r);
     claim_number(rep, c, report_text(rep, "runs.%s.step.mean_ns", r->slug), "ns", (double)r->step.mean_ns);
     r->claims[r->n_claims++] = rep->n_claims - 1;

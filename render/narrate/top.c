@@ -108,7 +108,11 @@ void top_sentences(struct report *rep)
     rep->headline = s && *s->headline ? s->headline : r->headline;
     rep->support = s && *s->support ? s->support : r->support;
     rep->first_action = "";
-    if (c)
+    if (c && c->cls == CLASS_COMPUTE && c->series < 0)
+        rep->first_action = report_text(
+            rep, "There is nothing to optimise in how the run is set up: it computes. To be faster: %s%s%s.",
+            action_sentence(rep, c->action), *c->gain_text ? "; this can save " : "", c->gain_text);
+    else if (c)
         rep->first_action = report_text(rep, "What to do first: %s%s%s.", action_sentence(rep, c->action),
                                         *c->gain_text ? "; this can save " : "", c->gain_text);
     else if (r->has_steps)

@@ -102,6 +102,7 @@ int metadata_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
     if (!root)
         return DCR_FAIL;
     read_command(r, json_object_get(root, "command"));
+    r->git_commit = json_text(r, json_object_get(root, "git"), "commit");
     r->started_s = json_number_or(root, "started", 0);
     r->ended_s = json_number_or(root, "ended", 0);
     read_program(r, json_object_get(root, "program"));

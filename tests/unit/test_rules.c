@@ -269,6 +269,21 @@ static void test_other_caveats(void **state)
     assert_true(has_note(r, "torn", NOTE_GAP));
     assert_true(has_note(made_even_run(2, 64, 5, 80, 10, 0, 0), "few-steps", NOTE_CAVEAT));
     r = parts(0, 0, 0);
+    r->started_s = 1000;
+    r->ended_s = 1100;
+    for (int i = 0; i < 2; i++)
+        run_rank_at(r, i)->wall_ns = 9000000000; /* 9 s of 100 s */
+    assert_true(has_note(r, "little-covered", NOTE_CAVEAT));
+    r = parts(0, 0, 0);
+    struct run_gpu gpu = {0};
+    r->nodes[0].gpus = &gpu;
+    r->nodes[0].n_gpus = 1;
+    for (int i = 0; i < 4; i++) {
+        sampled_add(r, &gpu.utilization_percent, i, 95);
+        sampled_add(r, &gpu.sm_clock_mhz, i, i ? 1200 : 1980); /* 1395 of 1980 in the mean */
+    }
+    assert_true(has_note(r, "clocks", NOTE_CAVEAT));
+    r = parts(0, 0, 0);
     r->n_nodes = 0;
     assert_true(has_note(r, "nodes-unknown", NOTE_GAP));
 }
