@@ -84,7 +84,8 @@ struct backend {
     double (*update)(struct backend *be, double lr, double clip);
     /** evaluate - forward without keeping anything, own predictions only; adds the errors to sums.  shape: (H) */
     void (*evaluate)(struct backend *be, const struct backend_batch *batch, struct loss_horizon *sums);
-    /** predictions - of the last forward or evaluate, z-scored. borrows until the next one.  shape: (H, B, N, Dout) */
+    /** predictions - of the last forward or evaluate, z-scored. borrows until the next one; the tests of a back end
+     *  compare by them.                                                                      shape: (H, B, N, Dout) */
     const float *(*predictions)(struct backend *be);
     /** whole_step - forward, loss, backward, all-reduce, update in one. NULL where the loop calls them one by one.
      *  errors  DCR_FAIL: the device or the communication failed; the run cannot go on */
