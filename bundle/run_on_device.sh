@@ -200,6 +200,8 @@ step_time() { # name, options...
         --out "$tmp/bench" "$@"; then
         s=$(sed -nE 's/.*median step ([0-9.]+) s.*/\1/p' "$tmp/said" | tail -n 1)
         if [ -n "$s" ]; then figure "$name" "$s" "s per step"; else result failed "$name" "no step time in its output"; fi
+    elif grep -q 'needs compute capability' "$tmp/said"; then
+        result skipped "$name" "$(why)"
     else
         result failed "$name" "$(why)"
     fi

@@ -145,8 +145,9 @@ static int bench(const char *name, int n_sensors, int edges, int batch, enum bac
     return rc;
 }
 
-/* A device whose durations mean something; without one there is nothing to measure, and nothing has failed. */
-static int has_device(void)
+/* Compute capability of a device whose durations mean something; 0: there is nothing to measure, and nothing has
+ * failed. */
+static int capability_major(void)
 {
     const struct gpu_api *api = NULL;
     struct gpu_description d;
@@ -157,7 +158,7 @@ static int has_device(void)
     }
     if (d.is_emulated)
         printf("skipped: the device is emulated, its durations say nothing\n");
-    return !d.is_emulated;
+    return d.is_emulated ? 0 : d.major;
 }
 
 int main(int argc, char **argv)
@@ -170,12 +171,14 @@ int main(int argc, char **argv)
         return 2;
     }
     find_library();
-    if (!has_device())
+    const int major = capability_major();
+    if (!major)
         return SKIPPED;
     printf("one training step, batch %d, %d steps after %d; milliseconds, median of each\n", batch, n_steps, WARM_UP);
     printf("%-9s %-5s %-8s %8s %8s %8s %7s %8s %8s %8s %9s %7s\n", "shape", "prec.", "launch", "step", "lowest",
            "highest", "h2d", "forward", "backward", "update", "GFLOP/s", "GB");
-    for (int precision = BACKEND_FP32; precision <= BACKEND_BF16; precision++)
+    const int last = major >= 8 ? BACKEND_BF16 : BACKEND_FP32;
+    for (int precision = BACKEND_FP32; precision <= last; precision++)
         for (int use_graph = 1; use_graph >= 0; use_graph--)
             if (bench("METR-LA", 207, 1722, batch, (enum backend_precision)precision, names[precision], use_graph,
                       n_steps) ||

@@ -81,6 +81,9 @@ done
 check_status 1 "bf16 is not fp32" cmp -s <(column loss "$TMP/bf16/steps-rank0.csv") <(column loss "$TMP/cuda/steps-rank0.csv")
 refused "too little memory" "GB free; take a smaller --batch" env DCRNN_EMULATOR=memory=9000000 "${train[@]}" --backend cuda
 refused "an old device" "compute capability 7.0, at least 7.5 is needed" env DCRNN_EMULATOR=capability=70 "${train[@]}" --backend cuda
+refused "tf32 on a device without" "--precision tf32 needs compute capability 8.0" \
+    env DCRNN_EMULATOR=capability=75 "${train[@]}" --backend cuda --precision tf32
+check "which computes in fp32" env DCRNN_EMULATOR=capability=75 "${train[@]}" --backend cuda --steps 2 --out "$TMP/turing"
 check_status 2 "a device that fails in the middle" env DCRNN_EMULATOR=fail_work=1500 "${train[@]}" --backend cuda --out "$TMP/fails"
 cp "$TMP/tap.out" "$TMP/said"
 check "is named" grep -q '^dcrnn-train: .*CUDA: .*unspecified launch failure' "$TMP/said"

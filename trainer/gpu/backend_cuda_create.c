@@ -116,8 +116,19 @@ static void set_sizes(const struct backend_config *c, struct gpu_config *g)
                              .precision = (enum gpu_precision)c->precision};
 }
 
+/* Before 8.0 cuBLAS would quietly compute in fp32, or not at all, under a name that promises something else. */
+static int check_precision(enum backend_precision precision, const struct gpu_description *d, struct dcr_err *err)
+{
+    if (precision == BACKEND_FP32 || d->major >= 8)
+        return 0;
+    return dcr_err_set(err, DCR_FAIL,
+                       "--precision %s needs compute capability 8.0, %s has %d.%d; leave it out to compute in fp32",
+                       precision == BACKEND_TF32 ? "tf32" : "bf16", d->name, d->major, d->minor);
+}
+
 /* The device of this rank. Collective: every failure is told to all ranks before the next call that needs all. */
-static int choose_device(struct cuda *s, int wanted, int may_share, int *device, struct dcr_err *err)
+static int choose_device(struct cuda *s, int wanted, int may_share, enum backend_precision precision, int *device,
+                         struct dcr_err *err)
 {
     struct gpu_description d = {0};
     int rc = comm_first_failure(s->comm, s->api->describe(wanted < 0 ? -1 : wanted, &d, err), err);
@@ -127,6 +138,8 @@ static int choose_device(struct cuda *s, int wanted, int may_share, int *device,
     rc = s->api->describe(*device, &d, err);
     snprintf(s->kernels, sizeof s->kernels, "%s%s, compute capability %d.%d, cuBLAS %d.%d",
              d.is_emulated ? "emulated: " : "", d.name, d.major, d.minor, d.cublas / 10000, d.cublas / 100 % 100);
+    if (!rc)
+        rc = check_precision(precision, &d, err);
     rc = comm_first_failure(s->comm, rc, err);
     return rc ? rc : share_check(s->comm, d.bus_id, d.name, may_share, &s->be.ranks_per_device, err);
 }
@@ -148,7 +161,7 @@ static int create_on_device(struct cuda *s, const struct backend_config *c, cons
                                  .is_late = !o->is_overlapped,
                                  .bucket_bytes = o->bucket_bytes,
                                  .timeout_s = o->timeout_s};
-    int rc = choose_device(s, o->device, o->may_share, &g.device, err);
+    int rc = choose_device(s, o->device, o->may_share, c->precision, &g.device, err);
     if (rc)
         return rc;
     rc = set_graph(&g, supports, &graph, err);
