@@ -4,6 +4,7 @@
 
 #include "lib/text.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -212,6 +213,19 @@ static int is_absorbed(const struct segment *inner, const struct event *e)
     return inner->is_observed && !e->is_observed && (inner->category == e->category || inner->category == CAT_IO);
 }
 
+/* File calls inside loading stay loading, as a phase of their own: what waits for a disk and what decodes are two
+ * causes. */
+static int files_phase(struct reducer *d, const struct event *e)
+{
+    char name[256];
+    struct event files = *e;
+    if (e->category != CAT_DATA || !e->name || !*e->name)
+        return -1;
+    snprintf(name, sizeof name, "%.200s" REDUCE_FILES, e->name);
+    files.name = name;
+    return phase_of(d, &files);
+}
+
 /* Gives the parts of [e.start, e.end) that no earlier (inner) range took to e's category. */
 static void add_phase(struct reducer *d, struct track *t, const struct event *e)
 {
@@ -232,8 +246,13 @@ static void add_phase(struct reducer *d, struct track *t, const struct event *e)
     memcpy(inner, t->pending + first, n_inner * sizeof *inner);
     t->n_pending = first;
     for (size_t i = 0; i < n_inner; i++) {
-        if (is_absorbed(&inner[i], e))
-            continue;
+        if (is_absorbed(&inner[i], e)) {
+            if (inner[i].category != CAT_IO || e->category != CAT_DATA)
+                continue;
+            inner[i].category = CAT_DATA;
+            inner[i].phase = files_phase(d, e);
+            inner[i].is_observed = 0;
+        }
         struct segment before = own;
         before.end_ns = inner[i].start_ns < e->end_ns ? inner[i].start_ns : e->end_ns;
         push_segment(d, t, before);

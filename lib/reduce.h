@@ -63,6 +63,8 @@ struct collective {
 };
 
 #define RUN_MAX_PHASES 32
+/* End of the name of a phase that is the calls on files inside a range of data loading: "data_load: files". */
+#define REDUCE_FILES ": files"
 
 /* Longest step or phase (2.4 hours) and latest time accepted: sums over a million steps stay within 64 bits. */
 #define RUN_MAX_STEP_NS (INT64_MAX / 1048576)

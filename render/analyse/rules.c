@@ -104,6 +104,33 @@ static void grade(struct class_result *c, double limits, double watch)
     c->verdict = c->share_ratio > limits ? VERDICT_LIMITS : c->share_ratio > watch ? VERDICT_WATCH : VERDICT_FINE;
 }
 
+/* Time of loading in calls on files, per step; what waits for a disk is I/O. */
+static int64_t files_in_loading(const struct run_result *r)
+{
+    int64_t sum = 0;
+    size_t end = strlen(REDUCE_FILES);
+    for (int i = 0; i < r->n_phases; i++) {
+        size_t n = strlen(r->phases[i].name);
+        if (r->phases[i].category == CAT_DATA && n > end && strcmp(r->phases[i].name + n - end, REDUCE_FILES) == 0)
+            sum += r->phases[i].spread.mean_ns;
+    }
+    return sum < r->part_ns[PART_DATA] ? sum : r->part_ns[PART_DATA];
+}
+
+/* The same share of what loading costs, and of what its removal would save, goes to I/O. */
+static int64_t as_files(const struct run_result *r, int64_t ns)
+{
+    return r->part_ns[PART_DATA] ? (int64_t)((double)ns * (double)files_in_loading(r) / (double)r->part_ns[PART_DATA])
+                                 : 0;
+}
+
+static void split_loading(struct run_result *r)
+{
+    int64_t files = as_files(r, r->gain_ns[CLASS_DATA]);
+    r->gain_ns[CLASS_DATA] -= files;
+    r->gain_ns[CLASS_IO] += files;
+}
+
 static void rule_data(struct report *rep, struct run_result *r)
 {
     const struct thresholds *t = &rep->thresholds;
@@ -113,10 +140,10 @@ static void rule_data(struct report *rep, struct run_result *r)
         return;
     }
     struct class_result *c = begin(
-        r, CLASS_DATA, r->part_ns[PART_DATA] + caused,
+        r, CLASS_DATA, r->part_ns[PART_DATA] - files_in_loading(r) + caused - as_files(r, caused),
         report_text(rep, "limits above %s of step time, with the waiting it causes", fmt_percent(t->data_limits).text),
         "data_limits", t->data_limits);
-    c->share_interval = caused ? (struct interval){0} : r->part_interval[PART_DATA];
+    c->share_interval = caused || files_in_loading(r) ? (struct interval){0} : r->part_interval[PART_DATA];
     grade(c, t->data_limits, t->data_watch);
     c->text = caused * 1000 > r->step.mean_ns
                   ? report_text(rep, "%s a step loading, %s more waiting for ranks that load",
@@ -128,7 +155,8 @@ static void rule_data(struct report *rep, struct run_result *r)
 static void rule_io(struct report *rep, struct run_result *r)
 {
     const struct thresholds *t = &rep->thresholds;
-    int64_t in_steps = r->part_ns[PART_IO] + r->wait_cause_ns[CAT_IO];
+    int64_t files = files_in_loading(r), late = as_files(r, r->wait_cause_ns[CAT_DATA]);
+    int64_t in_steps = r->part_ns[PART_IO] + r->wait_cause_ns[CAT_IO] + files + late;
     double iowait = 0;
     for (int i = 0; i < r->run->nodes_len; i++) {
         const struct sampled *s = &r->run->nodes[i].iowait_percent;
@@ -146,7 +174,7 @@ static void rule_io(struct report *rep, struct run_result *r)
                           "wait of a node's CPUs",
                           fmt_percent(t->io_limits).text, fmt_percent(t->iowait_limits).text),
               "io_limits", t->io_limits);
-    c->share_interval = r->wait_cause_ns[CAT_IO] ? (struct interval){0} : r->part_interval[PART_IO];
+    c->share_interval = r->wait_cause_ns[CAT_IO] || files ? (struct interval){0} : r->part_interval[PART_IO];
     double of_wall = r->wall_ns > 0 ? (double)r->io_outside_ns / (double)r->wall_ns +
                                           c->share_ratio * (r->coverage_ratio > 0 ? r->coverage_ratio : 1)
                                     : 0;
@@ -156,6 +184,8 @@ static void rule_io(struct report *rep, struct run_result *r)
     else if (c->verdict == VERDICT_FINE && of_wall > t->io_watch)
         c->verdict = VERDICT_WATCH;
     c->text = r->part_ns[PART_IO] ? a_step(rep, r->part_ns[PART_IO]) : "none in steps";
+    if (files)
+        c->text = report_text(rep, "%s, %s in calls on files while loading", c->text, fmt_time(files).text);
     if (r->wait_cause_ns[CAT_IO] * 1000 > r->step.mean_ns)
         c->text = report_text(rep, "%s, %s more waiting for ranks that write", c->text,
                               fmt_time(r->wait_cause_ns[CAT_IO]).text);
@@ -608,6 +638,7 @@ void rules(struct report *rep)
                 waiting_when_shared(rep, r);
                 gain_when_shared(rep, r);
             }
+            split_loading(r);
             rule_data(rep, r);
             rule_io(rep, r);
             rule_communication(rep, r);

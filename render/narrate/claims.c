@@ -196,7 +196,7 @@ static const char *class_sentence(struct report *rep, const struct run_result *r
                            r->wait_cause_ns[CAT_DATA] * 20 > ns ? " and waiting for ranks that load" : "",
                            trend(rep, r, PART_DATA, PART_DATA), end);
     case CLASS_IO:
-        return report_text(rep, "%s %s is checkpoints and other file writes%s%s%s", at, part,
+        return report_text(rep, "%s %s is reading and writing files%s%s%s", at, part,
                            r->wait_cause_ns[CAT_IO] * 20 > ns ? ", and waiting for ranks that write" : "",
                            trend(rep, r, PART_IO, PART_IO), end);
     case CLASS_MEMORY:
@@ -289,7 +289,7 @@ static const char *short_cause(struct report *rep, const struct run_result *r, c
                                                 [CLASS_IMBALANCE] = "waiting for the rank that comes last",
                                                 [CLASS_MEMORY] = "memory traffic at the calibrated bandwidth",
                                                 [CLASS_DATA] = "data loading",
-                                                [CLASS_IO] = "checkpoints and other file writes",
+                                                [CLASS_IO] = "reading and writing files",
                                                 [CLASS_COPY] = "host-to-device copies"};
     const char *name = what[k->cls] ? what[k->cls] : class_name(k->cls);
     if (k->cls == CLASS_IMBALANCE && r->straggler.has)

@@ -315,6 +315,13 @@ static void test_observed_calls_are_not_counted_twice(void **state)
     assert_int_equal(k.steps[0].bytes, 3000); /* the range says none: those inside it stand for it */
     for (int i = 0; i < k.n_phases; i++)
         assert_string_not_equal(k.phases[i].name, "MPI_Allreduce");
+    int64_t files = 0; /* what loading spent in calls on files is a phase of its own */
+    for (int i = 0; i < k.n_phases; i++)
+        if (strcmp(k.phases[i].name, "data_load" REDUCE_FILES) == 0) {
+            assert_int_equal(k.phases[i].category, CAT_DATA);
+            files += k.phases[i].ns[0];
+        }
+    assert_int_equal(files, 7);
     reduce_free(d);
     dcr_arena_release(&a);
 }

@@ -93,6 +93,35 @@ static void test_imbalance(void **state)
     run_free(r);
 }
 
+/* 20 of 60 of loading are calls on files: they count as I/O, in time and in what their removal saves. */
+static void test_files_in_loading(void **state)
+{
+    (void)state;
+    struct run *r = made_even_run(1, 64, 40, 40, 0, 60, 0), *runs[] = {r};
+    struct run_phase phases[] = {{"data_load", CAT_DATA, NULL}, {"data_load: files", CAT_DATA, NULL}};
+    int64_t ns[2][40];
+    for (int i = 0; i < 40; i++) {
+        ns[0][i] = 40;
+        ns[1][i] = 20;
+    }
+    for (int i = 0; i < 2; i++)
+        phases[i].ns = ns[i];
+    r->ranks[0].phases = phases;
+    r->ranks[0].n_phases = 2;
+    struct report rep = {0};
+    struct analyse_options o = made_options();
+    assert_int_equal(analyse(&rep, runs, 1, &o, NULL), 0);
+    const struct run_result *k = &rep.runs[0];
+    assert_int_equal(k->part_ns[PART_DATA], 60); /* the breakdown does not change */
+    assert_int_equal(k->classes[CLASS_DATA].share_ns, 40);
+    assert_int_equal(k->classes[CLASS_DATA].gain_ns, 40);
+    assert_int_equal(k->classes[CLASS_IO].share_ns, 20);
+    assert_int_equal(k->classes[CLASS_IO].gain_ns, 20);
+    assert_int_equal(k->classes[CLASS_IO].verdict, VERDICT_LIMITS);
+    report_free(&rep);
+    run_free(r);
+}
+
 /* Rank 0 writes checkpoints and always comes last: that is I/O, not imbalance. */
 static void test_late_by_writing(void **state)
 {
@@ -297,6 +326,7 @@ int main(void)
         cmocka_unit_test(test_compute_bound),
         cmocka_unit_test(test_imbalance),
         cmocka_unit_test(test_late_by_writing),
+        cmocka_unit_test(test_files_in_loading),
         cmocka_unit_test(test_largest_gain),
         cmocka_unit_test(test_memory),
         cmocka_unit_test(test_start_up_is_left_out),
