@@ -30,7 +30,7 @@ export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 echo "load $(cut -d' ' -f1 /proc/loadavg) on $(nproc) cores; other programs on the same cores make everything dearer"
 echo "-- a push and a pop (bar: under 70 ns)"
 "$CC" -std=gnu11 -O2 "${NVTX_FLAGS[@]}" -o "$TMP/nvtx_cost" tests/bench/nvtx_cost.c -ldl -pthread
-"$COLLECT" run --spool "$TMP/spool" -- "$TMP/nvtx_cost" 2>/dev/null
+"$COLLECT" run --spool "$TMP/spool" -- "$TMP/nvtx_cost" 2>/dev/null | tee "$TMP/nvtx.txt"
 rm -rf "$TMP/spool"
 
 # A daemon of its own, so that none that runs already is disturbed. Sets why when it cannot be had.
@@ -52,7 +52,7 @@ start_lttng() {
     fi
 }
 if start_lttng; then
-    "$TMP/lttng_cost"
+    "$TMP/lttng_cost" | tee "$TMP/lttng_cost.txt"
 else
     echo "LTTng-UST: skipped, $why"
 fi
@@ -115,5 +115,39 @@ compare() { # WHAT UNIT DIVISOR
 for _ in $(seq "$pairs"); do
     echo "$(one off) $(one on) $(one on) $(one off)"
 done >"$TMP/groups"
-awk '{ print $1, $3, $5, $7 }' "$TMP/groups" | compare "median step" ms 1e6
-awk '{ print $2, $4, $6, $8 }' "$TMP/groups" | compare "processor time" s 1e3
+awk '{ print $1, $3, $5, $7 }' "$TMP/groups" | compare "median step" ms 1e6 | tee "$TMP/step.txt"
+awk '{ print $2, $4, $6, $8 }' "$TMP/groups" | compare "processor time" s 1e3 | tee "$TMP/processor.txt"
+
+echo "-- ten million events in one burst, 64 MB allowed"
+build_program burst burst.c -O2
+build_trace_text
+"$COLLECT" run --spool "$TMP/burst-spool" --max-mb 64 -- "$TMP/burst" 5000000 >"$TMP/burst.txt" 2>/dev/null
+"$TMP/trace_text" "$TMP"/burst-spool/rank0/*.dct --count >"$TMP/count.txt"
+rm -rf "$TMP/burst-spool"
+awk 'FNR == NR { made = $1; mb = $2; next } { for (i = 1; i <= NF; i++) { split($i, p, "="); v[p[1]] = p[2] }
+    printf "made %d, recorded %d and dropped %d, torn %d; memory of its own %d MB\n", made, 2 * v["events"], v["dropped"], v["torn"], mb }' \
+    "$TMP/burst.txt" "$TMP/count.txt" | tee "$TMP/burst-said.txt"
+
+# What was asked of the collector, and what this run gave; "n/a" where it could not be measured. A busy machine misses bars that an
+# idle one keeps: the first line has the load.
+pair() { # THREADS FILE LABEL: ns per pair, after the label and the number of threads
+    sed -n "s/^$3 *$1 threads\{0,1\} *\([0-9.]*\) ns.*/\1/p" "$2" 2>/dev/null | head -n 1
+}
+row() { # WHAT BAR VALUE UNIT
+    awk -v what="$1" -v bar="$2" -v v="$3" -v unit="$4" 'BEGIN {
+        printf "%-58s %12s %12s  %s\n", what, "< " bar " " unit, v == "" ? "n/a" : v " " unit, v == "" ? "n/a" : v + 0 < bar + 0 ? "kept" : "missed" }'
+}
+label="nvtxRangePushA, nvtxRangePop"
+[ -n "$(pair 1 "$TMP/nvtx.txt" "$label")" ] || label="dcc_range_push, dcc_range_pop" # no NVTX headers
+lttng=$(pair 1 "$TMP/lttng_cost.txt" "LTTng-UST, two tracepoints")
+echo "-- bars                                                            asked     measured"
+row "push + pop, 1 thread" 70 "$(pair 1 "$TMP/nvtx.txt" "$label")" ns
+row "push + pop, each of 8 threads" 70 "$(pair 8 "$TMP/nvtx.txt" "$label")" ns
+row "push + pop, cheaper than LTTng-UST's two tracepoints" "${lttng:-0}" "$([ -z "$lttng" ] || pair 1 "$TMP/nvtx.txt" "$label")" ns
+row "processor time of training, median of the difference" 1 "$(sed -n 's/.*(median +\{0,1\}\([-0-9.]*\) %).*/\1/p' "$TMP/processor.txt")" %
+row "processor time of training, upper 95 % bound" 2 "$(sed -n 's/.*interval .* to +\{0,1\}\([-0-9.]*\) %,.*/\1/p' "$TMP/processor.txt")" %
+row "step of training, median of the difference" 1 "$(sed -n 's/.*(median +\{0,1\}\([-0-9.]*\) %).*/\1/p' "$TMP/step.txt")" %
+row "step of training, upper 95 % bound" 2 "$(sed -n 's/.*interval .* to +\{0,1\}\([-0-9.]*\) %,.*/\1/p' "$TMP/step.txt")" %
+row "events of the burst not accounted for" 1 "$(sed -n 's/^made \([0-9]*\), recorded \([0-9]*\) and dropped \([0-9]*\),.*/\1 \2 \3/p' "$TMP/burst-said.txt" |
+    awk '{ d = $1 - $2 - $3; print d < 0 ? -d : d }')" events
+row "memory of its own in the burst" 64 "$(sed -n 's/.* own \([0-9]*\) MB$/\1/p' "$TMP/burst-said.txt")" MB
