@@ -171,13 +171,30 @@ static int record(struct gpu *g, const struct task *t, cudaGraphExec_t *out, str
     return rc;
 }
 
-/* Takes the place of the task that was not used for longest. */
+/* Whether it was done before; mine: with this set of batch arrays, or NULL. */
+static int find(struct gpu *g, const struct task *t, struct recorded **mine)
+{
+    int is_known = 0;
+    *mine = nullptr;
+    for (struct recorded &one : g->recorded)
+        if (is_alike(&one, g, t)) {
+            is_known = 1;
+            if (one.set == g->set)
+                *mine = &one;
+        }
+    return is_known;
+}
+
+/* Takes the place of the task that was not used for longest. Steps that end in sums of all ranks are few, and stay:
+ * when they are recorded is the same on all ranks. */
 static int replace_oldest(struct gpu *g, const struct task *t, struct recorded **out, struct dcr_err *err)
 {
-    struct recorded *r = &g->recorded[0];
+    struct recorded *r = nullptr;
     for (struct recorded &one : g->recorded)
-        if (one.last_use < r->last_use)
+        if (!(one.is_training && one.is_last && g->c.ranks.n_ranks > 1) && (!r || one.last_use < r->last_use))
             r = &one;
+    if (!r)
+        return dcr_err_set(err, DCR_FATAL, "too many kinds of steps: raise MAX_RECORDED in model.cuh");
     if (r->exec)
         CUDA_TRY(cudaGraphExecDestroy(r->exec), err);
     *r = {g->n_batch, g->set, t->is_training, t->is_first, t->is_last, t->has_truth, t->n_tally, nullptr, ++g->use};
@@ -185,24 +202,36 @@ static int replace_oldest(struct gpu *g, const struct task *t, struct recorded *
     return 0;
 }
 
+/* With both sets of batch arrays at once. To NCCL it is one call of all ranks whether a sum is recorded, and which set
+ * is next differs between ranks with more or fewer batches of evaluation. */
+static int record_both(struct gpu *g, const struct task *t, struct dcr_err *err)
+{
+    int rc = 0;
+    for (int i = 0; i < N_SETS; i++) { /* an even number: the set in use stays so */
+        struct recorded *r = nullptr;
+        (void)find(g, t, &r);
+        if (!rc && !r)
+            rc = replace_oldest(g, t, &r, err);
+        if (!rc && !r->exec)
+            rc = record(g, t, &r->exec, err);
+        g->set = 1 - g->set;
+    }
+    return rc;
+}
+
 /* Launches the recorded task; records one that was done before; does one that is new piece by piece, so that what
  * libraries do at first use (choose kernels, load them) is not done while recording. */
 static int launch(struct gpu *g, const struct task *t, struct dcr_err *err)
 {
-    struct recorded *known = nullptr, *mine = nullptr;
-    for (struct recorded &one : g->recorded)
-        if (is_alike(&one, g, t)) {
-            known = &one;
-            if (one.set == g->set)
-                mine = &one;
-        }
+    struct recorded *mine = nullptr;
+    const int is_known = find(g, t, &mine);
     if (!mine)
         TRY(replace_oldest(g, t, &mine, err));
     mine->last_use = ++g->use;
-    if (!known)
+    if (!is_known)
         return enqueue_task(g, t, err);
     if (!mine->exec)
-        TRY(record(g, t, &mine->exec, err));
+        TRY(record_both(g, t, err));
     g->is_training = t->is_training; /* as enqueue_forward would say */
     CUDA_TRY(cudaGraphLaunch(mine->exec, g->main), err);
     return 0;
