@@ -112,7 +112,7 @@ static json_t *gpu_of(const struct nvml *n, unsigned i)
                                                        "nvlink_rx_bytes", "ecc_corrected", "ecc_uncorrected"};
     for (int k = 0; k < N_NVML_COUNTERS; k++) {
         unsigned long long value;
-        int status = nvml_counter(n, n->devices[i], k, &value);
+        int status = nvml_counter(n, n->devices[i], (enum nvml_counter)k, &value);
         if (status != NVML_OK)
             meta_missing(o, parts[k], nvml_reason(n, status));
     }

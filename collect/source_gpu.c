@@ -93,7 +93,7 @@ static void put_device(struct gpu *c, unsigned id, const struct tick *now, int *
         cell_empty(row);
     /* What a device has no counter for has its reason with the device in the metadata (meta.c). */
     for (int k = 0; k < N_NVML_COUNTERS; k++)
-        if (nvml_counter(n, device, k, &reasons) == NVML_OK)
+        if (nvml_counter(n, device, (enum nvml_counter)k, &reasons) == NVML_OK)
             cell_unsigned(row, reasons);
         else
             cell_empty(row);

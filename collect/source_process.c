@@ -240,7 +240,7 @@ static void put_perf(struct processes *c, int rank)
 {
     for (int k = 0; k < N_PERF; k++) {
         uint64_t value;
-        if (c->perf && rank == c->fixed_rank && perf_read(c->perf, k, &value) == 0)
+        if (c->perf && rank == c->fixed_rank && perf_read(c->perf, (enum perf_counter)k, &value) == 0)
             cell_unsigned(&c->row, value);
         else
             cell_empty(&c->row);

@@ -23,23 +23,23 @@
 #define DCR_CALIBRATION_VERSION 1
 
 /* Roles of members in the manifest. X(enumerator, role text) */
-#define DCR_ROLES(X)                                                                               \
-    X(DCR_ROLE_METADATA, "metadata")           /* job_metadata.json: what ran, where, with what */ \
-    X(DCR_ROLE_METADATA_TEXT, "metadata-text") /* the same for people */                           \
-    X(DCR_ROLE_METRICS, "metrics")             /* metrics.csv */                                   \
-    X(DCR_ROLE_STEPS, "steps")                 /* steps.csv, whole or one per rank */              \
-    X(DCR_ROLE_CPU_MONITOR, "cpu-monitor")                                                         \
-    X(DCR_ROLE_GPU_MONITOR, "gpu-monitor")                                                         \
-    X(DCR_ROLE_NET_MONITOR, "net-monitor")                                                         \
-    X(DCR_ROLE_DISK_MONITOR, "disk-monitor")                                                       \
+#define DCR_ROLES(X)                                                                                 \
+    X(DCR_ROLE_METADATA, "metadata")           /* job_metadata.json: what ran, where, with what */   \
+    X(DCR_ROLE_METADATA_TEXT, "metadata-text") /* the same for people */                             \
+    X(DCR_ROLE_METRICS, "metrics")             /* metrics.csv */                                     \
+    X(DCR_ROLE_STEPS, "steps")                 /* steps.csv, whole or one per rank */                \
+    X(DCR_ROLE_CPU_MONITOR, "cpu-monitor")                                                           \
+    X(DCR_ROLE_GPU_MONITOR, "gpu-monitor")                                                           \
+    X(DCR_ROLE_NET_MONITOR, "net-monitor")                                                           \
+    X(DCR_ROLE_DISK_MONITOR, "disk-monitor")                                                         \
     X(DCR_ROLE_CLOCK_MONITOR, "clock-monitor") /* how far a node's clock is from that of rank 0's */ \
-    X(DCR_ROLE_PROCESS_MONITOR, "process-monitor")                                                 \
-    X(DCR_ROLE_TRACE, "trace")             /* native trace, rank<r>/trace-<pid>.dct */             \
-    X(DCR_ROLE_SUMMARY, "summary")         /* what a trace comes down to: lib/summary.h */         \
-    X(DCR_ROLE_RANK, "rank")               /* rank<r>/rank.json: how this rank began and ended */  \
-    X(DCR_ROLE_CALIBRATION, "calibration") /* calibration.json: what the machine can do */         \
-    X(DCR_ROLE_LOG, "log")                                                                         \
-    X(DCR_ROLE_FOREIGN, "foreign") /* evidence of other tools, as it came */                       \
+    X(DCR_ROLE_PROCESS_MONITOR, "process-monitor")                                                   \
+    X(DCR_ROLE_TRACE, "trace")             /* native trace, rank<r>/trace-<pid>.dct */               \
+    X(DCR_ROLE_SUMMARY, "summary")         /* what a trace comes down to: lib/summary.h */           \
+    X(DCR_ROLE_RANK, "rank")               /* rank<r>/rank.json: how this rank began and ended */    \
+    X(DCR_ROLE_CALIBRATION, "calibration") /* calibration.json: what the machine can do */           \
+    X(DCR_ROLE_LOG, "log")                                                                           \
+    X(DCR_ROLE_FOREIGN, "foreign") /* evidence of other tools, as it came */                         \
     X(DCR_ROLE_OTHER, "other")
 
 enum dcr_role {

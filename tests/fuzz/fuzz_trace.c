@@ -63,6 +63,13 @@ static void summarise(const char *bytes, size_t n, int is_text)
     dcr_arena_release(&a);
 }
 
+static void check_gpu(void *ctx, const struct dct_gpu_event *e)
+{
+    (void)ctx;
+    if (e->start_ns < 0 || e->end_ns < e->start_ns || !e->name || e->gpu.activity >= DCT_N_GPU)
+        abort();
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     if (n == 0)
@@ -81,6 +88,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     struct dct_event e;
     struct dct_loss loss;
     if (dct_open(&r, &s, &info, NULL) == 0) {
+        dct_on_gpu(r, check_gpu, NULL);
         while (dct_next(r, &e, NULL) == 0)
             if (e.end_ns < e.start_ns || !e.name || !e.domain || !e.category)
                 abort();
