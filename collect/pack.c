@@ -106,6 +106,8 @@ int pack_spool(const struct pack_request *request, char *message, size_t n, stru
     if (rc)
         return rc;
     p.reasons = json_array();
+    if (request->reason)
+        pack_reason(&p, "%s", request->reason);
     p.not_packed = json_array();
     p.missing = json_array();
     p.trace_notes = json_array();

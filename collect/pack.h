@@ -15,7 +15,8 @@ struct pack_request {
     const char *output; /* replaced when it exists; ".zst" compresses */
     int zstd_level;     /* 0 = the usual */
     enum pack_traces traces;
-    int n_sample; /* of PACK_TRACES_SAMPLE: that many ranks, spread evenly */
+    int n_sample;       /* of PACK_TRACES_SAMPLE: that many ranks, spread evenly */
+    const char *reason; /* why the run is incomplete, as the caller knows; NULL none */
     const char *const *adopt;
     size_t n_adopt;
     const char *calibration; /* what `dccollect calibrate` wrote, or NULL */

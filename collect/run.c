@@ -4,6 +4,7 @@
 #include "collect/calibrate.h"
 #include "collect/clock_server.h"
 #include "collect/environment.h"
+#include "collect/leftover.h"
 #include "collect/meta.h"
 #include "collect/pack.h"
 #include "collect/perf.h"
@@ -331,17 +332,43 @@ static int write_not_started(struct run *r, int status)
     return spool_write_json(r->record_dir, r->record_name, r->record, NULL);
 }
 
+/* Packed, and the spool kept: somebody still writes into it. */
+static void say_leftovers(const struct run *r, int n_left, const char *pids, char *message, size_t n)
+{
+    size_t used = strlen(message);
+    snprintf(message + used, n - used,
+             "\ndccollect: %d process%s that the program left behind (%s) may still record in '%s'; when %s ended: "
+             "dccollect "
+             "pack %s -o %s",
+             n_left, n_left == 1 ? "" : "es", pids, r->spool, n_left == 1 ? "it has" : "they have", r->spool,
+             r->o->output);
+}
+
 static int pack_own(struct run *r, char *message, size_t n, struct dcr_err *err)
 {
+    enum { GRACE_MS = 2000 };
+    char pids[200], reason[300];
     struct pack_request request = {.spool = r->spool,
                                    .output = r->o->output,
                                    .zstd_level = r->o->zstd_level,
                                    .traces = r->o->traces,
                                    .n_sample = r->o->n_sample};
+    int n_left = leftover_wait(r->spool, GRACE_MS, pids, sizeof pids);
+    if (n_left) {
+        snprintf(reason, sizeof reason, "%d process%s that the program left behind still ran when the run was packed",
+                 n_left, n_left == 1 ? "" : "es");
+        request.reason = reason;
+    }
     int rc = pack_spool(&request, message, n, err);
+    for (int again = 0; rc && n_left && again < 3; again++) /* a trace that grew meanwhile */
+        rc = pack_spool(&request, message, n, err);
     if (rc) {
         dcr_err_while(err, "the evidence is kept in '%s', pack it with `dccollect pack`", r->spool);
         return rc;
+    }
+    if (n_left) {
+        say_leftovers(r, n_left, pids, message, n);
+        return DCR_OK;
     }
     return r->is_own_spool ? dcr_remove_tree(r->spool, err) : DCR_OK;
 }
