@@ -102,7 +102,7 @@ static int sort_memory(struct spill *s)
             at = ends[n_ends] = stretch(s, at);
     }
     if (n_ends > 1 && !s->other)
-        s->other = malloc(s->max_records * s->record);
+        s->other = malloc(s->cap * s->record);
     if (!ends || (n_ends > 1 && !s->other)) {
         free(ends);
         return -1;
@@ -118,7 +118,6 @@ static int sort_memory(struct spill *s)
         char *swap = s->records;
         s->records = s->other;
         s->other = swap;
-        s->cap = s->max_records;
     }
     free(ends);
     return 0;

@@ -133,6 +133,19 @@ static void write_unions(const struct sweep *w, struct run_device *out)
     v[DEV_EXPOSED_MEM] = time_in(w, copy | set, compute | comm);
 }
 
+/* Operations of negative length may begin behind the last end: what was blamed on them lies outside the span. */
+static void trim_idle(struct run_device *out)
+{
+    int64_t beyond = -out->value[DEV_IDLE];
+    for (int c = 0; c < N_IDLE_CAUSES; c++)
+        beyond += out->idle_ns[c];
+    for (int c = N_IDLE_CAUSES; beyond > 0 && c-- > 0;) {
+        int64_t part = out->idle_ns[c] < beyond ? out->idle_ns[c] : beyond;
+        out->idle_ns[c] -= part;
+        beyond -= part;
+    }
+}
+
 void sweep_device(struct spill *ops, const struct op_record **first, const struct intervals *host,
                   struct device_steps *steps, struct dcr_arena *arena, struct run_device *out)
 {
@@ -159,6 +172,7 @@ void sweep_device(struct spill *ops, const struct op_record **first, const struc
     out->start_ns = start;
     out->value[DEV_SPAN] = last_end - start;
     write_unions(&w, out);
+    trim_idle(out);
     out->has_sm = !w.is_crowded && out->value[DEV_SPAN] > 0;
     out->sm_ratio = out->has_sm ? w.sm_time / (double)out->value[DEV_SPAN] : 0;
 }

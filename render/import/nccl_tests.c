@@ -58,7 +58,7 @@ int nccl_tests_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
     if (rc)
         goto out;
     (void)dcr_buf_text(&b);
-    for (char *line = strtok_r(b.data, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+    for (char *line = b.len ? strtok_r(b.data, "\n", &save) : NULL; line; line = strtok_r(NULL, "\n", &save)) {
         double v[7];
         const char *average = strstr(line, "Avg bus bandwidth");
         int n = split(line, words);

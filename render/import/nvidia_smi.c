@@ -107,7 +107,7 @@ int nvidia_smi_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
     if (rc)
         goto out;
     (void)dcr_buf_text(&b);
-    int has_header = is_header(b.data, b.len);
+    int has_header = b.len && is_header(b.data, b.len);
     for (char *line = b.len ? strtok_r(b.data, "\n", &save) : NULL; line; line = strtok_r(NULL, "\n", &save)) {
         int n = split(line, cells), seen[SAMPLE_CLOCK + 1] = {0};
         if (!has_columns) {

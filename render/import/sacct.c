@@ -80,7 +80,11 @@ int sacct_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
     if (rc)
         goto out;
     (void)dcr_buf_text(&b);
-    char *header = strtok_r(b.data, "\n", &save), *line = strtok_r(NULL, "\n", &save);
+    char *header = b.len ? strtok_r(b.data, "\n", &save) : NULL, *line = header ? strtok_r(NULL, "\n", &save) : NULL;
+    if (!header) {
+        rc = dcr_err_set(err, DCR_FAIL, "'%s' is an empty table of sacct", s->name);
+        goto out;
+    }
     if (line && !strchr(header, '|'))
         n_fixed = dashes(line, from, to);
     if (!strchr(header, '|') && !n_fixed) {
