@@ -82,8 +82,10 @@ static int local_rank(struct comm *c)
 {
     double *hash = calloc((size_t)c->n_ranks, sizeof *hash);
     int before = 0;
-    if (!hash)
+    if (!hash) { /* the others would wait in the sum */
+        comm_abort(c, "no memory for a table of the ranks");
         return 0;
+    }
     uint64_t h = 14695981039346656037u; /* FNV-1a, cut to what a double holds exactly */
     for (const char *p = c->host; *p; p++)
         h = (h ^ (unsigned char)*p) * 1099511628211u;

@@ -29,8 +29,10 @@ static double *gather(struct comm *c, const char *bus_id)
 {
     double *table = calloc((size_t)c->n_ranks, 2 * sizeof *table);
     char machine[128] = "";
-    if (!table)
+    if (!table) { /* the others would wait in the sum */
+        comm_abort(c, "no memory for a table of the ranks");
         return NULL;
+    }
     machine_id(c, machine, sizeof machine);
     uint64_t h = hash(hash(14695981039346656037u, machine), bus_id);
     table[2 * c->rank] = (double)(h >> 32);
