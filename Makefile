@@ -316,6 +316,14 @@ bench-render:
 	@$(MAKE) --no-print-directory SHORT=1 programs
 	@BUILD="$(abspath $(BUILD))" bash tests/bench/render_traces.sh $(ARGS)
 .PHONY: bench-render
+# The site in a browser: paint, a timeline of 10^6 ranges, 64 runs of 64 ranks; LIGHTHOUSE=1 as well.
+.PHONY: bench-site screenshots
+bench-site:
+	@.ci/packages build run test
+	@$(MAKE) --no-print-directory SHORT=1 programs
+	@BUILD="$(abspath $(BUILD))" bash tests/bench/site.sh
+screenshots:
+	@BUILD="$(abspath $(BUILD))" bash tests/browser/screenshots.sh
 bench-collect:
 	@.ci/packages build run bench
 	@$(MAKE) --no-print-directory SHORT=1 programs
@@ -361,7 +369,8 @@ help:
 	@echo "make collect       train and pack only; NODES=, DATA=, GRAPH=, ARGS=, SCHEDULER=slurm, CALIBRATE=0"
 	@echo "make site          render the archives of the last series again"
 	@echo "make test-fresh    both commands in a fresh Debian root (needs root; FRESH=report for the first only)"
-	@echo "make bench         timings: training step, event cost, rendering; bench-collect: what the collector costs"
+	@echo "make bench         timings: training step, event cost, rendering; bench-collect: what the collector costs; bench-site: the pages"
+	@echo "make screenshots   every page of site/ at three widths, light and dark, into build/screenshots"
 	@echo "make bench-render  dcreport over 570 MB of Kineto JSON and native traces of 10^6 and 10^7 ranges: seconds, memory, rates"
 	@echo "make bench-pack    size, time and memory of packing and rendering 1,024 ranks"
 	@echo "make bench-train   a training step beside PyTorch's and a plain sgemm; ARGS='--threads 2'"

@@ -6,17 +6,26 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Two decimals at most, none that is 0. By whole numbers: a large site prints millions of them. */
 static void put_number(struct dcr_buf *out, double v)
 {
-    char text[48];
-    double r = round(v * 100) / 100;
-    snprintf(text, sizeof text, "%.2f", r == 0 ? 0.0 : r);
-    size_t n = strlen(text);
-    while (text[n - 1] == '0')
-        n--;
-    if (text[n - 1] == '.')
-        n--;
-    dcr_buf_add(out, text, n);
+    char text[32], *end = text + sizeof text, *at = end;
+    long long hundredths = llround(v * 100);
+    unsigned long long n = hundredths < 0 ? 0ull - (unsigned long long)hundredths : (unsigned long long)hundredths;
+    unsigned fraction = (unsigned)(n % 100);
+    if (fraction % 10)
+        *--at = (char)('0' + fraction % 10);
+    if (fraction) {
+        *--at = (char)('0' + fraction / 10);
+        *--at = '.';
+    }
+    n /= 100;
+    do
+        *--at = (char)('0' + n % 10);
+    while (n /= 10);
+    if (hundredths < 0)
+        *--at = '-';
+    dcr_buf_add(out, at, (size_t)(end - at));
 }
 
 static void put_attribute(struct dcr_buf *out, const char *name, double v)
