@@ -369,8 +369,8 @@ static int finish(struct reading *g, struct dcr_err *err)
     if (r->n_members == (size_t)r->has_manifest)
         return dcr_err_set(err, DCR_FAIL, "cannot use '%s': the %s holds no files", g->path,
                            g->is_folder ? "folder" : "archive");
-    int is_ours = r->has_metrics || r->has_metadata || r->has_manifest || r->ranks_len > 0;
     step_rows_finish(r, g->rows);
+    int is_ours = r->has_metrics || r->has_metadata || r->has_manifest || r->ranks_len > 0;
     run_take_trace_steps(r);
     find_sizes(g);
     guess_node_kind(r);
