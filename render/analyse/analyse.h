@@ -111,6 +111,10 @@ void caveats(struct report *rep);
 void report_add_note(struct report *rep, enum note_kind kind, int run, const char *id, const char *fmt, ...)
     DCR_PRINTF(5, 6);
 
+/** host_by_traces - the class of host and launch, from GPU traces that say why a GPU was idle.
+ *  returns  0 when there is none: nothing was written */
+int host_by_traces(struct report *rep, struct run_result *r);
+
 /** rules - the class table of every run against the thresholds; order of predicted gain.
  *  source   docs/metrics.md#rules. Test: tests/unit/test_rules.c */
 void rules(struct report *rep);

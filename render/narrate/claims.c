@@ -1,5 +1,6 @@
 /* claims.c - claims about single runs, and the phrases that all claims are made of. */
 #include "render/narrate/claims.h"
+#include "render/narrate/devices.h"
 
 #include "render/analyse/analyse.h"
 #include "render/model/build.h"
@@ -207,6 +208,8 @@ static const char *class_sentence(struct report *rep, const struct run_result *r
                            end);
     case CLASS_COMPUTE:
         return report_text(rep, "%s the step is compute-bound: %s is compute and nothing else limits%s", at, part, end);
+    case CLASS_HOST:
+        return report_text(rep, "%s %s the GPU waits for the host (%s)%s", at, part, c->text, end);
     default:
         return report_text(rep, "%s %s: %s.", at, class_name(c->cls), c->text);
     }
@@ -389,8 +392,10 @@ void claims_of_runs(struct report *rep)
         struct run_result *r = &rep->runs[i];
         const struct class_result *order[N_CLASSES];
         if (!r->has_steps) {
-            r->headline = report_text(rep, "Where the time of a step goes%s%s is unknown: no steps were recorded.",
-                                      r->n_nodes ? " at " : "", r->n_nodes ? nodes_text(rep, r->n_nodes) : "");
+            r->headline = device_headline(rep, r->run);
+            if (!r->headline)
+                r->headline = report_text(rep, "Where the time of a step goes%s%s is unknown: no steps were recorded.",
+                                          r->n_nodes ? " at " : "", r->n_nodes ? nodes_text(rep, r->n_nodes) : "");
             if (r->has_throughput)
                 r->support = report_text(rep, "By %s%s it processed %s samples per second.",
                                          r->run->summary.n_steps ? "the " : "", r->throughput_source,

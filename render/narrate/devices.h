@@ -11,4 +11,7 @@ json_t *devices_json(const struct report *rep);
 /** evidence_json - tables of other tools' files, one object each. gives; json_decref. */
 json_t *evidence_json(const struct report *rep);
 
+/** device_headline - what GPU traces without steps say; NULL when there are none. */
+const char *device_headline(struct report *rep, const struct run *r);
+
 #endif

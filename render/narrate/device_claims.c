@@ -1,0 +1,51 @@
+/* device_claims.c - the sentence about GPU traces that mark no steps. */
+#include "render/narrate/devices.h"
+#include "render/narrate/format.h"
+
+#include "render/analyse/analyse.h"
+
+static const struct run_device *most_idle(const struct run *r, int *n)
+{
+    const struct run_device *worst = NULL;
+    *n = 0;
+    for (int i = 0; i < r->n_traces; i++)
+        for (int k = 0; k < r->traces[i].n_devices; k++) {
+            const struct run_device *d = &r->traces[i].devices[k];
+            double idle = d->value[DEV_SPAN] > 0 ? (double)d->value[DEV_IDLE] / (double)d->value[DEV_SPAN] : -1;
+            if (idle < 0)
+                continue;
+            (*n)++;
+            if (!worst || idle > (double)worst->value[DEV_IDLE] / (double)worst->value[DEV_SPAN])
+                worst = d;
+        }
+    return worst;
+}
+
+const char *device_headline(struct report *rep, const struct run *r)
+{
+    int n;
+    const struct run_device *d = most_idle(r, &n);
+    if (!d)
+        return NULL;
+    const int64_t *v = d->value;
+    double span = (double)v[DEV_SPAN];
+    const char *who = n > 1 ? report_text(rep, "Of %d traced GPUs the one with most idle time, GPU %lld of %s,", n,
+                                          (long long)d->device, d->file)
+                            : report_text(rep, "GPU %lld", (long long)d->device);
+    const char *why = "";
+    int largest = 0;
+    for (int c = 1; c < N_IDLE_CAUSES; c++)
+        largest = d->idle_ns[c] > d->idle_ns[largest] ? c : largest;
+    if (d->has_idle_causes && v[DEV_IDLE] > 0)
+        why = report_text(rep, "; %s of that idle time is of cause '%s'",
+                          fmt_percent((double)d->idle_ns[largest] / (double)v[DEV_IDLE]).text,
+                          idle_cause_name((enum idle_cause)largest));
+    const char *comm = v[DEV_COMM_KERNELS] ? report_text(rep, ", %s exposed communication",
+                                                         fmt_percent((double)v[DEV_EXPOSED_COMM] / span).text)
+                                           : "";
+    return report_text(
+        rep, "%s was idle for %s of its span of %s (%s compute%s, %s exposed copies)%s. The trace marks no steps.", who,
+        fmt_percent((double)v[DEV_IDLE] / span).text, fmt_time(v[DEV_SPAN]).text,
+        fmt_percent((double)v[DEV_COMPUTE] / span).text, comm, fmt_percent((double)v[DEV_EXPOSED_MEM] / span).text,
+        why);
+}
