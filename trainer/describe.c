@@ -138,12 +138,15 @@ int describe_write(const struct description *d, struct dcr_err *err)
         put_number(&b, "ranks_per_gpu", d->backend->ranks_per_device);
     if (d->backend->ranks_per_device > 1)
         put_text(&b, "emulated", "ranks share a GPU and stand for nodes: times say nothing about a cluster");
+    if (o->is_cuda)
+        put_bool(&b, "cuda_graph", o->use_cuda_graph);
     put_text(&b, "mpi", comm_library());
     put_text(&b, "marks", mark_way());
     put_number(&b, "threads", o->threads);
     put_number(&b, "n_ranks", d->comm->n_ranks);
     put_number(&b, "global_batch", (double)d->global_batch);
     put_number(&b, "local_batch", (double)d->local_batch);
+    put_number(&b, "accumulate", o->accumulate);
     put_bool(&b, "strong_scaling", !o->is_weak);
     put_text(&b, "allreduce_dtype", allreduce_dtype_name(o->allreduce_dtype));
     put_bool(&b, "allreduce_is_overlapped", o->is_overlapped);

@@ -164,7 +164,8 @@ int main(int argc, char **argv)
             fprintf(stderr, "dcrnn-train: %s\n", err.text);
         return rc < 0 || fflush(stdout) ? DCR_EXIT_INPUT : rc == DCR_END ? DCR_EXIT_CHECK : DCR_EXIT_OK;
     }
-    comm_open(&c, &argc, &argv, o.comm_timeout);
+    /* elsewhere rank 0 works alone, for as long as it takes, while the others wait */
+    comm_open(&c, &argc, &argv, o.task == TASK_TRAIN ? o.comm_timeout : 0);
     mark_open();
     rc = same_options(&o, &c, rc, &err);
     if (!rc) {
