@@ -255,6 +255,10 @@ static void rule_communication(struct report *rep, struct run_result *r)
     double of_loss = transfer_of_loss(rep, r);
     if (of_loss > t->comm_loss)
         c->verdict = VERDICT_LIMITS;
+    /* A rank without a core is late in the middle of an all-reduce too: what limits has to be worth removing. */
+    if (*r->shared.id && c->verdict == VERDICT_LIMITS &&
+        (double)c->gain_ns <= t->loss_matters * (double)r->step.mean_ns)
+        c->verdict = VERDICT_WATCH;
     c->text = of_loss > t->comm_loss ? report_text(rep, "%s a step in transfer, %s of the time lost to scaling",
                                                    fmt_time(transfer).text, fmt_percent(of_loss).text)
                                      : report_text(rep, "%s a step in transfer", fmt_time(transfer).text);
@@ -320,8 +324,6 @@ static void rule_host(struct report *rep, struct run_result *r)
     const struct thresholds *t = &rep->thresholds;
     double sum = 0;
     int n = 0;
-    if (host_by_traces(rep, r))
-        return;
     for (int i = 0; i < r->run->nodes_len; i++)
         for (int k = 0; k < r->run->nodes[i].n_gpus; k++) {
             double u = mean_of(&r->run->nodes[i].gpus[k].utilization_percent);
@@ -481,21 +483,18 @@ static void rule_memory(struct report *rep, struct run_result *r)
         return;
     }
     double step = (double)r->step.mean_ns, scale = (double)r->part_ns[PART_COMPUTE] / compute;
+    /* Counts and ceilings are estimates: more than all of compute they cannot take. */
     double used = f.memory_ns / compute, busy = f.flop_ns / compute;
     double gain = f.memory_ns > f.flop_ns && compute > f.flop_ns ? (compute - f.flop_ns) * scale : 0;
     r->gain_ns[CLASS_MEMORY] = (int64_t)gain;
     double over = f.flop_ns > f.memory_ns ? f.flop_ns : f.memory_ns;
     r->gain_ns[CLASS_COMPUTE] = compute > over ? (int64_t)((compute - over) * scale) : 0;
-    struct class_result *c = begin(r, CLASS_MEMORY, (int64_t)(f.memory_ns * scale),
+    struct class_result *c = begin(r, CLASS_MEMORY, (int64_t)(fmin(f.memory_ns, compute) * scale),
                                    report_text(rep,
                                                "limits above %s of the calibrated bandwidth, when products need less "
                                                "time than memory traffic",
                                                fmt_percent(t->memory_bound).text),
                                    "memory_bound", t->memory_bound);
-    if (c->share_ns > r->part_ns[PART_COMPUTE]) { /* counts and ceilings are estimates */
-        c->share_ns = r->part_ns[PART_COMPUTE];
-        c->share_ratio = share(r, c->share_ns);
-    }
     int is_memory = f.memory_ns > f.flop_ns && gain > t->gain_limits * step;
     c->verdict = used > t->memory_bound && is_memory       ? VERDICT_LIMITS
                  : used > t->memory_bound / 2 && is_memory ? VERDICT_WATCH

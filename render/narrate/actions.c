@@ -4,23 +4,39 @@
 #include <string.h>
 
 static const struct action catalogue[N_CLASSES] = {
-    [CLASS_COMPUTE] = {"use more cores per rank with --threads, or add nodes",
-                       "lower precision (tf32, bf16), fused operations, or more nodes"},
-    [CLASS_MEMORY] = {"", "fused operations, lower precision, larger arithmetic intensity"},
-    [CLASS_COMMUNICATION] = {"halve the bytes with --allreduce-dtype bf16, give each all-reduce more work with a "
-                             "larger --batch, or use fewer ranks with more --threads "
-                             "each",
-                             "overlap the all-reduce with backward (DDP: bucket_cap_mb, gradient_as_bucket_view), send "
-                             "bf16, accumulate gradients, put MPI or NCCL on the fastest interface"},
-    [CLASS_IMBALANCE] = {"look at the host of the rank that comes last, and choose --batch so that it divides by the "
-                         "number of ranks",
-                         "check that node for throttling, CPU binding and other jobs; give all ranks equal shards"},
-    [CLASS_DATA] = {"keep the data in memory: read a smaller --data file or fewer --days, on a local disk",
-                    "more loader workers (num_workers 8-16), prefetch_factor, persistent_workers, pin_memory; a binary "
-                    "data set"},
-    [CLASS_IO] = {"write checkpoints less often with --checkpoint-every, to a local disk with --out",
-                  "asynchronous or fewer checkpoints, local scratch ($SLURM_TMPDIR) or a burst buffer"},
-    [CLASS_COPY] = {"", "pinned memory and one non-blocking copy per batch; no .cpu() round trips"},
+    [CLASS_COMPUTE] = {"use more cores per rank with --threads, the best kernels with --kernels auto, or add nodes",
+                       "lower precision (tf32, bf16), fused operations (torch.compile), or more nodes; with Slurm more "
+                       "--cpus-per-task"},
+    [CLASS_MEMORY] =
+        {"give each pass over the weights more to do: a smaller --accumulate, or a larger --batch; on a GPU "
+         "--precision bf16 halves the bytes",
+         "larger batches, fused operations, lower precision: more operations for each byte that is moved"},
+    [CLASS_COMMUNICATION] =
+        {"halve the bytes with --allreduce-dtype bf16, give each all-reduce more work with a "
+         "larger --batch or --bucket-bytes, or use fewer ranks with more --threads "
+         "each",
+         "overlap the all-reduce with backward (DDP: bucket_cap_mb, gradient_as_bucket_view), send "
+         "bf16 (bf16_compress_hook), accumulate gradients (no_sync), put MPI or NCCL on the fastest "
+         "interface (NCCL_SOCKET_IFNAME, NCCL_IB_HCA), keep the nodes under one switch (Slurm "
+         "--switches=1)"},
+    [CLASS_IMBALANCE] =
+        {"give all ranks equal shares (no --rank-weights, a --batch that divides by the number of ranks), and "
+         "look at the host of the rank that comes last",
+         "check that node for throttling, CPU binding (Slurm --cpu-bind=cores) and other jobs; give all ranks "
+         "equal shards (DistributedSampler with drop_last)"},
+    [CLASS_DATA] =
+        {"make batches ahead with --loader-workers 2 --prefetch 4, and read --windows-format raw instead of text",
+         "more loader workers (num_workers 8-16), prefetch_factor, persistent_workers, pin_memory; a binary "
+         "data set"},
+    [CLASS_IO] =
+        {"write checkpoints less often with --checkpoint-every and --checkpoint-fsync no, read windows ahead with "
+         "--loader-workers and from memory or a local disk",
+         "asynchronous or fewer checkpoints (torch.distributed.checkpoint.async_save), local scratch ($SLURM_TMPDIR) "
+         "or "
+         "a burst buffer"},
+    [CLASS_COPY] =
+        {"let loaders copy ahead with --loader-workers",
+         "pinned memory and one non-blocking copy per batch (.to(non_blocking=True)); no .cpu() round trips"},
     [CLASS_HOST] = {"",
                     "CUDA graphs or torch.compile, fused optimiser, larger batches; no .item() or print in the loop"},
     [CLASS_OVERHEAD] = {"", "name more phases with NVTX ranges, so that this time has a cause"},

@@ -46,7 +46,7 @@ static double bound_of(const char *text, const char *unit)
                  {"ms", "ms", 1e6}, {"s", "ms", 1e9}, {"", "n", 1}};
     char *end;
     double v = strtod(text, &end);
-    if (end == text || !isfinite(v))
+    if (end == text || !(fabs(v) <= 1e9)) /* larger ones are no rule, and might not fit into ns */
         return NAN;
     end += strspn(end, " ");
     for (size_t i = 0; i < sizeof units / sizeof *units; i++)

@@ -59,8 +59,8 @@ static const char *prediction_sentence(struct report *rep, const struct comparis
     int64_t achieved = c->step.before_ns - c->step.after_ns;
     for (int i = 0; i < c->n_predictions; i++) {
         const struct prediction *p = &c->predictions[i];
-        text = report_text(rep, "%s The report before named %s, with at most %s a step to gain; it went from %s to %s.", text,
-                           class_name(p->cls), fmt_time(p->predicted_ns).text, fmt_time(p->before_ns).text,
+        text = report_text(rep, "%s The report before named %s, with at most %s a step to gain; it went from %s to %s.",
+                           text, class_name(p->cls), fmt_time(p->predicted_ns).text, fmt_time(p->before_ns).text,
                            fmt_time(p->after_ns).text);
     }
     if (c->expected_ns > 0)

@@ -111,7 +111,8 @@ static json_t *classes(const struct run_result *r)
         json_object_set_new(k, "rule", text_or_null(c->rule));
         json_object_set_new(k, "threshold_name", text_or_null(c->threshold_name));
         json_object_set_new(k, "threshold_ratio", real_or_null(c->threshold_ratio >= 0, c->threshold_ratio));
-        json_object_set_new(k, "gain_ns", int_or_null((c->has_share && i != CLASS_COMPUTE) || c->gain_ns > 0, c->gain_ns));
+        json_object_set_new(k, "gain_ns",
+                            int_or_null((c->has_share && i != CLASS_COMPUTE) || c->gain_ns > 0, c->gain_ns));
         json_object_set_new(k, "text", text_or_null(c->text));
         json_object_set_new(o, class_key((enum cause_class)i), k);
     }

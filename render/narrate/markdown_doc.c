@@ -224,7 +224,7 @@ static void put_laws(const struct series *s, struct dcr_buf *out)
         dcr_buf_puts(out, " | ");
         for (int k = 0; k < l->n_parameters; k++) {
             const struct number *n = &l->parameters[k];
-            int is_ns = strcmp(n->unit, "ns") == 0;
+            int is_ns = strcmp(n->unit, "ns") == 0 && n->value < 9e18 && n->value > -9e18;
             dcr_buf_printf(out, "%s%s %s", k ? ", " : "", n->id,
                            is_ns ? fmt_time((int64_t)n->value).text : fmt_number(n->value).text);
         }
