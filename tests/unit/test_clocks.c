@@ -1,0 +1,92 @@
+/* test_clocks.c - clock_monitor.csv into offsets, error and drift (render/read/monitors.c, render/model/clocks.c). */
+#include "lib/buf.h"
+#include "render/model/build.h"
+#include "render/read/members.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <string.h>
+
+static struct run *read_text(const char *text)
+{
+    struct run *r = run_new("x.tar");
+    run_node_at(r, 0)->host = "a";
+    run_node_at(r, 1)->host = "b";
+    struct dcr_memory m = {text, strlen(text), 0};
+    struct dcr_stream s = dcr_stream_memory(&m, "node1/clock_monitor.csv");
+    assert_int_equal(monitor_read(r, DCR_ROLE_CLOCK_MONITOR, 1, -1, &s, NULL), 0);
+    return r;
+}
+
+#define HEADER "timestamp,t_ns,offset_ns,error_ns,reference\n"
+
+static void offsets_on_the_line_between_looks(void **state)
+{
+    (void)state;
+    struct run *r = read_text(HEADER "1,1000000000,500,20,a\n"
+                                     "2,2000000000,1500,40,a\n"
+                                     "5,5000000000,1500,30,a\n");
+    assert_null(run_clock_of(r, "a"));
+    const struct run_clock *c = run_clock_of(r, "b");
+    assert_non_null(c);
+    assert_string_equal(c->reference, "a");
+    assert_int_equal(c->n, 3);
+    assert_int_equal(run_clock_offset(c, 0), 500);
+    assert_int_equal(run_clock_offset(c, 1000000000), 500);
+    assert_int_equal(run_clock_offset(c, 1250000000), 750);
+    assert_int_equal(run_clock_offset(c, 3000000000), 1500);
+    assert_int_equal(run_clock_offset(c, 9000000000), 1500);
+    assert_int_equal(run_clock_error(c), 40);
+    double ppm, error_ppm;
+    assert_int_equal(run_clock_drift(c, &ppm, &error_ppm), 0);
+    assert_float_equal(ppm, 0.25, 1e-9);         /* 1000 ns in 4 s */
+    assert_float_equal(error_ppm, 0.0125, 1e-9); /* 50 ns in 4 s */
+    run_free(r);
+}
+
+static void rows_that_make_no_sense_are_left_out(void **state)
+{
+    (void)state;
+    struct run *r = read_text(HEADER "1,1000,500,20,a\n1,900,500,20,a\n1,,500,20,a\n1,2000,x,20,a\n1,3000,1,-2,a\n"
+                                     "1,9223372036854775807,1,1,a\n1,1000000500,700,20,a\n");
+    const struct run_clock *c = run_clock_of(r, "b");
+    assert_int_equal(c->n, 2);
+    assert_int_equal(r->n_gaps, 1);
+    double ppm, error_ppm;
+    assert_int_equal(run_clock_drift(c, &ppm, &error_ppm), -1); /* within a second */
+    run_free(r);
+}
+
+static void a_long_run_is_thinned_out(void **state)
+{
+    (void)state;
+    struct dcr_buf b = {0};
+    dcr_buf_puts(&b, HEADER);
+    for (long long i = 0; i <= 10000; i++)
+        dcr_buf_printf(&b, "1,%lld,%lld,5,a\n", i * 10000000000, i * 3);
+    struct run *r = read_text(dcr_buf_text(&b));
+    const struct run_clock *c = run_clock_of(r, "b");
+    assert_in_range(c->n, 100, RUN_MAX_CLOCK_POINTS);
+    assert_int_equal(c->points[0].offset_ns, 0);
+    assert_int_equal(c->points[c->n - 1].offset_ns, 30000); /* the last stays */
+    for (int i = 1; i < c->n; i++)
+        assert_true(c->points[i].t_ns > c->points[i - 1].t_ns);
+    assert_int_equal(run_clock_offset(c, 50000000000000), 15000);
+    run_free(r);
+    dcr_buf_release(&b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(offsets_on_the_line_between_looks),
+        cmocka_unit_test(rows_that_make_no_sense_are_left_out),
+        cmocka_unit_test(a_long_run_is_thinned_out),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
