@@ -324,6 +324,8 @@ static void rule_host(struct report *rep, struct run_result *r)
     const struct thresholds *t = &rep->thresholds;
     double sum = 0;
     int n = 0;
+    if (host_by_traces(rep, r))
+        return;
     for (int i = 0; i < r->run->nodes_len; i++)
         for (int k = 0; k < r->run->nodes[i].n_gpus; k++) {
             double u = mean_of(&r->run->nodes[i].gpus[k].utilization_percent);
