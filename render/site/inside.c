@@ -260,6 +260,8 @@ json_t *view_frame(struct site *s, const char *root, const char *title, const ch
     view_text(s, frame, "root", root);
     view_text(s, frame, "title", title);
     view_text(s, frame, "site_title", s->rep->title);
+    view_text(s, frame, "description",
+              s->rep->verdict && s->rep->verdict[0] ? s->rep->verdict : site_text(s, "Performance report: %s", title));
     view_text(s, frame, "here", here);
     view_text(s, frame, "version", DCR_VERSION);
     view_text(s, frame, "csp", theme_csp(s->theme, kind));

@@ -17,6 +17,42 @@ ten_lines() {
 }
 check "the example of docs/themes.md makes its site" ten_lines
 
+check "the theme paper comes with the program" "$BIN/dcreport" "$TMP/there/results/1.tar" "$TMP/there/results/2.tar" -o "$TMP/paper" --theme paper -q
+check "... and is the default one with its own look" grep -q 'The theme `paper`' "$TMP/paper/index.html"
+check "... with the same templates" grep -q 'class="keys"' "$TMP/paper/index.html"
+
+# What one can take away.
+check "figures as PNG, SVG and PDF" test -s "$TMP/paper/figures/speedup.png" -a -s "$TMP/paper/figures/speedup.svg" -a -s "$TMP/paper/figures/speedup.pdf"
+if command -v python3 > /dev/null; then
+    check "a PNG has 300 dots per inch and says where its numbers are from" python3 - "$TMP/paper/figures/speedup.png" << 'PY'
+import struct, sys
+data = open(sys.argv[1], "rb").read()
+at = data.index(b"pHYs")
+assert struct.unpack(">IIB", data[at + 4:at + 13]) == (11811, 11811, 1), "resolution"
+assert b"Source\0" in data and b"1.tar" in data and b"manifest sha256" in data, "provenance"
+PY
+    check "a CSV has exact values that sum" python3 - "$TMP/paper/tables/breakdown.csv" << 'PY'
+import csv, sys
+rows = list(csv.reader(open(sys.argv[1])))
+assert rows[0][1].endswith("(ns)"), rows[0]
+assert sum(int(r[1]) for r in rows[1:-1]) == int(rows[-1][1]) > 0
+PY
+else
+    skip "PNG and CSV looked into" "needs python3"
+fi
+check "a table for LaTeX" grep -q '\\toprule' "$TMP/paper/tables/breakdown.tex"
+check "a citation with the hashes" grep -qE 'manifest SHA-256 [0-9a-f]{64}' "$TMP/paper/citation.bib"
+check "one file with everything" "$BIN/dcreport" "$TMP/there/results/1.tar" "$TMP/there/results/2.tar" -o "$TMP/paper" --single-file "$TMP/report.html" -q
+outside() {
+    ! grep -oE ' (href|src)="[^"]*"' "$TMP/report.html" | grep -vE '="(#|data:)' && [ "$(grep -c '<h1' "$TMP/report.html")" -gt 5 ]
+}
+check "... that needs nothing else" outside
+nowhere() {
+    "$BIN/dcreport" "$TMP/there/results/1.tar" "$TMP/there/results/2.tar" -o "$TMP/paper2" --single-file "$TMP/no/such/report.html" -q > "$TMP/said" 2>&1
+}
+check_status 2 "a single file that cannot be written is refused" nowhere
+check "... and nothing is left" test ! -e "$TMP/paper2"
+
 # Installed: PREFIX/bin and PREFIX/share.
 mkdir -p "$TMP/prefix/bin" "$TMP/prefix/share/dcreport"
 cp "$BIN/dcreport" "$TMP/prefix/bin/"

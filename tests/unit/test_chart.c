@@ -305,14 +305,53 @@ static void test_text_is_fitted(void **state)
     assert_string_equal(out, "");
 }
 
+static void test_heat_shades_are_the_numbers(void **state)
+{
+    (void)state;
+    static const double value[2][4] = {{0, 50, 50, 100}, {NAN, 0, 0, 400}};
+    static const char *const name[] = {"rank 0", "rank 1"}, *const mark[] = {NULL, "straggler"};
+    struct chart_heat spec = {.text = {"Late ranks", "late", "%", NULL},
+                              .row_name = name,
+                              .mark = mark,
+                              .n_rows = 2,
+                              .n_cols = 4,
+                              .value = &value[0][0],
+                              .full = 100,
+                              .x_from = 1,
+                              .x_to = 4,
+                              .x_title = "step"};
+    double height = chart_heat_height(&spec);
+    recording_init(rec, typeface, 500, height);
+    chart_heat(&rec->canvas, (struct box){0, 0, 500, height}, &spec);
+    struct box cell[3];
+    int n = 0;
+    for (int i = 0; i < rec->n; i++) /* without the key, which is above */
+        if (rec->stroke[i].kind == STROKE_AREA && rec->stroke[i].at.h > 13 && n < 3)
+            cell[n++] = rec->stroke[i].at;
+    assert_int_equal(n, 3); /* the two equal neighbours are one shape; nothing for 0 and for what was not measured */
+    assert_near(cell[0].w, 2 * cell[1].w, 0.01);
+    assert_near(cell[0].x + cell[0].w, cell[1].x, 0.01);
+    assert_near(cell[2].x, cell[1].x, 0.01);
+    assert_true(cell[2].y > cell[1].y);
+    assert_non_null(recording_find_text(rec, "straggler"));
+    assert_non_null(recording_find_text(rec, "rank 0"));
+    assert_texts_are_readable(rec);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_stack_heights_are_the_numbers), cmocka_unit_test(test_stack_fits_a_phone),
-        cmocka_unit_test(test_stack_of_many_ranks),           cmocka_unit_test(test_waterfall_sums),
-        cmocka_unit_test(test_lines_have_gaps_and_spans),     cmocka_unit_test(test_speedup_against_ideal),
-        cmocka_unit_test(test_speedup_of_many_nodes),         cmocka_unit_test(test_hostile_labels),
-        cmocka_unit_test(test_categories_differ_in_grey),     cmocka_unit_test(test_text_is_fitted),
+        cmocka_unit_test(test_heat_shades_are_the_numbers),
+        cmocka_unit_test(test_stack_heights_are_the_numbers),
+        cmocka_unit_test(test_stack_fits_a_phone),
+        cmocka_unit_test(test_stack_of_many_ranks),
+        cmocka_unit_test(test_waterfall_sums),
+        cmocka_unit_test(test_lines_have_gaps_and_spans),
+        cmocka_unit_test(test_speedup_against_ideal),
+        cmocka_unit_test(test_speedup_of_many_nodes),
+        cmocka_unit_test(test_hostile_labels),
+        cmocka_unit_test(test_categories_differ_in_grey),
+        cmocka_unit_test(test_text_is_fitted),
     };
     return cmocka_run_group_tests(tests, begin, end);
 }

@@ -1,4 +1,5 @@
 /* A whole site from a report made by hand: every page, the same bytes twice, hostile text, broken themes. */
+#include "render/site/single.h"
 #include "render/site/site.h"
 #include "tests/unit/sample_report.h"
 
@@ -31,6 +32,9 @@ static const char *const files[] = {"index.html",
                                     "tables/speedup.tex",
                                     "data.html",
                                     "citation.bib",
+                                    "scaling.html",
+                                    "formulas.html",
+                                    "glossary.html",
                                     "figures/breakdown.png",
                                     "figures/shares.png",
                                     "figures/loss.png",
@@ -279,12 +283,37 @@ static void test_own_theme(void **state)
     dcr_buf_release(&page);
 }
 
+static void test_links_of_the_single_file(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *page, *link, *target;
+    } cases[] = {{"index.html", "runs/a/index.html#steps", "runs/a/index.html#steps"},
+                 {"runs/a/index.html", "../../report.json", "report.json"},
+                 {"runs/a/index.html", "#steps", "runs/a/index.html#steps"},
+                 {"runs/a/index.html", "./tables/x.csv", "runs/a/tables/x.csv"},
+                 {"index.html", "../secret", NULL},
+                 {"index.html", "http://example.com/", NULL},
+                 {"index.html", "/etc/passwd", NULL}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct dcr_buf out = {0};
+        assert_int_equal(single_link(cases[i].page, cases[i].link, &out), cases[i].target != NULL);
+        if (cases[i].target)
+            assert_string_equal(dcr_buf_text(&out), cases[i].target);
+        dcr_buf_release(&out);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pages_say_it),         cmocka_unit_test(test_same_bytes_twice),
-        cmocka_unit_test(test_hostile_text_is_text), cmocka_unit_test(test_empty_report),
-        cmocka_unit_test(test_broken_themes),        cmocka_unit_test(test_own_theme),
+        cmocka_unit_test(test_pages_say_it),
+        cmocka_unit_test(test_same_bytes_twice),
+        cmocka_unit_test(test_links_of_the_single_file),
+        cmocka_unit_test(test_hostile_text_is_text),
+        cmocka_unit_test(test_empty_report),
+        cmocka_unit_test(test_broken_themes),
+        cmocka_unit_test(test_own_theme),
     };
     return cmocka_run_group_tests(tests, begin, end);
 }
