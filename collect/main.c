@@ -8,6 +8,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static void complain(const char *sentence)
 {
@@ -19,6 +20,8 @@ static int do_run(const struct options *o)
     char message[4096];
     int status = DCR_EXIT_SELF;
     struct dcr_err err = {0};
+    if (o->output && isatty(STDERR_FILENO)) /* on a terminal only: elsewhere the program's own output stays alone */
+        fprintf(stderr, "dccollect: recording %s; the archive will be %s\n", o->program[0], o->output);
     if (run_program(o, message, sizeof message, &status, &err) != 0)
         complain(err.text);
     if (message[0])

@@ -68,6 +68,16 @@ static void summarise(const struct pack *p, char *out, size_t n)
         used = strlen(out);
         snprintf(out + used, n - used, "; %d file%s of no known kind kept", p->n_unknown, p->n_unknown == 1 ? "" : "s");
     }
+    if (p->n_mpi_calls || p->n_io_calls) {
+        used = strlen(out);
+        snprintf(out + used, n - used, "; %llu MPI calls, %llu calls on files", (unsigned long long)p->n_mpi_calls,
+                 (unsigned long long)p->n_io_calls);
+    }
+    const json_t *collector = json_object_get(p->metadata, "collector");
+    if (p->n_ranks && !p->n_events && !p->n_mpi_calls && !p->n_io_calls) {
+        used = strlen(out);
+        snprintf(out + used, n - used, "; %.300s", pack_json_text(collector, "nvtx"));
+    }
     put_list(out, n, "; missing: ", p->missing);
     put_list(out, n, "; INCOMPLETE: ", p->reasons);
 }

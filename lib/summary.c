@@ -215,6 +215,20 @@ int summary_of_trace(struct summary *out, struct dcr_arena *a, struct dcr_stream
     return summary_of_trace_with_gpu(out, a, s, with_names, NULL, NULL, err);
 }
 
+struct gpu_tap {
+    void (*f)(void *ctx, const struct dct_gpu_event *e);
+    void *ctx;
+    uint64_t n;
+};
+
+static void tap_gpu(void *ctx, const struct dct_gpu_event *e)
+{
+    struct gpu_tap *tap = ctx;
+    tap->n++;
+    if (tap->f)
+        tap->f(tap->ctx, e);
+}
+
 int summary_of_trace_with_gpu(struct summary *out, struct dcr_arena *a, struct dcr_stream *s, int with_names,
                               void (*on_gpu)(void *ctx, const struct dct_gpu_event *e), void *ctx, struct dcr_err *err)
 {
@@ -227,7 +241,8 @@ int summary_of_trace_with_gpu(struct summary *out, struct dcr_arena *a, struct d
     int rc = dct_open(&t, s, &out->info, err);
     if (rc)
         return rc;
-    dct_on_gpu(t, on_gpu, ctx);
+    struct gpu_tap tap = {on_gpu, ctx, 0};
+    dct_on_gpu(t, tap_gpu, &tap);
     out->info.rank = out->info.rank < 0 ? -1 : out->info.rank;
     out->info.node = out->info.node < 0 ? -1 : out->info.node;
     struct reducer *d = reduce_new();
@@ -248,6 +263,7 @@ int summary_of_trace_with_gpu(struct summary *out, struct dcr_arena *a, struct d
             out->notes = dcr_arena_strdup(a, dct_notes(t));
         reduce_finish(d, a, &out->steps);
         out->n_overflow = reduce_overflow(d);
+        out->n_gpu_events = tap.n;
         if (names)
             names_finish(names, a, &out->names, &out->n_names);
     }

@@ -50,6 +50,7 @@ struct summary {
     struct dct_loss loss;
     const char *notes;                          /* the writer's sentences, "" none */
     uint64_t n_events, n_mpi_calls, n_io_calls; /* named by the program; observed beside it */
+    uint64_t n_gpu_events;                      /* counted only: a summary does not hold what GPUs did */
     uint64_t n_overflow;                        /* ranges not looked at: one step held more than a million */
     struct reduced steps;
     struct observation *observed; /* in order of first appearance */

@@ -95,6 +95,7 @@ static void put_head(struct dcr_buf *out, const struct summary *s)
     put_field(out, "events", s->n_events);
     put_field(out, "mpi_calls", s->n_mpi_calls);
     put_field(out, "io_calls", s->n_io_calls);
+    put_field(out, "gpu_events", s->n_gpu_events);
     put_field(out, "dropped", l->n_dropped);
     put_field(out, "bad_blocks", l->n_bad_blocks);
     put_field(out, "missing_blocks", l->n_missing_blocks);
@@ -335,7 +336,8 @@ static int take_head(struct reading *g, const json_t *o)
             return 0;
     if (!take_identity(g, o) || !take_notes(g, json_object_get(o, "notes")) || !take_field(o, "events", &s->n_events) ||
         !take_field(o, "mpi_calls", &s->n_mpi_calls) || !take_field(o, "io_calls", &s->n_io_calls) ||
-        !take_field(o, "dropped", &s->loss.n_dropped) || !take_field(o, "bad_blocks", &s->loss.n_bad_blocks) ||
+        !take_field(o, "gpu_events", &s->n_gpu_events) || !take_field(o, "dropped", &s->loss.n_dropped) ||
+        !take_field(o, "bad_blocks", &s->loss.n_bad_blocks) ||
         !take_field(o, "missing_blocks", &s->loss.n_missing_blocks) ||
         !take_field(o, "open_blocks", &s->loss.n_open_blocks) ||
         !take_field(o, "unmatched_pops", &s->loss.n_unmatched_pops) ||

@@ -54,5 +54,9 @@ int summary_member_read(struct run *r, int rank, struct dcr_stream *s, struct dc
 {
     struct summary sum;
     int rc = summary_read(&sum, &r->arena, s, err);
+    if (rc == 0 && sum.n_gpu_events)
+        run_add_gap(
+            r, "What the GPUs did was recorded, but some traces were not packed: summaries do not hold it. Pack with "
+               "--traces all to see it of all ranks.");
     return rc ? rc : absorb(r, rank, &sum, s->name, err);
 }

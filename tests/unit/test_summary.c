@@ -146,6 +146,7 @@ static struct summary sample(void)
                             .n_events = 10,
                             .n_mpi_calls = 2,
                             .n_io_calls = 1,
+                            .n_gpu_events = 12,
                             .n_overflow = 11,
                             .steps = {.steps = steps,
                                       .n_steps = 2,
