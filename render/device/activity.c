@@ -7,12 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DEFAULT_BYTES = 32 << 20, SMALL_NS = 100000 };
+enum { DEFAULT_BYTES = 32 << 20, SMALL_NS = 100000, MAX_MEMORIES = 64 };
 /* Host intervals are walked once per device and so are kept in memory, merged. */
 #define MAX_INTERVALS ((size_t)1 << 20)
 
 struct launch_record {
     struct spill_key key; /* correlation, start */
+};
+/* An allocation, a release or a synchronisation: what a step should not hold. */
+struct call_record {
+    struct spill_key key; /* start, enum call_kind */
 };
 struct range_record {
     struct spill_key key; /* kind, start */
@@ -22,13 +26,16 @@ struct range_record {
 struct activity {
     struct dcr_arena arena;
     struct optable names;
-    struct spill *ops, *launches, *ranges;
+    struct spill *ops, *launches, *ranges, *calls;
     size_t max_bytes;
     struct device_sums *devices;
     size_t n_devices, devices_cap, last;
     struct range_record open[N_HOST_RANGES]; /* the range being extended */
     int has_open[N_HOST_RANGES];
     struct device_steps steps;
+    int64_t n_to_host; /* copies to the host launched inside steps */
+    struct device_memory memory[MAX_MEMORIES];
+    int n_memories;
 };
 
 const char *device_column_name(enum device_column c)
@@ -70,7 +77,8 @@ struct activity *activity_new(size_t max_bytes)
     a->ops = spill_new(sizeof(struct op_record), a->max_bytes / 4);
     a->launches = spill_new(sizeof(struct launch_record), a->max_bytes / 8);
     a->ranges = spill_new(sizeof(struct range_record), a->max_bytes / 8);
-    if (!a->ops || !a->launches || !a->ranges) {
+    a->calls = spill_new(sizeof(struct call_record), a->max_bytes / 16);
+    if (!a->ops || !a->launches || !a->ranges || !a->calls) {
         activity_free(a);
         return NULL;
     }
@@ -129,7 +137,7 @@ int activity_op(struct activity *a, const struct device_op *op)
                           .device = (uint32_t)(s - a->devices),
                           .kind = name->kind,
                           .blocks_per_sm = (float)op->blocks_per_sm,
-                          .occupancy_ratio = (float)op->occupancy_ratio};
+                          .is_to_host = name->is_to_host};
     spill_add(a->ops, &r);
     return 0;
 }
@@ -153,6 +161,8 @@ void activity_range(struct activity *a, enum host_range kind, int64_t start_ns, 
 
 void activity_call(struct activity *a, enum call_kind kind, int64_t correlation, int64_t start_ns, int64_t dur_ns)
 {
+    if (kind == CALL_SYNC || kind == CALL_MALLOC || kind == CALL_FREE)
+        spill_add(a->calls, &(struct call_record){{start_ns, (int64_t)kind}});
     if (kind == CALL_SYNC)
         activity_range(a, HOST_SYNC, start_ns, dur_ns);
     else if (correlation >= 0)
@@ -184,6 +194,8 @@ static int join(struct activity *a, struct spill *by_device, struct dcr_err *err
             r.launch_ns = l->key.b;
         if (r.launch_ns != NO_LAUNCH)
             device_steps_launch(&a->steps, r.launch_ns, r.end_ns);
+        if (r.is_to_host && r.launch_ns != NO_LAUNCH)
+            a->n_to_host += device_steps_holds(&a->steps, r.launch_ns);
         r.key.a = (int64_t)r.device;
         spill_add(by_device, &r);
     }
@@ -299,6 +311,36 @@ void activity_step(struct activity *a, int64_t number, int64_t start_ns, int64_t
         device_steps_add(&a->steps, &a->arena, number, start_ns, end);
 }
 
+void activity_memory(struct activity *a, int64_t device, int64_t allocated, int64_t reserved)
+{
+    struct device_memory *m = NULL;
+    for (int i = 0; i < a->n_memories && !m; i++)
+        m = a->memory[i].device == device ? &a->memory[i] : NULL;
+    if (!m && a->n_memories == MAX_MEMORIES)
+        return;
+    if (!m) {
+        m = &a->memory[a->n_memories++];
+        *m = (struct device_memory){.device = device, .first_allocated = allocated};
+    }
+    m->n++;
+    m->last_allocated = allocated;
+    m->peak_allocated = allocated > m->peak_allocated ? allocated : m->peak_allocated;
+    m->peak_reserved = reserved > m->peak_reserved ? reserved : m->peak_reserved;
+}
+
+/* What steps should not hold, counted inside them. */
+static int count_calls(struct activity *a, struct run_device *d, struct dcr_err *err)
+{
+    const struct call_record *c;
+    int rc = spill_sort(a->calls, err);
+    while (!rc && (c = spill_next(a->calls)) != NULL) {
+        int64_t *n = c->key.b == CALL_SYNC ? &d->n_syncs : c->key.b == CALL_MALLOC ? &d->n_mallocs : &d->n_frees;
+        *n += device_steps_holds(&a->steps, c->key.a);
+    }
+    d->n_to_host = a->n_to_host;
+    return rc;
+}
+
 /* The device with most operations; its work is what the steps are made of. */
 static uint32_t main_device(const struct activity *a)
 {
@@ -349,7 +391,12 @@ int activity_finish(struct activity *a, struct dcr_arena *arena, struct run_devi
         if (is_main && a->steps.n) {
             a->steps.is_device = 1;
             write_utilization(&a->steps, d);
+            if ((rc = count_calls(a, d, err)) != 0)
+                goto out;
         }
+        for (int i = 0; i < a->n_memories; i++)
+            if (a->memory[i].device == a->devices[k].device)
+                d->memory = a->memory[i];
         write_sums(&a->devices[k], d);
         say_what_is_missing(&a->devices[k], n_launches, is_too_many, d);
         d->names = optable_of(&a->names, (int)k, arena, &d->n_names);
@@ -371,6 +418,7 @@ void activity_free(struct activity *a)
     spill_free(a->ops);
     spill_free(a->launches);
     spill_free(a->ranges);
+    spill_free(a->calls);
     optable_release(&a->names);
     dcr_arena_release(&a->arena);
     free(a);

@@ -42,6 +42,8 @@ int activity_op(struct activity *a, const struct device_op *op);
 /** activity_call - a call of the runtime; times as of operations. */
 void activity_call(struct activity *a, enum call_kind kind, int64_t correlation, int64_t start_ns, int64_t dur_ns);
 void activity_range(struct activity *a, enum host_range kind, int64_t start_ns, int64_t dur_ns);
+/** activity_memory - the allocator's state of a device after an event of it; in order of time. */
+void activity_memory(struct activity *a, int64_t device, int64_t allocated, int64_t reserved);
 /** activity_step - one step on the host (ProfilerStep#n); number -1 = not said. */
 void activity_step(struct activity *a, int64_t number, int64_t start_ns, int64_t dur_ns);
 /** activity_finish - the devices of the trace, ascending. Text and arrays in arena.

@@ -17,7 +17,8 @@ struct op_record {
     int64_t launch_ns; /* before the join: unused; NO_LAUNCH = not in the trace */
     uint32_t device;   /* index */
     uint32_t kind;
-    float blocks_per_sm, occupancy_ratio; /* < 0 = not said */
+    float blocks_per_sm; /* < 0 = not said */
+    int is_to_host;      /* a copy from the device to the host */
 };
 
 /* Sorted, disjoint. */

@@ -77,6 +77,14 @@ static int is_eligible_name(const char *text, size_t len)
     return holds(text, len, words);
 }
 
+/* "Memcpy DtoH (Device -> Pageable)", "DtoH", "[CUDA memcpy Device-to-Host]", "CUDA_MEMCPY_KIND_DTOH",
+ * "CopyDeviceToHost". */
+static int is_to_host_name(const char *text, size_t len)
+{
+    static const char *const words[] = {"dtoh", "device-to-host", "devicetohost", NULL};
+    return holds(text, len, words);
+}
+
 static enum op_kind kind_of(enum op_kind kind, const char *text, size_t len)
 {
     static const char *const words[] = {"nccl", "rccl", NULL};
@@ -126,6 +134,7 @@ struct name_entry *optable_entry(struct optable *s, int device, enum op_kind kin
                              .hash = hash,
                              .device = device,
                              .kind = real,
+                             .is_to_host = kind == OP_MEMCPY && is_to_host_name(text, len),
                              .is_tensor = is_tensor_name(text, len),
                              .is_eligible = is_eligible_name(text, len)};
     s->entries = arena_grow(&s->arena, s->entries, s->n, &s->cap, sizeof *s->entries);

@@ -14,7 +14,7 @@ struct name_entry {
     uint64_t hash;
     int device; /* index */
     enum op_kind kind;
-    int is_tensor, is_eligible;
+    int is_tensor, is_eligible, is_to_host;
     int64_t n, sum_ns, min_ns, max_ns;
     double mean_ns, squares; /* Welford: a sum of squares would lose the digits */
 };

@@ -35,19 +35,30 @@ void device_steps_sort(struct device_steps *s)
     s->n = k;
 }
 
-void device_steps_launch(struct device_steps *s, int64_t launch_ns, int64_t end_ns)
+/* The last step that began no later than t on the host, and holds it; NULL when there is none. */
+static struct device_step *step_at(const struct device_steps *s, int64_t t)
 {
     size_t lo = 0, hi = s->n;
     while (lo < hi) { /* the first that begins later */
         size_t middle = (lo + hi) / 2;
-        if (s->list[middle].host_start_ns <= launch_ns)
+        if (s->list[middle].host_start_ns <= t)
             lo = middle + 1;
         else
             hi = middle;
     }
-    if (lo && launch_ns < s->list[lo - 1].host_end_ns && end_ns > s->list[lo - 1].end_ns &&
-        end_ns - s->list[lo - 1].host_start_ns <= RUN_MAX_STEP_NS)
-        s->list[lo - 1].end_ns = end_ns;
+    return lo && t < s->list[lo - 1].host_end_ns ? &s->list[lo - 1] : NULL;
+}
+
+int device_steps_holds(const struct device_steps *s, int64_t t)
+{
+    return step_at(s, t) != NULL;
+}
+
+void device_steps_launch(struct device_steps *s, int64_t launch_ns, int64_t end_ns)
+{
+    struct device_step *x = step_at(s, launch_ns);
+    if (x && end_ns > x->end_ns && end_ns - x->host_start_ns <= RUN_MAX_STEP_NS)
+        x->end_ns = end_ns;
 }
 
 void device_steps_settle(struct device_steps *s)

@@ -33,6 +33,8 @@ void device_steps_add(struct device_steps *s, struct dcr_arena *arena, int64_t n
 void device_steps_sort(struct device_steps *s);
 /** device_steps_launch - an operation launched at launch_ns ends at end_ns: its step lasts as long. Any order. */
 void device_steps_launch(struct device_steps *s, int64_t launch_ns, int64_t end_ns);
+/** device_steps_holds - is t inside a step on the host?                                         sorted */
+int device_steps_holds(const struct device_steps *s, int64_t t);
 /** device_steps_settle - begins and ends are known. */
 void device_steps_settle(struct device_steps *s);
 /** device_steps_pass - [from, to) with that set of kinds running; ascending. */

@@ -209,9 +209,41 @@ static void add_host(struct kineto_sink *k, const struct raw *e, struct text nam
         activity_range(k->activity, HOST_IO, e->ts_ns, e->dur_ns);
 }
 
+/* "[memory]" of the framework's allocator, on a GPU (Device Type 1). */
+static void add_memory(struct kineto_sink *k, const struct raw *e)
+{
+    static const char *const keys[] = {"Device Type", "Device Id", "Total Allocated", "Total Reserved"};
+    int64_t v[4] = {-1, -1, -1, -1};
+    const char *p = e->args + 1, *end = e->args_end;
+    int is_escaped;
+    while ((p = json_space(p, end)) < end && *p != '}') {
+        const char *key = p + 1, *key_end = *p == '"' ? json_string_end(key, end, &is_escaped) : NULL;
+        if (!key_end) {
+            p++;
+            continue;
+        }
+        p = json_space(key_end + 1, end);
+        if (p >= end || *p != ':')
+            continue;
+        p = json_space(p + 1, end);
+        const char *after = p < end ? json_skip(p, end) : NULL;
+        if (!after)
+            return;
+        for (int i = 0; i < 4; i++)
+            if ((size_t)(key_end - key) == strlen(keys[i]) && memcmp(key, keys[i], strlen(keys[i])) == 0 &&
+                decimal_scaled(p, after, 0, &v[i]))
+                v[i] = -1;
+        p = after;
+    }
+    if (v[0] == 1 && v[2] >= 0)
+        activity_memory(k->activity, v[1], v[2], v[3]);
+}
+
 static void add(struct kineto_sink *k, const struct raw *e)
 {
     k->trace->n_events++;
+    if (e->ph == 'i' && e->args && json_text_is(e->name.p, e->name.n, "[memory]"))
+        add_memory(k, e);
     if (e->ph != 'X')
         return;
     enum event_class class = class_of(&e->cat);

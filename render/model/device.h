@@ -64,6 +64,12 @@ struct device_name {
     double stddev_ns; /* sample; 0 when n < 2 */
 };
 
+/* What the caching allocator of the framework held, by its own events. */
+struct device_memory {
+    int64_t device, n;                                                      /* events; 0 = not recorded */
+    int64_t first_allocated, last_allocated, peak_allocated, peak_reserved; /* bytes */
+};
+
 struct run_device {
     const char *file; /* relative to what was given to dcreport; in an archive, the member's name */
     int64_t device;
@@ -79,6 +85,10 @@ struct run_device {
 
     int64_t n_steps, steps_ns; /* steps of the trace, first start to last end; 0 = none, or another device has them */
     int64_t steps_kernel_ns;   /* in them: time with a kernel running */
+
+    int64_t n_mallocs, n_frees, n_syncs; /* calls inside steps; meaningless without steps */
+    int64_t n_to_host;                   /* copies to the host launched inside steps */
+    struct device_memory memory;
 
     int64_t small_ns;    /* summed time of kernels under 100 us */
     int64_t tensor_ns;   /* summed time of kernels named like tensor-core ones */

@@ -67,6 +67,14 @@ static json_t *device(const struct run_result *r, const struct foreign_trace *t,
     json_object_set_new(
         o, "utilization_ratio",
         ratio_or_null(d->steps_ns > 0, (double)d->steps_kernel_ns / (double)(d->steps_ns > 0 ? d->steps_ns : 1)));
+    json_object_set_new(o, "mallocs_in_steps", d->n_steps ? json_integer(d->n_mallocs) : json_null());
+    json_object_set_new(o, "frees_in_steps", d->n_steps ? json_integer(d->n_frees) : json_null());
+    json_object_set_new(o, "syncs_in_steps", d->n_steps ? json_integer(d->n_syncs) : json_null());
+    json_object_set_new(o, "copies_to_host_in_steps", d->n_steps ? json_integer(d->n_to_host) : json_null());
+    json_object_set_new(o, "peak_allocated_bytes", d->memory.n ? json_integer(d->memory.peak_allocated) : json_null());
+    json_object_set_new(o, "peak_reserved_bytes", d->memory.n ? json_integer(d->memory.peak_reserved) : json_null());
+    json_object_set_new(o, "allocated_growth_bytes",
+                        d->memory.n ? json_integer(d->memory.last_allocated - d->memory.first_allocated) : json_null());
     json_object_set_new(o, "small_kernel_ns", json_integer(d->small_ns));
     json_object_set_new(o, "tensor_core_ns_estimated", json_integer(d->tensor_ns));
     json_object_set_new(o, "tensor_core_eligible_ns_estimated", json_integer(d->eligible_ns));

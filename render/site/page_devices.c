@@ -94,6 +94,27 @@ static json_t *use(struct site *s, const struct run *r)
     return t;
 }
 
+/* What a step should not hold, and the framework's memory. */
+static json_t *findings(struct site *s, const struct run *r)
+{
+    json_t *t = view_table(
+        s,
+        "Inside the steps, and memory of the framework's allocator: allocations, synchronisations and copies to the "
+        "host make the host wait for the GPU (.item(), .cpu(), print of a tensor)",
+        "Trace and GPU|#Steps|#Allocations|#Releases|#Synchronisations|#Copies to the host|#Peak allocated|"
+        "#Peak reserved");
+    EACH_DEVICE(r, d)
+    {
+        const int64_t counts[] = {d->n_steps, d->n_mallocs, d->n_frees, d->n_syncs, d->n_to_host};
+        view_row(s, t, device_name(s, d));
+        for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+            view_cell(s, t, d->n_steps ? site_int(s, counts[i]) : "n/a: no steps marked");
+        view_cell(s, t, d->memory.n ? fmt_bytes((double)d->memory.peak_allocated).text : "n/a: not recorded");
+        view_cell(s, t, d->memory.n ? fmt_bytes((double)d->memory.peak_reserved).text : "n/a: not recorded");
+    }
+    return t;
+}
+
 static json_t *operations(struct site *s, const struct run_device *d)
 {
     enum { MOST = 15 };
@@ -135,6 +156,7 @@ json_t *view_devices(struct site *s, int run)
     add(s, list, breakdown(s, r), "devices", run);
     add(s, list, idle(s, r), "devices_idle", run);
     add(s, list, use(s, r), "devices_use", run);
+    add(s, list, findings(s, r), "devices_findings", run);
     enum { MOST_DEVICES = 8 };
     n = 0;
     EACH_DEVICE(r, d)

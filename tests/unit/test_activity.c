@@ -224,6 +224,15 @@ static void test_steps(void **state)
     assert_int_equal(activity_op(a, &o), 0);
     activity_call(a, CALL_LAUNCH, 1, 90, 1);
     activity_range(a, HOST_DATA, 130, 20);
+    o = op(OP_MEMCPY, "Memcpy DtoH (Device -> Pageable)", 172, 1, 3);
+    assert_int_equal(activity_op(a, &o), 0);
+    activity_call(a, CALL_LAUNCH, 3, 171, 1);
+    activity_call(a, CALL_SYNC, -1, 173, 2);
+    activity_call(a, CALL_SYNC, -1, 250, 2); /* behind the steps */
+    activity_call(a, CALL_MALLOC, -1, 5, 2);
+    activity_memory(a, 0, 100, 400);
+    activity_memory(a, 0, 300, 500);
+    activity_memory(a, 0, 200, 500);
     activity_step(a, 8, 100, 100);
     activity_step(a, 7, 0, 100);
     activity_step(a, 7, 1, 98);
@@ -240,11 +249,19 @@ static void test_steps(void **state)
     assert_int_equal(s[1].part_ns[CAT_COMM], 10);
     assert_int_equal(s[1].hidden_comm_ns, 5);
     assert_int_equal(s[1].part_ns[CAT_DATA], 10);
-    assert_int_equal(s[1].part_ns[CAT_OTHER], 40);
+    assert_int_equal(s[1].part_ns[CAT_COPY], 1);
+    assert_int_equal(s[1].part_ns[CAT_OTHER], 39);
     assert_int_equal(s[1].n_collectives, 1);
     assert_int_equal(steps.collectives[0].dur_ns, 15);
     assert_int_equal(d->steps_ns, 200);
     assert_int_equal(d->steps_kernel_ns, 25 + 30);
+    assert_int_equal(d->n_syncs, 1);
+    assert_int_equal(d->n_mallocs, 1);
+    assert_int_equal(d->n_frees, 0);
+    assert_int_equal(d->n_to_host, 1);
+    assert_int_equal(d->memory.n, 3);
+    assert_int_equal(d->memory.peak_allocated, 300);
+    assert_int_equal(d->memory.last_allocated - d->memory.first_allocated, 100);
     dcr_arena_release(&arena);
 }
 
