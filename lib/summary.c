@@ -1,4 +1,4 @@
-/* summary.c - see summary.h. A trace into a struct summary; the text of it is summary_text.c. */
+/* summary.c - see summary.h. A trace into a struct summary; the text of it is summary_write.c and summary_read.c. */
 #include "lib/summary.h"
 
 #include "lib/hash.h"
