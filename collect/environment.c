@@ -160,10 +160,9 @@ static void set_window(const struct options *o, json_t *record)
     }
 }
 
-void environment_set(const struct options *o, const char *spool, json_t *record)
+void environment_set(const struct options *o, json_t *record)
 {
     char number[32];
-    setenv("DCC_SPOOL", spool, 1);
     snprintf(number, sizeof number, "%d", o->max_mb);
     setenv("DCC_MAX_MB", number, 1);
     snprintf(number, sizeof number, "%d", o->max_disk_mb);

@@ -7,9 +7,8 @@
 
 #include <jansson.h>
 
-/** environment_set - in this process, for the program it will start.
- *  spool    absolute name of the folder
+/** environment_set - in this process, for the program it will start; DCC_SPOOL is start.h's.
  *  record   gets "nvtx_note", "mpi_note", "io_note": why something will not be recorded; absent when it will */
-void environment_set(const struct options *o, const char *spool, json_t *record);
+void environment_set(const struct options *o, json_t *record);
 
 #endif

@@ -28,6 +28,7 @@ static void release(struct pack *p)
     pack_forget_exports(p);
     if (p->made_fd >= 0)
         close(p->made_fd);
+    pack_copy_release(p);
     free(p->members);
     free(p->ranks);
     free(p->hosts);
@@ -101,9 +102,33 @@ int pack_check_output(const char *output, struct dcr_err *err)
     return DCR_OK;
 }
 
+/* is_copied: of files that are still written into; *has_changed: there are such, and is_copied should be */
+static int pack_once(const struct pack_request *request, int is_copied, int *has_changed, char *message, size_t n,
+                     struct dcr_err *err)
+{
+    struct pack p = {.request = request, .made_fd = -1, .is_copied = is_copied};
+    p.reasons = json_array();
+    if (request->reason)
+        pack_reason(&p, "%s", request->reason);
+    p.not_packed = json_array();
+    p.missing = json_array();
+    p.trace_notes = json_array();
+    int rc = pack_gather(&p, err);
+    if (rc == 0 && request->calibration)
+        pack_add(&p, DCR_CALIBRATION, request->calibration, NULL, DCR_ROLE_CALIBRATION, -1, -1);
+    if (rc == 0)
+        rc = pack_describe(&p, err);
+    if (rc == 0)
+        rc = pack_write(&p, err);
+    if (rc == 0)
+        summarise(&p, message, n);
+    *has_changed = p.has_changed;
+    release(&p);
+    return rc;
+}
+
 int pack_spool(const struct pack_request *request, char *message, size_t n, struct dcr_err *err)
 {
-    struct pack p = {.request = request, .made_fd = -1};
     struct stat st;
     message[0] = '\0';
     if (stat(request->spool, &st) != 0)
@@ -115,21 +140,7 @@ int pack_spool(const struct pack_request *request, char *message, size_t n, stru
         rc = calibrate_check(request->calibration, err);
     if (rc)
         return rc;
-    p.reasons = json_array();
-    if (request->reason)
-        pack_reason(&p, "%s", request->reason);
-    p.not_packed = json_array();
-    p.missing = json_array();
-    p.trace_notes = json_array();
-    rc = pack_gather(&p, err);
-    if (rc == 0 && request->calibration)
-        pack_add(&p, DCR_CALIBRATION, request->calibration, NULL, DCR_ROLE_CALIBRATION, -1, -1);
-    if (rc == 0)
-        rc = pack_describe(&p, err);
-    if (rc == 0)
-        rc = pack_write(&p, err);
-    if (rc == 0)
-        summarise(&p, message, n);
-    release(&p);
-    return rc;
+    int has_changed = 0;
+    rc = pack_once(request, request->is_live, &has_changed, message, n, err);
+    return rc && has_changed && !request->is_live ? pack_once(request, 1, &has_changed, message, n, err) : rc;
 }

@@ -16,6 +16,7 @@ struct pack_request {
     int zstd_level;     /* 0 = the usual */
     enum pack_traces traces;
     int n_sample;       /* of PACK_TRACES_SAMPLE: that many ranks, spread evenly */
+    int is_live;        /* somebody still writes into the spool: copies of its files are packed */
     const char *reason; /* why the run is incomplete, as the caller knows; NULL none */
     const char *const *adopt;
     size_t n_adopt;

@@ -16,6 +16,7 @@ struct pack_member {
     const char *bytes;
     int is_made; /* neither: size bytes of p->made_fd from offset on */
     int64_t offset;
+    int copy_fd; /* that path names; 0 none */
     int64_t size;
     enum dcr_role role;
     const char *kind; /* of evidence of another tool (lib/foreign.h), or NULL */
@@ -58,7 +59,9 @@ struct pack {
     int n_unknown;       /* files of no known kind */
     int n_nodes;         /* 0 unknown */
     int n_traces, n_traces_packed;
-    int made_fd; /* summaries made here, one behind the other, in a file without a name; -1 none */
+    int is_copied;   /* every file is copied before it is read, since somebody still writes into it */
+    int has_changed; /* packing failed because a file was not the same when it was read again */
+    int made_fd;     /* summaries made here, one behind the other, in a file without a name; -1 none */
     int64_t made_bytes;
     uint64_t n_events, n_dropped;     /* named by the program */
     uint64_t n_mpi_calls, n_io_calls; /* observed beside it */
@@ -104,6 +107,14 @@ static inline const char *pack_json_text(const json_t *o, const char *key)
     const char *text = json_string_value(json_object_get(o, key));
     return text ? text : "";
 }
+
+/* ---- pack_copy.c ---- */
+/** pack_copy - replace the members' files by copies without a name, made now; closed by pack_copy_release. Members that
+ *  are copies already stay. A trace that grows meanwhile is one that ends where it was copied, as after a crash. */
+int pack_copy(struct pack *p, struct dcr_err *err) DCR_MUST_CHECK;
+void pack_copy_release(struct pack *p);
+/** pack_nameless - a file without a name beside the output: nothing of it is left, however packing ends. gives */
+int pack_nameless(const struct pack *p, int *fd, struct dcr_err *err) DCR_MUST_CHECK;
 
 /* ---- pack_write.c ---- */
 int pack_write(struct pack *p, struct dcr_err *err) DCR_MUST_CHECK;

@@ -7,7 +7,6 @@
 #include "lib/summary.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -65,29 +64,9 @@ static void take_facts(struct pack *p, const char *trace, int rank, const struct
 
 /* ---- summaries made here ------------------------------------------------------------------------ */
 
-/* A file without a name beside the output: nothing of it is left, however packing ends. */
-static int open_made(struct pack *p, struct dcr_err *err)
-{
-    char dir[PATH_MAX];
-    const char *output = p->request->output, *slash = strrchr(output, '/');
-    if (p->made_fd >= 0)
-        return DCR_OK;
-    int n = slash ? (int)(slash - output) : 0;
-    snprintf(dir, sizeof dir, "%.*s", slash && n == 0 ? 1 : slash ? n : 1, slash ? output : ".");
-    p->made_fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-    if (p->made_fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL)) {
-        char name[PATH_MAX + 32];
-        snprintf(name, sizeof name, "%s/.summaries-XXXXXX", dir);
-        p->made_fd = mkostemp(name, O_CLOEXEC);
-        if (p->made_fd >= 0)
-            unlink(name);
-    }
-    return p->made_fd >= 0 ? DCR_OK : dcr_err_sys(err, DCR_FAIL, "cannot write in '%s'", dir);
-}
-
 static int write_made(struct pack *p, const char *bytes, size_t n, struct dcr_err *err)
 {
-    int rc = open_made(p, err);
+    int rc = p->made_fd < 0 ? pack_nameless(p, &p->made_fd, err) : DCR_OK;
     for (size_t done = 0; rc == 0 && done < n;) {
         ssize_t k = pwrite(p->made_fd, bytes + done, n - done, p->made_bytes + (off_t)done);
         if (k < 0 && errno != EINTR)
@@ -204,12 +183,17 @@ static void drop_unwanted(struct pack *p)
     for (size_t i = 0; i < p->n_members; i++)
         if (p->members[i].size >= 0)
             p->members[kept++] = p->members[i];
+        else if (p->members[i].copy_fd)
+            close(p->members[i].copy_fd);
     p->n_members = kept;
 }
 
 int pack_traces(struct pack *p, struct dcr_err *err)
 {
     size_t n = p->n_members; /* what is added meanwhile is no trace */
+    int rc = p->is_copied ? pack_copy(p, err) : DCR_OK;
+    if (rc)
+        return rc;
     for (size_t i = 0; i < n; i++) {
         char name[PATH_MAX];
         const struct pack_member m = p->members[i];
@@ -224,7 +208,7 @@ int pack_traces(struct pack *p, struct dcr_err *err)
         const struct pack_member *ready = member_named(p, name);
         if (ready && ready->path && take_summary(p, m.name, m.path, m.rank, ready->path))
             continue;
-        int rc = make_summary(p, m.name, m.path, m.rank, name, err);
+        rc = make_summary(p, m.name, m.path, m.rank, name, err);
         if (rc)
             return rc;
     }

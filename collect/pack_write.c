@@ -265,7 +265,9 @@ int pack_write(struct pack *p, struct dcr_err *err)
         return dcr_err_set(err, DCR_FAIL, "the name '%s' is too long", output);
     add_metadata(p);
     qsort(p->members, p->n_members, sizeof *p->members, by_name);
-    int rc = hash_members(p, err);
+    int rc = p->is_copied ? pack_copy(p, err) : DCR_OK;
+    if (rc == 0)
+        rc = hash_members(p, err);
     if (rc)
         goto out;
     manifest = make_manifest(p, err);
@@ -279,6 +281,7 @@ int pack_write(struct pack *p, struct dcr_err *err)
         goto out;
     rc = write_members(p, w, text, err);
     if (rc) {
+        p->has_changed = rc == DCR_FAIL; /* DCR_FATAL is of the archive itself */
         dcr_tar_abandon(w);
         goto out;
     }
@@ -286,6 +289,7 @@ int pack_write(struct pack *p, struct dcr_err *err)
     if (rc)
         goto out;
     rc = check_written(beside, err);
+    p->has_changed = rc == DCR_FAIL;
     if (rc == 0 && rename(beside, output) != 0)
         rc = dcr_err_sys(err, DCR_FAIL, "cannot write '%s'", output);
     if (rc)

@@ -279,7 +279,7 @@ static int observe(struct run *r, int *status, struct dcr_err *err)
     struct sampler *sampler = NULL;
     struct perf perf = {.fd = {-1, -1, -1, -1}};
     start_block_signals(&mask);
-    int rc = start_program(r->o->program, &mask, open_counters, &perf, &pid, err);
+    int rc = start_program(r->o->program, r->spool, &mask, open_counters, &perf, &pid, err);
     if (rc) {
         perf_close(&perf);
         *status = err && err->sys == ENOENT ? 127 : err && err->sys == EACCES ? 126 : DCR_EXIT_SELF;
@@ -355,13 +355,13 @@ static int pack_own(struct run *r, char *message, size_t n, struct dcr_err *err)
                                    .n_sample = r->o->n_sample};
     int n_left = leftover_wait(r->spool, GRACE_MS, pids, sizeof pids);
     if (n_left) {
-        snprintf(reason, sizeof reason, "%d process%s that the program left behind still ran when the run was packed",
-                 n_left, n_left == 1 ? "" : "es");
+        snprintf(reason, sizeof reason,
+                 "%d process%s that the program left behind still ran when the run was packed (%s)", n_left,
+                 n_left == 1 ? "" : "es", pids);
         request.reason = reason;
+        request.is_live = 1;
     }
     int rc = pack_spool(&request, message, n, err);
-    for (int again = 0; rc && n_left && again < 3; again++) /* a trace that grew meanwhile */
-        rc = pack_spool(&request, message, n, err);
     if (rc) {
         dcr_err_while(err, "the evidence is kept in '%s', pack it with `dccollect pack`", r->spool);
         return rc;
@@ -404,7 +404,7 @@ int run_program(const struct options *o, char *message, size_t n, int *status, s
     if (rc)
         goto out;
     begin_record(&r);
-    environment_set(o, r.spool, r.record);
+    environment_set(o, r.record);
     rc = write_host(&r, NULL, err);
     if (rc == 0)
         rc = spool_write_json(r.record_dir, r.record_name, r.record, err);

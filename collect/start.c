@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -24,8 +25,8 @@ void start_block_signals(sigset_t *old)
     pthread_sigmask(SIG_BLOCK, &ours, old);
 }
 
-int start_program(char **argv, const sigset_t *mask, void (*before)(void *ctx, pid_t pid), void *ctx, pid_t *pid,
-                  struct dcr_err *err)
+int start_program(char **argv, const char *spool, const sigset_t *mask, void (*before)(void *ctx, pid_t pid), void *ctx,
+                  pid_t *pid, struct dcr_err *err)
 {
     int report[2], gate[2];
     if (pipe2(report, O_CLOEXEC) != 0)
@@ -55,6 +56,7 @@ int start_program(char **argv, const sigset_t *mask, void (*before)(void *ctx, p
             ;
         sigaction(SIGCHLD, &child_action, NULL);
         sigprocmask(SIG_SETMASK, mask, NULL);
+        setenv("DCC_SPOOL", spool, 1);
         execvp(argv[0], argv);
         int why = errno;
         ssize_t ignored = write(report[1], &why, sizeof why);

@@ -18,10 +18,12 @@ struct ended {
 /** start_block_signals - from now on signals wait for start_wait. *old: the mask the program shall have. */
 void start_block_signals(sigset_t *old);
 /** start_program - fork and exec.
+ *  spool    its DCC_SPOOL, set in it alone: the libraries that look at it are in this process too when a collector
+ *           watches this collector, and would record packing into what is packed
  *  before   called between the two, while the process that will be the program waits; NULL = nothing to do
  *  errors   DCR_FAIL: exec failed; err->sys says why (ENOENT, EACCES ...) */
-int start_program(char **argv, const sigset_t *mask, void (*before)(void *ctx, pid_t pid), void *ctx, pid_t *pid,
-                  struct dcr_err *err) DCR_MUST_CHECK;
+int start_program(char **argv, const char *spool, const sigset_t *mask, void (*before)(void *ctx, pid_t pid), void *ctx,
+                  pid_t *pid, struct dcr_err *err) DCR_MUST_CHECK;
 /** start_wait - until the program ends. Signals sent to us go on to it, except those that the terminal already sent to
  *  the whole process group. */
 struct ended start_wait(pid_t pid);

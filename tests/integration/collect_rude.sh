@@ -29,6 +29,21 @@ done
 check "packed again when the child has ended: nothing is lost" sh -c '"$0" pack long.tar.spool -o long.tar' "$COLLECT"
 check "both are in it" metadata long.tar '.collector.events == 1600 and .collector.traces == 2'
 
+cat >busy.sh <<'END'
+exec >/dev/null 2>&1
+(end=$((SECONDS + $1)); while [ $SECONDS -lt $end ]; do ./marks 3000; done) &
+exit 7
+END
+check_status 7 "a child that records while the run is packed: the program's status" "$COLLECT" run -o busy.tar -- bash busy.sh 5
+check "packed by hand while it records" sh -c '"$0" pack busy.tar.spool -o by-hand.tar && "$0" verify busy.tar by-hand.tar' "$COLLECT"
+n_bad=0
+for _ in 1 2 3; do
+    "$COLLECT" run -o outer.tar -- "$COLLECT" run -o inner.tar -- ./marks 20 2>>said || n_bad=$((n_bad + 1))
+    "$COLLECT" verify outer.tar inner.tar >>said || n_bad=$((n_bad + 1))
+done
+check "a collector under a collector" test "$n_bad" -eq 0
+check "the inner one has the program's events" metadata inner.tar '.collector.events == 80'
+
 # ---- packing is killed
 ./make_ranks spool 64 100 8 && "$COLLECT" pack spool -o want.tar --zstd 2>/dev/null
 "$COLLECT" pack spool -o out.tar.zst --traces none 2>/dev/null && cp out.tar.zst old.tar.zst
