@@ -159,6 +159,7 @@ int analyse(struct report *rep, struct run **runs, int n, const struct analyse_o
     for (int i = 0; i < rep->n_series; i++) /* whether cores were shared is known now */
         laws(rep, &rep->series[i]);
     rules(rep);
+    loss_classes(rep);
     return 0;
 }
 

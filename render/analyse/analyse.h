@@ -102,6 +102,10 @@ struct series_loss loss_between(const int64_t *from_parts, const int64_t *to_par
 /** waiting_for_core - share of the time of a rank's steps in which it was ready to run but had no core; of its whole
  * run where the readings do not cover the steps; -1 not measured. Test: tests/unit/test_rules.c */
 double waiting_for_core(const struct run_rank *k);
+/** loss_classes - losses[].class_ns: waiting for a rank that loads or writes is data and I/O, all other is imbalance.
+ * After rules(), which settle what the waiting was for where cores were shared. source   docs/metrics.md#loss. Test:
+ * tests/unit/test_scaling.c */
+void loss_classes(struct report *rep);
 /** laws - fit Amdahl's law, the Universal Scalability Law, compute and all-reduce over node counts; extrapolate.
  *  source   docs/metrics.md#fits. Test: tests/unit/test_laws.c */
 void laws(struct report *rep, struct series *s);

@@ -247,11 +247,29 @@ struct series_point {
     struct pop pop;
 };
 
+/* What a loss is lost to: the parts, with the waiting given to what the rank that came last was doing. Sums to the
+ * loss. X(id, key) */
+#define LOSS_CLASSES(X)                    \
+    X(LOST_COMPUTE, "compute")             \
+    X(LOST_IMBALANCE, "imbalance")         \
+    X(LOST_COMMUNICATION, "communication") \
+    X(LOST_COPY, "copy")                   \
+    X(LOST_DATA, "data")                   \
+    X(LOST_IO, "io")                       \
+    X(LOST_OTHER, "other")
+enum loss_class {
+#define X(id, key) id,
+    LOSS_CLASSES(X)
+#undef X
+        N_LOSS_CLASSES
+};
+
 /* The time lost between two points: step time here minus what perfect scaling from `from` would give. */
 struct series_loss {
     int from, to;                         /* indices of points */
     int64_t ideal_ns, actual_ns, loss_ns; /* loss = actual - ideal, may be negative */
     int64_t part_ns[N_PARTS];             /* sums to loss_ns exactly */
+    int64_t class_ns[N_LOSS_CLASSES];     /* the same */
     int largest;                          /* enum part with the largest loss */
 };
 

@@ -390,6 +390,45 @@ static void fill_losses(struct report *rep, struct series *s)
         add_loss(s, 0, s->n_points - 1);
 }
 
+/* Waiting of a point by its cause, over its repetitions; sums to its waiting. */
+static void wait_causes(const struct report *rep, const struct series_point *p, int64_t out[N_CATEGORIES])
+{
+    int64_t sum[N_CATEGORIES] = {0}, total = 0;
+    for (int i = 0; i < p->n_runs; i++)
+        for (int c = 0; c < N_CATEGORIES; c++) {
+            sum[c] += rep->runs[p->runs[i]].wait_cause_ns[c];
+            total += rep->runs[p->runs[i]].wait_cause_ns[c];
+        }
+    if (total == 0)
+        sum[CAT_OTHER] = total = 1;
+    apportion(sum, N_CATEGORIES, p->part_ns[PART_WAIT], total, out);
+}
+
+void loss_classes(struct report *rep)
+{
+    for (int i = 0; i < rep->n_series; i++)
+        for (int k = 0; k < rep->series[i].n_losses; k++) {
+            const struct series *s = &rep->series[i];
+            struct series_loss *l = &rep->series[i].losses[k];
+            const struct series_point *a = &s->points[l->from], *b = &s->points[l->to];
+            int64_t before[N_CATEGORIES], now[N_CATEGORIES], waited = a->part_ns[PART_WAIT];
+            wait_causes(rep, a, before);
+            wait_causes(rep, b, now);
+            /* what ideal scaling leaves of the waiting, by cause */
+            apportion(before, N_CATEGORIES, b->part_ns[PART_WAIT] - l->part_ns[PART_WAIT], waited ? waited : 1, before);
+            if (waited == 0)
+                before[CAT_OTHER] = b->part_ns[PART_WAIT] - l->part_ns[PART_WAIT];
+            l->class_ns[LOST_COMPUTE] = l->part_ns[PART_COMPUTE];
+            l->class_ns[LOST_COMMUNICATION] = l->part_ns[PART_TRANSFER];
+            l->class_ns[LOST_COPY] = l->part_ns[PART_COPY];
+            l->class_ns[LOST_DATA] = l->part_ns[PART_DATA] + now[CAT_DATA] - before[CAT_DATA];
+            l->class_ns[LOST_IO] = l->part_ns[PART_IO] + now[CAT_IO] - before[CAT_IO];
+            l->class_ns[LOST_OTHER] = l->part_ns[PART_OTHER];
+            for (int c = 0; c < N_CATEGORIES; c++)
+                l->class_ns[LOST_IMBALANCE] += c == CAT_DATA || c == CAT_IO ? 0 : now[c] - before[c];
+        }
+}
+
 static void say_kind(struct report *rep, struct series *s)
 {
     const struct run_program *p = &rep->runs[s->points[0].runs[0]].run->program;

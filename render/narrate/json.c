@@ -460,6 +460,19 @@ static json_t *point_object(const struct report *rep, const struct series_point 
     return o;
 }
 
+static json_t *loss_class_object(const struct series_loss *l)
+{
+    static const char *const keys[] = {
+#define X(id, key) key,
+        LOSS_CLASSES(X)
+#undef X
+    };
+    json_t *o = json_object();
+    for (int c = 0; c < N_LOSS_CLASSES; c++)
+        json_object_set_new(o, keys[c], json_integer(l->class_ns[c]));
+    return o;
+}
+
 static json_t *laws_array(const struct series *s)
 {
     json_t *list = json_array();
@@ -504,10 +517,11 @@ static json_t *series_object(const struct report *rep, const struct series *s)
     for (int i = 0; i < s->n_losses; i++) {
         const struct series_loss *l = &s->losses[i];
         json_array_append_new(losses,
-                              json_pack("{s:i, s:i, s:I, s:I, s:I, s:o, s:s}", "from_nodes", s->points[l->from].n_nodes,
-                                        "to_nodes", s->points[l->to].n_nodes, "ideal_ns", (json_int_t)l->ideal_ns,
-                                        "actual_ns", (json_int_t)l->actual_ns, "loss_ns", (json_int_t)l->loss_ns,
-                                        "parts_ns", parts(l->part_ns), "largest", part_key((enum part)l->largest)));
+                              json_pack("{s:i, s:i, s:I, s:I, s:I, s:o, s:o, s:s}", "from_nodes",
+                                        s->points[l->from].n_nodes, "to_nodes", s->points[l->to].n_nodes, "ideal_ns",
+                                        (json_int_t)l->ideal_ns, "actual_ns", (json_int_t)l->actual_ns, "loss_ns",
+                                        (json_int_t)l->loss_ns, "parts_ns", parts(l->part_ns), "classes_ns",
+                                        loss_class_object(l), "largest", part_key((enum part)l->largest)));
     }
     json_object_set_new(o, "label", json_string(s->label));
     json_object_set_new(o, "scaling", json_string(scaling_word(s->kind)));

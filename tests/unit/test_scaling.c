@@ -77,6 +77,33 @@ static void test_strong(void **state)
     release(&f);
 }
 
+/* 1 node: a step of 40. 2 nodes: rank 1 loads 10 more, so rank 0 waits 10 of 2 x 40; transfer 4. */
+static void test_losses_by_class(void **state)
+{
+    (void)state;
+    struct fixture f = {.n = 2};
+    f.runs[0] = made_even_run(1, 64, 40, 40, 0, 0, 0);
+    f.runs[1] = made_run(2, 64);
+    const int64_t a[N_CATEGORIES] = {[CAT_COMPUTE] = 20, [CAT_COMM] = 14},
+                  b[N_CATEGORIES] = {[CAT_COMPUTE] = 20, [CAT_DATA] = 10, [CAT_COMM] = 4};
+    for (int i = 0; i < 40; i++) {
+        made_step(f.runs[1], run_rank_at(f.runs[1], 0), a);
+        made_step(f.runs[1], run_rank_at(f.runs[1], 1), b);
+    }
+    analyse_all(&f);
+    const struct series_loss *l = &f.rep.series[0].losses[0];
+    int64_t sum = 0;
+    for (int c = 0; c < N_LOSS_CLASSES; c++)
+        sum += l->class_ns[c];
+    assert_int_equal(l->loss_ns, 14); /* 34 - 20 */
+    assert_int_equal(sum, l->loss_ns);
+    assert_int_equal(l->class_ns[LOST_COMMUNICATION], 4);
+    assert_int_equal(l->class_ns[LOST_DATA], 10); /* 5 of loading, 5 of waiting for it */
+    assert_int_equal(l->class_ns[LOST_IMBALANCE], 0);
+    assert_int_equal(l->class_ns[LOST_COMPUTE], 0);
+    release(&f);
+}
+
 static void test_weak(void **state)
 {
     (void)state;
@@ -240,6 +267,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_strong),
+        cmocka_unit_test(test_losses_by_class),
         cmocka_unit_test(test_weak),
         cmocka_unit_test(test_losses_always_sum),
         cmocka_unit_test(test_repetitions),
