@@ -1,6 +1,7 @@
 /* activity.c - see activity.h. Gathers; sweep.c computes. */
 #include "render/device/activity.h"
 
+#include "render/device/collectives.h"
 #include "render/device/steps.h"
 #include "render/model/build.h"
 
@@ -33,6 +34,7 @@ struct activity {
     struct range_record open[N_HOST_RANGES]; /* the range being extended */
     int has_open[N_HOST_RANGES];
     struct device_steps steps;
+    struct collective_kinds collectives;
     int64_t n_to_host; /* copies to the host launched inside steps */
     struct device_memory memory[MAX_MEMORIES];
     int n_memories;
@@ -131,6 +133,8 @@ int activity_op(struct activity *a, const struct device_op *op)
             add_clamped(&s->tensor_ns, name->is_tensor ? op->dur_ns : 0);
         }
     }
+    if (name->kind == OP_COMM && op->collective && *op->collective)
+        collectives_add(&a->collectives, &a->arena, op);
     struct op_record r = {.key = {op->correlation, op->start_ns},
                           .end_ns = end,
                           .launch_ns = NO_LAUNCH,
@@ -399,6 +403,7 @@ int activity_finish(struct activity *a, struct dcr_arena *arena, struct run_devi
                 d->memory = a->memory[i];
         write_sums(&a->devices[k], d);
         say_what_is_missing(&a->devices[k], n_launches, is_too_many, d);
+        d->collectives = collectives_of(&a->collectives, a->devices[k].device, arena, &d->n_collectives);
         d->names = optable_of(&a->names, (int)k, arena, &d->n_names);
     }
     if (spill_failed(by_device))

@@ -19,9 +19,11 @@ struct device_op {
     enum op_kind kind;        /* OP_COMPUTE for any kernel: activity_op looks for collectives by name */
     const char *name;
     size_t name_len;
-    int64_t correlation;    /* of the launch, -1 = not said */
-    double blocks_per_sm;   /* < 0 = not said */
-    double occupancy_ratio; /* estimated achieved, < 0 = not said */
+    int64_t correlation;                     /* of the launch, -1 = not said */
+    double blocks_per_sm;                    /* < 0 = not said */
+    double occupancy_ratio;                  /* estimated achieved, < 0 = not said */
+    const char *collective;                  /* NUL-terminated; NULL or "" = not said */
+    int64_t in_bytes, out_bytes, group_size; /* of the collective, one rank's buffers; 0 = not said */
 };
 
 /* What a call of the runtime does, as far as it matters here. */

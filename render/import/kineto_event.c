@@ -96,6 +96,39 @@ static double real_or(const char *p, double absent)
     return end > p && v >= 0 && v < 1e300 ? v : absent;
 }
 
+/* Bytes of an element, 0 for a type that is not known. */
+static int64_t element_bytes(const char *p, size_t n)
+{
+    static const struct {
+        const char *name;
+        int64_t bytes;
+    } types[] = {{"Float", 4}, {"Half", 2}, {"BFloat16", 2}, {"Double", 8},        {"Int", 4},         {"Long", 8},
+                 {"Byte", 1},  {"Char", 1}, {"Bool", 1},     {"Float8_e4m3fn", 1}, {"Float8_e5m2", 1}, {"Short", 2}};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (strlen(types[i].name) == n && memcmp(types[i].name, p, n) == 0)
+            return types[i].bytes;
+    return 0;
+}
+
+/* What a collective moved: counts of elements until the type is known too. */
+struct moved {
+    char name[64];
+    int64_t in, out, bytes;
+};
+
+static void moved_argument(struct device_op *op, struct moved *m, const char *key, size_t n, const char *p,
+                           const char *after)
+{
+    if (json_text_is(key, n, "Collective name") && *p == '"')
+        json_unescape(p + 1, (size_t)(after - p) - 2, m->name, sizeof m->name);
+    else if (json_text_is(key, n, "dtype") && *p == '"')
+        m->bytes = element_bytes(p + 1, (size_t)(after - p) - 2);
+    else if ((json_text_is(key, n, "In msg nelems") && decimal_scaled(p, after, 0, &m->in)) ||
+             (json_text_is(key, n, "Out msg nelems") && decimal_scaled(p, after, 0, &m->out)) ||
+             (json_text_is(key, n, "Group size") && decimal_scaled(p, after, 0, &op->group_size)))
+        return;
+}
+
 static void argument(struct device_op *op, const char *key, size_t n, const char *p, const char *after, int *has_device)
 {
     int64_t v;
@@ -126,7 +159,7 @@ static void argument(struct device_op *op, const char *key, size_t n, const char
 }
 
 /* The arguments, which lie in the window as a whole. */
-static void arguments(struct device_op *op, const struct raw *e, int *has_device)
+static void arguments(struct device_op *op, struct moved *m, const struct raw *e, int *has_device)
 {
     const char *p = e->args + 1, *end = e->args_end;
     int is_escaped;
@@ -146,6 +179,8 @@ static void arguments(struct device_op *op, const struct raw *e, int *has_device
         if (!after)
             return;
         argument(op, key, (size_t)(key_end - key), p, after, has_device);
+        if (m)
+            moved_argument(op, m, key, (size_t)(key_end - key), p, after);
         p = after;
     }
 }
@@ -167,8 +202,14 @@ static void add_op(struct kineto_sink *k, const struct raw *e, enum event_class 
                            .correlation = -1,
                            .blocks_per_sm = -1,
                            .occupancy_ratio = -1};
+    struct moved m = {.in = 0};
     if (e->args)
-        arguments(&op, e, &has_device);
+        arguments(&op, class == CLASS_KERNEL ? &m : NULL, e, &has_device);
+    if (m.name[0] && m.bytes && m.in > 0 && m.in < INT64_MAX / 16 && m.out >= 0 && m.out < INT64_MAX / 16) {
+        op.collective = m.name;
+        op.in_bytes = m.in * m.bytes;
+        op.out_bytes = m.out * m.bytes;
+    }
     if (!has_device && e->pid && decimal_scaled(e->pid, json_skip(e->pid, e->pid + 32), 0, &op.device))
         op.device = -1;
     if (!e->has_ts || activity_op(k->activity, &op))
@@ -187,7 +228,7 @@ static void add_call(struct kineto_sink *k, const struct raw *e, struct text nam
     if (!e->has_ts)
         return;
     if (e->args && kind == CALL_LAUNCH)
-        arguments(&op, e, &ignored);
+        arguments(&op, NULL, e, &ignored);
     activity_call(k->activity, kind, op.correlation, e->ts_ns, e->dur_ns);
 }
 

@@ -70,6 +70,14 @@ struct device_memory {
     int64_t first_allocated, last_allocated, peak_allocated, peak_reserved; /* bytes */
 };
 
+/* Collectives of one kind, as far as the trace says what they moved. */
+struct device_collective {
+    const char *name; /* "allreduce" ... */
+    int64_t device, bytes, n_ranks;
+    int64_t n, sum_ns, min_ns;
+    double algbw_gb_s, busbw_gb_s; /* of the shortest: the others hold waiting for ranks; 0 = n/a */
+};
+
 struct run_device {
     const char *file; /* relative to what was given to dcreport; in an archive, the member's name */
     int64_t device;
@@ -98,6 +106,8 @@ struct run_device {
     double sm_ratio;        /* estimated SM efficiency over the span */
     double occupancy_ratio; /* estimated achieved occupancy, mean over kernel time */
 
+    struct device_collective *collectives; /* by summed time, longest first */
+    int n_collectives;
     struct device_name *names; /* by summed time, longest first */
     int n_names;
 };

@@ -30,6 +30,25 @@ static json_t *idle_causes(const struct run_device *d)
     return o;
 }
 
+static json_t *collectives(const struct run_device *d)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < d->n_collectives; i++) {
+        const struct device_collective *c = &d->collectives[i];
+        json_t *o = json_object();
+        json_object_set_new(o, "name", json_string(c->name));
+        json_object_set_new(o, "bytes", json_integer(c->bytes));
+        json_object_set_new(o, "n_ranks", c->n_ranks > 0 ? json_integer(c->n_ranks) : json_null());
+        json_object_set_new(o, "n", json_integer(c->n));
+        json_object_set_new(o, "sum_ns", json_integer(c->sum_ns));
+        json_object_set_new(o, "min_ns", json_integer(c->min_ns));
+        json_object_set_new(o, "algbw_gb_s", ratio_or_null(c->algbw_gb_s > 0, c->algbw_gb_s));
+        json_object_set_new(o, "busbw_gb_s", ratio_or_null(c->algbw_gb_s > 0 && c->n_ranks > 0, c->busbw_gb_s));
+        json_array_append_new(list, o);
+    }
+    return list;
+}
+
 static json_t *operations(const struct run_device *d)
 {
     enum { MOST = 50 };
@@ -82,6 +101,7 @@ static json_t *device(const struct run_result *r, const struct foreign_trace *t,
     json_object_set_new(o, "sm_efficiency_because", text_or_null(d->sm_because));
     json_object_set_new(o, "occupancy_ratio_estimated", ratio_or_null(d->has_occupancy, d->occupancy_ratio));
     json_object_set_new(o, "occupancy_because", text_or_null(d->occupancy_because));
+    json_object_set_new(o, "collectives", collectives(d));
     json_object_set_new(o, "operations", operations(d));
     json_object_set_new(o, "n_operation_names", json_integer(d->n_names));
     return o;

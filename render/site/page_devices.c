@@ -115,6 +115,39 @@ static json_t *findings(struct site *s, const struct run *r)
     return t;
 }
 
+static json_t *collectives(struct site *s, const struct run *r)
+{
+    enum { MOST = 20 };
+    json_t *t = view_table(
+        s,
+        "Collectives whose traces say what they moved, by summed time; bandwidths (decimal GB/s, as nccl-tests "
+        "defines them) are of the shortest: the others hold waiting for ranks",
+        "Trace and GPU|Collective|#Ranks|#Bytes|#Calls|#Mean|#Shortest|#algbw, GB/s|#busbw, GB/s");
+    EACH_DEVICE(r, d)
+    for (int i = 0; i < d->n_collectives && i < MOST; i++) {
+        const struct device_collective *c = &d->collectives[i];
+        view_row(s, t, device_name(s, d));
+        view_cell(s, t, c->name);
+        view_cell(s, t, c->n_ranks > 0 ? site_int(s, c->n_ranks) : "n/a: not recorded");
+        view_cell(s, t, site_int(s, c->bytes));
+        view_cell(s, t, site_int(s, c->n));
+        view_cell(s, t, fmt_time(c->sum_ns / c->n).text);
+        view_cell(s, t, fmt_time(c->min_ns).text);
+        view_cell(s, t, c->algbw_gb_s > 0 ? fmt_number(c->algbw_gb_s).text : "n/a: no duration");
+        view_cell(s, t,
+                  c->algbw_gb_s > 0 && c->n_ranks > 0 ? fmt_number(c->busbw_gb_s).text : "n/a: ranks not recorded");
+    }
+    return t;
+}
+
+static int has_collectives(const struct run *r)
+{
+    EACH_DEVICE(r, d)
+    if (d->n_collectives)
+        return 1;
+    return 0;
+}
+
 static json_t *operations(struct site *s, const struct run_device *d)
 {
     enum { MOST = 15 };
@@ -157,6 +190,8 @@ json_t *view_devices(struct site *s, int run)
     add(s, list, idle(s, r), "devices_idle", run);
     add(s, list, use(s, r), "devices_use", run);
     add(s, list, findings(s, r), "devices_findings", run);
+    if (has_collectives(r))
+        add(s, list, collectives(s, r), "devices_collectives", run);
     enum { MOST_DEVICES = 8 };
     n = 0;
     EACH_DEVICE(r, d)

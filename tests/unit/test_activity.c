@@ -1,5 +1,6 @@
 /* test_activity.c - operations of a device into exact sums: unions, differences, idle causes; and the sorter below. */
 #include "render/device/activity.h"
+#include "render/device/collectives.h"
 #include "render/device/spill.h"
 
 #include <setjmp.h>
@@ -265,6 +266,36 @@ static void test_steps(void **state)
     dcr_arena_release(&arena);
 }
 
+/* 8 ranks gather 1000 bytes each: S is the whole output, 8000 bytes in 400 ns are 20 GB/s, on the bus 17.5. */
+static void test_collectives(void **state)
+{
+    (void)state;
+    struct dcr_arena arena = {0};
+    struct activity *a = activity_new(0);
+    struct device_op o = op(OP_COMPUTE, "ncclDevKernel_AllGather", 0, 500, -1);
+    o.collective = "_allgather_base";
+    o.in_bytes = 1000;
+    o.out_bytes = 8000;
+    o.group_size = 8;
+    assert_int_equal(activity_op(a, &o), 0);
+    o.start_ns = 1000;
+    o.dur_ns = 400;
+    assert_int_equal(activity_op(a, &o), 0);
+    struct run_device *d = finish(a, &arena, 1);
+    assert_int_equal(d->n_collectives, 1);
+    const struct device_collective *c = d->collectives;
+    assert_int_equal(c->bytes, 8000);
+    assert_int_equal(c->n, 2);
+    assert_int_equal(c->sum_ns, 900);
+    assert_true(c->algbw_gb_s > 19.999 && c->algbw_gb_s < 20.001);
+    assert_true(c->busbw_gb_s > 17.499 && c->busbw_gb_s < 17.501);
+    assert_true(collective_bus_factor("allreduce", 16) > 1.874999 && collective_bus_factor("allreduce", 16) < 1.875001);
+    assert_true(collective_bus_factor("reduce_scatter", 4) > 0.749999 &&
+                collective_bus_factor("all_to_all", 4) < 0.750001);
+    assert_true(collective_bus_factor("broadcast", 4) == 1 && collective_bus_factor("allreduce", 0) == 1);
+    dcr_arena_release(&arena);
+}
+
 struct record {
     struct spill_key key;
     int64_t order;
@@ -323,15 +354,11 @@ static void test_spill_without_disk(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_unions),
-        cmocka_unit_test(test_spilled),
-        cmocka_unit_test(test_idle_causes),
-        cmocka_unit_test(test_estimates),
-        cmocka_unit_test(test_odd_operations),
-        cmocka_unit_test(test_nothing),
-        cmocka_unit_test(test_steps),
-        cmocka_unit_test(test_spill_order),
-        cmocka_unit_test(test_spill_without_disk),
+        cmocka_unit_test(test_unions),         cmocka_unit_test(test_spilled),
+        cmocka_unit_test(test_idle_causes),    cmocka_unit_test(test_estimates),
+        cmocka_unit_test(test_odd_operations), cmocka_unit_test(test_nothing),
+        cmocka_unit_test(test_steps),          cmocka_unit_test(test_collectives),
+        cmocka_unit_test(test_spill_order),    cmocka_unit_test(test_spill_without_disk),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
