@@ -116,6 +116,9 @@ json_t *view_classes(struct site *s, const char *caption, const int *runs, int n
  * none. */
 json_t *view_laws(struct site *s, const struct series *series);
 json_t *view_ahead(struct site *s, const struct series *series);
+/** view_mpi_calls, view_io_files - what the recorder saw by itself; null: nothing. */
+json_t *view_mpi_calls(struct site *s, const struct run *run);
+json_t *view_io_files(struct site *s, const struct run *run);
 /** view_notes - caveats or gaps of all runs, or of one (run >= 0: its own and those of all). */
 json_t *view_notes(struct site *s, enum note_kind kind, int run);
 /** view_caveats - set caveats, folded and n_folded: the first few caveats, the others, and how many those are. */

@@ -363,6 +363,8 @@ void page_run(struct site *s, int run)
     view_text(s, data, "no_steps", r->has_steps ? NULL : not_available(s, r->steps_because));
     view_set_list(s, data, "actions", view_actions(s, &run, 1, false, "../../"));
     view_set(s, data, "program", program(s, r->run));
+    set_table(s, data, "mpi_calls", view_mpi_calls(s, r->run), run);
+    set_table(s, data, "io_files", view_io_files(s, r->run), run);
     set_table(s, data, "nodes", nodes_table(s, r->run), run);
     set_table(s, data, "environment", environment_table(s, r->run), run);
     set_table(s, data, "members", members_table(s, r->run), run);

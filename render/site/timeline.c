@@ -13,6 +13,13 @@ static const char *const colour_names[N_SPAN_COLOURS] = {
     [CAT_COPY] = "copy",       [CAT_OTHER] = "other", [SPAN_STEP] = "step", [SPAN_VALIDATION] = "validation",
     [SPAN_PLAIN] = "plain"};
 
+static const char *const colour_words[N_SPAN_COLOURS] = {
+#define X(id, key, name, covers) [id] = name,
+    RUN_CATEGORIES(X)
+#undef X
+        [SPAN_STEP] = "step",
+    [SPAN_VALIDATION] = "validation", [SPAN_PLAIN] = "other range"};
+
 /* Archives without traces still say when each step began; their ranks' clocks are laid side by side by the first step
  * that all of them have. */
 static void spans_of_steps(struct spans *s, const struct run *run)
@@ -201,7 +208,9 @@ static json_t *names_table(struct site *s, const struct spans *spans)
         view_row(s, t, *k->name ? k->name : "(no name)");
         json_t *rows = json_object_get(t, "rows");
         view_text(s, json_array_get(rows, json_array_size(rows) - 1), "fragment", link_to(s, &k->longest[0]));
-        view_cell(s, t, colour_names[k->colour]);
+        view_cell(s, t,
+                  strcmp(k->category, DCT_IN_FLIGHT) == 0 ? site_text(s, "%s, in flight", colour_words[k->colour])
+                                                          : colour_words[k->colour]);
         view_cell(s, t, site_int(s, k->count));
         view_cell_time(s, t, true, k->total_ns);
         view_cell_time(s, t, true, k->total_ns / k->count);

@@ -1,0 +1,61 @@
+/* views_observed.c - what the recorder saw of a run by itself: MPI calls and files. See inside.h. Called by page_run.c.
+ */
+#include "render/site/inside.h"
+
+#include "render/narrate/format.h"
+
+/* More would be a listing, not a report; report.json has all of them. */
+#define OBSERVED_SHOWN 40
+
+static int64_t whole(uint64_t n)
+{
+    return n > INT64_MAX ? INT64_MAX : (int64_t)n;
+}
+
+static const char *bytes_or_none(uint64_t bytes)
+{
+    return bytes ? fmt_bytes((double)bytes).text : "none";
+}
+
+json_t *view_mpi_calls(struct site *s, const struct run *run)
+{
+    if (run->n_mpi_calls == 0)
+        return json_null();
+    json_t *t =
+        view_table(s, "MPI calls, all ranks, longest first; a call that only starts an operation counts the call alone",
+                   "Call|#Calls|#Bytes|#Time inside, sum|#Mean|#Longest");
+    for (int i = 0; i < run->n_mpi_calls && i < OBSERVED_SHOWN; i++) {
+        const struct dct_io *c = &run->mpi_calls[i].sum;
+        view_row(s, t, run->mpi_calls[i].name);
+        view_cell(s, t, site_int(s, whole(c->n)));
+        view_cell(s, t, bytes_or_none(c->bytes));
+        view_cell_time(s, t, c->n > 0, whole(c->ns));
+        view_cell_time(s, t, c->n > 0, c->n ? whole(c->ns / c->n) : 0);
+        view_cell_time(s, t, c->n > 0, whole(c->max_ns));
+    }
+    return t;
+}
+
+json_t *view_io_files(struct site *s, const struct run *run)
+{
+    if (run->n_files == 0)
+        return json_null();
+    json_t *t = view_table(
+        s,
+        run->n_files > OBSERVED_SHOWN
+            ? site_text(s, "Files, the %d with most time of %d, all ranks", OBSERVED_SHOWN, run->n_files)
+            : "Files, all ranks, longest first",
+        "File|#Reads|#Bytes read|#Time reading|#Writes|#Bytes written|#Time writing|#Other calls|#Their time");
+    for (int i = 0; i < run->n_files && i < OBSERVED_SHOWN; i++) {
+        const struct dct_io *c = run->files[i].sum;
+        view_row(s, t, run->files[i].name);
+        for (int kind = DCT_IO_READ; kind <= DCT_IO_WRITE; kind++) {
+            view_cell(s, t, site_int(s, whole(c[kind].n)));
+            view_cell(s, t, bytes_or_none(c[kind].bytes));
+            view_cell_time(s, t, true, whole(c[kind].ns));
+        }
+        view_cell(s, t, site_int(s, whole(c[DCT_IO_OTHER].n)));
+        view_cell_time(s, t, true, whole(c[DCT_IO_OTHER].ns));
+    }
+    return t;
+}
