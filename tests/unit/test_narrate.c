@@ -171,14 +171,16 @@ static void test_too_few_cores_is_one_story(void **state)
     for (int k = 0; k < 4; k++)
         f.runs[1]->ranks[k].run_delay_ns = 8000000000, f.runs[1]->ranks[k].process_seconds = 10;
     tell(&f);
-    assert_string_equal(f.rep.headline,
-                        "At 4 nodes a rank waited for a core for 80 % of the time of its steps; behind that, compute takes "
-                        "40.0 ms a step where ideal strong scaling from 1 node leaves 20.0 ms.");
+    assert_string_equal(
+        f.rep.headline,
+        "At 4 nodes a rank waited for a core for 80 % of the time of its steps; behind that, compute takes "
+        "40.0 ms a step where ideal strong scaling from 1 node leaves 20.0 ms.");
     assert_one_story(&f.rep, CLASS_SHARED, 1);
     assert_int_equal(f.rep.runs[1].classes[CLASS_COMPUTE].verdict, VERDICT_LIMITS);
     assert_null(strstr(f.rep.runs[1].classes[CLASS_COMPUTE].text, "healthy"));
     assert_contains(f.rep.first_action, "at most 21.0 ms of 41.0 ms a step (2.05x)");
-    assert_string_equal(f.rep.runs[1].classes[CLASS_SHARED].text, "a rank waited for a core for 80 % of the time of its steps");
+    assert_string_equal(f.rep.runs[1].classes[CLASS_SHARED].text,
+                        "a rank waited for a core for 80 % of the time of its steps");
     release(&f);
 }
 
