@@ -40,36 +40,6 @@ struct activity {
     int n_memories;
 };
 
-const char *device_column_name(enum device_column c)
-{
-    static const char *const names[] = {
-#define X(id, name) name,
-        DEVICE_COLUMNS(X)
-#undef X
-    };
-    return names[c];
-}
-
-const char *idle_cause_key(enum idle_cause c)
-{
-    static const char *const keys[] = {
-#define X(id, key, name, meaning) key,
-        IDLE_CAUSES(X)
-#undef X
-    };
-    return keys[c];
-}
-
-const char *idle_cause_name(enum idle_cause c)
-{
-    static const char *const names[] = {
-#define X(id, key, name, meaning) name,
-        IDLE_CAUSES(X)
-#undef X
-    };
-    return names[c];
-}
-
 struct activity *activity_new(size_t max_bytes)
 {
     struct activity *a = calloc(1, sizeof *a);
