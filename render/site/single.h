@@ -10,8 +10,8 @@
 void single_keep(struct site *s, const char *path, const char *title, const char *content, size_t n);
 
 /** single_write - put the kept pages into one document and write it to s->single_file, outside the site.
- *  Timelines are left out, whose data are larger than all the rest, and so are PNGs, which stand in the pages as drawings,
- *  and files above 1 MB: links to those become plain words. */
+ *  Timelines are left out, whose data are larger than all the rest, and so are PNGs, which stand in the pages as
+ * drawings, and files above 1 MB: links to those become plain words. */
 void single_write(struct site *s);
 
 /** single_link - what a link of a page becomes. For tests.

@@ -12,9 +12,9 @@ static int64_t whole(uint64_t n)
     return n > INT64_MAX ? INT64_MAX : (int64_t)n;
 }
 
-static const char *bytes_or_none(uint64_t bytes)
+static const char *bytes_or_none(struct site *s, uint64_t bytes)
 {
-    return bytes ? fmt_bytes((double)bytes).text : "none";
+    return bytes ? site_text(s, "%s", fmt_bytes((double)bytes).text) : "none";
 }
 
 json_t *view_mpi_calls(struct site *s, const struct run *run)
@@ -28,7 +28,7 @@ json_t *view_mpi_calls(struct site *s, const struct run *run)
         const struct dct_io *c = &run->mpi_calls[i].sum;
         view_row(s, t, run->mpi_calls[i].name);
         view_cell(s, t, site_int(s, whole(c->n)));
-        view_cell(s, t, bytes_or_none(c->bytes));
+        view_cell(s, t, bytes_or_none(s, c->bytes));
         view_cell_time(s, t, c->n > 0, whole(c->ns));
         view_cell_time(s, t, c->n > 0, c->n ? whole(c->ns / c->n) : 0);
         view_cell_time(s, t, c->n > 0, whole(c->max_ns));
@@ -51,7 +51,7 @@ json_t *view_io_files(struct site *s, const struct run *run)
         view_row(s, t, run->files[i].name);
         for (int kind = DCT_IO_READ; kind <= DCT_IO_WRITE; kind++) {
             view_cell(s, t, site_int(s, whole(c[kind].n)));
-            view_cell(s, t, bytes_or_none(c[kind].bytes));
+            view_cell(s, t, bytes_or_none(s, c[kind].bytes));
             view_cell_time(s, t, true, whole(c[kind].ns));
         }
         view_cell(s, t, site_int(s, whole(c[DCT_IO_OTHER].n)));

@@ -18,7 +18,7 @@ ten_lines() {
 check "the example of docs/themes.md makes its site" ten_lines
 
 check "the theme paper comes with the program" "$BIN/dcreport" "$TMP/there/results/1.tar" "$TMP/there/results/2.tar" -o "$TMP/paper" --theme paper -q
-check "... and is the default one with its own look" grep -q 'The theme `paper`' "$TMP/paper/index.html"
+check "... and is the default one with its own look" grep -q 'for an appendix or a hand-out' "$TMP/paper/index.html"
 check "... with the same templates" grep -q 'class="keys"' "$TMP/paper/index.html"
 
 # What one can take away.
