@@ -33,6 +33,27 @@ static int library(const char *what, char *out, size_t n)
     return is_there ? 0 : -1;
 }
 
+/* What cannot be loaded will be missing: the closing line and `ls` say it. */
+static void note_not_loaded(json_t *record, const char *sentence)
+{
+    note(record, "not_loaded", sentence);
+}
+
+/* Into a static program nothing can be loaded; behind a shell it may be one of several. */
+static void note_static(const struct options *o, json_t *record)
+{
+    static const char *const keys[] = {"nvtx_note", "mpi_note", "io_note", "cuda_note"};
+    char line[PATH_MAX + 100];
+    const char *name = linked_statically(o->program, o->n_program);
+    if (!name)
+        return;
+    snprintf(line, sizeof line, "'%.400s' is statically linked, so that no library can be loaded into it", name);
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (!json_object_get(record, keys[i]) || (strcmp(keys[i], "mpi_note") == 0 && o->mpi < 0))
+            note(record, keys[i], line);
+    note_not_loaded(record, line);
+}
+
 static void set_nvtx(json_t *record)
 {
     char path[PATH_MAX];
@@ -82,8 +103,12 @@ static void set_mpi(const struct options *o, json_t *record)
     else if (o->mpi < 0 && !linked_with_mpi(o->program, o->n_program, why, sizeof why) && !*why)
         snprintf(why, sizeof why,
                  "no program on the command line is linked with MPI (--mpi on records it all the same)");
-    if (*why || preload("mpi", why, sizeof why) != 0)
+    if (*why) {
         note(record, "mpi_note", why);
+    } else if (preload("mpi", why, sizeof why) != 0) {
+        note(record, "mpi_note", why);
+        note_not_loaded(record, why);
+    }
 }
 
 static void set_io(const struct options *o, json_t *record)
@@ -91,8 +116,12 @@ static void set_io(const struct options *o, json_t *record)
     char why[PATH_MAX + 200] = "", number[32];
     if (!o->io)
         snprintf(why, sizeof why, "switched off (--io off)");
-    if (*why || preload("io", why, sizeof why) != 0)
+    if (*why) {
         note(record, "io_note", why);
+    } else if (preload("io", why, sizeof why) != 0) {
+        note(record, "io_note", why);
+        note_not_loaded(record, why);
+    }
     snprintf(number, sizeof number, "%d", o->io_us);
     setenv("DCC_IO_US", number, 1);
     /* In front of mpirun the ranks are of interest, not mpirun's own files. */
@@ -172,4 +201,5 @@ void environment_set(const struct options *o, json_t *record)
     set_io(o, record);
     set_cuda(o, record);
     set_window(o, record);
+    note_static(o, record);
 }

@@ -21,6 +21,23 @@ static const char *base_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
+/* What starts programs that stand in no command line. */
+static int is_interpreter(const char *path)
+{
+    static const char *const names[] = {"sh", "bash", "dash", "zsh", "ksh", "env", "perl", "Rscript", "julia"};
+    char start[2] = "";
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    ssize_t n = fd >= 0 ? read(fd, start, sizeof start) : -1;
+    if (fd >= 0)
+        close(fd);
+    if (n == (ssize_t)sizeof start && memcmp(start, "#!", 2) == 0)
+        return 1;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(base_name(path), names[i]) == 0)
+            return 1;
+    return strncmp(base_name(path), "python", 6) == 0;
+}
+
 int linked_is_launcher(const char *program)
 {
     static const char *const names[] = {"mpirun", "torchrun", "mpiexec",        "orterun",         "prterun",
@@ -55,6 +72,24 @@ static int loader_of(const char *path, char *out, size_t n)
 out:
     close(fd);
     return rc;
+}
+
+/* An executable of this machine that asks for no loader. */
+static int is_static(const char *path)
+{
+    Elf64_Ehdr e;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int is = fd >= 0 && read(fd, &e, sizeof e) == (ssize_t)sizeof e && memcmp(e.e_ident, ELFMAG, SELFMAG) == 0 &&
+             e.e_ident[EI_CLASS] == ELFCLASS64 && (e.e_type == ET_EXEC || e.e_type == ET_DYN) &&
+             e.e_phentsize == sizeof(Elf64_Phdr);
+    for (int i = 0; is && i < e.e_phnum; i++) {
+        Elf64_Phdr p;
+        is = pread(fd, &p, sizeof p, (off_t)(e.e_phoff + (Elf64_Off)i * sizeof p)) == (ssize_t)sizeof p &&
+             p.p_type != PT_INTERP;
+    }
+    if (fd >= 0)
+        close(fd);
+    return is;
 }
 
 /* Runs `loader --list program` and gives what it says, cut at n - 1 bytes. */
@@ -116,7 +151,7 @@ int linked_with_mpi(char *const *words, int n_words, char *why, size_t n)
         char path[PATH_MAX], other[128];
         if (words[i][0] == '-' || meta_find_program(words[i], path, sizeof path) != 0 || access(path, X_OK) != 0)
             continue;
-        int found = mpi_of(path, other, sizeof other);
+        int found = is_interpreter(path) ? 1 : mpi_of(path, other, sizeof other);
         n_programs++;
         if (found > 0)
             return 1;
@@ -126,4 +161,15 @@ int linked_with_mpi(char *const *words, int n_words, char *why, size_t n)
         }
     }
     return 0;
+}
+
+const char *linked_statically(char *const *words, int n_words)
+{
+    for (int i = 0; i < n_words && i < MAX_WORDS; i++) {
+        char path[PATH_MAX];
+        if (words[i][0] != '-' && meta_find_program(words[i], path, sizeof path) == 0 && access(path, X_OK) == 0 &&
+            is_static(path))
+            return words[i];
+    }
+    return NULL;
 }

@@ -6,8 +6,11 @@
 
 /** linked_is_launcher - mpirun, srun and the like. */
 int linked_is_launcher(const char *program);
+/** linked_statically - the first program among the words into which no library can be loaded; NULL none. */
+const char *linked_statically(char *const *words, int n_words);
 /** linked_with_mpi - 1 when a program among the words is linked with an MPI that may be an Open MPI, as the loader
- *  resolves its libraries (the loader is asked; no code of the program runs).
+ *  resolves its libraries (the loader is asked; no code of the program runs), or when it cannot be told: a script or an
+ *  interpreter may start anything. Without MPI what is loaded then does nothing.
  *  why      when it is linked with another MPI: the sentence that says so; else untouched */
 int linked_with_mpi(char *const *words, int n_words, char *why, size_t n);
 

@@ -172,11 +172,30 @@ static void say_counts(const struct listing *l, struct dcr_buf *out)
                        json_integer_value(ranks) == 1 ? "" : "s");
 }
 
+/* As a shell would take it. */
+static void say_word(const char *word, const char *before, struct dcr_buf *out)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-";
+    dcr_buf_puts(out, before);
+    if (!word || (*word && !word[strspn(word, plain)])) {
+        dcr_buf_puts(out, word ? word : "?");
+        return;
+    }
+    dcr_buf_putc(out, '\'');
+    for (; *word; word++) {
+        if (*word == '\'')
+            dcr_buf_puts(out, "'\\''");
+        else
+            dcr_buf_putc(out, *word);
+    }
+    dcr_buf_putc(out, '\'');
+}
+
 static void say_program(const struct listing *l, struct dcr_buf *out)
 {
     const json_t *command = json_object_get(l->metadata, "command");
     for (size_t i = 0; i < json_array_size(command) && i < 40; i++)
-        dcr_buf_printf(out, "%s%s", i ? " " : "  program   ", json_string_value(json_array_get(command, i)));
+        say_word(json_string_value(json_array_get(command, i)), i ? " " : "  program   ", out);
     if (json_array_size(command))
         dcr_buf_puts(out, json_array_size(command) > 40 ? " ...\n" : "\n");
     const json_t *from = json_object_get(l->metadata, "started"), *to = json_object_get(l->metadata, "ended");
@@ -199,12 +218,16 @@ static void say_recorded(const struct listing *l, struct dcr_buf *out)
     long long events = (long long)json_integer_value(json_object_get(c, "events"));
     long long dropped = (long long)json_integer_value(json_object_get(c, "dropped_events"));
     const char *nvtx = text_of(c, "nvtx");
-    dcr_buf_printf(out,
-                   "  recorded  %lld events that the program named, %lld MPI calls, %lld file calls; %lld dropped\n",
-                   events, (long long)json_integer_value(json_object_get(c, "mpi_calls")),
-                   (long long)json_integer_value(json_object_get(c, "io_calls")), dropped);
-    if (*nvtx && strcmp(nvtx, "ok") != 0)
-        dcr_buf_printf(out, "  no ranges %s\n", nvtx);
+    static const char because[] = "nothing recorded ";
+    long long mpi = (long long)json_integer_value(json_object_get(c, "mpi_calls"));
+    long long io = (long long)json_integer_value(json_object_get(c, "io_calls"));
+    dcr_buf_printf(out, "  recorded  %lld ranges, %lld MPI calls, %lld file calls; %lld dropped\n", events, mpi, io,
+                   dropped);
+    if (*text_of(c, "not_loaded"))
+        dcr_buf_printf(out, "  missing   MPI calls, file calls: %s\n", text_of(c, "not_loaded"));
+    else if (*nvtx && strcmp(nvtx, "ok") != 0)
+        dcr_buf_printf(out, "  no ranges %s\n",
+                       strncmp(nvtx, because, sizeof because - 1) == 0 ? nvtx + sizeof because - 1 : nvtx);
 }
 
 static void say_reasons(const struct listing *l, struct dcr_buf *out)

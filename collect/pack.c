@@ -55,8 +55,10 @@ static void summarise(const struct pack *p, char *out, size_t n)
     snprintf(out, n, "%s: %s, ", p->request->output, nodes);
     size_t used = strlen(out);
     if (p->n_ranks)
-        snprintf(out + used, n - used, "%zu rank%s, %llu events in %d trace%s, %llu dropped", p->n_ranks,
-                 p->n_ranks == 1 ? "" : "s", (unsigned long long)p->n_events, p->n_traces, p->n_traces == 1 ? "" : "s",
+        snprintf(out + used, n - used,
+                 "%zu rank%s, %llu ranges, %llu MPI calls, %llu file calls in %d trace%s, %llu dropped", p->n_ranks,
+                 p->n_ranks == 1 ? "" : "s", (unsigned long long)p->n_events, (unsigned long long)p->n_mpi_calls,
+                 (unsigned long long)p->n_io_calls, p->n_traces, p->n_traces == 1 ? "" : "s",
                  (unsigned long long)p->n_dropped);
     else
         snprintf(out + used, n - used, "%zu file%s of a results folder", n_found, n_found == 1 ? "" : "s");
@@ -69,13 +71,8 @@ static void summarise(const struct pack *p, char *out, size_t n)
         used = strlen(out);
         snprintf(out + used, n - used, "; %d file%s of no known kind kept", p->n_unknown, p->n_unknown == 1 ? "" : "s");
     }
-    if (p->n_mpi_calls || p->n_io_calls) {
-        used = strlen(out);
-        snprintf(out + used, n - used, "; %llu MPI calls, %llu calls on files", (unsigned long long)p->n_mpi_calls,
-                 (unsigned long long)p->n_io_calls);
-    }
     const json_t *collector = json_object_get(p->metadata, "collector");
-    if (p->n_ranks && !p->n_events && !p->n_mpi_calls && !p->n_io_calls) {
+    if (p->n_ranks && !p->n_events && !p->n_mpi_calls && !p->n_io_calls && !json_object_get(collector, "not_loaded")) {
         used = strlen(out);
         snprintf(out + used, n - used, "; %.300s", pack_json_text(collector, "nvtx"));
     }

@@ -146,13 +146,6 @@ static void judge_run(struct pack *p)
 
 /* ---- metadata --------------------------------------------------------------------------------- */
 
-static void copy(json_t *to, const json_t *from, const char *key)
-{
-    json_t *v = json_object_get(from, key);
-    if (v)
-        json_object_set(to, key, v);
-}
-
 static void put_times(struct pack *p, json_t *o)
 {
     double started = 0, ended = 0;
@@ -212,7 +205,7 @@ static void put_ranks(const struct pack *p, json_t *o)
         if (r->pid)
             json_object_set_new(rank, "pid", json_integer(r->pid));
         for (size_t k = 0; k < sizeof keys / sizeof *keys; k++)
-            copy(rank, r->record, keys[k]);
+            pack_json_copy(rank, r->record, keys[k]);
         if (strcmp(pack_json_text(r->record, "state"), SPOOL_RUNNING) == 0)
             meta_missing(rank, "exit_status", "there is no end record");
         json_object_set_new(rank, "events", json_integer((json_int_t)r->n_events));
@@ -221,89 +214,18 @@ static void put_ranks(const struct pack *p, json_t *o)
     json_object_set_new(o, "ranks", list);
 }
 
-/* MPI and I/O: "ok", or why there is nothing. */
-static void put_observed(const struct pack *p, const json_t *record, json_t *collector)
-{
-    const char *mpi = pack_json_text(record, "mpi_note"), *io = pack_json_text(record, "io_note");
-    for (size_t i = 0; !*mpi && i < json_array_size(p->trace_notes); i++) {
-        const char *note = json_string_value(json_array_get(p->trace_notes, i));
-        if (strncmp(note, "MPI calls are not recorded", 26) == 0)
-            mpi = note;
-    }
-    if (!record)
-        mpi = io = "no collector watched the run";
-    char line[1400];
-    snprintf(line, sizeof line, "%s%s", p->n_mpi_calls ? "ok" : "nothing recorded because ",
-             p->n_mpi_calls ? ""
-             : *mpi         ? mpi
-                            : "the program called no MPI function");
-    json_object_set_new(collector, "mpi", json_string(line));
-    snprintf(line, sizeof line, "%s%s", p->n_io_calls ? "ok" : "nothing recorded because ",
-             p->n_io_calls ? ""
-             : *io         ? io
-                           : "the program moved less than 1 MB of files and no call took long");
-    json_object_set_new(collector, "io", json_string(line));
-    json_object_set_new(collector, "mpi_calls", json_integer((json_int_t)p->n_mpi_calls));
-    json_object_set_new(collector, "io_calls", json_integer((json_int_t)p->n_io_calls));
-    if (json_array_size(p->trace_notes))
-        json_object_set(collector, "notes", p->trace_notes);
-}
-
-/* GPU activity: "ok", or why there is none. */
-static void put_gpu(const struct pack *p, const json_t *record, json_t *collector)
-{
-    static const char is[] = "GPU activity is recorded", is_not[] = "GPU activity is not recorded: ";
-    const char *why = record ? pack_json_text(record, "cuda_note") : "no collector watched the run";
-    char line[1400];
-    int n = 0;
-    for (size_t i = 0; i < json_array_size(p->trace_notes); i++) {
-        const char *note = json_string_value(json_array_get(p->trace_notes, i));
-        n += strncmp(note, is, sizeof is - 1) == 0;
-        if (strncmp(note, is_not, sizeof is_not - 1) == 0)
-            why = note + sizeof is_not - 1;
-    }
-    snprintf(line, sizeof line, "%s%s", n ? "ok" : "nothing recorded because ",
-             n      ? ""
-             : *why ? why
-                    : "the program used no GPU");
-    json_object_set_new(collector, "cuda", json_string(line));
-}
-
-static void put_collector(const struct pack *p, const json_t *record, json_t *o)
-{
-    char line[1400];
-    json_t *collector = json_object();
-    const char *note = pack_json_text(record, "nvtx_note");
-    json_object_set_new(collector, "version",
-                        json_string(record ? pack_json_text(record, "collector_version") : DCR_VERSION));
-    if (p->n_events)
-        snprintf(line, sizeof line, "ok");
-    else
-        snprintf(line, sizeof line, "nothing recorded because %s",
-                 !record       ? "no collector watched the run"
-                 : *note       ? note
-                 : p->n_traces ? "the program named no range"
-                               : "the program did not load NVTX (not built with it, statically linked, or it "
-                                 "never came to its first range)");
-    json_object_set_new(collector, "nvtx", json_string(line));
-    put_observed(p, record, collector);
-    put_gpu(p, record, collector);
-    json_object_set_new(collector, "traces", json_integer(p->n_traces));
-    json_object_set_new(collector, "traces_packed", json_integer(p->n_traces_packed));
-    json_object_set_new(collector, "events", json_integer((json_int_t)p->n_events));
-    json_object_set_new(collector, "dropped_events", json_integer((json_int_t)p->n_dropped));
-    copy(collector, record, "interval_ms");
-    copy(collector, record, "window");
-    copy(collector, record, "nvtx_chained");
-    json_object_set_new(o, "collector", collector);
-}
-
-/* What monitors could not measure, for the closing line: "gpu (no NVIDIA driver here)". */
+/* What monitors could not measure, for the closing line: "gpu: no NVIDIA driver here". */
 static void note_missing(struct pack *p, const json_t *nodes)
 {
     const json_t *monitors = json_object_get(json_array_get(nodes, 0), "monitors");
     const char *key;
     json_t *value;
+    const char *not_loaded = pack_json_text(pack_first_record(p), "not_loaded");
+    if (*not_loaded) {
+        char line[1200];
+        snprintf(line, sizeof line, "MPI, files: %.1000s", not_loaded);
+        json_array_append_new(p->missing, json_string(line));
+    }
     json_object_foreach((json_t *)monitors, key, value)
     {
         const char *state = json_string_value(value);
@@ -311,7 +233,7 @@ static void note_missing(struct pack *p, const json_t *nodes)
         char line[512];
         if (!reason)
             continue;
-        snprintf(line, sizeof line, "%s (%.400s)", key, reason);
+        snprintf(line, sizeof line, "%s: %.400s", key, reason);
         json_array_append_new(p->missing, json_string(line));
     }
 }
@@ -370,7 +292,7 @@ static void describe_run(struct pack *p, const json_t *record, json_t *o)
     for (int i = 0; i < p->n_nodes; i++)
         json_array_append_new(nodes, pack_node_object(p, i));
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-        copy(o, record, keys[i]);
+        pack_json_copy(o, record, keys[i]);
         if (!json_object_get(record, keys[i]))
             meta_missing(o, keys[i], record ? "not under version control, or not told" : "no collector record is left");
     }
@@ -413,7 +335,7 @@ int pack_describe(struct pack *p, struct dcr_err *err)
     else
         describe_results_folder(p, o);
     put_program(p, o);
-    put_collector(p, record, o);
+    pack_recorded(p, record, o);
     json_object_set(o, "not_packed", p->not_packed);
     return DCR_OK;
 }

@@ -90,6 +90,8 @@ int pack_describe(struct pack *p, struct dcr_err *err) DCR_MUST_CHECK;
 /** pack_first_record - the record that stands for the run: launcher's, else the lowest rank's; NULL when there is
  *  none. */
 const json_t *pack_first_record(const struct pack *p);
+/** pack_recorded - "collector" of the metadata o: what was recorded, and why something was not (pack_recorded.c). */
+void pack_recorded(const struct pack *p, const json_t *record, json_t *o);
 /** pack_text - job_metadata.txt of the metadata. gives a string in the arena */
 const char *pack_text(struct pack *p);
 
@@ -106,6 +108,14 @@ static inline const char *pack_json_text(const json_t *o, const char *key)
 {
     const char *text = json_string_value(json_object_get(o, key));
     return text ? text : "";
+}
+
+/** pack_json_copy - a member of one object into another, when it is there. */
+static inline void pack_json_copy(json_t *to, const json_t *from, const char *key)
+{
+    json_t *v = json_object_get(from, key);
+    if (v)
+        json_object_set(to, key, v);
 }
 
 /* ---- pack_copy.c ---- */

@@ -94,7 +94,7 @@ check "verify: a truncated compressed archive" sh -c '[ "$0" -ne 0 ] && grep -q 
 # ls speaks of what is inside.
 "$COLLECT" ls good.tar >ls.out
 check "ls: what ran" grep -qx '  program   ./marks 200' ls.out
-check "ls: what was recorded" grep -q '^  recorded  800 events that the program named, 0 MPI calls' ls.out
+check "ls: what was recorded" grep -q '^  recorded  800 ranges, 0 MPI calls, 0 file calls; 0 dropped' ls.out
 check "ls: what is missing, with its reason" grep -Eq '^  missing   gpu: absent: .+' ls.out
 check "ls -l: every member" test "$("$COLLECT" ls -l packed.tar.zst | grep -c 'rank0/trace-')" -eq 2
 says 2 "ls: what is no archive" "manifest.json" "$COLLECT" ls other.tar

@@ -89,9 +89,12 @@ check "the trace says that not all were followed" sh -c './trace_text many/rank0
 check "in front of mpirun" metadata front.tar '.collector.mpi == "ok" and (.collector.traces == 2)'
 "$COLLECT" run -o off.tar --mpi off -- "${MPIRUN[@]}" -n 2 ./mpi_calls >out 2>err
 check "--mpi off" metadata off.tar '.collector | .mpi_calls == 0 and (.mpi | test("switched off"))'
-"$COLLECT" run -o none.tar -- sh -c 'echo "<$LD_PRELOAD>"' >out 2>err
+"$COLLECT" run -o none.tar -- printenv LD_PRELOAD >out 2>err
 check "no MPI on the command line: nothing of it is loaded" sh -c '! grep -q mpi.so out'
 check "and why" metadata none.tar '.collector.mpi | test("no program on the command line is linked with MPI")'
+printf '#!/bin/sh\nexec ./mpi_calls\n' >wrapped && chmod +x wrapped
+"$COLLECT" run -o wrapped.tar -- "${MPIRUN[@]}" -n 2 ./wrapped >out 2>err
+check "behind a script it is" metadata wrapped.tar '.collector.mpi == "ok" and .collector.mpi_calls > 0'
 
 # ---- MPI_Abort: output and status as without the collector
 "${MPIRUN[@]}" -n 2 ./mpi_calls abort >plain.out 2>plain.err

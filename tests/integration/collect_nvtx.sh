@@ -79,6 +79,11 @@ check "a range that never comes: nothing, and nothing dropped" test "$(ranges "$
 MARKS_STEP_US=20000 "$COLLECT" run -o "$TMP/delay.tar" --delay 0.3 --duration 0.4 -- "$TMP/marks" 60 2>/dev/null
 metadata "$TMP/delay.tar" '.collector | "\(.events) \(.dropped_events) \(.window.delay_s) \(.window.duration_s)"' >"$TMP/got"
 check "--delay and --duration: a part of it, nothing dropped" awk '$1 < 20 || $1 > 100 || $2 != 0 || $3 != 0.3 || $4 != 0.4 { exit 1 }' "$TMP/got"
+"$COLLECT" run -o "$TMP/never.tar" --delay 100 -- "$TMP/marks" 3 2>"$TMP/err"
+check "a window that never opened: the closing line says so" grep -q 'the window never opened: the program ran for .* and --delay is 100 s' "$TMP/err"
+"$COLLECT" run -o "$TMP/never.tar" --steps 1000:2000 -- "$TMP/marks" 3 2>"$TMP/err"
+metadata "$TMP/never.tar" '.collector.nvtx' >"$TMP/got"
+check "and the metadata" grep -q 'the window never opened: the program marked none of the steps of --steps 1000:2000' "$TMP/got"
 for bad in '--steps 4:3' '--steps x' '--delay -1' '--capture-range cuda' '--max-mb 0' '--io maybe' '--mpi 1' '--io-threshold x'; do
     # shellcheck disable=SC2086  # two words
     check_status 125 "refused: $bad" "$COLLECT" run -o "$TMP/x.tar" $bad -- true

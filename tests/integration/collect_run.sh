@@ -162,4 +162,19 @@ for r in 0 1; do
 done
 check "torchrun: two ranks" "$COLLECT" pack torch -o torch.tar
 check "each with its trace" metadata torch.tar '[.ranks[] | [.rank, .events]] == [[0, 12], [1, 12]]'
+
+# ---- where nothing can be loaded
+if (cd "$OLDPWD" && build_program still marks.c -static) 2>/dev/null; then
+    "$COLLECT" run -o still.tar -- ./still 3 >out 2>err
+    check "a static program: the closing line says why nothing is there" grep -q "MPI, files: './still' is statically linked" err
+    check "and ls" sh -c '"$0" ls still.tar | grep -q "missing .*statically linked"' "$COLLECT"
+    check "and the archive" metadata still.tar '.collector | (.io | test("statically linked")) and (.mpi | test("statically linked"))'
+else
+    skip "a static program" "no static C library"
+fi
+mkdir 'with blank' && cp -R "$BIN" "$BIN/../lib" 'with blank/' && rm -f 'with blank'/bin/*-*
+'with blank/bin/dccollect' run -o blank.tar -- ./marks 3 >out 2>err
+check "installed in a folder with a blank: the closing line says what is missing" grep -q 'MPI, files: the name .*with blank.* LD_PRELOAD cannot hold' err
+"$COLLECT" run -o quoted.tar -- sh -c 'exit 0' "it's" 2>err
+check "ls: the command as a shell would take it" sh -c '"$0" ls quoted.tar | grep -qF "sh -c '"'exit 0' 'it'\\\''s'"'"' "$COLLECT"
 finish
