@@ -2,6 +2,7 @@
 #include "render/device/activity.h"
 
 #include "render/device/collectives.h"
+#include "render/device/queue.h"
 #include "render/device/steps.h"
 #include "render/model/build.h"
 
@@ -27,7 +28,7 @@ struct range_record {
 struct activity {
     struct dcr_arena arena;
     struct optable names;
-    struct spill *ops, *launches, *ranges, *calls;
+    struct spill *ops, *launches, *ranges, *calls, *queue;
     size_t max_bytes;
     struct device_sums *devices;
     size_t n_devices, devices_cap, last;
@@ -36,6 +37,8 @@ struct activity {
     struct device_steps steps;
     struct collective_kinds collectives;
     int64_t n_to_host; /* copies to the host launched inside steps */
+    int has_times;
+    int64_t low_ns, high_ns; /* of all operations */
     struct device_memory memory[MAX_MEMORIES];
     int n_memories;
 };
@@ -49,8 +52,9 @@ struct activity *activity_new(size_t max_bytes)
     a->ops = spill_new(sizeof(struct op_record), a->max_bytes / 4);
     a->launches = spill_new(sizeof(struct launch_record), a->max_bytes / 8);
     a->ranges = spill_new(sizeof(struct range_record), a->max_bytes / 8);
+    a->queue = spill_new(sizeof(struct queue_record), a->max_bytes / 8);
     a->calls = spill_new(sizeof(struct call_record), a->max_bytes / 16);
-    if (!a->ops || !a->launches || !a->ranges || !a->calls) {
+    if (!a->ops || !a->launches || !a->ranges || !a->calls || !a->queue) {
         activity_free(a);
         return NULL;
     }
@@ -78,9 +82,18 @@ static void add_clamped(int64_t *sum, int64_t x)
 
 int activity_op(struct activity *a, const struct device_op *op)
 {
-    int64_t end;
+    int64_t end, span;
     if (__builtin_add_overflow(op->start_ns, op->dur_ns, &end))
         return -1;
+    /* All of them lie within one int64_t of each other: no difference of two times overflows. */
+    int64_t low = end < op->start_ns ? end : op->start_ns, high = end < op->start_ns ? op->start_ns : end;
+    low = a->has_times && a->low_ns < low ? a->low_ns : low;
+    high = a->has_times && a->high_ns > high ? a->high_ns : high;
+    if (__builtin_sub_overflow(high, low, &span))
+        return -1;
+    a->low_ns = low;
+    a->high_ns = high;
+    a->has_times = 1;
     struct device_sums *s = sums_of(a, op->device);
     struct name_entry *name = optable_entry(&a->names, (int)(s - a->devices), op->kind, op->name, op->name_len);
     optable_add(name, op->dur_ns);
@@ -111,7 +124,8 @@ int activity_op(struct activity *a, const struct device_op *op)
                           .device = (uint32_t)(s - a->devices),
                           .kind = name->kind,
                           .blocks_per_sm = (float)op->blocks_per_sm,
-                          .is_to_host = name->is_to_host};
+                          .is_to_host = name->is_to_host,
+                          .stream = (int32_t)op->stream};
     spill_add(a->ops, &r);
     return 0;
 }
@@ -168,6 +182,8 @@ static int join(struct activity *a, struct spill *by_device, struct dcr_err *err
             r.launch_ns = l->key.b;
         if (r.launch_ns != NO_LAUNCH)
             device_steps_launch(&a->steps, r.launch_ns, r.end_ns);
+        if (r.launch_ns != NO_LAUNCH)
+            queue_add(a->queue, r.device, r.stream, r.launch_ns, r.key.b);
         if (r.is_to_host && r.launch_ns != NO_LAUNCH)
             a->n_to_host += device_steps_holds(&a->steps, r.launch_ns);
         r.key.a = (int64_t)r.device;
@@ -354,6 +370,9 @@ int activity_finish(struct activity *a, struct dcr_arena *arena, struct run_devi
     if (rc || (rc = host_intervals(a, host, &is_too_many, err)))
         goto out;
     *out = dcr_arena_alloc(arena, (a->n_devices + 1) * sizeof **out);
+    struct device_queue *queues = dcr_arena_alloc(&a->arena, (a->n_devices + 1) * sizeof *queues);
+    if ((rc = queue_finish(a->queue, queues, a->n_devices, err)) != 0)
+        goto out;
     device_steps_settle(&a->steps);
     const struct op_record *first = spill_next(by_device);
     while (first) {
@@ -373,6 +392,7 @@ int activity_finish(struct activity *a, struct dcr_arena *arena, struct run_devi
                 d->memory = a->memory[i];
         write_sums(&a->devices[k], d);
         say_what_is_missing(&a->devices[k], n_launches, is_too_many, d);
+        d->queue = queues[k];
         d->collectives = collectives_of(&a->collectives, a->devices[k].device, arena, &d->n_collectives);
         d->names = optable_of(&a->names, (int)k, arena, &d->n_names);
     }
@@ -394,6 +414,7 @@ void activity_free(struct activity *a)
     spill_free(a->launches);
     spill_free(a->ranges);
     spill_free(a->calls);
+    spill_free(a->queue);
     optable_release(&a->names);
     dcr_arena_release(&a->arena);
     free(a);

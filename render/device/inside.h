@@ -18,7 +18,8 @@ struct op_record {
     uint32_t device;   /* index */
     uint32_t kind;
     float blocks_per_sm; /* < 0 = not said */
-    int is_to_host;      /* a copy from the device to the host */
+    int32_t stream;
+    int is_to_host; /* a copy from the device to the host */
 };
 
 /* Sorted, disjoint. */

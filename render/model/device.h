@@ -70,6 +70,11 @@ struct device_memory {
     int64_t first_allocated, last_allocated, peak_allocated, peak_reserved; /* bytes */
 };
 
+/* Operations launched and not yet begun, per stream, after every launch and begin. */
+struct device_queue {
+    int64_t n, sum, median, p75, max; /* n: launches and begins; 0 = no launch known */
+};
+
 /* Collectives of one kind, as far as the trace says what they moved. */
 struct device_collective {
     const char *name; /* "allreduce" ... */
@@ -97,6 +102,7 @@ struct run_device {
     int64_t n_mallocs, n_frees, n_syncs; /* calls inside steps; meaningless without steps */
     int64_t n_to_host;                   /* copies to the host launched inside steps */
     struct device_memory memory;
+    struct device_queue queue;
 
     int64_t small_ns;    /* summed time of kernels under 100 us */
     int64_t tensor_ns;   /* summed time of kernels named like tensor-core ones */

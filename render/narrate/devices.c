@@ -86,6 +86,12 @@ static json_t *device(const struct run_result *r, const struct foreign_trace *t,
     json_object_set_new(
         o, "utilization_ratio",
         ratio_or_null(d->steps_ns > 0, (double)d->steps_kernel_ns / (double)(d->steps_ns > 0 ? d->steps_ns : 1)));
+    json_object_set_new(o, "queue",
+                        d->queue.n ? json_pack("{s:I, s:f, s:I, s:I, s:I}", "n", (json_int_t)d->queue.n, "mean",
+                                               (double)d->queue.sum / (double)d->queue.n, "median",
+                                               (json_int_t)d->queue.median, "p75", (json_int_t)d->queue.p75, "max",
+                                               (json_int_t)d->queue.max)
+                                   : json_null());
     json_object_set_new(o, "mallocs_in_steps", d->n_steps ? json_integer(d->n_mallocs) : json_null());
     json_object_set_new(o, "frees_in_steps", d->n_steps ? json_integer(d->n_frees) : json_null());
     json_object_set_new(o, "syncs_in_steps", d->n_steps ? json_integer(d->n_syncs) : json_null());

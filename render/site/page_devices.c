@@ -74,9 +74,10 @@ static json_t *idle(struct site *s, const struct run *r)
 
 static json_t *use(struct site *s, const struct run *r)
 {
-    json_t *t = view_table(s, "How kernels fill the GPU, estimated from launch geometry and names",
-                           "Trace and GPU|#GPU utilisation, of steps|#SM efficiency, of span|#Occupancy, of kernel "
-                           "time|#Tensor cores, of eligible time");
+    json_t *t = view_table(
+        s, "How kernels fill the GPU, estimated from launch geometry and names",
+        "Trace and GPU|#GPU utilisation, of steps|#SM efficiency, of span|#Queue, mean (largest)|#Occupancy, of kernel "
+        "time|#Tensor cores, of eligible time");
     EACH_DEVICE(r, d)
     {
         view_row(s, t, device_name(s, d));
@@ -84,6 +85,10 @@ static json_t *use(struct site *s, const struct run *r)
                   d->steps_ns > 0 ? fmt_percent((double)d->steps_kernel_ns / (double)d->steps_ns).text
                                   : "n/a: no steps marked");
         view_cell(s, t, d->has_sm ? fmt_percent(d->sm_ratio).text : site_text(s, "n/a: %s", d->sm_because));
+        view_cell(s, t,
+                  d->queue.n ? site_text(s, "%s (%s)", fmt_number((double)d->queue.sum / (double)d->queue.n).text,
+                                         site_int(s, d->queue.max))
+                             : "n/a: no launches");
         view_cell(s, t,
                   d->has_occupancy ? fmt_percent(d->occupancy_ratio).text
                                    : site_text(s, "n/a: %s", d->occupancy_because));

@@ -135,6 +135,12 @@ static void test_idle_causes(void **state)
     activity_call(a, CALL_SYNC, -1, 30, 5);
     activity_range(a, HOST_DATA, 12, 3);
     struct run_device *d = finish(a, &arena, 1);
+    /* Six launches, each begun before the next was launched. */
+    assert_int_equal(d->queue.n, 12);
+    assert_int_equal(d->queue.max, 1);
+    assert_int_equal(d->queue.sum, 6);
+    assert_int_equal(d->queue.median, 0);
+    assert_int_equal(d->queue.p75, 1);
     assert_true(d->has_idle_causes);
     assert_int_equal(d->idle_ns[IDLE_DATA], 3);
     assert_int_equal(d->idle_ns[IDLE_HOST], 7);
