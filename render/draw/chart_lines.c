@@ -154,6 +154,15 @@ static void draw_cut(struct canvas *c, const struct chart_lines *s, const struct
     canvas_text_fit(c, (struct point){plot.x + plot.w - 4, plot.y - 5}, ALIGN_END, FONT_SMALL, INK_MUTED, text, plot.w);
 }
 
+double chart_lines_side(struct canvas *c, double width, const struct chart_lines *s)
+{
+    struct extent e = measure(s);
+    struct scale y = {0};
+    struct side_label labels[SIDE_LABELS_MAX];
+    set_y_range(s, &e, &y);
+    return chart_side_width(c, labels, make_labels(s, &y, labels), width * 0.5);
+}
+
 void chart_lines(struct canvas *c, struct box at, const struct chart_lines *s)
 {
     struct extent e = measure(s);
@@ -161,7 +170,7 @@ void chart_lines(struct canvas *c, struct box at, const struct chart_lines *s)
     struct scale y = {0}, x = {.lo = e.x_lo, .hi = e.x_hi};
     set_y_range(s, &e, &y);
     struct side_label labels[SIDE_LABELS_MAX];
-    double side = chart_side_width(c, labels, make_labels(s, &y, labels), rest.w * 0.5);
+    double side = fmax(chart_side_width(c, labels, make_labels(s, &y, labels), rest.w * 0.5), s->least_side);
     struct box plot = box_inset(rest, 0, e.n_cut ? 12 : 4, side > 0 ? side : 12, s->hide_x_labels ? 18 : 40);
     if (!isfinite(e.x_lo)) {
         canvas_text(c, (struct point){rest.x, rest.y + 20}, ALIGN_START, FONT_LABEL, INK_MUTED, "nothing was measured");

@@ -43,6 +43,68 @@ static const char *node_name(struct site *s, const struct run_node *n)
     return site_text(s, "node %d", n->node);
 }
 
+#define PHASE_BINS 120
+
+/* Nanoseconds of a step's categories into the bins it lies in; within a step they are taken as evenly spread. */
+static void spread_step(const struct step_record *q, double from_s, double bin_s, double (*bin)[N_CATEGORIES])
+{
+    double to_s = from_s + (double)q->step_ns * 1e-9;
+    for (int b = (int)fmax(0, floor(from_s / bin_s)); b < PHASE_BINS && b * bin_s < to_s; b++) {
+        double inside = fmin(to_s, (b + 1) * bin_s) - fmax(from_s, b * bin_s);
+        for (int c = 0; c < N_CATEGORIES && inside > 0; c++)
+            bin[b][c] += (double)q->part_ns[c] * inside / (to_s - from_s);
+    }
+}
+
+/* What the ranks of the first monitored node were doing, on the time axis of its monitors: both read the same clock.
+ * Nothing when the monitor's file was on another one. */
+static void add_phases(struct site *s, struct monitors_spec *m, const struct run_result *r, double last_s)
+{
+    static const struct {
+        const char *name;
+        enum ink ink;
+    } looks[N_CATEGORIES] = {[CAT_COMPUTE] = {"compute", INK_COMPUTE}, [CAT_COMM] = {"communication", INK_COMM},
+                             [CAT_DATA] = {"data loading", INK_DATA},  [CAT_IO] = {"I/O", INK_IO},
+                             [CAT_COPY] = {"copies", INK_COPY},        [CAT_OTHER] = {"overhead", INK_OTHER}};
+    const struct run_node *node = NULL;
+    for (int i = 0; i < r->run->nodes_len && !node; i++)
+        node = r->run->nodes[i].cpu_percent.n ? &r->run->nodes[i] : NULL;
+    if (!node || last_s <= 0 || m->n_panels == PANELS_MAX)
+        return;
+    double(*bin)[N_CATEGORIES] = dcr_arena_alloc(&s->arena, PHASE_BINS * sizeof *bin), bin_s = last_s / PHASE_BINS;
+    int n_ranks = 0;
+    for (int k = 0; k < r->run->ranks_len; k++) {
+        const struct run_rank *q = &r->run->ranks[k];
+        double first_s = q->n_steps ? (double)q->steps[0].start_ns * 1e-9 - node->cpu_percent.t0 : -1;
+        if (q->node != node->node || first_s < 0 || first_s > last_s)
+            continue;
+        n_ranks++;
+        for (size_t i = 0; i < q->n_steps; i++)
+            spread_step(&q->steps[i], (double)q->steps[i].start_ns * 1e-9 - node->cpu_percent.t0, bin_s, bin);
+    }
+    if (n_ranks == 0)
+        return;
+    struct chart_lines *c = &m->panel[m->n_panels].chart;
+    *c = (struct chart_lines){.text = {"Phases",
+                                       site_text(s, "what the ranks of node %d did, %% of their time", node->node), "%",
+                                       label_percent},
+                              .x_title = "seconds since the monitor started",
+                              .series = m->panel[m->n_panels].lines,
+                              .y_max = 100};
+    for (int k = 0; k < N_CATEGORIES; k++) {
+        double *x = dcr_arena_alloc(&s->arena, 2 * PHASE_BINS * sizeof *x), *y = x + PHASE_BINS, sum = 0;
+        for (int b = 0; b < PHASE_BINS; b++) {
+            x[b] = (b + 0.5) * bin_s;
+            y[b] = fmin(100, bin[b][k] / (bin_s * 1e9 * n_ranks) * 100);
+            sum += y[b];
+        }
+        if (sum >= PHASE_BINS * 0.5) /* half a percent of the time: less is a line along the axis */
+            m->panel[m->n_panels].lines[c->n_series++] =
+                (struct line_series){looks[k].name, looks[k].ink, x, y, PHASE_BINS, false};
+    }
+    m->n_panels += c->n_series > 0;
+}
+
 struct monitors_spec *monitors_spec(struct site *s, const struct run_result *r)
 {
     struct monitors_spec *m = dcr_arena_alloc(&s->arena, sizeof *m);
@@ -65,6 +127,7 @@ struct monitors_spec *monitors_spec(struct site *s, const struct run_result *r)
     for (int p = 0; p < m->n_panels; p++)
         for (size_t k = 0; k < m->panel[p].chart.n_series; k++)
             last = fmax(last, m->panel[p].lines[k].x[m->panel[p].lines[k].n - 1]);
+    add_phases(s, m, r, last);
     for (int p = 0; p < m->n_panels; p++) {
         m->panel[p].chart.x_to = last;
         m->panel[p].chart.hide_x_labels = p + 1 < m->n_panels;
@@ -79,10 +142,14 @@ void draw_monitors(struct canvas *c, struct box at, const void *spec, bool has_t
         canvas_text(c, (struct point){at.x, at.y + 14}, ALIGN_START, (struct font){14, true}, INK_TEXT, "Monitors");
         at = box_inset(at, 0, 26, 0, 0);
     }
+    double side = 0;
+    for (int p = 0; p < m->n_panels; p++)
+        side = fmax(side, chart_lines_side(c, at.w, &m->panel[p].chart));
     double h = (at.h - PANEL_FOOT) / m->n_panels; /* plots of one height: the last one has the axis below */
     for (int p = 0; p < m->n_panels; p++) {
         struct chart_lines chart = m->panel[p].chart;
         chart.text.title = NULL;
+        chart.least_side = side;
         chart_lines(c, (struct box){at.x, at.y + h * p, at.w, p + 1 < m->n_panels ? h : h + PANEL_FOOT}, &chart);
     }
 }
@@ -144,7 +211,8 @@ json_t *run_figure_monitors(struct site *s, const struct run_result *r)
                                         .run = RUN_OF(s, r),
                                         .title = "Hosts and devices",
                                         .caption = "Samples of the hosts and devices: coarse beside the step's own "
-                                                   "timings, but they see what the program does not.",
+                                                   "timings, but they see what the program does not. Beneath, on the "
+                                                   "same axis, what the steps were made of.",
                                         .alt = dcr_buf_text(&alt),
                                         .draw = draw_monitors,
                                         .spec = m,
