@@ -119,6 +119,16 @@ static void test_files_in_loading(void **state)
     assert_int_equal(k->classes[CLASS_IO].gain_ns, 20);
     assert_int_equal(k->classes[CLASS_IO].verdict, VERDICT_LIMITS);
     report_free(&rep);
+    /* 1200 ns of reading in 40 steps, of which calls of 800 were long enough to be events: 30 a step */
+    r->files = dcr_arena_alloc(&r->arena, sizeof *r->files);
+    r->files[0].name = "windows.bin";
+    r->files[0].sum[DCT_IO_READ].ns = 1200;
+    r->n_files = 1;
+    rep = (struct report){0};
+    assert_int_equal(analyse(&rep, runs, 1, &o, NULL), 0);
+    assert_int_equal(rep.runs[0].classes[CLASS_IO].share_ns, 30);
+    assert_int_equal(rep.runs[0].classes[CLASS_DATA].share_ns, 30);
+    report_free(&rep);
     run_free(r);
 }
 
