@@ -301,8 +301,8 @@ static struct host shift_of(struct spans *s, struct host **hosts, const struct d
     bool is_sane = info->real_ns >= 0 && info->real_ns <= RUN_MAX_TIME_NS && info->mono_ns >= 0 &&
                    info->mono_ns <= RUN_MAX_TIME_NS;
     struct host h = {.shift_ns = reference ? reference->shift_ns
-                                 : is_sane  ? info->real_ns - info->mono_ns
-                                            : 0,
+                                 : is_sane ? info->real_ns - info->mono_ns
+                                           : 0,
                      .clock = reference ? clock : NULL};
     snprintf(h.name, sizeof h.name, "%s", info->host);
     if (s->n_hosts < HOSTS_MAX)
