@@ -225,8 +225,10 @@ static int by_text(const void *a, const void *b)
 static void join(struct name_table *t, struct entry *x, struct entry *y)
 {
     x->n += y->n;
-    x->bytes += y->bytes;
-    x->sum_ns += y->sum_ns;
+    if (__builtin_add_overflow(x->bytes, y->bytes, &x->bytes))
+        x->bytes = UINT64_MAX;
+    if (__builtin_add_overflow(x->sum_ns, y->sum_ns, &x->sum_ns))
+        x->sum_ns = INT64_MAX;
     x->min_ns = y->min_ns < x->min_ns ? y->min_ns : x->min_ns;
     x->max_ns = y->max_ns > x->max_ns ? y->max_ns : x->max_ns;
     for (int b = 0; x->buckets && y->buckets && b < SKETCH_BUCKETS; b++)
@@ -249,7 +251,7 @@ static void put(struct entry *e, struct dcr_arena *a, struct name_sum *out)
                              .kind = e->kind,
                              .n = e->n,
                              .sum_ns = e->sum_ns,
-                             .min_ns = e->kind == DCT_MARK ? 0 : e->min_ns,
+                             .min_ns = e->buckets ? e->min_ns : 0, /* the other names may be marks only */
                              .max_ns = e->max_ns,
                              .union_ns = e->is_union_lost ? -1 : merge(e),
                              .bytes = e->bytes};

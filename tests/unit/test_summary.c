@@ -197,6 +197,31 @@ static void test_there_and_back(void **state)
     dcr_arena_release(&a);
 }
 
+/* Of marks the other names have no durations; the summary can be read all the same. */
+static void test_many_marks(void **state)
+{
+    (void)state;
+    static char texts[SUMMARY_MAX_NAMES + 1][8];
+    struct summary s = sample(), back;
+    struct name_table *t = names_new();
+    struct dcr_arena arena = {0};
+    struct dcr_buf text = {0};
+    struct dcr_err err = {0};
+    for (int i = 0; i <= SUMMARY_MAX_NAMES; i++) {
+        snprintf(texts[i], sizeof texts[i], "m%d", i);
+        struct dct_event e = range(texts[i], 1, i, i);
+        e.kind = DCT_MARK;
+        names_add(t, &e);
+    }
+    names_finish(t, &arena, &s.names, &s.n_names);
+    summary_write(&s, &text);
+    assert_int_equal(read_text(&back, &arena, text.data, text.len, &err), 0);
+    assert_int_equal(back.n_names, SUMMARY_MAX_NAMES);
+    names_free(t);
+    dcr_buf_release(&text);
+    dcr_arena_release(&arena);
+}
+
 /* Every cut is noticed, and every changed byte either is or leaves a summary that can be written. */
 static void test_damage(void **state)
 {
@@ -227,11 +252,9 @@ static void test_damage(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sketch_has_no_gaps),
-        cmocka_unit_test(test_covered_time),
-        cmocka_unit_test(test_many_names_share_one),
-        cmocka_unit_test(test_there_and_back),
-        cmocka_unit_test(test_damage),
+        cmocka_unit_test(test_sketch_has_no_gaps),   cmocka_unit_test(test_covered_time),
+        cmocka_unit_test(test_many_names_share_one), cmocka_unit_test(test_there_and_back),
+        cmocka_unit_test(test_many_marks),           cmocka_unit_test(test_damage),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
