@@ -67,29 +67,35 @@ int window_is_open(int64_t now_ns)
 
 enum { N_CHANGES = 4096 };
 static struct {
-    pthread_mutex_t lock;
-    uint64_t n; /* all; the last N_CHANGES are kept */
+    pthread_mutex_t lock; /* of writers */
+    int is_due;           /* somebody could not have the lock: who holds it looks again */
+    uint64_t n;           /* all; the last N_CHANGES are kept */
     int is_open;
-    struct {
-        int64_t t_ns;
-        int is_open;
-    } change[N_CHANGES];
+    int64_t change[N_CHANGES]; /* its time, twice; plus 1 when the window opened */
 } past = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* Steps or captures may have opened or closed the window. A signal handler that comes while the lock is held leaves
- * its change to the next one. */
-static void keep_past(void)
+/* Under the lock. */
+static void look_again(void)
 {
-    if (pthread_mutex_trylock(&past.lock) != 0)
-        return;
     int is_open = (!window.by_steps || __atomic_load_n(&window.in_step, __ATOMIC_RELAXED)) &&
                   (!window.by_capture || __atomic_load_n(&window.n_captures, __ATOMIC_RELAXED) > 0);
     if (is_open != past.is_open) {
         past.is_open = is_open;
-        past.change[past.n % N_CHANGES].t_ns = clock_system_ns();
-        past.change[past.n++ % N_CHANGES].is_open = is_open;
+        __atomic_store_n(&past.change[past.n % N_CHANGES], 2 * clock_system_ns() + is_open, __ATOMIC_RELAXED);
+        __atomic_store_n(&past.n, past.n + 1, __ATOMIC_RELEASE);
     }
-    pthread_mutex_unlock(&past.lock);
+}
+
+/* Steps or captures may have opened or closed the window. Never waits: a signal handler may have interrupted whoever
+ * holds the lock, and in a forked child its holder may be gone. */
+static void keep_past(void)
+{
+    __atomic_store_n(&past.is_due, 1, __ATOMIC_SEQ_CST);
+    while (__atomic_load_n(&past.is_due, __ATOMIC_SEQ_CST) && pthread_mutex_trylock(&past.lock) == 0) {
+        __atomic_store_n(&past.is_due, 0, __ATOMIC_SEQ_CST);
+        look_again();
+        pthread_mutex_unlock(&past.lock);
+    }
 }
 
 int window_was_open(int64_t t_ns)
@@ -98,16 +104,14 @@ int window_was_open(int64_t t_ns)
         return 0;
     if (!window.by_steps && !window.by_capture)
         return 1;
-    int was_open = 0;
-    pthread_mutex_lock(&past.lock);
-    uint64_t oldest = past.n > N_CHANGES ? past.n - N_CHANGES : 0;
-    for (uint64_t i = past.n; i > oldest; i--)
-        if (past.change[(i - 1) % N_CHANGES].t_ns <= t_ns) {
-            was_open = past.change[(i - 1) % N_CHANGES].is_open;
-            break;
-        }
-    pthread_mutex_unlock(&past.lock);
-    return was_open;
+    /* What is overwritten meanwhile is later than t_ns, and passed over. */
+    uint64_t n = __atomic_load_n(&past.n, __ATOMIC_ACQUIRE), oldest = n > N_CHANGES ? n - N_CHANGES : 0;
+    for (uint64_t i = n; i > oldest; i--) {
+        int64_t change = __atomic_load_n(&past.change[(i - 1) % N_CHANGES], __ATOMIC_RELAXED);
+        if (change / 2 <= t_ns)
+            return (int)(change & 1);
+    }
+    return 0;
 }
 
 unsigned window_name(const char *text)

@@ -39,9 +39,9 @@ int64_t cupti_clock_mono(const struct cupti_clock *c, uint64_t cupti_ns)
 {
     int64_t t = (int64_t)cupti_ns, theirs = c->cupti_ns[1] - c->cupti_ns[0], ours = c->mono_ns[1] - c->mono_ns[0];
     int64_t since = t - c->cupti_ns[1];
-    /* Over less than a millisecond the looks themselves are not good enough for a rate; and clocks that drift by more
-     * than a thousandth do not drift: one was set. */
-    double drift = theirs > 1000000 ? (double)(ours - theirs) / (double)theirs : 0;
+    /* Records may be a second old, and a look is wrong by some hundred nanoseconds: over less than a tenth of a second
+     * looks are not good enough for a rate. Clocks that drift by more than a thousandth do not drift: one was set. */
+    double drift = theirs > 100000000 ? (double)(ours - theirs) / (double)theirs : 0;
     if (drift > 1e-3 || drift < -1e-3)
         drift = 0;
     return c->mono_ns[1] + since + (int64_t)(drift * (double)since);

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #define EXPORTED __attribute__((visibility("default")))
 #define BUFFER_BYTES ((size_t)1 << 20) /* aligned to 8 bytes, as CUPTI asks */
@@ -20,6 +21,7 @@ static struct cupti_clock clocks;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of clocks, and one buffer at a time */
 static size_t n_buffers, max_buffers;
 static int is_on;
+static pid_t owner; /* CUPTI and its threads are not in forked children */
 
 EXPORTED int InitializeInjection(void);
 
@@ -60,7 +62,7 @@ static void completed(void *context, uint32_t stream, uint8_t *buffer, size_t si
 
 static void at_exit(void)
 {
-    if (__atomic_exchange_n(&is_on, 0, __ATOMIC_ACQ_REL))
+    if (getpid() == owner && __atomic_exchange_n(&is_on, 0, __ATOMIC_ACQ_REL))
         (void)library.flush_all(CUPTIABI_FLUSH_FORCED);
 }
 
@@ -175,6 +177,7 @@ int InitializeInjection(void)
         return 1;
     if (library.flush_period)
         (void)library.flush_period(FLUSH_MS);
+    owner = getpid();
     __atomic_store_n(&is_on, 1, __ATOMIC_RELEASE);
     atexit(at_exit);
     snprintf(line, sizeof line, "GPU activity is recorded by CUPTI %u", version);
