@@ -66,24 +66,19 @@ int decimal_scaled(const char *p, const char *end, int scale, int64_t *out)
     }
     /* Digits before the (moved) decimal point are the result; those behind it are finer than one unit. */
     int64_t v = 0;
-    int left = scale + exp10, is_fraction = 0;
-    for (; p < end && (digit(*p) || (*p == '.' && !is_fraction)); p++) {
-        if (*p == '.') {
-            is_fraction = 1;
+    int kept = scale + exp10;
+    for (const char *q = p; q < end && digit(*q); q++)
+        kept = kept < INT32_MAX ? kept + 1 : kept;
+    for (; p < end && kept > 0 && (digit(*p) || *p == '.'); p++) {
+        if (*p == '.')
             continue;
-        }
-        if (is_fraction && left <= 0 && exp10 >= 0)
-            break;
-        if (is_fraction)
-            left--;
+        kept--;
         if (push(&v, *p - '0'))
             return -1;
     }
-    for (; left > 0 && v != 0; left--)
+    for (; kept > 0 && v != 0; kept--)
         if (push(&v, 0))
             return -1;
-    for (; left < 0 && v != 0; left++)
-        v /= 10;
     *out = is_negative ? -v : v;
     return 0;
 }

@@ -162,8 +162,8 @@ static void argument(struct device_op *op, const char *key, size_t n, const char
 static void arguments(struct device_op *op, struct moved *m, const struct raw *e, int *has_device)
 {
     const char *p = e->args + 1, *end = e->args_end;
-    int is_escaped;
     while ((p = json_space(p, end)) < end && *p != '}') {
+        int is_escaped = 0;
         if (*p != '"') {
             p++;
             continue;
@@ -178,9 +178,15 @@ static void arguments(struct device_op *op, struct moved *m, const struct raw *e
         const char *after = p < end ? json_skip(p, end) : NULL;
         if (!after)
             return;
-        argument(op, key, (size_t)(key_end - key), p, after, has_device);
+        size_t n = (size_t)(key_end - key);
+        char plain[32];
+        if (is_escaped) {
+            n = json_unescape(key, n, plain, sizeof plain);
+            key = plain;
+        }
+        argument(op, key, n, p, after, has_device);
         if (m)
-            moved_argument(op, m, key, (size_t)(key_end - key), p, after);
+            moved_argument(op, m, key, n, p, after);
         p = after;
     }
 }
@@ -287,7 +293,13 @@ static void add(struct kineto_sink *k, const struct raw *e)
         add_memory(k, e);
     if (e->ph != 'X')
         return;
-    enum event_class class = class_of(&e->cat);
+    char plain[32];
+    struct text cat = e->cat;
+    if (cat.n && memchr(cat.p, '\\', cat.n)) {
+        cat.n = json_unescape(cat.p, cat.n, plain, sizeof plain);
+        cat.p = plain;
+    }
+    enum event_class class = class_of(&cat);
     if (class == CLASS_NONE)
         return;
     struct text name = e->name;
@@ -353,6 +365,7 @@ const char *kineto_event(struct kineto_sink *k, const char *p, const char *end, 
             *wrong = p;
             return NULL;
         }
+        is_escaped = 0;
         const char *key = p + 1, *key_end = json_string_end(key, end, &is_escaped);
         if (!key_end)
             return NULL;
@@ -369,7 +382,12 @@ const char *kineto_event(struct kineto_sink *k, const char *p, const char *end, 
             *wrong = p;
             return NULL;
         }
-        field(&e, key, (size_t)(key_end - key), p, after);
+        if (is_escaped) {
+            char plain[16];
+            field(&e, plain, json_unescape(key, (size_t)(key_end - key), plain, sizeof plain), p, after);
+        } else {
+            field(&e, key, (size_t)(key_end - key), p, after);
+        }
         p = after;
     }
     add(k, &e);

@@ -71,7 +71,12 @@ static sqlite3_stmt *query(struct nsys *x, const char *table, const char *column
         if (p != columns)
             dcr_buf_putc(&sql, ',');
         if (has && is_text && has_strings)
-            dcr_buf_printf(&sql, "(SELECT value FROM StringIds WHERE id = t.%s)", word);
+            dcr_buf_printf(&sql,
+                           "CASE typeof(t.%s) WHEN 'text' THEN t.%s ELSE (SELECT value FROM StringIds WHERE id = "
+                           "t.%s) END",
+                           word, word, word);
+        else if (has && is_text)
+            dcr_buf_printf(&sql, "CASE typeof(t.%s) WHEN 'text' THEN t.%s END", word, word);
         else
             dcr_buf_printf(&sql, "%s%s", has && !is_text ? "t." : "", has && !is_text ? word : "NULL");
         p += n;
@@ -108,10 +113,16 @@ static const char *text(sqlite3_stmt *q, int column)
     return p ? p : "";
 }
 
+/* Columns 0 and 1 are start and end; what had not ended when the recording did has no end. returns  0 when none */
+static int duration(sqlite3_stmt *q, int64_t *out)
+{
+    return sqlite3_column_type(q, 0) == SQLITE_INTEGER && sqlite3_column_type(q, 1) == SQLITE_INTEGER &&
+           !__builtin_sub_overflow(sqlite3_column_int64(q, 1), sqlite3_column_int64(q, 0), out);
+}
+
 static void add_op(struct nsys *x, sqlite3_stmt *q, enum op_kind kind, const char *name, double blocks)
 {
-    int64_t start = sqlite3_column_int64(q, 0), end = sqlite3_column_int64(q, 1), device = sqlite3_column_int64(q, 2),
-            dur;
+    int64_t start = sqlite3_column_int64(q, 0), device = sqlite3_column_int64(q, 2), dur;
     struct device_op op = {.device = device,
                            .stream = sqlite3_column_int64(q, 3),
                            .start_ns = start,
@@ -124,7 +135,7 @@ static void add_op(struct nsys *x, sqlite3_stmt *q, enum op_kind kind, const cha
     x->trace.n_events++;
     if (blocks > 0 && device >= 0 && device < 64 && x->n_sms[device] > 0)
         op.blocks_per_sm = blocks / (double)x->n_sms[device];
-    if (__builtin_sub_overflow(end, start, &dur)) {
+    if (!duration(q, &dur)) {
         x->trace.n_unusable++;
         return;
     }
@@ -169,7 +180,7 @@ static int read_host(struct nsys *x, struct dcr_err *err)
     int rc = 0;
     sqlite3_stmt *q = query(x, "CUPTI_ACTIVITY_KIND_RUNTIME", "start end correlationId globalTid @nameId", &rc, err);
     while (next(x, q, &rc, err)) {
-        int64_t start = sqlite3_column_int64(q, 0);
+        int64_t start = sqlite3_column_int64(q, 0), dur;
         const char *name = text(q, 4);
         enum call_kind kind = call_kind_of(name, strlen(name));
         x->trace.n_events++;
@@ -177,19 +188,20 @@ static int read_host(struct nsys *x, struct dcr_err *err)
         x->trace.n_mallocs += kind == CALL_MALLOC;
         x->trace.n_frees += kind == CALL_FREE;
         x->trace.n_syncs += kind == CALL_SYNC;
-        activity_call(x->activity, kind, correlation(q, 2, 3), start, sqlite3_column_int64(q, 1) - start);
+        if (duration(q, &dur))
+            activity_call(x->activity, kind, correlation(q, 2, 3), start, dur);
     }
     sqlite3_finalize(q);
     q = rc ? NULL : query(x, "NVTX_EVENTS", "start end text @textId", &rc, err);
     while (next(x, q, &rc, err)) {
         enum category c;
-        int64_t start = sqlite3_column_int64(q, 0);
+        int64_t start = sqlite3_column_int64(q, 0), dur;
         const char *name = *text(q, 2) ? text(q, 2) : text(q, 3);
         x->trace.n_events++;
-        if (sqlite3_column_type(q, 1) != SQLITE_INTEGER || event_classify("", name, &c) != EVENT_PHASE)
+        if (!duration(q, &dur) || event_classify("", name, &c) != EVENT_PHASE)
             continue;
         if (c == CAT_DATA || c == CAT_IO)
-            activity_range(x->activity, c == CAT_DATA ? HOST_DATA : HOST_IO, start, sqlite3_column_int64(q, 1) - start);
+            activity_range(x->activity, c == CAT_DATA ? HOST_DATA : HOST_IO, start, dur);
     }
     sqlite3_finalize(q);
     return rc;

@@ -112,7 +112,11 @@ static void test_decimal(void **state)
                  {"1e", -12345},
                  {"null", -12345},
                  {"1.2.3", -12345},
-                 {"9007199254740993", 9007199254740993000}};
+                 {"9007199254740993", 9007199254740993000},
+                 {"123456789012345678901e-9", 123456789012345}, /* more digits than an integer holds */
+                 {"0.00001234567890123456789e5", 1234},
+                 {"12345678901234567890123e-40", 0},
+                 {"-1.23456789012345678901e-1", -123}};
     for (size_t i = 0; i < sizeof micro / sizeof *micro; i++)
         if (scaled(micro[i].text, 3) != micro[i].value)
             fail_msg("'%s' is %lld, not %lld", micro[i].text, (long long)scaled(micro[i].text, 3),
@@ -182,6 +186,34 @@ static void test_oddities(void **state)
     assert_int_equal(d->value[DEV_SPAN], 9500);
     assert_int_equal(d->value[DEV_BUSY], 1500);
     assert_int_equal(d->value[DEV_KERNEL_SUM], 500);
+}
+
+/* Names of fields and kinds may be escaped too; one escape does not spoil the field behind it. */
+static void test_escaped_names(void **state)
+{
+    (void)state;
+    assert_int_equal(
+        import_text("[{\"p\\u0068\":\"X\",\"c\\u0061t\":\"kern\\u0065l\",\"n\\u0061me\":\"R\\u0043cl\",\"pid\":0,"
+                    "\"t\\u0073\":40,\"d\\u0075r\":2,\"args\":{\"d\\u0065vice\":3,\"a long name with an \\n escape in "
+                    "it\":1}},"
+                    "{\"ph\":\"X\",\"cat\":\"cpu\\u005fop\",\"name\":\"x\",\"pid\":0,\"ts\":1,\"dur\":99}]"),
+        0);
+    assert_int_equal(device(0)->device, 3);
+    assert_int_equal(device(0)->value[DEV_COMM_KERNELS], 1);
+    assert_int_equal(device(0)->value[DEV_SPAN], 2000);
+}
+
+/* Times so far apart that their difference is no 64-bit integer: what does not fit to the first ones is left out. */
+static void test_far_apart(void **state)
+{
+    (void)state;
+    assert_int_equal(import_text("[" KERNEL("-9007199254740993", "1") "," KERNEL("9007199254740995",
+                                                                                 "1") "," KERNEL("-5", "10") "]"),
+                     0);
+    assert_int_equal(run->traces[0].n_unusable, 1);
+    assert_int_equal(device(0)->value[DEV_KERNELS], 2);
+    assert_int_equal(device(0)->value[DEV_SPAN], 9007199254740998000);
+    assert_int_equal(device(0)->value[DEV_BUSY], 11000);
 }
 
 static void test_nothing_on_a_gpu(void **state)
@@ -301,6 +333,8 @@ int main(void)
         cmocka_unit_test_teardown(test_schemas, forget),
         cmocka_unit_test_teardown(test_array_and_bom, forget),
         cmocka_unit_test_teardown(test_oddities, forget),
+        cmocka_unit_test_teardown(test_escaped_names, forget),
+        cmocka_unit_test_teardown(test_far_apart, forget),
         cmocka_unit_test_teardown(test_nothing_on_a_gpu, forget),
         cmocka_unit_test_teardown(test_cut, forget),
         cmocka_unit_test_teardown(test_broken, forget),

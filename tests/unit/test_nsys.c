@@ -1,0 +1,117 @@
+/* test_nsys.c - nsys SQLite exports made here: tables and columns that are absent, texts where ids are usual, rows
+ * without an end. Sums by hand. */
+#include "render/import/import.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <sqlite3.h>
+
+static struct run *run;
+
+static ssize_t file_read(void *ctx, void *out, size_t n, struct dcr_err *err)
+{
+    (void)err;
+    return (ssize_t)fread(out, 1, n, ctx);
+}
+
+/* The database that these statements make, imported. */
+static int import_sql(const char *sql)
+{
+    char path[] = "test_nsys-XXXXXX";
+    int fd = mkstemp(path);
+    sqlite3 *db;
+    struct dcr_err err = {0};
+    assert_true(fd >= 0);
+    close(fd);
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(db);
+    run_free(run);
+    run = run_new("t");
+    FILE *f = fopen(path, "rb");
+    unlink(path);
+    assert_non_null(f);
+    struct dcr_stream s = {file_read, f, "raw"};
+    int rc = import_foreign(run, "t.sqlite", &s, &err);
+    fclose(f);
+    return rc;
+}
+
+static int forget(void **state)
+{
+    (void)state;
+    run_free(run);
+    run = NULL;
+    return 0;
+}
+
+static const struct run_device *device(int i)
+{
+    assert_int_equal(run->n_traces, 1);
+    assert_true(i < run->traces[0].n_devices);
+    return &run->traces[0].devices[i];
+}
+
+static void test_two_devices(void **state)
+{
+    (void)state;
+    assert_int_equal(
+        import_sql(
+            "CREATE TABLE StringIds(id INTEGER PRIMARY KEY, value TEXT);"
+            "INSERT INTO StringIds VALUES(0,'gemm'),(1,'ncclDevKernel<\"&>'),(2,'short'),(3,'rCcL');"
+            "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL(start INT, end INT, deviceId INT, streamId INT, demangledName "
+            "INT, shortName INT);"
+            "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES"
+            "(1000000000000000000,1000000000000005000,0,7,0,2),(1000000000000002000,1000000000000009000,0,7,1,2),"
+            "(1000000000000000003,1000000000000200003,3,7,NULL,3);"
+            "CREATE TABLE CUPTI_ACTIVITY_KIND_MEMSET(start INT, end INT, deviceId INT);"
+            "INSERT INTO CUPTI_ACTIVITY_KIND_MEMSET VALUES(1000000000000008500,1000000000000010000,0);"),
+        0);
+    static const int64_t want[2][N_DEVICE_COLUMNS] = {
+        {2, 1, 0, 1, 10000, 10000, 0, 5000, 7000, 0, 1500, 3000, 4000, 1000, 2, 12000},
+        {1, 1, 0, 0, 200000, 200000, 0, 0, 200000, 0, 0, 0, 200000, 0, 0, 200000}};
+    assert_int_equal(run->traces[0].n_devices, 2);
+    assert_int_equal(device(1)->device, 3);
+    for (int d = 0; d < 2; d++)
+        for (int c = 0; c < N_DEVICE_COLUMNS; c++)
+            assert_int_equal(device(d)->value[c], want[d][c]);
+}
+
+/* Neither StringIds nor memory tables; the name as text; a kernel that had not ended, one without a start. */
+static void test_little(void **state)
+{
+    (void)state;
+    assert_int_equal(import_sql("CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL(start, end, demangledName);"
+                                "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES(1000,2000,'ncclX'),(3000,NULL,'k'),"
+                                "(NULL,5,'k');"
+                                "CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY(start, deviceId);"
+                                "INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES(5,0);"),
+                     0);
+    assert_int_equal(run->traces[0].n_unusable, 3);
+    assert_int_equal(run->traces[0].n_devices, 1);
+    assert_int_equal(device(0)->value[DEV_KERNELS], 1);
+    assert_int_equal(device(0)->value[DEV_COMM_KERNELS], 1);
+    assert_int_equal(device(0)->value[DEV_MEMCPYS], 0);
+    assert_int_equal(device(0)->value[DEV_SPAN], 1000);
+    assert_int_equal(device(0)->value[DEV_KERNEL_SUM], 1000);
+}
+
+static void test_none(void **state)
+{
+    (void)state;
+    assert_int_equal(import_sql("CREATE TABLE t(a);"), DCR_FAIL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test_teardown(test_two_devices, forget),
+                                       cmocka_unit_test_teardown(test_little, forget),
+                                       cmocka_unit_test_teardown(test_none, forget)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
