@@ -70,6 +70,14 @@ static int seconds(const char *option, const char *text, double *out, struct dcr
     return DCR_OK;
 }
 
+static int duration(const char *text, double *out, struct dcr_err *err)
+{
+    int rc = seconds("--duration", text, out, err);
+    if (rc == 0 && *out <= 0)
+        rc = dcr_err_set(err, DCR_FAIL, "'--duration %s': nothing would be recorded; give more than 0 seconds", text);
+    return rc;
+}
+
 static int one_of(const char *option, const char *text, const char *const *words, const int *values, size_t n, int *out,
                   struct dcr_err *err)
 {
@@ -97,7 +105,9 @@ static int parse_traces(struct options *o, const char *text, struct dcr_err *err
     if (strncmp(text, "sample:", 7) != 0)
         return dcr_err_set(err, DCR_FAIL, "'--traces %s': give all, rank0, none or sample:N, N ranks", text);
     o->traces = PACK_TRACES_SAMPLE;
-    return number("--traces", text + 7, 1, 65536, &o->n_sample, err);
+    if (number("--traces", text + 7, 1, 65536, &o->n_sample, NULL) == 0)
+        return DCR_OK;
+    return dcr_err_set(err, DCR_FAIL, "'--traces %s': give a whole number of ranks from 1 to 65536", text);
 }
 
 /* "A:B", whole numbers, A <= B */
@@ -166,7 +176,7 @@ static int parse_recording(struct options *o, int argc, char **argv, int *i, int
     else if ((v = value_of("--delay", argv, argc, i, is_missing)) != NULL)
         rc = seconds("--delay", v, &o->delay_s, err);
     else if ((v = value_of("--duration", argv, argc, i, is_missing)) != NULL)
-        rc = seconds("--duration", v, &o->duration_s, err);
+        rc = duration(v, &o->duration_s, err);
     else if ((v = value_of("--capture-range", argv, argc, i, is_missing)) != NULL)
         rc = check_capture(o->capture_range = v, err);
     else
@@ -222,6 +232,10 @@ static int parse_option(struct options *o, int argc, char **argv, int *i, struct
     if (for_run && (v = value_of("--label", argv, argc, i, &is_missing)) != NULL) {
         if (!strchr(v, '=') || *v == '=')
             return dcr_err_set(err, DCR_FAIL, "'--label %s': write it as KEY=VALUE", v);
+        for (size_t k = 0; k < o->n_labels; k++)
+            if (strncmp(o->labels[k], v, (size_t)(strchr(v, '=') + 1 - v)) == 0)
+                return dcr_err_set(err, DCR_FAIL, "'--label %s': there is '%s' already; give a key once", v,
+                                   o->labels[k]);
         return add(&o->labels, &o->n_labels, v, err);
     }
     if (for_run && (v = value_of("--interval", argv, argc, i, &is_missing)) != NULL)
@@ -250,8 +264,8 @@ static int parse_command(struct options *o, const char *word, struct dcr_err *er
             o->command = words[i].command;
             return DCR_OK;
         }
-    return dcr_err_set(err, DCR_FAIL, "unknown command '%s'; the commands are run, calibrate, pack, verify and ls",
-                       word);
+    return dcr_err_set(err, DCR_FAIL,
+                       "unknown command '%s'; the commands are run, calibrate, pack, verify, ls and export", word);
 }
 
 /* --zstd without an ending that says so gives the name its ending. */

@@ -5,8 +5,10 @@
 #include "collect/pack_foreign.h"
 #include "collect/pack_parts.h"
 #include "lib/format.h"
+#include "lib/fs.h"
 #include "lib/tar.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,7 +84,18 @@ static void summarise(const struct pack *p, char *out, size_t n)
 
 int pack_check_output(const char *output, struct dcr_err *err)
 {
+    static const char *const others[] = {".gz", ".tgz", ".bz2", ".xz", ".lz4", ".zip", ".7z", ".rar", ".Z"};
     struct stat st;
+    char dir[PATH_MAX];
+    const char *slash = strrchr(output, '/');
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (dcr_ends_with(output, others[i]))
+            return dcr_err_set(
+                err, DCR_FAIL,
+                "'%s': an archive is a plain tar, or compressed by zstd; end its name in .tar or .tar.zst", output);
+    snprintf(dir, sizeof dir, "%.*s", slash == output ? 1 : slash ? (int)(slash - output) : 1, slash ? output : ".");
+    if (stat(dir, &st) != 0 || !S_ISDIR(st.st_mode))
+        return dcr_err_set(err, DCR_FAIL, "cannot write '%s': there is no folder '%s'; make it first", output, dir);
     if (stat(output, &st) != 0)
         return DCR_OK;
     if (S_ISDIR(st.st_mode))

@@ -136,6 +136,13 @@ static int is_adopted(const struct pack *p, const struct stat *dir)
     return 0;
 }
 
+/* The archive that is replaced may lie in the folder that is packed. */
+static int is_output(const struct pack *p, const struct stat *file)
+{
+    struct stat st;
+    return stat(p->request->output, &st) == 0 && st.st_dev == file->st_dev && st.st_ino == file->st_ino;
+}
+
 typedef int (*file_fn)(struct pack *p, const char *name, const char *path, const struct stat *st, struct dcr_err *err);
 
 /* Call f for every plain file below dir, names sorted; name is relative to the first dir. */
@@ -166,6 +173,8 @@ static int walk(struct pack *p, const char *dir, const char *prefix, int depth, 
             }
             close(fd);
             rc = walk(p, path, name, depth + 1, f, err);
+        } else if (S_ISREG(st.st_mode) && is_output(p, &st)) {
+            continue;
         } else if (S_ISREG(st.st_mode)) {
             rc = f(p, name, path, &st, err);
         } else {
@@ -295,6 +304,26 @@ static int is_spool_entry(const char *name)
            strncmp(name, SPOOL_HOST_PREFIX, strlen(SPOOL_HOST_PREFIX)) == 0;
 }
 
+/* What tar has taken out of an archive is whole already: packed as if it were evidence, its nodes would be lost. */
+static int check_unpacked(const struct pack *p, struct dcr_err *err)
+{
+    char path[PATH_MAX];
+    const char *dir = p->request->spool;
+    if (snprintf(path, sizeof path, "%s/" DCR_MANIFEST, dir) >= (int)sizeof path)
+        return DCR_OK;
+    json_t *o = json_load_file(path, 0, NULL);
+    const char *format = json_string_value(json_object_get(o, "format"));
+    int is_unpacked = format && strcmp(format, DCR_ARCHIVE_FORMAT) == 0;
+    json_decref(o);
+    return is_unpacked
+               ? dcr_err_set(
+                     err, DCR_FAIL,
+                     "'%s' is an unpacked run archive; put it together again with `(cd %s; find . -type f ! -path "
+                     "./" DCR_MANIFEST " | LC_ALL=C sort | tar -cf - " DCR_MANIFEST " -T -) >%s`",
+                     dir, dir, p->request->output)
+               : DCR_OK;
+}
+
 int pack_gather(struct pack *p, struct dcr_err *err)
 {
     char **names = NULL;
@@ -303,6 +332,9 @@ int pack_gather(struct pack *p, struct dcr_err *err)
     for (size_t i = 0; i < n; i++)
         p->is_spool |= is_spool_entry(names[i]);
     dcr_free_names(names, n);
+    if (rc)
+        return rc;
+    rc = check_unpacked(p, err);
     if (rc)
         return rc;
     if (n == 0)

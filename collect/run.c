@@ -23,6 +23,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -66,18 +67,22 @@ static int make_own_spool(struct run *r, struct dcr_err *err)
                        : snprintf(r->spool, sizeof r->spool, "%s.spool-%d", base, i);
         if (k < 0 || (size_t)k >= sizeof r->spool)
             return dcr_err_set(err, DCR_FAIL, "the name '%s' is too long", r->o->output);
-        char *slash = strrchr(r->spool, '/');
-        *slash = '\0';
-        rc = slash == r->spool ? DCR_OK : dcr_mkdirs(r->spool, err);
-        *slash = '/';
-        if (rc)
-            return rc;
-        if (mkdir(r->spool, 0777) == 0) {
+        int is_made = mkdir(r->spool, 0777) == 0;
+        if (!is_made && errno != EEXIST)
+            return dcr_err_sys(err, DCR_FAIL, "cannot create folder '%s'", r->spool);
+        /* Held for as long as this collector lives, so that another one does not record into the same archive. */
+        int lock = open(r->spool, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (lock >= 0 && flock(lock, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+            close(lock);
+            return dcr_err_set(err, DCR_FAIL, "another dccollect is recording for '%s' just now; choose another name",
+                               r->o->output);
+        }
+        if (is_made) {
             r->is_own_spool = 1;
             return DCR_OK;
         }
-        if (errno != EEXIST)
-            return dcr_err_sys(err, DCR_FAIL, "cannot create folder '%s'", r->spool);
+        if (lock >= 0)
+            close(lock);
     }
     return dcr_err_set(err, DCR_FAIL, "too many folders '%s.spool-*' are left from killed runs; pack or remove them",
                        r->o->output);

@@ -34,6 +34,8 @@ json_t *machine_memory(const cpu_set_t *cpus);
 /** disk_measure - writing with fsync, and reading what memory no longer holds, in a folder; unit GB/s. The file has no
  *  name, so nothing stays behind, whatever happens. */
 json_t *disk_measure(const char *folder);
+/** disk_is_usable - can a file be made there at all? */
+int disk_is_usable(const char *folder);
 
 /* ---- allreduce.c ---- */
 /** allreduce_measure - sums of floats over the first n ranks of MPI_COMM_WORLD, over sizes; collective over all ranks.

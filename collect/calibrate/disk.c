@@ -32,6 +32,14 @@ static int open_nameless(const char *folder)
     return fd;
 }
 
+int disk_is_usable(const char *folder)
+{
+    int fd = open_nameless(folder);
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0;
+}
+
 /* seconds for the whole file, or -1 with errno */
 static double write_all(int fd, const char *piece)
 {

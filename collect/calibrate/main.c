@@ -204,15 +204,30 @@ static double number_at(const json_t *o, const char *part, const char *key)
     return json_number_value(json_object_get(json_object_get(json_object_get(o, part), key), "median"));
 }
 
+/* "12 GB/s", or why there is none; never a zero. */
+static const char *measure_text(const json_t *o, const char *part, const char *key, const char *unit, char out[400])
+{
+    const json_t *why = json_object_get(json_object_get(json_object_get(o, part), "missing"), key);
+    double value = number_at(o, part, key);
+    if (value > 0)
+        snprintf(out, 400, "%.*g %s", value < 1e3 ? 3 : 4, value, unit);
+    else
+        snprintf(out, 400, "n/a (%.350s)", why ? json_string_value(why) : "it could not be measured");
+    return out;
+}
+
 static void say(const json_t *o, const char *path)
 {
+    char products[400], memory[400], disk[400];
     const json_t *nodes = json_object_get(o, "nodes"), *node = json_array_get(nodes, 0);
     const json_t *groups = json_object_get(o, "allreduce");
     const json_t *last = json_array_get(groups, json_array_size(groups) - 1);
-    fprintf(stderr, "%s: %zu node%s; the first, %d cores: sgemm %.4g GFLOP/s, memory %.3g GB/s, disk write %.3g GB/s",
-            path, json_array_size(nodes), json_array_size(nodes) == 1 ? "" : "s",
-            (int)json_integer_value(json_object_get(node, "cores")), number_at(node, "sgemm", "all_cores"),
-            number_at(node, "memory", "all_cores"), number_at(node, "disk", "write_fsync"));
+    fprintf(stderr, "%s: %zu node%s; the first, %d cores: sgemm %s, memory %s, disk write %s", path,
+            json_array_size(nodes), json_array_size(nodes) == 1 ? "" : "s",
+            (int)json_integer_value(json_object_get(node, "cores")),
+            measure_text(node, "sgemm", "all_cores", "GFLOP/s", products),
+            measure_text(node, "memory", "all_cores", "GB/s", memory),
+            measure_text(node, "disk", "write_fsync", "GB/s", disk));
     if (last)
         fprintf(stderr, "; all-reduce of %d ranks %.3g us, %.3g GB/s",
                 (int)json_integer_value(json_object_get(last, "n_ranks")),
@@ -249,6 +264,8 @@ int main(int argc, char **argv)
     for (int i = 1; i < argc && !bad; i++) {
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
             return fputs(usage, stdout) < 0 || fflush(stdout) != 0 ? DCR_EXIT_INPUT : DCR_EXIT_OK;
+        if (strcmp(argv[i], "--version") == 0)
+            return printf("dccollect %s\n", DCR_VERSION) < 0 || fflush(stdout) != 0 ? DCR_EXIT_INPUT : DCR_EXIT_OK;
         if (strcmp(argv[i], "-o") == 0 && i + 1 < argc)
             output = argv[++i];
         else if (strcmp(argv[i], "--disk") == 0 && i + 1 < argc)
@@ -262,12 +279,17 @@ int main(int argc, char **argv)
         return fail(&w, sentence);
     }
     folder_of(output, folder, sizeof folder);
-    int is_refused = access(folder, W_OK) != 0; /* the first rank writes, so it decides */
+    const char *refused = access(folder, W_OK) != 0 ? folder : disk && !disk_is_usable(disk) ? disk : NULL;
+    int is_refused = refused != NULL; /* the first rank writes, so it decides */
     if (w.n > 1)
         MPI_Bcast(&is_refused, 1, MPI_INT, 0, MPI_COMM_WORLD);
     if (is_refused) {
-        snprintf(sentence, sizeof sentence, "cannot write into the folder '%s'; make it, or choose another with -o",
-                 folder);
+        if (refused && refused != folder)
+            snprintf(sentence, sizeof sentence,
+                     "no file can be made in '--disk %s'; name a folder on the disk to measure", disk);
+        else
+            snprintf(sentence, sizeof sentence, "cannot write into the folder '%s'; make it, or choose another with -o",
+                     folder);
         return fail(&w, sentence);
     }
     if (find_places(&w) != 0)

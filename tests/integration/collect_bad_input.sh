@@ -202,6 +202,7 @@ check "it is said" manifest torn2.tar '.incomplete_because | any(test("cannot be
 # A good archive is not lost when the next one cannot be written.
 if [ "$(id -u)" = 0 ] && mkdir small && mount -t tmpfs -o size=200k tmpfs small 2>/dev/null; then
     echo 'the old one' >manifest.json && tar cf small/run.tar manifest.json && cp small/run.tar old.tar
+    rm -f x/manifest.json
     says 2 "pack: full disk" "No space left" "$COLLECT" pack x -o small/run.tar
     check "the old archive is untouched, nothing else is there" sh -c 'cmp small/run.tar old.tar && [ "$(ls -A small)" = run.tar ]'
     says 125 "run: a spool on a full disk" "" "$COLLECT" run --spool small/"$(printf 'x%.0s' {1..300})" -- true
@@ -234,4 +235,25 @@ if [ -e "$SHARED/data/seed-run/metrics.csv" ]; then
 else
     skip "seed folder packs" "no $SHARED/data/seed-run"
 fi
+
+# ---- refused before anything runs, or said in one sentence
+says 125 "run: no folder for the archive" "there is no folder '/no/such/dir'; make it first" "$COLLECT" run -o /no/such/dir/x.tar -- true
+says 125 "run: an ending of another compression" "x.tar.gz.*plain tar, or compressed by zstd" "$COLLECT" run -o x.tar.gz -- true
+says 125 "run: --duration 0" "nothing would be recorded" "$COLLECT" run -o x.tar --duration 0 -- true
+says 125 "run: a label twice" "there is 'a=1' already" "$COLLECT" run -o x.tar --label a=1 --label a=2 -- true
+says 125 "run: no ranks of a sample" "'--traces sample:0': give a whole number" "$COLLECT" run -o x.tar --traces sample:0 -- true
+says 2 "calibrate: no such folder" "no file can be made in '--disk /nonexist'" "$COLLECT" calibrate --disk /nonexist
+check "calibrate --version" "$COLLECT" calibrate --version
+"$COLLECT" run -o two.tar -- sleep 2 2>/dev/null &
+while [ ! -e two.tar.spool/launcher.json ]; do sleep 0.05; done
+says 125 "run: an archive that another collector is recording" "another dccollect is recording for 'two.tar'" "$COLLECT" run -o two.tar -- true
+wait
+check "the other one's archive" "$COLLECT" verify two.tar
+mkdir unpacked && tar -C unpacked -xf two.tar
+says 2 "pack: an unpacked archive" "is an unpacked run archive; put it together again" "$COLLECT" pack unpacked -o again.tar
+command=$(sed 's/.*`\(.*\)`.*/\1/' says.out)
+check "and the way it says works" sh -c "$command && '$COLLECT' verify again.tar"
+"$COLLECT" run --spool inside -- true 2>/dev/null
+"$COLLECT" pack inside -o inside/p.tar 2>/dev/null && "$COLLECT" pack inside -o inside/p.tar 2>/dev/null
+check "pack: the archive does not pack itself" sh -c '! tar tf inside/p.tar | grep p.tar'
 finish
