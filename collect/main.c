@@ -56,7 +56,8 @@ static int list(const char *path, int is_long)
     struct dcr_buf text = {0};
     struct dcr_err err = {0};
     int rc = ls_archive(path, is_long, &text, &err);
-    fputs(dcr_buf_text(&text), stdout);
+    if (text.data)
+        fputs(dcr_clean_text(text.data), stdout); /* an archive may hold anything */
     dcr_buf_release(&text);
     if (rc)
         complain(err.text);
@@ -89,7 +90,7 @@ static int check_archive(const char *path)
     }
     if (status == DCR_EXIT_OK && report.n_problems) {
         printf("%s: FAILED, %d problem%s\n%s", path, report.n_problems, report.n_problems == 1 ? "" : "s",
-               dcr_buf_text(&report.text));
+               report.text.data ? dcr_clean_text(report.text.data) : "");
         status = DCR_EXIT_CHECK;
     }
     verify_release(&report);

@@ -6,6 +6,17 @@
 #include <stdio.h>
 #include <string.h>
 
+char *dcr_clean_text(char *text)
+{
+    for (unsigned char *c = (unsigned char *)text; c && *c; c++) {
+        if ((*c < 0x20 && *c != '\n' && *c != '\t') || *c == 0x7f)
+            *c = '?';
+        else if (c[0] == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0) /* U+0080 .. U+009F: some terminals obey them */
+            c[0] = c[1] = '?';
+    }
+    return text;
+}
+
 int dcr_err_set(struct dcr_err *err, int grade, const char *fmt, ...)
 {
     if (err) {
@@ -13,6 +24,7 @@ int dcr_err_set(struct dcr_err *err, int grade, const char *fmt, ...)
         va_start(ap, fmt);
         vsnprintf(err->text, sizeof err->text, fmt, ap);
         va_end(ap);
+        dcr_clean_text(err->text);
         err->grade = grade;
         err->sys = 0;
     }
@@ -29,6 +41,7 @@ int dcr_err_sys(struct dcr_err *err, int grade, const char *fmt, ...)
         va_end(ap);
         if (n >= 0 && (size_t)n < sizeof err->text)
             snprintf(err->text + n, sizeof err->text - (size_t)n, ": %s", strerror(sys));
+        dcr_clean_text(err->text);
         err->grade = grade;
         err->sys = sys;
     }
@@ -47,5 +60,6 @@ int dcr_err_while(struct dcr_err *err, const char *fmt, ...)
     va_end(ap);
     if (n >= 0 && (size_t)n < sizeof err->text)
         snprintf(err->text + n, sizeof err->text - (size_t)n, ": %.*s", (int)(sizeof err->text - (size_t)n - 3), old);
+    dcr_clean_text(err->text);
     return err->grade;
 }

@@ -46,4 +46,10 @@ int dcr_err_sys(struct dcr_err *err, int grade, const char *fmt, ...) DCR_PRINTF
  *  returns  err->grade (DCR_FAIL when err is NULL) */
 int dcr_err_while(struct dcr_err *err, const char *fmt, ...) DCR_PRINTF(2, 3);
 
+/** dcr_clean_text - make a text safe to print on a terminal, in place: control characters (ESC and its kind, in UTF-8
+ *  those of the second set too) become '?'; line feeds and tabs stay. Sentences of dcr_err_* are clean already.
+ *  text     may be NULL
+ *  returns  text */
+char *dcr_clean_text(char *text);
+
 #endif

@@ -53,6 +53,9 @@ int dcr_tar_open(struct dcr_tar_reader **out, const char *path, struct dcr_err *
     if (S_ISREG(st.st_mode) && st.st_size == 0)
         return dcr_err_set(err, DCR_FAIL, "cannot read '%s': it is empty; copy or pack it again", path);
 
+    if (access(path, R_OK) != 0) /* libarchive only says that it failed to open it */
+        return dcr_err_sys(err, DCR_FAIL, "cannot read '%s'", path);
+
     struct dcr_tar_reader *r = calloc(1, sizeof *r);
     if (!r || !(r->path = strdup(path)) || !(r->archive = archive_read_new())) {
         dcr_tar_close(r);

@@ -10,6 +10,7 @@
 #include "render/site/site.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -55,19 +56,29 @@ static int compare_with(struct report *rep, const struct options *o, const struc
     return rc;
 }
 
+/* A line of the report on the terminal: what an archive holds must not reach it as a command. */
+static void print_line(const char *before, const char *text)
+{
+    char *line = strdup(text);
+    if (line)
+        printf("%s%s\n", before, dcr_clean_text(line));
+    free(line);
+}
+
 /* What was found, what is missing, where to look. */
 static void conclude(const struct options *o, const struct report *rep)
 {
     if (o->is_quiet)
         return;
-    if (rep->n_notes > rep->n_gaps)
-        printf("Note: %s\n", rep->notes[0].text);
-    printf("%s\n", rep->verdict);
+    for (int i = 0; i < rep->n_notes - rep->n_gaps; i++) /* the first, and any that is about all runs */
+        if (i == 0 || rep->notes[i].run < 0)
+            print_line("Note: ", rep->notes[i].text);
+    print_line("", rep->verdict);
     if (rep->n_gaps) {
         printf("%d %s missing:\n", rep->n_gaps, rep->n_gaps == 1 ? "thing is" : "things are");
         for (int i = 0; i < rep->n_notes; i++)
             if (rep->notes[i].kind == NOTE_GAP)
-                printf("  %s\n", rep->notes[i].text);
+                print_line("  ", rep->notes[i].text);
     }
     size_t n = o->out_dir ? strlen(o->out_dir) : 0;
     while (n > 0 && o->out_dir[n - 1] == '/')

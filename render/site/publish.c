@@ -15,6 +15,8 @@
 #include <unistd.h>
 
 #define README "README.md"
+#define MARKER_TEXT "made by dcreport; rendering again replaces this folder, README.md is kept\n"
+#define MARKER_MAX_BYTES ((size_t)64 << 20)
 #define README_MAX_BYTES ((size_t)16 << 20)
 
 /* The real path of out_dir, or of its parent with the last name behind when it does not exist yet. */
@@ -55,6 +57,88 @@ static int resolve(const char *out_dir, char **out, bool *exists, struct dcr_err
     return rc;
 }
 
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static int read_whole(const char *path, size_t max, struct dcr_buf *out, struct dcr_err *err)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return dcr_err_sys(err, DCR_FAIL, "cannot read '%s'", path);
+    struct dcr_stream s = dcr_stream_fd(&fd, path);
+    int rc = dcr_stream_slurp(&s, out, max, err);
+    close(fd);
+    return rc;
+}
+
+struct listed {
+    char **names; /* sorted; into the text of the marker */
+    size_t n;
+};
+
+/* Refuses at the first file below dir that is not listed. `inside` is dir's path from the root of the site. */
+static int check_listed(const struct listed *x, const char *dir, const char *inside, struct dcr_err *err)
+{
+    char **names = NULL;
+    size_t n = 0;
+    int rc = dcr_list_dir(dir, &names, &n, err);
+    for (size_t i = 0; rc == 0 && i < n; i++) {
+        char *full = NULL, *name = NULL;
+        struct stat st;
+        if (asprintf(&full, "%s/%s", dir, names[i]) < 0 || asprintf(&name, "%s%s", inside, names[i]) < 0) {
+            rc = dcr_err_set(err, DCR_FATAL, "out of memory");
+        } else if (lstat(full, &st) == 0 && S_ISDIR(st.st_mode)) {
+            char *below = NULL;
+            rc = asprintf(&below, "%s/", name) < 0 ? dcr_err_set(err, DCR_FATAL, "out of memory")
+                                                   : check_listed(x, full, below, err);
+            free(below);
+        } else if (strcmp(name, PUBLISH_MARKER) != 0 && strcmp(name, README) != 0 &&
+                   !bsearch(&name, x->names, x->n, sizeof *x->names, compare_names)) {
+            rc = dcr_err_set(err, DCR_FAIL,
+                             "'%s' is not dcreport's and would be lost when the report is replaced; move it away or "
+                             "give another folder with -o",
+                             full);
+        }
+        free(full);
+        free(name);
+    }
+    dcr_free_names(names, n);
+    return rc;
+}
+
+/* Are all files of the report at path its own? Markers of earlier versions list nothing: then nobody knows. */
+static int check_own_files(const char *path, struct dcr_err *err)
+{
+    struct dcr_buf text = {0};
+    struct listed x = {0};
+    char *marker = NULL;
+    int rc = asprintf(&marker, "%s/" PUBLISH_MARKER, path) < 0 ? dcr_err_set(err, DCR_FATAL, "out of memory")
+                                                               : read_whole(marker, MARKER_MAX_BYTES, &text, err);
+    char *line = rc == 0 && text.len > strlen(MARKER_TEXT) ? text.data + strlen(MARKER_TEXT) : NULL;
+    if (line) {
+        for (const char *c = line; *c; c++)
+            x.n += *c == '\n';
+        x.names = calloc(x.n + 1, sizeof *x.names);
+        if (!x.names)
+            rc = dcr_err_set(err, DCR_FATAL, "out of memory");
+        x.n = 0;
+        for (char *end; x.names && (end = strchr(line, '\n')); line = end + 1) {
+            *end = '\0';
+            x.names[x.n++] = line;
+        }
+        if (rc == 0 && x.n)
+            qsort(x.names, x.n, sizeof *x.names, compare_names);
+        if (rc == 0)
+            rc = check_listed(&x, path, "", err);
+    }
+    free(x.names);
+    free(marker);
+    dcr_buf_release(&text);
+    return rc;
+}
+
 /* May the existing folder be replaced? */
 static int check_existing(const char *path, const char *out_dir, struct dcr_err *err)
 {
@@ -85,6 +169,8 @@ static int check_existing(const char *path, const char *out_dir, struct dcr_err 
     else if (!strcmp(path, "/") || (cwd && !strcmp(cwd, path)))
         rc = dcr_err_set(err, DCR_FAIL,
                          "output folder '%s' is the current folder, which cannot be replaced; name another", out_dir);
+    else if (is_ours)
+        rc = check_own_files(path, err);
     free(cwd);
     dcr_free_names(names, n);
     return rc;
@@ -101,6 +187,113 @@ int publish_check(const char *out_dir, struct dcr_err *err)
     return rc;
 }
 
+/* ---- signals: held back until the next file --------------------------------------------------------- */
+
+static const int held[] = {SIGINT, SIGTERM, SIGHUP};
+static volatile sig_atomic_t came;
+
+static void note_signal(int number)
+{
+    came = number;
+}
+
+static void hold_signals(struct publish *p)
+{
+    struct sigaction act = {.sa_handler = note_signal, .sa_flags = SA_RESTART};
+    sigemptyset(&act.sa_mask);
+    came = 0;
+    for (size_t i = 0; i < sizeof held / sizeof *held; i++) {
+        sigaction(held[i], NULL, &p->before[i]);
+        if (p->before[i].sa_handler != SIG_IGN) /* nohup */
+            sigaction(held[i], &act, NULL);
+    }
+    p->holds_signals = true;
+}
+
+static void release_signals(const struct publish *p)
+{
+    if (!p->holds_signals)
+        return;
+    for (size_t i = 0; i < sizeof held / sizeof *held; i++)
+        sigaction(held[i], &p->before[i], NULL);
+    if (came)
+        raise(came);
+    came = 0;
+}
+
+/* ---- what a killed dcreport left --------------------------------------------------------------------- */
+
+/* Process numbers mean something on one host and until its next start only. */
+static int whose(struct dcr_buf *out, struct dcr_err *err)
+{
+    char host[256] = "";
+    struct dcr_err ignored;
+    gethostname(host, sizeof host - 1);
+    dcr_buf_printf(out, "%s\n", host);
+    if (read_whole("/proc/sys/kernel/random/boot_id", 64, out, &ignored))
+        dcr_buf_puts(out, "unknown\n");
+    return out->failed ? dcr_err_set(err, DCR_FATAL, "out of memory") : 0;
+}
+
+/* Is "<base>.<pid>.partial" the name, and the process gone? */
+static bool is_of_the_dead(const char *name, const char *base)
+{
+    size_t n = strlen(base);
+    char *end;
+    if (strncmp(name, base, n) != 0 || name[n] != '.' || name[n + 1] < '1' || name[n + 1] > '9')
+        return false;
+    errno = 0;
+    long pid = strtol(name + n + 1, &end, 10);
+    return errno == 0 && pid <= INT_MAX && strcmp(end, ".partial") == 0 && kill((pid_t)pid, 0) != 0 && errno == ESRCH;
+}
+
+/* Whatever goes wrong here is no reason to make no report. */
+static void remove_leftovers(const char *out, const char *us)
+{
+    char **names = NULL;
+    size_t n = 0;
+    struct dcr_err ignored;
+    const char *base = strrchr(out, '/') + 1;
+    char *parent = strndup(out, (size_t)(base - out));
+    if (parent && dcr_list_dir(parent, &names, &n, &ignored) == 0)
+        for (size_t i = 0; i < n; i++) {
+            struct dcr_buf text = {0};
+            char *partial = NULL, *mark = NULL;
+            if (is_of_the_dead(names[i], base) && asprintf(&partial, "%s%s", parent, names[i]) >= 0 &&
+                asprintf(&mark, "%s/" PUBLISH_UNFINISHED, partial) >= 0 &&
+                read_whole(mark, 512, &text, &ignored) == 0 && strcmp(dcr_buf_text(&text), us) == 0 &&
+                dcr_remove_tree(partial, &ignored)) {
+                /* it stays, under a name that says what it is */
+            }
+            free(partial);
+            free(mark);
+            dcr_buf_release(&text);
+        }
+    dcr_free_names(names, n);
+    free(parent);
+}
+
+static int mark_unfinished(const struct publish *p, const struct dcr_buf *us, struct dcr_err *err)
+{
+    char *path = NULL;
+    int rc = asprintf(&path, "%s/" PUBLISH_UNFINISHED, p->partial) < 0 ? dcr_err_set(err, DCR_FATAL, "out of memory")
+                                                                       : dcr_write_file(path, us->data, us->len, err);
+    free(path);
+    return rc;
+}
+
+static int mark_finished(const struct publish *p, struct dcr_err *err)
+{
+    char *path = NULL;
+    int rc = 0;
+    if (asprintf(&path, "%s/" PUBLISH_UNFINISHED, p->partial) < 0)
+        return dcr_err_set(err, DCR_FATAL, "out of memory");
+    if (unlink(path) != 0)
+        rc = dcr_err_sys(err, DCR_FAIL, "cannot remove '%s'", path);
+    free(path);
+    return rc;
+}
+
 int publish_begin(struct publish *p, const char *out_dir, struct dcr_err *err)
 {
     *p = (struct publish){0};
@@ -109,16 +302,58 @@ int publish_begin(struct publish *p, const char *out_dir, struct dcr_err *err)
         rc = check_existing(p->out, out_dir, err);
     if (rc)
         return rc;
+    struct dcr_buf us = {0};
     char *partial = NULL;
-    if (asprintf(&partial, "%s.%ld.partial", p->out, (long)getpid()) < 0)
-        return dcr_err_set(err, DCR_FATAL, "out of memory");
+    rc = whose(&us, err);
+    if (rc)
+        goto out;
+    remove_leftovers(p->out, us.data);
+    if (asprintf(&partial, "%s.%ld.partial", p->out, (long)getpid()) < 0) {
+        partial = NULL;
+        rc = dcr_err_set(err, DCR_FATAL, "out of memory");
+        goto out;
+    }
+    hold_signals(p);
     if (mkdir(partial, 0777) != 0) {
         rc = dcr_err_sys(err, DCR_FAIL, "cannot make folder '%s' beside the output", partial);
-        free(partial);
-        return rc;
+        goto out;
     }
     p->partial = partial;
-    return 0;
+    partial = NULL;
+    rc = mark_unfinished(p, &us, err);
+out:
+    free(partial);
+    dcr_buf_release(&us);
+    return rc;
+}
+
+static int remember(struct publish *p, const char *path, struct dcr_err *err)
+{
+    if (p->n_files == p->files_cap) {
+        size_t cap = p->files_cap ? 2 * p->files_cap : 256;
+        char **more = realloc(p->files, cap * sizeof *more);
+        if (!more)
+            return dcr_err_set(err, DCR_FATAL, "out of memory");
+        p->files = more;
+        p->files_cap = cap;
+    }
+    p->files[p->n_files] = strdup(path);
+    return p->files[p->n_files++] ? 0 : dcr_err_set(err, DCR_FATAL, "out of memory");
+}
+
+/* The marker names every file, so that one that is not the report's is noticed before it is lost. */
+static int add_marker(struct publish *p, struct dcr_err *err)
+{
+    struct dcr_buf text = {0};
+    dcr_buf_puts(&text, MARKER_TEXT);
+    if (p->n_files)
+        qsort(p->files, p->n_files, sizeof *p->files, compare_names);
+    for (size_t i = 0; i < p->n_files; i++)
+        dcr_buf_printf(&text, "%s\n", p->files[i]);
+    int rc = text.failed ? dcr_err_set(err, DCR_FATAL, "out of memory")
+                         : publish_add(p, PUBLISH_MARKER, dcr_buf_text(&text), text.len, err);
+    dcr_buf_release(&text);
+    return rc;
 }
 
 static bool is_safe_path(const char *path)
@@ -138,12 +373,14 @@ int publish_add(struct publish *p, const char *path, const void *bytes, size_t n
 {
     if (!is_safe_path(path))
         return dcr_err_set(err, DCR_FAIL, "'%s' cannot be the name of a file of the site", path);
+    if (came)
+        return dcr_err_set(err, DCR_FATAL, "stopped by %s; nothing was written", strsignal(came));
     char *full = NULL;
     if (asprintf(&full, "%s/%s", p->partial, path) < 0)
         return dcr_err_set(err, DCR_FATAL, "out of memory");
-    int rc = 0;
+    int rc = remember(p, path, err);
     char *slash = strrchr(full, '/');
-    if ((size_t)(slash - full) > strlen(p->partial)) {
+    if (rc == 0 && (size_t)(slash - full) > strlen(p->partial)) {
         *slash = '\0';
         rc = dcr_mkdirs(full, err);
         *slash = '/';
@@ -206,7 +443,6 @@ static int swap(const struct publish *p, struct dcr_err *err)
 
 int publish_commit(struct publish *p, struct dcr_err *err)
 {
-    static const char marker[] = "made by dcreport; rendering again replaces this folder, README.md is kept\n";
     int rc = 0;
     struct stat st;
     if (p->exists) {
@@ -217,7 +453,9 @@ int publish_commit(struct publish *p, struct dcr_err *err)
             rc = dcr_err_sys(err, DCR_FAIL, "cannot set the permissions of '%s'", p->partial);
     }
     if (rc == 0)
-        rc = publish_add(p, PUBLISH_MARKER, marker, sizeof marker - 1, err);
+        rc = add_marker(p, err);
+    if (rc == 0)
+        rc = mark_finished(p, err);
     if (rc)
         return rc;
     if (p->exists) {
@@ -242,5 +480,9 @@ void publish_abort(struct publish *p)
     }
     free(p->partial);
     free(p->out);
+    for (size_t i = 0; i < p->n_files; i++)
+        free(p->files[i]);
+    free(p->files);
+    release_signals(p);
     *p = (struct publish){0};
 }

@@ -1,21 +1,29 @@
 /* publish.h - a folder that appears whole or not at all.
  *
- * Files are written into NAME.<pid>.partial beside the output; commit puts the marker file .dcreport in it, keeps a
- * README.md of the folder it replaces, and swaps the two by rename. */
+ * Files are written into NAME.<pid>.partial beside the output; commit puts the marker file .dcreport in it, which lists
+ * them, keeps a README.md of the folder it replaces, and swaps the two by rename. A folder with a file that its marker
+ * does not list is refused: that file is the user's. Between begin and abort SIGINT, SIGTERM and SIGHUP are held back
+ * until the next file, so that nothing unfinished is left; what a killed dcreport left is removed by the next one. */
 #ifndef RENDER_SITE_PUBLISH_H
 #define RENDER_SITE_PUBLISH_H
 
 #include "lib/err.h"
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 
 #define PUBLISH_MARKER ".dcreport"
+#define PUBLISH_UNFINISHED ".dcreport-unfinished" /* in a partial folder: the host and boot whose process makes it */
 
 struct publish {
     char *out;     /* resolved, no trailing slash */
     char *partial; /* NULL: nothing begun */
     bool exists;   /* out is a folder to be replaced */
+    char **files;  /* what was added, as it came */
+    size_t n_files, files_cap;
+    bool holds_signals;
+    struct sigaction before[3]; /* what the signals did */
 };
 
 /** publish_check - see site_check_out in site.h. */
@@ -25,14 +33,15 @@ int publish_check(const char *out_dir, struct dcr_err *err) DCR_MUST_CHECK;
  *  p   gives; publish_abort releases it, also after commit and after failure */
 int publish_begin(struct publish *p, const char *out_dir, struct dcr_err *err) DCR_MUST_CHECK;
 
-/** publish_add - write one file; folders on the way are made.
+/** publish_add - write one file; folders on the way are made. Fails when a signal came.
  *  path    from the site's root; a name with "..", a leading slash or an empty part is refused */
 int publish_add(struct publish *p, const char *path, const void *bytes, size_t n, struct dcr_err *err) DCR_MUST_CHECK;
 
 /** publish_commit - swap. After a failure the old folder stands where it stood. */
 int publish_commit(struct publish *p, struct dcr_err *err) DCR_MUST_CHECK;
 
-/** publish_abort - remove what is unfinished; nothing to do after a commit. Safe on a zeroed struct. */
+/** publish_abort - remove what is unfinished; nothing to do after a commit. Safe on a zeroed struct.
+ *  A signal that was held back is delivered now: without a handler of its own the process ends here. */
 void publish_abort(struct publish *p);
 
 #endif

@@ -32,6 +32,8 @@ static void errors_grow_outwards(void **state)
     char big[2000];
     memset(big, 'a', sizeof big - 1);
     big[sizeof big - 1] = '\0';
+    dcr_err_set(&err, DCR_FAIL, "column '%s'", "\033[31mX\xc2\x9b\xc3\xa9"); /* no escapes reach the terminal */
+    assert_string_equal(err.text, "column '?[31mX??\xc3\xa9'");
     dcr_err_set(&err, DCR_FAIL, "%s", big);
     dcr_err_while(&err, "%s", "outer");
     assert_int_equal(strlen(err.text), sizeof err.text - 1);

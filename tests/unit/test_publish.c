@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static char folder[4096];
@@ -92,12 +93,10 @@ static void test_new_and_again(void **state)
     assert_int_equal(publish(in("new"), "one"), 0);
     assert_content("new/runs/a/index.html", "one");
     put("new/README.md", "mine");
-    put("new/stale.html", "old");
     assert_int_equal(chmod(in("new"), 0750), 0);
     assert_int_equal(publish(in("new/"), "two"), 0);
     assert_content("new/index.html", "two");
     assert_content("new/README.md", "mine");
-    assert_int_equal(access(in("new/stale.html"), F_OK), -1);
     struct stat st;
     assert_int_equal(stat(in("new"), &st), 0);
     assert_int_equal(st.st_mode & 0777, 0750);
@@ -144,6 +143,65 @@ static void test_refused(void **state)
     free(cwd);
     assert_int_equal(symlink("/nowhere/at/all", in("dangling")), 0);
     assert_refused(in("dangling"), "cannot use");
+}
+
+static void test_files_of_the_user(void **state)
+{
+    (void)state;
+    assert_int_equal(publish(in("own"), "one"), 0);
+    put("own/runs/a/notes.txt", "mine");
+    assert_refused(in("own"), "runs/a/notes.txt' is not dcreport's");
+    assert_content("own/runs/a/notes.txt", "mine");
+    assert_content("own/index.html", "one");
+    put("own/" PUBLISH_MARKER, "made by dcreport; rendering again replaces this folder, README.md is kept\n");
+    assert_int_equal(publish(in("own"), "two"), 0); /* of a version that did not list its files */
+    assert_int_equal(access(in("own/runs/a/notes.txt"), F_OK), -1);
+}
+
+static void caught(int number)
+{
+    (void)number;
+}
+
+static void test_signals(void **state)
+{
+    (void)state;
+    struct publish p;
+    struct sigaction act = {.sa_handler = caught}, before;
+    int n = count_entries();
+    sigaction(SIGTERM, &act, &before);
+    assert_int_equal(publish_begin(&p, in("stopped"), &err), 0);
+    assert_int_equal(publish_add(&p, "index.html", "x", 1, &err), 0);
+    raise(SIGTERM);
+    assert_int_equal(publish_add(&p, "more.html", "x", 1, &err), DCR_FATAL);
+    publish_abort(&p);
+    assert_int_equal(count_entries(), n);
+    sigaction(SIGTERM, &before, NULL);
+    assert_int_equal(publish(in("stopped"), "x"), 0);
+}
+
+/* A killed process leaves its folder: the next one removes it, but none of a living process or of somebody else. */
+static void test_leftovers(void **state)
+{
+    (void)state;
+    struct publish p;
+    char name[64];
+    pid_t pid = fork();
+    if (pid == 0) {
+        _exit(publish_begin(&p, in("killed"), &err) != 0); /* no abort */
+    }
+    assert_true(pid > 0);
+    int status = 1;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    snprintf(name, sizeof name, "killed.%ld.partial", (long)pid);
+    assert_int_equal(access(in(name), F_OK), 0);
+    assert_int_equal(publish(in("killed"), "x"), 0);
+    assert_int_equal(access(in(name), F_OK), -1);
+    assert_int_equal(mkdir(in(name), 0777), 0); /* without the mark */
+    assert_int_equal(publish(in("killed"), "x"), 0);
+    assert_int_equal(access(in(name), F_OK), 0);
+    assert_int_equal(rmdir(in(name)), 0);
 }
 
 static void test_link_to_a_folder_is_followed(void **state)
@@ -194,9 +252,15 @@ static void test_failed_write_keeps_the_old_site(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_new_and_again),     cmocka_unit_test(test_empty_and_readme_only),
-        cmocka_unit_test(test_refused),           cmocka_unit_test(test_link_to_a_folder_is_followed),
-        cmocka_unit_test(test_names_stay_inside), cmocka_unit_test(test_failed_write_keeps_the_old_site),
+        cmocka_unit_test(test_new_and_again),
+        cmocka_unit_test(test_empty_and_readme_only),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_link_to_a_folder_is_followed),
+        cmocka_unit_test(test_files_of_the_user),
+        cmocka_unit_test(test_signals),
+        cmocka_unit_test(test_leftovers),
+        cmocka_unit_test(test_names_stay_inside),
+        cmocka_unit_test(test_failed_write_keeps_the_old_site),
     };
     return cmocka_run_group_tests(tests, begin, end);
 }
