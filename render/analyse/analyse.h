@@ -92,6 +92,29 @@ void scaling(struct report *rep);
 /** scaling_key - what must be equal for two runs to be points of one series: program, model, data, precision, ranks
  *  per node, threads, and the command without output paths, batch sizes and node counts. */
 void scaling_key(const struct run_result *r, struct dcr_buf *out);
+/** cores_of_all - cores on which the ranks of one machine may run, all together; 0 when a rank does not say. */
+int cores_of_all(const struct run *a);
+
+/** differing_keys - "--units, ranks per node": in what two runs of different configurations differ.
+ *  returns  gives; lives as long as the report */
+const char *differing_keys(struct report *rep, const struct run_result *first, const struct run_result *second);
+
+/** scaling_is_masked - does this option of a command say a size of a series or a place, so that it makes no other one?
+ */
+int scaling_is_masked(const char *option);
+
+/** ranks_wall_ns - time that the processes of all ranks ran, together, by their monitors. unit: ns; 0 = not known */
+int64_t ranks_wall_ns(const struct run *a);
+
+/** mpi_share - time inside MPI calls but MPI_Init and MPI_Finalize, of the time that the ranks' processes ran. */
+struct mpi_share {
+    int has;
+    int64_t ns, wall_ns; /* sums over the ranks */
+    double ratio;
+    const struct run_mpi_call *largest;
+};
+struct mpi_share mpi_share(const struct run *a);
+
 /** repetition_spread - (largest - smallest mean step time of the repetitions of a point) / its mean step time. */
 double repetition_spread(const struct report *rep, const struct series_point *p);
 /** loss_between - the time lost between two points, split into parts.

@@ -103,6 +103,9 @@ static void check_cores(struct report *rep, int run)
         if (is_shared) {
             ranks = r->n_ranks;
             cores = n->cores_allowed && a->node_kind == NODES_EMULATED ? n->cores_allowed : n->cores;
+            int all = cores_of_all(a); /* a launcher may bind the ranks of each stand-in to other cores */
+            if (a->node_kind == NODES_EMULATED && all > cores)
+                cores = n->cores > 0 && all > n->cores ? n->cores : all;
         } else {
             for (int k = 0; k < a->ranks_len; k++)
                 ranks += a->ranks[k].node == n->node;
@@ -347,6 +350,32 @@ static void check_repetitions(struct report *rep, const struct series *s)
     }
 }
 
+/* Runs that broke off are no measurement of the same work as those that did not. */
+static void check_left_out(struct report *rep, const struct series *s)
+{
+    for (int i = 0; i < s->n_points; i++) {
+        const struct series_point *p = &s->points[i];
+        const char *names = "";
+        for (int k = 0; k < p->n_left_out; k++)
+            names = report_text(rep, "%s%s'%s'", names, k ? ", " : "", rep->runs[p->left_out[k]].run->archive);
+        if (p->n_left_out)
+            report_add_note(rep, NOTE_CAVEAT, -1, "left-out",
+                            "%s on %s %s incomplete (%s) and left out of means, speed-ups and comparisons; the "
+                            "complete %s used.",
+                            fmt_count(p->n_left_out, "run").text, fmt_count(p->n_nodes, rep->unit).text,
+                            p->n_left_out == 1 ? "is" : "are", names, p->n_runs == 1 ? "one is" : "ones are");
+    }
+}
+
+/* Of the first run of the first series against that of the second. */
+static const char *what_differs(struct report *rep)
+{
+    for (int i = 1; i < rep->n_runs; i++)
+        if (rep->runs[i].series != rep->runs[0].series)
+            return differing_keys(rep, &rep->runs[0], &rep->runs[i]);
+    return "command";
+}
+
 static void check_series(struct report *rep)
 {
     int n_with_points = 0;
@@ -354,16 +383,20 @@ static void check_series(struct report *rep)
         n_with_points += rep->series[i].n_points > 1;
         check_equal(rep, &rep->series[i]);
         check_repetitions(rep, &rep->series[i]);
+        check_left_out(rep, &rep->series[i]);
     }
     if (rep->n_series > 1)
         report_add_note(rep, NOTE_GAP, -1, "mixed",
-                        "The archives are of %d different configurations, which are not compared with each other; each "
-                        "is reported by itself.",
-                        rep->n_series);
+                        "The archives are of %d different configurations, which are not compared with each other "
+                        "(they differ in: %s); each is reported by itself.",
+                        rep->n_series, what_differs(rep));
     if (n_with_points == 0 && rep->runs[0].n_nodes > 0)
         report_add_note(rep, NOTE_GAP, -1, "one-node-count",
                         "%s: nothing can be said about scaling; add runs with other node counts.",
-                        rep->n_runs == 1 ? "There is one archive only" : "The archives are of one node count only");
+                        rep->n_runs == 1 ? "There is one archive only"
+                        : rep->runs[0].n_nodes == rep->runs[rep->n_runs - 1].n_nodes
+                            ? "The archives are of one node count only"
+                            : "No two archives of different node counts are of one configuration");
     for (int i = 0; i < rep->n_series; i++)
         if (rep->series[i].kind == SCALING_UNKNOWN)
             report_add_note(rep, NOTE_GAP, -1, "scaling-unknown",
@@ -371,16 +404,25 @@ static void check_series(struct report *rep)
                             "batch. Speed-up is from throughput; lost time cannot be split.");
 }
 
-/* Caveats first, then gaps; otherwise as they came. */
+/* What decides whether the numbers mean anything comes before what only dims them. */
+static int is_grave(const struct note *x)
+{
+    return strcmp(x->id, "repetitions") == 0 || strcmp(x->id, "left-out") == 0;
+}
+
+/* Caveats first, grave ones before others, then gaps; otherwise as they came. */
 static void order_notes(struct report *rep)
 {
     if (rep->n_notes == 0)
         return;
     struct note *ordered = dcr_arena_alloc(&rep->arena, (size_t)rep->n_notes * sizeof *ordered);
     int n = 0;
+    for (int i = 0; i < rep->n_notes; i++)
+        if (is_grave(&rep->notes[i]))
+            ordered[n++] = rep->notes[i];
     for (int kind = NOTE_CAVEAT; kind <= NOTE_GAP; kind++)
         for (int i = 0; i < rep->n_notes; i++)
-            if (rep->notes[i].kind == (enum note_kind)kind)
+            if (rep->notes[i].kind == (enum note_kind)kind && !is_grave(&rep->notes[i]))
                 ordered[n++] = rep->notes[i];
     rep->notes = ordered;
     rep->notes_cap = (size_t)rep->n_notes;

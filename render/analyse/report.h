@@ -236,6 +236,7 @@ struct series_point {
     int n_nodes, n_ranks;
     int *runs; /* indices into report.runs: the repetitions */
     int n_runs;
+    int *left_out, n_left_out;     /* incomplete runs beside complete ones: in none of the numbers */
     struct spread step;            /* over the counted steps of all repetitions */
     struct interval step_interval; /* ns */
     int64_t part_ns[N_PARTS];      /* sums to step.mean_ns */

@@ -484,6 +484,18 @@ static double compute_ns(const struct run_result *r)
     return sum / r->n_rank_results;
 }
 
+/* "34.1 GB/s, 85 % of the calibrated 40.0 GB/s". Nothing does more than it can: then the ceiling is wrong, and a share
+ * of it means nothing. */
+static const char *of_ceiling(struct report *rep, double ratio, double ceiling, const char *unit, const char *why)
+{
+    const char *amount = report_text(rep, "%s %s", fmt_number(ratio * ceiling).text, unit);
+    if (ratio > 1)
+        return report_text(rep, "%s, %s times the calibrated %s %s (%s, so no share is given)", amount,
+                           fmt_ratio(ratio).text, fmt_number(ceiling).text, unit, why);
+    return report_text(rep, "%s, %s of the calibrated %s %s", amount, fmt_percent(ratio).text, fmt_number(ceiling).text,
+                       unit);
+}
+
 static void rule_memory(struct report *rep, struct run_result *r)
 {
     const struct thresholds *t = &rep->thresholds;
@@ -510,12 +522,9 @@ static void rule_memory(struct report *rep, struct run_result *r)
     c->verdict = used > t->memory_bound && is_memory       ? VERDICT_LIMITS
                  : used > t->memory_bound / 2 && is_memory ? VERDICT_WATCH
                                                            : VERDICT_FINE;
-    c->text = report_text(rep,
-                          "compute moves %s GB/s, %s of the calibrated %s GB/s, and does %s GFLOP/s, %s of %s GFLOP/s "
-                          "(analytic counts)",
-                          fmt_number(used * f.gb_per_s).text, fmt_percent(used < 1 ? used : 1).text,
-                          fmt_number(f.gb_per_s).text, fmt_number(busy * f.gflop_per_s).text,
-                          fmt_percent(busy < 1 ? busy : 1).text, fmt_number(f.gflop_per_s).text);
+    c->text = report_text(rep, "compute moves %s and does %s (analytic counts)",
+                          of_ceiling(rep, used, f.gb_per_s, "GB/s", "from caches, or the calibration was too low"),
+                          of_ceiling(rep, busy, f.gflop_per_s, "GFLOP/s", "the calibration was too low"));
 }
 
 /* A cost that can be avoided, though none is above its own threshold: the largest is named rather than nothing. */

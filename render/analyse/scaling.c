@@ -8,7 +8,7 @@
 /* ---- which runs belong together ------------------------------------------------------------------ */
 
 /* Does this option differ between the points of one series (sizes), or not matter to the work (places)? */
-static int is_masked(const char *option)
+int scaling_is_masked(const char *option)
 {
     static const char *const names[] = {"o",      "out",    "output",   "out-dir",     "output-dir",    "log-dir",
                                         "resume", "b",      "batch",    "batch-size",  "global-batch",  "local-batch",
@@ -30,7 +30,7 @@ static void key_of_command(const struct run *run, struct dcr_buf *out)
             word = slash ? slash + 1 : word;
         }
         const char *equals = strchr(word, '=');
-        if (word[0] == '-' && is_masked(word)) {
+        if (word[0] == '-' && scaling_is_masked(word)) {
             dcr_buf_printf(out, " %.*s", (int)(equals ? equals - word : (long)strlen(word)), word);
             if (!equals && i + 1 < run->n_command && run->command[i + 1][0] != '-')
                 i++;
@@ -183,6 +183,14 @@ static void fill_point(struct report *rep, struct series_point *p)
     p->pop = m;
 }
 
+static int has_complete(const struct report *rep, const struct group *g, int n_nodes)
+{
+    for (int i = 0; i < g->n; i++)
+        if (rep->runs[g->runs[i]].n_nodes == n_nodes && rep->runs[g->runs[i]].run->is_complete)
+            return 1;
+    return 0;
+}
+
 static void make_points(struct report *rep, struct series *s, const struct group *g)
 {
     s->points = dcr_arena_alloc(&rep->arena, (size_t)g->n * sizeof *s->points);
@@ -194,8 +202,12 @@ static void make_points(struct report *rep, struct series *s, const struct group
             p->n_nodes = r->n_nodes;
             p->n_ranks = r->n_ranks;
             p->runs = dcr_arena_alloc(&rep->arena, (size_t)g->n * sizeof(int));
+            p->left_out = dcr_arena_alloc(&rep->arena, (size_t)g->n * sizeof(int));
         }
-        p->runs[p->n_runs++] = g->runs[i];
+        if (!r->run->is_complete && has_complete(rep, g, r->n_nodes))
+            p->left_out[p->n_left_out++] = g->runs[i];
+        else
+            p->runs[p->n_runs++] = g->runs[i];
     }
     for (int i = 0; i < s->n_points; i++)
         fill_point(rep, &s->points[i]);

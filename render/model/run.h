@@ -53,7 +53,7 @@ struct run_node {
     double cores_quota;                              /* cores that its cgroup's CPU quota allows; 0 = none known */
     int64_t memory_bytes;                            /* 0 = not recorded */
     struct run_clock clock;
-    const char *gpu_status, *cpu_status;             /* metadata's "monitors": "ok", "absent: ..." or "" */
+    const char *gpu_status, *cpu_status; /* metadata's "monitors": "ok", "absent: ..." or "" */
     struct sampled cpu_percent, memory_percent, memory_used_gb, iowait_percent, steal_percent, runnable;
     int64_t throttled_ns, nr_throttled; /* growth over the run; -1 = not measured */
     double monitor_seconds;             /* span of the CPU monitor */
@@ -68,9 +68,9 @@ struct run_delay {
 };
 #define RUN_MAX_DELAYS 512
 struct run_rank {
-    int rank, node; /* node -1 = unknown */
-    const char *host;
-    int exit_status, signal; /* exit_status -1 = unknown, or ended by the signal */
+    int rank, node;                  /* node -1 = unknown */
+    const char *host, *cpus_allowed; /* "0-1,4": the cores it may run on; "" = not recorded */
+    int exit_status, signal;         /* exit_status -1 = unknown, or ended by the signal */
     enum step_source source;
     struct step_record *steps; /* ascending step number */
     size_t n_steps;
@@ -88,7 +88,8 @@ struct run_rank {
     /* process monitor; -1 = not measured */
     int64_t cpu_ns, run_delay_ns, peak_rss_bytes, involuntary_switches;
     double process_seconds;
-    int64_t cycles, instructions, llc_misses, task_clock_ns; /* processor's counters over the samples; -1 = not counted */
+    int64_t cycles, instructions, llc_misses,
+        task_clock_ns;           /* processor's counters over the samples; -1 = not counted */
     const char *counters_status; /* of the cycles: "ok", "n/a because ..."; "" = the archive does not say */
     /* The same counter over time, thinned out while reading; on the clock of the steps. shape (n_delays) */
     struct run_delay *delays;
@@ -166,7 +167,7 @@ struct run {
     enum node_kind node_kind;
     const char **command;
     int n_command;
-    const char *git_commit; /* of the folder that holds the program; "" = not recorded */
+    const char *git_commit;                    /* of the folder that holds the program; "" = not recorded */
     double started_s, ended_s;                 /* Unix seconds; 0 = unknown */
     const struct run_calibration *calibration; /* NULL = the machine was not measured; render/model/calibration.h */
     const char *scheduler, *job_id, *collector_version, *nvtx_status, *mpi_status, *io_status;
@@ -189,7 +190,7 @@ struct run {
     struct foreign_trace *traces; /* GPU traces of other tools, by file name */
     struct foreign_table *tables; /* by file name */
     int n_traces, n_tables;
-    int is_foreign; /* made of other tools' files only: what our archives hold is not missing */
+    int is_foreign;    /* made of other tools' files only: what our archives hold is not missing */
     const char **gaps; /* sentences: what is missing in this archive and why it matters */
     int n_gaps;
     size_t ranks_cap, nodes_cap, gaps_cap, mpi_cap, files_cap, traces_cap, tables_cap; /* filling only */

@@ -400,6 +400,13 @@ void claims_of_runs(struct report *rep)
                 r->support = report_text(rep, "By %s%s it processed %s samples per second.",
                                          r->run->summary.n_steps ? "the " : "", r->throughput_source,
                                          fmt_number(r->throughput).text);
+            struct mpi_share m = mpi_share(r->run);
+            if (m.has)
+                r->support = report_text(
+                    rep,
+                    "%s%sThe ranks spent %s of their time in MPI calls (%s of %s, all together), most of it in %s.",
+                    r->support, *r->support ? " " : "", fmt_percent(m.ratio).text, fmt_time(m.ns).text,
+                    fmt_time(m.wall_ns).text, m.largest->name);
             continue;
         }
         int n = limiting(r, order);

@@ -117,6 +117,9 @@ void top_sentences(struct report *rep)
                                         *c->gain_text ? "; this can save " : "", c->gain_text);
     else if (r->has_steps)
         rep->first_action = "Nothing needs to be done first: no cause passes its threshold.";
+    else if (*r->run->collector_version) /* it did watch: what is missing are names */
+        rep->first_action = "What to do first: Name the steps of the program with NVTX, nvtxRangePush(\"step\") and "
+                            "nvtxRangePop() around each, and its phases within.";
     else
         rep->first_action =
             "What to do first: Let dccollect run watch the next run; it records the steps and their phases.";
@@ -125,7 +128,9 @@ void top_sentences(struct report *rep)
         rep->first_action = report_text(
             rep, "What to do first: Use %s, which %s faster, or give each rank more work per step (a larger batch).%s",
             nodes_text(rep, best->n_nodes), best->n_nodes == 1 ? "is" : "are",
-            r->has_steps ? "" : " Let dccollect run watch the next run: it records the phases of the steps.");
+            r->has_steps || *r->run->collector_version
+                ? ""
+                : " Let dccollect run watch the next run: it records the phases of the steps.");
     say_how_sure(rep, s, r, c);
     const char *second = s && *s->scaling_text ? s->scaling_text : r->has_steps ? rep->first_action : rep->support;
     if (s && s->n_losses && s->limit_claim < 0) { /* the headline has the speed-up already */
@@ -138,7 +143,7 @@ void top_sentences(struct report *rep)
             report_text(rep, "Speed-up from %s to %s is %s (efficiency %s).", nodes_text(rep, s->points[0].n_nodes),
                         nodes_text(rep, last->n_nodes), fmt_x(last->speedup).text, fmt_ratio(last->efficiency).text);
     }
-    rep->verdict = report_text(rep, "%s %s", rep->headline, second);
+    rep->verdict = report_text(rep, "%s%s%s", rep->headline, *second ? " " : "", second);
 }
 
 void narrate(struct report *rep)

@@ -61,6 +61,7 @@ static void read_rank(struct run *r, const json_t *o)
         return;
     k->node = (int)json_int(o, "node", 0, RUN_MAX_NODE, -1);
     k->host = json_text(r, o, "host");
+    k->cpus_allowed = json_text(r, o, "cpus_allowed");
     k->exit_status = (int)json_int(o, "exit_status", 0, 255, -1);
     k->signal = (int)json_int(o, "signal", 0, 128, 0);
     const json_t *counters = json_object_get(o, "counters");

@@ -275,6 +275,13 @@ static void test_shared_resources(void **state)
     assert_int_equal(verdict_of(r, CLASS_SHARED, t), VERDICT_LIMITS);
     assert_int_equal(verdict_of(parts(25, 0, 0), CLASS_SHARED, t), VERDICT_FINE);
     r = parts(25, 0, 0);
+    r->node_kind = NODES_EMULATED; /* bound to a core each: the machine's ranks have two */
+    for (int i = 0; i < 2; i++) {
+        run_node_at(r, i)->cores_allowed = 1;
+        run_rank_at(r, i)->cpus_allowed = i ? "1" : "0";
+    }
+    assert_int_equal(verdict_of(r, CLASS_SHARED, t), VERDICT_FINE);
+    r = parts(25, 0, 0);
     r->nodes[1].throttled_ns = 1000000000;
     r->nodes[1].monitor_seconds = 4;
     assert_true(has_note(r, "throttled", NOTE_CAVEAT));

@@ -77,6 +77,25 @@ static void test_strong(void **state)
     release(&f);
 }
 
+/* A run that broke off is no repetition of one that did not; alone it is better than nothing. */
+static void test_incomplete(void **state)
+{
+    (void)state;
+    struct fixture f = strong();
+    f.runs[f.n] = made_even_run(1, 64, 20, 200000000, 0, 0, 0);
+    f.runs[f.n++]->is_complete = 0;
+    f.runs[0]->is_complete = 0; /* the only one of 4 nodes */
+    analyse_all(&f);
+    const struct series *s = &f.rep.series[0];
+    assert_int_equal(s->points[0].n_runs, 1);
+    assert_int_equal(s->points[0].n_left_out, 1);
+    assert_int_equal(s->points[0].step.mean_ns, 80000000);
+    assert_int_equal(s->points[2].n_runs, 1);
+    assert_true(near(s->points[1].speedup, 1.6));
+    assert_string_equal(f.rep.notes[0].id, "left-out"); /* before all others */
+    release(&f);
+}
+
 /* 1 node: a step of 40. 2 nodes: rank 1 loads 10 more, so rank 0 waits 10 of 2 x 40; transfer 4. */
 static void test_losses_by_class(void **state)
 {
@@ -267,6 +286,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_strong),
+        cmocka_unit_test(test_incomplete),
         cmocka_unit_test(test_losses_by_class),
         cmocka_unit_test(test_weak),
         cmocka_unit_test(test_losses_always_sum),
