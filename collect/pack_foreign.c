@@ -5,6 +5,7 @@
 #include "lib/foreign.h"
 #include "lib/fs.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,7 +45,7 @@ static int run_nsys(const char *report, const char *out)
         _exit(127);
     }
     int status = -1;
-    while (child > 0 && waitpid(child, &status, 0) < 0)
+    while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
         ;
     struct stat st;
     return child > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0 && stat(out, &st) == 0 && st.st_size > 0;

@@ -13,14 +13,23 @@ static int is_one_of(const char *word, size_t n, const char *const *list)
     return 0;
 }
 
+/* PGPASSWORD, MYTOKEN: capitals do not show where a part ends. */
+static int ends_in_secret(const char *word, size_t n)
+{
+    static const char *const ends[] = {"password", "passwd", "passphrase", "token", "secret", "apikey", NULL};
+    for (const char *const *end = ends; *end; end++)
+        if (n >= strlen(*end) && strncasecmp(word + n - strlen(*end), *end, strlen(*end)) == 0)
+            return 1;
+    return 0;
+}
+
 /* The name in parts, "hf-token" or "hfToken": one of them says it. A key is one when it stands alone or a part before
  * it says what it opens. */
 int redact_is_secret_name(const char *name, size_t n)
 {
     static const char *const words[] = {
-        "token",         "password",  "passwd",    "passphrase", "pwd", "secret", "secrets", "credential",
-        "credentials",   "apikey",    "apitoken",  "authtoken",  "jwt", "cookie", "bearer",  "auth",
-        "authorization", "accesskey", "secretkey", "privatekey", "pat", NULL};
+        "pass", "sshpass",       "pwd",       "secrets",   "credential", "credentials", "jwt",       "cookie", "bearer",
+        "auth", "authorization", "accesskey", "secretkey", "privatekey", "pat",         "signature", "sig",    NULL};
     static const char *const opens[] = {"api",        "access",  "private", "secret",  "auth",  "ssh",
                                         "encryption", "account", "master",  "license", "wandb", "openai",
                                         "hf",         "aws",     "shared",  "signing", NULL};
@@ -37,7 +46,8 @@ int redact_is_secret_name(const char *name, size_t n)
             break;
         int is_key = is_one_of(name + from, i - from, (const char *const[]){"key", "keys", NULL});
         int is_last = i == n;
-        if (is_one_of(name + from, i - from, words) || (is_key && (is_after_opener || (n_parts == 0 && is_last))))
+        if (is_one_of(name + from, i - from, words) || ends_in_secret(name + from, i - from) ||
+            (is_key && (is_after_opener || (n_parts == 0 && is_last))))
             return 1;
         is_after_opener = is_one_of(name + from, i - from, opens);
         n_parts++;
@@ -89,6 +99,27 @@ static size_t put_url(const char *at, struct dcr_buf *out)
     return (size_t)(sign - at) + 1;
 }
 
+/* What stands between a name and its value: =, :, the quote that ends the name before them, blanks around.
+ * returns 0 when there is none of it */
+static size_t sign_length(const char *at, int *is_header)
+{
+    size_t n = *at == '"' || *at == '\'' ? 1 : 0, blanks = strspn(at + n, " \t");
+    *is_header = at[n + blanks] == ':';
+    if (*is_header ? !at[n + blanks + 1] || at[n + blanks + 1] == '/' : at[n + blanks] != '=')
+        return 0;
+    size_t end = n + blanks + 1;
+    return end + (*is_header || blanks ? strspn(at + end, " \t") : 0); /* "TOKEN= ./x" sets nothing */
+}
+
+/* Of NAME=value, --name=value, "Authorization: Bearer x", {"name": "value"}. An option that is a word of its own is
+ * followed by nothing but its value, whatever that holds. */
+static size_t assigned_length(const char *at, int is_header, int is_word)
+{
+    if (is_word)
+        return strlen(at);
+    return is_header && *at != '"' && *at != '\'' ? strcspn(at, "\r\n'\"") : value_length(at);
+}
+
 int redact_text(const char *text, struct dcr_buf *out)
 {
     for (const char *at = text; *at;) {
@@ -103,7 +134,7 @@ int redact_text(const char *text, struct dcr_buf *out)
         size_t n = 0;
         while (is_name(at[n]))
             n++;
-        int is_option = at[0] == '-', is_secret = redact_is_secret_name(at, n);
+        int is_option = at[0] == '-', is_secret = redact_is_secret_name(at, n), is_header, is_first = at == text;
         if (is_token(at, n)) {
             dcr_buf_puts(out, REDACTED);
             at += n;
@@ -113,15 +144,12 @@ int redact_text(const char *text, struct dcr_buf *out)
         at += n;
         if (!is_secret)
             continue;
-        if (*at == '=' ||
-            (*at == ':' && at[1] && at[1] != '/')) { /* NAME=value, --name=value, "Authorization: Bearer x" */
-            int is_header = *at == ':';
-            dcr_buf_putc(out, *at++);
-            if (is_header && *at == ' ')
-                dcr_buf_putc(out, *at++);
-            size_t value = is_header ? strcspn(at, "\r\n'\"") : value_length(at);
+        size_t sign = sign_length(at, &is_header);
+        if (sign) {
+            dcr_buf_add(out, at, sign);
+            at += sign;
             dcr_buf_puts(out, REDACTED);
-            at += value;
+            at += assigned_length(at, is_header, is_option && is_first && !is_header);
         } else if (is_option && *at == '\0') {
             return 1;
         } else if (is_option && (*at == ' ' || *at == '\t')) {

@@ -143,6 +143,8 @@ static int ask(const struct clock *c, int64_t *offset, int64_t *error)
             recv(c->socket, &a, sizeof a, MSG_WAITALL) != (ssize_t)sizeof a || a.sent_ns != q.sent_ns)
             return -1;
         int64_t now = mono_ns(), way = (now - q.sent_ns) - (a.left_ns - a.arrived_ns);
+        if (way < 0) /* no such server */
+            return -1;
         if (way / 2 + 1 < *error) {
             *error = way / 2 + 1;
             *offset = ((a.arrived_ns - q.sent_ns) + (a.left_ns - now)) / 2;

@@ -89,6 +89,15 @@ static void arguments_lose_their_secrets(void **state)
         {"https://host/a@b", "https://host/a@b", 0},
         {"./sk-model/train.py", "./sk-model/train.py", 0},
         {"--lr=0.1", "--lr=0.1", 0},
+        {"--password=a;b c\"d", "--password=(redacted)", 0},
+        {"PGPASSWORD=x SSHPASS=y DB_PASS=z psql", "PGPASSWORD=(redacted) SSHPASS=(redacted) DB_PASS=(redacted) psql",
+         0},
+        {"{\"api_key\": \"x y\", \"lr\": 1}", "{\"api_key\": (redacted), \"lr\": 1}", 0},
+        {"{'token':'x'}", "{'token':(redacted)}", 0},
+        {"db.password = x lr = 1", "db.password = (redacted) lr = 1", 0},
+        {"https://host/x?sig=abc&X-Amz-Signature=def&n=1",
+         "https://host/x?sig=(redacted)&X-Amz-Signature=(redacted)&n=1", 0},
+        {"TOKEN= ./x", "TOKEN=(redacted) ./x", 0},
         {"", "", 0},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
