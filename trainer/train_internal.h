@@ -87,8 +87,9 @@ void train_note_failure(struct train *t, int rc, const struct dcr_err *what, str
 /** train_checkpoint - write the state, unless it is on disk already or the loss is suspicious (divergence.h). Rank 0.
  */
 void train_checkpoint(struct train *t, int64_t *sum_ns, struct dcr_err *err);
-/** train_checkpoint_proves_good - a step went well from the weights of the last checkpoint, or later ones. */
-void train_checkpoint_proves_good(struct train *t);
+/** train_checkpoint_proves_good - a step went well from the weights of the last checkpoint, or later ones: the one
+ *  before is removed, in a checkpoint range of its own whose time is added to *sum_ns. */
+void train_checkpoint_proves_good(struct train *t, int64_t *sum_ns);
 /** train_checkpoint_end - the run is over: nothing but checkpoint.bin is left. */
 void train_checkpoint_end(struct train *t);
 /** train_diverged - the sentence for a run whose loss or gradient makes no sense any more; checkpoint.bin becomes the

@@ -185,7 +185,7 @@ static void add_times(struct step_times *sum, const struct step_times *one)
 }
 
 /* The same verdict on all ranks: it comes from what they have alike. */
-static int has_diverged(struct train *t, const struct tally *tally, double norm)
+static int has_diverged(struct train *t, const struct tally *tally, double norm, int64_t *checkpoint_ns)
 {
     int is_common = t->o->allreduce_dtype != ALLREDUCE_NONE; /* the norm */
     if (is_common && !isfinite(norm))
@@ -194,7 +194,7 @@ static int has_diverged(struct train *t, const struct tally *tally, double norm)
         return 0;
     enum divergence_verdict v = divergence_add(&t->divergence, tally->loss_sum / tally->n_valid);
     if (v == DIVERGENCE_NONE)
-        train_checkpoint_proves_good(t);
+        train_checkpoint_proves_good(t, checkpoint_ns);
     return v == DIVERGENCE_CERTAIN;
 }
 
@@ -227,7 +227,7 @@ int train_step(struct train *t, struct dcr_err *err)
     row.loss = tally.n_valid > 0 ? tally.loss_sum / tally.n_valid : 0;
     if (rc) {
         t->failed = rc;
-    } else if (tally.n_failed == 0 && has_diverged(t, &tally, norm)) {
+    } else if (tally.n_failed == 0 && has_diverged(t, &tally, norm, &times->checkpoint_ns)) {
         rc = train_diverged(t, row.loss, norm, err);
     } else if (tally.n_failed == 0) {
         t->at.step++;
