@@ -28,6 +28,7 @@ struct clock_server {
     unsigned char word[CLOCK_WORD_BYTES];
     struct pollfd fds[2 + MAX_CLIENTS]; /* wake, listen, clients */
     size_t n;
+    int is_full; /* no descriptor for another client until one leaves */
     int wake[2];
     pthread_t thread;
 };
@@ -42,8 +43,10 @@ static int64_t mono_ns(void)
 static void take_client(struct clock_server *s)
 {
     int fd = accept4(s->fds[1].fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK), on = 1;
-    if (fd < 0)
+    if (fd < 0) {
+        s->is_full = errno == EMFILE || errno == ENFILE; /* who waits would wake us at once, again and again */
         return;
+    }
     if (s->n == sizeof s->fds / sizeof *s->fds) {
         close(fd);
         return;
@@ -72,7 +75,7 @@ static void *serve(void *arg)
     while (until == INT64_MAX || (s->n > 2 && mono_ns() < until)) {
         int is_ending = until != INT64_MAX;
         s->fds[0].fd = is_ending ? -1 : s->wake[0];
-        s->fds[1].events = is_ending ? 0 : POLLIN;
+        s->fds[1].events = is_ending || s->is_full ? 0 : POLLIN;
         if (poll(s->fds, (nfds_t)s->n, is_ending ? 20 : -1) < 0 && errno != EINTR)
             break;
         if (!is_ending && s->fds[0].revents)
@@ -81,6 +84,7 @@ static void *serve(void *arg)
             if (s->fds[i].revents && answer(s, s->fds[i].fd) != 0) {
                 close(s->fds[i].fd);
                 s->fds[i--] = s->fds[--s->n];
+                s->is_full = 0;
             }
         if (s->fds[1].revents & POLLIN)
             take_client(s);

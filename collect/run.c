@@ -224,12 +224,16 @@ static void begin_record(struct run *r)
     json_object_set_new(o, "scheduler", meta_scheduler(environ));
     json_object_set_new(o, "environment", meta_environment(environ));
     json_t *labels = json_object();
+    struct dcr_buf clean = {0};
     for (size_t i = 0; i < r->o->n_labels; i++) {
         const char *equals = strchr(r->o->labels[i], '=');
         snprintf(line, sizeof line, "%.*s", (int)(equals - r->o->labels[i]), r->o->labels[i]);
         int is_secret = redact_is_secret_name(line, strlen(line));
-        json_object_set_new(labels, line, json_string(is_secret ? REDACTED : equals + 1));
+        dcr_buf_clear(&clean);
+        (void)redact_text(equals + 1, &clean);
+        json_object_set_new(labels, line, json_string(is_secret ? REDACTED : dcr_buf_text(&clean)));
     }
+    dcr_buf_release(&clean);
     json_object_set_new(o, "labels", labels);
     json_object_set_new(o, "emulate_nodes", json_boolean(r->o->emulate_nodes));
     json_object_set_new(o, "interval_ms", json_integer(r->o->interval_ms));

@@ -149,7 +149,7 @@ else
     skip "two hosts" "needs root for host names of their own"
 fi
 # ---- secrets: not in any member
-env WANDB_API_KEY=hunter2a SLURM_JWT=hunter2b NCCL_PROXY=http://me:hunter2c@host "$COLLECT" run -o secret.tar --label token=hunter2d -- \
+env WANDB_API_KEY=hunter2a SLURM_JWT=hunter2b NCCL_PROXY=http://me:hunter2c@host "$COLLECT" run -o secret.tar --label token=hunter2d --label from=https://me:hunter2i@host/x -- \
     sh -c 'exec true' --token hunter2e --api-key=hunter2f 'HF_TOKEN=hunter2g ./x --password hunter2h' 2>err
 check "the command is there, its secrets are not" metadata secret.tar \
     '.command == ["sh", "-c", "exec true", "--token", "(redacted)", "--api-key=(redacted)", "HF_TOKEN=(redacted) ./x --password (redacted)"]'
