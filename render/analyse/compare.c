@@ -155,7 +155,11 @@ static void compare_at(struct report *rep, const struct report *before, int n_no
     for (int p = 0; p < N_PARTS; p++)
         c->part[p] = compared_of(&a, &b, p);
     fill_predictions(c, &a, &b);
-    c->differing = differing(a.runs[0]->run, b.runs[0]->run);
+    c->differing = ""; /* repetitions of one side may differ among themselves too */
+    for (int i = 0; i < a.n && !*c->differing; i++)
+        c->differing = differing(b.runs[0]->run, a.runs[i]->run);
+    for (int i = 1; i < b.n && !*c->differing; i++)
+        c->differing = differing(a.runs[0]->run, b.runs[i]->run);
     free(a.mean);
     free(b.mean);
 }

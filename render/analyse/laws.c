@@ -131,7 +131,7 @@ static struct fit fit_usl(struct report *rep, struct series *s)
         }
     struct fit f = fit_linear((const double(*)[FIT_MAX_PARAMETERS])x, y, n, 2);
     if (!f.has || f.n_free < 1) {
-        l->because = too_few(rep, n, 3);
+        l->because = too_few(rep, all, 4); /* the reference is 1 by definition and tells nothing */
         return none;
     }
     l->has = 1;

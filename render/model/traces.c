@@ -14,6 +14,9 @@ void run_add_trace(struct run *r, const struct foreign_trace *t)
     kept->file = run_text(r, t->file);
     for (int i = 0; i < kept->n_devices; i++)
         kept->devices[i].file = kept->file;
+    if (t->n_unusable > 0)
+        run_add_gap(r, "Of the trace '%s' %lld %s no time that can be read; its numbers are without.", kept->file,
+                    (long long)t->n_unusable, t->n_unusable == 1 ? "operation has" : "operations have");
 }
 
 struct foreign_table *run_add_table(struct run *r, const char *file, const char *kind, const char *caption,

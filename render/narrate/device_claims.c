@@ -4,6 +4,15 @@
 
 #include "render/analyse/analyse.h"
 
+/* Steps may be marked and yet not be those of one run. */
+static int marks_steps(const struct run *r)
+{
+    for (int i = 0; i < r->n_traces; i++)
+        if (r->traces[i].steps.n_steps)
+            return 1;
+    return 0;
+}
+
 static const struct run_device *most_idle(const struct run *r, int *n)
 {
     const struct run_device *worst = NULL;
@@ -43,9 +52,11 @@ const char *device_headline(struct report *rep, const struct run *r)
     const char *comm = v[DEV_COMM_KERNELS] ? report_text(rep, ", %s exposed communication",
                                                          fmt_percent((double)v[DEV_EXPOSED_COMM] / span).text)
                                            : "";
-    return report_text(
-        rep, "%s was idle for %s of its span of %s (%s compute%s, %s exposed copies)%s. The trace marks no steps.", who,
-        fmt_percent((double)v[DEV_IDLE] / span).text, fmt_time(v[DEV_SPAN]).text,
-        fmt_percent((double)v[DEV_COMPUTE] / span).text, comm, fmt_percent((double)v[DEV_EXPOSED_MEM] / span).text,
-        why);
+    return report_text(rep, "%s was idle for %s of its span of %s (%s compute%s, %s exposed copies)%s. %s", who,
+                       fmt_percent((double)v[DEV_IDLE] / span).text, fmt_time(v[DEV_SPAN]).text,
+                       fmt_percent((double)v[DEV_COMPUTE] / span).text, comm,
+                       fmt_percent((double)v[DEV_EXPOSED_MEM] / span).text, why,
+                       marks_steps(r) ? "The steps that are marked are not analysed."
+                       : n > 1        ? "The traces mark no steps."
+                                      : "The trace marks no steps.");
 }

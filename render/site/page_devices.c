@@ -11,9 +11,9 @@ static const char *device_name(struct site *s, const struct run_device *d)
                         : site_text(s, "%s, GPU %lld", d->file, (long long)d->device);
 }
 
-static const char *share(struct site *s, int64_t part, int64_t whole)
+static void cell_share(struct site *s, json_t *t, int64_t part, int64_t whole)
 {
-    return whole > 0 ? site_text(s, "%s", fmt_percent((double)part / (double)whole).text) : "n/a";
+    view_cell_percent(s, t, whole > 0, whole > 0 ? (double)part / (double)whole : 0);
 }
 
 /* Calls `row` for every device of the run. */
@@ -29,24 +29,25 @@ static json_t *breakdown(struct site *s, const struct run *r)
                    "Time of each GPU, as shares of its span: from the start of its first operation to the end of "
                    "its last",
                    "Trace and GPU|#Span|#Busy|#Idle|#Compute|#Communication|#Exposed communication|#Exposed copies|"
-                   "#Kernels|#Under 100 us|#Their time");
+                   "#Kernels|#Under 100 us|#Their time|Model");
     EACH_DEVICE(r, d)
     {
         const int64_t *v = d->value, span = v[DEV_SPAN];
         view_row(s, t, device_name(s, d));
-        if (*d->model)
-            view_cell_sub(s, t, fmt_time(span).text, d->model);
-        else
-            view_cell(s, t, fmt_time(span).text);
-        view_cell(s, t, share(s, v[DEV_BUSY], span));
-        view_cell(s, t, share(s, v[DEV_IDLE], span));
-        view_cell(s, t, share(s, v[DEV_COMPUTE], span));
-        view_cell(s, t, v[DEV_COMM_KERNELS] ? share(s, v[DEV_COMM], span) : "n/a: none ran");
-        view_cell(s, t, v[DEV_COMM_KERNELS] ? share(s, v[DEV_EXPOSED_COMM], span) : "n/a: none ran");
-        view_cell(s, t, share(s, v[DEV_EXPOSED_MEM], span));
+        view_cell_time(s, t, true, span);
+        cell_share(s, t, v[DEV_BUSY], span);
+        cell_share(s, t, v[DEV_IDLE], span);
+        cell_share(s, t, v[DEV_COMPUTE], span);
+        for (int c = 0; c < 2; c++)
+            if (v[DEV_COMM_KERNELS])
+                cell_share(s, t, v[c ? DEV_EXPOSED_COMM : DEV_COMM], span);
+            else
+                view_cell(s, t, "n/a: none ran");
+        cell_share(s, t, v[DEV_EXPOSED_MEM], span);
         view_cell(s, t, site_int(s, v[DEV_KERNELS]));
-        view_cell(s, t, share(s, v[DEV_SMALL_KERNELS], v[DEV_KERNELS]));
-        view_cell(s, t, share(s, d->small_ns, v[DEV_KERNEL_SUM]));
+        cell_share(s, t, v[DEV_SMALL_KERNELS], v[DEV_KERNELS]);
+        cell_share(s, t, d->small_ns, v[DEV_KERNEL_SUM]);
+        view_cell(s, t, *d->model ? d->model : "n/a: the trace does not say");
     }
     return t;
 }
@@ -63,11 +64,12 @@ static json_t *idle(struct site *s, const struct run *r)
     EACH_DEVICE(r, d)
     {
         view_row(s, t, device_name(s, d));
-        view_cell(s, t, fmt_time(d->value[DEV_IDLE]).text);
+        view_cell_time(s, t, true, d->value[DEV_IDLE]);
         for (int c = 0; c < N_IDLE_CAUSES; c++)
-            view_cell(s, t,
-                      !d->has_idle_causes ? site_text(s, "n/a: %s", d->idle_because)
-                                          : share(s, d->idle_ns[c], d->value[DEV_IDLE]));
+            if (d->has_idle_causes)
+                cell_share(s, t, d->idle_ns[c], d->value[DEV_IDLE]);
+            else
+                view_cell(s, t, site_text(s, "n/a: %s", d->idle_because));
     }
     return t;
 }
@@ -92,9 +94,10 @@ static json_t *use(struct site *s, const struct run *r)
         view_cell(s, t,
                   d->has_occupancy ? fmt_percent(d->occupancy_ratio).text
                                    : site_text(s, "n/a: %s", d->occupancy_because));
-        view_cell(s, t,
-                  d->eligible_ns > 0 ? share(s, d->tensor_ns, d->eligible_ns)
-                                     : "n/a: no matrix product or convolution by name");
+        if (d->eligible_ns > 0)
+            cell_share(s, t, d->tensor_ns, d->eligible_ns);
+        else
+            view_cell(s, t, "n/a: no matrix product or convolution by name");
     }
     return t;
 }
@@ -136,8 +139,8 @@ static json_t *collectives(struct site *s, const struct run *r)
         view_cell(s, t, c->n_ranks > 0 ? site_int(s, c->n_ranks) : "n/a: not recorded");
         view_cell(s, t, site_int(s, c->bytes));
         view_cell(s, t, site_int(s, c->n));
-        view_cell(s, t, fmt_time(c->sum_ns / c->n).text);
-        view_cell(s, t, fmt_time(c->min_ns).text);
+        view_cell_time(s, t, true, c->sum_ns / c->n);
+        view_cell_time(s, t, true, c->min_ns);
         view_cell(s, t, c->algbw_gb_s > 0 ? fmt_number(c->algbw_gb_s).text : "n/a: no duration");
         view_cell(s, t,
                   c->algbw_gb_s > 0 && c->n_ranks > 0 ? fmt_number(c->busbw_gb_s).text : "n/a: ranks not recorded");
@@ -167,11 +170,14 @@ static json_t *operations(struct site *s, const struct run_device *d)
         view_row(s, t, n->name);
         view_cell(s, t, kinds[n->kind]);
         view_cell(s, t, site_int(s, n->n));
-        view_cell(s, t, fmt_time(n->sum_ns).text);
-        view_cell(s, t, fmt_time(n->sum_ns / n->n).text);
-        view_cell(s, t, fmt_time(n->min_ns).text);
-        view_cell(s, t, fmt_time(n->max_ns).text);
-        view_cell(s, t, is_kernel ? share(s, n->sum_ns, d->value[DEV_KERNEL_SUM]) : "");
+        view_cell_time(s, t, true, n->sum_ns);
+        view_cell_time(s, t, true, n->sum_ns / n->n);
+        view_cell_time(s, t, true, n->min_ns);
+        view_cell_time(s, t, true, n->max_ns);
+        if (is_kernel)
+            cell_share(s, t, n->sum_ns, d->value[DEV_KERNEL_SUM]);
+        else
+            view_cell(s, t, "");
     }
     return t;
 }
