@@ -1,6 +1,8 @@
 /* analyse.c - the order of the analysis, and the names of runs. */
 #include "render/analyse/analyse.h"
 
+#include "lib/fs.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,6 +56,40 @@ static int is_first_of_configuration(const struct report *rep, int run)
     return 1;
 }
 
+static const char *last_part(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* Behind a launcher or an interpreter the program is the first word that looks like a file. */
+const char *program_of(const struct run *a)
+{
+    static const char *const starters[] = {"mpirun", "mpiexec", "srun", "python", "python3", "bash", "sh", "env"};
+    if (*a->program.name)
+        return a->program.name;
+    const char *word = a->n_command ? last_part(a->command[0]) : "";
+    int is_starter = 0;
+    for (size_t i = 0; i < sizeof starters / sizeof *starters; i++)
+        is_starter |= strcmp(word, starters[i]) == 0;
+    for (int i = 1; is_starter && i < a->n_command; i++)
+        if (a->command[i][0] != '-' && (strchr(a->command[i], '/') || dcr_ends_with(a->command[i], ".py")))
+            return last_part(a->command[i]);
+    return is_starter ? "" : word;
+}
+
+/* Does the program's name tell the configurations of this run's node count apart? */
+static int is_told_by_program(const struct report *rep, int run)
+{
+    const char *mine = program_of(rep->runs[run].run);
+    for (int k = 0; k < rep->n_runs; k++)
+        if (rep->runs[k].n_nodes == rep->runs[run].n_nodes &&
+            strcmp(rep->runs[k].run->config_hash, rep->runs[run].run->config_hash) != 0 &&
+            strcmp(program_of(rep->runs[k].run), mine) == 0)
+            return 0;
+    return *mine != '\0';
+}
+
 static void name_runs(struct report *rep)
 {
     for (int i = 0; i < rep->n_runs; i++) {
@@ -75,7 +111,8 @@ static void name_runs(struct report *rep)
                                 : report_text(rep, "%d %s%s", r->n_nodes, rep->unit, r->n_nodes == 1 ? "" : "s");
         r->label = nodes;
         if (n_configurations > 1 && r->n_nodes)
-            r->label = report_text(rep, "%s, configuration %d", r->label, configuration);
+            r->label = is_told_by_program(rep, i) ? report_text(rep, "%s, %.40s", r->label, program_of(r->run))
+                                                  : report_text(rep, "%s, configuration %d", r->label, configuration);
         if (same > 1 && r->n_nodes)
             r->label = report_text(rep, "%s (run %d of %d)", r->label, before, same);
         r->slug = slug_of(rep, r);

@@ -115,6 +115,10 @@ struct mpi_share {
 };
 struct mpi_share mpi_share(const struct run *a);
 
+/** program_of - what was run: the name it gives itself or the file of its command; "" when only a launcher is known.
+ *  returns  borrows from the run */
+const char *program_of(const struct run *a);
+
 /** repetition_spread - (largest - smallest mean step time of the repetitions of a point) / its mean step time. */
 double repetition_spread(const struct report *rep, const struct series_point *p);
 /** loss_between - the time lost between two points, split into parts.

@@ -467,7 +467,8 @@ static const char *label_of(struct report *rep, const struct run_result *r, enum
 {
     const struct run_program *p = &r->run->program;
     struct dcr_buf b = {0};
-    const char *name = *p->model ? p->model : *p->name ? p->name : "unnamed program";
+    const char *name = *p->model ? p->model : *p->name ? p->name : program_of(r->run);
+    name = *name ? name : "unnamed program";
     dcr_buf_add(&b, name, strcspn(name, ",;"));
     if (p->n_sensors > 0)
         dcr_buf_printf(&b, ", %lld sensors", (long long)p->n_sensors);

@@ -78,23 +78,30 @@ static void put_notes(const struct report *rep, int run, struct dcr_buf *out)
     }
 }
 
+/* Wide enough for the run's label: two columns of one heading would tell nobody which is which. */
+static int column_width(const struct run_result *r)
+{
+    int n = (int)strlen(r->label);
+    return n > 12 ? n : 12;
+}
+
 static void put_part_table(const struct report *rep, struct dcr_buf *out)
 {
     dcr_buf_printf(out, "%-34s", "Share of step time");
     for (int i = 0; i < rep->n_runs; i++)
-        dcr_buf_printf(out, " %12.12s",
-                       rep->runs[i].n_nodes ? fmt_count(rep->runs[i].n_nodes, rep->unit).text : "unknown");
+        dcr_buf_printf(out, " %12s", rep->runs[i].label);
     for (int p = 0; p < N_PARTS; p++) {
         dcr_buf_printf(out, "\n%-34s", part_name((enum part)p));
         for (int i = 0; i < rep->n_runs; i++) {
             const struct run_result *r = &rep->runs[i];
-            dcr_buf_printf(out, " %12s",
+            dcr_buf_printf(out, " %*s", column_width(r),
                            r->has_steps ? fmt_percent((double)r->part_ns[p] / (double)r->step.mean_ns).text : "n/a");
         }
     }
     dcr_buf_printf(out, "\n%-34s", "step time");
     for (int i = 0; i < rep->n_runs; i++)
-        dcr_buf_printf(out, " %12s", rep->runs[i].has_steps ? fmt_time(rep->runs[i].step.mean_ns).text : "n/a");
+        dcr_buf_printf(out, " %*s", column_width(&rep->runs[i]),
+                       rep->runs[i].has_steps ? fmt_time(rep->runs[i].step.mean_ns).text : "n/a");
     dcr_buf_puts(out, "\n");
 }
 

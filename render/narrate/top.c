@@ -82,7 +82,11 @@ static void say_how_sure(struct report *rep, const struct series *s, const struc
     }
     const char *interval = share_interval(rep, r, c);
     rep->how_sure =
-        report_text(rep, "%s counted over %s.%s%s%s%s%s", fmt_count(steps, "step").text, fmt_count(runs, "run").text,
+        report_text(rep, "%s counted over %s%s.%s%s%s%s%s", fmt_count(steps, "step").text, fmt_count(runs, "run").text,
+                    runs < rep->n_runs
+                        ? report_text(rep, " of the %d given%s; the others are incomplete or of other configurations",
+                                      rep->n_runs, runs == 1 ? report_text(rep, " ('%s')", r->run->archive) : "")
+                        : "",
                     interval, c ? " Confidence is " : "", c ? confidence_word(c->confidence) : "",
                     c && *c->confidence_because ? ": " : "", c ? report_text(rep, "%s.", c->confidence_because) : "");
 }

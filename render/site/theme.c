@@ -150,6 +150,26 @@ static int read_style(struct theme *t, struct dcr_err *err)
     return 0;
 }
 
+/* A folder that replaces nothing is a slip of the pen, not a theme: it would silently look like the default one. */
+static int check_theme(const struct theme *t, struct dcr_err *err)
+{
+    char **names = NULL;
+    size_t n = 0;
+    bool is_theme = !t->fallback || strcmp(t->dir, t->fallback) == 0;
+    if (is_theme || !has_file(t->dir, ".")) /* reading it says that it is not there */
+        return 0;
+    int rc = dcr_list_dir(t->dir, &names, &n, err);
+    for (size_t i = 0; rc == 0 && i < n; i++)
+        is_theme |= strcmp(names[i], "more.css") == 0 || has_file(t->fallback, names[i]);
+    dcr_free_names(names, n);
+    if (rc == 0 && !is_theme)
+        rc = dcr_err_set(err, DCR_FAIL,
+                         "'%s' is no theme: it holds neither a style.css or more.css nor a template of the default "
+                         "theme ('%s')",
+                         t->dir, t->fallback);
+    return rc;
+}
+
 int theme_open(struct theme **out, const char *dir, struct dcr_err *err)
 {
     char found[PATH_MAX], named[PATH_MAX];
@@ -167,7 +187,9 @@ int theme_open(struct theme **out, const char *dir, struct dcr_err *err)
         theme_close(t);
         return dcr_err_set(err, DCR_FATAL, "out of memory");
     }
-    rc = read_style(t, err);
+    rc = check_theme(t, err);
+    if (rc == 0)
+        rc = read_style(t, err);
     if (rc == 0)
         rc = set_csp(t, err);
     if (rc) {

@@ -21,6 +21,13 @@ check "the theme paper comes with the program" "$BIN/dcreport" "$TMP/there/resul
 check "... and is the default one with its own look" grep -q 'for an appendix or a hand-out' "$TMP/paper/index.html"
 check "... with the same templates" grep -q 'class="keys"' "$TMP/paper/index.html"
 
+mkdir "$TMP/slip"
+no_theme() {
+    "$BIN/dcreport" "$TMP/there/results/1.tar" -o "$TMP/paper3" --theme "$TMP/slip" > "$TMP/said" 2>&1
+}
+check_status 2 "a folder that is no theme is refused" no_theme
+check "... and named" grep -q "slip' is no theme" "$TMP/said"
+
 # What one can take away.
 check "figures as PNG, SVG and PDF" test -s "$TMP/paper/figures/speedup.png" -a -s "$TMP/paper/figures/speedup.svg" -a -s "$TMP/paper/figures/speedup.pdf"
 if command -v python3 > /dev/null; then
