@@ -97,8 +97,8 @@ static int write_windows(const struct options *o, struct comm *c, struct dcr_err
 
 static void say_done(const struct options *o, const struct train_result *r)
 {
-    printf("%s %lld steps, %lld epochs", r->signal ? "stopped after" : "done:", (long long)r->steps,
-           (long long)r->epochs);
+    printf("%s %lld step%s, %lld whole epoch%s", r->signal ? "stopped after" : "done:", (long long)r->steps,
+           r->steps == 1 ? "" : "s", (long long)r->epochs, r->epochs == 1 ? "" : "s");
     if (isfinite(r->median_step_s))
         printf(", median step %.4f s", r->median_step_s);
     if (r->has_validation) {

@@ -7,9 +7,11 @@
 #include "trainer/table.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #define HEADER(name, unit) "," name
@@ -66,6 +68,15 @@ static int start_table(FILE **out, char path[4096], const char *dir, const char 
             rc = dcr_err_sys(err, DCR_FAIL, "cannot write '%s'", path);
     }
     dcr_buf_release(&text);
+    return rc;
+}
+
+int metrics_lock(const char *dir, struct dcr_err *err)
+{
+    int rc = dcr_mkdirs(dir, err);
+    int fd = rc ? -1 : open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+        rc = dcr_err_set(err, DCR_FAIL, "another dcrnn-train writes into '%s' just now; choose another --out", dir);
     return rc;
 }
 

@@ -47,6 +47,9 @@ struct metrics {
     char epochs_path[4096], steps_path[4096];
 };
 
+/** metrics_lock - make the folder this process's, until it ends: two runs would write into the same tables. Rank 0,
+ * before any rank opens its tables. errors DCR_FAIL: another run has it */
+int metrics_lock(const char *dir, struct dcr_err *err) DCR_MUST_CHECK;
 /** metrics_open - create the folder's tables, or continue them.
  *  epoch, step  of a resumed run, 0 for a new one: rows that the resumed run will write again (epochs after `epoch`
  *               complete ones, steps from `step` on) are removed from existing tables; a new run starts new tables

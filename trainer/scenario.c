@@ -381,8 +381,10 @@ int scenario_launched_ranks(void)
 
 int scenario_show(const struct scenario *s, const struct scenario_choice *c, FILE *out, struct dcr_err *err)
 {
-    fprintf(out, "scenario: %s\nfile: %s\nseed: %llu\nwhy: %s\nneeds: %s\n", s->name, s->path,
-            (unsigned long long)c->seed, s->why, s->needs);
+    fprintf(out, "scenario: %s\nfile: %s\nseed: %llu\nwhy: %s\n", s->name, s->path, (unsigned long long)c->seed,
+            s->why);
+    if (*s->needs)
+        fprintf(out, "needs: %s\n", s->needs);
     for (int is_off = 0; is_off < 2; is_off++) {
         const struct scenario_choice each = {c->seed, is_off, c->n_ranks};
         char text[SCENARIO_TEXT], *words[SCENARIO_MAX_WORDS];

@@ -134,6 +134,14 @@ static void start_epoch(struct train *t)
     loader_start(t->loader, &plan);
 }
 
+/* The last steps were suspicious, too few to be sure, and validation says the same. */
+static int ends_diverged(const struct train *t)
+{
+    const struct divergence *d = &t->divergence;
+    return d->n_suspicious > 0 && t->result->has_validation &&
+           !(loss_mae(&t->result->val_total) <= d->factor * d->best);
+}
+
 static int train_epoch(struct train *t, struct dcr_err *err)
 {
     int rc = 0;
@@ -146,6 +154,8 @@ static int train_epoch(struct train *t, struct dcr_err *err)
         rc = train_step(t, err);
     if (!rc)
         end_epoch(t, err);
+    if (!rc && t->is_over && ends_diverged(t))
+        rc = train_diverged(t, loss_mae(&t->result->val_total), 0, err);
     mark_pop();
     return comm_first_failure(t->c, t->failed ? t->failed : rc < 0 ? rc : 0, err);
 }

@@ -246,7 +246,9 @@ int train_open_tables(struct train *t, struct dcr_err *err)
                             .global_batch = t->global_batch,
                             .local_batch = (size_t)t->model.max_batch,
                             .all_reduce_bytes = train_all_reduce_bytes(t)};
-    int rc = 0;
+    int rc = comm_first_failure(t->c, t->c->rank == 0 ? metrics_lock(t->o->out, err) : 0, err);
+    if (rc)
+        return rc;
     if (snprintf(t->checkpoint_path, sizeof t->checkpoint_path, "%s/%s", t->o->out, CHECKPOINT_NAME) >=
         (int)sizeof t->checkpoint_path)
         rc = dcr_err_set(err, DCR_FAIL, "the path of --out is too long");

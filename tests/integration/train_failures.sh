@@ -27,6 +27,24 @@ check_status 1 "spoiled before any checkpoint was good" "$BIN/dcrnn-train" "${sh
 check "there is none" test ! -e "$TMP/bad/checkpoint.bin"
 check "switched off, it goes on" "$BIN/dcrnn-train" "${short[@]}" --lr 30 --clip 0 --explode-factor 0 --steps 30 --out "$TMP/off"
 
+check_status 1 "too few steps to be sure, but validation says the same" "$BIN/dcrnn-train" --sensors 8 --days 2 --units 8 --lr 1e30 \
+    --steps 3 --out "$TMP/few"
+cp "$TMP/tap.out" "$TMP/said"
+check "and it is said" grep -q "training diverged in step 3 .* for 2 steps" "$TMP/said"
+
+# ---- two runs in one folder
+"$BIN/dcrnn-train" "${long[@]}" --out "$TMP/both" >"$TMP/first" 2>&1 &
+first=$!
+until [ -s "$TMP/both/steps-rank0.csv" ] || ! kill -0 $first 2>/dev/null; do sleep 0.05; done
+check_status 2 "a folder that another run writes into is refused" "$BIN/dcrnn-train" "${short[@]}" --steps 1 --out "$TMP/both"
+cp "$TMP/tap.out" "$TMP/said"
+check "and it is said" grep -q "another dcrnn-train writes into '$TMP/both' just now" "$TMP/said"
+kill $first
+wait $first
+check_status 2 "a folder of data without its files" "$BIN/dcrnn-train" --data "$TMP/good" --graph none.csv
+cp "$TMP/tap.out" "$TMP/said"
+check "and it is said" grep -q "has no 'train.npz'; a folder of data holds train.npz, val.npz and test.npz" "$TMP/said"
+
 if ! command -v mpirun >/dev/null; then
     skip "what happens to one rank" "no mpirun"
     finish

@@ -4,10 +4,12 @@
 #include "trainer/data/npz.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define DAY_S (24 * 60 * 60)
 #define STEP_S (DATASET_STEP_MINUTES * 60)
@@ -180,6 +182,16 @@ int dataset_windows(struct dataset_fill *f, struct dcr_err *err)
     struct windows w = {.fill = f};
     int rc = 0;
     f->line = "row";
+    for (size_t i = 0; !rc && i < 3; i++) {
+        char path[512];
+        struct stat st;
+        if (snprintf(path, sizeof path, "%s/%s", f->file->path, names[i]) < (int)sizeof path && stat(path, &st) != 0 &&
+            errno == ENOENT)
+            return dcr_err_set(
+                err, DCR_FAIL,
+                "the folder '%.400s' has no '%s'; a folder of data holds train.npz, val.npz and test.npz",
+                f->file->path, names[i]);
+    }
     for (size_t i = 0; !rc && i < 3; i++) {
         char path[512];
         if (snprintf(path, sizeof path, "%s/%s", f->file->path, names[i]) >= (int)sizeof path)
