@@ -119,6 +119,9 @@ struct mpi_share mpi_share(const struct run *a);
  *  returns  borrows from the run */
 const char *program_of(const struct run *a);
 
+/** is_left_out - is this run incomplete and stands beside complete ones of its point? */
+int is_left_out(const struct report *rep, int run);
+
 /** repetition_spread - (largest - smallest mean step time of the repetitions of a point) / its mean step time. */
 double repetition_spread(const struct report *rep, const struct series_point *p);
 /** loss_between - the time lost between two points, split into parts.

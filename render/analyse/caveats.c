@@ -235,6 +235,11 @@ static void check_run(struct report *rep, int run)
         report_add_note(rep, NOTE_GAP, run, "torn",
                         "%s: %s cut or damaged (%llu blocks unreadable); what came before is used.", r->label,
                         n_torn > 1 ? "traces are" : "a trace is", (unsigned long long)n_bad);
+    if (a->has_window)
+        report_add_note(rep, NOTE_CAVEAT, run, "window",
+                        "%s: a part of the run was recorded, as it was asked for (--steps, --delay, --duration or "
+                        "--capture-range); steps are those of that part.",
+                        r->label);
     if (r->has_steps && (double)r->n_counted < rep->thresholds.few_steps)
         report_add_note(rep, NOTE_CAVEAT, run, "few-steps",
                         "%s: only %s counted; below %.0f the figures are a first impression.", r->label,

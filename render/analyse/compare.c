@@ -20,7 +20,7 @@ static void collect(struct report *arena_of, struct side *s, const struct report
     s->rep = rep;
     s->runs = dcr_arena_alloc(&arena_of->arena, (size_t)(rep->n_runs + 1) * sizeof(*s->runs));
     for (int i = 0; i < rep->n_runs; i++)
-        if (rep->runs[i].has_steps && rep->runs[i].n_nodes == n_nodes)
+        if (rep->runs[i].has_steps && rep->runs[i].n_nodes == n_nodes && !is_left_out(rep, i))
             s->runs[s->n++] = &rep->runs[i];
 }
 

@@ -314,6 +314,16 @@ static void fill_speedup_intervals(const struct report *rep, struct series *s)
     free(reference);
 }
 
+int is_left_out(const struct report *rep, int run)
+{
+    for (int i = 0; i < rep->n_series; i++)
+        for (int k = 0; k < rep->series[i].n_points; k++)
+            for (int j = 0; j < rep->series[i].points[k].n_left_out; j++)
+                if (rep->series[i].points[k].left_out[j] == run)
+                    return 1;
+    return 0;
+}
+
 double repetition_spread(const struct report *rep, const struct series_point *p)
 {
     int64_t least = INT64_MAX, most = 0;

@@ -190,7 +190,8 @@ struct run {
     struct foreign_trace *traces; /* GPU traces of other tools, by file name */
     struct foreign_table *tables; /* by file name */
     int n_traces, n_tables;
-    int is_foreign;    /* made of other tools' files only: what our archives hold is not missing */
+    int has_window; /* its traces were to hold a part of the run only: --steps, --delay, --duration, --capture-range */
+    int is_foreign; /* made of other tools' files only: what our archives hold is not missing */
     const char **gaps; /* sentences: what is missing in this archive and why it matters */
     int n_gaps;
     size_t ranks_cap, nodes_cap, gaps_cap, mpi_cap, files_cap, traces_cap, tables_cap; /* filling only */

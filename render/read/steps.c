@@ -333,7 +333,7 @@ void step_rows_finish(struct run *r, struct step_rows *t)
             run_add_gap(r, "steps.csv lists %zu steps of rank %d more than once; the first of each is used.",
                         rows->n - kept, rows->rank);
         rows->n = kept;
-        if (k->n_steps == 0 || k->n_steps + 1 < rows->n) {
+        if (k->n_steps == 0 || (k->n_steps + 1 < rows->n && !r->has_window)) {
             if (k->n_steps)
                 run_add_gap(r, "The trace of rank %d holds %zu of %zu steps; its breakdown is from steps.csv instead.",
                             rows->rank, k->n_steps, rows->n);
