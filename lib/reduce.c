@@ -162,6 +162,13 @@ struct reducer *reduce_new(void)
     return d;
 }
 
+/* Times and payloads are what a file says: sums of those that lie stay within 63 bits. */
+static void add(int64_t *sum, int64_t more)
+{
+    if (__builtin_add_overflow(*sum, more, sum))
+        *sum = INT64_MAX;
+}
+
 static struct track *track_of(struct reducer *d, uint32_t id)
 {
     for (size_t i = 0; i < d->n_tracks; i++)
@@ -281,7 +288,7 @@ static void add_call(struct reducer *d, struct track *t, const struct event *e)
     while (t->n_calls && t->calls[t->n_calls - 1].start_ns >= e->start_ns) {
         t->n_calls--;
         if (e->bytes == 0)
-            bytes += t->calls[t->n_calls].bytes;
+            add(&bytes, t->calls[t->n_calls].bytes);
     }
     keep_call(d, t, (struct call){e->start_ns, e->end_ns, bytes});
 }
@@ -301,7 +308,7 @@ static void count_outside(struct track *t, int64_t until)
         return;
     for (size_t i = 0; i < t->n_pending && t->pending[i].start_ns < until; i++) {
         int64_t end = t->pending[i].end_ns < until ? t->pending[i].end_ns : until;
-        t->tail_ns[t->pending[i].category] += end - t->pending[i].start_ns;
+        add(&t->tail_ns[t->pending[i].category], end - t->pending[i].start_ns);
     }
 }
 
@@ -346,8 +353,8 @@ static void add_step(struct reducer *d, struct track *t, const struct event *e)
 {
     count_outside(t, e->start_ns);
     for (int c = 0; c < N_CATEGORIES; c++)
-        t->outside_ns[c] += t->tail_ns[c];
-    t->validation_ns += t->tail_validation_ns;
+        add(&t->outside_ns[c], t->tail_ns[c]);
+    add(&t->validation_ns, t->tail_validation_ns);
     memset(t->tail_ns, 0, sizeof t->tail_ns);
     t->tail_validation_ns = 0;
     t->steps = arena_grow(&d->arena, t->steps, t->n_steps, &t->steps_cap, sizeof *t->steps);
@@ -387,7 +394,7 @@ static void add_step(struct reducer *d, struct track *t, const struct event *e)
     s->n_collectives = (uint32_t)(t->n_collectives - s->first_collective);
     for (size_t i = 0; i < t->n_calls; i++)
         if (t->calls[i].start_ns >= e->start_ns)
-            s->bytes += t->calls[i].bytes;
+            add(&s->bytes, t->calls[i].bytes);
     t->n_steps++;
     t->last_step_end_ns = e->end_ns;
     t->n_pending = t->n_calls = 0;
@@ -418,7 +425,7 @@ void reduce_event(struct reducer *d, const struct event *e)
     case EVENT_VALIDATION:
         forget_inside(t, e->start_ns);
         if (t->n_steps)
-            t->tail_validation_ns += e->end_ns - e->start_ns;
+            add(&t->tail_validation_ns, e->end_ns - e->start_ns);
         break;
     case EVENT_NONE:
         break;
@@ -458,7 +465,7 @@ static int64_t hidden_part(const struct track *t, const struct step_record *s, i
         if (hi > lo)
             hidden -= hi - lo;
     }
-    return hidden;
+    return hidden > 0 ? hidden : 0; /* only of a trace that lies do calls of one thread overlap */
 }
 
 /* All communication that is not of track t, in order of its start.                          gives (arena); shape: (*n)

@@ -464,6 +464,36 @@ static void test_many_names(void **state)
     reduce_free(d);
 }
 
+static void call_of_bytes(struct reducer *d, uint32_t track, int64_t start, int64_t end, int64_t bytes)
+{
+    reduce_event(d, &(struct event){.track = track,
+                                    .kind = EVENT_PHASE,
+                                    .category = CAT_COMM,
+                                    .depth = 2,
+                                    .start_ns = start,
+                                    .end_ns = end,
+                                    .number = -1,
+                                    .bytes = bytes});
+}
+
+/* Calls of one thread that overlap, payloads beyond all memory: some number, within its bounds. */
+static void test_traces_that_lie(void **state)
+{
+    (void)state;
+    struct reducer *d = reduce_new();
+    struct reduced k = {0};
+    struct dcr_arena a = {0};
+    call_of_bytes(d, 2, 110, 190, 1);
+    call_of_bytes(d, 1, 110, 180, INT64_MAX);
+    call_of_bytes(d, 1, 120, 190, INT64_MAX);
+    step(d, 1, 0, 100, 200);
+    assert_int_equal(reduce_finish(d, &a, &k), 1);
+    assert_true(k.steps[0].bytes == INT64_MAX);
+    assert_int_equal(k.steps[0].hidden_comm_ns, 0);
+    reduce_free(d);
+    dcr_arena_release(&a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -483,6 +513,7 @@ int main(void)
         cmocka_unit_test(test_classify),
         cmocka_unit_test(test_phases_by_name),
         cmocka_unit_test(test_many_names),
+        cmocka_unit_test(test_traces_that_lie),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
