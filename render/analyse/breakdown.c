@@ -173,7 +173,7 @@ static void blame(struct sums *s, const struct arrival *a, int n, int last, int6
 }
 
 /* One collective of all ranks: who came last, what the others waited for, what each removal would save. */
-static void add_collective(struct sums *s, const struct arrival *a, int n)
+static void add_collective(struct sums *s, const struct arrival *a, int n, int is_replayed)
 {
     int last = 0;
     int64_t wait = 0;
@@ -187,6 +187,8 @@ static void add_collective(struct sums *s, const struct arrival *a, int n)
     s->rank_caused[last] += wait;
     if (n > 1)
         blame(s, a, n, last, wait);
+    if (!is_replayed)
+        return;
     s->gain[CLASS_IMBALANCE] += replay_gain(a, n, (struct removal){-1, 1, 0});
     s->gain[CLASS_DATA] += replay_gain(a, n, (struct removal){CAT_DATA, 0, 0});
     s->gain[CLASS_IO] += replay_gain(a, n, (struct removal){CAT_IO, 0, 0});
@@ -194,33 +196,56 @@ static void add_collective(struct sums *s, const struct arrival *a, int n)
     s->gain[CLASS_OVERHEAD] += replay_gain(a, n, (struct removal){CAT_OTHER, 0, 0});
 }
 
-static void add_collectives(struct sums *s, const struct grid *g, size_t step, struct arrival *a)
+/* Is it known what ranks did between the collectives of a step? Traces of GPUs say their durations only. */
+static int knows_before(const struct grid *g, size_t step)
+{
+    for (int r = 0; r < g->n_ranks; r++)
+        for (uint32_t k = 0; k < at(g, step, r)->n_collectives; k++) {
+            const struct collective *c = &g->ranks[r]->collectives[at(g, step, r)->first_collective + k];
+            for (int i = 0; i < N_CATEGORIES; i++)
+                if (c->since_ns[i] || c->outside_ns)
+                    return 1;
+        }
+    return 0;
+}
+
+/* is_replayed 0: who was late is told by the whole step, and what a removal saves elsewhere. */
+static void add_collectives(struct sums *s, const struct grid *g, size_t step, struct arrival *a, int is_replayed)
 {
     uint32_t n = at(g, step, 0)->n_collectives;
     for (uint32_t k = 0; k < n; k++) {
         for (int r = 0; r < g->n_ranks; r++) {
             const struct collective *c = &g->ranks[r]->collectives[at(g, step, r)->first_collective + k];
-            memcpy(a[r].part_ns, c->since_ns, sizeof a[r].part_ns);
+            memcpy(a[r].part_ns, is_replayed ? c->since_ns : at(g, step, r)->part_ns, sizeof a[r].part_ns);
+            a[r].part_ns[CAT_COMM] = is_replayed ? a[r].part_ns[CAT_COMM] : 0;
             a[r].outside_ns = c->outside_ns;
             a[r].dur_ns = c->dur_ns;
         }
-        add_collective(s, a, g->n_ranks);
+        add_collective(s, a, g->n_ranks, is_replayed);
     }
 }
 
-/* Without collectives to replay, a step costs what its slowest rank needs: the mean over ranks stands in. */
-static void add_unmatched(struct sums *s, const struct grid *g, const int64_t part[N_PARTS])
+/* Without collectives to replay a step is one exchange at its end: what goes from the rank that is busy longest then
+ * is saved, and no more. Levelled, all ranks are busy for the mean: the waiting goes. */
+static void add_unmatched(struct sums *s, const struct grid *g, size_t step, const int64_t part[N_PARTS],
+                          int64_t transfer_ns)
 {
     static const struct {
         enum cause_class cls;
         enum part part;
-    } own[] = {{CLASS_IMBALANCE, PART_WAIT},
-               {CLASS_DATA, PART_DATA},
-               {CLASS_IO, PART_IO},
-               {CLASS_COPY, PART_COPY},
-               {CLASS_OVERHEAD, PART_OTHER}};
-    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
-        s->gain[own[i].cls] += part[own[i].part] / g->n_ranks;
+    } own[] = {{CLASS_DATA, PART_DATA}, {CLASS_IO, PART_IO}, {CLASS_COPY, PART_COPY}, {CLASS_OVERHEAD, PART_OTHER}};
+    s->gain[CLASS_IMBALANCE] += part[PART_WAIT] / g->n_ranks;
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
+        int64_t busiest = 0;
+        for (int r = 0; r < g->n_ranks; r++) {
+            int64_t of_rank[N_PARTS];
+            parts_of(at(g, step, r), transfer_ns, of_rank);
+            int64_t busy = at(g, step, r)->step_ns - of_rank[PART_WAIT] - of_rank[own[i].part];
+            busiest = busy > busiest ? busy : busiest;
+        }
+        int64_t gain = mean_step(g, step) - busiest;
+        s->gain[own[i].cls] += gain > 0 ? gain : 0;
+    }
 }
 
 /* Without any exchange a step lasts as long as its busiest rank: transfer and every wait that ranks cause each other in
@@ -257,10 +282,11 @@ static void add_step(struct sums *s, struct run_result *out, const struct grid *
         s->samples += k->samples;
     }
     s->gain[CLASS_COMMUNICATION] += without_exchange(g, step);
-    if (split.has && g->n_ranks > 1)
-        add_collectives(s, g, step, a);
-    else
-        add_unmatched(s, g, sum);
+    int is_matched = split.has && g->n_ranks > 1, is_replayed = is_matched && knows_before(g, step);
+    if (is_matched)
+        add_collectives(s, g, step, a, is_replayed);
+    if (!is_replayed)
+        add_unmatched(s, g, step, sum, split.transfer_ns);
 }
 
 static void fill_ranks(struct report *rep, struct run_result *out, const struct grid *g, const struct sums *s,

@@ -174,6 +174,32 @@ static void test_one_rank(void **state)
     done(&rep, r);
 }
 
+/* Two ranks whose collectives are known by their durations only (GPU traces): rank 1 loads for 40 and is in the
+ * all-reduce for 10, rank 0 computes as long and waits. Without loading both wait for nobody. */
+static void test_gain_without_replay(void **state)
+{
+    (void)state;
+    struct run *r = made_run(2, 64);
+    const int64_t a[N_CATEGORIES] = {[CAT_COMPUTE] = 50, [CAT_COMM] = 45, [CAT_DATA] = 5},
+                  b[N_CATEGORIES] = {[CAT_COMPUTE] = 50, [CAT_COMM] = 10, [CAT_DATA] = 40};
+    for (int i = 0; i < 20; i++) {
+        made_step(r, run_rank_at(r, 0), a);
+        made_step(r, run_rank_at(r, 1), b);
+    }
+    for (int k = 0; k < 2; k++)
+        for (size_t i = 0; i < run_rank_at(r, k)->n_collectives; i++)
+            memset(run_rank_at(r, k)->collectives[i].since_ns, 0, sizeof run_rank_at(r, k)->collectives[i].since_ns);
+    struct report rep = {0};
+    struct run_result *k = analysed(&rep, r);
+    assert_int_equal(k->step.mean_ns, 100);
+    assert_int_equal(k->part_ns[PART_TRANSFER], 10);
+    assert_int_equal(k->gain_ns[CLASS_DATA], 40); /* 100 -> 50 + 10 */
+    assert_int_equal(k->gain_ns[CLASS_IO], 0);
+    assert_int_equal(k->ranks[1].n_last, 20);
+    assert_int_equal(k->wait_cause_ns[CAT_DATA], k->part_ns[PART_WAIT]);
+    done(&rep, r);
+}
+
 static void test_throughput(void **state)
 {
     (void)state;
@@ -230,6 +256,7 @@ int main(void)
         cmocka_unit_test(test_sums_are_exact),
         cmocka_unit_test(test_steps_not_on_all_ranks),
         cmocka_unit_test(test_one_rank),
+        cmocka_unit_test(test_gain_without_replay),
         cmocka_unit_test(test_throughput),
         cmocka_unit_test(test_no_steps),
         cmocka_unit_test(test_replay_gain),
