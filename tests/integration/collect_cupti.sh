@@ -74,6 +74,8 @@ check "refused by the driver: off with its reason" sh -c 'echo "$0" | grep -q "C
 check "outside the window nothing is kept, nothing counted" test "$("$TMP/gpu_text" "$TMP"/window/rank0/*.dct)" = 'dropped=0 bad=0 missing=0'
 check_status 137 "a program that is killed" "$COLLECT" run --spool "$TMP/killed" -- "$TMP/cupti_program" 20000 kill
 check "keeps what CUPTI had handed over" test "$("$TMP/gpu_text" "$TMP"/killed/rank0/*.dct | grep -c '^kernel')" -gt 10000
+"$COLLECT" run --spool "$TMP/forked" -- "$TMP/cupti_program" 2 fork >/dev/null 2>&1
+check "a forked child does not hand over its parent's records again" test "$(find "$TMP/forked/rank0" -name '*.dct' -exec "$TMP/gpu_text" {} ';' | grep -c '^kernel')" -eq 2
 
 real=$(find -H "$NVTX_INCLUDE"/../lib*/ -name 'libcupti.so.*' 2>/dev/null | sort | head -n 1)
 if [ -n "$real" ]; then

@@ -1,11 +1,12 @@
 /* cupti_program.c - does what a program with CUDA does as far as the collector sees it: loads what
  * CUDA_INJECTION64_PATH names, calls its InitializeInjection, and lets fake_cupti.c (DCC_CUPTI) report. cupti_program N
- * [exit|kill]     prints records dropped for want of buffers, and CLOCK_MONOTONIC before and after */
+ * [exit|kill|fork]     prints records dropped for want of buffers, and CLOCK_MONOTONIC before and after */
 #include <dlfcn.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -36,5 +37,11 @@ int main(int argc, char **argv)
     fflush(stdout);
     if (argc > 2 && strcmp(argv[2], "kill") == 0)
         raise(SIGKILL);
+    if (argc > 2 && strcmp(argv[2], "fork") == 0) {
+        pid_t child = fork();
+        if (child == 0)
+            exit(0); /* with what the parent told atexit() */
+        waitpid(child, NULL, 0);
+    }
     return 0;
 }
