@@ -220,7 +220,9 @@ endif
 # The report is of the last series: older archives stay in results/ and can be rendered by hand.
 # Status 3 is a report that names its gaps (one node count only, say): made, so no failure of make.
 site: $(BIN)/dcreport
-	@[ -s results/last-series ] || { echo "no series yet in results/; run 'make collect' first" >&2; exit 2; }
+	@[ -s results/last-series ] || { ls results/*.tar >/dev/null 2>&1 && \
+	  echo "results/last-series, the list of the last series, is gone; name the archives: $(BIN)/dcreport results/*.tar -o site" >&2 || \
+	  echo "no series yet in results/; run 'make collect' first" >&2; exit 2; }
 	@$(BIN)/dcreport $$(cat results/last-series) -o site || [ $$? -eq 3 ]
 
 # ---- tests ---------------------------------------------------------------------------------------

@@ -101,6 +101,7 @@ result() { # passed|failed|skipped, name, why
     say "  $1: $2${3:+ ($3)}"
     echo "    {\"name\": $(text_json "$2"), \"result\": \"$1\"${3:+, \"why\": $(text_json "$3")}}," >>"$tmp/checks"
 }
+echo "# name, value, unit; without a line below, no part that ran measures anything" >"$out/figures.txt"
 figure() { # name, value, unit
     printf '%-52s %12s %s\n' "$1" "$2" "$3" >>"$out/figures.txt"
     printf '%s\t%s\n' "$1" "$2" >>"$tmp/values"

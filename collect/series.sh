@@ -27,8 +27,12 @@ fail() { # sentence
 }
 read -r -a nodes <<<"${NODES-1 2 4}"
 [ ${#nodes[@]} -gt 0 ] || fail "NODES is empty; say for example NODES=\"1 2 4\""
+# Processes of this machine stand in for nodes: many more than cores take their time, and mean nothing.
+limit=$((16 * $(nproc)))
+[ "$limit" -ge 64 ] || limit=64
 for n in "${nodes[@]}"; do
     case $n in *[!0-9]* | 0*) fail "NODES holds '$n', not a number of nodes; say for example NODES=\"1 2 4\"" ;; esac
+    { [ ${#n} -le 6 ] && [ "$n" -le "$limit" ]; } || fail "NODES holds $n, but this machine stands in for $limit nodes at most"
 done
 case " ${ARGS:-} " in *" --out"*) fail "ARGS holds --out, but the output belongs into the archive; leave it out" ;; esac
 
@@ -139,10 +143,14 @@ run_one() { # nodes
     printf '%s: %d s\n' "$archive" $((SECONDS - began))
 }
 
-# What a series that did not end well has left is still a series: `make site` shows it, marked incomplete.
+# What a series that did not end well has left is still a series: `make site` shows it, marked incomplete. But one that
+# somebody broke off does not take the place of one before.
 keep_list() {
     rm -f "$results/.calibration-$series.json"
-    if [ -s "$results/.last-series.partial" ]; then
+    if [ -n "$interrupted" ] && [ -s "$results/last-series" ]; then
+        rm -f "$results/.last-series.partial"
+        echo "\`make site\` still shows the series before; for what this one left: $bin/dcreport '$results'/*-$series*.tar -o site" >&2
+    elif [ -s "$results/.last-series.partial" ]; then
         mv "$results/.last-series.partial" "$results/last-series"
     else
         rm -f "$results/.last-series.partial"

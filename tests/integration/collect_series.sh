@@ -22,6 +22,7 @@ cp "$TMP/tap.out" "$TMP/said"
 check "the program's own sentence says why" grep -q "dcrnn-train: .*--nonsense" "$TMP/said"
 check "the list of the last series is still the good one" test "$(cat "$RESULTS/last-series")" = "$(printf '%s\n' "${archives[@]}")"
 
+check_status 2 "more nodes than this machine can stand in for" env NODES=100000 bash collect/series.sh
 NODES="2 4" ARGS="--sensors 40 --days 3 --units 32 --batch 32 --epochs 500" bash collect/series.sh >"$TMP/said" 2>&1 &
 series=$!
 for _ in $(seq 100); do
@@ -33,6 +34,8 @@ status=0
 wait $series || status=$?
 check "told to end: status 130" test $status -eq 130
 stopped=$(sed -n 's/.* is in \(.*\), marked incomplete/\1/p' "$TMP/said")
+check "broken off: the list of the last series is still the good one" test "$(cat "$RESULTS/last-series")" = "$(printf '%s\n' "${archives[@]}")"
+check "and it says how to look at what there is" grep -q "make site. still shows the series before; .*dcreport '$RESULTS'/" "$TMP/said"
 check "packed after the ranks had ended" manifest "$stopped" '.incomplete_because | all(test("no end record") | not)'
 check "both ranks' steps are in it" sh -c 'tar tf "$0" | grep -c steps.csv | grep -qx 2' "$stopped"
 
