@@ -1,5 +1,6 @@
 /* publish.c - see publish.h. Called by site.c. Test: tests/unit/test_publish.c */
 #include "render/site/publish.h"
+#include "render/site/publish_guard.h"
 
 #include "lib/buf.h"
 #include "lib/fs.h"
@@ -62,17 +63,6 @@ static int compare_names(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static int read_whole(const char *path, size_t max, struct dcr_buf *out, struct dcr_err *err)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return dcr_err_sys(err, DCR_FAIL, "cannot read '%s'", path);
-    struct dcr_stream s = dcr_stream_fd(&fd, path);
-    int rc = dcr_stream_slurp(&s, out, max, err);
-    close(fd);
-    return rc;
-}
-
 struct listed {
     char **names; /* sorted; into the text of the marker */
     size_t n;
@@ -114,8 +104,9 @@ static int check_own_files(const char *path, struct dcr_err *err)
     struct dcr_buf text = {0};
     struct listed x = {0};
     char *marker = NULL;
-    int rc = asprintf(&marker, "%s/" PUBLISH_MARKER, path) < 0 ? dcr_err_set(err, DCR_FATAL, "out of memory")
-                                                               : read_whole(marker, MARKER_MAX_BYTES, &text, err);
+    int rc = asprintf(&marker, "%s/" PUBLISH_MARKER, path) < 0
+                 ? dcr_err_set(err, DCR_FATAL, "out of memory")
+                 : publish_read_whole(marker, MARKER_MAX_BYTES, &text, err);
     char *line = rc == 0 && text.len > strlen(MARKER_TEXT) ? text.data + strlen(MARKER_TEXT) : NULL;
     if (line) {
         for (const char *c = line; *c; c++)
@@ -187,92 +178,6 @@ int publish_check(const char *out_dir, struct dcr_err *err)
     return rc;
 }
 
-/* ---- signals: held back until the next file --------------------------------------------------------- */
-
-static const int held[] = {SIGINT, SIGTERM, SIGHUP};
-static volatile sig_atomic_t came;
-
-static void note_signal(int number)
-{
-    came = number;
-}
-
-static void hold_signals(struct publish *p)
-{
-    struct sigaction act = {.sa_handler = note_signal, .sa_flags = SA_RESTART};
-    sigemptyset(&act.sa_mask);
-    came = 0;
-    for (size_t i = 0; i < sizeof held / sizeof *held; i++) {
-        sigaction(held[i], NULL, &p->before[i]);
-        if (p->before[i].sa_handler != SIG_IGN) /* nohup */
-            sigaction(held[i], &act, NULL);
-    }
-    p->holds_signals = true;
-}
-
-static void release_signals(const struct publish *p)
-{
-    if (!p->holds_signals)
-        return;
-    for (size_t i = 0; i < sizeof held / sizeof *held; i++)
-        sigaction(held[i], &p->before[i], NULL);
-    if (came)
-        raise(came);
-    came = 0;
-}
-
-/* ---- what a killed dcreport left --------------------------------------------------------------------- */
-
-/* Process numbers mean something on one host and until its next start only. */
-static int whose(struct dcr_buf *out, struct dcr_err *err)
-{
-    char host[256] = "";
-    struct dcr_err ignored;
-    gethostname(host, sizeof host - 1);
-    dcr_buf_printf(out, "%s\n", host);
-    if (read_whole("/proc/sys/kernel/random/boot_id", 64, out, &ignored))
-        dcr_buf_puts(out, "unknown\n");
-    return out->failed ? dcr_err_set(err, DCR_FATAL, "out of memory") : 0;
-}
-
-/* Is "<base>.<pid>.partial" the name, and the process gone? */
-static bool is_of_the_dead(const char *name, const char *base)
-{
-    size_t n = strlen(base);
-    char *end;
-    if (strncmp(name, base, n) != 0 || name[n] != '.' || name[n + 1] < '1' || name[n + 1] > '9')
-        return false;
-    errno = 0;
-    long pid = strtol(name + n + 1, &end, 10);
-    return errno == 0 && pid <= INT_MAX && strcmp(end, ".partial") == 0 && kill((pid_t)pid, 0) != 0 && errno == ESRCH;
-}
-
-/* Whatever goes wrong here is no reason to make no report. */
-static void remove_leftovers(const char *out, const char *us)
-{
-    char **names = NULL;
-    size_t n = 0;
-    struct dcr_err ignored;
-    const char *base = strrchr(out, '/') + 1;
-    char *parent = strndup(out, (size_t)(base - out));
-    if (parent && dcr_list_dir(parent, &names, &n, &ignored) == 0)
-        for (size_t i = 0; i < n; i++) {
-            struct dcr_buf text = {0};
-            char *partial = NULL, *mark = NULL;
-            if (is_of_the_dead(names[i], base) && asprintf(&partial, "%s%s", parent, names[i]) >= 0 &&
-                asprintf(&mark, "%s/" PUBLISH_UNFINISHED, partial) >= 0 &&
-                read_whole(mark, 512, &text, &ignored) == 0 && strcmp(dcr_buf_text(&text), us) == 0 &&
-                dcr_remove_tree(partial, &ignored)) {
-                /* it stays, under a name that says what it is */
-            }
-            free(partial);
-            free(mark);
-            dcr_buf_release(&text);
-        }
-    dcr_free_names(names, n);
-    free(parent);
-}
-
 static int mark_unfinished(const struct publish *p, const struct dcr_buf *us, struct dcr_err *err)
 {
     char *path = NULL;
@@ -304,16 +209,16 @@ int publish_begin(struct publish *p, const char *out_dir, struct dcr_err *err)
         return rc;
     struct dcr_buf us = {0};
     char *partial = NULL;
-    rc = whose(&us, err);
+    rc = publish_whose(&us, err);
     if (rc)
         goto out;
-    remove_leftovers(p->out, us.data);
+    publish_remove_leftovers(p->out, us.data);
     if (asprintf(&partial, "%s.%ld.partial", p->out, (long)getpid()) < 0) {
         partial = NULL;
         rc = dcr_err_set(err, DCR_FATAL, "out of memory");
         goto out;
     }
-    hold_signals(p);
+    publish_hold_signals(p);
     if (mkdir(partial, 0777) != 0) {
         rc = dcr_err_sys(err, DCR_FAIL, "cannot make folder '%s' beside the output", partial);
         goto out;
@@ -373,8 +278,8 @@ int publish_add(struct publish *p, const char *path, const void *bytes, size_t n
 {
     if (!is_safe_path(path))
         return dcr_err_set(err, DCR_FAIL, "'%s' cannot be the name of a file of the site", path);
-    if (came)
-        return dcr_err_set(err, DCR_FATAL, "stopped by %s; nothing was written", strsignal(came));
+    if (publish_stopped_by())
+        return dcr_err_set(err, DCR_FATAL, "stopped by %s; nothing was written", strsignal(publish_stopped_by()));
     char *full = NULL;
     if (asprintf(&full, "%s/%s", p->partial, path) < 0)
         return dcr_err_set(err, DCR_FATAL, "out of memory");
@@ -483,6 +388,6 @@ void publish_abort(struct publish *p)
     for (size_t i = 0; i < p->n_files; i++)
         free(p->files[i]);
     free(p->files);
-    release_signals(p);
+    publish_release_signals(p);
     *p = (struct publish){0};
 }
