@@ -207,6 +207,20 @@ static int read_host(struct nsys *x, struct dcr_err *err)
     return rc;
 }
 
+/* nsys records a CUDA graph as one launch unless told otherwise: its kernels are in no table. */
+static void say_graphs(struct nsys *x, struct run *r)
+{
+    sqlite3_stmt *q = NULL;
+    if (has_table(x, "CUPTI_ACTIVITY_KIND_GRAPH_TRACE") &&
+        sqlite3_prepare_v2(x->db, "SELECT count(*) FROM CUPTI_ACTIVITY_KIND_GRAPH_TRACE", -1, &q, NULL) == SQLITE_OK &&
+        sqlite3_step(q) == SQLITE_ROW && sqlite3_column_int64(q, 0) > 0)
+        run_add_gap(r,
+                    "'%s' holds %lld launches of CUDA graphs without their kernels: the GPU looks idle while they ran. "
+                    "Record with nsys profile --cuda-graph-trace=node.",
+                    x->name, (long long)sqlite3_column_int64(q, 0));
+    sqlite3_finalize(q);
+}
+
 static void read_sizes(struct nsys *x)
 {
     sqlite3_stmt *q = NULL;
@@ -290,6 +304,7 @@ int nsys_sqlite_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
     if (rc)
         goto out;
     name_devices(&x, r);
+    say_graphs(&x, r);
     run_add_trace(r, &x.trace);
 out:
     sqlite3_close(x.db);

@@ -91,7 +91,9 @@ static void test_little(void **state)
                                 "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES(1000,2000,'ncclX'),(3000,NULL,'k'),"
                                 "(NULL,5,'k');"
                                 "CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY(start, deviceId);"
-                                "INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES(5,0);"),
+                                "INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES(5,0);"
+                                "CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE(start, end);"
+                                "INSERT INTO CUPTI_ACTIVITY_KIND_GRAPH_TRACE VALUES(10,90);"),
                      0);
     assert_int_equal(run->traces[0].n_unusable, 3);
     assert_int_equal(run->traces[0].n_devices, 1);
@@ -100,6 +102,7 @@ static void test_little(void **state)
     assert_int_equal(device(0)->value[DEV_MEMCPYS], 0);
     assert_int_equal(device(0)->value[DEV_SPAN], 1000);
     assert_int_equal(device(0)->value[DEV_KERNEL_SUM], 1000);
+    assert_int_equal(run->n_gaps, 2); /* rows without times; a graph without its kernels */
 }
 
 static void test_none(void **state)
