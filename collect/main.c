@@ -85,8 +85,9 @@ static int check_archive(const char *path)
         complain(err.text);
         status = DCR_EXIT_INPUT;
     } else if (report.n_problems == 0) {
-        printf("%s: ok, %d members, %d traces with %llu events%s\n", path, report.n_members, report.n_traces,
-               (unsigned long long)report.n_events, report.is_complete ? "" : ", marked incomplete");
+        /* How many of what is in them says `ls`, which counts as the closing line of run does. */
+        printf("%s: ok, %d members, %d trace%s read to the end%s\n", path, report.n_members, report.n_traces,
+               report.n_traces == 1 ? "" : "s", report.is_complete ? "" : ", marked incomplete");
     }
     if (status == DCR_EXIT_OK && report.n_problems) {
         printf("%s: FAILED, %d problem%s\n%s", path, report.n_problems, report.n_problems == 1 ? "" : "s",
