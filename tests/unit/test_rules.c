@@ -295,6 +295,26 @@ static void test_shared_resources(void **state)
     assert_false(has_note(parts(25, 0, 0), "oversubscribed", NOTE_CAVEAT));
 }
 
+static void test_mpi_share(void **state)
+{
+    (void)state;
+    struct run *r = parts(0, 0, 0);
+    struct run_mpi_call calls[] = {{"MPI_Init", {2, 0, 9000000000, 0}},
+                                   {"MPI_Allreduce", {80, 0, 4000000000, 0}},
+                                   {"MPI_Bcast", {2, 0, 1000000000, 0}}};
+    r->mpi_calls = calls;
+    r->n_mpi_calls = 3;
+    r->ranks[0].process_seconds = 10;
+    assert_false(mpi_share(r).has); /* of rank 1 nobody knows */
+    r->ranks[1].process_seconds = 10;
+    struct mpi_share m = mpi_share(r);
+    assert_true(m.has);
+    assert_int_equal(m.ns, 5000000000);
+    assert_true(m.ratio > 0.2499 && m.ratio < 0.2501);
+    assert_string_equal(m.largest->name, "MPI_Allreduce");
+    run_free(r);
+}
+
 static void test_other_caveats(void **state)
 {
     (void)state;
@@ -350,6 +370,7 @@ int main(void)
         cmocka_unit_test(test_never_judged),
         cmocka_unit_test(test_growing_communication),
         cmocka_unit_test(test_shared_resources),
+        cmocka_unit_test(test_mpi_share),
         cmocka_unit_test(test_other_caveats),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
