@@ -21,7 +21,7 @@ json_t *run_figure_losses(struct site *s, const struct run_result *r);
 /** run_picture - write the composed profiling_analysis.png of a run: breakdown, ranks, steps, monitors. */
 void run_picture(struct site *s, const struct run_result *r, const char *path);
 
-/** node_words - "4 nodes", "1 node"; "unknown node count" for 0. */
+/** node_words - "4 nodes", "1 node", or GPUs where the runs scale over those; "unknown node count" for 0. */
 const char *node_words(struct site *s, int n);
 
 #endif

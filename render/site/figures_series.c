@@ -13,7 +13,7 @@ static double in_unit(int64_t ns, const struct time_axis *a)
 
 const char *node_words(struct site *s, int n)
 {
-    return n > 0 ? site_text(s, "%s", fmt_count(n, "node").text) : "unknown node count";
+    return n > 0 ? site_text(s, "%s", fmt_count(n, s->rep->unit).text) : "unknown node count";
 }
 
 /* ---- speed-up ---------------------------------------------------------------------------------------- */
@@ -68,7 +68,7 @@ static json_t *speedup_figure(struct site *s, const struct series *series, const
     if (n > 1) {
         const char *axis = site_text(s, "speed-up against %s (dashed: ideal)", node_words(s, ref->n_nodes));
         struct chart_speedup spec = {.text = {"Speed-up", axis, "", label_factor},
-                                     .x_title = "nodes",
+                                     .x_title = site_text(s, "%ss", s->rep->unit),
                                      .points = p,
                                      .n_points = n,
                                      .n_ref = ref->n_nodes};
@@ -154,7 +154,7 @@ static json_t *breakdown_figure(struct site *s, const struct series *series, con
     if (most == 0)
         return NULL;
     struct time_axis axis = time_axis_for(most);
-    bool is_short = series->n_points > 4; /* the axis says "nodes" once */
+    bool is_short = series->n_points > 4; /* the axis names the unit once */
     for (int i = 0; i < series->n_points; i++) {
         const struct series_point *p = &series->points[i];
         if (!p->step.n)
@@ -166,7 +166,7 @@ static json_t *breakdown_figure(struct site *s, const struct series *series, con
     }
     struct chart_stack spec = {.parts = stack_parts(s), .n_parts = N_PARTS, .bars = bars, .n_bars = n};
     spec.is_percent = is_percent;
-    spec.x_title = is_short ? "nodes" : NULL;
+    spec.x_title = is_short ? site_text(s, "%ss", s->rep->unit) : NULL;
     spec.text = is_percent ? (struct chart_text){"Step time by category, shares", "share of mean step time, %", "%",
                                                  label_percent}
                            : (struct chart_text){"Step time by category", site_text(s, "mean step time, %s", axis.unit),

@@ -14,7 +14,10 @@ typedef const char *key_text(struct site *s, const struct series *series, int po
 static const char *key_step(struct site *s, const struct series *series, int i)
 {
     const struct series_point *p = &series->points[i];
-    return p->step.n ? site_text(s, "%s", fmt_time(p->step.mean_ns).text) : NULL;
+    const struct spread *step = &p->step;
+    if (!step->n && p->n_runs == 1) /* a summary holds a mean, but no steps to share out */
+        step = &s->rep->runs[p->runs[0]].step;
+    return step->n ? site_text(s, "%s", fmt_time(step->mean_ns).text) : NULL;
 }
 
 static const char *key_throughput(struct site *s, const struct series *series, int i)
