@@ -22,10 +22,14 @@ const char *at_nodes(struct report *rep, int n)
     return n == 0 ? "In this run" : report_text(rep, "At %s", nodes_text(rep, n));
 }
 
-const char *all_reduce_name(const struct run_result *r)
+const char *exchange_name(const struct run_result *r)
 {
     const char *b = r->run->program.backend;
-    return strcmp(b, "cpu") == 0 ? "MPI all-reduce" : strcmp(b, "cuda") == 0 ? "NCCL all-reduce" : "all-reduce";
+    if (!is_mostly_all_reduce(r->run))
+        return "communication between GPUs, most of it no all-reduce";
+    return strcmp(b, "cpu") == 0    ? "gradient synchronisation (MPI all-reduce)"
+           : strcmp(b, "cuda") == 0 ? "gradient synchronisation (NCCL all-reduce)"
+                                    : "gradient synchronisation (all-reduce)";
 }
 
 const char *caveat_clause(struct report *rep, const struct run_result *r)
@@ -183,7 +187,7 @@ static const char *class_sentence(struct report *rep, const struct run_result *r
     end = report_text(rep, "%s%s.", touching(rep, i, c->threshold_ratio), caveat_clause(rep, r));
     switch (c->cls) {
     case CLASS_COMMUNICATION:
-        return report_text(rep, "%s %s is exposed gradient synchronisation (%s)%s%s", at, part, all_reduce_name(r),
+        return report_text(rep, "%s %s is exposed %s%s%s", at, part, exchange_name(r),
                            trend(rep, r, PART_TRANSFER, PART_WAIT), end);
     case CLASS_IMBALANCE:
         if (r->straggler.has)

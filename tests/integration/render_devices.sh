@@ -63,6 +63,8 @@ else
     not_ok "idle causes sum to idle time"
 fi
 cp "$TMP/site/report.json" "$TMP/first.json"
+"$report" "$traces/kineto/dlrm_8rank" -q -o "$TMP/dlrm" >/dev/null 2>&1
+check "send and receive is not called gradient synchronisation" grep -q 'most of it no all-reduce' "$TMP/dlrm/report.json"
 TMPDIR=$TMP "$report" "$traces/" -q -o "$TMP/site" >/dev/null 2>&1
 check "the same bytes again" cmp "$TMP/first.json" "$TMP/site/report.json"
 finish
