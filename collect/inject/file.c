@@ -64,12 +64,13 @@ struct process *file_process(void)
 
 static int rank_of_environment(void)
 {
-    /* In the order of collect/rank.c: torchrun's own rank first, PyTorch's names by themselves last. */
+    /* As collect/rank.c has them: torchrun's own rank first, PyTorch's names by themselves last. A batch script has a
+     * SLURM_PROCID too, which is that of no rank. */
     static const struct {
         const char *rank, *only_with;
     } variables[] = {
-        {"RANK", "TORCHELASTIC_RUN_ID"}, {"OMPI_COMM_WORLD_RANK", NULL}, {"PMIX_RANK", NULL}, {"PMI_RANK", NULL},
-        {"SLURM_PROCID", NULL},          {"RANK", "WORLD_SIZE"}};
+        {"RANK", "TORCHELASTIC_RUN_ID"},   {"OMPI_COMM_WORLD_RANK", NULL}, {"PMIX_RANK", NULL}, {"PMI_RANK", NULL},
+        {"SLURM_PROCID", "SLURM_STEP_ID"}, {"RANK", "WORLD_SIZE"}};
     for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
         const char *text = getenv(variables[i].rank);
         if (!text || !*text || (variables[i].only_with && !getenv(variables[i].only_with)))

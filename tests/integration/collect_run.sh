@@ -162,6 +162,11 @@ for r in 0 1; do
 done
 check "torchrun: two ranks" "$COLLECT" pack torch -o torch.tar
 check "each with its trace" metadata torch.tar '[.ranks[] | [.rank, .events]] == [[0, 12], [1, 12]]'
+for r in 0 1; do
+    SLURM_PROCID=0 RANK=$r LOCAL_RANK=$r WORLD_SIZE=2 "$COLLECT" run --spool batch -- ./marks 3 2>err
+done
+check "ranks that a batch script of Slurm started itself" "$COLLECT" pack batch -o batch.tar
+check "each with its trace" metadata batch.tar '[.ranks[] | [.rank, .events]] == [[0, 12], [1, 12]]'
 
 # ---- where nothing can be loaded
 if (cd "$OLDPWD" && build_program still marks.c -static) 2>/dev/null; then

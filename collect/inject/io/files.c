@@ -40,11 +40,12 @@ static struct files {
 static int64_t threshold_ns;
 static __thread int is_inside __attribute__((tls_model("initial-exec")));
 
-/* mpirun and the like read their own configuration: of a launched job only the ranks are of interest. */
+/* mpirun and the like read their own configuration: of a launched job only the ranks are of interest. A batch
+ * script has a SLURM_PROCID, too. */
 static int is_launcher(void)
 {
-    static const char *const ranks[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID", "RANK"};
-    if (!getenv("DCC_RANKS_ONLY"))
+    static const char *const ranks[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "RANK"};
+    if (!getenv("DCC_RANKS_ONLY") || (getenv("SLURM_PROCID") && getenv("SLURM_STEP_ID")))
         return 0;
     for (size_t i = 0; i < sizeof ranks / sizeof *ranks; i++)
         if (getenv(ranks[i]))
