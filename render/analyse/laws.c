@@ -196,6 +196,10 @@ static void fit_all_reduce(const struct report *rep, struct series *s)
             "needed";
         return;
     }
+    if (f.parameter[0] < 0 || f.parameter[1] < 0) {
+        l->because = "n/a because the law does not fit what was measured: a term would be negative";
+        return;
+    }
     l->has = 1;
     l->residual_ratio = residual_of(&f, (const double(*)[FIT_MAX_PARAMETERS])x, y, n);
     set_parameter(l, "latency", "ns", f.parameter[0]);

@@ -83,6 +83,20 @@ static void test_two_points_are_too_few(void **state)
     release(&f);
 }
 
+/* Communication that shrinks with more ranks: no latency and no bandwidth is negative, so the law is not it. */
+static void test_no_negative_terms(void **state)
+{
+    (void)state;
+    const int64_t comm_ns[] = {40000000, 10000000, 5000000};
+    struct fixture f = {.n = 3};
+    for (int i = 0; i < 3; i++)
+        f.runs[i] = made_even_run(2 << i, 64, 30, 400000000 >> i, comm_ns[i], 0, 0);
+    const struct law *l = law_of(analyse_all(&f), "all_reduce");
+    assert_false(l->has);
+    assert_non_null(strstr(l->because, "negative"));
+    release(&f);
+}
+
 /* A run of which only the throughput is known; steps of a second in the mean. */
 static struct run *summary(int gpus, double throughput)
 {
@@ -129,6 +143,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_amdahl),
         cmocka_unit_test(test_two_points_are_too_few),
+        cmocka_unit_test(test_no_negative_terms),
         cmocka_unit_test(test_usl_of_summaries),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
