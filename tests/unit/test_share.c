@@ -43,6 +43,12 @@ int comm_first_failure(struct comm *c, int rc, struct dcr_err *err)
     return first_rc;
 }
 
+void comm_abort(const struct comm *c, const char *what)
+{
+    print_error("rank %d ends all ranks: %s\n", c->rank, what);
+    abort(); /* it does not return, and no case here asks for it */
+}
+
 struct outcome {
     int rc, most;
     char text[768], host_id[64]; /* "" = not set */

@@ -197,7 +197,8 @@ static int push_line(struct machine *m, char op, struct dcr_err *err)
     if (op == 'F') {
         struct pickle_value *v = pickle_new(&m->p, PICKLE_FLOAT);
         v->number = strtod(text, &end);
-        return end == text || *end || n >= sizeof text ? pickle_refuse(&m->p, "no number where one is due", err) : push(m, v, err);
+        return end == text || *end || n >= sizeof text ? pickle_refuse(&m->p, "no number where one is due", err)
+                                                       : push(m, v, err);
     }
     long long v = strtoll(text, &end, 10);
     end += *end == 'L';
