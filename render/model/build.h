@@ -27,12 +27,13 @@ void run_sort_observed(struct run *r);
 
 /** run_add_trace - keep what a foreign trace came down to; arrays are borrowed from the run's arena. */
 void run_add_trace(struct run *r, const struct foreign_trace *t);
-/** run_take_trace_steps - steps that traces of other tools mark become those of their ranks, when the run has no other ones
- *  and the traces are one of each rank; else a gap says why not. */
+/** run_take_trace_steps - steps that traces of other tools mark become those of their ranks, when the run has no other
+ * ones and the traces are one of each rank; else a gap says why not. */
 void run_take_trace_steps(struct run *r);
 /** run_add_table - a table of a foreign file, empty. columns: as in struct foreign_table; texts are borrowed.
  *  returns  borrows, until the next call */
-struct foreign_table *run_add_table(struct run *r, const char *file, const char *kind, const char *caption, const char *columns);
+struct foreign_table *run_add_table(struct run *r, const char *file, const char *kind, const char *caption,
+                                    const char *columns);
 /** table_add - the next cell, row by row; rows beyond FOREIGN_MAX_ROWS are counted and not kept. */
 void table_add(struct run *r, struct foreign_table *t, const char *fmt, ...) DCR_PRINTF(3, 4);
 /** run_sort_traces - traces and tables by file name. */
