@@ -86,6 +86,7 @@ mkdir gone
 with=$?
 check "the folder of the evidence is removed: output as ever" cmp plain.txt with.txt
 check "the collector says that it could not write" test "$with" -ne 0 -a -s with.err
+mkdir away
 (cd with && exec "$COLLECT" run -o ../away/run.tar -- sh -c 'rm -rf ../away; exec ../die segv') >with.txt 2>with.err
 check "removed, and the program crashes: status of the crash" test "$?" -eq 139
 
