@@ -325,7 +325,7 @@ bench-site:
 	@$(MAKE) --no-print-directory SHORT=1 programs
 	@BUILD="$(abspath $(BUILD))" bash tests/bench/site.sh
 screenshots:
-	@BUILD="$(abspath $(BUILD))" bash tests/browser/screenshots.sh
+	@BUILD="$(abspath $(BUILD))" bash tests/bench/screenshots.sh
 bench-collect:
 	@.ci/packages build run bench
 	@$(MAKE) --no-print-directory SHORT=1 programs

@@ -18,6 +18,13 @@ static size_t utf8_length(const unsigned char *s)
     return n;
 }
 
+/* Marks that turn the direction of what follows (U+202A to 202E, U+2066 to 2069): a name could show as another. */
+static int turns_direction(const unsigned char *s, size_t n)
+{
+    return n == 3 && s[0] == 0xe2 &&
+           ((s[1] == 0x80 && s[2] >= 0xaa && s[2] <= 0xae) || (s[1] == 0x81 && s[2] >= 0xa6 && s[2] <= 0xa9));
+}
+
 const char *text_clean(struct dcr_arena *a, const char *text)
 {
     enum { MAX_TEXT_BYTES = 4096 };
@@ -32,6 +39,8 @@ const char *text_clean(struct dcr_arena *a, const char *text)
         } else {
             if (k == 1 && ((unsigned char)out[at] < 0x20 || out[at] == 0x7f))
                 out[at] = ' ';
+            else if (turns_direction((const unsigned char *)out + at, k))
+                memset(out + at, '?', k);
             at += k;
         }
     }

@@ -5,7 +5,7 @@
 #include "lib/arena.h"
 
 /** text_clean - a copy of foreign text fit for one-line output: control characters become spaces, bytes that are not
- *  UTF-8 become '?', cut at 4096 bytes. NULL gives "". */
+ *  UTF-8, or that turn the direction of writing, become "?", cut at 4096 bytes. NULL gives "". */
 const char *text_clean(struct dcr_arena *a, const char *text);
 
 #endif

@@ -168,16 +168,17 @@ static void fit_compute(struct series *s)
     set_parameter(l, "c", "ns", f.parameter[0]);
 }
 
-/* Exposed communication of p ranks: latency log2 p + bandwidth 2 (p - 1) / p. Two of them give both terms and no
+/* Transfer between p ranks, without the waiting for late ones, which is no property of the network: latency log2 p +
+ * bandwidth 2 (p - 1) / p. Two of them give both terms and no
  * residual; where the all-reduce was calibrated its time for the bytes of a step stands beside. */
 static void fit_all_reduce(const struct report *rep, struct series *s)
 {
     double x[MAX_POINTS][FIT_MAX_PARAMETERS], y[MAX_POINTS];
     int n = 0;
-    struct law *l = law_add(s, "all_reduce", "communication = a log2 p + b 2 (p - 1) / p");
+    struct law *l = law_add(s, "all_reduce", "transfer = a log2 p + b 2 (p - 1) / p");
     for (int i = 0; i < s->n_points && n < MAX_POINTS; i++) {
         const struct series_point *p = &s->points[i];
-        int64_t ns = p->part_ns[PART_TRANSFER] + p->part_ns[PART_WAIT];
+        int64_t ns = p->part_ns[PART_TRANSFER];
         if (p->n_ranks < 2 || ns <= 0)
             continue;
         x[n][0] = log2(p->n_ranks);
@@ -191,9 +192,8 @@ static void fit_all_reduce(const struct report *rep, struct series *s)
         set_parameter(l, "calibrated", "ns", run_allreduce_ns(c, r->bytes_per_step));
     struct fit f = fit_linear((const double(*)[FIT_MAX_PARAMETERS])x, y, n, 2);
     if (!f.has || f.n_free < 1) {
-        l->because =
-            "n/a because latency and bandwidth are two parameters: communication at three or more node counts is "
-            "needed";
+        l->because = "n/a because latency and bandwidth are two parameters: transfer at three or more node counts is "
+                     "needed";
         return;
     }
     if (f.parameter[0] < 0 || f.parameter[1] < 0) {

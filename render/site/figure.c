@@ -22,16 +22,24 @@ static void put_svg(struct site *s, const struct figure *f, double width, double
     paint_svg_end(&svg);
 }
 
-void figure_png(struct site *s, const struct figure *f, double scale, const char *path)
+/* What one draws into on paper, in CSS pixels: one or two columns of a journal, with room for the title. */
+static struct box paper(const struct figure *f)
+{
+    bool is_full = f->wide > FIGURE_HALF;
+    return (struct box){0, 0, is_full ? FIGURE_PAGE_PT / FIGURE_PT_SCALE : FIGURE_NARROW,
+                        (is_full ? f->height : f->narrow_height) + 26};
+}
+
+static void write_png(struct site *s, const struct figure *f, struct box at, double scale, const char *path)
 {
     struct paint_png *png = NULL;
     struct dcr_buf bytes = {0};
     if (s->rc)
         return;
-    int rc = paint_png_new(&png, f->wide + 2 * MARGIN, f->height + 26 + 2 * MARGIN, scale, s->typeface, s->err);
+    int rc = paint_png_new(&png, 2 * at.x + at.w, 2 * at.y + at.h, scale, s->typeface, s->err);
     if (rc)
         goto out;
-    f->draw(paint_png_canvas(png), (struct box){MARGIN, MARGIN, f->wide, f->height + 26}, f->spec, true);
+    f->draw(paint_png_canvas(png), at, f->spec, true);
     const struct png_note notes[] = {
         {"Title", f->title},
         {"Description", f->alt},
@@ -47,17 +55,20 @@ out:
     dcr_buf_release(&bytes);
 }
 
+void figure_png(struct site *s, const struct figure *f, double scale, const char *path)
+{
+    write_png(s, f, (struct box){MARGIN, MARGIN, f->wide, f->height + 26}, scale, path);
+}
+
 static void write_pdf(struct site *s, const struct figure *f, const char *path)
 {
     struct paint_pdf *pdf = NULL;
     struct dcr_buf bytes = {0};
-    bool is_full = f->wide > FIGURE_HALF;
-    double width = is_full ? FIGURE_PAGE_PT / FIGURE_PT_SCALE : FIGURE_NARROW;
-    double height = (is_full ? f->height : f->narrow_height) + 26;
-    int rc = paint_pdf_new(&pdf, width, height, FIGURE_PT_SCALE, s->typeface, &bytes, s->err);
+    struct box at = paper(f);
+    int rc = paint_pdf_new(&pdf, at.w, at.h, FIGURE_PT_SCALE, s->typeface, &bytes, s->err);
     if (rc)
         goto out;
-    f->draw(paint_pdf_canvas(pdf), (struct box){0, 0, width, height}, f->spec, true);
+    f->draw(paint_pdf_canvas(pdf), at, f->spec, true);
     rc = paint_pdf_finish(pdf, &(struct pdf_note){f->title, f->alt, s->sources, s->date}, s->err);
 out:
     paint_pdf_free(pdf); /* before its bytes are looked at */
@@ -94,7 +105,7 @@ static void write_files(struct site *s, const struct figure *f, json_t *view)
         path[i] = site_text(s, "%s%s", at, from);
         view_text(s, view, i == 1 ? "svg_file" : names[i], from);
     }
-    figure_png(s, f, FIGURE_PNG_SCALE, path[0]);
+    write_png(s, f, paper(f), FIGURE_PNG_SCALE, path[0]);
     write_svg(s, f, path[1]);
     write_pdf(s, f, path[2]);
     site_data_file(s, f->title, site_text(s, "PNG|%s|SVG|%s|PDF|%s", path[0], path[1], path[2]), f->run);

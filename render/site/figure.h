@@ -9,7 +9,7 @@
 #define FIGURE_HALF 500.0
 #define FIGURE_FULL 1040.0
 #define FIGURE_NARROW 340.0
-#define FIGURE_PNG_SCALE 3.125 /* 300 dots per inch */
+#define FIGURE_PNG_SCALE 3.125 /* 300 dots per inch, at the widths on paper */
 /* Widths on paper, in points: one and two columns of a two-column journal (IEEE: 3.5 and 7.16 inches). Half figures are
  * drawn as for a phone, full ones as wide as gives both the same size of type. */
 #define FIGURE_COLUMN_PT 252.0
@@ -36,7 +36,8 @@ struct figure {
  *  returns  gives the object for the partial figure.html */
 json_t *figure_view(struct site *s, const struct figure *f);
 
-/** figure_png - draw one PNG file at path: f's box with a margin and its title. scale  image pixels per CSS pixel */
+/** figure_png - draw one PNG file at path, as wide as on a page: f's box with a margin and its title.
+ *  scale  image pixels per CSS pixel */
 void figure_png(struct site *s, const struct figure *f, double scale, const char *path);
 
 /* Axes of time: values are divided into `unit`, label writes one as the prose does. */

@@ -154,7 +154,7 @@ static json_t *breakdown_figure(struct site *s, const struct series *series, con
     if (most == 0)
         return NULL;
     struct time_axis axis = time_axis_for(most);
-    bool is_short = series->n_points > 4; /* the axis names the unit once */
+    bool is_short = series->n_points > 2; /* the axis names the unit once */
     for (int i = 0; i < series->n_points; i++) {
         const struct series_point *p = &series->points[i];
         if (!p->step.n)

@@ -7,7 +7,7 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 : "${BUILD:=$PWD/build}" "${CC:=gcc}"
 BUILD=$(realpath "$BUILD")
-. tests/browser/tools.sh
+. tests/lib/npm_tools.sh
 . tests/data/archives/fixture.sh
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT

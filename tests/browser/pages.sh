@@ -159,7 +159,7 @@ done
 
 # Development tools of npm, at the versions of the lock file. They are fetched once into the build folder; without npm or
 # without its registry these checks are skipped.
-. tests/browser/tools.sh
+. tests/lib/npm_tools.sh
 if npm_tools; then
     if node tests/browser/axe.js "$TOOLS" "${pages[@]/#/$site/}" "$site/whole.html" > "$TMP/axe"; then
         ok "axe-core finds nothing in $(tail -n 1 "$TMP/axe") looks at pages, light and dark"

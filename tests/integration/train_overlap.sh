@@ -81,7 +81,7 @@ record() { # name option...: $TMP/name.tar, with traces, and $TMP/name-tables.ta
     shift
     ranks 2 "$BIN/dccollect" run --spool "$TMP/spool" --emulate-nodes -- "${train[@]}" "${run[@]}" "${long[@]}" "$@" \
         --out "$TMP/$name" && "$BIN/dccollect" pack "$TMP/spool" --adopt "$TMP/$name" -o "$TMP/$name.tar" &&
-        rm "$TMP"/spool/rank?/*.dct &&
+        rm "$TMP"/spool/rank?/*.dct "$TMP"/spool/rank?/*summary* &&
         "$BIN/dccollect" pack "$TMP/spool" --adopt "$TMP/$name" -o "$TMP/$name-tables.tar" && rm -r "$TMP/spool"
 }
 check "recorded: overlapped" record overlapped

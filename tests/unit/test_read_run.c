@@ -327,6 +327,9 @@ static void test_text_is_cleaned(void **state)
     assert_string_equal(run_text(r, "a\nb\tc\x7f"), "a b c ");
     assert_string_equal(run_text(r, "caf\xc3\xa9"), "caf\xc3\xa9");
     assert_string_equal(run_text(r, "\xc3(\xff\xed\xa0\x80"), "?(????"); /* cut, no UTF-8, a surrogate */
+    assert_string_equal(run_text(r, "a\xe2\x80\xae"
+                                    "b\xe2\x81\xa7"),
+                        "a???b???"); /* marks that turn the direction */
     assert_string_equal(run_text(r, NULL), "");
     run_free(r);
 }

@@ -1,5 +1,5 @@
 # shellcheck shell=bash disable=SC2034  # TOOLS_BECAUSE is for those who source this
-# tools.sh - the development tools of package-lock.json, in a folder of the build. Sourced.
+# npm_tools.sh - the development tools of package-lock.json, in a folder of the build. Sourced.
 #   npm_tools   returns 0 with TOOLS set to the folder, or 1 with TOOLS_BECAUSE
 npm_tools() {
     local lock

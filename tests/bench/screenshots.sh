@@ -3,7 +3,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 : "${BUILD:=build}" "${SITE:=site}"
-. tests/browser/tools.sh
+. tests/lib/npm_tools.sh
 [ -e "$SITE/index.html" ] || { echo "screenshots: no $SITE/index.html; run make site first, or give SITE=" >&2; exit 2; }
 npm_tools || { echo "screenshots: skipped, $TOOLS_BECAUSE"; exit 0; }
 out=$BUILD/screenshots
