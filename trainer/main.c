@@ -13,6 +13,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static int verify(const struct options *o, struct dcr_err *err)
@@ -150,6 +151,13 @@ static int alone(const struct options *o, struct dcr_err *err)
     }
 }
 
+/* Open MPI's mpirun says so before MPI is there to be asked. */
+static int is_only_rank(void)
+{
+    const char *n = getenv("OMPI_COMM_WORLD_SIZE");
+    return n && strcmp(n, "1") == 0;
+}
+
 int main(int argc, char **argv)
 {
     struct options o;
@@ -163,6 +171,10 @@ int main(int argc, char **argv)
         if (rc < 0)
             fprintf(stderr, "dcrnn-train: %s\n", err.text);
         return rc < 0 || fflush(stdout) ? DCR_EXIT_INPUT : rc == DCR_END ? DCR_EXIT_CHECK : DCR_EXIT_OK;
+    }
+    if (rc && is_only_rank()) { /* nobody to tell: refused without joining anything */
+        fprintf(stderr, "dcrnn-train: %s\n", err.text);
+        return DCR_EXIT_INPUT;
     }
     /* elsewhere rank 0 works alone, for as long as it takes, while the others wait */
     comm_open(&c, &argc, &argv, o.task == TASK_TRAIN ? o.comm_timeout : 0);
