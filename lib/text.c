@@ -46,3 +46,24 @@ const char *text_clean(struct dcr_arena *a, const char *text)
     }
     return out;
 }
+
+void text_xml(struct dcr_buf *out, const char *text)
+{
+    for (; *text; text++)
+        switch (*text) {
+        case '&':
+            dcr_buf_puts(out, "&amp;");
+            break;
+        case '<':
+            dcr_buf_puts(out, "&lt;");
+            break;
+        case '>':
+            dcr_buf_puts(out, "&gt;");
+            break;
+        case '"':
+            dcr_buf_puts(out, "&quot;");
+            break;
+        default:
+            dcr_buf_putc(out, (unsigned char)*text < ' ' ? ' ' : *text);
+        }
+}

@@ -3,9 +3,13 @@
 #define DCR_TEXT_H
 
 #include "lib/arena.h"
+#include "lib/buf.h"
 
 /** text_clean - a copy of foreign text fit for one-line output: control characters become spaces, bytes that are not
  *  UTF-8, or that turn the direction of writing, become "?", cut at 4096 bytes. NULL gives "". */
 const char *text_clean(struct dcr_arena *a, const char *text);
+/** text_xml - append text as content or attribute value of XML: & < > " are escaped, control characters, which XML
+ * cannot hold, become spaces. text is valid UTF-8. */
+void text_xml(struct dcr_buf *out, const char *text);
 
 #endif

@@ -2,6 +2,7 @@
  * keeps pages small. A clip is a nested <svg>, which needs no id. Called by render/site/figure.c. */
 #include "render/draw/paint_svg.h"
 
+#include "lib/text.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -33,29 +34,6 @@ static void put_attribute(struct dcr_buf *out, const char *name, double v)
     dcr_buf_printf(out, " %s=\"", name);
     put_number(out, v);
     dcr_buf_putc(out, '"');
-}
-
-/* Text and attribute values of XML; the caller hands valid UTF-8 without control characters. */
-static void put_xml(struct dcr_buf *out, const char *text)
-{
-    for (; *text; text++) {
-        switch (*text) {
-        case '&':
-            dcr_buf_puts(out, "&amp;");
-            break;
-        case '<':
-            dcr_buf_puts(out, "&lt;");
-            break;
-        case '>':
-            dcr_buf_puts(out, "&gt;");
-            break;
-        case '"':
-            dcr_buf_puts(out, "&quot;");
-            break;
-        default:
-            dcr_buf_putc(out, *text);
-        }
-    }
 }
 
 static void put_fill(struct dcr_buf *out, enum ink ink)
@@ -141,7 +119,7 @@ static void svg_text(void *state, struct point at, enum align align, struct font
     dcr_buf_printf(out, "%s%s", anchor[align], font.is_bold ? " font-weight=\"bold\"" : "");
     put_fill(out, fill);
     dcr_buf_putc(out, '>');
-    put_xml(out, text);
+    text_xml(out, text);
     dcr_buf_puts(out, "</text>");
 }
 
@@ -173,7 +151,7 @@ static void svg_note(void *state, const char *text)
 {
     struct dcr_buf *out = out_of(state);
     dcr_buf_puts(out, "<g><title>");
-    put_xml(out, text);
+    text_xml(out, text);
     dcr_buf_puts(out, "</title>");
 }
 
@@ -202,7 +180,7 @@ void paint_svg_begin(struct paint_svg *p, double width, double height, struct ty
     dcr_buf_puts(out, "\" font-family=\"" TYPEFACE_FAMILY ", Verdana, sans-serif\"");
     if (label) {
         dcr_buf_puts(out, " role=\"img\" aria-label=\"");
-        put_xml(out, label);
+        text_xml(out, label);
         dcr_buf_putc(out, '"');
     } else {
         dcr_buf_puts(out, " aria-hidden=\"true\"");

@@ -1,6 +1,7 @@
 /* checks.c - see checks.h. */
 #include "render/narrate/checks.h"
 
+#include "lib/text.h"
 #include "render/analyse/analyse.h"
 #include "render/narrate/format.h"
 
@@ -254,32 +255,10 @@ int checks_run(struct report *rep, const char *const *rules, int n, struct check
 
 /* ---- for others ---------------------------------------------------------------------------------------- */
 
-/* Text and attributes; control characters cannot be in XML at all. */
-static void put_xml(struct dcr_buf *out, const char *s)
-{
-    for (; *s; s++)
-        switch (*s) {
-        case '&':
-            dcr_buf_puts(out, "&amp;");
-            break;
-        case '<':
-            dcr_buf_puts(out, "&lt;");
-            break;
-        case '>':
-            dcr_buf_puts(out, "&gt;");
-            break;
-        case '"':
-            dcr_buf_puts(out, "&quot;");
-            break;
-        default:
-            dcr_buf_putc(out, (unsigned char)*s < ' ' ? ' ' : *s);
-        }
-}
-
 static void put_attribute(struct dcr_buf *out, const char *name, const char *value)
 {
     dcr_buf_printf(out, " %s=\"", name);
-    put_xml(out, value);
+    text_xml(out, value);
     dcr_buf_putc(out, '"');
 }
 
@@ -301,9 +280,9 @@ void checks_junit(const struct checks *c, struct dcr_buf *out)
         dcr_buf_puts(out, ">\n      <failure");
         put_attribute(out, "message", k->text);
         dcr_buf_puts(out, ">");
-        put_xml(out, k->what);
+        text_xml(out, k->what);
         dcr_buf_puts(out, ": ");
-        put_xml(out, k->text);
+        text_xml(out, k->text);
         dcr_buf_puts(out, "</failure>\n    </testcase>\n");
     }
     dcr_buf_puts(out, "  </testsuite>\n</testsuites>\n");
