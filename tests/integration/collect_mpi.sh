@@ -85,7 +85,7 @@ check "12000 requests in flight" test "$?" -eq 0 -a "$(grep -c "done" out)" -eq 
 check "the trace says that not all were followed" sh -c './trace_text many/rank0/*.dct --notes | grep -q "not every non-blocking"'
 
 # ---- one collector in front; MPI is found behind mpirun's options
-"$COLLECT" run -o front.tar -- "${MPIRUN[@]}" -n 2 ./mpi_calls >out 2>err
+"$COLLECT" run -o front.tar --io off -- "${MPIRUN[@]}" -n 2 ./mpi_calls >out 2>err
 check "in front of mpirun" metadata front.tar '.collector.mpi == "ok" and (.collector.traces == 2)'
 "$COLLECT" run -o off.tar --mpi off -- "${MPIRUN[@]}" -n 2 ./mpi_calls >out 2>err
 check "--mpi off" metadata off.tar '.collector | .mpi_calls == 0 and (.mpi | test("switched off"))'

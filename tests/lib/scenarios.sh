@@ -64,9 +64,12 @@ last_of() {
     done
 }
 
-# Did some rank want to run for more than a fifth of its computing time but have no core? is_busy FOLDER
+# Did some rank want to run for more than a fifth of its computing time but have no core, or did other machines take over
+# 1 % of the node's time, which makes ranks wait for each other? is_busy FOLDER
 is_busy() {
-    paste <(last_of "$1" run_delay_ns) <(last_of "$1" user_ns) | awk '$1 > 0.2 * $2 { busy = 1 } END { exit !busy }'
+    paste <(last_of "$1" run_delay_ns) <(last_of "$1" user_ns) | awk '$1 > 0.2 * $2 { busy = 1 } END { exit !busy }' ||
+        tar xOf "$1/run.tar" node0/cpu_monitor.csv | awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "steal_percent") c = i }
+            NR > 1 && $c != "" { s += $c; n++ } END { exit !(n && s / n > 1) }'
 }
 
 # The classes that limit, as the report orders them: shared first, then by predicted gain. "none" when nothing does.
