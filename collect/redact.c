@@ -27,9 +27,10 @@ static int ends_in_secret(const char *word, size_t n)
  * it says what it opens. */
 int redact_is_secret_name(const char *name, size_t n)
 {
-    static const char *const words[] = {
-        "pass", "sshpass",       "pwd",       "secrets",   "credential", "credentials", "jwt",       "cookie", "bearer",
-        "auth", "authorization", "accesskey", "secretkey", "privatekey", "pat",         "signature", "sig",    NULL};
+    static const char *const words[] = {"pass",        "sshpass", "pwd",           "secrets",   "credential",
+                                        "credentials", "jwt",     "cookie",        "bearer",    "passin",
+                                        "passout",     "auth",    "authorization", "accesskey", "secretkey",
+                                        "privatekey",  "pat",     "signature",     "sig",       NULL};
     static const char *const opens[] = {"api",        "access",  "private", "secret",  "auth",  "ssh",
                                         "encryption", "account", "master",  "license", "wandb", "openai",
                                         "hf",         "aws",     "shared",  "signing", NULL};

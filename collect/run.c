@@ -167,15 +167,10 @@ static json_t *command_words(char *const *words, size_t n)
 {
     json_t *list = json_array();
     struct dcr_buf clean = {0};
-    int is_secret = 0; /* the word before says so */
+    struct redact_line line = {0};
     for (size_t i = 0; i < n; i++) {
-        if (is_secret && strncmp(words[i], "--", 2) != 0) {
-            json_array_append_new(list, json_string(REDACTED));
-            is_secret = 0;
-            continue;
-        }
         dcr_buf_clear(&clean);
-        is_secret = redact_text(words[i], &clean);
+        redact_word(&line, words[i], &clean);
         json_t *word = json_string(dcr_buf_text(&clean));
         json_array_append_new(list, word ? word : json_string("(not UTF-8)"));
     }
@@ -230,7 +225,7 @@ static void begin_record(struct run *r)
         snprintf(line, sizeof line, "%.*s", (int)(equals - r->o->labels[i]), r->o->labels[i]);
         int is_secret = redact_is_secret_name(line, strlen(line));
         dcr_buf_clear(&clean);
-        (void)redact_text(equals + 1, &clean);
+        redact_word(&(struct redact_line){0}, equals + 1, &clean);
         json_object_set_new(labels, line, json_string(is_secret ? REDACTED : dcr_buf_text(&clean)));
     }
     dcr_buf_release(&clean);

@@ -150,9 +150,11 @@ else
 fi
 # ---- secrets: not in any member
 env WANDB_API_KEY=hunter2a SLURM_JWT=hunter2b NCCL_PROXY=http://me:hunter2c@host "$COLLECT" run -o secret.tar --label token=hunter2d --label from=https://me:hunter2i@host/x -- \
-    sh -c 'exec true' --token hunter2e --api-key=hunter2f 'HF_TOKEN=hunter2g ./x --password hunter2h' 2>err
+    sh -c 'exec true' --token hunter2e --api-key=hunter2f 'HF_TOKEN=hunter2g ./x --password hunter2h' \
+    curl -su me:hunter2j 'sshpass -p hunter2k mysql -phunter2l' -p 2 2>err
 check "the command is there, its secrets are not" metadata secret.tar \
-    '.command == ["sh", "-c", "exec true", "--token", "(redacted)", "--api-key=(redacted)", "HF_TOKEN=(redacted) ./x --password (redacted)"]'
+    '.command == ["sh", "-c", "exec true", "--token", "(redacted)", "--api-key=(redacted)", "HF_TOKEN=(redacted) ./x --password (redacted)",
+        "curl", "-su", "(redacted)", "sshpass -p (redacted) mysql -p(redacted)", "-p", "2"]'
 check_status 1 "no secret in the archive" grep -a hunter2 secret.tar
 check_status 1 "nor in what was said" grep hunter2 err
 

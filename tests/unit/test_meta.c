@@ -108,6 +108,51 @@ static void arguments_lose_their_secrets(void **state)
     }
 }
 
+/* The words of a command line, cut at '|' here. */
+static void programs_keep_their_users_secrets(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *said, *kept;
+    } cases[] = {
+        {"curl|-u|me:x1|https://host", "curl|-u|(redacted)|https://host"},
+        {"/usr/bin/curl|-sSu|me|-o|u|-H|Accept: a", "/usr/bin/curl|-sSu|(redacted)|-o|u|-H|Accept: a"},
+        {"curl|-sSume:x1|https://host", "curl|-sSu(redacted)|https://host"},
+        {"curl|--user|me:x1|--proxy-user=me:x1", "curl|--user|(redacted)|--proxy-user=(redacted)"},
+        {"mysql|-uroot|-px1|-h|pg|db", "mysql|-uroot|-p(redacted)|-h|pg|db"},
+        {"mysql|-p|db", "mysql|-p|db"},
+        {"sshpass|-p|x1|ssh|-p|22|host", "sshpass|-p|(redacted)|ssh|-p|22|host"},
+        {"sshpass|-px1|ssh|host", "sshpass|-p(redacted)|ssh|host"},
+        {"env|PGPASSWORD=x1|MYSQL_PWD=x1|psql", "env|PGPASSWORD=(redacted)|MYSQL_PWD=(redacted)|psql"},
+        {"sh|-c|curl -u 'me:a b' h; sshpass -p \"x1\" ssh -p 22 h",
+         "sh|-c|curl -u (redacted) h; sshpass -p (redacted) ssh -p 22 h"},
+        {"sh|-c|true && mysql -px1 <q", "sh|-c|true && mysql -p(redacted) <q"},
+        {"ssh|host|sh -c 'curl -u me:x1 h' -p 22", "ssh|host|sh -c 'curl -u (redacted) h' -p 22"},
+        {"python|-u|train.py|--user|me:x1", "python|-u|train.py|--user|(redacted)"},
+        {"docker|login|-u|me|-p|x1", "docker|login|-u|me|-p|(redacted)"},
+        {"wandb|login|0123456789abcdef", "wandb|login|(redacted)"},
+        {"openssl|enc|-k|x1|-passin|pass:x1|-in|f", "openssl|enc|-k|(redacted)|-passin|(redacted)|-in|f"},
+        {"dcrnn-train|-p|2|-u|64|--units|64:32|--epochs|3", "dcrnn-train|-p|2|-u|64|--units|64:32|--epochs|3"},
+        {"docker|run|--user|1000:1000|-p|80:80|image", "docker|run|--user|1000:1000|-p|80:80|image"},
+        {"mpirun|-n|4|./x|-u|8:16|-p", "mpirun|-n|4|./x|-u|8:16|-p"},
+        {"./x|--key|k|--password|--lr|3", "./x|--key|(redacted)|--password|--lr|3"},
+        {"./x|--token|", "./x|--token|(redacted)"},
+        {"./it's|a -u 'quote", "./it's|a -u 'quote"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct redact_line line = {0};
+        struct dcr_buf b = {0};
+        char said[256], *at = said;
+        snprintf(said, sizeof said, "%s", cases[i].said);
+        for (char *word; (word = strsep(&at, "|"));) {
+            redact_word(&line, word, &b);
+            dcr_buf_puts(&b, at ? "|" : "");
+        }
+        assert_string_equal(dcr_buf_text(&b), cases[i].kept);
+        dcr_buf_release(&b);
+    }
+}
+
 static struct rank_identity of(const char *block, size_t n)
 {
     return rank_of_block(block, n);
@@ -225,6 +270,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(secrets_never_enter),
         cmocka_unit_test(arguments_lose_their_secrets),
+        cmocka_unit_test(programs_keep_their_users_secrets),
         cmocka_unit_test(ranks_are_read_from_the_launcher),
         cmocka_unit_test(fields_of_proc_files),
         cmocka_unit_test(host_has_its_facts_or_reasons),
