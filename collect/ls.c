@@ -252,6 +252,20 @@ static void say_reasons(const struct listing *l, struct dcr_buf *out)
                        DCR_METADATA);
 }
 
+/* What other programs wrote may hold what our own records leave out. */
+static void say_as_it_came(const struct listing *l, struct dcr_buf *out)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < N_MEANINGS; i++)
+        if (meanings[i].role == DCR_ROLE_FOREIGN || meanings[i].role == DCR_ROLE_OTHER ||
+            meanings[i].role == DCR_ROLE_LOG)
+            n += l->groups[i].n;
+    if (n)
+        dcr_buf_printf(out,
+                       "  others    %zu file%s as other programs wrote %s: not searched for secrets (dccollect(1))\n",
+                       n, n == 1 ? "" : "s", n == 1 ? "it" : "them");
+}
+
 static void say_groups(const struct listing *l, struct dcr_buf *out)
 {
     char size[24];
@@ -282,6 +296,7 @@ int ls_archive(const char *path, int is_long, struct dcr_buf *out, struct dcr_er
         say_program(&l, out);
         say_recorded(&l, out);
         say_reasons(&l, out);
+        say_as_it_came(&l, out);
         say_groups(&l, out);
         if (is_long)
             dcr_buf_puts(out, dcr_buf_text(&l.members));

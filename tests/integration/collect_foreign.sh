@@ -32,6 +32,7 @@ check "all of them have the role of foreign evidence" manifest run.tar '[.member
 check "the others are kept, and counted in the closing line" grep -q '3 files of no known kind kept' said
 check "nothing was changed" sh -c 'tar xOf run.tar a2 | cmp - run/a2'
 check "verify" "$COLLECT" verify run.tar
+check "ls: nobody looked for secrets in them" sh -c '"$0" ls run.tar | grep -q "^  others    15 files as other programs wrote them: not searched for secrets"' "$COLLECT"
 
 # A results folder of the adopted program is looked at in the same way.
 mkdir results
