@@ -1,5 +1,6 @@
 #!/bin/bash
 # dccollect calibrate: alone and under mpirun; its result in an archive.
+# alone: it measures the machine
 # shellcheck disable=SC2016  # commands for another shell
 . tests/lib/tap.sh
 . tests/data/programs/build.sh

@@ -1,6 +1,7 @@
 #!/bin/bash
 # Calls on files: what is counted, what is an event, what is left alone; forks, threads, signal handlers, dead processes.
 # shellcheck disable=SC2016,SC2317  # commands for another shell; functions that check calls
+# alone: it counts calls that took long
 . tests/lib/tap.sh
 . tests/data/programs/build.sh
 unset OMPI_COMM_WORLD_RANK PMIX_RANK PMI_RANK SLURM_PROCID

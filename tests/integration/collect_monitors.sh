@@ -1,6 +1,7 @@
 #!/bin/bash
 # Monitors beyond the first ones: page faults, pressure, the processor's counters, NVML's counters; each with values or an
 # empty cell and its reason.
+# alone: it looks at what the machine does meanwhile
 # shellcheck disable=SC2016,SC2317  # commands for another shell; functions that check calls
 . tests/lib/tap.sh
 . tests/data/programs/build.sh

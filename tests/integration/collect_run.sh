@@ -1,5 +1,6 @@
 #!/bin/bash
 # dccollect run: alone, in front of mpirun, one per rank; status, signals, kills, other people's injections.
+# alone: it waits, and looks at processes
 # shellcheck disable=SC2016  # commands for another shell
 . tests/lib/tap.sh
 . tests/data/programs/build.sh

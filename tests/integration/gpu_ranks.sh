@@ -2,6 +2,7 @@
 # The sums of several GPUs, trainer/gpu/nccl.cu, on the CPU: CUDA is the emulator, NCCL a stand-in between processes
 # (tests/gpu/nccl). Shown are the sums, graphs, bf16, that every failure ends in time and in one sentence, and trainings
 # of several ranks with the whole device library.
+# alone: several ranks, and a watchdog
 . tests/lib/tap.sh
 
 command -v g++ >/dev/null || { skip "sums of several GPUs" "no g++"; finish; }
