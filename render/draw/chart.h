@@ -1,4 +1,4 @@
-/* chart.h - the five kinds of figure. Each is described by plain arrays and drawn into a box of a canvas.
+/* chart.h - the kinds of figure. Each is described by plain arrays and drawn into a box of a canvas.
  *
  * Charts know nothing of runs, ranks or nodes: the caller brings names, numbers in the unit of the axis, and inks. A
  * value that is not finite was not measured and is never drawn as 0. Bars begin at zero. All arrays are borrowed for
@@ -133,5 +133,10 @@ struct chart_speedup {
     const char *fit_name;
 };
 void chart_speedup(struct canvas *c, struct box at, const struct chart_speedup *spec);
+
+/* ---- a trend beside a number ----------------------------------------------------------------------- */
+/** chart_trend - columns from zero, one a value, the last one in the accent; no words: those stand beside it.
+ *  value  0 or more; not finite: not measured, its place stays empty. shape (n). Test: tests/unit/test_chart.c */
+void chart_trend(struct canvas *c, struct box at, const double *value, size_t n);
 
 #endif

@@ -81,6 +81,7 @@ static void say_how_sure(struct report *rep, const struct series *s, const struc
         return;
     }
     const char *interval = share_interval(rep, r, c);
+    rep->confidence = c ? confidence_word(c->confidence) : "";
     rep->how_sure =
         report_text(rep, "%s counted over %s%s.%s%s%s%s%s", fmt_count(steps, "step").text, fmt_count(runs, "run").text,
                     runs < rep->n_runs

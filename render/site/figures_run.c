@@ -15,12 +15,14 @@ bool breakdown_spec(struct site *s, const struct run_result *r, struct chart_row
     struct time_axis axis = time_axis_for(r->step.mean_ns);
     struct row_bar *rows = dcr_arena_alloc(&s->arena, N_PARTS * sizeof *rows);
     for (int k = 0; k < N_PARTS; k++)
-        rows[k] =
-            (struct row_bar){.name = part_label((enum part)k),
-                             .to = (double)r->part_ns[k] / axis.ns,
-                             .ink = part_ink((enum part)k),
-                             .value = site_text(s, "%s, %s", fmt_time(r->part_ns[k]).text,
-                                                fmt_percent((double)r->part_ns[k] / (double)r->step.mean_ns).text)};
+        rows[k] = r->part_ns[k] == 0 /* nothing of the kind was seen: no bar of length 0 */
+                      ? (struct row_bar){.name = part_label((enum part)k), .to = NAN, .value = "none recorded"}
+                      : (struct row_bar){
+                            .name = part_label((enum part)k),
+                            .to = (double)r->part_ns[k] / axis.ns,
+                            .ink = part_ink((enum part)k),
+                            .value = site_text(s, "%s, %s", fmt_time(r->part_ns[k]).text,
+                                               fmt_percent((double)r->part_ns[k] / (double)r->step.mean_ns).text)};
     *spec = (struct chart_rows){
         .text = {"Where a step's time goes", site_text(s, "mean per step, %s", axis.unit), axis.unit, axis.label},
         .rows = rows,
@@ -70,7 +72,8 @@ static const char *breakdown_alt(struct site *s, const struct run_result *r)
     dcr_buf_printf(&alt, "Bars of the mean step of %s:", fmt_time(r->step.mean_ns).text);
     for (int k = 0; k < N_PARTS; k++)
         dcr_buf_printf(&alt, "%s %s %s", k ? "," : "", part_name((enum part)k),
-                       fmt_percent((double)r->part_ns[k] / (double)r->step.mean_ns).text);
+                       r->part_ns[k] == 0 ? "none recorded"
+                                          : fmt_percent((double)r->part_ns[k] / (double)r->step.mean_ns).text);
     const char *text = site_text(s, "%s.", dcr_buf_text(&alt));
     dcr_buf_release(&alt);
     return text;

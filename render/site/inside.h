@@ -105,6 +105,9 @@ bool has_scaling(const struct site *s);
 void page_scaling(struct site *s);
 /** page_compare - nothing without --baseline. */
 void page_compare(struct site *s);
+/** view_compared - what the first page says of --baseline: the step of each node count, and a way to compare.html.
+ *  Sets "compared", null without one. */
+void view_compared(struct site *s, json_t *data);
 void page_data(struct site *s);
 /** page_timeline - returns  whether there is one: the run has ranges or steps */
 bool page_timeline(struct site *s, int run);

@@ -47,6 +47,33 @@ static json_t *parts_table(struct site *s, const struct comparison *c)
     return t;
 }
 
+void view_compared(struct site *s, json_t *data)
+{
+    const struct report *rep = s->rep;
+    view_set(s, data, "compared", json_null());
+    if (rep->n_comparisons == 0)
+        return;
+    json_t *v = view_object(s), *sentences = view_list(s), *line = view_object(s);
+    json_t *t = view_table(s, "Mean step before and after; a node count leads to its parts",
+                           "Nodes|#Before|#After|#Change|95 % interval of the change|Verdict");
+    for (int i = 0; i < rep->n_comparisons; i++) {
+        add_compared(s, t, node_words(s, rep->comparisons[i].n_nodes), &rep->comparisons[i].step);
+        json_t *rows = json_object_get(t, "rows");
+        view_text(s, json_array_get(rows, json_array_size(rows) - 1), "href",
+                  site_text(s, "compare.html#nodes-%d", rep->comparisons[i].n_nodes));
+    }
+    /* The largest node count is what the verdict above is about. */
+    const struct comparison *last = &rep->comparisons[rep->n_comparisons - 1];
+    view_text(s, line, "sentence", last->sentence);
+    view_text(s, line, "support", last->support);
+    view_add(s, sentences, line);
+    site_table(s, t, "compared", -1);
+    view_text(s, v, "baseline", rep->baseline);
+    view_set(s, v, "sentences", sentences);
+    view_set(s, v, "table", t);
+    view_set(s, data, "compared", v);
+}
+
 static json_t *predictions_table(struct site *s, const struct comparison *c)
 {
     if (c->n_predictions == 0)

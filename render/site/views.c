@@ -25,12 +25,38 @@ json_t *view_notes(struct site *s, enum note_kind kind, int run)
     return list;
 }
 
+/* What is about all runs first, then the largest run, whose numbers the verdict has; else as they came. */
+static json_t *by_weight(struct site *s, json_t *notes, enum note_kind kind)
+{
+    json_t *list = view_list(s);
+    int most = 0;
+    for (int i = 0; i < s->rep->n_notes; i++)
+        if (s->rep->notes[i].run >= 0 && s->rep->runs[s->rep->notes[i].run].n_ranks > most)
+            most = s->rep->runs[s->rep->notes[i].run].n_ranks;
+    for (int turn = 0; turn < 3; turn++) {
+        size_t at = 0;
+        for (int i = 0; i < s->rep->n_notes; i++) {
+            const struct note *n = &s->rep->notes[i];
+            if (n->kind != kind)
+                continue;
+            int weight = n->run < 0 ? 0 : s->rep->runs[n->run].n_ranks == most ? 1 : 2;
+            if (weight == turn)
+                json_array_append(list, json_array_get(notes, at));
+            at++;
+        }
+    }
+    json_decref(notes);
+    return list;
+}
+
 /* More caveats than this would bury the verdict: the others are folded away behind their number. */
 #define CAVEATS_SHOWN 3
 
 void view_caveats(struct site *s, json_t *data, int run)
 {
-    json_t *all = view_notes(s, NOTE_CAVEAT, run), *shown = view_list(s), *folded = view_list(s);
+    json_t *all = view_notes(s, NOTE_CAVEAT, run);
+    all = run < 0 ? by_weight(s, all, NOTE_CAVEAT) : all;
+    json_t *shown = view_list(s), *folded = view_list(s);
     for (int i = 0; run >= 0 && i < s->rep->runs[run].run->n_incomplete_because; i++) {
         json_t *v = view_object(s);
         const char *why = s->rep->runs[run].run->incomplete_because[i];
