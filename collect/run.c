@@ -8,7 +8,7 @@
 #include "collect/meta.h"
 #include "collect/pack.h"
 #include "collect/perf.h"
-#include "collect/rank.h"
+#include "lib/rank.h"
 #include "collect/redact.h"
 #include "collect/sampler.h"
 #include "collect/spool_layout.h"

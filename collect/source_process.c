@@ -5,7 +5,7 @@
  * ranks) go to launcher/process_monitor.csv. Counters of processes that ended stay in the sums, as last seen. */
 #include "collect/perf.h"
 #include "collect/procfs.h"
-#include "collect/rank.h"
+#include "lib/rank.h"
 #include "collect/source.h"
 #include "lib/format.h"
 

@@ -5,6 +5,7 @@
 #include "trainer/input.h"
 #include "trainer/mark.h"
 #include "trainer/options.h"
+#include "trainer/refuse.h"
 #include "trainer/same_options.h"
 #include "trainer/simulate.h"
 #include "trainer/stop.h"
@@ -13,7 +14,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static int verify(const struct options *o, struct dcr_err *err)
@@ -151,13 +151,6 @@ static int alone(const struct options *o, struct dcr_err *err)
     }
 }
 
-/* Open MPI's mpirun says so before MPI is there to be asked. */
-static int is_only_rank(void)
-{
-    const char *n = getenv("OMPI_COMM_WORLD_SIZE");
-    return n && strcmp(n, "1") == 0;
-}
-
 int main(int argc, char **argv)
 {
     struct options o;
@@ -165,21 +158,20 @@ int main(int argc, char **argv)
     struct dcr_err err = {0};
     int status = DCR_EXIT_INPUT;
     int rc = options_parse(&o, argc, argv, &err);
-    int is_alone = o.task != TASK_TRAIN && o.task != TASK_BASELINE && o.task != TASK_WRITE_WINDOWS;
-    if (!rc && is_alone) {
+    if (rc) {
+        refuse(err.text);
+        return DCR_EXIT_INPUT;
+    }
+    if (o.task != TASK_TRAIN && o.task != TASK_BASELINE && o.task != TASK_WRITE_WINDOWS) {
         rc = alone(&o, &err);
         if (rc < 0)
             fprintf(stderr, "dcrnn-train: %s\n", err.text);
         return rc < 0 || fflush(stdout) ? DCR_EXIT_INPUT : rc == DCR_END ? DCR_EXIT_CHECK : DCR_EXIT_OK;
     }
-    if (rc && is_only_rank()) { /* nobody to tell: refused without joining anything */
-        fprintf(stderr, "dcrnn-train: %s\n", err.text);
-        return DCR_EXIT_INPUT;
-    }
     /* elsewhere rank 0 works alone, for as long as it takes, while the others wait */
     comm_open(&c, &argc, &argv, o.task == TASK_TRAIN ? o.comm_timeout : 0);
     mark_open();
-    rc = same_options(&o, &c, rc, &err);
+    rc = same_options(&o, &c, &err);
     if (!rc) {
         blas_set_threads(1); /* the model's own workers share the samples: --threads */
         if (o.task == TASK_BASELINE) {

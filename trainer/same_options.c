@@ -51,7 +51,7 @@ static const char *const names[] = {
 };
 enum { N_SAME = sizeof names / sizeof *names };
 
-int same_options(const struct options *o, struct comm *c, int rc, struct dcr_err *err)
+int same_options(const struct options *o, struct comm *c, struct dcr_err *err)
 {
     const double mine[N_SAME] = {
 #define X(option, value) (double)(value),
@@ -59,9 +59,7 @@ int same_options(const struct options *o, struct comm *c, int rc, struct dcr_err
 #undef X
     };
     double first[N_SAME];
-    rc = comm_first_failure(c, rc, err);
-    if (rc)
-        return rc;
+    int rc = 0;
     memcpy(first, mine, sizeof first);
     comm_broadcast(c, first, sizeof first);
     for (int i = 0; i < N_SAME && !rc; i++)

@@ -7,9 +7,8 @@
 #include "trainer/options.h"
 
 /** same_options - compares what must be equal with rank 0's: the model, the training, the ranks, what is done together
- *  when. Places of files, threads, kernels and loading are each rank's own. Collective; call it also with bad options.
- *  rc       of options_parse on this rank; err its sentence
- *  returns  0; else the same on all ranks: the first rank's bad option, or DCR_FAIL naming rank, host and option */
-int same_options(const struct options *o, struct comm *c, int rc, struct dcr_err *err) DCR_MUST_CHECK;
+ *  when. Places of files, threads, kernels and loading are each rank's own. Collective.
+ *  returns  0; else DCR_FAIL on all ranks, with the sentence of the first that differs: rank, host and option */
+int same_options(const struct options *o, struct comm *c, struct dcr_err *err) DCR_MUST_CHECK;
 
 #endif

@@ -5,7 +5,7 @@
 
 #include "collect/meta.h"
 #include "collect/procfs.h"
-#include "collect/rank.h"
+#include "lib/rank.h"
 #include "lib/format.h"
 #include "lib/fs.h"
 

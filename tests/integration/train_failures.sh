@@ -172,5 +172,7 @@ started_with() { # name words option... of rank 1
 started_with "a rank with other units" "rank 1 on $host was started with another --units than rank 0" --units 8
 started_with "a rank with another seed" "another --seed than rank 0" --seed 4294967297
 started_with "a rank that sends other bytes" "another --allreduce-dtype than rank 0" --allreduce-dtype bf16
-started_with "a rank with an option that is refused" "--layers takes a whole number from 1 to 8, not '0'" --layers 0
+started_with "a rank with an option that is refused" "rank 1 on $host: --layers takes a whole number from 1 to 8, not '0'" --layers 0
+alike+=(--layers 0)
+started_with "ranks that are all refused" "dcrnn-train: --layers takes a whole number from 1 to 8, not '0'"
 finish

@@ -1,7 +1,7 @@
 /* test_meta.c - collect/meta, rank, procfs: what is recorded of a host and an environment, and what never is. */
 #include "collect/meta.h"
 #include "collect/procfs.h"
-#include "collect/rank.h"
+#include "lib/rank.h"
 #include "collect/redact.h"
 
 #include <setjmp.h>

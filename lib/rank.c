@@ -1,5 +1,5 @@
 /* rank.c - see rank.h. */
-#include "collect/rank.h"
+#include "lib/rank.h"
 
 #include <limits.h>
 #include <stddef.h>

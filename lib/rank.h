@@ -1,6 +1,6 @@
 /* rank.h - who a process is among the processes of its job, by the variables its launcher set. */
-#ifndef COLLECT_RANK_H
-#define COLLECT_RANK_H
+#ifndef LIB_RANK_H
+#define LIB_RANK_H
 
 struct rank_identity {
     int rank;       /* -1: no launcher of ranks */
