@@ -2,8 +2,10 @@
 #include "render/device/activity.h"
 
 #include "render/device/collectives.h"
+#include "render/device/hostops.h"
 #include "render/device/queue.h"
 #include "render/device/steps.h"
+#include "render/device/watch.h"
 #include "render/model/build.h"
 
 #include <stdlib.h>
@@ -29,6 +31,8 @@ struct activity {
     struct dcr_arena arena;
     struct optable names;
     struct spill *ops, *launches, *ranges, *calls, *queue;
+    struct host_ops *operators; /* made with the first one */
+    int has_no_memory;
     size_t max_bytes;
     struct device_sums *devices;
     size_t n_devices, devices_cap, last;
@@ -94,6 +98,12 @@ int activity_op(struct activity *a, const struct device_op *op)
     a->low_ns = low;
     a->high_ns = high;
     a->has_times = 1;
+    const struct activity_watch *watch = activity_watcher();
+    if (watch) {
+        const struct name_entry *known = optable_entry(&a->names, 0, op->kind, op->name, op->name_len);
+        watch->op(watch->ctx, op, known->kind, known->text);
+        return 0;
+    }
     struct device_sums *s = sums_of(a, op->device);
     struct name_entry *name = optable_entry(&a->names, (int)(s - a->devices), op->kind, op->name, op->name_len);
     optable_add(name, op->dur_ns);
@@ -155,6 +165,30 @@ void activity_call(struct activity *a, enum call_kind kind, int64_t correlation,
         activity_range(a, HOST_SYNC, start_ns, dur_ns);
     else if (correlation >= 0)
         spill_add(a->launches, &(struct launch_record){{correlation, start_ns}});
+}
+
+void activity_operator(struct activity *a, int64_t thread, enum operator_kind kind, const char *name, size_t len,
+                       int64_t start_ns, int64_t dur_ns)
+{
+    const struct activity_watch *watch = activity_watcher();
+    if (watch) {
+        watch->host(watch->ctx, thread, false, name, len, start_ns, dur_ns);
+        return;
+    }
+    if (!a->operators && !a->has_no_memory) {
+        a->operators = host_ops_new(a->max_bytes / 4);
+        a->has_no_memory = !a->operators;
+    }
+    if (a->operators)
+        host_ops_add(a->operators, thread, kind, name, len, start_ns, dur_ns);
+}
+
+int activity_operators(struct activity *a, struct dcr_arena *arena, struct host_operators *out, struct dcr_err *err)
+{
+    memset(out, 0, sizeof *out);
+    if (a->has_no_memory)
+        return dcr_err_set(err, DCR_FATAL, "out of memory");
+    return a->operators ? host_ops_finish(a->operators, arena, out, err) : 0;
 }
 
 /* ---- launches meet operations ------------------------------------------------------------------------ */
@@ -415,6 +449,7 @@ void activity_free(struct activity *a)
     spill_free(a->ranges);
     spill_free(a->calls);
     spill_free(a->queue);
+    host_ops_free(a->operators);
     optable_release(&a->names);
     dcr_arena_release(&a->arena);
     free(a);

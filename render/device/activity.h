@@ -10,7 +10,7 @@
 #include "lib/arena.h"
 #include "lib/err.h"
 #include "lib/reduce.h"
-#include "render/model/device.h"
+#include "render/model/foreign.h"
 
 /* One operation on a device. */
 struct device_op {
@@ -48,11 +48,18 @@ void activity_range(struct activity *a, enum host_range kind, int64_t start_ns, 
 void activity_memory(struct activity *a, int64_t device, int64_t allocated, int64_t reserved);
 /** activity_step - one step on the host (ProfilerStep#n); number -1 = not said. */
 void activity_step(struct activity *a, int64_t number, int64_t start_ns, int64_t dur_ns);
+/** activity_operator - an operator or range of the host, for its self time; as host_ops_add (hostops.h). */
+void activity_operator(struct activity *a, int64_t thread, enum operator_kind kind, const char *name, size_t len,
+                       int64_t start_ns, int64_t dur_ns);
 /** activity_finish - the devices of the trace, ascending. Text and arrays in arena.
  *  steps    where the time of the steps went, on the device with most operations; n_steps 0 without steps or device
  *  errors   DCR_FATAL: no memory or no temporary file */
 int activity_finish(struct activity *a, struct dcr_arena *arena, struct run_device **out, int *n, struct reduced *steps,
                     struct dcr_err *err) DCR_MUST_CHECK;
+/** activity_operators - the table of what activity_operator was given; after activity_finish. Text and array in arena.
+ *  errors   DCR_FATAL: no memory or no temporary file */
+int activity_operators(struct activity *a, struct dcr_arena *arena, struct host_operators *out,
+                       struct dcr_err *err) DCR_MUST_CHECK;
 void activity_free(struct activity *a);
 
 #endif

@@ -133,6 +133,7 @@ struct name_entry *optable_entry(struct optable *s, int device, enum op_kind kin
                              .len = len,
                              .hash = hash,
                              .device = device,
+                             .index = (uint32_t)s->n,
                              .kind = real,
                              .is_to_host = kind == OP_MEMCPY && is_to_host_name(text, len),
                              .is_tensor = is_tensor_name(text, len),

@@ -13,6 +13,7 @@ struct name_entry {
     size_t len;
     uint64_t hash;
     int device; /* index */
+    uint32_t index; /* in entries */
     enum op_kind kind;
     int is_tensor, is_eligible, is_to_host;
     int64_t n, sum_ns, min_ns, max_ns;

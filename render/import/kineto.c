@@ -234,6 +234,7 @@ int kineto_read(struct foreign_trace *out, struct dcr_arena *arena, struct dcr_s
     if (rc || (rc = walk_file(&k, err)))
         goto out;
     rc = activity_finish(k.sink.activity, arena, &out->devices, &out->n_devices, &out->steps, err);
+    rc = rc ? rc : activity_operators(k.sink.activity, arena, &out->operators, err);
     out->rank = k.header.rank;
     out->world_size = k.header.world_size;
     name_devices(&k.header, out, arena);

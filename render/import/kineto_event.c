@@ -19,7 +19,7 @@ struct raw {
     char ph;
     int has_ts;
     int64_t ts_ns, dur_ns;
-    const char *pid, *args, *args_end; /* NULL = none */
+    const char *pid, *pid_end, *tid, *tid_end, *args, *args_end; /* NULL = none */
 };
 
 enum event_class { CLASS_NONE = 0, CLASS_KERNEL, CLASS_MEMCPY, CLASS_MEMSET, CLASS_CALL, CLASS_HOST };
@@ -238,11 +238,24 @@ static void add_call(struct kineto_sink *k, const struct raw *e, struct text nam
     activity_call(k->activity, kind, op.correlation, e->ts_ns, e->dur_ns);
 }
 
-static void add_host(struct kineto_sink *k, const struct raw *e, struct text name)
+/* A number for the thread, from the text of its process and its own: numbers or names, as the writer liked. */
+static int64_t thread_of(const struct raw *e)
+{
+    const char *const from[] = {e->pid, e->tid}, *const to[] = {e->pid_end, e->tid_end};
+    uint64_t h = 0;
+    for (int i = 0; i < 2; i++, h = (h ^ (h >> 31)) * 0x9e3779b97f4a7c15u)
+        for (const char *p = from[i]; p && p < to[i]; p++)
+            h = (h ^ (unsigned char)*p) * 0x100000001b3u;
+    return (int64_t)h;
+}
+
+static void add_host(struct kineto_sink *k, const struct raw *e, struct text name, int is_annotation)
 {
     static const char loader[] = "enumerate(DataLoader)", step[] = "ProfilerStep";
     if (!e->has_ts)
         return;
+    activity_operator(k->activity, thread_of(e), is_annotation ? OPERATOR_RANGE : OPERATOR_OP, name.p, name.n, e->ts_ns,
+                      e->dur_ns);
     if (name.n >= sizeof step - 1 && memcmp(name.p, step, sizeof step - 1) == 0) {
         int64_t number = -1;
         const char *digits = memchr(name.p, '#', name.n);
@@ -308,7 +321,7 @@ static void add(struct kineto_sink *k, const struct raw *e)
         name.p = k->text;
     }
     if (class == CLASS_HOST)
-        add_host(k, e, name);
+        add_host(k, e, name, cat.n == sizeof "user_annotation" - 1);
     else if (class == CLASS_CALL)
         add_call(k, e, name);
     else
@@ -331,8 +344,13 @@ static inline void field(struct raw *e, const char *key, size_t n, const char *p
         else if (memcmp(key, "dur", 3) == 0) {
             if (microseconds(p, after, &e->dur_ns))
                 e->dur_ns = 0;
-        } else if (memcmp(key, "pid", 3) == 0)
+        } else if (memcmp(key, "pid", 3) == 0) {
             e->pid = p;
+            e->pid_end = after;
+        } else if (memcmp(key, "tid", 3) == 0) {
+            e->tid = p;
+            e->tid_end = after;
+        }
         break;
     case 4:
         if (memcmp(key, "name", 4) == 0) {

@@ -177,7 +177,9 @@ static int read_operations(struct nsys *x, struct dcr_err *err)
 
 static int read_host(struct nsys *x, struct dcr_err *err)
 {
+    enum { NVTX_START_END = 60 };
     int rc = 0;
+    int64_t process_range = 0; /* a "thread" of its own for each: below zero, as no globalTid is */
     sqlite3_stmt *q = query(x, "CUPTI_ACTIVITY_KIND_RUNTIME", "start end correlationId globalTid @nameId", &rc, err);
     while (next(x, q, &rc, err)) {
         int64_t start = sqlite3_column_int64(q, 0), dur;
@@ -192,13 +194,18 @@ static int read_host(struct nsys *x, struct dcr_err *err)
             activity_call(x->activity, kind, correlation(q, 2, 3), start, dur);
     }
     sqlite3_finalize(q);
-    q = rc ? NULL : query(x, "NVTX_EVENTS", "start end text @textId", &rc, err);
+    q = rc ? NULL : query(x, "NVTX_EVENTS", "start end text @textId globalTid eventType", &rc, err);
     while (next(x, q, &rc, err)) {
         enum category c;
         int64_t start = sqlite3_column_int64(q, 0), dur;
         const char *name = *text(q, 2) ? text(q, 2) : text(q, 3);
         x->trace.n_events++;
-        if (!duration(q, &dur) || event_classify("", name, &c) != EVENT_PHASE)
+        if (!duration(q, &dur))
+            continue; /* a mark, or a range that had not ended */
+        int is_process = sqlite3_column_int64(q, 5) == NVTX_START_END;
+        activity_operator(x->activity, is_process ? --process_range : sqlite3_column_int64(q, 4),
+                          is_process ? OPERATOR_PROCESS : OPERATOR_RANGE, name, strlen(name), start, dur);
+        if (event_classify("", name, &c) != EVENT_PHASE)
             continue;
         if (c == CAT_DATA || c == CAT_IO)
             activity_range(x->activity, c == CAT_DATA ? HOST_DATA : HOST_IO, start, dur);
@@ -301,7 +308,7 @@ int nsys_sqlite_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
         goto out;
     }
     rc = activity_finish(x.activity, &r->arena, &x.trace.devices, &x.trace.n_devices, &x.trace.steps, err);
-    if (rc)
+    if (rc || (rc = activity_operators(x.activity, &r->arena, &x.trace.operators, err)))
         goto out;
     name_devices(&x, r);
     say_graphs(&x, r);

@@ -1,5 +1,5 @@
 /* device.c - names of columns and causes; see device.h. */
-#include "render/model/device.h"
+#include "render/model/foreign.h"
 
 const char *device_column_name(enum device_column c)
 {
@@ -29,4 +29,14 @@ const char *idle_cause_name(enum idle_cause c)
 #undef X
     };
     return names[c];
+}
+
+const char *operator_kind_key(enum operator_kind k)
+{
+    static const char *const keys[] = {
+#define X(id, key) key,
+        OPERATOR_KINDS(X)
+#undef X
+    };
+    return keys[k];
 }

@@ -5,6 +5,33 @@
 #include "lib/reduce.h"
 #include "render/model/device.h"
 
+/* What the host named: operators of a framework (cpu_op), its annotations, NVTX ranges. X(id, key) */
+#define OPERATOR_KINDS(X)      \
+    X(OPERATOR_OP, "operator") \
+    X(OPERATOR_RANGE, "range") \
+    X(OPERATOR_PROCESS, "process") /* a range that belongs to no thread: nothing nests in it */
+enum operator_kind {
+#define X(id, key) id,
+    OPERATOR_KINDS(X)
+#undef X
+        N_OPERATOR_KINDS
+};
+/** operator_kind_key - "operator" ... as in report.json. */
+const char *operator_kind_key(enum operator_kind k);
+
+/* All operators of one name and kind. */
+struct host_operator {
+    const char *name;
+    enum operator_kind kind;
+    int64_t n, total_ns, self_ns; /* self: without the operators and ranges inside it on its thread */
+    int64_t min_ns, max_ns;       /* of the durations */
+};
+struct host_operators {
+    struct host_operator *list; /* by self time, longest first                    shape: (n_names) */
+    int n_names;
+    int64_t n; /* operators and ranges in all; 0 = the trace has none */
+};
+
 /* A trace of one process. */
 struct foreign_trace {
     const char *file;
@@ -13,6 +40,7 @@ struct foreign_trace {
     int64_t n_events;         /* of any kind */
     int64_t n_unusable;       /* operations without a time that can be read */
     struct reduced steps;     /* of the rank; n_steps 0 = the trace marks none */
+    struct host_operators operators;
     struct run_device *devices;
     int n_devices;
     int64_t n_mallocs, n_frees, n_syncs; /* calls of the runtime; of a trace that records them */

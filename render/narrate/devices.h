@@ -8,6 +8,8 @@
 
 /** devices_json - one object per run, file and device, in that order. gives; json_decref. */
 json_t *devices_json(const struct report *rep);
+/** operators_json - one object per run and trace: operators and ranges of the host. gives; json_decref. */
+json_t *operators_json(const struct report *rep);
 /** evidence_json - tables of other tools' files, one object each. gives; json_decref. */
 json_t *evidence_json(const struct report *rep);
 

@@ -609,6 +609,7 @@ void narrate_report_json(const struct report *rep, struct dcr_buf *out)
     json_object_set_new(o, "series", series);
     json_object_set_new(o, "claims", claims);
     json_object_set_new(o, "devices", devices_json(rep));
+    json_object_set_new(o, "operators", operators_json(rep));
     json_object_set_new(o, "evidence", evidence_json(rep));
     dump(o, out);
 }

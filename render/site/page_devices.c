@@ -182,6 +182,37 @@ static json_t *operations(struct site *s, const struct run_device *d)
     return t;
 }
 
+/* Operators of the framework, annotations and NVTX ranges on the host. */
+static json_t *operators(struct site *s, const struct foreign_trace *f)
+{
+    enum { MOST = 20 };
+    const struct host_operators *o = &f->operators;
+    int64_t self = 0;
+    for (int i = 0; i < o->n_names; i++)
+        self += o->list[i].self_ns;
+    json_t *t = view_table(
+        s,
+        site_text(s,
+                  "%s: operators and ranges of the host by self time (without those inside them on the same thread), "
+                  "%d of %s names",
+                  f->rank >= 0 ? site_text(s, "%s, rank %lld", f->file, (long long)f->rank) : f->file,
+                  o->n_names < MOST ? o->n_names : MOST, site_int(s, o->n_names)),
+        "Name|Kind|#Calls|#Self time|#Share of self time|#Total time|#Mean|#Min|#Max");
+    for (int i = 0; i < o->n_names && i < MOST; i++) {
+        const struct host_operator *n = &o->list[i];
+        view_row(s, t, n->name);
+        view_cell(s, t, operator_kind_key(n->kind));
+        view_cell(s, t, site_int(s, n->n));
+        view_cell_time(s, t, true, n->self_ns);
+        cell_share(s, t, n->self_ns, self);
+        view_cell_time(s, t, true, n->total_ns);
+        view_cell_time(s, t, true, n->total_ns / n->n);
+        view_cell_time(s, t, true, n->min_ns);
+        view_cell_time(s, t, true, n->max_ns);
+    }
+    return t;
+}
+
 static void add(struct site *s, json_t *list, json_t *table, const char *key, int run)
 {
     site_table(s, table, key, run);
@@ -195,19 +226,23 @@ json_t *view_devices(struct site *s, int run)
     int n = 0;
     EACH_DEVICE(r, d)
     n++;
-    if (n == 0)
-        return list;
-    add(s, list, breakdown(s, r), "devices", run);
-    add(s, list, idle(s, r), "devices_idle", run);
-    add(s, list, use(s, r), "devices_use", run);
-    add(s, list, findings(s, r), "devices_findings", run);
-    if (has_collectives(r))
-        add(s, list, collectives(s, r), "devices_collectives", run);
     enum { MOST_DEVICES = 8 };
+    if (n > 0) {
+        add(s, list, breakdown(s, r), "devices", run);
+        add(s, list, idle(s, r), "devices_idle", run);
+        add(s, list, use(s, r), "devices_use", run);
+        add(s, list, findings(s, r), "devices_findings", run);
+        if (has_collectives(r))
+            add(s, list, collectives(s, r), "devices_collectives", run);
+        n = 0;
+        EACH_DEVICE(r, d)
+        if (n++ < MOST_DEVICES)
+            add(s, list, operations(s, d), site_text(s, "devices_operations_%d", n), run);
+    }
     n = 0;
-    EACH_DEVICE(r, d)
-    if (n++ < MOST_DEVICES)
-        add(s, list, operations(s, d), site_text(s, "devices_operations_%d", n), run);
+    for (int i = 0; i < r->n_traces; i++)
+        if (r->traces[i].operators.n && n++ < MOST_DEVICES)
+            add(s, list, operators(s, &r->traces[i]), site_text(s, "operators_%d", n), run);
     return list;
 }
 

@@ -308,6 +308,61 @@ struct record {
 };
 
 /* Equal keys keep their order, in memory and through more runs than are merged at once. */
+static void check_operator(const struct host_operators *o, const char *name, int64_t n, int64_t total, int64_t self)
+{
+    for (int i = 0; i < o->n_names; i++)
+        if (strcmp(o->list[i].name, name) == 0) {
+            assert_int_equal(o->list[i].n, n);
+            assert_int_equal(o->list[i].total_ns, total);
+            assert_int_equal(o->list[i].self_ns, self);
+            return;
+        }
+    fail_msg("no '%s'", name);
+}
+
+/* On thread 1: step [0,100) with linear [10,60), in it addmm [10,40) and addmm [45,55) with zero [45,45); on thread 2
+ * step [0,50); crossing on thread 3: a [0,10), b [5,20). The k-th copy lies 1000 k later; given from the end. */
+static void add_operators(struct activity *a, int copies)
+{
+    static const struct {
+        int thread, start, dur;
+        const char *name;
+    } x[] = {{3, 5, 15, "b"},      {3, 0, 10, "a"},       {1, 45, -7, "zero"}, {1, 45, 10, "addmm"},
+             {1, 10, 30, "addmm"}, {1, 10, 50, "linear"}, {2, 0, 50, "step"},  {1, 0, 100, "step"}};
+    for (int k = copies; k-- > 0;)
+        for (size_t i = 0; i < sizeof x / sizeof *x; i++)
+            activity_operator(a, x[i].thread, OPERATOR_OP, x[i].name, strlen(x[i].name), 1000 * k + x[i].start,
+                              x[i].dur);
+}
+
+static void test_operators(void **state)
+{
+    (void)state;
+    for (int copies = 1; copies <= 10001; copies += 10000) { /* in memory, and through the temporary file */
+        struct dcr_arena arena = {0};
+        struct activity *a = activity_new(1 << 16);
+        struct host_operators o;
+        add_operators(a, copies);
+        assert_int_equal(activity_operators(a, &arena, &o, NULL), 0);
+        assert_int_equal(o.n, 8 * copies);
+        assert_int_equal(o.n_names, 6);
+        check_operator(&o, "step", 2 * copies, 150 * copies, 100 * copies);
+        check_operator(&o, "linear", copies, 50 * copies, 10 * copies);
+        check_operator(&o, "addmm", 2 * copies, 40 * copies, 40 * copies);
+        check_operator(&o, "zero", copies, 0, 0);
+        check_operator(&o, "a", copies, 10 * copies, 5 * copies);
+        check_operator(&o, "b", copies, 15 * copies, 15 * copies);
+        assert_string_equal(o.list[0].name, "step");
+        activity_free(a);
+        dcr_arena_release(&arena);
+    }
+    struct activity *none = activity_new(0);
+    struct host_operators o = {.n = 5};
+    assert_int_equal(activity_operators(none, NULL, &o, NULL), 0);
+    assert_int_equal(o.n, 0);
+    activity_free(none);
+}
+
 static void test_spill_order(void **state)
 {
     (void)state;
@@ -360,11 +415,17 @@ static void test_spill_without_disk(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_unions),         cmocka_unit_test(test_spilled),
-        cmocka_unit_test(test_idle_causes),    cmocka_unit_test(test_estimates),
-        cmocka_unit_test(test_odd_operations), cmocka_unit_test(test_nothing),
-        cmocka_unit_test(test_steps),          cmocka_unit_test(test_collectives),
-        cmocka_unit_test(test_spill_order),    cmocka_unit_test(test_spill_without_disk),
+        cmocka_unit_test(test_unions),
+        cmocka_unit_test(test_spilled),
+        cmocka_unit_test(test_idle_causes),
+        cmocka_unit_test(test_estimates),
+        cmocka_unit_test(test_odd_operations),
+        cmocka_unit_test(test_nothing),
+        cmocka_unit_test(test_steps),
+        cmocka_unit_test(test_collectives),
+        cmocka_unit_test(test_operators),
+        cmocka_unit_test(test_spill_order),
+        cmocka_unit_test(test_spill_without_disk),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -278,6 +278,31 @@ static void test_window(void **state)
     free(text);
 }
 
+/* Threads by process and thread, as numbers or names; annotations of the GPU are none of the host. */
+static void test_host_operators(void **state)
+{
+    (void)state;
+    assert_int_equal(
+        import_text(
+            "[{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"aten::mm\",\"pid\":1,\"tid\":2,\"ts\":12,\"dur\":3},"
+            "{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":\"fwd\",\"pid\":1,\"tid\":2,\"ts\":10,\"dur\":10},"
+            "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"aten::mm\",\"pid\":2,\"tid\":1,\"ts\":12,\"dur\":1.5},"
+            "{\"ph\":\"X\",\"cat\":\"Operator\",\"name\":\"aten::mm\",\"pid\":\"1\",\"tid\":\"main\",\"ts\":1},"
+            "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"no time\",\"pid\":1,\"tid\":2,\"dur\":4},"
+            "{\"ph\":\"X\",\"cat\":\"gpu_user_annotation\",\"name\":\"fwd\",\"pid\":1,\"tid\":2,\"ts\":10,"
+            "\"dur\":5}]"),
+        0);
+    const struct host_operators *o = &run->traces[0].operators;
+    assert_int_equal(o->n, 4);
+    assert_int_equal(o->n_names, 2);
+    assert_string_equal(o->list[0].name, "fwd");
+    assert_int_equal(o->list[0].kind, OPERATOR_RANGE);
+    assert_int_equal(o->list[0].self_ns, 7000);
+    assert_int_equal(o->list[1].n, 3);
+    assert_int_equal(o->list[1].self_ns, 4500);
+    assert_int_equal(o->list[1].min_ns, 0);
+}
+
 static size_t gzip(char *out, size_t cap, const char *text)
 {
     z_stream z = {0};
@@ -339,6 +364,7 @@ int main(void)
         cmocka_unit_test_teardown(test_cut, forget),
         cmocka_unit_test_teardown(test_broken, forget),
         cmocka_unit_test_teardown(test_window, forget),
+        cmocka_unit_test_teardown(test_host_operators, forget),
         cmocka_unit_test_teardown(test_gzip, forget),
         cmocka_unit_test(test_unescape),
     };

@@ -111,10 +111,32 @@ static void test_none(void **state)
     assert_int_equal(import_sql("CREATE TABLE t(a);"), DCR_FAIL);
 }
 
+/* Pushed ranges nest on their thread, started ones nowhere; a mark has no end. */
+static void test_ranges(void **state)
+{
+    (void)state;
+    assert_int_equal(
+        import_sql(
+            "CREATE TABLE NVTX_EVENTS (start INTEGER, end INTEGER, eventType INTEGER, text TEXT, globalTid INTEGER);"
+            "INSERT INTO NVTX_EVENTS VALUES (20, 50, 59, 'forward', 7), (0, 100, 59, 'step', 7),"
+            "(30, 40, 60, 'bucket', 7), (10, 90, 60, 'bucket', 7), (5, NULL, 34, 'mark', 7), (0, 9, 59, 'step', 8)"),
+        0);
+    const struct host_operators *o = &run->traces[0].operators;
+    assert_int_equal(o->n, 5);
+    assert_int_equal(o->n_names, 3);
+    assert_string_equal(o->list[0].name, "bucket");
+    assert_int_equal(o->list[0].kind, OPERATOR_PROCESS);
+    assert_int_equal(o->list[0].self_ns, 90);
+    assert_string_equal(o->list[1].name, "step");
+    assert_int_equal(o->list[1].self_ns, 79);
+    assert_int_equal(o->list[1].total_ns, 109);
+    assert_int_equal(o->list[2].self_ns, 30);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test_teardown(test_two_devices, forget),
-                                       cmocka_unit_test_teardown(test_little, forget),
-                                       cmocka_unit_test_teardown(test_none, forget)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_two_devices, forget), cmocka_unit_test_teardown(test_ranges, forget),
+        cmocka_unit_test_teardown(test_little, forget), cmocka_unit_test_teardown(test_none, forget)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

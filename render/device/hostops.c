@@ -1,0 +1,139 @@
+/* hostops.c - see hostops.h. */
+#include "render/device/hostops.h"
+
+#include "render/device/optable.h"
+#include "render/device/spill.h"
+#include "render/model/build.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct host_record {
+    struct spill_key key; /* thread, start */
+    int64_t end_ns;
+    uint32_t name; /* index */
+};
+
+/* A range that has begun, and the part of it that ranges inside it took. */
+struct open_range {
+    int64_t start_ns, end_ns, inner_ns;
+    uint32_t name;
+};
+
+struct host_ops {
+    struct dcr_arena arena;
+    struct optable names; /* a "device" for every kind */
+    struct spill *ops;
+    int64_t *self_ns; /* by name */
+    struct open_range *open;
+    size_t n_open, open_cap;
+};
+
+struct host_ops *host_ops_new(size_t max_bytes)
+{
+    struct host_ops *h = calloc(1, sizeof *h);
+    if (!h)
+        return NULL;
+    h->ops = spill_new(sizeof(struct host_record), max_bytes);
+    if (!h->ops) {
+        host_ops_free(h);
+        return NULL;
+    }
+    return h;
+}
+
+void host_ops_add(struct host_ops *h, int64_t thread, enum operator_kind kind, const char *name, size_t len,
+                  int64_t start_ns, int64_t dur_ns)
+{
+    struct host_record r = {.key = {thread, start_ns}};
+    dur_ns = dur_ns > 0 ? dur_ns : 0;
+    if (__builtin_add_overflow(start_ns, dur_ns, &r.end_ns))
+        return;
+    struct name_entry *e = optable_entry(&h->names, (int)kind, OP_COMPUTE, name, len);
+    optable_add(e, dur_ns);
+    r.name = e->index;
+    spill_add(h->ops, &r);
+}
+
+/* The innermost open range has ended: what of it lies in the one around it is not that one's own time. */
+static void close_innermost(struct host_ops *h)
+{
+    const struct open_range *x = &h->open[--h->n_open];
+    int64_t self = x->end_ns - x->start_ns - x->inner_ns;
+    if (self > 0 && __builtin_add_overflow(h->self_ns[x->name], self, &h->self_ns[x->name]))
+        h->self_ns[x->name] = INT64_MAX;
+    if (!h->n_open)
+        return;
+    struct open_range *around = &h->open[h->n_open - 1];
+    int64_t end = x->end_ns < around->end_ns ? x->end_ns : around->end_ns;
+    around->inner_ns += end > x->start_ns ? end - x->start_ns : 0;
+}
+
+/* Of ranges that begin together the longest is the outermost; equal ones nest as they came. */
+static void open_range(struct host_ops *h, const struct host_record *r)
+{
+    while (h->n_open && h->open[h->n_open - 1].end_ns <= r->key.b)
+        close_innermost(h);
+    h->open = arena_grow(&h->arena, h->open, h->n_open, &h->open_cap, sizeof *h->open);
+    size_t at = h->n_open++;
+    for (; at > 0 && h->open[at - 1].start_ns == r->key.b && h->open[at - 1].end_ns < r->end_ns; at--)
+        h->open[at] = h->open[at - 1];
+    h->open[at] = (struct open_range){.start_ns = r->key.b, .end_ns = r->end_ns, .name = r->name};
+}
+
+static int compare(const void *a, const void *b)
+{
+    const struct host_operator *x = a, *y = b;
+    if (x->self_ns != y->self_ns)
+        return x->self_ns > y->self_ns ? -1 : 1;
+    if (x->total_ns != y->total_ns)
+        return x->total_ns > y->total_ns ? -1 : 1;
+    int c = strcmp(x->name, y->name);
+    return c ? c : (int)x->kind - (int)y->kind;
+}
+
+int host_ops_finish(struct host_ops *h, struct dcr_arena *arena, struct host_operators *out, struct dcr_err *err)
+{
+    const struct host_record *r;
+    int64_t thread = 0;
+    int rc = spill_sort(h->ops, err);
+    memset(out, 0, sizeof *out);
+    if (rc)
+        return rc;
+    h->self_ns = dcr_arena_alloc(&h->arena, (h->names.n + 1) * sizeof *h->self_ns);
+    while ((r = spill_next(h->ops)) != NULL) {
+        while (h->n_open && r->key.a != thread)
+            close_innermost(h);
+        thread = r->key.a;
+        open_range(h, r);
+        out->n++;
+    }
+    while (h->n_open)
+        close_innermost(h);
+    if (spill_failed(h->ops))
+        return dcr_err_set(err, DCR_FATAL, "cannot read back the temporary file of a trace");
+    out->list = dcr_arena_alloc(arena, (h->names.n + 1) * sizeof *out->list);
+    for (size_t i = 0; i < h->names.n; i++) {
+        const struct name_entry *e = h->names.entries[i];
+        out->list[out->n_names++] = (struct host_operator){.name = text_clean(arena, e->text),
+                                                           .kind = (enum operator_kind)e->device,
+                                                           .n = e->n,
+                                                           .total_ns = e->sum_ns,
+                                                           .self_ns = h->self_ns[i],
+                                                           .min_ns = e->min_ns,
+                                                           .max_ns = e->max_ns};
+    }
+    if (out->n_names)
+        qsort(out->list, (size_t)out->n_names, sizeof *out->list, compare);
+    return 0;
+}
+
+void host_ops_free(struct host_ops *h)
+{
+    if (!h)
+        return;
+    spill_free(h->ops);
+    optable_release(&h->names);
+    dcr_arena_release(&h->arena);
+    free(h);
+}
