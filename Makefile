@@ -21,7 +21,8 @@ pc = $(shell pkg-config $(1) $(2) 2>/dev/null)
 
 CC ?= gcc
 WARN := -Wall -Wextra -Wconversion -Wshadow -Wmissing-prototypes -Wstrict-prototypes -Wvla -Wformat=2
-CFLAGS ?= $(if $(DEBUG),-O0 -g3,-O2 -g)
+# Sanitizers at -O1: half the time to compile, and they see the same.
+CFLAGS ?= $(if $(DEBUG),-O0 -g3,$(if $(SANITIZE),-O1,-O2) -g)
 comma := ,
 SAN := $(if $(SANITIZE),-fsanitize=address$(comma)undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
 # -ffp-contract=off keeps sums reproducible between compilers; kernels that want FMA say so themselves.
