@@ -228,19 +228,22 @@ int kineto_read(struct foreign_trace *out, struct dcr_arena *arena, struct dcr_s
     struct walk k = {.name = s->name, .header = {.rank = -1, .world_size = -1}};
     *out = (struct foreign_trace){.file = s->name, .kind = "Kineto trace", .rank = -1, .world_size = -1};
     k.sink.activity = activity_new(0);
+    k.sink.pairs = kineto_pairs_new();
     k.sink.trace = out;
-    int rc = !k.sink.activity ? dcr_err_set(err, DCR_FATAL, "out of memory reading '%s'", s->name)
-                              : window_open(&k.w, s, err);
+    int rc = !k.sink.activity || !k.sink.pairs ? dcr_err_set(err, DCR_FATAL, "out of memory reading '%s'", s->name)
+                                               : window_open(&k.w, s, err);
     if (rc || (rc = walk_file(&k, err)))
         goto out;
     rc = activity_finish(k.sink.activity, arena, &out->devices, &out->n_devices, &out->steps, err);
     rc = rc ? rc : activity_operators(k.sink.activity, arena, &out->operators, err);
+    out->n_unpaired += kineto_pairs_open(k.sink.pairs);
     out->rank = k.header.rank;
     out->world_size = k.header.world_size;
     name_devices(&k.header, out, arena);
 out:
     json_decref(k.header.properties);
     window_close(&k.w);
+    kineto_pairs_free(k.sink.pairs);
     activity_free(k.sink.activity);
     return rc;
 }

@@ -7,21 +7,6 @@
 
 #include <stdlib.h>
 
-struct text {
-    const char *p;
-    size_t n;
-    int is_escaped;
-};
-
-/* An event as it lies in the window. */
-struct raw {
-    struct text cat, name;
-    char ph;
-    int has_ts;
-    int64_t ts_ns, dur_ns;
-    const char *pid, *pid_end, *tid, *tid_end, *args, *args_end; /* NULL = none */
-};
-
 enum event_class { CLASS_NONE = 0, CLASS_KERNEL, CLASS_MEMCPY, CLASS_MEMSET, CLASS_CALL, CLASS_HOST };
 
 /* Microseconds as decimal text to nanoseconds; the usual form without a call. Behind p there is a zero byte at the
@@ -48,12 +33,12 @@ static inline int microseconds(const char *p, const char *end, int64_t *out)
     return decimal_scaled(p, end, 3, out);
 }
 
-static inline struct text text_of(const char *p, const char *after)
+static inline struct kineto_text text_of(const char *p, const char *after)
 {
-    return *p == '"' ? (struct text){p + 1, (size_t)(after - p) - 2, 0} : (struct text){p, 0, 0};
+    return *p == '"' ? (struct kineto_text){p + 1, (size_t)(after - p) - 2} : (struct kineto_text){p, 0};
 }
 
-static enum event_class class_of(const struct text *c)
+static enum event_class class_of(const struct kineto_text *c)
 {
     switch (c->n) {
     case 6:
@@ -159,7 +144,7 @@ static void argument(struct device_op *op, const char *key, size_t n, const char
 }
 
 /* The arguments, which lie in the window as a whole. */
-static void arguments(struct device_op *op, struct moved *m, const struct raw *e, int *has_device)
+static void arguments(struct device_op *op, struct moved *m, const struct kineto_raw *e, int *has_device)
 {
     const char *p = e->args + 1, *end = e->args_end;
     while ((p = json_space(p, end)) < end && *p != '}') {
@@ -193,7 +178,7 @@ static void arguments(struct device_op *op, struct moved *m, const struct raw *e
 
 /* ---- the event ------------------------------------------------------------------------------------------ */
 
-static void add_op(struct kineto_sink *k, const struct raw *e, enum event_class class, struct text name)
+static void add_op(struct kineto_sink *k, const struct kineto_raw *e, enum event_class class, struct kineto_text name)
 {
     int has_device = 0;
     struct device_op op = {.device = -1,
@@ -222,7 +207,7 @@ static void add_op(struct kineto_sink *k, const struct raw *e, enum event_class 
         k->trace->n_unusable++;
 }
 
-static void add_call(struct kineto_sink *k, const struct raw *e, struct text name)
+static void add_call(struct kineto_sink *k, const struct kineto_raw *e, struct kineto_text name)
 {
     struct device_op op = {.correlation = -1};
     enum call_kind kind = call_kind_of(name.p, name.n);
@@ -239,7 +224,7 @@ static void add_call(struct kineto_sink *k, const struct raw *e, struct text nam
 }
 
 /* A number for the thread, from the text of its process and its own: numbers or names, as the writer liked. */
-static int64_t thread_of(const struct raw *e)
+static int64_t thread_of(const struct kineto_raw *e)
 {
     const char *const from[] = {e->pid, e->tid}, *const to[] = {e->pid_end, e->tid_end};
     uint64_t h = 0;
@@ -249,7 +234,7 @@ static int64_t thread_of(const struct raw *e)
     return (int64_t)h;
 }
 
-static void add_host(struct kineto_sink *k, const struct raw *e, struct text name, int is_annotation)
+static void add_host(struct kineto_sink *k, const struct kineto_raw *e, struct kineto_text name, int is_annotation)
 {
     static const char loader[] = "enumerate(DataLoader)", step[] = "ProfilerStep";
     if (!e->has_ts)
@@ -270,7 +255,7 @@ static void add_host(struct kineto_sink *k, const struct raw *e, struct text nam
 }
 
 /* "[memory]" of the framework's allocator, on a GPU (Device Type 1). */
-static void add_memory(struct kineto_sink *k, const struct raw *e)
+static void add_memory(struct kineto_sink *k, const struct kineto_raw *e)
 {
     static const char *const keys[] = {"Device Type", "Device Id", "Total Allocated", "Total Reserved"};
     int64_t v[4] = {-1, -1, -1, -1};
@@ -299,15 +284,11 @@ static void add_memory(struct kineto_sink *k, const struct raw *e)
         activity_memory(k->activity, v[1], v[2], v[3]);
 }
 
-static void add(struct kineto_sink *k, const struct raw *e)
+/* An event with a beginning and a duration. */
+static void add_complete(struct kineto_sink *k, const struct kineto_raw *e)
 {
-    k->trace->n_events++;
-    if (e->ph == 'i' && e->args && json_text_is(e->name.p, e->name.n, "[memory]"))
-        add_memory(k, e);
-    if (e->ph != 'X')
-        return;
     char plain[32];
-    struct text cat = e->cat;
+    struct kineto_text cat = e->cat;
     if (cat.n && memchr(cat.p, '\\', cat.n)) {
         cat.n = json_unescape(cat.p, cat.n, plain, sizeof plain);
         cat.p = plain;
@@ -315,7 +296,7 @@ static void add(struct kineto_sink *k, const struct raw *e)
     enum event_class class = class_of(&cat);
     if (class == CLASS_NONE)
         return;
-    struct text name = e->name;
+    struct kineto_text name = e->name;
     if (name.n && memchr(name.p, '\\', name.n)) {
         name.n = json_unescape(name.p, name.n, k->text, sizeof k->text);
         name.p = k->text;
@@ -328,8 +309,36 @@ static void add(struct kineto_sink *k, const struct raw *e)
         add_op(k, e, class, name);
 }
 
+/* Arrows between events (s, t, f), counters, names of threads and what else there is say nothing here. */
+static void add(struct kineto_sink *k, const struct kineto_raw *e)
+{
+    struct kineto_raw whole;
+    k->trace->n_events++;
+    switch (e->ph) {
+    case 'X':
+        add_complete(k, e);
+        break;
+    case 'B':
+        k->trace->n_unpaired += kineto_pairs_begin(k->pairs, thread_of(e), e) != 0;
+        break;
+    case 'E':
+        if (kineto_pairs_end(k->pairs, thread_of(e), e, &whole))
+            k->trace->n_unpaired++;
+        else
+            add_complete(k, &whole);
+        break;
+    case 'i':
+    case 'I':
+        if (e->args && json_text_is(e->name.p, e->name.n, "[memory]"))
+            add_memory(k, e);
+        break;
+    default:
+        break;
+    }
+}
+
 /* One value of the event itself. */
-static inline void field(struct raw *e, const char *key, size_t n, const char *p, const char *after)
+static inline void field(struct kineto_raw *e, const char *key, size_t n, const char *p, const char *after)
 {
     switch (n) {
     case 2:
@@ -367,7 +376,7 @@ static inline void field(struct raw *e, const char *key, size_t n, const char *p
 
 const char *kineto_event(struct kineto_sink *k, const char *p, const char *end, const char **wrong)
 {
-    struct raw e = {.name = {"", 0, 0}, .cat = {"", 0, 0}};
+    struct kineto_raw e = {.name = {"", 0}, .cat = {"", 0}};
     int is_escaped = 0;
     for (p++;;) {
         p = json_space(p, end);

@@ -3,11 +3,13 @@
 #define RENDER_IMPORT_KINETO_EVENT_H
 
 #include "render/device/activity.h"
+#include "render/import/kineto_pairs.h"
 #include "render/model/foreign.h"
 
 struct kineto_sink {
     struct activity *activity;
     struct foreign_trace *trace;
+    struct kineto_pairs *pairs;
     char text[16384]; /* an unescaped name */
 };
 

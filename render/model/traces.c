@@ -17,6 +17,12 @@ void run_add_trace(struct run *r, const struct foreign_trace *t)
     if (t->n_unusable > 0)
         run_add_gap(r, "Of the trace '%s' %lld %s no time that can be read; its numbers are without.", kept->file,
                     (long long)t->n_unusable, t->n_unusable == 1 ? "operation has" : "operations have");
+    if (t->n_unpaired > 0)
+        run_add_gap(
+            r,
+            "Of the trace '%s' %lld %s no partner: a beginning without its end, or an end without its beginning; "
+            "its numbers are without.",
+            kept->file, (long long)t->n_unpaired, t->n_unpaired == 1 ? "event has" : "events have");
 }
 
 struct foreign_table *run_add_table(struct run *r, const char *file, const char *kind, const char *caption,

@@ -303,6 +303,66 @@ static void test_host_operators(void **state)
     assert_int_equal(o->list[1].min_ns, 0);
 }
 
+#define AT(ph, thread, ts, more) "{\"ph\":\"" ph "\",\"pid\":1,\"tid\":" thread ",\"ts\":" ts more "}"
+
+/* Beginnings and ends nest on their thread; arguments of the end come last; arrows and counters are no operations. */
+static void test_pairs(void **state)
+{
+    (void)state;
+    assert_int_equal(
+        import_text(
+            "[" AT("B", "1", "10",
+                   ",\"cat\":\"cpu_op\",\"name\":\"outer\"") "," AT("B", "\"x\"", "12",
+                                                                    ",\"cat\":\"kernel\",\"name\":\"ncclA\",\"args\":{"
+                                                                    "\"device\":9,\"stream\":7}") "," AT("B",
+                                                                                                         "1", "15", ",\"cat\":\"cpu_op\",\"name\":\"inner\"") "," AT("s", "1", "16", ",\"cat\":\"kernel\",\"name\":\"k\",\"id\":1") "," AT("f", "1", "17", ",\"cat\":\"kernel\",\"name\":\"k\",\"id\":1,\"bp\":\"e\"") "," AT("C", "1", "17", ",\"cat\":\"kernel\",\"name\":\"k\",\"args\":{\"v\":1}") "," AT("E", "1", "18", "") "," AT("E",
+                                                                                                                                                                                                                                                                                                                                                                                                                                         "\"x\"", "20.5", ",\"args\":{\"device\":3}") "," AT("E",
+                                                                                                                                                                                                                                                                                                                                                                                                                                                                                             "1", "30", ",\"cat\":\"kernel\"") "," AT("B",
+                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                      "1",
+                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                      "40",
+                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                      ",\"cat\":\"kernel\",\"name\":\"k\",\"args\":{\"device\":3}") "," AT("E",
+                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                           "1",
+                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                           "41",
+                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                           "") "]"),
+        0);
+    const struct run_device *d = device(0);
+    assert_int_equal(run->traces[0].n_devices, 1);
+    assert_int_equal(d->device, 3);
+    assert_int_equal(d->value[DEV_KERNELS], 2);
+    assert_int_equal(d->value[DEV_COMM], 8500);
+    assert_int_equal(d->value[DEV_COMPUTE], 1000);
+    const struct host_operators *o = &run->traces[0].operators;
+    assert_int_equal(o->n, 2);
+    assert_string_equal(o->list[0].name, "outer");
+    assert_int_equal(o->list[0].total_ns, 20000);
+    assert_int_equal(o->list[0].self_ns, 17000);
+    assert_int_equal(run->traces[0].n_unpaired, 0);
+    assert_int_equal(run->n_gaps, 0);
+}
+
+/* Ends of another thread, an end too many, beginnings that stay open: counted, said, and nothing else is lost. */
+static void test_unpaired(void **state)
+{
+    (void)state;
+    assert_int_equal(
+        import_text("[" AT("E", "1", "1", "") "," AT("B", "2", "5", ",\"cat\":\"kernel\",\"name\":\"k\"") "," AT(
+            "E", "3", "6", "") "," KERNEL("5", "2") "," AT("B", "2", "7", ",\"name\":\"z\"") "]"),
+        0);
+    assert_int_equal(device(0)->value[DEV_KERNELS], 1);
+    assert_int_equal(run->traces[0].n_unpaired, 4);
+    assert_int_equal(run->n_gaps, 1);
+    assert_non_null(strstr(run->gaps[0], "4 events have no partner"));
+    char *many = malloc(100000 * 40), *p = many; /* more open ones than are kept, on as many threads */
+    *p++ = '[';
+    for (int i = 0; i < 70000; i++)
+        p += snprintf(p, 40, "{\"ph\":\"B\",\"tid\":%d,\"ts\":%d},", i, i);
+    p[-1] = ']';
+    *p = '\0';
+    assert_int_equal(import_text(many), 0);
+    assert_int_equal(run->traces[0].n_unpaired, 70000);
+    free(many);
+}
+
 static size_t gzip(char *out, size_t cap, const char *text)
 {
     z_stream z = {0};
@@ -365,6 +425,8 @@ int main(void)
         cmocka_unit_test_teardown(test_broken, forget),
         cmocka_unit_test_teardown(test_window, forget),
         cmocka_unit_test_teardown(test_host_operators, forget),
+        cmocka_unit_test_teardown(test_pairs, forget),
+        cmocka_unit_test_teardown(test_unpaired, forget),
         cmocka_unit_test_teardown(test_gzip, forget),
         cmocka_unit_test(test_unescape),
     };
