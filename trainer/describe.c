@@ -134,6 +134,10 @@ int describe_write(const struct description *d, struct dcr_err *err)
     put_scenario(&b, &o->scenario);
     put_text(&b, "backend", d->backend->name);
     put_text(&b, "blas", d->backend->kernels);
+    if (*d->probe.best) {
+        put_text(&b, "kernels_best", d->probe.best);
+        dcr_buf_printf(&b, "  \"kernels_best_ratio\": %.4g,\n", d->probe.ratio);
+    }
     if (d->backend->ranks_per_device)
         put_number(&b, "ranks_per_gpu", d->backend->ranks_per_device);
     if (d->backend->ranks_per_device > 1)

@@ -6,6 +6,7 @@
 #include "trainer/comm.h"
 #include "trainer/input.h"
 #include "trainer/options.h"
+#include "trainer/probe.h"
 
 struct description {
     const struct options *options;
@@ -17,6 +18,7 @@ struct description {
     const struct graph_supports *supports;
     size_t global_batch, local_batch; /* local: the largest share */
     size_t all_reduce_bytes;          /* per step and rank; 0 on one rank */
+    struct probe probe;
 };
 
 /** describe_write - write o->out/program.json beside the final name, then rename. Rank 0 only.

@@ -183,15 +183,20 @@ static int open_ways(struct train *t, struct dcr_err *err)
     return comm_first_failure(t->c, rc, err);
 }
 
+static struct backend_config config_of(const struct train *t)
+{
+    return (struct backend_config){.model = t->model,
+                                   .adam = adam_config_default(),
+                                   .mean = t->data->mean_mph,
+                                   .std = t->data->std_mph,
+                                   .precision = t->o->precision};
+}
+
 /* Collective: the ranks of devices find each other here. */
 static int open_backend(struct train *t, struct dcr_err *err)
 {
     const struct options *o = t->o;
-    const struct backend_config config = {.model = t->model,
-                                          .adam = adam_config_default(),
-                                          .mean = t->data->mean_mph,
-                                          .std = t->data->std_mph,
-                                          .precision = o->precision};
+    const struct backend_config config = config_of(t);
     const struct backend_cuda_options cuda = {.device = -1,
                                               .use_graph = o->use_cuda_graph,
                                               .all_reduce_bf16 = o->allreduce_dtype == ALLREDUCE_BF16,
@@ -255,6 +260,9 @@ int train_open_tables(struct train *t, struct dcr_err *err)
     t->checkpoint_is_good = t->o->resume && is_same_file(t->o->resume, t->checkpoint_path);
     if (!rc)
         rc = metrics_open(&t->tables, t->o->out, t->c->rank, t->at.epoch, t->at.step, err);
+    const struct backend_config config = config_of(t);
+    if (!rc && t->c->rank == 0 && !t->o->is_cuda)
+        rc = probe_kernels(&d.probe, &config, &t->supports, err);
     if (!rc && t->c->rank == 0)
         rc = describe_write(&d, err);
     return comm_first_failure(t->c, rc, err);

@@ -39,9 +39,10 @@ struct run *run_new(const char *archive_path)
     r->is_complete = 1;
     struct run_program *p = &r->program;
     p->name = p->version = p->model = p->precision = p->backend = p->blas = p->dataset = p->allreduce_dtype = "";
+    p->kernels_best = "";
     p->parameters = p->threads = p->global_batch = p->local_batch = p->n_sensors = -1;
     p->allreduce_bytes_per_step = p->seed = -1;
-    p->flop_per_step = p->traffic_bytes_per_step = -1;
+    p->flop_per_step = p->traffic_bytes_per_step = p->kernels_best_ratio = -1;
     r->git_commit = "";
     r->unit = r->summary.source = r->summary.series = "";
     r->summary.slowest_rank = -1;

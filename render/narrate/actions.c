@@ -71,6 +71,8 @@ struct action action_for(const struct run_result *r, enum cause_class cls)
         a.ours = "leave --no-overlap out, so that gradients travel during the backward pass";
     else if (cls == CLASS_COMMUNICATION && strcmp(r->run->program.allreduce_dtype, "bf16") == 0)
         a.ours = "give each all-reduce more work with a larger --batch, or use fewer ranks with more --threads each";
+    if (cls == CLASS_COMPUTE && r->gain_ns[CLASS_COMPUTE] > 0)
+        a.ours = "compute with the best kernels of this processor, --kernels auto";
     if (strcmp(r->run->program.name, "dcrnn-train") != 0)
         a.ours = "";
     return a;

@@ -26,6 +26,8 @@ static void read_program(struct run *r, const json_t *program)
     p->seed = json_int(program, "seed", 0, INT64_MAX, -1);
     p->flop_per_step = json_number_or(program, "flop_per_step", -1);
     p->traffic_bytes_per_step = json_number_or(program, "traffic_bytes_per_step", -1);
+    p->kernels_best = json_text(r, program, "kernels_best");
+    p->kernels_best_ratio = json_number_or(program, "kernels_best_ratio", -1);
     const json_t *generated = json_object_get(program, "dataset_is_generated");
     const json_t *strong = json_object_get(program, "strong_scaling");
     p->dataset_is_generated = json_is_boolean(generated) ? json_is_true(generated) : -1;

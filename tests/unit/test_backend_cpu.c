@@ -1,6 +1,7 @@
 /* test_backend_cpu.c - the back end as the training loop sees it, in single precision: the gradient of several ranks is
  * one rank's, all kernel tables agree, an update that is not finite changes nothing, training reduces the loss. */
 #include "trainer/backend.h"
+#include "trainer/probe.h"
 #include "trainer/rng.h"
 
 #include <math.h>
@@ -29,12 +30,10 @@ static int fill(void **state)
     return 0;
 }
 
-/* A ring with shortcuts. NULL when this CPU cannot run the kernels. */
-static struct backend *open_backend(const char *kernels)
+/* A ring with shortcuts. */
+static struct backend_config small_config(const char *kernels, struct graph_supports *supports)
 {
     struct graph_csr adjacency = {0};
-    struct graph_supports supports = {0};
-    struct backend *be = NULL;
     struct backend_config c = {.adam = adam_config_default(), .mean = 54.5, .std = 16};
     struct dcr_err err = {0};
     int from[3 * N], to[3 * N];
@@ -53,10 +52,20 @@ static struct backend *open_backend(const char *kernels)
     c.model.max_batch = B;
     c.model.kernels = kernels;
     assert_int_equal(graph_csr_from_triplets(N, 3 * N, from, to, weight, &adjacency, &err), 0);
-    assert_int_equal(graph_supports_build(&adjacency, GRAPH_DUAL_RANDOM_WALK, &supports, &err), 0);
+    assert_int_equal(graph_supports_build(&adjacency, GRAPH_DUAL_RANDOM_WALK, supports, &err), 0);
+    graph_csr_free(&adjacency);
+    return c;
+}
+
+/* NULL when this CPU cannot run the kernels. */
+static struct backend *open_backend(const char *kernels)
+{
+    struct graph_supports supports = {0};
+    struct backend *be = NULL;
+    struct dcr_err err = {0};
+    const struct backend_config c = small_config(kernels, &supports);
     int rc = backend_cpu_create(&be, &c, &supports, &err);
     graph_supports_free(&supports);
-    graph_csr_free(&adjacency);
     if (rc) {
         print_message("%s\n", err.text);
         return NULL;
@@ -150,6 +159,32 @@ static void test_all_kernels_agree(void **state)
     portable->free(portable);
 }
 
+/* The best kernels need no comparison; others are timed against them, whatever the two are called here. */
+static void test_probe(void **state)
+{
+    (void)state;
+    struct graph_supports supports = {0};
+    struct probe p = {"x", 1};
+    struct dcr_err err = {0};
+    struct backend_config c = small_config(NULL, &supports);
+    assert_int_equal(probe_kernels(&p, &c, &supports, &err), 0);
+    assert_string_equal(p.best, "");
+    struct backend *best = open_backend(NULL), *plain = open_backend("portable");
+    c.model.kernels = "portable";
+    assert_int_equal(probe_kernels(&p, &c, &supports, &err), 0);
+    if (strcmp(best->kernels, plain->kernels) == 0) {
+        assert_string_equal(p.best, "");
+    } else {
+        assert_string_equal(p.best, best->kernels);
+        assert_true(p.ratio > 0 && isfinite(p.ratio));
+    }
+    c.model.kernels = "none of these";
+    assert_int_equal(probe_kernels(&p, &c, &supports, &err), DCR_FAIL);
+    best->free(best);
+    plain->free(plain);
+    graph_supports_free(&supports);
+}
+
 static void test_update_that_is_not_finite_changes_nothing(void **state)
 {
     (void)state;
@@ -216,6 +251,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_ranks_add_up_to_one),
         cmocka_unit_test(test_all_kernels_agree),
+        cmocka_unit_test(test_probe),
         cmocka_unit_test(test_update_that_is_not_finite_changes_nothing),
         cmocka_unit_test(test_evaluation_counts_what_the_loss_counts),
         cmocka_unit_test(test_training_reduces_the_loss),

@@ -49,6 +49,29 @@ static void test_communication(void **state)
     assert_int_equal(verdict_of(parts(5, 0, 0), CLASS_IMBALANCE, t), VERDICT_FINE);
 }
 
+/* Steps of two ranks that are long by turns: transfer is 22 of 100, but nearly all of it is the other rank's time
+ * (gain: 100 - 96). Levelling would save 18. */
+static void test_late_by_turns(void **state)
+{
+    (void)state;
+    struct run *r = made_run(2, 64), *runs[] = {r};
+    for (int s = 0; s < 40; s++)
+        for (int i = 0; i < 2; i++) {
+            const int64_t part[N_CATEGORIES] = {[CAT_COMPUTE] = (s + i) % 2 ? 96 : 60, [CAT_COMM] = 22};
+            made_step(r, run_rank_at(r, i), part);
+        }
+    struct report rep = {0};
+    struct analyse_options o = made_options();
+    assert_int_equal(analyse(&rep, runs, 1, &o, NULL), 0);
+    const struct class_result *c = rep.runs[0].classes;
+    assert_int_equal(c[CLASS_COMMUNICATION].share_ns, 22);
+    assert_int_equal(c[CLASS_COMMUNICATION].gain_ns, 4);
+    assert_int_equal(c[CLASS_COMMUNICATION].verdict, VERDICT_WATCH);
+    assert_int_equal(c[CLASS_IMBALANCE].gain_ns, 18);
+    report_free(&rep);
+    run_free(r);
+}
+
 static void test_io(void **state)
 {
     (void)state;
@@ -201,10 +224,32 @@ static void test_memory(void **state)
     struct analyse_options o = made_options();
     assert_int_equal(analyse(&rep, runs, 1, &o, NULL), 0);
     assert_int_equal(rep.runs[0].classes[CLASS_MEMORY].share_ns, 80);
-    assert_int_equal(rep.runs[0].classes[CLASS_MEMORY].gain_ns, 87);  /* 100 - 12.5 */
-    assert_int_equal(rep.runs[0].classes[CLASS_COMPUTE].gain_ns, 20); /* 100 - 80 */
+    assert_int_equal(rep.runs[0].classes[CLASS_MEMORY].gain_ns, 87); /* 100 - 12.5 */
+    assert_int_equal(rep.runs[0].classes[CLASS_COMPUTE].gain_ns, 0); /* a ceiling of large products is no gain */
     report_free(&rep);
     run_free(r);
+}
+
+/* Computing gains what better kernels gained on the run's own batches, as timed by the program; nothing else is known.
+ */
+static void test_kernels(void **state)
+{
+    (void)state;
+    const double ratios[] = {0.625, -1, 1.5, 0};
+    const int64_t gains[] = {37, 0, 0, 0}; /* of 100 ns of compute */
+    for (size_t i = 0; i < sizeof ratios / sizeof *ratios; i++) {
+        struct run *r = parts(0, 0, 0), *runs[] = {r};
+        r->program.kernels_best = "avx2";
+        r->program.kernels_best_ratio = ratios[i];
+        struct report rep = {0};
+        struct analyse_options o = made_options();
+        assert_int_equal(analyse(&rep, runs, 1, &o, NULL), 0);
+        assert_int_equal(rep.runs[0].classes[CLASS_COMPUTE].verdict, VERDICT_LIMITS);
+        assert_int_equal(rep.runs[0].classes[CLASS_COMPUTE].gain_ns, gains[i]);
+        assert_true(!!strstr(rep.runs[0].classes[CLASS_COMPUTE].text, "healthy") == (gains[i] == 0));
+        report_free(&rep);
+        run_free(r);
+    }
 }
 
 /* Run-queue delay before the first step is no matter of the steps. */
@@ -359,6 +404,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_data),
         cmocka_unit_test(test_communication),
+        cmocka_unit_test(test_late_by_turns),
         cmocka_unit_test(test_io),
         cmocka_unit_test(test_compute_bound),
         cmocka_unit_test(test_imbalance),
@@ -366,6 +412,7 @@ int main(void)
         cmocka_unit_test(test_files_in_loading),
         cmocka_unit_test(test_largest_gain),
         cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_kernels),
         cmocka_unit_test(test_start_up_is_left_out),
         cmocka_unit_test(test_never_judged),
         cmocka_unit_test(test_growing_communication),

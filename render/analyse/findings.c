@@ -1,0 +1,69 @@
+/* findings.c - what is said of a run besides the classes. See rules.h. */
+#include "render/analyse/rules.h"
+
+#include "render/narrate/format.h"
+
+#include <math.h>
+
+static double epoch_mean(const struct run *run, const char *column)
+{
+    double sum = 0;
+    size_t n = 0;
+    int m = run_metric(column);
+    for (size_t i = 0; i < run->n_epochs; i++)
+        if (!isnan(run->epochs[i].value[m])) {
+            sum += run->epochs[i].value[m];
+            n++;
+        }
+    return n ? sum / (double)n : NAN;
+}
+
+/* All that is known where only metrics.csv was kept. Files of this kind do not say whether their times are per step or
+ * per epoch, so that no verdict may rest on them. */
+static void note_epochs(struct report *rep, struct run_result *r)
+{
+    double epoch = epoch_mean(r->run, "epoch_time_sec"), compute = epoch_mean(r->run, "compute_time_sec");
+    double data = epoch_mean(r->run, "data_load_time_sec");
+    if (r->has_steps || !(epoch > 0) || isnan(compute) || isnan(data))
+        return;
+    r->notes[r->n_notes++] =
+        report_text(rep,
+                    "metrics.csv gives %s s an epoch, compute_time_sec %s and data_load_time_sec %s (means over %s); "
+                    "whether those two "
+                    "are per epoch is not defined in files of this kind, so no verdict rests on them.",
+                    fmt_number(epoch).text, fmt_number(compute).text, fmt_number(data).text,
+                    fmt_count((int64_t)r->run->n_epochs, "epoch").text);
+}
+
+void findings(struct report *rep, struct run_result *r)
+{
+    r->notes = dcr_arena_alloc(&rep->arena, 8 * sizeof *r->notes);
+    note_epochs(rep, r);
+    if (r->has_steps && r->step.cv_ratio > rep->thresholds.step_cv)
+        r->notes[r->n_notes++] = report_text(
+            rep,
+            "Step time varies by %s (standard deviation over mean; target below %s): median %s, 95th percentile %s.",
+            fmt_percent(r->step.cv_ratio).text, fmt_percent(rep->thresholds.step_cv).text,
+            fmt_time(r->step.median_ns).text, fmt_time(r->step.p95_ns).text);
+    if (r->hidden_comm_ns * 100 > r->step.mean_ns && r->step.mean_ns > 0)
+        r->notes[r->n_notes++] = report_text(
+            rep,
+            "Communication is under way for %s a step beside other work. That is no saving yet: it includes "
+            "waiting for other ranks. What overlap saves shows against a run without it.",
+            fmt_time(r->hidden_comm_ns).text);
+    if (r->coverage_ratio > 0 && r->coverage_ratio < 0.9)
+        r->notes[r->n_notes++] = report_text(
+            rep, "Steps cover %s of the time from the first step to the last; %s.", fmt_percent(r->coverage_ratio).text,
+            r->validation_ns > 0 ? report_text(rep, "validation took %s of the rest", fmt_time(r->validation_ns).text)
+                                 : "the rest lies between steps");
+    for (int i = 0; i < r->run->nodes_len && r->n_notes < 8; i++)
+        for (int k = 0; k < r->run->nodes[i].n_gpus && r->n_notes < 8; k++) {
+            const struct run_gpu *g = &r->run->nodes[i].gpus[k];
+            double total = rule_mean(&g->memory_total_mb);
+            if (g->memory_used_mb.n && total > 0 && g->memory_used_mb.max / total > rep->thresholds.gpu_memory)
+                r->notes[r->n_notes++] =
+                    report_text(rep, "GPU %d of node %d used %s of its memory at most; above %s there is pressure.",
+                                g->gpu_id, r->run->nodes[i].node, fmt_percent(g->memory_used_mb.max / total).text,
+                                fmt_percent(rep->thresholds.gpu_memory).text);
+        }
+}

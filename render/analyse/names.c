@@ -1,0 +1,60 @@
+/* names.c - what parts, classes, verdicts and kinds are called in files and in prose. */
+#include "render/analyse/report.h"
+
+const char *part_key(enum part p)
+{
+    static const char *const keys[] = {
+#define X(id, key, name) key,
+        REPORT_PARTS(X)
+#undef X
+    };
+    return keys[p];
+}
+
+const char *part_name(enum part p)
+{
+    static const char *const names[] = {
+#define X(id, key, name) name,
+        REPORT_PARTS(X)
+#undef X
+    };
+    return names[p];
+}
+
+const char *class_key(enum cause_class c)
+{
+    static const char *const keys[] = {
+#define X(id, key, name) key,
+        REPORT_CLASSES(X)
+#undef X
+    };
+    return keys[c];
+}
+
+const char *class_name(enum cause_class c)
+{
+    static const char *const names[] = {
+#define X(id, key, name) name,
+        REPORT_CLASSES(X)
+#undef X
+    };
+    return names[c];
+}
+
+const char *verdict_word(enum verdict v)
+{
+    static const char *const words[] = {"n/a", "fine", "watch", "limits"};
+    return words[v];
+}
+
+const char *confidence_word(enum confidence c)
+{
+    static const char *const words[] = {"low", "medium", "high"};
+    return words[c];
+}
+
+const char *scaling_word(enum scaling_kind k)
+{
+    static const char *const words[] = {"none", "strong", "weak", "unknown"};
+    return words[k];
+}

@@ -1,0 +1,188 @@
+/* roofline.c - the classes of compute and memory: analytic counts of the program against what was calibrated on its
+ * nodes, and against the kernels that it could have used. See rules.h. */
+#include "render/analyse/rules.h"
+
+#include "render/model/calibration.h"
+#include "render/narrate/format.h"
+
+#include <math.h>
+#include <string.h>
+
+/* What the compute phases of a step would take if only products, or only memory, held them up: analytic counts of the
+ * program over what was calibrated on the nodes that its ranks were on. */
+struct roofline {
+    const char *because; /* "" or n/a because ... */
+    double flop_ns, memory_ns;
+    double gflop_per_s, gb_per_s; /* ceilings of all ranks together */
+};
+
+static double ceiling(const struct run_measured *one, const struct run_measured *all, double cores)
+{
+    double v = one->median * cores;
+    return all->n && v > all->median ? all->median : v;
+}
+
+static struct roofline roofline_of(const struct run_result *r)
+{
+    struct roofline f = {.because = ""};
+    const struct run *a = r->run;
+    double threads = a->program.threads > 0 ? (double)a->program.threads : 1;
+    if (!(a->program.traffic_bytes_per_step > 0) || !(a->program.flop_per_step > 0))
+        f.because = "n/a because the program does not say its operations and memory traffic per step, and no hardware "
+                    "counters are in the archive";
+    else if (!a->calibration)
+        f.because = "n/a because the machine was not calibrated: run dccollect calibrate before the run";
+    for (int i = 0; !*f.because && i < a->nodes_len; i++) {
+        const struct run_node_calibration *c = run_calibration_of(a, a->nodes[i].node);
+        double ranks = 0;
+        for (int k = 0; k < a->ranks_len; k++)
+            ranks += a->ranks[k].node == a->nodes[i].node;
+        if (ranks == 0)
+            continue;
+        if (!c || !c->memory_one.n || !c->sgemm_one.n) {
+            f.because = "n/a because a node of the run was not calibrated: run dccollect calibrate on it";
+            break;
+        }
+        f.gflop_per_s += ceiling(&c->sgemm_one, &c->sgemm_all, ranks * threads);
+        f.gb_per_s += ceiling(&c->memory_one, &c->memory_all, ranks * threads);
+        if (a->node_kind == NODES_EMULATED || a->node_kind == NODES_ONE_KERNEL)
+            break; /* one machine: its ceilings count once */
+    }
+    if (!*f.because && (a->node_kind == NODES_EMULATED || a->node_kind == NODES_ONE_KERNEL)) {
+        const struct run_node_calibration *c = run_calibration_of(a, a->nodes[0].node);
+        f.gflop_per_s = c ? ceiling(&c->sgemm_one, &c->sgemm_all, r->n_ranks * threads) : 0;
+        f.gb_per_s = c ? ceiling(&c->memory_one, &c->memory_all, r->n_ranks * threads) : 0;
+    }
+    if (!*f.because && !(f.gflop_per_s > 0 && f.gb_per_s > 0))
+        f.because = "n/a because no rank was on a node that was calibrated";
+    if (!*f.because) {
+        f.flop_ns = a->program.flop_per_step / f.gflop_per_s;
+        f.memory_ns = a->program.traffic_bytes_per_step / f.gb_per_s;
+    }
+    return f;
+}
+
+/* Compute of a step as the roofline sees it: where cores were shared, without what neighbours took. */
+static double compute_ns(const struct run_result *r)
+{
+    double sum = 0;
+    if (!*r->shared.id)
+        return (double)r->part_ns[PART_COMPUTE];
+    for (int i = 0; i < r->n_rank_results; i++)
+        sum += (double)r->ranks[i].work_ns[CAT_COMPUTE];
+    return sum / r->n_rank_results;
+}
+
+/* "34.1 GB/s, 85 % of the calibrated 40.0 GB/s". Nothing does more than it can: then the ceiling is wrong, and a share
+ * of it means nothing. */
+static const char *of_ceiling(struct report *rep, double ratio, double ceiling, const char *unit, const char *why)
+{
+    const char *amount = report_text(rep, "%s %s", fmt_number(ratio * ceiling).text, unit);
+    if (ratio > 1)
+        return report_text(rep, "%s, %s times the calibrated %s %s (%s, so no share is given)", amount,
+                           fmt_ratio(ratio).text, fmt_number(ceiling).text, unit, why);
+    return report_text(rep, "%s, %s of the calibrated %s %s", amount, fmt_percent(ratio).text, fmt_number(ceiling).text,
+                       unit);
+}
+
+void rule_memory(struct report *rep, struct run_result *r)
+{
+    const struct thresholds *t = &rep->thresholds;
+    struct roofline f = roofline_of(r);
+    double compute = compute_ns(r);
+    if (*f.because || compute <= 0) {
+        rule_not_measured(r, CLASS_MEMORY, *f.because ? f.because : "n/a because no compute phase was recorded");
+        return;
+    }
+    double step = (double)r->step.mean_ns, scale = (double)r->part_ns[PART_COMPUTE] / compute;
+    /* Counts and ceilings are estimates: more than all of compute they cannot take. */
+    double used = f.memory_ns / compute, busy = f.flop_ns / compute;
+    double gain = f.memory_ns > f.flop_ns && compute > f.flop_ns ? (compute - f.flop_ns) * scale : 0;
+    r->gain_ns[CLASS_MEMORY] = (int64_t)gain;
+    struct class_result *c =
+        rule_begin(r, CLASS_MEMORY, (int64_t)(fmin(f.memory_ns, compute) * scale),
+                   report_text(rep,
+                               "limits above %s of the calibrated bandwidth, when products need less "
+                               "time than memory traffic",
+                               fmt_percent(t->memory_bound).text),
+                   "memory_bound", t->memory_bound);
+    int is_memory = f.memory_ns > f.flop_ns && gain > t->gain_limits * step;
+    c->verdict = used > t->memory_bound && is_memory       ? VERDICT_LIMITS
+                 : used > t->memory_bound / 2 && is_memory ? VERDICT_WATCH
+                                                           : VERDICT_FINE;
+    c->text = report_text(rep, "compute moves %s and does %s (analytic counts)",
+                          of_ceiling(rep, used, f.gb_per_s, "GB/s", "from caches, or the calibration was too low"),
+                          of_ceiling(rep, busy, f.gflop_per_s, "GFLOP/s", "the calibration was too low"));
+}
+
+/* Of the ranks' work, where they shared cores: shares of the time hold neighbours' turns. */
+static double compute_of_work(const struct run_result *r)
+{
+    double work = 0, own = 0;
+    for (int i = 0; i < r->n_rank_results; i++)
+        for (int k = 0; k < N_CATEGORIES; k++) {
+            work += (double)r->ranks[i].work_ns[k];
+            own += k == CAT_COMPUTE ? (double)r->ranks[i].work_ns[k] : 0;
+        }
+    return work > 0 ? own / work : 0;
+}
+
+/* Computing cannot be left away, and a ceiling of large products is out of reach of small ones: a gain is known only
+ * where the program timed better kernels on its own batches. Waiting for a rank that computes shrinks with it. */
+static int64_t gain_of_kernels(const struct run_result *r)
+{
+    double ratio = r->run->program.kernels_best_ratio;
+    if (!(ratio > 0 && ratio < 1) || !*r->run->program.kernels_best)
+        return 0;
+    double ns = *r->shared.id ? compute_of_work(r) * (double)r->step.mean_ns
+                              : (double)(r->part_ns[PART_COMPUTE] + r->wait_cause_ns[CAT_COMPUTE]);
+    return (int64_t)((1 - ratio) * ns);
+}
+
+static const char *compute_text(struct report *rep, const struct run_result *r, const struct class_result *c)
+{
+    const char *text = fmt_time(r->part_ns[PART_COMPUTE]).text, *kernels = "";
+    if (c->gain_ns > 0)
+        kernels = report_text(rep, "; with the kernels '%s' a batch takes %s of the time (measured before training)",
+                              r->run->program.kernels_best, fmt_percent(r->run->program.kernels_best_ratio).text);
+    return report_text(rep, "%s a step%s%s", text,
+                       c->verdict != VERDICT_LIMITS ? ""
+                       : *r->shared.id              ? ": compute-bound, as far as shared cores let one see"
+                       : c->gain_ns > 0             ? ": compute-bound"
+                                                    : ": compute-bound, which is healthy",
+                       kernels);
+}
+
+/* Compute-bound means: nothing else limits and the ranks compute most of the time. That is healthy. Where cores were
+ * shared the shares are of the work, not of the time; and exchanges in which ranks lose time by turns, so that too
+ * little is saved without them to be named, are left out of the time. */
+void rule_compute(struct report *rep, struct run_result *r)
+{
+    const struct thresholds *t = &rep->thresholds;
+    if (r->part_ns[PART_COMPUTE] == 0) {
+        rule_not_measured(r, CLASS_COMPUTE, "n/a because no compute phase was recorded");
+        return;
+    }
+    r->gain_ns[CLASS_COMPUTE] = gain_of_kernels(r);
+    struct class_result *c = rule_begin(
+        r, CLASS_COMPUTE, r->part_ns[PART_COMPUTE],
+        report_text(rep, "limits above %s of step time when nothing else does", fmt_percent(t->compute_bound).text),
+        "compute_bound", t->compute_bound);
+    c->share_interval = r->part_interval[PART_COMPUTE];
+    int others = 0;
+    for (int i = 0; i < N_CLASSES; i++)
+        others += i != CLASS_COMPUTE && i != CLASS_SHARED && r->classes[i].verdict == VERDICT_LIMITS;
+    double comm = rule_share(r, r->comm_ns), data = rule_share(r, r->part_ns[PART_DATA]), compute = c->share_ratio;
+    double saved = rule_share(r, r->gain_ns[CLASS_COMMUNICATION]), uneven = rule_share(r, r->gain_ns[CLASS_IMBALANCE]);
+    if (*r->shared.id) {
+        comm = saved;
+        data = rule_share(r, r->gain_ns[CLASS_DATA]);
+        compute = compute_of_work(r);
+    } else if (comm < 1 && saved < t->gain_limits && uneven < t->gain_limits) {
+        compute /= 1 - comm;
+        comm = saved;
+    }
+    if (!others && compute > t->compute_bound && comm < t->comm_watch && data < t->data_watch)
+        c->verdict = VERDICT_LIMITS;
+    c->text = compute_text(rep, r, c);
+}

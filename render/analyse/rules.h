@@ -1,0 +1,28 @@
+/* rules.h - what the files of the class table share: rules.c (most classes), roofline.c (compute and memory),
+ * findings.c (what is said besides). Rules and their sources: docs/metrics.md#rules. */
+#ifndef RENDER_ANALYSE_RULES_H
+#define RENDER_ANALYSE_RULES_H
+
+#include "render/analyse/analyse.h"
+
+/** rule_begin - the line of a class that was looked at: fine so far, with its share and the gain of the run. */
+struct class_result *rule_begin(struct run_result *r, enum cause_class cls, int64_t ns, const char *rule,
+                                const char *threshold_name, double threshold);
+/** rule_not_measured - the line of a class of which nothing is known. */
+void rule_not_measured(struct run_result *r, enum cause_class cls, const char *because);
+/** rule_share - of the mean step; 0 without one. */
+double rule_share(const struct run_result *r, int64_t ns);
+/** rule_mean - of a monitor's samples; NAN without any. */
+double rule_mean(const struct sampled *s);
+
+/** rule_memory - is it the memory's bandwidth that holds up compute?
+ *  source   docs/metrics.md#predicted-gain. Test: tests/unit/test_rules.c */
+void rule_memory(struct report *rep, struct run_result *r);
+/** rule_compute - does the run compute and nothing else? After all other rules.
+ *  source   docs/metrics.md#rules. Test: tests/unit/test_rules.c */
+void rule_compute(struct report *rep, struct run_result *r);
+
+/** findings - notes of a run that belong to no class: variation, hidden communication, coverage, GPU memory. */
+void findings(struct report *rep, struct run_result *r);
+
+#endif
