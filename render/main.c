@@ -126,9 +126,9 @@ static int publish(struct report *rep, const struct options *o, const struct evi
     struct site_options site = {.out_dir = o->out_dir,
                                 .theme_dir = o->theme_dir,
                                 .single_file = o->single_file,
-                                .archives = e->archives,
-                                .runs = e->archive_runs,
-                                .n_archives = e->n_archives};
+                                .inputs = e->inputs.list,
+                                .runs = e->runs,
+                                .n_inputs = (int)e->inputs.n};
     return site_publish(rep, &site, err);
 }
 

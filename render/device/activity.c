@@ -172,7 +172,7 @@ void activity_operator(struct activity *a, int64_t thread, enum operator_kind ki
 {
     const struct activity_watch *watch = activity_watcher();
     if (watch) {
-        watch->host(watch->ctx, thread, false, name, len, start_ns, dur_ns);
+        watch->host(watch->ctx, thread, name, len, start_ns, dur_ns);
         return;
     }
     if (!a->operators && !a->has_no_memory) {

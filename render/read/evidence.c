@@ -45,17 +45,9 @@ int evidence_read(struct evidence *e, char **paths, int n, void (*progress)(cons
     if (rc)
         return rc;
     e->runs = calloc(e->inputs.n + 1, sizeof *e->runs);
-    e->archives = calloc(e->inputs.n + 1, sizeof *e->archives);
-    e->archive_runs = calloc(e->inputs.n + 1, sizeof *e->archive_runs);
-    if (!e->runs || !e->archives || !e->archive_runs)
+    if (!e->runs)
         return dcr_err_set(err, DCR_FATAL, "out of memory");
-    rc = read_all(e, progress, err);
-    for (size_t i = 0; rc == 0 && i < e->inputs.n; i++)
-        if (!e->inputs.list[i].root) {
-            e->archives[e->n_archives] = e->inputs.list[i].path;
-            e->archive_runs[e->n_archives++] = e->runs[i];
-        }
-    return rc;
+    return read_all(e, progress, err);
 }
 
 void evidence_release(struct evidence *e)
@@ -63,8 +55,6 @@ void evidence_release(struct evidence *e)
     for (size_t i = 0; e->runs && i < e->inputs.n; i++)
         run_free(e->runs[i]);
     free(e->runs);
-    free(e->archives);
-    free(e->archive_runs);
     inputs_release(&e->inputs);
     memset(e, 0, sizeof *e);
 }

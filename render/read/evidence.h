@@ -8,10 +8,6 @@
 struct evidence {
     struct inputs inputs; /* of what could be used */
     struct run **runs;    /* shape (inputs.n) */
-    /* Of these the archives: their traces are read again for the timelines. shape (n_archives) */
-    const char **archives;
-    struct run **archive_runs;
-    int n_archives;
 };
 
 /** evidence_read - read what was named; what was only found in a folder and cannot be used is left out and becomes a

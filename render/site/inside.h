@@ -8,6 +8,7 @@
 #include "lib/arena.h"
 #include "render/analyse/report.h"
 #include "render/draw/typeface.h"
+#include "render/read/inputs.h"
 #include "render/site/publish.h"
 #include "render/site/theme.h"
 
@@ -16,11 +17,10 @@ struct site {
     struct theme *theme;
     struct typeface *typeface;
     struct publish publish;
-    struct dcr_arena arena; /* texts and arrays of the pages */
-    const char *const
-        *archives; /* paths, to be read again for the timelines, and the runs they hold; shape (n_archives) */
-    struct run *const *archive_runs;
-    int n_archives;
+    struct dcr_arena arena;     /* texts and arrays of the pages */
+    const struct input *inputs; /* to be read again for the timelines, and the runs they became; shape (n_inputs) */
+    struct run *const *input_runs;
+    int n_inputs;
     const char *single_file; /* NULL: none is wanted */
     struct kept *kept;       /* pages for it, see single.h */
     json_t *embedded;        /* files that are in it */

@@ -55,9 +55,9 @@ int site_publish(const struct report *rep, const struct site_options *opt, struc
     struct site s = {.rep = rep,
                      .err = err,
                      .single_file = opt->single_file,
-                     .archives = opt->archives,
-                     .archive_runs = opt->runs,
-                     .n_archives = opt->n_archives};
+                     .inputs = opt->inputs,
+                     .input_runs = opt->runs,
+                     .n_inputs = opt->n_inputs};
     int rc = publish_begin(&s.publish, opt->out_dir, err);
     if (rc)
         goto out;

@@ -5,16 +5,17 @@
 #define RENDER_SITE_SITE_H
 
 #include "render/analyse/report.h"
+#include "render/read/inputs.h"
 
 struct site_options {
     const char *out_dir;     /* -o */
     const char *theme_dir;   /* --theme; NULL or "": the default theme, found beside the program */
     const char *single_file; /* --single-file: the whole report once more as one file, here; NULL: no */
-    /* The archives' paths and the runs read from them, for the timelines: they need every range, which a run has not.
-     * borrows; shape (n_archives); 0: timelines of steps only */
-    const char *const *archives;
+    /* What was read and the runs it became, for the timelines: they need every range, which a run has not.
+     * borrows; shape (n_inputs); 0: timelines of steps only */
+    const struct input *inputs;
     struct run *const *runs;
-    int n_archives;
+    int n_inputs;
 };
 
 /** site_check_out - may a site be put at out_dir? To be asked before the long work.

@@ -1,18 +1,15 @@
 /* spans.c - see spans.h. Called by timeline.c. Test: tests/unit/test_timeline.c */
 #include "render/site/spans.h"
 
-#include "lib/member.h"
 #include "lib/reduce.h"
-#include "lib/tar.h"
-#include "lib/trace.h"
 #include "render/model/build.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define DEPTH_MAX 63
-#define LANES_MAX 8
+#define LANES_MAX 32
+#define LANES_IN_FLIGHT 8
 
 /* Open addressing over the names; size a power of two. */
 struct span_index {
@@ -177,7 +174,7 @@ static int by_row(const void *a, const void *b)
 }
 
 /* What may overlap: each into the first lane that is free; all depths of such a track are 0 so far. */
-static void pack_lanes(struct span *span, size_t n)
+static void pack_lanes(struct span *span, size_t n, int n_lanes)
 {
     int64_t end[LANES_MAX];
     int used = 0;
@@ -185,8 +182,8 @@ static void pack_lanes(struct span *span, size_t n)
         int lane = 0;
         while (lane < used && end[lane] > span[i].start_ns)
             lane++;
-        if (lane == LANES_MAX)
-            lane = LANES_MAX - 1; /* drawn over another: there are more at once than one can see */
+        if (lane == n_lanes)
+            lane = n_lanes - 1; /* drawn over another: there are more at once than one can see */
         if (lane == used)
             end[used++] = 0;
         end[lane] = span[i].start_ns + span[i].dur_ns;
@@ -199,6 +196,12 @@ static int by_rank(const void *a, const void *b)
     const struct span_track *x = *(const struct span_track *const *)a, *y = *(const struct span_track *const *)b;
     if (x->rank != y->rank)
         return x->rank < y->rank ? -1 : 1;
+    if (x->kind != y->kind)
+        return x->kind < y->kind ? -1 : 1;
+    if (x->device != y->device)
+        return x->device < y->device ? -1 : 1;
+    if (x->stream != y->stream)
+        return x->stream < y->stream ? -1 : 1;
     return x < y ? -1 : x > y; /* order of appearance */
 }
 
@@ -246,6 +249,38 @@ static void count(struct spans *s)
     }
 }
 
+void spans_align(struct spans *s)
+{
+    uint32_t n_files = 0;
+    for (size_t i = 0; i < s->n_tracks; i++)
+        n_files = s->tracks[i].file >= n_files ? s->tracks[i].file + 1 : n_files;
+    if (n_files < 2)
+        return;
+    struct reach {
+        int64_t from, to;
+    } *reach = dcr_arena_alloc(&s->arena, n_files * sizeof *reach), *first = NULL;
+    for (uint32_t f = 0; f < n_files; f++)
+        reach[f] = (struct reach){INT64_MAX, INT64_MIN};
+    for (size_t i = 0; i < s->n; i++) {
+        const struct span *p = &s->span[i];
+        struct reach *r = &reach[s->tracks[p->row >> 6].file];
+        r->from = p->start_ns < r->from ? p->start_ns : r->from;
+        r->to = p->start_ns + p->dur_ns > r->to ? p->start_ns + p->dur_ns : r->to;
+    }
+    for (uint32_t f = 0; f < n_files && !first; f++)
+        first = reach[f].to >= reach[f].from ? &reach[f] : NULL;
+    if (!first)
+        return;
+    for (size_t i = 0; i < s->n; i++) {
+        struct span *p = &s->span[i];
+        const struct reach *r = &reach[s->tracks[p->row >> 6].file];
+        if (r->from <= first->to && r->to >= first->from)
+            continue;
+        p->start_ns = p->start_ns - r->from + first->from;
+        s->is_aligned = true;
+    }
+}
+
 void spans_finish(struct spans *s)
 {
     int64_t first = INT64_MAX;
@@ -259,121 +294,13 @@ void spans_finish(struct spans *s)
         size_t end = i;
         while (end < s->n && s->span[end].row == s->span[i].row)
             end++;
-        if (s->tracks[s->span[i].row >> 6].is_beside)
-            pack_lanes(s->span + i, end - i);
+        const struct span_track *t = &s->tracks[s->span[i].row >> 6];
+        if (t->is_beside) /* of nested ranges the lane is the depth */
+            pack_lanes(s->span + i, end - i, t->kind == TRACK_HOST ? LANES_MAX : LANES_IN_FLIGHT);
         i = end;
     }
     number_rows(s);
     if (s->n)
         qsort(s->span, s->n, sizeof *s->span, by_row);
     count(s);
-}
-
-/* ---- reading -------------------------------------------------------------------------------------------- */
-
-struct host {
-    char name[65];
-    int64_t shift_ns;
-    const struct run_clock *clock; /* measured against the reference's, whose shift it then has; NULL = not */
-};
-
-#define HOSTS_MAX 4096
-
-static const struct host *host_of(const struct spans *s, const struct host *hosts, const char *name)
-{
-    for (int k = 0; k < s->n_hosts; k++)
-        if (!strcmp(hosts[k].name, name))
-            return &hosts[k];
-    return NULL;
-}
-
-/* Hosts have clocks of their own: theirs are laid side by side by what was measured during the run, else by what the
- * first process of each said of the time of day. All processes of a host share its clock, exactly. */
-static struct host shift_of(struct spans *s, struct host **hosts, const struct dct_info *info, const struct run *run)
-{
-    if (!*hosts)
-        *hosts = dcr_arena_alloc(&s->arena, HOSTS_MAX * sizeof **hosts);
-    const struct host *known = host_of(s, *hosts, info->host);
-    if (known)
-        return *known;
-    const struct run_clock *clock = run ? run_clock_of(run, info->host) : NULL;
-    const struct host *reference = clock ? host_of(s, *hosts, clock->reference) : NULL;
-    bool is_sane = info->real_ns >= 0 && info->real_ns <= RUN_MAX_TIME_NS && info->mono_ns >= 0 &&
-                   info->mono_ns <= RUN_MAX_TIME_NS;
-    struct host h = {.shift_ns = reference ? reference->shift_ns
-                                 : is_sane ? info->real_ns - info->mono_ns
-                                           : 0,
-                     .clock = reference ? clock : NULL};
-    snprintf(h.name, sizeof h.name, "%s", info->host);
-    if (s->n_hosts < HOSTS_MAX)
-        (*hosts)[s->n_hosts++] = h;
-    if (h.clock) {
-        int64_t error = run_clock_error(h.clock);
-        s->n_measured_hosts++;
-        s->clock_error_ns = error > s->clock_error_ns ? error : s->clock_error_ns;
-    }
-    return h;
-}
-
-static int read_trace(struct spans *s, struct dcr_stream *in, int rank, int node, uint32_t file, struct host **hosts,
-                      const struct run *run, struct dcr_err *err)
-{
-    struct dct_reader *t = NULL;
-    struct dct_info info;
-    struct dct_event e;
-    int rc = dct_open(&t, in, &info, err);
-    if (rc)
-        return rc;
-    rank = rank >= 0 ? rank : info.rank >= 0 ? info.rank : 0;
-    node = node >= 0 ? node : info.node;
-    struct host host = shift_of(s, hosts, &info, run);
-    while ((rc = dct_next(t, &e, err)) == 0) {
-        if (e.kind == DCT_FILE || e.start_ns < 0 || e.end_ns > RUN_MAX_TIME_NS)
-            continue;
-        bool is_flight = e.kind == DCT_SPAN && strcmp(e.category, DCT_IN_FLIGHT) == 0;
-        bool is_beside = e.kind == DCT_START || is_flight;
-        size_t track = spans_track(s, rank, node, file, is_beside ? 0 : e.track, is_beside);
-        int64_t shift = host.shift_ns + (host.clock ? run_clock_offset(host.clock, e.start_ns) : 0);
-        uint64_t payload = e.payload_type == DCT_PAYLOAD_U64 || e.payload_type == DCT_PAYLOAD_I64 ? e.payload : 0;
-        spans_add(s, track, is_beside ? 0 : e.depth, e.domain, e.category, e.name, e.start_ns + shift, e.end_ns + shift,
-                  e.kind == DCT_SPAN ? e.bytes : payload);
-    }
-    for (size_t i = 0; i < s->n_tracks; i++)
-        if (s->tracks[i].file == file && !s->tracks[i].is_beside)
-            s->tracks[i].name = text_clean(&s->arena, dct_thread_name(t, s->tracks[i].id));
-    dct_close(t);
-    return rc == DCR_END ? 0 : rc;
-}
-
-int spans_read(struct spans *s, const char *path, const struct run *run, struct dcr_err *err)
-{
-    struct dcr_tar_reader *tar = NULL;
-    struct dcr_tar_member m;
-    struct host *hosts = NULL;
-    uint32_t file = 0;
-    spans_start(s);
-    int rc = dcr_tar_open(&tar, path, err);
-    if (rc)
-        return rc;
-    while ((rc = dcr_tar_next(tar, &m, err)) == 0) {
-        int node = -1, rank = -1;
-        if (dcr_role_of(m.name, &node, &rank) != DCR_ROLE_TRACE)
-            continue;
-        struct dcr_err why = {0};
-        for (int i = 0; node < 0 && i < run->ranks_len; i++)
-            node = run->ranks[i].rank == rank ? run->ranks[i].node : node;
-        /* A trace that cannot be read was said to be so when the run was read. */
-        int one = read_trace(s, &m.stream, rank, node, file++, &hosts, run, &why);
-        if (one == DCR_FATAL) {
-            rc = one;
-            if (err)
-                *err = why;
-            break;
-        }
-    }
-    dcr_tar_close(tar);
-    if (rc != DCR_END)
-        return rc;
-    spans_finish(s);
-    return 0;
 }

@@ -4,12 +4,17 @@
 #define RENDER_SITE_SPANS_H
 
 #include "lib/arena.h"
+#include "lib/stream.h"
 #include "render/model/run.h"
+#include "render/read/inputs.h"
 
 #include <stdbool.h>
 
 #define SPANS_MAX ((size_t)1 << 21) /* 64 MB */
 #define SPAN_LONGEST 5
+#define SPAN_FOREIGN_TRACKS 512 /* of one file */
+
+enum track_kind { TRACK_THREAD, TRACK_HOST, TRACK_STREAM }; /* the latter two: of a trace of another tool */
 
 struct span {
     int64_t start_ns, dur_ns; /* since the first range of the run */
@@ -29,9 +34,12 @@ struct span_name {
 /* One thread of one rank, or what lies beside its threads. Row of depth d: first_row + d. */
 struct span_track {
     int rank, node;
-    uint32_t id;      /* Linux thread id */
-    bool is_beside;   /* ranges of the process and operations in flight: they may overlap, so rows are lanes */
-    const char *name; /* of the thread, "" none */
+    uint32_t id;    /* Linux thread id */
+    bool is_beside; /* ranges of the process, operations in flight, those of other tools: they may overlap, so rows
+                       are lanes */
+    enum track_kind kind;
+    int64_t device, stream; /* of a TRACK_STREAM */
+    const char *name;       /* of the thread or stream, "" none */
     uint32_t first_row, n_rows;
     uint32_t file; /* which trace of the run */
 };
@@ -51,14 +59,23 @@ struct spans {
     int n_hosts; /* with traces; more than one: put side by side by their wall clocks, but for those measured */
     int n_measured_hosts;
     int64_t clock_error_ns; /* of those, the largest */
+    int64_t n_device_ops;   /* operations of GPUs among the ranges */
+    bool is_aligned;        /* files without a moment in common begin together */
+    uint64_t n_trackless;   /* ranges on more streams and threads than SPAN_FOREIGN_TRACKS: left out */
     struct span_index *index;
 };
 
-/** spans_read - all ranges of the traces of an archive.
- *  path     of the archive the run was read from
- *  s        gives; release with spans_release, also after failure. n == 0: the archive has no readable trace
- *  errors   DCR_FAIL: the archive cannot be read any more */
-int spans_read(struct spans *s, const char *path, const struct run *run, struct dcr_err *err) DCR_MUST_CHECK;
+/** spans_read - all ranges of the traces of a run: its own, and of other tools' the operations of GPUs by stream and
+ * the operators and ranges of the host by thread. in       what the run was read from s        gives; release with
+ * spans_release, also after failure. n == 0: there is no readable trace errors   DCR_FAIL: the archive cannot be read
+ * any more */
+int spans_read(struct spans *s, const struct input *in, const struct run *run, struct dcr_err *err) DCR_MUST_CHECK;
+/** spans_read_foreign - one trace of another tool, known to the run by this name; adds to s. Inside spans_read.c and
+ * tests. */
+int spans_read_foreign(struct spans *s, const struct run *run, struct dcr_stream *in, uint32_t file,
+                       struct dcr_err *err) DCR_MUST_CHECK;
+/** spans_align - tracks of files that share no moment with the first file begin when that one does. */
+void spans_align(struct spans *s);
 /** spans_start, spans_add, spans_finish - the same by hand: for tests and other sources. spans_add keeps its own
  * copies; track from spans_track; times on any one clock, spans_finish makes them begin at 0, sorts, and packs the
  * lanes. */

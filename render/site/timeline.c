@@ -46,7 +46,11 @@ static void spans_of_steps(struct spans *s, const struct run *run)
 
 static const char *track_label(struct site *s, const struct span_track *t, bool is_only)
 {
-    const char *what = t->is_beside ? " in flight" : is_only ? "" : *t->name ? site_text(s, " %s", t->name) : "";
+    const char *what = t->kind != TRACK_THREAD ? site_text(s, " %s", t->name)
+                       : t->is_beside          ? " in flight"
+                       : is_only               ? ""
+                       : *t->name              ? site_text(s, " %s", t->name)
+                                               : "";
     if (!*what && !is_only)
         what = site_text(s, " thread %u", (unsigned)t->id);
     return site_text(s, "rank %d%s", t->rank, what);
@@ -64,7 +68,7 @@ static json_t *tracks_json(struct site *s, const struct spans *spans)
         view_text(s, v, "label", track_label(s, t, n_threads == 1));
         view_set(s, v, "rank", json_integer(t->rank));
         view_set(s, v, "node", json_integer(t->node));
-        view_set(s, v, "thread", json_integer(t->id));
+        view_set(s, v, "thread", json_integer(t->kind == TRACK_THREAD ? t->id : 0));
         view_set(s, v, "row", json_integer(t->first_row));
         view_set(s, v, "rows", json_integer(t->n_rows));
         view_add(s, list, v);
@@ -234,6 +238,15 @@ static void write_page(struct site *s, int run, const struct spans *spans, bool 
                   ? site_text(s, "%s shorter than %s are left out: more than the timeline holds.",
                               fmt_count((int64_t)spans->n_left_out, "range").text, fmt_time(spans->least_ns).text)
                   : NULL);
+    view_text(s, data, "devices",
+              spans->n_device_ops ? site_text(s, "Of them %s are kernels and copies of GPUs, by stream.%s",
+                                              site_int(s, spans->n_device_ops),
+                                              spans->n_trackless ? " Further streams and threads are left out." : "")
+                                  : NULL);
+    view_text(s, data, "aligned",
+              spans->is_aligned ? "Traces whose clocks have no moment in common begin together; between those, "
+                                  "differences mean nothing."
+                                : NULL);
     view_text(
         s, data, "clocks",
         !is_traced ? "The archive has no traces, so there are the steps only; the ranks are laid side by side by the "
@@ -256,14 +269,14 @@ bool page_timeline(struct site *s, int run)
     struct spans spans = {0};
     struct level levels[LEVELS_MAX];
     const struct run_result *r = &s->rep->runs[run];
-    const char *path = NULL;
-    for (int i = 0; i < s->n_archives; i++)
-        if (s->archive_runs[i] == r->run)
-            path = s->archives[i];
+    const struct input *in = NULL;
+    for (int i = 0; i < s->n_inputs; i++)
+        if (s->input_runs[i] == r->run)
+            in = &s->inputs[i];
     if (s->rc)
         return false;
-    if (path)
-        site_fail(s, spans_read(&spans, path, r->run, s->err));
+    if (in)
+        site_fail(s, spans_read(&spans, in, r->run, s->err));
     bool is_traced = spans.n > 0;
     if (!s->rc && !is_traced) {
         spans_release(&spans);

@@ -1,4 +1,5 @@
 /* The timeline's data: rows and lanes, levels of detail that lose no time, a bound on memory. */
+#include "render/model/build.h"
 #include "render/site/levels.h"
 
 #include <jansson.h>
@@ -148,6 +149,71 @@ static void test_more_than_fits_leaves_the_shortest_out(void **state)
     spans_release(&s);
 }
 
+/* Two files of one run, written out of order, on clocks a day apart. */
+static void test_streams_of_gpu_traces(void **state)
+{
+    (void)state;
+    static const char first[] =
+        "{\"traceEvents\":["
+        "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"gemm\",\"ts\":1010,\"dur\":20,\"args\":{\"device\":0,\"stream\":7}"
+        "},"
+        "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"ncclKernel_AllReduce\",\"ts\":1015,\"dur\":30,\"args\":{"
+        "\"device\":0,"
+        "\"stream\":20}},"
+        "{\"ph\":\"X\",\"cat\":\"gpu_memcpy\",\"name\":\"Memcpy "
+        "HtoD\",\"ts\":1000,\"dur\":5,\"args\":{\"device\":0,\"stream\":7}},"
+        "{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":\"ProfilerStep#12\",\"pid\":1,\"tid\":1,\"ts\":1000,"
+        "\"dur\":60},"
+        "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"aten::mm\",\"pid\":1,\"tid\":1,\"ts\":1002,\"dur\":4}]}";
+    static const char second[] =
+        "{\"traceEvents\":[{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"gemm\",\"ts\":86400000000,\"dur\":20,"
+        "\"args\":{\"device\":0,\"stream\":7}}]}";
+    struct run *run = run_new("traces");
+    run_add_trace(run, &(struct foreign_trace){.file = "a.json", .rank = 1});
+    run_add_trace(run, &(struct foreign_trace){.file = "b.json", .rank = 0});
+    struct dcr_memory memory[] = {{first, sizeof first - 1, 0}, {second, sizeof second - 1, 0}};
+    static const char *const files[] = {"a.json", "b.json"};
+    struct spans s;
+    struct dcr_err err = {0};
+    spans_start(&s);
+    for (uint32_t i = 0; i < 2; i++) {
+        struct dcr_stream in = dcr_stream_memory(&memory[i], files[i]);
+        assert_int_equal(spans_read_foreign(&s, run, &in, i, &err), 0);
+    }
+    spans_align(&s);
+    spans_finish(&s);
+    assert_int_equal(s.n, 6);
+    assert_int_equal(s.n_device_ops, 4);
+    assert_true(s.is_aligned);
+    assert_int_equal(s.total_ns, 60000); /* not a day */
+    assert_int_equal(s.n_tracks, 4);     /* rank 0: one stream; rank 1: the thread, then its streams ascending */
+    static const struct {
+        int rank;
+        enum track_kind kind;
+        int64_t stream;
+        uint32_t n_rows;
+    } want[] = {{0, TRACK_STREAM, 7, 1}, {1, TRACK_HOST, 0, 2}, {1, TRACK_STREAM, 7, 1}, {1, TRACK_STREAM, 20, 1}};
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(s.tracks[i].rank, want[i].rank);
+        assert_int_equal(s.tracks[i].kind, want[i].kind);
+        assert_int_equal(s.tracks[i].stream, want[i].stream);
+        assert_int_equal(s.tracks[i].n_rows, want[i].n_rows); /* of nested ranges each depth has its row */
+    }
+    for (size_t i = 0; i < s.n_names; i++) {
+        const struct span_name *k = &s.names[i];
+        int colour = strstr(k->name, "nccl")        ? CAT_COMM
+                     : strcmp(k->name, "gemm") == 0 ? CAT_COMPUTE
+                     : strstr(k->name, "Memcpy")    ? CAT_COPY
+                     : strstr(k->name, "Step")      ? SPAN_STEP
+                                                    : SPAN_PLAIN;
+        assert_int_equal(k->colour, colour);
+        if (colour == SPAN_STEP)
+            assert_int_equal(k->longest[0].bytes, 12);
+    }
+    spans_release(&s);
+    run_free(run);
+}
+
 static void test_nothing(void **state)
 {
     (void)state;
@@ -167,6 +233,7 @@ int main(void)
         cmocka_unit_test(test_overlapping_ranges_get_lanes),
         cmocka_unit_test(test_every_level_tells_of_every_range),
         cmocka_unit_test(test_more_than_fits_leaves_the_shortest_out),
+        cmocka_unit_test(test_streams_of_gpu_traces),
         cmocka_unit_test(test_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

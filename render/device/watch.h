@@ -1,0 +1,23 @@
+/* watch.h - who wants single operations of a trace rather than its sums: the timeline, which reads files a second time.
+ *
+ * While somebody watches, a struct activity hands on what importers give it and keeps nothing: its results are empty.
+ * One watcher at a time, of the whole program: importers need not know. */
+#ifndef RENDER_DEVICE_WATCH_H
+#define RENDER_DEVICE_WATCH_H
+
+#include "render/device/activity.h"
+
+struct activity_watch {
+    void *ctx;
+    /* An operation of a device. kind as its name decides (OP_COMM for collectives); name is NUL-terminated. borrows */
+    void (*op)(void *ctx, const struct device_op *op, enum op_kind kind, const char *name);
+    /* An operator or a range of the host. thread  any number that tells threads apart */
+    void (*host)(void *ctx, int64_t thread, const char *name, size_t len, int64_t start_ns, int64_t dur_ns);
+};
+
+/** activity_watch - from now on; NULL: nobody. borrows until the next call. Test: tests/unit/test_timeline.c */
+void activity_watch(const struct activity_watch *w);
+/** activity_watcher - inside render/device. returns  NULL: nobody */
+const struct activity_watch *activity_watcher(void);
+
+#endif
