@@ -38,37 +38,36 @@ static inline struct kineto_text text_of(const char *p, const char *after)
     return *p == '"' ? (struct kineto_text){p + 1, (size_t)(after - p) - 2} : (struct kineto_text){p, 0};
 }
 
+/* By the categories of old and new versions of Kineto, on all accelerators; most frequent first. */
 static enum event_class class_of(const struct kineto_text *c)
 {
-    switch (c->n) {
-    case 6:
-        if (memcmp(c->p, "cpu_op", 6) == 0)
-            return CLASS_HOST;
-        if (memcmp(c->p, "kernel", 6) == 0 || memcmp(c->p, "Kernel", 6) == 0)
-            return CLASS_KERNEL;
-        return memcmp(c->p, "Memcpy", 6) == 0   ? CLASS_MEMCPY
-               : memcmp(c->p, "Memset", 6) == 0 ? CLASS_MEMSET
-                                                : CLASS_NONE;
-    case 7:
-        return memcmp(c->p, "Runtime", 7) == 0 ? CLASS_CALL : CLASS_NONE;
-    case 8:
-        return memcmp(c->p, "Operator", 8) == 0 ? CLASS_HOST : CLASS_NONE;
-    case 10:
-        return memcmp(c->p, "gpu_memcpy", 10) == 0   ? CLASS_MEMCPY
-               : memcmp(c->p, "gpu_memset", 10) == 0 ? CLASS_MEMSET
-                                                     : CLASS_NONE;
-    case 11:
-        return memcmp(c->p, "cuda_driver", 11) == 0 || memcmp(c->p, "hip_runtime", 11) == 0 ||
-                       memcmp(c->p, "xpu_runtime", 11) == 0
-                   ? CLASS_CALL
-                   : CLASS_NONE;
-    case 12:
-        return memcmp(c->p, "cuda_runtime", 12) == 0 ? CLASS_CALL : CLASS_NONE;
-    case 15:
-        return memcmp(c->p, "user_annotation", 15) == 0 ? CLASS_HOST : CLASS_NONE;
-    default:
-        return CLASS_NONE;
-    }
+    static const struct {
+        const char *name;
+        enum event_class class;
+    } known[] = {{"kernel", CLASS_KERNEL},
+                 {"cpu_op", CLASS_HOST},
+                 {"cuda_runtime", CLASS_CALL},
+                 {"gpu_memcpy", CLASS_MEMCPY},
+                 {"gpu_memset", CLASS_MEMSET},
+                 {"user_annotation", CLASS_HOST},
+                 {"cuda_driver", CLASS_CALL},
+                 {"hip_runtime", CLASS_CALL},
+                 {"hip_driver", CLASS_CALL},
+                 {"Kernel", CLASS_KERNEL},
+                 {"Memcpy", CLASS_MEMCPY},
+                 {"Memset", CLASS_MEMSET},
+                 {"Runtime", CLASS_CALL},
+                 {"Operator", CLASS_HOST},
+                 {"mtia_ccp_events", CLASS_KERNEL},
+                 {"mtia_runtime", CLASS_CALL},
+                 {"xpu_runtime", CLASS_CALL},
+                 {"xpu_driver", CLASS_CALL},
+                 {"privateuse1_runtime", CLASS_CALL},
+                 {"privateuse1_driver", CLASS_CALL}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (c->n && *known[i].name == *c->p && strlen(known[i].name) == c->n && memcmp(known[i].name, c->p, c->n) == 0)
+            return known[i].class;
+    return CLASS_NONE;
 }
 
 /* ---- arguments ----------------------------------------------------------------------------------------- */

@@ -363,6 +363,58 @@ static void test_unpaired(void **state)
     free(many);
 }
 
+#define OP(cat, name, pid, ts, dur, args)                                                                          \
+    "{\"ph\":\"X\",\"cat\":\"" cat "\",\"name\":\"" name "\",\"pid\":" pid ",\"tid\":1,\"ts\":" ts ",\"dur\":" dur \
+    ",\"args\":{" args "}}"
+
+/* Two processes on one AMD device in no order, one event twice, a negative duration; an MTIA device without args. */
+static void test_other_devices(void **state)
+{
+    (void)state;
+    assert_int_equal(
+        import_text(
+            "[" OP("kernel", "Cijk", "71", "100.5", "10", "\"device\":2,\"correlation\":5") "," OP("gpu_memcpy", "CopyDeviceToHost", "72", "50", "55", "\"device\":2") "," OP(
+                "hip_runtime", "hipLaunchKernel", "71", "90", "2",
+                "\"correlation\":5") "," OP("kernel", "RCCLx", "72", "108", "4.25",
+                                            "\"device\":2") "," OP("kernel", "RCCLx", "72", "108", "4.25",
+                                                                   "\"device\":2") "," OP("gpu_memset", "Memset", "71",
+                                                                                          "40", "-3",
+                                                                                          "\"device\":2") "," OP("mtia_"
+                                                                                                                 "ccp_"
+                                                                                                                 "event"
+                                                                                                                 "s",
+                                                                                                                 "fbgem"
+                                                                                                                 "m",
+                                                                                                                 "9",
+                                                                                                                 "1",
+                                                                                                                 "200",
+                                                                                                                 "\"x\""
+                                                                                                                 ":{"
+                                                                                                                 "\"dev"
+                                                                                                                 "ice\""
+                                                                                                                 ":2}") "," OP("mtia_runtime",
+                                                                                                                               "launch",
+                                                                                                                               "9",
+                                                                                                                               "0",
+                                                                                                                               "1",
+                                                                                                                               "") "]"),
+        0);
+    assert_int_equal(run->traces[0].n_devices, 2);
+    static const int64_t want[2][N_DEVICE_COLUMNS] = {
+        /* [100.5,110.5) compute, [50,105) copy, [108,112.25) twice, nothing at 40; span [40,112.25) */
+        {3, 2, 1, 1, 72250, 62250, 10000, 10000, 4250, 55000, 0, 2500, 1750, 50500, 3, 18500},
+        {1, 0, 0, 0, 200000, 200000, 0, 200000, 0, 0, 0, 0, 0, 0, 0, 200000}};
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(device(i)->device, i ? 9 : 2);
+        for (int c = 0; c < N_DEVICE_COLUMNS; c++)
+            if (device(i)->value[c] != want[i][c])
+                fail_msg("device %d, %s: %lld instead of %lld", i, device_column_name((enum device_column)c),
+                         (long long)device(i)->value[c], (long long)want[i][c]);
+    }
+    assert_int_equal(device(0)->n_launched, 1);
+    assert_int_equal(run->traces[0].n_calls, 2);
+}
+
 static size_t gzip(char *out, size_t cap, const char *text)
 {
     z_stream z = {0};
@@ -427,6 +479,7 @@ int main(void)
         cmocka_unit_test_teardown(test_host_operators, forget),
         cmocka_unit_test_teardown(test_pairs, forget),
         cmocka_unit_test_teardown(test_unpaired, forget),
+        cmocka_unit_test_teardown(test_other_devices, forget),
         cmocka_unit_test_teardown(test_gzip, forget),
         cmocka_unit_test(test_unescape),
     };
