@@ -92,6 +92,19 @@ predicted_percent() {
         | if (.gain_ns // 0) > 0 and ($step // 0) > 0 then .gain_ns / $step * 1000 | round / 10 else "-" end' "$1/site/report.json"
 }
 
+# Is what the report expects of a cause within a quarter of what the knob saved? Where the knob saves less than a tenth of the
+# step there is nothing to foretell, and where the report names another cause that is another gain:
+# judge_prediction CLASS_OF_THE_KNOB "NAMED" PREDICTED ACHIEVED (percent, - unknown) -> right, off or -
+judge_prediction() {
+    local first=${2#shared}
+    first=${first# }
+    if [ "${first%% *}" != "$1" ] || [ "$3" = - ]; then
+        echo -
+    else
+        awk -v p="$3" -v a="$4" 'BEGIN { d = p - a; if (d < 0) d = -d; print a < 10 ? "-" : d <= 0.25 * a ? "right" : "off" }'
+    fi
+}
+
 # The word that most lines of the input are, the first of those that are equally many.
 most_often() {
     awk '{ if (++n[$0] > most) { most = n[$0]; word = $0 } } END { print word }'
@@ -102,17 +115,18 @@ middle() { # median of the lines that are numbers; - without any
 
 # Machine-readable: one line of tab-separated fields a scenario and number of ranks; docs/scenarios.md says what they are.
 truth_columns() {
-    printf '%s\t' scenario ranks cores seed rounds accepted expected_percent gain_percent gain_low_percent gain_high_percent named predicted_percent
-    echo verdict
+    printf '%s\t' scenario ranks cores seed rounds accepted expected_percent gain_percent gain_low_percent gain_high_percent named predicted_percent verdict
+    echo prediction
 }
 # truth_line NAME RANKS SEED ACCEPTED EXPECTED GAINS NAMED PREDICTED VERDICTS; the last four have a line a round
 truth_line() {
-    local named
+    local named predicted gain
     named=$(printf '%s\n' "$7" | most_often)
-    printf '%s\t' "$1" "$2" "$cores" "$3" "$(printf '%s\n' "$6" | wc -l)" "$4" "${5:--}" "$(printf '%s\n' "$6" | middle)" \
-        "$(printf '%s\n' "$6" | sort -g | head -n 1)" "$(printf '%s\n' "$6" | sort -g | tail -n 1)" "$named" \
-        "$(paste -d '\t' <(printf '%s\n' "$7") <(printf '%s\n' "$8") | awk -F '\t' -v named="$named" '$1 == named { print $2 }' | middle)"
-    printf '%s\n' "$9" | most_often
+    predicted=$(paste -d '\t' <(printf '%s\n' "$7") <(printf '%s\n' "$8") | awk -F '\t' -v named="$named" '$1 == named { print $2 }' | middle)
+    gain=$(printf '%s\n' "$6" | middle)
+    printf '%s\t' "$1" "$2" "$cores" "$3" "$(printf '%s\n' "$6" | wc -l)" "$4" "${5:--}" "$gain" \
+        "$(printf '%s\n' "$6" | sort -g | head -n 1)" "$(printf '%s\n' "$6" | sort -g | tail -n 1)" "$named" "$predicted" "$(printf '%s\n' "$9" | most_often)"
+    judge_prediction "$1" "$named" "$predicted" "$gain"
 }
 
 # Does a list of named classes agree with the allowed ones? judge "ALLOWED" "NAMED" RANKS -> right, wrong or busy
