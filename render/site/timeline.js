@@ -125,20 +125,21 @@
     return lo;
   };
   const drawRow = (c, y, perPixel) => {
-    let lastX = -1, lastInk = -1;
+    let lastX = -1, lastInk = -1, fill = -1; /* what the canvas has is not set again: that costs more than a bar */
     for (let i = lowerBound(c, from); i < c.n && c.start[i] <= to; i++) {
       const x0 = Math.max(0, (c.start[i] - from) / perPixel), x1 = Math.min(width, (c.start[i] + c.dur[i] - from) / perPixel);
       const ink = colourOf(c.name[i]), w = x1 - x0, isMatch = !matches || matches.has(c.name[i]);
       if (w < 1 && Math.floor(x0) === lastX && ink === lastInk) continue;
       lastX = Math.floor(x0);
       lastInk = ink;
-      ctx.globalAlpha = isMatch ? 1 : 0.18;
-      ctx.fillStyle = fills[ink];
+      if (matches) ctx.globalAlpha = isMatch ? 1 : 0.18;
+      if (fill !== ink) ctx.fillStyle = fills[fill = ink];
       ctx.fillRect(gutter + x0, y, Math.max(w > 4 ? w - 0.75 : w, 1), ROW - 2);
       if (w > 28) {
         const text = c.name[i] < 0 ? '' : meta.names[c.name[i]].name, room = Math.floor((w - 6) / LABEL);
         if (text && room > 2) {
           ctx.fillStyle = onFills[ink];
+          fill = -1;
           ctx.fillText(text.length > room ? text.slice(0, room - 1) + '\u2026' : text, gutter + x0 + 3, y + 12);
         }
       }
