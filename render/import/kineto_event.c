@@ -206,10 +206,24 @@ static void add_op(struct kineto_sink *k, const struct kineto_raw *e, enum event
         k->trace->n_unusable++;
 }
 
+/* Runs of calls have one name. */
+static enum call_kind kind_of_call(struct kineto_sink *k, struct kineto_text name)
+{
+    if (name.n != k->call_len || memcmp(name.p, k->call, name.n) != 0) {
+        enum call_kind kind = call_kind_of(name.p, name.n);
+        if (name.n > sizeof k->call)
+            return kind;
+        memcpy(k->call, name.p, name.n);
+        k->call_len = name.n;
+        k->call_kind = kind;
+    }
+    return k->call_kind;
+}
+
 static void add_call(struct kineto_sink *k, const struct kineto_raw *e, struct kineto_text name)
 {
     struct device_op op = {.correlation = -1};
-    enum call_kind kind = call_kind_of(name.p, name.n);
+    enum call_kind kind = kind_of_call(k, name);
     int ignored;
     k->trace->n_calls++;
     k->trace->n_mallocs += kind == CALL_MALLOC;

@@ -11,6 +11,9 @@ struct kineto_sink {
     struct foreign_trace *trace;
     struct kineto_pairs *pairs;
     char text[16384]; /* an unescaped name */
+    char call[64];    /* the name of the last call of the runtime */
+    size_t call_len;
+    enum call_kind call_kind;
 };
 
 /** kineto_event - read the event that begins at p ('{') and add it to the sink.
