@@ -1,5 +1,6 @@
 /* device_host.c - is the host too late for the GPU? From traces that say why a GPU was idle; without them
- * render/analyse/ rules.c goes by monitors.  source: docs/metrics.md#rules. Test: render_devices.sh */
+ * render/analyse/ rules.c goes by monitors. Window of both numbers: the steps, first start to last end.  source:
+ * docs/metrics.md#rules. Test: render_devices.sh */
 #include "render/analyse/analyse.h"
 #include "render/narrate/format.h"
 
@@ -15,8 +16,8 @@ int host_by_traces(struct report *rep, struct run_result *r)
                 continue;
             window += d->steps_ns;
             kernel += d->steps_kernel_ns;
-            late += d->idle_ns[IDLE_HOST] + d->idle_ns[IDLE_LAUNCH];
-            idle += d->value[DEV_IDLE];
+            late += d->steps_idle_ns[IDLE_HOST] + d->steps_idle_ns[IDLE_LAUNCH];
+            idle += d->steps_ns - d->steps_busy_ns;
         }
     if (window == 0)
         return 0;
@@ -35,7 +36,7 @@ int host_by_traces(struct report *rep, struct run_result *r)
     c->gain_ns = c->share_ns;
     if (utilization < limit)
         c->verdict = share > 0.5 ? VERDICT_LIMITS : VERDICT_WATCH;
-    c->text = report_text(rep, "%s GPU utilisation; %s of the GPU's idle time waited for the host",
+    c->text = report_text(rep, "%s GPU utilisation in the steps; %s of the GPU's idle time in them waited for the host",
                           fmt_percent(utilization).text, fmt_percent(share).text);
     return 1;
 }

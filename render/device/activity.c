@@ -380,17 +380,6 @@ static uint32_t main_device(const struct activity *a)
     return best;
 }
 
-/* GPU utilisation over the steps, as PyTorch's TensorBoard plugin has it. */
-static void write_utilization(const struct device_steps *s, struct run_device *d)
-{
-    int64_t kernel = 0;
-    for (size_t i = 0; i < s->n; i++)
-        kernel += s->list[i].kernel_ns;
-    d->steps_ns = s->n ? s->list[s->n - 1].end_ns - s->list[0].start_ns : 0;
-    d->steps_kernel_ns = kernel;
-    d->n_steps = (int64_t)s->n;
-}
-
 int activity_finish(struct activity *a, struct dcr_arena *arena, struct run_device **out, int *n, struct reduced *steps,
                     struct dcr_err *err)
 {
@@ -417,7 +406,6 @@ int activity_finish(struct activity *a, struct dcr_arena *arena, struct run_devi
         sweep_device(by_device, &first, host, is_main ? &a->steps : NULL, &a->arena, d);
         if (is_main && a->steps.n) {
             a->steps.is_device = 1;
-            write_utilization(&a->steps, d);
             if ((rc = count_calls(a, d, err)) != 0)
                 goto out;
         }

@@ -77,7 +77,6 @@ static void add_piece(struct device_steps *s, struct device_step *x, const struc
     const unsigned compute = 1u << OP_COMPUTE, comm = 1u << OP_COMM;
     x->part_ns[set & compute ? CAT_COMPUTE : set & comm ? CAT_COMM : CAT_COPY] += to - from;
     x->hidden_comm_ns += (set & compute) && (set & comm) ? to - from : 0;
-    x->kernel_ns += set & (compute | comm) ? to - from : 0;
     x->busy_data_ns += intervals_covered(&host[HOST_DATA], from, to, &s->cursor[0]);
     x->busy_io_ns += intervals_covered(&host[HOST_IO], from, to, &s->cursor[1]);
 }

@@ -15,7 +15,6 @@ struct device_step {
     int64_t start_ns, end_ns; /* begins where the previous one ended, ends with the last operation launched inside */
     int64_t part_ns[N_CATEGORIES];
     int64_t hidden_comm_ns;
-    int64_t kernel_ns;                /* any kernel running */
     int64_t busy_data_ns, busy_io_ns; /* parts of the host's ranges in which the device worked */
     int64_t *comm_ns;                 /* durations of collectives that began inside             shape: (n_comm) */
     size_t n_comm, comm_cap;

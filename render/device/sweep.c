@@ -15,6 +15,11 @@ struct sweep {
     const struct intervals *host;
     struct device_steps *steps; /* NULL = none */
     struct {
+        int64_t from, to; /* first step's start to last one's end; empty without steps */
+        int64_t busy_ns, kernel_ns, *idle_ns;
+        size_t cursor[N_HOST_RANGES];
+    } window;
+    struct {
         int64_t end_ns;
         double blocks;
     } running[MAX_RUNNING]; /* kernels, for the estimated SM efficiency */
@@ -34,21 +39,51 @@ int64_t intervals_covered(const struct intervals *x, int64_t from, int64_t to, s
     return sum;
 }
 
-/* The gap [from, to) before an operation; what data loading and I/O do not cover has one cause. */
-static void blame_gap(struct sweep *w, int64_t from, int64_t to, const struct op_record *next, int64_t *idle_ns)
+/* Why nothing runs in [from, to), as far as data loading and I/O do not cover it; next NULL: nothing comes any more. */
+static enum idle_cause cause_of(struct sweep *w, int64_t from, int64_t to, const struct op_record *next)
 {
-    int64_t gap = to - from;
-    int64_t data = intervals_covered(&w->host[HOST_DATA], from, to, &w->cursor[HOST_DATA]);
-    int64_t io = intervals_covered(&w->host[HOST_IO], from, to, &w->cursor[HOST_IO]);
     int64_t sync = intervals_covered(&w->host[HOST_SYNC], from, to, &w->cursor[HOST_SYNC]);
+    if (next && next->launch_ns != NO_LAUNCH && next->launch_ns > from)
+        return IDLE_HOST;
+    return sync > 0                            ? IDLE_SYNC
+           : next && next->kind == OP_COMM     ? IDLE_PEER
+           : next && to - from < LAUNCH_GAP_NS ? IDLE_LAUNCH
+                                               : IDLE_OTHER;
+}
+
+static void blame(const struct sweep *w, int64_t from, int64_t to, enum idle_cause cause, size_t *cursor,
+                  int64_t *idle_ns)
+{
+    int64_t data = intervals_covered(&w->host[HOST_DATA], from, to, &cursor[HOST_DATA]);
+    int64_t io = intervals_covered(&w->host[HOST_IO], from, to, &cursor[HOST_IO]);
     idle_ns[IDLE_DATA] += data;
     idle_ns[IDLE_IO] += io;
-    enum idle_cause cause = next->launch_ns != NO_LAUNCH && next->launch_ns > from ? IDLE_HOST
-                            : sync > 0                                             ? IDLE_SYNC
-                            : next->kind == OP_COMM                                ? IDLE_PEER
-                            : gap < LAUNCH_GAP_NS                                  ? IDLE_LAUNCH
-                                                                                   : IDLE_OTHER;
-    idle_ns[cause] += gap - data - io;
+    idle_ns[cause] += to - from - data - io;
+}
+
+/* The part of [from, to) that lies in the steps' window. */
+static void blame_in_window(struct sweep *w, int64_t from, int64_t to, enum idle_cause cause)
+{
+    int64_t lo = from > w->window.from ? from : w->window.from, hi = to < w->window.to ? to : w->window.to;
+    if (lo < hi)
+        blame(w, lo, hi, cause, w->window.cursor, w->window.idle_ns);
+}
+
+/* The gap [from, to) before an operation. */
+static void blame_gap(struct sweep *w, int64_t from, int64_t to, const struct op_record *next, int64_t *idle_ns)
+{
+    enum idle_cause cause = cause_of(w, from, to, next);
+    blame(w, from, to, cause, w->cursor, idle_ns);
+    blame_in_window(w, from, to, cause);
+}
+
+static void work_in_window(struct sweep *w, int64_t from, int64_t to, unsigned set)
+{
+    int64_t lo = from > w->window.from ? from : w->window.from, hi = to < w->window.to ? to : w->window.to;
+    if (lo >= hi)
+        return;
+    w->window.busy_ns += hi - lo;
+    w->window.kernel_ns += set & (1u << OP_COMPUTE | 1u << OP_COMM) ? hi - lo : 0;
 }
 
 /* Blocks per SM of all running kernels together, at most 1, over [now, to). */
@@ -88,7 +123,9 @@ static void pass(struct sweep *w, int64_t to, const struct op_record *next, int6
         w->in_set[set] += until - w->now;
         if (w->steps)
             device_steps_pass(w->steps, w->host, w->now, until, set);
-        if (set == 0 && next)
+        if (set)
+            work_in_window(w, w->now, until, set);
+        else if (next)
             blame_gap(w, w->now, until, next, idle_ns);
         w->now = until;
     }
@@ -146,6 +183,31 @@ static void trim_idle(struct run_device *out)
     }
 }
 
+/* From the first step's start to the last one's end, also where nothing runs yet or any more. */
+static void begin_window(struct sweep *w, const struct op_record *first, struct run_device *out)
+{
+    const struct device_steps *s = w->steps;
+    if (!s || !s->n)
+        return;
+    w->window.from = s->list[0].start_ns;
+    w->window.to = s->list[s->n - 1].end_ns;
+    w->window.idle_ns = out->steps_idle_ns;
+    int64_t until = first->key.b < w->window.to ? first->key.b : w->window.to;
+    if (w->window.from < until)
+        blame_in_window(w, w->window.from, until, cause_of(w, w->window.from, until, first));
+}
+
+static void end_window(struct sweep *w, struct run_device *out)
+{
+    int64_t from = w->now > w->window.from ? w->now : w->window.from;
+    if (from < w->window.to)
+        blame_in_window(w, from, w->window.to, cause_of(w, from, w->window.to, NULL));
+    out->steps_ns = w->window.to - w->window.from;
+    out->steps_busy_ns = w->window.busy_ns;
+    out->steps_kernel_ns = w->window.kernel_ns;
+    out->n_steps = w->steps ? (int64_t)w->steps->n : 0;
+}
+
 void sweep_device(struct spill *ops, const struct op_record **first, const struct intervals *host,
                   struct device_steps *steps, struct dcr_arena *arena, struct run_device *out)
 {
@@ -157,6 +219,7 @@ void sweep_device(struct spill *ops, const struct op_record **first, const struc
     uint32_t device = op->device;
     int64_t start = op->key.b, last_end = op->end_ns;
     w.now = start;
+    begin_window(&w, op, out);
     for (int k = 0; k < N_OP_KINDS; k++)
         w.end_of[k] = INT64_MIN;
     for (; op && op->device == device; op = spill_next(ops)) {
@@ -169,6 +232,7 @@ void sweep_device(struct spill *ops, const struct op_record **first, const struc
     }
     *first = op;
     pass(&w, last_end, NULL, out->idle_ns);
+    end_window(&w, out);
     out->start_ns = start;
     out->value[DEV_SPAN] = last_end - start;
     write_unions(&w, out);

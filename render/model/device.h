@@ -97,7 +97,9 @@ struct run_device {
     int64_t n_launched;             /* operations whose launch is in the trace */
 
     int64_t n_steps, steps_ns; /* steps of the trace, first start to last end; 0 = none, or another device has them */
-    int64_t steps_kernel_ns;   /* in them: time with a kernel running */
+    int64_t steps_busy_ns;     /* in that window: time with any operation running */
+    int64_t steps_kernel_ns;   /* with a kernel running */
+    int64_t steps_idle_ns[N_IDLE_CAUSES]; /* sums to steps_ns - steps_busy_ns; when has_idle_causes */
 
     int64_t n_mallocs, n_frees, n_syncs; /* calls inside steps; meaningless without steps */
     int64_t n_to_host;                   /* copies to the host launched inside steps */

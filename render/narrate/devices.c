@@ -20,13 +20,13 @@ static const char *kind_key(enum op_kind k)
     return keys[k];
 }
 
-static json_t *idle_causes(const struct run_device *d)
+static json_t *idle_causes(int has, const int64_t *idle_ns)
 {
-    if (!d->has_idle_causes)
+    if (!has)
         return json_null();
     json_t *o = json_object();
     for (int c = 0; c < N_IDLE_CAUSES; c++)
-        json_object_set_new(o, idle_cause_key((enum idle_cause)c), json_integer(d->idle_ns[c]));
+        json_object_set_new(o, idle_cause_key((enum idle_cause)c), json_integer(idle_ns[c]));
     return o;
 }
 
@@ -79,10 +79,12 @@ static json_t *device(const struct run_result *r, const struct foreign_trace *t,
     json_object_set_new(o, "source", json_string(t->kind));
     json_object_set_new(o, "model", text_or_null(d->model));
     json_object_set_new(o, "rank", d->rank >= 0 ? json_integer(d->rank) : json_null());
-    json_object_set_new(o, "idle_causes_ns", idle_causes(d));
+    json_object_set_new(o, "idle_causes_ns", idle_causes(d->has_idle_causes, d->idle_ns));
     json_object_set_new(o, "idle_because", text_or_null(d->idle_because));
     json_object_set_new(o, "n_steps", json_integer(d->n_steps));
     json_object_set_new(o, "steps_ns", d->n_steps ? json_integer(d->steps_ns) : json_null());
+    json_object_set_new(o, "steps_idle_ns", d->n_steps ? json_integer(d->steps_ns - d->steps_busy_ns) : json_null());
+    json_object_set_new(o, "steps_idle_causes_ns", idle_causes(d->n_steps > 0 && d->has_idle_causes, d->steps_idle_ns));
     json_object_set_new(
         o, "utilization_ratio",
         ratio_or_null(d->steps_ns > 0, (double)d->steps_kernel_ns / (double)(d->steps_ns > 0 ? d->steps_ns : 1)));

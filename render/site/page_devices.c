@@ -52,24 +52,35 @@ static json_t *breakdown(struct site *s, const struct run *r)
     return t;
 }
 
+static void idle_row(struct site *s, json_t *t, const struct run_device *d, const char *window, int64_t idle_ns,
+                     const int64_t *causes_ns)
+{
+    view_row(s, t, device_name(s, d));
+    view_cell(s, t, window);
+    view_cell_time(s, t, true, idle_ns);
+    for (int c = 0; c < N_IDLE_CAUSES; c++)
+        if (d->has_idle_causes)
+            cell_share(s, t, causes_ns[c], idle_ns);
+        else
+            view_cell(s, t, site_text(s, "n/a: %s", d->idle_because));
+}
+
 static json_t *idle(struct site *s, const struct run *r)
 {
     struct dcr_buf columns = {0};
-    dcr_buf_puts(&columns, "Trace and GPU|#Idle");
+    dcr_buf_puts(&columns, "Trace and GPU|Window|#Idle");
     for (int c = 0; c < N_IDLE_CAUSES; c++)
         dcr_buf_printf(&columns, "|#%s", idle_cause_name((enum idle_cause)c));
-    json_t *t =
-        view_table(s, "Why it was idle, as shares of its idle time; the causes sum to it", dcr_buf_text(&columns));
+    json_t *t = view_table(s,
+                           "Why it was idle, as shares of its idle time in the window; the causes sum to it. Steps: "
+                           "from the first one's start to the last one's end, the window of GPU utilisation",
+                           dcr_buf_text(&columns));
     dcr_buf_release(&columns);
     EACH_DEVICE(r, d)
     {
-        view_row(s, t, device_name(s, d));
-        view_cell_time(s, t, true, d->value[DEV_IDLE]);
-        for (int c = 0; c < N_IDLE_CAUSES; c++)
-            if (d->has_idle_causes)
-                cell_share(s, t, d->idle_ns[c], d->value[DEV_IDLE]);
-            else
-                view_cell(s, t, site_text(s, "n/a: %s", d->idle_because));
+        idle_row(s, t, d, "span", d->value[DEV_IDLE], d->idle_ns);
+        if (d->n_steps)
+            idle_row(s, t, d, "steps", d->steps_ns - d->steps_busy_ns, d->steps_idle_ns);
     }
     return t;
 }

@@ -262,6 +262,13 @@ static void test_steps(void **state)
     assert_int_equal(steps.collectives[0].dur_ns, 15);
     assert_int_equal(d->steps_ns, 200);
     assert_int_equal(d->steps_kernel_ns, 25 + 30);
+    assert_int_equal(d->steps_busy_ns, 25 + 30 + 1);
+    /* [0,95) before a, launched at 90; [120,140) queued, 10 of it data; [170,172) launched inside; [173,200) sync */
+    assert_int_equal(d->steps_idle_ns[IDLE_HOST], 95 + 2);
+    assert_int_equal(d->steps_idle_ns[IDLE_DATA], 10);
+    assert_int_equal(d->steps_idle_ns[IDLE_LAUNCH], 10);
+    assert_int_equal(d->steps_idle_ns[IDLE_SYNC], 27);
+    assert_int_equal(d->idle_ns[IDLE_HOST], 2); /* over the span, which begins with a */
     assert_int_equal(d->n_syncs, 1);
     assert_int_equal(d->n_mallocs, 1);
     assert_int_equal(d->n_frees, 0);
