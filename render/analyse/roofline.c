@@ -178,7 +178,7 @@ void rule_compute(struct report *rep, struct run_result *r)
         comm = saved;
         data = rule_share(r, r->gain_ns[CLASS_DATA]);
         compute = compute_of_work(r);
-    } else if (comm < 1 && saved < t->gain_limits && uneven < t->gain_limits) {
+    } else if (comm >= t->comm_watch && comm < 1 && saved < t->gain_limits && uneven < t->gain_limits) {
         compute /= 1 - comm;
         comm = saved;
     }

@@ -1,6 +1,8 @@
 /* actions.c - see actions.h. Options of dcrnn-train as in docs/man/dcrnn-train.1. */
 #include "render/narrate/actions.h"
 
+#include "render/narrate/exchange.h"
+
 #include <string.h>
 
 static const struct action catalogue[N_CLASSES] = {
@@ -61,6 +63,27 @@ static const struct {
     {"run-delay", {"", "measure while nothing else runs on these cores, and bind each rank to its own"}},
 };
 
+/* What helps depends on what travels: gradients, shards of the parameters, tokens and rows of tables, activations. */
+static const char *const travels[N_EXCHANGES] = {
+    [EXCHANGE_UNKNOWN] = "overlap communication with computing, send lower precision, put MPI or NCCL on the fastest "
+                         "interface (NCCL_SOCKET_IFNAME, NCCL_IB_HCA), keep the nodes under one switch (Slurm "
+                         "--switches=1)",
+    [EXCHANGE_ALL_GATHER] = "gather shards ahead of their use (FSDP: forward_prefetch, backward_prefetch=BACKWARD_PRE; "
+                            "ZeRO-3: stage3_prefetch_bucket_size), shard within a node only (HYBRID_SHARD), gather in "
+                            "bf16 (MixedPrecision param_dtype)",
+    [EXCHANGE_REDUCE_SCATTER] = "reduce in bf16 (FSDP MixedPrecision reduce_dtype), overlap it with backward "
+                                "(overlap_comm), accumulate gradients, shard within a node only (HYBRID_SHARD)",
+    [EXCHANGE_ALL_TO_ALL] = "send fewer and smaller tokens or rows (lower precision, a lower capacity factor), overlap "
+                            "the all-to-all with computing of another part of the batch, place experts or tables that "
+                            "talk to each other on one node",
+    [EXCHANGE_SEND_RECEIVE] = "send and receive while the next part computes (batch_isend_irecv; pipelines: more "
+                              "micro-batches, an interleaved schedule), send lower precision, put ranks that talk to "
+                              "each other on one node",
+    [EXCHANGE_BROADCAST] =
+        "broadcast less often (DDP: broadcast_buffers=False; read data on every rank instead of one)",
+    [EXCHANGE_REDUCE] = "reduce less often: log every n steps, not in each",
+};
+
 struct action action_for(const struct run_result *r, enum cause_class cls)
 {
     struct action a = catalogue[cls];
@@ -71,6 +94,8 @@ struct action action_for(const struct run_result *r, enum cause_class cls)
         a.ours = "leave --no-overlap out, so that gradients travel during the backward pass";
     else if (cls == CLASS_COMMUNICATION && strcmp(r->run->program.allreduce_dtype, "bf16") == 0)
         a.ours = "give each all-reduce more work with a larger --batch, or use fewer ranks with more --threads each";
+    if (cls == CLASS_COMMUNICATION && travels[exchange_of(r).kind])
+        a.generic = travels[exchange_of(r).kind];
     if (cls == CLASS_COMPUTE && r->gain_ns[CLASS_COMPUTE] > 0)
         a.ours = "compute with the best kernels of this processor, --kernels auto";
     if (strcmp(r->run->program.name, "dcrnn-train") != 0)

@@ -5,6 +5,7 @@
 #include "render/analyse/analyse.h"
 #include "render/model/build.h"
 #include "render/narrate/actions.h"
+#include "render/narrate/exchange.h"
 #include "render/narrate/format.h"
 
 #include <stdlib.h>
@@ -22,14 +23,26 @@ const char *at_nodes(struct report *rep, int n)
     return n == 0 ? "In this run" : report_text(rep, "At %s", nodes_text(rep, n));
 }
 
-const char *exchange_name(const struct run_result *r)
+const char *exchange_name(struct report *rep, const struct run_result *r)
 {
     const char *b = r->run->program.backend;
-    if (!is_mostly_all_reduce(r->run))
-        return "communication between GPUs, most of it no all-reduce";
+    struct exchange_share most = exchange_of(r);
+    const char *whom = r->run->n_traces || strcmp(b, "cuda") == 0 ? "GPUs" : "ranks";
+    if (most.kind == EXCHANGE_UNKNOWN)
+        return report_text(rep, "communication between %s", whom);
+    if (most.kind != EXCHANGE_ALL_REDUCE || most.ratio <= 0.5)
+        return report_text(rep, "communication between %s, %s of it %s", whom, fmt_percent(most.ratio).text,
+                           exchange_word(most.kind));
     return strcmp(b, "cpu") == 0    ? "gradient synchronisation (MPI all-reduce)"
            : strcmp(b, "cuda") == 0 ? "gradient synchronisation (NCCL all-reduce)"
                                     : "gradient synchronisation (all-reduce)";
+}
+
+/* Every collective of a step counts for who comes last: one kind is named where nearly all are of it. */
+static const char *exchanges(const struct run_result *r)
+{
+    struct exchange_share most = exchange_of(r);
+    return exchange_words(most.ratio > 0.9 ? most.kind : EXCHANGE_UNKNOWN);
 }
 
 const char *caveat_clause(struct report *rep, const struct run_result *r)
@@ -187,13 +200,13 @@ static const char *class_sentence(struct report *rep, const struct run_result *r
     end = report_text(rep, "%s%s.", touching(rep, i, c->threshold_ratio), caveat_clause(rep, r));
     switch (c->cls) {
     case CLASS_COMMUNICATION:
-        return report_text(rep, "%s %s is exposed %s%s%s", at, part, exchange_name(r),
+        return report_text(rep, "%s %s is exposed %s%s%s", at, part, exchange_name(rep, r),
                            trend(rep, r, PART_TRANSFER, PART_WAIT), end);
     case CLASS_IMBALANCE:
         if (r->straggler.has)
-            return report_text(
-                rep, "%s %s is waiting for the rank that comes last (rank %d in %s of the all-reduces)%s%s", at, part,
-                r->straggler.rank, fmt_percent(r->straggler.wins_ratio).text, trend(rep, r, PART_WAIT, PART_WAIT), end);
+            return report_text(rep, "%s %s is waiting for the rank that comes last (rank %d in %s of the %s)%s%s", at,
+                               part, r->straggler.rank, fmt_percent(r->straggler.wins_ratio).text, exchanges(r),
+                               trend(rep, r, PART_WAIT, PART_WAIT), end);
         return report_text(rep, "%s %s is waiting for the rank that comes last, with no rank standing out%s%s", at,
                            part, trend(rep, r, PART_WAIT, PART_WAIT), end);
     case CLASS_DATA:
@@ -300,8 +313,8 @@ static const char *short_cause(struct report *rep, const struct run_result *r, c
                                                 [CLASS_COPY] = "host-to-device copies"};
     const char *name = what[k->cls] ? what[k->cls] : class_name(k->cls);
     if (k->cls == CLASS_IMBALANCE && r->straggler.has)
-        name = report_text(rep, "waiting for rank %d, last in %s of the all-reduces", r->straggler.rank,
-                           fmt_percent(r->straggler.wins_ratio).text);
+        name = report_text(rep, "waiting for rank %d, last in %s of the %s", r->straggler.rank,
+                           fmt_percent(r->straggler.wins_ratio).text, exchanges(r));
     return report_text(rep, "%s is %s", of_step(rep, r, k->cls == CLASS_COMMUNICATION ? r->comm_ns : k->share_ns),
                        name);
 }

@@ -25,8 +25,9 @@ enum confidence confidence_of(struct report *rep, const struct run_result *r, st
                               const char **because);
 /** touching - ", with the threshold of 20 % within its 95 % interval (18 to 24 %)" when it is, else "". */
 const char *touching(struct report *rep, struct interval i, double threshold);
-/** exchange_name - "gradient synchronisation (MPI all-reduce)", or what GPU traces show in its place. */
-const char *exchange_name(const struct run_result *r);
+/** exchange_name - "gradient synchronisation (MPI all-reduce)", or the collective that has most time in its place:
+ *  "communication between GPUs, 87 % of it send and receive". */
+const char *exchange_name(struct report *rep, const struct run_result *r);
 /** at_nodes - "At 4 nodes", "At 1 node", "In this run" when the count is unknown. */
 const char *at_nodes(struct report *rep, int n_nodes);
 /** nodes_text - "4 nodes", "1 node". */

@@ -6,26 +6,6 @@
 
 #include <string.h>
 
-int is_mostly_all_reduce(const struct run *r)
-{
-    /* A kernel that serves all collectives ("ncclDevKernel_Generic") says nothing. */
-    static const char *const others[] = {"SendRecv", "AllGather", "ReduceScatter", "AllToAll", "Broadcast"};
-    double all = 0, other = 0;
-    for (int i = 0; i < r->n_traces; i++)
-        for (int k = 0; k < r->traces[i].n_devices; k++) {
-            const struct run_device *d = &r->traces[i].devices[k];
-            for (int n = 0; n < d->n_names; n++) {
-                double ns = d->names[n].kind == OP_COMM ? (double)d->names[n].sum_ns : 0;
-                all += ns;
-                int is_other = 0;
-                for (size_t w = 0; w < sizeof others / sizeof *others; w++)
-                    is_other |= strcasestr(d->names[n].name, others[w]) != NULL;
-                other += is_other ? ns : 0;
-            }
-        }
-    return 2 * other <= all;
-}
-
 /* Steps may be marked and yet not be those of one run. */
 static int marks_steps(const struct run *r)
 {

@@ -13,9 +13,6 @@ json_t *operators_json(const struct report *rep);
 /** evidence_json - tables of other tools' files, one object each. gives; json_decref. */
 json_t *evidence_json(const struct report *rep);
 
-/** is_mostly_all_reduce - 0 when GPU traces show that more than half of the time of communication kernels is of other
- *  collectives, by their names. Without traces 1: the trainer does nothing else. */
-int is_mostly_all_reduce(const struct run *r);
 /** device_headline - what GPU traces without steps say; NULL when there are none. */
 const char *device_headline(struct report *rep, const struct run *r);
 

@@ -107,13 +107,13 @@ static const char *communication_clause(struct report *rep, const struct series 
     const struct series_point *last = &s->points[s->n_points - 1], *before = &s->points[s->n_points - 2];
     const struct run_result *r = run_of(rep, last);
     double now = part_share(last, cause_ns(c, last)), then = part_share(before, cause_ns(c, before));
-    const char *what = report_text(rep, "exposed %s", exchange_name(r));
+    const char *what = report_text(rep, "exposed %s", exchange_name(rep, r));
     if (c->part == PART_WAIT) {
         const char *whom = c->cls == CLASS_DATA ? "ranks that load data"
                            : c->cls == CLASS_IO ? "ranks that write files"
                            : r->straggler.has   ? report_text(rep, "rank %d", r->straggler.rank)
                                                 : "the slowest rank";
-        what = report_text(rep, "waiting for %s in %s", whom, exchange_name(r));
+        what = report_text(rep, "waiting for %s in %s", whom, exchange_name(rep, r));
     }
     return report_text(rep, "%s of the step time is %s, %s %s at %s", fmt_percent(now).text, what,
                        now >= then ? "up from" : "down from", fmt_percent(then).text, nodes_text(rep, before->n_nodes));

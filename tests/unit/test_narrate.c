@@ -1,6 +1,7 @@
 /* test_narrate.c - numbers become sentences: claims, headlines, confidence, documents (render/narrate). */
 #include "render/model/build.h"
 #include "render/narrate/actions.h"
+#include "render/narrate/exchange.h"
 #include "render/narrate/claims.h"
 #include "render/narrate/format.h"
 #include "render/narrate/narrate.h"
@@ -157,6 +158,46 @@ static void test_advice_knows_how_gradients_travelled(void **state)
     p->name = "another";
     assert_string_equal(action_for(&r, CLASS_COMMUNICATION).ours, "");
     run_free((struct run *)r.run);
+}
+
+/* The collective with most time is named, by whatever says it, and decides the advice. */
+static void test_exchange(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        enum exchange kind;
+    } known[] = {{"ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)", EXCHANGE_ALL_REDUCE},
+                 {"ncclKernel_SendRecv_RING_SIMPLE_Sum_int8_t", EXCHANGE_SEND_RECEIVE},
+                 {"MPI_Reduce_scatter_block", EXCHANGE_REDUCE_SCATTER},
+                 {"_allgather_base", EXCHANGE_ALL_GATHER},
+                 {"MPI_Ialltoallv", EXCHANGE_ALL_TO_ALL},
+                 {"all_to_all", EXCHANGE_ALL_TO_ALL},
+                 {"MPI_Bcast", EXCHANGE_BROADCAST},
+                 {"MPI_Reduce", EXCHANGE_REDUCE},
+                 {"ncclDevKernel_Generic_1", EXCHANGE_UNKNOWN},
+                 {"MPI_Waitall", EXCHANGE_UNKNOWN}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        assert_int_equal(exchange_named(known[i].name), known[i].kind);
+    struct run *a = run_new("x.tar");
+    struct run_result r = {.run = a};
+    assert_int_equal(exchange_of(&r).kind, EXCHANGE_UNKNOWN);
+    a->program.name = "dcrnn-train";
+    assert_int_equal(exchange_of(&r).kind, EXCHANGE_ALL_REDUCE);
+    struct run_mpi_call calls[] = {
+        {"MPI_Wait", {9, 0, 900, 0}}, {"MPI_Alltoall", {9, 0, 60, 0}}, {"MPI_Bcast", {9, 0, 40, 0}}};
+    a->program.name = "another";
+    a->mpi_calls = calls;
+    a->n_mpi_calls = 3;
+    assert_int_equal(exchange_of(&r).kind, EXCHANGE_ALL_TO_ALL);
+    assert_true(exchange_of(&r).ratio == 0.6);
+    assert_contains(action_for(&r, CLASS_COMMUNICATION).generic, "experts or tables");
+    struct phase_result phase = {.name = "ncclAllGather", .category = CAT_COMM, .spread = {.mean_ns = 5}};
+    r.phases = &phase;
+    r.n_phases = 1; /* in steps: closer to the step than calls of the whole run */
+    assert_int_equal(exchange_of(&r).kind, EXCHANGE_ALL_GATHER);
+    assert_contains(action_for(&r, CLASS_COMMUNICATION).generic, "forward_prefetch");
+    run_free(a);
 }
 
 /* The usual local series: compute that does not shrink because the ranks have no cores of their own. */
@@ -542,6 +583,7 @@ int main(void)
         cmocka_unit_test(test_nothing_limits),
         cmocka_unit_test(test_shared_cores),
         cmocka_unit_test(test_advice_knows_how_gradients_travelled),
+        cmocka_unit_test(test_exchange),
         cmocka_unit_test(test_too_few_cores_is_one_story),
         cmocka_unit_test(test_no_gain_against_a_held_back_reference),
         cmocka_unit_test(test_quotas_leave_room),
