@@ -2,36 +2,36 @@
 #include "trainer/refuse.h"
 
 #include "lib/rank.h"
+#include "trainer/stop.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { WAIT_FOR_RANK_0_S = 3 };
+/* Open MPI 4.1 tells ranks on other nodes 3 s after rank 0 ended, srun at once. */
+enum { LATE_RANKS_S = 2, ENDED_BY_LAUNCHER_S = LATE_RANKS_S + 3 + 3 };
 
-/* The launcher ends all ranks, since one ended badly. Blocked, its signal is waited for and ends nothing. */
-static int is_being_ended(void)
+/* The launcher's signal is caught: it ends nothing, and says enough. */
+static int is_being_ended(int within_s)
 {
-    const struct timespec t = {.tv_sec = WAIT_FOR_RANK_0_S};
-    sigset_t term;
-    sigemptyset(&term);
-    sigaddset(&term, SIGTERM);
-    sigprocmask(SIG_BLOCK, &term, NULL);
-    return sigtimedwait(&term, NULL, &t) == SIGTERM;
+    const struct timespec moment = {.tv_nsec = 10 * 1000000L};
+    stop_watch();
+    for (int i = 0; i < within_s * 100 && !stop_signal(); i++)
+        nanosleep(&moment, NULL);
+    return stop_signal() != 0;
 }
 
 void refuse(const char *sentence)
 {
     char host[64] = "";
-    int rank = rank_of_self().rank;
-    if (rank <= 0) {
+    const struct rank_identity self = rank_of_self();
+    if (self.rank <= 0)
         fprintf(stderr, "dcrnn-train: %s\n", sentence);
+    if (self.rank < 0 || self.world_size == 1)
         return;
-    }
-    if (is_being_ended())
+    if (is_being_ended(self.rank ? ENDED_BY_LAUNCHER_S : LATE_RANKS_S) || self.rank == 0)
         return;
     if (gethostname(host, sizeof host - 1))
         snprintf(host, sizeof host, "unknown-host");
-    fprintf(stderr, "dcrnn-train: rank %d on %s: %s\n", rank, host, sentence);
+    fprintf(stderr, "dcrnn-train: rank %d on %s: %s\n", self.rank, host, sentence);
 }

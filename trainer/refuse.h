@@ -6,9 +6,10 @@
 /** refuse - say why on standard error, once for all ranks that were started alike, and be ready to exit.
  *
  *  sentence  what is wrong
- *  returns   when the process may exit with its own status: at once on rank 0 and without a launcher. Another rank
- * waits for a moment: where rank 0 was refused too, the launcher ends the others with SIGTERM, and they stay silent
- *            (and still exit with their own status); where it was not, this rank says it, with its number and host. */
+ *  returns   when the process may exit with its own status. The only rank: at once. Rank 0 of several says it, and
+ * gives the others time to come here: a launcher ends those that are on their way with SIGTERM, whose status srun would
+ * take for that of the job. The others wait for that SIGTERM, which they survive, and stay silent; when none comes,
+ * rank 0 was not refused, and they say it with their number and host. */
 void refuse(const char *sentence);
 
 #endif

@@ -10,6 +10,20 @@ long=(--sensors 8 --days 2 --units 8 --batch 32 --epochs 100000 --steps 60000 --
 launch=(mpirun --oversubscribe --bind-to none)
 host=$(hostname)
 
+# ---- what is refused before MPI is joined, looked at in the end --------------------------------------
+export OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=1
+"$BIN/dcrnn-train" --layers 0 >"$TMP/refused" 2>&1 &
+refused=$!
+"$BIN/dcrnn-train" --layers 0 >"$TMP/ended" 2>&1 &
+ended=$!
+unset OMPI_COMM_WORLD_SIZE OMPI_COMM_WORLD_RANK
+is_waiting() { # the shell about to become it may catch the signal, too
+    [ "$(cat "/proc/$ended/comm")" = dcrnn-train ] &&
+        (($(sed -n 's/^SigCgt:[[:space:]]*/0x/p' "/proc/$ended/status") & 0x4000))
+}
+until is_waiting || ! kill -0 $ended; do sleep 0.05; done
+kill -TERM $ended
+
 # ---- the loss ------------------------------------------------------------------------------------
 short=(--sensors 8 --days 2 --units 8 --batch 32 --epochs 30 --validate-every 0)
 check "a good run with a checkpoint" "$BIN/dcrnn-train" "${short[@]}" --checkpoint-every 5 --steps 20 --out "$TMP/good"
@@ -172,7 +186,17 @@ started_with() { # name words option... of rank 1
 started_with "a rank with other units" "rank 1 on $host was started with another --units than rank 0" --units 8
 started_with "a rank with another seed" "another --seed than rank 0" --seed 4294967297
 started_with "a rank that sends other bytes" "another --allreduce-dtype than rank 0" --allreduce-dtype bf16
-started_with "a rank with an option that is refused" "rank 1 on $host: --layers takes a whole number from 1 to 8, not '0'" --layers 0
 alike+=(--layers 0)
 started_with "ranks that are all refused" "dcrnn-train: --layers takes a whole number from 1 to 8, not '0'"
+
+# One of two ranks alone, begun above.
+status=0
+wait $refused || status=$?
+check "one rank that is refused ends with its own status" test $status -eq 2
+check "and says so, with rank and host" \
+    grep -qx "dcrnn-train: rank 1 on $host: --layers takes a whole number from 1 to 8, not '0'" "$TMP/refused"
+status=0
+wait $ended || status=$?
+check "one that the launcher ends meanwhile ends with its own status, too" test $status -eq 2
+check "and is silent" test ! -s "$TMP/ended"
 finish
