@@ -3,6 +3,7 @@
 
 #include "collect/inject/clock.h"
 #include "collect/inject/crc32c.h"
+#include "collect/inject/room.h"
 #include "collect/inject/window.h"
 
 #include <errno.h>
@@ -12,18 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
 
 #define HIGH_FD 700
-/* Space is reserved for so many blocks at most at a time. */
-#define GROW_BLOCKS 32
-#define MAX_INTERRUPTS 100
-/* Written blocks are handed to the disk so many at a time, at the latest. */
-#define FLUSH_BLOCKS 64u
 #define DEFAULT_MAX_MB 64
 /* What a thread needs: a block and the tables of its track. */
 #define TRACK_BYTES (DCT_BLOCK_BYTES + (32u << 10))
@@ -116,35 +110,6 @@ static int fd_is_ours(struct process *p)
     return 0;
 }
 
-static int reserve_bytes(int fd, off_t offset, off_t n)
-{
-    /* The program's own signals interrupt these calls (a profiler's timer, say); that is no full disk. */
-    int rc, tries = 0;
-    do
-        rc = fallocate(fd, 0, offset, n);
-    while (rc != 0 && errno == EINTR && ++tries < MAX_INTERRUPTS);
-    if (rc == 0)
-        return 0;
-    if (errno != EOPNOTSUPP && errno != ENOSYS && errno != EINTR)
-        return -1;
-    static const char zeros[4096];
-    for (off_t done = 0; done < n;) {
-        ssize_t k = pwrite(fd, zeros, sizeof zeros - (size_t)(done % (off_t)sizeof zeros), offset + done);
-        if (k > 0)
-            done += k;
-        else if (k == 0 || errno != EINTR)
-            return -1;
-    }
-    return 0;
-}
-
-/* Beyond RLIMIT_FSIZE the kernel would send SIGXFSZ, which ends the program: look before growing. */
-static int is_below_size_limit(uint64_t n_bytes)
-{
-    struct rlimit limit;
-    return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || n_bytes <= limit.rlim_cur;
-}
-
 /* ---- memory ----------------------------------------------------------------------------------- */
 
 static uint64_t bytes_of_environment(const char *name, uint64_t default_mb)
@@ -153,14 +118,6 @@ static uint64_t bytes_of_environment(const char *name, uint64_t default_mb)
     char *end;
     long n = text ? strtol(text, &end, 10) : 0;
     return (uint64_t)(n > 0 && n < (1l << 40) && *end == '\0' ? (uint64_t)n : default_mb) << 20;
-}
-
-static int is_in_memory(int fd)
-{
-    enum { TMPFS = 0x01021994 };
-    const unsigned long ramfs = 0x858458f6ul;
-    struct statfs fs;
-    return fstatfs(fd, &fs) == 0 && ((unsigned long)fs.f_type == TMPFS || (unsigned long)fs.f_type == ramfs);
 }
 
 int file_begin_track(struct process *p)
@@ -179,52 +136,7 @@ void file_end_track(struct process *p)
     pthread_mutex_unlock(&p->lock);
 }
 
-/* What is written belongs to the disk: ask it to take the blocks behind the last few, and give back the memory of those
- * asked for before. Neither waits for the disk. */
-static void flush(struct process *p)
-{
-    uint64_t quarter = p->max_bytes / 4 / DCT_BLOCK_BYTES, step = quarter < FLUSH_BLOCKS ? quarter : FLUSH_BLOCKS;
-    if (p->is_in_memory || p->n_blocks - p->n_asked < (step ? step : 1))
-        return;
-    off_t asked = (off_t)(p->n_asked * DCT_BLOCK_BYTES), flushed = (off_t)(p->n_flushed * DCT_BLOCK_BYTES);
-    (void)posix_fadvise(p->fd, flushed, asked - flushed, POSIX_FADV_DONTNEED);
-    (void)sync_file_range(p->fd, asked, (off_t)(p->n_blocks * DCT_BLOCK_BYTES) - asked, SYNC_FILE_RANGE_WRITE);
-    p->n_flushed = p->n_asked;
-    p->n_asked = p->n_blocks;
-}
-
 /* ---- blocks ----------------------------------------------------------------------------------- */
-
-/* Make sure that block number p->n_blocks is allocated on disk. */
-static int grow(struct process *p)
-{
-    if (p->n_blocks < p->n_reserved)
-        return 0;
-    uint64_t more = p->n_reserved < GROW_BLOCKS ? p->n_reserved : GROW_BLOCKS;
-    uint64_t max_blocks = p->max_bytes / DCT_BLOCK_BYTES;
-    if ((p->is_in_memory && p->n_reserved + more > max_blocks) ||
-        (p->max_disk_bytes && (p->n_reserved + more) * DCT_BLOCK_BYTES > p->max_disk_bytes))
-        more = 1;
-    for (; more; more = more > 1 ? 1 : 0) {
-        if (is_below_size_limit((p->n_reserved + more) * DCT_BLOCK_BYTES) &&
-            reserve_bytes(p->fd, (off_t)(p->n_reserved * DCT_BLOCK_BYTES), (off_t)(more * DCT_BLOCK_BYTES)) == 0) {
-            p->n_reserved += more;
-            return 0;
-        }
-    }
-    return -1;
-}
-
-/* Put the block into the page cache by one write instead of a page at a time by faults: on ext4 that takes a third of
- * the time (10 against 31 ns for the 32 bytes of a range). The space is reserved already; failing costs only time. */
-static void fill_cache(const struct process *p)
-{
-    static char zeros[DCT_BLOCK_BYTES];
-    if (!is_below_size_limit((p->n_blocks + 1) * DCT_BLOCK_BYTES))
-        return;
-    ssize_t ignored = pwrite(p->fd, zeros, sizeof zeros, (off_t)(p->n_blocks * DCT_BLOCK_BYTES));
-    (void)ignored;
-}
 
 /* May the file have a further block? What it may not is dropped and counted, and a sentence says so. */
 static int is_allowed(struct process *p)
@@ -239,19 +151,17 @@ static int is_allowed(struct process *p)
     return 0;
 }
 
-static struct dct_block_header *map_block(struct process *p)
+static struct dct_block_header *map_block(struct process *p, struct room_work *work)
 {
-    if (!is_allowed(p))
-        return NULL;
-    if (!fd_is_ours(p) || grow(p) != 0)
-        return NULL;
-    flush(p);
-    fill_cache(p);
-    off_t offset = (off_t)(p->n_blocks * DCT_BLOCK_BYTES);
-    void *b = mmap(NULL, DCT_BLOCK_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, p->fd, offset);
-    if (b == MAP_FAILED)
-        return NULL;
-    p->n_blocks++;
+    return is_allowed(p) && fd_is_ours(p) ? room_next_block(p, work) : NULL;
+}
+
+static struct dct_block_header *map_block_at_once(struct process *p)
+{
+    struct room_work work;
+    struct dct_block_header *b = map_block(p, &work);
+    if (b)
+        room_work(&work);
     return b;
 }
 
@@ -261,12 +171,14 @@ void file_seal(struct dct_block_header *b)
     __atomic_store_n(&b->state, DCT_BLOCK_SEALED, __ATOMIC_RELEASE);
 }
 
-void file_close_block(struct dct_block_header *b)
+void file_close_block(struct process *p, struct dct_block_header *b)
 {
     if (!b)
         return;
     file_seal(b);
-    munmap(b, DCT_BLOCK_BYTES);
+    pthread_mutex_lock(&p->lock);
+    room_give_back(p, b);
+    pthread_mutex_unlock(&p->lock);
 }
 
 static void begin_block(struct dct_block_header *b, uint32_t track, uint64_t seq)
@@ -279,10 +191,13 @@ static void begin_block(struct dct_block_header *b, uint32_t track, uint64_t seq
 
 static int next_definition_block(struct process *p)
 {
-    struct dct_block_header *b = map_block(p);
+    struct dct_block_header *b = map_block_at_once(p);
     if (!b)
         return -1;
-    file_close_block(p->definitions);
+    if (p->definitions) {
+        file_seal(p->definitions);
+        room_give_back(p, p->definitions);
+    }
     begin_block(b, 0, p->definition_seq++);
     p->definitions = b;
     p->generation++;
@@ -317,7 +232,7 @@ struct dct_slot *file_process_slots(struct process *p, uint32_t n)
     if (p->state != FILE_RECORDING)
         return NULL;
     if (!p->of_process || p->of_process->used_slots + n > FILE_SLOTS) {
-        struct dct_block_header *b = map_block(p);
+        struct dct_block_header *b = map_block_at_once(p);
         if (!b) {
             p->state = FILE_OFF;
             return NULL;
@@ -383,7 +298,7 @@ static int64_t now_ns(clockid_t clock)
 
 static int write_header(struct process *p, int rank)
 {
-    if (!is_below_size_limit(2 * DCT_BLOCK_BYTES) || reserve_bytes(p->fd, 0, 2 * (off_t)DCT_BLOCK_BYTES) != 0)
+    if (!room_is_below_size_limit(2 * DCT_BLOCK_BYTES) || room_reserve(p->fd, 0, 2 * (off_t)DCT_BLOCK_BYTES) != 0)
         return -1;
     void *page = mmap(NULL, sizeof *p->header, PROT_READ | PROT_WRITE, MAP_SHARED, p->fd, 0);
     if (page == MAP_FAILED)
@@ -420,7 +335,7 @@ static int start_locked(struct process *p)
         return -1;
     p->device = st.st_dev;
     p->inode = st.st_ino;
-    p->is_in_memory = is_in_memory(p->fd);
+    p->is_in_memory = room_is_in_memory(p->fd);
     if (write_header(p, rank) != 0 || next_definition_block(p) != 0)
         return -1;
     p->next_range_id = 1;
@@ -450,9 +365,10 @@ struct dct_block_header *file_new_block(struct process *p, uint32_t track, uint6
 {
     int saved_errno = errno;
     struct dct_block_header *b = NULL;
+    struct room_work work;
     pthread_mutex_lock(&p->lock);
     if (p->state == FILE_RECORDING) {
-        b = map_block(p);
+        b = map_block(p, &work);
         if (!b)
             p->state = FILE_OFF;
     }
@@ -460,6 +376,8 @@ struct dct_block_header *file_new_block(struct process *p, uint32_t track, uint6
     *epoch = p->epoch;
     pthread_mutex_unlock(&p->lock);
     if (b) {
+        if (is_ours(p, work.fd)) /* looked at again: another thread of the program may have closed it just now */
+            room_work(&work);
         b->dropped = dropped;
         begin_block(b, track, seq);
     }

@@ -16,6 +16,15 @@
 
 enum { FILE_FRESH = 0, FILE_RECORDING, FILE_OFF };
 
+enum { ROOM_WINDOW_BLOCKS = 32, ROOM_WINDOWS = 4 }; /* blocks: at most 64, the bits of is_open */
+/* A mapped piece of the file. Its blocks are handed out in order. */
+struct window_of_file {
+    char *base;       /* NULL: none */
+    uint64_t first;   /* number of its first block */
+    uint64_t is_open; /* a bit per block that was not given back yet */
+    uint32_t n;
+};
+
 struct process {
     /* Tracks compare epoch at every event; it changes when they must take a new block: after a fork, or when a
      * category was named too late for the blocks already open. High half: process id. */
@@ -32,13 +41,14 @@ struct process {
     char path[PATH_MAX];
     dev_t device;
     ino_t inode;
-    uint64_t n_blocks, n_reserved;       /* handed out; allocated on disk (block 0 included) */
-    uint64_t n_flushed, n_asked;         /* blocks given back to memory; those that the disk was asked to take */
-    uint64_t n_tracks;                   /* that hold a block */
-    uint64_t max_bytes;                  /* of memory, DCC_MAX_MB */
-    uint64_t max_disk_bytes;             /* of the file, DCC_MAX_DISK_MB; 0 = no limit */
-    int is_in_memory;                    /* the file system keeps its files there */
-    struct dct_block_header *of_process; /* block of DCT_TRACK_PROCESS in use */
+    uint64_t n_blocks, n_reserved;              /* handed out; allocated on disk (block 0 included) */
+    struct window_of_file window[ROOM_WINDOWS]; /* in use, and those before */
+    uint64_t n_flushed, n_asked;                /* blocks given back to memory; those that the disk was asked to take */
+    uint64_t n_tracks;                          /* that hold a block */
+    uint64_t max_bytes;                         /* of memory, DCC_MAX_MB */
+    uint64_t max_disk_bytes;                    /* of the file, DCC_MAX_DISK_MB; 0 = no limit */
+    int is_in_memory;                           /* the file system keeps its files there */
+    struct dct_block_header *of_process;        /* block of DCT_TRACK_PROCESS in use */
     uint64_t of_process_seq;
 };
 
@@ -60,8 +70,8 @@ void file_end_track(struct process *p);
  *  Caller holds the lock. returns NULL when there is no room; the block stays mapped and open for good */
 struct dct_slot *file_process_slots(struct process *p, uint32_t n);
 void file_process_slots_done(struct process *p, uint32_t n);
-/** file_close_block - seal and unmap. */
-void file_close_block(struct dct_block_header *b);
+/** file_close_block - seal and unmap. Takes the lock. */
+void file_close_block(struct process *p, struct dct_block_header *b);
 void file_seal(struct dct_block_header *b);
 
 /** file_define - append a definition; len at most DCT_MAX_TEXT. Caller holds the lock.

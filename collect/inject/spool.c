@@ -81,7 +81,7 @@ static void at_thread_exit(void *arg)
     self.track = NULL; /* a signal handler that counts a drop must not find memory that is going away */
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     if (t->block && p && t->epoch >> 32 == __atomic_load_n(&p->epoch, __ATOMIC_RELAXED) >> 32) {
-        file_close_block(t->block);
+        file_close_block(p, t->block);
         file_end_track(p);
     }
     munmap(t, sizeof *t);
@@ -141,7 +141,7 @@ static int next_block(struct spool_track *t)
     struct dct_block_header *full = t->block;
     t->block = b; /* first: a signal handler counts its drops in the block of the track */
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    file_close_block(full);
+    file_close_block(p, full);
     t->seq++;
     t->used = 0;
     t->cap = FILE_SLOTS;

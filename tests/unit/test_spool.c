@@ -28,6 +28,14 @@ static void both_checksums_are_equal(void **state)
         assert_int_equal(dcc_crc32c(dcc_crc32c(0, bytes, n / 3), bytes + n / 3, n - n / 3), dcr_crc32c(0, bytes, n));
         assert_int_equal(~crc_bitwise(~0u, bytes, n), dcr_crc32c(0, bytes, n));
     }
+    /* Long enough to be taken three parts at a time. */
+    static unsigned char many[20000];
+    for (size_t i = 0; i < sizeof many; i++)
+        many[i] = (unsigned char)(i * i * 31 + i / 7);
+    for (size_t n = 3060; n <= sizeof many; n += n < 3100 ? 1 : 1021) {
+        assert_int_equal(dcc_crc32c(0, many, n), ~crc_bitwise(~0u, many, n));
+        assert_int_equal(dcc_crc32c(0x12345678, many + 3, n - 3), dcr_crc32c(0x12345678, many + 3, n - 3));
+    }
 }
 
 static void long_texts_are_cut_between_characters(void **state)
