@@ -22,7 +22,7 @@ size_t sampler_steps(size_t n, size_t global_batch)
 
 uint32_t sampler_window(const uint32_t *windows, size_t n, size_t k)
 {
-    return windows[k < n ? k : n - 1];
+    return windows[k % n];
 }
 
 void sampler_share(size_t n, int rank, int n_ranks, size_t *first, size_t *count)

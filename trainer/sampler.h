@@ -13,8 +13,9 @@ void sampler_permute(uint64_t seed, uint64_t epoch, uint32_t *windows, size_t n)
 /** sampler_steps - steps per epoch: n windows in batches, the last one filled up. */
 size_t sampler_steps(size_t n, size_t global_batch);
 
-/** sampler_window - window of place k of the epoch; places behind the end repeat the last window, as the published
- *  loaders fill their last batch (dcrnn-model.md section 6). */
+/** sampler_window - window of place k of the epoch; places behind the end begin its order anew, so that the last batch
+ * is full and no window is in it twice. (The published loaders fill up with copies of one window and shuffle those too;
+ *  all copies in one batch would make that window half of its gradient.) */
 uint32_t sampler_window(const uint32_t *windows, size_t n, size_t k);
 
 /** sampler_share - a rank's part of n items: contiguous, sizes differ by at most one, no part is left out.

@@ -23,7 +23,7 @@ static void an_epoch_is_a_permutation(void **state)
     assert_true(n_fixed < 10); /* one is expected */
 }
 
-static void the_last_batch_is_filled_with_the_last_window(void **state)
+static void the_last_batch_is_filled_from_the_first(void **state)
 {
     (void)state;
     const uint32_t w[5] = {4, 2, 0, 1, 3};
@@ -31,7 +31,8 @@ static void the_last_batch_is_filled_with_the_last_window(void **state)
     assert_int_equal(sampler_steps(4, 2), 2);
     assert_int_equal(sampler_steps(23974, 64), 375);
     assert_int_equal(sampler_window(w, 5, 4), 3);
-    assert_int_equal(sampler_window(w, 5, 5), 3);
+    assert_int_equal(sampler_window(w, 5, 5), 4);
+    assert_int_equal(sampler_window(w, 5, 6), 2);
     assert_int_equal(sampler_window(w, 5, 99), 3);
     assert_int_equal(sampler_window(w, 5, 0), 4);
 }
@@ -80,7 +81,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_epoch_is_a_permutation),
-        cmocka_unit_test(the_last_batch_is_filled_with_the_last_window),
+        cmocka_unit_test(the_last_batch_is_filled_from_the_first),
         cmocka_unit_test(shares_cover_everything_once),
         cmocka_unit_test(weighted_shares),
     };
