@@ -99,6 +99,26 @@ int cores_of_all(const struct run *a);
  *  returns  gives; lives as long as the report */
 const char *differing_keys(struct report *rep, const struct run_result *first, const struct run_result *second);
 
+/* What makes two runs of other speed by itself; see unlike. */
+enum unlike_kind {
+    UNLIKE_CPU,
+    UNLIKE_GPU,
+    UNLIKE_CLOCK, /* one ran below thresholds.clock of the other's mean SM clock, both busy */
+    UNLIKE_DRIVER,
+    UNLIKE_CUDA,
+    UNLIKE_NCCL,
+    UNLIKE_MPI,
+    UNLIKE_PROGRAM,
+    UNLIKE_COMMIT,
+    UNLIKE_BLAS,
+    N_UNLIKE
+};
+/** unlike - bit k for each kind k in which two runs differ; what one of them does not say is not different.
+ *  Test: tests/unit/test_rules.c */
+unsigned unlike(const struct thresholds *t, const struct run *a, const struct run *b);
+/** unlike_names - "CPU models, NCCL versions" of such bits; "" of none. gives; lives as long as the report */
+const char *unlike_names(struct report *rep, unsigned which);
+
 /** scaling_is_masked - does this option of a command say a size of a series or a place, so that it makes no other one?
  */
 int scaling_is_masked(const char *option);

@@ -311,28 +311,11 @@ static void check_cover(struct report *rep, int run)
 static void check_equal(struct report *rep, const struct series *s)
 {
     const struct run *first = rep->runs[s->points[0].runs[0]].run;
-    int n_cpu = 0, n_version = 0, n_blas = 0, n_commit = 0;
+    unsigned which = 0;
     for (int i = 0; i < s->n_points; i++)
-        for (int k = 0; k < s->points[i].n_runs; k++) {
-            const struct run *r = rep->runs[s->points[i].runs[k]].run;
-            const char *a = first->nodes_len ? first->nodes[0].cpu_model : "";
-            for (int n = 0; n < r->nodes_len; n++)
-                n_cpu += *a && *r->nodes[n].cpu_model && strcmp(a, r->nodes[n].cpu_model) != 0;
-            n_version += strcmp(first->program.version, r->program.version) != 0;
-            n_blas += strcmp(first->program.blas, r->program.blas) != 0;
-            n_commit += *first->git_commit && *r->git_commit && strcmp(first->git_commit, r->git_commit) != 0;
-        }
-    const struct {
-        int n;
-        const char *name;
-    } kinds[] = {{n_cpu, "CPU models"},
-                 {n_version, "program versions"},
-                 {n_commit, "commits of the code"},
-                 {n_blas, "BLAS kernels"}};
-    const char *what = "";
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (kinds[i].n)
-            what = report_text(rep, "%s%s%s", what, *what ? ", " : "", kinds[i].name);
+        for (int k = 0; k < s->points[i].n_runs; k++)
+            which |= unlike(&rep->thresholds, first, rep->runs[s->points[i].runs[k]].run);
+    const char *what = unlike_names(rep, which);
     if (*what)
         report_add_note(
             rep, NOTE_CAVEAT, -1, "differing",

@@ -124,16 +124,16 @@ static void fill_predictions(struct comparison *c, const struct side *a, const s
     }
 }
 
-static const char *differing(const struct run *a, const struct run *b)
+/* Code, its version and its kernels may be what was changed; the machine below may not. */
+static const char *differing(struct report *rep, const struct run *a, const struct run *b)
 {
     const struct run_program *p = &a->program, *q = &b->program;
-    const char *cpu[2] = {a->nodes_len ? a->nodes[0].cpu_model : "", b->nodes_len ? b->nodes[0].cpu_model : ""};
+    const unsigned changed = 1U << UNLIKE_PROGRAM | 1U << UNLIKE_COMMIT | 1U << UNLIKE_BLAS;
     return strcmp(p->model, q->model) != 0       ? "model"
            : strcmp(p->dataset, q->dataset) != 0 ? "data set"
            : p->global_batch != q->global_batch  ? "global batch"
-           : strcmp(cpu[0], cpu[1]) != 0         ? "CPU model"
            : a->n_ranks != b->n_ranks            ? "number of ranks"
-                                                 : "";
+                                                 : unlike_names(rep, unlike(&rep->thresholds, a, b) & ~changed);
 }
 
 static void compare_at(struct report *rep, const struct report *before, int n_nodes)
@@ -157,9 +157,9 @@ static void compare_at(struct report *rep, const struct report *before, int n_no
     fill_predictions(c, &a, &b);
     c->differing = ""; /* repetitions of one side may differ among themselves too */
     for (int i = 0; i < a.n && !*c->differing; i++)
-        c->differing = differing(b.runs[0]->run, a.runs[i]->run);
+        c->differing = differing(rep, b.runs[0]->run, a.runs[i]->run);
     for (int i = 1; i < b.n && !*c->differing; i++)
-        c->differing = differing(a.runs[0]->run, b.runs[i]->run);
+        c->differing = differing(rep, a.runs[0]->run, b.runs[i]->run);
     free(a.mean);
     free(b.mean);
 }

@@ -1,6 +1,8 @@
-/* differing.c - in what two runs of different configurations differ, by name. Called by caveats.c. */
+/* differing.c - in what two runs differ, by name: configurations that are no repetitions, and machines or libraries
+ * that explain another speed on their own. Called by caveats.c and compare.c. */
 #include "render/analyse/analyse.h"
 
+#include <stddef.h>
 #include <string.h>
 
 enum { MAX_NAMED = 6 };
@@ -75,4 +77,91 @@ const char *differing_keys(struct report *rep, const struct run_result *first, c
     if (x.n > MAX_NAMED)
         x.text = report_text(rep, "%s and %d more", x.text, x.n - MAX_NAMED);
     return x.text;
+}
+
+/* ---- machines and libraries ----------------------------------------------------------------------- */
+
+/* What the program says, else the variable that containers set. */
+static const char *version_of(const struct run *a, const char *said, const char *variable)
+{
+    for (int i = 0; !*said && i < a->n_environment; i++)
+        if (strcmp(a->environment[i].key, variable) == 0)
+            return a->environment[i].value;
+    return said;
+}
+
+static int is_unlike(const char *a, const char *b)
+{
+    return *a && *b && strcmp(a, b) != 0;
+}
+
+/* Does a node of b have another one than the first of a? What was not recorded is not unlike. */
+static int some_node(const struct run *a, const struct run *b, size_t offset)
+{
+    for (int i = 0; a->nodes_len && i < b->nodes_len; i++)
+        if (is_unlike(*(const char *const *)((const char *)&a->nodes[0] + offset),
+                      *(const char *const *)((const char *)&b->nodes[i] + offset)))
+            return 1;
+    return 0;
+}
+
+/* Mean SM clock of the GPUs that were busy; 0 = not monitored. */
+static double busy_clock(const struct run *a, double busy)
+{
+    double sum = 0;
+    int n = 0;
+    for (int i = 0; i < a->nodes_len; i++)
+        for (int k = 0; k < a->nodes[i].n_gpus; k++) {
+            const struct sampled *u = &a->nodes[i].gpus[k].utilization_percent, *c = &a->nodes[i].gpus[k].sm_clock_mhz;
+            if (u->n == 0 || c->n == 0 || u->sum / (double)u->n / 100 < busy)
+                continue;
+            sum += c->sum / (double)c->n;
+            n++;
+        }
+    return n ? sum / n : a->summary.clock_mean_mhz;
+}
+
+static int has_other_clocks(const struct thresholds *t, const struct run *a, const struct run *b)
+{
+    double x = busy_clock(a, t->gpu_utilization), y = busy_clock(b, t->gpu_utilization);
+    return x > 0 && y > 0 && (x < t->clock * y || y < t->clock * x);
+}
+
+unsigned unlike(const struct thresholds *t, const struct run *a, const struct run *b)
+{
+    const struct run_program *p = &a->program, *q = &b->program;
+    const int is[N_UNLIKE] = {
+        [UNLIKE_CPU] = some_node(a, b, offsetof(struct run_node, cpu_model)),
+        [UNLIKE_GPU] = some_node(a, b, offsetof(struct run_node, gpu_model)),
+        [UNLIKE_CLOCK] = has_other_clocks(t, a, b),
+        [UNLIKE_DRIVER] = some_node(a, b, offsetof(struct run_node, gpu_driver)),
+        [UNLIKE_CUDA] = is_unlike(version_of(a, p->cuda, "CUDA_VERSION"), version_of(b, q->cuda, "CUDA_VERSION")),
+        [UNLIKE_NCCL] = is_unlike(version_of(a, p->nccl, "NCCL_VERSION"), version_of(b, q->nccl, "NCCL_VERSION")),
+        [UNLIKE_MPI] = is_unlike(p->mpi, q->mpi),
+        [UNLIKE_PROGRAM] = strcmp(p->version, q->version) != 0,
+        [UNLIKE_COMMIT] = is_unlike(a->git_commit, b->git_commit),
+        [UNLIKE_BLAS] = strcmp(p->blas, q->blas) != 0};
+    unsigned all = 0;
+    for (int i = 0; i < N_UNLIKE; i++)
+        all |= is[i] ? 1U << i : 0;
+    return all;
+}
+
+const char *unlike_names(struct report *rep, unsigned which)
+{
+    static const char *const names[N_UNLIKE] = {[UNLIKE_CPU] = "CPU models",
+                                                [UNLIKE_GPU] = "GPU models",
+                                                [UNLIKE_CLOCK] = "GPU clocks while busy",
+                                                [UNLIKE_DRIVER] = "GPU drivers",
+                                                [UNLIKE_CUDA] = "CUDA versions",
+                                                [UNLIKE_NCCL] = "NCCL versions",
+                                                [UNLIKE_MPI] = "MPI libraries",
+                                                [UNLIKE_PROGRAM] = "program versions",
+                                                [UNLIKE_COMMIT] = "commits of the code",
+                                                [UNLIKE_BLAS] = "BLAS kernels"};
+    const char *text = "";
+    for (int i = 0; i < N_UNLIKE; i++)
+        if (which & 1U << i)
+            text = report_text(rep, "%s%s%s", text, *text ? ", " : "", names[i]);
+    return text;
 }

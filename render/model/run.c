@@ -39,7 +39,7 @@ struct run *run_new(const char *archive_path)
     r->is_complete = 1;
     struct run_program *p = &r->program;
     p->name = p->version = p->model = p->precision = p->backend = p->blas = p->dataset = p->allreduce_dtype = "";
-    p->kernels_best = "";
+    p->kernels_best = p->mpi = p->cuda = p->nccl = "";
     p->parameters = p->threads = p->global_batch = p->local_batch = p->n_sensors = -1;
     p->allreduce_bytes_per_step = p->seed = -1;
     p->flop_per_step = p->traffic_bytes_per_step = p->kernels_best_ratio = -1;
@@ -93,7 +93,8 @@ struct run_node *run_node_at(struct run *r, int64_t node)
     struct run_node *k = &r->nodes[r->nodes_len++];
     memset(k, 0, sizeof *k);
     k->node = (int)node;
-    k->host = k->boot_id = k->cpu_model = k->kernel = k->gpu_status = k->cpu_status = k->clock.reference = "";
+    k->gpu_model = k->gpu_driver = k->host = k->boot_id = k->cpu_model = k->kernel = k->gpu_status = k->cpu_status =
+        k->clock.reference = "";
     k->throttled_ns = k->nr_throttled = -1;
     return k;
 }

@@ -49,6 +49,7 @@ struct run_traffic {
 struct run_node {
     int node;
     const char *host, *boot_id, *cpu_model, *kernel; /* "" = not recorded */
+    const char *gpu_model, *gpu_driver;              /* of the first GPU; "" = none, or not recorded */
     int cores, cores_allowed;                        /* 0 = not recorded */
     double cores_quota;                              /* cores that its cgroup's CPU quota allows; 0 = none known */
     int64_t memory_bytes;                            /* 0 = not recorded */
@@ -133,6 +134,7 @@ struct run_member {
 /* What program.json says; "" or -1 = not said. */
 struct run_program {
     const char *name, *version, *model, *precision, *backend, *blas, *dataset, *allreduce_dtype;
+    const char *mpi, *cuda, *nccl; /* libraries and versions */
     int64_t parameters, threads, global_batch, local_batch, n_sensors, allreduce_bytes_per_step, seed;
     double flop_per_step, traffic_bytes_per_step; /* all ranks together; traffic: between caches and memory */
     const char *kernels_best;                     /* better kernels that this processor runs; "" = none known */

@@ -17,6 +17,9 @@ static void read_program(struct run *r, const json_t *program)
     p->blas = json_text(r, program, "blas");
     p->dataset = json_text(r, program, "dataset");
     p->allreduce_dtype = json_text(r, program, "allreduce_dtype");
+    p->mpi = json_text(r, program, "mpi");
+    p->cuda = json_text(r, program, "cuda");
+    p->nccl = json_text(r, program, "nccl");
     p->parameters = json_int(program, "parameters", 0, INT64_MAX, -1);
     p->threads = json_int(program, "threads", 1, 1 << 20, -1);
     p->global_batch = json_int(program, "global_batch", 1, INT32_MAX, -1);
@@ -45,6 +48,8 @@ static void read_node(struct run *r, const json_t *o)
     n->boot_id = json_text(r, o, "boot_id");
     n->cpu_model = json_text(r, o, "cpu_model");
     n->kernel = json_text(r, o, "kernel");
+    n->gpu_model = json_text(r, json_array_get(json_object_get(o, "gpus"), 0), "name");
+    n->gpu_driver = json_text(r, o, "gpu_driver");
     n->cores = (int)json_int(o, "cores", 1, 1 << 20, 0);
     n->cores_allowed = (int)json_int(o, "cores_allowed", 1, 1 << 20, 0);
     n->cores_quota = json_number_or(o, "cores_quota", 0);
