@@ -178,8 +178,8 @@ static void only_if_it_matters(const struct thresholds *t, const struct run_resu
 static void rule_communication(struct report *rep, struct run_result *r)
 {
     const struct thresholds *t = &rep->thresholds;
-    /* A single trace may be that of one rank among many: then its communication counts, but nobody saw its peers. */
-    int is_one_of_many = r->n_ranks < 2 && r->comm_ns > 0;
+    /* A GPU trace may be that of one rank among many: its communication counts, though nobody saw its peers. */
+    int is_one_of_many = r->n_ranks < 2 && r->comm_ns > 0 && r->run->n_traces && r->run->traces->world_size != 1;
     if (r->n_ranks < 2 && !is_one_of_many) {
         rule_not_measured(r, CLASS_COMMUNICATION, "n/a because one rank has nobody to exchange with");
         rule_not_measured(r, CLASS_IMBALANCE, "n/a because one rank waits for nobody");

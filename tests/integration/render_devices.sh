@@ -65,6 +65,9 @@ fi
 cp "$TMP/site/report.json" "$TMP/first.json"
 "$report" "$traces/kineto/dlrm_8rank" -q -o "$TMP/dlrm" >/dev/null 2>&1
 check "send and receive is not called gradient synchronisation" grep -Eq 'communication between GPUs, [0-9]+ % of it (send and receive|all-to-all)' "$TMP/dlrm/report.json"
+"$report" "$traces/kineto/mi300_resnet_act_checkpoint.json.gz" -q -o "$TMP/one" >/dev/null 2>&1
+check "one rank of eight: its exposed communication limits, and whom it waited for is n/a" jq -e '.runs[0].classes |
+    .communication.verdict == "limits" and .communication.share_ratio > 0.6 and .imbalance.verdict == "n/a"' "$TMP/one/report.json"
 TMPDIR=$TMP "$report" "$traces/" -q -o "$TMP/site" >/dev/null 2>&1
 check "the same bytes again" cmp "$TMP/first.json" "$TMP/site/report.json"
 finish
