@@ -3,6 +3,7 @@
 
 #include "collect/meta.h"
 #include "lib/fs.h"
+#include "lib/mono.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +19,6 @@
 #include <string.h>
 #include <sys/random.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { MAX_CLIENTS = 1024, LINGER_NS = 500000000 };
@@ -32,13 +32,6 @@ struct clock_server {
     int wake[2];
     pthread_t thread;
 };
-
-static int64_t mono_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
 
 static void take_client(struct clock_server *s)
 {
@@ -60,10 +53,10 @@ static int answer(const struct clock_server *s, int fd)
 {
     struct clock_request q;
     ssize_t n = recv(fd, &q, sizeof q, 0);
-    struct clock_answer a = {.sent_ns = q.sent_ns, .arrived_ns = mono_ns()};
+    struct clock_answer a = {.sent_ns = q.sent_ns, .arrived_ns = dcr_mono_ns()};
     if (n != (ssize_t)sizeof q || memcmp(q.word, s->word, sizeof q.word) != 0)
         return -1;
-    a.left_ns = mono_ns();
+    a.left_ns = dcr_mono_ns();
     return send(fd, &a, sizeof a, MSG_NOSIGNAL) == (ssize_t)sizeof a ? 0 : -1;
 }
 
@@ -72,14 +65,14 @@ static void *serve(void *arg)
     struct clock_server *s = arg;
     int64_t until = INT64_MAX;
     /* Told to stop, it waits a little for who has a last question: clients hang up when they have asked it. */
-    while (until == INT64_MAX || (s->n > 2 && mono_ns() < until)) {
+    while (until == INT64_MAX || (s->n > 2 && dcr_mono_ns() < until)) {
         int is_ending = until != INT64_MAX;
         s->fds[0].fd = is_ending ? -1 : s->wake[0];
         s->fds[1].events = is_ending || s->is_full ? 0 : POLLIN;
         if (poll(s->fds, (nfds_t)s->n, is_ending ? 20 : -1) < 0 && errno != EINTR)
             break;
         if (!is_ending && s->fds[0].revents)
-            until = mono_ns() + LINGER_NS;
+            until = dcr_mono_ns() + LINGER_NS;
         for (size_t i = 2; i < s->n; i++)
             if (s->fds[i].revents && answer(s, s->fds[i].fd) != 0) {
                 close(s->fds[i].fd);

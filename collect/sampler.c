@@ -1,6 +1,8 @@
 /* sampler.c - see sampler.h. */
 #include "collect/sampler.h"
 
+#include "lib/mono.h"
+
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -32,11 +34,7 @@ struct sampler {
 
 struct tick sampler_now(void)
 {
-    struct timespec mono, real;
-    clock_gettime(CLOCK_MONOTONIC, &mono);
-    clock_gettime(CLOCK_REALTIME, &real);
-    return (struct tick){.mono_ns = (int64_t)mono.tv_sec * 1000000000 + mono.tv_nsec,
-                         .real_ms = (int64_t)real.tv_sec * 1000 + real.tv_nsec / 1000000};
+    return (struct tick){.mono_ns = dcr_mono_ns(), .real_ms = dcr_clock_ns(CLOCK_REALTIME) / 1000000};
 }
 
 static void sample_all(struct sampler *s, int is_last)

@@ -6,12 +6,15 @@
 #include "collect/meta.h"
 #include "collect/source.h"
 #include "lib/format.h"
+#include "lib/mono.h"
 
 #include <errno.h>
 #include <limits.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,52 +22,39 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { QUESTIONS = 20, LATER_S = 10, TIMEOUT_MS = 500, MOST_S = 64 };
+enum { QUESTIONS = 20, LATER_S = 10, TIMEOUT_MS = 500, MOST_S = 64, LAST_WAIT_MS = 1200 };
 
+/* An exchange is made by a thread of its own: resolvers and networks take their time, and the other monitors are
+ * sampled meanwhile. Who holds what is told by state: the thread while ASKED, the sampler otherwise. */
 struct clock {
     char file[320], header[160];
     char path[PATH_MAX];
     int is_asking; /* 0: alone, or the host of rank 0 */
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    enum { IDLE, ASKED, ANSWERED } state;
+    int is_leaving; /* the thread ends; in the middle of an exchange it also frees what is here */
     int socket;
     char host[256];
     unsigned char word[CLOCK_WORD_BYTES];
+    struct {
+        int rc; /* 0: there is an answer; 1: there is nothing to ask */
+        int64_t at_ns, offset, error;
+    } answer;
     int64_t next_ns, patient_until_ns;
-    int wait_s; /* after a question without answer: doubled each time, since each may hold up the other monitors */
+    int wait_s; /* after a question without answer: doubled each time */
     long n_rows;
     char why[300]; /* there is no answer */
     struct dcr_buf row;
 };
 
-static int64_t mono_ns(void)
+static void release(struct clock *c)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
-static int configure(void **ctx, const struct source_config *config, struct dcr_err *err)
-{
-    struct clock *c = calloc(1, sizeof *c);
-    if (!c)
-        return dcr_err_set(err, DCR_FAIL, "no memory");
-    c->socket = -1;
-    c->wait_s = 1;
-    c->patient_until_ns = mono_ns() + (int64_t)5000000000;
-    c->is_asking = config->clock_spool != NULL;
-    snprintf(c->file, sizeof c->file, "%s/clock_monitor.csv", config->host_dir);
-    snprintf(c->path, sizeof c->path, "%s/" CLOCK_SERVER_FILE, config->clock_spool ? config->clock_spool : "");
-    source_header(c->header, sizeof c->header, DCR_CLOCK_MONITOR_COLUMNS(SOURCE_CELL));
-    snprintf(c->why, sizeof c->why,
-             "the collector of rank 0 told no address in the spool (is it a folder that all hosts see?)");
-    *ctx = c;
-    return DCR_OK;
-}
-
-static void destroy(void *ctx)
-{
-    struct clock *c = ctx;
     if (c->socket >= 0)
         close(c->socket);
+    pthread_cond_destroy(&c->changed);
+    pthread_mutex_destroy(&c->lock);
     dcr_buf_release(&c->row);
     free(c);
 }
@@ -136,13 +126,13 @@ static int ask(const struct clock *c, int64_t *offset, int64_t *error)
 {
     *error = INT64_MAX;
     for (int i = 0; i < QUESTIONS; i++) {
-        struct clock_request q = {.sent_ns = mono_ns()};
+        struct clock_request q = {.sent_ns = dcr_mono_ns()};
         struct clock_answer a;
         memcpy(q.word, c->word, sizeof q.word);
         if (send(c->socket, &q, sizeof q, MSG_NOSIGNAL) != (ssize_t)sizeof q ||
             recv(c->socket, &a, sizeof a, MSG_WAITALL) != (ssize_t)sizeof a || a.sent_ns != q.sent_ns)
             return -1;
-        int64_t now = mono_ns(), way = (now - q.sent_ns) - (a.left_ns - a.arrived_ns);
+        int64_t now = dcr_mono_ns(), way = (now - q.sent_ns) - (a.left_ns - a.arrived_ns);
         if (way < 0) /* no such server */
             return -1;
         if (way / 2 + 1 < *error) {
@@ -153,44 +143,170 @@ static int ask(const struct clock *c, int64_t *offset, int64_t *error)
     return 0;
 }
 
-static int sample(void *ctx, const struct tick *now, struct outputs *out, struct dcr_err *err)
+static void exchange(struct clock *c)
+{
+    int found = c->socket < 0 ? find_server(c) : 0;
+    c->answer.rc = found;
+    if (found != 0)
+        return;
+    if (ask(c, &c->answer.offset, &c->answer.error) == 0) {
+        c->answer.at_ns = dcr_mono_ns();
+        return;
+    }
+    c->answer.rc = -1; /* rank 0 may end before us */
+    close(c->socket);
+    c->socket = -1;
+    snprintf(c->why, sizeof c->why, "'%s' stopped answering", c->host);
+}
+
+static void *thread_main(void *arg)
+{
+    struct clock *c = arg;
+    pthread_mutex_lock(&c->lock);
+    while (!c->is_leaving) {
+        if (c->state != ASKED) {
+            pthread_cond_wait(&c->changed, &c->lock);
+            continue;
+        }
+        pthread_mutex_unlock(&c->lock);
+        exchange(c);
+        pthread_mutex_lock(&c->lock);
+        c->state = ANSWERED;
+        pthread_cond_broadcast(&c->changed);
+        if (c->is_leaving) { /* nobody waits for it any more */
+            pthread_mutex_unlock(&c->lock);
+            release(c);
+            return NULL;
+        }
+    }
+    pthread_mutex_unlock(&c->lock);
+    return NULL;
+}
+
+static int start_thread(struct clock *c)
+{
+    pthread_condattr_t attr;
+    sigset_t all, old;
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&c->changed, &attr);
+    pthread_condattr_destroy(&attr);
+    pthread_mutex_init(&c->lock, NULL);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    int failed = c->is_asking ? pthread_create(&c->thread, NULL, thread_main, c) : 0;
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    return failed;
+}
+
+static int configure(void **ctx, const struct source_config *config, struct dcr_err *err)
+{
+    struct clock *c = calloc(1, sizeof *c);
+    if (!c)
+        return dcr_err_set(err, DCR_FAIL, "no memory");
+    c->socket = -1;
+    c->wait_s = 1;
+    c->patient_until_ns = dcr_mono_ns() + (int64_t)5000000000;
+    c->is_asking = config->clock_spool != NULL;
+    snprintf(c->file, sizeof c->file, "%s/clock_monitor.csv", config->host_dir);
+    snprintf(c->path, sizeof c->path, "%s/" CLOCK_SERVER_FILE, config->clock_spool ? config->clock_spool : "");
+    source_header(c->header, sizeof c->header, DCR_CLOCK_MONITOR_COLUMNS(SOURCE_CELL));
+    snprintf(c->why, sizeof c->why,
+             "the collector of rank 0 told no address in the spool (is it a folder that all hosts see?)");
+    if (start_thread(c) != 0) {
+        release(c);
+        return dcr_err_set(err, DCR_FAIL, "no thread to ask for the time");
+    }
+    *ctx = c;
+    return DCR_OK;
+}
+
+static void destroy(void *ctx)
 {
     struct clock *c = ctx;
-    int64_t offset = 0, error = 0;
-    if (!c->is_asking)
-        return DCR_OK;
-    if (now->mono_ns >= c->next_ns || now->is_last) {
-        int found = c->socket < 0 ? find_server(c) : 0;
-        if (found == 1) {
-            c->is_asking = 0;
-            return DCR_OK;
-        }
-        c->wait_s = c->wait_s < MOST_S ? 2 * c->wait_s : MOST_S;
-        c->next_ns = now->mono_ns + (int64_t)500000000 * c->wait_s;
-        if (found == 0 && ask(c, &offset, &error) == 0) {
-            dcr_buf_clear(&c->row);
-            cell_time(&c->row, now);
-            cell_int(&c->row, mono_ns());
-            cell_int(&c->row, offset);
-            cell_int(&c->row, error);
-            cell_text(&c->row, c->host);
-            cell_end(&c->row);
-            c->next_ns = now->mono_ns + (int64_t)1000000000 * (c->n_rows++ ? LATER_S : 1);
-            c->wait_s = 1;
-            return outputs_rows(out, c->file, c->header, dcr_buf_text(&c->row), c->row.len, err);
-        }
-        if (found == 0) { /* rank 0 may end before us */
-            close(c->socket);
-            c->socket = -1;
-            snprintf(c->why, sizeof c->why, "'%s' stopped answering", c->host);
-        }
-    } else {
-        return DCR_END;
+    if (!c->is_asking) {
+        release(c);
+        return;
     }
-    /* The collector of rank 0 may start a little later. */
+    pthread_mutex_lock(&c->lock);
+    int is_busy = c->state == ASKED;
+    c->is_leaving = 1;
+    pthread_cond_broadcast(&c->changed);
+    pthread_t thread = c->thread;
+    if (is_busy)
+        pthread_detach(thread); /* a resolver may take minutes */
+    pthread_mutex_unlock(&c->lock);
+    if (is_busy)
+        return;
+    pthread_join(thread, NULL);
+    release(c);
+}
+
+/* Under the lock. At the end of the run the answer is waited for, though not for long. */
+static void put_question(struct clock *c, int is_last)
+{
+    int64_t until_ns = dcr_mono_ns() + (int64_t)LAST_WAIT_MS * 1000000;
+    struct timespec until = {.tv_sec = until_ns / 1000000000, .tv_nsec = until_ns % 1000000000};
+    if (c->state == IDLE) {
+        c->state = ASKED;
+        pthread_cond_broadcast(&c->changed);
+    }
+    while (is_last && c->state == ASKED && pthread_cond_timedwait(&c->changed, &c->lock, &until) != ETIMEDOUT)
+        ;
+}
+
+static int put_row(struct clock *c, const struct tick *now, struct outputs *out, struct dcr_err *err)
+{
+    struct tick then = {.mono_ns = c->answer.at_ns,
+                        .real_ms = now->real_ms - (now->mono_ns - c->answer.at_ns) / 1000000};
+    dcr_buf_clear(&c->row);
+    cell_time(&c->row, &then);
+    cell_int(&c->row, c->answer.at_ns);
+    cell_int(&c->row, c->answer.offset);
+    cell_int(&c->row, c->answer.error);
+    cell_text(&c->row, c->host);
+    cell_end(&c->row);
+    return outputs_rows(out, c->file, c->header, dcr_buf_text(&c->row), c->row.len, err);
+}
+
+/* The answer that has come. The collector of rank 0 may start a little later than we. */
+static int take_answer(struct clock *c, const struct tick *now, struct outputs *out, struct dcr_err *err)
+{
+    c->state = IDLE;
+    if (c->answer.rc == 1) {
+        c->next_ns = INT64_MAX;
+        return DCR_OK;
+    }
+    if (c->answer.rc == 0) {
+        c->next_ns = now->mono_ns + (int64_t)1000000000 * (c->n_rows++ ? LATER_S : 1);
+        c->wait_s = 1;
+        return put_row(c, now, out, err);
+    }
+    c->wait_s = c->wait_s < MOST_S ? 2 * c->wait_s : MOST_S;
+    c->next_ns = now->mono_ns + (int64_t)500000000 * c->wait_s;
     return c->n_rows || (now->mono_ns < c->patient_until_ns && !now->is_last)
                ? DCR_END
                : dcr_err_set(err, DCR_FAIL, "%s", c->why);
+}
+
+static int sample(void *ctx, const struct tick *now, struct outputs *out, struct dcr_err *err)
+{
+    struct clock *c = ctx;
+    int rc = DCR_END;
+    if (!c->is_asking)
+        return DCR_OK;
+    pthread_mutex_lock(&c->lock);
+    if (c->state == ANSWERED) {
+        rc = take_answer(c, now, out, err);
+    } else if (c->state == ASKED || (c->next_ns != INT64_MAX && (now->mono_ns >= c->next_ns || now->is_last))) {
+        put_question(c, now->is_last);
+        if (now->is_last && c->state == ANSWERED)
+            rc = take_answer(c, now, out, err);
+        else if (now->is_last && c->n_rows == 0)
+            rc = dcr_err_set(err, DCR_FAIL, "looking up or asking the host of rank 0 did not end before the run did");
+    }
+    pthread_mutex_unlock(&c->lock);
+    return rc;
 }
 
 const struct source source_clock = {"clock", 1, configure, sample, destroy};

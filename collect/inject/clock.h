@@ -9,6 +9,8 @@
 #ifndef DCC_INJECT_CLOCK_H
 #define DCC_INJECT_CLOCK_H
 
+#include "lib/mono.h"
+
 #include <stdint.h>
 
 #if defined(__x86_64__)
@@ -33,7 +35,10 @@ extern struct clock_rate dcc_clock_rate;
 /** clock_begin - at load: is the counter sound here? DCC_CLOCK=monotonic in the environment says no. */
 void clock_begin(void);
 /** clock_system_ns - CLOCK_MONOTONIC by the system. */
-int64_t clock_system_ns(void);
+static inline int64_t clock_system_ns(void)
+{
+    return dcr_mono_ns();
+}
 /** clock_look - look at CLOCK_MONOTONIC now. */
 int64_t clock_look(struct clock_track *c);
 

@@ -14,7 +14,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #define HIGH_FD 700
@@ -289,13 +288,6 @@ static int create_file(const char *spool, int rank, char path[PATH_MAX])
     return -1;
 }
 
-static int64_t now_ns(clockid_t clock)
-{
-    struct timespec t;
-    clock_gettime(clock, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 static int write_header(struct process *p, int rank)
 {
     if (!room_is_below_size_limit(2 * DCT_BLOCK_BYTES) || room_reserve(p->fd, 0, 2 * (off_t)DCT_BLOCK_BYTES) != 0)
@@ -312,8 +304,8 @@ static int write_header(struct process *p, int rank)
     h->node = -1;
     h->pid = (uint32_t)getpid();
     gethostname(h->host, sizeof h->host - 1);
-    h->mono_ns = now_ns(CLOCK_MONOTONIC);
-    h->real_ns = now_ns(CLOCK_REALTIME);
+    h->mono_ns = dcr_clock_ns(CLOCK_MONOTONIC);
+    h->real_ns = dcr_clock_ns(CLOCK_REALTIME);
     __atomic_store_n(&h->magic, DCT_MAGIC, __ATOMIC_RELEASE);
     /* From here on drops are counted in the file; those of signal handlers during all this were not. */
     __atomic_store_n(&p->header, h, __ATOMIC_RELEASE);

@@ -1,11 +1,14 @@
 /* test_sources.c - the sources of samples: rows that parse, counters that do not run backwards, and failure that is
  * said instead of shown as 0. */
+#include "collect/clock_server.h"
 #include "collect/sampler.h"
 #include "collect/source.h"
 #include "lib/csv.h"
 #include "lib/fs.h"
 
 #include <fcntl.h>
+#include <netdb.h>
+#include <semaphore.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -175,12 +178,60 @@ static void a_full_disk_is_said(void **state)
     outputs_close(o);
 }
 
+/* A resolver that answers only when the test says so. */
+static sem_t is_resolving, may_answer;
+
+int getaddrinfo(const char *host, const char *port, const struct addrinfo *want, struct addrinfo **found)
+{
+    (void)port, (void)want, (void)found;
+    assert_string_equal(host, "elsewhere");
+    sem_post(&is_resolving);
+    sem_wait(&may_answer);
+    return EAI_AGAIN;
+}
+
+/* Would wait for ever if samples waited for the resolver. */
+static void a_slow_resolver_holds_up_nobody(void **state)
+{
+    (void)state;
+    char path[200];
+    snprintf(path, sizeof path, "%s/" CLOCK_SERVER_FILE, spool);
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    fputs("{\"host\": \"elsewhere\", \"boot_id\": \"x\", \"port\": 1, \"word\": \"00112233445566778899aabbccddeeff\"}",
+          f);
+    fclose(f);
+    assert_int_equal(sem_init(&is_resolving, 0, 0), 0);
+    assert_int_equal(sem_init(&may_answer, 0, 0), 0);
+    struct source_config config = {.host_dir = "host-x", .rank = 1, .clock_spool = spool};
+    struct outputs *out = outputs_open(spool);
+    for (int is_abandoned = 0; is_abandoned < 2; is_abandoned++) {
+        struct dcr_err err = {0};
+        struct tick now = sampler_now();
+        void *clock = NULL;
+        assert_int_equal(source_clock.configure(&clock, &config, &err), 0);
+        for (int i = 0; i < 3; i++)
+            assert_int_equal(source_clock.sample(clock, &now, out, &err), DCR_END);
+        sem_wait(&is_resolving);
+        now.is_last = 1;
+        if (!is_abandoned)
+            sem_post(&may_answer);
+        assert_int_equal(source_clock.sample(clock, &now, out, &err), DCR_FAIL);
+        assert_non_null(strstr(err.text, is_abandoned ? "did not end before the run did" : "has no address here"));
+        source_clock.destroy(clock);
+        if (is_abandoned)
+            sem_post(&may_answer);
+    }
+    outputs_close(out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_busy_child_is_seen),
         cmocka_unit_test(disk_and_net_have_rows_or_reasons),
         cmocka_unit_test(a_full_disk_is_said),
+        cmocka_unit_test(a_slow_resolver_holds_up_nobody),
     };
     return cmocka_run_group_tests(tests, make_spool, remove_spool);
 }

@@ -2,26 +2,19 @@
 #include "collect/inject/cupti/cupti.h"
 
 #include "collect/inject/guest.h"
+#include "lib/mono.h"
 
 #include <stdio.h>
-#include <time.h>
-
-static int64_t mono_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
 
 void cupti_clock_look(struct cupti_clock *c, const struct cupti *library)
 {
     int64_t best = INT64_MAX, cupti_ns = 0, mono = 0;
     for (int i = 0; i < 5; i++) {
         uint64_t theirs = 0;
-        int64_t before = mono_ns();
+        int64_t before = dcr_mono_ns();
         if (library->timestamp(&theirs) != CUPTIABI_SUCCESS)
             return;
-        int64_t after = mono_ns();
+        int64_t after = dcr_mono_ns();
         if (after - before >= best)
             continue;
         best = after - before;
