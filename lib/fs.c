@@ -50,6 +50,16 @@ static int write_all(int fd, const char *bytes, size_t n)
     return 0;
 }
 
+int dcr_commit_file(const char *partial, const char *path, struct dcr_err *err)
+{
+    struct stat st;
+    if (lstat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode))
+        return dcr_err_set(err, DCR_FAIL, "cannot write '%s': what has that name is no file; choose another one", path);
+    if (rename(partial, path) != 0)
+        return dcr_err_sys(err, DCR_FAIL, "cannot rename '%s' to '%s'", partial, path);
+    return DCR_OK;
+}
+
 int dcr_write_file(const char *path, const void *bytes, size_t n, struct dcr_err *err)
 {
     char *partial = NULL;
@@ -66,8 +76,8 @@ int dcr_write_file(const char *path, const void *bytes, size_t n, struct dcr_err
     /* The close commits on network file systems: its result counts. */
     if (close(fd) != 0 && rc == 0)
         rc = dcr_err_sys(err, DCR_FAIL, "cannot write '%s'", path);
-    if (rc == 0 && rename(partial, path) != 0)
-        rc = dcr_err_sys(err, DCR_FAIL, "cannot rename '%s' to '%s'", partial, path);
+    if (rc == 0)
+        rc = dcr_commit_file(partial, path, err);
     if (rc)
         unlink(partial);
 out:

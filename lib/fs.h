@@ -8,7 +8,10 @@
 
 /** dcr_mkdirs - mkdir -p. */
 int dcr_mkdirs(const char *path, struct dcr_err *err) DCR_MUST_CHECK;
-/** dcr_write_file - write path + ".partial" beside it, fsync not asked, rename; the partial is removed on failure. */
+/** dcr_commit_file - give a file that is whole its name, in place of the file that has it. A device, a pipe or a folder
+ *  of that name is refused: root could rename over /dev/null. errors  DCR_FAIL: the file partial is still there */
+int dcr_commit_file(const char *partial, const char *path, struct dcr_err *err) DCR_MUST_CHECK;
+/** dcr_write_file - write path + ".partial" beside it, fsync not asked, commit; the partial is removed on failure. */
 int dcr_write_file(const char *path, const void *bytes, size_t n, struct dcr_err *err) DCR_MUST_CHECK;
 /** dcr_remove_tree - rm -r, never following links; refuses "", "/", ".", "..". */
 int dcr_remove_tree(const char *path, struct dcr_err *err) DCR_MUST_CHECK;

@@ -1,6 +1,7 @@
 /* window_store_write.c - the writing half of window_store.h. */
 #include "trainer/window_file.h"
 
+#include "lib/fs.h"
 #include "lib/hash.h"
 
 #include <errno.h>
@@ -174,15 +175,10 @@ int window_store_write(const char *path, const struct dataset *d, enum window_fo
         bad = -1;
         sys = errno;
     }
-    if (!bad && rename(partial, path)) {
-        bad = -1;
-        sys = errno;
-    }
-    if (bad) {
+    errno = sys;
+    rc = bad ? dcr_err_sys(err, DCR_FAIL, "cannot write windows '%s'", path) : dcr_commit_file(partial, path, err);
+    if (rc)
         unlink(partial);
-        errno = sys;
-        rc = dcr_err_sys(err, DCR_FAIL, "cannot write windows '%s'", path);
-    }
 out:
     writer_release(&w);
     return rc;

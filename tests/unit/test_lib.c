@@ -86,6 +86,13 @@ static void files_come_whole_or_not_at_all(void **state)
     snprintf(inner, sizeof inner, "%s/a/file/x", dir);
     assert_int_equal(dcr_mkdirs(inner, &err), DCR_FAIL);
     assert_int_equal(dcr_write_file(inner, "two", 3, &err), DCR_FAIL);
+    /* What is no file is not replaced by one. */
+    snprintf(inner, sizeof inner, "%s/pipe", dir);
+    assert_int_equal(mkfifo(inner, 0600), 0);
+    assert_int_equal(dcr_write_file(inner, "two", 3, &err), DCR_FAIL);
+    assert_non_null(strstr(err.text, "what has that name is no file"));
+    struct stat st;
+    assert_true(stat(inner, &st) == 0 && S_ISFIFO(st.st_mode));
     /* A link is removed, never followed. */
     snprintf(path, sizeof path, "%s/outside", dir);
     assert_int_equal(dcr_write_file(path, "kept", 4, &err), 0);
