@@ -89,13 +89,9 @@ static void write_svg(struct site *s, const struct figure *f, const char *path)
     dcr_buf_release(&bytes);
 }
 
-/* Pictures of many single runs would cost more time than all the rest, and nobody prints them all: the pages have them
- * drawn in any case. */
-#define RUN_FILES_MAX 8
-
 static void write_files(struct site *s, const struct figure *f, json_t *view)
 {
-    if (s->rc || (f->run >= 0 && s->rep->n_runs > RUN_FILES_MAX))
+    if (s->rc || (f->run >= 0 && s->rep->n_runs > FIGURE_RUN_FILES_MAX))
         return;
     const char *at = f->run >= 0 ? site_text(s, "runs/%s/", s->rep->runs[f->run].slug) : "";
     static const char *const names[] = {"png", "svg", "pdf"};

@@ -16,6 +16,10 @@
 #define FIGURE_PAGE_PT 516.0
 #define FIGURE_PT_SCALE (FIGURE_COLUMN_PT / FIGURE_NARROW)
 
+/* Pictures of many single runs would cost more time than all the rest, and nobody prints them all: the pages have them
+ * drawn in any case. The data page says so. */
+#define FIGURE_RUN_FILES_MAX 8
+
 /* How a figure is drawn: into the box, with its own title only where no page gives one. borrows spec. */
 typedef void figure_draw(struct canvas *c, struct box at, const void *spec, bool has_title);
 

@@ -232,7 +232,7 @@ out:
     return rc;
 }
 
-static int remember(struct publish *p, const char *path, struct dcr_err *err)
+int publish_remember(struct publish *p, const char *path, struct dcr_err *err)
 {
     if (p->n_files == p->files_cap) {
         size_t cap = p->files_cap ? 2 * p->files_cap : 256;
@@ -283,7 +283,7 @@ int publish_add(struct publish *p, const char *path, const void *bytes, size_t n
     char *full = NULL;
     if (asprintf(&full, "%s/%s", p->partial, path) < 0)
         return dcr_err_set(err, DCR_FATAL, "out of memory");
-    int rc = remember(p, path, err);
+    int rc = publish_remember(p, path, err);
     char *slash = strrchr(full, '/');
     if (rc == 0 && (size_t)(slash - full) > strlen(p->partial)) {
         *slash = '\0';

@@ -37,6 +37,9 @@ int publish_begin(struct publish *p, const char *out_dir, struct dcr_err *err) D
  *  path    from the site's root; a name with "..", a leading slash or an empty part is refused */
 int publish_add(struct publish *p, const char *path, const void *bytes, size_t n, struct dcr_err *err) DCR_MUST_CHECK;
 
+/** publish_remember - a file that another process put into the partial folder. */
+int publish_remember(struct publish *p, const char *path, struct dcr_err *err) DCR_MUST_CHECK;
+
 /** publish_commit - swap. After a failure the old folder stands where it stood. */
 int publish_commit(struct publish *p, struct dcr_err *err) DCR_MUST_CHECK;
 

@@ -4,6 +4,7 @@
 #include "render/draw/utf8.h"
 #include "render/site/inside.h"
 #include "render/site/single.h"
+#include "render/site/workers.h"
 
 #include <time.h>
 
@@ -74,8 +75,7 @@ int site_publish(const struct report *rep, const struct site_options *opt, struc
     s.date = evidence_date(&s);
     write_documents(&s);
     page_index(&s);
-    for (int i = 0; i < rep->n_runs; i++)
-        page_run(&s, i);
+    page_runs(&s);
     page_analysis(&s);
     page_scaling(&s);
     page_compare(&s);

@@ -89,7 +89,11 @@ static void tex_text(struct dcr_buf *out, const char *text)
                {">", "$>$"},
                {"\xc2\xb5", "$\\mu$"}};
     while (*text) {
-        size_t i = 0, n = 0;
+        size_t i = 0, n = strcspn(text, "\\{}$&#%_~^<>\xc2"); /* nearly all of it */
+        dcr_buf_add(out, text, n);
+        text += n;
+        if (!*text)
+            break;
         for (; i < sizeof map / sizeof map[0]; i++) {
             n = strlen(map[i].from);
             if (strncmp(text, map[i].from, n) == 0)

@@ -33,6 +33,17 @@ if localedef -i de_DE -f UTF-8 "$TMP/locale/$other" 2> "$TMP/localedef.err"; the
 else
     skip "a locale with a decimal comma" "localedef cannot make one: $(head -n 1 "$TMP/localedef.err")"
 fi
+# From four runs on, all cores make pages.
+fixture_run "$TMP/run3" 3
+fixture_pack "$TMP/run3" "$TMP/3node-x.tar"
+a+=("$TMP/3node-x.tar")
+check "renders four runs" "$BIN/dcreport" "${a[@]}" -o "$TMP/cores" -q
+core=$(taskset -cp $$ | sed 's/.*: //; s/[-,].*//')
+check "... on one core" taskset -c "$core" "$BIN/dcreport" "${a[@]}" -o "$TMP/core" -q
+check "... with the same bytes" diff -r "$TMP/cores" "$TMP/core"
+check "... every file is listed" diff <(cd "$TMP/cores" && find . -type f ! -name .dcreport -printf '%P\n' | LC_ALL=C sort) \
+    <(tail -n +2 "$TMP/cores/.dcreport")
+a=("${a[@]:0:3}")
 check "a site of ours is replaced" "$BIN/dcreport" "${a[0]}" "${a[1]}" -o "$TMP/second" -q
 check "... whole" test ! -e "$TMP/second/runs/4node-fixture-4"
 
