@@ -149,10 +149,14 @@ double repetition_spread(const struct report *rep, const struct series_point *p)
  *  source   docs/metrics.md#loss. Test: tests/unit/test_scaling.c */
 struct series_loss loss_between(const int64_t *from_parts, const int64_t *to_parts, int64_t num, int64_t den);
 
+/** losses - of a series: between consecutive points, and from the first to the last; or why there are none. */
+void losses(struct report *rep, struct series *s);
+
 /** waiting_for_core - share of the time of a rank's steps in which it was ready to run but had no core; of its whole
  * run where the readings do not cover the steps; -1 not measured. Test: tests/unit/test_rules.c */
 double waiting_for_core(const struct run_rank *k);
-/** loss_classes - losses[].class_ns: waiting for a rank that loads or writes is data and I/O, all other is imbalance.
+/** loss_classes - losses[].class_ns: waiting for a rank that loads or writes is data and I/O, all other is imbalance;
+ * overhead in which GPUs waited for their host is host.
  * After rules(), which settle what the waiting was for where cores were shared. source   docs/metrics.md#loss. Test:
  * tests/unit/test_scaling.c */
 void loss_classes(struct report *rep);

@@ -257,6 +257,7 @@ struct series_point {
     X(LOST_COPY, "copy")                   \
     X(LOST_DATA, "data")                   \
     X(LOST_IO, "io")                       \
+    X(LOST_HOST, "host")                   \
     X(LOST_OTHER, "other")
 enum loss_class {
 #define X(id, key) id,
@@ -271,6 +272,7 @@ struct series_loss {
     int64_t ideal_ns, actual_ns, loss_ns; /* loss = actual - ideal, may be negative */
     int64_t part_ns[N_PARTS];             /* sums to loss_ns exactly */
     int64_t class_ns[N_LOSS_CLASSES];     /* the same */
+    int has_host;                         /* 0: no GPU traces at both points; host time is in "other" */
     int largest;                          /* enum part with the largest loss */
 };
 
@@ -351,8 +353,8 @@ struct report {
     const char *unit;       /* what node counts count: "node", or "GPU" where runs on one machine scale over those */
     const char *node_label; /* "emulated nodes", "Slurm nodes on one kernel", ...; "" = separate machines */
     const char *headline, *support, *first_action, *how_sure; /* narrative.md order; support etc. may be "" */
-    const char *confidence; /* of the headline, as how_sure says it: confidence_word(); "" or NULL not said */
-    const char *verdict;    /* the two sentences that main prints */
+    const char *confidence;     /* of the headline, as how_sure says it: confidence_word(); "" or NULL not said */
+    const char *verdict;        /* the two sentences that main prints */
     struct document *documents; /* made by narrate_documents; the publisher writes each and renders
                                    BOTTLENECK_ANALYSIS.md to HTML */
     int n_documents;

@@ -469,7 +469,7 @@ static json_t *loss_class_object(const struct series_loss *l)
     };
     json_t *o = json_object();
     for (int c = 0; c < N_LOSS_CLASSES; c++)
-        json_object_set_new(o, keys[c], json_integer(l->class_ns[c]));
+        json_object_set_new(o, keys[c], c == LOST_HOST && !l->has_host ? json_null() : json_integer(l->class_ns[c]));
     return o;
 }
 

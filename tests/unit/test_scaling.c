@@ -123,6 +123,37 @@ static void test_losses_by_class(void **state)
     release(&f);
 }
 
+/* GPU traces: 12 of 20 overhead wait for the host at one node, 15 of 18 at two; ideal leaves 6 of 10. */
+static void test_host_is_lost_too(void **state)
+{
+    (void)state;
+    struct fixture f = {.n = 2};
+    const int64_t part[2][N_CATEGORIES] = {{[CAT_COMPUTE] = 40, [CAT_OTHER] = 20},
+                                           {[CAT_COMPUTE] = 20, [CAT_OTHER] = 18, [CAT_COMM] = 2}};
+    for (int i = 0; i < 2; i++) {
+        f.runs[i] = made_run(i + 1, 64);
+        for (int k = 0; k < 40 * (i + 1); k++)
+            made_step(f.runs[i], run_rank_at(f.runs[i], k % (i + 1)), part[i]);
+    }
+    analyse_all(&f);
+    struct series_loss *l = &f.rep.series[0].losses[0];
+    assert_int_equal(l->loss_ns, 10); /* 40 - 30 */
+    assert_false(l->has_host);
+    assert_int_equal(l->class_ns[LOST_OTHER], 8); /* 18 - 10 */
+    for (int i = 0; i < 2; i++)
+        f.rep.runs[i].classes[CLASS_HOST] = (struct class_result){.has_share = 1, .share_ns = i ? 15 : 12};
+    memset(l->class_ns, 0, sizeof l->class_ns);
+    loss_classes(&f.rep);
+    assert_true(l->has_host);
+    assert_int_equal(l->class_ns[LOST_HOST], 9); /* 15 - 6 */
+    assert_int_equal(l->class_ns[LOST_OTHER], -1);
+    int64_t sum = 0;
+    for (int c = 0; c < N_LOSS_CLASSES; c++)
+        sum += l->class_ns[c];
+    assert_int_equal(sum, l->loss_ns);
+    release(&f);
+}
+
 static void test_weak(void **state)
 {
     (void)state;
@@ -288,6 +319,7 @@ int main(void)
         cmocka_unit_test(test_strong),
         cmocka_unit_test(test_incomplete),
         cmocka_unit_test(test_losses_by_class),
+        cmocka_unit_test(test_host_is_lost_too),
         cmocka_unit_test(test_weak),
         cmocka_unit_test(test_losses_always_sum),
         cmocka_unit_test(test_repetitions),

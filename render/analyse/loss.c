@@ -1,0 +1,123 @@
+/* loss.c - the time lost between two points of a series: by part, and by cause. Sums to the loss exactly. */
+#include "render/analyse/analyse.h"
+
+struct series_loss loss_between(const int64_t *from_parts, const int64_t *to_parts, int64_t num, int64_t den)
+{
+    struct series_loss l = {0};
+    int64_t ideal[N_PARTS];
+    l.ideal_ns = apportion(from_parts, N_PARTS, num, den, ideal);
+    for (int p = 0; p < N_PARTS; p++) {
+        l.actual_ns += to_parts[p];
+        l.part_ns[p] = to_parts[p] - ideal[p];
+        if (l.part_ns[p] > l.part_ns[l.largest])
+            l.largest = p;
+    }
+    l.loss_ns = l.actual_ns - l.ideal_ns;
+    return l;
+}
+
+static void add_loss(struct series *s, int from, int to)
+{
+    const struct series_point *a = &s->points[from], *b = &s->points[to];
+    int is_weak = s->kind == SCALING_WEAK;
+    struct series_loss l = loss_between(a->part_ns, b->part_ns, is_weak ? 1 : a->n_nodes, is_weak ? 1 : b->n_nodes);
+    l.from = from;
+    l.to = to;
+    s->losses[s->n_losses++] = l;
+}
+
+void losses(struct report *rep, struct series *s)
+{
+    s->losses = dcr_arena_alloc(&rep->arena, (size_t)(s->n_points + 1) * sizeof *s->losses);
+    s->losses_because = "";
+    if (s->kind == SCALING_NONE)
+        return;
+    if (s->kind == SCALING_UNKNOWN) {
+        s->losses_because = "n/a because whether the scaling is strong or weak is unknown";
+        return;
+    }
+    for (int i = 0; i < s->n_points; i++)
+        if (s->points[i].step.n == 0) {
+            const struct run_result *r = &rep->runs[s->points[i].runs[0]];
+            s->losses_because = r->run->summary.n_steps
+                                    ? "n/a because these files hold no phases of a step"
+                                    : "n/a because the phases of a step were not recorded at every node count";
+            return;
+        }
+    for (int i = 1; i < s->n_points; i++)
+        add_loss(s, i - 1, i);
+    if (s->n_points > 2)
+        add_loss(s, 0, s->n_points - 1);
+}
+
+/* Waiting of a point by its cause, over its repetitions; sums to its waiting. */
+static void wait_causes(const struct report *rep, const struct series_point *p, int64_t out[N_CATEGORIES])
+{
+    int64_t sum[N_CATEGORIES] = {0}, total = 0;
+    for (int i = 0; i < p->n_runs; i++)
+        for (int c = 0; c < N_CATEGORIES; c++) {
+            sum[c] += rep->runs[p->runs[i]].wait_cause_ns[c];
+            total += rep->runs[p->runs[i]].wait_cause_ns[c];
+        }
+    if (total == 0)
+        sum[CAT_OTHER] = total = 1;
+    apportion(sum, N_CATEGORIES, p->part_ns[PART_WAIT], total, out);
+}
+
+/* Of the overhead of a point, what GPUs waited for their host; 0 = not every run has a GPU trace that says it. */
+static int host_of(const struct report *rep, const struct series_point *p, int64_t *ns)
+{
+    int64_t sum = 0;
+    for (int i = 0; i < p->n_runs; i++) {
+        const struct class_result *c = &rep->runs[p->runs[i]].classes[CLASS_HOST];
+        if (!c->has_share)
+            return 0;
+        sum += c->share_ns;
+    }
+    sum /= p->n_runs;
+    *ns = sum < p->part_ns[PART_OTHER] ? sum : p->part_ns[PART_OTHER];
+    return 1;
+}
+
+/* The overhead that was lost, without what GPUs waited for their host: that of the ideal in the proportion of the first
+ * point. Both sum to what the overhead lost. */
+static void split_overhead(const struct report *rep, const struct series *s, struct series_loss *l)
+{
+    const struct series_point *a = &s->points[l->from], *b = &s->points[l->to];
+    int64_t before = 0, now = 0, overhead = a->part_ns[PART_OTHER], of[2] = {0};
+    l->class_ns[LOST_OTHER] = l->part_ns[PART_OTHER];
+    l->has_host = host_of(rep, a, &before) && host_of(rep, b, &now);
+    if (!l->has_host)
+        return;
+    if (overhead > 0) {
+        const int64_t parts[2] = {before, overhead - before};
+        apportion(parts, 2, b->part_ns[PART_OTHER] - l->part_ns[PART_OTHER], overhead, of);
+    }
+    l->class_ns[LOST_HOST] = now - of[0];
+    l->class_ns[LOST_OTHER] -= l->class_ns[LOST_HOST];
+}
+
+void loss_classes(struct report *rep)
+{
+    for (int i = 0; i < rep->n_series; i++)
+        for (int k = 0; k < rep->series[i].n_losses; k++) {
+            const struct series *s = &rep->series[i];
+            struct series_loss *l = &rep->series[i].losses[k];
+            const struct series_point *a = &s->points[l->from], *b = &s->points[l->to];
+            int64_t before[N_CATEGORIES], now[N_CATEGORIES], waited = a->part_ns[PART_WAIT];
+            wait_causes(rep, a, before);
+            wait_causes(rep, b, now);
+            /* what ideal scaling leaves of the waiting, by cause */
+            apportion(before, N_CATEGORIES, b->part_ns[PART_WAIT] - l->part_ns[PART_WAIT], waited ? waited : 1, before);
+            if (waited == 0)
+                before[CAT_OTHER] = b->part_ns[PART_WAIT] - l->part_ns[PART_WAIT];
+            l->class_ns[LOST_COMPUTE] = l->part_ns[PART_COMPUTE];
+            l->class_ns[LOST_COMMUNICATION] = l->part_ns[PART_TRANSFER];
+            l->class_ns[LOST_COPY] = l->part_ns[PART_COPY];
+            l->class_ns[LOST_DATA] = l->part_ns[PART_DATA] + now[CAT_DATA] - before[CAT_DATA];
+            l->class_ns[LOST_IO] = l->part_ns[PART_IO] + now[CAT_IO] - before[CAT_IO];
+            split_overhead(rep, s, l);
+            for (int c = 0; c < N_CATEGORIES; c++)
+                l->class_ns[LOST_IMBALANCE] += c == CAT_DATA || c == CAT_IO ? 0 : now[c] - before[c];
+        }
+}
