@@ -66,6 +66,7 @@ struct pack {
     uint64_t n_events, n_dropped;     /* named by the program */
     uint64_t n_mpi_calls, n_io_calls; /* observed beside it */
     json_t *trace_notes;              /* array: the recorder's own sentences */
+    int n_gpu_cut;                    /* traces whose process ended before CUPTI had handed over all */
     double started_s;                 /* 0 unknown */
     int64_t mtime;
 };

@@ -59,7 +59,7 @@ static void put_observed(const struct pack *p, const json_t *record, const char 
 /* GPU activity: "ok", or why there is none. */
 static void put_gpu(const struct pack *p, const json_t *record, const char *window, json_t *collector)
 {
-    static const char is[] = "GPU activity is recorded", is_not[] = "GPU activity is not recorded: ";
+    static const char is[] = DCR_GPU_NOTE, is_not[] = "GPU activity is not recorded: ";
     const char *why = record ? pack_json_text(record, "cuda_note") : "no collector watched the run";
     char line[1400];
     int n = 0;
@@ -75,6 +75,15 @@ static void put_gpu(const struct pack *p, const json_t *record, const char *wind
              : *window ? window
                        : "the program used no GPU");
     json_object_set_new(collector, "cuda", json_string(line));
+    if (!p->n_gpu_cut)
+        return;
+    snprintf(line, sizeof line,
+             "of %d process%s the last GPU activity, up to a second of it, is missing and not counted as dropped: "
+             "killed or left by "
+             "_exit, %s ended before CUPTI handed it over",
+             p->n_gpu_cut, p->n_gpu_cut == 1 ? "" : "es", p->n_gpu_cut == 1 ? "it" : "they");
+    json_array_append_new(p->trace_notes, json_string(line));
+    json_object_set(collector, "notes", p->trace_notes);
 }
 
 void pack_recorded(const struct pack *p, const json_t *record, json_t *o)

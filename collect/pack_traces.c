@@ -25,13 +25,20 @@ static void judge_trace(struct pack *p, const char *name, int rank, const struct
                     (unsigned long long)loss->n_dropped);
 }
 
+/* CUPTI hands over its last records when the program exits; who was killed, or left by _exit, loses them uncounted. */
+static void note_gpu(struct pack *p, const char *notes)
+{
+    if (strstr(notes, DCR_GPU_NOTE) && !strstr(notes, DCR_GPU_WHOLE_NOTE))
+        p->n_gpu_cut++;
+}
+
 /* The recorder's own sentences, each once. */
 static void note_trace(struct pack *p, const char *notes)
 {
     for (const char *end; *notes; notes = end + (*end != '\0')) {
         end = notes + strcspn(notes, "\n");
         json_t *line = json_stringn(notes, (size_t)(end - notes));
-        int is_known = !line;
+        int is_known = !line || strcmp(json_string_value(line), DCR_GPU_WHOLE_NOTE) == 0;
         for (size_t i = 0; !is_known && i < json_array_size(p->trace_notes); i++)
             is_known = json_equal(json_array_get(p->trace_notes, i), line);
         if (!is_known)
@@ -44,6 +51,7 @@ static void note_trace(struct pack *p, const char *notes)
 static void take_facts(struct pack *p, const char *trace, int rank, const struct summary *s)
 {
     note_trace(p, s->notes);
+    note_gpu(p, s->notes);
     p->n_traces++;
     p->n_events += s->n_events;
     p->n_mpi_calls += s->n_mpi_calls;

@@ -49,6 +49,11 @@ enum dcr_role {
         DCR_N_ROLES
 };
 
+/* ---- notes ------------------------------------------------------------------------------------- */
+/* Sentences in a trace (DCT_NOTE) that the packer looks for. */
+#define DCR_GPU_NOTE "GPU activity is recorded"
+#define DCR_GPU_WHOLE_NOTE "GPU activity was handed over up to the exit"
+
 /* ---- CSV columns ---------------------------------------------------------------------------- */
 /* X(name, unit). Readers go by name and accept missing and further columns. Empty cell = not measured. */
 

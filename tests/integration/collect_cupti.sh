@@ -57,6 +57,7 @@ check "nothing dropped" grep -qx 'dropped=0 bad=0 missing=0' "$TMP/got"
 check "the metadata say so" test "$(cupti_note "$TMP/two.tar")" = ok
 check "no range is named by that" test "$(metadata "$TMP/two.tar" .collector.events)" = 0
 check "verify" "$COLLECT" verify "$TMP/two.tar"
+check "nothing of a program that exits is missing" metadata "$TMP/two.tar" '.collector.notes | all(test("not counted|exit") | not)'
 "$BIN/dcreport" "$TMP/two.tar" -o "$TMP/site" >/dev/null 2>&1
 check "the report has the device's operations and their time" jq -e '.devices | length == 1 and (.[0] |
     .device == 1 and .kernels == 2 and .memcpys == 4 and .memsets == 2 and .kernel_sum_ns > 39990 and .kernel_sum_ns < 40001)' "$TMP/site/report.json"
@@ -74,6 +75,8 @@ check "refused by the driver: off with its reason" sh -c 'echo "$0" | grep -q "C
 check "outside the window nothing is kept, nothing counted" test "$("$TMP/gpu_text" "$TMP"/window/rank0/*.dct)" = 'dropped=0 bad=0 missing=0'
 check_status 137 "a program that is killed" "$COLLECT" run --spool "$TMP/killed" -- "$TMP/cupti_program" 20000 kill
 check "keeps what CUPTI had handed over" test "$("$TMP/gpu_text" "$TMP"/killed/rank0/*.dct | grep -c '^kernel')" -gt 10000
+"$COLLECT" pack "$TMP/killed" -o "$TMP/killed.tar" 2>/dev/null
+check "what it had not is said to be missing" metadata "$TMP/killed.tar" '.collector.notes | any(test("^of 1 process the last GPU activity, up to a second of it, is missing and not counted"))'
 "$COLLECT" run --spool "$TMP/forked" -- "$TMP/cupti_program" 2 fork >/dev/null 2>&1
 check "a forked child does not hand over its parent's records again" test "$(find "$TMP/forked/rank0" -name '*.dct' -exec "$TMP/gpu_text" {} ';' | grep -c '^kernel')" -eq 2
 

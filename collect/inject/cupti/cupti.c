@@ -63,7 +63,8 @@ static void completed(void *context, uint32_t stream, uint8_t *buffer, size_t si
 static void at_exit(void)
 {
     if (getpid() == owner && __atomic_exchange_n(&is_on, 0, __ATOMIC_ACQ_REL))
-        (void)library.flush_all(CUPTIABI_FLUSH_FORCED);
+        if (library.flush_all(CUPTIABI_FLUSH_FORCED) == CUPTIABI_SUCCESS)
+            dcc_guest_note(DCR_GPU_WHOLE_NOTE);
 }
 
 /* ---- finding it ----------------------------------------------------------------------------------------- */
@@ -175,12 +176,13 @@ int InitializeInjection(void)
     cupti_clock_look(&clocks, &library);
     if (enable_all() != 0)
         return 1;
-    if (library.flush_period)
-        (void)library.flush_period(FLUSH_MS);
+    int is_periodic = library.flush_period && library.flush_period(FLUSH_MS) == CUPTIABI_SUCCESS;
     owner = getpid();
     __atomic_store_n(&is_on, 1, __ATOMIC_RELEASE);
     atexit(at_exit);
-    snprintf(line, sizeof line, "GPU activity is recorded by CUPTI %u", version);
+    snprintf(line, sizeof line, DCR_GPU_NOTE " by CUPTI %u, which %s", version,
+             is_periodic ? "hands it over every second"
+                         : "is too old to hand it over by time: a program that is killed loses what CUPTI holds");
     dcc_guest_note(line);
     return 1;
 }
