@@ -37,7 +37,7 @@ static void note_epochs(struct report *rep, struct run_result *r)
 
 void findings(struct report *rep, struct run_result *r)
 {
-    r->notes = dcr_arena_alloc(&rep->arena, 8 * sizeof *r->notes);
+    r->notes = dcr_arena_alloc(&rep->arena, RUN_MAX_NOTES * sizeof *r->notes);
     note_epochs(rep, r);
     if (r->has_steps && r->step.cv_ratio > rep->thresholds.step_cv)
         r->notes[r->n_notes++] = report_text(
@@ -56,8 +56,8 @@ void findings(struct report *rep, struct run_result *r)
             rep, "Steps cover %s of the time from the first step to the last; %s.", fmt_percent(r->coverage_ratio).text,
             r->validation_ns > 0 ? report_text(rep, "validation took %s of the rest", fmt_time(r->validation_ns).text)
                                  : "the rest lies between steps");
-    for (int i = 0; i < r->run->nodes_len && r->n_notes < 8; i++)
-        for (int k = 0; k < r->run->nodes[i].n_gpus && r->n_notes < 8; k++) {
+    for (int i = 0; i < r->run->nodes_len && r->n_notes < RUN_MAX_NOTES; i++)
+        for (int k = 0; k < r->run->nodes[i].n_gpus && r->n_notes < RUN_MAX_NOTES; k++) {
             const struct run_gpu *g = &r->run->nodes[i].gpus[k];
             double total = rule_mean(&g->memory_total_mb);
             if (g->memory_used_mb.n && total > 0 && g->memory_used_mb.max / total > rep->thresholds.gpu_memory)
@@ -66,4 +66,5 @@ void findings(struct report *rep, struct run_result *r)
                                 g->gpu_id, r->run->nodes[i].node, fmt_percent(g->memory_used_mb.max / total).text,
                                 fmt_percent(rep->thresholds.gpu_memory).text);
         }
+    device_notes(rep, r);
 }

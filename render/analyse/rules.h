@@ -22,6 +22,10 @@ void rule_memory(struct report *rep, struct run_result *r);
  *  source   docs/metrics.md#rules. Test: tests/unit/test_rules.c */
 void rule_compute(struct report *rep, struct run_result *r);
 
+enum { RUN_MAX_NOTES = 16 };
+/** device_notes - notes of GPU traces: calls inside steps, memory, tensor cores. Appends to r->notes while there is
+ *  room.  source: docs/metrics.md#rules. Test: tests/unit/test_rules.c */
+void device_notes(struct report *rep, struct run_result *r);
 /** findings - notes of a run that belong to no class: variation, hidden communication, coverage, GPU memory. */
 void findings(struct report *rep, struct run_result *r);
 

@@ -3,6 +3,7 @@
 
 #include "render/device/collectives.h"
 #include "render/device/hostops.h"
+#include "render/device/memory.h"
 #include "render/device/queue.h"
 #include "render/device/steps.h"
 #include "render/device/watch.h"
@@ -11,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DEFAULT_BYTES = 32 << 20, SMALL_NS = 100000, MAX_MEMORIES = 64 };
+enum { DEFAULT_BYTES = 32 << 20, SMALL_NS = 100000 };
 /* Host intervals are walked once per device and so are kept in memory, merged. */
 #define MAX_INTERVALS ((size_t)1 << 20)
 
@@ -42,9 +43,8 @@ struct activity {
     struct collective_kinds collectives;
     int64_t n_to_host; /* copies to the host launched inside steps */
     int has_times;
-    int64_t low_ns, high_ns; /* of all operations */
-    struct device_memory memory[MAX_MEMORIES];
-    int n_memories;
+    int64_t low_ns, high_ns;   /* of all operations */
+    struct memory_log *memory; /* made with the first event */
 };
 
 struct activity *activity_new(size_t max_bytes)
@@ -335,21 +335,27 @@ void activity_step(struct activity *a, int64_t number, int64_t start_ns, int64_t
         device_steps_add(&a->steps, &a->arena, number, start_ns, end);
 }
 
-void activity_memory(struct activity *a, int64_t device, int64_t allocated, int64_t reserved)
+static struct memory_log *memory_of(struct activity *a)
 {
-    struct device_memory *m = NULL;
-    for (int i = 0; i < a->n_memories && !m; i++)
-        m = a->memory[i].device == device ? &a->memory[i] : NULL;
-    if (!m && a->n_memories == MAX_MEMORIES)
-        return;
-    if (!m) {
-        m = &a->memory[a->n_memories++];
-        *m = (struct device_memory){.device = device, .first_allocated = allocated};
+    if (!a->memory && !a->has_no_memory) {
+        a->memory = memory_log_new(a->max_bytes / 16);
+        a->has_no_memory = !a->memory;
     }
-    m->n++;
-    m->last_allocated = allocated;
-    m->peak_allocated = allocated > m->peak_allocated ? allocated : m->peak_allocated;
-    m->peak_reserved = reserved > m->peak_reserved ? reserved : m->peak_reserved;
+    return a->memory;
+}
+
+void activity_memory(struct activity *a, int64_t device, int64_t t_ns, int64_t allocated, int64_t reserved)
+{
+    struct memory_log *m = memory_of(a);
+    if (m)
+        memory_log_state(m, device, t_ns, allocated, reserved);
+}
+
+void activity_memory_change(struct activity *a, int64_t device, int64_t t_ns, int64_t bytes)
+{
+    struct memory_log *m = memory_of(a);
+    if (m)
+        memory_log_change(m, device, t_ns, bytes);
 }
 
 /* What steps should not hold, counted inside them. */
@@ -385,7 +391,8 @@ int activity_finish(struct activity *a, struct dcr_arena *arena, struct run_devi
 {
     struct intervals host[N_HOST_RANGES] = {{0}};
     uint64_t n_launches = spill_count(a->launches);
-    int is_too_many = 0;
+    int is_too_many = 0, n_memories = 0;
+    struct device_memory *memories = NULL;
     memset(steps, 0, sizeof *steps);
     struct spill *by_device = spill_new(sizeof(struct op_record), a->max_bytes / 4);
     *n = 0;
@@ -397,6 +404,8 @@ int activity_finish(struct activity *a, struct dcr_arena *arena, struct run_devi
     if ((rc = queue_finish(a->queue, queues, a->n_devices, err)) != 0)
         goto out;
     device_steps_settle(&a->steps);
+    if (a->memory && (rc = memory_log_finish(a->memory, &a->steps, arena, &memories, &n_memories, err)) != 0)
+        goto out;
     const struct op_record *first = spill_next(by_device);
     while (first) {
         uint32_t k = first->device;
@@ -409,9 +418,9 @@ int activity_finish(struct activity *a, struct dcr_arena *arena, struct run_devi
             if ((rc = count_calls(a, d, err)) != 0)
                 goto out;
         }
-        for (int i = 0; i < a->n_memories; i++)
-            if (a->memory[i].device == a->devices[k].device)
-                d->memory = a->memory[i];
+        for (int i = 0; i < n_memories; i++)
+            if (memories[i].device == a->devices[k].device)
+                d->memory = memories[i];
         write_sums(&a->devices[k], d);
         say_what_is_missing(&a->devices[k], n_launches, is_too_many, d);
         d->queue = queues[k];
@@ -438,6 +447,7 @@ void activity_free(struct activity *a)
     spill_free(a->calls);
     spill_free(a->queue);
     host_ops_free(a->operators);
+    memory_log_free(a->memory);
     optable_release(&a->names);
     dcr_arena_release(&a->arena);
     free(a);

@@ -44,8 +44,10 @@ int activity_op(struct activity *a, const struct device_op *op);
 /** activity_call - a call of the runtime; times as of operations. */
 void activity_call(struct activity *a, enum call_kind kind, int64_t correlation, int64_t start_ns, int64_t dur_ns);
 void activity_range(struct activity *a, enum host_range kind, int64_t start_ns, int64_t dur_ns);
-/** activity_memory - the allocator's state of a device after an event of it; in order of time. */
-void activity_memory(struct activity *a, int64_t device, int64_t allocated, int64_t reserved);
+/** activity_memory - the allocator's state of a device after an event of it; reserved -1 = not said. */
+void activity_memory(struct activity *a, int64_t device, int64_t t_ns, int64_t allocated, int64_t reserved);
+/** activity_memory_change - bytes were allocated from the device (> 0) or given back (< 0). */
+void activity_memory_change(struct activity *a, int64_t device, int64_t t_ns, int64_t bytes);
 /** activity_step - one step on the host (ProfilerStep#n); number -1 = not said. */
 void activity_step(struct activity *a, int64_t number, int64_t start_ns, int64_t dur_ns);
 /** activity_operator - an operator or range of the host, for its self time; as host_ops_add (hostops.h). */

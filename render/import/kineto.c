@@ -217,8 +217,12 @@ static void name_devices(const struct header *h, struct foreign_trace *out, stru
         for (size_t k = 0; k < json_array_size(h->properties); k++) {
             const json_t *p = json_array_get(h->properties, k);
             const char *name = json_string_value(json_object_get(p, "name"));
-            if (int_of(p, "id") == d->device && name)
+            if (int_of(p, "id") != d->device)
+                continue;
+            if (name)
                 d->model = text_clean(arena, name);
+            int64_t bytes = int_of(p, "totalGlobalMem");
+            d->memory_total_bytes = bytes > 0 ? bytes : 0;
         }
     }
 }

@@ -293,8 +293,8 @@ static void add_memory(struct kineto_sink *k, const struct kineto_raw *e)
                 v[i] = -1;
         p = after;
     }
-    if (v[0] == 1 && v[2] >= 0)
-        activity_memory(k->activity, v[1], v[2], v[3]);
+    if (v[0] == 1 && v[2] >= 0 && e->has_ts)
+        activity_memory(k->activity, v[1], e->ts_ns, v[2], v[3]);
 }
 
 /* An event with a beginning and a duration. */

@@ -10,18 +10,19 @@
 #include "lib/stream.h"
 #include "render/model/build.h"
 
-#define IMPORT_FORMATS(X)                                              \
-    X(IMPORT_RUN, ddp_scaling)   /* results of a scaling benchmark */  \
-    X(IMPORT_PART, nsys_sqlite)  /* nsys export --type sqlite */       \
-    X(IMPORT_PART, nsys_gpu_csv) /* nsys stats, operations of a GPU */ \
-    X(IMPORT_PART, nsys_api_csv) /* nsys stats, calls */               \
-    X(IMPORT_PART, ncu_csv)      /* ncu --csv */                       \
-    X(IMPORT_PART, nvidia_smi)   /* nvidia-smi --format=csv */         \
-    X(IMPORT_PART, dcgm)         /* dcgmi dmon, DCGM exporter */       \
-    X(IMPORT_PART, nccl_tests)   /* log of nccl-tests */               \
-    X(IMPORT_PART, talp)         /* DLB's TALP JSON */                 \
-    X(IMPORT_PART, sacct)        /* sacct */                           \
-    X(IMPORT_PART, chrome)       /* Kineto and other Chrome traces */
+#define IMPORT_FORMATS(X)                                                 \
+    X(IMPORT_RUN, ddp_scaling)      /* results of a scaling benchmark */  \
+    X(IMPORT_PART, nsys_sqlite)     /* nsys export --type sqlite */       \
+    X(IMPORT_PART, nsys_gpu_csv)    /* nsys stats, operations of a GPU */ \
+    X(IMPORT_PART, nsys_api_csv)    /* nsys stats, calls */               \
+    X(IMPORT_PART, ncu_csv)         /* ncu --csv */                       \
+    X(IMPORT_PART, nvidia_smi)      /* nvidia-smi --format=csv */         \
+    X(IMPORT_PART, dcgm)            /* dcgmi dmon, DCGM exporter */       \
+    X(IMPORT_PART, nccl_tests)      /* log of nccl-tests */               \
+    X(IMPORT_PART, talp)            /* DLB's TALP JSON */                 \
+    X(IMPORT_PART, sacct)           /* sacct */                           \
+    X(IMPORT_PART, memory_timeline) /* PyTorch's raw memory timeline */   \
+    X(IMPORT_PART, chrome)          /* Kineto and other Chrome traces */
 
 #define X(kind, name)                          \
     int name##_is(const char *head, size_t n); \

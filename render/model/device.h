@@ -64,10 +64,26 @@ struct device_name {
     double stddev_ns; /* sample; 0 when n < 2 */
 };
 
-/* What the caching allocator of the framework held, by its own events. */
+/* A stretch of the memory's timeline: the largest values of all events in it. */
+struct memory_point {
+    int64_t t_ns;                /* of its beginning, since the first event */
+    int64_t allocated, reserved; /* bytes; reserved -1 = not said */
+};
+enum { DEVICE_MEMORY_POINTS = 256 };
+#define DEVICE_NO_MEMORY "the trace holds no events of memory (PyTorch: profile_memory=True)"
+
+/* What the caching allocator of the framework held, by its own events; or, is_driver, what was allocated from the
+ * device by all calls that the trace holds (peaks are lower bounds: what was there before is not known). */
 struct device_memory {
-    int64_t device, n;                                                      /* events; 0 = not recorded */
-    int64_t first_allocated, last_allocated, peak_allocated, peak_reserved; /* bytes */
+    int64_t device, n; /* events; 0 = not recorded */
+    int is_driver;
+    int64_t first_allocated, last_allocated, peak_allocated, peak_reserved; /* bytes; reserved -1 = not said */
+    struct memory_point *points;                                            /* shape (n_points) */
+    int n_points;
+    /* Line through the peaks of the steps (least squares). */
+    int64_t n_step_peaks;
+    int has_growth; /* at least three steps with events */
+    double growth_bytes_per_step;
 };
 
 /* Operations launched and not yet begun, per stream, after every launch and begin. */
@@ -104,6 +120,7 @@ struct run_device {
     int64_t n_mallocs, n_frees, n_syncs; /* calls inside steps; meaningless without steps */
     int64_t n_to_host;                   /* copies to the host launched inside steps */
     struct device_memory memory;
+    int64_t memory_total_bytes; /* of the device; 0 = not said */
     struct device_queue queue;
 
     int64_t small_ns;    /* summed time of kernels under 100 us */

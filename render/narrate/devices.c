@@ -49,6 +49,33 @@ static json_t *collectives(const struct run_device *d)
     return list;
 }
 
+static json_t *int_or_null(int has, int64_t v)
+{
+    return has ? json_integer(v) : json_null();
+}
+
+static json_t *memory(const struct run_device *d)
+{
+    const struct device_memory *m = &d->memory;
+    json_t *o = json_object(), *points = json_array();
+    json_object_set_new(o, "because", m->n ? json_null() : json_string(DEVICE_NO_MEMORY));
+    json_object_set_new(o, "source", m->n ? json_string(m->is_driver ? "allocations" : "allocator") : json_null());
+    json_object_set_new(o, "n", json_integer(m->n));
+    json_object_set_new(o, "total_bytes", int_or_null(d->memory_total_bytes > 0, d->memory_total_bytes));
+    json_object_set_new(o, "n_step_peaks", json_integer(m->n_step_peaks));
+    json_object_set_new(o, "growth_bytes_per_step", ratio_or_null(m->has_growth, m->growth_bytes_per_step));
+    for (int i = 0; i < m->n_points; i++) {
+        const struct memory_point *p = &m->points[i];
+        json_t *point = json_array();
+        json_array_append_new(point, json_integer(p->t_ns));
+        json_array_append_new(point, json_integer(p->allocated));
+        json_array_append_new(point, int_or_null(p->reserved >= 0, p->reserved));
+        json_array_append_new(points, point);
+    }
+    json_object_set_new(o, "points", points);
+    return o;
+}
+
 static json_t *operations(const struct run_device *d)
 {
     enum { MOST = 50 };
@@ -99,9 +126,11 @@ static json_t *device(const struct run_result *r, const struct foreign_trace *t,
     json_object_set_new(o, "syncs_in_steps", d->n_steps ? json_integer(d->n_syncs) : json_null());
     json_object_set_new(o, "copies_to_host_in_steps", d->n_steps ? json_integer(d->n_to_host) : json_null());
     json_object_set_new(o, "peak_allocated_bytes", d->memory.n ? json_integer(d->memory.peak_allocated) : json_null());
-    json_object_set_new(o, "peak_reserved_bytes", d->memory.n ? json_integer(d->memory.peak_reserved) : json_null());
+    json_object_set_new(o, "peak_reserved_bytes",
+                        d->memory.n ? int_or_null(d->memory.peak_reserved >= 0, d->memory.peak_reserved) : json_null());
     json_object_set_new(o, "allocated_growth_bytes",
                         d->memory.n ? json_integer(d->memory.last_allocated - d->memory.first_allocated) : json_null());
+    json_object_set_new(o, "memory", memory(d));
     json_object_set_new(o, "small_kernel_ns", json_integer(d->small_ns));
     json_object_set_new(o, "tensor_core_ns_estimated", json_integer(d->tensor_ns));
     json_object_set_new(o, "tensor_core_eligible_ns_estimated", json_integer(d->eligible_ns));

@@ -51,6 +51,11 @@ void trace_gpu_event(void *ctx, const struct dct_gpu_event *e)
     case DCT_GPU_MEMSET:
         add_op(g, e, OP_MEMSET);
         break;
+    case DCT_GPU_MEMORY:
+        if (e->bytes <= INT64_MAX && (e->gpu.detail == 1 || e->gpu.detail == 2))
+            activity_memory_change(g->activity, e->gpu.device, e->start_ns,
+                                   e->gpu.detail == 1 ? (int64_t)e->bytes : -(int64_t)e->bytes);
+        break;
     case DCT_GPU_RUNTIME:
         add_call(g, e);
         break;

@@ -116,22 +116,67 @@ static json_t *use(struct site *s, const struct run *r)
 /* What a step should not hold, and the framework's memory. */
 static json_t *findings(struct site *s, const struct run *r)
 {
-    json_t *t = view_table(
-        s,
-        "Inside the steps, and memory of the framework's allocator: allocations, synchronisations and copies to the "
-        "host make the host wait for the GPU (.item(), .cpu(), print of a tensor)",
-        "Trace and GPU|#Steps|#Allocations|#Releases|#Synchronisations|#Copies to the host|#Peak allocated|"
-        "#Peak reserved");
+    json_t *t = view_table(s,
+                           "Inside the steps: allocations, synchronisations and copies to the "
+                           "host make the host wait for the GPU (.item(), .cpu(), print of a tensor)",
+                           "Trace and GPU|#Steps|#Allocations|#Releases|#Synchronisations|#Copies to the host");
     EACH_DEVICE(r, d)
     {
         const int64_t counts[] = {d->n_steps, d->n_mallocs, d->n_frees, d->n_syncs, d->n_to_host};
         view_row(s, t, device_name(s, d));
         for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
             view_cell(s, t, d->n_steps ? site_int(s, counts[i]) : "n/a: no steps marked");
-        view_cell(s, t, d->memory.n ? fmt_bytes((double)d->memory.peak_allocated).text : "n/a: not recorded");
-        view_cell(s, t, d->memory.n ? fmt_bytes((double)d->memory.peak_reserved).text : "n/a: not recorded");
     }
     return t;
+}
+
+static void cell_bytes(struct site *s, json_t *t, int64_t bytes)
+{
+    view_cell_value(s, t, fmt_bytes((double)bytes).text, site_text(s, "%lld", (long long)bytes), "bytes");
+}
+
+static json_t *memory(struct site *s, const struct run *r)
+{
+    json_t *t =
+        view_table(s,
+                   "Memory of each GPU: peaks, change from the first event to the last, and the line through the "
+                   "peaks of the steps",
+                   "Trace and GPU|Of|#Events|#Peak allocated|#Peak reserved|#Share of the GPU's memory|#Change|"
+                   "#Growth per step|#Steps");
+    EACH_DEVICE(r, d)
+    {
+        const struct device_memory *m = &d->memory;
+        if (!m->n)
+            continue;
+        int64_t peak = m->peak_reserved > m->peak_allocated ? m->peak_reserved : m->peak_allocated;
+        view_row(s, t, device_name(s, d));
+        view_cell(s, t, m->is_driver ? "allocations seen" : "the framework's allocator");
+        view_cell(s, t, site_int(s, m->n));
+        cell_bytes(s, t, m->peak_allocated);
+        if (m->peak_reserved >= 0)
+            cell_bytes(s, t, m->peak_reserved);
+        else
+            view_cell(s, t, "n/a: not recorded");
+        if (d->memory_total_bytes > 0)
+            cell_share(s, t, peak, d->memory_total_bytes);
+        else
+            view_cell(s, t, "n/a: the trace does not say how much there is");
+        cell_bytes(s, t, m->last_allocated - m->first_allocated);
+        if (m->has_growth)
+            cell_bytes(s, t, (int64_t)m->growth_bytes_per_step);
+        else
+            view_cell(s, t, "n/a: under three steps with events");
+        view_cell(s, t, site_int(s, m->n_step_peaks));
+    }
+    return t;
+}
+
+static int has_memory(const struct run *r)
+{
+    EACH_DEVICE(r, d)
+    if (d->memory.n)
+        return 1;
+    return 0;
 }
 
 static json_t *collectives(struct site *s, const struct run *r)
@@ -243,6 +288,8 @@ json_t *view_devices(struct site *s, int run)
         add(s, list, idle(s, r), "devices_idle", run);
         add(s, list, use(s, r), "devices_use", run);
         add(s, list, findings(s, r), "devices_findings", run);
+        if (has_memory(r))
+            add(s, list, memory(s, r), "devices_memory", run);
         if (has_collectives(r))
             add(s, list, collectives(s, r), "devices_collectives", run);
         n = 0;

@@ -237,9 +237,9 @@ static void test_steps(void **state)
     activity_call(a, CALL_SYNC, -1, 173, 2);
     activity_call(a, CALL_SYNC, -1, 250, 2); /* behind the steps */
     activity_call(a, CALL_MALLOC, -1, 5, 2);
-    activity_memory(a, 0, 100, 400);
-    activity_memory(a, 0, 300, 500);
-    activity_memory(a, 0, 200, 500);
+    activity_memory(a, 0, 10, 100, 400);
+    activity_memory(a, 0, 190, 200, 500); /* not in order */
+    activity_memory(a, 0, 110, 300, 500);
     activity_step(a, 8, 100, 100);
     activity_step(a, 7, 0, 100);
     activity_step(a, 7, 1, 98);
@@ -315,6 +315,42 @@ struct record {
 };
 
 /* Equal keys keep their order, in memory and through more runs than are merged at once. */
+/* Steps [0,100), [100,200) ... with peaks 100, 130, 160, 190: 30 bytes a step; before it 50 were held. */
+static void test_memory(void **state)
+{
+    (void)state;
+    struct dcr_arena arena = {0};
+    struct activity *a = activity_new(0);
+    struct device_op o = op(OP_COMPUTE, "a", 0, 400, 1);
+    o.device = 3;
+    assert_int_equal(activity_op(a, &o), 0);
+    for (int i = 3; i >= 0; i--) {
+        activity_step(a, i, 100 * i, 100);
+        activity_memory_change(a, 3, 100 * i + 20, 50 + 30 * i);
+        activity_memory_change(a, 3, 100 * i + 80, -50 - 30 * i);
+    }
+    activity_memory_change(a, 3, 500, -50);       /* of before */
+    activity_memory_change(a, 3, 400, INT64_MAX); /* a lie */
+    activity_memory(a, 3, 400, 1, 1);             /* this device has changes */
+    struct run_device *d = finish(a, &arena, 1);
+    const struct device_memory *m = &d->memory;
+    assert_int_equal(m->n, 9);
+    assert_true(m->is_driver);
+    assert_int_equal(m->first_allocated, 50);
+    assert_int_equal(m->last_allocated, 0);
+    assert_int_equal(m->peak_allocated, 190);
+    assert_int_equal(m->peak_reserved, -1);
+    assert_int_equal(m->n_step_peaks, 4);
+    assert_true(m->has_growth);
+    assert_float_equal(m->growth_bytes_per_step, 30, 1e-9);
+    assert_int_equal(m->n_points, 9);
+    assert_int_equal(m->points[0].t_ns, 0);
+    assert_int_equal(m->points[0].allocated, 100);
+    assert_int_equal(m->points[6].allocated, 190);
+    assert_int_equal(m->points[8].allocated, 0);
+    dcr_arena_release(&arena);
+}
+
 static void check_operator(const struct host_operators *o, const char *name, int64_t n, int64_t total, int64_t self)
 {
     for (int i = 0; i < o->n_names; i++)
@@ -422,17 +458,12 @@ static void test_spill_without_disk(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_unions),
-        cmocka_unit_test(test_spilled),
-        cmocka_unit_test(test_idle_causes),
-        cmocka_unit_test(test_estimates),
-        cmocka_unit_test(test_odd_operations),
-        cmocka_unit_test(test_nothing),
-        cmocka_unit_test(test_steps),
-        cmocka_unit_test(test_collectives),
-        cmocka_unit_test(test_operators),
-        cmocka_unit_test(test_spill_order),
-        cmocka_unit_test(test_spill_without_disk),
+        cmocka_unit_test(test_unions),         cmocka_unit_test(test_spilled),
+        cmocka_unit_test(test_idle_causes),    cmocka_unit_test(test_estimates),
+        cmocka_unit_test(test_odd_operations), cmocka_unit_test(test_nothing),
+        cmocka_unit_test(test_steps),          cmocka_unit_test(test_collectives),
+        cmocka_unit_test(test_operators),      cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_spill_order),    cmocka_unit_test(test_spill_without_disk),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -256,7 +256,7 @@ static void test_broken(void **state)
     assert_int_equal(import_text("{\"schemaVersion\":1}"), DCR_FAIL);
     assert_int_equal(import_text("{\"a\":1}"), DCR_END);
     assert_int_equal(import_text(""), DCR_END);
-    assert_int_equal(import_text("[[-1, 1, 37888, 7]]"), DCR_END);
+    assert_int_equal(import_text("[[-1, 1]]"), DCR_END);
 }
 
 /* An event larger than the window, and more events than fit into it. */
@@ -372,32 +372,37 @@ static void test_other_devices(void **state)
 {
     (void)state;
     assert_int_equal(
-        import_text(
-            "[" OP("kernel", "Cijk", "71", "100.5", "10", "\"device\":2,\"correlation\":5") "," OP("gpu_memcpy", "CopyDeviceToHost", "72", "50", "55", "\"device\":2") "," OP(
-                "hip_runtime", "hipLaunchKernel", "71", "90", "2",
-                "\"correlation\":5") "," OP("kernel", "RCCLx", "72", "108", "4.25",
-                                            "\"device\":2") "," OP("kernel", "RCCLx", "72", "108", "4.25",
-                                                                   "\"device\":2") "," OP("gpu_memset", "Memset", "71",
-                                                                                          "40", "-3",
-                                                                                          "\"device\":2") "," OP("mtia_"
-                                                                                                                 "ccp_"
-                                                                                                                 "event"
-                                                                                                                 "s",
-                                                                                                                 "fbgem"
-                                                                                                                 "m",
-                                                                                                                 "9",
-                                                                                                                 "1",
-                                                                                                                 "200",
-                                                                                                                 "\"x\""
-                                                                                                                 ":{"
-                                                                                                                 "\"dev"
-                                                                                                                 "ice\""
-                                                                                                                 ":2}") "," OP("mtia_runtime",
-                                                                                                                               "launch",
-                                                                                                                               "9",
-                                                                                                                               "0",
-                                                                                                                               "1",
-                                                                                                                               "") "]"),
+        import_text("[" OP("kernel", "Cijk", "71", "100.5", "10", "\"device\":2,\"correlation\":5") "," OP(
+            "gpu_memcpy", "CopyDeviceToHost", "72", "50", "55",
+            "\"device\":2") "," OP("hip_runtime", "hipLaunchKernel", "71", "90", "2",
+                                   "\"correlation\":5") "," OP("kernel", "RCCLx", "72", "108", "4.25",
+                                                               "\"device\":2") "," OP("kernel", "RCCLx", "72", "108",
+                                                                                      "4.25",
+                                                                                      "\"device\":2") "," OP("gpu_"
+                                                                                                             "memset",
+                                                                                                             "Memset",
+                                                                                                             "71", "40",
+                                                                                                             "-3",
+                                                                                                             "\"device"
+                                                                                                             "\":2") "," OP("mtia_"
+                                                                                                                            "ccp_"
+                                                                                                                            "event"
+                                                                                                                            "s",
+                                                                                                                            "fbgem"
+                                                                                                                            "m",
+                                                                                                                            "9",
+                                                                                                                            "1",
+                                                                                                                            "200",
+                                                                                                                            "\"x\""
+                                                                                                                            ":{"
+                                                                                                                            "\"dev"
+                                                                                                                            "ice\""
+                                                                                                                            ":2}") "," OP("mtia_runtime",
+                                                                                                                                          "launch",
+                                                                                                                                          "9",
+                                                                                                                                          "0",
+                                                                                                                                          "1",
+                                                                                                                                          "") "]"),
         0);
     assert_int_equal(run->traces[0].n_devices, 2);
     static const int64_t want[2][N_DEVICE_COLUMNS] = {
@@ -413,6 +418,36 @@ static void test_other_devices(void **state)
     }
     assert_int_equal(device(0)->n_launched, 1);
     assert_int_equal(run->traces[0].n_calls, 2);
+}
+
+/* PyTorch's raw memory timeline: 100 of parameters, 400 of activations on top, then gone; kind 99 is not known. */
+static void test_memory_timeline(void **state)
+{
+    (void)state;
+    static const char text[] = "[[-1, 1, 100, 0], [5, 2, 400, 4], [6,3,-400,4], [7, 3, 20, 99]]";
+    assert_int_equal(import_text(text), 0);
+    assert_int_equal(run->n_tables, 1);
+    const struct foreign_table *t = &run->tables[0];
+    static const char *const parameters[] = {"parameters", "100", "100", "100"};
+    static const char *const activations[] = {"activations", "400", "400", "0"};
+    static const char *const unknown[] = {"not known", "0", "20", "20"}, *const all[] = {"all", "500", "500", "120"};
+    assert_int_equal(t->n_cells, 9 * 4);
+    for (int i = 0; i < 4; i++) {
+        assert_string_equal(t->cells[i], parameters[i]);
+        assert_string_equal(t->cells[4 * 4 + i], activations[i]);
+        assert_string_equal(t->cells[7 * 4 + i], unknown[i]);
+        assert_string_equal(t->cells[8 * 4 + i], all[i]);
+    }
+    for (size_t n = 19; n < sizeof text - 1; n++) {
+        assert_int_equal(import_bytes(text, n), DCR_FAIL);
+        assert_non_null(strstr(err.text, "it was cut"));
+        assert_int_equal(run->n_tables, 0);
+    }
+    char wrong[600] = "[[-1, 1, 100, 0], [5, oops";
+    memset(wrong + strlen(wrong), ' ', sizeof wrong - 1 - strlen(wrong));
+    assert_int_equal(import_text(wrong), DCR_FAIL);
+    assert_non_null(strstr(err.text, "at byte 18"));
+    assert_int_equal(import_text("[[1,1,9223372036854775807,0],[1,1,9223372036854775807,0]]"), DCR_FAIL);
 }
 
 static size_t gzip(char *out, size_t cap, const char *text)
@@ -480,6 +515,7 @@ int main(void)
         cmocka_unit_test_teardown(test_pairs, forget),
         cmocka_unit_test_teardown(test_unpaired, forget),
         cmocka_unit_test_teardown(test_other_devices, forget),
+        cmocka_unit_test_teardown(test_memory_timeline, forget),
         cmocka_unit_test_teardown(test_gzip, forget),
         cmocka_unit_test(test_unescape),
     };

@@ -6,6 +6,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <string.h>
 #include <cmocka.h>
 
 static enum verdict verdict_of(struct run *r, enum cause_class cls, struct thresholds t)
@@ -360,6 +362,41 @@ static void test_mpi_share(void **state)
     run_free(r);
 }
 
+/* Each difference that explains another speed by itself is named; what one side does not say is none. */
+static void test_unlike(void **state)
+{
+    (void)state;
+    struct run *a = parts(0, 0, 0), *b = parts(0, 0, 0);
+    struct thresholds t = thresholds_default();
+    struct report rep = {0};
+    struct run_pair variables[] = {{"NCCL_VERSION", "2.27.3"}};
+    struct run_gpu gpu[2] = {{.gpu_id = 0}, {.gpu_id = 0}};
+    a->nodes[0].gpu_driver = "550.54.15";
+    a->program.cuda = "12.4";
+    a->program.nccl = "2.21.5";
+    a->program.mpi = "Open MPI 4.1.4";
+    assert_int_equal(unlike(&t, a, b), 0);
+    b->environment = variables;
+    b->n_environment = 1;
+    b->nodes[1].gpu_driver = "570.86.10";
+    b->program.cuda = "12.8";
+    b->program.mpi = "Open MPI 5.0.7";
+    for (int i = 0; i < 2; i++) { /* both busy, one at 1980 MHz, one at 1500 */
+        struct run *r = i ? b : a;
+        r->nodes[0].gpus = &gpu[i];
+        r->nodes[0].n_gpus = 1;
+        sampled_add(r, &gpu[i].utilization_percent, 0, 95);
+        sampled_add(r, &gpu[i].sm_clock_mhz, 0, i ? 1500 : 1980);
+    }
+    assert_string_equal(unlike_names(&rep, unlike(&t, a, b)),
+                        "GPU clocks while busy, GPU drivers, CUDA versions, NCCL versions, MPI libraries");
+    gpu[1].sm_clock_mhz.sum = 1900;
+    assert_int_equal(unlike(&t, a, b) & 1U << UNLIKE_CLOCK, 0);
+    report_free(&rep);
+    run_free(a);
+    run_free(b);
+}
+
 static void test_other_caveats(void **state)
 {
     (void)state;
@@ -399,10 +436,62 @@ static void test_other_caveats(void **state)
     assert_true(has_note(r, "nodes-unknown", NOTE_GAP));
 }
 
+/* The notes of a run whose trace has that device, joined. */
+static const char *notes_of(struct run_device d)
+{
+    static char text[4096];
+    struct run *r = made_even_run(1, 64, 40, 100, 0, 0, 0), *runs[] = {r};
+    struct foreign_trace t = {.file = "t.json", .kind = "", .rank = 0, .devices = &d, .n_devices = 1};
+    struct report rep = {0};
+    struct analyse_options o = {.thresholds = thresholds_default()};
+    d.file = "t.json";
+    d.model = d.idle_because = "";
+    r->traces = &t;
+    r->n_traces = 1;
+    assert_int_equal(analyse(&rep, runs, 1, &o, NULL), 0);
+    text[0] = '\0';
+    for (int i = 0; i < rep.runs[0].n_notes; i++)
+        snprintf(text + strlen(text), sizeof text - strlen(text), "%s\n", rep.runs[0].notes[i]);
+    report_free(&rep);
+    run_free(r);
+    return text;
+}
+
+static void test_device_notes(void **state)
+{
+    (void)state;
+    struct run_device d = {.n_steps = 10, .n_mallocs = 5, .n_frees = 5, .n_to_host = 10, .n_syncs = 50};
+    assert_null(strstr(notes_of(d), "GPU 0")); /* one a step is usual */
+    d.n_mallocs = 6;
+    assert_non_null(strstr(notes_of(d), "cudaMalloc"));
+    assert_null(strstr(notes_of(d), "copies to the host"));
+    d.n_to_host = 11;
+    assert_non_null(strstr(notes_of(d), "a step (11 in 10 steps); the host synchronised"));
+    d = (struct run_device){.memory = {.n = 5,
+                                       .peak_allocated = 80,
+                                       .peak_reserved = 91,
+                                       .has_growth = 1,
+                                       .n_step_peaks = 10,
+                                       .growth_bytes_per_step = 0.009},
+                            .memory_total_bytes = 100};
+    assert_non_null(strstr(notes_of(d), "91 % full at the peak"));
+    assert_null(strstr(notes_of(d), "memory grows"));
+    d.memory.growth_bytes_per_step = 0.011;
+    assert_non_null(strstr(notes_of(d), "memory grows"));
+    d.memory.n_step_peaks = 9; /* too few to tell */
+    assert_null(strstr(notes_of(d), "memory grows"));
+    d = (struct run_device){.tensor_ns = 20, .eligible_ns = 60};
+    d.value[DEV_KERNEL_SUM] = 100;
+    assert_non_null(strstr(notes_of(d), "33 % of the time of matrix products"));
+    d.value[DEV_KERNEL_SUM] = 201; /* under a fifth of it */
+    assert_null(strstr(notes_of(d), "matrix products"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_data),
+        cmocka_unit_test(test_device_notes),
         cmocka_unit_test(test_communication),
         cmocka_unit_test(test_late_by_turns),
         cmocka_unit_test(test_io),
@@ -418,6 +507,7 @@ int main(void)
         cmocka_unit_test(test_growing_communication),
         cmocka_unit_test(test_shared_resources),
         cmocka_unit_test(test_mpi_share),
+        cmocka_unit_test(test_unlike),
         cmocka_unit_test(test_other_caveats),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
