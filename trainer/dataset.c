@@ -76,6 +76,15 @@ int dataset_split(struct dataset *d, size_t n_in, size_t n_out, struct dcr_err *
     return 0;
 }
 
+size_t dataset_n_valid(const struct dataset *d, struct window_range range)
+{
+    const float *first = d->speed_mph + (range.first + d->n_in) * d->n_sensors;
+    size_t n = range.count ? (range.count - 1 + d->n_out) * d->n_sensors : 0, n_valid = 0;
+    for (size_t i = 0; i < n; i++)
+        n_valid += first[i] != 0;
+    return n_valid;
+}
+
 float dataset_scale(const struct dataset *d, double mph)
 {
     return (float)((mph - d->mean_mph) / d->std_mph);

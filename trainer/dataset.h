@@ -44,6 +44,8 @@ struct dataset {
 int dataset_alloc(struct dataset *d, size_t n_rows, size_t n_sensors, struct dcr_err *err) DCR_MUST_CHECK;
 void dataset_release(struct dataset *d);
 
+/** dataset_n_valid - readings among the targets of a range of windows that are not missing; each counts once. */
+size_t dataset_n_valid(const struct dataset *d, struct window_range range);
 /** dataset_split - windows, their split in time order, and the scaler.
  *
  *  With n = n_rows - (n_in + n_out) + 1 windows: the last round(0.2 n) are test, the first round(0.7 n) training, the

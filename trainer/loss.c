@@ -58,16 +58,16 @@ void loss_horizons_add(const real *pred_z, const real *raw, int n_out, size_t n_
 #ifndef DCR_REAL_F64
 double loss_mae(const struct loss_horizon *h)
 {
-    return h->abs / h->n_valid;
+    return h->n_valid > 0 ? h->abs / h->n_valid : NAN;
 }
 
 double loss_rmse(const struct loss_horizon *h)
 {
-    return sqrt(h->square / h->n_valid);
+    return h->n_valid > 0 ? sqrt(h->square / h->n_valid) : NAN;
 }
 
 double loss_mape(const struct loss_horizon *h)
 {
-    return h->relative / h->n_valid;
+    return h->n_valid > 0 ? h->relative / h->n_valid : NAN;
 }
 #endif

@@ -48,6 +48,10 @@ static void say_notes(const struct options *o, const struct input *in, const str
         return;
     if (in->data.note[0])
         fprintf(stderr, "dcrnn-train: note: '%s': %s\n", o->data, in->data.note);
+    if (!dataset_n_valid(&in->data, in->data.val))
+        fprintf(stderr, "dcrnn-train: note: every target of the validation split is missing: no epoch gets a score\n");
+    if ((o->test || o->task == TASK_BASELINE) && !dataset_n_valid(&in->data, in->data.test))
+        fprintf(stderr, "dcrnn-train: note: every target of the test split is missing: it has no score\n");
     if (in->n_graph_lines_passed_over)
         fprintf(stderr, "dcrnn-train: note: %zu lines of '%s' name sensors that the data lack\n",
                 in->n_graph_lines_passed_over, o->graph);

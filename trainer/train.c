@@ -48,12 +48,16 @@ static void validate(struct train *t, struct epoch_row *row)
 {
     if (!evaluate(t, t->data->val, (size_t)t->o->validation_windows, t->val, &row->validation_ns))
         return;
+    row->val_total = evaluate_total(t->val, t->data->n_out);
+    if (row->val_total.n_valid == 0) /* every target is missing */
+        return;
     row->has_validation = t->result->has_validation = 1;
-    row->val_total = t->result->val_total = evaluate_total(t->val, t->data->n_out);
+    t->result->val_total = row->val_total;
     at_horizons(t, t->val, t->result->val_mae);
     /* the test split is looked at only where validation has chosen the epoch */
     if (!t->o->test || loss_mae(&row->val_total) >= t->at.best_val_mae ||
-        !evaluate(t, t->data->test, 0, t->test, &row->validation_ns))
+        !evaluate(t, t->data->test, 0, t->test, &row->validation_ns) ||
+        evaluate_total(t->test, t->data->n_out).n_valid == 0)
         return;
     row->has_test = t->result->has_test = 1;
     t->result->test_epoch = row->epoch;

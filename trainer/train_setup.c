@@ -38,7 +38,8 @@ static int share_batch(struct train *t, size_t *largest, struct dcr_err *err)
     }
     share_of(t, t->c->rank, &t->first, &t->share);
     if (t->c->rank == 0 && n_idle)
-        fprintf(stderr, "dcrnn-train: a global batch of %zu leaves %d of %d ranks without work; raise --batch%s\n",
+        fprintf(stderr,
+                "dcrnn-train: note: a global batch of %zu leaves %d of %d ranks without work; raise --batch%s\n",
                 t->global_batch, n_idle, t->c->n_ranks, t->o->n_rank_weights ? " or change --rank-weights" : "");
     return 0;
 }

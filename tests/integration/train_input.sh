@@ -41,6 +41,14 @@ refused "a binary file" "not a text file" --data "$(file zero.csv 'a,b\n1,\0000\
 refused "an output folder that is a file" "" --sensors 8 --days 1 --out "$good"
 check "nothing was written" test ! -e "$TMP/out"
 
+# What cannot be scored is said, and not scored.
+sed '40,$s/.*/0,0/' "$good" >"$TMP/no-end.csv"
+check "data whose end is missing" "$train" --data "$TMP/no-end.csv" --graph "$edges" --units 2 --batch 8 --steps 2 --test \
+    --out "$TMP/no-end"
+cp "$TMP/tap.out" "$TMP/said"
+check "are noted to have no scores" test "$(grep -c 'note: every target of the [a-z]* split is missing' "$TMP/said")" -eq 2
+check "and get none" test "$(grep -ci 'MAE\|nan' "$TMP/said")" -eq 0
+
 # The generated data, written and read again, are the same data.
 generated=(--sensors 8 --days 1)
 check "generated data can be written" "$train" "${generated[@]}" --write-data "$TMP/data"

@@ -130,6 +130,10 @@ static void split_counts_windows_as_published(void **state)
     assert_int_equal(d.val.first, 23974);
     assert_int_equal(d.val.count, 3425);
     assert_int_equal(d.test.count, 6850);
+    /* rows 27411 to 34271, of which every 60th is missing */
+    assert_int_equal(dataset_n_valid(&d, d.test), 6861 - 115);
+    assert_int_equal(dataset_n_valid(&d, (struct window_range){48, 1}), 11);
+    assert_int_equal(dataset_n_valid(&d, (struct window_range){0, 0}), 0);
     dataset_release(&d);
     assert_int_equal(dataset_alloc(&d, 20, 1, &err), 0);
     assert_int_equal(dataset_split(&d, 12, 12, &err), DCR_FAIL);
