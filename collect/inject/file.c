@@ -55,6 +55,36 @@ struct process *file_process(void)
     return the_process;
 }
 
+/* ---- lock ------------------------------------------------------------------------------------- */
+
+/* open(), pwrite() and others are points at which a thread may be cancelled: one that is would keep the lock. */
+int file_try_lock(struct process *p)
+{
+    int old;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old);
+    int failed = pthread_mutex_trylock(&p->lock);
+    if (failed)
+        pthread_setcancelstate(old, NULL);
+    else
+        p->cancel_state = old;
+    return failed;
+}
+
+void file_lock(struct process *p)
+{
+    int old;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old);
+    pthread_mutex_lock(&p->lock);
+    p->cancel_state = old;
+}
+
+void file_unlock(struct process *p)
+{
+    int old = p->cancel_state;
+    pthread_mutex_unlock(&p->lock);
+    pthread_setcancelstate(old, NULL);
+}
+
 static int rank_of_environment(void)
 {
     /* As collect/rank.c has them: torchrun's own rank first, PyTorch's names by themselves last. A batch script has a
@@ -121,18 +151,18 @@ static uint64_t bytes_of_environment(const char *name, uint64_t default_mb)
 
 int file_begin_track(struct process *p)
 {
-    pthread_mutex_lock(&p->lock);
+    file_lock(p);
     int fits = p->n_tracks == 0 || (p->n_tracks + 1) * TRACK_BYTES + dcc_names.text_used <= p->max_bytes;
     p->n_tracks += fits ? 1 : 0;
-    pthread_mutex_unlock(&p->lock);
+    file_unlock(p);
     return fits ? 0 : -1;
 }
 
 void file_end_track(struct process *p)
 {
-    pthread_mutex_lock(&p->lock);
+    file_lock(p);
     p->n_tracks--;
-    pthread_mutex_unlock(&p->lock);
+    file_unlock(p);
 }
 
 /* ---- blocks ----------------------------------------------------------------------------------- */
@@ -175,9 +205,9 @@ void file_close_block(struct process *p, struct dct_block_header *b)
     if (!b)
         return;
     file_seal(b);
-    pthread_mutex_lock(&p->lock);
+    file_lock(p);
     room_give_back(p, b);
-    pthread_mutex_unlock(&p->lock);
+    file_unlock(p);
 }
 
 static void begin_block(struct dct_block_header *b, uint32_t track, uint64_t seq)
@@ -343,10 +373,10 @@ int file_start(struct process *p)
 {
     if (__atomic_load_n(&p->state, __ATOMIC_ACQUIRE) == FILE_FRESH) {
         int saved_errno = errno;
-        pthread_mutex_lock(&p->lock);
+        file_lock(p);
         if (p->state == FILE_FRESH && start_locked(p) != 0)
             __atomic_store_n(&p->state, FILE_OFF, __ATOMIC_RELEASE);
-        pthread_mutex_unlock(&p->lock);
+        file_unlock(p);
         errno = saved_errno;
     }
     return __atomic_load_n(&p->state, __ATOMIC_ACQUIRE) == FILE_RECORDING;
@@ -358,7 +388,7 @@ struct dct_block_header *file_new_block(struct process *p, uint32_t track, uint6
     int saved_errno = errno;
     struct dct_block_header *b = NULL;
     struct room_work work;
-    pthread_mutex_lock(&p->lock);
+    file_lock(p);
     if (p->state == FILE_RECORDING) {
         b = map_block(p, &work);
         if (!b)
@@ -366,10 +396,13 @@ struct dct_block_header *file_new_block(struct process *p, uint32_t track, uint6
     }
     *generation = p->generation;
     *epoch = p->epoch;
-    pthread_mutex_unlock(&p->lock);
+    file_unlock(p);
     if (b) {
+        int cancel_state;
+        pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
         if (is_ours(p, work.fd)) /* looked at again: another thread of the program may have closed it just now */
             room_work(&work);
+        pthread_setcancelstate(cancel_state, NULL);
         b->dropped = dropped;
         begin_block(b, track, seq);
     }
@@ -382,10 +415,10 @@ struct dct_block_header *file_new_block(struct process *p, uint32_t track, uint6
 __attribute__((destructor)) static void at_exit(void)
 {
     struct process *p = the_process;
-    if (!p || p->state != FILE_RECORDING || pthread_mutex_trylock(&p->lock) != 0)
+    if (!p || p->state != FILE_RECORDING || file_try_lock(p) != 0)
         return;
     file_seal(p->definitions);
     if (fd_is_ours(p) && ftruncate(p->fd, (off_t)(p->n_blocks * DCT_BLOCK_BYTES)) == 0)
         p->n_reserved = p->n_blocks;
-    pthread_mutex_unlock(&p->lock);
+    file_unlock(p);
 }

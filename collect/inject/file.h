@@ -34,6 +34,7 @@ struct process {
     uint64_t next_range_id;
     uint64_t dropped_early; /* before there was a file */
     pthread_mutex_t lock;
+    int cancel_state;               /* of the thread that holds the lock, before */
     struct dct_file_header *header; /* first page of the file, kept mapped for its `dropped` */
     struct dct_block_header *definitions;
     uint64_t definition_seq;
@@ -56,6 +57,10 @@ struct process {
 struct process *file_process(void);
 extern struct names dcc_names;
 
+/** file_lock - the thread cannot be cancelled until file_unlock. file_try_lock returns 0 when it has the lock. */
+void file_lock(struct process *p);
+int file_try_lock(struct process *p);
+void file_unlock(struct process *p);
 /** file_start - create the trace file when there is none yet. Takes the lock. returns 1 when recording */
 int file_start(struct process *p);
 /** file_new_block - a mapped, empty block of the track. Takes the lock; switches recording off when there is none.

@@ -31,7 +31,7 @@ static uint32_t intern(struct spool_track *t, const char *text)
     uint32_t id = names_find(&dcc_names, text, len, hash);
     if (!id) {
         int is_new;
-        pthread_mutex_lock(&p->lock);
+        file_lock(p);
         id = names_add(&dcc_names, text, len, hash, &is_new);
         if (is_new) {
             dcc_names.name[id].flags = dcc_window_is_used ? window_name(dcc_names.name[id].text) : 0;
@@ -39,7 +39,7 @@ static uint32_t intern(struct spool_track *t, const char *text)
                            file_define(p, DCT_STRING, 0, id, dcc_names.name[id].text, len));
             names_publish(&dcc_names, id);
         }
-        pthread_mutex_unlock(&p->lock);
+        file_unlock(p);
     }
     if (id)
         need_generation(t, dcc_names.name[id].generation);
@@ -133,12 +133,12 @@ static uint32_t intern_domain(struct spool_track *t, const char *text)
         return 0;
     struct process *p = file_process();
     int is_new;
-    pthread_mutex_lock(&p->lock);
+    file_lock(p);
     uint32_t d = names_domain(&dcc_names, name, &is_new);
     struct name *e = &dcc_names.name[name];
     if (is_new)
         set_generation(&dcc_names.domain[d].generation, file_define(p, DCT_DOMAIN, d, 0, e->text, e->len));
-    pthread_mutex_unlock(&p->lock);
+    file_unlock(p);
     need_generation(t, dcc_names.domain[d].generation);
     return d;
 }
@@ -192,7 +192,7 @@ static void define_category(struct spool_track *t, uint32_t domain, uint32_t cat
     if (!name)
         return;
     const struct name *e = &dcc_names.name[name];
-    pthread_mutex_lock(&p->lock);
+    file_lock(p);
     if (names_category(&dcc_names, domain, category, name)) {
         if (dcc_window_is_used)
             window_category(domain, category, e->text);
@@ -202,7 +202,7 @@ static void define_category(struct spool_track *t, uint32_t domain, uint32_t cat
         if (generation > 1)
             __atomic_fetch_add(&p->epoch, 1, __ATOMIC_RELEASE);
     }
-    pthread_mutex_unlock(&p->lock);
+    file_unlock(p);
 }
 
 void spool_category(const void *domain, uint32_t category, const char *name)
@@ -239,9 +239,9 @@ void spool_thread_name(uint32_t tid, const char *name)
     struct process *p = file_process();
     uint32_t len;
     names_hash(name, DCT_MAX_TEXT, &len);
-    pthread_mutex_lock(&p->lock);
+    file_lock(p);
     file_define(p, DCT_THREAD, 0, tid, name, len);
-    pthread_mutex_unlock(&p->lock);
+    file_unlock(p);
     spool_leave(t);
 }
 
@@ -253,9 +253,9 @@ void spool_schema(struct spool_track *t, uint32_t domain, uint32_t schema, const
     uint32_t len;
     (void)t;
     names_hash(text, DCT_MAX_TEXT, &len);
-    pthread_mutex_lock(&p->lock);
+    file_lock(p);
     file_define(p, DCT_SCHEMA, domain, schema, text, len);
-    pthread_mutex_unlock(&p->lock);
+    file_unlock(p);
 }
 
 void spool_note(const char *sentence)
@@ -264,9 +264,9 @@ void spool_note(const char *sentence)
     if (!t)
         return;
     struct process *p = file_process();
-    pthread_mutex_lock(&p->lock);
+    file_lock(p);
     file_define(p, DCT_NOTE, 0, 0, sentence, (uint32_t)strnlen(sentence, DCT_MAX_TEXT));
-    pthread_mutex_unlock(&p->lock);
+    file_unlock(p);
     spool_leave(t);
 }
 
@@ -279,13 +279,13 @@ struct dct_io *spool_file(const char *path, uint32_t *name)
     enum { N_SLOTS = 1 + DCT_N_IO * sizeof(struct dct_io) / DCT_SLOT_BYTES };
     *name = intern(t, path);
     int64_t now = clock_now_ns(&t->clock);
-    pthread_mutex_lock(&p->lock);
+    file_lock(p);
     struct dct_slot *s = *name ? file_process_slots(p, N_SLOTS) : NULL;
     if (s) {
         track_head(s, DCT_FILE, N_SLOTS - 1, 0, *name, now);
         file_process_slots_done(p, N_SLOTS);
     }
-    pthread_mutex_unlock(&p->lock);
+    file_unlock(p);
     spool_leave(t);
     return s ? (struct dct_io *)(void *)(s + 1) : NULL;
 }

@@ -42,6 +42,7 @@ adds_up "200 threads at once" no ./stress threads 200
 check "each has a track" test "$(./trace_text spool/rank0/*.dct | grep -c 'in thread')" -eq 100000
 adds_up "descriptors closed and taken by the program" no ./stress close
 check "the program's own files are untouched" sha256sum --quiet -c precious.sum
+adds_up "threads that are cancelled: not inside a range's recording" no timeout 60 ./stress cancel
 adds_up "ranges in a signal handler that interrupts ranges" any ./stress handler
 adds_up "no room: 200 threads, few blocks" yes bash -c 'ulimit -f 3000; exec ./stress threads 200'
 adds_up "no room: not even for the definitions" yes bash -c 'ulimit -f 400; exec ./stress names 20000'

@@ -81,6 +81,30 @@ static long threads(int n)
     return 1000l * n;
 }
 
+/* Asked to end before its first event: a range is no place to do so. */
+static void *be_cancelled(void *arg)
+{
+    pthread_cancel(pthread_self());
+    for (int i = 0; i < 3000; i++) {
+        push("", "", "cancelled", UINT64_MAX);
+        pop("");
+    }
+    __atomic_fetch_add((int *)arg, 1, __ATOMIC_RELAXED);
+    pthread_testcancel();
+    return NULL;
+}
+
+static long cancelled(void)
+{
+    pthread_t t[4];
+    int n_left = 0;
+    for (int i = 0; i < 4; i++)
+        pthread_create(&t[i], NULL, be_cancelled, &n_left);
+    for (int i = 0; i < 4; i++)
+        pthread_join(t[i], NULL);
+    return n_left == 4 ? 24000 : -1;
+}
+
 static long close_all(void)
 {
     push("", "", "before", UINT64_MAX);
@@ -124,6 +148,7 @@ int main(int argc, char **argv)
     long events = strcmp(what, "names") == 0     ? names(n)
                   : strcmp(what, "threads") == 0 ? threads(n)
                   : strcmp(what, "close") == 0   ? close_all()
+                  : strcmp(what, "cancel") == 0  ? cancelled()
                                                  : handlers();
     printf("%ld\n", events);
     return 0;
