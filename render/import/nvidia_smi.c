@@ -1,6 +1,7 @@
 /* nvidia_smi.c - `nvidia-smi --query-gpu=... --format=csv -l`, with header and units, or without one of them. Without a
  * header columns are told by their units: the first "%" is the GPU's utilisation, the first "MiB" memory used, "W"
- * power, "MHz" the SM clock, a bare number the temperature. */
+ * power, "MHz" the SM clock, a bare number the temperature; a second "MiB" that never changes all memory. GPUs are told
+ * by index, else by uuid or bus id, else by their place in each burst of rows.  Test: render_foreign.sh, test_smi.c */
 #include "render/import/parsers.h"
 
 #include "lib/buf.h"
@@ -52,6 +53,13 @@ static int is_header(const char *head, size_t n)
     return line == head;
 }
 
+static int is_value(const char *cell)
+{
+    char *end;
+    strtod(cell, &end);
+    return end > cell || *cell == '[';
+}
+
 int nvidia_smi_is(const char *head, size_t n)
 {
     char line[512];
@@ -62,7 +70,15 @@ int nvidia_smi_is(const char *head, size_t n)
         len++;
     memcpy(line, head, len);
     line[len] = '\0';
-    return stamp(line) >= 0 && strchr(line, ',') && (strstr(line, " %") || strstr(line, " MiB") || strstr(line, " W"));
+    if (stamp(line) < 0 || !strchr(line, ','))
+        return 0;
+    if (strstr(line, " %") || strstr(line, " MiB") || strstr(line, " W"))
+        return 1;
+    char *cells[MAX_COLUMNS]; /* numbers alone: ours to refuse, with the reason */
+    int n_cells = split(line, cells), n_numbers = 0;
+    for (int i = 1; i < n_cells; i++)
+        n_numbers += is_value(cells[i]);
+    return n_cells > 2 && n_numbers == n_cells - 1;
 }
 
 static enum gpu_sample by_name(const char *name)
@@ -97,48 +113,280 @@ static enum gpu_sample by_unit(const char *cell, int *seen)
     return what;
 }
 
+/* The log as lines; columns as far as they are known. */
+struct log {
+    char **lines;
+    double *t; /* of each line; < 0: none */
+    size_t n;
+    enum gpu_sample what[MAX_COLUMNS];
+    int n_columns, time_column, id_column; /* -1 = none */
+};
+
+/* One cell of a line, without changing it: its first byte, NULL when there are fewer. */
+static const char *cell_of(const char *line, int column)
+{
+    for (; line && column > 0; column--)
+        if ((line = strchr(line, ',')) != NULL)
+            line++;
+    while (line && (*line == ' ' || *line == '\t'))
+        line++;
+    return line;
+}
+
+/* "GPU-5f3c...", "00000000:3B:00.0" */
+static int is_identity(const char *cell)
+{
+    return strncmp(cell, "GPU-", 4) == 0 || (strlen(cell) >= 12 && cell[8] == ':' && cell[11] == ':');
+}
+
+/* A bare number that counts 0, 1 ... k - 1 again and again is the index: k, else 0. */
+static int counts(const struct log *g, int column)
+{
+    int64_t k = 0;
+    for (size_t i = 0, row = 0; i < g->n; i++) {
+        const char *cell = g->t[i] < 0 ? NULL : cell_of(g->lines[i], column);
+        char *end;
+        if (!cell)
+            continue;
+        long v = strtol(cell, &end, 10);
+        if (end == cell || (*end && *end != ',' && *end != '\r')) /* no unit */
+            return 0;
+        if (!k && row && v == 0)
+            k = (int64_t)row;
+        if (v != (k ? (int64_t)row % k : (int64_t)row))
+            return 0;
+        row++;
+    }
+    return k > 1 ? (int)k : 0;
+}
+
+static int compare_double(const void *a, const void *b)
+{
+    const double *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+/* How many GPUs a log without any identity is of: nvidia-smi looks at them all and then waits, so that rows come in
+ * bursts. A tenth of the usual wait parts two bursts.   returns  0: bursts of unequal length; 1: no bursts */
+static int burst_length(const struct log *g)
+{
+    double *wait = malloc((g->n + 1) * sizeof *wait), *sorted = malloc((g->n + 1) * sizeof *sorted), last = -1;
+    size_t n = 0, run = 1, n_bursts = 0, n_long = 0;
+    int length = 0, is_equal = 1;
+    for (size_t i = 0; wait && sorted && i < g->n; i++) {
+        if (g->t[i] < 0)
+            continue;
+        if (last >= 0)
+            wait[n++] = g->t[i] - last;
+        last = g->t[i];
+    }
+    if (n < 5) {
+        free(wait);
+        free(sorted);
+        return 1;
+    }
+    memcpy(sorted, wait, n * sizeof *wait);
+    qsort(sorted, n, sizeof *sorted, compare_double);
+    double limit = sorted[n - 1 - n / 20] / 10;
+    for (size_t i = 0; i < n; i++) {
+        if (wait[i] < limit) {
+            run++;
+            continue;
+        }
+        length = length ? length : (int)run;
+        is_equal &= (int)run == length;
+        n_long += run > 1;
+        n_bursts++;
+        run = 1;
+    }
+    is_equal &= length > 0 && (int)run <= length; /* the last one may be cut */
+    free(wait);
+    free(sorted);
+    return is_equal ? length : 10 * n_long > n_bursts ? 0 : 1;
+}
+
+/* A second column of MiB is all there is when it never changes and is never below the first. */
+static void find_total(struct log *g)
+{
+    int used = -1, total = -1;
+    double value = 0;
+    for (size_t i = 0; i < g->n; i++) {
+        char line[1024], *cells[MAX_COLUMNS];
+        if (g->t[i] < 0 || strlen(g->lines[i]) >= sizeof line)
+            continue;
+        memcpy(line, g->lines[i], strlen(g->lines[i]) + 1);
+        int n = split(line, cells);
+        for (int c = 0; c < n && total < 0; c++) {
+            size_t len = strlen(cells[c]);
+            if (g->what[c] == SAMPLE_MEMORY_USED)
+                used = c;
+            else if (used >= 0 && len > 4 && strcmp(cells[c] + len - 4, " MiB") == 0) {
+                total = c;
+                value = strtod(cells[c], NULL);
+            }
+        }
+        if (total < 0 || total >= n || strtod(cells[total], NULL) != value || strtod(cells[used], NULL) > value)
+            return;
+    }
+    if (total >= 0)
+        g->what[total] = SAMPLE_MEMORY_TOTAL;
+}
+
+/* returns  columns */
+static int by_header(struct log *g)
+{
+    char *cells[MAX_COLUMNS];
+    int n = split(g->lines[0], cells);
+    static const char *const identities[] = {"pci.bus_id", "gpu_bus_id", "gpu_uuid", "uuid", "index"}; /* best last */
+    int rank = -1;
+    for (int i = 0; i < n; i++) {
+        g->what[i] = by_name(cells[i]);
+        g->time_column = strncmp(cells[i], "timestamp", 9) == 0 ? i : g->time_column;
+        for (int k = 0; k < (int)(sizeof identities / sizeof *identities); k++)
+            if (strcmp(cells[i], identities[k]) == 0 && k > rank) {
+                rank = k;
+                g->id_column = i;
+            }
+    }
+    return n;
+}
+
+/* Texts as small numbers, in order of appearance; an index as it is. */
+struct identities {
+    const char *text[64];
+    int n;
+};
+
+static int64_t identity(struct identities *x, const char *cell)
+{
+    char *end;
+    long v = strtol(cell, &end, 10);
+    if (end > cell && !*end)
+        return v;
+    for (int i = 0; i < x->n; i++)
+        if (strcmp(x->text[i], cell) == 0)
+            return i;
+    if (x->n == (int)(sizeof x->text / sizeof *x->text))
+        return -1;
+    x->text[x->n] = cell;
+    return x->n++;
+}
+
+static void read_times(struct log *g)
+{
+    for (size_t i = 0; i < g->n; i++) {
+        const char *cell = cell_of(g->lines[i], g->time_column);
+        g->t[i] = cell ? stamp(cell) : -1;
+    }
+}
+
+/* Without a header: from the first row that has a time. */
+static int by_first_row(struct log *g, const char *name, struct dcr_err *err)
+{
+    char line[4096], *cells[MAX_COLUMNS];
+    int n_known = 0, seen[SAMPLE_CLOCK + 1] = {0};
+    size_t first = 0;
+    while (first < g->n && g->t[first] < 0)
+        first++;
+    if (first == g->n)
+        return 0;
+    snprintf(line, sizeof line, "%s", g->lines[first]);
+    g->n_columns = split(line, cells);
+    for (int i = 1; i < g->n_columns; i++)
+        if (is_identity(cells[i]) || (g->id_column < 0 && counts(g, i)))
+            g->id_column = i;
+    for (int i = 1; i < g->n_columns; i++) {
+        g->what[i] = i == g->id_column ? SAMPLE_NONE : by_unit(cells[i], seen);
+        n_known += g->what[i] != SAMPLE_NONE && g->what[i] != SAMPLE_TEMPERATURE;
+    }
+    find_total(g);
+    return n_known ? 0
+                   : dcr_err_set(err, DCR_FAIL,
+                                 "'%s' looks like a log of nvidia-smi without header and units, so that its columns "
+                                 "cannot be told; record with --format=csv",
+                                 name);
+}
+
+static int lines_of(struct log *g, char *text, const char *name, struct dcr_err *err)
+{
+    size_t cap = 1;
+    char *save = NULL;
+    for (const char *p = text; *p; p++)
+        cap += *p == '\n';
+    g->lines = malloc(cap * sizeof *g->lines);
+    g->t = malloc(cap * sizeof *g->t);
+    if (!g->lines || !g->t)
+        return dcr_err_set(err, DCR_FATAL, "out of memory reading '%s'", name);
+    for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
+        g->lines[g->n++] = line;
+    return 0;
+}
+
+/* Rows into samples. burst: GPUs by place in a burst; 1 = one GPU, or they are told by a column */
+static int add_rows(struct run *r, struct log *g, size_t first, int burst, size_t *n_bad, int *n_names)
+{
+    struct identities known = {.n = 0};
+    size_t row = 0;
+    for (size_t i = first; i < g->n; i++) {
+        char *cells[MAX_COLUMNS];
+        int n = split(g->lines[i], cells);
+        if (g->t[i] < 0) {
+            (*n_bad)++;
+            continue;
+        }
+        int64_t id = g->id_column >= 0 && g->id_column < n ? identity(&known, cells[g->id_column])
+                     : burst > 1                           ? (int64_t)(row % (size_t)burst)
+                                                           : 0;
+        row++;
+        for (int c = 0; c < n; c++) {
+            char *end;
+            double v = strtod(cells[c], &end); /* "[N/A]" and the like are not measured */
+            if (end > cells[c])
+                gpu_samples_add(r, id, g->what[c], g->t[i], v);
+        }
+    }
+    *n_names = known.n;
+    return row > 0;
+}
+
 int nvidia_smi_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
 {
     struct dcr_buf b = {.max = MAX_BYTES};
-    enum gpu_sample what[MAX_COLUMNS] = {SAMPLE_NONE};
-    char *save = NULL, *cells[MAX_COLUMNS];
-    int has_columns = 0, time_column = 0, index_column = -1, n_rows = 0, n_bad = 0;
-    int rc = dcr_stream_slurp(s, &b, MAX_BYTES, err);
-    if (rc)
+    struct log g = {.id_column = -1};
+    size_t n_bad = 0;
+    int rc = dcr_stream_slurp(s, &b, MAX_BYTES, err), burst = 1, n_names = 0;
+    if (rc || (rc = lines_of(&g, (char *)(uintptr_t)dcr_buf_text(&b), s->name, err)))
         goto out;
-    (void)dcr_buf_text(&b);
     int has_header = b.len && is_header(b.data, b.len);
-    for (char *line = b.len ? strtok_r(b.data, "\n", &save) : NULL; line; line = strtok_r(NULL, "\n", &save)) {
-        int n = split(line, cells), seen[SAMPLE_CLOCK + 1] = {0};
-        if (!has_columns) {
-            for (int i = 0; i < n; i++) {
-                what[i] = has_header ? by_name(cells[i]) : by_unit(cells[i], seen);
-                time_column = has_header && strncmp(cells[i], "timestamp", 9) == 0 ? i : time_column;
-                index_column = has_header && strcmp(cells[i], "index") == 0 ? i : index_column;
-            }
-            has_columns = 1;
-            if (has_header)
-                continue;
-        }
-        double t = time_column < n ? stamp(cells[time_column]) : -1;
-        if (t < 0) {
-            n_bad++;
-            continue;
-        }
-        n_rows++;
-        int64_t id = index_column >= 0 && index_column < n ? strtol(cells[index_column], NULL, 10) : 0;
-        for (int i = 0; i < n; i++) {
-            char *end;
-            double v = strtod(cells[i], &end); /* "[N/A]" and the like are not measured */
-            if (end > cells[i])
-                gpu_samples_add(r, id, what[i], t, v);
-        }
-    }
-    if (!n_rows)
+    if (has_header && g.n)
+        g.n_columns = by_header(&g);
+    read_times(&g);
+    if (has_header && g.n)
+        g.t[0] = -1;
+    else if ((rc = by_first_row(&g, s->name, err)) != 0)
+        goto out;
+    burst = g.id_column < 0 ? burst_length(&g) : 1;
+    if (!add_rows(r, &g, has_header ? 1 : 0, burst, &n_bad, &n_names)) {
         rc = dcr_err_set(err, DCR_FAIL, "'%s' is a log of nvidia-smi without a row that can be read", s->name);
-    else if (n_bad)
-        run_add_gap(r, "%d rows of '%s' could not be read.", n_bad, s->name);
+        goto out;
+    }
+    if (n_bad)
+        run_add_gap(r, "%zu rows of '%s' could not be read.", n_bad, s->name);
+    if (n_names > 1)
+        run_add_gap(r, "The GPUs of '%s' are numbered in order of appearance: it has no index, only ids.", s->name);
+    if (burst > 1)
+        run_add_gap(r,
+                    "'%s' is of %d GPUs and names none: they are told by their place in each sample, as nvidia-smi "
+                    "writes them in order of index. Record with --query-gpu=timestamp,index,...",
+                    s->name, burst);
+    else if (burst == 0)
+        run_add_gap(r,
+                    "'%s' mixes rows of several GPUs and names none, a different number in each sample: they cannot be "
+                    "told apart and are shown as one. Record with --query-gpu=timestamp,index,...",
+                    s->name);
 out:
+    free(g.lines);
+    free(g.t);
     dcr_buf_release(&b);
     return rc;
 }

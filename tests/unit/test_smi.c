@@ -1,0 +1,128 @@
+/* test_smi.c - logs of nvidia-smi as users write them: with and without header and units, one GPU and several. */
+#include "render/import/import.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct run *run;
+static struct dcr_err err;
+
+static ssize_t text_read(void *ctx, void *out, size_t n, struct dcr_err *e)
+{
+    (void)e;
+    const char **p = ctx;
+    size_t k = strlen(*p) < n ? strlen(*p) : n;
+    memcpy(out, *p, k);
+    *p += k;
+    return (ssize_t)k;
+}
+
+static int import_text(const char *text)
+{
+    run_free(run);
+    run = run_new("t");
+    err = (struct dcr_err){0};
+    struct dcr_stream s = {text_read, &text, "raw"};
+    return import_foreign(run, "smi.csv", &s, &err);
+}
+
+static int forget(void **state)
+{
+    (void)state;
+    run_free(run);
+    run = NULL;
+    return 0;
+}
+
+static void check_gpu(int i, int id, int64_t n, double utilization, double used)
+{
+    assert_int_equal(run->nodes_len, 1);
+    assert_true(i < run->nodes[0].n_gpus);
+    const struct run_gpu *g = &run->nodes[0].gpus[i];
+    assert_int_equal(g->gpu_id, id);
+    assert_int_equal(g->utilization_percent.n, n);
+    assert_true(g->utilization_percent.sum == utilization * (double)n);
+    assert_true(g->memory_used_mb.sum == used * (double)n);
+}
+
+#define ROW(second, text) "2026/02/01 00:00:" second ", " text "\n"
+
+static void test_header(void **state)
+{
+    (void)state;
+    assert_int_equal(import_text("timestamp, uuid, utilization.gpu [%], memory.used [MiB]\n" /* no index */
+                                 ROW("01.000", "GPU-b, 10 %, 100 MiB") ROW("01.001", "GPU-a, 90 %, 300 MiB")
+                                     ROW("02.000", "GPU-b, 30 %, 100 MiB") ROW("02.001", "GPU-a, 70 %, 300 MiB")),
+                     0);
+    check_gpu(0, 0, 2, 20, 100);
+    check_gpu(1, 1, 2, 80, 300);
+    assert_non_null(strstr(run->gaps[0], "order of appearance"));
+    assert_int_equal(import_text("utilization.gpu, memory.used, index, timestamp, gpu_uuid\n" /* the index counts */
+                                 "50, 7, 3, 2026/02/01 00:00:01.5, GPU-x\n"),
+                     0);
+    check_gpu(0, 3, 1, 50, 7);
+    assert_int_equal(run->n_gaps, 0);
+}
+
+static void test_no_header(void **state)
+{
+    (void)state;
+    /* One GPU; the second MiB is all memory. */
+    assert_int_equal(import_text(ROW("01.0", "40 %, 0 %, 2 MiB, 80 MiB, 27, 11 W")
+                                     ROW("02.0", "60 %, 0 %, 4 MiB, 80 MiB, 28, [N/A]")),
+                     0);
+    check_gpu(0, 0, 2, 50, 3);
+    assert_true(run->nodes[0].gpus[0].memory_total_mb.max == 80);
+    assert_int_equal(run->nodes[0].gpus[0].power_w.n, 1);
+    /* An index without a name counts 0, 1, 0, 1; a temperature does not. */
+    assert_int_equal(import_text(ROW("01.0", "0, 30, 10 %, 5 MiB") ROW("01.0", "1, 31, 20 %, 6 MiB")
+                                     ROW("02.0", "0, 30, 30 %, 5 MiB") ROW("02.0", "1, 31, 40 %, 6 MiB")),
+                     0);
+    check_gpu(0, 0, 2, 20, 5);
+    check_gpu(1, 1, 2, 30, 6);
+    assert_true(run->nodes[0].gpus[1].temperature_c.max == 31);
+    /* Ids of the bus. */
+    assert_int_equal(
+        import_text(ROW("01.0", "00000000:3B:00.0, 10 %, 5 MiB") ROW("01.0", "00000000:AF:00.0, 20 %, 6 MiB")), 0);
+    check_gpu(1, 1, 1, 20, 6);
+    /* Nothing names them: bursts of three. */
+    char text[4096] = "";
+    for (int i = 0; i < 12; i++)
+        snprintf(text + strlen(text), sizeof text - strlen(text), ROW("%02d.0%02d", "%d %%, %d MiB"), i / 3, i % 3 * 4,
+                 10 * (i % 3), i % 3);
+    assert_int_equal(import_text(text), 0);
+    assert_int_equal(run->nodes[0].n_gpus, 3);
+    check_gpu(2, 2, 4, 20, 2);
+    assert_non_null(strstr(run->gaps[0], "is of 3 GPUs and names none"));
+    /* One row of the second burst is lost: they cannot be told apart. */
+    char *second = strstr(text, "00:01.004");
+    memset(second - 14, ' ', strlen("2026/02/01 00:00:01.004, 10 %, 1 MiB"));
+    assert_int_equal(import_text(text), 0);
+    assert_int_equal(run->nodes[0].n_gpus, 1);
+    assert_int_equal(run->nodes[0].gpus[0].utilization_percent.n, 11);
+    assert_non_null(strstr(run->gaps[run->n_gaps - 1], "cannot be told apart"));
+}
+
+static void test_refused(void **state)
+{
+    (void)state;
+    assert_int_equal(import_text(ROW("01.0", "40, 0, 2, 80") ROW("02.0", "60, 0, 4, 80")), DCR_FAIL);
+    assert_non_null(strstr(err.text, "without header and units"));
+    assert_int_equal(import_text("timestamp, utilization.gpu\nx, 1\n"), DCR_FAIL);
+    assert_int_equal(import_text("2026/02/01 00:00:01, started\n"), DCR_END);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_header, forget),
+        cmocka_unit_test_teardown(test_no_header, forget),
+        cmocka_unit_test_teardown(test_refused, forget),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
