@@ -1,6 +1,20 @@
 /* cell_backward.cu - what a cell does between its products, backward: the adjoint diffusion of a product's result,
  * followed by the derivatives of the gates or of the candidate. Called by backward.cu. */
-#include "trainer/gpu/kernels.cuh"
+#include "trainer/gpu/tiled.cuh"
+
+/* finish(sensor, its gradient), of the thread's columns: the adjoint diffusion of a product's result, or 0 where there
+ * was no product. */
+template <bool IN_SHARED, typename A, typename F>
+static __device__ __forceinline__ void for_each_gradient(const A &a, const place &p, float *shared, F finish)
+{
+    if (a.dz) {
+        float *dz = a.dz + (size_t)p.sample * a.d.n_sensors * a.d.n_terms * a.width + p.column + p.lane;
+        adjoint_sum<IN_SHARED>(a.d, p, dz, a.width, a.columns, shared, finish);
+    } else {
+        for (int n = p.row; n < a.d.n_sensors; n += p.step)
+            finish(n, zero4());
+    }
+}
 
 template <typename Z, bool IN_SHARED>
 static __global__ void __launch_bounds__(CELL_THREADS) dcrnn_gates_back(const __grid_constant__ gates_back_args a)
@@ -24,13 +38,7 @@ static __global__ void __launch_bounds__(CELL_THREADS) dcrnn_gates_back(const __
         if (a.h)
             store4(dh, add4(mul4(d, u), mul4(d_rh, r)));
     };
-    if (a.dz) {
-        float *dz = a.dz + first * a.d.n_terms * a.width + column;
-        adjoint_sum<IN_SHARED>(a.d, p, dz, a.width, a.columns, shared, finish);
-    } else {
-        for (int n = p.row; n < a.d.n_sensors; n += p.step)
-            finish(n, zero4());
-    }
+    for_each_gradient<IN_SHARED>(a, p, shared, finish);
 }
 
 /* dh (1 - u) (1 - c^2) */
@@ -65,43 +73,17 @@ static __global__ void __launch_bounds__(CELL_THREADS) dcrnn_state_back(const __
                    candidate_back(dh, load4(act + a.width), load4(act + 2 * a.width)));
         }
     };
-    if (a.dz) {
-        float *dz = a.dz + first * a.d.n_terms * a.width + column;
-        adjoint_sum<IN_SHARED>(a.d, p, dz, a.width, a.columns, shared, finish);
-    } else {
-        for (int n = p.row; n < a.d.n_sensors; n += p.step)
-            finish(n, zero4());
-    }
-}
-
-#define CHOOSE(kernel, t)                                                         \
-    ((t)->is_bf16     ? (t)->in_shared ? kernel<bf16, true> : kernel<bf16, false> \
-         : (t)->in_shared ? kernel<float, true>                                   \
-                      : kernel<float, false>)
-
-static unsigned blocks_of(const struct tiling *t)
-{
-    return (unsigned)t->n_samples * (unsigned)(t->width / t->columns);
+    for_each_gradient<IN_SHARED>(a, p, shared, finish);
 }
 
 int launch_gates_back(const struct gates_back_args *a, const struct tiling *t, cudaStream_t stream, struct dcr_err *err)
 {
-    gates_back_args own = *a;
-    own.columns = t->columns;
-    auto kernel = CHOOSE(dcrnn_gates_back, t);
-    TRY(allow_shared(kernel, t->shared_bytes, t->shared_limit, err));
-    LAUNCH(kernel, blocks_of(t), t->threads, t->shared_bytes, stream, own);
-    return launched("dcrnn_gates_back", err);
+    return LAUNCH_TILED(dcrnn_gates_back, a, t, stream, err);
 }
 
 int launch_state_back(const struct state_back_args *a, const struct tiling *t, cudaStream_t stream, struct dcr_err *err)
 {
-    state_back_args own = *a;
-    own.columns = t->columns;
-    auto kernel = CHOOSE(dcrnn_state_back, t);
-    TRY(allow_shared(kernel, t->shared_bytes, t->shared_limit, err));
-    LAUNCH(kernel, blocks_of(t), t->threads, t->shared_bytes, stream, own);
-    return launched("dcrnn_state_back", err);
+    return LAUNCH_TILED(dcrnn_state_back, a, t, stream, err);
 }
 
 /* ---- the top layer, through the projection ------------------------------------------------------------------------
@@ -157,8 +139,7 @@ static __global__ void __launch_bounds__(SAMPLE_THREADS) dcrnn_top_back(const __
 
 int launch_top_back(const struct top_back_args *a, cudaStream_t stream, struct dcr_err *err)
 {
-    int elements = a->d.n_sensors * (a->width / 4), most = SAMPLE_THREADS;
-    int threads = elements >= most ? most : (elements + WARP - 1) / WARP * WARP;
+    int threads = threads_for(a->d.n_sensors * (a->width / 4), SAMPLE_THREADS);
     auto kernel = a->is_bf16 ? dcrnn_top_back<bf16> : dcrnn_top_back<float>;
     LAUNCH(kernel, (unsigned)a->n_samples, threads, 0, stream, *a);
     return launched("dcrnn_top_back", err);

@@ -1,6 +1,6 @@
 /* cell_forward.cu - what a cell does between its products, forward: gates and candidate, each followed by the diffusion
  * of its result. Called by forward.cu. Equations: dcgru.h. */
-#include "trainer/gpu/kernels.cuh"
+#include "trainer/gpu/tiled.cuh"
 
 static __device__ __forceinline__ float sigmoid(float x)
 {
@@ -75,35 +75,14 @@ static __global__ void __launch_bounds__(CELL_THREADS) dcrnn_state(const __grid_
         diffuse_terms<IN_SHARED>(a.d, p, z, a.width, a.columns, shared);
 }
 
-/* The kernel for the storage type and the place of the recursion. */
-#define CHOOSE(kernel, t)                                                         \
-    ((t)->is_bf16     ? (t)->in_shared ? kernel<bf16, true> : kernel<bf16, false> \
-         : (t)->in_shared ? kernel<float, true>                                   \
-                      : kernel<float, false>)
-
-static unsigned blocks_of(const struct tiling *t)
-{
-    return (unsigned)t->n_samples * (unsigned)(t->width / t->columns);
-}
-
 int launch_gates(const struct gates_args *a, const struct tiling *t, cudaStream_t stream, struct dcr_err *err)
 {
-    gates_args own = *a;
-    own.columns = t->columns;
-    auto kernel = CHOOSE(dcrnn_gates, t);
-    TRY(allow_shared(kernel, t->shared_bytes, t->shared_limit, err));
-    LAUNCH(kernel, blocks_of(t), t->threads, t->shared_bytes, stream, own);
-    return launched("dcrnn_gates", err);
+    return LAUNCH_TILED(dcrnn_gates, a, t, stream, err);
 }
 
 int launch_state(const struct state_args *a, const struct tiling *t, cudaStream_t stream, struct dcr_err *err)
 {
-    state_args own = *a;
-    own.columns = t->columns;
-    auto kernel = CHOOSE(dcrnn_state, t);
-    TRY(allow_shared(kernel, t->shared_bytes, t->shared_limit, err));
-    LAUNCH(kernel, blocks_of(t), t->threads, t->shared_bytes, stream, own);
-    return launched("dcrnn_state", err);
+    return LAUNCH_TILED(dcrnn_state, a, t, stream, err);
 }
 
 struct tiling tiling_choose(const struct limits *l, int n_sensors, int n_samples, int width, int is_bf16)
@@ -126,7 +105,6 @@ struct tiling tiling_choose(const struct limits *l, int n_sensors, int n_samples
         t.columns = width % 32 == 0 ? 32 : width % 16 == 0 ? 16 : 8;
         t.shared_bytes = 0;
     }
-    int elements = n_sensors * (t.columns / 4), most = CELL_THREADS;
-    t.threads = elements >= most ? most : (elements + WARP - 1) / WARP * WARP;
+    t.threads = threads_for(n_sensors * (t.columns / 4), CELL_THREADS);
     return t;
 }

@@ -9,15 +9,17 @@
 #include "trainer/gpu/cuda_check.cuh"
 
 #ifdef DCRNN_EMULATED
-#define LAUNCH(kernel, grid, block, shared, stream, ...) \
-    emulator_launch(__func__, kernel, grid, block, shared, stream, __VA_ARGS__)
+#define LAUNCH_AS(name, kernel, grid, block, shared, stream, ...) \
+    emulator_launch(name, kernel, grid, block, shared, stream, __VA_ARGS__)
 #define SHARED_MEMORY(type, name) type *name = (type *)emulator_shared_memory()
 #else
-#define LAUNCH(kernel, grid, block, shared, stream, ...) kernel<<<grid, block, shared, stream>>>(__VA_ARGS__)
+#define LAUNCH_AS(name, kernel, grid, block, shared, stream, ...) kernel<<<grid, block, shared, stream>>>(__VA_ARGS__)
 #define SHARED_MEMORY(type, name)              \
     extern __shared__ float4 shared_memory_[]; \
     type *name = (type *)shared_memory_
 #endif
+/* The emulator names what went wrong by the launcher; CUDA knows the kernel. */
+#define LAUNCH(...) LAUNCH_AS(__func__, __VA_ARGS__)
 
 enum { WARP = 32 };
 
@@ -157,6 +159,12 @@ static inline int blocks_for(size_t n, size_t each, int most)
 {
     const size_t blocks = (n + each - 1) / each;
     return blocks < 1 ? 1 : blocks > (size_t)most ? most : (int)blocks;
+}
+
+/* Threads of a block for so many elements: whole warps, not more than most. */
+static inline int threads_for(int elements, int most)
+{
+    return elements >= most ? most : (elements + WARP - 1) / WARP * WARP;
 }
 
 static inline int launched(const char *kernel, struct dcr_err *err)

@@ -21,11 +21,6 @@ static __device__ void narrow_terms(const diffusion &d, float *z, int ld, int n_
         }
 }
 
-static int threads_for(int elements, int most)
-{
-    return elements >= most ? most : (elements + WARP - 1) / WARP * WARP;
-}
-
 struct input_args {
     struct diffusion d;
     int n_features, ld;

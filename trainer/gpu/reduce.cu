@@ -33,7 +33,7 @@ template <typename Z> static __global__ void __launch_bounds__(O_TILE) dcrnn_out
 int launch_outer(const struct outer_args *a, cudaStream_t stream, struct dcr_err *err)
 {
     int n_o = a->n_wide + a->wide_has_ones, n_j = a->n_narrow + a->has_ones;
-    int threads = n_o >= O_TILE ? O_TILE : (n_o + WARP - 1) / WARP * WARP;
+    int threads = threads_for(n_o, O_TILE);
     dim3 grid((unsigned)a->n_chunks, (unsigned)((n_o + threads - 1) / threads),
               (unsigned)((n_j + J_TILE - 1) / J_TILE));
     auto kernel = a->is_bf16 ? dcrnn_outer<bf16> : dcrnn_outer<float>;
