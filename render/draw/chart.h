@@ -93,8 +93,11 @@ struct chart_lines {
     double y_max;    /* end of the axis; 0: from the data. Values above are cut off at the edge and counted in words */
     double x_from, x_to; /* ends of the x axis; x_to <= x_from: from the data */
     bool hide_x_labels;  /* another panel below has them */
+    double least_gutter; /* the same for the numbers at the left */
     double least_side;   /* room for labels at the right that is kept in any case: panels of one axis share it */
 };
+/** chart_lines_gutter - the room at the left that the numbers of the axis take in a box of about this height. */
+double chart_lines_gutter(struct canvas *c, double height, const struct chart_lines *spec);
 /** chart_lines_side - the room that the labels at the right would take in a box of this width. */
 double chart_lines_side(struct canvas *c, double width, const struct chart_lines *spec);
 void chart_lines(struct canvas *c, struct box at, const struct chart_lines *spec);

@@ -163,11 +163,21 @@ double chart_lines_side(struct canvas *c, double width, const struct chart_lines
     return chart_side_width(c, labels, make_labels(s, &y, labels), width * 0.5);
 }
 
+#define TICKS_OF(height) ((height) < 90 ? 3 : (height) < 150 ? 4 : 6)
+
+double chart_lines_gutter(struct canvas *c, double height, const struct chart_lines *s)
+{
+    struct extent e = measure(s);
+    struct scale y = {0};
+    set_y_range(s, &e, &y);
+    return chart_y_gutter(c, &y, TICKS_OF(height));
+}
+
 void chart_lines(struct canvas *c, struct box at, const struct chart_lines *s)
 {
     struct extent e = measure(s);
     struct box rest = chart_head(c, at, &s->text);
-    struct scale y = {0}, x = {.lo = e.x_lo, .hi = e.x_hi};
+    struct scale y = {.gutter = s->least_gutter}, x = {.lo = e.x_lo, .hi = e.x_hi};
     set_y_range(s, &e, &y);
     struct side_label labels[SIDE_LABELS_MAX];
     double side = fmax(chart_side_width(c, labels, make_labels(s, &y, labels), rest.w * 0.5), s->least_side);
@@ -184,7 +194,7 @@ void chart_lines(struct canvas *c, struct box at, const struct chart_lines *s)
         x.lo -= 0.5;
         x.hi += 0.5;
     }
-    plot = chart_y_axis(c, plot, &y, plot.h < 90 ? 3 : plot.h < 150 ? 4 : 6);
+    plot = chart_y_axis(c, plot, &y, TICKS_OF(plot.h));
     x.from = plot.x;
     x.to = plot.x + plot.w;
     draw_spans(c, s, plot, &x);

@@ -18,17 +18,28 @@ struct box chart_head(struct canvas *c, struct box at, const struct chart_text *
     return at;
 }
 
-struct box chart_y_axis(struct canvas *c, struct box plot, struct scale *scale, int most)
+static struct ticks y_ticks(const struct scale *scale, int most)
 {
-    struct ticks t =
-        scale->is_log2 ? scale_ticks_log2(scale->lo, scale->hi, most) : scale_ticks(scale->lo, scale->hi, most);
+    return scale->is_log2 ? scale_ticks_log2(scale->lo, scale->hi, most) : scale_ticks(scale->lo, scale->hi, most);
+}
+
+double chart_y_gutter(struct canvas *c, const struct scale *scale, int most)
+{
+    struct ticks t = y_ticks(scale, most);
     char text[48];
     double gutter = 0;
     for (int i = 0; i < t.n; i++) {
         number_label(t.at[i], scale->is_log2 && t.at[i] >= 1 ? 0 : t.decimals, text, sizeof text);
         gutter = fmax(gutter, typeface_width(c->typeface, FONT_LABEL, text));
     }
-    struct box inner = box_inset(plot, ceil(gutter) + 8, 0, 0, 0);
+    return fmax(ceil(gutter) + 8, scale->gutter);
+}
+
+struct box chart_y_axis(struct canvas *c, struct box plot, struct scale *scale, int most)
+{
+    struct ticks t = y_ticks(scale, most);
+    char text[48];
+    struct box inner = box_inset(plot, chart_y_gutter(c, scale, most), 0, 0, 0);
     scale->from = inner.y + inner.h;
     scale->to = inner.y;
     for (int i = 0; i < t.n; i++) {

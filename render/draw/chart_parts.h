@@ -17,6 +17,7 @@ struct box chart_head(struct canvas *c, struct box at, const struct chart_text *
 /** chart_y_axis - grid lines and numbers left of the plot.
  *  plot  the whole width, numbers included
  *  returns  the plot without the numbers' gutter; scale gets its pixels: lo at the bottom */
+double chart_y_gutter(struct canvas *c, const struct scale *scale, int most);
 struct box chart_y_axis(struct canvas *c, struct box plot, struct scale *scale, int most);
 
 /** chart_x_ticks - numbers under the plot and the axis title at the right end of the line below. */

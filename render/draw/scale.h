@@ -8,7 +8,8 @@
 /* A map of data [lo, hi] onto pixels [from, to]; to < from turns the axis round. */
 struct scale {
     double lo, hi, from, to;
-    bool is_log2; /* equal ratios have equal lengths; lo > 0 */
+    bool is_log2;  /* equal ratios have equal lengths; lo > 0 */
+    double gutter; /* least room beside a vertical axis for its numbers; 0: as they need */
 };
 
 /** scale_map - pixel of a value; not finite stays not finite; lo == hi maps to the middle. */

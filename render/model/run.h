@@ -37,6 +37,7 @@ struct sampled {
 struct run_gpu {
     int gpu_id;
     struct sampled utilization_percent, memory_used_mb, memory_total_mb, power_w, temperature_c, sm_clock_mhz;
+    struct sampled pcie_mb_s, nvlink_mb_s; /* both directions, between two samples */
 };
 
 /* One interface (net: in = received, out = sent) or device (disk: in = read, out = written); bytes over the run. */
@@ -56,6 +57,8 @@ struct run_node {
     struct run_clock clock;
     const char *gpu_status, *cpu_status; /* metadata's "monitors": "ok", "absent: ..." or "" */
     struct sampled cpu_percent, memory_percent, memory_used_gb, iowait_percent, steal_percent, runnable;
+    /* Between two samples: time in which a task waited for a processor, memory or I/O (PSI, "some"); faults. */
+    struct sampled psi_cpu_percent, psi_memory_percent, psi_io_percent, faults_per_s, major_faults_per_s;
     int64_t throttled_ns, nr_throttled; /* growth over the run; -1 = not measured */
     double monitor_seconds;             /* span of the CPU monitor */
     struct run_gpu *gpus;

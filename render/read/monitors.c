@@ -61,6 +61,28 @@ static int64_t growth(const struct counter *k)
     return k->n == 0 || !(d >= 0) || d > 9e18 ? -1 : (int64_t)llround(d);
 }
 
+/* Readings closer than this are taken together: of a few microseconds no rate can be told. */
+#define RATE_MIN_S 0.02
+
+/* A counter as growth per second between two readings, times `scale`. */
+struct rate {
+    double t, v;
+    int has;
+};
+
+static void add_rate(struct table *t, struct rate *k, struct sampled *s, const char *column, double when, double scale)
+{
+    double v;
+    if (!cell(t, column, &v) || !(v >= 0) || !isfinite(when))
+        return;
+    if (k->has && when - k->t < RATE_MIN_S && v >= k->v)
+        return;
+    /* One that went back has wrapped or begun again. */
+    if (k->has && when > k->t && v >= k->v)
+        sampled_add(t->run, s, when, (v - k->v) / (when - k->t) * scale);
+    *k = (struct rate){when, v, 1};
+}
+
 struct span {
     double first, last;
     int n;
@@ -92,6 +114,7 @@ static int next_row(struct table *t, struct dcr_err *err)
 static int read_cpu(struct table *t, int node, struct dcr_err *err)
 {
     struct counter throttled = {0}, n_throttled = {0};
+    struct rate psi[3] = {{0}}, faults = {0}, major = {0};
     struct span span = {0};
     int rc;
     while ((rc = next_row(t, err)) == 0) {
@@ -104,6 +127,11 @@ static int read_cpu(struct table *t, int node, struct dcr_err *err)
         add(t, &n->iowait_percent, "iowait_percent", when);
         add(t, &n->steal_percent, "steal_percent", when);
         add(t, &n->runnable, "runnable", when);
+        add_rate(t, &psi[0], &n->psi_cpu_percent, "psi_cpu_some_ns", when, 1e-7);
+        add_rate(t, &psi[1], &n->psi_memory_percent, "psi_memory_some_ns", when, 1e-7);
+        add_rate(t, &psi[2], &n->psi_io_percent, "psi_io_some_ns", when, 1e-7);
+        add_rate(t, &faults, &n->faults_per_s, "page_faults", when, 1);
+        add_rate(t, &major, &n->major_faults_per_s, "major_faults", when, 1);
         count(t, &throttled, "throttled_ns");
         count(t, &n_throttled, "nr_throttled");
     }
@@ -114,9 +142,9 @@ static int read_cpu(struct table *t, int node, struct dcr_err *err)
     return rc == DCR_END ? 0 : rc;
 }
 
+enum { MAX_GPUS = 64 };
 static struct run_gpu *gpu_at(struct run *r, struct run_node *n, int id)
 {
-    enum { MAX_GPUS = 64 };
     for (int i = 0; i < n->n_gpus; i++)
         if (n->gpus[i].gpu_id == id)
             return &n->gpus[i];
@@ -128,9 +156,23 @@ static struct run_gpu *gpu_at(struct run *r, struct run_node *n, int id)
     return &n->gpus[n->n_gpus++];
 }
 
+/* The two directions of a link together; a row has both or says nothing. */
+static void add_link(struct table *t, struct rate *k, struct sampled *s, const char *in, const char *out, double when)
+{
+    double a, b;
+    if (!cell(t, in, &a) || !cell(t, out, &b) || !(a >= 0 && b >= 0) || !isfinite(when))
+        return;
+    if (k->has && when - k->t < RATE_MIN_S && a + b >= k->v)
+        return;
+    if (k->has && when > k->t && a + b >= k->v)
+        sampled_add(t->run, s, when, (a + b - k->v) / (when - k->t) * 1e-6);
+    *k = (struct rate){when, a + b, 1};
+}
+
 static int read_gpu(struct table *t, int node, struct dcr_err *err)
 {
     int rc;
+    struct rate pcie[MAX_GPUS] = {{0}}, nvlink[MAX_GPUS] = {{0}};
     while ((rc = next_row(t, err)) == 0) {
         int64_t id;
         if (dcr_csv_int(t->csv, dcr_csv_column(t->csv, "gpu_id"), &id, NULL) || id < 0 || id > 1023)
@@ -145,6 +187,9 @@ static int read_gpu(struct table *t, int node, struct dcr_err *err)
         add(t, &g->power_w, "power_draw_w", when);
         add(t, &g->temperature_c, "temperature", when);
         add(t, &g->sm_clock_mhz, "sm_clock_mhz", when);
+        int at = (int)(g - run_node_at(t->run, node)->gpus);
+        add_link(t, &pcie[at], &g->pcie_mb_s, "pcie_rx_bytes", "pcie_tx_bytes", when);
+        add_link(t, &nvlink[at], &g->nvlink_mb_s, "nvlink_rx_bytes", "nvlink_tx_bytes", when);
     }
     return rc == DCR_END ? 0 : rc;
 }

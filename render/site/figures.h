@@ -16,6 +16,8 @@ json_t *run_figure_ranks(struct site *s, const struct run_result *r);
 json_t *run_figure_heat(struct site *s, const struct run_result *r);
 json_t *run_figure_steps(struct site *s, const struct run_result *r);
 json_t *run_figure_monitors(struct site *s, const struct run_result *r);
+/** monitors_absent - which monitors a run has no samples of, and why; NULL: all are there. */
+const char *monitors_absent(struct site *s, const struct run *run);
 json_t *run_figure_losses(struct site *s, const struct run_result *r);
 
 /** run_picture - write the composed profiling_analysis.png of a run: breakdown, ranks, steps, monitors. */

@@ -13,9 +13,33 @@ static const struct {
     bool is_dashed;
 } line_looks[] = {{INK_ACCENT, false}, {INK_TEXT, false}, {INK_AXIS, false}, {INK_ACCENT, true}, {INK_TEXT, true}};
 
-static void add_line(struct monitors_spec *m, const char *title, const char *axis, double y_max, const char *name,
-                     const struct sampled *v)
+/* When a node's samples begin: its quantities need not all have a value in the first of them. */
+static double zero_of(const struct run_node *n)
 {
+    const struct sampled *const all[] = {&n->memory_percent, &n->cpu_percent};
+    double zero = INFINITY;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        zero = all[i]->n ? fmin(zero, all[i]->t0) : zero;
+    return isfinite(zero) ? zero : 0;
+}
+
+/* Seconds since then; a file on another clock begins by itself. */
+static const double *times_of(struct site *s, const struct run_node *n, const struct sampled *v)
+{
+    double late = v->t0 - zero_of(n);
+    if (!(late > 0 && late < 60))
+        return v->t_s;
+    double *t = dcr_arena_alloc(&s->arena, (size_t)v->n_points * sizeof *t);
+    for (int i = 0; i < v->n_points; i++)
+        t[i] = v->t_s[i] + late;
+    return t;
+}
+
+/* unit "%": the axis ends at 100. */
+static void add_line(struct site *s, const struct run_node *n, struct monitors_spec *m, const char *title,
+                     const char *axis, const char *unit, const char *name, const struct sampled *v)
+{
+    bool is_percent = !strcmp(unit, "%");
     if (v->n == 0 || v->n_points == 0)
         return;
     int p = 0;
@@ -24,17 +48,17 @@ static void add_line(struct monitors_spec *m, const char *title, const char *axi
     if (p == m->n_panels) {
         if (p == PANELS_MAX)
             return;
-        m->panel[p].chart = (struct chart_lines){.text = {title, axis, "%", label_percent},
-                                                 .x_title = "seconds since the monitor started",
+        m->panel[p].chart = (struct chart_lines){.text = {title, axis, unit, is_percent ? label_percent : NULL},
+                                                 .x_title = "seconds of monitoring",
                                                  .series = m->panel[p].lines,
-                                                 .y_max = y_max};
+                                                 .y_max = is_percent ? 100 : 0};
         m->n_panels++;
     }
     struct chart_lines *c = &m->panel[p].chart;
     if (c->n_series == MONITOR_LINES_MAX)
         return;
     size_t look = c->n_series % (sizeof line_looks / sizeof line_looks[0]);
-    m->panel[p].lines[c->n_series++] = (struct line_series){name,     line_looks[look].ink, v->t_s,
+    m->panel[p].lines[c->n_series++] = (struct line_series){name,     line_looks[look].ink, times_of(s, n, v),
                                                             v->value, (size_t)v->n_points,  line_looks[look].is_dashed};
 }
 
@@ -75,12 +99,12 @@ static void add_phases(struct site *s, struct monitors_spec *m, const struct run
     int n_ranks = 0;
     for (int k = 0; k < r->run->ranks_len; k++) {
         const struct run_rank *q = &r->run->ranks[k];
-        double first_s = q->n_steps ? (double)q->steps[0].start_ns * 1e-9 - node->cpu_percent.t0 : -1;
+        double first_s = q->n_steps ? (double)q->steps[0].start_ns * 1e-9 - zero_of(node) : -1;
         if (q->node != node->node || first_s < 0 || first_s > last_s)
             continue;
         n_ranks++;
         for (size_t i = 0; i < q->n_steps; i++)
-            spread_step(&q->steps[i], (double)q->steps[i].start_ns * 1e-9 - node->cpu_percent.t0, bin_s, bin);
+            spread_step(&q->steps[i], (double)q->steps[i].start_ns * 1e-9 - zero_of(node), bin_s, bin);
     }
     if (n_ranks == 0)
         return;
@@ -88,7 +112,7 @@ static void add_phases(struct site *s, struct monitors_spec *m, const struct run
     *c = (struct chart_lines){.text = {"Phases",
                                        site_text(s, "what the ranks of node %d did, %% of their time", node->node), "%",
                                        label_percent},
-                              .x_title = "seconds since the monitor started",
+                              .x_title = "seconds of monitoring",
                               .series = m->panel[m->n_panels].lines,
                               .y_max = 100};
     for (int k = 0; k < N_CATEGORIES; k++) {
@@ -105,23 +129,74 @@ static void add_phases(struct site *s, struct monitors_spec *m, const struct run
     m->n_panels += c->n_series > 0;
 }
 
-struct monitors_spec *monitors_spec(struct site *s, const struct run_result *r)
+/* What is drawn of a node, in the order of the panels. */
+static const struct {
+    const char *title, *axis, *unit;
+    size_t at; /* of the struct sampled in a run_node */
+    bool is_brief;
+} host_lines[] = {
+    {"CPU use", "CPU use of the node, % of all cores", "%", offsetof(struct run_node, cpu_percent), true},
+    {"CPU pressure", "CPU pressure, % of the time with a task waiting for a core", "%",
+     offsetof(struct run_node, psi_cpu_percent), false},
+    {"Memory use", "memory use of the node, % of all memory", "%", offsetof(struct run_node, memory_percent), true},
+    {"Memory pressure", "memory pressure, % of the time with a task waiting for memory", "%",
+     offsetof(struct run_node, psi_memory_percent), false},
+    {"Page faults", "page faults of the node per second", "", offsetof(struct run_node, faults_per_s), false},
+    {"Major page faults", "major page faults of the node (read from a disk) per second", "",
+     offsetof(struct run_node, major_faults_per_s), false},
+    {"I/O pressure", "I/O pressure, % of the time with a task waiting for a disk", "%",
+     offsetof(struct run_node, psi_io_percent), false},
+};
+
+static const struct {
+    const char *title, *axis, *unit;
+    size_t at; /* in a run_gpu */
+    bool is_brief;
+} gpu_lines[] = {
+    {"GPU utilisation", "GPU utilisation, % of the sample window with a kernel running", "%",
+     offsetof(struct run_gpu, utilization_percent), true},
+    {"GPU memory", "GPU memory in use, MB", "MB", offsetof(struct run_gpu, memory_used_mb), false},
+    {"GPU power", "GPU power, W", "W", offsetof(struct run_gpu, power_w), false},
+    {"GPU clock", "clock of the GPU's multiprocessors, MHz", "MHz", offsetof(struct run_gpu, sm_clock_mhz), false},
+    {"PCIe", "PCIe, both directions, MB/s", "MB/s", offsetof(struct run_gpu, pcie_mb_s), false},
+    {"NVLink", "NVLink, both directions, MB/s", "MB/s", offsetof(struct run_gpu, nvlink_mb_s), false},
+};
+#define N_OF(a) (sizeof(a) / sizeof *(a))
+
+static const struct sampled *in_node(const struct run_node *n, size_t k)
+{
+    return (const struct sampled *)(const void *)((const char *)n + host_lines[k].at);
+}
+
+static const struct sampled *in_gpu(const struct run_gpu *g, size_t k)
+{
+    return (const struct sampled *)(const void *)((const char *)g + gpu_lines[k].at);
+}
+
+/* A quantity that stayed 0 is said in the table, not drawn as an empty panel; use itself always is. */
+static bool is_worth_a_panel(const struct sampled *v, bool is_brief)
+{
+    return v->n > 0 && (is_brief || v->max > 0);
+}
+
+struct monitors_spec *monitors_spec(struct site *s, const struct run_result *r, bool is_brief)
 {
     struct monitors_spec *m = dcr_arena_alloc(&s->arena, sizeof *m);
-    for (int i = 0; i < r->run->nodes_len; i++) {
-        const struct run_node *n = &r->run->nodes[i];
-        add_line(m, "CPU use", "CPU use of the node, % of all cores", 100, node_name(s, n), &n->cpu_percent);
-    }
-    for (int i = 0; i < r->run->nodes_len; i++) {
-        const struct run_node *n = &r->run->nodes[i];
-        add_line(m, "Memory use", "memory use of the node, % of all memory", 100, node_name(s, n), &n->memory_percent);
-    }
-    for (int i = 0; i < r->run->nodes_len; i++) {
-        const struct run_node *n = &r->run->nodes[i];
-        for (int g = 0; g < n->n_gpus; g++)
-            add_line(m, "GPU utilisation", "GPU utilisation, % of the sample window with a kernel running", 100,
-                     site_text(s, "node %d GPU %d", n->node, n->gpus[g].gpu_id), &n->gpus[g].utilization_percent);
-    }
+    for (size_t k = 0; k < N_OF(host_lines); k++)
+        for (int i = 0; i < r->run->nodes_len && (host_lines[k].is_brief || !is_brief); i++) {
+            const struct run_node *n = &r->run->nodes[i];
+            if (is_worth_a_panel(in_node(n, k), host_lines[k].is_brief))
+                add_line(s, n, m, host_lines[k].title, host_lines[k].axis, host_lines[k].unit, node_name(s, n),
+                         in_node(n, k));
+        }
+    for (size_t k = 0; k < N_OF(gpu_lines); k++)
+        for (int i = 0; i < r->run->nodes_len && (gpu_lines[k].is_brief || !is_brief); i++)
+            for (int g = 0; g < r->run->nodes[i].n_gpus; g++) {
+                const struct run_node *n = &r->run->nodes[i];
+                if (is_worth_a_panel(in_gpu(&n->gpus[g], k), gpu_lines[k].is_brief))
+                    add_line(s, n, m, gpu_lines[k].title, gpu_lines[k].axis, gpu_lines[k].unit,
+                             site_text(s, "node %d GPU %d", n->node, n->gpus[g].gpu_id), in_gpu(&n->gpus[g], k));
+            }
     /* One time axis for all, written under the last. */
     double last = 0;
     for (int p = 0; p < m->n_panels; p++)
@@ -145,11 +220,15 @@ void draw_monitors(struct canvas *c, struct box at, const void *spec, bool has_t
     double side = 0;
     for (int p = 0; p < m->n_panels; p++)
         side = fmax(side, chart_lines_side(c, at.w, &m->panel[p].chart));
+    double gutter = 0;
     double h = (at.h - PANEL_FOOT) / m->n_panels; /* plots of one height: the last one has the axis below */
+    for (int p = 0; p < m->n_panels; p++)
+        gutter = fmax(gutter, chart_lines_gutter(c, h / 2, &m->panel[p].chart));
     for (int p = 0; p < m->n_panels; p++) {
         struct chart_lines chart = m->panel[p].chart;
         chart.text.title = NULL;
         chart.least_side = side;
+        chart.least_gutter = gutter;
         chart_lines(c, (struct box){at.x, at.y + h * p, at.w, p + 1 < m->n_panels ? h : h + PANEL_FOOT}, &chart);
     }
 }
@@ -180,21 +259,58 @@ static json_t *monitors_table(struct site *s, const struct run *run)
             add_sampled_row(s, t, site_text(s, "node %d I/O wait", n->node), &n->iowait_percent, "%");
         if (n->steal_percent.n)
             add_sampled_row(s, t, site_text(s, "node %d time stolen", n->node), &n->steal_percent, "%");
+        for (size_t k = 0; k < N_OF(host_lines); k++)
+            if (!host_lines[k].is_brief)
+                add_sampled_row(s, t, site_text(s, "node %d %s", n->node, host_lines[k].title), in_node(n, k),
+                                *host_lines[k].unit ? host_lines[k].unit : "/s");
         for (int g = 0; g < n->n_gpus; g++) {
-            add_sampled_row(s, t, site_text(s, "node %d GPU %d utilisation", n->node, n->gpus[g].gpu_id),
-                            &n->gpus[g].utilization_percent, "%");
-            add_sampled_row(s, t, site_text(s, "node %d GPU %d memory", n->node, n->gpus[g].gpu_id),
-                            &n->gpus[g].memory_used_mb, "MB");
-            add_sampled_row(s, t, site_text(s, "node %d GPU %d power", n->node, n->gpus[g].gpu_id), &n->gpus[g].power_w,
-                            "W");
+            for (size_t k = 0; k < N_OF(gpu_lines); k++)
+                add_sampled_row(s, t,
+                                site_text(s, "node %d GPU %d: %s", n->node, n->gpus[g].gpu_id, gpu_lines[k].title),
+                                in_gpu(&n->gpus[g], k), gpu_lines[k].unit);
         }
     }
     return t;
 }
 
+/* What no node has samples of, in words. */
+const char *monitors_absent(struct site *s, const struct run *run)
+{
+    struct dcr_buf list = {0};
+    const char *gpu = NULL;
+    bool has_gpu = false;
+    for (size_t k = 0; k < N_OF(host_lines); k++) {
+        bool is_there = false;
+        for (int i = 0; i < run->nodes_len; i++)
+            is_there |= in_node(&run->nodes[i], k)->n > 0;
+        if (!is_there)
+            dcr_buf_printf(&list, "%s%s", list.len ? ", " : "", host_lines[k].title);
+    }
+    for (int i = 0; i < run->nodes_len; i++) {
+        has_gpu |= run->nodes[i].n_gpus > 0;
+        gpu = run->nodes[i].gpu_status && *run->nodes[i].gpu_status ? run->nodes[i].gpu_status : gpu;
+    }
+    for (size_t k = 0; k < N_OF(gpu_lines) && has_gpu; k++) {
+        bool is_there = false;
+        for (int i = 0; i < run->nodes_len; i++)
+            for (int g = 0; g < run->nodes[i].n_gpus; g++)
+                is_there |= in_gpu(&run->nodes[i].gpus[g], k)->n > 0;
+        if (!is_there)
+            dcr_buf_printf(&list, "%s%s", list.len ? ", " : "", gpu_lines[k].title);
+    }
+    const char *text =
+        site_text(s, "%s%s%s%s%s", list.len ? "n/a because the archive holds no samples of them: " : "",
+                  list.len ? dcr_buf_text(&list) : "", list.len ? ". " : "", has_gpu ? "" : "GPUs: n/a because ",
+                  has_gpu ? ""
+                  : gpu   ? site_text(s, "%s.", strncmp(gpu, "absent: ", 8) ? gpu : gpu + 8)
+                          : "none was sampled.");
+    dcr_buf_release(&list);
+    return *text ? text : NULL;
+}
+
 json_t *run_figure_monitors(struct site *s, const struct run_result *r)
 {
-    struct monitors_spec *m = monitors_spec(s, r);
+    struct monitors_spec *m = monitors_spec(s, r, false);
     if (!m)
         return NULL;
     struct dcr_buf alt = {0};
@@ -206,6 +322,7 @@ json_t *run_figure_monitors(struct site *s, const struct run_result *r)
                            fmt_number(n->cpu_percent.sum / (double)n->cpu_percent.n).text,
                            fmt_number(n->cpu_percent.max).text);
     }
+    double height = (m->n_panels > PANELS_SHEET ? PANEL_LOW : PANEL_HEIGHT) * m->n_panels + PANEL_FOOT;
     json_t *view =
         figure_view(s, &(struct figure){.stem = "monitors-figure",
                                         .run = RUN_OF(s, r),
@@ -217,8 +334,8 @@ json_t *run_figure_monitors(struct site *s, const struct run_result *r)
                                         .draw = draw_monitors,
                                         .spec = m,
                                         .wide = FIGURE_FULL,
-                                        .height = PANEL_HEIGHT * m->n_panels + PANEL_FOOT,
-                                        .narrow_height = PANEL_HEIGHT * m->n_panels + PANEL_FOOT,
+                                        .height = height,
+                                        .narrow_height = height,
                                         .table = monitors_table(s, r->run)});
     dcr_buf_release(&alt);
     return view;

@@ -14,8 +14,10 @@ struct steps_spec {
     struct line_level median;
 };
 
-#define PANELS_MAX 4
+#define PANELS_MAX 14
+#define PANELS_SHEET 4 /* on the composed picture */
 #define PANEL_HEIGHT 125.0
+#define PANEL_LOW 96.0  /* where there are more than PANELS_SHEET */
 #define PANEL_FOOT 22.0 /* what chart_lines leaves for the x axis, less what it leaves without */
 #define MONITOR_LINES_MAX 16
 
@@ -33,7 +35,8 @@ struct monitors_spec {
 bool breakdown_spec(struct site *s, const struct run_result *r, struct chart_rows *spec);
 bool ranks_spec(struct site *s, const struct run_result *r, struct chart_stack *spec);
 struct steps_spec *steps_spec(struct site *s, const struct run_result *r);
-struct monitors_spec *monitors_spec(struct site *s, const struct run_result *r);
+/* is_brief: CPU, memory and GPU use and the phases only, PANELS_SHEET at most. */
+struct monitors_spec *monitors_spec(struct site *s, const struct run_result *r, bool is_brief);
 
 /* figure_draw functions for the four kinds of spec */
 void draw_rows(struct canvas *c, struct box at, const void *spec, bool has_title);

@@ -356,6 +356,7 @@ void page_run(struct site *s, int run)
     set_or_null(s, data, "steps", run_figure_steps(s, r));
     set_or_null(s, data, "heat", run_figure_heat(s, r));
     set_or_null(s, data, "monitors", run_figure_monitors(s, r));
+    view_text(s, data, "monitors_absent", monitors_absent(s, r->run));
     set_or_null(s, data, "losses", run_figure_losses(s, r));
     view_set_list(s, data, "devices", view_devices(s, run));
     view_set_list(s, data, "evidence", view_evidence(s, run));

@@ -57,7 +57,7 @@ void run_picture(struct site *s, const struct run_result *r, const char *path)
     p.has_breakdown = breakdown_spec(s, r, &p.breakdown);
     p.has_ranks = ranks_spec(s, r, &p.ranks);
     p.steps = steps_spec(s, r);
-    p.monitors = monitors_spec(s, r);
+    p.monitors = monitors_spec(s, r, true);
     figure_png(s,
                &(struct figure){.title = p.title,
                                 .alt = r->headline && r->headline[0] ? r->headline : p.title,

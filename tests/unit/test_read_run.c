@@ -187,10 +187,12 @@ static void test_monitors(void **state)
     const struct file f[] = {
         {"metrics.csv", "epoch,train_loss\n1,2\n", 0},
         {"node1/cpu_monitor.csv",
-         "timestamp,cpu_percent,steal_percent,throttled_ns,nr_throttled\n"
-         "100.000,50,,1000,1\n100.500,70,,3000,4\n101.000,x,,5000,5\n",
+         "timestamp,cpu_percent,steal_percent,throttled_ns,nr_throttled,psi_io_some_ns,major_faults\n"
+         "100.000,50,,1000,1,5000000000,7\n100.500,70,,3000,4,5125000000,8\n101.000,x,,5000,5,,3\n",
          0},
-        {"node1/gpu_monitor.csv", "timestamp,gpu_id,utilization_gpu,memory_used_mb\n1,0,90,100\n1,1,10,200\n2,0,70,\n",
+        {"node1/gpu_monitor.csv",
+         "timestamp,gpu_id,utilization_gpu,memory_used_mb,pcie_tx_bytes,pcie_rx_bytes\n"
+         "1,0,90,100,0,1000000\n1,1,10,200,5,\n2,0,70,,3000000,4000000\n",
          0},
         {"node1/net_monitor.csv",
          "timestamp,interface,rx_bytes,tx_bytes\n1,eth0,10,20\n1,lo,0,0\n2,eth0,110,50\n2,lo,7,7\n", 0},
@@ -207,6 +209,13 @@ static void test_monitors(void **state)
     assert_int_equal(n->throttled_ns, 4000);
     assert_int_equal(n->nr_throttled, 4);
     assert_true(n->monitor_seconds == 1);
+    assert_int_equal(n->psi_io_percent.n, 1); /* counters: growth between two readings */
+    assert_true(fabs(n->psi_io_percent.max - 25) < 1e-6);
+    assert_int_equal(n->major_faults_per_s.n, 1); /* the one that went back is none */
+    assert_true(fabs(n->major_faults_per_s.max - 2) < 1e-6);
+    assert_int_equal(n->psi_cpu_percent.n, 0);
+    assert_true(n->gpus[0].pcie_mb_s.n == 1 && fabs(n->gpus[0].pcie_mb_s.max - 6) < 1e-6);
+    assert_int_equal(n->gpus[1].pcie_mb_s.n, 0);
     assert_true(has_gap(r, "1 cells or rows"));
     assert_int_equal(n->n_gpus, 2);
     assert_int_equal(n->gpus[0].utilization_percent.n, 2);
