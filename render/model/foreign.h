@@ -39,6 +39,7 @@ struct foreign_trace {
     int64_t rank, world_size; /* -1 = not said */
     int64_t n_events;         /* of any kind */
     int64_t n_unusable;       /* operations without a time that can be read */
+    int is_not_drawn;         /* too large to be read a second time, for the timeline */
     int64_t n_unpaired;       /* beginnings without an end, ends without a beginning */
     struct reduced steps;     /* of the rank; n_steps 0 = the trace marks none */
     struct host_operators operators;

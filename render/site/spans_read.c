@@ -192,6 +192,10 @@ int spans_read_foreign(struct spans *s, const struct run *run, struct dcr_stream
     struct foreign *f = at < 0 ? NULL : calloc(1, sizeof *f);
     if (at < 0)
         return 0;
+    if (run->traces[at].is_not_drawn) { /* said when the run was read */
+        free(f);
+        return 0;
+    }
     struct run *scratch = run_new(in->name);
     if (!f || !scratch)
         abort(); /* as the arena does */
