@@ -24,37 +24,35 @@ static void set_narrow_x(const struct gpu *g, const struct cell *k, const float 
     *n_x = g->n_x[k->is_decoder];
 }
 
-static int gates(const struct gpu *g, const struct cell *k, struct dcr_err *err)
+/* What gates and candidate both read, and where both write. */
+template <typename A> static void set_cell(const struct gpu *g, const struct cell *k, A *a)
 {
     const struct packed_cell *w = &g->at[k->is_decoder][k->l];
+    a->d = g->forward;
+    a->width = g->width;
+    a->bias = g->packed + w->b;
+    set_narrow_x(g, k, &a->x_terms, &a->ld_x, &a->n_x);
+    a->w_x = g->packed + w->x;
+    a->h = k->has_state ? h_at(g, k->l, k->s - 1) : nullptr;
+    a->ld_h = h_ld(g);
+    a->act = act_at(g, k->l, k->s);
+}
+
+static int gates(const struct gpu *g, const struct cell *k, struct dcr_err *err)
+{
     struct gates_args a = {};
-    a.d = g->forward;
-    a.width = g->width;
+    set_cell(g, k, &a);
     a.pre = k->has_x_product ? k->pre : nullptr;
     a.pre_h = k->has_state ? g->pre_h[k->l] : nullptr;
-    a.bias = g->packed + w->b;
-    set_narrow_x(g, k, &a.x_terms, &a.ld_x, &a.n_x);
-    a.w_x = g->packed + w->x;
-    a.h = k->has_state ? h_at(g, k->l, k->s - 1) : nullptr;
-    a.ld_h = h_ld(g);
-    a.act = act_at(g, k->l, k->s);
     a.z = terms_at(g, g->zr[k->l], k->s);
     return launch_gates(&a, &k->tiling, g->main, err);
 }
 
 static int state(const struct gpu *g, const struct cell *k, int wants_terms, struct dcr_err *err)
 {
-    const struct packed_cell *w = &g->at[k->is_decoder][k->l];
     struct state_args a = {};
-    a.d = g->forward;
-    a.width = g->width;
+    set_cell(g, k, &a);
     a.pre = k->has_x_product || k->has_state ? k->pre : nullptr;
-    a.bias = g->packed + w->b;
-    set_narrow_x(g, k, &a.x_terms, &a.ld_x, &a.n_x);
-    a.w_x = g->packed + w->x;
-    a.h = k->has_state ? h_at(g, k->l, k->s - 1) : nullptr;
-    a.ld_h = h_ld(g);
-    a.act = act_at(g, k->l, k->s);
     a.h_new = is_bf16(g) ? h_at(g, k->l, k->s) : nullptr;
     a.z = terms_at(g, g->zh[k->l], k->s);
     a.wants_terms = wants_terms;
