@@ -15,13 +15,46 @@ struct side {
     double (*mean)[N_PARTS]; /* shape (BOOTSTRAP_RESAMPLES), NULL: too few steps */
 };
 
-static void collect(struct report *arena_of, struct side *s, const struct report *rep, int n_nodes)
+/* What is compared: a node count, a number of ranks, and a configuration; NULL: all that the other side has not. */
+struct what {
+    int n_nodes, n_ranks;
+    const char *key;
+};
+
+static const char *key_of(struct report *arena_of, const struct run_result *r)
+{
+    struct dcr_buf b = {0};
+    scaling_key(r, &b);
+    dcr_buf_printf(&b, "|%s|%lld", r->run->config_hash, (long long)r->run->program.global_batch);
+    const char *key = dcr_arena_strdup(&arena_of->arena, dcr_buf_text(&b));
+    dcr_buf_release(&b);
+    return key;
+}
+
+static int is_at(const struct report *rep, int run, const struct what *w)
+{
+    const struct run_result *r = &rep->runs[run];
+    return r->has_steps && r->n_nodes == w->n_nodes && r->n_ranks == w->n_ranks && !is_left_out(rep, run);
+}
+
+static int has_key(struct report *arena_of, const struct report *rep, const struct what *w, const char *key)
+{
+    for (int i = 0; i < rep->n_runs; i++)
+        if (is_at(rep, i, w) && strcmp(key_of(arena_of, &rep->runs[i]), key) == 0)
+            return 1;
+    return 0;
+}
+
+static void collect(struct report *arena_of, struct side *s, const struct report *rep, const struct report *other,
+                    const struct what *w)
 {
     s->rep = rep;
     s->runs = dcr_arena_alloc(&arena_of->arena, (size_t)(rep->n_runs + 1) * sizeof(*s->runs));
-    for (int i = 0; i < rep->n_runs; i++)
-        if (rep->runs[i].has_steps && rep->runs[i].n_nodes == n_nodes && !is_left_out(rep, i))
+    for (int i = 0; i < rep->n_runs; i++) {
+        const char *key = key_of(arena_of, &rep->runs[i]);
+        if (is_at(rep, i, w) && (w->key ? strcmp(key, w->key) == 0 : !has_key(arena_of, other, w, key)))
             s->runs[s->n++] = &rep->runs[i];
+    }
 }
 
 /* Every step of every run counts once. */
@@ -124,6 +157,20 @@ static void fill_predictions(struct comparison *c, const struct side *a, const s
     }
 }
 
+/* Of all traced GPUs of a side together: time with a kernel running / time of their steps; -1 = not known. */
+static double utilization(const struct side *s)
+{
+    int64_t kernel = 0, steps = 0;
+    for (int i = 0; i < s->n; i++)
+        for (int t = 0; t < s->runs[i]->run->n_traces; t++)
+            for (int k = 0; k < s->runs[i]->run->traces[t].n_devices; k++) {
+                const struct run_device *d = &s->runs[i]->run->traces[t].devices[k];
+                kernel += d->steps_ns > 0 ? d->steps_kernel_ns : 0;
+                steps += d->steps_ns > 0 ? d->steps_ns : 0;
+            }
+    return steps > 0 ? (double)kernel / (double)steps : -1;
+}
+
 /* Code, its version and its kernels may be what was changed; the machine below may not. */
 static const char *differing(struct report *rep, const struct run *a, const struct run *b)
 {
@@ -136,15 +183,25 @@ static const char *differing(struct report *rep, const struct run *a, const stru
                                                  : unlike_names(rep, unlike(&rep->thresholds, a, b) & ~changed);
 }
 
-static void compare_at(struct report *rep, const struct report *before, int n_nodes)
+static void compare_at(struct report *rep, const struct report *before, const struct what *w)
 {
     struct side a = {0}, b = {0};
-    collect(rep, &a, before, n_nodes);
-    collect(rep, &b, rep, n_nodes);
+    collect(rep, &a, before, rep, w);
+    collect(rep, &b, rep, before, w);
     if (a.n == 0 || b.n == 0)
         return;
     struct comparison *c = &rep->comparisons[rep->n_comparisons++];
-    *c = (struct comparison){.n_nodes = n_nodes, .n_before = a.n, .n_after = b.n, .sentence = "", .support = ""};
+    *c = (struct comparison){.n_nodes = w->n_nodes,
+                             .n_ranks = w->n_ranks,
+                             .n_before = a.n,
+                             .n_after = b.n,
+                             .series = b.runs[0]->series,
+                             .label = "",
+                             .anchor = "",
+                             .sentence = "",
+                             .support = ""};
+    for (int i = 1; i < b.n; i++)
+        c->series = b.runs[i]->series == c->series ? c->series : -1;
     fill_means(&a);
     fill_means(&b);
     draw(&a, 1);
@@ -152,6 +209,8 @@ static void compare_at(struct report *rep, const struct report *before, int n_no
     c->steps_before = a.n_steps;
     c->steps_after = b.n_steps;
     c->step = compared_of(&a, &b, -1);
+    c->utilization_before = utilization(&a);
+    c->utilization_after = utilization(&b);
     for (int p = 0; p < N_PARTS; p++)
         c->part[p] = compared_of(&a, &b, p);
     fill_predictions(c, &a, &b);
@@ -167,12 +226,21 @@ static void compare_at(struct report *rep, const struct report *before, int n_no
 int compare(struct report *rep, const struct report *before)
 {
     rep->comparisons = dcr_arena_alloc(&rep->arena, (size_t)(rep->n_runs + 1) * sizeof *rep->comparisons);
-    for (int i = 0; i < rep->n_runs; i++) {
-        int is_new = 1;
-        for (int k = 0; k < rep->n_comparisons; k++)
-            is_new &= rep->comparisons[k].n_nodes != rep->runs[i].n_nodes;
-        if (is_new && rep->runs[i].has_steps)
-            compare_at(rep, before, rep->runs[i].n_nodes);
+    struct what *done = dcr_arena_alloc(&rep->arena, (size_t)(rep->n_runs + 1) * sizeof *done);
+    for (int i = 0, n = 0; i < rep->n_runs; i++) {
+        const struct run_result *r = &rep->runs[i];
+        struct what w = {r->n_nodes, r->n_ranks, NULL};
+        const char *key = key_of(rep, r);
+        if (has_key(rep, before, &w, key))
+            w.key = key;
+        int is_new = r->has_steps && !is_left_out(rep, i);
+        for (int k = 0; k < n; k++)
+            is_new &= done[k].n_nodes != w.n_nodes || done[k].n_ranks != w.n_ranks || !done[k].key != !w.key ||
+                      (w.key && strcmp(done[k].key, w.key) != 0);
+        if (!is_new)
+            continue;
+        done[n++] = w;
+        compare_at(rep, before, &w);
     }
     return rep->n_comparisons;
 }

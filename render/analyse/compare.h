@@ -20,11 +20,15 @@ struct prediction {
     int is_removed;              /* its time fell by half or more */
 };
 
-/* The runs of one node count on both sides. */
+/* Runs of one node count and one number of ranks on both sides; of one configuration where both sides have it. */
 struct comparison {
-    int n_nodes, n_before, n_after; /* runs */
+    int n_nodes, n_ranks, n_before, n_after; /* runs */
+    int series;                              /* of the report after, when it is of one configuration; else -1 */
+    const char *label;  /* "4 nodes", with ", 8 ranks" or the series where that alone is not one of a kind */
+    const char *anchor; /* unique: "4", "4-2" */
     int64_t steps_before, steps_after;
-    struct compared step, part[N_PARTS]; /* the parts of each side sum to its step */
+    struct compared step, part[N_PARTS];          /* the parts of each side sum to its step */
+    double utilization_before, utilization_after; /* of the traced GPUs, in steps; < 0 no trace says it */
     struct prediction predictions[N_CLASSES];
     int n_predictions;     /* by predicted gain */
     int64_t expected_ns;   /* largest prediction among the causes that were removed; 0 none */
@@ -32,7 +36,9 @@ struct comparison {
     const char *sentence, *support;
 };
 
-/** compare - fill rep->comparisons: one per node count that has runs with steps on both sides.
+/** compare - fill rep->comparisons: one per node count and number of ranks that has runs with steps on both sides.
+ *           Runs whose configuration is on both sides are compared with those; what is left on both sides is what was
+ *           changed, and compared together. label and anchor: narrate_comparisons.
  *  rep      analysed; the runs after
  *  before   analysed and narrated report of the runs before; borrows nothing afterwards
  *  returns  how many

@@ -31,11 +31,12 @@ static const char *step_sentence(struct report *rep, const struct comparison *c)
         : s->after_ns < s->before_ns
             ? report_text(rep, "%s as fast as before", fmt_x((double)s->before_ns / (double)s->after_ns).text)
             : report_text(rep, "%s as long as before", fmt_x((double)s->after_ns / (double)s->before_ns).text);
-    return report_text(rep, "%s a step takes %s against %s before: %s (%s).", at_nodes(rep, c->n_nodes),
+    return report_text(rep, "%s a step takes %s against %s before: %s (%s).",
+                       c->n_nodes == 0 ? "In this run" : report_text(rep, "At %s", c->label),
                        fmt_time(s->after_ns).text, fmt_time(s->before_ns).text, way, chance(rep, s));
 }
 
-/* The part that changed most, if more than chance. */
+/* The part that changed most, if more than chance; of too few steps to know, the one that changed most, said so. */
 static const char *part_sentence(struct report *rep, const struct comparison *c)
 {
     int most = -1;
@@ -43,15 +44,27 @@ static const char *part_sentence(struct report *rep, const struct comparison *c)
     for (int p = 0; p < N_PARTS; p++) {
         int64_t d = c->part[p].after_ns - c->part[p].before_ns;
         d = d < 0 ? -d : d;
-        if (c->part[p].is_significant && d > by) {
+        if ((c->part[p].is_significant || !c->step.change_ns.has) && d > by) {
             by = d;
             most = p;
         }
     }
     if (most < 0)
         return " No part of the step changed by more than chance.";
-    return report_text(rep, " Of the parts %s changed most: %s against %s.", part_name((enum part)most),
-                       fmt_time(c->part[most].after_ns).text, fmt_time(c->part[most].before_ns).text);
+    const struct compared *k = &c->part[most];
+    return report_text(rep, " Of the parts %s changed most: %s against %s (%s of the step, before %s)%s.",
+                       part_name((enum part)most), fmt_time(k->after_ns).text, fmt_time(k->before_ns).text,
+                       fmt_percent((double)k->after_ns / (double)c->step.after_ns).text,
+                       fmt_percent((double)k->before_ns / (double)c->step.before_ns).text,
+                       k->change_ns.has ? "" : "; too few steps to tell from chance");
+}
+
+static const char *utilization_sentence(struct report *rep, const struct comparison *c)
+{
+    if (c->utilization_before < 0 || c->utilization_after < 0)
+        return "";
+    return report_text(rep, " GPU utilisation in the steps is %s, before %s.", fmt_percent(c->utilization_after).text,
+                       fmt_percent(c->utilization_before).text);
 }
 
 static const char *prediction_sentence(struct report *rep, const struct comparison *c)
@@ -73,8 +86,31 @@ static const char *prediction_sentence(struct report *rep, const struct comparis
     return text;
 }
 
+/* A node count is named alone where it is compared once, else with what makes it another comparison. */
+static void name_comparison(struct report *rep, struct comparison *c)
+{
+    int n = 0, at = 0, is_ranks = 0, is_series = 0;
+    for (int i = 0; i < rep->n_comparisons; i++) {
+        const struct comparison *k = &rep->comparisons[i];
+        if (k->n_nodes != c->n_nodes)
+            continue;
+        n++;
+        at = k == c ? n : at;
+        is_ranks |= k->n_ranks != c->n_ranks;
+        is_series |= k != c && k->n_ranks == c->n_ranks;
+    }
+    c->anchor = n > 1 ? report_text(rep, "%d-%d", c->n_nodes, at) : report_text(rep, "%d", c->n_nodes);
+    c->label = c->n_nodes > 0 ? nodes_text(rep, c->n_nodes) : "unknown node count";
+    if (is_ranks)
+        c->label = report_text(rep, "%s, %s", c->label, fmt_count(c->n_ranks, "rank").text);
+    if (is_series)
+        c->label = report_text(rep, "%s, %s", c->label, c->series >= 0 ? rep->series[c->series].label : "the others");
+}
+
 void narrate_comparisons(struct report *rep)
 {
+    for (int i = 0; i < rep->n_comparisons; i++)
+        name_comparison(rep, &rep->comparisons[i]);
     for (int i = 0; i < rep->n_comparisons; i++) {
         struct comparison *c = &rep->comparisons[i];
         const char *unfair =
@@ -82,7 +118,9 @@ void narrate_comparisons(struct report *rep)
                 ? report_text(rep, " The runs differ in their %s, so this is no fair comparison.", c->differing)
                 : "";
         c->sentence = step_sentence(rep, c);
-        c->support = report_text(rep, "%s%s%s", part_sentence(rep, c), prediction_sentence(rep, c), unfair) + 1;
+        c->support = report_text(rep, "%s%s%s%s", part_sentence(rep, c), utilization_sentence(rep, c),
+                                 prediction_sentence(rep, c), unfair) +
+                     1;
     }
     if (*rep->baseline && rep->n_comparisons)
         rep->verdict = report_text(rep, "%s %s", rep->comparisons[rep->n_comparisons - 1].sentence, rep->verdict);
@@ -152,14 +190,18 @@ json_t *comparisons_json(const struct report *rep)
                                             (json_int_t)p->predicted_ns, "before_ns", (json_int_t)p->before_ns,
                                             "after_ns", (json_int_t)p->after_ns, "is_removed", p->is_removed));
         }
-        json_array_append_new(list,
-                              json_pack("{s:i, s:i, s:i, s:I, s:I, s:o, s:o, s:o, s:I, s:I, s:s, s:s, s:s}", "n_nodes",
-                                        c->n_nodes, "runs_before", c->n_before, "runs_after", c->n_after,
-                                        "steps_before", (json_int_t)c->steps_before, "steps_after",
-                                        (json_int_t)c->steps_after, "step", compared_json(&c->step), "parts", parts,
-                                        "predictions", predictions, "predicted_gain_ns", (json_int_t)c->expected_ns,
-                                        "achieved_gain_ns", (json_int_t)(c->step.before_ns - c->step.after_ns),
-                                        "differing", c->differing, "sentence", c->sentence, "support", c->support));
+        const int has = c->utilization_before >= 0 && c->utilization_after >= 0;
+        json_t *use =
+            has ? json_pack("{s:f, s:f}", "before", c->utilization_before, "after", c->utilization_after) : json_null();
+        json_array_append_new(
+            list, json_pack("{s:i, s:i, s:s, s:i, s:i, s:I, s:I, s:o, s:o, s:o, s:o, s:I, s:I, s:s, s:s, s:s}",
+                            "n_nodes", c->n_nodes, "n_ranks", c->n_ranks, "label", c->label, "runs_before", c->n_before,
+                            "runs_after", c->n_after, "steps_before", (json_int_t)c->steps_before, "steps_after",
+                            (json_int_t)c->steps_after, "step", compared_json(&c->step), "parts", parts,
+                            "gpu_utilization_ratio", use, "predictions", predictions, "predicted_gain_ns",
+                            (json_int_t)c->expected_ns, "achieved_gain_ns",
+                            (json_int_t)(c->step.before_ns - c->step.after_ns), "differing", c->differing, "sentence",
+                            c->sentence, "support", c->support));
     }
     return list;
 }

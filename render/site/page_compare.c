@@ -37,7 +37,7 @@ static void add_compared(struct site *s, json_t *t, const char *name, const stru
 static json_t *parts_table(struct site *s, const struct comparison *c)
 {
     json_t *t = view_table(s,
-                           site_text(s, "%s, mean step: %s before, %s after", node_words(s, c->n_nodes),
+                           site_text(s, "%s, mean step: %s before, %s after", c->label,
                                      fmt_count(c->steps_before, "step").text, fmt_count(c->steps_after, "step").text),
                            "Part|#Before|#After|#Change|95 % interval of the change|Verdict");
     for (int k = 0; k < N_PARTS; k++)
@@ -57,10 +57,10 @@ void view_compared(struct site *s, json_t *data)
     json_t *t = view_table(s, "Mean step before and after; a node count leads to its parts",
                            "Nodes|#Before|#After|#Change|95 % interval of the change|Verdict");
     for (int i = 0; i < rep->n_comparisons; i++) {
-        add_compared(s, t, node_words(s, rep->comparisons[i].n_nodes), &rep->comparisons[i].step);
+        add_compared(s, t, rep->comparisons[i].label, &rep->comparisons[i].step);
         json_t *rows = json_object_get(t, "rows");
         view_text(s, json_array_get(rows, json_array_size(rows) - 1), "href",
-                  site_text(s, "compare.html#nodes-%d", rep->comparisons[i].n_nodes));
+                  site_text(s, "compare.html#nodes-%s", rep->comparisons[i].anchor));
     }
     /* The largest node count is what the verdict above is about. */
     const struct comparison *last = &rep->comparisons[rep->n_comparisons - 1];
@@ -78,9 +78,8 @@ static json_t *predictions_table(struct site *s, const struct comparison *c)
 {
     if (c->n_predictions == 0)
         return json_null();
-    json_t *t =
-        view_table(s, site_text(s, "%s: what the report on the runs before had predicted", node_words(s, c->n_nodes)),
-                   "Cause|#Predicted gain, at most|#Its time before|#Its time after|Removed");
+    json_t *t = view_table(s, site_text(s, "%s: what the report on the runs before had predicted", c->label),
+                           "Cause|#Predicted gain, at most|#Its time before|#Its time after|Removed");
     for (int i = 0; i < c->n_predictions; i++) {
         const struct prediction *p = &c->predictions[i];
         view_row(s, t, class_name(p->cls));
@@ -112,14 +111,14 @@ static json_t *figure(struct site *s, const struct report *rep)
         parts[k] = (struct stack_part){part_label((enum part)k), part_ink((enum part)k)};
     for (int i = 0; i < rep->n_comparisons; i++) {
         const struct comparison *c = &rep->comparisons[i];
-        dcr_buf_printf(&alt, " %s: %s before, %s after.", node_words(s, c->n_nodes), fmt_time(c->step.before_ns).text,
+        dcr_buf_printf(&alt, " %s: %s before, %s after.", c->label, fmt_time(c->step.before_ns).text,
                        fmt_time(c->step.after_ns).text);
         for (int side = 0; side < 2; side++) {
             double *v = dcr_arena_alloc(&s->arena, N_PARTS * sizeof *v);
             for (int k = 0; k < N_PARTS; k++)
                 v[k] = (double)(side ? c->part[k].after_ns : c->part[k].before_ns) / axis.ns;
             bars[n++] =
-                (struct stack_bar){site_text(s, "%s%s", rep->n_comparisons > 1 ? site_text(s, "%d ", c->n_nodes) : "",
+                (struct stack_bar){site_text(s, "%s%s", rep->n_comparisons > 1 ? site_text(s, "%s ", c->anchor) : "",
                                              side ? "after" : "before"),
                                    v, NULL};
         }
@@ -154,10 +153,10 @@ void page_compare(struct site *s)
     for (int i = 0; i < rep->n_comparisons; i++) {
         const struct comparison *c = &rep->comparisons[i];
         json_t *v = view_object(s), *parts = parts_table(s, c), *predictions = predictions_table(s, c);
-        site_table(s, parts, site_text(s, "compare-%d", c->n_nodes), -1);
-        site_table(s, predictions, site_text(s, "predictions-%d", c->n_nodes), -1);
-        view_text(s, v, "nodes", node_words(s, c->n_nodes));
-        view_text(s, v, "anchor", site_text(s, "nodes-%d", c->n_nodes));
+        site_table(s, parts, site_text(s, "compare-%s", c->anchor), -1);
+        site_table(s, predictions, site_text(s, "predictions-%s", c->anchor), -1);
+        view_text(s, v, "nodes", c->label);
+        view_text(s, v, "anchor", site_text(s, "nodes-%s", c->anchor));
         view_text(s, v, "sentence", c->sentence);
         view_text(s, v, "support", c->support);
         view_set(s, v, "parts", parts);

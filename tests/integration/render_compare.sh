@@ -24,6 +24,19 @@ check_status 0 "several on both sides, -- between them" "$report" --baseline "$T
     "$TMP/one.tar" -o "$TMP/site"
 check "each node count is compared" jq -e '[.comparisons[].n_nodes] == [1, 2] and .comparisons[0].step.is_significant == false' \
     "$TMP/site/report.json"
+# The same training with no loader worker and with four (TensorBoard plugin's samples): what tb_plugin's article tells.
+pair=$SHARED/data/traces/kineto
+if [ -d "$pair" ]; then
+    check_status 0 "two real traces" "$report" --baseline "$pair"/resnet50_num_workers_0.*.gz -- "$pair"/resnet50_num_workers_4.*.gz -q -o "$TMP/pair"
+    check "data loading fell from 33 % under 1 %, utilisation rose from 55 to 70 %" jq -e '.comparisons[0]
+        | .parts.data.before_ns / .step.before_ns > 0.32 and .parts.data.after_ns / .step.after_ns < 0.01
+        and (.gpu_utilization_ratio | .before > 0.54 and .before < 0.57 and .after > 0.69 and .after < 0.72)
+        and .predictions[0].class == "data" and .predictions[0].is_removed' "$TMP/pair/report.json"
+    check "... and is said" jq -e '.comparisons[0].support | test("data loading changed most: 555 us against 59.3 ms .0[.]4 % of the step, before 33 %")
+        and test("GPU utilisation in the steps is 70 %, before 56 %") and test("44.8 ms came")' "$TMP/pair/report.json"
+else
+    skip "two real traces" "no $pair"
+fi
 check_status 3 "a node count that only one side has" "$report" --baseline "$TMP/one.tar" "$TMP/fast.tar" -o "$TMP/site"
 cp "$TMP/tap.out" "$TMP/said"
 check "... is said" grep -q "Nothing to compare with" "$TMP/said"

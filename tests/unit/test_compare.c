@@ -44,6 +44,43 @@ static void test_loading_removed(void **state)
     run_free(new[0]);
 }
 
+/* Like with like: two nodes with one and with two ranks each; and of two configurations the one that is on both sides
+ * by itself, so that what was changed is compared with what it was. */
+static void test_like_with_like(void **state)
+{
+    (void)state;
+    struct run *old[] = {made_even_run(2, 64, 40, 100, 10, 0, 0), made_even_run(4, 64, 40, 60, 10, 0, 0),
+                         made_even_run(1, 64, 40, 300, 0, 0, 0), made_even_run(1, 64, 40, 500, 0, 0, 0)},
+               *new[] = {made_even_run(2, 64, 40, 90, 10, 0, 0), made_even_run(4, 64, 40, 50, 10, 0, 0),
+                         made_even_run(1, 64, 40, 310, 0, 0, 0), made_even_run(1, 64, 40, 400, 0, 0, 0)};
+    old[1]->n_nodes = new[1]->n_nodes = 2; /* two ranks a node */
+    old[1]->run_id = new[1]->run_id = "two-a-node";
+    old[2]->run_id = new[2]->run_id = "unchanged";
+    old[2]->program.n_sensors = new[2]->program.n_sensors = 7;
+    old[3]->program.n_sensors = 8; /* the change */
+    new[3]->program.n_sensors = 9;
+    struct report before = {0}, after = {0};
+    tell(&before, old, 4);
+    tell(&after, new, 4);
+    assert_int_equal(compare(&after, &before), 4);
+    static const int64_t steps[4][4] = {{1, 1, 300, 310}, {1, 1, 500, 400}, {2, 2, 110, 100}, {2, 4, 70, 60}};
+    for (int i = 0; i < 4; i++) {
+        int found = 0;
+        for (int k = 0; k < 4; k++) {
+            const struct comparison *c = &after.comparisons[k];
+            found += c->n_nodes == steps[i][0] && c->n_ranks == steps[i][1] && c->n_before == 1 && c->n_after == 1 &&
+                     c->step.before_ns == steps[i][2] && c->step.after_ns == steps[i][3];
+        }
+        assert_int_equal(found, 1);
+    }
+    report_free(&before);
+    report_free(&after);
+    for (int i = 0; i < 4; i++) {
+        run_free(old[i]);
+        run_free(new[i]);
+    }
+}
+
 /* Steps that differ by less than they scatter; other node counts are not compared; a batch that differs is said. */
 static void test_no_difference(void **state)
 {
@@ -73,6 +110,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_loading_removed),
+        cmocka_unit_test(test_like_with_like),
         cmocka_unit_test(test_no_difference),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
