@@ -372,37 +372,33 @@ static void test_other_devices(void **state)
 {
     (void)state;
     assert_int_equal(
-        import_text("[" OP("kernel", "Cijk", "71", "100.5", "10", "\"device\":2,\"correlation\":5") "," OP(
-            "gpu_memcpy", "CopyDeviceToHost", "72", "50", "55",
-            "\"device\":2") "," OP("hip_runtime", "hipLaunchKernel", "71", "90", "2",
-                                   "\"correlation\":5") "," OP("kernel", "RCCLx", "72", "108", "4.25",
-                                                               "\"device\":2") "," OP("kernel", "RCCLx", "72", "108",
-                                                                                      "4.25",
-                                                                                      "\"device\":2") "," OP("gpu_"
-                                                                                                             "memset",
-                                                                                                             "Memset",
-                                                                                                             "71", "40",
-                                                                                                             "-3",
-                                                                                                             "\"device"
-                                                                                                             "\":2") "," OP("mtia_"
-                                                                                                                            "ccp_"
-                                                                                                                            "event"
-                                                                                                                            "s",
-                                                                                                                            "fbgem"
-                                                                                                                            "m",
-                                                                                                                            "9",
-                                                                                                                            "1",
-                                                                                                                            "200",
-                                                                                                                            "\"x\""
-                                                                                                                            ":{"
-                                                                                                                            "\"dev"
-                                                                                                                            "ice\""
-                                                                                                                            ":2}") "," OP("mtia_runtime",
-                                                                                                                                          "launch",
-                                                                                                                                          "9",
-                                                                                                                                          "0",
-                                                                                                                                          "1",
-                                                                                                                                          "") "]"),
+        import_text(
+            "[" OP("kernel", "Cijk", "71", "100.5", "10", "\"device\":2,\"correlation\":5") "," OP("gpu_memcpy", "CopyDeviceToHost", "72", "50", "55", "\"device\":2") "," OP(
+                "hip_runtime", "hipLaunchKernel", "71", "90", "2",
+                "\"correlation\":5") "," OP("kernel", "RCCLx", "72", "108", "4.25",
+                                            "\"device\":2") "," OP("kernel", "RCCLx", "72", "108", "4.25",
+                                                                   "\"device\":2") "," OP("gpu_"
+                                                                                          "memset",
+                                                                                          "Memset", "71", "40", "-3",
+                                                                                          "\"device"
+                                                                                          "\":2") "," OP("mtia_"
+                                                                                                         "ccp_"
+                                                                                                         "event"
+                                                                                                         "s",
+                                                                                                         "fbgem"
+                                                                                                         "m",
+                                                                                                         "9", "1",
+                                                                                                         "200",
+                                                                                                         "\"x\""
+                                                                                                         ":{"
+                                                                                                         "\"dev"
+                                                                                                         "ice\""
+                                                                                                         ":2}") "," OP("mtia_runtime",
+                                                                                                                       "launch",
+                                                                                                                       "9",
+                                                                                                                       "0",
+                                                                                                                       "1",
+                                                                                                                       "") "]"),
         0);
     assert_int_equal(run->traces[0].n_devices, 2);
     static const int64_t want[2][N_DEVICE_COLUMNS] = {
@@ -485,6 +481,38 @@ static void test_gzip(void **state)
     assert_int_equal(import_bytes(bytes, all), DCR_FAIL);
 }
 
+/* More than is looked at first: whole, cut at some places, broken JSON behind which bytes are left. */
+static void test_large_gzip(void **state)
+{
+    (void)state;
+    enum { N = 20000, CAP = 1 << 21 };
+    char *text = malloc(CAP), *bytes = malloc(CAP);
+    size_t len = 1;
+    assert_non_null(text);
+    assert_non_null(bytes);
+    text[0] = '[';
+    for (int i = 0; i < N; i++)
+        len += (size_t)snprintf(text + len, CAP - len,
+                                "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k%d\",\"pid\":0,\"ts\":%d,\"dur\":2},",
+                                i % 97, 3 * i);
+    memcpy(text + len - 1, "]", 2);
+    size_t n = gzip(bytes, CAP, text);
+    assert_int_equal(import_bytes(bytes, n), 0);
+    assert_int_equal(device(0)->value[DEV_KERNELS], N);
+    assert_int_equal(device(0)->value[DEV_BUSY], 2000 * (int64_t)N);
+    for (size_t k = 1; k < 8; k++) {
+        assert_int_equal(import_bytes(bytes, n * k / 8), DCR_FAIL);
+        assert_non_null(strstr(err.text, "is cut in the middle of its gzip data"));
+    }
+    text[200] = '\\';
+    text[201] = '"';
+    memcpy(text + 100, "}{\"x\" 5", 8);
+    n = gzip(bytes, CAP, text);
+    assert_int_equal(import_bytes(bytes, n), DCR_FAIL);
+    free(text);
+    free(bytes);
+}
+
 static void test_unescape(void **state)
 {
     (void)state;
@@ -517,6 +545,7 @@ int main(void)
         cmocka_unit_test_teardown(test_other_devices, forget),
         cmocka_unit_test_teardown(test_memory_timeline, forget),
         cmocka_unit_test_teardown(test_gzip, forget),
+        cmocka_unit_test_teardown(test_large_gzip, forget),
         cmocka_unit_test(test_unescape),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
