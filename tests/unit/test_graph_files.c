@@ -74,6 +74,7 @@ static void a_pickle_runs_nothing(void **state)
 {
     (void)state;
     expect_failure(DATA "bad-evil.pkl", GRAPH_AUTO, "it wants to run posix.system");
+    expect_failure(DATA "bad-evil.pkl", GRAPH_AUTO, "pickle.load(open('bad-evil.pkl', 'rb'), encoding='latin1')[2])\"");
     assert_int_not_equal(access("/tmp/dcreport-pickle-ran", F_OK), 0);
 }
 

@@ -3,6 +3,7 @@
 
 #include "lib/stream.h"
 #include "lib/buf.h"
+#include "trainer/data/file_kind.h"
 #include "trainer/data/pickle.h"
 
 #include <fcntl.h>
@@ -13,16 +14,17 @@
 
 #define MAX_BYTES ((size_t)1 << 30)
 
-/* Adds to the sentence what its owner can do. */
-static int advise(struct dcr_err *err)
+/* Adds to the sentence what its owner can do. Python runs what the file holds, so this is no advice for everybody's. */
+static int advise(const char *path, struct dcr_err *err)
 {
-    char why[600] = "";
+    char why[400] = "";
     if (err)
-        snprintf(why, sizeof why, "%.599s", err->text);
+        snprintf(why, sizeof why, "%.399s", err->text);
     return dcr_err_set(err, DCR_FAIL,
-                       "%s; if you know where it comes from, write its matrix with numpy.save and give "
-                       "that (docs/data.md)",
-                       why);
+                       "%s; if you trust who made it: python3 -c \"import pickle, numpy; numpy.save('adj.npy', "
+                       "pickle.load(open('%.99s', 'rb'), encoding='latin1')[2])\", then --graph adj.npy --graph-format "
+                       "weight-matrix",
+                       why, file_base_name(path));
 }
 
 /* An id is a text or a number. */
@@ -93,9 +95,10 @@ static int add_published(struct graph_pairs *p, const struct pickle_value *all, 
         wrong = "a row and a column for each sensor id";
     else
         return add_matrix(p, ids, matrix, err);
-    dcr_err_set(err, DCR_FAIL, "'%s' is a pickle, but not of [sensor ids, index, matrix]: it lacks %s", p->file->path,
-                wrong);
-    return advise(err);
+    return dcr_err_set(err, DCR_FAIL,
+                       "'%s' is a pickle, but not of [sensor ids, index, matrix]: it lacks %s; write its matrix with "
+                       "numpy.save and give that (docs/data.md)",
+                       p->file->path, wrong);
 }
 
 int graph_pickle(struct graph_pairs *p, struct dcr_err *err)
@@ -113,7 +116,7 @@ int graph_pickle(struct graph_pairs *p, struct dcr_err *err)
     int rc = dcr_stream_slurp(&s, &bytes, MAX_BYTES, err);
     close(fd);
     if (!rc && pickle_read(bytes.data, bytes.len, path, &arena, &all, err))
-        rc = advise(err);
+        rc = advise(path, err);
     if (!rc)
         rc = add_published(p, all, err);
     dcr_arena_release(&arena);
