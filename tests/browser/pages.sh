@@ -19,10 +19,14 @@ done
 check "the site is made" "$BIN/dcreport" "$TMP/1.tar" "$TMP/2.tar" "$TMP/4.tar" -o "$site" -q --single-file "$TMP/whole.html"
 mapfile -t pages < <(cd "$site" && find . -name '*.html' -printf '%P\n' | sort)
 
+# Of three runs of one kind two are looked into.
+mapfile -t some < <(printf '%s\n' "${pages[@]}" | grep -v ^runs/2node)
+
 mv "$TMP/whole.html" "$site/" # has the same contents: not every look is taken at it again
 
-# browse URL OPTION...: what the page became on stdout, what the browser said in $TMP/said. The resolver knows no name, so
+# browse URL OPTION...: what the page became on stdout, what the browser said in $SAID. The resolver knows no name, so
 # that a request for the network would fail and be said.
+SAID=$TMP/said
 browse() {
     local url=$1 profile
     shift
@@ -30,11 +34,11 @@ browse() {
     timeout 60 chromium --headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking \
         --disable-component-update --disable-sync --disable-dev-shm-usage --disable-extensions --no-default-browser-check \
         --host-resolver-rules='MAP * ~NOTFOUND' --user-data-dir="$profile" --enable-logging=stderr \
-        "$@" --dump-dom "$url" 2> "$TMP/said"
+        "$@" --dump-dom "$url" 2> "$SAID"
     rm -rf "$profile"
 }
 complaints() {
-    grep -E 'CONSOLE' "$TMP/said"
+    grep -E 'CONSOLE' "$SAID"
 }
 
 # The check itself must be able to fail: a page that breaks its own policy, and one that asks for the network.
@@ -60,18 +64,29 @@ else
     not_ok "a request for the network is noticed" "$(requests "$TMP/net.json")"
 fi
 
-for page in "${pages[@]}"; do
-    browse "file://$site/$page" --log-net-log="$TMP/log.json" > "$TMP/dom"
+# Two browsers side by side: most of their time is spent in starting.
+look() { # NUMBER PAGE
+    SAID=$TMP/said.$1
+    browse "file://$site/$2" --log-net-log="$TMP/log.$1.json" > "$TMP/dom.$1"
+}
+for ((i = 0; i < ${#some[@]}; i += 2)); do
+    for ((k = i; k < i + 2 && k < ${#some[@]}; k++)); do look "$k" "${some[k]}" & done
+    wait
+done
+for i in "${!some[@]}"; do
+    page=${some[i]}
+    SAID=$TMP/said.$i
     wrong=$(complaints)
-    asked=$(requests "$TMP/log.json")
+    asked=$(requests "$TMP/log.$i.json")
     if [ -n "$wrong$asked" ]; then
         not_ok "$page: silent and without requests" "$wrong $asked"
-    elif ! grep -q '</footer>' "$TMP/dom" || grep -qiE '<script[^>]*>alert|<img' "$TMP/dom"; then
+    elif ! grep -q '</footer>' "$TMP/dom.$i" || grep -qiE '<script[^>]*>alert|<img' "$TMP/dom.$i"; then
         not_ok "$page: silent and without requests" "the page did not come out whole, or holds what an archive said as HTML"
     else
         ok "$page: silent and without requests"
     fi
 done
+SAID=$TMP/said
 
 # Every link leads to a file of the site, every anchor to an id in it.
 links() {
@@ -141,8 +156,6 @@ for what in 'sideways scrolling at 390' 'sideways scrolling at 1280' 'headings, 
 done
 
 for scheme in light dark; do
-    # Of three runs of one kind two are looked into.
-    mapfile -t some < <(printf "%s\n" "${pages[@]}" | grep -v ^runs/2node)
     probe $scheme "${some[@]}" > "$TMP/result"
     while IFS= read -r line; do
         case $line in
@@ -161,7 +174,7 @@ done
 # without its registry these checks are skipped.
 . tests/lib/npm_tools.sh
 if npm_tools; then
-    if node tests/browser/axe.js "$TOOLS" "${pages[@]/#/$site/}" "$site/whole.html" > "$TMP/axe"; then
+    if node tests/browser/axe.js "$TOOLS" "${some[@]/#/$site/}" "$site/whole.html" > "$TMP/axe"; then
         ok "axe-core finds nothing in $(tail -n 1 "$TMP/axe") looks at pages, light and dark"
     else
         not_ok "axe-core finds nothing" "$(cat "$TMP/axe")"
