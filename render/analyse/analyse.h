@@ -149,6 +149,9 @@ double repetition_spread(const struct report *rep, const struct series_point *p)
  *  source   docs/metrics.md#loss. Test: tests/unit/test_scaling.c */
 struct series_loss loss_between(const int64_t *from_parts, const int64_t *to_parts, int64_t num, int64_t den);
 
+/** speedup_intervals - of the step time, speed-up and efficiency of every point.
+ *  source   docs/metrics.md#intervals. Test: tests/unit/test_scaling.c */
+void speedup_intervals(const struct report *rep, struct series *s);
 /** losses - of a series: between consecutive points, and from the first to the last; or why there are none. */
 void losses(struct report *rep, struct series *s);
 
@@ -168,10 +171,6 @@ void laws(struct report *rep, struct series *s);
 void caveats(struct report *rep);
 void report_add_note(struct report *rep, enum note_kind kind, int run, const char *id, const char *fmt, ...)
     DCR_PRINTF(5, 6);
-
-/** host_by_traces - the class of host and launch, from GPU traces that say why a GPU was idle.
- *  returns  0 when there is none: nothing was written */
-int host_by_traces(struct report *rep, struct run_result *r);
 
 /** rules - the class table of every run against the thresholds; order of predicted gain.
  *  source   docs/metrics.md#rules. Test: tests/unit/test_rules.c */

@@ -1,10 +1,14 @@
-/* device_host.c - is the host too late for the GPU? From traces that say why a GPU was idle; without them
- * render/analyse/ rules.c goes by monitors. Window of both numbers: the steps, first start to last end.  source:
+/* device_host.c - is the host too late for the GPU? From traces that say why a GPU was idle; without them by
+ * monitors. Window of both numbers: the steps, first start to last end.  source:
  * docs/metrics.md#rules. Test: render_devices.sh */
-#include "render/analyse/analyse.h"
+#include "render/analyse/rules.h"
+
 #include "render/narrate/format.h"
 
-int host_by_traces(struct report *rep, struct run_result *r)
+#include <math.h>
+#include <string.h>
+
+static int host_by_traces(struct report *rep, struct run_result *r)
 {
     const struct run *run = r->run;
     const double limit = rep->thresholds.gpu_utilization;
@@ -39,4 +43,38 @@ int host_by_traces(struct report *rep, struct run_result *r)
     c->text = report_text(rep, "%s GPU utilisation in the steps; %s of the GPU's idle time in them waited for the host",
                           fmt_percent(utilization).text, fmt_percent(share).text);
     return 1;
+}
+
+void rule_host(struct report *rep, struct run_result *r)
+{
+    const struct thresholds *t = &rep->thresholds;
+    double sum = 0;
+    int n = 0;
+    if (host_by_traces(rep, r))
+        return;
+    for (int i = 0; i < r->run->nodes_len; i++)
+        for (int k = 0; k < r->run->nodes[i].n_gpus; k++) {
+            double u = rule_mean(&r->run->nodes[i].gpus[k].utilization_percent);
+            if (!isnan(u)) {
+                sum += u / 100;
+                n++;
+            }
+        }
+    if (n == 0) {
+        rule_not_measured(r, CLASS_HOST,
+                          strcmp(r->run->program.backend, "cpu") == 0 ? "n/a because the run used no GPU"
+                                                                      : "n/a because no GPU was monitored or traced");
+        return;
+    }
+    struct class_result *c = &r->classes[CLASS_HOST];
+    *c = (struct class_result){
+        .cls = CLASS_HOST,
+        .rule = report_text(rep, "watched below %s GPU utilisation", fmt_percent(t->gpu_utilization).text),
+        .threshold_name = "gpu_utilization",
+        .threshold_ratio = t->gpu_utilization};
+    c->verdict = sum / n < t->gpu_utilization ? VERDICT_WATCH : VERDICT_FINE;
+    c->text = report_text(rep,
+                          "mean GPU utilisation (monitor) %s; which part of the idle time is the host's needs a GPU "
+                          "trace",
+                          fmt_percent(sum / n).text);
 }

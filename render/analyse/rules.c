@@ -283,40 +283,6 @@ double rule_mean(const struct sampled *s)
     return s->n ? s->sum / (double)s->n : NAN;
 }
 
-static void rule_host(struct report *rep, struct run_result *r)
-{
-    const struct thresholds *t = &rep->thresholds;
-    double sum = 0;
-    int n = 0;
-    if (host_by_traces(rep, r))
-        return;
-    for (int i = 0; i < r->run->nodes_len; i++)
-        for (int k = 0; k < r->run->nodes[i].n_gpus; k++) {
-            double u = rule_mean(&r->run->nodes[i].gpus[k].utilization_percent);
-            if (!isnan(u)) {
-                sum += u / 100;
-                n++;
-            }
-        }
-    if (n == 0) {
-        rule_not_measured(r, CLASS_HOST,
-                          strcmp(r->run->program.backend, "cpu") == 0 ? "n/a because the run used no GPU"
-                                                                      : "n/a because no GPU was monitored or traced");
-        return;
-    }
-    struct class_result *c = &r->classes[CLASS_HOST];
-    *c = (struct class_result){
-        .cls = CLASS_HOST,
-        .rule = report_text(rep, "watched below %s GPU utilisation", fmt_percent(t->gpu_utilization).text),
-        .threshold_name = "gpu_utilization",
-        .threshold_ratio = t->gpu_utilization};
-    c->verdict = sum / n < t->gpu_utilization ? VERDICT_WATCH : VERDICT_FINE;
-    c->text = report_text(rep,
-                          "mean GPU utilisation (monitor) %s; which part of the idle time is the host's needs a GPU "
-                          "trace",
-                          fmt_percent(sum / n).text);
-}
-
 /* "a core for every rank; waiting for one took 2.1 % of the run at most; CPU quota not measured": no more than was
  * seen. */
 static const char *enough_cores(struct report *rep, const struct run_result *r)

@@ -15,6 +15,9 @@ double rule_share(const struct run_result *r, int64_t ns);
 /** rule_mean - of a monitor's samples; NAN without any. */
 double rule_mean(const struct sampled *s);
 
+/** rule_host - does the GPU wait for its host? (device_host.c)
+ *  source   docs/metrics.md#rules. Test: tests/unit/test_rules.c, render_devices.sh */
+void rule_host(struct report *rep, struct run_result *r);
 /** rule_memory - is it the memory's bandwidth that holds up compute?
  *  source   docs/metrics.md#predicted-gain. Test: tests/unit/test_rules.c */
 void rule_memory(struct report *rep, struct run_result *r);

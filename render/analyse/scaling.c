@@ -1,7 +1,6 @@
 /* scaling.c - runs of one configuration at several node counts: speed-up, efficiency, and where the time went. */
 #include "render/analyse/analyse.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -213,107 +212,6 @@ static void make_points(struct report *rep, struct series *s, const struct group
         fill_point(rep, &s->points[i]);
 }
 
-/* Mean step time of a point in each resample; of several repetitions the runs are drawn too. */
-static double *draw_steps(const struct report *rep, const struct series_point *p, uint64_t seed)
-{
-    double *out = calloc(BOOTSTRAP_RESAMPLES, sizeof *out);
-    double *of_run = calloc((size_t)p->n_runs * BOOTSTRAP_RESAMPLES, sizeof *of_run);
-    double(*mean)[N_PARTS] = calloc(BOOTSTRAP_RESAMPLES, sizeof *mean);
-    if (!out || !of_run || !mean) {
-        free(out);
-        out = NULL;
-        goto done;
-    }
-    struct draws d = {seed};
-    for (int i = 0; i < p->n_runs; i++) {
-        const struct run_result *r = &rep->runs[p->runs[i]];
-        bootstrap_means((const int64_t(*)[N_PARTS])r->step_part_ns, (size_t)r->n_counted, &d, mean);
-        for (int k = 0; k < BOOTSTRAP_RESAMPLES; k++) {
-            double sum = 0;
-            for (int part = 0; part < N_PARTS; part++)
-                sum += mean[k][part];
-            of_run[i * BOOTSTRAP_RESAMPLES + k] = sum / r->n_rank_results;
-        }
-    }
-    for (int k = 0; k < BOOTSTRAP_RESAMPLES; k++) {
-        double sum = 0, weight = 0;
-        for (int i = 0; i < p->n_runs; i++) {
-            int run = (int)draw_below(&d, (size_t)p->n_runs);
-            double n = (double)rep->runs[p->runs[run]].n_counted;
-            sum += n * of_run[run * BOOTSTRAP_RESAMPLES + k];
-            weight += n;
-        }
-        out[k] = sum / weight;
-    }
-done:
-    free(of_run);
-    free(mean);
-    return out;
-}
-
-static int has_intervals(const struct report *rep, const struct series_point *p)
-{
-    for (int i = 0; i < p->n_runs; i++)
-        if (rep->runs[p->runs[i]].n_counted < BOOTSTRAP_MIN_STEPS)
-            return 0;
-    return 1;
-}
-
-/* Of summaries the steps themselves are not known: their mean is normal with the standard error of the summary. */
-static double relative_variance(const struct report *rep, const struct series_point *p)
-{
-    double variance = 0;
-    for (int i = 0; i < p->n_runs; i++) {
-        const struct run_summary *m = &rep->runs[p->runs[i]].run->summary;
-        if (m->n_steps < BOOTSTRAP_MIN_STEPS || m->stdev_ns < 0 || m->mean_ns <= 0)
-            return -1;
-        double e = (double)m->stdev_ns / (double)m->mean_ns / p->n_runs;
-        variance += e * e / (double)m->n_steps;
-    }
-    return variance;
-}
-
-static void fill_summary_intervals(const struct report *rep, struct series *s)
-{
-    double reference = relative_variance(rep, &s->points[0]);
-    for (int i = 1; reference >= 0 && i < s->n_points; i++) {
-        struct series_point *p = &s->points[i];
-        double here = relative_variance(rep, p), n = (double)p->n_nodes / s->points[0].n_nodes;
-        if (here < 0 || p->speedup <= 0 || n <= 0)
-            continue;
-        double f = exp(1.959964 * sqrt(reference + here));
-        p->speedup_interval = (struct interval){1, p->speedup / f, p->speedup * f};
-        p->efficiency_interval = (struct interval){1, p->speedup / f / n, p->speedup * f / n};
-    }
-}
-
-/* Samples per step cancel: the speed-up varies as the ratio of step times does. */
-static void fill_speedup_intervals(const struct report *rep, struct series *s)
-{
-    double *reference = has_intervals(rep, &s->points[0]) ? draw_steps(rep, &s->points[0], 1) : NULL;
-    for (int i = 0; reference && i < s->n_points; i++) {
-        struct series_point *p = &s->points[i];
-        double *here = has_intervals(rep, p) ? draw_steps(rep, p, (uint64_t)i + 1) : NULL;
-        double *speedup = calloc(BOOTSTRAP_RESAMPLES, sizeof *speedup);
-        if (here && speedup) {
-            double mean = (double)s->points[0].step.mean_ns / (double)p->step.mean_ns;
-            for (int k = 0; k < BOOTSTRAP_RESAMPLES; k++)
-                speedup[k] = p->speedup * (reference[k] / here[k]) / mean;
-            if (i > 0 && p->speedup > 0) {
-                p->speedup_interval = percentile_interval(speedup, BOOTSTRAP_RESAMPLES);
-                double n = (double)p->n_nodes / s->points[0].n_nodes;
-                p->efficiency_interval = p->speedup_interval;
-                p->efficiency_interval.lo /= n;
-                p->efficiency_interval.hi /= n;
-            }
-            p->step_interval = percentile_interval(here, BOOTSTRAP_RESAMPLES);
-        }
-        free(speedup);
-        free(here);
-    }
-    free(reference);
-}
-
 int is_left_out(const struct report *rep, int run)
 {
     for (int i = 0; i < rep->n_series; i++)
@@ -422,8 +320,7 @@ void scaling(struct report *rep)
         say_kind(rep, s);
         s->label = label_of(rep, &rep->runs[groups[i].runs[0]], s->kind);
         fill_speedups(s);
-        fill_speedup_intervals(rep, s);
-        fill_summary_intervals(rep, s);
+        speedup_intervals(rep, s);
         losses(rep, s);
     }
 }
