@@ -120,7 +120,8 @@ static int set_csp(struct theme *t, struct dcr_err *err)
         rc = source_of(script_timeline(), strlen(script_timeline()), timeline, err);
     if (rc)
         return rc;
-    /* No script of ours connects; tools that read robots.txt from within a page (Lighthouse) may, where it is served. */
+    /* No script of ours connects; tools that read robots.txt from within a page (Lighthouse) may, where it is served.
+     */
     static const char frame[] = "default-src 'none'; style-src %s; script-src %s%s%s%s; img-src 'self' file: data:; "
                                 "connect-src 'self'; base-uri 'none'; form-action 'none'";
     snprintf(t->csp[PAGE_PLAIN], sizeof t->csp[0], frame, style, site, "", "", "");
