@@ -191,6 +191,10 @@ static void set_window(const struct options *o, json_t *record)
 
 void environment_set(const struct options *o, json_t *record)
 {
+    /* What another collector, of which this one is a program, or the user's shell has set is not meant for this run. */
+    static const char *const stale[] = {"DCC_FROM_NS", "DCC_UNTIL_NS", "DCC_STEPS", "DCC_CAPTURE", "DCC_RANKS_ONLY"};
+    for (size_t i = 0; i < sizeof stale / sizeof *stale; i++)
+        unsetenv(stale[i]);
     char number[32];
     snprintf(number, sizeof number, "%d", o->max_mb);
     setenv("DCC_MAX_MB", number, 1);

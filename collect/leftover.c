@@ -1,6 +1,8 @@
 /* leftover.c - see leftover.h. */
 #include "collect/leftover.h"
 
+#include "lib/mono.h"
+
 #include <ctype.h>
 #include <dirent.h>
 #include <limits.h>
@@ -66,10 +68,10 @@ static int look(const char *spool, char *pids, size_t n)
 
 int leftover_wait(const char *spool, int wait_ms, char *pids, size_t n)
 {
-    enum { STEP_MS = 50 };
-    const struct timespec step = {.tv_nsec = STEP_MS * 1000000l};
+    const struct timespec step = {.tv_nsec = 50000000};
+    int64_t until_ns = dcr_mono_ns() + (int64_t)wait_ms * 1000000; /* by the clock: a look takes its time too */
     int count = look(spool, pids, n);
-    for (int waited = 0; count > 0 && waited < wait_ms; waited += STEP_MS) {
+    while (count > 0 && dcr_mono_ns() < until_ns) {
         nanosleep(&step, NULL);
         count = look(spool, pids, n);
     }

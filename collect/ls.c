@@ -185,6 +185,8 @@ static void say_word(const char *word, const char *before, struct dcr_buf *out)
     for (; *word; word++) {
         if (*word == '\'')
             dcr_buf_puts(out, "'\\''");
+        else if ((unsigned char)*word < ' ' || *word == 127) /* nothing for the terminal to obey */
+            dcr_buf_putc(out, '?');
         else
             dcr_buf_putc(out, *word);
     }

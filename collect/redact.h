@@ -16,11 +16,14 @@ int redact_is_secret_name(const char *name, size_t n);
  *  returns  1 when the text ends with an option whose value is the next word: that is a secret then */
 int redact_text(const char *text, struct dcr_buf *out);
 
+/* What the next word is, if the one before says so. */
+enum { REDACT_NEXT_ANY = 0, REDACT_NEXT_VALUE, REDACT_NEXT_PAIR, REDACT_NEXT_SECRET };
+
 /* Where on a command line the next word stands. All zero at its start. */
 struct redact_line {
     const struct redact_program *program; /* one with secret options of its own: curl, mysql, sshpass ... */
     int is_behind_subcommand;
-    enum { REDACT_NEXT_ANY = 0, REDACT_NEXT_VALUE, REDACT_NEXT_PAIR, REDACT_NEXT_SECRET } next;
+    int next;      /* REDACT_NEXT_* */
     int is_secret; /* redact_text said so of the word before */
 };
 /** redact_word - append the next word of a command line to out, without secrets: what redact_text finds, and what only

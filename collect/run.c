@@ -226,7 +226,8 @@ static void begin_record(struct run *r)
         int is_secret = redact_is_secret_name(line, strlen(line));
         dcr_buf_clear(&clean);
         redact_word(&(struct redact_line){0}, equals + 1, &clean);
-        json_object_set_new(labels, line, json_string(is_secret ? REDACTED : dcr_buf_text(&clean)));
+        json_t *value = json_string(is_secret ? REDACTED : dcr_buf_text(&clean));
+        json_object_set_new(labels, line, value ? value : json_string("(not UTF-8)"));
     }
     dcr_buf_release(&clean);
     json_object_set_new(o, "labels", labels);

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,32 +58,50 @@ struct process *file_process(void)
 
 /* ---- lock ------------------------------------------------------------------------------------- */
 
-/* open(), pwrite() and others are points at which a thread may be cancelled: one that is would keep the lock. */
+/* open(), pwrite() and others are points at which a thread may be cancelled, and a signal handler may leave by
+ * siglongjmp(): who does so with the lock keeps it. Signals that tell of our own mistakes come through. */
+void file_begin_guard(struct guard *g)
+{
+    static const int ours[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS};
+    sigset_t others;
+    sigfillset(&others);
+    for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
+        sigdelset(&others, ours[i]);
+    pthread_sigmask(SIG_BLOCK, &others, &g->signals);
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &g->cancel_state);
+}
+
+void file_end_guard(const struct guard *g)
+{
+    pthread_setcancelstate(g->cancel_state, NULL);
+    pthread_sigmask(SIG_SETMASK, &g->signals, NULL);
+}
+
 int file_try_lock(struct process *p)
 {
-    int old;
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old);
+    struct guard g;
+    file_begin_guard(&g);
     int failed = pthread_mutex_trylock(&p->lock);
     if (failed)
-        pthread_setcancelstate(old, NULL);
+        file_end_guard(&g);
     else
-        p->cancel_state = old;
+        p->holder = g;
     return failed;
 }
 
 void file_lock(struct process *p)
 {
-    int old;
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old);
+    struct guard g;
+    file_begin_guard(&g);
     pthread_mutex_lock(&p->lock);
-    p->cancel_state = old;
+    p->holder = g;
 }
 
 void file_unlock(struct process *p)
 {
-    int old = p->cancel_state;
+    struct guard g = p->holder;
     pthread_mutex_unlock(&p->lock);
-    pthread_setcancelstate(old, NULL);
+    file_end_guard(&g);
 }
 
 static int rank_of_environment(void)
@@ -388,7 +407,7 @@ struct dct_block_header *file_new_block(struct process *p, uint32_t track, uint6
     int saved_errno = errno;
     struct dct_block_header *b = NULL;
     struct room_work work;
-    file_lock(p);
+    pthread_mutex_lock(&p->lock);
     if (p->state == FILE_RECORDING) {
         b = map_block(p, &work);
         if (!b)
@@ -396,13 +415,10 @@ struct dct_block_header *file_new_block(struct process *p, uint32_t track, uint6
     }
     *generation = p->generation;
     *epoch = p->epoch;
-    file_unlock(p);
+    pthread_mutex_unlock(&p->lock);
     if (b) {
-        int cancel_state;
-        pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
         if (is_ours(p, work.fd)) /* looked at again: another thread of the program may have closed it just now */
             room_work(&work);
-        pthread_setcancelstate(cancel_state, NULL);
         b->dropped = dropped;
         begin_block(b, track, seq);
     }

@@ -12,6 +12,7 @@
 
 #include <limits.h>
 #include <pthread.h>
+#include <signal.h>
 #include <sys/types.h>
 
 enum { FILE_FRESH = 0, FILE_RECORDING, FILE_OFF };
@@ -25,6 +26,12 @@ struct window_of_file {
     uint32_t n;
 };
 
+/* What a thread was before nothing might take it out of the recorder. */
+struct guard {
+    sigset_t signals;
+    int cancel_state;
+};
+
 struct process {
     /* Tracks compare epoch at every event; it changes when they must take a new block: after a fork, or when a
      * category was named too late for the blocks already open. High half: process id. */
@@ -34,7 +41,7 @@ struct process {
     uint64_t next_range_id;
     uint64_t dropped_early; /* before there was a file */
     pthread_mutex_t lock;
-    int cancel_state;               /* of the thread that holds the lock, before */
+    struct guard holder;            /* of the lock */
     struct dct_file_header *header; /* first page of the file, kept mapped for its `dropped` */
     struct dct_block_header *definitions;
     uint64_t definition_seq;
@@ -57,14 +64,19 @@ struct process {
 struct process *file_process(void);
 extern struct names dcc_names;
 
-/** file_lock - the thread cannot be cancelled until file_unlock. file_try_lock returns 0 when it has the lock. */
+/** file_begin_guard - no handler interrupts the thread and none cancels it until file_end_guard. They nest. */
+void file_begin_guard(struct guard *g);
+void file_end_guard(const struct guard *g);
+/** file_lock - no handler interrupts the thread and none cancels it until file_unlock. file_try_lock returns 0 when it
+ * has the lock. */
 void file_lock(struct process *p);
 int file_try_lock(struct process *p);
 void file_unlock(struct process *p);
 /** file_start - create the trace file when there is none yet. Takes the lock. returns 1 when recording */
 int file_start(struct process *p);
-/** file_new_block - a mapped, empty block of the track. Takes the lock; switches recording off when there is none.
- *  *generation: every definition up to it stands before the block in the file; *epoch: of the process now */
+/** file_new_block - a mapped, empty block of the track. Takes the lock, under the caller's guard; switches recording
+ * off when there is none. *generation: every definition up to it stands before the block in the file; *epoch: of the
+ * process now */
 struct dct_block_header *file_new_block(struct process *p, uint32_t track, uint64_t seq, uint64_t dropped,
                                         uint32_t *generation, uint64_t *epoch);
 /** file_begin_track / file_end_track - a thread is about to take its first block, or has none any more.

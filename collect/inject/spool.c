@@ -5,6 +5,7 @@
 #include "collect/inject/track.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -17,22 +18,46 @@
 /* initial-exec: the general model may allocate inside a signal handler. 16 bytes fit glibc's surplus for dlopen. */
 static __thread struct {
     struct spool_track *track;
-    int is_busy;
+    uintptr_t busy; /* where the stack was when the thread came in; 0: it is not inside */
 } self __attribute__((tls_model("initial-exec")));
 
 static pthread_key_t exit_key;
 static pthread_once_t exit_key_once = PTHREAD_ONCE_INIT;
 static int has_exit_key;
 
+#define LEAVING UINTPTR_MAX
+
+static inline uintptr_t stack_now(void)
+{
+#if defined(__x86_64__)
+    uintptr_t now;
+    __asm__ volatile("mov %%rsp, %0" : "=r"(now));
+    return now;
+#else
+    return (uintptr_t)__builtin_frame_address(0);
+#endif
+}
+
+/* Somebody comes in while the thread is inside: a signal handler, whose frame lies below what it interrupted and the
+ * registers that were saved, or the program, after such a handler left by siglongjmp() and never came back. */
+static __attribute__((noinline)) int is_abandoned(void)
+{
+    enum { SAVED_BYTES = 1024, STACK_BYTES = 8 << 20 };
+    stack_t other;
+    uintptr_t now = stack_now();
+    return self.busy != LEAVING && now > self.busy - SAVED_BYTES && now < self.busy + STACK_BYTES &&
+           sigaltstack(NULL, &other) == 0 && !(other.ss_flags & SS_ONSTACK);
+}
+
 int64_t spool_now_ns(void)
 {
-    if (!self.track || self.is_busy)
+    if (!self.track || self.busy)
         return clock_system_ns();
-    self.is_busy = 1; /* a signal handler that asks for the time must not find the clock half-way */
+    self.busy = stack_now(); /* a signal handler that asks for the time must not find the clock half-way */
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     int64_t now = self.track ? clock_now_ns(&self.track->clock) : clock_system_ns();
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    self.is_busy = 0;
+    self.busy = 0;
     return now;
 }
 
@@ -43,7 +68,7 @@ int64_t spool_track_now(struct spool_track *t)
 
 int spool_is_busy(void)
 {
-    return self.is_busy;
+    return self.busy != 0;
 }
 
 int spool_is_recording(void)
@@ -77,7 +102,7 @@ static void at_thread_exit(void *arg)
 {
     struct spool_track *t = arg;
     struct process *p = file_process();
-    self.is_busy = 1;
+    self.busy = LEAVING;
     self.track = NULL; /* a signal handler that counts a drop must not find memory that is going away */
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     if (t->block && p && t->epoch >> 32 == __atomic_load_n(&p->epoch, __ATOMIC_RELAXED) >> 32) {
@@ -85,7 +110,7 @@ static void at_thread_exit(void *arg)
         file_end_track(p);
     }
     munmap(t, sizeof *t);
-    self.is_busy = 0;
+    self.busy = 0;
 }
 
 static void make_exit_key(void)
@@ -106,7 +131,7 @@ static struct spool_track *new_track(void)
 }
 
 /* A block for the track, because it has none, it is full, or it must not refer to newer definitions. */
-static int next_block(struct spool_track *t)
+static int take_block(struct spool_track *t)
 {
     struct process *p = file_process();
     if (__atomic_load_n(&p->state, __ATOMIC_ACQUIRE) != FILE_RECORDING)
@@ -150,6 +175,15 @@ static int next_block(struct spool_track *t)
     return 0;
 }
 
+static int next_block(struct spool_track *t)
+{
+    struct guard g;
+    file_begin_guard(&g);
+    int rc = take_block(t);
+    file_end_guard(&g);
+    return rc;
+}
+
 static __attribute__((noinline)) struct spool_track *enter_slowly(void)
 {
     struct process *p = file_process();
@@ -162,11 +196,11 @@ static __attribute__((noinline)) struct spool_track *enter_slowly(void)
 
 struct spool_track *spool_enter(void)
 {
-    if (self.is_busy) {
+    if (__builtin_expect(self.busy != 0, 0) && !is_abandoned()) {
         count_drop(self.track);
         return NULL;
     }
-    self.is_busy = 1;
+    self.busy = stack_now();
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     struct spool_track *t = self.track;
     const struct process *p = file_process();
@@ -174,7 +208,7 @@ struct spool_track *spool_enter(void)
         return t;
     t = enter_slowly();
     if (!t)
-        self.is_busy = 0;
+        self.busy = 0;
     return t;
 }
 
@@ -182,7 +216,7 @@ void spool_leave(struct spool_track *t)
 {
     (void)t;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    self.is_busy = 0;
+    self.busy = 0;
 }
 
 /* ---- events --------------------------------------------------------------------------------- */
@@ -411,7 +445,7 @@ __attribute__((destructor)) static void at_exit(void)
 {
     struct spool_track *t = self.track;
     struct process *p = file_process();
-    if (!t || !p || self.is_busy || !t->block || t->epoch >> 32 != __atomic_load_n(&p->epoch, __ATOMIC_RELAXED) >> 32)
+    if (!t || !p || self.busy || !t->block || t->epoch >> 32 != __atomic_load_n(&p->epoch, __ATOMIC_RELAXED) >> 32)
         return;
     file_seal(t->block);
     t->cap = t->used; /* a destructor that still names ranges goes on in a new block */

@@ -43,6 +43,9 @@ check "each has a track" test "$(./trace_text spool/rank0/*.dct | grep -c 'in th
 adds_up "descriptors closed and taken by the program" no ./stress close
 check "the program's own files are untouched" sha256sum --quiet -c precious.sum
 adds_up "threads that are cancelled: not inside a range's recording" no timeout 60 ./stress cancel
+rm -rf spool && mkdir spool
+check "handlers that leave by siglongjmp" timeout 60 ./stress jumps 100
+check "what comes after is recorded" test "$(./trace_text spool/rank0/*.dct | grep -c '^range.*after all')" -eq 5000
 adds_up "ranges in a signal handler that interrupts ranges" any ./stress handler
 adds_up "no room: 200 threads, few blocks" yes bash -c 'ulimit -f 3000; exec ./stress threads 200'
 adds_up "no room: not even for the definitions" yes bash -c 'ulimit -f 400; exec ./stress names 20000'

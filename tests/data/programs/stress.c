@@ -2,11 +2,14 @@
  *   stress names N     two threads name N ranges each, every name new, in turns, categories named late
  *   stress threads N   N threads of 500 ranges each, all at once
  *   stress close       closes every descriptor, opens files of its own, then names 20000 ranges
+ *   stress cancel      threads that are cancelled before their first range
+ *   stress jumps N     N signal handlers that leave by siglongjmp() while ranges are recorded, then 5000 ranges
  *   stress handler     ranges from a signal handler that interrupts ranges
  * Prints how many events (pushes and pops) it made. */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -105,6 +108,36 @@ static long cancelled(void)
     return n_left == 4 ? 24000 : -1;
 }
 
+/* A handler that never comes back, as those of time limits do; then ranges in peace. */
+static sigjmp_buf again;
+
+static void jump(int signal)
+{
+    (void)signal;
+    siglongjmp(again, 1);
+}
+
+static long jumps(int n)
+{
+    struct sigaction a = {.sa_handler = jump};
+    struct itimerval soon = {{0, 0}, {0, 200}};
+    volatile int n_jumps = 0;
+    sigaction(SIGALRM, &a, NULL);
+    sigsetjmp(again, 1);
+    if (n_jumps++ < n) {
+        setitimer(ITIMER_REAL, &soon, NULL);
+        for (;;) {
+            push("", "", "jumped over", UINT64_MAX);
+            pop("");
+        }
+    }
+    for (int i = 0; i < 5000; i++) {
+        push("", "", "after all", UINT64_MAX);
+        pop("");
+    }
+    return 5000;
+}
+
 static long close_all(void)
 {
     push("", "", "before", UINT64_MAX);
@@ -149,6 +182,7 @@ int main(int argc, char **argv)
                   : strcmp(what, "threads") == 0 ? threads(n)
                   : strcmp(what, "close") == 0   ? close_all()
                   : strcmp(what, "cancel") == 0  ? cancelled()
+                  : strcmp(what, "jumps") == 0   ? jumps(n)
                                                  : handlers();
     printf("%ld\n", events);
     return 0;
