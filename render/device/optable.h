@@ -12,7 +12,7 @@ struct name_entry {
     char *text;
     size_t len;
     uint64_t hash;
-    int device; /* index */
+    int device;     /* index */
     uint32_t index; /* in entries */
     enum op_kind kind;
     int is_tensor, is_eligible, is_to_host;

@@ -3,8 +3,8 @@
  * Read: {"traceEvents": [...]} with whatever else in any order, or the bare array; events key by key in any order, the
  * last of equal keys counts; categories of old (Kernel, Memcpy, Memset, Runtime, Operator) and new (kernel, gpu_memcpy
  * ...) versions; complete events ("X") and pairs of "B"
- * and "E" on their thread; times as decimal microseconds, exact to the nanosecond. An operation belongs to args.device, else to
- * its pid. Memory: one window and what render/device keeps. Called by render/import/import.c. */
+ * and "E" on their thread; times as decimal microseconds, exact to the nanosecond. An operation belongs to args.device,
+ * else to its pid. Memory: one window and what render/device keeps. Called by render/import/import.c. */
 #ifndef RENDER_IMPORT_KINETO_H
 #define RENDER_IMPORT_KINETO_H
 
