@@ -65,7 +65,7 @@ static void test_ticks_of_known_ranges(void **state)
 static void test_log2(void **state)
 {
     (void)state;
-    struct scale s = {1, 64, 0, 60, true};
+    struct scale s = {.lo = 1, .hi = 64, .from = 0, .to = 60, .is_log2 = true};
     assert_near(scale_map(&s, 1), 0, 1e-9);
     assert_near(scale_map(&s, 8), 30, 1e-9);
     assert_near(scale_map(&s, 64), 60, 1e-9);
