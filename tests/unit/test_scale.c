@@ -15,12 +15,12 @@
 static void test_map(void **state)
 {
     (void)state;
-    struct scale s = {0, 10, 100, 0, false};
+    struct scale s = {.lo = 0, .hi = 10, .from = 100, .to = 0, .is_log2 = false};
     assert_near(scale_map(&s, 0), 100, 1e-9);
     assert_near(scale_map(&s, 10), 0, 1e-9);
     assert_near(scale_map(&s, 2.5), 75, 1e-9);
     assert_true(isnan(scale_map(&s, NAN)));
-    struct scale flat = {3, 3, 0, 10, false};
+    struct scale flat = {.lo = 3, .hi = 3, .from = 0, .to = 10, .is_log2 = false};
     assert_near(scale_map(&flat, 3), 5, 1e-9);
 }
 
