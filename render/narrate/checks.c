@@ -37,7 +37,8 @@ static int metric_of(const char *name, size_t n)
     return -1;
 }
 
-/* Number behind the operator, in the metric's own unit; NAN when it has the wrong one. */
+/* Number behind the operator, in the metric's own unit; NAN when it has the wrong one, or is one no metric can have: a
+ * rule with it would hold whatever happens. A share above 1 has to say %, since 20 is meant as 20 %. */
 static double bound_of(const char *text, const char *unit)
 {
     static const struct {
@@ -47,9 +48,11 @@ static double bound_of(const char *text, const char *unit)
                  {"ms", "ms", 1e6}, {"s", "ms", 1e9}, {"", "n", 1}};
     char *end;
     double v = strtod(text, &end);
-    if (end == text || !(fabs(v) <= 1e9)) /* larger ones are no rule, and might not fit into ns */
+    if (end == text || !(v >= 0 && v <= 1e9)) /* larger ones are no rule, and might not fit into ns */
         return NAN;
     end += strspn(end, " ");
+    if (strcmp(unit, "%") == 0 && !*end && v > 1)
+        return NAN;
     for (size_t i = 0; i < sizeof units / sizeof *units; i++)
         if (strcmp(units[i].of, unit) == 0 && strcmp(units[i].name, end) == 0)
             return v * units[i].factor;
@@ -71,10 +74,11 @@ static int parse(const char *text, struct rule *out, struct dcr_err *err)
     *out = (struct rule){(enum metric)metric, *op == '<', op[1] == '=', 0};
     out->bound = bound_of(op + 1 + out->may_equal, metrics[metric].unit);
     if (isnan(out->bound))
-        return dcr_err_set(err, DCR_FAIL, "--check '%.80s': expected %s behind the operator", text,
-                           strcmp(metrics[metric].unit, "%") == 0    ? "a number such as 20% or 0.2"
-                           : strcmp(metrics[metric].unit, "ms") == 0 ? "a time such as 180ms (ns, us, ms, s)"
-                                                                     : "a plain number");
+        return dcr_err_set(
+            err, DCR_FAIL, "--check '%.80s': expected %s behind the operator", text,
+            strcmp(metrics[metric].unit, "%") == 0    ? "a share such as 20% or 0.2 (not negative, above 1 only with %)"
+            : strcmp(metrics[metric].unit, "ms") == 0 ? "a time such as 180ms (ns, us, ms, s; not negative)"
+                                                      : "a plain number that is not negative");
     return 0;
 }
 
