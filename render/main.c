@@ -132,6 +132,18 @@ static int publish(struct report *rep, const struct options *o, const struct evi
     return site_publish(rep, &site, err);
 }
 
+/* May the report go where it shall, and what is written beside it? Before the long work. */
+static int check_places(const struct options *o, struct dcr_err *err)
+{
+    const char *const beside[][2] = {
+        {"--single-file", o->single_file}, {"--junit", o->junit}, {"--summary", o->summary}};
+    int rc = o->out_dir ? site_check_out(o->out_dir, err) : 0;
+    for (size_t i = 0; rc == 0 && o->out_dir && i < sizeof beside / sizeof *beside; i++)
+        if (beside[i][1])
+            rc = site_check_outside(o->out_dir, beside[i][0], beside[i][1], err);
+    return rc;
+}
+
 int main(int argc, char **argv)
 {
     struct options o;
@@ -150,8 +162,7 @@ int main(int argc, char **argv)
     }
     is_quiet = o.is_quiet;
     if ((rc = checks_parse(o.checks, o.n_checks, &err)) || (rc = settings(&o, &how, &err)) ||
-        (o.out_dir && (rc = site_check_out(o.out_dir, &err))) ||
-        (rc = evidence_read(&evidence, o.archives, o.n_archives, say_reading, &err)) ||
+        (rc = check_places(&o, &err)) || (rc = evidence_read(&evidence, o.archives, o.n_archives, say_reading, &err)) ||
         (rc = analyse(&rep, evidence.runs, (int)evidence.inputs.n, &how, &err)))
         goto out;
     narrate(&rep);

@@ -178,6 +178,28 @@ int publish_check(const char *out_dir, struct dcr_err *err)
     return rc;
 }
 
+int publish_check_outside(const char *out_dir, const char *option, const char *file, struct dcr_err *err)
+{
+    char *out = NULL, *at = NULL, *name = strdup(file);
+    bool exists = false;
+    int rc = name ? resolve(out_dir, &out, &exists, err) : dcr_err_set(err, DCR_FATAL, "out of memory");
+    struct dcr_err ignored;
+    for (char *slash; rc == 0 && *name && resolve(name, &at, &exists, &ignored); *slash = '\0') { /* a folder to come */
+        slash = strrchr(name, '/');
+        if (!slash)
+            break;
+    }
+    size_t n = rc == 0 ? strlen(out) : 0;
+    if (rc == 0 && at && strncmp(at, out, n) == 0 && (!at[n] || at[n] == '/'))
+        rc = dcr_err_set(err, DCR_FAIL,
+                         "%s '%s' lies in the output folder '%s', which is replaced as a whole; give a name outside it",
+                         option, file, out_dir);
+    free(at);
+    free(out);
+    free(name);
+    return rc;
+}
+
 static int mark_unfinished(const struct publish *p, const struct dcr_buf *us, struct dcr_err *err)
 {
     char *path = NULL;

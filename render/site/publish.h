@@ -29,6 +29,10 @@ struct publish {
 /** publish_check - see site_check_out in site.h. */
 int publish_check(const char *out_dir, struct dcr_err *err) DCR_MUST_CHECK;
 
+/** publish_check_outside - see site_check_outside in site.h. */
+int publish_check_outside(const char *out_dir, const char *option, const char *file,
+                          struct dcr_err *err) DCR_MUST_CHECK;
+
 /** publish_begin - check, and make the partial folder.
  *  p   gives; publish_abort releases it, also after commit and after failure */
 int publish_begin(struct publish *p, const char *out_dir, struct dcr_err *err) DCR_MUST_CHECK;

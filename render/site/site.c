@@ -13,6 +13,11 @@ int site_check_out(const char *out_dir, struct dcr_err *err)
     return publish_check(out_dir, err);
 }
 
+int site_check_outside(const char *out_dir, const char *option, const char *file, struct dcr_err *err)
+{
+    return publish_check_outside(out_dir, option, file, err);
+}
+
 static void write_documents(struct site *s)
 {
     for (int i = 0; i < s->rep->n_documents && !s->rc; i++) {

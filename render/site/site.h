@@ -24,6 +24,11 @@ struct site_options {
  */
 int site_check_out(const char *out_dir, struct dcr_err *err) DCR_MUST_CHECK;
 
+/** site_check_outside - DCR_FAIL when a file that is written beside the site would lie in it: it would be lost, or be
+ * in the way of the next report. option   what the file was given with, for the sentence; neither the file nor out_dir
+ * needs to exist */
+int site_check_outside(const char *out_dir, const char *option, const char *file, struct dcr_err *err) DCR_MUST_CHECK;
+
 /** site_publish - draw, write and swap in the whole site. A README.md in an existing folder is kept.
  *  rep      borrows; complete with its documents
  *  errors   DCR_FAIL: the output is refused, the theme is wrong (template and line are named), the disk is full, ...;

@@ -70,6 +70,9 @@ mkdir "$TMP/kept-folder"
 echo mine > "$TMP/kept-folder/thesis.txt"
 refused "an output folder that is not ours" "kept-folder" "$TMP/1.tar" -o "$TMP/kept-folder"
 check "... whose content is still there" grep -qx mine "$TMP/kept-folder/thesis.txt"
+refused "a single file in the output folder" "single-file.*lies in the output folder" "$TMP/1.tar" -o "$site" --single-file "$site/sub/y.html"
+refused "... by another path" "junit.*lies in the output folder" "$TMP/1.tar" -o "$site/" --check 'steps>1' --junit "$TMP/nothing/../site/y.xml"
+refused "a share above 1 in a check" "a share such as" --check 'exposed_comm<20' "$TMP/1.tar"
 
 # ---- the tar itself
 echo "not a tar at all, just a line of text" > "$TMP/bad.tar"
