@@ -139,6 +139,10 @@ struct mpi_share mpi_share(const struct run *a);
  *  returns  borrows from the run */
 const char *program_of(const struct run *a);
 
+/** is_one_of_many - has the run the trace of one rank only, which exchanged data with others? Then how much of its
+ *  communication is waiting for those is not known. Test: tests/unit/test_narrate.c */
+int is_one_of_many(const struct run_result *r);
+
 /** is_left_out - is this run incomplete and stands beside complete ones of its point? */
 int is_left_out(const struct report *rep, int run);
 

@@ -453,7 +453,8 @@ static void fill_throughput(struct run_result *out, const struct sums *s)
 
 static void fill_pop(struct report *rep, struct run_result *out, const struct grid *g, const struct sums *s)
 {
-    if (g->n_ranks > 1 && out->comm_ns == 0) /* what was useful cannot be told from what was waiting */
+    /* What was useful cannot be told from what was waiting; of one rank among many, not transfer from waiting. */
+    if ((g->n_ranks > 1 && out->comm_ns == 0) || is_one_of_many(out))
         return;
     int64_t *useful = dcr_arena_alloc(&rep->arena, (size_t)g->n_ranks * sizeof *useful), transfer = 0;
     for (int r = 0; r < g->n_ranks; r++) {

@@ -241,9 +241,13 @@ static void check_run(struct report *rep, int run)
                         "--capture-range); steps are those of that part.",
                         r->label);
     if (r->has_steps && (double)r->n_counted < rep->thresholds.few_steps)
-        report_add_note(rep, NOTE_CAVEAT, run, "few-steps",
-                        "%s: only %s counted; below %.0f the figures are a first impression.", r->label,
-                        fmt_count(r->n_counted, "step").text, rep->thresholds.few_steps);
+        report_add_note(
+            rep, NOTE_CAVEAT, run, "few-steps", "%s: only %s counted; below %.0f the figures are a first impression%s.",
+            r->label, fmt_count(r->n_counted, "step").text, rep->thresholds.few_steps,
+            (double)(r->step.mean_ns - r->step.median_ns) > rep->thresholds.step_cv * (double)r->step.median_ns
+                ? report_text(rep, ", and single slow ones make the mean: %s against a median of %s",
+                              fmt_time(r->step.mean_ns).text, fmt_time(r->step.median_ns).text)
+                : "");
     if (r->n_partial_steps)
         report_add_note(rep, NOTE_CAVEAT, run, "partial-steps", "%s: %s not seen on all ranks and left out.", r->label,
                         fmt_count(r->n_partial_steps, "step").text);

@@ -175,12 +175,17 @@ static void only_if_it_matters(const struct thresholds *t, const struct run_resu
         c->verdict = VERDICT_WATCH;
 }
 
+/* A GPU trace may be that of one rank among many: its communication counts, though nobody saw its peers. */
+int is_one_of_many(const struct run_result *r)
+{
+    return r->n_ranks < 2 && r->comm_ns > 0 && r->run->n_traces && r->run->traces->world_size != 1;
+}
+
 static void rule_communication(struct report *rep, struct run_result *r)
 {
     const struct thresholds *t = &rep->thresholds;
-    /* A GPU trace may be that of one rank among many: its communication counts, though nobody saw its peers. */
-    int is_one_of_many = r->n_ranks < 2 && r->comm_ns > 0 && r->run->n_traces && r->run->traces->world_size != 1;
-    if (r->n_ranks < 2 && !is_one_of_many) {
+    int is_alone = is_one_of_many(r);
+    if (r->n_ranks < 2 && !is_alone) {
         rule_not_measured(r, CLASS_COMMUNICATION, "n/a because one rank has nobody to exchange with");
         rule_not_measured(r, CLASS_IMBALANCE, "n/a because one rank waits for nobody");
         return;
@@ -221,8 +226,9 @@ static void rule_communication(struct report *rep, struct run_result *r)
     c->text = of_loss > t->comm_loss ? report_text(rep, "%s a step in transfer, %s of the time lost to scaling",
                                                    fmt_time(transfer).text, fmt_percent(of_loss).text)
                                      : report_text(rep, "%s a step in transfer", fmt_time(transfer).text);
-    if (is_one_of_many) {
-        c->text = report_text(rep, "%s, waiting for the ranks whose traces are not here included", c->text);
+    if (is_alone) {
+        c->text = report_text(rep, "%s a step, waiting for the ranks whose traces are not here included",
+                              fmt_time(transfer).text);
         rule_not_measured(r, CLASS_IMBALANCE, "n/a because the trace of one rank does not show whom it waited for");
         return;
     }

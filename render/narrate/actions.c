@@ -1,6 +1,7 @@
 /* actions.c - see actions.h. Options of dcrnn-train as in docs/man/dcrnn-train.1. */
 #include "render/narrate/actions.h"
 
+#include "render/analyse/analyse.h"
 #include "render/narrate/exchange.h"
 
 #include <string.h>
@@ -100,6 +101,10 @@ struct action action_for(const struct run_result *r, enum cause_class cls)
         a.ours = "compute with the best kernels of this processor, --kernels auto";
     if (strcmp(r->run->program.name, "dcrnn-train") != 0)
         a.ours = "";
+    if (cls == CLASS_COMMUNICATION && is_one_of_many(r)) /* what to do depends on what is not known */
+        a = (struct action){
+            "", "trace all ranks in the same steps, to tell transfer from waiting for a late rank, and shorten "
+                "what is longer"};
     return a;
 }
 

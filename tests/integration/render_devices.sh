@@ -68,6 +68,8 @@ check "send and receive is not called gradient synchronisation" grep -Eq 'commun
 "$report" "$traces/kineto/mi300_resnet_act_checkpoint.json.gz" -q -o "$TMP/one" >/dev/null 2>&1
 check "one rank of eight: its exposed communication limits, and whom it waited for is n/a" jq -e '.runs[0].classes |
     .communication.verdict == "limits" and .communication.share_ratio > 0.6 and .imbalance.verdict == "n/a"' "$TMP/one/report.json"
+check "... nor is transfer told from waiting, or a balance made of it" jq -e '.runs[0] | (.support | test("much waiting for other ranks is n/a"))
+    and .pop == null' "$TMP/one/report.json"
 TMPDIR=$TMP "$report" "$traces/" -q -o "$TMP/site" >/dev/null 2>&1
 check "the same bytes again" cmp "$TMP/first.json" "$TMP/site/report.json"
 finish
