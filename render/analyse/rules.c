@@ -239,7 +239,7 @@ static void rule_communication(struct report *rep, struct run_result *r)
     if ((is_unbalanced || r->straggler.has) && w->share_ratio > t->straggler_wait)
         w->verdict = VERDICT_LIMITS;
     if (r->straggler.has)
-        w->text = report_text(rep, "rank %d arrives last in %s of the all-reduces; load balance %s", r->straggler.rank,
+        w->text = report_text(rep, "rank %d arrives last in %s of the collectives; load balance %s", r->straggler.rank,
                               fmt_percent(r->straggler.wins_ratio).text, fmt_ratio(r->pop.load_balance_ratio).text);
     else
         w->text = report_text(rep, "%s a step waiting, no rank stands out; load balance %s", fmt_time(caused).text,

@@ -80,6 +80,9 @@ static const char *const travels[N_EXCHANGES] = {
     [EXCHANGE_SEND_RECEIVE] = "send and receive while the next part computes (batch_isend_irecv; pipelines: more "
                               "micro-batches, an interleaved schedule), send lower precision, put ranks that talk to "
                               "each other on one node",
+    [EXCHANGE_PAIRS] =
+        "overlap sends, receives and all-to-alls with computing of another part of the batch, send lower "
+        "precision, put ranks that talk to each other on one node",
     [EXCHANGE_BROADCAST] =
         "broadcast less often (DDP: broadcast_buffers=False; read data on every rank instead of one)",
     [EXCHANGE_REDUCE] = "reduce less often: log every n steps, not in each",

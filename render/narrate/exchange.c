@@ -14,6 +14,7 @@ static const struct {
     [EXCHANGE_REDUCE_SCATTER] = {"reduce-scatter", "reduce-scatters"},
     [EXCHANGE_ALL_TO_ALL] = {"all-to-all", "all-to-alls"},
     [EXCHANGE_SEND_RECEIVE] = {"send and receive", "sends and receives"},
+    [EXCHANGE_PAIRS] = {"send and receive, or all-to-all", "sends, receives and all-to-alls"},
     [EXCHANGE_BROADCAST] = {"broadcast", "broadcasts"},
     [EXCHANGE_REDUCE] = {"reduce", "reduces"},
 };
@@ -44,7 +45,7 @@ enum exchange exchange_named(const char *name)
     char plain[128];
     size_t n = 0;
     for (; *name && n + 1 < sizeof plain; name++)
-        if (*name != '_' && *name != '-' && *name != ' ')
+        if (*name != '_' && *name != '-' && *name != ' ' && *name != ':')
             plain[n++] = *name;
     plain[n] = '\0';
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
@@ -55,7 +56,19 @@ enum exchange exchange_named(const char *name)
                                                                             : EXCHANGE_UNKNOWN;
 }
 
-static void add_device(const struct run_device *d, double ns[N_EXCHANGES])
+/* NCCL has one kernel for sends, receives and what is made of them: which it was the host's ranges say, if any. */
+static enum exchange kernel_kind(const struct foreign_trace *t, const char *name)
+{
+    enum exchange k = exchange_named(name);
+    int is_called[N_EXCHANGES] = {0};
+    for (int i = 0; k == EXCHANGE_SEND_RECEIVE && i < t->operators.n_names; i++)
+        is_called[exchange_named(t->operators.list[i].name)] = 1;
+    if (k != EXCHANGE_SEND_RECEIVE || is_called[EXCHANGE_SEND_RECEIVE] > is_called[EXCHANGE_ALL_TO_ALL])
+        return k;
+    return is_called[EXCHANGE_ALL_TO_ALL] > is_called[EXCHANGE_SEND_RECEIVE] ? EXCHANGE_ALL_TO_ALL : EXCHANGE_PAIRS;
+}
+
+static void add_device(const struct foreign_trace *t, const struct run_device *d, double ns[N_EXCHANGES])
 {
     double said = 0;
     for (int i = 0; i < d->n_collectives; i++) {
@@ -65,7 +78,7 @@ static void add_device(const struct run_device *d, double ns[N_EXCHANGES])
     }
     for (int i = 0; said <= 0 && i < d->n_names; i++)
         if (d->names[i].kind == OP_COMM)
-            ns[exchange_named(d->names[i].name)] += (double)d->names[i].sum_ns;
+            ns[kernel_kind(t, d->names[i].name)] += (double)d->names[i].sum_ns;
 }
 
 static struct exchange_share largest(const double ns[N_EXCHANGES])
@@ -87,7 +100,7 @@ struct exchange_share exchange_of(const struct run_result *r)
     double ns[N_EXCHANGES] = {0};
     for (int i = 0; i < a->n_traces; i++)
         for (int k = 0; k < a->traces[i].n_devices; k++)
-            add_device(&a->traces[i].devices[k], ns);
+            add_device(&a->traces[i], &a->traces[i].devices[k], ns);
     ns[EXCHANGE_UNKNOWN] = 0;
     struct exchange_share s = largest(ns);
     for (int i = 0; s.kind == EXCHANGE_UNKNOWN && i < r->n_phases; i++)

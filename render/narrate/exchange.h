@@ -11,6 +11,7 @@ enum exchange {
     EXCHANGE_REDUCE_SCATTER,
     EXCHANGE_ALL_TO_ALL,
     EXCHANGE_SEND_RECEIVE,
+    EXCHANGE_PAIRS, /* NCCL's all-to-all, gather and scatter run the kernel of send and receive */
     EXCHANGE_BROADCAST,
     EXCHANGE_REDUCE,
     N_EXCHANGES
@@ -22,8 +23,9 @@ struct exchange_share {
     double ratio; /* of the time of all whose kind is known */
 };
 /** exchange_of - by GPU traces (what they say of collectives, else names of kernels: one that serves all collectives
- *  says nothing), else names of communication ranges in steps, else MPI calls. EXCHANGE_UNKNOWN when none says it; the
- *  trainer does nothing but all-reduce. Test: tests/unit/test_narrate.c */
+ *  says nothing, and one of sends and receives is what the trace's ranges say of the two), else names of communication
+ * ranges in steps, else MPI calls. EXCHANGE_UNKNOWN when none says it; the trainer does nothing but all-reduce. Test:
+ * tests/unit/test_narrate.c */
 struct exchange_share exchange_of(const struct run_result *r);
 /** exchange_word - "all-reduce", "send and receive"; "collective" of an unknown kind. */
 const char *exchange_word(enum exchange k);

@@ -197,6 +197,17 @@ static void test_exchange(void **state)
     r.n_phases = 1; /* in steps: closer to the step than calls of the whole run */
     assert_int_equal(exchange_of(&r).kind, EXCHANGE_ALL_GATHER);
     assert_contains(action_for(&r, CLASS_COMMUNICATION).generic, "forward_prefetch");
+    struct device_name kernel = {.name = "ncclKernel_SendRecv_RING", .kind = OP_COMM, .sum_ns = 5};
+    struct run_device device = {.names = &kernel, .n_names = 1};
+    struct host_operator ranges[] = {{.name = "nccl:all_to_all"}, {.name = "nccl:send"}};
+    struct foreign_trace trace = {.devices = &device, .n_devices = 1};
+    a->traces = &trace;
+    a->n_traces = 1; /* NCCL's all-to-all is this kernel too */
+    assert_int_equal(exchange_of(&r).kind, EXCHANGE_PAIRS);
+    trace.operators = (struct host_operators){.list = ranges, .n_names = 1};
+    assert_int_equal(exchange_of(&r).kind, EXCHANGE_ALL_TO_ALL);
+    trace.operators = (struct host_operators){.list = ranges + 1, .n_names = 1};
+    assert_int_equal(exchange_of(&r).kind, EXCHANGE_SEND_RECEIVE);
     run_free(a);
 }
 
