@@ -541,7 +541,8 @@ void breakdown_run(struct report *rep, struct run_result *out)
             g.n_ranks ? "n/a because no step was recorded on all ranks"
             : out->run->summary.n_steps
                 ? report_text(rep, "n/a because a %s holds step times but no phases", out->run->summary.source)
-                : "n/a because no steps were recorded (no steps.csv, no trace)";
+            : out->run->n_traces ? "n/a because the traces mark no steps"
+                                 : "n/a because no steps were recorded (no steps.csv, no trace)";
         fill_summary(out);
         struct sums none = {0};
         fill_throughput(out, &none);

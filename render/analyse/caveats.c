@@ -184,10 +184,10 @@ static void check_held_back(struct report *rep, int run)
             "steal", report_text(rep, "other machines took %s of a node's CPU time", fmt_percent(steal).text), steal,
             "steal_limits", 0};
     else if (!*r->shared.id && delay > t->run_delay_limits)
-        r->shared = (struct shared){
-            "run-delay",
-            report_text(rep, "a rank waited for a core for %s of the time of its steps", fmt_percent(delay).text),
-            delay, "run_delay_limits", 0};
+        r->shared = (struct shared){"run-delay",
+                                    report_text(rep, "a rank waited for a core for %s of %s", fmt_percent(delay).text,
+                                                r->has_steps ? "the time of its steps" : "its run"),
+                                    delay, "run_delay_limits", 0};
     if (throttled > t->throttled_limits)
         report_add_note(rep, NOTE_CAVEAT, run, "throttled",
                         "%s: a CPU quota (cgroup) held a node back for %s of the run. That time shows as slow compute "
@@ -198,12 +198,33 @@ static void check_held_back(struct report *rep, int run)
                         "%s: other machines took %s of a node's CPU time (steal). Times vary with their load.",
                         r->label, fmt_percent(steal).text);
     if (delay > t->run_delay_limits && throttled <= t->throttled_limits) /* under a quota it is the same time again */
-        report_add_note(rep, NOTE_CAVEAT, run, "run-delay",
-                        "%s: a rank was ready to run but had no core for %s of the time of its steps.", r->label,
-                        fmt_percent(delay).text);
+        report_add_note(rep, NOTE_CAVEAT, run, "run-delay", "%s: a rank was ready to run but had no core for %s of %s.",
+                        r->label, fmt_percent(delay).text, r->has_steps ? "the time of its steps" : "its run");
 }
 
 /* ---- the run itself ------------------------------------------------------------------------------- */
+
+/* Traces of some of a job's ranks: what they lost to the others shows as theirs. */
+static void check_ranks_here(struct report *rep, int run)
+{
+    const struct run_result *r = &rep->runs[run];
+    const struct run *a = r->run;
+    int64_t of = 0;
+    int here = 0;
+    for (int i = 0; i < a->n_traces; i++) {
+        int is_new = 1;
+        for (int k = 0; k < i; k++)
+            is_new &= a->traces[k].rank != a->traces[i].rank;
+        here += is_new;
+        of = a->traces[i].world_size > of ? a->traces[i].world_size : of;
+    }
+    here = a->ranks_len > here ? a->ranks_len : here;
+    if (of > here)
+        report_add_note(rep, NOTE_GAP, run, "ranks-missing",
+                        "%s: traces of %d of the %lld ranks are here; transfer, waiting and which rank comes last are "
+                        "computed from these alone.",
+                        r->label, here, (long long)of);
+}
 
 static void check_run(struct report *rep, int run)
 {
@@ -359,13 +380,34 @@ static void check_left_out(struct report *rep, const struct series *s)
     }
 }
 
-/* Of the first run of the first series against that of the second. */
+/* Is the name one of those in "a, b"? */
+static int is_named(const char *names, const char *name, size_t n)
+{
+    for (; *names; names += strspn(names, ", ")) {
+        size_t k = strcspn(names, ",");
+        if (k == n && strncmp(names, name, n) == 0)
+            return 1;
+        names += k;
+    }
+    return 0;
+}
+
+/* Of the first run of the first series against the first of each other. */
 static const char *what_differs(struct report *rep)
 {
-    for (int i = 1; i < rep->n_runs; i++)
-        if (rep->runs[i].series != rep->runs[0].series)
-            return differing_keys(rep, &rep->runs[0], &rep->runs[i]);
-    return "command";
+    const char *all = "";
+    for (int i = 1; i < rep->n_runs; i++) {
+        int is_first = 1;
+        for (int k = 0; k < i; k++)
+            is_first &= rep->runs[k].series != rep->runs[i].series;
+        const char *at = is_first ? differing_keys(rep, &rep->runs[0], &rep->runs[i]) : "";
+        for (size_t n; *at; at += n, at += strspn(at, ", ")) {
+            n = strcspn(at, ",");
+            if (!is_named(all, at, n))
+                all = report_text(rep, "%s%s%.*s", all, *all ? ", " : "", (int)n, at);
+        }
+    }
+    return *all ? all : "command";
 }
 
 static void check_series(struct report *rep)
@@ -427,8 +469,10 @@ void caveats(struct report *rep)
         check_cores(rep, i);
         check_held_back(rep, i);
     }
-    for (int i = 0; i < rep->n_runs; i++)
+    for (int i = 0; i < rep->n_runs; i++) {
         check_run(rep, i);
+        check_ranks_here(rep, i);
+    }
     for (int i = 0; i < rep->n_runs; i++) {
         check_clocks(rep, i);
         check_cover(rep, i);

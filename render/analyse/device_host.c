@@ -35,7 +35,7 @@ static int host_by_traces(struct report *rep, struct run_result *r)
         .rule = report_text(rep, "limits below %s GPU utilisation when over half of the idle time waits for the host",
                             fmt_percent(limit).text),
         .threshold_name = "gpu_utilization",
-        .threshold_ratio = limit};
+        .threshold_ratio = -1}; /* the threshold is a floor of utilisation: the share is of something else */
     c->share_ratio = r->step.mean_ns > 0 ? (double)c->share_ns / (double)r->step.mean_ns : 0;
     c->gain_ns = c->share_ns;
     if (utilization < limit)
@@ -62,8 +62,10 @@ void rule_host(struct report *rep, struct run_result *r)
         }
     if (n == 0) {
         rule_not_measured(r, CLASS_HOST,
-                          strcmp(r->run->program.backend, "cpu") == 0 ? "n/a because the run used no GPU"
-                                                                      : "n/a because no GPU was monitored or traced");
+                          r->run->n_traces ? "n/a because the GPU traces mark no steps, or do "
+                                             "not say why the GPU was idle in them"
+                          : strcmp(r->run->program.backend, "cpu") == 0 ? "n/a because the run used no GPU"
+                                                                        : "n/a because no GPU was monitored or traced");
         return;
     }
     struct class_result *c = &r->classes[CLASS_HOST];
@@ -71,7 +73,7 @@ void rule_host(struct report *rep, struct run_result *r)
         .cls = CLASS_HOST,
         .rule = report_text(rep, "watched below %s GPU utilisation", fmt_percent(t->gpu_utilization).text),
         .threshold_name = "gpu_utilization",
-        .threshold_ratio = t->gpu_utilization};
+        .threshold_ratio = -1};
     c->verdict = sum / n < t->gpu_utilization ? VERDICT_WATCH : VERDICT_FINE;
     c->text = report_text(rep,
                           "mean GPU utilisation (monitor) %s; which part of the idle time is the host's needs a GPU "

@@ -416,19 +416,23 @@ void claims_of_runs(struct report *rep)
         if (!r->has_steps) {
             r->headline = device_headline(rep, r->run);
             if (!r->headline)
-                r->headline = report_text(rep, "Where the time of a step goes%s%s is unknown: no steps were recorded.",
-                                          r->n_nodes ? " at " : "", r->n_nodes ? nodes_text(rep, r->n_nodes) : "");
+                r->headline = report_text(rep, "Where the time of a step goes%s%s is unknown: no %s were recorded.",
+                                          r->n_nodes ? " at " : "", r->n_nodes ? nodes_text(rep, r->n_nodes) : "",
+                                          r->step.n ? "phases of a step" : "steps");
             if (r->has_throughput)
                 r->support = report_text(rep, "By %s%s it processed %s samples per second.",
                                          r->run->summary.n_steps ? "the " : "", r->throughput_source,
                                          fmt_number(r->throughput).text);
             struct mpi_share m = mpi_share(r->run);
             if (m.has)
-                r->support = report_text(
-                    rep,
-                    "%s%sThe ranks spent %s of their time in MPI calls (%s of %s, all together), most of it in %s.",
-                    r->support, *r->support ? " " : "", fmt_percent(m.ratio).text, fmt_time(m.ns).text,
-                    fmt_time(m.wall_ns).text, m.largest->name);
+                r->support =
+                    report_text(rep,
+                                "%s%sThe ranks spent %s of the time that their processes were watched in MPI calls but "
+                                "MPI_Init and "
+                                "MPI_Finalize (%s of %s, summed over the ranks), %s in %s.",
+                                r->support, *r->support ? " " : "", fmt_percent(m.ratio).text, fmt_time(m.ns).text,
+                                fmt_time(m.wall_ns).text,
+                                (int64_t)m.largest->sum.ns == m.ns ? "all of it" : "most of it", m.largest->name);
             continue;
         }
         int n = limiting(r, order);

@@ -27,7 +27,7 @@ static const char *step_sentence(struct report *rep, const struct comparison *c)
     const struct compared *s = &c->step;
     const char *way =
         !s->change_ns.has    ? "whether that is more than chance is not known"
-        : !s->is_significant ? "as far as can be told from chance as long as before"
+        : !s->is_significant ? "no difference that can be told from chance"
         : s->after_ns < s->before_ns
             ? report_text(rep, "%s as fast as before", fmt_x((double)s->before_ns / (double)s->after_ns).text)
             : report_text(rep, "%s as long as before", fmt_x((double)s->after_ns / (double)s->before_ns).text);
