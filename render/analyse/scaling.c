@@ -298,7 +298,7 @@ static const char *label_of(struct report *rep, const struct run_result *r, enum
         dcr_buf_printf(&b, ", batch %lld per rank", (long long)p->local_batch);
     if (*p->precision)
         dcr_buf_printf(&b, ", %s", p->precision);
-    if (r->n_nodes > 0 && r->n_ranks > 0)
+    if (r->n_nodes > 0 && r->n_ranks > 0 && strcmp(rep->unit, "node") == 0)
         dcr_buf_printf(&b, ", %d %s per node", r->n_ranks / r->n_nodes,
                        r->n_ranks / r->n_nodes == 1 ? "rank" : "ranks");
     const char *label = dcr_arena_strdup(&rep->arena, dcr_buf_text(&b));

@@ -111,6 +111,11 @@ void top_sentences(struct report *rep)
     rep->first_claim = claim_to_act_on(s, r);
     const struct claim *c = rep->first_claim >= 0 ? &rep->claims[rep->first_claim] : NULL;
     rep->headline = s && *s->headline ? s->headline : r->headline;
+    int n_scaling = 0;
+    for (int i = 0; i < rep->n_series; i++)
+        n_scaling += rep->series[i].n_points > 1;
+    if (s && *s->headline && n_scaling > 1)
+        rep->headline = report_text(rep, "%s (%s scaling): %s", s->label, scaling_word(s->kind), s->headline);
     rep->support = s && *s->support ? s->support : r->support;
     rep->first_action = "";
     if (c && c->cls == CLASS_COMPUTE && c->series < 0)

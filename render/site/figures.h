@@ -26,4 +26,7 @@ void run_picture(struct site *s, const struct run_result *r, const char *path);
 /** node_words - "4 nodes", "1 node", or GPUs where the runs scale over those; "unknown node count" for 0. */
 const char *node_words(struct site *s, int n);
 
+/** node_title - the same as the title of a column: "Nodes" or "GPUs". */
+const char *node_title(struct site *s);
+
 #endif

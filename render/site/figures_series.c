@@ -16,13 +16,18 @@ const char *node_words(struct site *s, int n)
     return n > 0 ? site_text(s, "%s", fmt_count(n, s->rep->unit).text) : "unknown node count";
 }
 
+const char *node_title(struct site *s)
+{
+    return strcmp(s->rep->unit, "node") == 0 ? "Nodes" : site_text(s, "%ss", s->rep->unit);
+}
+
 /* ---- speed-up ---------------------------------------------------------------------------------------- */
 
 static json_t *speedup_table(struct site *s, const struct series *series)
 {
-    json_t *t =
-        view_table(s, "Speed-up and efficiency",
-                   "Nodes|#Ranks|#Runs|#Step time, mean|#Speed-up|95 % interval|#Efficiency|#Speed-up of compute");
+    const char *columns = site_text(
+        s, "%s|#Ranks|#Runs|#Step time, mean|#Speed-up|95 %% interval|#Efficiency|#Speed-up of compute", node_title(s));
+    json_t *t = view_table(s, "Speed-up and efficiency", columns);
     for (int i = 0; i < series->n_points; i++) {
         const struct series_point *p = &series->points[i];
         view_row(s, t, node_words(s, p->n_nodes));

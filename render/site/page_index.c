@@ -242,8 +242,9 @@ static json_t *series_view(struct site *s, int index)
 
 static json_t *runs_table(struct site *s)
 {
-    json_t *t = view_table(s, "All runs of this report",
-                           "Run|#Nodes|#Ranks|#Steps counted|#Step time, mean|#p95|#Throughput|What was found");
+    const char *columns =
+        site_text(s, "Run|#%s|#Ranks|#Steps counted|#Step time, mean|#p95|#Throughput|What was found", node_title(s));
+    json_t *t = view_table(s, "All runs of this report", columns);
     for (int i = 0; i < s->rep->n_runs; i++) {
         const struct run_result *r = &s->rep->runs[i];
         view_row(s, t, r->label);
@@ -252,9 +253,10 @@ static json_t *runs_table(struct site *s)
                   site_text(s, "runs/%s/index.html", r->slug));
         view_cell(s, t, r->n_nodes > 0 ? site_text(s, "%d", r->n_nodes) : "unknown");
         view_cell(s, t, r->n_ranks > 0 ? site_text(s, "%d", r->n_ranks) : "unknown");
-        view_cell(s, t, r->has_steps ? site_int(s, r->n_counted) : "n/a");
-        view_cell_time(s, t, r->has_steps, r->step.mean_ns);
-        view_cell_time(s, t, r->has_steps, r->step.p95_ns);
+        bool has = r->has_steps || r->step.n > 0; /* of a summary: the same without phases */
+        view_cell(s, t, r->has_steps ? site_int(s, r->n_counted) : has ? site_int(s, (int64_t)r->step.n) : "n/a");
+        view_cell_time(s, t, has, r->step.mean_ns);
+        view_cell_time(s, t, has, r->step.p95_ns);
         view_cell(s, t, r->has_throughput ? site_text(s, "%s/s", fmt_number(r->throughput).text) : "n/a");
         view_cell(s, t, r->headline);
     }

@@ -33,7 +33,7 @@ json_t *view_ahead(struct site *s, const struct series *series)
     if (series->n_ahead == 0)
         return json_null();
     json_t *t = view_table(s, "Not measured: extrapolated by the law with the smallest residual",
-                           "Nodes|#Speed-up|95 % prediction interval|#Efficiency");
+                           site_text(s, "%s|#Speed-up|95 %% prediction interval|#Efficiency", node_title(s)));
     for (int i = 0; i < series->n_ahead; i++) {
         const struct extrapolation *e = &series->ahead[i];
         view_row(s, t, node_words(s, e->n_nodes));

@@ -98,6 +98,9 @@ is "its samples" '.runs[0].nodes[0].gpus[0].utilization_percent.n > 1000' 'true'
 read_one 0 "TALP reports" "$traces/talp"
 is "regions and GPU efficiencies" '[.evidence[] | select(.rows[0][8] == "0.07") | .rows[0][3:5]] | unique' '[["0.77","1.00"]]'
 read_one 3 "DDP scaling results" "$traces/scaling"
+is "the headline names its configuration" '.headline | test("^resnet152, global batch 64, fp16 \\(strong scaling\\): ")' 'true'
+check "what the configurations differ in" grep -q 'differ in: model, batch)' "$TMP/site/BOTTLENECK_ANALYSIS.md"
+check "its node counts are GPUs, with step times" grep -q '94.3' "$TMP/site/index.html"
 is "8 GPUs are slower than 4" '.headline | test("8 GPUs are slower than 4 GPUs: 679 against 697")' 'true'
 read_one 3 "the seed project's folder" "$SHARED/data/seed-run"
 finish
