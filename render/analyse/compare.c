@@ -202,6 +202,11 @@ static void compare_at(struct report *rep, const struct report *before, const st
                              .support = ""};
     for (int i = 1; i < b.n; i++)
         c->series = b.runs[i]->series == c->series ? c->series : -1;
+    for (int i = 0; i < b.n; i++)
+        for (int k = 0; k < a.n; k++)
+            if (*b.runs[i]->run->manifest_sha256 &&
+                strcmp(b.runs[i]->run->manifest_sha256, a.runs[k]->run->manifest_sha256) == 0)
+                c->n_same++;
     fill_means(&a);
     fill_means(&b);
     draw(&a, 1);

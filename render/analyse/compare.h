@@ -32,6 +32,7 @@ struct comparison {
     struct prediction predictions[N_CLASSES];
     int n_predictions;     /* by predicted gain */
     int64_t expected_ns;   /* largest prediction among the causes that were removed; 0 none */
+    int n_same;            /* runs after that are runs before too: the same archive on both sides */
     const char *differing; /* "data set": what else differs, so that it is no fair comparison; "" nothing */
     const char *sentence, *support;
 };

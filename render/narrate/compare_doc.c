@@ -117,9 +117,13 @@ void narrate_comparisons(struct report *rep)
             *c->differing
                 ? report_text(rep, " The runs differ in their %s, so this is no fair comparison.", c->differing)
                 : "";
+        const char *same = c->n_same == 0            ? ""
+                           : c->n_same == c->n_after ? " The same archives are on both sides: a run is compared with "
+                                                       "itself."
+                                                     : " Some archives are on both sides.";
         c->sentence = step_sentence(rep, c);
-        c->support = report_text(rep, "%s%s%s%s", part_sentence(rep, c), utilization_sentence(rep, c),
-                                 prediction_sentence(rep, c), unfair) +
+        c->support = report_text(rep, "%s%s%s%s%s", part_sentence(rep, c), utilization_sentence(rep, c),
+                                 prediction_sentence(rep, c), unfair, same) +
                      1;
     }
     if (*rep->baseline && rep->n_comparisons)

@@ -24,6 +24,8 @@ check_status 0 "several on both sides, -- between them" "$report" --baseline "$T
     "$TMP/one.tar" -o "$TMP/site"
 check "each node count is compared" jq -e '[.comparisons[].n_nodes] == [1, 2] and .comparisons[0].step.is_significant == false' \
     "$TMP/site/report.json"
+check "a run compared with itself is said, of the others not" jq -e '[.comparisons[].support | test("compared with itself")] == [true, false]
+    and (.comparisons[0].sentence | test("no difference that can be told from chance"))' "$TMP/site/report.json"
 # The same training with no loader worker and with four (TensorBoard plugin's samples): what tb_plugin's article tells.
 pair=$SHARED/data/traces/kineto
 if [ -d "$pair" ]; then

@@ -211,6 +211,25 @@ static void test_exchange(void **state)
     run_free(a);
 }
 
+/* Without steps nothing is said of steps. */
+static void test_without_steps(void **state)
+{
+    (void)state;
+    struct fixture f = {.n = 1};
+    struct run *a = f.runs[0] = made_run(2, 64);
+    struct run_mpi_call calls[] = {{"MPI_Allreduce", {9, 0, 5000000000, 0}}, {"MPI_Init", {2, 0, 3000000000, 0}}};
+    a->mpi_calls = calls;
+    a->n_mpi_calls = 2;
+    for (int k = 0; k < 2; k++)
+        a->ranks[k].run_delay_ns = 8000000000, a->ranks[k].process_seconds = 10;
+    tell(&f);
+    assert_string_equal(f.rep.runs[0].shared.because, "a rank waited for a core for 80 % of its run");
+    assert_contains(f.rep.runs[0].support,
+                    "25 % of the time that their processes were watched in MPI calls but MPI_Init");
+    assert_contains(f.rep.runs[0].support, "(5.00 s of 20.0 s, summed over the ranks), all of it in MPI_Allreduce");
+    release(&f);
+}
+
 /* The usual local series: compute that does not shrink because the ranks have no cores of their own. */
 static void test_too_few_cores_is_one_story(void **state)
 {
@@ -595,6 +614,7 @@ int main(void)
         cmocka_unit_test(test_shared_cores),
         cmocka_unit_test(test_advice_knows_how_gradients_travelled),
         cmocka_unit_test(test_exchange),
+        cmocka_unit_test(test_without_steps),
         cmocka_unit_test(test_too_few_cores_is_one_story),
         cmocka_unit_test(test_no_gain_against_a_held_back_reference),
         cmocka_unit_test(test_quotas_leave_room),
