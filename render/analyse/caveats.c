@@ -202,6 +202,23 @@ static void check_held_back(struct report *rep, int run)
                         r->label, fmt_percent(delay).text, r->has_steps ? "the time of its steps" : "its run");
 }
 
+/* Ranks that waited although they had cores enough: something else used the cores, and will when there are too few. */
+static void check_neighbours(struct report *rep)
+{
+    const struct run_result *waited = NULL;
+    for (int i = 0; i < rep->n_runs && !waited; i++)
+        waited = strcmp(rep->runs[i].shared.id, "run-delay") == 0 ? &rep->runs[i] : NULL;
+    for (int i = 0; waited && i < rep->n_runs; i++)
+        if (strcmp(rep->runs[i].shared.id, "oversubscribed") == 0) {
+            report_add_note(rep, NOTE_CAVEAT, i, "neighbours",
+                            "%s: something else used the cores too: %s waited for a core though there were enough. "
+                            "Fewer ranks alone do not mend that; measure while nothing else runs.",
+                            rep->runs[i].label, waited->label);
+            rep->runs[i].shared.because =
+                report_text(rep, "%s, which something else uses too", rep->runs[i].shared.because);
+        }
+}
+
 /* ---- the run itself ------------------------------------------------------------------------------- */
 
 /* Traces of some of a job's ranks: what they lost to the others shows as theirs. */
@@ -469,6 +486,7 @@ void caveats(struct report *rep)
         check_cores(rep, i);
         check_held_back(rep, i);
     }
+    check_neighbours(rep);
     for (int i = 0; i < rep->n_runs; i++) {
         check_run(rep, i);
         check_ranks_here(rep, i);

@@ -79,7 +79,7 @@ static const char *of_ceiling(struct report *rep, double ratio, double ceiling, 
 {
     const char *amount = report_text(rep, "%s %s", fmt_number(ratio * ceiling).text, unit);
     if (ratio > 1)
-        return report_text(rep, "%s, %s times the calibrated %s %s (%s, so no share is given)", amount,
+        return report_text(rep, "%s, %s times the calibrated %s %s (%s, so no share of it is given)", amount,
                            fmt_ratio(ratio).text, fmt_number(ceiling).text, unit, why);
     return report_text(rep, "%s, %s of the calibrated %s %s", amount, fmt_percent(ratio).text, fmt_number(ceiling).text,
                        unit);
@@ -110,7 +110,7 @@ void rule_memory(struct report *rep, struct run_result *r)
     c->verdict = used > t->memory_bound && is_memory       ? VERDICT_LIMITS
                  : used > t->memory_bound / 2 && is_memory ? VERDICT_WATCH
                                                            : VERDICT_FINE;
-    c->text = report_text(rep, "compute moves %s and does %s (analytic counts)",
+    c->text = report_text(rep, "while computing it moves %s and does %s (analytic counts)",
                           of_ceiling(rep, used, f.gb_per_s, "GB/s", "from caches, or the calibration was too low"),
                           of_ceiling(rep, busy, f.gflop_per_s, "GFLOP/s", "the calibration was too low"));
 }
