@@ -27,6 +27,12 @@ static int read_all(struct evidence *e, void (*progress)(const char *path), stru
         }
         if (!x.is_found || rc == DCR_FATAL) {
             *err = one;
+            if (!x.root && !is_archive_name(x.path) && strstr(one.text, "not a tar archive"))
+                return dcr_err_set(
+                    err, DCR_FAIL,
+                    "cannot use '%s': no known kind of file, neither an archive of a run nor a whole file "
+                    "of another tool; dcreport(1) lists the kinds",
+                    x.path);
             return rc;
         }
         first = n_left ? first : one;

@@ -47,7 +47,7 @@ static char *joined(struct inputs *x, const char *a, const char *b)
     return out;
 }
 
-static int is_archive_name(const char *name)
+int is_archive_name(const char *name)
 {
     static const char *const ends[] = {".tar", ".tar.zst", ".tar.gz", ".tgz"};
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)

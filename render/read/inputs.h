@@ -26,5 +26,7 @@ struct inputs {
  *  errors   DCR_FAIL: a folder that cannot be listed, or holds no files, or too many */
 int inputs_find(struct inputs *out, char *const *paths, int n, struct dcr_err *err) DCR_MUST_CHECK;
 void inputs_release(struct inputs *x);
+/** is_archive_name - does the name end as an archive's, .tar or .tar.zst? */
+int is_archive_name(const char *name);
 
 #endif

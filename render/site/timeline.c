@@ -224,6 +224,17 @@ static json_t *names_table(struct site *s, const struct spans *spans)
     return t;
 }
 
+/* Traces too large to be read a second time: said here, since all numbers are of all events. NULL: none. */
+static const char *not_drawn(struct site *s, const struct run *run)
+{
+    const char *text = NULL;
+    for (int i = 0; i < run->n_traces; i++)
+        if (run->traces[i].is_not_drawn)
+            text = site_text(s, "%s%sThe trace '%s' is not drawn: it holds more than a million events.",
+                             text ? text : "", text ? " " : "", run->traces[i].file);
+    return text ? site_text(s, "%s All numbers of the report are of all events.", text) : NULL;
+}
+
 static void write_page(struct site *s, int run, const struct spans *spans, bool is_traced)
 {
     const struct run_result *r = &s->rep->runs[run];
@@ -243,13 +254,14 @@ static void write_page(struct site *s, int run, const struct spans *spans, bool 
                                               site_int(s, spans->n_device_ops),
                                               spans->n_trackless ? " Further streams and threads are left out." : "")
                                   : NULL);
+    view_text(s, data, "not_drawn", not_drawn(s, r->run));
     view_text(s, data, "aligned",
               spans->is_aligned ? "Traces whose clocks have no moment in common begin together; between those, "
                                   "differences mean nothing."
                                 : NULL);
     view_text(
         s, data, "clocks",
-        !is_traced ? "The archive has no traces, so there are the steps only; the ranks are laid side by side by the "
+        !is_traced ? "There are the steps only, since no trace is drawn; the ranks are laid side by side by the "
                      "first step that all have."
         : spans->n_hosts > 1 && spans->n_measured_hosts == spans->n_hosts - 1
             ? site_text(s,

@@ -79,6 +79,8 @@ echo "not a tar at all, just a line of text" > "$TMP/bad.tar"
 refused "not a tar" "not a tar" "$TMP/bad.tar" -o "$site"
 : > "$TMP/bad.tar"
 refused "an empty file" "empty" "$TMP/bad.tar" -o "$site"
+echo "just a line of text" > "$TMP/bad.txt"
+refused "no known kind of file" "bad.txt.*no known kind of file" "$TMP/bad.txt" -o "$site"
 size=$(stat -c %s "$TMP/2.tar")
 for part in 3 2; do
     head -c $((size / part / 512 * 512 + 100)) "$TMP/2.tar" > "$TMP/bad.tar"
