@@ -276,6 +276,7 @@ static void sample_init(struct sample *s, const char *hostile)
     memset(s, 0, sizeof *s);
     struct report *rep = &s->rep;
     rep->thresholds = thresholds_default();
+    rep->unit = "node";
     rep->title = hostile ? hostile : "DCRNN on 1, 2 and 4 nodes";
     rep->n_runs = 3;
     rep->runs = sample_alloc(s, 3, sizeof *rep->runs);
