@@ -51,9 +51,15 @@ static const char *variable(const struct run *run, const char *key)
     return NULL;
 }
 
-/* A rank sees its own command only: what started it is told by the launcher's variables. */
+/* A rank sees its own command only: what started it is told by the launcher's variables. A collector that stood in
+ * front of the launcher saw the whole line. */
 static const char *launch_line(struct site *s, const struct run *run)
 {
+    static const char *const launchers[] = {"mpirun", "mpiexec", "srun", "orterun", "prterun", "torchrun"};
+    const char *first = run->n_command ? run->command[0] : "", *slash = strrchr(first, '/');
+    for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++)
+        if (strcmp(slash ? slash + 1 : first, launchers[i]) == 0)
+            return "";
     const char *nodes = variable(run, "SLURM_NNODES"), *tasks = variable(run, "SLURM_NTASKS");
     const char *world = variable(run, "OMPI_COMM_WORLD_SIZE");
     if (tasks && *tasks)

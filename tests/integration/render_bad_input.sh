@@ -203,6 +203,13 @@ fixture_manifest "$TMP/bad"
 sed -i 's|"complete":true,"incomplete_because":\[\]|"complete":false,"incomplete_because":["killed by the time limit"]|' "$TMP/bad/manifest.json"
 fixture_tar "$TMP/bad" "$TMP/bad.tar"
 gap "an incomplete run" "killed by the time limit" "$TMP/bad.tar" "$TMP/1.tar"
+spoil
+sed -i 's/"command" *: *\[/&"mpirun","-n","2",/' "$TMP/bad/job_metadata.json"
+fixture_pack "$TMP/bad" "$TMP/bad.tar"
+"$report" "$TMP/bad.tar" -o "$site" -q > "$TMP/out" 2>&1
+check "a command line with its launcher" grep -q 'mpirun -n 2 ' "$site"/runs/*/index.html
+if grep -q 'mpirun.* mpirun' "$site"/runs/*/index.html; then not_ok "... has it once"; else ok "... has it once"; fi
+rm -rf "$site"
 (cd "$TMP/good1" && tar cf "$TMP/bad.tar" metrics.csv)
 gap "only a metrics.csv" "number of nodes is unknown" "$TMP/bad.tar"
 "$report" "$TMP/bad.tar" -o "$site" --nodes 1 > "$TMP/out" 2>&1
