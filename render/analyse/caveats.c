@@ -237,7 +237,7 @@ static void check_ranks_here(struct report *rep, int run)
     }
     here = a->ranks_len > here ? a->ranks_len : here;
     if (of > here)
-        report_add_note(rep, NOTE_GAP, run, "ranks-missing",
+        report_add_note(rep, NOTE_CAVEAT, run, "ranks-missing",
                         "%s: traces of %d of the %lld ranks are here; transfer, waiting and which rank comes last are "
                         "computed from these alone.",
                         r->label, here, (long long)of);

@@ -70,7 +70,7 @@ check "one rank of eight: its exposed communication limits, and whom it waited f
     .communication.verdict == "limits" and .communication.share_ratio > 0.6 and .imbalance.verdict == "n/a"' "$TMP/one/report.json"
 check "... nor is transfer told from waiting, or a balance made of it" jq -e '.runs[0] | (.support | test("much waiting for other ranks is n/a"))
     and .pop == null' "$TMP/one/report.json"
-check "ranks that are not here are missing" jq -e '.notes | map(select(.id == "ranks-missing" and .kind == "gap") | .text)
+check "ranks that are not here are missing" jq -e '.notes | map(select(.id == "ranks-missing" and .kind == "caveat") | .text)
     | any(test("traces of 4 of the 8 ranks are here"))' "$TMP/dlrm/report.json"
 check "a floor of utilisation is no threshold of a share" jq -e '.runs[0].classes.host | .verdict == "limits" and .share_ratio > 0
     and .threshold_ratio == null' "$TMP/dlrm/report.json"
