@@ -16,6 +16,7 @@
 #include "collect/summarize.h"
 #include "collect/sync.h"
 #include "lib/fs.h"
+#include "lib/member.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -88,6 +89,29 @@ static int make_own_spool(struct run *r, struct dcr_err *err)
                        r->o->output);
 }
 
+/* A run that has ended lies there already. A collector in front of a launcher comes before its ranks, and they before
+ * it has ended; ranks of one job may come one after another. */
+static int holds_another_run(const struct run *r)
+{
+    char path[PATH_MAX + 64], **names = NULL;
+    size_t n = 0;
+    int is_other = 0;
+    if (r->id.rank >= 0) {
+        snprintf(path, sizeof path, "%s/" SPOOL_LAUNCHER, r->spool);
+        json_t *launcher = json_load_file(path, 0, NULL);
+        const char *state = json_string_value(json_object_get(launcher, "state"));
+        is_other = state && strcmp(state, SPOOL_ENDED) == 0;
+        json_decref(launcher);
+        return is_other;
+    }
+    if (dcr_list_dir(r->spool, &names, &n, NULL) == 0)
+        for (size_t i = 0; i < n; i++)
+            is_other |=
+                strcmp(names[i], SPOOL_LAUNCHER) == 0 || dcr_name_number(names[i], strlen(names[i]), "rank") >= 0;
+    dcr_free_names(names, n);
+    return is_other;
+}
+
 static int choose_places(struct run *r, struct dcr_err *err)
 {
     int rc;
@@ -104,13 +128,14 @@ static int choose_places(struct run *r, struct dcr_err *err)
     }
     if (rc)
         return rc;
+    int is_taken = holds_another_run(r); /* before anything of this one lies there */
     char host[256];
     meta_host_name(host, sizeof host);
     snprintf(r->host_dir, sizeof r->host_dir, SPOOL_HOST_PREFIX "%s", host);
     if (r->id.rank >= 0) {
         snprintf(r->record_dir, sizeof r->record_dir, "%s/rank%d", r->spool, r->id.rank);
         r->record_name = SPOOL_RANK;
-        rc = dcr_mkdirs(r->record_dir, err);
+        rc = is_taken ? DCR_OK : dcr_mkdirs(r->record_dir, err);
         if (rc)
             return rc;
     } else {
@@ -119,7 +144,7 @@ static int choose_places(struct run *r, struct dcr_err *err)
     }
     char path[PATH_MAX + 64];
     snprintf(path, sizeof path, "%s/%s", r->record_dir, r->record_name);
-    if (access(path, F_OK) == 0)
+    if (is_taken || access(path, F_OK) == 0)
         return dcr_err_set(err, DCR_FAIL,
                            "the spool '%s' already holds a run; give another folder, or pack and remove it",
                            r->o->spool);

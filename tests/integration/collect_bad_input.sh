@@ -37,6 +37,7 @@ says 2 "verify: ends inside the manifest" "front.tar" "$COLLECT" verify front.ta
 size=$(stat -c %s good.tar)
 head -c $((size / 2)) good.tar >half.tar
 says 1 "verify: truncated" "half.tar" "$COLLECT" verify half.tar
+says 2 "ls: truncated, not complete" "DAMAGED" "$COLLECT" ls half.tar
 
 flip() { # flip FILE OFFSET
     local byte
@@ -254,6 +255,7 @@ says 2 "pack: an unpacked archive" "is an unpacked run archive; put it together 
 command=$(sed 's/.*`\(.*\)`.*/\1/' says.out)
 check "and the way it says works" sh -c "$command && '$COLLECT' verify again.tar"
 "$COLLECT" run --spool inside -- true 2>/dev/null
+says 125 "run: a spool of a run that has ended takes no ranks" "already holds a run" env OMPI_COMM_WORLD_RANK=7 "$COLLECT" run --spool inside -- true
 "$COLLECT" pack inside -o inside/p.tar 2>/dev/null && "$COLLECT" pack inside -o inside/p.tar 2>/dev/null
 check "pack: the archive does not pack itself" sh -c '! tar tf inside/p.tar | grep p.tar'
 finish
