@@ -147,6 +147,8 @@ int export_archive(const char *path, const char *output, enum export_format form
     int is_csv = format == EXPORT_CSV || (format == EXPORT_BY_NAME && output && dcr_ends_with(output, ".csv"));
     x.style = is_csv ? &export_csv : &export_chrome;
     message[0] = '\0';
+    if (output && strcmp(output, "-") == 0)
+        output = NULL;
     int k = snprintf(partial, sizeof partial, "%s.partial", output ? output : "");
     if (k < 0 || (size_t)k >= sizeof partial)
         return dcr_err_set(err, DCR_FAIL, "the name '%s' is too long", output);

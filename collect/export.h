@@ -17,7 +17,7 @@
 enum export_format { EXPORT_BY_NAME, EXPORT_CHROME, EXPORT_CSV };
 
 /** export_archive - all traces of an archive into one file, written beside its name and renamed.
- *  output   NULL: standard output
+ *  output   NULL or "-": standard output
  *  format   EXPORT_BY_NAME: CSV when output ends in .csv, else Chrome
  *  message  one line for people
  *  errors   DCR_FAIL: not an archive, damaged (nothing is written), or one without a single trace */

@@ -294,7 +294,9 @@ int ls_archive(const char *path, int is_long, struct dcr_buf *out, struct dcr_er
     } else {
         dcr_buf_printf(out, "%s: run %s", path, text_of(l.manifest, "run_id"));
         say_counts(&l, out);
-        dcr_buf_puts(out, json_is_true(json_object_get(l.manifest, "complete")) ? ", complete\n" : ", INCOMPLETE\n");
+        dcr_buf_puts(out, rc ? ", DAMAGED: what can be read of it\n"
+                          : json_is_true(json_object_get(l.manifest, "complete")) ? ", complete\n"
+                                                                                  : ", INCOMPLETE\n");
         say_program(&l, out);
         say_recorded(&l, out);
         say_reasons(&l, out);

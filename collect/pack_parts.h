@@ -59,6 +59,7 @@ struct pack {
     int n_unknown;       /* files of no known kind */
     int n_nodes;         /* 0 unknown */
     int n_traces, n_traces_packed;
+    int n_empty;     /* traces without a byte */
     int is_copied;   /* every file is copied before it is read, since somebody still writes into it */
     int has_changed; /* packing failed because a file was not the same when it was read again */
     int made_fd;     /* summaries made here, one behind the other, in a file without a name; -1 none */

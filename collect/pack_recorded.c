@@ -103,8 +103,9 @@ void pack_recorded(const struct pack *p, const json_t *record, json_t *o)
                  : *note       ? note
                  : *window     ? window
                  : p->n_traces ? "the program named no range"
-                               : "the program did not load NVTX (not built with it, statically linked, or it "
-                                 "never came to its first range)");
+                 : p->n_empty  ? "no trace could be begun: no room on the spool's disk, or the program was killed then"
+                               : "no process left a trace: NVTX was not loaded (not built with it, statically linked), "
+                                 "no range was reached, or privileges, environment or root had been given up by then");
     json_object_set_new(collector, "nvtx", json_string(line));
     put_observed(p, record, window, collector);
     put_gpu(p, record, window, collector);

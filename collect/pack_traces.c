@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static void judge_trace(struct pack *p, const char *name, int rank, const struct dct_loss *loss)
@@ -125,7 +126,13 @@ static int make_summary(struct pack *p, const char *trace, const char *path, int
     struct dcr_buf text = {.max = (size_t)4 << 30};
     struct dcr_err why = {0};
     int rc = summarize_trace(&s, &a, path, trace, &why);
-    if (rc == DCR_FAIL) { /* no trace at all: said, and packed as it is */
+    struct stat st;
+    if (rc == DCR_FAIL && stat(path, &st) == 0 && st.st_size == 0) {
+        p->n_empty++;
+        pack_reason(p, "the trace '%s' is empty: no room on the spool's disk, or its process was killed as it began it",
+                    trace);
+        rc = DCR_OK;
+    } else if (rc == DCR_FAIL) { /* no trace at all: said, and packed as it is */
         pack_reason(p, "%s", why.text);
         rc = DCR_OK;
     } else if (rc == 0) {

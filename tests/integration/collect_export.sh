@@ -52,6 +52,7 @@ check "several ranks" same_events ranks.tar
 check "each is a named process" test "$(jq -c '[.traceEvents[] | select(.name == "process_name") | .pid]' events.json)" = '[0,1,2,3,4]'
 check "to standard output" sh -c '"$0" export ranks.tar 2>said | cmp - events.json' "$COLLECT"
 check "the closing line counts" grep -qx 'dccollect: standard output: 800 events of 5 traces' said
+check "-o - is standard output too" sh -c '"$0" export ranks.tar -o - 2>said | cmp - events.json && [ ! -e ./- ]' "$COLLECT"
 check "--format" sh -c '"$0" export ranks.tar --format csv -o x.txt && cmp x.txt events.csv' "$COLLECT"
 "$COLLECT" pack spool -o some.tar --traces rank0 2>/dev/null
 check "traces that were not packed are said" sh -c '"$0" export some.tar -o some.json 2>&1 | grep -q "160 events of 1 trace; 4 ranks. traces were not packed"' "$COLLECT"

@@ -67,7 +67,7 @@ check "another injection is handed on" grep -qx /somewhere/else.so out
 check "though it is not there, ours records" metadata other.tar '.collector | .nvtx == "ok" and .events == 8'
 check "in the metadata too" metadata other.tar '.collector.nvtx_chained == "/somewhere/else.so"'
 "$COLLECT" run -o nothing.tar -- true 2>err
-check "a program without NVTX: nothing recorded, and why" metadata nothing.tar '.collector.nvtx | test("^nothing recorded because the program did not load NVTX")'
+check "a program without NVTX: nothing recorded, and why" metadata nothing.tar '.collector.nvtx | test("^nothing recorded because no process left a trace: NVTX was not loaded .*, or privileges")'
 
 # ---- adopted results; those of an earlier run stay out
 mkdir -p results/nsys
@@ -108,6 +108,8 @@ if command -v mpirun >/dev/null; then
     check "ranks stand in for nodes" "$COLLECT" pack spool -o emulated.tar --emulate-nodes
     check "labelled" manifest emulated.tar '.n_nodes == 4 and .node_kind == "emulated"'
     check_status 125 "a spool that holds a run already" env OMPI_COMM_WORLD_RANK=0 "$COLLECT" run --spool spool -- true
+    check_status 125 "a spool that holds the ranks of another run" "$COLLECT" run --spool spool -- true
+    check_status 1 "nothing of the refused run is left there" test -e spool/launcher.json
     check_status 125 "-o under several ranks" env OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=4 "$COLLECT" run -o x.tar -- true
 
     "$COLLECT" run -o front.tar -- "${MPIRUN[@]}" -n 3 ./marks 40 2>err
