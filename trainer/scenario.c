@@ -385,18 +385,25 @@ int scenario_show(const struct scenario *s, const struct scenario_choice *c, FIL
             s->why);
     if (*s->needs)
         fprintf(out, "needs: %s\n", s->needs);
+    char on[SCENARIO_TEXT] = "", off[SCENARIO_TEXT] = "";
     for (int is_off = 0; is_off < 2; is_off++) {
+        char *line = is_off ? off : on;
+        size_t len = 0;
         const struct scenario_choice each = {c->seed, is_off, c->n_ranks};
         char text[SCENARIO_TEXT], *words[SCENARIO_MAX_WORDS];
         int n_words = 0;
         int rc = scenario_words(s, &each, text, sizeof text, words, &n_words, err);
         if (rc)
             return rc;
-        fprintf(out, "%s:", is_off ? "off" : "on");
-        for (int i = 0; i < n_words; i++)
-            fprintf(out, " %s", words[i]);
-        fprintf(out, "\n");
+        for (int i = 0; i < n_words; i++) /* as long as in text, which they came from */
+            len += (size_t)snprintf(line + len, SCENARIO_TEXT - len, " %s", words[i]);
+        fprintf(out, "%s:%s\n", is_off ? "off" : "on", line);
     }
+    if (strcmp(on, off) == 0)
+        fprintf(out, "note: on %d rank%s the knob changes nothing; start it by `mpirun -n 2` or `mpirun -n 4`\n",
+                c->n_ranks, c->n_ranks == 1 ? "" : "s");
+    fprintf(out,
+            "note: class N: what the report of N ranks may name; gain N: percent of the step that the knob saves\n");
     for (int i = 0; i < SCENARIO_N_RANKS; i++)
         fprintf(out, "class %d: %s\n", n_ranks_of[i], s->classes[i]);
     for (int i = 0; i < SCENARIO_N_RANKS; i++)
