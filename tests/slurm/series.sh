@@ -5,8 +5,8 @@ if [ "${1:-}" != inside ]; then
     . tests/lib/tap.sh
     status=0
     # Half of the gradients travel beside the backward pass. Over 100 mbit/s the rest would cost 15 % of a step on four
-    # nodes, and efficiency would end near 0.85, at the edge of what the report calls good. Over 24 it is 0.6 to 0.75.
-    tests/slurm/cluster --rate 24mbit --log "$TMP/daemons" -- bash tests/slurm/series.sh inside || status=$?
+    # nodes, and efficiency would end near 0.85, at the edge of what the report calls good. Over 20 it is below 0.7.
+    tests/slurm/cluster --rate 20mbit --log "$TMP/daemons" -- bash tests/slurm/series.sh inside || status=$?
     [ $status -eq 77 ] || exit $status
     skip "series on a real cluster" "see the line above"
     finish
@@ -86,7 +86,7 @@ check "compute speeds up on 4 nodes" report "${points}[2].speedup | . > 2.4 and 
 check "one node has no communication to speak of" report "${points}[0].share < 0.01"
 check "communication takes a share of the step on 2 nodes" report "${points}[1].share > 0.05"
 check "and a larger one on 4 nodes" report "${points} | .[2].share > .[1].share + 0.05"
-check "four nodes are clearly held back" report '.series[0].points[2].efficiency < 0.82'
+check "four nodes are clearly held back" report '.series[0].points[2].efficiency < 0.75'
 check "the headline is about communication" report '.headline | test("gradient synchronisation")'
 check "the bytes went over the nodes' links" \
     report '[.runs[] | select(.n_nodes == 4) | .nodes[].network[] | select(.name == "eth0") | .out_bytes] | min > 1e7'
