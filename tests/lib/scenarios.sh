@@ -110,7 +110,7 @@ most_often() {
     awk '{ if (++n[$0] > most) { most = n[$0]; word = $0 } } END { print word }'
 }
 middle() { # median of the lines that are numbers; - without any
-    grep -v '^-$' | sort -g | awk '{ v[NR] = $1 } END { print NR == 0 ? "-" : NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2 }'
+    { grep -v '^-$' || true; } | sort -g | awk '{ v[NR] = $1 } END { print NR == 0 ? "-" : NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2 }'
 }
 
 # Machine-readable: one line of tab-separated fields a scenario and number of ranks; docs/scenarios.md says what they are.
