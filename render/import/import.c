@@ -2,9 +2,11 @@
 #include "render/import/import.h"
 
 #include "render/import/gunzip.h"
+#include "render/import/json_window.h"
 #include "render/import/kineto.h"
 #include "render/import/parsers.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* The first byte that is no space and no byte-order mark. */
@@ -23,13 +25,28 @@ static int holds(const char *head, size_t n, const char *word)
 }
 
 /* An object or array with what only traces have near their beginning. */
-int chrome_is(const char *head, size_t n)
+static int is_chrome_text(const char *head, size_t n)
 {
     if (n && *head == '[')
         return holds(head, n, "\"ph\"");
     return n && *head == '{' &&
            (holds(head, n, "\"traceEvents\"") || holds(head, n, "\"schemaVersion\"") ||
             holds(head, n, "\"deviceProperties\""));
+}
+
+/* An object that goes on behind what is seen of it may hold its events later: who reads it says when it does not. */
+enum { LARGE_BYTES = 60000 };
+
+int chrome_is(const char *head, size_t n)
+{
+    if (is_chrome_text(head, n) || (n >= LARGE_BYTES && *head == '{'))
+        return 1;
+    if (!n || (*head != '{' && *head != '[') || !holds(head, n, "\\u"))
+        return 0;
+    char *plain = malloc(n + 1); /* names that are escaped, as JSON allows */
+    int is_it = plain && is_chrome_text(plain, json_unescape(head, n, plain, n + 1));
+    free(plain);
+    return is_it;
 }
 
 /* Reading larger ones a second time would double the time of the report; the timeline says so. */

@@ -161,6 +161,11 @@ static int member(struct walk *k, struct dcr_err *err)
             continue;
         }
         size_t n = (size_t)(end - key);
+        char plain[32];
+        if (is_escaped) {
+            n = json_unescape(key, n, plain, sizeof plain);
+            key = plain;
+        }
         if (json_text_is(key, n, "traceEvents") && *p == '[') {
             w->at = p + 1;
             return events(k, err);

@@ -350,13 +350,22 @@ static void add(struct kineto_sink *k, const struct kineto_raw *e)
     }
 }
 
+/* One letter; a writer that escapes all there is may write it as \u0058. */
+static char phase(const char *p, size_t n)
+{
+    char plain[3];
+    if (n == 1)
+        return *p;
+    return json_unescape(p, n, plain, sizeof plain) == 1 ? plain[0] : 0;
+}
+
 /* One value of the event itself. */
 static inline void field(struct kineto_raw *e, const char *key, size_t n, const char *p, const char *after)
 {
     switch (n) {
     case 2:
         if (key[0] == 'p' && key[1] == 'h')
-            e->ph = *p == '"' && after - p == 3 ? p[1] : 0;
+            e->ph = *p == '"' ? phase(p + 1, (size_t)(after - p) - 2) : 0;
         else if (key[0] == 't' && key[1] == 's')
             e->has_ts = microseconds(p, after, &e->ts_ns) == 0;
         break;

@@ -1,5 +1,6 @@
-/* ncu_csv.c - `ncu --csv --page details`: one line per kernel and metric. Per kernel name: how often it ran under the
- * profiler and the means of the metrics that say what it is limited by. */
+/* ncu_csv.c - `ncu --csv`: --page details has one line per kernel and metric, --page raw one per kernel, with a column
+ * per metric and a line of units. Per kernel name: how often it ran under the profiler and the means of the metrics
+ * that say what it is limited by. */
 #include "render/import/parsers.h"
 
 #include "lib/csv.h"
@@ -9,27 +10,48 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const words[] = {"ID", "Kernel Name", "Metric Name", "Metric Unit", "Metric Value", NULL};
+static const char *const details[] = {"ID", "Kernel Name", "Metric Name", "Metric Unit", "Metric Value", NULL};
+static const char *const raw[] = {"\"ID\"", "\"Kernel Name\"", "\"Grid Size\"", "__", NULL};
 
 int ncu_csv_is(const char *head, size_t n)
 {
-    return line_with(head, n, words) != NULL;
+    return line_with(head, n, details) || line_with(head, n, raw);
 }
 
+enum { N_NAMES = 3 };
 static const struct {
-    const char *name, *other; /* of sections, and of the counters themselves */
-} metrics[] = {{"Duration", "gpu__time_duration.sum"},
-               {"Compute (SM) Throughput", "sm__throughput.avg.pct_of_peak_sustained_elapsed"},
-               {"Memory Throughput", "gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed"},
-               {"DRAM Throughput", "dram__throughput.avg.pct_of_peak_sustained_elapsed"},
-               {"Achieved Occupancy", "sm__warps_active.avg.pct_of_peak_sustained_active"}};
+    const char *names[N_NAMES]; /* of sections, and of the counters themselves; NULL = no more */
+} metrics[] = {{{"Duration", "gpu__time_duration.sum"}},
+               {{"Compute (SM) Throughput", "sm__throughput.avg.pct_of_peak_sustained_elapsed"}},
+               {{"Memory Throughput", "gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed"}},
+               {{"DRAM Throughput", "dram__throughput.avg.pct_of_peak_sustained_elapsed",
+                 "gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed"}},
+               {{"Achieved Occupancy", "sm__warps_active.avg.pct_of_peak_sustained_active"}}};
 enum { N_METRICS = sizeof metrics / sizeof *metrics, MAX_KERNELS = 2048 };
+
+/* Which of them a name is; -1 none. */
+static int metric_of(const char *name)
+{
+    for (int m = 0; m < N_METRICS; m++)
+        for (int i = 0; i < N_NAMES && metrics[m].names[i]; i++)
+            if (strcmp(name, metrics[m].names[i]) == 0)
+                return m;
+    return -1;
+}
 
 struct kernel {
     const char *name;
     int64_t n[N_METRICS];
     double sum[N_METRICS];
-    char unit[16]; /* of the duration */
+    char unit[16]; /* of the duration, as of its first line; ncu scales each line by itself */
+};
+
+struct profile {
+    struct run *run;
+    struct dcr_csv *csv;
+    struct kernel *kernels; /* shape (MAX_KERNELS) */
+    int n;
+    int64_t n_left_out; /* rows of further kernels */
 };
 
 /* "1,234.5" is a number too. */
@@ -45,71 +67,145 @@ static int number(const char *text, double *out)
     return end > plain && !*end;
 }
 
-static struct kernel *kernel_of(struct run *r, struct kernel *k, int *n, const char *name)
+/* Nanoseconds in a unit of time, as versions of ncu write it; 0 = none. */
+static double unit_ns(const char *unit)
 {
-    for (int i = 0; i < *n; i++)
-        if (strcmp(k[i].name, name) == 0)
-            return &k[i];
-    if (*n == MAX_KERNELS)
+    static const struct {
+        const char *name;
+        double ns;
+    } units[] = {{"nsecond", 1},     {"ns", 1},        {"usecond", 1e3}, {"us", 1e3},     {"\xce\xbcs", 1e3},
+                 {"\xc2\xb5s", 1e3}, {"msecond", 1e6}, {"ms", 1e6},      {"second", 1e9}, {"s", 1e9}};
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (strcmp(unit, units[i].name) == 0)
+            return units[i].ns;
+    return 0;
+}
+
+static struct kernel *kernel_of(struct profile *p, const char *name)
+{
+    for (int i = 0; i < p->n; i++)
+        if (strcmp(p->kernels[i].name, name) == 0)
+            return &p->kernels[i];
+    if (p->n == MAX_KERNELS) {
+        p->n_left_out++;
         return NULL;
-    k[*n].name = run_text(r, name);
-    return &k[(*n)++];
+    }
+    p->kernels[p->n].name = run_text(p->run, name);
+    return &p->kernels[p->n++];
+}
+
+/* One value of metric m: durations in one unit, all others in percent ("Memory Throughput" also is a line in bytes per
+ * second). */
+static void add(struct kernel *k, int m, const char *unit, const char *text)
+{
+    double v;
+    if (m < 0 || !number(text, &v) || (m > 0 && strcmp(unit, "%") != 0))
+        return;
+    if (m == 0 && !k->n[0])
+        snprintf(k->unit, sizeof k->unit, "%s", unit);
+    else if (m == 0 && strcmp(k->unit, unit) != 0) {
+        if (!(unit_ns(unit) > 0) || !(unit_ns(k->unit) > 0))
+            return;
+        v *= unit_ns(unit) / unit_ns(k->unit);
+    }
+    k->n[m]++;
+    k->sum[m] += v;
+}
+
+/* The next row; behind the table ncu may say something more. */
+static int next(struct profile *p, struct dcr_err *err)
+{
+    int rc;
+    do
+        rc = dcr_csv_next(p->csv, err);
+    while (rc == DCR_FAIL && strncmp(dcr_csv_text(p->csv, 0), "==", 2) == 0);
+    return rc;
+}
+
+static int read_details(struct profile *p, struct dcr_err *err)
+{
+    int name = dcr_csv_column(p->csv, "Kernel Name"), metric = dcr_csv_column(p->csv, "Metric Name"), rc;
+    int unit = dcr_csv_column(p->csv, "Metric Unit"), value = dcr_csv_column(p->csv, "Metric Value");
+    while ((rc = next(p, err)) == 0) {
+        struct kernel *k = kernel_of(p, dcr_csv_text(p->csv, name));
+        if (k)
+            add(k, metric_of(dcr_csv_text(p->csv, metric)), dcr_csv_text(p->csv, unit), dcr_csv_text(p->csv, value));
+    }
+    return rc;
+}
+
+/* The first row holds the units, and no kernel. */
+static int read_raw(struct profile *p, struct dcr_err *err)
+{
+    enum { UNIT_BYTES = 16 };
+    int name = dcr_csv_column(p->csv, "Kernel Name"), column[N_METRICS], rc;
+    char unit[N_METRICS][UNIT_BYTES] = {{0}};
+    for (int m = 0; m < N_METRICS; m++)
+        column[m] = -1;
+    for (int c = 0; c < dcr_csv_n_columns(p->csv); c++) {
+        int m = metric_of(dcr_csv_name(p->csv, c));
+        if (m >= 0 && column[m] < 0)
+            column[m] = c;
+    }
+    while ((rc = next(p, err)) == 0) {
+        const char *kernel = dcr_csv_text(p->csv, name);
+        struct kernel *k = *kernel ? kernel_of(p, kernel) : NULL;
+        for (int m = 0; m < N_METRICS; m++) {
+            if (!*kernel)
+                snprintf(unit[m], sizeof unit[m], "%s", dcr_csv_text(p->csv, column[m]));
+            else if (k && column[m] >= 0)
+                add(k, m, unit[m], dcr_csv_text(p->csv, column[m]));
+        }
+    }
+    return rc;
+}
+
+static void write_table(const struct profile *p, const char *file)
+{
+    struct foreign_table *t =
+        run_add_table(p->run, file, "ncu kernels (CSV)",
+                      "Kernels under the profiler, means over their runs; shares are of the device's peak",
+                      "Kernel|#Profiled|#Duration|#Compute throughput, %|#Memory throughput, %|"
+                      "#DRAM throughput, %|#Achieved occupancy, %");
+    for (int i = 0; i < p->n; i++) {
+        const struct kernel *k = &p->kernels[i];
+        int64_t most = 0;
+        for (int m = 0; m < N_METRICS; m++)
+            most = k->n[m] > most ? k->n[m] : most;
+        table_add(p->run, t, "%s", k->name);
+        table_add(p->run, t, "%lld", (long long)most);
+        for (int m = 0; m < N_METRICS; m++)
+            if (k->n[m])
+                table_add(p->run, t, "%.4g%s%s", k->sum[m] / (double)k->n[m], m ? "" : " ", m ? "" : k->unit);
+            else
+                table_add(p->run, t, "n/a");
+    }
+    if (p->n_left_out)
+        run_add_gap(p->run, "%lld rows of '%s' are not in its table: it holds more than %d kernels.",
+                    (long long)p->n_left_out, file, MAX_KERNELS);
 }
 
 int ncu_csv_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
 {
     struct from_line *lines = malloc(sizeof *lines);
-    struct kernel *kernels = calloc(MAX_KERNELS, sizeof *kernels);
-    struct dcr_csv *csv = NULL;
+    struct profile p = {.run = r, .kernels = calloc(MAX_KERNELS, sizeof *p.kernels)};
     struct dcr_stream from;
-    int n = 0;
-    int rc = lines && kernels ? from_line_open(lines, s, words, &from, err)
-                              : dcr_err_set(err, DCR_FATAL, "out of memory reading '%s'", s->name);
+    int rc = lines && p.kernels ? from_line_open(lines, s, details, &from, err)
+                                : dcr_err_set(err, DCR_FATAL, "out of memory reading '%s'", s->name);
+    if (!rc && !line_with(lines->bytes, lines->len, details)) {
+        const char *line = line_with(lines->bytes, lines->len, raw);
+        lines->pos = line ? (size_t)(line - lines->bytes) : 0;
+    }
     if (!rc)
-        rc = dcr_csv_open(&csv, &from, err);
-    int name = rc ? -1 : dcr_csv_column(csv, "Kernel Name"), metric = rc ? -1 : dcr_csv_column(csv, "Metric Name");
-    while (!rc && (rc = dcr_csv_next(csv, err)) == 0) {
-        struct kernel *k = kernel_of(r, kernels, &n, dcr_csv_text(csv, name));
-        double v;
-        const char *unit = dcr_csv_text(csv, dcr_csv_column(csv, "Metric Unit"));
-        if (!k || !number(dcr_csv_text(csv, dcr_csv_column(csv, "Metric Value")), &v))
-            continue;
-        for (int m = 0; m < N_METRICS; m++) {
-            const char *of = dcr_csv_text(csv, metric);
-            if ((strcmp(of, metrics[m].name) && strcmp(of, metrics[m].other)) || (m > 0 && strcmp(unit, "%")))
-                continue;                                   /* "Memory Throughput" also is a line in bytes per second */
-            if (m == 0 && k->n[0] && strcmp(k->unit, unit)) /* ncu scales each line by itself */
-                continue;
-            if (m == 0)
-                snprintf(k->unit, sizeof k->unit, "%s", unit);
-            k->n[m]++;
-            k->sum[m] += v;
-        }
-    }
-    if (rc == DCR_END) {
-        rc = n ? 0 : dcr_err_set(err, DCR_FAIL, "'%s' is output of ncu without a kernel", s->name);
-        struct foreign_table *t =
-            n ? run_add_table(r, s->name, "ncu kernels (CSV)",
-                              "Kernels under the profiler, means over their runs; shares are of the device's peak",
-                              "Kernel|#Profiled|#Duration|#Compute throughput, %|#Memory throughput, %|"
-                              "#DRAM throughput, %|#Achieved occupancy, %")
-              : NULL;
-        for (int i = 0; i < n; i++) {
-            const struct kernel *k = &kernels[i];
-            int64_t most = 0;
-            for (int m = 0; m < N_METRICS; m++)
-                most = k->n[m] > most ? k->n[m] : most;
-            table_add(r, t, "%s", k->name);
-            table_add(r, t, "%lld", (long long)most);
-            for (int m = 0; m < N_METRICS; m++)
-                if (k->n[m])
-                    table_add(r, t, "%.4g%s%s", k->sum[m] / (double)k->n[m], m ? "" : " ", m ? "" : k->unit);
-                else
-                    table_add(r, t, "n/a");
-        }
-    }
-    dcr_csv_close(csv);
-    free(kernels);
+        rc = dcr_csv_open(&p.csv, &from, err);
+    if (!rc)
+        rc = dcr_csv_column(p.csv, "Metric Name") >= 0 ? read_details(&p, err) : read_raw(&p, err);
+    if (rc == DCR_END)
+        rc = p.n ? 0 : dcr_err_set(err, DCR_FAIL, "'%s' is output of ncu without a kernel", s->name);
+    if (!rc)
+        write_table(&p, s->name);
+    dcr_csv_close(p.csv);
+    free(p.kernels);
     free(lines);
     return rc;
 }

@@ -128,6 +128,20 @@ static int open_csv(struct dcr_csv **csv, struct from_line *lines, struct dcr_st
     return find(*csv, c) ? dcr_err_set(err, DCR_FAIL, "'%s' lacks columns of an nsys trace", s->name) : 0;
 }
 
+/* The next row. What follows the table (nsys stats writes one report below the other) is named and left. */
+static int next(struct run *r, struct dcr_csv *csv, const char *file, struct dcr_err *err)
+{
+    int rc = dcr_csv_next(csv, err);
+    const char *first = dcr_csv_text(csv, 0);
+    if (rc != DCR_FAIL || (strncmp(first, "Processing [", 12) && strncmp(first, " ** ", 4)))
+        return rc;
+    run_add_gap(r,
+                "'%s' holds further tables behind its first one, which are not read; write each into a file "
+                "of its own.",
+                file);
+    return DCR_END;
+}
+
 int nsys_gpu_csv_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
 {
     struct foreign_trace t = {.file = s->name, .kind = "nsys GPU trace (CSV)", .rank = -1, .world_size = -1};
@@ -138,7 +152,7 @@ int nsys_gpu_csv_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
     struct columns c;
     int rc = lines && a ? open_csv(&csv, lines, &from, s, gpu_words, pipit_gpu_words, &c, err)
                         : dcr_err_set(err, DCR_FATAL, "out of memory reading '%s'", s->name);
-    while (!rc && (rc = dcr_csv_next(csv, err)) == 0) {
+    while (!rc && (rc = next(r, csv, s->name, err)) == 0) {
         int64_t start, dur;
         const char *name = dcr_csv_text(csv, c.name);
         int what = interval(csv, &c, &start, &dur);
@@ -202,7 +216,7 @@ int nsys_api_csv_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
     int n = 0;
     int rc = lines && calls ? open_csv(&csv, lines, &from, s, api_words, pipit_api_words, &c, err)
                             : dcr_err_set(err, DCR_FATAL, "out of memory reading '%s'", s->name);
-    while (!rc && (rc = dcr_csv_next(csv, err)) == 0) {
+    while (!rc && (rc = next(r, csv, s->name, err)) == 0) {
         int64_t start, dur;
         if (interval(csv, &c, &start, &dur) != 1 || dur < 0)
             continue;

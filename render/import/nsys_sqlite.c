@@ -5,6 +5,7 @@
 #include "lib/buf.h"
 #include "render/device/activity.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <sqlite3.h>
 #include <stdio.h>
@@ -175,10 +176,60 @@ static int read_operations(struct nsys *x, struct dcr_err *err)
     return rc;
 }
 
-static int read_host(struct nsys *x, struct dcr_err *err)
+/* Ranges that mark steps: "step", "iteration" and their like as in native traces, or PyTorch's "ProfilerStep#7"; a
+ * number may follow. returns  1 when it is one */
+static int is_step(const char *name, int64_t *number)
+{
+    static const char profiler[] = "ProfilerStep";
+    char word[32];
+    size_t n = strlen(name), digits = 0, end;
+    enum category ignored;
+    while (digits < n && isdigit((unsigned char)name[n - 1 - digits]))
+        digits++;
+    end = n - digits;
+    while (end && strchr(" _#:-", name[end - 1]))
+        end--;
+    snprintf(word, sizeof word, "%.*s", end < sizeof word ? (int)end : 0, name);
+    *number = digits && digits < 18 ? strtoll(name + n - digits, NULL, 10) : -1;
+    return strcmp(word, profiler) == 0 || event_classify("", word, &ignored) == EVENT_STEP;
+}
+
+/* Steps of one process go to the device; those of several in one file cannot be told apart by device. */
+struct steps {
+    struct dcr_arena arena;
+    struct marked {
+        int64_t number, start, dur;
+    } * list;
+    size_t n, cap;
+    int64_t process;
+    int is_of_many;
+};
+
+static void mark_step(struct steps *s, int64_t process, int64_t number, int64_t start, int64_t dur)
+{
+    s->is_of_many |= s->n && s->process != process;
+    s->process = process;
+    s->list = arena_grow(&s->arena, s->list, s->n, &s->cap, sizeof *s->list);
+    s->list[s->n++] = (struct marked){number, start, dur};
+}
+
+static void use_steps(struct nsys *x, struct run *r, struct steps *s)
+{
+    for (size_t i = 0; i < s->n && !s->is_of_many; i++)
+        activity_step(x->activity, s->list[i].number, s->list[i].start, s->list[i].dur);
+    if (s->is_of_many)
+        run_add_gap(r,
+                    "The steps in '%s' are not analysed: they are of several processes. Record each rank into a file "
+                    "of its own.",
+                    x->name);
+    dcr_arena_release(&s->arena);
+}
+
+static int read_host(struct nsys *x, struct run *r, struct dcr_err *err)
 {
     enum { NVTX_START_END = 60 };
     int rc = 0;
+    struct steps steps = {.n = 0};
     int64_t process_range = 0; /* a "thread" of its own for each: below zero, as no globalTid is */
     sqlite3_stmt *q = query(x, "CUPTI_ACTIVITY_KIND_RUNTIME", "start end correlationId globalTid @nameId", &rc, err);
     while (next(x, q, &rc, err)) {
@@ -197,7 +248,7 @@ static int read_host(struct nsys *x, struct dcr_err *err)
     q = rc ? NULL : query(x, "NVTX_EVENTS", "start end text @textId globalTid eventType", &rc, err);
     while (next(x, q, &rc, err)) {
         enum category c;
-        int64_t start = sqlite3_column_int64(q, 0), dur;
+        int64_t start = sqlite3_column_int64(q, 0), dur, number;
         const char *name = *text(q, 2) ? text(q, 2) : text(q, 3);
         x->trace.n_events++;
         if (!duration(q, &dur))
@@ -205,12 +256,17 @@ static int read_host(struct nsys *x, struct dcr_err *err)
         int is_process = sqlite3_column_int64(q, 5) == NVTX_START_END;
         activity_operator(x->activity, is_process ? --process_range : sqlite3_column_int64(q, 4),
                           is_process ? OPERATOR_PROCESS : OPERATOR_RANGE, name, strlen(name), start, dur);
+        if (is_step(name, &number)) {
+            mark_step(&steps, sqlite3_column_int64(q, 4) >> 24, number, start, dur);
+            continue;
+        }
         if (event_classify("", name, &c) != EVENT_PHASE)
             continue;
         if (c == CAT_DATA || c == CAT_IO)
             activity_range(x->activity, c == CAT_DATA ? HOST_DATA : HOST_IO, start, dur);
     }
     sqlite3_finalize(q);
+    use_steps(x, r, &steps);
     return rc;
 }
 
@@ -301,7 +357,7 @@ int nsys_sqlite_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
     unlink(path);
     path[0] = '\0';
     rc = read_operations(&x, err);
-    if (rc || (rc = read_host(&x, err)))
+    if (rc || (rc = read_host(&x, r, err)))
         goto out;
     if (x.n_tables == 0) {
         rc = dcr_err_set(err, DCR_FAIL, "'%s' is SQLite without the tables of an nsys export, or damaged", s->name);

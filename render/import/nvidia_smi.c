@@ -1,7 +1,8 @@
 /* nvidia_smi.c - `nvidia-smi --query-gpu=... --format=csv -l`, with header and units, or without one of them. Without a
  * header columns are told by their units: the first "%" is the GPU's utilisation, the first "MiB" memory used, "W"
  * power, "MHz" the SM clock, a bare number the temperature; a second "MiB" that never changes all memory. GPUs are told
- * by index, else by uuid or bus id, else by their place in each burst of rows.  Test: render_foreign.sh, test_smi.c */
+ * by index, else by uuid or bus id, else by their place in each burst of rows; without times rows count as seconds.
+ * Test: render_foreign.sh, test_smi.c */
 #include "render/import/parsers.h"
 
 #include "lib/buf.h"
@@ -12,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_BYTES = 256 << 20, MAX_COLUMNS = 64 };
+enum { MAX_BYTES = 256 << 20, MAX_COLUMNS = 64, MAX_LINE = 4096, MAX_GPUS = 1024 };
 
 /* "2026/04/25 16:06:06.780" in seconds; < 0 when it is none. */
 static double stamp(const char *text)
@@ -43,42 +44,11 @@ static int split(char *line, char **cells)
     return n;
 }
 
-static int is_header(const char *head, size_t n)
-{
-    static const char *const with_time[] = {"timestamp", ",", "utilization.gpu", NULL}, *const memory[] = {
-                                                                                            "memory.used", ",",
-                                                                                            "timestamp", NULL};
-    const char *line = line_with(head, n, with_time);
-    line = line ? line : line_with(head, n, memory);
-    return line == head;
-}
-
 static int is_value(const char *cell)
 {
     char *end;
     strtod(cell, &end);
     return end > cell || *cell == '[';
-}
-
-int nvidia_smi_is(const char *head, size_t n)
-{
-    char line[512];
-    if (is_header(head, n))
-        return 1;
-    size_t len = 0;
-    while (len < n && len + 1 < sizeof line && head[len] != '\n')
-        len++;
-    memcpy(line, head, len);
-    line[len] = '\0';
-    if (stamp(line) < 0 || !strchr(line, ','))
-        return 0;
-    if (strstr(line, " %") || strstr(line, " MiB") || strstr(line, " W"))
-        return 1;
-    char *cells[MAX_COLUMNS]; /* numbers alone: ours to refuse, with the reason */
-    int n_cells = split(line, cells), n_numbers = 0;
-    for (int i = 1; i < n_cells; i++)
-        n_numbers += is_value(cells[i]);
-    return n_cells > 2 && n_numbers == n_cells - 1;
 }
 
 static enum gpu_sample by_name(const char *name)
@@ -111,6 +81,49 @@ static enum gpu_sample by_unit(const char *cell, int *seen)
     if (what == SAMPLE_NONE || seen[what]++)
         return SAMPLE_NONE;
     return what;
+}
+
+/* The first line, NUL-terminated and without a byte-order mark. */
+static void first_line(const char *head, size_t n, char *line, size_t cap)
+{
+    size_t len = 0, skipped = n >= 3 && memcmp(head, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+    for (head += skipped, n -= skipped; len < n && len + 1 < cap && head[len] != '\n'; len++)
+        line[len] = head[len];
+    line[len] = '\0';
+}
+
+/* Names of columns, one of which is used here; or the time and one of the GPU's fields. */
+static int is_header(const char *head, size_t n)
+{
+    char line[MAX_LINE], *cells[MAX_COLUMNS];
+    first_line(head, n, line, sizeof line);
+    int n_cells = split(line, cells), n_known = 0;
+    for (int i = 0; i < n_cells; i++) {
+        n_known += by_name(cells[i]) != SAMPLE_NONE;
+        if (*cells[i] < 'a' || *cells[i] > 'z')
+            return 0;
+    }
+    return n_known > 0;
+}
+
+int nvidia_smi_is(const char *head, size_t n)
+{
+    char line[MAX_LINE], *cells[MAX_COLUMNS];
+    int seen[SAMPLE_CLOCK + 1] = {0}, n_numbers = 0, n_units = 0;
+    if (is_header(head, n))
+        return 1;
+    first_line(head, n, line, sizeof line);
+    int has_time = stamp(line) >= 0, is_with_units = strstr(line, " %") || strstr(line, " MiB") || strstr(line, " W");
+    if (has_time && strchr(line, ',') && is_with_units)
+        return 1;
+    int n_cells = split(line, cells);
+    for (int i = 0; i < n_cells; i++) {
+        enum gpu_sample what = by_unit(cells[i], seen);
+        n_units += what != SAMPLE_NONE && what != SAMPLE_TEMPERATURE;
+        n_numbers += i > 0 && is_value(cells[i]);
+    }
+    /* With times, numbers alone are ours to refuse, with the reason. */
+    return has_time ? n_cells > 2 && n_numbers == n_cells - 1 : n_units > 1;
 }
 
 /* The log as lines; columns as far as they are known. */
@@ -239,6 +252,7 @@ static int by_header(struct log *g)
     int n = split(g->lines[0], cells);
     static const char *const identities[] = {"pci.bus_id", "gpu_bus_id", "gpu_uuid", "uuid", "index"}; /* best last */
     int rank = -1;
+    g->time_column = -1;
     for (int i = 0; i < n; i++) {
         g->what[i] = by_name(cells[i]);
         g->time_column = strncmp(cells[i], "timestamp", 9) == 0 ? i : g->time_column;
@@ -272,18 +286,28 @@ static int64_t identity(struct identities *x, const char *cell)
     return x->n++;
 }
 
+static int cells_in(const char *line)
+{
+    int n = 1;
+    for (; *line; line++)
+        n += *line == ',';
+    return n;
+}
+
+/* Without a column of times rows with all columns are samples; add_rows counts them. */
 static void read_times(struct log *g)
 {
     for (size_t i = 0; i < g->n; i++) {
-        const char *cell = cell_of(g->lines[i], g->time_column);
-        g->t[i] = cell ? stamp(cell) : -1;
+        const char *cell = g->time_column >= 0 ? cell_of(g->lines[i], g->time_column) : NULL;
+        int is_row = g->time_column < 0 && cells_in(g->lines[i]) == g->n_columns;
+        g->t[i] = cell ? stamp(cell) : is_row ? 0 : -1;
     }
 }
 
 /* Without a header: from the first row that has a time. */
 static int by_first_row(struct log *g, const char *name, struct dcr_err *err)
 {
-    char line[4096], *cells[MAX_COLUMNS];
+    char line[MAX_LINE], *cells[MAX_COLUMNS];
     int n_known = 0, seen[SAMPLE_CLOCK + 1] = {0};
     size_t first = 0;
     while (first < g->n && g->t[first] < 0)
@@ -292,10 +316,10 @@ static int by_first_row(struct log *g, const char *name, struct dcr_err *err)
         return 0;
     snprintf(line, sizeof line, "%s", g->lines[first]);
     g->n_columns = split(line, cells);
-    for (int i = 1; i < g->n_columns; i++)
+    for (int i = g->time_column + 1; i < g->n_columns; i++)
         if (is_identity(cells[i]) || (g->id_column < 0 && counts(g, i)))
             g->id_column = i;
-    for (int i = 1; i < g->n_columns; i++) {
+    for (int i = g->time_column + 1; i < g->n_columns; i++) {
         g->what[i] = i == g->id_column ? SAMPLE_NONE : by_unit(cells[i], seen);
         n_known += g->what[i] != SAMPLE_NONE && g->what[i] != SAMPLE_TEMPERATURE;
     }
@@ -309,6 +333,7 @@ static int by_first_row(struct log *g, const char *name, struct dcr_err *err)
 
 static int lines_of(struct log *g, char *text, const char *name, struct dcr_err *err)
 {
+    text += strncmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
     size_t cap = 1;
     char *save = NULL;
     for (const char *p = text; *p; p++)
@@ -326,6 +351,7 @@ static int lines_of(struct log *g, char *text, const char *name, struct dcr_err 
 static int add_rows(struct run *r, struct log *g, size_t first, int burst, size_t *n_bad, int *n_names)
 {
     struct identities known = {.n = 0};
+    int64_t n_of[MAX_GPUS] = {0};
     size_t row = 0;
     for (size_t i = first; i < g->n; i++) {
         char *cells[MAX_COLUMNS];
@@ -337,12 +363,13 @@ static int add_rows(struct run *r, struct log *g, size_t first, int burst, size_
         int64_t id = g->id_column >= 0 && g->id_column < n ? identity(&known, cells[g->id_column])
                      : burst > 1                           ? (int64_t)(row % (size_t)burst)
                                                            : 0;
+        double t = g->time_column < 0 && id >= 0 && id < MAX_GPUS ? (double)n_of[id]++ : g->t[i];
         row++;
         for (int c = 0; c < n; c++) {
             char *end;
             double v = strtod(cells[c], &end); /* "[N/A]" and the like are not measured */
             if (end > cells[c])
-                gpu_samples_add(r, id, g->what[c], g->t[i], v);
+                gpu_samples_add(r, id, g->what[c], t, v);
         }
     }
     *n_names = known.n;
@@ -358,8 +385,13 @@ int nvidia_smi_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
     if (rc || (rc = lines_of(&g, (char *)(uintptr_t)dcr_buf_text(&b), s->name, err)))
         goto out;
     int has_header = b.len && is_header(b.data, b.len);
-    if (has_header && g.n)
+    if (has_header && g.n) {
         g.n_columns = by_header(&g);
+    } else if (g.n) {
+        g.n_columns = cells_in(g.lines[0]);
+        const char *slash = strchr(g.lines[0], '/'), *comma = strchr(g.lines[0], ',');
+        g.time_column = slash && comma && slash < comma ? 0 : -1; /* a date, be it one that can be read or not */
+    }
     read_times(&g);
     if (has_header && g.n)
         g.t[0] = -1;
@@ -372,6 +404,11 @@ int nvidia_smi_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
     }
     if (n_bad)
         run_add_gap(r, "%zu rows of '%s' could not be read.", n_bad, s->name);
+    if (g.time_column < 0)
+        run_add_gap(r,
+                    "'%s' holds no times: its samples are counted as seconds%s. Record with "
+                    "--query-gpu=timestamp,index,...",
+                    s->name, g.id_column < 0 ? ", and taken as those of one GPU" : "");
     if (n_names > 1)
         run_add_gap(r, "The GPUs of '%s' are numbered in order of appearance: it has no index, only ids.", s->name);
     if (burst > 1)

@@ -22,7 +22,8 @@
     X(IMPORT_PART, talp)            /* DLB's TALP JSON */                 \
     X(IMPORT_PART, sacct)           /* sacct */                           \
     X(IMPORT_PART, memory_timeline) /* PyTorch's raw memory timeline */   \
-    X(IMPORT_PART, chrome)          /* Kineto and other Chrome traces */
+    X(IMPORT_PART, chrome)          /* Kineto and other Chrome traces */  \
+    X(IMPORT_PART, nsys_sums)       /* nsys stats, summaries */
 
 #define X(kind, name)                          \
     int name##_is(const char *head, size_t n); \

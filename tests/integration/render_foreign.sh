@@ -52,6 +52,28 @@ cat >"$made/ncu.csv" <<'EOF'
 EOF
 read_one 0 "ncu --csv" "$made/ncu.csv"
 is "its means" '.evidence[0].rows' '[["gemm(float*, int)","2","10.5 usecond","70","20","n/a","n/a"]]'
+mkdir -p "$made/raw"
+cat >"$made/raw/ncu.csv" <<'EOF'
+"ID","Process ID","Kernel Name","Block Size","Grid Size","gpu__time_duration.sum","sm__throughput.avg.pct_of_peak_sustained_elapsed"
+"","","","","","us","%"
+"0","7","gemm(float*, int)","(256, 1, 1)","(8, 1, 1)","1,010.5","80"
+"1","7","gemm(float*, int)","(256, 1, 1)","(8, 1, 1)","989.5","60"
+==PROF== Disconnected from process 7
+EOF
+cat >"$made/raw/sums.csv" <<'EOF'
+Processing [report1.sqlite] with [cuda_api_sum.py]...
+
+Time (%),Total Time (ns),Num Calls,Avg (ns),Name
+80.0,8000,4,2000.0,cudaLaunchKernel
+
+Processing [report1.sqlite] with [cuda_gpu_kern_sum.py]...
+
+Time (%),Total Time (ns),Instances,Avg (ns),Name
+100.0,8000,4,2000.0,"gemm(float*, ""x"")"
+EOF
+read_one 0 "ncu --page raw, nsys stats summaries" "$made/raw"
+is "their tables" '[.evidence[] | .rows[0][0:3]]' \
+    '[["gemm(float*, int)","2","1000 us"],["cudaLaunchKernel","80.0","8000"],["gemm(float*, \"x\")","100.0","8000"]]'
 printf 'timestamp, index, utilization.gpu [%%], memory.used [MiB], memory.total [MiB], power.draw [W]\n2026/01/31 23:59:59.500, 1, 50 %%, 100 MiB, 1000 MiB, [N/A]\n2026/02/01 00:00:00.500, 1, 70 %%, 300 MiB, 1000 MiB, 80.25 W\n' >"$made/smi.csv"
 read_one 0 "nvidia-smi with header and units" "$made/smi.csv"
 is "its samples" '.runs[0].nodes[0].gpus[0] | [.gpu, .utilization_percent.mean, .memory_used_mb.max, .memory_total_mb.n, .power_w.n]' '[1,60,300,2,1]'

@@ -201,6 +201,27 @@ static void test_escaped_names(void **state)
     assert_int_equal(device(0)->device, 3);
     assert_int_equal(device(0)->value[DEV_COMM_KERNELS], 1);
     assert_int_equal(device(0)->value[DEV_SPAN], 2000);
+    assert_int_equal(import_text("{\"t\\u0072aceEvents\":[{\"p\\u0068\":\"\\u0058\",\"cat\":\"kernel\",\"name\":\"k\","
+                                 "\"pid\":0,\"ts\":1,\"dur\":2}]}"),
+                     0);
+    assert_int_equal(device(0)->value[DEV_SPAN], 2000);
+}
+
+/* What stands before the events may be longer than what the kind of a file is told by. */
+static void test_late_events(void **state)
+{
+    (void)state;
+    size_t n = 100000;
+    char *text = malloc(n + 4096);
+    memcpy(text, "{\"x\":\"", 6);
+    memset(text + 6, 'x', n);
+    snprintf(text + 6 + n, 4000, "%s", "\",\"traceEvents\":[" KERNEL("1", "2") "]}");
+    assert_int_equal(import_text(text), 0);
+    assert_int_equal(device(0)->value[DEV_BUSY], 2000);
+    snprintf(text + 6 + n, 4000, "\"}");
+    assert_int_equal(import_text(text), DCR_FAIL);
+    assert_non_null(strstr(err.text, "without traceEvents"));
+    free(text);
 }
 
 /* Times so far apart that their difference is no 64-bit integer: what does not fit to the first ones is left out. */
@@ -534,6 +555,7 @@ int main(void)
         cmocka_unit_test_teardown(test_array_and_bom, forget),
         cmocka_unit_test_teardown(test_oddities, forget),
         cmocka_unit_test_teardown(test_escaped_names, forget),
+        cmocka_unit_test_teardown(test_late_events, forget),
         cmocka_unit_test_teardown(test_far_apart, forget),
         cmocka_unit_test_teardown(test_nothing_on_a_gpu, forget),
         cmocka_unit_test_teardown(test_cut, forget),

@@ -133,10 +133,39 @@ static void test_ranges(void **state)
     assert_int_equal(o->list[2].self_ns, 30);
 }
 
+/* NVTX ranges that mark steps, by PyTorch's name or with a number; those of two processes are not analysed. */
+static void test_steps(void **state)
+{
+    (void)state;
+    static const char made[] =
+        "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL(start INT, end INT, deviceId INT, correlationId INT, shortName);"
+        "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES(1000,3000,0,1,'k'),(6000,12000,0,2,'k');"
+        "CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME(start INT, end INT, correlationId INT, nameId);"
+        "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES(900,950,1,'cudaLaunchKernel'),(5500,5600,2,'cudaLaunchKernel');"
+        "CREATE TABLE NVTX_EVENTS(start INT, end INT, eventType INT, text TEXT, globalTid INT);"
+        "INSERT INTO NVTX_EVENTS VALUES(0,5000,59,'iteration 7',1),(5000,11000,59,'ProfilerStep#8',1),"
+        "(100,600,59,'dataloader',1),(0,20000,59,'epoch 1',1)";
+    assert_int_equal(import_sql(made), 0);
+    const struct reduced *s = &run->traces[0].steps;
+    assert_int_equal(s->n_steps, 2);
+    assert_int_equal(s->steps[0].step, 7);
+    assert_int_equal(s->steps[0].part_ns[CAT_COMPUTE], 2000);
+    assert_int_equal(s->steps[0].part_ns[CAT_DATA], 500);
+    assert_int_equal(s->steps[1].step, 8);
+    assert_int_equal(s->steps[1].step_ns, 7000); /* to the end of what it launched */
+    assert_int_equal(device(0)->steps_ns, 12000);
+    char two[2048];
+    snprintf(two, sizeof two, "%s;INSERT INTO NVTX_EVENTS VALUES(0,5000,59,'step',%d)", made, 1 << 25);
+    assert_int_equal(import_sql(two), 0);
+    assert_int_equal(run->traces[0].steps.n_steps, 0);
+    assert_non_null(strstr(run->gaps[0], "of several processes"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_two_devices, forget), cmocka_unit_test_teardown(test_ranges, forget),
-        cmocka_unit_test_teardown(test_little, forget), cmocka_unit_test_teardown(test_none, forget)};
+        cmocka_unit_test_teardown(test_steps, forget), cmocka_unit_test_teardown(test_little, forget),
+        cmocka_unit_test_teardown(test_none, forget)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -108,6 +108,29 @@ static void test_no_header(void **state)
     assert_non_null(strstr(run->gaps[run->n_gaps - 1], "cannot be told apart"));
 }
 
+/* Without times rows are counted; a mark of the byte order, fields in any order, one field alone. */
+static void test_no_times(void **state)
+{
+    (void)state;
+    assert_int_equal(import_text("index, utilization.gpu [%], memory.used [MiB]\n"
+                                 "0, 50 %, 100 MiB\n1, 10 %, 5 MiB\n0, 70 %, 300 MiB\n1, 30 %, 5 MiB\n"),
+                     0);
+    check_gpu(0, 0, 2, 60, 200);
+    check_gpu(1, 1, 2, 20, 5);
+    assert_non_null(strstr(run->gaps[0], "holds no times"));
+    assert_int_equal(import_text("\xef\xbb\xbf"
+                                 "50 %, 100 MiB, 80.5 W\r\n70 %, 200 MiB, 81.5 W\r\n"),
+                     0);
+    check_gpu(0, 0, 2, 60, 150);
+    assert_int_equal(import_text("power.draw [W], timestamp, index, utilization.gpu [%], memory.used [MiB]\n"
+                                 "80, 2026/01/31 23:59:59.500, 1, 50, 7\n[N/A], 2026/02/01 00:00:00.500, 1, 70, 7\n"),
+                     0);
+    check_gpu(0, 1, 2, 60, 7);
+    assert_int_equal(run->n_gaps, 0);
+    assert_int_equal(import_text("utilization.gpu [%]\r\n50 %\r\n60 %\r\n"), 0);
+    check_gpu(0, 0, 2, 55, 0);
+}
+
 static void test_refused(void **state)
 {
     (void)state;
@@ -122,6 +145,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_header, forget),
         cmocka_unit_test_teardown(test_no_header, forget),
+        cmocka_unit_test_teardown(test_no_times, forget),
         cmocka_unit_test_teardown(test_refused, forget),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

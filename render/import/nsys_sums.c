@@ -1,0 +1,133 @@
+/* nsys_sums.c - the summaries of `nsys stats --format csv` (cuda_gpu_kern_sum, cuda_api_sum, cuda_gpu_mem_time_sum,
+ * cuda_gpu_mem_size_sum, nvtx_sum, osrt_sum ...): one table or several below each other, as nsys wrote them, with the
+ * name in front.  source: Nsight Systems User Guide, "Report Scripts". Test: render_foreign.sh */
+#include "render/import/parsers.h"
+
+#include "lib/buf.h"
+#include "render/import/from_line.h"
+
+#include <string.h>
+
+enum { MAX_BYTES = 64 << 20, MAX_COLUMNS = 32 };
+
+/* Headers of times (newer, older) and of sizes. */
+static const char *const headers[][4] = {{"Time (%)", "Total Time (", NULL},
+                                         {"Time(%)", "Total Time (", NULL},
+                                         {"Total (", "Count", "Operation", NULL},
+                                         {"Total,", "Operations,", "Operation", NULL}};
+
+static int is_header(const char *line, size_t n)
+{
+    for (size_t i = 0; i < sizeof headers / sizeof *headers; i++)
+        if (line_with(line, n, headers[i]))
+            return 1;
+    return 0;
+}
+
+int nsys_sums_is(const char *head, size_t n)
+{
+    return is_header(head, n);
+}
+
+/* Cells of a line, quotes taken off in place. */
+static int split(char *line, char **cells)
+{
+    int n = 0;
+    for (char *p = line; p && n < MAX_COLUMNS; n++) {
+        char *to = p, *from = p;
+        int is_quoted = 0;
+        cells[n] = p;
+        for (; *from && (is_quoted || *from != ','); from++) {
+            if (*from != '"')
+                *to++ = *from;
+            else if (is_quoted && from[1] == '"')
+                *to++ = *++from;
+            else
+                is_quoted = !is_quoted;
+        }
+        p = *from ? from + 1 : NULL;
+        *to = '\0';
+    }
+    return n;
+}
+
+static int is_one_of(const char *name, const char *const *names)
+{
+    for (; *names; names++)
+        if (strcmp(name, *names) == 0)
+            return 1;
+    return 0;
+}
+
+/* What a table is of, by the columns that only it has. */
+static const char *caption_of(char *const *cells, int n)
+{
+    static const struct {
+        const char *column, *caption;
+    } known[] = {{"Range", "NVTX ranges, by summed time"},
+                 {"Num Calls", "Calls of an API, by summed time"},
+                 {"Instances", "Kernels of the GPU, by summed time"},
+                 {"Operations", "Memory operations of the GPU"},
+                 {"Operation", "Memory operations of the GPU"}};
+    for (size_t k = 0; k < sizeof known / sizeof *known; k++)
+        for (int i = 0; i < n; i++)
+            if (strcmp(cells[i], known[k].column) == 0)
+                return known[k].caption;
+    return "Summary of nsys";
+}
+
+/* A table being read: the column of names first, then the others. */
+struct reading {
+    struct foreign_table *table;
+    int n, name;
+};
+
+static void begin(struct run *r, const char *file, char **cells, int n, struct reading *x)
+{
+    static const char *const names[] = {"Name", "Range", "Operation", NULL}, *const texts[] = {"Style", NULL};
+    struct dcr_buf columns = {0};
+    *x = (struct reading){.n = n, .name = n - 1};
+    for (int i = 0; i < n; i++)
+        if (is_one_of(cells[i], names))
+            x->name = i;
+    dcr_buf_puts(&columns, cells[x->name]);
+    for (int i = 0; i < n; i++)
+        if (i != x->name)
+            dcr_buf_printf(&columns, "|%s%s", is_one_of(cells[i], texts) ? "" : "#", cells[i]);
+    x->table = run_add_table(r, file, "nsys summary (CSV)", caption_of(cells, n),
+                             dcr_arena_strdup(&r->arena, dcr_buf_text(&columns)));
+    x->table->n_columns = n; /* as split, whatever is in their names */
+    dcr_buf_release(&columns);
+}
+
+int nsys_sums_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
+{
+    struct dcr_buf b = {.max = MAX_BYTES};
+    struct reading x = {.table = NULL};
+    char *save = NULL, *cells[MAX_COLUMNS];
+    int n_rows = 0, n_tables = r->n_tables, rc = dcr_stream_slurp(s, &b, MAX_BYTES, err);
+    if (rc)
+        goto out;
+    (void)dcr_buf_text(&b);
+    for (char *line = b.len ? strtok_r(b.data, "\n", &save) : NULL; line; line = strtok_r(NULL, "\n", &save)) {
+        line[strcspn(line, "\r")] = '\0';
+        line += strncmp(line, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+        int is_new = is_header(line, strlen(line)), n = split(line, cells);
+        if (is_new)
+            begin(r, s->name, cells, n, &x);
+        if (is_new || !x.table || n != x.n)
+            continue; /* what nsys says around its tables */
+        table_add(r, x.table, "%s", cells[x.name]);
+        for (int i = 0; i < n; i++)
+            if (i != x.name)
+                table_add(r, x.table, "%s", cells[i]);
+        n_rows++;
+    }
+    if (!n_rows) {
+        r->n_tables = n_tables;
+        rc = dcr_err_set(err, DCR_FAIL, "'%s' is a summary of nsys without a row", s->name);
+    }
+out:
+    dcr_buf_release(&b);
+    return rc;
+}
