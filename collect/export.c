@@ -17,6 +17,14 @@
 struct export_state {
     struct export_writer w;
     const struct export_style *style;
+    struct dcr_arena arena;
+    json_t *nodes; /* of the metadata: which host is which node */
+    struct node_clock {
+        const char *host;
+        struct dcr_clock clock;
+    } * clocks; /* of nodes that were measured; shape (n_clocks) */
+    size_t n_clocks, cap_clocks;
+    int n_late; /* clocks that came behind traces */
     uint64_t n_summaries;
     int has_base;
 };
@@ -32,9 +40,37 @@ static void take_base(struct export_state *x, struct dcr_tar_member *m)
             x->w.base_ns = (int64_t)floor(started) * 1000000000;
             x->has_base = 1;
         }
+        json_decref(x->nodes);
+        x->nodes = json_incref(json_object_get(o, "nodes"));
         json_decref(o);
     }
     dcr_buf_release(&b);
+}
+
+/* A table of clocks that cannot be read leaves the host's calendar, as if there were none; the closing line says so. */
+static void take_clock(struct export_state *x, int node, struct dcr_tar_member *m)
+{
+    struct dcr_clock clock;
+    const char *host = NULL;
+    long n_bad;
+    for (size_t i = 0; i < json_array_size(x->nodes); i++) {
+        const json_t *o = json_array_get(x->nodes, i), *number = json_object_get(o, "node");
+        if (json_is_integer(number) && json_integer_value(number) == node)
+            host = json_string_value(json_object_get(o, "host"));
+    }
+    if (dcr_clock_read(&clock, &x->arena, &m->stream, &n_bad, NULL) != 0 || !clock.n || !host)
+        return;
+    x->n_late += x->w.n_traces > 0;
+    x->clocks = arena_grow(&x->arena, x->clocks, x->n_clocks, &x->cap_clocks, sizeof *x->clocks);
+    x->clocks[x->n_clocks++] = (struct node_clock){host, clock};
+}
+
+static const struct dcr_clock *clock_of(const struct export_state *x, const char *host)
+{
+    for (size_t i = 0; i < x->n_clocks; i++)
+        if (strncmp(x->clocks[i].host, host, DCR_HOST_NAME) == 0)
+            return &x->clocks[i].clock;
+    return NULL;
 }
 
 static void on_gpu(void *ctx, const struct dct_gpu_event *e)
@@ -63,6 +99,8 @@ static int export_trace(struct export_state *x, struct dcr_tar_member *m, struct
     (void)dcr_role_of(m->name, &node, &rank);
     if (rank >= 0)
         x->w.info.rank = rank;
+    x->w.host =
+        dcr_host_of(&x->w.hosts, x->w.info.host, x->w.info.mono_ns, x->w.info.real_ns, clock_of(x, x->w.info.host));
     if (!x->has_base) {
         x->w.base_ns = x->w.info.real_ns - x->w.info.real_ns % 1000000000;
         x->has_base = 1;
@@ -96,6 +134,8 @@ static int export_members(struct export_state *x, struct dcr_tar_reader *tar, st
         if (strcmp(m.name, DCR_METADATA) == 0)
             take_base(x, &m);
         x->n_summaries += role == DCR_ROLE_SUMMARY;
+        if (role == DCR_ROLE_CLOCK_MONITOR && node >= 0)
+            take_clock(x, node, &m);
         if (role == DCR_ROLE_TRACE && (rc = export_trace(x, &m, err)) != 0)
             return rc;
         if (role != DCR_ROLE_TRACE && (rc = dcr_stream_drain(&m.stream, err)) < 0)
@@ -114,6 +154,20 @@ static void summarise(const struct export_state *x, const char *output, char *me
         snprintf(message + used, n - used,
                  "; left out: sums of short calls on %llu files, which have no time of their own",
                  (unsigned long long)w->n_files);
+    }
+    if (w->hosts.n_seen > 1) {
+        size_t used = strlen(message);
+        int n_by_calendar = w->hosts.n_seen - w->hosts.n_measured - 1;
+        if (w->hosts.n_measured)
+            snprintf(message + used, n - used,
+                     "; clocks of %d host%s set by what was measured, wrong by at most %.3f us", w->hosts.n_measured,
+                     w->hosts.n_measured == 1 ? "" : "s", (double)w->hosts.error_ns / 1e3);
+        used = strlen(message);
+        if (n_by_calendar > 0)
+            snprintf(message + used, n - used,
+                     "; %d host%s laid beside the first by the time of day, nobody knows how wrong%s", n_by_calendar,
+                     n_by_calendar == 1 ? "" : "s",
+                     x->n_late ? " (their clocks were measured, but stand behind the traces in the archive)" : "");
     }
     if (x->n_summaries > w->n_traces) {
         size_t used = strlen(message);
@@ -144,6 +198,7 @@ int export_archive(const char *path, const char *output, enum export_format form
     char partial[PATH_MAX];
     struct dcr_tar_reader *tar = NULL;
     struct export_state x = {.w = {.out = stdout}};
+    x.w.hosts.arena = &x.arena;
     int is_csv = format == EXPORT_CSV || (format == EXPORT_BY_NAME && output && dcr_ends_with(output, ".csv"));
     x.style = is_csv ? &export_csv : &export_chrome;
     message[0] = '\0';
@@ -178,6 +233,8 @@ int export_archive(const char *path, const char *output, enum export_format form
     if (rc == 0)
         summarise(&x, output, message, n);
     free(x.w.tracks);
+    json_decref(x.nodes);
+    dcr_arena_release(&x.arena);
     dcr_buf_release(&x.w.line);
     return rc;
 }

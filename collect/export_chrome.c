@@ -29,8 +29,15 @@ static void put_us(struct dcr_buf *b, const char *key, int64_t ns)
 
 static int64_t on_calendar(const struct export_writer *w, int64_t mono_ns)
 {
-    uint64_t t = (uint64_t)mono_ns - (uint64_t)w->info.mono_ns + (uint64_t)w->info.real_ns - (uint64_t)w->base_ns;
-    return (int64_t)t; /* of a trace that lies: some number, no overflow */
+    /* of a trace that lies: some number, no overflow */
+    return (int64_t)((uint64_t)dcr_host_time(&w->host, mono_ns) - (uint64_t)w->base_ns);
+}
+
+/* An end never stands before its beginning, whatever the clock's points say. */
+static int64_t end_on_calendar(const struct export_writer *w, int64_t start, int64_t end_ns)
+{
+    int64_t end = on_calendar(w, end_ns);
+    return end > start ? end : start;
 }
 
 static int pid_of(const struct export_writer *w)
@@ -50,9 +57,33 @@ static void begin(struct export_writer *w)
     fprintf(w->out, "{\"ph\":\"M\",\"name\":\"process_labels\",\"pid\":0,\"args\":{\"labels\":\"dccollect export\"}}");
 }
 
+/* By what the hosts' times were laid side by side, and how wrong that may be. */
+static void put_clocks(struct export_writer *w)
+{
+    struct dcr_buf *b = &w->line;
+    dcr_buf_puts(b, ",\"clocks\":[");
+    for (size_t i = 0; i < w->hosts.n; i++) {
+        const struct dcr_host *h = &w->hosts.list[i];
+        dcr_buf_puts(b, i ? ",\n{\"host\":" : "\n{\"host\":");
+        put_text(b, h->name);
+        if (h->clock) {
+            dcr_buf_puts(b, ",\"reference\":");
+            put_text(b, h->clock->reference);
+            dcr_buf_printf(b, ",\"error_ns\":%" PRId64, dcr_clock_error(h->clock));
+        }
+        dcr_buf_putc(b, '}');
+    }
+    dcr_buf_putc(b, ']');
+}
+
 static void end(struct export_writer *w)
 {
-    fprintf(w->out, "\n],\"otherData\":{\"zero_unix_ns\":\"%" PRId64 "\"}}\n", w->base_ns);
+    struct dcr_buf *b = &w->line;
+    dcr_buf_printf(b, "\n],\"otherData\":{\"zero_unix_ns\":\"%" PRId64 "\"", w->base_ns);
+    if (w->hosts.n > 1)
+        put_clocks(w);
+    dcr_buf_puts(b, "}}\n");
+    write_line(w);
 }
 
 static void trace(struct export_writer *w)
@@ -65,6 +96,14 @@ static void trace(struct export_writer *w)
     put_text(b, name);
     dcr_buf_printf(b, "}},\n{\"ph\":\"M\",\"name\":\"process_sort_index\",\"pid\":%d,\"args\":{\"sort_index\":%d}}",
                    pid_of(w), pid_of(w));
+    if (w->host.clock) { /* shown beside the process */
+        char line[320];
+        snprintf(line, sizeof line, "clock of %.64s set by that of %.64s, wrong by at most %" PRId64 " ns",
+                 w->host.name, w->host.clock->reference, dcr_clock_error(w->host.clock));
+        dcr_buf_printf(b, ",\n{\"ph\":\"M\",\"name\":\"process_labels\",\"pid\":%d,\"args\":{\"labels\":", pid_of(w));
+        put_text(b, line);
+        dcr_buf_puts(b, "}}");
+    }
     write_line(w);
 }
 
@@ -152,14 +191,14 @@ static void event(struct export_writer *w, const struct dct_event *e)
         dcr_buf_putc(b, '}');
         put_head(w, e, "e");
         dcr_buf_printf(b, ",\"id\":%" PRIu64, w->n_events);
-        put_us(b, "ts", on_calendar(w, e->end_ns));
+        put_us(b, "ts", end_on_calendar(w, start, e->end_ns));
     } else {
         put_head(w, e, e->kind == DCT_MARK ? "i" : "X");
         put_us(b, "ts", start);
         if (e->kind == DCT_MARK)
             dcr_buf_puts(b, ",\"s\":\"t\"");
         else
-            put_us(b, "dur", e->end_ns - e->start_ns);
+            put_us(b, "dur", end_on_calendar(w, start, e->end_ns) - start);
         put_args(b, e);
     }
     dcr_buf_putc(b, '}');
@@ -181,8 +220,9 @@ static void gpu(struct export_writer *w, const struct dct_gpu_event *e)
     dcr_buf_printf(b, ",\n{\"ph\":\"X\",\"pid\":%d,\"tid\":%" PRIu64 ",\"name\":", pid_of(w), track);
     put_text(b, *e->name ? e->name : kinds[e->gpu.activity]);
     dcr_buf_printf(b, ",\"cat\":\"%s\"", kinds[e->gpu.activity]);
-    put_us(b, "ts", on_calendar(w, e->start_ns));
-    put_us(b, "dur", e->end_ns - e->start_ns);
+    int64_t start = on_calendar(w, e->start_ns);
+    put_us(b, "ts", start);
+    put_us(b, "dur", end_on_calendar(w, start, e->end_ns) - start);
     dcr_buf_printf(b, ",\"args\":{\"correlation\":%" PRIu32 ",\"bytes\":%" PRIu64, e->gpu.correlation, e->bytes);
     if (e->gpu.activity == DCT_GPU_KERNEL)
         dcr_buf_printf(b,

@@ -14,7 +14,8 @@ static void write_line(struct export_writer *w)
 
 static void begin(struct export_writer *w)
 {
-    fputs("rank,host,pid,track,kind,depth,domain,category,name,start_ns,end_ns,dur_ns,bytes,payload,file,is_open\n",
+    fputs("rank,host,pid,track,kind,depth,domain,category,name,start_ns,end_ns,dur_ns,bytes,payload,file,is_open,"
+          "unix_ns,clock_error_ns\n",
           w->out);
 }
 
@@ -41,6 +42,18 @@ static void put_head(struct export_writer *w, uint64_t track, const char *kind, 
 static void put_times(struct dcr_buf *b, int64_t start, int64_t end)
 {
     dcr_buf_printf(b, ",%" PRId64 ",%" PRId64 ",%" PRId64 ",", start, end, end - start);
+}
+
+/* Where it began on the calendar that all hosts share. The error of a host that nobody measured is not known. */
+static void put_calendar(struct export_writer *w, int64_t start)
+{
+    struct dcr_buf *b = &w->line;
+    dcr_buf_printf(b, ",%" PRId64 ",", dcr_host_time(&w->host, start));
+    if (w->host.clock)
+        dcr_buf_printf(b, "%" PRId64, dcr_clock_error(w->host.clock));
+    else if (w->host.is_reference)
+        dcr_buf_putc(b, '0');
+    dcr_buf_putc(b, '\n');
 }
 
 static void put_payload(struct dcr_buf *b, const struct dct_event *e)
@@ -85,7 +98,8 @@ static void event(struct export_writer *w, const struct dct_event *e)
     put_payload(b, e);
     dcr_buf_putc(b, ',');
     dcr_csv_put(b, e->file);
-    dcr_buf_printf(b, ",%d\n", e->is_open);
+    dcr_buf_printf(b, ",%d", e->is_open);
+    put_calendar(w, e->start_ns);
     write_line(w);
 }
 
@@ -101,8 +115,9 @@ static void gpu(struct export_writer *w, const struct dct_gpu_event *e)
     dcr_buf_printf(b, ",%s,", kinds[e->gpu.activity]);
     dcr_csv_put(b, e->name);
     put_times(b, e->start_ns, e->end_ns);
-    dcr_buf_printf(b, "%" PRIu64 ",device=%" PRIu32 " correlation=%" PRIu32 ",,0\n", e->bytes, e->gpu.device,
+    dcr_buf_printf(b, "%" PRIu64 ",device=%" PRIu32 " correlation=%" PRIu32 ",,0", e->bytes, e->gpu.device,
                    e->gpu.correlation);
+    put_calendar(w, e->start_ns);
     write_line(w);
 }
 

@@ -3,6 +3,7 @@
 #define COLLECT_EXPORT_PARTS_H
 
 #include "lib/buf.h"
+#include "lib/clocks.h"
 #include "lib/trace.h"
 
 #include <stdio.h>
@@ -11,7 +12,9 @@ struct export_writer {
     FILE *out;
     struct dcr_buf line;
     struct dct_info info; /* of the trace at hand; rank as the archive says */
-    int64_t base_ns;      /* Unix nanoseconds that are zero in the Chrome format */
+    struct dcr_host host; /* on which it was recorded */
+    struct dcr_hosts hosts;
+    int64_t base_ns; /* Unix nanoseconds that are zero in the Chrome format */
     uint64_t n_events, n_traces, n_files, n_unreadable;
     uint64_t *tracks; /* seen in this trace: a thread's id, or above 2^32 a GPU's stream */
     size_t n_tracks, cap_tracks;

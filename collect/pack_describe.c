@@ -4,12 +4,15 @@
 
 #include "collect/meta.h"
 #include "collect/spool_layout.h"
+#include "lib/clocks.h"
 
+#include <fcntl.h>
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { MAX_RANK_REASONS = 8 };
 
@@ -146,13 +149,47 @@ static void judge_run(struct pack *p)
 
 /* ---- metadata --------------------------------------------------------------------------------- */
 
+/* How far the host's clock is from that of rank 0's; NULL: nobody measured it. */
+static const struct dcr_clock *clock_of(struct pack *p, const char *host)
+{
+    char name[400];
+    snprintf(name, sizeof name, SPOOL_HOST_PREFIX "%.300s/clock_monitor.csv", host);
+    for (size_t i = 0; i < p->n_members; i++) {
+        if (p->members[i].role != DCR_ROLE_CLOCK_MONITOR || strcmp(p->members[i].name, name) != 0)
+            continue;
+        int fd = open(p->members[i].path, O_RDONLY | O_CLOEXEC);
+        struct dcr_stream s = dcr_stream_fd(&fd, name);
+        struct dcr_clock *c = dcr_arena_alloc(&p->arena, sizeof *c);
+        long n_bad;
+        int rc = fd < 0 ? DCR_FAIL : dcr_clock_read(c, &p->arena, &s, &n_bad, NULL);
+        if (fd >= 0)
+            close(fd);
+        return rc == 0 && c->n ? c : NULL;
+    }
+    return NULL;
+}
+
+/* A moment of a record, in Unix seconds: of a host whose clock was measured, on the calendar of rank 0's host. */
+static double moment(struct pack *p, struct dcr_hosts *hosts, const json_t *record, const char *key, const char *key_ns)
+{
+    const char *host = pack_json_text(record, "host");
+    double at = json_number_value(json_object_get(record, key));
+    json_int_t mono_ns = int_of(record, key_ns, -1);
+    if (!(at > 0 && at < 9e9) || mono_ns < 0)
+        return at;
+    struct dcr_host h = dcr_host_of(hosts, host, mono_ns, (int64_t)(at * 1e9),
+                                    dcr_host_is_known(hosts, host) ? NULL : clock_of(p, host));
+    return h.clock ? (double)dcr_host_time(&h, mono_ns) / 1e9 : at;
+}
+
 static void put_times(struct pack *p, json_t *o)
 {
     double started = 0, ended = 0;
+    struct dcr_hosts hosts = {.arena = &p->arena};
     for (size_t i = 0; i <= p->n_ranks; i++) {
         const json_t *record = i < p->n_ranks ? p->ranks[i].record : p->launcher;
-        double from = json_number_value(json_object_get(record, "started"));
-        double to = json_number_value(json_object_get(record, "ended"));
+        double from = moment(p, &hosts, record, "started", "started_ns");
+        double to = moment(p, &hosts, record, "ended", "ended_ns");
         if (from > 0 && (started <= 0 || from < started))
             started = from;
         if (to > ended)

@@ -2,7 +2,8 @@
  * Memory grows with ranks, steps and collectives, not with events. Nothing here is computed beyond sums:
  * statistics and judgements live in render/analyse. Filled by render/read, never changed afterwards.
  *
- * All times are integer nanoseconds of the host's monotonic clock; clocks of different hosts are never compared.
+ * All times are integer nanoseconds of the host's monotonic clock. Every sum is of one host's times; where times of
+ * different hosts meet (timeline, charts of monitors) render/model/clocks.h puts them on one axis.
  * Text and arrays belong to the run's arena and live until run_free. */
 #ifndef RENDER_MODEL_RUN_H
 #define RENDER_MODEL_RUN_H
@@ -54,7 +55,7 @@ struct run_node {
     int cores, cores_allowed;                        /* 0 = not recorded */
     double cores_quota;                              /* cores that its cgroup's CPU quota allows; 0 = none known */
     int64_t memory_bytes;                            /* 0 = not recorded */
-    struct run_clock clock;
+    struct dcr_clock clock;
     const char *gpu_status, *cpu_status; /* metadata's "monitors": "ok", "absent: ..." or "" */
     struct sampled cpu_percent, memory_percent, memory_used_gb, iowait_percent, steal_percent, runnable;
     /* Between two samples: time in which a task waited for a processor, memory or I/O (PSI, "some"); faults. */

@@ -209,16 +209,16 @@ static json_t *gpus(const struct run_node *n)
 }
 
 /* How far the node's clock is from the reference's, from the first look to the last. */
-static json_t *clock_of(const struct run_clock *c)
+static json_t *clock_of(const struct dcr_clock *c)
 {
     double ppm, error_ppm;
-    int has_drift = run_clock_drift(c, &ppm, &error_ppm) == 0;
+    int has_drift = dcr_clock_drift(c, &ppm, &error_ppm) == 0;
     json_t *o = json_object();
     json_object_set_new(o, "reference", text_or_null(c->reference));
     json_object_set_new(o, "n", json_integer(c->n));
     json_object_set_new(o, "first_offset_ns", json_integer(c->points[0].offset_ns));
     json_object_set_new(o, "last_offset_ns", json_integer(c->points[c->n - 1].offset_ns));
-    json_object_set_new(o, "error_ns", json_integer(run_clock_error(c)));
+    json_object_set_new(o, "error_ns", json_integer(dcr_clock_error(c)));
     json_object_set_new(o, "drift_ppm", has_drift ? json_real(ppm) : json_null());
     json_object_set_new(o, "drift_error_ppm", has_drift ? json_real(error_ppm) : json_null());
     return o;

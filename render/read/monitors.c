@@ -287,37 +287,17 @@ static int read_process(struct table *t, int rank, struct dcr_err *err)
     return rc == DCR_END ? 0 : rc;
 }
 
-/* Every stride-th reading, and the last; when the room is full every second one goes. */
-static int read_clock(struct table *t, int node, struct dcr_err *err)
+static int read_clock(struct run *r, int node, struct dcr_stream *in, struct dcr_err *err)
 {
-    struct run_clock c = {.reference = ""};
-    int64_t row = 0, stride = 1;
-    int rc, is_extra = 0; /* the last point stands between two strides */
-    c.points = dcr_arena_alloc(&t->run->arena, RUN_MAX_CLOCK_POINTS * sizeof *c.points);
-    while ((rc = next_row(t, err)) == 0) {
-        struct run_clock_point p;
-        if (dcr_csv_int(t->csv, dcr_csv_column(t->csv, "t_ns"), &p.t_ns, NULL) ||
-            dcr_csv_int(t->csv, dcr_csv_column(t->csv, "offset_ns"), &p.offset_ns, NULL) ||
-            dcr_csv_int(t->csv, dcr_csv_column(t->csv, "error_ns"), &p.error_ns, NULL) || p.t_ns < 0 ||
-            p.t_ns > RUN_MAX_TIME_NS || p.offset_ns < -RUN_MAX_TIME_NS || p.offset_ns > RUN_MAX_TIME_NS ||
-            p.error_ns < 0 || p.error_ns > RUN_MAX_STEP_NS || (c.n && p.t_ns <= c.points[c.n - 1].t_ns)) {
-            t->n_bad_cells++;
-            continue;
-        }
-        if (!*c.reference)
-            c.reference = run_text(t->run, dcr_csv_text(t->csv, dcr_csv_column(t->csv, "reference")));
-        c.n -= is_extra;
-        if (c.n == RUN_MAX_CLOCK_POINTS) {
-            for (int i = 0; i < RUN_MAX_CLOCK_POINTS / 2; i++)
-                c.points[i] = c.points[2 * i];
-            c.n = RUN_MAX_CLOCK_POINTS / 2;
-            stride *= 2;
-        }
-        c.points[c.n++] = p;
-        is_extra = row++ % stride != 0;
-    }
-    run_node_at(t->run, node)->clock = c;
-    return rc == DCR_END ? 0 : rc;
+    struct dcr_clock c;
+    long n_bad;
+    int rc = dcr_clock_read(&c, &r->arena, in, &n_bad, err);
+    if (rc)
+        return rc;
+    if (n_bad)
+        run_add_gap(r, "%ld cells or rows of '%s' are no numbers and are left out.", n_bad, in->name);
+    run_node_at(r, node)->clock = c;
+    return 0;
 }
 
 int monitor_read(struct run *r, enum dcr_role role, int node, int rank, struct dcr_stream *s, struct dcr_err *err)
@@ -327,6 +307,8 @@ int monitor_read(struct run *r, enum dcr_role role, int node, int rank, struct d
     rank = rank < 0 ? 0 : rank;
     if (role == DCR_ROLE_PROCESS_MONITOR ? !run_rank_at(r, rank) : !run_node_at(r, node))
         return 0;
+    if (role == DCR_ROLE_CLOCK_MONITOR)
+        return read_clock(r, node, s, err);
     int rc = dcr_csv_open(&t.csv, s, err);
     if (rc)
         return rc;
@@ -339,9 +321,6 @@ int monitor_read(struct run *r, enum dcr_role role, int node, int rank, struct d
         break;
     case DCR_ROLE_PROCESS_MONITOR:
         rc = read_process(&t, rank, err);
-        break;
-    case DCR_ROLE_CLOCK_MONITOR:
-        rc = read_clock(&t, node, err);
         break;
     default:
         rc = read_traffic(&t, node, role, err);

@@ -14,7 +14,7 @@ static const struct {
 } line_looks[] = {{INK_ACCENT, false}, {INK_TEXT, false}, {INK_AXIS, false}, {INK_ACCENT, true}, {INK_TEXT, true}};
 
 /* When a node's samples begin: its quantities need not all have a value in the first of them. */
-static double zero_of(const struct run_node *n)
+static double first_of(const struct run_node *n)
 {
     const struct sampled *const all[] = {&n->memory_percent, &n->cpu_percent};
     double zero = INFINITY;
@@ -23,11 +23,26 @@ static double zero_of(const struct run_node *n)
     return isfinite(zero) ? zero : 0;
 }
 
-/* Seconds since then; a file on another clock begins by itself. */
-static const double *times_of(struct site *s, const struct run_node *n, const struct sampled *v)
+/* Where the axis begins, on the clock of the node: when the first of the nodes that can be compared with it was
+ * sampled. One that cannot begins by itself. */
+static double zero_of(const struct run *r, const struct run_node *n)
 {
-    double late = v->t0 - zero_of(n);
-    if (!(late > 0 && late < 60))
+    double first = first_of(n), ahead, zero = INFINITY;
+    if (run_node_ahead(r, n, first, &ahead) != 0)
+        return first;
+    for (int i = 0; i < r->nodes_len; i++) {
+        double begin = first_of(&r->nodes[i]), by;
+        if (begin > 0 && run_node_ahead(r, &r->nodes[i], begin, &by) == 0)
+            zero = fmin(zero, begin + by);
+    }
+    return zero <= first + ahead ? zero - ahead : first;
+}
+
+/* Seconds since then; a file on another clock begins by itself. */
+static const double *times_of(struct site *s, const struct run *r, const struct run_node *n, const struct sampled *v)
+{
+    double late = v->t0 - zero_of(r, n);
+    if (!(late > 0 && v->t0 - first_of(n) < 60))
         return v->t_s;
     double *t = dcr_arena_alloc(&s->arena, (size_t)v->n_points * sizeof *t);
     for (int i = 0; i < v->n_points; i++)
@@ -36,8 +51,8 @@ static const double *times_of(struct site *s, const struct run_node *n, const st
 }
 
 /* unit "%": the axis ends at 100. */
-static void add_line(struct site *s, const struct run_node *n, struct monitors_spec *m, const char *title,
-                     const char *axis, const char *unit, const char *name, const struct sampled *v)
+static void add_line(struct site *s, const struct run *r, const struct run_node *n, struct monitors_spec *m,
+                     const char *title, const char *axis, const char *unit, const char *name, const struct sampled *v)
 {
     bool is_percent = !strcmp(unit, "%");
     if (v->n == 0 || v->n_points == 0)
@@ -58,7 +73,7 @@ static void add_line(struct site *s, const struct run_node *n, struct monitors_s
     if (c->n_series == MONITOR_LINES_MAX)
         return;
     size_t look = c->n_series % (sizeof line_looks / sizeof line_looks[0]);
-    m->panel[p].lines[c->n_series++] = (struct line_series){name,     line_looks[look].ink, times_of(s, n, v),
+    m->panel[p].lines[c->n_series++] = (struct line_series){name,     line_looks[look].ink, times_of(s, r, n, v),
                                                             v->value, (size_t)v->n_points,  line_looks[look].is_dashed};
 }
 
@@ -96,15 +111,16 @@ static void add_phases(struct site *s, struct monitors_spec *m, const struct run
     if (!node || last_s <= 0 || m->n_panels == PANELS_MAX)
         return;
     double(*bin)[N_CATEGORIES] = dcr_arena_alloc(&s->arena, PHASE_BINS * sizeof *bin), bin_s = last_s / PHASE_BINS;
+    double zero_s = zero_of(r->run, node);
     int n_ranks = 0;
     for (int k = 0; k < r->run->ranks_len; k++) {
         const struct run_rank *q = &r->run->ranks[k];
-        double first_s = q->n_steps ? (double)q->steps[0].start_ns * 1e-9 - zero_of(node) : -1;
+        double first_s = q->n_steps ? (double)q->steps[0].start_ns * 1e-9 - zero_s : -1;
         if (q->node != node->node || first_s < 0 || first_s > last_s)
             continue;
         n_ranks++;
         for (size_t i = 0; i < q->n_steps; i++)
-            spread_step(&q->steps[i], (double)q->steps[i].start_ns * 1e-9 - zero_of(node), bin_s, bin);
+            spread_step(&q->steps[i], (double)q->steps[i].start_ns * 1e-9 - zero_s, bin_s, bin);
     }
     if (n_ranks == 0)
         return;
@@ -186,7 +202,7 @@ struct monitors_spec *monitors_spec(struct site *s, const struct run_result *r, 
         for (int i = 0; i < r->run->nodes_len && (host_lines[k].is_brief || !is_brief); i++) {
             const struct run_node *n = &r->run->nodes[i];
             if (is_worth_a_panel(in_node(n, k), host_lines[k].is_brief))
-                add_line(s, n, m, host_lines[k].title, host_lines[k].axis, host_lines[k].unit, node_name(s, n),
+                add_line(s, r->run, n, m, host_lines[k].title, host_lines[k].axis, host_lines[k].unit, node_name(s, n),
                          in_node(n, k));
         }
     for (size_t k = 0; k < N_OF(gpu_lines); k++)
@@ -194,7 +210,7 @@ struct monitors_spec *monitors_spec(struct site *s, const struct run_result *r, 
             for (int g = 0; g < r->run->nodes[i].n_gpus; g++) {
                 const struct run_node *n = &r->run->nodes[i];
                 if (is_worth_a_panel(in_gpu(&n->gpus[g], k), gpu_lines[k].is_brief))
-                    add_line(s, n, m, gpu_lines[k].title, gpu_lines[k].axis, gpu_lines[k].unit,
+                    add_line(s, r->run, n, m, gpu_lines[k].title, gpu_lines[k].axis, gpu_lines[k].unit,
                              site_text(s, "node %d GPU %d", n->node, n->gpus[g].gpu_id), in_gpu(&n->gpus[g], k));
             }
     /* One time axis for all, written under the last. */

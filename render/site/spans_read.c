@@ -2,6 +2,7 @@
  */
 #include "render/site/spans.h"
 
+#include "lib/clocks.h"
 #include "lib/member.h"
 #include "lib/tar.h"
 #include "lib/trace.h"
@@ -15,52 +16,8 @@
 #include <string.h>
 #include <unistd.h>
 
-struct host {
-    char name[65];
-    int64_t shift_ns;
-    const struct run_clock *clock; /* measured against the reference's, whose shift it then has; NULL = not */
-};
-
-#define HOSTS_MAX 4096
-
-static const struct host *host_of(const struct spans *s, const struct host *hosts, const char *name)
-{
-    for (int k = 0; k < s->n_hosts; k++)
-        if (!strcmp(hosts[k].name, name))
-            return &hosts[k];
-    return NULL;
-}
-
-/* Hosts have clocks of their own: theirs are laid side by side by what was measured during the run, else by what the
- * first process of each said of the time of day. All processes of a host share its clock, exactly. */
-static struct host shift_of(struct spans *s, struct host **hosts, const struct dct_info *info, const struct run *run)
-{
-    if (!*hosts)
-        *hosts = dcr_arena_alloc(&s->arena, HOSTS_MAX * sizeof **hosts);
-    const struct host *known = host_of(s, *hosts, info->host);
-    if (known)
-        return *known;
-    const struct run_clock *clock = run ? run_clock_of(run, info->host) : NULL;
-    const struct host *reference = clock ? host_of(s, *hosts, clock->reference) : NULL;
-    bool is_sane = info->real_ns >= 0 && info->real_ns <= RUN_MAX_TIME_NS && info->mono_ns >= 0 &&
-                   info->mono_ns <= RUN_MAX_TIME_NS;
-    struct host h = {.shift_ns = reference ? reference->shift_ns
-                                 : is_sane ? info->real_ns - info->mono_ns
-                                           : 0,
-                     .clock = reference ? clock : NULL};
-    snprintf(h.name, sizeof h.name, "%s", info->host);
-    if (s->n_hosts < HOSTS_MAX)
-        (*hosts)[s->n_hosts++] = h;
-    if (h.clock) {
-        int64_t error = run_clock_error(h.clock);
-        s->n_measured_hosts++;
-        s->clock_error_ns = error > s->clock_error_ns ? error : s->clock_error_ns;
-    }
-    return h;
-}
-
-static int read_trace(struct spans *s, struct dcr_stream *in, int rank, int node, uint32_t file, struct host **hosts,
-                      const struct run *run, struct dcr_err *err)
+static int read_trace(struct spans *s, struct dcr_stream *in, int rank, int node, uint32_t file,
+                      struct dcr_hosts *hosts, const struct run *run, struct dcr_err *err)
 {
     struct dct_reader *t = NULL;
     struct dct_info info;
@@ -70,17 +27,18 @@ static int read_trace(struct spans *s, struct dcr_stream *in, int rank, int node
         return rc;
     rank = rank >= 0 ? rank : info.rank >= 0 ? info.rank : 0;
     node = node >= 0 ? node : info.node;
-    struct host host = shift_of(s, hosts, &info, run);
+    struct dcr_host host =
+        dcr_host_of(hosts, info.host, info.mono_ns, info.real_ns, run ? run_clock_of(run, info.host) : NULL);
     while ((rc = dct_next(t, &e, err)) == 0) {
         if (e.kind == DCT_FILE || e.start_ns < 0 || e.end_ns > RUN_MAX_TIME_NS)
             continue;
         bool is_flight = e.kind == DCT_SPAN && strcmp(e.category, DCT_IN_FLIGHT) == 0;
         bool is_beside = e.kind == DCT_START || is_flight;
         size_t track = spans_track(s, rank, node, file, is_beside ? 0 : e.track, is_beside);
-        int64_t shift = host.shift_ns + (host.clock ? run_clock_offset(host.clock, e.start_ns) : 0);
+        int64_t start_ns = dcr_host_time(&host, e.start_ns), end_ns = dcr_host_time(&host, e.end_ns);
         uint64_t payload = e.payload_type == DCT_PAYLOAD_U64 || e.payload_type == DCT_PAYLOAD_I64 ? e.payload : 0;
-        spans_add(s, track, is_beside ? 0 : e.depth, e.domain, e.category, e.name, e.start_ns + shift, e.end_ns + shift,
-                  e.kind == DCT_SPAN ? e.bytes : payload);
+        spans_add(s, track, is_beside ? 0 : e.depth, e.domain, e.category, e.name, start_ns,
+                  end_ns > start_ns ? end_ns : start_ns, e.kind == DCT_SPAN ? e.bytes : payload);
     }
     for (size_t i = 0; i < s->n_tracks; i++)
         if (s->tracks[i].file == file && !s->tracks[i].is_beside)
@@ -223,7 +181,7 @@ int spans_read_foreign(struct spans *s, const struct run *run, struct dcr_stream
 struct reading {
     struct spans *s;
     const struct run *run;
-    struct host *hosts;
+    struct dcr_hosts hosts;
     uint32_t file;
 };
 
@@ -278,9 +236,12 @@ static int read_archive(struct reading *g, const char *path, struct dcr_err *err
 
 int spans_read(struct spans *s, const struct input *in, const struct run *run, struct dcr_err *err)
 {
-    struct reading g = {s, run, NULL, 0};
     spans_start(s);
+    struct reading g = {s, run, {.arena = &s->arena}, 0};
     int rc = in->root ? read_folder(&g, in, err) : read_archive(&g, in->path, err);
+    s->n_hosts = g.hosts.n_seen;
+    s->n_measured_hosts = g.hosts.n_measured;
+    s->clock_error_ns = g.hosts.error_ns;
     if (rc)
         return rc;
     if (s->n_device_ops) /* clocks of several tools */

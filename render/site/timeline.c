@@ -263,7 +263,7 @@ static void write_page(struct site *s, int run, const struct spans *spans, bool 
         s, data, "clocks",
         !is_traced ? "There are the steps only, since no trace is drawn; the ranks are laid side by side by the "
                      "first step that all have."
-        : spans->n_hosts > 1 && spans->n_measured_hosts == spans->n_hosts - 1
+        : spans->n_hosts > 1 && spans->n_measured_hosts >= spans->n_hosts - 1
             ? site_text(s,
                         "The clocks of different hosts are laid side by side by what was measured between them during "
                         "the run; between hosts, differences below %s mean nothing.",

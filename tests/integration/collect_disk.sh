@@ -55,7 +55,7 @@ if [ "$(id -u)" = 0 ] && command -v mkfs.ext4 >/dev/null && snapshot 1 dead.img;
     last=$(awk -F, '$5 == "range" && $16 == 0 { print $11 }' dead.csv | sort -n | tail -n 1)
     lost_ms=$((($(cat died) - ${last:-0}) / 1000000))
     check "what is lost is at most the interval of 1 s, and the time that it takes (it was $lost_ms ms)" test "${last:-0}" -gt 0 -a "$lost_ms" -lt 1600
-    grep ',range,.*,0$' dead.csv >dead.rows && grep ',range,.*,0$' whole.csv | head -n "$(wc -l <dead.rows)" >whole.rows
+    grep ',range,.*,0,[0-9]*,0$' dead.csv >dead.rows && grep ',range,.*,0,[0-9]*,0$' whole.csv | head -n "$(wc -l <dead.rows)" >whole.rows
     check "what is left is the beginning of what was recorded" cmp dead.rows whole.rows
     umount after
 else

@@ -1,7 +1,9 @@
-/* make_ranks.c - a spool as the collectors of many ranks leave it: make_ranks DIR RANKS STEPS [RANKS-PER-NODE]. Every
- * rank has a trace of a training loop (data_load, forward, backward with two buckets of gradients under way,
- * all_reduce, optimizer), every node a CPU monitor. Times come from a small generator of numbers: the same arguments,
- * the same bytes. */
+/* make_ranks.c - a spool as the collectors of many ranks leave it: make_ranks DIR RANKS STEPS [RANKS-PER-NODE
+ * [OFFSET-NS DRIFT-PPM]]. Every rank has a trace of a training loop (data_load, forward, backward with two buckets of
+ * gradients under way, all_reduce, optimizer), every node a CPU monitor. Times come from a small generator of numbers:
+ * the same arguments, the same bytes. With an offset the clocks of all nodes but the first are behind by it at the
+ * start and lose so many parts per million more, and their clock monitors say so; their calendars are an
+ * hour behind. */
 #include "lib/format.h"
 #include "lib/hash.h"
 
@@ -21,6 +23,15 @@ static FILE *out;
 static unsigned char block[DCT_BLOCK_BYTES];
 static struct dct_block_header head;
 static uint64_t state;
+static int64_t offset_ns;
+static double drift;
+static int is_skewed; /* the node at hand */
+
+/* What the clock of the node shows. */
+static int64_t on_node(int64_t t)
+{
+    return is_skewed ? t - offset_ns - (int64_t)(drift * (double)(t - 1000000000)) : t;
+}
 
 static int64_t between(int64_t lo, int64_t hi)
 {
@@ -70,7 +81,7 @@ static void define(int kind, unsigned domain, unsigned id, const char *text)
 
 static void push(int kind, unsigned name, unsigned category, int64_t t, uint64_t payload, uint64_t id)
 {
-    struct dct_slot s[3] = {{.kind = (uint8_t)kind, .domain = 1, .name = name, .t_ns = t}};
+    struct dct_slot s[3] = {{.kind = (uint8_t)kind, .domain = 1, .name = name, .t_ns = on_node(t)}};
     struct dct_attr a = {.category = category, .payload_type = DCT_PAYLOAD_U64, .payload = payload};
     memcpy(&s[1], &a, sizeof a);
     s[2].t_ns = (int64_t)id;
@@ -80,12 +91,12 @@ static void push(int kind, unsigned name, unsigned category, int64_t t, uint64_t
 
 static void pop(int64_t t)
 {
-    put(&(struct dct_slot){.kind = DCT_POP, .domain = 1, .t_ns = t}, 1);
+    put(&(struct dct_slot){.kind = DCT_POP, .domain = 1, .t_ns = on_node(t)}, 1);
 }
 
 static void end(int64_t t, uint64_t id)
 {
-    struct dct_slot s[2] = {{.kind = DCT_END, .n_extra = 1, .domain = 1, .t_ns = t}, {.t_ns = (int64_t)id}};
+    struct dct_slot s[2] = {{.kind = DCT_END, .n_extra = 1, .domain = 1, .t_ns = on_node(t)}, {.t_ns = (int64_t)id}};
     put(s, 2);
 }
 
@@ -96,7 +107,7 @@ static int64_t range(unsigned name, unsigned category, int64_t t, int64_t ns, ui
     return t + ns;
 }
 
-static void write_trace(const char *path, int rank, int n_steps)
+static void write_trace(const char *path, int rank, int node, int n_steps)
 {
     struct dct_file_header h = {.magic = DCT_MAGIC,
                                 .version = DCT_VERSION,
@@ -104,8 +115,9 @@ static void write_trace(const char *path, int rank, int n_steps)
                                 .rank = rank,
                                 .node = -1,
                                 .pid = (uint32_t)(1000 + rank),
-                                .mono_ns = 1000000000,
-                                .real_ns = 1700000000000000000};
+                                .mono_ns = on_node(1000000000),
+                                .real_ns = 1700000000000000000 - (is_skewed ? 3600000000000 : 0)};
+    snprintf(h.host, sizeof h.host, "n%d", node);
     out = fopen(path, "wb");
     must(out != NULL, path);
     memset(block, 0, sizeof block);
@@ -155,21 +167,24 @@ static void write_rank(const char *dir, int rank, int n_ranks, int n_steps, int 
     char path[4096];
     snprintf(path, sizeof path, "%s/rank%d", dir, rank);
     make_dir(path);
+    is_skewed = rank / per_node > 0 && (offset_ns || drift != 0);
+    int started = 1700000000 - (is_skewed ? 3600 : 0); /* nor does the calendar agree there */
     snprintf(path, sizeof path, "%s/rank%d/rank.json", dir, rank);
     FILE *f = fopen(path, "w");
     must(f != NULL, path);
     fprintf(f,
             "{\"rank\": %d, \"local_rank\": %d, \"world_size\": %d, \"state\": \"ended\", \"host\": \"n%d\",\n"
-            " \"boot_id\": \"boot-%d\", \"cpus_allowed\": \"%d\", \"started\": 1700000000.0, \"ended\": 1700000060.0,\n"
-            " \"started_ns\": 1000000000, \"ended_ns\": 61000000000, \"exit_status\": 0, \"signal\": 0, \"pid\": %d,\n"
+            " \"boot_id\": \"boot-%d\", \"cpus_allowed\": \"%d\", \"started\": %d.0, \"ended\": %d.0,\n"
+            " \"started_ns\": %" PRId64 ", \"ended_ns\": %" PRId64 ", \"exit_status\": 0, \"signal\": 0, \"pid\": %d,\n"
             " \"command\": [\"made\", \"by\", \"a generator\"], \"folder\": \"/\", \"interval_ms\": 100,\n"
             " \"collector_version\": \"test\", \"adopt\": [], \"labels\": {}, \"environment\": {},\n"
             " \"scheduler\": {\"name\": \"none\"}}\n",
-            rank, rank % per_node, n_ranks, rank / per_node, rank / per_node, rank % per_node, 1000 + rank);
+            rank, rank % per_node, n_ranks, rank / per_node, rank / per_node, rank % per_node, started, started + 60,
+            on_node(1000000000), on_node(61000000000), 1000 + rank);
     must(fclose(f) == 0, path);
     snprintf(path, sizeof path, "%s/rank%d/trace-%d.dct", dir, rank, 1000 + rank);
     state = (uint64_t)rank * 7919 + 1;
-    write_trace(path, rank, n_steps);
+    write_trace(path, rank, rank / per_node, n_steps);
 }
 
 static void write_node(const char *dir, int node)
@@ -193,6 +208,18 @@ static void write_node(const char *dir, int node)
         fprintf(f, "%d.%d00,%" PRId64 ".5,50,0.5,1,%" PRId64 "\n", 1700000000 + i / 10, i % 10, between(80, 99),
                 1000000000 + (int64_t)i * 100000000);
     must(fclose(f) == 0, path);
+    if (node == 0 || (offset_ns == 0 && drift == 0))
+        return;
+    snprintf(path, sizeof path, "%s/host-n%d/clock_monitor.csv", dir, node);
+    f = fopen(path, "w");
+    must(f != NULL, path);
+    fprintf(f, "timestamp,t_ns,offset_ns,error_ns,reference\n");
+    is_skewed = 1;
+    for (int i = 0; i < 7; i++) {
+        int64_t t = 1000000000 + (int64_t)i * 10000000000;
+        fprintf(f, "%d.000,%" PRId64 ",%" PRId64 ",250,n0\n", 1700000000 + 10 * i, on_node(t), t - on_node(t));
+    }
+    must(fclose(f) == 0, path);
 }
 
 int main(int argc, char **argv)
@@ -200,8 +227,10 @@ int main(int argc, char **argv)
     int n_ranks = argc > 2 ? (int)strtol(argv[2], NULL, 10) : 0;
     int n_steps = argc > 3 ? (int)strtol(argv[3], NULL, 10) : 0;
     int per_node = argc > 4 ? (int)strtol(argv[4], NULL, 10) : 8;
+    offset_ns = argc > 5 ? strtoll(argv[5], NULL, 10) : 0;
+    drift = argc > 6 ? strtod(argv[6], NULL) * 1e-6 : 0;
     if (n_ranks < 1 || n_steps < 1 || per_node < 1) {
-        fprintf(stderr, "usage: make_ranks DIR RANKS STEPS [RANKS-PER-NODE]\n");
+        fprintf(stderr, "usage: make_ranks DIR RANKS STEPS [RANKS-PER-NODE [OFFSET-NS DRIFT-PPM]]\n");
         return 2;
     }
     make_dir(argv[1]);
