@@ -3,6 +3,7 @@
 #include "render/analyse/analyse.h"
 #include "render/analyse/fit.h"
 #include "render/model/calibration.h"
+#include "render/narrate/format.h"
 
 #include <math.h>
 #include <string.h>
@@ -34,6 +35,16 @@ static double residual_of(const struct fit *f, const double (*x)[FIT_MAX_PARAMET
         most = y[i] != 0 && e > most ? e : most;
     }
     return most;
+}
+
+/* A law that misses what was measured by more than this says nothing of what was not. */
+static void judge(struct report *rep, struct law *l)
+{
+    const double unfit = 0.25;
+    l->has = l->residual_ratio <= unfit;
+    if (!l->has)
+        l->because = report_text(rep, "n/a because it does not fit: off by up to %s where it was measured",
+                                 fmt_percent(l->residual_ratio).text);
 }
 
 /* What a law says of a size: speed-up with its interval. */
@@ -112,9 +123,9 @@ static struct fit fit_amdahl(struct report *rep, struct series *s)
         return none;
     }
     double sum = f.parameter[0] + f.parameter[1], serial = sum > 0 ? f.parameter[0] / sum : 1;
-    l->has = 1;
     l->residual_ratio = residual_of(&f, (const double(*)[FIT_MAX_PARAMETERS])x, y, n);
     set_parameter(l, "serial", "ratio", serial < 0 ? 0 : serial > 1 ? 1 : serial);
+    judge(rep, l);
     return f;
 }
 
@@ -134,7 +145,6 @@ static struct fit fit_usl(struct report *rep, struct series *s)
         l->because = too_few(rep, all, 4); /* the reference is 1 by definition and tells nothing */
         return none;
     }
-    l->has = 1;
     for (int i = 0; i < all; i++) {
         double e = fabs(guess_usl(&f, size[i]).speedup / speedup[i] - 1);
         l->residual_ratio = e > l->residual_ratio ? e : l->residual_ratio;
@@ -143,11 +153,12 @@ static struct fit fit_usl(struct report *rep, struct series *s)
     set_parameter(l, "coherency", "ratio", f.parameter[1]);
     if (f.parameter[1] > 0 && f.parameter[0] < 1)
         set_parameter(l, "peak", "nodes", sqrt((1 - f.parameter[0]) / f.parameter[1]) * s->points[0].n_nodes);
+    judge(rep, l);
     return f;
 }
 
 /* Compute of a step goes with 1 / n in strong scaling and stays in weak scaling. */
-static void fit_compute(struct series *s)
+static void fit_compute(struct report *rep, struct series *s)
 {
     double x[MAX_POINTS][FIT_MAX_PARAMETERS], y[MAX_POINTS];
     int n = 0;
@@ -163,15 +174,15 @@ static void fit_compute(struct series *s)
         return;
     }
     struct fit f = fit_linear((const double(*)[FIT_MAX_PARAMETERS])x, y, n, 1);
-    l->has = f.has;
     l->residual_ratio = residual_of(&f, (const double(*)[FIT_MAX_PARAMETERS])x, y, n);
     set_parameter(l, "c", "ns", f.parameter[0]);
+    judge(rep, l);
 }
 
 /* Transfer between p ranks, without the waiting for late ones, which is no property of the network: latency log2 p +
  * bandwidth 2 (p - 1) / p. Two of them give both terms and no
  * residual; where the all-reduce was calibrated its time for the bytes of a step stands beside. */
-static void fit_all_reduce(const struct report *rep, struct series *s)
+static void fit_all_reduce(struct report *rep, struct series *s)
 {
     double x[MAX_POINTS][FIT_MAX_PARAMETERS], y[MAX_POINTS];
     int n = 0;
@@ -192,18 +203,21 @@ static void fit_all_reduce(const struct report *rep, struct series *s)
         set_parameter(l, "calibrated", "ns", run_allreduce_ns(c, r->bytes_per_step));
     struct fit f = fit_linear((const double(*)[FIT_MAX_PARAMETERS])x, y, n, 2);
     if (!f.has || f.n_free < 1) {
-        l->because = "n/a because latency and bandwidth are two parameters: transfer at three or more node counts is "
-                     "needed";
+        l->because =
+            report_text(rep,
+                        "n/a because latency and bandwidth are two parameters: transfer at three or more counts of "
+                        "two ranks and above is needed, here %s %d",
+                        n == 1 ? "is" : "are", n);
         return;
     }
     if (f.parameter[0] < 0 || f.parameter[1] < 0) {
         l->because = "n/a because the law does not fit what was measured: a term would be negative";
         return;
     }
-    l->has = 1;
     l->residual_ratio = residual_of(&f, (const double(*)[FIT_MAX_PARAMETERS])x, y, n);
     set_parameter(l, "latency", "ns", f.parameter[0]);
     set_parameter(l, "bandwidth", "ns", f.parameter[1]);
+    judge(rep, l);
 }
 
 static int is_shared(const struct report *rep, const struct series *s)
@@ -227,8 +241,10 @@ static void extrapolate(struct report *rep, struct series *s, const struct fit *
     }
     int is_usl = u->has && (!a->has || u->residual_ratio < a->residual_ratio);
     if (!a->has && !u->has) {
+        int is_unfit = a->residual_ratio > 0 || u->residual_ratio > 0;
         s->extrapolation_because =
-            report_text(rep, "too few points to extrapolate: %d, and a law has two parameters", s->n_points);
+            is_unfit ? "n/a because no law fits what was measured"
+                     : report_text(rep, "too few points to extrapolate: %d, and a law has two parameters", s->n_points);
         return;
     }
     double last = size_of(s, s->n_points - 1);
@@ -256,7 +272,7 @@ void laws(struct report *rep, struct series *s)
     if (s->n_points < 2 || s->points[0].n_nodes < 1)
         return;
     struct fit amdahl = fit_amdahl(rep, s), usl = fit_usl(rep, s);
-    fit_compute(s);
+    fit_compute(rep, s);
     fit_all_reduce(rep, s);
     extrapolate(rep, s, &amdahl, &usl);
 }

@@ -184,8 +184,11 @@ static double value_of(const struct run_result *r, enum metric m, const char **b
     }
 }
 
-static const char *value_text(struct report *rep, const char *unit, double v)
+static const char *value_text(struct report *rep, enum metric m, double v)
 {
+    const char *unit = metrics[m].unit;
+    if ((m == METRIC_steps || m == METRIC_dropped) && v == floor(v)) /* counted */
+        return report_text(rep, "%.0f", v);
     return report_text(rep, "%s",
                        strcmp(unit, "%") == 0    ? fmt_percent(v).text
                        : strcmp(unit, "ms") == 0 ? fmt_time((int64_t)v).text
@@ -195,7 +198,6 @@ static const char *value_text(struct report *rep, const char *unit, double v)
 static void add(struct report *rep, struct checks *out, const char *text, const struct rule *r, const char *on,
                 double v, const char *because)
 {
-    const char *unit = metrics[r->metric].unit;
     struct check *c = &out->list[out->n++];
     *c = (struct check){.rule = text, .what = metrics[r->metric].what, .on = on};
     if (isnan(v)) {
@@ -204,9 +206,9 @@ static void add(struct report *rep, struct checks *out, const char *text, const 
         c->holds =
             r->is_below ? (r->may_equal ? v <= r->bound : v < r->bound) : (r->may_equal ? v >= r->bound : v > r->bound);
         c->text =
-            report_text(rep, "%s, %s%s %s", value_text(rep, unit, v), c->holds ? "" : "not ",
+            report_text(rep, "%s, %s%s %s", value_text(rep, r->metric, v), c->holds ? "" : "not ",
                         r->is_below ? (r->may_equal ? "at most" : "below") : (r->may_equal ? "at least" : "above"),
-                        value_text(rep, unit, r->bound));
+                        value_text(rep, r->metric, r->bound));
     }
     out->n_failed += !c->holds;
 }

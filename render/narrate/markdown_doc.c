@@ -209,6 +209,19 @@ static void put_losses(const struct report *rep, const struct series *s, struct 
     dcr_buf_puts(out, "\n\n");
 }
 
+void narrate_law(const struct law *l, struct dcr_buf *out)
+{
+    for (int k = 0; k < l->n_parameters; k++) {
+        const struct number *n = &l->parameters[k];
+        int is_ns = strcmp(n->unit, "ns") == 0 && n->value < 9e18 && n->value > -9e18;
+        int is_share = strcmp(n->id, "serial") == 0;
+        dcr_buf_printf(out, "%s%s%s %s", k ? ", " : "", n->id, is_share ? " share" : "",
+                       is_ns      ? fmt_time((int64_t)n->value).text
+                       : is_share ? fmt_percent(n->value).text
+                                  : fmt_number(n->value).text);
+    }
+}
+
 /* The laws that were fitted, each with its residual; a line when there is none. */
 static void put_laws(const struct series *s, struct dcr_buf *out)
 {
@@ -222,12 +235,7 @@ static void put_laws(const struct series *s, struct dcr_buf *out)
         dcr_buf_puts(out, "\n| ");
         put_escaped(out, l->name);
         dcr_buf_puts(out, " | ");
-        for (int k = 0; k < l->n_parameters; k++) {
-            const struct number *n = &l->parameters[k];
-            int is_ns = strcmp(n->unit, "ns") == 0 && n->value < 9e18 && n->value > -9e18;
-            dcr_buf_printf(out, "%s%s %s", k ? ", " : "", n->id,
-                           is_ns ? fmt_time((int64_t)n->value).text : fmt_number(n->value).text);
-        }
+        narrate_law(l, out);
         put_escaped(out, l->has ? "" : l->n_parameters ? "; " : "");
         put_escaped(out, l->because);
         dcr_buf_printf(out, " | %s |", l->has ? fmt_percent(l->residual_ratio).text : "n/a");

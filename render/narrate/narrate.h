@@ -19,6 +19,9 @@ int claims_in_order(const struct report *rep, const int *runs, int n_runs, int i
  *  errors   DCR_FATAL: no memory */
 int narrate_documents(struct report *rep, struct dcr_err *err) DCR_MUST_CHECK;
 
+/** narrate_law - the parameters of a law in words, with units: "serial share 12 %", "c 84.7 ms"; "" without any. */
+void narrate_law(const struct law *l, struct dcr_buf *out);
+
 /* The single documents; each appends to out. */
 void narrate_bottleneck_analysis_md(const struct report *rep, struct dcr_buf *out);
 void narrate_bottleneck_summary_txt(const struct report *rep, struct dcr_buf *out);

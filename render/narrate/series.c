@@ -28,7 +28,7 @@ static const char *range_text(struct report *rep, struct interval i, struct fmt 
 {
     return !i.has ? ""
            : strcmp(f(i.lo).text, f(i.hi).text) == 0
-               ? " (95 % interval narrower than the last digit)"
+               ? "" /* narrower than its last digit: the number says it */
                : report_text(rep, " (95 %% interval %s to %s)", f(i.lo).text, f(i.hi).text);
 }
 
@@ -208,7 +208,10 @@ static const char *extrapolation_sentence(struct report *rep, const struct serie
 {
     if (s->n_ahead == 0) {
         const char *why = s->extrapolation_because;
-        return strncmp(why, "too few", 7) == 0 ? report_text(rep, " There are t%s.", why + 1) : "";
+        return strncmp(why, "too few", 7) == 0               ? report_text(rep, " There are t%s.", why + 1)
+               : strncmp(why, "n/a because no law", 18) == 0 ? " What more nodes would bring is n/a because no law "
+                                                               "of scaling fits what was measured."
+                                                             : "";
     }
     const struct law *l = s->laws;
     for (int i = 0; i < s->n_laws; i++)

@@ -3,6 +3,7 @@
 #include "render/site/inside.h"
 
 #include "render/narrate/format.h"
+#include "render/narrate/narrate.h"
 #include "render/site/figures.h"
 
 #include <string.h>
@@ -17,10 +18,8 @@ json_t *view_laws(struct site *s, const struct series *series)
         const struct law *l = &series->laws[i];
         struct dcr_buf text = {0};
         view_row(s, t, l->name);
-        for (int k = 0; l->has && k < l->n_parameters; k++)
-            dcr_buf_printf(&text, "%s%s %s%s%s", k ? ", " : "", l->parameters[k].id,
-                           fmt_number(l->parameters[k].value).text, *l->parameters[k].unit ? " " : "",
-                           l->parameters[k].unit);
+        if (l->has)
+            narrate_law(l, &text);
         view_cell(s, t, l->has ? dcr_buf_text(&text) : l->because);
         view_cell_percent(s, t, l->has, l->residual_ratio);
         dcr_buf_release(&text);
