@@ -92,11 +92,8 @@ const char *json_skip(const char *p, const char *end)
     int depth = 0, is_escaped;
     if (p >= end)
         return NULL;
-    if (*p != '"' && *p != '{' && *p != '[') { /* a number, a word; NaN and Infinity are met too */
-        while (p < end && *p != ',' && *p != '}' && *p != ']' && (unsigned char)*p > ' ')
-            p++;
-        return p < end ? p : NULL;
-    }
+    if (*p != '"' && *p != '{' && *p != '[')
+        return json_word_end(p, end);
     do {
         p = next_structure(p, end);
         if (p >= end)

@@ -49,6 +49,25 @@ static inline const char *json_space(const char *p, const char *end)
     return p;
 }
 
+/** json_margin - the same, for where a line may end and the next one be indented; WINDOW_PAD bytes follow end. */
+static inline const char *json_margin(const char *p, const char *end)
+{
+    if ((unsigned char)*p > ' ')
+        return p;
+#ifdef __SSE2__
+    const __m128i space = _mm_set1_epi8(' ');
+    for (; p < end; p += 16) {
+        __m128i v = _mm_loadu_si128((const __m128i *)(const void *)p);
+        unsigned m = (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(_mm_min_epu8(v, space), v)) ^ 0xffff;
+        if (m)
+            return p + __builtin_ctz(m);
+    }
+    return end;
+#else
+    return json_space(p, end);
+#endif
+}
+
 /** json_string_end - from behind the opening quote to the closing one; NULL when the window ends first.
  *  is_escaped   set when there is a backslash in it, otherwise left alone */
 static inline const char *json_string_end(const char *p, const char *end, int *is_escaped)
@@ -83,6 +102,29 @@ static inline const char *json_string_end(const char *p, const char *end, int *i
     }
 #endif
     return NULL;
+}
+
+/** json_word_end - behind the number or word that begins at p (NaN and Infinity are met too); NULL when the window ends
+ *  first, behind which WINDOW_PAD bytes follow. */
+static inline const char *json_word_end(const char *p, const char *end)
+{
+#ifdef __SSE2__
+    const __m128i fold = _mm_set1_epi8(0x20), close = _mm_set1_epi8('}'), comma = _mm_set1_epi8(',');
+    for (; p < end; p += 16) {
+        __m128i v = _mm_loadu_si128((const __m128i *)(const void *)p);
+        __m128i hit = _mm_or_si128(_mm_cmpeq_epi8(_mm_or_si128(v, fold), close), /* ']' | 0x20 is '}' */
+                                   _mm_or_si128(_mm_cmpeq_epi8(v, comma), _mm_cmpeq_epi8(_mm_min_epu8(v, fold), v)));
+        unsigned m = (unsigned)_mm_movemask_epi8(hit);
+        if (m) {
+            p += __builtin_ctz(m);
+            break;
+        }
+    }
+#else
+    while (p < end && *p != ',' && *p != '}' && *p != ']' && (unsigned char)*p > ' ')
+        p++;
+#endif
+    return p < end ? p : NULL;
 }
 
 /** json_skip - behind the value that begins at p (no space before it): a string, a number or word, an object or array

@@ -97,20 +97,33 @@ static int skip_large(struct walk *k, struct dcr_err *err)
     }
 }
 
+/* The window has moved on: index what is new, from an event's beginning. */
+static int index_window(struct walk *k, int64_t *indexed_to, struct dcr_err *err)
+{
+    int64_t to = window_offset(&k->w, k->w.end);
+    if (to == *indexed_to)
+        return 0;
+    if (json_index_make(&k->sink.index, k->w.at, k->w.end))
+        return dcr_err_set(err, DCR_FATAL, "out of memory reading '%s'", k->name);
+    *indexed_to = to;
+    return 0;
+}
+
 static int events(struct walk *k, struct dcr_err *err)
 {
+    int64_t indexed_to = -1;
     k->has_events = 1;
     for (;;) {
         char c;
         int rc = next_byte(k, "between two events", &c, err);
-        if (rc)
+        if (rc || (rc = index_window(k, &indexed_to, err)))
             return rc;
         if (c == ']') {
             k->w.at++;
             return 0;
         }
         const char *p = k->w.at, *wrong = NULL;
-        const char *after = c == '{' ? kineto_event(&k->sink, p, k->w.end, &wrong) : json_skip(p, k->w.end);
+        const char *after = c == '{' ? kineto_event(&k->sink, p, &wrong) : json_skip(p, k->w.end);
         if (wrong)
             return broken(k, wrong, "an event is not an object of names and values", err);
         if (after == p)
@@ -237,7 +250,6 @@ int kineto_read(struct foreign_trace *out, struct dcr_arena *arena, struct dcr_s
     struct walk k = {.name = s->name, .header = {.rank = -1, .world_size = -1}};
     *out = (struct foreign_trace){.file = s->name, .kind = "Kineto trace", .rank = -1, .world_size = -1};
     k.sink.activity = activity_new(0);
-    k.sink.call_kind = call_kind_of("", 0);
     k.sink.pairs = kineto_pairs_new();
     k.sink.trace = out;
     int rc = !k.sink.activity || !k.sink.pairs ? dcr_err_set(err, DCR_FATAL, "out of memory reading '%s'", s->name)
@@ -252,6 +264,7 @@ int kineto_read(struct foreign_trace *out, struct dcr_arena *arena, struct dcr_s
     name_devices(&k.header, out, arena);
 out:
     json_decref(k.header.properties);
+    json_index_release(&k.sink.index);
     window_close(&k.w);
     kineto_pairs_free(k.sink.pairs);
     activity_free(k.sink.activity);

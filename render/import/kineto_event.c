@@ -1,5 +1,4 @@
-/* kineto_event.c - see kineto_event.h. The inner loop of reading a trace: most events are looked at for their category
- * and left. */
+/* kineto_event.c - kineto_add: what an event says, by its category. See kineto_event.h. */
 #include "render/import/kineto_event.h"
 
 #include "render/import/decimal.h"
@@ -9,65 +8,40 @@
 
 enum event_class { CLASS_NONE = 0, CLASS_KERNEL, CLASS_MEMCPY, CLASS_MEMSET, CLASS_CALL, CLASS_HOST };
 
-/* Microseconds as decimal text to nanoseconds; the usual form without a call. Behind p there is a zero byte at the
- * latest. returns  0; -1 when it is no number */
-static inline int microseconds(const char *p, const char *end, int64_t *out)
-{
-    uint64_t v = 0;
-    const char *q = p;
-    for (; (unsigned char)(*q - '0') <= 9; q++)
-        v = 10 * v + (uint64_t)(*q - '0');
-    if (q > p && (q - p <= 15 || (q - p == 16 && *p < '9'))) { /* fits into 64 bits as nanoseconds */
-        const char *first = q;
-        if (*q == '.') {
-            for (q++; (unsigned char)(*q - '0') <= 9 && q - first <= 3; q++)
-                v = 10 * v + (uint64_t)(*q - '0');
-            first++;
-        }
-        if (*q == ',' || *q == '\n' || *q == ' ' || *q == '}' || *q == '\r') {
-            static const uint64_t scale[] = {1000, 100, 10, 1};
-            *out = (int64_t)(v * scale[q - first]);
-            return 0;
-        }
-    }
-    return decimal_scaled(p, end, 3, out);
-}
-
-static inline struct kineto_text text_of(const char *p, const char *after)
-{
-    return *p == '"' ? (struct kineto_text){p + 1, (size_t)(after - p) - 2} : (struct kineto_text){p, 0};
-}
-
-/* By the categories of old and new versions of Kineto, on all accelerators; most frequent first. */
+/* By the categories of old and new versions of Kineto, on all accelerators. */
 static enum event_class class_of(const struct kineto_text *c)
 {
-    static const struct {
-        const char *name;
-        enum event_class class;
-    } known[] = {{"kernel", CLASS_KERNEL},
-                 {"cpu_op", CLASS_HOST},
-                 {"cuda_runtime", CLASS_CALL},
-                 {"gpu_memcpy", CLASS_MEMCPY},
-                 {"gpu_memset", CLASS_MEMSET},
-                 {"user_annotation", CLASS_HOST},
-                 {"cuda_driver", CLASS_CALL},
-                 {"hip_runtime", CLASS_CALL},
-                 {"hip_driver", CLASS_CALL},
-                 {"Kernel", CLASS_KERNEL},
-                 {"Memcpy", CLASS_MEMCPY},
-                 {"Memset", CLASS_MEMSET},
-                 {"Runtime", CLASS_CALL},
-                 {"Operator", CLASS_HOST},
-                 {"mtia_ccp_events", CLASS_KERNEL},
-                 {"mtia_runtime", CLASS_CALL},
-                 {"xpu_runtime", CLASS_CALL},
-                 {"xpu_driver", CLASS_CALL},
-                 {"privateuse1_runtime", CLASS_CALL},
-                 {"privateuse1_driver", CLASS_CALL}};
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (c->n && *known[i].name == *c->p && strlen(known[i].name) == c->n && memcmp(known[i].name, c->p, c->n) == 0)
-            return known[i].class;
-    return CLASS_NONE;
+#define IS(word) (memcmp(c->p, word, sizeof word - 1) == 0)
+    switch (c->n) {
+    case sizeof "kernel" - 1:
+        return IS("cpu_op")                   ? CLASS_HOST
+               : IS("kernel") || IS("Kernel") ? CLASS_KERNEL
+               : IS("Memcpy")                 ? CLASS_MEMCPY
+               : IS("Memset")                 ? CLASS_MEMSET
+                                              : CLASS_NONE;
+    case sizeof "Runtime" - 1:
+        return IS("Runtime") ? CLASS_CALL : CLASS_NONE;
+    case sizeof "Operator" - 1:
+        return IS("Operator") ? CLASS_HOST : CLASS_NONE;
+    case sizeof "gpu_memcpy" - 1:
+        return IS("gpu_memcpy")                       ? CLASS_MEMCPY
+               : IS("gpu_memset")                     ? CLASS_MEMSET
+               : IS("hip_driver") || IS("xpu_driver") ? CLASS_CALL
+                                                      : CLASS_NONE;
+    case sizeof "cuda_driver" - 1:
+        return IS("cuda_driver") || IS("hip_runtime") || IS("xpu_runtime") ? CLASS_CALL : CLASS_NONE;
+    case sizeof "cuda_runtime" - 1:
+        return IS("cuda_runtime") || IS("mtia_runtime") ? CLASS_CALL : CLASS_NONE;
+    case sizeof "user_annotation" - 1:
+        return IS("user_annotation") ? CLASS_HOST : IS("mtia_ccp_events") ? CLASS_KERNEL : CLASS_NONE;
+    case sizeof "privateuse1_driver" - 1:
+        return IS("privateuse1_driver") ? CLASS_CALL : CLASS_NONE;
+    case sizeof "privateuse1_runtime" - 1:
+        return IS("privateuse1_runtime") ? CLASS_CALL : CLASS_NONE;
+    default:
+        return CLASS_NONE;
+    }
+#undef IS
 }
 
 /* ---- arguments ----------------------------------------------------------------------------------------- */
@@ -142,8 +116,9 @@ static void argument(struct device_op *op, const char *key, size_t n, const char
     }
 }
 
-/* The arguments, which lie in the window as a whole. */
-static void arguments(struct device_op *op, struct moved *m, const struct kineto_raw *e, int *has_device)
+/* The arguments, which lie in the window as a whole, or in memory of a pair's own (x NULL). */
+static void arguments(const struct json_index *x, struct device_op *op, struct moved *m, const struct kineto_raw *e,
+                      int *has_device)
 {
     const char *p = e->args + 1, *end = e->args_end;
     while ((p = json_space(p, end)) < end && *p != '}') {
@@ -152,19 +127,19 @@ static void arguments(struct device_op *op, struct moved *m, const struct kineto
             p++;
             continue;
         }
-        const char *key = p + 1, *key_end = json_string_end(key, end, &is_escaped);
-        if (!key_end)
+        const char *key = p + 1, *key_end = x ? json_index_quote(x, key) : json_string_end(key, end, &is_escaped);
+        if (!key_end || key_end >= end)
             return;
         p = json_space(key_end + 1, end);
         if (p >= end || *p != ':')
             continue;
         p = json_space(p + 1, end);
-        const char *after = p < end ? json_skip(p, end) : NULL;
-        if (!after)
+        const char *after = p >= end ? NULL : x ? json_index_value(x, p) : json_skip(p, end);
+        if (!after || after > end)
             return;
         size_t n = (size_t)(key_end - key);
         char plain[32];
-        if (is_escaped) {
+        if (x ? memchr(key, '\\', n) != NULL : is_escaped) {
             n = json_unescape(key, n, plain, sizeof plain);
             key = plain;
         }
@@ -176,6 +151,13 @@ static void arguments(struct device_op *op, struct moved *m, const struct kineto
 }
 
 /* ---- the event ------------------------------------------------------------------------------------------ */
+
+/* The index, when the event's arguments lie in what it is of. */
+static const struct json_index *index_of(const struct kineto_sink *k, const struct kineto_raw *e)
+{
+    uintptr_t from = (uintptr_t)k->index.from, end = (uintptr_t)k->index.end;
+    return (uintptr_t)e->args >= from && (uintptr_t)e->args_end <= end ? &k->index : NULL;
+}
 
 static void add_op(struct kineto_sink *k, const struct kineto_raw *e, enum event_class class, struct kineto_text name)
 {
@@ -194,7 +176,7 @@ static void add_op(struct kineto_sink *k, const struct kineto_raw *e, enum event
                            .occupancy_ratio = -1};
     struct moved m = {.in = 0};
     if (e->args)
-        arguments(&op, class == CLASS_KERNEL ? &m : NULL, e, &has_device);
+        arguments(index_of(k, e), &op, class == CLASS_KERNEL ? &m : NULL, e, &has_device);
     if (m.name[0] && m.bytes && m.in > 0 && m.in < INT64_MAX / 16 && m.out >= 0 && m.out < INT64_MAX / 16) {
         op.collective = m.name;
         op.in_bytes = m.in * m.bytes;
@@ -206,18 +188,18 @@ static void add_op(struct kineto_sink *k, const struct kineto_raw *e, enum event
         k->trace->n_unusable++;
 }
 
-/* Runs of calls have one name. */
 static enum call_kind kind_of_call(struct kineto_sink *k, struct kineto_text name)
 {
-    if (name.n != k->call_len || memcmp(name.p, k->call, name.n) != 0) {
-        enum call_kind kind = call_kind_of(name.p, name.n);
-        if (name.n > sizeof k->call)
-            return kind;
-        memcpy(k->call, name.p, name.n);
-        k->call_len = name.n;
-        k->call_kind = kind;
+    if (name.n == 0 || name.n > KNOWN_CALL_BYTES)
+        return call_kind_of(name.p, name.n);
+    const unsigned char *t = (const unsigned char *)name.p;
+    struct known_call *known =
+        &k->calls[(name.n + 5u * t[name.n / 2] + 3u * t[name.n - 1] + t[name.n * 3 / 4]) % KNOWN_CALLS];
+    if (name.n != known->len || memcmp(name.p, known->name, name.n) != 0) {
+        *known = (struct known_call){.len = name.n, .kind = call_kind_of(name.p, name.n)};
+        memcpy(known->name, name.p, name.n);
     }
-    return k->call_kind;
+    return known->kind;
 }
 
 static void add_call(struct kineto_sink *k, const struct kineto_raw *e, struct kineto_text name)
@@ -232,12 +214,12 @@ static void add_call(struct kineto_sink *k, const struct kineto_raw *e, struct k
     if (!e->has_ts)
         return;
     if (e->args && kind == CALL_LAUNCH)
-        arguments(&op, NULL, e, &ignored);
+        arguments(index_of(k, e), &op, NULL, e, &ignored);
     activity_call(k->activity, kind, op.correlation, e->ts_ns, e->dur_ns);
 }
 
 /* A number for the thread, from the text of its process and its own: numbers or names, as the writer liked. */
-static int64_t thread_of(const struct kineto_raw *e)
+static int64_t hash_thread(const struct kineto_raw *e)
 {
     const char *const from[] = {e->pid, e->tid}, *const to[] = {e->pid_end, e->tid_end};
     uint64_t h = 0;
@@ -247,13 +229,27 @@ static int64_t thread_of(const struct kineto_raw *e)
     return (int64_t)h;
 }
 
+static int64_t thread_of(struct kineto_sink *k, const struct kineto_raw *e)
+{
+    size_t pid = e->pid ? (size_t)(e->pid_end - e->pid) : 0, tid = e->tid ? (size_t)(e->tid_end - e->tid) : 0;
+    if (!pid || !tid || pid > sizeof k->pid || tid > sizeof k->tid)
+        return hash_thread(e);
+    if (pid != k->pid_len || tid != k->tid_len || memcmp(e->pid, k->pid, pid) != 0 ||
+        memcmp(e->tid, k->tid, tid) != 0) {
+        memcpy(k->pid, e->pid, k->pid_len = pid);
+        memcpy(k->tid, e->tid, k->tid_len = tid);
+        k->thread = hash_thread(e);
+    }
+    return k->thread;
+}
+
 static void add_host(struct kineto_sink *k, const struct kineto_raw *e, struct kineto_text name, int is_annotation)
 {
     static const char loader[] = "enumerate(DataLoader)", step[] = "ProfilerStep";
     if (!e->has_ts)
         return;
-    activity_operator(k->activity, thread_of(e), is_annotation ? OPERATOR_RANGE : OPERATOR_OP, name.p, name.n, e->ts_ns,
-                      e->dur_ns);
+    activity_operator(k->activity, thread_of(k, e), is_annotation ? OPERATOR_RANGE : OPERATOR_OP, name.p, name.n,
+                      e->ts_ns, e->dur_ns);
     if (name.n >= sizeof step - 1 && memcmp(name.p, step, sizeof step - 1) == 0) {
         int64_t number = -1;
         const char *digits = memchr(name.p, '#', name.n);
@@ -323,7 +319,7 @@ static void add_complete(struct kineto_sink *k, const struct kineto_raw *e)
 }
 
 /* Arrows between events (s, t, f), counters, names of threads and what else there is say nothing here. */
-static void add(struct kineto_sink *k, const struct kineto_raw *e)
+void kineto_add(struct kineto_sink *k, const struct kineto_raw *e)
 {
     struct kineto_raw whole;
     k->trace->n_events++;
@@ -332,10 +328,10 @@ static void add(struct kineto_sink *k, const struct kineto_raw *e)
         add_complete(k, e);
         break;
     case 'B':
-        k->trace->n_unpaired += kineto_pairs_begin(k->pairs, thread_of(e), e) != 0;
+        k->trace->n_unpaired += kineto_pairs_begin(k->pairs, thread_of(k, e), e) != 0;
         break;
     case 'E':
-        if (kineto_pairs_end(k->pairs, thread_of(e), e, &whole))
+        if (kineto_pairs_end(k->pairs, thread_of(k, e), e, &whole))
             k->trace->n_unpaired++;
         else
             add_complete(k, &whole);
@@ -348,97 +344,4 @@ static void add(struct kineto_sink *k, const struct kineto_raw *e)
     default:
         break;
     }
-}
-
-/* One letter; a writer that escapes all there is may write it as \u0058. */
-static char phase(const char *p, size_t n)
-{
-    char plain[3];
-    if (n == 1)
-        return *p;
-    return json_unescape(p, n, plain, sizeof plain) == 1 ? plain[0] : 0;
-}
-
-/* One value of the event itself. */
-static inline void field(struct kineto_raw *e, const char *key, size_t n, const char *p, const char *after)
-{
-    switch (n) {
-    case 2:
-        if (key[0] == 'p' && key[1] == 'h')
-            e->ph = *p == '"' ? phase(p + 1, (size_t)(after - p) - 2) : 0;
-        else if (key[0] == 't' && key[1] == 's')
-            e->has_ts = microseconds(p, after, &e->ts_ns) == 0;
-        break;
-    case 3:
-        if (memcmp(key, "cat", 3) == 0)
-            e->cat = text_of(p, after);
-        else if (memcmp(key, "dur", 3) == 0) {
-            if (microseconds(p, after, &e->dur_ns))
-                e->dur_ns = 0;
-        } else if (memcmp(key, "pid", 3) == 0) {
-            e->pid = p;
-            e->pid_end = after;
-        } else if (memcmp(key, "tid", 3) == 0) {
-            e->tid = p;
-            e->tid_end = after;
-        }
-        break;
-    case 4:
-        if (memcmp(key, "name", 4) == 0) {
-            e->name = text_of(p, after);
-        } else if (memcmp(key, "args", 4) == 0) {
-            e->args = *p == '{' ? p : NULL;
-            e->args_end = after;
-        }
-        break;
-    default:
-        break;
-    }
-}
-
-const char *kineto_event(struct kineto_sink *k, const char *p, const char *end, const char **wrong)
-{
-    struct kineto_raw e = {.name = {"", 0}, .cat = {"", 0}};
-    int is_escaped = 0;
-    for (p++;;) {
-        p = json_space(p, end);
-        if (p >= end)
-            return NULL;
-        if (*p == ',') {
-            p++;
-            continue;
-        }
-        if (*p == '}')
-            break;
-        if (*p != '"') {
-            *wrong = p;
-            return NULL;
-        }
-        is_escaped = 0;
-        const char *key = p + 1, *key_end = json_string_end(key, end, &is_escaped);
-        if (!key_end)
-            return NULL;
-        p = json_space(key_end + 1, end);
-        if (p < end && *p != ':') {
-            *wrong = p;
-            return NULL;
-        }
-        p = p < end ? json_space(p + 1, end) : p;
-        const char *after = p < end ? json_skip(p, end) : NULL;
-        if (!after)
-            return NULL;
-        if (after == p) {
-            *wrong = p;
-            return NULL;
-        }
-        if (is_escaped) {
-            char plain[16];
-            field(&e, plain, json_unescape(key, (size_t)(key_end - key), plain, sizeof plain), p, after);
-        } else {
-            field(&e, key, (size_t)(key_end - key), p, after);
-        }
-        p = after;
-    }
-    add(k, &e);
-    return p + 1;
 }

@@ -3,23 +3,36 @@
 #define RENDER_IMPORT_KINETO_EVENT_H
 
 #include "render/device/activity.h"
+#include "render/import/json_index.h"
 #include "render/import/kineto_pairs.h"
 #include "render/model/foreign.h"
+
+enum { KNOWN_CALLS = 64, KNOWN_CALL_BYTES = 56, THREAD_BYTES = 24 };
 
 struct kineto_sink {
     struct activity *activity;
     struct foreign_trace *trace;
     struct kineto_pairs *pairs;
-    char text[16384]; /* an unescaped name */
-    char call[64];    /* the name of the last call of the runtime */
-    size_t call_len;
-    enum call_kind call_kind;
+    struct json_index index; /* of the window, for kineto_event */
+    char text[16384];        /* an unescaped name */
+    /* What was found out of a call's name, by a hash of it: there are few of them. Empty: len 0. */
+    struct known_call {
+        size_t len;
+        enum call_kind kind;
+        char name[KNOWN_CALL_BYTES];
+    } calls[KNOWN_CALLS];
+    /* Runs of events are of one thread: its text, process before thread, and its number. */
+    size_t pid_len, tid_len;
+    char pid[THREAD_BYTES], tid[THREAD_BYTES];
+    int64_t thread;
 };
 
 /** kineto_event - read the event that begins at p ('{') and add it to the sink.
- *  end      of the window; WINDOW_PAD readable bytes follow
+ *  p        in the stretch that the sink's index is of; WINDOW_PAD readable bytes follow that
  *  wrong    set to the place that is not JSON, else left alone
- *  returns  behind the event; NULL when the window ends first (nothing was added) or *wrong is set */
-const char *kineto_event(struct kineto_sink *k, const char *p, const char *end, const char **wrong);
+ *  returns  behind the event; NULL when the stretch ends first (nothing was added) or *wrong is set */
+const char *kineto_event(struct kineto_sink *k, const char *p, const char **wrong);
+/** kineto_add - one event whose fields are known. */
+void kineto_add(struct kineto_sink *k, const struct kineto_raw *e);
 
 #endif

@@ -1,6 +1,7 @@
 /* test_kineto.c - Chrome traces as they come: schemas, odd values, damage; and the decimal numbers in them. */
 #include "render/import/decimal.h"
 #include "render/import/import.h"
+#include "render/import/json_index.h"
 #include "render/import/json_window.h"
 
 #include <setjmp.h>
@@ -547,9 +548,51 @@ static void test_unescape(void **state)
     assert_int_equal(json_unescape("0123456789abcdefgh", 18, out, sizeof out), 15);
 }
 
+/* Bits by the rule itself, a byte at a time: what the three ways of making the index must all find. */
+static void check_index(const struct json_index *x, const char *text, size_t n)
+{
+    int in_string = 0, is_escaped = 0;
+    for (size_t i = 0; i < n; i++) {
+        int is_quote = text[i] == '"' && !is_escaped;
+        int is_bracket = !in_string && strchr("{}[]", text[i]) != NULL;
+        assert_int_equal(x->quotes[i / 64] >> i % 64 & 1, is_quote);
+        assert_int_equal(x->brackets[i / 64] >> i % 64 & 1, is_bracket);
+        in_string ^= is_quote;
+        is_escaped = text[i] == '\\' && !is_escaped;
+    }
+}
+
+static void test_index(void **state)
+{
+    (void)state;
+    static const char letters[] = "\"\"\\\\{}[],: ab";
+    enum { LONGEST = 400 };
+    struct json_index x = {0};
+    uint32_t seed = 7;
+    for (size_t n = 0; n < LONGEST; n++) {
+        char *text = calloc(1, n + WINDOW_PAD); /* nothing behind the pad may be read */
+        for (size_t i = 0; i < n; i++)
+            text[i] = letters[((seed = seed * 1664525u + 1013904223u) >> 20) % (sizeof letters - 1)];
+        for (int way = 0; way < 3; way++) {
+            json_index_way(way);
+            assert_int_equal(json_index_make(&x, text, text + n), 0);
+            check_index(&x, text, n);
+            assert_true(json_index_quote(&x, text + n) >= text + n);
+        }
+        free(text);
+    }
+    json_index_way(0);
+    static const char nested[WINDOW_PAD + 64] = "{\"a}\\\"\":[{},{\"b\":[1]}]} {";
+    assert_int_equal(json_index_make(&x, nested, nested + strlen(nested)), 0);
+    assert_string_equal(json_index_close(&x, nested), " {");
+    assert_null(json_index_close(&x, nested + strlen(nested) - 1));
+    json_index_release(&x);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_index),
         cmocka_unit_test(test_decimal),
         cmocka_unit_test_teardown(test_schemas, forget),
         cmocka_unit_test_teardown(test_array_and_bom, forget),
