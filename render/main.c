@@ -46,8 +46,11 @@ static int compare_with(struct report *rep, const struct options *o, const struc
     if (rc == 0) {
         narrate(&before);
         rep->baseline = "";
-        for (size_t i = 0; i < old.inputs.n; i++)
+        rep->before = dcr_arena_alloc(&rep->arena, (old.inputs.n + 1) * sizeof *rep->before);
+        for (size_t i = 0; i < old.inputs.n; i++) {
             rep->baseline = report_text(rep, "%s%s%s", rep->baseline, i ? ", " : "", old.runs[i]->archive);
+            rep->before[rep->n_before++] = report_source(&rep->arena, old.runs[i]);
+        }
         compare(rep, &before);
         narrate_comparisons(rep);
     }

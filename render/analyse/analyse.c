@@ -123,6 +123,35 @@ static void name_runs(struct report *rep)
     }
 }
 
+/* Runs of unknown node counts are called by their files, which may be called alike in different folders. */
+static void number_equal_labels(struct report *rep)
+{
+    for (int i = 0; i < rep->n_runs; i++) {
+        const char *label = rep->runs[i].label;
+        int same = 0;
+        for (int k = i; k < rep->n_runs; k++)
+            same += strcmp(rep->runs[k].label, label) == 0;
+        for (int k = i, nth = 0; same > 1 && k < rep->n_runs; k++)
+            if (strcmp(rep->runs[k].label, label) == 0)
+                rep->runs[k].label = report_text(rep, "%s (run %d of %d)", label, ++nth, same);
+    }
+}
+
+struct source report_source(struct dcr_arena *arena, const struct run *run)
+{
+    const struct run_program *p = &run->program;
+    struct dcr_buf program = {0};
+    if (p->name && *p->name)
+        dcr_buf_printf(&program, "%s%s%s", p->name, p->version && *p->version ? " " : "", p->version ? p->version : "");
+    struct source s = {.archive = dcr_arena_strdup(arena, run->archive),
+                       .manifest_sha256 = dcr_arena_strdup(arena, run->manifest_sha256),
+                       .program = dcr_arena_strdup(arena, program.len ? dcr_buf_text(&program) : ""),
+                       .backend = dcr_arena_strdup(arena, p->backend ? p->backend : ""),
+                       .collector = dcr_arena_strdup(arena, run->collector_version ? run->collector_version : "")};
+    dcr_buf_release(&program);
+    return s;
+}
+
 /* A run twice would count as two repetitions and make every interval look better than it is. */
 static int check_unique(const struct report *rep, struct dcr_err *err)
 {
@@ -188,6 +217,7 @@ int analyse(struct report *rep, struct run **runs, int n, const struct analyse_o
     if (rc)
         return rc;
     name_runs(rep);
+    number_equal_labels(rep);
     rep->title = title_of(rep);
     for (int i = 0; i < n; i++)
         breakdown_run(rep, &rep->runs[i]);

@@ -180,6 +180,9 @@ void report_add_note(struct report *rep, enum note_kind kind, int run, const cha
  *  source   docs/metrics.md#rules. Test: tests/unit/test_rules.c */
 void rules(struct report *rep);
 
+/** report_source - what a citation says of the archive of a run; its texts are copied into the arena. */
+struct source report_source(struct dcr_arena *arena, const struct run *run);
+
 /** report_text - printf into the report's arena. */
 const char *report_text(struct report *rep, const char *fmt, ...) DCR_PRINTF(2, 3);
 

@@ -332,6 +332,12 @@ struct document {
     size_t len;
 };
 
+/* An archive that the report rests on, as a citation needs it; "" where the archive does not say. */
+struct source {
+    const char *archive, *manifest_sha256;
+    const char *program, *backend, *collector; /* with versions */
+};
+
 struct comparison;
 struct report {
     struct dcr_arena arena;
@@ -349,6 +355,8 @@ struct report {
     struct comparison *comparisons; /* against --baseline: render/analyse/compare.h */
     int n_comparisons;
     const char *baseline;         /* what it was compared with, "" nothing */
+    struct source *before;        /* the archives of baseline */
+    int n_before;
     size_t notes_cap, claims_cap; /* filling only */
     const char *unit;       /* what node counts count: "node", or "GPU" where runs on one machine scale over those */
     const char *node_label; /* "emulated nodes", "Slurm nodes on one kernel", ...; "" = separate machines */

@@ -278,6 +278,18 @@ static json_t *strings(const char *const *s, int n)
     return list;
 }
 
+static json_t *archives_before(const struct report *rep)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < rep->n_before; i++) {
+        json_t *o = json_object();
+        json_object_set_new(o, "archive", json_string(rep->before[i].archive));
+        json_object_set_new(o, "manifest_sha256", text_or_null(rep->before[i].manifest_sha256));
+        json_array_append_new(list, o);
+    }
+    return list;
+}
+
 static json_t *provenance(const struct run *run)
 {
     static const char *const kinds[] = {"unknown", "machines", "one-kernel", "emulated"};
@@ -595,6 +607,7 @@ void narrate_report_json(const struct report *rep, struct dcr_buf *out)
         json_array_append_new(claims, claim_object(rep, &rep->claims[i]));
     json_object_set_new(o, "title", json_string(rep->title));
     json_object_set_new(o, "baseline", text_or_null(rep->baseline));
+    json_object_set_new(o, "baseline_archives", archives_before(rep));
     json_object_set_new(o, "comparisons", comparisons_json(rep));
     json_object_set_new(o, "unit", json_string(rep->unit));
     json_object_set_new(o, "node_label", text_or_null(rep->node_label));

@@ -244,11 +244,12 @@ static json_t *navigation(struct site *s, const char *root, const char *here)
 static json_t *archives(struct site *s)
 {
     json_t *list = view_list(s);
-    for (int i = 0; i < s->rep->n_runs; i++) {
-        const struct run *run = s->rep->runs[i].run;
+    for (int i = 0; i < s->n_cited; i++) {
+        const struct cited *c = &s->cited[i];
         json_t *a = view_object(s);
-        view_text(s, a, "name", run->archive);
-        view_text(s, a, "sha256", run->manifest_sha256);
+        view_text(s, a, "name", c->is.archive);
+        view_text(s, a, "which", c->which);
+        view_text(s, a, "sha256", c->is.manifest_sha256);
         view_add(s, list, a);
     }
     return list;

@@ -12,6 +12,13 @@
 #include "render/site/publish.h"
 #include "render/site/theme.h"
 
+/* An archive that the pages rest on: of a run of the report, or of --baseline. */
+struct cited {
+    struct source is;
+    int run;           /* index into report.runs, -1: of --baseline */
+    const char *which; /* "2 nodes", "before": which of several archives of one name; NULL: the only one called so */
+};
+
 struct site {
     const struct report *rep;
     struct theme *theme;
@@ -26,6 +33,8 @@ struct site {
     json_t *embedded;        /* files that are in it */
     json_t *series_views;    /* of page_index, kept for page_scaling */
     json_t *data_files;      /* what the data page lists: {"path", "title", "forms": [{"path", "name"}], "run"} */
+    struct cited *cited;     /* shape (n_cited): the runs in their order, then those of --baseline */
+    int n_cited;
     const char *sources;     /* the archives and the hashes of their manifests, for the files that travel alone */
     const char *date;        /* when the last run ended, for files that must have a date: "2031-04-25T10:15:00Z" */
     struct dcr_err *err;

@@ -63,12 +63,12 @@ static const char *bibtex(struct site *s)
             break;
         }
     dcr_buf_puts(&b, "  howpublished = {dcreport " DCR_VERSION "},\n  note = {");
-    for (int i = 0; i < rep->n_runs; i++) {
-        const struct run *run = rep->runs[i].run;
-        dcr_buf_puts(&b, i ? "; " : "archives: ");
-        bib_text(&b, run->archive);
-        if (run->manifest_sha256[0])
-            dcr_buf_printf(&b, " (manifest SHA-256 %s)", run->manifest_sha256);
+    for (int i = 0; i < s->n_cited; i++) {
+        const struct cited *c = &s->cited[i];
+        dcr_buf_puts(&b, i == 0 ? "archives: " : c->run < 0 && c[-1].run >= 0 ? "; before: " : "; ");
+        bib_text(&b, c->is.archive);
+        if (*c->is.manifest_sha256)
+            dcr_buf_printf(&b, " (manifest SHA-256 %s)", c->is.manifest_sha256);
     }
     dcr_buf_puts(&b, "}\n}\n");
     const char *text = site_text(s, "%s", dcr_buf_text(&b));
@@ -78,23 +78,21 @@ static const char *bibtex(struct site *s)
 
 static const char *or_unknown(const char *text)
 {
-    return text && text[0] ? text : "n/a: not recorded";
+    return *text ? text : "n/a: not recorded";
 }
 
 static json_t *versions(struct site *s)
 {
     json_t *t = view_table(s, "What made the evidence, archive by archive",
-                           "Archive|Program|Back end|Collector|SHA-256 of the manifest");
-    for (int i = 0; i < s->rep->n_runs; i++) {
-        const struct run *run = s->rep->runs[i].run;
-        const struct run_program *p = &run->program;
-        view_row(s, t, run->archive);
-        view_cell(s, t,
-                  p->name && p->name[0] ? site_text(s, "%s %s", p->name, p->version ? p->version : "")
-                                        : or_unknown(NULL));
-        view_cell(s, t, or_unknown(p->backend));
-        view_cell(s, t, or_unknown(run->collector_version));
-        view_cell_class(s, t, run->manifest_sha256[0] ? run->manifest_sha256 : "n/a: no manifest", "hash");
+                           "Archive|Run|Program|Back end|Collector|SHA-256 of the manifest");
+    for (int i = 0; i < s->n_cited; i++) {
+        const struct cited *c = &s->cited[i];
+        view_row(s, t, c->is.archive);
+        view_cell(s, t, c->run < 0 ? "before (baseline)" : s->rep->runs[c->run].label);
+        view_cell(s, t, or_unknown(c->is.program));
+        view_cell(s, t, or_unknown(c->is.backend));
+        view_cell(s, t, or_unknown(c->is.collector));
+        view_cell_class(s, t, *c->is.manifest_sha256 ? c->is.manifest_sha256 : "n/a: no manifest", "hash");
     }
     return t;
 }

@@ -1,11 +1,13 @@
 /* site.c - the order in which a site is made; see site.h. Called by main(). */
 #include "render/site/site.h"
 
+#include "render/analyse/analyse.h"
 #include "render/draw/utf8.h"
 #include "render/site/inside.h"
 #include "render/site/single.h"
 #include "render/site/workers.h"
 
+#include <string.h>
 #include <time.h>
 
 int site_check_out(const char *out_dir, struct dcr_err *err)
@@ -26,15 +28,35 @@ static void write_documents(struct site *s)
     }
 }
 
+/* What the report rests on. Archives of different folders may be called alike. */
+static void cite(struct site *s)
+{
+    const struct report *rep = s->rep;
+    s->cited = dcr_arena_alloc(&s->arena, (size_t)(rep->n_runs + rep->n_before + 1) * sizeof *s->cited);
+    for (int i = 0; i < rep->n_runs; i++)
+        s->cited[s->n_cited++] = (struct cited){report_source(&s->arena, rep->runs[i].run), i, NULL};
+    for (int i = 0; i < rep->n_before; i++)
+        s->cited[s->n_cited++] = (struct cited){rep->before[i], -1, NULL};
+    for (int i = 0; i < s->n_cited; i++) {
+        int same = 0;
+        for (int k = 0; k < s->n_cited; k++)
+            same += strcmp(s->cited[k].is.archive, s->cited[i].is.archive) == 0;
+        if (s->cited[i].run < 0)
+            s->cited[i].which = "before";
+        else if (same > 1)
+            s->cited[i].which = rep->runs[s->cited[i].run].label;
+    }
+}
+
 /* The names of the archives, so that a picture that travelled alone still says where its numbers are from. */
 static const char *sources(struct site *s)
 {
     struct dcr_buf out = {0};
-    for (int i = 0; i < s->rep->n_runs; i++) {
-        const struct run *run = s->rep->runs[i].run;
-        dcr_buf_printf(&out, "%s%s", i ? ", " : "", run->archive);
-        if (run->manifest_sha256[0])
-            dcr_buf_printf(&out, " (manifest sha256 %s)", run->manifest_sha256);
+    for (int i = 0; i < s->n_cited; i++) {
+        const struct cited *c = &s->cited[i];
+        dcr_buf_printf(&out, "%s%s%s", i ? ", " : "", c->is.archive, c->run < 0 ? " before" : "");
+        if (*c->is.manifest_sha256)
+            dcr_buf_printf(&out, " (manifest sha256 %s)", c->is.manifest_sha256);
     }
     size_t room = 3 * out.len + 1;
     char *text = dcr_arena_alloc(&s->arena, room);
@@ -76,6 +98,7 @@ int site_publish(const struct report *rep, const struct site_options *opt, struc
         goto out;
     }
     s.data_files = view_list(&s);
+    cite(&s);
     s.sources = sources(&s);
     s.date = evidence_date(&s);
     write_documents(&s);
