@@ -2,6 +2,7 @@
 #include "collect/ls.h"
 
 #include "lib/format.h"
+#include "lib/manifest_sum.h"
 #include "lib/member.h"
 #include "lib/tar.h"
 
@@ -46,6 +47,7 @@ struct group {
 struct listing {
     json_t *roles; /* of the manifest, by name; NULL without one */
     json_t *manifest, *metadata;
+    const char *broken; /* the manifest is not as it was written; NULL: it is */
     struct group groups[N_MEANINGS];
     struct dcr_buf members; /* a line each */
 };
@@ -85,7 +87,8 @@ static enum dcr_role role_of(const struct listing *l, const char *name)
     return dcr_role_of(name, &node, &rank);
 }
 
-static json_t *read_json(struct dcr_tar_member *m, struct dcr_err *err)
+/* broken: gives a sentence about a manifest that is not as it was written, else NULL; may be NULL for other members */
+static json_t *read_json(struct dcr_tar_member *m, const char **broken, struct dcr_err *err)
 {
     struct dcr_buf b = {0};
     json_error_t why;
@@ -96,6 +99,9 @@ static json_t *read_json(struct dcr_tar_member *m, struct dcr_err *err)
             dcr_err_set(err, DCR_FAIL, "cannot read '%s': %s", m->stream.name, o ? "no JSON object" : why.text);
             json_decref(o);
             o = NULL;
+        } else if (broken && dcr_manifest_check(dcr_buf_text(&b), b.len,
+                                                json_integer_value(json_object_get(o, "version")), broken) == 0) {
+            *broken = NULL;
         }
     }
     dcr_buf_release(&b);
@@ -104,7 +110,7 @@ static json_t *read_json(struct dcr_tar_member *m, struct dcr_err *err)
 
 static int take_manifest(struct listing *l, struct dcr_tar_member *m, struct dcr_err *err)
 {
-    l->manifest = read_json(m, err);
+    l->manifest = read_json(m, &l->broken, err);
     if (!l->manifest)
         return DCR_FAIL;
     const json_t *list = json_object_get(l->manifest, "members");
@@ -146,7 +152,7 @@ static int read_all(struct listing *l, struct dcr_tar_reader *tar, struct dcr_er
         count_member(l, &m);
         struct dcr_err ignored = {0}; /* metadata that cannot be read leaves the list as useful as it is */
         if (strcmp(m.name, DCR_METADATA) == 0)
-            l->metadata = read_json(&m, &ignored);
+            l->metadata = read_json(&m, NULL, &ignored);
         else if ((rc = dcr_stream_drain(&m.stream, err)) < 0)
             return rc;
     }
@@ -288,6 +294,8 @@ int ls_archive(const char *path, int is_long, struct dcr_buf *out, struct dcr_er
         return rc;
     rc = read_all(&l, tar, err);
     dcr_tar_close(tar);
+    if (rc == DCR_OK && l.broken)
+        rc = dcr_err_set(err, DCR_FAIL, "cannot trust '%s': %s", path, l.broken);
     if (!l.manifest) {
         if (rc == DCR_OK)
             rc = dcr_err_set(err, DCR_FAIL, "cannot read '%s': it has no %s; it is no run archive", path, DCR_MANIFEST);

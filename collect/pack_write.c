@@ -3,6 +3,7 @@
 
 #include "collect/verify.h"
 #include "lib/hash.h"
+#include "lib/manifest_sum.h"
 #include "lib/tar.h"
 
 #include <errno.h>
@@ -171,6 +172,7 @@ static json_t *make_manifest(struct pack *p, struct dcr_err *err)
     config_hash(p, id, hash);
     json_object_set_new(o, "format", json_string(DCR_ARCHIVE_FORMAT));
     json_object_set_new(o, "version", json_integer(DCR_ARCHIVE_VERSION));
+    json_object_set_new(o, DCR_MANIFEST_SUM, json_string(DCR_MANIFEST_NO_SUM)); /* before all text that is not ours */
     json_object_set_new(o, "run_id", json_string(id));
     json_object_set_new(o, "config_hash", json_string(hash));
     json_object_set_new(o, "complete", json_boolean(json_array_size(p->reasons) == 0));
@@ -272,7 +274,7 @@ int pack_write(struct pack *p, struct dcr_err *err)
         goto out;
     manifest = make_manifest(p, err);
     text = manifest ? json_dumps(manifest, JSON_INDENT(1) | JSON_REAL_PRECISION(14)) : NULL;
-    if (!text) {
+    if (!text || dcr_manifest_seal(text, strlen(text)) != 0) {
         rc = manifest ? dcr_err_set(err, DCR_FAIL, "no memory for the manifest") : DCR_FAIL;
         goto out;
     }

@@ -3,6 +3,7 @@
 
 #include "lib/format.h"
 #include "lib/hash.h"
+#include "lib/manifest_sum.h"
 #include "lib/summary.h"
 #include "lib/tar.h"
 #include "lib/trace.h"
@@ -120,25 +121,28 @@ static int check_member(struct verify_report *r, const json_t *manifest, json_t 
 
 /* ---- manifest --------------------------------------------------------------------------------- */
 
-static json_t *read_manifest(struct dcr_tar_member *m, const char *path, struct dcr_err *err)
+static json_t *read_manifest(struct verify_report *r, struct dcr_tar_member *m, const char *path, struct dcr_err *err)
 {
     struct dcr_buf b = {0};
     json_error_t why;
     json_t *o = NULL;
     if (dcr_stream_slurp(&m->stream, &b, MAX_MANIFEST_BYTES, err) == 0) {
         o = json_loadb(dcr_buf_text(&b), b.len, JSON_REJECT_DUPLICATES, &why);
-        const char *format = json_string_value(json_object_get(o, "format"));
+        const char *format = json_string_value(json_object_get(o, "format")), *broken;
+        json_int_t version = json_integer_value(json_object_get(o, "version"));
         if (!o)
             dcr_err_set(err, DCR_FAIL, "cannot read '%s': its manifest is no JSON: %s", path, why.text);
         else if (!format || strcmp(format, DCR_ARCHIVE_FORMAT) != 0 || !json_is_array(json_object_get(o, "members"))) {
             dcr_err_set(err, DCR_FAIL, "cannot read '%s': its manifest is not that of a %s", path, DCR_ARCHIVE_FORMAT);
             json_decref(o);
             o = NULL;
-        } else if (json_integer_value(json_object_get(o, "version")) != DCR_ARCHIVE_VERSION) {
-            dcr_err_set(err, DCR_FAIL, "cannot read '%s': format version %lld, this program knows %d", path,
-                        (long long)json_integer_value(json_object_get(o, "version")), DCR_ARCHIVE_VERSION);
+        } else if (version < 1 || version > DCR_ARCHIVE_VERSION) {
+            dcr_err_set(err, DCR_FAIL, "cannot read '%s': format version %lld, this program knows up to %d", path,
+                        (long long)version, DCR_ARCHIVE_VERSION);
             json_decref(o);
             o = NULL;
+        } else if (dcr_manifest_check(dcr_buf_text(&b), b.len, version, &broken) != 0) {
+            problem(r, "cannot trust '%s': %s", path, broken);
         }
     }
     dcr_buf_release(&b);
@@ -218,7 +222,7 @@ int verify_archive(const char *path, struct verify_report *r, struct dcr_err *er
                          m.name, DCR_MANIFEST);
         goto out;
     }
-    manifest = read_manifest(&m, path, err);
+    manifest = read_manifest(r, &m, path, err);
     if (!manifest) {
         rc = DCR_FAIL;
         goto out;

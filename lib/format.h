@@ -9,7 +9,7 @@
 /* ---- archive members ------------------------------------------------------------------------ */
 
 #define DCR_ARCHIVE_FORMAT "dcreport-run"
-#define DCR_ARCHIVE_VERSION 1
+#define DCR_ARCHIVE_VERSION 2 /* 1: the manifest held no checksum of itself; still read */
 
 #define DCR_MANIFEST "manifest.json"
 #define DCR_METADATA "job_metadata.json"

@@ -1,6 +1,9 @@
 /* manifest.c - manifest.json, and the roles of members where there is none. */
 #include "render/read/members.h"
 
+#include "lib/buf.h"
+#include "lib/manifest_sum.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -96,10 +99,17 @@ static void name_unread_reports(struct run *r, const struct manifest *m, const j
 
 int manifest_read(struct run *r, struct manifest *m, struct dcr_stream *s, struct dcr_err *err)
 {
-    json_t *root = json_slurp(s, err);
-    if (!root)
-        return DCR_FAIL;
-    int rc = 0;
+    enum { MAX_BYTES = 64 << 20 };
+    struct dcr_buf b = {0};
+    const char *broken;
+    int rc = dcr_stream_slurp(s, &b, MAX_BYTES, err);
+    struct dcr_memory bytes = {dcr_buf_text(&b), b.len, 0};
+    struct dcr_stream again = dcr_stream_memory(&bytes, s->name);
+    json_t *root = rc ? NULL : json_slurp(&again, err);
+    if (!root) {
+        dcr_buf_release(&b);
+        return rc ? rc : DCR_FAIL;
+    }
     const char *format = json_text(r, root, "format");
     int64_t version = json_int(root, "version", 0, INT64_MAX, 0);
     const json_t *members = json_object_get(root, "members");
@@ -112,6 +122,10 @@ int manifest_read(struct run *r, struct manifest *m, struct dcr_stream *s, struc
         rc = dcr_err_set(err, DCR_FAIL,
                          "cannot read '%s': format version %lld, this dcreport reads up to %d; use a later dcreport",
                          s->name, (long long)version, DCR_ARCHIVE_VERSION);
+        goto out;
+    }
+    if (dcr_manifest_check(bytes.bytes, bytes.len, version, &broken) != 0) {
+        rc = dcr_err_set(err, DCR_FAIL, "cannot trust '%s': %s; copy or pack it again", s->name, broken);
         goto out;
     }
     if (!json_is_array(members)) {
@@ -137,6 +151,7 @@ int manifest_read(struct run *r, struct manifest *m, struct dcr_stream *s, struc
     name_unread_reports(r, m, members);
 out:
     json_decref(root);
+    dcr_buf_release(&b);
     return rc;
 }
 

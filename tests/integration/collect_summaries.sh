@@ -74,7 +74,7 @@ bad() { # bad NAME PATTERN SED-EXPRESSION
     local f=rank7/summary-1007.jsonl
     cp "x/$f" keep && sed -i "$3" "x/$f"
     jq --arg n "$f" --argjson s "$(stat -c %s "x/$f")" --arg h "$(sha256sum "x/$f" | cut -d' ' -f1)" \
-        '(.members[] | select(.name == $n)) |= (.size = $s | .sha256 = $h)' keep.json >x/manifest.json
+        '(.members[] | select(.name == $n)) |= (.size = $s | .sha256 = $h)' keep.json | jq 'del(.manifest_sha256) | .version = 1' >x/manifest.json
     (cd x && tar cf ../bad.tar --format=ustar manifest.json -T ../members)
     cp keep "x/$f"
     local got=0
