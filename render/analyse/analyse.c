@@ -164,11 +164,24 @@ static int check_unique(const struct report *rep, struct dcr_err *err)
     return 0;
 }
 
+/* What a run is called that names neither model nor program: by its evidence. */
+static const char *kind_of(const struct run *r)
+{
+    int n_gpus = 0;
+    for (int i = 0; i < r->nodes_len; i++)
+        n_gpus += r->nodes[i].n_gpus;
+    return !r->is_foreign ? "Training"
+           : r->n_traces  ? r->traces[0].kind
+           : r->n_tables  ? r->tables[0].kind
+           : n_gpus       ? "GPU monitor"
+                          : "Training";
+}
+
 static const char *title_of(struct report *rep)
 {
     struct dcr_buf b = {0};
     const struct run_program *p = &rep->runs[0].run->program;
-    const char *name = *p->model ? p->model : *p->name ? p->name : "Training";
+    const char *name = *p->model ? p->model : *p->name ? p->name : kind_of(rep->runs[0].run);
     dcr_buf_add(&b, name, strcspn(name, ",;")); /* the rest describes its size */
     int last = -1, n = 0, counts[64];
     for (int i = 0; i < rep->n_runs; i++)
@@ -211,13 +224,19 @@ int analyse(struct report *rep, struct run **runs, int n, const struct analyse_o
         rep->runs[i].n_ranks = sorted[i].run->n_ranks;
         rep->runs[i].series = -1;
         rep->runs[i].headline = rep->runs[i].support = "";
-        rep->runs[i].shared = (struct shared){"", "", -1, "", 0};
+        rep->runs[i].shared = (struct shared){.id = "", .because = "", .run_ratio = -1, .threshold = ""};
     }
     int rc = check_unique(rep, err);
     if (rc)
         return rc;
     name_runs(rep);
     number_equal_labels(rep);
+    for (int i = 0; i < n && opt->nodes; i++)
+        if (rep->runs[i].n_nodes != opt->nodes)
+            report_add_note(
+                rep, NOTE_CAVEAT, i, "nodes-option",
+                "%s: --nodes %d is not used, since the archive says %d; it is for archives that do not say.",
+                rep->runs[i].label, opt->nodes, rep->runs[i].n_nodes);
     rep->title = title_of(rep);
     for (int i = 0; i < n; i++)
         breakdown_run(rep, &rep->runs[i]);

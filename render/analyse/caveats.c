@@ -118,7 +118,10 @@ static void check_cores(struct report *rep, int run)
             (struct shared){"oversubscribed",
                             report_text(rep, "%d %s share %d %s", ranks * threads, threads == 1 ? "ranks" : "threads",
                                         cores, cores == 1 ? "core" : "cores"),
-                            -1, "", (double)cores / threads * (is_shared ? 1 : a->nodes_len)};
+                            -1,
+                            "",
+                            (double)cores / threads * (is_shared ? 1 : a->nodes_len),
+                            0};
         report_add_note(rep, NOTE_CAVEAT, run, "oversubscribed",
                         "%s: %d ranks of %d %s share %d %s%s. Waiting for a core looks like waiting for a message, "
                         "so communication, imbalance and scaling verdicts are unreliable.",
@@ -177,17 +180,24 @@ static void check_held_back(struct report *rep, int run)
     if (throttled > t->throttled_limits) /* the strongest reason: it names the quota, not the neighbours */
         r->shared = (struct shared){
             "throttled",
-            report_text(rep, "a CPU quota held a node back for %s of the run", fmt_percent(throttled).text), throttled,
-            "throttled_limits", r->shared.cores};
+            report_text(rep, "a CPU quota held a node back for %s of the run", fmt_percent(throttled).text),
+            throttled,
+            "throttled_limits",
+            r->shared.cores,
+            0};
     else if (!*r->shared.id && steal > t->steal_limits)
         r->shared = (struct shared){
-            "steal", report_text(rep, "other machines took %s of a node's CPU time", fmt_percent(steal).text), steal,
-            "steal_limits", 0};
+            "steal", report_text(rep, "other machines took %s of a node's CPU time", fmt_percent(steal).text),
+            steal,   "steal_limits",
+            0,       0};
     else if (!*r->shared.id && delay > t->run_delay_limits)
         r->shared = (struct shared){"run-delay",
                                     report_text(rep, "a rank waited for a core for %s of %s", fmt_percent(delay).text,
                                                 r->has_steps ? "the time of its steps" : "its run"),
-                                    delay, "run_delay_limits", 0};
+                                    delay,
+                                    "run_delay_limits",
+                                    0,
+                                    0};
     if (throttled > t->throttled_limits)
         report_add_note(rep, NOTE_CAVEAT, run, "throttled",
                         "%s: a CPU quota (cgroup) held a node back for %s of the run. That time shows as slow compute "
@@ -216,6 +226,7 @@ static void check_neighbours(struct report *rep)
                             rep->runs[i].label, waited->label);
             rep->runs[i].shared.because =
                 report_text(rep, "%s, which something else uses too", rep->runs[i].shared.because);
+            rep->runs[i].shared.has_neighbours = 1;
         }
 }
 
@@ -238,9 +249,36 @@ static void check_ranks_here(struct report *rep, int run)
     here = a->ranks_len > here ? a->ranks_len : here;
     if (of > here)
         report_add_note(rep, NOTE_CAVEAT, run, "ranks-missing",
-                        "%s: traces of %d of the %lld ranks are here; transfer, waiting and which rank comes last are "
-                        "computed from these alone.",
+                        here == 1
+                            ? "%s: traces of %d of the %lld ranks are here; which rank the others waited for, and "
+                              "how long, does not show in it."
+                            : "%s: traces of %d of the %lld ranks are here; transfer, waiting and which rank comes "
+                              "last are computed from these alone.",
                         r->label, here, (long long)of);
+}
+
+/* The only trace of a run, as one of many ranks; NULL when it is none. */
+static const struct foreign_trace *rank_alone(const struct run *r)
+{
+    return r->is_foreign && r->n_traces == 1 && r->traces[0].world_size > 1 && r->traces[0].rank >= 0 ? &r->traces[0]
+                                                                                                      : NULL;
+}
+
+/* Ranks of one run, given as files of their own, are read as runs of their own. */
+static void check_loose_ranks(struct report *rep)
+{
+    for (int i = 0; i < rep->n_runs; i++)
+        for (int k = i + 1; k < rep->n_runs; k++) {
+            const struct foreign_trace *a = rank_alone(rep->runs[i].run), *b = rank_alone(rep->runs[k].run);
+            if (!a || !b || a->world_size != b->world_size || a->rank == b->rank)
+                continue;
+            report_add_note(rep, NOTE_GAP, -1, "loose-ranks",
+                            "'%s' and '%s' are ranks %lld and %lld of %lld and look like one run: put the traces of "
+                            "all its ranks into one folder and give that, to have them analysed together.",
+                            rep->runs[i].run->archive, rep->runs[k].run->archive, (long long)a->rank,
+                            (long long)b->rank, (long long)a->world_size);
+            return;
+        }
 }
 
 static void check_run(struct report *rep, int run)
@@ -495,6 +533,7 @@ void caveats(struct report *rep)
         check_clocks(rep, i);
         check_cover(rep, i);
     }
+    check_loose_ranks(rep);
     check_series(rep);
     order_notes(rep);
 }

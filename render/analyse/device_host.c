@@ -12,13 +12,14 @@ static int host_by_traces(struct report *rep, struct run_result *r)
 {
     const struct run *run = r->run;
     const double limit = rep->thresholds.gpu_utilization;
-    int64_t window = 0, kernel = 0, late = 0, idle = 0;
+    int64_t window = 0, kernel = 0, late = 0, idle = 0, n_comm = 0;
     for (int i = 0; i < run->n_traces; i++)
         for (int k = 0; k < run->traces[i].n_devices; k++) {
             const struct run_device *d = &run->traces[i].devices[k];
             if (!d->has_idle_causes || d->steps_ns <= 0)
                 continue;
             window += d->steps_ns;
+            n_comm += d->value[DEV_COMM_KERNELS];
             kernel += d->steps_kernel_ns;
             late += d->steps_idle_ns[IDLE_HOST] + d->steps_idle_ns[IDLE_LAUNCH];
             idle += d->steps_ns - d->steps_busy_ns;
@@ -40,8 +41,10 @@ static int host_by_traces(struct report *rep, struct run_result *r)
     c->gain_ns = c->share_ns;
     if (utilization < limit)
         c->verdict = share > 0.5 ? VERDICT_LIMITS : VERDICT_WATCH;
-    c->text = report_text(rep, "%s GPU utilisation in the steps; %s of the GPU's idle time in them waited for the host",
-                          fmt_percent(utilization).text, fmt_percent(share).text);
+    c->text =
+        report_text(rep, "%s GPU utilisation in the steps%s; %s of the GPU's idle time in them waited for the host",
+                    fmt_percent(utilization).text, n_comm ? ", kernels of communication counted as busy" : "",
+                    fmt_percent(share).text);
     return 1;
 }
 

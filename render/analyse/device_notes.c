@@ -35,11 +35,12 @@ static void note_calls(struct report *rep, struct run_result *r, const struct ru
                             who(rep, r->run, d), per_step(rep, n, d->n_steps)));
     if (d->n_to_host > d->n_steps)
         note(r, report_text(rep,
-                            "%s: copies to the host were launched inside steps, %s; the host synchronised %s. "
-                            ".item(), .cpu() and printing a tensor do that. Keep losses on the GPU and read them "
-                            "every few steps.",
+                            "%s: copies to the host were launched inside steps, %s; %s. .item(), .cpu() and printing a "
+                            "tensor do that. Keep losses on the GPU and read them every few steps.",
                             who(rep, r->run, d), per_step(rep, d->n_to_host, d->n_steps),
-                            per_step(rep, d->n_syncs, d->n_steps)));
+                            d->n_syncs
+                                ? report_text(rep, "the host synchronised %s", per_step(rep, d->n_syncs, d->n_steps))
+                                : "no call in the trace shows whether the host waited for them"));
 }
 
 static void note_memory(struct report *rep, struct run_result *r, const struct run_device *d)

@@ -162,6 +162,7 @@ struct shared {
     double run_ratio;      /* of the run in which ranks were held back; < 0: it is not a matter of time */
     const char *threshold; /* name of what it passed, "" none */
     double cores;          /* that all ranks together could use; 0: one each */
+    int has_neighbours;    /* other runs waited though they had cores enough: something else uses them too */
 };
 
 struct straggler {

@@ -88,12 +88,35 @@ static const char *const travels[N_EXCHANGES] = {
     [EXCHANGE_REDUCE] = "reduce less often: log every n steps, not in each",
 };
 
+/* Time of products and convolutions without tensor cores matters from a fifth of kernel time on (device_notes.c). */
+static int has_idle_tensor_cores(const struct run *r)
+{
+    int64_t kernels = 0, without = 0;
+    for (int i = 0; i < r->n_traces; i++)
+        for (int k = 0; k < r->traces[i].n_devices; k++) {
+            const struct run_device *d = &r->traces[i].devices[k];
+            kernels += d->value[DEV_KERNEL_SUM];
+            without += d->eligible_ns - d->tensor_ns;
+        }
+    return kernels > 0 && (double)without > 0.2 * (double)kernels;
+}
+
 struct action action_for(const struct run_result *r, enum cause_class cls)
 {
+    static const struct action with_neighbours = {
+        "measure while nothing else runs on these cores, with a core for every rank (no more ranks times --threads "
+        "than cores)",
+        "measure while nothing else runs on these cores, with a core for every rank (--cpus-per-task, --exclusive)"};
     struct action a = catalogue[cls];
     for (size_t i = 0; cls == CLASS_SHARED && i < sizeof shared / sizeof *shared; i++)
         if (strcmp(r->shared.id, shared[i].id) == 0)
-            a = shared[i].action;
+            a = r->shared.has_neighbours ? with_neighbours : shared[i].action;
+    if (cls == CLASS_COMPUTE && r->run->n_traces)
+        a.generic =
+            has_idle_tensor_cores(r->run)
+                ? "mixed precision on tensor cores (autocast with bf16 or fp16, TF32), which a good part of the "
+                  "kernel time could use and does not; fused operations (torch.compile)"
+                : "fused operations (torch.compile), lower precision (bf16, fp8), or more GPUs";
     if (cls == CLASS_COMMUNICATION && r->run->program.allreduce_is_overlapped == 0)
         a.ours = "leave --no-overlap out, so that gradients travel during the backward pass";
     else if (cls == CLASS_COMMUNICATION && strcmp(r->run->program.allreduce_dtype, "bf16") == 0)

@@ -1,12 +1,12 @@
 /* claims.c - claims about single runs, and the phrases that all claims are made of. */
 #include "render/narrate/claims.h"
-#include "render/narrate/devices.h"
 
 #include "render/analyse/analyse.h"
 #include "render/model/build.h"
 #include "render/narrate/actions.h"
 #include "render/narrate/exchange.h"
 #include "render/narrate/format.h"
+#include "render/narrate/stepless.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -180,6 +180,7 @@ static const char *cause_of_waiting(struct report *rep, const struct run_result 
         [CAT_DATA] = "loaded data longer than the others", [CAT_IO] = "wrote files",
         [CAT_COPY] = "copied longer than the others",      [CAT_OTHER] = "was late for no recorded reason (jitter)",
     };
+    static const char idle[] = "had its GPU idle longer than the others: its host was late";
     int largest = CAT_OTHER;
     for (int c = 0; c < N_CATEGORIES; c++)
         if (r->wait_cause_ns[c] > r->wait_cause_ns[largest])
@@ -188,7 +189,10 @@ static const char *cause_of_waiting(struct report *rep, const struct run_result 
     if (wait <= 0)
         return "";
     return report_text(rep, "For %s of the waiting, the rank that came last %s.",
-                       fmt_percent((double)r->wait_cause_ns[largest] / (double)wait).text, doing[largest]);
+                       fmt_percent((double)r->wait_cause_ns[largest] / (double)wait).text,
+                       largest == CAT_OTHER && r->run->n_traces && r->classes[CLASS_HOST].verdict == VERDICT_LIMITS
+                           ? idle
+                           : doing[largest]);
 }
 
 static const char *class_sentence(struct report *rep, const struct run_result *r, const struct class_result *c)
@@ -341,12 +345,21 @@ static void add_shared_claim(struct report *rep, int run, const struct class_res
     c->run = run;
     c->cls = CLASS_SHARED;
     c->id = report_text(rep, "%s.shared", r->slug);
-    c->sentence = k->has_share ? report_text(rep, "%s %s; behind that, %s.", at_nodes(rep, r->n_nodes),
-                                             r->shared.because, short_cause(rep, r, k))
-                               : report_text(rep, "%s %s.", at_nodes(rep, r->n_nodes), r->shared.because);
+    int is_named = k->has_share && k->cls != CLASS_COMPUTE;
+    c->sentence = report_text(rep, "%s %s%s%s.", at_nodes(rep, r->n_nodes), r->shared.because,
+                              is_named       ? "; behind that, "
+                              : k->has_share ? "; nothing else limits"
+                                             : "",
+                              is_named ? short_cause(rep, r, k) : "");
     c->support =
         "Every other verdict on this run is unreliable: waiting for a core looks like compute, or like waiting "
         "for a message.";
+    if ((double)r->gain_ns[CLASS_SHARED] > rep->thresholds.loss_matters * (double)r->step.mean_ns)
+        c->support = report_text(rep,
+                                 "%s By the shortest that each part of a step took, a step of ranks with cores of "
+                                 "their own lasts %s instead of %s.",
+                                 c->support, fmt_time(r->step.mean_ns - r->gain_ns[CLASS_SHARED]).text,
+                                 fmt_time(r->step.mean_ns).text);
     c->threshold_ratio = r->classes[CLASS_SHARED].threshold_ratio;
     c->confidence = confidence_of(rep, r, (struct interval){0}, -1, &c->confidence_because);
     c->evidence = report_text(rep, "runs/%s/index.html#classes", r->slug);
@@ -360,16 +373,23 @@ static void add_shared_claim(struct report *rep, int run, const struct class_res
     r->claims[r->n_claims++] = rep->n_claims - 1;
 }
 
-/* The class that would limit next: the largest share against its own threshold. */
-static const struct class_result *next_limit(const struct run_result *r)
+/* How near a class is to limiting, 1 = there; the host is judged by a floor of utilisation, which leaves the rest of
+ * the step to it. < 0: it is not judged by a share. */
+static double nearness(const struct report *rep, const struct class_result *k)
+{
+    double most = k->cls == CLASS_HOST ? 1 - rep->thresholds.gpu_utilization : k->threshold_ratio;
+    return k->has_share && most > 0 ? k->share_ratio / most : -1;
+}
+
+/* The class that would limit next. */
+static const struct class_result *next_limit(const struct report *rep, const struct run_result *r)
 {
     const struct class_result *next = NULL;
     for (int c = 0; c < N_CLASSES; c++) {
         const struct class_result *k = &r->classes[c];
-        if (!k->has_share || c == CLASS_COMPUTE || c == CLASS_OVERHEAD || k->verdict == VERDICT_LIMITS ||
-            k->threshold_ratio <= 0)
+        if (c == CLASS_COMPUTE || c == CLASS_OVERHEAD || k->verdict == VERDICT_LIMITS || nearness(rep, k) < 0)
             continue;
-        if (!next || k->share_ratio / k->threshold_ratio > next->share_ratio / next->threshold_ratio)
+        if (!next || nearness(rep, k) > nearness(rep, next))
             next = k;
     }
     return next;
@@ -377,7 +397,7 @@ static const struct class_result *next_limit(const struct run_result *r)
 
 static void say_nothing_limits(struct report *rep, struct run_result *r)
 {
-    const struct class_result *next = next_limit(r);
+    const struct class_result *next = next_limit(rep, r);
     /* Without a named phase nothing was ruled out. */
     int is_unnamed =
         r->classes[CLASS_OVERHEAD].verdict == VERDICT_WATCH && r->part_ns[PART_OTHER] > r->part_ns[PART_COMPUTE];
@@ -385,7 +405,10 @@ static void say_nothing_limits(struct report *rep, struct run_result *r)
         report_text(rep, "%s no cause passes its threshold%s %s is %s%s.", at_nodes(rep, r->n_nodes),
                     is_unnamed ? ", but" : ":", of_step(rep, r, r->part_ns[is_unnamed ? PART_OTHER : PART_COMPUTE]),
                     is_unnamed ? "in no named phase" : "compute", caveat_clause(rep, r));
-    if (next)
+    if (next && next->cls == CLASS_HOST)
+        r->support = report_text(rep, "The next limit would be %s: %s; it limits below %s GPU utilisation.",
+                                 class_name(next->cls), next->text, fmt_percent(rep->thresholds.gpu_utilization).text);
+    else if (next)
         r->support = report_text(rep, "The next limit would be %s: %s of step time against a threshold of %s.",
                                  class_name(next->cls), fmt_percent(next->share_ratio).text,
                                  fmt_percent(next->threshold_ratio).text);
@@ -401,11 +424,11 @@ static const char *ruled_out(struct report *rep, const struct run_result *r)
         const struct class_result *c = &r->classes[order[i]];
         if (!c->has_share || c->verdict == VERDICT_LIMITS)
             continue;
-        text =
-            report_text(rep, "%s%s%s (%s)", text, n ? ", " : "", class_name(c->cls), fmt_percent(c->share_ratio).text);
+        text = report_text(rep, "%s%s%s (%s%s)", text, n ? ", " : "", class_name(c->cls),
+                           fmt_percent(c->share_ratio).text, n ? "" : " of step time");
         n++;
     }
-    return n ? report_text(rep, "Not limiting: %s of step time.", text) : "";
+    return n ? report_text(rep, "Not limiting: %s.", text) : "";
 }
 
 void claims_of_runs(struct report *rep)
@@ -414,25 +437,7 @@ void claims_of_runs(struct report *rep)
         struct run_result *r = &rep->runs[i];
         const struct class_result *order[N_CLASSES];
         if (!r->has_steps) {
-            r->headline = device_headline(rep, r->run);
-            if (!r->headline)
-                r->headline = report_text(rep, "Where the time of a step goes%s%s is unknown: no %s were recorded.",
-                                          r->n_nodes ? " at " : "", r->n_nodes ? nodes_text(rep, r->n_nodes) : "",
-                                          r->step.n ? "phases of a step" : "steps");
-            if (r->has_throughput)
-                r->support = report_text(rep, "By %s%s it processed %s samples per second.",
-                                         r->run->summary.n_steps ? "the " : "", r->throughput_source,
-                                         fmt_number(r->throughput).text);
-            struct mpi_share m = mpi_share(r->run);
-            if (m.has)
-                r->support =
-                    report_text(rep,
-                                "%s%sThe ranks spent %s of the time that their processes were watched in MPI calls but "
-                                "MPI_Init and "
-                                "MPI_Finalize (%s of %s, summed over the ranks), %s in %s.",
-                                r->support, *r->support ? " " : "", fmt_percent(m.ratio).text, fmt_time(m.ns).text,
-                                fmt_time(m.wall_ns).text,
-                                (int64_t)m.largest->sum.ns == m.ns ? "all of it" : "most of it", m.largest->name);
+            say_without_steps(rep, r);
             continue;
         }
         int n = limiting(r, order);

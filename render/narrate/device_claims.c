@@ -3,6 +3,8 @@
 #include "render/narrate/format.h"
 
 #include "render/analyse/analyse.h"
+#include "render/narrate/actions.h"
+#include "render/narrate/claims.h"
 
 #include <string.h>
 
@@ -61,4 +63,35 @@ const char *device_headline(struct report *rep, const struct run *r)
                        marks_steps(r) ? "The steps that are marked are not analysed."
                        : n > 1        ? "The traces mark no steps."
                                       : "The trace marks no steps.");
+}
+
+/* What the class of each cause of idle time advises; N_CLASSES: nothing that is known. */
+static enum cause_class class_of(enum idle_cause c)
+{
+    static const enum cause_class of[N_IDLE_CAUSES] = {[IDLE_DATA] = CLASS_DATA,          [IDLE_IO] = CLASS_IO,
+                                                       [IDLE_HOST] = CLASS_HOST,          [IDLE_SYNC] = CLASS_HOST,
+                                                       [IDLE_PEER] = CLASS_COMMUNICATION, [IDLE_LAUNCH] = CLASS_HOST,
+                                                       [IDLE_OTHER] = N_CLASSES};
+    return of[c];
+}
+
+const char *device_action(struct report *rep, const struct run_result *r)
+{
+    int n, largest = 0;
+    const struct run_device *d = most_idle(r->run, &n);
+    if (!d || marks_steps(r->run))
+        return NULL;
+    int is_nsys = strncmp(r->run->traces[0].kind, "nsys", 4) == 0;
+    const char *mark = is_nsys ? "an NVTX range \"step\" around each" : "the profiler's step() behind each";
+    for (int c = 1; c < N_IDLE_CAUSES; c++)
+        largest = d->idle_ns[c] > d->idle_ns[largest] ? c : largest;
+    enum cause_class cls = class_of((enum idle_cause)largest);
+    double idle = (double)d->value[DEV_IDLE] / (double)d->value[DEV_SPAN];
+    if (!d->has_idle_causes || idle < 1 - rep->thresholds.gpu_utilization || cls == N_CLASSES)
+        return report_text(rep, "What to do first: Mark the steps (%s), so that shares of step time are known.", mark);
+    return report_text(rep,
+                       "What to do first: %s; the GPU's span of %s can shrink by %s at most. Mark the steps (%s), so "
+                       "that shares of step time are known.",
+                       action_sentence(rep, action_for(r, cls)), fmt_time(d->value[DEV_SPAN]).text,
+                       fmt_time(d->idle_ns[largest]).text, mark);
 }

@@ -3,6 +3,7 @@
 #include "render/narrate/claims.h"
 
 #include "render/analyse/analyse.h"
+#include "render/narrate/devices.h"
 #include "render/narrate/format.h"
 #include "render/narrate/narrate.h"
 
@@ -127,6 +128,8 @@ void top_sentences(struct report *rep)
                                         *c->gain_text ? "; this can save " : "", c->gain_text);
     else if (r->has_steps)
         rep->first_action = "Nothing needs to be done first: no cause passes its threshold.";
+    else if ((rep->first_action = device_action(rep, r)) != NULL)
+        ;
     else if (*r->run->collector_version) /* it did watch: what is missing are names */
         rep->first_action = "What to do first: Name the steps of the program with NVTX, nvtxRangePush(\"step\") and "
                             "nvtxRangePop() around each, and its phases within.";

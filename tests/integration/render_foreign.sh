@@ -111,13 +111,17 @@ if [ ! -d "$traces/nsys" ]; then
 fi
 read_one 0 "nsys export and CSVs" "$traces/nsys"
 is "SQLite and CSV agree" '[.devices[] | [.kernels, .memcpys, .span_ns, .busy_ns, .kernel_sum_ns]] | unique' '[[1312,279,342407810,303795463,294404540]]'
+is "without steps the cause of idle time decides what to do" '.first_action | test("^What to do first: Mark the steps \\(an NVTX range")' 'true'
 is "launches are found" '.devices[] | select(.source == "nsys SQLite export") | (.idle_causes_ns | add) == .idle_ns and .idle_causes_ns.host > 0' 'true'
 is "calls are counted" '.evidence[0].rows[0][0:2]' '["cudaDeviceSynchronize_v3020","1312"]'
 read_one 0 "an nccl-tests log" "$traces/nccl-tests"
+is "the headline has its number" '.headline | test("bus bandwidth of 238 GB/s, with 8.59 GB")' 'true'
 is "sizes and bandwidths" '.evidence[0].rows | [length, .[30][0], .[30][3], .[31][3]]' '[32,"8589934592","237.94","66.4834"]'
 read_one 0 "nvidia-smi without a header" "$traces/monitor"
 is "its samples" '.runs[0].nodes[0].gpus[0].utilization_percent.n > 1000' 'true'
+is "the headline has their mean" '.headline | test("utilisation was 1.4 % in the mean of")' 'true'
 read_one 0 "TALP reports" "$traces/talp"
+is "the headline has the efficiency" '.headline | test("efficiency of region .* is 0.96")' 'true'
 is "regions and GPU efficiencies" '[.evidence[] | select(.rows[0][8] == "0.07") | .rows[0][3:5]] | unique' '[["0.77","1.00"]]'
 read_one 3 "DDP scaling results" "$traces/scaling"
 is "the headline names its configuration" '.headline | test("^resnet152, global batch 64, fp16 \\(strong scaling\\): ")' 'true'
