@@ -366,6 +366,7 @@ int pack_describe(struct pack *p, struct dcr_err *err)
     if (p->is_spool)
         make_records(p);
     judge_run(p);
+    pack_check_mixed(p);
     add_rank_members(p);
     if (p->is_spool)
         describe_run(p, record, o);

@@ -30,6 +30,9 @@ struct pack_rank {
     const char *host; /* "" unknown */
     long pid;         /* 0 unknown */
     uint64_t n_events, n_dropped;
+    const char *first_trace; /* of the oldest process that recorded, and its host and clocks then; NULL none */
+    char first_host[64];
+    int64_t first_mono_ns, first_real_ns;
 };
 
 struct pack_host {
@@ -96,6 +99,11 @@ const json_t *pack_first_record(const struct pack *p);
 void pack_recorded(const struct pack *p, const json_t *record, json_t *o);
 /** pack_text - job_metadata.txt of the metadata. gives a string in the arena */
 const char *pack_text(struct pack *p);
+
+/* ---- pack_mixed.c ---- */
+/** pack_check_mixed - processes of two runs in one spool: a reason, and "several_runs" of the metadata. Ranks have
+ * their records. */
+void pack_check_mixed(struct pack *p);
 
 /* ---- pack_nodes.c ---- */
 /** pack_assign_nodes - numbers for nodes, ranks and the members that belong to them; p->n_nodes, p->is_emulated. */

@@ -65,6 +65,12 @@ static void take_facts(struct pack *p, const char *trace, int rank, const struct
         /* The first process of a rank that named anything stands for it when no collector saw it start. */
         if (!r->pid)
             r->pid = (long)s->info.pid;
+        if (!r->first_trace || s->info.real_ns < r->first_real_ns) {
+            r->first_trace = dcr_arena_strdup(&p->arena, trace);
+            memcpy(r->first_host, s->info.host, sizeof r->first_host - 1);
+            r->first_mono_ns = s->info.mono_ns;
+            r->first_real_ns = s->info.real_ns;
+        }
         if (!*r->host)
             r->host = dcr_arena_strdup(&p->arena, s->info.host);
     }

@@ -4,6 +4,7 @@
 #include "collect/calibrate.h"
 #include "collect/clock_server.h"
 #include "collect/environment.h"
+#include "collect/job.h"
 #include "collect/leftover.h"
 #include "collect/meta.h"
 #include "collect/pack.h"
@@ -40,6 +41,7 @@ struct run {
     json_t *record;
     char host_dir[300]; /* "host-<name>" */
     int is_host_sampled;
+    int has_claimed; /* the record's file is ours */
 };
 
 /* ---- where ------------------------------------------------------------------------------------ */
@@ -102,6 +104,9 @@ static int holds_another_run(const struct run *r)
         const char *state = json_string_value(json_object_get(launcher, "state"));
         is_other = state && strcmp(state, SPOOL_ENDED) == 0;
         json_decref(launcher);
+        if (!is_other && dcr_list_dir(r->spool, &names, &n, NULL) == 0)
+            is_other = job_is_another(r->spool, names, n, r->id.rank);
+        dcr_free_names(names, n);
         return is_other;
     }
     if (dcr_list_dir(r->spool, &names, &n, NULL) == 0)
@@ -144,7 +149,14 @@ static int choose_places(struct run *r, struct dcr_err *err)
     }
     char path[PATH_MAX + 64];
     snprintf(path, sizeof path, "%s/%s", r->record_dir, r->record_name);
-    if (is_taken || access(path, F_OK) == 0)
+    /* Made here, empty, so that of two that come at once one is refused. */
+    int fd = is_taken ? -1 : open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd < 0 && !is_taken && errno != EEXIST)
+        return dcr_err_sys(err, DCR_FAIL, "cannot write '%s'", path);
+    if (fd >= 0)
+        close(fd);
+    r->has_claimed = fd >= 0;
+    if (fd < 0)
         return dcr_err_set(err, DCR_FAIL,
                            "the spool '%s' already holds a run; give another folder, or pack and remove it",
                            r->o->spool);
@@ -225,6 +237,8 @@ static void begin_record(struct run *r)
         json_object_set_new(o, "local_rank", json_integer(r->id.local_rank));
     if (r->id.world_size > 0)
         json_object_set_new(o, "world_size", json_integer(r->id.world_size));
+    if (r->id.rank >= 0)
+        json_object_set_new(o, "job", job_of_self());
     json_object_set_new(o, "state", json_string(SPOOL_RUNNING));
     meta_host_name(line, sizeof line);
     json_object_set_new(o, "host", json_string(line));
@@ -355,6 +369,13 @@ static void discard(const char *spool)
     (void)ignored;
 }
 
+static void unclaim(const struct run *r)
+{
+    char path[PATH_MAX + 64];
+    snprintf(path, sizeof path, "%s/%s", r->record_dir, r->record_name);
+    unlink(path);
+}
+
 static int write_not_started(struct run *r, int status)
 {
     struct ended never = {.exit_status = status};
@@ -468,6 +489,8 @@ int run_program(const struct options *o, char *message, size_t n, int *status, s
 out:
     if (r.record == NULL && r.is_own_spool)
         discard(r.spool);
+    else if (r.record == NULL && r.has_claimed)
+        unclaim(&r);
     json_decref(r.record);
     return rc;
 }

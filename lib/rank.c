@@ -3,6 +3,7 @@
 
 #include <limits.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,6 +57,28 @@ static const char *from_self(const char *name, const void *ctx)
 struct rank_identity rank_of_self(void)
 {
     return rank_identify(from_self, NULL);
+}
+
+static int put_job(struct rank_job *out, const char *key, const char *name)
+{
+    if (!name || !*name)
+        return 0;
+    out->key = key;
+    snprintf(out->name, sizeof out->name, "%s", name);
+    return 1;
+}
+
+int rank_jobs_of_self(struct rank_job out[RANK_JOB_NAMES])
+{
+    const char *torch = getenv("TORCHELASTIC_RUN_ID"), *slurm = getenv("SLURM_JOB_ID");
+    int n = 0;
+    if (torch && strcmp(torch, "none") != 0) /* what it is called when nobody gave it a name */
+        n += put_job(&out[n], "torchrun", torch);
+    if (!torch) /* below torchrun a launcher may have started each node by itself */
+        n += put_job(&out[n], "pmix", getenv("PMIX_NAMESPACE"));
+    if (!getenv("SLURM_HET_SIZE") && !getenv("SLURM_PACK_SIZE"))
+        n += put_job(&out[n], "slurm", slurm);
+    return n;
 }
 
 struct block {

@@ -11,6 +11,16 @@ struct rank_identity {
 /** rank_identify - by Open MPI's, PMIx's, PMI's or Slurm's variables.
  *  get      value of a variable, or NULL. SLURM_PROCID counts only inside a job step: the batch script has it too */
 struct rank_identity rank_identify(const char *(*get)(const char *name, const void *ctx), const void *ctx);
+/* What tells a job from every other. */
+struct rank_job {
+    const char *key; /* "torchrun", "pmix", "slurm"; NULL = there is no further one */
+    char name[160];
+};
+enum { RANK_JOB_NAMES = 3 };
+/** rank_jobs_of_self - the names that launchers and schedulers gave the job of this process. Two ranks of one job agree
+ *  in every name that both have. A Slurm job of several components has several numbers, and none counts.
+ *  returns  how many there are */
+int rank_jobs_of_self(struct rank_job out[RANK_JOB_NAMES]);
 /** rank_of_self - of this process's own environment. */
 struct rank_identity rank_of_self(void);
 /** rank_of_block - of an environment as /proc/<pid>/environ has it: NAME=value, NUL, ... n bytes, NUL-terminated. */

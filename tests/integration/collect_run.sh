@@ -110,6 +110,17 @@ if command -v mpirun >/dev/null; then
     check_status 125 "a spool that holds a run already" env OMPI_COMM_WORLD_RANK=0 "$COLLECT" run --spool spool -- true
     check_status 125 "a spool that holds the ranks of another run" "$COLLECT" run --spool spool -- true
     check_status 1 "nothing of the refused run is left there" test -e spool/launcher.json
+    check_status 125 "a spool that holds the ranks of another job" env OMPI_COMM_WORLD_RANK=7 PMIX_RANK=7 PMIX_NAMESPACE=other "$COLLECT" run --spool spool -- true
+    check_status 1 "nothing of that is left there" test -e spool/rank7
+    cp -R spool mixed && sed -i 's/"pmix": "[^"]*"/"pmix": "other"/' mixed/rank3/rank.json
+    check "ranks of two jobs in one spool: packed" sh -c '"$0" pack mixed -o mixed.tar 2>said && grep -q "INCOMPLETE: the spool holds processes of more than one run: ranks 0 and 3 are of two jobs" said' "$COLLECT"
+    check "the metadata and the report have it" sh -c '[ "$(tar xOf mixed.tar job_metadata.json | jq -r .several_runs)" = "ranks 0 and 3 are of two jobs" ] && "$0" mixed.tar -o mixed-site >/dev/null 2>&1; grep -q "processes of more than one run" mixed-site/report.json' "$BIN/dcreport"
+    rm -r mixed && cp -R spool mixed && sed -i 's/"world_size": 4/"world_size": 8/' mixed/rank3/rank.json && "$COLLECT" pack mixed -o mixed.tar 2>/dev/null
+    check "ranks of jobs of 4 and of 8" metadata mixed.tar '.several_runs == "rank 0 was one of 4, rank 3 one of 8"'
+    "$COLLECT" run --spool later --io off -- ./marks 2 2>/dev/null && mkdir -p later/rank0 && cp spool/rank1/*.dct later/rank0/ && rm -f later/rank0/*.jsonl
+    "$COLLECT" pack later -o later.tar 2>/dev/null
+    check "a process older than the run" metadata later.tar '.several_runs | test("^the process of .rank0/trace-[0-9]*.dct. began [0-9.]+ s before the collector of this run$")'
+    check_status 1 "a spool of one run is none of several" metadata ranks.tar 'has("several_runs")'
     check_status 125 "-o under several ranks" env OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=4 "$COLLECT" run -o x.tar -- true
 
     "$COLLECT" run -o front.tar -- "${MPIRUN[@]}" -n 3 ./marks 40 2>err

@@ -1,0 +1,49 @@
+/* job.c - see job.h. */
+#include "collect/job.h"
+
+#include "collect/spool_layout.h"
+#include "lib/member.h"
+#include "lib/rank.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+json_t *job_of_self(void)
+{
+    struct rank_job job[RANK_JOB_NAMES];
+    json_t *o = json_object();
+    for (int i = 0, n = rank_jobs_of_self(job); i < n; i++)
+        json_object_set_new(o, job[i].key, json_string(job[i].name));
+    return o;
+}
+
+int job_are_two(const json_t *a, const json_t *b)
+{
+    const char *key;
+    json_t *name;
+    json_object_foreach((json_t *)a, key, name)
+    {
+        const json_t *other = json_object_get(b, key);
+        if (other && !json_equal(name, other))
+            return 1;
+    }
+    return 0;
+}
+
+int job_is_another(const char *spool, char *const *names, size_t n, int own_rank)
+{
+    json_t *own = job_of_self(), *theirs = NULL;
+    for (size_t i = 0; i < n && !theirs; i++) {
+        char path[PATH_MAX + 64];
+        int rank = dcr_name_number(names[i], strlen(names[i]), "rank");
+        if (rank < 0 || rank == own_rank)
+            continue;
+        snprintf(path, sizeof path, "%s/%s/" SPOOL_RANK, spool, names[i]);
+        theirs = json_load_file(path, 0, NULL);
+    }
+    int is_another = job_are_two(own, json_object_get(theirs, "job"));
+    json_decref(own);
+    json_decref(theirs);
+    return is_another;
+}
