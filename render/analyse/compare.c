@@ -72,6 +72,26 @@ static void fill_means(struct side *s)
     s->step_ns = apportion(sum, N_PARTS, 1, weight, s->part_ns);
 }
 
+static int64_t median(struct report *arena_of, const struct side *s)
+{
+    int64_t *x = dcr_arena_alloc(&arena_of->arena, ((size_t)s->n_steps + 1) * sizeof *x);
+    size_t n = 0;
+    for (int i = 0; i < s->n; i++)
+        for (int64_t k = 0; k < s->runs[i]->n_counted; k++)
+            x[n++] = s->runs[i]->step_ns[k];
+    return spread_of(x, n).median_ns;
+}
+
+/* The same archive, or, of files that carry no hash, the same nanoseconds in every step. */
+static int is_same(const struct run_result *a, const struct run_result *b)
+{
+    const char *x = a->run->manifest_sha256, *y = b->run->manifest_sha256;
+    if (*x || *y)
+        return strcmp(x, y) == 0;
+    return a->n_counted > 0 && a->n_counted == b->n_counted && a->n_rank_results == b->n_rank_results &&
+           memcmp(a->step_part_ns, b->step_part_ns, (size_t)a->n_counted * sizeof *a->step_part_ns) == 0;
+}
+
 /* Steps are drawn within runs, and runs among their repetitions. */
 static int draw(struct side *s, uint64_t seed)
 {
@@ -204,15 +224,15 @@ static void compare_at(struct report *rep, const struct report *before, const st
         c->series = b.runs[i]->series == c->series ? c->series : -1;
     for (int i = 0; i < b.n; i++)
         for (int k = 0; k < a.n; k++)
-            if (*b.runs[i]->run->manifest_sha256 &&
-                strcmp(b.runs[i]->run->manifest_sha256, a.runs[k]->run->manifest_sha256) == 0)
-                c->n_same++;
+            c->n_same += is_same(b.runs[i], a.runs[k]);
     fill_means(&a);
     fill_means(&b);
     draw(&a, 1);
     draw(&b, 2);
     c->steps_before = a.n_steps;
     c->steps_after = b.n_steps;
+    c->median_before_ns = median(rep, &a);
+    c->median_after_ns = median(rep, &b);
     c->step = compared_of(&a, &b, -1);
     c->utilization_before = utilization(&a);
     c->utilization_after = utilization(&b);

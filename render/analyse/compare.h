@@ -28,11 +28,12 @@ struct comparison {
     const char *anchor; /* unique: "4", "4-2" */
     int64_t steps_before, steps_after;
     struct compared step, part[N_PARTS];          /* the parts of each side sum to its step */
+    int64_t median_before_ns, median_after_ns;    /* of the steps: single slow ones make means of few steps */
     double utilization_before, utilization_after; /* of the traced GPUs, in steps; < 0 no trace says it */
     struct prediction predictions[N_CLASSES];
     int n_predictions;     /* by predicted gain */
     int64_t expected_ns;   /* largest prediction among the causes that were removed; 0 none */
-    int n_same;            /* runs after that are runs before too: the same archive on both sides */
+    int n_same;            /* runs after that are runs before too: the same archive or file on both sides */
     const char *differing; /* "data set": what else differs, so that it is no fair comparison; "" nothing */
     const char *sentence, *support;
 };

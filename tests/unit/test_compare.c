@@ -37,6 +37,11 @@ static void test_loading_removed(void **state)
     assert_int_equal(c->predictions[0].predicted_ns, 60);
     assert_true(c->predictions[0].is_removed);
     assert_int_equal(c->expected_ns, 60);
+    assert_int_equal(c->median_before_ns, 100);
+    assert_int_equal(c->median_after_ns, 45);
+    assert_int_equal(c->n_same, 0);
+    assert_int_equal(compare(&after, &after), 2); /* no hashes here: the same times in every step are the same run */
+    assert_int_equal(after.comparisons[1].n_same, 1);
     assert_string_equal(c->differing, "");
     report_free(&before);
     report_free(&after);
