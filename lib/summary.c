@@ -212,7 +212,7 @@ static int neutral(struct known_range *known, const struct dct_event *in, struct
 int summary_of_trace(struct summary *out, struct dcr_arena *a, struct dcr_stream *s, int with_names,
                      struct dcr_err *err)
 {
-    return summary_of_trace_with_gpu(out, a, s, with_names, NULL, NULL, err);
+    return summary_of_trace_with_gpu(out, a, s, with_names, NULL, NULL, NULL, err);
 }
 
 struct gpu_tap {
@@ -230,7 +230,8 @@ static void tap_gpu(void *ctx, const struct dct_gpu_event *e)
 }
 
 int summary_of_trace_with_gpu(struct summary *out, struct dcr_arena *a, struct dcr_stream *s, int with_names,
-                              void (*on_gpu)(void *ctx, const struct dct_gpu_event *e), void *ctx, struct dcr_err *err)
+                              void (*on_gpu)(void *ctx, const struct dct_gpu_event *e), void *ctx,
+                              const struct dct_watch *watch, struct dcr_err *err)
 {
     struct dct_reader *t = NULL;
     struct dct_event e;
@@ -241,6 +242,8 @@ int summary_of_trace_with_gpu(struct summary *out, struct dcr_arena *a, struct d
     int rc = dct_open(&t, s, &out->info, err);
     if (rc)
         return rc;
+    if (watch)
+        watch->begin(watch->ctx, &out->info);
     struct gpu_tap tap = {on_gpu, ctx, 0};
     dct_on_gpu(t, tap_gpu, &tap);
     out->info.rank = out->info.rank < 0 ? -1 : out->info.rank;
@@ -250,12 +253,16 @@ int summary_of_trace_with_gpu(struct summary *out, struct dcr_arena *a, struct d
         names = names_new();
     while ((rc = dct_next(t, &e, err)) == 0) {
         struct event n;
+        if (watch)
+            watch->event(watch->ctx, &e);
         count(&observed, &e);
         if (names)
             names_add(names, &e);
         if (neutral(known, &e, &n))
             reduce_event(d, &n);
     }
+    if (watch)
+        watch->end(watch->ctx, t);
     if (rc == DCR_END) {
         rc = DCR_OK;
         dct_get_loss(t, &out->loss);

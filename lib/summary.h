@@ -73,10 +73,11 @@ struct summary {
 int summary_of_trace(struct summary *out, struct dcr_arena *a, struct dcr_stream *s, int with_names,
                      struct dcr_err *err) DCR_MUST_CHECK;
 
-/** summary_of_trace_with_gpu - the same; on_gpu is called for every GPU event, in file order (see dct_on_gpu). */
+/** summary_of_trace_with_gpu - the same; on_gpu is called for every GPU event, in file order (see dct_on_gpu).
+ *  watch    sees every event too, once the trace is open; NULL = nobody */
 int summary_of_trace_with_gpu(struct summary *out, struct dcr_arena *a, struct dcr_stream *s, int with_names,
                               void (*on_gpu)(void *ctx, const struct dct_gpu_event *e), void *ctx,
-                              struct dcr_err *err) DCR_MUST_CHECK;
+                              const struct dct_watch *watch, struct dcr_err *err) DCR_MUST_CHECK;
 
 /** summary_write - append the lines to a buffer. */
 void summary_write(const struct summary *sum, struct dcr_buf *out);

@@ -54,6 +54,14 @@ struct dct_loss {
 
 struct dct_reader;
 
+/* Who looks on while a trace is read for something else. */
+struct dct_watch {
+    void (*begin)(void *ctx, const struct dct_info *info);
+    void (*event)(void *ctx, const struct dct_event *e);
+    void (*end)(void *ctx, const struct dct_reader *r); /* all that could be read has been; r is still open */
+    void *ctx;
+};
+
 /** dct_open - read the file header.
  *  s        borrows until dct_close
  *  out      gives; free with dct_close

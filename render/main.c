@@ -120,6 +120,15 @@ static int check(struct report *rep, const struct options *o, struct checks *out
     return rc;
 }
 
+/* The timelines of the site take what they need while the runs are read. */
+static int read_runs(struct evidence *e, const struct options *o, struct dcr_err *err)
+{
+    run_watch(o->out_dir ? site_watch() : NULL);
+    int rc = evidence_read(e, o->archives, o->n_archives, say_reading, err);
+    run_watch(NULL);
+    return rc;
+}
+
 static int publish(struct report *rep, const struct options *o, const struct evidence *e, struct dcr_err *err)
 {
     int rc = narrate_documents(rep, err);
@@ -165,7 +174,7 @@ int main(int argc, char **argv)
     }
     is_quiet = o.is_quiet;
     if ((rc = checks_parse(o.checks, o.n_checks, &err)) || (rc = settings(&o, &how, &err)) ||
-        (rc = check_places(&o, &err)) || (rc = evidence_read(&evidence, o.archives, o.n_archives, say_reading, &err)) ||
+        (rc = check_places(&o, &err)) || (rc = read_runs(&evidence, &o, &err)) ||
         (rc = analyse(&rep, evidence.runs, (int)evidence.inputs.n, &how, &err)))
         goto out;
     narrate(&rep);

@@ -1,6 +1,8 @@
 /* run.c - see run.h and build.h. Holds and grows; computes nothing. */
 #include "render/model/build.h"
 
+#include "render/model/watch.h"
+
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -25,6 +27,13 @@ const char *run_text(struct run *r, const char *text)
     return text_clean(&r->arena, text);
 }
 
+static const struct run_watch *watcher;
+
+void run_watch(const struct run_watch *w)
+{
+    watcher = w;
+}
+
 struct run *run_new(const char *archive_path)
 {
     struct run *r = calloc(1, sizeof *r);
@@ -44,6 +53,8 @@ struct run *run_new(const char *archive_path)
     p->allreduce_bytes_per_step = p->seed = -1;
     p->flop_per_step = p->traffic_bytes_per_step = p->kernels_best_ratio = -1;
     r->git_commit = "";
+    r->watch = watcher;
+    r->watched = watcher ? watcher->begin() : NULL;
     r->unit = r->summary.source = r->summary.series = "";
     r->summary.slowest_rank = -1;
     p->dataset_is_generated = p->strong_scaling = p->allreduce_is_overlapped = -1;
@@ -214,6 +225,8 @@ void run_free(struct run *r)
     if (!r)
         return;
     struct dcr_arena arena = r->arena;
+    if (r->watched)
+        r->watch->free(r->watched);
     dcr_arena_release(&arena);
     free(r);
 }

@@ -202,6 +202,8 @@ struct run {
     int is_foreign; /* made of other tools' files only: what our archives hold is not missing */
     const char **gaps; /* sentences: what is missing in this archive and why it matters */
     int n_gaps;
+    const struct run_watch *watch; /* who wants single ranges while the traces are read (render/model/watch.h), and */
+    void *watched;                 /* what it made of them; NULL = nobody. Freed with the run */
     size_t ranks_cap, nodes_cap, gaps_cap, mpi_cap, files_cap, traces_cap, tables_cap; /* filling only */
 };
 

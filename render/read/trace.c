@@ -3,6 +3,7 @@
 #include "render/read/members.h"
 
 #include "lib/summary.h"
+#include "render/model/watch.h"
 #include "render/read/trace_gpu.h"
 
 #include <string.h>
@@ -37,14 +38,23 @@ static int absorb(struct run *r, int rank, const struct summary *s, const char *
     return 0;
 }
 
+/* "archive.tar: rank0/trace-1.dct" */
+static const char *member_of(const struct run *r, const char *name)
+{
+    size_t n = strlen(r->archive);
+    return strncmp(name, r->archive, n) == 0 && strncmp(name + n, ": ", 2) == 0 ? name + n + 2 : name;
+}
+
 int trace_read(struct run *r, int rank, struct dcr_stream *s, struct dcr_err *err)
 {
     struct summary sum;
     struct trace_gpu gpu = {0};
-    const char *space = strrchr(s->name, ' '); /* "archive.tar: rank0/trace-1.dct" */
-    int rc = summary_of_trace_with_gpu(&sum, &r->arena, s, 0, trace_gpu_event, &gpu, err);
+    struct dct_watch watch;
+    const char *member = member_of(r, s->name);
+    int is_watched = r->watched && r->watch->trace(r->watched, member, &watch);
+    int rc = summary_of_trace_with_gpu(&sum, &r->arena, s, 0, trace_gpu_event, &gpu, is_watched ? &watch : NULL, err);
     int gpu_rank = rank >= 0 ? rank : rc == 0 ? sum.info.rank : -1;
-    int finished = trace_gpu_finish(&gpu, r, gpu_rank, space ? space + 1 : s->name, rc ? NULL : err);
+    int finished = trace_gpu_finish(&gpu, r, gpu_rank, member, rc ? NULL : err);
     if (rc == 0 && finished)
         rc = finished;
     return rc ? rc : absorb(r, rank, &sum, s->name, err);

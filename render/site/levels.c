@@ -31,6 +31,26 @@ struct tile {
     int64_t row, at_ns;
 };
 
+/* printf would take most of the time of a timeline. */
+static char *put_number(char *p, uint64_t v)
+{
+    char digits[20];
+    int n = 0;
+    do
+        digits[n++] = (char)('0' + v % 10);
+    while (v /= 10);
+    while (n)
+        *p++ = digits[--n];
+    return p;
+}
+
+static char *put_signed(char *p, int64_t v)
+{
+    if (v < 0)
+        *p++ = '-';
+    return put_number(p, v < 0 ? 0 - (uint64_t)v : (uint64_t)v);
+}
+
 static void put_mark(const struct level *level, struct tile *tile, struct dcr_buf *out, uint32_t row,
                      const struct mark *m)
 {
@@ -41,8 +61,17 @@ static void put_mark(const struct level *level, struct tile *tile, struct dcr_bu
             dcr_buf_printf(&out[t], "%s[%u,[", tile[t].row < 0 ? "[" : "]],", (unsigned)row);
             tile[t] = (struct tile){row, t * level->tile_ns};
         }
-        dcr_buf_printf(&out[t], "%s%lld,%lld,%lld,%llu", is_new ? "" : ",", (long long)(m->start_ns - tile[t].at_ns),
-                       (long long)(m->end_ns - m->start_ns), (long long)m->name, (unsigned long long)m->extra);
+        char text[4 * 21 + 4], *p = text;
+        if (!is_new)
+            *p++ = ',';
+        p = put_signed(p, m->start_ns - tile[t].at_ns);
+        *p++ = ',';
+        p = put_signed(p, m->end_ns - m->start_ns);
+        *p++ = ',';
+        p = put_signed(p, m->name);
+        *p++ = ',';
+        p = put_number(p, m->extra);
+        dcr_buf_add(&out[t], text, (size_t)(p - text));
         tile[t].at_ns = m->start_ns;
     }
 }

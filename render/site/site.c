@@ -1,4 +1,5 @@
 /* site.c - the order in which a site is made; see site.h. Called by main(). */
+#include "render/site/spans.h"
 #include "render/site/site.h"
 
 #include "render/analyse/analyse.h"
@@ -9,6 +10,11 @@
 
 #include <string.h>
 #include <time.h>
+
+const struct run_watch *site_watch(void)
+{
+    return &spans_watch;
+}
 
 int site_check_out(const char *out_dir, struct dcr_err *err)
 {

@@ -5,7 +5,12 @@
 #define RENDER_SITE_SITE_H
 
 #include "render/analyse/report.h"
+#include "render/model/watch.h"
 #include "render/read/inputs.h"
+
+/** site_watch - what timelines need of the traces while they are read: for run_watch. Without it they are read again.
+ */
+const struct run_watch *site_watch(void);
 
 struct site_options {
     const char *out_dir;     /* -o */

@@ -132,45 +132,127 @@ static void thin(struct spans *s)
     }
 }
 
+/* Room for one more of that length; false: it is left out. */
+static bool make_room(struct spans *s, int64_t dur_ns)
+{
+    if (dur_ns < 0)
+        return false;
+    if (dur_ns < s->least_ns) {
+        s->n_left_out++;
+        return false;
+    }
+    if (s->n < s->cap)
+        return true;
+    if (s->cap == SPANS_MAX) {
+        thin(s);
+        return true;
+    }
+    size_t cap = s->cap ? 2 * s->cap : 4096;
+    struct span *more = realloc(s->span, cap * sizeof *more);
+    if (!more)
+        abort();
+    s->span = more;
+    s->cap = cap;
+    return true;
+}
+
+static void put(struct spans *s, size_t track, int depth, uint32_t key, int64_t start_ns, int64_t end_ns,
+                uint64_t bytes)
+{
+    depth = depth < 0 ? 0 : depth > DEPTH_MAX ? DEPTH_MAX : depth;
+    s->span[s->n++] = (struct span){start_ns, end_ns - start_ns, bytes, key, (uint32_t)track << 6 | (uint32_t)depth};
+}
+
 void spans_add(struct spans *s, size_t track, int depth, const char *domain, const char *category, const char *name,
                int64_t start_ns, int64_t end_ns, uint64_t bytes)
 {
-    int64_t dur = end_ns - start_ns;
-    if (dur < 0)
+    if (make_room(s, end_ns - start_ns))
+        put(s, track, depth, name_of(s, domain, category, name), start_ns, end_ns, bytes);
+}
+
+void spans_add_stable(struct spans *s, size_t track, int depth, const char *domain, const char *category,
+                      const char *name, int64_t start_ns, int64_t end_ns, uint64_t bytes)
+{
+    if (!make_room(s, end_ns - start_ns))
         return;
-    if (dur < s->least_ns) {
-        s->n_left_out++;
-        return;
-    }
-    if (s->n == s->cap) {
-        if (s->cap == SPANS_MAX)
-            thin(s);
-        else {
-            size_t cap = s->cap ? 2 * s->cap : 4096;
-            struct span *more = realloc(s->span, cap * sizeof *more);
-            if (!more)
-                abort();
-            s->span = more;
-            s->cap = cap;
-        }
-    }
-    depth = depth < 0 ? 0 : depth > DEPTH_MAX ? DEPTH_MAX : depth;
-    uint32_t key = name_of(s, domain, category, name);
-    s->span[s->n++] = (struct span){start_ns, dur, bytes, key, (uint32_t)track << 6 | (uint32_t)depth};
+    uintptr_t at = (uintptr_t)name ^ (uintptr_t)category >> 3;
+    struct span_recent *k = &s->recent[(at ^ at >> 4 ^ at >> 10) % SPANS_RECENT];
+    if (!k->name || k->name != name || k->category != category || k->domain != domain)
+        *k = (struct span_recent){domain, category, name, name_of(s, domain, category, name)};
+    put(s, track, depth, k->key, start_ns, end_ns, bytes);
+}
+
+void spans_forget(struct spans *s)
+{
+    memset(s->recent, 0, sizeof s->recent);
 }
 
 /* ---- finishing ------------------------------------------------------------------------------------------ */
 
-static int by_row(const void *a, const void *b)
+/* Of one row. */
+static int compare(const struct span *x, const struct span *y)
 {
-    const struct span *x = a, *y = b;
-    if (x->row != y->row)
-        return x->row < y->row ? -1 : 1;
     if (x->start_ns != y->start_ns)
         return x->start_ns < y->start_ns ? -1 : 1;
     if (x->dur_ns != y->dur_ns)
         return x->dur_ns > y->dur_ns ? -1 : 1;
     return x->name < y->name ? -1 : x->name > y->name;
+}
+
+static int compare_at(const void *a, const void *b, void *span)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    int c = compare((const struct span *)span + x, (const struct span *)span + y);
+    return c ? c : x < y ? -1 : x > y;
+}
+
+/* Each to its place, which is order[i] for the one that shall be the i-th; order is used up. */
+static void permute(struct span *span, uint32_t *order, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (order[i] == i)
+            continue;
+        struct span first = span[i];
+        size_t at = i;
+        while (order[at] != i) {
+            size_t from = order[at];
+            span[at] = span[from];
+            order[at] = (uint32_t)at;
+            at = from;
+        }
+        span[at] = first;
+        order[at] = (uint32_t)at;
+    }
+}
+
+/* By row, then start; what is equal stays in order. Ranges of a row nearly always come in order: they are dealt out to
+ * the rows, and only a row that is not in order is sorted. */
+static void sort(struct spans *s, size_t n_rows)
+{
+    size_t *at = calloc(n_rows + 1, sizeof *at), sum = 0;
+    uint32_t *order = malloc((s->n + 1) * sizeof *order);
+    if (!at || !order)
+        abort(); /* as the arena does */
+    for (size_t i = 0; i < s->n; i++)
+        at[s->span[i].row]++;
+    for (size_t r = 0; r < n_rows; r++) {
+        size_t n = at[r];
+        at[r] = sum;
+        sum += n;
+    }
+    for (size_t i = 0; i < s->n; i++)
+        order[at[s->span[i].row]++] = (uint32_t)i;
+    for (size_t i = 0, end; i < s->n; i = end) {
+        end = at[s->span[order[i]].row];
+        size_t k = i + 1;
+        while (k < end && compare(&s->span[order[k - 1]], &s->span[order[k]]) <= 0)
+            k++;
+        if (k < end)
+            qsort_r(order + i, end - i, sizeof *order, compare_at, s->span);
+    }
+    permute(s->span, order, s->n);
+    free(order);
+    free(at);
 }
 
 /* What may overlap: each into the first lane that is free; all depths of such a track are 0 so far. */
@@ -288,8 +370,7 @@ void spans_finish(struct spans *s)
         first = s->span[i].start_ns < first ? s->span[i].start_ns : first;
     for (size_t i = 0; i < s->n; i++)
         s->span[i].start_ns -= first;
-    if (s->n)
-        qsort(s->span, s->n, sizeof *s->span, by_row);
+    sort(s, s->n_tracks << 6);
     for (size_t i = 0; i < s->n;) {
         size_t end = i;
         while (end < s->n && s->span[end].row == s->span[i].row)
@@ -300,7 +381,6 @@ void spans_finish(struct spans *s)
         i = end;
     }
     number_rows(s);
-    if (s->n)
-        qsort(s->span, s->n, sizeof *s->span, by_row);
+    sort(s, s->n_rows);
     count(s);
 }

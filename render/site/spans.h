@@ -1,11 +1,14 @@
-/* spans.h - the named ranges of one run, as the timeline shows them: read again from the archive, since the model keeps
- * sums only. Memory has a bound: where there are more, the shortest are left out and counted. */
+/* spans.h - the named ranges of one run, as the timeline shows them, since the model keeps sums only: those of native
+ * traces collected while these are read for their numbers, those of other tools read again from the archive. Memory has
+ * a bound: where there are more, the shortest are left out and counted. */
 #ifndef RENDER_SITE_SPANS_H
 #define RENDER_SITE_SPANS_H
 
 #include "lib/arena.h"
 #include "lib/stream.h"
+#include "lib/trace.h"
 #include "render/model/run.h"
+#include "render/model/watch.h"
 #include "render/read/inputs.h"
 
 #include <stdbool.h>
@@ -44,6 +47,19 @@ struct span_track {
     uint32_t file; /* which trace of the run */
 };
 
+/* A native trace among the files of a run: what places its ranges beside those of others. */
+struct span_file {
+    const char *name; /* of the member; NULL: a trace of another tool */
+    struct dct_info info;
+};
+
+/* Texts that were met at these addresses. */
+enum { SPANS_RECENT = 64 };
+struct span_recent {
+    const char *domain, *category, *name; /* name NULL: free */
+    uint32_t key;
+};
+
 struct spans {
     struct dcr_arena arena;
     struct span *span; /* ascending row, then start */
@@ -63,13 +79,35 @@ struct spans {
     bool is_aligned;        /* files without a moment in common begin together */
     uint64_t n_trackless;   /* ranges on more streams and threads than SPAN_FOREIGN_TRACKS: left out */
     struct span_index *index;
+    struct span_file *files;
+    size_t n_files, files_cap;
+    struct span_recent recent[SPANS_RECENT];
 };
 
 /** spans_read - all ranges of the traces of a run: its own, and of other tools' the operations of GPUs by stream and
- * the operators and ranges of the host by thread. in       what the run was read from s        gives; release with
- * spans_release, also after failure. n == 0: there is no readable trace errors   DCR_FAIL: the archive cannot be read
- * any more */
+ * the operators and ranges of the host by thread.
+ *  in       what the run was read from
+ *  s        gives; release with spans_release, also after failure. n == 0: there is no readable trace
+ *  errors   DCR_FAIL: the archive cannot be read any more */
 int spans_read(struct spans *s, const struct input *in, const struct run *run, struct dcr_err *err) DCR_MUST_CHECK;
+/** spans_trace, spans_event, spans_trace_end - a native trace while it is read: its beginning, every event, its end
+ * (the reader is still open). Ranges have the times of the trace's own clock until spans_place.
+ *  returns  the number of the file, for the two others */
+uint32_t spans_trace(struct spans *s, const char *member, const struct dct_info *info);
+void spans_event(struct spans *s, uint32_t file, const struct dct_event *e);
+void spans_trace_end(struct spans *s, uint32_t file, const struct dct_reader *t);
+/** spans_place - all files are there: native traces get their ranks, and the clocks of hosts are laid side by side.
+ * Before spans_align and spans_finish. */
+void spans_place(struct spans *s, const struct run *run);
+/** spans_settle - the three of them: place, align where there are several tools, finish. */
+void spans_settle(struct spans *s, const struct run *run);
+/** spans_watch - collects the same while runs are read (render/model/watch.h), as long as all of them together fit into
+ * SPANS_MAX. */
+extern const struct run_watch spans_watch;
+/** spans_take - what was collected of the run, settled; to be asked once.
+ *  s        gives; release with spans_release
+ *  returns  false: it was not, or not all of it: spans_read does it */
+bool spans_take(struct spans *s, const struct run *run);
 /** spans_read_foreign - one trace of another tool, known to the run by this name; adds to s. Inside spans_read.c and
  * tests. */
 int spans_read_foreign(struct spans *s, const struct run *run, struct dcr_stream *in, uint32_t file,
@@ -84,6 +122,11 @@ size_t spans_track(struct spans *s, int rank, int node, uint32_t file, uint32_t 
 void spans_add(struct spans *s, size_t track, int depth, const char *domain, const char *category, const char *name,
                int64_t start_ns, int64_t end_ns, uint64_t bytes);
 void spans_finish(struct spans *s);
+/** spans_add_stable - the same as spans_add of texts that keep their addresses until spans_forget: most need not be
+ * looked at. */
+void spans_add_stable(struct spans *s, size_t track, int depth, const char *domain, const char *category,
+                      const char *name, int64_t start_ns, int64_t end_ns, uint64_t bytes);
+void spans_forget(struct spans *s);
 void spans_release(struct spans *s);
 
 #endif

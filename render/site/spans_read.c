@@ -2,7 +2,6 @@
  */
 #include "render/site/spans.h"
 
-#include "lib/clocks.h"
 #include "lib/member.h"
 #include "lib/tar.h"
 #include "lib/trace.h"
@@ -16,8 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static int read_trace(struct spans *s, struct dcr_stream *in, int rank, int node, uint32_t file,
-                      struct dcr_hosts *hosts, const struct run *run, struct dcr_err *err)
+static int read_trace(struct spans *s, struct dcr_stream *in, const char *member, struct dcr_err *err)
 {
     struct dct_reader *t = NULL;
     struct dct_info info;
@@ -25,24 +23,10 @@ static int read_trace(struct spans *s, struct dcr_stream *in, int rank, int node
     int rc = dct_open(&t, in, &info, err);
     if (rc)
         return rc;
-    rank = rank >= 0 ? rank : info.rank >= 0 ? info.rank : 0;
-    node = node >= 0 ? node : info.node;
-    struct dcr_host host =
-        dcr_host_of(hosts, info.host, info.mono_ns, info.real_ns, run ? run_clock_of(run, info.host) : NULL);
-    while ((rc = dct_next(t, &e, err)) == 0) {
-        if (e.kind == DCT_FILE || e.start_ns < 0 || e.end_ns > RUN_MAX_TIME_NS)
-            continue;
-        bool is_flight = e.kind == DCT_SPAN && strcmp(e.category, DCT_IN_FLIGHT) == 0;
-        bool is_beside = e.kind == DCT_START || is_flight;
-        size_t track = spans_track(s, rank, node, file, is_beside ? 0 : e.track, is_beside);
-        int64_t start_ns = dcr_host_time(&host, e.start_ns), end_ns = dcr_host_time(&host, e.end_ns);
-        uint64_t payload = e.payload_type == DCT_PAYLOAD_U64 || e.payload_type == DCT_PAYLOAD_I64 ? e.payload : 0;
-        spans_add(s, track, is_beside ? 0 : e.depth, e.domain, e.category, e.name, start_ns,
-                  end_ns > start_ns ? end_ns : start_ns, e.kind == DCT_SPAN ? e.bytes : payload);
-    }
-    for (size_t i = 0; i < s->n_tracks; i++)
-        if (s->tracks[i].file == file && !s->tracks[i].is_beside)
-            s->tracks[i].name = text_clean(&s->arena, dct_thread_name(t, s->tracks[i].id));
+    uint32_t file = spans_trace(s, member, &info);
+    while ((rc = dct_next(t, &e, err)) == 0)
+        spans_event(s, file, &e);
+    spans_trace_end(s, file, t);
     dct_close(t);
     return rc == DCR_END ? 0 : rc;
 }
@@ -181,8 +165,6 @@ int spans_read_foreign(struct spans *s, const struct run *run, struct dcr_stream
 struct reading {
     struct spans *s;
     const struct run *run;
-    struct dcr_hosts hosts;
-    uint32_t file;
 };
 
 static int read_one(struct reading *g, const char *name, struct dcr_stream *in, struct dcr_err *err)
@@ -192,13 +174,11 @@ static int read_one(struct reading *g, const char *name, struct dcr_stream *in, 
     if (dcr_role_of(name, &node, &rank) != DCR_ROLE_TRACE) {
         struct dcr_stream named = *in;
         named.name = name;
-        return trace_of(run, name) < 0 ? 0 : spans_read_foreign(g->s, run, &named, g->file++, err);
+        return trace_of(run, name) < 0 ? 0 : spans_read_foreign(g->s, run, &named, spans_trace(g->s, NULL, NULL), err);
     }
     struct dcr_err why = {0};
-    for (int i = 0; node < 0 && i < run->ranks_len; i++)
-        node = run->ranks[i].rank == rank ? run->ranks[i].node : node;
     /* A trace that cannot be read was said to be so when the run was read. */
-    int rc = read_trace(g->s, in, rank, node, g->file++, &g->hosts, run, &why);
+    int rc = read_trace(g->s, in, name, &why);
     if (rc == DCR_FATAL && err)
         *err = why;
     return rc == DCR_FATAL ? rc : 0;
@@ -234,18 +214,21 @@ static int read_archive(struct reading *g, const char *path, struct dcr_err *err
     return one ? one : rc == DCR_END ? 0 : rc;
 }
 
-int spans_read(struct spans *s, const struct input *in, const struct run *run, struct dcr_err *err)
+void spans_settle(struct spans *s, const struct run *run)
 {
-    spans_start(s);
-    struct reading g = {s, run, {.arena = &s->arena}, 0};
-    int rc = in->root ? read_folder(&g, in, err) : read_archive(&g, in->path, err);
-    s->n_hosts = g.hosts.n_seen;
-    s->n_measured_hosts = g.hosts.n_measured;
-    s->clock_error_ns = g.hosts.error_ns;
-    if (rc)
-        return rc;
+    spans_place(s, run);
     if (s->n_device_ops) /* clocks of several tools */
         spans_align(s);
     spans_finish(s);
+}
+
+int spans_read(struct spans *s, const struct input *in, const struct run *run, struct dcr_err *err)
+{
+    struct reading g = {s, run};
+    spans_start(s);
+    int rc = in->root ? read_folder(&g, in, err) : read_archive(&g, in->path, err);
+    if (rc)
+        return rc;
+    spans_settle(s, run);
     return 0;
 }

@@ -287,7 +287,7 @@ bool page_timeline(struct site *s, int run)
             in = &s->inputs[i];
     if (s->rc)
         return false;
-    if (in)
+    if (!spans_take(&spans, r->run) && in)
         site_fail(s, spans_read(&spans, in, r->run, s->err));
     bool is_traced = spans.n > 0;
     if (!s->rc && !is_traced) {

@@ -6,6 +6,7 @@
 #include "lib/tar.h"
 #include "render/read/members.h"
 #include "render/read/read.h"
+#include "render/site/spans.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -462,6 +463,56 @@ static void test_trace(void **state)
     free(t);
 }
 
+/* What the timeline draws is the same whether it was collected while the numbers were computed or read again; what
+ * nobody collected (traces of other tools) is read again. */
+static void test_spans_while_reading(void **state)
+{
+    (void)state;
+    struct trace *t = calloc(1, sizeof *t);
+    struct run *r;
+    struct dcr_err err = {0};
+    struct spans once, again;
+    char path[256];
+    assert_non_null(t);
+    make_trace(t);
+    seal(t, 1, 0);
+    const struct file f[] = {{"rank3/trace-9.dct", t->bytes, sizeof t->bytes},
+                             {"rank1/trace-9.dct", t->bytes, BLOCK + 48 + 16 * 20},
+                             {"k.json", "[{\"ph\":\"X\",\"cat\":\"kernel\",\"ts\":1,\"dur\":1}]", 0}};
+    for (int n = 2; n <= 3; n++) {
+        struct dcr_tar_writer *w;
+        snprintf(path, sizeof path, "%s/x.tar", folder);
+        assert_int_equal(dcr_tar_create(&w, path, &err), 0);
+        for (int i = 0; i < n; i++)
+            assert_int_equal(dcr_tar_add_bytes(w, f[i].name, f[i].bytes, f[i].n ? f[i].n : strlen(f[i].bytes), 0, &err),
+                             0);
+        assert_int_equal(dcr_tar_commit(w, &err), 0);
+        run_watch(&spans_watch);
+        assert_int_equal(run_read(&r, path, &err), 0);
+        run_watch(NULL);
+        assert_int_equal(spans_take(&once, r), n == 2);
+        assert_int_equal(spans_read(&again, &(struct input){.path = path}, r, &err), 0);
+        unlink(path);
+        if (n == 2) {
+            assert_true(once.n > 6);
+            assert_int_equal(once.n, again.n);
+            assert_memory_equal(once.span, again.span, once.n * sizeof *once.span);
+            assert_int_equal(once.n_rows, again.n_rows);
+            assert_int_equal(once.n_tracks, 2);
+            for (size_t i = 0; i < once.n_tracks; i++)
+                assert_true(once.tracks[i].rank == again.tracks[i].rank && once.tracks[i].rank == (i ? 3 : 1) &&
+                            once.tracks[i].first_row == again.tracks[i].first_row);
+            assert_int_equal(once.n_names, again.n_names);
+            for (size_t i = 0; i < once.n_names; i++)
+                assert_string_equal(once.names[i].name, again.names[i].name);
+            spans_release(&once);
+        }
+        spans_release(&again);
+        run_free(r);
+    }
+    free(t);
+}
+
 static void span(struct trace *t, uint16_t domain, uint32_t name, uint32_t category, int64_t start, int64_t dur,
                  uint64_t bytes, struct dct_attr attr)
 {
@@ -572,6 +623,7 @@ int main(void)
         cmocka_unit_test(test_manifest_at_the_end),
         cmocka_unit_test(test_text_is_cleaned),
         cmocka_unit_test(test_trace),
+        cmocka_unit_test(test_spans_while_reading),
         cmocka_unit_test(test_observed),
         cmocka_unit_test(test_trace_against_table),
     };
