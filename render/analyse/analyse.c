@@ -90,6 +90,34 @@ static int is_told_by_program(const struct report *rep, int run)
     return *mine != '\0';
 }
 
+/* ", vit_b_16, weak": what tells the configurations of this run's node count apart, of what results of benchmarks say
+ * of themselves; "" when that does not tell all of them apart. */
+static const char *configuration_words(struct report *rep, int run)
+{
+    enum { N_WORDS = 4 };
+    const char *mine[N_WORDS], *text = "";
+    int is_told[N_WORDS] = {0};
+    for (int k = -1; k < rep->n_runs; k++) {
+        const struct run *a = rep->runs[k < 0 ? run : k].run;
+        const char *words[N_WORDS] = {a->program.model, a->summary.series, a->program.precision,
+                                      report_text(rep, "batch %lld", (long long)a->program.global_batch)};
+        int is_apart = 0;
+        for (int w = 0; w < N_WORDS && k >= 0; w++) {
+            is_told[w] |= rep->runs[k].n_nodes == rep->runs[run].n_nodes && strcmp(words[w], mine[w]) != 0;
+            is_apart |= strcmp(words[w], mine[w]) != 0;
+        }
+        if (k < 0)
+            memcpy(mine, words, sizeof mine);
+        else if (!is_apart && rep->runs[k].n_nodes == rep->runs[run].n_nodes &&
+                 strcmp(a->config_hash, rep->runs[run].run->config_hash) != 0)
+            return "";
+    }
+    for (int w = 0; w < N_WORDS; w++)
+        if (is_told[w] && *mine[w] && (w < 3 || !*text)) /* a batch that goes with the others need not be said */
+            text = report_text(rep, "%s, %.40s", text, mine[w]);
+    return text;
+}
+
 static void name_runs(struct report *rep)
 {
     for (int i = 0; i < rep->n_runs; i++) {
@@ -110,8 +138,10 @@ static void name_runs(struct report *rep)
                                 ? report_text(rep, "Run %s", r->run->run_id)
                                 : report_text(rep, "%d %s%s", r->n_nodes, rep->unit, r->n_nodes == 1 ? "" : "s");
         r->label = nodes;
+        const char *words = n_configurations > 1 && r->n_nodes ? configuration_words(rep, i) : "";
         if (n_configurations > 1 && r->n_nodes)
             r->label = is_told_by_program(rep, i) ? report_text(rep, "%s, %.40s", r->label, program_of(r->run))
+                       : *words                   ? report_text(rep, "%s%s", r->label, words)
                                                   : report_text(rep, "%s, configuration %d", r->label, configuration);
         if (same > 1 && r->n_nodes)
             r->label = report_text(rep, "%s (run %d of %d)", r->label, before, same);
@@ -177,12 +207,38 @@ static const char *kind_of(const struct run *r)
                           : "Training";
 }
 
+/* A model without what describes its size. */
+static int is_model(const char *a, const char *b)
+{
+    size_t n = strcspn(a, ",;");
+    return strcspn(b, ",;") == n && strncmp(a, b, n) == 0;
+}
+
+/* " and vit_b_16": the title is of all runs. */
+static void put_other_models(const struct report *rep, struct dcr_buf *out)
+{
+    const char *first = rep->runs[0].run->program.model, *second = "";
+    int n_others = 0;
+    for (int i = 1; i < rep->n_runs; i++) {
+        const char *model = rep->runs[i].run->program.model;
+        if (!*model || !*first || is_model(model, first) || is_model(model, second))
+            continue;
+        second = model;
+        n_others++;
+    }
+    if (n_others == 1)
+        dcr_buf_printf(out, " and %.*s", (int)strcspn(second, ",;"), second);
+    else if (n_others)
+        dcr_buf_puts(out, " and other models");
+}
+
 static const char *title_of(struct report *rep)
 {
     struct dcr_buf b = {0};
     const struct run_program *p = &rep->runs[0].run->program;
     const char *name = *p->model ? p->model : *p->name ? p->name : kind_of(rep->runs[0].run);
     dcr_buf_add(&b, name, strcspn(name, ",;")); /* the rest describes its size */
+    put_other_models(rep, &b);
     int last = -1, n = 0, counts[64];
     for (int i = 0; i < rep->n_runs; i++)
         if (rep->runs[i].n_nodes && rep->runs[i].n_nodes != last && n < 64)

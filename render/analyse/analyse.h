@@ -173,6 +173,9 @@ void laws(struct report *rep, struct series *s);
 
 /** caveats - what must be known before any verdict: rep->notes, node_label. */
 void caveats(struct report *rep);
+/** caveats_of_cores, caveats_of_series - parts of it. */
+void caveats_of_cores(struct report *rep);
+void caveats_of_series(struct report *rep);
 void report_add_note(struct report *rep, enum note_kind kind, int run, const char *id, const char *fmt, ...)
     DCR_PRINTF(5, 6);
 

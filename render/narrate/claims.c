@@ -1,4 +1,4 @@
-/* claims.c - claims about single runs, and the phrases that all claims are made of. */
+/* claims.c - claims about single runs. The phrases that claims are made of: phrases.c. */
 #include "render/narrate/claims.h"
 
 #include "render/analyse/analyse.h"
@@ -10,124 +10,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- phrases -------------------------------------------------------------------------------------- */
-
-const char *nodes_text(struct report *rep, int n)
-{
-    return report_text(rep, "%s", fmt_count(n, rep->unit).text);
-}
-
-const char *at_nodes(struct report *rep, int n)
-{
-    return n == 0 ? "In this run" : report_text(rep, "At %s", nodes_text(rep, n));
-}
-
-const char *exchange_name(struct report *rep, const struct run_result *r)
-{
-    const char *b = r->run->program.backend;
-    struct exchange_share most = exchange_of(r);
-    const char *whom = r->run->n_traces || strcmp(b, "cuda") == 0 ? "GPUs" : "ranks";
-    if (most.kind == EXCHANGE_UNKNOWN)
-        return report_text(rep, "communication between %s", whom);
-    if (most.kind != EXCHANGE_ALL_REDUCE || most.ratio <= 0.5)
-        return report_text(rep, "communication between %s, %s of it %s", whom, fmt_percent(most.ratio).text,
-                           exchange_word(most.kind));
-    return strcmp(b, "cpu") == 0    ? "gradient synchronisation (MPI all-reduce)"
-           : strcmp(b, "cuda") == 0 ? "gradient synchronisation (NCCL all-reduce)"
-                                    : "gradient synchronisation (all-reduce)";
-}
-
-/* Every collective of a step counts for who comes last: one kind is named where nearly all are of it. */
-static const char *exchanges(const struct run_result *r)
-{
-    struct exchange_share most = exchange_of(r);
-    return exchange_words(most.ratio > 0.9 ? most.kind : EXCHANGE_UNKNOWN);
-}
-
-const char *caveat_clause(struct report *rep, const struct run_result *r)
-{
-    if (r->has_steps && (double)r->n_counted < rep->thresholds.few_steps)
-        return report_text(rep, ", seen in %s, too few to conclude", fmt_count(r->n_counted, "step").text);
-    return "";
-}
-
-static double share(const struct run_result *r, int64_t ns)
-{
-    return r->step.mean_ns > 0 ? (double)ns / (double)r->step.mean_ns : 0;
-}
-
-const char *of_step(struct report *rep, const struct run_result *r, int64_t ns)
-{
-    return report_text(rep, "%s of the step time (%s of %s)", fmt_percent(share(r, ns)).text, fmt_time(ns).text,
-                       fmt_time(r->step.mean_ns).text);
-}
-
-const char *gain_text(struct report *rep, int64_t gain_ns, int64_t step_ns)
-{
-    if (gain_ns <= 0 || gain_ns >= step_ns)
-        return "";
-    return report_text(rep, "at most %s of %s a step (%s)", fmt_time(gain_ns).text, fmt_time(step_ns).text,
-                       fmt_x((double)step_ns / (double)(step_ns - gain_ns)).text);
-}
-
-const char *touching(struct report *rep, struct interval i, double threshold)
-{
-    return i.has && threshold >= 0 && i.lo <= threshold && i.hi >= threshold
-               ? report_text(rep, ", with the threshold of %s within its 95 %% interval (%s)",
-                             fmt_percent(threshold).text, fmt_percent_range(i.lo, i.hi).text)
-               : "";
-}
-
-const struct series_point *previous_point(const struct report *rep, const struct run_result *r)
-{
-    if (r->series < 0)
-        return NULL;
-    const struct series *s = &rep->series[r->series];
-    const struct series_point *before = NULL;
-    for (int i = 0; i < s->n_points && s->points[i].n_nodes < r->n_nodes; i++)
-        before = &s->points[i];
-    return before;
-}
-
-const char *action_sentence(struct report *rep, struct action a)
-{
-    const char *text = *a.ours ? a.ours : a.generic;
-    char *s = dcr_arena_strdup(&rep->arena, text);
-    if (*s >= 'a' && *s <= 'z')
-        *s = (char)(*s - 'a' + 'A');
-    return s;
-}
-
-enum confidence confidence_of(struct report *rep, const struct run_result *r, struct interval i, double threshold,
-                              const char **because)
-{
-    if (*r->shared.id) {
-        *because = r->shared.because;
-        return CONFIDENCE_LOW;
-    }
-    if ((double)r->n_counted < rep->thresholds.few_steps) {
-        *because = report_text(rep, "it was seen in %s, too few to conclude", fmt_count(r->n_counted, "step").text);
-        return CONFIDENCE_LOW;
-    }
-    for (int k = 0; k < r->run->ranks_len; k++)
-        if (r->run->ranks[k].n_dropped || r->run->ranks[k].n_bad_blocks || r->run->ranks[k].is_torn) {
-            *because = "events of this run were lost";
-            return CONFIDENCE_LOW;
-        }
-    if (i.has && threshold >= 0 && i.lo <= threshold && i.hi >= threshold) {
-        *because = report_text(rep, "the 95 %% interval of the share (%s) includes the threshold",
-                               fmt_percent_range(i.lo, i.hi).text);
-        return CONFIDENCE_MEDIUM;
-    }
-    if (r->run->node_kind == NODES_EMULATED) {
-        *because = "the nodes are emulated on one host";
-        return CONFIDENCE_MEDIUM;
-    }
-    *because = i.has ? report_text(rep, "the 95 %% interval of the share is %s", fmt_percent_range(i.lo, i.hi).text)
-                     : report_text(rep, "%s counted", fmt_count(r->n_counted, "step").text);
-    return CONFIDENCE_HIGH;
-}
 
 /* ---- the list ------------------------------------------------------------------------------------- */
 
@@ -158,6 +40,18 @@ void claim_number(struct report *rep, struct claim *c, const char *id, const cha
 }
 
 /* ---- sentences of the classes ----------------------------------------------------------------------- */
+
+/* Every collective of a step counts for who comes last: one kind is named where nearly all are of it. */
+static const char *exchanges(const struct run_result *r)
+{
+    struct exchange_share most = exchange_of(r);
+    return exchange_words(most.ratio > 0.9 ? most.kind : EXCHANGE_UNKNOWN);
+}
+
+static double share(const struct run_result *r, int64_t ns)
+{
+    return r->step.mean_ns > 0 ? (double)ns / (double)r->step.mean_ns : 0;
+}
 
 /* ", up from 12 % at 2 nodes": how the share of some parts was at the next smaller node count. */
 static const char *trend(struct report *rep, const struct run_result *r, enum part a, enum part b)

@@ -148,11 +148,11 @@ static void put_run(const struct run_result *r, struct dcr_buf *out)
         dcr_buf_putc(out, '\n');
 }
 
-static void put_points(const struct series *s, struct dcr_buf *out)
+static void put_points(const struct report *rep, const struct series *s, struct dcr_buf *out)
 {
-    dcr_buf_puts(out,
-                 "| Nodes | Ranks | Runs | Step time | Samples/s | Speed-up | Efficiency | Compute speed-up | Parallel "
-                 "efficiency |\n| ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n");
+    dcr_buf_printf(out, "| %s ", strcmp(rep->unit, "GPU") == 0 ? "GPUs" : "Nodes");
+    dcr_buf_puts(out, "| Ranks | Runs | Step time | Samples/s | Speed-up | Efficiency | Compute speed-up | Parallel "
+                      "efficiency |\n| ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n");
     for (int i = 0; i < s->n_points; i++) {
         const struct series_point *p = &s->points[i];
         dcr_buf_printf(out, "| %d | %d | %d | %s | %s | %s | %s | %s | %s |\n", p->n_nodes, p->n_ranks, p->n_runs,
@@ -265,7 +265,7 @@ static void put_scaling(const struct report *rep, struct dcr_buf *out)
         dcr_buf_puts(out, ".\n\n");
         put_paragraph(out, s->headline);
         put_paragraph(out, s->scaling_text);
-        put_points(s, out);
+        put_points(rep, s, out);
         if (s->points[0].step.n)
             put_shares(rep, s, out);
         put_paragraph(out, s->support);

@@ -125,6 +125,8 @@ is "the headline has the efficiency" '.headline | test("efficiency of region .* 
 is "regions and GPU efficiencies" '[.evidence[] | select(.rows[0][8] == "0.07") | .rows[0][3:5]] | unique' '[["0.77","1.00"]]'
 read_one 3 "DDP scaling results" "$traces/scaling"
 is "the headline names its configuration" '.headline | test("^resnet152, global batch 64, fp16 \\(strong scaling\\): ")' 'true'
+is "runs are named by what tells them apart" '[.title, .runs[1].label, .runs[15].label]' \
+    '["resnet152 and vit_b_16 on 1, 2, 4 and 8 GPUs","1 GPU, vit_b_16, strong","8 GPUs, vit_b_16, weak"]'
 check "what the configurations differ in" grep -q 'differ in: model, batch)' "$TMP/site/BOTTLENECK_ANALYSIS.md"
 check "its node counts are GPUs, with step times" grep -q '94.3' "$TMP/site/index.html"
 is "8 GPUs are slower than 4" '.headline | test("8 GPUs are slower than 4 GPUs: 679 against 697")' 'true'

@@ -349,23 +349,44 @@ static void test_file_writes_limit_scaling(void **state)
     release(&f);
 }
 
-/* Repetitions are counted among equal configurations only. */
+/* Repetitions are counted among equal configurations only; those are called by what tells them apart, else by number.
+ */
 static void test_labels(void **state)
 {
     (void)state;
     static const char *const hash[] = {"a", "b", "a"};
     static const char *const id[] = {"1", "2", "3"};
-    static const char *const label[] = {"2 nodes, configuration 1 (run 1 of 2)", "2 nodes, configuration 2",
-                                        "2 nodes, configuration 1 (run 2 of 2)"};
-    struct fixture f = {.n = 3};
-    for (int i = 0; i < 3; i++) {
-        f.runs[i] = made_even_run(2, i == 1 ? 32 : 64, 40, 70, 15, 9, 3);
-        f.runs[i]->run_id = id[i];
-        f.runs[i]->config_hash = hash[i];
+    static const char *const label[2][3] = {
+        {"2 nodes, configuration 1 (run 1 of 2)", "2 nodes, configuration 2", "2 nodes, configuration 1 (run 2 of 2)"},
+        {"2 nodes, batch 64 (run 1 of 2)", "2 nodes, batch 32", "2 nodes, batch 64 (run 2 of 2)"}};
+    for (int has_batch = 0; has_batch < 2; has_batch++) {
+        struct fixture f = {.n = 3};
+        for (int i = 0; i < 3; i++) {
+            f.runs[i] = made_even_run(2, i == 1 && has_batch ? 32 : 64, 40, 70, 15, 9, 3);
+            f.runs[i]->run_id = id[i];
+            f.runs[i]->config_hash = hash[i];
+        }
+        tell(&f);
+        for (int i = 0; i < 3; i++)
+            assert_string_equal(f.rep.runs[i].label, label[has_batch][i]);
+        release(&f);
     }
-    tell(&f);
-    for (int i = 0; i < 3; i++)
-        assert_string_equal(f.rep.runs[i].label, label[i]);
+}
+
+/* What the option would overrule is not overruled, and said. */
+static void test_unused_nodes(void **state)
+{
+    (void)state;
+    struct analyse_options o = made_options();
+    struct fixture f = {.n = 1};
+    f.runs[0] = made_even_run(2, 64, 40, 70, 15, 9, 3);
+    o.nodes = 8;
+    assert_int_equal(analyse(&f.rep, f.runs, 1, &o, NULL), 0);
+    assert_int_equal(f.rep.runs[0].n_nodes, 2);
+    int found = 0;
+    for (int i = 0; i < f.rep.n_notes; i++)
+        found += strcmp(f.rep.notes[i].id, "nodes-option") == 0 && strstr(f.rep.notes[i].text, "--nodes 8 is not used");
+    assert_int_equal(found, 1);
     release(&f);
 }
 
@@ -638,6 +659,7 @@ int main(void)
         cmocka_unit_test(test_scaling_is_good),
         cmocka_unit_test(test_file_writes_limit_scaling),
         cmocka_unit_test(test_labels),
+        cmocka_unit_test(test_unused_nodes),
         cmocka_unit_test(test_unnamed_steps),
         cmocka_unit_test(test_slurm_on_one_kernel),
         cmocka_unit_test(test_confidence),

@@ -1,0 +1,114 @@
+/* caveats_series.c - caveats about runs that are compared: unlike machines and libraries, repetitions that disagree,
+ * runs that are left out, configurations that do not belong together. Called by caveats.c. Test:
+ * tests/unit/test_rules.c */
+#include "render/analyse/analyse.h"
+
+#include "render/narrate/format.h"
+
+#include <string.h>
+
+/* Differences between compared runs that explain differing speed on their own. */
+static void check_equal(struct report *rep, const struct series *s)
+{
+    const struct run *first = rep->runs[s->points[0].runs[0]].run;
+    unsigned which = 0;
+    for (int i = 0; i < s->n_points; i++)
+        for (int k = 0; k < s->points[i].n_runs; k++)
+            which |= unlike(&rep->thresholds, first, rep->runs[s->points[i].runs[k]].run);
+    const char *what = unlike_names(rep, which);
+    if (*what)
+        report_add_note(
+            rep, NOTE_CAVEAT, -1, "differing",
+            "The compared runs are not comparable as they are: they used different %s; part of the difference in speed "
+            "may come from that.",
+            what);
+}
+
+/* Repetitions that disagree: whatever made them differ is in every number made from them. */
+static void check_repetitions(struct report *rep, const struct series *s)
+{
+    for (int i = 0; i < s->n_points; i++) {
+        const struct series_point *p = &s->points[i];
+        double spread = repetition_spread(rep, p);
+        if (spread > rep->thresholds.step_cv)
+            report_add_note(rep, NOTE_CAVEAT, -1, "repetitions",
+                            "The %d runs on %s differ by %s of their mean step time: they did not run under the same "
+                            "conditions, so speed-ups from them are uncertain.",
+                            p->n_runs, fmt_count(p->n_nodes, rep->unit).text, fmt_percent(spread).text);
+    }
+}
+
+/* Runs that broke off are no measurement of the same work as those that did not. */
+static void check_left_out(struct report *rep, const struct series *s)
+{
+    for (int i = 0; i < s->n_points; i++) {
+        const struct series_point *p = &s->points[i];
+        const char *names = "";
+        for (int k = 0; k < p->n_left_out; k++)
+            names = report_text(rep, "%s%s'%s'", names, k ? ", " : "", rep->runs[p->left_out[k]].run->archive);
+        if (p->n_left_out)
+            report_add_note(rep, NOTE_CAVEAT, -1, "left-out",
+                            "%s on %s %s incomplete (%s) and left out of means, speed-ups and comparisons; the "
+                            "complete %s used.",
+                            fmt_count(p->n_left_out, "run").text, fmt_count(p->n_nodes, rep->unit).text,
+                            p->n_left_out == 1 ? "is" : "are", names, p->n_runs == 1 ? "one is" : "ones are");
+    }
+}
+
+/* Is the name one of those in "a, b"? */
+static int is_named(const char *names, const char *name, size_t n)
+{
+    for (; *names; names += strspn(names, ", ")) {
+        size_t k = strcspn(names, ",");
+        if (k == n && strncmp(names, name, n) == 0)
+            return 1;
+        names += k;
+    }
+    return 0;
+}
+
+/* Of the first run of the first series against the first of each other. */
+static const char *what_differs(struct report *rep)
+{
+    const char *all = "";
+    for (int i = 1; i < rep->n_runs; i++) {
+        int is_first = 1;
+        for (int k = 0; k < i; k++)
+            is_first &= rep->runs[k].series != rep->runs[i].series;
+        const char *at = is_first ? differing_keys(rep, &rep->runs[0], &rep->runs[i]) : "";
+        for (size_t n; *at; at += n, at += strspn(at, ", ")) {
+            n = strcspn(at, ",");
+            if (!is_named(all, at, n))
+                all = report_text(rep, "%s%s%.*s", all, *all ? ", " : "", (int)n, at);
+        }
+    }
+    return *all ? all : "command";
+}
+
+void caveats_of_series(struct report *rep)
+{
+    int n_with_points = 0;
+    for (int i = 0; i < rep->n_series; i++) {
+        n_with_points += rep->series[i].n_points > 1;
+        check_equal(rep, &rep->series[i]);
+        check_repetitions(rep, &rep->series[i]);
+        check_left_out(rep, &rep->series[i]);
+    }
+    if (rep->n_series > 1)
+        report_add_note(rep, NOTE_GAP, -1, "mixed",
+                        "The archives are of %d different configurations, which are not compared with each other "
+                        "(they differ in: %s); each is reported by itself.",
+                        rep->n_series, what_differs(rep));
+    if (n_with_points == 0 && rep->runs[0].n_nodes > 0)
+        report_add_note(rep, NOTE_GAP, -1, "one-node-count",
+                        "%s: nothing can be said about scaling; add runs with other node counts.",
+                        rep->n_runs == 1 ? "There is one archive only"
+                        : rep->runs[0].n_nodes == rep->runs[rep->n_runs - 1].n_nodes
+                            ? "The archives are of one node count only"
+                            : "No two archives of different node counts are of one configuration");
+    for (int i = 0; i < rep->n_series; i++)
+        if (rep->series[i].kind == SCALING_UNKNOWN)
+            report_add_note(rep, NOTE_GAP, -1, "scaling-unknown",
+                            "Whether the scaling is strong or weak is unknown: the archives do not say the global "
+                            "batch. Speed-up is from throughput; lost time cannot be split.");
+}
