@@ -3,6 +3,7 @@
 
 #include "collect/inject/clock.h"
 #include "collect/inject/crc32c.h"
+#include "collect/inject/kept.h"
 #include "collect/inject/room.h"
 #include "collect/inject/window.h"
 
@@ -17,7 +18,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define HIGH_FD 700
 #define DEFAULT_MAX_MB 64
 /* What a thread needs: a block and the tables of its track. */
 #define TRACK_BYTES (DCT_BLOCK_BYTES + (32u << 10))
@@ -44,6 +44,7 @@ __attribute__((constructor)) static void at_load(void)
         return;
     }
     the_process = p;
+    kept_begin();
     const char *spool = getenv("DCC_SPOOL");
     if (spool && *spool) {
         clock_begin();
@@ -114,8 +115,8 @@ static int rank_of_environment(void)
         {"RANK", "TORCHELASTIC_RUN_ID"},   {"OMPI_COMM_WORLD_RANK", NULL}, {"PMIX_RANK", NULL}, {"PMI_RANK", NULL},
         {"SLURM_PROCID", "SLURM_STEP_ID"}, {"RANK", "WORLD_SIZE"}};
     for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
-        const char *text = getenv(variables[i].rank);
-        if (!text || !*text || (variables[i].only_with && !getenv(variables[i].only_with)))
+        const char *text = kept_env(variables[i].rank);
+        if (!text || !*text || (variables[i].only_with && !kept_env(variables[i].only_with)))
             continue;
         char *end;
         long rank = strtol(text, &end, 10);
@@ -123,16 +124,6 @@ static int rank_of_environment(void)
             return (int)rank;
     }
     return 0;
-}
-
-/* A descriptor this high is out of the way of programs that count on getting 3, 4, 5 ... */
-static int move_high(int fd)
-{
-    int high = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, HIGH_FD);
-    if (high < 0)
-        return fd;
-    close(fd);
-    return high;
 }
 
 static int is_ours(const struct process *p, int fd)
@@ -147,7 +138,7 @@ static int fd_is_ours(struct process *p)
 {
     if (is_ours(p, p->fd))
         return 1;
-    int fd = move_high(open(p->path, O_RDWR | O_CLOEXEC));
+    int fd = kept_move_high(open(p->path, O_RDWR | O_CLOEXEC));
     if (is_ours(p, fd)) {
         p->fd = fd;
         return 1;
@@ -162,7 +153,7 @@ static int fd_is_ours(struct process *p)
 
 static uint64_t bytes_of_environment(const char *name, uint64_t default_mb)
 {
-    const char *text = getenv(name);
+    const char *text = kept_env(name);
     char *end;
     long n = text ? strtol(text, &end, 10) : 0;
     return (uint64_t)(n > 0 && n < (1l << 40) && *end == '\0' ? (uint64_t)n : default_mb) << 20;
@@ -317,24 +308,26 @@ static void define_all(struct process *p)
  * process of another container. */
 static int create_file(const char *spool, int rank, char path[PATH_MAX])
 {
-    int n = snprintf(path, PATH_MAX, "%s/rank%d", spool, rank);
-    if (n < 0 || n >= PATH_MAX || (mkdir(path, 0777) != 0 && errno != EEXIST))
+    char name[64];
+    int folder = kept_spool(spool), fd = -1;
+    if (folder < 0)
         return -1;
-    for (int attempt = 0; attempt < 1000; attempt++) {
+    snprintf(name, sizeof name, "rank%d", rank);
+    int is_there = mkdirat(folder, name, 0777) == 0 || errno == EEXIST;
+    for (int attempt = 0; is_there && fd < 0 && attempt < 1000; attempt++) {
         char suffix[16] = "";
         if (attempt)
             snprintf(suffix, sizeof suffix, "-%d", attempt);
-        n = snprintf(path, PATH_MAX, "%s/rank%d/trace-%ld%s.dct", spool, rank, (long)getpid(), suffix);
+        snprintf(name, sizeof name, "rank%d/trace-%ld%s.dct", rank, (long)getpid(), suffix);
+        int n = snprintf(path, PATH_MAX, "%s/%s", spool, name);
         if (n < 0 || n >= PATH_MAX)
-            return -1;
-        int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+            break;
+        fd = openat(folder, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (fd < 0 && errno != EEXIST)
-            return -1;
-        if (fd < 0)
-            continue;
-        return move_high(fd);
+            break;
     }
-    return -1;
+    close(folder);
+    return kept_move_high(fd);
 }
 
 static int write_header(struct process *p, int rank)
@@ -364,7 +357,7 @@ static int write_header(struct process *p, int rank)
 
 static int start_locked(struct process *p)
 {
-    const char *spool = getenv("DCC_SPOOL");
+    const char *spool = kept_env("DCC_SPOOL");
     p->max_bytes = bytes_of_environment("DCC_MAX_MB", DEFAULT_MAX_MB);
     p->max_disk_bytes = bytes_of_environment("DCC_MAX_DISK_MB", 0);
     if (!spool || !*spool || names_init(&dcc_names, p->max_bytes / 2) != 0)

@@ -1,6 +1,7 @@
 /* guest.c - see guest.h. */
 #include "collect/inject/guest.h"
 
+#include "collect/inject/kept.h"
 #include "collect/inject/spool.h"
 #include "collect/inject/window.h"
 
@@ -67,6 +68,17 @@ EXPORTED struct dct_io *dcc_guest_file(const char *path, uint32_t *name)
 EXPORTED void dcc_guest_note(const char *sentence)
 {
     spool_note(sentence);
+}
+
+EXPORTED const char *dcc_guest_injection(void)
+{
+    return kept_lost("NVTX_INJECTION64_PATH");
+}
+
+EXPORTED void dcc_guest_root_changes(void)
+{
+    if (!spool_is_recording())
+        kept_hold_spool();
 }
 
 EXPORTED void dcc_guest_capture(int is_on)

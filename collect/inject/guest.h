@@ -34,6 +34,10 @@ void dcc_guest_lost(uint64_t n);
 struct dct_io *dcc_guest_file(const char *path, uint32_t *name);
 /** dcc_guest_note - a sentence into the trace: why something is missing. */
 void dcc_guest_note(const char *sentence);
+/** dcc_guest_injection - where NVTX finds its tool, once the program has lost its environment; else NULL. */
+const char *dcc_guest_injection(void);
+/** dcc_guest_root_changes - the spool folder will not have its name any more. */
+void dcc_guest_root_changes(void);
 /** dcc_guest_capture - cudaProfilerStart (1) and cudaProfilerStop (0). */
 void dcc_guest_capture(int is_on);
 

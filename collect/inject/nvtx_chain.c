@@ -1,6 +1,8 @@
 /* nvtx_chain.c - see nvtx_chain.h. */
 #include "collect/inject/nvtx_chain.h"
 
+#include "collect/inject/kept.h"
+
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -21,7 +23,7 @@ static nvtxabi_fn our_core[NVTXABI_CORE_SIZE], our_core2[NVTXABI_CORE2_SIZE];
 
 static void load_other(void)
 {
-    const char *path = getenv("DCC_CHAIN_NVTX");
+    const char *path = kept_env("DCC_CHAIN_NVTX");
     void *library = path && *path ? dlopen(path, RTLD_NOW) : NULL;
     if (!library)
         return;

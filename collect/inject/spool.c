@@ -2,6 +2,7 @@
 #include "collect/inject/spool.h"
 
 #include "collect/inject/file.h"
+#include "collect/inject/kept.h"
 #include "collect/inject/track.h"
 
 #include <pthread.h>
@@ -81,7 +82,7 @@ int spool_is_recording(void)
 
 int spool_is_wanted(void)
 {
-    const char *spool = getenv("DCC_SPOOL");
+    const char *spool = kept_env("DCC_SPOOL");
     return spool && *spool;
 }
 

@@ -2,8 +2,10 @@
 #include "collect/inject/window.h"
 
 #include "collect/inject/clock.h"
+#include "lib/format.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -15,11 +17,11 @@ static struct {
     int64_t from_ns, until_ns;
     int64_t first_step, last_step;
     int by_steps, by_capture, by_cuda;
-    const char *capture_name;
-    int in_step;       /* of the wanted ones */
-    int64_t n_steps;   /* seen, for steps without a number */
-    int n_captures;    /* open */
-    uint64_t range_id; /* of a capture that is a process range; 0 = none */
+    char capture_name[DCT_MAX_TEXT + 1]; /* a copy: programs write over their environment (setproctitle) */
+    int in_step;                         /* of the wanted ones */
+    int64_t n_steps;                     /* seen, for steps without a number */
+    int n_captures;                      /* open */
+    uint64_t range_id;                   /* of a capture that is a process range; 0 = none */
     struct {
         uint32_t domain, category;
     } step_category[MAX_STEP_CATEGORIES];
@@ -48,7 +50,7 @@ void window_begin(void)
         window.by_steps = 1;
     }
     if (capture && strncmp(capture, "nvtx:", 5) == 0) {
-        window.capture_name = capture + 5;
+        snprintf(window.capture_name, sizeof window.capture_name, "%s", capture + 5);
         window.by_capture = 1;
     } else if (capture && strcmp(capture, "cudaProfilerApi") == 0) {
         window.by_capture = window.by_cuda = 1;
@@ -123,7 +125,7 @@ unsigned window_name(const char *text)
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
         if (strcasecmp(text, steps[i]) == 0)
             flags |= WINDOW_NAME_STEP;
-    if (window.capture_name && strcmp(text, window.capture_name) == 0)
+    if (*window.capture_name && strcmp(text, window.capture_name) == 0)
         flags |= WINDOW_NAME_CAPTURE;
     return flags;
 }

@@ -69,6 +69,25 @@ check "in the metadata too" metadata other.tar '.collector.nvtx_chained == "/som
 "$COLLECT" run -o nothing.tar -- true 2>err
 check "a program without NVTX: nothing recorded, and why" metadata nothing.tar '.collector.nvtx | test("^nothing recorded because no process left a trace: NVTX was not loaded .*, or privileges")'
 
+# ---- programs that give up their environment or root before their first range
+if [ -n "$NVTX_INCLUDE" ]; then
+    (cd "$OLDPWD" && build_program give_up give_up.c "${NVTX_FLAGS[@]}") || not_ok "give_up builds"
+    gives_up() { # EVENTS OUTPUT ARGUMENTS...
+        local want=$1 out=$2
+        shift 2
+        [ "$(HOME=/ "$COLLECT" run -o given.tar --max-mb 8 -- ./give_up "$@" 2>err)" = "$out" ] && [ "$(metadata given.tar .collector.events)" = "$want" ]
+    }
+    check "clearenv(): recorded, and the environment stays empty" gives_up 10 "no-spool no-home" clearenv
+    check "another environment" gives_up 10 "no-spool no-home" noenv
+    check "NVTX's variable alone taken out: that is meant" gives_up 0 "spool home" unset
+    if [ "$(id -u)" = 0 ]; then
+        check "chroot()" gives_up 10 "spool home" chroot
+        check "both" gives_up 10 "no-spool no-home" clearenv chroot
+    fi
+else
+    skip "programs that give up their environment" "no NVTX headers"
+fi
+
 # ---- adopted results; those of an earlier run stay out
 mkdir -p results/nsys
 printf 'epoch,train_loss\n1,2.5\n' >old.csv

@@ -1,0 +1,31 @@
+/* give_up.c - gives up what its arguments say, in their order, and then names ten ranges: clearenv, noenv (another
+ * environment), unset (NVTX's variable alone), chroot (to the current folder). */
+#define _GNU_SOURCE
+#include <nvtx3/nvToolsExt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+extern char **environ;
+
+int main(int argc, char **argv)
+{
+    static char *nothing[1];
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "clearenv") == 0)
+            clearenv();
+        else if (strcmp(argv[i], "noenv") == 0)
+            environ = nothing;
+        else if (strcmp(argv[i], "unset") == 0)
+            unsetenv("NVTX_INJECTION64_PATH");
+        else if (strcmp(argv[i], "chroot") == 0 && (chroot(".") != 0 || chdir("/") != 0))
+            return 3;
+    }
+    for (int i = 0; i < 10; i++) {
+        nvtxRangePushA("range");
+        nvtxRangePop();
+    }
+    printf("%s %s\n", getenv("DCC_SPOOL") ? "spool" : "no-spool", getenv("HOME") ? "home" : "no-home");
+    return 0;
+}
