@@ -487,23 +487,27 @@ static void keep_attr(struct open_range *o, const struct dct_slot *s)
 static void keep_push(struct dct_reader *r, struct track *t, const struct dct_slot *s)
 {
     if (t->n_open >= MAX_DEPTH || r->n_open_total >= MAX_OPEN ||
-        grow_array(&t->stack, &t->cap, t->n_open + 1, sizeof *t->stack) != 0) {
+        (t->n_open == t->cap && grow_array(&t->stack, &t->cap, t->n_open + 1, sizeof *t->stack) != 0)) {
         t->n_too_deep++;
         r->loss.n_open_ranges++;
         return;
     }
-    t->stack[t->n_open] = (struct open_range){
+    struct open_range *o = &t->stack[t->n_open];
+    *o = (struct open_range){
         .track = t->id, .name = s->name, .domain = s->domain, .depth = (int)t->n_open, .start_ns = s->t_ns};
     if (s->n_extra)
-        keep_attr(&t->stack[t->n_open], s + 1);
+        keep_attr(o, s + 1);
     t->n_open++;
     r->n_open_total++;
 }
 
-static void deliver(struct dct_reader *r, struct dct_event *out, int kind, const struct open_range *o, int64_t end_ns)
+/* Every field is set but io, which is large and of DCT_FILE only. */
+static inline void deliver(struct dct_reader *r, struct dct_event *out, int kind, const struct open_range *o,
+                           int64_t end_ns)
 {
-    memset(out, 0, offsetof(struct dct_event, io)); /* io is large, and of DCT_FILE only */
     out->kind = kind;
+    out->is_open = 0;
+    out->bytes = 0;
     out->track = o->track;
     out->depth = o->depth;
     out->start_ns = o->start_ns;
@@ -533,7 +537,8 @@ static int close_push(struct dct_reader *r, struct track *t, const struct dct_sl
         return 0;
     }
     deliver(r, out, DCT_PUSH, &t->stack[i - 1], s->t_ns);
-    memmove(&t->stack[i - 1], &t->stack[i], (t->n_open - i) * sizeof *t->stack);
+    if (i < t->n_open)
+        memmove(&t->stack[i - 1], &t->stack[i], (t->n_open - i) * sizeof *t->stack);
     t->n_open--;
     r->n_open_total--;
     return 1;
@@ -635,6 +640,15 @@ static int take_slot(struct dct_reader *r, struct dct_event *out)
 {
     struct track *t = &r->tracks[r->current];
     const struct dct_slot *s = &r->slots[r->at];
+    if ((s->kind == DCT_PUSH || s->kind == DCT_POP) && s->n_extra == 0 && r->is_sealed && s->t_ns >= 0) {
+        r->at++; /* nearly all there is: the same as below, in short */
+        t->last_ns = s->t_ns;
+        r->last_ns = s->t_ns > r->last_ns ? s->t_ns : r->last_ns;
+        if (s->kind == DCT_POP)
+            return close_push(r, t, s, out);
+        keep_push(r, t, s);
+        return 0;
+    }
     /* Within a track time does not run backwards; in a block without checksum that would be a torn slot. Spans are
      * written at their end and carry their beginning. */
     int is_sound = slot_is_sound(r, s) && !(is_event(s->kind) && s->t_ns < 0) &&
@@ -712,8 +726,10 @@ static int flush_at_end(struct dct_reader *r, struct dct_event *out)
 
 int dct_next(struct dct_reader *r, struct dct_event *out, struct dcr_err *err)
 {
-    free(r->delivered_raw);
-    r->delivered_raw = NULL;
+    if (r->delivered_raw) {
+        free(r->delivered_raw);
+        r->delivered_raw = NULL;
+    }
     for (;;) {
         if (r->is_flushing) {
             struct track *t = &r->tracks[r->current];
