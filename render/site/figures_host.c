@@ -70,6 +70,8 @@ static void add_line(struct site *s, const struct run *r, const struct run_node 
         m->n_panels++;
     }
     struct chart_lines *c = &m->panel[p].chart;
+    if (is_percent && v->max < 110) /* a sample's window is a little longer than was asked for */
+        c->y_max = fmax(c->y_max, v->max);
     if (c->n_series == MONITOR_LINES_MAX)
         return;
     size_t look = c->n_series % (sizeof line_looks / sizeof line_looks[0]);

@@ -167,7 +167,8 @@ static json_t *breakdown_figure(struct site *s, const struct series *series, con
         double *v = dcr_arena_alloc(&s->arena, N_PARTS * sizeof *v);
         for (int k = 0; k < N_PARTS; k++)
             v[k] = is_percent ? 100.0 * (double)p->part_ns[k] / (double)p->step.mean_ns : in_unit(p->part_ns[k], &axis);
-        bars[n++] = (struct stack_bar){is_short ? site_text(s, "%d", p->n_nodes) : node_words(s, p->n_nodes), v, NULL};
+        const char *at = p->n_nodes <= 0 && series->n_points == 1 ? "this run" : node_words(s, p->n_nodes);
+        bars[n++] = (struct stack_bar){is_short ? site_text(s, "%d", p->n_nodes) : at, v, NULL};
     }
     struct chart_stack spec = {.parts = stack_parts(s), .n_parts = N_PARTS, .bars = bars, .n_bars = n};
     spec.is_percent = is_percent;
@@ -186,7 +187,9 @@ static json_t *breakdown_figure(struct site *s, const struct series *series, con
     if (is_percent) {
         f.stem = site_text(s, "shares%s", suffix);
         f.title = "The same as shares";
-        f.caption = "Each column is 100 % of the mean step at that node count.";
+        f.caption = series->n_points > 1
+                        ? site_text(s, "Each column is 100 %% of the mean step at that %s count.", s->rep->unit)
+                        : "The column is 100 % of the mean step.";
     } else {
         f.stem = site_text(s, "breakdown%s", suffix);
         f.title = "Where a step's time goes";
@@ -209,8 +212,8 @@ static json_t *loss_table(struct site *s, const struct series *series)
     struct dcr_buf columns = {0};
     dcr_buf_puts(&columns, "Part");
     for (int i = 0; i < series->n_losses; i++)
-        dcr_buf_printf(&columns, "|#%d to %d nodes", series->points[series->losses[i].from].n_nodes,
-                       series->points[series->losses[i].to].n_nodes);
+        dcr_buf_printf(&columns, "|#%d to %d %ss", series->points[series->losses[i].from].n_nodes,
+                       series->points[series->losses[i].to].n_nodes, s->rep->unit);
     json_t *t =
         view_table(s, "Time lost per step against perfect scaling; the parts sum to the loss", dcr_buf_text(&columns));
     dcr_buf_release(&columns);

@@ -35,8 +35,8 @@ struct site {
     json_t *data_files;      /* what the data page lists: {"path", "title", "forms": [{"path", "name"}], "run"} */
     struct cited *cited;     /* shape (n_cited): the runs in their order, then those of --baseline */
     int n_cited;
-    const char *sources;     /* the archives and the hashes of their manifests, for the files that travel alone */
-    const char *date;        /* when the last run ended, for files that must have a date: "2031-04-25T10:15:00Z" */
+    const char *sources; /* the archives and the hashes of their manifests, for the files that travel alone */
+    const char *date;    /* when the last run ended, for files that must have a date: "2031-04-25T10:15:00Z" */
     struct dcr_err *err;
     int rc;
 };

@@ -132,7 +132,7 @@ static json_t *figure(struct site *s, const struct report *rep)
         .x_title = rep->n_comparisons > 1 ? "nodes, side" : NULL};
     json_t *view = figure_view(s, &(struct figure){.stem = "compare",
                                                    .run = -1,
-                                                   .title = "Before and after",
+                                                   .title = "The mean step before and after",
                                                    .caption = "Mean step; the parts of each column sum to it.",
                                                    .alt = dcr_buf_text(&alt),
                                                    .draw = draw_stack,
@@ -164,6 +164,8 @@ void page_compare(struct site *s)
         view_add(s, list, v);
     }
     view_text(s, data, "baseline", rep->baseline);
+    view_text(s, data, "sentence", rep->comparisons[rep->n_comparisons - 1].sentence);
+    view_caveats(s, data, -1);
     view_set(s, data, "comparisons", list);
     view_set(s, data, "figure", figure(s, rep));
     site_page(s, "compare", "compare.html", site_text(s, "Before and after, %s", rep->title), "compare", data);

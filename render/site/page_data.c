@@ -7,14 +7,42 @@
 
 #include <string.h>
 
+/* "speedup" of tables/speedup.csv and of figures/speedup.png; its length in *n. */
+static const char *stem_of(const json_t *v, size_t *n)
+{
+    const char *path = json_string_value(json_object_get(json_array_get(json_object_get(v, "forms"), 0), "path"));
+    const char *slash = path ? strrchr(path, '/') : NULL;
+    path = slash ? slash + 1 : path ? path : "";
+    *n = strcspn(path, ".");
+    return path;
+}
+
+/* A figure's table is listed just before it: one line for both. NULL: they are no such pair. */
+static json_t *with_table(struct site *s, const json_t *table, const json_t *figure)
+{
+    size_t n, n_figure;
+    const char *stem = stem_of(table, &n), *of_figure = stem_of(figure, &n_figure);
+    json_t *run = json_object_get(table, "run");
+    if (!figure || n != n_figure || strncmp(stem, of_figure, n) || !json_equal(run, json_object_get(figure, "run")))
+        return NULL;
+    json_t *v = view_object(s), *forms = json_copy(json_object_get(figure, "forms"));
+    json_array_extend(forms, json_object_get(table, "forms"));
+    view_set(s, v, "title", json_incref(json_object_get(figure, "title")));
+    view_set(s, v, "forms", forms);
+    return v;
+}
+
 /* The files of one run, or of the whole site: those with forms in their own list. */
 static json_t *files_of(struct site *s, int run)
 {
     json_t *list = view_list(s);
     for (size_t i = 0; i < json_array_size(s->data_files); i++) {
-        json_t *v = json_array_get(s->data_files, i);
-        if (json_integer_value(json_object_get(v, "run")) == run)
-            view_add(s, list, json_incref(v));
+        json_t *v = json_array_get(s->data_files, i), *both;
+        if (json_integer_value(json_object_get(v, "run")) != run)
+            continue;
+        both = with_table(s, v, json_array_get(s->data_files, i + 1));
+        view_add(s, list, both ? both : json_incref(v));
+        i += both != NULL;
     }
     return list;
 }
@@ -65,7 +93,7 @@ static const char *bibtex(struct site *s)
     dcr_buf_puts(&b, "  howpublished = {dcreport " DCR_VERSION "},\n  note = {");
     for (int i = 0; i < s->n_cited; i++) {
         const struct cited *c = &s->cited[i];
-        dcr_buf_puts(&b, i == 0 ? "archives: " : c->run < 0 && c[-1].run >= 0 ? "; before: " : "; ");
+        dcr_buf_puts(&b, i == 0 ? "archives:\n    " : c->run < 0 && c[-1].run >= 0 ? "; before:\n    " : ";\n    ");
         bib_text(&b, c->is.archive);
         if (*c->is.manifest_sha256)
             dcr_buf_printf(&b, " (manifest SHA-256 %s)", c->is.manifest_sha256);

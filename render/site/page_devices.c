@@ -5,8 +5,12 @@
 
 #include <string.h>
 
-static const char *device_name(struct site *s, const struct run_device *d)
+/* The file is named where there are several. */
+static const char *device_name(struct site *s, const struct run *r, const struct run_device *d)
 {
+    if (r->n_traces == 1)
+        return d->rank >= 0 ? site_text(s, "GPU %lld, rank %lld", (long long)d->device, (long long)d->rank)
+                            : site_text(s, "GPU %lld", (long long)d->device);
     return d->rank >= 0 ? site_text(s, "%s, GPU %lld, rank %lld", d->file, (long long)d->device, (long long)d->rank)
                         : site_text(s, "%s, GPU %lld", d->file, (long long)d->device);
 }
@@ -26,14 +30,16 @@ static json_t *breakdown(struct site *s, const struct run *r)
 {
     json_t *t =
         view_table(s,
-                   "Time of each GPU, as shares of its span: from the start of its first operation to the end of "
-                   "its last",
+                   site_text(s,
+                             "Time of each GPU%s%s, as shares of its span: from the start of its first operation to "
+                             "the end of its last",
+                             r->n_traces == 1 ? " of " : "", r->n_traces == 1 ? r->traces[0].file : ""),
                    "Trace and GPU|#Span|#Busy|#Idle|#Compute|#Communication|#Exposed communication|#Exposed copies|"
                    "#Kernels|#Under 100 us|#Their time|Model");
     EACH_DEVICE(r, d)
     {
         const int64_t *v = d->value, span = v[DEV_SPAN];
-        view_row(s, t, device_name(s, d));
+        view_row(s, t, device_name(s, r, d));
         view_cell_time(s, t, true, span);
         cell_share(s, t, v[DEV_BUSY], span);
         cell_share(s, t, v[DEV_IDLE], span);
@@ -52,10 +58,10 @@ static json_t *breakdown(struct site *s, const struct run *r)
     return t;
 }
 
-static void idle_row(struct site *s, json_t *t, const struct run_device *d, const char *window, int64_t idle_ns,
-                     const int64_t *causes_ns)
+static void idle_row(struct site *s, json_t *t, const struct run *r, const struct run_device *d, const char *window,
+                     int64_t idle_ns, const int64_t *causes_ns)
 {
-    view_row(s, t, device_name(s, d));
+    view_row(s, t, device_name(s, r, d));
     view_cell(s, t, window);
     view_cell_time(s, t, true, idle_ns);
     for (int c = 0; c < N_IDLE_CAUSES; c++)
@@ -78,9 +84,9 @@ static json_t *idle(struct site *s, const struct run *r)
     dcr_buf_release(&columns);
     EACH_DEVICE(r, d)
     {
-        idle_row(s, t, d, "span", d->value[DEV_IDLE], d->idle_ns);
+        idle_row(s, t, r, d, "span", d->value[DEV_IDLE], d->idle_ns);
         if (d->n_steps)
-            idle_row(s, t, d, "steps", d->steps_ns - d->steps_busy_ns, d->steps_idle_ns);
+            idle_row(s, t, r, d, "steps", d->steps_ns - d->steps_busy_ns, d->steps_idle_ns);
     }
     return t;
 }
@@ -93,7 +99,7 @@ static json_t *use(struct site *s, const struct run *r)
         "time|#Tensor cores, of eligible time");
     EACH_DEVICE(r, d)
     {
-        view_row(s, t, device_name(s, d));
+        view_row(s, t, device_name(s, r, d));
         view_cell(s, t,
                   d->steps_ns > 0 ? fmt_percent((double)d->steps_kernel_ns / (double)d->steps_ns).text
                                   : "n/a: no steps marked");
@@ -123,7 +129,7 @@ static json_t *findings(struct site *s, const struct run *r)
     EACH_DEVICE(r, d)
     {
         const int64_t counts[] = {d->n_steps, d->n_mallocs, d->n_frees, d->n_syncs, d->n_to_host};
-        view_row(s, t, device_name(s, d));
+        view_row(s, t, device_name(s, r, d));
         for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
             view_cell(s, t, d->n_steps ? site_int(s, counts[i]) : "n/a: no steps marked");
     }
@@ -149,7 +155,7 @@ static json_t *memory(struct site *s, const struct run *r)
         if (!m->n)
             continue;
         int64_t peak = m->peak_reserved > m->peak_allocated ? m->peak_reserved : m->peak_allocated;
-        view_row(s, t, device_name(s, d));
+        view_row(s, t, device_name(s, r, d));
         view_cell(s, t, m->is_driver ? "allocations seen" : "the framework's allocator");
         view_cell(s, t, site_int(s, m->n));
         cell_bytes(s, t, m->peak_allocated);
@@ -190,7 +196,7 @@ static json_t *collectives(struct site *s, const struct run *r)
     EACH_DEVICE(r, d)
     for (int i = 0; i < d->n_collectives && i < MOST; i++) {
         const struct device_collective *c = &d->collectives[i];
-        view_row(s, t, device_name(s, d));
+        view_row(s, t, device_name(s, r, d));
         view_cell(s, t, c->name);
         view_cell(s, t, c->n_ranks > 0 ? site_int(s, c->n_ranks) : "n/a: not recorded");
         view_cell(s, t, site_int(s, c->bytes));
@@ -212,12 +218,12 @@ static int has_collectives(const struct run *r)
     return 0;
 }
 
-static json_t *operations(struct site *s, const struct run_device *d)
+static json_t *operations(struct site *s, const struct run *r, const struct run_device *d)
 {
     enum { MOST = 15 };
     static const char *const kinds[] = {"compute", "communication", "copy", "memset"};
     json_t *t = view_table(s,
-                           site_text(s, "%s: operations by summed time, %d of %s names", device_name(s, d),
+                           site_text(s, "%s: operations by summed time, %d of %s names", device_name(s, r, d),
                                      d->n_names < MOST ? d->n_names : MOST, site_int(s, d->n_names)),
                            "Name|Kind|#Calls|#Sum|#Mean|#Min|#Max|#Share of kernel time");
     for (int i = 0; i < d->n_names && i < MOST; i++) {
@@ -295,7 +301,7 @@ json_t *view_devices(struct site *s, int run)
         n = 0;
         EACH_DEVICE(r, d)
         if (n++ < MOST_DEVICES)
-            add(s, list, operations(s, d), site_text(s, "devices_operations_%d", n), run);
+            add(s, list, operations(s, r, d), site_text(s, "devices_operations_%d", n), run);
     }
     n = 0;
     for (int i = 0; i < r->n_traces; i++)

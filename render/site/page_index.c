@@ -121,7 +121,7 @@ static json_t *key_figures(struct site *s, const struct series *series)
         {"Throughput", "samples of all ranks", key_throughput, false},
         {"Speed-up", "over the smallest run", key_speedup, true},
         {"Communication", "exposed, with waiting", key_communication, false},
-        {"Parallel efficiency", "POP, useful share of ranks", key_parallel, false},
+        {"Parallel efficiency", "POP, useful share", key_parallel, false},
     };
     json_t *list = view_list(s);
     int last = series->n_points - 1;
@@ -307,6 +307,17 @@ static json_t *evidence_links(struct site *s)
         view_text(s, v, "text", rep->n_series > 1 ? rep->series[i].label : "Scaling, in numbers");
         view_add(s, list, v);
     }
+    /* The run that the verdict is about, in time. One with steps has a timeline. */
+    for (int i = 0; i < rep->n_series && rep->n_series == 1; i++) {
+        const struct series_point *p = &rep->series[i].points[rep->series[i].n_points - 1];
+        const struct run_result *r = p->n_runs ? &rep->runs[p->runs[0]] : NULL;
+        if (!r || !r->has_steps)
+            continue;
+        json_t *v = view_object(s);
+        view_text(s, v, "href", site_text(s, "runs/%s/timeline.html", r->slug));
+        view_text(s, v, "text", site_text(s, "Timeline of %s", r->label));
+        view_add(s, list, v);
+    }
     return list;
 }
 
@@ -329,7 +340,7 @@ void page_index(struct site *s)
     view_text(s, data, "how_sure", rep->how_sure);
     view_text(s, data, "confidence", rep->confidence && *rep->confidence ? rep->confidence : NULL);
     view_compared(s, data);
-    view_set(s, data, "evidence", evidence_links(s));
+    view_set_list(s, data, "evidence", evidence_links(s));
     view_caveats(s, data, -1);
     view_set_list(s, data, "gaps", view_notes(s, NOTE_GAP, -1));
     for (int i = 0; i < rep->n_series; i++)

@@ -52,5 +52,6 @@ void page_scaling(struct site *s)
         return;
     json_t *data = view_object(s);
     view_set(s, data, "series", json_incref(s->series_views));
+    view_caveats(s, data, -1);
     site_page(s, "scaling", "scaling.html", site_text(s, "Scaling, %s", s->rep->title), "scaling", data);
 }

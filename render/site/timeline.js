@@ -11,7 +11,7 @@
     shade: '#eef1f4', accent: '#0067a3' };
   const words = { compute: 'compute', comm: 'communication', data: 'data loading', io: 'I/O', copy: 'copies', other: 'overhead',
     validation: 'validation', step: 'step', plain: 'other range' };
-  let meta = null, levels = [], rowTrack = [], gutter = 110;
+  let meta = null, levels = [], rowTrack = [], isAlone = false, gutter = 110;
   let width = 0, height = 0, from = 0, to = 1, top = 0, pick = null, hover = null, matches = null, waiting = false;
   const tiles = new Map(); /* key -> {promise, rows: Map of row -> columns} */
 
@@ -172,7 +172,7 @@
       const y = AXIS + t.row * ROW - top;
       if (y + t.rows * ROW < AXIS || y > height) continue;
       if (y >= AXIS) { ctx.moveTo(0, y - 1.5); ctx.lineTo(gutter + width, y - 1.5); }
-      const room = Math.floor((gutter - 6) / LABEL), label = t.label.length > room ? t.label.replace('rank ', '').replace(' in flight', ' flight') : t.label;
+      const room = Math.floor((gutter - 6) / LABEL), label = t.label.length > room ? t.label.replace(/^rank (\d+) /, isAlone ? '' : 'r$1 ').replace(' in flight', ' flight') : t.label;
       const text = label.length > room ? label.slice(0, room - 1) + '\u2026' : label;
       ctx.fillText(text, 2, Math.max(y, AXIS) + 12);
     }
@@ -439,6 +439,7 @@
   script('meta').then(data => {
     meta = data;
     levels = meta.levels;
+    isAlone = new Set(meta.tracks.map(t => t.rank)).size === 1; /* one rank need not be named everywhere */
     for (const t of meta.tracks) for (let i = 0; i < t.rows; i++) rowTrack[t.row + i] = t;
     document.getElementById('timeline').hidden = false;
     const used = new Set(meta.names.map(n => n.colour)), key = document.getElementById('key');

@@ -16,11 +16,37 @@ for n in 1 2 4; do
         "$TMP/run$n/job_metadata.json"
     fixture_pack "$TMP/run$n" "$TMP/$n.tar"
 done
-check "the site is made" "$BIN/dcreport" "$TMP/1.tar" "$TMP/2.tar" "$TMP/4.tar" -o "$site" -q --single-file "$TMP/whole.html"
+# Before it data loading took longer.
+fixture_run "$TMP/run-before" 4 id=before kind=emulated data=30000000
+fixture_pack "$TMP/run-before" "$TMP/<b>4.tar"
+check "the site is made" "$BIN/dcreport" --baseline "$TMP/<b>4.tar" -- "$TMP/1.tar" "$TMP/2.tar" "$TMP/4.tar" -o "$site" -q \
+    --single-file "$TMP/whole.html"
+# A GPU of which nothing is known but its trace: kernels, copies and collectives by stream, operators by thread.
+awk -v hostile="$hostile" 'BEGIN {
+    printf "{\"schemaVersion\":1,\"deviceProperties\":[{\"id\":0,\"name\":\"Example GPU\"}],\"distributedInfo\":{\"rank\":3,\"world_size\":8},\"traceEvents\":["
+    for (s = 0; s < 8; s++) {
+        at = 1000 + s * 10000
+        one("user_annotation", "ProfilerStep#" s, at, 9900, 1, 1, "")
+        one("cpu_op", "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", at + 10, 900 + 40 * s, 1, 1, "")
+        for (k = 0; k < 12; k++) {
+            t = at + 1500 + k * 600
+            one("cpu_op", k % 3 ? "aten::linear" : "aten::" hostile, t, 300, 1, 1, "")
+            one("cuda_runtime", "cudaLaunchKernel", t + 20, 8, 1, 1, "\"correlation\":" 100 * s + k)
+            one("kernel", k % 3 ? "gemm_f16" : "fuse" hostile, t + 60, 420, 0, 7, "\"device\":0,\"stream\":7,\"correlation\":" 100 * s + k)
+        }
+        one("gpu_memcpy", "Memcpy HtoD (Pinned -> Device)", at + 1000, 200, 0, 7, "\"device\":0,\"stream\":7,\"bytes\":4000000")
+        one("kernel", "ncclDevKernel_AllReduce_Sum_f32_RING_LL", at + 6000, 3000 + 100 * s, 0, 20, "\"device\":0,\"stream\":20,\"correlation\":" 100 * s + 50)
+    }
+    print "]}"
+}
+function one(cat, name, ts, dur, pid, tid, args) {
+    printf "%s{\"ph\":\"X\",\"cat\":\"%s\",\"name\":\"%s\",\"ts\":%d,\"dur\":%d,\"pid\":%d,\"tid\":%d,\"args\":{%s}}", n++ ? ",\n" : "", cat, name, ts, dur, pid, tid, args
+}' > "$TMP/trace.json"
+check "a site of a GPU trace is made" "$BIN/dcreport" "$TMP/trace.json" -o "$site/gpu" -q
 mapfile -t pages < <(cd "$site" && find . -name '*.html' -printf '%P\n' | sort)
 
-# Of three runs of one kind two are looked into.
-mapfile -t some < <(printf '%s\n' "${pages[@]}" | grep -v ^runs/2node)
+# Of three runs of one kind two are looked into; of the second site what is of its own kind.
+mapfile -t some < <(printf '%s\n' "${pages[@]}" | grep -vE '^runs/2node|^gpu/(analysis|data|formulas|glossary|methodology)')
 
 mv "$TMP/whole.html" "$site/" # has the same contents: not every look is taken at it again
 
@@ -121,6 +147,15 @@ else
     not_ok "index.html is under 300 kB" "$size bytes"
 fi
 
+# Before and after stand on the first page, and what came before is cited too.
+compared() {
+    grep -A 12 '<section id="compared">' "$site/index.html" | grep -q 'Data loading\|data loading' &&
+        grep -q '<a href="compare.html#nodes-4">' "$site/index.html" && grep -q '&lt;b&gt;4.tar (before)' "$site/index.html" &&
+        grep -A 1 'before:' "$site/citation.bib" | grep -qE '<b>4.tar .manifest SHA-256 [0-9a-f]{64}' &&
+        [ "$(jq -r '.baseline_archives[] | .archive' "$site/report.json")" = '<b>4.tar' ]
+}
+check "the first page tells before and after, and cites both" compared
+
 # In one file nothing is elsewhere: no link but to itself and to data inside.
 outside=$(grep -oE ' (href|src)="[^"]*"' "$site/whole.html" | grep -vE '="(#|data:)' | head -3)
 if [ -z "$outside" ]; then ok "the single file is whole"; else not_ok "the single file is whole" "$outside"; fi
@@ -195,7 +230,7 @@ if npm_tools; then
     echo '<p><div></p>' > "$site/bad.html"
     if validate bad.html > "$TMP/said"; then not_ok "html-validate notices a bad page" "it did not"; else ok "html-validate notices a bad page"; fi
     rm "$site/bad.html"
-    node tests/browser/timeline.js "$TOOLS" "$site/$(printf '%s\n' "${pages[@]}" | grep timeline | tail -n 1)" > "$TMP/timeline" 2>&1 ||
+    node tests/browser/timeline.js "$TOOLS" "$site/index.html" "$site/$(printf '%s\n' "${pages[@]}" | grep '^gpu/.*timeline')" > "$TMP/timeline" 2>&1 ||
         echo "not ok the timeline's test ran to its end ($(tail -n 3 "$TMP/timeline"))" >> "$TMP/timeline"
     while IFS= read -r line; do
         case $line in

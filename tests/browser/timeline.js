@@ -1,17 +1,32 @@
-// timeline.js TOOLS PAGE: uses a timeline as a reader would, and prints ok or not ok.
+// timeline.js TOOLS INDEX GPU-TIMELINE: uses a site's timeline as a reader would, from its first page on, then that of a GPU
+// trace; prints ok or not ok.
 'use strict';
-const [, , tools, path] = process.argv;
+const [, , tools, index, gpu] = process.argv;
 const { launch } = require('./browser.js')(tools);
 const say = (good, what, why) => console.log((good ? 'ok ' : 'not ok ') + what + (good ? '' : ' (' + JSON.stringify(why) + ')'));
 const wait = ms => new Promise(done => setTimeout(done, ms));
 
 (async () => {
-  const browser = await launch(), page = await browser.newPage(), url = 'file://' + path, errors = [];
+  const browser = await launch(), page = await browser.newPage(), errors = [];
   page.on('console', m => errors.push(m.text()));
   page.on('pageerror', e => errors.push(e.message));
   await page.setViewport({ width: 1280, height: 1000 });
+  const there = p => p.waitForFunction("document.getElementById('timeline') && !document.getElementById('timeline').hidden", { timeout: 5000 });
+  const chosenText = p => p.evaluate(() => document.getElementById('chosen').innerText);
+  /* Three clicks: the run, its timeline, the collective. */
+  const follow = (p, pattern) => p.evaluate(words => [...document.querySelectorAll('a')].find(a => new RegExp(words).test(a.textContent)).click(), pattern);
+  await page.goto('file://' + index);
+  await Promise.all([page.waitForNavigation(), follow(page, '^4 nodes$')]);
+  await Promise.all([page.waitForNavigation(), follow(page, '^Timeline of every rank')]);
+  await there(page);
+  await follow(page, '^all.?reduce');
+  await page.waitForSelector('#chosen h2', { timeout: 5000 });
+  const collective = await chosenText(page);
+  say(/all.?reduce/.test(collective) && /rank [0-3]/.test(collective) && /communication/.test(collective), 'three clicks lead from the first page to one collective of one rank', collective);
+  const url = page.url().replace(/#.*/, '');
+  await page.goto('about:blank');
   await page.goto(url);
-  await page.waitForFunction("!document.getElementById('timeline').hidden", { timeout: 5000 });
+  await there(page);
   await wait(500);
   const view = () => page.evaluate(() => Object.fromEntries(new URLSearchParams(location.hash.slice(1))));
   const ink = () => page.evaluate(() => {
@@ -68,6 +83,24 @@ const wait = ms => new Promise(done => setTimeout(done, ms));
   await wait(500);
   const home = await view();
   say(keyed.to - keyed.from < home.to - home.from, 'keys zoom', [keyed, home]);
+  /* Streams of a GPU and threads of its host, and names that are markup. */
+  await page.goto('file://' + gpu);
+  await there(page);
+  await wait(500);
+  say(await ink() > 4, 'a GPU trace is drawn', await ink());
+  const tracks = await page.evaluate(() => document.querySelector('.support').textContent);
+  say(/kernels and copies of GPUs, by stream/.test(tracks), 'streams are named as such', tracks);
+  await page.type('#find', 'ncclDevKernel');
+  await page.click('[data-do=next]');
+  await wait(500);
+  const nccl = await chosenText(page);
+  say(/ncclDevKernel_AllReduce/.test(nccl) && /stream 20/.test(nccl) && /3\.00 ms \(3,000,000 ns\)/.test(nccl), 'a collective of a stream is found, to the nanosecond', nccl);
+  await page.click('#find', { clickCount: 3 });
+  await page.type('#find', 'fuse<script>');
+  await page.click('[data-do=next]');
+  await wait(500);
+  const kernel = await chosenText(page);
+  say(/fuse<script>alert\(1\)<\/script>/.test(kernel) && await page.evaluate(() => !document.querySelector('#chosen script, #chosen img')), 'a kernel named <script> is text', kernel);
   say(errors.length === 0, 'no complaint', errors);
   await browser.close();
 })().catch(e => { console.log('not ok ' + e.message); process.exit(1); });
