@@ -379,28 +379,47 @@ int scenario_launched_ranks(void)
     return 1;
 }
 
+/* The options with the knob on or off as one line, a space in front of each word. */
+static int options_line(const struct scenario *s, const struct scenario_choice *c, int is_off, char line[SCENARIO_TEXT],
+                        struct dcr_err *err)
+{
+    const struct scenario_choice each = {c->seed, is_off, c->n_ranks};
+    char text[SCENARIO_TEXT], *words[SCENARIO_MAX_WORDS];
+    size_t len = 0;
+    int n_words = 0, rc = scenario_words(s, &each, text, sizeof text, words, &n_words, err);
+    *line = 0;
+    for (int i = 0; !rc && i < n_words; i++) /* as long as in text, which they came from */
+        len += (size_t)snprintf(line + len, SCENARIO_TEXT - len, " %s", words[i]);
+    return rc;
+}
+
+int scenario_is_idle(const struct scenario *s, const struct scenario_choice *c)
+{
+    int is_idle = 0, saves_elsewhere = 0;
+    for (int i = 0; i < SCENARIO_N_RANKS; i++) {
+        if (n_ranks_of[i] == c->n_ranks)
+            is_idle = s->has_gain[i] && s->gain[i].low <= 0;
+        else
+            saves_elsewhere |= s->has_gain[i] && s->gain[i].low > 0;
+    }
+    return is_idle && saves_elsewhere;
+}
+
 int scenario_show(const struct scenario *s, const struct scenario_choice *c, FILE *out, struct dcr_err *err)
 {
     fprintf(out, "scenario: %s\nfile: %s\nseed: %llu\nwhy: %s\n", s->name, s->path, (unsigned long long)c->seed,
             s->why);
     if (*s->needs)
         fprintf(out, "needs: %s\n", s->needs);
-    char on[SCENARIO_TEXT] = "", off[SCENARIO_TEXT] = "";
+    char line[SCENARIO_TEXT];
     for (int is_off = 0; is_off < 2; is_off++) {
-        char *line = is_off ? off : on;
-        size_t len = 0;
-        const struct scenario_choice each = {c->seed, is_off, c->n_ranks};
-        char text[SCENARIO_TEXT], *words[SCENARIO_MAX_WORDS];
-        int n_words = 0;
-        int rc = scenario_words(s, &each, text, sizeof text, words, &n_words, err);
+        int rc = options_line(s, c, is_off, line, err);
         if (rc)
             return rc;
-        for (int i = 0; i < n_words; i++) /* as long as in text, which they came from */
-            len += (size_t)snprintf(line + len, SCENARIO_TEXT - len, " %s", words[i]);
         fprintf(out, "%s:%s\n", is_off ? "off" : "on", line);
     }
-    if (strcmp(on, off) == 0)
-        fprintf(out, "note: on %d rank%s the knob changes nothing; start it by `mpirun -n 2` or `mpirun -n 4`\n",
+    if (scenario_is_idle(s, c))
+        fprintf(out, "note: on %d rank%s the knob saves nothing; start it by `mpirun -n 2` or `mpirun -n 4`\n",
                 c->n_ranks, c->n_ranks == 1 ? "" : "s");
     fprintf(out,
             "note: class N: what the report of N ranks may name; gain N: percent of the step that the knob saves\n");

@@ -64,6 +64,10 @@ struct scenario_choice {
 int scenario_words(const struct scenario *s, const struct scenario_choice *c, char *text, size_t n_text, char **words,
                    int *n_words, struct dcr_err *err) DCR_MUST_CHECK;
 
+/** scenario_is_idle - 1 when by `gain` the knob saves nothing on so many ranks, but does on others: what is started so
+ *  has no bottleneck. */
+int scenario_is_idle(const struct scenario *s, const struct scenario_choice *c);
+
 /** scenario_launched_ranks - how many ranks the launcher of this process says there are (mpirun, srun); 1 without. */
 int scenario_launched_ranks(void);
 

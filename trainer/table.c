@@ -13,6 +13,27 @@
 
 #define MAX_BYTES ((size_t)4 << 30)
 
+/* Every piece is looked at as it comes: a device of zeros never ends. */
+static int read_text(struct table *t, int fd, struct dcr_err *err)
+{
+    char piece[16384];
+    struct dcr_stream s = dcr_stream_fd(&fd, t->path);
+    for (;;) {
+        ssize_t n = dcr_stream_read_full(&s, piece, sizeof piece, err);
+        if (n < 0)
+            return dcr_err_while(err, "reading '%s'", t->path);
+        if (n == 0)
+            return 0;
+        if (memchr(piece, 0, (size_t)n))
+            return dcr_err_set(err, DCR_FAIL, "'%s' is not a text file: it holds a zero byte", t->path);
+        if (t->buf.len + (size_t)n > MAX_BYTES)
+            return dcr_err_set(err, DCR_FAIL, "'%s' is larger than %zu bytes", t->path, MAX_BYTES);
+        dcr_buf_add(&t->buf, piece, (size_t)n);
+        if (t->buf.failed)
+            return dcr_err_set(err, DCR_FATAL, "out of memory reading '%s'", t->path);
+    }
+}
+
 int table_open(struct table *t, const char *path, struct dcr_err *err)
 {
     int rc = DCR_FAIL;
@@ -24,14 +45,11 @@ int table_open(struct table *t, const char *path, struct dcr_err *err)
         dcr_err_sys(err, rc, "cannot open '%s'", path);
         goto out;
     }
-    struct dcr_stream s = dcr_stream_fd(&fd, t->path);
-    rc = dcr_stream_slurp(&s, &t->buf, MAX_BYTES, err);
+    rc = read_text(t, fd, err);
     if (rc)
         goto out;
     if (!t->buf.len)
         rc = dcr_err_set(err, DCR_FAIL, "'%s' is empty", path);
-    else if (memchr(t->buf.data, 0, t->buf.len))
-        rc = dcr_err_set(err, DCR_FAIL, "'%s' is not a text file: it holds a zero byte", path);
     else if (t->buf.len >= 3 && !memcmp(t->buf.data, "\xef\xbb\xbf", 3))
         t->pos = 3;
 out:

@@ -38,6 +38,7 @@ refused "an unknown sensor" "line 3: sensor 'z' is not in the data" --data "$goo
     --graph "$(file stranger.csv 'from,to,weight\na,b,1\nb,z,1\n')"
 refused "a graph with NaN" "line 2, column 3: 'nan'" --data "$good" --graph "$(file gnan.csv 'from,to,weight\na,b,nan\n')"
 refused "a binary file" "not a text file" --data "$(file zero.csv 'a,b\n1,\0000\n')" --graph "$edges"
+refused "a device that never ends" "not a text file" --data /dev/zero --graph "$edges"
 refused "an output folder that is a file" "" --sensors 8 --days 1 --out "$good"
 check "nothing was written" test ! -e "$TMP/out"
 

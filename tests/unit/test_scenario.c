@@ -166,6 +166,27 @@ static void options_may_depend_on_the_ranks(void **state)
     expect_refusal("off =\n", "off =\non 2 = --cold\non 2 =\n", "line 7: this was said already");
 }
 
+static void where_the_knob_saves_nothing_is_known(void **state)
+{
+    (void)state;
+    static struct scenario s;
+    struct dcr_err err = {0};
+    const struct scenario_choice one = {1, 0, 1}, two = {1, 0, 2}, three = {1, 0, 3};
+    const struct {
+        const char *gains;
+        int one, two;
+    } cases[] = {{"gain 1 = -5..40\n", 0, 0}, /* nowhere anything: that is what it is about */
+                 {"gain 1 = -5..5\ngain 2 = 10..40\n", 1, 0},
+                 {"gain 1 = 10..40\ngain 2 = 0..9\n", 0, 1},
+                 {"gain 2 = 10..40\n", 0, 0}}; /* nothing is claimed for 1 */
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_int_equal(scenario_read(&s, changed("gain 1 = -5..40\n", cases[i].gains), &err), 0);
+        assert_int_equal(scenario_is_idle(&s, &one), cases[i].one);
+        assert_int_equal(scenario_is_idle(&s, &two), cases[i].two);
+        assert_int_equal(scenario_is_idle(&s, &three), 0);
+    }
+}
+
 /* The classes a file may name are those of the report. */
 static void classes_are_the_report_s(void **state)
 {
@@ -246,6 +267,7 @@ int main(void)
         cmocka_unit_test(too_many_words_are_refused),
         cmocka_unit_test(classes_are_the_report_s),
         cmocka_unit_test(options_may_depend_on_the_ranks),
+        cmocka_unit_test(where_the_knob_saves_nothing_is_known),
         cmocka_unit_test(the_command_line_wins),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
