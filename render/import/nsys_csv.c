@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const gpu_words[] = {"Start (", "Duration (", "CorrId", "GrdX", "Name", NULL};
-static const char *const api_words[] = {"Start (", "Duration (", "Name", "Result", "CorrID", NULL};
+static const char *const gpu_words[] = {"Start", "Duration", "CorrId", "GrdX", "Name", NULL};
+static const char *const api_words[] = {"Start", "Duration", "Name", "Result", "CorrID", NULL};
 static const char *const pipit_gpu_words[] = {"Name", "streamId", "Event Type", "Timestamp (ns)", "_matching_timestamp",
                                               NULL};
 static const char *const pipit_api_words[] = {
@@ -34,7 +34,8 @@ struct columns {
     int start_scale, duration_scale; /* decimal places to nanoseconds */
 };
 
-/* "Start (ns)" or "Start (us)" ...: the column and how many decimal places its unit is above a nanosecond. */
+/* "Start (ns)", "Start(nsec)" or "Start (us)" ...: the column and how many decimal places its unit is above a
+ * nanosecond. */
 static int timed(const struct dcr_csv *csv, const char *what, int *scale)
 {
     static const struct {
@@ -44,11 +45,13 @@ static int timed(const struct dcr_csv *csv, const char *what, int *scale)
                  {"sec", 9}, {"nsec", 0}, {"usec", 3},      {"msec", 6}};
     char name[64];
     for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
-        snprintf(name, sizeof name, "%s (%s)", what, units[i].unit);
         *scale = units[i].scale;
-        int c = dcr_csv_column(csv, name);
-        if (c >= 0)
-            return c;
+        for (int has_space = 0; has_space < 2; has_space++) {
+            snprintf(name, sizeof name, "%s%s(%s)", what, has_space ? " " : "", units[i].unit);
+            int c = dcr_csv_column(csv, name);
+            if (c >= 0)
+                return c;
+        }
     }
     return -1;
 }
@@ -108,9 +111,10 @@ static int64_t device_of(const char *text)
 static enum op_kind kind_of(const struct dcr_csv *csv, const struct columns *c, const char *name)
 {
     const char *kind = dcr_csv_text(csv, c->kind);
-    if (strncasecmp(name, "[CUDA memcpy", 12) == 0 || strstr(kind, "MEMCPY"))
+    int is_cuda = strncasecmp(name, "[CUDA ", 6) == 0; /* "[CUDA memcpy HtoD]", "[CUDA Unified Memory memcpy HtoD]" */
+    if ((is_cuda && strcasestr(name, "memcpy")) || strstr(kind, "MEMCPY"))
         return OP_MEMCPY;
-    if (strncasecmp(name, "[CUDA memset", 12) == 0 || strstr(kind, "MEMSET"))
+    if ((is_cuda && strcasestr(name, "memset")) || strstr(kind, "MEMSET"))
         return OP_MEMSET;
     return OP_COMPUTE;
 }

@@ -31,8 +31,8 @@ static int has_table(struct nsys *x, const char *table)
 {
     sqlite3_stmt *q = NULL;
     int found = 0;
-    if (sqlite3_prepare_v2(x->db, "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", -1, &q, NULL) ==
-        SQLITE_OK) {
+    if (sqlite3_prepare_v2(x->db, "SELECT 1 FROM sqlite_master WHERE type IN ('table', 'view') AND name = ?", -1, &q,
+                           NULL) == SQLITE_OK) {
         sqlite3_bind_text(q, 1, table, -1, SQLITE_STATIC);
         found = sqlite3_step(q) == SQLITE_ROW;
     }

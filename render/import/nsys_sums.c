@@ -11,8 +11,8 @@
 enum { MAX_BYTES = 64 << 20, MAX_COLUMNS = 32 };
 
 /* Headers of times (newer, older) and of sizes. */
-static const char *const headers[][4] = {{"Time (%)", "Total Time (", NULL},
-                                         {"Time(%)", "Total Time (", NULL},
+static const char *const headers[][4] = {{"Time (%)", "Total Time", NULL},
+                                         {"Time(%)", "Total Time", NULL},
                                          {"Total (", "Count", "Operation", NULL},
                                          {"Total,", "Operations,", "Operation", NULL}};
 

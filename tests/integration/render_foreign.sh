@@ -83,10 +83,10 @@ is "its samples" '.runs[0].nodes[0].gpus[0] | [.utilization_percent.mean, .sm_cl
 cat >"$made/gputrace.csv" <<'EOF'
 Processing [report1.sqlite] with [cuda_gpu_trace.py]...
 
-Start (us),Duration (us),CorrId,GrdX,GrdY,GrdZ,BlkX,BlkY,BlkZ,Reg/Trd,StcSMem (MB),DymSMem (MB),Bytes (MB),Throughput (MB/s),SrcMemKd,DstMemKd,Device,Ctx,Strm,Name
+Start(usec),Duration (us),CorrId,GrdX,GrdY,GrdZ,BlkX,BlkY,BlkZ,Reg/Trd,StcSMem (MB),DymSMem (MB),Bytes (MB),Throughput (MB/s),SrcMemKd,DstMemKd,Device,Ctx,Strm,Name
 10.5,2.25,1,8,1,1,256,1,1,32,0,0,,,,,NVIDIA A100 (2),1,7,"gemm(float*, int)"
 11,3,2,8,1,1,256,1,1,32,0,0,,,,,NVIDIA A100 (2),1,9,ncclDevKernel_AllReduce
-20,1,3,,,,,,,,,,4,1000,Pageable,Device,NVIDIA A100 (2),1,7,[CUDA memcpy HtoD]
+20,1,3,,,,,,,,,,4,1000,Pageable,Device,NVIDIA A100 (2),1,7,[CUDA Unified Memory memcpy HtoD]
 EOF
 read_one 0 "nsys stats cuda_gpu_trace" "$made/gputrace.csv"
 is "its integers" '.devices[0] | [.device, .kernels, .comm_kernels, .memcpys, .span_ns, .busy_ns, .overlap_ns, .exposed_mem_ns]' '[2,2,1,1,10500,4500,1750,1000]'
