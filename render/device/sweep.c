@@ -17,6 +17,7 @@ struct sweep {
     struct {
         int64_t from, to; /* first step's start to last one's end; empty without steps */
         int64_t busy_ns, kernel_ns, *idle_ns;
+        double sm_time;
         size_t cursor[N_HOST_RANGES];
     } window;
     struct {
@@ -86,6 +87,13 @@ static void work_in_window(struct sweep *w, int64_t from, int64_t to, unsigned s
     w->window.kernel_ns += set & (1u << OP_COMPUTE | 1u << OP_COMM) ? hi - lo : 0;
 }
 
+static void add_sm_time(struct sweep *w, double share, int64_t from, int64_t to)
+{
+    int64_t lo = from > w->window.from ? from : w->window.from, hi = to < w->window.to ? to : w->window.to;
+    w->sm_time += share * (double)(to - from);
+    w->window.sm_time += lo < hi ? share * (double)(hi - lo) : 0;
+}
+
 /* Blocks per SM of all running kernels together, at most 1, over [now, to). */
 static void run_kernels(struct sweep *w, int64_t to)
 {
@@ -98,7 +106,7 @@ static void run_kernels(struct sweep *w, int64_t to)
             until = w->running[i].end_ns < until ? w->running[i].end_ns : until;
         }
         if (until > at)
-            w->sm_time += (blocks < 1 ? blocks : 1) * (double)(until - at);
+            add_sm_time(w, blocks < 1 ? blocks : 1, at, until);
         at = until > at ? until : at;
         int k = 0;
         for (int i = 0; i < w->n_running; i++)
@@ -237,6 +245,7 @@ void sweep_device(struct spill *ops, const struct op_record **first, const struc
     out->value[DEV_SPAN] = last_end - start;
     write_unions(&w, out);
     trim_idle(out);
-    out->has_sm = !w.is_crowded && out->value[DEV_SPAN] > 0;
-    out->sm_ratio = out->has_sm ? w.sm_time / (double)out->value[DEV_SPAN] : 0;
+    int64_t window = out->steps_ns > 0 ? out->steps_ns : out->value[DEV_SPAN];
+    out->has_sm = !w.is_crowded && window > 0;
+    out->sm_ratio = out->has_sm ? (out->steps_ns > 0 ? w.window.sm_time : w.sm_time) / (double)window : 0;
 }

@@ -128,7 +128,7 @@ struct run_device {
     int64_t eligible_ns; /* summed time of matrix products and convolutions, tensor core or not */
     int has_sm, has_occupancy;
     const char *sm_because, *occupancy_because;
-    double sm_ratio;        /* estimated SM efficiency over the span */
+    double sm_ratio;        /* estimated SM efficiency over the steps, without steps over the span */
     double occupancy_ratio; /* estimated achieved occupancy, mean over kernel time */
 
     struct device_collective *collectives; /* by summed time, longest first */

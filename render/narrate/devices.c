@@ -135,6 +135,7 @@ static json_t *device(const struct run_result *r, const struct foreign_trace *t,
     json_object_set_new(o, "tensor_core_ns_estimated", json_integer(d->tensor_ns));
     json_object_set_new(o, "tensor_core_eligible_ns_estimated", json_integer(d->eligible_ns));
     json_object_set_new(o, "sm_efficiency_ratio_estimated", ratio_or_null(d->has_sm, d->sm_ratio));
+    json_object_set_new(o, "sm_efficiency_window", json_string(d->steps_ns > 0 ? "steps" : "span"));
     json_object_set_new(o, "sm_efficiency_because", text_or_null(d->sm_because));
     json_object_set_new(o, "occupancy_ratio_estimated", ratio_or_null(d->has_occupancy, d->occupancy_ratio));
     json_object_set_new(o, "occupancy_because", text_or_null(d->occupancy_because));

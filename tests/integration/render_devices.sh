@@ -62,6 +62,12 @@ if jq -e '[.devices[] | select(.idle_causes_ns) | (.idle_causes_ns | add) == .id
 else
     not_ok "idle causes sum to idle time"
 fi
+if jq -e '[.devices[] | select(.utilization_ratio and .sm_efficiency_ratio_estimated) | .sm_efficiency_window == "steps" and
+    .sm_efficiency_ratio_estimated <= .utilization_ratio] | length > 8 and all' "$TMP/site/report.json" >/dev/null; then
+    ok "estimated SM efficiency is of the steps, and never above utilisation"
+else
+    not_ok "estimated SM efficiency is of the steps, and never above utilisation"
+fi
 cp "$TMP/site/report.json" "$TMP/first.json"
 "$report" "$traces/kineto/dlrm_8rank" -q -o "$TMP/dlrm" >/dev/null 2>&1
 check "send and receive is not called gradient synchronisation" grep -Eq 'communication between GPUs, [0-9]+ % of it (send and receive|all-to-all)' "$TMP/dlrm/report.json"

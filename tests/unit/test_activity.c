@@ -156,12 +156,16 @@ static void test_idle_causes(void **state)
 }
 
 /* Two kernels of 0.5 and 0.75 blocks per SM: [0,100) and [50,150), span 200 by a copy at the end.
- * 50 x 0.5 + 50 x 1 + 50 x 0.75 = 112.5 of 200. Occupancy (0.2 x 100 + 0.6 x 100) / 200. */
-static void test_estimates(void **state)
+ * 50 x 0.5 + 50 x 1 + 50 x 0.75 = 112.5 of 200. Occupancy (0.2 x 100 + 0.6 x 100) / 200.
+ * With steps [-200, 75) and [75, 120): 50 x 0.5 + 50 x 1 + 20 x 0.75 = 90 of 320. */
+static void check_estimates(int has_steps)
 {
-    (void)state;
     struct dcr_arena arena = {0};
     struct activity *a = activity_new(0);
+    if (has_steps) {
+        activity_step(a, 1, -200, 275);
+        activity_step(a, 2, 75, 45);
+    }
     struct device_op o = op(OP_COMPUTE, "volta_h884gemm", 0, 100, -1);
     o.blocks_per_sm = 0.5;
     o.occupancy_ratio = 0.2;
@@ -174,11 +178,19 @@ static void test_estimates(void **state)
     assert_int_equal(activity_op(a, &o), 0);
     struct run_device *d = finish(a, &arena, 1);
     assert_true(d->has_sm && d->has_occupancy);
-    assert_true(d->sm_ratio > 0.562499 && d->sm_ratio < 0.562501);
+    double sm = has_steps ? 90 / 320.0 : 0.5625;
+    assert_true(d->sm_ratio > sm - 1e-6 && d->sm_ratio < sm + 1e-6);
     assert_true(d->occupancy_ratio > 0.399999 && d->occupancy_ratio < 0.400001);
     assert_int_equal(d->tensor_ns, 100);
     assert_int_equal(d->eligible_ns, 200);
     dcr_arena_release(&arena);
+}
+
+static void test_estimates(void **state)
+{
+    (void)state;
+    check_estimates(0);
+    check_estimates(1);
 }
 
 /* Zero, negative and far too long durations; several devices. */
