@@ -6,6 +6,7 @@
 #include "lib/hash.h"
 
 #include <stdio.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +15,7 @@
 #define MAX_NAME_ID (1u << 20)
 #define MAX_TEXT_TOTAL ((size_t)256 << 20)
 #define MAX_TRACKS (1u << 16)
-#define MAX_DEPTH 4096u
+#define MAX_DEPTH 16384u
 #define MAX_OPEN (1u << 20)
 #define MAX_NOTES_BYTES ((size_t)64 << 10)
 
@@ -161,6 +162,7 @@ struct dct_reader {
     struct dct_loss loss;
     uint64_t dropped_without_block, dropped_of_ended;
     struct dcr_buf notes;
+    int has_said_deep;
     void *delivered_raw; /* of the event given out last */
 };
 
@@ -268,6 +270,13 @@ void dct_get_loss(const struct dct_reader *r, struct dct_loss *out)
 
 const char *dct_notes(struct dct_reader *r)
 {
+    if (r->loss.n_too_deep && !r->has_said_deep) {
+        r->has_said_deep = 1;
+        r->notes.max += 200;
+        dcr_buf_printf(&r->notes,
+                       "%s%" PRIu64 " ranges nested deeper than %u in each other were recorded, but are not read",
+                       r->notes.len ? "\n" : "", r->loss.n_too_deep, MAX_DEPTH);
+    }
     return dcr_buf_text(&r->notes);
 }
 
@@ -489,7 +498,7 @@ static void keep_push(struct dct_reader *r, struct track *t, const struct dct_sl
     if (t->n_open >= MAX_DEPTH || r->n_open_total >= MAX_OPEN ||
         (t->n_open == t->cap && grow_array(&t->stack, &t->cap, t->n_open + 1, sizeof *t->stack) != 0)) {
         t->n_too_deep++;
-        r->loss.n_open_ranges++;
+        r->loss.n_too_deep++;
         return;
     }
     struct open_range *o = &t->stack[t->n_open];

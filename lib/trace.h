@@ -49,6 +49,7 @@ struct dct_loss {
     uint64_t n_open_blocks;    /* without a checksum: the writer did not end in the normal way */
     uint64_t n_unmatched_pops; /* pop without push */
     uint64_t n_open_ranges;    /* pushed or started, never closed */
+    uint64_t n_too_deep;       /* pushed inside 16384 others of the thread: not read. dct_notes says it */
     int is_torn;               /* file ends inside a block */
 };
 

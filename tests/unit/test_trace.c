@@ -534,8 +534,9 @@ static void deep_nesting_is_bounded(void **state)
     made_seal(b);
     struct result r;
     read_all(bytes, n, &r);
-    assert_int_equal(r.n, 4096);
-    assert_int_equal(r.loss.n_open_ranges, DEPTH - 4096);
+    assert_int_equal(r.n, 16384);
+    assert_int_equal(r.loss.n_too_deep, DEPTH - 16384);
+    assert_int_equal(r.loss.n_open_ranges, 0);
     assert_int_equal(r.loss.n_unmatched_pops, 0);
     done();
     free(bytes);
