@@ -230,7 +230,8 @@ if npm_tools; then
     echo '<p><div></p>' > "$site/bad.html"
     if validate bad.html > "$TMP/said"; then not_ok "html-validate notices a bad page" "it did not"; else ok "html-validate notices a bad page"; fi
     rm "$site/bad.html"
-    node tests/browser/timeline.js "$TOOLS" "$site/index.html" "$site/$(printf '%s\n' "${pages[@]}" | grep '^gpu/.*timeline')" > "$TMP/timeline" 2>&1 ||
+    node tests/browser/timeline.js "$TOOLS" "$site/$(printf '%s\n' "${pages[@]}" | grep '^runs/.*timeline' | tail -n 1)" \
+        "$site/gpu/index.html" > "$TMP/timeline" 2>&1 ||
         echo "not ok the timeline's test ran to its end ($(tail -n 3 "$TMP/timeline"))" >> "$TMP/timeline"
     while IFS= read -r line; do
         case $line in

@@ -1,7 +1,7 @@
-// timeline.js TOOLS INDEX GPU-TIMELINE: uses a site's timeline as a reader would, from its first page on, then that of a GPU
-// trace; prints ok or not ok.
+// timeline.js TOOLS PAGE GPU-INDEX: uses a timeline as a reader would, then that of a GPU trace, from the first page of its site
+// on; prints ok or not ok.
 'use strict';
-const [, , tools, index, gpu] = process.argv;
+const [, , tools, path, gpu] = process.argv;
 const { launch } = require('./browser.js')(tools);
 const say = (good, what, why) => console.log((good ? 'ok ' : 'not ok ') + what + (good ? '' : ' (' + JSON.stringify(why) + ')'));
 const wait = ms => new Promise(done => setTimeout(done, ms));
@@ -12,19 +12,7 @@ const wait = ms => new Promise(done => setTimeout(done, ms));
   page.on('pageerror', e => errors.push(e.message));
   await page.setViewport({ width: 1280, height: 1000 });
   const there = p => p.waitForFunction("document.getElementById('timeline') && !document.getElementById('timeline').hidden", { timeout: 5000 });
-  const chosenText = p => p.evaluate(() => document.getElementById('chosen').innerText);
-  /* Three clicks: the run, its timeline, the collective. */
-  const follow = (p, pattern) => p.evaluate(words => [...document.querySelectorAll('a')].find(a => new RegExp(words).test(a.textContent)).click(), pattern);
-  await page.goto('file://' + index);
-  await Promise.all([page.waitForNavigation(), follow(page, '^4 nodes$')]);
-  await Promise.all([page.waitForNavigation(), follow(page, '^Timeline of every rank')]);
-  await there(page);
-  await follow(page, '^all.?reduce');
-  await page.waitForSelector('#chosen h2', { timeout: 5000 });
-  const collective = await chosenText(page);
-  say(/all.?reduce/.test(collective) && /rank [0-3]/.test(collective) && /communication/.test(collective), 'three clicks lead from the first page to one collective of one rank', collective);
-  const url = page.url().replace(/#.*/, '');
-  await page.goto('about:blank');
+  const url = 'file://' + path;
   await page.goto(url);
   await there(page);
   await wait(500);
@@ -84,10 +72,24 @@ const wait = ms => new Promise(done => setTimeout(done, ms));
   const home = await view();
   say(keyed.to - keyed.from < home.to - home.from, 'keys zoom', [keyed, home]);
   /* Streams of a GPU and threads of its host, and names that are markup. */
+  const chosenText = p => p.evaluate(() => document.getElementById('chosen').innerText);
+  /* Three clicks: the run, its timeline, the collective. */
+  const follow = words => page.evaluate(w => [...document.querySelectorAll('a')].find(a => new RegExp(w).test(a.textContent)).click(), words);
   await page.goto('file://' + gpu);
+  await Promise.all([page.waitForNavigation(), follow('^Run ')]);
+  await Promise.all([page.waitForNavigation(), follow('^Timeline of every rank')]);
   await there(page);
+  await follow('^ncclDevKernel');
+  await page.waitForSelector('#chosen h2', { timeout: 5000 });
+  const collective = await chosenText(page);
+  say(/^ncclDevKernel_AllReduce/.test(collective) && /rank 3/.test(collective) && /communication/.test(collective) && /3,700,000 ns/.test(collective),
+    'three clicks lead from the first page to one collective of one rank', collective);
+  await page.focus('#canvas');
+  await page.keyboard.press('Escape');
+  await page.click('[data-do=all]');
   await wait(500);
-  say(await ink() > 4, 'a GPU trace is drawn', await ink());
+  const gpuInks = await ink();
+  say(gpuInks > 4, 'a GPU trace is drawn', gpuInks);
   const tracks = await page.evaluate(() => document.querySelector('.support').textContent);
   say(/kernels and copies of GPUs, by stream/.test(tracks), 'streams are named as such', tracks);
   await page.type('#find', 'ncclDevKernel');
