@@ -169,6 +169,14 @@ static void check_run(struct report *rep, int run)
                 ? report_text(rep, ", and single slow ones make the mean: %s against a median of %s",
                               fmt_time(r->step.mean_ns).text, fmt_time(r->step.median_ns).text)
                 : "");
+    for (int i = 0; i < a->n_traces; i++)
+        for (int k = 0; k < a->traces[i].n_devices; k++)
+            if (a->traces[i].devices[k].is_last_step_cut)
+                report_add_note(
+                    rep, NOTE_CAVEAT, run, "cut-step",
+                    "%s: the last step in '%s' launched under 80 %% of the operations of the one before: the "
+                    "recording ended in it, and it is left out.",
+                    r->label, a->traces[i].file);
     if (r->n_partial_steps)
         report_add_note(rep, NOTE_CAVEAT, run, "partial-steps", "%s: %s not seen on all ranks and left out.", r->label,
                         fmt_count(r->n_partial_steps, "step").text);

@@ -57,12 +57,18 @@ int device_steps_holds(const struct device_steps *s, int64_t t)
 void device_steps_launch(struct device_steps *s, int64_t launch_ns, int64_t end_ns)
 {
     struct device_step *x = step_at(s, launch_ns);
+    if (x)
+        x->n_launched++;
     if (x && end_ns > x->end_ns && end_ns - x->host_start_ns <= RUN_MAX_STEP_NS)
         x->end_ns = end_ns;
 }
 
 void device_steps_settle(struct device_steps *s)
 {
+    if (s->n > 1 && 5 * s->list[s->n - 1].n_launched < 4 * s->list[s->n - 2].n_launched) {
+        s->n--;
+        s->is_cut = 1;
+    }
     for (size_t i = 0; i < s->n; i++) {
         struct device_step *x = &s->list[i];
         x->start_ns = i && s->list[i - 1].end_ns > x->host_start_ns ? s->list[i - 1].end_ns : x->host_start_ns;

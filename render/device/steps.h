@@ -13,6 +13,7 @@ struct device_step {
     int64_t number;
     int64_t host_start_ns, host_end_ns;
     int64_t start_ns, end_ns; /* begins where the previous one ended, ends with the last operation launched inside */
+    int64_t n_launched;       /* operations */
     int64_t part_ns[N_CATEGORIES];
     int64_t hidden_comm_ns;
     int64_t busy_data_ns, busy_io_ns; /* parts of the host's ranges in which the device worked */
@@ -23,6 +24,7 @@ struct device_steps {
     struct device_step *list; /* by start; shape (n) */
     size_t n, cap, at;        /* at: the step that the sweep has reached */
     size_t cursor[2];         /* of HOST_DATA, HOST_IO */
+    int is_cut;               /* the last step was, and is left out */
     int is_device;            /* times of a device are in them: only those of the first one with operations are */
 };
 
@@ -34,7 +36,8 @@ void device_steps_sort(struct device_steps *s);
 void device_steps_launch(struct device_steps *s, int64_t launch_ns, int64_t end_ns);
 /** device_steps_holds - is t inside a step on the host?                                         sorted */
 int device_steps_holds(const struct device_steps *s, int64_t t);
-/** device_steps_settle - begins and ends are known. */
+/** device_steps_settle - begins and ends are known. A last step that launched under 80 % of the operations of the one
+ *  before was cut by the end of the recording and goes.  source: PyTorch's TensorBoard plugin, event_parser */
 void device_steps_settle(struct device_steps *s);
 /** device_steps_pass - [from, to) with that set of kinds running; ascending. */
 void device_steps_pass(struct device_steps *s, const struct intervals *host, int64_t from, int64_t to, unsigned set);

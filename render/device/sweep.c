@@ -214,6 +214,7 @@ static void end_window(struct sweep *w, struct run_device *out)
     out->steps_busy_ns = w->window.busy_ns;
     out->steps_kernel_ns = w->window.kernel_ns;
     out->n_steps = w->steps ? (int64_t)w->steps->n : 0;
+    out->is_last_step_cut = w->steps && w->steps->is_cut;
 }
 
 void sweep_device(struct spill *ops, const struct op_record **first, const struct intervals *host,

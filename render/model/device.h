@@ -113,6 +113,7 @@ struct run_device {
     int64_t n_launched;             /* operations whose launch is in the trace */
 
     int64_t n_steps, steps_ns; /* steps of the trace, first start to last end; 0 = none, or another device has them */
+    int is_last_step_cut;      /* by the end of the recording; it is left out */
     int64_t steps_busy_ns;     /* in that window: time with any operation running */
     int64_t steps_kernel_ns;   /* with a kernel running */
     int64_t steps_idle_ns[N_IDLE_CAUSES]; /* sums to steps_ns - steps_busy_ns; when has_idle_causes */

@@ -186,6 +186,28 @@ static void check_estimates(int has_steps)
     dcr_arena_release(&arena);
 }
 
+/* Three steps of five launches, then a step of three: the recording ended in it. */
+static void test_cut_step(void **state)
+{
+    (void)state;
+    struct dcr_arena arena = {0};
+    struct activity *a = activity_new(0);
+    for (int i = 0; i < 4; i++) {
+        activity_step(a, i, 100 * i, 100);
+        for (int k = 0; k < (i < 3 ? 5 : 3); k++) {
+            struct device_op o = op(OP_COMPUTE, "k", 100 * i + 10 * k + 5, 5, 10 * i + k);
+            assert_int_equal(activity_op(a, &o), 0);
+            activity_call(a, CALL_LAUNCH, 10 * i + k, 100 * i + 10 * k, 1);
+        }
+    }
+    struct run_device *d = finish(a, &arena, 1);
+    assert_int_equal(d->n_steps, 3);
+    assert_int_equal(d->steps_ns, 300);
+    assert_int_equal(d->is_last_step_cut, 1);
+    assert_int_equal(d->value[DEV_KERNELS], 18);
+    dcr_arena_release(&arena);
+}
+
 static void test_estimates(void **state)
 {
     (void)state;
@@ -471,12 +493,19 @@ static void test_spill_without_disk(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_unions),         cmocka_unit_test(test_spilled),
-        cmocka_unit_test(test_idle_causes),    cmocka_unit_test(test_estimates),
-        cmocka_unit_test(test_odd_operations), cmocka_unit_test(test_nothing),
-        cmocka_unit_test(test_steps),          cmocka_unit_test(test_collectives),
-        cmocka_unit_test(test_operators),      cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_spill_order),    cmocka_unit_test(test_spill_without_disk),
+        cmocka_unit_test(test_unions),
+        cmocka_unit_test(test_spilled),
+        cmocka_unit_test(test_idle_causes),
+        cmocka_unit_test(test_estimates),
+        cmocka_unit_test(test_cut_step),
+        cmocka_unit_test(test_odd_operations),
+        cmocka_unit_test(test_nothing),
+        cmocka_unit_test(test_steps),
+        cmocka_unit_test(test_collectives),
+        cmocka_unit_test(test_operators),
+        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_spill_order),
+        cmocka_unit_test(test_spill_without_disk),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
