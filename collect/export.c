@@ -12,6 +12,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 struct export_state {
@@ -204,7 +205,10 @@ int export_archive(const char *path, const char *output, enum export_format form
     message[0] = '\0';
     if (output && strcmp(output, "-") == 0)
         output = NULL;
-    int k = snprintf(partial, sizeof partial, "%s.partial", output ? output : "");
+    struct stat st;
+    /* A pipe or device (/dev/stdout, /dev/null) is written into; no file takes its place. */
+    int is_beside = output && (stat(output, &st) != 0 || S_ISREG(st.st_mode) || S_ISDIR(st.st_mode));
+    int k = snprintf(partial, sizeof partial, "%s%s", output ? output : "", is_beside ? ".partial" : "");
     if (k < 0 || (size_t)k >= sizeof partial)
         return dcr_err_set(err, DCR_FAIL, "the name '%s' is too long", output);
     int rc = dcr_tar_open(&tar, path, err);
@@ -226,9 +230,9 @@ int export_archive(const char *path, const char *output, enum export_format form
         is_written = fclose(x.w.out) == 0 && is_written;
     if (rc == 0 && !is_written)
         rc = dcr_err_sys(err, DCR_FAIL, "cannot write '%s'", output ? output : "standard output");
-    if (rc == 0 && output && rename(partial, output) != 0)
-        rc = dcr_err_sys(err, DCR_FAIL, "cannot write '%s'", output);
-    if (rc && output)
+    if (rc == 0 && is_beside)
+        rc = dcr_commit_file(partial, output, err);
+    if (rc && is_beside)
         unlink(partial);
     if (rc == 0)
         summarise(&x, output, message, n);

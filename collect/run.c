@@ -35,7 +35,8 @@ struct run {
     const struct options *o;
     struct rank_identity id;
     char spool[PATH_MAX];
-    int is_own_spool; /* made for -o, removed when packed */
+    int is_own_spool;      /* made for -o, removed when packed */
+    char output[PATH_MAX]; /* of -o, from the root on */
     char record_dir[PATH_MAX + 32];
     const char *record_name;
     json_t *record;
@@ -46,23 +47,12 @@ struct run {
 
 /* ---- where ------------------------------------------------------------------------------------ */
 
-static int absolute(const char *path, char *out, size_t n, struct dcr_err *err)
-{
-    char here[PATH_MAX] = "";
-    if (path[0] != '/' && !getcwd(here, sizeof here))
-        return dcr_err_sys(err, DCR_FAIL, "cannot tell the current folder");
-    int k = snprintf(out, n, "%s%s%s", here, path[0] == '/' ? "" : "/", path);
-    if (k < 0 || (size_t)k >= n)
-        return dcr_err_set(err, DCR_FAIL, "the name '%s' is too long", path);
-    return DCR_OK;
-}
-
 /* -o RUN.tar: evidence is gathered in RUN.tar.spool beside it, so that a killed collector leaves something to pack.
  * What an earlier killed run left is not touched: the next free name is taken. */
 static int make_own_spool(struct run *r, struct dcr_err *err)
 {
-    char base[PATH_MAX];
-    int rc = absolute(r->o->output, base, sizeof base, err);
+    const char *base = r->output;
+    int rc = dcr_resolve(r->o->output, r->output, sizeof r->output, err);
     if (rc)
         return rc;
     for (int i = 1; i < 1000; i++) {
@@ -120,14 +110,21 @@ static int holds_another_run(const struct run *r)
 static int choose_places(struct run *r, struct dcr_err *err)
 {
     int rc;
+    if (r->id.rank > DCR_MAX_RANK)
+        return dcr_err_set(err, DCR_FAIL,
+                           "the launcher's variables say that this is rank %d; more than %d ranks cannot be told apart",
+                           r->id.rank, DCR_MAX_RANK + 1);
     if (r->o->output && r->id.world_size > 1)
         return dcr_err_set(err, DCR_FAIL,
                            "each of %d ranks would write '%s'; use --spool DIR here, then `dccollect pack DIR -o %s`",
                            r->id.world_size, r->o->output, r->o->output);
     if (r->o->spool) {
-        rc = absolute(r->o->spool, r->spool, sizeof r->spool, err);
+        rc = dcr_absolute(r->o->spool, r->spool, sizeof r->spool, err);
+        char real[PATH_MAX];
         if (rc == 0)
             rc = dcr_mkdirs(r->spool, err);
+        if (rc == 0 && realpath(r->spool, real))
+            memcpy(r->spool, real, strlen(real) + 1);
     } else {
         rc = make_own_spool(r, err);
     }
@@ -220,7 +217,7 @@ static void put_adopt(struct run *r)
     json_t *list = json_array();
     for (size_t i = 0; i < r->o->n_adopt; i++) {
         char path[PATH_MAX];
-        if (absolute(r->o->adopt[i], path, sizeof path, NULL) == 0)
+        if (dcr_absolute(r->o->adopt[i], path, sizeof path, NULL) == 0)
             json_array_append_new(list, json_string(path));
     }
     json_object_set_new(r->record, "adopt", list);
@@ -404,6 +401,8 @@ static int pack_own(struct run *r, char *message, size_t n, struct dcr_err *err)
                                    .zstd_level = r->o->zstd_level,
                                    .traces = r->o->traces,
                                    .n_sample = r->o->n_sample};
+    if (pack_check_output(request.output, NULL) != 0) /* the program took the folder away in which we stand */
+        request.output = r->output;
     int n_left = leftover_wait(r->spool, GRACE_MS, pids, sizeof pids);
     if (n_left) {
         snprintf(reason, sizeof reason,

@@ -195,3 +195,32 @@ int dcr_exe_dir(char *out, size_t n, struct dcr_err *err)
         *slash = '\0';
     return 0;
 }
+
+int dcr_absolute(const char *path, char *out, size_t n, struct dcr_err *err)
+{
+    char here[PATH_MAX] = "";
+    if (path[0] != '/' && !getcwd(here, sizeof here))
+        return dcr_err_sys(err, DCR_FAIL, "cannot tell the current folder");
+    int k = snprintf(out, n, "%s%s%s", here, path[0] == '/' ? "" : "/", path);
+    if (k < 0 || (size_t)k >= n)
+        return dcr_err_set(err, DCR_FAIL, "the name '%s' is too long", path);
+    return DCR_OK;
+}
+
+int dcr_resolve(const char *path, char *out, size_t n, struct dcr_err *err)
+{
+    char whole[PATH_MAX], folder[PATH_MAX];
+    int rc = dcr_absolute(path, whole, sizeof whole, err);
+    char *base = strrchr(whole, '/');
+    if (rc)
+        return rc;
+    if (base == whole || !base[1] || strcmp(base, "/.") == 0 || strcmp(base, "/..") == 0) {
+        snprintf(out, n, "%s", whole);
+        return DCR_OK;
+    }
+    *base = '\0';
+    if (!realpath(whole, folder))
+        return dcr_err_sys(err, DCR_FAIL, "cannot write '%s'", path);
+    int k = snprintf(out, n, "%s/%s", strcmp(folder, "/") == 0 ? "" : folder, base + 1);
+    return k < 0 || (size_t)k >= n ? dcr_err_set(err, DCR_FAIL, "the name '%s' is too long", path) : DCR_OK;
+}

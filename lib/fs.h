@@ -23,4 +23,10 @@ int dcr_ends_with(const char *name, const char *ending);
 /** dcr_exe_dir - folder of the running program, without a trailing slash. */
 int dcr_exe_dir(char *out, size_t n, struct dcr_err *err) DCR_MUST_CHECK;
 
+/** dcr_absolute - path from the root on. */
+int dcr_absolute(const char *path, char *out, size_t n, struct dcr_err *err) DCR_MUST_CHECK;
+/** dcr_resolve - the same without links and ".." on the way, which may be gone later; the folder that path lies in is
+ *  there now, path itself need not be. */
+int dcr_resolve(const char *path, char *out, size_t n, struct dcr_err *err) DCR_MUST_CHECK;
+
 #endif

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MAX_NUMBER 65535
+#define MAX_NUMBER DCR_MAX_RANK
 
 #define TRACE_END ".dct"
 #define SUMMARY_END ".jsonl"

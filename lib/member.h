@@ -7,6 +7,8 @@
 
 #include <stddef.h>
 
+enum { DCR_MAX_RANK = 65535 };
+
 /** dcr_name_number - "rank12" with prefix "rank" is 12; -1 when the word of len bytes is something else, or the
  *  number is above 65535. */
 int dcr_name_number(const char *word, size_t len, const char *prefix);

@@ -54,6 +54,12 @@ check "each is a named process" test "$(jq -c '[.traceEvents[] | select(.name ==
 check "to standard output" sh -c '"$0" export ranks.tar 2>said | cmp - events.json' "$COLLECT"
 check "the closing line counts" grep -qx 'dccollect: standard output: 800 events of 5 traces; 2 hosts laid beside the first by the time of day, nobody knows how wrong' said
 check "-o - is standard output too" sh -c '"$0" export ranks.tar -o - 2>said | cmp - events.json && [ ! -e ./- ]' "$COLLECT"
+mkfifo pipe && cat pipe >piped.csv &
+while [ ! -p pipe ]; do sleep 0.02; done
+"$COLLECT" export ranks.tar --format csv -o pipe 2>/dev/null
+wait
+check "into a pipe, which stays one" sh -c '[ -p pipe ] && cmp piped.csv events.csv'
+check_status 2 "a folder in the way" "$COLLECT" export ranks.tar -o .
 check "--format" sh -c '"$0" export ranks.tar --format csv -o x.txt && cmp x.txt events.csv' "$COLLECT"
 "$COLLECT" pack spool -o some.tar --traces rank0 2>/dev/null
 check "traces that were not packed are said" sh -c '"$0" export some.tar -o some.json 2>&1 | grep -q "160 events of 1 trace; 4 ranks. traces were not packed"' "$COLLECT"
@@ -88,4 +94,6 @@ check "nothing is written of it" sh -c '! ls cut.json* 2>/dev/null'
 check_status 2 "no such folder" "$COLLECT" export ranks.tar -o nowhere/x.json
 check_status 2 "no such format" "$COLLECT" export ranks.tar --format xml
 check_status 2 "a full disk" sh -c '"$0" export ranks.tar >/dev/full' "$COLLECT"
+check_status 2 "the same by its name, which stays a device" "$COLLECT" export ranks.tar -o /dev/full
+check "it does" test -c /dev/full
 finish

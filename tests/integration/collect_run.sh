@@ -69,6 +69,12 @@ check "in the metadata too" metadata other.tar '.collector.nvtx_chained == "/som
 "$COLLECT" run -o nothing.tar -- true 2>err
 check "a program without NVTX: nothing recorded, and why" metadata nothing.tar '.collector.nvtx | test("^nothing recorded because no process left a trace: NVTX was not loaded .*, or privileges")'
 
+# ---- the folder in which all began is removed
+mkdir leave && (cd leave && "$COLLECT" run -o ../left.tar --io off -- sh -c 'rm -r ../leave; exec ../marks 2' 2>../err)
+check "the folder in which all began is removed: the archive is there" metadata left.tar '.collector.events == 8'
+check "and nothing else" sh -c '! ls -d left.tar.* leave 2>/dev/null'
+check_status 125 "a rank that cannot be" env OMPI_COMM_WORLD_RANK=70000 "$COLLECT" run --spool no-rank -- true
+
 # ---- programs that give up their environment or root before their first range
 if [ -n "$NVTX_INCLUDE" ]; then
     (cd "$OLDPWD" && build_program give_up give_up.c "${NVTX_FLAGS[@]}") || not_ok "give_up builds"
