@@ -64,9 +64,13 @@ void rule_host(struct report *rep, struct run_result *r)
             }
         }
     if (n == 0) {
+        int n_devices = 0;
+        for (int i = 0; i < r->run->n_traces; i++)
+            n_devices += r->run->traces[i].n_devices;
         rule_not_measured(r, CLASS_HOST,
-                          r->run->n_traces ? "n/a because the GPU traces mark no steps, or do "
-                                             "not say why the GPU was idle in them"
+                          r->run->n_traces && !n_devices ? "n/a because the traces hold no operation of a GPU"
+                          : r->run->n_traces             ? "n/a because the GPU traces mark no steps, or do "
+                                                           "not say why the GPU was idle in them"
                           : strcmp(r->run->program.backend, "cpu") == 0 ? "n/a because the run used no GPU"
                                                                         : "n/a because no GPU was monitored or traced");
         return;

@@ -431,6 +431,8 @@ int activity_finish(struct activity *a, struct dcr_arena *arena, struct run_devi
         rc = dcr_err_set(err, DCR_FATAL, "cannot read back the temporary file of a trace");
     if (*n)
         qsort(*out, (size_t)*n, sizeof **out, compare_device);
+    else
+        a->steps.is_device = 1; /* of the host alone: its ranges, and what none of them names */
     device_steps_finish(&a->steps, host, arena, steps);
 out:
     spill_free(by_device);

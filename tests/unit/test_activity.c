@@ -208,6 +208,26 @@ static void test_cut_step(void **state)
     dcr_arena_release(&arena);
 }
 
+/* No GPU: the host's ranges, and what none of them names. */
+static void test_host_alone(void **state)
+{
+    (void)state;
+    struct dcr_arena arena = {0};
+    struct activity *a = activity_new(0);
+    activity_step(a, 4, 100, 100);
+    activity_step(a, 5, 200, 50);
+    activity_range(a, HOST_DATA, 190, 20);
+    activity_range(a, HOST_IO, 240, 100);
+    (void)finish(a, &arena, 0);
+    assert_int_equal(steps.n_steps, 2);
+    assert_int_equal(steps.steps[0].part_ns[CAT_DATA], 10);
+    assert_int_equal(steps.steps[0].part_ns[CAT_OTHER], 90);
+    assert_int_equal(steps.steps[1].part_ns[CAT_DATA], 10);
+    assert_int_equal(steps.steps[1].part_ns[CAT_IO], 10);
+    assert_int_equal(steps.steps[1].part_ns[CAT_OTHER], 30);
+    dcr_arena_release(&arena);
+}
+
 static void test_estimates(void **state)
 {
     (void)state;
@@ -493,19 +513,13 @@ static void test_spill_without_disk(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_unions),
-        cmocka_unit_test(test_spilled),
-        cmocka_unit_test(test_idle_causes),
-        cmocka_unit_test(test_estimates),
-        cmocka_unit_test(test_cut_step),
-        cmocka_unit_test(test_odd_operations),
-        cmocka_unit_test(test_nothing),
-        cmocka_unit_test(test_steps),
-        cmocka_unit_test(test_collectives),
-        cmocka_unit_test(test_operators),
-        cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_spill_order),
-        cmocka_unit_test(test_spill_without_disk),
+        cmocka_unit_test(test_unions),         cmocka_unit_test(test_spilled),
+        cmocka_unit_test(test_idle_causes),    cmocka_unit_test(test_estimates),
+        cmocka_unit_test(test_cut_step),       cmocka_unit_test(test_host_alone),
+        cmocka_unit_test(test_odd_operations), cmocka_unit_test(test_nothing),
+        cmocka_unit_test(test_steps),          cmocka_unit_test(test_collectives),
+        cmocka_unit_test(test_operators),      cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_spill_order),    cmocka_unit_test(test_spill_without_disk),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
