@@ -59,6 +59,17 @@ void dcr_arena_release(struct dcr_arena *a)
     a->total_bytes = 0;
 }
 
+void dcr_arena_take(struct dcr_arena *a, struct dcr_arena *from)
+{
+    struct dcr_arena_chunk **end = &from->head;
+    while (*end)
+        end = &(*end)->next;
+    *end = a->head;
+    a->head = from->head;
+    a->total_bytes += from->total_bytes;
+    *from = (struct dcr_arena){0};
+}
+
 void *arena_grow(struct dcr_arena *a, void *array, size_t n, size_t *cap, size_t element_bytes)
 {
     if (n < *cap)

@@ -63,6 +63,13 @@ int chrome_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
     return 0;
 }
 
+void import_trace_add(struct run *r, struct foreign_trace *t, struct dcr_arena *arena)
+{
+    dcr_arena_take(&r->arena, arena);
+    t->is_not_drawn = t->n_events > MOST_DRAWN;
+    run_add_trace(r, t);
+}
+
 struct format {
     enum import_kind kind;
     int (*is_it)(const char *head, size_t n);
@@ -95,6 +102,21 @@ enum import_kind import_kind(struct dcr_stream *s)
     const struct format *f = format_of(g);
     gunzip_close(g);
     return f ? f->kind : IMPORT_NONE;
+}
+
+int import_trace_ahead(struct foreign_trace *out, struct dcr_arena *arena, const char *name, struct dcr_stream *s,
+                       struct dcr_err *err)
+{
+    struct gunzip *g = NULL;
+    struct dcr_stream named = {s->read, s->ctx, name};
+    int rc = gunzip_open(&g, &named, NULL);
+    if (rc)
+        return DCR_END; /* import_foreign says what is wrong */
+    const struct format *f = format_of(g);
+    struct dcr_stream plain = gunzip_stream(g);
+    rc = f && f->read == chrome_read ? kineto_read(out, arena, &plain, err) : DCR_END;
+    gunzip_close(g);
+    return rc;
 }
 
 int import_foreign(struct run *r, const char *name, struct dcr_stream *s, struct dcr_err *err)

@@ -5,6 +5,7 @@
 #include "lib/member.h"
 #include "lib/tar.h"
 #include "render/import/import.h"
+#include "render/read/ahead.h"
 #include "render/read/members.h"
 
 #include <ctype.h>
@@ -30,6 +31,8 @@ struct reading {
     int n_unknown, n_foreign;   /* files that nothing knows; files of other tools that were understood */
     int n_failed;               /* files that were left out */
     struct dcr_err first_failure;
+    struct ahead *ahead; /* traces being read by other threads, NULL none; of them, the file being read */
+    size_t ahead_at;
     int folder_nodes; /* "4node/..." in member names of an archive packed by hand, 0 = none */
 };
 
@@ -81,7 +84,8 @@ static int read_summary(struct reading *g, const char *name, int rank, struct dc
 static int read_foreign(struct reading *g, const char *name, enum dcr_role role, struct dcr_stream *s,
                         struct dcr_err *err)
 {
-    int rc = import_foreign(g->run, name, s, err);
+    int rc = g->ahead ? ahead_take(g->ahead, g->ahead_at, g->run, err) : DCR_END;
+    rc = rc == DCR_END ? import_foreign(g->run, name, s, err) : rc;
     g->n_foreign += rc == 0;
     if (rc != DCR_END)
         return rc;
@@ -458,10 +462,16 @@ int run_read_files(struct run **out, const char *label, const char *root, char *
     g.folder_nodes = nodes_in_path(label);
     int rc = 0;
     *out = NULL;
-    for (int pass = 0; pass < 2; pass++) /* the manifest first, as in an archive */
-        for (size_t i = 0; i < n && !rc; i++)
+    for (int pass = 0; pass < 2; pass++) {     /* the manifest first, as in an archive */
+        if (pass == 1 && !g.run->has_manifest) /* with it every byte is needed for a checksum */
+            g.ahead = ahead_start(root, names, n);
+        for (size_t i = 0; i < n && !rc; i++) {
+            g.ahead_at = i;
             if ((strcmp(names[i], DCR_MANIFEST) == 0) == (pass == 0))
                 rc = read_plain(&g, root, names[i], err);
+        }
+    }
+    ahead_end(g.ahead);
     if (!rc && !(rc = finish(&g, err))) {
         *out = g.run;
         g.run = NULL;

@@ -2,47 +2,152 @@
 #include "render/read/evidence.h"
 
 #include "render/model/build.h"
+#include "render/read/cores.h"
 #include "render/read/read.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-static int read_all(struct evidence *e, void (*progress)(const char *path), struct dcr_err *err)
+/* One input, read by whichever thread came first. */
+struct read_input {
+    struct run *run;
+    struct dcr_err err;
+    int rc, is_done;
+};
+
+/* Inputs are independent of each other: threads take one after the other, what they made is looked at in order. */
+struct reading {
+    pthread_mutex_t lock;
+    pthread_cond_t done;
+    const struct input *inputs;
+    struct read_input *read;
+    size_t n, next;
+    int is_ended; /* nobody needs the rest */
+    int n_shared; /* cores of each thread */
+    void (*progress)(const char *path);
+};
+
+static void read_one(struct reading *g, size_t i)
 {
-    size_t n = 0, n_left = 0, n_runs = e->inputs.n;
-    struct dcr_err first = {0}, one;
-    const char **left = dcr_arena_alloc(&e->inputs.arena, (n_runs + 1) * sizeof *left);
+    const struct input *x = &g->inputs[i];
+    struct read_input *r = &g->read[i];
+    r->rc = x->root ? run_read_files(&r->run, x->path, x->root, x->names, x->n_names, &r->err)
+                    : run_read(&r->run, x->path, &r->err);
+}
+
+/* returns  0: there is none left */
+static int take(struct reading *g)
+{
+    pthread_mutex_lock(&g->lock);
+    size_t i = g->next;
+    int is_mine = !g->is_ended && i < g->n;
+    if (is_mine) {
+        g->next++;
+        if (g->progress)
+            g->progress(g->inputs[i].path);
+    }
+    pthread_mutex_unlock(&g->lock);
+    if (!is_mine)
+        return 0;
+    read_one(g, i);
+    pthread_mutex_lock(&g->lock);
+    g->read[i].is_done = 1;
+    pthread_cond_broadcast(&g->done);
+    pthread_mutex_unlock(&g->lock);
+    return 1;
+}
+
+static void *work(void *ctx)
+{
+    struct reading *g = ctx;
+    cores_share(g->n_shared);
+    while (take(g))
+        ;
+    return NULL;
+}
+
+/* Input i, when it has been read; this thread reads too while it would wait. */
+static struct read_input *await(struct reading *g, size_t i)
+{
+    int is_done;
+    do {
+        pthread_mutex_lock(&g->lock);
+        while (!g->read[i].is_done && g->next >= g->n)
+            pthread_cond_wait(&g->done, &g->lock);
+        is_done = g->read[i].is_done;
+        pthread_mutex_unlock(&g->lock);
+    } while (!is_done && take(g));
+    return &g->read[i];
+}
+
+/* In order: what could be used, and the first thing that could not be and was named itself. */
+static int keep_all(struct evidence *e, struct reading *g, struct dcr_err *err)
+{
+    size_t n = 0, n_left = 0;
+    struct dcr_err first = {0};
+    const char **left = dcr_arena_alloc(&e->inputs.arena, (g->n + 1) * sizeof *left);
     e->inputs.n = 0; /* whatever happens, as many runs as are there are freed */
-    for (size_t i = 0; i < n_runs; i++) {
-        const struct input x = e->inputs.list[i];
-        if (progress)
-            progress(x.path);
-        one = (struct dcr_err){0};
-        int rc = x.root ? run_read_files(&e->runs[n], x.path, x.root, x.names, x.n_names, &one)
-                        : run_read(&e->runs[n], x.path, &one);
-        if (rc == 0) {
-            e->inputs.list[n++] = x;
+    for (size_t i = 0; i < g->n; i++) {
+        const struct input *x = &g->inputs[i];
+        struct read_input *r = await(g, i);
+        if (r->rc == 0) {
+            e->inputs.list[n] = *x;
+            e->runs[n++] = r->run;
+            r->run = NULL;
             e->inputs.n = n;
             continue;
         }
-        if (!x.is_found || rc == DCR_FATAL) {
-            *err = one;
-            if (!x.root && !is_archive_name(x.path) && strstr(one.text, "not a tar archive"))
+        if (!x->is_found || r->rc == DCR_FATAL) {
+            *err = r->err;
+            if (!x->root && !is_archive_name(x->path) && strstr(r->err.text, "not a tar archive"))
                 return dcr_err_set(
                     err, DCR_FAIL,
                     "cannot use '%s': no known kind of file, neither an archive of a run nor a whole file "
                     "of another tool; dcreport(1) lists the kinds",
-                    x.path);
-            return rc;
+                    x->path);
+            return r->rc;
         }
-        first = n_left ? first : one;
-        left[n_left++] = dcr_arena_strdup(&e->inputs.arena, one.text);
+        first = n_left ? first : r->err;
+        left[n_left++] = dcr_arena_strdup(&e->inputs.arena, r->err.text);
     }
     for (size_t i = 0; n && i < n_left; i++)
         run_add_gap(e->runs[0], "Left out: %s.", left[i]);
     if (n == 0)
         *err = first;
     return n ? 0 : DCR_FAIL;
+}
+
+static int read_all(struct evidence *e, void (*progress)(const char *path), struct dcr_err *err)
+{
+    size_t n = e->inputs.n;
+    int n_threads = 0, n_cores = cores_free();
+    pthread_t threads[CORES_MAX];
+    struct input *inputs = dcr_arena_alloc(&e->inputs.arena, (n + 1) * sizeof *inputs);
+    memcpy(inputs, e->inputs.list, n * sizeof *inputs);
+    struct reading g = {.inputs = inputs, .n = n, .progress = progress, .read = calloc(n + 1, sizeof *g.read)};
+    if (!g.read)
+        return dcr_err_set(err, DCR_FATAL, "out of memory");
+    int n_wanted = (size_t)n_cores < n ? n_cores : (int)n;
+    g.n_shared = n_wanted > 1 ? n_cores / n_wanted : n_cores;
+    pthread_mutex_init(&g.lock, NULL);
+    pthread_cond_init(&g.done, NULL);
+    while (n_threads < n_wanted - 1 && pthread_create(&threads[n_threads], NULL, work, &g) == 0)
+        n_threads++;
+    cores_share(n_wanted > 1 ? g.n_shared : 0);
+    int rc = keep_all(e, &g, err);
+    cores_share(0);
+    pthread_mutex_lock(&g.lock);
+    g.is_ended = 1;
+    pthread_mutex_unlock(&g.lock);
+    for (int i = 0; i < n_threads; i++)
+        pthread_join(threads[i], NULL);
+    for (size_t i = 0; i < n; i++)
+        run_free(g.read[i].run);
+    pthread_cond_destroy(&g.done);
+    pthread_mutex_destroy(&g.lock);
+    free(g.read);
+    return rc;
 }
 
 int evidence_read(struct evidence *e, char **paths, int n, void (*progress)(const char *path), struct dcr_err *err)

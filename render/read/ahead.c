@@ -1,0 +1,136 @@
+/* ahead.c - see ahead.h. */
+#include "render/read/ahead.h"
+
+#include "lib/member.h"
+#include "render/read/cores.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+struct trace_ahead {
+    struct foreign_trace trace;
+    struct dcr_arena arena;
+    struct dcr_err err;
+    int rc, is_done, is_taken;
+};
+
+struct ahead {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    const char *root;
+    char *const *names;
+    struct trace_ahead *traces; /* shape (n) */
+    size_t n, next, wanted;     /* next: to be read; wanted: the run is made of those before it */
+    int is_ended, n_threads;
+    pthread_t threads[CORES_MAX];
+};
+
+static int read_file(struct ahead *a, size_t i)
+{
+    struct trace_ahead *t = &a->traces[i];
+    int node, rank, rc = DCR_END;
+    char path[4400];
+    enum dcr_role role = dcr_role_of(a->names[i], &node, &rank);
+    if (role != DCR_ROLE_FOREIGN && role != DCR_ROLE_LOG && role != DCR_ROLE_OTHER)
+        return DCR_END;
+    int n = snprintf(path, sizeof path, "%s%s%s", a->root, *a->root ? "/" : "", a->names[i]);
+    int fd = n > 0 && (size_t)n < sizeof path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+    if (fd < 0)
+        return DCR_END;
+    struct dcr_stream s = dcr_stream_fd(&fd, a->names[i]);
+    rc = import_trace_ahead(&t->trace, &t->arena, a->names[i], &s, &t->err);
+    close(fd);
+    return rc;
+}
+
+/* Reads file i; the lock is held before and after, not meanwhile. */
+static void read_locked(struct ahead *a, size_t i)
+{
+    a->traces[i].is_taken = 1;
+    pthread_mutex_unlock(&a->lock);
+    int rc = read_file(a, i);
+    pthread_mutex_lock(&a->lock);
+    a->traces[i].rc = rc;
+    a->traces[i].is_done = 1;
+    pthread_cond_broadcast(&a->changed);
+}
+
+/* Reads the next file, or waits for what others do: not far ahead of the run, since what is ready has to be kept. */
+static void go_on(struct ahead *a)
+{
+    while (a->next < a->n && a->traces[a->next].is_taken)
+        a->next++;
+    if (a->next < a->n && a->next <= a->wanted + 2 * (size_t)a->n_threads + 2)
+        read_locked(a, a->next);
+    else
+        pthread_cond_wait(&a->changed, &a->lock);
+}
+
+static void *work(void *ctx)
+{
+    struct ahead *a = ctx;
+    pthread_mutex_lock(&a->lock);
+    while (!a->is_ended && a->next < a->n)
+        go_on(a);
+    pthread_mutex_unlock(&a->lock);
+    return NULL;
+}
+
+struct ahead *ahead_start(const char *root, char *const *names, size_t n)
+{
+    int n_cores = cores_free();
+    struct ahead *a = n_cores > 1 && n > 1 ? calloc(1, sizeof *a) : NULL;
+    if (!a || !(a->traces = calloc(n, sizeof *a->traces))) {
+        free(a);
+        return NULL;
+    }
+    a->root = root;
+    a->names = names;
+    a->n = n;
+    pthread_mutex_init(&a->lock, NULL);
+    pthread_cond_init(&a->changed, NULL);
+    pthread_mutex_lock(&a->lock);
+    while (a->n_threads < n_cores - 1 && pthread_create(&a->threads[a->n_threads], NULL, work, a) == 0)
+        a->n_threads++;
+    pthread_mutex_unlock(&a->lock);
+    return a;
+}
+
+int ahead_take(struct ahead *a, size_t i, struct run *r, struct dcr_err *err)
+{
+    struct trace_ahead *t = &a->traces[i];
+    pthread_mutex_lock(&a->lock);
+    a->wanted = i;
+    pthread_cond_broadcast(&a->changed);
+    if (!t->is_taken)
+        read_locked(a, i);
+    while (!t->is_done)
+        go_on(a);
+    pthread_mutex_unlock(&a->lock);
+    if (t->rc == 0)
+        import_trace_add(r, &t->trace, &t->arena);
+    else if (t->rc != DCR_END && err)
+        *err = t->err;
+    return t->rc;
+}
+
+void ahead_end(struct ahead *a)
+{
+    if (!a)
+        return;
+    pthread_mutex_lock(&a->lock);
+    a->is_ended = 1;
+    pthread_cond_broadcast(&a->changed);
+    pthread_mutex_unlock(&a->lock);
+    for (int i = 0; i < a->n_threads; i++)
+        pthread_join(a->threads[i], NULL);
+    for (size_t i = 0; i < a->n; i++)
+        dcr_arena_release(&a->traces[i].arena);
+    pthread_cond_destroy(&a->changed);
+    pthread_mutex_destroy(&a->lock);
+    free(a->traces);
+    free(a);
+}

@@ -1,0 +1,20 @@
+/* ahead.h - the traces of other tools among the files of a folder, read by as many threads as there are cores while the
+ * run is put together in order: one file of each rank takes no longer than the ranks of one core. Inside render/read
+ * only. Test: tests/integration/render_devices.sh */
+#ifndef RENDER_READ_AHEAD_H
+#define RENDER_READ_AHEAD_H
+
+#include "render/import/import.h"
+
+struct ahead;
+
+/** ahead_start - begin with the first of the files. root, names: borrows, until ahead_end; as run_read_files.
+ *  returns  gives; NULL = it is not worth it (one core, one file) or there is no memory: files are read one by one */
+struct ahead *ahead_start(const char *root, char *const *names, size_t n);
+/** ahead_take - what there is of file i; to be asked once for each, ascending.
+ *  returns  0: its trace is in the run; DCR_END: it is to be read as any other file; else as import_foreign */
+int ahead_take(struct ahead *a, size_t i, struct run *r, struct dcr_err *err) DCR_MUST_CHECK;
+/** ahead_end - NULL is fine. */
+void ahead_end(struct ahead *a);
+
+#endif

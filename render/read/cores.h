@@ -1,0 +1,13 @@
+/* cores.h - how many threads may read at once. Inside render/read only. */
+#ifndef RENDER_READ_CORES_H
+#define RENDER_READ_CORES_H
+
+enum { CORES_MAX = 16 };
+
+/** cores_free - cores that this thread may use, itself included: those the process may run on, unless it shares them.
+ */
+int cores_free(void);
+/** cores_share - this thread and its like share them: cores_free is n from now on. */
+void cores_share(int n);
+
+#endif
