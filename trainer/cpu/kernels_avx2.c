@@ -13,6 +13,7 @@
 #define VL 8
 #define NV 2
 #define MR 6
+#define PREFETCH_C 1
 #define K_BLOCK 320 /* a strip of B is then 20 KB, beside 8 KB of A in a first cache of 32 KB */
 typedef float vec __attribute__((vector_size(32)));
 typedef unsigned ivec __attribute__((vector_size(32)));
