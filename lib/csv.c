@@ -185,8 +185,10 @@ int dcr_csv_next(struct dcr_csv *c, struct dcr_err *err)
 {
     for (;;) {
         int rc = read_record(c, &c->row, err);
-        if (rc)
+        if (rc) {
+            c->row.n = 0; /* what was read of it is no row */
             return rc;
+        }
         int is_blank = c->row.n == 1 && cell(&c->row, 0)[0] == '\0';
         if (is_blank)
             continue;

@@ -27,7 +27,8 @@ int dcr_csv_next(struct dcr_csv *c, struct dcr_err *err) DCR_MUST_CHECK;
 /** dcr_csv_line - line number of the current row, from 1. */
 long dcr_csv_line(const struct dcr_csv *c);
 
-/** dcr_csv_text - cell of the current row, "" when empty or column < 0. borrows until the next call. */
+/** dcr_csv_text - cell of the current row, "" when empty or column < 0; of a row with too many or too few cells those
+ *  that are there. borrows until the next call. */
 const char *dcr_csv_text(const struct dcr_csv *c, int column);
 /** dcr_csv_double - 0 and *out; DCR_END when the cell is empty or the column absent (not measured);
  *  DCR_FAIL (sentence with line and column) for text, NaN, infinity or trailing characters. */

@@ -90,6 +90,7 @@ static void bad_rows_are_named_and_passed(void **state)
     }
     assert_int_equal(dcr_csv_next(f.csv, &f.err), DCR_FAIL);
     assert_non_null(strstr(f.err.text, "does not end"));
+    assert_string_equal(dcr_csv_text(f.csv, 0), ""); /* no row is left behind */
     assert_int_equal(dcr_csv_next(f.csv, &f.err), DCR_END);
     dcr_csv_close(f.csv);
 }
