@@ -25,6 +25,7 @@ struct stack_bar {
     const char *label;   /* under the column: "4 nodes", "rank 3" */
     const double *value; /* one per part, 0 or more; shape (n_parts) */
     const char *mark;    /* NULL, or a word above the column: "slowest" */
+    double lo, hi;       /* interval of the total, drawn as a whisker; hi <= lo: none */
 };
 struct chart_stack {
     struct chart_text text;

@@ -79,9 +79,21 @@ static void draw_bar(struct canvas *c, const struct chart_stack *s, const struct
         base += v;
     }
     double above = scale_map(y, base) - 6;
+    if (b->hi > b->lo) {
+        double at = x + w / 2, lo = scale_map(y, b->lo), hi = scale_map(y, b->hi);
+        const struct stroke stroke = {INK_TEXT, 1.5, false};
+        canvas_line(c, (struct point){at, lo}, (struct point){at, hi}, stroke);
+        canvas_line(c, (struct point){at - 5, lo}, (struct point){at + 5, lo}, stroke);
+        canvas_line(c, (struct point){at - 5, hi}, (struct point){at + 5, hi}, stroke);
+        above = fmin(above, hi - 6);
+    }
     chart_value(&s->text, total, value, sizeof value);
-    if (!s->is_percent && typeface_width(c->typeface, FONT_STRONG, value) <= fmax(w + 16, pitch - 4)) {
-        canvas_text(c, (struct point){x + w / 2, above}, ALIGN_MIDDLE, FONT_STRONG, INK_TEXT, value);
+    struct font font = FONT_STRONG;
+    double room = fmax(w + 16, pitch - 4);
+    if (typeface_width(c->typeface, font, value) > room)
+        font = FONT_SMALL;
+    if (!s->is_percent && typeface_width(c->typeface, font, value) <= room) {
+        canvas_text(c, (struct point){x + w / 2, above}, ALIGN_MIDDLE, font, INK_TEXT, value);
         above -= LINE_HEIGHT;
     }
     if (b->mark) {
@@ -119,6 +131,7 @@ void chart_stack(struct canvas *c, struct box at, const struct chart_stack *s)
     bool is_marked = false;
     for (size_t i = 0; i < s->n_bars; i++) {
         most = fmax(most, bar_total(s, &s->bars[i]));
+        most = s->bars[i].hi > s->bars[i].lo ? fmax(most, s->bars[i].hi) : most;
         is_marked |= s->bars[i].mark != NULL;
     }
     struct box rest = chart_head(c, at, &s->text);

@@ -138,8 +138,8 @@ json_t *run_figure_heat(struct site *s, const struct run_result *r)
                        &(struct figure){.stem = "late-ranks",
                                         .run = RUN_OF(s, r),
                                         .title = "Late ranks, step by step",
-                                        .caption = "The darker, the longer a rank worked than the fastest one in that "
-                                                   "step; the others wait for the darkest.",
+                                        .caption = "The stronger the colour, the longer a rank worked than the fastest "
+                                                   "one in that step; the others wait for it.",
                                         .alt = alt,
                                         .draw = draw_heat,
                                         .spec = &spec,

@@ -119,8 +119,9 @@ bool ranks_spec(struct site *s, const struct run_result *r, struct chart_stack *
         for (int k = 0; k < N_PARTS; k++)
             v[k] = (double)q->part_ns[k] / axis.ns;
         bool is_late = r->straggler.has && r->straggler.rank == q->rank;
-        bars[i] =
-            (struct stack_bar){site_text(s, n <= 4 ? "rank %d" : "%d", q->rank), v, is_late ? "arrives last" : NULL};
+        bars[i] = (struct stack_bar){.label = site_text(s, n <= 4 ? "rank %d" : "%d", q->rank),
+                                     .value = v,
+                                     .mark = is_late ? "arrives last" : NULL};
     }
     *spec =
         (struct chart_stack){.text = {"Ranks", site_text(s, "mean step time, %s", axis.unit), axis.unit, axis.label},

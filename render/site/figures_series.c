@@ -159,7 +159,7 @@ static json_t *breakdown_figure(struct site *s, const struct series *series, con
     if (most == 0)
         return NULL;
     struct time_axis axis = time_axis_for(most);
-    bool is_short = series->n_points > 2; /* the axis names the unit once */
+    bool has_interval = false, is_short = series->n_points > 2; /* the axis names the unit once */
     for (int i = 0; i < series->n_points; i++) {
         const struct series_point *p = &series->points[i];
         if (!p->step.n)
@@ -168,7 +168,13 @@ static json_t *breakdown_figure(struct site *s, const struct series *series, con
         for (int k = 0; k < N_PARTS; k++)
             v[k] = is_percent ? 100.0 * (double)p->part_ns[k] / (double)p->step.mean_ns : in_unit(p->part_ns[k], &axis);
         const char *at = p->n_nodes <= 0 && series->n_points == 1 ? "this run" : node_words(s, p->n_nodes);
-        bars[n++] = (struct stack_bar){is_short ? site_text(s, "%d", p->n_nodes) : at, v, NULL};
+        bars[n] = (struct stack_bar){.label = is_short ? site_text(s, "%d", p->n_nodes) : at, .value = v};
+        if (p->step_interval.has && !is_percent) {
+            bars[n].lo = p->step_interval.lo / axis.ns;
+            bars[n].hi = p->step_interval.hi / axis.ns;
+            has_interval = true;
+        }
+        n++;
     }
     struct chart_stack spec = {.parts = stack_parts(s), .n_parts = N_PARTS, .bars = bars, .n_bars = n};
     spec.is_percent = is_percent;
@@ -193,8 +199,10 @@ static json_t *breakdown_figure(struct site *s, const struct series *series, con
     } else {
         f.stem = site_text(s, "breakdown%s", suffix);
         f.title = "Where a step's time goes";
-        f.caption = "Mean over ranks and counted steps; the categories sum to the step. Transfer and waiting are the "
-                    "exposed communication.";
+        f.caption = site_text(s,
+                              "Mean over ranks and counted steps; the categories sum to the step. Transfer and waiting "
+                              "are the exposed communication.%s",
+                              has_interval ? " Whiskers are 95 % intervals of the step." : "");
         f.table = breakdown_table(s, series);
     }
     return figure_view(s, &f);

@@ -117,10 +117,10 @@ static json_t *figure(struct site *s, const struct report *rep)
             double *v = dcr_arena_alloc(&s->arena, N_PARTS * sizeof *v);
             for (int k = 0; k < N_PARTS; k++)
                 v[k] = (double)(side ? c->part[k].after_ns : c->part[k].before_ns) / axis.ns;
-            bars[n++] =
-                (struct stack_bar){site_text(s, "%s%s", rep->n_comparisons > 1 ? site_text(s, "%s ", c->anchor) : "",
-                                             side ? "after" : "before"),
-                                   v, NULL};
+            bars[n++] = (struct stack_bar){
+                .label = site_text(s, "%s%s", rep->n_comparisons > 1 ? site_text(s, "%s ", c->anchor) : "",
+                                   side ? "after" : "before"),
+                .value = v};
         }
     }
     struct chart_stack spec = {

@@ -20,6 +20,8 @@ json_t *view_notes(struct site *s, enum note_kind kind, int run)
         const char *label = n->run >= 0 ? s->rep->runs[n->run].label : "";
         bool says_where = !strncmp(n->text, label, strlen(label));
         view_text(s, v, "where", run < 0 && !says_where ? label : NULL);
+        view_text(s, v, "id", n->id);
+        view_set(s, v, "run", json_integer(n->run));
         view_add(s, list, v);
     }
     return list;
@@ -52,6 +54,30 @@ static json_t *by_weight(struct site *s, json_t *notes, enum note_kind kind)
 /* More caveats than this would bury the verdict: the others are folded away behind their number. */
 #define CAVEATS_SHOWN 3
 
+/* The same was said above, of another run, which weighs more. */
+static bool is_repeated(const json_t *all, size_t at)
+{
+    const json_t *v = json_array_get(all, at), *id = json_object_get(v, "id"), *run = json_object_get(v, "run");
+    for (size_t i = 0; i < at && json_is_string(id); i++) {
+        const json_t *above = json_array_get(all, i);
+        if (json_equal(id, json_object_get(above, "id")) && !json_equal(run, json_object_get(above, "run")))
+            return true;
+    }
+    return false;
+}
+
+/* Which of them are shown; one alone is not folded. */
+static void choose_caveats(const json_t *all, bool *is_shown)
+{
+    size_t n = json_array_size(all), n_shown = 0;
+    for (size_t i = 0; i < n; i++) {
+        is_shown[i] = n_shown < CAVEATS_SHOWN && !is_repeated(all, i);
+        n_shown += is_shown[i];
+    }
+    for (size_t i = 0; i < n && n_shown + 1 == n; i++)
+        is_shown[i] = true;
+}
+
 void view_caveats(struct site *s, json_t *data, int run)
 {
     json_t *all = view_notes(s, NOTE_CAVEAT, run);
@@ -64,9 +90,11 @@ void view_caveats(struct site *s, json_t *data, int run)
         view_set(s, v, "where", json_null());
         view_add(s, all, v);
     }
-    size_t n = json_array_size(all), n_shown = n > CAVEATS_SHOWN + 1 ? CAVEATS_SHOWN : n; /* one alone is not folded */
+    size_t n = json_array_size(all);
+    bool *is_shown = dcr_arena_alloc(&s->arena, (n + 1) * sizeof *is_shown);
+    choose_caveats(all, is_shown);
     for (size_t i = 0; i < n; i++)
-        json_array_append(i < n_shown ? shown : folded, json_array_get(all, i));
+        json_array_append(is_shown[i] ? shown : folded, json_array_get(all, i));
     view_text(s, data, "n_folded", fmt_count((int64_t)json_array_size(folded), "more caveat").text);
     view_set_list(s, data, "caveats", shown);
     view_set_list(s, data, "folded", folded);

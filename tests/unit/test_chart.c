@@ -41,9 +41,9 @@ static const double bar1[] = {152, 0, 0, 3, 0}, bar2[] = {77, 13, 10, 3, 0.3}, b
 
 static struct chart_stack stack_spec(struct stack_bar *bars)
 {
-    bars[0] = (struct stack_bar){"1 node", bar1, NULL};
-    bars[1] = (struct stack_bar){"2 nodes", bar2, NULL};
-    bars[2] = (struct stack_bar){"4 nodes", bar4, "slowest"};
+    bars[0] = (struct stack_bar){.label = "1 node", .value = bar1};
+    bars[1] = (struct stack_bar){.label = "2 nodes", .value = bar2};
+    bars[2] = (struct stack_bar){.label = "4 nodes", .value = bar4, .mark = "slowest"};
     return (struct chart_stack){{"Step time", "step time, ms", "ms", NULL}, parts, 5, bars, 3, NULL, false, false};
 }
 
@@ -98,6 +98,20 @@ static void test_stack_heights_are_the_numbers(void **state)
     assert_texts_are_readable(rec);
     assert_non_null(recording_find_text(rec, "slowest"));
     assert_non_null(recording_find_text(rec, "104")); /* the total of 4 nodes */
+
+    /* The whisker is as long as the interval, and the total stands above it. */
+    bars[2].lo = 95;
+    bars[2].hi = 125;
+    recording_init(rec, typeface, 500, 340);
+    chart_stack(&rec->canvas, (struct box){0, 0, 500, 340}, &spec);
+    const struct recorded *whisker = NULL;
+    for (int i = 0; i < rec->n; i++)
+        if (rec->stroke[i].kind == STROKE_LINE && rec->stroke[i].ink == INK_TEXT && rec->stroke[i].at.w == 0)
+            whisker = whisker ? whisker : &rec->stroke[i];
+    assert_non_null(whisker);
+    assert_near(whisker->at.h, 30 * ink_height(INK_COMPUTE, x[0]) / 152, 0.01);
+    assert_true(recording_find_text(rec, "104")->at.y < whisker->at.y);
+    assert_texts_are_readable(rec);
 }
 
 static void test_stack_fits_a_phone(void **state)
@@ -123,7 +137,7 @@ static void test_stack_of_many_ranks(void **state)
         v[i][0] = 30 + i % 7;
         v[i][1] = NAN;
         v[i][2] = 7 - i % 7;
-        bars[i] = (struct stack_bar){name[i], v[i], i == 64 ? "arrives last" : NULL};
+        bars[i] = (struct stack_bar){.label = name[i], .value = v[i], .mark = i == 64 ? "arrives last" : NULL};
     }
     struct chart_stack spec = {{NULL, "step time, ms", "ms", NULL}, parts, 5, bars, 128, "rank", false, false};
     recording_init(rec, typeface, 1040, 320);
@@ -263,7 +277,7 @@ static void test_hostile_labels(void **state)
     longer[sizeof longer - 1] = '\0';
     const char *bad[] = {longer, "<script>\"'&", "\xff\xfe\x80 broken", "", "\x01\x1b[31m"};
     for (size_t k = 0; k < sizeof bad / sizeof bad[0]; k++) {
-        struct stack_bar bar = {bad[k], bar4, bad[k]};
+        struct stack_bar bar = {.label = bad[k], .value = bar4, .mark = bad[k]};
         struct stack_part p[5];
         for (int i = 0; i < 5; i++)
             p[i] = (struct stack_part){bad[k], parts[i].ink};

@@ -35,7 +35,7 @@ static void draw(struct canvas *c, const char *label)
 {
     static const double v[2] = {30, 10};
     const struct stack_part parts[2] = {{"compute", INK_COMPUTE}, {label, INK_COMM}};
-    const struct stack_bar bar = {label, v, NULL};
+    const struct stack_bar bar = {.label = label, .value = v};
     chart_stack(c, (struct box){10, 10, 280, 180},
                 &(struct chart_stack){{label, "step time, ms", "ms", NULL}, parts, 2, &bar, 1, NULL, false, false});
 }
