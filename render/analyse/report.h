@@ -355,8 +355,8 @@ struct report {
     int n_notes, n_gaps;
     struct comparison *comparisons; /* against --baseline: render/analyse/compare.h */
     int n_comparisons;
-    const char *baseline;         /* what it was compared with, "" nothing */
-    struct source *before;        /* the archives of baseline */
+    const char *baseline;  /* what it was compared with, "" nothing */
+    struct source *before; /* the archives of baseline */
     int n_before;
     size_t notes_cap, claims_cap; /* filling only */
     const char *unit;       /* what node counts count: "node", or "GPU" where runs on one machine scale over those */

@@ -15,8 +15,8 @@ json_t *evidence_json(const struct report *rep);
 
 /** device_headline - what GPU traces without steps say; NULL when there are none. */
 const char *device_headline(struct report *rep, const struct run *r);
-/** device_action - what to do about the idle time of GPU traces without steps, and how to get steps; NULL when there are
- *  none. */
+/** device_action - what to do about the idle time of GPU traces without steps, and how to get steps; NULL when there
+ * are none. */
 const char *device_action(struct report *rep, const struct run_result *r);
 
 #endif
