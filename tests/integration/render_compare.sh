@@ -35,7 +35,11 @@ if [ -d "$pair" ]; then
         and (.gpu_utilization_ratio | .before > 0.54 and .before < 0.57 and .after > 0.69 and .after < 0.72)
         and .predictions[0].class == "data" and .predictions[0].is_removed' "$TMP/pair/report.json"
     check "... and is said" jq -e '.comparisons[0].support | test("data loading changed most: 555 us against 59.3 ms .0[.]4 % of the step, before 33 %")
-        and test("GPU utilisation in the steps is 70 %, before 56 %") and test("44.8 ms came")' "$TMP/pair/report.json"
+        and test("GPU utilisation in the steps is 70 %, before 56 %") and test("44.8 ms came")
+        and test("Meanwhile these parts grew: overhead by 12.3 ms")' "$TMP/pair/report.json"
+    check "the predicted gain is within a quarter of the achieved one, by medians of steps" jq -e '.comparisons[0]
+        | (.predicted_gain_ns / (.median_before_ns - .median_after_ns)) | . > 0.75 and . < 1.25' "$TMP/pair/report.json"
+    check "what limits next is the host" jq -e '.runs[0].support | test("^The next limit would be Host and kernel launch: 70 % GPU utilisation")' "$TMP/pair/report.json"
 else
     skip "two real traces" "no $pair"
 fi
