@@ -104,6 +104,8 @@ $(call objects,$(RENDER_SRC)): EXTRA_CFLAGS = $(RENDER_CFLAGS)
 # The injected library lives in other people's processes: no sanitizer runtime, nothing but libc, nothing exported
 # that is not marked so.
 $(call objects,$(INJECT_SRC) $(PRELOAD_SRC)): EXTRA_CFLAGS = -fPIC -fvisibility=hidden
+# One optimisation over all of the recorder: a tenth less of a pair of events. clang's would need a linker of its own.
+$(call objects,$(INJECT_SRC)): EXTRA_CFLAGS += $(if $(findstring clang,$(CC)),,-flto)
 $(call objects,$(INJECT_SRC) $(PRELOAD_SRC)) $(INJECT_SO) $(PRELOAD_SO): SAN =
 
 $(BUILD)/lib%.a:
