@@ -91,8 +91,9 @@ void run_take_trace_steps(struct run *r)
         if (k)
             run_take_steps(k, &t->steps);
     }
+    int is_one = r->is_foreign && r->n_traces == 1 && strcmp(r->traces[0].kind, "Kineto trace") == 0; /* one process */
     if (!r->n_ranks)
-        r->n_ranks = n;
+        r->n_ranks = n ? n : is_one;
 }
 
 static int compare_table(const void *a, const void *b)
