@@ -34,10 +34,16 @@ static void add_compared(struct site *s, json_t *t, const char *name, const stru
                                        : "v-limits");
 }
 
+/* Traces alone say no node count, and a pair of them needs none. */
+static const char *name_of(const struct site *s, const struct comparison *c)
+{
+    return c->n_nodes <= 0 && s->rep->n_comparisons == 1 ? "These runs" : c->label;
+}
+
 static json_t *parts_table(struct site *s, const struct comparison *c)
 {
     json_t *t = view_table(s,
-                           site_text(s, "%s, mean step: %s before, %s after", c->label,
+                           site_text(s, "%s, mean step: %s before, %s after", name_of(s, c),
                                      fmt_count(c->steps_before, "step").text, fmt_count(c->steps_after, "step").text),
                            "Part|#Before|#After|#Change|95 % interval of the change|Verdict");
     for (int k = 0; k < N_PARTS; k++)
@@ -57,7 +63,7 @@ void view_compared(struct site *s, json_t *data)
     json_t *t = view_table(s, "Mean step before and after; a node count leads to its parts",
                            "Nodes|#Before|#After|#Change|95 % interval of the change|Verdict");
     for (int i = 0; i < rep->n_comparisons; i++) {
-        add_compared(s, t, rep->comparisons[i].label, &rep->comparisons[i].step);
+        add_compared(s, t, name_of(s, &rep->comparisons[i]), &rep->comparisons[i].step);
         json_t *rows = json_object_get(t, "rows");
         view_text(s, json_array_get(rows, json_array_size(rows) - 1), "href",
                   site_text(s, "compare.html#nodes-%s", rep->comparisons[i].anchor));
@@ -78,7 +84,7 @@ static json_t *predictions_table(struct site *s, const struct comparison *c)
 {
     if (c->n_predictions == 0)
         return json_null();
-    json_t *t = view_table(s, site_text(s, "%s: what the report on the runs before had predicted", c->label),
+    json_t *t = view_table(s, site_text(s, "%s: what the report on the runs before had predicted", name_of(s, c)),
                            "Cause|#Predicted gain, at most|#Its time before|#Its time after|Removed");
     for (int i = 0; i < c->n_predictions; i++) {
         const struct prediction *p = &c->predictions[i];
@@ -155,7 +161,7 @@ void page_compare(struct site *s)
         json_t *v = view_object(s), *parts = parts_table(s, c), *predictions = predictions_table(s, c);
         site_table(s, parts, site_text(s, "compare-%s", c->anchor), -1);
         site_table(s, predictions, site_text(s, "predictions-%s", c->anchor), -1);
-        view_text(s, v, "nodes", c->label);
+        view_text(s, v, "nodes", name_of(s, c));
         view_text(s, v, "anchor", site_text(s, "nodes-%s", c->anchor));
         view_text(s, v, "sentence", c->sentence);
         view_text(s, v, "support", c->support);

@@ -93,10 +93,10 @@ static json_t *idle(struct site *s, const struct run *r)
 
 static json_t *use(struct site *s, const struct run *r)
 {
-    json_t *t = view_table(
-        s, "How kernels fill the GPU, estimated from launch geometry and names",
-        "Trace and GPU|#GPU utilisation, of steps|#SM efficiency, of steps (without steps: of span)|#Queue, mean (largest)|#Occupancy, of kernel "
-        "time|#Tensor cores, of eligible time");
+    json_t *t = view_table(s, "How kernels fill the GPU, estimated from launch geometry and names",
+                           "Trace and GPU|#GPU utilisation, of steps|#SM efficiency, of steps (without steps: of "
+                           "span)|#Queue, mean (largest)|#Occupancy, of kernel "
+                           "time|#Tensor cores, of eligible time");
     EACH_DEVICE(r, d)
     {
         view_row(s, t, device_name(s, r, d));

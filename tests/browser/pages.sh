@@ -148,6 +148,7 @@ else
 fi
 
 # Before and after stand on the first page, and what came before is cited too.
+# shellcheck disable=SC2317  # called by check
 compared() {
     grep -A 12 '<section id="compared">' "$site/index.html" | grep -q 'Data loading\|data loading' &&
         grep -q '<a href="compare.html#nodes-4">' "$site/index.html" && grep -q '&lt;b&gt;4.tar (before)' "$site/index.html" &&

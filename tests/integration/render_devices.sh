@@ -44,6 +44,14 @@ check_status 3 "inside an archive" "$report" "$TMP/1node-x.tar" -o "$TMP/site"
 if [ "$(devices "$TMP/site")" = "kineto/$want" ]; then ok "named as its member"; else not_ok "named as its member" "$(devices "$TMP/site")"; fi
 check_status 3 "the same run as a folder" "$report" "$TMP/run" -o "$TMP/site"
 
+# Two files of one name from two folders are two runs with names of their own, on every page and in the citation.
+mkdir "$TMP/here" "$TMP/there"
+cp "$TMP/in/a.json" "$TMP/here/t.json"
+sed 's/2\.25/2.5/' "$TMP/in/a.json" >"$TMP/there/t.json"
+check "two traces of one name" "$report" -q "$TMP/here/t.json" "$TMP/there/t.json" -o "$TMP/site"
+check "... are told apart" jq -e '[.runs[].label] | . == ["Run t (run 1 of 2)", "Run t (run 2 of 2)"]' "$TMP/site/report.json"
+check "... and cited so" test "$(grep -o '>t.json (Run t (run [12] of 2))<' "$TMP/site/data.html" | sort -u | wc -l)" -eq 2
+
 # ---- real traces
 if [ ! -r "$traces/expected-exact.csv" ]; then
     skip "real traces" "no ../shared/data/traces"
