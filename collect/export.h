@@ -3,12 +3,14 @@
  *
  * Chrome: the JSON of chrome://tracing, Perfetto and Speedscope. Microseconds with three decimals, exact to the
  * nanosecond, from the start of the run (whole second before the first). A process is a rank, a track a thread or a
- * GPU's stream; process ranges and operations in flight are asynchronous events. CSV: one row per event, start_ns, end_ns
- * and dur_ns in CLOCK_MONOTONIC nanoseconds of its host as recorded; unix_ns is the beginning on the axis of all hosts.
+ * GPU's stream; process ranges and operations in flight are asynchronous events. CSV: one row per event, start_ns,
+ * end_ns and dur_ns in CLOCK_MONOTONIC nanoseconds of its host as recorded; unix_ns is the beginning on the axis of all
+ * hosts.
  *
  * That axis, the one of Chrome too, is the calendar of rank 0's host: times of other hosts are put on its clock by the
- * offset and drift of their clock monitors (lib/clocks.h), and how wrong that may be stands beside them (clock_error_ns;
- * otherData.clocks, a label of the process). A host that was not measured goes by its own calendar: no error is known. */
+ * offset and drift of their clock monitors (lib/clocks.h), and how wrong that may be stands beside them
+ * (clock_error_ns; otherData.clocks, a label of the process). A host that was not measured goes by its own calendar: no
+ * error is known. */
 #ifndef COLLECT_EXPORT_H
 #define COLLECT_EXPORT_H
 
