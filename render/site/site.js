@@ -1,6 +1,7 @@
 'use strict';
 /* Tables sort by a click on a column's name, and long ones filter. Without this the pages read just as well. */
 (() => {
+  const buttons = [];
   const value = (row, i) => {
     const cell = row.cells[i], text = cell.textContent.trim();
     if (cell.dataset.v !== undefined) return Number(cell.dataset.v);
@@ -17,6 +18,7 @@
       button.className = 'sort';
       button.append(...head.childNodes);
       head.append(button);
+      buttons.push([head, button]);
       button.addEventListener('click', () => {
         const down = head.getAttribute('aria-sort') === 'ascending' ||
           (!head.hasAttribute('aria-sort') && head.classList.contains('num'));
@@ -40,6 +42,9 @@
     label.append('Filter ', input);
     table.parentElement.before(label);
   };
+  /* A head that is repeated on the next sheet is printed without the words of a button. */
+  addEventListener('beforeprint', () => { for (const [head, button] of buttons) head.replaceChildren(...button.childNodes); });
+  addEventListener('afterprint', () => { for (const [head, button] of buttons) { button.append(...head.childNodes); head.append(button); } });
   for (const table of document.querySelectorAll('.scroll > table')) {
     const n = table.tBodies.length && table.tHead ? table.tBodies[0].rows.length : 0;
     if (n > 2) sortable(table);
