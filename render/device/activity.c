@@ -99,13 +99,15 @@ int activity_op(struct activity *a, const struct device_op *op)
     a->high_ns = high;
     a->has_times = 1;
     const struct activity_watch *watch = activity_watcher();
-    if (watch) {
+    if (watch && !watch->is_beside) {
         const struct name_entry *known = optable_entry(&a->names, 0, op->kind, op->name, op->name_len);
         watch->op(watch->ctx, op, known->kind, known->text);
         return 0;
     }
     struct device_sums *s = sums_of(a, op->device);
     struct name_entry *name = optable_entry(&a->names, (int)(s - a->devices), op->kind, op->name, op->name_len);
+    if (watch)
+        watch->op(watch->ctx, op, name->kind, name->text);
     optable_add(name, op->dur_ns);
     s->n_kind[name->kind]++;
     if (name->kind == OP_COMPUTE || name->kind == OP_COMM) {
@@ -171,10 +173,10 @@ void activity_operator(struct activity *a, int64_t thread, enum operator_kind ki
                        int64_t start_ns, int64_t dur_ns)
 {
     const struct activity_watch *watch = activity_watcher();
-    if (watch) {
+    if (watch)
         watch->host(watch->ctx, thread, name, len, start_ns, dur_ns);
+    if (watch && !watch->is_beside)
         return;
-    }
     if (!a->operators && !a->has_no_memory) {
         a->operators = host_ops_new(a->max_bytes / 4);
         a->has_no_memory = !a->operators;

@@ -1,7 +1,7 @@
 /* watch.c - see watch.h. */
 #include "render/device/watch.h"
 
-static const struct activity_watch *watcher;
+static _Thread_local const struct activity_watch *watcher;
 
 void activity_watch(const struct activity_watch *w)
 {

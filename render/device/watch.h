@@ -1,7 +1,8 @@
-/* watch.h - who wants single operations of a trace rather than its sums: the timeline, which reads files a second time.
+/* watch.h - who wants single operations of a trace: the timeline.
  *
- * While somebody watches, a struct activity hands on what importers give it and keeps nothing: its results are empty.
- * One watcher at a time, of the whole program: importers need not know. */
+ * While somebody watches, a struct activity hands on what importers give it. Either that is all, and its results are
+ * empty: a file is read a second time. Or its sums are made as well (is_beside). One watcher at a time of each thread:
+ * importers need not know. */
 #ifndef RENDER_DEVICE_WATCH_H
 #define RENDER_DEVICE_WATCH_H
 
@@ -13,6 +14,7 @@ struct activity_watch {
     void (*op)(void *ctx, const struct device_op *op, enum op_kind kind, const char *name);
     /* An operator or a range of the host. thread  any number that tells threads apart */
     void (*host)(void *ctx, int64_t thread, const char *name, size_t len, int64_t start_ns, int64_t dur_ns);
+    int is_beside;
 };
 
 /** activity_watch - from now on; NULL: nobody. borrows until the next call. Test: tests/unit/test_timeline.c */

@@ -5,6 +5,8 @@
 #include "render/import/json_window.h"
 #include "render/import/kineto.h"
 #include "render/import/parsers.h"
+#include "render/device/watch.h"
+#include "render/model/watch.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -49,25 +51,54 @@ int chrome_is(const char *head, size_t n)
     return is_it;
 }
 
-/* Reading larger ones a second time would double the time of the report; the timeline says so. */
-enum { MOST_DRAWN = 1000000 };
+/* A trace, and what somebody makes of its single operations meanwhile. */
+static int read_watched(struct foreign_trace *t, struct dcr_arena *arena, const struct run_watch *watch, void **watched,
+                        struct dcr_stream *s, struct dcr_err *err)
+{
+    struct activity_watch w;
+    *watched = watch ? watch->foreign(&w, t) : NULL;
+    if (*watched)
+        activity_watch(&w);
+    int rc = kineto_read(t, arena, s, err);
+    if (*watched)
+        activity_watch(NULL);
+    if (*watched && (rc || t->n_events > FOREIGN_MOST_DRAWN)) {
+        watch->foreign_free(*watched);
+        *watched = NULL;
+    }
+    return rc;
+}
+
+static void add_trace(struct run *r, struct foreign_trace *t, void *watched)
+{
+    t->is_not_drawn = t->n_events > FOREIGN_MOST_DRAWN;
+    if (watched)
+        r->watch->foreign_keep(r->watched, watched, t->file);
+    run_add_trace(r, t);
+}
 
 int chrome_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
 {
     struct foreign_trace t;
-    int rc = kineto_read(&t, &r->arena, s, err);
-    if (rc)
-        return rc;
-    t.is_not_drawn = t.n_events > MOST_DRAWN;
-    run_add_trace(r, &t);
-    return 0;
+    void *watched;
+    int rc = read_watched(&t, &r->arena, r->watched ? r->watch : NULL, &watched, s, err);
+    if (!rc)
+        add_trace(r, &t, watched);
+    return rc;
 }
 
-void import_trace_add(struct run *r, struct foreign_trace *t, struct dcr_arena *arena)
+void import_trace_add(struct run *r, struct trace_ahead *t)
 {
-    dcr_arena_take(&r->arena, arena);
-    t->is_not_drawn = t->n_events > MOST_DRAWN;
-    run_add_trace(r, t);
+    dcr_arena_take(&r->arena, &t->arena);
+    add_trace(r, &t->trace, t->watched);
+    t->watched = NULL;
+}
+
+void import_trace_free(struct trace_ahead *t)
+{
+    if (t->watched)
+        t->watch->foreign_free(t->watched);
+    dcr_arena_release(&t->arena);
 }
 
 struct format {
@@ -104,7 +135,7 @@ enum import_kind import_kind(struct dcr_stream *s)
     return f ? f->kind : IMPORT_NONE;
 }
 
-int import_trace_ahead(struct foreign_trace *out, struct dcr_arena *arena, const char *name, struct dcr_stream *s,
+int import_trace_ahead(struct trace_ahead *t, const struct run_watch *watch, const char *name, struct dcr_stream *s,
                        struct dcr_err *err)
 {
     struct gunzip *g = NULL;
@@ -114,7 +145,8 @@ int import_trace_ahead(struct foreign_trace *out, struct dcr_arena *arena, const
         return DCR_END; /* import_foreign says what is wrong */
     const struct format *f = format_of(g);
     struct dcr_stream plain = gunzip_stream(g);
-    rc = f && f->read == chrome_read ? kineto_read(out, arena, &plain, err) : DCR_END;
+    t->watch = watch;
+    rc = f && f->read == chrome_read ? read_watched(&t->trace, &t->arena, watch, &t->watched, &plain, err) : DCR_END;
     gunzip_close(g);
     return rc;
 }

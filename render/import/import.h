@@ -24,11 +24,22 @@ enum import_kind import_kind(struct dcr_stream *s);
  * a known kind, but broken: the sentence says where (nothing was added); DCR_FATAL as of the stream */
 int import_foreign(struct run *r, const char *name, struct dcr_stream *s, struct dcr_err *err) DCR_MUST_CHECK;
 
+/* A trace of which a run is not made yet. Zero to begin with. */
+struct trace_ahead {
+    struct foreign_trace trace; /* texts and arrays in arena */
+    struct dcr_arena arena;
+    const struct run_watch *watch;
+    void *watched; /* what it made of the single operations; NULL = nothing */
+};
+
 /** import_trace_ahead - what takes long of import_foreign, when the file is a Chrome trace: by any thread, without a
- * run. out      texts and arrays in arena returns  as import_foreign; DCR_END also when it is of another kind */
-int import_trace_ahead(struct foreign_trace *out, struct dcr_arena *arena, const char *name, struct dcr_stream *s,
+ * run. watch    of the run that it shall go to; NULL = nobody returns  as import_foreign; DCR_END also when it is of
+ * another kind */
+int import_trace_ahead(struct trace_ahead *t, const struct run_watch *watch, const char *name, struct dcr_stream *s,
                        struct dcr_err *err) DCR_MUST_CHECK;
-/** import_trace_add - and the rest: into the run, which owns the arena's content from now on. */
-void import_trace_add(struct run *r, struct foreign_trace *t, struct dcr_arena *arena);
+/** import_trace_add - and the rest: into the run, which owns all of it from now on. */
+void import_trace_add(struct run *r, struct trace_ahead *t);
+/** import_trace_free - of one that was not added, or was. */
+void import_trace_free(struct trace_ahead *t);
 
 #endif

@@ -32,6 +32,9 @@ struct host_operators {
     int64_t n; /* operators and ranges in all; 0 = the trace has none */
 };
 
+/* A timeline of more would be of tens of megabytes, and reading them again would double the time of the report. */
+enum { FOREIGN_MOST_DRAWN = 1000000 };
+
 /* A trace of one process. */
 struct foreign_trace {
     const char *file;
@@ -39,7 +42,7 @@ struct foreign_trace {
     int64_t rank, world_size; /* -1 = not said */
     int64_t n_events;         /* of any kind */
     int64_t n_unusable;       /* operations without a time that can be read */
-    int is_not_drawn;         /* too large to be read a second time, for the timeline */
+    int is_not_drawn;         /* too large for the timeline: FOREIGN_MOST_DRAWN */
     int64_t n_unpaired;       /* beginnings without an end, ends without a beginning */
     struct reduced steps;     /* of the rank; n_steps 0 = the trace marks none */
     struct host_operators operators;

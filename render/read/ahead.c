@@ -10,9 +10,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-struct trace_ahead {
-    struct foreign_trace trace;
-    struct dcr_arena arena;
+struct file {
+    struct trace_ahead trace;
     struct dcr_err err;
     int rc, is_done, is_taken;
 };
@@ -22,15 +21,16 @@ struct ahead {
     pthread_cond_t changed;
     const char *root;
     char *const *names;
-    struct trace_ahead *traces; /* shape (n) */
-    size_t n, next, wanted;     /* next: to be read; wanted: the run is made of those before it */
+    struct file *files; /* shape (n) */
+    const struct run_watch *watch;
+    size_t n, next, wanted; /* next: to be read; wanted: the run is made of those before it */
     int is_ended, n_threads;
     pthread_t threads[CORES_MAX];
 };
 
 static int read_file(struct ahead *a, size_t i)
 {
-    struct trace_ahead *t = &a->traces[i];
+    struct file *f = &a->files[i];
     int node, rank, rc = DCR_END;
     char path[4400];
     enum dcr_role role = dcr_role_of(a->names[i], &node, &rank);
@@ -41,7 +41,7 @@ static int read_file(struct ahead *a, size_t i)
     if (fd < 0)
         return DCR_END;
     struct dcr_stream s = dcr_stream_fd(&fd, a->names[i]);
-    rc = import_trace_ahead(&t->trace, &t->arena, a->names[i], &s, &t->err);
+    rc = import_trace_ahead(&f->trace, a->watch, a->names[i], &s, &f->err);
     close(fd);
     return rc;
 }
@@ -49,19 +49,19 @@ static int read_file(struct ahead *a, size_t i)
 /* Reads file i; the lock is held before and after, not meanwhile. */
 static void read_locked(struct ahead *a, size_t i)
 {
-    a->traces[i].is_taken = 1;
+    a->files[i].is_taken = 1;
     pthread_mutex_unlock(&a->lock);
     int rc = read_file(a, i);
     pthread_mutex_lock(&a->lock);
-    a->traces[i].rc = rc;
-    a->traces[i].is_done = 1;
+    a->files[i].rc = rc;
+    a->files[i].is_done = 1;
     pthread_cond_broadcast(&a->changed);
 }
 
 /* Reads the next file, or waits for what others do: not far ahead of the run, since what is ready has to be kept. */
 static void go_on(struct ahead *a)
 {
-    while (a->next < a->n && a->traces[a->next].is_taken)
+    while (a->next < a->n && a->files[a->next].is_taken)
         a->next++;
     if (a->next < a->n && a->next <= a->wanted + 2 * (size_t)a->n_threads + 2)
         read_locked(a, a->next);
@@ -79,17 +79,18 @@ static void *work(void *ctx)
     return NULL;
 }
 
-struct ahead *ahead_start(const char *root, char *const *names, size_t n)
+struct ahead *ahead_start(const char *root, char *const *names, size_t n, const struct run_watch *watch)
 {
     int n_cores = cores_free();
     struct ahead *a = n_cores > 1 && n > 1 ? calloc(1, sizeof *a) : NULL;
-    if (!a || !(a->traces = calloc(n, sizeof *a->traces))) {
+    if (!a || !(a->files = calloc(n, sizeof *a->files))) {
         free(a);
         return NULL;
     }
     a->root = root;
     a->names = names;
     a->n = n;
+    a->watch = watch;
     pthread_mutex_init(&a->lock, NULL);
     pthread_cond_init(&a->changed, NULL);
     pthread_mutex_lock(&a->lock);
@@ -101,20 +102,20 @@ struct ahead *ahead_start(const char *root, char *const *names, size_t n)
 
 int ahead_take(struct ahead *a, size_t i, struct run *r, struct dcr_err *err)
 {
-    struct trace_ahead *t = &a->traces[i];
+    struct file *f = &a->files[i];
     pthread_mutex_lock(&a->lock);
     a->wanted = i;
     pthread_cond_broadcast(&a->changed);
-    if (!t->is_taken)
+    if (!f->is_taken)
         read_locked(a, i);
-    while (!t->is_done)
+    while (!f->is_done)
         go_on(a);
     pthread_mutex_unlock(&a->lock);
-    if (t->rc == 0)
-        import_trace_add(r, &t->trace, &t->arena);
-    else if (t->rc != DCR_END && err)
-        *err = t->err;
-    return t->rc;
+    if (f->rc == 0)
+        import_trace_add(r, &f->trace);
+    else if (f->rc != DCR_END && err)
+        *err = f->err;
+    return f->rc;
 }
 
 void ahead_end(struct ahead *a)
@@ -128,9 +129,9 @@ void ahead_end(struct ahead *a)
     for (int i = 0; i < a->n_threads; i++)
         pthread_join(a->threads[i], NULL);
     for (size_t i = 0; i < a->n; i++)
-        dcr_arena_release(&a->traces[i].arena);
+        import_trace_free(&a->files[i].trace);
     pthread_cond_destroy(&a->changed);
     pthread_mutex_destroy(&a->lock);
-    free(a->traces);
+    free(a->files);
     free(a);
 }

@@ -464,7 +464,7 @@ int run_read_files(struct run **out, const char *label, const char *root, char *
     *out = NULL;
     for (int pass = 0; pass < 2; pass++) {     /* the manifest first, as in an archive */
         if (pass == 1 && !g.run->has_manifest) /* with it every byte is needed for a checksum */
-            g.ahead = ahead_start(root, names, n);
+            g.ahead = ahead_start(root, names, n, g.run->watched ? g.run->watch : NULL);
         for (size_t i = 0; i < n && !rc; i++) {
             g.ahead_at = i;
             if ((strcmp(names[i], DCR_MANIFEST) == 0) == (pass == 0))

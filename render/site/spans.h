@@ -1,6 +1,6 @@
 /* spans.h - the named ranges of one run, as the timeline shows them, since the model keeps sums only: those of native
- * traces collected while these are read for their numbers, those of other tools read again from the archive. Memory has
- * a bound: where there are more, the shortest are left out and counted. */
+ * and Chrome traces collected while these are read for their numbers, those of other tools read again from the archive.
+ * Memory has a bound: where there are more, the shortest are left out and counted. */
 #ifndef RENDER_SITE_SPANS_H
 #define RENDER_SITE_SPANS_H
 
@@ -47,9 +47,10 @@ struct span_track {
     uint32_t file; /* which trace of the run */
 };
 
-/* A native trace among the files of a run: what places its ranges beside those of others. */
+/* A file of a run; of a native trace what places its ranges beside those of others. */
 struct span_file {
-    const char *name; /* of the member; NULL: a trace of another tool */
+    const char *name;    /* of the member; NULL: a trace of another tool */
+    const char *foreign; /* of that, where it was collected; else NULL */
     struct dct_info info;
 };
 

@@ -1,6 +1,6 @@
 /* spans_native.c - spans from native traces while somebody reads them; see spans.h. Ranks and clocks are known when all
  * of a run has been read: until then ranges have their trace's own times. Test: tests/unit/test_timeline.c */
-#include "render/site/spans.h"
+#include "render/site/spans_inside.h"
 
 #include "lib/clocks.h"
 #include "lib/member.h"
@@ -78,6 +78,8 @@ void spans_place(struct spans *s, const struct run *run)
         p->start_ns = start_ns;
         p->dur_ns = end_ns > start_ns ? end_ns - start_ns : 0;
     }
+    if (run)
+        spans_foreign_place(s, run);
     s->n_hosts = hosts.n_seen;
     s->n_measured_hosts = hosts.n_measured;
     s->clock_error_ns = hosts.error_ns;

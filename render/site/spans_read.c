@@ -1,12 +1,10 @@
 /* spans_read.c - spans from the evidence of a run; see spans.h. Called by timeline.c. Test: tests/unit/test_timeline.c
  */
-#include "render/site/spans.h"
+#include "render/site/spans_inside.h"
 
 #include "lib/member.h"
 #include "lib/tar.h"
 #include "lib/trace.h"
-#include "render/device/watch.h"
-#include "render/import/import.h"
 #include "render/model/build.h"
 
 #include <fcntl.h>
@@ -31,135 +29,6 @@ static int read_trace(struct spans *s, struct dcr_stream *in, const char *member
     return rc == DCR_END ? 0 : rc;
 }
 
-/* ---- traces of other tools ------------------------------------------------------------------------------- */
-
-struct lane {
-    enum track_kind kind;
-    int64_t device, stream; /* thread: 0 and any number */
-    size_t track;
-};
-
-struct foreign {
-    struct spans *spans;
-    int rank, node;
-    uint32_t file;
-    struct lane lane[SPAN_FOREIGN_TRACKS];
-    size_t n_lanes, last;
-    int n_threads;
-};
-
-/* The track of a stream or thread; false: there are more than anybody looks at. */
-static bool lane_of(struct foreign *f, enum track_kind kind, int64_t device, int64_t stream, size_t *track)
-{
-    char name[64];
-    const struct lane *l = &f->lane[f->last];
-    if (f->last < f->n_lanes && l->kind == kind && l->device == device && l->stream == stream) {
-        *track = l->track;
-        return true;
-    }
-    for (f->last = 0; f->last < f->n_lanes; f->last++) {
-        l = &f->lane[f->last];
-        if (l->kind == kind && l->device == device && l->stream == stream) {
-            *track = l->track;
-            return true;
-        }
-    }
-    if (f->n_lanes == SPAN_FOREIGN_TRACKS) {
-        f->spans->n_trackless++;
-        return false;
-    }
-    /* Ids count on from the tracks that are there: those of one file differ. */
-    *track = spans_track(f->spans, f->rank, f->node, f->file, (uint32_t)f->n_lanes, true);
-    struct span_track *t = &f->spans->tracks[*track];
-    t->kind = kind;
-    t->device = device;
-    t->stream = kind == TRACK_HOST ? f->n_threads : stream;
-    if (kind == TRACK_HOST)
-        snprintf(name, sizeof name, "host %d", ++f->n_threads);
-    else
-        snprintf(name, sizeof name, "GPU %lld stream %lld", (long long)device, (long long)stream);
-    t->name = dcr_arena_strdup(&f->spans->arena, name);
-    f->lane[f->n_lanes++] = (struct lane){kind, device, stream, *track};
-    return true;
-}
-
-static bool is_drawable(int64_t start_ns, int64_t dur_ns, int64_t *end_ns)
-{
-    return dur_ns >= 0 && start_ns > -RUN_MAX_TIME_NS && !__builtin_add_overflow(start_ns, dur_ns, end_ns) &&
-           *end_ns < RUN_MAX_TIME_NS;
-}
-
-static void on_op(void *ctx, const struct device_op *op, enum op_kind kind, const char *name)
-{
-    struct foreign *f = ctx;
-    int64_t end_ns;
-    size_t track;
-    if (!is_drawable(op->start_ns, op->dur_ns, &end_ns) || !lane_of(f, TRACK_STREAM, op->device, op->stream, &track))
-        return;
-    f->spans->n_device_ops++;
-    spans_add(f->spans, track, 0, "GPU",
-              kind == OP_COMM      ? "comm"
-              : kind == OP_COMPUTE ? "compute"
-                                   : "copy",
-              name, op->start_ns, end_ns, op->in_bytes > 0 ? (uint64_t)op->in_bytes : 0);
-}
-
-static void on_host(void *ctx, int64_t thread, const char *name, size_t len, int64_t start_ns, int64_t dur_ns)
-{
-    static const char step[] = "ProfilerStep";
-    struct foreign *f = ctx;
-    int64_t end_ns;
-    size_t track;
-    char text[256];
-    if (!is_drawable(start_ns, dur_ns, &end_ns) || !lane_of(f, TRACK_HOST, 0, thread, &track))
-        return;
-    snprintf(text, sizeof text, "%.*s", len < sizeof text ? (int)len : (int)sizeof text - 1, name);
-    bool is_step = strncmp(text, step, sizeof step - 1) == 0;
-    uint64_t number = is_step && text[sizeof step - 1] == '#' ? strtoull(text + sizeof step, NULL, 10) : 0;
-    spans_add(f->spans, track, 0, "", is_step ? "step" : "", is_step ? step : text, start_ns, end_ns, number);
-}
-
-static int trace_of(const struct run *run, const char *file)
-{
-    for (int i = 0; i < run->n_traces; i++)
-        if (strcmp(run->traces[i].file, file) == 0)
-            return i;
-    return -1;
-}
-
-int spans_read_foreign(struct spans *s, const struct run *run, struct dcr_stream *in, uint32_t file,
-                       struct dcr_err *err)
-{
-    int at = trace_of(run, in->name);
-    struct foreign *f = at < 0 ? NULL : calloc(1, sizeof *f);
-    if (at < 0)
-        return 0;
-    if (run->traces[at].is_not_drawn) { /* said when the run was read */
-        free(f);
-        return 0;
-    }
-    struct run *scratch = run_new(in->name);
-    if (!f || !scratch)
-        abort(); /* as the arena does */
-    int64_t rank = run->traces[at].rank;
-    *f = (struct foreign){
-        .spans = s, .rank = rank >= 0 && rank <= RUN_MAX_RANK ? (int)rank : at, .node = -1, .file = file};
-    for (int i = 0; i < run->ranks_len; i++)
-        f->node = run->ranks[i].rank == f->rank ? run->ranks[i].node : f->node;
-    activity_watch(&(struct activity_watch){f, on_op, on_host});
-    struct dcr_err why = {0};
-    int rc = import_foreign(scratch, in->name, in, &why);
-    activity_watch(NULL);
-    run_free(scratch);
-    free(f);
-    if (rc == DCR_FATAL) {
-        if (err)
-            *err = why;
-        return rc;
-    }
-    return 0; /* what is wrong with it was said when the run was read */
-}
-
 /* ---- all of a run ---------------------------------------------------------------------------------------- */
 
 struct reading {
@@ -174,7 +43,7 @@ static int read_one(struct reading *g, const char *name, struct dcr_stream *in, 
     if (dcr_role_of(name, &node, &rank) != DCR_ROLE_TRACE) {
         struct dcr_stream named = *in;
         named.name = name;
-        return trace_of(run, name) < 0 ? 0 : spans_read_foreign(g->s, run, &named, spans_trace(g->s, NULL, NULL), err);
+        return !spans_knows(run, name) ? 0 : spans_read_foreign(g->s, run, &named, spans_trace(g->s, NULL, NULL), err);
     }
     struct dcr_err why = {0};
     /* A trace that cannot be read was said to be so when the run was read. */

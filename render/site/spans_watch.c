@@ -1,5 +1,5 @@
-/* spans_watch.c - spans collected while runs are read, so that no native trace is read twice; see spans.h. */
-#include "render/site/spans.h"
+/* spans_watch.c - spans collected while runs are read, so that no trace is read twice; see spans.h. */
+#include "render/site/spans_inside.h"
 
 #include "lib/member.h"
 #include "render/model/watch.h"
@@ -11,8 +11,9 @@
 /* Of one run. */
 struct collected {
     struct spans spans;
-    uint32_t file;   /* being read */
-    size_t counted;  /* of n_held */
+    uint32_t file; /* being read */
+    struct spans_share share;
+    int n_foreign;   /* traces of other tools in spans */
     bool is_dropped; /* more than all runs together may hold */
     char member[4400];
 };
@@ -28,16 +29,19 @@ static void *begin(void)
     return c;
 }
 
-static void hold(struct collected *c, size_t n)
+bool spans_hold(struct spans_share *share, size_t n)
 {
-    atomic_fetch_add(&n_held, n - c->counted);
-    c->counted = n;
+    if (n == share->n)
+        return true;
+    size_t held = atomic_fetch_add(&n_held, n - share->n) + n - share->n;
+    share->n = n;
+    return held <= SPANS_MAX;
 }
 
 static void drop(struct collected *c)
 {
     spans_release(&c->spans);
-    hold(c, 0);
+    spans_hold(&c->share, 0);
     c->is_dropped = true;
 }
 
@@ -53,10 +57,7 @@ static void on_event(void *ctx, const struct dct_event *e)
     if (c->is_dropped)
         return;
     spans_event(&c->spans, c->file, e);
-    if (c->spans.cap == c->counted)
-        return;
-    hold(c, c->spans.cap);
-    if (atomic_load(&n_held) > SPANS_MAX)
+    if (!spans_hold(&c->share, c->spans.cap))
         drop(c);
 }
 
@@ -84,16 +85,33 @@ static void release(void *watched)
     free(watched);
 }
 
-const struct run_watch spans_watch = {begin, on_trace, release};
+static void keep_foreign(void *watched, void *foreign, const char *file)
+{
+    struct collected *c = watched;
+    if (c->is_dropped)
+        spans_foreign_free(foreign);
+    else if (!spans_foreign_keep(&c->spans, foreign, file) || !spans_hold(&c->share, c->spans.cap))
+        drop(c);
+    else
+        c->n_foreign++;
+}
 
-/* Were all traces that a timeline draws handed over? Not those of other tools, nor a member that the manifest calls
- * something else. */
-static bool is_whole(const struct run *run)
+const struct run_watch spans_watch = {.begin = begin,
+                                      .trace = on_trace,
+                                      .free = release,
+                                      .foreign = spans_foreign_begin,
+                                      .foreign_keep = keep_foreign,
+                                      .foreign_free = spans_foreign_free};
+
+/* Were all traces that a timeline draws handed over? Not those of importers that read single operations only for it,
+ * nor a member that the manifest calls something else. */
+static bool is_whole(const struct run *run, int n_foreign)
 {
     int node, rank;
     for (int i = 0; i < run->n_traces; i++)
-        if (dcr_role_of(run->traces[i].file, &node, &rank) != DCR_ROLE_TRACE)
-            return false;
+        n_foreign -= dcr_role_of(run->traces[i].file, &node, &rank) != DCR_ROLE_TRACE && !run->traces[i].is_not_drawn;
+    if (n_foreign != 0)
+        return false;
     for (size_t i = 0; i < run->n_members; i++)
         if (dcr_role_of(run->members[i].name, &node, &rank) == DCR_ROLE_TRACE &&
             strcmp(run->members[i].role, "trace") != 0)
@@ -104,7 +122,7 @@ static bool is_whole(const struct run *run)
 bool spans_take(struct spans *s, const struct run *run)
 {
     struct collected *c = run->watched;
-    if (!c || run->watch != &spans_watch || c->is_dropped || !is_whole(run))
+    if (!c || run->watch != &spans_watch || c->is_dropped || !is_whole(run, c->n_foreign))
         return false;
     *s = c->spans;
     spans_start(&c->spans);

@@ -1,0 +1,27 @@
+/* spans_inside.h - what the files that make spans share. Inside render/site/spans*.c only. */
+#ifndef RENDER_SITE_SPANS_INSIDE_H
+#define RENDER_SITE_SPANS_INSIDE_H
+
+#include "render/site/spans.h"
+
+struct activity_watch;
+
+/* What somebody holds of the SPANS_MAX ranges that all collections together may hold. Zero to begin with. */
+struct spans_share {
+    size_t n;
+};
+/** spans_hold - n from now on.  returns  false: that is more than there may be; to be given back */
+bool spans_hold(struct spans_share *share, size_t n);
+
+/** spans_knows - is it a trace that the run was made of? */
+bool spans_knows(const struct run *run, const char *file);
+/** spans_foreign_begin, spans_foreign_free - of one trace, as struct run_watch has them. */
+void *spans_foreign_begin(struct activity_watch *w, const struct foreign_trace *t);
+void spans_foreign_free(void *foreign);
+/** spans_foreign_keep - what was collected of a file becomes part of s; takes foreign.
+ *  returns  false: it was not, or not all of it */
+bool spans_foreign_keep(struct spans *s, void *foreign, const char *file);
+/** spans_foreign_place - the ranks of what was kept: part of spans_place. */
+void spans_foreign_place(struct spans *s, const struct run *run);
+
+#endif
