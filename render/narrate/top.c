@@ -49,6 +49,18 @@ static const char *share_interval(struct report *rep, const struct run_result *r
                        fmt_percent_range(i.lo, i.hi).text);
 }
 
+/* What the runs that do not count are, when the sentences are about run r alone. */
+static const char *what_others_are(const struct report *rep, const struct series *s, const struct run_result *r,
+                                   int runs)
+{
+    int repeated = 0;
+    for (int i = 0; i < rep->n_runs && !s && r->series >= 0; i++)
+        repeated += &rep->runs[i] != r && rep->runs[i].series == r->series && rep->runs[i].n_nodes == r->n_nodes;
+    return repeated == 0                    ? "the others are incomplete or of other configurations"
+           : runs + repeated == rep->n_runs ? "the others repeat it"
+                                            : "the others repeat it, are incomplete or of other configurations";
+}
+
 static void say_how_sure(struct report *rep, const struct series *s, const struct run_result *r, const struct claim *c)
 {
     int64_t steps = 0;
@@ -85,10 +97,10 @@ static void say_how_sure(struct report *rep, const struct series *s, const struc
     rep->confidence = c ? confidence_word(c->confidence) : "";
     rep->how_sure =
         report_text(rep, "%s counted over %s%s.%s%s%s%s%s", fmt_count(steps, "step").text, fmt_count(runs, "run").text,
-                    runs < rep->n_runs
-                        ? report_text(rep, " of the %d given%s; the others are incomplete or of other configurations",
-                                      rep->n_runs, runs == 1 ? report_text(rep, " ('%s')", r->run->archive) : "")
-                        : "",
+                    runs < rep->n_runs ? report_text(rep, " of the %d given%s; %s", rep->n_runs,
+                                                     runs == 1 ? report_text(rep, " ('%s')", r->run->archive) : "",
+                                                     what_others_are(rep, s, r, runs))
+                                       : "",
                     interval, c ? " Confidence is " : "", c ? confidence_word(c->confidence) : "",
                     c && *c->confidence_because ? ": " : "", c ? report_text(rep, "%s.", c->confidence_because) : "");
 }
