@@ -209,10 +209,10 @@ static int neutral(struct known_range *known, const struct dct_event *in, struct
     return kind != EVENT_NONE || out->depth == 0;
 }
 
-int summary_of_trace(struct summary *out, struct dcr_arena *a, struct dcr_stream *s, int with_names,
+int summary_of_trace(struct summary *out, struct dcr_arena *a, struct dcr_stream *s, enum summary_names keep,
                      struct dcr_err *err)
 {
-    return summary_of_trace_with_gpu(out, a, s, with_names, NULL, NULL, NULL, err);
+    return summary_of_trace_with_gpu(out, a, s, keep, NULL, NULL, NULL, err);
 }
 
 struct gpu_tap {
@@ -229,7 +229,7 @@ static void tap_gpu(void *ctx, const struct dct_gpu_event *e)
         tap->f(tap->ctx, e);
 }
 
-int summary_of_trace_with_gpu(struct summary *out, struct dcr_arena *a, struct dcr_stream *s, int with_names,
+int summary_of_trace_with_gpu(struct summary *out, struct dcr_arena *a, struct dcr_stream *s, enum summary_names keep,
                               void (*on_gpu)(void *ctx, const struct dct_gpu_event *e), void *ctx,
                               const struct dct_watch *watch, struct dcr_err *err)
 {
@@ -249,8 +249,8 @@ int summary_of_trace_with_gpu(struct summary *out, struct dcr_arena *a, struct d
     out->info.rank = out->info.rank < 0 ? -1 : out->info.rank;
     out->info.node = out->info.node < 0 ? -1 : out->info.node;
     struct reducer *d = reduce_new();
-    if (with_names)
-        names = names_new();
+    if (keep != SUMMARY_NO_NAMES)
+        names = names_new(keep);
     while ((rc = dct_next(t, &e, err)) == 0) {
         struct event n;
         if (watch)

@@ -29,6 +29,7 @@ struct name_sum {
     int kind; /* DCT_PUSH, DCT_START, DCT_MARK or DCT_SPAN */
     uint64_t n;
     int64_t sum_ns, min_ns, max_ns;
+    int64_t self_ns;  /* of DCT_PUSH: without the ranges inside them on their thread; -1 = not said, or another kind */
     int64_t union_ns; /* time in which at least one was open, all threads; -1 = too many to tell */
     uint64_t bytes;   /* of spans */
     struct sketch_bucket_count {
@@ -65,17 +66,19 @@ struct summary {
 #define SUMMARY_MAX_NAMES 4096
 #define SUMMARY_OTHER_NAMES "(other names)"
 
+/* What is kept of names: nothing; counts, sums and extremes, which are what a report shows; all of struct name_sum. */
+enum summary_names { SUMMARY_NO_NAMES, SUMMARY_NAMES, SUMMARY_NAME_SUMS };
+
 /** summary_of_trace - read a trace to its end.
- *  with_names  0 leaves out names, which a report does not need
  *  out         texts and arrays in a; trace_name and fingerprint are left to the caller
  *  errors      DCR_FAIL: not a trace; DCR_FATAL: the stream
  *  cost        as dct_next; memory: steps, names, and 16 bytes per range up to 64 MB */
-int summary_of_trace(struct summary *out, struct dcr_arena *a, struct dcr_stream *s, int with_names,
+int summary_of_trace(struct summary *out, struct dcr_arena *a, struct dcr_stream *s, enum summary_names keep,
                      struct dcr_err *err) DCR_MUST_CHECK;
 
 /** summary_of_trace_with_gpu - the same; on_gpu is called for every GPU event, in file order (see dct_on_gpu).
  *  watch    sees every event too, once the trace is open; NULL = nobody */
-int summary_of_trace_with_gpu(struct summary *out, struct dcr_arena *a, struct dcr_stream *s, int with_names,
+int summary_of_trace_with_gpu(struct summary *out, struct dcr_arena *a, struct dcr_stream *s, enum summary_names keep,
                               void (*on_gpu)(void *ctx, const struct dct_gpu_event *e), void *ctx,
                               const struct dct_watch *watch, struct dcr_err *err) DCR_MUST_CHECK;
 

@@ -15,12 +15,26 @@ struct entry {
     const char *domain, *category, *name;
     int kind;
     uint64_t n, bytes;
-    int64_t sum_ns, min_ns, max_ns;
+    int64_t sum_ns, min_ns, max_ns, self_ns;
     struct interval *covered; /* not yet merged */
     size_t n_covered, cap_covered;
     int is_union_lost;
     uint64_t *buckets; /* shape: (SKETCH_BUCKETS); NULL for marks */
 };
+
+/* Ranges of a thread end before those around them: the time of those that have ended since the last one of the depth
+ * above did. */
+struct nest {
+    uint32_t track;
+    int64_t *inside_ns; /* shape: (cap) */
+    int cap;
+};
+
+/* What is seldom done stands apart, so that an event costs no saving of registers. */
+#define SELDOM __attribute__((noinline, cold))
+
+/* Where a name was found last: most events need no search. */
+enum { RECENT = 64 };
 
 struct name_table {
     struct entry *entries;
@@ -28,6 +42,10 @@ struct name_table {
     uint32_t *slots; /* index + 1 */
     size_t n_slots;
     size_t n_intervals; /* of all entries */
+    struct nest *nests;
+    size_t n_nests, at;      /* at: the one of the last range; a thread writes many in a row */
+    uint32_t recent[RECENT]; /* index + 1, by the address of the name */
+    enum summary_names keep;
 };
 
 /* 64 MB of intervals; beyond, what was covered is not told. */
@@ -40,9 +58,12 @@ static void *must(void *p)
     return p;
 }
 
-struct name_table *names_new(void)
+struct name_table *names_new(enum summary_names keep)
 {
-    return must(calloc(1, sizeof(struct name_table)));
+    struct name_table *t = must(calloc(1, sizeof *t));
+    t->keep = keep;
+    t->nests = must(calloc(1, sizeof *t->nests)); /* of a track that is none: the first event makes its own */
+    return t;
 }
 
 void names_free(struct name_table *t)
@@ -53,6 +74,9 @@ void names_free(struct name_table *t)
         free(t->entries[i].covered);
         free(t->entries[i].buckets);
     }
+    for (size_t i = 0; i < t->n_nests; i++)
+        free(t->nests[i].inside_ns);
+    free(t->nests);
     free(t->entries);
     free(t->slots);
     free(t);
@@ -90,7 +114,7 @@ static struct entry *new_entry(struct name_table *t, const char *domain, const c
     return &t->entries[t->n++];
 }
 
-static struct entry *entry_of(struct name_table *t, const struct dct_event *e)
+static SELDOM struct entry *search(struct name_table *t, const struct dct_event *e)
 {
     if (2 * (t->n + 1) > t->n_slots) {
         free(t->slots);
@@ -116,6 +140,18 @@ static struct entry *entry_of(struct name_table *t, const struct dct_event *e)
     struct entry *made = new_entry(t, e->domain, e->category, e->name, e->kind);
     *slot = (uint32_t)t->n;
     return made;
+}
+
+static struct entry *entry_of(struct name_table *t, const struct dct_event *e)
+{
+    uintptr_t at = (uintptr_t)e->name ^ (uintptr_t)e->category >> 3;
+    uint32_t *recent = &t->recent[(at ^ at >> 4 ^ at >> 10) % RECENT];
+    struct entry *k = *recent ? &t->entries[*recent - 1] : NULL;
+    if (k && k->name == e->name && k->category == e->category && k->domain == e->domain && k->kind == e->kind)
+        return k;
+    k = search(t, e);
+    *recent = (uint32_t)(k - t->entries) + 1;
+    return k;
 }
 
 static int by_start(const void *a, const void *b)
@@ -187,6 +223,56 @@ static void cover(struct name_table *t, struct entry *e, int64_t start, int64_t 
     t->n_intervals++;
 }
 
+static void add(int64_t *sum, int64_t more)
+{
+    if (__builtin_add_overflow(*sum, more, sum))
+        *sum = INT64_MAX;
+}
+
+static SELDOM struct nest *make_nest(struct name_table *t, const struct dct_event *in)
+{
+    for (t->at = 0; t->at < t->n_nests && t->nests[t->at].track != in->track; t->at++)
+        ;
+    if (t->at == t->n_nests) {
+        t->nests = must(realloc(t->nests, (t->n_nests + 1) * sizeof *t->nests));
+        t->nests[t->n_nests++] = (struct nest){.track = in->track};
+    }
+    struct nest *n = &t->nests[t->at];
+    if (in->depth + 2 > n->cap) {
+        int cap = 2 * in->depth + 16;
+        n->inside_ns = must(realloc(n->inside_ns, (size_t)cap * sizeof *n->inside_ns));
+        memset(n->inside_ns + n->cap, 0, (size_t)(cap - n->cap) * sizeof *n->inside_ns);
+        n->cap = cap;
+    }
+    return n;
+}
+
+static inline struct nest *nest_of(struct name_table *t, const struct dct_event *in)
+{
+    struct nest *n = &t->nests[t->at];
+    return t->at < t->n_nests && n->track == in->track && in->depth + 2 <= n->cap ? n : make_nest(t, in);
+}
+
+/* Where a damaged trace lost the end of a range, those inside it may be counted into its neighbour: never below 0. */
+static int64_t self_of(struct name_table *t, const struct dct_event *in, int64_t ns)
+{
+    struct nest *n = nest_of(t, in);
+    int64_t *inside = &n->inside_ns[in->depth + 1], self = *inside < ns ? ns - *inside : 0;
+    *inside = 0;
+    add(&n->inside_ns[in->depth], ns);
+    return self;
+}
+
+static __attribute__((noinline)) void add_detail(struct name_table *t, struct entry *e, const struct dct_event *in)
+{
+    if (in->kind == DCT_SPAN && __builtin_add_overflow(e->bytes, in->bytes, &e->bytes))
+        e->bytes = UINT64_MAX;
+    if (!e->buckets)
+        e->buckets = must(calloc(SKETCH_BUCKETS, sizeof *e->buckets));
+    e->buckets[sketch_bucket(in->end_ns - in->start_ns)]++;
+    cover(t, e, in->start_ns, in->end_ns);
+}
+
 void names_add(struct name_table *t, const struct dct_event *in)
 {
     if (in->kind == DCT_FILE || in->is_open)
@@ -196,16 +282,13 @@ void names_add(struct name_table *t, const struct dct_event *in)
     e->n++;
     if (in->kind == DCT_MARK)
         return;
-    if (__builtin_add_overflow(e->sum_ns, ns, &e->sum_ns))
-        e->sum_ns = INT64_MAX;
+    add(&e->sum_ns, ns);
+    if (in->kind == DCT_PUSH)
+        add(&e->self_ns, self_of(t, in, ns));
     e->min_ns = ns < e->min_ns ? ns : e->min_ns;
     e->max_ns = ns > e->max_ns ? ns : e->max_ns;
-    if (in->kind == DCT_SPAN && __builtin_add_overflow(e->bytes, in->bytes, &e->bytes))
-        e->bytes = UINT64_MAX;
-    if (!e->buckets)
-        e->buckets = must(calloc(SKETCH_BUCKETS, sizeof *e->buckets));
-    e->buckets[sketch_bucket(ns)]++;
-    cover(t, e, in->start_ns, in->end_ns);
+    if (t->keep != SUMMARY_NAME_SUMS)
+        add_detail(t, e, in);
 }
 
 static int compare(const struct entry *x, const struct entry *y)
@@ -227,8 +310,8 @@ static void join(struct name_table *t, struct entry *x, struct entry *y)
     x->n += y->n;
     if (__builtin_add_overflow(x->bytes, y->bytes, &x->bytes))
         x->bytes = UINT64_MAX;
-    if (__builtin_add_overflow(x->sum_ns, y->sum_ns, &x->sum_ns))
-        x->sum_ns = INT64_MAX;
+    add(&x->sum_ns, y->sum_ns);
+    add(&x->self_ns, y->self_ns);
     x->min_ns = y->min_ns < x->min_ns ? y->min_ns : x->min_ns;
     x->max_ns = y->max_ns > x->max_ns ? y->max_ns : x->max_ns;
     for (int b = 0; x->buckets && y->buckets && b < SKETCH_BUCKETS; b++)
@@ -251,8 +334,9 @@ static void put(struct entry *e, struct dcr_arena *a, struct name_sum *out)
                              .kind = e->kind,
                              .n = e->n,
                              .sum_ns = e->sum_ns,
-                             .min_ns = e->buckets ? e->min_ns : 0, /* the other names may be marks only */
+                             .min_ns = e->min_ns < INT64_MAX ? e->min_ns : 0, /* the other names may be marks only */
                              .max_ns = e->max_ns,
+                             .self_ns = e->kind == DCT_PUSH ? e->self_ns : -1,
                              .union_ns = e->is_union_lost ? -1 : merge(e),
                              .bytes = e->bytes};
     for (int b = 0; e->buckets && b < SKETCH_BUCKETS; b++)

@@ -6,7 +6,7 @@
 
 struct name_table;
 /** names_new - gives; free with names_free. */
-struct name_table *names_new(void);
+struct name_table *names_new(enum summary_names keep);
 /** names_add - one event; DCT_FILE is passed over. Its texts are borrowed until names_finish. */
 void names_add(struct name_table *t, const struct dct_event *e);
 /** names_finish - into arrays of the arena, sorted. */

@@ -241,6 +241,7 @@ static int take_name(struct reading *g, const json_t *o)
     struct name_sum n = {.name = take_text(g, json_object_get(o, "name")),
                          .domain = take_text(g, json_object_get(o, "domain")),
                          .category = take_text(g, json_object_get(o, "category")),
+                         .self_ns = -1,
                          .union_ns = -1};
     const char *kind = json_string_value(json_object_get(o, "kind"));
     for (size_t i = 0; kind && i < sizeof name_kinds / sizeof *name_kinds; i++)
@@ -253,6 +254,7 @@ static int take_name(struct reading *g, const json_t *o)
     else if (!take(json_object_get(o, "sum_ns"), 0, INT64_MAX, &n.sum_ns) ||
              !take(json_object_get(o, "min_ns"), 0, INT64_MAX, &n.min_ns) ||
              !take(json_object_get(o, "max_ns"), n.min_ns, INT64_MAX, &n.max_ns) ||
+             (json_object_get(o, "self_ns") && !take(json_object_get(o, "self_ns"), 0, INT64_MAX, &n.self_ns)) ||
              (!json_is_null(json_object_get(o, "union_ns")) &&
               !take(json_object_get(o, "union_ns"), 0, INT64_MAX, &n.union_ns)) ||
              (n.kind == DCT_SPAN && !take_field(o, "bytes", &n.bytes)) ||

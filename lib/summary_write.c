@@ -174,6 +174,8 @@ static void put_name(struct dcr_buf *out, const struct name_sum *n)
         put_field(out, "sum_ns", (uint64_t)n->sum_ns);
         put_field(out, "min_ns", (uint64_t)n->min_ns);
         put_field(out, "max_ns", (uint64_t)n->max_ns);
+        if (n->self_ns >= 0)
+            put_field(out, "self_ns", (uint64_t)n->self_ns);
         if (n->union_ns >= 0)
             put_field(out, "union_ns", (uint64_t)n->union_ns);
         else

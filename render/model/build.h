@@ -2,6 +2,7 @@
 #ifndef RENDER_MODEL_BUILD_H
 #define RENDER_MODEL_BUILD_H
 
+#include "lib/summary.h"
 #include "lib/text.h"
 #include "render/model/run.h"
 
@@ -22,6 +23,11 @@ void run_take_steps(struct run_rank *k, const struct reduced *from);
 /** run_observe_mpi / run_observe_file - add calls to the run's tables; kind DCT_IO_*. Names are copied. */
 void run_observe_mpi(struct run *r, const char *name, const struct dct_io *calls);
 void run_observe_file(struct run *r, const char *name, int kind, const struct dct_io *calls);
+/** run_add_ranges - the ranges that the program named join those of the run, by name. Texts are borrowed from the run's
+ *  arena. */
+void run_add_ranges(struct run *r, const struct summary *from);
+/** run_sort_ranges - by self time, longest first. */
+void run_sort_ranges(struct run *r);
 /** run_sort_observed - into their documented order. */
 void run_sort_observed(struct run *r);
 

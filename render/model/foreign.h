@@ -23,7 +23,7 @@ const char *operator_kind_key(enum operator_kind k);
 struct host_operator {
     const char *name;
     enum operator_kind kind;
-    int64_t n, total_ns, self_ns; /* self: without the operators and ranges inside it on its thread */
+    int64_t n, total_ns, self_ns; /* self: without the operators and ranges inside it on its thread; -1 = not known */
     int64_t min_ns, max_ns;       /* of the durations */
 };
 struct host_operators {

@@ -150,6 +150,7 @@ static void sort(void *base, size_t n, size_t size, int (*compare)(const void *,
 void run_sort(struct run *r)
 {
     run_sort_observed(r);
+    run_sort_ranges(r);
     run_sort_traces(r);
     sort(r->ranks, (size_t)r->ranks_len, sizeof *r->ranks, compare_rank);
     sort(r->nodes, (size_t)r->nodes_len, sizeof *r->nodes, compare_node);

@@ -191,6 +191,7 @@ struct run {
     struct run_mpi_call *mpi_calls; /* by time, longest first */
     struct run_file *files;         /* the same */
     int n_mpi_calls, n_files;
+    struct host_operators ranges; /* of native traces, all ranks together */
     struct run_epoch *epochs;
     size_t n_epochs;
     struct run_member *members; /* sorted by name */
@@ -204,7 +205,7 @@ struct run {
     int n_gaps;
     const struct run_watch *watch; /* who wants single ranges while the traces are read (render/model/watch.h), and */
     void *watched;                 /* what it made of them; NULL = nobody. Freed with the run */
-    size_t ranks_cap, nodes_cap, gaps_cap, mpi_cap, files_cap, traces_cap, tables_cap; /* filling only */
+    size_t ranks_cap, nodes_cap, gaps_cap, mpi_cap, files_cap, traces_cap, tables_cap, ranges_cap; /* filling only */
 };
 
 /** run_add_gap - note that something is missing; the same sentence is kept once. text is copied. */

@@ -179,35 +179,56 @@ json_t *evidence_json(const struct report *rep)
     return list;
 }
 
-static json_t *operators(const struct run_result *r, const struct foreign_trace *t)
+static json_t *operators(const struct run_result *r, const struct host_operators *all, const char *source)
 {
     enum { MOST = 100 };
     json_t *o = json_object(), *list = json_array();
-    for (int i = 0; i < t->operators.n_names && i < MOST; i++) {
-        const struct host_operator *n = &t->operators.list[i];
-        json_array_append_new(list, json_pack("{s:s, s:s, s:I, s:I, s:I, s:I, s:I}", "name", n->name, "kind",
-                                              operator_kind_key(n->kind), "n", (json_int_t)n->n, "total_ns",
-                                              (json_int_t)n->total_ns, "self_ns", (json_int_t)n->self_ns, "min_ns",
-                                              (json_int_t)n->min_ns, "max_ns", (json_int_t)n->max_ns));
+    for (int i = 0; i < all->n_names && i < MOST; i++) {
+        const struct host_operator *n = &all->list[i];
+        json_t *one = json_pack("{s:s, s:s, s:I, s:I, s:I, s:I}", "name", n->name, "kind", operator_kind_key(n->kind),
+                                "n", (json_int_t)n->n, "total_ns", (json_int_t)n->total_ns, "min_ns",
+                                (json_int_t)n->min_ns, "max_ns", (json_int_t)n->max_ns);
+        json_object_set_new(one, "self_ns", n->self_ns >= 0 ? json_integer(n->self_ns) : json_null());
+        json_array_append_new(list, one);
     }
     json_object_set_new(o, "run", json_string(r->slug));
+    json_object_set_new(o, "source", json_string(source));
+    json_object_set_new(o, "n", json_integer(all->n));
+    json_object_set_new(o, "n_names", json_integer(all->n_names));
+    json_object_set_new(o, "operators", list);
+    return o;
+}
+
+static json_t *of_trace(const struct run_result *r, const struct foreign_trace *t)
+{
+    json_t *o = operators(r, &t->operators, t->kind);
     json_object_set_new(o, "file", json_string(t->file));
-    json_object_set_new(o, "source", json_string(t->kind));
     json_object_set_new(o, "rank", t->rank >= 0 ? json_integer(t->rank) : json_null());
-    json_object_set_new(o, "n", json_integer(t->operators.n));
-    json_object_set_new(o, "n_names", json_integer(t->operators.n_names));
     json_object_set_new(o, "because",
                         t->operators.n ? json_null() : json_string("the trace holds no operators and no ranges"));
-    json_object_set_new(o, "operators", list);
+    return o;
+}
+
+/* What the program named, all ranks of the run together. */
+static json_t *of_native_traces(const struct run_result *r)
+{
+    json_t *o = operators(r, &r->run->ranges, "native traces");
+    json_object_set_new(o, "file", json_null());
+    json_object_set_new(o, "rank", json_null());
+    json_object_set_new(o, "because", json_null());
     return o;
 }
 
 json_t *operators_json(const struct report *rep)
 {
     json_t *list = json_array();
-    for (int i = 0; i < rep->n_runs; i++)
-        for (int k = 0; k < rep->runs[i].run->n_traces; k++)
-            json_array_append_new(list, operators(&rep->runs[i], &rep->runs[i].run->traces[k]));
+    for (int i = 0; i < rep->n_runs; i++) {
+        const struct run *run = rep->runs[i].run;
+        if (run->ranges.n)
+            json_array_append_new(list, of_native_traces(&rep->runs[i]));
+        for (int k = 0; k < run->n_traces; k++)
+            json_array_append_new(list, of_trace(&rep->runs[i], &run->traces[k]));
+    }
     return list;
 }
 

@@ -18,6 +18,7 @@ static int absorb(struct run *r, int rank, const struct summary *s, const char *
         else
             run_observe_file(r, o->name, o->kind, &o->sum);
     }
+    run_add_ranges(r, s);
     struct run_rank *k = run_rank_at(r, rank >= 0 ? rank : s->info.rank >= 0 ? s->info.rank : 0);
     if (!k)
         return dcr_err_set(err, DCR_FAIL, "cannot use '%s': its rank %d is out of range", name, s->info.rank);
@@ -52,7 +53,7 @@ int trace_read(struct run *r, int rank, struct dcr_stream *s, struct dcr_err *er
     struct dct_watch watch;
     const char *member = member_of(r, s->name);
     int is_watched = r->watched && r->watch->trace(r->watched, member, &watch);
-    int rc = summary_of_trace_with_gpu(&sum, &r->arena, s, 0, trace_gpu_event, &gpu, is_watched ? &watch : NULL, err);
+    int rc = summary_of_trace_with_gpu(&sum, &r->arena, s, SUMMARY_NAME_SUMS, trace_gpu_event, &gpu, is_watched ? &watch : NULL, err);
     int gpu_rank = rank >= 0 ? rank : rc == 0 ? sum.info.rank : -1;
     int finished = trace_gpu_finish(&gpu, r, gpu_rank, member, rc ? NULL : err);
     if (rc == 0 && finished)

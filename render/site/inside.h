@@ -128,6 +128,9 @@ json_t *view_classes(struct site *s, const char *caption, const int *runs, int n
  * none. */
 json_t *view_laws(struct site *s, const struct series *series);
 json_t *view_ahead(struct site *s, const struct series *series);
+/** view_operators - what the host named, by self time: the 20 names with most; null: nothing.  what   head of the
+ *  caption */
+json_t *view_operators(struct site *s, const struct host_operators *o, const char *what);
 /** view_mpi_calls, view_io_files - what the recorder saw by itself; null: nothing. */
 json_t *view_mpi_calls(struct site *s, const struct run *run);
 json_t *view_io_files(struct site *s, const struct run *run);

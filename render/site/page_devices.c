@@ -247,32 +247,10 @@ static json_t *operations(struct site *s, const struct run *r, const struct run_
 /* Operators of the framework, annotations and NVTX ranges on the host. */
 static json_t *operators(struct site *s, const struct foreign_trace *f)
 {
-    enum { MOST = 20 };
-    const struct host_operators *o = &f->operators;
-    int64_t self = 0;
-    for (int i = 0; i < o->n_names; i++)
-        self += o->list[i].self_ns;
-    json_t *t = view_table(
-        s,
-        site_text(s,
-                  "%s: operators and ranges of the host by self time (without those inside them on the same thread), "
-                  "%d of %s names",
-                  f->rank >= 0 ? site_text(s, "%s, rank %lld", f->file, (long long)f->rank) : f->file,
-                  o->n_names < MOST ? o->n_names : MOST, site_int(s, o->n_names)),
-        "Name|Kind|#Calls|#Self time|#Share of self time|#Total time|#Mean|#Min|#Max");
-    for (int i = 0; i < o->n_names && i < MOST; i++) {
-        const struct host_operator *n = &o->list[i];
-        view_row(s, t, n->name);
-        view_cell(s, t, operator_kind_key(n->kind));
-        view_cell(s, t, site_int(s, n->n));
-        view_cell_time(s, t, true, n->self_ns);
-        cell_share(s, t, n->self_ns, self);
-        view_cell_time(s, t, true, n->total_ns);
-        view_cell_time(s, t, true, n->total_ns / n->n);
-        view_cell_time(s, t, true, n->min_ns);
-        view_cell_time(s, t, true, n->max_ns);
-    }
-    return t;
+    return view_operators(
+        s, &f->operators,
+        site_text(s, "%s: operators and ranges of the host",
+                  f->rank >= 0 ? site_text(s, "%s, rank %lld", f->file, (long long)f->rank) : f->file));
 }
 
 static void add(struct site *s, json_t *list, json_t *table, const char *key, int run)

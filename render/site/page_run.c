@@ -356,6 +356,9 @@ void page_run(struct site *s, int run)
               r->has_steps ? view_classes(s, "Every cause that was looked at in this run", &run, 1) : json_null(), run);
     set_or_null(s, data, "breakdown", run_figure_breakdown(s, r));
     set_table(s, data, "phases", phases_table(s, r), run);
+    set_table(s, data, "ranges",
+              view_operators(s, &r->run->ranges, "Ranges that the program named, all ranks and their whole time,"),
+              run);
     view_set_list(s, data, "communication", communication(s, r));
     set_table(s, data, "waiting", waiting_table(s, r), run);
     set_or_null(s, data, "ranks", run_figure_ranks(s, r));

@@ -1,4 +1,5 @@
-/* views_observed.c - what the recorder saw of a run by itself: MPI calls and files. See inside.h. Called by page_run.c.
+/* views_observed.c - what was seen of a run beside its steps: MPI calls, files, and the names of ranges. See inside.h.
+ * Called by page_run.c.
  */
 #include "render/site/inside.h"
 
@@ -56,6 +57,35 @@ json_t *view_io_files(struct site *s, const struct run *run)
         }
         view_cell(s, t, site_int(s, whole(c[DCT_IO_OTHER].n)));
         view_cell_time(s, t, true, whole(c[DCT_IO_OTHER].ns));
+    }
+    return t;
+}
+
+json_t *view_operators(struct site *s, const struct host_operators *o, const char *what)
+{
+    enum { MOST = 20 };
+    int64_t self = 0;
+    if (o->n_names == 0)
+        return json_null();
+    for (int i = 0; i < o->n_names; i++)
+        self += o->list[i].self_ns > 0 ? o->list[i].self_ns : 0;
+    json_t *t =
+        view_table(s,
+                   site_text(s, "%s by self time (without those inside them on the same thread), %d of %s names", what,
+                             o->n_names < MOST ? o->n_names : MOST, site_int(s, o->n_names)),
+                   "Name|Kind|#Calls|#Self time|#Share of self time|#Total time|#Mean|#Min|#Max");
+    for (int i = 0; i < o->n_names && i < MOST; i++) {
+        const struct host_operator *n = &o->list[i];
+        bool is_known = n->self_ns >= 0;
+        view_row(s, t, n->name);
+        view_cell(s, t, operator_kind_key(n->kind));
+        view_cell(s, t, site_int(s, n->n));
+        view_cell_time(s, t, is_known, n->self_ns);
+        view_cell_percent(s, t, is_known && self > 0, (double)n->self_ns / (double)(self > 0 ? self : 1));
+        view_cell_time(s, t, true, n->total_ns);
+        view_cell_time(s, t, true, n->total_ns / (n->n ? n->n : 1));
+        view_cell_time(s, t, true, n->min_ns);
+        view_cell_time(s, t, true, n->max_ns);
     }
     return t;
 }

@@ -58,7 +58,7 @@ static void summarise(const char *bytes, size_t n, int is_text)
     struct summary sum;
     struct dcr_memory memory = {.bytes = bytes, .len = n, .pos = 0};
     struct dcr_stream s = dcr_stream_memory(&memory, "fuzz");
-    if ((is_text ? summary_read(&sum, &a, &s, NULL) : summary_of_trace(&sum, &a, &s, 1, NULL)) == 0)
+    if ((is_text ? summary_read(&sum, &a, &s, NULL) : summary_of_trace(&sum, &a, &s, SUMMARY_NAMES, NULL)) == 0)
         there_and_back(&sum);
     dcr_arena_release(&a);
 }

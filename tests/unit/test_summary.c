@@ -45,7 +45,7 @@ static void test_covered_time(void **state)
     const struct dct_event events[] = {
         range(a, 1, 10, 20), range(a, 1, 30, 40), range(a, 1, 5, 50), /* around both */
         range(a, 2, 45, 60), range(a, 3, 0, 2),   range(a, 3, 2, 3),  range(also_a, 1, 90, 95), range(b, 1, 100, 100)};
-    struct name_table *t = names_new();
+    struct name_table *t = names_new(SUMMARY_NAMES);
     struct dcr_arena arena = {0};
     struct name_sum *names;
     size_t n;
@@ -72,11 +72,66 @@ static void test_covered_time(void **state)
     dcr_arena_release(&arena);
 }
 
+static struct dct_event at_depth(struct dct_event e, int depth)
+{
+    e.depth = depth;
+    return e;
+}
+
+/* Thread 1: step [0, 100) around forward [10, 40) around kernel [15, 20) and kernel [25, 35), and around copy [50, 60);
+ * a second step [100, 130) with nothing inside. Thread 2 beside it: step [0, 50) around kernel [0, 49). */
+static void test_self_time(void **state)
+{
+    (void)state;
+    static const char step[] = "step", forward[] = "forward", kernel[] = "kernel", copy[] = "copy";
+    struct dct_event process = range(copy, 1, 0, 1000), observed = range("MPI_Send", 1, 52, 58);
+    process.kind = DCT_START;
+    observed.kind = DCT_SPAN;
+    observed.depth = 2;
+    const struct dct_event events[] = {at_depth(range(kernel, 1, 15, 20), 2),
+                                       at_depth(range(kernel, 1, 25, 35), 2),
+                                       at_depth(range(kernel, 2, 0, 49), 1),
+                                       at_depth(range(forward, 1, 10, 40), 1),
+                                       observed,
+                                       process,
+                                       at_depth(range(copy, 1, 50, 60), 1),
+                                       at_depth(range(step, 1, 0, 100), 0),
+                                       at_depth(range(step, 2, 0, 50), 0),
+                                       at_depth(range(step, 1, 100, 130), 0)};
+    static const struct {
+        const char *name;
+        int64_t sum_ns, self_ns;
+    } expected[] = {{"MPI_Send", 6, -1},
+                    {"copy", 10, 10},
+                    {"copy", 1000, -1}, /* of the process: nothing nests in it */
+                    {"forward", 30, 30 - 15},
+                    {"kernel", 5 + 10 + 49, 5 + 10 + 49},
+                    {"step", 100 + 50 + 30, (100 - 40) + 1 + 30}};
+    for (int keep = SUMMARY_NAMES; keep <= SUMMARY_NAME_SUMS; keep++) {
+        struct name_table *t = names_new((enum summary_names)keep);
+        struct dcr_arena arena = {0};
+        struct name_sum *names;
+        size_t n;
+        for (size_t i = 0; i < sizeof events / sizeof *events; i++)
+            names_add(t, &events[i]);
+        names_finish(t, &arena, &names, &n);
+        assert_int_equal(n, sizeof expected / sizeof *expected);
+        for (size_t i = 0; i < n; i++) {
+            assert_string_equal(names[i].name, expected[i].name);
+            assert_int_equal(names[i].sum_ns, expected[i].sum_ns);
+            assert_int_equal(names[i].self_ns, expected[i].self_ns);
+        }
+        assert_int_equal(names[0].n_sketch, keep == SUMMARY_NAMES);
+        names_free(t);
+        dcr_arena_release(&arena);
+    }
+}
+
 static void test_many_names_share_one(void **state)
 {
     (void)state;
     static char texts[SUMMARY_MAX_NAMES + 100][8];
-    struct name_table *t = names_new();
+    struct name_table *t = names_new(SUMMARY_NAMES);
     struct dcr_arena arena = {0};
     struct name_sum *names;
     size_t n;
@@ -130,6 +185,7 @@ static struct summary sample(void)
                                        .sum_ns = 100,
                                        .min_ns = 3,
                                        .max_ns = 60,
+                                       .self_ns = 40,
                                        .union_ns = -1,
                                        .bytes = 12,
                                        .sketch = buckets,
@@ -191,6 +247,7 @@ static void test_there_and_back(void **state)
     assert_string_equal(back.notes, "one\ntwo");
     assert_int_equal(back.loss.is_torn, 1);
     assert_int_equal(back.names[1].union_ns, -1);
+    assert_int_equal(back.names[1].self_ns, 40);
     assert_int_equal(back.fingerprint, 0xdeadbeef);
     dcr_buf_release(&text);
     dcr_buf_release(&again);
@@ -203,7 +260,7 @@ static void test_many_marks(void **state)
     (void)state;
     static char texts[SUMMARY_MAX_NAMES + 1][8];
     struct summary s = sample(), back;
-    struct name_table *t = names_new();
+    struct name_table *t = names_new(SUMMARY_NAMES);
     struct dcr_arena arena = {0};
     struct dcr_buf text = {0};
     struct dcr_err err = {0};
@@ -252,9 +309,13 @@ static void test_damage(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sketch_has_no_gaps),   cmocka_unit_test(test_covered_time),
-        cmocka_unit_test(test_many_names_share_one), cmocka_unit_test(test_there_and_back),
-        cmocka_unit_test(test_many_marks),           cmocka_unit_test(test_damage),
+        cmocka_unit_test(test_sketch_has_no_gaps),
+        cmocka_unit_test(test_covered_time),
+        cmocka_unit_test(test_self_time),
+        cmocka_unit_test(test_many_names_share_one),
+        cmocka_unit_test(test_there_and_back),
+        cmocka_unit_test(test_many_marks),
+        cmocka_unit_test(test_damage),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
