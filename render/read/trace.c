@@ -53,7 +53,8 @@ int trace_read(struct run *r, int rank, struct dcr_stream *s, struct dcr_err *er
     struct dct_watch watch;
     const char *member = member_of(r, s->name);
     int is_watched = r->watched && r->watch->trace(r->watched, member, &watch);
-    int rc = summary_of_trace_with_gpu(&sum, &r->arena, s, SUMMARY_NAME_SUMS, trace_gpu_event, &gpu, is_watched ? &watch : NULL, err);
+    int rc = summary_of_trace_with_gpu(&sum, &r->arena, s, SUMMARY_NAME_SUMS, trace_gpu_event, &gpu,
+                                       is_watched ? &watch : NULL, err);
     int gpu_rank = rank >= 0 ? rank : rc == 0 ? sum.info.rank : -1;
     int finished = trace_gpu_finish(&gpu, r, gpu_rank, member, rc ? NULL : err);
     if (rc == 0 && finished)
