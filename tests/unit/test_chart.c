@@ -130,7 +130,7 @@ static void test_stack_of_many_ranks(void **state)
 {
     (void)state;
     static struct stack_bar bars[128];
-    static char name[128][8];
+    static char name[128][16];
     static double v[128][5];
     for (int i = 0; i < 128; i++) {
         snprintf(name[i], sizeof name[i], "%d", i);

@@ -130,7 +130,7 @@ static void test_self_time(void **state)
 static void test_many_names_share_one(void **state)
 {
     (void)state;
-    static char texts[SUMMARY_MAX_NAMES + 100][8];
+    static char texts[SUMMARY_MAX_NAMES + 100][16];
     struct name_table *t = names_new(SUMMARY_NAMES);
     struct dcr_arena arena = {0};
     struct name_sum *names;
@@ -258,7 +258,7 @@ static void test_there_and_back(void **state)
 static void test_many_marks(void **state)
 {
     (void)state;
-    static char texts[SUMMARY_MAX_NAMES + 1][8];
+    static char texts[SUMMARY_MAX_NAMES + 1][16];
     struct summary s = sample(), back;
     struct name_table *t = names_new(SUMMARY_NAMES);
     struct dcr_arena arena = {0};
