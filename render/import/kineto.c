@@ -97,11 +97,12 @@ static int skip_large(struct walk *k, struct dcr_err *err)
     }
 }
 
-/* The window has moved on: index what is new, from an event's beginning. */
+/* The window has moved on: index what is new, from an event's beginning. Its bytes also move when the stream turns out
+ * to have no more. */
 static int index_window(struct walk *k, int64_t *indexed_to, struct dcr_err *err)
 {
     int64_t to = window_offset(&k->w, k->w.end);
-    if (to == *indexed_to)
+    if (to == *indexed_to && k->sink.index.end == k->w.end)
         return 0;
     if (json_index_make(&k->sink.index, k->w.at, k->w.end))
         return dcr_err_set(err, DCR_FATAL, "out of memory reading '%s'", k->name);
