@@ -66,7 +66,7 @@ struct summary {
 #define SUMMARY_MAX_NAMES 4096
 #define SUMMARY_OTHER_NAMES "(other names)"
 
-/* What is kept of names: nothing; counts, sums and extremes, which are what a report shows; all of struct name_sum. */
+/* What is kept of names: nothing; all of struct name_sum; counts, sums and extremes, which are what a report shows. */
 enum summary_names { SUMMARY_NO_NAMES, SUMMARY_NAMES, SUMMARY_NAME_SUMS };
 
 /** summary_of_trace - read a trace to its end.
