@@ -141,12 +141,15 @@ static void say_mpi(struct report *rep, struct run_result *r)
     struct mpi_share m = mpi_share(r->run);
     if (!m.has)
         return;
+    double largest = (double)m.largest->sum.ns;
     r->support = report_text(
         rep,
         "%s%sThe ranks spent %s of the time that their processes were watched in MPI calls but MPI_Init and "
         "MPI_Finalize (%s of %s, summed over the ranks), %s in %s.",
         r->support, *r->support ? " " : "", fmt_percent(m.ratio).text, fmt_time(m.ns).text, fmt_time(m.wall_ns).text,
-        (int64_t)m.largest->sum.ns == m.ns ? "all of it" : "most of it", m.largest->name);
+        (int64_t)m.largest->sum.ns == m.ns ? "all of it"
+                                           : report_text(rep, "%s of it", fmt_percent(largest / (double)m.ns).text),
+        m.largest->name);
 }
 
 void say_without_steps(struct report *rep, struct run_result *r)
