@@ -275,6 +275,8 @@ static __attribute__((noinline)) void add_detail(struct name_table *t, struct en
 
 void names_add(struct name_table *t, const struct dct_event *in)
 {
+    if (in->is_open && in->kind == DCT_PUSH) /* what was inside it is inside no later one */
+        nest_of(t, in)->inside_ns[in->depth + 1] = 0;
     if (in->kind == DCT_FILE || in->is_open)
         return;
     struct entry *e = entry_of(t, in);
