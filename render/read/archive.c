@@ -79,6 +79,13 @@ static int read_summary(struct reading *g, const char *name, int rank, struct dc
     return summary_member_read(g->run, rank, s, err);
 }
 
+/* A program's own JSON or log, kept with the run, large enough to be taken for a trace until it was read? */
+static int is_no_trace(const struct reading *g, enum dcr_role role, int rc, const struct dcr_err *err)
+{
+    return rc == DCR_FAIL && g->run->has_manifest && role != DCR_ROLE_FOREIGN && err &&
+           (strstr(err->text, "without traceEvents") || strstr(err->text, "is not well-formed JSON"));
+}
+
 /* Evidence of other tools, known by what it holds. Of what nobody knows only that is named which somebody meant for us.
  */
 static int read_foreign(struct reading *g, const char *name, enum dcr_role role, struct dcr_stream *s,
@@ -87,6 +94,8 @@ static int read_foreign(struct reading *g, const char *name, enum dcr_role role,
     int rc = g->ahead ? ahead_take(g->ahead, g->ahead_at, g->run, err) : DCR_END;
     rc = rc == DCR_END ? import_foreign(g->run, name, s, err) : rc;
     g->n_foreign += rc == 0;
+    if (is_no_trace(g, role, rc, err))
+        return 0;
     if (rc != DCR_END)
         return rc;
     if ((g->is_folder || role == DCR_ROLE_FOREIGN) && g->n_unknown++ == 0)
