@@ -144,12 +144,15 @@ static void check_held_back(struct report *rep, int run)
                         r->label, fmt_percent(delay).text, r->has_steps ? "the time of its steps" : "its run");
 }
 
-/* Ranks that waited although they had cores enough: something else used the cores, and will when there are too few. */
+/* Ranks that waited although they had cores enough: something else used the cores, and will when there are too few.
+ * Where nobody says how many threads a rank had, it may have been those. */
 static void check_neighbours(struct report *rep)
 {
     const struct run_result *waited = NULL;
     for (int i = 0; i < rep->n_runs && !waited; i++)
-        waited = strcmp(rep->runs[i].shared.id, "run-delay") == 0 ? &rep->runs[i] : NULL;
+        waited = strcmp(rep->runs[i].shared.id, "run-delay") == 0 && rep->runs[i].run->program.threads > 0
+                     ? &rep->runs[i]
+                     : NULL;
     for (int i = 0; waited && i < rep->n_runs; i++)
         if (strcmp(rep->runs[i].shared.id, "oversubscribed") == 0) {
             report_add_note(rep, NOTE_CAVEAT, i, "neighbours",
