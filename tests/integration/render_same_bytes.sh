@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The same archives give the same bytes: twice, in another folder, locale and time zone, in another order of arguments.
 # Three archives of a usual size are rendered within a second and 100 MB.
+# alone: it measures processor time, which files that others make and delete on the same disk and cache cost too
 . tests/lib/tap.sh
 . tests/data/archives/fixture.sh
 
