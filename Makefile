@@ -22,7 +22,7 @@ pc = $(shell pkg-config $(1) $(2) 2>/dev/null)
 CC ?= gcc
 WARN := -Wall -Wextra -Wconversion -Wshadow -Wmissing-prototypes -Wstrict-prototypes -Wvla -Wformat=2
 # Sanitizers at -O1: half the time to compile, and they see the same.
-CFLAGS ?= $(if $(DEBUG),-O0 -g3,$(if $(SANITIZE),-O1,-O2) -g)
+CFLAGS ?= $(if $(DEBUG),-O0 -g3,$(if $(SANITIZE),-O1 -g1,-O2 -g))
 comma := ,
 SAN := $(if $(SANITIZE),-fsanitize=address$(comma)undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
 # -ffp-contract=off keeps sums reproducible between compilers; kernels that want FMA say so themselves.
@@ -117,7 +117,7 @@ $(BUILD)/lib%.a:
 $(BUILD)/libdcr.a: $(call objects,$(LIB_SRC))
 $(BUILD)/libtrainer.a: $(call objects,$(filter-out trainer/main.c,$(TRAINER_SRC)))
 $(BUILD)/libcollect.a: $(call objects,$(filter-out collect/main.c,$(COLLECT_SRC)))
-$(BUILD)/librender.a: $(call objects,$(filter-out render/main.c,$(RENDER_SRC)))
+$(BUILD)/librender.a: $(call objects,$(filter-out render/main.c render/options.c render/draw/% render/site/%,$(RENDER_SRC)))
 # The site's JavaScript is copied into the object by the assembler.
 $(BUILD)/obj/render/site/script.o: $(wildcard render/site/*.js)
 
@@ -252,7 +252,7 @@ golden-accept:
 	ACCEPT=1 BUILD="$(abspath $(BUILD))" tests/run golden
 
 FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
-FUZZ_CFLAGS = -std=c11 -D_GNU_SOURCE -I. -DDCR_VERSION='"$(VERSION)"' -O1 -g -fsanitize=fuzzer-no-link,address,undefined
+FUZZ_CFLAGS = -std=c11 -D_GNU_SOURCE -I. -DDCR_VERSION='"$(VERSION)"' -O1 -gline-tables-only -fsanitize=fuzzer-no-link,address,undefined
 # Of the trainer, what reads files.
 FUZZ_TRAINER_SRC := $(wildcard trainer/data/*.c) $(addprefix trainer/,dataset.c dataset_read.c graph.c graph_eigen.c graph_read.c npy.c rng.c table.c)
 FUZZ_OBJ = $(patsubst %.c,$(BUILD)/fuzz/%.o,$(LIB_SRC) $(FUZZ_TRAINER_SRC) $(filter-out render/main.c,$(RENDER_SRC)))

@@ -458,8 +458,11 @@ int run_program(const struct options *o, char *message, size_t n, int *status, s
     rc = write_host(&r, NULL, err);
     if (rc == 0)
         rc = spool_write_json(r.record_dir, r.record_name, r.record, err);
-    if (rc)
+    if (rc) { /* the program never started: the place is free again */
+        json_decref(r.record);
+        r.record = NULL;
         goto out;
+    }
     rc = observe(&r, status, err);
     if (!json_object_get(r.record, "pid")) { /* never started: nothing to keep */
         if (r.is_own_spool)

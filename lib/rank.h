@@ -18,7 +18,7 @@ struct rank_job {
 };
 enum { RANK_JOB_NAMES = 3 };
 /** rank_jobs_of_self - the names that launchers and schedulers gave the job of this process. Two ranks of one job agree
- *  in every name that both have. A Slurm job of several components has several numbers, and none counts.
+ *  in the first name that both have. A Slurm job of several components has several numbers, and none counts.
  *  returns  how many there are */
 int rank_jobs_of_self(struct rank_job out[RANK_JOB_NAMES]);
 /** rank_of_self - of this process's own environment. */

@@ -22,11 +22,14 @@ struct entry {
     uint64_t *buckets; /* shape: (SKETCH_BUCKETS); NULL for marks */
 };
 
-/* Ranges of a thread end before those around them: the time of those that have ended since the last one of the depth
- * above did. */
+/* Ranges of a thread end before those around them: of those of a depth that have ended since the last one of the depth
+ * above did, the time and the earliest beginning. */
+struct inside {
+    int64_t ns, since_ns;
+};
 struct nest {
     uint32_t track;
-    int64_t *inside_ns; /* shape: (cap) */
+    struct inside *at_depth; /* shape: (cap) */
     int cap;
 };
 
@@ -75,7 +78,7 @@ void names_free(struct name_table *t)
         free(t->entries[i].buckets);
     }
     for (size_t i = 0; i < t->n_nests; i++)
-        free(t->nests[i].inside_ns);
+        free(t->nests[i].at_depth);
     free(t->nests);
     free(t->entries);
     free(t->slots);
@@ -240,8 +243,8 @@ static SELDOM struct nest *make_nest(struct name_table *t, const struct dct_even
     struct nest *n = &t->nests[t->at];
     if (in->depth + 2 > n->cap) {
         int cap = 2 * in->depth + 16;
-        n->inside_ns = must(realloc(n->inside_ns, (size_t)cap * sizeof *n->inside_ns));
-        memset(n->inside_ns + n->cap, 0, (size_t)(cap - n->cap) * sizeof *n->inside_ns);
+        n->at_depth = must(realloc(n->at_depth, (size_t)cap * sizeof *n->at_depth));
+        memset(n->at_depth + n->cap, 0, (size_t)(cap - n->cap) * sizeof *n->at_depth);
         n->cap = cap;
     }
     return n;
@@ -253,13 +256,17 @@ static inline struct nest *nest_of(struct name_table *t, const struct dct_event 
     return t->at < t->n_nests && n->track == in->track && in->depth + 2 <= n->cap ? n : make_nest(t, in);
 }
 
-/* Where a damaged trace lost the end of a range, those inside it may be counted into its neighbour: never below 0. */
+/* What began before the range is inside none of this depth: of a damaged trace, or of domains whose ranges do not nest
+ * in each other. It is taken off nobody. */
 static int64_t self_of(struct name_table *t, const struct dct_event *in, int64_t ns)
 {
-    struct nest *n = nest_of(t, in);
-    int64_t *inside = &n->inside_ns[in->depth + 1], self = *inside < ns ? ns - *inside : 0;
-    *inside = 0;
-    add(&n->inside_ns[in->depth], ns);
+    struct inside *own = &nest_of(t, in)->at_depth[in->depth], *inner = own + 1;
+    int64_t self = inner->since_ns < in->start_ns ? ns : inner->ns < ns ? ns - inner->ns : 0;
+    if (!inner->ns)
+        self = ns;
+    inner->ns = 0;
+    own->since_ns = own->ns && own->since_ns < in->start_ns ? own->since_ns : in->start_ns;
+    add(&own->ns, ns);
     return self;
 }
 
@@ -276,7 +283,7 @@ static __attribute__((noinline)) void add_detail(struct name_table *t, struct en
 void names_add(struct name_table *t, const struct dct_event *in)
 {
     if (in->is_open && in->kind == DCT_PUSH) /* what was inside it is inside no later one */
-        nest_of(t, in)->inside_ns[in->depth + 1] = 0;
+        nest_of(t, in)->at_depth[in->depth + 1].ns = 0;
     if (in->kind == DCT_FILE || in->is_open)
         return;
     struct entry *e = entry_of(t, in);

@@ -57,9 +57,21 @@ const char *kept_env(const char *name)
     return value ? value : kept_lost(name);
 }
 
+/* Is a variable that was there at load there still? Not by getenv(), which may ask kept_lost(). */
+static int is_any_left(void)
+{
+    for (size_t at = 0; at < used; at += strlen(room + at) + 1) {
+        size_t n = (size_t)(strchr(room + at, '=') - (room + at)) + 1;
+        for (char **e = environ; e && *e; e++)
+            if (strncmp(*e, room + at, n) == 0)
+                return 1;
+    }
+    return 0;
+}
+
 const char *kept_lost(const char *name)
 {
-    return getenv("DCC_SPOOL") ? NULL : find(name, strlen(name));
+    return is_any_left() ? NULL : find(name, strlen(name));
 }
 
 int kept_move_high(int fd)

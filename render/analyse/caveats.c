@@ -174,8 +174,8 @@ static void check_run(struct report *rep, int run)
             if (a->traces[i].devices[k].is_last_step_cut)
                 report_add_note(
                     rep, NOTE_CAVEAT, run, "cut-step",
-                    "%s: the last step in '%s' launched under 80 %% of the operations of the one before: the "
-                    "recording ended in it, and it is left out.",
+                    "%s: the last step in '%s' launched under 80 %% of the operations of the one before: it is "
+                    "taken as cut by the end of the recording (the TensorBoard plugin's rule) and left out.",
                     r->label, a->traces[i].file);
     if (r->n_partial_steps)
         report_add_note(rep, NOTE_CAVEAT, run, "partial-steps", "%s: %s not seen on all ranks and left out.", r->label,

@@ -72,7 +72,8 @@ static void one_gemm(const struct kernels *k, int m, int n, int depth, int trans
 
 static void gemm_shapes(const struct kernels *k)
 {
-    const int ms[] = {1, 2, 5, 6, 7, 13, 14, 15, 29, 64}, ns[] = {16, 32, 48, 80}, depths[] = {1, 2, 17, 224, 225, 321};
+    const int ms[] = {1, 2, 5, 6, 7, 13, 14, 15, 29, 64}, ns[] = {16, 32, 48, 80},
+              depths[] = {1, 2, 17, 224, 225, 320, 321, 460, 641};
     for (size_t i = 0; i < sizeof ms / sizeof ms[0]; i++)
         for (size_t j = 0; j < sizeof ns / sizeof ns[0]; j++)
             for (size_t p = 0; p < sizeof depths / sizeof depths[0]; p++)

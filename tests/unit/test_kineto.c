@@ -265,6 +265,25 @@ static void test_cut(void **state)
     assert_int_equal(import_bytes(text, sizeof text - 1), 0);
 }
 
+/* Cut inside an event at and around the place where the first window ends. */
+static void test_cut_at_window(void **state)
+{
+    (void)state;
+    enum { WINDOW = 1 << 18 };
+    static const char one[] = KERNEL("1", "2") ",\n";
+    static char text[WINDOW + 8];
+    for (size_t len = WINDOW - 2; len <= WINDOW + 2; len++) {
+        size_t n = (size_t)snprintf(text, sizeof text, "{\"traceEvents\":[");
+        while (n < len) {
+            size_t k = len - n < sizeof one - 1 ? len - n : sizeof one - 1;
+            memcpy(text + n, one, k);
+            n += k;
+        }
+        assert_int_equal(import_bytes(text, len), DCR_FAIL);
+        assert_true(err.text[0]);
+    }
+}
+
 static void test_broken(void **state)
 {
     (void)state;
@@ -602,6 +621,7 @@ int main(void)
         cmocka_unit_test_teardown(test_far_apart, forget),
         cmocka_unit_test_teardown(test_nothing_on_a_gpu, forget),
         cmocka_unit_test_teardown(test_cut, forget),
+        cmocka_unit_test_teardown(test_cut_at_window, forget),
         cmocka_unit_test_teardown(test_broken, forget),
         cmocka_unit_test_teardown(test_window, forget),
         cmocka_unit_test_teardown(test_host_operators, forget),
