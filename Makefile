@@ -117,7 +117,7 @@ $(BUILD)/lib%.a:
 $(BUILD)/libdcr.a: $(call objects,$(LIB_SRC))
 $(BUILD)/libtrainer.a: $(call objects,$(filter-out trainer/main.c,$(TRAINER_SRC)))
 $(BUILD)/libcollect.a: $(call objects,$(filter-out collect/main.c,$(COLLECT_SRC)))
-$(BUILD)/librender.a: $(call objects,$(filter-out render/main.c render/options.c render/draw/% render/site/%,$(RENDER_SRC)))
+$(BUILD)/librender.a: $(call objects,$(filter-out render/main.c,$(RENDER_SRC)))
 # The site's JavaScript is copied into the object by the assembler.
 $(BUILD)/obj/render/site/script.o: $(wildcard render/site/*.js)
 
@@ -255,7 +255,7 @@ FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
 FUZZ_CFLAGS = -std=c11 -D_GNU_SOURCE -I. -DDCR_VERSION='"$(VERSION)"' -O1 -gline-tables-only -fsanitize=fuzzer-no-link,address,undefined
 # Of the trainer, what reads files.
 FUZZ_TRAINER_SRC := $(wildcard trainer/data/*.c) $(addprefix trainer/,dataset.c dataset_read.c graph.c graph_eigen.c graph_read.c npy.c rng.c table.c)
-FUZZ_OBJ = $(patsubst %.c,$(BUILD)/fuzz/%.o,$(LIB_SRC) $(FUZZ_TRAINER_SRC) $(filter-out render/main.c,$(RENDER_SRC)))
+FUZZ_OBJ = $(patsubst %.c,$(BUILD)/fuzz/%.o,$(LIB_SRC) $(FUZZ_TRAINER_SRC) $(filter-out render/main.c render/options.c render/draw/% render/site/%,$(RENDER_SRC)))
 fuzz-programs: $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(FUZZ_SRC))
 $(BUILD)/fuzz/%.o: %.c
 	@mkdir -p $(@D)
