@@ -1,7 +1,6 @@
 /* fuzz_trace.c - libFuzzer entry over lib/trace and lib/summary. The first byte chooses: bit 0, whether block checksums
  * are made right first, so that rubbish reaches the parser of slots too; bit 1, whether the rest is the text of a
- * summary and not a trace. A trace's summary must come back from its own text. Built with clang
- * -fsanitize=fuzzer,address,undefined -I. tests/fuzz/fuzz_trace.c lib/*.c -lnettle
+ * summary and not a trace. A trace's summary must come back from its own text.
  */
 #include "lib/hash.h"
 #include "lib/summary.h"

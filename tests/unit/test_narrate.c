@@ -412,19 +412,27 @@ static void test_unnamed_steps(void **state)
     release(&f);
 }
 
-/* Where ranks with cores of their own waited too, it is not only the ranks that are too many. */
+/* Where ranks with cores of their own waited too, it is not only the ranks that are too many; unless nobody says how
+ * many threads they had. */
 static void test_neighbours(void **state)
 {
     (void)state;
-    struct fixture f = {.n = 2};
-    f.runs[0] = made_even_run(1, 64, 40, 80000000, 0, 0, 0);
-    f.runs[1] = made_even_run(16, 64, 40, 40000000, 1000000, 0, 0);
-    f.runs[1]->node_kind = NODES_EMULATED;
-    for (int i = 0; i < 2; i++)
-        f.runs[i]->ranks[0].run_delay_ns = i ? 0 : 5000000000, f.runs[i]->ranks[0].process_seconds = 10;
-    tell(&f);
-    assert_string_equal(f.rep.runs[1].shared.because, "16 ranks share 8 cores, which something else uses too");
-    release(&f);
+    for (int threads = 0; threads <= 1; threads++) {
+        struct fixture f = {.n = 2};
+        f.runs[0] = made_even_run(1, 64, 40, 80000000, 0, 0, 0);
+        f.runs[1] = made_even_run(16, 64, 40, 40000000, 1000000, 0, 0);
+        f.runs[1]->node_kind = NODES_EMULATED;
+        for (int i = 0; i < 2; i++) {
+            f.runs[i]->ranks[0].run_delay_ns = i ? 0 : 5000000000;
+            f.runs[i]->ranks[0].process_seconds = 10;
+            f.runs[i]->program.threads = threads;
+        }
+        tell(&f);
+        assert_string_equal(f.rep.runs[1].shared.because, threads
+                                                              ? "16 ranks share 8 cores, which something else uses too"
+                                                              : "16 ranks share 8 cores");
+        release(&f);
+    }
 }
 
 /* Oversubscribed ranks: the network is never blamed without saying so, and confidence is low. */
