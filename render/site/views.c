@@ -129,7 +129,7 @@ json_t *view_classes(struct site *s, const char *caption, const int *runs, int n
                             n_runs > 1 && q->verdict >= VERDICT_WATCH ? verdict_class(q->verdict) : NULL);
         }
         view_cell_class(s, t, verdict_word(last->verdict), verdict_class(last->verdict));
-        bool has_threshold = last->threshold_name && last->threshold_name[0];
+        bool has_threshold = last->threshold_name && last->threshold_name[0] && last->threshold_ratio >= 0;
         view_cell(s, t, has_threshold ? fmt_percent(last->threshold_ratio).text : "");
         view_cell_sub(s, t, last->text, last->rule && last->rule[0] ? last->rule : NULL);
     }
