@@ -261,9 +261,8 @@ static inline struct nest *nest_of(struct name_table *t, const struct dct_event 
 static int64_t self_of(struct name_table *t, const struct dct_event *in, int64_t ns)
 {
     struct inside *own = &nest_of(t, in)->at_depth[in->depth], *inner = own + 1;
-    int64_t self = inner->since_ns < in->start_ns ? ns : inner->ns < ns ? ns - inner->ns : 0;
-    if (!inner->ns)
-        self = ns;
+    int is_inside = inner->ns && inner->since_ns >= in->start_ns;
+    int64_t self = !is_inside ? ns : inner->ns < ns ? ns - inner->ns : 0;
     inner->ns = 0;
     own->since_ns = own->ns && own->since_ns < in->start_ns ? own->since_ns : in->start_ns;
     add(&own->ns, ns);
