@@ -22,7 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { QUESTIONS = 20, LATER_S = 10, TIMEOUT_MS = 500, MOST_S = 64, LAST_WAIT_MS = 1200 };
+enum { QUESTIONS = 20, LATER_S = 10, TIMEOUT_MS = 500, RETRY_MS = 125, MOST_RETRY_MS = 32000, LAST_WAIT_MS = 1200 };
 
 /* An exchange is made by a thread of its own: resolvers and networks take their time, and the other monitors are
  * sampled meanwhile. Who holds what is told by state: the thread while ASKED, the sampler otherwise. */
@@ -43,7 +43,7 @@ struct clock {
         int64_t at_ns, offset, error;
     } answer;
     int64_t next_ns, patient_until_ns;
-    int wait_s; /* after a question without answer: doubled each time */
+    int retry_ms; /* after a question without answer: doubled each time */
     long n_rows;
     char why[300]; /* there is no answer */
     struct dcr_buf row;
@@ -205,7 +205,7 @@ static int configure(void **ctx, const struct source_config *config, struct dcr_
     if (!c)
         return dcr_err_set(err, DCR_FAIL, "no memory");
     c->socket = -1;
-    c->wait_s = 1;
+    c->retry_ms = RETRY_MS;
     c->patient_until_ns = dcr_mono_ns() + (int64_t)5000000000;
     c->is_asking = config->clock_spool != NULL;
     snprintf(c->file, sizeof c->file, "%s/clock_monitor.csv", config->host_dir);
@@ -279,11 +279,11 @@ static int take_answer(struct clock *c, const struct tick *now, struct outputs *
     }
     if (c->answer.rc == 0) {
         c->next_ns = now->mono_ns + (int64_t)1000000000 * (c->n_rows++ ? LATER_S : 1);
-        c->wait_s = 1;
+        c->retry_ms = RETRY_MS;
         return put_row(c, now, out, err);
     }
-    c->wait_s = c->wait_s < MOST_S ? 2 * c->wait_s : MOST_S;
-    c->next_ns = now->mono_ns + (int64_t)500000000 * c->wait_s;
+    c->next_ns = now->mono_ns + (int64_t)1000000 * c->retry_ms;
+    c->retry_ms = c->retry_ms < MOST_RETRY_MS ? 2 * c->retry_ms : MOST_RETRY_MS;
     return c->n_rows || (now->mono_ns < c->patient_until_ns && !now->is_last)
                ? DCR_END
                : dcr_err_set(err, DCR_FAIL, "%s", c->why);

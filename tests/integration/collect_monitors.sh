@@ -51,10 +51,10 @@ fi
 if unshare -u -T --monotonic 1000 true 2>/dev/null; then
     pids=()
     for rank in 1 0; do
-        ahead=()
-        [ $rank = 0 ] || ahead=(-T --monotonic 1000)
+        ahead=() steps=80 # the one that answers stays longer
+        [ $rank = 0 ] || { ahead=(-T --monotonic 1000) steps=55; }
         OMPI_COMM_WORLD_RANK=$rank OMPI_COMM_WORLD_LOCAL_RANK=0 OMPI_COMM_WORLD_SIZE=2 MARKS_STEP_US=50000 unshare -u "${ahead[@]}" \
-            sh -c 'hostname "$1" && exec "$0" run --spool clocks -- ./marks 45' "$COLLECT" "box$rank" 2>/dev/null &
+            sh -c 'hostname "$1" && exec "$0" run --spool clocks -- ./marks "$2"' "$COLLECT" "box$rank" $steps 2>/dev/null &
         pids+=($!)
     done
     check "two hosts" wait "${pids[@]}"
