@@ -3,7 +3,7 @@
 VERSION := 0.1.0
 PREFIX ?= /usr/local
 # Where everything is built. Variants get folders of their own, so that they never mix.
-BUILD ?= build$(if $(SANITIZE),-sanitize)$(if $(DEBUG),-debug)
+BUILD ?= build$(if $(SANITIZE),-sanitize$(filter thread,$(SANITIZE)))$(if $(DEBUG),-debug)
 
 # ---- what this machine has ---------------------------------------------------------------------
 # CUDA=0 switches the CUDA parts off although there is a toolkit.
@@ -24,7 +24,8 @@ WARN := -Wall -Wextra -Wconversion -Wshadow -Wmissing-prototypes -Wstrict-protot
 # Sanitizers at -O1: half the time to compile, and they see the same.
 CFLAGS ?= $(if $(DEBUG),-O0 -g3,$(if $(SANITIZE),-O1 -g1,-O2 -g))
 comma := ,
-SAN := $(if $(SANITIZE),-fsanitize=address$(comma)undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
+SAN := $(if $(SANITIZE),$(if $(filter thread,$(SANITIZE)),-fsanitize=thread,\
+  -fsanitize=address$(comma)undefined -fno-sanitize-recover=undefined) -fno-omit-frame-pointer)
 # -ffp-contract=off keeps sums reproducible between compilers; kernels that want FMA say so themselves.
 ALL_CFLAGS = -std=c11 -D_GNU_SOURCE -I. -DDCR_VERSION='"$(VERSION)"' $(WARN) -ffp-contract=off -pthread $(CFLAGS) $(SAN)
 LDLIBS_COMMON = -pthread -lm -ldl $(SAN) -Wl,--as-needed
@@ -159,6 +160,14 @@ $(BUILD)/lib/dcreport/libdcrnn-cuda.so: $(CUDA_OBJ)
 	$(link)
 	$(call say,link $@) $(NVCC) -shared -cudart static -o $@ $^ -L$(CUDA_ROOT)/lib64 -lcublas -ldl \
 	  -Xlinker -z,defs,-rpath,'$$ORIGIN:$(CUDA_ROOT)/lib64',--exclude-libs,ALL -Xcompiler -static-libstdc++,-static-libgcc
+
+# The trainer as it is without NVTX headers: one file differs.
+$(BUILD)/obj/without-nvtx/mark.o: trainer/mark.c Makefile
+	@mkdir -p $(@D)
+	$(call say,compile $<) $(CC) $(ALL_CFLAGS) -fvisibility=hidden -MMD -MP -c -o $@ $<
+$(BUILD)/tests/lib/dcrnn-train-without-nvtx: $(BUILD)/obj/trainer/main.o $(BUILD)/obj/without-nvtx/mark.o $(BUILD)/libtrainer.a $(BUILD)/libdcr.a
+	$(link)
+	$(call say,link $@) $(CC) $(CFLAGS) -o $@ $^ $(LDLIBS_COMMON) $(LIB_LIBS) $(BLAS_LIBS) $(ZLIB_LIBS) $(MPI_LIBS)
 
 $(BUILD)/obj/tests/unit/%.o: EXTRA_CFLAGS = $(MPI_CFLAGS) $(NVTX_CFLAGS) $(RENDER_CFLAGS)
 $(BUILD)/tests/unit/%: $(BUILD)/obj/tests/unit/%.o $(BUILD)/libtrainer.a $(BUILD)/libcollect.a $(BUILD)/librender.a $(BUILD)/libdcr.a
@@ -372,7 +381,7 @@ install: programs
 help:
 	@echo "make report        install what is missing, build, train on NODES='1 2 4', pack results/*.tar, render site/"
 	@echo "make test          install what is missing, build, run every test (SUITES='$(SUITES)')"
-	@echo "make               build; CUDA=0 without CUDA, DEBUG=1, SANITIZE=1, CC=clang"
+	@echo "make               build; CUDA=0 without CUDA, DEBUG=1, SANITIZE=1 (or thread), CC=clang"
 	@echo "make collect       train and pack only; NODES=, DATA=, GRAPH=, ARGS=, SCHEDULER=slurm, CALIBRATE=0"
 	@echo "make site          render the archives of the last series again"
 	@echo "make test-fresh    both commands in a fresh Debian root (needs root; FRESH=report for the first only)"

@@ -38,7 +38,7 @@ static int read_kind(struct dataset_fill *f, enum file_kind kind, struct dcr_err
     case FILE_PICKLE:
         return dcr_err_set(err, DCR_FAIL,
                            "'%s' is a Python pickle, which can run programs and is not read; convert it: python3 -c "
-                           "\"import pandas; pandas.read_pickle('%s').to_csv('speeds.csv')\"",
+                           "\"import pandas; pandas.read_pickle('%s').fillna(0).to_csv('speeds.csv')\"",
                            f->file->path, file_base_name(f->file->path));
     default:
         return dataset_csv(f, err);

@@ -97,6 +97,8 @@ static void put_loading(struct dcr_buf *b, const struct description *d)
     }
     put_number(b, "loader_workers", o->loader_workers);
     put_number(b, "prefetch", o->loader_workers ? o->n_ahead : 0);
+    if (o->is_cuda)
+        put_bool(b, "pinned_buffers", o->is_pinned);
     if (o->checkpoint_steps || o->checkpoint_epochs)
         put_bool(b, "checkpoint_fsync", o->checkpoint_fsync);
 }

@@ -171,12 +171,15 @@ int main(int argc, char **argv)
         refuse(err.text);
         return DCR_EXIT_INPUT;
     }
+    if (o.is_check)
+        return DCR_EXIT_OK;
     if (o.task != TASK_TRAIN && o.task != TASK_BASELINE && o.task != TASK_WRITE_WINDOWS) {
         rc = alone(&o, &err);
         if (rc < 0)
             fprintf(stderr, "dcrnn-train: %s\n", err.text);
         return rc < 0 || fflush(stdout) ? DCR_EXIT_INPUT : rc == DCR_END ? DCR_EXIT_CHECK : DCR_EXIT_OK;
     }
+    refuse_none();
     /* elsewhere rank 0 works alone, for as long as it takes, while the others wait */
     comm_open(&c, &argc, &argv, o.task == TASK_TRAIN ? o.comm_timeout : 0);
     mark_open();

@@ -46,6 +46,7 @@
     X(SECTION_LOADING, NULL, NULL, "Loading")                                                                       \
     X(OPT_WORKERS, "loader-workers", "N", "threads that make batches ahead; 0 = every batch when it is needed (0)") \
     X(OPT_PREFETCH, "prefetch", "N", "batches that workers make ahead (2)")                                         \
+    X(OPT_PINNED, "pinned", "yes|no", "batches in page-locked memory, which a GPU copies from by itself (yes)")     \
     X(OPT_WINDOWS, "windows", "FILE", "read training windows from a file, see --write-windows (from memory)")       \
     X(OPT_STAGE, "stage-windows", NULL, "write such a file into --out first, and read that")                        \
     X(OPT_WINDOWS_FORMAT, "windows-format", "F", "of a file to be written: raw, text (deflated) (raw)")             \
@@ -77,6 +78,7 @@
     X(OPT_BASELINE, "baseline", NULL, "score three simple forecasts on validation and test split, then end")        \
     X(OPT_VERIFY, "verify", "DIR", "compare the model with a folder of reference vectors; exit status 0 or 1")      \
     X(OPT_GRADIENT, "gradient-to", "FILE", "write the first step's global gradient as text, then end")              \
+    X(OPT_CHECK, "check-options", NULL, "look at the options of a training only, then end: exit status 0 or 2")     \
     X(OPT_HELP, "help", NULL, "show this text")                                                                     \
     X(OPT_VERSION, "version", NULL, "show the version")
 

@@ -74,6 +74,7 @@ static struct options defaults(void)
         .seed = 1,
         .validate_every = 1,
         .n_ahead = 2,
+        .is_pinned = -1,
         .windows_chunk = 24,
         .explode_factor = 10,
         .bucket_bytes = 1 << 18,
@@ -296,8 +297,11 @@ static int set_loading(struct options *o, int id, const char *name, const char *
         WINDOW_FORMATS(X)
 #undef X
             NULL};
+    static const char *const answers[] = {"no", "yes", NULL};
     int choice = 0, rc = 0;
     switch (id) {
+    case OPT_PINNED:
+        return option_choice(name, arg, answers, &o->is_pinned, err);
     case OPT_WORKERS:
         return option_int(name, arg, 0, 1024, &o->loader_workers, err);
     case OPT_PREFETCH:
@@ -403,6 +407,9 @@ static int set_run(struct options *o, int id, const char *name, const char *arg,
     case OPT_GRADIENT:
         o->gradient_to = arg;
         return 0;
+    case OPT_CHECK:
+        o->is_check = 1;
+        return 0;
     case OPT_HELP:
         o->task = TASK_HELP;
         return 0;
@@ -432,6 +439,8 @@ static int check(const struct options *o, struct dcr_err *err)
         return dcr_err_set(err, DCR_FAIL, "--precision tf32 and bf16 need --backend cuda; the CPU computes in fp32");
     if (o->may_share_gpu && !o->is_cuda)
         return dcr_err_set(err, DCR_FAIL, "--share-gpu needs --backend cuda");
+    if (o->is_pinned > 0 && !o->is_cuda)
+        return dcr_err_set(err, DCR_FAIL, "--pinned yes needs --backend cuda: nothing is copied to the CPU");
     if (o->windows && o->stage_windows)
         return dcr_err_set(err, DCR_FAIL, "--stage-windows writes a file of its own; leave out --%s",
                            o->task == TASK_WRITE_WINDOWS ? "stage-windows" : "windows");
@@ -524,6 +533,21 @@ static int parse_scenario(struct options *o, struct dcr_err *err)
     return rc;
 }
 
+/* --check-options is asked for a training. */
+static int check_trains(const struct options *o, struct dcr_err *err)
+{
+    static const char *const tasks[] = {[TASK_HELP] = "help",
+                                        [TASK_VERSION] = "version",
+                                        [TASK_VERIFY] = "verify",
+                                        [TASK_BASELINE] = "baseline",
+                                        [TASK_WRITE_DATA] = "write-data",
+                                        [TASK_WRITE_WINDOWS] = "write-windows",
+                                        [TASK_SHOW_SCENARIO] = "show-scenario"};
+    if (o->is_check && o->task != TASK_TRAIN)
+        return dcr_err_set(err, DCR_FAIL, "--%s trains nothing; leave it out", tasks[o->task]);
+    return 0;
+}
+
 int options_parse(struct options *o, int argc, char **argv, struct dcr_err *err)
 {
     *o = defaults();
@@ -532,6 +556,8 @@ int options_parse(struct options *o, int argc, char **argv, struct dcr_err *err)
         rc = parse_scenario(o, err);
     if (!rc)
         rc = parse_words(o, PASS_ALL, argc, argv, err);
+    if (!rc)
+        rc = check_trains(o, err);
     if (rc || o->task == TASK_HELP || o->task == TASK_VERSION)
         return rc;
     return check(o, err);

@@ -37,6 +37,7 @@ struct options_scenario {
 /* Not to be copied: some pointers point into it. */
 struct options {
     enum options_task task;
+    int is_check; /* the options of TASK_TRAIN are looked at, and that is all */
     struct options_scenario scenario;
     const char *verify_dir;     /* TASK_VERIFY */
     const char *write_data_dir; /* TASK_WRITE_DATA */
@@ -82,6 +83,7 @@ struct options {
 
     /* loading */
     int loader_workers, n_ahead; /* threads; batches they make ahead */
+    int is_pinned;               /* batches in page-locked memory; -1 = where the back end has such */
     const char *windows;         /* file to read, or to write with TASK_WRITE_WINDOWS; NULL: memory */
     int stage_windows;           /* write it into `out` first */
     enum window_format windows_format;

@@ -3,6 +3,7 @@
 
 #include "lib/rank.h"
 #include "trainer/stop.h"
+#include "trainer/verdict.h"
 
 #include <stdio.h>
 #include <time.h>
@@ -11,14 +12,21 @@
 /* Open MPI 4.1 tells ranks on other nodes 3 s after rank 0 ended, srun at once. */
 enum { LATE_RANKS_S = 2, ENDED_BY_LAUNCHER_S = LATE_RANKS_S + 3 + 3 };
 
-/* The launcher's signal is caught: it ends nothing, and says enough. */
-static int is_being_ended(int within_s)
+/* The launcher's signal is caught: it ends nothing, and says enough. Nor is there anything to wait for once rank 0 has
+ * told that its own options were taken. */
+static int is_being_ended(int rank, int within_s)
 {
     const struct timespec moment = {.tv_nsec = 10 * 1000000L};
+    int is_rank_0_refused = 0;
     stop_watch();
-    for (int i = 0; i < within_s * 100 && !stop_signal(); i++)
+    for (int i = 0; i < within_s * 100 && !stop_signal(); i++) {
+        const enum verdict v = rank > 0 ? verdict_of_rank_0() : VERDICT_NONE;
+        if (v == VERDICT_TAKEN)
+            return 0;
+        is_rank_0_refused |= v == VERDICT_REFUSED;
         nanosleep(&moment, NULL);
-    return stop_signal() != 0;
+    }
+    return stop_signal() != 0 || is_rank_0_refused;
 }
 
 void refuse(const char *sentence)
@@ -29,9 +37,18 @@ void refuse(const char *sentence)
         fprintf(stderr, "dcrnn-train: %s\n", sentence);
     if (self.rank < 0 || self.world_size == 1)
         return;
-    if (is_being_ended(self.rank ? ENDED_BY_LAUNCHER_S : LATE_RANKS_S) || self.rank == 0)
+    if (self.rank == 0)
+        verdict_tell(VERDICT_REFUSED);
+    if (is_being_ended(self.rank, self.rank ? ENDED_BY_LAUNCHER_S : LATE_RANKS_S) || self.rank == 0)
         return;
     if (gethostname(host, sizeof host - 1))
         snprintf(host, sizeof host, "unknown-host");
     fprintf(stderr, "dcrnn-train: rank %d on %s: %s\n", self.rank, host, sentence);
+}
+
+void refuse_none(void)
+{
+    const struct rank_identity self = rank_of_self();
+    if (self.rank == 0 && self.world_size != 1)
+        verdict_tell(VERDICT_TAKEN);
 }

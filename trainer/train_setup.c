@@ -169,8 +169,8 @@ static int open_ways(struct train *t, struct dcr_err *err)
                                        .max_windows = (size_t)t->model.max_batch,
                                        .n_workers = t->o->loader_workers,
                                        .n_ahead = t->o->n_ahead,
-                                       .alloc = t->be->host_alloc,
-                                       .free = t->be->host_free};
+                                       .alloc = t->o->is_pinned ? t->be->host_alloc : NULL,
+                                       .free = t->o->is_pinned ? t->be->host_free : NULL};
     const struct grad_sync_config sum = {.is_overlapped = t->o->is_overlapped,
                                          .bucket_bytes = t->o->bucket_bytes,
                                          .n_early = n_decoder(t->be),

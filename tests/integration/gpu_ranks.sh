@@ -11,12 +11,19 @@ emulated=$BUILD/tests/lib/libdcrnn-emulated.so objects=$BUILD/emulated
 flags=(-std=c++17 -O1 -g -Wall -Wextra -Wno-unknown-pragmas -D_GNU_SOURCE -DDCRNN_EMULATED -Itests/gpu/emulator -I. -fPIC)
 build=$TMP/build
 mkdir "$build"
-# The sums alone; the emulator is in the program.
+# The sums alone; the emulator is in the program. All are compiled at once.
 # shellcheck disable=SC2317  # check calls it
 compile() {
+    local status=0 p jobs=()
     g++ "${flags[@]}" -rdynamic tests/gpu/nccl/ranks.cpp "$objects"/trainer/gpu/{nccl,nccl_library}.cu.o \
-        "$objects"/tests/gpu/emulator/{blocks,device,memory,streams}.cpp.o "$BUILD/obj/lib/err.pic.o" -o "$build/ranks" -pthread -ldl || return 1
-    fake good && fake old -DFAKE_VERSION=20900 && fake part -DFAKE_WITHOUT_ABORT && fake trainer "$emulated"
+        "$objects"/tests/gpu/emulator/{blocks,device,memory,streams}.cpp.o "$BUILD/obj/lib/err.pic.o" -o "$build/ranks" -pthread -ldl &
+    jobs+=($!)
+    fake good & jobs+=($!)
+    fake old -DFAKE_VERSION=20900 & jobs+=($!)
+    fake part -DFAKE_WITHOUT_ABORT & jobs+=($!)
+    fake trainer "$emulated" & jobs+=($!)
+    for p in "${jobs[@]}"; do wait "$p" || status=1; done
+    return $status
 }
 # shellcheck disable=SC2317
 fake() { # folder flags... the emulator is in the program, or in the library named
@@ -27,12 +34,24 @@ fake() { # folder flags... the emulator is in the program, or in the library nam
 }
 check "compiled" compile
 [ -s "$build/trainer/libnccl.so.2" ] || finish
+begin() { # case library: beside others
+    mkdir -p "$TMP/case-$1"
+    touch "$TMP/case-$1/calls"
+    env FAKE_NCCL="$1" FAKE_NCCL_LOG="$TMP/case-$1/calls" FAKE_NCCL_FOLDER="$TMP/case-$1" LD_LIBRARY_PATH="$build/$2" DCRNN_EMULATOR="seed=${seed:-0}" \
+        timeout 60 "$build/ranks" "$1" >"$TMP/case-$1/said" 2>&1 </dev/null &
+    begun[$1]=$!
+}
+declare -A begun=()
+end() { # case name [calls in their order]
+    local status=0
+    wait "${begun[$1]}" || status=$?
+    if [ $status -eq 0 ]; then ok "$2"; else not_ok "$2" "exit status $status: $(tail -n 30 "$TMP/case-$1/said")"; fi
+    [ -z "${3:-}" ] || check "$2: NCCL is asked to $3" test "$3" = "$(grep -v connects "$TMP/case-$1/calls" | tr '\n' ' ' | sed 's/ $//')"
+}
 case_() { # case library name [calls in their order]
-    rm -f "$TMP/calls"
-    touch "$TMP/calls"
-    check "$3" env FAKE_NCCL="$1" FAKE_NCCL_LOG="$TMP/calls" FAKE_NCCL_FOLDER="$TMP" LD_LIBRARY_PATH="$build/$2" DCRNN_EMULATOR="seed=${seed:-0}" \
-        timeout 60 "$build/ranks" "$1"
-    [ -z "${4:-}" ] || check "$3: NCCL is asked to $4" test "$4" = "$(grep -v connects "$TMP/calls" | tr '\n' ' ' | sed 's/ $//')"
+    rm -rf "$TMP/case-$1"
+    begin "$1" "$2"
+    end "$1" "${@:3}"
 }
 for seed in 0 1 2 3; do
     case_ sum-fp32 good "sums of 1, 2 and 3 ranks, order $seed"
@@ -40,18 +59,20 @@ for seed in 0 1 2 3; do
     case_ graph-fp32 good "sums in a graph, order $seed"
     case_ graph-bf16 good "sums as bf16 in a graph, order $seed"
 done
-check "connections are made while joining" test "$(sort -u "$TMP/calls" | tr '\n' ' ')" = "connects at once destroy "
+check "connections are made while joining" test "$(sort -u "$TMP/case-graph-bf16/calls" | tr '\n' ' ')" = "connects at once destroy "
 case_ none good "gradients that do not travel"
-case_ lost good "a rank that never comes"
-case_ stuck-sum good "a first sum that never comes" abort
 case_ no-id good "no id can be had"
 case_ no-join good "joining fails"
 case_ no-sum good "the first sum fails" abort
-case_ async-error good "a failure shows while the host waits" abort
-case_ no-state good "NCCL cannot even say its state" abort
-case_ late good "a step that takes too long" abort
-case_ in-progress good "patience, and no deadline" "destroy destroy"
-case_ stuck-destroy good "others are gone when one leaves" destroy
+# These wait more than they do.
+for name in lost stuck-sum async-error no-state late in-progress stuck-destroy; do begin $name good; done
+end lost "a rank that never comes"
+end stuck-sum "a first sum that never comes" abort
+end async-error "a failure shows while the host waits" abort
+end no-state "NCCL cannot even say its state" abort
+end late "a step that takes too long" abort
+end in-progress "patience, and no deadline" "destroy destroy"
+end stuck-destroy "others are gone when one leaves" destroy
 case_ too-old old "an NCCL that is too old"
 case_ no-call part "a library without a call that is needed"
 mkdir "$build/none" && echo "no library" >"$build/none/libnccl.so.2"

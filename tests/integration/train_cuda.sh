@@ -70,7 +70,9 @@ check "ahead: the same bits" cmp "$TMP/cuda/checkpoint.bin" "$TMP/ahead/checkpoi
 echo "# steps that waited for a copy: $(waited_for_copies "$TMP/order/steps-rank0.csv") of 20, with workers $(waited_for_copies "$TMP/ahead/steps-rank0.csv")"
 check "ahead: most steps need not wait for their copy" test "$(waited_for_copies "$TMP/ahead/steps-rank0.csv")" -le 10
 check "without workers every step does" test "$(waited_for_copies "$TMP/order/steps-rank0.csv")" -eq 20
-check "micro-batches made ahead" "${train[@]}" --backend cuda --accumulate 3 --loader-workers 1 --cuda-graph no --out "$TMP/micro-ahead"
+check "micro-batches made ahead, in ordinary memory" "${train[@]}" --backend cuda --accumulate 3 --loader-workers 1 --pinned no --cuda-graph no --out "$TMP/micro-ahead"
+check "which is said" grep -q '"pinned_buffers": false' "$TMP/micro-ahead/program.json"
+check "page-locked without a word" grep -q '"pinned_buffers": true' "$TMP/cuda/program.json"
 check "micro-batches" "${train[@]}" --backend cuda --accumulate 3 --out "$TMP/micro"
 check "micro-batches give the same" close_to loss "$TMP/micro/steps-rank0.csv" "$TMP/cpu/steps-rank0.csv" 1e-4
 check "and the same bits made ahead, kernel by kernel" cmp <(column loss "$TMP/micro/steps-rank0.csv") <(column loss "$TMP/micro-ahead/steps-rank0.csv")

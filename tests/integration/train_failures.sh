@@ -120,11 +120,30 @@ check "a rank stands still: one other says rank, host, call and how long" \
     grep -qE "^dcrnn-train: rank [01] on $host: MPI_I[a-z]* of [a-z]* has waited [34] s for a rank that does not come" "$log"
 check "a rank stands still: one message" test "$said" -eq 1
 
+# Ranks that were not started alike: nothing begins, and one sentence says what differs.
+alike=("$BIN/dcrnn-train" --sensors 6 --days 1 --units 4 --batch 8 --steps 3 --validation-windows 4 --out "$TMP/alike")
+started_with() { # name words option... of rank 1
+    local name=$1 words=$2
+    shift 2
+    check_status 2 "$name" timeout 60 mpirun --oversubscribe --bind-to none -n 1 "${alike[@]}" : -n 1 "${alike[@]}" "$@"
+    cp "$TMP/tap.out" "$TMP/said"
+    check "$name: one sentence that says so" test "$(grep -c '^dcrnn-train: ' "$TMP/said") $(grep -cF -- "$words" "$TMP/said")" = "1 1"
+    check "$name: nothing is written" test ! -e "$TMP/alike"
+}
+
 # All of them stand still for longer than patience lasts: a suspended job is no stuck one.
 start suspended -n 2 "$BIN/dcrnn-train" "${long[@]}" --comm-timeout 3 --out "$TMP/suspended"
 # shellcheck disable=SC2046  # several words are meant
 kill -STOP $(processes "$out")
-sleep 4
+since=$SECONDS
+# Meanwhile others are started, which end before they begin.
+started_with "a rank with other units" "rank 1 on $host was started with another --units than rank 0" --units 8
+started_with "a rank with another seed" "another --seed than rank 0" --seed 4294967297
+started_with "a rank that sends other bytes" "another --allreduce-dtype than rank 0" --allreduce-dtype bf16
+started_with "a rank that is refused alone" "rank 1 on $host: --layers takes a whole number from 1 to 8, not '0'" --layers 0
+alike+=(--layers 0)
+started_with "ranks that are all refused" "dcrnn-train: --layers takes a whole number from 1 to 8, not '0'"
+until [ $((SECONDS - since)) -gt 4 ]; do sleep 0.1; done
 # shellcheck disable=SC2046
 kill -CONT $(processes "$out")
 rows=$(wc -l <"$out/steps-rank0.csv")
@@ -172,22 +191,6 @@ ended "a rank cannot read" 2
 check "a rank cannot read: rank, host and file are named" \
     grep -q "^dcrnn-train: rank 1 on $host: .*'$TMP/windows-of-1'" "$log"
 check "a rank cannot read: one message" test "$said" -eq 1
-
-# Ranks that were not started alike: nothing begins, and one sentence says what differs.
-alike=("$BIN/dcrnn-train" --sensors 6 --days 1 --units 4 --batch 8 --steps 3 --validation-windows 4 --out "$TMP/alike")
-started_with() { # name words option... of rank 1
-    local name=$1 words=$2
-    shift 2
-    check_status 2 "$name" timeout 60 mpirun --oversubscribe --bind-to none -n 1 "${alike[@]}" : -n 1 "${alike[@]}" "$@"
-    cp "$TMP/tap.out" "$TMP/said"
-    check "$name: one sentence that says so" test "$(grep -c '^dcrnn-train: ' "$TMP/said") $(grep -cF -- "$words" "$TMP/said")" = "1 1"
-    check "$name: nothing is written" test ! -e "$TMP/alike"
-}
-started_with "a rank with other units" "rank 1 on $host was started with another --units than rank 0" --units 8
-started_with "a rank with another seed" "another --seed than rank 0" --seed 4294967297
-started_with "a rank that sends other bytes" "another --allreduce-dtype than rank 0" --allreduce-dtype bf16
-alike+=(--layers 0)
-started_with "ranks that are all refused" "dcrnn-train: --layers takes a whole number from 1 to 8, not '0'"
 
 # One of two ranks alone, begun above.
 status=0

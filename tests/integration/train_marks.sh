@@ -46,8 +46,9 @@ marks_of() { # program: how its marks leave, by its own word
 }
 train=$BIN/dcrnn-train
 if [ "$(marks_of "$train")" = nvtx ]; then
-    check "the trainer builds without NVTX headers" make CUDA=0 BUILD="$(realpath --relative-to=. "$BUILD")-nonvtx" dcrnn-train
-    train=$BUILD-nonvtx/bin/dcrnn-train
+    train=$(realpath --relative-to=. "$BUILD")/tests/lib/dcrnn-train-without-nvtx
+    check "the trainer builds without NVTX headers" make --no-print-directory BUILD="$(realpath --relative-to=. "$BUILD")" "$train"
+    check "no other file of it knows them" test "$(grep -lr nvtx3 trainer)" = trainer/mark.c
 fi
 check "its marks go to the collector" test "$(marks_of "$train")" = collector
 

@@ -47,6 +47,7 @@ refused "GPUs where there are none are refused" "no nodes with GPUs" --gpus-per-
 refused "a time limit that the partition does not allow is refused" "allows, 1:00:00" --time 2:00:00
 refused "what Slurm itself refuses is passed on" "nvalid feature" --sbatch-options "--constraint=nosuch"
 DCREPORT_BIN=$TMP refused "programs that are not built are named" "no dcrnn-train in" --nodes 1
+refused "options that the training refuses" "submit: dcrnn-train: --layers takes" --nodes 1 -- --layers 0
 check "refused submissions kept no settings" test ! -e "$TMP/site.conf"
 
 printf 'small\n\n\n' | script -qec "slurm/submit --configure" /dev/null >"$TMP/out" 2>&1

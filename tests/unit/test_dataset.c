@@ -98,7 +98,7 @@ static void broken_files_name_the_place(void **state)
     expect_failure("a,b\n", "no rows");
     expect_failure("a,b\n1,2\n3\n", "line 3 has 1 cells instead of 2");
     expect_failure("a,b\n1,2\n3,4,5\n", "line 3 has 3 cells instead of 2");
-    expect_failure("a,b\n1,x\n", "line 2, column 2: 'x' is not a finite number");
+    expect_failure("a,b\n1,x\n", "line 2, column 2: 'x' is not a finite number; a missing reading is 0");
     expect_failure("a,b\n1,nan\n", "line 2, column 2: 'nan'");
     expect_failure("a,b\n1,inf\n", "line 2, column 2: 'inf'");
     expect_failure("a,b\n1,0x10\n", "'0x10'");
@@ -109,6 +109,8 @@ static void broken_files_name_the_place(void **state)
     expect_failure("timestamp\n2018-01-01 00:00\n", "no sensor columns");
     expect_failure("timestamp,a\nyesterday,5\n", "'yesterday' is not a time stamp");
     expect_failure("timestamp,a\n2018-13-01 00:00,5\n", "is not a time stamp");
+    expect_failure("timestamp,a\n2018-02-29 00:00,5\n", "is not a time stamp");
+    expect_failure("timestamp,a\n2018-12-32 00:00,5\n", "is not a time stamp");
     expect_failure("timestamp,a\n2018-01-01 00:05,5\n2018-01-01 00:05,5\n",
                    "line 3: time '2018-01-01 00:05' is not later");
     assert_int_equal(dataset_read(&d, &(struct dataset_file){.path = scratch_path("absent")}, &err), DCR_FAIL);

@@ -161,6 +161,23 @@ static void help_names_every_option(void **state)
     }
 }
 
+static void a_training_can_be_looked_at_only(void **state)
+{
+    (void)state;
+    struct options o;
+    struct dcr_err err = {0};
+    assert_int_equal(parse(&o, "--check-options --units 16", &err), 0);
+    assert_true(o.is_check && o.task == TASK_TRAIN);
+    assert_int_equal(parse(&o, "--units 16", &err), 0);
+    assert_false(o.is_check);
+    expect_failure("--check-options --layers 0", "--layers takes a whole number from 1 to 8, not '0'");
+    expect_failure("--pinned yes", "--pinned yes needs --backend cuda");
+    expect_failure("--check-options --data d.csv", "--data needs --graph");
+    expect_failure("--check-options --help", "--help trains nothing; leave it out");
+    expect_failure("--baseline --check-options", "--baseline trains nothing; leave it out");
+    expect_failure("--check-options --write-windows w", "--write-windows trains nothing; leave it out");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -169,6 +186,7 @@ int main(void)
         cmocka_unit_test(tasks),
         cmocka_unit_test(wrong_words_get_a_sentence),
         cmocka_unit_test(help_names_every_option),
+        cmocka_unit_test(a_training_can_be_looked_at_only),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
 }

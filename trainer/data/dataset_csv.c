@@ -5,6 +5,7 @@
 #include "trainer/table.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -57,6 +58,16 @@ int dataset_csv_names(struct dataset_fill *f, const char *path, struct dcr_err *
     return rc;
 }
 
+static int read_speed(const struct table *t, size_t column, double *out, struct dcr_err *err)
+{
+    char sentence[sizeof err->text] = "";
+    const int rc = table_number(t, column, out, err);
+    if (rc != DCR_FAIL || !err)
+        return rc;
+    snprintf(sentence, sizeof sentence, "%s", err->text);
+    return dcr_err_set(err, DCR_FAIL, "%.600s; a missing reading is 0", sentence);
+}
+
 static int read_row(struct dataset_fill *f, const struct table *t, struct dcr_err *err)
 {
     const size_t n_sensors = f->d->n_sensors, n_before = f->has_times ? 1 : 0, line = (size_t)t->line;
@@ -71,7 +82,7 @@ static int read_row(struct dataset_fill *f, const struct table *t, struct dcr_er
     int rc = out ? 0 : DCR_FATAL;
     for (size_t i = 0; !rc && i < n_sensors; i++) {
         double v = 0;
-        rc = table_number(t, i + n_before, &v, err);
+        rc = read_speed(t, i + n_before, &v, err);
         if (!rc)
             rc = dataset_fill_speed(f, v, line, i + n_before + 1, &out[i], err);
     }

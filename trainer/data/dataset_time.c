@@ -17,6 +17,11 @@ static long long days_from_civil(int y, int m, int d)
     return era * 146097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year - 719468;
 }
 
+static int days_of_month(int y, int m)
+{
+    return (int)(days_from_civil(y + m / 12, m % 12 + 1, 1) - days_from_civil(y, m, 1));
+}
+
 int dataset_parse_time(const char *text, long long *seconds)
 {
     int year, month, day, hour, minute, second = 0, used = 0;
@@ -33,7 +38,7 @@ int dataset_parse_time(const char *text, long long *seconds)
         if (*rest == '.') /* pandas writes fractions that are all zero */
             rest += 1 + strspn(rest + 1, "0");
     }
-    if (*rest || month < 1 || month > 12 || day < 1 || day > 31 || hour < 0 || hour > 23 || minute < 0 || minute > 59 ||
+    if (*rest || month < 1 || month > 12 || day < 1 || day > days_of_month(year, month) || hour < 0 || hour > 23 || minute < 0 || minute > 59 ||
         second < 0 || second > 59)
         return 0;
     *seconds = days_from_civil(year, month, day) * DAY_S + hour * 3600LL + minute * 60LL + second;

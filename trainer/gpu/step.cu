@@ -164,8 +164,8 @@ static int record(struct gpu *g, const struct task *t, cudaGraphExec_t *out, str
     cudaError_t status = cudaStreamEndCapture(g->main, &graph); /* also after a failure, which would else remain */
     if (!rc)
         rc = CUDA_CHECK(status, err);
-    if (!rc)
-        rc = CUDA_CHECK(cudaGraphInstantiate(out, graph, 0), err);
+    if (!rc) /* kernels keep the priority of the stream they were recorded on; else all would have that of g->main */
+        rc = CUDA_CHECK(cudaGraphInstantiate(out, graph, cudaGraphInstantiateFlagUseNodePriority), err);
     if (graph)
         (void)cudaGraphDestroy(graph);
     return rc;

@@ -170,6 +170,7 @@ cudaError_t cudaMemsetAsync(void *to, int value, size_t bytes, cudaStream_t stre
 enum { cudaStreamNonBlocking = 1 };
 enum { cudaEventDefault = 0, cudaEventDisableTiming = 2 };
 enum { cudaEventRecordDefault = 0, cudaEventRecordExternal = 1 };
+enum { cudaGraphInstantiateFlagUseNodePriority = 8 };
 enum cudaStreamCaptureMode {
     cudaStreamCaptureModeGlobal,
     cudaStreamCaptureModeThreadLocal,

@@ -436,10 +436,12 @@ cudaError_t cudaGraphDestroy(cudaGraph_t graph)
     return cudaSuccess;
 }
 
-cudaError_t cudaGraphInstantiate(cudaGraphExec_t *out, cudaGraph_t graph, unsigned long long)
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t *out, cudaGraph_t graph, unsigned long long flags)
 {
     if (cudaError_t status = emulator_entered())
         return status;
+    if (flags & ~(unsigned long long)cudaGraphInstantiateFlagUseNodePriority) /* the one that is known here */
+        return cudaErrorInvalidValue;
     *out = new emulator_exec{std::make_shared<emulator_graph>(*graph)};
     emulator_counted.n_live++;
     return cudaSuccess;
