@@ -2,6 +2,7 @@
 #include "collect/clock_server.h"
 
 #include "collect/meta.h"
+#include "collect/thread.h"
 #include "lib/fs.h"
 #include "lib/mono.h"
 
@@ -13,7 +14,6 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -123,16 +123,6 @@ static int write_address(const struct clock_server *s, int port, struct dcr_err 
     return rc;
 }
 
-static int start_thread(struct clock_server *s)
-{
-    sigset_t all, old;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    int failed = pthread_create(&s->thread, NULL, serve, s);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
-    return failed;
-}
-
 int clock_server_start(struct clock_server **out, const char *spool, struct dcr_err *err)
 {
     int port = 0;
@@ -147,7 +137,7 @@ int clock_server_start(struct clock_server **out, const char *spool, struct dcr_
     s->fds[0] = (struct pollfd){.fd = s->wake[0], .events = POLLIN};
     s->fds[1] = (struct pollfd){.fd = fd, .events = POLLIN};
     s->n = 2;
-    if (rc == 0 && start_thread(s) != 0)
+    if (rc == 0 && thread_start(&s->thread, serve, s) != 0)
         rc = dcr_err_set(err, DCR_FAIL, "no thread to tell the time");
     if (rc) {
         close(s->wake[0]);

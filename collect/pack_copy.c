@@ -2,6 +2,8 @@
  * the same bytes. */
 #include "collect/pack_parts.h"
 
+#include "lib/fs.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -17,14 +19,7 @@ int pack_nameless(const struct pack *p, int *fd, struct dcr_err *err)
     const char *output = p->request->output, *slash = strrchr(output, '/');
     int n = slash ? (int)(slash - output) : 0;
     snprintf(dir, sizeof dir, "%.*s", slash && n == 0 ? 1 : slash ? n : 1, slash ? output : ".");
-    *fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-    if (*fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL)) {
-        char name[PATH_MAX + 32];
-        snprintf(name, sizeof name, "%s/.summaries-XXXXXX", dir);
-        *fd = mkostemp(name, O_CLOEXEC);
-        if (*fd >= 0)
-            unlink(name);
-    }
+    *fd = dcr_open_nameless(dir);
     return *fd >= 0 ? DCR_OK : dcr_err_sys(err, DCR_FAIL, "cannot write in '%s'", dir);
 }
 

@@ -1,11 +1,11 @@
 /* sampler.c - see sampler.h. */
 #include "collect/sampler.h"
 
+#include "collect/thread.h"
 #include "lib/mono.h"
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -96,22 +96,6 @@ static void configure_all(struct sampler *s, const struct source_config *config)
     }
 }
 
-static int start_thread(struct sampler *s)
-{
-    pthread_condattr_t attr;
-    sigset_t all, old;
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(&s->wake, &attr);
-    pthread_condattr_destroy(&attr);
-    pthread_mutex_init(&s->lock, NULL);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    int failed = pthread_create(&s->thread, NULL, thread_main, s);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
-    return failed;
-}
-
 static void release(struct sampler *s)
 {
     for (int i = 0; i < s->n; i++)
@@ -132,7 +116,9 @@ int sampler_start(struct sampler **out, const char *spool, const struct source_c
     }
     s->interval_ms = interval_ms;
     configure_all(s, config);
-    int failed = start_thread(s);
+    thread_condition(&s->wake);
+    pthread_mutex_init(&s->lock, NULL);
+    int failed = thread_start(&s->thread, thread_main, s);
     if (failed) {
         release(s);
         errno = failed;

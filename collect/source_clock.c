@@ -5,6 +5,7 @@
 #include "collect/clock_server.h"
 #include "collect/meta.h"
 #include "collect/source.h"
+#include "collect/thread.h"
 #include "lib/format.h"
 #include "lib/mono.h"
 
@@ -14,7 +15,6 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -183,22 +183,6 @@ static void *thread_main(void *arg)
     return NULL;
 }
 
-static int start_thread(struct clock *c)
-{
-    pthread_condattr_t attr;
-    sigset_t all, old;
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(&c->changed, &attr);
-    pthread_condattr_destroy(&attr);
-    pthread_mutex_init(&c->lock, NULL);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    int failed = c->is_asking ? pthread_create(&c->thread, NULL, thread_main, c) : 0;
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
-    return failed;
-}
-
 static int configure(void **ctx, const struct source_config *config, struct dcr_err *err)
 {
     struct clock *c = calloc(1, sizeof *c);
@@ -213,7 +197,9 @@ static int configure(void **ctx, const struct source_config *config, struct dcr_
     source_header(c->header, sizeof c->header, DCR_CLOCK_MONITOR_COLUMNS(SOURCE_CELL));
     snprintf(c->why, sizeof c->why,
              "the collector of rank 0 told no address in the spool (is it a folder that all hosts see?)");
-    if (start_thread(c) != 0) {
+    thread_condition(&c->changed);
+    pthread_mutex_init(&c->lock, NULL);
+    if (c->is_asking && thread_start(&c->thread, thread_main, c) != 0) {
         release(c);
         return dcr_err_set(err, DCR_FAIL, "no thread to ask for the time");
     }

@@ -1,13 +1,13 @@
 /* sync.c - see sync.h. */
 #include "collect/sync.h"
 
+#include "collect/thread.h"
 #include "lib/fs.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -87,8 +87,6 @@ static void *work(void *arg)
 struct syncer *sync_start(const char *const *folders, int n, int seconds)
 {
     struct syncer *s = seconds > 0 ? calloc(1, sizeof *s) : NULL;
-    pthread_condattr_t attr;
-    sigset_t all, old;
     if (!s)
         return NULL;
     s->seconds = seconds;
@@ -96,15 +94,8 @@ struct syncer *sync_start(const char *const *folders, int n, int seconds)
         if (folders[i] && (size_t)snprintf(s->folders[s->n], PATH_MAX, "%s", folders[i]) < PATH_MAX)
             s->n++;
     pthread_mutex_init(&s->lock, NULL);
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(&s->wake, &attr);
-    pthread_condattr_destroy(&attr);
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, &old);
-    int rc = pthread_create(&s->thread, NULL, work, s);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
-    if (rc == 0)
+    thread_condition(&s->wake);
+    if (thread_start(&s->thread, work, s) == 0)
         return s;
     free(s);
     return NULL;

@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,6 +84,30 @@ int dcr_write_file(const char *path, const void *bytes, size_t n, struct dcr_err
 out:
     free(partial);
     return rc;
+}
+
+const char *dcr_temporary_folder(void)
+{
+    const char *folder = getenv("TMPDIR");
+    return folder && *folder ? folder : "/tmp";
+}
+
+/* Where the file system knows no nameless files: one whose name goes at once. */
+int dcr_open_nameless(const char *folder)
+{
+    char path[PATH_MAX];
+    int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    if (fd >= 0)
+        return fd;
+    int n = snprintf(path, sizeof path, "%s/.dcreport-XXXXXX", folder);
+    if (n < 0 || (size_t)n >= sizeof path) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    fd = mkostemp(path, O_CLOEXEC);
+    if (fd >= 0)
+        unlink(path);
+    return fd;
 }
 
 /* Removes the entry `name` of the folder `at`, whatever it is. */

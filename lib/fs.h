@@ -13,6 +13,11 @@ int dcr_mkdirs(const char *path, struct dcr_err *err) DCR_MUST_CHECK;
 int dcr_commit_file(const char *partial, const char *path, struct dcr_err *err) DCR_MUST_CHECK;
 /** dcr_write_file - write path + ".partial" beside it, fsync not asked, commit; the partial is removed on failure. */
 int dcr_write_file(const char *path, const void *bytes, size_t n, struct dcr_err *err) DCR_MUST_CHECK;
+/** dcr_temporary_folder - where temporary files lie: TMPDIR, else /tmp. borrows, of the environment */
+const char *dcr_temporary_folder(void);
+/** dcr_open_nameless - a file without a name in the folder, for reading and writing: nothing of it is left, however the
+ *  program ends. returns a descriptor (close it), or -1 with errno */
+int dcr_open_nameless(const char *folder);
 /** dcr_remove_tree - rm -r, never following links; refuses "", "/", ".", "..". */
 int dcr_remove_tree(const char *path, struct dcr_err *err) DCR_MUST_CHECK;
 /** dcr_list_dir - names of the entries (without . and ..), sorted bytewise. gives names (free with dcr_free_names). */

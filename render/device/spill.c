@@ -3,6 +3,8 @@
  * log64(n / bound) times. */
 #include "render/device/spill.h"
 
+#include "lib/fs.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -127,16 +129,9 @@ static int sort_memory(struct spill *s)
 
 static int open_file(struct spill *s)
 {
-    const char *dir = getenv("TMPDIR");
-    char path[4096];
-    if (s->fd >= 0)
-        return 0;
-    snprintf(path, sizeof path, "%s/dcreport-XXXXXX", dir && *dir ? dir : "/tmp");
-    s->fd = mkstemp(path);
     if (s->fd < 0)
-        return -1;
-    unlink(path);
-    return 0;
+        s->fd = dcr_open_nameless(dcr_temporary_folder());
+    return s->fd < 0 ? -1 : 0;
 }
 
 static int put(struct spill *s, const char *bytes, size_t n)

@@ -1,0 +1,111 @@
+/* run_record.c - the record of a run: what is known before it starts, and how it ended. See run_parts.h. */
+#include "collect/run_parts.h"
+
+#include "collect/job.h"
+#include "collect/meta.h"
+#include "collect/redact.h"
+#include "collect/sampler.h"
+#include "collect/spool_layout.h"
+#include "lib/fs.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+extern char **environ;
+
+/* The command line, without secrets. */
+static json_t *command_words(char *const *words, size_t n)
+{
+    json_t *list = json_array();
+    struct dcr_buf clean = {0};
+    struct redact_line line = {0};
+    for (size_t i = 0; i < n; i++) {
+        dcr_buf_clear(&clean);
+        redact_word(&line, words[i], &clean);
+        json_t *word = json_string(dcr_buf_text(&clean));
+        json_array_append_new(list, word ? word : json_string("(not UTF-8)"));
+    }
+    dcr_buf_release(&clean);
+    return list;
+}
+
+static void put_adopt(struct run *r)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < r->o->n_adopt; i++) {
+        char path[PATH_MAX];
+        if (dcr_absolute(r->o->adopt[i], path, sizeof path, NULL) == 0)
+            json_array_append_new(list, json_string(path));
+    }
+    json_object_set_new(r->record, "adopt", list);
+}
+
+void run_begin_record(struct run *r)
+{
+    json_t *o = r->record = json_object();
+    char line[1024];
+    struct tick now = sampler_now();
+    if (r->id.rank >= 0)
+        json_object_set_new(o, "rank", json_integer(r->id.rank));
+    if (r->id.local_rank >= 0)
+        json_object_set_new(o, "local_rank", json_integer(r->id.local_rank));
+    if (r->id.world_size > 0)
+        json_object_set_new(o, "world_size", json_integer(r->id.world_size));
+    if (r->id.rank >= 0)
+        json_object_set_new(o, "job", job_of_self());
+    json_object_set_new(o, "state", json_string(SPOOL_RUNNING));
+    meta_host_name(line, sizeof line);
+    json_object_set_new(o, "host", json_string(line));
+    meta_boot_id(line, sizeof line);
+    json_object_set_new(o, "boot_id", json_string(line));
+    meta_allowed_cpus(line, sizeof line);
+    json_object_set_new(o, "cpus_allowed", json_string(line));
+    json_object_set_new(o, "started", json_real((double)now.real_ms / 1000));
+    json_object_set_new(o, "started_ns", json_integer(now.mono_ns));
+    json_object_set_new(o, "command", command_words(r->o->program, (size_t)r->o->n_program));
+    if (getcwd(line, sizeof line))
+        json_object_set_new(o, "folder", json_string(line));
+    char program[PATH_MAX];
+    json_t *git = meta_find_program(r->o->program[0], program, sizeof program) == 0 ? meta_git(program) : NULL;
+    if (git)
+        json_object_set_new(o, "git", git);
+    json_object_set_new(o, "scheduler", meta_scheduler(environ));
+    json_object_set_new(o, "environment", meta_environment(environ));
+    json_t *labels = json_object();
+    struct dcr_buf clean = {0};
+    for (size_t i = 0; i < r->o->n_labels; i++) {
+        const char *equals = strchr(r->o->labels[i], '=');
+        snprintf(line, sizeof line, "%.*s", (int)(equals - r->o->labels[i]), r->o->labels[i]);
+        int is_secret = redact_is_secret_name(line, strlen(line));
+        dcr_buf_clear(&clean);
+        redact_word(&(struct redact_line){0}, equals + 1, &clean);
+        json_t *value = json_string(is_secret ? REDACTED : dcr_buf_text(&clean));
+        json_object_set_new(labels, line, value ? value : json_string("(not UTF-8)"));
+    }
+    dcr_buf_release(&clean);
+    json_object_set_new(o, "labels", labels);
+    json_object_set_new(o, "emulate_nodes", json_boolean(r->o->emulate_nodes));
+    json_object_set_new(o, "interval_ms", json_integer(r->o->interval_ms));
+    json_object_set_new(o, "collector_version", json_string(DCR_VERSION));
+    put_adopt(r);
+}
+
+void run_end_record(struct run *r, const struct ended *e)
+{
+    json_t *o = r->record;
+    struct tick now = sampler_now();
+    json_object_set_new(o, "state", json_string(SPOOL_ENDED));
+    json_object_set_new(o, "ended", json_real((double)now.real_ms / 1000));
+    json_object_set_new(o, "ended_ns", json_integer(now.mono_ns));
+    if (e->exit_status >= 0)
+        json_object_set_new(o, "exit_status", json_integer(e->exit_status));
+    else
+        meta_missing(o, "exit_status", e->signal ? "ended by a signal" : "the system could not tell");
+    json_object_set_new(o, "signal", json_integer(e->signal));
+    const struct timeval *user = &e->usage.ru_utime, *system = &e->usage.ru_stime;
+    json_object_set_new(o, "user_ns", json_integer((json_int_t)user->tv_sec * 1000000000 + user->tv_usec * 1000));
+    json_object_set_new(o, "system_ns", json_integer((json_int_t)system->tv_sec * 1000000000 + system->tv_usec * 1000));
+    json_object_set_new(o, "max_rss_bytes", json_integer((json_int_t)e->usage.ru_maxrss * 1024));
+}
