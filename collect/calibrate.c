@@ -1,6 +1,7 @@
 /* calibrate.c - see calibrate.h. What is measured, and how: collect/calibrate/. */
 #include "collect/calibrate.h"
 
+#include "collect/disturbed.h"
 #include "collect/spool_layout.h"
 #include "lib/format.h"
 #include "lib/fs.h"
@@ -66,4 +67,14 @@ int calibrate_copy(const char *path, const char *spool, struct dcr_err *err)
     int rc = spool_write_json(spool, DCR_CALIBRATION, o, err);
     json_decref(o);
     return rc;
+}
+
+int calibrate_disturbed(const char *path)
+{
+    struct dcr_buf list = {0};
+    json_t *o = load(path, NULL);
+    int n = o ? disturbed_list(o, &list) : 0;
+    dcr_buf_release(&list);
+    json_decref(o);
+    return n;
 }

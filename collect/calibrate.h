@@ -17,4 +17,7 @@ int calibrate_check(const char *path, struct dcr_err *err) DCR_MUST_CHECK;
 /** calibrate_copy - check the file and copy it into a spool folder, where pack finds it. */
 int calibrate_copy(const char *path, const char *spool, struct dcr_err *err) DCR_MUST_CHECK;
 
+/** calibrate_disturbed - how many measurements of the file were taken while something else was at work. */
+int calibrate_disturbed(const char *path);
+
 #endif

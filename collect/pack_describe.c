@@ -2,6 +2,7 @@
 #include "collect/pack_foreign.h"
 #include "collect/pack_parts.h"
 
+#include "collect/calibrate.h"
 #include "collect/meta.h"
 #include "collect/spool_layout.h"
 #include "lib/clocks.h"
@@ -275,6 +276,20 @@ static void note_missing(struct pack *p, const json_t *nodes)
     }
 }
 
+static void note_calibration(struct pack *p)
+{
+    for (size_t i = 0; i < p->n_members; i++) {
+        const struct pack_member *m = &p->members[i];
+        int n = m->role == DCR_ROLE_CALIBRATION && m->path ? calibrate_disturbed(m->path) : 0;
+        char line[128];
+        if (!n)
+            continue;
+        snprintf(line, sizeof line, "ceilings: %d measurement%s of the calibration %s disturbed by other work", n,
+                 n == 1 ? "" : "s", n == 1 ? "was" : "were");
+        json_array_append_new(p->missing, json_string(line));
+    }
+}
+
 /* "2node" anywhere in the path of a results folder. */
 static int nodes_in_path(const char *path)
 {
@@ -372,6 +387,7 @@ int pack_describe(struct pack *p, struct dcr_err *err)
         describe_run(p, record, o);
     else
         describe_results_folder(p, o);
+    note_calibration(p);
     put_program(p, o);
     pack_recorded(p, record, o);
     json_object_set(o, "not_packed", p->not_packed);

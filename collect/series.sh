@@ -74,7 +74,7 @@ calibrate() {
     pid=
     if [ -s "$file" ]; then
         calibration=(--calibration "$file")
-        sed -n "s|^$file: ||p" "$file.log"
+        sed -n "s|^$file: ||p; s|^dccollect calibrate: \(warning: \)|\1|p" "$file.log"
     elif [ -z "$interrupted" ]; then
         echo "the machine could not be measured; the report does without:" >&2
         cat "$file.log" >&2

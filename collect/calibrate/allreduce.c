@@ -1,6 +1,9 @@
 /* allreduce.c - sums over ranks: time over sizes. See calibrate.h. */
 #include "collect/calibrate/calibrate.h"
 
+#include "collect/disturbed.h"
+#include "collect/procfs.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,10 +60,30 @@ static json_t *measure_size(MPI_Comm comm, int64_t bytes, const float *in, float
     return o;
 }
 
+/* Seconds in which this thread could have run and another had its core; -1 where the kernel does not count them. Time
+ * on the core says nothing here: some MPI libraries sleep while they wait. */
+static double waited_for_core(void)
+{
+    char text[128], *end;
+    if (procfs_read("/proc/thread-self/schedstat", text, sizeof text, NULL) <= 0)
+        return -1;
+    (void)strtoull(text, &end, 10); /* on a core */
+    return (double)strtoull(end, NULL, 10) * 1e-9;
+}
+
+/* Shared cores are part of what is measured there, and said so already. */
+static void judge(MPI_Comm comm, json_t *o, double waited_s, double wall_s, int is_sharing_cores)
+{
+    double share = waited_s > 0 && wall_s > 0 ? waited_s / wall_s : 0, most = 0;
+    MPI_Reduce(&share, &most, 1, MPI_DOUBLE, MPI_MAX, 0, comm);
+    if (o && !is_sharing_cores)
+        disturbed_by_others(o, 1 - most, 1);
+}
+
 static json_t *measure_group(MPI_Comm comm, int n_ranks, int n_nodes, int is_sharing_cores, const float *in, float *out)
 {
     json_t *points = json_array();
-    double best = 0;
+    double best = 0, began = measured_now(), waited = waited_for_core();
     int rank;
     MPI_Comm_rank(comm, &rank);
     for (int64_t bytes = sizeof *in; bytes <= MAX_BYTES; bytes *= 4) {
@@ -73,11 +96,13 @@ static json_t *measure_group(MPI_Comm comm, int n_ranks, int n_nodes, int is_sha
         if (s > TOO_LONG_S)
             break;
     }
+    waited = waited < 0 ? 0 : waited_for_core() - waited;
+    json_t *o = rank == 0 ? json_object() : NULL;
+    judge(comm, o, waited, measured_now() - began, is_sharing_cores);
     if (rank != 0) {
         json_decref(points);
         return NULL;
     }
-    json_t *o = json_object();
     json_object_set_new(o, "n_ranks", json_integer(n_ranks));
     json_object_set_new(o, "n_nodes", json_integer(n_nodes));
     json_object_set_new(o, "ranks_share_cores", json_boolean(is_sharing_cores));

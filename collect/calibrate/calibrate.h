@@ -2,7 +2,8 @@
  * disk, all-reduce. docs/FORMAT.md describes the result, calibration.json; every part gives its piece of it.
  *
  * A program of its own, since it is linked with MPI and OpenBLAS and dccollect is not. What cannot be measured is left
- * out, with a sentence in "missing" of the same object. */
+ * out, with a sentence in "missing" of the same object; what was measured while something else was at work has one in
+ * "disturbed" (collect/disturbed.h). */
 #ifndef COLLECT_CALIBRATE_H
 #define COLLECT_CALIBRATE_H
 
@@ -20,6 +21,8 @@ json_t *measured_json(double *values, int n);
 double measured_median(double *values, int n);
 /** measured_now - CLOCK_MONOTONIC in seconds. */
 double measured_now(void);
+/** measured_cpu_now - processor time of this thread in seconds. */
+double measured_cpu_now(void);
 
 /* ---- machine.c ---- */
 /** machine_sgemm - single-precision products on one core and on all of them at once, each core its own.

@@ -1,7 +1,9 @@
 /* disk.c - the file system that takes the evidence and the checkpoints. See calibrate.h. */
 #include "collect/calibrate/calibrate.h"
 
+#include "collect/disturbed.h"
 #include "collect/meta.h"
+#include "lib/fs.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,27 +16,13 @@
 
 enum { PIECE = 1 << 20, N_PIECES = 64, REPEATS = 3, SMALL = 4096, SMALL_REPEATS = 20 };
 #define ENOUGH_SECONDS 2.5 /* a slow disk is measured once */
+/* Disks vary more than cores do. */
+#define LEAST_OF_FASTEST 0.5
 #define FILE_BYTES ((off_t)PIECE * N_PIECES)
-
-/* A file without a name where the file system has such, else one whose name goes at once. */
-static int open_nameless(const char *folder)
-{
-    char path[4096];
-    int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-    if (fd >= 0)
-        return fd;
-    int n = snprintf(path, sizeof path, "%s/.calibrate-XXXXXX", folder);
-    if (n < 0 || (size_t)n >= sizeof path)
-        return -1;
-    fd = mkostemp(path, O_CLOEXEC);
-    if (fd >= 0)
-        unlink(path);
-    return fd;
-}
 
 int disk_is_usable(const char *folder)
 {
-    int fd = open_nameless(folder);
+    int fd = dcr_open_nameless(folder);
     if (fd >= 0)
         close(fd);
     return fd >= 0;
@@ -91,6 +79,13 @@ static void put_small(json_t *o, int fd, const char *piece)
     json_object_set_new(o, "sync_us", measured_json(us, n));
 }
 
+static void put_rates(json_t *o, const char *key, double *rates, int n)
+{
+    json_t *spread = measured_json(rates, n);
+    disturbed_by_spread(spread, LEAST_OF_FASTEST);
+    json_object_set_new(o, key, spread);
+}
+
 static void put_large(json_t *o, int fd, char *piece)
 {
     double written[REPEATS], got[REPEATS], until = measured_now() + ENOUGH_SECONDS;
@@ -109,11 +104,11 @@ static void put_large(json_t *o, int fd, char *piece)
             got[n_got++] = (double)FILE_BYTES / s * 1e-9;
     }
     if (n_written)
-        json_object_set_new(o, "write_fsync", measured_json(written, n_written));
+        put_rates(o, "write_fsync", written, n_written);
     else
         meta_missing(o, "write_fsync", strerror(errno));
     if (n_got)
-        json_object_set_new(o, "cold_read", measured_json(got, n_got));
+        put_rates(o, "cold_read", got, n_got);
     else
         meta_missing(o, "cold_read", is_warm ? "the file system keeps what was written in memory" : "not readable");
 }
@@ -125,7 +120,7 @@ json_t *disk_measure(const char *folder)
     json_object_set_new(o, "unit", json_string("GB/s"));
     json_object_set_new(o, "bytes", json_integer(FILE_BYTES));
     char *piece = malloc(PIECE);
-    int fd = piece ? open_nameless(folder) : -1;
+    int fd = piece ? dcr_open_nameless(folder) : -1;
     if (fd < 0) {
         char line[300];
         snprintf(line, sizeof line, "no file can be made in '%.200s': %s", folder, strerror(errno));

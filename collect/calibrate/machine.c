@@ -1,6 +1,7 @@
 /* machine.c - what cores and memory can do: threads bound to cores, all starting together. See calibrate.h. */
 #include "collect/calibrate/calibrate.h"
 
+#include "collect/disturbed.h"
 #include "collect/meta.h"
 #include "collect/procfs.h"
 
@@ -13,6 +14,8 @@
 
 enum { SGEMM_N = 768, SGEMM_PRODUCTS = 4, MIN_REPEATS = 5, MAX_REPEATS = 64 };
 #define SECONDS_EACH 0.7
+/* Alone on its core, half of the repetitions stay within a few hundredths of the fastest. */
+#define LEAST_OF_FASTEST 0.75
 #define TRIAD_BYTES 24
 
 /* One kind of work, done by every thread of a team at once. */
@@ -29,6 +32,7 @@ struct member {
     int cpu;
     int has_failed;
     double began, ended;
+    double wall_s, cpu_s; /* of all runs; the work never waits, so that alone they are the same */
     pthread_t thread;
 };
 struct team {
@@ -55,8 +59,11 @@ static void *member_main(void *arg)
         if (t->is_over)
             break;
         m->began = measured_now();
+        double cpu = measured_cpu_now();
         t->work->run(m->item);
+        m->cpu_s += measured_cpu_now() - cpu;
         m->ended = measured_now();
+        m->wall_s += m->ended - m->began;
         pthread_barrier_wait(&t->gate);
     }
     t->work->release(m->item);
@@ -86,6 +93,38 @@ static json_t *repeat(struct team *t)
     return measured_json(rates, n);
 }
 
+static double quota_cores(void)
+{
+    struct cgroup_cpu c;
+    cgroup_cpu_find(&c);
+    return c.quota_cores;
+}
+
+/* Under a quota the kernel stops who has used it up: that is what the machine has to give, and no disturbance. */
+static void judge(json_t *rates, const struct team *t)
+{
+    double quota = quota_cores(), least = 1, sum = 0;
+    int is_short = quota > 0 && quota < t->n;
+    for (int i = 0; i < t->n; i++) {
+        double had = t->members[i].wall_s > 0 ? t->members[i].cpu_s / t->members[i].wall_s : 1;
+        least = had < least ? had : least; /* the slowest core tells the rate of all */
+        sum += had;
+    }
+    if (is_short) {
+        disturbed_by_others(rates, sum / t->n, quota / t->n);
+        return;
+    }
+    disturbed_by_others(rates, least, 1);
+    disturbed_by_spread(rates, LEAST_OF_FASTEST);
+}
+
+static void compare(json_t *o, int n_cores)
+{
+    double quota = quota_cores();
+    if (!(quota > 0 && quota < n_cores))
+        disturbed_below_one(json_object_get(o, "one_core"), json_object_get(o, "all_cores"), n_cores);
+}
+
 /* rates of n cores at work together, in 10^9 units/s. returns NULL when threads or memory are short */
 static json_t *measure(const struct work *work, const int *cpus, int n, void **items)
 {
@@ -112,6 +151,8 @@ static json_t *measure(const struct work *work, const int *cpus, int n, void **i
     pthread_barrier_wait(&t.gate);
     for (int i = 0; i < n; i++)
         pthread_join(t.members[i].thread, NULL);
+    if (result)
+        judge(result, &t);
     pthread_barrier_destroy(&t.gate);
     free(t.members);
     return result;
@@ -132,6 +173,7 @@ static void put_rates(json_t *o, const struct work *work, const cpu_set_t *set, 
             meta_missing(o, keys[i], "no memory to measure it");
     }
     json_object_set_new(o, "cores", json_integer(k));
+    compare(o, k);
     free(cpus);
 }
 
@@ -301,6 +343,7 @@ json_t *machine_memory(const cpu_set_t *cpus)
             meta_missing(o, keys[round], "no memory to measure it");
     }
     json_object_set_new(o, "cores", json_integer(k));
+    compare(o, k);
     free(triads);
     free(items);
     return o;

@@ -3,8 +3,8 @@
  * sleep; nodes that share a kernel take turns. Then all ranks measure the all-reduce. */
 #include "collect/calibrate/calibrate.h"
 
+#include "collect/disturbed.h"
 #include "collect/meta.h"
-#include "collect/procfs.h"
 #include "lib/rank.h"
 #include "lib/format.h"
 #include "lib/fs.h"
@@ -236,6 +236,25 @@ static void say(const json_t *o, const char *path)
     fputc('\n', stderr);
 }
 
+/* Beside the closing line: a ceiling measured on a busy machine is none. */
+static void warn(const json_t *o)
+{
+    enum { MAX_LINES = 8 };
+    struct dcr_buf list = {0};
+    int n = disturbed_list(o, &list), n_said = 0;
+    const char *at = dcr_buf_text(&list);
+    for (; *at && n_said < MAX_LINES; at += strcspn(at, "\n") + 1, n_said++)
+        fprintf(stderr, "dccollect calibrate: warning: %.*s\n", (int)strcspn(at, "\n"), at);
+    if (n > n_said)
+        fprintf(stderr, "dccollect calibrate: warning: and %d more\n", n - n_said);
+    if (n)
+        fputs(
+            "dccollect calibrate: warning: what was disturbed is no ceiling, and the file says so; measure again when "
+            "nothing else runs there\n",
+            stderr);
+    dcr_buf_release(&list);
+}
+
 static int write_result(const json_t *o, const char *path)
 {
     struct dcr_err err = {0};
@@ -244,8 +263,10 @@ static int write_result(const json_t *o, const char *path)
     free(text);
     if (rc)
         fprintf(stderr, "dccollect calibrate: %s\n", err.text[0] ? err.text : "no memory");
-    else
+    else {
+        warn(o);
         say(o, path);
+    }
     return rc ? DCR_EXIT_INPUT : DCR_EXIT_OK;
 }
 

@@ -5,11 +5,21 @@
 #include <stdlib.h>
 #include <time.h>
 
-double measured_now(void)
+static double seconds(clockid_t clock)
 {
     struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
+    clock_gettime(clock, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+double measured_now(void)
+{
+    return seconds(CLOCK_MONOTONIC);
+}
+
+double measured_cpu_now(void)
+{
+    return seconds(CLOCK_THREAD_CPUTIME_ID);
 }
 
 static int by_value(const void *a, const void *b)

@@ -8,13 +8,22 @@ unset OMPI_COMM_WORLD_RANK PMIX_RANK PMI_RANK SLURM_PROCID
 cd "$TMP" || exit 1
 # spread JQ: n, median, min, max that belong together
 spread='(.n >= 1 and .min > 0 and .min <= .median and .median <= .max)'
+# What was disturbed is said on standard error and in the file, in the same words, or in neither. warned FILE ERR
+warned() {
+    diff <(jq -r '[.. | objects | .disturbed // empty] | .[:8][]' "$1" | sort) \
+        <(sed -n 's/^dccollect calibrate: warning: .*: //p' "$2" | sort)
+}
+closing() { # ERR: the lines that are no warning
+    grep -v '^dccollect calibrate: warning: ' "$1"
+}
 
 SECONDS=0
 "$COLLECT" calibrate >out 2>err
 check "it ends well" test "$?" -eq 0
 echo "# alone: $SECONDS s"
 check "within 20 s" test "$SECONDS" -lt 20
-check "one closing line, on standard error" sh -c '[ ! -s out ] && [ "$(wc -l <err)" -eq 1 ] && grep -q "calibration.json: 1 node" err'
+check "one closing line, on standard error" test ! -s out -a "$(closing err | grep -c '')" -eq 1 -a "$(closing err | grep -c 'calibration.json: 1 node')" -eq 1
+check "it warns of what was disturbed, and of nothing else" warned calibration.json err
 check "format and version" jq -e '.format == "dcreport-calibration" and .version == 1' calibration.json
 check "products: one core and all, their unit and size" \
     jq -e ".nodes[0].sgemm | .unit == \"GFLOP/s\" and .size > 0 and (.one_core | $spread) and (.all_cores | $spread)" calibration.json
@@ -27,7 +36,18 @@ check "no all-reduce, and why" jq -e '.allreduce == null and (.missing.allreduce
 check "nothing else is left" test "$(ls -A)" = "$(printf 'calibration.json\nerr\nout\ntap.out')"
 
 if [ -w /dev/shm ]; then
+    busy=()
+    for _ in $(seq $((2 * $(nproc)))); do # two a core, wherever they are put: none has less than one
+        (while :; do :; done) &
+        busy+=($!)
+    done
     "$COLLECT" calibrate -o memory.json --disk /dev/shm 2>err
+    kill "${busy[@]}"
+    wait "${busy[@]}" 2>/dev/null
+    check "on a busy machine the file says so, for one core and for all" \
+        jq -e '.nodes[0] | [.sgemm, .memory | .one_core, .all_cores | .disturbed] | all(test("other work|slower|together"))' memory.json
+    check "and so does standard error" warned memory.json err
+    check "with what to do" grep -q 'warning: .*measure again' err
     check "a file system in memory has no cold read" jq -e '.nodes[0].disk | .cold_read == null and (.missing.cold_read | test("memory"))' memory.json
 else
     skip "a file system in memory" "no /dev/shm"
@@ -36,7 +56,8 @@ fi
 if command -v mpirun >/dev/null; then
     # Bound to a core each: together they have them all.
     "${MPIRUN[@]}" -n 2 "$COLLECT" calibrate -o two.json 2>err
-    check "two ranks: one closing line" sh -c '[ "$(grep -c "all-reduce of 2 ranks" err)" -eq 1 ] && [ "$(wc -l <err)" -eq 1 ]'
+    check "two ranks: one closing line" test "$(closing err | grep -c '')" -eq 1 -a "$(closing err | grep -c 'all-reduce of 2 ranks')" -eq 1
+    check "they warn alike" warned two.json err
     check "one node with all its cores" test "$(jq '.nodes | length' two.json) $(jq .nodes[0].cores two.json)" = "1 $(nproc)"
     check "sizes ascend, times have their spread" \
         jq -e '.allreduce | length == 1 and (.[0].points | length >= 3 and ([.[].bytes] | . == sort) and all(.min_ns > 0 and .min_ns <= .median_ns and .median_ns <= .max_ns))' two.json
@@ -50,6 +71,9 @@ else
 fi
 
 # ---- in an archive
+[ -e memory.json ] || jq '.nodes[0].sgemm.all_cores.disturbed = "x"' calibration.json >memory.json
+"$COLLECT" run -o run.tar --calibration memory.json -- true 2>err
+check "run --calibration: the closing line says that it was disturbed" grep -q 'ceilings: [0-9]* measurements\{0,1\} of the calibration w.* disturbed' err
 "$COLLECT" run -o run.tar --calibration two.json -- true 2>err
 check "run --calibration: in the archive" manifest run.tar '[.members[] | select(.name == "calibration.json")][0].role == "calibration"'
 check "as it was" diff <(member run.tar calibration.json | jq -S .) <(jq -S . two.json)
