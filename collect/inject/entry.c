@@ -1,7 +1,7 @@
 /* entry.c - see entry.h. */
 #include "collect/inject/entry.h"
 
-#include "collect/inject/spool.h"
+#include "collect/inject/hot.h"
 
 #define EXPORTED __attribute__((visibility("default")))
 
@@ -21,24 +21,24 @@ static const struct dct_attr *attr_of(struct spool_track *t, uint32_t domain, co
 
 EXPORTED int dcc_range_push(const char *domain, const char *category, const char *name, uint64_t payload)
 {
-    struct spool_track *t = spool_enter();
+    struct spool_track *t = hot_enter();
     if (!t)
         return NOT_RECORDING;
     struct dct_attr attr;
     uint32_t d = spool_domain_by_text(t, domain);
-    int level = spool_put_push(t, d, spool_name(t, name), attr_of(t, d, category, payload, &attr));
-    spool_leave(t);
+    int level = hot_push(t, d, hot_name(t, name), attr_of(t, d, category, payload, &attr));
+    hot_leave();
     return level;
 }
 
 EXPORTED int dcc_range_pop(const char *domain)
 {
-    struct spool_track *t = spool_enter();
+    struct spool_track *t = hot_enter();
     if (!t)
         return NOT_RECORDING;
-    int64_t now = spool_track_now(t);
-    int level = spool_put_pop(t, spool_domain_by_text(t, domain), now);
-    spool_leave(t);
+    int64_t now = clock_now_ns(&t->clock);
+    int level = hot_pop(t, spool_domain_by_text(t, domain), now);
+    hot_leave();
     return level;
 }
 

@@ -25,25 +25,25 @@
 #define DISK_NOTE "the trace reached its limit on disk (--max-disk-mb); what came after is dropped and counted"
 
 struct names dcc_names;
-static struct process *the_process;
+struct process *dcc_process;
 
 static void forget_in_child(void)
 {
-    if (the_process)
-        memset(the_process, 0, sizeof *the_process);
+    if (dcc_process)
+        memset(dcc_process, 0, sizeof *dcc_process);
 }
 
 __attribute__((constructor)) static void at_load(void)
 {
-    void *p = mmap(NULL, sizeof *the_process, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *p = mmap(NULL, sizeof *dcc_process, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (p == MAP_FAILED)
         return;
     /* Kernels before 4.14 do not know the advice: a fork handler then does the same for fork(), if not for clone(). */
-    if (madvise(p, sizeof *the_process, MADV_WIPEONFORK) != 0 && pthread_atfork(NULL, NULL, forget_in_child) != 0) {
-        munmap(p, sizeof *the_process);
+    if (madvise(p, sizeof *dcc_process, MADV_WIPEONFORK) != 0 && pthread_atfork(NULL, NULL, forget_in_child) != 0) {
+        munmap(p, sizeof *dcc_process);
         return;
     }
-    the_process = p;
+    dcc_process = p;
     kept_begin();
     const char *spool = getenv("DCC_SPOOL");
     if (spool && *spool) {
@@ -54,7 +54,7 @@ __attribute__((constructor)) static void at_load(void)
 
 struct process *file_process(void)
 {
-    return the_process;
+    return dcc_process;
 }
 
 /* ---- lock ------------------------------------------------------------------------------------- */
@@ -215,9 +215,9 @@ void file_close_block(struct process *p, struct dct_block_header *b)
     if (!b)
         return;
     file_seal(b);
-    file_lock(p);
+    pthread_mutex_lock(&p->lock);
     room_give_back(p, b);
-    file_unlock(p);
+    pthread_mutex_unlock(&p->lock);
 }
 
 static void begin_block(struct dct_block_header *b, uint32_t track, uint64_t seq)
@@ -394,6 +394,14 @@ int file_start(struct process *p)
     return __atomic_load_n(&p->state, __ATOMIC_ACQUIRE) == FILE_RECORDING;
 }
 
+int file_folder_is_writable(const struct process *p)
+{
+    char folder[PATH_MAX];
+    const char *slash = strrchr(p->path, '/');
+    snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - p->path) : 0, p->path);
+    return faccessat(AT_FDCWD, folder, W_OK | X_OK, AT_EACCESS) == 0;
+}
+
 struct dct_block_header *file_new_block(struct process *p, uint32_t track, uint64_t seq, uint64_t dropped,
                                         uint32_t *generation, uint64_t *epoch)
 {
@@ -423,7 +431,7 @@ struct dct_block_header *file_new_block(struct process *p, uint32_t track, uint6
  * their blocks open, which readers accept; a later event simply goes on. */
 __attribute__((destructor)) static void at_exit(void)
 {
-    struct process *p = the_process;
+    struct process *p = dcc_process;
     if (!p || p->state != FILE_RECORDING || file_try_lock(p) != 0)
         return;
     file_seal(p->definitions);

@@ -37,10 +37,11 @@ struct process {
      * category was named too late for the blocks already open. High half: process id. */
     uint64_t epoch;
     uint32_t state;
+    /* In another line of the cache: who takes a block writes here, who records reads above. */
+    _Alignas(64) pthread_mutex_t lock;
     uint32_t generation; /* of definition blocks: 1, 2, ... */
     uint64_t next_range_id;
-    uint64_t dropped_early; /* before there was a file */
-    pthread_mutex_t lock;
+    uint64_t dropped_early;         /* before there was a file */
     struct guard holder;            /* of the lock */
     struct dct_file_header *header; /* first page of the file, kept mapped for its `dropped` */
     struct dct_block_header *definitions;
@@ -60,6 +61,7 @@ struct process {
     uint64_t of_process_seq;
 };
 
+extern struct process *dcc_process;
 /** file_process - NULL when the library could not get its memory at load time. */
 struct process *file_process(void);
 extern struct names dcc_names;
@@ -74,6 +76,8 @@ int file_try_lock(struct process *p);
 void file_unlock(struct process *p);
 /** file_start - create the trace file when there is none yet. Takes the lock. returns 1 when recording */
 int file_start(struct process *p);
+/** file_folder_is_writable - may this process make further files beside its trace, as the user that it is now? */
+int file_folder_is_writable(const struct process *p);
 /** file_new_block - a mapped, empty block of the track. Takes the lock, under the caller's guard; switches recording
  * off when there is none. *generation: every definition up to it stands before the block in the file; *epoch: of the
  * process now */
@@ -87,7 +91,7 @@ void file_end_track(struct process *p);
  *  Caller holds the lock. returns NULL when there is no room; the block stays mapped and open for good */
 struct dct_slot *file_process_slots(struct process *p, uint32_t n);
 void file_process_slots_done(struct process *p, uint32_t n);
-/** file_close_block - seal and unmap. Takes the lock. */
+/** file_close_block - seal and unmap. Takes the lock, under the caller's guard. */
 void file_close_block(struct process *p, struct dct_block_header *b);
 void file_seal(struct dct_block_header *b);
 

@@ -1,10 +1,10 @@
 /* nvtx.c - what NVTX calls. Programs find this library through NVTX_INJECTION64_PATH; each of their shared objects
  * has its own copy of NVTX and initialises by itself, so that InitializeInjectionNvtx2 may be called many times.
  * The interface is nvtx_abi.h. */
+#include "collect/inject/hot.h"
 #include "collect/inject/nvtx_abi.h"
 #include "collect/inject/nvtx_chain.h"
 #include "collect/inject/nvtx_payload.h"
-#include "collect/inject/spool.h"
 
 #include <string.h>
 
@@ -111,25 +111,25 @@ static __attribute__((noinline)) void mark_extended(struct spool_track *t, uint3
 
 static int domain_range_push_ex(const void *domain, const struct nvtxabi_attributes *a)
 {
-    struct spool_track *t = spool_enter();
+    struct spool_track *t = hot_enter();
     if (!t)
         return NVTXABI_NO_TRACKING;
     struct dct_attr attr;
     uint32_t d = spool_domain_of(t, domain);
     int level = is_extended(a) ? push_extended(t, d, a)
-                               : spool_put_push(t, d, a ? message_of(t, a) : 0, a ? attr_of(a, &attr) : NULL);
-    spool_leave(t);
+                               : hot_push(t, d, a ? message_of(t, a) : 0, a ? attr_of(a, &attr) : NULL);
+    hot_leave();
     return level;
 }
 
 static int domain_range_pop(const void *domain)
 {
-    struct spool_track *t = spool_enter();
+    struct spool_track *t = hot_enter();
     if (!t)
         return NVTXABI_NO_TRACKING;
-    int64_t now = spool_track_now(t);
-    int level = spool_put_pop(t, spool_domain_of(t, domain), now);
-    spool_leave(t);
+    int64_t now = clock_now_ns(&t->clock);
+    int level = hot_pop(t, spool_domain_of(t, domain), now);
+    hot_leave();
     return level;
 }
 
@@ -140,11 +140,11 @@ static int range_push_ex(const struct nvtxabi_attributes *a)
 
 static int range_push_a(const char *text)
 {
-    struct spool_track *t = spool_enter();
+    struct spool_track *t = hot_enter();
     if (!t)
         return NVTXABI_NO_TRACKING;
-    int level = spool_put_push(t, 0, spool_name(t, text), NULL);
-    spool_leave(t);
+    int level = hot_push(t, 0, hot_name(t, text), NULL);
+    hot_leave();
     return level;
 }
 
@@ -160,7 +160,12 @@ static int range_push_w(const wchar_t *text)
 
 static int range_pop(void)
 {
-    return domain_range_pop(NULL);
+    struct spool_track *t = hot_enter();
+    if (!t)
+        return NVTXABI_NO_TRACKING;
+    int level = hot_pop(t, 0, clock_now_ns(&t->clock));
+    hot_leave();
+    return level;
 }
 
 /* ---- ranges of the process, marks ----------------------------------------------------------- */

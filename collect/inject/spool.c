@@ -2,8 +2,8 @@
 #include "collect/inject/spool.h"
 
 #include "collect/inject/file.h"
+#include "collect/inject/hot.h"
 #include "collect/inject/kept.h"
-#include "collect/inject/track.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -16,11 +16,11 @@
 #define DROPPED_RANGE (UINT64_C(1) << 63)
 #define UNWANTED_RANGE (UINT64_C(1) << 62) /* began outside the window */
 
-/* initial-exec: the general model may allocate inside a signal handler. 16 bytes fit glibc's surplus for dlopen. */
-static __thread struct {
-    struct spool_track *track;
-    uintptr_t busy; /* where the stack was when the thread came in; 0: it is not inside */
-} self __attribute__((tls_model("initial-exec")));
+/* Numbers of process ranges are handed to threads so many at a time: who names such ranges all the time shares no line
+ * of the cache with others. */
+#define RANGE_IDS 1024u
+
+__thread struct spool_self spool_self __attribute__((tls_model("initial-exec")));
 
 static pthread_key_t exit_key;
 static pthread_once_t exit_key_once = PTHREAD_ONCE_INIT;
@@ -28,37 +28,26 @@ static int has_exit_key;
 
 #define LEAVING UINTPTR_MAX
 
-static inline uintptr_t stack_now(void)
-{
-#if defined(__x86_64__)
-    uintptr_t now;
-    __asm__ volatile("mov %%rsp, %0" : "=r"(now));
-    return now;
-#else
-    return (uintptr_t)__builtin_frame_address(0);
-#endif
-}
-
 /* Somebody comes in while the thread is inside: a signal handler, whose frame lies below what it interrupted and the
  * registers that were saved, or the program, after such a handler left by siglongjmp() and never came back. */
 static __attribute__((noinline)) int is_abandoned(void)
 {
     enum { SAVED_BYTES = 1024, STACK_BYTES = 8 << 20 };
     stack_t other;
-    uintptr_t now = stack_now();
-    return self.busy != LEAVING && now > self.busy - SAVED_BYTES && now < self.busy + STACK_BYTES &&
+    uintptr_t now = hot_stack();
+    return spool_self.busy != LEAVING && now > spool_self.busy - SAVED_BYTES && now < spool_self.busy + STACK_BYTES &&
            sigaltstack(NULL, &other) == 0 && !(other.ss_flags & SS_ONSTACK);
 }
 
 int64_t spool_now_ns(void)
 {
-    if (!self.track || self.busy)
+    if (!spool_self.track || spool_self.busy)
         return clock_system_ns();
-    self.busy = stack_now(); /* a signal handler that asks for the time must not find the clock half-way */
+    spool_self.busy = hot_stack(); /* a signal handler that asks for the time must not find the clock half-way */
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    int64_t now = self.track ? clock_now_ns(&self.track->clock) : clock_system_ns();
+    int64_t now = spool_self.track ? clock_now_ns(&spool_self.track->clock) : clock_system_ns();
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    self.busy = 0;
+    spool_self.busy = 0;
     return now;
 }
 
@@ -69,7 +58,7 @@ int64_t spool_track_now(struct spool_track *t)
 
 int spool_is_busy(void)
 {
-    return self.busy != 0;
+    return spool_self.busy != 0;
 }
 
 int spool_is_recording(void)
@@ -103,15 +92,18 @@ static void at_thread_exit(void *arg)
 {
     struct spool_track *t = arg;
     struct process *p = file_process();
-    self.busy = LEAVING;
-    self.track = NULL; /* a signal handler that counts a drop must not find memory that is going away */
+    spool_self.busy = LEAVING;
+    spool_self.track = NULL; /* a signal handler that counts a drop must not find memory that is going away */
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     if (t->block && p && t->epoch >> 32 == __atomic_load_n(&p->epoch, __ATOMIC_RELAXED) >> 32) {
+        struct guard g;
+        file_begin_guard(&g);
         file_close_block(p, t->block);
+        file_end_guard(&g);
         file_end_track(p);
     }
     munmap(t, sizeof *t);
-    self.busy = 0;
+    spool_self.busy = 0;
 }
 
 static void make_exit_key(void)
@@ -127,7 +119,7 @@ static struct spool_track *new_track(void)
     pthread_once(&exit_key_once, make_exit_key);
     if (has_exit_key)
         (void)pthread_setspecific(exit_key, t);
-    self.track = t;
+    spool_self.track = t;
     return t;
 }
 
@@ -145,6 +137,7 @@ static int take_block(struct spool_track *t)
             munmap(parents, DCT_BLOCK_BYTES);
         t->tid = (uint32_t)syscall(SYS_gettid);
         t->seq = t->dropped = 0;
+        t->next_range_id = t->end_range_id = 0;
         t->is_refused = 0;
         memset(t->level, 0, sizeof t->level);
         memset(&t->window, 0, sizeof t->window);
@@ -185,39 +178,36 @@ static int next_block(struct spool_track *t)
     return rc;
 }
 
-static __attribute__((noinline)) struct spool_track *enter_slowly(void)
+__attribute__((noinline)) struct spool_track *spool_enter_slowly(void)
 {
     struct process *p = file_process();
-    struct spool_track *t = self.track;
+    struct spool_track *t = spool_self.track;
     if (p && file_start(p) && (t || (t = new_track()) != NULL) && next_block(t) == 0)
         return t;
     count_drop(t);
+    spool_self.busy = 0;
     return NULL;
+}
+
+__attribute__((noinline)) struct spool_track *spool_enter_again(void)
+{
+    if (!is_abandoned()) {
+        count_drop(spool_self.track);
+        return NULL;
+    }
+    spool_self.busy = 0;
+    return hot_enter();
 }
 
 struct spool_track *spool_enter(void)
 {
-    if (__builtin_expect(self.busy != 0, 0) && !is_abandoned()) {
-        count_drop(self.track);
-        return NULL;
-    }
-    self.busy = stack_now();
-    __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    struct spool_track *t = self.track;
-    const struct process *p = file_process();
-    if (t && p && t->epoch == __atomic_load_n(&p->epoch, __ATOMIC_RELAXED))
-        return t;
-    t = enter_slowly();
-    if (!t)
-        self.busy = 0;
-    return t;
+    return hot_enter();
 }
 
 void spool_leave(struct spool_track *t)
 {
     (void)t;
-    __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    self.busy = 0;
+    hot_leave();
 }
 
 /* ---- events --------------------------------------------------------------------------------- */
@@ -338,7 +328,11 @@ int spool_put_pop(struct spool_track *t, uint32_t domain, int64_t t_ns)
 uint64_t spool_put_start_raw(struct spool_track *t, uint32_t domain, uint32_t name, const struct dct_attr *attr,
                              const void *raw)
 {
-    uint64_t id = __atomic_fetch_add(&file_process()->next_range_id, 1, __ATOMIC_RELAXED);
+    if (t->next_range_id == t->end_range_id) {
+        t->next_range_id = __atomic_fetch_add(&file_process()->next_range_id, RANGE_IDS, __ATOMIC_RELAXED);
+        t->end_range_id = t->next_range_id + RANGE_IDS;
+    }
+    uint64_t id = t->next_range_id++;
     if (__builtin_expect(dcc_window_is_used, 0)) {
         window_start(dcc_names.name[name].flags, id);
         if (!window_is_open(spool_track_now(t)))
@@ -444,9 +438,10 @@ void spool_lost(uint64_t n)
 
 __attribute__((destructor)) static void at_exit(void)
 {
-    struct spool_track *t = self.track;
+    struct spool_track *t = spool_self.track;
     struct process *p = file_process();
-    if (!t || !p || self.busy || !t->block || t->epoch >> 32 != __atomic_load_n(&p->epoch, __ATOMIC_RELAXED) >> 32)
+    if (!t || !p || spool_self.busy || !t->block ||
+        t->epoch >> 32 != __atomic_load_n(&p->epoch, __ATOMIC_RELAXED) >> 32)
         return;
     file_seal(t->block);
     t->cap = t->used; /* a destructor that still names ranges goes on in a new block */

@@ -1,7 +1,5 @@
 /* spool_names.c - see spool.h. Numbers for texts, and what belongs to the process as a whole: schemas, notes, files. */
-#include "collect/inject/file.h"
-#include "collect/inject/spool.h"
-#include "collect/inject/track.h"
+#include "collect/inject/hot.h"
 
 #include <pthread.h>
 #include <string.h>
@@ -46,18 +44,18 @@ static uint32_t intern(struct spool_track *t, const char *text)
     return id;
 }
 
+__attribute__((noinline)) uint32_t spool_name_slowly(struct spool_track *t, const char *text, struct cached *c)
+{
+    uint32_t id = text ? intern(t, text) : 0;
+    if (id)
+        *c = (struct cached){
+            .seen_at = text, .text = dcc_names.name[id].text, .id = id, .n = dcc_names.name[id].len + 1};
+    return id;
+}
+
 uint32_t spool_name(struct spool_track *t, const char *text)
 {
-    if (!text)
-        return 0;
-    uintptr_t at = (uintptr_t)text;
-    struct cached *c = &t->name[(at ^ at >> 8) % CACHE_ENTRIES];
-    if (c->seen_at == text && strcmp(c->text, text) == 0)
-        return c->id;
-    uint32_t id = intern(t, text);
-    if (id)
-        *c = (struct cached){.seen_at = text, .text = dcc_names.name[id].text, .id = id};
-    return id;
+    return hot_name(t, text);
 }
 
 static size_t put_utf8(uint32_t c, char out[4])
@@ -177,11 +175,13 @@ uint32_t spool_domain_by_text(struct spool_track *t, const char *text)
         return 0;
     uintptr_t at = (uintptr_t)text;
     struct cached *c = &t->domain[(at ^ at >> 8) % PAIR_ENTRIES];
-    if (c->seen_at == text && strcmp(c->text, text) == 0)
+    if (c->seen_at == text && hot_same(text, c->text, c->n))
         return c->id;
     uint32_t d = intern_domain(t, text);
-    if (d)
-        *c = (struct cached){.seen_at = text, .text = dcc_names.name[dcc_names.domain[d].name].text, .id = d};
+    if (d) {
+        const struct name *e = &dcc_names.name[dcc_names.domain[d].name];
+        *c = (struct cached){.seen_at = text, .text = e->text, .id = d, .n = e->len + 1};
+    }
     return d;
 }
 
@@ -220,14 +220,15 @@ uint32_t spool_category_by_text(struct spool_track *t, uint32_t domain, const ch
         return 0;
     uintptr_t at = (uintptr_t)text;
     struct cached_pair *c = &t->category[(at ^ at >> 8 ^ domain) % PAIR_ENTRIES];
-    if (c->seen_at == text && c->domain == domain && strcmp(c->text, text) == 0)
+    if (c->seen_at == text && c->domain == domain && hot_same(text, c->text, c->n))
         return c->id;
     uint32_t name = intern(t, text);
     if (!name)
         return 0;
     uint32_t id = OWN_CATEGORY | name;
     define_category(t, domain, id, text);
-    *c = (struct cached_pair){.seen_at = text, .text = dcc_names.name[name].text, .domain = domain, .id = id};
+    const struct name *e = &dcc_names.name[name];
+    *c = (struct cached_pair){.seen_at = text, .text = e->text, .domain = domain, .id = id, .n = e->len + 1};
     return id;
 }
 

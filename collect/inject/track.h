@@ -14,12 +14,12 @@
 struct cached {
     const char *seen_at;
     const char *text;
-    uint32_t id;
+    uint32_t id, n; /* n: bytes, the NUL included */
 };
 struct cached_pair { /* the same for (domain, category text) */
     const char *seen_at;
     const char *text;
-    uint32_t domain, id;
+    uint32_t domain, id, n;
 };
 
 /* Open ranges of a domain: those at the bottom and on top began outside the window and are not recorded, nor are their
@@ -33,10 +33,12 @@ struct spool_track {
     struct clock_track clock;
     struct dct_block_header *block;
     uint32_t used, cap; /* slots */
+    /* Up to here every event looks: one line of the cache. */
     uint32_t tid;
     uint32_t generation; /* definitions up to it stand before the block */
     uint64_t seq, dropped;
-    int is_refused; /* no memory for a block of this thread when it came: none later either */
+    uint64_t next_range_id, end_range_id; /* of process ranges: those given to this track */
+    int is_refused;                       /* no memory for a block of this thread when it came: none later either */
     struct window_track window;
     struct levels level[DOMAINS_MAX];
     struct cached name[CACHE_ENTRIES], domain[PAIR_ENTRIES];

@@ -5,8 +5,7 @@
 . tests/lib/tap.sh
 . tests/data/programs/build.sh
 unset OMPI_COMM_WORLD_RANK PMIX_RANK PMI_RANK SLURM_PROCID CUDA_INJECTION64_PATH
-"$CC" -std=gnu11 -O1 -I. -o "$TMP/gpu_text" tests/data/programs/gpu_text.c lib/trace.c lib/arena.c lib/buf.c lib/err.c \
-    lib/stream.c lib/hash.c -lnettle || not_ok "gpu_text builds"
+"$CC" -std=gnu11 -O1 -I. -o "$TMP/gpu_text" tests/data/programs/gpu_text.c "$BUILD/libdcr.a" -lnettle || not_ok "gpu_text builds"
 build_program cupti_program cupti_program.c || not_ok "cupti_program builds"
 cupti_note() { # ARCHIVE
     metadata "$1" .collector.cuda

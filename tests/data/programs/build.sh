@@ -29,11 +29,10 @@ build_marks() {
     fi
 }
 build_trace_text() {
-    "$CC" -std=gnu11 -O1 -I. -o "$TMP/trace_text" tests/data/programs/trace_text.c \
-        lib/trace.c lib/arena.c lib/buf.c lib/err.c lib/stream.c lib/hash.c -lnettle
+    "$CC" -std=gnu11 -O1 -I. -o "$TMP/trace_text" tests/data/programs/trace_text.c "$BUILD/libdcr.a" -lnettle
 }
 build_make_ranks() {
-    "$CC" -std=gnu11 -O2 -I. -o "$TMP/make_ranks" tests/data/programs/make_ranks.c lib/hash.c lib/stream.c lib/buf.c lib/err.c -lnettle
+    "$CC" -std=gnu11 -O2 -I. -o "$TMP/make_ranks" tests/data/programs/make_ranks.c "$BUILD/libdcr.a" -lnettle
 }
 # member ARCHIVE NAME: its content
 member() {
