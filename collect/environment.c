@@ -39,15 +39,24 @@ static void note_not_loaded(json_t *record, const char *sentence)
     note(record, "not_loaded", sentence);
 }
 
-/* Into a static program nothing can be loaded; behind a shell it may be one of several. */
-static void note_static(const struct options *o, json_t *record)
+/* Into a static program nothing can be loaded, nor into one that changes the user; behind a shell it may be one of
+ * several. */
+static void note_unloadable(const struct options *o, json_t *record)
 {
     static const char *const keys[] = {"nvtx_note", "mpi_note", "io_note", "cuda_note"};
-    char line[PATH_MAX + 100];
-    const char *name = linked_statically(o->program, o->n_program);
-    if (!name)
+    char line[PATH_MAX + 200];
+    const char *is_static = linked_statically(o->program, o->n_program);
+    const char *changes = is_static ? NULL : linked_changes_user(o->program, o->n_program);
+    if (is_static)
+        snprintf(line, sizeof line, "'%.400s' is statically linked, so that no library can be loaded into it",
+                 is_static);
+    else if (changes)
+        snprintf(line, sizeof line,
+                 "'%.400s' changes the user (set-user-ID): the loader refuses other libraries then, and what it starts "
+                 "may not know of the collector; start the collector behind it",
+                 changes);
+    else
         return;
-    snprintf(line, sizeof line, "'%.400s' is statically linked, so that no library can be loaded into it", name);
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if (!json_object_get(record, keys[i]) || (strcmp(keys[i], "mpi_note") == 0 && o->mpi < 0))
             note(record, keys[i], line);
@@ -205,5 +214,5 @@ void environment_set(const struct options *o, json_t *record)
     set_io(o, record);
     set_cuda(o, record);
     set_window(o, record);
-    note_static(o, record);
+    note_unloadable(o, record);
 }

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -163,13 +164,31 @@ int linked_with_mpi(char *const *words, int n_words, char *why, size_t n)
     return 0;
 }
 
-const char *linked_statically(char *const *words, int n_words)
+/* The first among the words that is a program of the kind. */
+static const char *first_that(int (*is_of_kind)(const char *path), char *const *words, int n_words)
 {
     for (int i = 0; i < n_words && i < MAX_WORDS; i++) {
         char path[PATH_MAX];
         if (words[i][0] != '-' && meta_find_program(words[i], path, sizeof path) == 0 && access(path, X_OK) == 0 &&
-            is_static(path))
+            is_of_kind(path))
             return words[i];
     }
     return NULL;
+}
+
+const char *linked_statically(char *const *words, int n_words)
+{
+    return first_that(is_static, words, n_words);
+}
+
+static int changes_user(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
+           (((st.st_mode & S_ISUID) && st.st_uid != geteuid()) || ((st.st_mode & S_ISGID) && st.st_gid != getegid()));
+}
+
+const char *linked_changes_user(char *const *words, int n_words)
+{
+    return first_that(changes_user, words, n_words);
 }

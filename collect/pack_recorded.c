@@ -26,15 +26,23 @@ static void say_window(const struct pack *p, const json_t *record, char *out, si
         snprintf(out, n, "nothing happened inside the window of --delay and --duration");
 }
 
+/* A sentence of the recorder that begins so; "" when there is none. */
+static const char *note_that(const struct pack *p, const char *beginning)
+{
+    for (size_t i = 0; i < json_array_size(p->trace_notes); i++) {
+        const char *note = json_string_value(json_array_get(p->trace_notes, i));
+        if (strncmp(note, beginning, strlen(beginning)) == 0)
+            return note;
+    }
+    return "";
+}
+
 /* MPI and I/O: "ok", or why there is nothing. */
 static void put_observed(const struct pack *p, const json_t *record, const char *window, json_t *collector)
 {
     const char *mpi = pack_json_text(record, "mpi_note"), *io = pack_json_text(record, "io_note");
-    for (size_t i = 0; !*mpi && i < json_array_size(p->trace_notes); i++) {
-        const char *note = json_string_value(json_array_get(p->trace_notes, i));
-        if (strncmp(note, "MPI calls are not recorded", 26) == 0)
-            mpi = note;
-    }
+    if (!*mpi)
+        mpi = note_that(p, "MPI calls are not recorded");
     if (!record)
         mpi = io = "no collector watched the run";
     char line[1400];
@@ -92,7 +100,7 @@ void pack_recorded(const struct pack *p, const json_t *record, json_t *o)
     char window[300];
     json_t *collector = json_object();
     say_window(p, record, window, sizeof window);
-    const char *note = pack_json_text(record, "nvtx_note");
+    const char *note = pack_json_text(record, "nvtx_note"), *user = note_that(p, DCR_USER_NOTE);
     json_object_set_new(collector, "version",
                         json_string(record ? pack_json_text(record, "collector_version") : DCR_VERSION));
     if (p->n_events)
@@ -102,6 +110,7 @@ void pack_recorded(const struct pack *p, const json_t *record, json_t *o)
                  !record       ? "no collector watched the run"
                  : *note       ? note
                  : *window     ? window
+                 : *user       ? user
                  : p->n_traces ? "the program named no range"
                  : p->n_empty  ? "no trace could be begun: no room on the spool's disk, or the program was killed then"
                                : "no process left a trace: NVTX was not loaded (not built with it, statically linked), "

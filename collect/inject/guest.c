@@ -1,9 +1,13 @@
 /* guest.c - see guest.h. */
 #include "collect/inject/guest.h"
 
+#include "collect/inject/file.h"
 #include "collect/inject/kept.h"
 #include "collect/inject/spool.h"
 #include "collect/inject/window.h"
+
+#include <stdio.h>
+#include <unistd.h>
 
 #define EXPORTED __attribute__((visibility("default")))
 
@@ -79,6 +83,27 @@ EXPORTED void dcc_guest_root_changes(void)
 {
     if (!spool_is_recording())
         kept_hold_spool();
+}
+
+EXPORTED void dcc_guest_user_changes(void)
+{
+    struct process *p = file_process();
+    if (p && spool_is_wanted())
+        (void)file_start(p);
+}
+
+EXPORTED void dcc_guest_user_changed(void)
+{
+    static int is_said; /* some go back and forth */
+    char line[300];
+    struct process *p = file_process();
+    if (!p || !spool_is_recording() || file_folder_is_writable(p) || __atomic_exchange_n(&is_said, 1, __ATOMIC_RELAXED))
+        return;
+    snprintf(line, sizeof line,
+             DCR_USER_NOTE ": user %ld may not write into the spool folder, so that programs started as that user are "
+                           "not recorded; give a folder with --spool that it may write into",
+             (long)geteuid());
+    spool_note(line);
 }
 
 EXPORTED void dcc_guest_capture(int is_on)

@@ -38,6 +38,11 @@ void dcc_guest_note(const char *sentence);
 const char *dcc_guest_injection(void);
 /** dcc_guest_root_changes - the spool folder will not have its name any more. */
 void dcc_guest_root_changes(void);
+/** dcc_guest_user_changes - the process may become another user, who may not be able to make a trace: it is made now.
+ */
+void dcc_guest_user_changes(void);
+/** dcc_guest_user_changed - it has. What it starts from now on may not be recorded, and that is noted. */
+void dcc_guest_user_changed(void);
 /** dcc_guest_capture - cudaProfilerStart (1) and cudaProfilerStop (0). */
 void dcc_guest_capture(int is_on);
 

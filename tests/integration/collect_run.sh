@@ -75,6 +75,17 @@ check "the folder in which all began is removed: the archive is there" metadata 
 check "and nothing else" sh -c '! ls -d left.tar.* leave 2>/dev/null'
 check_status 125 "a rank that cannot be" env OMPI_COMM_WORLD_RANK=70000 "$COLLECT" run --spool no-rank -- true
 
+# ---- what is interposed is called before it is relocated
+if "$CC" -shared -fPIC -O1 -DLIBRARY -o libearly.so "$OLDPWD/tests/data/programs/early.c" 2>cc.txt &&
+    "$CC" -O1 -o early "$OLDPWD/tests/data/programs/early.c" ./libearly.so 2>>cc.txt; then
+    HOME=/ ./early >out
+    HOME=/ "$COLLECT" run -o early.tar -- ./early >with 2>err
+    check "a library that reads files while the loader relocates it: nothing changes" test "$?" -eq 0 -a "$(cat out)" = "42 home" -a "$(cat with)" = "42 home"
+    check "and what follows is recorded" metadata early.tar '.collector.io == "ok"'
+else
+    skip "a library that reads files while the loader relocates it" "no IFUNC here: $(head -n 1 cc.txt)"
+fi
+
 # ---- programs that give up their environment or root before their first range
 if [ -n "$NVTX_INCLUDE" ]; then
     (cd "$OLDPWD" && build_program give_up give_up.c "${NVTX_FLAGS[@]}") || not_ok "give_up builds"
@@ -89,6 +100,13 @@ if [ -n "$NVTX_INCLUDE" ]; then
     if [ "$(id -u)" = 0 ]; then
         check "chroot()" gives_up 10 "spool home" chroot
         check "both" gives_up 10 "no-spool no-home" clearenv chroot
+        chmod 755 . # the other user has to find the program
+        check "setuid(): recorded" gives_up 10 "spool home" user
+        check "setuid() and exec: not recorded" gives_up 0 "spool home" user exec
+        check "and the metadata says why" metadata given.tar '.collector.nvtx | test("^nothing recorded because the program gave up its privileges: user 65534 may not write into the spool")'
+        cp give_up changes && chown 65534 changes && chmod 4755 changes
+        "$COLLECT" run -o changes.tar -- ./changes >out 2>err
+        check "a set-user-ID program: what cannot be loaded, and why" metadata changes.tar '.collector.not_loaded | test("changes the user")'
     fi
 else
     skip "programs that give up their environment" "no NVTX headers"

@@ -2,8 +2,10 @@
  * what moves blocks (fopen, fread, fwrite, fflush, fclose): the system calls of stdio lie inside the C library, out of
  * reach.
  *
- * Functions are looked up at load. What another library's constructor calls before that goes straight to the kernel. */
+ * Functions are looked up at load. What another library's constructor or IFUNC resolver calls before that goes straight
+ * to the kernel. */
 #include "collect/inject/guest.h"
+#include "collect/inject/io/early.h"
 #include "collect/inject/io/files.h"
 
 #include <dlfcn.h>
@@ -30,7 +32,7 @@
     TYPE dcc_io_##NAME(PARAMS)                                                                \
     {                                                                                         \
         if (!next_##NAME)                                                                     \
-            return (TYPE)syscall(SYSTEM);                                                     \
+            return (TYPE)early_syscall(SYSTEM);                                               \
         struct file *f = files_is_on() ? files_of(FD) : NULL;                                 \
         if (!f)                                                                               \
             return next_##NAME(ARGS);                                                         \
@@ -93,7 +95,7 @@ ON_FILE(ssize_t, copy_file_range, P(int from, off_t *at, int fd, off_t *to, size
     {                                                       \
         MODE;                                               \
         if (!next_##NAME)                                   \
-            return (int)syscall(SYSTEM);                    \
+            return (int)early_syscall(SYSTEM);              \
         if (!files_is_on())                                 \
             return next_##NAME(ARGS);                       \
         int64_t start = dcc_guest_now();                    \
@@ -150,7 +152,7 @@ EXPORTED int dcc_io_close(int fd) ALIAS(close);
 int dcc_io_close(int fd)
 {
     if (!next_close)
-        return (int)syscall(SYS_close, fd);
+        return (int)early_syscall(SYS_close, fd);
     if (!files_is_on())
         return next_close(fd);
     struct file *f = files_known(fd);
@@ -173,7 +175,7 @@ int dcc_io_close(int fd)
         if (files_is_on())                                  \
             files_forget((unsigned)(FROM), (unsigned)(TO)); \
         if (!next_##NAME)                                   \
-            return (int)syscall(SYSTEM);                    \
+            return (int)early_syscall(SYSTEM);              \
         return next_##NAME(ARGS);                           \
     }
 CHANGING(dup2, P(int from, int to), P(from, to), to, to, P(SYS_dup2, from, to))
@@ -190,15 +192,16 @@ void dcc_io_closefrom(int first)
     if (next_closefrom)
         next_closefrom(first);
     else
-        syscall(SYS_close_range, first, ~0u, 0);
+        early_syscall(SYS_close_range, first, ~0u, 0);
 }
 
 /* ---- stdio ------------------------------------------------------------------------------------- */
 
-/* Nothing but the C library can make a stream: before load these have to find it at once. */
+/* Nothing but the C library can make a stream: before load these have to find it at once. While the loader relocates
+ * nobody can be asked, and they fail. */
 static void *find(const char *name)
 {
-    return dlsym(RTLD_NEXT, name);
+    return early_is_over() ? dlsym(RTLD_NEXT, name) : NULL;
 }
 #define HAVE(NAME) (next_##NAME ? (void)0 : (void)(*(void **)&next_##NAME = find(#NAME)))
 
@@ -208,6 +211,8 @@ static void *find(const char *name)
     FILE *dcc_io_##NAME(PARAMS)                               \
     {                                                         \
         HAVE(NAME);                                           \
+        if (!next_##NAME)                                     \
+            return NULL;                                      \
         if (!files_is_on())                                   \
             return next_##NAME(ARGS);                         \
         int64_t start = dcc_guest_now();                      \
@@ -227,6 +232,8 @@ STREAM_OPENING(freopen64, P(const char *path, const char *mode, FILE *old), P(pa
     size_t dcc_io_##NAME(PARAMS)                                                         \
     {                                                                                    \
         HAVE(NAME);                                                                      \
+        if (!next_##NAME)                                                                \
+            return 0;                                                                    \
         struct file *f = files_is_on() ? files_of(fileno(stream)) : NULL;                \
         if (!f)                                                                          \
             return next_##NAME(ARGS);                                                    \
@@ -251,6 +258,8 @@ EXPORTED int dcc_io_fflush(FILE *stream) ALIAS(fflush);
 int dcc_io_fflush(FILE *stream)
 {
     HAVE(fflush);
+    if (!next_fflush)
+        return EOF;
     struct file *f = stream && files_is_on() ? files_of(fileno(stream)) : NULL;
     if (!f)
         return next_fflush(stream);
@@ -265,6 +274,8 @@ EXPORTED int dcc_io_fclose(FILE *stream) ALIAS(fclose);
 int dcc_io_fclose(FILE *stream)
 {
     HAVE(fclose);
+    if (!next_fclose)
+        return EOF;
     int fd = stream && files_is_on() ? fileno(stream) : -1;
     struct file *f = fd >= 0 ? files_known(fd) : NULL;
     if (fd >= 0)

@@ -1,6 +1,8 @@
-/* surroundings.c - programs that give up their environment or root before they name their first range. */
+/* surroundings.c - programs that give up their environment, root or user before they name their first range. */
 #include "collect/inject/guest.h"
+#include "collect/inject/io/early.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -9,17 +11,25 @@
 #define EXPORTED __attribute__((visibility("default")))
 #define ALIAS(name) __asm__(#name)
 
+/* What stands behind NAME= in an entry; NULL when that is another variable's. Calls nobody, see early.h. */
+static char *value_in(char *entry, const char *name)
+{
+    for (; *name && *entry == *name; name++)
+        entry++;
+    return !*name && *entry == '=' ? entry + 1 : NULL;
+}
+
 /* As the C library's. NVTX looks for its tool here at its first call: after clearenv() it is told what it would have
  * been told at the start. */
 EXPORTED char *dcc_io_getenv(const char *name) ALIAS(getenv);
 char *dcc_io_getenv(const char *name)
 {
-    static const char injection[] = "NVTX_INJECTION64_PATH";
-    size_t n = strlen(name);
-    for (char **e = environ; e && *e && n; e++)
-        if (strncmp(*e, name, n) == 0 && (*e)[n] == '=')
-            return *e + n + 1;
-    return n == sizeof injection - 1 && memcmp(name, injection, n) == 0 ? (char *)dcc_guest_injection() : NULL;
+    for (char **e = early_environ(); *name && e && *e; e++) {
+        char *value = value_in(*e, name);
+        if (value)
+            return value;
+    }
+    return early_is_over() && strcmp(name, "NVTX_INJECTION64_PATH") == 0 ? (char *)dcc_guest_injection() : NULL;
 }
 
 EXPORTED int dcc_io_chroot(const char *path) ALIAS(chroot);
@@ -30,3 +40,30 @@ int dcc_io_chroot(const char *path)
     errno = saved_errno;
     return (int)syscall(SYS_chroot, path);
 }
+
+/* Who becomes another user may not be able to make a trace any more: the C library's call stands between making it and
+ * looking what became of it. The call reaches all threads, as a system call alone would not. */
+#define OF_USER(NAME, PARAMS, ARGS)                                         \
+    EXPORTED int dcc_io_##NAME(PARAMS) ALIAS(NAME);                         \
+    int dcc_io_##NAME(PARAMS)                                               \
+    {                                                                       \
+        int (*next)(PARAMS), saved_errno = errno;                           \
+        uid_t before = early_is_over() ? geteuid() : 0;                     \
+        *(void **)&next = early_is_over() ? dlsym(RTLD_NEXT, #NAME) : NULL; \
+        if (!next)                                                          \
+            return -1;                                                      \
+        if (before == 0)                                                    \
+            dcc_guest_user_changes();                                       \
+        errno = saved_errno;                                                \
+        int rc = next(ARGS);                                                \
+        saved_errno = errno;                                                \
+        if (rc == 0 && before == 0 && geteuid() != before)                  \
+            dcc_guest_user_changed();                                       \
+        errno = saved_errno;                                                \
+        return rc;                                                          \
+    }
+#define P(...) __VA_ARGS__
+OF_USER(setuid, P(uid_t user), P(user))
+OF_USER(seteuid, P(uid_t user), P(user))
+OF_USER(setreuid, P(uid_t real, uid_t user), P(real, user))
+OF_USER(setresuid, P(uid_t real, uid_t user, uid_t saved), P(real, user, saved))

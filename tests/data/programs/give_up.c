@@ -1,5 +1,6 @@
 /* give_up.c - gives up what its arguments say, in their order, and then names ten ranges: clearenv, noenv (another
- * environment), unset (NVTX's variable alone), chroot (to the current folder). */
+ * environment), unset (NVTX's variable alone), chroot (to the current folder), user (to be nobody), exec (and start
+ * itself anew, with what follows). */
 #define _GNU_SOURCE
 #include <nvtx3/nvToolsExt.h>
 #include <stdio.h>
@@ -21,6 +22,13 @@ int main(int argc, char **argv)
             unsetenv("NVTX_INJECTION64_PATH");
         else if (strcmp(argv[i], "chroot") == 0 && (chroot(".") != 0 || chdir("/") != 0))
             return 3;
+        else if (strcmp(argv[i], "user") == 0 && setuid(65534) != 0)
+            return 4;
+        else if (strcmp(argv[i], "exec") == 0) {
+            argv[i] = argv[0];
+            execv(argv[0], argv + i);
+            return 5;
+        }
     }
     for (int i = 0; i < 10; i++) {
         nvtxRangePushA("range");
