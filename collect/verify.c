@@ -13,6 +13,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 enum { MAX_LINES = 100, MAX_MANIFEST_BYTES = 256 << 20 };
 
@@ -121,7 +123,9 @@ static int check_member(struct verify_report *r, const json_t *manifest, json_t 
 
 /* ---- manifest --------------------------------------------------------------------------------- */
 
-static json_t *read_manifest(struct verify_report *r, struct dcr_tar_member *m, const char *path, struct dcr_err *err)
+/* *is_later: this program is too old for it, which says nothing of the archive */
+static json_t *read_manifest(struct verify_report *r, struct dcr_tar_member *m, const char *path, int *is_later,
+                             struct dcr_err *err)
 {
     struct dcr_buf b = {0};
     json_error_t why;
@@ -139,6 +143,7 @@ static json_t *read_manifest(struct verify_report *r, struct dcr_tar_member *m, 
         } else if (version < 1 || version > DCR_ARCHIVE_VERSION) {
             dcr_err_set(err, DCR_FAIL, "cannot read '%s': format version %lld, this program knows up to %d", path,
                         (long long)version, DCR_ARCHIVE_VERSION);
+            *is_later = version > DCR_ARCHIVE_VERSION;
             json_decref(o);
             o = NULL;
         } else if (dcr_manifest_check(dcr_buf_text(&b), b.len, version, &broken) != 0) {
@@ -202,42 +207,61 @@ static int check_all(struct verify_report *r, struct dcr_tar_reader *tar, const 
     return rc == DCR_END ? DCR_OK : rc;
 }
 
-int verify_archive(const char *path, struct verify_report *r, struct dcr_err *err)
+/* Can the file be read, whatever it holds? */
+static int is_readable(const char *path)
 {
-    struct dcr_tar_reader *tar = NULL;
+    struct stat st;
+    return stat(path, &st) == 0 && !S_ISDIR(st.st_mode) && access(path, R_OK) == 0;
+}
+
+/* The manifest in front, and all that follows. returns a negative grade when there is nothing to check */
+static int check_archive(struct verify_report *r, struct dcr_tar_reader *tar, const char *path, int *is_later,
+                         struct dcr_err *err)
+{
     struct dcr_tar_member m;
-    json_t *manifest = NULL, *index = NULL;
-    *r = (struct verify_report){0};
-    int rc = dcr_tar_open(&tar, path, err);
+    int rc = dcr_tar_next(tar, &m, err);
+    if (rc == DCR_END)
+        return dcr_err_set(err, DCR_FAIL, "cannot read '%s': it is empty", path);
     if (rc)
         return rc;
-    rc = dcr_tar_next(tar, &m, err);
-    if (rc == DCR_END)
-        rc = dcr_err_set(err, DCR_FAIL, "cannot read '%s': it is empty", path);
-    if (rc)
-        goto out;
-    if (strcmp(m.name, DCR_MANIFEST) != 0) {
-        rc = dcr_err_set(err, DCR_FAIL,
-                         "cannot read '%s': its first member is '%.200s' and not %s; it is no run archive", path,
-                         m.name, DCR_MANIFEST);
-        goto out;
-    }
-    manifest = read_manifest(r, &m, path, err);
-    if (!manifest) {
-        rc = DCR_FAIL;
-        goto out;
-    }
+    if (strcmp(m.name, DCR_MANIFEST) != 0)
+        return dcr_err_set(err, DCR_FAIL,
+                           "cannot read '%s': its first member is '%.200s' and not %s; it is no run archive", path,
+                           m.name, DCR_MANIFEST);
+    json_t *manifest = read_manifest(r, &m, path, is_later, err);
+    if (!manifest)
+        return DCR_FAIL;
     r->is_complete = json_is_true(json_object_get(manifest, "complete"));
-    index = index_members(r, manifest);
+    json_t *index = index_members(r, manifest);
     struct dcr_err why = {0};
-    if (check_all(r, tar, manifest, index, &why) != 0)
+    rc = check_all(r, tar, manifest, index, &why);
+    if (rc != 0)
         problem(r, "%s", why.text);
     else
         check_missing(r, index);
-out:
     json_decref(index);
     json_decref(manifest);
+    return DCR_OK;
+}
+
+int verify_archive(const char *path, struct verify_report *r, struct dcr_err *err)
+{
+    struct dcr_tar_reader *tar = NULL;
+    struct dcr_err why = {0};
+    int is_later = 0;
+    *r = (struct verify_report){0};
+    int rc = dcr_tar_open(&tar, path, &why);
+    if (rc == 0)
+        rc = check_archive(r, tar, path, &is_later, &why);
     dcr_tar_close(tar);
+    if (rc == 0)
+        return DCR_OK;
+    if (is_readable(path) && !is_later) {
+        problem(r, "%s", why.text);
+        return DCR_OK;
+    }
+    if (err)
+        *err = why;
     return rc;
 }
 

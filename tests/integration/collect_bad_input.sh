@@ -20,20 +20,20 @@ says() {
     fi
 }
 
-# ---- what is no archive: 2
-: >empty.tar
-says 2 "verify: empty" "empty.tar" "$COLLECT" verify empty.tar
+# ---- nothing to check: 2
 says 2 "verify: not there" "No such file" "$COLLECT" verify nowhere.tar
 says 2 "verify: a folder" "cannot read" "$COLLECT" verify .
-head -c 100000 /dev/urandom >rubbish.tar
-says 2 "verify: not a tar" "rubbish.tar" "$COLLECT" verify rubbish.tar
-printf 'hello' >hello && tar cf other.tar hello
-says 2 "verify: a tar of something else" "manifest.json" "$COLLECT" verify other.tar
 says 2 "verify: no archive named" "no archive" "$COLLECT" verify
-head -c 700 good.tar >front.tar
-says 2 "verify: ends inside the manifest" "front.tar" "$COLLECT" verify front.tar
 
-# ---- what is one, but wrong: 1
+# ---- what is no whole archive: 1, however much of it is one
+: >empty.tar
+says 1 "verify: empty" "empty.tar" "$COLLECT" verify empty.tar
+head -c 100000 /dev/urandom >rubbish.tar
+says 1 "verify: not a tar" "rubbish.tar" "$COLLECT" verify rubbish.tar
+printf 'hello' >hello && tar cf other.tar hello
+says 1 "verify: a tar of something else" "manifest.json" "$COLLECT" verify other.tar
+head -c 700 good.tar >front.tar
+says 1 "verify: ends inside the manifest" "front.tar" "$COLLECT" verify front.tar
 size=$(stat -c %s good.tar)
 head -c $((size / 2)) good.tar >half.tar
 says 1 "verify: truncated" "half.tar" "$COLLECT" verify half.tar
@@ -108,7 +108,7 @@ check "verify: one flipped byte of a compressed archive, at nine places, is seen
 head -c $((zsize / 2)) packed.tar.zst >half.tar.zst
 status=0
 "$COLLECT" verify half.tar.zst >says.out 2>&1 || status=$?
-check "verify: a truncated compressed archive" sh -c '[ "$0" -ne 0 ] && grep -q "half.tar.zst.*\(cut short\|not a tar\)" says.out' "$status"
+check "verify: a truncated compressed archive" sh -c '[ "$0" -eq 1 ] && grep -q "half.tar.zst.*\(cut short\|not a tar\)" says.out' "$status"
 
 # ls speaks of what is inside.
 "$COLLECT" ls good.tar >ls.out
@@ -166,7 +166,7 @@ repack lie.tar
 says 2 "verify: of a later version" "version 99" "$COLLECT" verify lie.tar
 printf '{ "format": "dcreport-run", ' >x/manifest.json
 repack lie.tar
-says 2 "verify: a manifest that is no JSON" "no JSON" "$COLLECT" verify lie.tar
+says 1 "verify: a manifest that is no JSON" "no JSON" "$COLLECT" verify lie.tar
 cp manifest.keep x/manifest.json
 
 # A trace cut or damaged inside an archive that is otherwise right.
