@@ -123,7 +123,7 @@ struct track {
     int64_t last_ns;
     struct open_range *stack;
     uint32_t n_open, cap;
-    uint64_t n_too_deep; /* pushes above MAX_DEPTH, not kept; their pops come first */
+    uint64_t n_unread; /* pushes that are not kept; their pops come first */
 };
 
 struct dct_reader {
@@ -162,7 +162,7 @@ struct dct_reader {
     struct dct_loss loss;
     uint64_t dropped_without_block, dropped_of_ended;
     struct dcr_buf notes;
-    int has_said_deep;
+    int has_said_unread;
     void *delivered_raw; /* of the event given out last */
 };
 
@@ -268,14 +268,24 @@ void dct_get_loss(const struct dct_reader *r, struct dct_loss *out)
         out->n_dropped += r->tracks[i].dropped;
 }
 
+static void note_unread(struct dct_reader *r, uint64_t n, const char *why)
+{
+    if (!n)
+        return;
+    r->notes.max += 200;
+    dcr_buf_printf(&r->notes, "%s%" PRIu64 " range%s%s", r->notes.len ? "\n" : "", n, n == 1 ? " was" : "s were", why);
+}
+
 const char *dct_notes(struct dct_reader *r)
 {
-    if (r->loss.n_too_deep && !r->has_said_deep) {
-        r->has_said_deep = 1;
-        r->notes.max += 200;
-        dcr_buf_printf(&r->notes,
-                       "%s%" PRIu64 " ranges nested deeper than %u in each other were recorded, but are not read",
-                       r->notes.len ? "\n" : "", r->loss.n_too_deep, MAX_DEPTH);
+    if (!r->has_said_unread) {
+        char deep[100], many[100];
+        snprintf(deep, sizeof deep, " recorded inside %u others of the thread, and not read", MAX_DEPTH);
+        snprintf(many, sizeof many, " recorded while %u others of the process were open, and not read", MAX_OPEN);
+        note_unread(r, r->loss.n_too_deep, deep);
+        note_unread(r, r->loss.n_too_many, many);
+        note_unread(r, r->loss.n_no_memory, " recorded, and not read: the reader had no memory for them");
+        r->has_said_unread = 1;
     }
     return dcr_buf_text(&r->notes);
 }
@@ -405,13 +415,13 @@ static void accept_block(struct dct_reader *r, size_t n_bytes)
         r->loss.n_open_blocks++;
     if (h.seq < t->next_seq) { /* the kernel gave the number of a thread that has ended to a new one */
         r->dropped_of_ended += t->dropped;
-        t->dropped = t->next_seq = t->n_too_deep = 0;
+        t->dropped = t->next_seq = t->n_unread = 0;
         r->is_flushing = t->n_open > 0;
     }
     if (h.seq > t->next_seq) { /* whatever was open may have been closed in the part that is missing */
         r->loss.n_missing_blocks += h.seq - t->next_seq;
         r->is_flushing = t->n_open > 0;
-        t->n_too_deep = 0;
+        t->n_unread = 0;
     }
     t->next_seq = h.seq + 1;
     if (h.dropped > t->dropped)
@@ -493,12 +503,19 @@ static void keep_attr(struct open_range *o, const struct dct_slot *s)
     }
 }
 
+/* Why one more range of the process cannot be kept open. */
+static uint64_t *unread(struct dct_reader *r)
+{
+    return r->n_open_total >= MAX_OPEN ? &r->loss.n_too_many : &r->loss.n_no_memory;
+}
+
 static void keep_push(struct dct_reader *r, struct track *t, const struct dct_slot *s)
 {
     if (t->n_open >= MAX_DEPTH || r->n_open_total >= MAX_OPEN ||
         (t->n_open == t->cap && grow_array(&t->stack, &t->cap, t->n_open + 1, sizeof *t->stack) != 0)) {
-        t->n_too_deep++;
-        r->loss.n_too_deep++;
+        uint64_t *why = t->n_open >= MAX_DEPTH ? &r->loss.n_too_deep : unread(r);
+        ++*why;
+        t->n_unread++;
         return;
     }
     struct open_range *o = &t->stack[t->n_open];
@@ -534,8 +551,8 @@ static inline void deliver(struct dct_reader *r, struct dct_event *out, int kind
 
 static int close_push(struct dct_reader *r, struct track *t, const struct dct_slot *s, struct dct_event *out)
 {
-    if (t->n_too_deep) {
-        t->n_too_deep--;
+    if (t->n_unread) {
+        t->n_unread--;
         return 0;
     }
     uint32_t i = t->n_open;
@@ -557,10 +574,14 @@ static void keep_start(struct dct_reader *r, struct track *t, const struct dct_s
 {
     uint32_t known;
     uint64_t id = (uint64_t)s[s->n_extra].t_ns;
-    if (r->n_open_total >= MAX_OPEN || map_get(&r->range_of, id, &known) ||
+    if (map_get(&r->range_of, id, &known)) { /* a number given twice: one of the two is never closed */
+        r->loss.n_open_ranges++;
+        return;
+    }
+    if (r->n_open_total >= MAX_OPEN ||
         grow_array(&r->ranges, &r->cap_ranges, r->n_ranges + 1, sizeof *r->ranges) != 0 ||
         map_put(&r->range_of, id, r->n_ranges) != 0) {
-        r->loss.n_open_ranges++;
+        ++*unread(r);
         return;
     }
     struct open_range *o = &r->ranges[r->n_ranges++];

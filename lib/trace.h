@@ -49,8 +49,11 @@ struct dct_loss {
     uint64_t n_open_blocks;    /* without a checksum: the writer did not end in the normal way */
     uint64_t n_unmatched_pops; /* pop without push */
     uint64_t n_open_ranges;    /* pushed or started, never closed */
-    uint64_t n_too_deep;       /* pushed inside 16384 others of the thread: not read. dct_notes says it */
-    int is_torn;               /* file ends inside a block */
+    /* Recorded and not read; dct_notes says it. Ends of such process ranges count as unmatched. */
+    uint64_t n_too_deep;  /* pushed inside 16384 others of the thread */
+    uint64_t n_too_many;  /* pushed or started while 2^20 others of the process were open */
+    uint64_t n_no_memory; /* the reader had none */
+    int is_torn;          /* file ends inside a block */
 };
 
 struct dct_reader;

@@ -93,7 +93,7 @@ struct result {
     int n;
     struct dct_loss loss;
     int rc;
-    char notes[64], thread[32];
+    char notes[256], thread[32];
 };
 
 /* Texts of the events stay valid only while the reader is open: they are compared inside. */
@@ -536,8 +536,43 @@ static void deep_nesting_is_bounded(void **state)
     read_all(bytes, n, &r);
     assert_int_equal(r.n, 16384);
     assert_int_equal(r.loss.n_too_deep, DEPTH - 16384);
+    assert_int_equal(r.loss.n_too_many + r.loss.n_no_memory, 0);
+    assert_string_equal(r.notes, "3616 ranges were recorded inside 16384 others of the thread, and not read");
     assert_int_equal(r.loss.n_open_ranges, 0);
     assert_int_equal(r.loss.n_unmatched_pops, 0);
+    done();
+    free(bytes);
+}
+
+/* 64 threads with 16384 open ranges each: no further one is kept, and none of it is called deep. */
+static void many_open_ranges_are_bounded(void **state)
+{
+    (void)state;
+    enum { THREADS = 64, DEPTH = 16384, BIG = 1 << 20 };
+    unsigned char *bytes = calloc(THREADS + 2, BIG);
+    assert_non_null(bytes);
+    struct dct_file_header h = {.magic = DCT_MAGIC, .version = DCT_VERSION, .block_bytes = BIG};
+    memcpy(bytes, &h, sizeof h);
+    for (unsigned t = 1; t <= THREADS + 1; t++) {
+        struct dct_block_header *b = (struct dct_block_header *)(void *)(bytes + (size_t)t * BIG);
+        *b = (struct dct_block_header){.magic = DCT_BLOCK_MAGIC, .track = t};
+        for (int i = 0; i < (t <= THREADS ? DEPTH : 3); i++)
+            made_slot(b, DCT_PUSH, 0, 0, 1, 100);
+        if (t > THREADS) {
+            made_slot(b, DCT_START, 1, 0, 1, 100)->t_ns = 7;
+            made_slot(b, DCT_END, 1, 0, 0, 100)->t_ns = 7;
+            for (int i = 0; i < 3; i++)
+                made_slot(b, DCT_POP, 0, 0, 0, 100);
+        }
+        made_seal(b);
+    }
+    struct result r;
+    read_all(bytes, (size_t)(THREADS + 2) * BIG, &r);
+    assert_int_equal(r.loss.n_too_many, 4);
+    assert_int_equal(r.loss.n_too_deep + r.loss.n_no_memory, 0);
+    assert_int_equal(r.loss.n_open_ranges, THREADS * DEPTH);
+    assert_int_equal(r.loss.n_unmatched_pops, 1); /* the end of the process range that was not kept */
+    assert_string_equal(r.notes, "4 ranges were recorded while 1048576 others of the process were open, and not read");
     done();
     free(bytes);
 }
@@ -558,6 +593,7 @@ int main(void)
         cmocka_unit_test(every_flipped_byte_is_survived),
         cmocka_unit_test(random_rubbish_is_survived),
         cmocka_unit_test(deep_nesting_is_bounded),
+        cmocka_unit_test(many_open_ranges_are_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
