@@ -140,6 +140,15 @@ int table_number(const struct table *t, size_t column, double *out, struct dcr_e
                        column + 1, t->cells[column]);
 }
 
+int table_commas(const struct table *t, struct dcr_err *err)
+{
+    const char *mark = t->n_cells == 1 ? strpbrk(t->cells[0], ";\t") : NULL;
+    if (!mark)
+        return 0;
+    return dcr_err_set(err, DCR_FAIL, "'%s' line %ld: its cells are separated by %s; make them commas", t->path,
+                       t->line, *mark == ';' ? "semicolons" : "tabs");
+}
+
 void table_close(struct table *t)
 {
     dcr_buf_release(&t->buf);

@@ -36,6 +36,10 @@ int table_number(const struct table *t, size_t column, double *out, struct dcr_e
 /** table_is_number - 1 when the cell is a finite number. */
 int table_is_number(const struct table *t, size_t column, double *out);
 
+/** table_commas - are the cells of the current line separated by commas? One cell with semicolons or tabs in it is not.
+ *  errors   DCR_FAIL: what they are separated by */
+int table_commas(const struct table *t, struct dcr_err *err) DCR_MUST_CHECK;
+
 void table_close(struct table *t);
 
 #endif

@@ -106,6 +106,7 @@ static void broken_files_name_the_place(void **state)
     expect_failure("a,b\n1,-3\n", "-3 is not a speed");
     expect_failure("a,b\n1,3000\n", "3000 is not a speed");
     expect_failure("a,a\n1,2\n", "sensor id 'a' occurs twice");
+    expect_failure("timestamp;a;b\n2018-01-01 00:00;1;2\n", "line 1: its cells are separated by semicolons; make them");
     expect_failure("timestamp\n2018-01-01 00:00\n", "no sensor columns");
     expect_failure("timestamp,a\nyesterday,5\n", "'yesterday' is not a time stamp");
     expect_failure("timestamp,a\n2018-13-01 00:00,5\n", "is not a time stamp");

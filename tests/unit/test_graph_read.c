@@ -85,6 +85,7 @@ static void broken_files_name_the_place(void **state)
 {
     (void)state;
     expect_failure("", GRAPH_AUTO, "is empty");
+    expect_failure("from\tto\tweight\n1\t2\t1\n", GRAPH_AUTO, "line 1: its cells are separated by tabs");
     expect_failure("from,to,weight\na,b,x\n", GRAPH_AUTO, "line 2, column 3: 'x'");
     expect_failure("from,to,weight\na,b,nan\n", GRAPH_AUTO, "line 2, column 3: 'nan'");
     expect_failure("from,to,weight\na,b\n", GRAPH_AUTO, "line 2 has 2 cells instead of 3");

@@ -112,6 +112,8 @@ int dataset_csv(struct dataset_fill *f, struct dcr_err *err)
     if (!rc)
         rc = table_next(&t, err);
     if (!rc)
+        rc = table_commas(&t, err);
+    if (!rc)
         rc = begin(f, &t, &is_header, err);
     if (!rc && !is_header)
         rc = read_row(f, &t, err);

@@ -124,6 +124,8 @@ static int read_all(struct reader *r, struct dcr_err *err)
     if (rc == DCR_END)
         return dcr_err_set(err, DCR_FAIL, "'%s' is empty", r->t.path);
     if (!rc)
+        rc = table_commas(&r->t, err);
+    if (!rc)
         rc = recognise(r, &is_header, err);
     r->p->is_distance = r->format == GRAPH_DISTANCE_LIST || r->format == GRAPH_DISTANCE_MATRIX;
     if (!rc && is_header)
