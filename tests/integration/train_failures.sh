@@ -86,74 +86,28 @@ wait_for_steps() { # folder
     done
     return 1
 }
-# start NAME MPIRUN-ARGUMENT...: the run has begun; its mpirun is $pid
+# start NAME MPIRUN-ARGUMENT...: the run has begun and writes into $TMP/NAME
+declare -A pid=()
 start() {
-    out=$TMP/$1 log=$TMP/$1.log
+    local name=$1
     shift
-    timeout 60 "${launch[@]}" "$@" >"$log" 2>&1 &
-    pid=$!
-    wait_for_steps "$out" || not_ok "$out: no steps" "$(cat "$log")"
+    timeout 60 "${launch[@]}" "$@" >"$TMP/$name.log" 2>&1 &
+    pid[$name]=$!
+    wait_for_steps "$TMP/$name" || not_ok "$name: no steps" "$(cat "$TMP/$name.log")"
 }
-# ended NAME WANTED-STATUS: with that status or, for "not 0", any other; nothing is left of it
+# ended NAME WORDS WANTED-STATUS: with that status or, for "not 0", any other; nothing is left of it. Sets $out, $log, $said
 ended() {
     local status=0
-    wait $pid || status=$?
-    if [ "$2" = "not 0" ]; then
-        check "$1: mpirun's status says so" test $status -ne 0 -a $status -ne 124
+    out=$TMP/$1 log=$TMP/$1.log
+    wait "${pid[$1]}" || status=$?
+    if [ "$3" = "not 0" ]; then
+        check "$2: mpirun's status says so" test $status -ne 0 -a $status -ne 124
     else
-        check "$1: mpirun's status is $2" test $status -eq "$2"
+        check "$2: mpirun's status is $3" test $status -eq "$3"
     fi
-    check "$1: no process is left" test -z "$(processes "$out")"
+    check "$2: no process is left" test -z "$(processes "$out")"
     said=$(grep -c "^dcrnn-train: rank" "$log")
 }
-
-start killed -n 3 "$BIN/dcrnn-train" "${long[@]}" --out "$TMP/killed"
-kill -KILL "$(process_of "$out" 1)"
-ended "a rank is killed" "not 0"
-check "a rank is killed: the launcher says which" grep -q "process rank 1 .* on node $host exited on signal 9" "$log"
-check "a rank is killed: nobody else speaks" test "$said" -eq 0
-
-start stopped -n 3 "$BIN/dcrnn-train" "${long[@]}" --comm-timeout 3 --out "$TMP/stopped"
-kill -STOP "$(process_of "$out" 2)"
-ended "a rank stands still" "not 0"
-check "a rank stands still: one other says rank, host, call and how long" \
-    grep -qE "^dcrnn-train: rank [01] on $host: MPI_I[a-z]* of [a-z]* has waited [34] s for a rank that does not come" "$log"
-check "a rank stands still: one message" test "$said" -eq 1
-
-# Ranks that were not started alike: nothing begins, and one sentence says what differs.
-alike=("$BIN/dcrnn-train" --sensors 6 --days 1 --units 4 --batch 8 --steps 3 --validation-windows 4 --out "$TMP/alike")
-started_with() { # name words option... of rank 1
-    local name=$1 words=$2
-    shift 2
-    check_status 2 "$name" timeout 60 mpirun --oversubscribe --bind-to none -n 1 "${alike[@]}" : -n 1 "${alike[@]}" "$@"
-    cp "$TMP/tap.out" "$TMP/said"
-    check "$name: one sentence that says so" test "$(grep -c '^dcrnn-train: ' "$TMP/said") $(grep -cF -- "$words" "$TMP/said")" = "1 1"
-    check "$name: nothing is written" test ! -e "$TMP/alike"
-}
-
-# All of them stand still for longer than patience lasts: a suspended job is no stuck one.
-start suspended -n 2 "$BIN/dcrnn-train" "${long[@]}" --comm-timeout 3 --out "$TMP/suspended"
-# shellcheck disable=SC2046  # several words are meant
-kill -STOP $(processes "$out")
-since=$SECONDS
-# Meanwhile others are started, which end before they begin.
-started_with "a rank with other units" "rank 1 on $host was started with another --units than rank 0" --units 8
-started_with "a rank with another seed" "another --seed than rank 0" --seed 4294967297
-started_with "a rank that sends other bytes" "another --allreduce-dtype than rank 0" --allreduce-dtype bf16
-started_with "a rank that is refused alone" "rank 1 on $host: --layers takes a whole number from 1 to 8, not '0'" --layers 0
-alike+=(--layers 0)
-started_with "ranks that are all refused" "dcrnn-train: --layers takes a whole number from 1 to 8, not '0'"
-until [ $((SECONDS - since)) -gt 4 ]; do sleep 0.1; done
-# shellcheck disable=SC2046
-kill -CONT $(processes "$out")
-rows=$(wc -l <"$out/steps-rank0.csv")
-for _ in $(seq 100); do # as soon as it does; other programs may be busy
-    [ "$(wc -l <"$out/steps-rank0.csv")" -le "$rows" ] || break
-    sleep 0.1
-done
-check "a suspended job goes on" test "$(wc -l <"$out/steps-rank0.csv")" -gt "$rows"
-kill -TERM "$(process_of "$out" 0)"
-ended "a suspended job" 143
 
 cat >"$TMP/leave.c" <<'C'
 #include <mpi.h>
@@ -168,26 +122,84 @@ int MPI_Iallreduce(const void *in, void *out, int n, MPI_Datatype type, MPI_Op o
 C
 # shellcheck disable=SC2046  # several words are meant
 check "a library that leaves" "${CC:-cc}" $(pkg-config --cflags ompi-c) -shared -fPIC -o "$TMP/leave.so" "$TMP/leave.c"
-for status in 3 0; do
+start killed -n 3 "$BIN/dcrnn-train" "${long[@]}" --out "$TMP/killed"
+kill -KILL "$(process_of "$TMP/killed" 1)"
+for status in 3 0; do # they end while the next ones begin
     run=("$BIN/dcrnn-train" "${long[@]}" --comm-timeout 10 --out "$TMP/left$status")
     start left$status -n 1 "${run[@]}" : -n 1 env LD_PRELOAD="$TMP/leave.so" LEAVE_STATUS=$status "${run[@]}"
-    ended "a rank leaves with status $status" "not 0"
 done
+ended killed "a rank is killed" "not 0"
+check "a rank is killed: the launcher says which" grep -q "process rank 1 .* on node $host exited on signal 9" "$log"
+check "a rank is killed: nobody else speaks" test "$said" -eq 0
+ended left3 "a rank leaves with status 3" "not 0"
+ended left0 "a rank leaves with status 0" "not 0"
+
+start stopped -n 3 "$BIN/dcrnn-train" "${long[@]}" --comm-timeout 3 --out "$TMP/stopped"
+kill -STOP "$(process_of "$TMP/stopped" 2)"
+ended stopped "a rank stands still" "not 0"
+check "a rank stands still: one other says rank, host, call and how long" \
+    grep -qE "^dcrnn-train: rank [01] on $host: MPI_I[a-z]* of [a-z]* has waited [34] s for a rank that does not come" "$log"
+check "a rank stands still: one message" test "$said" -eq 1
+
+# Ranks that were not started alike: nothing begins, and one sentence says what differs.
+start_with() { # name option... of rank 1
+    local name=$1
+    local alike=("$BIN/dcrnn-train" --sensors 6 --days 1 --units 4 --batch 8 --steps 3 --validation-windows 4 --out "$TMP/alike-$name" "${of_both[@]}")
+    timeout 60 "${launch[@]}" -n 1 "${alike[@]}" : -n 1 "${alike[@]}" "${@:2}" >"$TMP/$name.log" 2>&1 </dev/null &
+    pid[$name]=$!
+}
+refused_with() { # name title words
+    local status=0
+    wait "${pid[$1]}" || status=$?
+    check "$2" test $status -eq 2
+    check "$2: one sentence that says so" test "$(grep -c '^dcrnn-train: ' "$TMP/$1.log") $(grep -cF -- "$3" "$TMP/$1.log")" = "1 1"
+    check "$2: nothing is written" test ! -e "$TMP/alike-$1"
+}
+
+# All of them stand still for longer than patience lasts: a suspended job is no stuck one.
+start suspended -n 2 "$BIN/dcrnn-train" "${long[@]}" --comm-timeout 3 --out "$TMP/suspended"
+# shellcheck disable=SC2046  # several words are meant
+kill -STOP $(processes "$TMP/suspended")
+since=$SECONDS
+# Meanwhile others are started, which end before they begin.
+of_both=()
+start_with units --units 8
+start_with seed --seed 4294967297
+start_with bytes --allreduce-dtype bf16
+start_with alone --layers 0
+of_both=(--layers 0)
+start_with all
+refused_with units "a rank with other units" "rank 1 on $host was started with another --units than rank 0"
+refused_with seed "a rank with another seed" "another --seed than rank 0"
+refused_with bytes "a rank that sends other bytes" "another --allreduce-dtype than rank 0"
+refused_with alone "a rank that is refused alone" "rank 1 on $host: --layers takes a whole number from 1 to 8, not '0'"
+refused_with all "ranks that are all refused" "dcrnn-train: --layers takes a whole number from 1 to 8, not '0'"
+until [ $((SECONDS - since)) -gt 4 ]; do sleep 0.1; done
+out=$TMP/suspended
+# shellcheck disable=SC2046
+kill -CONT $(processes "$out")
+rows=$(wc -l <"$out/steps-rank0.csv")
+for _ in $(seq 100); do # as soon as it does; other programs may be busy
+    [ "$(wc -l <"$out/steps-rank0.csv")" -le "$rows" ] || break
+    sleep 0.1
+done
+check "a suspended job goes on" test "$(wc -l <"$out/steps-rank0.csv")" -gt "$rows"
+kill -TERM "$(process_of "$out" 0)"
+ended suspended "a suspended job" 143
 
 start full -n 1 "$BIN/dcrnn-train" "${long[@]}" --out "$TMP/full" : \
     -n 1 bash -c 'trap "" XFSZ; exec "$@"' . "$BIN/dcrnn-train" "${long[@]}" --out "$TMP/full"
-prlimit --pid "$(process_of "$out" 1)" --fsize="$(stat -c %s "$out/steps-rank1.csv")"
-ended "a rank cannot write" 2
-check "a rank cannot write: rank, host and file are named" \
-    grep -q "^dcrnn-train: rank 1 on $host: cannot write '$out/steps-rank1.csv': File too large" "$log"
-check "a rank cannot write: one message" test "$said" -eq 1
-
+prlimit --pid "$(process_of "$TMP/full" 1)" --fsize="$(stat -c %s "$TMP/full/steps-rank1.csv")"
 check "a file of windows" "$BIN/dcrnn-train" --sensors 8 --days 2 --write-windows "$TMP/windows"
 cp "$TMP/windows" "$TMP/windows-of-1"
 start reading -n 1 "$BIN/dcrnn-train" "${long[@]}" --windows "$TMP/windows" --out "$TMP/reading" : \
     -n 1 "$BIN/dcrnn-train" "${long[@]}" --windows "$TMP/windows-of-1" --loader-workers 1 --out "$TMP/reading"
 truncate -s 5000 "$TMP/windows-of-1"
-ended "a rank cannot read" 2
+ended full "a rank cannot write" 2
+check "a rank cannot write: rank, host and file are named" \
+    grep -q "^dcrnn-train: rank 1 on $host: cannot write '$out/steps-rank1.csv': File too large" "$log"
+check "a rank cannot write: one message" test "$said" -eq 1
+ended reading "a rank cannot read" 2
 check "a rank cannot read: rank, host and file are named" \
     grep -q "^dcrnn-train: rank 1 on $host: .*'$TMP/windows-of-1'" "$log"
 check "a rank cannot read: one message" test "$said" -eq 1
