@@ -72,10 +72,13 @@ for command in $FRESH; do
     began=$SECONDS
     inside root "cd /srv/dcreport && make $command" >"$TMP/$command.log" 2>&1
     status=$?
+    cp "$TMP/$command.log" "$BUILD/test-logs/fresh-make-$command.log"
     if [ $status -eq 0 ]; then
         ok "make $command as root ($((SECONDS - began)) s with the download of packages)"
     else
-        not_ok "make $command as root" "status $status: $(tail -n 60 "$TMP/$command.log")"
+        # What failed inside stands far above the end.
+        not_ok "make $command as root" "status $status: $(grep -A 5 'FAILED\|    not ok' "$TMP/$command.log" | head -n 60)
+$(tail -n 40 "$TMP/$command.log")"
     fi
     [ "$command" != test ] || grep -E '^[0-9]+ passed' "$TMP/$command.log" | sed 's/^/# inside: /'
 done
