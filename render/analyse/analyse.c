@@ -2,6 +2,7 @@
 #include "render/analyse/analyse.h"
 
 #include "lib/fs.h"
+#include "render/narrate/format.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -139,6 +140,8 @@ static void name_runs(struct report *rep)
                                 : report_text(rep, "%d %s%s", r->n_nodes, rep->unit, r->n_nodes == 1 ? "" : "s");
         r->label = nodes;
         const char *words = n_configurations > 1 && r->n_nodes ? configuration_words(rep, i) : "";
+        if (n_configurations > 1 && r->n_nodes && !*words && !is_told_by_program(rep, i))
+            words = option_words(rep, i);
         if (n_configurations > 1 && r->n_nodes)
             r->label = is_told_by_program(rep, i) ? report_text(rep, "%s, %.40s", r->label, program_of(r->run))
                        : *words                   ? report_text(rep, "%s%s", r->label, words)
@@ -215,9 +218,9 @@ static int is_model(const char *a, const char *b)
 }
 
 /* " and vit_b_16": the title is of all runs. */
-static void put_other_models(const struct report *rep, struct dcr_buf *out)
+static void put_other_models(const struct report *rep, int from, struct dcr_buf *out)
 {
-    const char *first = rep->runs[0].run->program.model, *second = "";
+    const char *first = rep->runs[from].run->program.model, *second = "";
     int n_others = 0;
     for (int i = 1; i < rep->n_runs; i++) {
         const char *model = rep->runs[i].run->program.model;
@@ -235,10 +238,17 @@ static void put_other_models(const struct report *rep, struct dcr_buf *out)
 static const char *title_of(struct report *rep)
 {
     struct dcr_buf b = {0};
-    const struct run_program *p = &rep->runs[0].run->program;
-    const char *name = *p->model ? p->model : *p->name ? p->name : kind_of(rep->runs[0].run);
+    int first = 0, n_bare = 0;
+    for (int i = 0; i < rep->n_runs; i++)
+        n_bare += is_bare(rep->runs[i].run);
+    while (n_bare < rep->n_runs && is_bare(rep->runs[first].run)) /* a run that says what ran */
+        first++;
+    const struct run_program *p = &rep->runs[first].run->program;
+    const char *name = *p->model ? p->model : *p->name ? p->name : kind_of(rep->runs[first].run);
     dcr_buf_add(&b, name, strcspn(name, ",;")); /* the rest describes its size */
-    put_other_models(rep, &b);
+    put_other_models(rep, first, &b);
+    if (n_bare == rep->n_runs && n_bare > 1)
+        dcr_buf_printf(&b, " and %s", fmt_count(n_bare - 1, "other").text);
     int last = -1, n = 0, counts[64];
     for (int i = 0; i < rep->n_runs; i++)
         if (rep->runs[i].n_nodes && rep->runs[i].n_nodes != last && n < 64)
@@ -247,6 +257,8 @@ static const char *title_of(struct report *rep)
         dcr_buf_printf(&b, "%s%d", i == 0 ? " on " : i + 1 == n ? " and " : ", ", counts[i]);
     if (n)
         dcr_buf_printf(&b, " %s%s", rep->unit, n == 1 && counts[0] == 1 ? "" : "s");
+    if (n_bare && n_bare < rep->n_runs)
+        dcr_buf_printf(&b, ", and %d %s of other tools", n_bare, n_bare == 1 ? "trace or file" : "traces and files");
     const char *title = dcr_arena_strdup(&rep->arena, dcr_buf_text(&b));
     dcr_buf_release(&b);
     return title;
@@ -255,10 +267,14 @@ static const char *title_of(struct report *rep)
 /* Of results that scale over the GPUs of a machine all must do so, else a count would mean two things. */
 static const char *unit_of(struct run **runs, int n)
 {
-    for (int i = 0; i < n; i++)
-        if (strcmp(runs[i]->unit, "GPU") != 0)
+    int n_gpus = 0;
+    for (int i = 0; i < n; i++) {
+        int is_gpu = strcmp(runs[i]->unit, "GPU") == 0;
+        if (!is_gpu && runs[i]->n_nodes) /* traces of other tools count neither */
             return "node";
-    return "GPU";
+        n_gpus += is_gpu;
+    }
+    return n_gpus ? "GPU" : "node";
 }
 
 int analyse(struct report *rep, struct run **runs, int n, const struct analyse_options *opt, struct dcr_err *err)
@@ -293,6 +309,8 @@ int analyse(struct report *rep, struct run **runs, int n, const struct analyse_o
                 rep, NOTE_CAVEAT, i, "nodes-option",
                 "%s: --nodes %d is not used, since the archive says %d; it is for archives that do not say.",
                 rep->runs[i].label, opt->nodes, rep->runs[i].n_nodes);
+    for (size_t i = 0; i < opt->n_left_out; i++)
+        report_add_note(rep, NOTE_GAP, -1, "left-out-file", "Left out: %s.", opt->left_out[i]);
     rep->title = title_of(rep);
     for (int i = 0; i < n; i++)
         breakdown_run(rep, &rep->runs[i]);

@@ -9,6 +9,8 @@
 struct analyse_options {
     int nodes; /* --nodes: node count of archives that do not say; 0 = not given */
     struct thresholds thresholds;
+    const char *const *left_out; /* what was found and could not be used, as sentences without a full stop */
+    size_t n_left_out;
 };
 
 /** analyse - everything but sentences.
@@ -95,9 +97,18 @@ void scaling_key(const struct run_result *r, struct dcr_buf *out);
 /** cores_of_all - cores on which the ranks of one machine may run, all together; 0 when a rank does not say. */
 int cores_of_all(const struct run *a);
 
+/** cores_unused - cores that a run's ranks may use and have no thread for, on the node where that is fewest; -1 not
+ *  known. Stand-ins for nodes share the cores of their machine. Test: tests/unit/test_rules.c */
+int cores_unused(const struct run_result *r);
+
 /** differing_keys - "--units, ranks per node": in what two runs of different configurations differ.
  *  returns  gives; lives as long as the report */
 const char *differing_keys(struct report *rep, const struct run_result *first, const struct run_result *second);
+
+/** option_words - ", --hidden 64, without --no-overlap": options of its command that tell a run from those of other
+ *  configurations and as many nodes, at most two; "" when these are not told apart by them.
+ *  returns  gives; lives as long as the report. Test: tests/unit/test_narrate.c */
+const char *option_words(struct report *rep, int run);
 
 /* What makes two runs of other speed by itself; see unlike. */
 enum unlike_kind {
@@ -116,6 +127,9 @@ enum unlike_kind {
 /** unlike - bit k for each kind k in which two runs differ; what one of them does not say is not different.
  *  Test: tests/unit/test_rules.c */
 unsigned unlike(const struct thresholds *t, const struct run *a, const struct run *b);
+/** run_version - of a library: what the program says of it, else the variable that containers set ("CUDA_VERSION"); ""
+ *  not known. borrows */
+const char *run_version(const struct run *a, const char *said, const char *variable);
 /** unlike_names - "CPU models, NCCL versions" of such bits; "" of none. gives; lives as long as the report */
 const char *unlike_names(struct report *rep, unsigned which);
 
@@ -139,9 +153,19 @@ struct mpi_share mpi_share(const struct run *a);
  *  returns  borrows from the run */
 const char *program_of(const struct run *a);
 
+/** is_bare - is the run made of other tools' traces and files alone, which do not say what ran? Two of them are neither
+ *  points of one series nor repetitions. */
+int is_bare(const struct run *a);
+
 /** is_one_of_many - has the run the trace of one rank only, which exchanged data with others? Then how much of its
  *  communication is waiting for those is not known. Test: tests/unit/test_narrate.c */
 int is_one_of_many(const struct run_result *r);
+
+/** is_part_known - has the run this part by itself? The trace of one rank of many does not tell waiting from transfer:
+ *  all its exposed communication stands in PART_TRANSFER then, under another name (run_part_name). */
+int is_part_known(const struct run_result *r, enum part p);
+/** run_part_name - part_name, or what stands there instead: "communication: transfer and waiting". */
+const char *run_part_name(const struct run_result *r, enum part p);
 
 /** is_left_out - is this run incomplete and stands beside complete ones of its point? */
 int is_left_out(const struct report *rep, int run);

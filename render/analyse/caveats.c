@@ -109,13 +109,19 @@ static const struct foreign_trace *rank_alone(const struct run *r)
                                                                                                       : NULL;
 }
 
+static const char *model_of(const struct foreign_trace *t)
+{
+    return t->n_devices ? t->devices[0].model : "";
+}
+
 /* Ranks of one run, given as files of their own, are read as runs of their own. */
 static void check_loose_ranks(struct report *rep)
 {
     for (int i = 0; i < rep->n_runs; i++)
         for (int k = i + 1; k < rep->n_runs; k++) {
             const struct foreign_trace *a = rank_alone(rep->runs[i].run), *b = rank_alone(rep->runs[k].run);
-            if (!a || !b || a->world_size != b->world_size || a->rank == b->rank)
+            if (!a || !b || a->world_size != b->world_size || a->rank == b->rank ||
+                strcmp(model_of(a), model_of(b)) != 0)
                 continue;
             report_add_note(rep, NOTE_GAP, -1, "loose-ranks",
                             "'%s' and '%s' are ranks %lld and %lld of %lld and look like one run: put the traces of "
@@ -174,7 +180,7 @@ static void check_run(struct report *rep, int run)
             if (a->traces[i].devices[k].is_last_step_cut)
                 report_add_note(
                     rep, NOTE_CAVEAT, run, "cut-step",
-                    "%s: the last step in '%s' launched under 80 %% of the operations of the one before: it is "
+                    "%s: the last step in '%s' launched under 80 %% of the operations of the one before of its kind: it is "
                     "taken as cut by the end of the recording (the TensorBoard plugin's rule) and left out.",
                     r->label, a->traces[i].file);
     if (r->n_partial_steps)

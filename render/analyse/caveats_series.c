@@ -71,11 +71,14 @@ static int is_named(const char *names, const char *name, size_t n)
 static const char *what_differs(struct report *rep)
 {
     const char *all = "";
-    for (int i = 1; i < rep->n_runs; i++) {
-        int is_first = 1;
+    int first = 0;
+    while (first < rep->n_runs - 1 && is_bare(rep->runs[first].run)) /* these say nothing to compare */
+        first++;
+    for (int i = first + 1; i < rep->n_runs; i++) {
+        int is_first = !is_bare(rep->runs[i].run);
         for (int k = 0; k < i; k++)
             is_first &= rep->runs[k].series != rep->runs[i].series;
-        const char *at = is_first ? differing_keys(rep, &rep->runs[0], &rep->runs[i]) : "";
+        const char *at = is_first ? differing_keys(rep, &rep->runs[first], &rep->runs[i]) : "";
         for (size_t n; *at; at += n, at += strspn(at, ", ")) {
             n = strcspn(at, ",");
             if (!is_named(all, at, n))
@@ -94,12 +97,20 @@ void caveats_of_series(struct report *rep)
         check_repetitions(rep, &rep->series[i]);
         check_left_out(rep, &rep->series[i]);
     }
-    if (rep->n_series > 1)
+    int n_bare = 0;
+    for (int i = 0; i < rep->n_runs; i++)
+        n_bare += is_bare(rep->runs[i].run);
+    if (n_bare && rep->n_runs > 1)
+        report_add_note(rep, NOTE_CAVEAT, -1, "jobs",
+                        "Nothing says that the %d %straces and files are of one job: times of different jobs are not "
+                        "comparable, and each is reported by itself.",
+                        rep->n_runs, n_bare < rep->n_runs ? "runs, " : "");
+    if (rep->n_series - n_bare > 1)
         report_add_note(rep, NOTE_GAP, -1, "mixed",
                         "The archives are of %d different configurations, which are not compared with each other "
                         "(they differ in: %s); each is reported by itself.",
-                        rep->n_series, what_differs(rep));
-    if (n_with_points == 0 && rep->runs[0].n_nodes > 0)
+                        rep->n_series - n_bare, what_differs(rep));
+    if (n_with_points == 0 && rep->runs[0].n_nodes > 0) /* runs without a node count come first */
         report_add_note(rep, NOTE_GAP, -1, "one-node-count",
                         "%s: nothing can be said about scaling; add runs with other node counts.",
                         rep->n_runs == 1 ? "There is one archive only"

@@ -34,3 +34,23 @@ int cores_of_all(const struct run *a)
         n += set[i];
     return n;
 }
+
+int cores_unused(const struct run_result *r)
+{
+    const struct run *a = r->run;
+    int threads = a->program.threads > 0 ? (int)a->program.threads : 1, least = -1;
+    int is_shared = a->node_kind == NODES_EMULATED || a->node_kind == NODES_ONE_KERNEL;
+    for (int i = 0; i < a->nodes_len; i++) {
+        const struct run_node *n = &a->nodes[i];
+        int cores = n->cores_allowed ? n->cores_allowed : n->cores, ranks = is_shared ? r->n_ranks : 0;
+        int all = is_shared ? cores_of_all(a) : 0;
+        cores = all > cores ? all : cores;
+        for (int k = 0; k < a->ranks_len && !is_shared; k++)
+            ranks += a->ranks[k].node == n->node;
+        if (cores <= 0 || ranks <= 0)
+            return -1;
+        int left = cores > ranks * threads ? cores - ranks * threads : 0;
+        least = least < 0 || left < least ? left : least;
+    }
+    return least;
+}

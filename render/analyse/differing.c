@@ -79,15 +79,75 @@ const char *differing_keys(struct report *rep, const struct run_result *first, c
     return x.text;
 }
 
+/* Has another configuration of as many nodes another value of the option, or none; or, when the run lacks it, one? */
+static int tells_apart(const struct report *rep, const struct run_result *r, const char *option, size_t n)
+{
+    const char *mine = value_of(r->run, option, n);
+    for (int i = 0; i < rep->n_runs; i++) {
+        const struct run_result *other = &rep->runs[i];
+        if (other->n_nodes != r->n_nodes || strcmp(other->run->config_hash, r->run->config_hash) == 0)
+            continue;
+        const char *there = value_of(other->run, option, n);
+        if (!mine != !there || (mine && strcmp(mine, there) != 0))
+            return 1;
+    }
+    return 0;
+}
+
+static const char *last_word(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash && slash[1] ? slash + 1 : path;
+}
+
+static const char *words_of(struct report *rep, const struct run_result *r)
+{
+    enum { MOST = 2 };
+    const char *text = "";
+    int n_words = 0;
+    for (int i = 0; i < r->run->n_command && n_words < MOST; i++) {
+        const char *option = r->run->command[i];
+        size_t n = strcspn(option, "=");
+        if (option[0] != '-' || !option[1] || scaling_is_masked(option) || !tells_apart(rep, r, option, n))
+            continue;
+        const char *value = last_word(value_at(r->run, i));
+        text = report_text(rep, "%s, %.*s%s%.20s", text, n < 24 ? (int)n : 24, option, *value ? " " : "", value);
+        n_words++;
+    }
+    for (int k = 0; k < rep->n_runs && n_words == 0; k++) {
+        const struct run *other = rep->runs[k].run;
+        for (int i = 0; i < other->n_command && rep->runs[k].n_nodes == r->n_nodes && n_words == 0; i++) {
+            const char *option = other->command[i];
+            size_t n = strcspn(option, "=");
+            if (option[0] != '-' || !option[1] || scaling_is_masked(option) || value_of(r->run, option, n))
+                continue;
+            text = report_text(rep, ", without %.*s", n < 24 ? (int)n : 24, option);
+            n_words++;
+        }
+    }
+    return text;
+}
+
+const char *option_words(struct report *rep, int run)
+{
+    const struct run_result *r = &rep->runs[run];
+    const char *mine = words_of(rep, r);
+    for (int i = 0; i < rep->n_runs && *mine; i++)
+        if (rep->runs[i].n_nodes == r->n_nodes && strcmp(rep->runs[i].run->config_hash, r->run->config_hash) != 0 &&
+            strcmp(words_of(rep, &rep->runs[i]), mine) == 0)
+            return "";
+    return mine;
+}
+
 /* ---- machines and libraries ----------------------------------------------------------------------- */
 
 /* What the program says, else the variable that containers set. */
-static const char *version_of(const struct run *a, const char *said, const char *variable)
+const char *run_version(const struct run *a, const char *said, const char *variable)
 {
-    for (int i = 0; !*said && i < a->n_environment; i++)
+    for (int i = 0; (!said || !*said) && i < a->n_environment; i++)
         if (strcmp(a->environment[i].key, variable) == 0)
             return a->environment[i].value;
-    return said;
+    return said ? said : "";
 }
 
 static int is_unlike(const char *a, const char *b)
@@ -135,8 +195,8 @@ unsigned unlike(const struct thresholds *t, const struct run *a, const struct ru
         [UNLIKE_GPU] = some_node(a, b, offsetof(struct run_node, gpu_model)),
         [UNLIKE_CLOCK] = has_other_clocks(t, a, b),
         [UNLIKE_DRIVER] = some_node(a, b, offsetof(struct run_node, gpu_driver)),
-        [UNLIKE_CUDA] = is_unlike(version_of(a, p->cuda, "CUDA_VERSION"), version_of(b, q->cuda, "CUDA_VERSION")),
-        [UNLIKE_NCCL] = is_unlike(version_of(a, p->nccl, "NCCL_VERSION"), version_of(b, q->nccl, "NCCL_VERSION")),
+        [UNLIKE_CUDA] = is_unlike(run_version(a, p->cuda, "CUDA_VERSION"), run_version(b, q->cuda, "CUDA_VERSION")),
+        [UNLIKE_NCCL] = is_unlike(run_version(a, p->nccl, "NCCL_VERSION"), run_version(b, q->nccl, "NCCL_VERSION")),
         [UNLIKE_MPI] = is_unlike(p->mpi, q->mpi),
         [UNLIKE_PROGRAM] = strcmp(p->version, q->version) != 0,
         [UNLIKE_COMMIT] = is_unlike(a->git_commit, b->git_commit),

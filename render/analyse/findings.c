@@ -35,9 +35,28 @@ static void note_epochs(struct report *rep, struct run_result *r)
                     fmt_count((int64_t)r->run->n_epochs, "epoch").text);
 }
 
+static void note_accumulation(struct report *rep, struct run_result *r)
+{
+    const struct accumulated *a = &r->accumulation;
+    if (a->micro_batches < 2)
+        return;
+    r->notes[r->n_notes++] =
+        a->steps_between < 2 || !r->has_steps
+            ? report_text(rep, "Gradients are accumulated: a step is %lld micro-batches and one run of the optimiser (by %s).",
+                          (long long)a->micro_batches, a->source)
+            : report_text(rep,
+                          "Gradients are accumulated over %lld micro-batches (by %s): what the trace marks as a step is "
+                          "one of the %lld parts of an optimiser step, which takes %s in the mean. Light and heavy parts "
+                          "take turns: the variation of step time is theirs.",
+                          (long long)a->micro_batches, a->source, (long long)a->steps_between,
+                          fmt_time(r->step.mean_ns * a->steps_between).text);
+}
+
 void findings(struct report *rep, struct run_result *r)
 {
     r->notes = dcr_arena_alloc(&rep->arena, RUN_MAX_NOTES * sizeof *r->notes);
+    accumulation(rep, r);
+    note_accumulation(rep, r);
     note_epochs(rep, r);
     if (r->has_steps && r->step.cv_ratio > rep->thresholds.step_cv)
         r->notes[r->n_notes++] = report_text(

@@ -15,7 +15,8 @@ struct pop pop_of(const int64_t *useful, const int64_t *total, int n, int64_t tr
     double t = sum_total / n, mean_useful = sum_useful / n;
     /* Ranks wait for each other, so that their totals agree; where they do not, no rank may be busier than the wall. */
     t = t > max_useful ? t : max_useful;
-    p.has = 1;
+    p.has_useful = 1;
+    p.has = n > 1;
     p.parallel_ratio = mean_useful / t;
     p.load_balance_ratio = mean_useful / max_useful;
     p.communication_ratio = max_useful / t;

@@ -50,7 +50,8 @@ struct spread {
 
 /* POP efficiencies; useful time = time of the step outside communication (docs/metrics.md#pop). */
 struct pop {
-    int has; /* 0: fewer than one rank with steps */
+    int has;        /* 0: fewer than two ranks with steps, or what was useful is not known */
+    int has_useful; /* the useful times are known: of one rank too */
     double parallel_ratio, load_balance_ratio, communication_ratio;
     double serialization_ratio, transfer_ratio; /* estimated from the split of collectives */
     int64_t useful_mean_ns, useful_max_ns;      /* per step, over ranks */
@@ -173,6 +174,14 @@ struct straggler {
     int64_t caused_ns;   /* mean per step and rank */
 };
 
+/* Gradient accumulation: the micro-batches of an optimiser step. */
+struct accumulated {
+    int64_t micro_batches; /* 1 = there is none; 0 = not known */
+    int64_t steps_between; /* steps are marked around micro-batches: so many make an optimiser step; 0 = they are not */
+    const char *source;    /* "program.json", "backward passes in native traces"; "" = not known */
+    const char *because;   /* n/a because ... when micro_batches is 0 */
+};
+
 struct run_result {
     const struct run *run;
     const char *slug;  /* unique, [a-z0-9.-]: "4node-20310425-101502-4f2a"; its page is runs/<slug>/index.html */
@@ -183,7 +192,7 @@ struct run_result {
 
     int has_steps;
     const char *steps_because; /* n/a because ... when !has_steps */
-    const char *steps_source;  /* "native traces", "steps.csv" or "" */
+    const char *steps_source;  /* "native traces", "steps.csv", "traces of another tool", ... or "" */
     int64_t n_steps;           /* complete on all ranks */
     int64_t n_partial_steps;   /* seen on some ranks only; left out */
     int64_t n_warmup;
@@ -212,7 +221,9 @@ struct run_result {
     struct straggler straggler;
     double straggler_x; /* slowest rank's mean step / fastest's; 0 = n/a */
     struct pop pop;
+    const char *pop_because; /* n/a because ... when !pop.has */
     double coverage_ratio; /* step time / wall time from first to last step, mean over ranks; 0 = n/a */
+    struct accumulated accumulation;
     int64_t validation_ns, io_outside_ns, wall_ns; /* mean over ranks, whole run */
     double bytes_per_step;                         /* per rank into collectives; 0 = not recorded */
     double algbw_gb_s, busbw_gb_s;                 /* of the transfer; 0 = n/a (nccl-tests' definitions); a lower bound
@@ -245,6 +256,7 @@ struct series_point {
     double throughput;
     double speedup, efficiency; /* against point 0; 0 = n/a */
     struct interval speedup_interval, efficiency_interval;
+    const char *unreliable; /* why these are: cores were shared here or at the reference; "" = they were not */
     double compute_speedup; /* compute time per step of the reference / here, by strong or weak; 0 = n/a */
     struct pop pop;
 };

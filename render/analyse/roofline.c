@@ -22,7 +22,7 @@ static double ceiling(const struct run_measured *one, const struct run_measured 
     return all->n && v > all->median ? all->median : v;
 }
 
-static struct roofline roofline_of(const struct run_result *r)
+static struct roofline roofline_of(struct report *rep, const struct run_result *r)
 {
     struct roofline f = {.because = ""};
     const struct run *a = r->run;
@@ -41,6 +41,13 @@ static struct roofline roofline_of(const struct run_result *r)
             continue;
         if (!c || !c->memory_one.n || !c->sgemm_one.n) {
             f.because = "n/a because a node of the run was not calibrated: run dccollect calibrate on it";
+            break;
+        }
+        if (c->disturbed && *c->disturbed) {
+            f.because = report_text(rep,
+                                    "n/a because other work was on the machine while it was calibrated (%s): calibrate "
+                                    "again while nothing else runs",
+                                    c->disturbed);
             break;
         }
         f.gflop_per_s += ceiling(&c->sgemm_one, &c->sgemm_all, ranks * threads);
@@ -88,7 +95,7 @@ static const char *of_ceiling(struct report *rep, double ratio, double ceiling, 
 void rule_memory(struct report *rep, struct run_result *r)
 {
     const struct thresholds *t = &rep->thresholds;
-    struct roofline f = roofline_of(r);
+    struct roofline f = roofline_of(rep, r);
     double compute = compute_ns(r);
     if (*f.because || compute <= 0) {
         rule_not_measured(r, CLASS_MEMORY, *f.because ? f.because : "n/a because no compute phase was recorded");

@@ -181,6 +181,16 @@ int is_one_of_many(const struct run_result *r)
     return r->n_ranks < 2 && r->comm_ns > 0 && r->run->n_traces && r->run->traces->world_size != 1;
 }
 
+int is_part_known(const struct run_result *r, enum part p)
+{
+    return p != PART_WAIT || !is_one_of_many(r);
+}
+
+const char *run_part_name(const struct run_result *r, enum part p)
+{
+    return p == PART_TRANSFER && is_one_of_many(r) ? "communication: transfer and waiting" : part_name(p);
+}
+
 static void rule_communication(struct report *rep, struct run_result *r)
 {
     const struct thresholds *t = &rep->thresholds;
@@ -241,6 +251,9 @@ static void rule_communication(struct report *rep, struct run_result *r)
     if (r->straggler.has)
         w->text = report_text(rep, "rank %d arrives last in %s of the collectives; load balance %s", r->straggler.rank,
                               fmt_percent(r->straggler.wins_ratio).text, fmt_ratio(r->pop.load_balance_ratio).text);
+    else if (*r->shared.id)
+        w->text = report_text(rep, "%s a step waiting, of which unequal work explains %s: the rest waits for ranks without a core",
+                              fmt_time(caused).text, w->share_ns ? fmt_time(w->share_ns).text : "nothing");
     else
         w->text = report_text(rep, "%s a step waiting, no rank stands out; load balance %s", fmt_time(caused).text,
                               fmt_ratio(r->pop.load_balance_ratio).text);

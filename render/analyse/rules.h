@@ -29,6 +29,10 @@ enum { RUN_MAX_NOTES = 16 };
 /** device_notes - notes of GPU traces: calls inside steps, memory, tensor cores. Appends to r->notes while there is
  *  room.  source: docs/metrics.md#rules. Test: tests/unit/test_rules.c */
 void device_notes(struct report *rep, struct run_result *r);
+/** accumulation - how many micro-batches make a step: by program.json, else by the backward passes and runs of the
+ *  optimiser in native traces, else by the marks of other tools' traces. Fills r->accumulation.
+ *  source   docs/metrics.md#rules. Test: tests/unit/test_rules.c */
+void accumulation(struct report *rep, struct run_result *r);
 /** findings - notes of a run that belong to no class: variation, hidden communication, coverage, GPU memory. */
 void findings(struct report *rep, struct run_result *r);
 

@@ -39,6 +39,11 @@ static void key_of_command(const struct run *run, struct dcr_buf *out)
     }
 }
 
+int is_bare(const struct run *a)
+{
+    return a->is_foreign && !a->summary.n_steps && !*a->program.name && !*a->program.model && !a->n_command;
+}
+
 void scaling_key(const struct run_result *r, struct dcr_buf *out)
 {
     const struct run_program *p = &r->run->program;
@@ -46,7 +51,7 @@ void scaling_key(const struct run_result *r, struct dcr_buf *out)
     dcr_buf_printf(out, "%s|%s|%lld|%s|%s|%lld|%s|%d|%lld|%d|", p->name, p->model, (long long)p->parameters,
                    p->precision, p->backend, (long long)p->n_sensors, p->dataset, p->dataset_is_generated,
                    (long long)p->threads, per_node);
-    dcr_buf_printf(out, "%s|", r->run->summary.series);
+    dcr_buf_printf(out, "%s|", is_bare(r->run) ? r->run->archive : r->run->summary.series);
     key_of_command(r->run, out);
 }
 
@@ -158,9 +163,10 @@ static void fill_point(struct report *rep, struct series_point *p)
     struct pop m = {0};
     for (int i = 0; i < p->n_runs; i++) {
         const struct pop *q = &rep->runs[p->runs[i]].pop;
-        if (!q->has)
+        if (!q->has_useful)
             continue;
         with_pop++;
+        m.has |= q->has;
         m.parallel_ratio += q->parallel_ratio;
         m.load_balance_ratio += q->load_balance_ratio;
         m.communication_ratio += q->communication_ratio;
@@ -170,7 +176,7 @@ static void fill_point(struct report *rep, struct series_point *p)
         m.useful_max_ns += q->useful_max_ns;
     }
     if (with_pop) {
-        m.has = 1;
+        m.has_useful = 1;
         m.parallel_ratio /= with_pop;
         m.load_balance_ratio /= with_pop;
         m.communication_ratio /= with_pop;
@@ -198,6 +204,7 @@ static void make_points(struct report *rep, struct series *s, const struct group
         struct series_point *p = s->n_points ? &s->points[s->n_points - 1] : NULL;
         if (!p || p->n_nodes != r->n_nodes) {
             p = &s->points[s->n_points++];
+            p->unreliable = "";
             p->n_nodes = r->n_nodes;
             p->n_ranks = r->n_ranks;
             p->runs = dcr_arena_alloc(&rep->arena, (size_t)g->n * sizeof(int));
@@ -251,12 +258,12 @@ static void fill_speedups(struct series *s)
         double work = s->kind == SCALING_WEAK ? n : 1;
         if (p->part_ns[PART_COMPUTE] > 0)
             p->compute_speedup = work * (double)ref->part_ns[PART_COMPUTE] / (double)p->part_ns[PART_COMPUTE];
-        if (p->pop.has && ref->pop.has && p->pop.useful_mean_ns > 0) {
+        if (p->pop.has_useful && ref->pop.has_useful && p->pop.useful_mean_ns > 0) {
             double here = (double)p->pop.useful_mean_ns * p->n_ranks;
             double there = (double)ref->pop.useful_mean_ns * ref->n_ranks;
             p->pop.has_scaling = 1;
             p->pop.computation_scaling_ratio = work * there / here;
-            p->pop.global_ratio = p->pop.parallel_ratio * p->pop.computation_scaling_ratio;
+            p->pop.global_ratio = p->pop.parallel_ratio * p->pop.computation_scaling_ratio; /* of one rank 1 x it */
         }
     }
 }
@@ -288,7 +295,7 @@ static const char *label_of(struct report *rep, const struct run_result *r, enum
     const struct run_program *p = &r->run->program;
     struct dcr_buf b = {0};
     const char *name = *p->model ? p->model : *p->name ? p->name : program_of(r->run);
-    name = *name ? name : "unnamed program";
+    name = *name ? name : is_bare(r->run) ? r->run->archive : "unnamed program";
     dcr_buf_add(&b, name, strcspn(name, ",;"));
     if (p->n_sensors > 0)
         dcr_buf_printf(&b, ", %lld sensors", (long long)p->n_sensors);

@@ -1,6 +1,7 @@
 /* activity.c - see activity.h. Gathers; sweep.c computes. */
 #include "render/device/activity.h"
 
+#include "render/device/accumulation.h"
 #include "render/device/collectives.h"
 #include "render/device/hostops.h"
 #include "render/device/memory.h"
@@ -335,6 +336,16 @@ void activity_step(struct activity *a, int64_t number, int64_t start_ns, int64_t
     int64_t end;
     if (!__builtin_add_overflow(start_ns, dur_ns, &end) && start_ns > -RUN_MAX_TIME_NS && end < RUN_MAX_TIME_NS)
         device_steps_add(&a->steps, &a->arena, number, start_ns, end);
+}
+
+void activity_mark(struct activity *a, enum step_mark mark, const char *name, size_t len, int64_t t_ns)
+{
+    device_steps_mark(&a->steps, &a->arena, mark, name, len, t_ns);
+}
+
+void activity_accumulation(const struct activity *a, struct accumulation *out)
+{
+    accumulation_of(&a->steps, out);
 }
 
 static struct memory_log *memory_of(struct activity *a)

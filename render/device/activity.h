@@ -34,6 +34,14 @@ enum call_kind call_kind_of(const char *name, size_t len);
 /* What the host was doing. */
 enum host_range { HOST_DATA = 0, HOST_IO, HOST_SYNC, N_HOST_RANGES };
 
+/* What of training shows on the host; of these micro-batches are counted. */
+enum step_mark { MARK_LOADED = 0, MARK_FORWARD_PASS, MARK_BACKWARD_PASS, MARK_OPTIMIZER_RUN, N_STEP_MARKS };
+/** step_mark_of - by the name of a range: "Optimizer.step#SGD.step", "enumerate(DataLoader)#...", "backward" ...
+ *  returns  the mark, -1 for any other name */
+int step_mark_of(const char *name, size_t n);
+/** step_mark_name - in prose: "backward passes". */
+const char *step_mark_name(enum step_mark m);
+
 struct activity;
 
 /** activity_new - max_bytes: memory for events before they go to a temporary file; 0 = the default (32 MiB).
@@ -50,6 +58,8 @@ void activity_memory(struct activity *a, int64_t device, int64_t t_ns, int64_t a
 void activity_memory_change(struct activity *a, int64_t device, int64_t t_ns, int64_t bytes);
 /** activity_step - one step on the host (ProfilerStep#n); number -1 = not said. */
 void activity_step(struct activity *a, int64_t number, int64_t start_ns, int64_t dur_ns);
+/** activity_mark - a range of that kind and name began on the host. */
+void activity_mark(struct activity *a, enum step_mark mark, const char *name, size_t len, int64_t t_ns);
 /** activity_operator - an operator or range of the host, for its self time; as host_ops_add (hostops.h). */
 void activity_operator(struct activity *a, int64_t thread, enum operator_kind kind, const char *name, size_t len,
                        int64_t start_ns, int64_t dur_ns);
@@ -58,6 +68,8 @@ void activity_operator(struct activity *a, int64_t thread, enum operator_kind ki
  *  errors   DCR_FATAL: no memory or no temporary file */
 int activity_finish(struct activity *a, struct dcr_arena *arena, struct run_device **out, int *n, struct reduced *steps,
                     struct dcr_err *err) DCR_MUST_CHECK;
+/** activity_accumulation - gradient accumulation, as the marks in the steps show it; after activity_finish. */
+void activity_accumulation(const struct activity *a, struct accumulation *out);
 /** activity_operators - the table of what activity_operator was given; after activity_finish. Text and array in arena.
  *  errors   DCR_FATAL: no memory or no temporary file */
 int activity_operators(struct activity *a, struct dcr_arena *arena, struct host_operators *out,

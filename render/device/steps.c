@@ -12,27 +12,39 @@ void device_steps_add(struct device_steps *s, struct dcr_arena *arena, int64_t n
     s->list[s->n++] = (struct device_step){.number = number, .host_start_ns = start_ns, .host_end_ns = end_ns};
 }
 
+void device_steps_mark(struct device_steps *s, struct dcr_arena *arena, enum step_mark kind, const char *name, size_t len,
+                       int64_t t_ns)
+{
+    int at = 0;
+    len = len < sizeof s->names->text ? len : sizeof s->names->text - 1;
+    while (at < s->n_names && (s->names[at].kind != kind || strlen(s->names[at].text) != len ||
+                               memcmp(s->names[at].text, name, len) != 0))
+        at++;
+    if (at == MARK_NAMES || s->n_marks == STEPS_MAX)
+        return;
+    if (at == s->n_names) {
+        s->names[s->n_names] = (struct mark_name){.kind = kind};
+        memcpy(s->names[s->n_names++].text, name, len);
+    }
+    s->marks = arena_grow(arena, s->marks, s->n_marks, &s->marks_cap, sizeof *s->marks);
+    s->marks[s->n_marks++] = (struct device_mark){t_ns, at};
+}
+
+int device_step_runs(const struct device_steps *s, const struct device_step *x)
+{
+    int most = 0;
+    for (int i = 0; i < s->n_names; i++)
+        if (s->names[i].kind == MARK_OPTIMIZER_RUN && x->n_mark[i] > most)
+            most = x->n_mark[i];
+    return most;
+}
+
 static int compare(const void *a, const void *b)
 {
     const struct device_step *x = a, *y = b;
     if (x->host_start_ns != y->host_start_ns)
         return x->host_start_ns < y->host_start_ns ? -1 : 1;
     return x->host_end_ns > y->host_end_ns ? -1 : x->host_end_ns < y->host_end_ns;
-}
-
-void device_steps_sort(struct device_steps *s)
-{
-    size_t k = 0;
-    if (s->n > 1)
-        qsort(s->list, s->n, sizeof *s->list, compare);
-    for (size_t i = 0; i < s->n; i++) {
-        if (k && s->list[i].host_start_ns < s->list[k - 1].host_end_ns) /* the same on another track, or nested */
-            continue;
-        s->list[k] = s->list[i];
-        s->list[k].end_ns = s->list[k].host_end_ns;
-        k++;
-    }
-    s->n = k;
 }
 
 /* The last step that began no later than t on the host, and holds it; NULL when there is none. */
@@ -49,6 +61,43 @@ static struct device_step *step_at(const struct device_steps *s, int64_t t)
     return lo && t < s->list[lo - 1].host_end_ns ? &s->list[lo - 1] : NULL;
 }
 
+static int compare_mark(const void *a, const void *b)
+{
+    const struct device_mark *x = a, *y = b;
+    if (x->name != y->name)
+        return x->name < y->name ? -1 : 1;
+    return x->t_ns < y->t_ns ? -1 : x->t_ns > y->t_ns;
+}
+
+/* The same range on two tracks is one. */
+static void give_marks(struct device_steps *s)
+{
+    if (s->n_marks > 1)
+        qsort(s->marks, s->n_marks, sizeof *s->marks, compare_mark);
+    for (size_t i = 0; i < s->n_marks; i++) {
+        struct device_step *x = i && compare_mark(&s->marks[i - 1], &s->marks[i]) == 0 ? NULL
+                                                                                      : step_at(s, s->marks[i].t_ns);
+        if (x)
+            x->n_mark[s->marks[i].name]++;
+    }
+}
+
+void device_steps_sort(struct device_steps *s)
+{
+    size_t k = 0;
+    if (s->n > 1)
+        qsort(s->list, s->n, sizeof *s->list, compare);
+    for (size_t i = 0; i < s->n; i++) {
+        if (k && s->list[i].host_start_ns < s->list[k - 1].host_end_ns) /* the same on another track, or nested */
+            continue;
+        s->list[k] = s->list[i];
+        s->list[k].end_ns = s->list[k].host_end_ns;
+        k++;
+    }
+    s->n = k;
+    give_marks(s);
+}
+
 int device_steps_holds(const struct device_steps *s, int64_t t)
 {
     return step_at(s, t) != NULL;
@@ -63,9 +112,39 @@ void device_steps_launch(struct device_steps *s, int64_t launch_ns, int64_t end_
         x->end_ns = end_ns;
 }
 
+/* Under 80 % of the operations of another step. */
+static int is_smaller(const struct device_step *x, const struct device_step *than)
+{
+    return 5 * x->n_launched < 4 * than->n_launched;
+}
+
+/* The step before the last one that it is compared with. */
+static const struct device_step *of_its_kind(const struct device_steps *s)
+{
+    const struct device_step *last = &s->list[s->n - 1];
+    int is_marked = 0;
+    for (size_t i = 0; i < s->n; i++)
+        is_marked |= device_step_runs(s, &s->list[i]) > 0;
+    for (size_t i = s->n - 1; is_marked && i-- > 0;)
+        if ((device_step_runs(s, &s->list[i]) > 0) == (device_step_runs(s, last) > 0))
+            return &s->list[i];
+    return &s->list[s->n - 2];
+}
+
+static int is_last_cut(const struct device_steps *s)
+{
+    if (s->n < 2 || !is_smaller(&s->list[s->n - 1], of_its_kind(s)))
+        return 0;
+    const struct device_step *last = &s->list[s->n - 1];
+    int n_alike = 0;
+    for (size_t i = 0; i + 1 < s->n; i++)
+        n_alike += !is_smaller(last, &s->list[i]) && !is_smaller(&s->list[i], last);
+    return n_alike < 2;
+}
+
 void device_steps_settle(struct device_steps *s)
 {
-    if (s->n > 1 && 5 * s->list[s->n - 1].n_launched < 4 * s->list[s->n - 2].n_launched) {
+    if (is_last_cut(s)) {
         s->n--;
         s->is_cut = 1;
     }

@@ -7,21 +7,35 @@
 
 #include "render/device/inside.h"
 
-enum { STEPS_MAX = 1 << 18 };
+enum { STEPS_MAX = 1 << 18, MARK_NAMES = 8 };
 
 struct device_step {
     int64_t number;
     int64_t host_start_ns, host_end_ns;
     int64_t start_ns, end_ns; /* begins where the previous one ended, ends with the last operation launched inside */
     int64_t n_launched;       /* operations */
+    int32_t n_mark[MARK_NAMES]; /* by name */
     int64_t part_ns[N_CATEGORIES];
     int64_t hidden_comm_ns;
     int64_t busy_data_ns, busy_io_ns; /* parts of the host's ranges in which the device worked */
     int64_t *comm_ns;                 /* durations of collectives that began inside             shape: (n_comm) */
     size_t n_comm, comm_cap;
 };
+/* Ranges that tell micro-batches: each name is counted by itself, since one may hold another of its kind. */
+struct mark_name {
+    char text[64];
+    enum step_mark kind;
+};
+struct device_mark {
+    int64_t t_ns;
+    int name; /* index */
+};
 struct device_steps {
     struct device_step *list; /* by start; shape (n) */
+    struct device_mark *marks;
+    size_t n_marks, marks_cap;
+    struct mark_name names[MARK_NAMES];
+    int n_names;
     size_t n, cap, at;        /* at: the step that the sweep has reached */
     size_t cursor[2];         /* of HOST_DATA, HOST_IO */
     int is_cut;               /* the last step was, and is left out */
@@ -30,14 +44,22 @@ struct device_steps {
 
 void device_steps_add(struct device_steps *s, struct dcr_arena *arena, int64_t number, int64_t start_ns,
                       int64_t end_ns);
-/** device_steps_sort - all are there: in order, overlapping and repeated ones merged. */
+/** device_steps_mark - in any order; beyond STEPS_MAX and MARK_NAMES they are left out. */
+void device_steps_mark(struct device_steps *s, struct dcr_arena *arena, enum step_mark kind, const char *name, size_t len,
+                       int64_t t_ns);
+/** device_step_runs - how often one optimiser ran in the step: the largest count of their names. */
+int device_step_runs(const struct device_steps *s, const struct device_step *x);
+/** device_steps_sort - all are there: in order, overlapping and repeated ones merged, marks given to their steps. */
 void device_steps_sort(struct device_steps *s);
 /** device_steps_launch - an operation launched at launch_ns ends at end_ns: its step lasts as long. Any order. */
 void device_steps_launch(struct device_steps *s, int64_t launch_ns, int64_t end_ns);
 /** device_steps_holds - is t inside a step on the host?                                         sorted */
 int device_steps_holds(const struct device_steps *s, int64_t t);
 /** device_steps_settle - begins and ends are known. A last step that launched under 80 % of the operations of the one
- *  before was cut by the end of the recording and goes.  source: PyTorch's TensorBoard plugin, event_parser */
+ *  before of its kind was cut by the end of the recording and goes. Of its kind: with or without a run of the optimiser
+ *  where the trace marks those; and where two earlier steps launched about as many, small ones are whole too (micro-
+ *  batches before the last of an optimiser step).  source: PyTorch's TensorBoard plugin, event_parser, which compares
+ *  with the step before */
 void device_steps_settle(struct device_steps *s);
 /** device_steps_pass - [from, to) with that set of kinds running; ascending. */
 void device_steps_pass(struct device_steps *s, const struct intervals *host, int64_t from, int64_t to, unsigned set);

@@ -8,6 +8,7 @@
 #include "render/device/watch.h"
 #include "render/model/watch.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -122,6 +123,41 @@ static const struct format *format_of(const struct gunzip *g)
         if (formats[i].is_it(head, n))
             return &formats[i];
     return NULL;
+}
+
+/* The number behind "key" in what is left of the head; -1 when there is none. */
+static int64_t number_of(const char *at, const char *end, const char *key)
+{
+    const char *p = at ? memmem(at, (size_t)(end - at), key, strlen(key)) : NULL;
+    if (!p)
+        return -1;
+    p += strlen(key);
+    p += strspn(p, " :\t\n\r"); /* a zero byte follows the head */
+    char *behind;
+    long long v = strtoll(p, &behind, 10);
+    return behind > p && behind < end && v >= 0 ? v : -1;
+}
+
+enum import_kind import_job(struct dcr_stream *s, struct import_job *out)
+{
+    static const char info[] = "\"distributedInfo\"", properties[] = "\"deviceProperties\"";
+    struct gunzip *g = NULL;
+    *out = (struct import_job){.rank = -1, .world_size = -1};
+    if (gunzip_open(&g, s, NULL))
+        return IMPORT_NONE;
+    const struct format *f = format_of(g);
+    size_t n;
+    const char *head = gunzip_head(g, &n), *end = head + n;
+    head = beginning(head, &n);
+    out->is_trace = f && f->read == chrome_read && is_chrome_text(head, n);
+    const char *at = out->is_trace ? memmem(head, n, info, sizeof info - 1) : NULL;
+    const char *on = out->is_trace ? memmem(head, n, properties, sizeof properties - 1) : NULL;
+    if (on && (on = strstr(on, "\"name\"")) != NULL)
+        snprintf(out->model, sizeof out->model, "%.*s", (int)strcspn(on, ",}"), on);
+    out->rank = number_of(at, end, "\"rank\"");
+    out->world_size = number_of(at, end, "\"world_size\"");
+    gunzip_close(g);
+    return f ? f->kind : IMPORT_NONE;
 }
 
 enum import_kind import_kind(struct dcr_stream *s)

@@ -16,6 +16,15 @@ enum import_kind {
  *  so that who reads them can say what is wrong. */
 enum import_kind import_kind(struct dcr_stream *s);
 
+/* Which rank of which job a Chrome trace is of, by its distributedInfo; and on what. */
+struct import_job {
+    int is_trace;
+    char model[64]; /* of the first GPU, as far as it fits; "" = not said */
+    int64_t rank, world_size; /* -1 = not said near the beginning */
+};
+/** import_job - import_kind, and that; of damaged compressed data IMPORT_NONE. */
+enum import_kind import_job(struct dcr_stream *s, struct import_job *out);
+
 /** import_foreign - one file of another tool.
  *  r        gets what it says: traces, monitors ...
  *  name     how the report calls the file

@@ -259,6 +259,7 @@ int kineto_read(struct foreign_trace *out, struct dcr_arena *arena, struct dcr_s
         goto out;
     rc = activity_finish(k.sink.activity, arena, &out->devices, &out->n_devices, &out->steps, err);
     rc = rc ? rc : activity_operators(k.sink.activity, arena, &out->operators, err);
+    activity_accumulation(k.sink.activity, &out->accumulation);
     out->n_unpaired += kineto_pairs_open(k.sink.pairs);
     out->rank = k.header.rank;
     out->world_size = k.header.world_size;

@@ -250,6 +250,9 @@ static void add_host(struct kineto_sink *k, const struct kineto_raw *e, struct k
         return;
     activity_operator(k->activity, thread_of(k, e), is_annotation ? OPERATOR_RANGE : OPERATOR_OP, name.p, name.n,
                       e->ts_ns, e->dur_ns);
+    int mark = step_mark_of(name.p, name.n);
+    if (mark >= 0)
+        activity_mark(k->activity, (enum step_mark)mark, name.p, name.n, e->ts_ns);
     if (name.n >= sizeof step - 1 && memcmp(name.p, step, sizeof step - 1) == 0) {
         int64_t number = -1;
         const char *digits = memchr(name.p, '#', name.n);

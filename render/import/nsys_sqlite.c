@@ -256,6 +256,9 @@ static int read_host(struct nsys *x, struct run *r, struct dcr_err *err)
         int is_process = sqlite3_column_int64(q, 5) == NVTX_START_END;
         activity_operator(x->activity, is_process ? --process_range : sqlite3_column_int64(q, 4),
                           is_process ? OPERATOR_PROCESS : OPERATOR_RANGE, name, strlen(name), start, dur);
+        int mark = step_mark_of(name, strlen(name));
+        if (mark >= 0)
+            activity_mark(x->activity, (enum step_mark)mark, name, strlen(name), start);
         if (is_step(name, &number)) {
             mark_step(&steps, sqlite3_column_int64(q, 4) >> 24, number, start, dur);
             continue;
@@ -366,6 +369,7 @@ int nsys_sqlite_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
     rc = activity_finish(x.activity, &r->arena, &x.trace.devices, &x.trace.n_devices, &x.trace.steps, err);
     if (rc || (rc = activity_operators(x.activity, &r->arena, &x.trace.operators, err)))
         goto out;
+    activity_accumulation(x.activity, &x.trace.accumulation);
     name_devices(&x, r);
     say_graphs(&x, r);
     run_add_trace(r, &x.trace);

@@ -20,7 +20,8 @@ const struct run_node_calibration *run_calibration_of(const struct run *r, int n
 const struct run_allreduce *run_allreduce_of(const struct run *r, int n_ranks)
 {
     for (int i = 0; r->calibration && i < r->calibration->n_allreduce; i++)
-        if (r->calibration->allreduce[i].n_ranks == n_ranks)
+        if (r->calibration->allreduce[i].n_ranks == n_ranks &&
+            (!r->calibration->allreduce[i].disturbed || !*r->calibration->allreduce[i].disturbed))
             return &r->calibration->allreduce[i];
     return NULL;
 }

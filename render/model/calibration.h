@@ -24,6 +24,8 @@ struct run_node_calibration {
     int64_t memory_array_bytes;         /* of one of the triad's three arrays, 0 = not known */
     struct run_measured memory_one;     /* STREAM triad, one core                 unit: GB/s */
     struct run_measured memory_all;     /* all cores                              unit: GB/s, all together */
+    const char *disturbed; /* why those of cores and memory are no ceilings: other work was on the machine; "" or NULL =
+                              nothing was seen */
     struct run_measured disk_write;     /* with fsync                             unit: GB/s */
     struct run_measured disk_cold_read; /*                                        unit: GB/s */
     struct run_measured disk_sync_us;   /* 4096 bytes and fsync                   unit: us */
@@ -37,6 +39,7 @@ struct run_allreduce_point {
 
 struct run_allreduce {
     int n_ranks, n_nodes;
+    const char *disturbed;              /* as of nodes */
     int ranks_share_cores;              /* more ranks than cores on a node: mostly waiting for one's turn */
     int64_t latency_ns;                 /* median of the smallest size */
     double algbw_gb_per_s;              /* bytes / median, best over sizes */
@@ -57,7 +60,7 @@ struct run_calibration {
 
 /** run_calibration_of - what was measured on the host of that node of the run; NULL when nothing was. */
 const struct run_node_calibration *run_calibration_of(const struct run *r, int node);
-/** run_allreduce_of - the all-reduce measured with as many ranks; NULL when there is none. */
+/** run_allreduce_of - the all-reduce measured with as many ranks, by nothing disturbed; NULL when there is none. */
 const struct run_allreduce *run_allreduce_of(const struct run *r, int n_ranks);
 /** run_allreduce_ns - expected time of an all-reduce of so many bytes: between two measured sizes a straight line,
  *  below the smallest its time, beyond the largest in proportion. Needs at least one point. */

@@ -42,7 +42,7 @@ enum op_kind { OP_COMPUTE = 0, OP_COMM, OP_MEMCPY, OP_MEMSET, N_OP_KINDS };
 #define IDLE_CAUSES(X)                                                                                         \
     X(IDLE_DATA, "data", "data loading", "the host was in a data-loading range")                               \
     X(IDLE_IO, "io", "I/O", "the host was in a checkpoint or file range")                                      \
-    X(IDLE_HOST, "host", "host late", "the next operation was launched after the gap had begun")               \
+    X(IDLE_HOST, "host", "waiting for the host", "the next operation was launched after the gap had begun")    \
     X(IDLE_SYNC, "sync", "synchronisation", "the host sat in a synchronising call, the next operation queued") \
     X(IDLE_PEER, "peer", "other ranks", "the next operation is a collective that was already launched")        \
     X(IDLE_LAUNCH, "launch", "launch gap", "under 10 us between operations that were already queued")          \

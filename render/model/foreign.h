@@ -32,6 +32,14 @@ struct host_operators {
     int64_t n; /* operators and ranges in all; 0 = the trace has none */
 };
 
+/* Gradient accumulation, as a trace shows it. */
+struct accumulation {
+    int64_t micro_batches; /* of an optimiser step; 1 = there is none; 0 = not known */
+    int64_t steps_between; /* a marked step is not an optimiser step: so many of them make one; 0 = it is */
+    const char *by;        /* what was counted: "backward passes"; NULL = nothing */
+    const char *because;   /* why micro_batches is 0 */
+};
+
 /* A timeline of more would be of tens of megabytes, and reading them again would double the time of the report. */
 enum { FOREIGN_MOST_DRAWN = 1000000 };
 
@@ -45,6 +53,7 @@ struct foreign_trace {
     int is_not_drawn;         /* too large for the timeline: FOREIGN_MOST_DRAWN */
     int64_t n_unpaired;       /* beginnings without an end, ends without a beginning */
     struct reduced steps;     /* of the rank; n_steps 0 = the trace marks none */
+    struct accumulation accumulation;
     struct host_operators operators;
     struct run_device *devices;
     int n_devices;

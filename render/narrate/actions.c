@@ -107,6 +107,15 @@ struct action action_for(const struct run_result *r, enum cause_class cls)
         "measure while nothing else runs on these cores, with a core for every rank (no more ranks times --threads "
         "than cores)",
         "measure while nothing else runs on these cores, with a core for every rank (--cpus-per-task, --exclusive)"};
+    static const struct action no_core_left = {
+        "use the best kernels with --kernels auto, faster cores or more nodes: every core computes already",
+        "lower precision (tf32, bf16), fused operations (torch.compile), faster cores or more nodes: every core computes "
+        "already"};
+    static const struct action no_core_left_here = {
+        "use the best kernels with --kernels auto, or a machine with more or faster cores: every core of this one "
+        "computes already",
+        "lower precision (tf32, bf16), fused operations (torch.compile), or a machine with more or faster cores: every "
+        "core of this one computes already"};
     struct action a = catalogue[cls];
     for (size_t i = 0; cls == CLASS_SHARED && i < sizeof shared / sizeof *shared; i++)
         if (strcmp(r->shared.id, shared[i].id) == 0)
@@ -123,6 +132,9 @@ struct action action_for(const struct run_result *r, enum cause_class cls)
         a.ours = "give each all-reduce more work with a larger --batch, or use fewer ranks with more --threads each";
     if (cls == CLASS_COMMUNICATION && travels[exchange_of(r).kind])
         a.generic = travels[exchange_of(r).kind];
+    /* A thread for every core; stand-ins for nodes have no others. */
+    if (cls == CLASS_COMPUTE && !r->run->n_traces && strcmp(r->run->program.backend, "cuda") != 0 && cores_unused(r) == 0)
+        a = r->run->node_kind == NODES_EMULATED ? no_core_left_here : no_core_left;
     if (cls == CLASS_COMPUTE && r->gain_ns[CLASS_COMPUTE] > 0)
         a.ours = "compute with the best kernels of this processor, --kernels auto";
     if (strcmp(r->run->program.name, "dcrnn-train") != 0)

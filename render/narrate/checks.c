@@ -156,13 +156,16 @@ static double value_of(const struct run_result *r, enum metric m, const char **b
     }
     if (!r->has_steps || r->step.mean_ns <= 0)
         return NAN;
+    if (!r->pop.has && (m == METRIC_load_balance || m == METRIC_parallel_efficiency || m == METRIC_communication_efficiency))
+        *because = r->pop_because;
     switch (m) {
     case METRIC_exposed_comm:
         return share(r, r->comm_ns);
     case METRIC_comm_transfer:
-        return share(r, r->part_ns[PART_TRANSFER]);
     case METRIC_comm_wait:
-        return share(r, r->part_ns[PART_WAIT]);
+        if (is_one_of_many(r))
+            *because = "n/a because the trace of one rank does not show when the others came";
+        return is_one_of_many(r) ? NAN : share(r, r->part_ns[m == METRIC_comm_wait ? PART_WAIT : PART_TRANSFER]);
     case METRIC_compute:
         return share(r, r->part_ns[PART_COMPUTE]);
     case METRIC_data:
@@ -202,7 +205,9 @@ static void add(struct report *rep, struct checks *out, const char *text, const 
     *c = (struct check){.rule = text, .what = metrics[r->metric].what, .on = on};
     if (isnan(v)) {
         c->text = because;
+        out->n_unmeasured++;
     } else {
+        c->is_measured = 1;
         c->holds =
             r->is_below ? (r->may_equal ? v <= r->bound : v < r->bound) : (r->may_equal ? v >= r->bound : v > r->bound);
         c->text =
@@ -284,7 +289,7 @@ void checks_junit(const struct checks *c, struct dcr_buf *out)
             continue;
         }
         dcr_buf_puts(out, ">\n      <failure");
-        put_attribute(out, "message", k->text);
+        put_attribute(out, "message", k->is_measured ? k->text : "not measured");
         dcr_buf_puts(out, ">");
         text_xml(out, k->what);
         dcr_buf_puts(out, ": ");
@@ -306,13 +311,18 @@ static void put_cell(struct dcr_buf *out, const char *s)
 
 void checks_markdown(const struct report *rep, const struct checks *c, struct dcr_buf *out)
 {
-    dcr_buf_printf(out, "## dcreport: %d of %d checks %s\n\n", c->n_failed ? c->n_failed : c->n, c->n,
-                   c->n_failed ? "failed" : "hold");
+    int n_failed = c->n_failed - c->n_unmeasured;
+    dcr_buf_puts(out, "## dcreport: ");
+    if (n_failed || !c->n_unmeasured)
+        dcr_buf_printf(out, "%d of %d checks %s", n_failed ? n_failed : c->n, c->n, n_failed ? "failed" : "hold");
+    if (c->n_unmeasured)
+        dcr_buf_printf(out, "%s%d of %d not measured", n_failed ? ", " : "", c->n_unmeasured, c->n);
+    dcr_buf_puts(out, "\n\n");
     put_cell(out, rep->verdict);
     dcr_buf_puts(out, "\n\n| | Check | On | Found |\n| --- | --- | --- | --- |\n");
     for (int i = 0; i < c->n; i++) {
         const struct check *k = &c->list[i];
-        dcr_buf_printf(out, "| %s | ", k->holds ? "holds" : "**fails**");
+        dcr_buf_printf(out, "| %s | ", k->holds ? "holds" : k->is_measured ? "**fails**" : "**not measured**");
         put_cell(out, k->rule);
         dcr_buf_puts(out, " | ");
         put_cell(out, k->on);

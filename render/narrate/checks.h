@@ -36,11 +36,13 @@ struct check {
     const char *what; /* the metric in prose */
     const char *on;   /* label of the run or series */
     int holds;        /* 0 also when it is n/a: what cannot be checked has not passed */
+    int is_measured;  /* 0: it is n/a, and text says why */
     const char *text; /* "23 % (62.0 ms of 184 ms), not below 20 %"; "n/a because ..." */
 };
 struct checks {
     struct check *list;
-    int n, n_failed;
+    int n, n_failed; /* n_failed: all that do not hold */
+    int n_unmeasured; /* of those, the ones that are n/a */
 };
 
 /** checks_run - every rule on every run it is about.

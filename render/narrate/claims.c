@@ -239,12 +239,11 @@ static void add_shared_claim(struct report *rep, int run, const struct class_res
     c->run = run;
     c->cls = CLASS_SHARED;
     c->id = report_text(rep, "%s.shared", r->slug);
-    int is_named = k->has_share && k->cls != CLASS_COMPUTE;
     c->sentence = report_text(rep, "%s %s%s%s.", at_nodes(rep, r->n_nodes), r->shared.because,
-                              is_named       ? "; behind that, "
+                              first          ? "; behind that, "
                               : k->has_share ? "; nothing else limits"
                                              : "",
-                              is_named ? short_cause(rep, r, k) : "");
+                              first ? short_cause(rep, r, k) : "");
     c->support =
         "Every other verdict on this run is unreliable: waiting for a core looks like compute, or like waiting "
         "for a message.";

@@ -15,8 +15,6 @@ static const char *signed_time(struct report *rep, int64_t ns)
 
 static const char *chance(struct report *rep, const struct compared *c)
 {
-    if (!c->change_ns.has)
-        return "too few steps to tell from chance";
     return report_text(rep, "95 %% interval of the difference %s to %s%s", signed_time(rep, (int64_t)c->change_ns.lo),
                        signed_time(rep, (int64_t)c->change_ns.hi),
                        c->is_significant ? "" : ", which includes no change");
@@ -25,15 +23,20 @@ static const char *chance(struct report *rep, const struct compared *c)
 static const char *step_sentence(struct report *rep, const struct comparison *c)
 {
     const struct compared *s = &c->step;
+    const char *where = c->n_nodes == 0 ? "In this run" : report_text(rep, "At %s", c->label);
     const char *way =
-        !s->change_ns.has    ? "whether that is more than chance is not known"
-        : !s->is_significant ? "no difference that can be told from chance"
-        : s->after_ns < s->before_ns
+        s->change_ns.has && !s->is_significant ? "no difference that can be told from chance"
+        : s->after_ns <= s->before_ns
             ? report_text(rep, "%s as fast as before", fmt_x((double)s->before_ns / (double)s->after_ns).text)
             : report_text(rep, "%s as long as before", fmt_x((double)s->after_ns / (double)s->before_ns).text);
-    return report_text(rep, "%s a step takes %s against %s before: %s (%s).",
-                       c->n_nodes == 0 ? "In this run" : report_text(rep, "At %s", c->label),
-                       fmt_time(s->after_ns).text, fmt_time(s->before_ns).text, way, chance(rep, s));
+    if (!s->change_ns.has)
+        return report_text(rep,
+                           "%s a step takes %s against %s before, %s; %lld and %lld steps are too few to tell that "
+                           "from chance.",
+                           where, fmt_time(s->after_ns).text, fmt_time(s->before_ns).text, way,
+                           (long long)c->steps_after, (long long)c->steps_before);
+    return report_text(rep, "%s a step takes %s against %s before: %s (%s).", where, fmt_time(s->after_ns).text,
+                       fmt_time(s->before_ns).text, way, chance(rep, s));
 }
 
 /* The part that changed most, if more than chance; of too few steps to know, the one that changed most, said so. */
@@ -52,11 +55,10 @@ static const char *part_sentence(struct report *rep, const struct comparison *c)
     if (most < 0)
         return " No part of the step changed by more than chance.";
     const struct compared *k = &c->part[most];
-    return report_text(rep, " Of the parts %s changed most: %s against %s (%s of the step, before %s)%s.",
+    return report_text(rep, " Of the parts %s changed most: %s against %s (%s of the step, before %s).",
                        part_name((enum part)most), fmt_time(k->after_ns).text, fmt_time(k->before_ns).text,
                        fmt_percent((double)k->after_ns / (double)c->step.after_ns).text,
-                       fmt_percent((double)k->before_ns / (double)c->step.before_ns).text,
-                       k->change_ns.has ? "" : "; too few steps to tell from chance");
+                       fmt_percent((double)k->before_ns / (double)c->step.before_ns).text);
 }
 
 static const char *utilization_sentence(struct report *rep, const struct comparison *c)
@@ -134,27 +136,39 @@ static void name_comparison(struct report *rep, struct comparison *c)
         c->label = report_text(rep, "%s, %s", c->label, c->series >= 0 ? rep->series[c->series].label : "the others");
 }
 
+/* Why it is no comparison of before and after; "" nothing. */
+static const char *unfair(struct report *rep, const struct comparison *c)
+{
+    const char *same = c->n_same == 0            ? ""
+                       : c->n_same == c->n_after ? " The same archives or files are on both sides: a run is "
+                                                   "compared with itself."
+                                                 : " Some archives or files are on both sides.";
+    return !*c->differing ? same
+                          : report_text(rep, " The runs differ in their %s, so this is no fair comparison.%s",
+                                        c->differing, same);
+}
+
+/* Who asks for a comparison is told that first, of the largest node count; then what limits now. */
+static void say_first(struct report *rep, const struct comparison *c)
+{
+    rep->support = report_text(rep, "%s What limits now: %s", c->support, rep->headline);
+    rep->verdict = report_text(rep, "%s%s%s", c->sentence, part_sentence(rep, c), unfair(rep, c));
+    rep->headline = c->sentence;
+}
+
 void narrate_comparisons(struct report *rep)
 {
     for (int i = 0; i < rep->n_comparisons; i++)
         name_comparison(rep, &rep->comparisons[i]);
     for (int i = 0; i < rep->n_comparisons; i++) {
         struct comparison *c = &rep->comparisons[i];
-        const char *unfair =
-            *c->differing
-                ? report_text(rep, " The runs differ in their %s, so this is no fair comparison.", c->differing)
-                : "";
-        const char *same = c->n_same == 0            ? ""
-                           : c->n_same == c->n_after ? " The same archives or files are on both sides: a run is "
-                                                       "compared with itself."
-                                                     : " Some archives or files are on both sides.";
         c->sentence = step_sentence(rep, c);
-        c->support = report_text(rep, "%s%s%s%s%s", part_sentence(rep, c), utilization_sentence(rep, c),
-                                 prediction_sentence(rep, c), unfair, same) +
+        c->support = report_text(rep, "%s%s%s%s", part_sentence(rep, c), utilization_sentence(rep, c),
+                                 prediction_sentence(rep, c), unfair(rep, c)) +
                      1;
     }
-    if (*rep->baseline && rep->n_comparisons)
-        rep->verdict = report_text(rep, "%s %s", rep->comparisons[rep->n_comparisons - 1].sentence, rep->verdict);
+    if (rep->n_comparisons)
+        say_first(rep, &rep->comparisons[rep->n_comparisons - 1]);
     else if (*rep->baseline)
         rep->verdict = report_text(
             rep, "Nothing to compare with: the baseline has no run with steps at any node count of these. %s",

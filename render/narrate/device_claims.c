@@ -36,6 +36,14 @@ static const struct run_device *most_idle(const struct run *r, int *n)
 
 const char *device_headline(struct report *rep, const struct run *r)
 {
+    static const char *const reasons[N_IDLE_CAUSES] = {
+        [IDLE_DATA] = "the host was loading data",
+        [IDLE_IO] = "the host was reading or writing files",
+        [IDLE_HOST] = "the host had not launched the next operation yet",
+        [IDLE_SYNC] = "the host waited in a synchronising call with the next operation queued",
+        [IDLE_PEER] = "a collective that was launched already waited for other ranks",
+        [IDLE_LAUNCH] = "queued operations followed each other with gaps under 10 us",
+        [IDLE_OTHER] = "no cause is known"};
     int n;
     const struct run_device *d = most_idle(r, &n);
     if (!d)
@@ -50,9 +58,8 @@ const char *device_headline(struct report *rep, const struct run *r)
     for (int c = 1; c < N_IDLE_CAUSES; c++)
         largest = d->idle_ns[c] > d->idle_ns[largest] ? c : largest;
     if (d->has_idle_causes && v[DEV_IDLE] > 0)
-        why = report_text(rep, "; %s of that idle time is of cause '%s'",
-                          fmt_percent((double)d->idle_ns[largest] / (double)v[DEV_IDLE]).text,
-                          idle_cause_name((enum idle_cause)largest));
+        why = report_text(rep, "; for %s of that idle time %s",
+                          fmt_percent((double)d->idle_ns[largest] / (double)v[DEV_IDLE]).text, reasons[largest]);
     const char *comm = v[DEV_COMM_KERNELS] ? report_text(rep, ", %s exposed communication",
                                                          fmt_percent((double)v[DEV_EXPOSED_COMM] / span).text)
                                            : "";

@@ -1,18 +1,10 @@
 /* devices.c - the `devices` of report.json. Schema: docs/report-json.md. */
 #include "render/narrate/devices.h"
 
+#include "render/narrate/json_values.h"
+
 #include <math.h>
 #include <string.h>
-
-static json_t *ratio_or_null(int has, double v)
-{
-    return has && isfinite(v) ? json_real(v) : json_null();
-}
-
-static json_t *text_or_null(const char *s)
-{
-    return s && *s ? json_string(s) : json_null();
-}
 
 static const char *kind_key(enum op_kind k)
 {
@@ -42,16 +34,11 @@ static json_t *collectives(const struct run_device *d)
         json_object_set_new(o, "n", json_integer(c->n));
         json_object_set_new(o, "sum_ns", json_integer(c->sum_ns));
         json_object_set_new(o, "min_ns", json_integer(c->min_ns));
-        json_object_set_new(o, "algbw_gb_s", ratio_or_null(c->algbw_gb_s > 0, c->algbw_gb_s));
-        json_object_set_new(o, "busbw_gb_s", ratio_or_null(c->algbw_gb_s > 0 && c->n_ranks > 0, c->busbw_gb_s));
+        json_object_set_new(o, "algbw_gb_s", value_real(c->algbw_gb_s > 0, c->algbw_gb_s));
+        json_object_set_new(o, "busbw_gb_s", value_real(c->algbw_gb_s > 0 && c->n_ranks > 0, c->busbw_gb_s));
         json_array_append_new(list, o);
     }
     return list;
-}
-
-static json_t *int_or_null(int has, int64_t v)
-{
-    return has ? json_integer(v) : json_null();
 }
 
 static json_t *memory(const struct run_device *d)
@@ -61,15 +48,15 @@ static json_t *memory(const struct run_device *d)
     json_object_set_new(o, "because", m->n ? json_null() : json_string(DEVICE_NO_MEMORY));
     json_object_set_new(o, "source", m->n ? json_string(m->is_driver ? "allocations" : "allocator") : json_null());
     json_object_set_new(o, "n", json_integer(m->n));
-    json_object_set_new(o, "total_bytes", int_or_null(d->memory_total_bytes > 0, d->memory_total_bytes));
+    json_object_set_new(o, "total_bytes", value_int(d->memory_total_bytes > 0, d->memory_total_bytes));
     json_object_set_new(o, "n_step_peaks", json_integer(m->n_step_peaks));
-    json_object_set_new(o, "growth_bytes_per_step", ratio_or_null(m->has_growth, m->growth_bytes_per_step));
+    json_object_set_new(o, "growth_bytes_per_step", value_real(m->has_growth, m->growth_bytes_per_step));
     for (int i = 0; i < m->n_points; i++) {
         const struct memory_point *p = &m->points[i];
         json_t *point = json_array();
         json_array_append_new(point, json_integer(p->t_ns));
         json_array_append_new(point, json_integer(p->allocated));
-        json_array_append_new(point, int_or_null(p->reserved >= 0, p->reserved));
+        json_array_append_new(point, value_int(p->reserved >= 0, p->reserved));
         json_array_append_new(points, point);
     }
     json_object_set_new(o, "points", points);
@@ -89,7 +76,7 @@ static json_t *operations(const struct run_device *d)
         json_object_set_new(o, "sum_ns", json_integer(n->sum_ns));
         json_object_set_new(o, "min_ns", json_integer(n->min_ns));
         json_object_set_new(o, "max_ns", json_integer(n->max_ns));
-        json_object_set_new(o, "stddev_ns", ratio_or_null(n->n > 1, n->stddev_ns));
+        json_object_set_new(o, "stddev_ns", value_real(n->n > 1, n->stddev_ns));
         json_array_append_new(list, o);
     }
     return list;
@@ -104,17 +91,17 @@ static json_t *device(const struct run_result *r, const struct foreign_trace *t,
     for (int c = 0; c < N_DEVICE_COLUMNS; c++)
         json_object_set_new(o, device_column_name((enum device_column)c), json_integer(d->value[c]));
     json_object_set_new(o, "source", json_string(t->kind));
-    json_object_set_new(o, "model", text_or_null(d->model));
+    json_object_set_new(o, "model", value_text(d->model));
     json_object_set_new(o, "rank", d->rank >= 0 ? json_integer(d->rank) : json_null());
     json_object_set_new(o, "idle_causes_ns", idle_causes(d->has_idle_causes, d->idle_ns));
-    json_object_set_new(o, "idle_because", text_or_null(d->idle_because));
+    json_object_set_new(o, "idle_because", value_text(d->idle_because));
     json_object_set_new(o, "n_steps", json_integer(d->n_steps));
     json_object_set_new(o, "steps_ns", d->n_steps ? json_integer(d->steps_ns) : json_null());
     json_object_set_new(o, "steps_idle_ns", d->n_steps ? json_integer(d->steps_ns - d->steps_busy_ns) : json_null());
     json_object_set_new(o, "steps_idle_causes_ns", idle_causes(d->n_steps > 0 && d->has_idle_causes, d->steps_idle_ns));
     json_object_set_new(
         o, "utilization_ratio",
-        ratio_or_null(d->steps_ns > 0, (double)d->steps_kernel_ns / (double)(d->steps_ns > 0 ? d->steps_ns : 1)));
+        value_real(d->steps_ns > 0, (double)d->steps_kernel_ns / (double)(d->steps_ns > 0 ? d->steps_ns : 1)));
     json_object_set_new(o, "queue",
                         d->queue.n ? json_pack("{s:I, s:f, s:I, s:I, s:I}", "n", (json_int_t)d->queue.n, "mean",
                                                (double)d->queue.sum / (double)d->queue.n, "median",
@@ -127,18 +114,18 @@ static json_t *device(const struct run_result *r, const struct foreign_trace *t,
     json_object_set_new(o, "copies_to_host_in_steps", d->n_steps ? json_integer(d->n_to_host) : json_null());
     json_object_set_new(o, "peak_allocated_bytes", d->memory.n ? json_integer(d->memory.peak_allocated) : json_null());
     json_object_set_new(o, "peak_reserved_bytes",
-                        d->memory.n ? int_or_null(d->memory.peak_reserved >= 0, d->memory.peak_reserved) : json_null());
+                        d->memory.n ? value_int(d->memory.peak_reserved >= 0, d->memory.peak_reserved) : json_null());
     json_object_set_new(o, "allocated_growth_bytes",
                         d->memory.n ? json_integer(d->memory.last_allocated - d->memory.first_allocated) : json_null());
     json_object_set_new(o, "memory", memory(d));
     json_object_set_new(o, "small_kernel_ns", json_integer(d->small_ns));
     json_object_set_new(o, "tensor_core_ns_estimated", json_integer(d->tensor_ns));
     json_object_set_new(o, "tensor_core_eligible_ns_estimated", json_integer(d->eligible_ns));
-    json_object_set_new(o, "sm_efficiency_ratio_estimated", ratio_or_null(d->has_sm, d->sm_ratio));
+    json_object_set_new(o, "sm_efficiency_ratio_estimated", value_real(d->has_sm, d->sm_ratio));
     json_object_set_new(o, "sm_efficiency_window", json_string(d->steps_ns > 0 ? "steps" : "span"));
-    json_object_set_new(o, "sm_efficiency_because", text_or_null(d->sm_because));
-    json_object_set_new(o, "occupancy_ratio_estimated", ratio_or_null(d->has_occupancy, d->occupancy_ratio));
-    json_object_set_new(o, "occupancy_because", text_or_null(d->occupancy_because));
+    json_object_set_new(o, "sm_efficiency_because", value_text(d->sm_because));
+    json_object_set_new(o, "occupancy_ratio_estimated", value_real(d->has_occupancy, d->occupancy_ratio));
+    json_object_set_new(o, "occupancy_because", value_text(d->occupancy_because));
     json_object_set_new(o, "collectives", collectives(d));
     json_object_set_new(o, "operations", operations(d));
     json_object_set_new(o, "n_operation_names", json_integer(d->n_names));

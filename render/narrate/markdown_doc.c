@@ -4,6 +4,7 @@
 
 #include "render/narrate/compare_doc.h"
 
+#include "render/analyse/analyse.h"
 #include "render/narrate/format.h"
 
 #include <stdarg.h>
@@ -87,8 +88,11 @@ static void put_breakdown(const struct run_result *r, struct dcr_buf *out)
 {
     dcr_buf_puts(out, "| Part of a step | ms | Share of step time |\n| --- | ---: | ---: |\n");
     for (int p = 0; p < N_PARTS; p++)
-        dcr_buf_printf(out, "| %s | %s | %s |\n", part_name((enum part)p), fmt_ms(r->part_ns[p]).text,
-                       fmt_percent((double)r->part_ns[p] / (double)r->step.mean_ns).text);
+        if (is_part_known(r, (enum part)p))
+            dcr_buf_printf(out, "| %s | %s | %s |\n", run_part_name(r, (enum part)p), fmt_ms(r->part_ns[p]).text,
+                           fmt_percent((double)r->part_ns[p] / (double)r->step.mean_ns).text);
+        else
+            dcr_buf_printf(out, "| %s | n/a | n/a |\n", part_name((enum part)p));
     dcr_buf_printf(out, "| **step** | **%s** | |\n\n", fmt_ms(r->step.mean_ns).text);
 }
 
@@ -106,6 +110,8 @@ static void put_figures(const struct run_result *r, struct dcr_buf *out)
         dcr_buf_printf(out, " Parallel efficiency %s = load balance %s x communication efficiency %s.",
                        fmt_ratio(r->pop.parallel_ratio).text, fmt_ratio(r->pop.load_balance_ratio).text,
                        fmt_ratio(r->pop.communication_ratio).text);
+    else
+        dcr_buf_printf(out, " Parallel efficiency: %s.", r->pop_because);
     dcr_buf_puts(out, "\n\n");
 }
 
@@ -150,20 +156,29 @@ static void put_run(const struct run_result *r, struct dcr_buf *out)
 
 static void put_points(const struct report *rep, const struct series *s, struct dcr_buf *out)
 {
+    int n_marked = 0;
     dcr_buf_printf(out, "| %s ", strcmp(rep->unit, "GPU") == 0 ? "GPUs" : "Nodes");
     dcr_buf_puts(out, "| Ranks | Runs | Step time | Samples/s | Speed-up | Efficiency | Compute speed-up | Parallel "
                       "efficiency |\n| ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n");
     for (int i = 0; i < s->n_points; i++) {
         const struct series_point *p = &s->points[i];
-        dcr_buf_printf(out, "| %d | %d | %d | %s | %s | %s | %s | %s | %s |\n", p->n_nodes, p->n_ranks, p->n_runs,
+        const char *mark = *p->unreliable ? " (!)" : "";
+        n_marked += *p->unreliable != 0;
+        dcr_buf_printf(out, "| %d | %d | %d | %s | %s | %s%s | %s%s | %s | %s |\n", p->n_nodes, p->n_ranks, p->n_runs,
                        p->step.n ? fmt_time(p->step.mean_ns).text : "n/a",
                        p->has_throughput ? fmt_number(p->throughput).text : "n/a",
-                       p->speedup > 0 ? fmt_x(p->speedup).text : "n/a",
-                       p->efficiency > 0 ? fmt_ratio(p->efficiency).text : "n/a",
+                       p->speedup > 0 ? fmt_x(p->speedup).text : "n/a", p->speedup > 0 ? mark : "",
+                       p->efficiency > 0 ? fmt_ratio(p->efficiency).text : "n/a", p->efficiency > 0 ? mark : "",
                        p->compute_speedup > 0 ? fmt_x(p->compute_speedup).text : "n/a",
                        p->pop.has ? fmt_ratio(p->pop.parallel_ratio).text : "n/a");
     }
     dcr_buf_putc(out, '\n');
+    for (int i = 0; i < s->n_points && n_marked; i++)
+        if (*s->points[i].unreliable) {
+            dcr_buf_puts(out, "(!) Unreliable: ");
+            put_paragraph(out, s->points[i].unreliable);
+            n_marked = 0; /* the others are so for the like reason */
+        }
 }
 
 /* Share of step time of each part at each node count: how the bottleneck moves. */
@@ -315,10 +330,13 @@ static void put_recommendations(const struct report *rep, struct dcr_buf *out)
     n = claims_in_order(rep, runs, rep->n_runs, 1, order);
     for (int i = 0; i < n; i++)
         put_recommendation(order[i], i + 1, out);
-    if (n == 0)
-        dcr_buf_puts(out, rep->n_runs && rep->runs[rep->n_runs - 1].has_steps
-                              ? "No cause passes its threshold; there is nothing to do first.\n"
-                              : "n/a because no steps were recorded: collect a run with `dccollect run` first.\n");
+    if (n == 0 && rep->n_runs && rep->runs[rep->n_runs - 1].has_steps)
+        dcr_buf_puts(out, "No cause passes its threshold; there is nothing to do first.\n");
+    else if (n == 0) {
+        dcr_buf_puts(out, "No cause can be ranked because no steps were recorded. ");
+        put_escaped(out, rep->first_action); /* it knows what has been recorded */
+        dcr_buf_putc(out, '\n');
+    }
     dcr_buf_putc(out, '\n');
 out:
     free(order);
@@ -341,8 +359,9 @@ static void put_thresholds(const struct thresholds *t, struct dcr_buf *out)
 
 static const char methodology[] =
     "## Methodology\n\n"
-    "Times are integer nanoseconds of each host's monotonic clock; clocks of different hosts are never "
-    "compared. Each instant of a step belongs to the innermost range with a known category; what no "
+    "Times are integer nanoseconds of each host's monotonic clock. Sums and means never mix clocks of different "
+    "hosts; where times of several hosts stand on one axis (timeline, charts of monitors) the offset that was "
+    "measured between them is applied, with its error. Each instant of a step belongs to the innermost range with a known category; what no "
     "range names is overhead, so that the parts of a step sum to the step exactly. Percentages are of "
     "step time, mean over ranks and counted steps.\n\n"
     "A collective's transfer time is its shortest duration over the ranks; what the other ranks spend "

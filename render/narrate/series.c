@@ -112,7 +112,8 @@ static const char *communication_clause(struct report *rep, const struct series 
         const char *whom = c->cls == CLASS_DATA ? "ranks that load data"
                            : c->cls == CLASS_IO ? "ranks that write files"
                            : r->straggler.has   ? report_text(rep, "rank %d", r->straggler.rank)
-                                                : "the slowest rank";
+                           : *r->shared.id && r->uneven_wait_ns == 0 ? "ranks that wait for a core"
+                                                                     : "the slowest rank";
         what = report_text(rep, "waiting for %s in %s", whom, exchange_name(rep, r));
     }
     return report_text(rep, "%s of the step time is %s, %s %s at %s", fmt_percent(now).text, what,
@@ -161,18 +162,36 @@ static const char *slower_sentence(struct report *rep, const struct series *s)
     return text;
 }
 
+/* Numbers of a point are those of the reference too. */
+static void say_unreliable(struct report *rep, struct series *s)
+{
+    const struct run_result *there = shared_run(rep, &s->points[0]);
+    for (int i = 0; i < s->n_points; i++) {
+        struct series_point *p = &s->points[i];
+        const struct run_result *here = i ? shared_run(rep, p) : NULL;
+        p->unreliable =
+            here    ? report_text(rep, "at %s %s", nodes_text(rep, p->n_nodes), here->shared.because)
+            : there ? report_text(rep, "at the reference, %s, %s", nodes_text(rep, s->points[0].n_nodes),
+                                  there->shared.because)
+                    : "";
+    }
+}
+
 static void say_scaling(struct report *rep, struct series *s)
 {
     const char *text = slower_sentence(rep, s);
     for (int i = 1; i < s->n_points; i++) {
         const struct series_point *p = &s->points[i];
         if (p->speedup > 0)
-            text = report_text(rep, "%s%s%s the speed-up is %s%s and the efficiency %s.", text, i > 1 ? " " : "",
+            text = report_text(rep, "%s%s%s the speed-up is %s%s and the efficiency %s%s.", text, i > 1 ? " " : "",
                                at_nodes(rep, p->n_nodes), fmt_x(p->speedup).text,
-                               range_text(rep, p->speedup_interval, fmt_x), fmt_ratio(p->efficiency).text);
+                               range_text(rep, p->speedup_interval, fmt_x), fmt_ratio(p->efficiency).text,
+                               *p->unreliable ? " (unreliable)" : "");
     }
     if (*text)
-        text = report_text(rep, "%s The reference is %s.", text, nodes_text(rep, s->points[0].n_nodes));
+        text = report_text(rep, "%s The reference is %s%s%s.", text, nodes_text(rep, s->points[0].n_nodes),
+                           *s->points[0].unreliable ? ", where " : "",
+                           *s->points[0].unreliable ? shared_run(rep, &s->points[0])->shared.because : "");
     s->scaling_text = text;
 }
 
@@ -366,6 +385,7 @@ static void say_series(struct report *rep, int index)
         return;
     const struct series_point *last = &s->points[s->n_points - 1];
     const struct series_loss *l = whole_loss(s);
+    say_unreliable(rep, s);
     say_scaling(rep, s);
     say_beyond(rep, s);
     s->beyond_text = report_text(rep, "%s%s", s->beyond_text, extrapolation_sentence(rep, s));
@@ -374,9 +394,10 @@ static void say_series(struct report *rep, int index)
         const char *slower = slower_sentence(rep, s);
         if (last->speedup > 0)
             s->headline =
-                report_text(rep, "%sAt %s the speed-up over %s is %s (efficiency %s); where the time went is unknown.",
+                report_text(rep, "%sAt %s the speed-up over %s is %s (efficiency %s%s%s); where the time went is unknown.",
                             slower, nodes_text(rep, last->n_nodes), nodes_text(rep, s->points[0].n_nodes),
-                            fmt_x(last->speedup).text, fmt_ratio(last->efficiency).text);
+                            fmt_x(last->speedup).text, fmt_ratio(last->efficiency).text,
+                            *last->unreliable ? "; unreliable: " : "", last->unreliable);
         else
             s->headline = report_text(rep,
                                       "How the run scales from %s to %s is unknown: neither throughput nor steps were "
@@ -390,10 +411,10 @@ static void say_series(struct report *rep, int index)
     struct cause c = largest_cause(r, l);
     const struct series_point *good = good_until(rep, s);
     if (good == last || (double)l->loss_ns < rep->thresholds.loss_matters * (double)last->step.mean_ns) {
-        s->headline =
-            report_text(rep, "Scaling is good up to %s: speed-up %s, efficiency %s%s%s.",
-                        nodes_text(rep, last->n_nodes), fmt_x(last->speedup).text, fmt_ratio(last->efficiency).text,
-                        *r->shared.id ? ", though " : "", *r->shared.id ? r->shared.because : caveat_clause(rep, r));
+        s->headline = report_text(rep, "Scaling is good up to %s: speed-up %s, efficiency %s%s%s.",
+                                  nodes_text(rep, last->n_nodes), fmt_x(last->speedup).text,
+                                  fmt_ratio(last->efficiency).text, *last->unreliable ? ", though " : "",
+                                  *last->unreliable ? last->unreliable : caveat_clause(rep, r));
         c = (struct cause){CLASS_COMPUTE, l->part_ns[PART_COMPUTE], PART_COMPUTE}; /* what there was to scale */
     } else {
         s->headline = limit_sentence(rep, s, &c, good);

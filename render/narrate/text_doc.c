@@ -1,6 +1,7 @@
 /* text_doc.c - bottleneck_summary.txt and profiling_report.txt: plain text at most 100 columns wide where it wraps. */
 #include "render/narrate/narrate.h"
 
+#include "render/analyse/analyse.h"
 #include "render/analyse/compare.h"
 
 #include "render/narrate/format.h"
@@ -95,7 +96,9 @@ static void put_part_table(const struct report *rep, struct dcr_buf *out)
         for (int i = 0; i < rep->n_runs; i++) {
             const struct run_result *r = &rep->runs[i];
             dcr_buf_printf(out, " %*s", column_width(r),
-                           r->has_steps ? fmt_percent((double)r->part_ns[p] / (double)r->step.mean_ns).text : "n/a");
+                           r->has_steps && is_part_known(r, (enum part)p)
+                               ? fmt_percent((double)r->part_ns[p] / (double)r->step.mean_ns).text
+                               : "n/a");
         }
     }
     dcr_buf_printf(out, "\n%-34s", "step time");
@@ -171,8 +174,11 @@ static void put_steps(const struct run_result *r, struct dcr_buf *out)
                    r->steps_source, (long long)r->n_warmup, r->warmup_because);
     put_section(out, "Breakdown of a step (mean over ranks and counted steps)");
     for (int p = 0; p < N_PARTS; p++)
-        dcr_buf_printf(out, "%-34s %10s ms  %8s\n", part_name((enum part)p), fmt_ms(r->part_ns[p]).text,
-                       fmt_percent((double)r->part_ns[p] / (double)r->step.mean_ns).text);
+        if (is_part_known(r, (enum part)p))
+            dcr_buf_printf(out, "%-34s %10s ms  %8s\n", run_part_name(r, (enum part)p), fmt_ms(r->part_ns[p]).text,
+                           fmt_percent((double)r->part_ns[p] / (double)r->step.mean_ns).text);
+        else
+            dcr_buf_printf(out, "%-34s %10s\n", part_name((enum part)p), "n/a");
     dcr_buf_printf(out, "%-34s %10s ms\n", "step", fmt_ms(r->step.mean_ns).text);
 }
 
@@ -199,13 +205,16 @@ static void put_ranks(const struct run_result *r, struct dcr_buf *out)
         const struct rank_result *k = &r->ranks[i];
         dcr_buf_printf(out, "%6d %10s %10s %10s %10s %10s %10s %10lld\n", k->rank, fmt_ms(k->step.mean_ns).text,
                        fmt_ms(k->part_ns[PART_COMPUTE]).text, fmt_ms(k->part_ns[PART_TRANSFER]).text,
-                       fmt_ms(k->part_ns[PART_WAIT]).text, fmt_ms(k->part_ns[PART_DATA]).text,
+                       is_part_known(r, PART_WAIT) ? fmt_ms(k->part_ns[PART_WAIT]).text : "n/a",
+                       fmt_ms(k->part_ns[PART_DATA]).text,
                        fmt_ms(k->part_ns[PART_IO]).text, (long long)k->n_last);
     }
     if (r->pop.has)
         dcr_buf_printf(out, "\nParallel efficiency %s = load balance %s x communication efficiency %s\n",
                        fmt_ratio(r->pop.parallel_ratio).text, fmt_ratio(r->pop.load_balance_ratio).text,
                        fmt_ratio(r->pop.communication_ratio).text);
+    else
+        dcr_buf_printf(out, "\nParallel efficiency: %s\n", r->pop_because);
     if (r->algbw_gb_s > 0)
         dcr_buf_printf(out, "All-reduce: %s per step and rank, algorithm bandwidth %s%s GB/s, bus bandwidth %s GB/s\n",
                        fmt_bytes(r->bytes_per_step).text, r->hidden_comm_ns > 0 ? "at least " : "",
@@ -393,6 +402,14 @@ void narrate_profiling_report_txt(const struct report *rep, const struct run_res
     put_section(out, "Environment");
     dcr_buf_printf(out, "started   %s\nended     %s\n", fmt_utc(run->run->started_s).text,
                    fmt_utc(run->run->ended_s).text);
+    const struct run_program *p = &run->run->program;
+    const char *const libraries[][2] = {{"MPI", p->mpi},
+                                        {"CUDA", run_version(run->run, p->cuda, "CUDA_VERSION")},
+                                        {"NCCL", run_version(run->run, p->nccl, "NCCL_VERSION")},
+                                        {"BLAS", p->blas}};
+    for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++)
+        if (libraries[i][1] && *libraries[i][1])
+            dcr_buf_printf(out, "%-9s %s\n", libraries[i][0], libraries[i][1]);
     dcr_buf_puts(out, "command  ");
     for (int i = 0; i < run->run->n_command; i++)
         dcr_buf_printf(out, " %s", run->run->command[i]);

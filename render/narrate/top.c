@@ -129,6 +129,8 @@ void top_sentences(struct report *rep)
         n_scaling += rep->series[i].n_points > 1;
     if (s && *s->headline && n_scaling > 1)
         rep->headline = report_text(rep, "%s (%s scaling): %s", s->label, scaling_word(s->kind), s->headline);
+    if (!s && rep->n_series > 1)
+        rep->headline = report_text(rep, "%s: %s", r->label, rep->headline);
     rep->support = s && *s->support ? s->support : r->support;
     rep->first_action = "";
     if (c && c->cls == CLASS_COMPUTE && c->series < 0)
@@ -165,8 +167,10 @@ void top_sentences(struct report *rep)
     } else if (s && *s->headline && s->points[s->n_points - 1].speedup > 0) {
         const struct series_point *last = &s->points[s->n_points - 1];
         second =
-            report_text(rep, "Speed-up from %s to %s is %s (efficiency %s).", nodes_text(rep, s->points[0].n_nodes),
-                        nodes_text(rep, last->n_nodes), fmt_x(last->speedup).text, fmt_ratio(last->efficiency).text);
+            report_text(rep, "Speed-up from %s to %s is %s (efficiency %s%s%s).", nodes_text(rep, s->points[0].n_nodes),
+                        nodes_text(rep, last->n_nodes), fmt_x(last->speedup).text, fmt_ratio(last->efficiency).text,
+                        *r->shared.id || !*last->unreliable ? "" : "; unreliable: ", /* the headline has said it */
+                        *r->shared.id ? "" : last->unreliable);
     }
     rep->verdict = report_text(rep, "%s%s%s", rep->headline, *second ? " " : "", second);
 }

@@ -17,6 +17,30 @@ static void read_measured(const json_t *part, const char *key, struct run_measur
         *out = m;
 }
 
+/* All cores together do less than one of them: one of the two was disturbed, and nothing tells which. Collectors said
+ * nothing of it once. */
+static int is_below_one(const struct run_measured *one, const struct run_measured *all, int cores)
+{
+    return cores > 1 && one->n && all->n && all->median < 0.9 * one->median;
+}
+
+/* What the collector says of the measurements that ceilings are made of, else what their numbers say. */
+static const char *disturbed(struct run *r, const json_t *sgemm, const json_t *memory,
+                             const struct run_node_calibration *n)
+{
+    const json_t *const groups[] = {sgemm, memory};
+    static const char *const keys[] = {"one_core", "all_cores"};
+    for (int i = 0; i < 4; i++) {
+        const char *text = json_text(r, json_object_get(groups[i / 2], keys[i % 2]), "disturbed");
+        if (*text)
+            return text;
+    }
+    return is_below_one(&n->sgemm_one, &n->sgemm_all, n->cores) ||
+                   is_below_one(&n->memory_one, &n->memory_all, n->cores)
+               ? "all cores together did less than one of them alone"
+               : "";
+}
+
 static void read_node(struct run *r, const json_t *o, struct run_node_calibration *n)
 {
     const json_t *sgemm = json_object_get(o, "sgemm"), *memory = json_object_get(o, "memory"),
@@ -30,6 +54,7 @@ static void read_node(struct run *r, const json_t *o, struct run_node_calibratio
     n->memory_array_bytes = json_int(memory, "array_bytes", 1, INT64_MAX, 0);
     read_measured(memory, "one_core", &n->memory_one);
     read_measured(memory, "all_cores", &n->memory_all);
+    n->disturbed = disturbed(r, sgemm, memory, n);
     read_measured(disk, "write_fsync", &n->disk_write);
     read_measured(disk, "cold_read", &n->disk_cold_read);
     read_measured(disk, "sync_us", &n->disk_sync_us);
@@ -62,7 +87,8 @@ static void read_allreduce(struct run *r, const json_t *list, struct run_calibra
     c->allreduce = dcr_arena_alloc(&r->arena, n * sizeof *c->allreduce);
     for (size_t i = 0; i < n; i++) {
         const json_t *o = json_array_get(list, i);
-        struct run_allreduce a = {.n_ranks = (int)json_int(o, "n_ranks", 2, RUN_MAX_RANK + 1, 0),
+        struct run_allreduce a = {.disturbed = json_text(r, o, "disturbed"),
+                                  .n_ranks = (int)json_int(o, "n_ranks", 2, RUN_MAX_RANK + 1, 0),
                                   .n_nodes = (int)json_int(o, "n_nodes", 1, RUN_MAX_NODE + 1, 0),
                                   .ranks_share_cores = json_is_true(json_object_get(o, "ranks_share_cores")),
                                   .latency_ns = json_int(o, "latency_ns", 1, RUN_MAX_STEP_NS, 0),

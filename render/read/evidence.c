@@ -111,8 +111,8 @@ static int keep_all(struct evidence *e, struct reading *g, struct dcr_err *err)
         first = n_left ? first : r->err;
         left[n_left++] = dcr_arena_strdup(&e->inputs.arena, r->err.text);
     }
-    for (size_t i = 0; n && i < n_left; i++)
-        run_add_gap(e->runs[0], "Left out: %s.", left[i]);
+    e->left_out = left;
+    e->n_left_out = n_left;
     if (n == 0)
         *err = first;
     return n ? 0 : DCR_FAIL;

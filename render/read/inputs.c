@@ -5,6 +5,7 @@
 #include "lib/format.h"
 #include "lib/stream.h"
 #include "render/import/import.h"
+#include "render/read/jobs.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -133,6 +134,8 @@ static int search_folder(struct inputs *x, const char *path, struct dcr_err *err
     char *root = trimmed(x, path);
     add_input(x, root, root);
     int rc = search(&s, root, first, "", 0, 0);
+    if (!rc && !is_run_folder(x->list[first].names, x->list[first].n_names))
+        jobs_split(x, first);
     for (size_t i = first; i < x->n; i++)
         x->list[i].is_found = 1;
     if (!rc && s.n_files == 0)

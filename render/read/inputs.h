@@ -1,6 +1,7 @@
 /* inputs.h - what was named on the command line, as runs to read: an archive is a run; a file of another tool is one; a
  * folder is searched: each archive and each run folder in it (one with metrics.csv, job_metadata or manifest.json) is a
- * run of its own, and all other files together are one. Called by main(). */
+ * run of its own, and all other files together are one, but for traces that cannot be of one job (jobs.h). Called by
+ * main(). */
 #ifndef RENDER_READ_INPUTS_H
 #define RENDER_READ_INPUTS_H
 

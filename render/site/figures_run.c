@@ -1,6 +1,7 @@
 /* figures_run.c - the figures of one run; see figures.h. Called by page_run.c. */
 #include "render/site/figures_run.h"
 
+#include "render/analyse/analyse.h"
 #include "render/narrate/format.h"
 
 #include <math.h>
@@ -50,12 +51,13 @@ static json_t *breakdown_table(struct site *s, const struct run_result *r)
         const struct interval *i = &r->part_interval[k];
         int64_t lo, hi;
         part_range(r, k, &lo, &hi);
-        view_row(s, t, part_name((enum part)k));
-        view_cell_time(s, t, true, r->part_ns[k]);
-        view_cell_percent(s, t, true, (double)r->part_ns[k] / (double)r->step.mean_ns);
-        view_cell(s, t, i->has ? fmt_percent_range(i->lo, i->hi).text : "n/a: too few steps");
-        view_cell_time(s, t, r->n_rank_results, lo);
-        view_cell_time(s, t, r->n_rank_results, hi);
+        bool is_known = is_part_known(r, (enum part)k);
+        view_row(s, t, run_part_name(r, (enum part)k));
+        view_cell_time(s, t, is_known, r->part_ns[k]);
+        view_cell_percent(s, t, is_known, (double)r->part_ns[k] / (double)r->step.mean_ns);
+        view_cell(s, t, !is_known ? "n/a: needs the traces of the other ranks" : i->has ? fmt_percent_range(i->lo, i->hi).text : "n/a: too few steps");
+        view_cell_time(s, t, is_known && r->n_rank_results, lo);
+        view_cell_time(s, t, is_known && r->n_rank_results, hi);
     }
     view_row(s, t, "whole step");
     view_cell_time(s, t, true, r->step.mean_ns);
@@ -71,8 +73,9 @@ static const char *breakdown_alt(struct site *s, const struct run_result *r)
     struct dcr_buf alt = {0};
     dcr_buf_printf(&alt, "Bars of the mean step of %s:", fmt_time(r->step.mean_ns).text);
     for (int k = 0; k < N_PARTS; k++)
-        dcr_buf_printf(&alt, "%s %s %s", k ? "," : "", part_name((enum part)k),
-                       r->part_ns[k] == 0 ? "none recorded"
+        dcr_buf_printf(&alt, "%s %s %s", k ? "," : "", run_part_name(r, (enum part)k),
+                       !is_part_known(r, (enum part)k) ? "n/a"
+                       : r->part_ns[k] == 0            ? "none recorded"
                                           : fmt_percent((double)r->part_ns[k] / (double)r->step.mean_ns).text);
     const char *text = site_text(s, "%s.", dcr_buf_text(&alt));
     dcr_buf_release(&alt);
@@ -146,7 +149,7 @@ static json_t *ranks_table(struct site *s, const struct run_result *r)
         view_cell_time(s, t, true, q->step.p95_ns);
         view_cell_time(s, t, true, q->part_ns[PART_COMPUTE]);
         view_cell_time(s, t, true, q->part_ns[PART_TRANSFER]);
-        view_cell_time(s, t, true, q->part_ns[PART_WAIT]);
+        view_cell_time(s, t, is_part_known(r, PART_WAIT), q->part_ns[PART_WAIT]);
         view_cell_time(s, t, true, q->part_ns[PART_DATA]);
         view_cell_time(s, t, true, q->part_ns[PART_IO]);
         view_cell(s, t, site_int(s, q->n_last));

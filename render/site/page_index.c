@@ -63,11 +63,14 @@ static struct key_value key_parallel(struct site *s, const struct series *series
 }
 
 /* Why the last point has no such number. */
-static const char *reason(struct site *s, const struct series *series, int point, bool is_throughput)
+static const char *reason(struct site *s, const struct series *series, int point, key_at *at)
 {
     const struct series_point *p = &series->points[point];
     const struct run_result *r = p->n_runs > 0 ? &s->rep->runs[p->runs[0]] : NULL;
-    const char *why = !r ? NULL : is_throughput ? r->throughput_because : r->steps_because;
+    const char *why = !r                                   ? NULL
+                      : at == key_throughput               ? r->throughput_because
+                      : at == key_parallel && r->has_steps ? r->pop_because
+                                                           : r->steps_because;
     return why && why[0] ? strncmp(why, "n/a ", 4) ? why : why + 4 : "it was not measured";
 }
 
@@ -135,7 +138,7 @@ static json_t *key_figures(struct site *s, const struct series *series)
         view_text(s, v, "value", text ? text : "n/a");
         int n_nodes = series->points[last].n_nodes;
         view_text(s, v, "at", n_nodes > 0 && series->n_points == 1 ? node_words(s, n_nodes) : NULL);
-        view_text(s, v, "because", text ? NULL : reason(s, series, last, keys[k].at == key_throughput));
+        view_text(s, v, "because", text ? NULL : reason(s, series, last, keys[k].at));
         add_trend(s, v, series, keys[k].name, keys[k].at);
         view_add(s, list, v);
     }

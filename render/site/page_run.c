@@ -115,6 +115,8 @@ static json_t *overview(struct site *s, const struct run_result *r)
                  site_text(s, "%s = load balance %s x communication efficiency %s",
                            fmt_ratio(r->pop.parallel_ratio).text, fmt_ratio(r->pop.load_balance_ratio).text,
                            fmt_ratio(r->pop.communication_ratio).text));
+    else if (r->has_steps)
+        add_fact(&f, "Parallel efficiency", not_available(s, r->pop_because));
     add_fact(&f, "Started", run->started_s > 0 ? fmt_utc(run->started_s).text : NULL);
     if (run->started_s > 0 && run->ended_s > run->started_s)
         add_fact(&f, "Took", fmt_time((int64_t)((run->ended_s - run->started_s) * 1e9)).text);

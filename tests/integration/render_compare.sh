@@ -19,6 +19,9 @@ check "the parts sum to the step on both sides" jq -e '.comparisons[0] | [.parts
     | ($b | add) == .step.before_ns and ($a | add) == .step.after_ns' "$TMP/site/report.json"
 check "what was predicted and what came agree" jq -e '.comparisons[0] | .predictions[0].class == "data" and .predictions[0].is_removed
     and (.achieved_gain_ns / .predicted_gain_ns | . > 0.95 and . <= 1.05)' "$TMP/site/report.json"
+check "the headline is the comparison, and what limits now follows" jq -e '(.headline == .comparisons[0].sentence)
+    and (.headline | test("^At 2 nodes a step takes .* against .* before: .* as fast as before .95 % interval"))
+    and (.support | test("What limits now: At 2 nodes "))' "$TMP/site/report.json"
 check "the document has the table" grep -q '^| data loading | 60.0 | 1.00 | -59.0 |' "$TMP/site/BOTTLENECK_ANALYSIS.md"
 check_status 0 "several on both sides, -- between them" "$report" --baseline "$TMP/slow.tar" "$TMP/one.tar" -- "$TMP/fast.tar" \
     "$TMP/one.tar" -o "$TMP/site"
@@ -59,7 +62,7 @@ check "JUnit XML counts it" grep -q '<testsuites tests="2" failures="1">' "$TMP/
 check "the Markdown summary too" grep -q '^## dcreport: 1 of 2 checks failed$' "$TMP/summary.md"
 check_status 1 "what cannot be checked has not passed" "$report" -q --check 'gpu_utilization>1%' "$TMP/fast.tar"
 cp "$TMP/tap.out" "$TMP/said"
-check "... and says why" grep -q 'n/a because no GPU was monitored' "$TMP/said"
+check "... and says why" grep -q '^not measured: gpu_utilization>1% on 2 nodes: n/a because no GPU was monitored' "$TMP/said"
 check_status 1 "with a site" "$report" --check 'data<5%' "$TMP/slow.tar" -o "$TMP/site2"
 check "... which is there" test -s "$TMP/site2/index.html"
 check_status 2 "a rule that is none" "$report" --check 'sped<3' "$TMP/fast.tar"

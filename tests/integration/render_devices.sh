@@ -65,6 +65,12 @@ if diff "$TMP/want" "$TMP/got" >"$TMP/diff"; then
 else
     not_ok "every integer of expected-exact.csv" "$(cat "$TMP/diff")"
 fi
+check "traces that are of no one job are runs of their own, with a note; ranks of one stay together" jq -e '
+    (.notes | any(.id == "jobs" and (.text | test("times of different jobs are not comparable"))))
+    and ([.devices[] | select(.file | startswith("kineto/dlrm_8rank/")) | .run] | length == 4 and (unique | length == 1))
+    and ([.devices[] | select(.file | test("resnet50_num|nccl_data|df_index")) | .run] | length == 4 and (unique | length == 4))
+    and ([.runs[] | select(.run_id | test("^resnet50_num_workers_0"))] | length == 1 and .[0].classes.data.verdict == "limits")
+    and .unit == "GPU"' "$TMP/site/report.json"
 if jq -e '[.devices[] | select(.idle_causes_ns) | (.idle_causes_ns | add) == .idle_ns] | all' "$TMP/site/report.json" >/dev/null; then
     ok "idle causes sum to idle time"
 else

@@ -196,7 +196,7 @@ static void sample_fill_result(struct sample *s, int k, const char *hostile)
     q->straggler.has = n == 4;
     q->straggler.rank = 3;
     q->pop =
-        (struct pop){1, 1.0 - (double)q->comm_ns / (double)mean, 0.93, 0.8, 0.9, 0.89, mean, mean, k > 0, 0.97, 0.5};
+        (struct pop){1, 1, 1.0 - (double)q->comm_ns / (double)mean, 0.93, 0.8, 0.9, 0.89, mean, mean, k > 0, 0.97, 0.5};
     q->coverage_ratio = 0.91;
     q->has_throughput = 1;
     q->throughput = 64e9 / (double)mean;
@@ -247,6 +247,7 @@ static void sample_fill_series(struct sample *s)
             p->speedup_interval = (struct interval){1, p->speedup * 0.96, p->speedup * 1.05};
         p->compute_speedup = (double)rep->runs[0].part_ns[0] / (double)r->part_ns[0];
         p->pop = r->pop;
+        p->unreliable = "";
     }
     q->n_losses = 3;
     q->losses = sample_alloc(s, 3, sizeof *q->losses);

@@ -208,6 +208,91 @@ static void test_cut_step(void **state)
     dcr_arena_release(&arena);
 }
 
+/* Steps of 100 ns, each with launches as its letter says: 'm' 5, 'M' 10 with a run of the optimiser in the end when they
+ * are marked. The result: steps that are left, and the accumulation. */
+static struct accumulation accumulate(const char *kinds, int is_marked, int n_loads, int want_steps)
+{
+    struct dcr_arena arena = {0};
+    struct activity *a = activity_new(0);
+    int n = 0;
+    for (int i = 0; kinds[i]; i++) {
+        int launches = kinds[i] == 'M' ? 10 : kinds[i] == 'm' ? 5 : 2;
+        activity_step(a, i, 100 * i, 100);
+        for (int k = 0; k < n_loads; k++)
+            activity_mark(a, MARK_LOADED, "load", 4, 100 * i + 3 * k);
+        for (int k = 0; k < n_loads; k++) { /* two parts of the model, one inside the other */
+            activity_mark(a, MARK_FORWARD_PASS, "forward", 7, 100 * i + 3 * k + 1);
+            activity_mark(a, MARK_FORWARD_PASS, "DDP", 3, 100 * i + 3 * k + 1);
+            activity_mark(a, MARK_FORWARD_PASS, "DDP", 3, 100 * i + 3 * k + 2);
+        }
+        for (int k = 0; k < launches; k++, n++) {
+            struct device_op o = op(OP_COMPUTE, "k", 100 * i + 9 * k + 5, 5, n);
+            assert_int_equal(activity_op(a, &o), 0);
+            activity_call(a, CALL_LAUNCH, n, 100 * i + 9 * k, 1);
+        }
+        if (kinds[i] == 'M' && is_marked) {
+            activity_mark(a, MARK_OPTIMIZER_RUN, "SGD", 3, 100 * i + 95);
+            activity_mark(a, MARK_OPTIMIZER_RUN, "SGD", 3, 100 * i + 95); /* the same range on another track */
+            activity_mark(a, MARK_OPTIMIZER_RUN, "EMA", 3, 100 * i + 97); /* another optimiser */
+        }
+    }
+    struct run_device *d = NULL;
+    struct dcr_err err = {0};
+    struct accumulation out;
+    assert_int_equal(activity_finish(a, &arena, &d, &n, &steps, &err), 0);
+    assert_int_equal(d->n_steps, want_steps);
+    activity_accumulation(a, &out);
+    activity_free(a);
+    dcr_arena_release(&arena);
+    return out;
+}
+
+static void test_micro_batches(void **state)
+{
+    (void)state;
+    /* A step is a micro-batch, the optimiser runs in every third: the last one, of half the size, is whole. */
+    struct accumulation x = accumulate("mmMmmMm", 1, 1, 7);
+    assert_int_equal(x.micro_batches, 3);
+    assert_int_equal(x.steps_between, 3);
+    assert_string_equal(x.by, "batches loaded");
+    assert_int_equal(accumulate("mMm", 1, 1, 3).micro_batches, 0); /* one run of the optimiser tells no distance */
+    assert_int_equal(accumulate("MmMm", 1, 1, 4).micro_batches, 2);
+    assert_int_equal(accumulate("MmmMM", 1, 1, 5).micro_batches, 0); /* no pattern */
+    assert_int_equal(accumulate("mmmmMmM", 1, 1, 7).micro_batches, 0); /* four before the first contradict two apart */
+    assert_int_equal(accumulate("mmMmmMs", 1, 1, 6).micro_batches, 3); /* smaller than a micro-batch: cut */
+    /* Without marks sizes that come again are whole, and nothing is known of the optimiser. */
+    x = accumulate("mmMmmMm", 0, 0, 7);
+    assert_int_equal(x.micro_batches, 0);
+    assert_non_null(x.because);
+    accumulate("MMMm", 0, 0, 3);
+    accumulate("mMMm", 0, 0, 3); /* one such step may be the beginning of the recording, cut too */
+    /* A step holds four micro-batches; or one. */
+    x = accumulate("MMM", 1, 4, 3);
+    assert_int_equal(x.micro_batches, 4);
+    assert_int_equal(x.steps_between, 0);
+    assert_int_equal(accumulate("MMM", 1, 1, 3).micro_batches, 1);
+    assert_int_equal(accumulate("MMM", 1, 0, 3).micro_batches, 0);
+}
+
+static void test_mark_names(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        int mark;
+    } names[] = {{"Optimizer.step#SGD.step", MARK_OPTIMIZER_RUN},
+                 {"Optimizer.zero_grad#SGD.zero_grad", -1},
+                 {"optimizer", MARK_OPTIMIZER_RUN},
+                 {"enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", MARK_LOADED},
+                 {"DistributedDataParallel.forward", MARK_FORWARD_PASS},
+                 {"Backward", MARK_BACKWARD_PASS},
+                 {"backward_hook", -1},
+                 {"aten::mm", -1},
+                 {"", -1}};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        assert_int_equal(step_mark_of(names[i].name, strlen(names[i].name)), names[i].mark);
+}
+
 /* No GPU: the host's ranges, and what none of them names. */
 static void test_host_alone(void **state)
 {
@@ -516,6 +601,7 @@ int main(void)
         cmocka_unit_test(test_unions),         cmocka_unit_test(test_spilled),
         cmocka_unit_test(test_idle_causes),    cmocka_unit_test(test_estimates),
         cmocka_unit_test(test_cut_step),       cmocka_unit_test(test_host_alone),
+        cmocka_unit_test(test_micro_batches),  cmocka_unit_test(test_mark_names),
         cmocka_unit_test(test_odd_operations), cmocka_unit_test(test_nothing),
         cmocka_unit_test(test_steps),          cmocka_unit_test(test_collectives),
         cmocka_unit_test(test_operators),      cmocka_unit_test(test_memory),

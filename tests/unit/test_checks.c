@@ -69,9 +69,10 @@ static void test_no_rules(void **state)
 static void test_documents(void **state)
 {
     (void)state;
-    struct check list[] = {{"data<3%", "data", "1 node", 1, "1.0 %, below 3.0 %"},
-                           {"io<\"3%", "I/O & more", "a|b", 0, "5.0 %, not below 3.0 %"}};
-    struct checks c = {list, 2, 1};
+    struct check list[] = {{"data<3%", "data", "1 node", 1, 1, "1.0 %, below 3.0 %"},
+                           {"io<\"3%", "I/O & more", "a|b", 0, 1, "5.0 %, not below 3.0 %"},
+                           {"copy<3%", "copies", "a", 0, 0, "n/a because nothing was recorded"}};
+    struct checks c = {list, 2, 1, 0};
     struct report rep = {.verdict = "It is *so*."};
     struct dcr_buf b = {0};
     checks_junit(&c, &b);
@@ -85,6 +86,15 @@ static void test_documents(void **state)
     assert_non_null(strstr(dcr_buf_text(&b), "1 of 2 checks failed"));
     assert_non_null(strstr(dcr_buf_text(&b), "It is \\*so\\*."));
     assert_non_null(strstr(dcr_buf_text(&b), "| **fails** | io\\<\"3% | a\\|b |"));
+    assert_null(strstr(dcr_buf_text(&b), "not measured"));
+    c = (struct checks){list, 3, 2, 1};
+    dcr_buf_clear(&b);
+    checks_markdown(&rep, &c, &b);
+    assert_non_null(strstr(dcr_buf_text(&b), "1 of 3 checks failed, 1 of 3 not measured"));
+    assert_non_null(strstr(dcr_buf_text(&b), "| **not measured** | copy\\<3% | a | copies: n/a because nothing"));
+    dcr_buf_clear(&b);
+    checks_junit(&c, &b);
+    assert_non_null(strstr(dcr_buf_text(&b), "<failure message=\"not measured\">copies: n/a because nothing was recorded"));
     dcr_buf_release(&b);
 }
 

@@ -319,6 +319,30 @@ static void test_window(void **state)
     free(text);
 }
 
+#define HOST(cat, name, start, dur) \
+    "{\"ph\":\"X\",\"cat\":\"" cat "\",\"name\":\"" name "\",\"pid\":1,\"tid\":2,\"ts\":" start ",\"dur\":" dur "}"
+#define MICRO(start) HOST("cpu_op", "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__", start, "1")
+
+/* Two steps of PyTorch, each with three batches loaded and one run of the optimiser. */
+static void test_accumulated_gradients(void **state)
+{
+    (void)state;
+    assert_int_equal(
+        import_text(
+            "[" HOST("user_annotation", "ProfilerStep#3", "0", "100") "," MICRO("1") "," MICRO("21") "," MICRO("41") "," HOST(
+                "user_annotation", "Optimizer.step#AdamW.step", "90",
+                "5") "," HOST("user_annotation", "ProfilerStep#4", "100",
+                              "100") "," MICRO("101") "," MICRO("121") "," MICRO("141") "," HOST("user_annotation",
+                                                                                                 "Optimizer.step#AdamW."
+                                                                                                 "step",
+                                                                                                 "190",
+                                                                                                 "5") "," KERNEL("150",
+                                                                                                                 "9") "]"),
+        0);
+    assert_int_equal(run->traces[0].accumulation.micro_batches, 3);
+    assert_int_equal(run->traces[0].accumulation.steps_between, 0);
+}
+
 /* Threads by process and thread, as numbers or names; annotations of the GPU are none of the host. */
 static void test_host_operators(void **state)
 {
@@ -624,6 +648,7 @@ int main(void)
         cmocka_unit_test_teardown(test_cut_at_window, forget),
         cmocka_unit_test_teardown(test_broken, forget),
         cmocka_unit_test_teardown(test_window, forget),
+        cmocka_unit_test_teardown(test_accumulated_gradients, forget),
         cmocka_unit_test_teardown(test_host_operators, forget),
         cmocka_unit_test_teardown(test_pairs, forget),
         cmocka_unit_test_teardown(test_unpaired, forget),

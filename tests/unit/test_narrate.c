@@ -267,7 +267,34 @@ static void test_no_gain_against_a_held_back_reference(void **state)
     assert_lacks(f.rep.first_action, "can save");
     assert_int_equal(f.rep.claims[f.rep.first_claim].has_gain, 0);
     assert_contains(f.rep.series[0].beyond_text, "no trend follows");
+    assert_contains(f.rep.series[0].scaling_text, "the efficiency 0.62 (unreliable).");
+    assert_contains(f.rep.series[0].scaling_text, "The reference is 1 node, where a rank waited for a core");
     release(&f);
+    f = strong(); /* the reference alone: its speed-ups are marked too */
+    f.runs[0]->ranks[0].run_delay_ns = 5000000000, f.runs[0]->ranks[0].process_seconds = 10;
+    tell(&f);
+    assert_contains(f.rep.verdict, "(efficiency 0.62; unreliable: at the reference, 1 node, a rank waited for a core");
+    assert_string_equal(f.rep.series[0].points[2].unreliable,
+                        "at the reference, 1 node, a rank waited for a core for 50 % of the time of its steps");
+    release(&f);
+}
+
+/* Who computes on every core is not told to use more of them; stand-ins for nodes have no others. */
+static void test_no_core_left(void **state)
+{
+    (void)state;
+    for (int cores = 2; cores <= 4; cores += 2) {
+        struct fixture f = {.n = 1};
+        f.runs[0] = made_even_run(2, 64, 40, 95, 5, 0, 0);
+        f.runs[0]->node_kind = NODES_EMULATED;
+        f.runs[0]->program.threads = 1;
+        for (int i = 0; i < 2; i++)
+            f.runs[0]->nodes[i].cores = f.runs[0]->nodes[i].cores_allowed = cores;
+        tell(&f);
+        assert_int_equal(cores_unused(&f.rep.runs[0]), cores - 2);
+        assert_contains(f.rep.first_action, cores == 2 ? "every core of this one computes already" : "--threads");
+        release(&f);
+    }
 }
 
 /* Four nodes on one kernel with a quarter of a core each need one core together: its two are enough. */
@@ -371,6 +398,29 @@ static void test_labels(void **state)
             assert_string_equal(f.rep.runs[i].label, label[has_batch][i]);
         release(&f);
     }
+}
+
+/* Configurations by the options in which their commands differ, when these tell all of them apart. */
+static void test_labels_by_options(void **state)
+{
+    (void)state;
+    static const char *words[3][5] = {{"train", "--hidden", "64", "-o", "a"},
+                                      {"train", "--hidden=32", "--no-overlap", "-o", "b"},
+                                      {"train", "--hidden", "64", "-o", "c"}};
+    static const char *const label[] = {"2 nodes, --hidden 64 (run 1 of 2)", "2 nodes, --hidden 32, --no-overlap",
+                                        "2 nodes, --hidden 64 (run 2 of 2)"};
+    struct fixture f = {.n = 3};
+    for (int i = 0; i < 3; i++) {
+        f.runs[i] = made_even_run(2, 64, 40, 70, 15, 9, 3);
+        f.runs[i]->run_id = i == 0 ? "1" : i == 1 ? "2" : "3";
+        f.runs[i]->config_hash = i == 1 ? "b" : "a";
+        f.runs[i]->command = words[i];
+        f.runs[i]->n_command = 5;
+    }
+    tell(&f);
+    for (int i = 0; i < 3; i++)
+        assert_string_equal(f.rep.runs[i].label, label[i]);
+    release(&f);
 }
 
 /* What the option would overrule is not overruled, and said. */
@@ -662,11 +712,13 @@ int main(void)
         cmocka_unit_test(test_neighbours),
         cmocka_unit_test(test_too_few_cores_is_one_story),
         cmocka_unit_test(test_no_gain_against_a_held_back_reference),
+        cmocka_unit_test(test_no_core_left),
         cmocka_unit_test(test_quotas_leave_room),
         cmocka_unit_test(test_slow_rank_limits_scaling),
         cmocka_unit_test(test_scaling_is_good),
         cmocka_unit_test(test_file_writes_limit_scaling),
         cmocka_unit_test(test_labels),
+        cmocka_unit_test(test_labels_by_options),
         cmocka_unit_test(test_unused_nodes),
         cmocka_unit_test(test_unnamed_steps),
         cmocka_unit_test(test_slurm_on_one_kernel),

@@ -65,6 +65,8 @@ static void test_data_loading_is_not_communication(void **state)
     struct analyse_options o = made_options();
     assert_int_equal(analyse(&rep, runs, 1, &o, NULL), 0);
     assert_true(near(rep.runs[0].pop.communication_ratio, 1));
+    assert_true(rep.runs[0].pop.has_useful && !rep.runs[0].pop.has); /* one rank waits for nobody */
+    assert_string_equal(rep.runs[0].pop_because, "n/a because one rank waits for nobody");
     report_free(&rep);
     run_free(r);
 }

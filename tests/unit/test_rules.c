@@ -230,6 +230,9 @@ static void test_memory(void **state)
     assert_int_equal(rep.runs[0].classes[CLASS_COMPUTE].gain_ns, 0); /* a ceiling of large products is no gain */
     report_free(&rep);
     run_free(r);
+    r = calibrated(1600, 500);
+    r->calibration->nodes[0].disturbed = "others";
+    assert_int_equal(verdict_of(r, CLASS_MEMORY, t), VERDICT_NA);
 }
 
 /* Computing gains what better kernels gained on the run's own batches, as timed by the program; nothing else is known.
@@ -487,11 +490,42 @@ static void test_device_notes(void **state)
     assert_null(strstr(notes_of(d), "matrix products"));
 }
 
+static struct accumulated accumulated_by(struct run *r)
+{
+    struct report rep = {0};
+    struct analyse_options o = made_options();
+    assert_int_equal(analyse(&rep, &r, 1, &o, NULL), 0);
+    struct accumulated a = rep.runs[0].accumulation;
+    int is_said = 0;
+    for (int i = 0; i < rep.runs[0].n_notes; i++)
+        is_said |= strncmp(rep.runs[0].notes[i], "Gradients are accumulated", 25) == 0;
+    assert_int_equal(is_said, a.micro_batches > 1);
+    report_free(&rep);
+    return a;
+}
+
+/* By program.json; by 41 backward passes to 10 runs of the optimiser, the last step cut; by nothing. */
+static void test_accumulation(void **state)
+{
+    (void)state;
+    struct run *r = parts(0, 0, 0);
+    struct host_operator list[] = {{.name = "backward", .n = 41}, {.name = "optimizer", .n = 10}};
+    assert_int_equal(accumulated_by(r).micro_batches, 0);
+    r->ranges = (struct host_operators){.list = list, .n_names = 2, .n = 51};
+    assert_int_equal(accumulated_by(r).micro_batches, 4);
+    list[0].n = 45; /* four and a half */
+    assert_int_equal(accumulated_by(r).micro_batches, 0);
+    r->program.accumulate = 1;
+    assert_int_equal(accumulated_by(r).micro_batches, 1);
+    run_free(r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_data),
         cmocka_unit_test(test_device_notes),
+        cmocka_unit_test(test_accumulation),
         cmocka_unit_test(test_communication),
         cmocka_unit_test(test_late_by_turns),
         cmocka_unit_test(test_io),

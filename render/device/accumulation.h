@@ -1,0 +1,14 @@
+/* accumulation.h - gradient accumulation, as a trace shows it: several micro-batches go through the model before the
+ * optimiser runs once. Inside render/device only.  source: docs/metrics.md#devices. Test: tests/unit/test_activity.c */
+#ifndef RENDER_DEVICE_ACCUMULATION_H
+#define RENDER_DEVICE_ACCUMULATION_H
+
+#include "render/device/steps.h"
+
+/** accumulation_of - from the marks inside the steps, once these are settled. Either a step holds all micro-batches of
+ *  an optimiser step (as many marks of loading, forward or backward in nearly every one, one run of the optimiser), or
+ *  a step is one micro-batch (the optimiser runs in every K-th).
+ *  out      micro_batches 0 and because when neither is seen */
+void accumulation_of(const struct device_steps *s, struct accumulation *out);
+
+#endif

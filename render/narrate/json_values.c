@@ -1,0 +1,64 @@
+/* json_values.c - see json_values.h. */
+#include "render/narrate/json_values.h"
+
+#include <math.h>
+
+json_t *value_real(int has, double v)
+{
+    return has && isfinite(v) ? json_real(v) : json_null();
+}
+
+json_t *value_int(int has, int64_t v)
+{
+    return has ? json_integer(v) : json_null();
+}
+
+json_t *value_text(const char *s)
+{
+    return s && *s ? json_string(s) : json_null();
+}
+
+json_t *value_interval(struct interval i)
+{
+    return i.has ? json_pack("{s:f, s:f}", "lo", i.lo, "hi", i.hi) : json_null();
+}
+
+json_t *value_spread(const struct spread *s)
+{
+    if (s->n == 0)
+        return json_null();
+    json_t *o = json_object();
+    json_object_set_new(o, "n", json_integer(s->n));
+    json_object_set_new(o, "mean_ns", json_integer(s->mean_ns));
+    json_object_set_new(o, "median_ns", json_integer(s->median_ns));
+    json_object_set_new(o, "p95_ns", json_integer(s->p95_ns));
+    json_object_set_new(o, "min_ns", json_integer(s->min_ns));
+    json_object_set_new(o, "max_ns", json_integer(s->max_ns));
+    json_object_set_new(o, "cv_ratio", json_real(s->cv_ratio));
+    return o;
+}
+
+json_t *value_parts(const int64_t *part)
+{
+    json_t *o = json_object();
+    for (int p = 0; p < N_PARTS; p++)
+        json_object_set_new(o, part_key((enum part)p), json_integer(part[p]));
+    return o;
+}
+
+json_t *value_pop(const struct pop *p)
+{
+    if (!p->has)
+        return json_null();
+    json_t *o = json_object();
+    json_object_set_new(o, "parallel_ratio", json_real(p->parallel_ratio));
+    json_object_set_new(o, "load_balance_ratio", json_real(p->load_balance_ratio));
+    json_object_set_new(o, "communication_ratio", json_real(p->communication_ratio));
+    json_object_set_new(o, "serialization_ratio_estimated", json_real(p->serialization_ratio));
+    json_object_set_new(o, "transfer_ratio_estimated", json_real(p->transfer_ratio));
+    json_object_set_new(o, "useful_mean_ns", json_integer(p->useful_mean_ns));
+    json_object_set_new(o, "useful_max_ns", json_integer(p->useful_max_ns));
+    json_object_set_new(o, "computation_scaling_ratio", value_real(p->has_scaling, p->computation_scaling_ratio));
+    json_object_set_new(o, "global_ratio", value_real(p->has_scaling, p->global_ratio));
+    return o;
+}

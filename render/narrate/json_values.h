@@ -1,0 +1,26 @@
+/* json_values.h - the values that all parts of report.json are made of: what was not measured is null, never 0. Schema:
+ * docs/report-json.md. Inside render/narrate. Test: tests/unit/test_narrate.c */
+#ifndef RENDER_NARRATE_JSON_VALUES_H
+#define RENDER_NARRATE_JSON_VALUES_H
+
+#include "render/analyse/report.h"
+
+#include <jansson.h>
+
+/** value_real, value_int, value_text - null when there is none, when it is not finite, when it is NULL or "". */
+json_t *value_real(int has, double v);
+json_t *value_int(int has, int64_t v);
+json_t *value_text(const char *s);
+/** value_interval - {"lo", "hi"} or null. */
+json_t *value_interval(struct interval i);
+/** value_spread - statistics of times; null of none. */
+json_t *value_spread(const struct spread *s);
+/** value_parts - by key.   part: shape (N_PARTS), ns */
+json_t *value_parts(const int64_t *part);
+/** value_pop - null where the efficiencies are n/a. */
+json_t *value_pop(const struct pop *p);
+
+/** run_json - an entry of `runs`. (json_run.c) */
+json_t *run_json(const struct run_result *r);
+
+#endif
