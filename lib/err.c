@@ -27,7 +27,15 @@ int dcr_err_set(struct dcr_err *err, int grade, const char *fmt, ...)
         dcr_clean_text(err->text);
         err->grade = grade;
         err->sys = 0;
+        err->kind = DCR_ERR_ANY;
     }
+    return grade;
+}
+
+int dcr_err_mark(struct dcr_err *err, enum dcr_err_kind kind, int grade)
+{
+    if (err)
+        err->kind = kind;
     return grade;
 }
 
@@ -44,6 +52,7 @@ int dcr_err_sys(struct dcr_err *err, int grade, const char *fmt, ...)
         dcr_clean_text(err->text);
         err->grade = grade;
         err->sys = sys;
+        err->kind = DCR_ERR_ANY;
     }
     return grade;
 }

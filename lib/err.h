@@ -23,9 +23,17 @@ enum {
     DCR_EXIT_SELF = 125 /* dccollect run: its own failure, not the program's */
 };
 
+/* Failures that a caller answers in a way of its own. */
+enum dcr_err_kind {
+    DCR_ERR_ANY = 0,
+    DCR_ERR_NO_ARCHIVE, /* the bytes are no tar archive */
+    DCR_ERR_NO_TRACE,   /* taken for a trace by how it begins, it holds no events */
+};
+
 struct dcr_err {
-    int grade;      /* 0 while nothing failed */
-    int sys;        /* errno at the time, or 0 */
+    int grade; /* 0 while nothing failed */
+    int sys;   /* errno at the time, or 0 */
+    enum dcr_err_kind kind;
     char text[768]; /* one sentence: no capital, no full stop, subject quoted */
 };
 
@@ -41,6 +49,10 @@ int dcr_err_set(struct dcr_err *err, int grade, const char *fmt, ...) DCR_PRINTF
 
 /** dcr_err_sys - as dcr_err_set, with ": strerror(errno)" appended and errno kept in err->sys. */
 int dcr_err_sys(struct dcr_err *err, int grade, const char *fmt, ...) DCR_PRINTF(3, 4);
+
+/** dcr_err_mark - say of which kind the failure that was just set is.
+ *  returns  grade */
+int dcr_err_mark(struct dcr_err *err, enum dcr_err_kind kind, int grade);
 
 /** dcr_err_while - put "<what>: " in front of the sentence, on the way up.
  *  returns  err->grade (DCR_FAIL when err is NULL) */

@@ -2,6 +2,7 @@
  * overlap; a step takes its share of them and the list begins anew. */
 #include "lib/reduce.h"
 
+#include "lib/map.h"
 #include "lib/text.h"
 
 #include <stdio.h>
@@ -51,9 +52,11 @@ struct track {
 
 struct reducer {
     struct dcr_arena arena;
-    struct track **tracks; /* by pointer: they grow */
-    struct track beside;   /* its calls: communication that no thread waits in, as the program names it */
-    struct track flights;  /* the same as observed: what counts where the program names none */
+    struct track **tracks;   /* by pointer: they grow */
+    struct dcr_map track_of; /* index by id */
+    struct track *last;      /* a thread writes many events in a row */
+    struct track beside;     /* its calls: communication that no thread waits in, as the program names it */
+    struct track flights;    /* the same as observed: what counts where the program names none */
     size_t n_tracks, tracks_cap;
     struct phase phases[RUN_MAX_PHASES];
     int n_phases;
@@ -171,15 +174,19 @@ static void add(int64_t *sum, int64_t more)
 
 static struct track *track_of(struct reducer *d, uint32_t id)
 {
-    for (size_t i = 0; i < d->n_tracks; i++)
-        if (d->tracks[i]->id == id)
-            return d->tracks[i];
+    uint32_t at;
+    if (d->last && d->last->id == id)
+        return d->last;
+    if (dcr_map_get(&d->track_of, id, &at))
+        return d->last = d->tracks[at];
+    if (dcr_map_put(&d->track_of, id, (uint32_t)d->n_tracks))
+        abort(); /* as the arena does */
     d->tracks = arena_grow(&d->arena, d->tracks, d->n_tracks, &d->tracks_cap, sizeof *d->tracks);
     struct track *t = dcr_arena_alloc(&d->arena, sizeof *t);
     t->id = id;
     t->last_step_end_ns = INT64_MIN;
     d->tracks[d->n_tracks++] = t;
-    return t;
+    return d->last = t;
 }
 
 /* The phase of that name and category, made when it is new and there is room; else -1. */
@@ -556,10 +563,16 @@ uint64_t reduce_overflow(const struct reducer *d)
     return d->overflow;
 }
 
+uint64_t reduce_looks(const struct reducer *d)
+{
+    return d->track_of.n_looks;
+}
+
 void reduce_free(struct reducer *d)
 {
     if (!d)
         return;
+    dcr_map_release(&d->track_of);
     struct dcr_arena a = d->arena;
     dcr_arena_release(&a);
 }

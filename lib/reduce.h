@@ -119,6 +119,8 @@ void reduce_event(struct reducer *d, const struct event *e);
 int reduce_finish(struct reducer *d, struct dcr_arena *a, struct reduced *out);
 /** reduce_overflow - ranges not looked at because one step held more than a million. */
 uint64_t reduce_overflow(const struct reducer *d);
+/** reduce_looks - how many tracks were looked at to find those of the events so far, for tests. */
+uint64_t reduce_looks(const struct reducer *d);
 void reduce_free(struct reducer *d);
 
 #endif

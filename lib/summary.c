@@ -110,6 +110,10 @@ static int io_kind(const char *name)
 /* What the recorder saw without the program naming it, and the counts of both. */
 static void count(struct observed *t, const struct dct_event *e)
 {
+    if (e->kind != DCT_FILE && e->kind != DCT_SPAN) {
+        t->out->n_events++;
+        return;
+    }
     struct dct_io once = {.n = 1, .bytes = e->bytes};
     once.ns = once.max_ns = (uint64_t)(e->end_ns - e->start_ns);
     if (e->kind == DCT_FILE) {
@@ -123,12 +127,10 @@ static void count(struct observed *t, const struct dct_event *e)
             once.n = once.ns = once.max_ns = 0;
         t->out->n_mpi_calls += once.n;
         observe(t, e->name, -1, &once);
-    } else if (e->kind == DCT_SPAN) {
+    } else {
         t->out->n_io_calls++;
         if (strcmp(e->domain, DCT_DOMAIN_IO) == 0)
             observe(t, e->file, io_kind(e->name), &once);
-    } else {
-        t->out->n_events++;
     }
 }
 
@@ -165,39 +167,44 @@ static int neutral_flight(const struct dct_event *in, struct event *out)
     return 1;
 }
 
-/* What event_classify said of a name. The reader gives equal texts at equal addresses until it is closed, and a program
- * has few names: most events need no comparison of texts. */
+/* What was found out of a name: what event_classify says, where it is counted. The reader gives equal texts at equal
+ * addresses until it is closed, and a program has few names: one look tells all, without a comparison of texts. */
 enum { KNOWN_RANGES = 64 };
 struct known_range {
-    const char *category, *name; /* name NULL = empty */
-    enum event_kind kind;
+    const char *domain, *category, *name; /* name NULL = empty */
+    int kind;
+    uint32_t place; /* of names_add */
+    enum event_kind means;
     enum category is;
 };
 
-static enum event_kind classify(struct known_range *known, const struct dct_event *e, enum category *out)
+static inline struct known_range *known_of(struct known_range *known, const struct dct_event *e)
 {
     uintptr_t at = (uintptr_t)e->name ^ (uintptr_t)e->category >> 3;
     struct known_range *k = &known[(at ^ at >> 4 ^ at >> 10) % KNOWN_RANGES];
-    if (k->name != e->name || k->category != e->category) {
-        *k = (struct known_range){.category = e->category, .name = e->name};
-        k->kind = event_classify(e->category, e->name, &k->is);
+    if (k->name != e->name || k->category != e->category || k->domain != e->domain || k->kind != e->kind) {
+        *k = (struct known_range){.domain = e->domain, .category = e->category, .name = e->name, .kind = e->kind};
+        k->means = event_classify(e->category, e->name, &k->is);
     }
-    *out = k->is;
-    return k->kind;
+    return k;
 }
 
 /* A range as a neutral event; 0 when it says nothing. */
-static int neutral(struct known_range *known, const struct dct_event *in, struct event *out)
+static int neutral(const struct known_range *known, const struct dct_event *in, struct event *out)
 {
     if (in->kind == DCT_MARK || in->kind == DCT_FILE || in->is_open || in->start_ns < 0 || in->end_ns > RUN_MAX_TIME_NS)
         return 0;
     if (in->kind == DCT_SPAN && strcmp(in->category, DCT_IN_FLIGHT) == 0)
         return neutral_flight(in, out);
-    enum event_kind kind = classify(known, in, &out->category);
-    out->kind = kind;
-    out->track = in->track;
+    enum event_kind kind = known->means;
     /* Process ranges lie beside the stack of the thread: never outermost. */
-    out->depth = in->kind == DCT_PUSH || in->kind == DCT_SPAN ? in->depth : 1;
+    int depth = in->kind == DCT_PUSH || in->kind == DCT_SPAN ? in->depth : 1;
+    if (kind == EVENT_NONE && depth > 0)
+        return 0;
+    out->kind = kind;
+    out->category = known->is;
+    out->track = in->track;
+    out->depth = depth;
     out->is_beside = in->kind == DCT_START;
     out->is_observed = in->kind == DCT_SPAN;
     out->start_ns = in->start_ns;
@@ -206,7 +213,7 @@ static int neutral(struct known_range *known, const struct dct_event *in, struct
     out->name = in->name;
     out->number = kind == EVENT_STEP ? payload : -1;
     out->bytes = in->kind == DCT_SPAN && in->bytes <= INT64_MAX ? (int64_t)in->bytes : payload > 0 ? payload : 0;
-    return kind != EVENT_NONE || out->depth == 0;
+    return 1;
 }
 
 int summary_of_trace(struct summary *out, struct dcr_arena *a, struct dcr_stream *s, enum summary_names keep,
@@ -256,9 +263,10 @@ int summary_of_trace_with_gpu(struct summary *out, struct dcr_arena *a, struct d
         if (watch)
             watch->event(watch->ctx, &e);
         count(&observed, &e);
+        struct known_range *k = known_of(known, &e);
         if (names)
-            names_add(names, &e);
-        if (neutral(known, &e, &n))
+            names_add(names, &e, &k->place);
+        if (neutral(k, &e, &n))
             reduce_event(d, &n);
     }
     if (watch)

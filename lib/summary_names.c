@@ -1,7 +1,8 @@
-/* summary_names.c - see summary_names.h. Texts of a reader stay where they are, so that a name is found by its address;
- * equal texts at two addresses meet at the end. */
+/* summary_names.c - see summary_names.h. Texts of a reader stay where they are, so that a name is found by its address,
+ * and seldom, since who adds events keeps the place; equal texts at two addresses meet at the end. */
 #include "lib/summary_names.h"
 
+#include "lib/map.h"
 #include "lib/text.h"
 
 #include <stdlib.h>
@@ -36,9 +37,6 @@ struct nest {
 /* What is seldom done stands apart, so that an event costs no saving of registers. */
 #define SELDOM __attribute__((noinline, cold))
 
-/* Where a name was found last: most events need no search. */
-enum { RECENT = 64 };
-
 struct name_table {
     struct entry *entries;
     size_t n, cap;
@@ -46,8 +44,8 @@ struct name_table {
     size_t n_slots;
     size_t n_intervals; /* of all entries */
     struct nest *nests;
-    size_t n_nests, at;      /* at: the one of the last range; a thread writes many in a row */
-    uint32_t recent[RECENT]; /* index + 1, by the address of the name */
+    size_t n_nests, nests_cap, at; /* at: the one of the last range; a thread writes many in a row */
+    struct dcr_map nest_of;        /* index by track */
     enum summary_names keep;
 };
 
@@ -65,7 +63,6 @@ struct name_table *names_new(enum summary_names keep)
 {
     struct name_table *t = must(calloc(1, sizeof *t));
     t->keep = keep;
-    t->nests = must(calloc(1, sizeof *t->nests)); /* of a track that is none: the first event makes its own */
     return t;
 }
 
@@ -80,6 +77,7 @@ void names_free(struct name_table *t)
     for (size_t i = 0; i < t->n_nests; i++)
         free(t->nests[i].at_depth);
     free(t->nests);
+    dcr_map_release(&t->nest_of);
     free(t->entries);
     free(t->slots);
     free(t);
@@ -105,8 +103,7 @@ static uint32_t *slot_of(const struct name_table *t, const char *domain, const c
     return &t->slots[i];
 }
 
-static struct entry *new_entry(struct name_table *t, const char *domain, const char *category, const char *name,
-                               int kind)
+static uint32_t new_entry(struct name_table *t, const char *domain, const char *category, const char *name, int kind)
 {
     if (t->n == t->cap) {
         t->cap = t->cap ? 2 * t->cap : 64;
@@ -114,10 +111,11 @@ static struct entry *new_entry(struct name_table *t, const char *domain, const c
     }
     t->entries[t->n] = (struct entry){.domain = domain, .category = category, .name = name, .kind = kind};
     t->entries[t->n].min_ns = INT64_MAX;
-    return &t->entries[t->n++];
+    return (uint32_t)++t->n;
 }
 
-static SELDOM struct entry *search(struct name_table *t, const struct dct_event *e)
+/* index + 1 of the entry that counts such events. */
+static SELDOM uint32_t search(struct name_table *t, const struct dct_event *e)
 {
     if (2 * (t->n + 1) > t->n_slots) {
         free(t->slots);
@@ -130,31 +128,12 @@ static SELDOM struct entry *search(struct name_table *t, const struct dct_event 
     }
     uint32_t *slot = slot_of(t, e->domain, e->category, e->name, e->kind);
     if (*slot)
-        return &t->entries[*slot - 1];
-    if (t->n >= SUMMARY_MAX_NAMES - 1) { /* the last one takes all others */
-        static const char none[] = "", other[] = SUMMARY_OTHER_NAMES;
-        slot = slot_of(t, none, none, other, DCT_PUSH);
-        if (*slot)
-            return &t->entries[*slot - 1];
-        struct entry *rest = new_entry(t, none, none, other, DCT_PUSH);
-        *slot = (uint32_t)t->n;
-        return rest;
-    }
-    struct entry *made = new_entry(t, e->domain, e->category, e->name, e->kind);
-    *slot = (uint32_t)t->n;
-    return made;
-}
-
-static struct entry *entry_of(struct name_table *t, const struct dct_event *e)
-{
-    uintptr_t at = (uintptr_t)e->name ^ (uintptr_t)e->category >> 3;
-    uint32_t *recent = &t->recent[(at ^ at >> 4 ^ at >> 10) % RECENT];
-    struct entry *k = *recent ? &t->entries[*recent - 1] : NULL;
-    if (k && k->name == e->name && k->category == e->category && k->domain == e->domain && k->kind == e->kind)
-        return k;
-    k = search(t, e);
-    *recent = (uint32_t)(k - t->entries) + 1;
-    return k;
+        return *slot;
+    if (t->n < SUMMARY_MAX_NAMES - 1)
+        return *slot = new_entry(t, e->domain, e->category, e->name, e->kind);
+    static const char none[] = "", other[] = SUMMARY_OTHER_NAMES; /* the last one takes all others */
+    slot = slot_of(t, none, none, other, DCT_PUSH);
+    return *slot ? *slot : (*slot = new_entry(t, none, none, other, DCT_PUSH));
 }
 
 static int by_start(const void *a, const void *b)
@@ -234,13 +213,19 @@ static void add(int64_t *sum, int64_t more)
 
 static SELDOM struct nest *make_nest(struct name_table *t, const struct dct_event *in)
 {
-    for (t->at = 0; t->at < t->n_nests && t->nests[t->at].track != in->track; t->at++)
-        ;
-    if (t->at == t->n_nests) {
-        t->nests = must(realloc(t->nests, (t->n_nests + 1) * sizeof *t->nests));
+    uint32_t at;
+    if (!dcr_map_get(&t->nest_of, in->track, &at)) {
+        if (t->n_nests == t->nests_cap) {
+            t->nests_cap = t->nests_cap ? 2 * t->nests_cap : 16;
+            t->nests = must(realloc(t->nests, t->nests_cap * sizeof *t->nests));
+        }
+        at = (uint32_t)t->n_nests;
+        if (dcr_map_put(&t->nest_of, in->track, at))
+            abort();
         t->nests[t->n_nests++] = (struct nest){.track = in->track};
     }
-    struct nest *n = &t->nests[t->at];
+    t->at = at;
+    struct nest *n = &t->nests[at];
     if (in->depth + 2 > n->cap) {
         int cap = 2 * in->depth + 16;
         n->at_depth = must(realloc(n->at_depth, (size_t)cap * sizeof *n->at_depth));
@@ -252,8 +237,10 @@ static SELDOM struct nest *make_nest(struct name_table *t, const struct dct_even
 
 static inline struct nest *nest_of(struct name_table *t, const struct dct_event *in)
 {
+    if (t->at >= t->n_nests)
+        return make_nest(t, in);
     struct nest *n = &t->nests[t->at];
-    return t->at < t->n_nests && n->track == in->track && in->depth + 2 <= n->cap ? n : make_nest(t, in);
+    return n->track == in->track && in->depth + 2 <= n->cap ? n : make_nest(t, in);
 }
 
 /* What began before the range is inside none of this depth: of a damaged trace, or of domains whose ranges do not nest
@@ -279,13 +266,15 @@ static __attribute__((noinline)) void add_detail(struct name_table *t, struct en
     cover(t, e, in->start_ns, in->end_ns);
 }
 
-void names_add(struct name_table *t, const struct dct_event *in)
+void names_add(struct name_table *t, const struct dct_event *in, uint32_t *place)
 {
     if (in->is_open && in->kind == DCT_PUSH) /* what was inside it is inside no later one */
         nest_of(t, in)->at_depth[in->depth + 1].ns = 0;
     if (in->kind == DCT_FILE || in->is_open)
         return;
-    struct entry *e = entry_of(t, in);
+    if (!*place)
+        *place = search(t, in);
+    struct entry *e = &t->entries[*place - 1];
     int64_t ns = in->end_ns - in->start_ns;
     e->n++;
     if (in->kind == DCT_MARK)
@@ -297,6 +286,11 @@ void names_add(struct name_table *t, const struct dct_event *in)
     e->max_ns = ns > e->max_ns ? ns : e->max_ns;
     if (t->keep != SUMMARY_NAME_SUMS)
         add_detail(t, e, in);
+}
+
+uint64_t names_looks(const struct name_table *t)
+{
+    return t->nest_of.n_looks;
 }
 
 static int compare(const struct entry *x, const struct entry *y)

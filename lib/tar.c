@@ -23,6 +23,12 @@ struct dcr_tar_reader {
     void *seen;        /* tree of names, by tsearch */
 };
 
+static int no_archive(const struct dcr_tar_reader *r, int grade, struct dcr_err *err)
+{
+    dcr_err_set(err, grade, "cannot read '%s': not a tar archive (%s)", r->path, archive_error_string(r->archive));
+    return dcr_err_mark(err, DCR_ERR_NO_ARCHIVE, grade);
+}
+
 /* tar headers hold no control characters in names we accept, so that names are safe in one-line messages. */
 int dcr_tar_name_is_safe(const char *name)
 {
@@ -65,8 +71,7 @@ int dcr_tar_open(struct dcr_tar_reader **out, const char *path, struct dcr_err *
     archive_read_support_filter_gzip(r->archive);
     archive_read_support_filter_zstd(r->archive);
     if (archive_read_open_filename(r->archive, path, 65536) != ARCHIVE_OK) {
-        int rc = dcr_err_set(err, DCR_FAIL, "cannot read '%s': not a tar archive (%s)", path,
-                             archive_error_string(r->archive));
+        int rc = no_archive(r, DCR_FAIL, err);
         dcr_tar_close(r);
         return rc;
     }
@@ -141,13 +146,13 @@ int dcr_tar_next(struct dcr_tar_reader *r, struct dcr_tar_member *out, struct dc
         struct archive_entry *entry;
         int rc = archive_read_next_header(r->archive, &entry);
         if (rc == ARCHIVE_EOF && !r->member)
-            return dcr_err_set(err, DCR_FATAL, "cannot read '%s': not a tar archive", r->path);
+            return dcr_err_mark(err, DCR_ERR_NO_ARCHIVE,
+                                dcr_err_set(err, DCR_FATAL, "cannot read '%s': not a tar archive", r->path));
         if (rc == ARCHIVE_EOF)
             return DCR_END;
         if (rc < ARCHIVE_WARN) {
             if (!r->member)
-                return dcr_err_set(err, DCR_FATAL, "cannot read '%s': not a tar archive (%s)", r->path,
-                                   archive_error_string(r->archive));
+                return no_archive(r, DCR_FATAL, err);
             return dcr_err_set(err, DCR_FATAL,
                                "cannot read '%s': damaged or cut short after member '%s' (%s); copy or pack it again",
                                r->path, r->member, archive_error_string(r->archive));

@@ -4,6 +4,7 @@
 #include "lib/arena.h"
 #include "lib/buf.h"
 #include "lib/hash.h"
+#include "lib/map.h"
 
 #include <stdio.h>
 #include <inttypes.h>
@@ -18,92 +19,6 @@
 #define MAX_DEPTH 16384u
 #define MAX_OPEN (1u << 20)
 #define MAX_NOTES_BYTES ((size_t)64 << 10)
-
-/* ---- a map from 64-bit keys to small numbers ------------------------------------------------- */
-
-struct map {
-    uint64_t *keys;
-    uint32_t *values; /* value + 1; 0 = free */
-    uint32_t cap, n;
-};
-
-static uint32_t map_slot(const struct map *m, uint64_t key)
-{
-    uint32_t i = (uint32_t)((key * UINT64_C(0x9e3779b97f4a7c15)) >> 32) & (m->cap - 1);
-    while (m->values[i] && m->keys[i] != key)
-        i = (i + 1) & (m->cap - 1);
-    return i;
-}
-
-static int map_get(const struct map *m, uint64_t key, uint32_t *value)
-{
-    if (!m->cap)
-        return 0;
-    uint32_t i = map_slot(m, key);
-    if (!m->values[i])
-        return 0;
-    *value = m->values[i] - 1;
-    return 1;
-}
-
-static int map_grow(struct map *m)
-{
-    struct map big = {.cap = m->cap ? 2 * m->cap : 64, .n = m->n};
-    big.keys = calloc(big.cap, sizeof *big.keys);
-    big.values = calloc(big.cap, sizeof *big.values);
-    if (!big.keys || !big.values) {
-        free(big.keys);
-        free(big.values);
-        return -1;
-    }
-    for (uint32_t i = 0; i < m->cap; i++) {
-        if (!m->values[i])
-            continue;
-        uint32_t to = map_slot(&big, m->keys[i]);
-        big.keys[to] = m->keys[i];
-        big.values[to] = m->values[i];
-    }
-    free(m->keys);
-    free(m->values);
-    *m = big;
-    return 0;
-}
-
-static int map_put(struct map *m, uint64_t key, uint32_t value)
-{
-    if (2 * (m->n + 1) > m->cap && map_grow(m) != 0)
-        return -1;
-    uint32_t i = map_slot(m, key);
-    m->n += m->values[i] == 0;
-    m->keys[i] = key;
-    m->values[i] = value + 1;
-    return 0;
-}
-
-static void map_delete(struct map *m, uint64_t key)
-{
-    if (!m->cap)
-        return;
-    uint32_t hole = map_slot(m, key);
-    if (!m->values[hole])
-        return;
-    m->values[hole] = 0;
-    m->n--;
-    for (uint32_t i = (hole + 1) & (m->cap - 1); m->values[i]; i = (i + 1) & (m->cap - 1)) {
-        uint32_t value = m->values[i];
-        m->values[i] = 0;
-        uint32_t to = map_slot(m, m->keys[i]);
-        m->keys[to] = m->keys[i];
-        m->values[to] = value;
-    }
-}
-
-static void map_release(struct map *m)
-{
-    free(m->keys);
-    free(m->values);
-    *m = (struct map){0};
-}
 
 /* ---- the reader ------------------------------------------------------------------------------ */
 
@@ -143,15 +58,15 @@ struct dct_reader {
     uint32_t n_names;
     const char **domains; /* by id, NULL = never defined */
     uint32_t n_domains;
-    struct map category_of, thread_of;
+    struct dcr_map category_of, thread_of;
     const char **texts; /* of categories and threads, in order of definition */
     uint32_t n_texts, cap_texts;
 
-    struct map track_of;
+    struct dcr_map track_of;
     struct track *tracks;
     uint32_t n_tracks, cap_tracks;
 
-    struct map range_of; /* process ranges by id */
+    struct dcr_map range_of; /* process ranges by id */
     struct open_range *ranges;
     uint32_t n_ranges, cap_ranges;
 
@@ -244,10 +159,10 @@ void dct_close(struct dct_reader *r)
     free(r->names);
     free(r->domains);
     free(r->texts);
-    map_release(&r->category_of);
-    map_release(&r->thread_of);
-    map_release(&r->track_of);
-    map_release(&r->range_of);
+    dcr_map_release(&r->category_of);
+    dcr_map_release(&r->thread_of);
+    dcr_map_release(&r->track_of);
+    dcr_map_release(&r->range_of);
     dcr_buf_release(&r->notes);
     dcr_arena_release(&r->arena);
     free(r->block);
@@ -290,10 +205,10 @@ const char *dct_notes(struct dct_reader *r)
     return dcr_buf_text(&r->notes);
 }
 
-const char *dct_thread_name(const struct dct_reader *r, uint32_t track)
+const char *dct_thread_name(struct dct_reader *r, uint32_t track)
 {
     uint32_t i;
-    return map_get(&r->thread_of, track, &i) ? r->texts[i] : "";
+    return dcr_map_get(&r->thread_of, track, &i) ? r->texts[i] : "";
 }
 
 /* ---- definitions ----------------------------------------------------------------------------- */
@@ -303,10 +218,10 @@ static uint64_t category_key(uint32_t domain, uint32_t category)
     return (uint64_t)domain << 32 | category;
 }
 
-static void set_text(struct dct_reader *r, struct map *m, uint64_t key, const char *text)
+static void set_text(struct dct_reader *r, struct dcr_map *m, uint64_t key, const char *text)
 {
     if (r->n_texts >= MAX_NAME_ID || grow_array(&r->texts, &r->cap_texts, r->n_texts + 1, sizeof *r->texts) != 0 ||
-        map_put(m, key, r->n_texts) != 0)
+        dcr_map_put(m, key, r->n_texts) != 0)
         return;
     r->texts[r->n_texts++] = text;
 }
@@ -349,7 +264,7 @@ static const char *category_text(struct dct_reader *r, uint32_t domain, uint32_t
     uint32_t i;
     if (!category)
         return "";
-    if (map_get(&r->category_of, category_key(domain, category), &i))
+    if (dcr_map_get(&r->category_of, category_key(domain, category), &i))
         return r->texts[i];
     char number[16];
     snprintf(number, sizeof number, "#%u", category);
@@ -369,10 +284,10 @@ static void fill_names(struct dct_reader *r, struct dct_event *e, uint32_t domai
 
 static struct track *track_of(struct dct_reader *r, uint32_t id, uint32_t *index)
 {
-    if (map_get(&r->track_of, id, index))
+    if (dcr_map_get(&r->track_of, id, index))
         return &r->tracks[*index];
     if (r->n_tracks >= MAX_TRACKS || grow_array(&r->tracks, &r->cap_tracks, r->n_tracks + 1, sizeof *r->tracks) != 0 ||
-        map_put(&r->track_of, id, r->n_tracks) != 0)
+        dcr_map_put(&r->track_of, id, r->n_tracks) != 0)
         return NULL;
     *index = r->n_tracks++;
     r->tracks[*index].id = id;
@@ -574,13 +489,13 @@ static void keep_start(struct dct_reader *r, struct track *t, const struct dct_s
 {
     uint32_t known;
     uint64_t id = (uint64_t)s[s->n_extra].t_ns;
-    if (map_get(&r->range_of, id, &known)) { /* a number given twice: one of the two is never closed */
+    if (dcr_map_get(&r->range_of, id, &known)) { /* a number given twice: one of the two is never closed */
         r->loss.n_open_ranges++;
         return;
     }
     if (r->n_open_total >= MAX_OPEN ||
         grow_array(&r->ranges, &r->cap_ranges, r->n_ranges + 1, sizeof *r->ranges) != 0 ||
-        map_put(&r->range_of, id, r->n_ranges) != 0) {
+        dcr_map_put(&r->range_of, id, r->n_ranges) != 0) {
         ++*unread(r);
         return;
     }
@@ -595,17 +510,17 @@ static int close_start(struct dct_reader *r, const struct dct_slot *s, struct dc
 {
     uint32_t i;
     uint64_t id = (uint64_t)s[1].t_ns;
-    if (!map_get(&r->range_of, id, &i)) {
+    if (!dcr_map_get(&r->range_of, id, &i)) {
         r->loss.n_unmatched_pops++;
         return 0;
     }
     deliver(r, out, DCT_START, &r->ranges[i], s->t_ns);
-    map_delete(&r->range_of, id);
+    dcr_map_delete(&r->range_of, id);
     r->n_ranges--;
     r->n_open_total--;
     if (i != r->n_ranges) { /* the last one fills the gap */
         r->ranges[i] = r->ranges[r->n_ranges];
-        (void)map_put(&r->range_of, r->ranges[i].id, i);
+        (void)dcr_map_put(&r->range_of, r->ranges[i].id, i);
     }
     return 1;
 }
@@ -665,12 +580,43 @@ static void pass_gpu(const struct dct_reader *r, const struct dct_slot *s)
         r->on_gpu(r->gpu_ctx, &e);
 }
 
+/* A range without any inside it, by far the most frequent one: its end is the very next slot. The same as keep_push and
+ * close_push, without the way over the stack. returns  1 when *out holds it */
+static inline int take_leaf(struct dct_reader *r, struct track *t, const struct dct_slot *s, struct dct_event *out)
+{
+    if (r->n_slots - r->at < 2 || s[1].kind != DCT_POP || s[1].n_extra || s[1].domain != s->domain || s[1].t_ns < 0 ||
+        t->n_unread || t->n_open >= MAX_DEPTH || r->n_open_total >= MAX_OPEN)
+        return 0;
+    int64_t end_ns = s[1].t_ns;
+    r->at += 2;
+    t->last_ns = end_ns;
+    r->last_ns = s->t_ns > r->last_ns ? s->t_ns : r->last_ns;
+    r->last_ns = end_ns > r->last_ns ? end_ns : r->last_ns;
+    out->kind = DCT_PUSH;
+    out->is_open = 0;
+    out->bytes = 0;
+    out->track = t->id;
+    out->depth = (int)t->n_open;
+    out->start_ns = s->t_ns;
+    out->end_ns = end_ns > s->t_ns ? end_ns : s->t_ns;
+    out->payload_type = 0;
+    out->color = 0;
+    out->payload = 0;
+    out->raw = NULL;
+    out->file = "";
+    r->delivered_raw = NULL;
+    fill_names(r, out, s->domain, s->name, 0);
+    return 1;
+}
+
 /* Consume the slot at r->at. returns 1 when *out holds an event */
 static int take_slot(struct dct_reader *r, struct dct_event *out)
 {
     struct track *t = &r->tracks[r->current];
     const struct dct_slot *s = &r->slots[r->at];
     if ((s->kind == DCT_PUSH || s->kind == DCT_POP) && s->n_extra == 0 && r->is_sealed && s->t_ns >= 0) {
+        if (s->kind == DCT_PUSH && take_leaf(r, t, s, out))
+            return 1;
         r->at++; /* nearly all there is: the same as below, in short */
         t->last_ns = s->t_ns;
         r->last_ns = s->t_ns > r->last_ns ? s->t_ns : r->last_ns;

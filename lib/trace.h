@@ -62,7 +62,7 @@ struct dct_reader;
 struct dct_watch {
     void (*begin)(void *ctx, const struct dct_info *info);
     void (*event)(void *ctx, const struct dct_event *e);
-    void (*end)(void *ctx, const struct dct_reader *r); /* all that could be read has been; r is still open */
+    void (*end)(void *ctx, struct dct_reader *r); /* all that could be read has been; r is still open */
     void *ctx;
 };
 
@@ -89,7 +89,7 @@ void dct_get_loss(const struct dct_reader *r, struct dct_loss *out);
 const char *dct_notes(struct dct_reader *r);
 
 /** dct_thread_name - what the program called the thread, "" when nothing. Valid after DCR_END. */
-const char *dct_thread_name(const struct dct_reader *r, uint32_t track);
+const char *dct_thread_name(struct dct_reader *r, uint32_t track);
 
 void dct_close(struct dct_reader *r);
 

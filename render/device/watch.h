@@ -1,8 +1,8 @@
 /* watch.h - who wants single operations of a trace: the timeline.
  *
- * While somebody watches, a struct activity hands on what importers give it. Either that is all, and its results are
- * empty: a file is read a second time. Or its sums are made as well (is_beside). One watcher at a time of each thread:
- * importers need not know. */
+ * While somebody watches, a struct activity hands on what importers give it, and makes its sums as well (is_beside). Or
+ * that is all, and its results are empty: the file is read again, since the timelines of all runs together did not fit
+ * into memory the first time. One watcher at a time of each thread: importers need not know. */
 #ifndef RENDER_DEVICE_WATCH_H
 #define RENDER_DEVICE_WATCH_H
 

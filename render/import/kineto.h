@@ -15,8 +15,12 @@
 /** kineto_read - one trace.
  *  s        borrows; decompressed
  *  out      filled; texts and arrays in arena
- *  errors   DCR_FAIL: not JSON, no trace, or cut (the sentence names file and byte); DCR_FATAL: the stream, memory */
+ *  errors   DCR_FAIL: not JSON, no trace, or cut (the sentence names file and byte; DCR_ERR_NO_TRACE: it is
+ *           no JSON, or has no list of events); DCR_FATAL: the stream, memory */
 int kineto_read(struct foreign_trace *out, struct dcr_arena *arena, struct dcr_stream *s,
                 struct dcr_err *err) DCR_MUST_CHECK;
+/** kineto_way - in one thread or two: for tests. */
+enum kineto_way { KINETO_AS_CORES, KINETO_ALONE, KINETO_APART };
+void kineto_way(enum kineto_way w);
 
 #endif

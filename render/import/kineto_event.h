@@ -13,8 +13,8 @@ struct kineto_sink {
     struct activity *activity;
     struct foreign_trace *trace;
     struct kineto_pairs *pairs;
-    struct json_index index; /* of the window, for kineto_event */
-    char text[16384];        /* an unescaped name */
+    const struct json_index *index; /* of what the events lie in */
+    char text[16384];               /* an unescaped name */
     /* What was found out of a call's name, by a hash of it: there are few of them. Empty: len 0. */
     struct known_call {
         size_t len;
@@ -27,12 +27,13 @@ struct kineto_sink {
     int64_t thread;
 };
 
-/** kineto_event - read the event that begins at p ('{') and add it to the sink.
- *  p        in the stretch that the sink's index is of; WINDOW_PAD readable bytes follow that
+/** kineto_event - read the event that begins at p ('{').
+ *  e        filled; borrows the text
+ *  x        of the stretch that p is in; WINDOW_PAD readable bytes follow that
  *  wrong    set to the place that is not JSON, else left alone
- *  returns  behind the event; NULL when the stretch ends first (nothing was added) or *wrong is set */
-const char *kineto_event(struct kineto_sink *k, const char *p, const char **wrong);
-/** kineto_add - one event whose fields are known. */
+ *  returns  behind the event; NULL when the stretch ends first or *wrong is set (e is of no use) */
+const char *kineto_event(struct kineto_raw *e, const struct json_index *x, const char *p, const char **wrong);
+/** kineto_add - one event whose fields are known, into the sums. */
 void kineto_add(struct kineto_sink *k, const struct kineto_raw *e);
 
 #endif

@@ -61,7 +61,7 @@ static inline struct kineto_text text_of(const char *p, const char *after)
 
 /* An event while it is read: its times are numbers only when somebody wants them. */
 struct reading {
-    struct kineto_raw e;
+    struct kineto_raw *e;
     const char *ts, *ts_end, *dur, *dur_end;
 };
 
@@ -77,7 +77,7 @@ static char phase(const char *p, size_t n)
 /* One value of the event itself. returns  1 when it is of a name that counts */
 static inline int field(struct reading *r, const char *key, size_t n, const char *p, const char *after)
 {
-    struct kineto_raw *e = &r->e;
+    struct kineto_raw *e = r->e;
     switch (n) {
     case 2:
         if (memcmp(key, "ph", 2) == 0)
@@ -119,9 +119,9 @@ static inline int field(struct reading *r, const char *key, size_t n, const char
 
 static void take_times(struct reading *r)
 {
-    r->e.has_ts = r->ts && microseconds(r->ts, r->ts_end, &r->e.ts_ns) == 0;
-    if (!r->dur || microseconds(r->dur, r->dur_end, &r->e.dur_ns))
-        r->e.dur_ns = 0;
+    r->e->has_ts = r->ts && microseconds(r->ts, r->ts_end, &r->e->ts_ns) == 0;
+    if (!r->dur || microseconds(r->dur, r->dur_end, &r->e->dur_ns))
+        r->e->dur_ns = 0;
 }
 
 /* Four bytes as a number, as they lie in memory of this kind. */
@@ -131,7 +131,7 @@ static void take_times(struct reading *r)
  * more care. Most events are nothing but such fields. */
 static inline const char *plain_field(struct reading *r, const struct json_index *x, const char *key)
 {
-    struct kineto_raw *e = &r->e;
+    struct kineto_raw *e = r->e;
     uint32_t four;
     const char *p = key + 4, *after;
     if (!is_little_endian || x->end - key < 16)
@@ -198,16 +198,16 @@ static inline const char *plain_field(struct reading *r, const struct json_index
     return after;
 }
 
-const char *kineto_event(struct kineto_sink *k, const char *p, const char **wrong)
+const char *kineto_event(struct kineto_raw *e, const struct json_index *x, const char *p, const char **wrong)
 {
-    const struct json_index *x = &k->index;
     const char *end = x->end;
     struct reading r;
-    r.e.name = r.e.cat = (struct kineto_text){"", 0}; /* one by one: the whole is large */
-    r.e.ph = 0;
-    r.e.ts_ns = r.e.dur_ns = 0;
-    r.e.has_ts = 0;
-    r.e.pid = r.e.pid_end = r.e.tid = r.e.tid_end = r.e.args = r.e.args_end = NULL;
+    r.e = e;
+    e->name = e->cat = (struct kineto_text){"", 0}; /* one by one: the whole is large */
+    e->ph = 0;
+    e->ts_ns = e->dur_ns = 0;
+    e->has_ts = 0;
+    e->pid = e->pid_end = e->tid = e->tid_end = e->args = e->args_end = NULL;
     r.ts = r.dur = NULL;
     for (p++;;) {
         p += *p == ',';
@@ -250,8 +250,7 @@ const char *kineto_event(struct kineto_sink *k, const char *p, const char **wron
         }
         p = after;
     }
-    if (strchr("XBEiI", r.e.ph))
+    if (strchr("XBEiI", e->ph))
         take_times(&r);
-    kineto_add(k, &r.e);
     return p + 1;
 }

@@ -6,16 +6,15 @@
 #include "lib/trace.h"
 
 struct activity_watch;
-struct foreign_trace;
 
 struct run_watch {
     void *(*begin)(void); /* gives; NULL = nothing of this run is wanted */
     /* returns  1: the trace is wanted: its events are handed to w->begin ... end. member: its name in the archive */
     int (*trace)(void *watched, const char *member, struct dct_watch *w);
     void (*free)(void *watched);
-    /* Of a trace of another tool, while t is made of it by any thread. w: filled, to be set for that thread
+    /* Of a trace of another tool, while it is read by any thread. w: filled, to be set for that thread
      * (render/device/watch.h). gives; NULL = not wanted */
-    void *(*foreign)(struct activity_watch *w, const struct foreign_trace *t);
+    void *(*foreign)(struct activity_watch *w);
     void (*foreign_keep)(void *watched, void *foreign, const char *file); /* it was read: takes foreign */
     void (*foreign_free)(void *foreign);                                  /* it was not */
 };

@@ -1,6 +1,7 @@
 /* ahead.c - see ahead.h. */
 #include "render/read/ahead.h"
 
+#include "lib/cores.h"
 #include "lib/member.h"
 #include "render/read/cores.h"
 
@@ -41,7 +42,9 @@ static int read_file(struct ahead *a, size_t i)
     if (fd < 0)
         return DCR_END;
     struct dcr_stream s = dcr_stream_fd(&fd, a->names[i]);
+    dcr_cores_work(1);
     rc = import_trace_ahead(&f->trace, a->watch, a->names[i], &s, &f->err);
+    dcr_cores_work(-1);
     close(fd);
     return rc;
 }

@@ -1,6 +1,7 @@
 /* archive.c - run_read: members of a tar to their parsers, and the checks that make the result worth believing. */
 #include "render/read/read.h"
 
+#include "lib/cores.h"
 #include "lib/hash.h"
 #include "lib/member.h"
 #include "lib/tar.h"
@@ -82,8 +83,7 @@ static int read_summary(struct reading *g, const char *name, int rank, struct dc
 /* A program's own JSON or log, kept with the run, large enough to be taken for a trace until it was read? */
 static int is_no_trace(const struct reading *g, enum dcr_role role, int rc, const struct dcr_err *err)
 {
-    return rc == DCR_FAIL && g->run->has_manifest && role != DCR_ROLE_FOREIGN && err &&
-           (strstr(err->text, "without traceEvents") || strstr(err->text, "is not well-formed JSON"));
+    return rc == DCR_FAIL && g->run->has_manifest && role != DCR_ROLE_FOREIGN && err && err->kind == DCR_ERR_NO_TRACE;
 }
 
 /* Evidence of other tools, known by what it holds. Of what nobody knows only that is named which somebody meant for us.
@@ -91,7 +91,9 @@ static int is_no_trace(const struct reading *g, enum dcr_role role, int rc, cons
 static int read_foreign(struct reading *g, const char *name, enum dcr_role role, struct dcr_stream *s,
                         struct dcr_err *err)
 {
+    dcr_cores_work(-1); /* waits, or is counted there */
     int rc = g->ahead ? ahead_take(g->ahead, g->ahead_at, g->run, err) : DCR_END;
+    dcr_cores_work(1);
     rc = rc == DCR_END ? import_foreign(g->run, name, s, err) : rc;
     g->n_foreign += rc == 0;
     if (is_no_trace(g, role, rc, err))
@@ -218,9 +220,11 @@ static int read_member(struct reading *g, struct dcr_tar_member *m, struct dcr_e
     if (is_hashed)
         s = dcr_stream_hashed(&h, &m->stream, shown);
     struct dcr_err parse_err = {0}, stream_err = {0};
+    dcr_cores_work(1);
     int rc = is_manifest ? manifest_read(r, &g->manifest, &s, &parse_err)
                          : parse(g, m->name, role, node, rank, &s, &parse_err);
     int drained = is_hashed ? dcr_stream_drain(&s, &stream_err) : 0;
+    dcr_cores_work(-1);
     sha256[0] = '\0';
     if (is_hashed)
         dcr_sha256_finish(h.hash, sha256);

@@ -104,12 +104,15 @@ void level_tiles(const struct spans *s, const struct level *level, struct dcr_bu
     for (size_t i = 0; i < s->n; i++) {
         const struct span *p = &s->span[i];
         int64_t end_ns = p->start_ns + p->dur_ns;
+        bool is_block = p->name & SPAN_BLOCK;
         bool is_new_row = i > 0 && s->span[i - 1].row != p->row;
         if (is_new_row)
             put_block(level, tile, out, s->span[i - 1].row, &b);
         if (p->dur_ns >= level->width_ns) {
             put_block(level, tile, out, p->row, &b);
-            put_mark(level, tile, out, p->row, &(struct mark){p->start_ns, end_ns, p->name, p->bytes});
+            put_mark(
+                level, tile, out, p->row,
+                &(struct mark){p->start_ns, end_ns, is_block ? -1 - spans_colour(s, p) : (int64_t)p->name, p->bytes});
             continue;
         }
         /* Far from the block, or the block is long enough to be seen by itself. */
@@ -118,9 +121,9 @@ void level_tiles(const struct spans *s, const struct level *level, struct dcr_bu
             put_block(level, tile, out, p->row, &b);
         if (b.mark.extra == 0)
             b.mark.start_ns = p->start_ns;
-        b.mark.extra++;
+        b.mark.extra += is_block ? p->bytes : 1;
         b.mark.end_ns = end_ns > b.mark.end_ns ? end_ns : b.mark.end_ns;
-        b.time_ns[s->names[p->name].colour] += p->dur_ns;
+        b.time_ns[spans_colour(s, p)] += p->dur_ns;
     }
     if (s->n)
         put_block(level, tile, out, s->span[s->n - 1].row, &b);

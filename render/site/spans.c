@@ -1,5 +1,5 @@
 /* spans.c - see spans.h. Called by timeline.c. Test: tests/unit/test_timeline.c */
-#include "render/site/spans.h"
+#include "render/site/spans_inside.h"
 
 #include "lib/reduce.h"
 #include "render/model/build.h"
@@ -25,9 +25,11 @@ void spans_start(struct spans *s)
 void spans_release(struct spans *s)
 {
     free(s->span);
+    free(s->blocks);
     if (s->index)
         free(s->index->slot);
     free(s->index);
+    dcr_map_release(&s->track_of);
     dcr_arena_release(&s->arena);
     memset(s, 0, sizeof *s);
 }
@@ -106,16 +108,20 @@ static uint32_t name_of(struct spans *s, const char *domain, const char *categor
 
 size_t spans_track(struct spans *s, int rank, int node, uint32_t file, uint32_t id, bool is_beside)
 {
-    /* Events come in blocks of one thread: the last tracks are the likely ones. */
-    for (size_t i = s->n_tracks; i-- > 0;) {
-        const struct span_track *t = &s->tracks[i];
-        if (t->file == file && t->id == id && t->is_beside == is_beside)
-            return i;
-    }
+    uint64_t key = (uint64_t)file << 33 | (uint64_t)id << 1 | is_beside;
+    uint32_t at;
+    const struct span_track *last =
+        s->n_tracks ? &s->tracks[s->last_track] : NULL; /* events come in blocks of one thread */
+    if (last && last->file == file && last->id == id && last->is_beside == is_beside)
+        return s->last_track;
+    if (dcr_map_get(&s->track_of, key, &at))
+        return s->last_track = at;
+    if (dcr_map_put(&s->track_of, key, (uint32_t)s->n_tracks))
+        abort();
     s->tracks = arena_grow(&s->arena, s->tracks, s->n_tracks, &s->tracks_cap, sizeof *s->tracks);
     s->tracks[s->n_tracks] =
         (struct span_track){.rank = rank, .node = node, .id = id, .is_beside = is_beside, .name = "", .file = file};
-    return s->n_tracks++;
+    return s->last_track = s->n_tracks++;
 }
 
 /* Full: what is shorter than twice the bound goes, until a quarter of the room is free. */
@@ -127,9 +133,20 @@ static void thin(struct spans *s)
         for (size_t i = 0; i < s->n; i++)
             if (s->span[i].dur_ns >= s->least_ns)
                 s->span[kept++] = s->span[i];
-        s->n_left_out += s->n - kept;
+            else
+                s->n_left_out += s->span[i].name & SPAN_BLOCK ? s->span[i].bytes : 1;
         s->n = kept;
     }
+}
+
+static void grow(struct spans *s)
+{
+    size_t cap = s->cap ? 2 * s->cap : 4096;
+    struct span *more = realloc(s->span, cap * sizeof *more);
+    if (!more)
+        abort();
+    s->span = more;
+    s->cap = cap;
 }
 
 /* Room for one more of that length; false: it is left out. */
@@ -137,22 +154,18 @@ static bool make_room(struct spans *s, int64_t dur_ns)
 {
     if (dur_ns < 0)
         return false;
-    if (dur_ns < s->least_ns) {
+    if (dur_ns < s->least_ns && !s->blocks) {
         s->n_left_out++;
         return false;
     }
-    if (s->n < s->cap)
+    if (s->n + (s->blocks ? SPAN_FOREIGN_TRACKS : 0) < s->cap)
         return true;
-    if (s->cap == SPANS_MAX) {
+    if (s->blocks)
+        spans_join_room(s);
+    else if (s->cap == SPANS_MAX)
         thin(s);
-        return true;
-    }
-    size_t cap = s->cap ? 2 * s->cap : 4096;
-    struct span *more = realloc(s->span, cap * sizeof *more);
-    if (!more)
-        abort();
-    s->span = more;
-    s->cap = cap;
+    else
+        grow(s);
     return true;
 }
 
@@ -160,7 +173,17 @@ static void put(struct spans *s, size_t track, int depth, uint32_t key, int64_t 
                 uint64_t bytes)
 {
     depth = depth < 0 ? 0 : depth > DEPTH_MAX ? DEPTH_MAX : depth;
-    s->span[s->n++] = (struct span){start_ns, end_ns - start_ns, bytes, key, (uint32_t)track << 6 | (uint32_t)depth};
+    struct span p = {start_ns, end_ns - start_ns, bytes, key, (uint32_t)track << 6 | (uint32_t)depth};
+    if (s->blocks && p.dur_ns < s->least_ns)
+        spans_join_one(s, &p);
+    else
+        s->span[s->n++] = p;
+}
+
+void spans_add_block(struct spans *s, size_t track, const struct span *p)
+{
+    if (make_room(s, p->dur_ns))
+        put(s, track, 0, p->name, p->start_ns, p->start_ns + p->dur_ns, p->bytes);
 }
 
 void spans_add(struct spans *s, size_t track, int depth, const char *domain, const char *category, const char *name,
@@ -227,7 +250,7 @@ static void permute(struct span *span, uint32_t *order, size_t n)
 
 /* By row, then start; what is equal stays in order. Ranges of a row nearly always come in order: they are dealt out to
  * the rows, and only a row that is not in order is sorted. */
-static void sort(struct spans *s, size_t n_rows)
+void spans_sort(struct spans *s, size_t n_rows)
 {
     size_t *at = calloc(n_rows + 1, sizeof *at), sum = 0;
     uint32_t *order = malloc((s->n + 1) * sizeof *order);
@@ -316,11 +339,16 @@ static void count(struct spans *s)
 {
     for (size_t i = 0; i < s->n; i++) {
         const struct span *p = &s->span[i];
+        if (p->start_ns + p->dur_ns > s->total_ns)
+            s->total_ns = p->start_ns + p->dur_ns;
+        if (p->name & SPAN_BLOCK) {
+            s->n_joined += p->bytes;
+            s->n_blocks++;
+            continue;
+        }
         struct span_name *k = &s->names[p->name];
         k->count++;
         k->total_ns += p->dur_ns;
-        if (p->start_ns + p->dur_ns > s->total_ns)
-            s->total_ns = p->start_ns + p->dur_ns;
         int at = SPAN_LONGEST;
         while (at > 0 && k->longest[at - 1].dur_ns < p->dur_ns)
             at--;
@@ -370,7 +398,7 @@ void spans_finish(struct spans *s)
         first = s->span[i].start_ns < first ? s->span[i].start_ns : first;
     for (size_t i = 0; i < s->n; i++)
         s->span[i].start_ns -= first;
-    sort(s, s->n_tracks << 6);
+    spans_sort(s, s->n_tracks << 6);
     for (size_t i = 0; i < s->n;) {
         size_t end = i;
         while (end < s->n && s->span[end].row == s->span[i].row)
@@ -381,6 +409,6 @@ void spans_finish(struct spans *s)
         i = end;
     }
     number_rows(s);
-    sort(s, s->n_rows);
+    spans_sort(s, s->n_rows);
     count(s);
 }

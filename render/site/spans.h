@@ -1,10 +1,12 @@
 /* spans.h - the named ranges of one run, as the timeline shows them, since the model keeps sums only: those of native
  * and Chrome traces collected while these are read for their numbers, those of other tools read again from the archive.
- * Memory has a bound: where there are more, the shortest are left out and counted. */
+ * Memory has a bound: where there are more, the shortest are left out and counted; of a large trace of another tool
+ * they are joined with their neighbours. */
 #ifndef RENDER_SITE_SPANS_H
 #define RENDER_SITE_SPANS_H
 
 #include "lib/arena.h"
+#include "lib/map.h"
 #include "lib/stream.h"
 #include "lib/trace.h"
 #include "render/model/run.h"
@@ -13,7 +15,10 @@
 
 #include <stdbool.h>
 
-#define SPANS_MAX ((size_t)1 << 21) /* 64 MB */
+#define SPANS_MAX ((size_t)1 << 21)      /* 64 MB */
+#define SPANS_IN_FULL ((size_t)1000000)  /* of a trace of another tool */
+#define SPANS_OF_LARGE ((size_t)1 << 18) /* of one that has more */
+#define SPAN_BLOCK 0x80000000u /* beside a colour, in the place of a name: several short ranges drawn as one */
 #define SPAN_LONGEST 5
 #define SPAN_FOREIGN_TRACKS 512 /* of one file */
 
@@ -21,8 +26,8 @@ enum track_kind { TRACK_THREAD, TRACK_HOST, TRACK_STREAM }; /* the latter two: o
 
 struct span {
     int64_t start_ns, dur_ns; /* since the first range of the run */
-    uint64_t bytes;           /* 0 = not said */
-    uint32_t name, row;       /* index into names; rows count through all tracks */
+    uint64_t bytes;           /* 0 = not said; of a SPAN_BLOCK: how many ranges it is of */
+    uint32_t name, row;       /* index into names, or SPAN_BLOCK | colour; rows count through all tracks */
 };
 
 enum span_colour { SPAN_STEP = N_CATEGORIES, SPAN_VALIDATION, SPAN_PLAIN, N_SPAN_COLOURS };
@@ -69,10 +74,15 @@ struct spans {
     size_t n_names, names_cap;
     struct span_track *tracks; /* ascending rank, threads in order of appearance */
     size_t n_tracks, tracks_cap;
+    struct dcr_map track_of; /* index, until spans_finish */
+    size_t last_track;
     uint32_t n_rows;
     int64_t total_ns; /* end of the last range */
     int64_t least_ns; /* ranges shorter than this were left out; 0: none */
     uint64_t n_left_out;
+    int64_t joined_ns; /* ranges shorter than this are drawn together with their neighbours; 0: none */
+    uint64_t n_joined, n_blocks;
+    struct span_block *blocks; /* by track, while ranges are joined; NULL: they are not */
     int n_hosts; /* with traces; more than one: put side by side by their wall clocks, but for those measured */
     int n_measured_hosts;
     int64_t clock_error_ns; /* of those, the largest */
@@ -96,7 +106,20 @@ int spans_read(struct spans *s, const struct input *in, const struct run *run, s
  *  returns  the number of the file, for the two others */
 uint32_t spans_trace(struct spans *s, const char *member, const struct dct_info *info);
 void spans_event(struct spans *s, uint32_t file, const struct dct_event *e);
-void spans_trace_end(struct spans *s, uint32_t file, const struct dct_reader *t);
+void spans_trace_end(struct spans *s, uint32_t file, struct dct_reader *t);
+/** spans_leaves_out - spans_event for what is left out, in short: of a large trace that is nearly all.
+ *  returns  false: it may not be, and spans_event is asked */
+static inline bool spans_leaves_out(struct spans *s, uint32_t file, const struct dct_event *e)
+{
+    int64_t dur_ns = e->end_ns - e->start_ns;
+    if (dur_ns >= s->least_ns || dur_ns < 0 || e->kind != DCT_PUSH || e->start_ns < 0 || e->end_ns > RUN_MAX_TIME_NS)
+        return false;
+    const struct span_track *last = &s->tracks[s->last_track];
+    if (last->file != file || last->id != e->track || last->is_beside)
+        return false;
+    s->n_left_out++;
+    return true;
+}
 /** spans_place - all files are there: native traces get their ranks, and the clocks of hosts are laid side by side.
  * Before spans_align and spans_finish. */
 void spans_place(struct spans *s, const struct run *run);
@@ -111,7 +134,7 @@ extern const struct run_watch spans_watch;
 bool spans_take(struct spans *s, const struct run *run);
 /** spans_read_foreign - one trace of another tool, known to the run by this name; adds to s. Inside spans_read.c and
  * tests. */
-int spans_read_foreign(struct spans *s, const struct run *run, struct dcr_stream *in, uint32_t file,
+int spans_read_foreign(struct spans *s, const struct run *run, struct dcr_stream *in,
                        struct dcr_err *err) DCR_MUST_CHECK;
 /** spans_align - tracks of files that share no moment with the first file begin when that one does. */
 void spans_align(struct spans *s);
@@ -128,6 +151,12 @@ void spans_finish(struct spans *s);
 void spans_add_stable(struct spans *s, size_t track, int depth, const char *domain, const char *category,
                       const char *name, int64_t start_ns, int64_t end_ns, uint64_t bytes);
 void spans_forget(struct spans *s);
+/** spans_colour - of a range or a block of ranges: enum category or enum span_colour. */
+int spans_colour(const struct spans *s, const struct span *p);
+/** spans_join - from now on at most SPANS_OF_LARGE, of at most SPAN_FOREIGN_TRACKS tracks that know no depth: what is
+ *  too short for that is joined with its neighbours on the track. Until spans_join_end, once all have been added. */
+void spans_join(struct spans *s);
+void spans_join_end(struct spans *s);
 void spans_release(struct spans *s);
 
 #endif

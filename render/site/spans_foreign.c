@@ -18,7 +18,6 @@ struct lane {
 
 struct foreign {
     struct spans *spans;
-    int rank, node;
     uint32_t file;
     struct lane lane[SPAN_FOREIGN_TRACKS];
     size_t n_lanes, last;
@@ -46,7 +45,7 @@ static bool lane_of(struct foreign *f, enum track_kind kind, int64_t device, int
         return false;
     }
     /* Ids count on from the tracks that are there: those of one file differ. */
-    *track = spans_track(f->spans, f->rank, f->node, f->file, (uint32_t)f->n_lanes, true);
+    *track = spans_track(f->spans, 0, -1, f->file, (uint32_t)f->n_lanes, true);
     struct span_track *t = &f->spans->tracks[*track];
     t->kind = kind;
     t->device = device;
@@ -90,7 +89,9 @@ static void on_host(void *ctx, int64_t thread, const char *name, size_t len, int
     char text[256];
     if (!is_drawable(start_ns, dur_ns, &end_ns) || !lane_of(f, TRACK_HOST, 0, thread, &track))
         return;
-    snprintf(text, sizeof text, "%.*s", len < sizeof text ? (int)len : (int)sizeof text - 1, name);
+    len = strnlen(name, len < sizeof text ? len : sizeof text - 1);
+    memcpy(text, name, len);
+    text[len] = '\0';
     bool is_step = strncmp(text, step, sizeof step - 1) == 0;
     uint64_t number = is_step && text[sizeof step - 1] == '#' ? strtoull(text + sizeof step, NULL, 10) : 0;
     spans_add(f->spans, track, 0, "", is_step ? "step" : "", is_step ? step : text, start_ns, end_ns, number);
@@ -119,53 +120,25 @@ static void rank_of(const struct run *run, int at, int *rank, int *node)
         *node = run->ranks[i].rank == *rank ? run->ranks[i].node : *node;
 }
 
-int spans_read_foreign(struct spans *s, const struct run *run, struct dcr_stream *in, uint32_t file,
-                       struct dcr_err *err)
-{
-    int at = trace_of(run, in->name);
-    struct foreign *f = at < 0 ? NULL : calloc(1, sizeof *f);
-    if (at < 0)
-        return 0;
-    if (run->traces[at].is_not_drawn) { /* said when the run was read */
-        free(f);
-        return 0;
-    }
-    struct run *scratch = run_new(in->name);
-    if (!f || !scratch)
-        abort(); /* as the arena does */
-    *f = (struct foreign){.spans = s, .file = file};
-    rank_of(run, at, &f->rank, &f->node);
-    activity_watch(&(struct activity_watch){f, on_op, on_host, 0});
-    struct dcr_err why = {0};
-    int rc = import_foreign(scratch, in->name, in, &why);
-    activity_watch(NULL);
-    run_free(scratch);
-    free(f);
-    if (rc == DCR_FATAL) {
-        if (err)
-            *err = why;
-        return rc;
-    }
-    return 0; /* what is wrong with it was said when the run was read */
-}
-
 /* ---- while somebody else reads --------------------------------------------------------------------------- */
 
 /* Of one file, by any thread; becomes a part of its run's when the trace has been read. */
 struct foreign_spans {
     struct foreign foreign;
     struct spans spans;
-    const struct foreign_trace *trace;
     struct spans_share share;
-    bool is_dropped;
+    bool is_shared, is_dropped; /* of what all runs together may hold */
 };
 
-/* Is it still worth it? */
+/* Is it still worth it? What a file is drawn with depends on nothing but the file: whether other runs leave room for it
+ * only says if it is read again. */
 static bool goes_on(struct foreign_spans *f)
 {
     if (f->is_dropped)
         return false;
-    if (f->trace->n_events <= FOREIGN_MOST_DRAWN && spans_hold(&f->share, f->spans.cap))
+    if (!f->spans.blocks && f->spans.n > SPANS_IN_FULL)
+        spans_join(&f->spans);
+    if (!f->is_shared || spans_hold(&f->share, f->spans.cap))
         return true;
     spans_release(&f->spans);
     spans_hold(&f->share, 0);
@@ -187,13 +160,13 @@ static void watch_host(void *ctx, int64_t thread, const char *name, size_t len, 
         on_host(&f->foreign, thread, name, len, start_ns, dur_ns);
 }
 
-void *spans_foreign_begin(struct activity_watch *w, const struct foreign_trace *t)
+void *spans_foreign_begin(struct activity_watch *w)
 {
     struct foreign_spans *f = calloc(1, sizeof *f);
     if (!f)
         return NULL;
     spans_start(&f->spans);
-    f->trace = t;
+    f->is_shared = true;
     f->foreign.spans = &f->spans;
     f->foreign.file = spans_trace(&f->spans, NULL, NULL);
     *w = (struct activity_watch){f, watch_op, watch_host, 1};
@@ -222,6 +195,10 @@ static void merge(struct spans *s, const struct spans *from, uint32_t file)
     }
     for (size_t i = 0; i < from->n; i++) {
         const struct span *p = &from->span[i];
+        if (p->name & SPAN_BLOCK) {
+            spans_add_block(s, track[p->row >> 6], p);
+            continue;
+        }
         const struct span_name *k = &from->names[p->name];
         spans_add_stable(s, track[p->row >> 6], 0, k->domain, k->category, k->name, p->start_ns,
                          p->start_ns + p->dur_ns, p->bytes);
@@ -234,7 +211,9 @@ static void merge(struct spans *s, const struct spans *from, uint32_t file)
 bool spans_foreign_keep(struct spans *s, void *foreign, const char *file)
 {
     struct foreign_spans *f = foreign;
-    bool is_whole = goes_on(f) && f->spans.least_ns == 0;
+    bool is_whole = goes_on(f);
+    spans_join_end(&f->spans);
+    s->joined_ns = f->spans.joined_ns > s->joined_ns ? f->spans.joined_ns : s->joined_ns;
     if (is_whole && s->n_files == 0) { /* the first one needs no copy */
         spans_release(s);
         *s = f->spans;
@@ -246,6 +225,31 @@ bool spans_foreign_keep(struct spans *s, void *foreign, const char *file)
         s->files[s->n_files - 1].foreign = dcr_arena_strdup(&s->arena, file);
     spans_foreign_free(f);
     return is_whole;
+}
+
+int spans_read_foreign(struct spans *s, const struct run *run, struct dcr_stream *in, struct dcr_err *err)
+{
+    struct activity_watch w;
+    if (!spans_knows(run, in->name))
+        return 0;
+    struct run *scratch = run_new(in->name);
+    struct foreign_spans *f = spans_foreign_begin(&w);
+    if (!f || !scratch)
+        abort(); /* as the arena does */
+    f->is_shared = false;
+    w.is_beside = 0;
+    activity_watch(&w);
+    struct dcr_err why = {0};
+    int rc = import_foreign(scratch, in->name, in, &why);
+    activity_watch(NULL);
+    run_free(scratch);
+    if (rc) /* what is wrong with it was said when the run was read */
+        spans_foreign_free(f);
+    else
+        spans_foreign_keep(s, f, in->name);
+    if (rc == DCR_FATAL && err)
+        *err = why;
+    return rc == DCR_FATAL ? rc : 0;
 }
 
 void spans_foreign_place(struct spans *s, const struct run *run)

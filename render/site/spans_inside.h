@@ -13,10 +13,25 @@ struct spans_share {
 /** spans_hold - n from now on.  returns  false: that is more than there may be; to be given back */
 bool spans_hold(struct spans_share *share, size_t n);
 
+/* Ranges of one track being joined. */
+struct span_block {
+    struct span span; /* name and bytes: of the first */
+    uint64_t n;       /* 0: none */
+    int64_t time_ns[N_SPAN_COLOURS];
+};
+/** spans_join_one - a range, or a block, shorter than least_ns. There must be room for one in s->span. */
+void spans_join_one(struct spans *s, const struct span *p);
+/** spans_join_room - full: longer ones are joined too, until a quarter of the room is free. */
+void spans_join_room(struct spans *s);
+/** spans_sort - by row, then start; what is equal stays in order. */
+void spans_sort(struct spans *s, size_t n_rows);
+/** spans_add_block - a block of another struct spans; track from spans_track. */
+void spans_add_block(struct spans *s, size_t track, const struct span *p);
+
 /** spans_knows - is it a trace that the run was made of? */
 bool spans_knows(const struct run *run, const char *file);
 /** spans_foreign_begin, spans_foreign_free - of one trace, as struct run_watch has them. */
-void *spans_foreign_begin(struct activity_watch *w, const struct foreign_trace *t);
+void *spans_foreign_begin(struct activity_watch *w);
 void spans_foreign_free(void *foreign);
 /** spans_foreign_keep - what was collected of a file becomes part of s; takes foreign.
  *  returns  false: it was not, or not all of it */

@@ -33,7 +33,7 @@ void spans_event(struct spans *s, uint32_t file, const struct dct_event *e)
                      e->kind == DCT_SPAN ? e->bytes : payload);
 }
 
-void spans_trace_end(struct spans *s, uint32_t file, const struct dct_reader *t)
+void spans_trace_end(struct spans *s, uint32_t file, struct dct_reader *t)
 {
     for (size_t i = 0; i < s->n_tracks; i++)
         if (s->tracks[i].file == file && !s->tracks[i].is_beside)

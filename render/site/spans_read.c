@@ -43,7 +43,7 @@ static int read_one(struct reading *g, const char *name, struct dcr_stream *in, 
     if (dcr_role_of(name, &node, &rank) != DCR_ROLE_TRACE) {
         struct dcr_stream named = *in;
         named.name = name;
-        return !spans_knows(run, name) ? 0 : spans_read_foreign(g->s, run, &named, spans_trace(g->s, NULL, NULL), err);
+        return !spans_knows(run, name) ? 0 : spans_read_foreign(g->s, run, &named, err);
     }
     struct dcr_err why = {0};
     /* A trace that cannot be read was said to be so when the run was read. */

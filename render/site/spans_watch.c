@@ -54,14 +54,14 @@ static void on_begin(void *ctx, const struct dct_info *info)
 static void on_event(void *ctx, const struct dct_event *e)
 {
     struct collected *c = ctx;
-    if (c->is_dropped)
+    if (c->is_dropped || spans_leaves_out(&c->spans, c->file, e))
         return;
     spans_event(&c->spans, c->file, e);
     if (!spans_hold(&c->share, c->spans.cap))
         drop(c);
 }
 
-static void on_end(void *ctx, const struct dct_reader *r)
+static void on_end(void *ctx, struct dct_reader *r)
 {
     struct collected *c = ctx;
     if (!c->is_dropped)
@@ -103,13 +103,12 @@ const struct run_watch spans_watch = {.begin = begin,
                                       .foreign_keep = keep_foreign,
                                       .foreign_free = spans_foreign_free};
 
-/* Were all traces that a timeline draws handed over? Not those of importers that read single operations only for it,
- * nor a member that the manifest calls something else. */
+/* Were all traces handed over? Not a member that the manifest calls something else. */
 static bool is_whole(const struct run *run, int n_foreign)
 {
     int node, rank;
     for (int i = 0; i < run->n_traces; i++)
-        n_foreign -= dcr_role_of(run->traces[i].file, &node, &rank) != DCR_ROLE_TRACE && !run->traces[i].is_not_drawn;
+        n_foreign -= dcr_role_of(run->traces[i].file, &node, &rank) != DCR_ROLE_TRACE;
     if (n_foreign != 0)
         return false;
     for (size_t i = 0; i < run->n_members; i++)

@@ -59,11 +59,14 @@ static const char *track_label(struct site *s, const struct span_track *t, bool 
 static json_t *tracks_json(struct site *s, const struct spans *spans)
 {
     json_t *list = view_list(s);
+    int n_threads = 0; /* of the rank */
     for (size_t i = 0; i < spans->n_tracks; i++) {
         const struct span_track *t = &spans->tracks[i];
-        int n_threads = 0;
-        for (size_t k = 0; k < spans->n_tracks; k++)
-            n_threads += spans->tracks[k].rank == t->rank && !spans->tracks[k].is_beside;
+        if (i == 0 || t[-1].rank != t->rank) { /* they are in order of rank */
+            n_threads = 0;
+            for (size_t k = i; k < spans->n_tracks && spans->tracks[k].rank == t->rank; k++)
+                n_threads += !spans->tracks[k].is_beside;
+        }
         json_t *v = view_object(s);
         view_text(s, v, "label", track_label(s, t, n_threads == 1));
         view_set(s, v, "rank", json_integer(t->rank));
@@ -127,6 +130,7 @@ static void write_meta(struct site *s, const struct spans *spans, const char *ti
     view_text(s, meta, "title", title);
     view_set(s, meta, "total", json_integer(spans->total_ns));
     view_set(s, meta, "rows", json_integer(spans->n_rows));
+    view_set(s, meta, "joined", json_integer(spans->joined_ns));
     view_set(s, meta, "levels", list);
     view_set(s, meta, "colours", colours);
     view_set(s, meta, "tracks", tracks_json(s, spans));
@@ -224,24 +228,13 @@ static json_t *names_table(struct site *s, const struct spans *spans)
     return t;
 }
 
-/* Traces too large to be read a second time: said here, since all numbers are of all events. NULL: none. */
-static const char *not_drawn(struct site *s, const struct run *run)
-{
-    const char *text = NULL;
-    for (int i = 0; i < run->n_traces; i++)
-        if (run->traces[i].is_not_drawn)
-            text = site_text(s, "%s%sThe trace '%s' is not drawn: it holds more than a million events.",
-                             text ? text : "", text ? " " : "", run->traces[i].file);
-    return text ? site_text(s, "%s All numbers of the report are of all events.", text) : NULL;
-}
-
 static void write_page(struct site *s, int run, const struct spans *spans, bool is_traced)
 {
     const struct run_result *r = &s->rep->runs[run];
     json_t *data = view_object(s), *table = names_table(s, spans);
     site_table(s, table, "ranges", run);
     view_text(s, data, "label", r->label);
-    view_text(s, data, "n_ranges", fmt_count((int64_t)spans->n, "range").text);
+    view_text(s, data, "n_ranges", fmt_count((int64_t)(spans->n - spans->n_blocks + spans->n_joined), "range").text);
     view_text(s, data, "n_tracks", fmt_count((int64_t)spans->n_tracks, "track").text);
     view_text(s, data, "length", fmt_time(spans->total_ns).text);
     view_text(s, data, "left_out",
@@ -254,7 +247,13 @@ static void write_page(struct site *s, int run, const struct spans *spans, bool 
                                               site_int(s, spans->n_device_ops),
                                               spans->n_trackless ? " Further streams and threads are left out." : "")
                                   : NULL);
-    view_text(s, data, "not_drawn", not_drawn(s, r->run));
+    view_text(s, data, "joined",
+              spans->n_joined
+                  ? site_text(s,
+                              "%s shorter than %s are drawn together with their neighbours: more than the "
+                              "timeline of one trace holds. All numbers of the report are of all events.",
+                              fmt_count((int64_t)spans->n_joined, "range").text, fmt_time(spans->joined_ns).text)
+                  : NULL);
     view_text(s, data, "aligned",
               spans->is_aligned ? "Traces whose clocks have no moment in common begin together; between those, "
                                   "differences mean nothing."

@@ -295,7 +295,7 @@
     for (const c of inside) {
       if (c.start < r.start || c.start + c.dur > r.start + r.dur) continue;
       const s = sums.get(c.name) || { count: 0, total: 0 };
-      s.count++;
+      s.count += c.name < 0 ? c.extra : 1;
       s.total += c.dur;
       left -= c.dur;
       sums.set(c.name, s);
@@ -308,7 +308,7 @@
       h.scope = 'row';
       for (const v of [count, time(total), (r.dur ? 100 * total / r.dur : 0).toFixed(1) + ' %']) element('td', v, tr).className = 'num';
     };
-    for (const [n, s] of [...sums].sort((x, y) => y[1].total - x[1].total)) line(meta.names[n].name, group(s.count), s.total);
+    for (const [n, s] of [...sums].sort((x, y) => y[1].total - x[1].total)) line(n < 0 ? 'short ranges, drawn as one' : meta.names[n].name, group(s.count), s.total);
     if (rowTrack[r.row].thread || sums.size) line('itself', '', Math.max(0, left));
     return box;
   };
@@ -318,7 +318,8 @@
     if (!r) { chosen.replaceChildren(); return; }
     if (r.name < 0) {
       element('p', '', chosen);
-      chosen.replaceChildren(element('p', group(r.extra) + ' ranges shorter than a pixel: zoom in to tell them apart.'));
+      chosen.replaceChildren(element('p', group(r.extra) + (fitLevel((to - from) / width) < last() ? ' ranges shorter than a pixel: zoom in to tell them apart.'
+        : ' ranges, each shorter than ' + time(meta.joined) + ', drawn as one: the timeline of so large a trace holds no more.')));
       return;
     }
     const box = await describe(r);
@@ -369,7 +370,7 @@
     });
     const tid = new Map(meta.tracks.map((t, i) => [t, i]));
     for (const r of found) {
-      const name = meta.names[r.name], track = rowTrack[r.row];
+      const name = r.name < 0 ? { name: nameOf(r), colour: colourOf(r.name) } : meta.names[r.name], track = rowTrack[r.row];
       out.push('{"ph":"X","name":' + JSON.stringify(name.name) + ',"cat":' + JSON.stringify(name.category || words[meta.colours[name.colour]]) +
         ',"ts":' + us(r.start) + ',"dur":' + us(r.dur) + ',"pid":' + track.rank + ',"tid":' + tid.get(track) + (r.extra ? ',"args":{"value":' + r.extra + '}' : '') + '}');
     }

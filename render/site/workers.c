@@ -2,10 +2,10 @@
  * the runs, writes their files and tells by a pipe what it wrote. */
 #include "render/site/workers.h"
 
+#include "lib/cores.h"
 #include "lib/stream.h"
 
 #include <errno.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,8 +23,7 @@ struct worker {
 
 static int workers_wanted(const struct site *s)
 {
-    cpu_set_t set;
-    int n = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+    int n = dcr_cores();
     n = n > WORKERS_MAX ? WORKERS_MAX : n;
     n = n > s->rep->n_runs / 2 ? s->rep->n_runs / 2 : n;
     return s->rep->n_runs < RUNS_MIN || s->single_file || n < 2 ? 1 : n;

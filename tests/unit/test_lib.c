@@ -1,9 +1,11 @@
 /* test_lib.c - the small helpers: errors, buffers, arena, files, hashes. */
 #include "lib/arena.h"
 #include "lib/buf.h"
+#include "lib/cores.h"
 #include "lib/err.h"
 #include "lib/fs.h"
 #include "lib/hash.h"
+#include "lib/map.h"
 #include "lib/member.h"
 
 #include <errno.h>
@@ -162,6 +164,81 @@ static void members_are_known_by_their_names(void **state)
     }
 }
 
+/* Against a plain array; keys in regular steps, as numbers of threads and ranges are. */
+static void maps_keep_what_was_put(void **state)
+{
+    (void)state;
+    enum { N = 3000 };
+    static int value_of[N];
+    const uint64_t strides[] = {1, 7, 64, UINT64_C(1) << 33};
+    for (size_t k = 0; k < sizeof strides / sizeof *strides; k++) {
+        struct dcr_map m = {0};
+        uint32_t v;
+        assert_int_equal(dcr_map_get(&m, 5, &v), 0);
+        dcr_map_delete(&m, 5);
+        for (int i = 0; i < N; i++) {
+            value_of[i] = i % 7;
+            assert_int_equal(dcr_map_put(&m, (uint64_t)i * strides[k], (uint32_t)(i % 7)), 0);
+        }
+        for (int i = 0; i < N; i += 3) {
+            value_of[i] = i % 2 ? -1 : 100;
+            if (i % 2)
+                dcr_map_delete(&m, (uint64_t)i * strides[k]);
+            else
+                assert_int_equal(dcr_map_put(&m, (uint64_t)i * strides[k], 100), 0);
+        }
+        uint64_t looks = m.n_looks;
+        for (int i = 0; i < N; i++) {
+            assert_int_equal(dcr_map_get(&m, (uint64_t)i * strides[k], &v), value_of[i] >= 0);
+            assert_true(value_of[i] < 0 || v == (uint32_t)value_of[i]);
+        }
+        assert_int_equal(m.n, N - N / 6);
+        assert_true(m.n_looks - looks < 10 * N); /* not a walk through all of them */
+        dcr_map_release(&m);
+    }
+}
+
+/* Long stretches take another way than short ones: the same sum, cut anywhere. */
+static void checksums_do_not_depend_on_how_they_are_cut(void **state)
+{
+    (void)state;
+    enum { N = 70000 };
+    unsigned char *bytes = malloc(N);
+    uint32_t seed = 1, slow = ~0u;
+    for (size_t i = 0; i < N; i++) {
+        bytes[i] = (unsigned char)((seed = seed * 1664525u + 1013904223u) >> 24);
+        slow ^= bytes[i];
+        for (int k = 0; k < 8; k++)
+            slow = slow & 1 ? slow >> 1 ^ 0x82f63b78u : slow >> 1;
+    }
+    assert_int_equal(dcr_crc32c(0, bytes, N), ~slow);
+    const size_t cuts[] = {1, 3071, 3072, 3073, 40000, N - 1};
+    for (size_t i = 0; i < sizeof cuts / sizeof *cuts; i++)
+        assert_int_equal(dcr_crc32c(dcr_crc32c(0, bytes, cuts[i]), bytes + cuts[i], N - cuts[i]), ~slow);
+    free(bytes);
+}
+
+static void cores_are_whole_ones_of_a_quota(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        int cores;
+    } files[] = {{"max 100000\n", 0},
+                 {"200000 100000\n", 2},
+                 {"150000 100000\n", 2},
+                 {"10000 100000\n", 1},
+                 {"-1\n100000\n", 0},
+                 {"100000", 0},
+                 {"", 0},
+                 {"nonsense", 0},
+                 {"100000 0\n", 0},
+                 {"1e99 1\n", 0}};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        assert_int_equal(dcr_cores_of_quota(files[i].text), files[i].cores);
+    assert_true(dcr_cores() >= 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -171,6 +248,9 @@ int main(void)
         cmocka_unit_test(files_come_whole_or_not_at_all),
         cmocka_unit_test(hashes_equal_their_published_values),
         cmocka_unit_test(members_are_known_by_their_names),
+        cmocka_unit_test(maps_keep_what_was_put),
+        cmocka_unit_test(checksums_do_not_depend_on_how_they_are_cut),
+        cmocka_unit_test(cores_are_whole_ones_of_a_quota),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

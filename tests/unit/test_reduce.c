@@ -494,6 +494,25 @@ static void test_traces_that_lie(void **state)
     dcr_arena_release(&a);
 }
 
+/* Threads take turns with every event: finding them costs the same, however many there are. */
+static void test_many_tracks(void **state)
+{
+    (void)state;
+    enum { TRACKS = 20000, ROUNDS = 3 };
+    struct reducer *d = reduce_new();
+    struct reduced k = {0};
+    struct dcr_arena a = {0};
+    for (int r = 0; r < ROUNDS; r++)
+        for (uint32_t i = 0; i < TRACKS; i++)
+            phase(d, 7 * i + 1, CAT_COMPUTE, 100 * r + 10, 100 * r + 30);
+    step(d, 7 * (TRACKS / 2) + 1, 0, 200, 300);
+    assert_true(reduce_looks(d) < 10ull * ROUNDS * TRACKS);
+    assert_int_equal(reduce_finish(d, &a, &k), 1);
+    expect_parts(&k.steps[0], 20, 0, 0, 0, 80);
+    reduce_free(d);
+    dcr_arena_release(&a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -514,6 +533,7 @@ int main(void)
         cmocka_unit_test(test_phases_by_name),
         cmocka_unit_test(test_many_names),
         cmocka_unit_test(test_traces_that_lie),
+        cmocka_unit_test(test_many_tracks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -38,6 +38,13 @@ static struct dct_event range(const char *name, uint32_t track, int64_t start, i
                               .file = ""};
 }
 
+/* As if each event were the first of its name. */
+static void add(struct name_table *t, const struct dct_event *e)
+{
+    uint32_t place = 0;
+    names_add(t, e, &place);
+}
+
 static void test_covered_time(void **state)
 {
     (void)state;
@@ -50,10 +57,10 @@ static void test_covered_time(void **state)
     struct name_sum *names;
     size_t n;
     for (size_t i = 0; i < sizeof events / sizeof *events; i++)
-        names_add(t, &events[i]);
+        add(t, &events[i]);
     struct dct_event open = range(a, 1, 0, 1000);
     open.is_open = 1;
-    names_add(t, &open);
+    add(t, &open);
     names_finish(t, &arena, &names, &n);
     assert_int_equal(n, 2); /* equal texts at two addresses are one name */
     assert_string_equal(names[0].name, "a");
@@ -113,7 +120,7 @@ static void test_self_time(void **state)
         struct name_sum *names;
         size_t n;
         for (size_t i = 0; i < sizeof events / sizeof *events; i++)
-            names_add(t, &events[i]);
+            add(t, &events[i]);
         names_finish(t, &arena, &names, &n);
         assert_int_equal(n, sizeof expected / sizeof *expected);
         for (size_t i = 0; i < n; i++) {
@@ -138,7 +145,7 @@ static void test_many_names_share_one(void **state)
     for (int i = 0; i < SUMMARY_MAX_NAMES + 100; i++) {
         snprintf(texts[i], sizeof texts[i], "n%d", i);
         struct dct_event e = range(texts[i], 1, i, i + 1);
-        names_add(t, &e);
+        add(t, &e);
     }
     names_finish(t, &arena, &names, &n);
     assert_int_equal(n, SUMMARY_MAX_NAMES);
@@ -254,6 +261,32 @@ static void test_there_and_back(void **state)
     dcr_arena_release(&a);
 }
 
+/* Threads take turns with every event: finding them costs the same, however many there are; and the place of a name is
+ * kept by who adds. */
+static void test_many_threads(void **state)
+{
+    (void)state;
+    enum { THREADS = 20000, ROUNDS = 3 };
+    static const char name[] = "work";
+    struct name_table *t = names_new(SUMMARY_NAME_SUMS);
+    struct dcr_arena arena = {0};
+    struct name_sum *names;
+    uint32_t place = 0;
+    size_t n;
+    for (int r = 0; r < ROUNDS; r++)
+        for (uint32_t i = 0; i < THREADS; i++) {
+            struct dct_event e = range(name, 7 * i + 1, 10 * r, 10 * r + 3);
+            names_add(t, &e, &place);
+        }
+    assert_true(names_looks(t) < 10ull * ROUNDS * THREADS);
+    names_finish(t, &arena, &names, &n);
+    assert_int_equal(n, 1);
+    assert_int_equal(names[0].n, ROUNDS * THREADS);
+    assert_int_equal(names[0].self_ns, 3 * ROUNDS * THREADS);
+    names_free(t);
+    dcr_arena_release(&arena);
+}
+
 /* Of marks the other names have no durations; the summary can be read all the same. */
 static void test_many_marks(void **state)
 {
@@ -268,7 +301,7 @@ static void test_many_marks(void **state)
         snprintf(texts[i], sizeof texts[i], "m%d", i);
         struct dct_event e = range(texts[i], 1, i, i);
         e.kind = DCT_MARK;
-        names_add(t, &e);
+        add(t, &e);
     }
     names_finish(t, &arena, &s.names, &s.n_names);
     summary_write(&s, &text);
@@ -309,13 +342,10 @@ static void test_damage(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sketch_has_no_gaps),
-        cmocka_unit_test(test_covered_time),
-        cmocka_unit_test(test_self_time),
-        cmocka_unit_test(test_many_names_share_one),
-        cmocka_unit_test(test_there_and_back),
-        cmocka_unit_test(test_many_marks),
-        cmocka_unit_test(test_damage),
+        cmocka_unit_test(test_sketch_has_no_gaps), cmocka_unit_test(test_covered_time),
+        cmocka_unit_test(test_self_time),          cmocka_unit_test(test_many_names_share_one),
+        cmocka_unit_test(test_many_threads),       cmocka_unit_test(test_there_and_back),
+        cmocka_unit_test(test_many_marks),         cmocka_unit_test(test_damage),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

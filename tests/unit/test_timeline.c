@@ -40,6 +40,26 @@ static void test_rows_by_rank_and_depth(void **state)
     spans_release(&s);
 }
 
+/* Threads take turns with every range: finding them costs the same, however many there are. */
+static void test_many_tracks(void **state)
+{
+    (void)state;
+    enum { TRACKS = 5000, ROUNDS = 3 };
+    struct spans s;
+    spans_start(&s);
+    for (int r = 0; r < ROUNDS; r++)
+        for (uint32_t i = 0; i < TRACKS; i++) {
+            size_t t = spans_track(&s, 0, 0, i % 3, 7 * i + 1, i % 2);
+            assert_int_equal(t, i);
+            spans_add(&s, t, 0, "", "", "x", 10 * r, 10 * r + 5, 0);
+        }
+    assert_true(s.track_of.n_looks < 10ull * ROUNDS * TRACKS);
+    spans_finish(&s);
+    assert_int_equal(s.n_rows, TRACKS);
+    assert_int_equal(s.n, ROUNDS * TRACKS);
+    spans_release(&s);
+}
+
 static void test_overlapping_ranges_get_lanes(void **state)
 {
     (void)state;
@@ -149,6 +169,45 @@ static void test_more_than_fits_leaves_the_shortest_out(void **state)
     spans_release(&s);
 }
 
+/* Of a large trace of another tool nothing is left out: what is too short is drawn with its neighbours on its track. */
+static void test_large_traces_join_the_shortest(void **state)
+{
+    (void)state;
+    enum { N = 1200000 };
+    struct spans s;
+    struct level levels[LEVELS_MAX];
+    spans_start(&s);
+    size_t t[2] = {spans_track(&s, 0, 0, 0, 1, true), spans_track(&s, 0, 0, 0, 2, true)};
+    uint64_t n_long = 0;
+    for (int64_t i = 0; i < N; i++) {
+        bool is_long = i % 100 == 0;
+        n_long += is_long;
+        spans_add(&s, t[i % 2], 0, "", i % 4 < 2 ? "comm" : "compute", "x", i * 1000,
+                  i * 1000 + (is_long ? 90000 : 700), 7);
+        if (s.n > SPANS_IN_FULL && !s.blocks)
+            spans_join(&s);
+    }
+    spans_join_end(&s);
+    spans_finish(&s);
+    assert_true(s.n <= SPANS_OF_LARGE);
+    assert_true(s.joined_ns > 700 && s.joined_ns < 90000);
+    assert_int_equal(s.n_left_out, 0);
+    uint64_t n = 0, n_found = 0;
+    for (size_t i = 0; i < s.n; i++) {
+        bool is_block = s.span[i].name & SPAN_BLOCK;
+        n += is_block ? s.span[i].bytes : 1;
+        n_found += s.span[i].dur_ns == 90000 && !is_block;
+        if (is_block)
+            assert_true(s.span[i].dur_ns < 3 * s.joined_ns); /* neighbours, not the whole track */
+    }
+    assert_int_equal(n, N);
+    assert_int_equal(n_found, n_long);
+    int n_levels = levels_plan(&s, levels);
+    for (int k = 0; k < n_levels; k++)
+        assert_int_equal(read_back(&s, &levels[k]).n, N);
+    spans_release(&s);
+}
+
 /* Two files of one run, written out of order, on clocks a day apart. */
 static void test_streams_of_gpu_traces(void **state)
 {
@@ -178,10 +237,9 @@ static void test_streams_of_gpu_traces(void **state)
     spans_start(&s);
     for (uint32_t i = 0; i < 2; i++) {
         struct dcr_stream in = dcr_stream_memory(&memory[i], files[i]);
-        assert_int_equal(spans_read_foreign(&s, run, &in, i, &err), 0);
+        assert_int_equal(spans_read_foreign(&s, run, &in, &err), 0);
     }
-    spans_align(&s);
-    spans_finish(&s);
+    spans_settle(&s, run);
     assert_int_equal(s.n, 6);
     assert_int_equal(s.n_device_ops, 4);
     assert_true(s.is_aligned);
@@ -230,9 +288,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rows_by_rank_and_depth),
+        cmocka_unit_test(test_many_tracks),
         cmocka_unit_test(test_overlapping_ranges_get_lanes),
         cmocka_unit_test(test_every_level_tells_of_every_range),
         cmocka_unit_test(test_more_than_fits_leaves_the_shortest_out),
+        cmocka_unit_test(test_large_traces_join_the_shortest),
         cmocka_unit_test(test_streams_of_gpu_traces),
         cmocka_unit_test(test_nothing),
     };

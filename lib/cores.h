@@ -1,0 +1,18 @@
+/* cores.h - how many processors this process may use. */
+#ifndef DCR_CORES_H
+#define DCR_CORES_H
+
+/** dcr_cores - those it is bound to, or fewer when a control group gives it less time (cpu.max of version 2,
+ *  cpu.cfs_quota_us of version 1; the smallest of its group and those around it, rounded up). At least 1.
+ *  A group whose files cannot be read limits nothing. */
+int dcr_cores(void);
+/** dcr_cores_of_quota - whole cores of what cpu.max holds: "max 100000", "150000 100000" (2).
+ *  returns  0 = no limit, or not understood */
+int dcr_cores_of_quota(const char *text);
+/** dcr_cores_work - a thread of this process begins (1) or ends (-1) long work.
+ *  dcr_cores_spare   would one thread more have a core to itself? Begins its work when it would: to be ended. A guess:
+ *                    others may begin meanwhile. Any thread */
+void dcr_cores_work(int change);
+int dcr_cores_spare(void);
+
+#endif
