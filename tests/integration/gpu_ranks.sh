@@ -23,7 +23,7 @@ compile() {
     fake part -DFAKE_WITHOUT_ABORT & jobs+=($!)
     fake trainer "$emulated" & jobs+=($!)
     for p in "${jobs[@]}"; do wait "$p" || status=1; done
-    return $status
+    return "$status"
 }
 # shellcheck disable=SC2317
 fake() { # folder flags... the emulator is in the program, or in the library named
@@ -53,6 +53,7 @@ case_() { # case library name [calls in their order]
     begin "$1" "$2"
     end "$1" "${@:3}"
 }
+begin stuck-destroy good # it sleeps
 for seed in 0 1 2 3; do
     case_ sum-fp32 good "sums of 1, 2 and 3 ranks, order $seed"
     case_ sum-bf16 good "sums that travel as bf16, order $seed"
@@ -65,7 +66,7 @@ case_ no-id good "no id can be had"
 case_ no-join good "joining fails"
 case_ no-sum good "the first sum fails" abort
 # These wait more than they do.
-for name in lost stuck-sum async-error no-state late in-progress stuck-destroy; do begin $name good; done
+for name in lost stuck-sum async-error no-state late in-progress; do begin $name good; done
 end lost "a rank that never comes"
 end stuck-sum "a first sum that never comes" abort
 end async-error "a failure shows while the host waits" abort
@@ -85,7 +86,8 @@ before_each=()
 train() { # name ranks options...
     local name=$1 n=$2
     shift 2
-    env DCRNN_CUDA_LIBRARY="$emulated" LD_LIBRARY_PATH="$build/trainer" FAKE_NCCL_FOLDER="$TMP" \
+    mkdir -p "$TMP/mpi-$name" # two that begin at once must not make the same folder
+    env TMPDIR="$TMP/mpi-$name" DCRNN_CUDA_LIBRARY="$emulated" LD_LIBRARY_PATH="$build/trainer" FAKE_NCCL_FOLDER="$TMP" \
         OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 timeout 60 mpirun -n "$n" --oversubscribe --bind-to none \
         "${before_each[@]}" "$BIN/dcrnn-train" --sensors 6 --days 2 --units 4 --batch 10 --steps 4 --input-steps 3 --forecast-steps 3 \
         --validation-windows 8 --checkpoint-every 4 --out "$TMP/$name" "$@"
@@ -102,54 +104,64 @@ near() { # name training tolerance
         not_ok "$1" "validation MAE $b, on the CPU $a"
     fi
 }
+# Side by side: to start ranks takes longer than what they do.
+declare -A training=()
+beside() { # name ranks options...
+    train "$@" >"$TMP/said-$1" 2>&1 </dev/null &
+    training[$1]=$!
+}
+ended() { # name title [status]
+    local status=0
+    wait "${training[$1]}" || status=$?
+    if [ $status -eq "${3:-0}" ]; then ok "$2"; else not_ok "$2" "exit status $status: $(tail -n 30 "$TMP/said-$1")"; fi
+}
 cuda=(--backend cuda --share-gpu)
-check "on the CPU" train cpu 1
-check_status 2 "two ranks on one GPU are refused" train refused 2 --backend cuda
-cp "$TMP/tap.out" "$TMP/said"
-check "and named, with the option" grep -qE '^dcrnn-train: ranks 0 and 1 on .* have one GPU together .*--share-gpu' "$TMP/said"
-check "one rank" train one 1 --backend cuda
+beside cpu 1
+beside refused 2 --backend cuda
+beside one 1 --backend cuda
+ended cpu "on the CPU"
+ended refused "two ranks on one GPU are refused" 2
+check "and named, with the option" grep -qE '^dcrnn-train: ranks 0 and 1 on .* have one GPU together .*--share-gpu' "$TMP/said-refused"
+ended one "one rank"
+for n in 2 3; do beside $n $n "${cuda[@]}"; done
+beside shares 2 "${cuda[@]}" --rank-weights 1,2,3
 for n in 2 3; do
-    check "$n ranks" train $n $n "${cuda[@]}"
+    ended $n "$n ranks"
     near "$n ranks learn the same" $n 1e-4
 done
 check "they are called emulated" grep -q '"emulated": "ranks share a GPU' "$TMP/2/program.json"
 check_status 1 "one rank is not" grep -q '"emulated"' "$TMP/one/program.json"
-check "after the backward pass" train late 2 "${cuda[@]}" --no-overlap
-check "in small buckets, kernel by kernel" train buckets 2 "${cuda[@]}" --bucket-bytes 1000 --cuda-graph no
+ended shares "shares for other ranks are refused" 2
+check "in one sentence" grep -q '^dcrnn-train: --rank-weights has 3 shares for 2 ranks' "$TMP/said-shares"
+beside late 2 "${cuda[@]}" --no-overlap
+beside buckets 2 "${cuda[@]}" --bucket-bytes 1000 --cuda-graph no
+beside weights 2 "${cuda[@]}" --rank-weights 4,1 --accumulate 2 --loader-workers 1 --comm-timeout 0
+ended late "after the backward pass"
+ended buckets "in small buckets, kernel by kernel"
 for name in late buckets; do check "$name: the same bits" cmp "$TMP/2/checkpoint.bin" "$TMP/$name/checkpoint.bin"; done
-check "unequal shares in micro-batches made ahead" train weights 2 "${cuda[@]}" --rank-weights 4,1 --accumulate 2 --loader-workers 1 \
-    --comm-timeout 0
+ended weights "unequal shares in micro-batches made ahead"
 near "unequal shares learn the same" weights 1e-4
-check "gradients that stay where they are" train none 2 "${cuda[@]}" --allreduce-dtype none
-cp "$TMP/tap.out" "$TMP/said"
-check "said so" grep -q -- "--allreduce-dtype none: no gradient is exchanged" "$TMP/said"
+beside none 2 "${cuda[@]}" --allreduce-dtype none
+beside bf16 2 "${cuda[@]}" --allreduce-dtype bf16
+ended none "gradients that stay where they are"
+check "said so" grep -q -- "--allreduce-dtype none: no gradient is exchanged" "$TMP/said-none"
 check_status 1 "and the ranks learn on their own" cmp -s "$TMP/2/checkpoint.bin" "$TMP/none/checkpoint.bin"
-check_status 2 "shares for other ranks are refused" train shares 2 "${cuda[@]}" --rank-weights 1,2,3
-cp "$TMP/tap.out" "$TMP/said"
-check "in one sentence" grep -q '^dcrnn-train: --rank-weights has 3 shares for 2 ranks' "$TMP/said"
-check "gradients as bf16" train bf16 2 "${cuda[@]}" --allreduce-dtype bf16
+ended bf16 "gradients as bf16"
 near "bf16 learns nearly the same" bf16 1e-2
 check_status 1 "bf16 is not the same" cmp -s "$TMP/2/checkpoint.bin" "$TMP/bf16/checkpoint.bin"
 began=$SECONDS
 # One rank fails before they join; the others must not wait for it, whatever --comm-timeout says.
-# shellcheck disable=SC2317,SC2016
-one_too_small() {
-    before_each=(sh -c '[ "$OMPI_COMM_WORLD_RANK" = 0 ] || export DCRNN_EMULATOR=memory=100000; exec "$@"' sh)
-    train small 2 "${cuda[@]}" --comm-timeout 600
-}
-check_status 2 "one device is too small" one_too_small
-cp "$TMP/tap.out" "$TMP/said"
-check "said once, in time" test "$(grep -c '^dcrnn-train: .*memory' "$TMP/said")" -eq 1 -a $((SECONDS - began)) -lt 50
-began=$SECONDS
+# shellcheck disable=SC2016
+before_each=(sh -c '[ "$OMPI_COMM_WORLD_RANK" = 0 ] || export DCRNN_EMULATOR=memory=100000; exec "$@"' sh)
+beside small 2 "${cuda[@]}" --comm-timeout 600
 # One fails in the middle of a step, while the sum on the other waits for it.
-# shellcheck disable=SC2317,SC2016
-one_fails() {
-    before_each=(sh -c '[ "$OMPI_COMM_WORLD_RANK" = 0 ] || export DCRNN_EMULATOR=fail_work=400; exec "$@"' sh)
-    train fails 2 "${cuda[@]}" --comm-timeout 600
-}
-check_status 1 "one device fails in the middle" one_fails
-cp "$TMP/tap.out" "$TMP/said"
+# shellcheck disable=SC2016
+before_each=(sh -c '[ "$OMPI_COMM_WORLD_RANK" = 0 ] || export DCRNN_EMULATOR=fail_work=400; exec "$@"' sh)
+beside fails 2 "${cuda[@]}" --comm-timeout 600
+ended small "one device is too small" 2
+check "said once, in time" test "$(grep -c '^dcrnn-train: .*memory' "$TMP/said-small")" -eq 1 -a $((SECONDS - began)) -lt 50
+ended fails "one device fails in the middle" 1
 check "its rank says so, once, in time" test \
-    "$(grep -c '^dcrnn-train: rank 1 on .*CUDA: .*unspecified launch failure' "$TMP/said")" -eq 1 -a \
-    "$(grep -c '^dcrnn-train: rank' "$TMP/said")" -eq 1 -a $((SECONDS - began)) -lt 50
+    "$(grep -c '^dcrnn-train: rank 1 on .*CUDA: .*unspecified launch failure' "$TMP/said-fails")" -eq 1 -a \
+    "$(grep -c '^dcrnn-train: rank' "$TMP/said-fails")" -eq 1 -a $((SECONDS - began)) -lt 50
 finish
