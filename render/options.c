@@ -25,7 +25,7 @@ const char *options_usage(void)
            "                          what can be checked); may be repeated; needs no -o\n"
            "      --junit FILE        how the checks went as JUnit XML\n"
            "      --summary FILE      the same as Markdown\n"
-           "      --theme DIR         templates and style instead of the default theme; `paper` is one more\n"
+           "      --theme NAME|DIR    the look: default, paper, or a folder of one's own (docs/themes.md)\n"
            "      --single-file FILE  the whole report once more as one file\n"
            "  -q, --quiet             print nothing but errors\n"
            "  -h, --help              this text\n"

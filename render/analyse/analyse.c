@@ -4,6 +4,7 @@
 #include "lib/fs.h"
 #include "render/narrate/format.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -170,6 +171,15 @@ static void number_equal_labels(struct report *rep)
     }
 }
 
+static const char *hashed_thing(struct dcr_arena *arena, const struct run *run)
+{
+    char words[64];
+    if (*run->manifest_sha256 || !run->files_sha256 || !*run->files_sha256)
+        return *run->manifest_sha256 ? "manifest" : "";
+    snprintf(words, sizeof words, "list of its %zu files", run->n_files_hashed);
+    return run->n_files_hashed == 1 ? "file" : dcr_arena_strdup(arena, words);
+}
+
 struct source report_source(struct dcr_arena *arena, const struct run *run)
 {
     const struct run_program *p = &run->program;
@@ -178,9 +188,12 @@ struct source report_source(struct dcr_arena *arena, const struct run *run)
         dcr_buf_printf(&program, "%s%s%s", p->name, p->version && *p->version ? " " : "", p->version ? p->version : "");
     struct source s = {.archive = dcr_arena_strdup(arena, run->archive),
                        .manifest_sha256 = dcr_arena_strdup(arena, run->manifest_sha256),
+                       .files_sha256 = dcr_arena_strdup(arena, run->files_sha256 ? run->files_sha256 : ""),
+                       .sha256_of = hashed_thing(arena, run),
                        .program = dcr_arena_strdup(arena, program.len ? dcr_buf_text(&program) : ""),
                        .backend = dcr_arena_strdup(arena, p->backend ? p->backend : ""),
                        .collector = dcr_arena_strdup(arena, run->collector_version ? run->collector_version : "")};
+    s.sha256 = *s.manifest_sha256 ? s.manifest_sha256 : s.files_sha256;
     dcr_buf_release(&program);
     return s;
 }

@@ -348,6 +348,8 @@ struct document {
 /* An archive that the report rests on, as a citation needs it; "" where the archive does not say. */
 struct source {
     const char *archive, *manifest_sha256;
+    const char *files_sha256; /* without a manifest */
+    const char *sha256, *sha256_of; /* the one that is there, and of what: "manifest", "file", "list of its 3 files" */
     const char *program, *backend, *collector; /* with versions */
 };
 

@@ -85,8 +85,9 @@ void chart_heat(struct canvas *c, struct box at, const struct chart_heat *s)
         return;
     double gutter = 0, side = 0;
     for (size_t r = 0; r < s->n_rows; r++) {
-        gutter = fmax(gutter, typeface_width(c->typeface, FONT_LABEL, s->row_name[r]));
-        if (s->mark && s->mark[r])
+        bool is_marked = s->mark && s->mark[r];
+        gutter = fmax(gutter, typeface_width(c->typeface, is_marked ? FONT_STRONG : FONT_LABEL, s->row_name[r]));
+        if (is_marked)
             side = fmax(side, typeface_width(c->typeface, FONT_STRONG, s->mark[r]) + 10);
     }
     gutter = fmin(gutter, rest.w * 0.3);

@@ -19,6 +19,7 @@ static json_t *archives_before(const struct report *rep)
         json_t *o = json_object();
         json_object_set_new(o, "archive", json_string(rep->before[i].archive));
         json_object_set_new(o, "manifest_sha256", value_text(rep->before[i].manifest_sha256));
+        json_object_set_new(o, "files_sha256", value_text(rep->before[i].files_sha256));
         json_array_append_new(list, o);
     }
     return list;

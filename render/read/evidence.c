@@ -3,6 +3,7 @@
 
 #include "render/model/build.h"
 #include "render/read/cores.h"
+#include "render/read/files_hash.h"
 #include "render/read/read.h"
 
 #include <pthread.h>
@@ -34,6 +35,8 @@ static void read_one(struct reading *g, size_t i)
     struct read_input *r = &g->read[i];
     r->rc = x->root ? run_read_files(&r->run, x->path, x->root, x->names, x->n_names, &r->err)
                     : run_read(&r->run, x->path, &r->err);
+    if (r->rc == 0)
+        files_hash(r->run, x);
 }
 
 /* returns  0: there is none left */
@@ -100,7 +103,7 @@ static int keep_all(struct evidence *e, struct reading *g, struct dcr_err *err)
         }
         if (!x->is_found || r->rc == DCR_FATAL) {
             *err = r->err;
-            if (!x->root && !is_archive_name(x->path) && strstr(r->err.text, "not a tar archive"))
+            if (!x->root && !is_archive_name(x->path) && r->err.kind == DCR_ERR_NO_ARCHIVE)
                 return dcr_err_set(
                     err, DCR_FAIL,
                     "cannot use '%s': no known kind of file, neither an archive of a run nor a whole file "

@@ -249,7 +249,8 @@ static json_t *archives(struct site *s)
         json_t *a = view_object(s);
         view_text(s, a, "name", c->is.archive);
         view_text(s, a, "which", c->which);
-        view_text(s, a, "sha256", c->is.manifest_sha256);
+        view_text(s, a, "sha256", c->is.sha256);
+        view_text(s, a, "sha256_of", c->is.sha256_of);
         view_add(s, list, a);
     }
     return list;

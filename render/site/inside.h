@@ -35,7 +35,7 @@ struct site {
     json_t *data_files;      /* what the data page lists: {"path", "title", "forms": [{"path", "name"}], "run"} */
     struct cited *cited;     /* shape (n_cited): the runs in their order, then those of --baseline */
     int n_cited;
-    const char *sources; /* the archives and the hashes of their manifests, for the files that travel alone */
+    const char *sources; /* the archives and their hashes, for the files that travel alone */
     const char *date;    /* when the last run ended, for files that must have a date: "2031-04-25T10:15:00Z" */
     struct dcr_err *err;
     int rc;
@@ -136,7 +136,8 @@ json_t *view_mpi_calls(struct site *s, const struct run *run);
 json_t *view_io_files(struct site *s, const struct run *run);
 /** view_notes - caveats or gaps of all runs, or of one (run >= 0: its own and those of all). */
 json_t *view_notes(struct site *s, enum note_kind kind, int run);
-/** view_caveats - set caveats, folded and n_folded: the first few caveats, the others, and how many those are. */
+/** view_caveats - set n_caveats and mind, for a line that names them, and caveats, folded and n_folded: the first few
+ * in full, the others, and how many those are. */
 void view_caveats(struct site *s, json_t *data, int run);
 /** view_actions - what to do (claims_in_order), from the claims of these runs and, is_whole, of the series. */
 json_t *view_actions(struct site *s, const int *runs, int n_runs, bool is_whole, const char *root);

@@ -95,8 +95,8 @@ static const char *bibtex(struct site *s)
         const struct cited *c = &s->cited[i];
         dcr_buf_puts(&b, i == 0 ? "archives:\n    " : c->run < 0 && c[-1].run >= 0 ? "; before:\n    " : ";\n    ");
         bib_text(&b, c->is.archive);
-        if (*c->is.manifest_sha256)
-            dcr_buf_printf(&b, " (manifest SHA-256 %s)", c->is.manifest_sha256);
+        if (*c->is.sha256)
+            dcr_buf_printf(&b, " (%s SHA-256 %s)", c->is.sha256_of, c->is.sha256);
     }
     dcr_buf_puts(&b, "}\n}\n");
     const char *text = site_text(s, "%s", dcr_buf_text(&b));
@@ -112,7 +112,7 @@ static const char *or_unknown(const char *text)
 static json_t *versions(struct site *s)
 {
     json_t *t = view_table(s, "What made the evidence, archive by archive",
-                           "Archive|Run|Program|Back end|Collector|SHA-256 of the manifest");
+                           "Archive|Run|Program|Back end|Collector|Checksum of the|SHA-256");
     for (int i = 0; i < s->n_cited; i++) {
         const struct cited *c = &s->cited[i];
         view_row(s, t, c->is.archive);
@@ -120,7 +120,8 @@ static json_t *versions(struct site *s)
         view_cell(s, t, or_unknown(c->is.program));
         view_cell(s, t, or_unknown(c->is.backend));
         view_cell(s, t, or_unknown(c->is.collector));
-        view_cell_class(s, t, *c->is.manifest_sha256 ? c->is.manifest_sha256 : "n/a: no manifest", "hash");
+        view_cell(s, t, c->is.sha256_of);
+        view_cell_class(s, t, *c->is.sha256 ? c->is.sha256 : "n/a: it was no plain file", "hash");
     }
     return t;
 }

@@ -5,9 +5,21 @@
 
 #include <string.h>
 
-/* The file is named where there are several. */
+/* Do rank and number tell this GPU from all others of the run? Then the name of its file, which is long, need not. */
+static bool is_told_by_rank(const struct run *r, const struct run_device *d)
+{
+    int same = 0;
+    for (int t = 0; t < r->n_traces; t++)
+        for (int k = 0; k < r->traces[t].n_devices; k++)
+            same += r->traces[t].devices[k].rank == d->rank && r->traces[t].devices[k].device == d->device;
+    return d->rank >= 0 && same == 1;
+}
+
+/* The file is named where there are several and nothing else tells them apart. */
 static const char *device_name(struct site *s, const struct run *r, const struct run_device *d)
 {
+    if (r->n_traces > 1 && is_told_by_rank(r, d))
+        return site_text(s, "rank %lld, GPU %lld", (long long)d->rank, (long long)d->device);
     if (r->n_traces == 1)
         return d->rank >= 0 ? site_text(s, "GPU %lld, rank %lld", (long long)d->device, (long long)d->rank)
                             : site_text(s, "GPU %lld", (long long)d->device);
@@ -253,9 +265,11 @@ static json_t *operators(struct site *s, const struct foreign_trace *f)
                   f->rank >= 0 ? site_text(s, "%s, rank %lld", f->file, (long long)f->rank) : f->file));
 }
 
-static void add(struct site *s, json_t *list, json_t *table, const char *key, int run)
+/* is_folded: one more of its kind, behind its caption. */
+static void add(struct site *s, json_t *list, json_t *table, const char *key, int run, bool is_folded)
 {
     site_table(s, table, key, run);
+    view_text(s, table, "folded", is_folded ? json_string_value(json_object_get(table, "caption")) : NULL);
     view_add(s, list, table);
 }
 
@@ -268,23 +282,23 @@ json_t *view_devices(struct site *s, int run)
     n++;
     enum { MOST_DEVICES = 8 };
     if (n > 0) {
-        add(s, list, breakdown(s, r), "devices", run);
-        add(s, list, idle(s, r), "devices_idle", run);
-        add(s, list, use(s, r), "devices_use", run);
-        add(s, list, findings(s, r), "devices_findings", run);
+        add(s, list, breakdown(s, r), "devices", run, false);
+        add(s, list, idle(s, r), "devices_idle", run, false);
+        add(s, list, use(s, r), "devices_use", run, false);
+        add(s, list, findings(s, r), "devices_findings", run, false);
         if (has_memory(r))
-            add(s, list, memory(s, r), "devices_memory", run);
+            add(s, list, memory(s, r), "devices_memory", run, false);
         if (has_collectives(r))
-            add(s, list, collectives(s, r), "devices_collectives", run);
+            add(s, list, collectives(s, r), "devices_collectives", run, false);
         n = 0;
         EACH_DEVICE(r, d)
         if (n++ < MOST_DEVICES)
-            add(s, list, operations(s, r, d), site_text(s, "devices_operations_%d", n), run);
+            add(s, list, operations(s, r, d), site_text(s, "devices_operations_%d", n), run, n > 1);
     }
     n = 0;
     for (int i = 0; i < r->n_traces; i++)
         if (r->traces[i].operators.n && n++ < MOST_DEVICES)
-            add(s, list, operators(s, &r->traces[i]), site_text(s, "operators_%d", n), run);
+            add(s, list, operators(s, &r->traces[i]), site_text(s, "operators_%d", n), run, n > 1);
     return list;
 }
 
@@ -308,6 +322,6 @@ json_t *view_evidence(struct site *s, int run)
     const struct run *r = s->rep->runs[run].run;
     json_t *list = view_list(s);
     for (int i = 0; i < r->n_tables; i++)
-        add(s, list, foreign(s, &r->tables[i]), site_text(s, "evidence_%d", i + 1), run);
+        add(s, list, foreign(s, &r->tables[i]), site_text(s, "evidence_%d", i + 1), run, false);
     return list;
 }

@@ -76,6 +76,8 @@ static const char *launch_line(struct site *s, const struct run *run)
 static const char *command_line(struct site *s, const struct run *run)
 {
     struct dcr_buf text = {0};
+    if (!run->n_command) /* not recorded: what started it is not known either */
+        return "";
     for (int i = 0; i < run->n_command; i++)
         dcr_buf_printf(&text, "%s%s", i ? " " : "", run->command[i]);
     const char *line = site_text(s, "%s%s", launch_line(s, run), dcr_buf_text(&text));
@@ -156,7 +158,7 @@ static json_t *phases_table(struct site *s, const struct run_result *r)
         return json_null();
     bool is_one = r->n_rank_results < 2;
     json_t *t = view_table(s,
-                           strcmp(r->steps_source, "native traces") == 0
+                           strcmp(r->steps_source, "steps.csv") != 0
                                ? "Named phases of a step, mean over ranks; the phases of a category sum to it"
                                : "Named phases of a step, mean over ranks, as steps.csv says",
                            is_one ? "Phase|Category|#Mean|#Median|#p95|#Share of step|#Steps with it"
@@ -299,6 +301,9 @@ static json_t *members_table(struct site *s, const struct run *run)
     return t;
 }
 
+/* Of many GPUs the same is said many times: more than these would part the verdict from its figures. */
+#define NOTES_SHOWN 2
+
 static json_t *texts(struct site *s, const char *const *text, int n)
 {
     json_t *list = view_list(s);
@@ -352,7 +357,11 @@ void page_run(struct site *s, int run)
     view_text(s, data, "headline", r->headline);
     view_text(s, data, "support", r->support);
     view_caveats(s, data, run);
-    view_set_list(s, data, "notes", texts(s, r->notes, r->n_notes));
+    bool is_folded = r->n_notes > NOTES_SHOWN + 1; /* one alone is not folded */
+    int n_shown = is_folded ? NOTES_SHOWN : r->n_notes;
+    view_set_list(s, data, "notes", texts(s, r->notes, n_shown));
+    view_set_list(s, data, "more_notes", texts(s, r->notes + n_shown, r->n_notes - n_shown));
+    view_text(s, data, "n_more_notes", fmt_count(r->n_notes - n_shown, "more observation").text);
     view_set(s, data, "overview", overview(s, r));
     set_table(s, data, "classes",
               r->has_steps ? view_classes(s, "Every cause that was looked at in this run", &run, 1) : json_null(), run);

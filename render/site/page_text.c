@@ -19,6 +19,7 @@ void page_analysis(struct site *s)
         site_fail(s, markdown_to_html(doc->bytes, doc->len, &html, s->err));
     view_html(s, data, "html", &html);
     view_text(s, data, "source", doc ? doc->path : NULL);
+    view_flag(s, data, "is_reference", false);
     dcr_buf_release(&html);
     site_page(s, "document", "analysis.html", site_text(s, "Analysis, %s", s->rep->title), "analysis", data);
 }
@@ -65,6 +66,7 @@ static void page_document(struct site *s, const char *markdown, const char *path
         site_fail(s, markdown_to_html(markdown, strlen(markdown), &html, s->err));
     view_html(s, data, "html", &html);
     view_set(s, data, "source", json_null());
+    view_flag(s, data, "is_reference", true);
     dcr_buf_release(&html);
     site_page(s, "document", path, site_text(s, "%s, %s", title, s->rep->title), here, data);
 }

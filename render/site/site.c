@@ -61,8 +61,8 @@ static const char *sources(struct site *s)
     for (int i = 0; i < s->n_cited; i++) {
         const struct cited *c = &s->cited[i];
         dcr_buf_printf(&out, "%s%s%s", i ? ", " : "", c->is.archive, c->run < 0 ? " before" : "");
-        if (*c->is.manifest_sha256)
-            dcr_buf_printf(&out, " (manifest sha256 %s)", c->is.manifest_sha256);
+        if (*c->is.sha256)
+            dcr_buf_printf(&out, " (%s sha256 %s)", c->is.sha256_of, c->is.sha256);
     }
     size_t room = 3 * out.len + 1;
     char *text = dcr_arena_alloc(&s->arena, room);

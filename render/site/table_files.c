@@ -1,6 +1,8 @@
-/* table_files.c - every table of the site as CSV, for those who calculate, and as LaTeX (booktabs), for those who
- * write; and the list of such files. See inside.h. */
+/* table_files.c - every table of the site as CSV, for those who calculate, and as LaTeX, for those who write
+ * (table_tex.c); and the list of such files. See inside.h. */
 #include "render/site/inside.h"
+
+#include "render/site/table_tex.h"
 
 #include <string.h>
 
@@ -71,70 +73,6 @@ static void write_csv(const json_t *table, struct dcr_buf *out)
     }
 }
 
-static void tex_text(struct dcr_buf *out, const char *text)
-{
-    static const struct {
-        const char *from, *to;
-    } map[] = {{"\\", "\\textbackslash{}"},
-               {"{", "\\{"},
-               {"}", "\\}"},
-               {"$", "\\$"},
-               {"&", "\\&"},
-               {"#", "\\#"},
-               {"%", "\\%"},
-               {"_", "\\_"},
-               {"~", "\\textasciitilde{}"},
-               {"^", "\\textasciicircum{}"},
-               {"<", "$<$"},
-               {">", "$>$"},
-               {"\xc2\xb5", "$\\mu$"}};
-    while (*text) {
-        size_t i = 0, n = strcspn(text, "\\{}$&#%_~^<>\xc2"); /* nearly all of it */
-        dcr_buf_add(out, text, n);
-        text += n;
-        if (!*text)
-            break;
-        for (; i < sizeof map / sizeof map[0]; i++) {
-            n = strlen(map[i].from);
-            if (strncmp(text, map[i].from, n) == 0)
-                break;
-        }
-        if (i < sizeof map / sizeof map[0]) {
-            dcr_buf_puts(out, map[i].to);
-            text += n;
-        } else {
-            dcr_buf_putc(out, *text++);
-        }
-    }
-}
-
-static void write_tex(const struct site *s, const json_t *table, const char *stem, struct dcr_buf *out)
-{
-    const json_t *head = json_object_get(table, "head"), *rows = json_object_get(table, "rows");
-    dcr_buf_printf(out, "%% dcreport " DCR_VERSION "; from %s\n%% needs \\usepackage{booktabs}\n", s->sources);
-    dcr_buf_puts(out, "\\begin{table}\n\\centering\n\\caption{");
-    tex_text(out, text_of(table, "caption"));
-    dcr_buf_printf(out, "}\n\\label{tab:%s}\n\\begin{tabular}{@{}", stem);
-    for (size_t i = 0; i < json_array_size(head); i++)
-        dcr_buf_putc(out, json_is_true(json_object_get(json_array_get(head, i), "num")) ? 'r' : 'l');
-    dcr_buf_puts(out, "@{}}\n\\toprule\n");
-    for (size_t i = 0; i < json_array_size(head); i++) {
-        dcr_buf_puts(out, i ? " & " : "");
-        tex_text(out, text_of(json_array_get(head, i), "text"));
-    }
-    dcr_buf_puts(out, " \\\\\n\\midrule\n");
-    for (size_t r = 0; r < json_array_size(rows); r++) {
-        const json_t *row = json_array_get(rows, r), *cells = json_object_get(row, "cells");
-        tex_text(out, text_of(row, "heading"));
-        for (size_t i = 0; i < json_array_size(cells); i++) {
-            dcr_buf_puts(out, " & ");
-            tex_text(out, text_of(json_array_get(cells, i), "text"));
-        }
-        dcr_buf_puts(out, " \\\\\n");
-    }
-    dcr_buf_puts(out, "\\bottomrule\n\\end{tabular}\n\\end{table}\n");
-}
-
 void site_data_file(struct site *s, const char *title, const char *forms, int run)
 {
     json_t *v = view_object(s), *list = view_list(s);
@@ -157,7 +95,9 @@ void site_table(struct site *s, json_t *table, const char *stem, int run)
 {
     if (s->rc || !json_is_object(table))
         return;
-    const char *at = run >= 0 ? site_text(s, "runs/%s/", s->rep->runs[run].slug) : "";
+    const char *slug = run >= 0 ? s->rep->runs[run].slug : NULL;
+    const char *at = slug ? site_text(s, "runs/%s/", slug) : "",
+               *label = slug ? site_text(s, "%s-%s", slug, stem) : stem;
     static const char *const names[] = {"csv", "tex"};
     const char *path[2];
     for (int i = 0; i < 2; i++) {
@@ -167,7 +107,7 @@ void site_table(struct site *s, json_t *table, const char *stem, int run)
         if (i == 0)
             write_csv(table, &out);
         else
-            write_tex(s, table, stem, &out);
+            table_tex(table, label, s->sources, &out);
         if (out.failed)
             site_fail(s, dcr_err_set(s->err, DCR_FATAL, "out of memory making a table"));
         site_write(s, path[i], dcr_buf_text(&out), out.len);

@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #define TEMPLATES_MAX 64
@@ -152,23 +153,69 @@ static int read_style(struct theme *t, struct dcr_err *err)
     return 0;
 }
 
-/* A folder that replaces nothing is a slip of the pen, not a theme: it would silently look like the default one. */
+/* "`default`, `paper`": the themes beside the default one. */
+static void add_names(struct dcr_buf *out, const char *fallback)
+{
+    char beside[PATH_MAX], path[PATH_MAX];
+    char **names = NULL;
+    size_t n = 0, n_themes = 0;
+    int len = snprintf(beside, sizeof beside, "%s/..", fallback);
+    if (len < 0 || (size_t)len >= sizeof beside || dcr_list_dir(beside, &names, &n, NULL))
+        return;
+    for (size_t i = 0; i < n; i++) {
+        len = snprintf(path, sizeof path, "%s/%s", beside, names[i]);
+        if (len < 0 || (size_t)len >= sizeof path || !(has_file(path, "style.css") || has_file(path, "more.css")))
+            continue;
+        dcr_buf_printf(out, "%s`%s`", n_themes++ ? ", " : "", names[i]);
+    }
+    dcr_free_names(names, n);
+}
+
+/* A page of a report is called like the template it was made with; a template is a part of a page, but for the frame.
+ */
+static bool is_whole_page(const char *dir, const char *name)
+{
+    struct dcr_buf text = {0};
+    struct dcr_err ignored;
+    bool is_page = dcr_ends_with(name, ".html") && strcmp(name, "frame.html") != 0 &&
+                   read_from(dir, name, &text, &ignored) == 0 &&
+                   strncasecmp(dcr_buf_text(&text), "<!doctype", strlen("<!doctype")) == 0;
+    dcr_buf_release(&text);
+    return is_page;
+}
+
+/* A folder that replaces nothing, or a finished site, is a slip of the pen, not a theme. */
 static int check_theme(const struct theme *t, struct dcr_err *err)
 {
     char **names = NULL;
     size_t n = 0;
+    struct dcr_buf known = {0};
+    const char *page = NULL;
     bool is_theme = !t->fallback || strcmp(t->dir, t->fallback) == 0;
-    if (is_theme || !has_file(t->dir, ".")) /* reading it says that it is not there */
+    if (is_theme)
         return 0;
-    int rc = dcr_list_dir(t->dir, &names, &n, err);
-    for (size_t i = 0; rc == 0 && i < n; i++)
+    add_names(&known, t->fallback);
+    int rc = has_file(t->dir, ".")
+                 ? dcr_list_dir(t->dir, &names, &n, err)
+                 : dcr_err_set(err, DCR_FAIL, "there is no theme '%s': --theme takes a folder, or one of %s", t->dir,
+                               dcr_buf_text(&known));
+    for (size_t i = 0; rc == 0 && i < n; i++) {
         is_theme |= strcmp(names[i], "more.css") == 0 || has_file(t->fallback, names[i]);
-    dcr_free_names(names, n);
-    if (rc == 0 && !is_theme)
+        if (!page && has_file(t->fallback, names[i]) && is_whole_page(t->dir, names[i]))
+            page = names[i];
+    }
+    if (rc == 0 && page)
+        rc = dcr_err_set(err, DCR_FAIL,
+                         "'%s' is no theme: its '%s' is a whole page, as of a finished report, and not a template; "
+                         "--theme takes a folder of templates, or one of %s",
+                         t->dir, page, dcr_buf_text(&known));
+    else if (rc == 0 && !is_theme)
         rc = dcr_err_set(err, DCR_FAIL,
                          "'%s' is no theme: it holds neither a style.css or more.css nor a template of the default "
-                         "theme ('%s')",
-                         t->dir, t->fallback);
+                         "theme ('%s'); --theme takes such a folder, or one of %s",
+                         t->dir, t->fallback, dcr_buf_text(&known));
+    dcr_buf_release(&known);
+    dcr_free_names(names, n);
     return rc;
 }
 

@@ -66,6 +66,53 @@ static bool is_repeated(const json_t *all, size_t at)
     return false;
 }
 
+/* "The nodes are emulated: ranks of one host stand in for them. ..." -> "the nodes are emulated": a caveat in a few
+ * words. What it is about stays in front ("4 nodes: 4 ranks share 2 cores") unless the page is
+ * about that, or the report about nothing else. */
+static const char *in_short(struct site *s, const json_t *caveat, int run)
+{
+    static const char *const ends[] = {". ", "; ", ": ", ", so "};
+    const char *text = json_string_value(json_object_get(caveat, "text"));
+    const json_t *of = json_object_get(caveat, "run");
+    const char *label =
+        json_is_integer(of) && json_integer_value(of) >= 0 ? s->rep->runs[json_integer_value(of)].label : "";
+    size_t begin = strlen(label), n;
+    begin = begin && !strncmp(text, label, begin) && !strncmp(text + begin, ": ", 2) ? begin + 2 : 0;
+    n = strlen(text + begin);
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        const char *end = strstr(text + begin, ends[i]);
+        if (end && (size_t)(end - text) - begin < n)
+            n = (size_t)(end - text) - begin;
+    }
+    n -= n && text[begin + n - 1] == '.';
+    size_t from = run < 0 && s->rep->n_runs > 1 ? 0 : begin;
+    char *copy = dcr_arena_strndup(&s->arena, text + from, begin - from + n);
+    if (copy[0] >= 'A' && copy[0] <= 'Z' && copy[1] >= 'a' && copy[1] <= 'z')
+        copy[0] = (char)(copy[0] - 'A' + 'a');
+    return copy;
+}
+
+/* More letters than this are more than a line, or three on a phone. */
+#define MIND_LETTERS 110
+
+/* The line above the verdict: the first of those that are shown, shortly, and how many more there are. */
+static const char *mind(struct site *s, const json_t *shown, size_t n_all, int run)
+{
+    struct dcr_buf line = {0};
+    size_t n = 0;
+    for (; n < json_array_size(shown); n++) {
+        const char *words = in_short(s, json_array_get(shown, n), run);
+        if (n > 0 && line.len + strlen(words) > MIND_LETTERS)
+            break;
+        dcr_buf_printf(&line, "%s%s", n ? "; " : "", words);
+    }
+    if (n < n_all)
+        dcr_buf_printf(&line, "; and %d more", (int)(n_all - n));
+    const char *text = site_text(s, "%s", dcr_buf_text(&line));
+    dcr_buf_release(&line);
+    return text;
+}
+
 /* Which of them are shown; one alone is not folded. */
 static void choose_caveats(const json_t *all, bool *is_shown)
 {
@@ -95,6 +142,8 @@ void view_caveats(struct site *s, json_t *data, int run)
     choose_caveats(all, is_shown);
     for (size_t i = 0; i < n; i++)
         json_array_append(is_shown[i] ? shown : folded, json_array_get(all, i));
+    view_text(s, data, "n_caveats", fmt_count((int64_t)n, "caveat").text);
+    view_text(s, data, "mind", mind(s, shown, n, run));
     view_text(s, data, "n_folded", fmt_count((int64_t)json_array_size(folded), "more caveat").text);
     view_set_list(s, data, "caveats", shown);
     view_set_list(s, data, "folded", folded);

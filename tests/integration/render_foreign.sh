@@ -17,6 +17,7 @@ is() {
 read_one() { check_status "$1" "$2" "$report" "$3" -o "$TMP/site"; }
 
 # ---- made
+sum_of() { sha256sum | cut -c 1-64; }
 cat >"$made/dmon.txt" <<'EOF'
 #Entity   GPUTL     POWER     FBUSD
 ID                  W
@@ -25,6 +26,7 @@ GPU 0     50        100.0     1000
 GPU 0     70        110.0     1200
 EOF
 read_one 0 "dcgmi dmon" "$made/dmon.txt"
+is "the file's checksum, for a citation" '.runs[0].provenance.files_sha256' "\"$(sum_of < "$made/dmon.txt")\""
 is "its samples" '[.runs[0].nodes[0].gpus[] | [.gpu, .utilization_percent.mean, .utilization_percent.n, .power_w.max, .memory_used_mb.n // 0]]' \
     '[[0,60,2,110,2],[1,90,1,200.5,0]]'
 printf '# HELP DCGM_FI_DEV_GPU_UTIL GPU utilization (in %%).\n# TYPE DCGM_FI_DEV_GPU_UTIL gauge\nDCGM_FI_DEV_GPU_UTIL{gpu="3",UUID="GPU-x",device="nvidia3"} 42\nDCGM_FI_DEV_SM_CLOCK{gpu="3",UUID="GPU-x"} 1410\n' >"$made/scrape"

@@ -27,6 +27,15 @@ no_theme() {
 }
 check_status 2 "a folder that is no theme is refused" no_theme
 check "... and named" grep -q "slip' is no theme" "$TMP/said"
+a_report() {
+    "$BIN/dcreport" "$TMP/there/results/1.tar" -o "$TMP/paper3" --theme "$TMP/paper" > "$TMP/said" 2>&1
+}
+check_status 2 "a finished report is no theme" a_report
+check "... and is told from one" grep -q "is a whole page, as of a finished report, and not a template.*one of .default., .paper." "$TMP/said"
+in_help() {
+    for theme in themes/*/; do "$BIN/dcreport" --help | grep -q -- "--theme .*\b$(basename "$theme")\b" || return 1; done
+}
+check "--help names every theme" in_help
 
 # What one can take away.
 check "figures as PNG, SVG and PDF" test -s "$TMP/paper/figures/speedup.png" -a -s "$TMP/paper/figures/speedup.svg" -a -s "$TMP/paper/figures/speedup.pdf"
@@ -48,6 +57,24 @@ else
     skip "PNG and CSV looked into" "needs python3"
 fi
 check "a table for LaTeX" grep -q '\\toprule' "$TMP/paper/tables/breakdown.tex"
+# Every table and every PDF in one paper. TeX is large, so it is no package of the tests: where it is not, that is said.
+paper() {
+    {
+        echo '\documentclass{article}\usepackage{array,booktabs,graphicx,longtable}\parindent0pt\begin{document}'
+        find . -name '*.tex' -path '*tables*' | LC_ALL=C sort | sed 's|.*|\\input{&}\\clearpage|'
+        find . -name '*.pdf' | LC_ALL=C sort | sed 's|.*|\\makebox[\\textwidth]{\\includegraphics{&}}\\clearpage|'
+        echo '\end{document}'
+    } > all.tex
+    pdflatex -interaction=nonstopmode -halt-on-error all.tex
+}
+if command -v pdflatex > /dev/null; then
+    cp -r "$TMP/paper" "$TMP/tex"
+    check "LaTeX sets every table and figure" eval "(cd '$TMP/tex' && paper > '$TMP/said' 2>&1)"
+    too_wide=$(grep -E '^Overfull .hbox \(([2-9]|[0-9]{2,})\.' "$TMP/tex/all.log")
+    check "... none wider than its line" test -z "$too_wide"
+else
+    skip "tables and figures set by LaTeX" "needs pdflatex (texlive-latex-recommended)"
+fi
 check "a citation with the hashes" grep -qE 'manifest SHA-256 [0-9a-f]{64}' "$TMP/paper/citation.bib"
 check "one file with everything" "$BIN/dcreport" "$TMP/there/results/1.tar" "$TMP/there/results/2.tar" -o "$TMP/paper" --single-file "$TMP/report.html" -q
 outside() {

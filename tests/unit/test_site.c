@@ -102,10 +102,12 @@ static void test_pages_say_it(void **state)
     slurp("site", "index.html", &page);
     assert_has(&page, "<h1 id=\"headline\">Gradient synchronisation limits scaling beyond 2 nodes");
     assert_has(&page, "The nodes are emulated");
+    assert_has(&page, "the nodes are emulated");
     assert_has(&page, "Content-Security-Policy");
     assert_has(&page, "<svg xmlns");
-    assert_has(&page, ">+40.3 ms<"); /* the waterfall's transfer */
-    assert_true(strstr(page.data, "The nodes are emulated") < strstr(page.data, "<h1"));
+    assert_has(&page, ">+40.3 ms<");                                                     /* the waterfall's transfer */
+    assert_true(strstr(page.data, "the nodes are emulated") < strstr(page.data, "<h1")); /* in a line */
+    assert_true(strstr(page.data, "The nodes are emulated") < strstr(page.data, "<figure")); /* in full */
     assert_true(page.len < 300000);
     dcr_buf_clear(&page);
     slurp("site", "runs/4node-20310425/index.html", &page);
@@ -219,9 +221,9 @@ static void test_empty_report(void **state)
 
 static void copy_theme(const char *name, const char *broken_file, const char *content)
 {
-    static const char *const parts[] = {"frame.html",       "index.html",   "run.html",     "figure.html",
-                                        "table.html",       "actions.html", "caveats.html", "document.html",
-                                        "methodology.html", "style.css"};
+    static const char *const parts[] = {"frame.html",    "index.html",       "run.html",     "figure.html",
+                                        "table.html",    "actions.html",     "caveats.html", "caveat_line.html",
+                                        "document.html", "methodology.html", "style.css"};
     assert_int_equal(mkdir(in(name), 0777), 0);
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
         struct dcr_buf text = {0};
@@ -265,8 +267,11 @@ static void test_broken_themes(void **state)
                          "theme template 'table.html' line 1: this section is never closed");
     assert_theme_refused("t3", "style.css", "a{}\r\n", "plain line feeds");
     assert_theme_refused("t4", "style.css", "</style><script>", "holds '</'");
+    assert_theme_refused("t5", "index.html", "<!DOCTYPE html>\n<p>a page of a report</p>\n",
+                         "its 'index.html' is a whole page, as of a finished report, and not a template");
     assert_int_equal(render("out-none", NULL, "/no/such/theme"), DCR_FAIL);
-    assert_non_null(strstr(err.text, "cannot read theme file '/no/such/theme/style.css'"));
+    assert_non_null(
+        strstr(err.text, "there is no theme '/no/such/theme': --theme takes a folder, or one of `default`, `paper`"));
 }
 
 static void test_own_theme(void **state)
