@@ -57,41 +57,34 @@ static int read_watched(struct foreign_trace *t, struct dcr_arena *arena, const 
                         struct dcr_stream *s, struct dcr_err *err)
 {
     struct activity_watch w;
-    *watched = watch ? watch->foreign(&w, t) : NULL;
+    *watched = watch ? watch->foreign(&w) : NULL;
     if (*watched)
         activity_watch(&w);
     int rc = kineto_read(t, arena, s, err);
     if (*watched)
         activity_watch(NULL);
-    if (*watched && (rc || t->n_events > FOREIGN_MOST_DRAWN)) {
+    if (*watched && rc) {
         watch->foreign_free(*watched);
         *watched = NULL;
     }
     return rc;
 }
 
-static void add_trace(struct run *r, struct foreign_trace *t, void *watched)
-{
-    t->is_not_drawn = t->n_events > FOREIGN_MOST_DRAWN;
-    if (watched)
-        r->watch->foreign_keep(r->watched, watched, t->file);
-    run_add_trace(r, t);
-}
-
 int chrome_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
 {
     struct foreign_trace t;
-    void *watched;
-    int rc = read_watched(&t, &r->arena, r->watched ? r->watch : NULL, &watched, s, err);
+    int rc = kineto_read(&t, &r->arena, s, err);
     if (!rc)
-        add_trace(r, &t, watched);
+        run_add_trace(r, &t);
     return rc;
 }
 
 void import_trace_add(struct run *r, struct trace_ahead *t)
 {
     dcr_arena_take(&r->arena, &t->arena);
-    add_trace(r, &t->trace, t->watched);
+    if (t->watched)
+        r->watch->foreign_keep(r->watched, t->watched, t->trace.file);
+    run_add_trace(r, &t->trace);
     t->watched = NULL;
 }
 
@@ -187,6 +180,24 @@ int import_trace_ahead(struct trace_ahead *t, const struct run_watch *watch, con
     return rc;
 }
 
+/* Into the run; of a trace, whatever its format, what somebody makes of its single operations too. */
+static int read_beside(const struct format *f, struct run *r, struct dcr_stream *s, struct dcr_err *err)
+{
+    struct activity_watch w;
+    int n_before = r->n_traces;
+    void *watched = r->watched ? r->watch->foreign(&w) : NULL;
+    if (watched)
+        activity_watch(&w);
+    int rc = f->read(r, s, err);
+    if (watched)
+        activity_watch(NULL);
+    if (watched && rc == 0 && r->n_traces == n_before + 1)
+        r->watch->foreign_keep(r->watched, watched, r->traces[n_before].file);
+    else if (watched)
+        r->watch->foreign_free(watched);
+    return rc;
+}
+
 int import_foreign(struct run *r, const char *name, struct dcr_stream *s, struct dcr_err *err)
 {
     struct gunzip *g = NULL;
@@ -196,7 +207,7 @@ int import_foreign(struct run *r, const char *name, struct dcr_stream *s, struct
         return rc;
     const struct format *f = format_of(g);
     struct dcr_stream plain = gunzip_stream(g);
-    rc = f ? f->read(r, &plain, err) : DCR_END;
+    rc = f ? read_beside(f, r, &plain, err) : DCR_END;
     gunzip_close(g);
     return rc;
 }

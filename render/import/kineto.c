@@ -1,11 +1,15 @@
-/* kineto.c - see kineto.h. The walk over the file; kineto_event.c reads one event. */
+/* kineto.c - see kineto.h. The walk over the file; kineto_fields.c reads one event, kineto_event.c adds it up: where a
+ * core is free, the one in a thread of its own, the other in the caller's. */
 #include "render/import/kineto.h"
 
+#include "lib/cores.h"
 #include "render/import/json_window.h"
 #include "render/import/kineto_event.h"
+#include "render/import/kineto_hand.h"
 #include "render/model/build.h"
 
 #include <jansson.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,9 +22,14 @@ struct header {
 struct walk {
     struct window w;
     struct kineto_sink sink;
+    struct json_index *index; /* of the window */
+    struct kineto_hand *hand; /* NULL: events are added at once; else they are handed over, and so is the text in the */
+    struct kineto_batch *batch; /* window: the batch that is being filled owns that */
     struct header header;
     const char *name; /* of the file, for messages */
     int has_events;
+    int rc; /* of a thread of its own */
+    struct dcr_err err;
 };
 
 static int cut(struct walk *k, const char *where, struct dcr_err *err)
@@ -31,15 +40,58 @@ static int cut(struct walk *k, const char *where, struct dcr_err *err)
 
 static int broken(struct walk *k, const char *p, const char *what, struct dcr_err *err)
 {
-    return dcr_err_set(err, DCR_FAIL, "'%s' is not well-formed JSON: %s at byte %lld", k->name, what,
-                       (long long)window_offset(&k->w, p));
+    int rc = dcr_err_set(err, DCR_FAIL, "'%s' is not well-formed JSON: %s at byte %lld", k->name, what,
+                         (long long)window_offset(&k->w, p));
+    return k->has_events ? rc : dcr_err_mark(err, DCR_ERR_NO_TRACE, rc);
+}
+
+/* Hands the events over, with the text that they lie in; what of it has not been read goes on in the next batch. */
+static int hand_over(struct walk *k, struct dcr_err *err)
+{
+    struct window *w = &k->w;
+    size_t kept = (size_t)(w->end - w->at);
+    k->batch->data = w->data;
+    k->batch->cap = w->cap;
+    k->batch = kineto_hand_on(k->hand);
+    k->index = &k->batch->index;
+    k->index->end = NULL; /* it is of nothing that is there any more */
+    char *data = k->batch->cap >= w->cap ? k->batch->data : malloc(w->cap + WINDOW_PAD);
+    if (data != k->batch->data) {
+        free(k->batch->data);
+        k->batch->data = NULL;
+        k->batch->cap = 0;
+    }
+    if (data)
+        memcpy(data, w->at, kept);
+    w->offset += w->at - w->data;
+    w->data = data;
+    if (!data)
+        return dcr_err_set(err, DCR_FATAL, "out of memory reading '%s'", k->name);
+    memset(data + kept, 0, WINDOW_PAD);
+    w->at = data;
+    w->len = kept;
+    w->end = data + kept;
+    return 0;
 }
 
 /* More bytes behind the unit that begins at w.at; a unit is read again from there. */
 static int more(struct walk *k, const char *where, struct dcr_err *err)
 {
-    int rc = window_more(&k->w, err);
+    int rc = k->batch && k->batch->n ? hand_over(k, err) : 0;
+    rc = rc ? rc : window_more(&k->w, err);
     return rc == DCR_END ? cut(k, where, err) : rc;
+}
+
+/* An event that begins at p; as kineto_event. */
+static const char *take_event(struct walk *k, const char *p, const char **wrong)
+{
+    struct kineto_raw one, *e = k->batch ? &k->batch->events[k->batch->n] : &one;
+    const char *after = kineto_event(e, k->index, p, wrong);
+    if (after && k->batch)
+        k->batch->n++;
+    else if (after)
+        kineto_add(&k->sink, e);
+    return after;
 }
 
 /* The first byte of the next unit, behind space and commas. */
@@ -102,9 +154,9 @@ static int skip_large(struct walk *k, struct dcr_err *err)
 static int index_window(struct walk *k, int64_t *indexed_to, struct dcr_err *err)
 {
     int64_t to = window_offset(&k->w, k->w.end);
-    if (to == *indexed_to && k->sink.index.end == k->w.end)
+    if (to == *indexed_to && k->index->end == k->w.end)
         return 0;
-    if (json_index_make(&k->sink.index, k->w.at, k->w.end))
+    if (json_index_make(k->index, k->w.at, k->w.end))
         return dcr_err_set(err, DCR_FATAL, "out of memory reading '%s'", k->name);
     *indexed_to = to;
     return 0;
@@ -124,14 +176,18 @@ static int events(struct walk *k, struct dcr_err *err)
             return 0;
         }
         const char *p = k->w.at, *wrong = NULL;
-        const char *after = c == '{' ? kineto_event(&k->sink, p, &wrong) : json_skip(p, k->w.end);
+        const char *after = c == '{' ? take_event(k, p, &wrong) : json_skip(p, k->w.end);
         if (wrong)
             return broken(k, wrong, "an event is not an object of names and values", err);
         if (after == p)
             return broken(k, p, "an event is missing", err);
-        if (after)
-            k->w.at = after;
-        else if ((rc = more(k, "in the middle of an event", err)) != 0)
+        if (!after) {
+            if ((rc = more(k, "in the middle of an event", err)) != 0)
+                return rc;
+            continue;
+        }
+        k->w.at = after;
+        if (k->batch && k->batch->n == BATCH_EVENTS && (rc = hand_over(k, err)) != 0)
             return rc;
     }
 }
@@ -223,8 +279,78 @@ static int walk_file(struct walk *k, struct dcr_err *err)
             return rc;
     }
     if (!rc && !k->has_events)
-        return dcr_err_set(err, DCR_FAIL, "'%s' is JSON without traceEvents: no trace that this program knows",
-                           k->name);
+        return dcr_err_mark(
+            err, DCR_ERR_NO_TRACE,
+            dcr_err_set(err, DCR_FAIL, "'%s' is JSON without traceEvents: no trace that this program knows", k->name));
+    return rc;
+}
+
+static void *walk_apart(void *ctx)
+{
+    struct walk *k = ctx;
+    k->rc = walk_file(k, &k->err);
+    k->batch->data = k->w.data;
+    k->batch->cap = k->w.cap;
+    k->w.data = NULL;
+    kineto_hand_end(k->hand);
+    return NULL;
+}
+
+static enum kineto_way way;
+
+void kineto_way(enum kineto_way w)
+{
+    way = w;
+}
+
+/* Is it worth a thread, and is there a core for it? To be ended by dcr_cores_work(-1). */
+static int goes_apart(const struct walk *k)
+{
+    if (k->w.is_end || way == KINETO_ALONE)
+        return 0;
+    if (way == KINETO_AS_CORES)
+        return dcr_cores_spare();
+    dcr_cores_work(1);
+    return 1;
+}
+
+/* The whole file: reading apart from adding up where there is a core for it. The caller's thread adds, since who
+ * watches (render/device/watch.h) watches a thread; what comes out is the same. */
+static int walk(struct walk *k, struct json_index *own, struct dcr_err *err)
+{
+    pthread_t reader;
+    const struct kineto_batch *b;
+    int is_apart = goes_apart(k);
+    k->index = own;
+    k->sink.index = own;
+    k->hand = is_apart ? kineto_hand_new() : NULL;
+    if (k->hand) {
+        k->batch = kineto_hand_first(k->hand);
+        k->index = &k->batch->index;
+        if (pthread_create(&reader, NULL, walk_apart, k) != 0) {
+            kineto_hand_free(k->hand);
+            k->hand = NULL;
+            k->batch = NULL;
+            k->index = own;
+        }
+    }
+    int rc = 0;
+    if (!k->hand) {
+        rc = walk_file(k, err);
+    } else {
+        while ((b = kineto_hand_take(k->hand)) != NULL) {
+            k->sink.index = &b->index;
+            for (size_t i = 0; i < b->n; i++)
+                kineto_add(&k->sink, &b->events[i]);
+        }
+        pthread_join(reader, NULL);
+        rc = k->rc;
+        if (rc && err)
+            *err = k->err;
+        kineto_hand_free(k->hand);
+    }
+    if (is_apart)
+        dcr_cores_work(-1);
     return rc;
 }
 
@@ -249,13 +375,14 @@ static void name_devices(const struct header *h, struct foreign_trace *out, stru
 int kineto_read(struct foreign_trace *out, struct dcr_arena *arena, struct dcr_stream *s, struct dcr_err *err)
 {
     struct walk k = {.name = s->name, .header = {.rank = -1, .world_size = -1}};
+    struct json_index index = {0};
     *out = (struct foreign_trace){.file = s->name, .kind = "Kineto trace", .rank = -1, .world_size = -1};
     k.sink.activity = activity_new(0);
     k.sink.pairs = kineto_pairs_new();
     k.sink.trace = out;
     int rc = !k.sink.activity || !k.sink.pairs ? dcr_err_set(err, DCR_FATAL, "out of memory reading '%s'", s->name)
                                                : window_open(&k.w, s, err);
-    if (rc || (rc = walk_file(&k, err)))
+    if (rc || (rc = walk(&k, &index, err)))
         goto out;
     rc = activity_finish(k.sink.activity, arena, &out->devices, &out->n_devices, &out->steps, err);
     rc = rc ? rc : activity_operators(k.sink.activity, arena, &out->operators, err);
@@ -266,7 +393,7 @@ int kineto_read(struct foreign_trace *out, struct dcr_arena *arena, struct dcr_s
     name_devices(&k.header, out, arena);
 out:
     json_decref(k.header.properties);
-    json_index_release(&k.sink.index);
+    json_index_release(&index);
     window_close(&k.w);
     kineto_pairs_free(k.sink.pairs);
     activity_free(k.sink.activity);

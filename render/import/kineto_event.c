@@ -155,8 +155,8 @@ static void arguments(const struct json_index *x, struct device_op *op, struct m
 /* The index, when the event's arguments lie in what it is of. */
 static const struct json_index *index_of(const struct kineto_sink *k, const struct kineto_raw *e)
 {
-    uintptr_t from = (uintptr_t)k->index.from, end = (uintptr_t)k->index.end;
-    return (uintptr_t)e->args >= from && (uintptr_t)e->args_end <= end ? &k->index : NULL;
+    uintptr_t from = (uintptr_t)k->index->from, end = (uintptr_t)k->index->end;
+    return (uintptr_t)e->args >= from && (uintptr_t)e->args_end <= end ? k->index : NULL;
 }
 
 static void add_op(struct kineto_sink *k, const struct kineto_raw *e, enum event_class class, struct kineto_text name)

@@ -40,9 +40,6 @@ struct accumulation {
     const char *because;   /* why micro_batches is 0 */
 };
 
-/* A timeline of more would be of tens of megabytes, and reading them again would double the time of the report. */
-enum { FOREIGN_MOST_DRAWN = 1000000 };
-
 /* A trace of one process. */
 struct foreign_trace {
     const char *file;
@@ -50,7 +47,6 @@ struct foreign_trace {
     int64_t rank, world_size; /* -1 = not said */
     int64_t n_events;         /* of any kind */
     int64_t n_unusable;       /* operations without a time that can be read */
-    int is_not_drawn;         /* too large for the timeline: FOREIGN_MOST_DRAWN */
     int64_t n_unpaired;       /* beginnings without an end, ends without a beginning */
     struct reduced steps;     /* of the rank; n_steps 0 = the trace marks none */
     struct accumulation accumulation;

@@ -3,6 +3,7 @@
 #include "render/import/import.h"
 #include "render/import/json_index.h"
 #include "render/import/json_window.h"
+#include "render/import/kineto.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -46,6 +47,16 @@ static int import_bytes(const char *bytes, size_t n)
 static int import_text(const char *text)
 {
     return import_bytes(text, strlen(text));
+}
+
+/* snprintf into what is large enough. */
+static __attribute__((format(printf, 2, 3))) size_t sprint(char *out, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    int n = vsnprintf(out, 4096, format, list);
+    va_end(list);
+    return (size_t)n;
 }
 
 static int forget(void **state)
@@ -222,6 +233,7 @@ static void test_late_events(void **state)
     snprintf(text + 6 + n, 4000, "\"}");
     assert_int_equal(import_text(text), DCR_FAIL);
     assert_non_null(strstr(err.text, "without traceEvents"));
+    assert_int_equal(err.kind, DCR_ERR_NO_TRACE); /* it may be anything: a program's own */
     free(text);
 }
 
@@ -293,6 +305,8 @@ static void test_broken(void **state)
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         assert_int_equal(import_text(texts[i]), DCR_FAIL);
         assert_non_null(strstr(err.text, "not well-formed JSON"));
+        /* What has a list of events is a trace, however broken. */
+        assert_int_equal(err.kind, strstr(texts[i], "\"traceEvents\"") ? DCR_ERR_ANY : DCR_ERR_NO_TRACE);
     }
     assert_int_equal(import_text("{\"schemaVersion\":1}"), DCR_FAIL);
     assert_int_equal(import_text("{\"a\":1}"), DCR_END);
@@ -632,10 +646,80 @@ static void test_index(void **state)
     json_index_release(&x);
 }
 
+/* Some windows of text: kernels, pairs that reach across, a value larger than a window, thousands of tiny events, a
+ * header behind them. */
+static char *large_trace(size_t *len)
+{
+    enum { LONG = 600000 };
+    char *text = malloc(4 << 20), *p = text;
+    p += sprint(
+        p, "{\"traceEvents\":[{\"ph\":\"B\",\"cat\":\"cpu_op\",\"name\":\"a\\u0041\",\"pid\":1,\"tid\":1,\"ts\":5}");
+    for (int i = 0; i < 6000; i++) {
+        p += sprint(
+            p,
+            ",\n "
+            "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k%d\\n\",\"pid\":0,\"tid\":7,\"ts\":%d.%d,\"dur\":%d,\"args\":"
+            "{\"device\":%d,\"stream\":7,\"correlation\":%d}}",
+            i % 13, 1000 + 20 * i, i % 1000, i % 17, i % 2, i);
+        if (i == 3000) {
+            p += sprint(p, ",{\"ph\":\"X\",\"x\":\"");
+            memset(p, 'y', LONG);
+            p += LONG;
+            p += sprint(p, "\"}");
+        }
+    }
+    for (int i = 0; i < 20000; i++)
+        p += sprint(p, ",{}");
+    p += sprint(p, ",{\"ph\":\"E\",\"pid\":1,\"tid\":1,\"ts\":900000}],\"distributedInfo\":{\"rank\":3}}");
+    *len = (size_t)(p - text);
+    return text;
+}
+
+/* Read in one thread and in two: the same numbers, the same failures. */
+static void test_apart(void **state)
+{
+    (void)state;
+    size_t n;
+    char *text = large_trace(&n);
+    const size_t ends[] = {n, n - 1, n - 30000, 300000, 280000, 262144};
+    for (size_t k = 0; k <= sizeof ends / sizeof *ends; k++) {
+        size_t end = k < sizeof ends / sizeof *ends ? ends[k] : n;
+        if (k == sizeof ends / sizeof *ends)
+            memcpy(strstr(text + n - 40000, ",{},{}"), ",{a:1}", 6);
+        kineto_way(KINETO_ALONE);
+        int rc = import_bytes(text, end);
+        struct dcr_err why = err;
+        struct run *alone = run;
+        run = NULL;
+        kineto_way(KINETO_APART);
+        assert_int_equal(import_bytes(text, end), rc);
+        assert_int_equal(rc, k == 0 ? 0 : DCR_FAIL);
+        assert_string_equal(err.text, why.text);
+        assert_int_equal(run->n_traces, alone->n_traces);
+        if (rc == 0) {
+            const struct foreign_trace *x = &alone->traces[0], *y = &run->traces[0];
+            assert_int_equal(x->n_events, 26003);
+            assert_int_equal(y->n_events, 26003);
+            assert_int_equal(y->rank, 3);
+            assert_int_equal(x->n_devices, 2);
+            assert_int_equal(y->n_devices, 2);
+            for (int i = 0; i < 2; i++)
+                assert_memory_equal(x->devices[i].value, y->devices[i].value, sizeof x->devices[i].value);
+            assert_int_equal(y->operators.n, 1);
+            assert_string_equal(y->operators.list[0].name, "aA");
+            assert_int_equal(y->operators.list[0].total_ns, 899995000);
+        }
+        run_free(alone);
+    }
+    kineto_way(KINETO_AS_CORES);
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_index),
+        cmocka_unit_test_teardown(test_apart, forget),
         cmocka_unit_test(test_decimal),
         cmocka_unit_test_teardown(test_schemas, forget),
         cmocka_unit_test_teardown(test_array_and_bom, forget),
