@@ -87,9 +87,10 @@ EXPORTED void dcc_guest_root_changes(void)
 
 EXPORTED void dcc_guest_user_changes(void)
 {
-    struct process *p = file_process();
-    if (p && spool_is_wanted())
-        (void)file_start(p);
+    /* Entering makes the trace, and what is called for that is known to be our own. */
+    struct spool_track *t = spool_is_wanted() ? spool_enter() : NULL;
+    if (t)
+        spool_leave(t);
 }
 
 EXPORTED void dcc_guest_user_changed(void)
