@@ -231,6 +231,20 @@ if npm_tools; then
     echo '<p><div></p>' > "$site/bad.html"
     if validate bad.html > "$TMP/said"; then not_ok "html-validate notices a bad page" "it did not"; else ok "html-validate notices a bad page"; fi
     rm "$site/bad.html"
+    # On paper: whole, and without gaps. The last one is cut.
+    sed 's|<main id="main">|<main id="main"><figure id="tall"><svg width="2000" height="1500"></svg></figure>|' "$site/index.html" > "$TMP/cut.html"
+    mapfile -t printed < <(printf "$site/%s\n" index.html analysis.html formulas.html data.html whole.html \
+        "$(printf '%s\n' "${pages[@]}" | grep '^runs/4.*index')" "$(printf '%s\n' "${pages[@]}" | grep '^gpu/runs/.*index')")
+    node tests/browser/print.js "$TOOLS" "${printed[@]}" "$TMP/cut.html" > "$TMP/paper"
+    if grep -q '^not ok .*cut.html.*longer than a page' "$TMP/paper"; then ok "a cut page is noticed"; else not_ok "a cut page is noticed" "$(tail -n 1 "$TMP/paper")"; fi
+    while IFS= read -r line; do
+        case $line in
+        *cut.html*) ;;
+        ok\ *) ok "${line#ok }" ;;
+        not\ ok\ *) not_ok "${line#not ok }" ;;
+        esac
+    done < "$TMP/paper"
+    if [ "$(wc -l < "$TMP/paper")" -eq $((${#printed[@]} + 1)) ]; then ok "every page was printed"; else not_ok "every page was printed" "$(cat "$TMP/paper")"; fi
     node tests/browser/timeline.js "$TOOLS" "$site/$(printf '%s\n' "${pages[@]}" | grep '^runs/.*timeline' | tail -n 1)" \
         "$site/gpu/index.html" > "$TMP/timeline" 2>&1 ||
         echo "not ok the timeline's test ran to its end ($(tail -n 3 "$TMP/timeline"))" >> "$TMP/timeline"
