@@ -349,15 +349,48 @@
           if (!best || (forward ? (r.start - best.start || r.row - best.row) < 0 : (r.start - best.start || r.row - best.row) > 0)) best = r;
         }
       if (best) {
-        const length = Math.max(to - from, best.dur * 1.2);
-        if (best.start < from || best.start + best.dur > to) show(best.start + best.dur / 2 - length / 2, best.start + best.dur / 2 + length / 2);
-        const y = best.row * ROW - top;
-        if (y < 0 || y > height - AXIS - ROW) scroll(y - (height - AXIS) / 2);
-        choose(best);
+        reveal(best);
         return;
       }
     }
     say('no more');
+  };
+
+  /* ---- by keys: from the chosen range to those beside it ---- */
+  const reveal = r => {
+    const length = Math.max(to - from, r.dur * 1.2);
+    if (r.start < from || r.start + r.dur > to) show(r.start + r.dur / 2 - length / 2, r.start + r.dur / 2 + length / 2);
+    const y = r.row * ROW - top;
+    if (y < 0 || y > height - AXIS - ROW) scroll(y - (height - AXIS) / 2);
+    choose(r);
+  };
+  /* Of one row and tile, the range with the least distance that is not negative; null: there is none. */
+  const nearest = (tile, t, row, distance) => {
+    const c = tile.rows.get(row);
+    let best = null, least = Infinity;
+    for (let i = 0; c && i < c.n; i++) {
+      const d = distance(c.start[i]);
+      if (d < 0 || d >= least || c.start[i] < t * levels[last()].tile) continue;
+      least = d;
+      best = { row, start: c.start[i], dur: c.dur[i], name: c.name[i], extra: c.extra[i] };
+    }
+    return best;
+  };
+  const beside = async way => {
+    const level = last(), n = levels[level].tiles, at = pick.start;
+    for (let t = span(level, at, at).first; t >= 0 && t < n; t += way) {
+      const found = nearest(await load(level, t).promise, t, pick.row, start => start === at ? -1 : (start - at) * way);
+      if (found) { reveal(found); return; }
+    }
+    say('no more on this row');
+  };
+  const aside = async way => {
+    const middle = pick.start + pick.dur / 2, t = span(last(), middle, middle).first, tile = await load(last(), t).promise;
+    for (let row = pick.row + way; row >= 0 && row < meta.rows; row += way) {
+      const found = nearest(tile, t, row, start => Math.abs(start - middle));
+      if (found) { reveal(found); return; }
+    }
+    say('no row with ranges here');
   };
 
   /* ---- export ---- */
@@ -428,9 +461,14 @@
         ArrowLeft: () => show(from - d, to - d), ArrowRight: () => show(from + d, to + d), ArrowUp: () => scroll(-ROW * 3),
         ArrowDown: () => scroll(ROW * 3), '+': doing.in, '=': doing.in, '-': doing.out, Home: doing.all,
         Enter: () => choose(hit(gutter + width / 2, AXIS + ROW / 2)), Escape: () => choose(null),
+        n: () => pick && beside(1), p: () => pick && beside(-1), PageDown: () => pick && aside(1), PageUp: () => pick && aside(-1),
         a: () => show(from - d, to - d), d: () => show(from + d, to + d), w: doing.in, s: doing.out,
       };
-      if (keys[e.key] && !e.ctrlKey && !e.metaKey) { e.preventDefault(); keys[e.key](); }
+      if (!keys[e.key] || e.ctrlKey || e.metaKey) return;
+      e.preventDefault();
+      say(''); /* so that the same words are heard again */
+      keys[e.key]();
+      if (/^(Arrow(Left|Right)|[-+=adws]|Home)$/.test(e.key)) say(time(from) + ' to ' + time(to));
     });
     window.addEventListener('resize', resize);
     window.addEventListener('hashchange', readAddress);

@@ -71,6 +71,18 @@ const wait = ms => new Promise(done => setTimeout(done, ms));
   await wait(500);
   const home = await view();
   say(keyed.to - keyed.from < home.to - home.from, 'keys zoom', [keyed, home]);
+  await page.keyboard.press('Enter');
+  await page.waitForSelector('#chosen h2', { timeout: 5000 });
+  await wait(300);
+  const heard = [], press = async key => { await page.keyboard.press(key); await wait(500); const v = await view(); heard.push([key, v.row, v.at]); return v; };
+  const [first, next, back, below] = [await view(), await press('n'), await press('p'), await press('PageDown')];
+  say(Number(next.at) > Number(first.at) && next.row === first.row && back.at === first.at && Number(below.row) > Number(first.row),
+    'keys lead from range to range', [first, heard]);
+  await press('ArrowRight');
+  const status = await page.evaluate(() => document.getElementById('said').textContent);
+  say(/^[\d.]+ (ns|us|ms|s) to [\d.]+ (ns|us|ms|s)$/.test(status), 'where the view went is said', status);
+  const node = await page.accessibility.snapshot({ root: await page.$('#canvas') });
+  say(node && node.role === 'application' && /every rank/.test(node.name) && /Page Down/.test(node.description), 'a screen reader hears what the drawing is and its keys', node);
   /* Streams of a GPU and threads of its host, and names that are markup. */
   const chosenText = p => p.evaluate(() => document.getElementById('chosen').innerText);
   /* Three clicks: the run, its timeline, the collective. */

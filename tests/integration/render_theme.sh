@@ -60,10 +60,10 @@ check "a table for LaTeX" grep -q '\\toprule' "$TMP/paper/tables/breakdown.tex"
 # Every table and every PDF in one paper. TeX is large, so it is no package of the tests: where it is not, that is said.
 paper() {
     {
-        echo '\documentclass{article}\usepackage{array,booktabs,graphicx,longtable}\parindent0pt\begin{document}'
+        printf '%s\n' '\documentclass{article}\usepackage{array,booktabs,graphicx,longtable}\parindent0pt\begin{document}'
         find . -name '*.tex' -path '*tables*' | LC_ALL=C sort | sed 's|.*|\\input{&}\\clearpage|'
         find . -name '*.pdf' | LC_ALL=C sort | sed 's|.*|\\makebox[\\textwidth]{\\includegraphics{&}}\\clearpage|'
-        echo '\end{document}'
+        printf '%s\n' '\end{document}'
     } > all.tex
     pdflatex -interaction=nonstopmode -halt-on-error all.tex
 }
