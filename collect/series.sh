@@ -34,7 +34,12 @@ for n in "${nodes[@]}"; do
     case $n in *[!0-9]* | 0*) fail "NODES holds '$n', not a number of nodes; say for example NODES=\"1 2 4\"" ;; esac
     { [ ${#n} -le 6 ] && [ "$n" -le "$limit" ]; } || fail "NODES holds $n, but this machine stands in for $limit nodes at most"
 done
+for f in "${DATA:-}" "${GRAPH:-}"; do
+    [ -z "$f" ] || [ -r "$f" ] || fail "cannot read '$f'; DATA and GRAPH name files of traffic data"
+done
 case " ${ARGS:-} " in *" --out"*) fail "ARGS holds --out, but the output belongs into the archive; leave it out" ;; esac
+# Before anything is measured; the program's own sentence says why.
+"$bin/dcrnn-train" --check-options "${train_args[@]}" || exit 2
 
 # Interrupted: the ranks are told to end, and what they left is still packed.
 interrupted=""

@@ -18,19 +18,37 @@ check "complete, and the last has two nodes, emulated" manifest "${archives[2]}"
 check "the two of one node are repetitions" test "$(manifest "${archives[0]}" .config_hash)" = "$(manifest "${archives[1]}" .config_hash)"
 check "what the program said is in it" sh -c 'tar xOf "$0" log/output.txt | grep -q "validation MAE"' "${archives[2]}"
 
-check_status 2 "options that the program refuses" env NODES=2 ARGS=--nonsense bash collect/series.sh
-cp "$TMP/tap.out" "$TMP/said"
-check "the program's own sentence says why" grep -q "dcrnn-train: .*--nonsense" "$TMP/said"
+check_status 2 "options that the program refuses" env CALIBRATE=1 NODES=2 ARGS=--nonsense bash collect/series.sh
+check "the program's own sentence says why, before anything is begun" test "$(cat "$TMP/tap.out")" = "dcrnn-train: unknown option '--nonsense'; see --help"
+check_status 2 "data that are not there" env CALIBRATE=1 NODES=2 DATA="$TMP/none.csv" GRAPH=README.md bash collect/series.sh
+check "... are named" test "$(cat "$TMP/tap.out")" = "make collect: cannot read '$TMP/none.csv'; DATA and GRAPH name files of traffic data"
 check "the list of the last series is still the good one" test "$(cat "$RESULTS/last-series")" = "$(printf '%s\n' "${archives[@]}")"
 
 check_status 2 "more nodes than this machine can stand in for" env NODES=100000 bash collect/series.sh
-NODES="2 4" ARGS="--sensors 40 --days 3 --units 32 --batch 32 --epochs 500" bash collect/series.sh >"$TMP/said" 2>&1 &
+# One that the program refuses when it has read its data, and two that are broken off, side by side: mpirun gives ranks some
+# seconds to end. Each mpirun has a folder of its own to work in.
+mkdir "$TMP/refusing" "$TMP/screens"
+NODES=2 DATA=README.md GRAPH=README.md RESULTS=$TMP/refused TMPDIR=$TMP/refusing bash collect/series.sh >"$TMP/refusal" 2>&1 &
+refusing=$!
+running=(--sensors 40 --days 3 --units 32 --batch 32 --epochs 500)
+screen=
+if command -v script >/dev/null; then
+    NODES=2 ARGS="${running[*]}" RESULTS=$TMP/screened TMPDIR=$TMP/screens \
+        env --default-signal=INT script -qfec "bash collect/series.sh" "$TMP/screen" >/dev/null 2>&1 </dev/null &
+    screen=$!
+fi
+NODES="2 4" ARGS="${running[*]}" bash collect/series.sh >"$TMP/said" 2>&1 &
 series=$!
-for _ in $(seq 100); do
-    [ -z "$(find "$RESULTS" -path '*.spool*' -name 'steps-rank1.csv' -size +300c)" ] || break
-    sleep 0.1
-done
+until_it_runs() { # results
+    for _ in $(seq 100); do
+        [ -z "$(find "$1" -path '*.spool*' -name 'steps-rank1.csv' -size +300c 2>/dev/null)" ] || break
+        sleep 0.1
+    done
+}
+until_it_runs "$RESULTS"
 kill -TERM $series
+# Ctrl-C on a terminal: every process of the group gets SIGINT.
+[ -z "$screen" ] || { until_it_runs "$TMP/screened" && kill -INT -- -"$(pgrep -P $screen)"; }
 status=0
 wait $series || status=$?
 check "told to end: status 130" test $status -eq 130
@@ -40,22 +58,20 @@ check "and it says how to look at what there is" grep -q "make site. still shows
 check "packed after the ranks had ended" manifest "$stopped" '.incomplete_because | all(test("no end record") | not)'
 check "both ranks' steps are in it" sh -c 'tar tf "$0" | grep -c steps.csv | grep -qx 2' "$stopped"
 
-# Ctrl-C on a terminal: every process of the group gets SIGINT.
-if command -v script >/dev/null; then
-    NODES=2 ARGS="--sensors 40 --days 3 --units 32 --batch 32 --epochs 500" \
-        env --default-signal=INT script -qfec "bash collect/series.sh" "$TMP/screen" >/dev/null 2>&1 </dev/null &
-    screen=$!
-    for _ in $(seq 100); do
-        [ -z "$(find "$RESULTS" -path '*.spool*' -name 'steps-rank1.csv' -size +300c)" ] || break
-        sleep 0.1
-    done
-    kill -INT -- -"$(pgrep -P $screen)"
+status=0
+wait $refusing || status=$?
+check "data that the program refuses: status 2" test $status -eq 2
+check "the program's own sentence says why" grep -q "dcrnn-train: .*README.md" "$TMP/refusal"
+check "and no series is left of it" test -z "$(find "$TMP/refused" -type f)"
+
+if [ -n "$screen" ]; then
     status=0
     wait $screen || status=$?
     check "Ctrl-C: status 130" test $status -eq 130
     stopped=$(tr -d '\r' <"$TMP/screen" | sed -n 's/.* is in \(.*\), marked incomplete/\1/p')
     check "Ctrl-C: packed, marked incomplete" manifest "${stopped:-none}" '.complete | not'
     check "Ctrl-C: it showed how far the run was" grep -q '2 emulated nodes: training, step' "$TMP/screen"
+    check "Ctrl-C: nothing is left behind" test -z "$(find "$TMP/screened" -name '.spool*' -o -name '.calib*')"
 else
     skip "Ctrl-C: packed, marked incomplete" "no script(1)"
 fi
