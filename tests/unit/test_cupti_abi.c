@@ -121,7 +121,7 @@ int main(void)
 #else
 int main(void)
 {
-    puts("skipped: CUPTI's declarations: no CUPTI headers here");
+    puts("1..1\nok 1 - the same declarations as CUPTI # SKIP no CUPTI headers here");
     return 0;
 }
 #endif
