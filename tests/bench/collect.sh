@@ -1,15 +1,17 @@
 #!/usr/bin/env bash
 # What the collector costs, in one run on one machine: a push and a pop (1 and 8 threads) beside LTTng-UST's two
 # tracepoints, a call on a file, an MPI call, and the trainer's step with everything on against off.
-#   collect.sh [--pairs N] [--steps N]
-#     --pairs N   runs of the trainer in the order off on on off, each N (3);  --steps N  steps of each run (400)
+#   collect.sh [--groups N] [--pairs N] [--steps N]
+#     --groups N  of four turns of a quarter of a second each, off on on off, of two trainers that run at once (40)
+#     --pairs N   whole runs of the trainer in the order off on on off, each N (3);  --steps N  steps of each run (400)
 # Figures to be read; nothing passes or fails, but the bars they are held against stand beside them.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 : "${BUILD:=$PWD/build}"
-pairs=3 steps=400
+groups=40 turn_ms=250 pairs=3 steps=400
 while [ $# -gt 0 ]; do
     case $1 in
+    --groups) groups=$2 && shift ;;
     --pairs) pairs=$2 && shift ;;
     --steps) steps=$2 && shift ;;
     *) echo "collect.sh: unknown option '$1'; see the head of the file" >&2 && exit 2 ;;
@@ -79,9 +81,8 @@ else
     echo "MPI: skipped, no mpicc"
 fi
 
-echo "-- the trainer's step, everything on against off, off-on-on-off (bar: median under 1 %, upper 95 % bound under 2 %)"
-echo "   a small model, so that what the collector does weighs most; the program's processor time, start and end included,"
-echo "   is what other programs on the same cores touch least"
+echo "-- the trainer's step, everything on against off (bar: median under 1 %, upper 95 % bound under 2 %)"
+echo "   a small model, so that what the collector does weighs most"
 train=("$BIN/dcrnn-train" --sensors 16 --units 16 --batch 16 --steps "$steps" --epochs 1000 --validate-every 0)
 TIMEFORMAT='%U %S'
 one() { # KIND: median step in ns, the first ten left out; processor time of the program in ms
@@ -99,30 +100,71 @@ one() { # KIND: median step in ns, the first ten left out; processor time of the
             split(cpu, u, " "); printf "%d %.0f\n", v[int((NR + 1) / 2)], 1000 * (u[1] + u[2]) }'
 }
 # Groups of four values, off on on off, a line each: mean, median and Student's interval of the difference in percent.
-compare() { # WHAT UNIT DIVISOR
-    awk -v what="$1" -v unit="$2" -v divisor="$3" '{
+compare() { # WHAT UNIT DIVISOR OF
+    awk -v what="$1" -v unit="$2" -v divisor="$3" -v of="$4" '{
         x = 100 * (($2 + $3) / ($1 + $4) - 1); v[++n] = x; sum += x; off += ($1 + $4) / 2
     } END {
-        split("12.706 4.303 3.182 2.776 2.571 2.447 2.365 2.306 2.262 2.228 2.201 2.179 2.160 2.145 2.131", t, " ")
+        split("12.706 4.303 3.182 2.776 2.571 2.447 2.365 2.306 2.262 2.228 2.201 2.179 2.160 2.145 2.131 2.120 2.110 2.101 " \
+            "2.093 2.086 2.080 2.074 2.069 2.064 2.060 2.056 2.052 2.048 2.045 2.042", t, " ")
         m = sum / n
         for (i = 1; i <= n; i++) ss += (v[i] - m) ^ 2
-        h = n > 1 ? (n - 1 <= 15 ? t[n - 1] : 2.0) * sqrt(ss / (n - 1) / n) : 0
+        h = n > 1 ? (n - 1 <= 30 ? t[n - 1] : 2.042) * sqrt(ss / (n - 1) / n) : 0
         for (i = 1; i <= n; i++) for (j = i + 1; j <= n; j++) if (v[j] < v[i]) { w = v[i]; v[i] = v[j]; v[j] = w }
         median = n % 2 ? v[(n + 1) / 2] : (v[n / 2] + v[n / 2 + 1]) / 2
         printf "%s %.2f %s: %+.2f %% with the collector (median %+.2f %%)", what, off / n / divisor, unit, m, median
-        if (n > 1) printf ", 95 %% interval %+.2f to %+.2f %%, of %d groups of four runs\n", m - h, m + h, n
+        if (n > 1) printf ", 95 %% interval %+.2f to %+.2f %%, of %d groups of four %s\n", m - h, m + h, n, of
         else print ", one group: no interval" }'
 }
+# Two trainers, one of them collected, in turns of a quarter of a second (turns.c): what the host does to the machine from
+# second to second falls on both alike, and start and end of neither count. A turn's value is the median of the steps that lie
+# in it whole; its processor time a step is that of the turn, per time of whole steps.
+: >"$TMP/step.txt"
+: >"$TMP/processor.txt"
+cannot() {
+    echo "n/a because $BIN/dcrnn-train did not run: $("${train[@]}" --out "$TMP/out" 2>&1 >/dev/null | tail -n 1)"
+}
+"$CC" -std=gnu11 -O2 -o "$TMP/turns" tests/bench/turns.c
+long="$BIN/dcrnn-train --sensors 16 --units 16 --batch 16 --steps 10000000 --epochs 1000000 --validate-every 0"
+if "$TMP/turns" "$turn_ms" "$groups" "exec $long --out '$TMP/off' >/dev/null 2>&1" \
+    "exec '$COLLECT' run --spool '$TMP/turns-spool' -- $long --out '$TMP/on' >/dev/null 2>&1" >"$TMP/turns.txt" 2>"$TMP/turns.err"; then
+    awk -F'[ ,]' '
+        FNR == 1 { file++ }
+        file < 3 && FNR == 1 { for (i = 1; i <= NF; i++) { if ($i == "start_ns") s = i; if ($i == "step_ns") d = i }; next }
+        file < 3 { n[file]++; start[file, n[file]] = $s; step[file, n[file]] = $d; next }
+        {
+            f = $1 == "off" ? 1 : 2; k = 0; all = 0
+            for (at[f] += !at[f]; at[f] <= n[f] && start[f, at[f]] + step[f, at[f]] <= $3; at[f]++)
+                if (start[f, at[f]] >= $2) {
+                    x = step[f, at[f]]; all += x
+                    for (i = k++; i > 0 && v[i] > x; i--) v[i + 1] = v[i]
+                    v[i + 1] = x
+                }
+            if (k < 3) { print "too few steps in a turn" >"/dev/stderr"; exit 1 }
+            own += $5; turns_ns += f == 2 ? $3 - $2 : 0
+            line = line " " v[int((k + 1) / 2)]; cpu = cpu " " $4 / ($3 - $2) * all / k
+            if (FNR % 4 == 0) { print line >steps; print cpu >processor; line = cpu = "" }
+        }
+        END { if (turns_ns) printf "the collector beside the program: %.1f %% of a core\n", 100 * own / turns_ns }' \
+        steps="$TMP/turns-steps" processor="$TMP/turns-processor" \
+        "$TMP/off/steps-rank0.csv" "$TMP/on/steps-rank0.csv" "$TMP/turns.txt" >"$TMP/own.txt" &&
+        compare "step" ms 1e6 "turns of $turn_ms ms" <"$TMP/turns-steps" | tee "$TMP/step.txt" &&
+        compare "processor time a step" ms 1e6 "turns of $turn_ms ms" <"$TMP/turns-processor" | tee "$TMP/processor.txt" &&
+        cat "$TMP/own.txt"
+else
+    cat "$TMP/turns.err"
+    cannot
+fi
+
+echo "   whole runs, start and end included: the processor time of the program"
 for _ in $(seq "$pairs"); do
     a=$(one off) && b=$(one on) && c=$(one on) && d=$(one off) && echo "$a $b $c $d"
 done >"$TMP/groups"
-: >"$TMP/step.txt"
-: >"$TMP/processor.txt"
+: >"$TMP/whole.txt"
 if [ "$(wc -l <"$TMP/groups")" -eq "$pairs" ]; then
-    awk '{ print $1, $3, $5, $7 }' "$TMP/groups" | compare "median step" ms 1e6 | tee "$TMP/step.txt"
-    awk '{ print $2, $4, $6, $8 }' "$TMP/groups" | compare "processor time" s 1e3 | tee "$TMP/processor.txt"
+    awk '{ print $1, $3, $5, $7 }' "$TMP/groups" | compare "median step" ms 1e6 runs
+    awk '{ print $2, $4, $6, $8 }' "$TMP/groups" | compare "processor time" s 1e3 runs | tee "$TMP/whole.txt"
 else
-    echo "n/a because $BIN/dcrnn-train did not run: $("${train[@]}" --out "$TMP/out" 2>&1 >/dev/null | tail -n 1)"
+    cannot
 fi
 
 echo "-- ten million events in one burst, 64 MB allowed"
@@ -151,10 +193,13 @@ echo "-- bars                                                            asked  
 row "push + pop, 1 thread" 70 "$(pair 1 "$TMP/nvtx.txt" "$label")" ns
 row "push + pop, each of 8 threads" 70 "$(pair 8 "$TMP/nvtx.txt" "$label")" ns
 row "push + pop, cheaper than LTTng-UST's two tracepoints" "${lttng:-0}" "$([ -z "$lttng" ] || pair 1 "$TMP/nvtx.txt" "$label")" ns
-row "processor time of training, median of the difference" 1 "$(sed -n 's/.*(median +\{0,1\}\([-0-9.]*\) %).*/\1/p' "$TMP/processor.txt")" %
-row "processor time of training, upper 95 % bound" 2 "$(sed -n 's/.*interval .* to +\{0,1\}\([-0-9.]*\) %,.*/\1/p' "$TMP/processor.txt")" %
-row "step of training, median of the difference" 1 "$(sed -n 's/.*(median +\{0,1\}\([-0-9.]*\) %).*/\1/p' "$TMP/step.txt")" %
-row "step of training, upper 95 % bound" 2 "$(sed -n 's/.*interval .* to +\{0,1\}\([-0-9.]*\) %,.*/\1/p' "$TMP/step.txt")" %
+difference() { # WHAT FILE: rows of the median and of the upper bound
+    row "$1, median of the difference" 1 "$(sed -n 's/.*(median +\{0,1\}\([-0-9.]*\) %).*/\1/p' "$2")" %
+    row "$1, upper 95 % bound" 2 "$(sed -n 's/.*interval .* to +\{0,1\}\([-0-9.]*\) %,.*/\1/p' "$2")" %
+}
+difference "step of training" "$TMP/step.txt"
+difference "processor time of a step" "$TMP/processor.txt"
+difference "processor time of whole runs" "$TMP/whole.txt"
 row "events of the burst not accounted for" 1 "$(sed -n 's/^made \([0-9]*\), recorded \([0-9]*\) and dropped \([0-9]*\),.*/\1 \2 \3/p' "$TMP/burst-said.txt" |
     awk '{ d = $1 - $2 - $3; print d < 0 ? -d : d }')" events
 row "memory of its own in the burst" 64 "$(sed -n 's/.* own \([0-9]*\) MB$/\1/p' "$TMP/burst-said.txt")" MB
