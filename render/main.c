@@ -42,8 +42,8 @@ static int compare_with(struct report *rep, const struct options *o, const struc
     struct report before = {0};
     int rc = evidence_read(&old, o->baseline, o->n_baseline, say_reading, err);
     if (rc == 0)
-        rc = analyse(&before, old.runs, (int)old.inputs.n, &(struct analyse_options){how->nodes, how->thresholds, NULL, 0},
-                     err);
+        rc = analyse(&before, old.runs, (int)old.inputs.n,
+                     &(struct analyse_options){how->nodes, how->thresholds, NULL, 0}, err);
     if (rc == 0) {
         narrate(&before);
         rep->baseline = "";
@@ -107,7 +107,11 @@ static int check(struct report *rep, const struct options *o, struct checks *out
     for (int i = 0; rc == 0 && i < out->n; i++) {
         const struct check *c = &out->list[i];
         if (!c->holds || !o->is_quiet)
-            printf("%s: %s on %s: %s\n", c->holds ? "holds" : c->is_measured ? "FAILS" : "not measured", c->rule, c->on, c->text);
+            printf("%s: %s on %s: %s\n",
+                   c->holds         ? "holds"
+                   : c->is_measured ? "FAILS"
+                                    : "not measured",
+                   c->rule, c->on, c->text);
     }
     if (rc == 0 && o->junit) {
         checks_junit(out, &b);

@@ -1,6 +1,6 @@
-/* breakdown.h - what the files of the breakdown share: breakdown.c (steps, parts, ranks), breakdown_waits.c (who waited for
- * whom, what a removal saves), breakdown_figures.c (what follows from the sums). Inside render/analyse.
- * source: docs/metrics.md#breakdown. Test: tests/unit/test_breakdown.c */
+/* breakdown.h - what the files of the breakdown share: breakdown.c (steps, parts, ranks), breakdown_waits.c (who waited
+ * for whom, what a removal saves), breakdown_figures.c (what follows from the sums). Inside render/analyse. source:
+ * docs/metrics.md#breakdown. Test: tests/unit/test_breakdown.c */
 #ifndef RENDER_ANALYSE_BREAKDOWN_H
 #define RENDER_ANALYSE_BREAKDOWN_H
 
@@ -21,8 +21,8 @@ static inline const struct step_record *grid_at(const struct grid *g, size_t ste
 }
 /** grid_mean_step - mean over ranks. unit: ns */
 int64_t grid_mean_step(const struct grid *g, size_t step);
-/** step_parts - a step of one rank in report parts: exposed communication becomes transfer (never more than was exposed)
- *  and waiting.   part: written; sums to the step */
+/** step_parts - a step of one rank in report parts: exposed communication becomes transfer (never more than was
+ * exposed) and waiting.   part: written; sums to the step */
 void step_parts(const struct step_record *s, int64_t transfer_ns, int64_t part[N_PARTS]);
 
 /* What a step's collectives say when all ranks made the same number of them. */

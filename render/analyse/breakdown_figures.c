@@ -1,5 +1,5 @@
-/* breakdown_figures.c - what follows from the sums of a breakdown: intervals, time around the steps, bandwidth, throughput,
- * efficiencies. See breakdown.h. */
+/* breakdown_figures.c - what follows from the sums of a breakdown: intervals, time around the steps, bandwidth,
+ * throughput, efficiencies. See breakdown.h. */
 #include "render/analyse/breakdown.h"
 
 #include <stdlib.h>
@@ -111,8 +111,9 @@ void breakdown_pop(struct report *rep, struct run_result *out, const struct grid
 {
     /* What was useful cannot be told from what was waiting; of one rank among many, not transfer from waiting. */
     out->pop_because = g->n_ranks < 2 && !is_one_of_many(out) ? "n/a because one rank waits for nobody"
-                       : is_one_of_many(out) ? "n/a because the trace of one rank does not show when the others came"
-                                             : "n/a because no communication was recorded, so that waiting is in the work";
+                       : is_one_of_many(out)
+                           ? "n/a because the trace of one rank does not show when the others came"
+                           : "n/a because no communication was recorded, so that waiting is in the work";
     if ((g->n_ranks > 1 && out->comm_ns == 0) || is_one_of_many(out))
         return;
     int64_t *useful = dcr_arena_alloc(&rep->arena, (size_t)g->n_ranks * sizeof *useful), transfer = 0;

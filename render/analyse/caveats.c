@@ -180,7 +180,8 @@ static void check_run(struct report *rep, int run)
             if (a->traces[i].devices[k].is_last_step_cut)
                 report_add_note(
                     rep, NOTE_CAVEAT, run, "cut-step",
-                    "%s: the last step in '%s' launched under 80 %% of the operations of the one before of its kind: it is "
+                    "%s: the last step in '%s' launched under 80 %% of the operations of the one before of its kind: "
+                    "it is "
                     "taken as cut by the end of the recording (the TensorBoard plugin's rule) and left out.",
                     r->label, a->traces[i].file);
     if (r->n_partial_steps)

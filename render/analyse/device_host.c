@@ -12,7 +12,7 @@ static int host_by_traces(struct report *rep, struct run_result *r)
 {
     const struct run *run = r->run;
     const double limit = rep->thresholds.gpu_utilization;
-    int64_t window = 0, kernel = 0, late = 0, idle = 0, n_comm = 0;
+    int64_t window = 0, kernel = 0, late = 0, idle = 0, lead = 0, n_steps = 0, n_comm = 0;
     for (int i = 0; i < run->n_traces; i++)
         for (int k = 0; k < run->traces[i].n_devices; k++) {
             const struct run_device *d = &run->traces[i].devices[k];
@@ -23,28 +23,36 @@ static int host_by_traces(struct report *rep, struct run_result *r)
             kernel += d->steps_kernel_ns;
             late += d->steps_idle_ns[IDLE_HOST] + d->steps_idle_ns[IDLE_LAUNCH];
             idle += d->steps_ns - d->steps_busy_ns;
+            lead += d->steps_lead_ns;
+            n_steps += d->n_steps;
         }
     if (window == 0)
         return 0;
-    double utilization = (double)kernel / (double)window, share = idle > 0 ? (double)late / (double)idle : 0;
+    /* Profilers wait for the GPU when they start, and take their time: what passes before its first operation says
+     * nothing of how far the host is ahead of it afterwards. */
+    double since_first = (double)kernel / (double)(window > lead ? window - lead : 1);
+    double utilization = (double)kernel / (double)window;
+    double share = idle > lead ? (double)(late - lead) / (double)(idle - lead) : 0;
+    int64_t overhead = r->part_ns[PART_OTHER] - (r->n_warmup ? 0 : lead / n_steps);
     struct class_result *c = &r->classes[CLASS_HOST];
     *c = (struct class_result){
         .cls = CLASS_HOST,
         .verdict = VERDICT_FINE,
         .has_share = r->has_steps,
-        .share_ns = (int64_t)(share * (double)r->part_ns[PART_OTHER]),
+        .share_ns = overhead > 0 ? (int64_t)(share * (double)overhead) : 0,
         .rule = report_text(rep, "limits below %s GPU utilisation when over half of the idle time waits for the host",
                             fmt_percent(limit).text),
         .threshold_name = "gpu_utilization",
         .threshold_ratio = -1}; /* the threshold is a floor of utilisation: the share is of something else */
     c->share_ratio = r->step.mean_ns > 0 ? (double)c->share_ns / (double)r->step.mean_ns : 0;
     c->gain_ns = c->share_ns;
-    if (utilization < limit)
+    if (since_first < limit)
         c->verdict = share > 0.5 ? VERDICT_LIMITS : VERDICT_WATCH;
-    c->text =
-        report_text(rep, "%s GPU utilisation in the steps%s; %s of the GPU's idle time in them waited for the host",
-                    fmt_percent(utilization).text, n_comm ? ", kernels of communication counted as busy" : "",
-                    fmt_percent(share).text);
+    c->text = report_text(
+        rep, "%s GPU utilisation in the steps%s%s; %s of the GPU's idle time in them%s waited for the host",
+        fmt_percent(utilization).text, n_comm ? ", kernels of communication counted as busy" : "",
+        20 * lead > window ? report_text(rep, ", %s from its first operation on", fmt_percent(since_first).text) : "",
+        fmt_percent(share).text, 20 * lead > window ? " since then" : "");
     return 1;
 }
 

@@ -77,13 +77,27 @@ static void note_tensor_cores(struct report *rep, struct run_result *r, const st
                         fmt_percent((double)without / (double)d->value[DEV_KERNEL_SUM]).text));
 }
 
+/* A fifth of the steps before the trace's first operation. */
+static void note_lead(struct report *rep, struct run_result *r, const struct run_device *d)
+{
+    if (5 * d->steps_lead_ns > d->steps_ns)
+        note(r,
+             report_text(rep,
+                         "%s: %s of the %s of its steps pass before its first operation in the trace. The start of the "
+                         "profiler may be in it: profile several steps behind a warm-up "
+                         "(torch.profiler.schedule(wait=1, warmup=1, active=5)).",
+                         who(rep, r->run, d), fmt_time(d->steps_lead_ns).text, fmt_time(d->steps_ns).text));
+}
+
 void device_notes(struct report *rep, struct run_result *r)
 {
     for (int i = 0; i < r->run->n_traces; i++)
         for (int k = 0; k < r->run->traces[i].n_devices; k++) {
             const struct run_device *d = &r->run->traces[i].devices[k];
-            if (d->n_steps > 0)
+            if (d->n_steps > 0) {
                 note_calls(rep, r, d);
+                note_lead(rep, r, d);
+            }
             note_memory(rep, r, d);
             note_tensor_cores(rep, r, d);
         }

@@ -42,14 +42,16 @@ static void note_accumulation(struct report *rep, struct run_result *r)
         return;
     r->notes[r->n_notes++] =
         a->steps_between < 2 || !r->has_steps
-            ? report_text(rep, "Gradients are accumulated: a step is %lld micro-batches and one run of the optimiser (by %s).",
-                          (long long)a->micro_batches, a->source)
-            : report_text(rep,
-                          "Gradients are accumulated over %lld micro-batches (by %s): what the trace marks as a step is "
-                          "one of the %lld parts of an optimiser step, which takes %s in the mean. Light and heavy parts "
-                          "take turns: the variation of step time is theirs.",
-                          (long long)a->micro_batches, a->source, (long long)a->steps_between,
-                          fmt_time(r->step.mean_ns * a->steps_between).text);
+            ? report_text(
+                  rep, "Gradients are accumulated: a step is %lld micro-batches and one run of the optimiser (by %s).",
+                  (long long)a->micro_batches, a->source)
+            : report_text(
+                  rep,
+                  "Gradients are accumulated over %lld micro-batches (by %s): what the trace marks as a step is "
+                  "one of the %lld parts of an optimiser step, which takes %s in the mean. Light and heavy parts "
+                  "take turns: the variation of step time is theirs.",
+                  (long long)a->micro_batches, a->source, (long long)a->steps_between,
+                  fmt_time(r->step.mean_ns * a->steps_between).text);
 }
 
 void findings(struct report *rep, struct run_result *r)

@@ -222,7 +222,7 @@ struct run_result {
     double straggler_x; /* slowest rank's mean step / fastest's; 0 = n/a */
     struct pop pop;
     const char *pop_because; /* n/a because ... when !pop.has */
-    double coverage_ratio; /* step time / wall time from first to last step, mean over ranks; 0 = n/a */
+    double coverage_ratio;   /* step time / wall time from first to last step, mean over ranks; 0 = n/a */
     struct accumulated accumulation;
     int64_t validation_ns, io_outside_ns, wall_ns; /* mean over ranks, whole run */
     double bytes_per_step;                         /* per rank into collectives; 0 = not recorded */
@@ -348,7 +348,7 @@ struct document {
 /* An archive that the report rests on, as a citation needs it; "" where the archive does not say. */
 struct source {
     const char *archive, *manifest_sha256;
-    const char *files_sha256; /* without a manifest */
+    const char *files_sha256;       /* without a manifest */
     const char *sha256, *sha256_of; /* the one that is there, and of what: "manifest", "file", "list of its 3 files" */
     const char *program, *backend, *collector; /* with versions */
 };

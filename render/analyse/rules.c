@@ -252,8 +252,9 @@ static void rule_communication(struct report *rep, struct run_result *r)
         w->text = report_text(rep, "rank %d arrives last in %s of the collectives; load balance %s", r->straggler.rank,
                               fmt_percent(r->straggler.wins_ratio).text, fmt_ratio(r->pop.load_balance_ratio).text);
     else if (*r->shared.id)
-        w->text = report_text(rep, "%s a step waiting, of which unequal work explains %s: the rest waits for ranks without a core",
-                              fmt_time(caused).text, w->share_ns ? fmt_time(w->share_ns).text : "nothing");
+        w->text = report_text(
+            rep, "%s a step waiting, of which unequal work explains %s: the rest waits for ranks without a core",
+            fmt_time(caused).text, w->share_ns ? fmt_time(w->share_ns).text : "nothing");
     else
         w->text = report_text(rep, "%s a step waiting, no rank stands out; load balance %s", fmt_time(caused).text,
                               fmt_ratio(r->pop.load_balance_ratio).text);

@@ -11,16 +11,11 @@ int step_mark_of(const char *name, size_t n)
         const char *word;
         enum step_mark mark;
         int is_prefix;
-    } words[] = {{"enumerate(DataLoader)", MARK_LOADED, 1},
-                 {"DistributedDataParallel.forward", MARK_FORWARD_PASS, 0},
-                 {"forward", MARK_FORWARD_PASS, 0},
-                 {"## forward ##", MARK_FORWARD_PASS, 0},
-                 {"backward", MARK_BACKWARD_PASS, 0},
-                 {"## backward ##", MARK_BACKWARD_PASS, 0},
-                 {"Optimizer.step#", MARK_OPTIMIZER_RUN, 1},
-                 {"optimizer", MARK_OPTIMIZER_RUN, 0},
-                 {"optimizer_step", MARK_OPTIMIZER_RUN, 0},
-                 {"optimizer.step", MARK_OPTIMIZER_RUN, 0},
+    } words[] = {{"enumerate(DataLoader)", MARK_LOADED, 1},  {"DistributedDataParallel.forward", MARK_FORWARD_PASS, 0},
+                 {"forward", MARK_FORWARD_PASS, 0},          {"## forward ##", MARK_FORWARD_PASS, 0},
+                 {"backward", MARK_BACKWARD_PASS, 0},        {"## backward ##", MARK_BACKWARD_PASS, 0},
+                 {"Optimizer.step#", MARK_OPTIMIZER_RUN, 1}, {"optimizer", MARK_OPTIMIZER_RUN, 0},
+                 {"optimizer_step", MARK_OPTIMIZER_RUN, 0},  {"optimizer.step", MARK_OPTIMIZER_RUN, 0},
                  {"## optimizer ##", MARK_OPTIMIZER_RUN, 0}};
     if (n < sizeof "forward" - 1 || !strchr("eEdDfFbBoO#", name[0])) /* most are operators of other names */
         return -1;
@@ -59,8 +54,8 @@ static int64_t usual_count(const struct device_steps *s, int name, int n_runs)
     return 5 * n_alike >= 4 * n ? usual : 0;
 }
 
-/* Every micro-batch is loaded once and goes through the model once; what goes through it in parts, or is loaded from two
- * places, has more marks of one name: the smallest count is that of the micro-batches. 0: there are no marks. */
+/* Every micro-batch is loaded once and goes through the model once; what goes through it in parts, or is loaded from
+ * two places, has more marks of one name: the smallest count is that of the micro-batches. 0: there are no marks. */
 static int64_t micro_batches(const struct device_steps *s, int n_runs, enum step_mark *by)
 {
     int64_t least = 0;

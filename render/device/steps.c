@@ -12,13 +12,13 @@ void device_steps_add(struct device_steps *s, struct dcr_arena *arena, int64_t n
     s->list[s->n++] = (struct device_step){.number = number, .host_start_ns = start_ns, .host_end_ns = end_ns};
 }
 
-void device_steps_mark(struct device_steps *s, struct dcr_arena *arena, enum step_mark kind, const char *name, size_t len,
-                       int64_t t_ns)
+void device_steps_mark(struct device_steps *s, struct dcr_arena *arena, enum step_mark kind, const char *name,
+                       size_t len, int64_t t_ns)
 {
     int at = 0;
     len = len < sizeof s->names->text ? len : sizeof s->names->text - 1;
-    while (at < s->n_names && (s->names[at].kind != kind || strlen(s->names[at].text) != len ||
-                               memcmp(s->names[at].text, name, len) != 0))
+    while (at < s->n_names &&
+           (s->names[at].kind != kind || strlen(s->names[at].text) != len || memcmp(s->names[at].text, name, len) != 0))
         at++;
     if (at == MARK_NAMES || s->n_marks == STEPS_MAX)
         return;
@@ -75,8 +75,8 @@ static void give_marks(struct device_steps *s)
     if (s->n_marks > 1)
         qsort(s->marks, s->n_marks, sizeof *s->marks, compare_mark);
     for (size_t i = 0; i < s->n_marks; i++) {
-        struct device_step *x = i && compare_mark(&s->marks[i - 1], &s->marks[i]) == 0 ? NULL
-                                                                                      : step_at(s, s->marks[i].t_ns);
+        struct device_step *x =
+            i && compare_mark(&s->marks[i - 1], &s->marks[i]) == 0 ? NULL : step_at(s, s->marks[i].t_ns);
         if (x)
             x->n_mark[s->marks[i].name]++;
     }

@@ -12,8 +12,8 @@ enum { STEPS_MAX = 1 << 18, MARK_NAMES = 8 };
 struct device_step {
     int64_t number;
     int64_t host_start_ns, host_end_ns;
-    int64_t start_ns, end_ns; /* begins where the previous one ended, ends with the last operation launched inside */
-    int64_t n_launched;       /* operations */
+    int64_t start_ns, end_ns;   /* begins where the previous one ended, ends with the last operation launched inside */
+    int64_t n_launched;         /* operations */
     int32_t n_mark[MARK_NAMES]; /* by name */
     int64_t part_ns[N_CATEGORIES];
     int64_t hidden_comm_ns;
@@ -36,17 +36,17 @@ struct device_steps {
     size_t n_marks, marks_cap;
     struct mark_name names[MARK_NAMES];
     int n_names;
-    size_t n, cap, at;        /* at: the step that the sweep has reached */
-    size_t cursor[2];         /* of HOST_DATA, HOST_IO */
-    int is_cut;               /* the last step was, and is left out */
-    int is_device;            /* times of a device are in them: only those of the first one with operations are */
+    size_t n, cap, at; /* at: the step that the sweep has reached */
+    size_t cursor[2];  /* of HOST_DATA, HOST_IO */
+    int is_cut;        /* the last step was, and is left out */
+    int is_device;     /* times of a device are in them: only those of the first one with operations are */
 };
 
 void device_steps_add(struct device_steps *s, struct dcr_arena *arena, int64_t number, int64_t start_ns,
                       int64_t end_ns);
 /** device_steps_mark - in any order; beyond STEPS_MAX and MARK_NAMES they are left out. */
-void device_steps_mark(struct device_steps *s, struct dcr_arena *arena, enum step_mark kind, const char *name, size_t len,
-                       int64_t t_ns);
+void device_steps_mark(struct device_steps *s, struct dcr_arena *arena, enum step_mark kind, const char *name,
+                       size_t len, int64_t t_ns);
 /** device_step_runs - how often one optimiser ran in the step: the largest count of their names. */
 int device_step_runs(const struct device_steps *s, const struct device_step *x);
 /** device_steps_sort - all are there: in order, overlapping and repeated ones merged, marks given to their steps. */

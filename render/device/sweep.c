@@ -203,6 +203,7 @@ static void begin_window(struct sweep *w, const struct op_record *first, struct 
     int64_t until = first->key.b < w->window.to ? first->key.b : w->window.to;
     if (w->window.from < until)
         blame_in_window(w, w->window.from, until, cause_of(w, w->window.from, until, first));
+    out->steps_lead_ns = out->steps_idle_ns[IDLE_HOST];
 }
 
 static void end_window(struct sweep *w, struct run_device *out)

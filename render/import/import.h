@@ -19,7 +19,7 @@ enum import_kind import_kind(struct dcr_stream *s);
 /* Which rank of which job a Chrome trace is of, by its distributedInfo; and on what. */
 struct import_job {
     int is_trace;
-    char model[64]; /* of the first GPU, as far as it fits; "" = not said */
+    char model[64];           /* of the first GPU, as far as it fits; "" = not said */
     int64_t rank, world_size; /* -1 = not said near the beginning */
 };
 /** import_job - import_kind, and that; of damaged compressed data IMPORT_NONE. */

@@ -16,14 +16,14 @@ struct run_measured {
 
 struct run_node_calibration {
     const char *host;
-    int cores;                          /* that the ranks of the node may use, all of them together */
-    const char *blas;                   /* library of sgemm, "" = not known */
-    int sgemm_size;                     /* n of the n x n products, 0 = not known */
-    struct run_measured sgemm_one;      /* one core alone                         unit: GFLOP/s */
-    struct run_measured sgemm_all;      /* all cores at once, one product each    unit: GFLOP/s, all together */
-    int64_t memory_array_bytes;         /* of one of the triad's three arrays, 0 = not known */
-    struct run_measured memory_one;     /* STREAM triad, one core                 unit: GB/s */
-    struct run_measured memory_all;     /* all cores                              unit: GB/s, all together */
+    int cores;                      /* that the ranks of the node may use, all of them together */
+    const char *blas;               /* library of sgemm, "" = not known */
+    int sgemm_size;                 /* n of the n x n products, 0 = not known */
+    struct run_measured sgemm_one;  /* one core alone                         unit: GFLOP/s */
+    struct run_measured sgemm_all;  /* all cores at once, one product each    unit: GFLOP/s, all together */
+    int64_t memory_array_bytes;     /* of one of the triad's three arrays, 0 = not known */
+    struct run_measured memory_one; /* STREAM triad, one core                 unit: GB/s */
+    struct run_measured memory_all; /* all cores                              unit: GB/s, all together */
     const char *disturbed; /* why those of cores and memory are no ceilings: other work was on the machine; "" or NULL =
                               nothing was seen */
     struct run_measured disk_write;     /* with fsync                             unit: GB/s */

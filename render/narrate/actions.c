@@ -101,6 +101,20 @@ static int has_idle_tensor_cores(const struct run *r)
     return kernels > 0 && (double)without > 0.2 * (double)kernels;
 }
 
+/* Operators were recorded, and neither an optimiser nor a backward pass is among them. */
+static int is_inference(const struct run *r)
+{
+    int64_t n = 0;
+    for (int i = 0; i < r->n_traces; i++) {
+        const struct host_operators *all = &r->traces[i].operators;
+        n += all->n;
+        for (int k = 0; k < all->n_names; k++)
+            if (strcasestr(all->list[k].name, "optimizer") || strcasestr(all->list[k].name, "backward"))
+                return 0;
+    }
+    return n > 0;
+}
+
 struct action action_for(const struct run_result *r, enum cause_class cls)
 {
     static const struct action with_neighbours = {
@@ -109,7 +123,8 @@ struct action action_for(const struct run_result *r, enum cause_class cls)
         "measure while nothing else runs on these cores, with a core for every rank (--cpus-per-task, --exclusive)"};
     static const struct action no_core_left = {
         "use the best kernels with --kernels auto, faster cores or more nodes: every core computes already",
-        "lower precision (tf32, bf16), fused operations (torch.compile), faster cores or more nodes: every core computes "
+        "lower precision (tf32, bf16), fused operations (torch.compile), faster cores or more nodes: every core "
+        "computes "
         "already"};
     static const struct action no_core_left_here = {
         "use the best kernels with --kernels auto, or a machine with more or faster cores: every core of this one "
@@ -126,6 +141,8 @@ struct action action_for(const struct run_result *r, enum cause_class cls)
                 ? "mixed precision on tensor cores (autocast with bf16 or fp16, TF32), which a good part of the "
                   "kernel time could use and does not; fused operations (torch.compile)"
                 : "fused operations (torch.compile), lower precision (bf16, fp8), or more GPUs";
+    if (cls == CLASS_HOST && is_inference(r->run))
+        a.generic = "CUDA graphs or torch.compile, larger batches; no .item() or print in the loop";
     if (cls == CLASS_COMMUNICATION && r->run->program.allreduce_is_overlapped == 0)
         a.ours = "leave --no-overlap out, so that gradients travel during the backward pass";
     else if (cls == CLASS_COMMUNICATION && strcmp(r->run->program.allreduce_dtype, "bf16") == 0)
@@ -133,7 +150,8 @@ struct action action_for(const struct run_result *r, enum cause_class cls)
     if (cls == CLASS_COMMUNICATION && travels[exchange_of(r).kind])
         a.generic = travels[exchange_of(r).kind];
     /* A thread for every core; stand-ins for nodes have no others. */
-    if (cls == CLASS_COMPUTE && !r->run->n_traces && strcmp(r->run->program.backend, "cuda") != 0 && cores_unused(r) == 0)
+    if (cls == CLASS_COMPUTE && !r->run->n_traces && strcmp(r->run->program.backend, "cuda") != 0 &&
+        cores_unused(r) == 0)
         a = r->run->node_kind == NODES_EMULATED ? no_core_left_here : no_core_left;
     if (cls == CLASS_COMPUTE && r->gain_ns[CLASS_COMPUTE] > 0)
         a.ours = "compute with the best kernels of this processor, --kernels auto";

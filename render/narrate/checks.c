@@ -156,7 +156,8 @@ static double value_of(const struct run_result *r, enum metric m, const char **b
     }
     if (!r->has_steps || r->step.mean_ns <= 0)
         return NAN;
-    if (!r->pop.has && (m == METRIC_load_balance || m == METRIC_parallel_efficiency || m == METRIC_communication_efficiency))
+    if (!r->pop.has &&
+        (m == METRIC_load_balance || m == METRIC_parallel_efficiency || m == METRIC_communication_efficiency))
         *because = r->pop_because;
     switch (m) {
     case METRIC_exposed_comm:

@@ -41,7 +41,7 @@ struct check {
 };
 struct checks {
     struct check *list;
-    int n, n_failed; /* n_failed: all that do not hold */
+    int n, n_failed;  /* n_failed: all that do not hold */
     int n_unmeasured; /* of those, the ones that are n/a */
 };
 

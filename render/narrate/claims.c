@@ -288,12 +288,17 @@ static const struct class_result *next_limit(const struct report *rep, const str
     return next;
 }
 
+/* Without a named phase nothing was ruled out. */
+int is_mostly_unnamed(const struct run_result *r)
+{
+    return r->has_steps && r->classes[CLASS_OVERHEAD].verdict == VERDICT_WATCH &&
+           r->part_ns[PART_OTHER] > r->part_ns[PART_COMPUTE];
+}
+
 static void say_nothing_limits(struct report *rep, struct run_result *r)
 {
     const struct class_result *next = next_limit(rep, r);
-    /* Without a named phase nothing was ruled out. */
-    int is_unnamed =
-        r->classes[CLASS_OVERHEAD].verdict == VERDICT_WATCH && r->part_ns[PART_OTHER] > r->part_ns[PART_COMPUTE];
+    int is_unnamed = is_mostly_unnamed(r);
     r->headline =
         report_text(rep, "%s no cause passes its threshold%s %s is %s%s.", at_nodes(rep, r->n_nodes),
                     is_unnamed ? ", but" : ":", of_step(rep, r, r->part_ns[is_unnamed ? PART_OTHER : PART_COMPUTE]),
@@ -324,6 +329,12 @@ static const char *ruled_out(struct report *rep, const struct run_result *r)
     return n ? report_text(rep, "Not limiting: %s.", text) : "";
 }
 
+static const char *without(struct report *rep, const char *text, const char *clause)
+{
+    const char *at = *clause ? strstr(text, clause) : NULL;
+    return at ? report_text(rep, "%.*s%s", (int)(at - text), text, at + strlen(clause)) : text;
+}
+
 void claims_of_runs(struct report *rep)
 {
     for (int i = 0; i < rep->n_runs; i++) {
@@ -347,6 +358,7 @@ void claims_of_runs(struct report *rep)
         int is_shared = *r->shared.id != 0;
         const char *named = is_shared && r->n_claims > 1 ? rep->claims[r->claims[1]].support : "";
         const char *second = r->n_claims > 1 + is_shared ? rep->claims[r->claims[1 + is_shared]].sentence : "";
+        second = without(rep, second, caveat_clause(rep, r)); /* the first sentence has said it */
         const char *const texts[] = {first->support, named, second, ruled_out(rep, r)};
         r->headline = first->sentence;
         for (size_t k = 0; k < sizeof texts / sizeof *texts; k++)

@@ -43,4 +43,7 @@ const struct series_point *previous_point(const struct report *rep, const struct
 /** action_sentence - "Give ... (dcrnn-train)", first letter large, no full stop. */
 const char *action_sentence(struct report *rep, struct action a);
 
+/** is_mostly_unnamed - are more of the steps in no named phase than in compute? Then nothing was ruled out. */
+int is_mostly_unnamed(const struct run_result *r);
+
 #endif

@@ -23,7 +23,7 @@ static const char *chance(struct report *rep, const struct compared *c)
 static const char *step_sentence(struct report *rep, const struct comparison *c)
 {
     const struct compared *s = &c->step;
-    const char *where = c->n_nodes == 0 ? "In this run" : report_text(rep, "At %s", c->label);
+    const char *where = c->n_nodes == 0 ? "A step" : report_text(rep, "At %s a step", c->label);
     const char *way =
         s->change_ns.has && !s->is_significant ? "no difference that can be told from chance"
         : s->after_ns <= s->before_ns
@@ -31,11 +31,11 @@ static const char *step_sentence(struct report *rep, const struct comparison *c)
             : report_text(rep, "%s as long as before", fmt_x((double)s->after_ns / (double)s->before_ns).text);
     if (!s->change_ns.has)
         return report_text(rep,
-                           "%s a step takes %s against %s before, %s; %lld and %lld steps are too few to tell that "
+                           "%s takes %s against %s before, %s; %lld and %lld steps are too few to tell that "
                            "from chance.",
                            where, fmt_time(s->after_ns).text, fmt_time(s->before_ns).text, way,
                            (long long)c->steps_after, (long long)c->steps_before);
-    return report_text(rep, "%s a step takes %s against %s before: %s (%s).", where, fmt_time(s->after_ns).text,
+    return report_text(rep, "%s takes %s against %s before: %s (%s).", where, fmt_time(s->after_ns).text,
                        fmt_time(s->before_ns).text, way, chance(rep, s));
 }
 
@@ -143,9 +143,9 @@ static const char *unfair(struct report *rep, const struct comparison *c)
                        : c->n_same == c->n_after ? " The same archives or files are on both sides: a run is "
                                                    "compared with itself."
                                                  : " Some archives or files are on both sides.";
-    return !*c->differing ? same
-                          : report_text(rep, " The runs differ in their %s, so this is no fair comparison.%s",
-                                        c->differing, same);
+    return !*c->differing
+               ? same
+               : report_text(rep, " The runs differ in their %s, so this is no fair comparison.%s", c->differing, same);
 }
 
 /* Who asks for a comparison is told that first, of the largest node count; then what limits now. */

@@ -120,10 +120,9 @@ static json_t *traffic(const struct run_traffic *t, int n)
 {
     json_t *list = json_array();
     for (int i = 0; i < n; i++)
-        json_array_append_new(list,
-                              json_pack("{s:s, s:o, s:o, s:f}", "name", t[i].name, "in_bytes",
-                                        value_int(t[i].in_bytes >= 0, t[i].in_bytes), "out_bytes",
-                                        value_int(t[i].out_bytes >= 0, t[i].out_bytes), "seconds", t[i].seconds));
+        json_array_append_new(list, json_pack("{s:s, s:o, s:o, s:f}", "name", t[i].name, "in_bytes",
+                                              value_int(t[i].in_bytes >= 0, t[i].in_bytes), "out_bytes",
+                                              value_int(t[i].out_bytes >= 0, t[i].out_bytes), "seconds", t[i].seconds));
     return list;
 }
 

@@ -109,9 +109,9 @@ static const char *communication_clause(struct report *rep, const struct series 
     double now = part_share(last, cause_ns(c, last)), then = part_share(before, cause_ns(c, before));
     const char *what = report_text(rep, "exposed %s", exchange_name(rep, r));
     if (c->part == PART_WAIT) {
-        const char *whom = c->cls == CLASS_DATA ? "ranks that load data"
-                           : c->cls == CLASS_IO ? "ranks that write files"
-                           : r->straggler.has   ? report_text(rep, "rank %d", r->straggler.rank)
+        const char *whom = c->cls == CLASS_DATA                      ? "ranks that load data"
+                           : c->cls == CLASS_IO                      ? "ranks that write files"
+                           : r->straggler.has                        ? report_text(rep, "rank %d", r->straggler.rank)
                            : *r->shared.id && r->uneven_wait_ns == 0 ? "ranks that wait for a core"
                                                                      : "the slowest rank";
         what = report_text(rep, "waiting for %s in %s", whom, exchange_name(rep, r));
@@ -169,11 +169,10 @@ static void say_unreliable(struct report *rep, struct series *s)
     for (int i = 0; i < s->n_points; i++) {
         struct series_point *p = &s->points[i];
         const struct run_result *here = i ? shared_run(rep, p) : NULL;
-        p->unreliable =
-            here    ? report_text(rep, "at %s %s", nodes_text(rep, p->n_nodes), here->shared.because)
-            : there ? report_text(rep, "at the reference, %s, %s", nodes_text(rep, s->points[0].n_nodes),
-                                  there->shared.because)
-                    : "";
+        p->unreliable = here    ? report_text(rep, "at %s %s", nodes_text(rep, p->n_nodes), here->shared.because)
+                        : there ? report_text(rep, "at the reference, %s, %s", nodes_text(rep, s->points[0].n_nodes),
+                                              there->shared.because)
+                                : "";
     }
 }
 
@@ -393,11 +392,10 @@ static void say_series(struct report *rep, int index)
     if (!l) {
         const char *slower = slower_sentence(rep, s);
         if (last->speedup > 0)
-            s->headline =
-                report_text(rep, "%sAt %s the speed-up over %s is %s (efficiency %s%s%s); where the time went is unknown.",
-                            slower, nodes_text(rep, last->n_nodes), nodes_text(rep, s->points[0].n_nodes),
-                            fmt_x(last->speedup).text, fmt_ratio(last->efficiency).text,
-                            *last->unreliable ? "; unreliable: " : "", last->unreliable);
+            s->headline = report_text(
+                rep, "%sAt %s the speed-up over %s is %s (efficiency %s%s%s); where the time went is unknown.", slower,
+                nodes_text(rep, last->n_nodes), nodes_text(rep, s->points[0].n_nodes), fmt_x(last->speedup).text,
+                fmt_ratio(last->efficiency).text, *last->unreliable ? "; unreliable: " : "", last->unreliable);
         else
             s->headline = report_text(rep,
                                       "How the run scales from %s to %s is unknown: neither throughput nor steps were "

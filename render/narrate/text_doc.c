@@ -206,8 +206,7 @@ static void put_ranks(const struct run_result *r, struct dcr_buf *out)
         dcr_buf_printf(out, "%6d %10s %10s %10s %10s %10s %10s %10lld\n", k->rank, fmt_ms(k->step.mean_ns).text,
                        fmt_ms(k->part_ns[PART_COMPUTE]).text, fmt_ms(k->part_ns[PART_TRANSFER]).text,
                        is_part_known(r, PART_WAIT) ? fmt_ms(k->part_ns[PART_WAIT]).text : "n/a",
-                       fmt_ms(k->part_ns[PART_DATA]).text,
-                       fmt_ms(k->part_ns[PART_IO]).text, (long long)k->n_last);
+                       fmt_ms(k->part_ns[PART_DATA]).text, fmt_ms(k->part_ns[PART_IO]).text, (long long)k->n_last);
     }
     if (r->pop.has)
         dcr_buf_printf(out, "\nParallel efficiency %s = load balance %s x communication efficiency %s\n",

@@ -117,6 +117,18 @@ static const struct series_point *fastest_point(const struct series *s)
     return best;
 }
 
+/* A fifth of the steps or more in which the first operation of a GPU had not come yet; else 0. */
+static int64_t lead_ns(const struct run *a)
+{
+    int64_t most = 0;
+    for (int i = 0; i < a->n_traces; i++)
+        for (int k = 0; k < a->traces[i].n_devices; k++) {
+            const struct run_device *d = &a->traces[i].devices[k];
+            most = 5 * d->steps_lead_ns > d->steps_ns && d->steps_lead_ns > most ? d->steps_lead_ns : most;
+        }
+    return most;
+}
+
 void top_sentences(struct report *rep)
 {
     const struct series *s = main_series(rep);
@@ -140,6 +152,14 @@ void top_sentences(struct report *rep)
     else if (c)
         rep->first_action = report_text(rep, "What to do first: %s%s%s.", action_sentence(rep, c->action),
                                         *c->gain_text ? "; this can save " : "", c->gain_text);
+    else if (is_mostly_unnamed(r))
+        rep->first_action =
+            lead_ns(r->run) > 0
+                ? report_text(rep,
+                              "What to do first: Profile several steps behind a warm-up: %s pass before "
+                              "the first operation of the GPU, and the start of the profiler may be in it.",
+                              fmt_time(lead_ns(r->run)).text)
+                : "What to do first: Name more phases with NVTX ranges, so that this time has a cause.";
     else if (r->has_steps)
         rep->first_action = "Nothing needs to be done first: no cause passes its threshold.";
     else if ((rep->first_action = device_action(rep, r)) != NULL)

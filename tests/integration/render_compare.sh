@@ -6,6 +6,8 @@
 report=$BIN/dcreport
 fixture_run "$TMP/slow" 2 data=60000000 id=slow
 fixture_run "$TMP/fast" 2 id=fast
+# A program's own JSON, as large as a trace: it is kept with the run and leaves no gap.
+{ printf '{"note": "'; head -c 70000 /dev/zero | tr '\0' x; printf '"}'; } >"$TMP/fast/own.json"
 fixture_pack "$TMP/slow" "$TMP/slow.tar"
 fixture_pack "$TMP/fast" "$TMP/fast.tar"
 fixture_run "$TMP/one" 1 id=one
@@ -25,6 +27,7 @@ check "the headline is the comparison, and what limits now follows" jq -e '(.hea
 check "the document has the table" grep -q '^| data loading | 60.0 | 1.00 | -59.0 |' "$TMP/site/BOTTLENECK_ANALYSIS.md"
 check_status 0 "several on both sides, -- between them" "$report" --baseline "$TMP/slow.tar" "$TMP/one.tar" -- "$TMP/fast.tar" \
     "$TMP/one.tar" -o "$TMP/site"
+check "a program's own large JSON leaves no gap" jq -e '.notes | map(select(.kind == "gap")) | length == 0' "$TMP/site/report.json"
 check "each node count is compared" jq -e '[.comparisons[].n_nodes] == [1, 2] and .comparisons[0].step.is_significant == false' \
     "$TMP/site/report.json"
 check "a run compared with itself is said, of the others not" jq -e '[.comparisons[].support | test("compared with itself")] == [true, false]

@@ -208,8 +208,8 @@ static void test_cut_step(void **state)
     dcr_arena_release(&arena);
 }
 
-/* Steps of 100 ns, each with launches as its letter says: 'm' 5, 'M' 10 with a run of the optimiser in the end when they
- * are marked. The result: steps that are left, and the accumulation. */
+/* Steps of 100 ns, each with launches as its letter says: 'm' 5, 'M' 10 with a run of the optimiser in the end when
+ * they are marked. The result: steps that are left, and the accumulation. */
 static struct accumulation accumulate(const char *kinds, int is_marked, int n_loads, int want_steps)
 {
     struct dcr_arena arena = {0};
@@ -257,7 +257,7 @@ static void test_micro_batches(void **state)
     assert_string_equal(x.by, "batches loaded");
     assert_int_equal(accumulate("mMm", 1, 1, 3).micro_batches, 0); /* one run of the optimiser tells no distance */
     assert_int_equal(accumulate("MmMm", 1, 1, 4).micro_batches, 2);
-    assert_int_equal(accumulate("MmmMM", 1, 1, 5).micro_batches, 0); /* no pattern */
+    assert_int_equal(accumulate("MmmMM", 1, 1, 5).micro_batches, 0);   /* no pattern */
     assert_int_equal(accumulate("mmmmMmM", 1, 1, 7).micro_batches, 0); /* four before the first contradict two apart */
     assert_int_equal(accumulate("mmMmmMs", 1, 1, 6).micro_batches, 3); /* smaller than a micro-batch: cut */
     /* Without marks sizes that come again are whole, and nothing is known of the optimiser. */
@@ -408,6 +408,7 @@ static void test_steps(void **state)
     assert_int_equal(d->steps_idle_ns[IDLE_DATA], 10);
     assert_int_equal(d->steps_idle_ns[IDLE_LAUNCH], 10);
     assert_int_equal(d->steps_idle_ns[IDLE_SYNC], 27);
+    assert_int_equal(d->steps_lead_ns, 95);
     assert_int_equal(d->idle_ns[IDLE_HOST], 2); /* over the span, which begins with a */
     assert_int_equal(d->n_syncs, 1);
     assert_int_equal(d->n_mallocs, 1);

@@ -78,20 +78,23 @@ static void test_disturbed(void **state)
     static const struct {
         const char *sgemm, *want;
     } cases[] = {
-        {"\"one_core\": {\"n\": 3, \"median\": 60, \"min\": 60, \"max\": 60}, \"all_cores\": {\"n\": 3, \"median\": 53, "
+        {"\"one_core\": {\"n\": 3, \"median\": 60, \"min\": 60, \"max\": 60}, \"all_cores\": {\"n\": 3, \"median\": "
+         "53, "
          "\"min\": 50, \"max\": 70}",
          "all cores together did less than one of them alone"},
-        {"\"one_core\": {\"n\": 3, \"median\": 60, \"min\": 60, \"max\": 60}, \"all_cores\": {\"n\": 3, \"median\": 55, "
+        {"\"one_core\": {\"n\": 3, \"median\": 60, \"min\": 60, \"max\": 60}, \"all_cores\": {\"n\": 3, \"median\": "
+         "55, "
          "\"min\": 50, \"max\": 70}",
          ""},
         {"\"one_core\": {\"n\": 3, \"median\": 60, \"min\": 60, \"max\": 60, \"disturbed\": \"others\"}", "others"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char text[1024];
-        snprintf(text, sizeof text,
-                 "{\"format\": \"dcreport-calibration\", \"version\": 1, \"nodes\": [{\"host\": \"a\", \"cores\": 2, "
-                 "\"sgemm\": {%s}}], \"allreduce\": [{\"n_ranks\": 2, \"n_nodes\": 1, \"latency_ns\": 1, \"disturbed\": "
-                 "\"%s\", \"points\": [{\"bytes\": 4, \"n\": 1, \"median_ns\": 1, \"min_ns\": 1, \"max_ns\": 1}]}]}",
-                 cases[i].sgemm, cases[i].want);
+        snprintf(
+            text, sizeof text,
+            "{\"format\": \"dcreport-calibration\", \"version\": 1, \"nodes\": [{\"host\": \"a\", \"cores\": 2, "
+            "\"sgemm\": {%s}}], \"allreduce\": [{\"n_ranks\": 2, \"n_nodes\": 1, \"latency_ns\": 1, \"disturbed\": "
+            "\"%s\", \"points\": [{\"bytes\": 4, \"n\": 1, \"median_ns\": 1, \"min_ns\": 1, \"max_ns\": 1}]}]}",
+            cases[i].sgemm, cases[i].want);
         struct run *r = run_new("x.tar");
         run_node_at(r, 0)->host = "a";
         assert_int_equal(read_text(r, text, NULL), 0);
@@ -133,11 +136,8 @@ static void test_why_no_allreduce(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_all_values),
-        cmocka_unit_test(test_time_between_sizes),
-        cmocka_unit_test(test_disturbed),
-        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_why_no_allreduce),
+        cmocka_unit_test(test_all_values), cmocka_unit_test(test_time_between_sizes), cmocka_unit_test(test_disturbed),
+        cmocka_unit_test(test_refused),    cmocka_unit_test(test_why_no_allreduce),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

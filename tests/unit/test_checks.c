@@ -94,7 +94,8 @@ static void test_documents(void **state)
     assert_non_null(strstr(dcr_buf_text(&b), "| **not measured** | copy\\<3% | a | copies: n/a because nothing"));
     dcr_buf_clear(&b);
     checks_junit(&c, &b);
-    assert_non_null(strstr(dcr_buf_text(&b), "<failure message=\"not measured\">copies: n/a because nothing was recorded"));
+    assert_non_null(
+        strstr(dcr_buf_text(&b), "<failure message=\"not measured\">copies: n/a because nothing was recorded"));
     dcr_buf_release(&b);
 }
 

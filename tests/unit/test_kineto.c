@@ -277,22 +277,40 @@ static void test_cut(void **state)
     assert_int_equal(import_bytes(text, sizeof text - 1), 0);
 }
 
-/* Cut inside an event at and around the place where the first window ends. */
+/* Cut inside an event at and around the place where the first window ends: there the bytes move when it turns out that
+ * there are no more. What lay behind them in the old window would make the event whole, and another one. */
 static void test_cut_at_window(void **state)
 {
     (void)state;
     enum { WINDOW = 1 << 18 };
     static const char one[] = KERNEL("1", "2") ",\n";
-    static char text[WINDOW + 8];
-    for (size_t len = WINDOW - 2; len <= WINDOW + 2; len++) {
+    static char text[WINDOW + 256];
+    for (size_t len = WINDOW - 4; len <= WINDOW + 4; len++) {
         size_t n = (size_t)snprintf(text, sizeof text, "{\"traceEvents\":[");
         while (n < len) {
             size_t k = len - n < sizeof one - 1 ? len - n : sizeof one - 1;
             memcpy(text + n, one, k);
             n += k;
         }
+        char where[32];
+        snprintf(where, sizeof where, "at byte %zu:", len);
         assert_int_equal(import_bytes(text, len), DCR_FAIL);
-        assert_true(err.text[0]);
+        assert_non_null(strstr(err.text, where));
+        assert_int_equal(run->n_traces, 0);
+    }
+    /* The window ends in an event (the rest of the file is longer than it), whose pieces move to its beginning. */
+    for (size_t head = 0; head < 140; head += 7) {
+        size_t n = (size_t)snprintf(text, sizeof text, "{\"x\":\"%.*s\",\"traceEvents\":[", (int)head,
+                                    "0123456789012345678901234567890123456789012345678901234567890123456789"
+                                    "0123456789012345678901234567890123456789012345678901234567890123456789");
+        while (n < WINDOW) {
+            size_t k = WINDOW - n < sizeof one - 1 ? WINDOW - n : sizeof one - 1;
+            memcpy(text + n, one, k);
+            n += k;
+        }
+        assert_int_equal(import_bytes(text, WINDOW), DCR_FAIL);
+        assert_non_null(strstr(err.text, "at byte 262144:"));
+        assert_int_equal(run->n_traces, 0);
     }
 }
 
