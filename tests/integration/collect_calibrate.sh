@@ -1,7 +1,7 @@
 #!/bin/bash
 # dccollect calibrate: alone and under mpirun; its result in an archive.
 # alone: it measures the machine
-# shellcheck disable=SC2016  # commands for another shell
+# shellcheck disable=SC2016,SC2317  # commands for another shell; functions that check calls
 . tests/lib/tap.sh
 . tests/data/programs/build.sh
 unset OMPI_COMM_WORLD_RANK PMIX_RANK PMI_RANK SLURM_PROCID
