@@ -32,7 +32,7 @@ folder_of() { # library, folders on stdin
 cuda_missing=
 if [ ! -d "$bundle/lib/cuda" ]; then
     folders=$(cuda_folders)
-    for library in "libcublasLt.so.$cuda_major" "libcublas.so.$cuda_major" libnccl.so.2 "libcupti.so.$cuda_major"; do
+    for library in "libcublasLt.so.$cuda_major" "libcublas.so.$cuda_major" "libnvrtc.so.$cuda_major" libnccl.so.2 "libcupti.so.$cuda_major"; do
         found=$(echo "$folders" | folder_of "$library")
         if [ -z "$found" ]; then
             cuda_missing="$cuda_missing $library"

@@ -142,8 +142,9 @@ take_gpu_parts() {
             take_libraries_of "$f"
         fi
     done
-    for f in libnccl.so.2 "libcupti.so.$cuda_major"; do
-        [ ! -e "$CUDA_ROOT/lib64/$f" ] || { copy_library "$CUDA_ROOT/lib64/$f" "$f" && take_libraries_of "$CUDA_ROOT/lib64/$f"; }
+    # cuBLAS itself opens NVRTC for kernels that it compiles where it runs
+    for f in "$CUDA_ROOT"/lib64/{libnccl.so.2,libcupti.so."$cuda_major",libnvrtc.so."$cuda_major",libnvrtc-builtins.so."$cuda_major".*}; do
+        [ ! -e "$f" ] || { copy_library "$f" "${f##*/}" && take_libraries_of "$f"; }
     done
     [ -d "$work/lib/cuda" ] || return 0
     # cuBLAS looks beside itself only

@@ -142,7 +142,7 @@ check "nothing was begun" test ! -e "$TMP/no"
 # The search for CUDA's libraries: wheels of Python before nothing at all.
 wheels=$TMP/home/.local/lib/python3.11/site-packages/nvidia
 mkdir -p "$wheels/cu99/lib" "$wheels/nccl/lib"
-touch "$wheels"/cu99/lib/libcublas{,Lt}.so.99 "$wheels/nccl/lib/libnccl.so.2"
+touch "$wheels"/cu99/lib/lib{cublas,cublasLt,nvrtc}.so.99 "$wheels/nccl/lib/libnccl.so.2"
 # shellcheck disable=SC2016  # the inner shell expands these
 check "wheels are found, the rest is named" "${alone[@]}" HOME="$TMP/home" sh -euc '
     bundle=$1 cuda_major=99
