@@ -10,7 +10,8 @@
 
 struct activity_watch {
     void *ctx;
-    /* An operation of a device. kind as its name decides (OP_COMM for collectives); name is NUL-terminated. borrows */
+    /* An operation of a device. kind as its name decides (OP_COMM for collectives); name is NUL-terminated, and stays
+     * until the activity is freed. borrows */
     void (*op)(void *ctx, const struct device_op *op, enum op_kind kind, const char *name);
     /* An operator or a range of the host. thread  any number that tells threads apart */
     void (*host)(void *ctx, int64_t thread, const char *name, size_t len, int64_t start_ns, int64_t dur_ns);

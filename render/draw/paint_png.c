@@ -95,7 +95,8 @@ static void write_rows(png_structp png, cairo_surface_t *surface, unsigned char 
     const unsigned char *pixels = cairo_image_surface_get_data(surface);
     for (int y = 0; y < h; y++) {
         const unsigned char *line = pixels + (size_t)y * stride;
-        for (int x = 0; x < w; x++) {
+        int is_as_above = y > 0 && memcmp(line, line - stride, 4 * (size_t)w) == 0;
+        for (int x = 0; x < w && !is_as_above; x++) {
             uint32_t v;
             memcpy(&v, line + 4 * x, sizeof v);
             row[3 * x] = (unsigned char)(v >> 16 & 0xff);

@@ -296,6 +296,39 @@ static bool is_safe_path(const char *path)
     }
 }
 
+/* Files come folder by folder: that of the last one is there. */
+static int make_folder(struct publish *p, char *full, struct dcr_err *err)
+{
+    char *slash = strrchr(full, '/');
+    *slash = '\0';
+    int rc = p->folder && strcmp(p->folder, full) == 0 ? 0 : dcr_mkdirs(full, err);
+    if (rc == 0 && (!p->folder || strcmp(p->folder, full) != 0)) {
+        free(p->folder);
+        p->folder = strdup(full); /* NULL: asked for again */
+    }
+    *slash = '/';
+    return rc;
+}
+
+/* The folder takes its place as a whole when all is in it: its files need no detour of their own. */
+static int write_inside(const char *path, const char *bytes, size_t n, struct dcr_err *err)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666), rc = 0;
+    for (ssize_t k; fd >= 0 && n; bytes += k, n -= (size_t)k) {
+        k = write(fd, bytes, n);
+        if (k < 0 && errno == EINTR)
+            k = 0;
+        else if (k < 0)
+            break;
+    }
+    if (fd < 0 || n)
+        rc = dcr_err_sys(err, DCR_FAIL, "cannot write '%s'", path);
+    /* The close commits on network file systems: its result counts. */
+    if (fd >= 0 && close(fd) != 0 && rc == 0)
+        rc = dcr_err_sys(err, DCR_FAIL, "cannot write '%s'", path);
+    return rc;
+}
+
 int publish_add(struct publish *p, const char *path, const void *bytes, size_t n, struct dcr_err *err)
 {
     if (!is_safe_path(path))
@@ -306,14 +339,10 @@ int publish_add(struct publish *p, const char *path, const void *bytes, size_t n
     if (asprintf(&full, "%s/%s", p->partial, path) < 0)
         return dcr_err_set(err, DCR_FATAL, "out of memory");
     int rc = publish_remember(p, path, err);
-    char *slash = strrchr(full, '/');
-    if (rc == 0 && (size_t)(slash - full) > strlen(p->partial)) {
-        *slash = '\0';
-        rc = dcr_mkdirs(full, err);
-        *slash = '/';
-    }
     if (rc == 0)
-        rc = dcr_write_file(full, bytes, n, err);
+        rc = make_folder(p, full, err);
+    if (rc == 0)
+        rc = write_inside(full, bytes, n, err);
     free(full);
     return rc;
 }
@@ -406,6 +435,7 @@ void publish_abort(struct publish *p)
         /* The first failure is what the user must hear; a leftover is called *.partial. */
     }
     free(p->partial);
+    free(p->folder);
     free(p->out);
     for (size_t i = 0; i < p->n_files; i++)
         free(p->files[i]);

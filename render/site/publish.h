@@ -19,6 +19,7 @@
 struct publish {
     char *out;     /* resolved, no trailing slash */
     char *partial; /* NULL: nothing begun */
+    char *folder;  /* of the file added last; NULL: none yet */
     bool exists;   /* out is a folder to be replaced */
     char **files;  /* what was added, as it came */
     size_t n_files, files_cap;

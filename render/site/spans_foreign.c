@@ -73,11 +73,12 @@ static void on_op(void *ctx, const struct device_op *op, enum op_kind kind, cons
     if (!is_drawable(op->start_ns, op->dur_ns, &end_ns) || !lane_of(f, TRACK_STREAM, op->device, op->stream, &track))
         return;
     f->spans->n_device_ops++;
-    spans_add(f->spans, track, 0, "GPU",
-              kind == OP_COMM      ? "comm"
-              : kind == OP_COMPUTE ? "compute"
-                                   : "copy",
-              name, op->start_ns, end_ns, op->in_bytes > 0 ? (uint64_t)op->in_bytes : 0);
+    static const char gpu[] = "GPU", comm[] = "comm", compute[] = "compute", copy[] = "copy";
+    spans_add_stable(f->spans, track, 0, gpu,
+                     kind == OP_COMM      ? comm
+                     : kind == OP_COMPUTE ? compute
+                                          : copy,
+                     name, op->start_ns, end_ns, op->in_bytes > 0 ? (uint64_t)op->in_bytes : 0);
 }
 
 static void on_host(void *ctx, int64_t thread, const char *name, size_t len, int64_t start_ns, int64_t dur_ns)
@@ -212,6 +213,7 @@ bool spans_foreign_keep(struct spans *s, void *foreign, const char *file)
 {
     struct foreign_spans *f = foreign;
     bool is_whole = goes_on(f);
+    spans_forget(&f->spans); /* of names that were the importer's */
     spans_join_end(&f->spans);
     s->joined_ns = f->spans.joined_ns > s->joined_ns ? f->spans.joined_ns : s->joined_ns;
     if (is_whole && s->n_files == 0) { /* the first one needs no copy */

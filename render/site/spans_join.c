@@ -73,10 +73,20 @@ static void join_shorter(struct spans *s)
     put_all(s);
 }
 
+static bool are_too_many(const struct spans *s, int64_t least_ns)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < s->n; i++)
+        n += s->span[i].dur_ns >= least_ns;
+    return n > SPANS_OF_LARGE / 4 * 3;
+}
+
 void spans_join_room(struct spans *s)
 {
     while (s->n > SPANS_OF_LARGE / 4 * 3) {
-        s->least_ns = s->least_ns ? 2 * s->least_ns : 1000;
+        do /* what would stay as it is must fit */
+            s->least_ns = s->least_ns ? 2 * s->least_ns : 1000;
+        while (are_too_many(s, s->least_ns));
         join_shorter(s);
     }
 }
