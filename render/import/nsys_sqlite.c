@@ -3,6 +3,7 @@
 #include "render/import/parsers.h"
 
 #include "lib/buf.h"
+#include "lib/fs.h"
 #include "render/device/activity.h"
 
 #include <ctype.h>
@@ -315,8 +316,7 @@ static void name_devices(struct nsys *x, struct run *r)
 static int to_file(struct dcr_stream *s, char *path, struct dcr_err *err)
 {
     char piece[65536];
-    const char *dir = getenv("TMPDIR");
-    snprintf(path, 4096, "%s/dcreport-XXXXXX", dir && *dir ? dir : "/tmp");
+    snprintf(path, 4096, "%s/dcreport-XXXXXX", dcr_temporary_folder());
     int fd = mkstemp(path);
     if (fd < 0) {
         path[0] = '\0';
