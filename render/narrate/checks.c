@@ -120,6 +120,18 @@ static double gpu_value(const struct run *run, int is_memory)
     return is_memory ? most : n ? sum / n : NAN;
 }
 
+/* Time with a kernel running over the time of the steps, of all traced GPUs together; NAN without any. */
+static double traced_utilization(const struct run *run)
+{
+    double kernel = 0, steps = 0;
+    for (int i = 0; i < run->n_traces; i++)
+        for (int k = 0; k < run->traces[i].n_devices; k++) {
+            kernel += (double)run->traces[i].devices[k].steps_kernel_ns;
+            steps += (double)run->traces[i].devices[k].steps_ns;
+        }
+    return steps > 0 ? kernel / steps : NAN;
+}
+
 static double dropped(const struct run *run)
 {
     double n = 0;
@@ -131,12 +143,16 @@ static double dropped(const struct run *run)
 /* NAN: n/a, and because says why. */
 static double value_of(const struct run_result *r, enum metric m, const char **because)
 {
+    double v;
     *because = r->has_steps ? "n/a because it was not measured" : r->steps_because;
     switch (m) {
     case METRIC_gpu_utilization:
     case METRIC_gpu_memory:
-        *because = "n/a because no GPU was monitored";
-        return gpu_value(r->run, m == METRIC_gpu_memory);
+        *because = r->run->n_traces && m == METRIC_gpu_utilization
+                       ? "n/a because no GPU was monitored, and the traces hold no steps of one"
+                       : "n/a because no GPU was monitored";
+        v = gpu_value(r->run, m == METRIC_gpu_memory);
+        return isnan(v) && m == METRIC_gpu_utilization ? traced_utilization(r->run) : v;
     case METRIC_throughput:
         *because = r->throughput_because;
         return r->has_throughput ? r->throughput : NAN;

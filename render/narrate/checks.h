@@ -7,27 +7,27 @@
 
 /* What can be checked, of every run that the report is about. X(name, unit, what). Units: % is a ratio, ms a time, n a
  * plain number. */
-#define CHECK_METRICS(X)                                                                                      \
-    X(exposed_comm, "%", "exposed communication, share of step time")                                         \
-    X(comm_transfer, "%", "transfer of exposed communication, share of step time")                            \
-    X(comm_wait, "%", "waiting for ranks in communication, share of step time")                               \
-    X(compute, "%", "compute, share of step time")                                                            \
-    X(data, "%", "data loading, share of step time")                                                          \
-    X(io, "%", "I/O inside steps, share of step time")                                                        \
-    X(copy, "%", "host-to-device copies, share of step time")                                                 \
-    X(other, "%", "step time in no named phase, share of step time")                                          \
-    X(step_cv, "%", "standard deviation of step times over their mean")                                       \
-    X(load_balance, "%", "POP load balance")                                                                  \
-    X(parallel_efficiency, "%", "POP parallel efficiency")                                                    \
-    X(communication_efficiency, "%", "POP communication efficiency")                                          \
-    X(efficiency, "%", "scaling efficiency against the smallest node count; of the largest node counts only") \
-    X(gpu_utilization, "%", "mean GPU utilisation of the monitors")                                           \
-    X(gpu_memory, "%", "largest share of a GPU's memory in use")                                              \
-    X(step_time, "ms", "mean step time")                                                                      \
-    X(step_p95, "ms", "95th percentile of step times")                                                        \
-    X(throughput, "n", "samples per second, all ranks")                                                       \
-    X(speedup, "n", "speed-up against the smallest node count; of the largest node counts only")              \
-    X(steps, "n", "counted steps")                                                                            \
+#define CHECK_METRICS(X)                                                                                       \
+    X(exposed_comm, "%", "exposed communication, share of step time")                                          \
+    X(comm_transfer, "%", "transfer of exposed communication, share of step time")                             \
+    X(comm_wait, "%", "waiting for ranks in communication, share of step time")                                \
+    X(compute, "%", "compute, share of step time")                                                             \
+    X(data, "%", "data loading, share of step time")                                                           \
+    X(io, "%", "I/O inside steps, share of step time")                                                         \
+    X(copy, "%", "host-to-device copies, share of step time")                                                  \
+    X(other, "%", "step time in no named phase, share of step time")                                           \
+    X(step_cv, "%", "standard deviation of step times over their mean")                                        \
+    X(load_balance, "%", "POP load balance")                                                                   \
+    X(parallel_efficiency, "%", "POP parallel efficiency")                                                     \
+    X(communication_efficiency, "%", "POP communication efficiency")                                           \
+    X(efficiency, "%", "scaling efficiency against the smallest node count; of the largest node counts only")  \
+    X(gpu_utilization, "%", "mean GPU utilisation of the monitors, without them of GPU traces in their steps") \
+    X(gpu_memory, "%", "largest share of a GPU's memory in use")                                               \
+    X(step_time, "ms", "mean step time")                                                                       \
+    X(step_p95, "ms", "95th percentile of step times")                                                         \
+    X(throughput, "n", "samples per second, all ranks")                                                        \
+    X(speedup, "n", "speed-up against the smallest node count; of the largest node counts only")               \
+    X(steps, "n", "counted steps")                                                                             \
     X(dropped, "n", "events that the recorder dropped")
 
 /* One rule on one run or series. */
