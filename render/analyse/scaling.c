@@ -151,7 +151,7 @@ static void fill_point(struct report *rep, struct series_point *p)
     }
     p->has_throughput = n_throughput == p->n_runs;
     p->throughput = p->has_throughput ? throughput / p->n_runs : 0;
-    if (n == 0)
+    if (n == 0 || p->n_ranks == 0) /* traces that are no run of ranks have no steps in common */
         return;
     p->step = spread_of(x, n);
     p->step.mean_ns = apportion(sum, N_PARTS, 1, (int64_t)n * p->n_ranks, p->part_ns);
