@@ -161,9 +161,12 @@ int is_bare(const struct run *a);
  *  communication is waiting for those is not known. Test: tests/unit/test_narrate.c */
 int is_one_of_many(const struct run_result *r);
 
-/** is_part_known - has the run this part by itself? The trace of one rank of many does not tell waiting from transfer:
- *  all its exposed communication stands in PART_TRANSFER then, under another name (run_part_name). */
+/** is_part_known - has the run this part by itself? Not when nothing of it was recorded: its class is n/a then. The trace
+ *  of one rank of many does not tell waiting from transfer: all its exposed communication stands in PART_TRANSFER
+ *  then, under another name (run_part_name). After rules. */
 int is_part_known(const struct run_result *r, enum part p);
+/** is_point_part_known - has any run of the point? */
+int is_point_part_known(const struct report *rep, const struct series_point *p, enum part part);
 /** run_part_name - part_name, or what stands there instead: "communication: transfer and waiting". */
 const char *run_part_name(const struct run_result *r, enum part p);
 

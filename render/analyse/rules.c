@@ -183,7 +183,24 @@ int is_one_of_many(const struct run_result *r)
 
 int is_part_known(const struct run_result *r, enum part p)
 {
-    return p != PART_WAIT || !is_one_of_many(r);
+    static const enum cause_class of[N_PARTS] = {[PART_COMPUTE] = CLASS_COMPUTE,
+                                                 [PART_TRANSFER] = CLASS_COMMUNICATION,
+                                                 [PART_WAIT] = CLASS_COMMUNICATION,
+                                                 [PART_DATA] = CLASS_DATA,
+                                                 [PART_IO] = CLASS_IO,
+                                                 [PART_COPY] = CLASS_COPY,
+                                                 [PART_OTHER] = CLASS_OVERHEAD};
+    if (p == PART_WAIT && is_one_of_many(r))
+        return 0;
+    return p == PART_OTHER || r->part_ns[p] > 0 || r->classes[of[p]].verdict != VERDICT_NA;
+}
+
+int is_point_part_known(const struct report *rep, const struct series_point *p, enum part part)
+{
+    for (int i = 0; i < p->n_runs; i++)
+        if (is_part_known(&rep->runs[p->runs[i]], part))
+            return 1;
+    return 0;
 }
 
 const char *run_part_name(const struct run_result *r, enum part p)

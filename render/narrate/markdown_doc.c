@@ -195,7 +195,9 @@ static void put_shares(const struct report *rep, const struct series *s, struct 
         for (int i = 0; i < s->n_points; i++) {
             const struct series_point *k = &s->points[i];
             dcr_buf_printf(out, " %s |",
-                           k->step.n ? fmt_percent((double)k->part_ns[p] / (double)k->step.mean_ns).text : "n/a");
+                           k->step.n && is_point_part_known(rep, k, (enum part)p)
+                               ? fmt_percent((double)k->part_ns[p] / (double)k->step.mean_ns).text
+                               : "n/a");
         }
     }
     dcr_buf_puts(out, "\n\n");

@@ -56,7 +56,8 @@ static json_t *breakdown_table(struct site *s, const struct run_result *r)
         view_cell_time(s, t, is_known, r->part_ns[k]);
         view_cell_percent(s, t, is_known, (double)r->part_ns[k] / (double)r->step.mean_ns);
         view_cell(s, t,
-                  !is_known ? "n/a: needs the traces of the other ranks"
+                  !is_known ? (k == PART_WAIT && is_one_of_many(r) ? "n/a: needs the traces of the other ranks"
+                                                                   : "n/a: nothing of it was recorded")
                   : i->has  ? fmt_percent_range(i->lo, i->hi).text
                             : "n/a: too few steps");
         view_cell_time(s, t, is_known && r->n_rank_results, lo);
@@ -78,7 +79,7 @@ static const char *breakdown_alt(struct site *s, const struct run_result *r)
     for (int k = 0; k < N_PARTS; k++)
         dcr_buf_printf(&alt, "%s %s %s", k ? "," : "", run_part_name(r, (enum part)k),
                        !is_part_known(r, (enum part)k) ? "n/a"
-                       : r->part_ns[k] == 0            ? "none recorded"
+                       : r->part_ns[k] == 0            ? "none"
                                             : fmt_percent((double)r->part_ns[k] / (double)r->step.mean_ns).text);
     const char *text = site_text(s, "%s.", dcr_buf_text(&alt));
     dcr_buf_release(&alt);
