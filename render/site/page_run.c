@@ -2,6 +2,7 @@
 #include "render/site/devices.h"
 #include "render/site/figures.h"
 
+#include "render/analyse/analyse.h"
 #include "render/narrate/format.h"
 
 #include <string.h>
@@ -229,6 +230,16 @@ static json_t *program(struct site *s, const struct run *run)
     add_known(&f, "Precision", p->precision);
     add_known(&f, "Back end", p->backend);
     add_known(&f, "BLAS", p->blas);
+    add_known(&f, "MPI", p->mpi);
+    add_known(&f, "CUDA", run_version(run, p->cuda, "CUDA_VERSION"));
+    add_known(&f, "NCCL", run_version(run, p->nccl, "NCCL_VERSION"));
+    for (int i = 0; i < run->nodes_len; i++)
+        if (run->nodes[i].gpu_driver && run->nodes[i].gpu_driver[0]) {
+            add_fact(&f, "GPU driver", run->nodes[i].gpu_driver);
+            break;
+        }
+    if (p->accumulate > 0)
+        add_fact(&f, "Micro-batches of a step", site_int(s, p->accumulate));
     if (p->threads >= 0)
         add_fact(&f, "Threads per rank", site_int(s, p->threads));
     if (p->global_batch >= 0)
