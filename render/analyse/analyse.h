@@ -161,8 +161,8 @@ int is_bare(const struct run *a);
  *  communication is waiting for those is not known. Test: tests/unit/test_narrate.c */
 int is_one_of_many(const struct run_result *r);
 
-/** is_part_known - has the run this part by itself? Not when nothing of it was recorded: its class is n/a then. The trace
- *  of one rank of many does not tell waiting from transfer: all its exposed communication stands in PART_TRANSFER
+/** is_part_known - has the run this part by itself? Not when nothing of it was recorded: its class is n/a then. The
+ * trace of one rank of many does not tell waiting from transfer: all its exposed communication stands in PART_TRANSFER
  *  then, under another name (run_part_name). After rules. */
 int is_part_known(const struct run_result *r, enum part p);
 /** is_point_part_known - has any run of the point? */

@@ -140,7 +140,7 @@ struct run_program {
     const char *name, *version, *model, *precision, *backend, *blas, *dataset, *allreduce_dtype;
     const char *mpi, *cuda, *nccl; /* libraries and versions */
     int64_t parameters, threads, global_batch, local_batch, n_sensors, allreduce_bytes_per_step, seed;
-    int64_t accumulate; /* micro-batches of a step */
+    int64_t accumulate;                           /* micro-batches of a step */
     double flop_per_step, traffic_bytes_per_step; /* all ranks together; traffic: between caches and memory */
     const char *kernels_best;                     /* better kernels that this processor runs; "" = none known */
     double kernels_best_ratio;                    /* time of computing a batch with them / with those of the run */

@@ -6,14 +6,15 @@
 #include "render/read/inputs.h"
 
 struct evidence {
-    struct inputs inputs; /* of what could be used */
-    struct run **runs;    /* shape (inputs.n) */
+    struct inputs inputs;  /* of what could be used */
+    struct run **runs;     /* shape (inputs.n) */
     const char **left_out; /* found and not usable: why, as sentences without a full stop; shape (n_left_out) */
     size_t n_left_out;
 };
 
-/** evidence_read - read what was named; what was only found in a folder and cannot be used is left out and said
- * in left_out. e        filled; must be zero; free with evidence_release, also after an error paths    borrows; shape (n)
+/** evidence_read - read what was named; what was only found in a folder and cannot be used is said in left_out.
+ *  e        filled; must be zero; free with evidence_release, also after an error
+ *  paths    borrows; shape (n)
  *  progress called with each path before it is read; NULL = not wanted
  *  errors   of the first that could not be read */
 int evidence_read(struct evidence *e, char **paths, int n, void (*progress)(const char *path),
