@@ -188,7 +188,11 @@ static int changes_user(const char *path)
            (((st.st_mode & S_ISUID) && st.st_uid != geteuid()) || ((st.st_mode & S_ISGID) && st.st_gid != getegid()));
 }
 
+/* Arguments may be called as such programs are ("write", "at"): beside the first word only paths are taken for one. */
 const char *linked_changes_user(char *const *words, int n_words)
 {
-    return first_that(changes_user, words, n_words);
+    for (int i = 0; i < n_words; i++)
+        if ((i == 0 || strchr(words[i], '/')) && first_that(changes_user, words + i, 1))
+            return words[i];
+    return NULL;
 }

@@ -8,8 +8,8 @@
 int linked_is_launcher(const char *program);
 /** linked_statically - the first program among the words into which no library can be loaded; NULL none. */
 const char *linked_statically(char *const *words, int n_words);
-/** linked_changes_user - the first among the words that runs as another user or group than who starts it (sudo); NULL
- *  none. */
+/** linked_changes_user - the first word, or path among the others, that runs as another user or group than who starts
+ * it (sudo); NULL none. */
 const char *linked_changes_user(char *const *words, int n_words);
 /** linked_with_mpi - 1 when a program among the words is linked with an MPI that may be an Open MPI, as the loader
  *  resolves its libraries (the loader is asked; no code of the program runs), or when it cannot be told: a script or an
