@@ -256,11 +256,30 @@ static json_t *archives(struct site *s)
     return list;
 }
 
+/* What a tab or a list of results shows; the page itself has the whole. */
+#define TITLE_LETTERS 70
+
+static const char *short_title(struct site *s, const char *title)
+{
+    struct dcr_buf cut = {0};
+    const char *rest = title;
+    char c[5];
+    uint32_t code;
+    for (int n = 0; *rest && n < TITLE_LETTERS - 1; n++) {
+        rest += utf8_next(rest, c, &code);
+        dcr_buf_puts(&cut, c);
+    }
+    bool is_cut = *rest && rest[utf8_next(rest, c, &code)]; /* more than one letter is left */
+    const char *text = is_cut ? site_text(s, "%s\xe2\x80\xa6", dcr_buf_text(&cut)) : title;
+    dcr_buf_release(&cut);
+    return text;
+}
+
 json_t *view_frame(struct site *s, const char *root, const char *title, const char *here, enum page_kind kind)
 {
     json_t *frame = view_object(s);
     view_text(s, frame, "root", root);
-    view_text(s, frame, "title", title);
+    view_text(s, frame, "title", short_title(s, title));
     view_text(s, frame, "site_title", s->rep->title);
     view_text(s, frame, "description",
               s->rep->verdict && s->rep->verdict[0] ? s->rep->verdict : site_text(s, "Performance report: %s", title));

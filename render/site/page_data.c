@@ -47,13 +47,22 @@ static json_t *files_of(struct site *s, int run)
     return list;
 }
 
+/* An id is letters, digits, dashes and underscores; a slug may have the dots of a file name. */
+static const char *anchor_of(struct site *s, const char *slug)
+{
+    char *anchor = dcr_arena_strdup(&s->arena, site_text(s, "run-%s", slug));
+    for (char *c = anchor; *c; c++)
+        *c = *c == '.' ? '-' : *c;
+    return anchor;
+}
+
 static json_t *groups(struct site *s)
 {
     json_t *list = view_list(s);
     for (int run = -1; run < s->rep->n_runs; run++) {
         json_t *v = view_object(s), *files = files_of(s, run);
         view_text(s, v, "label", run < 0 ? "The whole report" : s->rep->runs[run].label);
-        view_text(s, v, "anchor", run < 0 ? "all" : site_text(s, "run-%s", s->rep->runs[run].slug));
+        view_text(s, v, "anchor", run < 0 ? "all" : anchor_of(s, s->rep->runs[run].slug));
         view_set(s, v, "files", files);
         if (json_array_size(files))
             view_add(s, list, v);

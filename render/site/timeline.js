@@ -172,7 +172,8 @@
       const y = AXIS + t.row * ROW - top;
       if (y + t.rows * ROW < AXIS || y > height) continue;
       if (y >= AXIS) { ctx.moveTo(0, y - 1.5); ctx.lineTo(gutter + width, y - 1.5); }
-      const room = Math.floor((gutter - 6) / LABEL), label = t.label.length > room ? t.label.replace(/^rank (\d+) /, isAlone ? '' : 'r$1 ').replace(' in flight', ' flight') : t.label;
+      const room = Math.floor((gutter - 6) / LABEL), short = [[/^rank (\d+) /, isAlone ? '' : 'r$1 '], [' in flight', ' flight'], [/GPU (\d+) stream /, 'G$1 s']];
+      const label = short.reduce((l, [from, to]) => l.length > room ? l.replace(from, to) : l, t.label);
       const text = label.length > room ? label.slice(0, room - 1) + '\u2026' : label;
       ctx.fillText(text, 2, Math.max(y, AXIS) + 12);
     }

@@ -22,6 +22,7 @@ fixture_pack "$TMP/run-before" "$TMP/<b>4.tar"
 check "the site is made" "$BIN/dcreport" --baseline "$TMP/<b>4.tar" -- "$TMP/1.tar" "$TMP/2.tar" "$TMP/4.tar" -o "$site" -q \
     --single-file "$TMP/whole.html"
 # A GPU of which nothing is known but its trace: kernels, copies and collectives by stream, operators by thread.
+trace=worker0_step_12.1694128201545_of_a_job_with_a_long_name.pt.trace.json
 awk -v hostile="$hostile" 'BEGIN {
     printf "{\"schemaVersion\":1,\"deviceProperties\":[{\"id\":0,\"name\":\"Example GPU\"}],\"distributedInfo\":{\"rank\":3,\"world_size\":8},\"traceEvents\":["
     for (s = 0; s < 8; s++) {
@@ -41,8 +42,8 @@ awk -v hostile="$hostile" 'BEGIN {
 }
 function one(cat, name, ts, dur, pid, tid, args) {
     printf "%s{\"ph\":\"X\",\"cat\":\"%s\",\"name\":\"%s\",\"ts\":%d,\"dur\":%d,\"pid\":%d,\"tid\":%d,\"args\":{%s}}", n++ ? ",\n" : "", cat, name, ts, dur, pid, tid, args
-}' > "$TMP/trace.json"
-check "a site of a GPU trace is made" "$BIN/dcreport" "$TMP/trace.json" -o "$site/gpu" -q
+}' > "$TMP/$trace"
+check "a site of a GPU trace is made" "$BIN/dcreport" "$TMP/$trace" -o "$site/gpu" -q
 mapfile -t pages < <(cd "$site" && find . -name '*.html' -printf '%P\n' | sort)
 
 # Of three runs of one kind two are looked into; of the second site what is of its own kind.
@@ -160,6 +161,8 @@ check "the first page tells before and after, and cites both" compared
 # In one file nothing is elsewhere: no link but to itself and to data inside.
 outside=$(grep -oE ' (href|src)="[^"]*"' "$site/whole.html" | grep -vE '="(#|data:)' | head -3)
 if [ -z "$outside" ]; then ok "the single file is whole"; else not_ok "the single file is whole" "$outside"; fi
+
+check "a trace that was not packed is cited by its checksum" grep -qF "(file SHA-256 $(sha256sum "$TMP/$trace" | cut -c 1-64))" "$site/gpu/citation.bib"
 
 # Inside the pages: light, then dark. probe SCHEME PAGE...: lines of the probe on stdout.
 cp tests/browser/probe.html "$TMP/probe.html"
