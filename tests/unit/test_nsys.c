@@ -159,6 +159,15 @@ static void test_steps(void **state)
     assert_int_equal(import_sql(two), 0);
     assert_int_equal(run->traces[0].steps.n_steps, 0);
     assert_non_null(strstr(run->gaps[0], "of several processes"));
+    /* Two micro-batches in each step, the optimiser behind them. */
+    snprintf(two, sizeof two,
+             "%s;INSERT INTO NVTX_EVENTS VALUES(700,800,59,'backward',1),(900,950,59,'backward',1),"
+             "(1000,1100,59,'optimizer',1),(5100,5200,59,'backward',1),(5300,5400,59,'backward',1),"
+             "(5600,5700,59,'optimizer',1)",
+             made);
+    assert_int_equal(import_sql(two), 0);
+    assert_int_equal(run->traces[0].accumulation.micro_batches, 2);
+    assert_string_equal(run->traces[0].accumulation.by, "backward passes");
 }
 
 int main(void)
