@@ -147,14 +147,13 @@ void page_data(struct site *s)
     view_html(s, data, "bibtex", &html);
     dcr_buf_release(&html);
     view_text(s, data, "version", DCR_VERSION);
-    view_text(
-        s, data, "left_out",
-        s->rep->n_runs > FIGURE_RUN_FILES_MAX
-            ? site_text(s,
-                        "Of more than %d runs the figures of single runs are on their pages only, and their tables are "
-                        "CSV only; a report on one run has them as files.",
-                        FIGURE_RUN_FILES_MAX)
-            : NULL);
+    view_text(s, data, "left_out",
+              s->rep->n_runs > FIGURE_RUN_FILES_MAX
+                  ? site_text(s,
+                              "Of more than %d runs the figures of single runs are on their pages only; a report on "
+                              "one run has them as files.",
+                              FIGURE_RUN_FILES_MAX)
+                  : NULL);
     view_set(s, data, "groups", groups(s));
     site_page(s, "data", "data.html", site_text(s, "Data, %s", s->rep->title), "data", data);
 }

@@ -2,7 +2,6 @@
  * (table_tex.c); and the list of such files. See inside.h. */
 #include "render/site/inside.h"
 
-#include "render/site/figure.h"
 #include "render/site/table_tex.h"
 
 #include <string.h>
@@ -101,9 +100,7 @@ void site_table(struct site *s, json_t *table, const char *stem, int run)
                *label = slug ? site_text(s, "%s-%s", slug, stem) : stem;
     static const char *const names[] = {"csv", "tex"};
     const char *path[2] = {"", ""};
-    int n =
-        run >= 0 && s->rep->n_runs > FIGURE_RUN_FILES_MAX ? 1 : 2; /* nobody prints the tables of every one of many */
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < 2; i++) {
         struct dcr_buf out = {0};
         const char *from = site_text(s, "tables/%s.%s", stem, names[i]);
         path[i] = site_text(s, "%s%s", at, from);
@@ -117,6 +114,5 @@ void site_table(struct site *s, json_t *table, const char *stem, int run)
         dcr_buf_release(&out);
         view_text(s, table, names[i], from);
     }
-    site_data_file(s, text_of(table, "caption"),
-                   n == 2 ? site_text(s, "CSV|%s|LaTeX|%s", path[0], path[1]) : site_text(s, "CSV|%s", path[0]), run);
+    site_data_file(s, text_of(table, "caption"), site_text(s, "CSV|%s|LaTeX|%s", path[0], path[1]), run);
 }
