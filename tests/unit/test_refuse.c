@@ -1,5 +1,5 @@
-/* test_refuse.c - what rank 0 lets the other ranks of its machine know of its options (trainer/verdict.h), and who says a
- * refusal then (trainer/refuse.h). Every rank is a process of its own. */
+/* test_refuse.c - what rank 0 lets the other ranks of its machine know of its options (trainer/verdict.h), and who says
+ * a refusal then (trainer/refuse.h). Every rank is a process of its own. */
 #include "trainer/refuse.h"
 #include "trainer/verdict.h"
 

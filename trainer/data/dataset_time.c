@@ -38,8 +38,8 @@ int dataset_parse_time(const char *text, long long *seconds)
         if (*rest == '.') /* pandas writes fractions that are all zero */
             rest += 1 + strspn(rest + 1, "0");
     }
-    if (*rest || month < 1 || month > 12 || day < 1 || day > days_of_month(year, month) || hour < 0 || hour > 23 || minute < 0 || minute > 59 ||
-        second < 0 || second > 59)
+    if (*rest || month < 1 || month > 12 || day < 1 || day > days_of_month(year, month) || hour < 0 || hour > 23 ||
+        minute < 0 || minute > 59 || second < 0 || second > 59)
         return 0;
     *seconds = days_from_civil(year, month, day) * DAY_S + hour * 3600LL + minute * 60LL + second;
     return 1;
