@@ -52,6 +52,8 @@ static int compare_with(struct report *rep, const struct options *o, const struc
             rep->baseline = report_text(rep, "%s%s%s", rep->baseline, i ? ", " : "", old.runs[i]->archive);
             rep->before[rep->n_before++] = report_source(&rep->arena, old.runs[i]);
         }
+        for (size_t i = 0; i < old.n_left_out; i++)
+            report_add_note(rep, NOTE_GAP, -1, "left-out-file", "Left out of the baseline: %s.", old.left_out[i]);
         compare(rep, &before);
         narrate_comparisons(rep);
     }

@@ -26,6 +26,8 @@ static socklen_t name_of(enum verdict v, struct sockaddr_un *out)
     int n = snprintf(out->sun_path + 1, sizeof out->sun_path - 1, "dcrnn-train %u %s %.40s %08x %.20s %s",
                      (unsigned)getuid(), jobs[0].key, jobs[0].name, (unsigned)job, step ? step : "",
                      v == VERDICT_TAKEN ? "taken" : "refused");
+    if (n < 0 || (size_t)n >= sizeof out->sun_path - 1)
+        return 0;
     return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
 }
 

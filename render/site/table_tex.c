@@ -226,8 +226,16 @@ static void put_columns(const struct column *column, size_t n, bool is_wide, str
     dcr_buf_puts(out, "@{}");
 }
 
+/* What ends a line of a table takes a bracket or a star behind it for its own, even on the next line. */
+static void begin_row(struct dcr_buf *out, const char *text)
+{
+    if (*text == '[' || *text == '*')
+        dcr_buf_puts(out, "{}");
+}
+
 static void put_row(const json_t *row, const struct column *column, size_t n, bool is_wide, struct dcr_buf *out)
 {
+    begin_row(out, cell_text(row, 0));
     for (size_t i = 0; i < n; i++) {
         dcr_buf_puts(out, i ? " & " : "");
         put_text(out, cell_text(row, i), column[i].is_number, is_wide && !column[i].is_number);
@@ -238,6 +246,7 @@ static void put_row(const json_t *row, const struct column *column, size_t n, bo
 static void put_head(const json_t *head, size_t n, struct dcr_buf *out)
 {
     dcr_buf_puts(out, "\\toprule\n");
+    begin_row(out, text_of(json_array_get(head, 0), "text"));
     for (size_t i = 0; i < n; i++) {
         dcr_buf_puts(out, i ? " & " : "");
         put_text(out, text_of(json_array_get(head, i), "text"), false, true);

@@ -13,7 +13,12 @@ fixture_pack "$TMP/fast" "$TMP/fast.tar"
 fixture_run "$TMP/one" 1 id=one
 fixture_pack "$TMP/one" "$TMP/one.tar"
 
-check_status 3 "one archive before, one after" "$report" --baseline "$TMP/slow.tar" "$TMP/fast.tar" -o "$TMP/site"
+mkdir "$TMP/before"
+cp "$TMP/slow.tar" "$TMP/before"
+head -c 4096 "$TMP/one.tar" >"$TMP/before/cut.tar"
+check_status 3 "one archive before, one after" "$report" --baseline "$TMP/before" "$TMP/fast.tar" -o "$TMP/site"
+check "what could not be read of the runs before is said" jq -e '[.notes[] | select(.id == "left-out-file").text]
+    | length == 1 and (.[0] | test("^Left out of the baseline: .*cut.tar"))' "$TMP/site/report.json"
 check "loading went, and that is more than chance" jq -e '.comparisons | length == 1 and (.[0].parts.data | .before_ns == 60000000
     and .after_ns == 1000000 and .is_significant)' "$TMP/site/report.json"
 # shellcheck disable=SC2016  # $a and $b are jq's

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -138,8 +139,10 @@ static void a_rank_alone_says_it_at_once(void **state)
     (void)state;
     int said_0, said_1;
     char text[256], want[256], host[64] = "";
+    time_t began = time(NULL);
     pid_t rank_0 = start(rank_0_taken, &said_0), rank_1 = start(rank_1_refused, &said_1);
     end(rank_1, said_1, text, sizeof text);
+    assert_in_range(time(NULL) - began, 0, 6); /* without word from rank 0 it waits 8 s for its end */
     stop(rank_0, said_0);
     gethostname(host, sizeof host - 1);
     snprintf(want, sizeof want, "dcrnn-train: rank 1 on %s: --layers takes another number\n", host);

@@ -44,6 +44,9 @@ static void test_letters(void **state)
     assert_has(&b, "1.5~$\\mu$s"); /* a number and its unit stay together */
     assert_has(&b, "\\caption{50 \\% of it}\\label{tab:run-1-x}");
     dcr_buf_release(&b);
+    b = tex_of("[train] step", "1", 2); /* \\ and \midrule take an optional argument */
+    assert_has(&b, "\\midrule\n{}[train] step & 1 \\\\\n{}[train] step & 1 \\\\\n");
+    dcr_buf_release(&b);
     b = tex_of("\xe4\xb8\xad \xe2\x89\xa5 \xef\xbf\xbd", "1",
                1); /* no letter of the usual fonts, one of mathematics, no letter */
     assert_has(&b, "U+4E2D $\\ge$ ?");
