@@ -9,7 +9,7 @@ int dcr_cores(void);
 /** dcr_cores_of_quota - whole cores of what cpu.max holds: "max 100000", "150000 100000" (2).
  *  returns  0 = no limit, or not understood */
 int dcr_cores_of_quota(const char *text);
-/** dcr_cores_work - a thread of this process begins (1) or ends (-1) long work.
+/** dcr_cores_work - threads of this process, or processes beside it, begin (1 and more) or end (-1) long work.
  *  dcr_cores_spare   would one thread more have a core to itself? Begins its work when it would: to be ended. A guess:
  *                    others may begin meanwhile. Any thread */
 void dcr_cores_work(int change);

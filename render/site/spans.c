@@ -81,7 +81,7 @@ static void grow_index(struct spans *s)
     s->index = x;
 }
 
-static uint32_t name_of(struct spans *s, const char *domain, const char *category, const char *name)
+uint32_t spans_name(struct spans *s, const char *domain, const char *category, const char *name)
 {
     if (!s->index || s->n_names * 2 >= s->index->size)
         grow_index(s);
@@ -98,6 +98,7 @@ static uint32_t name_of(struct spans *s, const char *domain, const char *categor
     k->category = dcr_arena_strdup(&s->arena, category);
     k->domain = dcr_arena_strdup(&s->arena, domain);
     k->colour = colour_of(category, name);
+    k->joined_ns = -1;
     for (int i = 0; i < SPAN_LONGEST; i++)
         k->longest[i].dur_ns = -1;
     s->index->slot[at] = (uint32_t)++s->n_names;
@@ -141,7 +142,8 @@ static void thin(struct spans *s)
 
 static void grow(struct spans *s)
 {
-    size_t cap = s->cap ? 2 * s->cap : 4096;
+    size_t cap = s->cap ? 2 * s->cap : 4096; /* no power of two where ranges were joined */
+    cap = cap < SPANS_MAX ? cap : SPANS_MAX;
     struct span *more = realloc(s->span, cap * sizeof *more);
     if (!more)
         abort();
@@ -149,20 +151,20 @@ static void grow(struct spans *s)
     s->cap = cap;
 }
 
-/* Room for one more of that length; false: it is left out. */
-static bool make_room(struct spans *s, int64_t dur_ns)
+/* Room for one more of that length, which stands for n ranges; false: they are left out. */
+static bool make_room(struct spans *s, int64_t dur_ns, uint64_t n)
 {
     if (dur_ns < 0)
         return false;
     if (dur_ns < s->least_ns && !s->blocks) {
-        s->n_left_out++;
+        s->n_left_out += n;
         return false;
     }
     if (s->n + (s->blocks ? SPAN_FOREIGN_TRACKS : 0) < s->cap)
         return true;
     if (s->blocks)
         spans_join_room(s);
-    else if (s->cap == SPANS_MAX)
+    else if (s->cap >= SPANS_MAX)
         thin(s);
     else
         grow(s);
@@ -182,26 +184,26 @@ static void put(struct spans *s, size_t track, int depth, uint32_t key, int64_t 
 
 void spans_add_block(struct spans *s, size_t track, const struct span *p)
 {
-    if (make_room(s, p->dur_ns))
+    if (make_room(s, p->dur_ns, p->bytes))
         put(s, track, 0, p->name, p->start_ns, p->start_ns + p->dur_ns, p->bytes);
 }
 
 void spans_add(struct spans *s, size_t track, int depth, const char *domain, const char *category, const char *name,
                int64_t start_ns, int64_t end_ns, uint64_t bytes)
 {
-    if (make_room(s, end_ns - start_ns))
-        put(s, track, depth, name_of(s, domain, category, name), start_ns, end_ns, bytes);
+    if (make_room(s, end_ns - start_ns, 1))
+        put(s, track, depth, spans_name(s, domain, category, name), start_ns, end_ns, bytes);
 }
 
 void spans_add_stable(struct spans *s, size_t track, int depth, const char *domain, const char *category,
                       const char *name, int64_t start_ns, int64_t end_ns, uint64_t bytes)
 {
-    if (!make_room(s, end_ns - start_ns))
+    if (!make_room(s, end_ns - start_ns, 1))
         return;
     uintptr_t at = (uintptr_t)name ^ (uintptr_t)category >> 3;
     struct span_recent *k = &s->recent[(at ^ at >> 4 ^ at >> 10) % SPANS_RECENT];
     if (!k->name || k->name != name || k->category != category || k->domain != domain)
-        *k = (struct span_recent){domain, category, name, name_of(s, domain, category, name)};
+        *k = (struct span_recent){domain, category, name, spans_name(s, domain, category, name)};
     put(s, track, depth, k->key, start_ns, end_ns, bytes);
 }
 

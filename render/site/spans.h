@@ -34,9 +34,11 @@ enum span_colour { SPAN_STEP = N_CATEGORIES, SPAN_VALIDATION, SPAN_PLAIN, N_SPAN
 
 struct span_name {
     const char *name, *category, *domain;
-    int colour; /* enum category or enum span_colour */
-    int64_t count, total_ns;
-    struct span longest[SPAN_LONGEST]; /* longest first; dur_ns < 0: none */
+    int colour;                        /* enum category or enum span_colour */
+    int64_t count, total_ns;           /* of all but those left out; what was joined counts where it was joined */
+    int64_t joined_ns;                 /* the longest that was joined; < 0: none */
+    uint32_t joined_file;              /* of which trace that is */
+    struct span longest[SPAN_LONGEST]; /* of those drawn by themselves, longest first; dur_ns < 0: none */
 };
 
 /* One thread of one rank, or what lies beside its threads. Row of depth d: first_row + d. */

@@ -182,7 +182,7 @@ void spans_foreign_free(void *foreign)
     free(f);
 }
 
-/* As if the ranges of the file had been added one by one. */
+/* As if the ranges of the file had been added one by one; sums of names are so far of joined ranges only. */
 static void merge(struct spans *s, const struct spans *from, uint32_t file)
 {
     size_t *track = dcr_arena_alloc(&s->arena, (from->n_tracks + 1) * sizeof *track);
@@ -205,6 +205,19 @@ static void merge(struct spans *s, const struct spans *from, uint32_t file)
                          p->start_ns + p->dur_ns, p->bytes);
     }
     spans_forget(s);
+    for (size_t i = 0; i < from->n_names; i++) {
+        const struct span_name *k = &from->names[i];
+        if (k->count == 0)
+            continue;
+        uint32_t at = spans_name(s, k->domain, k->category, k->name);
+        struct span_name *to = &s->names[at];
+        to->count += k->count;
+        to->total_ns += k->total_ns;
+        if (k->joined_ns > to->joined_ns) {
+            to->joined_ns = k->joined_ns;
+            to->joined_file = file;
+        }
+    }
     s->n_device_ops += from->n_device_ops;
     s->n_trackless += from->n_trackless;
 }

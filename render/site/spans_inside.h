@@ -23,6 +23,8 @@ struct span_block {
 void spans_join_one(struct spans *s, const struct span *p);
 /** spans_join_room - full: longer ones are joined too, until a quarter of the room is free. */
 void spans_join_room(struct spans *s);
+/** spans_name - index into s->names. */
+uint32_t spans_name(struct spans *s, const char *domain, const char *category, const char *name);
 /** spans_sort - by row, then start; what is equal stays in order. */
 void spans_sort(struct spans *s, size_t n_rows);
 /** spans_add_block - a block of another struct spans; track from spans_track. */

@@ -33,6 +33,20 @@ static bool is_apart(const struct spans *s, const struct span *block, const stru
            block->dur_ns >= s->least_ns;
 }
 
+/* A range is drawn as part of a block from now on: nobody else will count it under its name. */
+static void count_joined(struct spans *s, const struct span *p)
+{
+    if (p->name & SPAN_BLOCK) /* its ranges were counted when it was made */
+        return;
+    struct span_name *k = &s->names[p->name];
+    k->count++;
+    k->total_ns += p->dur_ns;
+    if (p->dur_ns > k->joined_ns) {
+        k->joined_ns = p->dur_ns;
+        k->joined_file = s->tracks[p->row >> 6].file;
+    }
+}
+
 void spans_join_one(struct spans *s, const struct span *p)
 {
     struct span_block *b = &s->blocks[p->row >> 6];
@@ -41,6 +55,9 @@ void spans_join_one(struct spans *s, const struct span *p)
     if (b->n == 0) {
         b->span = *p;
     } else {
+        if (b->n == 1)
+            count_joined(s, &b->span);
+        count_joined(s, p);
         int64_t end = b->span.start_ns + b->span.dur_ns, p_end = p->start_ns + p->dur_ns;
         b->span.start_ns = p->start_ns < b->span.start_ns ? p->start_ns : b->span.start_ns;
         b->span.dur_ns = (p_end > end ? p_end : end) - b->span.start_ns;

@@ -2,6 +2,7 @@
  */
 #include "render/site/spans_inside.h"
 
+#include "lib/cores.h"
 #include "lib/member.h"
 #include "lib/tar.h"
 #include "lib/trace.h"
@@ -95,7 +96,9 @@ int spans_read(struct spans *s, const struct input *in, const struct run *run, s
 {
     struct reading g = {s, run};
     spans_start(s);
+    dcr_cores_work(1);
     int rc = in->root ? read_folder(&g, in, err) : read_archive(&g, in->path, err);
+    dcr_cores_work(-1);
     if (rc)
         return rc;
     spans_settle(s, run);

@@ -195,35 +195,45 @@ static const char *link_to(struct site *s, const struct span *p)
                      (long long)(p->start_ns + p->dur_ns + pad), (unsigned)p->row, (long long)p->start_ns);
 }
 
+/* The rank of the longest range of a name, which need not be drawn by itself. */
+static int rank_of_longest(const struct spans *spans, const struct span_name *k)
+{
+    int rank = 0;
+    bool is_joined = k->joined_ns > k->longest[0].dur_ns;
+    for (size_t i = 0; i < spans->n_tracks; i++)
+        if (is_joined ? spans->tracks[i].file == k->joined_file : k->longest[0].row >= spans->tracks[i].first_row)
+            rank = spans->tracks[i].rank;
+    return rank;
+}
+
 static json_t *names_table(struct site *s, const struct spans *spans)
 {
+    const char *leads_to = spans->joined_ns ? "the longest of its ranges that is drawn by itself" : "its longest range";
+    const char *without = spans->n_left_out ? ", without ranges that were left out one by one" : "";
     json_t *t = view_table(s,
                            spans->n_names > NAMES_SHOWN
-                               ? site_text(s, "The %d names with most time of %s; a name leads to its longest range",
-                                           NAMES_SHOWN, site_int(s, (int64_t)spans->n_names))
-                               : "Ranges by name, all ranks; a name leads to its longest range",
+                               ? site_text(s, "The %d names with most time of %s%s; a name leads to %s", NAMES_SHOWN,
+                                           site_int(s, (int64_t)spans->n_names), without, leads_to)
+                               : site_text(s, "Ranges by name, all ranks%s; a name leads to %s", without, leads_to),
                            "Range|Category|#Count|#Total|#Mean|#Longest|#Rank of the longest");
     const struct span_name *const *order = by_total(s, spans);
     size_t n = spans->n_names < NAMES_SHOWN ? spans->n_names : NAMES_SHOWN;
     for (size_t i = 0; i < n; i++) {
         const struct span_name *k = order[i];
-        int rank = 0;
         if (k->count == 0)
             continue;
-        for (size_t r = 0; r < spans->n_tracks; r++)
-            if (k->longest[0].row >= spans->tracks[r].first_row)
-                rank = spans->tracks[r].rank;
         view_row(s, t, *k->name ? k->name : "(no name)");
         json_t *rows = json_object_get(t, "rows");
-        view_text(s, json_array_get(rows, json_array_size(rows) - 1), "fragment", link_to(s, &k->longest[0]));
+        if (k->longest[0].dur_ns >= 0)
+            view_text(s, json_array_get(rows, json_array_size(rows) - 1), "fragment", link_to(s, &k->longest[0]));
         view_cell(s, t,
                   strcmp(k->category, DCT_IN_FLIGHT) == 0 ? site_text(s, "%s, in flight", colour_words[k->colour])
                                                           : colour_words[k->colour]);
         view_cell(s, t, site_int(s, k->count));
         view_cell_time(s, t, true, k->total_ns);
         view_cell_time(s, t, true, k->total_ns / k->count);
-        view_cell_time(s, t, true, k->longest[0].dur_ns);
-        view_cell(s, t, site_text(s, "%d", rank));
+        view_cell_time(s, t, true, k->longest[0].dur_ns > k->joined_ns ? k->longest[0].dur_ns : k->joined_ns);
+        view_cell(s, t, site_text(s, "%d", rank_of_longest(spans, k)));
     }
     return t;
 }

@@ -125,12 +125,14 @@ void page_runs(struct site *s)
     int n_runs = s->rep->n_runs, n = workers_wanted(s), n_started = 0;
     if (s->rc)
         return;
+    dcr_cores_work(n - 1); /* what each process, which counts for itself, knows of the others */
     for (; n_started < n - 1; n_started++) {
         int from = n_runs * (n_started + 1) / n, to = n_runs * (n_started + 2) / n;
         if (!start(s, &workers[n_started], workers, n_started, from, to))
             break;
     }
     make(s, 0, n_runs / n);
+    dcr_cores_work(1 - n);
     for (int i = 0; i < n_started; i++)
         finish(s, &workers[i]);
     make(s, n_runs * (n_started + 1) / n, n_runs); /* what nobody could be found for */

@@ -2,14 +2,25 @@
 #include "render/model/build.h"
 #include "render/site/levels.h"
 
+#include "lib/cores.h"
+#include "render/device/watch.h"
+#include "render/import/kineto.h"
+#include "render/site/spans_inside.h"
+
 #include <jansson.h>
+#include <dlfcn.h>
+#include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <cmocka.h>
 #include <string.h>
+#include <unistd.h>
 
 static void test_rows_by_rank_and_depth(void **state)
 {
@@ -202,9 +213,78 @@ static void test_large_traces_join_the_shortest(void **state)
     }
     assert_int_equal(n, N);
     assert_int_equal(n_found, n_long);
+    /* By name they count as if they were drawn one by one: half are comm, all long ones among them. */
+    assert_int_equal(s.n_names, 2);
+    assert_int_equal(s.names[0].count, N / 2);
+    assert_int_equal(s.names[0].total_ns, 588000ll * 700 + 12000ll * 90000);
+    assert_int_equal(s.names[0].longest[0].dur_ns, 90000);
+    assert_int_equal(s.names[0].joined_ns, 700);
+    assert_int_equal(s.names[1].count, N / 2);
+    assert_int_equal(s.names[1].total_ns, 600000ll * 700);
+    assert_int_equal(s.names[1].joined_ns, 700);
     int n_levels = levels_plan(&s, levels);
     for (int k = 0; k < n_levels; k++)
         assert_int_equal(read_back(&s, &levels[k]).n, N);
+    spans_release(&s);
+}
+
+/* What is there until spans_finish: by name the joined ranges and those that are there one by one, and how many there
+ * are in blocks. */
+struct known {
+    int64_t count, total_ns, n_drawn;
+};
+
+static struct known known_of(const struct spans *s)
+{
+    struct known k = {0};
+    for (size_t i = 0; i < s->n_names; i++) {
+        k.count += s->names[i].count;
+        k.total_ns += s->names[i].total_ns;
+    }
+    for (size_t i = 0; i < s->n; i++) {
+        bool is_block = s->span[i].name & SPAN_BLOCK;
+        k.n_drawn += is_block ? (int64_t)s->span[i].bytes : 1;
+        k.count += !is_block;
+        k.total_ns += is_block ? 0 : s->span[i].dur_ns;
+    }
+    return k;
+}
+
+/* Traces of many ranks, some too large to be drawn in full: the bound is that of all. The first is taken as it is, the
+ * others are put behind it. */
+static void test_many_large_traces_stay_within_the_bound(void **state)
+{
+    (void)state;
+    enum { EVERY = 6 };
+    static const int64_t n_of[] = {SPANS_IN_FULL + 1, SPANS_IN_FULL + 1, SPANS_IN_FULL, SPANS_IN_FULL};
+    int64_t n = 0, n_long = 0;
+    struct known k;
+    struct spans s;
+    struct activity_watch w;
+    spans_start(&s);
+    for (int f = 0; f < 4; f++) {
+        void *foreign = spans_foreign_begin(&w);
+        assert_non_null(foreign);
+        for (int64_t i = 0; i < n_of[f]; i++) {
+            bool is_long = i % EVERY == 0;
+            struct device_op op = {.start_ns = i * 1000, .dur_ns = is_long ? 1000000 : 300, .device = f};
+            w.op(w.ctx, &op, is_long ? OP_COMM : OP_COMPUTE, is_long ? "long" : "short");
+        }
+        assert_true(spans_foreign_keep(&s, foreign, "trace.json"));
+        assert_true(s.cap <= SPANS_MAX);
+        n += n_of[f];
+        n_long += (n_of[f] + EVERY - 1) / EVERY;
+        k = known_of(&s);
+        assert_int_equal(k.n_drawn + (int64_t)s.n_left_out, n);
+        assert_int_equal(s.n_left_out > 0, f == 3);
+        assert_int_equal(k.count, n - (int64_t)s.n_left_out);
+        assert_int_equal(k.total_ns, n_long * 1000000 + (k.count - n_long) * 300);
+    }
+    assert_int_equal(s.names[0].joined_ns, -1); /* no long one was joined */
+    assert_int_equal(s.names[1].joined_ns, 300);
+    uint64_t n_left_out = s.n_left_out;
+    spans_add_block(&s, 0, &(struct span){.dur_ns = s.least_ns - 1, .bytes = 40, .name = SPAN_BLOCK | CAT_COMPUTE});
+    assert_int_equal(s.n_left_out, n_left_out + 40);
     spans_release(&s);
 }
 
@@ -272,6 +352,63 @@ static void test_streams_of_gpu_traces(void **state)
     run_free(run);
 }
 
+static atomic_int n_threads;
+
+/* In the place of the C library's, which it calls. */
+int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*run)(void *), void *arg)
+{
+    int (*real)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+    *(void **)&real = dlsym(RTLD_NEXT, "pthread_create");
+    atomic_fetch_add(&n_threads, 1);
+    return real(thread, attr, run, arg);
+}
+
+/* Who reads a trace again for its timeline works already: a second thread is for a second core. */
+static void test_one_core_is_one_thread(void **state)
+{
+    (void)state;
+    enum { N = 10000 };
+    char root[] = "/tmp/dcreport-timeline-XXXXXX", path[64], file[] = "a.json", *names[] = {file};
+    cpu_set_t all, one;
+    assert_non_null(mkdtemp(root));
+    snprintf(path, sizeof path, "%s/%s", root, file);
+    FILE *out = fopen(path, "w");
+    assert_non_null(out);
+    fputs("{\"traceEvents\":[", out);
+    for (int i = 0; i < N; i++) /* more than is read at once */
+        fprintf(out,
+                "%s{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"gemm\",\"ts\":%d,\"dur\":2,"
+                "\"args\":{\"device\":0,\"stream\":7}}",
+                i ? "," : "", 10 * i);
+    fputs("]}", out);
+    assert_int_equal(fclose(out), 0);
+    struct input in = {.path = root, .root = root, .names = names, .n_names = 1};
+    struct run *run = run_new("trace");
+    run_add_trace(run, &(struct foreign_trace){.file = file, .rank = 0});
+    assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
+    CPU_ZERO(&one);
+    for (size_t c = 0; CPU_COUNT(&one) == 0; c++)
+        if (CPU_ISSET(c, &all))
+            CPU_SET(c, &one);
+    assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
+    for (int is_apart = 0; is_apart < 2; is_apart++) {
+        struct spans s;
+        struct dcr_err err = {0};
+        kineto_way(is_apart ? KINETO_APART : KINETO_AS_CORES);
+        assert_int_equal(spans_read(&s, &in, run, &err), 0);
+        assert_int_equal(s.n, N);
+        assert_int_equal(atomic_load(&n_threads), is_apart);
+        spans_release(&s);
+    }
+    kineto_way(KINETO_AS_CORES);
+    assert_true(dcr_cores_spare()); /* nobody works any more */
+    dcr_cores_work(-1);
+    assert_int_equal(sched_setaffinity(0, sizeof all, &all), 0);
+    run_free(run);
+    unlink(path);
+    rmdir(root);
+}
+
 static void test_nothing(void **state)
 {
     (void)state;
@@ -293,7 +430,9 @@ int main(void)
         cmocka_unit_test(test_every_level_tells_of_every_range),
         cmocka_unit_test(test_more_than_fits_leaves_the_shortest_out),
         cmocka_unit_test(test_large_traces_join_the_shortest),
+        cmocka_unit_test(test_many_large_traces_stay_within_the_bound),
         cmocka_unit_test(test_streams_of_gpu_traces),
+        cmocka_unit_test(test_one_core_is_one_thread),
         cmocka_unit_test(test_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
