@@ -1,6 +1,8 @@
 /* gunzip.c - see gunzip.h. */
 #include "render/import/gunzip.h"
 
+#include "render/import/json_window.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
@@ -14,7 +16,7 @@ struct gunzip {
     size_t in_filled, in_pos; /* compressed (or plain) bytes that were read ahead */
     size_t head_len, head_pos;
     unsigned char in[IN_BYTES];
-    char head[HEAD_BYTES + 1];
+    char head[HEAD_BYTES + WINDOW_PAD];
 };
 
 static int refill(struct gunzip *g, struct dcr_err *err)

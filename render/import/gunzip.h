@@ -15,7 +15,8 @@ int gunzip_open(struct gunzip **out, struct dcr_stream *s, struct dcr_err *err) 
 /** gunzip_stream - the decompressed stream, from its first byte; name as of s. Members after the first are read on, as
  *  gzip does; a cut or damaged member fails with DCR_FAIL. */
 struct dcr_stream gunzip_stream(struct gunzip *g);
-/** gunzip_head - the first bytes of the decompressed data (at most 64 KiB), followed by a zero byte. borrows */
+/** gunzip_head - the first bytes of the decompressed data (at most 64 KiB), followed by WINDOW_PAD zeros
+ * (json_window.h). borrows */
 const char *gunzip_head(const struct gunzip *g, size_t *n);
 void gunzip_close(struct gunzip *g);
 

@@ -118,7 +118,21 @@ static const struct format *format_of(const struct gunzip *g)
     return NULL;
 }
 
-/* The number behind "key" in what is left of the head; -1 when there is none. */
+/* The value behind "key": where it begins, and *end behind it; NULL when there is none. Of a value that goes on behind
+ * the head, what is there. */
+static const char *value_of(const char *at, const char **end, const char *key)
+{
+    const char *p = at ? memmem(at, (size_t)(*end - at), key, strlen(key)) : NULL;
+    p = p ? json_space(p + strlen(key), *end) : NULL;
+    if (!p || p >= *end || *p != ':')
+        return NULL;
+    p = json_space(p + 1, *end);
+    const char *after = json_skip(p, *end);
+    *end = after ? after : *end;
+    return p;
+}
+
+/* The number behind "key" in [at, end); -1 when there is none. */
 static int64_t number_of(const char *at, const char *end, const char *key)
 {
     const char *p = at ? memmem(at, (size_t)(end - at), key, strlen(key)) : NULL;
@@ -133,7 +147,6 @@ static int64_t number_of(const char *at, const char *end, const char *key)
 
 enum import_kind import_job(struct dcr_stream *s, struct import_job *out)
 {
-    static const char info[] = "\"distributedInfo\"", properties[] = "\"deviceProperties\"";
     struct gunzip *g = NULL;
     *out = (struct import_job){.rank = -1, .world_size = -1};
     if (gunzip_open(&g, s, NULL))
@@ -143,10 +156,11 @@ enum import_kind import_job(struct dcr_stream *s, struct import_job *out)
     const char *head = gunzip_head(g, &n), *end = head + n;
     head = beginning(head, &n);
     out->is_trace = f && f->read == chrome_read && is_chrome_text(head, n);
-    const char *at = out->is_trace ? memmem(head, n, info, sizeof info - 1) : NULL;
-    const char *on = out->is_trace ? memmem(head, n, properties, sizeof properties - 1) : NULL;
-    if (on && (on = strstr(on, "\"name\"")) != NULL)
-        snprintf(out->model, sizeof out->model, "%.*s", (int)strcspn(on, ",}"), on);
+    const char *text = out->is_trace ? head : NULL, *end_on = end; /* events have names and ranks too */
+    const char *at = value_of(text, &end, "\"distributedInfo\"");
+    const char *on = value_of(text, &end_on, "\"deviceProperties\"");
+    if (on && (on = value_of(on, &end_on, "\"name\"")) != NULL)
+        snprintf(out->model, sizeof out->model, "%.*s", (int)(end_on - on), on);
     out->rank = number_of(at, end, "\"rank\"");
     out->world_size = number_of(at, end, "\"world_size\"");
     gunzip_close(g);

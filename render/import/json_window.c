@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-enum { FIRST_BYTES = 1 << 18, MAX_VALUE_BYTES = 1 << 28 };
+enum { MAX_VALUE_BYTES = 1 << 28 };
 
 static int fill(struct window *w, struct dcr_err *err)
 {
@@ -26,7 +26,7 @@ int window_open(struct window *w, struct dcr_stream *s, struct dcr_err *err)
 {
     memset(w, 0, sizeof *w);
     w->stream = s;
-    w->cap = FIRST_BYTES;
+    w->cap = WINDOW_BYTES;
     w->data = malloc(w->cap + WINDOW_PAD);
     if (!w->data)
         return dcr_err_set(err, DCR_FATAL, "out of memory reading '%s'", s->name);
@@ -39,24 +39,41 @@ int window_more(struct window *w, struct dcr_err *err)
     size_t done = (size_t)(w->at - w->data), kept = w->len - done;
     if (w->is_end)
         return DCR_END;
-    if (kept > w->cap / 2) {
-        if (w->cap >= MAX_VALUE_BYTES)
-            return dcr_err_set(err, DCR_FAIL, "'%s' has one value of more than %d MiB at byte %lld", w->stream->name,
-                               MAX_VALUE_BYTES >> 20, (long long)window_offset(w, w->at));
-        char *bigger = malloc(2 * w->cap + WINDOW_PAD);
-        if (!bigger)
+    size_t cap = kept > w->cap / 2 ? 2 * w->cap : kept <= WINDOW_BYTES / 2 ? WINDOW_BYTES : w->cap;
+    if (cap > MAX_VALUE_BYTES)
+        return dcr_err_set(err, DCR_FAIL, "'%s' has one value of more than %d MiB at byte %lld", w->stream->name,
+                           MAX_VALUE_BYTES >> 20, (long long)window_offset(w, w->at));
+    if (cap != w->cap) {
+        char *data = malloc(cap + WINDOW_PAD);
+        if (!data)
             return dcr_err_set(err, DCR_FATAL, "out of memory reading '%s'", w->stream->name);
-        memcpy(bigger, w->at, kept);
+        memcpy(data, w->at, kept);
         free(w->data);
-        w->data = bigger;
-        w->cap *= 2;
+        w->data = data;
+        w->cap = cap;
     } else {
         memmove(w->data, w->at, kept);
     }
+    w->n_copied += (int64_t)kept;
     w->offset += (int64_t)done;
     w->at = w->data;
     w->len = kept;
     return fill(w, err);
+}
+
+char *window_move(struct window *w, char *data)
+{
+    size_t done = (size_t)(w->at - w->data), kept = w->len - done;
+    char *before = w->data;
+    memcpy(data, w->at, kept);
+    memset(data + kept, 0, WINDOW_PAD);
+    w->n_copied += (int64_t)kept;
+    w->offset += (int64_t)done;
+    w->data = data;
+    w->at = data;
+    w->len = kept;
+    w->end = data + kept;
+    return before;
 }
 
 void window_close(struct window *w)

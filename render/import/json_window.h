@@ -16,7 +16,10 @@
 #include <emmintrin.h>
 #endif
 
-enum { WINDOW_PAD = 64 }; /* readable bytes behind the end: wide loads need no check */
+enum {
+    WINDOW_PAD = 64,        /* readable bytes behind the end: wide loads need no check */
+    WINDOW_BYTES = 1 << 18, /* of a window, while no value is larger than half of it */
+};
 
 struct window {
     struct dcr_stream *stream;
@@ -25,15 +28,21 @@ struct window {
     const char *at, *end; /* reading position and data + len */
     int64_t offset;       /* of data[0] in the (decompressed) file */
     int is_end;           /* the stream has no more */
+    int64_t n_copied;     /* bytes of it that were moved within memory */
 };
 
 /** window_open - fill the first window.
  *  s        borrows until window_close
  *  errors   those of the stream */
 int window_open(struct window *w, struct dcr_stream *s, struct dcr_err *err) DCR_MUST_CHECK;
-/** window_more - keep [at, end), put more behind it; pointers into the window move.
- *  returns  0; DCR_END when the stream has no more; DCR_FAIL when one value is larger than 256 MiB */
+/** window_more - keep [at, end), put more behind it; pointers into the window move. It grows for a large value and is
+ * of WINDOW_BYTES again behind it. returns  0; DCR_END when the stream has no more; DCR_FAIL when one value is larger
+ * than 256 MiB */
 int window_more(struct window *w, struct dcr_err *err) DCR_MUST_CHECK;
+/** window_move - keep [at, end) in other memory. The window is of WINDOW_BYTES.
+ *  data     takes; WINDOW_BYTES + WINDOW_PAD
+ *  returns  gives: the memory that it was in, as it was */
+char *window_move(struct window *w, char *data);
 /** window_offset - where in the file p lies. */
 static inline int64_t window_offset(const struct window *w, const char *p)
 {

@@ -22,9 +22,12 @@ struct header {
 struct walk {
     struct window w;
     struct kineto_sink sink;
-    struct json_index *index; /* of the window */
-    struct kineto_hand *hand; /* NULL: events are added at once; else they are handed over, and so is the text in the */
-    struct kineto_batch *batch; /* window: the batch that is being filled owns that */
+    struct json_index *index;       /* of the window */
+    struct kineto_hand *hand;       /* NULL: events are added at once; else they are handed over: */
+    struct kineto_batch *batch;     /* being filled */
+    struct kineto_stretch *stretch; /* of the window */
+    int is_lent;                    /* events in the window have been handed over */
+    int64_t n_indexed;              /* bytes */
     struct header header;
     const char *name; /* of the file, for messages */
     int has_events;
@@ -45,40 +48,45 @@ static int broken(struct walk *k, const char *p, const char *what, struct dcr_er
     return k->has_events ? rc : dcr_err_mark(err, DCR_ERR_NO_TRACE, rc);
 }
 
-/* Hands the events over, with the text that they lie in; what of it has not been read goes on in the next batch. */
-static int hand_over(struct walk *k, struct dcr_err *err)
+/* Hands the events over. They lie in the window, which is not ours alone from now on. */
+static void hand_over(struct walk *k)
 {
-    struct window *w = &k->w;
-    size_t kept = (size_t)(w->end - w->at);
-    k->batch->data = w->data;
-    k->batch->cap = w->cap;
+    k->batch->index = k->index;
     k->batch = kineto_hand_on(k->hand);
-    k->index = &k->batch->index;
-    k->index->end = NULL; /* it is of nothing that is there any more */
-    char *data = k->batch->cap >= w->cap ? k->batch->data : malloc(w->cap + WINDOW_PAD);
-    if (data != k->batch->data) {
-        free(k->batch->data);
-        k->batch->data = NULL;
-        k->batch->cap = 0;
+    k->is_lent = 1;
+}
+
+/* Where the window may be written to again: elsewhere, or, since two large ones are too much, here when it has been
+ * done with. */
+static int leave(struct walk *k, struct dcr_err *err)
+{
+    k->is_lent = 0;
+    if (k->w.cap > WINDOW_BYTES) {
+        kineto_hand_wait(k->hand);
+        return 0;
     }
-    if (data)
-        memcpy(data, w->at, kept);
-    w->offset += w->at - w->data;
-    w->data = data;
+    struct kineto_stretch *next = kineto_hand_stretch(k->hand);
+    char *data = next->data ? next->data : malloc(WINDOW_BYTES + WINDOW_PAD);
     if (!data)
         return dcr_err_set(err, DCR_FATAL, "out of memory reading '%s'", k->name);
-    memset(data + kept, 0, WINDOW_PAD);
-    w->at = data;
-    w->len = kept;
-    w->end = data + kept;
+    next->data = NULL;
+    k->stretch->data = window_move(&k->w, data);
+    k->stretch = next;
+    k->index = &next->index;
+    k->index->end = NULL; /* it is of nothing that is there any more */
     return 0;
 }
 
 /* More bytes behind the unit that begins at w.at; a unit is read again from there. */
 static int more(struct walk *k, const char *where, struct dcr_err *err)
 {
-    int rc = k->batch && k->batch->n ? hand_over(k, err) : 0;
+    size_t cap = k->w.cap;
+    if (k->batch && k->batch->n)
+        hand_over(k);
+    int rc = k->is_lent ? leave(k, err) : 0;
     rc = rc ? rc : window_more(&k->w, err);
+    if (k->w.cap < cap)
+        json_index_release(k->index);
     return rc == DCR_END ? cut(k, where, err) : rc;
 }
 
@@ -159,6 +167,7 @@ static int index_window(struct walk *k, int64_t *indexed_to, struct dcr_err *err
     if (json_index_make(k->index, k->w.at, k->w.end))
         return dcr_err_set(err, DCR_FATAL, "out of memory reading '%s'", k->name);
     *indexed_to = to;
+    k->n_indexed += k->w.end - k->w.at;
     return 0;
 }
 
@@ -187,8 +196,8 @@ static int events(struct walk *k, struct dcr_err *err)
             continue;
         }
         k->w.at = after;
-        if (k->batch && k->batch->n == BATCH_EVENTS && (rc = hand_over(k, err)) != 0)
-            return rc;
+        if (k->batch && k->batch->n == BATCH_EVENTS)
+            hand_over(k);
     }
 }
 
@@ -289,14 +298,18 @@ static void *walk_apart(void *ctx)
 {
     struct walk *k = ctx;
     k->rc = walk_file(k, &k->err);
-    k->batch->data = k->w.data;
-    k->batch->cap = k->w.cap;
-    k->w.data = NULL;
+    k->batch->index = k->index;
     kineto_hand_end(k->hand);
     return NULL;
 }
 
 static enum kineto_way way;
+static _Thread_local int64_t work;
+
+int64_t kineto_work(void)
+{
+    return work;
+}
 
 void kineto_way(enum kineto_way w)
 {
@@ -326,7 +339,8 @@ static int walk(struct walk *k, struct json_index *own, struct dcr_err *err)
     k->hand = is_apart ? kineto_hand_new() : NULL;
     if (k->hand) {
         k->batch = kineto_hand_first(k->hand);
-        k->index = &k->batch->index;
+        k->stretch = kineto_hand_stretch(k->hand);
+        k->index = &k->stretch->index;
         if (pthread_create(&reader, NULL, walk_apart, k) != 0) {
             kineto_hand_free(k->hand);
             k->hand = NULL;
@@ -339,7 +353,7 @@ static int walk(struct walk *k, struct json_index *own, struct dcr_err *err)
         rc = walk_file(k, err);
     } else {
         while ((b = kineto_hand_take(k->hand)) != NULL) {
-            k->sink.index = &b->index;
+            k->sink.index = b->index;
             for (size_t i = 0; i < b->n; i++)
                 kineto_add(&k->sink, &b->events[i]);
         }
@@ -392,6 +406,7 @@ int kineto_read(struct foreign_trace *out, struct dcr_arena *arena, struct dcr_s
     out->world_size = k.header.world_size;
     name_devices(&k.header, out, arena);
 out:
+    work = k.w.n_copied + k.n_indexed;
     json_decref(k.header.properties);
     json_index_release(&index);
     window_close(&k.w);

@@ -4,7 +4,8 @@
  * last of equal keys counts; categories of old (Kernel, Memcpy, Memset, Runtime, Operator) and new (kernel, gpu_memcpy
  * ...) versions; complete events ("X") and pairs of "B"
  * and "E" on their thread; times as decimal microseconds, exact to the nanosecond. An operation belongs to args.device,
- * else to its pid. Memory: one window and what render/device keeps. Called by render/import/import.c. */
+ * else to its pid. Memory: a window, in two threads a few of them, one large value, and what
+ * render/device keeps. Called by render/import/import.c. */
 #ifndef RENDER_IMPORT_KINETO_H
 #define RENDER_IMPORT_KINETO_H
 
@@ -22,5 +23,8 @@ int kineto_read(struct foreign_trace *out, struct dcr_arena *arena, struct dcr_s
 /** kineto_way - in one thread or two: for tests. */
 enum kineto_way { KINETO_AS_CORES, KINETO_ALONE, KINETO_APART };
 void kineto_way(enum kineto_way w);
+/** kineto_work - bytes that the last kineto_read of this thread moved and indexed, for tests: a few times those of the
+ *  file, whatever is in it. */
+int64_t kineto_work(void);
 
 #endif

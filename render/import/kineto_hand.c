@@ -12,6 +12,9 @@ struct kineto_hand {
     struct kineto_batch batch[BATCHES]; /* the i-th of all is batch[i % BATCHES] */
     size_t n_full, n_done;              /* handed over; added up */
     int is_ended, is_taken;             /* is_taken: somebody looks at batch n_done */
+    /* The reader's own: it fills one batch and at most BATCHES - 1 wait, so that they lie in the last BATCHES - 1. */
+    struct kineto_stretch stretch[BATCHES];
+    size_t n_stretches; /* asked for; the i-th is stretch[i % BATCHES] */
 };
 
 struct kineto_hand *kineto_hand_new(void)
@@ -47,6 +50,19 @@ struct kineto_batch *kineto_hand_on(struct kineto_hand *h)
     return next;
 }
 
+struct kineto_stretch *kineto_hand_stretch(struct kineto_hand *h)
+{
+    return &h->stretch[h->n_stretches++ % BATCHES];
+}
+
+void kineto_hand_wait(struct kineto_hand *h)
+{
+    pthread_mutex_lock(&h->lock);
+    while (h->n_done < h->n_full)
+        pthread_cond_wait(&h->changed, &h->lock);
+    pthread_mutex_unlock(&h->lock);
+}
+
 void kineto_hand_end(struct kineto_hand *h)
 {
     pthread_mutex_lock(&h->lock);
@@ -76,9 +92,9 @@ void kineto_hand_free(struct kineto_hand *h)
     if (!h)
         return;
     for (int i = 0; i < BATCHES; i++) {
-        free(h->batch[i].data);
         free(h->batch[i].events);
-        json_index_release(&h->batch[i].index);
+        free(h->stretch[i].data);
+        json_index_release(&h->stretch[i].index);
     }
     pthread_cond_destroy(&h->changed);
     pthread_mutex_destroy(&h->lock);

@@ -1,6 +1,7 @@
 /* kineto_hand.h - batches of events on their way from the thread that reads a Chrome trace to the one that adds them
- * up: a few of them go round, so that the reader is never far ahead. Each holds the stretch of text that its events lie
- * in. Inside render/import only. Test: tests/unit/test_kineto.c; with SANITIZE=thread too */
+ * up: a few of them go round, so that the reader is never far ahead. And the stretches of text that their events lie
+ * in, which go round too: one is of as many batches as its events fill, so that no byte is copied or indexed once more
+ * for a batch. Inside render/import only. Test: tests/unit/test_kineto.c; with SANITIZE=thread too */
 #ifndef RENDER_IMPORT_KINETO_HAND_H
 #define RENDER_IMPORT_KINETO_HAND_H
 
@@ -9,10 +10,14 @@
 
 enum { BATCH_EVENTS = 4096 };
 
+/* Text of WINDOW_BYTES, and WINDOW_PAD. The one that is being read is the window's: there it may grow. */
+struct kineto_stretch {
+    char *data; /* NULL = none yet, or the window's */
+    struct json_index index;
+};
+
 struct kineto_batch {
-    char *data; /* the text, WINDOW_PAD bytes behind; NULL = none yet */
-    size_t cap;
-    struct json_index index; /* of it */
+    const struct json_index *index; /* of the stretch that the events lie in */
     struct kineto_raw *events;
     size_t n; /* 0 when the reader gets it */
 };
@@ -27,6 +32,11 @@ struct kineto_hand *kineto_hand_new(void);
 struct kineto_batch *kineto_hand_first(struct kineto_hand *h);
 struct kineto_batch *kineto_hand_on(struct kineto_hand *h);
 void kineto_hand_end(struct kineto_hand *h);
+/** kineto_hand_stretch - the first stretch, then the next one. Asked for only when a batch of the one before has been
+ *  handed over, and then nobody looks at it any more: there is one for each batch.
+ *  kineto_hand_wait       until all that was handed over has been added up */
+struct kineto_stretch *kineto_hand_stretch(struct kineto_hand *h);
+void kineto_hand_wait(struct kineto_hand *h);
 /** kineto_hand_take - the next full batch, in order; waits. The one before is the reader's again. NULL: that was all */
 const struct kineto_batch *kineto_hand_take(struct kineto_hand *h);
 void kineto_hand_free(struct kineto_hand *h);

@@ -69,6 +69,19 @@ static enum import_kind kind_of(const char *path)
     return k;
 }
 
+/* That, and of which job it is. */
+static struct known_file look(const char *path)
+{
+    struct known_file f = {.job = {.rank = -1, .world_size = -1}};
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return f;
+    struct dcr_stream s = dcr_stream_fd(&fd, path);
+    f.kind = import_job(&s, &f.job);
+    close(fd);
+    return f;
+}
+
 static int is_run_folder(char *const *names, size_t n)
 {
     static const char *const marks[] = {DCR_MANIFEST, DCR_METADATA, DCR_METADATA_TEXT, DCR_METRICS};
@@ -82,8 +95,24 @@ static int is_run_folder(char *const *names, size_t n)
 struct search {
     struct inputs *x;
     size_t n_files;
+    struct known_file *known; /* of the files that are not of a run folder, as the names of their input */
+    size_t n_known, known_cap;
     struct dcr_err *err;
 };
+
+/* A file that is no archive and not of a run folder. */
+static void take(struct search *s, const char *dir, const char *file, const char *path, size_t input, const char *name)
+{
+    struct known_file f = look(path);
+    if (f.kind == IMPORT_RUN) {
+        add_input(s->x, file, dir);
+        add_name(s->x, s->x->n - 1, file);
+        return;
+    }
+    s->known = arena_grow(&s->x->arena, s->known, s->n_known, &s->known_cap, sizeof *s->known);
+    s->known[s->n_known++] = f;
+    add_name(s->x, input, name);
+}
 
 /* dir: on the disk; input: the run its files belong to, whose root is `prefix` shorter; inside: path from that root. */
 static int search(struct search *s, const char *dir, size_t input, const char *inside, int is_own_run, int depth)
@@ -115,13 +144,12 @@ static int search(struct search *s, const char *dir, size_t input, const char *i
             continue;
         if (++s->n_files > MAX_FILES)
             rc = dcr_err_set(s->err, DCR_FAIL, "folder '%s' holds more than %d files; name fewer", dir, MAX_FILES);
-        else if (is_archive_name(name) && !is_own_run)
-            add_input(s->x, path, NULL);
-        else if (!is_own_run && kind_of(path) == IMPORT_RUN) {
-            add_input(s->x, names[i], dir);
-            add_name(s->x, s->x->n - 1, names[i]);
-        } else
+        else if (is_own_run)
             add_name(s->x, input, name);
+        else if (is_archive_name(name))
+            add_input(s->x, path, NULL);
+        else
+            take(s, dir, names[i], path, input, name);
     }
     dcr_free_names(names, n);
     return rc;
@@ -135,7 +163,7 @@ static int search_folder(struct inputs *x, const char *path, struct dcr_err *err
     add_input(x, root, root);
     int rc = search(&s, root, first, "", 0, 0);
     if (!rc && !is_run_folder(x->list[first].names, x->list[first].n_names))
-        jobs_split(x, first);
+        jobs_split(x, first, s.known);
     for (size_t i = first; i < x->n; i++)
         x->list[i].is_found = 1;
     if (!rc && s.n_files == 0)

@@ -1,124 +1,149 @@
 /* jobs.c - see jobs.h. */
 #include "render/read/jobs.h"
 
-#include "lib/stream.h"
-#include "render/import/import.h"
-
-#include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-/* A file of the input, and what its beginning says. */
+/* A file of the input. */
 struct member {
     char *name;
     size_t folder_len; /* of its name */
-    enum import_kind kind;
-    struct import_job job;
-    int is_taken;
+    const struct import_job *job;
+    size_t leader; /* of its run: the first of its members */
+    size_t input;  /* that its run is; of a leader */
 };
 
-static void look(struct inputs *x, const struct input *in, struct member *m)
+static int order(int64_t a, int64_t b)
 {
-    size_t n = strlen(in->root) + strlen(m->name) + 2;
-    char *path = dcr_arena_alloc(&x->arena, n);
-    snprintf(path, n, "%s%s%s", in->root, *in->root ? "/" : "", m->name);
-    const char *slash = strrchr(m->name, '/');
-    m->folder_len = slash ? (size_t)(slash - m->name) : 0;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return;
-    struct dcr_stream s = dcr_stream_fd(&fd, path);
-    m->kind = import_job(&s, &m->job);
-    close(fd);
+    return (a > b) - (a < b);
 }
 
 /* Both say their rank, of one size, on GPUs of one model. */
 static int is_like(const struct member *a, const struct member *b)
 {
-    return a->job.rank >= 0 && b->job.rank >= 0 && a->job.world_size == b->job.world_size &&
-           strcmp(a->job.model, b->job.model) == 0;
+    return a->job->rank >= 0 && b->job->rank >= 0 && a->job->world_size == b->job->world_size &&
+           strcmp(a->job->model, b->job->model) == 0;
+}
+
+static int compare_folders(const struct member *a, const struct member *b)
+{
+    return a->folder_len != b->folder_len ? order((int64_t)a->folder_len, (int64_t)b->folder_len)
+                                          : memcmp(a->name, b->name, a->folder_len);
 }
 
 /* In one folder too: ranks of one run, unless a rank comes twice. */
 static int is_beside(const struct member *a, const struct member *b)
 {
-    return is_like(a, b) && a->folder_len == b->folder_len && memcmp(a->name, b->name, a->folder_len) == 0;
+    return is_like(a, b) && compare_folders(a, b) == 0;
 }
 
-static int are_ranks(const struct member *list, size_t n, const struct member *of)
+static int by_rank(const void *x, const void *y)
 {
-    for (size_t i = 0; i < n; i++)
-        for (size_t k = 0; k < i; k++)
-            if (list[i].job.is_trace && list[k].job.is_trace && is_beside(&list[i], of) && is_beside(&list[k], of) &&
-                list[i].job.rank == list[k].job.rank)
-                return 0;
-    return 1;
+    const struct member *a = *(struct member *const *)x, *b = *(struct member *const *)y;
+    int c = order(a->job->rank, b->job->rank);
+    return c ? c : (a > b) - (a < b); /* as they were found */
+}
+
+/* Those that are beside each other follow each other, by rank. */
+static int by_place(const void *x, const void *y)
+{
+    const struct member *a = *(struct member *const *)x, *b = *(struct member *const *)y;
+    int c = compare_folders(a, b);
+    c = c ? c : order(a->job->world_size, b->job->world_size);
+    c = c ? c : strcmp(a->job->model, b->job->model);
+    return c ? c : by_rank(x, y);
+}
+
+static int has_rank_twice(struct member *const *sorted, size_t n)
+{
+    for (size_t i = 1; i < n; i++)
+        if (sorted[i]->job->rank == sorted[i - 1]->job->rank)
+            return 1;
+    return 0;
 }
 
 /* Every rank once, of one size, wherever the files lie. */
-static int may_be_one(const struct member *list, size_t n)
+static int may_be_one(struct member **traces, size_t n)
 {
-    const struct member *first = NULL;
-    for (size_t i = 0; i < n; i++) {
-        if (!list[i].job.is_trace)
-            continue;
-        if (first && !is_like(first, &list[i]))
+    for (size_t i = 1; i < n; i++)
+        if (!is_like(traces[0], traces[i]))
             return 0;
-        for (size_t k = 0; k < i; k++)
-            if (list[k].job.is_trace && list[k].job.rank == list[i].job.rank)
-                return 0;
-        first = first ? first : &list[i];
-    }
-    return 1;
+    qsort(traces, n, sizeof *traces, by_rank);
+    return !has_rank_twice(traces, n);
 }
 
-static void add(struct inputs *x, size_t input, const char *name)
+/* A leader for every trace: those beside each other have one, unless a rank comes twice; else each is its own. */
+static void find_leaders(struct member **traces, size_t n, const struct member *list)
+{
+    qsort(traces, n, sizeof *traces, by_place);
+    for (size_t i = 0, end; i < n; i = end) {
+        size_t first = (size_t)(traces[i] - list);
+        for (end = i + 1; end < n && is_beside(traces[i], traces[end]); end++)
+            if ((size_t)(traces[end] - list) < first)
+                first = (size_t)(traces[end] - list);
+        int is_one = !has_rank_twice(traces + i, end - i);
+        for (size_t k = i; k < end; k++)
+            traces[k]->leader = is_one ? first : (size_t)(traces[k] - list);
+    }
+}
+
+static void add(struct inputs *x, size_t input, char *name)
 {
     struct input *in = &x->list[input];
     in->names = arena_grow(&x->arena, in->names, in->n_names, &in->names_cap, sizeof *in->names);
-    in->names[in->n_names++] = dcr_arena_strdup(&x->arena, name);
+    in->names[in->n_names++] = name;
 }
 
-/* A run of the trace m and those beside it, called by their folder; of m alone, by its file. */
-static void add_run(struct inputs *x, size_t from, struct member *list, size_t n, struct member *m)
+/* The name of a run, by its first trace: of that and those beside it, their folder; of that alone, its file. */
+static const char *path_of(struct inputs *x, const char *root, const struct member *first, size_t n)
 {
-    const char *root = x->list[from].root;
-    int with_others = m->job.rank >= 0 && are_ranks(list, n, m), n_names = 0;
-    size_t at = x->n;
-    x->list = arena_grow(&x->arena, x->list, x->n, &x->cap, sizeof *x->list);
-    x->list[x->n++] = (struct input){.root = root};
-    for (size_t i = 0; i < n; i++) {
-        if (!list[i].job.is_trace || list[i].is_taken || (&list[i] != m && !(with_others && is_beside(m, &list[i]))))
-            continue;
-        add(x, at, list[i].name);
-        list[i].is_taken = 1;
-        n_names++;
-    }
-    size_t len = n_names > 1 ? m->folder_len : strlen(m->name);
-    size_t size = strlen(root) + len + 2;
+    size_t len = n > 1 ? first->folder_len : strlen(first->name), size = strlen(root) + len + 2;
     char *path = dcr_arena_alloc(&x->arena, size);
-    snprintf(path, size, "%s%s%.*s", root, len && *root ? "/" : "", (int)len, m->name);
-    x->list[at].path = path;
+    snprintf(path, size, "%s%s%.*s", root, len && *root ? "/" : "", (int)len, first->name);
+    return path;
 }
 
-void jobs_split(struct inputs *x, size_t input)
+/* The runs, in the order of their first traces. */
+static void add_runs(struct inputs *x, const char *root, struct member *list, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (!list[i].job->is_trace)
+            continue;
+        struct member *first = &list[list[i].leader];
+        if (first == &list[i]) {
+            x->list = arena_grow(&x->arena, x->list, x->n, &x->cap, sizeof *x->list);
+            first->input = x->n++;
+            x->list[first->input] = (struct input){.root = root};
+        }
+        add(x, first->input, list[i].name);
+    }
+    for (size_t i = 0; i < n; i++)
+        if (list[i].job->is_trace && list[i].leader == i)
+            x->list[list[i].input].path = path_of(x, root, &list[i], x->list[list[i].input].n_names);
+}
+
+void jobs_split(struct inputs *x, size_t input, const struct known_file *files)
 {
     const struct input in = x->list[input];
     struct member *list = dcr_arena_alloc(&x->arena, (in.n_names + 1) * sizeof *list);
-    size_t n_known = 0, first = x->n;
+    struct member **traces = dcr_arena_alloc(&x->arena, (in.n_names + 1) * sizeof(struct member *));
+    size_t n_known = 0, n_traces = 0, first = x->n;
     for (size_t i = 0; i < in.n_names; i++) {
-        list[i] = (struct member){.name = in.names[i]};
-        look(x, &in, &list[i]);
-        n_known += !list[i].job.is_trace && list[i].kind == IMPORT_PART;
+        const char *slash = strrchr(in.names[i], '/');
+        list[i] = (struct member){
+            .name = in.names[i], .folder_len = slash ? (size_t)(slash - in.names[i]) : 0, .job = &files[i].job};
+        if (files[i].job.is_trace)
+            traces[n_traces++] = &list[i];
+        else
+            n_known += files[i].kind == IMPORT_PART;
     }
-    if (may_be_one(list, in.n_names))
+    if (may_be_one(traces, n_traces))
         return;
-    for (size_t i = 0; i < in.n_names; i++)
-        if (list[i].job.is_trace && !list[i].is_taken)
-            add_run(x, input, list, in.n_names, &list[i]);
+    find_leaders(traces, n_traces, list);
+    add_runs(x, in.root, list, in.n_names);
     x->list[input].n_names = 0;
     for (size_t i = 0; i < in.n_names; i++) /* what is no evidence by itself is named with the first of them */
-        if (!list[i].is_taken)
+        if (!list[i].job->is_trace)
             add(x, n_known ? input : first, list[i].name);
 }

@@ -2,12 +2,20 @@
 #ifndef RENDER_READ_JOBS_H
 #define RENDER_READ_JOBS_H
 
+#include "render/import/import.h"
 #include "render/read/inputs.h"
+
+/* What the beginning of a file says. */
+struct known_file {
+    enum import_kind kind;
+    struct import_job job;
+};
 
 /** jobs_split - the Chrome traces of a folder that cannot be one of each rank of one run become runs of their own, each
  *  rank set of one folder one: appended to x, and taken out of the input, which may be left without names. By what
  *  their beginnings say (distributedInfo, deviceProperties); other files stay together. Traces that may be one run are
- * left alone. Test: tests/integration/render_devices.sh */
-void jobs_split(struct inputs *x, size_t input);
+ * left alone. n log n in the names. Test: tests/unit/test_jobs.c, tests/integration/render_devices.sh
+ *  files    shape (n_names of the input), as its names; borrows */
+void jobs_split(struct inputs *x, size_t input, const struct known_file *files);
 
 #endif

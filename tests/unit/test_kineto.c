@@ -664,8 +664,10 @@ static void test_index(void **state)
     json_index_release(&x);
 }
 
-/* Some windows of text: kernels, pairs that reach across, a value larger than a window, thousands of tiny events, a
- * header behind them. */
+enum { TINY_EVENTS = 200000 };
+
+/* Some windows of text: kernels, pairs that reach across, a value larger than a window, thousands of tiny events, some
+ * of them in the large window, a header behind them. */
 static char *large_trace(size_t *len)
 {
     enum { LONG = 600000 };
@@ -684,9 +686,11 @@ static char *large_trace(size_t *len)
             memset(p, 'y', LONG);
             p += LONG;
             p += sprint(p, "\"}");
+            for (int k = 0; k < TINY_EVENTS / 2; k++)
+                p += sprint(p, ",{}");
         }
     }
-    for (int i = 0; i < 20000; i++)
+    for (int i = 0; i < TINY_EVENTS / 2; i++)
         p += sprint(p, ",{}");
     p += sprint(p, ",{\"ph\":\"E\",\"pid\":1,\"tid\":1,\"ts\":900000}],\"distributedInfo\":{\"rank\":3}}");
     *len = (size_t)(p - text);
@@ -706,6 +710,7 @@ static void test_apart(void **state)
             memcpy(strstr(text + n - 40000, ",{},{}"), ",{a:1}", 6);
         kineto_way(KINETO_ALONE);
         int rc = import_bytes(text, end);
+        int64_t work = kineto_work();
         struct dcr_err why = err;
         struct run *alone = run;
         run = NULL;
@@ -714,10 +719,12 @@ static void test_apart(void **state)
         assert_int_equal(rc, k == 0 ? 0 : DCR_FAIL);
         assert_string_equal(err.text, why.text);
         assert_int_equal(run->n_traces, alone->n_traces);
+        assert_in_range(work, end, 3 * n); /* no byte is moved or indexed for each batch of events */
+        assert_in_range(kineto_work(), end, 3 * n);
         if (rc == 0) {
             const struct foreign_trace *x = &alone->traces[0], *y = &run->traces[0];
-            assert_int_equal(x->n_events, 26003);
-            assert_int_equal(y->n_events, 26003);
+            assert_int_equal(x->n_events, 6003 + TINY_EVENTS);
+            assert_int_equal(y->n_events, 6003 + TINY_EVENTS);
             assert_int_equal(y->rank, 3);
             assert_int_equal(x->n_devices, 2);
             assert_int_equal(y->n_devices, 2);

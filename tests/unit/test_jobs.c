@@ -1,0 +1,135 @@
+/* test_jobs.c - which traces of a folder are ranks of one job (render/read/jobs.c), by what their beginnings say. */
+#include "lib/stream.h"
+#include "render/import/import.h"
+#include "render/read/jobs.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct text {
+    const char *bytes;
+    size_t left;
+};
+
+static ssize_t text_read(void *ctx, void *out, size_t n, struct dcr_err *err)
+{
+    (void)err;
+    struct text *t = ctx;
+    n = n < t->left ? n : t->left;
+    memcpy(out, t->bytes, n);
+    t->bytes += n;
+    t->left -= n;
+    return (ssize_t)n;
+}
+
+static struct known_file known(const char *text)
+{
+    struct text t = {text, strlen(text)};
+    struct dcr_stream s = {text_read, &t, "t"};
+    struct known_file f;
+    f.kind = import_job(&s, &f.job);
+    return f;
+}
+
+/* One input with files of these names, split. */
+static struct inputs split(char **names, const struct known_file *files, size_t n)
+{
+    struct inputs x = {0};
+    x.list = arena_grow(&x.arena, NULL, 0, &x.cap, sizeof *x.list);
+    x.list[0] = (struct input){.path = "top", .root = "top"};
+    for (size_t i = 0; i < n; i++) {
+        struct input *in = &x.list[0];
+        in->names = arena_grow(&x.arena, in->names, in->n_names, &in->names_cap, sizeof *in->names);
+        in->names[in->n_names++] = names[i];
+    }
+    x.n = 1;
+    jobs_split(&x, 0, files);
+    return x;
+}
+
+#define EVENTS(name) "\"traceEvents\":[{\"ph\":\"X\",\"name\":\"" name "\",\"rank\":7,\"world_size\":9}]}"
+#define JOB(rank) "\"distributedInfo\":{\"backend\":\"gloo\",\"rank\":" rank ",\"world_size\":2},"
+
+/* What is said of no GPU is not what the first event says: two ranks of one job stay together. */
+static void test_no_gpu(void **state)
+{
+    (void)state;
+    struct known_file files[] = {known("{\"deviceProperties\": [\n ],\n" JOB("0") EVENTS("aten::copy_")),
+                                 known("{\"deviceProperties\": [\n ],\n" JOB("1") EVENTS("aten::add"))};
+    char *names[] = {"rank0.json", "rank1.json"};
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(files[i].job.rank, i);
+        assert_int_equal(files[i].job.world_size, 2);
+        assert_string_equal(files[i].job.model, "");
+    }
+    struct inputs x = split(names, files, 2);
+    assert_int_equal(x.n, 1);
+    assert_int_equal(x.list[0].n_names, 2);
+    inputs_release(&x);
+    struct known_file f = known("{\"deviceProperties\":[{\"id\":0,\"x\":[\"]\\\"\"],\"name\":\"A\"}]," EVENTS("b"));
+    assert_string_equal(f.job.model, "\"A\"");
+    assert_int_equal(f.job.rank, -1);
+    f = known("{\"distributedInfo\":{}," EVENTS("b"));
+    assert_true(f.job.is_trace);
+    assert_int_equal(f.job.rank, -1); /* nor are those of an event */
+    assert_int_equal(f.job.world_size, -1);
+}
+
+/* Two jobs in two folders, a rank that comes twice, one that says nothing: in the order in which they were found. */
+static void test_split(void **state)
+{
+    (void)state;
+    char *names[] = {"b/1", "a/0", "b/0", "notes", "c/0", "a/1", "c/0x", "d", "log"};
+    struct known_file one[] = {known("{" JOB("0") EVENTS("x")), known("{" JOB("1") EVENTS("x"))},
+                      none = known("{" EVENTS("x"));
+    struct known_file files[] = {one[1], one[0], one[0], {0}, one[0], one[1], one[0], none, {0}};
+    struct inputs x = split(names, files, 9);
+    static const char *const paths[] = {"top", "top/b", "top/a", "top/c/0", "top/c/0x", "top/d"};
+    static const char *const want[] = {"", "b/1 b/0 notes log ", "a/0 a/1 ", "c/0 ", "c/0x ", "d "};
+    assert_int_equal(x.n, 6);
+    for (size_t i = 0; i < x.n; i++) {
+        char got[64] = "";
+        for (size_t k = 0; k < x.list[i].n_names; k++)
+            strcat(strcat(got, x.list[i].names[k]), " ");
+        assert_string_equal(x.list[i].path, paths[i]);
+        assert_string_equal(got, want[i]);
+    }
+    inputs_release(&x);
+}
+
+/* As many folders as a long campaign has: each trace compared with each other would be a day's work for every run. */
+static void test_many(void **state)
+{
+    (void)state;
+    enum { N = 40000, LENGTH = 16 };
+    char(*text)[LENGTH] = malloc(N * sizeof *text), **names = malloc(N * sizeof *names);
+    struct known_file *files = malloc(N * sizeof *files), f = known("{" JOB("0") EVENTS("x"));
+    for (int i = 0; i < N; i++) {
+        snprintf(text[i], sizeof text[i], "%05d/t", i / 2 * 2 + 1 - i % 2);
+        names[i] = text[i];
+        files[i] = f;
+    }
+    struct inputs x = split(names, files, N);
+    assert_int_equal(x.n, N + 1);
+    assert_int_equal(x.list[0].n_names, 0);
+    for (int i = 0; i < N; i++)
+        assert_string_equal(x.list[i + 1].names[0], names[i]);
+    inputs_release(&x);
+    free(text);
+    free(names);
+    free(files);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_no_gpu), cmocka_unit_test(test_split),
+                                       cmocka_unit_test(test_many)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
