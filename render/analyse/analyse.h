@@ -92,7 +92,8 @@ struct pop pop_of(const int64_t *useful, const int64_t *total, int n, int64_t tr
  *  source   docs/metrics.md#scaling. Test: tests/unit/test_scaling.c */
 void scaling(struct report *rep);
 /** scaling_key - what must be equal for two runs to be points of one series: program, model, data, precision, ranks
- *  per node, threads, and the command without output paths, batch sizes and node counts. */
+ *  per node (ranks, when the nodes are not known; or that the ranks are not), threads, and the command without output
+ *  paths, batch sizes and node counts. */
 void scaling_key(const struct run_result *r, struct dcr_buf *out);
 /** cores_of_all - cores on which the ranks of one machine may run, all together; 0 when a rank does not say. */
 int cores_of_all(const struct run *a);

@@ -47,10 +47,10 @@ int is_bare(const struct run *a)
 void scaling_key(const struct run_result *r, struct dcr_buf *out)
 {
     const struct run_program *p = &r->run->program;
-    int per_node = r->n_nodes > 0 && r->n_ranks > 0 ? r->n_ranks / r->n_nodes : 0;
-    dcr_buf_printf(out, "%s|%s|%lld|%s|%s|%lld|%s|%d|%lld|%d|", p->name, p->model, (long long)p->parameters,
+    int per_node = r->n_nodes > 0 ? r->n_ranks / r->n_nodes : r->n_ranks;
+    dcr_buf_printf(out, "%s|%s|%lld|%s|%s|%lld|%s|%d|%lld|%s%d|", p->name, p->model, (long long)p->parameters,
                    p->precision, p->backend, (long long)p->n_sensors, p->dataset, p->dataset_is_generated,
-                   (long long)p->threads, per_node);
+                   (long long)p->threads, r->n_ranks > 0 ? "" : "unknown", per_node);
     dcr_buf_printf(out, "%s|", is_bare(r->run) ? r->run->archive : r->run->summary.series);
     key_of_command(r->run, out);
 }
@@ -137,6 +137,7 @@ static void fill_point(struct report *rep, struct series_point *p)
 {
     size_t n = steps_of(rep, p), at = 0;
     int64_t *x = dcr_arena_alloc(&rep->arena, (n + 1) * sizeof *x), sum[N_PARTS] = {0};
+    int64_t n_rank_steps = 0;
     double throughput = 0;
     int n_throughput = 0;
     for (int i = 0; i < p->n_runs; i++) {
@@ -146,15 +147,16 @@ static void fill_point(struct report *rep, struct series_point *p)
             for (int part = 0; part < N_PARTS; part++)
                 sum[part] += r->step_part_ns[k][part];
         }
+        n_rank_steps += r->n_counted * r->n_ranks;
         throughput += r->throughput;
         n_throughput += r->has_throughput;
     }
     p->has_throughput = n_throughput == p->n_runs;
     p->throughput = p->has_throughput ? throughput / p->n_runs : 0;
-    if (n == 0 || p->n_ranks == 0) /* traces that are no run of ranks have no steps in common */
+    if (n == 0 || n_rank_steps == 0) /* traces that are no run of ranks have no steps in common */
         return;
     p->step = spread_of(x, n);
-    p->step.mean_ns = apportion(sum, N_PARTS, 1, (int64_t)n * p->n_ranks, p->part_ns);
+    p->step.mean_ns = apportion(sum, N_PARTS, 1, n_rank_steps, p->part_ns);
     if (p->n_runs == 1) {
         p->pop = rep->runs[p->runs[0]].pop;
         return;

@@ -296,6 +296,18 @@ static void test_key(void **state)
     assert_string_not_equal(dcr_buf_text(&key[0]), dcr_buf_text(&key[2]));
     for (int i = 0; i < 3; i++)
         dcr_buf_release(&key[i]);
+    /* A number of ranks that is not known is equal to none that is, whether the nodes are known or not. */
+    for (result.n_nodes = 0; result.n_nodes < 3; result.n_nodes += 2) {
+        for (int i = 0; i < 3; i++) {
+            result.n_ranks = i;
+            key[i] = (struct dcr_buf){0};
+            scaling_key(&result, &key[i]);
+        }
+        for (int i = 0; i < 3; i++)
+            assert_string_not_equal(dcr_buf_text(&key[i]), dcr_buf_text(&key[(i + 1) % 3]));
+        for (int i = 0; i < 3; i++)
+            dcr_buf_release(&key[i]);
+    }
     run_free(r);
 }
 
