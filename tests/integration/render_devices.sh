@@ -92,6 +92,11 @@ check "... nor is transfer told from waiting, or a balance made of it" jq -e '.r
     and .pop == null' "$TMP/one/report.json"
 "$report" "$traces"/kineto/trace_filter_sampled_rank-{0,1}.json.gz -q -o "$TMP/loose" >/dev/null 2>&1
 check "ranks given one by one: put them into one folder" jq -e '.notes | any(.id == "loose-ranks" and (.text | test("ranks 0 and 1 of 128")))' "$TMP/loose/report.json"
+mkdir "$TMP/kineto"
+cp "$traces"/kineto/{trace_filter_sampled_rank-*,memory_analysis*,linear_kineto*} "$TMP/kineto"
+"$report" "$TMP/kineto" -q -o "$TMP/pooled" >/dev/null 2>&1
+check "files whose ranks are not counted are no repetitions of a job whose ranks are" jq -e '([.runs[].n_ranks] | sort == [null, null, 2])
+    and ([.runs | group_by([.series, .n_nodes])[] | map(.n_ranks) | unique | length] | max == 1)' "$TMP/pooled/report.json"
 check "ranks that are not here are missing" jq -e '.notes | map(select(.id == "ranks-missing" and .kind == "caveat") | .text)
     | any(test("traces of 4 of the 8 ranks are here"))' "$TMP/dlrm/report.json"
 check "a floor of utilisation is no threshold of a share" jq -e '.runs[0].classes.host | .verdict == "limits" and .share_ratio > 0
