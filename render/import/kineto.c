@@ -6,18 +6,11 @@
 #include "render/import/json_window.h"
 #include "render/import/kineto_event.h"
 #include "render/import/kineto_hand.h"
-#include "render/model/build.h"
+#include "render/import/kineto_header.h"
 
-#include <jansson.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* deviceProperties and distributedInfo, kept until the devices are known. */
-struct header {
-    json_t *properties;
-    int64_t rank, world_size;
-};
 
 struct walk {
     struct window w;
@@ -28,7 +21,7 @@ struct walk {
     struct kineto_stretch *stretch; /* of the window */
     int is_lent;                    /* events in the window have been handed over */
     int64_t n_indexed;              /* bytes */
-    struct header header;
+    struct kineto_header header;
     const char *name; /* of the file, for messages */
     int has_events;
     int rc; /* of a thread of its own */
@@ -201,26 +194,6 @@ static int events(struct walk *k, struct dcr_err *err)
     }
 }
 
-static int64_t int_of(const json_t *object, const char *key)
-{
-    const json_t *v = json_object_get(object, key);
-    return json_is_integer(v) ? (int64_t)json_integer_value(v) : -1;
-}
-
-/* deviceProperties or distributedInfo, small enough for a tree. A header that is not understood is not a failure. */
-static void read_header(struct header *h, const char *key, size_t key_len, const char *value, size_t len)
-{
-    json_t *v = json_loadb(value, len, 0, NULL);
-    if (json_text_is(key, key_len, "deviceProperties") && json_is_array(v)) {
-        json_decref(h->properties);
-        h->properties = json_incref(v);
-    } else if (json_is_object(v)) {
-        h->rank = int_of(v, "rank");
-        h->world_size = int_of(v, "world_size");
-    }
-    json_decref(v);
-}
-
 /* One "key": value of the top level, at w.at. */
 static int member(struct walk *k, struct dcr_err *err)
 {
@@ -256,7 +229,7 @@ static int member(struct walk *k, struct dcr_err *err)
                     return rc;
                 continue;
             }
-            read_header(&k->header, key, n, p, (size_t)(after - p));
+            kineto_header_take(&k->header, key, n, p, (size_t)(after - p));
             w->at = after;
             return 0;
         }
@@ -368,24 +341,6 @@ static int walk(struct walk *k, struct json_index *own, struct dcr_err *err)
     return rc;
 }
 
-static void name_devices(const struct header *h, struct foreign_trace *out, struct dcr_arena *arena)
-{
-    for (int i = 0; i < out->n_devices; i++) {
-        struct run_device *d = &out->devices[i];
-        d->rank = h->rank;
-        for (size_t k = 0; k < json_array_size(h->properties); k++) {
-            const json_t *p = json_array_get(h->properties, k);
-            const char *name = json_string_value(json_object_get(p, "name"));
-            if (int_of(p, "id") != d->device)
-                continue;
-            if (name)
-                d->model = text_clean(arena, name);
-            int64_t bytes = int_of(p, "totalGlobalMem");
-            d->memory_total_bytes = bytes > 0 ? bytes : 0;
-        }
-    }
-}
-
 int kineto_read(struct foreign_trace *out, struct dcr_arena *arena, struct dcr_stream *s, struct dcr_err *err)
 {
     struct walk k = {.name = s->name, .header = {.rank = -1, .world_size = -1}};
@@ -404,10 +359,10 @@ int kineto_read(struct foreign_trace *out, struct dcr_arena *arena, struct dcr_s
     out->n_unpaired += kineto_pairs_open(k.sink.pairs);
     out->rank = k.header.rank;
     out->world_size = k.header.world_size;
-    name_devices(&k.header, out, arena);
+    kineto_header_name(&k.header, out, arena);
 out:
     work = k.w.n_copied + k.n_indexed;
-    json_decref(k.header.properties);
+    kineto_header_release(&k.header);
     json_index_release(&index);
     window_close(&k.w);
     kineto_pairs_free(k.sink.pairs);

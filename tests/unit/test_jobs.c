@@ -96,8 +96,9 @@ static void test_split(void **state)
     assert_int_equal(x.n, 6);
     for (size_t i = 0; i < x.n; i++) {
         char got[64] = "";
+        int n = 0;
         for (size_t k = 0; k < x.list[i].n_names; k++)
-            strcat(strcat(got, x.list[i].names[k]), " ");
+            n += snprintf(got + n, sizeof got - (size_t)n, "%s ", x.list[i].names[k]);
         assert_string_equal(x.list[i].path, paths[i]);
         assert_string_equal(got, want[i]);
     }
