@@ -236,6 +236,10 @@ static int add_spool_file(struct pack *p, const char *name, const char *path, co
         p->launcher = read_record(p, path);
         return DCR_OK;
     }
+    if (strcmp(name, DCR_USER_NOTE_FILE) == 0) {
+        pack_user_note(p, path);
+        return DCR_OK;
+    }
     if (strcmp(name, SPOOL_LAUNCHER_DIR "/process_monitor.csv") == 0) {
         p->launcher_monitor = dcr_arena_strdup(&p->arena, path);
         return DCR_OK;

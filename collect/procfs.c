@@ -1,6 +1,8 @@
 /* procfs.c - see procfs.h. */
 #include "collect/procfs.h"
 
+#include "lib/cgroup.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -76,107 +78,27 @@ int procfs_pressure(const char *path, const char *line, uint64_t *ns)
 
 /* ---- cgroups ---------------------------------------------------------------------------------- */
 
-/* Mount point of the cpu controller: "cgroup2", or "cgroup" with cpu among its options. */
-static int find_mount(const char *mounts, int v2, char *out, size_t n)
+static void take_level(void *ctx, const char *dir, int is_v2, double quota_cores)
 {
-    char line[1024];
-    for (const char *at = mounts; at && *at; at = strchr(at, '\n') ? strchr(at, '\n') + 1 : NULL) {
-        snprintf(line, sizeof line, "%.*s", (int)strcspn(at, "\n"), at);
-        char *rest = line, *field[4] = {0};
-        for (int i = 0; i < 4; i++)
-            field[i] = strsep(&rest, " ");
-        if (!field[3] || strcmp(field[2], v2 ? "cgroup2" : "cgroup") != 0)
-            continue;
-        int has_cpu = v2;
-        for (char *o = field[3], *end; !has_cpu && o; o = end ? end + 1 : NULL) {
-            end = strchr(o, ',');
-            size_t len = end ? (size_t)(end - o) : strlen(o);
-            has_cpu = len == 3 && strncmp(o, "cpu", 3) == 0;
-        }
-        if (!has_cpu)
-            continue;
-        snprintf(out, n, "%s", field[1]);
-        return 0;
-    }
-    return -1;
-}
-
-/* This process's path below the mount: "0::/path" (v2) or "3:cpu,cpuacct:/path" (v1). */
-static int find_path(const char *cgroup, int v2, char *out, size_t n)
-{
-    for (const char *at = cgroup; at && *at; at = strchr(at, '\n') ? strchr(at, '\n') + 1 : NULL) {
-        const char *first = strchr(at, ':'), *second = first ? strchr(first + 1, ':') : NULL;
-        if (!second)
-            return -1;
-        size_t len = (size_t)(second - first - 1);
-        int fits = v2 ? len == 0 : 0;
-        for (const char *c = first + 1; !v2 && c < second && !fits; c += strcspn(c, ",:") + 1)
-            fits = strncmp(c, "cpu", 3) == 0 && (c[3] == ',' || c[3] == ':');
-        if (!fits)
-            continue;
-        snprintf(out, n, "%.*s", (int)strcspn(second + 1, "\n"), second + 1);
-        return 0;
-    }
-    return -1;
-}
-
-static double quota_of(const char *dir, int v2)
-{
-    char path[640], text[128];
-    if (v2) {
-        snprintf(path, sizeof path, "%s/cpu.max", dir);
-        if (procfs_read(path, text, sizeof text, NULL) <= 0 || strncmp(text, "max", 3) == 0)
-            return 0;
-        char *end;
-        double quota = strtod(text, &end), period = strtod(end, NULL);
-        return period > 0 ? quota / period : 0;
-    }
-    snprintf(path, sizeof path, "%s/cpu.cfs_quota_us", dir);
-    if (procfs_read(path, text, sizeof text, NULL) <= 0)
-        return 0;
-    double quota = strtod(text, NULL);
-    snprintf(path, sizeof path, "%s/cpu.cfs_period_us", dir);
-    if (quota <= 0 || procfs_read(path, text, sizeof text, NULL) <= 0)
-        return 0;
-    double period = strtod(text, NULL);
-    return period > 0 ? quota / period : 0;
-}
-
-static void look_at_levels(struct cgroup_cpu *c, const char *mount, char *path, int v2)
-{
-    char dir[512];
-    for (;;) {
-        snprintf(dir, sizeof dir, "%s%s", mount, strcmp(path, "/") == 0 ? "" : path);
-        char stat_path[640];
-        snprintf(stat_path, sizeof stat_path, "%s/cpu.stat", dir);
-        if (access(stat_path, R_OK) == 0)
-            c->has_controller = 1;
-        double quota = quota_of(dir, v2);
-        if (quota > 0 && c->n_levels < 8 && strlen(stat_path) < sizeof c->stat_path[0]) {
-            memcpy(c->stat_path[c->n_levels], stat_path, strlen(stat_path) + 1);
-            c->is_v2[c->n_levels++] = v2;
-            if (c->quota_cores == 0 || quota < c->quota_cores)
-                c->quota_cores = quota;
-        }
-        char *slash = strrchr(path, '/');
-        if (!slash || path[1] == '\0')
-            return;
-        slash[slash == path] = '\0';
-    }
+    struct cgroup_cpu *c = ctx;
+    char stat_path[640];
+    int n = snprintf(stat_path, sizeof stat_path, "%s/cpu.stat", dir);
+    if (n < 0 || (size_t)n >= sizeof stat_path)
+        return;
+    if (access(stat_path, R_OK) == 0)
+        c->has_controller = 1;
+    if (!(quota_cores > 0) || c->n_levels >= 8 || (size_t)n >= sizeof c->stat_path[0])
+        return;
+    memcpy(c->stat_path[c->n_levels], stat_path, (size_t)n + 1);
+    c->is_v2[c->n_levels++] = is_v2;
+    if (c->quota_cores == 0 || quota_cores < c->quota_cores)
+        c->quota_cores = quota_cores;
 }
 
 void cgroup_cpu_find(struct cgroup_cpu *c)
 {
-    static const size_t mounts_bytes = 256 << 10;
     *c = (struct cgroup_cpu){0};
-    char cgroup[8192], mount[256], path[256];
-    char *mounts = malloc(mounts_bytes);
-    if (mounts && procfs_read("/proc/self/mounts", mounts, mounts_bytes, NULL) > 0 &&
-        procfs_read("/proc/self/cgroup", cgroup, sizeof cgroup, NULL) > 0)
-        for (int v2 = 0; v2 <= 1; v2++)
-            if (find_mount(mounts, v2, mount, sizeof mount) == 0 && find_path(cgroup, v2, path, sizeof path) == 0)
-                look_at_levels(c, mount, path, v2);
-    free(mounts);
+    dcr_cgroup_cpu(take_level, c);
 }
 
 int cgroup_cpu_throttled(const struct cgroup_cpu *c, uint64_t *throttled_ns, uint64_t *n, struct dcr_err *err)

@@ -5,6 +5,7 @@
  *   rank<r>/trace-<pid>[-<n>].dct       written by the injected library
  *   rank<r>/process_monitor.csv
  *   launcher/process_monitor.csv        processes without a rank
+ *   user-note.txt                       why forked children that became another user are not recorded; may be empty
  *   host-<name>/host.json               facts of a host, and what its monitors could measure
  *   host-<name>/{cpu,gpu,net,disk}_monitor.csv
  *

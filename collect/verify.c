@@ -32,6 +32,19 @@ static void problem(struct verify_report *r, const char *fmt, ...)
         dcr_buf_printf(&r->text, "%s\n", line);
 }
 
+/* Did the machine fail? That says nothing of the archive. */
+static int is_of_machine(const struct dcr_err *e)
+{
+    return e->kind == DCR_ERR_MACHINE || e->sys != 0;
+}
+
+static int hand_on(const struct dcr_err *why, int rc, struct dcr_err *err)
+{
+    if (err)
+        *err = *why;
+    return rc;
+}
+
 /* ---- members ---------------------------------------------------------------------------------- */
 
 static int check_trace(struct verify_report *r, struct dcr_stream *s, const char *name, struct dcr_err *err)
@@ -42,6 +55,8 @@ static int check_trace(struct verify_report *r, struct dcr_stream *s, const char
     struct dct_loss loss;
     struct dcr_err why = {0};
     int rc = dct_open(&reader, s, &info, &why);
+    if (rc && is_of_machine(&why))
+        return hand_on(&why, rc, err);
     if (rc) {
         problem(r, "%s", why.text);
         return DCR_OK;
@@ -61,18 +76,20 @@ static int check_trace(struct verify_report *r, struct dcr_stream *s, const char
     return DCR_OK;
 }
 
-static int check_summary(struct verify_report *r, struct dcr_stream *s)
+static int check_summary(struct verify_report *r, struct dcr_stream *s, struct dcr_err *err)
 {
     struct dcr_arena a = {0};
     struct summary sum;
     struct dcr_err why = {0};
     int rc = summary_read(&sum, &a, s, &why);
-    if (rc == DCR_FAIL)
-        problem(r, "%s", why.text);
-    else if (rc == 0)
-        r->n_summaries++;
     dcr_arena_release(&a);
-    return rc == DCR_FATAL ? rc : DCR_OK;
+    if (rc == DCR_FATAL || (rc && is_of_machine(&why)))
+        return hand_on(&why, rc, err);
+    if (rc)
+        problem(r, "%s", why.text);
+    else
+        r->n_summaries++;
+    return DCR_OK;
 }
 
 /* Traces that the packer already found damaged are what they are: the manifest says so and the archive is sound. */
@@ -107,7 +124,7 @@ static int check_member(struct verify_report *r, const json_t *manifest, json_t 
         verify_release(&trace);
     }
     if (role && strcmp(role, "summary") == 0)
-        rc = check_summary(r, &s);
+        rc = check_summary(r, &s, err);
     if (rc == DCR_OK)
         rc = dcr_stream_drain(&s, err);
     dcr_sha256_finish(h.hash, got);
@@ -123,6 +140,11 @@ static int check_member(struct verify_report *r, const json_t *manifest, json_t 
 
 /* ---- manifest --------------------------------------------------------------------------------- */
 
+static int no_memory(const char *path, struct dcr_err *err)
+{
+    return dcr_err_mark(err, DCR_ERR_MACHINE, dcr_err_set(err, DCR_FATAL, "out of memory reading '%s'", path));
+}
+
 /* *is_later: this program is too old for it, which says nothing of the archive */
 static json_t *read_manifest(struct verify_report *r, struct dcr_tar_member *m, const char *path, int *is_later,
                              struct dcr_err *err)
@@ -134,7 +156,9 @@ static json_t *read_manifest(struct verify_report *r, struct dcr_tar_member *m, 
         o = json_loadb(dcr_buf_text(&b), b.len, JSON_REJECT_DUPLICATES, &why);
         const char *format = json_string_value(json_object_get(o, "format")), *broken;
         json_int_t version = json_integer_value(json_object_get(o, "version"));
-        if (!o)
+        if (!o && json_error_code(&why) == json_error_out_of_memory)
+            no_memory(path, err);
+        else if (!o)
             dcr_err_set(err, DCR_FAIL, "cannot read '%s': its manifest is no JSON: %s", path, why.text);
         else if (!format || strcmp(format, DCR_ARCHIVE_FORMAT) != 0 || !json_is_array(json_object_get(o, "members"))) {
             dcr_err_set(err, DCR_FAIL, "cannot read '%s': its manifest is not that of a %s", path, DCR_ARCHIVE_FORMAT);
@@ -234,14 +258,16 @@ static int check_archive(struct verify_report *r, struct dcr_tar_reader *tar, co
     r->is_complete = json_is_true(json_object_get(manifest, "complete"));
     json_t *index = index_members(r, manifest);
     struct dcr_err why = {0};
-    rc = check_all(r, tar, manifest, index, &why);
-    if (rc != 0)
-        problem(r, "%s", why.text);
-    else
-        check_missing(r, index);
-    json_decref(index);
+    rc = index ? check_all(r, tar, manifest, index, &why) : no_memory(path, &why);
     json_decref(manifest);
-    return DCR_OK;
+    if (rc == 0)
+        check_missing(r, index);
+    else if (is_of_machine(&why))
+        hand_on(&why, rc, err);
+    else
+        problem(r, "%s", why.text);
+    json_decref(index);
+    return rc && is_of_machine(&why) ? rc : DCR_OK;
 }
 
 int verify_archive(const char *path, struct verify_report *r, struct dcr_err *err)
@@ -256,13 +282,11 @@ int verify_archive(const char *path, struct verify_report *r, struct dcr_err *er
     dcr_tar_close(tar);
     if (rc == 0)
         return DCR_OK;
-    if (is_readable(path) && !is_later) {
+    if (is_readable(path) && !is_later && !is_of_machine(&why)) {
         problem(r, "%s", why.text);
         return DCR_OK;
     }
-    if (err)
-        *err = why;
-    return rc;
+    return hand_on(&why, rc, err);
 }
 
 void verify_release(struct verify_report *r)

@@ -17,8 +17,9 @@ struct verify_report {
 };
 
 /** verify_archive - read the whole archive once.
- *  errors   a negative grade: there is nothing to check (no such file, a folder, no permission), or it is of a later
- *           version. Whatever else is wrong, also with a file that is no archive at all, is a problem in the report */
+ *  errors   a negative grade: there is nothing to check (no such file, a folder, no permission), it cannot be read to
+ * its end (a disk that fails, no memory), or it is of a later version. Whatever else is wrong, also with a file that is
+ * no archive at all, is a problem in the report */
 int verify_archive(const char *path, struct verify_report *report, struct dcr_err *err) DCR_MUST_CHECK;
 void verify_release(struct verify_report *report);
 

@@ -55,6 +55,8 @@ enum dcr_role {
 #define DCR_GPU_WHOLE_NOTE "GPU activity was handed over up to the exit"
 /* How the recorder begins to say that the program's new user can make no traces. */
 #define DCR_USER_NOTE "the program gave up its privileges"
+/* In the spool folder: the same of processes that have no trace (forked children), the first of them. */
+#define DCR_USER_NOTE_FILE "user-note.txt"
 
 /* ---- CSV columns ---------------------------------------------------------------------------- */
 /* X(name, unit). Readers go by name and accept missing and further columns. Empty cell = not measured. */

@@ -79,6 +79,7 @@ int dcr_stream_slurp(struct dcr_stream *s, struct dcr_buf *out, size_t max, stru
             return dcr_err_set(err, DCR_FAIL, "'%s' is larger than %zu bytes", s->name, max);
         dcr_buf_add(out, piece, (size_t)k);
         if (out->failed)
-            return dcr_err_set(err, DCR_FATAL, "out of memory reading '%s'", s->name);
+            return dcr_err_mark(err, DCR_ERR_MACHINE,
+                                dcr_err_set(err, DCR_FATAL, "out of memory reading '%s'", s->name));
     }
 }

@@ -23,8 +23,30 @@ struct dcr_tar_reader {
     void *seen;        /* tree of names, by tsearch */
 };
 
+static int no_memory(const char *path, struct dcr_err *err)
+{
+    return dcr_err_mark(err, DCR_ERR_MACHINE, dcr_err_set(err, DCR_FATAL, "out of memory reading '%s'", path));
+}
+
+/* Did the system fail, and not what was read? libarchive hands on its errno; what it finds wrong itself is EILSEQ,
+ * EINVAL or below 0. */
+static int is_of_machine(const struct dcr_tar_reader *r)
+{
+    int sys = archive_errno(r->archive);
+    return sys > 0 && sys != EILSEQ && sys != EINVAL;
+}
+
+static int machine_failed(const struct dcr_tar_reader *r, int grade, struct dcr_err *err)
+{
+    dcr_err_set(err, grade, "cannot read '%s': %s: %s", r->path, archive_error_string(r->archive),
+                strerror(archive_errno(r->archive)));
+    return dcr_err_mark(err, DCR_ERR_MACHINE, grade);
+}
+
 static int no_archive(const struct dcr_tar_reader *r, int grade, struct dcr_err *err)
 {
+    if (is_of_machine(r))
+        return machine_failed(r, grade, err);
     dcr_err_set(err, grade, "cannot read '%s': not a tar archive (%s)", r->path, archive_error_string(r->archive));
     return dcr_err_mark(err, DCR_ERR_NO_ARCHIVE, grade);
 }
@@ -65,7 +87,7 @@ int dcr_tar_open(struct dcr_tar_reader **out, const char *path, struct dcr_err *
     struct dcr_tar_reader *r = calloc(1, sizeof *r);
     if (!r || !(r->path = strdup(path)) || !(r->archive = archive_read_new())) {
         dcr_tar_close(r);
-        return dcr_err_set(err, DCR_FATAL, "out of memory reading '%s'", path);
+        return no_memory(path, err);
     }
     archive_read_support_format_tar(r->archive);
     archive_read_support_filter_gzip(r->archive);
@@ -79,14 +101,21 @@ int dcr_tar_open(struct dcr_tar_reader **out, const char *path, struct dcr_err *
     return 0;
 }
 
+static int damaged(const struct dcr_tar_reader *r, const char *where, struct dcr_err *err)
+{
+    if (is_of_machine(r))
+        return machine_failed(r, DCR_FATAL, err);
+    return dcr_err_set(err, DCR_FATAL,
+                       "cannot read '%s': damaged or cut short %s member '%s' (%s); copy or pack it again", r->path,
+                       where, r->member, archive_error_string(r->archive));
+}
+
 static ssize_t member_read(void *ctx, void *out, size_t n, struct dcr_err *err)
 {
     struct dcr_tar_reader *r = ctx;
     la_ssize_t k = archive_read_data(r->archive, out, n);
     if (k < 0)
-        return dcr_err_set(err, DCR_FATAL,
-                           "cannot read '%s': damaged or cut short in member '%s' (%s); copy or pack it again", r->path,
-                           r->member, archive_error_string(r->archive));
+        return damaged(r, "in", err);
     return k;
 }
 
@@ -102,7 +131,7 @@ static int check_new_name(struct dcr_tar_reader *r, struct dcr_err *err)
     void *node = copy ? tsearch(copy, &r->seen, compare_names) : NULL;
     if (!node) {
         free(copy);
-        return dcr_err_set(err, DCR_FATAL, "out of memory reading '%s'", r->path);
+        return no_memory(r->path, err);
     }
     if (*(char **)node != copy) {
         free(copy);
@@ -128,7 +157,7 @@ static int accept_member(struct dcr_tar_reader *r, struct archive_entry *entry, 
     r->member_path = NULL;
     r->member = strdup(name);
     if (!r->member || asprintf(&r->member_path, "%s: %s", r->path, name) < 0)
-        return dcr_err_set(err, DCR_FATAL, "out of memory reading '%s'", r->path);
+        return no_memory(r->path, err);
     if (!dcr_tar_name_is_safe(name))
         return dcr_err_set(err, DCR_FATAL,
                            "cannot trust '%s': member '%.200s' points outside the archive; pack it again", r->path,
@@ -153,9 +182,7 @@ int dcr_tar_next(struct dcr_tar_reader *r, struct dcr_tar_member *out, struct dc
         if (rc < ARCHIVE_WARN) {
             if (!r->member)
                 return no_archive(r, DCR_FATAL, err);
-            return dcr_err_set(err, DCR_FATAL,
-                               "cannot read '%s': damaged or cut short after member '%s' (%s); copy or pack it again",
-                               r->path, r->member, archive_error_string(r->archive));
+            return damaged(r, "after", err);
         }
         if (archive_entry_filetype(entry) == AE_IFDIR) {
             const char *name = archive_entry_pathname(entry);

@@ -120,7 +120,7 @@ int dct_open(struct dct_reader **out, struct dcr_stream *s, struct dct_info *inf
         r->block = malloc(h.block_bytes);
     if (!r || !r->block) {
         dct_close(r);
-        return dcr_err_set(err, DCR_FAIL, "no memory to read '%s'", s->name);
+        return dcr_err_mark(err, DCR_ERR_MACHINE, dcr_err_set(err, DCR_FAIL, "no memory to read '%s'", s->name));
     }
     r->s = s;
     r->block_bytes = h.block_bytes;

@@ -44,6 +44,7 @@ __attribute__((constructor)) static void at_load(void)
         return;
     }
     dcc_process = p;
+    dcc_process->pid = getpid();
     kept_begin();
     const char *spool = getenv("DCC_SPOOL");
     if (spool && *spool) {
@@ -364,6 +365,7 @@ static int start_locked(struct process *p)
         return -1;
     int rank = rank_of_environment();
     struct stat st;
+    __atomic_store_n(&p->pid, getpid(), __ATOMIC_RELAXED);
     p->fd = create_file(spool, rank, p->path);
     if (p->fd < 0 || fstat(p->fd, &st) != 0)
         return -1;
@@ -381,10 +383,18 @@ static int start_locked(struct process *p)
     return 0;
 }
 
+int file_is_of_this_process(const struct process *p)
+{
+    return __atomic_load_n(&p->pid, __ATOMIC_RELAXED) == getpid();
+}
+
 int file_start(struct process *p)
 {
     if (__atomic_load_n(&p->state, __ATOMIC_ACQUIRE) == FILE_FRESH) {
         int saved_errno = errno;
+        pid_t of = __atomic_load_n(&p->pid, __ATOMIC_RELAXED);
+        if (of && of != getpid())
+            return 0; /* begun here, the parent's ranges would stand under the child's number */
         file_lock(p);
         if (p->state == FILE_FRESH && start_locked(p) != 0)
             __atomic_store_n(&p->state, FILE_OFF, __ATOMIC_RELEASE);
@@ -394,12 +404,31 @@ int file_start(struct process *p)
     return __atomic_load_n(&p->state, __ATOMIC_ACQUIRE) == FILE_RECORDING;
 }
 
+int file_open_user_note(void)
+{
+    const char *spool = kept_env("DCC_SPOOL");
+    int folder = spool && *spool ? kept_spool(spool) : -1;
+    if (folder < 0)
+        return -1;
+    /* Root opens it in a folder that others may write into. */
+    int fd =
+        openat(folder, DCR_USER_NOTE_FILE, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666);
+    close(folder);
+    return fd;
+}
+
 int file_folder_is_writable(const struct process *p)
 {
     char folder[PATH_MAX];
-    const char *slash = strrchr(p->path, '/');
-    snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - p->path) : 0, p->path);
-    return faccessat(AT_FDCWD, folder, W_OK | X_OK, AT_EACCESS) == 0;
+    const char *slash = strrchr(p->path, '/'), *spool = kept_env("DCC_SPOOL");
+    if (slash && file_is_of_this_process(p))
+        snprintf(folder, sizeof folder, "%.*s", (int)(slash - p->path), p->path);
+    else
+        snprintf(folder, sizeof folder, "%s/rank%d", spool ? spool : "", rank_of_environment());
+    if (faccessat(AT_FDCWD, folder, W_OK | X_OK, AT_EACCESS) == 0)
+        return 1;
+    /* Of its rank nobody has made one yet. */
+    return errno == ENOENT && spool && faccessat(AT_FDCWD, spool, W_OK | X_OK, AT_EACCESS) == 0;
 }
 
 struct dct_block_header *file_new_block(struct process *p, uint32_t track, uint64_t seq, uint64_t dropped,

@@ -46,6 +46,7 @@ struct process {
     struct dct_file_header *header; /* first page of the file, kept mapped for its `dropped` */
     struct dct_block_header *definitions;
     uint64_t definition_seq;
+    pid_t pid; /* whose memory this is; 0: of a forked child that has not begun a trace */
     int fd;
     char path[PATH_MAX];
     dev_t device;
@@ -74,9 +75,17 @@ void file_end_guard(const struct guard *g);
 void file_lock(struct process *p);
 int file_try_lock(struct process *p);
 void file_unlock(struct process *p);
-/** file_start - create the trace file when there is none yet. Takes the lock. returns 1 when recording */
+/** file_start - create the trace file when there is none yet, but none of a child of vfork(). Takes the lock. returns 1
+ *  when recording */
 int file_start(struct process *p);
-/** file_folder_is_writable - may this process make further files beside its trace, as the user that it is now? */
+/** file_is_of_this_process - the process was loaded with this memory, or has begun a trace in it: it is neither a
+ * forked child that has not, nor one of vfork(), in whose memory that of its parent is. */
+int file_is_of_this_process(const struct process *p);
+/** file_open_user_note - for processes without a trace: DCR_USER_NOTE_FILE, the same for all of the run.
+ *  returns  its descriptor, or -1 */
+int file_open_user_note(void);
+/** file_folder_is_writable - may this process make a trace, or further files beside its trace, as the user that it is
+ *  now? */
 int file_folder_is_writable(const struct process *p);
 /** file_new_block - a mapped, empty block of the track. Takes the lock, under the caller's guard; switches recording
  * off when there is none. *generation: every definition up to it stands before the block in the file; *epoch: of the

@@ -7,6 +7,8 @@
 #include "collect/inject/window.h"
 
 #include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define EXPORTED __attribute__((visibility("default")))
@@ -85,25 +87,56 @@ EXPORTED void dcc_guest_root_changes(void)
         kept_hold_spool();
 }
 
-EXPORTED void dcc_guest_user_changes(void)
+EXPORTED int dcc_guest_user_changes(void)
 {
+    const struct process *p = file_process();
+    if (!p || !spool_is_wanted())
+        return -1;
+    if (!file_is_of_this_process(p)) {
+        uintptr_t before = spool_hide();
+        int note = file_open_user_note();
+        spool_show(before);
+        return note;
+    }
     /* Entering makes the trace, and what is called for that is known to be our own. */
-    struct spool_track *t = spool_is_wanted() ? spool_enter() : NULL;
+    struct spool_track *t = spool_enter();
     if (t)
         spool_leave(t);
+    return -1;
 }
 
-EXPORTED void dcc_guest_user_changed(void)
+static void say_user(char *line, size_t n)
+{
+    snprintf(line, n,
+             DCR_USER_NOTE ": user %ld may not write into the spool folder, so that what is started as that user is "
+                           "not recorded; give a folder with --spool that it may write into",
+             (long)geteuid());
+}
+
+/* Of a process without a trace. Without room for it the archive says what it says without a reason. */
+static void leave_user_note(const struct process *p, int note, int is_other)
+{
+    char line[300];
+    struct stat st;
+    uintptr_t before = spool_hide();
+    say_user(line, sizeof line);
+    if (is_other && !file_folder_is_writable(p) && fstat(note, &st) == 0 && st.st_size == 0)
+        (void)!write(note, line, strlen(line));
+    close(note);
+    spool_show(before);
+}
+
+EXPORTED void dcc_guest_user_changed(int note, int is_other)
 {
     static int is_said; /* some go back and forth */
     char line[300];
-    struct process *p = file_process();
-    if (!p || !spool_is_recording() || file_folder_is_writable(p) || __atomic_exchange_n(&is_said, 1, __ATOMIC_RELAXED))
+    const struct process *p = file_process();
+    if (note >= 0 && p)
+        leave_user_note(p, note, is_other);
+    if (!p || !is_other || !file_is_of_this_process(p) || !spool_is_recording() || file_folder_is_writable(p) ||
+        __atomic_exchange_n(&is_said, 1, __ATOMIC_RELAXED))
         return;
-    snprintf(line, sizeof line,
-             DCR_USER_NOTE ": user %ld may not write into the spool folder, so that programs started as that user are "
-                           "not recorded; give a folder with --spool that it may write into",
-             (long)geteuid());
+    say_user(line, sizeof line);
     spool_note(line);
 }
 

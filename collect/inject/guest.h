@@ -38,11 +38,13 @@ void dcc_guest_note(const char *sentence);
 const char *dcc_guest_injection(void);
 /** dcc_guest_root_changes - the spool folder will not have its name any more. */
 void dcc_guest_root_changes(void);
-/** dcc_guest_user_changes - the process may become another user, who may not be able to make a trace: it is made now.
- */
-void dcc_guest_user_changes(void);
-/** dcc_guest_user_changed - it has. What it starts from now on may not be recorded, and that is noted. */
-void dcc_guest_user_changed(void);
+/** dcc_guest_user_changes - the process may become another user, who may not be able to make a trace: it is made now,
+ * in the process that was loaded. Forked children, of which a server has thousands, make none for this. returns  a
+ * descriptor for dcc_guest_user_changed, or -1 */
+int dcc_guest_user_changes(void);
+/** dcc_guest_user_changed - note: what dcc_guest_user_changes gave, closed here. is_other: it has become another. What
+ * it starts from now on may not be recorded, and that is noted. */
+void dcc_guest_user_changed(int note, int is_other);
 /** dcc_guest_capture - cudaProfilerStart (1) and cudaProfilerStop (0). */
 void dcc_guest_capture(int is_on);
 

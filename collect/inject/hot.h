@@ -92,8 +92,9 @@ HOT uint32_t hot_name(struct spool_track *t, const char *text)
     return spool_name_slowly(t, text, c);
 }
 
-_Static_assert(sizeof(struct dct_slot) == 16 && offsetof(struct dct_slot, n_extra) == 1 &&
-                   offsetof(struct dct_slot, domain) == 2 && offsetof(struct dct_slot, name) == 4,
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ && sizeof(struct dct_slot) == 16 &&
+                   offsetof(struct dct_slot, n_extra) == 1 && offsetof(struct dct_slot, domain) == 2 &&
+                   offsetof(struct dct_slot, name) == 4,
                "hot_put writes the first half of a slot as one number, little endian");
 
 /* The head of an event with n slots in all, written last but for the count. */

@@ -61,6 +61,21 @@ int spool_is_busy(void)
     return spool_self.busy != 0;
 }
 
+uintptr_t spool_hide(void)
+{
+    uintptr_t before = spool_self.busy;
+    if (!before)
+        spool_self.busy = hot_stack();
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    return before;
+}
+
+void spool_show(uintptr_t before)
+{
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    spool_self.busy = before;
+}
+
 int spool_is_recording(void)
 {
     const struct process *p = file_process();

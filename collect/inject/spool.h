@@ -72,6 +72,9 @@ void spool_schema(struct spool_track *t, uint32_t domain, uint32_t schema, const
 void spool_note(const char *sentence);
 /** spool_is_busy - this thread is inside the library: calls it makes now are the library's own. */
 int spool_is_busy(void);
+/** spool_hide, spool_show - what this thread calls in between is the library's own. show takes what hide gave. */
+uintptr_t spool_hide(void);
+void spool_show(uintptr_t before);
 /** spool_is_recording - the process has a trace file, and room in it. */
 int spool_is_recording(void);
 /** spool_file - sums for the file of that name (DCT_FILE), in the trace itself: to be added to with atomic adds, also

@@ -104,6 +104,12 @@ if [ -n "$NVTX_INCLUDE" ]; then
         check "setuid(): recorded" gives_up 10 "spool home" user
         check "setuid() and exec: not recorded" gives_up 0 "spool home" user exec
         check "and the metadata says why" metadata given.tar '.collector.nvtx | test("^nothing recorded because the program gave up its privileges: user 65534 may not write into the spool")'
+        check "the same in a forked child, as su does" gives_up 0 "spool home" fork user exec
+        check "and the metadata says why" metadata given.tar '.collector.nvtx | test("^nothing recorded because the program gave up its privileges: user 65534 may not write into the spool")'
+        "$COLLECT" run --spool server -- sh -c 'echo $$ >server.pid; exec ./give_up server' >out 2>err
+        pid=$(cat server.pid)
+        check "fifty children that become another user leave no trace" test -z "$(find server -name '*.dct' ! -name "trace-$pid.dct" ! -name "trace-$pid-*.dct")"
+        check "that of the parent has its own number" test -n "$(find server -name "trace-$pid*.dct")"
         cp give_up changes && chown 65534 changes && chmod 4755 changes
         "$COLLECT" run -o changes.tar -- ./changes >out 2>err
         check "a set-user-ID program: what cannot be loaded, and why" metadata changes.tar '.collector.not_loaded | test("changes the user")'

@@ -1,6 +1,7 @@
 /* test_lib.c - the small helpers: errors, buffers, arena, files, hashes. */
 #include "lib/arena.h"
 #include "lib/buf.h"
+#include "lib/cgroup.h"
 #include "lib/cores.h"
 #include "lib/err.h"
 #include "lib/fs.h"
@@ -239,6 +240,37 @@ static void cores_are_whole_ones_of_a_quota(void **state)
     assert_true(dcr_cores() >= 1);
 }
 
+static void the_group_is_found_wherever_cpu_stands(void **state)
+{
+    (void)state;
+    static const char mounts[] = "proc /proc proc rw 0 0\n"
+                                 "cgroup /sys/fs/cgroup/cpuset cgroup rw,cpuset 0 0\n"
+                                 "cgroup /sys/fs/cgroup/cpu,cpuacct cgroup rw,nosuid,cpuacct,cpu 0 0\n"
+                                 "cgroup2 /sys/fs/cgroup/unified cgroup2 rw 0 0\n";
+    static const struct {
+        const char *cgroup, *v1, *v2;
+    } files[] = {{"3:cpuset:/no\n4:cpuacct,cpu:/a/b\n0::/x\n", "/a/b", "/x"},
+                 {"4:cpu,cpuacct:/a\n", "/a", NULL},
+                 {"2:memory,cpu,pids:/m:n", "/m:n", NULL},
+                 {"rubbish\n7:cpuacct,cpuset,xcpu:/no\n1:name=cpu:/no\n0::/\n", NULL, "/"},
+                 {"", NULL, NULL}};
+    char out[64];
+    assert_int_equal(dcr_cgroup_mount(mounts, 0, out, sizeof out), 0);
+    assert_string_equal(out, "/sys/fs/cgroup/cpu,cpuacct");
+    assert_int_equal(dcr_cgroup_mount(mounts, 0, out, 8), -1);
+    assert_int_equal(dcr_cgroup_mount(mounts, 1, out, sizeof out), 0);
+    assert_string_equal(out, "/sys/fs/cgroup/unified");
+    assert_int_equal(dcr_cgroup_mount("cgroup /x\ncgroup2", 1, out, sizeof out), -1);
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        for (int is_v2 = 0; is_v2 <= 1; is_v2++) {
+            const char *want = is_v2 ? files[i].v2 : files[i].v1;
+            int rc = dcr_cgroup_path(files[i].cgroup, is_v2, out, sizeof out);
+            assert_int_equal(rc, want ? 0 : -1);
+            if (want)
+                assert_string_equal(out, want);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -251,6 +283,7 @@ int main(void)
         cmocka_unit_test(maps_keep_what_was_put),
         cmocka_unit_test(checksums_do_not_depend_on_how_they_are_cut),
         cmocka_unit_test(cores_are_whole_ones_of_a_quota),
+        cmocka_unit_test(the_group_is_found_wherever_cpu_stands),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

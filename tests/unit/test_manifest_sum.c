@@ -1,5 +1,5 @@
 /* test_manifest_sum.c - no byte of an archive's content goes without a checksum: each is flipped, and verify sees it.
- */
+ * A disk that fails is none of the archive's faults. */
 #include "collect/verify.h"
 #include "lib/format.h"
 #include "lib/hash.h"
@@ -12,14 +12,30 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 static char path[300];
 static const char content[] = "what a program said\n";
+
+/* Instead of the C library's: the n-th read fails, and all that follow. 0: none does. */
+static int failing_read, has_failed;
+
+ssize_t read(int fd, void *out, size_t n);
+ssize_t read(int fd, void *out, size_t n)
+{
+    has_failed |= failing_read > 0 && --failing_read == 0;
+    if (has_failed) {
+        errno = EIO;
+        return -1;
+    }
+    return syscall(SYS_read, fd, out, n);
+}
 
 static void manifest_text(char *out, size_t n, const char *head)
 {
@@ -101,6 +117,44 @@ static void version_1_needs_none(void **state)
     assert_true(is_sound());
 }
 
+/* Of 300 KB, so that it is read in several pieces: one that fails is an error, none is a damage. */
+static void a_failing_disk_is_no_damage(void **state)
+{
+    (void)state;
+    static char many[300000];
+    char text[2000], hex[DCR_SHA256_HEX];
+    struct dcr_tar_writer *w = NULL;
+    struct dcr_sha256 *h = dcr_sha256_new();
+    dcr_sha256_add(h, many, sizeof many);
+    dcr_sha256_finish(h, hex);
+    snprintf(text, sizeof text,
+             "{\"format\": \"" DCR_ARCHIVE_FORMAT "\", \"version\": 1, \"complete\": true,\n"
+             " \"members\": [{\"name\": \"log/a.txt\", \"role\": \"log\", \"size\": %zu, \"sha256\": \"%s\"}]}\n",
+             sizeof many, hex);
+    assert_int_equal(dcr_tar_create_level(&w, path, 0, NULL), 0);
+    assert_int_equal(dcr_tar_add_bytes(w, DCR_MANIFEST, text, strlen(text), 1000, NULL), 0);
+    assert_int_equal(dcr_tar_add_bytes(w, "log/a.txt", many, sizeof many, 1000, NULL), 0);
+    assert_int_equal(dcr_tar_commit(w, NULL), 0);
+    assert_true(is_sound());
+    int n_failed = 0;
+    for (int n = 1, rc = -1; rc != 0; n++) {
+        struct verify_report r = {0};
+        struct dcr_err err = {0};
+        failing_read = n;
+        has_failed = 0;
+        rc = verify_archive(path, &r, &err);
+        int was_failing = has_failed;
+        failing_read = has_failed = 0;
+        assert_int_equal(r.n_problems, 0);
+        assert_int_equal(rc < 0, was_failing);
+        if (rc)
+            assert_non_null(strstr(err.text, strerror(EIO)));
+        n_failed += was_failing;
+        verify_release(&r);
+    }
+    assert_in_range(n_failed, 4, 100);
+}
+
 static int make_name(void **state)
 {
     (void)state;
@@ -120,6 +174,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_byte_counts),
         cmocka_unit_test(version_1_needs_none),
+        cmocka_unit_test(a_failing_disk_is_no_damage),
     };
     return cmocka_run_group_tests(tests, make_name, remove_it);
 }

@@ -4,7 +4,6 @@
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -19,6 +18,15 @@ static char *value_in(char *entry, const char *name)
     return !*name && *entry == '=' ? entry + 1 : NULL;
 }
 
+/* Not by strcmp(): with -z now the resolver of another library's IFUNC may be reached while our own slots are filled,
+ * its own still empty. */
+static int is_same(const char *a, const char *b)
+{
+    for (; *a && *a == *b; b++)
+        a++;
+    return *a == *b;
+}
+
 /* As the C library's. NVTX looks for its tool here at its first call: after clearenv() it is told what it would have
  * been told at the start. */
 EXPORTED char *dcc_io_getenv(const char *name) ALIAS(getenv);
@@ -29,7 +37,7 @@ char *dcc_io_getenv(const char *name)
         if (value)
             return value;
     }
-    return early_is_over() && strcmp(name, "NVTX_INJECTION64_PATH") == 0 ? (char *)dcc_guest_injection() : NULL;
+    return is_same(name, "NVTX_INJECTION64_PATH") && early_is_over() ? (char *)dcc_guest_injection() : NULL;
 }
 
 EXPORTED int dcc_io_chroot(const char *path) ALIAS(chroot);
@@ -52,13 +60,12 @@ int dcc_io_chroot(const char *path)
         *(void **)&next = early_is_over() ? dlsym(RTLD_NEXT, #NAME) : NULL; \
         if (!next)                                                          \
             return -1;                                                      \
-        if (before == 0)                                                    \
-            dcc_guest_user_changes();                                       \
+        int note = before == 0 ? dcc_guest_user_changes() : -1;             \
         errno = saved_errno;                                                \
         int rc = next(ARGS);                                                \
         saved_errno = errno;                                                \
-        if (rc == 0 && before == 0 && geteuid() != before)                  \
-            dcc_guest_user_changed();                                       \
+        if (before == 0)                                                    \
+            dcc_guest_user_changed(note, rc == 0 && geteuid() != before);   \
         errno = saved_errno;                                                \
         return rc;                                                          \
     }

@@ -1,14 +1,32 @@
 /* give_up.c - gives up what its arguments say, in their order, and then names ten ranges: clearenv, noenv (another
  * environment), unset (NVTX's variable alone), chroot (to the current folder), user (to be nobody), exec (and start
- * itself anew, with what follows). */
+ * itself anew, with what follows), fork (the child does what follows), server (fifty children, by fork and by vfork,
+ * that become nobody and start another program, as a server of root's does). */
 #define _GNU_SOURCE
 #include <nvtx3/nvToolsExt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 extern char **environ;
+
+static int serve(void)
+{
+    int status = 0;
+    for (int i = 0; i < 50 && status == 0; i++) {
+        pid_t pid = i % 2 ? vfork() : fork();
+        if (pid == 0) {
+            if (setuid(65534) == 0)
+                execlp("true", "true", (char *)NULL);
+            _exit(6);
+        }
+        if (pid < 0 || waitpid(pid, &status, 0) != pid)
+            status = -1;
+    }
+    return status;
+}
 
 int main(int argc, char **argv)
 {
@@ -24,7 +42,14 @@ int main(int argc, char **argv)
             return 3;
         else if (strcmp(argv[i], "user") == 0 && setuid(65534) != 0)
             return 4;
-        else if (strcmp(argv[i], "exec") == 0) {
+        else if (strcmp(argv[i], "server") == 0 && serve() != 0)
+            return 6;
+        else if (strcmp(argv[i], "fork") == 0) {
+            int status = 0;
+            pid_t pid = fork();
+            if (pid != 0)
+                return pid < 0 || waitpid(pid, &status, 0) != pid || status != 0 ? 7 : 0;
+        } else if (strcmp(argv[i], "exec") == 0) {
             argv[i] = argv[0];
             execv(argv[0], argv + i);
             return 5;
