@@ -357,14 +357,20 @@ static int add_series_claim(struct report *rep, int index, const struct cause *c
     c->confidence = series_confidence(rep, s, &c->confidence_because);
     c->evidence = "index.html#scaling";
     c->action = shared ? action_for(shared, CLASS_SHARED) : action_for_scaling(r, cause->cls);
-    /* Compute cannot be removed; what it lost against ideal scaling can be gained. Cores can be given back, and at best
-     * all that was lost with them; how much when the reference had too few too, nobody knows. */
+    /* Compute cannot be removed; what it lost against ideal scaling can be gained. What cores of their own would bring
+     * the run itself estimates, as on its page; without that, at best all that was lost with them, and how much when
+     * the reference had too few too, nobody knows. */
+    const struct run_result *of = shared ? shared : r;
+    int64_t own_ns = shared ? shared->gain_ns[CLASS_SHARED] : 0;
+    if ((double)own_ns <= rep->thresholds.loss_matters * (double)of->step.mean_ns)
+        own_ns = 0;
     c->has_gain = !shared || !shared_run(rep, &s->points[0]);
     c->gain_ns = !c->has_gain                  ? 0
+                 : own_ns > 0                  ? own_ns
                  : shared                      ? whole_loss(s)->loss_ns
                  : cause->cls == CLASS_COMPUTE ? cause->lost_ns
                                                : r->classes[cause->cls].gain_ns;
-    c->step_ns = r->step.mean_ns;
+    c->step_ns = of->step.mean_ns;
     c->gain_text = gain_text(rep, c->gain_ns, c->step_ns);
     c->threshold_ratio = rep->thresholds.efficiency;
     if (shared)
