@@ -2,6 +2,7 @@
 #include "render/import/parsers.h"
 
 #include "lib/buf.h"
+#include "render/model/talp.h"
 #include "render/read/members.h"
 
 #include <stdio.h>
@@ -12,18 +13,11 @@ int talp_is(const char *head, size_t n)
     return n && *head == '{' && memmem(head, n, "\"dlbVersion\"", 12) != NULL;
 }
 
-static const struct {
-    const char *key, *name;
-} efficiencies[] = {{"parallelEfficiency", "Parallel"},
-                    {"mpiParallelEfficiency", "MPI"},
-                    {"mpiCommunicationEfficiency", "MPI communication"},
-                    {"mpiLoadBalance", "MPI load balance"},
-                    {"deviceOffloadEfficiency", "Device offload"},
-                    {"gpuParallelEfficiency", "GPU"},
-                    {"gpuLoadBalance", "GPU load balance"},
-                    {"gpuCommunicationEfficiency", "GPU communication"},
-                    {"gpuOrchestrationEfficiency", "GPU orchestration"}};
-enum { N_EFFICIENCIES = sizeof efficiencies / sizeof *efficiencies };
+/* What the file has, found before its table is made. */
+struct found {
+    int has[N_TALP]; /* some region has it */
+    int n_regions, n_off;
+};
 
 static const json_t *first_of(const json_t *region, const char *key, const char *older)
 {
@@ -31,33 +25,95 @@ static const json_t *first_of(const json_t *region, const char *key, const char 
     return v ? v : json_object_get(region, older);
 }
 
-static void add_region(struct run *r, struct foreign_table *t, const char *name, const json_t *region)
+/* v: shape (N_TALP), -1 = not in the file */
+static void efficiencies_of(const json_t *region, double *v)
 {
+    const json_t *gpus = json_object_get(region, "numGpus");
+    for (int e = 0; e < N_TALP; e++) {
+        const json_t *x = json_object_get(region, talp_key((enum talp_efficiency)e));
+        v[e] = json_is_number(x) ? json_number_value(x) : -1;
+    }
+    talp_clean(v, json_is_number(gpus) ? json_number_value(gpus) : -1);
+}
+
+static void look_at_region(struct found *f, const json_t *region)
+{
+    double v[N_TALP];
+    efficiencies_of(region, v);
+    for (int e = 0; e < N_TALP; e++)
+        f->has[e] |= v[e] >= 0;
+    f->n_regions++;
+    f->n_off += !talp_agrees(v, TALP_PARALLEL);
+}
+
+static void add_ratio(struct run *r, struct foreign_table *t, double ratio)
+{
+    table_add(r, t, ratio >= 0 ? "%.2f" : "n/a", ratio);
+}
+
+static void add_region(struct run *r, struct foreign_table *t, const struct found *f, const char *name,
+                       const json_t *region)
+{
+    double v[N_TALP];
+    efficiencies_of(region, v);
     table_add(r, t, "%s", name);
     const json_t *elapsed = first_of(region, "elapsedTime", "ElapsedTime"),
                  *useful = first_of(region, "usefulTime", "UsefulTime");
     table_add(r, t, json_is_number(elapsed) ? "%.4g" : "n/a", json_number_value(elapsed) / 1e9);
     table_add(r, t, json_is_number(useful) ? "%.4g" : "n/a", json_number_value(useful) / 1e9);
-    for (int i = 0; i < N_EFFICIENCIES; i++) {
-        const json_t *v = json_object_get(region, efficiencies[i].key);
-        table_add(r, t, json_is_number(v) ? "%.2f" : "n/a", json_number_value(v));
+    for (int e = 0; e < N_TALP; e++) {
+        if (f->has[e] || e == TALP_PARALLEL)
+            add_ratio(r, t, v[e]);
+        if (e == TALP_PARALLEL)
+            add_ratio(r, t, talp_product(v, TALP_PARALLEL));
     }
 }
 
-/* A region is an object with an elapsed time; what is around it differs between versions of DLB. */
-static int walk(struct run *r, struct foreign_table *t, const char *name, const json_t *v, int depth)
+/* A region is an object with an elapsed time; what is around it differs between versions of DLB. With a table it is
+ * added to that, without it is looked at. */
+static void walk(struct run *r, struct foreign_table *t, struct found *f, const char *name, const json_t *v, int depth)
 {
-    int n = 0;
     const char *key;
     json_t *inner;
     if (!json_is_object(v) || depth > 6)
-        return 0;
-    if (first_of(v, "elapsedTime", "ElapsedTime")) {
-        add_region(r, t, name, v);
-        return 1;
+        return;
+    if (!first_of(v, "elapsedTime", "ElapsedTime")) {
+        json_object_foreach((json_t *)(uintptr_t)v, key, inner) walk(r, t, f, key, inner, depth + 1);
+    } else if (t) {
+        add_region(r, t, f, name, v);
+    } else {
+        look_at_region(f, v);
     }
-    json_object_foreach((json_t *)(uintptr_t)v, key, inner) n += walk(r, t, key, inner, depth + 1);
-    return n;
+}
+
+/* The same of every file, but for the regions in which the product is another number. */
+static char *caption_of(struct run *r, const struct found *f)
+{
+    struct dcr_buf b = {0};
+    dcr_buf_puts(&b, "efficiencies of its regions as DLB computed them (POP accepts 0.8 and above)");
+    if (f->n_off)
+        dcr_buf_printf(&b,
+                       "; in %d of %d regions MPI x OpenMP x device offload differs from the parallel efficiency by "
+                       "more than rounding, as DLB does not measure them against the same time",
+                       f->n_off, f->n_regions);
+    char *text = dcr_arena_strdup(&r->arena, dcr_buf_text(&b));
+    dcr_buf_release(&b);
+    return text;
+}
+
+static char *columns_of(struct run *r, const struct found *f)
+{
+    struct dcr_buf b = {0};
+    dcr_buf_puts(&b, "Region|#Elapsed, s|#Useful, s");
+    for (int e = 0; e < N_TALP; e++) {
+        if (f->has[e] || e == TALP_PARALLEL)
+            dcr_buf_printf(&b, "|#%s", talp_title((enum talp_efficiency)e));
+        if (e == TALP_PARALLEL)
+            dcr_buf_puts(&b, "|#Product of its factors");
+    }
+    char *text = dcr_arena_strdup(&r->arena, dcr_buf_text(&b));
+    dcr_buf_release(&b);
+    return text;
 }
 
 int talp_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
@@ -65,19 +121,13 @@ int talp_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
     json_t *o = json_slurp(s, err);
     if (!o)
         return DCR_FAIL;
-    struct dcr_buf columns = {0};
-    dcr_buf_puts(&columns, "Region|#Elapsed, s|#Useful, s");
-    for (int i = 0; i < N_EFFICIENCIES; i++)
-        dcr_buf_printf(&columns, "|#%s", efficiencies[i].name);
-    struct foreign_table *t = run_add_table(
-        r, s->name, "TALP report", "efficiencies of its regions as DLB computed them (POP accepts 0.8 and above)",
-        dcr_arena_strdup(&r->arena, dcr_buf_text(&columns)));
-    dcr_buf_release(&columns);
-    int rc = 0, n = walk(r, t, "", o, 0);
-    if (n == 0) {
-        r->n_tables--;
+    struct found f = {0};
+    int rc = 0;
+    walk(r, NULL, &f, "", o, 0);
+    if (f.n_regions)
+        walk(r, run_add_table(r, s->name, "TALP report", caption_of(r, &f), columns_of(r, &f)), &f, "", o, 0);
+    else
         rc = dcr_err_set(err, DCR_FAIL, "'%s' is a TALP report without regions", s->name);
-    }
     json_decref(o);
     return rc;
 }

@@ -3,6 +3,7 @@
 #include "render/narrate/stepless.h"
 
 #include "render/analyse/analyse.h"
+#include "render/model/talp.h"
 #include "render/narrate/claims.h"
 #include "render/narrate/devices.h"
 #include "render/narrate/format.h"
@@ -29,16 +30,6 @@ static double value(const struct foreign_table *t, size_t row, int column)
     return end > text && !*end ? v : -1;
 }
 
-/* "Parallel" is column `column` of "Region|#Elapsed, s|...|#Parallel|...". */
-static const char *column_name(struct report *rep, const struct foreign_table *t, int column)
-{
-    const char *p = t->columns;
-    for (; column > 0; column--)
-        p = strchr(p, '|') + 1;
-    p += *p == '#';
-    return report_text(rep, "%.*s", (int)strcspn(p, "|"), p);
-}
-
 /* Bytes, time, algbw and busbw out of place, time and busbw in place (render/import/nccl_tests.c). */
 static const char *say_nccl_tests(struct report *rep, const struct foreign_table *t)
 {
@@ -54,25 +45,75 @@ static const char *say_nccl_tests(struct report *rep, const struct foreign_table
                                   fmt_number(best).text, fmt_bytes(bytes).text);
 }
 
-/* Region, elapsed, useful, then efficiencies, the parallel one first (render/import/talp.c). */
-static const char *say_talp(struct report *rep, const struct foreign_table *t)
+/* Whether column p of "Region|#Elapsed, s|...|#Parallel|..." has this title. */
+static int is_titled(const char *p, const char *title)
+{
+    size_t n = strlen(title);
+    p += *p == '#';
+    return strncmp(p, title, n) == 0 && (!p[n] || p[n] == '|');
+}
+
+/* v: shape (N_TALP); -1 where the table has no such column or no number in it (render/import/talp.c). */
+static void talp_row(const struct foreign_table *t, size_t row, double *v)
+{
+    for (int e = 0; e < N_TALP; e++) {
+        const char *p = t->columns;
+        v[e] = -1;
+        for (int c = 0; c < t->n_columns; c++, p = strchr(p, '|') ? strchr(p, '|') + 1 : "")
+            if (is_titled(p, talp_title((enum talp_efficiency)e)))
+                v[e] = value(t, row, c);
+    }
+}
+
+/* "OpenMP with 0.94 (in it OpenMP load balance with 0.95)"; NULL: no factor that is known is below 1. */
+static const char *lowest_text(struct report *rep, const double *v, enum talp_efficiency of)
+{
+    enum talp_efficiency e = talp_lowest_factor(v, of);
+    if (e == TALP_NONE || v[e] >= 1)
+        return NULL;
+    const char *inner = lowest_text(rep, v, e);
+    return report_text(rep, "%s with %.2f%s", talp_title(e), v[e], inner ? report_text(rep, " (in it %s)", inner) : "");
+}
+
+/* What is no factor of the host's efficiency, and a product that is not it. */
+static const char *talp_support(struct report *rep, const double *v)
+{
+    const char *text = "";
+    if (!talp_agrees(v, TALP_PARALLEL))
+        text = report_text(
+            rep,
+            "Its factors multiply to %.2f, which differs from %.2f by more than rounding: DLB does not measure "
+            "them against the same time.",
+            talp_product(v, TALP_PARALLEL), v[TALP_PARALLEL]);
+    const char *inner = lowest_text(rep, v, TALP_GPU);
+    if (v[TALP_GPU] >= 0)
+        text = report_text(rep,
+                           "%s%sThat is the side of the host; on the side of the GPUs, no factor of it, the parallel "
+                           "efficiency is %.2f%s%s.",
+                           text, *text ? " " : "", v[TALP_GPU], inner ? "; its lowest factor is " : "",
+                           inner ? inner : "");
+    return text;
+}
+
+/* Of 'Global', else of the region that took longest. */
+static const char *say_talp(struct report *rep, const struct foreign_table *t, const char **support)
 {
     size_t longest = 0;
-    int lowest = -1;
+    double v[N_TALP];
     for (size_t i = 1; i < n_rows(t); i++)
         if (strcmp(cell(t, longest, 0), "Global") != 0 &&
             (strcmp(cell(t, i, 0), "Global") == 0 || value(t, i, 1) > value(t, longest, 1)))
             longest = i;
-    if (n_rows(t) == 0 || value(t, longest, 3) < 0)
+    if (n_rows(t) == 0)
         return "";
-    for (int c = 4; c < t->n_columns; c++)
-        if (value(t, longest, c) >= 0 && (lowest < 0 || value(t, longest, c) < value(t, longest, lowest)))
-            lowest = c;
-    return report_text(rep, "By TALP the parallel efficiency of region '%s' is %s (POP accepts 0.80 and above)%s.",
-                       cell(t, longest, 0), cell(t, longest, 3),
-                       lowest < 0 ? ""
-                                  : report_text(rep, "; its lowest factor is %s with %s", column_name(rep, t, lowest),
-                                                cell(t, longest, lowest)));
+    talp_row(t, longest, v);
+    if (v[TALP_PARALLEL] < 0)
+        return "";
+    const char *lowest = lowest_text(rep, v, TALP_PARALLEL);
+    *support = talp_support(rep, v);
+    return report_text(rep, "By TALP the parallel efficiency of region '%s' is %.2f (POP accepts 0.80 and above)%s%s.",
+                       cell(t, longest, 0), v[TALP_PARALLEL], lowest ? "; its lowest factor is " : "",
+                       lowest ? lowest : "");
 }
 
 /* Kind, bytes at the peak of all ...; the last row is their sum (render/import/memory_timeline.c). */
@@ -87,12 +128,12 @@ static const char *say_memory(struct report *rep, const struct foreign_table *t)
                                   fmt_percent(value(t, most, 1) / all).text, cell(t, most, 0));
 }
 
-static const char *say_table(struct report *rep, const struct foreign_table *t)
+static const char *say_table(struct report *rep, const struct foreign_table *t, const char **support)
 {
     if (strcmp(t->kind, "nccl-tests log") == 0)
         return say_nccl_tests(rep, t);
     if (strcmp(t->kind, "TALP report") == 0)
-        return say_talp(rep, t);
+        return say_talp(rep, t, support);
     if (strcmp(t->kind, "PyTorch memory timeline") == 0)
         return say_memory(rep, t);
     if (strncmp(t->kind, "nsys", 4) == 0 && n_rows(t))
@@ -123,12 +164,13 @@ static const char *say_monitors(struct report *rep, const struct run *r)
                            : "");
 }
 
-/* The first thing that files without steps say; "" nothing. */
-static const char *evidence_headline(struct report *rep, const struct run *r)
+/* The first thing that files without steps say; "" nothing. support: what else that table says, unchanged if nothing.
+ */
+static const char *evidence_headline(struct report *rep, const struct run *r, const char **support)
 {
     const char *text = "";
     for (int i = 0; i < r->n_tables && !*text; i++)
-        text = say_table(rep, &r->tables[i]);
+        text = say_table(rep, &r->tables[i], support);
     if (!*text && !*r->collector_version)
         text = say_monitors(rep, r);
     if (!*text && r->n_traces)
@@ -157,7 +199,7 @@ void say_without_steps(struct report *rep, struct run_result *r)
     const char *evidence = "";
     r->headline = device_headline(rep, r->run);
     if (!r->headline && !r->step.n)
-        evidence = evidence_headline(rep, r->run);
+        evidence = evidence_headline(rep, r->run, &r->support);
     if (*evidence)
         r->headline = evidence;
     else if (!r->headline)
@@ -166,7 +208,7 @@ void say_without_steps(struct report *rep, struct run_result *r)
                                   r->step.n ? "phases of a step" : "steps");
     if (r->has_throughput)
         r->support =
-            report_text(rep, "By %s%s it processed %s samples per second.", r->run->summary.n_steps ? "the " : "",
-                        r->throughput_source, fmt_number(r->throughput).text);
+            report_text(rep, "%s%sBy %s%s it processed %s samples per second.", r->support, *r->support ? " " : "",
+                        r->run->summary.n_steps ? "the " : "", r->throughput_source, fmt_number(r->throughput).text);
     say_mpi(rep, r);
 }

@@ -1,0 +1,172 @@
+/* test_talp.c - TALP's reports: which efficiencies are factors of which, what is read and what is said of them. */
+#include "render/import/import.h"
+#include "render/model/build.h"
+#include "render/model/talp.h"
+#include "render/narrate/narrate.h"
+#include "tests/unit/made_run.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+struct bytes {
+    const char *at;
+    size_t left;
+};
+
+static ssize_t some(void *ctx, void *out, size_t n, struct dcr_err *err)
+{
+    (void)err;
+    struct bytes *b = ctx;
+    n = n < b->left ? n : b->left;
+    memcpy(out, b->at, n);
+    b->at += n;
+    b->left -= n;
+    return (ssize_t)n;
+}
+
+/* A report with one region of these members; text of the run's headline and support, and its only table. */
+static void tell(const char *members, struct report *rep, struct run **run)
+{
+    static char text[2000];
+    struct dcr_err err = {0};
+    snprintf(text, sizeof text,
+             "{\"dlbVersion\": \"3.6\", \"Application\": {\"Global\": {\"elapsedTime\": 2000000000, "
+             "\"usefulTime\": 1000000000, %s}}}",
+             members);
+    struct bytes b = {text, strlen(text)};
+    struct dcr_stream s = {some, &b, "talp.json"};
+    *run = run_new("t");
+    assert_int_equal(import_foreign(*run, "talp.json", &s, &err), 0);
+    assert_int_equal((*run)->n_tables, 1);
+    struct analyse_options o = made_options();
+    assert_int_equal(analyse(rep, run, 1, &o, &err), 0);
+    narrate(rep);
+}
+
+static void test_what_is_said(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *members, *columns, *cells, *headline, *support;
+    } c[] = {
+        /* 0.99 x 0.94 = 0.9306 */
+        {"\"parallelEfficiency\": 0.93, \"mpiParallelEfficiency\": 0.99, \"ompParallelEfficiency\": 0.94, "
+         "\"ompLoadBalance\": 0.95, \"ompSchedulingEfficiency\": 0.99, \"ompSerializationEfficiency\": 1.00",
+         "Region|#Elapsed, s|#Useful, s|#Parallel|#Product of its factors|#MPI|#OpenMP|#OpenMP load balance|#OpenMP "
+         "scheduling|#OpenMP serialisation",
+         "Global|2|1|0.93|0.93|0.99|0.94|0.95|0.99|1.00|",
+         "is 0.93 (POP accepts 0.80 and above); its lowest factor is OpenMP with 0.94 (in it OpenMP load balance with "
+         "0.95).",
+         ""},
+        /* the GPUs' 0.07 is no factor of 0.77 */
+        {"\"numGpus\": 1, \"parallelEfficiency\": 0.77, \"mpiParallelEfficiency\": 1.00, "
+         "\"deviceOffloadEfficiency\": 0.77, \"gpuParallelEfficiency\": 0.07, \"gpuLoadBalance\": 1.00, "
+         "\"gpuCommunicationEfficiency\": 0.54, \"gpuOrchestrationEfficiency\": 0.12",
+         "Region|#Elapsed, s|#Useful, s|#Parallel|#Product of its factors|#MPI|#Device offload|#GPU|#GPU load "
+         "balance|#GPU communication|#GPU orchestration",
+         "Global|2|1|0.77|0.77|1.00|0.77|0.07|1.00|0.54|0.12|",
+         "is 0.77 (POP accepts 0.80 and above); its lowest factor is Device offload with 0.77.",
+         "That is the side of the host; on the side of the GPUs, no factor of it, the parallel efficiency is 0.07; its "
+         "lowest factor is GPU orchestration with 0.12."},
+        /* 0.80 x 0.65 = 0.52; no GPUs: their zeros are no measurement */
+        {"\"numGpus\": 0, \"parallelEfficiency\": 0.61, \"mpiParallelEfficiency\": 0.80, "
+         "\"ompParallelEfficiency\": 0.65, \"gpuParallelEfficiency\": 0.00",
+         "Region|#Elapsed, s|#Useful, s|#Parallel|#Product of its factors|#MPI|#OpenMP",
+         "Global|2|1|0.61|0.52|0.80|0.65|",
+         "is 0.61 (POP accepts 0.80 and above); its lowest factor is OpenMP with 0.65.",
+         "Its factors multiply to 0.52, which differs from 0.61 by more than rounding: DLB does not measure them "
+         "against the same time."},
+        /* nothing is lost, or no factor is known: none is named */
+        {"\"parallelEfficiency\": 1, \"mpiParallelEfficiency\": 1",
+         "Region|#Elapsed, s|#Useful, s|#Parallel|#Product of its factors|#MPI", "Global|2|1|1.00|1.00|1.00|",
+         "is 1.00 (POP accepts 0.80 and above).", ""},
+        {"\"parallelEfficiency\": 0.5", "Region|#Elapsed, s|#Useful, s|#Parallel|#Product of its factors",
+         "Global|2|1|0.50|n/a|", "is 0.50 (POP accepts 0.80 and above).", ""},
+    };
+    for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
+        struct report rep = {0};
+        struct run *run = NULL;
+        char cells[500] = "", headline[500];
+        tell(c[i].members, &rep, &run);
+        for (size_t k = 0; k < run->tables[0].n_cells; k++)
+            strcat(strcat(cells, run->tables[0].cells[k]), "|");
+        assert_string_equal(run->tables[0].columns, c[i].columns);
+        assert_string_equal(cells, c[i].cells);
+        snprintf(headline, sizeof headline, "By TALP the parallel efficiency of region 'Global' %s", c[i].headline);
+        assert_string_equal(rep.runs[0].headline, headline);
+        assert_string_equal(rep.runs[0].support, c[i].support);
+        assert_int_equal(strstr(run->tables[0].caption, "; in 1 of 1 regions MPI x OpenMP") != NULL, i == 2);
+        report_free(&rep);
+        run_free(run);
+    }
+}
+
+/* Factors shown as 1.00 are 0.995 at least, three of them multiply to 0.985075: shown as 0.99, and never as 0.98. */
+static void test_product_within_rounding(void **state)
+{
+    (void)state;
+    static const struct {
+        double parallel, mpi, openmp, offload;
+        int agrees;
+    } c[] = {{0.93, 0.99, 0.94, -1, 1}, {1.00, 0.99, 1.00, -1, 1}, {0.99, 1.00, 1.00, 1.00, 1}, {0.98, 1, 1, 1, 0},
+             {0.61, 0.80, 0.65, -1, 0}, {1.00, 0.94, 1.00, -1, 0}, {-1, 0.5, 0.5, -1, 1},       {0.5, -1, -1, -1, 1},
+             {0.00, 0.00, 1.00, -1, 1}, {0.77, 1, 1, 0.77, 1},     {0.60, 0.80, 0.90, 0.83, 1}, /* 0.5976 */};
+    for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
+        double v[N_TALP];
+        for (int e = 0; e < N_TALP; e++)
+            v[e] = -1;
+        v[TALP_PARALLEL] = c[i].parallel, v[TALP_MPI] = c[i].mpi, v[TALP_OPENMP] = c[i].openmp;
+        v[TALP_OFFLOAD] = c[i].offload;
+        v[TALP_MPI_BALANCE] = 0.1, v[TALP_GPU] = 0.1; /* of another level, of another tree */
+        if (talp_agrees(v, TALP_PARALLEL) != c[i].agrees)
+            fail_msg("case %zu", i);
+    }
+}
+
+/* 0 of a model that did not run is no measurement; 0 under 0 is one. */
+static void test_zeros(void **state)
+{
+    (void)state;
+    double v[N_TALP] = {[TALP_PARALLEL] = 0.5, [TALP_OPENMP] = 0.5};
+    talp_clean(v, -1);
+    assert_true(v[TALP_MPI] < 0 && v[TALP_MPI_BALANCE] < 0 && v[TALP_OFFLOAD] < 0);
+    assert_true(v[TALP_GPU] >= 0 && v[TALP_GPU_BALANCE] >= 0);
+    assert_int_equal(talp_lowest_factor(v, TALP_PARALLEL), TALP_OPENMP);
+    assert_int_equal(talp_lowest_factor(v, TALP_MPI), TALP_NONE);
+    talp_clean(v, 0);
+    assert_true(v[TALP_GPU] < 0 && v[TALP_GPU_BALANCE] < 0);
+    double idle[N_TALP] = {[TALP_OPENMP] = 1};
+    talp_clean(idle, -1);
+    assert_true(idle[TALP_MPI] >= 0);
+    assert_int_equal(talp_lowest_factor(idle, TALP_PARALLEL), TALP_MPI);
+}
+
+/* The factors of an efficiency are of its own tree, and both trees end. */
+static void test_trees(void **state)
+{
+    (void)state;
+    for (int e = 0; e < N_TALP; e++) {
+        enum talp_efficiency root = (enum talp_efficiency)e;
+        for (int depth = 0; talp_parent(root) != TALP_NONE; depth++) {
+            assert_true(depth < N_TALP);
+            root = talp_parent(root);
+        }
+        assert_int_equal(root, strncmp(talp_key((enum talp_efficiency)e), "gpu", 3) == 0 ? TALP_GPU : TALP_PARALLEL);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_what_is_said),
+        cmocka_unit_test(test_product_within_rounding),
+        cmocka_unit_test(test_zeros),
+        cmocka_unit_test(test_trees),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
