@@ -93,8 +93,8 @@ static void test_what_is_said(void **state)
         struct run *run = NULL;
         char cells[500] = "", headline[500];
         tell(c[i].members, &rep, &run);
-        for (size_t k = 0; k < run->tables[0].n_cells; k++)
-            strcat(strcat(cells, run->tables[0].cells[k]), "|");
+        for (size_t k = 0, n = 0; k < run->tables[0].n_cells && n < sizeof cells; k++)
+            n += (size_t)snprintf(cells + n, sizeof cells - n, "%s|", run->tables[0].cells[k]);
         assert_string_equal(run->tables[0].columns, c[i].columns);
         assert_string_equal(cells, c[i].cells);
         snprintf(headline, sizeof headline, "By TALP the parallel efficiency of region 'Global' %s", c[i].headline);
