@@ -4,6 +4,7 @@
 #include "collect/export_parts.h"
 #include "lib/fs.h"
 #include "lib/member.h"
+#include "lib/outfile.h"
 #include "lib/tar.h"
 
 #include <errno.h>
@@ -193,6 +194,23 @@ static int check_content(const struct export_state *x, const char *path, struct 
                            : "it holds no trace of events (native traces only are exported)");
 }
 
+/* Either format, whichever is to be written now: the name may have been used for the other one. */
+static int is_export(const char *head)
+{
+    static const char csv[] = "rank,host,pid,track,kind,depth,",
+                      chrome[] = "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[";
+    return strncmp(head, csv, sizeof csv - 1) == 0 ||
+           (strncmp(head, chrome, sizeof chrome - 1) == 0 && strstr(head, "\"labels\":\"dccollect export\""));
+}
+
+static int check_output(const char *path, const char *output, struct dcr_err *err)
+{
+    const struct dcr_output out = {"-o", output, "an export of dccollect", is_export};
+    char *inputs[] = {(char *)path};
+    int rc = dcr_output_spares(&out, inputs, 1, err);
+    return rc ? rc : dcr_output_check(&out, err);
+}
+
 int export_archive(const char *path, const char *output, enum export_format format, char *message, size_t n,
                    struct dcr_err *err)
 {
@@ -211,7 +229,9 @@ int export_archive(const char *path, const char *output, enum export_format form
     int k = snprintf(partial, sizeof partial, "%s%s", output ? output : "", is_beside ? ".partial" : "");
     if (k < 0 || (size_t)k >= sizeof partial)
         return dcr_err_set(err, DCR_FAIL, "the name '%s' is too long", output);
-    int rc = dcr_tar_open(&tar, path, err);
+    int rc = is_beside ? check_output(path, output, err) : DCR_OK;
+    if (rc == 0)
+        rc = dcr_tar_open(&tar, path, err);
     if (rc)
         return rc;
     if (output && !(x.w.out = fopen(partial, "we"))) {

@@ -5,6 +5,7 @@
 #include "collect/pack.h"
 #include "collect/run.h"
 #include "collect/verify.h"
+#include "lib/outfile.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -144,8 +145,8 @@ int main(int argc, char **argv)
         fputs(options_usage, stdout);
         break;
     }
-    if (fflush(stdout) != 0 && status == DCR_EXIT_OK) {
-        complain("cannot write to standard output");
+    if (dcr_flush_standard_output(&err) != 0 && status == DCR_EXIT_OK) {
+        complain(err.text);
         status = DCR_EXIT_INPUT;
     }
 out:

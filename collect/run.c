@@ -157,7 +157,10 @@ static int pack_own(struct run *r, char *message, size_t n, struct dcr_err *err)
     }
     int rc = pack_spool(&request, message, n, err);
     if (rc) {
-        dcr_err_while(err, "the evidence is kept in '%s', pack it with `dccollect pack`", r->spool);
+        dcr_err_while(err,
+                      "no archive was made; what was recorded is kept in '%s': when there is room, or what is wrong is "
+                      "mended, `dccollect pack %s -o %s`",
+                      r->spool, r->spool, request.output);
         return rc;
     }
     if (n_left) {
@@ -195,14 +198,18 @@ int run_program(const struct options *o, char *message, size_t n, int *status, s
         rc = calibrate_copy(o->calibration, r.spool, err);
     if (rc == 0)
         rc = run_claim_host(&r, err);
-    if (rc)
+    if (rc) {
+        if (err && err->sys) /* a disk, not what was asked for */
+            dcr_err_while(err, "the program was not started");
         goto out;
+    }
     run_begin_record(&r);
     environment_set(o, r.record);
     rc = write_host(&r, NULL, err);
     if (rc == 0)
         rc = spool_write_json(r.record_dir, r.record_name, r.record, err);
     if (rc) { /* the program never started: the place is free again */
+        dcr_err_while(err, "the program was not started");
         json_decref(r.record);
         r.record = NULL;
         goto out;
@@ -218,7 +225,7 @@ int run_program(const struct options *o, char *message, size_t n, int *status, s
     if (o->output) {
         struct dcr_err pack_err = {0};
         int packed = pack_own(&r, message, n, &pack_err);
-        if (rc == 0 && packed && err)
+        if (packed && err && (rc == 0 || !message[0])) /* no archive: what to do, and most often why it all failed */
             *err = pack_err;
         rc = rc ? rc : packed;
     } else {

@@ -1,11 +1,13 @@
 /* main.c - dcreport: archives in, a report out. The steps of the pipeline and nothing else; see docs/man/dcreport.1. */
 #include "lib/fs.h"
+#include "lib/outfile.h"
 #include "render/analyse/analyse.h"
 #include "render/analyse/compare.h"
 #include "render/narrate/checks.h"
 #include "render/narrate/compare_doc.h"
 #include "render/narrate/narrate.h"
 #include "render/options.h"
+#include "render/outputs.h"
 #include "render/read/evidence.h"
 #include "render/site/site.h"
 
@@ -156,7 +158,9 @@ static int check_places(const struct options *o, struct dcr_err *err)
 {
     const char *const beside[][2] = {
         {"--single-file", o->single_file}, {"--junit", o->junit}, {"--summary", o->summary}};
-    int rc = o->out_dir ? site_check_out(o->out_dir, err) : 0;
+    int rc = outputs_check(o, err);
+    if (rc == 0 && o->out_dir)
+        rc = site_check_out(o->out_dir, err);
     for (size_t i = 0; rc == 0 && o->out_dir && i < sizeof beside / sizeof *beside; i++)
         if (beside[i][1])
             rc = site_check_outside(o->out_dir, beside[i][0], beside[i][1], err);
@@ -176,12 +180,12 @@ int main(int argc, char **argv)
         goto out;
     if (o.is_help || o.is_version) {
         fputs(o.is_help ? options_usage() : "dcreport " DCR_VERSION "\n", stdout);
-        options_release(&o);
-        return fflush(stdout) ? DCR_EXIT_INPUT : DCR_EXIT_OK;
+        rc = dcr_flush_standard_output(&err);
+        goto out;
     }
     is_quiet = o.is_quiet;
-    if ((rc = checks_parse(o.checks, o.n_checks, &err)) || (rc = settings(&o, &how, &err)) ||
-        (rc = check_places(&o, &err)) || (rc = read_runs(&evidence, &o, &err)))
+    if ((rc = checks_parse(o.checks, o.n_checks, &err)) || (rc = check_places(&o, &err)) ||
+        (rc = settings(&o, &how, &err)) || (rc = read_runs(&evidence, &o, &err)))
         goto out;
     how.left_out = evidence.left_out;
     how.n_left_out = evidence.n_left_out;
@@ -194,6 +198,8 @@ int main(int argc, char **argv)
     conclude(&o, &rep);
     if (o.n_checks)
         rc = check(&rep, &o, &checks, &err);
+    if (rc == 0)
+        rc = dcr_flush_standard_output(&err);
 out:
     if (rc)
         fprintf(stderr, "dcreport: %s\n", err.text);

@@ -37,6 +37,7 @@ says 1 "verify: ends inside the manifest" "front.tar" "$COLLECT" verify front.ta
 size=$(stat -c %s good.tar)
 head -c $((size / 2)) good.tar >half.tar
 says 1 "verify: truncated" "half.tar" "$COLLECT" verify half.tar
+check "... in one sentence, once" sh -c '[ "$(sort says.out | uniq -d)" = "" ] && grep -q "FAILED, 1 problem$" says.out'
 says 2 "ls: truncated, not complete" "DAMAGED" "$COLLECT" ls half.tar
 
 flip() { # flip FILE OFFSET
@@ -211,6 +212,16 @@ says 125 "run: the output is somebody's file, seen before the program starts" "n
     "$COLLECT" run -o notes.txt -- touch started
 check "... which is untouched, and nothing was started" sh -c '[ "$(cat notes.txt)" = precious ] && [ ! -e started ]'
 says 2 "pack: the output's folder is missing" "cannot" "$COLLECT" pack x -o nowhere/p.tar
+cp good.tar in.tar && cp packed.tar.zst other.tar.zst && ln -s in.tar in.csv
+says 2 "export: over its archive" "-o 'in.tar' is one of the inputs" "$COLLECT" export in.tar -o in.tar
+says 2 "export: over it by a link" "-o 'in.csv' is one of the inputs" "$COLLECT" export in.tar -o in.csv
+says 2 "export: over another archive" "-o 'other.tar.zst' exists and is not an export" "$COLLECT" export in.tar -o other.tar.zst
+says 2 "export: over somebody's file" "-o 'notes.txt' exists and is not an export" "$COLLECT" export in.tar -o notes.txt
+check "they are untouched" sh -c 'cmp in.tar good.tar && cmp other.tar.zst packed.tar.zst && [ "$(cat notes.txt)" = precious ]'
+for name in x.json x.csv; do
+    "$COLLECT" export in.tar -o $name 2>/dev/null
+    check "export: $name again, in place of its own" "$COLLECT" export in.tar -o $name
+done
 check "nothing was written" sh -c '! ls p.tar* .unverified* 2>/dev/null'
 mkdir odd && cp x/job_metadata.txt odd/ && printf 'epoch\n' >odd/metrics.csv && ln -s /etc/passwd odd/link && mkfifo odd/pipe
 check "pack: links and pipes are not followed" timeout 10 "$COLLECT" pack odd -o odd.tar
@@ -248,6 +259,12 @@ if [ "$(id -u)" = 0 ] && mkdir small && mount -t tmpfs -o size=200k tmpfs small 
     "$COLLECT" run --spool small/s -- ./marks 5 0 9 >out 2>&1 || got=$?
     check "run: a full disk is its own failure before the start, or the program's status" \
         sh -c '[ "$0" -eq 125 ] || [ "$0" -eq 9 ]' "$got"
+    rm small/fill
+    says 125 "run: the disk fills up: no archive, and how it is made later" \
+        "no archive was made; .* kept in '.*r.tar.spool'.*pack .*/r.tar.spool -o small/r.tar" \
+        "$COLLECT" run -o small/r.tar -- sh -c 'dd if=/dev/zero of=small/fill bs=1k status=none 2>&1; true'
+    rm small/fill
+    check "... as it says" sh -c "$(sed -n 's/.*`\(.*\)`.*/\1/p' says.out | sed "s|^dccollect|$COLLECT|")"
     umount small
 else
     skip "pack: full disk" "needs root and a tmpfs"

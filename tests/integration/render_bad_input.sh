@@ -74,6 +74,44 @@ refused "a single file in the output folder" "single-file.*lies in the output fo
 refused "... by another path" "junit.*lies in the output folder" "$TMP/1.tar" -o "$site/" --check 'steps>1' --junit "$TMP/nothing/../site/y.xml"
 refused "a share above 1 in a check" "a share such as" --check 'exposed_comm<20' "$TMP/1.tar"
 
+# ---- what it writes by name: never over an input, a file of somebody's, or another output
+cp "$TMP/1.tar" "$TMP/mine.tar"
+cp "$TMP/2.tar" "$TMP/another.tar"
+ln "$TMP/mine.tar" "$TMP/linked.html"
+one=$(sha256sum "$TMP/mine.tar" "$TMP/another.tar" "$TMP/thresholds")
+rule='steps>1'
+refused "a single file over the first of a glob" "single-file '.*mine.tar' exists and is not a report of dcreport.*not overwritten" \
+    -o "$site" --single-file "$TMP/mine.tar" "$TMP/another.tar"
+refused "... over the only input" "single-file.*one of the inputs" "$TMP/mine.tar" -o "$site" --single-file "$TMP/mine.tar"
+refused "... by another link" "single-file.*one of the inputs" "$TMP/mine.tar" -o "$site" --single-file "$TMP/linked.html"
+refused "JUnit over the input" "junit.*one of the inputs" --check "$rule" "$TMP/mine.tar" --junit "$TMP/./mine.tar" -q
+refused "... over the baseline" "junit.*one of the inputs" --baseline "$TMP/another.tar" -- --check "$rule" "$TMP/mine.tar" --junit "$TMP/another.tar"
+refused "a summary over the thresholds" "summary.*one of the inputs" --check "$rule" "$TMP/mine.tar" -t "$TMP/thresholds" --summary "$TMP/thresholds"
+refused "... over notes" "summary '.*kept-file' exists and is not a summary" --check "$rule" "$TMP/mine.tar" --summary "$TMP/kept-file"
+refused "... over a template" "single-file.*is not a report" "$TMP/mine.tar" -o "$site" --single-file themes/default/frame.html
+refused "... over a device" "summary '/dev/null': what has that name is no file" --check "$rule" "$TMP/mine.tar" --summary /dev/null
+refused "two outputs, one file" "junit and --summary would both write '.*z.xml'" --check "$rule" "$TMP/mine.tar" --junit "$TMP/z.xml" --summary "$TMP/nothing/../z.xml"
+cp "$TMP/mine.tar" "$TMP/z.xml.partial"
+refused "an archive where an output is made" "junit '.*z.xml.partial' exists" --check "$rule" "$TMP/mine.tar" --junit "$TMP/z.xml"
+rm "$TMP/z.xml.partial"
+check "... and every one of them is as it was" test "$one" = "$(sha256sum "$TMP/mine.tar" "$TMP/another.tar" "$TMP/thresholds")"
+own=("$TMP/mine.tar" -o "$site" --single-file "$TMP/z.html" --check "$rule" --junit "$TMP/z.xml" --summary "$TMP/z.md" -q)
+: > "$TMP/z.md"
+check "outputs where nothing stands" "$report" "${own[@]}"
+check "... and in place of their own" "$report" "${own[@]}"
+rm -rf "$site"
+refused "... not in each other's" "summary.*z.xml' exists" --check "$rule" "$TMP/mine.tar" --summary "$TMP/z.xml" -o "$TMP/kept-none"
+rm "$TMP"/z.* "$TMP/linked.html" "$TMP/mine.tar" "$TMP/another.tar"
+
+# ---- a full disk behind standard output
+for words in --version --help "--check $rule $TMP/1.tar"; do
+    status=0
+    # shellcheck disable=SC2086  # words
+    "$report" $words > /dev/full 2> "$TMP/err" || status=$?
+    check "lost output of ${words%% *} is said" test "$status $(cat "$TMP/err")" = \
+        "2 dcreport: cannot write to standard output: No space left on device"
+done
+
 # ---- the tar itself
 echo "not a tar at all, just a line of text" > "$TMP/bad.tar"
 refused "not a tar" "not a tar" "$TMP/bad.tar" -o "$site"

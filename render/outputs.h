@@ -1,0 +1,12 @@
+/* outputs.h - the files that dcreport writes beside the report. */
+#ifndef RENDER_OUTPUTS_H
+#define RENDER_OUTPUTS_H
+
+#include "render/options.h"
+
+/** outputs_check - may --single-file, --junit and --summary be written where the options say? Each in place of nothing
+ * or of what the same option wrote before, none over an input, no two into one file. To be asked before anything is
+ * read. errors   DCR_FAIL with a sentence that names option and file */
+int outputs_check(const struct options *o, struct dcr_err *err) DCR_MUST_CHECK;
+
+#endif
