@@ -243,7 +243,9 @@ void breakdown_run(struct report *rep, struct run_result *out)
             : out->run->summary.n_steps
                 ? report_text(rep, "n/a because a %s holds step times but no phases", out->run->summary.source)
             : out->run->n_traces ? "n/a because the traces mark no steps"
-                                 : "n/a because no steps were recorded (no steps.csv, no trace)";
+            : *out->run->collector_version
+                ? "n/a because the run was watched and no steps were named (no NVTX range of a step, no steps.csv)"
+                : "n/a because no steps were recorded (no steps.csv, no trace)";
         fill_summary(out);
         struct sums none = {0};
         breakdown_throughput(out, &none);

@@ -129,6 +129,22 @@ static int64_t lead_ns(const struct run *a)
     return most;
 }
 
+/* How the steps of a run without them can be known: by names where it was watched, else by who watches. */
+static const char *steps_action(const struct run *r)
+{
+    if (*r->collector_version)
+        return "Name the steps of the program with NVTX, nvtxRangePush(\"step\") and nvtxRangePop() around each, and "
+               "its phases within.";
+    int is_marked = 0; /* and yet not analysed: that is no advice */
+    for (int i = 0; i < r->n_traces; i++)
+        is_marked |= r->traces[i].steps.n_steps > 0;
+    if (r->n_traces && !is_marked)
+        return strncmp(r->traces[0].kind, "nsys", 4) == 0
+                   ? "Mark the steps of the next run with NVTX, a range \"step\" around each."
+                   : "Mark the steps of the next run, the profiler's step() behind each.";
+    return "Let dccollect run watch the next run; it records the steps and their phases.";
+}
+
 void top_sentences(struct report *rep)
 {
     const struct series *s = main_series(rep);
@@ -145,6 +161,7 @@ void top_sentences(struct report *rep)
         rep->headline = report_text(rep, "%s: %s", r->label, rep->headline);
     rep->support = s && *s->support ? s->support : r->support;
     rep->first_action = "";
+    rep->steps_action = steps_action(r->run);
     if (c && c->cls == CLASS_COMPUTE && c->series < 0)
         rep->first_action = report_text(
             rep, "There is nothing to optimise in how the run is set up: it computes. To be faster: %s%s%s.",
@@ -164,12 +181,8 @@ void top_sentences(struct report *rep)
         rep->first_action = "Nothing needs to be done first: no cause passes its threshold.";
     else if ((rep->first_action = device_action(rep, r)) != NULL)
         ;
-    else if (*r->run->collector_version) /* it did watch: what is missing are names */
-        rep->first_action = "What to do first: Name the steps of the program with NVTX, nvtxRangePush(\"step\") and "
-                            "nvtxRangePop() around each, and its phases within.";
     else
-        rep->first_action =
-            "What to do first: Let dccollect run watch the next run; it records the steps and their phases.";
+        rep->first_action = report_text(rep, "What to do first: %s", rep->steps_action);
     const struct series_point *best = s ? fastest_point(s) : NULL;
     if (best && best != &s->points[s->n_points - 1] && s->limit_claim < 0)
         rep->first_action = report_text(

@@ -114,6 +114,7 @@ fi
 read_one 0 "nsys export and CSVs" "$traces/nsys"
 is "SQLite and CSV agree" '[.devices[] | [.kernels, .memcpys, .span_ns, .busy_ns, .kernel_sum_ns]] | unique' '[[1312,279,342407810,303795463,294404540]]'
 is "without steps the cause of idle time decides what to do" '.first_action | test("^What to do first: Mark the steps \\(an NVTX range")' 'true'
+check "what to do next is the same" grep -q 'Without steps no cause can be judged. Mark the steps of the next run with NVTX' "$TMP/site/index.html"
 is "launches are found" '.devices[] | select(.source == "nsys SQLite export") | (.idle_causes_ns | add) == .idle_ns and .idle_causes_ns.host > 0' 'true'
 is "calls are counted" '.evidence[0].rows[0][0:2]' '["cudaDeviceSynchronize_v3020","1312"]'
 read_one 0 "an nccl-tests log" "$traces/nccl-tests"
@@ -124,8 +125,8 @@ is "its samples" '.runs[0].nodes[0].gpus[0].utilization_percent.n > 1000' 'true'
 is "the headline has their mean" '.headline | test("utilisation was 1.4 % in the mean of")' 'true'
 read_one 0 "TALP reports" "$traces/talp"
 is "the headline has the efficiency" '.headline | test("efficiency of region .* is 0.96")' 'true'
-is "regions and GPU efficiencies" '[.evidence[] | . as $t | ("GPU", "Device offload", "Product of its factors") as $c
-    | ($t.columns | index($c)) as $k | select($k and ($t.columns | index("GPU"))) | $t.rows[0][$k]] | unique' '["0.07","0.77"]'
+is "regions and GPU efficiencies" '[.evidence[] | [.columns, .rows[0]] | transpose | map({key: .[0], value: .[1]}) | from_entries
+    | select(.GPU) | [.GPU, .["Device offload"], .["Product of its factors"]]] | unique' '[["0.07","0.77","0.77"]]'
 is "OpenMP is among the factors" '.headline | test("lowest factor is OpenMP with 0.97 \\(in it OpenMP load balance with 0.98\\)")' 'true'
 read_one 3 "DDP scaling results" "$traces/scaling"
 is "the headline names its configuration" '.headline | test("^resnet152, global batch 64, fp16 \\(strong scaling\\): ")' 'true'

@@ -230,6 +230,36 @@ static void test_without_steps(void **state)
     release(&f);
 }
 
+/* Who was watched, or traced, without steps is not told to be watched again but to name them. */
+static void test_how_steps_can_be_known(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *collector, *trace;
+        size_t n_marked;
+        const char *because, *action;
+    } c[] = {
+        {"", NULL, 0, "no steps were recorded (no steps.csv, no trace)", "Let dccollect run watch the next run; it"},
+        {"0.1.0", NULL, 0, "was watched and no steps were named (no NVTX", "Name the steps of the program with NVTX, "},
+        {"", "nsys SQLite export", 0, "the traces mark no steps", "Mark the steps of the next run with NVTX, a range"},
+        {"", "Kineto trace", 0, "the traces mark no steps", "Mark the steps of the next run, the profiler's step()"},
+        {"", "Kineto trace", 3, "", "Let dccollect run watch the next run; it"},
+    };
+    for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
+        struct fixture f = {.n = 1};
+        struct foreign_trace trace = {.file = "t", .kind = c[i].trace, .steps.n_steps = c[i].n_marked};
+        f.runs[0] = made_run(1, 64);
+        f.runs[0]->collector_version = c[i].collector;
+        f.runs[0]->traces = &trace;
+        f.runs[0]->n_traces = c[i].trace != NULL;
+        tell(&f);
+        assert_contains(f.rep.runs[0].steps_because, c[i].because);
+        assert_contains(f.rep.steps_action, c[i].action);
+        assert_contains(f.rep.first_action, c[i].action);
+        release(&f);
+    }
+}
+
 /* The usual local series: compute that does not shrink because the ranks have no cores of their own. */
 static void test_too_few_cores_is_one_story(void **state)
 {
@@ -709,6 +739,7 @@ int main(void)
         cmocka_unit_test(test_advice_knows_how_gradients_travelled),
         cmocka_unit_test(test_exchange),
         cmocka_unit_test(test_without_steps),
+        cmocka_unit_test(test_how_steps_can_be_known),
         cmocka_unit_test(test_neighbours),
         cmocka_unit_test(test_too_few_cores_is_one_story),
         cmocka_unit_test(test_no_gain_against_a_held_back_reference),
