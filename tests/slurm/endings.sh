@@ -73,7 +73,7 @@ start killed --nodes 1 -- "${endless[@]}"
     kill_all_of "$killed_run"
     wait_for_job "$killed_report"
     wait_for_job "$cancel_report"
-    start failing --nodes 1 -- --resume no-such-checkpoint
+    CHECK_OPTIONS=no start failing --nodes 1 -- --units 0
     start unlaunched --nodes 1 --launcher-options --no-such-option
     start never --nodes 1 --sbatch-options --begin=now+1hour
     scancel "$never_run"
@@ -128,7 +128,7 @@ reported() { # NAME REPORT
     ended failing 1 "$failing_run"
     check "failing: the job's status is the program's" test "$(job "$failing_run" ExitCode)" = 2:0
     check "failing: its sentence is in the archive" \
-        grep -q -- no-such-checkpoint <(tar xOf "$results/failing"/*.tar log/stderr.txt)
+        grep -q -- --units <(tar xOf "$results/failing"/*.tar log/stderr.txt)
 
     ended unlaunched 1 "$unlaunched_run"
     check "unlaunched: what mpirun said is in the archive" \
