@@ -118,6 +118,8 @@ static int export_trace(struct export_state *x, struct dcr_tar_member *m, struct
             continue;
         }
         x->w.n_events++;
+        dcr_buf_clear(&x->w.payload);
+        dct_put_payload(r, &e, &x->w.payload);
         x->style->event(&x->w, &e);
     }
     for (size_t i = 0; rc == DCR_END && i < x->w.n_tracks; i++)
@@ -260,6 +262,7 @@ int export_archive(const char *path, const char *output, enum export_format form
     json_decref(x.nodes);
     dcr_arena_release(&x.arena);
     dcr_buf_release(&x.w.line);
+    dcr_buf_release(&x.w.payload);
     return rc;
 }
 

@@ -132,8 +132,9 @@ static void put_double(struct dcr_buf *b, double v)
         dcr_buf_puts(b, isnan(v) ? "\"NaN\"" : v > 0 ? "\"Infinity\"" : "\"-Infinity\"");
 }
 
-static void put_args(struct dcr_buf *b, const struct dct_event *e)
+static void put_args(struct export_writer *w, const struct dct_event *e)
 {
+    struct dcr_buf *b = &w->line;
     double f;
     dcr_buf_puts(b, ",\"args\":{\"domain\":");
     put_text(b, e->domain);
@@ -156,6 +157,10 @@ static void put_args(struct dcr_buf *b, const struct dct_event *e)
     case DCT_PAYLOAD_FILE:
         dcr_buf_puts(b, ",\"file\":");
         put_text(b, e->file);
+        break;
+    case DCT_PAYLOAD_RAW:
+        dcr_buf_puts(b, ",\"payload\":");
+        put_text(b, dcr_buf_text(&w->payload));
         break;
     default:
         break;
@@ -187,7 +192,7 @@ static void event(struct export_writer *w, const struct dct_event *e)
         put_head(w, e, "b");
         dcr_buf_printf(b, ",\"id\":%" PRIu64, w->n_events);
         put_us(b, "ts", start);
-        put_args(b, e);
+        put_args(w, e);
         dcr_buf_putc(b, '}');
         put_head(w, e, "e");
         dcr_buf_printf(b, ",\"id\":%" PRIu64, w->n_events);
@@ -199,7 +204,7 @@ static void event(struct export_writer *w, const struct dct_event *e)
             dcr_buf_puts(b, ",\"s\":\"t\"");
         else
             put_us(b, "dur", end_on_calendar(w, start, e->end_ns) - start);
-        put_args(b, e);
+        put_args(w, e);
     }
     dcr_buf_putc(b, '}');
     write_line(w);

@@ -56,8 +56,9 @@ static void put_calendar(struct export_writer *w, int64_t start)
     dcr_buf_putc(b, '\n');
 }
 
-static void put_payload(struct dcr_buf *b, const struct dct_event *e)
+static void put_payload(struct export_writer *w, const struct dct_event *e)
 {
+    struct dcr_buf *b = &w->line;
     double f;
     switch (e->payload_type) {
     case DCT_PAYLOAD_U64:
@@ -72,6 +73,9 @@ static void put_payload(struct dcr_buf *b, const struct dct_event *e)
         break;
     case DCT_PAYLOAD_MPI:
         dcr_buf_printf(b, "ranks=%" PRIu32 " peer=%" PRId32, (uint32_t)e->payload, (int32_t)(e->payload >> 32));
+        break;
+    case DCT_PAYLOAD_RAW:
+        dcr_csv_put(b, dcr_buf_text(&w->payload));
         break;
     default:
         break;
@@ -95,7 +99,7 @@ static void event(struct export_writer *w, const struct dct_event *e)
     if (e->kind == DCT_SPAN)
         dcr_buf_printf(b, "%" PRIu64, e->bytes);
     dcr_buf_putc(b, ',');
-    put_payload(b, e);
+    put_payload(w, e);
     dcr_buf_putc(b, ',');
     dcr_csv_put(b, e->file);
     dcr_buf_printf(b, ",%d", e->is_open);

@@ -10,7 +10,7 @@
 
 struct export_writer {
     FILE *out;
-    struct dcr_buf line;
+    struct dcr_buf line, payload;
     struct dct_info info; /* of the trace at hand; rank as the archive says */
     struct dcr_host host; /* on which it was recorded */
     struct dcr_hosts hosts;
@@ -22,8 +22,8 @@ struct export_writer {
 
 struct export_style {
     void (*begin)(struct export_writer *w);
-    void (*trace)(struct export_writer *w); /* a further trace begins */
-    void (*event)(struct export_writer *w, const struct dct_event *e);
+    void (*trace)(struct export_writer *w);                            /* a further trace begins */
+    void (*event)(struct export_writer *w, const struct dct_event *e); /* its raw payload as text: w->payload */
     void (*gpu)(struct export_writer *w, const struct dct_gpu_event *e);
     void (*thread)(struct export_writer *w, uint64_t track, const char *name); /* "" = none */
     void (*end)(struct export_writer *w);

@@ -249,9 +249,9 @@ enum { DCT_IO_READ = 0, DCT_IO_WRITE, DCT_IO_OTHER /* open, close, sync ... */, 
 enum dct_kind {
     DCT_NONE = 0,  /* never written; ends a damaged block */
     DCT_PUSH = 1,  /* [attr] range opened on this thread */
-    DCT_POP = 2,   /* innermost range of this thread and domain closed; name 0 */
+    DCT_POP = 2,   /* [attr] innermost range of this thread and domain closed; name 0; attr: a raw payload */
     DCT_START = 3, /* [attr, id] process range opened; the last extra slot holds its 64-bit id in t_ns' place */
-    DCT_END = 4,   /* [id] process range closed, any thread */
+    DCT_END = 4,   /* [attr, id] process range closed, any thread; attr: a raw payload */
     DCT_MARK = 5,  /* [attr] */
     DCT_SPAN = 6,  /* [span, attr] complete interval, observed without the program naming it: MPI, I/O */
     DCT_FILE = 7,  /* [dct_io x 3] calls on the file `name` that were too short to be spans; t_ns = first use */
@@ -262,7 +262,7 @@ enum dct_kind {
     DCT_CATEGORY = 18, /* domain, name = the id defined (program's own numbering) */
     DCT_THREAD = 19,   /* name of the thread `name` (Linux thread id) */
     DCT_NOTE = 20,     /* a sentence for people: why something is missing */
-    DCT_SCHEMA = 21    /* domain, name = number of a payload schema; text "name size=N: field type@offset, ..." */
+    DCT_SCHEMA = 21    /* domain, name = low half of the ID of a payload schema or enumeration; text: lib/payload.h */
 };
 #define DCT_MAX_TEXT (255u * DCT_SLOT_BYTES)
 

@@ -5,6 +5,7 @@
 #include "lib/buf.h"
 #include "lib/hash.h"
 #include "lib/map.h"
+#include "lib/payload.h"
 
 #include <stdio.h>
 #include <inttypes.h>
@@ -58,8 +59,8 @@ struct dct_reader {
     uint32_t n_names;
     const char **domains; /* by id, NULL = never defined */
     uint32_t n_domains;
-    struct dcr_map category_of, thread_of;
-    const char **texts; /* of categories and threads, in order of definition */
+    struct dcr_map category_of, thread_of, schema_of;
+    const char **texts; /* of categories, threads and schemas, in order of definition */
     uint32_t n_texts, cap_texts;
 
     struct dcr_map track_of;
@@ -79,6 +80,7 @@ struct dct_reader {
     struct dcr_buf notes;
     int has_said_unread;
     void *delivered_raw; /* of the event given out last */
+    uint32_t delivered_domain;
 };
 
 static int grow_array(void *array, uint32_t *cap, uint32_t need, size_t item)
@@ -161,6 +163,7 @@ void dct_close(struct dct_reader *r)
     free(r->texts);
     dcr_map_release(&r->category_of);
     dcr_map_release(&r->thread_of);
+    dcr_map_release(&r->schema_of);
     dcr_map_release(&r->track_of);
     dcr_map_release(&r->range_of);
     dcr_buf_release(&r->notes);
@@ -173,6 +176,24 @@ void dct_on_gpu(struct dct_reader *r, void (*f)(void *ctx, const struct dct_gpu_
 {
     r->on_gpu = f;
     r->gpu_ctx = ctx;
+}
+
+static uint64_t category_key(uint32_t domain, uint32_t category)
+{
+    return (uint64_t)domain << 32 | category;
+}
+
+static const char *schema_text(void *ctx, uint64_t id)
+{
+    struct dct_reader *r = ctx;
+    uint32_t i;
+    return dcr_map_get(&r->schema_of, category_key(r->delivered_domain, (uint32_t)id), &i) ? r->texts[i] : NULL;
+}
+
+void dct_put_payload(struct dct_reader *r, const struct dct_event *e, struct dcr_buf *out)
+{
+    if (e->payload_type == DCT_PAYLOAD_RAW && e->raw)
+        payload_put(out, e->raw, e->payload, schema_text, r);
 }
 
 void dct_get_loss(const struct dct_reader *r, struct dct_loss *out)
@@ -213,11 +234,6 @@ const char *dct_thread_name(struct dct_reader *r, uint32_t track)
 
 /* ---- definitions ----------------------------------------------------------------------------- */
 
-static uint64_t category_key(uint32_t domain, uint32_t category)
-{
-    return (uint64_t)domain << 32 | category;
-}
-
 static void set_text(struct dct_reader *r, struct dcr_map *m, uint64_t key, const char *text)
 {
     if (r->n_texts >= MAX_NAME_ID || grow_array(&r->texts, &r->cap_texts, r->n_texts + 1, sizeof *r->texts) != 0 ||
@@ -253,6 +269,9 @@ static void define(struct dct_reader *r, const struct dct_slot *s)
         break;
     case DCT_THREAD:
         set_text(r, &r->thread_of, s->name, text);
+        break;
+    case DCT_SCHEMA:
+        set_text(r, &r->schema_of, category_key(s->domain, s->name), text);
         break;
     default:
         break;
@@ -375,7 +394,7 @@ static int slot_is_sound(const struct dct_reader *r, const struct dct_slot *s)
     case DCT_MARK:
         return attr_is_sound(s + 1, n);
     case DCT_POP:
-        return n == 0;
+        return attr_is_sound(s + 1, n);
     case DCT_START:
         return n >= 1 && attr_is_sound(s + 1, n - 1);
     case DCT_SPAN:
@@ -385,7 +404,7 @@ static int slot_is_sound(const struct dct_reader *r, const struct dct_slot *s)
     case DCT_GPU:
         return n == 3 || n == 5;
     case DCT_END:
-        return n == 1;
+        return n >= 1 && attr_is_sound(s + 1, n - 1);
     case DCT_STRING:
     case DCT_DOMAIN:
     case DCT_CATEGORY:
@@ -416,6 +435,29 @@ static void keep_attr(struct open_range *o, const struct dct_slot *s)
         if (o->raw)
             memcpy(o->raw, s + 1, o->attr.payload);
     }
+}
+
+/* A payload that came with the end of a range: behind the raw one of its beginning. A plain number of the beginning
+ * stays alone. */
+static void add_attr(struct open_range *o, const struct dct_slot *s)
+{
+    struct dct_attr a = attr_in(s);
+    uint32_t type = o->attr.payload_type & 0xff;
+    size_t before = type == DCT_PAYLOAD_RAW && o->raw ? o->attr.payload : 0;
+    if ((a.payload_type & 0xff) != DCT_PAYLOAD_RAW || !a.payload || (type != DCT_PAYLOAD_NONE && !before))
+        return;
+    /* whole slots, so that the next item begins where it may */
+    size_t padded = (before + DCT_SLOT_BYTES - 1) / DCT_SLOT_BYTES * DCT_SLOT_BYTES;
+    char *both = calloc(1, padded + a.payload);
+    if (!both)
+        return;
+    if (before)
+        memcpy(both, o->raw, before);
+    memcpy(both + padded, s + 1, a.payload);
+    free(o->raw);
+    o->raw = both;
+    o->attr.payload_type = (o->attr.payload_type & ~0xffu) | DCT_PAYLOAD_RAW;
+    o->attr.payload = padded + a.payload;
 }
 
 /* Why one more range of the process cannot be kept open. */
@@ -459,6 +501,7 @@ static inline void deliver(struct dct_reader *r, struct dct_event *out, int kind
     out->raw = o->raw;
     out->file = "";
     r->delivered_raw = o->raw;
+    r->delivered_domain = o->domain;
     fill_names(r, out, o->domain, o->name, o->attr.category);
     if (out->payload_type == DCT_PAYLOAD_FILE && o->attr.payload < r->n_names && r->names[o->attr.payload])
         out->file = r->names[o->attr.payload];
@@ -477,6 +520,8 @@ static int close_push(struct dct_reader *r, struct track *t, const struct dct_sl
         r->loss.n_unmatched_pops++;
         return 0;
     }
+    if (s->n_extra)
+        add_attr(&t->stack[i - 1], s + 1);
     deliver(r, out, DCT_PUSH, &t->stack[i - 1], s->t_ns);
     if (i < t->n_open)
         memmove(&t->stack[i - 1], &t->stack[i], (t->n_open - i) * sizeof *t->stack);
@@ -509,11 +554,13 @@ static void keep_start(struct dct_reader *r, struct track *t, const struct dct_s
 static int close_start(struct dct_reader *r, const struct dct_slot *s, struct dct_event *out)
 {
     uint32_t i;
-    uint64_t id = (uint64_t)s[1].t_ns;
+    uint64_t id = (uint64_t)s[s->n_extra].t_ns;
     if (!dcr_map_get(&r->range_of, id, &i)) {
         r->loss.n_unmatched_pops++;
         return 0;
     }
+    if (s->n_extra >= 2)
+        add_attr(&r->ranges[i], s + 1);
     deliver(r, out, DCT_START, &r->ranges[i], s->t_ns);
     dcr_map_delete(&r->range_of, id);
     r->n_ranges--;
@@ -665,6 +712,7 @@ static int take_slot(struct dct_reader *r, struct dct_event *out)
     case DCT_CATEGORY:
     case DCT_THREAD:
     case DCT_NOTE:
+    case DCT_SCHEMA:
         define(r, s);
         return 0;
     default:

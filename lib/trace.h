@@ -4,6 +4,7 @@
 #ifndef DCR_TRACE_H
 #define DCR_TRACE_H
 
+#include "lib/buf.h"
 #include "lib/format.h"
 #include "lib/stream.h"
 
@@ -24,12 +25,13 @@ struct dct_event {
     const char *category; /* "" = none; "#7" when the program never named category 7 */
     const char *name;     /* "" = none */
     int64_t start_ns, end_ns;
-    int payload_type;           /* DCT_PAYLOAD_* */
-    uint32_t color;             /* 0xRRGGBB, 0 = none */
-    uint64_t payload;           /* bits of the value */
-    const void *raw;            /* DCT_PAYLOAD_RAW: `payload` bytes, valid until the next call; else NULL */
-    const char *file;           /* DCT_PAYLOAD_FILE: its name; else "" */
-    uint64_t bytes;             /* DCT_SPAN */
+    int payload_type; /* DCT_PAYLOAD_* */
+    uint32_t color;   /* 0xRRGGBB, 0 = none */
+    uint64_t payload; /* bits of the value */
+    const void *raw;  /* DCT_PAYLOAD_RAW: `payload` bytes, valid until the next call; else NULL. What came with the
+                         end of a range stands behind what came with its beginning */
+    const char *file; /* DCT_PAYLOAD_FILE: its name; else "" */
+    uint64_t bytes;   /* DCT_SPAN */
     struct dct_io io[DCT_N_IO]; /* DCT_FILE */
 };
 
@@ -81,6 +83,11 @@ int dct_next(struct dct_reader *r, struct dct_event *out, struct dcr_err *err) D
 /** dct_on_gpu - f is called by dct_next for every GPU event, in file order; without it they are passed over.
  *  ctx      borrows until dct_close */
 void dct_on_gpu(struct dct_reader *r, void (*f)(void *ctx, const struct dct_gpu_event *e), void *ctx);
+
+/** dct_put_payload - the payload of the event that dct_next gave last, when it is DCT_PAYLOAD_RAW: appended as
+ * "field=value; field=value" by the schemas that the program registered before, in hexadecimal where it did not
+ * (lib/payload.h). */
+void dct_put_payload(struct dct_reader *r, const struct dct_event *e, struct dcr_buf *out);
 
 /** dct_get_loss - what was not recorded or not readable; complete after DCR_END. */
 void dct_get_loss(const struct dct_reader *r, struct dct_loss *out);

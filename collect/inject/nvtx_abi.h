@@ -139,6 +139,20 @@ struct nvtxabi_schema {
     uint64_t id;
     void *extension;
 };
+enum { NVTXABI_ENUM_HAS_NAME = 1 << 1, NVTXABI_ENUM_HAS_SIZE = 1 << 4, NVTXABI_ENUM_HAS_ID = 1 << 5 };
+struct nvtxabi_enum_entry { /* nvtxPayloadEnum_t */
+    const char *name;
+    uint64_t value;
+    int8_t is_flag;
+};
+struct nvtxabi_enum { /* nvtxPayloadEnumAttr_t */
+    uint64_t fields;
+    const char *name;
+    const struct nvtxabi_enum_entry *entries;
+    size_t n_entries, size;
+    uint64_t id;
+    void *extension;
+};
 struct nvtxabi_segment {
     size_t id, n_slots;
     intptr_t *slots;

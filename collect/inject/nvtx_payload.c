@@ -32,7 +32,8 @@ size_t nvtx_payload_bytes(const struct nvtxabi_item *items, size_t n, unsigned c
     return used;
 }
 
-/* "name 'x' size=16: a 5@0, b 20@8": name, type and offset of each entry, cut at the end of the room. */
+/* "schema 7 'x' size=16: a 5@0, b 20@8": name, type and offset of each entry, /flags behind it where it has any, cut at
+ * the end of the room. */
 static void describe(const struct nvtxabi_schema *s, uint64_t id, char *out, size_t n)
 {
     const char *name = s->fields & NVTXABI_SCHEMA_HAS_NAME && s->name ? s->name : "";
@@ -40,10 +41,40 @@ static void describe(const struct nvtxabi_schema *s, uint64_t id, char *out, siz
     int k = snprintf(out, n, "schema %llu '%.200s' size=%zu:", (unsigned long long)id, name, size);
     for (size_t i = 0; s->entries && i < s->n_entries && k > 0 && (size_t)k < n; i++) {
         const struct nvtxabi_schema_entry *e = &s->entries[i];
-        int more = snprintf(out + k, n - (size_t)k, "%s %.100s %llu@%llu", i ? "," : "", e->name ? e->name : "",
-                            (unsigned long long)e->type, (unsigned long long)e->offset);
+        char flags[32] = "";
+        if (e->flags)
+            snprintf(flags, sizeof flags, "/%llu", (unsigned long long)e->flags);
+        int more = snprintf(out + k, n - (size_t)k, "%s %.100s %llu@%llu%s", i ? "," : "", e->name ? e->name : "",
+                            (unsigned long long)e->type, (unsigned long long)e->offset, flags);
         k = more > 0 ? k + more : -1;
     }
+}
+
+/* "enum 7 'x' size=4: a=0, b=1", as above. */
+static void describe_enum(const struct nvtxabi_enum *e, uint64_t id, char *out, size_t n)
+{
+    const char *name = e->fields & NVTXABI_ENUM_HAS_NAME && e->name ? e->name : "";
+    size_t size = e->fields & NVTXABI_ENUM_HAS_SIZE ? e->size : 0;
+    int k = snprintf(out, n, "enum %llu '%.200s' size=%zu:", (unsigned long long)id, name, size);
+    for (size_t i = 0; e->entries && i < e->n_entries && k > 0 && (size_t)k < n; i++) {
+        int more = snprintf(out + k, n - (size_t)k, "%s %.100s=%llu", i ? "," : "",
+                            e->entries[i].name ? e->entries[i].name : "", (unsigned long long)e->entries[i].value);
+        k = more > 0 ? k + more : -1;
+    }
+}
+
+static uint64_t own_id(void)
+{
+    return NVTXABI_SCHEMA_DYNAMIC_START + __atomic_fetch_add(&n_schemas, 1, __ATOMIC_RELAXED);
+}
+
+static void define(const void *domain, uint64_t id, const char *text)
+{
+    struct spool_track *t = spool_enter();
+    if (!t)
+        return;
+    spool_schema(t, spool_domain_of(t, domain), (uint32_t)id, text);
+    spool_leave(t);
 }
 
 static uint64_t schema_register(const void *domain, const struct nvtxabi_schema *s)
@@ -57,16 +88,27 @@ static uint64_t schema_register(const void *domain, const struct nvtxabi_schema 
     if (!s)
         return id;
     if (!id)
-        id = s->fields & NVTXABI_SCHEMA_HAS_ID && s->id
-                 ? s->id
-                 : NVTXABI_SCHEMA_DYNAMIC_START + __atomic_fetch_add(&n_schemas, 1, __ATOMIC_RELAXED);
+        id = s->fields & NVTXABI_SCHEMA_HAS_ID && s->id ? s->id : own_id();
     char text[2000];
     describe(s, id, text, sizeof text);
-    struct spool_track *t = spool_enter();
-    if (t) {
-        spool_schema(t, spool_domain_of(t, domain), (uint32_t)id, text);
-        spool_leave(t);
-    }
+    define(domain, id, text);
+    return id;
+}
+
+static uint64_t enum_register(const void *domain, const struct nvtxabi_enum *e)
+{
+    uint64_t (*next)(const void *, const struct nvtxabi_enum *);
+    uint64_t id = 0;
+    memcpy(&next, &theirs[NVTXABI_ENUM_REGISTER], sizeof next);
+    if (next)
+        id = next(nvtx_chain_domain(domain), e);
+    if (!e)
+        return id;
+    if (!id)
+        id = e->fields & NVTXABI_ENUM_HAS_ID && e->id ? e->id : own_id();
+    char text[2000];
+    describe_enum(e, id, text, sizeof text);
+    define(domain, id, text);
     return id;
 }
 
@@ -120,7 +162,9 @@ static int pop_payload(const void *domain, const struct nvtxabi_item *items, siz
     struct spool_track *t = spool_enter();
     if (t) {
         int64_t now = spool_track_now(t);
-        level = spool_put_pop(t, spool_domain_of(t, domain), now);
+        struct raw raw;
+        raw_of(items, n, &raw);
+        level = spool_put_pop_raw(t, spool_domain_of(t, domain), now, raw.attr.payload ? &raw.attr : NULL, raw.bytes);
         spool_leave(t);
     }
     int (*next)(const void *, const struct nvtxabi_item *, size_t);
@@ -152,7 +196,9 @@ static void end_payload(const void *domain, uint64_t id, const struct nvtxabi_it
     struct spool_track *t = spool_enter();
     if (t) {
         int64_t now = spool_track_now(t);
-        spool_put_end(t, spool_domain_of(t, domain), id, now);
+        struct raw raw;
+        raw_of(items, n, &raw);
+        spool_put_end_raw(t, spool_domain_of(t, domain), id, now, raw.attr.payload ? &raw.attr : NULL, raw.bytes);
         spool_leave(t);
     }
     void (*next)(const void *, uint64_t, const struct nvtxabi_item *, size_t);
@@ -175,10 +221,11 @@ int InitializeInjectionNvtxExtension(struct nvtxabi_module *module)
     static const struct {
         int index;
         void *fn;
-    } ours[] = {{NVTXABI_SCHEMA_REGISTER, (void *)schema_register},    {NVTXABI_MARK_PAYLOAD, (void *)mark_payload},
-                {NVTXABI_PUSH_PAYLOAD, (void *)push_payload},          {NVTXABI_POP_PAYLOAD, (void *)pop_payload},
-                {NVTXABI_START_PAYLOAD, (void *)start_payload},        {NVTXABI_END_PAYLOAD, (void *)end_payload},
-                {NVTXABI_DOMAIN_IS_ENABLED, (void *)domain_is_enabled}};
+    } ours[] = {
+        {NVTXABI_SCHEMA_REGISTER, (void *)schema_register}, {NVTXABI_ENUM_REGISTER, (void *)enum_register},
+        {NVTXABI_MARK_PAYLOAD, (void *)mark_payload},       {NVTXABI_PUSH_PAYLOAD, (void *)push_payload},
+        {NVTXABI_POP_PAYLOAD, (void *)pop_payload},         {NVTXABI_START_PAYLOAD, (void *)start_payload},
+        {NVTXABI_END_PAYLOAD, (void *)end_payload},         {NVTXABI_DOMAIN_IS_ENABLED, (void *)domain_is_enabled}};
     if (!module || module->struct_size < sizeof *module)
         return 0;
     nvtxabi_extension_fn other = nvtx_chain_extension();

@@ -320,7 +320,8 @@ static __attribute__((noinline)) int is_unwanted_pop(struct spool_track *t, uint
     return 1;
 }
 
-int spool_put_pop(struct spool_track *t, uint32_t domain, int64_t t_ns)
+int spool_put_pop_raw(struct spool_track *t, uint32_t domain, int64_t t_ns, const struct dct_attr *attr,
+                      const void *raw)
 {
     struct levels *l = &t->level[domain];
     int level = l->bottom + l->recorded + l->top - 1;
@@ -330,14 +331,21 @@ int spool_put_pop(struct spool_track *t, uint32_t domain, int64_t t_ns)
     }
     if (l->recorded)
         l->recorded--;
-    struct dct_slot *s = room(t, 1);
+    uint32_t n = 1 + extra_of(attr, raw);
+    struct dct_slot *s = room(t, n);
     if (s) {
-        track_head(s, DCT_POP, 0, domain, 0, clock_not_before(&t->clock, t_ns));
-        done(t, 1);
+        put_attr(s + 1, attr, raw);
+        track_head(s, DCT_POP, n - 1, domain, 0, clock_not_before(&t->clock, t_ns));
+        done(t, n);
     }
     if (__builtin_expect(dcc_window_is_used, 0))
         window_pop(&t->window, domain, level);
     return level;
+}
+
+int spool_put_pop(struct spool_track *t, uint32_t domain, int64_t t_ns)
+{
+    return spool_put_pop_raw(t, domain, t_ns, NULL, NULL);
 }
 
 uint64_t spool_put_start_raw(struct spool_track *t, uint32_t domain, uint32_t name, const struct dct_attr *attr,
@@ -370,7 +378,8 @@ uint64_t spool_put_start(struct spool_track *t, uint32_t domain, uint32_t name, 
     return spool_put_start_raw(t, domain, name, attr, NULL);
 }
 
-void spool_put_end(struct spool_track *t, uint32_t domain, uint64_t id, int64_t t_ns)
+void spool_put_end_raw(struct spool_track *t, uint32_t domain, uint64_t id, int64_t t_ns, const struct dct_attr *attr,
+                       const void *raw)
 {
     if (__builtin_expect(dcc_window_is_used, 0))
         window_end(id & ~(UNWANTED_RANGE | DROPPED_RANGE));
@@ -380,12 +389,19 @@ void spool_put_end(struct spool_track *t, uint32_t domain, uint64_t id, int64_t 
         count_drop(t);
         return;
     }
-    struct dct_slot *s = room(t, 2);
+    uint32_t n = 2 + extra_of(attr, raw);
+    struct dct_slot *s = room(t, n);
     if (!s)
         return;
-    struct dct_slot *next = track_head(s, DCT_END, 1, domain, 0, clock_not_before(&t->clock, t_ns));
+    struct dct_slot *next = track_head(s, DCT_END, n - 1, domain, 0, clock_not_before(&t->clock, t_ns));
+    next = put_attr(next, attr, raw);
     *next = (struct dct_slot){.t_ns = (int64_t)id};
-    done(t, 2);
+    done(t, n);
+}
+
+void spool_put_end(struct spool_track *t, uint32_t domain, uint64_t id, int64_t t_ns)
+{
+    spool_put_end_raw(t, domain, id, t_ns, NULL, NULL);
 }
 
 void spool_put_mark_raw(struct spool_track *t, uint32_t domain, uint32_t name, const struct dct_attr *attr,

@@ -56,6 +56,11 @@ int spool_put_push_raw(struct spool_track *t, uint32_t domain, uint32_t name, co
                        const void *raw);
 uint64_t spool_put_start_raw(struct spool_track *t, uint32_t domain, uint32_t name, const struct dct_attr *attr,
                              const void *raw);
+/* What comes with the end of a range; attr NULL: nothing. */
+int spool_put_pop_raw(struct spool_track *t, uint32_t domain, int64_t t_ns, const struct dct_attr *attr,
+                      const void *raw);
+void spool_put_end_raw(struct spool_track *t, uint32_t domain, uint64_t id, int64_t t_ns, const struct dct_attr *attr,
+                       const void *raw);
 void spool_put_mark_raw(struct spool_track *t, uint32_t domain, uint32_t name, const struct dct_attr *attr,
                         const void *raw);
 /** spool_put_span - a complete interval; attr may be NULL. */

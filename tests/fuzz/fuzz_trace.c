@@ -88,9 +88,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     struct dct_loss loss;
     if (dct_open(&r, &s, &info, NULL) == 0) {
         dct_on_gpu(r, check_gpu, NULL);
-        while (dct_next(r, &e, NULL) == 0)
+        while (dct_next(r, &e, NULL) == 0) {
+            struct dcr_buf text = {0};
             if (e.end_ns < e.start_ns || !e.name || !e.domain || !e.category)
                 abort();
+            dct_put_payload(r, &e, &text);
+            dcr_buf_release(&text);
+        }
         dct_get_loss(r, &loss);
         (void)dct_notes(r);
     }

@@ -31,18 +31,57 @@ if [ -n "$NVTX_INCLUDE" ] && command -v "${CXX:-g++}" >/dev/null &&
     cat >"$TMP/want" <<'END'
 end
 mark depth=0 [cpp library||a mark] f64=3.5 color=010203
+mark depth=0 [cpp payloads||] raw=4294967298:16:0201000000000000000000000000e03f
 mark depth=0 [cpp payloads||too much] raw=4294967296:16:0201000000000000000000000000e03f raw=1023:5000:01020300000000000000000000000000
 process-range depth=0 [cpp library||started here]
+process-range depth=0 [cpp payloads||] raw=4294967296:16:0201000000000000000000000000e03f raw=4294967296:16:0201000000000000000000000000e03f
 range depth=0 [||outer] i64=-3
 range depth=1 [cpp library|io|registered load]
 range depth=1 [cpp payloads||] raw=4294967296:16:0201000000000000000000000000e03f
+range depth=1 [cpp payloads||ended with a shape] raw=4294967296:16:0201000000000000000000000000e03f
 range depth=1 [cpp payloads||with a shape] raw=4294967296:16:0201000000000000000000000000e03f
 range depth=2 [cpp library||function]
 END
     check "its ranges, categories, colours and payloads are there, raw where unknown" diff "$TMP/want" "$TMP/got"
+    "$COLLECT" pack "$TMP/cpp" -o "$TMP/cpp.tar" 2>/dev/null
+    check "exported by their schemas and enumerations" sh -c '"$0" export "$1" -o - --format csv 2>/dev/null | cut -d, -f 9,14 >"$1.csv" &&
+        grep -qx ",rows=many; density=0.5" "$1.csv" && grep -qx "ended with a shape,rows=258; density=0.5" "$1.csv" &&
+        grep -q "^too much,rows=258; density=0.5; schema 1023=01020300.*\.\.\.$" "$1.csv"' "$COLLECT" "$TMP/cpp.tar"
     check "the schema is in the trace" sh -c 'strings "$0"/cpp/rank0/*.dct | tr -d "\n" | grep -q "schema 4294967296 .shape. size=16: rows 15@0, density 20@8"' "$TMP"
 else
     skip "a C++ program with nvtx3.hpp" "no NVTX headers or no C++ compiler here"
+fi
+
+# ---- NCCL's own ranges: they begin before anything of CUDA is tried
+nccl=$(find -H "${NVTX_INCLUDE:-/nowhere}"/../lib*/ -name libnccl.so.2 2>/dev/null | head -n 1)
+[ -n "$nccl" ] || nccl=$(/sbin/ldconfig -p 2>/dev/null | sed -n 's/.* => \(.*libnccl\.so\.2\)$/\1/p' | head -n 1)
+if [ -n "$nccl" ]; then
+    build_program nccl_calls nccl_calls.c || not_ok "nccl_calls builds"
+    check "NCCL, opened late: the program runs" sh -c '"$0" run -o "$1/nccl.tar" -- "$1/nccl_calls" "$2" >"$1/out"' "$COLLECT" "$TMP" "$nccl"
+    echo "# it says: $(cat "$TMP/out")"
+    "$COLLECT" export "$TMP/nccl.tar" --format csv -o "$TMP/nccl.csv" 2>/dev/null
+    check "its ranges are there, in its domain" test "$(awk -F, 'NR > 1 && $7 == "NCCL" { print $5, $9 }' "$TMP/nccl.csv" | grep -Ex 'range nccl(GroupStart|AllReduce|Send|GroupEnd|CommInitAll|CommInitRank)' | sort -u | wc -l)" -eq 6
+    check "with their payloads, by its own schemas" grep -q ',NCCL,,ncclAllReduce,.*Message size \[bytes\]=100; Reduction operation=Max,' "$TMP/nccl.csv"
+    check "and none is left open" awk -F, 'NR > 1 && $16 != 0 { exit 1 }' "$TMP/nccl.csv"
+    "$BIN/dcreport" "$TMP/nccl.tar" -o "$TMP/nccl-site" >/dev/null 2>&1
+    check "the report has them" grep -q '"ncclAllReduce"' "$TMP/nccl-site/report.json"
+    check "and claims no GPU work" jq -e '(.devices // []) | length == 0' "$TMP/nccl-site/report.json"
+else
+    skip "NCCL's own ranges" "no libnccl here"
+fi
+
+# ---- as PyTorch calls NVTX: from a copy of its own inside a shared object that Python opens late
+if [ -n "$NVTX_INCLUDE" ] && command -v python3 >/dev/null; then
+    "$CC" -std=gnu11 -shared -fPIC "${NVTX_FLAGS[@]}" -o "$TMP/libnvtx_library.so" tests/data/programs/nvtx_library.c -ldl || not_ok "nvtx_library builds"
+    record "$TMP/python" python3 -c 'import ctypes, sys, threading
+library = ctypes.CDLL(sys.argv[1])
+library.in_library()
+other = threading.Thread(target=library.in_library)
+other.start()
+other.join()' "$TMP/libnvtx_library.so"
+    check "a shared object that Python opens: its ranges, of both threads" test "$(cat "$TMP"/python/rank0/*.dct | strings | grep -c '^in library$') $("$TMP/trace_text" "$TMP"/python/rank0/*.dct | grep -c '^range depth=0 \[||in library\]')" = "1 2"
+else
+    skip "a shared object that Python opens" "no NVTX headers or no python3"
 fi
 
 # ---- another tool was there first

@@ -76,6 +76,9 @@ static void numbers_are_the_same(void **state)
     SAME(NVTXABI_SCHEMA_HAS_NAME, NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_NAME);
     SAME(NVTXABI_SCHEMA_HAS_SIZE, NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_STATIC_SIZE);
     SAME(NVTXABI_SCHEMA_HAS_ID, NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_SCHEMA_ID);
+    SAME(NVTXABI_ENUM_HAS_NAME, NVTX_PAYLOAD_ENUM_ATTR_FIELD_NAME);
+    SAME(NVTXABI_ENUM_HAS_SIZE, NVTX_PAYLOAD_ENUM_ATTR_FIELD_SIZE);
+    SAME(NVTXABI_ENUM_HAS_ID, NVTX_PAYLOAD_ENUM_ATTR_FIELD_SCHEMA_ID);
     assert_true(NVTXABI_SCHEMA_DYNAMIC_START == NVTX_PAYLOAD_SCHEMA_ID_DYNAMIC_START);
     SAME(NVTXABI_NO_TRACKING, NVTX_NO_PUSH_POP_TRACKING);
 }
@@ -114,6 +117,12 @@ static void payload_layouts_are_the_same(void **state)
     SAME(sizeof(struct nvtxabi_schema), sizeof(nvtxPayloadSchemaAttr_t));
     SAME_IN(struct nvtxabi_schema, n_entries, nvtxPayloadSchemaAttr_t, numEntries);
     SAME_IN(struct nvtxabi_schema, id, nvtxPayloadSchemaAttr_t, schemaId);
+    SAME(sizeof(struct nvtxabi_enum_entry), sizeof(nvtxPayloadEnum_t));
+    SAME_IN(struct nvtxabi_enum_entry, value, nvtxPayloadEnum_t, value);
+    SAME(sizeof(struct nvtxabi_enum), sizeof(nvtxPayloadEnumAttr_t));
+    SAME_IN(struct nvtxabi_enum, n_entries, nvtxPayloadEnumAttr_t, numEntries);
+    SAME_IN(struct nvtxabi_enum, size, nvtxPayloadEnumAttr_t, sizeOfEnum);
+    SAME_IN(struct nvtxabi_enum, id, nvtxPayloadEnumAttr_t, schemaId);
     SAME(sizeof(struct nvtxabi_module), sizeof(nvtxExtModuleInfo_t));
     SAME_IN(struct nvtxabi_module, segments, nvtxExtModuleInfo_t, segments);
     SAME(sizeof(struct nvtxabi_segment), sizeof(nvtxExtModuleSegment_t));

@@ -48,6 +48,15 @@ static void payloads()
     schema.numEntries = 2;
     schema.payloadStaticSize = sizeof(shape);
     uint64_t id = nvtxPayloadSchemaRegister(domain, &schema);
+    nvtxPayloadEnum_t words[2] = {{"few", 1, 0}, {"many", 258, 0}};
+    nvtxPayloadEnumAttr_t enumeration = {};
+    enumeration.fieldMask =
+        NVTX_PAYLOAD_ENUM_ATTR_FIELD_ENTRIES | NVTX_PAYLOAD_ENUM_ATTR_FIELD_NUM_ENTRIES | NVTX_PAYLOAD_ENUM_ATTR_FIELD_SIZE;
+    enumeration.entries = words;
+    enumeration.numEntries = 2;
+    enumeration.sizeOfEnum = 4;
+    entries[0].type = nvtxPayloadEnumRegister(domain, &enumeration);
+    uint64_t counted = nvtxPayloadSchemaRegister(domain, &schema);
     shape s = {258, 0, 0.5};
     nvtxEventAttributes_t a = {};
     a.version = NVTX_VERSION;
@@ -65,6 +74,14 @@ static void payloads()
     nvtxDomainMarkEx(domain, &a);
     nvtxRangePushPayload(domain, items, 1);
     nvtxRangePopPayload(domain, nullptr, 0);
+    a.message.ascii = "ended with a shape";
+    a.payloadType = 0;
+    nvtxDomainRangePushEx(domain, &a);
+    nvtxRangePopPayload(domain, items, 1);
+    nvtxRangeId_t range = nvtxRangeStartPayload(domain, items, 1);
+    nvtxRangeEndPayload(domain, range, items, 1);
+    nvtxPayloadData_t count = {counted, sizeof s, &s};
+    nvtxMarkPayload(domain, &count, 1);
     nvtxResourceAttributes_t resource = {};
     resource.version = NVTX_VERSION;
     resource.size = NVTX_RESOURCE_ATTRIB_STRUCT_SIZE;

@@ -1,0 +1,133 @@
+/* test_payload.c - NVTX payloads as text: every predefined type, enumerations, fields without an offset, what no schema
+ * tells, and definitions that lie. */
+#include "lib/format.h"
+#include "lib/payload.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+
+static const char *known[4]; /* texts of the IDs 7, 8, 9 and 16777217 */
+
+static const char *schema_of(void *ctx, uint64_t id)
+{
+    const char **k = ctx;
+    return id == 16777217 ? k[3] : id >= 7 && id <= 9 ? k[id - 7] : NULL;
+}
+
+/* One item of n bytes, kept of them, then another of four bytes. */
+static size_t make(unsigned char *out, uint64_t schema, const void *bytes, uint32_t size, uint32_t kept)
+{
+    const struct dct_raw head = {.schema = schema, .size = size, .kept = kept};
+    size_t padded = (kept + DCT_SLOT_BYTES - 1) / DCT_SLOT_BYTES * DCT_SLOT_BYTES;
+    memset(out, 0, sizeof head + padded);
+    memcpy(out, &head, sizeof head);
+    memcpy(out + sizeof head, bytes, kept);
+    return sizeof head + padded;
+}
+
+static void says(const char *want, const void *raw, size_t n)
+{
+    struct dcr_buf out = {0};
+    payload_put(&out, raw, n, schema_of, known);
+    assert_string_equal(dcr_buf_text(&out), want);
+    dcr_buf_release(&out);
+}
+
+static void fields_of_a_struct(void **state)
+{
+    (void)state;
+    struct {
+        uint64_t comm, bytes;
+        int32_t op, root;
+        double share;
+        float third;
+        int8_t small;
+    } s = {UINT64_MAX, 4096, 2, -3, 0.25, 0.5f, -7};
+    unsigned char raw[256];
+    char text[300];
+    known[3] = "enum 16777217 'op' size=4: Sum=0, Product, a=1, Max=2";
+    snprintf(text, sizeof text,
+             "schema 7 'x' size=%zu: NCCL communicator ID 18@0, Message size [bytes] 22@8, Operation 16777217@16, Root "
+             "5@20, "
+             "share 20@24, third 43@32, small 11@36, list 5@16/16, text 75@0",
+             sizeof s);
+    known[0] = text;
+    size_t n = make(raw, 7, &s, sizeof s, sizeof s);
+    says("NCCL communicator ID=18446744073709551615; Message size [bytes]=4096; Operation=Max; Root=-3; share=0.25; "
+         "third=0.5; small=-7; list=(NVTX type 5); text=(NVTX type 75)",
+         raw, n);
+    n = make(raw, 7, &s, sizeof s, 18); /* cut when it was recorded */
+    says("NCCL communicator ID=18446744073709551615; Message size [bytes]=4096; Operation=(cut off); Root=(cut off); "
+         "share=(cut off); third=(cut off); small=(cut off); list=(NVTX type 5); text=(NVTX type 75)",
+         raw, n);
+    s.op = 9; /* no word for it */
+    known[0] = "schema 7 '' size=0: Operation 16777217@16";
+    n = make(raw, 7, &s, sizeof s, sizeof s);
+    says("Operation=9", raw, n);
+}
+
+static void offsets_that_follow(void **state)
+{
+    (void)state;
+    struct {
+        int8_t a;
+        int32_t b;
+        int64_t c;
+    } s = {1, 2, 3};
+    unsigned char raw[64];
+    known[0] = "schema 7 '' size=16: a 11@0, b 5@0, c 17@0";
+    says("a=1; b=2; c=3", raw, make(raw, 7, &s, sizeof s, sizeof s));
+    known[0] = "schema 7 '' size=16: a 75@0, b 5@0";
+    says("a=(NVTX type 75); b=(cut off)", raw, make(raw, 7, &s, sizeof s, sizeof s));
+}
+
+static void what_no_schema_tells(void **state)
+{
+    (void)state;
+    unsigned char raw[128];
+    size_t n = make(raw, 99, "\x01\xff", 2, 2);
+    n += make(raw + n, 1023, "\x0a\x0b\x0c", 5000, 3);
+    says("schema 99=01ff; schema 1023=0a0b0c...", raw, n);
+    says("", raw, 15);
+    says("", raw, 0);
+    says("", NULL, 64);
+}
+
+static void definitions_that_lie(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"",
+                                        "schema",
+                                        "schema 8 'x' size=4: a 5@0",
+                                        "enum 7 'x' size=4: a=1",
+                                        "schema 7 'x' size=4",
+                                        "schema 7 'x' size=4:",
+                                        "schema 7 'x' size=4: a",
+                                        "schema 7 'x' size=4: a 5@",
+                                        "schema 7 'x' size=4: a 5@x, 5@",
+                                        "schema 7 x size=4: a 5@0"};
+    unsigned char raw[64];
+    size_t n = make(raw, 7, "\x01\x00\x00\x00", 4, 4);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        known[0] = texts[i];
+        says("schema 7=01000000", raw, n);
+    }
+    known[0] = "schema 7 'x' size=4: a 5@18446744073709551615, b 16777217@0, c 5@4294967296, d 5@0";
+    known[3] = "enum 16777217 '' size=9: a=1";
+    says("a=(cut off); b=(NVTX type 16777217); c=(cut off); d=(cut off)", raw, n);
+    known[3] = "enum 16777217 '' size=4: =, =1";
+    known[0] = "schema 7 'x' size=4: a 16777217@0";
+    says("a==, ", raw, n);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(fields_of_a_struct), cmocka_unit_test(offsets_that_follow),
+                                       cmocka_unit_test(what_no_schema_tells), cmocka_unit_test(definitions_that_lie)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
