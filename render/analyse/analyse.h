@@ -184,6 +184,10 @@ struct series_loss loss_between(const int64_t *from_parts, const int64_t *to_par
 /** speedup_intervals - of the step time, speed-up and efficiency of every point.
  *  source   docs/metrics.md#intervals. Test: tests/unit/test_scaling.c */
 void speedup_intervals(const struct report *rep, struct series *s);
+
+/** is_interval_of_summary - is the interval of this point from the mean and standard deviation that its files hold, and
+ *  not from its steps? docs/metrics.md#intervals */
+int is_interval_of_summary(const struct report *rep, const struct series *s, const struct series_point *p);
 /** losses - of a series: between consecutive points, and from the first to the last; or why there are none. */
 void losses(struct report *rep, struct series *s);
 

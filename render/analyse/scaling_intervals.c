@@ -65,6 +65,11 @@ static double relative_variance(const struct report *rep, const struct series_po
     return variance;
 }
 
+int is_interval_of_summary(const struct report *rep, const struct series *s, const struct series_point *p)
+{
+    return p->speedup_interval.has && relative_variance(rep, &s->points[0]) >= 0 && relative_variance(rep, p) >= 0;
+}
+
 static void fill_summary_intervals(const struct report *rep, struct series *s)
 {
     double reference = relative_variance(rep, &s->points[0]);

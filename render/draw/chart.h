@@ -125,6 +125,7 @@ struct speedup_point {
     double speedup;   /* against the reference */
     double lo, hi;    /* interval; not finite: none */
     const char *note; /* beside the point, NULL none: "efficiency 96 %" */
+    bool is_hollow;   /* not to be relied on */
 };
 struct chart_speedup {
     struct chart_text text;

@@ -20,18 +20,18 @@ static void draw_interval(struct canvas *c, const struct speedup_point *p, const
 #define LOG_FROM 16.0
 
 /* Measured points lie on or below the ideal line, so below them is free; at the bottom of the plot above is.
- * right: where the next label begins. returns  where this one does */
+ * whisker: its lower and upper end. right: where the next label begins. returns  where this one does */
 static double draw_label(struct canvas *c, const struct chart_text *text, const struct speedup_point *p,
-                         struct point at, double low_y, struct box plot, double right)
+                         struct point at, const double whisker[2], struct box plot, double right)
 {
     char value[48];
     chart_value(text, p->speedup, value, sizeof value);
     double note_width = p->note ? typeface_width(c->typeface, FONT_SMALL, p->note) : 0;
     double value_width = typeface_width(c->typeface, FONT_STRONG, value);
     bool has_note = p->note && at.x + note_width / 2 + 6 <= right;
-    double y = fmax(low_y, at.y) + 20;
+    double y = fmax(whisker[0], at.y) + 20;
     if (y > plot.y + plot.h - (has_note ? 18 : 4))
-        y = at.y - (has_note ? 26 : 12);
+        y = fmin(whisker[1], at.y) - (has_note ? 26 : 12);
     if (at.x + value_width / 2 + 4 > right)
         return right;
     canvas_text(c, (struct point){at.x, y}, ALIGN_MIDDLE, FONT_STRONG, INK_TEXT, value);
@@ -53,9 +53,13 @@ static void draw_points(struct canvas *c, const struct chart_speedup *s, const s
         canvas_note(c, note);
         draw_interval(c, p, x, y);
         canvas_disc(c, at, 4.5, INK_ACCENT);
+        if (p->is_hollow)
+            canvas_disc(c, at, 2.5, INK_PAPER);
+        bool has = isfinite(p->lo) && isfinite(p->hi);
+        const double whisker[2] = {has ? scale_map(y, p->lo) : at.y, has ? scale_map(y, p->hi) : at.y};
         /* The reference is 1 by definition, and its label would lie on the ideal line. */
         if (p->n > s->n_ref)
-            right = draw_label(c, &s->text, p, at, isfinite(p->lo) ? scale_map(y, p->lo) : at.y, plot, right);
+            right = draw_label(c, &s->text, p, at, whisker, plot, right);
         canvas_end_note(c);
     }
 }

@@ -53,6 +53,41 @@ static void place_labels(const struct chart_stack *s, struct side_label *labels,
     }
 }
 
+/* An upright line from lo to hi with caps, on paper of its own: it lies half upon a column of any colour. */
+struct whisker {
+    bool is_drawn;
+    double x, top, bottom;
+};
+#define CAP 5.0
+
+/* At the right of the column, so that the numbers of its parts stay in the middle. */
+static struct whisker whisker_of(const struct stack_bar *b, const struct scale *y, double x, double w)
+{
+    return (struct whisker){b->hi > b->lo, x + w - fmin(CAP + 4, w / 2), scale_map(y, b->hi), scale_map(y, b->lo)};
+}
+
+static void draw_whisker(struct canvas *c, const struct whisker *k)
+{
+    for (int turn = 0; turn < 2; turn++) {
+        struct stroke stroke = turn ? (struct stroke){INK_TEXT, 1.5, false} : (struct stroke){INK_PAPER, 4, false};
+        canvas_line(c, (struct point){k->x, k->bottom}, (struct point){k->x, k->top}, stroke);
+        canvas_line(c, (struct point){k->x - CAP, k->bottom}, (struct point){k->x + CAP, k->bottom}, stroke);
+        canvas_line(c, (struct point){k->x - CAP, k->top}, (struct point){k->x + CAP, k->top}, stroke);
+    }
+}
+
+/* The number of a part, in its middle; left of the whisker where that is as high. */
+static void draw_number(struct canvas *c, const struct box *part, const struct whisker *k, enum ink ink,
+                        const char *value)
+{
+    double mid = part->y + part->h / 2, width = typeface_width(c->typeface, FONT_SMALL, value) + 6, room = part->w;
+    if (k->is_drawn && k->top - 3 < mid + 6 && k->bottom + 3 > mid - 6)
+        room = k->x - CAP - part->x;
+    if (part->h >= 17 && width <= room)
+        canvas_text(c, (struct point){part->x + fmin(part->w, 2 * room - width) / 2, mid + 4}, ALIGN_MIDDLE, FONT_SMALL,
+                    ink_on(ink), value);
+}
+
 static void draw_bar(struct canvas *c, const struct chart_stack *s, const struct stack_bar *b, const struct scale *y,
                      double x, double w, double pitch)
 {
@@ -62,6 +97,7 @@ static void draw_bar(struct canvas *c, const struct chart_stack *s, const struct
         canvas_text(c, (struct point){x + w / 2, scale_map(y, 0) - 5}, ALIGN_MIDDLE, FONT_SMALL, INK_MUTED, "n/a");
         return;
     }
+    struct whisker whisker = whisker_of(b, y, x, w);
     for (size_t k = 0; k < s->n_parts; k++) {
         double v = b->value[k];
         if (!isfinite(v) || v <= 0)
@@ -72,20 +108,14 @@ static void draw_bar(struct canvas *c, const struct chart_stack *s, const struct
         snprintf(note, sizeof note, "%s, %s: %s", b->label, s->parts[k].name, value);
         canvas_note(c, note);
         canvas_rect(c, (struct box){x, top, w, bottom - top - seam}, s->parts[k].ink);
-        if (bottom - top >= 17 && typeface_width(c->typeface, FONT_SMALL, value) + 6 <= w)
-            canvas_text(c, (struct point){x + w / 2, (top + bottom) / 2 + 4}, ALIGN_MIDDLE, FONT_SMALL,
-                        ink_on(s->parts[k].ink), value);
+        draw_number(c, &(struct box){x, top, w, bottom - top}, &whisker, s->parts[k].ink, value);
         canvas_end_note(c);
         base += v;
     }
     double above = scale_map(y, base) - 6;
-    if (b->hi > b->lo) {
-        double at = x + w / 2, lo = scale_map(y, b->lo), hi = scale_map(y, b->hi);
-        const struct stroke stroke = {INK_TEXT, 1.5, false};
-        canvas_line(c, (struct point){at, lo}, (struct point){at, hi}, stroke);
-        canvas_line(c, (struct point){at - 5, lo}, (struct point){at + 5, lo}, stroke);
-        canvas_line(c, (struct point){at - 5, hi}, (struct point){at + 5, hi}, stroke);
-        above = fmin(above, hi - 6);
+    if (whisker.is_drawn) {
+        draw_whisker(c, &whisker);
+        above = fmin(above, whisker.top - 6);
     }
     chart_value(&s->text, total, value, sizeof value);
     struct font font = FONT_STRONG;

@@ -1,6 +1,7 @@
 /* utf8.c - see utf8.h. */
 #include "render/draw/utf8.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 /* Decodes one character as RFC 3629 has it (no surrogates, no long forms). returns  its bytes, 0 when there is none */
@@ -26,10 +27,17 @@ static size_t decode(const unsigned char *s, uint32_t *code)
     return n;
 }
 
+/* Control characters, and those that turn the direction of what stands behind them: a name must not turn a sentence. */
+static bool is_control(uint32_t code)
+{
+    return code < 0x20 || (code >= 0x7f && code < 0xa0) || (code >= 0x202a && code <= 0x202e) ||
+           (code >= 0x2066 && code <= 0x2069);
+}
+
 size_t utf8_next(const char *text, char out[5], uint32_t *code)
 {
     size_t n = decode((const unsigned char *)text, code);
-    if (n == 0 || *code < 0x20 || (*code >= 0x7f && *code < 0xa0)) {
+    if (n == 0 || is_control(*code)) {
         memcpy(out, "\xef\xbf\xbd", 4);
         *code = 0xfffd;
         return n ? n : 1;

@@ -26,6 +26,9 @@ void run_picture(struct site *s, const struct run_result *r, const char *path);
 /** node_words - "4 nodes", "1 node", or GPUs where the runs scale over those; "unknown node count" for 0. */
 const char *node_words(struct site *s, int n);
 
+/** series_unreliable - "; unreliable: at 2 nodes 2 ranks share 1 core" behind the caption of what rests on the points
+ * of a series; "" where all can be relied on. */
+const char *series_unreliable(struct site *s, const struct series *series);
 /** node_title - the same as the title of a column: "Nodes" or "GPUs". */
 const char *node_title(struct site *s);
 

@@ -1,6 +1,7 @@
 /* figures_series.c - the figures of a scaling series; see figures.h. Called by page_index.c. */
 #include "render/site/figures_run.h"
 
+#include "render/analyse/analyse.h"
 #include "render/narrate/format.h"
 
 #include <math.h>
@@ -23,26 +24,56 @@ const char *node_title(struct site *s)
 
 /* ---- speed-up ---------------------------------------------------------------------------------------- */
 
+const char *series_unreliable(struct site *s, const struct series *series)
+{
+    for (int i = series->n_points; i-- > 0;)
+        if (*series->points[i].unreliable)
+            return site_text(s, "; unreliable: %s", series->points[i].unreliable);
+    return "";
+}
+
 static json_t *speedup_table(struct site *s, const struct series *series)
 {
-    const char *columns = site_text(
-        s, "%s|#Ranks|#Runs|#Step time, mean|#Speed-up|95 %% interval|#Efficiency|#Speed-up of compute", node_title(s));
+    bool is_marked = *series_unreliable(s, series) != '\0';
+    const char *columns =
+        site_text(s, "%s|#Ranks|#Runs|#Step time, mean|#Speed-up|95 %% interval|#Efficiency|#Speed-up of compute%s",
+                  node_title(s), is_marked ? "|Unreliable" : "");
     json_t *t = view_table(s, "Speed-up and efficiency", columns);
     for (int i = 0; i < series->n_points; i++) {
         const struct series_point *p = &series->points[i];
+        const char *mark = *p->unreliable ? "v-watch" : NULL;
         view_row(s, t, node_words(s, p->n_nodes));
         view_cell(s, t, site_int(s, p->n_ranks));
         view_cell(s, t, site_int(s, p->n_runs));
         view_cell_time(s, t, p->step.n, p->step.mean_ns);
-        view_cell(s, t, p->speedup > 0 ? fmt_x(p->speedup).text : "n/a");
+        view_cell_class(s, t, p->speedup > 0 ? fmt_x(p->speedup).text : "n/a", mark);
         view_cell(s, t,
                   p->speedup_interval.has
                       ? site_text(s, "%s to %s", fmt_x(p->speedup_interval.lo).text, fmt_x(p->speedup_interval.hi).text)
                       : (i == 0 ? "reference" : "n/a: too few steps"));
-        view_cell(s, t, p->efficiency > 0 ? fmt_ratio(p->efficiency).text : "n/a");
+        view_cell_class(s, t, p->efficiency > 0 ? fmt_ratio(p->efficiency).text : "n/a", mark);
         view_cell(s, t, p->compute_speedup > 0 ? fmt_x(p->compute_speedup).text : "n/a");
+        if (is_marked)
+            view_cell(s, t, *p->unreliable ? p->unreliable : "no");
     }
     return t;
+}
+
+/* What the whiskers are, or why there are none. */
+static const char *speedup_caption(struct site *s, const struct series *series)
+{
+    const char *whiskers = " There are no intervals: too few steps.";
+    for (int i = 1; i < series->n_points; i++)
+        if (series->points[i].speedup_interval.has)
+            whiskers =
+                is_interval_of_summary(s->rep, series, &series->points[i])
+                    ? " Whiskers are 95 % intervals from the mean and the standard deviation in the files, which "
+                      "do not hold the steps themselves."
+                    : " Whiskers are 95 % intervals by bootstrap over steps.";
+    const char *because = series_unreliable(s, series);
+    return site_text(s, "Throughput relative to the smallest run.%s%s%s%s", whiskers,
+                     *because ? " Hollow points are unreliable: " : "",
+                     *because ? because + strlen("; unreliable: ") : "", *because ? "." : "");
 }
 
 static json_t *speedup_figure(struct site *s, const struct series *series, const char *suffix)
@@ -56,7 +87,7 @@ static json_t *speedup_figure(struct site *s, const struct series *series, const
         const struct series_point *q = &series->points[i];
         if (q->speedup <= 0 || q->n_nodes <= 0)
             continue;
-        p[n] = (struct speedup_point){q->n_nodes, q->speedup, NAN, NAN, NULL};
+        p[n] = (struct speedup_point){q->n_nodes, q->speedup, NAN, NAN, NULL, i > 0 && *q->unreliable};
         if (q->speedup_interval.has) {
             p[n].lo = q->speedup_interval.lo;
             p[n].hi = q->speedup_interval.hi;
@@ -65,7 +96,8 @@ static json_t *speedup_figure(struct site *s, const struct series *series, const
             p[n].note = site_text(s, "efficiency %s", fmt_ratio(q->efficiency).text);
         dcr_buf_printf(&alt, " %s: %s", node_words(s, q->n_nodes), fmt_x(q->speedup).text);
         if (i > 0)
-            dcr_buf_printf(&alt, " of ideal %s", fmt_x((double)q->n_nodes / ref->n_nodes).text);
+            dcr_buf_printf(&alt, " of ideal %s%s", fmt_x((double)q->n_nodes / ref->n_nodes).text,
+                           *q->unreliable ? ", unreliable" : "");
         dcr_buf_putc(&alt, '.');
         n++;
     }
@@ -79,8 +111,7 @@ static json_t *speedup_figure(struct site *s, const struct series *series, const
                                      .n_ref = ref->n_nodes};
         view = figure_view(s, &(struct figure){.stem = site_text(s, "speedup%s", suffix),
                                                .title = "Speed-up against ideal",
-                                               .caption = "Throughput relative to the smallest run; whiskers are 95 % "
-                                                          "intervals by bootstrap over steps.",
+                                               .caption = speedup_caption(s, series),
                                                .alt = dcr_buf_text(&alt),
                                                .draw = draw_speedup,
                                                .spec = &spec,

@@ -138,7 +138,11 @@ static json_t *key_figures(struct site *s, const struct series *series)
         view_text(s, v, "value", text ? text : "n/a");
         int n_nodes = series->points[last].n_nodes;
         view_text(s, v, "at", n_nodes > 0 && series->n_points == 1 ? node_words(s, n_nodes) : NULL);
-        view_text(s, v, "because", text ? NULL : reason(s, series, last, keys[k].at));
+        view_text(s, v, "because",
+                  !text ? reason(s, series, last, keys[k].at)
+                  : keys[k].at == key_speedup && *series->points[last].unreliable
+                      ? site_text(s, "unreliable: %s", series->points[last].unreliable)
+                      : NULL);
         add_trend(s, v, series, keys[k].name, keys[k].at);
         view_add(s, list, v);
     }
@@ -185,7 +189,9 @@ static json_t *pop_table(struct site *s, const struct series *series)
     dcr_buf_puts(&columns, "Efficiency");
     for (int i = 0; i < series->n_points; i++)
         dcr_buf_printf(&columns, "|#%s", node_words(s, series->points[i].n_nodes));
-    json_t *t = view_table(s, "POP efficiencies; 0.80 is acceptable by POP's own rule", dcr_buf_text(&columns));
+    json_t *t = view_table(
+        s, site_text(s, "POP efficiencies; 0.80 is acceptable by POP's own rule%s", series_unreliable(s, series)),
+        dcr_buf_text(&columns));
     dcr_buf_release(&columns);
     bool any = false;
     for (size_t k = 0; k < sizeof names / sizeof names[0]; k++) {

@@ -12,8 +12,10 @@ json_t *view_laws(struct site *s, const struct series *series)
 {
     if (series->n_laws == 0)
         return json_null();
-    json_t *t = view_table(s, "Laws of scaling, fitted to the measured points by least squares",
-                           "Law|Parameters|#Largest residual");
+    json_t *t = view_table(
+        s,
+        site_text(s, "Laws of scaling, fitted to the measured points by least squares%s", series_unreliable(s, series)),
+        "Law|Parameters|#Largest residual");
     for (int i = 0; i < series->n_laws; i++) {
         const struct law *l = &series->laws[i];
         struct dcr_buf text = {0};
@@ -31,7 +33,9 @@ json_t *view_ahead(struct site *s, const struct series *series)
 {
     if (series->n_ahead == 0)
         return json_null();
-    json_t *t = view_table(s, "Not measured: extrapolated by the law with the smallest residual",
+    json_t *t = view_table(s,
+                           site_text(s, "Not measured: extrapolated by the law with the smallest residual%s",
+                                     series_unreliable(s, series)),
                            site_text(s, "%s|#Speed-up|95 %% prediction interval|#Efficiency", node_title(s)));
     for (int i = 0; i < series->n_ahead; i++) {
         const struct extrapolation *e = &series->ahead[i];

@@ -88,32 +88,38 @@ static const char *type_of(const char *path)
     return "text/plain";
 }
 
-/* Every file once, where it is linked first. Pictures of dots are large and stand in the pages as lines already. */
-static bool is_wanted(struct site *s, const char *path)
+/* Pictures of dots are large and stand in the pages as lines already: their links are left out, words and all. */
+static bool is_left_out(const char *path)
 {
     const char *dot = strrchr(path, '.');
-    if (dot && !strcmp(dot, ".png"))
-        return false;
-    if (json_object_get(s->embedded, path))
-        return false;
-    view_flag(s, s->embedded, path, true);
-    return true;
+    return dot && !strcmp(dot, ".png");
 }
 
-static void put_data(struct site *s, const char *path, struct dcr_buf *out)
+/* Every file once, where it is linked first; further links lead there. One that is too large stays words. */
+static void put_file(struct site *s, const char *path, struct dcr_buf *out)
 {
+    const json_t *there = json_object_get(s->embedded, path);
+    if (json_is_integer(there)) {
+        dcr_buf_printf(out, " href=\"#file%d\"", (int)json_integer_value(there));
+        return;
+    }
+    if (there)
+        return;
     char full[PATH_MAX];
     struct dcr_buf bytes = {0};
     int n = snprintf(full, sizeof full, "%s/%s", s->publish.partial, path);
     int fd = n > 0 && (size_t)n < sizeof full ? open(full, O_RDONLY | O_CLOEXEC) : -1;
-    if (fd < 0)
-        return;
-    struct dcr_stream in = dcr_stream_fd(&fd, path);
-    bool is_read = dcr_stream_slurp(&in, &bytes, EMBED_MAX, NULL) == 0;
-    close(fd);
+    bool is_read = false;
+    if (fd >= 0) {
+        struct dcr_stream in = dcr_stream_fd(&fd, path);
+        is_read = dcr_stream_slurp(&in, &bytes, EMBED_MAX, NULL) == 0;
+        close(fd);
+    }
+    int number = (int)json_object_size(s->embedded) + 1;
+    view_set(s, s->embedded, path, is_read ? json_integer(number) : json_false());
     if (is_read) {
         const char *slash = strrchr(path, '/');
-        dcr_buf_puts(out, " download=\"");
+        dcr_buf_printf(out, " id=\"file%d\" download=\"", number);
         html_attribute(out, slash ? slash + 1 : path);
         dcr_buf_printf(out, "\" href=\"data:%s;base64,", type_of(path));
         base64_add(out, bytes.data, bytes.len);
@@ -133,8 +139,8 @@ static void put_link(struct site *s, const char *page, const char *link, struct 
         const struct kept *k = page_at(s, to, n);
         if (k)
             dcr_buf_printf(out, " href=\"#%s%s%s\"", k->anchor, to[n] ? "-" : "", to[n] ? to + n + 1 : "");
-        else if (!to[n] && is_wanted(s, to))
-            put_data(s, to, out); /* else: words without a link */
+        else if (!to[n])
+            put_file(s, to, out); /* else: words without a link */
     }
     dcr_buf_release(&target);
 }
@@ -168,6 +174,26 @@ static size_t put_attribute(struct site *s, const char *page, const char *anchor
     return 0;
 }
 
+/* Length of a link that is left out, with the space behind it, or of the entry of a list that begins with it; 0: none
+ * begins here. */
+static size_t left_out(const char *at)
+{
+    static const char *const kinds[][2] = {{"<li><a href=\"", "</li>"}, {"<a href=\"", "</a>"}};
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        size_t from = strlen(kinds[i][0]);
+        if (strncmp(at, kinds[i][0], from))
+            continue;
+        const char *end = strstr(at + from, kinds[i][1]);
+        char path[PATH_MAX];
+        int n = snprintf(path, sizeof path, "%.*s", (int)strcspn(at + from, "\"#"), at + from);
+        if (!end || n < 0 || (size_t)n >= sizeof path || !is_left_out(path))
+            return 0;
+        end += strlen(kinds[i][1]);
+        return (size_t)(end - at) + (*end == ' ' || *end == '\n');
+    }
+    return 0;
+}
+
 /* Only inside tags: a sentence may hold the words of an attribute. */
 static void rewrite(struct site *s, const char *page, const char *anchor, const char *html, struct dcr_buf *out)
 {
@@ -181,7 +207,7 @@ static void rewrite(struct site *s, const char *page, const char *anchor, const 
                 at = end;
             }
         }
-        size_t n = is_tag && *at == ' ' ? put_attribute(s, page, anchor, at, out) : 0;
+        size_t n = is_tag && *at == ' ' ? put_attribute(s, page, anchor, at, out) : is_tag ? 0 : left_out(at);
         if (n == 0) {
             is_tag = *at == '<' ? true : *at == '>' ? false : is_tag;
             dcr_buf_putc(out, *at);

@@ -35,6 +35,7 @@
     label.className = 'filter';
     input.type = 'search';
     input.addEventListener('input', () => {
+      table.classList.remove('long');
       const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
       for (const row of table.tBodies[0].rows)
         row.hidden = !words.every(word => row.textContent.toLowerCase().includes(word));
@@ -42,12 +43,22 @@
     label.append('Filter ', input);
     table.parentElement.before(label);
   };
+  /* On a phone a long table shows its head first; the style sheet says where that is, and prints all of it. */
+  const foldable = (table, n) => {
+    const button = document.createElement('button');
+    button.type = 'button';
+    button.className = 'all';
+    button.textContent = 'All ' + n + ' rows';
+    button.addEventListener('click', () => table.classList.remove('long'));
+    table.classList.add('long');
+    table.parentElement.after(button);
+  };
   /* A head that is repeated on the next sheet is printed without the words of a button. */
   addEventListener('beforeprint', () => { for (const [head, button] of buttons) head.replaceChildren(...button.childNodes); });
   addEventListener('afterprint', () => { for (const [head, button] of buttons) { button.append(...head.childNodes); head.append(button); } });
   for (const table of document.querySelectorAll('.scroll > table')) {
     const n = table.tBodies.length && table.tHead ? table.tBodies[0].rows.length : 0;
     if (n > 2) sortable(table);
-    if (n > 12) filterable(table);
+    if (n > 12) { filterable(table); foldable(table, n); }
   }
 })();

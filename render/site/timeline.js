@@ -385,13 +385,19 @@
     }
     say('no more on this row');
   };
-  const aside = async way => {
-    const middle = pick.start + pick.dur / 2, t = span(last(), middle, middle).first, tile = await load(last(), t).promise;
-    for (let row = pick.row + way; row >= 0 && row < meta.rows; row += way) {
+  const onRows = async (middle, row, way) => {
+    const t = span(last(), middle, middle).first, tile = await load(last(), t).promise;
+    for (; row >= 0 && row < meta.rows; row += way) {
       const found = nearest(tile, t, row, start => Math.abs(start - middle));
       if (found) { reveal(found); return; }
     }
     say('no row with ranges here');
+  };
+  const aside = way => onRows(pick.start + pick.dur / 2, pick.row + way, way);
+  /* What is in the middle of the first row that is shown, else what is next to there. */
+  const begin = () => {
+    const found = hit(gutter + width / 2, AXIS + ROW / 2);
+    if (found) choose(found); else onRows((from + to) / 2, Math.floor(top / ROW), 1);
   };
 
   /* ---- export ---- */
@@ -461,8 +467,9 @@
       const d = (to - from) * 0.15, keys = {
         ArrowLeft: () => show(from - d, to - d), ArrowRight: () => show(from + d, to + d), ArrowUp: () => scroll(-ROW * 3),
         ArrowDown: () => scroll(ROW * 3), '+': doing.in, '=': doing.in, '-': doing.out, Home: doing.all,
-        Enter: () => choose(hit(gutter + width / 2, AXIS + ROW / 2)), Escape: () => choose(null),
-        n: () => pick && beside(1), p: () => pick && beside(-1), PageDown: () => pick && aside(1), PageUp: () => pick && aside(-1),
+        Enter: begin, Escape: () => choose(null),
+        n: () => pick ? beside(1) : begin(), p: () => pick ? beside(-1) : begin(),
+        PageDown: () => pick ? aside(1) : begin(), PageUp: () => pick ? aside(-1) : begin(),
         a: () => show(from - d, to - d), d: () => show(from + d, to + d), w: doing.in, s: doing.out,
       };
       if (!keys[e.key] || e.ctrlKey || e.metaKey) return;

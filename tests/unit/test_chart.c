@@ -68,6 +68,35 @@ static void assert_texts_are_readable(const struct recording *r)
     }
 }
 
+/* Upright lines of two points and the caps at their ends; grid lines have other inks. */
+static bool is_of_whisker(const struct recorded *s)
+{
+    return s->kind == STROKE_LINE && s->n_points == 2 && (s->ink == INK_TEXT || s->ink == INK_ACCENT) &&
+           (s->at.w == 0 || (s->at.h == 0 && s->at.w <= 10));
+}
+
+/* No text lies upon a whisker. returns  how many whiskers there are */
+static int assert_whiskers_are_clear(const struct recording *r)
+{
+    int n = 0;
+    for (int i = 0; i < r->n; i++) {
+        const struct recorded *k = &r->stroke[i];
+        if (!is_of_whisker(k))
+            continue;
+        n += k->at.w == 0;
+        for (int j = 0; j < r->n; j++) {
+            const struct recorded *t = &r->stroke[j];
+            if (t->kind != STROKE_TEXT)
+                continue;
+            double left = recording_left(t), top = t->at.y - 0.75 * t->at.h, bottom = t->at.y + 0.2 * t->at.h;
+            if (left < k->at.x + k->at.w && k->at.x < left + t->at.w && top < k->at.y + k->at.h && k->at.y < bottom)
+                fail_msg("'%s' lies upon a whisker at x %.1f, y %.1f to %.1f", t->text, k->at.x, k->at.y,
+                         k->at.y + k->at.h);
+        }
+    }
+    return n;
+}
+
 static double ink_height(enum ink ink, double near_x)
 {
     for (int i = 0; i < rec->n; i++)
@@ -112,6 +141,43 @@ static void test_stack_heights_are_the_numbers(void **state)
     assert_near(whisker->at.h, 30 * ink_height(INK_COMPUTE, x[0]) / 152, 0.01);
     assert_true(recording_find_text(rec, "104")->at.y < whisker->at.y);
     assert_texts_are_readable(rec);
+}
+
+static void test_whiskers_and_words_keep_apart(void **state)
+{
+    (void)state;
+    const double widths[] = {1040, 500, 400, 340, 300};
+    for (size_t k = 0; k < sizeof widths / sizeof widths[0]; k++)
+        for (int spread = 1; spread <= 64; spread *= 2) {
+            struct stack_bar bars[3];
+            struct chart_stack spec = stack_spec(bars);
+            for (int i = 0; i < 3; i++) {
+                double total = 0;
+                for (int part = 0; part < 5; part++)
+                    total += bars[i].value[part];
+                bars[i].lo = fmax(0, total - spread);
+                bars[i].hi = total + spread;
+            }
+            recording_init(rec, typeface, widths[k], 340);
+            chart_stack(&rec->canvas, (struct box){0, 0, widths[k], 340}, &spec);
+            assert_int_equal(assert_whiskers_are_clear(rec), 3);
+            assert_texts_are_readable(rec);
+
+            const double half = spread / 64.0; /* speed-ups near 0 have their words above */
+            const struct speedup_point points[] = {{1, 1, NAN, NAN, NULL, false},
+                                                   {2, 1.1, 1.1 - half, 1.1 + half, "efficiency 0.55", true},
+                                                   {4, 0.3, fmax(0.3 - half, 0), 0.3 + half, "efficiency 0.08", true}};
+            const struct chart_speedup speedup = {
+                .text = {NULL, "speed-up", "", NULL}, .x_title = "nodes", .points = points, .n_points = 3, .n_ref = 1};
+            recording_init(rec, typeface, widths[k], 340);
+            chart_speedup(&rec->canvas, (struct box){0, 0, widths[k], 340}, &speedup);
+            assert_int_equal(assert_whiskers_are_clear(rec), 2);
+            assert_texts_are_readable(rec);
+            int n_hollow = 0;
+            for (int i = 0; i < rec->n; i++)
+                n_hollow += rec->stroke[i].kind == STROKE_DISC && rec->stroke[i].ink == INK_PAPER;
+            assert_int_equal(n_hollow, 2);
+        }
 }
 
 static void test_stack_fits_a_phone(void **state)
@@ -222,10 +288,10 @@ static void test_lines_have_gaps_and_spans(void **state)
 static void test_speedup_against_ideal(void **state)
 {
     (void)state;
-    const struct speedup_point points[] = {{1, 1, NAN, NAN, NULL},
-                                           {2, 1.6, 1.5, 1.7, "efficiency 80 %"},
-                                           {4, 1.7, 1.6, 1.8, "efficiency 42 %"},
-                                           {8, 1.6, 1.5, 1.7, "efficiency 20 %"}};
+    const struct speedup_point points[] = {{1, 1, NAN, NAN, NULL, false},
+                                           {2, 1.6, 1.5, 1.7, "efficiency 80 %", false},
+                                           {4, 1.7, 1.6, 1.8, "efficiency 42 %", false},
+                                           {8, 1.6, 1.5, 1.7, "efficiency 20 %", false}};
     struct chart_speedup spec = {
         .text = {NULL, "speed-up", "", NULL}, .x_title = "nodes", .points = points, .n_points = 4, .n_ref = 1};
     const double widths[] = {500, 340};
@@ -250,10 +316,10 @@ static void test_speedup_against_ideal(void **state)
 static void test_speedup_of_many_nodes(void **state)
 {
     (void)state;
-    const struct speedup_point points[] = {{1, 1, NAN, NAN, NULL},
-                                           {4, 2.5, NAN, NAN, "efficiency 63 %"},
-                                           {16, 4.8, NAN, NAN, "efficiency 30 %"},
-                                           {64, 0.5, NAN, NAN, "efficiency 0.8 %"}};
+    const struct speedup_point points[] = {{1, 1, NAN, NAN, NULL, false},
+                                           {4, 2.5, NAN, NAN, "efficiency 63 %", false},
+                                           {16, 4.8, NAN, NAN, "efficiency 30 %", false},
+                                           {64, 0.5, NAN, NAN, "efficiency 0.8 %", false}};
     struct chart_speedup spec = {
         .text = {NULL, "speed-up", "", NULL}, .x_title = "nodes", .points = points, .n_points = 4, .n_ref = 1};
     recording_init(rec, typeface, 500, 340);
@@ -372,17 +438,12 @@ static void test_trend_is_columns_from_zero(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_heat_shades_are_the_numbers),
-        cmocka_unit_test(test_stack_heights_are_the_numbers),
-        cmocka_unit_test(test_stack_fits_a_phone),
-        cmocka_unit_test(test_stack_of_many_ranks),
-        cmocka_unit_test(test_waterfall_sums),
-        cmocka_unit_test(test_lines_have_gaps_and_spans),
-        cmocka_unit_test(test_speedup_against_ideal),
-        cmocka_unit_test(test_speedup_of_many_nodes),
-        cmocka_unit_test(test_hostile_labels),
-        cmocka_unit_test(test_categories_differ_in_grey),
-        cmocka_unit_test(test_text_is_fitted),
+        cmocka_unit_test(test_heat_shades_are_the_numbers),   cmocka_unit_test(test_stack_heights_are_the_numbers),
+        cmocka_unit_test(test_whiskers_and_words_keep_apart), cmocka_unit_test(test_stack_fits_a_phone),
+        cmocka_unit_test(test_stack_of_many_ranks),           cmocka_unit_test(test_waterfall_sums),
+        cmocka_unit_test(test_lines_have_gaps_and_spans),     cmocka_unit_test(test_speedup_against_ideal),
+        cmocka_unit_test(test_speedup_of_many_nodes),         cmocka_unit_test(test_hostile_labels),
+        cmocka_unit_test(test_categories_differ_in_grey),     cmocka_unit_test(test_text_is_fitted),
         cmocka_unit_test(test_trend_is_columns_from_zero),
     };
     return cmocka_run_group_tests(tests, begin, end);

@@ -127,6 +127,33 @@ static void test_pages_say_it(void **state)
     dcr_buf_release(&page);
 }
 
+/* A speed-up of ranks that shared their cores is marked wherever it stands. */
+static void test_unreliable_speedups_are_marked(void **state)
+{
+    (void)state;
+    static struct sample sample;
+    static const char because[] = "at 4 nodes 4 ranks share 2 cores";
+    char out[8192];
+    struct dcr_buf page = {0};
+    snprintf(out, sizeof out, "%s", in("unreliable"));
+    sample_init(&sample, NULL);
+    sample.rep.series[0].points[2].unreliable = because;
+    if (site_publish(&sample.rep, &(struct site_options){.out_dir = out}, &err))
+        fail_msg("%s", err.text);
+    sample_release(&sample);
+    slurp("unreliable", "index.html", &page);
+    assert_has(&page, "Hollow points are unreliable: at 4 nodes 4 ranks share 2 cores.");
+    assert_has(&page, ">unreliable: at 4 nodes 4 ranks share 2 cores<");
+    assert_has(&page, "<th scope=\"col\">Unreliable</th>");
+    assert_has(&page, "class=\"num v-watch\"");
+    dcr_buf_clear(&page);
+    slurp("unreliable", "tables/speedup.csv", &page);
+    assert_has(&page, ",Unreliable\n");
+    assert_has(&page, ",at 4 nodes 4 ranks share 2 cores\n");
+    assert_has(&page, ",no\n");
+    dcr_buf_release(&page);
+}
+
 static void test_same_bytes_twice(void **state)
 {
     (void)state;
@@ -148,9 +175,14 @@ static void test_hostile_text_is_text(void **state)
     (void)state;
     static char longer[20000];
     memset(longer, 'x', sizeof longer - 1);
-    const char *bad[] = {"<script>alert(1)</script>", "\"'><img src=x onerror=alert(1)>",
-                         "\xff\xfe\xc0\x80\x1b[31m",  longer,
-                         "{{title}} {{{content}}}",   "</svg></title></style>"};
+    const char *bad[] = {"<script>alert(1)</script>",
+                         "\"'><img src=x onerror=alert(1)>",
+                         "\xff\xfe\xc0\x80\x1b[31m",
+                         longer,
+                         "{{title}} {{{content}}}",
+                         "</svg></title></style>",
+                         "\xe2\x80\xae"
+                         "dnes \xe2\x81\xa6turned"};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         if (render("hostile", bad[i], NULL))
             fail_msg("%s", err.text);
@@ -162,6 +194,8 @@ static void test_hostile_text_is_text(void **state)
             assert_null(strstr(page.data, "<script>alert"));
             assert_null(strstr(page.data, "<img"));
             assert_null(strstr(page.data, "\x1b"));
+            assert_null(strstr(page.data, "\xe2\x80\xae"));
+            assert_null(strstr(page.data, "\xe2\x81\xa6"));
             dcr_buf_release(&page);
         }
     }
@@ -289,6 +323,35 @@ static void test_own_theme(void **state)
     dcr_buf_release(&page);
 }
 
+/* Nothing in it is called a link and is none; every file is in it once, and later links lead there. */
+static void test_single_file_has_no_dead_words(void **state)
+{
+    (void)state;
+    static struct sample sample;
+    struct dcr_buf page = {0};
+    char out[8192], single[8192];
+    snprintf(out, sizeof out, "%s", in("site-single"));
+    snprintf(single, sizeof single, "%s", in("whole.html"));
+    sample_init(&sample, NULL);
+    const struct site_options options = {.out_dir = out, .single_file = single};
+    if (site_publish(&sample.rep, &options, &err))
+        fail_msg("%s", err.text);
+    sample_release(&sample);
+    slurp(".", "whole.html", &page);
+    if (strstr(page.data, "<a>") || strstr(page.data, ">PNG<") || strstr(page.data, "profiling_analysis.png"))
+        fail_msg("a link of the single file leads nowhere");
+    assert_has(&page, "<a href=\"#file1\">");
+    for (int i = 1; i < 1000; i++) {
+        char id[32], link[32];
+        snprintf(id, sizeof id, " id=\"file%d\"", i);
+        snprintf(link, sizeof link, "href=\"#file%d\"", i);
+        const char *first = strstr(page.data, id);
+        if (first ? strstr(first + 1, id) != NULL : strstr(page.data, link) != NULL)
+            fail_msg("file %d is in the single file twice or never", i);
+    }
+    dcr_buf_release(&page);
+}
+
 static void test_links_of_the_single_file(void **state)
 {
     (void)state;
@@ -314,8 +377,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_pages_say_it),
+        cmocka_unit_test(test_unreliable_speedups_are_marked),
         cmocka_unit_test(test_same_bytes_twice),
         cmocka_unit_test(test_links_of_the_single_file),
+        cmocka_unit_test(test_single_file_has_no_dead_words),
         cmocka_unit_test(test_hostile_text_is_text),
         cmocka_unit_test(test_empty_report),
         cmocka_unit_test(test_broken_themes),
