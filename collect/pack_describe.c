@@ -15,14 +15,6 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MAX_RANK_REASONS = 8 };
-
-static json_int_t int_of(const json_t *o, const char *key, json_int_t absent)
-{
-    const json_t *v = json_object_get(o, key);
-    return json_is_integer(v) ? json_integer_value(v) : absent;
-}
-
 const json_t *pack_first_record(const struct pack *p)
 {
     if (p->launcher)
@@ -67,7 +59,7 @@ static void make_records(struct pack *p)
         struct pack_rank *r = &p->ranks[i];
         if (r->record) {
             r->host = pack_json_text(r->record, "host");
-            r->pid = (long)int_of(r->record, "pid", r->pid);
+            r->pid = (long)pack_json_int(r->record, "pid", r->pid);
             continue;
         }
         if (!*r->host && p->launcher)
@@ -78,7 +70,7 @@ static void make_records(struct pack *p)
             json_object_set_new(o, "host", json_string(r->host));
         if (r->pid)
             json_object_set_new(o, "pid", json_integer(r->pid));
-        if (p->launcher && int_of(p->launcher, "exit_status", -1) == 0) {
+        if (p->launcher && pack_json_int(p->launcher, "exit_status", -1) == 0) {
             json_object_set_new(o, "exit_status", json_integer(0));
             json_object_set_new(o, "signal", json_integer(0));
         } else {
@@ -108,46 +100,6 @@ static void add_rank_members(struct pack *p)
     }
 }
 
-/* ---- completeness ------------------------------------------------------------------------------ */
-
-static int judge_record(struct pack *p, const json_t *record, const char *who)
-{
-    json_int_t signal = int_of(record, "signal", 0), status = int_of(record, "exit_status", 0);
-    if (strcmp(pack_json_text(record, "state"), SPOOL_RUNNING) == 0)
-        pack_reason(p, "%s has no end record: it or its collector was killed, or still runs", who);
-    else if (signal > 0)
-        pack_reason(p, "%s was ended by signal %d (%s)", who, (int)signal, strsignal((int)signal));
-    else if (status != 0)
-        pack_reason(p, "%s ended with exit status %d", who, (int)status);
-    else
-        return 0;
-    return 1;
-}
-
-static void judge_run(struct pack *p)
-{
-    int n_bad = 0;
-    json_int_t world = 0;
-    if (p->launcher)
-        (void)judge_record(p, p->launcher, "the program");
-    for (size_t i = 0; i < p->n_ranks; i++) {
-        const json_t *record = p->ranks[i].record;
-        char who[32];
-        snprintf(who, sizeof who, "rank %d", p->ranks[i].rank);
-        if (int_of(record, "world_size", 0) > world)
-            world = int_of(record, "world_size", 0);
-        if (p->launcher || !*pack_json_text(record, "state"))
-            continue;
-        if (n_bad < MAX_RANK_REASONS)
-            n_bad += judge_record(p, record, who);
-    }
-    if (n_bad == MAX_RANK_REASONS)
-        pack_reason(p, "further ranks may have failed too");
-    if (world > (json_int_t)p->n_ranks)
-        pack_reason(p, "%lld of %lld ranks left nothing", (long long)(world - (json_int_t)p->n_ranks),
-                    (long long)world);
-}
-
 /* ---- metadata --------------------------------------------------------------------------------- */
 
 /* How far the host's clock is from that of rank 0's; NULL: nobody measured it. */
@@ -175,7 +127,7 @@ static double moment(struct pack *p, struct dcr_hosts *hosts, const json_t *reco
 {
     const char *host = pack_json_text(record, "host");
     double at = json_number_value(json_object_get(record, key));
-    json_int_t mono_ns = int_of(record, key_ns, -1);
+    json_int_t mono_ns = pack_json_int(record, key_ns, -1);
     if (!(at > 0 && at < 9e9) || mono_ns < 0)
         return at;
     struct dcr_host h = dcr_host_of(hosts, host, mono_ns, (int64_t)(at * 1e9),
@@ -228,9 +180,9 @@ static void put_program(struct pack *p, json_t *o)
 
 static void put_ranks(const struct pack *p, json_t *o)
 {
-    static const char *const keys[] = {"exit_status",     "signal",    "started_ns",    "ended_ns",
-                                       "user_ns",         "system_ns", "max_rss_bytes", "cpus_allowed",
-                                       "process_monitor", "counters",  "missing"};
+    static const char *const keys[] = {"exit_status",  "signal",          "told_to_end", "started_ns",
+                                       "ended_ns",     "user_ns",         "system_ns",   "max_rss_bytes",
+                                       "cpus_allowed", "process_monitor", "counters",    "missing"};
     json_t *list = json_array();
     for (size_t i = 0; i < p->n_ranks; i++) {
         const struct pack_rank *r = &p->ranks[i];
@@ -380,7 +332,7 @@ int pack_describe(struct pack *p, struct dcr_err *err)
     pack_export_reports(p);
     if (p->is_spool)
         make_records(p);
-    judge_run(p);
+    pack_judge(p);
     pack_check_mixed(p);
     add_rank_members(p);
     if (p->is_spool)

@@ -6,12 +6,10 @@
 #include "collect/spool_layout.h"
 #include "lib/fs.h"
 #include "lib/member.h"
-#include "lib/tar.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,96 +17,6 @@
 #include <unistd.h>
 
 enum { MAX_DEPTH = 16 };
-
-void pack_reason(struct pack *p, const char *fmt, ...)
-{
-    char line[1024];
-    va_list ap;
-    va_start(ap, fmt);
-    vsnprintf(line, sizeof line, fmt, ap);
-    va_end(ap);
-    json_t *text = json_string(line);
-    json_array_append_new(p->reasons, text ? text : json_string("a reason that is not UTF-8"));
-}
-
-/* Room for one more item; the program ends on exhausted memory as the arena does. */
-static void *grow(void *items, size_t n, size_t *cap, size_t item)
-{
-    if (n < *cap)
-        return items;
-    *cap = *cap ? 2 * *cap : 32;
-    void *bigger = realloc(items, *cap * item);
-    if (!bigger)
-        abort();
-    return bigger;
-}
-
-static void leave_out(struct pack *p, const char *name, int64_t size, const char *reason)
-{
-    json_t *o = json_object(), *text = json_string(name);
-    json_object_set_new(o, "name", text ? text : json_string("(not UTF-8)"));
-    json_object_set_new(o, "size", json_integer(size));
-    json_object_set_new(o, "reason", json_string(reason));
-    json_array_append_new(p->not_packed, o);
-}
-
-static const char *reason_against(const char *name, const char *path)
-{
-    json_t *text = json_string(name);
-    json_decref(text);
-    if (!text || !dcr_tar_name_is_safe(name))
-        return "its name holds control characters, backslashes or what is not UTF-8";
-    int fd = path ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW) : -1;
-    if (path && fd < 0)
-        return strerror(errno);
-    if (fd >= 0)
-        close(fd);
-    return NULL;
-}
-
-void pack_add(struct pack *p, const char *name, const char *path, const char *bytes, enum dcr_role role, int node,
-              int rank)
-{
-    struct stat st = {0};
-    if (path && lstat(path, &st) != 0)
-        return;
-    int64_t size = path ? st.st_size : (int64_t)strlen(bytes);
-    /* One odd file among the results must not cost the archive. */
-    const char *trouble = reason_against(name, path);
-    if (trouble) {
-        leave_out(p, path ? path : name, size, trouble);
-        return;
-    }
-    for (size_t i = 0; i < p->n_members; i++)
-        if (strcmp(p->members[i].name, name) == 0) {
-            leave_out(p, path ? path : name, size, "another file has this name in the archive");
-            return;
-        }
-    p->members = grow(p->members, p->n_members, &p->cap_members, sizeof *p->members);
-    p->members[p->n_members++] = (struct pack_member){
-        .name = dcr_arena_strdup(&p->arena, name),
-        .path = path ? dcr_arena_strdup(&p->arena, path) : NULL,
-        .bytes = bytes ? dcr_arena_strdup(&p->arena, bytes) : NULL,
-        .size = size,
-        .role = role,
-        .node = node,
-        .rank = rank,
-    };
-}
-
-struct pack_rank *pack_rank_at(struct pack *p, int rank)
-{
-    size_t i = 0;
-    while (i < p->n_ranks && p->ranks[i].rank < rank)
-        i++;
-    if (i < p->n_ranks && p->ranks[i].rank == rank)
-        return &p->ranks[i];
-    p->ranks = grow(p->ranks, p->n_ranks, &p->cap_ranks, sizeof *p->ranks);
-    memmove(&p->ranks[i + 1], &p->ranks[i], (p->n_ranks - i) * sizeof *p->ranks);
-    p->ranks[i] = (struct pack_rank){.rank = rank, .node = -1, .host = ""};
-    p->n_ranks++;
-    return &p->ranks[i];
-}
 
 /* ---- names ------------------------------------------------------------------------------------ */
 
@@ -145,6 +53,26 @@ static int is_output(const struct pack *p, const struct stat *file)
 
 typedef int (*file_fn)(struct pack *p, const char *name, const char *path, const struct stat *st, struct dcr_err *err);
 
+static int add_spool_file(struct pack *p, const char *name, const char *path, const struct stat *st,
+                          struct dcr_err *err);
+
+static int is_spool_entry(const char *name)
+{
+    return strcmp(name, SPOOL_LAUNCHER) == 0 || dcr_name_number(name, strlen(name), "rank") >= 0 ||
+           strncmp(name, SPOOL_HOST_PREFIX, strlen(SPOOL_HOST_PREFIX)) == 0;
+}
+
+/* A spool may have been given that is somebody's folder: what a collector did not write is none of the run's, unless it
+ * is adopted. */
+static int is_foreign(const struct pack *p, const char *name)
+{
+    static const char *const ours[] = {SPOOL_LAUNCHER_DIR, DCR_USER_NOTE_FILE, DCR_CALIBRATION};
+    for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
+        if (strcmp(name, ours[i]) == 0)
+            return 0;
+    return p->is_watched && !is_spool_entry(name) && !dcr_ends_with(name, ".partial");
+}
+
 /* Call f for every plain file below dir, names sorted; name is relative to the first dir. */
 static int walk(struct pack *p, const char *dir, const char *prefix, int depth, file_fn f, struct dcr_err *err)
 {
@@ -157,18 +85,22 @@ static int walk(struct pack *p, const char *dir, const char *prefix, int depth, 
         int a = snprintf(path, sizeof path, "%s/%s", dir, names[i]);
         int b = snprintf(name, sizeof name, "%s%s", prefix, names[i]);
         if (a < 0 || (size_t)a >= sizeof path || b < 0 || (size_t)b + 2 >= sizeof name) {
-            leave_out(p, names[i], 0, "the name is too long");
+            pack_leave_out(p, names[i], 0, "the name is too long");
             continue;
         }
         if (lstat(path, &st) != 0)
             continue; /* removed meanwhile */
         if (S_ISDIR(st.st_mode) && is_adopted(p, &st)) {
             continue;
+        } else if (depth == 0 && f == add_spool_file && is_foreign(p, names[i])) {
+            if (!S_ISREG(st.st_mode) || !is_output(p, &st))
+                pack_leave_out(p, path, S_ISREG(st.st_mode) ? st.st_size : 0,
+                               "no collector wrote it; --adopt packs what the program left");
         } else if (S_ISDIR(st.st_mode) && depth < MAX_DEPTH) {
             memcpy(name + b, "/", 2);
             int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
             if (fd < 0) {
-                leave_out(p, path, 0, strerror(errno));
+                pack_leave_out(p, path, 0, strerror(errno));
                 continue;
             }
             close(fd);
@@ -178,7 +110,7 @@ static int walk(struct pack *p, const char *dir, const char *prefix, int depth, 
         } else if (S_ISREG(st.st_mode)) {
             rc = f(p, name, path, &st, err);
         } else {
-            leave_out(p, path, 0, S_ISDIR(st.st_mode) ? "folders are nested too deeply" : "not a plain file");
+            pack_leave_out(p, path, 0, S_ISDIR(st.st_mode) ? "folders are nested too deeply" : "not a plain file");
         }
     }
     dcr_free_names(names, n);
@@ -186,16 +118,6 @@ static int walk(struct pack *p, const char *dir, const char *prefix, int depth, 
 }
 
 /* ---- our own spool ---------------------------------------------------------------------------- */
-
-static struct pack_host *host_at(struct pack *p, const char *name)
-{
-    for (size_t i = 0; i < p->n_hosts; i++)
-        if (strcmp(p->hosts[i].name, name) == 0)
-            return &p->hosts[i];
-    p->hosts = grow(p->hosts, p->n_hosts, &p->cap_hosts, sizeof *p->hosts);
-    p->hosts[p->n_hosts] = (struct pack_host){.name = dcr_arena_strdup(&p->arena, name), .node = -1};
-    return &p->hosts[p->n_hosts++];
-}
 
 /* A record that was being replaced when the power went is no reason to refuse the rest. */
 static json_t *read_record(struct pack *p, const char *path)
@@ -216,7 +138,7 @@ static int add_host_file(struct pack *p, const char *name, const char *path)
     const char *slash = strchr(name, '/');
     size_t prefix = strlen(SPOOL_HOST_PREFIX);
     char *host_name = dcr_arena_strndup(&p->arena, name + prefix, (size_t)(slash - name) - prefix);
-    struct pack_host *host = host_at(p, host_name);
+    struct pack_host *host = pack_host_at(p, host_name);
     if (strcmp(slash + 1, SPOOL_HOST) == 0) {
         host->facts = read_record(p, path);
         return DCR_OK;
@@ -245,7 +167,7 @@ static int add_spool_file(struct pack *p, const char *name, const char *path, co
         return DCR_OK;
     }
     if (dcr_ends_with(name, ".partial")) {
-        leave_out(p, path, st->st_size, "a file that was being written");
+        pack_leave_out(p, path, st->st_size, "a file that was being written");
         return DCR_OK;
     }
     if (strncmp(name, SPOOL_HOST_PREFIX, strlen(SPOOL_HOST_PREFIX)) == 0 && strchr(name, '/'))
@@ -285,11 +207,11 @@ static int add_results_file(struct pack *p, const char *name, const char *path, 
     int node, rank;
     (void)err;
     if (is_checkpoint(name)) {
-        leave_out(p, path, st->st_size, "checkpoints are not packed");
+        pack_leave_out(p, path, st->st_size, "checkpoints are not packed");
         return DCR_OK;
     }
     if (strcmp(name, DCR_MANIFEST) == 0) {
-        leave_out(p, path, st->st_size, "the archive gets a manifest of its own");
+        pack_leave_out(p, path, st->st_size, "the archive gets a manifest of its own");
         return DCR_OK;
     }
     enum dcr_role role = dcr_role_of(name, &node, &rank);
@@ -302,10 +224,14 @@ static int add_results_file(struct pack *p, const char *name, const char *path, 
     return DCR_OK;
 }
 
-static int is_spool_entry(const char *name)
+/* Is there a collector's record? */
+static int is_watched(const char *spool, const char *entry)
 {
-    return strcmp(name, SPOOL_LAUNCHER) == 0 || dcr_name_number(name, strlen(name), "rank") >= 0 ||
-           strncmp(name, SPOOL_HOST_PREFIX, strlen(SPOOL_HOST_PREFIX)) == 0;
+    char path[PATH_MAX];
+    struct stat st;
+    int n =
+        snprintf(path, sizeof path, "%s/%s%s", spool, entry, strcmp(entry, SPOOL_LAUNCHER) == 0 ? "" : "/" SPOOL_RANK);
+    return n > 0 && (size_t)n < sizeof path && is_spool_entry(entry) && lstat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
 /* What tar has taken out of an archive is whole already: packed as if it were evidence, its nodes would be lost. */
@@ -333,8 +259,10 @@ int pack_gather(struct pack *p, struct dcr_err *err)
     char **names = NULL;
     size_t n = 0;
     int rc = dcr_list_dir(p->request->spool, &names, &n, err);
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         p->is_spool |= is_spool_entry(names[i]);
+        p->is_watched |= is_watched(p->request->spool, names[i]);
+    }
     dcr_free_names(names, n);
     if (rc)
         return rc;
@@ -365,12 +293,12 @@ static int adopt_file(struct pack *p, const char *name, const char *path, const 
     snprintf(target, sizeof target, "%s", name);
     size_t len = strlen(name);
     if (is_checkpoint(name) || dcr_ends_with(name, ".partial")) {
-        leave_out(p, path, st->st_size, "checkpoints and unfinished files are not packed");
+        pack_leave_out(p, path, st->st_size, "checkpoints and unfinished files are not packed");
         return DCR_OK;
     }
     /* Left by an earlier run in the same folder; file systems may round times to two seconds. */
     if (p->started_s > 0 && (double)st->st_mtime < p->started_s - 2) {
-        leave_out(p, path, st->st_size, "older than the run");
+        pack_leave_out(p, path, st->st_size, "older than the run");
         return DCR_OK;
     }
     if (len > 4 && dcr_ends_with(name, ".csv") && (r = dcr_name_number(name, len - 4, "steps-rank")) >= 0)

@@ -57,6 +57,7 @@ struct pack {
     json_t *not_packed;           /* array of {name, size, reason} */
     json_t *missing;              /* array of words for the closing line */
     int is_spool;                 /* ours, rather than a results folder */
+    int is_watched;               /* a spool with a collector's record in it */
     int is_emulated;
     const char *exports; /* folder of exports made here, removed in the end; NULL none */
     int n_unknown;       /* files of no known kind */
@@ -79,11 +80,17 @@ struct pack {
 int pack_gather(struct pack *p, struct dcr_err *err) DCR_MUST_CHECK;
 /** pack_adopt - files of a folder of the program's results. A folder that is not there is a reason, no error. */
 int pack_adopt(struct pack *p, const char *dir, struct dcr_err *err) DCR_MUST_CHECK;
+
+/* ---- pack_list.c ---- */
 /** pack_add - a member; name and path are copied, bytes too. A name that is taken goes to not_packed. */
 void pack_add(struct pack *p, const char *name, const char *path, const char *bytes, enum dcr_role role, int node,
               int rank);
 void pack_reason(struct pack *p, const char *fmt, ...) DCR_PRINTF(2, 3);
+/** pack_rank_at, pack_host_at - made when there is none yet. */
 struct pack_rank *pack_rank_at(struct pack *p, int rank);
+struct pack_host *pack_host_at(struct pack *p, const char *name);
+/** pack_leave_out - what does not become a member, for not_packed. */
+void pack_leave_out(struct pack *p, const char *name, int64_t size, const char *reason);
 
 /* ---- pack_traces.c ---- */
 /** pack_user_note - takes the note of processes without a trace, DCR_USER_NOTE_FILE. */
@@ -101,6 +108,10 @@ const json_t *pack_first_record(const struct pack *p);
 void pack_recorded(const struct pack *p, const json_t *record, json_t *o);
 /** pack_text - job_metadata.txt of the metadata. gives a string in the arena */
 const char *pack_text(struct pack *p);
+
+/* ---- pack_judge.c ---- */
+/** pack_judge - reasons why the run is incomplete, of the records of the program or of the ranks. */
+void pack_judge(struct pack *p);
 
 /* ---- pack_mixed.c ---- */
 /** pack_check_mixed - processes of two runs in one spool: a reason, and "several_runs" of the metadata. Ranks have
@@ -120,6 +131,12 @@ static inline const char *pack_json_text(const json_t *o, const char *key)
 {
     const char *text = json_string_value(json_object_get(o, key));
     return text ? text : "";
+}
+
+static inline json_int_t pack_json_int(const json_t *o, const char *key, json_int_t absent)
+{
+    const json_t *v = json_object_get(o, key);
+    return json_is_integer(v) ? json_integer_value(v) : absent;
 }
 
 /** pack_json_copy - a member of one object into another, when it is there. */

@@ -9,6 +9,7 @@
 #include "lib/fs.h"
 
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -47,6 +48,7 @@ void run_begin_record(struct run *r)
     json_t *o = r->record = json_object();
     char line[1024];
     struct tick now = sampler_now();
+    json_object_set_new(o, "collector_pid", json_integer(getpid()));
     if (r->id.rank >= 0)
         json_object_set_new(o, "rank", json_integer(r->id.rank));
     if (r->id.local_rank >= 0)
@@ -92,6 +94,11 @@ void run_begin_record(struct run *r)
     put_adopt(r);
 }
 
+static const char *name_of(int signal)
+{
+    return signal == SIGINT ? "SIGINT" : signal == SIGTERM ? "SIGTERM" : signal == SIGHUP ? "SIGHUP" : "SIGQUIT";
+}
+
 void run_end_record(struct run *r, const struct ended *e)
 {
     json_t *o = r->record;
@@ -104,6 +111,8 @@ void run_end_record(struct run *r, const struct ended *e)
     else
         meta_missing(o, "exit_status", e->signal ? "ended by a signal" : "the system could not tell");
     json_object_set_new(o, "signal", json_integer(e->signal));
+    if (e->told)
+        json_object_set_new(o, "told_to_end", json_string(name_of(e->told)));
     const struct timeval *user = &e->usage.ru_utime, *system = &e->usage.ru_stime;
     json_object_set_new(o, "user_ns", json_integer((json_int_t)user->tv_sec * 1000000000 + user->tv_usec * 1000));
     json_object_set_new(o, "system_ns", json_integer((json_int_t)system->tv_sec * 1000000000 + system->tv_usec * 1000));

@@ -12,6 +12,7 @@ results=${RESULTS:-results}
 series=$(date -u +%Y%m%d-%H%M%S)
 spool=""
 pid=""
+status=0
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 # inside containers one is root
 
 # A path the user names is meant from where they stand, which is here: make runs this from the top folder.
@@ -41,22 +42,52 @@ case " ${ARGS:-} " in *" --out"*) fail "ARGS holds --out, but the output belongs
 # Before anything is measured; the program's own sentence says why.
 "$bin/dcrnn-train" --check-options "${train_args[@]}" || exit 2
 
-# Interrupted: the ranks are told to end, and what they left is still packed.
+# Interrupted: the collectors beside the ranks are told, and they tell the programs, which end with a whole step; what they
+# left is still packed. mpirun itself would stop the ranks a second later, and a second signal make it leave them behind: it
+# has a session of its own, where neither Ctrl-C nor a signal to the group of this script reaches it.
 interrupted=""
-on_signal() {
+on_signal() { # signal
+    local record collector n=0
+    if [ -n "$pid" ] && [ -z "$interrupted" ]; then
+        for record in "${spool:-/nowhere}"/rank*/rank.json; do
+            collector=$(sed -n 's/^ "collector_pid": \([0-9]*\),*$/\1/p' "$record" 2>/dev/null || true)
+            if grep -qs '"state": "running"' "$record" && grep -qsx dccollect "/proc/${collector:-none}/comm"; then
+                kill "-$1" "$collector" 2>/dev/null && n=$((n + 1))
+            fi
+        done
+    fi
     interrupted=yes
-    [ -z "$pid" ] || kill -TERM "$pid" 2>/dev/null || true
+    # Nobody beside a rank yet, or asked again: mpirun ends them its own way.
+    [ -z "$pid" ] || [ $n -gt 0 ] || kill -TERM "$pid" 2>/dev/null || true
 }
-trap on_signal TERM
-# Ctrl-C has reached mpirun too, and a second signal would make it leave its ranks behind.
-trap 'if [ -t 0 ] || [ -t 2 ]; then interrupted=yes; else on_signal; fi' INT
-trap 'exec >/dev/null 2>&1; on_signal' HUP # the terminal is gone
+trap 'on_signal TERM' TERM
+trap 'on_signal INT' INT
+trap 'exec >/dev/null 2>&1; on_signal TERM' HUP # the terminal is gone
+
+# Until mpirun has ended, which a trapped signal does not: sets status. Ranks that were told have ten seconds.
+await() {
+    local patience=100
+    while [ -z "$interrupted" ] && kill -0 "$pid" 2>/dev/null; do
+        wait "$pid" || true
+    done
+    while kill -0 "$pid" 2>/dev/null; do
+        sleep 0.1 || true
+        patience=$((patience - 1))
+        [ $patience -ne 0 ] || kill -TERM "$pid" 2>/dev/null || true
+    done
+    status=0
+    wait "$pid" || status=$?
+    pid=
+}
+
+# Ended all the same should this script be killed.
+apart=(setsid setpriv --pdeathsig TERM)
 
 # One line that shows how far the run is, when somebody looks.
 progress() { # nodes
     local rows label="$1 node"
     [ "$1" = 1 ] || label="$1 emulated nodes"
-    while kill -0 "$pid" 2>/dev/null; do
+    while [ -z "$interrupted" ] && kill -0 "$pid" 2>/dev/null; do
         rows=$(wc -l 2>/dev/null <"$spool/program/steps-rank0.csv" || echo 1)
         printf '\r  %s: training, step %d, %d s ' "$label" $((rows > 0 ? rows - 1 : 0)) $((SECONDS - began)) >&2
         sleep 1 || true # Ctrl-C ends it too, and must not end this script
@@ -70,13 +101,9 @@ calibrate() {
     local n most=1 file=$results/.calibration-$series.json flags=(--bind-to none --mca btl_vader_single_copy_mechanism none --oversubscribe)
     for n in "${nodes[@]}"; do [ "$n" -le "$most" ] || most=$n; done
     [ "$most" -le "$(nproc)" ] || flags+=(--mca mpi_yield_when_idle 1)
-    mpirun -n "$most" "${flags[@]}" "$bin/dccollect" calibrate -o "$file" 2>"$file.log" &
+    "${apart[@]}" mpirun -n "$most" "${flags[@]}" "$bin/dccollect" calibrate -o "$file" 2>"$file.log" &
     pid=$!
-    while :; do
-        wait "$pid" || true
-        kill -0 "$pid" 2>/dev/null || break
-    done
-    pid=
+    await
     if [ -s "$file" ]; then
         calibration=(--calibration "$file")
         sed -n "s|^$file: ||p; s|^dccollect calibrate: \(warning: \)|\1|p" "$file.log"
@@ -88,7 +115,7 @@ calibrate() {
 }
 
 run_one() { # nodes
-    local n=$1 name=$1node-$series archive log packed status=0 flags=() repetition=1
+    local n=$1 name=$1node-$series archive log packed flags=() repetition=1
     # NODES="2 2" repeats a run: each has an archive of its own.
     while [ -e "$results/$name.tar" ]; do
         repetition=$((repetition + 1))
@@ -101,20 +128,13 @@ run_one() { # nodes
     began=$SECONDS
     # --bind-to none: cores are shared and said to be. --oversubscribe: Open MPI counts cores, nproc hardware threads.
     # More ranks than either: waiting ranks must give way.
-    # Told to end, mpirun gives ranks 1 second before it kills them; 5 let the running step finish.
-    flags=(--bind-to none --mca btl_vader_single_copy_mechanism none --oversubscribe --mca odls_base_sigkill_timeout 5)
+    flags=(--bind-to none --mca btl_vader_single_copy_mechanism none --oversubscribe)
     [ "$n" -le "$(nproc)" ] || flags+=(--mca mpi_yield_when_idle 1)
-    mpirun -n "$n" "${flags[@]}" "$bin/dccollect" run --spool "$spool" --emulate-nodes -- \
+    "${apart[@]}" mpirun -n "$n" "${flags[@]}" "$bin/dccollect" run --spool "$spool" --emulate-nodes -- \
         "$bin/dcrnn-train" --out "$spool/program" "${train_args[@]}" >"$log" 2>&1 &
     pid=$!
     if [ -t 2 ]; then progress "$n"; fi
-    # A trapped signal ends `wait` before the program has ended.
-    while :; do
-        status=0
-        wait "$pid" || status=$?
-        kill -0 "$pid" 2>/dev/null || break
-    done
-    pid=
+    await
     # Refused before the first step: the program's own sentence says why, and there is nothing to keep.
     if [ $status -eq 2 ] && ! [ -s "$spool/program/steps-rank0.csv" ]; then
         grep '^dcrnn-train: ' "$log" | sort -u >&2 || cat "$log" >&2

@@ -83,6 +83,20 @@ int start_program(char **argv, const char *spool, const sigset_t *mask, void (*b
     return DCR_OK;
 }
 
+static int tells_to_end(int signal)
+{
+    return signal == SIGHUP || signal == SIGINT || signal == SIGQUIT || signal == SIGTERM;
+}
+
+/* What killed the program may have been sent to its whole group, and waits here still. */
+static void look_behind(const sigset_t *ours, struct ended *e)
+{
+    static const struct timespec at_once;
+    int signal;
+    while (!e->told && (signal = sigtimedwait(ours, NULL, &at_once)) > 0)
+        e->told = tells_to_end(signal) ? signal : 0;
+}
+
 struct ended start_wait(pid_t pid)
 {
     sigset_t ours;
@@ -92,17 +106,17 @@ struct ended start_wait(pid_t pid)
         siginfo_t info;
         int status;
         pid_t ended = wait4(pid, &status, WNOHANG, &e.usage);
-        if (ended == pid && WIFEXITED(status)) {
-            e.exit_status = WEXITSTATUS(status);
-            return e;
-        }
-        if (ended == pid && WIFSIGNALED(status)) {
-            e.signal = WTERMSIG(status);
+        if (ended == pid && (WIFEXITED(status) || WIFSIGNALED(status))) {
+            e.exit_status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+            e.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+            look_behind(&ours, &e);
             return e;
         }
         if (ended < 0 && errno != EINTR)
             return e;
         int signal = sigwaitinfo(&ours, &info);
+        if (!e.told && signal > 0 && tells_to_end(signal))
+            e.told = signal;
         if (signal > 0 && signal != SIGCHLD && info.si_code != SI_KERNEL)
             kill(pid, signal);
     }

@@ -12,6 +12,7 @@
 struct ended {
     int exit_status; /* -1 when a signal ended it */
     int signal;      /* 0 when it exited */
+    int told;        /* the first signal by which it was told to end (Ctrl-C, kill, a time limit); 0: none */
     struct rusage usage;
 };
 
@@ -25,7 +26,7 @@ void start_block_signals(sigset_t *old);
 int start_program(char **argv, const char *spool, const sigset_t *mask, void (*before)(void *ctx, pid_t pid), void *ctx,
                   pid_t *pid, struct dcr_err *err) DCR_MUST_CHECK;
 /** start_wait - until the program ends. Signals sent to us go on to it, except those that the terminal already sent to
- *  the whole process group. */
+ *  the whole process group; which of them came first is in .told. */
 struct ended start_wait(pid_t pid);
 
 #endif

@@ -307,6 +307,14 @@ mkdir unpacked && tar -C unpacked -xf two.tar
 says 2 "pack: an unpacked archive" "is an unpacked run archive; put it together again" "$COLLECT" pack unpacked -o again.tar
 command=$(sed 's/.*`\(.*\)`.*/\1/' says.out)
 check "and the way it says works" sh -c "$command && '$COLLECT' verify again.tar"
+# A spool in somebody's folder: what no collector wrote is neither packed nor touched.
+mkdir mine mine/src && echo 'password=hunter2' >mine/src/secret && cp -R mine/src mine/nsys && echo 'epoch' >mine/metrics.csv && ln -s src mine/link
+(cd mine && find . | LC_ALL=C sort | xargs ls -ld >../mine.before)
+"$COLLECT" run --spool mine -- sh -c 'echo 1 >mine/src/new' 2>/dev/null
+check "pack: a spool among other files" "$COLLECT" pack mine -o mine/p.tar
+check "... has none of them" sh -c '! tar tf mine/p.tar | grep -E "secret|metrics|src|nsys|link|p.tar" && ! grep -aq hunter2 mine/p.tar'
+check "... lists what was left out" metadata mine/p.tar '[.not_packed[] | select(.reason | test("no collector wrote it")) | .name] == ["mine/link","mine/metrics.csv","mine/nsys","mine/src"]'
+check "... and touches nothing" sh -c 'rm -r mine/host-* mine/launcher* mine/rank0 mine/p.tar mine/src/new 2>/dev/null; cd mine && find . | LC_ALL=C sort | xargs ls -ld | awk "{ print \$1, \$5, \$NF }" >../mine.after && awk "{ print \$1, \$5, \$NF }" ../mine.before | cmp - ../mine.after'
 "$COLLECT" run --spool inside -- true 2>/dev/null
 says 125 "run: a spool of a run that has ended takes no ranks" "already holds a run" env OMPI_COMM_WORLD_RANK=7 "$COLLECT" run --spool inside -- true
 "$COLLECT" pack inside -o inside/p.tar 2>/dev/null && "$COLLECT" pack inside -o inside/p.tar 2>/dev/null

@@ -47,6 +47,16 @@ for _ in $(seq 100); do [ -e term.tar.spool/launcher.json ] && grep -q '"pid"' t
 kill -TERM $collector
 wait $collector
 check "SIGTERM goes to the program, its status comes back" test "$?" -eq 42
+check "the archive has both" manifest term.tar '.incomplete_because == ["the program ended with exit status 42, after it was told to end (SIGTERM)"]'
+# Ctrl-C, or kill with a group's number: all of the group get SIGINT.
+setsid env --default-signal=INT "$COLLECT" run -o int.tar -- ./marks 3000 2>err &
+collector=$!
+for _ in $(seq 100); do [ -e int.tar.spool/launcher.json ] && grep -q '"pid"' int.tar.spool/launcher.json && [ -e int.tar.spool/rank0 ] && break; sleep 0.05; done
+kill -INT -- -$collector
+wait $collector
+check "SIGINT to the group: status 130" test "$?" -eq 130
+check "packed: the program was interrupted" manifest int.tar '.incomplete_because[0] == "the program was interrupted (SIGINT)"'
+check "in the metadata too" metadata int.tar '.ranks[0].told_to_end == "SIGINT" and .ranks[0].signal == 2'
 
 # ---- the collector is killed: the spool packs, marked incomplete
 "$COLLECT" run -o killed.tar -- ./marks 60 2>err &

@@ -56,6 +56,7 @@ stopped=$(sed -n 's/.* is in \(.*\), marked incomplete/\1/p' "$TMP/said")
 check "broken off: the list of the last series is still the good one" test "$(cat "$RESULTS/last-series")" = "$(printf '%s\n' "${archives[@]}")"
 check "and it says how to look at what there is" grep -q "make site. still shows the series before; .*dcreport '$RESULTS'/" "$TMP/said"
 check "packed after the ranks had ended" manifest "$stopped" '.incomplete_because | all(test("no end record") | not)'
+check "each rank was told, and ended with a step" manifest "$stopped" '[.incomplete_because[] | select(test("^rank [01] was told to end .SIGTERM."))] | length == 2'
 check "both ranks' steps are in it" sh -c 'tar tf "$0" | grep -c steps.csv | grep -qx 2' "$stopped"
 
 status=0
@@ -69,7 +70,7 @@ if [ -n "$screen" ]; then
     wait $screen || status=$?
     check "Ctrl-C: status 130" test $status -eq 130
     stopped=$(tr -d '\r' <"$TMP/screen" | sed -n 's/.* is in \(.*\), marked incomplete/\1/p')
-    check "Ctrl-C: packed, marked incomplete" manifest "${stopped:-none}" '.complete | not'
+    check "Ctrl-C: packed, marked incomplete, each rank interrupted" manifest "${stopped:-none}" '(.complete | not) and ([.incomplete_because[] | select(test("^rank [01] was interrupted .SIGINT."))] | length == 2)'
     check "Ctrl-C: it showed how far the run was" grep -q '2 emulated nodes: training, step' "$TMP/screen"
     check "Ctrl-C: nothing is left behind" test -z "$(find "$TMP/screened" -name '.spool*' -o -name '.calib*')"
 else
