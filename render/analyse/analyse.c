@@ -210,17 +210,33 @@ static int check_unique(const struct report *rep, struct dcr_err *err)
     return 0;
 }
 
+int is_training(const struct run *a)
+{
+    static const char *const marks[] = {"backward", "optimizer", "optimiser"};
+    int m = run_metric("train_loss");
+    for (size_t i = 0; i < a->n_epochs; i++)
+        if (a->epochs[i].value[m] == a->epochs[i].value[m])
+            return 1;
+    for (int i = 0; i < a->ranges.n_names; i++)
+        for (size_t k = 0; k < sizeof marks / sizeof *marks; k++)
+            if (strcasestr(a->ranges.list[i].name, marks[k]))
+                return 1;
+    return 0;
+}
+
 /* What a run is called that names neither model nor program: by its evidence. */
 static const char *kind_of(const struct run *r)
 {
     int n_gpus = 0;
     for (int i = 0; i < r->nodes_len; i++)
         n_gpus += r->nodes[i].n_gpus;
-    return !r->is_foreign ? "Training"
-           : r->n_traces  ? r->traces[0].kind
-           : r->n_tables  ? r->tables[0].kind
-           : n_gpus       ? "GPU monitor"
-                          : "Training";
+    return is_training(r)   ? "Training"
+           : *program_of(r) ? program_of(r)
+           : !r->is_foreign ? "Run"
+           : r->n_traces    ? r->traces[0].kind
+           : r->n_tables    ? r->tables[0].kind
+           : n_gpus         ? "GPU monitor"
+                            : "Run";
 }
 
 /* A model without what describes its size. */
@@ -308,7 +324,8 @@ int analyse(struct report *rep, struct run **runs, int n, const struct analyse_o
         rep->runs[i].n_nodes = sorted[i].n_nodes;
         rep->runs[i].n_ranks = sorted[i].run->n_ranks;
         rep->runs[i].series = -1;
-        rep->runs[i].headline = rep->runs[i].support = "";
+        rep->runs[i].headline = rep->runs[i].support = rep->runs[i].confidence_because = "";
+        rep->runs[i].unnamed_action = "";
         rep->runs[i].shared = (struct shared){.id = "", .because = "", .run_ratio = -1, .threshold = ""};
     }
     int rc = check_unique(rep, err);

@@ -75,6 +75,10 @@ double shared_time(double *work, int n, double cores);
 /** gain_when_shared - gain_ns of a run whose ranks shared cores, from their work; waits for a core are in no replay.
  *  source   docs/metrics.md#shared-cores. Test: tests/unit/test_gain.c */
 void gain_when_shared(struct report *rep, struct run_result *r);
+/** others_ratio - share of the cores on which the ranks may run that other programs took, by the nodes' CPU monitors
+ *  less the CPU time of the ranks; 0 none, or not measured, at most 0.95.
+ *  source   docs/metrics.md#shared-cores. Test: tests/unit/test_gain.c */
+double others_ratio(const struct run_result *r);
 /** uneven_rank - index into ranks of the one that has more work than the others although neighbours are left out of it
  *  (threshold uneven_work) and comes last for that; -1 none. */
 int uneven_rank(const struct report *rep, const struct run_result *r);
@@ -150,9 +154,25 @@ struct mpi_share {
 };
 struct mpi_share mpi_share(const struct run *a);
 
+/** mpi_late - the ranks that the others wait for, of a run without steps: those that spend little time in MPI calls,
+ * where all the others spend much. The fewer of the ranks, at most MPI_LATE_NAMED; the others spend more by over
+ *  straggler_wait of the time that a rank's process ran. Test: tests/unit/test_rules.c */
+enum { MPI_LATE_NAMED = 4 };
+struct mpi_late {
+    int has, n, ranks[MPI_LATE_NAMED];
+    int64_t least_ns, most_ns;               /* of the late ones, in MPI calls */
+    int64_t others_least_ns, others_most_ns; /* of the others */
+    int64_t waited_ns;                       /* mean of the others - mean of these */
+};
+struct mpi_late mpi_late(const struct thresholds *t, const struct run *a);
+
 /** program_of - what was run: the name it gives itself or the file of its command; "" when only a launcher is known.
  *  returns  borrows from the run */
 const char *program_of(const struct run *a);
+
+/** is_training - does the run say that it trains: by a training loss, or ranges named backward or optimizer? Test:
+ *  tests/unit/test_narrate.c */
+int is_training(const struct run *a);
 
 /** is_bare - is the run made of other tools' traces and files alone, which do not say what ran? Two of them are neither
  *  points of one series nor repetitions. */
@@ -205,6 +225,8 @@ void laws(struct report *rep, struct series *s);
 
 /** caveats - what must be known before any verdict: rep->notes, node_label. */
 void caveats(struct report *rep);
+/** has_bad_clock - was a GPU of this run throttled? After caveats. */
+int has_bad_clock(const struct report *rep, const struct run_result *r);
 /** caveats_of_cores, caveats_of_series - parts of it. */
 void caveats_of_cores(struct report *rep);
 void caveats_of_series(struct report *rep);

@@ -1,7 +1,7 @@
 /* calls.c - what calls that the recorder saw by itself say of a run whose steps have no names. */
 #include "render/analyse/analyse.h"
 
-#include <string.h>
+#include "render/model/build.h"
 
 int64_t ranks_wall_ns(const struct run *a)
 {
@@ -19,7 +19,7 @@ struct mpi_share mpi_share(const struct run *a)
     struct mpi_share m = {.wall_ns = ranks_wall_ns(a)};
     for (int i = 0; i < a->n_mpi_calls; i++) { /* the longest first */
         const struct run_mpi_call *c = &a->mpi_calls[i];
-        if (strncmp(c->name, "MPI_Init", 8) == 0 || strcmp(c->name, "MPI_Finalize") == 0)
+        if (run_is_mpi_frame(c->name))
             continue;
         m.largest = m.largest ? m.largest : c;
         m.ns += (int64_t)c->sum.ns;
@@ -27,4 +27,42 @@ struct mpi_share mpi_share(const struct run *a)
     m.has = m.wall_ns > 0 && m.largest && m.ns > 0 && m.ns <= m.wall_ns;
     m.ratio = m.has ? (double)m.ns / (double)m.wall_ns : 0;
     return m;
+}
+
+/* Half way between the least and the most: who has less came late, as long as these are the fewer. */
+struct mpi_late mpi_late(const struct thresholds *t, const struct run *a)
+{
+    struct mpi_late l = {.others_least_ns = INT64_MAX};
+    int64_t least = INT64_MAX, most = 0;
+    double wall = (double)ranks_wall_ns(a), late = 0, others = 0;
+    for (int i = 0; i < a->ranks_len; i++) {
+        int64_t ns = a->ranks[i].mpi_ns;
+        if (ns <= 0)
+            return l;
+        least = ns < least ? ns : least;
+        most = ns > most ? ns : most;
+    }
+    for (int i = 0; i < a->ranks_len; i++) {
+        int64_t ns = a->ranks[i].mpi_ns;
+        if (ns < least + (most - least) / 2) {
+            if (l.n < MPI_LATE_NAMED)
+                l.ranks[l.n] = a->ranks[i].rank;
+            l.n++;
+            late += (double)ns;
+            l.most_ns = ns > l.most_ns ? ns : l.most_ns;
+        } else {
+            others += (double)ns;
+            l.others_least_ns = ns < l.others_least_ns ? ns : l.others_least_ns;
+            l.others_most_ns = ns > l.others_most_ns ? ns : l.others_most_ns;
+        }
+    }
+    int n_others = a->ranks_len - l.n;
+    if (l.n == 0 || n_others == 0)
+        return l;
+    double mean_wall = wall / a->ranks_len;
+    l.least_ns = least;
+    l.waited_ns = (int64_t)(others / n_others - late / l.n);
+    l.has = wall > 0 && l.n <= MPI_LATE_NAMED && l.n < n_others + (n_others == 1) &&
+            (double)l.waited_ns > t->straggler_wait * mean_wall;
+    return l;
 }

@@ -234,6 +234,14 @@ static void check_clocks(struct report *rep, int run)
             r->label, gpu, node, fmt_percent(worst).text);
 }
 
+int has_bad_clock(const struct report *rep, const struct run_result *r)
+{
+    for (int i = 0; i < rep->n_notes; i++)
+        if (strcmp(rep->notes[i].id, "clocks") == 0 && rep->notes[i].run >= 0 && &rep->runs[rep->notes[i].run] == r)
+            return 1;
+    return 0;
+}
+
 /* A few steps of a long job: whether the rest ran alike is not known. */
 static void check_cover(struct report *rep, int run)
 {

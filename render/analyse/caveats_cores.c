@@ -53,6 +53,9 @@ static void check_cores(struct report *rep, int run)
                             -1,
                             "",
                             (double)cores / threads * (is_shared ? 1 : a->nodes_len),
+                            0,
+                            0,
+                            0,
                             0};
         report_add_note(rep, NOTE_CAVEAT, run, "oversubscribed",
                         "%s: %d ranks of %d %s share %d %s%s. Waiting for a core looks like waiting for a message, "
@@ -116,18 +119,26 @@ static void check_held_back(struct report *rep, int run)
             throttled,
             "throttled_limits",
             r->shared.cores,
+            0,
+            0,
+            0,
             0};
     else if (!*r->shared.id && steal > t->steal_limits)
         r->shared = (struct shared){
             "steal", report_text(rep, "other machines took %s of a node's CPU time", fmt_percent(steal).text),
             steal,   "steal_limits",
-            0,       0};
+            0,       0,
+            0,       0,
+            0};
     else if (!*r->shared.id && delay > t->run_delay_limits)
         r->shared = (struct shared){"run-delay",
                                     report_text(rep, "a rank waited for a core for %s of %s", fmt_percent(delay).text,
                                                 r->has_steps ? "the time of its steps" : "its run"),
                                     delay,
                                     "run_delay_limits",
+                                    0,
+                                    0,
+                                    0,
                                     0,
                                     0};
     if (throttled > t->throttled_limits)
@@ -165,11 +176,60 @@ static void check_neighbours(struct report *rep)
         }
 }
 
+/* Cores of a node on which ranks may run, and how many cores were busy there. 0: not watched */
+struct watched {
+    double cores, busy, elsewhere; /* elsewhere: cores on which no rank may run */
+    double seconds;
+};
+
+static struct watched watched_node(const struct run *a, const struct run_node *n, int all_cores)
+{
+    const struct sampled *c = &n->cpu_percent;
+    if (c->n == 0 || n->cores <= 0 || !(n->monitor_seconds > 0))
+        return (struct watched){0};
+    double allowed = n->cores_allowed > 0 ? n->cores_allowed : n->cores;
+    if (a->node_kind == NODES_EMULATED && all_cores > allowed)
+        allowed = all_cores < n->cores ? all_cores : n->cores;
+    return (struct watched){allowed, c->sum / (double)c->n / 100 * n->cores, n->cores - allowed, n->monitor_seconds};
+}
+
+/* What the nodes' CPU monitors have as busy, less what the ranks' processes used: other programs. Those may have run on
+ * cores that the ranks may not use; only what does not fit there is taken to have been on theirs. Stand-ins for nodes
+ * all watch one machine: the busiest reading counts, against all ranks. */
+static void measure_others(struct run_result *r)
+{
+    const struct run *a = r->run;
+    int is_shared = a->node_kind == NODES_EMULATED || a->node_kind == NODES_ONE_KERNEL, all = cores_of_all(a);
+    struct watched sum = {0};
+    double own_s = 0, others = 0;
+    for (int k = 0; k < a->ranks_len; k++) {
+        if (a->ranks[k].cpu_ns < 0)
+            return;
+        own_s += (double)a->ranks[k].cpu_ns / 1e9;
+    }
+    for (int i = 0; i < a->nodes_len; i++) {
+        struct watched w = watched_node(a, &a->nodes[i], all);
+        double own = own_s;
+        if (!(w.cores > 0))
+            return;
+        for (int k = 0; k < a->ranks_len && !is_shared; k++)
+            own -= a->ranks[k].node == a->nodes[i].node ? 0 : (double)a->ranks[k].cpu_ns / 1e9;
+        double here = w.busy - own / w.seconds - w.elsewhere;
+        here = here < 0 ? 0 : here < w.cores ? here : w.cores;
+        sum.cores = is_shared ? w.cores : sum.cores + w.cores;
+        others = !is_shared ? others + here : here > others ? here : others;
+    }
+    r->shared.machine_cores = sum.cores;
+    r->shared.others_cores = others;
+}
+
 void caveats_of_cores(struct report *rep)
 {
     for (int i = 0; i < rep->n_runs; i++) {
         check_cores(rep, i);
         check_held_back(rep, i);
+        if (*rep->runs[i].shared.id)
+            measure_others(&rep->runs[i]);
     }
     check_neighbours(rep);
 }

@@ -2,6 +2,7 @@
 #include "render/analyse/compare.h"
 
 #include "render/analyse/analyse.h"
+#include "render/narrate/format.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -163,6 +164,8 @@ static void fill_predictions(struct comparison *c, const struct side *a, const s
         gain /= a->n;
         if (k == CLASS_SHARED || 2 * n_limits <= a->n || gain <= 0)
             continue;
+        if (a->step_ns > 0) /* as what came: of the median step */
+            apportion(&gain, 1, c->median_before_ns, a->step_ns, &gain);
         struct prediction p = {.cls = (enum cause_class)k,
                                .predicted_ns = gain,
                                .before_ns = class_ns(a, (enum cause_class)k),
@@ -203,6 +206,42 @@ static const char *differing(struct report *rep, const struct run *a, const stru
                                                  : unlike_names(rep, unlike(&rep->thresholds, a, b) & ~changed);
 }
 
+/* Why the runs of a side say little; NULL: they do not. which: "before", "after". */
+static const char *doubt(struct report *rep, const struct side *s, const char *which)
+{
+    int64_t least = INT64_MAX, most = 0;
+    for (int i = 0; i < s->n; i++) {
+        const struct run_result *r = s->runs[i];
+        if (*r->shared.id)
+            return report_text(rep, "%s, %s", which, r->shared.because);
+        if (has_bad_clock(s->rep, r))
+            return report_text(rep, "%s, a GPU ran below its clock", which);
+        least = r->step.mean_ns < least ? r->step.mean_ns : least;
+        most = r->step.mean_ns > most ? r->step.mean_ns : most;
+    }
+    if ((double)s->n_steps < rep->thresholds.few_steps)
+        return report_text(rep, "%s, %s, too few to conclude", which, fmt_count(s->n_steps, "step").text);
+    if ((double)(most - least) > rep->thresholds.step_cv * (double)s->step_ns)
+        return report_text(rep, "%s, the runs differ by %s", which,
+                           fmt_percent((double)(most - least) / (double)s->step_ns).text);
+    return NULL;
+}
+
+static void judge(struct report *rep, struct comparison *c, const struct side *a, const struct side *b)
+{
+    const char *because = *c->differing ? report_text(rep, "the runs differ in their %s", c->differing) : NULL;
+    because = because ? because : doubt(rep, a, "before");
+    because = because ? because : doubt(rep, b, "after");
+    c->confidence = because ? CONFIDENCE_LOW : CONFIDENCE_HIGH;
+    if (!because && (a->n < 2 || b->n < 2)) {
+        c->confidence = CONFIDENCE_MEDIUM;
+        because = "there is one run on a side, so that the spread between runs is unknown";
+    }
+    c->confidence_because = because ? because
+                                    : report_text(rep, "%s before and %s after agree", fmt_count(a->n, "run").text,
+                                                  fmt_count(b->n, "run").text);
+}
+
 static void compare_at(struct report *rep, const struct report *before, const struct what *w)
 {
     struct side a = {0}, b = {0};
@@ -219,7 +258,8 @@ static void compare_at(struct report *rep, const struct report *before, const st
                              .label = "",
                              .anchor = "",
                              .sentence = "",
-                             .support = ""};
+                             .support = "",
+                             .confidence_because = ""};
     for (int i = 1; i < b.n; i++)
         c->series = b.runs[i]->series == c->series ? c->series : -1;
     for (int i = 0; i < b.n; i++)
@@ -238,12 +278,14 @@ static void compare_at(struct report *rep, const struct report *before, const st
     c->utilization_after = utilization(&b);
     for (int p = 0; p < N_PARTS; p++)
         c->part[p] = compared_of(&a, &b, p);
+    c->achieved_ns = c->median_before_ns - c->median_after_ns;
     fill_predictions(c, &a, &b);
     c->differing = ""; /* repetitions of one side may differ among themselves too */
     for (int i = 0; i < a.n && !*c->differing; i++)
         c->differing = differing(rep, b.runs[0]->run, a.runs[i]->run);
     for (int i = 1; i < b.n && !*c->differing; i++)
         c->differing = differing(rep, a.runs[0]->run, b.runs[i]->run);
+    judge(rep, c, &a, &b);
     free(a.mean);
     free(b.mean);
 }

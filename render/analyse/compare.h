@@ -15,7 +15,7 @@ struct compared {
 /* One cause that the report on the runs before named, and what became of it. */
 struct prediction {
     enum cause_class cls;
-    int64_t predicted_ns;        /* at most, per step */
+    int64_t predicted_ns;        /* at most, of the median step: its share of the mean step is taken to be the same */
     int64_t before_ns, after_ns; /* the class's time of a step */
     int is_removed;              /* its time fell by half or more */
 };
@@ -28,11 +28,14 @@ struct comparison {
     const char *anchor; /* unique: "4", "4-2" */
     int64_t steps_before, steps_after;
     struct compared step, part[N_PARTS];          /* the parts of each side sum to its step */
-    int64_t median_before_ns, median_after_ns;    /* of the steps: single slow ones make means of few steps */
+    int64_t median_before_ns, median_after_ns;    /* of the steps */
     double utilization_before, utilization_after; /* of the traced GPUs, in steps; < 0 no trace says it */
     struct prediction predictions[N_CLASSES];
-    int n_predictions;     /* by predicted gain */
-    int64_t expected_ns;   /* largest prediction among the causes that were removed; 0 none */
+    int n_predictions;          /* by predicted gain */
+    int64_t expected_ns;        /* largest prediction among the causes that were removed; 0 none */
+    int64_t achieved_ns;        /* median step before - median step after: single slow steps are no part of a gain */
+    enum confidence confidence; /* in the comparison as a whole, and why no more; narrate_comparisons */
+    const char *confidence_because;
     int n_same;            /* runs after that are runs before too: the same archive or file on both sides */
     const char *differing; /* "data set": what else differs, so that it is no fair comparison; "" nothing */
     const char *sentence, *support;

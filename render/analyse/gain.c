@@ -93,6 +93,13 @@ static double step_of_work(const struct run_result *r, struct removal what, doub
     return shared_time(work, n, cores) + (what.is_transfer ? 0 : (double)r->work_transfer_ns);
 }
 
+double others_ratio(const struct run_result *r)
+{
+    const double most = 0.95; /* the ranks did run */
+    double ratio = r->shared.machine_cores > 0 ? r->shared.others_cores / r->shared.machine_cores : 0;
+    return ratio < most ? ratio : most;
+}
+
 void gain_when_shared(struct report *rep, struct run_result *r)
 {
     static const struct {
@@ -114,8 +121,13 @@ void gain_when_shared(struct report *rep, struct run_result *r)
     }
     if (uneven_rank(rep, r) < 0)
         r->gain_ns[CLASS_IMBALANCE] = 0;
-    double alone = step_of_work(r, nothing, n, work);
-    r->gain_ns[CLASS_SHARED] = alone < step ? (int64_t)(step - alone) : 0;
+    double alone = step_of_work(r, nothing, n, work), own = alone;
+    r->shared.alone_ns = (int64_t)alone;
+    /* Cores of their own do not drive other programs away: what those took, they go on taking. Where the advice is to
+     * measure without them, all of it goes. */
+    if (strcmp(r->shared.id, "oversubscribed") == 0 && !r->shared.has_neighbours)
+        own = alone / (1 - others_ratio(r));
+    r->gain_ns[CLASS_SHARED] = own < step ? (int64_t)(step - own) : 0;
 }
 
 /* Gives `ns` of waiting to categories in proportion to weights (no weight: overhead). */

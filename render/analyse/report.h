@@ -113,6 +113,7 @@ struct class_result {
     double share_ratio;             /* of step time */
     struct interval share_interval; /* bootstrap over steps */
     int64_t share_ns;               /* per step */
+    int64_t caused_ns;              /* of it, waiting of other ranks for those that load or write */
     const char *rule;               /* "transfer > 20 % of step time" */
     const char *threshold_name;     /* key in docs/thresholds, "" none */
     double threshold_ratio;
@@ -164,6 +165,10 @@ struct shared {
     const char *threshold; /* name of what it passed, "" none */
     double cores;          /* that all ranks together could use; 0: one each */
     int has_neighbours;    /* other runs waited though they had cores enough: something else uses them too */
+    double
+        machine_cores;   /* that the ranks' processes may use and a monitor watched; 0 = not known how busy they were */
+    double others_cores; /* of them, what other programs took in the mean */
+    int64_t alone_ns;    /* a step of ranks with cores of their own and nothing else on them; 0 = not estimated */
 };
 
 struct straggler {
@@ -239,8 +244,12 @@ struct run_result {
     int claims[N_CLASSES], n_claims; /* indices into report.claims, by predicted gain; the first two are the verdict */
     const char *headline;            /* one sentence for this run */
     const char *support;
-    struct shared shared; /* what kept the ranks from their cores */
-    const char **notes;   /* further findings, one sentence each */
+    enum confidence confidence; /* in the headline, and why no more; after narrate */
+    const char *confidence_because;
+    const char *unnamed_action; /* how the part of a step that has no name gets one, where that is the first thing to
+                                   do: a sentence without its full stop; "" it is not */
+    struct shared shared;       /* what kept the ranks from their cores */
+    const char **notes;         /* further findings, one sentence each */
     int n_notes;
 };
 

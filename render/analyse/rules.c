@@ -93,6 +93,7 @@ static void rule_data(struct report *rep, struct run_result *r)
         r, CLASS_DATA, r->part_ns[PART_DATA] - files_in_loading(r) + caused - as_files(r, caused),
         report_text(rep, "limits above %s of step time, with the waiting it causes", fmt_percent(t->data_limits).text),
         "data_limits", t->data_limits);
+    c->caused_ns = caused - as_files(r, caused);
     c->share_interval = caused || files_in_loading(r) ? (struct interval){0} : r->part_interval[PART_DATA];
     grade(c, t->data_limits, t->data_watch);
     c->text = caused * 1000 > r->step.mean_ns
@@ -124,6 +125,7 @@ static void rule_io(struct report *rep, struct run_result *r)
                     "wait of a node's CPUs",
                     fmt_percent(t->io_limits).text, fmt_percent(t->iowait_limits).text),
         "io_limits", t->io_limits);
+    c->caused_ns = r->wait_cause_ns[CAT_IO] + late;
     c->share_interval = r->wait_cause_ns[CAT_IO] || files ? (struct interval){0} : r->part_interval[PART_IO];
     double of_wall = r->wall_ns > 0 ? (double)r->io_outside_ns / (double)r->wall_ns +
                                           c->share_ratio * (r->coverage_ratio > 0 ? r->coverage_ratio : 1)

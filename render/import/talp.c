@@ -16,6 +16,7 @@ int talp_is(const char *head, size_t n)
 /* What the file has, found before its table is made. */
 struct found {
     int has[N_TALP]; /* some region has it */
+    int has_times, has_cpus, has_instructions;
     int n_regions, n_off;
 };
 
@@ -36,12 +37,36 @@ static void efficiencies_of(const json_t *region, double *v)
     talp_clean(v, json_is_number(gpus) ? json_number_value(gpus) : -1);
 }
 
+/* Parallel efficiency by the times of a region, -1 where it does not say them. */
+static double by_times(const json_t *region)
+{
+    static const char *const lost[] = {"mpiTime", "ompLoadImbalanceTime", "ompSchedulingTime", "ompSerializationTime",
+                                       "gpuRuntimeTime"};
+    double useful = json_number_or(region, "usefulTime", -1), all = useful;
+    if (!json_object_get(region, lost[0]) || !(useful > 0))
+        return -1;
+    for (size_t i = 0; i < sizeof lost / sizeof *lost; i++) {
+        double t = json_number_or(region, lost[i], 0);
+        all += t > 0 ? t : 0;
+    }
+    return useful / all;
+}
+
+static double positive_or(const json_t *region, const char *key, double otherwise)
+{
+    double v = json_number_or(region, key, otherwise);
+    return v > 0 ? v : otherwise;
+}
+
 static void look_at_region(struct found *f, const json_t *region)
 {
     double v[N_TALP];
     efficiencies_of(region, v);
     for (int e = 0; e < N_TALP; e++)
         f->has[e] |= v[e] >= 0;
+    f->has_times |= by_times(region) >= 0;
+    f->has_cpus |= positive_or(region, "numCpus", -1) > 0;
+    f->has_instructions |= positive_or(region, "instructions", -1) > 0;
     f->n_regions++;
     f->n_off += !talp_agrees(v, TALP_PARALLEL);
 }
@@ -49,6 +74,11 @@ static void look_at_region(struct found *f, const json_t *region)
 static void add_ratio(struct run *r, struct foreign_table *t, double ratio)
 {
     table_add(r, t, ratio >= 0 ? "%.2f" : "n/a", ratio);
+}
+
+static void add_count(struct run *r, struct foreign_table *t, double n)
+{
+    table_add(r, t, n > 0 ? "%.15g" : "n/a", n);
 }
 
 static void add_region(struct run *r, struct foreign_table *t, const struct found *f, const char *name,
@@ -66,7 +96,13 @@ static void add_region(struct run *r, struct foreign_table *t, const struct foun
             add_ratio(r, t, v[e]);
         if (e == TALP_PARALLEL)
             add_ratio(r, t, talp_product(v, TALP_PARALLEL));
+        if (e == TALP_PARALLEL && f->has_times)
+            add_ratio(r, t, by_times(region));
     }
+    if (f->has_cpus)
+        add_count(r, t, positive_or(region, "numCpus", -1));
+    if (f->has_instructions)
+        add_count(r, t, positive_or(region, "instructions", -1));
 }
 
 /* A region is an object with an elapsed time; what is around it differs between versions of DLB. With a table it is
@@ -109,8 +145,9 @@ static char *columns_of(struct run *r, const struct found *f)
         if (f->has[e] || e == TALP_PARALLEL)
             dcr_buf_printf(&b, "|#%s", talp_title((enum talp_efficiency)e));
         if (e == TALP_PARALLEL)
-            dcr_buf_puts(&b, "|#Product of its factors");
+            dcr_buf_printf(&b, "|#Product of its factors%s", f->has_times ? "|#" TALP_BY_TIMES : "");
     }
+    dcr_buf_printf(&b, "%s%s", f->has_cpus ? "|#CPUs" : "", f->has_instructions ? "|#Instructions" : "");
     char *text = dcr_arena_strdup(&r->arena, dcr_buf_text(&b));
     dcr_buf_release(&b);
     return text;

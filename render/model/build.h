@@ -20,6 +20,8 @@ struct run_rank *run_rank_at(struct run *r, int64_t rank);
 struct run_node *run_node_at(struct run *r, int64_t node);
 /** run_take_steps - what a trace came down to becomes the rank's; arrays are borrowed. */
 void run_take_steps(struct run_rank *k, const struct reduced *from);
+/** run_is_mpi_frame - MPI_Init, MPI_Init_thread or MPI_Finalize: what every program spends once, and no exchange. */
+int run_is_mpi_frame(const char *name);
 /** run_observe_mpi / run_observe_file - add calls to the run's tables; kind DCT_IO_*. Names are copied. */
 void run_observe_mpi(struct run *r, const char *name, const struct dct_io *calls);
 void run_observe_file(struct run *r, const char *name, int kind, const struct dct_io *calls);

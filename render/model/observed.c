@@ -20,6 +20,11 @@ static void add(struct dct_io *sum, const struct dct_io *calls)
     sum->max_ns = max > sum->max_ns ? max : sum->max_ns;
 }
 
+int run_is_mpi_frame(const char *name)
+{
+    return strncmp(name, "MPI_Init", 8) == 0 || strcmp(name, "MPI_Finalize") == 0;
+}
+
 void run_observe_mpi(struct run *r, const char *name, const struct dct_io *calls)
 {
     const char *clean = NULL;

@@ -92,6 +92,7 @@ struct run_rank {
     const char *trace_notes; /* the recorder's own sentences, "" none */
     /* process monitor; -1 = not measured */
     int64_t cpu_ns, run_delay_ns, peak_rss_bytes, involuntary_switches;
+    int64_t mpi_ns; /* inside MPI calls but MPI_Init and MPI_Finalize; 0 = none recorded */
     double process_seconds;
     int64_t cycles, instructions, llc_misses,
         task_clock_ns;           /* processor's counters over the samples; -1 = not counted */

@@ -21,6 +21,10 @@
     X(GPU_COMMUNICATION, "gpuCommunicationEfficiency", "GPU communication", GPU)           \
     X(GPU_ORCHESTRATION, "gpuOrchestrationEfficiency", "GPU orchestration", GPU)
 
+/* Column of the parallel efficiency that the times of a report make: useful time / useful time and time lost in MPI,
+ * OpenMP and the GPU's runtime (DLB 3.6, perf_metrics.c), summed over CPUs. */
+#define TALP_BY_TIMES "Parallel by its times"
+
 enum talp_efficiency {
     TALP_NONE = -1,
 #define X(name, key, title, parent) TALP_##name,

@@ -2,7 +2,9 @@
 #include "render/narrate/actions.h"
 
 #include "render/analyse/analyse.h"
+#include "render/narrate/claims.h"
 #include "render/narrate/exchange.h"
+#include "render/narrate/format.h"
 
 #include <string.h>
 
@@ -174,4 +176,22 @@ struct action action_for_scaling(const struct run_result *r, enum cause_class cl
                 "give each rank more work per step with a larger --batch, or use fewer ranks with more --threads each";
     }
     return a;
+}
+
+const char *action_for_unnamed(struct report *rep, const struct run_result *r)
+{
+    const char *how =
+        !r->run->n_traces
+            ? "put NVTX ranges (nvtxRangePush, nvtxRangePop) around loading, computing, MPI calls and the "
+              "writing of files in a step"
+        : strncmp(r->run->traces[0].kind, "nsys", 4) == 0
+            ? "put NVTX ranges around the parts of a step on the host, and trace the runtime's calls"
+            : "put torch.profiler.record_function around the parts of the loop that launch nothing, or "
+              "profile with_stack=True";
+    const struct class_result *host = &r->classes[CLASS_HOST];
+    int is_host = host->has_share && 2 * host->share_ns > r->part_ns[PART_OTHER];
+    return report_text(
+        rep, "Name what is in no named phase, %s%s: %s", of_step(rep, r, r->part_ns[PART_OTHER]),
+        is_host ? report_text(rep, ", of which the GPU waits for its host for %s", fmt_time(host->share_ns).text) : "",
+        how);
 }

@@ -12,4 +12,9 @@ struct action action_for(const struct run_result *r, enum cause_class cls);
  * work per rank, not more ranks. */
 struct action action_for_scaling(const struct run_result *r, enum cause_class cls);
 
+/** action_for_unnamed - "Name what is in no named phase, 23 % of the step time (...): put ...": how the rest of a step
+ *  gets a name, by what recorded the run. No full stop.
+ *  returns  gives; lives as long as the report. Test: tests/unit/test_narrate.c */
+const char *action_for_unnamed(struct report *rep, const struct run_result *r);
+
 #endif

@@ -6,6 +6,7 @@
 #include "render/narrate/actions.h"
 #include "render/narrate/exchange.h"
 #include "render/narrate/format.h"
+#include "render/narrate/shares.h"
 #include "render/narrate/stepless.h"
 
 #include <stdlib.h>
@@ -48,25 +49,6 @@ static const char *exchanges(const struct run_result *r)
     return exchange_words(most.ratio > 0.9 ? most.kind : EXCHANGE_UNKNOWN);
 }
 
-static double share(const struct run_result *r, int64_t ns)
-{
-    return r->step.mean_ns > 0 ? (double)ns / (double)r->step.mean_ns : 0;
-}
-
-/* ", up from 12 % at 2 nodes": how the share of some parts was at the next smaller node count. */
-static const char *trend(struct report *rep, const struct run_result *r, enum part a, enum part b)
-{
-    const struct series_point *p = previous_point(rep, r);
-    if (!p || p->step.mean_ns == 0)
-        return "";
-    double before = (double)(p->part_ns[a] + (a == b ? 0 : p->part_ns[b])) / (double)p->step.mean_ns;
-    double now = share(r, r->part_ns[a] + (a == b ? 0 : r->part_ns[b]));
-    const char *way = now > 1.05 * before ? "up from" : now < 0.95 * before ? "down from" : "as";
-    if (strcmp(way, "as") == 0)
-        return report_text(rep, ", about as at %s", nodes_text(rep, p->n_nodes));
-    return report_text(rep, ", %s %s at %s", way, fmt_percent(before).text, nodes_text(rep, p->n_nodes));
-}
-
 static const char *cause_of_waiting(struct report *rep, const struct run_result *r)
 {
     static const char *const doing[N_CATEGORIES] = {
@@ -99,28 +81,23 @@ static const char *class_sentence(struct report *rep, const struct run_result *r
     switch (c->cls) {
     case CLASS_COMMUNICATION:
         return report_text(rep, "%s %s is exposed %s%s%s", at, part, exchange_name(rep, r),
-                           trend(rep, r, PART_TRANSFER, PART_WAIT), end);
+                           share_trend(rep, r, PART_TRANSFER, PART_WAIT), end);
     case CLASS_IMBALANCE:
         if (r->straggler.has)
             return report_text(rep, "%s %s is waiting for the rank that comes last (rank %d in %s of the %s)%s%s", at,
                                part, r->straggler.rank, fmt_percent(r->straggler.wins_ratio).text, exchanges(r),
-                               trend(rep, r, PART_WAIT, PART_WAIT), end);
+                               share_of_all_waiting(rep, r, c), end);
         return report_text(rep, "%s %s is waiting for the rank that comes last, with no rank standing out%s%s", at,
-                           part, trend(rep, r, PART_WAIT, PART_WAIT), end);
+                           part, share_of_all_waiting(rep, r, c), end);
     case CLASS_DATA:
-        return report_text(rep, "%s %s is data loading%s%s%s", at, part,
-                           r->wait_cause_ns[CAT_DATA] * 20 > ns ? " and waiting for ranks that load" : "",
-                           trend(rep, r, PART_DATA, PART_DATA), end);
     case CLASS_IO:
-        return report_text(rep, "%s %s is reading and writing files%s%s%s", at, part,
-                           r->wait_cause_ns[CAT_IO] * 20 > ns ? ", and waiting for ranks that write" : "",
-                           trend(rep, r, PART_IO, PART_IO), end);
+        return report_text(rep, "%s %s%s", at, share_own_and_caused(rep, r, c, 1), end);
     case CLASS_MEMORY:
         return report_text(rep, "%s %s would be memory traffic alone, at the calibrated bandwidth: %s%s", at, part,
                            c->text, end);
     case CLASS_COPY:
-        return report_text(rep, "%s %s is host-to-device copies%s%s", at, part, trend(rep, r, PART_COPY, PART_COPY),
-                           end);
+        return report_text(rep, "%s %s is host-to-device copies%s%s", at, part,
+                           share_trend(rep, r, PART_COPY, PART_COPY), end);
     case CLASS_COMPUTE:
         return report_text(rep, "%s the step is compute-bound: %s is compute and nothing else limits%s", at, part, end);
     case CLASS_HOST:
@@ -211,9 +188,9 @@ static const char *short_cause(struct report *rep, const struct run_result *r, c
                                                 [CLASS_COMMUNICATION] = "exposed gradient synchronisation",
                                                 [CLASS_IMBALANCE] = "waiting for the rank that comes last",
                                                 [CLASS_MEMORY] = "memory traffic at the calibrated bandwidth",
-                                                [CLASS_DATA] = "data loading",
-                                                [CLASS_IO] = "reading and writing files",
                                                 [CLASS_COPY] = "host-to-device copies"};
+    if (k->cls == CLASS_DATA || k->cls == CLASS_IO)
+        return share_own_and_caused(rep, r, k, 0);
     const char *name = what[k->cls] ? what[k->cls] : class_name(k->cls);
     if (k->cls == CLASS_IMBALANCE && r->straggler.has)
         name = report_text(rep, "waiting for rank %d, last in %s of the %s", r->straggler.rank,
@@ -228,6 +205,33 @@ void shared_numbers(struct report *rep, struct claim *c, const struct run_result
         claim_number(rep, c, report_text(rep, "runs.%s.shared.run_ratio", r->slug), "ratio", r->shared.run_ratio);
     else
         claim_number(rep, c, report_text(rep, "runs.%s.n_ranks", r->slug), "ranks", r->n_ranks);
+}
+
+/* " By the shortest that each part of a step took, a step of ranks with cores of their own lasts 55.0 ms instead of 123
+ * ms.", and what of it is other programs' doing. */
+static const char *cores_of_their_own(struct report *rep, const struct run_result *r)
+{
+    const struct shared *s = &r->shared;
+    double matters = rep->thresholds.loss_matters, step = (double)r->step.mean_ns;
+    int64_t own_ns = r->step.mean_ns - r->gain_ns[CLASS_SHARED];
+    const char *others = "";
+    if (others_ratio(r) > matters)
+        others = report_text(rep,
+                             " Other programs took %s of the %s cores meanwhile (the nodes' CPU monitors, less the CPU "
+                             "time of the ranks).",
+                             fmt_number(s->others_cores).text, fmt_number(s->machine_cores).text);
+    if (s->alone_ns <= 0 || step - (double)s->alone_ns <= matters * step)
+        return others;
+    if ((double)(own_ns - s->alone_ns) <= matters * step)
+        return report_text(rep,
+                           " By the shortest that each part of a step took, a step of ranks with cores of their own "
+                           "lasts %s instead of %s.%s",
+                           fmt_time(own_ns).text, fmt_time(r->step.mean_ns).text, others);
+    return report_text(
+        rep,
+        "%s By the shortest that each part of a step took, a step of ranks with cores of their own lasts "
+        "%s instead of %s while those programs go on, and %s without them.",
+        others, fmt_time(own_ns).text, fmt_time(r->step.mean_ns).text, fmt_time(s->alone_ns).text);
 }
 
 /* Ranks without cores of their own are said before any other cause: they make every other number doubtful. */
@@ -247,12 +251,7 @@ static void add_shared_claim(struct report *rep, int run, const struct class_res
     c->support =
         "Every other verdict on this run is unreliable: waiting for a core looks like compute, or like waiting "
         "for a message.";
-    if ((double)r->gain_ns[CLASS_SHARED] > rep->thresholds.loss_matters * (double)r->step.mean_ns)
-        c->support = report_text(rep,
-                                 "%s By the shortest that each part of a step took, a step of ranks with cores of "
-                                 "their own lasts %s instead of %s.",
-                                 c->support, fmt_time(r->step.mean_ns - r->gain_ns[CLASS_SHARED]).text,
-                                 fmt_time(r->step.mean_ns).text);
+    c->support = report_text(rep, "%s%s", c->support, cores_of_their_own(rep, r));
     c->threshold_ratio = r->classes[CLASS_SHARED].threshold_ratio;
     c->confidence = confidence_of(rep, r, (struct interval){0}, -1, &c->confidence_because);
     c->evidence = report_text(rep, "runs/%s/index.html#classes", r->slug);
@@ -299,17 +298,22 @@ static void say_nothing_limits(struct report *rep, struct run_result *r)
 {
     const struct class_result *next = next_limit(rep, r);
     int is_unnamed = is_mostly_unnamed(r);
+    if (r->classes[CLASS_OVERHEAD].verdict == VERDICT_WATCH)
+        r->unnamed_action = action_for_unnamed(rep, r);
     r->headline =
         report_text(rep, "%s no cause passes its threshold%s %s is %s%s.", at_nodes(rep, r->n_nodes),
                     is_unnamed ? ", but" : ":", of_step(rep, r, r->part_ns[is_unnamed ? PART_OTHER : PART_COMPUTE]),
                     is_unnamed ? "in no named phase" : "compute", caveat_clause(rep, r));
     if (next && next->cls == CLASS_HOST)
-        r->support = report_text(rep, "The next limit would be %s: %s; it limits below %s GPU utilisation.",
-                                 class_name(next->cls), next->text, fmt_percent(rep->thresholds.gpu_utilization).text);
+        r->support = report_text(rep, "The next limit would be %s: %s; it limits below %s GPU utilisation%s.",
+                                 class_name(next->cls), next->text, fmt_percent(rep->thresholds.gpu_utilization).text,
+                                 strstr(next->text, fmt_percent(rep->thresholds.gpu_utilization).text) == next->text
+                                     ? ", which this is just above"
+                                     : "");
     else if (next)
-        r->support = report_text(rep, "The next limit would be %s: %s of step time against a threshold of %s.",
-                                 class_name(next->cls), fmt_percent(next->share_ratio).text,
-                                 fmt_percent(next->threshold_ratio).text);
+        r->support =
+            report_text(rep, "The next limit would be %s: %s against a threshold of %s.", class_name(next->cls),
+                        share_of_class(rep, r, next, " of step time"), fmt_percent(next->threshold_ratio).text);
 }
 
 /* "Data loading (1.2 %) and I/O (0.3 %) are not limiting." */
@@ -322,8 +326,8 @@ static const char *ruled_out(struct report *rep, const struct run_result *r)
         const struct class_result *c = &r->classes[order[i]];
         if (!c->has_share || c->verdict == VERDICT_LIMITS)
             continue;
-        text = report_text(rep, "%s%s%s (%s%s)", text, n ? ", " : "", class_name(c->cls),
-                           fmt_percent(c->share_ratio).text, n ? "" : " of step time");
+        text = report_text(rep, "%s%s%s (%s)", text, n ? ", " : "", class_name(c->cls),
+                           share_of_class(rep, r, c, n ? "" : " of step time"));
         n++;
     }
     return n ? report_text(rep, "Not limiting: %s.", text) : "";
@@ -342,6 +346,7 @@ void claims_of_runs(struct report *rep)
         const struct class_result *order[N_CLASSES];
         if (!r->has_steps) {
             say_without_steps(rep, r);
+            r->confidence = confidence_without_steps(rep, r, &r->confidence_because);
             continue;
         }
         int n = limiting(r, order);
@@ -351,9 +356,12 @@ void claims_of_runs(struct report *rep)
             add_class_claim(rep, i, order[k]);
         if (r->n_claims == 0) {
             say_nothing_limits(rep, r);
+            r->confidence = confidence_of(rep, r, (struct interval){0}, -1, &r->confidence_because);
             continue;
         }
         const struct claim *first = &rep->claims[r->claims[0]];
+        r->confidence = first->confidence;
+        r->confidence_because = first->confidence_because;
         /* Shared resources name the next cause in passing: what is known about it follows, then the one after it. */
         int is_shared = *r->shared.id != 0;
         const char *named = is_shared && r->n_claims > 1 ? rep->claims[r->claims[1]].support : "";

@@ -84,21 +84,31 @@ static const char *meanwhile(struct report *rep, const struct comparison *c)
     return *text ? report_text(rep, " Meanwhile these parts grew: %s.", text) : "";
 }
 
-/* "; by medians 50.0 ms, 84 %": where few steps let single slow ones make the means. */
-static const char *by_medians(struct report *rep, const struct comparison *c)
+/* "(84 %)", of what was promised. */
+static const char *of_expected(struct report *rep, const struct comparison *c, int64_t gain)
 {
-    int64_t gain = c->median_before_ns - c->median_after_ns;
-    return c->step.change_ns.has || gain <= 0
-               ? ""
-               : report_text(rep, "; by the medians, %s against %s, %s or %s", fmt_time(c->median_after_ns).text,
-                             fmt_time(c->median_before_ns).text, fmt_time(gain).text,
-                             fmt_percent((double)gain / (double)c->expected_ns).text);
+    return gain > 0 ? report_text(rep, " (%s)", fmt_percent((double)gain / (double)c->expected_ns).text) : "";
+}
+
+/* What came, by the medians of the steps, as what was promised; by the means, where single slow steps make these
+ * others. */
+static const char *achieved_sentence(struct report *rep, const struct comparison *c)
+{
+    int64_t by_means = c->step.before_ns - c->step.after_ns;
+    const char *means = "";
+    if (strcmp(fmt_time(by_means).text, fmt_time(c->achieved_ns).text) != 0)
+        means = report_text(rep, "; by the means, in which single slow steps count, %s came%s",
+                            by_means > 0 ? fmt_time(by_means).text : "nothing", of_expected(rep, c, by_means));
+    return report_text(
+        rep, " Of the %s that its removal promised at most, %s came%s, both of the median step: %s against %s%s.%s",
+        fmt_time(c->expected_ns).text, c->achieved_ns > 0 ? fmt_time(c->achieved_ns).text : "nothing",
+        of_expected(rep, c, c->achieved_ns), fmt_time(c->median_after_ns).text, fmt_time(c->median_before_ns).text,
+        means, meanwhile(rep, c));
 }
 
 static const char *prediction_sentence(struct report *rep, const struct comparison *c)
 {
     const char *text = "";
-    int64_t achieved = c->step.before_ns - c->step.after_ns;
     for (int i = 0; i < c->n_predictions; i++) {
         const struct prediction *p = &c->predictions[i];
         text = report_text(rep, "%s The report before named %s, with at most %s a step to gain; it went from %s to %s.",
@@ -106,10 +116,7 @@ static const char *prediction_sentence(struct report *rep, const struct comparis
                            fmt_time(p->after_ns).text);
     }
     if (c->expected_ns > 0)
-        text = report_text(rep, "%s Of the %s that its removal promised at most, %s came (%s%s).%s", text,
-                           fmt_time(c->expected_ns).text, fmt_time(achieved).text,
-                           achieved > 0 ? fmt_percent((double)achieved / (double)c->expected_ns).text : "nothing",
-                           by_medians(rep, c), meanwhile(rep, c));
+        text = report_text(rep, "%s%s", text, achieved_sentence(rep, c));
     else if (c->n_predictions)
         text = report_text(rep, "%s None of these was removed.", text);
     return text;
@@ -151,9 +158,16 @@ static const char *unfair(struct report *rep, const struct comparison *c)
 /* Who asks for a comparison is told that first, of the largest node count; then what limits now. */
 static void say_first(struct report *rep, const struct comparison *c)
 {
-    rep->support = report_text(rep, "%s What limits now: %s", c->support, rep->headline);
+    const char *sure =
+        rep->confidence && *rep->confidence ? report_text(rep, " Confidence in that is %s.", rep->confidence) : "";
+    rep->support = report_text(rep, "%s What limits now: %s%s", c->support, rep->headline, sure);
     rep->verdict = report_text(rep, "%s%s%s", c->sentence, part_sentence(rep, c), unfair(rep, c));
     rep->headline = c->sentence;
+    rep->how_sure = report_text(rep, "%s counted in %s before, %s in %s after. Confidence is %s: %s.",
+                                fmt_count(c->steps_before, "step").text, fmt_count(c->n_before, "run").text,
+                                fmt_count(c->steps_after, "step").text, fmt_count(c->n_after, "run").text,
+                                confidence_word(c->confidence), c->confidence_because);
+    rep->confidence = confidence_word(c->confidence);
 }
 
 void narrate_comparisons(struct report *rep)
@@ -163,8 +177,9 @@ void narrate_comparisons(struct report *rep)
     for (int i = 0; i < rep->n_comparisons; i++) {
         struct comparison *c = &rep->comparisons[i];
         c->sentence = step_sentence(rep, c);
-        c->support = report_text(rep, "%s%s%s%s", part_sentence(rep, c), utilization_sentence(rep, c),
-                                 prediction_sentence(rep, c), unfair(rep, c)) +
+        c->support = report_text(rep, "%s%s%s%s Confidence in this comparison is %s: %s.", part_sentence(rep, c),
+                                 utilization_sentence(rep, c), prediction_sentence(rep, c), unfair(rep, c),
+                                 confidence_word(c->confidence), c->confidence_because) +
                      1;
     }
     if (rep->n_comparisons)
@@ -240,15 +255,18 @@ json_t *comparisons_json(const struct report *rep)
             has ? json_pack("{s:f, s:f}", "before", c->utilization_before, "after", c->utilization_after) : json_null();
         json_array_append_new(
             list,
-            json_pack("{s:i, s:i, s:s, s:i, s:i, s:I, s:I, s:o, s:I, s:I, s:o, s:o, s:o, s:I, s:I, s:s, s:s, s:s}",
-                      "n_nodes", c->n_nodes, "n_ranks", c->n_ranks, "label", c->label, "runs_before", c->n_before,
-                      "runs_after", c->n_after, "steps_before", (json_int_t)c->steps_before, "steps_after",
-                      (json_int_t)c->steps_after, "step", compared_json(&c->step), "median_before_ns",
-                      (json_int_t)c->median_before_ns, "median_after_ns", (json_int_t)c->median_after_ns, "parts",
-                      parts, "gpu_utilization_ratio", use, "predictions", predictions, "predicted_gain_ns",
-                      (json_int_t)c->expected_ns, "achieved_gain_ns",
-                      (json_int_t)(c->step.before_ns - c->step.after_ns), "differing", c->differing, "sentence",
-                      c->sentence, "support", c->support));
+            json_pack(
+                "{s:i, s:i, s:s, s:i, s:i, s:I, s:I, s:o, s:I, s:I, s:o, s:o, s:o, s:I, s:I, s:I, s:s, s:s, s:s, s:s, "
+                "s:s, s:s}",
+                "n_nodes", c->n_nodes, "n_ranks", c->n_ranks, "label", c->label, "runs_before", c->n_before,
+                "runs_after", c->n_after, "steps_before", (json_int_t)c->steps_before, "steps_after",
+                (json_int_t)c->steps_after, "step", compared_json(&c->step), "median_before_ns",
+                (json_int_t)c->median_before_ns, "median_after_ns", (json_int_t)c->median_after_ns, "parts", parts,
+                "gpu_utilization_ratio", use, "predictions", predictions, "predicted_gain_ns",
+                (json_int_t)c->expected_ns, "achieved_gain_ns", (json_int_t)c->achieved_ns, "achieved_mean_gain_ns",
+                (json_int_t)(c->step.before_ns - c->step.after_ns), "gain_statistic", "median", "differing",
+                c->differing, "confidence", confidence_word(c->confidence), "confidence_because", c->confidence_because,
+                "sentence", c->sentence, "support", c->support));
     }
     return list;
 }

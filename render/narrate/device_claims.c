@@ -17,6 +17,23 @@ static int marks_steps(const struct run *r)
     return 0;
 }
 
+/* The same recording in another file, an export beside a table of it: the one that knows causes counts. */
+static int is_told_better(const struct run *r, const struct run_device *d)
+{
+    int is_before = 1;
+    for (int i = 0; i < r->n_traces; i++)
+        for (int k = 0; k < r->traces[i].n_devices; k++) {
+            const struct run_device *other = &r->traces[i].devices[k];
+            if (other == d)
+                is_before = 0;
+            else if (other->device == d->device && memcmp(other->value, d->value, sizeof d->value) == 0 &&
+                     (other->has_idle_causes > d->has_idle_causes ||
+                      (is_before && other->has_idle_causes == d->has_idle_causes)))
+                return 1;
+        }
+    return 0;
+}
+
 static const struct run_device *most_idle(const struct run *r, int *n)
 {
     const struct run_device *worst = NULL;
@@ -25,7 +42,7 @@ static const struct run_device *most_idle(const struct run *r, int *n)
         for (int k = 0; k < r->traces[i].n_devices; k++) {
             const struct run_device *d = &r->traces[i].devices[k];
             double idle = d->value[DEV_SPAN] > 0 ? (double)d->value[DEV_IDLE] / (double)d->value[DEV_SPAN] : -1;
-            if (idle < 0)
+            if (idle < 0 || is_told_better(r, d))
                 continue;
             (*n)++;
             if (!worst || idle > (double)worst->value[DEV_IDLE] / (double)worst->value[DEV_SPAN])
@@ -50,7 +67,12 @@ const char *device_headline(struct report *rep, const struct run *r)
         return NULL;
     const int64_t *v = d->value;
     double span = (double)v[DEV_SPAN];
-    const char *who = n > 1 ? report_text(rep, "Of %d traced GPUs the one with most idle time, GPU %lld of %s,", n,
+    if (v[DEV_KERNELS] + v[DEV_MEMCPYS] + v[DEV_MEMSETS] == 1)
+        return report_text(rep,
+                           "'%s' holds one operation of GPU %lld, of %s: how busy the GPU was is n/a because there is "
+                           "nothing beside it.",
+                           d->file, (long long)d->device, fmt_time(v[DEV_SPAN]).text);
+    const char *who = n > 1 ? report_text(rep, "Of %d traced GPUs the one with most idle time, GPU %lld of '%s',", n,
                                           (long long)d->device, d->file)
                             : report_text(rep, "GPU %lld", (long long)d->device);
     const char *why = "";

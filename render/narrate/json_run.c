@@ -41,6 +41,7 @@ static json_t *classes(const struct run_result *r)
         json_object_set_new(k, "share_ratio", value_real(c->has_share, c->share_ratio));
         json_object_set_new(k, "share_interval", value_interval(c->share_interval));
         json_object_set_new(k, "share_ns", value_int(c->has_share, c->share_ns));
+        json_object_set_new(k, "caused_wait_ns", value_int(c->has_share, c->caused_ns));
         json_object_set_new(k, "rule", value_text(c->rule));
         json_object_set_new(k, "threshold_name", value_text(c->threshold_name));
         json_object_set_new(k, "threshold_ratio", value_real(c->threshold_ratio >= 0, c->threshold_ratio));
@@ -317,6 +318,16 @@ static json_t *calls(const struct dct_io *io)
                      value_int(is_timed, (int64_t)io->ns), "max_ns", value_int(is_timed, (int64_t)io->max_ns));
 }
 
+/* Who waits for whom shows in these. */
+static json_t *mpi_ranks(const struct run *run)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < run->ranks_len; i++)
+        json_array_append_new(
+            list, json_pack("{s:i, s:I}", "rank", run->ranks[i].rank, "time_ns", (json_int_t)run->ranks[i].mpi_ns));
+    return list;
+}
+
 /* What the recorder saw by itself; keys only where there is something. */
 static void put_observed(const struct run *run, json_t *o)
 {
@@ -332,8 +343,10 @@ static void put_observed(const struct run *run, json_t *o)
                               json_pack("{s:s, s:o, s:o, s:o}", "name", f->name, "read", calls(&f->sum[DCT_IO_READ]),
                                         "write", calls(&f->sum[DCT_IO_WRITE]), "other", calls(&f->sum[DCT_IO_OTHER])));
     }
-    if (run->n_mpi_calls)
+    if (run->n_mpi_calls) {
         json_object_set(o, "mpi_calls", mpi);
+        json_object_set_new(o, "mpi_ranks", mpi_ranks(run));
+    }
     if (run->n_files)
         json_object_set(o, "files", files);
     json_decref(mpi);
@@ -351,15 +364,21 @@ json_t *run_json(const struct run_result *r)
     json_object_set_new(o, "series", value_int(r->series >= 0, r->series));
     json_object_set_new(o, "headline", value_text(r->headline));
     json_object_set_new(o, "support", value_text(r->support));
+    json_object_set_new(o, "confidence", json_string(confidence_word(r->confidence)));
+    json_object_set_new(o, "confidence_because", value_text(r->confidence_because));
     json_object_set_new(o, "throughput_samples_per_s", value_real(r->has_throughput, r->throughput));
     json_object_set_new(o, "throughput_source", value_text(r->throughput_source));
     json_object_set_new(o, "throughput_because", value_text(r->throughput_because));
     put_steps(o, r);
-    json_object_set_new(o, "shared",
-                        *r->shared.id
-                            ? json_pack("{s:s, s:s, s:o}", "id", r->shared.id, "because", r->shared.because,
-                                        "run_ratio", value_real(r->shared.run_ratio >= 0, r->shared.run_ratio))
-                            : json_null());
+    json_object_set_new(
+        o, "shared",
+        *r->shared.id
+            ? json_pack("{s:s, s:s, s:o, s:o, s:o, s:o}", "id", r->shared.id, "because", r->shared.because, "run_ratio",
+                        value_real(r->shared.run_ratio >= 0, r->shared.run_ratio), "cores",
+                        value_real(r->shared.machine_cores > 0, r->shared.machine_cores), "other_programs_cores",
+                        value_real(r->shared.machine_cores > 0, r->shared.others_cores), "step_alone_ns",
+                        value_int(r->shared.alone_ns > 0, r->shared.alone_ns))
+            : json_null());
     json_object_set_new(o, "classes", classes(r));
     json_object_set_new(o, "notes", strings(r->notes, r->n_notes));
     json_object_set_new(o, "nodes", nodes(r->run));

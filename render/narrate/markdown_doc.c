@@ -137,6 +137,9 @@ static void put_run(const struct run_result *r, struct dcr_buf *out)
     dcr_buf_puts(out, ".\n\n");
     put_paragraph(out, r->headline);
     put_paragraph(out, r->support);
+    dcr_buf_printf(out, "Confidence: %s%s", confidence_word(r->confidence), *r->confidence_because ? " (" : "");
+    put_escaped(out, r->confidence_because);
+    dcr_buf_puts(out, *r->confidence_because ? ").\n\n" : ".\n\n");
     if (r->has_steps) {
         put_figures(r, out);
         put_breakdown(r, out);
@@ -332,9 +335,10 @@ static void put_recommendations(const struct report *rep, struct dcr_buf *out)
     n = claims_in_order(rep, runs, rep->n_runs, 1, order);
     for (int i = 0; i < n; i++)
         put_recommendation(order[i], i + 1, out);
-    if (n == 0 && rep->n_runs && rep->runs[rep->n_runs - 1].has_steps)
-        dcr_buf_puts(out, "No cause passes its threshold; there is nothing to do first.\n");
-    else if (n == 0) {
+    if (n == 0 && rep->n_runs && rep->runs[rep->n_runs - 1].has_steps) {
+        put_escaped(out, rep->first_action); /* nothing, or to name what has no name yet */
+        dcr_buf_putc(out, '\n');
+    } else if (n == 0) {
         dcr_buf_puts(out, "No cause can be ranked because no steps were recorded. ");
         put_escaped(out, rep->first_action); /* it knows what has been recorded */
         dcr_buf_putc(out, '\n');

@@ -85,33 +85,3 @@ const char *action_sentence(struct report *rep, struct action a)
         *s = (char)(*s - 'a' + 'A');
     return s;
 }
-
-enum confidence confidence_of(struct report *rep, const struct run_result *r, struct interval i, double threshold,
-                              const char **because)
-{
-    if (*r->shared.id) {
-        *because = r->shared.because;
-        return CONFIDENCE_LOW;
-    }
-    if ((double)r->n_counted < rep->thresholds.few_steps) {
-        *because = report_text(rep, "it was seen in %s, too few to conclude", fmt_count(r->n_counted, "step").text);
-        return CONFIDENCE_LOW;
-    }
-    for (int k = 0; k < r->run->ranks_len; k++)
-        if (r->run->ranks[k].n_dropped || r->run->ranks[k].n_bad_blocks || r->run->ranks[k].is_torn) {
-            *because = "events of this run were lost";
-            return CONFIDENCE_LOW;
-        }
-    if (i.has && threshold >= 0 && i.lo <= threshold && i.hi >= threshold) {
-        *because = report_text(rep, "the 95 %% interval of the share (%s) includes the threshold",
-                               fmt_percent_range(i.lo, i.hi).text);
-        return CONFIDENCE_MEDIUM;
-    }
-    if (r->run->node_kind == NODES_EMULATED) {
-        *because = "the nodes are emulated on one host";
-        return CONFIDENCE_MEDIUM;
-    }
-    *because = i.has ? report_text(rep, "the 95 %% interval of the share is %s", fmt_percent_range(i.lo, i.hi).text)
-                     : report_text(rep, "%s counted", fmt_count(r->n_counted, "step").text);
-    return CONFIDENCE_HIGH;
-}

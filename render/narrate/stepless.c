@@ -3,142 +3,51 @@
 #include "render/narrate/stepless.h"
 
 #include "render/analyse/analyse.h"
-#include "render/model/talp.h"
+#include "render/narrate/actions.h"
 #include "render/narrate/claims.h"
 #include "render/narrate/devices.h"
+#include "render/narrate/cells.h"
 #include "render/narrate/format.h"
+#include "render/narrate/talp_claims.h"
 
-#include <stdlib.h>
 #include <string.h>
-
-static const char *cell(const struct foreign_table *t, size_t row, int column)
-{
-    return t->cells[row * (size_t)t->n_columns + (size_t)column];
-}
-
-static size_t n_rows(const struct foreign_table *t)
-{
-    return t->n_cells / (size_t)t->n_columns;
-}
-
-/* -1 when the cell holds no number. */
-static double value(const struct foreign_table *t, size_t row, int column)
-{
-    const char *text = cell(t, row, column);
-    char *end;
-    double v = strtod(text, &end);
-    return end > text && !*end ? v : -1;
-}
 
 /* Bytes, time, algbw and busbw out of place, time and busbw in place (render/import/nccl_tests.c). */
 static const char *say_nccl_tests(struct report *rep, const struct foreign_table *t)
 {
     double best = -1, bytes = 0;
-    for (size_t i = 0; i < n_rows(t); i++)
+    for (size_t i = 0; i < table_rows(t); i++)
         for (int c = 3; c <= 5; c += 2)
-            if (value(t, i, 0) >= 0 && value(t, i, c) > best) {
-                best = value(t, i, c);
-                bytes = value(t, i, 0);
+            if (table_value(t, i, 0) >= 0 && table_value(t, i, c) > best) {
+                best = table_value(t, i, c);
+                bytes = table_value(t, i, 0);
             }
     return best < 0 ? ""
                     : report_text(rep, "The collective of '%s' reaches a bus bandwidth of %s GB/s, with %s.", t->file,
                                   fmt_number(best).text, fmt_bytes(bytes).text);
 }
 
-/* Whether column p of "Region|#Elapsed, s|...|#Parallel|..." has this title. */
-static int is_titled(const char *p, const char *title)
-{
-    size_t n = strlen(title);
-    p += *p == '#';
-    return strncmp(p, title, n) == 0 && (!p[n] || p[n] == '|');
-}
-
-/* v: shape (N_TALP); -1 where the table has no such column or no number in it (render/import/talp.c). */
-static void talp_row(const struct foreign_table *t, size_t row, double *v)
-{
-    for (int e = 0; e < N_TALP; e++) {
-        const char *p = t->columns;
-        v[e] = -1;
-        for (int c = 0; c < t->n_columns; c++, p = strchr(p, '|') ? strchr(p, '|') + 1 : "")
-            if (is_titled(p, talp_title((enum talp_efficiency)e)))
-                v[e] = value(t, row, c);
-    }
-}
-
-/* "OpenMP with 0.94 (in it OpenMP load balance with 0.95)"; NULL: no factor that is known is below 1. */
-static const char *lowest_text(struct report *rep, const double *v, enum talp_efficiency of)
-{
-    enum talp_efficiency e = talp_lowest_factor(v, of);
-    if (e == TALP_NONE || v[e] >= 1)
-        return NULL;
-    const char *inner = lowest_text(rep, v, e);
-    return report_text(rep, "%s with %.2f%s", talp_title(e), v[e], inner ? report_text(rep, " (in it %s)", inner) : "");
-}
-
-/* What is no factor of the host's efficiency, and a product that is not it. */
-static const char *talp_support(struct report *rep, const double *v)
-{
-    const char *text = "";
-    if (!talp_agrees(v, TALP_PARALLEL))
-        text = report_text(
-            rep,
-            "Its factors multiply to %.2f, which differs from %.2f by more than rounding: DLB does not measure "
-            "them against the same time.",
-            talp_product(v, TALP_PARALLEL), v[TALP_PARALLEL]);
-    const char *inner = lowest_text(rep, v, TALP_GPU);
-    if (v[TALP_GPU] >= 0)
-        text = report_text(rep,
-                           "%s%sThat is the side of the host; on the side of the GPUs, no factor of it, the parallel "
-                           "efficiency is %.2f%s%s.",
-                           text, *text ? " " : "", v[TALP_GPU], inner ? "; its lowest factor is " : "",
-                           inner ? inner : "");
-    return text;
-}
-
-/* Of 'Global', else of the region that took longest. */
-static const char *say_talp(struct report *rep, const struct foreign_table *t, const char **support)
-{
-    size_t longest = 0;
-    double v[N_TALP];
-    for (size_t i = 1; i < n_rows(t); i++)
-        if (strcmp(cell(t, longest, 0), "Global") != 0 &&
-            (strcmp(cell(t, i, 0), "Global") == 0 || value(t, i, 1) > value(t, longest, 1)))
-            longest = i;
-    if (n_rows(t) == 0)
-        return "";
-    talp_row(t, longest, v);
-    if (v[TALP_PARALLEL] < 0)
-        return "";
-    const char *lowest = lowest_text(rep, v, TALP_PARALLEL);
-    *support = talp_support(rep, v);
-    return report_text(rep, "By TALP the parallel efficiency of region '%s' is %.2f (POP accepts 0.80 and above)%s%s.",
-                       cell(t, longest, 0), v[TALP_PARALLEL], lowest ? "; its lowest factor is " : "",
-                       lowest ? lowest : "");
-}
-
 /* Kind, bytes at the peak of all ...; the last row is their sum (render/import/memory_timeline.c). */
 static const char *say_memory(struct report *rep, const struct foreign_table *t)
 {
-    size_t n = n_rows(t), most = 0;
-    double all = n ? value(t, n - 1, 1) : -1;
+    size_t n = table_rows(t), most = 0;
+    double all = n ? table_value(t, n - 1, 1) : -1;
     for (size_t i = 0; i + 1 < n; i++)
-        most = value(t, i, 1) > value(t, most, 1) ? i : most;
+        most = table_value(t, i, 1) > table_value(t, most, 1) ? i : most;
     return all <= 0 ? ""
                     : report_text(rep, "The framework held %s of memory at most, %s of it %s.", fmt_bytes(all).text,
-                                  fmt_percent(value(t, most, 1) / all).text, cell(t, most, 0));
+                                  fmt_percent(table_value(t, most, 1) / all).text, table_cell(t, most, 0));
 }
 
-static const char *say_table(struct report *rep, const struct foreign_table *t, const char **support)
+static const char *say_table(struct report *rep, const struct foreign_table *t)
 {
     if (strcmp(t->kind, "nccl-tests log") == 0)
         return say_nccl_tests(rep, t);
-    if (strcmp(t->kind, "TALP report") == 0)
-        return say_talp(rep, t, support);
     if (strcmp(t->kind, "PyTorch memory timeline") == 0)
         return say_memory(rep, t);
-    if (strncmp(t->kind, "nsys", 4) == 0 && n_rows(t))
-        return report_text(rep, "%s: most is '%.80s'.", t->caption, cell(t, 0, 0));
-    return n_rows(t) ? report_text(rep, "'%s' is shown as it is: %s.", t->file, t->caption) : "";
+    if (strncmp(t->kind, "nsys", 4) == 0 && table_rows(t))
+        return report_text(rep, "%s: most is '%.80s'.", t->caption, table_cell(t, 0, 0));
+    return table_rows(t) ? report_text(rep, "'%s' is shown as it is: %s.", t->file, t->caption) : "";
 }
 
 /* All monitored GPUs, each sample once. */
@@ -168,9 +77,9 @@ static const char *say_monitors(struct report *rep, const struct run *r)
  */
 static const char *evidence_headline(struct report *rep, const struct run *r, const char **support)
 {
-    const char *text = "";
+    const char *text = talp_headline(rep, r, support);
     for (int i = 0; i < r->n_tables && !*text; i++)
-        text = say_table(rep, &r->tables[i], support);
+        text = say_table(rep, &r->tables[i]);
     if (!*text && !*r->collector_version)
         text = say_monitors(rep, r);
     if (!*text && r->n_traces)
@@ -194,6 +103,60 @@ static void say_mpi(struct report *rep, struct run_result *r)
         m.largest->name);
 }
 
+static int64_t mpi_of(const struct run *a, int rank)
+{
+    for (int i = 0; i < a->ranks_len; i++)
+        if (a->ranks[i].rank == rank)
+            return a->ranks[i].mpi_ns;
+    return 0;
+}
+
+/* "0.40 s", "3.90 to 4.10 s". */
+static const char *time_range(struct report *rep, int64_t least, int64_t most)
+{
+    return strcmp(fmt_time(least).text, fmt_time(most).text) == 0
+               ? report_text(rep, "%s", fmt_time(most).text)
+               : report_text(rep, "%s to %s", fmt_time(least).text, fmt_time(most).text);
+}
+
+/* Who waits spends time in MPI; who is waited for does not. That is known without any named step. */
+static void add_late_claim(struct report *rep, struct run_result *r)
+{
+    struct mpi_late l = mpi_late(&rep->thresholds, r->run);
+    struct mpi_share m = mpi_share(r->run);
+    if (!l.has || !m.has)
+        return;
+    const char *names = "";
+    for (int i = 0; i < l.n; i++)
+        names = report_text(rep, "%s%s%d", names, i == 0 ? "" : i + 1 == l.n ? " and " : ", ", l.ranks[i]);
+    struct claim *c = claim_add(rep);
+    int64_t wall = m.wall_ns / r->run->ranks_len;
+    c->run = (int)(r - rep->runs);
+    c->cls = CLASS_IMBALANCE;
+    c->id = report_text(rep, "%s.%s", r->slug, class_key(c->cls));
+    c->sentence =
+        report_text(rep,
+                    "%s the other ranks wait for rank%s %s in MPI: %s spent %s in its calls, the others %s, of "
+                    "%s that a rank was watched.",
+                    at_nodes(rep, r->n_nodes), l.n == 1 ? "" : "s", names, l.n == 1 ? "it" : "these",
+                    time_range(rep, l.least_ns, l.most_ns), time_range(rep, l.others_least_ns, l.others_most_ns),
+                    fmt_time(wall).text);
+    c->support = report_text(rep,
+                             "That is %s of waiting, %s of the time of each of the others. Where the time of a step "
+                             "goes is unknown: no steps were recorded.",
+                             fmt_time(l.waited_ns).text, fmt_percent((double)l.waited_ns / (double)wall).text);
+    c->threshold_ratio = rep->thresholds.straggler_wait;
+    c->confidence = confidence_without_steps(rep, r, &c->confidence_because);
+    c->evidence = report_text(rep, "runs/%s/index.html#mpi", r->slug);
+    c->action = action_for(r, CLASS_IMBALANCE);
+    for (int i = 0; i < l.n; i++)
+        claim_number(rep, c, report_text(rep, "runs.%s.mpi_ranks.%d.time_ns", r->slug, l.ranks[i]), "ns",
+                     (double)mpi_of(r->run, l.ranks[i]));
+    r->claims[r->n_claims++] = rep->n_claims - 1;
+    r->headline = c->sentence;
+    r->support = c->support;
+}
+
 void say_without_steps(struct report *rep, struct run_result *r)
 {
     const char *evidence = "";
@@ -210,5 +173,7 @@ void say_without_steps(struct report *rep, struct run_result *r)
         r->support =
             report_text(rep, "%s%sBy %s%s it processed %s samples per second.", r->support, *r->support ? " " : "",
                         r->run->summary.n_steps ? "the " : "", r->throughput_source, fmt_number(r->throughput).text);
+    if (!r->run->is_foreign && !r->run->n_traces)
+        add_late_claim(rep, r);
     say_mpi(rep, r);
 }

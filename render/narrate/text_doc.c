@@ -86,6 +86,16 @@ static int column_width(const struct run_result *r)
     return n > 12 ? n : 12;
 }
 
+/* How far the headline above may be trusted. */
+static void put_confidence(const struct run_result *r, const char *indent, struct dcr_buf *out)
+{
+    struct dcr_buf b = {0};
+    dcr_buf_printf(&b, "Confidence: %s%s%s.", confidence_word(r->confidence), *r->confidence_because ? ": " : "",
+                   r->confidence_because);
+    put_wrapped(out, indent, dcr_buf_text(&b));
+    dcr_buf_release(&b);
+}
+
 static void put_part_table(const struct report *rep, struct dcr_buf *out)
 {
     dcr_buf_printf(out, "%-34s", "Share of step time");
@@ -145,6 +155,7 @@ void narrate_bottleneck_summary_txt(const struct report *rep, struct dcr_buf *ou
         dcr_buf_printf(out, "%s\n", r->label);
         put_wrapped(out, "  ", r->headline);
         put_wrapped(out, "  ", r->support);
+        put_confidence(r, "  ", out);
     }
     put_section(out, "Where the time of a step goes");
     put_part_table(rep, out);
@@ -308,6 +319,8 @@ static void put_processes(const struct run *run, struct dcr_buf *out)
             put_section(out, "Processes");
         dcr_buf_printf(out, "rank %d: %s of CPU time in %s of run time", k->rank, fmt_time(k->cpu_ns).text,
                        fmt_time((int64_t)(k->process_seconds * 1e9)).text);
+        if (k->mpi_ns > 0)
+            dcr_buf_printf(out, ", %s in MPI calls", fmt_time(k->mpi_ns).text);
         if (k->run_delay_ns >= 0)
             dcr_buf_printf(out, ", %s ready without a core", fmt_time(k->run_delay_ns).text);
         if (k->peak_rss_bytes >= 0)
@@ -362,6 +375,8 @@ static void put_metric(struct dcr_buf *out, const struct run *run, size_t epoch,
 
 static void put_training(const struct run_result *r, struct dcr_buf *out)
 {
+    if (r->run->n_epochs == 0 && !is_training(r->run))
+        return;
     put_section(out, "Training");
     if (r->run->n_epochs == 0) {
         dcr_buf_puts(out, "n/a because there is no epoch in metrics.csv\n");
@@ -386,6 +401,7 @@ void narrate_profiling_report_txt(const struct report *rep, const struct run_res
     put_title(out, title, '=');
     put_wrapped(out, "", run->headline);
     put_wrapped(out, "", run->support);
+    put_confidence(run, "", out);
     dcr_buf_putc(out, '\n');
     put_notes(rep, (int)(run - rep->runs), out);
     put_steps(run, out);

@@ -6,6 +6,8 @@
 #include "render/narrate/devices.h"
 #include "render/narrate/format.h"
 #include "render/narrate/narrate.h"
+#include "render/narrate/ranking.h"
+#include "render/narrate/talp_claims.h"
 
 #include <string.h>
 
@@ -61,6 +63,36 @@ static const char *what_others_are(const struct report *rep, const struct series
                                             : "the others repeat it, are incomplete or of other configurations";
 }
 
+static int is_repeated(const struct series *s)
+{
+    for (int i = 0; s && i < s->n_points; i++)
+        if (s->points[i].n_runs > 1)
+            return 1;
+    return 0;
+}
+
+/* In runs without steps: of a series the one that is trusted least, without one run r. */
+static enum confidence least_sure(struct report *rep, const struct series *s, const struct run_result *r,
+                                  const char **because)
+{
+    enum confidence least = r->confidence;
+    *because = r->confidence_because;
+    for (int i = 0; s && i < s->n_points; i++) {
+        const struct run_result *k = run_of(rep, &s->points[i]);
+        double differ = repetition_spread(rep, &s->points[i]);
+        if (k->confidence < least || (i == 0 && k->confidence == least)) {
+            least = k->confidence;
+            *because = report_text(rep, "at %s %s", nodes_text(rep, k->n_nodes), k->confidence_because);
+        }
+        if (least > CONFIDENCE_LOW && differ > rep->thresholds.step_cv) {
+            least = CONFIDENCE_LOW;
+            *because =
+                report_text(rep, "the runs on %s differ by %s", nodes_text(rep, k->n_nodes), fmt_percent(differ).text);
+        }
+    }
+    return least;
+}
+
 static void say_how_sure(struct report *rep, const struct series *s, const struct run_result *r, const struct claim *c)
 {
     int64_t steps = 0;
@@ -77,32 +109,33 @@ static void say_how_sure(struct report *rep, const struct series *s, const struc
     int64_t summarised = 0;
     for (int i = 0; i < rep->n_runs; i++)
         summarised += rep->runs[i].run->summary.n_steps;
-    if (steps == 0 && summarised) {
-        rep->how_sure = report_text(
-            rep,
-            "%s in %s, of which only means and spreads were kept: no share of step time is known. Runs were "
-            "not repeated at any count, so that the spread between runs is not in the intervals.",
-            fmt_count(summarised, "step").text, fmt_count(rep->n_runs, "run").text);
-        for (int i = 0; s && i < s->n_points; i++)
-            if (s->points[i].n_runs > 1)
-                rep->how_sure = report_text(rep, "%s in %s, of which only means and spreads were kept.",
-                                            fmt_count(summarised, "step").text, fmt_count(rep->n_runs, "run").text);
-        return;
-    }
     if (steps == 0) {
-        rep->how_sure = "No steps were recorded, so that no share of step time is known.";
+        const char *because;
+        enum confidence sure = least_sure(rep, s, r, &because);
+        const char *known =
+            !summarised
+                ? "No steps were recorded, so that no share of step time is known."
+                : report_text(rep, "%s in %s, of which only means and spreads were kept%s",
+                              fmt_count(summarised, "step").text, fmt_count(rep->n_runs, "run").text,
+                              is_repeated(s) ? "."
+                                             : ": no share of step time is known. Runs were not repeated at any "
+                                               "count, so that the spread between runs is not in the "
+                                               "intervals.");
+        rep->confidence = confidence_word(sure);
+        rep->how_sure = report_text(rep, "%s Confidence is %s: %s.", known, rep->confidence, because);
         return;
     }
     const char *interval = share_interval(rep, r, c);
-    rep->confidence = c ? confidence_word(c->confidence) : "";
+    const char *because = c ? c->confidence_because : r->confidence_because;
+    rep->confidence = confidence_word(c ? c->confidence : r->confidence);
     rep->how_sure =
-        report_text(rep, "%s counted over %s%s.%s%s%s%s%s", fmt_count(steps, "step").text, fmt_count(runs, "run").text,
+        report_text(rep, "%s counted over %s%s.%s Confidence is %s%s%s.", fmt_count(steps, "step").text,
+                    fmt_count(runs, "run").text,
                     runs < rep->n_runs ? report_text(rep, " of the %d given%s; %s", rep->n_runs,
                                                      runs == 1 ? report_text(rep, " ('%s')", r->run->archive) : "",
                                                      what_others_are(rep, s, r, runs))
                                        : "",
-                    interval, c ? " Confidence is " : "", c ? confidence_word(c->confidence) : "",
-                    c && *c->confidence_because ? ": " : "", c ? report_text(rep, "%s.", c->confidence_because) : "");
+                    interval, rep->confidence, *because ? ": " : "", because);
 }
 
 /* The node count with the highest throughput; NULL when one is not known. */
@@ -148,7 +181,8 @@ static const char *steps_action(const struct run *r)
 void top_sentences(struct report *rep)
 {
     const struct series *s = main_series(rep);
-    const struct run_result *r = largest_run(rep, s);
+    int is_ranked = !s && rep->n_series > 1;
+    const struct run_result *r = is_ranked ? &rep->runs[ranking_first(rep)] : largest_run(rep, s);
     rep->first_claim = claim_to_act_on(s, r);
     const struct claim *c = rep->first_claim >= 0 ? &rep->claims[rep->first_claim] : NULL;
     rep->headline = s && *s->headline ? s->headline : r->headline;
@@ -157,9 +191,14 @@ void top_sentences(struct report *rep)
         n_scaling += rep->series[i].n_points > 1;
     if (s && *s->headline && n_scaling > 1)
         rep->headline = report_text(rep, "%s (%s scaling): %s", s->label, scaling_word(s->kind), s->headline);
-    if (!s && rep->n_series > 1)
-        rep->headline = report_text(rep, "%s: %s", r->label, rep->headline);
     rep->support = s && *s->support ? s->support : r->support;
+    if (is_ranked) {
+        const char *ranks = ranking_text(rep);
+        rep->headline = r->n_claims ? report_text(rep, "Of %d runs most is to be gained in %s: %s", rep->n_runs,
+                                                  ranking_name(rep, r), rep->headline)
+                                    : report_text(rep, "%s: %s", r->label, rep->headline);
+        rep->support = report_text(rep, "%s%s%s", ranks, *ranks && *rep->support ? " " : "", rep->support);
+    }
     rep->first_action = "";
     rep->steps_action = steps_action(r->run);
     if (c && c->cls == CLASS_COMPUTE && c->series < 0)
@@ -167,8 +206,9 @@ void top_sentences(struct report *rep)
             rep, "There is nothing to optimise in how the run is set up: it computes. To be faster: %s%s%s.",
             action_sentence(rep, c->action), *c->gain_text ? "; this can save " : "", c->gain_text);
     else if (c)
-        rep->first_action = report_text(rep, "What to do first: %s%s%s.", action_sentence(rep, c->action),
-                                        *c->gain_text ? "; this can save " : "", c->gain_text);
+        rep->first_action = report_text(rep, "What to do first: %s%s%s.%s%s", action_sentence(rep, c->action),
+                                        *c->gain_text ? "; this can save " : "", c->gain_text, r->has_steps ? "" : " ",
+                                        r->has_steps ? "" : rep->steps_action);
     else if (is_mostly_unnamed(r))
         rep->first_action =
             lead_ns(r->run) > 0
@@ -176,10 +216,14 @@ void top_sentences(struct report *rep)
                               "What to do first: Profile several steps behind a warm-up: %s pass before "
                               "the first operation of the GPU, and the start of the profiler may be in it.",
                               fmt_time(lead_ns(r->run)).text)
-                : "What to do first: Name more phases with NVTX ranges, so that this time has a cause.";
+                : report_text(rep, "What to do first: %s.", r->unnamed_action);
+    else if (r->has_steps && *r->unnamed_action)
+        rep->first_action =
+            report_text(rep, "What to do first: %s. No cause that has a name passes its threshold.", r->unnamed_action);
     else if (r->has_steps)
         rep->first_action = "Nothing needs to be done first: no cause passes its threshold.";
-    else if ((rep->first_action = device_action(rep, r)) != NULL)
+    else if ((rep->first_action = device_action(rep, r)) != NULL ||
+             (rep->first_action = talp_action(rep, r->run)) != NULL)
         ;
     else
         rep->first_action = report_text(rep, "What to do first: %s", rep->steps_action);

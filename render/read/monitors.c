@@ -68,6 +68,7 @@ static int64_t growth(const struct counter *k)
 struct rate {
     double t, v;
     int has;
+    double most; /* it cannot grow by more than this in a second; 0 = there is no such limit */
 };
 
 static void add_rate(struct table *t, struct rate *k, struct sampled *s, const char *column, double when, double scale)
@@ -77,10 +78,14 @@ static void add_rate(struct table *t, struct rate *k, struct sampled *s, const c
         return;
     if (k->has && when - k->t < RATE_MIN_S && v >= k->v)
         return;
+    /* A row has the time at which its sampling began; on a busy host its counters were read later. What a counter has
+     * above its limit grew behind that time: it belongs to the next interval. */
+    double most = k->has && k->most > 0 && when > k->t ? k->v + (when - k->t) * k->most : v;
+    double then = k->has && v >= k->v && most < v ? most : v;
     /* One that went back has wrapped or begun again. */
     if (k->has && when > k->t && v >= k->v)
-        sampled_add(t->run, s, when, (v - k->v) / (when - k->t) * scale);
-    *k = (struct rate){when, v, 1};
+        sampled_add(t->run, s, when, (then - k->v) / (when - k->t) * scale);
+    *k = (struct rate){when, then, 1, k->most};
 }
 
 struct span {
@@ -114,7 +119,7 @@ static int next_row(struct table *t, struct dcr_err *err)
 static int read_cpu(struct table *t, int node, struct dcr_err *err)
 {
     struct counter throttled = {0}, n_throttled = {0};
-    struct rate psi[3] = {{0}}, faults = {0}, major = {0};
+    struct rate psi[3] = {{.most = 1e9}, {.most = 1e9}, {.most = 1e9}}, faults = {0}, major = {0};
     struct span span = {0};
     int rc;
     while ((rc = next_row(t, err)) == 0) {
@@ -166,7 +171,7 @@ static void add_link(struct table *t, struct rate *k, struct sampled *s, const c
         return;
     if (k->has && when > k->t && a + b >= k->v)
         sampled_add(t->run, s, when, (a + b - k->v) / (when - k->t) * 1e-6);
-    *k = (struct rate){when, a + b, 1};
+    *k = (struct rate){.t = when, .v = a + b, .has = 1};
 }
 
 static int read_gpu(struct table *t, int node, struct dcr_err *err)

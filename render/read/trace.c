@@ -22,6 +22,11 @@ static int absorb(struct run *r, int rank, const struct summary *s, const char *
     struct run_rank *k = run_rank_at(r, rank >= 0 ? rank : s->info.rank >= 0 ? s->info.rank : 0);
     if (!k)
         return dcr_err_set(err, DCR_FAIL, "cannot use '%s': its rank %d is out of range", name, s->info.rank);
+    for (size_t i = 0; i < s->n_observed; i++) {
+        const struct observation *o = &s->observed[i];
+        int64_t ns = o->kind < 0 && !run_is_mpi_frame(o->name) && o->sum.ns < INT64_MAX ? (int64_t)o->sum.ns : 0;
+        k->mpi_ns = ns < INT64_MAX - k->mpi_ns ? k->mpi_ns + ns : INT64_MAX;
+    }
     k->n_dropped += s->loss.n_dropped;
     k->n_bad_blocks += s->loss.n_bad_blocks;
     k->n_unmatched += s->loss.n_unmatched_pops;

@@ -111,6 +111,8 @@ static json_t *overview(struct site *s, const struct run_result *r)
              r->has_throughput
                  ? site_text(s, "%s samples per second (from %s)", fmt_number(r->throughput).text, r->throughput_source)
                  : not_available(s, r->throughput_because));
+    if (r->confidence_because && *r->confidence_because)
+        add_fact(&f, "Confidence", site_text(s, "%s: %s", confidence_word(r->confidence), r->confidence_because));
     if (r->coverage_ratio > 0)
         add_fact(&f, "Steps' share of the run", fmt_percent(r->coverage_ratio).text);
     if (r->pop.has)
@@ -394,6 +396,7 @@ void page_run(struct site *s, int run)
     view_text(s, data, "warmup", r->has_steps ? r->warmup_because : NULL);
     view_text(s, data, "no_steps", r->has_steps ? NULL : not_available(s, r->steps_because));
     view_set_list(s, data, "actions", view_actions(s, &run, 1, false, "../../"));
+    view_text(s, data, "unnamed_action", r->unnamed_action);
     view_set(s, data, "program", program(s, r->run));
     set_table(s, data, "mpi_calls", view_mpi_calls(s, r->run), run);
     set_table(s, data, "io_files", view_io_files(s, r->run), run);

@@ -113,6 +113,7 @@ if [ ! -d "$traces/nsys" ]; then
 fi
 read_one 0 "nsys export and CSVs" "$traces/nsys"
 is "SQLite and CSV agree" '[.devices[] | [.kernels, .memcpys, .span_ns, .busy_ns, .kernel_sum_ns]] | unique' '[[1312,279,342407810,303795463,294404540]]'
+is "one recording in two files is one GPU" '.headline | test("^GPU 0 was idle for 11 % .* for 77 % of that idle time the host")' 'true'
 is "without steps the cause of idle time decides what to do" '.first_action | test("^What to do first: Mark the steps \\(an NVTX range")' 'true'
 check "what to do next is the same" grep -q 'Without steps no cause can be judged. Mark the steps of the next run with NVTX' "$TMP/site/index.html"
 is "launches are found" '.devices[] | select(.source == "nsys SQLite export") | (.idle_causes_ns | add) == .idle_ns and .idle_causes_ns.host > 0' 'true'
@@ -124,10 +125,18 @@ read_one 0 "nvidia-smi without a header" "$traces/monitor"
 is "its samples" '.runs[0].nodes[0].gpus[0].utilization_percent.n > 1000' 'true'
 is "the headline has their mean" '.headline | test("utilisation was 1.4 % in the mean of")' 'true'
 read_one 0 "TALP reports" "$traces/talp"
-is "the headline has the efficiency" '.headline | test("efficiency of region .* is 0.96")' 'true'
+is "of several the worst leads, by its times where the file contradicts them" '.headline
+    | test("^Of 6 TALP reports .*_double.json. has the lowest efficiency: by the times .* is 0.62 .*says 1.00.$")' 'true'
+is "how two of them scale" '.support | test("from 2 to 4 CPUs it scaled weakly .2.34 times the instructions.*an efficiency of 0.42; computation scaling is 1.02, parallel efficiency went from 0.63 to 0.62 by their times")' 'true'
 is "regions and GPU efficiencies" '[.evidence[] | [.columns, .rows[0]] | transpose | map({key: .[0], value: .[1]}) | from_entries
     | select(.GPU) | [.GPU, .["Device offload"], .["Product of its factors"]]] | unique' '[["0.07","0.77","0.77"]]'
-is "OpenMP is among the factors" '.headline | test("lowest factor is OpenMP with 0.97 \\(in it OpenMP load balance with 0.98\\)")' 'true'
+read_one 0 "one TALP report" "$traces"/talp/example_files_genex_talp.small.json
+is "OpenMP is among the factors" '.headline | test("lowest factor is OpenMP with 0.94 \\(in it OpenMP load balance with 0.95\\)")' 'true'
+is "every efficiency is good: nothing is advised" '.first_action | test("^Nothing needs to be done first: .*OpenMP load balance with 0.95")' 'true'
+read_one 0 "one TALP report of a GPU" "$traces"/talp/jsons_unit-tests_dlb_1gpu_2mpi.json
+is "the factor that costs most is what to do about" '.first_action | test("^What to do first: Give the GPU work all the time.*GPU orchestration is 0.12 .*costs up to 5.52 s")' 'true'
+is "and how sure" '.runs[0].confidence, (.how_sure | test("Confidence is medium"))' '"medium"
+true'
 read_one 3 "DDP scaling results" "$traces/scaling"
 is "the headline names its configuration" '.headline | test("^resnet152, global batch 64, fp16 \\(strong scaling\\): ")' 'true'
 is "runs are named by what tells them apart" '[.title, .runs[1].label, .runs[15].label]' \

@@ -39,6 +39,8 @@ static void test_loading_removed(void **state)
     assert_int_equal(c->expected_ns, 60);
     assert_int_equal(c->median_before_ns, 100);
     assert_int_equal(c->median_after_ns, 45);
+    assert_int_equal(c->achieved_ns, 55);
+    assert_int_equal(c->confidence, CONFIDENCE_MEDIUM); /* one run on a side */
     assert_int_equal(c->n_same, 0);
     assert_int_equal(compare(&after, &after), 2); /* no hashes here: the same times in every step are the same run */
     assert_int_equal(after.comparisons[1].n_same, 1);
@@ -111,10 +113,40 @@ static void test_no_difference(void **state)
     run_free(new[0]);
 }
 
+/* A slow step after the change is in the mean and in no gain; predictions are of the median step as well. */
+static void test_gain_by_medians(void **state)
+{
+    (void)state;
+    struct run *old[] = {made_run(1, 64)}, *new[] = {made_run(1, 64)};
+    for (int s = 0; s < 9; s++) {
+        const int64_t a[N_CATEGORIES] = {[CAT_COMPUTE] = s == 8 ? 400 : 40, [CAT_DATA] = 60},
+                      b[N_CATEGORIES] = {[CAT_COMPUTE] = s == 8 ? 900 : 40, [CAT_DATA] = 5};
+        made_step(old[0], run_rank_at(old[0], 0), a);
+        made_step(new[0], run_rank_at(new[0], 0), b);
+    }
+    struct report before = {0}, after = {0};
+    tell(&before, old, 1);
+    tell(&after, new, 1);
+    assert_int_equal(compare(&after, &before), 1);
+    const struct comparison *c = &after.comparisons[0];
+    assert_int_equal(c->step.before_ns, 140); /* (8 * 100 + 460) / 9 */
+    assert_int_equal(c->step.after_ns, 141);  /* (8 * 45 + 905) / 9 */
+    assert_int_equal(c->achieved_ns, 55);
+    assert_int_equal(c->predictions[0].predicted_ns, 43); /* 60 of 140 is 43 of 100 */
+    assert_int_equal(c->expected_ns, 43);
+    assert_int_equal(c->confidence, CONFIDENCE_LOW);
+    assert_string_equal(c->confidence_because, "before, 9 steps, too few to conclude");
+    report_free(&before);
+    report_free(&after);
+    run_free(old[0]);
+    run_free(new[0]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_loading_removed),
+        cmocka_unit_test(test_gain_by_medians),
         cmocka_unit_test(test_like_with_like),
         cmocka_unit_test(test_no_difference),
     };

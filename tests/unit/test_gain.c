@@ -70,6 +70,35 @@ static void test_data_on_shared_cores(void **state)
     run_free(r);
 }
 
+/* The same while other programs take half of the two cores, by the CPU monitor: own cores do not drive them away. */
+static void test_others_on_shared_cores(void **state)
+{
+    (void)state;
+    for (int has_monitor = 0; has_monitor <= 1; has_monitor++) {
+        struct run *r = sharing(-1), *runs[] = {r};
+        for (int i = 0; i < 4; i++) {
+            struct run_node *n =
+                &r->nodes[i]; /* stand-ins: each watches the one machine of 8 cores, 2 of them theirs */
+            n->cpu_percent = (struct sampled){.n = has_monitor ? 10 : 0, .sum = 10 * 87.5};
+            n->monitor_seconds = 10;
+            r->ranks[i].cpu_ns = 0; /* 7 cores busy; 6 fit elsewhere: 1 of the 2 */
+        }
+        struct report rep = {0};
+        struct analyse_options o = made_options();
+        assert_int_equal(analyse(&rep, runs, 1, &o, NULL), 0);
+        const struct run_result *k = &rep.runs[0];
+        assert_true(near(k->shared.others_cores, has_monitor));
+        assert_true(near(others_ratio(k), has_monitor ? 0.5 : 0));
+        assert_int_equal(k->shared.alone_ns, 40);
+        /* of about 70: without the monitor 40 remain, with it 40 / (1 - 0.5) */
+        assert_int_equal(k->gain_ns[CLASS_SHARED], has_monitor ? 0 : k->step.mean_ns - 40);
+        report_free(&rep);
+        run_free(r);
+    }
+    struct run_result most = {.shared = {.machine_cores = 2, .others_cores = 2}};
+    assert_true(near(others_ratio(&most), 0.95));
+}
+
 /* Rank 2 has four times the work, alone or not: that is imbalance, whatever the cores. */
 static void test_imbalance_on_shared_cores(void **state)
 {
@@ -92,6 +121,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_shared_time),
         cmocka_unit_test(test_data_on_shared_cores),
+        cmocka_unit_test(test_others_on_shared_cores),
         cmocka_unit_test(test_imbalance_on_shared_cores),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -230,6 +230,114 @@ static void test_without_steps(void **state)
     release(&f);
 }
 
+/* Without any named step it shows who is waited for: that is the claim. */
+static void test_mpi_without_steps(void **state)
+{
+    (void)state;
+    struct fixture f = {.n = 1};
+    struct run *a = f.runs[0] = made_run(3, 64);
+    struct run_mpi_call calls[] = {{"MPI_Allreduce", {9, 0, 8400000000, 0}}};
+    a->mpi_calls = calls;
+    a->n_mpi_calls = 1;
+    a->collector_version = "0.1.0";
+    for (int k = 0; k < 3; k++) {
+        a->ranks[k].process_seconds = 10;
+        a->ranks[k].mpi_ns = k == 1 ? 400000000 : 4000000000;
+    }
+    tell(&f);
+    assert_int_equal(f.rep.n_claims, 1);
+    assert_int_equal(f.rep.claims[0].cls, CLASS_IMBALANCE);
+    assert_int_equal(f.rep.claims[0].confidence, CONFIDENCE_MEDIUM);
+    assert_string_equal(f.rep.headline,
+                        "At 3 nodes the other ranks wait for rank 1 in MPI: it spent 400 ms in its calls, the others "
+                        "4.00 s, of 10.0 s that a rank was watched.");
+    assert_contains(f.rep.support, "That is 3.60 s of waiting, 36 % of the time of each of the others.");
+    assert_contains(f.rep.first_action, "Name the steps of the program with NVTX");
+    release(&f);
+}
+
+/* The share of a sentence is the one of the chart beside it, or both are said. */
+static void test_share_with_and_without_waiting(void **state)
+{
+    (void)state;
+    struct fixture f = {.n = 1};
+    f.runs[0] = made_run(2, 64);
+    for (int s = 0; s < 40; s++)
+        for (int i = 0; i < 2; i++) { /* rank 0 loads for 60 of 100, rank 1 waits for it: 30 in the mean, and 30 */
+            const int64_t part[N_CATEGORIES] = {[CAT_COMPUTE] = 30, [CAT_DATA] = i ? 0 : 60, [CAT_COMM] = i ? 70 : 10};
+            made_step(f.runs[0], run_rank_at(f.runs[0], i), part);
+        }
+    tell(&f);
+    const struct run_result *r = &f.rep.runs[0];
+    assert_int_equal(r->part_ns[PART_DATA], 30);
+    assert_int_equal(r->classes[CLASS_DATA].share_ns, 60);
+    assert_int_equal(r->classes[CLASS_DATA].caused_ns, 30);
+    assert_string_equal(r->headline,
+                        "At 2 nodes 30 % of the step time (30 ns of 100 ns) is data loading, and 60 % with "
+                        "the waiting that it causes on other ranks.");
+    release(&f);
+}
+
+/* A title says what is known: a program that does not train is not called a training. */
+static void test_titles(void **state)
+{
+    (void)state;
+    static const char *command[] = {"/opt/bin/p", "-x"};
+    struct host_operator ranges[] = {{.name = "backward"}};
+    static const char *const titles[] = {"p on 1 node", "Training on 1 node", "Run on 1 node"};
+    for (int i = 0; i < 3; i++) {
+        struct fixture f = {.n = 1};
+        f.runs[0] = made_even_run(1, 64, 40, 80, 0, 0, 0);
+        f.runs[0]->program.name = "";
+        f.runs[0]->command = command;
+        f.runs[0]->n_command = i == 2 ? 0 : 2;
+        f.runs[0]->ranges = (struct host_operators){.list = ranges, .n_names = i == 1, .n = i == 1};
+        tell(&f);
+        assert_string_equal(f.rep.title, titles[i]);
+        release(&f);
+    }
+}
+
+/* A quarter of the step without a name may hide anything: it is named first, and nothing is called done. */
+static void test_unnamed_part(void **state)
+{
+    (void)state;
+    struct fixture f = {.n = 1};
+    f.runs[0] = made_run(1, 64);
+    const int64_t part[N_CATEGORIES] = {[CAT_COMPUTE] = 75, [CAT_OTHER] = 25};
+    for (int s = 0; s < 40; s++)
+        made_step(f.runs[0], run_rank_at(f.runs[0], 0), part);
+    tell(&f);
+    assert_contains(f.rep.first_action,
+                    "What to do first: Name what is in no named phase, 25 % of the step time (25 ns "
+                    "of 100 ns): put NVTX ranges");
+    assert_lacks(f.rep.first_action, "Nothing needs");
+    assert_contains(f.rep.how_sure, "Confidence is high");
+    release(&f);
+}
+
+/* Of many runs that are no series the one with most to gain leads, whatever their order. */
+static void test_ranking(void **state)
+{
+    (void)state;
+    struct fixture f = {.n = 3};
+    static const int64_t data[] = {35, 60, 45};
+    static const char *const ids[] = {"a", "b", "c"};
+    for (int i = 0; i < 3; i++) {
+        f.runs[i] = made_even_run(1, 64, 40, 100 - data[i], 0, data[i], 0);
+        f.runs[i]->run_id = ids[i];
+        f.runs[i]->n_nodes = 0;
+        f.runs[i]->program.name = ids[i];
+    }
+    tell(&f);
+    assert_contains(f.rep.headline, "Of 3 runs most is to be gained in 'b': In this run 60 % of the step time");
+    assert_contains(f.rep.support,
+                    "By what can be gained: 'b' (Data loading, 2.50x at most), 'c' (Data loading, 1.82x at "
+                    "most), 'a' (Data loading, 1.54x at most). Most data loading: 'b', 60 % of a step.");
+    assert_contains(f.rep.first_action, "this can save at most 60 ns of 100 ns");
+    release(&f);
+}
+
 /* Who was watched, or traced, without steps is not told to be watched again but to name them. */
 static void test_how_steps_can_be_known(void **state)
 {
@@ -569,8 +677,38 @@ static void test_confidence(void **state)
     run->ranks[0].n_dropped = 1;
     assert_int_equal(confidence_of(&rep, &r, (struct interval){1, 0.3, 0.4}, 0.2, &why), CONFIDENCE_LOW);
     run->ranks[0].n_dropped = 0;
+    struct note clocks = {NOTE_CAVEAT, 0, "clocks", ""};
+    rep.runs = &r;
+    rep.notes = &clocks;
+    rep.n_notes = 1;
+    assert_int_equal(confidence_of(&rep, &r, (struct interval){1, 0.3, 0.4}, 0.2, &why), CONFIDENCE_LOW);
+    assert_string_equal(why, "a GPU ran below its clock");
+    rep.n_notes = 0;
+    struct run_result two[2] = {r, r};
+    int of_point[2] = {0, 1};
+    struct series_point point = {.runs = of_point, .n_runs = 2, .step.mean_ns = 100};
+    struct series series = {.points = &point, .n_points = 1};
+    two[0].step.mean_ns = 90, two[1].step.mean_ns = 110;
+    rep.runs = two, rep.series = &series;
+    assert_int_equal(confidence_of(&rep, &two[0], (struct interval){1, 0.3, 0.4}, 0.2, &why), CONFIDENCE_LOW);
+    assert_string_equal(why, "its 2 repetitions differ by 20 %");
+    rep.runs = NULL, rep.series = NULL;
     run->node_kind = NODES_EMULATED;
     assert_int_equal(confidence_of(&rep, &r, (struct interval){1, 0.3, 0.4}, 0.2, &why), CONFIDENCE_MEDIUM);
+    /* Files that hold means and spreads only, and traces without steps. */
+    struct run_result of_file = {.run = run, .shared = {.id = ""}};
+    run->summary = (struct run_summary){.n_steps = 100, .clock_max_mhz = 1500, .clock_mean_mhz = 1200};
+    assert_int_equal(confidence_without_steps(&rep, &of_file, &why), CONFIDENCE_LOW);
+    assert_string_equal(why, "the SM clock was 80 % of its highest in the mean");
+    run->summary.clock_mean_mhz = 1490;
+    assert_int_equal(confidence_without_steps(&rep, &of_file, &why), CONFIDENCE_MEDIUM);
+    run->summary.n_steps = 20;
+    assert_int_equal(confidence_without_steps(&rep, &of_file, &why), CONFIDENCE_LOW);
+    run->summary.n_steps = 0;
+    run->n_traces = 1;
+    assert_int_equal(confidence_without_steps(&rep, &of_file, &why), CONFIDENCE_LOW);
+    assert_contains(why, "no steps are marked");
+    run->n_traces = 0;
     report_free(&rep);
     run_free(run);
 }
@@ -739,6 +877,11 @@ int main(void)
         cmocka_unit_test(test_advice_knows_how_gradients_travelled),
         cmocka_unit_test(test_exchange),
         cmocka_unit_test(test_without_steps),
+        cmocka_unit_test(test_mpi_without_steps),
+        cmocka_unit_test(test_share_with_and_without_waiting),
+        cmocka_unit_test(test_titles),
+        cmocka_unit_test(test_unnamed_part),
+        cmocka_unit_test(test_ranking),
         cmocka_unit_test(test_how_steps_can_be_known),
         cmocka_unit_test(test_neighbours),
         cmocka_unit_test(test_too_few_cores_is_one_story),

@@ -188,8 +188,9 @@ static void test_monitors(void **state)
     const struct file f[] = {
         {"metrics.csv", "epoch,train_loss\n1,2\n", 0},
         {"node1/cpu_monitor.csv",
-         "timestamp,cpu_percent,steal_percent,throttled_ns,nr_throttled,psi_io_some_ns,major_faults\n"
-         "100.000,50,,1000,1,5000000000,7\n100.500,70,,3000,4,5125000000,8\n101.000,x,,5000,5,,3\n",
+         "timestamp,cpu_percent,steal_percent,throttled_ns,nr_throttled,psi_io_some_ns,major_faults,psi_cpu_some_ns\n"
+         "100.000,50,,1000,1,5000000000,7,1000000000\n100.500,70,,3000,4,5125000000,8,1580000000\n"
+         "101.000,x,,5000,5,,3,1980000000\n",
          0},
         {"node1/gpu_monitor.csv",
          "timestamp,gpu_id,utilization_gpu,memory_used_mb,pcie_tx_bytes,pcie_rx_bytes\n"
@@ -214,7 +215,10 @@ static void test_monitors(void **state)
     assert_true(fabs(n->psi_io_percent.max - 25) < 1e-6);
     assert_int_equal(n->major_faults_per_s.n, 1); /* the one that went back is none */
     assert_true(fabs(n->major_faults_per_s.max - 2) < 1e-6);
-    assert_int_equal(n->psi_cpu_percent.n, 0);
+    assert_int_equal(n->psi_memory_percent.n, 0);
+    /* 580 ms of waiting in half a second: 80 of them passed behind the row's time and count in the next interval */
+    assert_int_equal(n->psi_cpu_percent.n, 2);
+    assert_true(fabs(n->psi_cpu_percent.max - 100) < 1e-6 && fabs(n->psi_cpu_percent.min - 96) < 1e-6);
     assert_true(n->gpus[0].pcie_mb_s.n == 1 && fabs(n->gpus[0].pcie_mb_s.max - 6) < 1e-6);
     assert_int_equal(n->gpus[1].pcie_mb_s.n, 0);
     assert_true(has_gap(r, "1 cells or rows"));

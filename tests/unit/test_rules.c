@@ -365,6 +365,37 @@ static void test_mpi_share(void **state)
     run_free(r);
 }
 
+/* Who is waited for spends little time in MPI while the others spend much. */
+static void test_mpi_late(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t ms[4];
+        int has, first, n;
+        int64_t waited_ms;
+    } c[] = {{{4000, 4200, 400, 3800}, 1, 2, 1, 3600}, /* 4.0 s in the mean of the others, 0.4 s */
+             {{4000, 4100, 4000, 3900}, 0, 0, 0, 0},   /* little more than the others: 0.1 s of 10 */
+             {{4000, 500, 500, 500}, 0, 0, 0, 0},      /* one waits for many: nobody is late */
+             {{4000, 4200, 400, 0}, 0, 0, 0, 0}};      /* of one rank nothing was recorded */
+    struct thresholds t = thresholds_default();
+    for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
+        struct run *r = made_run(4, 64);
+        for (int k = 0; k < 4; k++) {
+            r->ranks[k].process_seconds = 10;
+            r->ranks[k].mpi_ns = c[i].ms[k] * 1000000;
+        }
+        struct mpi_late l = mpi_late(&t, r);
+        assert_int_equal(l.has, c[i].has);
+        if (l.has) {
+            assert_int_equal(l.n, c[i].n);
+            assert_int_equal(l.ranks[0], c[i].first);
+            assert_int_equal(l.waited_ns, c[i].waited_ms * 1000000);
+            assert_int_equal(l.others_most_ns, 4200000000);
+        }
+        run_free(r);
+    }
+}
+
 /* Each difference that explains another speed by itself is named; what one side does not say is none. */
 static void test_unlike(void **state)
 {
@@ -541,6 +572,7 @@ int main(void)
         cmocka_unit_test(test_growing_communication),
         cmocka_unit_test(test_shared_resources),
         cmocka_unit_test(test_mpi_share),
+        cmocka_unit_test(test_mpi_late),
         cmocka_unit_test(test_unlike),
         cmocka_unit_test(test_other_caveats),
     };

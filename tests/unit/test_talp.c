@@ -85,6 +85,14 @@ static void test_what_is_said(void **state)
         {"\"parallelEfficiency\": 1, \"mpiParallelEfficiency\": 1",
          "Region|#Elapsed, s|#Useful, s|#Parallel|#Product of its factors|#MPI", "Global|2|1|1.00|1.00|1.00|",
          "is 1.00 (POP accepts 0.80 and above).", ""},
+        /* 1 s useful and 0.6 s lost in MPI are 0.625: the file contradicts itself */
+        {"\"parallelEfficiency\": 1, \"mpiParallelEfficiency\": 1, \"mpiTime\": 600000000, \"numCpus\": 2, "
+         "\"instructions\": 5.0",
+         "Region|#Elapsed, s|#Useful, s|#Parallel|#Product of its factors|#Parallel by its times|#MPI|#CPUs|"
+         "#Instructions",
+         "Global|2|1|1.00|1.00|0.62|1.00|2|5|", NULL,
+         "That is useful time over useful and lost time (MPI, OpenMP, the GPU's runtime): the file contradicts itself, "
+         "and its factors explain nothing."},
         {"\"parallelEfficiency\": 0.5", "Region|#Elapsed, s|#Useful, s|#Parallel|#Product of its factors",
          "Global|2|1|0.50|n/a|", "is 0.50 (POP accepts 0.80 and above).", ""},
     };
@@ -98,9 +106,42 @@ static void test_what_is_said(void **state)
         assert_string_equal(run->tables[0].columns, c[i].columns);
         assert_string_equal(cells, c[i].cells);
         snprintf(headline, sizeof headline, "By TALP the parallel efficiency of region 'Global' %s", c[i].headline);
-        assert_string_equal(rep.runs[0].headline, headline);
+        if (c[i].headline)
+            assert_string_equal(rep.runs[0].headline, headline);
+        else
+            assert_string_equal(rep.runs[0].headline,
+                                "By the times in the file the parallel efficiency of region 'Global' is 0.62 (POP "
+                                "accepts 0.80 and above), where the file itself says 1.00.");
         assert_string_equal(rep.runs[0].support, c[i].support);
         assert_int_equal(strstr(run->tables[0].caption, "; in 1 of 1 regions MPI x OpenMP") != NULL, i == 2);
+        report_free(&rep);
+        run_free(run);
+    }
+}
+
+/* The innermost of the lowest factors says what to do; of the host or of the GPUs, where these lose more. */
+static void test_what_to_do(void **state)
+{
+    (void)state;
+    static const char *const c[][2] = {
+        {"\"parallelEfficiency\": 0.7, \"mpiParallelEfficiency\": 0.7, \"mpiLoadBalance\": 0.72, "
+         "\"mpiLoadBalanceIn\": 0.99, \"mpiLoadBalanceOut\": 0.73, \"mpiCommunicationEfficiency\": 0.97",
+         "What to do first: Even out the work between the nodes (another decomposition or placement of ranks): MPI "
+         "load "
+         "balance between nodes is 0.73 in region 'Global' of 2 s, which costs up to 0.54 s of it."},
+        {"\"numGpus\": 1, \"parallelEfficiency\": 0.9, \"deviceOffloadEfficiency\": 0.9, \"gpuParallelEfficiency\": "
+         "0.3, \"gpuOrchestrationEfficiency\": 0.3, \"gpuLoadBalance\": 1",
+         "What to do first: Give the GPU work all the time: launch ahead in streams, larger kernels, CUDA graphs: GPU "
+         "orchestration is 0.30 in region 'Global' of 2 s, which costs up to 1.4 s of it on the side of the GPUs."},
+        {"\"parallelEfficiency\": 0.9, \"mpiParallelEfficiency\": 0.9",
+         "Nothing needs to be done first: every parallel efficiency is 0.80 or more. The lowest factor is MPI with "
+         "0.90."},
+    };
+    for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
+        struct report rep = {0};
+        struct run *run = NULL;
+        tell(c[i][0], &rep, &run);
+        assert_string_equal(rep.first_action, c[i][1]);
         report_free(&rep);
         run_free(run);
     }
@@ -164,6 +205,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_is_said),
+        cmocka_unit_test(test_what_to_do),
         cmocka_unit_test(test_product_within_rounding),
         cmocka_unit_test(test_zeros),
         cmocka_unit_test(test_trees),

@@ -1,0 +1,118 @@
+/* ranking.c - see ranking.h. */
+#include "render/narrate/ranking.h"
+
+#include "render/analyse/analyse.h"
+#include "render/narrate/format.h"
+
+#include <string.h>
+
+/* Each -1 where a run does not say it. */
+static double gain_of(const struct report *rep, const struct run_result *r)
+{
+    const struct claim *c = r->n_claims ? &rep->claims[r->claims[0]] : NULL;
+    return c && c->has_gain && c->gain_ns > 0 && c->gain_ns < c->step_ns ? (double)c->gain_ns / (double)c->step_ns : -1;
+}
+
+static double largest_of(const struct run_result *r, enum device_column part)
+{
+    double most = -1;
+    for (int i = 0; i < r->run->n_traces; i++)
+        for (int k = 0; k < r->run->traces[i].n_devices; k++) {
+            const int64_t *v = r->run->traces[i].devices[k].value;
+            double ratio = v[DEV_SPAN] > 0 ? (double)v[part] / (double)v[DEV_SPAN] : -1;
+            most = ratio > most ? ratio : most;
+        }
+    return most;
+}
+
+static double idle_of(const struct report *rep, const struct run_result *r)
+{
+    (void)rep;
+    return largest_of(r, DEV_IDLE);
+}
+
+/* Of a step where there are steps, of the GPU's span without. */
+static double communication_of(const struct report *rep, const struct run_result *r)
+{
+    (void)rep;
+    double ratio = r->has_steps && r->step.mean_ns > 0 ? (double)r->comm_ns / (double)r->step.mean_ns
+                                                       : largest_of(r, DEV_EXPOSED_COMM);
+    return ratio > 0 ? ratio : -1;
+}
+
+static double loading_of(const struct report *rep, const struct run_result *r)
+{
+    (void)rep;
+    const struct class_result *c = &r->classes[CLASS_DATA];
+    return r->has_steps && c->has_share && c->share_ns > 0 ? c->share_ratio : -1;
+}
+
+static int most_of(const struct report *rep, double (*of)(const struct report *, const struct run_result *))
+{
+    int most = -1;
+    for (int i = 0; i < rep->n_runs; i++)
+        if (of(rep, &rep->runs[i]) > (most < 0 ? -0.5 : of(rep, &rep->runs[most])))
+            most = i;
+    return most;
+}
+
+int ranking_first(const struct report *rep)
+{
+    int first = most_of(rep, gain_of);
+    first = first < 0 ? most_of(rep, idle_of) : first;
+    return first < 0 ? rep->n_runs - 1 : first;
+}
+
+const char *ranking_name(struct report *rep, const struct run_result *r)
+{
+    return strncmp(r->label, "Run ", 4) == 0 ? report_text(rep, "'%s'", r->label + 4) : r->label;
+}
+
+/* The runs with most to gain, in order; equal ones as they come. */
+static const char *by_gain(struct report *rep)
+{
+    enum { SHOWN = 5 };
+    int order[SHOWN], n = 0, n_all = 0;
+    for (int i = 0; i < rep->n_runs; i++) {
+        double gain = gain_of(rep, &rep->runs[i]);
+        if (gain < 0)
+            continue;
+        n_all++;
+        int at = n < SHOWN ? n++ : SHOWN;
+        for (; at > 0 && gain_of(rep, &rep->runs[order[at - 1]]) < gain; at--)
+            if (at < SHOWN)
+                order[at] = order[at - 1];
+        if (at < SHOWN)
+            order[at] = i;
+    }
+    const char *text = "";
+    for (int i = 0; i < n; i++) {
+        const struct run_result *r = &rep->runs[order[i]];
+        const struct claim *c = &rep->claims[r->claims[0]];
+        text = report_text(rep, "%s%s%s (%s, %s at most)", text,
+                           i ? ", " : "By what can be gained: ", ranking_name(rep, r), class_name(c->cls),
+                           fmt_x((double)c->step_ns / (double)(c->step_ns - c->gain_ns)).text);
+    }
+    return n_all > n ? report_text(rep, "%s and %d more.", text, n_all - n) : n ? report_text(rep, "%s.", text) : "";
+}
+
+const char *ranking_text(struct report *rep)
+{
+    static const struct {
+        const char *what;
+        double (*value)(const struct report *, const struct run_result *);
+    } rows[] = {{"Most idle GPU", idle_of},
+                {"Most exposed communication", communication_of},
+                {"Most data loading", loading_of}};
+    const char *text = by_gain(rep);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        int most = most_of(rep, rows[i].value);
+        if (most < 0)
+            continue;
+        const struct run_result *r = &rep->runs[most];
+        text = report_text(rep, "%s%s%s: %s, %s of %s.", text, *text ? " " : "", rows[i].what, ranking_name(rep, r),
+                           fmt_percent(rows[i].value(rep, r)).text,
+                           r->has_steps && rows[i].value != idle_of ? "a step" : "its span");
+    }
+    return text;
+}

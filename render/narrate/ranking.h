@@ -1,0 +1,21 @@
+/* ranking.h - many runs that are no series: which is worst, and in what. Inside render/narrate. Test:
+ * tests/unit/test_narrate.c */
+#ifndef RENDER_NARRATE_RANKING_H
+#define RENDER_NARRATE_RANKING_H
+
+#include "render/analyse/report.h"
+
+/** ranking_first - the run that a report on several configurations is about: the one whose first claim promises the
+ *  largest share of a step; without any such claim the one whose GPU idles most; without GPUs the last.
+ *  returns  index into runs */
+int ranking_first(const struct report *rep);
+
+/** ranking_text - "By what can be gained: A (3.10x at most), B (1.50x at most). Most idle GPU: C, 97 % of its span.
+ *  Most exposed communication: ...": over all runs; "" nothing to rank.
+ *  returns  gives; lives as long as the report */
+const char *ranking_text(struct report *rep);
+
+/** ranking_name - how a run is called within a sentence: "'resnet50'" of "Run resnet50", else its label. */
+const char *ranking_name(struct report *rep, const struct run_result *r);
+
+#endif

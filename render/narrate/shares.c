@@ -1,0 +1,68 @@
+/* shares.c - see shares.h. */
+#include "render/narrate/shares.h"
+
+#include "render/analyse/analyse.h"
+#include "render/narrate/claims.h"
+#include "render/narrate/format.h"
+
+#include <string.h>
+
+static double share(const struct run_result *r, int64_t ns)
+{
+    return r->step.mean_ns > 0 ? (double)ns / (double)r->step.mean_ns : 0;
+}
+
+const char *share_trend(struct report *rep, const struct run_result *r, enum part a, enum part b)
+{
+    const struct series_point *p = previous_point(rep, r);
+    if (!p || p->step.mean_ns == 0)
+        return "";
+    double before = (double)(p->part_ns[a] + (a == b ? 0 : p->part_ns[b])) / (double)p->step.mean_ns;
+    double now = share(r, r->part_ns[a] + (a == b ? 0 : r->part_ns[b]));
+    const char *way = now > 1.05 * before ? "up from" : now < 0.95 * before ? "down from" : "as";
+    if (strcmp(way, "as") == 0)
+        return report_text(rep, ", about as at %s", nodes_text(rep, p->n_nodes));
+    return report_text(rep, ", %s %s at %s", way, fmt_percent(before).text, nodes_text(rep, p->n_nodes));
+}
+
+/* Do two times read alike as shares of a step? */
+static int reads_alike(const struct run_result *r, int64_t a, int64_t b)
+{
+    return strcmp(fmt_percent(share(r, a)).text, fmt_percent(share(r, b)).text) == 0;
+}
+
+const char *share_own_and_caused(struct report *rep, const struct run_result *r, const struct class_result *c,
+                                 int has_trend)
+{
+    enum part part = c->cls == CLASS_DATA ? PART_DATA : PART_IO;
+    int64_t own = c->share_ns - c->caused_ns, files = own - r->part_ns[part];
+    const char *is_files = reads_alike(r, own, r->part_ns[part]) ? ""
+                           : part == PART_DATA
+                               ? report_text(rep, " besides the %s in calls on files", fmt_time(-files).text)
+                               : report_text(rep, ", %s of it in calls on files while loading", fmt_time(files).text);
+    const char *text = report_text(rep, "%s is %s%s%s", of_step(rep, r, own),
+                                   part == PART_DATA ? "data loading" : "reading and writing files", is_files,
+                                   has_trend && !*is_files ? share_trend(rep, r, part, part) : "");
+    return reads_alike(r, own, c->share_ns)
+               ? text
+               : report_text(rep, "%s, and %s with the waiting that it causes on other ranks", text,
+                             fmt_percent(c->share_ratio).text);
+}
+
+const char *share_of_class(struct report *rep, const struct run_result *r, const struct class_result *c, const char *of)
+{
+    int64_t own = c->share_ns - c->caused_ns;
+    return reads_alike(r, own, c->share_ns)
+               ? report_text(rep, "%s%s", fmt_percent(c->share_ratio).text, of)
+               : report_text(rep, "%s%s, %s with the waiting it causes", fmt_percent(share(r, own)).text, of,
+                             fmt_percent(c->share_ratio).text);
+}
+
+const char *share_of_all_waiting(struct report *rep, const struct run_result *r, const struct class_result *c)
+{
+    const char *before = share_trend(rep, r, PART_WAIT, PART_WAIT);
+    int64_t wait = r->part_ns[PART_WAIT];
+    return reads_alike(r, wait, c->share_ns)
+               ? before
+               : report_text(rep, ", of %s waiting in all%s", fmt_percent(share(r, wait)).text, before);
+}

@@ -1,0 +1,25 @@
+/* shares.h - the share that a sentence gives to a cause, beside the one that the breakdown shows: they are the same
+ * number, or both are said. Inside render/narrate. Test: tests/unit/test_narrate.c */
+#ifndef RENDER_NARRATE_SHARES_H
+#define RENDER_NARRATE_SHARES_H
+
+#include "render/analyse/report.h"
+
+/** share_trend - ", up from 12 % at 2 nodes": how the share of some parts was at the next smaller node count; "" there
+ *  is none. gives; lives as long as the report, as all of these */
+const char *share_trend(struct report *rep, const struct run_result *r, enum part a, enum part b);
+/** share_own_and_caused - of data loading and I/O: "6.8 % of the step time (3.4 ms of 50.0 ms) is data loading, up from
+ *  3.1 % at 2 nodes, and 13 % with the waiting that it causes on other ranks": what the breakdown shows comes first,
+ *  then what the class is judged by. Calls on files while loading stand there under data loading and are judged as I/O,
+ *  which is said. */
+const char *share_own_and_caused(struct report *rep, const struct run_result *r, const struct class_result *c,
+                                 int has_trend);
+/** share_of_class - "6.8 % of step time, 13 % with the waiting it causes"; "13 %" where both are one number. of: " of
+ * step time" or "". */
+const char *share_of_class(struct report *rep, const struct run_result *r, const struct class_result *c,
+                           const char *of);
+/** share_of_all_waiting - of imbalance: ", of 12 % waiting in all, up from 5.1 % at 2 nodes": ranks that load or write,
+ *  or have no core, make others wait as well. */
+const char *share_of_all_waiting(struct report *rep, const struct run_result *r, const struct class_result *c);
+
+#endif
