@@ -157,6 +157,10 @@ struct action action_for(const struct run_result *r, enum cause_class cls)
         a = r->run->node_kind == NODES_EMULATED ? no_core_left_here : no_core_left;
     if (cls == CLASS_COMPUTE && r->gain_ns[CLASS_COMPUTE] > 0)
         a.ours = "compute with the best kernels of this processor, --kernels auto";
+    if (cls == CLASS_IMBALANCE && !r->has_steps) /* who is waited for in MPI: any program */
+        a.generic =
+            "look at the work and the host of the rank that is waited for: equal parts for all ranks, CPU binding "
+            "(Slurm --cpu-bind=cores), throttling, other jobs";
     if (strcmp(r->run->program.name, "dcrnn-train") != 0)
         a.ours = "";
     if (cls == CLASS_COMMUNICATION && is_one_of_many(r)) /* what to do depends on what is not known */
