@@ -64,7 +64,7 @@ if command -v mpirun >/dev/null; then
     check "latency is the smallest size's, bandwidth the best" \
         jq -e '.allreduce[0] | .latency_ns == .points[0].median_ns and (.algbw_gb_per_s / ([.points[] | .bytes / .median_ns] | max) | . > 0.99 and . < 1.01)' two.json
     check "bus bandwidth of two is the same" jq -e '.allreduce[0] | .busbw_gb_per_s == .algbw_gb_per_s' two.json
-    check_status 2 "ranks and a folder that is not there" timeout 20 "${MPIRUN[@]}" -n 2 "$COLLECT" calibrate -o none/two.json
+    check_status 2 "ranks and a folder that is not there" timeout 120 "${MPIRUN[@]}" -n 2 "$COLLECT" calibrate -o none/two.json
 else
     skip "under mpirun" "no mpirun"
     cp calibration.json two.json

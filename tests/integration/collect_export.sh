@@ -54,7 +54,7 @@ check "each is a named process" test "$(jq -c '[.traceEvents[] | select(.name ==
 check "to standard output" sh -c '"$0" export ranks.tar 2>said | cmp - events.json' "$COLLECT"
 check "the closing line counts" grep -qx 'dccollect: standard output: 800 events of 5 traces; 2 hosts laid beside the first by the time of day, nobody knows how wrong' said
 check "-o - is standard output too" sh -c '"$0" export ranks.tar -o - 2>said | cmp - events.json && [ ! -e ./- ]' "$COLLECT"
-mkfifo pipe && timeout 60 cat pipe >piped.csv & # a file in its place would leave cat waiting
+mkfifo pipe && timeout 300 cat pipe >piped.csv & # a file in its place would leave cat waiting
 while [ ! -p pipe ]; do sleep 0.02; done
 "$COLLECT" export ranks.tar --format csv -o pipe 2>/dev/null
 wait

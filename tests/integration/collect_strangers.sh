@@ -19,7 +19,7 @@ summaries() { # ARCHIVE: the lines of all summaries
 # ---- HPC Challenge (MPI, C, OpenBLAS)
 if command -v hpcc >/dev/null && [ -e /usr/share/doc/hpcc/examples/_hpccinf.txt ]; then
     mkdir hpcc && sed -e '6s/.*/200 Ns/;8s/.*/40 NBs/;11s/.*/1 Ps/' /usr/share/doc/hpcc/examples/_hpccinf.txt >hpcc/hpccinf.txt
-    check "hpcc runs" sh -c 'cd hpcc && c=$0 && shift && timeout 60 "$c" run -o ../hpcc.tar -- "$@" 2>../hpcc.err' "$COLLECT" - "${MPIRUN[@]}" -n 2 hpcc
+    check "hpcc runs" sh -c 'cd hpcc && c=$0 && shift && timeout 300 "$c" run -o ../hpcc.tar -- "$@" 2>../hpcc.err' "$COLLECT" - "${MPIRUN[@]}" -n 2 hpcc
     check "it passed its own tests" grep -q '^Success=1' hpcc/hpccoutf.txt
     check "complete, two ranks" manifest hpcc.tar '.complete and .n_ranks == 2'
     check "its MPI calls" metadata hpcc.tar '.collector.mpi == "ok" and .collector.mpi_calls > 10000'
@@ -35,7 +35,7 @@ fi
 lu=$(find /usr/lib -path '*scalapack/openmpi-tests/xdlu' 2>/dev/null | head -n 1)
 if [ -n "$lu" ]; then
     cp "$(dirname "$lu")/LU.dat" .
-    check "ScaLAPACK's xdlu runs" sh -c 'c=$0 && shift && timeout 60 "$c" run -o lu.tar -- "$@" >lu.out 2>lu.err' "$COLLECT" - "${MPIRUN[@]}" -n 2 "$lu"
+    check "ScaLAPACK's xdlu runs" sh -c 'c=$0 && shift && timeout 300 "$c" run -o lu.tar -- "$@" >lu.out 2>lu.err' "$COLLECT" - "${MPIRUN[@]}" -n 2 "$lu"
     check "it passed its own tests" grep -Eq ' 0 tests completed and failed' lu.out
     check "its MPI calls" metadata lu.tar '.collector.mpi_calls > 100'
     check "the report" rendered lu.tar

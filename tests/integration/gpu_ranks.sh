@@ -38,7 +38,7 @@ begin() { # case library: beside others
     mkdir -p "$TMP/case-$1"
     touch "$TMP/case-$1/calls"
     env FAKE_NCCL="$1" FAKE_NCCL_LOG="$TMP/case-$1/calls" FAKE_NCCL_FOLDER="$TMP/case-$1" LD_LIBRARY_PATH="$build/$2" DCRNN_EMULATOR="seed=${seed:-0}" \
-        timeout 60 "$build/ranks" "$1" >"$TMP/case-$1/said" 2>&1 </dev/null &
+        timeout 300 "$build/ranks" "$1" >"$TMP/case-$1/said" 2>&1 </dev/null &
     begun[$1]=$!
 }
 declare -A begun=()
@@ -88,7 +88,7 @@ train() { # name ranks options...
     shift 2
     mkdir -p "$TMP/mpi-$name" # two that begin at once must not make the same folder
     env TMPDIR="$TMP/mpi-$name" DCRNN_CUDA_LIBRARY="$emulated" LD_LIBRARY_PATH="$build/trainer" FAKE_NCCL_FOLDER="$TMP" \
-        OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 timeout 60 mpirun -n "$n" --oversubscribe --bind-to none \
+        OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 timeout 300 mpirun -n "$n" --oversubscribe --bind-to none \
         "${before_each[@]}" "$BIN/dcrnn-train" --sensors 6 --days 2 --units 4 --batch 10 --steps 4 --input-steps 3 --forecast-steps 3 \
         --validation-windows 8 --checkpoint-every 4 --out "$TMP/$name" "$@"
 }

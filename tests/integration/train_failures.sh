@@ -92,7 +92,7 @@ start() {
     local name=$1
     shift
     mkdir "$TMP/mpi-$name"
-    TMPDIR=$TMP/mpi-$name timeout 60 "${launch[@]}" "$@" >"$TMP/$name.log" 2>&1 &
+    TMPDIR=$TMP/mpi-$name timeout 300 "${launch[@]}" "$@" >"$TMP/$name.log" 2>&1 &
     pid[$name]=$!
     wait_for_steps "$TMP/$name" || not_ok "$name: no steps" "$(cat "$TMP/$name.log")"
 }
@@ -147,7 +147,7 @@ start_with() { # name option... of rank 1
     local name=$1
     local alike=("$BIN/dcrnn-train" --sensors 6 --days 1 --units 4 --batch 8 --steps 3 --validation-windows 4 --out "$TMP/alike-$name" "${of_both[@]}")
     mkdir "$TMP/mpi-$name" # those that begin at once must not make the same folder
-    TMPDIR=$TMP/mpi-$name timeout 60 "${launch[@]}" -n 1 "${alike[@]}" : -n 1 "${alike[@]}" "${@:2}" >"$TMP/$name.log" 2>&1 </dev/null &
+    TMPDIR=$TMP/mpi-$name timeout 300 "${launch[@]}" -n 1 "${alike[@]}" : -n 1 "${alike[@]}" "${@:2}" >"$TMP/$name.log" 2>&1 </dev/null &
     pid[$name]=$!
 }
 refused_with() { # name title words

@@ -69,7 +69,7 @@ for format in raw text; do
     refused "a damaged $format file, workers" "'$TMP/bad' are damaged: the chunk of row" --windows "$TMP/bad" --loader-workers 2
 done
 if command -v mpirun >/dev/null; then
-    check_status 2 "a damaged file ends both ranks" timeout 60 "${two[@]}" "${train[@]}" --windows "$TMP/bad" --loader-workers 1 --out "$TMP/run"
+    check_status 2 "a damaged file ends both ranks" timeout 300 "${two[@]}" "${train[@]}" --windows "$TMP/bad" --loader-workers 1 --out "$TMP/run"
     cp "$TMP/tap.out" "$TMP/said"
     check "one rank says why" test "$(grep -c '^dcrnn-train: ' "$TMP/said")" -eq 1
 fi

@@ -88,7 +88,7 @@ C
 # shellcheck disable=SC2046  # several words are meant
 check "a library that breaks MPI" "${CC:-cc}" $(pkg-config --cflags ompi-c) -shared -fPIC -o "$TMP/break.so" "$TMP/break.c"
 long=("$BIN/dcrnn-train" "${model[@]}" --batch 8 --steps 20000 --epochs 10000 --validate-every 0 --out "$TMP/broken")
-timeout 60 mpirun --oversubscribe --bind-to none --mca mpi_yield_when_idle 1 -n 1 "${long[@]}" : \
+timeout 300 mpirun --oversubscribe --bind-to none --mca mpi_yield_when_idle 1 -n 1 "${long[@]}" : \
     -n 1 env LD_PRELOAD="$TMP/break.so" "${long[@]}" >"$TMP/broken.log" 2>&1
 got=$?
 check "all ranks end, with a status" test $got -ne 0 -a $got -ne 124
