@@ -77,7 +77,8 @@ static const char *class_sentence(struct report *rep, const struct run_result *r
     struct interval i = c->cls == CLASS_COMMUNICATION ? r->comm_interval : c->share_interval;
     int64_t ns = c->cls == CLASS_COMMUNICATION ? r->comm_ns : c->share_ns;
     const char *part = of_step(rep, r, ns);
-    end = report_text(rep, "%s%s.", touching(rep, i, c->threshold_ratio), caveat_clause(rep, r));
+    end = report_text(rep, "%s%s%s.", share_of_median_step(rep, r, c->cls), touching(rep, i, c->threshold_ratio),
+                      caveat_clause(rep, r));
     switch (c->cls) {
     case CLASS_COMMUNICATION:
         return report_text(rep, "%s %s is exposed %s%s%s", at, part, exchange_name(rep, r),

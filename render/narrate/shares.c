@@ -5,6 +5,7 @@
 #include "render/narrate/claims.h"
 #include "render/narrate/format.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static double share(const struct run_result *r, int64_t ns)
@@ -65,4 +66,25 @@ const char *share_of_all_waiting(struct report *rep, const struct run_result *r,
     return reads_alike(r, wait, c->share_ns)
                ? before
                : report_text(rep, ", of %s waiting in all%s", fmt_percent(share(r, wait)).text, before);
+}
+
+const char *share_of_median_step(struct report *rep, const struct run_result *r, enum cause_class cls)
+{
+    static const enum part parts[N_CLASSES][2] = {[CLASS_COMMUNICATION] = {PART_TRANSFER, PART_WAIT},
+                                                  [CLASS_DATA] = {PART_DATA, PART_DATA},
+                                                  [CLASS_IO] = {PART_IO, PART_IO},
+                                                  [CLASS_COPY] = {PART_COPY, PART_COPY}};
+    const enum part *p = parts[cls];
+    double slow = (double)(r->step.mean_ns - r->step.median_ns);
+    if (p[0] == PART_COMPUTE || (double)r->n_counted >= rep->thresholds.few_steps || r->n_rank_results < 1 ||
+        slow <= rep->thresholds.step_cv * (double)r->step.median_ns)
+        return "";
+    int64_t at = 0;
+    for (int64_t i = 1; i < r->n_counted; i++)
+        if (llabs(r->step_ns[i] - r->step.median_ns) < llabs(r->step_ns[at] - r->step.median_ns))
+            at = i;
+    int64_t ns = r->step_part_ns[at][p[0]] + (p[0] == p[1] ? 0 : r->step_part_ns[at][p[1]]);
+    ns /= r->n_rank_results;
+    return report_text(rep, ", %s of the median step (%s of %s)", fmt_percent((double)ns / (double)r->step_ns[at]).text,
+                       fmt_time(ns).text, fmt_time(r->step_ns[at]).text);
 }

@@ -22,4 +22,8 @@ const char *share_of_class(struct report *rep, const struct run_result *r, const
  *  or have no core, make others wait as well. */
 const char *share_of_all_waiting(struct report *rep, const struct run_result *r, const struct class_result *c);
 
+/** share_of_median_step - of few steps of which a single slow one makes the mean: ", 22 % of the median step (4.10 ms
+ * of 19.0 ms)"; "" of others, and of causes that are no parts of a step. */
+const char *share_of_median_step(struct report *rep, const struct run_result *r, enum cause_class cls);
+
 #endif

@@ -278,6 +278,24 @@ static void test_share_with_and_without_waiting(void **state)
     release(&f);
 }
 
+/* One slow step of few makes the mean: how the others were is said beside it. */
+static void test_share_of_the_median_step(void **state)
+{
+    (void)state;
+    struct fixture f = {.n = 1};
+    f.runs[0] = made_run(1, 64);
+    for (int s = 0; s < 5; s++) {
+        const int64_t part[N_CATEGORIES] = {[CAT_COMPUTE] = 80, [CAT_DATA] = s == 4 ? 420 : 20};
+        made_step(f.runs[0], run_rank_at(f.runs[0], 0), part);
+    }
+    tell(&f);
+    assert_string_equal(
+        f.rep.runs[0].headline,
+        "At 1 node 56 % of the step time (100 ns of 180 ns) is data loading, 20 % of the median step (20 "
+        "ns of 100 ns), seen in 5 steps, too few to conclude.");
+    release(&f);
+}
+
 /* A title says what is known: a program that does not train is not called a training. */
 static void test_titles(void **state)
 {
@@ -879,6 +897,7 @@ int main(void)
         cmocka_unit_test(test_without_steps),
         cmocka_unit_test(test_mpi_without_steps),
         cmocka_unit_test(test_share_with_and_without_waiting),
+        cmocka_unit_test(test_share_of_the_median_step),
         cmocka_unit_test(test_titles),
         cmocka_unit_test(test_unnamed_part),
         cmocka_unit_test(test_ranking),

@@ -470,16 +470,21 @@ static void test_other_caveats(void **state)
     assert_true(has_note(r, "nodes-unknown", NOTE_GAP));
 }
 
-/* The notes of a run whose trace has that device, joined. */
-static const char *notes_of(struct run_device d)
+/* The notes of a run whose trace has that device, n times, joined. */
+static const char *notes_of_gpus(struct run_device d, int n)
 {
     static char text[4096];
+    struct run_device all[4];
     struct run *r = made_even_run(1, 64, 40, 100, 0, 0, 0), *runs[] = {r};
-    struct foreign_trace t = {.file = "t.json", .kind = "", .rank = 0, .devices = &d, .n_devices = 1};
+    struct foreign_trace t = {.file = "t.json", .kind = "", .rank = 0, .devices = all, .n_devices = n};
     struct report rep = {0};
     struct analyse_options o = {.thresholds = thresholds_default()};
     d.file = "t.json";
     d.model = d.idle_because = "";
+    for (int i = 0; i < n; i++) {
+        all[i] = d;
+        all[i].device = i;
+    }
     r->traces = &t;
     r->n_traces = 1;
     assert_int_equal(analyse(&rep, runs, 1, &o, NULL), 0);
@@ -491,9 +496,18 @@ static const char *notes_of(struct run_device d)
     return text;
 }
 
+static const char *notes_of(struct run_device d)
+{
+    return notes_of_gpus(d, 1);
+}
+
 static void test_device_notes(void **state)
 {
     (void)state;
+    struct run_device alike = {.n_steps = 10, .n_to_host = 11};
+    const char *said = notes_of_gpus(alike, 4); /* the same of all is said once */
+    assert_non_null(strstr(said, "GPU 0, and alike 3 other GPUs: copies to the host"));
+    assert_null(strstr(said, "GPU 1"));
     struct run_device d = {.n_steps = 10, .n_mallocs = 5, .n_frees = 5, .n_to_host = 10, .n_syncs = 50};
     assert_null(strstr(notes_of(d), "GPU 0")); /* one a step is usual */
     d.n_mallocs = 6;
