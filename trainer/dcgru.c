@@ -26,14 +26,6 @@ static int pad(int n)
     return (n + KERNELS_LANES - 1) / KERNELS_LANES * KERNELS_LANES;
 }
 
-/* A leading dimension of an odd number of cache lines, so that a column's lines spread over all sets of the L1 cache.
- */
-static ptrdiff_t odd_lines(ptrdiff_t n)
-{
-    ptrdiff_t lane = 64 / (ptrdiff_t)sizeof(real), lines = (n + lane - 1) / lane;
-    return (lines | 1) * lane;
-}
-
 void dcgru_shape(struct dcgru *cell, const struct gconv *g, int n_x, int n_units, int is_wide)
 {
     memset(cell, 0, sizeof *cell);
@@ -91,16 +83,16 @@ void dcgru_clear_sums(const struct dcgru *cell, struct dcgru_sums *sums)
     memset(sums->b_c, 0, up * sizeof(real));
 }
 
-void dcgru_place_work(const struct dcgru *largest, int rows, struct dcgru_work *w, struct dcgru_pool *pool)
+void dcgru_place_work(const struct dcgru *cell, int n_narrow, int rows, struct dcgru_work *w, struct dcgru_pool *pool)
 {
-    int terms = largest->g->n_terms, up = largest->up;
-    w->z_row = odd_lines(terms * (up + largest->xp));
-    w->q_row = odd_lines(terms * 2 * up);
+    int terms = cell->g->n_terms, up = cell->up;
+    w->z_row = gconv_odd_lines(terms * (2 * up + n_narrow));
+    w->q_row = gconv_odd_lines(terms * 2 * up);
     w->z = take(pool, rows, w->z_row);
     w->q = take(pool, rows, w->q_row);
     w->pre = take(pool, rows, 2 * up);
     w->rh = take(pool, rows, up);
-    w->scratch = take(pool, rows, largest->g->k_hops * 2 * up);
+    w->scratch = take(pool, rows, gconv_scratch_row(cell->g, 2 * up));
     w->ones = take(pool, rows, 1);
 }
 
@@ -201,6 +193,13 @@ void dcgru_add_sums(const struct dcgru *cell, const struct dcgru_sums *sums, con
 
 /* ---- forward ---------------------------------------------------------------------------------------------------- */
 
+/* Terms of a state, then those of the input. A narrow cell's state has the place of a wide cell's input: both are the
+ * same where the wide cell stands above the narrow one. */
+static real *terms_of(const struct dcgru *cell, const struct dcgru_work *w)
+{
+    return w->z + (cell->is_wide ? 0 : cell->g->n_terms * cell->up);
+}
+
 static void copy_rows(int rows, int width, const real *from, ptrdiff_t from_row, real *to, ptrdiff_t to_row)
 {
     for (int i = 0; i < rows; i++)
@@ -209,7 +208,7 @@ static void copy_rows(int rows, int width, const real *from, ptrdiff_t from_row,
 
 void dcgru_input(const struct dcgru *cell, struct dcgru_work *w, int n_samples, const real *x, ptrdiff_t x_row)
 {
-    real *z_x = w->z + cell->g->n_terms * cell->up;
+    real *z_x = terms_of(cell, w) + cell->g->n_terms * cell->up;
     copy_rows(n_samples * cell->g->n_sensors, cell->xp, x, x_row, z_x, w->z_row);
     gconv_diffuse(cell->g, n_samples, cell->xp, z_x, w->z_row, cell->xp);
 }
@@ -218,7 +217,7 @@ void dcgru_input_diffused(const struct dcgru *cell, struct dcgru_work *w, int n_
                           ptrdiff_t row, ptrdiff_t term)
 {
     int rows = n_samples * cell->g->n_sensors;
-    real *z_x = w->z + cell->g->n_terms * cell->up;
+    real *z_x = terms_of(cell, w) + cell->g->n_terms * cell->up;
     for (int m = 0; m < cell->g->n_terms; m++)
         copy_rows(rows, cell->xp, terms + m * term, row, z_x + m * cell->xp, w->z_row);
 }
@@ -228,23 +227,24 @@ static void convolve(const struct dcgru *cell, const struct dcgru_work *w, int r
                      const struct dcgru_matrix *weights)
 {
     int skip = has_state ? 0 : cell->g->n_terms * cell->up;
-    cell->g->kernels->gemm(rows, weights->n, weights->k - skip, w->z + skip, w->z_row, 1,
+    cell->g->kernels->gemm(rows, weights->n, weights->k - skip, terms_of(cell, w) + skip, w->z_row, 1,
                            weights->p + skip * weights->row, weights->row, weights->panel, w->pre, weights->n, 0);
 }
 
-void dcgru_forward(const struct dcgru *cell, struct dcgru_work *w, int n_samples, const real *h, real *r, real *u,
-                   real *c, real *h_new)
+void dcgru_forward(const struct dcgru *cell, struct dcgru_work *w, int n_samples, const real *h, int has_terms, real *r,
+                   real *u, real *c, real *h_new)
 {
     const struct kernels *k = cell->g->kernels;
     int rows = n_samples * cell->g->n_sensors, up = cell->up;
-    if (h) {
-        copy_rows(rows, up, h, up, w->z, w->z_row);
-        gconv_diffuse(cell->g, n_samples, up, w->z, w->z_row, up);
+    real *z = terms_of(cell, w);
+    if (h && !has_terms) {
+        copy_rows(rows, up, h, up, z, w->z_row);
+        gconv_diffuse(cell->g, n_samples, up, z, w->z_row, up);
     }
     convolve(cell, w, rows, h != NULL, &cell->ru);
-    k->gates(rows, up, w->pre, cell->b_ru, h, r, u, w->z, w->z_row);
+    k->gates(rows, up, w->pre, cell->b_ru, h, r, u, z, w->z_row);
     if (h)
-        gconv_diffuse(cell->g, n_samples, up, w->z, w->z_row, up);
+        gconv_diffuse(cell->g, n_samples, up, z, w->z_row, up);
     convolve(cell, w, rows, h != NULL, &cell->c);
     k->state(rows, up, w->pre, cell->b_c, u, h, c, h_new);
 }

@@ -63,11 +63,12 @@ struct dcgru {
 /* What one worker needs while it computes a cell; shared by all cells of a model. */
 struct dcgru_work {
     ptrdiff_t z_row, q_row;
-    real *z;       /* diffusion terms [h terms, x terms] of a tile                            (rows, z_row) */
+    real *z;       /* diffusion terms of a tile: [h terms, wide x terms or h terms of a narrow cell, narrow x terms]
+                                                                                              (rows, z_row) */
     real *q;       /* adjoint terms                                                           (rows, q_row) */
     real *pre;     /* pre-activations, later d(r*h)                                           (rows, 2up) */
     real *rh;      /* r * h                                                                   (rows, up) */
-    real *scratch; /* gconv_adjoint                                                           (rows, K 2up) */
+    real *scratch; /* gconv_adjoint's */
     real *ones;    /* (rows) */
 };
 
@@ -82,10 +83,12 @@ void *dcgru_pool_take(struct dcgru_pool *pool, size_t n_bytes);
 /** dcgru_shape - fix the sizes of a cell. n_x = F; is_wide says that x is a state of the same width. */
 void dcgru_shape(struct dcgru *cell, const struct gconv *g, int n_x, int n_units, int is_wide);
 /** dcgru_place, dcgru_place_sums, dcgru_place_work - take the memory of each from a pool (or count it). Work is for
- * tiles of up to `rows` rows and for every cell whose up and xp are at most those of `largest`. */
+ * tiles of up to `rows` rows and for every cell of as many units whose input is narrow, at most n_narrow features, or
+ * wide. */
 void dcgru_place(struct dcgru *cell, struct dcgru_pool *pool);
 void dcgru_place_sums(const struct dcgru *cell, struct dcgru_sums *sums, struct dcgru_pool *pool);
-void dcgru_place_work(const struct dcgru *largest, int rows, struct dcgru_work *work, struct dcgru_pool *pool);
+void dcgru_place_work(const struct dcgru *cell, int n_narrow, int rows, struct dcgru_work *work,
+                      struct dcgru_pool *pool);
 /** dcgru_fill_work - constant parts, once after allocation. */
 void dcgru_fill_work(int rows, struct dcgru_work *work);
 /** dcgru_clear_sums - zero. */
@@ -105,9 +108,10 @@ void dcgru_input_diffused(const struct dcgru *cell, struct dcgru_work *w, int n_
                           ptrdiff_t row, ptrdiff_t term);
 /** dcgru_forward - one step, after dcgru_input.
  *  h        borrows; previous state, NULL = zero (its products are then left out)
+ *  has_terms  of a narrow cell: its terms are in place, where dcgru_input of the wide cell above it has put them last
  *  r, u, c, h_new  overwritten                                              shape: (n_samples * N, up) each */
-void dcgru_forward(const struct dcgru *cell, struct dcgru_work *w, int n_samples, const real *h, real *r, real *u,
-                   real *c, real *h_new);
+void dcgru_forward(const struct dcgru *cell, struct dcgru_work *w, int n_samples, const real *h, int has_terms, real *r,
+                   real *u, real *c, real *h_new);
 
 /** dcgru_backward - gradients of one step.
  *  x, h     borrows; as in forward. r, u, c: from forward

@@ -145,12 +145,7 @@ static void place_slab(const struct dcrnn *m, struct dcrnn_slab *slab, int n_slo
 static void place_worker(const struct dcrnn *m, struct dcrnn_worker *w, struct dcgru_pool *pool)
 {
     const struct dcrnn_config *c = &m->c;
-    struct dcgru largest = m->cell[0][c->n_layers - 1];
-    for (int d = 0; d < 2; d++)
-        for (int l = 0; l < c->n_layers; l++)
-            if (m->cell[d][l].xp > largest.xp)
-                largest = m->cell[d][l];
-    dcgru_place_work(&largest, m->tile_rows, &w->work, pool);
+    dcgru_place_work(&m->cell[0][0], c->d_in > c->d_out ? c->d_in : c->d_out, m->tile_rows, &w->work, pool);
     for (int d = 0; d < 2; d++)
         for (int l = 0; l < c->n_layers; l++)
             dcgru_place_sums(&m->cell[d][l], &w->sums[d][l], pool);

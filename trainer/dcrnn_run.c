@@ -134,13 +134,14 @@ static void forward_tile(struct tile *tile)
         int is_decoder = s >= n_in;
         for (int l = 0; l <= top; l++) {
             struct dcgru *cell = &m->cell[is_decoder][l];
+            int has_terms = l == 0 && top == 1 && s > 0; /* the layer above was the last to have them made */
             if (l > 0)
                 dcgru_input(cell, work, tile->n, dcrnn_at(m, slab, s, l - 1, DCRNN_PEEK_H), m->up);
             else if (is_decoder)
                 dcgru_input(cell, work, tile->n, feed(tile, s - n_in), m->c.d_out);
             else
                 dcgru_input_diffused(cell, work, tile->n, tile->w->x_terms + s * m->c.d_in, m->x_row, m->x_width);
-            dcgru_forward(cell, work, tile->n, s > 0 ? dcrnn_at(m, slab, s - 1, l, DCRNN_PEEK_H) : NULL,
+            dcgru_forward(cell, work, tile->n, s > 0 ? dcrnn_at(m, slab, s - 1, l, DCRNN_PEEK_H) : NULL, has_terms,
                           dcrnn_at(m, slab, s, l, DCRNN_PEEK_R), dcrnn_at(m, slab, s, l, DCRNN_PEEK_U),
                           dcrnn_at(m, slab, s, l, DCRNN_PEEK_C), dcrnn_at(m, slab, s, l, DCRNN_PEEK_H));
         }

@@ -59,6 +59,18 @@ void gconv_release(struct gconv *g)
     }
 }
 
+ptrdiff_t gconv_odd_lines(ptrdiff_t n)
+{
+    ptrdiff_t lane = 64 / (ptrdiff_t)sizeof(real), lines = (n + lane - 1) / lane;
+    return (lines | 1) * lane;
+}
+
+ptrdiff_t gconv_scratch_row(const struct gconv *g, int width)
+{
+    int strip = g->kernels->strip;
+    return gconv_odd_lines((ptrdiff_t)g->k_hops * (width < strip ? width : strip));
+}
+
 /* The terms k = 1 .. K of one support from its starting value; term k goes to out + (k-1) * out_term. */
 static void recur(const struct gconv *g, const struct kernels_csr *s, int n_samples, int width, const real *start,
                   ptrdiff_t start_row, real *out, ptrdiff_t out_row, ptrdiff_t out_term)
@@ -88,36 +100,40 @@ void gconv_diffuse(const struct gconv *g, int n_samples, int width, real *z, ptr
  * two steps of a Chebyshev recursion alternate between `scratch` and the final place, and start where they must to end
  * there. */
 static void adjoint_published(const struct gconv *g, int n_samples, int width, const real *g0, real *out, ptrdiff_t row,
-                              real *scratch)
+                              ptrdiff_t term, real *scratch)
 {
-    int n_steps = g->k_hops - 1, all = g->k_hops * width;
-    int in_scratch = n_steps % 2;
-    struct {
+    int n_steps = g->k_hops - 1;
+    struct place {
         real *p;
-        ptrdiff_t row;
-    } even = {out, row}, odd = {scratch, all}, swap = even;
-    if (in_scratch) {
-        even = odd;
-        odd = swap;
-    }
-    recur(g, &g->transposed[1], n_samples, width, g0, row, even.p, even.row, width);
+        ptrdiff_t row, term;
+    } final = {out, row, term}, other = {scratch, gconv_scratch_row(g, width), width};
+    struct place even = n_steps % 2 ? other : final, odd = n_steps % 2 ? final : other;
+    recur(g, &g->transposed[1], n_samples, width, g0, row, even.p, even.row, even.term);
     for (int k = 1; k <= n_steps; k++) {
-        if (k % 2)
-            g->kernels->spmm(&g->transposed[0], n_samples, all, k == 1 ? 1 : 2, even.p, even.row, k == 1 ? NULL : odd.p,
-                             odd.row, odd.p, odd.row);
-        else
-            g->kernels->spmm(&g->transposed[0], n_samples, all, 2, odd.p, odd.row, even.p, even.row, even.p, even.row);
+        const struct place from = k % 2 ? even : odd, to = k % 2 ? odd : even;
+        for (int t = 0; t < g->k_hops; t++)
+            g->kernels->spmm(&g->transposed[0], n_samples, width, k == 1 ? 1 : 2, from.p + t * from.term, from.row,
+                             k == 1 ? NULL : to.p + t * to.term, to.row, to.p + t * to.term, to.row);
     }
 }
 
-void gconv_adjoint(const struct gconv *g, int n_samples, int width, real *q, ptrdiff_t row, real *scratch)
+static void adjoint_strip(const struct gconv *g, int n_samples, int width, real *q, ptrdiff_t row, ptrdiff_t term,
+                          real *scratch)
 {
-    recur(g, &g->transposed[0], n_samples, width, q, row, q + width, row, width);
+    real *out = q + (1 + g->k_hops) * term;
+    recur(g, &g->transposed[0], n_samples, width, q, row, q + term, row, term);
     if (g->n_supports < 2)
         return;
-    real *out = q + (1 + g->k_hops) * width;
     if (g->recursion == DCRNN_PUBLISHED && g->k_hops > 1)
-        adjoint_published(g, n_samples, width, q, out, row, scratch);
+        adjoint_published(g, n_samples, width, q, out, row, term, scratch);
     else
-        recur(g, &g->transposed[1], n_samples, width, q, row, out, row, width);
+        recur(g, &g->transposed[1], n_samples, width, q, row, out, row, term);
+}
+
+/* All terms of some columns, then the next columns: what one product wrote is near when the next one reads it. */
+void gconv_adjoint(const struct gconv *g, int n_samples, int width, real *q, ptrdiff_t row, real *scratch)
+{
+    int strip = g->kernels->strip;
+    for (int j = 0; j < width; j += strip)
+        adjoint_strip(g, n_samples, width - j < strip ? width - j : strip, q + j, row, width, scratch);
 }

@@ -11,6 +11,8 @@
 #define gconv_release REAL_FN(gconv_release)
 #define gconv_diffuse REAL_FN(gconv_diffuse)
 #define gconv_adjoint REAL_FN(gconv_adjoint)
+#define gconv_odd_lines REAL_FN(gconv_odd_lines)
+#define gconv_scratch_row REAL_FN(gconv_scratch_row)
 
 struct gconv {
     const struct kernels *kernels; /* borrows */
@@ -38,7 +40,13 @@ void gconv_diffuse(const struct gconv *g, int n_samples, int width, real *z, ptr
  *  With G the gradient of sum_m P_m(S) X W_m, both gradients are plain products with the Q_m:
  *  dX = sum_m Q_m W_m^T and dW_m = X^T Q_m, so that the diffusion terms of X need not be kept or recomputed.
  *  scratch  used when the recursion is "published" with two supports and K > 1
- *                                                                       shape: (n_samples * N, K, width) */
+ *                                                           shape: (n_samples * N, gconv_scratch_row(g, width)) */
 void gconv_adjoint(const struct gconv *g, int n_samples, int width, real *q, ptrdiff_t row, real *scratch);
+/** gconv_scratch_row - entries of a row of gconv_adjoint's scratch memory; grows with width. */
+ptrdiff_t gconv_scratch_row(const struct gconv *g, int width);
+
+/** gconv_odd_lines - a leading dimension for n entries of an odd number of cache lines, so that a column's lines spread
+ *  over all sets of the L1 cache. */
+ptrdiff_t gconv_odd_lines(ptrdiff_t n);
 
 #endif

@@ -27,6 +27,7 @@ struct kernels_csr {
 struct kernels {
     const char *name;
     int panel; /* columns per panel of a packed right-hand matrix */
+    int strip; /* columns that spmm has in registers */
 
     /** gemm - C = A B, or C += A B.
      *  a        element (i, k) at a[i * a_row + k * a_col]; one of the strides is 1           shape: (m, k)
