@@ -105,6 +105,23 @@ static int write_windows(const struct options *o, struct comm *c, struct dcr_err
     return comm_first_failure(c, rc, err);
 }
 
+/* --check-data: what training would refuse once it has read its input, without other ranks. */
+static int check_data(const struct options *o)
+{
+    struct comm alone = {.n_ranks = 1};
+    struct input in = {0};
+    struct graph_supports supports = {0};
+    struct dcr_err err = {0};
+    int rc = input_load(&in, o, &alone, &err);
+    if (!rc)
+        rc = graph_supports_build(&in.adjacency, o->filter, &supports, &err);
+    if (rc)
+        fprintf(stderr, "dcrnn-train: %s\n", err.text);
+    graph_supports_free(&supports);
+    input_release(&in);
+    return rc ? DCR_EXIT_INPUT : DCR_EXIT_OK;
+}
+
 static void say_done(const struct options *o, const struct train_result *r)
 {
     printf("%s %lld step%s, %lld whole epoch%s", r->signal ? "stopped after" : "done:", (long long)r->steps,
@@ -172,7 +189,7 @@ int main(int argc, char **argv)
         return DCR_EXIT_INPUT;
     }
     if (o.is_check)
-        return DCR_EXIT_OK;
+        return o.is_data_check ? check_data(&o) : DCR_EXIT_OK;
     if (o.task != TASK_TRAIN && o.task != TASK_BASELINE && o.task != TASK_WRITE_WINDOWS) {
         rc = alone(&o, &err);
         if (rc < 0)

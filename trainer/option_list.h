@@ -79,6 +79,7 @@
     X(OPT_VERIFY, "verify", "DIR", "compare the model with a folder of reference vectors; exit status 0 or 1")      \
     X(OPT_GRADIENT, "gradient-to", "FILE", "write the first step's global gradient as text, then end")              \
     X(OPT_CHECK, "check-options", NULL, "look at the options of a training only, then end: exit status 0 or 2")     \
+    X(OPT_CHECK_DATA, "check-data", NULL, "the same, and read data and graph as a training would")                  \
     X(OPT_HELP, "help", NULL, "show this text")                                                                     \
     X(OPT_VERSION, "version", NULL, "show the version")
 

@@ -410,6 +410,9 @@ static int set_run(struct options *o, int id, const char *name, const char *arg,
     case OPT_CHECK:
         o->is_check = 1;
         return 0;
+    case OPT_CHECK_DATA:
+        o->is_check = o->is_data_check = 1;
+        return 0;
     case OPT_HELP:
         o->task = TASK_HELP;
         return 0;
@@ -533,7 +536,7 @@ static int parse_scenario(struct options *o, struct dcr_err *err)
     return rc;
 }
 
-/* --check-options is asked for a training. */
+/* --check-options and --check-data are asked for a training. */
 static int check_trains(const struct options *o, struct dcr_err *err)
 {
     static const char *const tasks[] = {[TASK_HELP] = "help",

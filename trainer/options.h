@@ -37,7 +37,8 @@ struct options_scenario {
 /* Not to be copied: some pointers point into it. */
 struct options {
     enum options_task task;
-    int is_check; /* the options of TASK_TRAIN are looked at, and that is all */
+    int is_check;      /* the options of TASK_TRAIN are looked at, and that is all */
+    int is_data_check; /* its data, too */
     struct options_scenario scenario;
     const char *verify_dir;     /* TASK_VERIFY */
     const char *write_data_dir; /* TASK_WRITE_DATA */

@@ -173,6 +173,9 @@ static void a_training_can_be_looked_at_only(void **state)
     expect_failure("--check-options --layers 0", "--layers takes a whole number from 1 to 8, not '0'");
     expect_failure("--pinned yes", "--pinned yes needs --backend cuda");
     expect_failure("--check-options --data d.csv", "--data needs --graph");
+    assert_int_equal(parse(&o, "--check-data --units 16", &err), 0);
+    assert_true(o.is_check && o.is_data_check && o.task == TASK_TRAIN);
+    expect_failure("--check-data --baseline", "--baseline trains nothing; leave it out");
     expect_failure("--check-options --help", "--help trains nothing; leave it out");
     expect_failure("--baseline --check-options", "--baseline trains nothing; leave it out");
     expect_failure("--check-options --write-windows w", "--write-windows trains nothing; leave it out");
