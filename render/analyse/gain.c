@@ -121,12 +121,17 @@ void gain_when_shared(struct report *rep, struct run_result *r)
     }
     if (uneven_rank(rep, r) < 0)
         r->gain_ns[CLASS_IMBALANCE] = 0;
-    double alone = step_of_work(r, nothing, n, work), own = alone;
+    double alone = step_of_work(r, nothing, n, work), own = alone, matters = rep->thresholds.loss_matters * step;
     r->shared.alone_ns = (int64_t)alone;
-    /* Cores of their own do not drive other programs away: what those took, they go on taking. Where the advice is to
-     * measure without them, all of it goes. */
+    /* Cores of their own do not drive other programs away: what those took, they go on taking. Where that leaves
+     * nothing to gain they are the reason, as where the advice is to measure without them: then all of it goes. */
     if (strcmp(r->shared.id, "oversubscribed") == 0 && !r->shared.has_neighbours)
         own = alone / (1 - others_ratio(r));
+    if (step - own <= matters && step - alone > matters) {
+        own = alone;
+        r->shared.has_neighbours = 1;
+        r->shared.because = report_text(rep, "%s, which something else uses too", r->shared.because);
+    }
     r->gain_ns[CLASS_SHARED] = own < step ? (int64_t)(step - own) : 0;
 }
 

@@ -224,10 +224,11 @@ static const char *cores_of_their_own(struct report *rep, const struct run_resul
     if (s->alone_ns <= 0 || step - (double)s->alone_ns <= matters * step)
         return others;
     if ((double)(own_ns - s->alone_ns) <= matters * step)
-        return report_text(rep,
-                           " By the shortest that each part of a step took, a step of ranks with cores of their own "
-                           "lasts %s instead of %s.%s",
-                           fmt_time(own_ns).text, fmt_time(r->step.mean_ns).text, others);
+        return report_text(
+            rep,
+            "%s By the shortest that each part of a step took, a step of ranks with cores of their own%s "
+            "lasts %s instead of %s.",
+            others, *others ? " and nothing else on them" : "", fmt_time(own_ns).text, fmt_time(r->step.mean_ns).text);
     return report_text(
         rep,
         "%s By the shortest that each part of a step took, a step of ranks with cores of their own lasts "

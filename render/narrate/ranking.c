@@ -107,7 +107,7 @@ const char *ranking_text(struct report *rep)
     const char *text = by_gain(rep);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         int most = most_of(rep, rows[i].value);
-        if (most < 0)
+        if (most < 0 || rows[i].value(rep, &rep->runs[most]) <= rep->thresholds.loss_matters)
             continue;
         const struct run_result *r = &rep->runs[most];
         text = report_text(rep, "%s%s%s: %s, %s of %s.", text, *text ? " " : "", rows[i].what, ranking_name(rep, r),

@@ -11,7 +11,7 @@
 int ranking_first(const struct report *rep);
 
 /** ranking_text - "By what can be gained: A (3.10x at most), B (1.50x at most). Most idle GPU: C, 97 % of its span.
- *  Most exposed communication: ...": over all runs; "" nothing to rank.
+ *  Most exposed communication: ...": over all runs; "" nothing to rank. Shares up to loss_matters are left out.
  *  returns  gives; lives as long as the report */
 const char *ranking_text(struct report *rep);
 

@@ -32,6 +32,12 @@ static int reads_alike(const struct run_result *r, int64_t a, int64_t b)
     return strcmp(fmt_percent(share(r, a)).text, fmt_percent(share(r, b)).text) == 0;
 }
 
+/* Is the waiting that a class causes too little to tell two shares apart? Then the one of the breakdown is said. */
+static int is_minor(const struct run_result *r, const struct class_result *c)
+{
+    return c->caused_ns * 200 < r->step.mean_ns || reads_alike(r, c->share_ns - c->caused_ns, c->share_ns);
+}
+
 const char *share_own_and_caused(struct report *rep, const struct run_result *r, const struct class_result *c,
                                  int has_trend)
 {
@@ -44,19 +50,17 @@ const char *share_own_and_caused(struct report *rep, const struct run_result *r,
     const char *text = report_text(rep, "%s is %s%s%s", of_step(rep, r, own),
                                    part == PART_DATA ? "data loading" : "reading and writing files", is_files,
                                    has_trend && !*is_files ? share_trend(rep, r, part, part) : "");
-    return reads_alike(r, own, c->share_ns)
-               ? text
-               : report_text(rep, "%s, and %s with the waiting that it causes on other ranks", text,
-                             fmt_percent(c->share_ratio).text);
+    return is_minor(r, c) ? text
+                          : report_text(rep, "%s, and %s with the waiting that it causes on other ranks", text,
+                                        fmt_percent(c->share_ratio).text);
 }
 
 const char *share_of_class(struct report *rep, const struct run_result *r, const struct class_result *c, const char *of)
 {
     int64_t own = c->share_ns - c->caused_ns;
-    return reads_alike(r, own, c->share_ns)
-               ? report_text(rep, "%s%s", fmt_percent(c->share_ratio).text, of)
-               : report_text(rep, "%s%s, %s with the waiting it causes", fmt_percent(share(r, own)).text, of,
-                             fmt_percent(c->share_ratio).text);
+    return is_minor(r, c) ? report_text(rep, "%s%s", fmt_percent(share(r, own)).text, of)
+                          : report_text(rep, "%s%s, %s with the waiting it causes", fmt_percent(share(r, own)).text, of,
+                                        fmt_percent(c->share_ratio).text);
 }
 
 const char *share_of_all_waiting(struct report *rep, const struct run_result *r, const struct class_result *c)

@@ -70,28 +70,32 @@ static void test_data_on_shared_cores(void **state)
     run_free(r);
 }
 
-/* The same while other programs take half of the two cores, by the CPU monitor: own cores do not drive them away. */
+/* The same while other programs take nothing, a quarter and half of the two cores, by the CPU monitor: cores of their
+ * own do not drive them away. Where they leave nothing to gain, they are the reason. */
 static void test_others_on_shared_cores(void **state)
 {
     (void)state;
-    for (int has_monitor = 0; has_monitor <= 1; has_monitor++) {
+    static const struct {
+        double percent, others; /* stand-ins each watch the one machine of 8 cores, 2 of them theirs: 6 fit elsewhere */
+        int64_t own_ns;         /* 40 / (1 - others / 2), the gain cut to whole ns */
+        int has_neighbours;
+    } c[] = {{0, 0, 40, 0}, {81.25, 0.5, 54, 0}, {87.5, 1, 40, 1}};
+    for (size_t t = 0; t < sizeof c / sizeof *c; t++) {
         struct run *r = sharing(-1), *runs[] = {r};
         for (int i = 0; i < 4; i++) {
-            struct run_node *n =
-                &r->nodes[i]; /* stand-ins: each watches the one machine of 8 cores, 2 of them theirs */
-            n->cpu_percent = (struct sampled){.n = has_monitor ? 10 : 0, .sum = 10 * 87.5};
-            n->monitor_seconds = 10;
-            r->ranks[i].cpu_ns = 0; /* 7 cores busy; 6 fit elsewhere: 1 of the 2 */
+            r->nodes[i].cpu_percent = (struct sampled){.n = c[t].percent > 0 ? 10 : 0, .sum = 10 * c[t].percent};
+            r->nodes[i].monitor_seconds = 10;
+            r->ranks[i].cpu_ns = 0;
         }
         struct report rep = {0};
         struct analyse_options o = made_options();
         assert_int_equal(analyse(&rep, runs, 1, &o, NULL), 0);
         const struct run_result *k = &rep.runs[0];
-        assert_true(near(k->shared.others_cores, has_monitor));
-        assert_true(near(others_ratio(k), has_monitor ? 0.5 : 0));
+        assert_true(near(k->shared.others_cores, c[t].others));
+        assert_true(near(others_ratio(k), c[t].others / 2));
         assert_int_equal(k->shared.alone_ns, 40);
-        /* of about 70: without the monitor 40 remain, with it 40 / (1 - 0.5) */
-        assert_int_equal(k->gain_ns[CLASS_SHARED], has_monitor ? 0 : k->step.mean_ns - 40);
+        assert_int_equal(k->shared.has_neighbours, c[t].has_neighbours);
+        assert_int_equal(k->step.mean_ns - k->gain_ns[CLASS_SHARED], c[t].own_ns);
         report_free(&rep);
         run_free(r);
     }
