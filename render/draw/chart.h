@@ -33,9 +33,12 @@ struct chart_stack {
     size_t n_parts;
     const struct stack_bar *bars;
     size_t n_bars;
-    const char *x_title; /* NULL: the labels say it */
-    bool is_percent;     /* axis 0 to 100, no totals */
-    bool no_part_labels; /* another panel beside this one has them */
+    const char *x_title;            /* NULL: the labels say it */
+    bool is_percent;                /* axis 0 to 100, no totals */
+    bool no_part_labels;            /* another panel beside this one has them */
+    size_t group;                   /* so many columns stand close together; 0 or 1: all are alone */
+    const char *const *group_label; /* under each group, what stands before the comma where there is little room; shape
+                                       (n_bars / group) */
 };
 void chart_stack(struct canvas *c, struct box at, const struct chart_stack *spec);
 

@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static double bar_total(const struct chart_stack *s, const struct stack_bar *b)
@@ -68,6 +69,14 @@ static struct whisker whisker_of(const struct stack_bar *b, const struct scale *
 
 static void draw_whisker(struct canvas *c, const struct whisker *k)
 {
+    if (k->bottom - k->top < 3) { /* shorter than its caps are thick: one cap */
+        double mid = (k->top + k->bottom) / 2;
+        canvas_line(c, (struct point){k->x - CAP, mid}, (struct point){k->x + CAP, mid},
+                    (struct stroke){INK_PAPER, 3, false});
+        canvas_line(c, (struct point){k->x - CAP, mid}, (struct point){k->x + CAP, mid},
+                    (struct stroke){INK_TEXT, 1.5, false});
+        return;
+    }
     for (int turn = 0; turn < 2; turn++) {
         struct stroke stroke = turn ? (struct stroke){INK_TEXT, 1.5, false} : (struct stroke){INK_PAPER, 4, false};
         canvas_line(c, (struct point){k->x, k->bottom}, (struct point){k->x, k->top}, stroke);
@@ -88,14 +97,26 @@ static void draw_number(struct canvas *c, const struct box *part, const struct w
                     ink_on(ink), value);
 }
 
-static void draw_bar(struct canvas *c, const struct chart_stack *s, const struct stack_bar *b, const struct scale *y,
-                     double x, double w, double pitch)
+/* "104 ms" is "104" where the axis has that unit too. */
+static void drop_unit(const struct chart_text *text, char *value)
+{
+    size_t n = strlen(value), unit = text->unit ? strlen(text->unit) : 0;
+    if (unit && n > unit && strcmp(value + n - unit, text->unit) == 0)
+        value[n - unit -
+              (value[n - unit - 1] == ' '                      ? 1
+               : n > unit + 1 && value[n - unit - 2] == '\xc2' ? 2
+                                                               : 0)] = '\0';
+}
+
+/* returns  the height above which its place is free; not finite: there is no column */
+static double draw_bar(struct canvas *c, const struct chart_stack *s, const struct stack_bar *b, const struct scale *y,
+                       double x, double w, double pitch)
 {
     double base = 0, total = bar_total(s, b);
     char value[48], note[256];
     if (!isfinite(total)) {
         canvas_text(c, (struct point){x + w / 2, scale_map(y, 0) - 5}, ALIGN_MIDDLE, FONT_SMALL, INK_MUTED, "n/a");
-        return;
+        return INFINITY;
     }
     struct whisker whisker = whisker_of(b, y, x, w);
     for (size_t k = 0; k < s->n_parts; k++) {
@@ -119,33 +140,77 @@ static void draw_bar(struct canvas *c, const struct chart_stack *s, const struct
     }
     chart_value(&s->text, total, value, sizeof value);
     struct font font = FONT_STRONG;
-    double room = fmax(w + 16, pitch - 4);
+    double room = fmin(fmax(w + 16, pitch - 4), fmax(pitch - 2, w));
     if (typeface_width(c->typeface, font, value) > room)
         font = FONT_SMALL;
+    if (typeface_width(c->typeface, font, value) > room)
+        drop_unit(&s->text, value);
     if (!s->is_percent && typeface_width(c->typeface, font, value) <= room) {
         canvas_text(c, (struct point){x + w / 2, above}, ALIGN_MIDDLE, font, INK_TEXT, value);
         above -= LINE_HEIGHT;
     }
-    if (b->mark) {
-        struct point tip[3] = {{x + w / 2 - 5, above - 7}, {x + w / 2 + 5, above - 7}, {x + w / 2, above}};
-        canvas_note(c, b->mark);
-        canvas_area(c, tip, 3, INK_ALARM, 1);
-        canvas_text_fit(c, (struct point){x + w / 2, above - 11}, ALIGN_MIDDLE, FONT_SMALL, INK_ALARM, b->mark,
-                        fmax(w + 30, 70));
-        canvas_end_note(c);
-    }
+    return above;
 }
 
-static void draw_x_labels(struct canvas *c, const struct chart_stack *s, struct box plot, double pitch)
+/* Where the columns stand. */
+struct columns {
+    double x, pitch, group_pitch, width;
+    size_t group;
+};
+
+static struct columns columns_of(const struct chart_stack *s, struct box plot)
 {
-    double widest = 0;
+    size_t group = s->group > 1 ? s->group : 1, n_groups = (s->n_bars + group - 1) / group;
+    double group_pitch = plot.w / (double)n_groups, pitch = group_pitch * (group > 1 ? 0.84 : 1) / (double)group;
+    double share = group > 1 ? 0.88 : s->n_bars > 12 ? 0.84 : 0.62;
+    return (struct columns){plot.x, pitch, group_pitch, fmin(pitch * share, 96), group};
+}
+
+static double group_middle(const struct columns *k, size_t group)
+{
+    return k->x + k->group_pitch * ((double)group + 0.5);
+}
+
+static double middle_of(const struct columns *k, size_t i)
+{
+    return group_middle(k, i / k->group) + k->pitch * ((double)(i % k->group) - ((double)k->group - 1) / 2);
+}
+
+/* A word above its column, and above those that it is wide enough to reach. */
+static void draw_mark(struct canvas *c, const struct chart_stack *s, const struct columns *k, const double *above,
+                      size_t i)
+{
+    const char *mark = s->bars[i].mark;
+    double x = middle_of(k, i), y = above[i] - 11, room = fmax(k->width + 30, 70);
+    double half = fmin(typeface_width(c->typeface, FONT_SMALL, mark), room) / 2;
+    for (size_t j = 0; j < s->n_bars; j++)
+        if (fabs(middle_of(k, j) - x) < half + fmax(k->width / 2, 16) && above[j] < INFINITY)
+            y = fmin(y, above[j] - 4);
+    struct point tip[3] = {{x - 5, above[i] - 7}, {x + 5, above[i] - 7}, {x, above[i]}};
+    canvas_note(c, mark);
+    canvas_area(c, tip, 3, INK_ALARM, 1);
+    canvas_text_fit(c, (struct point){x, y}, ALIGN_MIDDLE, FONT_SMALL, INK_ALARM, mark, room);
+    canvas_end_note(c);
+}
+
+static void draw_x_labels(struct canvas *c, const struct chart_stack *s, struct box plot, const struct columns *k)
+{
+    double widest = 0, pitch = k->pitch;
     for (size_t i = 0; i < s->n_bars; i++)
         widest = fmax(widest, typeface_width(c->typeface, FONT_LABEL, s->bars[i].label));
     size_t every = (size_t)ceil(fmin(widest + 4, 120) / pitch);
     every = every < 1 ? 1 : every;
-    for (size_t i = 0; i < s->n_bars; i += every)
-        canvas_text_fit(c, (struct point){plot.x + pitch * ((double)i + 0.5), plot.y + plot.h + 18}, ALIGN_MIDDLE,
-                        FONT_LABEL, INK_TEXT, s->bars[i].label, fmax(pitch * (double)every, 24));
+    for (size_t i = 0; i < s->n_bars && (k->group < 2 || every == 1); i += every)
+        canvas_text_fit(c, (struct point){middle_of(k, i), plot.y + plot.h + 18}, ALIGN_MIDDLE, FONT_LABEL, INK_TEXT,
+                        s->bars[i].label, fmax(pitch * (double)every, 24));
+    for (size_t i = 0; k->group > 1 && s->group_label && i < s->n_bars / k->group; i++) {
+        const char *name = s->group_label[i];
+        bool is_whole = typeface_width(c->typeface, FONT_STRONG, name) <= k->group_pitch - 6;
+        char first[48];
+        snprintf(first, sizeof first, "%.*s", is_whole ? 0 : (int)strcspn(name, ","), name);
+        canvas_text_fit(c, (struct point){group_middle(k, i), plot.y + plot.h + (every == 1 ? 36 : 18)}, ALIGN_MIDDLE,
+                        is_whole ? FONT_STRONG : FONT_SMALL, INK_TEXT, is_whole ? name : first, k->group_pitch - 2);
+    }
     if (s->x_title)
         canvas_text_fit(c, (struct point){plot.x + plot.w, plot.y + plot.h + 34}, ALIGN_END, FONT_SMALL, INK_MUTED,
                         s->x_title, plot.w);
@@ -166,20 +231,27 @@ void chart_stack(struct canvas *c, struct box at, const struct chart_stack *s)
     }
     struct box rest = chart_head(c, at, &s->text);
     double side = chart_side_width(c, labels, n_labels, rest.w * 0.55);
-    struct box plot = box_inset(rest, 0, (s->is_percent ? 4 : 18) + (is_marked ? 24 : 0), side, s->x_title ? 40 : 24);
+    struct box plot = box_inset(rest, 0, (s->is_percent ? 4 : 18) + (is_marked ? 24 : 0), side,
+                                s->group > 1 ? 42
+                                : s->x_title ? 40
+                                             : 24);
     struct scale y = {.lo = 0, .hi = s->is_percent ? 100 : scale_round_up(most, 5)};
     if (!s->is_percent && y.hi > most * 1.12 && most > 0)
         y.hi = most * 1.12; /* no empty band on top: the last grid line may stand below the top of the plot */
     plot = chart_y_axis(c, plot, &y, plot.h < 140 ? 4 : 6);
-    double pitch = plot.w / (double)s->n_bars;
-    double width = fmin(pitch * (s->n_bars > 12 ? 0.84 : 0.62), 96);
-    double right = 0;
-    for (size_t i = 0; i < s->n_bars; i++) {
-        double x = plot.x + pitch * ((double)i + 0.5) - width / 2;
-        draw_bar(c, s, &s->bars[i], &y, x, width, pitch);
-        right = x + width;
-    }
-    draw_x_labels(c, s, plot, pitch);
+    double *above = calloc(s->n_bars, sizeof *above);
+    if (!above)
+        return;
+    const struct columns columns = columns_of(s, plot);
+    for (size_t i = 0; i < s->n_bars; i++)
+        above[i] =
+            draw_bar(c, s, &s->bars[i], &y, middle_of(&columns, i) - columns.width / 2, columns.width, columns.pitch);
+    for (size_t i = 0; i < s->n_bars; i++)
+        if (s->bars[i].mark && above[i] < INFINITY)
+            draw_mark(c, s, &columns, above, i);
+    free(above);
+    double right = middle_of(&columns, s->n_bars - 1) + columns.width / 2;
+    draw_x_labels(c, s, plot, &columns);
     if (n_labels) {
         place_labels(s, labels, &y);
         chart_side_labels(c, labels, n_labels, right,

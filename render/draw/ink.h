@@ -5,8 +5,9 @@
  * style sheet may recolour them (dark mode), and carries the same values as a fallback.
  *
  * Palette: Okabe and Ito, "Color Universal Design", 2008 (https://jfly.uni-koeln.de/color/), distinguishable with the
- * common colour deficiencies; grey tones differ between neighbours of a stack, and stacks are cut by paper-coloured
- * seams and carry direct labels, so that nothing rests on hue alone. */
+ * common colour deficiencies; its blue is darkened, so that compute and communication are told apart in grey as well.
+ * Grey tones differ between neighbours of a stack, and stacks are cut by paper-coloured seams and carry direct labels,
+ * so that nothing rests on hue alone. Tests of it: tests/unit/test_chart.c, for every scheme of the themes too */
 #ifndef DCR_DRAW_INK_H
 #define DCR_DRAW_INK_H
 
@@ -14,7 +15,7 @@
 
 /* name, class name, colour on white, colour of text upon it */
 #define INK_CATEGORIES(X)                           \
-    X(COMPUTE, "compute", 0x0072b2, 0xffffff)       \
+    X(COMPUTE, "compute", 0x005a91, 0xffffff)       \
     X(COMM, "comm", 0xd55e00, 0x000000)             \
     X(WAIT, "wait", 0xf0d442, 0x000000)             \
     X(DATA, "data", 0xe69f00, 0x000000)             \

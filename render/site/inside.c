@@ -203,6 +203,33 @@ void view_cell_class(struct site *s, json_t *table, const char *text, const char
 
 /* ---- the frame around every page --------------------------------------------------------------------- */
 
+/* What a tab or a list of results shows, and what one place of the navigation has; the page itself has the whole. */
+#define TITLE_LETTERS 70
+#define NAV_LETTERS 36
+
+/* Names are told apart by their ends more often than by their middles: that is left out of what is too long. */
+static const char *shortened(struct site *s, const char *text, int most)
+{
+    int n = 0, at = 0, tail = most * 2 / 5, head = most - tail - 1;
+    struct dcr_buf out = {0};
+    char c[5];
+    uint32_t code;
+    for (const char *rest = text; *rest; n++)
+        rest += utf8_next(rest, c, &code);
+    if (n <= most)
+        return text;
+    for (const char *rest = text; *rest; at++) {
+        rest += utf8_next(rest, c, &code);
+        if (at < head || at >= n - tail)
+            dcr_buf_puts(&out, c);
+        else if (at == head)
+            dcr_buf_puts(&out, "\xe2\x80\xa6");
+    }
+    const char *kept = site_text(s, "%s", dcr_buf_text(&out));
+    dcr_buf_release(&out);
+    return kept;
+}
+
 static void add_entry(struct site *s, json_t *nav, const char *text, const char *href, bool is_here)
 {
     json_t *entry = view_object(s);
@@ -229,7 +256,8 @@ static json_t *navigation(struct site *s, const char *root, const char *here)
     add_entry(s, nav, "Report", site_text(s, "%sindex.html", root), !strcmp(here, "index"));
     for (int i = 0; i < s->rep->n_runs && s->rep->n_runs <= NAV_RUNS_MAX; i++) {
         const struct run_result *r = &s->rep->runs[i];
-        add_entry(s, nav, r->label, site_text(s, "%sruns/%s/index.html", root, r->slug), !strcmp(here, r->slug));
+        add_entry(s, nav, shortened(s, r->label, NAV_LETTERS), site_text(s, "%sruns/%s/index.html", root, r->slug),
+                  !strcmp(here, r->slug));
     }
     if (has_scaling(s))
         add_entry(s, nav, "Scaling", site_text(s, "%sscaling.html", root), !strcmp(here, "scaling"));
@@ -256,30 +284,11 @@ static json_t *archives(struct site *s)
     return list;
 }
 
-/* What a tab or a list of results shows; the page itself has the whole. */
-#define TITLE_LETTERS 70
-
-static const char *short_title(struct site *s, const char *title)
-{
-    struct dcr_buf cut = {0};
-    const char *rest = title;
-    char c[5];
-    uint32_t code;
-    for (int n = 0; *rest && n < TITLE_LETTERS - 1; n++) {
-        rest += utf8_next(rest, c, &code);
-        dcr_buf_puts(&cut, c);
-    }
-    bool is_cut = *rest && rest[utf8_next(rest, c, &code)]; /* more than one letter is left */
-    const char *text = is_cut ? site_text(s, "%s\xe2\x80\xa6", dcr_buf_text(&cut)) : title;
-    dcr_buf_release(&cut);
-    return text;
-}
-
 json_t *view_frame(struct site *s, const char *root, const char *title, const char *here, enum page_kind kind)
 {
     json_t *frame = view_object(s);
     view_text(s, frame, "root", root);
-    view_text(s, frame, "title", short_title(s, title));
+    view_text(s, frame, "title", shortened(s, title, TITLE_LETTERS));
     view_text(s, frame, "site_title", s->rep->title);
     view_text(s, frame, "description",
               s->rep->verdict && s->rep->verdict[0] ? s->rep->verdict : site_text(s, "Performance report: %s", title));

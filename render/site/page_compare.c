@@ -70,9 +70,13 @@ void view_compared(struct site *s, json_t *data)
     }
     /* The largest node count is what the verdict above is about. */
     const struct comparison *last = &rep->comparisons[rep->n_comparisons - 1];
-    view_text(s, line, "sentence", last->sentence);
-    view_text(s, line, "support", last->support);
-    view_add(s, sentences, line);
+    if (strcmp(rep->headline, last->sentence) != 0) { /* else the page has begun with them */
+        view_text(s, line, "sentence", last->sentence);
+        view_text(s, line, "support", last->support);
+        view_add(s, sentences, line);
+    } else {
+        json_decref(line);
+    }
     site_table(s, t, "compared", -1);
     view_text(s, v, "baseline", rep->baseline);
     view_set(s, v, "sentences", sentences);
@@ -97,11 +101,22 @@ static json_t *predictions_table(struct site *s, const struct comparison *c)
     return t;
 }
 
+/* What became of the step, in words that fit under two columns. */
+static const char *change_words(struct site *s, const struct compared *step)
+{
+    if (!step->change_ns.has)
+        return "too few steps to tell";
+    if (!step->is_significant || step->after_ns <= 0 || step->before_ns <= 0)
+        return "no more than chance";
+    return site_text(s, "%s as fast", fmt_x((double)step->before_ns / (double)step->after_ns).text);
+}
+
 static json_t *figure(struct site *s, const struct report *rep)
 {
     size_t n = 0;
     int64_t most = 0;
     struct stack_bar *bars = dcr_arena_alloc(&s->arena, 2 * (size_t)rep->n_comparisons * sizeof *bars);
+    const char **names = dcr_arena_alloc(&s->arena, (size_t)rep->n_comparisons * sizeof *names);
     struct stack_part parts[N_PARTS];
     struct dcr_buf alt = {0};
     dcr_buf_puts(&alt, "Stacked columns of the mean step before and after.");
@@ -117,17 +132,16 @@ static json_t *figure(struct site *s, const struct report *rep)
         parts[k] = (struct stack_part){part_label((enum part)k), part_ink((enum part)k)};
     for (int i = 0; i < rep->n_comparisons; i++) {
         const struct comparison *c = &rep->comparisons[i];
-        dcr_buf_printf(&alt, " %s: %s before, %s after.", c->label, fmt_time(c->step.before_ns).text,
-                       fmt_time(c->step.after_ns).text);
+        dcr_buf_printf(&alt, " %s: %s before, %s after: %s.", c->label, fmt_time(c->step.before_ns).text,
+                       fmt_time(c->step.after_ns).text, change_words(s, &c->step));
         for (int side = 0; side < 2; side++) {
             double *v = dcr_arena_alloc(&s->arena, N_PARTS * sizeof *v);
             for (int k = 0; k < N_PARTS; k++)
                 v[k] = (double)(side ? c->part[k].after_ns : c->part[k].before_ns) / axis.ns;
-            bars[n++] = (struct stack_bar){
-                .label = site_text(s, "%s%s", rep->n_comparisons > 1 ? site_text(s, "%s ", c->anchor) : "",
-                                   side ? "after" : "before"),
-                .value = v};
+            bars[n++] = (struct stack_bar){.label = side ? "after" : "before", .value = v};
         }
+        names[i] = site_text(s, "%s%s", rep->n_comparisons > 1 ? site_text(s, "%s, ", c->label) : "",
+                             change_words(s, &c->step));
     }
     struct chart_stack spec = {
         .text = {"Before and after", site_text(s, "mean step time, %s", axis.unit), axis.unit, axis.label},
@@ -135,17 +149,20 @@ static json_t *figure(struct site *s, const struct report *rep)
         .n_parts = N_PARTS,
         .bars = bars,
         .n_bars = n,
-        .x_title = rep->n_comparisons > 1 ? "nodes, side" : NULL};
-    json_t *view = figure_view(s, &(struct figure){.stem = "compare",
-                                                   .run = -1,
-                                                   .title = "The mean step before and after",
-                                                   .caption = "Mean step; the parts of each column sum to it.",
-                                                   .alt = dcr_buf_text(&alt),
-                                                   .draw = draw_stack,
-                                                   .spec = &spec,
-                                                   .wide = n > 4 ? FIGURE_FULL : FIGURE_HALF,
-                                                   .height = 340,
-                                                   .narrow_height = 300});
+        .group = 2,
+        .group_label = names};
+    json_t *view = figure_view(
+        s, &(struct figure){
+               .stem = "compare",
+               .run = -1,
+               .title = "The mean step before and after",
+               .caption = "Mean step, on the left before and on the right after; the parts of each column sum to it.",
+               .alt = dcr_buf_text(&alt),
+               .draw = draw_stack,
+               .spec = &spec,
+               .wide = n > 4 ? FIGURE_FULL : FIGURE_HALF,
+               .height = 340,
+               .narrow_height = 300});
     dcr_buf_release(&alt);
     return view;
 }
@@ -163,14 +180,16 @@ void page_compare(struct site *s)
         site_table(s, predictions, site_text(s, "predictions-%s", c->anchor), -1);
         view_text(s, v, "nodes", name_of(s, c));
         view_text(s, v, "anchor", site_text(s, "nodes-%s", c->anchor));
-        view_text(s, v, "sentence", c->sentence);
-        view_text(s, v, "support", c->support);
+        bool is_verdict = i == rep->n_comparisons - 1; /* which the page begins with */
+        view_text(s, v, "sentence", is_verdict ? NULL : c->sentence);
+        view_text(s, v, "support", is_verdict ? NULL : c->support);
         view_set(s, v, "parts", parts);
         view_set(s, v, "predictions", predictions);
         view_add(s, list, v);
     }
     view_text(s, data, "baseline", rep->baseline);
     view_text(s, data, "sentence", rep->comparisons[rep->n_comparisons - 1].sentence);
+    view_text(s, data, "support", rep->comparisons[rep->n_comparisons - 1].support);
     view_caveats(s, data, -1);
     view_set(s, data, "comparisons", list);
     view_set(s, data, "figure", figure(s, rep));

@@ -106,7 +106,7 @@ static void add_trend(struct site *s, json_t *v, const struct series *series, co
     } else {
         view_set(s, v, "drawn", json_null());
     }
-    if (series->n_points < 2) /* the value itself says it */
+    if (series->n_points < 2 || n_known == 0) /* the value itself says it */
         json_array_clear(trend);
     view_set(s, v, "trend", trend);
     dcr_buf_release(&alt);
@@ -138,11 +138,9 @@ static json_t *key_figures(struct site *s, const struct series *series)
         view_text(s, v, "value", text ? text : "n/a");
         int n_nodes = series->points[last].n_nodes;
         view_text(s, v, "at", n_nodes > 0 && series->n_points == 1 ? node_words(s, n_nodes) : NULL);
-        view_text(s, v, "because",
-                  !text ? reason(s, series, last, keys[k].at)
-                  : keys[k].at == key_speedup && *series->points[last].unreliable
-                      ? site_text(s, "unreliable: %s", series->points[last].unreliable)
-                      : NULL);
+        view_text(s, v, "because", text ? NULL : reason(s, series, last, keys[k].at));
+        view_text(s, v, "unreliable",
+                  keys[k].at == key_speedup && *series->points[last].unreliable ? series->points[last].unreliable : NULL);
         add_trend(s, v, series, keys[k].name, keys[k].at);
         view_add(s, list, v);
     }

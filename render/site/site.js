@@ -48,7 +48,7 @@
     const button = document.createElement('button');
     button.type = 'button';
     button.className = 'all';
-    button.textContent = 'All ' + n + ' rows';
+    button.textContent = 'All ' + n + ' rows in full';
     button.addEventListener('click', () => table.classList.remove('long'));
     table.classList.add('long');
     table.parentElement.after(button);

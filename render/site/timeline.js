@@ -6,7 +6,7 @@
   const ctx = canvas.getContext('2d'), said = document.getElementById('said'), chosen = document.getElementById('chosen');
   const find = document.getElementById('find');
   const ROW = 18, AXIS = 24, LABEL = 6.2, LEAST = 20;
-  const inks = { compute: '#0072b2', comm: '#d55e00', data: '#e69f00', io: '#cc79a7', copy: '#56b4e9', other: '#c2c8ce',
+  const inks = { compute: '#005a91', comm: '#d55e00', data: '#e69f00', io: '#cc79a7', copy: '#56b4e9', other: '#c2c8ce',
     validation: '#009e73', step: '#7d8894', plain: '#aab4bd', paper: '#fff', text: '#1c2127', muted: '#57606a', line: '#d9dee3',
     shade: '#eef1f4', accent: '#0067a3' };
   const words = { compute: 'compute', comm: 'communication', data: 'data loading', io: 'I/O', copy: 'copies', other: 'overhead',
@@ -86,12 +86,13 @@
   const colourOf = name => name < 0 ? -1 - name : meta.names[name].colour;
 
   /* ---- drawing ---- */
-  let fills = [], onFills = [];
+  let fills = [], onFills = [], strips = []; /* a strip at the foot or the head of a bar: told apart without colours */
   const recolour = () => {
     const style = getComputedStyle(document.documentElement);
     for (const k of Object.keys(inks)) inks[k] = style.getPropertyValue('--' + k).trim() || inks[k];
     const ink = style.getPropertyValue('--on-comm').trim() || '#000';
     fills = meta.colours.map(c => inks[c]);
+    strips = meta.colours.map(c => c === 'comm' ? ROW - 5 : c === 'io' ? 0 : -1);
     onFills = meta.colours.map(c => style.getPropertyValue('--on-' + c).trim() || ink);
   };
   const resize = () => {
@@ -135,6 +136,11 @@
       if (matches) ctx.globalAlpha = isMatch ? 1 : 0.18;
       if (fill !== ink) ctx.fillStyle = fills[fill = ink];
       ctx.fillRect(gutter + x0, y, Math.max(w > 4 ? w - 0.75 : w, 1), ROW - 2);
+      if (w > 3 && strips[ink] >= 0) {
+        ctx.fillStyle = onFills[ink];
+        fill = -1;
+        ctx.fillRect(gutter + x0, y + strips[ink], w - 0.75, 3);
+      }
       if (w > 28) {
         const text = c.name[i] < 0 ? '' : meta.names[c.name[i]].name, room = Math.floor((w - 6) / LABEL);
         if (text && room > 2) {

@@ -44,7 +44,8 @@ static struct chart_stack stack_spec(struct stack_bar *bars)
     bars[0] = (struct stack_bar){.label = "1 node", .value = bar1};
     bars[1] = (struct stack_bar){.label = "2 nodes", .value = bar2};
     bars[2] = (struct stack_bar){.label = "4 nodes", .value = bar4, .mark = "slowest"};
-    return (struct chart_stack){{"Step time", "step time, ms", "ms", NULL}, parts, 5, bars, 3, NULL, false, false};
+    return (struct chart_stack){
+        {"Step time", "step time, ms", "ms", NULL}, parts, 5, bars, 3, NULL, false, false, 0, NULL};
 }
 
 /* No text leaves the sheet; no two texts share a place. */
@@ -97,6 +98,27 @@ static int assert_whiskers_are_clear(const struct recording *r)
     return n;
 }
 
+/* The word lies upon no column. */
+static void assert_words_are_clear_of_columns(const struct recording *r, const char *word)
+{
+    const struct recorded *t = recording_find_text(r, word);
+    assert_non_null(t);
+    for (int i = 0; i < r->n; i++) {
+        const struct recorded *k = &r->stroke[i];
+        if (k->kind == STROKE_RECT && recording_left(t) < k->at.x + k->at.w && k->at.x < recording_left(t) + t->at.w &&
+            t->at.y > k->at.y)
+            fail_msg("'%s' lies upon a column at x %.1f", t->text, k->at.x);
+    }
+}
+
+static double ink_width(enum ink ink)
+{
+    for (int i = 0; i < rec->n; i++)
+        if (rec->stroke[i].kind == STROKE_RECT && rec->stroke[i].ink == ink)
+            return rec->stroke[i].at.w;
+    return 0;
+}
+
 static double ink_height(enum ink ink, double near_x)
 {
     for (int i = 0; i < rec->n; i++)
@@ -127,6 +149,7 @@ static void test_stack_heights_are_the_numbers(void **state)
     assert_texts_are_readable(rec);
     assert_non_null(recording_find_text(rec, "slowest"));
     assert_non_null(recording_find_text(rec, "104")); /* the total of 4 nodes */
+    assert_words_are_clear_of_columns(rec, "slowest");
 
     /* The whisker is as long as the interval, and the total stands above it. */
     bars[2].lo = 95;
@@ -160,7 +183,8 @@ static void test_whiskers_and_words_keep_apart(void **state)
             }
             recording_init(rec, typeface, widths[k], 340);
             chart_stack(&rec->canvas, (struct box){0, 0, widths[k], 340}, &spec);
-            assert_int_equal(assert_whiskers_are_clear(rec), 3);
+            assert_int_equal(assert_whiskers_are_clear(rec),
+                             spread > 1 ? 3 : 0); /* of no length to speak of: a cap alone */
             assert_texts_are_readable(rec);
 
             const double half = spread / 64.0; /* speed-ups near 0 have their words above */
@@ -188,8 +212,43 @@ static void test_stack_fits_a_phone(void **state)
     recording_init(rec, typeface, 340, 300);
     chart_stack(&rec->canvas, (struct box){0, 0, 340, 300}, &spec);
     assert_texts_are_readable(rec);
-    spec.is_percent = true;
-    spec.text.title = NULL;
+    /* A low column between high ones: its mark is as wide as three. */
+    struct stack_bar four[4] = {bars[0], bars[2], bars[0], bars[0]};
+    four[1].mark = "arrives last";
+    spec.bars = four;
+    spec.n_bars = 4;
+    recording_init(rec, typeface, 340, 300);
+    chart_stack(&rec->canvas, (struct box){0, 0, 340, 300}, &spec);
+    assert_texts_are_readable(rec);
+    assert_words_are_clear_of_columns(rec, "arrives last");
+}
+
+/* Before and after at three node counts: pairs stand close together, with one name under both. */
+static void test_stack_of_pairs(void **state)
+{
+    (void)state;
+    const char *const names[] = {"1 node", "2 nodes, 1.35x as fast", "4 nodes, no more than chance"};
+    struct stack_bar bars[6];
+    for (int i = 0; i < 6; i++)
+        bars[i] = (struct stack_bar){.label = i % 2 ? "after" : "before", .value = i < 2 ? bar1 : i < 4 ? bar2 : bar4};
+    struct chart_stack spec = {{NULL, "step time, ms", "ms", NULL}, parts, 5, bars, 6, NULL, false, false, 2, names};
+    const double widths[] = {1040, 500, 340};
+    for (int k = 0; k < 3; k++) {
+        recording_init(rec, typeface, widths[k], 340);
+        chart_stack(&rec->canvas, (struct box){0, 0, widths[k], 340}, &spec);
+        assert_texts_are_readable(rec);
+        double x[6];
+        int n = 0;
+        for (int i = 0; i < rec->n && n < 6; i++)
+            if (rec->stroke[i].kind == STROKE_RECT && rec->stroke[i].ink == INK_COMPUTE)
+                x[n++] = rec->stroke[i].at.x;
+        assert_int_equal(n, 6);
+        assert_true(x[1] - x[0] < 0.8 * (x[2] - x[1]));
+        assert_near(x[1] - x[0], x[5] - x[4], 1e-6);
+        assert_non_null(recording_find_text(rec, "1 node"));
+        assert_non_null(recording_find_text(rec, "4 nodes"));
+        assert_near(recording_find_text(rec, "1 node")->at.x, (x[0] + x[1] + ink_width(INK_COMPUTE)) / 2, 0.01);
+    }
 }
 
 static void test_stack_of_many_ranks(void **state)
@@ -205,7 +264,7 @@ static void test_stack_of_many_ranks(void **state)
         v[i][2] = 7 - i % 7;
         bars[i] = (struct stack_bar){.label = name[i], .value = v[i], .mark = i == 64 ? "arrives last" : NULL};
     }
-    struct chart_stack spec = {{NULL, "step time, ms", "ms", NULL}, parts, 5, bars, 128, "rank", false, false};
+    struct chart_stack spec = {{NULL, "step time, ms", "ms", NULL}, parts, 5, bars, 128, "rank", false, false, 0, NULL};
     recording_init(rec, typeface, 1040, 320);
     chart_stack(&rec->canvas, (struct box){0, 0, 1040, 320}, &spec);
     assert_texts_are_readable(rec);
@@ -347,7 +406,7 @@ static void test_hostile_labels(void **state)
         struct stack_part p[5];
         for (int i = 0; i < 5; i++)
             p[i] = (struct stack_part){bad[k], parts[i].ink};
-        struct chart_stack spec = {{bad[k], bad[k], "ms", NULL}, p, 5, &bar, 1, bad[k], false, false};
+        struct chart_stack spec = {{bad[k], bad[k], "ms", NULL}, p, 5, &bar, 1, bad[k], false, false, 0, NULL};
         recording_init(rec, typeface, 340, 300);
         chart_stack(&rec->canvas, (struct box){0, 0, 340, 300}, &spec);
         for (int i = 0; i < rec->n; i++)
@@ -356,11 +415,72 @@ static void test_hostile_labels(void **state)
     }
 }
 
+/* CIE L*, 0..100: equal steps look equal. source  CIE 15:2004, 8.2.1.1 */
+static double lightness(uint32_t rgb)
+{
+    const double weight[3] = {0.2126, 0.7152, 0.0722};
+    double y = 0;
+    for (int i = 0; i < 3; i++) {
+        double v = (double)((rgb >> (16 - 8 * i)) & 0xff) / 255.0;
+        y += weight[i] * (v <= 0.04045 ? v / 12.92 : pow((v + 0.055) / 1.055, 2.4));
+    }
+    return y > 216.0 / 24389 ? 116 * cbrt(y) - 16 : y * 24389 / 27;
+}
+
+/* Neighbours in a stack, bottom to top. */
+static const enum ink order[] = {INK_COMPUTE, INK_COMM, INK_WAIT, INK_DATA, INK_IO, INK_COPY, INK_OTHER};
+#define N_ORDER (sizeof order / sizeof order[0])
+
+static void assert_told_apart(const uint32_t *rgb, const char *where)
+{
+    for (size_t i = 0; i + 1 < N_ORDER; i++) {
+        double difference = fabs(lightness(rgb[i]) - lightness(rgb[i + 1]));
+        if (difference < (i == 0 ? 15 : 8)) /* most of every step is compute and communication */
+            fail_msg("%s: %s and %s differ by %.1f in lightness", where, ink_class(order[i]), ink_class(order[i + 1]),
+                     difference);
+    }
+}
+
+/* Every scheme of a style sheet: what one does not name is as in the one before. */
+static void test_schemes_differ_in_grey(void **state)
+{
+    (void)state;
+    const char *const sheets[] = {"themes/default/style.css", "themes/paper/more.css"};
+    for (size_t k = 0; k < 2; k++) {
+        uint32_t rgb[N_ORDER];
+        for (size_t i = 0; i < N_ORDER; i++)
+            rgb[i] = ink_rgb(order[i]);
+        static char css[1 << 17];
+        FILE *f = fopen(sheets[k], "r");
+        if (!f)
+            fail_msg("run me from the repository's root: no %s", sheets[k]);
+        css[fread(css, 1, sizeof css - 1, f)] = '\0';
+        fclose(f);
+        int n_schemes = 0;
+        for (char *at = strstr(css, ":root {"); at; at = strstr(at + 1, ":root {")) {
+            char *end = strchr(at, '}'), name[32];
+            *end = '\0';
+            for (size_t i = 0; i < N_ORDER; i++) {
+                snprintf(name, sizeof name, " --%s: #", ink_class(order[i]));
+                const char *value = strstr(at, name);
+                if (value)
+                    rgb[i] = (uint32_t)strtoul(value + strlen(name), NULL, 16);
+            }
+            *end = '}';
+            assert_told_apart(rgb, sheets[k]);
+            n_schemes++;
+        }
+        assert_int_equal(n_schemes, k ? 1 : 3); /* light, dark, on paper */
+    }
+}
+
 static void test_categories_differ_in_grey(void **state)
 {
     (void)state;
-    /* Neighbours in a stack: compute, transfer, waiting, data loading, I/O. */
-    const enum ink order[] = {INK_COMPUTE, INK_COMM, INK_WAIT, INK_DATA, INK_IO, INK_COPY, INK_OTHER};
+    uint32_t rgb[N_ORDER];
+    for (size_t i = 0; i < N_ORDER; i++)
+        rgb[i] = ink_rgb(order[i]);
+    assert_told_apart(rgb, "print");
     for (size_t i = 0; i + 1 < sizeof order / sizeof order[0]; i++) {
         double a = ink_luminance(order[i]) + 0.05, b = ink_luminance(order[i + 1]) + 0.05;
         assert_true(fmax(a, b) / fmin(a, b) > 1.2);
@@ -444,7 +564,8 @@ int main(void)
         cmocka_unit_test(test_lines_have_gaps_and_spans),     cmocka_unit_test(test_speedup_against_ideal),
         cmocka_unit_test(test_speedup_of_many_nodes),         cmocka_unit_test(test_hostile_labels),
         cmocka_unit_test(test_categories_differ_in_grey),     cmocka_unit_test(test_text_is_fitted),
-        cmocka_unit_test(test_trend_is_columns_from_zero),
+        cmocka_unit_test(test_trend_is_columns_from_zero),    cmocka_unit_test(test_stack_of_pairs),
+        cmocka_unit_test(test_schemes_differ_in_grey),
     };
     return cmocka_run_group_tests(tests, begin, end);
 }

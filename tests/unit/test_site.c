@@ -143,7 +143,7 @@ static void test_unreliable_speedups_are_marked(void **state)
     sample_release(&sample);
     slurp("unreliable", "index.html", &page);
     assert_has(&page, "Hollow points are unreliable: at 4 nodes 4 ranks share 2 cores.");
-    assert_has(&page, ">unreliable: at 4 nodes 4 ranks share 2 cores<");
+    assert_has(&page, "<span class=\"v-watch\">unreliable</span> at 4 nodes 4 ranks share 2 cores<");
     assert_has(&page, "<th scope=\"col\">Unreliable</th>");
     assert_has(&page, "class=\"num v-watch\"");
     dcr_buf_clear(&page);
@@ -199,6 +199,29 @@ static void test_hostile_text_is_text(void **state)
             dcr_buf_release(&page);
         }
     }
+}
+
+/* A long name keeps its two ends where there is little room. */
+static void test_long_names_keep_their_ends(void **state)
+{
+    (void)state;
+    static struct sample sample;
+    struct dcr_buf page = {0};
+    char out[8192];
+    snprintf(out, sizeof out, "%s", in("long"));
+    sample_init(&sample, NULL);
+    sample.rep.runs[2].label = "Run worker0_of_a_job_whose_name_goes_on_and_on_and_on.1694128201545.pt.trace";
+    if (site_publish(&sample.rep, &(struct site_options){.out_dir = out}, &err))
+        fail_msg("%s", err.text);
+    sample_release(&sample);
+    slurp("long", "runs/4node-20310425/index.html", &page);
+    assert_has(&page, " aria-current=\"page\">Run worker0_of_a_job_\xe2\x80\xa6"
+                      "01545.pt.trace</a>");
+    assert_has(&page,
+               "<p class=\"kicker\">Run worker0_of_a_job_whose_name_goes_on_and_on_and_on.1694128201545.pt.trace</p>");
+    assert_has(&page, "<title>Run worker0_of_a_job_whose_name_goes_on_a\xe2\x80\xa6"
+                      "e, DCRNN on 1, 2 and 4 nodes</title>");
+    dcr_buf_release(&page);
 }
 
 static void test_empty_report(void **state)
@@ -382,6 +405,7 @@ int main(void)
         cmocka_unit_test(test_links_of_the_single_file),
         cmocka_unit_test(test_single_file_has_no_dead_words),
         cmocka_unit_test(test_hostile_text_is_text),
+        cmocka_unit_test(test_long_names_keep_their_ends),
         cmocka_unit_test(test_empty_report),
         cmocka_unit_test(test_broken_themes),
         cmocka_unit_test(test_own_theme),
