@@ -3,6 +3,7 @@
 #include "render/narrate/narrate.h"
 
 #include "render/narrate/compare_doc.h"
+#include "render/narrate/markdown_parts.h"
 
 #include "render/analyse/analyse.h"
 #include "render/narrate/format.h"
@@ -12,8 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Text into Markdown: characters that could begin markup get a backslash (CommonMark 0.30, section 2.4). */
-static void put_escaped(struct dcr_buf *out, const char *text)
+void md_escaped(struct dcr_buf *out, const char *text)
 {
     for (const char *s = text; *s; s++) {
         if (strchr("\\`*_[]<>|&~#", *s))
@@ -22,19 +22,18 @@ static void put_escaped(struct dcr_buf *out, const char *text)
     }
 }
 
-/* A paragraph of one sentence or more; nothing when there is none. */
-static void put_paragraph(struct dcr_buf *out, const char *text)
+void md_paragraph(struct dcr_buf *out, const char *text)
 {
     if (!text || !*text)
         return;
-    put_escaped(out, text);
+    md_escaped(out, text);
     dcr_buf_puts(out, "\n\n");
 }
 
 static void put_bullet(struct dcr_buf *out, const char *text)
 {
     dcr_buf_puts(out, "- ");
-    put_escaped(out, text);
+    md_escaped(out, text);
     dcr_buf_putc(out, '\n');
 }
 
@@ -60,11 +59,11 @@ static void put_summary(const struct report *rep, struct dcr_buf *out)
     dcr_buf_puts(out, "## Executive Summary\n\n");
     put_notes(rep, out);
     dcr_buf_puts(out, "**");
-    put_escaped(out, rep->headline);
+    md_escaped(out, rep->headline);
     dcr_buf_puts(out, "**\n\n");
-    put_paragraph(out, rep->support);
-    put_paragraph(out, rep->first_action);
-    put_paragraph(out, rep->how_sure);
+    md_paragraph(out, rep->support);
+    md_paragraph(out, rep->first_action);
+    md_paragraph(out, rep->how_sure);
 }
 
 static void put_classes(const struct run_result *r, struct dcr_buf *out)
@@ -78,7 +77,7 @@ static void put_classes(const struct run_result *r, struct dcr_buf *out)
                        : c->verdict == VERDICT_NA ? "n/a"
                                                   : "", /* judged by something else than a share of the step */
                        c->threshold_ratio >= 0 ? fmt_percent(c->threshold_ratio).text : "", verdict_word(c->verdict));
-        put_escaped(out, c->text);
+        md_escaped(out, c->text);
         dcr_buf_puts(out, " |\n");
     }
     dcr_buf_putc(out, '\n');
@@ -102,7 +101,7 @@ static void put_figures(const struct run_result *r, struct dcr_buf *out)
                    fmt_time(r->step.mean_ns).text, fmt_time(r->step.median_ns).text, fmt_time(r->step.p95_ns).text,
                    fmt_percent(r->step.cv_ratio).text, fmt_count(r->n_counted, "step").text, r->steps_source);
     dcr_buf_printf(out, ", %s excluded as warm-up (", r->n_warmup ? fmt_count(r->n_warmup, "step").text : "none");
-    put_escaped(out, r->warmup_because);
+    md_escaped(out, r->warmup_because);
     dcr_buf_puts(out, ").");
     if (r->has_throughput)
         dcr_buf_printf(out, " Throughput: %s samples per second.", fmt_number(r->throughput).text);
@@ -118,9 +117,9 @@ static void put_figures(const struct run_result *r, struct dcr_buf *out)
 static void put_run(const struct run_result *r, struct dcr_buf *out)
 {
     dcr_buf_puts(out, "### ");
-    put_escaped(out, r->label);
+    md_escaped(out, r->label);
     dcr_buf_puts(out, "\n\nRun ");
-    put_escaped(out, r->run->run_id);
+    md_escaped(out, r->run->run_id);
     if (r->n_ranks)
         dcr_buf_printf(out, ", %s", fmt_count(r->n_ranks, "rank").text);
     int n_hosts = 0;
@@ -132,20 +131,20 @@ static void put_run(const struct run_result *r, struct dcr_buf *out)
         if (is_again)
             continue;
         dcr_buf_puts(out, n_hosts++ ? ", " : ", on ");
-        put_escaped(out, host);
+        md_escaped(out, host);
     }
     dcr_buf_puts(out, ".\n\n");
-    put_paragraph(out, r->headline);
-    put_paragraph(out, r->support);
+    md_paragraph(out, r->headline);
+    md_paragraph(out, r->support);
     dcr_buf_printf(out, "Confidence: %s%s", confidence_word(r->confidence), *r->confidence_because ? " (" : "");
-    put_escaped(out, r->confidence_because);
+    md_escaped(out, r->confidence_because);
     dcr_buf_puts(out, *r->confidence_because ? ").\n\n" : ".\n\n");
     if (r->has_steps) {
         put_figures(r, out);
         put_breakdown(r, out);
     } else {
         dcr_buf_puts(out, "Step time and its breakdown: ");
-        put_paragraph(out, r->steps_because);
+        md_paragraph(out, r->steps_because);
         if (r->has_throughput)
             dcr_buf_printf(out, "Throughput by %s: %s samples per second.\n\n", r->throughput_source,
                            fmt_number(r->throughput).text);
@@ -157,165 +156,31 @@ static void put_run(const struct run_result *r, struct dcr_buf *out)
         dcr_buf_putc(out, '\n');
 }
 
-static void put_points(const struct report *rep, const struct series *s, struct dcr_buf *out)
-{
-    int n_marked = 0;
-    dcr_buf_printf(out, "| %s ", strcmp(rep->unit, "GPU") == 0 ? "GPUs" : "Nodes");
-    dcr_buf_puts(out, "| Ranks | Runs | Step time | Samples/s | Speed-up | Efficiency | Compute speed-up | Parallel "
-                      "efficiency |\n| ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n");
-    for (int i = 0; i < s->n_points; i++) {
-        const struct series_point *p = &s->points[i];
-        const char *mark = *p->unreliable ? " (!)" : "";
-        n_marked += *p->unreliable != 0;
-        dcr_buf_printf(out, "| %d | %d | %d | %s | %s | %s%s | %s%s | %s | %s |\n", p->n_nodes, p->n_ranks, p->n_runs,
-                       p->step.n ? fmt_time(p->step.mean_ns).text : "n/a",
-                       p->has_throughput ? fmt_number(p->throughput).text : "n/a",
-                       p->speedup > 0 ? fmt_x(p->speedup).text : "n/a", p->speedup > 0 ? mark : "",
-                       p->efficiency > 0 ? fmt_ratio(p->efficiency).text : "n/a", p->efficiency > 0 ? mark : "",
-                       p->compute_speedup > 0 ? fmt_x(p->compute_speedup).text : "n/a",
-                       p->pop.has ? fmt_ratio(p->pop.parallel_ratio).text : "n/a");
-    }
-    dcr_buf_putc(out, '\n');
-    for (int i = 0; i < s->n_points && n_marked; i++)
-        if (*s->points[i].unreliable) {
-            dcr_buf_puts(out, "(!) Unreliable: ");
-            put_paragraph(out, s->points[i].unreliable);
-            n_marked = 0; /* the others are so for the like reason */
-        }
-}
-
-/* Share of step time of each part at each node count: how the bottleneck moves. */
-static void put_shares(const struct report *rep, const struct series *s, struct dcr_buf *out)
-{
-    dcr_buf_puts(out, "Share of step time:\n\n| Part of a step |");
-    for (int i = 0; i < s->n_points; i++)
-        dcr_buf_printf(out, " %s |", fmt_count(s->points[i].n_nodes, rep->unit).text);
-    dcr_buf_puts(out, "\n| --- |");
-    for (int i = 0; i < s->n_points; i++)
-        dcr_buf_puts(out, " ---: |");
-    for (int p = 0; p < N_PARTS; p++) {
-        dcr_buf_printf(out, "\n| %s |", part_name((enum part)p));
-        for (int i = 0; i < s->n_points; i++) {
-            const struct series_point *k = &s->points[i];
-            dcr_buf_printf(out, " %s |",
-                           k->step.n && is_point_part_known(rep, k, (enum part)p)
-                               ? fmt_percent((double)k->part_ns[p] / (double)k->step.mean_ns).text
-                               : "n/a");
-        }
-    }
-    dcr_buf_puts(out, "\n\n");
-}
-
-static void put_losses(const struct report *rep, const struct series *s, struct dcr_buf *out)
-{
-    if (s->n_losses == 0)
-        return;
-    dcr_buf_puts(out,
-                 "Time a step lost against ideal scaling, in ms; the parts sum to the loss:\n\n| From | To | Ideal | "
-                 "Measured | Lost |");
-    for (int p = 0; p < N_PARTS; p++)
-        dcr_buf_printf(out, " %s |", part_name((enum part)p));
-    dcr_buf_puts(out, "\n| --- | --- | ---: | ---: | ---: |");
-    for (int p = 0; p < N_PARTS; p++)
-        dcr_buf_puts(out, " ---: |");
-    for (int i = 0; i < s->n_losses; i++) {
-        const struct series_loss *l = &s->losses[i];
-        dcr_buf_printf(out, "\n| %s | %s | %s | %s | %s |", fmt_count(s->points[l->from].n_nodes, rep->unit).text,
-                       fmt_count(s->points[l->to].n_nodes, rep->unit).text, fmt_ms(l->ideal_ns).text,
-                       fmt_ms(l->actual_ns).text, fmt_ms(l->loss_ns).text);
-        for (int p = 0; p < N_PARTS; p++)
-            dcr_buf_printf(out, " %s |", fmt_ms(l->part_ns[p]).text);
-    }
-    dcr_buf_puts(out, "\n\n");
-}
-
-void narrate_law(const struct law *l, struct dcr_buf *out)
-{
-    for (int k = 0; k < l->n_parameters; k++) {
-        const struct number *n = &l->parameters[k];
-        int is_ns = strcmp(n->unit, "ns") == 0 && n->value < 9e18 && n->value > -9e18;
-        int is_share = strcmp(n->id, "serial") == 0;
-        dcr_buf_printf(out, "%s%s%s %s", k ? ", " : "", n->id, is_share ? " share" : "",
-                       is_ns      ? fmt_time((int64_t)n->value).text
-                       : is_share ? fmt_percent(n->value).text
-                                  : fmt_number(n->value).text);
-    }
-}
-
-/* The laws that were fitted, each with its residual; a line when there is none. */
-static void put_laws(const struct series *s, struct dcr_buf *out)
-{
-    if (s->n_laws == 0)
-        return;
-    dcr_buf_puts(
-        out, "Laws fitted to the node counts that were measured:\n\n| Law | Parameters | Largest residual |\n| --- | "
-             "--- | ---: |");
-    for (int i = 0; i < s->n_laws; i++) {
-        const struct law *l = &s->laws[i];
-        dcr_buf_puts(out, "\n| ");
-        put_escaped(out, l->name);
-        dcr_buf_puts(out, " | ");
-        narrate_law(l, out);
-        put_escaped(out, l->has ? "" : l->n_parameters ? "; " : "");
-        put_escaped(out, l->because);
-        dcr_buf_printf(out, " | %s |", l->has ? fmt_percent(l->residual_ratio).text : "n/a");
-    }
-    dcr_buf_puts(out, "\n\n");
-}
-
-static void put_scaling(const struct report *rep, struct dcr_buf *out)
-{
-    int n = 0;
-    dcr_buf_puts(out, "## Scaling Analysis\n\n");
-    for (int i = 0; i < rep->n_series; i++) {
-        const struct series *s = &rep->series[i];
-        if (s->n_points < 2)
-            continue;
-        n++;
-        if (rep->n_series > 1) {
-            dcr_buf_puts(out, "### ");
-            put_escaped(out, s->label);
-            dcr_buf_puts(out, "\n\n");
-        }
-        dcr_buf_printf(out, "%s scaling: ",
-                       s->kind == SCALING_STRONG ? "Strong"
-                       : s->kind == SCALING_WEAK ? "Weak"
-                                                 : "Unknown");
-        put_escaped(out, s->kind_because);
-        dcr_buf_puts(out, ".\n\n");
-        put_paragraph(out, s->headline);
-        put_paragraph(out, s->scaling_text);
-        put_points(rep, s, out);
-        if (s->points[0].step.n)
-            put_shares(rep, s, out);
-        put_paragraph(out, s->support);
-        put_losses(rep, s, out);
-        put_laws(s, out);
-        put_paragraph(out, s->beyond_text);
-    }
-    if (n == 0)
-        dcr_buf_puts(out, "n/a because the archives hold no configuration at more than one node count.\n\n");
-}
-
-static void put_recommendation(const struct claim *c, int n, struct dcr_buf *out)
+static void put_recommendation(const struct report *rep, const struct claim *c, int n, struct dcr_buf *out)
 {
     const char *text = *c->action.ours ? c->action.ours : c->action.generic;
-    dcr_buf_printf(out, "%d. **%s**: ", n, class_name(c->cls));
-    put_escaped(out, text);
+    dcr_buf_printf(out, "%d. **%s**", n, class_name(c->cls));
+    if (c->run >= 0 && rep->n_series > 1) { /* of many runs: which */
+        dcr_buf_puts(out, " (");
+        md_escaped(out, rep->runs[c->run].label);
+        dcr_buf_putc(out, ')');
+    }
+    dcr_buf_puts(out, ": ");
+    md_escaped(out, text);
     if (*c->gain_text) {
         dcr_buf_puts(out, "; saves ");
-        put_escaped(out, c->gain_text);
+        md_escaped(out, c->gain_text);
     }
     dcr_buf_puts(out, ".");
     if (text != c->action.generic) {
         dcr_buf_puts(out, " In general: ");
-        put_escaped(out, c->action.generic);
+        md_escaped(out, c->action.generic);
         dcr_buf_putc(out, '.');
     }
     dcr_buf_printf(out, " Confidence: %s", confidence_word(c->confidence));
     if (*c->confidence_because) {
         dcr_buf_puts(out, " (");
-        put_escaped(out, c->confidence_because);
+        md_escaped(out, c->confidence_because);
         dcr_buf_putc(out, ')');
     }
     dcr_buf_puts(out, ".\n");
@@ -334,13 +199,13 @@ static void put_recommendations(const struct report *rep, struct dcr_buf *out)
         runs[i] = i;
     n = claims_in_order(rep, runs, rep->n_runs, 1, order);
     for (int i = 0; i < n; i++)
-        put_recommendation(order[i], i + 1, out);
+        put_recommendation(rep, order[i], i + 1, out);
     if (n == 0 && rep->n_runs && rep->runs[rep->n_runs - 1].has_steps) {
-        put_escaped(out, rep->first_action); /* nothing, or to name what has no name yet */
+        md_escaped(out, rep->first_action); /* nothing, or to name what has no name yet */
         dcr_buf_putc(out, '\n');
     } else if (n == 0) {
         dcr_buf_puts(out, "No cause can be ranked because no steps were recorded. ");
-        put_escaped(out, rep->first_action); /* it knows what has been recorded */
+        md_escaped(out, rep->first_action); /* it knows what has been recorded */
         dcr_buf_putc(out, '\n');
     }
     dcr_buf_putc(out, '\n');
@@ -355,7 +220,7 @@ static void put_thresholds(const struct thresholds *t, struct dcr_buf *out)
 #define X(name, def, lo, hi, meaning)                            \
     do {                                                         \
         dcr_buf_puts(out, "| ");                                 \
-        put_escaped(out, #name);                                 \
+        md_escaped(out, #name);                                  \
         dcr_buf_printf(out, " | %g | %s |\n", t->name, meaning); \
     } while (0);
     THRESHOLDS(X)
@@ -389,9 +254,9 @@ static void put_methodology(const struct report *rep, struct dcr_buf *out)
     for (int i = 0; i < rep->n_runs; i++) {
         const struct run *r = rep->runs[i].run;
         dcr_buf_puts(out, "| ");
-        put_escaped(out, rep->runs[i].label);
+        md_escaped(out, rep->runs[i].label);
         dcr_buf_puts(out, " | ");
-        put_escaped(out, r->archive);
+        md_escaped(out, r->archive);
         dcr_buf_printf(out, " | %s |\n", *r->manifest_sha256 ? r->manifest_sha256 : "n/a because there is no manifest");
     }
 }
@@ -399,11 +264,11 @@ static void put_methodology(const struct report *rep, struct dcr_buf *out)
 void narrate_bottleneck_analysis_md(const struct report *rep, struct dcr_buf *out)
 {
     dcr_buf_puts(out, "# Bottleneck analysis: ");
-    put_escaped(out, rep->title);
+    md_escaped(out, rep->title);
     dcr_buf_puts(out, "\n\n");
     if (*rep->node_label) {
         dcr_buf_puts(out, "Nodes: ");
-        put_escaped(out, rep->node_label);
+        md_escaped(out, rep->node_label);
         dcr_buf_puts(out, ".\n\n");
     }
     put_summary(rep, out);
@@ -411,7 +276,7 @@ void narrate_bottleneck_analysis_md(const struct report *rep, struct dcr_buf *ou
     dcr_buf_puts(out, "## Per-Scenario Analysis\n\n");
     for (int i = 0; i < rep->n_runs; i++)
         put_run(&rep->runs[i], out);
-    put_scaling(rep, out);
+    md_scaling(rep, out);
     put_recommendations(rep, out);
     put_methodology(rep, out);
 }

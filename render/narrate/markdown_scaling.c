@@ -1,0 +1,148 @@
+/* markdown_scaling.c - how runs scale, in BOTTLENECK_ANALYSIS.md: points, shares, losses and laws of each series. */
+#include "render/narrate/markdown_parts.h"
+
+#include "render/analyse/analyse.h"
+#include "render/narrate/format.h"
+#include "render/narrate/narrate.h"
+
+#include <string.h>
+
+static void put_points(const struct report *rep, const struct series *s, struct dcr_buf *out)
+{
+    int n_marked = 0;
+    dcr_buf_printf(out, "| %s ", strcmp(rep->unit, "GPU") == 0 ? "GPUs" : "Nodes");
+    dcr_buf_puts(out, "| Ranks | Runs | Step time | Samples/s | Speed-up | Efficiency | Compute speed-up | Parallel "
+                      "efficiency |\n| ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n");
+    for (int i = 0; i < s->n_points; i++) {
+        const struct series_point *p = &s->points[i];
+        const char *mark = *p->unreliable ? " (!)" : "";
+        n_marked += *p->unreliable != 0;
+        dcr_buf_printf(out, "| %d | %d | %d | %s | %s | %s%s | %s%s | %s | %s |\n", p->n_nodes, p->n_ranks, p->n_runs,
+                       p->step.n ? fmt_time(p->step.mean_ns).text : "n/a",
+                       p->has_throughput ? fmt_number(p->throughput).text : "n/a",
+                       p->speedup > 0 ? fmt_x(p->speedup).text : "n/a", p->speedup > 0 ? mark : "",
+                       p->efficiency > 0 ? fmt_ratio(p->efficiency).text : "n/a", p->efficiency > 0 ? mark : "",
+                       p->compute_speedup > 0 ? fmt_x(p->compute_speedup).text : "n/a",
+                       p->pop.has ? fmt_ratio(p->pop.parallel_ratio).text : "n/a");
+    }
+    dcr_buf_putc(out, '\n');
+    for (int i = 0; i < s->n_points && n_marked; i++)
+        if (*s->points[i].unreliable) {
+            dcr_buf_puts(out, "(!) Unreliable: ");
+            md_paragraph(out, s->points[i].unreliable);
+            n_marked = 0; /* the others are so for the like reason */
+        }
+}
+
+/* Share of step time of each part at each node count: how the bottleneck moves. */
+static void put_shares(const struct report *rep, const struct series *s, struct dcr_buf *out)
+{
+    dcr_buf_puts(out, "Share of step time:\n\n| Part of a step |");
+    for (int i = 0; i < s->n_points; i++)
+        dcr_buf_printf(out, " %s |", fmt_count(s->points[i].n_nodes, rep->unit).text);
+    dcr_buf_puts(out, "\n| --- |");
+    for (int i = 0; i < s->n_points; i++)
+        dcr_buf_puts(out, " ---: |");
+    for (int p = 0; p < N_PARTS; p++) {
+        dcr_buf_printf(out, "\n| %s |", part_name((enum part)p));
+        for (int i = 0; i < s->n_points; i++) {
+            const struct series_point *k = &s->points[i];
+            dcr_buf_printf(out, " %s |",
+                           k->step.n && is_point_part_known(rep, k, (enum part)p)
+                               ? fmt_percent((double)k->part_ns[p] / (double)k->step.mean_ns).text
+                               : "n/a");
+        }
+    }
+    dcr_buf_puts(out, "\n\n");
+}
+
+static void put_losses(const struct report *rep, const struct series *s, struct dcr_buf *out)
+{
+    if (s->n_losses == 0)
+        return;
+    dcr_buf_puts(out,
+                 "Time a step lost against ideal scaling, in ms; the parts sum to the loss:\n\n| From | To | Ideal | "
+                 "Measured | Lost |");
+    for (int p = 0; p < N_PARTS; p++)
+        dcr_buf_printf(out, " %s |", part_name((enum part)p));
+    dcr_buf_puts(out, "\n| --- | --- | ---: | ---: | ---: |");
+    for (int p = 0; p < N_PARTS; p++)
+        dcr_buf_puts(out, " ---: |");
+    for (int i = 0; i < s->n_losses; i++) {
+        const struct series_loss *l = &s->losses[i];
+        dcr_buf_printf(out, "\n| %s | %s | %s | %s | %s |", fmt_count(s->points[l->from].n_nodes, rep->unit).text,
+                       fmt_count(s->points[l->to].n_nodes, rep->unit).text, fmt_ms(l->ideal_ns).text,
+                       fmt_ms(l->actual_ns).text, fmt_ms(l->loss_ns).text);
+        for (int p = 0; p < N_PARTS; p++)
+            dcr_buf_printf(out, " %s |", fmt_ms(l->part_ns[p]).text);
+    }
+    dcr_buf_puts(out, "\n\n");
+}
+
+void narrate_law(const struct law *l, struct dcr_buf *out)
+{
+    for (int k = 0; k < l->n_parameters; k++) {
+        const struct number *n = &l->parameters[k];
+        int is_ns = strcmp(n->unit, "ns") == 0 && n->value < 9e18 && n->value > -9e18;
+        int is_share = strcmp(n->id, "serial") == 0;
+        dcr_buf_printf(out, "%s%s%s %s", k ? ", " : "", n->id, is_share ? " share" : "",
+                       is_ns      ? fmt_time((int64_t)n->value).text
+                       : is_share ? fmt_percent(n->value).text
+                                  : fmt_number(n->value).text);
+    }
+}
+
+/* The laws that were fitted, each with its residual; a line when there is none. */
+static void put_laws(const struct series *s, struct dcr_buf *out)
+{
+    if (s->n_laws == 0)
+        return;
+    dcr_buf_puts(
+        out, "Laws fitted to the node counts that were measured:\n\n| Law | Parameters | Largest residual |\n| --- | "
+             "--- | ---: |");
+    for (int i = 0; i < s->n_laws; i++) {
+        const struct law *l = &s->laws[i];
+        dcr_buf_puts(out, "\n| ");
+        md_escaped(out, l->name);
+        dcr_buf_puts(out, " | ");
+        narrate_law(l, out);
+        md_escaped(out, l->has ? "" : l->n_parameters ? "; " : "");
+        md_escaped(out, l->because);
+        dcr_buf_printf(out, " | %s |", l->has ? fmt_percent(l->residual_ratio).text : "n/a");
+    }
+    dcr_buf_puts(out, "\n\n");
+}
+
+void md_scaling(const struct report *rep, struct dcr_buf *out)
+{
+    int n = 0;
+    dcr_buf_puts(out, "## Scaling Analysis\n\n");
+    for (int i = 0; i < rep->n_series; i++) {
+        const struct series *s = &rep->series[i];
+        if (s->n_points < 2)
+            continue;
+        n++;
+        if (rep->n_series > 1) {
+            dcr_buf_puts(out, "### ");
+            md_escaped(out, s->label);
+            dcr_buf_puts(out, "\n\n");
+        }
+        dcr_buf_printf(out, "%s scaling: ",
+                       s->kind == SCALING_STRONG ? "Strong"
+                       : s->kind == SCALING_WEAK ? "Weak"
+                                                 : "Unknown");
+        md_escaped(out, s->kind_because);
+        dcr_buf_puts(out, ".\n\n");
+        md_paragraph(out, s->headline);
+        md_paragraph(out, s->scaling_text);
+        put_points(rep, s, out);
+        if (s->points[0].step.n)
+            put_shares(rep, s, out);
+        md_paragraph(out, s->support);
+        put_losses(rep, s, out);
+        put_laws(s, out);
+        md_paragraph(out, s->beyond_text);
+    }
+    if (n == 0)
+        dcr_buf_puts(out, "n/a because the archives hold no configuration at more than one node count.\n\n");
+}

@@ -1,0 +1,134 @@
+/* series_scaling.c - see series_scaling.h. */
+#include "render/narrate/series_scaling.h"
+
+#include "render/analyse/analyse.h"
+#include "render/narrate/claims.h"
+#include "render/narrate/format.h"
+
+#include <string.h>
+
+static int64_t comm_of(const int64_t *part)
+{
+    return part[PART_TRANSFER] + part[PART_WAIT];
+}
+
+static const char *range_text(struct report *rep, struct interval i, struct fmt (*f)(double))
+{
+    return !i.has ? ""
+           : strcmp(f(i.lo).text, f(i.hi).text) == 0
+               ? "" /* narrower than its last digit: the number says it */
+               : report_text(rep, " (95 %% interval %s to %s)", f(i.lo).text, f(i.hi).text);
+}
+
+const struct run_result *series_shared_run(const struct report *rep, const struct series_point *p)
+{
+    for (int i = 0; i < p->n_runs; i++)
+        if (*rep->runs[p->runs[i]].shared.id)
+            return &rep->runs[p->runs[i]];
+    return NULL;
+}
+
+const char *series_slower(struct report *rep, const struct series *s)
+{
+    const char *text = "";
+    for (int i = 1; i < s->n_points; i++) {
+        const struct series_point *a = &s->points[i - 1], *b = &s->points[i];
+        if (a->has_throughput && b->has_throughput && b->throughput < a->throughput)
+            text = report_text(rep, "%s%s %s slower than %s: %s against %s samples per second. ", text,
+                               nodes_text(rep, b->n_nodes), b->n_nodes == 1 ? "is" : "are", nodes_text(rep, a->n_nodes),
+                               fmt_number(b->throughput).text, fmt_number(a->throughput).text);
+    }
+    return text;
+}
+
+/* Numbers of a point are those of the reference too. */
+static void say_unreliable(struct report *rep, struct series *s)
+{
+    const struct run_result *there = series_shared_run(rep, &s->points[0]);
+    for (int i = 0; i < s->n_points; i++) {
+        struct series_point *p = &s->points[i];
+        const struct run_result *here = i ? series_shared_run(rep, p) : NULL;
+        p->unreliable = here    ? report_text(rep, "at %s %s", nodes_text(rep, p->n_nodes), here->shared.because)
+                        : there ? report_text(rep, "at the reference, %s, %s", nodes_text(rep, s->points[0].n_nodes),
+                                              there->shared.because)
+                                : "";
+    }
+}
+
+static void say_scaling(struct report *rep, struct series *s)
+{
+    const char *text = series_slower(rep, s);
+    for (int i = 1; i < s->n_points; i++) {
+        const struct series_point *p = &s->points[i];
+        if (p->speedup > 0)
+            text = report_text(rep, "%s%s%s the speed-up is %s%s and the efficiency %s%s.", text, i > 1 ? " " : "",
+                               at_nodes(rep, p->n_nodes), fmt_x(p->speedup).text,
+                               range_text(rep, p->speedup_interval, fmt_x), fmt_ratio(p->efficiency).text,
+                               *p->unreliable ? " (unreliable)" : "");
+    }
+    if (*text)
+        text = report_text(rep, "%s The reference is %s%s%s.", text, nodes_text(rep, s->points[0].n_nodes),
+                           *s->points[0].unreliable ? ", where " : "",
+                           *s->points[0].unreliable ? series_shared_run(rep, &s->points[0])->shared.because : "");
+    s->scaling_text = text;
+}
+
+/* What grows from here on, from what was measured: compute per rank shrinks, the all-reduce does not. */
+static void say_beyond(struct report *rep, struct series *s)
+{
+    const struct series_point *b = &s->points[s->n_points - 1], *a = &s->points[s->n_points - 2];
+    if (a->step.n == 0 || b->step.n == 0)
+        return;
+    int64_t compute[2] = {a->part_ns[PART_COMPUTE], b->part_ns[PART_COMPUTE]};
+    int64_t comm[2] = {comm_of(a->part_ns), comm_of(b->part_ns)};
+    const char *next = "";
+    if (series_shared_run(rep, a) || series_shared_run(rep, b))
+        next = " Cores were shared, so that no trend follows from this.";
+    else if (s->kind == SCALING_STRONG && comm[1] > 0 && compute[0] > 0 && comm[0] > 0)
+        next = (double)comm[1] / (double)comm[0] > (double)compute[1] / (double)compute[0]
+                   ? report_text(rep,
+                                 " If both go on like this, communication limits beyond %s: a trend from two node "
+                                 "counts, not a forecast.",
+                                 nodes_text(rep, b->n_nodes))
+                   : report_text(rep,
+                                 " If both go on like this, communication does not become the limit beyond %s: a trend "
+                                 "from two node counts, not a forecast.",
+                                 nodes_text(rep, b->n_nodes));
+    s->beyond_text =
+        report_text(rep, "From %s to %s compute went from %s to %s a step and exposed communication from %s to %s.%s",
+                    nodes_text(rep, a->n_nodes), nodes_text(rep, b->n_nodes), fmt_time(compute[0]).text,
+                    fmt_time(compute[1]).text, fmt_time(comm[0]).text, fmt_time(comm[1]).text, next);
+}
+
+/* The law that fits best, and what it says of the next node counts: never mixed with what was measured. */
+static const char *extrapolation_sentence(struct report *rep, const struct series *s)
+{
+    if (s->n_ahead == 0) {
+        const char *why = s->extrapolation_because;
+        return strncmp(why, "too few", 7) == 0               ? report_text(rep, " There are t%s.", why + 1)
+               : strncmp(why, "n/a because no law", 18) == 0 ? " What more nodes would bring is n/a because no law "
+                                                               "of scaling fits what was measured."
+                                                             : "";
+    }
+    const struct law *l = s->laws;
+    for (int i = 0; i < s->n_laws; i++)
+        if (strcmp(s->laws[i].id, s->extrapolated_by) == 0)
+            l = &s->laws[i];
+    const char *text =
+        report_text(rep, " Extrapolated, not measured (%s, off by %s at most where it was measured):", l->name,
+                    fmt_percent(l->residual_ratio).text);
+    for (int i = 0; i < s->n_ahead; i++)
+        text = report_text(rep, "%s%s at %s a speed-up of %s (95 %% interval %s to %s)", text, i ? "," : "",
+                           nodes_text(rep, s->ahead[i].n_nodes), fmt_x(s->ahead[i].speedup).text,
+                           fmt_x(s->ahead[i].speedup_interval.lo).text, fmt_x(s->ahead[i].speedup_interval.hi).text);
+    return report_text(rep, "%s.", text);
+}
+
+void series_scaling_texts(struct report *rep, struct series *s)
+{
+    say_unreliable(rep, s);
+    say_scaling(rep, s);
+    say_beyond(rep, s);
+    s->beyond_text = report_text(rep, "%s%s", s->beyond_text, extrapolation_sentence(rep, s));
+    s->beyond_text += *s->beyond_text == ' ';
+}

@@ -1,0 +1,18 @@
+/* series_scaling.h - how far a series scales, and what comes beyond: its texts but for what limits it (series.c).
+ * Inside render/narrate. Test: tests/unit/test_narrate.c */
+#ifndef RENDER_NARRATE_SERIES_SCALING_H
+#define RENDER_NARRATE_SERIES_SCALING_H
+
+#include "render/analyse/report.h"
+
+/** series_scaling_texts - scaling_text, beyond_text, and what makes points unreliable. Two points at least. */
+void series_scaling_texts(struct report *rep, struct series *s);
+
+/** series_shared_run - the repetition of a point whose ranks shared cores, NULL when none did. */
+const struct run_result *series_shared_run(const struct report *rep, const struct series_point *p);
+
+/** series_slower - "8 nodes are slower than 4 nodes: 679 against 697 samples per second. ": a larger node count that is
+ *  slower than a smaller one is said first; "" there is none. gives; lives as long as the report */
+const char *series_slower(struct report *rep, const struct series *s);
+
+#endif

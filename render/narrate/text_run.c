@@ -1,0 +1,272 @@
+/* text_run.c - profiling_report.txt of one run: plain text at most 100 columns wide where it wraps. */
+#include "render/narrate/narrate.h"
+
+#include "render/analyse/analyse.h"
+#include "render/narrate/format.h"
+#include "render/narrate/text_lines.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static void put_steps(const struct run_result *r, struct dcr_buf *out)
+{
+    text_section(out, "Step time");
+    if (!r->has_steps) {
+        text_wrapped(out, "", r->steps_because);
+        return;
+    }
+    dcr_buf_printf(out, "mean %s   median %s   p95 %s   min %s   max %s   variation %s\n",
+                   fmt_time(r->step.mean_ns).text, fmt_time(r->step.median_ns).text, fmt_time(r->step.p95_ns).text,
+                   fmt_time(r->step.min_ns).text, fmt_time(r->step.max_ns).text, fmt_percent(r->step.cv_ratio).text);
+    dcr_buf_printf(out, "%s counted from %s; %lld left out as warm-up:\n  %s\n", fmt_count(r->n_counted, "step").text,
+                   r->steps_source, (long long)r->n_warmup, r->warmup_because);
+    text_section(out, "Breakdown of a step (mean over ranks and counted steps)");
+    for (int p = 0; p < N_PARTS; p++)
+        if (is_part_known(r, (enum part)p))
+            dcr_buf_printf(out, "%-34s %10s ms  %8s\n", run_part_name(r, (enum part)p), fmt_ms(r->part_ns[p]).text,
+                           fmt_percent((double)r->part_ns[p] / (double)r->step.mean_ns).text);
+        else
+            dcr_buf_printf(out, "%-34s %10s\n", part_name((enum part)p), "n/a");
+    dcr_buf_printf(out, "%-34s %10s ms\n", "step", fmt_ms(r->step.mean_ns).text);
+}
+
+static void put_classes(const struct run_result *r, struct dcr_buf *out)
+{
+    text_section(out, "Causes looked at");
+    dcr_buf_printf(out, "%-24s %-8s %8s %10s   %s\n", "cause", "verdict", "share", "threshold", "finding");
+    for (int i = 0; i < N_CLASSES; i++) {
+        const struct class_result *c = &r->classes[i];
+        dcr_buf_printf(out, "%-24s %-8s %8s %10s   %s\n", class_name(c->cls), verdict_word(c->verdict),
+                       c->has_share ? fmt_percent(c->share_ratio).text : "-",
+                       c->threshold_ratio >= 0 ? fmt_percent(c->threshold_ratio).text : "-", c->text);
+    }
+}
+
+static void put_ranks(const struct run_result *r, struct dcr_buf *out)
+{
+    if (!r->has_steps)
+        return;
+    text_section(out, "Ranks (ms per step)");
+    dcr_buf_printf(out, "%6s %10s %10s %10s %10s %10s %10s %10s\n", "rank", "step", "compute", "transfer", "waiting",
+                   "data", "I/O", "last in");
+    for (int i = 0; i < r->n_rank_results; i++) {
+        const struct rank_result *k = &r->ranks[i];
+        dcr_buf_printf(out, "%6d %10s %10s %10s %10s %10s %10s %10lld\n", k->rank, fmt_ms(k->step.mean_ns).text,
+                       fmt_ms(k->part_ns[PART_COMPUTE]).text, fmt_ms(k->part_ns[PART_TRANSFER]).text,
+                       is_part_known(r, PART_WAIT) ? fmt_ms(k->part_ns[PART_WAIT]).text : "n/a",
+                       fmt_ms(k->part_ns[PART_DATA]).text, fmt_ms(k->part_ns[PART_IO]).text, (long long)k->n_last);
+    }
+    if (r->pop.has)
+        dcr_buf_printf(out, "\nParallel efficiency %s = load balance %s x communication efficiency %s\n",
+                       fmt_ratio(r->pop.parallel_ratio).text, fmt_ratio(r->pop.load_balance_ratio).text,
+                       fmt_ratio(r->pop.communication_ratio).text);
+    else
+        dcr_buf_printf(out, "\nParallel efficiency: %s\n", r->pop_because);
+    if (r->algbw_gb_s > 0)
+        dcr_buf_printf(out, "All-reduce: %s per step and rank, algorithm bandwidth %s%s GB/s, bus bandwidth %s GB/s\n",
+                       fmt_bytes(r->bytes_per_step).text, r->hidden_comm_ns > 0 ? "at least " : "",
+                       fmt_number(r->algbw_gb_s).text, fmt_number(r->busbw_gb_s).text);
+}
+
+static void put_phases(const struct run_result *r, struct dcr_buf *out)
+{
+    if (!r->has_steps)
+        return;
+    text_section(out, "Phases by name (ms per step, mean over ranks)");
+    if (r->n_phases == 0) {
+        text_wrapped(out, "", "n/a because no named range was recorded inside the steps");
+        return;
+    }
+    dcr_buf_printf(out, "%-24s %10s %10s %10s %9s   %s\n", "phase", "mean", "median", "p95", "of step",
+                   "mean of the fastest and the slowest rank");
+    for (int i = 0; i < r->n_phases; i++) {
+        const struct phase_result *p = &r->phases[i];
+        dcr_buf_printf(out, "%-24.60s %10s %10s %10s %9s", p->name, fmt_ms(p->spread.mean_ns).text,
+                       fmt_ms(p->spread.median_ns).text, fmt_ms(p->spread.p95_ns).text,
+                       fmt_percent((double)p->spread.mean_ns / (double)r->step.mean_ns).text);
+        if (r->n_rank_results < 2)
+            dcr_buf_puts(out, "   one rank");
+        else if (p->fastest_ns == p->slowest_ns)
+            dcr_buf_puts(out, "   the same on all ranks");
+        else
+            dcr_buf_printf(out, "   %s (rank %d), %s (rank %d)", fmt_ms(p->fastest_ns).text, p->fastest_rank,
+                           fmt_ms(p->slowest_ns).text, p->slowest_rank);
+        if (p->n_steps < r->n_counted)
+            dcr_buf_printf(out, "; in %lld of %lld steps", (long long)p->n_steps, (long long)r->n_counted);
+        dcr_buf_putc(out, '\n');
+    }
+}
+
+/* Small calls of stdio are counted and not timed. */
+static void put_calls(const char *name, const struct dct_io *io, struct dcr_buf *out)
+{
+    int is_timed = io->ns > 0 || io->n == 0;
+    dcr_buf_printf(out, "%-32.60s %10llu %12s %12s %12s\n", name, (unsigned long long)io->n,
+                   is_timed ? fmt_time((int64_t)io->ns).text : "not timed",
+                   is_timed ? fmt_time((int64_t)io->max_ns).text : "", fmt_bytes((double)io->bytes).text);
+}
+
+/* What the recorder saw by itself, over the whole run and all ranks; the longest first. */
+static void put_observed(const struct run *run, struct dcr_buf *out)
+{
+    enum { SHOWN = 20 };
+    static const char *const kinds[DCT_N_IO] = {"read", "write", "open, close, sync ..."};
+    if (run->n_mpi_calls) {
+        text_section(out, "MPI calls of the whole run, all ranks together");
+        dcr_buf_printf(out, "%-32s %10s %12s %12s %12s\n", "call", "calls", "time inside", "longest", "bytes");
+    }
+    for (int i = 0; i < run->n_mpi_calls && i < SHOWN; i++)
+        put_calls(run->mpi_calls[i].name, &run->mpi_calls[i].sum, out);
+    if (run->n_files) {
+        text_section(out, "Calls on files of the whole run, all ranks together");
+        dcr_buf_printf(out, "%-32s %10s %12s %12s %12s\n", "file", "calls", "time inside", "longest", "bytes");
+    }
+    for (int i = 0; i < run->n_files && i < SHOWN; i++) {
+        dcr_buf_printf(out, "%.200s\n", run->files[i].name);
+        for (int kind = 0; kind < DCT_N_IO; kind++) {
+            char line[64];
+            snprintf(line, sizeof line, "  %s", kinds[kind]);
+            if (run->files[i].sum[kind].n)
+                put_calls(line, &run->files[i].sum[kind], out);
+        }
+    }
+    int left =
+        (run->n_mpi_calls > SHOWN ? run->n_mpi_calls - SHOWN : 0) + (run->n_files > SHOWN ? run->n_files - SHOWN : 0);
+    if (left)
+        dcr_buf_printf(out, "%d further ones are in report.json.\n", left);
+}
+
+/* A monitor's status without its leading "absent: ". */
+static const char *reason(const char *status, const char *otherwise)
+{
+    static const char absent[] = "absent: ";
+    if (strncmp(status, absent, strlen(absent)) == 0)
+        status += strlen(absent);
+    return *status && strcmp(status, "ok") != 0 ? status : otherwise;
+}
+
+static void put_processes(const struct run *run, struct dcr_buf *out)
+{
+    int n = 0;
+    for (int i = 0; i < run->ranks_len; i++) {
+        const struct run_rank *k = &run->ranks[i];
+        if (k->process_seconds <= 0 || k->cpu_ns < 0)
+            continue;
+        if (n++ == 0)
+            text_section(out, "Processes");
+        dcr_buf_printf(out, "rank %d: %s of CPU time in %s of run time", k->rank, fmt_time(k->cpu_ns).text,
+                       fmt_time((int64_t)(k->process_seconds * 1e9)).text);
+        if (k->mpi_ns > 0)
+            dcr_buf_printf(out, ", %s in MPI calls", fmt_time(k->mpi_ns).text);
+        if (k->run_delay_ns >= 0)
+            dcr_buf_printf(out, ", %s ready without a core", fmt_time(k->run_delay_ns).text);
+        if (k->peak_rss_bytes >= 0)
+            dcr_buf_printf(out, ", %s of memory at most", fmt_bytes((double)k->peak_rss_bytes).text);
+        dcr_buf_putc(out, '\n');
+    }
+}
+
+static void put_sampled(struct dcr_buf *out, const char *name, const struct sampled *s, const char *unit,
+                        const char *because)
+{
+    if (s->n)
+        dcr_buf_printf(out, "  %-16s mean %s %s, max %s %s\n", name, fmt_number(s->sum / (double)s->n).text, unit,
+                       fmt_number(s->max).text, unit);
+    else
+        dcr_buf_printf(out, "  %-16s n/a because: %s\n", name, because);
+}
+
+static void put_hosts(const struct run_result *r, struct dcr_buf *out)
+{
+    text_section(out, "Hosts");
+    if (r->run->nodes_len == 0)
+        dcr_buf_puts(out, "n/a because the archive holds neither metadata nor monitors\n");
+    for (int i = 0; i < r->run->nodes_len; i++) {
+        const struct run_node *n = &r->run->nodes[i];
+        dcr_buf_printf(out, "node %d%s%s%s%s", n->node, *n->host ? " " : "", n->host, *n->cpu_model ? ", " : "",
+                       n->cpu_model);
+        if (n->cores)
+            dcr_buf_printf(out, ", %s", fmt_count(n->cores, "core").text);
+        dcr_buf_putc(out, '\n');
+        const char *no_cpu = reason(n->cpu_status, "it was not monitored");
+        put_sampled(out, "CPU", &n->cpu_percent, "%", no_cpu);
+        put_sampled(out, "memory", &n->memory_percent, "%", no_cpu);
+        for (int g = 0; g < n->n_gpus; g++)
+            put_sampled(out, "GPU utilisation", &n->gpus[g].utilization_percent, "%", "the monitor has no value of it");
+        if (n->n_gpus == 0)
+            dcr_buf_printf(out, "  %-16s n/a because: %s\n", "GPU", reason(n->gpu_status, "there is no GPU monitor"));
+        if (n->throttled_ns > 0)
+            dcr_buf_printf(out, "  %-16s %s over the run\n", "throttled", fmt_time(n->throttled_ns).text);
+        for (int t = 0; t < n->n_net; t++)
+            if (n->net[t].in_bytes >= 0 && n->net[t].out_bytes >= 0)
+                dcr_buf_printf(out, "  %-16.16s received %s, sent %s\n", n->net[t].name,
+                               fmt_bytes((double)n->net[t].in_bytes).text, fmt_bytes((double)n->net[t].out_bytes).text);
+    }
+}
+
+static void put_metric(struct dcr_buf *out, const struct run *run, size_t epoch, const char *column)
+{
+    double v = run->epochs[epoch].value[run_metric(column)];
+    dcr_buf_printf(out, " %12s", isnan(v) ? "n/a" : fmt_number(v).text);
+}
+
+static void put_training(const struct run_result *r, struct dcr_buf *out)
+{
+    if (r->run->n_epochs == 0 && !is_training(r->run))
+        return;
+    text_section(out, "Training");
+    if (r->run->n_epochs == 0) {
+        dcr_buf_puts(out, "n/a because there is no epoch in metrics.csv\n");
+        return;
+    }
+    dcr_buf_printf(out, "%8s %12s %12s %12s %12s\n", "epoch", "train loss", "val loss", "val MAE", "seconds");
+    for (size_t i = 0; i < r->run->n_epochs; i++) {
+        double epoch = r->run->epochs[i].value[run_metric("epoch")];
+        dcr_buf_printf(out, "%8.0f", isnan(epoch) ? (double)(i + 1) : epoch);
+        put_metric(out, r->run, i, "train_loss");
+        put_metric(out, r->run, i, "val_loss");
+        put_metric(out, r->run, i, "val_mae");
+        put_metric(out, r->run, i, "epoch_time_sec");
+        dcr_buf_putc(out, '\n');
+    }
+}
+
+void narrate_profiling_report_txt(const struct report *rep, const struct run_result *run, struct dcr_buf *out)
+{
+    char title[512];
+    snprintf(title, sizeof title, "Profiling report: %.200s, run %.200s", run->label, run->run->run_id);
+    text_title(out, title, '=');
+    text_wrapped(out, "", run->headline);
+    text_wrapped(out, "", run->support);
+    text_confidence(run, "", out);
+    dcr_buf_putc(out, '\n');
+    text_notes(rep, (int)(run - rep->runs), out);
+    put_steps(run, out);
+    put_phases(run, out);
+    put_classes(run, out);
+    put_ranks(run, out);
+    for (int i = 0; i < run->n_notes; i++)
+        text_wrapped(out, "", run->notes[i]);
+    put_training(run, out);
+    put_processes(run->run, out);
+    put_observed(run->run, out);
+    put_hosts(run, out);
+    text_section(out, "Environment");
+    dcr_buf_printf(out, "started   %s\nended     %s\n", fmt_utc(run->run->started_s).text,
+                   fmt_utc(run->run->ended_s).text);
+    const struct run_program *p = &run->run->program;
+    const char *const libraries[][2] = {{"MPI", p->mpi},
+                                        {"CUDA", run_version(run->run, p->cuda, "CUDA_VERSION")},
+                                        {"NCCL", run_version(run->run, p->nccl, "NCCL_VERSION")},
+                                        {"BLAS", p->blas}};
+    for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++)
+        if (libraries[i][1] && *libraries[i][1])
+            dcr_buf_printf(out, "%-9s %s\n", libraries[i][0], libraries[i][1]);
+    dcr_buf_puts(out, "command  ");
+    for (int i = 0; i < run->run->n_command; i++)
+        dcr_buf_printf(out, " %s", run->run->command[i]);
+    if (run->run->n_command == 0)
+        dcr_buf_puts(out, " n/a because it was not recorded");
+    dcr_buf_putc(out, '\n');
+}
