@@ -7,6 +7,7 @@
 #include "collect/verify.h"
 #include "lib/outfile.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -119,6 +120,8 @@ int main(int argc, char **argv)
         status = argc > 1 && strcmp(argv[1], "run") == 0 ? DCR_EXIT_SELF : DCR_EXIT_INPUT;
         goto out;
     }
+    if (o.command != COMMAND_RUN) /* a file that may not grow is an error like another; run sees to it by itself */
+        signal(SIGXFSZ, SIG_IGN);
     switch (o.command) {
     case COMMAND_RUN:
         status = do_run(&o);

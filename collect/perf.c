@@ -66,6 +66,15 @@ void perf_open(struct perf *p, pid_t pid)
     }
 }
 
+void perf_leave(struct perf *p, const char *why)
+{
+    for (int c = 0; c < N_PERF; c++) {
+        p->fd[c] = -1;
+        p->is_user_only[c] = 0;
+        snprintf(p->why[c], sizeof p->why[c], "%s", why);
+    }
+}
+
 int perf_read(const struct perf *p, enum perf_counter c, uint64_t *out)
 {
     struct {

@@ -21,6 +21,8 @@ struct perf {
 /** perf_open - begin to count the process and what it will start. Call before it executes anything: threads that exist
  *  already are not followed. Nothing is an error: what is not counted says why. */
 void perf_open(struct perf *p, pid_t pid);
+/** perf_leave - count nothing, because of why. */
+void perf_leave(struct perf *p, const char *why);
 /** perf_read - the count so far, scaled up when the counter had to be shared.
  *  returns  0, or -1 when it is not counted, or was never on a processor */
 int perf_read(const struct perf *p, enum perf_counter c, uint64_t *out);

@@ -62,9 +62,10 @@ static int observe(struct run *r, int *status, struct dcr_err *err)
     sigset_t mask;
     pid_t pid;
     struct sampler *sampler = NULL;
-    struct perf perf = {.fd = {-1, -1, -1, -1}};
+    struct perf perf;
+    perf_leave(&perf, "switched off (--counters off)");
     start_block_signals(&mask);
-    int rc = start_program(r->o->program, r->spool, &mask, open_counters, &perf, &pid, err);
+    int rc = start_program(r->o->program, r->spool, &mask, r->o->counters ? open_counters : NULL, &perf, &pid, err);
     if (rc) {
         perf_close(&perf);
         *status = err && err->sys == ENOENT ? 127 : err && err->sys == EACCES ? 126 : DCR_EXIT_SELF;

@@ -22,6 +22,7 @@ void start_block_signals(sigset_t *old)
 {
     sigset_t ours;
     our_signals(&ours);
+    sigaddset(&ours, SIGXFSZ); /* a file that may not grow is an error like another, not our end */
     pthread_sigmask(SIG_BLOCK, &ours, old);
 }
 
