@@ -208,6 +208,7 @@ static void fill_steps(struct report *rep, struct run_result *out, const struct 
     work_run(out, &counted);
     breakdown_straggler(rep, out, &s);
     breakdown_causes(out, &s);
+    breakdown_cap_gains(out, &s);
     breakdown_intervals(out);
     breakdown_outside(out, g);
     breakdown_bandwidth(out, &s);

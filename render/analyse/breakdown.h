@@ -41,6 +41,7 @@ struct sums {
     int64_t n_bytes_steps, samples;
     double bytes;
     int has_samples;
+    int is_estimated; /* who was late is known of a step's collectives, and not what the ranks did between them */
 };
 
 /* ---- breakdown_waits.c ---- */
@@ -52,6 +53,9 @@ void breakdown_waits(struct sums *s, const struct grid *g, size_t step, struct s
                      struct arrival *a);
 /** breakdown_straggler - a rank that comes last clearly more often than its share while the others pay for it. */
 void breakdown_straggler(const struct report *rep, struct run_result *out, const struct sums *s);
+/** breakdown_cap_gains - where is_estimated: a removal saves no more than its cause's own time and the waiting that it
+ *  caused. After breakdown_causes. */
+void breakdown_cap_gains(struct run_result *out, const struct sums *s);
 /** breakdown_causes - out->wait_cause_ns, which sum to the waiting that the breakdown shows. */
 void breakdown_causes(struct run_result *out, const struct sums *s);
 

@@ -115,6 +115,7 @@ void breakdown_waits(struct sums *s, const struct grid *g, size_t step, struct s
 {
     s->gain[CLASS_COMMUNICATION] += without_exchange(g, step);
     int is_matched = split.has && g->n_ranks > 1, is_replayed = is_matched && knows_before(g, step);
+    s->is_estimated |= is_matched && !is_replayed;
     if (is_matched)
         add_collectives(s, g, step, a, is_replayed);
     if (!is_replayed)
@@ -154,4 +155,20 @@ void breakdown_causes(struct run_result *out, const struct sums *s)
     if (total == 0)
         weight[CAT_OTHER] = total = 1;
     apportion(weight, N_CATEGORIES, out->part_ns[PART_WAIT], total, out->wait_cause_ns);
+}
+
+void breakdown_cap_gains(struct run_result *out, const struct sums *s)
+{
+    const int64_t *late = out->wait_cause_ns, *part = out->part_ns;
+    const int64_t most[N_CLASSES] = {
+        [CLASS_DATA] = part[PART_DATA] + late[CAT_DATA],
+        [CLASS_IO] = part[PART_IO] + late[CAT_IO],
+        [CLASS_COPY] = part[PART_COPY] + late[CAT_COPY],
+        [CLASS_OVERHEAD] = part[PART_OTHER] + late[CAT_OTHER],
+        [CLASS_IMBALANCE] = part[PART_WAIT] - late[CAT_DATA] - late[CAT_IO],
+    };
+    static const enum cause_class capped[] = {CLASS_DATA, CLASS_IO, CLASS_COPY, CLASS_OVERHEAD, CLASS_IMBALANCE};
+    for (size_t i = 0; s->is_estimated && i < sizeof capped / sizeof *capped; i++)
+        if (out->gain_ns[capped[i]] > most[capped[i]])
+            out->gain_ns[capped[i]] = most[capped[i]];
 }

@@ -197,6 +197,9 @@ static void test_gain_without_replay(void **state)
     assert_int_equal(k->gain_ns[CLASS_IO], 0);
     assert_int_equal(k->ranks[1].n_last, 20);
     assert_int_equal(k->wait_cause_ns[CAT_DATA], k->part_ns[PART_WAIT]);
+    assert_int_equal(k->gain_ns[CLASS_IMBALANCE],
+                     0); /* all waiting is for loading: nothing else is saved by evening out */
+    assert_int_equal(k->gain_ns[CLASS_COPY], 0);
     done(&rep, r);
 }
 
