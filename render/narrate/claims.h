@@ -40,6 +40,8 @@ const char *caveat_clause(struct report *rep, const struct run_result *r);
 const char *of_step(struct report *rep, const struct run_result *r, int64_t ns);
 /** gain_text - "at most 29.0 ms of 184 ms a step (1.19x)". */
 const char *gain_text(struct report *rep, int64_t gain_ns, int64_t step_ns);
+/** claim_saves - "; this can save " before a gain_text; "; it costs " where the action only tells what to do next. */
+const char *claim_saves(const struct report *rep, const struct claim *c);
 /** previous_point - the point of r's series with the next smaller node count, NULL when there is none. */
 const struct series_point *previous_point(const struct report *rep, const struct run_result *r);
 /** action_sentence - "Give ... (dcrnn-train)", first letter large, no full stop. */

@@ -2,6 +2,7 @@
  * escaped, so that a job named `<script>` or `| a |` is text. */
 #include "render/narrate/narrate.h"
 
+#include "render/narrate/claims.h"
 #include "render/narrate/compare_doc.h"
 #include "render/narrate/markdown_parts.h"
 
@@ -168,7 +169,7 @@ static void put_recommendation(const struct report *rep, const struct claim *c, 
     dcr_buf_puts(out, ": ");
     md_escaped(out, text);
     if (*c->gain_text) {
-        dcr_buf_puts(out, "; saves ");
+        dcr_buf_puts(out, strcmp(claim_saves(rep, c), "; it costs ") == 0 ? "; it costs " : "; saves ");
         md_escaped(out, c->gain_text);
     }
     dcr_buf_puts(out, ".");

@@ -58,6 +58,12 @@ const char *gain_text(struct report *rep, int64_t gain_ns, int64_t step_ns)
                        fmt_x((double)step_ns / (double)(step_ns - gain_ns)).text);
 }
 
+const char *claim_saves(const struct report *rep, const struct claim *c)
+{
+    int is_told_later = c->cls == CLASS_COMMUNICATION && c->run >= 0 && is_one_of_many(&rep->runs[c->run]);
+    return is_told_later ? "; it costs " : "; this can save ";
+}
+
 const char *touching(struct report *rep, struct interval i, double threshold)
 {
     return i.has && threshold >= 0 && i.lo <= threshold && i.hi >= threshold

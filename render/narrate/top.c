@@ -1,5 +1,6 @@
 /* top.c - the top of the report: headline, first action, how sure, the verdict in two sentences; and the order in which
  * causes are acted on. */
+#include "render/narrate/actions.h"
 #include "render/narrate/claims.h"
 
 #include "render/analyse/analyse.h"
@@ -168,9 +169,17 @@ static const char *steps_action(const struct run *r)
     if (*r->collector_version)
         return "Name the steps of the program with NVTX, nvtxRangePush(\"step\") and nvtxRangePop() around each, and "
                "its phases within.";
-    int is_marked = 0; /* and yet not analysed: that is no advice */
-    for (int i = 0; i < r->n_traces; i++)
+    int is_marked = 0, n_devices = 0; /* marked and yet not analysed: that is no advice */
+    int64_t n_events = 0;
+    for (int i = 0; i < r->n_traces; i++) {
         is_marked |= r->traces[i].steps.n_steps > 0;
+        n_devices += r->traces[i].n_devices;
+        n_events += r->traces[i].n_events;
+    }
+    if (r->n_traces && !is_marked && n_events && !n_devices)
+        return "If the run used a GPU, record its work too (PyTorch: ProfilerActivity.CUDA; nsys: --trace=cuda), and "
+               "mark "
+               "the steps, the profiler's step() behind each.";
     if (r->n_traces && !is_marked)
         return strncmp(r->traces[0].kind, "nsys", 4) == 0
                    ? "Mark the steps of the next run with NVTX, a range \"step\" around each."
@@ -203,11 +212,14 @@ void top_sentences(struct report *rep)
     rep->steps_action = steps_action(r->run);
     if (c && c->cls == CLASS_COMPUTE && c->series < 0)
         rep->first_action = report_text(
-            rep, "There is nothing to optimise in how the run is set up: it computes. To be faster: %s%s%s.",
-            action_sentence(rep, c->action), *c->gain_text ? "; this can save " : "", c->gain_text);
+            rep, "There is nothing to optimise in how the run is set up: it computes. To be faster: %s%s%s.%s",
+            action_sentence(rep, c->action), *c->gain_text ? "; this can save " : "", c->gain_text,
+            r->classes[CLASS_OVERHEAD].verdict == VERDICT_WATCH
+                ? report_text(rep, " But first: %s.", action_for_unnamed(rep, r))
+                : "");
     else if (c)
         rep->first_action = report_text(rep, "What to do first: %s%s%s.%s%s", action_sentence(rep, c->action),
-                                        *c->gain_text ? "; this can save " : "", c->gain_text, r->has_steps ? "" : " ",
+                                        *c->gain_text ? claim_saves(rep, c) : "", c->gain_text, r->has_steps ? "" : " ",
                                         r->has_steps ? "" : rep->steps_action);
     else if (is_mostly_unnamed(r))
         rep->first_action =

@@ -332,6 +332,14 @@ static void test_unnamed_part(void **state)
     assert_lacks(f.rep.first_action, "Nothing needs");
     assert_contains(f.rep.how_sure, "Confidence is high");
     release(&f);
+    struct fixture g = {.n = 1};
+    g.runs[0] = made_run(1, 64);
+    const int64_t most[N_CATEGORIES] = {[CAT_COMPUTE] = 85, [CAT_OTHER] = 15};
+    for (int s = 0; s < 40; s++)
+        made_step(g.runs[0], run_rank_at(g.runs[0], 0), most);
+    tell(&g);
+    assert_contains(g.rep.first_action, "But first: Name what is in no named phase, 15 % of the step time");
+    release(&g);
 }
 
 /* Of many runs that are no series the one with most to gain leads, whatever their order. */
@@ -364,16 +372,21 @@ static void test_how_steps_can_be_known(void **state)
         const char *collector, *trace;
         size_t n_marked;
         const char *because, *action;
+        int64_t n_events;
     } c[] = {
-        {"", NULL, 0, "no steps were recorded (no steps.csv, no trace)", "Let dccollect run watch the next run; it"},
-        {"0.1.0", NULL, 0, "was watched and no steps were named (no NVTX", "Name the steps of the program with NVTX, "},
-        {"", "nsys SQLite export", 0, "the traces mark no steps", "Mark the steps of the next run with NVTX, a range"},
-        {"", "Kineto trace", 0, "the traces mark no steps", "Mark the steps of the next run, the profiler's step()"},
-        {"", "Kineto trace", 3, "", "Let dccollect run watch the next run; it"},
+        {"", NULL, 0, "no steps were recorded (no steps.csv, no trace)", "Let dccollect run watch the next run; it", 0},
+        {"0.1.0", NULL, 0, "was watched and no steps were named (no NVTX", "Name the steps of the program with NVTX, ",
+         0},
+        {"", "nsys SQLite export", 0, "the traces mark no steps", "Mark the steps of the next run with NVTX, a range",
+         0},
+        {"", "Kineto trace", 0, "the traces mark no steps", "Mark the steps of the next run, the profiler's step()", 0},
+        {"", "Kineto trace", 3, "", "Let dccollect run watch the next run; it", 0},
+        {"", "Kineto trace", 0, "the traces mark no steps", "If the run used a GPU, record its work too", 9},
     };
     for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
         struct fixture f = {.n = 1};
-        struct foreign_trace trace = {.file = "t", .kind = c[i].trace, .steps.n_steps = c[i].n_marked};
+        struct foreign_trace trace = {
+            .file = "t", .kind = c[i].trace, .steps.n_steps = c[i].n_marked, .n_events = c[i].n_events};
         f.runs[0] = made_run(1, 64);
         f.runs[0]->collector_version = c[i].collector;
         f.runs[0]->traces = &trace;
