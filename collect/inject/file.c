@@ -1,4 +1,4 @@
-/* file.c - see file.h. */
+/* file.c - see file.h. The lock, blocks and definitions; how the file begins is in file_start.c. */
 #include "collect/inject/file.h"
 
 #include "collect/inject/clock.h"
@@ -11,14 +11,12 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define DEFAULT_MAX_MB 64
 /* What a thread needs: a block and the tables of its track. */
 #define TRACK_BYTES (DCT_BLOCK_BYTES + (32u << 10))
 #define FULL_NOTE "recording stopped: the trace lies in memory and has reached the limit (--max-mb)"
@@ -106,27 +104,6 @@ void file_unlock(struct process *p)
     file_end_guard(&g);
 }
 
-static int rank_of_environment(void)
-{
-    /* As collect/rank.c has them: torchrun's own rank first, PyTorch's names by themselves last. A batch script has a
-     * SLURM_PROCID too, which is that of no rank. */
-    static const struct {
-        const char *rank, *only_with;
-    } variables[] = {
-        {"RANK", "TORCHELASTIC_RUN_ID"},   {"OMPI_COMM_WORLD_RANK", NULL}, {"PMIX_RANK", NULL}, {"PMI_RANK", NULL},
-        {"SLURM_PROCID", "SLURM_STEP_ID"}, {"RANK", "WORLD_SIZE"}};
-    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
-        const char *text = kept_env(variables[i].rank);
-        if (!text || !*text || (variables[i].only_with && !kept_env(variables[i].only_with)))
-            continue;
-        char *end;
-        long rank = strtol(text, &end, 10);
-        if (*end == '\0' && rank >= 0 && rank < INT_MAX)
-            return (int)rank;
-    }
-    return 0;
-}
-
 static int is_ours(const struct process *p, int fd)
 {
     struct stat st;
@@ -151,14 +128,6 @@ static int fd_is_ours(struct process *p)
 }
 
 /* ---- memory ----------------------------------------------------------------------------------- */
-
-static uint64_t bytes_of_environment(const char *name, uint64_t default_mb)
-{
-    const char *text = kept_env(name);
-    char *end;
-    long n = text ? strtol(text, &end, 10) : 0;
-    return (uint64_t)(n > 0 && n < (1l << 40) && *end == '\0' ? (uint64_t)n : default_mb) << 20;
-}
 
 int file_begin_track(struct process *p)
 {
@@ -229,7 +198,7 @@ static void begin_block(struct dct_block_header *b, uint32_t track, uint64_t seq
     __atomic_store_n(&b->magic, DCT_BLOCK_MAGIC, __ATOMIC_RELEASE);
 }
 
-static int next_definition_block(struct process *p)
+int file_next_definitions(struct process *p)
 {
     struct dct_block_header *b = map_block_at_once(p);
     if (!b)
@@ -249,7 +218,7 @@ uint32_t file_define(struct process *p, int kind, uint32_t domain, uint32_t name
     if (p->state == FILE_OFF || !p->definitions)
         return 0;
     uint32_t n_text = (len + DCT_SLOT_BYTES - 1) / DCT_SLOT_BYTES;
-    if (p->definitions->used_slots + 1 + n_text > FILE_SLOTS && next_definition_block(p) != 0) {
+    if (p->definitions->used_slots + 1 + n_text > FILE_SLOTS && file_next_definitions(p) != 0) {
         p->state = FILE_OFF;
         return 0;
     }
@@ -286,149 +255,6 @@ struct dct_slot *file_process_slots(struct process *p, uint32_t n)
 void file_process_slots_done(struct process *p, uint32_t n)
 {
     __atomic_store_n(&p->of_process->used_slots, p->of_process->used_slots + n, __ATOMIC_RELEASE);
-}
-
-/* A forked child inherits names that its own file does not define yet. */
-static void define_all(struct process *p)
-{
-    struct names *n = &dcc_names;
-    for (uint32_t i = 1; i < n->n_names; i++)
-        n->name[i].generation = file_define(p, DCT_STRING, 0, i, n->name[i].text, n->name[i].len);
-    for (uint32_t d = 1; d < n->n_domains; d++) {
-        const struct name *text = &n->name[n->domain[d].name];
-        n->domain[d].generation = file_define(p, DCT_DOMAIN, d, 0, text->text, text->len);
-    }
-    for (uint32_t i = 0; i < n->n_categories; i++) {
-        const struct category *c = &n->category[i];
-        const struct name *text = &n->name[c->name];
-        file_define(p, DCT_CATEGORY, c->domain, c->id, text->text, text->len);
-    }
-}
-
-/* <spool>/rank<r>/trace-<pid>.dct; -<n> is appended when the name is taken: exec keeps the pid, and so may a
- * process of another container. */
-static int create_file(const char *spool, int rank, char path[PATH_MAX])
-{
-    char name[64];
-    int folder = kept_spool(spool), fd = -1;
-    if (folder < 0)
-        return -1;
-    snprintf(name, sizeof name, "rank%d", rank);
-    int is_there = mkdirat(folder, name, 0777) == 0 || errno == EEXIST;
-    for (int attempt = 0; is_there && fd < 0 && attempt < 1000; attempt++) {
-        char suffix[16] = "";
-        if (attempt)
-            snprintf(suffix, sizeof suffix, "-%d", attempt);
-        snprintf(name, sizeof name, "rank%d/trace-%ld%s.dct", rank, (long)getpid(), suffix);
-        int n = snprintf(path, PATH_MAX, "%s/%s", spool, name);
-        if (n < 0 || n >= PATH_MAX)
-            break;
-        fd = openat(folder, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (fd < 0 && errno != EEXIST)
-            break;
-    }
-    close(folder);
-    return kept_move_high(fd);
-}
-
-static int write_header(struct process *p, int rank)
-{
-    if (!room_is_below_size_limit(2 * DCT_BLOCK_BYTES) || room_reserve(p->fd, 0, 2 * (off_t)DCT_BLOCK_BYTES) != 0)
-        return -1;
-    void *page = mmap(NULL, sizeof *p->header, PROT_READ | PROT_WRITE, MAP_SHARED, p->fd, 0);
-    if (page == MAP_FAILED)
-        return -1;
-    p->n_blocks = 1;
-    p->n_reserved = 2;
-    struct dct_file_header *h = page;
-    h->version = DCT_VERSION;
-    h->block_bytes = DCT_BLOCK_BYTES;
-    h->rank = rank;
-    h->node = -1;
-    h->pid = (uint32_t)getpid();
-    gethostname(h->host, sizeof h->host - 1);
-    h->mono_ns = dcr_clock_ns(CLOCK_MONOTONIC);
-    h->real_ns = dcr_clock_ns(CLOCK_REALTIME);
-    __atomic_store_n(&h->magic, DCT_MAGIC, __ATOMIC_RELEASE);
-    /* From here on drops are counted in the file; those of signal handlers during all this were not. */
-    __atomic_store_n(&p->header, h, __ATOMIC_RELEASE);
-    __atomic_fetch_add(&h->dropped, __atomic_exchange_n(&p->dropped_early, 0, __ATOMIC_ACQ_REL), __ATOMIC_RELAXED);
-    return 0;
-}
-
-static int start_locked(struct process *p)
-{
-    const char *spool = kept_env("DCC_SPOOL");
-    p->max_bytes = bytes_of_environment("DCC_MAX_MB", DEFAULT_MAX_MB);
-    p->max_disk_bytes = bytes_of_environment("DCC_MAX_DISK_MB", 0);
-    if (!spool || !*spool || names_init(&dcc_names, p->max_bytes / 2) != 0)
-        return -1;
-    int rank = rank_of_environment();
-    struct stat st;
-    __atomic_store_n(&p->pid, getpid(), __ATOMIC_RELAXED);
-    p->fd = create_file(spool, rank, p->path);
-    if (p->fd < 0 || fstat(p->fd, &st) != 0)
-        return -1;
-    p->device = st.st_dev;
-    p->inode = st.st_ino;
-    p->is_in_memory = room_is_in_memory(p->fd);
-    if (write_header(p, rank) != 0 || next_definition_block(p) != 0)
-        return -1;
-    p->next_range_id = 1;
-    define_all(p);
-    if (p->state == FILE_OFF)
-        return -1;
-    __atomic_store_n(&p->epoch, ((uint64_t)getpid() << 32) + 1, __ATOMIC_RELEASE);
-    __atomic_store_n(&p->state, FILE_RECORDING, __ATOMIC_RELEASE);
-    return 0;
-}
-
-int file_is_of_this_process(const struct process *p)
-{
-    return __atomic_load_n(&p->pid, __ATOMIC_RELAXED) == getpid();
-}
-
-int file_start(struct process *p)
-{
-    if (__atomic_load_n(&p->state, __ATOMIC_ACQUIRE) == FILE_FRESH) {
-        int saved_errno = errno;
-        pid_t of = __atomic_load_n(&p->pid, __ATOMIC_RELAXED);
-        if (of && of != getpid())
-            return 0; /* begun here, the parent's ranges would stand under the child's number */
-        file_lock(p);
-        if (p->state == FILE_FRESH && start_locked(p) != 0)
-            __atomic_store_n(&p->state, FILE_OFF, __ATOMIC_RELEASE);
-        file_unlock(p);
-        errno = saved_errno;
-    }
-    return __atomic_load_n(&p->state, __ATOMIC_ACQUIRE) == FILE_RECORDING;
-}
-
-int file_open_user_note(void)
-{
-    const char *spool = kept_env("DCC_SPOOL");
-    int folder = spool && *spool ? kept_spool(spool) : -1;
-    if (folder < 0)
-        return -1;
-    /* Root opens it in a folder that others may write into. */
-    int fd =
-        openat(folder, DCR_USER_NOTE_FILE, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666);
-    close(folder);
-    return fd;
-}
-
-int file_folder_is_writable(const struct process *p)
-{
-    char folder[PATH_MAX];
-    const char *slash = strrchr(p->path, '/'), *spool = kept_env("DCC_SPOOL");
-    if (slash && file_is_of_this_process(p))
-        snprintf(folder, sizeof folder, "%.*s", (int)(slash - p->path), p->path);
-    else
-        snprintf(folder, sizeof folder, "%s/rank%d", spool ? spool : "", rank_of_environment());
-    if (faccessat(AT_FDCWD, folder, W_OK | X_OK, AT_EACCESS) == 0)
-        return 1;
-    /* Of its rank nobody has made one yet. */
-    return errno == ENOENT && spool && faccessat(AT_FDCWD, spool, W_OK | X_OK, AT_EACCESS) == 0;
 }
 
 struct dct_block_header *file_new_block(struct process *p, uint32_t track, uint64_t seq, uint64_t dropped,

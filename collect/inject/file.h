@@ -104,6 +104,9 @@ void file_process_slots_done(struct process *p, uint32_t n);
 void file_close_block(struct process *p, struct dct_block_header *b);
 void file_seal(struct dct_block_header *b);
 
+/** file_next_definitions - a further block of definitions. Caller holds the lock. returns  0, -1 when there is no room
+ */
+int file_next_definitions(struct process *p);
 /** file_define - append a definition; len at most DCT_MAX_TEXT. Caller holds the lock.
  *  returns  its generation, 0 when nothing was written */
 uint32_t file_define(struct process *p, int kind, uint32_t domain, uint32_t name, const char *text, uint32_t len);

@@ -18,7 +18,9 @@ extern __thread struct spool_self {
     uintptr_t busy; /* where the stack was when the thread came in; 0: it is not inside */
 } spool_self __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
-/* spool.c and spool_names.c: what is rare. */
+/* spool.c and spool_names.c: what is rare. spool_next_block: of the track, 0 when it has one. */
+int spool_next_block(struct spool_track *t);
+void spool_count_drop(struct spool_track *t);
 struct spool_track *spool_enter_again(void);
 struct spool_track *spool_enter_slowly(void);
 uint32_t spool_name_slowly(struct spool_track *t, const char *text, struct cached *c);
