@@ -3,6 +3,8 @@
 #include "trainer/checkpoint.h"
 
 #include "lib/hash.h"
+#include "trainer/dcrnn.h"
+#include "trainer/graph.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -106,14 +108,33 @@ int checkpoint_write(const char *path, int is_synced, const struct checkpoint_ke
     return 0;
 }
 
+static const char *number(int64_t v, char text[24])
+{
+    snprintf(text, 24, "%lld", (long long)v);
+    return text;
+}
+
+/* A number that another version wrote may have no name here. */
+static const char *recursion(int64_t v, char text[24])
+{
+    return v == DCRNN_PUBLISHED || v == DCRNN_RESET ? dcrnn_recursion_name((enum dcrnn_recursion)v) : number(v, text);
+}
+
+static const char *filter(int64_t v, char text[24])
+{
+    return v >= GRAPH_LAPLACIAN && v <= GRAPH_DUAL_RANDOM_WALK ? graph_filter_name((enum graph_filter)v)
+                                                               : number(v, text);
+}
+
 static int check_key(const char *path, const struct checkpoint_key *mine, const struct checkpoint_key *theirs,
                      struct dcr_err *err)
 {
-#define X(field, text)                                                                                             \
-    if (mine->field != theirs->field)                                                                              \
-        return dcr_err_set(err, DCR_FAIL,                                                                          \
-                           "checkpoint '%s' was written by another run: " text " differs (there %lld, here %lld)", \
-                           path, (long long)theirs->field, (long long)mine->field);
+    char there[24], here[24];
+#define X(field, text, name)                                                                                         \
+    if (mine->field != theirs->field)                                                                                \
+        return dcr_err_set(err, DCR_FAIL,                                                                            \
+                           "checkpoint '%s' was written by another run: " text " differs (there %s, here %s)", path, \
+                           name(theirs->field, there), name(mine->field, here));
     CHECKPOINT_KEYS(X)
 #undef X
     return 0;

@@ -11,22 +11,23 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What has to agree between the run that wrote and the run that reads. X(field, what to call it) */
-#define CHECKPOINT_KEYS(X)                  \
-    X(seed, "--seed")                       \
-    X(n_sensors, "the number of sensors")   \
-    X(n_units, "--units")                   \
-    X(n_layers, "--layers")                 \
-    X(n_in, "--input-steps")                \
-    X(n_out, "--forecast-steps")            \
-    X(k_hops, "--hops")                     \
-    X(recursion, "--recursion")             \
-    X(filter, "--filter")                   \
-    X(global_batch, "the global batch")     \
-    X(n_params, "the number of parameters") \
-    X(data_crc, "the speeds or the graph")
+/* What has to agree between the run that wrote and the run that reads. X(field, what to call it, how its
+ * values are written) */
+#define CHECKPOINT_KEYS(X)                          \
+    X(seed, "--seed", number)                       \
+    X(n_sensors, "the number of sensors", number)   \
+    X(n_units, "--units", number)                   \
+    X(n_layers, "--layers", number)                 \
+    X(n_in, "--input-steps", number)                \
+    X(n_out, "--forecast-steps", number)            \
+    X(k_hops, "--hops", number)                     \
+    X(recursion, "--recursion", recursion)          \
+    X(filter, "--filter", filter)                   \
+    X(global_batch, "the global batch", number)     \
+    X(n_params, "the number of parameters", number) \
+    X(data_crc, "the speeds or the graph", number)
 struct checkpoint_key {
-#define X(field, text) int64_t field;
+#define X(field, text, name) int64_t field;
     CHECKPOINT_KEYS(X)
 #undef X
 };

@@ -62,6 +62,9 @@ static int compare_entries(const void *a, const void *b)
     return x->col < y->col ? -1 : x->col > y->col;
 }
 
+/* A sum of one for every sensor is still finite. */
+#define MAX_WEIGHT 1e300
+
 /* Sorted copy of all edges; duplicates are an error even when one of them weighs nothing. */
 static int sort_edges(int n, int64_t n_edges, const int *from, const int *to, const double *weight,
                       struct entry *entries, struct dcr_err *err)
@@ -72,6 +75,9 @@ static int sort_edges(int n, int64_t n_edges, const int *from, const int *to, co
                                (long long)e + 1, from[e], to[e], n);
         if (!isfinite(weight[e]) || weight[e] < 0)
             return dcr_err_set(err, DCR_FAIL, "edge %lld has weight %g; weights must be finite and not negative",
+                               (long long)e + 1, weight[e]);
+        if (weight[e] > MAX_WEIGHT)
+            return dcr_err_set(err, DCR_FAIL, "edge %lld has weight %g, too large to be added up; scale the weights",
                                (long long)e + 1, weight[e]);
         entries[e] = (struct entry){from[e], to[e], weight[e]};
     }

@@ -13,6 +13,7 @@
 #include "trainer/verify.h"
 
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -183,6 +184,7 @@ int main(int argc, char **argv)
     struct comm c;
     struct dcr_err err = {0};
     int status = DCR_EXIT_INPUT;
+    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is a write that fails, and can be said */
     int rc = options_parse(&o, argc, argv, &err);
     if (rc) {
         refuse(err.text);

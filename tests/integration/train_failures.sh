@@ -190,7 +190,7 @@ kill -TERM "$(process_of "$out" 0)"
 ended suspended "a suspended job" 143
 
 start full -n 1 "$BIN/dcrnn-train" "${long[@]}" --out "$TMP/full" : \
-    -n 1 bash -c 'trap "" XFSZ; exec "$@"' . "$BIN/dcrnn-train" "${long[@]}" --out "$TMP/full"
+    -n 1 "$BIN/dcrnn-train" "${long[@]}" --out "$TMP/full"
 prlimit --pid "$(process_of "$TMP/full" 1)" --fsize="$(stat -c %s "$TMP/full/steps-rank1.csv")"
 check "a file of windows" "$BIN/dcrnn-train" --sensors 8 --days 2 --write-windows "$TMP/windows"
 cp "$TMP/windows" "$TMP/windows-of-1"

@@ -1,5 +1,7 @@
 /* test_checkpoint.c - what is written is read back to the bit; everything else is refused with a sentence. */
 #include "trainer/checkpoint.h"
+#include "trainer/dcrnn.h"
+#include "trainer/graph.h"
 
 #include "tests/unit/trainer_files.h"
 
@@ -118,6 +120,15 @@ static void another_run_is_named(void **state)
     assert_int_equal(checkpoint_read(path, &s.key, &s.state, s.tensors, &err), DCR_FAIL);
     assert_sentence(err, "the global batch differs (there 64, here 32)");
     s.key.global_batch = 64;
+    const int64_t filter = s.key.filter, recursion = s.key.recursion;
+    s.key.filter = filter == GRAPH_LAPLACIAN ? GRAPH_RANDOM_WALK : GRAPH_LAPLACIAN;
+    assert_int_equal(checkpoint_read(path, &s.key, &s.state, s.tensors, &err), DCR_FAIL);
+    assert_sentence(err, s.key.filter == GRAPH_LAPLACIAN ? ", here laplacian)" : "(there laplacian, here random_walk)");
+    s.key.filter = filter;
+    s.key.recursion = recursion == DCRNN_RESET ? DCRNN_PUBLISHED : DCRNN_RESET;
+    assert_int_equal(checkpoint_read(path, &s.key, &s.state, s.tensors, &err), DCR_FAIL);
+    assert_sentence(err, s.key.recursion == DCRNN_RESET ? ", here reset)" : "(there reset, here published)");
+    s.key.recursion = recursion;
     s.key.data_crc = 9;
     assert_int_equal(checkpoint_read(path, &s.key, &s.state, s.tensors, &err), DCR_FAIL);
     assert_sentence(err, "the speeds or the graph differs");

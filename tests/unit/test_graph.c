@@ -166,6 +166,8 @@ static void test_bad_graphs_are_named(void **state)
     assert_refused(2, 2, from, to, fine, "the edge from 0 to 1 is given twice");
     assert_refused(2, 2, from, outside, fine, "edge 2 goes from 0 to 2, but there are only 2 sensors");
     assert_refused(2, 2, from, to, negative, "edge 2 has weight -1; weights must be finite and not negative");
+    const double huge[] = {1, 1e301};
+    assert_refused(2, 2, from, to, huge, "edge 2 has weight 1e+301, too large to be added up; scale the weights");
     assert_refused(2, 2, from, to, nothing, "edge 2 has weight nan; weights must be finite and not negative");
     assert_int_equal(graph_from_distances(2, 2, from, to, equal, &a, &err), DCR_FAIL);
     assert_non_null(strstr(err.text, "all 2 distances are equal"));
