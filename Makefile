@@ -39,6 +39,7 @@ RENDER_CFLAGS = $(call pc,--cflags,cairo cairo-png fontconfig libpng libcmark)
 RENDER_LIBS = $(call pc,--libs,cairo fontconfig libpng libcmark zlib sqlite3)
 # Only its header: libhdf5 itself is loaded when the first HDF5 file is read.
 HDF5_CFLAGS = $(if $(call pc,--modversion,hdf5),-DHAVE_HDF5 $(call pc,--cflags,hdf5))
+HDF5_LIBS = # of bundles
 NVTX_CFLAGS = $(if $(NVTX_INC),-DHAVE_NVTX -isystem $(NVTX_INC))
 
 # ---- what is made of what ------------------------------------------------------------------------
@@ -125,7 +126,7 @@ $(BUILD)/obj/render/site/script.o: $(wildcard render/site/*.js)
 link = @mkdir -p $(@D)
 $(BIN)/dcrnn-train: $(BUILD)/obj/trainer/main.o $(BUILD)/libtrainer.a $(BUILD)/libdcr.a
 	$(link)
-	$(call say,link $@) $(CC) $(CFLAGS) -o $@ $^ $(LDLIBS_COMMON) $(LIB_LIBS) $(BLAS_LIBS) $(ZLIB_LIBS) $(MPI_LIBS)
+	$(call say,link $@) $(CC) $(CFLAGS) -o $@ $^ $(LDLIBS_COMMON) $(LIB_LIBS) $(HDF5_LIBS) $(BLAS_LIBS) $(ZLIB_LIBS) $(MPI_LIBS)
 $(BIN)/dccollect: $(BUILD)/obj/collect/main.o $(BUILD)/libcollect.a $(BUILD)/libdcr.a
 	$(link)
 	$(call say,link $@) $(CC) $(CFLAGS) -o $@ $^ $(LDLIBS_COMMON) $(LIB_LIBS)
@@ -180,7 +181,7 @@ $(BUILD)/tests/bench/%: $(BUILD)/obj/tests/bench/%.o $(BUILD)/libtrainer.a $(BUI
 KERNEL_OBJ = $(patsubst %,$(BUILD)/$(1)/trainer/gpu/%.cu.o,cell_forward cell_backward narrow reduce loss optimizer products)
 $(BUILD)/tests/gpu/%: tests/gpu/%.cu Makefile
 	$(link)
-	$(call say,nvcc $<) $(NVCC) -std=c++17 -O2 -I. $(GENCODE) -o $@ $< $(filter %.o,$^) $(GPU_LIBS)
+	$(call say,nvcc $<) $(NVCC) -std=c++17 -O2 -I. $(GENCODE) -o $@ $< $(filter %.o,$^) $(GPU_LIBS) -Xcompiler -static-libstdc++,-static-libgcc
 $(BUILD)/tests/gpu/kernels_gpu $(BUILD)/tests/gpu/bench_kernels: $(call KERNEL_OBJ,obj) $(BUILD)/obj/lib/err.pic.o \
   tests/gpu/gpu_test.cuh tests/gpu/reference_graph.cuh
 $(BUILD)/tests/gpu/kernels_gpu $(BUILD)/tests/gpu/bench_kernels: GPU_LIBS = -L$(CUDA_ROOT)/lib64 -lcublas \
@@ -284,10 +285,17 @@ BUNDLE_LIB_LIBS = $(if $(call libdir,libarchive,libarchive.a),\
   $(call libdir,libarchive,libarchive.a) $(ARCHIVE_NEEDS) $(call pc,--libs,nettle jansson),$(LIB_LIBS))
 # By their names at run time: not all have a package for compiling here.
 ARCHIVE_NEEDS = $(shell ldd $(call libdir,libarchive,libarchive.so) | grep -oE '/[^ ]*/lib(z|zstd|lzma|bz2)\.so[^ ]*')
+# So does libhdf5, which brings curl and thirty more for files on web servers: what trainer/data/h5.c asks for by name goes into
+# the program, where it is found like in a library.
+HDF5_ARCHIVE = $(if $(HDF5_CFLAGS),$(firstword $(wildcard $(patsubst -L%,%/libhdf5.a,$(call pc,--libs-only-L,hdf5)) \
+  $(call libdir,hdf5,libhdf5.a))))
+HDF5_CALLED = $(shell grep -oE '^    X.H5\w+|"H5\w+_g"' trainer/data/h5.c | grep -oE 'H5\w+')
+BUNDLE_HDF5_LIBS = $(if $(HDF5_ARCHIVE),$(foreach f,$(HDF5_CALLED),-Wl,-u,$(f),--export-dynamic-symbol=$(f)) \
+  $(HDF5_ARCHIVE) $(foreach l,sz aec,$(if $(findstring /,$(shell $(CC) -print-file-name=lib$(l).a)),-l:lib$(l).a)) -lz -ldl)
 .PHONY: bundle bundle-thin
 bundle bundle-thin:
 	@.ci/packages build run bundle
-	@+$(parallel) SHORT=1 BIN="$(BUILD)/bundle/programs" LIB_LIBS="$(BUNDLE_LIB_LIBS)" programs gpu-tests
+	@+$(parallel) SHORT=1 BIN="$(BUILD)/bundle/programs" LIB_LIBS="$(BUNDLE_LIB_LIBS)" HDF5_LIBS="$(BUNDLE_HDF5_LIBS)" programs gpu-tests
 	@$(end_say)
 	@BUILD="$(abspath $(BUILD))" PROGRAMS="$(abspath $(BUILD)/bundle/programs)" VERSION="$(VERSION)" CUDA_ROOT="$(CUDA_ROOT)" \
 	  NO_CUDA="$(NO_CUDA)" THIN="$(if $(filter %-thin,$@),1)" bundle/make.sh

@@ -30,7 +30,7 @@ rm -rf "$BUILD/bundle/$name"
 # ---- nothing of this machine -----------------------------------------------------------------------------
 # Libraries of these names that are found anywhere else would end every program.
 mkdir "$TMP/poison"
-for f in "$b"/lib/*.so*; do echo "no library" >"$TMP/poison/$(basename "$f")"; done
+for f in "$b"/lib/*.so* libhdf5{_serial.so{,.103},.so{,.103,.200,.310}}; do echo "no library" >"$TMP/poison/$(basename "$f")"; done
 train=("$b/bin/dcrnn-train" --data "$b/data/speeds.csv" --graph "$b/data/distances.csv" --units 4 --batch 16 --steps 6
     --validation-windows 8)
 check "two ranks under the collector, moved, in another environment" "${alone[@]}" LD_DEBUG=libs LD_DEBUG_OUTPUT="$TMP/loaded" \
@@ -58,6 +58,13 @@ check "the report is the installed renderer's, byte for byte" diff -r "$TMP/site
 check "the archive is whole for the installed collector" "$BIN/dccollect" verify "$TMP/run.tar"
 ln -s "$b/bin/dcreport" "$TMP/link"
 check "through a link" "${alone[@]}" "$TMP/link" --version
+# libhdf5 is in the program: nothing of that name can be loaded
+if grep -q "no libhdf5.a here" "$TMP/made"; then
+    skip "HDF5 files are read" "made without libhdf5.a"
+else
+    check "HDF5 files are read" "${alone[@]}" LD_LIBRARY_PATH="$TMP/poison" "$b/bin/dcrnn-train" --check-data --data "$PWD/tests/data/readers/metr-la.h5" \
+        --graph "$PWD/tests/data/readers/adj_mx.pkl"
+fi
 
 # ---- a root without anything -----------------------------------------------------------------------------
 # sh, glibc, and the four programs that the scripts of bin/ need; a user who is not root.

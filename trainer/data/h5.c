@@ -93,8 +93,13 @@ static int resolve(void *library)
 
 static int load(const char *path, struct dcr_err *err)
 {
-    static const char *const names[] = {"libhdf5_serial.so.103", "libhdf5.so.103",    "libhdf5.so.200",
-                                        "libhdf5.so.310",        "libhdf5_serial.so", "libhdf5.so"};
+    static const char *const names[] = {NULL, /* the program itself: in a bundle they are in it */
+                                        "libhdf5_serial.so.103",
+                                        "libhdf5.so.103",
+                                        "libhdf5.so.200",
+                                        "libhdf5.so.310",
+                                        "libhdf5_serial.so",
+                                        "libhdf5.so"};
     for (size_t i = 0; !h5.library && i < sizeof names / sizeof *names; i++) {
         void *library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
         if (library && resolve(library))
