@@ -218,9 +218,9 @@ static const char *cores_of_their_own(struct report *rep, const struct run_resul
     const char *others = "";
     if (others_ratio(r) > matters)
         others = report_text(rep,
-                             " Other programs took %s of the %s cores meanwhile (the nodes' CPU monitors, less the CPU "
+                             " Other programs took %s of the %g cores meanwhile (the nodes' CPU monitors, less the CPU "
                              "time of the ranks).",
-                             fmt_number(s->others_cores).text, fmt_number(s->machine_cores).text);
+                             fmt_number(s->others_cores).text, s->machine_cores);
     if (s->alone_ns <= 0 || step - (double)s->alone_ns <= matters * step)
         return others;
     if ((double)(own_ns - s->alone_ns) <= matters * step)

@@ -111,7 +111,8 @@ static const char *about(struct report *rep, const struct region *g)
 /* The same regions in the same order, on other numbers of CPUs. Nothing in the files says more. */
 static int may_scale(const struct region *a, const struct region *b)
 {
-    if (!(a->cpus > 0 && b->cpus > a->cpus && a->elapsed_s > 0 && b->elapsed_s > 0 && b->useful_s > 0) ||
+    if (!(a->cpus > 0 && b->cpus > a->cpus && a->elapsed_s > 0 && b->elapsed_s > 0 && a->useful_s > 0 &&
+          b->useful_s > 0) ||
         table_rows(a->table) != table_rows(b->table) || strcmp(a->table->columns, b->table->columns) != 0)
         return 0;
     for (size_t i = 0; i < table_rows(a->table); i++)

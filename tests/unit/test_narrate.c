@@ -675,6 +675,35 @@ static void test_shared_cores(void **state)
     release(&f);
 }
 
+/* What other programs took of the cores is said, and what a step would take while they go on and without them. */
+static void test_other_programs(void **state)
+{
+    (void)state;
+    struct fixture f = {.n = 1};
+    struct run *r = f.runs[0] = made_run(4, 64);
+    r->node_kind = NODES_EMULATED;
+    for (int s = 0; s < 40; s++)
+        for (int i = 0; i < 4; i++) { /* undisturbed a rank loads for 20 ms and computes for 10; transfer 10 */
+            const int64_t ms = 1000000, k = s == 0 ? 1 : 2;
+            const int64_t part[N_CATEGORIES] = {
+                [CAT_COMPUTE] = 10 * k * ms, [CAT_DATA] = 20 * k * ms, [CAT_COMM] = (70 - 30 * k) * ms};
+            made_step(r, run_rank_at(r, i), part);
+        }
+    for (int i = 0; i < 4; i++) { /* 6.5 of 8 cores busy, 6 of them may be others': half a core of two */
+        r->nodes[i].cores_allowed = 2;
+        r->nodes[i].cpu_percent = (struct sampled){.n = 10, .sum = 812.5};
+        r->nodes[i].monitor_seconds = 10;
+        r->ranks[i].cpu_ns = 0;
+    }
+    tell(&f);
+    assert_contains(f.rep.runs[0].support,
+                    "Other programs took 0.500 of the 2 cores meanwhile (the nodes' CPU monitors, less the CPU time of "
+                    "the ranks). By the shortest that each part of a step took, a step of ranks with cores of their "
+                    "own lasts 53.3 ms instead of 70.0 ms while those programs go on, and 40.0 ms without them.");
+    assert_contains(f.rep.first_action, "this can save at most 16.7 ms of 70.0 ms a step");
+    release(&f);
+}
+
 static void test_slurm_on_one_kernel(void **state)
 {
     (void)state;
@@ -905,6 +934,7 @@ int main(void)
         cmocka_unit_test(test_order_of_gain),
         cmocka_unit_test(test_nothing_limits),
         cmocka_unit_test(test_shared_cores),
+        cmocka_unit_test(test_other_programs),
         cmocka_unit_test(test_advice_knows_how_gradients_travelled),
         cmocka_unit_test(test_exchange),
         cmocka_unit_test(test_without_steps),
