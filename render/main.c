@@ -45,7 +45,7 @@ static int compare_with(struct report *rep, const struct options *o, const struc
     int rc = evidence_read(&old, o->baseline, o->n_baseline, say_reading, err);
     if (rc == 0)
         rc = analyse(&before, old.runs, (int)old.inputs.n,
-                     &(struct analyse_options){how->nodes, how->thresholds, NULL, 0}, err);
+                     &(struct analyse_options){.nodes = how->nodes, .thresholds = how->thresholds}, err);
     if (rc == 0) {
         narrate(&before);
         rep->baseline = "";
@@ -189,6 +189,8 @@ int main(int argc, char **argv)
         goto out;
     how.left_out = evidence.left_out;
     how.n_left_out = evidence.n_left_out;
+    how.none = evidence.none;
+    how.n_none = evidence.n_none;
     if ((rc = analyse(&rep, evidence.runs, (int)evidence.inputs.n, &how, &err)))
         goto out;
     narrate(&rep);

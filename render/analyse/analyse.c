@@ -2,6 +2,7 @@
 #include "render/analyse/analyse.h"
 
 #include "lib/fs.h"
+#include "lib/text.h"
 #include "render/narrate/format.h"
 
 #include <stdio.h>
@@ -341,6 +342,9 @@ int analyse(struct report *rep, struct run **runs, int n, const struct analyse_o
                 rep->runs[i].label, opt->nodes, rep->runs[i].n_nodes);
     for (size_t i = 0; i < opt->n_left_out; i++)
         report_add_note(rep, NOTE_GAP, -1, "left-out-file", "Left out: %s.", opt->left_out[i]);
+    rep->none = dcr_arena_alloc(&rep->arena, (opt->n_none + 1) * sizeof *rep->none);
+    for (size_t i = 0; i < opt->n_none; i++)
+        rep->none[rep->n_none++] = text_clean(&rep->arena, opt->none[i]);
     rep->title = title_of(rep);
     for (int i = 0; i < n; i++)
         breakdown_run(rep, &rep->runs[i]);

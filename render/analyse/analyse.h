@@ -11,6 +11,8 @@ struct analyse_options {
     struct thresholds thresholds;
     const char *const *left_out; /* what was found and could not be used, as sentences without a full stop */
     size_t n_left_out;
+    const char *const *none; /* files beside the evidence that are none: names, ascending */
+    size_t n_none;
 };
 
 /** analyse - everything but sentences.

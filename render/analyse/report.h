@@ -376,6 +376,8 @@ struct report {
     int first_claim;    /* what first_action is about; -1 none */
     struct note *notes; /* caveats first, then gaps */
     int n_notes, n_gaps;
+    const char **none; /* files beside the evidence that are none, and nothing is missing without them; ascending */
+    int n_none;
     struct comparison *comparisons; /* against --baseline: render/analyse/compare.h */
     int n_comparisons;
     const char *baseline;  /* what it was compared with, "" nothing */

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <zlib.h>
 
-enum { HEAD_BYTES = 1 << 16, IN_BYTES = 1 << 16 };
+enum { HEAD_BYTES = GUNZIP_HEAD_BYTES, IN_BYTES = 1 << 16 };
 
 struct gunzip {
     struct dcr_stream *from;
@@ -155,6 +155,11 @@ const char *gunzip_head(const struct gunzip *g, size_t *n)
 {
     *n = g->head_len;
     return g->head;
+}
+
+int gunzip_is_compressed(const struct gunzip *g)
+{
+    return g->is_gzip;
 }
 
 void gunzip_close(struct gunzip *g)

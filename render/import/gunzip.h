@@ -6,6 +6,7 @@
 #include "lib/stream.h"
 
 struct gunzip;
+enum { GUNZIP_HEAD_BYTES = 1 << 16 };
 
 /** gunzip_open - look at the beginning of s.
  *  s        borrows until gunzip_close
@@ -15,9 +16,11 @@ int gunzip_open(struct gunzip **out, struct dcr_stream *s, struct dcr_err *err) 
 /** gunzip_stream - the decompressed stream, from its first byte; name as of s. Members after the first are read on, as
  *  gzip does; a cut or damaged member fails with DCR_FAIL. */
 struct dcr_stream gunzip_stream(struct gunzip *g);
-/** gunzip_head - the first bytes of the decompressed data (at most 64 KiB), followed by WINDOW_PAD zeros
+/** gunzip_head - the first bytes of the decompressed data (at most GUNZIP_HEAD_BYTES), followed by WINDOW_PAD zeros
  * (json_window.h). borrows */
 const char *gunzip_head(const struct gunzip *g, size_t *n);
+/** gunzip_is_compressed - is there anything to decompress? */
+int gunzip_is_compressed(const struct gunzip *g);
 void gunzip_close(struct gunzip *g);
 
 #endif

@@ -4,6 +4,7 @@
 #include "render/import/gunzip.h"
 #include "render/import/json_window.h"
 #include "render/import/kineto.h"
+#include "render/import/no_evidence.h"
 #include "render/import/parsers.h"
 #include "render/device/watch.h"
 #include "render/model/watch.h"
@@ -178,6 +179,16 @@ enum import_kind import_kind(struct dcr_stream *s)
     return f ? f->kind : IMPORT_NONE;
 }
 
+/* What was not understood: is it plainly nobody's? */
+static void mark_none(const struct gunzip *g, const char *name, int rc, struct dcr_err *err)
+{
+    size_t n;
+    const char *head = gunzip_head(g, &n);
+    int is_unknown = rc == DCR_END || (rc == DCR_FAIL && err && err->kind == DCR_ERR_NO_TRACE);
+    if (is_unknown && !gunzip_is_compressed(g) && is_no_evidence(head, n, n < GUNZIP_HEAD_BYTES, name))
+        dcr_err_mark(err, DCR_ERR_NO_EVIDENCE, rc);
+}
+
 int import_trace_ahead(struct trace_ahead *t, const struct run_watch *watch, const char *name, struct dcr_stream *s,
                        struct dcr_err *err)
 {
@@ -190,6 +201,7 @@ int import_trace_ahead(struct trace_ahead *t, const struct run_watch *watch, con
     struct dcr_stream plain = gunzip_stream(g);
     t->watch = watch;
     rc = f && f->read == chrome_read ? read_watched(&t->trace, &t->arena, watch, &t->watched, &plain, err) : DCR_END;
+    mark_none(g, name, rc, err);
     gunzip_close(g);
     return rc;
 }
@@ -222,6 +234,7 @@ int import_foreign(struct run *r, const char *name, struct dcr_stream *s, struct
     const struct format *f = format_of(g);
     struct dcr_stream plain = gunzip_stream(g);
     rc = f ? read_beside(f, r, &plain, err) : DCR_END;
+    mark_none(g, plain.name, rc, err);
     gunzip_close(g);
     return rc;
 }

@@ -29,6 +29,8 @@ enum import_kind import_job(struct dcr_stream *s, struct import_job *out);
  *  r        gets what it says: traces, monitors ...
  *  name     how the report calls the file
  *  s        borrows; from its first byte; plain or gzip
+ *  errors   of kind DCR_ERR_NO_EVIDENCE: what was not understood is plainly no evidence (no_evidence.h); also marked,
+ *           without a sentence, when DCR_END is returned
  *  returns  0 when it was understood; DCR_END when nothing here knows this kind of file (nothing was added); DCR_FAIL:
  * a known kind, but broken: the sentence says where (nothing was added); DCR_FATAL as of the stream */
 int import_foreign(struct run *r, const char *name, struct dcr_stream *s, struct dcr_err *err) DCR_MUST_CHECK;

@@ -131,6 +131,7 @@ int run_metric(const char *name);
 struct run_pair {
     const char *key, *value;
 };
+#define RUN_NO_EVIDENCE "not evidence, left out" /* role of a folder's file that no tool left: a README, a log */
 struct run_member {
     const char *name, *role, *sha256; /* sha256 computed while reading */
     int64_t size_bytes;

@@ -199,6 +199,9 @@ static void dump(json_t *root, struct dcr_buf *out)
 void narrate_report_json(const struct report *rep, struct dcr_buf *out)
 {
     json_t *o = header("dcreport-report"), *runs = json_array(), *series = json_array(), *claims = json_array();
+    json_t *none = json_array();
+    for (int i = 0; i < rep->n_none; i++)
+        json_array_append_new(none, json_string(rep->none[i]));
     for (int i = 0; i < rep->n_runs; i++)
         json_array_append_new(runs, run_json(&rep->runs[i]));
     for (int i = 0; i < rep->n_series; i++)
@@ -224,6 +227,7 @@ void narrate_report_json(const struct report *rep, struct dcr_buf *out)
     json_object_set_new(o, "devices", devices_json(rep));
     json_object_set_new(o, "operators", operators_json(rep));
     json_object_set_new(o, "evidence", evidence_json(rep));
+    json_object_set_new(o, "not_evidence", none);
     dump(o, out);
 }
 

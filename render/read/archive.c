@@ -1,4 +1,5 @@
-/* archive.c - run_read: members of a tar to their parsers, and the checks that make the result worth believing. */
+/* archive.c - run_read, run_read_files: members of a tar, or plain files, to their parsers. What they came to is
+ * checked in finish.c. */
 #include "render/read/read.h"
 
 #include "lib/cores.h"
@@ -6,55 +7,22 @@
 #include "lib/member.h"
 #include "lib/tar.h"
 #include "render/import/import.h"
-#include "render/read/ahead.h"
-#include "render/read/members.h"
+#include "render/read/reading.h"
 
-#include <ctype.h>
-#include <errno.h>
 #include <fcntl.h>
-#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-struct reading {
-    struct run *run;
-    const char *path;
-    struct manifest manifest;
-    struct step_rows *rows;
-    size_t members_cap;
-    const char *metrics_member; /* the one metrics.csv there may be */
-    int is_second_metrics;      /* the member being read is a further metrics.csv */
-    int is_folder;              /* plain files, not an archive: what nobody knows is named */
-    const char *first_unknown;  /* of those */
-    int n_unknown, n_foreign;   /* files that nothing knows; files of other tools that were understood */
-    int n_failed;               /* files that were left out */
-    struct dcr_err first_failure;
-    struct ahead *ahead; /* traces being read by other threads, NULL none; of them, the file being read */
-    size_t ahead_at;
-    int folder_nodes; /* "4node/..." in member names of an archive packed by hand, 0 = none */
-};
-
 /* ---- members ------------------------------------------------------------------------------------ */
-
-/* The leading number of "4node/run_17/metrics.csv" or "4node-20310425.tar", 0 when the text is not of that form. */
-static int nodes_of_name(const char *name)
-{
-    char *end;
-    if (!isdigit((unsigned char)name[0]))
-        return 0;
-    long n = strtol(name, &end, 10);
-    return strncmp(end, "node", 4) == 0 && n >= 1 && n <= RUN_MAX_NODE ? (int)n : 0;
-}
 
 /* The same of any folder on a path: "results/4node/run_17". */
 static int nodes_in_path(const char *path)
 {
-    int n = nodes_of_name(path);
+    int n = reading_nodes(path);
     for (const char *slash = strchr(path, '/'); slash; slash = strchr(slash + 1, '/'))
-        n = nodes_of_name(slash + 1) ? nodes_of_name(slash + 1) : n;
+        n = reading_nodes(slash + 1) ? reading_nodes(slash + 1) : n;
     return n;
 }
 
@@ -83,7 +51,20 @@ static int read_summary(struct reading *g, const char *name, int rank, struct dc
 /* A program's own JSON or log, kept with the run, large enough to be taken for a trace until it was read? */
 static int is_no_trace(const struct reading *g, enum dcr_role role, int rc, const struct dcr_err *err)
 {
-    return rc == DCR_FAIL && g->run->has_manifest && role != DCR_ROLE_FOREIGN && err && err->kind == DCR_ERR_NO_TRACE;
+    return rc == DCR_FAIL && g->run->has_manifest && role != DCR_ROLE_FOREIGN &&
+           (err->kind == DCR_ERR_NO_TRACE || err->kind == DCR_ERR_NO_EVIDENCE);
+}
+
+/* A README, a log of the program ... that lies in the folder: listed, and nothing is missing without it. */
+static int is_none(struct reading *g, const char *name, enum dcr_role role, int rc, const struct dcr_err *err)
+{
+    if (!rc || err->kind != DCR_ERR_NO_EVIDENCE || !g->is_folder || role == DCR_ROLE_FOREIGN)
+        return 0;
+    if (g->n_none++ == 0)
+        g->first_none = dcr_arena_strdup(&g->run->arena, name);
+    if (rc == DCR_FAIL && !*g->why_none.text)
+        g->why_none = *err;
+    return g->is_none = 1;
 }
 
 /* Evidence of other tools, known by what it holds. Of what nobody knows only that is named which somebody meant for us.
@@ -96,7 +77,7 @@ static int read_foreign(struct reading *g, const char *name, enum dcr_role role,
     dcr_cores_work(1);
     rc = rc == DCR_END ? import_foreign(g->run, name, s, err) : rc;
     g->n_foreign += rc == 0;
-    if (is_no_trace(g, role, rc, err))
+    if (is_no_trace(g, role, rc, err) || is_none(g, name, role, rc, err))
         return 0;
     if (rc != DCR_END)
         return rc;
@@ -150,27 +131,6 @@ static int parse(struct reading *g, const char *name, enum dcr_role role, int no
     }
 }
 
-/* What the manifest says of a member that has passed; 0 or DCR_FAIL. */
-static int check_member(const struct reading *g, const char *name, int64_t size, const char *sha256,
-                        struct dcr_err *err)
-{
-    struct manifest_member *entry = manifest_find(&g->manifest, name);
-    if (!entry)
-        return 0;
-    entry->is_seen = 1;
-    if (entry->size_bytes != size)
-        return dcr_err_set(err, DCR_FAIL,
-                           "cannot trust '%s': member '%.200s' has %lld bytes, its manifest says %lld; copy or pack it "
-                           "again",
-                           g->path, name, (long long)size, (long long)entry->size_bytes);
-    if (strcmp(entry->sha256, sha256) != 0)
-        return dcr_err_set(err, DCR_FAIL,
-                           "cannot trust '%s': member '%.200s' does not have the checksum of the manifest (SHA-256); "
-                           "copy or pack it again",
-                           g->path, name);
-    return 0;
-}
-
 static void keep_member(struct reading *g, const char *name, enum dcr_role role, int64_t size, const char *sha256)
 {
     static const char *const texts[] = {
@@ -181,9 +141,10 @@ static void keep_member(struct reading *g, const char *name, enum dcr_role role,
     struct run *r = g->run;
     r->members = arena_grow(&r->arena, r->members, r->n_members, &g->members_cap, sizeof *r->members);
     r->members[r->n_members++] = (struct run_member){.name = dcr_arena_strdup(&r->arena, name),
-                                                     .role = texts[role],
+                                                     .role = g->is_none ? RUN_NO_EVIDENCE : texts[role],
                                                      .sha256 = dcr_arena_strdup(&r->arena, sha256),
                                                      .size_bytes = size};
+    g->is_none = 0;
 }
 
 /* A copy of the metrics.csv at the top says nothing new; another one does, and is not used. */
@@ -212,7 +173,7 @@ static int read_member(struct reading *g, struct dcr_tar_member *m, struct dcr_e
         role = DCR_ROLE_OTHER;
     }
     if (!g->folder_nodes)
-        g->folder_nodes = nodes_of_name(m->name);
+        g->folder_nodes = reading_nodes(m->name);
     struct dcr_hashed h;
     snprintf(shown, sizeof shown, "%s: %s", r->archive, m->name);
     struct dcr_stream s = {m->stream.read, m->stream.ctx, shown};
@@ -236,7 +197,7 @@ static int read_member(struct reading *g, struct dcr_tar_member *m, struct dcr_e
     }
     if (is_manifest)
         r->manifest_sha256 = dcr_arena_strdup(&r->arena, sha256);
-    else if (check_member(g, m->name, n_bytes, sha256, err))
+    else if (reading_check(g, m->name, n_bytes, sha256, err))
         return DCR_FAIL;
     if (rc && rc != DCR_FATAL && !is_manifest && is_optional(role)) {
         run_add_gap(r, "Left out: %s.", parse_err.text);
@@ -254,170 +215,7 @@ static int read_member(struct reading *g, struct dcr_tar_member *m, struct dcr_e
     return 0;
 }
 
-/* ---- afterwards ----------------------------------------------------------------------------------- */
-
-static int check_manifest(struct reading *g, struct dcr_err *err)
-{
-    for (size_t i = 0; i < g->run->n_members; i++) { /* again for members that came before the manifest */
-        const struct run_member *m = &g->run->members[i];
-        if (check_member(g, m->name, m->size_bytes, m->sha256, err))
-            return DCR_FAIL;
-    }
-    for (size_t i = 0; i < g->manifest.n; i++)
-        if (!g->manifest.members[i].is_seen)
-            return dcr_err_set(err, DCR_FAIL,
-                               "cannot trust '%s': its manifest lists '%.200s', which is not in it; copy or pack it "
-                               "again",
-                               g->path, g->manifest.members[i].name);
-    return 0;
-}
-
-/* Several boot ids: machines; one: nodes on one kernel. Only when the archive itself does not say. */
-static void guess_node_kind(struct run *r)
-{
-    if (r->node_kind != NODES_UNKNOWN || r->nodes_len < 2)
-        return;
-    int n_equal = 0;
-    for (int i = 0; i < r->nodes_len; i++) {
-        if (!*r->nodes[i].boot_id)
-            return;
-        for (int k = 0; k < i; k++)
-            n_equal += strcmp(r->nodes[i].boot_id, r->nodes[k].boot_id) == 0;
-    }
-    r->node_kind = n_equal ? NODES_ONE_KERNEL : NODES_MACHINES;
-}
-
-static void find_sizes(struct reading *g)
-{
-    struct run *r = g->run;
-    if (!r->n_nodes && r->has_metadata && r->nodes_len)
-        r->n_nodes = r->nodes_len;
-    if (!r->n_nodes && g->folder_nodes) {
-        r->n_nodes = g->folder_nodes;
-        run_add_gap(r, "The number of nodes (%d) is taken from a folder name; nothing in the archive confirms it.",
-                    r->n_nodes);
-    }
-    if (!r->n_nodes && nodes_of_name(r->archive)) {
-        r->n_nodes = nodes_of_name(r->archive);
-        run_add_gap(r, "The number of nodes (%d) is taken from the archive's file name; nothing in it confirms that.",
-                    r->n_nodes);
-    }
-    int n_with_steps = 0;
-    for (int i = 0; i < r->ranks_len; i++)
-        n_with_steps += r->ranks[i].n_steps > 0;
-    if (!r->n_ranks)
-        r->n_ranks = r->has_metadata ? r->ranks_len : n_with_steps;
-}
-
-/* "run.tar" -> "run"; the id of a run that has none of its own. */
-static const char *id_of_archive(struct run *r)
-{
-    size_t n = strlen(r->archive);
-    static const char *const ends[] = {".tar.zst",          ".tar.gz",        ".tgz",     ".tar",
-                                       ".pt.trace.json.gz", ".pt.trace.json", ".json.gz", ".json",
-                                       ".sqlite",           ".csv",           ".txt"};
-    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
-        size_t k = strlen(ends[i]);
-        if (n > k && strcmp(r->archive + n - k, ends[i]) == 0) {
-            n -= k;
-            break;
-        }
-    }
-    return dcr_arena_strndup(&r->arena, r->archive, n);
-}
-
-static int all_zero_or_absent(const struct run *r, const char *column)
-{
-    int m = run_metric(column);
-    for (size_t i = 0; i < r->n_epochs; i++)
-        if (!isnan(r->epochs[i].value[m]) && r->epochs[i].value[m] != 0)
-            return 0;
-    return 1;
-}
-
-static void forget_column(struct run *r, const char *column)
-{
-    int m = run_metric(column), had_value = 0;
-    for (size_t i = 0; i < r->n_epochs; i++) {
-        had_value |= !isnan(r->epochs[i].value[m]);
-        r->epochs[i].value[m] = NAN;
-    }
-    if (had_value)
-        run_add_gap(r, "metrics.csv has %s = 0 in every epoch and there is no monitor of it: that is not measured.",
-                    column);
-}
-
-static void name_gaps(struct run *r)
-{
-    int n_steps = 0, n_gpus = 0, n_cpu = 0;
-    for (int i = 0; i < r->ranks_len; i++)
-        n_steps += r->ranks[i].n_steps > 0;
-    for (int i = 0; i < r->nodes_len; i++) {
-        n_gpus += r->nodes[i].n_gpus;
-        n_cpu += r->nodes[i].cpu_percent.n > 0;
-    }
-    if (!r->has_manifest)
-        run_add_gap(r, "There is no manifest.json: nothing could be checked against sizes and checksums.");
-    if (!r->has_metadata)
-        run_add_gap(r, "There is no job_metadata.json: command, hosts and environment are unknown.");
-    if (!n_steps)
-        run_add_gap(r,
-                    "No steps were recorded (no steps.csv, no trace with step ranges): where the time of a step goes "
-                    "is unknown.");
-    if (!r->has_metrics)
-        run_add_gap(r, "There is no metrics.csv: losses and epochs are unknown.");
-    if (!n_cpu)
-        run_add_gap(r, "There is no CPU monitor: CPU and memory use are unknown.");
-    if (r->n_ranks && n_steps && n_steps < r->n_ranks)
-        run_add_gap(r, "Steps were recorded on %d of %d ranks.", n_steps, r->n_ranks);
-    if (!n_gpus && all_zero_or_absent(r, "gpu_util_avg"))
-        forget_column(r, "gpu_util_avg");
-    if (!n_cpu && all_zero_or_absent(r, "cpu_util_avg"))
-        forget_column(r, "cpu_util_avg");
-}
-
-/* The members have passed: is it a run, and what does it lack? */
-static int finish(struct reading *g, struct dcr_err *err)
-{
-    struct run *r = g->run;
-    int rc = r->has_manifest ? check_manifest(g, err) : 0;
-    if (rc)
-        return rc;
-    if (r->n_members == (size_t)r->has_manifest)
-        return dcr_err_set(err, DCR_FAIL, "cannot use '%s': the %s holds no files", g->path,
-                           g->is_folder ? "folder" : "archive");
-    step_rows_finish(r, g->rows);
-    int is_ours = r->has_metrics || r->has_metadata || r->has_manifest || r->ranks_len > 0;
-    run_take_trace_steps(r);
-    find_sizes(g);
-    guess_node_kind(r);
-    if (!*r->run_id)
-        r->run_id = id_of_archive(r);
-    if (!is_ours && g->n_foreign == 0) {
-        if (g->n_failed && err)
-            *err = g->first_failure;
-        if (g->n_failed)
-            return DCR_FAIL;
-        if (g->is_folder)
-            return dcr_err_set(
-                err, DCR_FAIL,
-                "cannot use '%s': it holds no run, and nothing here knows what '%.200s'%s; the manual lists the "
-                "kinds of files",
-                r->archive, g->first_unknown ? g->first_unknown : "", g->n_unknown > 1 ? " and others are" : " is");
-        return dcr_err_set(
-            err, DCR_FAIL,
-            "cannot use '%s': it holds no metrics.csv, no steps and no trace; is it the archive of a run?", g->path);
-    }
-    if (g->n_unknown)
-        run_add_gap(r, "%d %s not read, since nothing here knows that kind of file: '%.200s'%s.", g->n_unknown,
-                    g->n_unknown == 1 ? "file was" : "files were", g->first_unknown,
-                    g->n_unknown > 1 ? " and others" : "");
-    r->is_foreign = !is_ours;
-    if (is_ours)
-        name_gaps(r);
-    run_sort(r);
-    return 0;
-}
+/* ---- archives and folders -------------------------------------------------------------------------- */
 
 static struct reading begin(const char *path)
 {
@@ -436,7 +234,7 @@ int run_read(struct run **out, const char *path, struct dcr_err *err)
     while ((rc = dcr_tar_next(tar, &member, err)) == 0)
         if ((rc = read_member(&g, &member, err)))
             goto out;
-    if (rc != DCR_END || (rc = finish(&g, err)))
+    if (rc != DCR_END || (rc = reading_finish(&g, err)))
         goto out;
     *out = g.run;
     g.run = NULL;
@@ -485,7 +283,7 @@ int run_read_files(struct run **out, const char *label, const char *root, char *
         }
     }
     ahead_end(g.ahead);
-    if (!rc && !(rc = finish(&g, err))) {
+    if (!rc && !(rc = reading_finish(&g, err))) {
         *out = g.run;
         g.run = NULL;
     }

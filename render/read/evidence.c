@@ -84,41 +84,87 @@ static struct read_input *await(struct reading *g, size_t i)
     return &g->read[i];
 }
 
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static void add_none(struct evidence *e, const char *name)
+{
+    e->none = arena_grow(&e->inputs.arena, e->none, e->n_none, &e->none_cap, sizeof *e->none);
+    e->none[e->n_none++] = dcr_arena_strdup(&e->inputs.arena, name);
+}
+
+/* Files that nobody has to hear of: of the runs, and of the folders in which those were found. */
+static void list_none(struct evidence *e, const struct input *const *loose, size_t n)
+{
+    for (size_t i = 0; i < e->inputs.n; i++)
+        for (size_t k = 0; k < e->runs[i]->n_members; k++)
+            if (strcmp(e->runs[i]->members[k].role, RUN_NO_EVIDENCE) == 0)
+                add_none(e, e->runs[i]->members[k].name);
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < loose[i]->n_names; k++)
+            add_none(e, loose[i]->names[k]);
+    if (e->n_none)
+        qsort(e->none, e->n_none, sizeof *e->none, by_name);
+}
+
+/* Did the folder that was named give a run? */
+static int has_run(const struct evidence *e, int argument)
+{
+    for (size_t i = 0; i < e->inputs.n; i++)
+        if (e->inputs.list[i].argument == argument)
+            return 1;
+    return 0;
+}
+
+/* An input that was named itself and cannot be used. */
+static int refuse(const struct input *x, const struct dcr_err *why, int rc, struct dcr_err *err)
+{
+    *err = *why;
+    if (!x->root && !is_archive_name(x->path) && why->kind == DCR_ERR_NO_ARCHIVE)
+        return dcr_err_set(err, DCR_FAIL,
+                           "cannot use '%s': no known kind of file, neither an archive of a run nor a whole file "
+                           "of another tool; dcreport(1) lists the kinds",
+                           x->path);
+    return rc;
+}
+
 /* In order: what could be used, and the first thing that could not be and was named itself. */
 static int keep_all(struct evidence *e, struct reading *g, struct dcr_err *err)
 {
-    size_t n = 0, n_left = 0;
-    struct dcr_err first = {0};
-    const char **left = dcr_arena_alloc(&e->inputs.arena, (g->n + 1) * sizeof *left);
+    size_t n = 0, n_failed = 0, n_loose = 0;
+    size_t *failed = dcr_arena_alloc(&e->inputs.arena, (g->n + 1) * sizeof *failed);
+    const struct input **loose = dcr_arena_alloc(&e->inputs.arena, (g->n + 1) * sizeof *loose);
+    e->left_out = dcr_arena_alloc(&e->inputs.arena, (g->n + 1) * sizeof *e->left_out);
     e->inputs.n = 0; /* whatever happens, as many runs as are there are freed */
     for (size_t i = 0; i < g->n; i++) {
-        const struct input *x = &g->inputs[i];
         struct read_input *r = await(g, i);
-        if (r->rc == 0) {
-            e->inputs.list[n] = *x;
-            e->runs[n++] = r->run;
-            r->run = NULL;
-            e->inputs.n = n;
+        if (r->rc && (!g->inputs[i].is_found || r->rc == DCR_FATAL))
+            return refuse(&g->inputs[i], &r->err, r->rc, err);
+        if (r->rc) {
+            failed[n_failed++] = i;
             continue;
         }
-        if (!x->is_found || r->rc == DCR_FATAL) {
-            *err = r->err;
-            if (!x->root && !is_archive_name(x->path) && r->err.kind == DCR_ERR_NO_ARCHIVE)
-                return dcr_err_set(
-                    err, DCR_FAIL,
-                    "cannot use '%s': no known kind of file, neither an archive of a run nor a whole file "
-                    "of another tool; dcreport(1) lists the kinds",
-                    x->path);
-            return r->rc;
-        }
-        first = n_left ? first : r->err;
-        left[n_left++] = dcr_arena_strdup(&e->inputs.arena, r->err.text);
+        e->inputs.list[n] = g->inputs[i];
+        e->runs[n++] = r->run;
+        r->run = NULL;
+        e->inputs.n = n;
     }
-    e->left_out = left;
-    e->n_left_out = n_left;
-    if (n == 0)
-        *err = first;
-    return n ? 0 : DCR_FAIL;
+    if (n == 0) {
+        *err = g->read[failed[0]].err;
+        return DCR_FAIL;
+    }
+    for (size_t i = 0; i < n_failed; i++) {
+        const struct input *x = &g->inputs[failed[i]];
+        const struct dcr_err *why = &g->read[failed[i]].err;
+        if (why->kind == DCR_ERR_NO_EVIDENCE && has_run(e, x->argument))
+            loose[n_loose++] = x;
+        else
+            e->left_out[e->n_left_out++] = dcr_arena_strdup(&e->inputs.arena, why->text);
+    }
+    list_none(e, loose, n_loose);
+    return 0;
 }
 
 static int read_all(struct evidence *e, void (*progress)(const char *path), struct dcr_err *err)

@@ -10,9 +10,12 @@ struct evidence {
     struct run **runs;     /* shape (inputs.n) */
     const char **left_out; /* found and not usable: why, as sentences without a full stop; shape (n_left_out) */
     size_t n_left_out;
+    const char **none; /* files of folders that are plainly no evidence: names, ascending; shape (n_none) */
+    size_t n_none, none_cap;
 };
 
-/** evidence_read - read what was named; what was only found in a folder and cannot be used is said in left_out.
+/** evidence_read - read what was named; what was only found in a folder and cannot be used is said in left_out,
+ *  unless it is plainly no evidence (a README): then it is named in none. A folder with nothing else is said.
  *  e        filled; must be zero; free with evidence_release, also after an error
  *  paths    borrows; shape (n)
  *  progress called with each path before it is read; NULL = not wanted

@@ -192,6 +192,7 @@ int inputs_find(struct inputs *out, char *const *paths, int n, struct dcr_err *e
 {
     struct stat st;
     for (int i = 0; i < n; i++) {
+        size_t first = out->n;
         if (stat(paths[i], &st) == 0 && S_ISDIR(st.st_mode)) {
             int rc = search_folder(out, paths[i], err);
             if (rc)
@@ -199,6 +200,8 @@ int inputs_find(struct inputs *out, char *const *paths, int n, struct dcr_err *e
         } else {
             add_file(out, paths[i]);
         }
+        for (; first < out->n; first++)
+            out->list[first].argument = i;
     }
     return 0;
 }

@@ -15,6 +15,7 @@ struct input {
     const char *root; /* NULL: an archive */
     char **names;     /* shape (n_names), relative to root */
     size_t n_names, names_cap;
+    int argument; /* which of the command line's it comes from */
     int is_found; /* in a folder, not named itself: when it cannot be used, the rest still can */
 };
 struct inputs {

@@ -27,11 +27,16 @@ fi
 head -c 150 "$TMP/in/a.json" >"$TMP/in/cut.json"
 head -c 60 "$TMP/in/deeper/b.bin" >"$TMP/in/cut.json.gz"
 echo hello >"$TMP/in/notes"
+echo hello | gzip >"$TMP/in/notes.gz"
 check_status 3 "broken and unknown files beside it" "$report" "$TMP/in" -o "$TMP/site"
 gaps=$(jq -r '.notes[] | select(.kind == "gap") | .text' "$TMP/site/report.json")
-for words in "cut.json' ends in the middle of an event, at byte 150" "cut.json.gz' is cut in the middle of its gzip data" "1 file was not read.*'notes'"; do
+for words in "cut.json' ends in the middle of an event, at byte 150" "cut.json.gz' is cut in the middle of its gzip data" "1 file was not read.*'notes.gz'"; do
     if grep -q "$words" <<<"$gaps"; then ok "named: $words"; else not_ok "named: $words" "$gaps"; fi
 done
+check "a text beside them is no evidence: listed, and nothing is missing without it" jq -e '.not_evidence == ["notes"] and
+    (.notes | all(.text | test("notes'"'"'") | not))' "$TMP/site/report.json"
+check "... under Files" grep -q '<p>Not evidence, left out: notes.</p>' "$TMP/site/index.html"
+check "... of its run too" grep -q 'not evidence, left out' "$TMP"/site/runs/*/index.html
 check "and the others are read" test "$(devices "$TMP/site" | wc -l)" -eq 2
 check_status 2 "a cut trace alone is refused" "$report" "$TMP/in/cut.json" -o "$TMP/none"
 check "in one sentence" test "$(wc -l <"$TMP/tap.out")" -eq 1
@@ -43,6 +48,20 @@ cp "$TMP/in/a.json" "$TMP/run/kineto/"
 check_status 3 "inside an archive" "$report" "$TMP/1node-x.tar" -o "$TMP/site"
 if [ "$(devices "$TMP/site")" = "kineto/$want" ]; then ok "named as its member"; else not_ok "named as its member" "$(devices "$TMP/site")"; fi
 check_status 3 "the same run as a folder" "$report" "$TMP/run" -o "$TMP/site"
+
+# A folder of results with what people put beside them.
+mkdir "$TMP/results" "$TMP/results/texts"
+cp "$TMP/in/a.json" "$TMP/results/"
+printf '# Results\n' >"$TMP/results/README.md"
+printf '[INFO] epoch 1\n' >"$TMP/results/train.log"
+printf 'lr = 0.1\n' >"$TMP/results/texts/job.conf"
+check "files that are no evidence are no gap" "$report" "$TMP/results" -o "$TMP/site"
+check "... and are listed" jq -e '.not_evidence == ["README.md", "texts/job.conf", "train.log"] and (.notes | all(.kind != "gap"))' "$TMP/site/report.json"
+check "... nor one gap more beside an archive" sh -c '"$1" "$2/1node-x.tar" -o "$2/plain" -q; a=$?; cp "$2/1node-x.tar" "$2/results/texts"
+    rm "$2/results/a.json"; "$1" "$2/results" -o "$2/site" -q; test $? = $a && cmp "$2/plain/BOTTLENECK_ANALYSIS.md" "$2/site/BOTTLENECK_ANALYSIS.md"' sh "$report" "$TMP"
+check_status 2 "such a file alone is refused" "$report" "$TMP/results/README.md" -o "$TMP/none"
+rm "$TMP/results/texts/1node-x.tar"
+check_status 2 "... and a folder of nothing else" "$report" "$TMP/results" -o "$TMP/none"
 
 # Two files of one name from two folders are two runs with names of their own, on every page and in the citation.
 mkdir "$TMP/here" "$TMP/there"

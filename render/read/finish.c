@@ -1,0 +1,214 @@
+/* finish.c - see reading.h. The checks that make the result worth believing, and what it lacks. */
+#include "render/read/reading.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The leading number of "4node/run_17/metrics.csv" or "4node-20310425.tar", 0 when the text is not of that form. */
+int reading_nodes(const char *name)
+{
+    char *end;
+    if (!isdigit((unsigned char)name[0]))
+        return 0;
+    long n = strtol(name, &end, 10);
+    return strncmp(end, "node", 4) == 0 && n >= 1 && n <= RUN_MAX_NODE ? (int)n : 0;
+}
+
+/* What the manifest says of a member that has passed; 0 or DCR_FAIL. */
+int reading_check(const struct reading *g, const char *name, int64_t size, const char *sha256, struct dcr_err *err)
+{
+    struct manifest_member *entry = manifest_find(&g->manifest, name);
+    if (!entry)
+        return 0;
+    entry->is_seen = 1;
+    if (entry->size_bytes != size)
+        return dcr_err_set(err, DCR_FAIL,
+                           "cannot trust '%s': member '%.200s' has %lld bytes, its manifest says %lld; copy or pack it "
+                           "again",
+                           g->path, name, (long long)size, (long long)entry->size_bytes);
+    if (strcmp(entry->sha256, sha256) != 0)
+        return dcr_err_set(err, DCR_FAIL,
+                           "cannot trust '%s': member '%.200s' does not have the checksum of the manifest (SHA-256); "
+                           "copy or pack it again",
+                           g->path, name);
+    return 0;
+}
+
+static int check_manifest(struct reading *g, struct dcr_err *err)
+{
+    for (size_t i = 0; i < g->run->n_members; i++) { /* again for members that came before the manifest */
+        const struct run_member *m = &g->run->members[i];
+        if (reading_check(g, m->name, m->size_bytes, m->sha256, err))
+            return DCR_FAIL;
+    }
+    for (size_t i = 0; i < g->manifest.n; i++)
+        if (!g->manifest.members[i].is_seen)
+            return dcr_err_set(err, DCR_FAIL,
+                               "cannot trust '%s': its manifest lists '%.200s', which is not in it; copy or pack it "
+                               "again",
+                               g->path, g->manifest.members[i].name);
+    return 0;
+}
+
+/* Several boot ids: machines; one: nodes on one kernel. Only when the archive itself does not say. */
+static void guess_node_kind(struct run *r)
+{
+    if (r->node_kind != NODES_UNKNOWN || r->nodes_len < 2)
+        return;
+    int n_equal = 0;
+    for (int i = 0; i < r->nodes_len; i++) {
+        if (!*r->nodes[i].boot_id)
+            return;
+        for (int k = 0; k < i; k++)
+            n_equal += strcmp(r->nodes[i].boot_id, r->nodes[k].boot_id) == 0;
+    }
+    r->node_kind = n_equal ? NODES_ONE_KERNEL : NODES_MACHINES;
+}
+
+static void find_sizes(struct reading *g)
+{
+    struct run *r = g->run;
+    if (!r->n_nodes && r->has_metadata && r->nodes_len)
+        r->n_nodes = r->nodes_len;
+    if (!r->n_nodes && g->folder_nodes) {
+        r->n_nodes = g->folder_nodes;
+        run_add_gap(r, "The number of nodes (%d) is taken from a folder name; nothing in the archive confirms it.",
+                    r->n_nodes);
+    }
+    if (!r->n_nodes && reading_nodes(r->archive)) {
+        r->n_nodes = reading_nodes(r->archive);
+        run_add_gap(r, "The number of nodes (%d) is taken from the archive's file name; nothing in it confirms that.",
+                    r->n_nodes);
+    }
+    int n_with_steps = 0;
+    for (int i = 0; i < r->ranks_len; i++)
+        n_with_steps += r->ranks[i].n_steps > 0;
+    if (!r->n_ranks)
+        r->n_ranks = r->has_metadata ? r->ranks_len : n_with_steps;
+}
+
+/* "run.tar" -> "run"; the id of a run that has none of its own. */
+static const char *id_of_archive(struct run *r)
+{
+    size_t n = strlen(r->archive);
+    static const char *const ends[] = {".tar.zst",          ".tar.gz",        ".tgz",     ".tar",
+                                       ".pt.trace.json.gz", ".pt.trace.json", ".json.gz", ".json",
+                                       ".sqlite",           ".csv",           ".txt"};
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        size_t k = strlen(ends[i]);
+        if (n > k && strcmp(r->archive + n - k, ends[i]) == 0) {
+            n -= k;
+            break;
+        }
+    }
+    return dcr_arena_strndup(&r->arena, r->archive, n);
+}
+
+static int all_zero_or_absent(const struct run *r, const char *column)
+{
+    int m = run_metric(column);
+    for (size_t i = 0; i < r->n_epochs; i++)
+        if (!isnan(r->epochs[i].value[m]) && r->epochs[i].value[m] != 0)
+            return 0;
+    return 1;
+}
+
+static void forget_column(struct run *r, const char *column)
+{
+    int m = run_metric(column), had_value = 0;
+    for (size_t i = 0; i < r->n_epochs; i++) {
+        had_value |= !isnan(r->epochs[i].value[m]);
+        r->epochs[i].value[m] = NAN;
+    }
+    if (had_value)
+        run_add_gap(r, "metrics.csv has %s = 0 in every epoch and there is no monitor of it: that is not measured.",
+                    column);
+}
+
+static void name_gaps(struct run *r)
+{
+    int n_steps = 0, n_gpus = 0, n_cpu = 0;
+    for (int i = 0; i < r->ranks_len; i++)
+        n_steps += r->ranks[i].n_steps > 0;
+    for (int i = 0; i < r->nodes_len; i++) {
+        n_gpus += r->nodes[i].n_gpus;
+        n_cpu += r->nodes[i].cpu_percent.n > 0;
+    }
+    if (!r->has_manifest)
+        run_add_gap(r, "There is no manifest.json: nothing could be checked against sizes and checksums.");
+    if (!r->has_metadata)
+        run_add_gap(r, "There is no job_metadata.json: command, hosts and environment are unknown.");
+    if (!n_steps)
+        run_add_gap(r,
+                    "No steps were recorded (no steps.csv, no trace with step ranges): where the time of a step goes "
+                    "is unknown.");
+    if (!r->has_metrics)
+        run_add_gap(r, "There is no metrics.csv: losses and epochs are unknown.");
+    if (!n_cpu)
+        run_add_gap(r, "There is no CPU monitor: CPU and memory use are unknown.");
+    if (r->n_ranks && n_steps && n_steps < r->n_ranks)
+        run_add_gap(r, "Steps were recorded on %d of %d ranks.", n_steps, r->n_ranks);
+    if (!n_gpus && all_zero_or_absent(r, "gpu_util_avg"))
+        forget_column(r, "gpu_util_avg");
+    if (!n_cpu && all_zero_or_absent(r, "cpu_util_avg"))
+        forget_column(r, "cpu_util_avg");
+}
+
+/* Plain files of which none is known. */
+static int no_run(const struct reading *g, struct dcr_err *err)
+{
+    const char *first = g->first_unknown ? g->first_unknown : g->first_none ? g->first_none : "";
+    int is_none = g->n_none == g->run->n_members;
+    if (is_none && *g->why_none.text) {
+        if (err)
+            *err = g->why_none;
+        return dcr_err_mark(err, DCR_ERR_NO_EVIDENCE, DCR_FAIL);
+    }
+    int rc =
+        dcr_err_set(err, DCR_FAIL,
+                    "cannot use '%s': it holds no run, and nothing here knows what '%.200s'%s; the manual lists the "
+                    "kinds of files",
+                    g->run->archive, first, g->run->n_members > 1 ? " and others are" : " is");
+    return is_none ? dcr_err_mark(err, DCR_ERR_NO_EVIDENCE, rc) : rc;
+}
+
+int reading_finish(struct reading *g, struct dcr_err *err)
+{
+    struct run *r = g->run;
+    int rc = r->has_manifest ? check_manifest(g, err) : 0;
+    if (rc)
+        return rc;
+    if (r->n_members == (size_t)r->has_manifest)
+        return dcr_err_set(err, DCR_FAIL, "cannot use '%s': the %s holds no files", g->path,
+                           g->is_folder ? "folder" : "archive");
+    step_rows_finish(r, g->rows);
+    int is_ours = r->has_metrics || r->has_metadata || r->has_manifest || r->ranks_len > 0;
+    run_take_trace_steps(r);
+    find_sizes(g);
+    guess_node_kind(r);
+    if (!*r->run_id)
+        r->run_id = id_of_archive(r);
+    if (!is_ours && g->n_foreign == 0) {
+        if (g->n_failed && err)
+            *err = g->first_failure;
+        if (g->n_failed)
+            return DCR_FAIL;
+        if (g->is_folder)
+            return no_run(g, err);
+        return dcr_err_set(
+            err, DCR_FAIL,
+            "cannot use '%s': it holds no metrics.csv, no steps and no trace; is it the archive of a run?", g->path);
+    }
+    if (g->n_unknown)
+        run_add_gap(r, "%d %s not read, since nothing here knows that kind of file: '%.200s'%s.", g->n_unknown,
+                    g->n_unknown == 1 ? "file was" : "files were", g->first_unknown,
+                    g->n_unknown > 1 ? " and others" : "");
+    r->is_foreign = !is_ours;
+    if (is_ours)
+        name_gaps(r);
+    run_sort(r);
+    return 0;
+}

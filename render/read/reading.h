@@ -1,0 +1,41 @@
+/* reading.h - what is known of a run while its members pass (archive.c) and when they have (finish.c). Inside these two
+ * only. */
+#ifndef RENDER_READ_READING_H
+#define RENDER_READ_READING_H
+
+#include "render/read/ahead.h"
+#include "render/read/members.h"
+
+struct reading {
+    struct run *run;
+    const char *path;
+    struct manifest manifest;
+    struct step_rows *rows;
+    size_t members_cap;
+    const char *metrics_member; /* the one metrics.csv there may be */
+    int is_second_metrics;      /* the member being read is a further metrics.csv */
+    int is_folder;              /* plain files, not an archive: what nobody knows is named */
+    const char *first_unknown;  /* of those */
+    int n_unknown, n_foreign;   /* files that nothing knows; files of other tools that were understood */
+    const char *first_none;     /* of a folder's files that are plainly no evidence */
+    size_t n_none;              /* of those */
+    struct dcr_err why_none;    /* of the first for which there is a sentence */
+    int is_none;                /* the member being read is one */
+    int n_failed;               /* files that were left out */
+    struct dcr_err first_failure;
+    struct ahead *ahead; /* traces being read by other threads, NULL none; of them, the file being read */
+    size_t ahead_at;
+    int folder_nodes; /* "4node/..." in member names of an archive packed by hand, 0 = none */
+};
+
+/** reading_nodes - the leading number of a name like "4node/run_17/metrics.csv" or "4node-20310425.tar"; 0: it is not
+ *  of that form */
+int reading_nodes(const char *name);
+/** reading_check - a member that has passed against what the manifest says of it.                errors  DCR_FAIL */
+int reading_check(const struct reading *g, const char *name, int64_t size, const char *sha256,
+                  struct dcr_err *err) DCR_MUST_CHECK;
+/** reading_finish - the members have passed: is it a run, and what does it lack?
+ *  errors   DCR_FAIL; of kind DCR_ERR_NO_EVIDENCE when all files of a folder are plainly none */
+int reading_finish(struct reading *g, struct dcr_err *err) DCR_MUST_CHECK;
+
+#endif
