@@ -40,7 +40,9 @@ for f in "${DATA:-}" "${GRAPH:-}"; do
 done
 case " ${ARGS:-} " in *" --out"*) fail "ARGS holds --out, but the output belongs into the archive; leave it out" ;; esac
 # Before anything is measured; the program's own sentence says why.
-"$bin/dcrnn-train" --check-options "${train_args[@]}" || exit 2
+check=--check-options
+case " ${train_args[*]} " in *" --data "* | *" --data="*) check=--check-data ;; esac
+"$bin/dcrnn-train" $check "${train_args[@]}" || exit 2
 
 # Interrupted: the collectors beside the ranks are told, and they tell the programs, which end with a whole step; what they
 # left is still packed. mpirun itself would stop the ranks a second later, and a second signal make it leave them behind: it

@@ -22,13 +22,15 @@ check_status 2 "options that the program refuses" env CALIBRATE=1 NODES=2 ARGS=-
 check "the program's own sentence says why, before anything is begun" test "$(cat "$TMP/tap.out")" = "dcrnn-train: unknown option '--nonsense'; see --help"
 check_status 2 "data that are not there" env CALIBRATE=1 NODES=2 DATA="$TMP/none.csv" GRAPH=README.md bash collect/series.sh
 check "... are named" test "$(cat "$TMP/tap.out")" = "make collect: cannot read '$TMP/none.csv'; DATA and GRAPH name files of traffic data"
+check_status 2 "data that the program refuses" env CALIBRATE=1 NODES=2 DATA=README.md GRAPH=README.md bash collect/series.sh
+check "... are refused before anything is begun" test "$(sed 's/^dcrnn-train: .*README.md.*/once/' "$TMP/tap.out")" = once
 check "the list of the last series is still the good one" test "$(cat "$RESULTS/last-series")" = "$(printf '%s\n' "${archives[@]}")"
 
 check_status 2 "more nodes than this machine can stand in for" env NODES=100000 bash collect/series.sh
-# One that the program refuses when it has read its data, and two that are broken off, side by side: mpirun gives ranks some
+# One that the program refuses when it knows its ranks, and two that are broken off, side by side: mpirun gives ranks some
 # seconds to end. Each mpirun has a folder of its own to work in.
 mkdir "$TMP/refusing" "$TMP/screens"
-NODES=2 DATA=README.md GRAPH=README.md RESULTS=$TMP/refused TMPDIR=$TMP/refusing bash collect/series.sh >"$TMP/refusal" 2>&1 &
+NODES=2 ARGS="$small --rank-weights 1,1,1" RESULTS=$TMP/refused TMPDIR=$TMP/refusing bash collect/series.sh >"$TMP/refusal" 2>&1 &
 refusing=$!
 running=(--sensors 40 --days 3 --units 32 --batch 32 --epochs 500)
 screen=
@@ -61,8 +63,8 @@ check "both ranks' steps are in it" sh -c 'tar tf "$0" | grep -c steps.csv | gre
 
 status=0
 wait $refusing || status=$?
-check "data that the program refuses: status 2" test $status -eq 2
-check "the program's own sentence says why" grep -q "dcrnn-train: .*README.md" "$TMP/refusal"
+check "ranks that the program refuses: status 2" test $status -eq 2
+check "the program's own sentence says why" grep -qx "dcrnn-train: --rank-weights has 3 shares for 2 ranks; give one for each" "$TMP/refusal"
 check "and no series is left of it" test -z "$(find "$TMP/refused" -type f)"
 
 if [ -n "$screen" ]; then
