@@ -26,6 +26,12 @@ void run_picture(struct site *s, const struct run_result *r, const char *path);
 /** node_words - "4 nodes", "1 node", or GPUs where the runs scale over those; "unknown node count" for 0. */
 const char *node_words(struct site *s, int n);
 
+/** view_keys - step time, throughput, speed-up, communication, parallel efficiency at the last point, with their trend.
+ */
+json_t *view_keys(struct site *s, const struct series *series);
+/** view_no_keys - "Step time and communication are n/a because no steps were recorded. ..."; NULL: a key figure is
+ * known. */
+const char *view_no_keys(struct site *s, const struct series *series);
 /** series_unreliable - "; unreliable: at 2 nodes 2 ranks share 1 core" behind the caption of what rests on the points
  * of a series; "" where all can be relied on. */
 const char *series_unreliable(struct site *s, const struct series *series);

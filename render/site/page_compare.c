@@ -6,6 +6,7 @@
 #include "render/narrate/format.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char *signed_time(struct site *s, double ns)
@@ -40,6 +41,20 @@ static const char *name_of(const struct site *s, const struct comparison *c)
     return c->n_nodes <= 0 && s->rep->n_comparisons == 1 ? "These runs" : c->label;
 }
 
+/* "data loading, -29.0 ms" */
+static const char *changed_most(struct site *s, const struct comparison *c)
+{
+    int most = 0;
+    int64_t change[N_PARTS];
+    for (int k = 0; k < N_PARTS; k++) {
+        change[k] = c->part[k].after_ns - c->part[k].before_ns;
+        if (llabs(change[k]) > llabs(change[most]))
+            most = k;
+    }
+    return change[most] ? site_text(s, "%s, %s", part_name((enum part)most), signed_time(s, (double)change[most]))
+                        : "none";
+}
+
 static json_t *parts_table(struct site *s, const struct comparison *c)
 {
     json_t *t = view_table(s,
@@ -61,9 +76,10 @@ void view_compared(struct site *s, json_t *data)
         return;
     json_t *v = view_object(s), *sentences = view_list(s), *line = view_object(s);
     json_t *t = view_table(s, "Mean step before and after; a node count leads to its parts",
-                           "Nodes|#Before|#After|#Change|95 % interval of the change|Verdict");
+                           "Nodes|#Before|#After|#Change|95 % interval of the change|Verdict|Part that changed most");
     for (int i = 0; i < rep->n_comparisons; i++) {
         add_compared(s, t, name_of(s, &rep->comparisons[i]), &rep->comparisons[i].step);
+        view_cell(s, t, changed_most(s, &rep->comparisons[i]));
         json_t *rows = json_object_get(t, "rows");
         view_text(s, json_array_get(rows, json_array_size(rows) - 1), "href",
                   site_text(s, "compare.html#nodes-%s", rep->comparisons[i].anchor));

@@ -2,150 +2,9 @@
 #include "render/site/figures.h"
 
 #include "render/analyse/compare.h"
-#include "render/draw/chart.h"
-#include "render/draw/paint_svg.h"
 #include "render/narrate/format.h"
 
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
-
-/* ---- key figures ------------------------------------------------------------------------------------ */
-
-/* One key figure at one point; text NULL = n/a, and value then not finite. */
-struct key_value {
-    const char *text;
-    double value;
-};
-
-static const struct key_value no_value = {NULL, NAN};
-
-typedef struct key_value key_at(struct site *s, const struct series *series, int point);
-
-static struct key_value key_step(struct site *s, const struct series *series, int i)
-{
-    const struct series_point *p = &series->points[i];
-    const struct spread *step = &p->step;
-    if (!step->n && p->n_runs == 1) /* a summary holds a mean, but no steps to share out */
-        step = &s->rep->runs[p->runs[0]].step;
-    return step->n ? (struct key_value){site_text(s, "%s", fmt_time(step->mean_ns).text), (double)step->mean_ns}
-                   : no_value;
-}
-
-static struct key_value key_throughput(struct site *s, const struct series *series, int i)
-{
-    const struct series_point *p = &series->points[i];
-    return p->has_throughput ? (struct key_value){site_text(s, "%s/s", fmt_number(p->throughput).text), p->throughput}
-                             : no_value;
-}
-
-static struct key_value key_speedup(struct site *s, const struct series *series, int i)
-{
-    const struct series_point *p = &series->points[i];
-    return p->speedup > 0 ? (struct key_value){site_text(s, "%s", fmt_x(p->speedup).text), p->speedup} : no_value;
-}
-
-static struct key_value key_communication(struct site *s, const struct series *series, int i)
-{
-    const struct series_point *p = &series->points[i];
-    if (!p->step.n || p->step.mean_ns <= 0)
-        return no_value;
-    double ratio = (double)(p->part_ns[PART_TRANSFER] + p->part_ns[PART_WAIT]) / (double)p->step.mean_ns;
-    return (struct key_value){site_text(s, "%s", fmt_percent(ratio).text), ratio};
-}
-
-static struct key_value key_parallel(struct site *s, const struct series *series, int i)
-{
-    const struct series_point *p = &series->points[i];
-    return p->pop.has
-               ? (struct key_value){site_text(s, "%s", fmt_ratio(p->pop.parallel_ratio).text), p->pop.parallel_ratio}
-               : no_value;
-}
-
-/* Why the last point has no such number. */
-static const char *reason(struct site *s, const struct series *series, int point, key_at *at)
-{
-    const struct series_point *p = &series->points[point];
-    const struct run_result *r = p->n_runs > 0 ? &s->rep->runs[p->runs[0]] : NULL;
-    const char *why = !r                                   ? NULL
-                      : at == key_throughput               ? r->throughput_because
-                      : at == key_parallel && r->has_steps ? r->pop_because
-                                                           : r->steps_because;
-    return why && why[0] ? strncmp(why, "n/a ", 4) ? why : why + 4 : "it was not measured";
-}
-
-#define TREND_WIDTH 176.0
-#define TREND_HEIGHT 40.0
-
-/* The same figure at every node count: in rows, and drawn where there are two of it. */
-static void add_trend(struct site *s, json_t *v, const struct series *series, const char *name, key_at *at)
-{
-    json_t *trend = view_list(s);
-    double *value = dcr_arena_alloc(&s->arena, (size_t)series->n_points * sizeof *value);
-    struct dcr_buf alt = {0}, svg = {0};
-    int n_known = 0;
-    dcr_buf_printf(&alt, "Columns of %s:", name);
-    for (int i = 0; i < series->n_points; i++) {
-        struct key_value k = at(s, series, i);
-        json_t *p = view_object(s);
-        value[i] = k.value;
-        n_known += k.text != NULL;
-        dcr_buf_printf(&alt, "%s %s at %s", i ? "," : "", k.text ? k.text : "n/a",
-                       node_words(s, series->points[i].n_nodes));
-        view_text(s, p, "at", node_words(s, series->points[i].n_nodes));
-        view_text(s, p, "value", k.text ? k.text : "n/a");
-        view_add(s, trend, p);
-    }
-    if (n_known > 1) {
-        struct paint_svg painter;
-        dcr_buf_puts(&alt, ".");
-        paint_svg_begin(&painter, TREND_WIDTH, TREND_HEIGHT, s->typeface, NULL, dcr_buf_text(&alt), &svg);
-        chart_trend(&painter.canvas, (struct box){0, 0, TREND_WIDTH, TREND_HEIGHT}, value, (size_t)series->n_points);
-        paint_svg_end(&painter);
-        view_html(s, v, "drawn", &svg);
-    } else {
-        view_set(s, v, "drawn", json_null());
-    }
-    if (series->n_points < 2 || n_known == 0) /* the value itself says it */
-        json_array_clear(trend);
-    view_set(s, v, "trend", trend);
-    dcr_buf_release(&alt);
-    dcr_buf_release(&svg);
-}
-
-static json_t *key_figures(struct site *s, const struct series *series)
-{
-    static const struct {
-        const char *name, *note;
-        key_at *at;
-        bool needs_two;
-    } keys[] = {
-        {"Step time", "mean over ranks", key_step, false},
-        {"Throughput", "samples of all ranks", key_throughput, false},
-        {"Speed-up", "over the smallest run", key_speedup, true},
-        {"Communication", "exposed, with waiting", key_communication, false},
-        {"Parallel efficiency", "POP, useful share", key_parallel, false},
-    };
-    json_t *list = view_list(s);
-    int last = series->n_points - 1;
-    for (size_t k = 0; k < sizeof keys / sizeof keys[0]; k++) {
-        if (keys[k].needs_two && series->n_points < 2)
-            continue;
-        json_t *v = view_object(s);
-        const char *text = keys[k].at(s, series, last).text;
-        view_text(s, v, "name", keys[k].name);
-        view_text(s, v, "note", keys[k].note);
-        view_text(s, v, "value", text ? text : "n/a");
-        int n_nodes = series->points[last].n_nodes;
-        view_text(s, v, "at", n_nodes > 0 && series->n_points == 1 ? node_words(s, n_nodes) : NULL);
-        view_text(s, v, "because", text ? NULL : reason(s, series, last, keys[k].at));
-        view_text(s, v, "unreliable",
-                  keys[k].at == key_speedup && *series->points[last].unreliable ? series->points[last].unreliable : NULL);
-        add_trend(s, v, series, keys[k].name, keys[k].at);
-        view_add(s, list, v);
-    }
-    return list;
-}
 
 /* ---- series ------------------------------------------------------------------------------------------- */
 
@@ -227,7 +86,9 @@ static json_t *series_view(struct site *s, int index)
     view_text(s, v, "support", is_told ? NULL : series->support);
     view_text(s, v, "scaling", series->scaling_text);
     view_text(s, v, "beyond", series->beyond_text);
-    view_set(s, v, "keys", key_figures(s, series));
+    const char *no_keys = view_no_keys(s, series);
+    view_text(s, v, "no_keys", no_keys);
+    view_set_list(s, v, "keys", no_keys ? view_list(s) : view_keys(s, series));
     view_set(s, v, "figures", series_figures(s, series, suffix));
     json_t *classes = series_classes(s, series), *pop = pop_table(s, series);
     site_table(s, classes, site_text(s, "causes%s", suffix), -1);
@@ -268,17 +129,6 @@ static json_t *runs_table(struct site *s)
         view_cell(s, t, r->headline);
     }
     return t;
-}
-
-/* What lay beside the evidence and is none; the first of many. */
-static const char *no_evidence(struct site *s)
-{
-    enum { SHOWN = 20 };
-    const struct report *rep = s->rep;
-    const char *text = rep->n_none ? "" : NULL;
-    for (int i = 0; i < rep->n_none && i < SHOWN; i++)
-        text = site_text(s, "%s%s%s", text, i ? ", " : "", rep->none[i]);
-    return rep->n_none > SHOWN ? site_text(s, "%s and %d more", text, rep->n_none - SHOWN) : text;
 }
 
 static json_t *file_list(struct site *s)
@@ -377,6 +227,5 @@ void page_index(struct site *s)
     site_table(s, runs, "runs", -1);
     view_set(s, data, "runs", runs);
     view_set(s, data, "files", file_list(s));
-    view_text(s, data, "none", no_evidence(s));
     site_page(s, "index", "index.html", rep->title, "index", data);
 }

@@ -201,6 +201,35 @@ static void test_hostile_text_is_text(void **state)
     }
 }
 
+/* Where no key figure is known, each reason stands once. */
+static void test_no_key_figures(void **state)
+{
+    (void)state;
+    static struct sample sample;
+    struct dcr_buf page = {0};
+    char out[8192];
+    snprintf(out, sizeof out, "%s", in("keyless"));
+    sample_init(&sample, NULL);
+    struct series_point *p = &sample.rep.series[0].points[0];
+    sample.rep.series[0].n_points = 1;
+    sample.rep.series[0].n_losses = 0;
+    p->step.n = sample.rep.runs[0].step.n = 0;
+    p->has_throughput = p->pop.has = 0;
+    p->speedup = 0;
+    sample.rep.runs[0].has_steps = 0;
+    sample.rep.runs[0].steps_because = "n/a because no steps were recorded";
+    sample.rep.runs[0].throughput_because = "because nothing says it";
+    if (site_publish(&sample.rep, &(struct site_options){.out_dir = out}, &err))
+        fail_msg("%s", err.text);
+    sample_release(&sample);
+    slurp("keyless", "index.html", &page);
+    assert_has(&page,
+               "Step time, communication and parallel efficiency are n/a because no steps were recorded. Throughput is "
+               "n/a because nothing says it.");
+    assert_null(strstr(page.data, "<dl class=\"keys\">"));
+    dcr_buf_release(&page);
+}
+
 /* A long name keeps its two ends where there is little room. */
 static void test_long_names_keep_their_ends(void **state)
 {
@@ -406,6 +435,7 @@ int main(void)
         cmocka_unit_test(test_single_file_has_no_dead_words),
         cmocka_unit_test(test_hostile_text_is_text),
         cmocka_unit_test(test_long_names_keep_their_ends),
+        cmocka_unit_test(test_no_key_figures),
         cmocka_unit_test(test_empty_report),
         cmocka_unit_test(test_broken_themes),
         cmocka_unit_test(test_own_theme),
