@@ -131,6 +131,17 @@ static json_t *runs_table(struct site *s)
     return t;
 }
 
+/* What lay beside the evidence and is none; the first of many. */
+static const char *no_evidence(struct site *s)
+{
+    enum { SHOWN = 20 };
+    const struct report *rep = s->rep;
+    const char *text = rep->n_none ? "" : NULL;
+    for (int i = 0; i < rep->n_none && i < SHOWN; i++)
+        text = site_text(s, "%s%s%s", text, i ? ", " : "", rep->none[i]);
+    return rep->n_none > SHOWN ? site_text(s, "%s and %d more", text, rep->n_none - SHOWN) : text;
+}
+
 static json_t *file_list(struct site *s)
 {
     json_t *list = view_list(s);
@@ -227,5 +238,6 @@ void page_index(struct site *s)
     site_table(s, runs, "runs", -1);
     view_set(s, data, "runs", runs);
     view_set(s, data, "files", file_list(s));
+    view_text(s, data, "none", no_evidence(s));
     site_page(s, "index", "index.html", rep->title, "index", data);
 }
