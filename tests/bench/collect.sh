@@ -1,19 +1,21 @@
 #!/usr/bin/env bash
 # What the collector costs, in one run on one machine: a push and a pop (1 and 8 threads) beside LTTng-UST's two
 # tracepoints, a call on a file, an MPI call, and the trainer's step with everything on against off.
-#   collect.sh [--groups N] [--pairs N] [--steps N]
+#   collect.sh [--groups N] [--pairs N] [--steps N] [--options "WORDS"]
 #     --groups N  of four turns of a quarter of a second each, off on on off, of two trainers that run at once (40)
+#     --options W more options of `dccollect run`, for example "--counters off"
 #     --pairs N   whole runs of the trainer in the order off on on off, each N (3);  --steps N  steps of each run (400)
 # Figures to be read; nothing passes or fails, but the bars they are held against stand beside them.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 : "${BUILD:=$PWD/build}"
-groups=40 turn_ms=250 pairs=3 steps=400
+groups=40 turn_ms=250 pairs=3 steps=400 more=()
 while [ $# -gt 0 ]; do
     case $1 in
     --groups) groups=$2 && shift ;;
     --pairs) pairs=$2 && shift ;;
     --steps) steps=$2 && shift ;;
+    --options) read -r -a more <<<"$2" && shift ;;
     *) echo "collect.sh: unknown option '$1'; see the head of the file" >&2 && exit 2 ;;
     esac
     shift
@@ -89,7 +91,7 @@ one() { # KIND: median step in ns, the first ten left out; processor time of the
     rm -rf "$TMP/out" "$TMP/spool"
     local cpu
     if [ "$1" = on ]; then
-        "$COLLECT" run --spool "$TMP/spool" -- "${train[@]}" --out "$TMP/out" >/dev/null 2>&1
+        "$COLLECT" run "${more[@]}" --spool "$TMP/spool" -- "${train[@]}" --out "$TMP/out" >/dev/null 2>&1
         cpu=$(jq -r '"\(.user_ns / 1e9) \(.system_ns / 1e9)"' "$TMP/spool/launcher.json")
     else
         cpu=$({ time "${train[@]}" --out "$TMP/out" >/dev/null 2>&1; } 2>&1)
@@ -126,7 +128,7 @@ cannot() {
 "$CC" -std=gnu11 -O2 -o "$TMP/turns" tests/bench/turns.c
 long="$BIN/dcrnn-train --sensors 16 --units 16 --batch 16 --steps 10000000 --epochs 1000000 --validate-every 0"
 if "$TMP/turns" "$turn_ms" "$groups" "exec $long --out '$TMP/off' >/dev/null 2>&1" \
-    "exec '$COLLECT' run --spool '$TMP/turns-spool' -- $long --out '$TMP/on' >/dev/null 2>&1" >"$TMP/turns.txt" 2>"$TMP/turns.err"; then
+    "exec '$COLLECT' run ${more[*]} --spool '$TMP/turns-spool' -- $long --out '$TMP/on' >/dev/null 2>&1" >"$TMP/turns.txt" 2>"$TMP/turns.err"; then
     awk -F'[ ,]' '
         FNR == 1 { file++ }
         file < 3 && FNR == 1 { for (i = 1; i <= NF; i++) { if ($i == "start_ns") s = i; if ($i == "step_ns") d = i }; next }

@@ -1,8 +1,10 @@
-/* fuzz_trace.c - libFuzzer entry over lib/trace and lib/summary. The first byte chooses: bit 0, whether block checksums
- * are made right first, so that rubbish reaches the parser of slots too; bit 1, whether the rest is the text of a
- * summary and not a trace. A trace's summary must come back from its own text.
+/* fuzz_trace.c - libFuzzer entry over lib/trace, lib/payload and lib/summary. The first byte chooses: bit 0, whether
+ * block checksums are made right first, so that rubbish reaches the parser of slots too; bit 1, whether the rest is the
+ * text of a summary and not a trace; bit 2, whether it is read as a payload with its definitions too. A trace's summary
+ * must come back from its own text.
  */
 #include "lib/hash.h"
+#include "lib/payload.h"
 #include "lib/summary.h"
 #include "lib/trace.h"
 
@@ -62,6 +64,29 @@ static void summarise(const char *bytes, size_t n, int is_text)
     dcr_arena_release(&a);
 }
 
+/* A schema, an enumeration, a payload, one behind the other. */
+struct definitions {
+    const char *schema, *words;
+};
+
+static const char *definition(void *ctx, uint64_t id)
+{
+    const struct definitions *d = ctx;
+    return id < UINT64_C(1) << 24 ? d->schema : d->words;
+}
+
+static void put_payload(const char *bytes, size_t n)
+{
+    struct definitions d = {.schema = bytes};
+    struct dcr_buf out = {0};
+    size_t first = strnlen(bytes, n) + 1, second = first < n ? first + strnlen(bytes + first, n - first) + 1 : n;
+    if (second >= n)
+        return;
+    d.words = bytes + first;
+    payload_put(&out, bytes + second, n - second, definition, &d);
+    dcr_buf_release(&out);
+}
+
 static void check_gpu(void *ctx, const struct dct_gpu_event *e)
 {
     (void)ctx;
@@ -77,6 +102,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     if (!copy)
         return 0;
     memcpy(copy, data + 1, n - 1);
+    if (data[0] & 4)
+        put_payload((const char *)copy, n - 1);
     if (data[0] & 1)
         mend(copy, n - 1);
     summarise((const char *)copy, n - 1, data[0] & 2);
