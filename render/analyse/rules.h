@@ -1,5 +1,5 @@
-/* rules.h - what the files of the class table share: rules.c (most classes), roofline.c (compute and memory),
- * findings.c (what is said besides). Rules and their sources: docs/metrics.md#rules. */
+/* rules.h - what the files of the class table share: rules.c (most classes), rules_communication.c, roofline.c (compute
+ * and memory), findings.c (what is said besides). Rules and their sources: docs/metrics.md#rules. */
 #ifndef RENDER_ANALYSE_RULES_H
 #define RENDER_ANALYSE_RULES_H
 
@@ -10,11 +10,16 @@ struct class_result *rule_begin(struct run_result *r, enum cause_class cls, int6
                                 const char *threshold_name, double threshold);
 /** rule_not_measured - the line of a class of which nothing is known. */
 void rule_not_measured(struct run_result *r, enum cause_class cls, const char *because);
+/** rule_grade - limits above one share, watched above another. */
+void rule_grade(struct class_result *c, double limits, double watch);
 /** rule_share - of the mean step; 0 without one. */
 double rule_share(const struct run_result *r, int64_t ns);
 /** rule_mean - of a monitor's samples; NAN without any. */
 double rule_mean(const struct sampled *s);
 
+/** rule_communication - is it transfer, or waiting for a rank that comes last? Both classes. (rules_communication.c)
+ *  source   docs/metrics.md#rules. Test: tests/unit/test_rules.c */
+void rule_communication(struct report *rep, struct run_result *r);
 /** rule_host - does the GPU wait for its host? (device_host.c)
  *  source   docs/metrics.md#rules. Test: tests/unit/test_rules.c, render_devices.sh */
 void rule_host(struct report *rep, struct run_result *r);

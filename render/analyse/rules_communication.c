@@ -1,0 +1,115 @@
+/* rules_communication.c - transfer, and waiting for the rank that comes last. See rules.h. */
+#include "render/analyse/rules.h"
+
+#include "render/narrate/format.h"
+
+/* The loss of efficiency up to this run that the growth of transfer explains, 0..1; 0 when there is none. */
+static double transfer_of_loss(const struct report *rep, const struct run_result *r)
+{
+    if (r->series < 0)
+        return 0;
+    const struct series *s = &rep->series[r->series];
+    for (int i = 0; i < s->n_losses; i++) {
+        const struct series_loss *l = &s->losses[i];
+        const struct series_point *a = &s->points[l->from], *b = &s->points[l->to];
+        if (b->n_nodes != r->n_nodes || b->step.mean_ns == 0 || a->step.mean_ns == 0)
+            continue;
+        double before = (double)a->part_ns[PART_TRANSFER] / (double)a->step.mean_ns;
+        double now = (double)b->part_ns[PART_TRANSFER] / (double)b->step.mean_ns;
+        int64_t grown = 0;
+        for (int p = 0; p < N_PARTS; p++)
+            grown += l->part_ns[p] > 0 ? l->part_ns[p] : 0;
+        if (now <= before || grown == 0 || l->part_ns[PART_TRANSFER] <= 0 ||
+            (double)l->loss_ns < rep->thresholds.loss_matters * (double)b->step.mean_ns)
+            return 0;
+        return (double)l->part_ns[PART_TRANSFER] / (double)grown;
+    }
+    return 0;
+}
+
+/* Where ranks are late by turns (no core, a neighbour's interrupts) they wait in every exchange, and nothing is saved
+ * without it: what limits has to be worth removing. */
+static void only_if_it_matters(const struct thresholds *t, const struct run_result *r, struct class_result *c)
+{
+    if (c->verdict == VERDICT_LIMITS && (double)c->gain_ns <= t->loss_matters * (double)r->step.mean_ns)
+        c->verdict = VERDICT_WATCH;
+}
+
+void rule_communication(struct report *rep, struct run_result *r)
+{
+    const struct thresholds *t = &rep->thresholds;
+    int is_alone = is_one_of_many(r);
+    if (r->n_ranks < 2 && !is_alone) {
+        rule_not_measured(r, CLASS_COMMUNICATION, "n/a because one rank has nobody to exchange with");
+        rule_not_measured(r, CLASS_IMBALANCE, "n/a because one rank waits for nobody");
+        return;
+    }
+    if (r->comm_ns == 0) {
+        rule_not_measured(r, CLASS_COMMUNICATION, "n/a because no communication was recorded");
+        rule_not_measured(r, CLASS_IMBALANCE, "n/a because no communication was recorded in which a rank could wait");
+        return;
+    }
+    int64_t transfer = r->part_ns[PART_TRANSFER], caused = 0;
+    for (int i = 0; i < N_CATEGORIES; i++) /* waiting for loading and file writes belongs to those classes */
+        caused += i == CAT_DATA || i == CAT_IO ? 0 : r->wait_cause_ns[i];
+    struct class_result *c =
+        rule_begin(r, CLASS_COMMUNICATION, transfer,
+                   report_text(rep,
+                               "limits above %s of step time in transfer, or when transfer grew with "
+                               "the nodes and is over %s of the time lost to scaling",
+                               fmt_percent(t->comm_limits).text, fmt_percent(t->comm_loss).text),
+                   "comm_limits", t->comm_limits);
+    struct class_result *w =
+        rule_begin(r, CLASS_IMBALANCE, caused,
+                   report_text(rep,
+                               "limits above %s of step time spent waiting, or above %s with load "
+                               "balance below %s or a straggler",
+                               fmt_percent(t->comm_limits).text, fmt_percent(t->straggler_wait).text,
+                               fmt_ratio(t->load_balance).text),
+                   "comm_limits", t->comm_limits);
+    c->share_interval = r->part_interval[PART_TRANSFER];
+    if (*r->shared.id) /* waiting for a core is not waiting for a slow rank */
+        w->share_ns = r->uneven_wait_ns, w->share_ratio = rule_share(r, w->share_ns);
+    else if (caused == r->part_ns[PART_WAIT])
+        w->share_interval = r->part_interval[PART_WAIT];
+    rule_grade(c, t->comm_limits, t->comm_watch);
+    double of_loss = transfer_of_loss(rep, r);
+    if (of_loss > t->comm_loss)
+        c->verdict = VERDICT_LIMITS;
+    only_if_it_matters(t, r, c);
+    c->text = of_loss > t->comm_loss ? report_text(rep, "%s a step in transfer, %s of the time lost to scaling",
+                                                   fmt_time(transfer).text, fmt_percent(of_loss).text)
+                                     : report_text(rep, "%s a step in transfer", fmt_time(transfer).text);
+    if (is_alone) {
+        c->text = report_text(rep, "%s a step, waiting for the ranks whose traces are not here included",
+                              fmt_time(transfer).text);
+        rule_not_measured(r, CLASS_IMBALANCE, "n/a because the trace of one rank does not show whom it waited for");
+        return;
+    }
+
+    rule_grade(w, t->comm_limits, t->straggler_wait);
+    /* A rank that is late because it loads or writes is those classes' matter, whatever the balance. */
+    int is_unbalanced = r->pop.has && r->pop.load_balance_ratio < t->load_balance && !*r->shared.id;
+    if ((is_unbalanced || r->straggler.has) && w->share_ratio > t->straggler_wait)
+        w->verdict = VERDICT_LIMITS;
+    if (r->straggler.has)
+        w->text = report_text(rep, "rank %d arrives last in %s of the collectives; load balance %s", r->straggler.rank,
+                              fmt_percent(r->straggler.wins_ratio).text, fmt_ratio(r->pop.load_balance_ratio).text);
+    else if (*r->shared.id)
+        w->text = report_text(
+            rep, "%s a step waiting, of which unequal work explains %s: the rest waits for ranks without a core",
+            fmt_time(caused).text, w->share_ns ? fmt_time(w->share_ns).text : "nothing");
+    else
+        w->text = report_text(rep, "%s a step waiting, no rank stands out; load balance %s", fmt_time(caused).text,
+                              fmt_ratio(r->pop.load_balance_ratio).text);
+
+    only_if_it_matters(t, r, w);
+
+    /* Together above the threshold although neither is alone: the larger one is named. */
+    if (c->verdict != VERDICT_LIMITS && w->verdict != VERDICT_LIMITS && !*r->shared.id &&
+        c->share_ratio + w->share_ratio > t->comm_limits) {
+        struct class_result *larger = c->gain_ns >= w->gain_ns ? c : w;
+        larger->verdict = VERDICT_LIMITS;
+        only_if_it_matters(t, r, larger);
+    }
+}
