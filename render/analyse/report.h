@@ -358,6 +358,7 @@ struct document {
 struct source {
     const char *archive, *manifest_sha256;
     const char *files_sha256;       /* without a manifest */
+    const char *unhashed;           /* why there is no sha256 */
     const char *sha256, *sha256_of; /* the one that is there, and of what: "manifest", "file", "list of its 3 files" */
     const char *program, *backend, *collector; /* with versions */
 };

@@ -43,7 +43,7 @@ struct run *run_new(const char *archive_path)
     }
     const char *slash = strrchr(archive_path, '/');
     r->archive = run_text(r, slash ? slash + 1 : archive_path);
-    r->run_id = r->config_hash = r->manifest_sha256 = r->files_sha256 = "";
+    r->run_id = r->config_hash = r->manifest_sha256 = r->files_sha256 = r->files_unhashed = "";
     r->scheduler = r->job_id = r->collector_version = r->nvtx_status = r->mpi_status = r->io_status = "";
     r->is_complete = 1;
     struct run_program *p = &r->program;

@@ -227,6 +227,7 @@ static json_t *provenance(const struct run *run)
     json_object_set_new(o, "archive", json_string(run->archive));
     json_object_set_new(o, "manifest_sha256", value_text(run->manifest_sha256));
     json_object_set_new(o, "files_sha256", value_text(run->files_sha256));
+    json_object_set_new(o, "files_sha256_because", value_text(run->files_unhashed));
     json_object_set_new(o, "config_hash", value_text(run->config_hash));
     json_object_set_new(o, "is_complete", json_boolean(run->is_complete));
     json_object_set_new(o, "incomplete_because", strings(run->incomplete_because, run->n_incomplete_because));

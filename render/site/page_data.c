@@ -130,7 +130,7 @@ static json_t *versions(struct site *s)
         view_cell(s, t, or_unknown(c->is.backend));
         view_cell(s, t, or_unknown(c->is.collector));
         view_cell(s, t, c->is.sha256_of);
-        view_cell_class(s, t, *c->is.sha256 ? c->is.sha256 : "n/a: it was no plain file", "hash");
+        view_cell_class(s, t, *c->is.sha256 ? c->is.sha256 : c->is.unhashed, "hash");
     }
     return t;
 }

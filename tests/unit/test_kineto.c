@@ -233,7 +233,7 @@ static void test_late_events(void **state)
     snprintf(text + 6 + n, 4000, "\"}");
     assert_int_equal(import_text(text), DCR_FAIL);
     assert_non_null(strstr(err.text, "without traceEvents"));
-    assert_int_equal(err.kind, DCR_ERR_NO_TRACE); /* it may be anything: a program's own */
+    assert_int_equal(err.kind, DCR_ERR_NO_EVIDENCE); /* it may be anything: a program's own */
     free(text);
 }
 
