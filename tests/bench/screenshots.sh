@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# `make screenshots`: every page of site/ (or SITE=) at 390, 1280 and 1920 pixels, light and dark, into $BUILD/screenshots.
+# `make screenshots`: every page of site/ (or SITE=) at 390, 1280 and 1920 pixels, light and dark, and once in grey, into
+# $BUILD/screenshots.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 : "${BUILD:=build}" "${SITE:=site}"

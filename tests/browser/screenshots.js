@@ -1,4 +1,4 @@
-// screenshots.js TOOLS SITE OUT PAGE...: each page whole, at three widths, light and dark.
+// screenshots.js TOOLS SITE OUT PAGE...: each page whole, at three widths, light and dark, and once in grey.
 'use strict';
 const [, , tools, site, out, ...pages] = process.argv;
 const { launch } = require('./browser.js')(tools);
@@ -8,9 +8,10 @@ const { launch } = require('./browser.js')(tools);
   let n = 0;
   for (const path of pages) {
     const page = await browser.newPage();
-    for (const scheme of ['light', 'dark']) {
-      await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: scheme }]);
-      for (const width of [390, 1280, 1920]) {
+    for (const scheme of ['light', 'dark', 'grey']) {
+      await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: scheme === 'dark' ? 'dark' : 'light' }]);
+      await page.emulateVisionDeficiency(scheme === 'grey' ? 'achromatopsia' : 'none');
+      for (const width of scheme === 'grey' ? [1280] : [390, 1280, 1920]) {
         await page.setViewport({ width, height: 900 });
         await page.goto('file://' + site + '/' + path);
         await new Promise(done => setTimeout(done, path.includes('timeline') ? 700 : 100));
