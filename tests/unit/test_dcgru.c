@@ -71,7 +71,7 @@ static void open_rig(struct rig *r, int is_wide)
     for (int pass = 0; pass < 2; pass++) {
         dcgru_place(&r->cell, &pool);
         dcgru_place_sums(&r->cell, &r->sums, &pool);
-        dcgru_place_work(&r->cell, ROWS, &r->work, &pool);
+        dcgru_place_work(&r->cell, is_wide ? 0 : r->cell.xp, ROWS, &r->work, &pool);
         if (pass == 0) {
             r->memory = calloc(1, pool.used + 64);
             assert_non_null(r->memory);
@@ -116,7 +116,7 @@ static double objective(struct rig *r, int has_state)
     double sum = 0;
     dcgru_pack(&r->cell, &r->params);
     dcgru_input(&r->cell, &r->work, SAMPLES, r->x, r->cell.xp);
-    dcgru_forward(&r->cell, &r->work, SAMPLES, has_state ? r->h : NULL, r->r, r->u, r->c, r->h_new);
+    dcgru_forward(&r->cell, &r->work, SAMPLES, has_state ? r->h : NULL, 0, r->r, r->u, r->c, r->h_new);
     for (int i = 0; i < ROWS; i++)
         for (int j = 0; j < UNITS; j++)
             sum += slope(i, j) * r->h_new[i * UP + j];
@@ -222,7 +222,7 @@ static void test_terms_computed_before_are_the_same(void **state)
     gconv_diffuse(&r.g, SAMPLES, width, z, terms * width, width);
     memset(r.work.z, 0xff, (size_t)(ROWS * r.work.z_row) * sizeof(double));
     dcgru_input_diffused(&r.cell, &r.work, SAMPLES, z + f, terms * width, width);
-    dcgru_forward(&r.cell, &r.work, SAMPLES, r.h, r.r, r.u, r.c, r.h_new);
+    dcgru_forward(&r.cell, &r.work, SAMPLES, r.h, 0, r.r, r.u, r.c, r.h_new);
     double sum = 0;
     for (int i = 0; i < ROWS; i++)
         for (int j = 0; j < UNITS; j++)
