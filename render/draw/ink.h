@@ -31,7 +31,7 @@
     X(MUTED, "muted", 0x57606a)   \
     X(GRID, "grid", 0xe3e7eb)     \
     X(AXIS, "axis", 0x8c959f)     \
-    X(ACCENT, "accent", 0x0072b2) \
+    X(ACCENT, "accent", 0x005a91) \
     X(SHADE, "shade", 0xeef1f4)   \
     X(ALARM, "alarm", 0xb3261e)
 

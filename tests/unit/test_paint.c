@@ -36,8 +36,9 @@ static void draw(struct canvas *c, const char *label)
     static const double v[2] = {30, 10};
     const struct stack_part parts[2] = {{"compute", INK_COMPUTE}, {label, INK_COMM}};
     const struct stack_bar bar = {.label = label, .value = v};
-    chart_stack(c, (struct box){10, 10, 280, 180},
-                &(struct chart_stack){{label, "step time, ms", "ms", NULL}, parts, 2, &bar, 1, NULL, false, false});
+    const struct chart_stack spec = {
+        .text = {label, "step time, ms", "ms", NULL}, .parts = parts, .n_parts = 2, .bars = &bar, .n_bars = 1};
+    chart_stack(c, (struct box){10, 10, 280, 180}, &spec);
 }
 
 static void paint(struct dcr_buf *out, const char *label, const char *note)
@@ -94,7 +95,7 @@ static void test_png_is_read_back(void **state)
     int blue = 0;
     for (int y = 0; y < 400; y++)
         for (int x = 0; x < 600; x++)
-            blue += rows[y][3 * x] == 0x00 && rows[y][3 * x + 1] == 0x72 && rows[y][3 * x + 2] == 0xb2;
+            blue += rows[y][3 * x] == 0x00 && rows[y][3 * x + 1] == 0x5a && rows[y][3 * x + 2] == 0x91;
     assert_true(blue > 5000);
     png_destroy_read_struct(&png, &info, NULL);
     dcr_buf_release(&file);
@@ -141,7 +142,7 @@ static void test_svg_has_text_and_classes(void **state)
     struct dcr_buf out = {0};
     svg(&out, "a<b & \"c\" </text>\xff");
     const char *text = dcr_buf_text(&out);
-    assert_non_null(strstr(text, "class=\"f-compute\" fill=\"#0072b2\""));
+    assert_non_null(strstr(text, "class=\"f-compute\" fill=\"#005a91\""));
     assert_non_null(strstr(text, "a&lt;b &amp; &quot;c&quot; &lt;/text&gt;\xef\xbf\xbd"));
     assert_non_null(strstr(text, "role=\"img\" aria-label=\"a&lt;b"));
     assert_null(strstr(text, "style="));
