@@ -50,8 +50,8 @@ static void payloads()
     uint64_t id = nvtxPayloadSchemaRegister(domain, &schema);
     nvtxPayloadEnum_t words[2] = {{"few", 1, 0}, {"many", 258, 0}};
     nvtxPayloadEnumAttr_t enumeration = {};
-    enumeration.fieldMask =
-        NVTX_PAYLOAD_ENUM_ATTR_FIELD_ENTRIES | NVTX_PAYLOAD_ENUM_ATTR_FIELD_NUM_ENTRIES | NVTX_PAYLOAD_ENUM_ATTR_FIELD_SIZE;
+    enumeration.fieldMask = NVTX_PAYLOAD_ENUM_ATTR_FIELD_ENTRIES | NVTX_PAYLOAD_ENUM_ATTR_FIELD_NUM_ENTRIES |
+                            NVTX_PAYLOAD_ENUM_ATTR_FIELD_SIZE;
     enumeration.entries = words;
     enumeration.numEntries = 2;
     enumeration.sizeOfEnum = 4;
