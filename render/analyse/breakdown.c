@@ -138,7 +138,9 @@ static void add_step(struct sums *s, struct run_result *out, const struct grid *
         s->has_samples &= k->samples >= 0;
         s->samples += k->samples;
     }
+    const struct sums before = *s;
     breakdown_waits(s, g, step, split, sum, a);
+    breakdown_step_gains(s, &before, g, sum, out->step_gain_ns[row]);
 }
 
 static void fill_ranks(struct report *rep, struct run_result *out, const struct grid *g, const struct sums *s,
@@ -183,6 +185,7 @@ static void fill_steps(struct report *rep, struct run_result *out, const struct 
     s.rank_caused = dcr_arena_alloc(&rep->arena, n * sizeof *s.rank_caused);
     s.n_last = dcr_arena_alloc(&rep->arena, n * sizeof *s.n_last);
     out->step_part_ns = dcr_arena_alloc(&rep->arena, (size_t)out->n_counted * sizeof *out->step_part_ns);
+    out->step_gain_ns = dcr_arena_alloc(&rep->arena, (size_t)out->n_counted * sizeof *out->step_gain_ns);
     struct arrival *a = dcr_arena_alloc(&rep->arena, n * sizeof *a);
     for (size_t i = first; i < g->n_steps; i++)
         add_step(&s, out, g, i, i - first, a);

@@ -51,6 +51,13 @@ struct sums {
  *  a        room for one per rank */
 void breakdown_waits(struct sums *s, const struct grid *g, size_t step, struct split split, const int64_t part[N_PARTS],
                      struct arrival *a);
+/** breakdown_step_gains - what each removal would save in one step, by what that step added to s; where who was late is
+ *  known of its collectives only, at most the cause's own time and the waiting that it caused there.
+ *  before   s before breakdown_waits of that step
+ *  part     its parts, summed over ranks
+ *  gain     filled, ns */
+void breakdown_step_gains(const struct sums *s, const struct sums *before, const struct grid *g,
+                          const int64_t part[N_PARTS], int64_t gain[N_CLASSES]);
 /** breakdown_straggler - a rank that comes last clearly more often than its share while the others pay for it. */
 void breakdown_straggler(const struct report *rep, struct run_result *out, const struct sums *s);
 /** breakdown_cap_gains - where is_estimated: a removal saves no more than its cause's own time and the waiting that it

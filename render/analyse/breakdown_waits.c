@@ -157,9 +157,9 @@ void breakdown_causes(struct run_result *out, const struct sums *s)
     apportion(weight, N_CATEGORIES, out->part_ns[PART_WAIT], total, out->wait_cause_ns);
 }
 
-void breakdown_cap_gains(struct run_result *out, const struct sums *s)
+/* No removal saves more than its cause's own time and the waiting that it caused. */
+static void cap_gains(int64_t gain[N_CLASSES], const int64_t part[N_PARTS], const int64_t late[N_CATEGORIES])
 {
-    const int64_t *late = out->wait_cause_ns, *part = out->part_ns;
     const int64_t most[N_CLASSES] = {
         [CLASS_DATA] = part[PART_DATA] + late[CAT_DATA],
         [CLASS_IO] = part[PART_IO] + late[CAT_IO],
@@ -168,7 +168,28 @@ void breakdown_cap_gains(struct run_result *out, const struct sums *s)
         [CLASS_IMBALANCE] = part[PART_WAIT] - late[CAT_DATA] - late[CAT_IO],
     };
     static const enum cause_class capped[] = {CLASS_DATA, CLASS_IO, CLASS_COPY, CLASS_OVERHEAD, CLASS_IMBALANCE};
-    for (size_t i = 0; s->is_estimated && i < sizeof capped / sizeof *capped; i++)
-        if (out->gain_ns[capped[i]] > most[capped[i]])
-            out->gain_ns[capped[i]] = most[capped[i]];
+    for (size_t i = 0; i < sizeof capped / sizeof *capped; i++)
+        if (gain[capped[i]] > most[capped[i]])
+            gain[capped[i]] = most[capped[i]];
+}
+
+void breakdown_cap_gains(struct run_result *out, const struct sums *s)
+{
+    if (s->is_estimated)
+        cap_gains(out->gain_ns, out->part_ns, out->wait_cause_ns);
+}
+
+void breakdown_step_gains(const struct sums *s, const struct sums *before, const struct grid *g,
+                          const int64_t part[N_PARTS], int64_t gain[N_CLASSES])
+{
+    for (int c = 0; c < N_CLASSES; c++)
+        gain[c] = s->gain[c] - before->gain[c];
+    if (!s->is_estimated)
+        return;
+    int64_t mean[N_PARTS], late[N_CATEGORIES];
+    for (int p = 0; p < N_PARTS; p++)
+        mean[p] = part[p] / g->n_ranks;
+    for (int c = 0; c < N_CATEGORIES; c++)
+        late[c] = (int64_t)((s->cause[c] - before->cause[c]) / g->n_ranks);
+    cap_gains(gain, mean, late);
 }

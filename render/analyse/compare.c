@@ -73,13 +73,22 @@ static void fill_means(struct side *s)
     s->step_ns = apportion(sum, N_PARTS, 1, weight, s->part_ns);
 }
 
-static int64_t median(struct report *arena_of, const struct side *s)
+/* What a step would take without a class. Where that is not known of each step, the gain of the run is in all alike. */
+static int64_t step_without(const struct run_result *r, int64_t step, int cls)
+{
+    int is_of_run = cls == CLASS_HOST || cls == CLASS_MEMORY || cls == CLASS_COMPUTE;
+    int64_t gain = is_of_run ? r->classes[cls].gain_ns : r->step_gain_ns[step][cls], ns = r->step_ns[step];
+    return gain < ns ? ns - gain : 0;
+}
+
+/* Of the steps as they were, or, cls >= 0, as they would be without that class. */
+static int64_t median(struct report *arena_of, const struct side *s, int cls)
 {
     int64_t *x = dcr_arena_alloc(&arena_of->arena, ((size_t)s->n_steps + 1) * sizeof *x);
     size_t n = 0;
     for (int i = 0; i < s->n; i++)
         for (int64_t k = 0; k < s->runs[i]->n_counted; k++)
-            x[n++] = s->runs[i]->step_ns[k];
+            x[n++] = cls < 0 ? s->runs[i]->step_ns[k] : step_without(s->runs[i], k, cls);
     return spread_of(x, n).median_ns;
 }
 
@@ -152,7 +161,7 @@ static int64_t class_ns(const struct side *s, enum cause_class cls)
     return sum / s->n;
 }
 
-static void fill_predictions(struct comparison *c, const struct side *a, const struct side *b)
+static void fill_predictions(struct report *rep, struct comparison *c, const struct side *a, const struct side *b)
 {
     for (int k = 0; k < N_CLASSES; k++) {
         int64_t gain = 0;
@@ -164,17 +173,18 @@ static void fill_predictions(struct comparison *c, const struct side *a, const s
         gain /= a->n;
         if (k == CLASS_SHARED || 2 * n_limits <= a->n || gain <= 0)
             continue;
-        if (a->step_ns > 0) /* as what came: of the median step */
-            apportion(&gain, 1, c->median_before_ns, a->step_ns, &gain);
         struct prediction p = {.cls = (enum cause_class)k,
-                               .predicted_ns = gain,
+                               .predicted_ns = c->median_before_ns - median(rep, a, k),
+                               .predicted_mean_ns = gain,
                                .before_ns = class_ns(a, (enum cause_class)k),
                                .after_ns = class_ns(b, (enum cause_class)k)};
         p.is_removed = 2 * p.after_ns <= p.before_ns;
-        if (p.is_removed && gain > c->expected_ns)
-            c->expected_ns = gain;
+        if (p.is_removed && p.predicted_ns > c->expected_ns)
+            c->expected_ns = p.predicted_ns;
+        if (p.is_removed && gain > c->expected_mean_ns)
+            c->expected_mean_ns = gain;
         int at = c->n_predictions++;
-        for (; at > 0 && c->predictions[at - 1].predicted_ns < gain; at--)
+        for (; at > 0 && c->predictions[at - 1].predicted_mean_ns < gain; at--)
             c->predictions[at] = c->predictions[at - 1];
         c->predictions[at] = p;
     }
@@ -271,15 +281,15 @@ static void compare_at(struct report *rep, const struct report *before, const st
     draw(&b, 2);
     c->steps_before = a.n_steps;
     c->steps_after = b.n_steps;
-    c->median_before_ns = median(rep, &a);
-    c->median_after_ns = median(rep, &b);
+    c->median_before_ns = median(rep, &a, -1);
+    c->median_after_ns = median(rep, &b, -1);
     c->step = compared_of(&a, &b, -1);
     c->utilization_before = utilization(&a);
     c->utilization_after = utilization(&b);
     for (int p = 0; p < N_PARTS; p++)
         c->part[p] = compared_of(&a, &b, p);
     c->achieved_ns = c->median_before_ns - c->median_after_ns;
-    fill_predictions(c, &a, &b);
+    fill_predictions(rep, c, &a, &b);
     c->differing = ""; /* repetitions of one side may differ among themselves too */
     for (int i = 0; i < a.n && !*c->differing; i++)
         c->differing = differing(rep, b.runs[0]->run, a.runs[i]->run);

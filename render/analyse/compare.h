@@ -15,7 +15,8 @@ struct compared {
 /* One cause that the report on the runs before named, and what became of it. */
 struct prediction {
     enum cause_class cls;
-    int64_t predicted_ns;        /* at most, of the median step: its share of the mean step is taken to be the same */
+    int64_t predicted_ns;        /* at most, of the median step: median - median of the steps without the cause */
+    int64_t predicted_mean_ns;   /* at most, of the mean step, as the report before says it */
     int64_t before_ns, after_ns; /* the class's time of a step */
     int is_removed;              /* its time fell by half or more */
 };
@@ -33,6 +34,7 @@ struct comparison {
     struct prediction predictions[N_CLASSES];
     int n_predictions;          /* by predicted gain */
     int64_t expected_ns;        /* largest prediction among the causes that were removed; 0 none */
+    int64_t expected_mean_ns;   /* the same of the mean step */
     int64_t achieved_ns;        /* median step before - median step after: single slow steps are no part of a gain */
     enum confidence confidence; /* in the comparison as a whole, and why no more; narrate_comparisons */
     const char *confidence_because;

@@ -117,10 +117,13 @@ void gain_when_shared(struct report *rep, struct run_result *r)
         return;
     for (size_t i = 0; i < sizeof causes / sizeof *causes; i++) {
         double after = step_of_work(r, causes[i].what, cores, work);
-        r->gain_ns[causes[i].cls] = after < before ? (int64_t)(step * (1 - after / before)) : 0;
+        double saved = after < before ? 1 - after / before : 0;
+        if (causes[i].cls == CLASS_IMBALANCE && uneven_rank(rep, r) < 0)
+            saved = 0;
+        r->gain_ns[causes[i].cls] = (int64_t)(step * saved);
+        for (int64_t k = 0; k < r->n_counted; k++)
+            r->step_gain_ns[k][causes[i].cls] = (int64_t)((double)r->step_ns[k] * saved);
     }
-    if (uneven_rank(rep, r) < 0)
-        r->gain_ns[CLASS_IMBALANCE] = 0;
     double alone = step_of_work(r, nothing, n, work), own = alone, matters = rep->thresholds.loss_matters * step;
     r->shared.alone_ns = (int64_t)alone;
     /* Cores of their own do not drive other programs away: what those took, they go on taking. Where that leaves

@@ -206,6 +206,8 @@ struct run_result {
     int64_t *step_number;                   /* shape (n_counted) */
     int64_t *step_ns;                       /* shape (n_counted): mean over ranks */
     int64_t (*step_part_ns)[N_PARTS];       /* shape (n_counted)(N_PARTS): sums over ranks */
+    int64_t (*step_gain_ns)[N_CLASSES];     /* shape (n_counted)(N_CLASSES): gain_ns of each step; 0 of host, memory,
+                                               compute and shared cores, of which it is not known step by step */
     struct spread step;                     /* of step_ns; the run's step time */
     struct interval step_interval;          /* ns */
     int64_t part_ns[N_PARTS];               /* mean per step over ranks; sums to step.mean_ns */

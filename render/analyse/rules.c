@@ -79,6 +79,11 @@ static void split_loading(struct run_result *r)
     int64_t files = as_files(r, r->gain_ns[CLASS_DATA]);
     r->gain_ns[CLASS_DATA] -= files;
     r->gain_ns[CLASS_IO] += files;
+    for (int64_t k = 0; k < r->n_counted; k++) {
+        files = as_files(r, r->step_gain_ns[k][CLASS_DATA]);
+        r->step_gain_ns[k][CLASS_DATA] -= files;
+        r->step_gain_ns[k][CLASS_IO] += files;
+    }
 }
 
 static void rule_data(struct report *rep, struct run_result *r)

@@ -76,7 +76,7 @@ static const char *meanwhile(struct report *rep, const struct comparison *c)
     for (int p = 0; p < N_PARTS; p++) {
         const struct compared *k = &c->part[p];
         int64_t by = k->after_ns - k->before_ns;
-        if ((double)by <= rep->thresholds.loss_matters * (double)c->expected_ns ||
+        if ((double)by <= rep->thresholds.loss_matters * (double)c->expected_mean_ns ||
             (k->change_ns.has && !k->is_significant))
             continue;
         text = report_text(rep, "%s%s%s by %s", text, *text ? ", " : "", part_name((enum part)p), fmt_time(by).text);
@@ -84,26 +84,33 @@ static const char *meanwhile(struct report *rep, const struct comparison *c)
     return *text ? report_text(rep, " Meanwhile these parts grew: %s.", text) : "";
 }
 
-/* "(84 %)", of what was promised. */
-static const char *of_expected(struct report *rep, const struct comparison *c, int64_t gain)
+/* "12.0 ms came (84 %)", of what was promised. */
+static const char *came(struct report *rep, int64_t gain, int64_t promised)
 {
-    return gain > 0 ? report_text(rep, " (%s)", fmt_percent((double)gain / (double)c->expected_ns).text) : "";
+    return gain <= 0      ? "nothing came"
+           : promised > 0 ? report_text(rep, "%s came (%s)", fmt_time(gain).text,
+                                        fmt_percent((double)gain / (double)promised).text)
+                          : report_text(rep, "%s came", fmt_time(gain).text);
 }
 
-/* What came, by the medians of the steps, as what was promised; by the means, where single slow steps make these
+static int is_other(int64_t a, int64_t b)
+{
+    return strcmp(fmt_time(a).text, fmt_time(b).text) != 0;
+}
+
+/* What came of what was promised, by the medians of the steps; by the means, where single slow steps make these
  * others. */
 static const char *achieved_sentence(struct report *rep, const struct comparison *c)
 {
     int64_t by_means = c->step.before_ns - c->step.after_ns;
     const char *means = "";
-    if (strcmp(fmt_time(by_means).text, fmt_time(c->achieved_ns).text) != 0)
-        means = report_text(rep, "; by the means, in which single slow steps count, %s came%s",
-                            by_means > 0 ? fmt_time(by_means).text : "nothing", of_expected(rep, c, by_means));
-    return report_text(
-        rep, " Of the %s that its removal promised at most, %s came%s, both of the median step: %s against %s%s.%s",
-        fmt_time(c->expected_ns).text, c->achieved_ns > 0 ? fmt_time(c->achieved_ns).text : "nothing",
-        of_expected(rep, c, c->achieved_ns), fmt_time(c->median_after_ns).text, fmt_time(c->median_before_ns).text,
-        means, meanwhile(rep, c));
+    if (is_other(by_means, c->achieved_ns) || is_other(c->expected_mean_ns, c->expected_ns))
+        means = report_text(rep, "; by the means, in which single slow steps count, of at most %s %s",
+                            fmt_time(c->expected_mean_ns).text, came(rep, by_means, c->expected_mean_ns));
+    return report_text(rep,
+                       " Of the %s that its removal promised at most, %s, both of the median step: %s against %s%s.%s",
+                       fmt_time(c->expected_ns).text, came(rep, c->achieved_ns, c->expected_ns),
+                       fmt_time(c->median_after_ns).text, fmt_time(c->median_before_ns).text, means, meanwhile(rep, c));
 }
 
 static const char *prediction_sentence(struct report *rep, const struct comparison *c)
@@ -112,10 +119,10 @@ static const char *prediction_sentence(struct report *rep, const struct comparis
     for (int i = 0; i < c->n_predictions; i++) {
         const struct prediction *p = &c->predictions[i];
         text = report_text(rep, "%s The report before named %s, with at most %s a step to gain; it went from %s to %s.",
-                           text, class_name(p->cls), fmt_time(p->predicted_ns).text, fmt_time(p->before_ns).text,
+                           text, class_name(p->cls), fmt_time(p->predicted_mean_ns).text, fmt_time(p->before_ns).text,
                            fmt_time(p->after_ns).text);
     }
-    if (c->expected_ns > 0)
+    if (c->expected_mean_ns > 0)
         text = report_text(rep, "%s%s", text, achieved_sentence(rep, c));
     else if (c->n_predictions)
         text = report_text(rep, "%s None of these was removed.", text);
@@ -246,27 +253,28 @@ json_t *comparisons_json(const struct report *rep)
         for (int k = 0; k < c->n_predictions; k++) {
             const struct prediction *p = &c->predictions[k];
             json_array_append_new(predictions,
-                                  json_pack("{s:s, s:I, s:I, s:I, s:b}", "class", class_key(p->cls), "gain_ns",
-                                            (json_int_t)p->predicted_ns, "before_ns", (json_int_t)p->before_ns,
+                                  json_pack("{s:s, s:I, s:I, s:I, s:I, s:b}", "class", class_key(p->cls), "gain_ns",
+                                            (json_int_t)p->predicted_ns, "gain_mean_ns",
+                                            (json_int_t)p->predicted_mean_ns, "before_ns", (json_int_t)p->before_ns,
                                             "after_ns", (json_int_t)p->after_ns, "is_removed", p->is_removed));
         }
         const int has = c->utilization_before >= 0 && c->utilization_after >= 0;
         json_t *use =
             has ? json_pack("{s:f, s:f}", "before", c->utilization_before, "after", c->utilization_after) : json_null();
         json_array_append_new(
-            list,
-            json_pack(
-                "{s:i, s:i, s:s, s:i, s:i, s:I, s:I, s:o, s:I, s:I, s:o, s:o, s:o, s:I, s:I, s:I, s:s, s:s, s:s, s:s, "
-                "s:s, s:s}",
-                "n_nodes", c->n_nodes, "n_ranks", c->n_ranks, "label", c->label, "runs_before", c->n_before,
-                "runs_after", c->n_after, "steps_before", (json_int_t)c->steps_before, "steps_after",
-                (json_int_t)c->steps_after, "step", compared_json(&c->step), "median_before_ns",
-                (json_int_t)c->median_before_ns, "median_after_ns", (json_int_t)c->median_after_ns, "parts", parts,
-                "gpu_utilization_ratio", use, "predictions", predictions, "predicted_gain_ns",
-                (json_int_t)c->expected_ns, "achieved_gain_ns", (json_int_t)c->achieved_ns, "achieved_mean_gain_ns",
-                (json_int_t)(c->step.before_ns - c->step.after_ns), "gain_statistic", "median", "differing",
-                c->differing, "confidence", confidence_word(c->confidence), "confidence_because", c->confidence_because,
-                "sentence", c->sentence, "support", c->support));
+            list, json_pack("{s:i, s:i, s:s, s:i, s:i, s:I, s:I, s:o, s:I, s:I, s:o, s:o, s:o, s:I, s:I, s:I, s:I, "
+                            "s:s, s:s, s:s, s:s, "
+                            "s:s, s:s}",
+                            "n_nodes", c->n_nodes, "n_ranks", c->n_ranks, "label", c->label, "runs_before", c->n_before,
+                            "runs_after", c->n_after, "steps_before", (json_int_t)c->steps_before, "steps_after",
+                            (json_int_t)c->steps_after, "step", compared_json(&c->step), "median_before_ns",
+                            (json_int_t)c->median_before_ns, "median_after_ns", (json_int_t)c->median_after_ns, "parts",
+                            parts, "gpu_utilization_ratio", use, "predictions", predictions, "predicted_gain_ns",
+                            (json_int_t)c->expected_ns, "predicted_mean_gain_ns", (json_int_t)c->expected_mean_ns,
+                            "achieved_gain_ns", (json_int_t)c->achieved_ns, "achieved_mean_gain_ns",
+                            (json_int_t)(c->step.before_ns - c->step.after_ns), "gain_statistic", "median", "differing",
+                            c->differing, "confidence", confidence_word(c->confidence), "confidence_because",
+                            c->confidence_because, "sentence", c->sentence, "support", c->support));
     }
     return list;
 }
