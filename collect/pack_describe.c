@@ -180,6 +180,8 @@ static void put_program(struct pack *p, json_t *o)
 
 static void put_ranks(const struct pack *p, json_t *o)
 {
+    if (p->launcher)
+        pack_json_copy(o, p->launcher, "told_to_end");
     static const char *const keys[] = {"exit_status",  "signal",          "told_to_end", "started_ns",
                                        "ended_ns",     "user_ns",         "system_ns",   "max_rss_bytes",
                                        "cpus_allowed", "process_monitor", "counters",    "missing"};

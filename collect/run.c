@@ -59,13 +59,13 @@ static struct syncer *start_sync(const struct run *r)
 
 static int observe(struct run *r, int *status, struct dcr_err *err)
 {
-    sigset_t mask;
     pid_t pid;
     struct sampler *sampler = NULL;
     struct perf perf;
     perf_leave(&perf, "switched off (--counters off)");
-    start_block_signals(&mask);
-    int rc = start_program(r->o->program, r->spool, &mask, r->o->counters ? open_counters : NULL, &perf, &pid, err);
+    start_block_signals();
+    int rc = start_program(r->o->program, r->spool, &r->program_mask, r->o->counters ? open_counters : NULL, &perf,
+                           &pid, err);
     if (rc) {
         perf_close(&perf);
         *status = err && err->sys == ENOENT ? 127 : err && err->sys == EACCES ? 126 : DCR_EXIT_SELF;
@@ -190,6 +190,7 @@ int run_program(const struct options *o, char *message, size_t n, int *status, s
     struct run r = {.o = o, .id = rank_of_self()};
     message[0] = '\0';
     *status = DCR_EXIT_SELF;
+    start_block_file_signal(&r.program_mask);
     int rc = o->output ? pack_check_output(o->output, err) : DCR_OK; /* before the program has cost hours */
     if (rc == 0)
         rc = check_adopt(o, err);

@@ -22,7 +22,8 @@ struct run {
     json_t *record;
     char host_dir[300]; /* "host-<name>" */
     int is_host_sampled;
-    int has_claimed; /* the record's file is ours */
+    int has_claimed;       /* the record's file is ours */
+    sigset_t program_mask; /* signals that were blocked before ours; the program gets them back */
 };
 
 /** run_choose_places - spool, folder and name of the record, which is made, empty. What another run holds is refused.

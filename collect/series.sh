@@ -82,8 +82,9 @@ await() {
     pid=
 }
 
-# Ended all the same should this script be killed.
-apart=(setsid setpriv --pdeathsig TERM)
+# Ended all the same should this script be killed, where util-linux is new enough for that (2.33).
+apart=(setsid)
+! setpriv --pdeathsig TERM true 2>/dev/null || apart+=(setpriv --pdeathsig TERM)
 
 # One line that shows how far the run is, when somebody looks.
 progress() { # nodes

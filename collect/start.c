@@ -18,12 +18,19 @@ static void our_signals(sigset_t *set)
         sigaddset(set, forwarded[i]);
 }
 
-void start_block_signals(sigset_t *old)
+void start_block_file_signal(sigset_t *old)
+{
+    sigset_t file;
+    sigemptyset(&file);
+    sigaddset(&file, SIGXFSZ);
+    pthread_sigmask(SIG_BLOCK, &file, old);
+}
+
+void start_block_signals(void)
 {
     sigset_t ours;
     our_signals(&ours);
-    sigaddset(&ours, SIGXFSZ); /* a file that may not grow is an error like another, not our end */
-    pthread_sigmask(SIG_BLOCK, &ours, old);
+    pthread_sigmask(SIG_BLOCK, &ours, NULL);
 }
 
 int start_program(char **argv, const char *spool, const sigset_t *mask, void (*before)(void *ctx, pid_t pid), void *ctx,

@@ -16,8 +16,11 @@ struct ended {
     struct rusage usage;
 };
 
-/** start_block_signals - from now on signals wait for start_wait. *old: the mask the program shall have. */
-void start_block_signals(sigset_t *old);
+/** start_block_file_signal - from now on a file that may not grow (ulimit -f) is an error like another, not our end.
+ *  *old: the mask the program shall have. */
+void start_block_file_signal(sigset_t *old);
+/** start_block_signals - from now on signals wait for start_wait. */
+void start_block_signals(void);
 /** start_program - fork and exec.
  *  spool    its DCC_SPOOL, set in it alone: the libraries that look at it are in this process too when a collector
  *           watches this collector, and would record packing into what is packed

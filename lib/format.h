@@ -125,8 +125,9 @@ enum dcr_role {
  * keeps every slot already stored when the process dies. Little endian. */
 
 #define DCT_MAGIC 0x0a31544344524344ull /* "DCRDCT1\n" */
-#define DCT_VERSION 1
-#define DCT_BLOCK_BYTES 65536u /* default */
+#define DCT_VERSION 2                   /* 1: a DCT_POP or DCT_END carried no payload; still read */
+#define DCT_OLDEST_VERSION 1            /* that is read */
+#define DCT_BLOCK_BYTES 65536u          /* default */
 #define DCT_SLOT_BYTES 16u
 
 struct dct_file_header { /* 128 bytes; the rest of block 0 is zero */

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define GOES_ON " ..."                   /* instead of the last entry: the definition did not fit */
 #define FIRST_OWN_ID (UINT64_C(1) << 24) /* smaller numbers are NVTX's own */
 
 /* NVTX's predefined types of a fixed size (nvToolsExtPayload.h), on Linux of 64 bits. */
@@ -75,7 +76,7 @@ static const char *next_field(const char *at, struct field *f)
 /* The word of an enumeration that stands for the value. */
 static int put_word(struct dcr_buf *out, const char *at, uint64_t value)
 {
-    while (at && *at) {
+    while (at && *at && strcmp(at, GOES_ON) != 0) {
         at += *at == ' ';
         const char *name = at, *end = NULL;
         uint64_t number = 0;
@@ -168,15 +169,19 @@ static void put_item(struct dcr_buf *out, const struct dct_raw *item, const unsi
     const char *at = entries_of(schema(ctx, item->schema), "schema", item->schema, &size);
     struct field f;
     int n = 0;
-    while (at && *at && (at = next_field(at, &f)) != NULL) {
+    for (; at && *at && strcmp(at, GOES_ON) != 0; n++) {
+        if ((at = next_field(at, &f)) == NULL)
+            break;
         find_type(&f, schema, ctx);
         if (f.offset == 0 && n > 0) /* NVTX: behind the one before, where it would lie in a struct */
             f.offset = f.size ? (behind + f.size - 1) / f.size * f.size : behind;
         behind = f.size && f.offset < UINT32_MAX ? f.offset + f.size : UINT32_MAX;
-        if (n++)
+        if (n)
             dcr_buf_puts(out, "; ");
         put_field(out, &f, bytes, item->kept);
     }
+    if (n && at && *at)
+        dcr_buf_puts(out, "; (more fields than the recorder kept)");
     if (n)
         return;
     dcr_buf_printf(out, "schema %" PRIu64 "=", item->schema);

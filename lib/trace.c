@@ -111,9 +111,13 @@ int dct_open(struct dct_reader **out, struct dcr_stream *s, struct dct_info *inf
         return dcr_err_set(err, DCR_FAIL, "'%s' is not a trace: it ends after %zd bytes", s->name, n);
     if (h.magic != DCT_MAGIC)
         return dcr_err_set(err, DCR_FAIL, "'%s' is not a trace: it does not begin with the mark of one", s->name);
-    if (h.version != DCT_VERSION)
-        return dcr_err_set(err, DCR_FAIL, "'%s' is a trace of version %u, this program reads version %d", s->name,
-                           h.version, DCT_VERSION);
+    if (h.version > DCT_VERSION)
+        return dcr_err_set(err, DCR_FAIL,
+                           "'%s' was made by a newer dccollect: it is a trace of version %u, this program reads up to "
+                           "%d; use a later one",
+                           s->name, h.version, DCT_VERSION);
+    if (h.version < DCT_OLDEST_VERSION)
+        return dcr_err_set(err, DCR_FAIL, "'%s' is not a trace: version %u", s->name, h.version);
     if (h.block_bytes < 4096 || h.block_bytes > MAX_BLOCK_BYTES || h.block_bytes % 4096)
         return dcr_err_set(err, DCR_FAIL, "'%s' is not a trace: block size %u", s->name, h.block_bytes);
 

@@ -112,12 +112,16 @@ static int check_data(const struct options *o)
     struct comm alone = {.n_ranks = 1};
     struct input in = {0};
     struct graph_supports supports = {0};
+    struct window_store *store = NULL;
     struct dcr_err err = {0};
     int rc = input_load(&in, o, &alone, &err);
     if (!rc)
         rc = graph_supports_build(&in.adjacency, o->filter, &supports, &err);
+    if (!rc && o->task == TASK_TRAIN && o->windows)
+        rc = window_store_open(&store, o->windows, &in.data, o->cold, &err);
     if (rc)
         fprintf(stderr, "dcrnn-train: %s\n", err.text);
+    window_store_close(store);
     graph_supports_free(&supports);
     input_release(&in);
     return rc ? DCR_EXIT_INPUT : DCR_EXIT_OK;

@@ -2,9 +2,9 @@
 #include "collect/inject/nvtx_payload.h"
 
 #include "collect/inject/nvtx_chain.h"
+#include "collect/inject/payload_text.h"
 #include "collect/inject/spool.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #define EXPORTED __attribute__((visibility("default")))
@@ -30,37 +30,6 @@ size_t nvtx_payload_bytes(const struct nvtxabi_item *items, size_t n, unsigned c
         used += padded;
     }
     return used;
-}
-
-/* "schema 7 'x' size=16: a 5@0, b 20@8": name, type and offset of each entry, /flags behind it where it has any, cut at
- * the end of the room. */
-static void describe(const struct nvtxabi_schema *s, uint64_t id, char *out, size_t n)
-{
-    const char *name = s->fields & NVTXABI_SCHEMA_HAS_NAME && s->name ? s->name : "";
-    size_t size = s->fields & NVTXABI_SCHEMA_HAS_SIZE ? s->static_size : 0;
-    int k = snprintf(out, n, "schema %llu '%.200s' size=%zu:", (unsigned long long)id, name, size);
-    for (size_t i = 0; s->entries && i < s->n_entries && k > 0 && (size_t)k < n; i++) {
-        const struct nvtxabi_schema_entry *e = &s->entries[i];
-        char flags[32] = "";
-        if (e->flags)
-            snprintf(flags, sizeof flags, "/%llu", (unsigned long long)e->flags);
-        int more = snprintf(out + k, n - (size_t)k, "%s %.100s %llu@%llu%s", i ? "," : "", e->name ? e->name : "",
-                            (unsigned long long)e->type, (unsigned long long)e->offset, flags);
-        k = more > 0 ? k + more : -1;
-    }
-}
-
-/* "enum 7 'x' size=4: a=0, b=1", as above. */
-static void describe_enum(const struct nvtxabi_enum *e, uint64_t id, char *out, size_t n)
-{
-    const char *name = e->fields & NVTXABI_ENUM_HAS_NAME && e->name ? e->name : "";
-    size_t size = e->fields & NVTXABI_ENUM_HAS_SIZE ? e->size : 0;
-    int k = snprintf(out, n, "enum %llu '%.200s' size=%zu:", (unsigned long long)id, name, size);
-    for (size_t i = 0; e->entries && i < e->n_entries && k > 0 && (size_t)k < n; i++) {
-        int more = snprintf(out + k, n - (size_t)k, "%s %.100s=%llu", i ? "," : "",
-                            e->entries[i].name ? e->entries[i].name : "", (unsigned long long)e->entries[i].value);
-        k = more > 0 ? k + more : -1;
-    }
 }
 
 static uint64_t own_id(void)
@@ -89,8 +58,8 @@ static uint64_t schema_register(const void *domain, const struct nvtxabi_schema 
         return id;
     if (!id)
         id = s->fields & NVTXABI_SCHEMA_HAS_ID && s->id ? s->id : own_id();
-    char text[2000];
-    describe(s, id, text, sizeof text);
+    char text[PAYLOAD_TEXT];
+    payload_text_of(s, id, text, sizeof text);
     define(domain, id, text);
     return id;
 }
@@ -106,8 +75,8 @@ static uint64_t enum_register(const void *domain, const struct nvtxabi_enum *e)
         return id;
     if (!id)
         id = e->fields & NVTXABI_ENUM_HAS_ID && e->id ? e->id : own_id();
-    char text[2000];
-    describe_enum(e, id, text, sizeof text);
+    char text[PAYLOAD_TEXT];
+    payload_text_of_enum(e, id, text, sizeof text);
     define(domain, id, text);
     return id;
 }

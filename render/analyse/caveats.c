@@ -151,6 +151,15 @@ static void check_run(struct report *rep, int run)
         report_add_note(rep, NOTE_GAP, run, "incomplete", "%s: the run is incomplete: %s%s", r->label,
                         a->incomplete_because[i],
                         a->incomplete_because[i][strlen(a->incomplete_because[i]) - 1] == '.' ? "" : ".");
+    if (a->is_complete && *a->told_to_end) {
+        char after[48] = "";
+        if (a->started_s > 0 && a->ended_s > a->started_s)
+            snprintf(after, sizeof after, ", after %.0f s", a->ended_s - a->started_s);
+        report_add_note(rep, NOTE_CAVEAT, run, "told-to-end",
+                        "%s: the program was told to end (%s) and ended by itself with status 0%s: the run may be "
+                        "shorter than was asked for.",
+                        r->label, a->told_to_end, after);
+    }
     if (n_failed && a->is_complete)
         report_add_note(rep, NOTE_CAVEAT, run, "failed", "%s: %s ended with an error.", r->label,
                         fmt_count(n_failed, "rank").text);

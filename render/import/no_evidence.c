@@ -18,14 +18,19 @@ static int is_container(const char *head, size_t n)
                   "\xfd"
                   "7zXZ"} /* xz, with its zero byte */,
                  {0, 4, "\x04\x22\x4d\x18"} /* lz4 */,
-                 {0, 4, "BZh9"},
+                 {0, 6, "7z\xbc\xaf\x27\x1c"},
+                 {0, 4, "PK\x03\x04"} /* zip */,
+                 {0, 4, "PK\x05\x06"} /* zip, empty */,
+                 {0, 4, "PK\x07\x08"} /* zip, in parts */,
+                 {0, 3, "\x5d\0\0"} /* lzma */,
+                 {0, 2, "\x1f\x9d"} /* compress */,
                  {257, 5, "ustar"} /* tar */,
                  {0, 13, "SQLite format"},
                  {0, 8, "DCRDCT1\n"} /* a native trace under another name */};
     for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
         if (n >= marks[i].at + marks[i].n && memcmp(head + marks[i].at, marks[i].bytes, marks[i].n) == 0)
             return 1;
-    return 0;
+    return n >= 4 && memcmp(head, "BZh", 3) == 0 && head[3] >= '1' && head[3] <= '9'; /* bzip2 -1 to -9 */
 }
 
 static int is_space(char c)

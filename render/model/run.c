@@ -52,7 +52,7 @@ struct run *run_new(const char *archive_path)
     p->parameters = p->threads = p->global_batch = p->local_batch = p->n_sensors = -1;
     p->allreduce_bytes_per_step = p->seed = p->accumulate = -1;
     p->flop_per_step = p->traffic_bytes_per_step = p->kernels_best_ratio = -1;
-    r->git_commit = "";
+    r->git_commit = r->told_to_end = "";
     r->watch = watcher;
     r->watched = watcher ? watcher->begin() : NULL;
     r->unit = r->summary.source = r->summary.series = "";

@@ -183,6 +183,7 @@ struct run {
     int n_command;
     const char *git_commit;                    /* of the folder that holds the program; "" = not recorded */
     double started_s, ended_s;                 /* Unix seconds; 0 = unknown */
+    const char *told_to_end;                   /* "SIGTERM": it or a rank was told to end; "" = none, or unknown */
     const struct run_calibration *calibration; /* NULL = the machine was not measured; render/model/calibration.h */
     const char *scheduler, *job_id, *collector_version, *nvtx_status, *mpi_status, *io_status;
     struct run_program program;

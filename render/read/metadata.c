@@ -72,6 +72,8 @@ static void read_rank(struct run *r, const json_t *o)
     k->cpus_allowed = json_text(r, o, "cpus_allowed");
     k->exit_status = (int)json_int(o, "exit_status", 0, 255, -1);
     k->signal = (int)json_int(o, "signal", 0, 128, 0);
+    if (!*r->told_to_end)
+        r->told_to_end = json_text(r, o, "told_to_end");
     const json_t *counters = json_object_get(o, "counters");
     k->counters_status =
         json_text(r, counters ? counters : json_object_get(o, "missing"), counters ? "cycles" : "counters");
@@ -114,6 +116,7 @@ int metadata_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
     r->git_commit = json_text(r, json_object_get(root, "git"), "commit");
     r->started_s = json_number_or(root, "started", 0);
     r->ended_s = json_number_or(root, "ended", 0);
+    r->told_to_end = json_text(r, root, "told_to_end");
     read_program(r, json_object_get(root, "program"));
     const json_t *scheduler = json_object_get(root, "scheduler");
     r->scheduler = json_text(r, scheduler, "name");

@@ -272,6 +272,7 @@ fi
 
 # A limit on the size of files: no end of the collector, nor of what the program's status says.
 says 125 "run: an archive beyond the limit on files" "no archive was made.*kept in '.*f.tar.spool'" bash -c 'ulimit -f 132; exec "$@"' - "$COLLECT" run -o f.tar -- ./marks 200
+says 125 "run: no file may hold anything" "the program was not started: .*File too large" bash -o pipefail -c '(ulimit -f 0; exec "$@") 2>&1 | cat' - "$COLLECT" run -o f0.tar -- ./marks 200
 says 2 "pack: the same" "File too large" bash -c 'ulimit -f 132; exec "$@"' - "$COLLECT" pack f.tar.spool -o f.tar
 check "... what there was packs without it, and nothing false is said of it" sh -c '"$0" pack f.tar.spool -o f.tar 2>said && grep -q "nothing recorded because there was no room for it on disk or in memory" said' "$COLLECT"
 check "the program's own limit is as before" sh -c 'ulimit -f 64; "$0" run --spool fsize -- sh -c "head -c 99999 /dev/zero >fsize.out" 2>/dev/null; [ $? -eq 153 ]' "$COLLECT"

@@ -59,6 +59,7 @@ refused "a file that is cut" "'$TMP/cut' have 5000 of their" --windows "$TMP/cut
 refused "a file of something else" "'$BIN/dcrnn-train' holds no windows" --windows "$BIN/dcrnn-train"
 refused "a file of other data" "other data" --windows "$TMP/windows.raw" --data-seed 9
 refused "no file" "No such file" --windows "$TMP/absent"
+refused "no file, asked before training" "No such file" --check-data --windows "$TMP/absent"
 refused "cold memory" "--cold needs" --cold
 refused "two files" "leave out" --windows "$TMP/windows.raw" --stage-windows
 refused "a folder that cannot be written" "cannot" --stage-windows --out /proc/nowhere

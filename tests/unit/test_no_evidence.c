@@ -34,6 +34,13 @@ static const struct {
     {"empty.csv", "", 0},
     {"x.bin", "\x28\xb5\x2f\xfd....", 0},
     {"x.bin", "\x1f\x8b....", 0},
+    {"x.bz2", "BZh1....", 0},
+    {"x.bz2", "BZh9....", 0},
+    {"words", "BZhello", 1},
+    {"x.zip", "PK\x03\x04....", 0},
+    {"x.zip", "PK\x05\x06....", 0},
+    {"x.7z", "7z\xbc\xaf\x27\x1c....", 0},
+    {"x.Z", "\x1f\x9d....", 0},
     {"x", "SQLite format", 0},
     {"x", "DCRDCT1\n....", 0},
     {"report.nsys-rep", "anything", 0},
@@ -50,6 +57,7 @@ static void test_cases(void **state)
     char tar[512] = "name of a member";
     memcpy(tar + 257, "ustar", 5);
     assert_int_equal(is_no_evidence(tar, sizeof tar, 1, "x"), 0);
+    assert_int_equal(is_no_evidence("\x5d\0\0\x80\0....", 9, 1, "x.lzma"), 0);
     assert_int_equal(is_no_evidence("{\"lr\": 0.1", 11, 0, "goes-on.json"), 1);
 }
 

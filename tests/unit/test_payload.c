@@ -1,5 +1,6 @@
 /* test_payload.c - NVTX payloads as text: every predefined type, enumerations, fields without an offset, what no schema
  * tells, and definitions that lie. */
+#include "collect/inject/payload_text.c"
 #include "lib/format.h"
 #include "lib/payload.h"
 
@@ -125,9 +126,63 @@ static void definitions_that_lie(void **state)
     says("a==, ", raw, n);
 }
 
+static void definitions_that_go_on(void **state)
+{
+    (void)state;
+    unsigned char raw[64];
+    size_t n = make(raw, 7, "\x05\x00\x00\x00\x06\x00\x00\x00", 8, 8);
+    known[0] = "schema 7 'x' size=8: a 5@0, ...";
+    says("a=5; (more fields than the recorder kept)", raw, n);
+    known[0] = "schema 7 'x' size=8: ... 5@0, b 5@4"; /* a name like the mark */
+    says("...=5; b=6", raw, n);
+    known[0] = "schema 7 'x' size=8: a 16777217@0";
+    known[3] = "enum 16777217 '' size=4: a=1, ...";
+    says("a=5", raw, n);
+}
+
+/* Of every length that the room has, and every shape of the last entry, only whole entries are kept. */
+static void long_definitions_are_cut_between_entries(void **state)
+{
+    (void)state;
+    enum { MOST = 300, ROOM = 600 };
+    static struct nvtxabi_schema_entry entries[MOST];
+    static struct nvtxabi_enum_entry words[MOST];
+    static char whole[MOST * 40], text[ROOM], names[MOST][16];
+    for (size_t i = 0; i < MOST; i++) {
+        snprintf(names[i], sizeof names[i], "count%zu", i);
+        entries[i] = (struct nvtxabi_schema_entry){
+            .name = names[i], .type = 5, .flags = i % 3 ? 0 : 1 << 20, .offset = 1000 + 4 * i};
+        words[i] = (struct nvtxabi_enum_entry){.name = names[i], .value = 1000 + i};
+    }
+    struct nvtxabi_schema s = {.entries = entries, .n_entries = MOST};
+    struct nvtxabi_enum e = {.entries = words, .n_entries = MOST};
+    for (int is_enum = 0; is_enum < 2; is_enum++) {
+        if (is_enum)
+            payload_text_of_enum(&e, 7, whole, sizeof whole);
+        else
+            payload_text_of(&s, 7, whole, sizeof whole);
+        assert_null(strstr(whole, "..."));
+        for (size_t n = 400; n <= ROOM; n++) {
+            if (is_enum)
+                payload_text_of_enum(&e, 7, text, n);
+            else
+                payload_text_of(&s, 7, text, n);
+            size_t len = strlen(text);
+            assert_true(len > n - 40 && len < n);
+            assert_string_equal(text + len - 5, ", ...");
+            assert_memory_equal(text, whole, len - 4); /* and then the whole one has a comma too */
+        }
+    }
+    s.n_entries = 2;
+    payload_text_of(&s, 7, text, sizeof text);
+    assert_string_equal(text, "schema 7 '' size=0: count0 5@1000/1048576, count1 5@1004");
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(fields_of_a_struct), cmocka_unit_test(offsets_that_follow),
-                                       cmocka_unit_test(what_no_schema_tells), cmocka_unit_test(definitions_that_lie)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(fields_of_a_struct),     cmocka_unit_test(offsets_that_follow),
+        cmocka_unit_test(what_no_schema_tells),   cmocka_unit_test(definitions_that_lie),
+        cmocka_unit_test(definitions_that_go_on), cmocka_unit_test(long_definitions_are_cut_between_entries)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

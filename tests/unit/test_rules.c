@@ -444,6 +444,11 @@ static void test_other_caveats(void **state)
     r->is_complete = 0;
     assert_true(has_note(r, "incomplete", NOTE_GAP));
     r = parts(0, 0, 0);
+    assert_false(has_note(r, "told-to-end", NOTE_CAVEAT));
+    r = parts(0, 0, 0);
+    r->told_to_end = "SIGTERM";
+    assert_true(has_note(r, "told-to-end", NOTE_CAVEAT));
+    r = parts(0, 0, 0);
     r->ranks[0].n_dropped = 3;
     assert_true(has_note(r, "dropped", NOTE_GAP));
     r = parts(0, 0, 0);

@@ -410,10 +410,19 @@ static void what_is_no_trace_is_refused(void **state)
     read_all(m.bytes, BLOCK, &r);
     assert_int_equal(r.rc, DCR_FAIL);
     h->magic--;
-    h->version = 2;
+    h->version = 0;
     read_all(m.bytes, BLOCK, &r);
     assert_int_equal(r.rc, DCR_FAIL);
-    h->version = 1;
+    h->version = DCT_VERSION + 1;
+    struct dcr_err err = {0};
+    memory = (struct dcr_memory){.bytes = (const char *)m.bytes, .len = BLOCK};
+    stream = dcr_stream_memory(&memory, "made");
+    assert_int_equal(dct_open(&reader, &stream, NULL, &err), DCR_FAIL);
+    assert_non_null(strstr(err.text, "made by a newer dccollect"));
+    h->version = 1; /* of earlier collectors */
+    read_all(m.bytes, BLOCK, &r);
+    assert_int_equal(r.rc, DCR_END);
+    done();
     static const uint32_t sizes[] = {0, 1, 48, 4095, 4097, 1u << 30, UINT32_MAX};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         h->block_bytes = sizes[i];
