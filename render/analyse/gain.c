@@ -100,6 +100,13 @@ double others_ratio(const struct run_result *r)
     return ratio < most ? ratio : most;
 }
 
+/* Neighbours that are there all the time are in the shortest times too: no replay shows them, the monitors do. */
+static int is_too_many(const struct report *rep, const struct run_result *r)
+{
+    double threads = (double)r->n_rank_results * (double)(r->run->program.threads > 0 ? r->run->program.threads : 1);
+    return others_ratio(r) > rep->thresholds.loss_matters && r->shared.others_cores + threads > r->shared.machine_cores;
+}
+
 void gain_when_shared(struct report *rep, struct run_result *r)
 {
     static const struct {
@@ -130,7 +137,8 @@ void gain_when_shared(struct report *rep, struct run_result *r)
      * nothing to gain they are the reason, as where the advice is to measure without them: then all of it goes. */
     if (strcmp(r->shared.id, "oversubscribed") == 0 && !r->shared.has_neighbours)
         own = alone / (1 - others_ratio(r));
-    if (step - own <= matters && step - alone > matters) {
+    int is_crowded = strcmp(r->shared.id, "oversubscribed") == 0 && !r->shared.has_neighbours && is_too_many(rep, r);
+    if (step - own <= matters && (step - alone > matters || is_crowded)) {
         own = alone;
         r->shared.has_neighbours = 1;
         r->shared.because = report_text(rep, "%s, which something else uses too", r->shared.because);

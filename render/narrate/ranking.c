@@ -6,13 +6,13 @@
 
 #include <string.h>
 
-/* Each -1 where a run does not say it. */
-static double gain_of(const struct report *rep, const struct run_result *r)
+double ranking_gain(const struct report *rep, const struct run_result *r)
 {
     const struct claim *c = r->n_claims ? &rep->claims[r->claims[0]] : NULL;
     return c && c->has_gain && c->gain_ns > 0 && c->gain_ns < c->step_ns ? (double)c->gain_ns / (double)c->step_ns : -1;
 }
 
+/* Each -1 where a run does not say it. */
 static double largest_of(const struct run_result *r, enum device_column part)
 {
     double most = -1;
@@ -58,7 +58,7 @@ static int most_of(const struct report *rep, double (*of)(const struct report *,
 
 int ranking_first(const struct report *rep)
 {
-    int first = most_of(rep, gain_of);
+    int first = most_of(rep, ranking_gain);
     first = first < 0 ? most_of(rep, idle_of) : first;
     return first < 0 ? rep->n_runs - 1 : first;
 }
@@ -74,12 +74,12 @@ static const char *by_gain(struct report *rep)
     enum { SHOWN = 5 };
     int order[SHOWN], n = 0, n_all = 0;
     for (int i = 0; i < rep->n_runs; i++) {
-        double gain = gain_of(rep, &rep->runs[i]);
+        double gain = ranking_gain(rep, &rep->runs[i]);
         if (gain < 0)
             continue;
         n_all++;
         int at = n < SHOWN ? n++ : SHOWN;
-        for (; at > 0 && gain_of(rep, &rep->runs[order[at - 1]]) < gain; at--)
+        for (; at > 0 && ranking_gain(rep, &rep->runs[order[at - 1]]) < gain; at--)
             if (at < SHOWN)
                 order[at] = order[at - 1];
         if (at < SHOWN)

@@ -119,6 +119,19 @@ static const char *time_range(struct report *rep, int64_t least, int64_t most)
                : report_text(rep, "%s to %s", fmt_time(least).text, fmt_time(most).text);
 }
 
+/* The one rank that is not late, where there is but one. */
+static int the_other(const struct run *a, const struct mpi_late *l)
+{
+    for (int i = 0; i < a->ranks_len; i++) {
+        int is_late = 0;
+        for (int k = 0; k < l->n; k++)
+            is_late |= l->ranks[k] == a->ranks[i].rank;
+        if (!is_late)
+            return a->ranks[i].rank;
+    }
+    return -1;
+}
+
 /* Who waits spends time in MPI; who is waited for does not. That is known without any named step. */
 static void add_late_claim(struct report *rep, struct run_result *r)
 {
@@ -129,22 +142,27 @@ static void add_late_claim(struct report *rep, struct run_result *r)
     const char *names = "";
     for (int i = 0; i < l.n; i++)
         names = report_text(rep, "%s%s%d", names, i == 0 ? "" : i + 1 == l.n ? " and " : ", ", l.ranks[i]);
+    int other = r->run->ranks_len - l.n == 1 ? the_other(r->run, &l) : -1;
+    const char *others = other < 0 ? "the others" : report_text(rep, "rank %d", other);
     struct claim *c = claim_add(rep);
     int64_t wall = m.wall_ns / r->run->ranks_len;
     c->run = (int)(r - rep->runs);
     c->cls = CLASS_IMBALANCE;
     c->id = report_text(rep, "%s.%s", r->slug, class_key(c->cls));
-    c->sentence =
-        report_text(rep,
-                    "%s the other ranks wait for rank%s %s in MPI: %s spent %s in its calls, the others %s, of "
-                    "%s that a rank was watched.",
-                    at_nodes(rep, r->n_nodes), l.n == 1 ? "" : "s", names, l.n == 1 ? "it" : "these",
-                    time_range(rep, l.least_ns, l.most_ns), time_range(rep, l.others_least_ns, l.others_most_ns),
-                    fmt_time(wall).text);
+    c->sentence = report_text(
+        rep, "%s %s for rank%s %s in MPI: %s spent %s in its calls, %s %s, of %s that a rank was watched.",
+        at_nodes(rep, r->n_nodes), other < 0 ? "the other ranks wait" : report_text(rep, "%s waits", others),
+        l.n == 1 ? "" : "s", names,
+        l.n > 1     ? "these"
+        : other < 0 ? "it"
+                    : report_text(rep, "rank %s", names),
+        time_range(rep, l.least_ns, l.most_ns), others, time_range(rep, l.others_least_ns, l.others_most_ns),
+        fmt_time(wall).text);
     c->support = report_text(rep,
-                             "That is %s of waiting, %s of the time of each of the others. Where the time of a step "
+                             "That is %s of waiting, %s of the time of %s. Where the time of a step "
                              "goes is unknown: no steps were recorded.",
-                             fmt_time(l.waited_ns).text, fmt_percent((double)l.waited_ns / (double)wall).text);
+                             fmt_time(l.waited_ns).text, fmt_percent((double)l.waited_ns / (double)wall).text,
+                             other < 0 ? "each of the others" : others);
     c->threshold_ratio = rep->thresholds.straggler_wait;
     c->confidence = confidence_without_steps(rep, r, &c->confidence_because);
     c->evidence = report_text(rep, "runs/%s/index.html#mpi", r->slug);

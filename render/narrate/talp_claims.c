@@ -23,6 +23,20 @@ static double named(const struct foreign_table *t, size_t row, const char *title
     return c < 0 ? -1 : table_value(t, row, c);
 }
 
+static int region_at(const struct foreign_table *t, size_t row, struct region *g)
+{
+    *g = (struct region){.table = t,
+                         .row = row,
+                         .by_times = named(t, row, TALP_BY_TIMES),
+                         .cpus = named(t, row, "CPUs"),
+                         .instructions = named(t, row, "Instructions"),
+                         .elapsed_s = table_value(t, row, 1),
+                         .useful_s = table_value(t, row, 2)};
+    for (int e = 0; e < N_TALP; e++)
+        g->v[e] = named(t, row, talp_title((enum talp_efficiency)e));
+    return g->v[TALP_PARALLEL] >= 0;
+}
+
 static int region_of(const struct foreign_table *t, struct region *g)
 {
     size_t longest = 0;
@@ -32,16 +46,7 @@ static int region_of(const struct foreign_table *t, struct region *g)
         if (strcmp(table_cell(t, longest, 0), "Global") != 0 &&
             (strcmp(table_cell(t, i, 0), "Global") == 0 || table_value(t, i, 1) > table_value(t, longest, 1)))
             longest = i;
-    *g = (struct region){.table = t,
-                         .row = longest,
-                         .by_times = named(t, longest, TALP_BY_TIMES),
-                         .cpus = named(t, longest, "CPUs"),
-                         .instructions = named(t, longest, "Instructions"),
-                         .elapsed_s = table_value(t, longest, 1),
-                         .useful_s = table_value(t, longest, 2)};
-    for (int e = 0; e < N_TALP; e++)
-        g->v[e] = named(t, longest, talp_title((enum talp_efficiency)e));
-    return g->v[TALP_PARALLEL] >= 0;
+    return region_at(t, longest, g);
 }
 
 /* Do the times of a file contradict its efficiency by more than rounding? */
@@ -50,23 +55,43 @@ static int is_contradicted(const struct region *g)
     return g->by_times >= 0 && fabs(g->by_times - g->v[TALP_PARALLEL]) > 0.0101;
 }
 
-/* What it is ranked by. */
+/* Of the host. */
 static double efficiency(const struct region *g)
 {
     return is_contradicted(g) && g->by_times < g->v[TALP_PARALLEL] ? g->by_times : g->v[TALP_PARALLEL];
 }
 
-/* The reports of a run, n of them in all; *worst: the one with the lowest efficiency. */
-static int worst_of(const struct run *r, struct region *worst)
+static int is_of_gpus(const struct region *g)
+{
+    return g->v[TALP_GPU] >= 0 && g->v[TALP_GPU] < efficiency(g);
+}
+
+/* What it is ranked by: host or GPUs, whichever lose more. */
+static double lowest_of(const struct region *g)
+{
+    return is_of_gpus(g) ? g->v[TALP_GPU] : efficiency(g);
+}
+
+/* The reports of a run, n of them in all; *worst: the one with the lowest efficiency. Where all are `enough`, the
+ * region in any of them that is not, the lowest one: a whole may hide its part. */
+static int worst_of(const struct run *r, double enough, struct region *worst)
 {
     int n = 0;
     for (int i = 0; i < r->n_tables; i++) {
         struct region g;
         if (!region_of(&r->tables[i], &g))
             continue;
-        if (n++ == 0 || efficiency(&g) < efficiency(worst))
+        if (n++ == 0 || lowest_of(&g) < lowest_of(worst))
             *worst = g;
     }
+    int is_hidden = n > 0 && lowest_of(worst) >= enough;
+    for (int i = 0; i < r->n_tables && is_hidden; i++)
+        for (size_t row = 0; strcmp(r->tables[i].kind, "TALP report") == 0 && row < table_rows(&r->tables[i]); row++) {
+            struct region g;
+            if (region_at(&r->tables[i], row, &g) && g.elapsed_s > 0 && lowest_of(&g) < enough &&
+                lowest_of(&g) < lowest_of(worst))
+                *worst = g;
+        }
     return n;
 }
 
@@ -103,6 +128,10 @@ static const char *about(struct report *rep, const struct region *g)
                            "efficiency is %.2f%s%s.",
                            text, *text ? " " : "", v[TALP_GPU], inner ? "; its lowest factor is " : "",
                            inner ? inner : "");
+    struct region whole;
+    if (region_of(g->table, &whole) && whole.row != g->row)
+        text = report_text(rep, "%s%sRegion '%s', which hides it, has %.2f.", text, *text ? " " : "",
+                           table_cell(whole.table, whole.row, 0), efficiency(&whole));
     return text;
 }
 
@@ -157,13 +186,15 @@ static const char *scaling_of(struct report *rep, const struct run *r)
 const char *talp_headline(struct report *rep, const struct run *r, const char **support)
 {
     struct region g;
-    int n = worst_of(r, &g);
+    int n = worst_of(r, rep->thresholds.efficiency, &g);
     if (n == 0)
         return "";
     const char *lowest = lowest_text(rep, g.v, TALP_PARALLEL), *scaling = scaling_of(rep, r), *more = about(rep, &g);
     *support = report_text(rep, "%s%s%s", more, *more && *scaling ? " " : "", scaling);
     const char *which =
-        n == 1 ? "" : report_text(rep, "Of %d TALP reports '%s' has the lowest efficiency: ", n, g.table->file);
+        n == 1 ? ""
+               : report_text(rep, "Of %d TALP reports '%s' has the lowest efficiency%s: ", n, g.table->file,
+                             is_of_gpus(&g) ? report_text(rep, ", %.2f on the side of the GPUs", g.v[TALP_GPU]) : "");
     const char *region = table_cell(g.table, g.row, 0);
     if (is_contradicted(&g))
         return report_text(
@@ -210,9 +241,9 @@ static enum talp_efficiency innermost(const double *v, enum talp_efficiency root
 const char *talp_action(struct report *rep, const struct run *r)
 {
     struct region g;
-    if (worst_of(r, &g) == 0)
+    if (worst_of(r, rep->thresholds.efficiency, &g) == 0)
         return NULL;
-    int is_gpu = g.v[TALP_GPU] >= 0 && g.v[TALP_GPU] < g.v[TALP_PARALLEL];
+    int is_gpu = is_of_gpus(&g);
     enum talp_efficiency e = innermost(g.v, is_gpu ? TALP_GPU : TALP_PARALLEL);
     if (is_contradicted(&g))
         return report_text(
@@ -222,7 +253,7 @@ const char *talp_action(struct report *rep, const struct run *r)
             g.table->file, g.by_times, g.v[TALP_PARALLEL]);
     if (e == TALP_NONE || !advice[e])
         return NULL;
-    if (efficiency(&g) >= rep->thresholds.efficiency && !is_gpu)
+    if (lowest_of(&g) >= rep->thresholds.efficiency)
         return report_text(
             rep,
             "Nothing needs to be done first: every parallel efficiency is %.2f or more. The lowest factor "

@@ -203,9 +203,13 @@ void top_sentences(struct report *rep)
     rep->support = s && *s->support ? s->support : r->support;
     if (is_ranked) {
         const char *ranks = ranking_text(rep);
-        rep->headline = r->n_claims ? report_text(rep, "Of %d runs most is to be gained in %s: %s", rep->n_runs,
-                                                  ranking_name(rep, r), rep->headline)
-                                    : report_text(rep, "%s: %s", r->label, rep->headline);
+        rep->headline = ranking_gain(rep, r) > 0 ? report_text(rep, "Of %d runs most is to be gained in %s: %s",
+                                                               rep->n_runs, ranking_name(rep, r), rep->headline)
+                        : r->n_claims            ? report_text(rep,
+                                                               "Of %d runs none has a cause whose removal is measured to bring "
+                                                                          "anything; %s: %s",
+                                                               rep->n_runs, ranking_name(rep, r), rep->headline)
+                                                 : report_text(rep, "%s: %s", r->label, rep->headline);
         rep->support = report_text(rep, "%s%s%s", ranks, *ranks && *rep->support ? " " : "", rep->support);
     }
     rep->first_action = "";

@@ -103,6 +103,31 @@ static void test_others_on_shared_cores(void **state)
     assert_true(near(others_ratio(&most), 0.95));
 }
 
+/* Ten threads of one rank on eight cores, of which others take 6.2 in every step: the shortest step is as long as the
+ * others, and all the same they are why. Without them it is the threads. */
+static void test_steady_neighbours(void **state)
+{
+    (void)state;
+    for (int is_busy = 0; is_busy < 2; is_busy++) {
+        struct run *r = made_even_run(1, 64, 40, 100, 0, 0, 0), *runs[] = {r};
+        r->nodes[0].cores = r->nodes[0].cores_allowed = 8;
+        r->nodes[0].cpu_percent = (struct sampled){.n = 10, .sum = 10 * (is_busy ? 100 : 22.5)};
+        r->nodes[0].monitor_seconds = 10;
+        r->ranks[0].cpu_ns = 18000000000; /* 1.8 cores */
+        r->program.threads = 10;
+        struct report rep = {0};
+        struct analyse_options o = made_options();
+        assert_int_equal(analyse(&rep, runs, 1, &o, NULL), 0);
+        const struct run_result *k = &rep.runs[0];
+        assert_true(near(k->shared.others_cores, is_busy ? 6.2 : 0));
+        assert_int_equal(k->shared.has_neighbours, is_busy);
+        assert_string_equal(k->shared.because, is_busy ? "10 threads share 8 cores, which something else uses too"
+                                                       : "10 threads share 8 cores");
+        report_free(&rep);
+        run_free(r);
+    }
+}
+
 /* Rank 2 has four times the work, alone or not: that is imbalance, whatever the cores. */
 static void test_imbalance_on_shared_cores(void **state)
 {
@@ -126,6 +151,7 @@ int main(void)
         cmocka_unit_test(test_shared_time),
         cmocka_unit_test(test_data_on_shared_cores),
         cmocka_unit_test(test_others_on_shared_cores),
+        cmocka_unit_test(test_steady_neighbours),
         cmocka_unit_test(test_imbalance_on_shared_cores),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -254,6 +254,21 @@ static void test_mpi_without_steps(void **state)
     assert_contains(f.rep.support, "That is 3.60 s of waiting, 36 % of the time of each of the others.");
     assert_contains(f.rep.first_action, "Name the steps of the program with NVTX");
     release(&f);
+    struct fixture g = {.n = 1};
+    a = g.runs[0] = made_run(2, 64);
+    a->mpi_calls = calls;
+    a->n_mpi_calls = 1;
+    a->collector_version = "0.1.0";
+    for (int k = 0; k < 2; k++) {
+        a->ranks[k].process_seconds = 10;
+        a->ranks[k].mpi_ns = k == 1 ? 400000000 : 4000000000;
+    }
+    tell(&g);
+    assert_string_equal(g.rep.headline,
+                        "At 2 nodes rank 0 waits for rank 1 in MPI: rank 1 spent 400 ms in its calls, rank 0 4.00 s, "
+                        "of 10.0 s that a rank was watched.");
+    assert_contains(g.rep.support, "That is 3.60 s of waiting, 36 % of the time of rank 0.");
+    release(&g);
 }
 
 /* The share of a sentence is the one of the chart beside it, or both are said. */
@@ -362,6 +377,17 @@ static void test_ranking(void **state)
                     "most), 'a' (Data loading, 1.54x at most). Most data loading: 'b', 60 % of a step.");
     assert_contains(f.rep.first_action, "this can save at most 60 ns of 100 ns");
     release(&f);
+    struct fixture g = {.n = 3}; /* all compute, which nothing is known to make faster */
+    for (int i = 0; i < 3; i++) {
+        g.runs[i] = made_even_run(1, 64, 40, 100, 0, 0, 0);
+        g.runs[i]->run_id = g.runs[i]->program.name = ids[i];
+        g.runs[i]->n_nodes = 0;
+    }
+    tell(&g);
+    assert_true(g.rep.runs[0].n_claims > 0);
+    assert_contains(g.rep.headline, "Of 3 runs none has a cause whose removal is measured to bring anything; 'c': ");
+    assert_lacks(g.rep.headline, "most is to be gained");
+    release(&g);
 }
 
 /* Who was watched, or traced, without steps is not told to be watched again but to name them. */

@@ -147,6 +147,55 @@ static void test_what_to_do(void **state)
     }
 }
 
+/* "Every" is of all regions, of both trees and of all reports: what is below leads, and its file and region are said.
+ */
+static void test_the_worst_leads(void **state)
+{
+    (void)state;
+    static const char fine[] = "{\"dlbVersion\": \"3.6\", \"Application\": {\"Global\": {\"elapsedTime\": 2000000000, "
+                               "\"usefulTime\": 1000000000, \"parallelEfficiency\": 0.90, "
+                               "\"mpiParallelEfficiency\": 0.90}",
+                      solver[] = ", \"solver\": {\"elapsedTime\": 500000000, \"usefulTime\": 100000000, "
+                                 "\"parallelEfficiency\": 0.30, \"mpiParallelEfficiency\": 0.30}",
+                      gpus[] = "{\"dlbVersion\": \"3.6\", \"Application\": {\"Global\": {\"elapsedTime\": 2000000000, "
+                               "\"usefulTime\": 1000000000, \"numGpus\": 1, \"parallelEfficiency\": 0.97, "
+                               "\"mpiParallelEfficiency\": 0.97, \"gpuParallelEfficiency\": 0.30, "
+                               "\"gpuLoadBalance\": 0.30}";
+    static const struct {
+        const char *part[3], *headline, *support, *action;
+    } c[] = {{{fine, solver, NULL},
+              "By TALP the parallel efficiency of region 'solver' is 0.30 (POP",
+              "Region 'Global', which hides it, has 0.90.",
+              "MPI is 0.30 in region 'solver' of 0.5 s, which costs up to 0.35 s of it."},
+             {{fine, "", gpus},
+              "Of 2 TALP reports 'b.json' has the lowest efficiency, 0.30 on the side of the GPUs: by TALP",
+              "on the side of the GPUs, no factor of it, the parallel efficiency is 0.30",
+              "GPU load balance is 0.30 in region 'Global' of 2 s, which costs up to 1.4 s of it on the side of the "
+              "GPUs."}};
+    for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
+        char text[2][1000];
+        struct dcr_err err = {0};
+        struct report rep = {0};
+        struct run *run = run_new("t");
+        snprintf(text[0], sizeof text[0], "%s%s}}", c[i].part[0], c[i].part[1]);
+        snprintf(text[1], sizeof text[1], "%s}}", c[i].part[2] ? c[i].part[2] : "");
+        for (int k = 0; k < (c[i].part[2] ? 2 : 1); k++) {
+            const char *name = k ? "b.json" : "a.json";
+            struct bytes b = {text[k], strlen(text[k])};
+            struct dcr_stream s = {some, &b, name};
+            assert_int_equal(import_foreign(run, name, &s, &err), 0);
+        }
+        struct analyse_options o = made_options();
+        assert_int_equal(analyse(&rep, &run, 1, &o, &err), 0);
+        narrate(&rep);
+        assert_non_null(strstr(rep.runs[0].headline, c[i].headline));
+        assert_non_null(strstr(rep.runs[0].support, c[i].support));
+        assert_non_null(strstr(rep.first_action, c[i].action));
+        report_free(&rep);
+        run_free(run);
+    }
+}
+
 /* Factors shown as 1.00 are 0.995 at least, three of them multiply to 0.985075: shown as 0.99, and never as 0.98. */
 static void test_product_within_rounding(void **state)
 {
@@ -204,11 +253,9 @@ static void test_trees(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_what_is_said),
-        cmocka_unit_test(test_what_to_do),
-        cmocka_unit_test(test_product_within_rounding),
-        cmocka_unit_test(test_zeros),
-        cmocka_unit_test(test_trees),
+        cmocka_unit_test(test_what_is_said),    cmocka_unit_test(test_what_to_do),
+        cmocka_unit_test(test_the_worst_leads), cmocka_unit_test(test_product_within_rounding),
+        cmocka_unit_test(test_zeros),           cmocka_unit_test(test_trees),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
