@@ -5,8 +5,10 @@
 #include "lib/hash.h"
 #include "lib/manifest_sum.h"
 #include "lib/tar.h"
+#include "lib/trace_end.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,6 +34,23 @@ static void hash_text(const char *text, size_t n, char out[DCR_SHA256_HEX])
     dcr_sha256_finish(h, out);
 }
 
+/* Of a trace what was used: each child that left by _exit has some 256 KB reserved behind it. */
+static int hash_file(struct pack_member *m, struct dcr_err *err)
+{
+    int64_t most = INT64_MAX;
+    if (m->role == DCR_ROLE_TRACE) {
+        int fd = open(m->path, O_RDONLY | O_CLOEXEC);
+        most = fd >= 0 ? dct_used_bytes(fd) : -1;
+        if (most < 0)
+            dcr_err_sys(err, DCR_FAIL, "cannot read '%s'", m->path);
+        if (fd >= 0)
+            close(fd);
+        if (most < 0)
+            return DCR_FAIL;
+    }
+    return dcr_sha256_head(m->path, most, m->sha256, &m->size, err);
+}
+
 static int hash_members(struct pack *p, struct dcr_err *err)
 {
     for (size_t i = 0; i < p->n_members; i++) {
@@ -42,7 +61,7 @@ static int hash_members(struct pack *p, struct dcr_err *err)
             hash_text(m->bytes, (size_t)m->size, m->sha256);
             continue;
         }
-        int rc = dcr_sha256_file(m->path, m->sha256, &m->size, err);
+        int rc = hash_file(m, err);
         if (rc)
             return rc;
     }
@@ -198,7 +217,7 @@ static json_t *make_manifest(struct pack *p, struct dcr_err *err)
 
 /* ---- the archive ------------------------------------------------------------------------------- */
 
-struct piece { /* of the file of summaries */
+struct piece { /* of the file of summaries, or of a trace */
     int fd;
     int64_t at, end;
 };
@@ -221,14 +240,31 @@ static int write_made(struct pack *p, struct dcr_tar_writer *w, const struct pac
     return dcr_tar_add_stream(w, m->name, &s, m->size, p->mtime, err);
 }
 
+/* Of the trace what was hashed; what is written behind it meanwhile has changed its size. */
+static int write_trace(struct pack *p, struct dcr_tar_writer *w, const struct pack_member *m, struct dcr_err *err)
+{
+    int fd = open(m->path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return dcr_err_sys(err, DCR_FAIL, "cannot read '%s'", m->path);
+    struct piece piece = {fd, 0, m->size};
+    struct dcr_stream s = {read_piece, &piece, m->path};
+    int rc = dcr_tar_add_stream(w, m->name, &s, m->size, p->mtime, err);
+    if (rc == 0 && dct_used_bytes(fd) != m->size)
+        rc = dcr_err_set(err, DCR_FAIL, "cannot pack '%s': its size changed meanwhile; pack when the program has ended",
+                         m->path);
+    close(fd);
+    return rc;
+}
+
 static int write_members(struct pack *p, struct dcr_tar_writer *w, const char *manifest, struct dcr_err *err)
 {
     int rc = dcr_tar_add_bytes(w, DCR_MANIFEST, manifest, strlen(manifest), p->mtime, err);
     for (size_t i = 0; i < p->n_members && rc == 0; i++) {
         const struct pack_member *m = &p->members[i];
-        rc = m->is_made ? write_made(p, w, m, err)
-             : m->path  ? dcr_tar_add_file(w, m->name, m->path, m->size, p->mtime, err)
-                        : dcr_tar_add_bytes(w, m->name, m->bytes, (size_t)m->size, p->mtime, err);
+        rc = m->is_made                             ? write_made(p, w, m, err)
+             : m->path && m->role == DCR_ROLE_TRACE ? write_trace(p, w, m, err)
+             : m->path                              ? dcr_tar_add_file(w, m->name, m->path, m->size, p->mtime, err)
+                       : dcr_tar_add_bytes(w, m->name, m->bytes, (size_t)m->size, p->mtime, err);
     }
     return rc;
 }

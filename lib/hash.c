@@ -62,6 +62,11 @@ struct dcr_stream dcr_stream_hashed(struct dcr_hashed *h, struct dcr_stream *inn
 
 int dcr_sha256_file(const char *path, char out[DCR_SHA256_HEX], int64_t *size_bytes, struct dcr_err *err)
 {
+    return dcr_sha256_head(path, INT64_MAX, out, size_bytes, err);
+}
+
+int dcr_sha256_head(const char *path, int64_t most, char out[DCR_SHA256_HEX], int64_t *size_bytes, struct dcr_err *err)
+{
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return dcr_err_sys(err, DCR_FAIL, "cannot read '%s'", path);
@@ -70,7 +75,8 @@ int dcr_sha256_file(const char *path, char out[DCR_SHA256_HEX], int64_t *size_by
     int64_t total = 0;
     int rc = 0;
     for (;;) {
-        ssize_t k = read(fd, piece, sizeof piece);
+        int64_t left = most - total;
+        ssize_t k = read(fd, piece, left < (int64_t)sizeof piece ? (size_t)left : sizeof piece);
         if (k < 0 && errno == EINTR)
             continue;
         if (k < 0)

@@ -26,6 +26,10 @@ struct dcr_stream dcr_stream_hashed(struct dcr_hashed *h, struct dcr_stream *inn
 int dcr_sha256_file(const char *path, char out[DCR_SHA256_HEX], int64_t *size_bytes,
                     struct dcr_err *err) DCR_MUST_CHECK;
 
+/** dcr_sha256_head - of the first most bytes of a file, or of all when it has fewer. */
+int dcr_sha256_head(const char *path, int64_t most, char out[DCR_SHA256_HEX], int64_t *size_bytes,
+                    struct dcr_err *err) DCR_MUST_CHECK;
+
 /** dcr_crc32c - Castagnoli CRC (iSCSI, RFC 3720), crc = 0 to begin. The injected library has its own copy in
  *  collect/inject, since it may link nothing; a test holds the two equal. */
 uint32_t dcr_crc32c(uint32_t crc, const void *bytes, size_t n);

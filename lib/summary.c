@@ -4,10 +4,10 @@
 #include "lib/hash.h"
 #include "lib/summary_names.h"
 #include "lib/text.h"
+#include "lib/trace_end.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 /* ---- the sketch ------------------------------------------------------------------------------- */
@@ -292,16 +292,15 @@ int summary_of_trace_with_gpu(struct summary *out, struct dcr_arena *a, struct d
 
 int summary_fingerprint(int fd, int64_t *size, uint32_t *crc, struct dcr_err *err)
 {
-    struct stat st;
     struct dct_file_header h;
     *crc = 0;
-    if (fstat(fd, &st) != 0 || pread(fd, &h, sizeof h, 0) != (ssize_t)sizeof h || h.magic != DCT_MAGIC ||
-        h.block_bytes < 4096 || h.block_bytes > 16u << 20)
+    *size = dct_used_bytes(fd);
+    if (*size < 0 || pread(fd, &h, sizeof h, 0) != (ssize_t)sizeof h || h.magic != DCT_MAGIC || h.block_bytes < 4096 ||
+        h.block_bytes > 16u << 20)
         return dcr_err_set(err, DCR_FAIL, "not a trace");
-    *size = st.st_size;
     *crc = dcr_crc32c(0, &h, sizeof h);
     unsigned char *block = malloc(h.block_bytes);
-    for (off_t at = h.block_bytes; block && at < st.st_size; at += h.block_bytes) {
+    for (off_t at = h.block_bytes; block && at < *size; at += h.block_bytes) {
         struct dct_block_header b = {0};
         ssize_t n = pread(fd, &b, sizeof b, at);
         *crc = dcr_crc32c(*crc, &b, n > 0 ? (size_t)n : 0);

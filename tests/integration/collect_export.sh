@@ -49,6 +49,9 @@ else
     skip "all of NVTX" "no NVTX headers"
 fi
 ./make_ranks spool 5 20 2 && "$COLLECT" pack spool -o ranks.tar 2>/dev/null
+# As a process leaves it that is killed, or ends by _exit.
+truncate -s +262144 spool/rank3/*.dct && "$COLLECT" pack spool -o reserved.tar 2>/dev/null
+check "what a trace reserved and never used is not packed" cmp ranks.tar reserved.tar
 check "several ranks" same_events ranks.tar
 check "each is a named process" test "$(jq -c '[.traceEvents[] | select(.name == "process_name") | .pid]' events.json)" = '[0,1,2,3,4]'
 check "to standard output" sh -c '"$0" export ranks.tar 2>said | cmp - events.json' "$COLLECT"

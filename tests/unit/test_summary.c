@@ -1,6 +1,8 @@
 /* test_summary.c - lib/summary.h: the sketch of durations, what is covered, and the text, there and back. */
 #include "lib/summary.h"
+#include "lib/format.h"
 #include "lib/summary_names.h"
+#include "lib/trace_end.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,6 +10,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static void test_sketch_has_no_gaps(void **state)
 {
@@ -261,6 +264,34 @@ static void test_there_and_back(void **state)
     dcr_arena_release(&a);
 }
 
+/* What was reserved behind the last used block is no part of a trace, neither of its fingerprint. */
+static void test_reserved_tail(void **state)
+{
+    (void)state;
+    enum { BLOCK = 4096 };
+    const struct dct_file_header h = {.magic = DCT_MAGIC, .version = DCT_VERSION, .block_bytes = BLOCK};
+    const struct dct_block_header b = {.magic = DCT_BLOCK_MAGIC, .state = DCT_BLOCK_SEALED, .track = 1};
+    FILE *f = tmpfile();
+    int fd = fileno(f);
+    int64_t size;
+    uint32_t crc, with_tail;
+    assert_int_equal(dct_used_bytes(fd), 0);
+    assert_int_equal(pwrite(fd, &h, sizeof h, 0), sizeof h);
+    assert_int_equal(ftruncate(fd, 4 * BLOCK), 0);
+    assert_int_equal(dct_used_bytes(fd), BLOCK);
+    assert_int_equal(pwrite(fd, &b, sizeof b, 2 * BLOCK), sizeof b); /* block 1 was never used */
+    assert_int_equal(dct_used_bytes(fd), 3 * BLOCK);
+    assert_int_equal(summary_fingerprint(fd, &size, &with_tail, NULL), 0);
+    assert_int_equal(size, 3 * BLOCK);
+    assert_int_equal(ftruncate(fd, 3 * BLOCK), 0);
+    assert_int_equal(summary_fingerprint(fd, &size, &crc, NULL), 0);
+    assert_int_equal(size, 3 * BLOCK);
+    assert_int_equal(crc, with_tail);
+    assert_int_equal(ftruncate(fd, 3 * BLOCK - 1), 0); /* torn: as it is */
+    assert_int_equal(dct_used_bytes(fd), 3 * BLOCK - 1);
+    fclose(f);
+}
+
 /* Threads take turns with every event: finding them costs the same, however many there are; and the place of a name is
  * kept by who adds. */
 static void test_many_threads(void **state)
@@ -342,10 +373,15 @@ static void test_damage(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sketch_has_no_gaps), cmocka_unit_test(test_covered_time),
-        cmocka_unit_test(test_self_time),          cmocka_unit_test(test_many_names_share_one),
-        cmocka_unit_test(test_many_threads),       cmocka_unit_test(test_there_and_back),
-        cmocka_unit_test(test_many_marks),         cmocka_unit_test(test_damage),
+        cmocka_unit_test(test_sketch_has_no_gaps),
+        cmocka_unit_test(test_covered_time),
+        cmocka_unit_test(test_self_time),
+        cmocka_unit_test(test_many_names_share_one),
+        cmocka_unit_test(test_many_threads),
+        cmocka_unit_test(test_there_and_back),
+        cmocka_unit_test(test_reserved_tail),
+        cmocka_unit_test(test_many_marks),
+        cmocka_unit_test(test_damage),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

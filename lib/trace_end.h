@@ -1,0 +1,13 @@
+/* trace_end.h - how much of a trace file was ever used: space is reserved ahead, and a process that is killed or leaves
+ * by _exit does not give it back. */
+#ifndef DCR_TRACE_END_H
+#define DCR_TRACE_END_H
+
+#include <stdint.h>
+
+/** dct_used_bytes - up to the end of the last block whose header is not all zero, at least the file header's block.
+ *  fd       borrows; its offset stays
+ *  returns  bytes; the size of a file that is no trace or ends inside a block; -1: it cannot be read (errno) */
+int64_t dct_used_bytes(int fd);
+
+#endif
