@@ -34,7 +34,7 @@ static void hash_text(const char *text, size_t n, char out[DCR_SHA256_HEX])
     dcr_sha256_finish(h, out);
 }
 
-/* Of a trace what was used: each child that left by _exit has some 256 KB reserved behind it. */
+/* Of a trace what was used: who is killed, or leaves by _exit, does not give back what it reserved ahead. */
 static int hash_file(struct pack_member *m, struct dcr_err *err)
 {
     int64_t most = INT64_MAX;
