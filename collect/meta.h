@@ -25,9 +25,6 @@ json_t *meta_scheduler(char **environment);
 
 /** meta_find_program - path of the program as execvp would find it. returns 0, or -1 */
 int meta_find_program(const char *name, char *out, size_t n);
-/** meta_git - {"commit": ..., "branch": ...} of the folder that holds the program, read without running git.
- *  gives; NULL when there is none */
-json_t *meta_git(const char *program_path);
 
 /** meta_missing - note in o's "missing" why key is absent. */
 void meta_missing(json_t *o, const char *key, const char *reason);

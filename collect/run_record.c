@@ -1,6 +1,7 @@
 /* run_record.c - the record of a run: what is known before it starts, and how it ended. See run_parts.h. */
 #include "collect/run_parts.h"
 
+#include "collect/git.h"
 #include "collect/job.h"
 #include "collect/meta.h"
 #include "collect/redact.h"
@@ -69,8 +70,7 @@ void run_begin_record(struct run *r)
     json_object_set_new(o, "command", command_words(r->o->program, (size_t)r->o->n_program));
     if (getcwd(line, sizeof line))
         json_object_set_new(o, "folder", json_string(line));
-    char program[PATH_MAX];
-    json_t *git = meta_find_program(r->o->program[0], program, sizeof program) == 0 ? meta_git(program) : NULL;
+    json_t *git = git_of_command(r->o->program, (size_t)r->o->n_program);
     if (git)
         json_object_set_new(o, "git", git);
     json_object_set_new(o, "scheduler", meta_scheduler(environ));

@@ -1,4 +1,5 @@
 /* test_meta.c - collect/meta, rank, procfs: what is recorded of a host and an environment, and what never is. */
+#include "collect/git.h"
 #include "collect/meta.h"
 #include "collect/procfs.h"
 #include "lib/rank.h"
@@ -241,27 +242,75 @@ static void put(const char *dir, const char *name, const char *text)
     fclose(f);
 }
 
+/* The commit of a command of up to five words, begun in the folder; "" when there is none. */
+static void expect_git(const char *folder, const char *commit, const char *of, const char *const words[5])
+{
+    size_t n = 0;
+    while (n < 5 && words[n])
+        n++;
+    assert_int_equal(chdir(folder), 0);
+    json_t *o = git_of_command((char *const *)words, n);
+    const char *got = json_string_value(json_object_get(o, "commit"));
+    const char *by = json_string_value(json_object_get(o, "of"));
+    assert_string_equal(got ? got : "", commit);
+    assert_string_equal(by ? by : "", of);
+    if (o)
+        assert_non_null(strstr(json_string_value(json_object_get(o, "folder")), "/dcr-test-"));
+    json_decref(o);
+}
+
+#define OURS "0123456789012345678901234567890123456789"
+#define SHIM "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+
 static void git_is_read_without_git(void **state)
 {
     (void)state;
-    char dir[] = "/tmp/dcr-test-XXXXXX", program[256], git[256], cmd[300];
+    char dir[] = "/tmp/dcr-test-XXXXXX", ours[64], away[64], plain[64], cmd[400];
     assert_non_null(mkdtemp(dir));
-    snprintf(git, sizeof git, "%s/.git", dir);
-    assert_int_equal(mkdir(git, 0700), 0);
-    put(dir, "program", "");
-    snprintf(program, sizeof program, "%s/program", dir);
-    put(git, "HEAD", "ref: refs/heads/main\n");
-    put(git, "packed-refs", "# pack-refs\n0123456789012345678901234567890123456789 refs/heads/main\n");
-    json_t *o = meta_git(program);
-    assert_non_null(o);
+    snprintf(ours, sizeof ours, "%s/ours", dir);
+    snprintf(away, sizeof away, "%s/away", dir);
+    snprintf(plain, sizeof plain, "%s/plain", dir);
+    snprintf(cmd, sizeof cmd,
+             "cd %s && mkdir -p ours/.git/worktrees/away ours/sub away plain shim/.git && : >ours/train.py && "
+             ": >ours/hosts && : >away/train.py && : >plain/n && : >shim/python3.11 && "
+             "chmod +x plain/n shim/python3.11 && cp plain/n ours/n",
+             dir);
+    assert_int_equal(system(cmd), 0);
+    put(dir, "shim/.git/HEAD", SHIM "\n");
+    put(dir, "ours/.git/HEAD", "ref: refs/heads/main\n");
+    put(dir, "ours/.git/packed-refs", "# pack-refs\n" OURS " refs/heads/main\n" SHIM " refs/heads/side\n");
+    put(dir, "ours/.git/worktrees/away/HEAD", "ref: refs/heads/side\n");
+    put(dir, "ours/.git/worktrees/away/commondir", "../..\n");
+    put(dir, "away/.git", "gitdir: ../ours/.git/worktrees/away\n");
+
+    /* The interpreter's own repository never, by whatever name it is found. */
+    const char *path = getenv("PATH");
+    char *before = strdup(path ? path : "/bin");
+    snprintf(cmd, sizeof cmd, "%s/shim", dir);
+    setenv("PATH", cmd, 1);
+    expect_git(ours, OURS, "argument", (const char *const[5]){"python3.11", "train.py"});
+    expect_git(plain, "", "", (const char *const[5]){"python3.11", "-m", "train"});
+    setenv("PATH", before, 1);
+    free(before);
+    expect_git(ours, OURS, "argument", (const char *const[5]){"../shim/python3.11", "train.py"});
+    expect_git(ours, OURS, "working folder", (const char *const[5]){"../shim/python3.11", "-m", "train"});
+    expect_git(plain, OURS, "argument", (const char *const[5]){"mpirun", "-n", "2", "python3", "../ours/train.py"});
+    expect_git(ours, OURS, "program", (const char *const[5]){"./n", "../away/train.py"});
+    expect_git(plain, OURS, "program", (const char *const[5]){"../ours/n"});
+    expect_git(plain, OURS, "argument", (const char *const[5]){"./n", "../ours/hosts"});
+    expect_git(plain, SHIM, "argument",
+               (const char *const[5]){"mpirun", "--hostfile", "../ours/hosts", "../away/train.py"});
+    expect_git("../ours/sub", OURS, "working folder", (const char *const[5]){"train"});
+    json_t *o = git_of_command((char *const[]){(char *)"train"}, 1);
     assert_string_equal(json_string_value(json_object_get(o, "branch")), "main");
-    assert_string_equal(json_string_value(json_object_get(o, "commit")), "0123456789012345678901234567890123456789");
     json_decref(o);
-    put(git, "HEAD", "ref: ../../etc/passwd\n");
-    assert_null(meta_git(program));
-    put(git, "HEAD", "rubbish\n");
-    assert_null(meta_git(program));
-    snprintf(cmd, sizeof cmd, "rm -r %s", dir);
+
+    put(dir, "ours/.git/HEAD", "ref: ../../etc/passwd\n");
+    expect_git(plain, "", "", (const char *const[5]){"../ours/n"});
+    put(dir, "ours/.git/HEAD", "rubbish\n");
+    expect_git(plain, "", "", (const char *const[5]){"../ours/n"});
+    snprintf(cmd, sizeof cmd, "cd / && rm -r %s", dir);
+    assert_int_equal(chdir("/"), 0);
     assert_int_equal(system(cmd), 0);
 }
 
