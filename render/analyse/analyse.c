@@ -93,6 +93,17 @@ static int is_told_by_program(const struct report *rep, int run)
     return *mine != '\0';
 }
 
+/* Of the models of other runs on as many nodes. */
+static const char *words_of_model(struct report *rep, int run)
+{
+    const char **others = dcr_arena_alloc(&rep->arena, (size_t)rep->n_runs * sizeof *others);
+    int n = 0;
+    for (int k = 0; k < rep->n_runs; k++)
+        if (rep->runs[k].n_nodes == rep->runs[run].n_nodes)
+            others[n++] = rep->runs[k].run->program.model;
+    return model_words(rep, rep->runs[run].run->program.model, others, n);
+}
+
 /* ", vit_b_16, weak": what tells the configurations of this run's node count apart, of what results of benchmarks say
  * of themselves; "" when that does not tell all of them apart. */
 static const char *configuration_words(struct report *rep, int run)
@@ -117,7 +128,7 @@ static const char *configuration_words(struct report *rep, int run)
     }
     for (int w = 0; w < N_WORDS; w++)
         if (is_told[w] && *mine[w] && (w < 3 || !*text)) /* a batch that goes with the others need not be said */
-            text = report_text(rep, "%s, %.40s", text, mine[w]);
+            text = report_text(rep, "%s, %.90s", text, w == 0 ? words_of_model(rep, run) : mine[w]);
     return text;
 }
 

@@ -112,6 +112,11 @@ int cores_unused(const struct run_result *r);
  *  returns  gives; lives as long as the report */
 const char *differing_keys(struct report *rep, const struct run_result *first, const struct run_result *second);
 
+/** model_words - "32 units": the parts between commas of what a model says of itself that some other says otherwise,
+ *                at most three, each from behind the last " of " that is common; "" when no part is.
+ *  returns  gives; lives as long as the report. Test: tests/unit/test_narrate.c */
+const char *model_words(struct report *rep, const char *mine, const char *const *others, int n_others);
+
 /** option_words - ", --hidden 64, without --no-overlap": options of its command that tell a run from those of other
  *  configurations and as many nodes, at most two; "" when these are not told apart by them.
  *  returns  gives; lives as long as the report. Test: tests/unit/test_narrate.c */

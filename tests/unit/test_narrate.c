@@ -618,6 +618,36 @@ static void test_labels_by_options(void **state)
     release(&f);
 }
 
+/* Of what models say of themselves only what differs; runs, series and the headline are called by it. */
+static void test_labels_by_model(void **state)
+{
+    (void)state;
+    static const char *const model[] = {"DCRNN, 2 + 2 layers of 32 units, K = 2, laplacian (generated), 2 in, 1 out",
+                                        "DCRNN, 2 + 2 layers of 16 units, K = 2, laplacian (generated), 2 in, 1 out"};
+    static const char *const id[] = {"0", "1", "2", "3"};
+    static const char *const label[] = {"1 node, 32 units", "1 node, 16 units", "2 nodes, 32 units",
+                                        "2 nodes, 16 units"};
+    struct fixture f = {.n = 4};
+    for (int i = 0; i < 4; i++) {
+        f.runs[i] = made_even_run(1 + i / 2, 64, 40, 70000000, 15000000, 9000000, 3000000);
+        f.runs[i]->run_id = id[i];
+        f.runs[i]->config_hash = i % 2 ? "b" : "a";
+        f.runs[i]->program.model = model[i % 2];
+    }
+    tell(&f);
+    for (int i = 0; i < 4; i++)
+        assert_string_equal(f.rep.runs[i].label, label[i]);
+    assert_int_equal(f.rep.n_series, 2);
+    assert_contains(f.rep.series[0].label, ", 32 units");
+    assert_contains(f.rep.series[1].label, ", 16 units");
+    assert_contains(f.rep.headline, ", 32 units (strong scaling): ");
+    static const char *const others[] = {"resnet50", "DCRNN, 2 + 2 layers of 32 units, K = 3"};
+    assert_string_equal(model_words(&f.rep, "vit", others, 1), "vit");
+    assert_string_equal(model_words(&f.rep, "DCRNN, 2 + 2 layers of 32 units, K = 2", others + 1, 1), "K = 2");
+    assert_string_equal(model_words(&f.rep, others[1], others + 1, 1), "");
+    release(&f);
+}
+
 /* What the option would overrule is not overruled, and said. */
 static void test_unused_nodes(void **state)
 {
@@ -981,6 +1011,7 @@ int main(void)
         cmocka_unit_test(test_file_writes_limit_scaling),
         cmocka_unit_test(test_labels),
         cmocka_unit_test(test_labels_by_options),
+        cmocka_unit_test(test_labels_by_model),
         cmocka_unit_test(test_unused_nodes),
         cmocka_unit_test(test_unnamed_steps),
         cmocka_unit_test(test_slurm_on_one_kernel),
