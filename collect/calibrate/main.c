@@ -8,6 +8,7 @@
 #include "lib/rank.h"
 #include "lib/format.h"
 #include "lib/fs.h"
+#include "lib/outfile.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -277,11 +278,42 @@ static void folder_of(const char *path, char *out, size_t n)
     snprintf(out, n, "%.*s", len ? len : 1, slash ? path : ".");
 }
 
+/* As json_dumps of measure_all begins, however it is set. */
+static int is_calibration(const char *head)
+{
+    static const char *const parts[] = {"{", "\"format\"", ":", "\"" DCR_CALIBRATION_FORMAT "\""};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        size_t n = strlen(parts[i]);
+        head += strspn(head, " \t\r\n");
+        if (strncmp(head, parts[i], n) != 0)
+            return 0;
+        head += n;
+    }
+    return 1;
+}
+
+/* Can the result go there, and the disk be measured? Nothing is written.
+ * returns 0 and the sentence that says why not */
+static int is_usable(const char *output, const char *folder, const char *disk, char *sentence, size_t n)
+{
+    const struct dcr_output out = {"-o", output, "a calibration of dccollect", is_calibration};
+    struct dcr_err err = {0};
+    if (access(folder, W_OK) != 0)
+        snprintf(sentence, n, "cannot write into the folder '%s'; make it, or choose another with -o", folder);
+    else if (dcr_output_check(&out, &err) != 0)
+        snprintf(sentence, n, "%s", err.text);
+    else if (disk && !disk_is_usable(disk))
+        snprintf(sentence, n, "no file can be made in '--disk %s'; name a folder on the disk to measure", disk);
+    else
+        return 1;
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     struct world w = {0};
     const char *output = "calibration.json", *disk = NULL, *bad = NULL;
-    char folder[PATH_MAX], sentence[PATH_MAX + 80];
+    char folder[PATH_MAX], sentence[PATH_MAX + sizeof(struct dcr_err)];
     for (int i = 1; i < argc && !bad; i++) {
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
             return fputs(usage, stdout) < 0 || fflush(stdout) != 0 ? DCR_EXIT_INPUT : DCR_EXIT_OK;
@@ -300,19 +332,12 @@ int main(int argc, char **argv)
         return fail(&w, sentence);
     }
     folder_of(output, folder, sizeof folder);
-    const char *refused = access(folder, W_OK) != 0 ? folder : disk && !disk_is_usable(disk) ? disk : NULL;
-    int is_refused = refused != NULL; /* the first rank writes, so it decides */
+    int is_refused =
+        !is_usable(output, folder, disk, sentence, sizeof sentence); /* the first rank writes: it decides */
     if (w.n > 1)
         MPI_Bcast(&is_refused, 1, MPI_INT, 0, MPI_COMM_WORLD);
-    if (is_refused) {
-        if (refused && refused != folder)
-            snprintf(sentence, sizeof sentence,
-                     "no file can be made in '--disk %s'; name a folder on the disk to measure", disk);
-        else
-            snprintf(sentence, sizeof sentence, "cannot write into the folder '%s'; make it, or choose another with -o",
-                     folder);
+    if (is_refused)
         return fail(&w, sentence);
-    }
     if (find_places(&w) != 0)
         return fail(&w, "no memory");
     int status = DCR_EXIT_OK;

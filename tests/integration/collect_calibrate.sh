@@ -18,6 +18,8 @@ closing() { # ERR: the lines that are no warning
 }
 
 SECONDS=0
+# One of before, set otherwise, is replaced.
+echo '{"format":"dcreport-calibration","version":0}' >calibration.json
 "$COLLECT" calibrate >out 2>err
 check "it ends well" test "$?" -eq 0
 echo "# alone: $SECONDS s"
@@ -91,6 +93,13 @@ check "and does not miss it" sh -c '! grep -q "Left out.*calibration" tap.out'
 check_status 2 "an unknown option" "$COLLECT" calibrate --what
 check_status 2 "an option without value" "$COLLECT" calibrate -o
 check_status 2 "a folder that is not there" "$COLLECT" calibrate -o none/x.json
+cp run.tar mine.tar
+echo "my notes" >notes.txt
+echo "{\"format\": \"dcreport\"}" >other.json
+for f in notes.txt mine.tar other.json; do
+    cp "$f" before
+    check "what calibrate did not write stays: $f" sh -c '"$1" calibrate -o "$2" 2>err; test $? -eq 2 && grep -q "exists and is not a calibration" err && cmp "$2" before' - "$COLLECT" "$f"
+done
 check_status 125 "run: a file that is none" "$COLLECT" run -o x.tar --calibration err -- true
 check_status 2 "pack: a file that is not there" "$COLLECT" pack spool --calibration none.json -o x.tar
 jq '.version = 9' two.json >later.json
