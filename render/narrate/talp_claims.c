@@ -72,26 +72,52 @@ static double lowest_of(const struct region *g)
     return is_of_gpus(g) ? g->v[TALP_GPU] : efficiency(g);
 }
 
-/* The reports of a run, n of them in all; *worst: the one with the lowest efficiency. Where all are `enough`, the
- * region in any of them that is not, the lowest one: a whole may hide its part. */
-static int worst_of(const struct run *r, double enough, struct region *worst)
+/* Where no report as a whole is below `enough`. */
+struct hidden {
+    int is_below, is_costly; /* below, and costs more than `matters` of the report's time: the one that costs most */
+    struct region lowest, costliest;
+};
+
+static void look_into(const struct foreign_table *t, double enough, double matters, double *most, struct hidden *h)
+{
+    struct region whole, g;
+    if (!region_of(t, &whole))
+        return;
+    for (size_t row = 0; row < table_rows(t); row++) {
+        if (!region_at(t, row, &g) || !(g.elapsed_s > 0) || lowest_of(&g) >= enough)
+            continue;
+        if (!h->is_below || lowest_of(&g) < lowest_of(&h->lowest))
+            h->lowest = g;
+        h->is_below = 1;
+        double cost = (1 - lowest_of(&g)) * g.elapsed_s / whole.elapsed_s;
+        if (cost <= matters || cost <= *most)
+            continue;
+        *most = cost;
+        h->costliest = g;
+        h->is_costly = 1;
+    }
+}
+
+/* The reports of a run, n of them in all; *worst: the one with the lowest efficiency of its host. Where that is enough
+ * in all, what in them is not, a region or the GPUs, if it costs enough; h: what is below, NULL not wanted. */
+static int worst_of(const struct report *rep, const struct run *r, struct region *worst, struct hidden *h)
 {
     int n = 0;
     for (int i = 0; i < r->n_tables; i++) {
         struct region g;
         if (!region_of(&r->tables[i], &g))
             continue;
-        if (n++ == 0 || lowest_of(&g) < lowest_of(worst))
+        if (n++ == 0 || efficiency(&g) < efficiency(worst))
             *worst = g;
     }
-    int is_hidden = n > 0 && lowest_of(worst) >= enough;
-    for (int i = 0; i < r->n_tables && is_hidden; i++)
-        for (size_t row = 0; strcmp(r->tables[i].kind, "TALP report") == 0 && row < table_rows(&r->tables[i]); row++) {
-            struct region g;
-            if (region_at(&r->tables[i], row, &g) && g.elapsed_s > 0 && lowest_of(&g) < enough &&
-                lowest_of(&g) < lowest_of(worst))
-                *worst = g;
-        }
+    struct hidden in = {0};
+    double most = 0;
+    for (int i = 0; i < r->n_tables && n > 0 && efficiency(worst) >= rep->thresholds.efficiency; i++)
+        look_into(&r->tables[i], rep->thresholds.efficiency, rep->thresholds.loss_matters, &most, &in);
+    if (in.is_costly)
+        *worst = in.costliest;
+    if (h)
+        *h = in;
     return n;
 }
 
@@ -186,7 +212,7 @@ static const char *scaling_of(struct report *rep, const struct run *r)
 const char *talp_headline(struct report *rep, const struct run *r, const char **support)
 {
     struct region g;
-    int n = worst_of(r, rep->thresholds.efficiency, &g);
+    int n = worst_of(rep, r, &g, NULL);
     if (n == 0)
         return "";
     const char *lowest = lowest_text(rep, g.v, TALP_PARALLEL), *scaling = scaling_of(rep, r), *more = about(rep, &g);
@@ -241,7 +267,8 @@ static enum talp_efficiency innermost(const double *v, enum talp_efficiency root
 const char *talp_action(struct report *rep, const struct run *r)
 {
     struct region g;
-    if (worst_of(r, rep->thresholds.efficiency, &g) == 0)
+    struct hidden h;
+    if (worst_of(rep, r, &g, &h) == 0)
         return NULL;
     int is_gpu = is_of_gpus(&g);
     enum talp_efficiency e = innermost(g.v, is_gpu ? TALP_GPU : TALP_PARALLEL);
@@ -256,9 +283,16 @@ const char *talp_action(struct report *rep, const struct run *r)
     if (lowest_of(&g) >= rep->thresholds.efficiency)
         return report_text(
             rep,
-            "Nothing needs to be done first: every parallel efficiency is %.2f or more. The lowest factor "
-            "is %s with %.2f.",
-            rep->thresholds.efficiency, talp_title(e), g.v[e]);
+            "Nothing needs to be done first: every parallel efficiency is %.2f or more%s. The lowest factor is %s with "
+            "%.2f.",
+            rep->thresholds.efficiency,
+            h.is_below
+                ? report_text(rep,
+                              ", but of regions that cost at most %s of the time each (the lowest is '%s' with %.2f)",
+                              fmt_percent(rep->thresholds.loss_matters).text,
+                              table_cell(h.lowest.table, h.lowest.row, 0), lowest_of(&h.lowest))
+                : "",
+            talp_title(e), g.v[e]);
     char *what = dcr_arena_strdup(&rep->arena, advice[e]);
     *what = (char)(*what - 'a' + 'A');
     return report_text(rep,

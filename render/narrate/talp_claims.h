@@ -4,9 +4,10 @@
 
 #include "render/analyse/report.h"
 
-/** talp_headline - of several reports the one with the lowest parallel efficiency, of its host or GPUs, leads; where
- * all are enough, a region that is not; "" there is none. support   what else there is to say of it, the other reports,
- * and how two of one program scale; unchanged if nothing returns   gives; lives as long as the report */
+/** talp_headline - of several reports the one with the lowest parallel efficiency of its host leads; where all are
+ *            enough, a region, or the GPUs of one, that are not and cost something; "" there is no report.
+ *  support   what else there is to say of it, the other reports, and how two of one program scale; unchanged if nothing
+ *  returns   gives; lives as long as the report */
 const char *talp_headline(struct report *rep, const struct run *r, const char **support);
 
 /** talp_action - "What to do first: ...": by the innermost of the lowest factors, with what it costs; NULL: no report,

@@ -5,27 +5,27 @@
 git rev-parse --is-inside-work-tree >/dev/null 2>&1 || { skip "lint" "not a git checkout"; finish; }
 # Every `name` (file.c) and `name`, file.c of the formulas is a function of the one file of that name; every name in the
 # column of functions is one of some file.
-named_functions() {
+# shellcheck disable=SC2016  # backticks of Markdown
+{
     git grep -E '^([a-z].*[ *]|#define )[A-Za-z_0-9]+\(' -- lib render trainer |
-        sed -E 's/^([^:]+):[^(]*[ *]([A-Za-z_0-9]+)\(.*/has \2 \1/' >"$TMP/names"
-    git ls-files lib render trainer | sed 's/^/file /' >>"$TMP/names"
-    # shellcheck disable=SC2016  # backticks of Markdown
-    grep -oE '`[A-Za-z_0-9]+`( \(|, )[a-z_/0-9]+\.[ch]\b' docs/metrics.md | sed -E 's/[`(),]+/ /g; s/^/says/' >>"$TMP/names"
-    # shellcheck disable=SC2016
-    awk -F'|' '/^\|/ && NF > 4 { print $4 }' docs/metrics.md | grep -oE '`[a-z_0-9]+`' | sed -E 's/`/ /g; s/^/says/' >>"$TMP/names"
-    awk 'function ends(path, with) { return path == with || substr(path, length(path) - length(with)) == "/" with }
-        $1 == "has" { has[$2 " " $3] = some[$2] = 1 }
-        $1 == "file" { files[$2] = 1 }
-        $1 == "says" && NF == 2 && !some[$2] { print "docs/metrics.md: there is no " $2; bad = 1 }
-        $1 == "says" && NF == 3 {
-            n = found = 0
-            for (f in files) if (ends(f, $3)) { n++; found += has[$2 " " f] }
-            if (n != 1 || found != 1) { print "docs/metrics.md: " $2 " is not in " $3 " (" n " files of that name)"; bad = 1 }
-            said++
-        }
-        END { exit bad || !said }' "$TMP/names"
-}
-check "the formulas name functions that are where they say" named_functions
+        sed -E 's/^([^:]+):[^(]*[ *]([A-Za-z_0-9]+)\(.*/has \2 \1/'
+    git ls-files lib render trainer | sed 's/^/file /'
+    grep -oE '`[A-Za-z_0-9]+`( \(|, )[a-z_/0-9]+\.[ch]\b' docs/metrics.md | sed -E 's/[`(),]+/ /g; s/^/says/'
+    awk -F'|' '/^\|/ && NF > 4 { print $4 }' docs/metrics.md | grep -oE '`[a-z_0-9]+`' | sed -E 's/`/ /g; s/^/says/'
+} >"$TMP/names"
+# shellcheck disable=SC2016  # awk's fields
+check "the formulas name functions that are where they say" awk '
+    function ends(path, with) { return path == with || substr(path, length(path) - length(with)) == "/" with }
+    $1 == "has" { has[$2 " " $3] = some[$2] = 1 }
+    $1 == "file" { files[$2] = 1 }
+    $1 == "says" && NF == 2 && !some[$2] { print "docs/metrics.md: there is no " $2; bad = 1 }
+    $1 == "says" && NF == 3 {
+        n = found = 0
+        for (f in files) if (ends(f, $3)) { n++; found += has[$2 " " f] }
+        if (n != 1 || found != 1) { print "docs/metrics.md: " $2 " is not in " $3 " (" n " files of that name)"; bad = 1 }
+        said++
+    }
+    END { exit bad || !said }' "$TMP/names"
 
 for tool in clang clang-format shellcheck; do
     command -v $tool >/dev/null || { skip "lint" "no $tool"; finish; }

@@ -161,12 +161,19 @@ static void test_the_worst_leads(void **state)
                                "\"usefulTime\": 1000000000, \"numGpus\": 1, \"parallelEfficiency\": 0.97, "
                                "\"mpiParallelEfficiency\": 0.97, \"gpuParallelEfficiency\": 0.30, "
                                "\"gpuLoadBalance\": 0.30}";
+    static const char brief[] = ", \"brief\": {\"elapsedTime\": 2000000, \"usefulTime\": 100000, "
+                                "\"parallelEfficiency\": 0.10, \"mpiParallelEfficiency\": 0.10}";
     static const struct {
         const char *part[3], *headline, *support, *action;
     } c[] = {{{fine, solver, NULL},
               "By TALP the parallel efficiency of region 'solver' is 0.30 (POP",
               "Region 'Global', which hides it, has 0.90.",
               "MPI is 0.30 in region 'solver' of 0.5 s, which costs up to 0.35 s of it."},
+             {{fine, brief, NULL},
+              "By TALP the parallel efficiency of region 'Global' is 0.90 (POP",
+              "",
+              "every parallel efficiency is 0.80 or more, but of regions that cost at most 5 % of the time each (the "
+              "lowest is 'brief' with 0.10). The lowest factor is MPI with 0.90."},
              {{fine, "", gpus},
               "Of 2 TALP reports 'b.json' has the lowest efficiency, 0.30 on the side of the GPUs: by TALP",
               "on the side of the GPUs, no factor of it, the parallel efficiency is 0.30",
@@ -190,7 +197,8 @@ static void test_the_worst_leads(void **state)
         narrate(&rep);
         assert_non_null(strstr(rep.runs[0].headline, c[i].headline));
         assert_non_null(strstr(rep.runs[0].support, c[i].support));
-        assert_non_null(strstr(rep.first_action, c[i].action));
+        if (!strstr(rep.first_action, c[i].action))
+            fail_msg("%s", rep.first_action);
         report_free(&rep);
         run_free(run);
     }
