@@ -172,7 +172,7 @@ static void test_the_worst_leads(void **state)
              {{fine, brief, NULL},
               "By TALP the parallel efficiency of region 'Global' is 0.90 (POP",
               "",
-              "every parallel efficiency is 0.80 or more, but of regions that cost at most 5 % of the time each (the "
+              "every parallel efficiency is 0.80 or more, but of regions that cost at most 5.0 % of the time each (the "
               "lowest is 'brief' with 0.10). The lowest factor is MPI with 0.90."},
              {{fine, "", gpus},
               "Of 2 TALP reports 'b.json' has the lowest efficiency, 0.30 on the side of the GPUs: by TALP",
