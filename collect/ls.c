@@ -7,6 +7,7 @@
 #include "lib/tar.h"
 
 #include <jansson.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -126,16 +127,18 @@ static int take_manifest(struct listing *l, struct dcr_tar_member *m, struct dcr
 
 static void count_member(struct listing *l, const struct dcr_tar_member *m)
 {
-    char size[24];
+    char size[24], name[4096];
+    snprintf(name, sizeof name, "%s", m->name);
+    dcr_clean_line(name); /* to print: an archive may hold anything */
     enum dcr_role role = role_of(l, m->name);
     size_t k = 0;
     while (k + 1 < N_MEANINGS && meanings[k].role != role)
         k++;
     struct group *g = &l->groups[k];
     if (g->n++ == 0)
-        snprintf(g->first, sizeof g->first, "%s", m->name);
+        snprintf(g->first, sizeof g->first, "%.*s", (int)sizeof g->first - 1, name);
     g->bytes += m->size_bytes;
-    dcr_buf_printf(&l->members, "%10s  %-36s %s\n", size_text(m->size_bytes, size), meanings[k].words, m->name);
+    dcr_buf_printf(&l->members, "%10s  %-36s %s\n", size_text(m->size_bytes, size), meanings[k].words, name);
 }
 
 static int read_all(struct listing *l, struct dcr_tar_reader *tar, struct dcr_err *err)
@@ -216,6 +219,24 @@ static void say_program(const struct listing *l, struct dcr_buf *out)
     if (json_is_number(to))
         dcr_buf_printf(out, ", took %.1f s", json_number_value(to) - json_number_value(from));
     dcr_buf_putc(out, '\n');
+}
+
+static void say_labels(const struct listing *l, struct dcr_buf *out)
+{
+    enum { MAX_LABELS = 40 };
+    const json_t *labels = json_object_get(l->metadata, "labels");
+    const char *key;
+    json_t *value;
+    int n = 0;
+    json_object_foreach((json_t *)labels, key, value)
+    {
+        if (n == MAX_LABELS)
+            break;
+        say_word(key, n++ ? " " : "  labels    ", out);
+        say_word(json_string_value(value), "=", out);
+    }
+    if (n)
+        dcr_buf_puts(out, json_object_size(labels) > MAX_LABELS ? " ...\n" : "\n");
 }
 
 static void say_recorded(const struct listing *l, struct dcr_buf *out)
@@ -300,12 +321,15 @@ int ls_archive(const char *path, int is_long, struct dcr_buf *out, struct dcr_er
         if (rc == DCR_OK)
             rc = dcr_err_set(err, DCR_FAIL, "cannot read '%s': it has no %s; it is no run archive", path, DCR_MANIFEST);
     } else {
-        dcr_buf_printf(out, "%s: run %s", path, text_of(l.manifest, "run_id"));
+        char head[PATH_MAX + 256];
+        snprintf(head, sizeof head, "%s: run %s", path, text_of(l.manifest, "run_id"));
+        dcr_buf_puts(out, dcr_clean_line(head));
         say_counts(&l, out);
         dcr_buf_puts(out, rc ? ", DAMAGED: what can be read of it\n"
                           : json_is_true(json_object_get(l.manifest, "complete")) ? ", complete\n"
                                                                                   : ", INCOMPLETE\n");
         say_program(&l, out);
+        say_labels(&l, out);
         say_recorded(&l, out);
         say_reasons(&l, out);
         say_as_it_came(&l, out);

@@ -7,6 +7,7 @@
 #include "collect/verify.h"
 #include "lib/outfile.h"
 
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -80,20 +81,23 @@ static int do_export(const struct options *o)
 
 static int check_archive(const char *path)
 {
+    char name[PATH_MAX]; /* to print */
     struct verify_report report = {0};
     struct dcr_err err = {0};
     int status = DCR_EXIT_OK;
+    snprintf(name, sizeof name, "%s", path);
+    dcr_clean_line(name);
     if (verify_archive(path, &report, &err) != 0) {
         complain(err.text);
         status = DCR_EXIT_INPUT;
     } else if (report.n_problems == 0) {
         /* How many of what is in them says `ls`, which counts as the closing line of run does. */
-        printf("%s: ok, %d members, %d trace%s read to the end%s\n", path, report.n_members, report.n_traces,
+        printf("%s: ok, %d members, %d trace%s read to the end%s\n", name, report.n_members, report.n_traces,
                report.n_traces == 1 ? "" : "s", report.is_complete ? "" : ", marked incomplete");
     }
     if (status == DCR_EXIT_OK && report.n_problems) {
-        printf("%s: FAILED, %d problem%s\n%s", path, report.n_problems, report.n_problems == 1 ? "" : "s",
-               report.text.data ? dcr_clean_text(report.text.data) : "");
+        printf("%s: FAILED, %d problem%s\n%s", name, report.n_problems, report.n_problems == 1 ? "" : "s",
+               dcr_buf_text(&report.text));
         status = DCR_EXIT_CHECK;
     }
     verify_release(&report);

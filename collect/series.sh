@@ -175,7 +175,11 @@ run_one() { # nodes
 # somebody broke off does not take the place of one before.
 keep_list() {
     rm -f "$results/.calibration-$series.json"
-    if [ -n "$interrupted" ] && [ -s "$results/last-series" ]; then
+    if [ -n "$interrupted" ] && [ ! -s "$results/.last-series.partial" ]; then
+        rm -f "$results/.last-series.partial"
+        [ -n "$(find "$results" -maxdepth 1 -name ".spool-*-$series*")" ] || # could not pack, and has said where it is
+            echo "nothing was left of this series$([ ! -s "$results/last-series" ] || echo "; \`make site\` still shows the series before")" >&2
+    elif [ -n "$interrupted" ] && [ -s "$results/last-series" ]; then
         rm -f "$results/.last-series.partial"
         echo "\`make site\` still shows the series before; for what this one left: $bin/dcreport '$results'/*-$series*.tar -o site" >&2
     elif [ -s "$results/.last-series.partial" ]; then

@@ -36,6 +36,7 @@ static void problem(struct verify_report *r, const char *fmt, ...)
     va_start(ap, fmt);
     vsnprintf(line, sizeof line, fmt, ap);
     va_end(ap);
+    dcr_clean_line(line); /* an archive may hold any name */
     if (is_said(&r->text, line))
         return;
     if (r->n_problems++ == 0)

@@ -17,6 +17,14 @@ char *dcr_clean_text(char *text)
     return text;
 }
 
+char *dcr_clean_line(char *text)
+{
+    for (char *c = dcr_clean_text(text); c && *c; c++)
+        if (*c == '\n' || *c == '\t')
+            *c = '?';
+    return text;
+}
+
 int dcr_err_set(struct dcr_err *err, int grade, const char *fmt, ...)
 {
     if (err) {

@@ -66,4 +66,7 @@ int dcr_err_while(struct dcr_err *err, const char *fmt, ...) DCR_PRINTF(2, 3);
  *  returns  text */
 char *dcr_clean_text(char *text);
 
+/** dcr_clean_line - the same of what stands within a line, as a name: line feeds and tabs become '?' too. */
+char *dcr_clean_line(char *text);
+
 #endif

@@ -142,6 +142,12 @@ jq '.members += [{"name": "more.csv", "role": "other", "size": 1, "sha256": "00"
 seal x/manifest.json
 repack lie.tar
 says 1 "verify: a member that is missing" "'more.csv' is in the manifest, but not in the archive" "$COLLECT" verify lie.tar
+jq '.members += [{"name": "a\u001b]0;x\u0007\nb", "role": "other", "size": 1, "sha256": "00"}]' manifest.keep >x/manifest.json
+seal x/manifest.json
+repack lie.tar
+cp lie.tar "$(printf 'l\033i\ne.tar')"
+says 1 "verify: names with control characters, on a line each" "^'a?\]0;x??b' is in the manifest" "$COLLECT" verify "$(printf 'l\033i\ne.tar')"
+check "... and the archive's own" grep -q '^l?i?e.tar: FAILED, 1 problem$' says.out
 jq 'del(.members[] | select(.name == "job_metadata.txt"))' manifest.keep >x/manifest.json
 seal x/manifest.json
 repack lie.tar

@@ -18,6 +18,7 @@ check "verify" "$COLLECT" verify alone.tar
 check "complete" manifest alone.tar '.complete and .n_ranks == 1 and .n_nodes == 1'
 check "80 ranges" test "$(metadata alone.tar .collector.events)" = 80
 check "label" test "$(metadata alone.tar .labels.purpose)" = test
+check "ls tells it" sh -c '"$0" ls alone.tar | grep -qx "  labels    purpose=test"' "$COLLECT"
 check "monitors said ok or why not" metadata alone.tar '[.nodes[0].monitors[] | test("^(ok|absent: .|partial: .)")] | all'
 check "several samples of the CPU" test "$(member alone.tar node0/cpu_monitor.csv | wc -l)" -ge 4
 check "the process is sampled" test "$(member alone.tar rank0/process_monitor.csv | wc -l)" -ge 4

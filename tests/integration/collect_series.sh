@@ -61,6 +61,24 @@ check "packed after the ranks had ended" manifest "$stopped" '.incomplete_becaus
 check "each rank was told, and ended with a step" manifest "$stopped" '[.incomplete_because[] | select(test("^rank [01] was told to end .SIGTERM."))] | length == 2'
 check "both ranks' steps are in it" sh -c 'tar tf "$0" | grep -c steps.csv | grep -qx 2' "$stopped"
 
+# Broken off while the machine is measured, here by one that takes its time.
+mkdir "$TMP/slow" "$TMP/early"
+printf '#!/bin/sh\nexec sleep 60\n' >"$TMP/slow/mpirun"
+chmod +x "$TMP/slow/mpirun"
+echo before.tar >"$TMP/early/last-series"
+CALIBRATE=1 NODES=1 ARGS=$small RESULTS=$TMP/early PATH=$TMP/slow:$PATH bash collect/series.sh >"$TMP/early-said" 2>&1 &
+early=$!
+for _ in $(seq 100); do
+    [ -z "$(find "$TMP/early" -name '.calib*.log')" ] || break
+    sleep 0.1
+done
+kill -TERM $early
+status=0
+wait $early || status=$?
+check "told to end while measuring: status 130" test $status -eq 130
+check "then nothing was left, and it names no archives" sh -c 'grep -q "nothing was left of this series; .make site. still shows" "$0" && ! grep -q dcreport "$0"' "$TMP/early-said"
+check "nothing is left indeed" test "$(ls -A "$TMP/early")" = last-series
+
 status=0
 wait $refusing || status=$?
 check "ranks that the program refuses: status 2" test $status -eq 2
