@@ -56,7 +56,12 @@ static int compare_with(struct report *rep, const struct options *o, const struc
         }
         for (size_t i = 0; i < old.n_left_out; i++)
             report_add_note(rep, NOTE_GAP, -1, "left-out-file", "Left out of the baseline: %s.", old.left_out[i]);
-        compare(rep, &before);
+        if (compare(rep, &before) > 0)
+            report_drop_note(rep, "one-node-count"); /* it is before and after that was asked for */
+        else
+            report_add_note(rep, NOTE_GAP, -1, "no-comparison",
+                            "The baseline has no run with steps at any %s count of these: nothing is compared.",
+                            rep->unit);
         narrate_comparisons(rep);
     }
     report_free(&before);

@@ -237,6 +237,8 @@ int has_bad_clock(const struct report *rep, const struct run_result *r);
 /** caveats_of_cores, caveats_of_series - parts of it. */
 void caveats_of_cores(struct report *rep);
 void caveats_of_series(struct report *rep);
+/** report_drop_note - takes back all notes of that id. */
+void report_drop_note(struct report *rep, const char *id);
 void report_add_note(struct report *rep, enum note_kind kind, int run, const char *id, const char *fmt, ...)
     DCR_PRINTF(5, 6);
 

@@ -32,6 +32,18 @@ void report_add_note(struct report *rep, enum note_kind kind, int run, const cha
     rep->n_gaps += kind == NOTE_GAP;
 }
 
+void report_drop_note(struct report *rep, const char *id)
+{
+    int kept = 0;
+    for (int i = 0; i < rep->n_notes; i++) {
+        if (strcmp(rep->notes[i].id, id) == 0)
+            rep->n_gaps -= rep->notes[i].kind == NOTE_GAP;
+        else
+            rep->notes[kept++] = rep->notes[i];
+    }
+    rep->n_notes = kept;
+}
+
 /* ---- where the nodes were ------------------------------------------------------------------------ */
 
 static const char *number_word(int n)

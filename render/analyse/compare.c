@@ -237,6 +237,11 @@ static const char *doubt(struct report *rep, const struct side *s, const char *w
     return NULL;
 }
 
+int comparison_is_repeated(const struct comparison *c)
+{
+    return c->n_before > 1 || c->n_after > 1;
+}
+
 static void judge(struct report *rep, struct comparison *c, const struct side *a, const struct side *b)
 {
     const char *because = *c->differing ? report_text(rep, "the runs differ in their %s", c->differing) : NULL;
@@ -244,8 +249,9 @@ static void judge(struct report *rep, struct comparison *c, const struct side *a
     because = because ? because : doubt(rep, b, "after");
     c->confidence = because ? CONFIDENCE_LOW : CONFIDENCE_HIGH;
     if (!because && (a->n < 2 || b->n < 2)) {
-        c->confidence = CONFIDENCE_MEDIUM;
-        because = "there is one run on a side, so that the spread between runs is unknown";
+        c->confidence = comparison_is_repeated(c) ? CONFIDENCE_MEDIUM : CONFIDENCE_LOW;
+        because = !comparison_is_repeated(c) ? "runs were not repeated, so that the spread between runs is unknown"
+                                             : "there is one run on a side, so that the spread between runs is unknown";
     }
     c->confidence_because = because ? because
                                     : report_text(rep, "%s before and %s after agree", fmt_count(a->n, "run").text,

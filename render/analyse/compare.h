@@ -43,6 +43,10 @@ struct comparison {
     const char *sentence, *support;
 };
 
+/** comparison_is_repeated - does a side have repetitions? Else the intervals hold the spread of steps, not that between
+ * runs, and what is outside of them is no established change. */
+int comparison_is_repeated(const struct comparison *c);
+
 /** compare - fill rep->comparisons: one per node count and number of ranks that has runs with steps on both sides.
  *           Runs whose configuration is on both sides are compared with those; what is left on both sides is what was
  *           changed, and compared together. label and anchor: narrate_comparisons.

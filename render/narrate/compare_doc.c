@@ -20,6 +20,8 @@ static const char *chance(struct report *rep, const struct compared *c)
                        c->is_significant ? "" : ", which includes no change");
 }
 
+#define NOT_REPEATED "Runs were not repeated: the spread between runs is not in the interval."
+
 static const char *step_sentence(struct report *rep, const struct comparison *c)
 {
     const struct compared *s = &c->step;
@@ -35,8 +37,9 @@ static const char *step_sentence(struct report *rep, const struct comparison *c)
                            "from chance.",
                            where, fmt_time(s->after_ns).text, fmt_time(s->before_ns).text, way,
                            (long long)c->steps_after, (long long)c->steps_before);
-    return report_text(rep, "%s takes %s against %s before: %s (%s).", where, fmt_time(s->after_ns).text,
-                       fmt_time(s->before_ns).text, way, chance(rep, s));
+    return report_text(rep, "%s takes %s against %s before: %s (%s).%s", where, fmt_time(s->after_ns).text,
+                       fmt_time(s->before_ns).text, way, chance(rep, s),
+                       comparison_is_repeated(c) ? "" : " " NOT_REPEATED);
 }
 
 /* The part that changed most, if more than chance; of too few steps to know, the one that changed most, said so. */
@@ -192,9 +195,9 @@ void narrate_comparisons(struct report *rep)
     if (rep->n_comparisons)
         say_first(rep, &rep->comparisons[rep->n_comparisons - 1]);
     else if (*rep->baseline)
-        rep->verdict = report_text(
-            rep, "Nothing to compare with: the baseline has no run with steps at any node count of these. %s",
-            rep->verdict);
+        rep->verdict =
+            report_text(rep, "Nothing to compare with: the baseline has no run with steps at any %s count of these. %s",
+                        rep->unit, rep->verdict);
 }
 
 void put_comparisons_md(const struct report *rep, struct dcr_buf *out)
@@ -206,7 +209,7 @@ void put_comparisons_md(const struct report *rep, struct dcr_buf *out)
         dcr_buf_putc(out, *s == '`' ? '\'' : *s);
     dcr_buf_puts(out, "`.\n\n");
     if (rep->n_comparisons == 0)
-        dcr_buf_puts(out, "n/a because the baseline has no run with steps at any node count of these.\n\n");
+        dcr_buf_printf(out, "n/a because the baseline has no run with steps at any %s count of these.\n\n", rep->unit);
     for (int i = 0; i < rep->n_comparisons; i++) {
         const struct comparison *c = &rep->comparisons[i];
         dcr_buf_printf(
@@ -221,7 +224,10 @@ void put_comparisons_md(const struct report *rep, struct dcr_buf *out)
                            fmt_ms(k->after_ns - k->before_ns).text);
             if (k->change_ns.has)
                 dcr_buf_printf(out, " %s to %s | %s |\n", fmt_ms((int64_t)k->change_ns.lo).text,
-                               fmt_ms((int64_t)k->change_ns.hi).text, k->is_significant ? "yes" : "no");
+                               fmt_ms((int64_t)k->change_ns.hi).text,
+                               !k->is_significant          ? "no"
+                               : comparison_is_repeated(c) ? "yes"
+                                                           : "unreliable: runs were not repeated");
             else
                 dcr_buf_puts(out, " n/a: too few steps | n/a |\n");
         }
@@ -264,7 +270,7 @@ json_t *comparisons_json(const struct report *rep)
         json_array_append_new(
             list, json_pack("{s:i, s:i, s:s, s:i, s:i, s:I, s:I, s:o, s:I, s:I, s:o, s:o, s:o, s:I, s:I, s:I, s:I, "
                             "s:s, s:s, s:s, s:s, "
-                            "s:s, s:s}",
+                            "s:s, s:s, s:b}",
                             "n_nodes", c->n_nodes, "n_ranks", c->n_ranks, "label", c->label, "runs_before", c->n_before,
                             "runs_after", c->n_after, "steps_before", (json_int_t)c->steps_before, "steps_after",
                             (json_int_t)c->steps_after, "step", compared_json(&c->step), "median_before_ns",
@@ -274,7 +280,8 @@ json_t *comparisons_json(const struct report *rep)
                             "achieved_gain_ns", (json_int_t)c->achieved_ns, "achieved_mean_gain_ns",
                             (json_int_t)(c->step.before_ns - c->step.after_ns), "gain_statistic", "median", "differing",
                             c->differing, "confidence", confidence_word(c->confidence), "confidence_because",
-                            c->confidence_because, "sentence", c->sentence, "support", c->support));
+                            c->confidence_because, "sentence", c->sentence, "support", c->support, "is_repeated",
+                            comparison_is_repeated(c)));
     }
     return list;
 }

@@ -7,6 +7,7 @@
 #include "render/narrate/format.h"
 #include "render/narrate/text_lines.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* Wide enough for the run's label: two columns of one heading would tell nobody which is which. */
@@ -44,8 +45,10 @@ static void put_comparisons(const struct report *rep, struct dcr_buf *out)
         return;
     text_section(out, "Before and after");
     text_wrapped(out, "Baseline: ", rep->baseline);
+    char none[128];
+    snprintf(none, sizeof none, "n/a because the baseline has no run with steps at any %s count of these.", rep->unit);
     if (rep->n_comparisons == 0)
-        text_wrapped(out, "", "n/a because the baseline has no run with steps at any node count of these.");
+        text_wrapped(out, "", none);
     for (int i = 0; i < rep->n_comparisons; i++) {
         text_wrapped(out, "", rep->comparisons[i].sentence);
         text_wrapped(out, "", rep->comparisons[i].support);

@@ -15,7 +15,8 @@ static const char *signed_time(struct site *s, double ns)
     return site_text(s, "%s%s", whole > 0 ? "+" : "", fmt_time(whole).text);
 }
 
-static void add_compared(struct site *s, json_t *t, const char *name, const struct compared *c)
+/* What is outside the interval of runs that were not repeated is marked, and coloured as no change that is certain. */
+static void add_compared(struct site *s, json_t *t, const char *name, const struct compared *c, bool repeated)
 {
     const struct interval *i = &c->change_ns;
     view_row(s, t, name);
@@ -26,13 +27,13 @@ static void add_compared(struct site *s, json_t *t, const char *name, const stru
     view_cell(s, t,
               i->has ? site_text(s, "%s to %s", signed_time(s, i->lo), signed_time(s, i->hi)) : "n/a: too few steps");
     view_cell_class(s, t,
-                    !i->has              ? "n/a"
-                    : !c->is_significant ? "no more than chance"
-                    : i->hi < 0          ? "shorter"
-                                         : "longer",
-                    !c->is_significant ? "v-na"
-                    : i->hi < 0        ? "v-fine"
-                                       : "v-limits");
+                    !i->has ? "n/a"
+                    : !c->is_significant
+                        ? "no more than chance"
+                        : site_text(s, "%s%s", i->hi < 0 ? "shorter" : "longer", repeated ? "" : " (unreliable)"),
+                    !c->is_significant || !repeated ? "v-na"
+                    : i->hi < 0                     ? "v-fine"
+                                                    : "v-limits");
 }
 
 /* Traces alone say no node count, and a pair of them needs none. */
@@ -63,8 +64,8 @@ static json_t *parts_table(struct site *s, const struct comparison *c)
                            "Part|#Before|#After|#Change|95 % interval of the change|Verdict");
     for (int k = 0; k < N_PARTS; k++)
         if (c->part[k].before_ns || c->part[k].after_ns)
-            add_compared(s, t, part_name((enum part)k), &c->part[k]);
-    add_compared(s, t, "whole step", &c->step);
+            add_compared(s, t, part_name((enum part)k), &c->part[k], comparison_is_repeated(c));
+    add_compared(s, t, "whole step", &c->step, comparison_is_repeated(c));
     return t;
 }
 
@@ -78,7 +79,8 @@ void view_compared(struct site *s, json_t *data)
     json_t *t = view_table(s, "Mean step before and after; a node count leads to its parts",
                            "Nodes|#Before|#After|#Change|95 % interval of the change|Verdict|Part that changed most");
     for (int i = 0; i < rep->n_comparisons; i++) {
-        add_compared(s, t, name_of(s, &rep->comparisons[i]), &rep->comparisons[i].step);
+        add_compared(s, t, name_of(s, &rep->comparisons[i]), &rep->comparisons[i].step,
+                     comparison_is_repeated(&rep->comparisons[i]));
         view_cell(s, t, changed_most(s, &rep->comparisons[i]));
         json_t *rows = json_object_get(t, "rows");
         view_text(s, json_array_get(rows, json_array_size(rows) - 1), "href",

@@ -27,8 +27,8 @@ check "the parts sum to the step on both sides" jq -e '.comparisons[0] | [.parts
 check "what was predicted and what came agree" jq -e '.comparisons[0] | .predictions[0].class == "data" and .predictions[0].is_removed
     and (.achieved_gain_ns / .predicted_gain_ns | . > 0.95 and . <= 1.05)' "$TMP/site/report.json"
 check "the headline is the comparison, and what limits now follows" jq -e '(.headline == .comparisons[0].sentence)
-    and (.headline | test("^At 2 nodes a step takes .* against .* before: .* as fast as before .95 % interval"))
-    and (.support | test("What limits now: At 2 nodes "))' "$TMP/site/report.json"
+    and (.headline | test("^At 2 nodes a step takes .* against .* before: .* as fast as before .95 % interval.*Runs were not repeated: "))
+    and .comparisons[0].is_repeated == false and (.support | test("What limits now: At 2 nodes "))' "$TMP/site/report.json"
 check "the document has the table" grep -q '^| data loading | 60.0 | 1.00 | -59.0 |' "$TMP/site/BOTTLENECK_ANALYSIS.md"
 check_status 0 "several on both sides, -- between them" "$report" --baseline "$TMP/slow.tar" "$TMP/one.tar" -- "$TMP/fast.tar" \
     "$TMP/one.tar" -o "$TMP/site"
@@ -59,6 +59,8 @@ fi
 check_status 3 "a node count that only one side has" "$report" --baseline "$TMP/one.tar" "$TMP/fast.tar" -o "$TMP/site"
 cp "$TMP/tap.out" "$TMP/said"
 check "... is said" grep -q "Nothing to compare with" "$TMP/said"
+check "... and is a gap" grep -q "^  The baseline has no run with steps at any node count of these" "$TMP/said"
+check_status 0 "a pair of one node count has no gap" "$report" -q --baseline "$TMP/slow.tar" -- "$TMP/fast.tar" -o "$TMP/pair0"
 check_status 2 "a baseline alone" "$report" --baseline "$TMP/slow.tar" -o "$TMP/nothing"
 
 check_status 0 "checks that hold" "$report" --check 'exposed_comm<50%' --check 'step_time<200ms' "$TMP/fast.tar"

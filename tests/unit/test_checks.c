@@ -69,9 +69,9 @@ static void test_no_rules(void **state)
 static void test_documents(void **state)
 {
     (void)state;
-    struct check list[] = {{"data<3%", "data", "1 node", 1, 1, "1.0 %, below 3.0 %"},
-                           {"io<\"3%", "I/O & more", "a|b", 0, 1, "5.0 %, not below 3.0 %"},
-                           {"copy<3%", "copies", "a", 0, 0, "n/a because nothing was recorded"}};
+    struct check list[] = {{"data<3%", "data", "1 node", 1, 1, "1.0 %, below 3.0 %", 0},
+                           {"io<\"3%", "I/O & more", "a|b", 0, 1, "5.0 %, not below 3.0 %", 0},
+                           {"copy<3%", "copies", "a", 0, 0, "n/a because nothing was recorded", 0}};
     struct checks c = {list, 2, 1, 0};
     struct report rep = {.verdict = "It is *so*."};
     struct dcr_buf b = {0};
@@ -96,7 +96,36 @@ static void test_documents(void **state)
     checks_junit(&c, &b);
     assert_non_null(
         strstr(dcr_buf_text(&b), "<failure message=\"not measured\">copies: n/a because nothing was recorded"));
+    list[0].is_unreliable = 1;
+    list[0].text = "1.0 %, below 3.0 % (unreliable: why)";
+    dcr_buf_clear(&b);
+    checks_junit(&c, &b);
+    assert_non_null(strstr(dcr_buf_text(&b), "<system-out>1.0 %, below 3.0 % (unreliable: why)</system-out>"));
     dcr_buf_release(&b);
+}
+
+/* Two ranks on one core: a check says what it is worth; counts are no times. One rank waits for nobody. */
+static void test_doubts(void **state)
+{
+    (void)state;
+    static const char *const rules[] = {"compute<99%", "steps>=40", "comm_wait<5%"};
+    static const int n_ranks[] = {2, 1};
+    for (int i = 0; i < 2; i++) {
+        struct run *runs[] = {made_even_run(n_ranks[i], 64, 40, 70000000, 25000000, 5000000, 0)};
+        struct report rep = {0};
+        struct analyse_options o = made_options();
+        struct checks c;
+        assert_int_equal(analyse(&rep, runs, 1, &o, NULL), 0);
+        if (i == 0)
+            rep.runs[0].shared = (struct shared){.id = "oversubscribed", .because = "2 ranks share 1 core"};
+        assert_int_equal(checks_run(&rep, rules, 3, &c, NULL), 0);
+        assert_true((strstr(c.list[0].text, " (unreliable: 2 ranks share 1 core)") != NULL) == (i == 0));
+        assert_null(strstr(c.list[1].text, "unreliable"));
+        assert_int_equal(c.list[2].is_measured, i == 0);
+        assert_true(i == 0 || !c.list[2].holds);
+        report_free(&rep);
+        run_free(runs[0]);
+    }
 }
 
 int main(void)
@@ -105,6 +134,7 @@ int main(void)
         cmocka_unit_test(test_rules),
         cmocka_unit_test(test_no_rules),
         cmocka_unit_test(test_documents),
+        cmocka_unit_test(test_doubts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -40,7 +40,8 @@ static void test_loading_removed(void **state)
     assert_int_equal(c->median_before_ns, 100);
     assert_int_equal(c->median_after_ns, 45);
     assert_int_equal(c->achieved_ns, 55);
-    assert_int_equal(c->confidence, CONFIDENCE_MEDIUM); /* one run on a side */
+    assert_int_equal(c->confidence, CONFIDENCE_LOW); /* one run on each side */
+    assert_false(comparison_is_repeated(c));
     assert_int_equal(c->n_same, 0);
     assert_int_equal(compare(&after, &after), 2); /* no hashes here: the same times in every step are the same run */
     assert_int_equal(after.comparisons[1].n_same, 1);
