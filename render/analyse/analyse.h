@@ -185,6 +185,12 @@ int is_training(const struct run *a);
  *  points of one series nor repetitions. */
 int is_bare(const struct run *a);
 
+/** is_untold - did the run break off before its program described itself (no program.json), while another run of the
+ *  same command has its description? Then how they differ is unknown: it is no other configuration for that. Of as many
+ *  nodes and ranks (by config_hash) it counts as a repetition, else it has a series of its own. Test:
+ *  tests/unit/test_scaling.c */
+int is_untold(const struct report *rep, int run);
+
 /** is_one_of_many - has the run the trace of one rank only, which exchanged data with others? Then how much of its
  *  communication is waiting for those is not known. Test: tests/unit/test_narrate.c */
 int is_one_of_many(const struct run_result *r);

@@ -72,10 +72,10 @@ static const char *what_differs(struct report *rep)
 {
     const char *all = "";
     int first = 0;
-    while (first < rep->n_runs - 1 && is_bare(rep->runs[first].run)) /* these say nothing to compare */
+    while (first < rep->n_runs - 1 && (is_bare(rep->runs[first].run) || is_untold(rep, first))) /* nothing to compare */
         first++;
     for (int i = first + 1; i < rep->n_runs; i++) {
-        int is_first = !is_bare(rep->runs[i].run);
+        int is_first = !is_bare(rep->runs[i].run) && !is_untold(rep, i);
         for (int k = 0; k < i; k++)
             is_first &= rep->runs[k].series != rep->runs[i].series;
         const char *at = is_first ? differing_keys(rep, &rep->runs[first], &rep->runs[i]) : "";
@@ -86,6 +86,32 @@ static const char *what_differs(struct report *rep)
         }
     }
     return *all ? all : "command";
+}
+
+/* Series of runs alone that did not come to say what they are. returns how many there are, named in a note */
+static int check_untold(struct report *rep)
+{
+    int n = 0;
+    const char *names = "";
+    for (int i = 0; i < rep->n_series; i++) {
+        const char *of_series = "";
+        int is_all = 1;
+        for (int k = 0; k < rep->n_runs; k++)
+            if (rep->runs[k].series == i) {
+                is_all &= is_untold(rep, k);
+                of_series = report_text(rep, "%s%s'%s'", of_series, *of_series ? ", " : "", rep->runs[k].run->archive);
+            }
+        if (!is_all)
+            continue;
+        names = report_text(rep, "%s%s%s", names, n ? ", " : "", of_series);
+        n++;
+    }
+    if (n)
+        report_add_note(rep, NOTE_GAP, -1, "untold",
+                        "The configuration of %s is unknown: interrupted before the program described itself, so that "
+                        "nothing is compared with it, though the command is that of other runs.",
+                        names);
+    return n;
 }
 
 void caveats_of_series(struct report *rep)
@@ -105,11 +131,12 @@ void caveats_of_series(struct report *rep)
                         "Nothing says that the %d %straces and files are of one job: times of different jobs are not "
                         "comparable, and each is reported by itself.",
                         rep->n_runs, n_bare < rep->n_runs ? "runs, " : "");
-    if (rep->n_series - n_bare > 1)
+    int n_told = rep->n_series - n_bare - check_untold(rep);
+    if (n_told > 1)
         report_add_note(rep, NOTE_GAP, -1, "mixed",
                         "The archives are of %d different configurations, which are not compared with each other "
                         "(they differ in: %s); each is reported by itself.",
-                        rep->n_series - n_bare, what_differs(rep));
+                        n_told, what_differs(rep));
     if (n_with_points == 0 && rep->runs[0].n_nodes > 0) /* runs without a node count come first */
         report_add_note(rep, NOTE_GAP, -1, "one-node-count",
                         "%s: nothing can be said about scaling; add runs with other node counts.",

@@ -61,7 +61,9 @@ const char *differing_keys(struct report *rep, const struct run_result *first, c
     const struct run_program *p = &a->program, *q = &b->program;
     int per_node[2] = {first->n_nodes > 0 ? first->n_ranks / first->n_nodes : 0,
                        second->n_nodes > 0 ? second->n_ranks / second->n_nodes : 0};
-    if (strcmp(p->name, q->name) != 0)
+    /* One that did not come to say its name is known by its command. */
+    int is_by_command = !*p->name != !*q->name;
+    if (strcmp(is_by_command ? program_of(a) : p->name, is_by_command ? program_of(b) : q->name) != 0)
         return "program"; /* their options have nothing in common */
     add_options(&x, a, b, 0);
     add_options(&x, b, a, 1);

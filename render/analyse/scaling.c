@@ -44,6 +44,44 @@ int is_bare(const struct run *a)
     return a->is_foreign && !a->summary.n_steps && !*a->program.name && !*a->program.model && !a->n_command;
 }
 
+static int is_told(const struct run *a)
+{
+    return *a->program.name || *a->program.model || a->program.parameters > 0 || a->program.global_batch > 0;
+}
+
+int is_untold(const struct report *rep, int run)
+{
+    const struct run *a = rep->runs[run].run;
+    struct dcr_buf mine = {0};
+    int is = 0;
+    if (a->is_complete || a->n_command == 0 || is_told(a))
+        return 0;
+    key_of_command(a, &mine);
+    for (int i = 0; i < rep->n_runs && !is; i++) {
+        struct dcr_buf other = {0};
+        if (!is_told(rep->runs[i].run))
+            continue;
+        key_of_command(rep->runs[i].run, &other);
+        is = strcmp(dcr_buf_text(&mine), dcr_buf_text(&other)) == 0;
+        dcr_buf_release(&other);
+    }
+    dcr_buf_release(&mine);
+    return is;
+}
+
+/* The run that an untold one repeats: of one command, nodes and ranks, by the hash. -1 = none */
+static int twin_of(const struct report *rep, int run)
+{
+    const char *hash = rep->runs[run].run->config_hash;
+    if (!*hash || !is_untold(rep, run))
+        return -1;
+    for (int i = 0; i < rep->n_runs; i++)
+        if (is_told(rep->runs[i].run) && rep->runs[i].n_nodes == rep->runs[run].n_nodes &&
+            strcmp(rep->runs[i].run->config_hash, hash) == 0)
+            return i;
+    return -1;
+}
+
 void scaling_key(const struct run_result *r, struct dcr_buf *out)
 {
     const struct run_program *p = &r->run->program;
@@ -103,6 +141,8 @@ static int make_groups(struct report *rep, struct group *groups)
     int n = 0;
     for (int i = 0; i < rep->n_runs; i++) {
         struct dcr_buf key = {0};
+        if (twin_of(rep, i) >= 0)
+            continue;
         scaling_key(&rep->runs[i], &key);
         int g = 0;
         enum scaling_kind kind = SCALING_NONE;
@@ -118,6 +158,17 @@ static int make_groups(struct report *rep, struct group *groups)
         groups[g].kind = kind;
         rep->runs[i].series = g;
         dcr_buf_release(&key);
+    }
+    for (int i = 0; i < rep->n_runs; i++) {
+        int twin = twin_of(rep, i);
+        if (twin < 0)
+            continue;
+        struct group *g = &groups[rep->runs[twin].series];
+        int at = g->n++;
+        for (; at > 0 && g->runs[at - 1] > i; at--)
+            g->runs[at] = g->runs[at - 1];
+        g->runs[at] = i;
+        rep->runs[i].series = rep->runs[twin].series;
     }
     return n;
 }

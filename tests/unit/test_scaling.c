@@ -249,6 +249,55 @@ static void test_mixed_configurations(void **state)
     release(&h);
 }
 
+/* The first command word is the program; a run that broke off before program.json has nothing else to tell. */
+static void give_command(struct run *r, const char **words, int n, const char *hash)
+{
+    r->command = words;
+    r->n_command = n;
+    r->config_hash = hash;
+}
+
+static void break_off(struct run *r)
+{
+    r->is_complete = 0;
+    r->program.name = r->program.backend = "";
+    r->program.global_batch = -1;
+}
+
+static void test_untold(void **state)
+{
+    (void)state;
+    static const char *words[] = {"bin/dcrnn-train", "--units", "8"}, *others[] = {"bin/dcrnn-train", "--units", "9"};
+    static const char *const hashes[] = {"4", "1", "2"};
+    /* of one command, nodes and ranks: a repetition that is left out */
+    struct fixture f = strong();
+    f.runs[f.n++] = made_even_run(1, 64, 10, 80000000, 0, 0, 0);
+    for (int i = 0; i < f.n; i++)
+        give_command(f.runs[i], words, 3, i == 3 ? "1" : hashes[i]);
+    f.runs[3]->run_id = "a"; /* before the others, too */
+    break_off(f.runs[3]);
+    analyse_all(&f);
+    assert_int_equal(f.rep.n_series, 1);
+    assert_int_equal(f.rep.series[0].points[0].n_left_out, 1);
+    assert_null(find_note(&f.rep, "mixed"));
+    assert_null(find_note(&f.rep, "untold"));
+    release(&f);
+    /* the only one of its node count: by itself, and no other configuration; of another command it is one */
+    for (int is_other = 0; is_other < 2; is_other++) {
+        f = strong();
+        for (int i = 0; i < f.n; i++)
+            give_command(f.runs[i], is_other && i == 0 ? others : words, 3, hashes[i]);
+        break_off(f.runs[0]);
+        analyse_all(&f);
+        assert_int_equal(f.rep.n_series, 2);
+        assert_int_equal(find_note(&f.rep, "mixed") != NULL, is_other);
+        assert_int_equal(find_note(&f.rep, "untold") != NULL, !is_other);
+        if (is_other)
+            assert_non_null(strstr(find_note(&f.rep, "mixed")->text, "they differ in: --units)"));
+        release(&f);
+    }
+}
+
 static void test_one_node_count(void **state)
 {
     (void)state;
@@ -336,6 +385,7 @@ int main(void)
         cmocka_unit_test(test_losses_always_sum),
         cmocka_unit_test(test_repetitions),
         cmocka_unit_test(test_mixed_configurations),
+        cmocka_unit_test(test_untold),
         cmocka_unit_test(test_one_node_count),
         cmocka_unit_test(test_unknown_batch),
         cmocka_unit_test(test_key),
