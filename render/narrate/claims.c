@@ -261,7 +261,7 @@ static void add_shared_claim(struct report *rep, int run, const struct class_res
     c->step_ns = r->step.mean_ns;
     c->has_gain = r->gain_ns[CLASS_SHARED] > 0;
     c->gain_ns = r->gain_ns[CLASS_SHARED];
-    c->gain_text = c->has_gain ? gain_text(rep, c->gain_ns, c->step_ns) : "";
+    c->gain_text = c->has_gain ? claim_gain_text(rep, c) : "";
     shared_numbers(rep, c, r);
     claim_number(rep, c, report_text(rep, "runs.%s.step.mean_ns", r->slug), "ns", (double)r->step.mean_ns);
     r->claims[r->n_claims++] = rep->n_claims - 1;

@@ -169,7 +169,8 @@ static void put_recommendation(const struct report *rep, const struct claim *c, 
     dcr_buf_puts(out, ": ");
     md_escaped(out, text);
     if (*c->gain_text) {
-        dcr_buf_puts(out, strcmp(claim_saves(rep, c), "; it costs ") == 0 ? "; it costs " : "; saves ");
+        const char *saves = claim_saves(rep, c);
+        dcr_buf_puts(out, strcmp(saves, "; this can save ") == 0 ? "; saves " : saves);
         md_escaped(out, c->gain_text);
     }
     dcr_buf_puts(out, ".");

@@ -58,8 +58,23 @@ const char *gain_text(struct report *rep, int64_t gain_ns, int64_t step_ns)
                        fmt_x((double)step_ns / (double)(step_ns - gain_ns)).text);
 }
 
+int is_measuring(const struct claim *c)
+{
+    return c->cls == CLASS_SHARED && strncmp(c->action.generic, "measure ", strlen("measure ")) == 0;
+}
+
+const char *claim_gain_text(struct report *rep, const struct claim *c)
+{
+    if (!is_measuring(c) || c->gain_ns <= 0 || c->gain_ns >= c->step_ns)
+        return gain_text(rep, c->gain_ns, c->step_ns);
+    return report_text(rep, "would measure at least %s instead of %s a step", fmt_time(c->step_ns - c->gain_ns).text,
+                       fmt_time(c->step_ns).text);
+}
+
 const char *claim_saves(const struct report *rep, const struct claim *c)
 {
+    if (is_measuring(c))
+        return "; that ";
     int is_told_later = c->cls == CLASS_COMMUNICATION && c->run >= 0 && is_one_of_many(&rep->runs[c->run]);
     return is_told_later ? "; it costs " : "; this can save ";
 }

@@ -258,7 +258,7 @@ static int add_series_claim(struct report *rep, int index, const struct cause *c
                  : cause->cls == CLASS_COMPUTE ? cause->lost_ns
                                                : r->classes[cause->cls].gain_ns;
     c->step_ns = of->step.mean_ns;
-    c->gain_text = gain_text(rep, c->gain_ns, c->step_ns);
+    c->gain_text = claim_gain_text(rep, c);
     c->threshold_ratio = rep->thresholds.efficiency;
     if (shared)
         shared_numbers(rep, c, shared);

@@ -108,8 +108,11 @@ static void say_how_sure(struct report *rep, const struct series *s, const struc
         runs = 1;
     }
     int64_t summarised = 0;
-    for (int i = 0; i < rep->n_runs; i++)
+    int n_summarised = 0;
+    for (int i = 0; i < rep->n_runs; i++) {
         summarised += rep->runs[i].run->summary.n_steps;
+        n_summarised += rep->runs[i].run->summary.n_steps > 0;
+    }
     if (steps == 0) {
         const char *because;
         enum confidence sure = least_sure(rep, s, r, &because);
@@ -117,7 +120,7 @@ static void say_how_sure(struct report *rep, const struct series *s, const struc
             !summarised
                 ? "No steps were recorded, so that no share of step time is known."
                 : report_text(rep, "%s in %s, of which only means and spreads were kept%s",
-                              fmt_count(summarised, "step").text, fmt_count(rep->n_runs, "run").text,
+                              fmt_count(summarised, "step").text, fmt_count(n_summarised, "run").text,
                               is_repeated(s) ? "."
                                              : ": no share of step time is known. Runs were not repeated at any "
                                                "count, so that the spread between runs is not in the "
@@ -187,13 +190,42 @@ static const char *steps_action(const struct run *r)
     return "Let dccollect run watch the next run; it records the steps and their phases.";
 }
 
+/* Of a run whose first claim is to measure again, the claim whose removal is predicted to bring more; -1 none. */
+static int worth_more(const struct report *rep, const struct run_result *r, const struct claim *c)
+{
+    int best = -1;
+    int64_t most = c->has_gain ? c->gain_ns : 0;
+    for (int i = 0; i < r->n_claims && is_measuring(c) && c->series < 0; i++) {
+        const struct claim *k = &rep->claims[r->claims[i]];
+        if (k->cls != CLASS_SHARED && k->cls != CLASS_COMPUTE && k->has_gain && k->gain_ns > most) {
+            best = r->claims[i];
+            most = k->gain_ns;
+        }
+    }
+    return best;
+}
+
+/* "; and, since shared cores make every verdict unreliable, measure ...; that would measure ...". */
+static const char *and_measure(struct report *rep, const struct claim *shared)
+{
+    const char *text = *shared->action.ours ? shared->action.ours : shared->action.generic;
+    return report_text(rep, "; and, since shared cores make every verdict unreliable, %s%s%s", text,
+                       *shared->gain_text ? claim_saves(rep, shared) : "", shared->gain_text);
+}
+
 void top_sentences(struct report *rep)
 {
     const struct series *s = main_series(rep);
     int is_ranked = !s && rep->n_series > 1;
     const struct run_result *r = is_ranked ? &rep->runs[ranking_first(rep)] : largest_run(rep, s);
     rep->first_claim = claim_to_act_on(s, r);
-    const struct claim *c = rep->first_claim >= 0 ? &rep->claims[rep->first_claim] : NULL;
+    const struct claim *c = rep->first_claim >= 0 ? &rep->claims[rep->first_claim] : NULL, *beside = NULL;
+    int more = c ? worth_more(rep, r, c) : -1;
+    if (more >= 0) { /* to measure again saves nothing: both are said first, this one ahead */
+        beside = c;
+        rep->first_claim = more;
+        c = &rep->claims[more];
+    }
     rep->headline = s && *s->headline ? s->headline : r->headline;
     int n_scaling = 0;
     for (int i = 0; i < rep->n_series; i++)
@@ -222,9 +254,10 @@ void top_sentences(struct report *rep)
                 ? report_text(rep, " But first: %s.", action_for_unnamed(rep, r))
                 : "");
     else if (c)
-        rep->first_action = report_text(rep, "What to do first: %s%s%s.%s%s", action_sentence(rep, c->action),
-                                        *c->gain_text ? claim_saves(rep, c) : "", c->gain_text, r->has_steps ? "" : " ",
-                                        r->has_steps ? "" : rep->steps_action);
+        rep->first_action =
+            report_text(rep, "What to do first: %s%s%s%s.%s%s", action_sentence(rep, c->action),
+                        *c->gain_text ? claim_saves(rep, c) : "", c->gain_text, beside ? and_measure(rep, beside) : "",
+                        r->has_steps ? "" : " ", r->has_steps ? "" : rep->steps_action);
     else if (is_mostly_unnamed(r))
         rep->first_action =
             lead_ns(r->run) > 0

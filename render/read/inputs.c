@@ -15,6 +15,9 @@
 
 enum { MAX_DEPTH = 16, MAX_FILES = 200000 };
 
+/* What publishing leaves in a finished report (render/site/publish.h). */
+#define REPORT_MARK ".dcreport"
+
 static struct input *add_input(struct inputs *x, const char *path, const char *root)
 {
     x->list = arena_grow(&x->arena, x->list, x->n, &x->cap, sizeof *x->list);
@@ -160,6 +163,10 @@ static int search_folder(struct inputs *x, const char *path, struct dcr_err *err
     struct search s = {.x = x, .err = err};
     size_t first = x->n;
     char *root = trimmed(x, path);
+    struct stat st;
+    if (lstat(joined(x, root, REPORT_MARK), &st) == 0 && S_ISREG(st.st_mode))
+        return dcr_err_set(err, DCR_FAIL, "'%s' is a report made by dcreport; give it the archives that it is of",
+                           root);
     add_input(x, root, root);
     int rc = search(&s, root, first, "", 0, 0);
     if (!rc && !is_run_folder(x->list[first].names, x->list[first].n_names))

@@ -75,5 +75,8 @@ cp "$TMP/tap.out" "$TMP/said"
 check "... and says why" grep -q '^not measured: gpu_utilization>1% on 2 nodes: n/a because no GPU was monitored' "$TMP/said"
 check_status 1 "with a site" "$report" --check 'data<5%' "$TMP/slow.tar" -o "$TMP/site2"
 check "... which is there" test -s "$TMP/site2/index.html"
+check_status 2 "a finished report is no evidence" "$report" "$TMP/site2" -o "$TMP/nothing"
+cp "$TMP/tap.out" "$TMP/said"
+check "... and is called what it is" grep -q "is a report made by dcreport; give it the archives" "$TMP/said"
 check_status 2 "a rule that is none" "$report" --check 'sped<3' "$TMP/fast.tar"
 finish
