@@ -181,7 +181,7 @@ struct run {
     enum node_kind node_kind;
     const char **command;
     int n_command;
-    const char *git_commit;                    /* of the folder that holds the program; "" = not recorded */
+    const char *git_commit;                    /* of the code that ran; "" = not recorded */
     double started_s, ended_s;                 /* Unix seconds; 0 = unknown */
     const char *told_to_end;                   /* "SIGTERM": it or a rank was told to end; "" = none, or unknown */
     const struct run_calibration *calibration; /* NULL = the machine was not measured; render/model/calibration.h */
