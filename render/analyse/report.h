@@ -376,6 +376,7 @@ struct report {
     int n_series;
     struct claim *claims;
     int n_claims;
+    int first_series;   /* that the headline is about, or that its run is of */
     int first_claim;    /* what first_action is about; -1 none */
     struct note *notes; /* caveats first, then gaps */
     int n_notes, n_gaps;

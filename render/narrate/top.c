@@ -218,6 +218,7 @@ void top_sentences(struct report *rep)
     const struct series *s = main_series(rep);
     int is_ranked = !s && rep->n_series > 1;
     const struct run_result *r = is_ranked ? &rep->runs[ranking_first(rep)] : largest_run(rep, s);
+    rep->first_series = s ? (int)(s - rep->series) : r->series > 0 ? r->series : 0;
     rep->first_claim = claim_to_act_on(s, r);
     const struct claim *c = rep->first_claim >= 0 ? &rep->claims[rep->first_claim] : NULL, *beside = NULL;
     int more = c ? worth_more(rep, r, c) : -1;

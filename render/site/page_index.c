@@ -222,8 +222,10 @@ void page_index(struct site *s)
     view_set_list(s, data, "evidence", evidence_links(s));
     view_caveats(s, data, -1);
     view_set_list(s, data, "gaps", view_notes(s, NOTE_GAP, -1));
-    for (int i = 0; i < rep->n_series; i++)
-        view_add(s, series, series_view(s, i));
+    for (int i = 0; i < rep->n_series; i++) { /* what the headline is about comes first, the others in their order */
+        int first = rep->first_series < rep->n_series ? rep->first_series : 0;
+        view_add(s, series, series_view(s, i == 0 ? first : i <= first ? i - 1 : i));
+    }
     s->series_views = json_incref(series);
     view_set(s, data, "series", series);
     view_flag(s, data, "has_scaling", has_scaling(s));
