@@ -664,6 +664,33 @@ static void test_labels_by_model(void **state)
     release(&f);
 }
 
+/* The configuration that scales leads, wherever it stands; a summary's steps are of the runs that have one. */
+static void test_what_leads(void **state)
+{
+    (void)state;
+    static const char *const id[] = {"0", "1", "2"};
+    struct fixture f = {.n = 3};
+    for (int i = 0; i < 3; i++) {
+        f.runs[i] = made_even_run(1 + i / 2, 64, 40, 70000000, 15000000, 9000000, 3000000);
+        f.runs[i]->run_id = id[i];
+        f.runs[i]->config_hash = f.runs[i]->program.model = i == 0 ? "a" : "b";
+    }
+    tell(&f);
+    assert_int_equal(f.rep.n_series, 2);
+    assert_int_equal(f.rep.first_series, 1);
+    release(&f);
+    struct fixture g = {.n = 3};
+    for (int i = 0; i < 3; i++) {
+        g.runs[i] = made_run(1 + i, 64);
+        g.runs[i]->run_id = id[i];
+        g.runs[i]->summary.n_steps = i == 0 ? 0 : 50;
+        g.runs[i]->summary.mean_ns = i == 0 ? 0 : 70000000;
+    }
+    tell(&g);
+    assert_contains(g.rep.how_sure, "100 steps in 2 runs, of which only means and spreads were kept");
+    release(&g);
+}
+
 /* What the option would overrule is not overruled, and said. */
 static void test_unused_nodes(void **state)
 {
@@ -1029,6 +1056,7 @@ int main(void)
         cmocka_unit_test(test_labels),
         cmocka_unit_test(test_labels_by_options),
         cmocka_unit_test(test_labels_by_model),
+        cmocka_unit_test(test_what_leads),
         cmocka_unit_test(test_unused_nodes),
         cmocka_unit_test(test_unnamed_steps),
         cmocka_unit_test(test_slurm_on_one_kernel),
