@@ -366,36 +366,6 @@ static const char *label_of(struct report *rep, const struct run_result *r, enum
     return label;
 }
 
-/* Of series that would be called alike: ", 32 units", else the options that differ, else ", configuration 2". */
-static const char *series_words(struct report *rep, int index)
-{
-    const struct run_result *r = &rep->runs[rep->series[index].points[0].runs[0]];
-    const char **others = dcr_arena_alloc(&rep->arena, (size_t)rep->n_series * sizeof *others), *words;
-    int n = 0, nth = 0;
-    for (int i = 0; i < rep->n_series; i++) {
-        if (strcmp(rep->series[i].label, rep->series[index].label) != 0)
-            continue;
-        nth += i <= index;
-        others[n++] = rep->runs[rep->series[i].points[0].runs[0]].run->program.model;
-    }
-    if (n < 2)
-        return "";
-    words = model_words(rep, r->run->program.model, others, n);
-    if (*words)
-        return report_text(rep, ", %s", words);
-    words = option_words(rep, (int)(r - rep->runs));
-    return *words ? words : report_text(rep, ", configuration %d", nth);
-}
-
-static void tell_series_apart(struct report *rep)
-{
-    const char **words = dcr_arena_alloc(&rep->arena, (size_t)(rep->n_series + 1) * sizeof *words);
-    for (int i = 0; i < rep->n_series; i++)
-        words[i] = series_words(rep, i);
-    for (int i = 0; i < rep->n_series; i++)
-        rep->series[i].label = report_text(rep, "%s%s", rep->series[i].label, words[i]);
-}
-
 void scaling(struct report *rep)
 {
     struct group *groups = dcr_arena_alloc(&rep->arena, (size_t)(rep->n_runs + 1) * sizeof *groups);
