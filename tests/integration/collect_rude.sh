@@ -24,7 +24,7 @@ check "nothing is left" sh -c '! ls -d short.tar.spool* 2>/dev/null'
 check "a child that stays: the archive is there" "$COLLECT" verify long.tar
 check "it is incomplete, and says why" manifest long.tar '.incomplete_because | any(test("left behind still ran"))'
 check "the spool stays, with what to do" sh -c '[ -d long.tar.spool ] && grep -q "may still record in .*long.tar.spool.*dccollect pack .*long.tar.spool -o long.tar" said'
-for _ in $(seq 60); do
+for _ in $(seq 1200); do
     pgrep -f 'marks 300' >/dev/null || pgrep -f 'leave.sh 4' >/dev/null || break
     sleep 0.1
 done

@@ -44,7 +44,7 @@ check_status 125 "unknown option" "$COLLECT" run --what -o x.tar -- ./marks
 # ---- signals are passed on
 "$COLLECT" run -o term.tar -- sh -c 'trap "exit 42" TERM; while :; do sleep 0.05; done' 2>err &
 collector=$!
-for _ in $(seq 100); do [ -e term.tar.spool/launcher.json ] && grep -q '"pid"' term.tar.spool/launcher.json && break; sleep 0.05; done
+for _ in $(seq 2400); do [ -e term.tar.spool/launcher.json ] && grep -q '"pid"' term.tar.spool/launcher.json && break; sleep 0.05; done
 kill -TERM $collector
 wait $collector
 check "SIGTERM goes to the program, its status comes back" test "$?" -eq 42
@@ -52,7 +52,7 @@ check "the archive has both" manifest term.tar '.incomplete_because == ["the pro
 # Ctrl-C, or kill with a group's number: all of the group get SIGINT.
 setsid env --default-signal=INT "$COLLECT" run -o int.tar -- ./marks 3000 2>err &
 collector=$!
-for _ in $(seq 100); do [ -e int.tar.spool/launcher.json ] && grep -q '"pid"' int.tar.spool/launcher.json && [ -e int.tar.spool/rank0 ] && break; sleep 0.05; done
+for _ in $(seq 2400); do [ -e int.tar.spool/launcher.json ] && grep -q '"pid"' int.tar.spool/launcher.json && [ -e int.tar.spool/rank0 ] && break; sleep 0.05; done
 kill -INT -- -$collector
 wait $collector
 check "SIGINT to the group: status 130" test "$?" -eq 130
@@ -62,7 +62,7 @@ check "in the metadata too" metadata int.tar '.ranks[0].told_to_end == "SIGINT" 
 # ---- the collector is killed: the spool packs, marked incomplete
 "$COLLECT" run -o killed.tar -- ./marks 60 2>err &
 collector=$!
-for _ in $(seq 100); do [ -e killed.tar.spool/rank0 ] && break; sleep 0.05; done
+for _ in $(seq 2400); do [ -e killed.tar.spool/rank0 ] && break; sleep 0.05; done
 sleep 0.3
 kill -9 $collector
 wait $collector 2>/dev/null

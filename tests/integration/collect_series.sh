@@ -41,9 +41,9 @@ if command -v script >/dev/null; then
 fi
 NODES="2 4" ARGS="${running[*]}" bash collect/series.sh >"$TMP/said" 2>&1 &
 series=$!
-until_it_runs() { # results
-    for _ in $(seq 100); do
-        [ -z "$(find "$1" -path '*.spool*' -name 'steps-rank1.csv' -size +300c 2>/dev/null)" ] || break
+until_it_runs() { # results; both ranks have written steps
+    for _ in $(seq 1200); do
+        [ "$(find "$1" -path '*.spool*' -name 'steps-rank[01].csv' -size +300c 2>/dev/null | wc -l)" -lt 2 ] || break
         sleep 0.1
     done
 }
@@ -68,7 +68,7 @@ chmod +x "$TMP/slow/mpirun"
 echo before.tar >"$TMP/early/last-series"
 CALIBRATE=1 NODES=1 ARGS=$small RESULTS=$TMP/early PATH=$TMP/slow:$PATH bash collect/series.sh >"$TMP/early-said" 2>&1 &
 early=$!
-for _ in $(seq 100); do
+for _ in $(seq 1200); do
     [ -z "$(find "$TMP/early" -name '.calib*.log')" ] || break
     sleep 0.1
 done

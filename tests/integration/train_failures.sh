@@ -181,7 +181,7 @@ out=$TMP/suspended
 # shellcheck disable=SC2046
 kill -CONT $(processes "$out")
 rows=$(wc -l <"$out/steps-rank0.csv")
-for _ in $(seq 100); do # as soon as it does; other programs may be busy
+for _ in $(seq 1200); do # as soon as it does; other programs may be busy
     [ "$(wc -l <"$out/steps-rank0.csv")" -le "$rows" ] || break
     sleep 0.1
 done

@@ -82,7 +82,7 @@ check "nothing is left of it" test ! -e "$TMP/kept/w" -a ! -L "$TMP/kept/w.parti
 # ---- signals ------------------------------------------------------------------------------------------------------
 "${train[@]}" --steps 100000 --epochs 100000 --stage-windows --windows-format text --loader-workers 2 --out "$TMP/long" >"$TMP/log" 2>&1 &
 pid=$!
-for _ in $(seq 100); do
+for _ in $(seq 1200); do
     [ "$(wc -l 2>/dev/null <"$TMP/long/steps-rank0.csv" || echo 0)" -lt 3 ] || break
     sleep 0.1
 done
