@@ -22,9 +22,9 @@ struct walk {
     int is_lent;                    /* events in the window have been handed over */
     int64_t n_indexed;              /* bytes */
     struct kineto_header header;
-    const char *name; /* of the file, for messages */
-    int has_events;
-    int rc; /* of a thread of its own */
+    const char *name;        /* of the file, for messages */
+    int has_events, is_list; /* is_list: the file is the list of events itself */
+    int rc;                  /* of a thread of its own */
     struct dcr_err err;
 };
 
@@ -70,7 +70,8 @@ static int leave(struct walk *k, struct dcr_err *err)
     return 0;
 }
 
-/* More bytes behind the unit that begins at w.at; a unit is read again from there. */
+/* More bytes behind the unit that begins at w.at; a unit is read again from there. where NULL: the file may end here
+ * (DCR_END). */
 static int more(struct walk *k, const char *where, struct dcr_err *err)
 {
     size_t cap = k->w.cap;
@@ -80,7 +81,7 @@ static int more(struct walk *k, const char *where, struct dcr_err *err)
     rc = rc ? rc : window_more(&k->w, err);
     if (k->w.cap < cap)
         json_index_release(k->index);
-    return rc == DCR_END ? cut(k, where, err) : rc;
+    return rc == DCR_END && where ? cut(k, where, err) : rc;
 }
 
 /* An event that begins at p; as kineto_event. */
@@ -95,7 +96,7 @@ static const char *take_event(struct walk *k, const char *p, const char **wrong)
     return after;
 }
 
-/* The first byte of the next unit, behind space and commas. */
+/* The first byte of the next unit, behind space and commas; where as of more. */
 static int next_byte(struct walk *k, const char *where, char *out, struct dcr_err *err)
 {
     for (;;) {
@@ -164,13 +165,17 @@ static int index_window(struct walk *k, int64_t *indexed_to, struct dcr_err *err
     return 0;
 }
 
+/* To behind the ']', which a list that is the whole file may lack: who appends to it until killed never writes one, and
+ * the format allows that. source: Trace Event Format, "JSON Array Format" */
 static int events(struct walk *k, struct dcr_err *err)
 {
     int64_t indexed_to = -1;
     k->has_events = 1;
     for (;;) {
         char c;
-        int rc = next_byte(k, "between two events", &c, err);
+        int rc = next_byte(k, k->is_list ? NULL : "between two events", &c, err);
+        if (rc == DCR_END)
+            return 0;
         if (rc || (rc = index_window(k, &indexed_to, err)))
             return rc;
         if (c == ']') {
@@ -248,6 +253,7 @@ static int walk_file(struct walk *k, struct dcr_err *err)
         return rc;
     if (c == '[') {
         k->w.at++;
+        k->is_list = 1;
         return events(k, err);
     }
     if (c != '{')

@@ -277,6 +277,22 @@ static void test_cut(void **state)
     assert_int_equal(import_bytes(text, sizeof text - 1), 0);
 }
 
+/* A file that is the list of events itself may end behind any of them; inside one it was cut. */
+static void test_list_without_end(void **state)
+{
+    (void)state;
+    static const char one[] = "[" KERNEL("1", "2"), text[] = "[" KERNEL("1", "2") ",\n" KERNEL("5", "2") ",\n";
+    for (size_t n = sizeof one - 1; n < sizeof text; n++) {
+        int is_between = n <= sizeof one + 1, is_whole = is_between || n >= sizeof text - 3;
+        assert_int_equal(import_bytes(text, n), is_whole ? 0 : DCR_FAIL);
+        assert_int_equal(run->n_traces, is_whole);
+        if (is_whole)
+            assert_int_equal(run->traces[0].devices[0].value[DEV_KERNELS], is_between ? 1 : 2);
+        else
+            assert_non_null(strstr(err.text, "in the middle of an event"));
+    }
+}
+
 /* Cut inside an event at and around the place where the first window ends: there the bytes move when it turns out that
  * there are no more. What lay behind them in the old window would make the event whole, and another one. */
 static void test_cut_at_window(void **state)
@@ -562,8 +578,8 @@ static void test_gzip(void **state)
 {
     (void)state;
     char bytes[4096] = {0};
-    size_t n = gzip(bytes, 2000, "[" KERNEL("1", "2"));
-    size_t all = n + gzip(bytes + n, 2000, "," KERNEL("5", "2") "]");
+    size_t n = gzip(bytes, 2000, "{\"traceEvents\":[" KERNEL("1", "2"));
+    size_t all = n + gzip(bytes + n, 2000, "," KERNEL("5", "2") "]}");
     assert_int_equal(import_bytes(bytes, all), 0);
     assert_int_equal(device(0)->value[DEV_KERNELS], 2);
     assert_int_equal(import_bytes(bytes, all + 512), 0);
@@ -754,6 +770,7 @@ int main(void)
         cmocka_unit_test_teardown(test_far_apart, forget),
         cmocka_unit_test_teardown(test_nothing_on_a_gpu, forget),
         cmocka_unit_test_teardown(test_cut, forget),
+        cmocka_unit_test_teardown(test_list_without_end, forget),
         cmocka_unit_test_teardown(test_cut_at_window, forget),
         cmocka_unit_test_teardown(test_broken, forget),
         cmocka_unit_test_teardown(test_window, forget),
