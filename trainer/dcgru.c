@@ -93,13 +93,6 @@ void dcgru_place_work(const struct dcgru *cell, int n_narrow, int rows, struct d
     w->pre = take(pool, rows, 2 * up);
     w->rh = take(pool, rows, up);
     w->scratch = take(pool, rows, gconv_scratch_row(cell->g, 2 * up));
-    w->ones = take(pool, rows, 1);
-}
-
-void dcgru_fill_work(int rows, struct dcgru_work *w)
-{
-    for (int i = 0; i < rows; i++)
-        w->ones[i] = 1;
 }
 
 /* ---- packing: a cell's tensors in the order of the kernels, and gradients back ---------------------------------- */
@@ -252,16 +245,15 @@ void dcgru_forward(const struct dcgru *cell, struct dcgru_work *w, int n_samples
 /* ---- backward --------------------------------------------------------------------------------------------------- */
 
 /* One convolution backward, its output gradient (rows, out) being term 0 of w->q. state is h or r * h, NULL = zero.
- * d_state += or = Q W_h^T as `add` says; dx += Q W_x^T; weight sums += [state, x]^T Q; bias sums += column sums. */
+ * d_state += or = Q W_h^T as `add` says; dx += Q W_x^T; weight sums += [state, x]^T Q. */
 static void convolve_backward(const struct dcgru *cell, struct dcgru_work *w, int n_samples, int out, const real *x,
                               ptrdiff_t x_row, const real *state, const struct dcgru_matrix *to_h,
                               const struct dcgru_matrix *to_x, const real *narrow, real *d_state, int add, real *dx,
-                              ptrdiff_t dx_row, real *sum_w, real *sum_b)
+                              ptrdiff_t dx_row, real *sum_w)
 {
     const struct kernels *k = cell->g->kernels;
     int rows = n_samples * cell->g->n_sensors, up = cell->up, terms = cell->g->n_terms, all = terms * out;
     gconv_adjoint(cell->g, n_samples, out, w->q, w->q_row, w->scratch);
-    k->gemm(1, out, rows, w->ones, 1, 1, w->q, w->q_row, k->panel, sum_b, out, 1);
     k->gemm(cell->xp, all, rows, x, 1, x_row, w->q, w->q_row, k->panel, sum_w + (ptrdiff_t)up * all, all, 1);
     if (state) {
         k->gemm(up, all, rows, state, 1, up, w->q, w->q_row, k->panel, sum_w, all, 1);
@@ -282,10 +274,10 @@ void dcgru_backward(const struct dcgru *cell, struct dcgru_work *w, struct dcgru
     real *d_rh = w->pre;
     if (h)
         k->multiply((ptrdiff_t)rows * up, r, h, w->rh);
-    k->back_candidate(rows, up, dh, u, c, w->q, w->q_row);
+    k->back_candidate(rows, up, dh, u, c, w->q, w->q_row, sums->b_c);
     convolve_backward(cell, w, n_samples, up, x, x_row, h ? w->rh : NULL, &cell->c_h, &cell->c_x, cell->c_narrow, d_rh,
-                      0, dx, dx_row, sums->w_c, sums->b_c);
-    k->back_gates(rows, up, d_rh, h, r, u, c, dh, w->q, w->q_row);
+                      0, dx, dx_row, sums->w_c);
+    k->back_gates(rows, up, d_rh, h, r, u, c, dh, w->q, w->q_row, sums->b_ru);
     convolve_backward(cell, w, n_samples, 2 * up, x, x_row, h, &cell->ru_h, &cell->ru_x, cell->ru_narrow, dh, 1, dx,
-                      dx_row, sums->w_ru, sums->b_ru);
+                      dx_row, sums->w_ru);
 }

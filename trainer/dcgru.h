@@ -20,7 +20,6 @@
 #define dcgru_place REAL_FN(dcgru_place)
 #define dcgru_place_sums REAL_FN(dcgru_place_sums)
 #define dcgru_place_work REAL_FN(dcgru_place_work)
-#define dcgru_fill_work REAL_FN(dcgru_fill_work)
 #define dcgru_clear_sums REAL_FN(dcgru_clear_sums)
 #define dcgru_pack REAL_FN(dcgru_pack)
 #define dcgru_add_sums REAL_FN(dcgru_add_sums)
@@ -69,7 +68,6 @@ struct dcgru_work {
     real *pre;     /* pre-activations, later d(r*h)                                           (rows, 2up) */
     real *rh;      /* r * h                                                                   (rows, up) */
     real *scratch; /* gconv_adjoint's */
-    real *ones;    /* (rows) */
 };
 
 /* A bump allocator over memory that the caller counted first: with base NULL it only counts. */
@@ -89,8 +87,6 @@ void dcgru_place(struct dcgru *cell, struct dcgru_pool *pool);
 void dcgru_place_sums(const struct dcgru *cell, struct dcgru_sums *sums, struct dcgru_pool *pool);
 void dcgru_place_work(const struct dcgru *cell, int n_narrow, int rows, struct dcgru_work *work,
                       struct dcgru_pool *pool);
-/** dcgru_fill_work - constant parts, once after allocation. */
-void dcgru_fill_work(int rows, struct dcgru_work *work);
 /** dcgru_clear_sums - zero. */
 void dcgru_clear_sums(const struct dcgru *cell, struct dcgru_sums *sums);
 

@@ -244,7 +244,6 @@ int dcrnn_create(struct dcrnn **out, const struct dcrnn_config *c, const struct 
     for (int i = 0; i < c->n_threads; i++) {
         m->workers[i].model = m;
         m->workers[i].index = i;
-        dcgru_fill_work(m->tile_rows, &m->workers[i].work);
     }
     *out = m;
     m = NULL;

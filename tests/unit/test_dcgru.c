@@ -79,7 +79,6 @@ static void open_rig(struct rig *r, int is_wide)
             pool.base = (char *)r->memory + (64 - (uintptr_t)r->memory % 64) % 64;
         }
     }
-    dcgru_fill_work(ROWS, &r->work);
     size_t n = n_weights(r);
     r->params =
         (struct dcgru_tensors){block(2 * n, 1000), block(2 * UNITS, 11000), block(n, 12000), block(UNITS, 18000)};

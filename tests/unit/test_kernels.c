@@ -186,17 +186,33 @@ static void test_activations_keep_their_bound(void **state)
     each_table(activation_range);
 }
 
+/* was + the sums over m rows, `row` apart, of n columns. */
+static void check_column_sums(const char *what, const struct kernels *k, int m, int n, const float *g, ptrdiff_t row,
+                              const float *was, const float *sums)
+{
+    for (int j = 0; j < n; j++) {
+        double want = (double)was[j];
+        for (int i = 0; i < m; i++)
+            want += (double)g[i * row + j];
+        check(what, k, (double)sums[j], want, 1, j, 0, 0);
+    }
+}
+
 static void gate_algebra(const struct kernels *k)
 {
     enum { M = 3, UNITS = 32, N = M * UNITS, ROW = 80 };
     float *h = numbers(N, 1), *r = numbers(N, 2), *u = numbers(N, 3), *c = numbers(N, 4), *d_rh = numbers(N, 5);
     float *dh = numbers(N, 6), *dh_was = numbers(N, 6), *pre = numbers(2 * N, 7), *bias = numbers(2 * UNITS, 8);
     float *rh = numbers(M * ROW, 9), *g = numbers(M * ROW, 9), *h_new = numbers(N, 9);
-    k->back_candidate(M, UNITS, dh, u, c, g, ROW);
+    float *sum_b = numbers(2 * UNITS, 10), *sum_b_was = numbers(2 * UNITS, 10);
+    k->back_candidate(M, UNITS, dh, u, c, g, ROW, sum_b);
+    check_column_sums("back_candidate sums", k, M, UNITS, g, ROW, sum_b_was, sum_b);
     for (int i = 0; i < N; i++)
         check("back_candidate", k, (double)g[i / UNITS * ROW + i % UNITS],
               (double)dh[i] * (1 - (double)u[i]) * (1 - (double)c[i] * (double)c[i]), 1, i, 0, 0);
-    k->back_gates(M, UNITS, d_rh, h, r, u, c, dh, g, ROW);
+    memcpy(sum_b, sum_b_was, 2 * UNITS * sizeof *sum_b);
+    k->back_gates(M, UNITS, d_rh, h, r, u, c, dh, g, ROW, sum_b);
+    check_column_sums("back_gates sums", k, M, 2 * UNITS, g, ROW, sum_b_was, sum_b);
     for (int i = 0; i < N; i++) {
         double d = (double)dh_was[i], x = (double)d_rh[i], old = (double)h[i], ri = (double)r[i], ui = (double)u[i];
         const float *gi = g + i / UNITS * ROW + i % UNITS;
@@ -220,7 +236,7 @@ static void gate_algebra(const struct kernels *k)
         check("state c", k, (double)c[i], candidate, 1, i, 0, 0);
         check("state h", k, (double)h_new[i], keep * (double)h[i] + (1 - keep) * candidate, 1, i, 0, 0);
     }
-    float *all[] = {h, r, u, c, d_rh, dh, dh_was, pre, bias, rh, g, h_new};
+    float *all[] = {h, r, u, c, d_rh, dh, dh_was, pre, bias, rh, g, h_new, sum_b, sum_b_was};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         free(all[i]);
 }
