@@ -102,7 +102,7 @@ $(call objects,$(TRAINER_SRC)): EXTRA_CFLAGS = -fvisibility=hidden $(MPI_CFLAGS)
 # Plain loops over all weights: vectorised, and a root that sets no errno. The same bits, a quarter of the instructions.
 $(patsubst %,$(BUILD)/obj/trainer/%.o,adam adam_f64 dcgru dcgru_f64): EXTRA_CFLAGS += -O3 -fno-math-errno
 # What every event of a trace passes: 4 % of the report of a large one.
-$(patsubst %,$(BUILD)/obj/lib/%.o,trace reduce summary summary_names): EXTRA_CFLAGS += -O3
+$(patsubst %,$(BUILD)/obj/lib/%.o,trace_events trace_blocks reduce summary summary_names): EXTRA_CFLAGS += -O3
 $(call objects,$(CALIBRATE_SRC)): EXTRA_CFLAGS = $(MPI_CFLAGS) $(call pc,--cflags,openblas)
 $(call objects,$(RENDER_SRC)): EXTRA_CFLAGS = $(RENDER_CFLAGS)
 # The injected library lives in other people's processes: no sanitizer runtime, nothing but libc, nothing exported

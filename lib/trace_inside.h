@@ -1,0 +1,109 @@
+/* trace_inside.h - the reader of native traces from inside. Included by lib/trace*.c only: trace.c opens, closes and
+ * tells what was lost, trace_texts.c takes what the program named, trace_blocks.c looks whether blocks and slots are
+ * sound, trace_events.c makes events of them. */
+#ifndef DCR_TRACE_INSIDE_H
+#define DCR_TRACE_INSIDE_H
+
+#include "lib/trace.h"
+
+#include "lib/arena.h"
+#include "lib/map.h"
+
+#include <string.h>
+
+/* Ceilings, far above what a run leaves behind, so that a damaged file cannot ask for all memory. */
+#define MAX_BLOCK_BYTES (16u << 20)
+#define MAX_NAME_ID (1u << 20)
+#define MAX_TEXT_TOTAL ((size_t)256 << 20)
+#define MAX_TRACKS (1u << 16)
+#define MAX_DEPTH 16384u
+#define MAX_OPEN (1u << 20)
+#define MAX_NOTES_BYTES ((size_t)64 << 10)
+
+struct open_range {
+    uint64_t id; /* of a process range */
+    uint32_t track, name;
+    uint16_t domain;
+    int depth;
+    struct dct_attr attr;
+    int64_t start_ns;
+    void *raw; /* own copy of a raw payload, or NULL */
+};
+
+struct track {
+    uint32_t id;
+    uint64_t next_seq, dropped;
+    int64_t last_ns;
+    struct open_range *stack;
+    uint32_t n_open, cap;
+    uint64_t n_unread; /* pushes that are not kept; their pops come first */
+};
+
+struct dct_reader {
+    void (*on_gpu)(void *ctx, const struct dct_gpu_event *e); /* NULL = GPU events are passed over */
+    void *gpu_ctx;
+    struct dcr_stream *s;
+    uint32_t block_bytes;
+    unsigned char *block;
+    const struct dct_slot *slots; /* of the current block */
+    uint32_t n_slots, at;
+    int is_sealed;
+    uint32_t current; /* index of the block's track */
+    int is_at_end;
+
+    struct dcr_arena arena;
+    const char **names;
+    uint32_t n_names;
+    const char **domains; /* by id, NULL = never defined */
+    uint32_t n_domains;
+    struct dcr_map category_of, thread_of, schema_of;
+    const char **texts; /* of categories, threads and schemas, in order of definition */
+    uint32_t n_texts, cap_texts;
+
+    struct dcr_map track_of;
+    struct track *tracks;
+    uint32_t n_tracks, cap_tracks;
+
+    struct dcr_map range_of; /* process ranges by id */
+    struct open_range *ranges;
+    uint32_t n_ranges, cap_ranges;
+
+    uint32_t n_open_total;
+    int is_flushing; /* the current track's open ranges are being delivered */
+    uint32_t flush_track;
+    int64_t last_ns;
+    struct dct_loss loss;
+    uint64_t dropped_without_block, dropped_of_ended;
+    struct dcr_buf notes;
+    int has_said_unread;
+    void *delivered_raw; /* of the event given out last */
+    uint32_t delivered_domain;
+};
+
+/** dct_grow - room for need items in an array; new ones are zero.
+ *  cap      capacity in items, updated
+ *  returns  -1: no memory, all is as it was */
+int dct_grow(void *array, uint32_t *cap, uint32_t need, size_t item);
+/** dct_define - a slot that names something. */
+void dct_define(struct dct_reader *r, const struct dct_slot *s);
+/** dct_category - the name of a category that is not 0: "#7" when the program never said. */
+const char *dct_category(struct dct_reader *r, uint32_t domain, uint32_t category);
+/** dct_accept_block - take the block just read; n_bytes of it are there. */
+void dct_accept_block(struct dct_reader *r, size_t n_bytes);
+/** dct_slot_is_sound - is the slot at r->at what its kind says, as far as one can tell? */
+int dct_slot_is_sound(const struct dct_reader *r, const struct dct_slot *s);
+
+/* Categories and schemas have numbers of their domain. */
+static inline uint64_t dct_domain_key(uint32_t domain, uint32_t id)
+{
+    return (uint64_t)domain << 32 | id;
+}
+
+static inline struct dct_attr dct_attr_in(const struct dct_slot *s)
+{
+    struct dct_attr a;
+    memcpy(&a, s, sizeof a);
+    return a;
+}
+
+#endif
