@@ -244,6 +244,20 @@ void dcgru_forward(const struct dcgru *cell, struct dcgru_work *w, int n_samples
 
 /* ---- backward --------------------------------------------------------------------------------------------------- */
 
+/* Weight sums += [state, x]^T Q, strip by strip: what the state read of Q is near when x reads it. */
+static void sum_weights(const struct dcgru *cell, int rows, int all, const real *x, ptrdiff_t x_row, const real *state,
+                        const struct dcgru_work *w, real *sum_w)
+{
+    const struct kernels *k = cell->g->kernels;
+    int up = cell->up, strip = k->panel < all ? k->panel : all;
+    for (int j = 0; j < all; j += strip) {
+        int n = all - j < strip ? all - j : strip;
+        if (state)
+            k->gemm(up, n, rows, state, 1, up, w->q + j, w->q_row, k->panel, sum_w + j, all, 1);
+        k->gemm(cell->xp, n, rows, x, 1, x_row, w->q + j, w->q_row, k->panel, sum_w + (ptrdiff_t)up * all + j, all, 1);
+    }
+}
+
 /* One convolution backward, its output gradient (rows, out) being term 0 of w->q. state is h or r * h, NULL = zero.
  * d_state += or = Q W_h^T as `add` says; dx += Q W_x^T; weight sums += [state, x]^T Q. */
 static void convolve_backward(const struct dcgru *cell, struct dcgru_work *w, int n_samples, int out, const real *x,
@@ -254,11 +268,9 @@ static void convolve_backward(const struct dcgru *cell, struct dcgru_work *w, in
     const struct kernels *k = cell->g->kernels;
     int rows = n_samples * cell->g->n_sensors, up = cell->up, terms = cell->g->n_terms, all = terms * out;
     gconv_adjoint(cell->g, n_samples, out, w->q, w->q_row, w->scratch);
-    k->gemm(cell->xp, all, rows, x, 1, x_row, w->q, w->q_row, k->panel, sum_w + (ptrdiff_t)up * all, all, 1);
-    if (state) {
-        k->gemm(up, all, rows, state, 1, up, w->q, w->q_row, k->panel, sum_w, all, 1);
+    sum_weights(cell, rows, all, x, x_row, state, w, sum_w);
+    if (state)
         k->gemm(rows, up, all, w->q, w->q_row, 1, to_h->p, to_h->row, to_h->panel, d_state, up, add);
-    }
     if (dx && cell->is_wide)
         k->gemm(rows, up, all, w->q, w->q_row, 1, to_x->p, to_x->row, to_x->panel, dx, dx_row, 1);
     else if (dx)
