@@ -231,6 +231,18 @@ void losses(struct report *rep, struct series *s);
 /** waiting_for_core - share of the time of a rank's steps in which it was ready to run but had no core; of its whole
  * run where the readings do not cover the steps; -1 not measured. Test: tests/unit/test_rules.c */
 double waiting_for_core(const struct run_rank *k);
+
+/* Of the cores on which the ranks of a run may run, what other programs took in the mean of its steps, of the whole run
+ * where the readings do not cover those: what the nodes' CPU monitors have as busy, less what the ranks' processes
+ * used. Those may have run on cores that the ranks may not use; what does not fit there was on the ranks' (taken), all
+ * of it may have been (at_most). Stand-ins for nodes all watch one machine: the busiest reading counts, against all
+ * ranks. */
+struct others {
+    double cores; /* 0 = a node or a rank was not watched */
+    double taken, at_most;
+};
+/** others_of - docs/metrics.md#shared-cores. Test: tests/unit/test_gain.c, tests/unit/test_rules.c */
+struct others others_of(const struct run *a);
 /** loss_classes - losses[].class_ns: waiting for a rank that loads or writes is data and I/O, all other is imbalance;
  * overhead in which GPUs waited for their host is host.
  * After rules(), which settle what the waiting was for where cores were shared. source   docs/metrics.md#loss. Test:

@@ -1,6 +1,6 @@
 /* caveats_cores.c - caveats about shared or held-back cores: more threads than cores, quotas, steal, waiting for a
- * core, and neighbours that use the cores too. Called by caveats.c; fills run_result.shared. Test:
- * tests/unit/test_rules.c */
+ * core, and neighbours that use the cores too; who had them: cores_busy.c. Called by caveats.c; fills
+ * run_result.shared. Test: tests/unit/test_rules.c */
 #include "render/analyse/analyse.h"
 
 #include "render/model/build.h"
@@ -46,17 +46,13 @@ static void check_cores(struct report *rep, int run)
             continue;
         if (a->node_kind == NODES_ONE_KERNEL && cores_wanted(a, threads) <= cores)
             continue; /* each node's quota leaves room for the others */
-        r->shared =
-            (struct shared){"oversubscribed",
-                            report_text(rep, "%d %s share %d %s", ranks * threads, threads == 1 ? "ranks" : "threads",
-                                        cores, cores == 1 ? "core" : "cores"),
-                            -1,
-                            "",
-                            (double)cores / threads * (is_shared ? 1 : a->nodes_len),
-                            0,
-                            0,
-                            0,
-                            0};
+        r->shared = (struct shared){.id = "oversubscribed",
+                                    .because = report_text(rep, "%d %s share %d %s", ranks * threads,
+                                                           threads == 1 ? "ranks" : "threads", cores,
+                                                           cores == 1 ? "core" : "cores"),
+                                    .run_ratio = -1,
+                                    .threshold = "",
+                                    .cores = (double)cores / threads * (is_shared ? 1 : a->nodes_len)};
         report_add_note(rep, NOTE_CAVEAT, run, "oversubscribed",
                         "%s: %d ranks of %d %s share %d %s%s. Waiting for a core looks like waiting for a message, "
                         "so communication, imbalance and scaling verdicts are unreliable.",
@@ -66,32 +62,40 @@ static void check_cores(struct report *rep, int run)
     }
 }
 
-/* The counter at a moment, on a straight line between two readings. */
-static double delay_at(const struct run_rank *k, int64_t t_ns)
+/* Other programs and machines took less of the cores than matters, wherever they ran: it was not for them. */
+static int is_of_own_threads(const struct report *rep, const struct run_result *r, double steal)
 {
-    int i = 1;
-    while (i < k->n_delays - 1 && k->delays[i].t_ns < t_ns)
-        i++;
-    const struct run_delay *a = &k->delays[i - 1], *b = &k->delays[i];
-    double part = b->t_ns > a->t_ns ? (double)(t_ns - a->t_ns) / (double)(b->t_ns - a->t_ns) : 0;
-    part = part < 0 ? 0 : part > 1 ? 1 : part;
-    return (double)a->run_delay_ns + part * (double)(b->run_delay_ns - a->run_delay_ns);
+    struct others o = others_of(r->run);
+    return o.cores > 0 && o.at_most / o.cores + steal <= rep->thresholds.loss_matters;
 }
 
-double waiting_for_core(const struct run_rank *k)
+/* Loader workers and the like wait for the threads that compute, or these for them. Which of them waited is not
+ * recorded, so that no gain is told: where it were those that compute, their phases are longer for it. */
+static void say_own_threads(struct report *rep, int run, double delay, const char *of)
 {
-    if (k->run_delay_ns < 0 || !(k->process_seconds > 0))
-        return -1;
-    if (k->n_steps && k->n_delays > 1) { /* start-up and the end are no training */
-        const struct step_record *last = &k->steps[k->n_steps - 1];
-        int64_t from = k->steps[0].start_ns, to = last->start_ns + last->step_ns;
-        int is_covered = from >= k->delays[0].t_ns && to <= k->delays[k->n_delays - 1].t_ns + (to - from) / 4;
-        double delay = is_covered ? delay_at(k, to) - delay_at(k, from) : -1;
-        if (is_covered && to > from && delay >= 0)
-            return delay < (double)(to - from) ? delay / (double)(to - from) : 1;
-    }
-    double ratio = (double)k->run_delay_ns / 1e9 / k->process_seconds;
-    return ratio < 1 ? ratio : 1;
+    struct run_result *r = &rep->runs[run];
+    const struct run_program *p = &r->run->program;
+    struct others o = others_of(r->run);
+    int is_ours = strcmp(p->name, "dcrnn-train") == 0, workers = p->loader_workers > 0 ? (int)p->loader_workers : 0;
+    int threads = p->threads > 0 ? (int)p->threads : 1, ranks = r->n_ranks;
+    const char *all = report_text(rep, "%d %s of %d %s", ranks, ranks == 1 ? "rank" : "ranks", threads,
+                                  threads == 1 ? "thread" : "threads");
+    if (workers)
+        all = report_text(rep, "%s and %d loader %s%s", all, workers, workers == 1 ? "worker" : "workers",
+                          ranks == 1 ? "" : " each");
+    r->shared.own = report_text(rep,
+                                "the threads of a rank, taken together, waited for a core for %s of %s; other programs "
+                                "took %s of the cores, so they waited for each other: %s%s share %g %s",
+                                fmt_percent(delay).text, of, fmt_percent(o.taken / o.cores).text, all,
+                                workers ? " and the collector"
+                                        : ", their helpers (loader workers, communication) and "
+                                          "the collector",
+                                o.cores, o.cores > 1 ? "cores" : "core");
+    report_add_note(rep, NOTE_CAVEAT, run, "own-threads",
+                    "%s: %s. What that costs is in the times of their phases; %s.", r->label, r->shared.own,
+                    is_ours ? "a core more for each rank, or fewer --loader-workers, would end it"
+                            : "a core more for each rank (Slurm: --cpus-per-task), fewer helpers (num_workers of the "
+                              "DataLoader) or fewer threads (torch.set_num_threads) would end it");
 }
 
 static void check_held_back(struct report *rep, int run)
@@ -112,35 +116,29 @@ static void check_held_back(struct report *rep, int run)
         delay = ratio > delay ? ratio : delay;
     }
     throttled = throttled < 1 ? throttled : 1;
+    const char *of = r->has_steps ? "the time of its steps" : "its run";
+    int is_own = delay > t->run_delay_limits && is_of_own_threads(rep, r, steal);
     if (throttled > t->throttled_limits) /* the strongest reason: it names the quota, not the neighbours */
         r->shared = (struct shared){
-            "throttled",
-            report_text(rep, "a CPU quota held a node back for %s of the run", fmt_percent(throttled).text),
-            throttled,
-            "throttled_limits",
-            r->shared.cores,
-            0,
-            0,
-            0,
-            0};
+            .id = "throttled",
+            .because = report_text(rep, "a CPU quota held a node back for %s of the run", fmt_percent(throttled).text),
+            .run_ratio = throttled,
+            .threshold = "throttled_limits",
+            .cores = r->shared.cores};
     else if (!*r->shared.id && steal > t->steal_limits)
         r->shared = (struct shared){
-            "steal", report_text(rep, "other machines took %s of a node's CPU time", fmt_percent(steal).text),
-            steal,   "steal_limits",
-            0,       0,
-            0,       0,
-            0};
+            .id = "steal",
+            .because = report_text(rep, "other machines took %s of a node's CPU time", fmt_percent(steal).text),
+            .run_ratio = steal,
+            .threshold = "steal_limits"};
+    else if (!*r->shared.id && is_own)
+        say_own_threads(rep, run, delay, of);
     else if (!*r->shared.id && delay > t->run_delay_limits)
-        r->shared = (struct shared){"run-delay",
-                                    report_text(rep, "a rank waited for a core for %s of %s", fmt_percent(delay).text,
-                                                r->has_steps ? "the time of its steps" : "its run"),
-                                    delay,
-                                    "run_delay_limits",
-                                    0,
-                                    0,
-                                    0,
-                                    0,
-                                    0};
+        r->shared = (struct shared){
+            .id = "run-delay",
+            .because = report_text(rep, "a rank waited for a core for %s of %s", fmt_percent(delay).text, of),
+            .run_ratio = delay,
+            .threshold = "run_delay_limits"};
     if (throttled > t->throttled_limits)
         report_add_note(rep, NOTE_CAVEAT, run, "throttled",
                         "%s: a CPU quota (cgroup) held a node back for %s of the run. That time shows as slow compute "
@@ -150,9 +148,10 @@ static void check_held_back(struct report *rep, int run)
         report_add_note(rep, NOTE_CAVEAT, run, "steal",
                         "%s: other machines took %s of a node's CPU time (steal). Times vary with their load.",
                         r->label, fmt_percent(steal).text);
-    if (delay > t->run_delay_limits && throttled <= t->throttled_limits) /* under a quota it is the same time again */
+    if (delay > t->run_delay_limits && throttled <= t->throttled_limits && /* under a quota it is the same time again */
+        !r->shared.own)
         report_add_note(rep, NOTE_CAVEAT, run, "run-delay", "%s: a rank was ready to run but had no core for %s of %s.",
-                        r->label, fmt_percent(delay).text, r->has_steps ? "the time of its steps" : "its run");
+                        r->label, fmt_percent(delay).text, of);
 }
 
 /* Ranks that waited although they had cores enough: something else used the cores, and will when there are too few.
@@ -176,60 +175,16 @@ static void check_neighbours(struct report *rep)
         }
 }
 
-/* Cores of a node on which ranks may run, and how many cores were busy there. 0: not watched */
-struct watched {
-    double cores, busy, elsewhere; /* elsewhere: cores on which no rank may run */
-    double seconds;
-};
-
-static struct watched watched_node(const struct run *a, const struct run_node *n, int all_cores)
-{
-    const struct sampled *c = &n->cpu_percent;
-    if (c->n == 0 || n->cores <= 0 || !(n->monitor_seconds > 0))
-        return (struct watched){0};
-    double allowed = n->cores_allowed > 0 ? n->cores_allowed : n->cores;
-    if (a->node_kind == NODES_EMULATED && all_cores > allowed)
-        allowed = all_cores < n->cores ? all_cores : n->cores;
-    return (struct watched){allowed, c->sum / (double)c->n / 100 * n->cores, n->cores - allowed, n->monitor_seconds};
-}
-
-/* What the nodes' CPU monitors have as busy, less what the ranks' processes used: other programs. Those may have run on
- * cores that the ranks may not use; only what does not fit there is taken to have been on theirs. Stand-ins for nodes
- * all watch one machine: the busiest reading counts, against all ranks. */
-static void measure_others(struct run_result *r)
-{
-    const struct run *a = r->run;
-    int is_shared = a->node_kind == NODES_EMULATED || a->node_kind == NODES_ONE_KERNEL, all = cores_of_all(a);
-    struct watched sum = {0};
-    double own_s = 0, others = 0;
-    for (int k = 0; k < a->ranks_len; k++) {
-        if (a->ranks[k].cpu_ns < 0)
-            return;
-        own_s += (double)a->ranks[k].cpu_ns / 1e9;
-    }
-    for (int i = 0; i < a->nodes_len; i++) {
-        struct watched w = watched_node(a, &a->nodes[i], all);
-        double own = own_s;
-        if (!(w.cores > 0))
-            return;
-        for (int k = 0; k < a->ranks_len && !is_shared; k++)
-            own -= a->ranks[k].node == a->nodes[i].node ? 0 : (double)a->ranks[k].cpu_ns / 1e9;
-        double here = w.busy - own / w.seconds - w.elsewhere;
-        here = here < 0 ? 0 : here < w.cores ? here : w.cores;
-        sum.cores = is_shared ? w.cores : sum.cores + w.cores;
-        others = !is_shared ? others + here : here > others ? here : others;
-    }
-    r->shared.machine_cores = sum.cores;
-    r->shared.others_cores = others;
-}
-
 void caveats_of_cores(struct report *rep)
 {
     for (int i = 0; i < rep->n_runs; i++) {
         check_cores(rep, i);
         check_held_back(rep, i);
-        if (*rep->runs[i].shared.id)
-            measure_others(&rep->runs[i]);
+        if (*rep->runs[i].shared.id) {
+            struct others o = others_of(rep->runs[i].run);
+            rep->runs[i].shared.machine_cores = o.cores;
+            rep->runs[i].shared.others_cores = o.taken;
+        }
     }
     check_neighbours(rep);
 }

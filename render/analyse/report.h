@@ -169,6 +169,7 @@ struct shared {
         machine_cores;   /* that the ranks' processes may use and a monitor watched; 0 = not known how busy they were */
     double others_cores; /* of them, what other programs took in the mean */
     int64_t alone_ns;    /* a step of ranks with cores of their own and nothing else on them; 0 = not estimated */
+    const char *own; /* no other program, but the ranks' own threads waited for each other: a sentence; NULL = not */
 };
 
 struct straggler {

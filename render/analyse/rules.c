@@ -265,6 +265,9 @@ static void rule_shared(struct report *rep, struct run_result *r)
     if (*s->id) {
         c->verdict = VERDICT_LIMITS;
         c->text = s->because;
+    } else if (s->own) {
+        c->verdict = VERDICT_WATCH;
+        c->text = s->own;
     } else if (!has_cores) {
         c->verdict = VERDICT_NA;
         c->text = "n/a because the cores of the nodes were not recorded";

@@ -50,7 +50,7 @@ struct run *run_new(const char *archive_path)
     p->name = p->version = p->model = p->precision = p->backend = p->blas = p->dataset = p->allreduce_dtype = "";
     p->kernels_best = p->mpi = p->cuda = p->nccl = "";
     p->parameters = p->threads = p->global_batch = p->local_batch = p->n_sensors = -1;
-    p->allreduce_bytes_per_step = p->seed = p->accumulate = -1;
+    p->allreduce_bytes_per_step = p->seed = p->accumulate = p->loader_workers = -1;
     p->flop_per_step = p->traffic_bytes_per_step = p->kernels_best_ratio = -1;
     r->git_commit = r->told_to_end = "";
     r->watch = watcher;

@@ -35,6 +35,12 @@ struct sampled {
     int64_t in_point, per_point;
 };
 
+/* Counters of processor time at a moment, on the clock of the steps; thinned out while reading. */
+struct run_reading {
+    int64_t t_ns, run_delay_ns, cpu_ns; /* cpu_ns -1 = not measured */
+};
+#define RUN_MAX_READINGS 512
+
 struct run_gpu {
     int gpu_id;
     struct sampled utilization_percent, memory_used_mb, memory_total_mb, power_w, temperature_c, sm_clock_mhz;
@@ -62,16 +68,14 @@ struct run_node {
     struct sampled psi_cpu_percent, psi_memory_percent, psi_io_percent, faults_per_s, major_faults_per_s;
     int64_t throttled_ns, nr_throttled; /* growth over the run; -1 = not measured */
     double monitor_seconds;             /* span of the CPU monitor */
+    struct run_reading *busy;           /* cpu_ns: time for which its cores were busy, their mean. shape (n_busy) */
+    int n_busy;
     struct run_gpu *gpus;
     int n_gpus;
     struct run_traffic *net, *disk;
     int n_net, n_disk;
 };
 
-struct run_delay {
-    int64_t t_ns, run_delay_ns;
-};
-#define RUN_MAX_DELAYS 512
 struct run_rank {
     int rank, node;                  /* node -1 = unknown */
     const char *host, *cpus_allowed; /* "0-1,4": the cores it may run on; "" = not recorded */
@@ -97,8 +101,7 @@ struct run_rank {
     int64_t cycles, instructions, llc_misses,
         task_clock_ns;           /* processor's counters over the samples; -1 = not counted */
     const char *counters_status; /* of the cycles: "ok", "n/a because ..."; "" = the archive does not say */
-    /* The same counter over time, thinned out while reading; on the clock of the steps. shape (n_delays) */
-    struct run_delay *delays;
+    struct run_reading *delays;  /* the same counters over time. shape (n_delays) */
     int n_delays;
 };
 
@@ -143,6 +146,7 @@ struct run_program {
     const char *mpi, *cuda, *nccl; /* libraries and versions */
     int64_t parameters, threads, global_batch, local_batch, n_sensors, allreduce_bytes_per_step, seed;
     int64_t accumulate;                           /* micro-batches of a step */
+    int64_t loader_workers;                       /* threads of a rank that make batches */
     double flop_per_step, traffic_bytes_per_step; /* all ranks together; traffic: between caches and memory */
     const char *kernels_best;                     /* better kernels that this processor runs; "" = none known */
     double kernels_best_ratio;                    /* time of computing a batch with them / with those of the run */

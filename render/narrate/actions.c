@@ -133,10 +133,17 @@ struct action action_for(const struct run_result *r, enum cause_class cls)
         "computes already",
         "lower precision (tf32, bf16), fused operations (torch.compile), or a machine with more or faster cores: every "
         "core of this one computes already"};
+    static const struct action no_core_for_workers = {
+        "read --windows-format raw instead of text, and give each rank a core more for its --loader-workers: the "
+        "threads wait for each other's cores already",
+        "a binary data set, and a core more per rank for the loader workers (Slurm --cpus-per-task): the threads wait "
+        "for each other's cores already"};
     struct action a = catalogue[cls];
     for (size_t i = 0; cls == CLASS_SHARED && i < sizeof shared / sizeof *shared; i++)
         if (strcmp(r->shared.id, shared[i].id) == 0)
             a = r->shared.has_neighbours ? with_neighbours : shared[i].action;
+    if (cls == CLASS_DATA && r->shared.own) /* more workers would wait too */
+        a = no_core_for_workers;
     if (cls == CLASS_COMPUTE && r->run->n_traces)
         a.generic =
             has_idle_tensor_cores(r->run)

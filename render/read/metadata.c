@@ -28,6 +28,7 @@ static void read_program(struct run *r, const json_t *program)
     p->allreduce_bytes_per_step = json_int(program, "allreduce_bytes_per_step", 0, INT64_MAX, -1);
     p->seed = json_int(program, "seed", 0, INT64_MAX, -1);
     p->accumulate = json_int(program, "accumulate", 1, 1 << 20, -1);
+    p->loader_workers = json_int(program, "loader_workers", 0, 1 << 20, -1);
     p->flop_per_step = json_number_or(program, "flop_per_step", -1);
     p->traffic_bytes_per_step = json_number_or(program, "traffic_bytes_per_step", -1);
     p->kernels_best = json_text(r, program, "kernels_best");

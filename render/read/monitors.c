@@ -116,16 +116,57 @@ static int next_row(struct table *t, struct dcr_err *err)
     return rc;
 }
 
+/* Which readings are kept: every stride-th; when the room is full every second one goes. */
+struct thinning {
+    int64_t row, stride;
+};
+
+static void keep(struct table *t, struct run_reading **list, int *n, const struct run_reading *k, struct thinning *by)
+{
+    by->stride = by->stride ? by->stride : 1;
+    if (by->row++ % by->stride)
+        return;
+    if (!*list)
+        *list = dcr_arena_alloc(&t->run->arena, RUN_MAX_READINGS * sizeof **list);
+    if (*n == RUN_MAX_READINGS) {
+        for (int i = 0; i < RUN_MAX_READINGS / 2; i++)
+            (*list)[i] = (*list)[2 * i];
+        *n = RUN_MAX_READINGS / 2;
+        by->stride *= 2;
+        if ((by->row - 1) % by->stride)
+            return;
+    }
+    (*list)[(*n)++] = *k;
+}
+
+/* How long the node's cores were busy, from the share of each interval: a counter that it was until the row. */
+static void add_busy(struct table *t, struct run_node *n, struct run_reading *sum, struct thinning *by)
+{
+    double when, percent = 0;
+    if (dcr_csv_double(t->csv, dcr_csv_column(t->csv, "t_ns"), &when, NULL) || !(when >= 0 && when < 9e18))
+        return;
+    int64_t at = (int64_t)when, passed = by->row ? at - sum->t_ns : 0;
+    int has = !dcr_csv_double(t->csv, dcr_csv_column(t->csv, "cpu_percent"), &percent, NULL) && percent >= 0;
+    if (passed < 0 || (by->row && !has)) /* of the first row nothing is known, and nothing asked */
+        return;
+    sum->t_ns = at;
+    sum->cpu_ns += passed > 0 ? (int64_t)((double)passed * (percent < 100 ? percent : 100) / 100) : 0;
+    keep(t, &n->busy, &n->n_busy, sum, by);
+}
+
 static int read_cpu(struct table *t, int node, struct dcr_err *err)
 {
     struct counter throttled = {0}, n_throttled = {0};
     struct rate psi[3] = {{.most = 1e9}, {.most = 1e9}, {.most = 1e9}}, faults = {0}, major = {0};
+    struct run_reading busy = {0};
+    struct thinning of_busy = {0};
     struct span span = {0};
     int rc;
     while ((rc = next_row(t, err)) == 0) {
         struct run_node *n = run_node_at(t->run, node);
         double when = row_time(t->csv);
         span_add(&span, when);
+        add_busy(t, n, &busy, &of_busy);
         add(t, &n->cpu_percent, "cpu_percent", when);
         add(t, &n->memory_percent, "memory_percent", when);
         add(t, &n->memory_used_gb, "memory_used_gb", when);
@@ -234,25 +275,19 @@ static int read_traffic(struct table *t, int node, enum dcr_role role, struct dc
     return rc == DCR_END ? 0 : rc;
 }
 
-/* Keeps every stride-th reading; when the room is full every second one goes. */
-static void keep_delay(struct table *t, struct run_rank *k, int64_t row, int64_t *stride)
+/* The counters of a row, where it has all that are asked for: 0. */
+static int reading(const struct table *t, struct run_reading *out)
 {
-    double when, delay;
-    if (row % *stride || dcr_csv_double(t->csv, dcr_csv_column(t->csv, "t_ns"), &when, NULL) ||
+    double when, delay, user, system;
+    if (dcr_csv_double(t->csv, dcr_csv_column(t->csv, "t_ns"), &when, NULL) ||
         dcr_csv_double(t->csv, dcr_csv_column(t->csv, "run_delay_ns"), &delay, NULL) || !(when >= 0 && when < 9e18) ||
         !(delay >= 0 && delay < 9e18))
-        return;
-    if (!k->delays)
-        k->delays = dcr_arena_alloc(&t->run->arena, RUN_MAX_DELAYS * sizeof *k->delays);
-    if (k->n_delays == RUN_MAX_DELAYS) {
-        for (int i = 0; i < RUN_MAX_DELAYS / 2; i++)
-            k->delays[i] = k->delays[2 * i];
-        k->n_delays = RUN_MAX_DELAYS / 2;
-        *stride *= 2;
-        if (row % *stride)
-            return;
-    }
-    k->delays[k->n_delays++] = (struct run_delay){(int64_t)when, (int64_t)delay};
+        return -1;
+    int has_cpu = !dcr_csv_double(t->csv, dcr_csv_column(t->csv, "user_ns"), &user, NULL) &&
+                  !dcr_csv_double(t->csv, dcr_csv_column(t->csv, "system_ns"), &system, NULL) && user >= 0 &&
+                  system >= 0 && user + system < 9e18;
+    *out = (struct run_reading){(int64_t)when, (int64_t)delay, has_cpu ? (int64_t)(user + system) : -1};
+    return 0;
 }
 
 static int read_process(struct table *t, int rank, struct dcr_err *err)
@@ -261,11 +296,14 @@ static int read_process(struct table *t, int rank, struct dcr_err *err)
                    misses = {0}, clock = {0};
     struct span span = {0};
     double rss = -1;
-    int64_t row = 0, stride = 1;
+    struct thinning of_delays = {0};
     int rc;
     while ((rc = next_row(t, err)) == 0) {
         double v;
-        keep_delay(t, run_rank_at(t->run, rank), row++, &stride);
+        struct run_reading now;
+        struct run_rank *of = run_rank_at(t->run, rank);
+        if (reading(t, &now) == 0)
+            keep(t, &of->delays, &of->n_delays, &now, &of_delays);
         span_add(&span, row_time(t->csv));
         count(t, &user, "user_ns");
         count(t, &system, "system_ns");

@@ -72,6 +72,22 @@ is_busy() {
             NR > 1 && $c != "" { s += $c; n++ } END { exit !(n && s / n > 1) }'
 }
 
+# Whom a rank of a busy run waited for: "other programs", where these took more than a twentieth of the cores from the
+# first step on (the node's monitor less the CPU time of the ranks) or other machines took some, else "their own threads". held_by FOLDER
+held_by() {
+    local members began
+    began=$(awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "start_ns") c = i } NR == 2 { print $c }' "$1/out/steps-rank0.csv")
+    mapfile -t members < <(tar tf "$1/run.tar" | grep '^rank[0-9]*/process_monitor.csv$')
+    { tar xOf "$1/run.tar" "${members[@]}" && tar xOf "$1/run.tar" node0/cpu_monitor.csv; } | awk -F, -v cores="$cores" -v began="$began" '
+        /^timestamp/ { own += last - first; first = last = ""; for (i = 1; i <= NF; i++) at[$i] = i; is_node = /,cpu_percent,/; next }
+        $at["t_ns"] < began { next }
+        !is_node { last = $at["user_ns"] + $at["system_ns"]; if (first == "") first = last
+                   t = $at["t_ns"]; if (!from || t < from) from = t; if (t > to) to = t; next }
+        $at["cpu_percent"] != "" && $at["t_ns"] > from && $at["t_ns"] <= to { busy += $at["cpu_percent"]; steal += $at["steal_percent"]; n++ }
+        END { is_others = !n || to <= from || busy / n / 100 - own / (to - from) / cores > 0.05 || steal / n > 1
+              print is_others ? "other programs" : "their own threads" }'
+}
+
 # The classes that limit, as the report orders them: shared first, then by predicted gain. "none" when nothing does.
 # named_classes FOLDER [flags of dcreport]
 named_classes() {

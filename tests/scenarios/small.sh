@@ -70,7 +70,7 @@ median_of() { printf '%s\n' "$@" | sort -n | awk '{ v[NR] = $1 } END { print v[i
 inside() { awk -v g="$1" -v range="$2" -v m="$3" 'BEGIN { split(range, r, /\.\./); exit !(g >= r[1] - m && g <= r[2] + m) }'; }
 
 try() { # name ranks
-    local steps=$steps name=$1 n=$2 on=$TMP/$1-$2-on off=$TMP/$1-$2-off title allowed range gain=0 verdict="" named="" gains=() said=() verdicts=() predicted=() n_busy=0
+    local steps=$steps name=$1 n=$2 on=$TMP/$1-$2-on off=$TMP/$1-$2-off title allowed range gain=0 verdict="" named="" gains=() said=() verdicts=() predicted=() n_busy=0 held=""
     title="$name on $n rank$([ "$n" -eq 1 ] || echo s)"
     allowed=$(scenario_line "$name" "$seed" "class $n")
     range=$(scenario_line "$name" "$seed" "gain $n")
@@ -93,7 +93,10 @@ try() { # name ranks
         verdict=$(judge "$allowed" "$named" "$n")
         verdicts+=("$verdict")
         [ "$named" = "no report" ] || predicted+=("$(predicted_percent "$on" "$named")")
-        [ "$n" -gt "$cores" ] || ! { is_busy "$on" || is_busy "$off"; } || n_busy=$((n_busy + 1))
+        if [ "$n" -le "$cores" ] && { is_busy "$on" || is_busy "$off"; }; then
+            n_busy=$((n_busy + 1))
+            held=$(held_by "$on")
+        fi
         if [ "$verdict" = right ] && { [ -z "$range" ] || inside "$gain" "$range" 0; }; then break; fi
         if [ $SECONDS -gt $budget ] && [ $n_busy -gt 0 ]; then break; fi
     done
@@ -108,7 +111,7 @@ try() { # name ranks
     elif [ -n "$range" ] && inside "$gain" "$range" $margin; then
         ok "$title: the knob saves $gain % ($range)"
     elif [ -n "$range" ] && [ $n_busy -gt 0 ]; then
-        skip "$title: the knob saves time" "other programs used the cores: ${gains[*]} % instead of $range"
+        skip "$title: the knob saves time" "ranks waited for a core, held by $held: ${gains[*]} % instead of $range"
     elif [ -n "$range" ]; then
         not_ok "$title: the knob saves time" "$gain % (${gains[*]}) instead of $range; seed $seed"
     fi
@@ -117,7 +120,7 @@ try() { # name ranks
     elif [ "$verdict" = right ]; then
         ok "$title: the report names $named ($allowed)"
     elif [ "$verdict" = busy ] || [ $n_busy -gt 0 ]; then
-        skip "$title: the report" "other programs used the cores: it named ${said[*]}"
+        skip "$title: the report" "ranks waited for a core, held by ${held:-other programs}: it named ${said[*]}"
     else
         not_ok "$title: the report names one of: $allowed" "it named ${said[*]}; seed $seed; the last report:
 $(jq -c '.runs[0].classes | map_values({verdict, gain_ns, share_ratio})' "$on/site/report.json")"

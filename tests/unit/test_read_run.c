@@ -199,10 +199,23 @@ static void test_monitors(void **state)
         {"node1/net_monitor.csv",
          "timestamp,interface,rx_bytes,tx_bytes\n1,eth0,10,20\n1,lo,0,0\n2,eth0,110,50\n2,lo,7,7\n", 0},
         {"rank0/process_monitor.csv",
-         "timestamp,user_ns,system_ns,rss_bytes,run_delay_ns\n1,0,0,500,0\n3,100,20,900,50\n", 0}};
+         "timestamp,user_ns,system_ns,rss_bytes,run_delay_ns\n1,0,0,500,0\n3,100,20,900,50\n", 0},
+        {"node2/cpu_monitor.csv", "timestamp,cpu_percent,t_ns\n1,,1000\n2,50,3000\n3,x,4000\n4,25,5000\n", 0},
+        {"rank1/process_monitor.csv",
+         "t_ns,user_ns,system_ns,run_delay_ns\n1000,10,5,0\n3000,x,9,50\n4000,20,9,\n5000,30,9,60\n", 0}};
     struct run *r;
-    assert_int_equal(read_back("x.tar", f, 5, &r, NULL), 0);
-    assert_int_equal(r->nodes_len, 1);
+    assert_int_equal(read_back("x.tar", f, 7, &r, NULL), 0);
+    /* On the clock of the steps: half of 2000 ns, then a quarter of 2000; rows without are passed over. */
+    assert_int_equal(r->nodes[1].n_busy, 3);
+    assert_int_equal(r->nodes[1].busy[0].cpu_ns, 0);
+    assert_int_equal(r->nodes[1].busy[1].cpu_ns, 1000);
+    assert_int_equal(r->nodes[1].busy[2].cpu_ns, 1500);
+    assert_int_equal(r->ranks[1].n_delays, 3);
+    assert_int_equal(r->ranks[1].delays[0].cpu_ns, 15);
+    assert_int_equal(r->ranks[1].delays[1].cpu_ns, -1);
+    assert_int_equal(r->ranks[1].delays[2].run_delay_ns, 60);
+    assert_int_equal(r->nodes[0].n_busy + r->ranks[0].n_delays, 0); /* timestamps are of another clock */
+    assert_int_equal(r->nodes_len, 2);
     const struct run_node *n = &r->nodes[0];
     assert_int_equal(n->node, 1);
     assert_int_equal(n->cpu_percent.n, 2);
@@ -221,7 +234,7 @@ static void test_monitors(void **state)
     assert_true(fabs(n->psi_cpu_percent.max - 100) < 1e-6 && fabs(n->psi_cpu_percent.min - 96) < 1e-6);
     assert_true(n->gpus[0].pcie_mb_s.n == 1 && fabs(n->gpus[0].pcie_mb_s.max - 6) < 1e-6);
     assert_int_equal(n->gpus[1].pcie_mb_s.n, 0);
-    assert_true(has_gap(r, "1 cells or rows"));
+    assert_true(has_gap(r, "1 cells or rows of 'x.tar: node1/cpu_monitor.csv'"));
     assert_int_equal(n->n_gpus, 2);
     assert_int_equal(n->gpus[0].utilization_percent.n, 2);
     assert_int_equal(n->gpus[0].memory_used_mb.n, 1);

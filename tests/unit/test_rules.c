@@ -1,6 +1,7 @@
 /* test_rules.c - numbers against thresholds: what limits, what is watched, what is n/a, and the caveats that come
  * first. */
 #include "tests/unit/made_run.h"
+#include "render/narrate/actions.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -265,7 +266,7 @@ static void test_start_up_is_left_out(void **state)
     struct run_rank *k = run_rank_at(r, 0);
     for (int i = 0; i < 40; i++)
         k->steps[i].start_ns = 1000 + 100 * i;
-    struct run_delay delays[] = {{0, 0}, {1000, 900}, {3000, 1000}, {5000, 1100}};
+    struct run_reading delays[] = {{0, 0, -1}, {1000, 900, -1}, {3000, 1000, -1}, {5000, 1100, -1}};
     k->delays = delays;
     k->n_delays = 4;
     k->run_delay_ns = 1100;
@@ -276,6 +277,60 @@ static void test_start_up_is_left_out(void **state)
     k->run_delay_ns = -1;
     assert_true(waiting_for_core(k) < 0);
     run_free(r);
+}
+
+/* Two ranks on two cores that wait for a core for a tenth of their steps: a neighbour's doing when another program ran
+ * in them, however little in the whole run; their own when it ran before, and not at all said of a neighbour. */
+static void test_own_threads_wait(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t own_ns; /* of the 4000 ns of steps; the node is busy all the time */
+        int cores, allowed, is_own;
+    } c[] = {{3900, 2, 2, 1}, {3500, 2, 2, 0}, {3900, 4, 2, 0} /* may have been on theirs */};
+    for (size_t t = 0; t < sizeof c / sizeof *c; t++) {
+        struct run *r = parts(25, 0, 0), *runs[] = {r}; /* 40 steps of 100 ns each, from 1000 on */
+        struct run_reading busy[] = {{0, 0, 0}, {1000, 0, 1000}, {5000, 0, 5000}},
+                           used[] = {{0, 0, 0}, {1000, 0, 0}, {5000, 400, c[t].own_ns}};
+        r->nodes_len = 1;
+        r->nodes[0].cores = c[t].cores;
+        r->nodes[0].cores_allowed = c[t].allowed;
+        r->nodes[0].cpu_percent = (struct sampled){.n = 10, .sum = 1000};
+        r->nodes[0].monitor_seconds = 5e-6;
+        r->nodes[0].busy = busy;
+        r->nodes[0].n_busy = 3;
+        r->program.loader_workers = 1;
+        for (int i = 0; i < 2; i++) {
+            struct run_rank *k = run_rank_at(r, i);
+            for (int s = 0; s < 40; s++)
+                k->steps[s].start_ns = 1000 + 100 * s;
+            k->node = 0;
+            k->delays = used;
+            k->n_delays = 3;
+            k->run_delay_ns = 400;
+            k->process_seconds = 5e-6;
+            k->cpu_ns = c[t].own_ns;
+        }
+        struct report rep = {0};
+        struct analyse_options o = made_options();
+        assert_int_equal(analyse(&rep, runs, 1, &o, NULL), 0);
+        const struct run_result *k = &rep.runs[0];
+        assert_string_equal(k->shared.id, c[t].is_own ? "" : "run-delay");
+        assert_int_equal(k->classes[CLASS_SHARED].verdict, c[t].is_own ? VERDICT_WATCH : VERDICT_LIMITS);
+        assert_int_equal(k->classes[CLASS_SHARED].gain_ns > 0, 0);
+        if (c[t].is_own) {
+            assert_string_equal(k->classes[CLASS_SHARED].text,
+                                "the threads of a rank, taken together, waited for a core for 10 % of the time of its "
+                                "steps; other programs took 2.5 % of the cores, so they waited for each other: 2 ranks "
+                                "of 1 thread and 1 loader worker each and the collector share 2 cores");
+            assert_non_null(strstr(action_for(k, CLASS_DATA).ours, "a core more for its --loader-workers"));
+        } else {
+            assert_null(k->shared.own);
+            assert_null(strstr(action_for(k, CLASS_DATA).ours, "a core more"));
+        }
+        report_free(&rep);
+        run_free(r);
+    }
 }
 
 static void test_never_judged(void **state)
@@ -587,6 +642,7 @@ int main(void)
         cmocka_unit_test(test_memory),
         cmocka_unit_test(test_kernels),
         cmocka_unit_test(test_start_up_is_left_out),
+        cmocka_unit_test(test_own_threads_wait),
         cmocka_unit_test(test_never_judged),
         cmocka_unit_test(test_growing_communication),
         cmocka_unit_test(test_shared_resources),

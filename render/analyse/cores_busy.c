@@ -1,0 +1,131 @@
+/* cores_busy.c - who had the cores while the steps ran: how long ranks waited for one, and what other programs took.
+ * Called by caveats_cores.c and rules.c. Test: tests/unit/test_rules.c, tests/unit/test_gain.c */
+#include "render/analyse/analyse.h"
+
+/* From the first step's start to the last one's end: start-up and the end are no training. */
+struct window {
+    int64_t from, to;
+};
+
+/* Do the readings reach over the window? The last one may be missing. */
+static int covers(const struct run_reading *list, int n, struct window w)
+{
+    return n > 1 && w.to > w.from && w.from >= list[0].t_ns && w.to <= list[n - 1].t_ns + (w.to - w.from) / 4;
+}
+
+/* Both counters at a moment, on straight lines between two readings. */
+static struct run_reading reading_at(const struct run_reading *list, int n, int64_t t_ns)
+{
+    int i = 1;
+    while (i < n - 1 && list[i].t_ns < t_ns)
+        i++;
+    const struct run_reading *a = &list[i - 1], *b = &list[i];
+    double part = b->t_ns > a->t_ns ? (double)(t_ns - a->t_ns) / (double)(b->t_ns - a->t_ns) : 0;
+    part = part < 0 ? 0 : part > 1 ? 1 : part;
+    return (struct run_reading){t_ns, a->run_delay_ns + (int64_t)(part * (double)(b->run_delay_ns - a->run_delay_ns)),
+                                a->cpu_ns + (int64_t)(part * (double)(b->cpu_ns - a->cpu_ns))};
+}
+
+static struct window steps_of(const struct run_rank *k)
+{
+    if (!k->n_steps)
+        return (struct window){0, 0};
+    const struct step_record *last = &k->steps[k->n_steps - 1];
+    return (struct window){k->steps[0].start_ns, last->start_ns + last->step_ns};
+}
+
+double waiting_for_core(const struct run_rank *k)
+{
+    struct window w = steps_of(k);
+    if (k->run_delay_ns < 0 || !(k->process_seconds > 0))
+        return -1;
+    if (covers(k->delays, k->n_delays, w)) {
+        int64_t delay = reading_at(k->delays, k->n_delays, w.to).run_delay_ns -
+                        reading_at(k->delays, k->n_delays, w.from).run_delay_ns;
+        if (delay >= 0)
+            return delay < w.to - w.from ? (double)delay / (double)(w.to - w.from) : 1;
+    }
+    double ratio = (double)k->run_delay_ns / 1e9 / k->process_seconds;
+    return ratio < 1 ? ratio : 1;
+}
+
+/* ---- other programs --------------------------------------------------------------------------------------- */
+
+/* Cores' worth of processor time that a rank's processes used in the window; < 0: the readings do not say. */
+static double used_by(const struct run_rank *k, struct window w)
+{
+    for (int i = 0; i < k->n_delays; i++)
+        if (k->delays[i].cpu_ns < 0)
+            return -1;
+    if (!covers(k->delays, k->n_delays, w))
+        return -1;
+    return (double)(reading_at(k->delays, k->n_delays, w.to).cpu_ns -
+                    reading_at(k->delays, k->n_delays, w.from).cpu_ns) /
+           (double)(w.to - w.from);
+}
+
+/* A node while its ranks trained: cores that were busy, and those of them that its ranks kept so. Of the whole run
+ * where the readings do not cover the steps. busy < 0: not watched */
+struct load {
+    double busy, own;
+};
+
+static struct load load_of(const struct run *a, const struct run_node *n, int is_shared)
+{
+    struct window w = {INT64_MAX, INT64_MIN};
+    struct load steps = {-1, 0}, all = {-1, 0};
+    for (int i = 0; i < a->ranks_len; i++) {
+        struct window k = steps_of(&a->ranks[i]);
+        if (!is_shared && a->ranks[i].node != n->node)
+            continue;
+        w.from = k.from < w.from ? k.from : w.from;
+        w.to = k.to > w.to ? k.to : w.to;
+        all.own += (double)a->ranks[i].cpu_ns / 1e9 / n->monitor_seconds;
+    }
+    if (n->cpu_percent.n)
+        all.busy = n->cpu_percent.sum / (double)n->cpu_percent.n / 100 * n->cores;
+    if (w.from >= w.to || !covers(n->busy, n->n_busy, w))
+        return all;
+    steps.busy = (double)(reading_at(n->busy, n->n_busy, w.to).cpu_ns - reading_at(n->busy, n->n_busy, w.from).cpu_ns) /
+                 (double)(w.to - w.from) * n->cores;
+    for (int i = 0; i < a->ranks_len; i++) {
+        double own = used_by(&a->ranks[i], w);
+        if (!is_shared && a->ranks[i].node != n->node)
+            continue;
+        if (own < 0)
+            return all;
+        steps.own += own;
+    }
+    return steps;
+}
+
+/* Cores on which the ranks of a node may run. */
+static double allowed_on(const struct run *a, const struct run_node *n, int all_cores)
+{
+    double allowed = n->cores_allowed > 0 ? n->cores_allowed : n->cores;
+    if (a->node_kind == NODES_EMULATED && all_cores > allowed)
+        allowed = all_cores < n->cores ? all_cores : n->cores;
+    return allowed;
+}
+
+struct others others_of(const struct run *a)
+{
+    int is_shared = a->node_kind == NODES_EMULATED || a->node_kind == NODES_ONE_KERNEL, all = cores_of_all(a);
+    struct others sum = {0, 0, 0};
+    for (int k = 0; k < a->ranks_len; k++)
+        if (a->ranks[k].cpu_ns < 0)
+            return (struct others){0, 0, 0};
+    for (int i = 0; i < a->nodes_len; i++) {
+        const struct run_node *n = &a->nodes[i];
+        if (n->cpu_percent.n == 0 || n->cores <= 0 || !(n->monitor_seconds > 0))
+            return (struct others){0, 0, 0};
+        struct load l = load_of(a, n, is_shared);
+        double cores = allowed_on(a, n, all), most = l.busy - l.own, here = most - (n->cores - cores);
+        most = most < 0 ? 0 : most < cores ? most : cores;
+        here = here < 0 ? 0 : here < cores ? here : cores;
+        sum.cores = is_shared ? cores : sum.cores + cores;
+        sum.taken = !is_shared ? sum.taken + here : here > sum.taken ? here : sum.taken;
+        sum.at_most = !is_shared ? sum.at_most + most : most > sum.at_most ? most : sum.at_most;
+    }
+    return sum;
+}
