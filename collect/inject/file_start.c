@@ -61,6 +61,8 @@ static void define_all(struct process *p)
         const struct name *text = &n->name[c->name];
         file_define(p, DCT_CATEGORY, c->domain, c->id, text->text, text->len);
     }
+    for (uint32_t i = 0; i < n->n_schemas; i++)
+        file_define(p, DCT_SCHEMA, n->schema[i].domain, n->schema[i].id, n->schema[i].text, n->schema[i].len);
 }
 
 /* <spool>/rank<r>/trace-<pid>.dct; -<n> is appended when the name is taken: exec keeps the pid, and so may a

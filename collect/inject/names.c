@@ -18,14 +18,16 @@ int names_init(struct names *n, size_t text_max)
     size_t name_bytes = (size_t)NAMES_MAX * sizeof *n->name;
     size_t category_bytes = (size_t)CATEGORIES_MAX * sizeof *n->category;
     size_t domain_bytes = (size_t)DOMAINS_MAX * sizeof *n->domain;
-    char *all = reserve(table_bytes + name_bytes + category_bytes + domain_bytes + NAMES_TEXT_BYTES);
+    size_t schema_bytes = (size_t)SCHEMAS_MAX * sizeof *n->schema;
+    char *all = reserve(table_bytes + name_bytes + category_bytes + domain_bytes + schema_bytes + NAMES_TEXT_BYTES);
     if (!all)
         return -1;
     n->name = (struct name *)(void *)all;
     n->table = (uint32_t *)(void *)(all + name_bytes);
     n->category = (struct category *)(void *)(all + name_bytes + table_bytes);
     n->domain = (struct domain *)(void *)(all + name_bytes + table_bytes + category_bytes);
-    n->text = all + name_bytes + table_bytes + category_bytes + domain_bytes;
+    n->schema = (struct schema *)(void *)(all + name_bytes + table_bytes + category_bytes + domain_bytes);
+    n->text = (char *)n->schema + schema_bytes;
     n->text_max = text_max < NAMES_TEXT_BYTES ? text_max : NAMES_TEXT_BYTES;
     n->n_names = 1;
     n->n_domains = 1;
@@ -121,4 +123,20 @@ int names_category(struct names *n, uint32_t domain, uint32_t id, uint32_t name)
         return 0;
     n->category[n->n_categories++] = (struct category){.domain = domain, .id = id, .name = name};
     return 1;
+}
+
+void names_schema(struct names *n, uint32_t domain, uint32_t id, const char *text, uint32_t len)
+{
+    for (uint32_t i = 0; i < n->n_schemas; i++) {
+        const struct schema *s = &n->schema[i];
+        if (s->domain == domain && s->id == id && s->len == len && memcmp(s->text, text, len) == 0)
+            return;
+    }
+    if (!n->name || n->n_schemas == SCHEMAS_MAX || n->text_max - n->text_used < (size_t)len + 1)
+        return;
+    char *copy = n->text + n->text_used;
+    memcpy(copy, text, len);
+    copy[len] = '\0';
+    n->text_used += (size_t)len + 1;
+    n->schema[n->n_schemas++] = (struct schema){.text = copy, .domain = domain, .id = id, .len = len};
 }

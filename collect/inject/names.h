@@ -1,4 +1,4 @@
-/* names.h - the texts a program has named: strings, domains, categories, copied once and numbered.
+/* names.h - the texts a program has named: strings, domains, categories, copied once and numbered; schemas of payloads.
  *
  * Lookup takes no lock. Adding needs the caller's lock (spool.c's). Memory is reserved at the first use and touched
  * only as it fills; when it is full, further texts share one number (NAMES_OVERFLOW's text). Nothing is ever freed:
@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { NAMES_MAX = 1 << 17, DOMAINS_MAX = 1024, CATEGORIES_MAX = 8192 };
+enum { NAMES_MAX = 1 << 17, DOMAINS_MAX = 1024, CATEGORIES_MAX = 8192, SCHEMAS_MAX = 1024 };
 #define NAMES_TEXT_BYTES ((size_t)32 << 20)
 #define NAMES_OVERFLOW "(more names than the collector keeps)"
 
@@ -30,13 +30,20 @@ struct category {
     uint32_t domain, id, name;
 };
 
+/* Definition of a payload's fields or values (DCT_SCHEMA), kept for the files of forked children. */
+struct schema {
+    const char *text;
+    uint32_t domain, id, len;
+};
+
 struct names {
     struct name *name;         /* [NAMES_MAX], number 0 unused */
     uint32_t *table;           /* open addressing, [2 * NAMES_MAX] */
     char *text;                /* [NAMES_TEXT_BYTES] */
     struct category *category; /* [CATEGORIES_MAX] */
     struct domain *domain;     /* [DOMAINS_MAX], number 0 = the default domain */
-    uint32_t n_names, n_domains, n_categories;
+    struct schema *schema;     /* [SCHEMAS_MAX] */
+    uint32_t n_names, n_domains, n_categories, n_schemas;
     size_t text_used, text_max;
 };
 
@@ -59,5 +66,8 @@ uint32_t names_domain(struct names *n, uint32_t name, int *is_new);
 /** names_category - note that category `id` of the domain is called `name`. Caller holds the lock.
  *  returns  1 when that is news, 0 when known or no room is left */
 int names_category(struct names *n, uint32_t domain, uint32_t id, uint32_t name);
+/** names_schema - keep a definition in the order of their coming, once. Caller holds the lock. When no room is left it
+ *  is forgotten: a forked child then records its payloads without it. */
+void names_schema(struct names *n, uint32_t domain, uint32_t id, const char *text, uint32_t len);
 
 #endif

@@ -32,9 +32,12 @@ size_t nvtx_payload_bytes(const struct nvtxabi_item *items, size_t n, unsigned c
     return used;
 }
 
-static uint64_t own_id(void)
+/* Number of a definition: a chained tool's, since payloads reach both of us with it; else the program's; else ours. */
+static uint64_t id_of(uint64_t chained, int has_own, uint64_t own)
 {
-    return NVTXABI_SCHEMA_DYNAMIC_START + __atomic_fetch_add(&n_schemas, 1, __ATOMIC_RELAXED);
+    if (chained)
+        return chained;
+    return has_own && own ? own : NVTXABI_SCHEMA_DYNAMIC_START + __atomic_fetch_add(&n_schemas, 1, __ATOMIC_RELAXED);
 }
 
 static void define(const void *domain, uint64_t id, const char *text)
@@ -49,16 +52,12 @@ static void define(const void *domain, uint64_t id, const char *text)
 static uint64_t schema_register(const void *domain, const struct nvtxabi_schema *s)
 {
     uint64_t (*next)(const void *, const struct nvtxabi_schema *);
-    uint64_t id = 0;
-    /* A chained tool's number is the program's: payloads reach both of us with it. */
     memcpy(&next, &theirs[NVTXABI_SCHEMA_REGISTER], sizeof next);
-    if (next)
-        id = next(nvtx_chain_domain(domain), s);
+    uint64_t id = next ? next(nvtx_chain_domain(domain), s) : 0;
     if (!s)
         return id;
-    if (!id)
-        id = s->fields & NVTXABI_SCHEMA_HAS_ID && s->id ? s->id : own_id();
     char text[PAYLOAD_TEXT];
+    id = id_of(id, (s->fields & NVTXABI_SCHEMA_HAS_ID) != 0, s->id);
     payload_text_of(s, id, text, sizeof text);
     define(domain, id, text);
     return id;
@@ -67,15 +66,12 @@ static uint64_t schema_register(const void *domain, const struct nvtxabi_schema 
 static uint64_t enum_register(const void *domain, const struct nvtxabi_enum *e)
 {
     uint64_t (*next)(const void *, const struct nvtxabi_enum *);
-    uint64_t id = 0;
     memcpy(&next, &theirs[NVTXABI_ENUM_REGISTER], sizeof next);
-    if (next)
-        id = next(nvtx_chain_domain(domain), e);
+    uint64_t id = next ? next(nvtx_chain_domain(domain), e) : 0;
     if (!e)
         return id;
-    if (!id)
-        id = e->fields & NVTXABI_ENUM_HAS_ID && e->id ? e->id : own_id();
     char text[PAYLOAD_TEXT];
+    id = id_of(id, (e->fields & NVTXABI_ENUM_HAS_ID) != 0, e->id);
     payload_text_of_enum(e, id, text, sizeof text);
     define(domain, id, text);
     return id;

@@ -256,6 +256,7 @@ void spool_schema(struct spool_track *t, uint32_t domain, uint32_t schema, const
     names_hash(text, DCT_MAX_TEXT, &len);
     file_lock(p);
     file_define(p, DCT_SCHEMA, domain, schema, text, len);
+    names_schema(&dcc_names, domain, schema, text, len);
     file_unlock(p);
 }
 

@@ -30,7 +30,9 @@ if [ -n "$NVTX_INCLUDE" ] && command -v "${CXX:-g++}" >/dev/null &&
     "$TMP/trace_text" "$TMP"/cpp/rank0/*.dct | sed 's/^events=.*/end/; s/color=\([0-9a-f]*\)/color=\1/' | sort >"$TMP/got"
     cat >"$TMP/want" <<'END'
 end
+end
 mark depth=0 [cpp library||a mark] f64=3.5 color=010203
+mark depth=0 [cpp payloads||] raw=4294967298:16:0201000000000000000000000000e03f
 mark depth=0 [cpp payloads||] raw=4294967298:16:0201000000000000000000000000e03f
 mark depth=0 [cpp payloads||too much] raw=4294967296:16:0201000000000000000000000000e03f raw=1023:5000:01020300000000000000000000000000
 process-range depth=0 [cpp library||started here]
@@ -44,8 +46,8 @@ range depth=2 [cpp library||function]
 END
     check "its ranges, categories, colours and payloads are there, raw where unknown" diff "$TMP/want" "$TMP/got"
     "$COLLECT" pack "$TMP/cpp" -o "$TMP/cpp.tar" 2>/dev/null
-    check "exported by their schemas and enumerations" sh -c '"$0" export "$1" -o - --format csv 2>/dev/null | cut -d, -f 9,14 >"$1.csv" &&
-        grep -qx ",rows=many; density=0.5" "$1.csv" && grep -qx "ended with a shape,rows=258; density=0.5" "$1.csv" &&
+    check "exported by their schemas and enumerations, also what a forked child marked" sh -c '"$0" export "$1" -o - --format csv 2>/dev/null | cut -d, -f 9,14 >"$1.csv" &&
+        test "$(grep -cx ",rows=many; density=0.5" "$1.csv")" -eq 2 && grep -qx "ended with a shape,rows=258; density=0.5" "$1.csv" &&
         grep -q "^too much,rows=258; density=0.5; schema 1023=01020300.*\.\.\.$" "$1.csv"' "$COLLECT" "$TMP/cpp.tar"
     check "the schema is in the trace" sh -c 'strings "$0"/cpp/rank0/*.dct | tr -d "\n" | grep -q "schema 4294967296 .shape. size=16: rows 15@0, density 20@8"' "$TMP"
 else

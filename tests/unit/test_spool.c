@@ -125,6 +125,14 @@ static void domains_and_categories(void **state)
     assert_int_equal(names_category(&n, 1, 7, 3), 1); /* renamed */
     assert_int_equal(names_category(&n, 2, 7, 2), 1); /* another domain's 7 */
     assert_int_equal(n.n_categories, 2);
+    names_schema(&n, 1, 5, "schema 5 'a'", 12);
+    names_schema(&n, 1, 5, "schema 5 'a'", 12);
+    names_schema(&n, 1, 5, "schema 4294967301 'b'", 21); /* the same low half */
+    assert_int_equal(n.n_schemas, 2);
+    assert_string_equal(n.schema[1].text, "schema 4294967301 'b'");
+    for (uint32_t i = 0; i < SCHEMAS_MAX + 10; i++)
+        names_schema(&n, 2, i, "schema", 6);
+    assert_int_equal(n.n_schemas, SCHEMAS_MAX);
 }
 
 /* What the clock of a track says lies between two looks at the system's, over half a second and changing threads. */

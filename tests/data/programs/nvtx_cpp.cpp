@@ -4,7 +4,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <sys/wait.h>
 #include <thread>
+#include <unistd.h>
 
 struct library {
     static constexpr char const *name{"cpp library"};
@@ -86,6 +88,13 @@ static void payloads()
     resource.version = NVTX_VERSION;
     resource.size = NVTX_RESOURCE_ATTRIB_STRUCT_SIZE;
     nvtxDomainResourceDestroy(nvtxDomainResourceCreate(domain, &resource));
+    pid_t child = fork(); /* its trace needs the schemas that were registered here */
+    if (child == 0) {
+        nvtxMarkPayload(domain, &count, 1);
+        _exit(0);
+    }
+    if (child > 0)
+        waitpid(child, nullptr, 0);
 }
 
 int main()
