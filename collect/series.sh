@@ -118,7 +118,7 @@ calibrate() {
 }
 
 run_one() { # nodes
-    local n=$1 name=$1node-$series archive log packed flags=() repetition=1
+    local n=$1 name=$1node-$series archive log packed disturbed flags=() repetition=1
     # NODES="2 2" repeats a run: each has an archive of its own.
     while [ -e "$results/$name.tar" ]; do
         repetition=$((repetition + 1))
@@ -155,6 +155,7 @@ run_one() { # nodes
         cat "$log" "$spool.pack.log" >&2
         exit 1
     fi
+    disturbed=$(sed -n 's/.*\(ceilings: [0-9]* measurements\{0,1\} of the calibration w[a-z]* disturbed\) by other work.*/; \1/p' "$spool.pack.log")
     rm -f "$spool.pack.log"
     echo "$archive" >>"$results/.last-series.partial"
     if [ $status -ne 0 ]; then
@@ -168,7 +169,7 @@ run_one() { # nodes
         exit 1
     fi
     rm -rf "$spool"
-    printf '%s: %d s\n' "$archive" $((SECONDS - began))
+    printf '%s: %d s%s\n' "$archive" $((SECONDS - began)) "$disturbed"
 }
 
 # What a series that did not end well has left is still a series: `make site` shows it, marked incomplete. But one that

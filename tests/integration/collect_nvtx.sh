@@ -27,7 +27,7 @@ if [ -n "$NVTX_INCLUDE" ] && command -v "${CXX:-g++}" >/dev/null &&
     "${CXX:-g++}" -std=c++17 -O1 "${NVTX_FLAGS[@]}" -o "$TMP/nvtx_cpp" tests/data/programs/nvtx_cpp.cpp -ldl -pthread 2>"$TMP/cc.txt"; then
     record "$TMP/cpp" "$TMP/nvtx_cpp"
     check "a C++ program with nvtx3.hpp runs" test "$?" -eq 0
-    "$TMP/trace_text" "$TMP"/cpp/rank0/*.dct | sed 's/^events=.*/end/; s/color=\([0-9a-f]*\)/color=\1/' | sort >"$TMP/got"
+    for trace in "$TMP"/cpp/rank0/*.dct; do "$TMP/trace_text" "$trace"; done | sed 's/^events=.*/end/; s/color=\([0-9a-f]*\)/color=\1/' | sort >"$TMP/got"
     cat >"$TMP/want" <<'END'
 end
 end
