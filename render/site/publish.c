@@ -237,7 +237,13 @@ int publish_commit(struct publish *p, struct dcr_err *err)
         if (rc == 0) /* what is called partial now is the former site */
             rc = dcr_remove_tree(p->partial, err);
     } else if (rename(p->partial, p->out) != 0) {
-        rc = dcr_err_sys(err, DCR_FAIL, "cannot name the finished site '%s'", p->out);
+        rc =
+            errno == ENOTEMPTY || errno == EEXIST || errno == ENOTDIR
+                ? dcr_err_set(err, DCR_FAIL,
+                              "'%s' appeared while this report was made, perhaps by another dcreport at the same time, "
+                              "and stays as it is; give another folder with -o, or run this again to replace it",
+                              p->out)
+                : dcr_err_sys(err, DCR_FAIL, "cannot name the finished site '%s'", p->out);
     }
     if (rc == 0) {
         free(p->partial);

@@ -45,7 +45,8 @@ int publish_add(struct publish *p, const char *path, const void *bytes, size_t n
 /** publish_remember - a file that another process put into the partial folder. */
 int publish_remember(struct publish *p, const char *path, struct dcr_err *err) DCR_MUST_CHECK;
 
-/** publish_commit - swap. After a failure the old folder stands where it stood. */
+/** publish_commit - swap. After a failure the old folder stands where it stood. Fails when something in the way
+ * appeared since publish_begin; of two that replace the same folder the last one's stays. */
 int publish_commit(struct publish *p, struct dcr_err *err) DCR_MUST_CHECK;
 
 /** publish_abort - remove what is unfinished; nothing to do after a commit. Safe on a zeroed struct.

@@ -216,6 +216,43 @@ static void test_link_to_a_folder_is_followed(void **state)
     assert_content("target/index.html", "x");
 }
 
+/* Two at once. Of a new folder the first one stays and the other is told so, of one to be replaced the last one. */
+static void test_two_at_once(void **state)
+{
+    (void)state;
+    struct publish slow;
+    int n_before = count_entries();
+    err = (struct dcr_err){0};
+    assert_int_equal(publish_begin(&slow, in("both"), &err), 0);
+    assert_int_equal(publish_add(&slow, "index.html", "slow", 4, &err), 0);
+    /* Another process: partial folders are called by its number. */
+    pid_t child = fork();
+    if (child == 0)
+        _exit(publish(in("both"), "fast") == 0 ? 0 : 1);
+    int status = -1;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    assert_int_not_equal(publish_commit(&slow, &err), 0);
+    assert_non_null(strstr(err.text, "/both' appeared while this report was made"));
+    assert_non_null(strstr(err.text, "-o"));
+    publish_abort(&slow);
+    assert_content("both/index.html", "fast");
+
+    err = (struct dcr_err){0};
+    assert_int_equal(publish_begin(&slow, in("both"), &err), 0);
+    assert_int_equal(publish_add(&slow, "index.html", "slow", 4, &err), 0);
+    child = fork();
+    if (child == 0)
+        _exit(publish(in("both"), "later") == 0 ? 0 : 1);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    assert_content("both/index.html", "later");
+    assert_int_equal(publish_commit(&slow, &err), 0);
+    publish_abort(&slow);
+    assert_content("both/index.html", "slow");
+    assert_int_equal(count_entries(), n_before + 1);
+}
+
 static void test_names_stay_inside(void **state)
 {
     (void)state;
@@ -252,15 +289,11 @@ static void test_failed_write_keeps_the_old_site(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_new_and_again),
-        cmocka_unit_test(test_empty_and_readme_only),
-        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_link_to_a_folder_is_followed),
-        cmocka_unit_test(test_files_of_the_user),
-        cmocka_unit_test(test_signals),
-        cmocka_unit_test(test_leftovers),
-        cmocka_unit_test(test_names_stay_inside),
-        cmocka_unit_test(test_failed_write_keeps_the_old_site),
+        cmocka_unit_test(test_new_and_again),     cmocka_unit_test(test_empty_and_readme_only),
+        cmocka_unit_test(test_refused),           cmocka_unit_test(test_link_to_a_folder_is_followed),
+        cmocka_unit_test(test_files_of_the_user), cmocka_unit_test(test_signals),
+        cmocka_unit_test(test_leftovers),         cmocka_unit_test(test_two_at_once),
+        cmocka_unit_test(test_names_stay_inside), cmocka_unit_test(test_failed_write_keeps_the_old_site),
     };
     return cmocka_run_group_tests(tests, begin, end);
 }
