@@ -115,9 +115,10 @@ static int check(struct report *rep, const struct options *o, struct checks *out
     int rc = checks_run(rep, o->checks, o->n_checks, out, err);
     for (int i = 0; rc == 0 && i < out->n; i++) {
         const struct check *c = &out->list[i];
-        if (!c->holds || !o->is_quiet)
+        if (!(c->holds || c->is_skipped) || !o->is_quiet)
             printf("%s: %s on %s: %s\n",
                    c->holds         ? "holds"
+                   : c->is_skipped  ? "not applicable"
                    : c->is_measured ? "FAILS"
                                     : "not measured",
                    c->rule, c->on, c->text);

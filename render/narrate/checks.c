@@ -1,7 +1,6 @@
 /* checks.c - see checks.h. */
 #include "render/narrate/checks.h"
 
-#include "lib/text.h"
 #include "render/analyse/analyse.h"
 #include "render/narrate/format.h"
 
@@ -208,6 +207,36 @@ static double value_of(const struct run_result *r, enum metric m, const char **b
     }
 }
 
+/* Of ranks that meet each other: of a run of one rank it means nothing. */
+static int is_of_ranks(enum metric m)
+{
+    return m == METRIC_comm_wait || m == METRIC_load_balance || m == METRIC_parallel_efficiency ||
+           m == METRIC_communication_efficiency;
+}
+
+/* Checks of one rule, from `first` on. Where it applies to none of the runs it was not checked at all. */
+static void skip_single_ranks(struct report *rep, struct checks *out, int first)
+{
+    int n = out->n - first, n_single = 0;
+    for (int i = 0; i < rep->n_runs; i++)
+        n_single += rep->runs[i].n_ranks == 1 && !is_one_of_many(&rep->runs[i]);
+    for (int i = 0; i < n; i++) {
+        struct check *c = &out->list[first + i];
+        if (rep->runs[i].n_ranks != 1 || is_one_of_many(&rep->runs[i]))
+            continue;
+        c->text = "one rank waits for nobody";
+        if (n_single == n) {
+            c->text = n == 1 ? "n/a because it is of several ranks, and this run has one"
+                             : "n/a because it is of several ranks, and no run here has more than one";
+            continue;
+        }
+        c->is_skipped = 1;
+        out->n_skipped++;
+        out->n_unmeasured--;
+        out->n_failed--;
+    }
+}
+
 static const char *value_text(struct report *rep, enum metric m, double v)
 {
     const char *unit = metrics[m].unit;
@@ -291,83 +320,8 @@ int checks_run(struct report *rep, const char *const *rules, int n, struct check
             double v = value_of(&rep->runs[k], r.metric, &because);
             add(rep, out, text, &r, rep->runs[k].label, v, because, doubt_of(&rep->runs[k], r.metric));
         }
+        if (is_of_ranks(r.metric))
+            skip_single_ranks(rep, out, out->n - rep->n_runs);
     }
     return 0;
-}
-
-/* ---- for others ---------------------------------------------------------------------------------------- */
-
-static void put_attribute(struct dcr_buf *out, const char *name, const char *value)
-{
-    dcr_buf_printf(out, " %s=\"", name);
-    text_xml(out, value);
-    dcr_buf_putc(out, '"');
-}
-
-void checks_junit(const struct checks *c, struct dcr_buf *out)
-{
-    dcr_buf_printf(out,
-                   "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites tests=\"%d\" failures=\"%d\">\n"
-                   "  <testsuite name=\"dcreport\" tests=\"%d\" failures=\"%d\" errors=\"0\" skipped=\"0\">\n",
-                   c->n, c->n_failed, c->n, c->n_failed);
-    for (int i = 0; i < c->n; i++) {
-        const struct check *k = &c->list[i];
-        dcr_buf_puts(out, "    <testcase");
-        put_attribute(out, "classname", k->on);
-        put_attribute(out, "name", k->rule);
-        if (k->holds && k->is_unreliable) { /* passed, and says what that is worth */
-            dcr_buf_puts(out, ">\n      <system-out>");
-            text_xml(out, k->text);
-            dcr_buf_puts(out, "</system-out>\n    </testcase>\n");
-            continue;
-        }
-        if (k->holds) {
-            dcr_buf_puts(out, "/>\n");
-            continue;
-        }
-        dcr_buf_puts(out, ">\n      <failure");
-        put_attribute(out, "message", k->is_measured ? k->text : "not measured");
-        dcr_buf_puts(out, ">");
-        text_xml(out, k->what);
-        dcr_buf_puts(out, ": ");
-        text_xml(out, k->text);
-        dcr_buf_puts(out, "</failure>\n    </testcase>\n");
-    }
-    dcr_buf_puts(out, "  </testsuite>\n</testsuites>\n");
-}
-
-/* A cell: what would end it or begin HTML is escaped. */
-static void put_cell(struct dcr_buf *out, const char *s)
-{
-    for (; *s; s++) {
-        if (strchr("|<>*_`\\[]", *s))
-            dcr_buf_putc(out, '\\');
-        dcr_buf_putc(out, (unsigned char)*s < ' ' ? ' ' : *s);
-    }
-}
-
-void checks_markdown(const struct report *rep, const struct checks *c, struct dcr_buf *out)
-{
-    int n_failed = c->n_failed - c->n_unmeasured;
-    dcr_buf_puts(out, "## dcreport: ");
-    if (n_failed || !c->n_unmeasured)
-        dcr_buf_printf(out, "%d of %d checks %s", n_failed ? n_failed : c->n, c->n, n_failed ? "failed" : "hold");
-    if (c->n_unmeasured)
-        dcr_buf_printf(out, "%s%d of %d not measured", n_failed ? ", " : "", c->n_unmeasured, c->n);
-    dcr_buf_puts(out, "\n\n");
-    put_cell(out, rep->verdict);
-    dcr_buf_puts(out, "\n\n| | Check | On | Found |\n| --- | --- | --- | --- |\n");
-    for (int i = 0; i < c->n; i++) {
-        const struct check *k = &c->list[i];
-        dcr_buf_printf(out, "| %s | ", k->holds ? "holds" : k->is_measured ? "**fails**" : "**not measured**");
-        put_cell(out, k->rule);
-        dcr_buf_puts(out, " | ");
-        put_cell(out, k->on);
-        dcr_buf_puts(out, " | ");
-        put_cell(out, k->what);
-        dcr_buf_puts(out, ": ");
-        put_cell(out, k->text);
-        dcr_buf_puts(out, " |\n");
-    }
-    dcr_buf_putc(out, '\n');
 }

@@ -37,16 +37,19 @@ struct check {
     const char *on;    /* label of the run or series */
     int holds;         /* 0 also when it is n/a: what cannot be checked has not passed */
     int is_measured;   /* 0: it is n/a, and text says why */
+    int is_skipped;    /* not applicable to this run, but to another: neither passed nor failed, and text says why */
     const char *text;  /* "23 % (62.0 ms of 184 ms), not below 20 %"; "n/a because ..." */
     int is_unreliable; /* the report trusts no verdict on these times; text ends in " (unreliable: why)" */
 };
 struct checks {
     struct check *list;
-    int n, n_failed;  /* n_failed: all that do not hold */
+    int n, n_failed;  /* n_failed: all that do not hold and are not skipped */
     int n_unmeasured; /* of those, the ones that are n/a */
+    int n_skipped;
 };
 
-/** checks_run - every rule on every run it is about.
+/** checks_run - every rule on every run it is about. What ranks do to each other means nothing of a run of one rank: it
+ *  is skipped there, and fails where no run has more.
  *  rules    METRIC<NUMBER, also <=, >, >=; a number may end in %, ns, us, ms or s; shape (n)
  *  out      filled; text lives in the report's arena
  *  errors   DCR_FAIL: no such metric, operator, number or unit; the sentence quotes the rule */

@@ -69,10 +69,10 @@ static void test_no_rules(void **state)
 static void test_documents(void **state)
 {
     (void)state;
-    struct check list[] = {{"data<3%", "data", "1 node", 1, 1, "1.0 %, below 3.0 %", 0},
-                           {"io<\"3%", "I/O & more", "a|b", 0, 1, "5.0 %, not below 3.0 %", 0},
-                           {"copy<3%", "copies", "a", 0, 0, "n/a because nothing was recorded", 0}};
-    struct checks c = {list, 2, 1, 0};
+    struct check list[] = {{"data<3%", "data", "1 node", 1, 1, 0, "1.0 %, below 3.0 %", 0},
+                           {"io<\"3%", "I/O & more", "a|b", 0, 1, 0, "5.0 %, not below 3.0 %", 0},
+                           {"copy<3%", "copies", "a", 0, 0, 0, "n/a because nothing was recorded", 0}};
+    struct checks c = {list, 2, 1, 0, 0};
     struct report rep = {.verdict = "It is *so*."};
     struct dcr_buf b = {0};
     checks_junit(&c, &b);
@@ -87,7 +87,7 @@ static void test_documents(void **state)
     assert_non_null(strstr(dcr_buf_text(&b), "It is \\*so\\*."));
     assert_non_null(strstr(dcr_buf_text(&b), "| **fails** | io\\<\"3% | a\\|b |"));
     assert_null(strstr(dcr_buf_text(&b), "not measured"));
-    c = (struct checks){list, 3, 2, 1};
+    c = (struct checks){list, 3, 2, 1, 0};
     dcr_buf_clear(&b);
     checks_markdown(&rep, &c, &b);
     assert_non_null(strstr(dcr_buf_text(&b), "1 of 3 checks failed, 1 of 3 not measured"));
@@ -101,7 +101,45 @@ static void test_documents(void **state)
     dcr_buf_clear(&b);
     checks_junit(&c, &b);
     assert_non_null(strstr(dcr_buf_text(&b), "<system-out>1.0 %, below 3.0 % (unreliable: why)</system-out>"));
+    list[2].is_skipped = 1;
+    c = (struct checks){list, 3, 1, 0, 1};
+    dcr_buf_clear(&b);
+    checks_junit(&c, &b);
+    assert_non_null(strstr(dcr_buf_text(&b), "failures=\"1\" errors=\"0\" skipped=\"1\">"));
+    assert_non_null(
+        strstr(dcr_buf_text(&b), ">\n      <skipped message=\"not applicable: n/a because nothing was recorded\"/>\n"));
+    dcr_buf_clear(&b);
+    checks_markdown(&rep, &c, &b);
+    assert_non_null(strstr(dcr_buf_text(&b), "1 of 3 checks failed, 1 not applicable"));
+    assert_non_null(strstr(dcr_buf_text(&b), "| not applicable | copy"));
     dcr_buf_release(&b);
+}
+
+/* What ranks do to each other is no matter of a run of one rank beside others; alone it was not checked. Nobody's step
+ * without steps is no such thing. */
+static void test_single_rank(void **state)
+{
+    (void)state;
+    static const char *const rules[] = {"comm_wait<50%", "load_balance>50%", "data<50%"};
+    for (int n_runs = 1; n_runs <= 3; n_runs++) {
+        struct run *runs[] = {made_even_run(1, 64, 40, 70000000, 0, 5000000, 0),
+                              made_even_run(2, 64, 40, 70000000, 25000000, 5000000, 0), made_run(4, 64)};
+        struct report rep = {0};
+        struct analyse_options o = made_options();
+        struct checks c;
+        assert_int_equal(analyse(&rep, runs, n_runs, &o, NULL), 0);
+        assert_int_equal(checks_run(&rep, rules, 3, &c, NULL), 0);
+        assert_int_equal(c.n, 3 * n_runs);
+        assert_int_equal(c.n_skipped, n_runs == 1 ? 0 : 2);
+        assert_int_equal(c.n_failed, n_runs == 1 ? 2 : n_runs == 2 ? 0 : 3);
+        assert_int_equal(c.n_unmeasured, c.n_failed);
+        assert_int_equal(c.list[0].holds, 0);
+        assert_string_equal(c.list[0].text, n_runs == 1 ? "n/a because it is of several ranks, and this run has one"
+                                                        : "one rank waits for nobody");
+        report_free(&rep);
+        for (int i = 0; i < 3; i++)
+            run_free(runs[i]);
+    }
 }
 
 /* Two ranks on one core: a check says what it is worth; counts are no times. One rank waits for nobody. */
@@ -131,10 +169,8 @@ static void test_doubts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rules),
-        cmocka_unit_test(test_no_rules),
-        cmocka_unit_test(test_documents),
-        cmocka_unit_test(test_doubts),
+        cmocka_unit_test(test_rules),       cmocka_unit_test(test_no_rules), cmocka_unit_test(test_documents),
+        cmocka_unit_test(test_single_rank), cmocka_unit_test(test_doubts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
