@@ -77,6 +77,10 @@ double shared_time(double *work, int n, double cores);
 /** gain_when_shared - gain_ns of a run whose ranks shared cores, from their work; waits for a core are in no replay.
  *  source   docs/metrics.md#shared-cores. Test: tests/unit/test_gain.c */
 void gain_when_shared(struct report *rep, struct run_result *r);
+/** saved_when_shared - of a step whose ranks shared cores, the share that it saves to compute in `ratio` of the time,
+ * from their work, as gain_when_shared has it of whole causes; 0..1 source   docs/metrics.md#predicted-gain. Test:
+ * tests/unit/test_rules.c */
+double saved_when_shared(struct report *rep, const struct run_result *r, double ratio);
 /** others_ratio - share of the cores on which the ranks may run that other programs took, by the nodes' CPU monitors
  *  less the CPU time of the ranks; 0 none, or not measured, at most 0.95.
  *  source   docs/metrics.md#shared-cores. Test: tests/unit/test_gain.c */

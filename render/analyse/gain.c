@@ -76,8 +76,9 @@ double shared_time(double *work, int n, double cores)
     return now;
 }
 
-/* A step from the ranks' work alone: processor sharing, then the transfer. work is room for one number a rank. */
-static double step_of_work(const struct run_result *r, struct removal what, double cores, double *work)
+/* A step from the ranks' work alone: processor sharing, then the transfer. work is room for one number a rank; kept: of
+ * the category that goes, what is left. */
+static double step_of_work(const struct run_result *r, struct removal what, double kept, double cores, double *work)
 {
     int n = r->n_rank_results;
     for (int i = 0; i < n; i++) {
@@ -87,7 +88,7 @@ static double step_of_work(const struct run_result *r, struct removal what, doub
             int is_levelled = what.is_imbalance && (c == CAT_COMPUTE || c == CAT_COPY || c == CAT_OTHER);
             for (int k = 0; is_levelled && k < n; k++)
                 mean += (double)r->ranks[k].work_ns[c] / n;
-            work[i] += c == what.category ? 0 : is_levelled ? mean : (double)r->ranks[i].work_ns[c];
+            work[i] += (c == what.category ? kept : 1) * (is_levelled ? mean : (double)r->ranks[i].work_ns[c]);
         }
     }
     return shared_time(work, n, cores) + (what.is_transfer ? 0 : (double)r->work_transfer_ns);
@@ -107,6 +108,16 @@ static int is_too_many(const struct report *rep, const struct run_result *r)
     return others_ratio(r) > rep->thresholds.loss_matters && r->shared.others_cores + threads > r->shared.machine_cores;
 }
 
+double saved_when_shared(struct report *rep, const struct run_result *r, double ratio)
+{
+    static const struct removal nothing = {-1, 0, 0}, compute = {CAT_COMPUTE, 0, 0};
+    int n = r->n_rank_results;
+    double *work = dcr_arena_alloc(&rep->arena, (size_t)(n + 1) * sizeof *work);
+    double cores = r->shared.cores > 0 ? r->shared.cores : n, before = step_of_work(r, nothing, 1, cores, work);
+    double after = step_of_work(r, compute, ratio, cores, work);
+    return before > 0 && after < before ? 1 - after / before : 0;
+}
+
 void gain_when_shared(struct report *rep, struct run_result *r)
 {
     static const struct {
@@ -119,11 +130,11 @@ void gain_when_shared(struct report *rep, struct run_result *r)
     int n = r->n_rank_results;
     double *work = dcr_arena_alloc(&rep->arena, (size_t)(n + 1) * sizeof *work);
     double cores = r->shared.cores > 0 ? r->shared.cores : n;
-    double before = step_of_work(r, nothing, cores, work), step = (double)r->step.mean_ns;
+    double before = step_of_work(r, nothing, 1, cores, work), step = (double)r->step.mean_ns;
     if (before <= 0)
         return;
     for (size_t i = 0; i < sizeof causes / sizeof *causes; i++) {
-        double after = step_of_work(r, causes[i].what, cores, work);
+        double after = step_of_work(r, causes[i].what, 0, cores, work);
         double saved = after < before ? 1 - after / before : 0;
         if (causes[i].cls == CLASS_IMBALANCE && uneven_rank(rep, r) < 0)
             saved = 0;
@@ -131,7 +142,7 @@ void gain_when_shared(struct report *rep, struct run_result *r)
         for (int64_t k = 0; k < r->n_counted; k++)
             r->step_gain_ns[k][causes[i].cls] = (int64_t)((double)r->step_ns[k] * saved);
     }
-    double alone = step_of_work(r, nothing, n, work), own = alone, matters = rep->thresholds.loss_matters * step;
+    double alone = step_of_work(r, nothing, 1, n, work), own = alone, matters = rep->thresholds.loss_matters * step;
     r->shared.alone_ns = (int64_t)alone;
     /* Cores of their own do not drive other programs away: what those took, they go on taking. Where that leaves
      * nothing to gain they are the reason, as where the advice is to measure without them: then all of it goes. */

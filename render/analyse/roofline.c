@@ -136,14 +136,14 @@ static double compute_of_work(const struct run_result *r)
 
 /* Computing cannot be left away, and a ceiling of large products is out of reach of small ones: a gain is known only
  * where the program timed better kernels on its own batches. Waiting for a rank that computes shrinks with it. */
-static int64_t gain_of_kernels(const struct run_result *r)
+static int64_t gain_of_kernels(struct report *rep, const struct run_result *r)
 {
     double ratio = r->run->program.kernels_best_ratio;
     if (!(ratio > 0 && ratio < 1) || !*r->run->program.kernels_best)
         return 0;
-    double ns = *r->shared.id ? compute_of_work(r) * (double)r->step.mean_ns
-                              : (double)(r->part_ns[PART_COMPUTE] + r->wait_cause_ns[CAT_COMPUTE]);
-    return (int64_t)((1 - ratio) * ns);
+    if (*r->shared.id)
+        return (int64_t)(saved_when_shared(rep, r, ratio) * (double)r->step.mean_ns);
+    return (int64_t)((1 - ratio) * (double)(r->part_ns[PART_COMPUTE] + r->wait_cause_ns[CAT_COMPUTE]));
 }
 
 static const char *compute_text(struct report *rep, const struct run_result *r, const struct class_result *c)
@@ -170,7 +170,7 @@ void rule_compute(struct report *rep, struct run_result *r)
         rule_not_measured(r, CLASS_COMPUTE, "n/a because no compute phase was recorded");
         return;
     }
-    r->gain_ns[CLASS_COMPUTE] = gain_of_kernels(r);
+    r->gain_ns[CLASS_COMPUTE] = gain_of_kernels(rep, r);
     struct class_result *c = rule_begin(
         r, CLASS_COMPUTE, r->part_ns[PART_COMPUTE],
         report_text(rep, "limits above %s of step time when nothing else does", fmt_percent(t->compute_bound).text),
