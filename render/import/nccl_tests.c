@@ -8,10 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const char *const header[] = {"#", "size", "count", "type", "time", "algbw", "busbw", NULL};
+
 int nccl_tests_is(const char *head, size_t n)
 {
-    static const char *const words[] = {"#", "size", "count", "type", "time", "algbw", "busbw", NULL};
-    return line_with(head, n, words) != NULL;
+    return line_with(head, n, header) != NULL;
 }
 
 enum { MAX_LOG_BYTES = 16 << 20, MAX_WORDS = 24 };
@@ -49,17 +50,47 @@ static int result(char **w, int n, double out[7])
     return 1;
 }
 
+/* What a launcher puts in front of each line of a rank ("0: " of srun -l, "[1,0]<stdout>:" of mpirun): the bytes before
+ * the header's '#'. *n: their number */
+static const char *label_of(const char *text, size_t len, size_t *n)
+{
+    const char *line = line_with(text, len, header);
+    *n = line ? strcspn(line, "#") : 0;
+    return line;
+}
+
+/* What the program says of its results beside them. */
+static void say_failure(struct run *r, const char *file, const char *line)
+{
+    static const char bounds[] = "Out of bounds values :";
+    const char *at = strstr(line, bounds), *failure = strstr(line, "Test NCCL failure");
+    failure = failure ? failure : strstr(line, "Test CUDA failure");
+    if (at && strstr(at, "FAILED"))
+        run_add_gap(r,
+                    "'%s' says that %lld values came out wrong: do not rely on its bandwidths before that is mended "
+                    "(network, driver, version of NCCL).",
+                    file, strtoll(at + sizeof bounds - 1, NULL, 10));
+    else if (failure)
+        run_add_gap(r, "'%s' ends early (%.*s): what would have followed was not measured.", file,
+                    (int)strcspn(failure, "\r"), failure);
+}
+
 int nccl_tests_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
 {
     struct dcr_buf b = {0};
     int rc = dcr_stream_slurp(s, &b, MAX_LOG_BYTES, err), n_results = 0;
     struct foreign_table *t = NULL;
-    char *save = NULL, *words[MAX_WORDS];
+    char *save = NULL, *words[MAX_WORDS], *label = NULL;
+    size_t n_label;
     if (rc)
         goto out;
-    (void)dcr_buf_text(&b);
+    const char *from = label_of(dcr_buf_text(&b), b.len, &n_label);
+    label = from ? strndup(from, n_label) : NULL;
     for (char *line = b.len ? strtok_r(b.data, "\n", &save) : NULL; line; line = strtok_r(NULL, "\n", &save)) {
         double v[7];
+        if (label && strncmp(line, label, n_label) == 0)
+            line += n_label;
+        say_failure(r, s->name, line);
         const char *average = strstr(line, "Avg bus bandwidth");
         int n = split(line, words);
         if (average && is_number(words[n - 1]) && t) {
@@ -83,6 +114,7 @@ int nccl_tests_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
     if (!n_results)
         rc = dcr_err_set(err, DCR_FAIL, "'%s' is a log of nccl-tests without a result", s->name);
 out:
+    free(label);
     dcr_buf_release(&b);
     return rc;
 }

@@ -1,0 +1,133 @@
+/* test_logs.c - text of DCGM and logs of nccl-tests, as their versions and launchers write them. The texts are made
+ * after the documentation of their tools. */
+#include "render/import/import.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct run *run;
+static struct dcr_err err;
+
+static ssize_t text_read(void *ctx, void *out, size_t n, struct dcr_err *e)
+{
+    (void)e;
+    const char **p = ctx;
+    size_t k = strlen(*p) < n ? strlen(*p) : n;
+    memcpy(out, *p, k);
+    *p += k;
+    return (ssize_t)k;
+}
+
+static int import_text(const char *text)
+{
+    run_free(run);
+    run = run_new("t");
+    err = (struct dcr_err){0};
+    struct dcr_stream s = {text_read, &text, "raw"};
+    return import_foreign(run, "log.txt", &s, &err);
+}
+
+static int forget(void **state)
+{
+    (void)state;
+    run_free(run);
+    run = NULL;
+    return 0;
+}
+
+/* One GPU: samples of utilisation and their sum. */
+static void check_utilization(int64_t n, double sum)
+{
+    assert_int_equal(run->nodes_len, 1);
+    const struct run_gpu *g = &run->nodes[0].gpus[0];
+    assert_int_equal(g->utilization_percent.n, n);
+    assert_true(g->utilization_percent.sum > sum - 1e-9 && g->utilization_percent.sum < sum + 1e-9);
+}
+
+static void test_dmon(void **state)
+{
+    (void)state;
+    static const char rows[] = "GPU 0  90  250.5  0.5\nGPU 0  70  N/A  0.25\nGPU-I 0  1  2  0.125\n";
+    char text[256];
+    static const char *const headers[] = {"#Entity  GPUTL  POWER  GRACT\nID\n",
+                                          "# Entity  GPUTL  POWER  GRACT\n    Id\n"};
+    for (int i = 0; i < 2; i++) {
+        strcpy(text, headers[i]);
+        assert_int_equal(import_text(strcat(text, rows)), 0);
+        check_utilization(2, 160);
+        assert_int_equal(run->nodes[0].gpus[0].power_w.n, 1);
+    }
+    /* without the driver's utilisation that of the engine */
+    assert_int_equal(import_text("# Entity  SMACT  GRACT\n      Id\n    GPU 0  0.1  0.5\n    GPU 0  0.1  0.25\n"), 0);
+    check_utilization(2, 75);
+    assert_int_equal(import_text("#Entity  SMACT\nID\nGPU 0  0.1\n"), DCR_FAIL);
+}
+
+static void test_exporter(void **state)
+{
+    (void)state;
+#define ACTIVE \
+    "# TYPE DCGM_FI_PROF_GR_ENGINE_ACTIVE gauge\nDCGM_FI_PROF_GR_ENGINE_ACTIVE{gpu=\"0\",UUID=\"GPU-1\"} 0.5\n"
+    assert_int_equal(import_text(ACTIVE), 0);
+    check_utilization(1, 50);
+    assert_int_equal(import_text(ACTIVE "DCGM_FI_DEV_GPU_UTIL{gpu=\"0\",UUID=\"GPU-1\"} 42\n"), 0);
+    check_utilization(1, 42);
+}
+
+#define HEADER(label)                                                                                                 \
+    label "# nThread 1 nGpus 2\n" label "#  size  count  type  redop  root  time  algbw  busbw #wrong  time  algbw  " \
+          "busbw #wrong\n"
+
+static void check_rows(int n, const char *last_bandwidth)
+{
+    assert_int_equal(run->n_tables, 1);
+    assert_int_equal(run->tables[0].n_cells, 6 * n);
+    assert_string_equal(run->tables[0].cells[6 * n - 1], last_bandwidth);
+}
+
+/* Lines of one rank labelled by the launcher; others of other ranks between them. */
+static void test_labels(void **state)
+{
+    (void)state;
+    assert_int_equal(import_text(HEADER("0: ") "0: 8 2 float sum -1 16.3 0.1 0.2 0 16.2 0.3 0.4 N/A\n"
+                                               "1: node2: 9 9 9 9 9 9 9 9 9 9 9 9\n"
+                                               "0: # Out of bounds values : 0 OK\n"),
+                     0);
+    check_rows(1, "0.4");
+    assert_int_equal(run->n_gaps, 0);
+    assert_int_equal(
+        import_text(HEADER("[1,0]<stdout>:") "[1,0]<stdout>:  8 2 float sum -1 16.3 0.1 0.2 0 16.2 0.3 0.5 0\r\n"), 0);
+    check_rows(1, "0.5");
+}
+
+static void test_failures(void **state)
+{
+    (void)state;
+    assert_int_equal(import_text(HEADER("") "8 2 float sum -1 16.3 0.1 0.2 3 16.2 0.3 0.4 0\n"
+                                            "# Out of bounds values : 3 FAILED\n"),
+                     0);
+    assert_int_equal(run->n_gaps, 1);
+    assert_non_null(strstr(run->gaps[0], "'log.txt' says that 3 values came out wrong"));
+    assert_int_equal(import_text(HEADER("") "8 2 float sum -1 16.3 0.1 0.2 3 16.2 0.3 0.4 0\n"
+                                            "n1: Test NCCL failure common.cu:958 'remote process exited'\r\n"),
+                     0);
+    check_rows(1, "0.4");
+    assert_int_equal(run->n_gaps, 1);
+    assert_non_null(strstr(run->gaps[0], "(Test NCCL failure common.cu:958 'remote process exited')"));
+    assert_int_equal(import_text(HEADER("0: ") "0: n1: Test CUDA failure common.cu:1 'out of memory'\n"), DCR_FAIL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_dmon, forget),
+        cmocka_unit_test_teardown(test_exporter, forget),
+        cmocka_unit_test_teardown(test_labels, forget),
+        cmocka_unit_test_teardown(test_failures, forget),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
