@@ -113,10 +113,11 @@ int pack_check_results(const struct pack *p, struct dcr_err *err)
     for (size_t i = 0; i < p->n_members; i++)
         if (p->members[i].role != DCR_ROLE_OTHER && p->members[i].role != DCR_ROLE_LOG)
             return DCR_OK;
-    return dcr_err_set(err, DCR_FAIL,
-                       "'%.300s' does not look like the results of a run: of its %zu file%s ('%.200s'%s) none is "
-                       "metrics.csv, steps.csv, a monitor, a trace, or evidence of nsys, ncu, the PyTorch profiler, "
-                       "nvidia-smi, DCGM or nccl-tests; give the folder that holds such files",
-                       p->request->spool, p->n_members, p->n_members == 1 ? "" : "s",
-                       p->n_members ? p->members[0].name : "", p->n_members > 1 ? " ..." : "");
+    return dcr_err_set(
+        err, DCR_FAIL,
+        "'%.300s' does not look like the results of a run: of its %zu file%s ('%.200s'%s) none is "
+        "metrics.csv, steps.csv, a monitor, a trace, or evidence of nsys, ncu, the PyTorch profiler, "
+        "nvidia-smi, DCGM, nccl-tests, TALP, sacct or the DDP scaling benchmark; give the folder that holds such files",
+        p->request->spool, p->n_members, p->n_members == 1 ? "" : "s", p->n_members ? p->members[0].name : "",
+        p->n_members > 1 ? " ..." : "");
 }

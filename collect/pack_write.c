@@ -136,17 +136,42 @@ static void config_hash(const struct pack *p, const char *id, char out[DCR_SHA25
     dcr_sha256_finish(h, out);
 }
 
-/* Start and four digits that tell apart runs of one second; a results folder is named by its content. */
+/* What a folder holds that no collector watched: the tool that left all of its evidence ("nsys", "nvidia-smi"),
+ * "evidence" of several, or "results" of a program. */
+static void folder_kind(const struct pack *p, char *out, size_t n)
+{
+    out[0] = '\0';
+    for (size_t i = 0; i < p->n_members; i++) {
+        const struct pack_member *m = &p->members[i];
+        char tool[40];
+        if (!m->path || m->role == DCR_ROLE_OTHER || m->role == DCR_ROLE_LOG)
+            continue;
+        if (m->role != DCR_ROLE_FOREIGN || !m->kind) {
+            snprintf(out, n, "results");
+            return;
+        }
+        int is_of_nsight = strncmp(m->kind, "nsys-", 5) == 0 || strncmp(m->kind, "ncu-", 4) == 0;
+        snprintf(tool, sizeof tool, "%.*s", (int)(is_of_nsight ? strcspn(m->kind, "-") : strlen(m->kind)), m->kind);
+        snprintf(out, n, "%s", !*out || strcmp(out, tool) == 0 ? tool : "evidence");
+    }
+    if (!*out)
+        snprintf(out, n, "results");
+}
+
+/* Start and four digits that tell apart runs of one second; a folder that no collector watched is named by what it
+ * holds. */
 static void run_id(const struct pack *p, char *out, size_t n)
 {
     char seed[512], hex[DCR_SHA256_HEX];
     const json_t *record = pack_first_record(p);
     if (!record || p->started_s <= 0) {
+        char kind[40];
         struct dcr_sha256 *h = dcr_sha256_new();
         for (size_t i = 0; i < p->n_members; i++)
             dcr_sha256_add(h, p->members[i].sha256, 64);
         dcr_sha256_finish(h, hex);
-        snprintf(out, n, "folder-%.12s", hex);
+        folder_kind(p, kind, sizeof kind);
+        snprintf(out, n, "%s-%.12s", kind, hex);
         return;
     }
     const char *host = json_string_value(json_object_get(record, "host"));

@@ -68,7 +68,12 @@ static enum dcr_foreign of_json(struct head h)
                     holds(h, "\"distributedInfo\"") || holds(h, "\"record_shapes\"");
     if (is_kineto && (is_events || h.bytes[0] == '{'))
         return DCR_FOREIGN_KINETO;
-    return is_events ? DCR_FOREIGN_CHROME : DCR_FOREIGN_UNKNOWN;
+    if (is_events)
+        return DCR_FOREIGN_CHROME;
+    if (h.bytes[0] == '{' && holds(h, "\"dlbVersion\""))
+        return DCR_FOREIGN_TALP;
+    return h.bytes[0] == '{' && holds(h, "\"scaling_mode\"") && holds(h, "\"world_size\"") ? DCR_FOREIGN_DDP_SCALING
+                                                                                           : DCR_FOREIGN_UNKNOWN;
 }
 
 static enum dcr_foreign of_table(struct head h)
@@ -90,6 +95,8 @@ static enum dcr_foreign of_table(struct head h)
     if (holds(line, "Start (ns),Duration (ns)") || holds(line, "Total Time (ns)") || holds(line, "Time(%),") ||
         holds(line, "Trace Type,Event Type,Timestamp (ns)"))
         return DCR_FOREIGN_NSYS_CSV;
+    if (begins(h, "JobID") && (holds(line, "|") || holds(line, "State") || holds(line, "Elapsed")))
+        return DCR_FOREIGN_SACCT;
     return DCR_FOREIGN_UNKNOWN;
 }
 

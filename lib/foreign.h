@@ -6,18 +6,21 @@
 #include <stddef.h>
 
 /* X(enumerator, kind in the manifest, in words) */
-#define DCR_FOREIGN_KINDS(X)                                                        \
-    X(DCR_FOREIGN_KINETO, "kineto", "PyTorch profiler (Kineto) trace")              \
-    X(DCR_FOREIGN_CHROME, "chrome-trace", "Chrome trace")                           \
-    X(DCR_FOREIGN_NSYS_REPORT, "nsys-report", "Nsight Systems report (needs nsys)") \
-    X(DCR_FOREIGN_NSYS_SQLITE, "nsys-sqlite", "Nsight Systems export")              \
-    X(DCR_FOREIGN_NSYS_CSV, "nsys-csv", "Nsight Systems table")                     \
-    X(DCR_FOREIGN_NCU_REPORT, "ncu-report", "Nsight Compute report (needs ncu)")    \
-    X(DCR_FOREIGN_NCU_CSV, "ncu-csv", "Nsight Compute table")                       \
-    X(DCR_FOREIGN_NVIDIA_SMI, "nvidia-smi", "nvidia-smi log")                       \
-    X(DCR_FOREIGN_DCGM, "dcgm", "DCGM log")                                         \
-    X(DCR_FOREIGN_NCCL_TESTS, "nccl-tests", "nccl-tests log")                       \
-    X(DCR_FOREIGN_PERF, "perf-data", "perf record")
+#define DCR_FOREIGN_KINDS(X)                                                         \
+    X(DCR_FOREIGN_KINETO, "kineto", "PyTorch profiler (Kineto) trace")               \
+    X(DCR_FOREIGN_CHROME, "chrome-trace", "Chrome trace")                            \
+    X(DCR_FOREIGN_NSYS_REPORT, "nsys-report", "Nsight Systems report (needs nsys)")  \
+    X(DCR_FOREIGN_NSYS_SQLITE, "nsys-sqlite", "Nsight Systems export")               \
+    X(DCR_FOREIGN_NSYS_CSV, "nsys-csv", "Nsight Systems table")                      \
+    X(DCR_FOREIGN_NCU_REPORT, "ncu-report", "Nsight Compute report (needs ncu)")     \
+    X(DCR_FOREIGN_NCU_CSV, "ncu-csv", "Nsight Compute table")                        \
+    X(DCR_FOREIGN_NVIDIA_SMI, "nvidia-smi", "nvidia-smi log")                        \
+    X(DCR_FOREIGN_DCGM, "dcgm", "DCGM log")                                          \
+    X(DCR_FOREIGN_NCCL_TESTS, "nccl-tests", "nccl-tests log")                        \
+    X(DCR_FOREIGN_PERF, "perf-data", "perf record")                                  \
+    X(DCR_FOREIGN_TALP, "talp", "TALP report")                                       \
+    X(DCR_FOREIGN_DDP_SCALING, "ddp-scaling", "result of the DDP scaling benchmark") \
+    X(DCR_FOREIGN_SACCT, "sacct", "table of Slurm's accounting")
 
 enum dcr_foreign {
     DCR_FOREIGN_UNKNOWN = 0,

@@ -157,21 +157,37 @@ static void check_second_metrics(struct reading *g, const char *name, const char
     g->is_second_metrics = 0;
 }
 
+/* Beside the files of an unpacked archive lies what others put there: mostly no evidence, a README, and then nothing is
+ * missing. */
+static int is_beside(const struct reading *g, enum dcr_role role)
+{
+    return g->is_folder && (role == DCR_ROLE_OTHER || role == DCR_ROLE_LOG);
+}
+
+/* Written by a collector or a training program, and no description of what others wrote? */
+static int is_of_a_collector(enum dcr_role role)
+{
+    return role != DCR_ROLE_OTHER && role != DCR_ROLE_LOG && role != DCR_ROLE_FOREIGN && role != DCR_ROLE_METADATA &&
+           role != DCR_ROLE_METADATA_TEXT;
+}
+
 static int read_member(struct reading *g, struct dcr_tar_member *m, struct dcr_err *err)
 {
     struct run *r = g->run;
     char sha256[DCR_SHA256_HEX], shown[8448];
-    int node, rank, is_manifest = strcmp(m->name, DCR_MANIFEST) == 0;
+    int node, rank, is_manifest = strcmp(m->name, DCR_MANIFEST) == 0, is_read = !is_manifest, n_foreign = g->n_foreign;
     enum dcr_role role = dcr_role_of(m->name, &node, &rank);
     const struct manifest_member *entry = manifest_find(&g->manifest, m->name);
     if (entry) {
         role = entry->role;
         node = entry->node >= 0 ? entry->node : node;
         rank = entry->rank >= 0 ? entry->rank : rank;
-    } else if (r->has_manifest && !is_manifest) {
+    } else if (r->has_manifest && !is_manifest && !is_beside(g, role)) {
         run_add_gap(r, "Member '%.200s' is not in the manifest and was not read.", m->name);
         role = DCR_ROLE_OTHER;
+        is_read = 0;
     }
+    g->n_ours += is_read && is_of_a_collector(role);
     if (!g->folder_nodes)
         g->folder_nodes = reading_nodes(m->name);
     struct dcr_hashed h;
@@ -183,7 +199,11 @@ static int read_member(struct reading *g, struct dcr_tar_member *m, struct dcr_e
     struct dcr_err parse_err = {0}, stream_err = {0};
     dcr_cores_work(1);
     int rc = is_manifest ? manifest_read(r, &g->manifest, &s, &parse_err)
-                         : parse(g, m->name, role, node, rank, &s, &parse_err);
+             : is_read   ? parse(g, m->name, role, node, rank, &s, &parse_err)
+                         : 0;
+    if (r->has_manifest && !is_manifest && !entry && g->n_foreign > n_foreign)
+        run_add_gap(r, "File '%.200s' is not in the manifest: it was read, but nothing says that it is of this run.",
+                    m->name);
     int drained = is_hashed ? dcr_stream_drain(&s, &stream_err) : 0;
     dcr_cores_work(-1);
     sha256[0] = '\0';

@@ -185,7 +185,9 @@ int reading_finish(struct reading *g, struct dcr_err *err)
         return dcr_err_set(err, DCR_FAIL, "cannot use '%s': the %s holds no files", g->path,
                            g->is_folder ? "folder" : "archive");
     step_rows_finish(r, g->rows);
-    int is_ours = r->has_metrics || r->has_metadata || r->has_manifest || r->ranks_len > 0;
+    /* A packed folder of other tools' files: nobody watched that run, and what collectors write is not missing. */
+    int is_others = g->n_foreign > 0 && g->n_ours == 0 && !r->n_command;
+    int is_ours = r->has_metrics || r->ranks_len > 0 || (!is_others && (r->has_metadata || r->has_manifest));
     run_take_trace_steps(r);
     find_sizes(g);
     guess_node_kind(r);

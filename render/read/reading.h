@@ -21,6 +21,7 @@ struct reading {
     size_t n_none;              /* of those */
     struct dcr_err why_none;    /* of the first for which there is a sentence */
     int is_none;                /* the member being read is one */
+    int n_ours;                 /* members that a collector or a training program wrote, metadata apart */
     int n_failed;               /* files that were left out */
     struct dcr_err first_failure;
     struct ahead *ahead; /* traces being read by other threads, NULL none; of them, the file being read */

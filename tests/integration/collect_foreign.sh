@@ -23,16 +23,19 @@ printf '# nThread 1 nGpus 1 minBytes 8 maxBytes 8589934592\n#\n# Using devices\n
 printf 'PERFILE2xxxxxxxx' >run/b2
 printf 'SQLite format 3\0 CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL' >run/b3
 printf 'SQLite format 3\0 CREATE TABLE cats' >run/b4
+printf '{"dlbVersion": "3.5", "popMetrics": []}\n' >run/c1
+printf 'JobID|State|Elapsed\n1|COMPLETED|00:01:00\n' >run/c2
+printf '{"scaling_mode": "weak", "world_size": 2}\n' >run/c3
 printf 'anything else\n' >run/b5
 : >run/b6
 check "pack" sh -c '"$0" pack run -o run.tar 2>said' "$COLLECT"
-want='a1 kineto,a2 kineto,a3 chrome-trace,a5 nsys-csv,a6 ncu-csv,a7 nvidia-smi,a8 nvidia-smi,a9 dcgm,b1 nccl-tests,b2 perf-data,b3 nsys-sqlite,deep/a4 nsys-csv'
+want='a1 kineto,a2 kineto,a3 chrome-trace,a5 nsys-csv,a6 ncu-csv,a7 nvidia-smi,a8 nvidia-smi,a9 dcgm,b1 nccl-tests,b2 perf-data,b3 nsys-sqlite,c1 talp,c2 sacct,c3 ddp-scaling,deep/a4 nsys-csv'
 check "each is known by what it holds" test "$(manifest run.tar '[.members[] | select(.kind) | .name + " " + .kind] | sort | join(",")')" = "$want"
 check "all of them have the role of foreign evidence" manifest run.tar '[.members[] | select(.kind) | .role] | all(. == "foreign")'
 check "the others are kept, and counted in the closing line" grep -q '3 files of no known kind kept' said
 check "nothing was changed" sh -c 'tar xOf run.tar a2 | cmp - run/a2'
 check "verify" "$COLLECT" verify run.tar
-check "ls: nobody looked for secrets in them" sh -c '"$0" ls run.tar | grep -q "^  others    15 files as other programs wrote them: not searched for secrets"' "$COLLECT"
+check "ls: nobody looked for secrets in them" sh -c '"$0" ls run.tar | grep -q "^  others    18 files as other programs wrote them: not searched for secrets"' "$COLLECT"
 
 # A results folder of the adopted program is looked at in the same way.
 mkdir results
@@ -49,12 +52,24 @@ check_status 2 "a folder that is none of a run is refused" "$COLLECT" pack holid
 check "it says what was looked for, and what is there" grep -q "'holiday' does not look like the results of a run: of its 2 files ('list' ...) none is metrics.csv" said
 check "nothing is written" test ! -e holiday.tar
 
+# One tool's evidence is called by its name, packed or not, and what a collector would have written is not missing. Beside an
+# unpacked archive a README is no evidence, and no gap.
+mkdir smi unpacked && cp run/a7 smi/
+"$COLLECT" pack smi -o smi.tar 2>/dev/null && tar xf smi.tar -C unpacked && echo "# where this is from" >unpacked/README.md
+check "named by its tool" manifest smi.tar '.run_id | test("^nvidia-smi-[0-9a-f]{12}$")'
+for input in smi.tar unpacked; do
+    "$BIN/dcreport" $input -o site --theme "$root/themes/default" >out 2>&1
+    check "$input: the report names the evidence, and misses nothing of a collector" sh -c '! grep -q "manifest\|metrics.csv" out &&
+        grep -q "<title>GPU monitor" site/index.html'
+done
+
 # Nsight Systems: only nsys reads its reports. It is played here by a script.
 mkdir -p nsys/n fake && echo x >nsys/n/p.nsys-rep && echo 'epoch' >nsys/metrics.csv
 check "a report without nsys" sh -c 'PATH=/usr/bin:/bin "$0" pack nsys -o plain.tar 2>said' "$COLLECT"
 check "the command is said" grep -q 'nsys export --type sqlite --output n/p.sqlite n/p.nsys-rep' said
 mkdir plain && cp plain.tar plain/1node.tar
 "$BIN/dcreport" plain/1node.tar -o site --theme "$root/themes/default" >out 2>&1
+check "a folder is named by what it holds" manifest plain.tar '.run_id | test("^results-[0-9a-f]{12}$")'
 check "the report prints it too" grep -rq 'nsys export --type sqlite --output n/p.sqlite n/p.nsys-rep' site/report.json
 cat >fake/nsys <<'END'
 #!/bin/sh
@@ -74,7 +89,9 @@ if [ -d "$SHARED/data/traces/kineto" ]; then
         '[.members[] | select((.name | test("^kineto/")) and (.name | test("memory_timeline") | not)) | .kind] | (length > 20) and all(. == "kineto")'
     check "nsys, nvidia-smi, nccl-tests" manifest real.tar \
         '[.members[] | select(.name | test("^(nsys|monitor|nccl-tests)/")) | .kind] | sort == ["nccl-tests", "nsys-csv", "nsys-csv", "nsys-sqlite", "nvidia-smi"]'
-    check "nothing else is taken for one" manifest real.tar '[.members[] | select((.name | test("^(kineto|nsys|monitor|nccl-tests)/") | not) and .kind)] == []'
+    check "TALP and the scaling benchmark" manifest real.tar \
+        '[.members[] | select(.name | test("^(talp|scaling)/.*json$")) | .kind + " " + (.name | split("/")[0])] | unique == ["ddp-scaling scaling", "talp talp"]'
+    check "nothing else is taken for one" manifest real.tar '[.members[] | select((.name | test("^(kineto|nsys|monitor|nccl-tests)/|^(talp|scaling)/.*json$") | not) and .kind)] == []'
 else
     skip "real files pack" "no $SHARED/data/traces"
 fi
