@@ -118,16 +118,16 @@ const char *differing_keys(struct report *rep, const struct run_result *first, c
 
 /** model_words - "32 units": the parts between commas of what a model says of itself that some other says otherwise,
  *                at most three, each from behind the last " of " that is common; "" when no part is.
- *  returns  gives; lives as long as the report. Test: tests/unit/test_narrate.c */
+ *  returns  gives; lives as long as the report. Test: tests/unit/test_narrate_runs.c */
 const char *model_words(struct report *rep, const char *mine, const char *const *others, int n_others);
 
 /** tell_series_apart - labels of series that would be called alike get what differs: words of their models, options, or
- *                      a number. At the end of scaling. Test: tests/unit/test_narrate.c */
+ *                      a number. At the end of scaling. Test: tests/unit/test_narrate_runs.c */
 void tell_series_apart(struct report *rep);
 
 /** option_words - ", --hidden 64, without --no-overlap": options of its command that tell a run from those of other
  *  configurations and as many nodes, at most two; "" when these are not told apart by them.
- *  returns  gives; lives as long as the report. Test: tests/unit/test_narrate.c */
+ *  returns  gives; lives as long as the report. Test: tests/unit/test_narrate_runs.c */
 const char *option_words(struct report *rep, int run);
 
 /* What makes two runs of other speed by itself; see unlike. */

@@ -1,5 +1,5 @@
 /* json_values.h - the values that all parts of report.json are made of: what was not measured is null, never 0. Schema:
- * docs/report-json.md. Inside render/narrate. Test: tests/unit/test_narrate.c */
+ * docs/report-json.md. Inside render/narrate. Test: tests/unit/test_narrate_runs.c */
 #ifndef RENDER_NARRATE_JSON_VALUES_H
 #define RENDER_NARRATE_JSON_VALUES_H
 

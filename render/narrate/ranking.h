@@ -1,5 +1,5 @@
 /* ranking.h - many runs that are no series: which is worst, and in what. Inside render/narrate. Test:
- * tests/unit/test_narrate.c */
+ * tests/unit/test_narrate_runs.c */
 #ifndef RENDER_NARRATE_RANKING_H
 #define RENDER_NARRATE_RANKING_H
 

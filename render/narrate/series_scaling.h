@@ -1,5 +1,5 @@
 /* series_scaling.h - how far a series scales, and what comes beyond: its texts but for what limits it (series.c).
- * Inside render/narrate. Test: tests/unit/test_narrate.c */
+ * Inside render/narrate. Test: tests/unit/test_narrate_runs.c */
 #ifndef RENDER_NARRATE_SERIES_SCALING_H
 #define RENDER_NARRATE_SERIES_SCALING_H
 

@@ -1,0 +1,63 @@
+/* told.h - reports told of runs built in memory, for the tests of the narration: made_run.h makes the numbers. Included
+ * behind cmocka.h. */
+#ifndef TESTS_UNIT_TOLD_H
+#define TESTS_UNIT_TOLD_H
+
+#include "render/narrate/claims.h"
+#include "render/narrate/narrate.h"
+#include "tests/unit/made_run.h"
+
+enum { MAX_RUNS = 8 };
+struct fixture {
+    struct report rep;
+    struct run *runs[MAX_RUNS];
+    int n;
+};
+
+static inline void tell(struct fixture *f)
+{
+    struct analyse_options o = made_options();
+    struct dcr_err err = {0};
+    assert_int_equal(analyse(&f->rep, f->runs, f->n, &o, &err), 0);
+    narrate(&f->rep);
+    assert_int_equal(narrate_documents(&f->rep, &err), 0);
+}
+
+static inline void release(struct fixture *f)
+{
+    report_free(&f->rep);
+    for (int i = 0; i < f->n; i++)
+        run_free(f->runs[i]);
+}
+
+static inline struct fixture strong(void)
+{
+    struct fixture f = {.n = 3};
+    f.runs[0] = made_even_run(1, 64, 40, 80000000, 0, 0, 0);
+    f.runs[1] = made_even_run(2, 64, 40, 42000000, 6000000, 0, 0);
+    f.runs[2] = made_even_run(4, 64, 40, 21000000, 11000000, 0, 0);
+    return f;
+}
+
+static inline void assert_contains(const char *text, const char *part)
+{
+    if (!strstr(text, part))
+        fail_msg("'%s' does not hold '%s'", text, part);
+}
+
+static inline void assert_lacks(const char *text, const char *part)
+{
+    if (strstr(text, part))
+        fail_msg("'%.400s' holds '%s'", text, part);
+}
+
+static inline const struct document *document(const struct report *rep, const char *path)
+{
+    for (int i = 0; i < rep->n_documents; i++)
+        if (strcmp(rep->documents[i].path, path) == 0)
+            return &rep->documents[i];
+    fail_msg("no document '%s'", path);
+    return NULL;
+}
+
+#endif
