@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 const char options_usage[] =
     "usage: dccollect run [-o RUN.tar | --spool DIR] [options] -- PROGRAM [ARGUMENTS]\n"
@@ -250,7 +251,9 @@ static int parse_option(struct options *o, int argc, char **argv, int *i, struct
         return number("--nodes", v, 1, 1000000, &o->n_nodes, err);
     if (is_missing)
         return dcr_err_set(err, DCR_FAIL, "option '%s' needs a value", option);
-    return dcr_err_set(err, DCR_FAIL, "unknown option '%s'; see `dccollect --help`", option);
+    return dcr_err_set(err, DCR_FAIL, "unknown option '%s'; %s", option,
+                       !for_run && access(option, F_OK) == 0 ? "put the name of a file behind `--`"
+                                                             : "see `dccollect --help`");
 }
 
 static int parse_command(struct options *o, const char *word, struct dcr_err *err)
@@ -284,6 +287,29 @@ static int name_output(struct options *o, struct dcr_err *err)
     return DCR_OK;
 }
 
+/* A folder called "-x" is said as "./-x", so that the commands we print can be given to a shell. */
+static int name_spool(struct options *o, const char *name, struct dcr_err *err)
+{
+    o->spool = name;
+    if (!name || name[0] != '-')
+        return DCR_OK;
+    if (asprintf(&o->dashed_spool, "./%s", name) < 0) {
+        o->dashed_spool = NULL;
+        return dcr_err_set(err, DCR_FATAL, "no memory");
+    }
+    o->spool = o->dashed_spool;
+    return DCR_OK;
+}
+
+/* More names than one, or none: an option behind `--` is a name too. */
+static int not_one(const struct options *o, const char *usage, struct dcr_err *err)
+{
+    for (int i = 0; i < o->n_program; i++)
+        if (strcmp(o->program[i], "-o") == 0)
+            return dcr_err_set(err, DCR_FAIL, "'-o' stands behind `--`, where it is a name; put options before `--`");
+    return dcr_err_set(err, DCR_FAIL, "%s", usage);
+}
+
 static int check(struct options *o, struct dcr_err *err)
 {
     switch (o->command) {
@@ -292,17 +318,18 @@ static int check(struct options *o, struct dcr_err *err)
             return dcr_err_set(err, DCR_FAIL, "no program to run; write `dccollect run -o RUN.tar -- PROGRAM`");
         if (!o->output && !o->spool)
             return dcr_err_set(err, DCR_FAIL, "say where the evidence goes: -o RUN.tar, or --spool DIR");
-        return name_output(o, err);
+        return name_spool(o, o->spool, err) ? DCR_FATAL : name_output(o, err);
     case COMMAND_PACK:
         if (o->n_program != 1)
-            return dcr_err_set(err, DCR_FAIL, "give one folder to pack: `dccollect pack DIR -o RUN.tar`");
-        o->spool = o->program[0];
+            return not_one(o, "give one folder to pack: `dccollect pack DIR -o RUN.tar`", err);
+        if (name_spool(o, o->program[0], err))
+            return DCR_FATAL;
         if (!o->output)
             return dcr_err_set(err, DCR_FAIL, "say where the archive goes: `dccollect pack %s -o RUN.tar`", o->spool);
         return name_output(o, err);
     case COMMAND_EXPORT:
         if (o->n_program != 1)
-            return dcr_err_set(err, DCR_FAIL, "give one archive: `dccollect export RUN.tar -o events.json`");
+            return not_one(o, "give one archive: `dccollect export RUN.tar -o events.json`", err);
         return DCR_OK;
     case COMMAND_VERIFY:
     case COMMAND_LS:
@@ -367,5 +394,6 @@ void options_release(struct options *o)
     free((void *)o->adopt);
     free((void *)o->labels);
     free(o->zstd_output);
+    free(o->dashed_spool);
     *o = (struct options){0};
 }

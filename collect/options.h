@@ -40,6 +40,7 @@ struct options {
     int max_disk_mb;           /* --max-disk-mb; 0 = no limit */
     int sync_s;                /* --sync-seconds; 0 = off */
     int zstd_level;            /* --zstd; 0 = as the output's name says */
+    char *dashed_spool;        /* what `spool` points to when its name begins with a dash */
     char *zstd_output;         /* what `output` points to when --zstd gave it its ending */
     enum pack_traces traces;   /* --traces */
     int n_sample;              /* --traces sample:N */

@@ -319,7 +319,9 @@ int main(int argc, char **argv)
             return fputs(usage, stdout) < 0 || fflush(stdout) != 0 ? DCR_EXIT_INPUT : DCR_EXIT_OK;
         if (strcmp(argv[i], "--version") == 0)
             return printf("dccollect %s\n", DCR_VERSION) < 0 || fflush(stdout) != 0 ? DCR_EXIT_INPUT : DCR_EXIT_OK;
-        if (strcmp(argv[i], "-o") == 0 && i + 1 < argc)
+        if (strcmp(argv[i], "--") == 0 && i + 1 == argc)
+            break;
+        if ((strcmp(argv[i], "-o") == 0 || strcmp(argv[i], "--output") == 0) && i + 1 < argc)
             output = argv[++i];
         else if (strcmp(argv[i], "--disk") == 0 && i + 1 < argc)
             disk = argv[++i];

@@ -306,6 +306,12 @@ fi
 # ---- refused before anything runs, or said in one sentence
 says 125 "run: no folder for the archive" "there is no folder '/no/such/dir'; make it first" "$COLLECT" run -o /no/such/dir/x.tar -- true
 says 125 "run: an ending of another compression" "x.tar.gz.*plain tar, or compressed by zstd" "$COLLECT" run -o x.tar.gz -- true
+mkdir -- -dash && echo epoch >-dash/metrics.csv
+says 0 "pack: names that begin with a dash" "^dccollect: -dash.tar: nodes unknown" "$COLLECT" pack -o -dash.tar -- -dash
+says 0 "verify: the same" "^-dash.tar: ok" "$COLLECT" verify -- -dash.tar
+says 2 "verify: the same, taken for an option" "unknown option '-dash.tar'; put the name of a file behind .--." "$COLLECT" verify -dash.tar
+says 2 "pack: an option behind --" "'-o' stands behind .--., where it is a name" "$COLLECT" pack -- -dash -o x.tar
+says 2 "pack: the command that is suggested can be given" "dccollect pack ./-dash -o RUN.tar" "$COLLECT" pack -- -dash
 says 125 "run: --duration 0" "nothing would be recorded" "$COLLECT" run -o x.tar --duration 0 -- true
 says 125 "run: a label twice" "there is 'a=1' already" "$COLLECT" run -o x.tar --label a=1 --label a=2 -- true
 says 125 "run: no ranks of a sample" "'--traces sample:0': give a whole number" "$COLLECT" run -o x.tar --traces sample:0 -- true
