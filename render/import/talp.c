@@ -153,6 +153,51 @@ static char *columns_of(struct run *r, const struct found *f)
     return text;
 }
 
+/* A region as later versions write it: MPI was all there was, so that its efficiency is the parallel one. */
+static json_t *renamed(json_t *region, const json_t *raw)
+{
+    static const char *const names[][2] = {{"communicationEfficiency", "mpiCommunicationEfficiency"},
+                                           {"loadBalance", "mpiLoadBalance"},
+                                           {"lbIn", "mpiLoadBalanceIn"},
+                                           {"lbOut", "mpiLoadBalanceOut"},
+                                           {"parallelEfficiency", "mpiParallelEfficiency"}};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        json_object_set(region, names[i][1], json_object_get(region, names[i][0]));
+    if (raw) {
+        json_object_set(region, "numCpus", json_object_get(raw, "numCpus"));
+        json_object_set(region, "instructions", json_object_get(raw, "instructions"));
+        json_object_set(region, "usefulTime", json_object_get(raw, "usefulCpuTotal"));
+    }
+    return region;
+}
+
+/* DLB before 3.5 wrote lists of regions that hold their names, under "popMetrics" the efficiencies and under "popRaw"
+ * times and counts, and the processes of each: instead of all that comes an object of regions. source: DLB 3.4,
+ * talp_output.c */
+static void modernise(json_t *o)
+{
+    json_t *list = json_object_get(o, "popMetrics"), *region;
+    size_t i;
+    if (!json_is_array(list))
+        return;
+    json_t *raw = json_object(), *regions = json_object();
+    json_array_foreach(json_object_get(o, "popRaw"), i, region)
+    {
+        const char *name = json_string_value(json_object_get(region, "name"));
+        if (name)
+            json_object_set(raw, name, region);
+    }
+    json_array_foreach(list, i, region)
+    {
+        const char *name = json_string_value(json_object_get(region, "name"));
+        if (name)
+            json_object_set(regions, name, renamed(region, json_object_get(raw, name)));
+    }
+    json_object_clear(o);
+    json_object_set_new(o, "popMetrics", regions);
+    json_decref(raw);
+}
+
 int talp_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
 {
     json_t *o = json_slurp(s, err);
@@ -160,6 +205,7 @@ int talp_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
         return DCR_FAIL;
     struct found f = {0};
     int rc = 0;
+    modernise(o);
     walk(r, NULL, &f, "", o, 0);
     if (f.n_regions)
         walk(r, run_add_table(r, s->name, "TALP report", caption_of(r, &f), columns_of(r, &f)), &f, "", o, 0);

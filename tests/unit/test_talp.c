@@ -244,6 +244,38 @@ static void test_zeros(void **state)
     assert_int_equal(talp_lowest_factor(idle, TALP_PARALLEL), TALP_MPI);
 }
 
+/* Lists with other names, as DLB 3.3 and 3.4 wrote them; the regions of single processes are no regions of the run. */
+static void test_lists(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "{\"dlbVersion\": \"3.4\", \"timestamp\": \"2024-05-05T15:00:42\", \"popMetrics\": [{\"name\": \"MPI "
+        "Execution\","
+        "\"elapsedTime\": 2000000000, \"averageIPC\": 1.5, \"parallelEfficiency\": 0.72, \"communicationEfficiency\": "
+        "0.90, "
+        "\"loadBalance\": 0.80, \"lbIn\": 0.80, \"lbOut\": 1.00}, {\"name\": \"solver\", \"elapsedTime\": 1000000000, "
+        "\"parallelEfficiency\": 0.95}], \"popRaw\": [{\"name\": \"MPI Execution\", \"numCpus\": 4, \"elapsedTime\": "
+        "2000000000, \"usefulCpuTotal\": 5760000000, \"instructions\": 77}], \"region\": [{\"name\": \"solver\", "
+        "\"process\": [{\"rank\": 0, \"elapsedTime\": 1000000000}]}]}";
+    static const char *const cells[] = {"MPI Execution", "2",    "5.76", "0.72", "0.72",   "0.72", "0.90", "0.80",
+                                        "0.80",          "1.00", "4",    "77",   "solver", "1",    "n/a",  "0.95",
+                                        "0.95",          "0.95", "n/a",  "n/a",  "n/a",    "n/a",  "n/a",  "n/a"};
+    struct bytes b = {text, sizeof text - 1};
+    struct dcr_stream s = {some, &b, "talp.json"};
+    struct dcr_err err = {0};
+    struct run *run = run_new("t");
+    assert_int_equal(import_foreign(run, "talp.json", &s, &err), 0);
+    assert_int_equal(run->n_tables, 1);
+    assert_string_equal(run->tables[0].columns,
+                        "Region|#Elapsed, s|#Useful, s|#Parallel|#Product of its factors|#MPI|#MPI communication|#MPI "
+                        "load balance|#MPI load balance within nodes|#MPI load balance between nodes|#CPUs|"
+                        "#Instructions");
+    assert_int_equal(run->tables[0].n_cells, sizeof cells / sizeof *cells);
+    for (size_t i = 0; i < sizeof cells / sizeof *cells; i++)
+        assert_string_equal(run->tables[0].cells[i], cells[i]);
+    run_free(run);
+}
+
 /* The factors of an efficiency are of its own tree, and both trees end. */
 static void test_trees(void **state)
 {
@@ -263,7 +295,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_is_said),    cmocka_unit_test(test_what_to_do),
         cmocka_unit_test(test_the_worst_leads), cmocka_unit_test(test_product_within_rounding),
-        cmocka_unit_test(test_zeros),           cmocka_unit_test(test_trees),
+        cmocka_unit_test(test_zeros),           cmocka_unit_test(test_lists),
+        cmocka_unit_test(test_trees),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
