@@ -4,6 +4,7 @@
 #include "lib/hash.h"
 #include "lib/summary_names.h"
 #include "lib/text.h"
+#include "lib/trace_beside.h"
 #include "lib/trace_end.h"
 
 #include <stdlib.h>
@@ -255,13 +256,15 @@ int summary_of_trace_with_gpu(struct summary *out, struct dcr_arena *a, struct d
     dct_on_gpu(t, tap_gpu, &tap);
     out->info.rank = out->info.rank < 0 ? -1 : out->info.rank;
     out->info.node = out->info.node < 0 ? -1 : out->info.node;
+    struct dct_beside *beside = watch ? dct_beside_start(t, watch) : NULL;
+    const struct dct_watch *here = beside ? NULL : watch;
     struct reducer *d = reduce_new();
     if (keep != SUMMARY_NO_NAMES)
         names = names_new(keep);
     while ((rc = dct_next(t, &e, err)) == 0) {
         struct event n;
-        if (watch)
-            watch->event(watch->ctx, &e);
+        if (here)
+            here->event(here->ctx, &e);
         count(&observed, &e);
         struct known_range *k = known_of(known, &e);
         if (names)
@@ -269,8 +272,8 @@ int summary_of_trace_with_gpu(struct summary *out, struct dcr_arena *a, struct d
         if (neutral(k, &e, &n))
             reduce_event(d, &n);
     }
-    if (watch)
-        watch->end(watch->ctx, t);
+    if (here)
+        here->end(here->ctx, t);
     if (rc == DCR_END) {
         rc = DCR_OK;
         dct_get_loss(t, &out->loss);
@@ -282,6 +285,7 @@ int summary_of_trace_with_gpu(struct summary *out, struct dcr_arena *a, struct d
         if (names)
             names_finish(names, a, &out->names, &out->n_names);
     }
+    dct_beside_end(beside);
     names_free(names);
     reduce_free(d);
     dct_close(t);

@@ -2,6 +2,7 @@
 #include "lib/trace_inside.h"
 
 #include "lib/payload.h"
+#include "lib/trace_chunks.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -47,8 +48,8 @@ int dct_open(struct dct_reader **out, struct dcr_stream *s, struct dct_info *inf
 
     struct dct_reader *r = calloc(1, sizeof *r);
     if (r)
-        r->block = malloc(h.block_bytes);
-    if (!r || !r->block) {
+        r->own = malloc(h.block_bytes);
+    if (!r || !r->own) {
         dct_close(r);
         return dcr_err_mark(err, DCR_ERR_MACHINE, dcr_err_set(err, DCR_FAIL, "no memory to read '%s'", s->name));
     }
@@ -62,7 +63,7 @@ int dct_open(struct dct_reader **out, struct dcr_stream *s, struct dct_info *inf
             (struct dct_info){.rank = h.rank, .node = h.node, .pid = h.pid, .mono_ns = h.mono_ns, .real_ns = h.real_ns};
         memcpy(info->host, h.host, sizeof h.host);
     }
-    n = dcr_stream_read_full(s, r->block, h.block_bytes - sizeof h, err);
+    n = dcr_stream_read_full(s, r->own, h.block_bytes - sizeof h, err);
     if (n < 0) {
         dct_close(r);
         return (int)n;
@@ -96,7 +97,9 @@ void dct_close(struct dct_reader *r)
     dcr_map_release(&r->range_of);
     dcr_buf_release(&r->notes);
     dcr_arena_release(&r->arena);
-    free(r->block);
+    if (r->side == 0)
+        dct_chunks_free(r->chunks);
+    free(r->own);
     free(r);
 }
 

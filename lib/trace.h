@@ -60,12 +60,20 @@ struct dct_loss {
 
 struct dct_reader;
 
+/* Ranges that who looks on has no need of: of that thread, with none inside, shorter than that and ending by then. */
+struct dct_leave_out {
+    uint32_t track;
+    int64_t shorter_ns, latest_ns; /* shorter_ns 0: needs all */
+    uint64_t n;                    /* how many were not given for it */
+};
+
 /* Who looks on while a trace is read for something else. */
 struct dct_watch {
     void (*begin)(void *ctx, const struct dct_info *info);
     void (*event)(void *ctx, const struct dct_event *e);
     void (*end)(void *ctx, struct dct_reader *r); /* all that could be read has been; r is still open */
     void *ctx;
+    struct dct_leave_out *leave_out; /* kept by begin and event; what it says may be given all the same. NULL = all */
 };
 
 /** dct_open - read the file header.

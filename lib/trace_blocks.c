@@ -2,6 +2,7 @@
 #include "lib/trace_inside.h"
 
 #include "lib/hash.h"
+#include "lib/trace_chunks.h"
 
 static struct track *track_of(struct dct_reader *r, uint32_t id, uint32_t *index)
 {
@@ -23,7 +24,26 @@ static int is_zero(const unsigned char *bytes, size_t n)
     return 1;
 }
 
-/* Take the block just read; n_bytes of it are there. */
+int dct_sum_is_right(const unsigned char *block, size_t n_bytes)
+{
+    struct dct_block_header h;
+    if (n_bytes < sizeof h)
+        return 1;
+    memcpy(&h, block, sizeof h);
+    return h.state != DCT_BLOCK_SEALED || h.used_slots > (n_bytes - sizeof h) / DCT_SLOT_BYTES ||
+           dcr_crc32c(0, block + sizeof h, (size_t)h.used_slots * DCT_SLOT_BYTES) == h.crc32c;
+}
+
+ssize_t dct_read_block(struct dct_reader *r, struct dcr_err *err)
+{
+    if (r->chunks)
+        return dct_chunks_take(r->chunks, r->side, &r->block, &r->sum_is_right, err);
+    ssize_t n = dcr_stream_read_full(r->s, r->own, r->block_bytes, err);
+    r->block = r->own;
+    r->sum_is_right = n > 0 && dct_sum_is_right(r->own, (size_t)n);
+    return n;
+}
+
 void dct_accept_block(struct dct_reader *r, size_t n_bytes)
 {
     struct dct_block_header h;
@@ -41,9 +61,8 @@ void dct_accept_block(struct dct_reader *r, size_t n_bytes)
     struct track *t = NULL;
     int is_sealed = h.state == DCT_BLOCK_SEALED && h.used_slots <= slots_here;
     if (h.magic != DCT_BLOCK_MAGIC || (h.state != DCT_BLOCK_OPEN && h.state != DCT_BLOCK_SEALED) ||
-        h.used_slots > max_slots ||
-        (is_sealed && dcr_crc32c(0, r->block + sizeof h, (size_t)h.used_slots * DCT_SLOT_BYTES) != h.crc32c) ||
-        (t = track_of(r, h.track, &r->current)) == NULL || (h.seq < t->next_seq && h.seq != 0)) {
+        h.used_slots > max_slots || !r->sum_is_right || (t = track_of(r, h.track, &r->current)) == NULL ||
+        (h.seq < t->next_seq && h.seq != 0)) {
         r->loss.n_bad_blocks++;
         return;
     }

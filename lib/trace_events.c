@@ -216,12 +216,17 @@ static void pass_gpu(const struct dct_reader *r, const struct dct_slot *s)
         r->on_gpu(r->gpu_ctx, &e);
 }
 
-/* A range without any inside it, by far the most frequent one: its end is the very next slot. The same as keep_push and
- * close_push, without the way over the stack. returns  1 when *out holds it */
+/* A range without any inside it, by far the most frequent one: its end is the very next slot. s is a DCT_PUSH without
+ * extra slots, and not the last of its block. */
+static inline int is_leaf(const struct dct_slot *s)
+{
+    return s[1].kind == DCT_POP && !s[1].n_extra && s[1].domain == s->domain && s[1].t_ns >= 0;
+}
+
+/* The same as keep_push and close_push, without the way over the stack. returns  1 when *out holds it */
 static inline int take_leaf(struct dct_reader *r, struct track *t, const struct dct_slot *s, struct dct_event *out)
 {
-    if (r->n_slots - r->at < 2 || s[1].kind != DCT_POP || s[1].n_extra || s[1].domain != s->domain || s[1].t_ns < 0 ||
-        t->n_unread || t->n_open >= MAX_DEPTH || r->n_open_total >= MAX_OPEN)
+    if (r->n_slots - r->at < 2 || !is_leaf(s) || t->n_unread || t->n_open >= MAX_DEPTH || r->n_open_total >= MAX_OPEN)
         return 0;
     int64_t end_ns = s[1].t_ns;
     r->at += 2;
@@ -245,14 +250,40 @@ static inline int take_leaf(struct dct_reader *r, struct track *t, const struct 
     return 1;
 }
 
+/* Leaves that nobody needs, one after the other: no events are made of them.               returns  0: there is none */
+static int pass_over(struct dct_reader *r, struct track *t)
+{
+    struct dct_leave_out *w = r->leave_out;
+    const struct dct_slot *first = &r->slots[r->at], *s = first, *last = &r->slots[r->n_slots - 1];
+    int64_t last_ns = r->last_ns;
+    if (w->track != t->id || t->n_unread || t->n_open >= MAX_DEPTH || r->n_open_total >= MAX_OPEN)
+        return 0;
+    while (s < last && s->kind == DCT_PUSH && !s->n_extra && is_leaf(s) && s->t_ns >= 0 && s[1].t_ns >= s->t_ns &&
+           s[1].t_ns - s->t_ns < w->shorter_ns && s[1].t_ns <= w->latest_ns) {
+        last_ns = s[1].t_ns > last_ns ? s[1].t_ns : last_ns;
+        s += 2;
+    }
+    if (s == first)
+        return 0;
+    t->last_ns = s[-1].t_ns;
+    r->last_ns = last_ns;
+    r->at += (uint32_t)(s - first);
+    w->n += (uint64_t)(s - first) / 2;
+    return 1;
+}
+
 /* Consume the slot at r->at. returns 1 when *out holds an event */
 static int take_slot(struct dct_reader *r, struct dct_event *out)
 {
     struct track *t = &r->tracks[r->current];
     const struct dct_slot *s = &r->slots[r->at];
     if ((s->kind == DCT_PUSH || s->kind == DCT_POP) && s->n_extra == 0 && r->is_sealed && s->t_ns >= 0) {
-        if (s->kind == DCT_PUSH && take_leaf(r, t, s, out))
-            return 1;
+        if (s->kind == DCT_PUSH) {
+            if (r->leave_out && pass_over(r, t))
+                return 0;
+            if (take_leaf(r, t, s, out))
+                return 1;
+        }
         r->at++; /* nearly all there is: the same as below, in short */
         t->last_ns = s->t_ns;
         r->last_ns = s->t_ns > r->last_ns ? s->t_ns : r->last_ns;
@@ -355,7 +386,7 @@ int dct_next(struct dct_reader *r, struct dct_event *out, struct dcr_err *err)
                 return DCR_OK;
         if (r->is_at_end)
             return flush_at_end(r, out);
-        ssize_t n = dcr_stream_read_full(r->s, r->block, r->block_bytes, err);
+        ssize_t n = dct_read_block(r, err);
         if (n < 0)
             return DCR_FATAL;
         if ((size_t)n < r->block_bytes)

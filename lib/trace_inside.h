@@ -42,9 +42,14 @@ struct track {
 struct dct_reader {
     void (*on_gpu)(void *ctx, const struct dct_gpu_event *e); /* NULL = GPU events are passed over */
     void *gpu_ctx;
+    struct dct_leave_out *leave_out; /* ranges passed over; NULL = none */
     struct dcr_stream *s;
     uint32_t block_bytes;
-    unsigned char *block;
+    unsigned char *own;           /* a block's worth of memory */
+    struct dct_chunks *chunks;    /* where blocks come from instead (trace_chunks.h), NULL: from the stream */
+    int side;                     /* of the chunks; they belong to side 0 */
+    const unsigned char *block;   /* read last */
+    int sum_is_right;             /* of that block */
     const struct dct_slot *slots; /* of the current block */
     uint32_t n_slots, at;
     int is_sealed;
@@ -88,6 +93,11 @@ int dct_grow(void *array, uint32_t *cap, uint32_t need, size_t item);
 void dct_define(struct dct_reader *r, const struct dct_slot *s);
 /** dct_category - the name of a category that is not 0: "#7" when the program never said. */
 const char *dct_category(struct dct_reader *r, uint32_t domain, uint32_t category);
+/** dct_sum_is_right - has a sealed block the checksum that it says? One that is not sealed has none. */
+int dct_sum_is_right(const unsigned char *block, size_t n_bytes);
+/** dct_read_block - the next block, not yet looked at.
+ *  returns  as dcr_stream_read_full */
+ssize_t dct_read_block(struct dct_reader *r, struct dcr_err *err);
 /** dct_accept_block - take the block just read; n_bytes of it are there. */
 void dct_accept_block(struct dct_reader *r, size_t n_bytes);
 /** dct_slot_is_sound - is the slot at r->at what its kind says, as far as one can tell? */

@@ -109,6 +109,16 @@ int spans_read(struct spans *s, const struct input *in, const struct run *run, s
 uint32_t spans_trace(struct spans *s, const char *member, const struct dct_info *info);
 void spans_event(struct spans *s, uint32_t file, const struct dct_event *e);
 void spans_trace_end(struct spans *s, uint32_t file, struct dct_reader *t);
+/** spans_may_leave_out - which ranges of a native trace need not be handed to spans_event, but counted in n_left_out,
+ * until the next that is: those of that thread which are shorter than the returned time; 0: none. */
+static inline int64_t spans_may_leave_out(const struct spans *s, uint32_t file, uint32_t *thread)
+{
+    const struct span_track *last = s->n_tracks ? &s->tracks[s->last_track] : NULL;
+    if (!last || last->file != file || last->is_beside)
+        return 0;
+    *thread = last->id;
+    return s->least_ns;
+}
 /** spans_leaves_out - spans_event for what is left out, in short: of a large trace that is nearly all.
  *  returns  false: it may not be, and spans_event is asked */
 static inline bool spans_leaves_out(struct spans *s, uint32_t file, const struct dct_event *e)

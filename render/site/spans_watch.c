@@ -12,6 +12,7 @@
 struct collected {
     struct spans spans;
     uint32_t file; /* being read */
+    struct dct_leave_out leave_out;
     struct spans_share share;
     int n_foreign;   /* traces of other tools in spans */
     bool is_dropped; /* more than all runs together may hold */
@@ -49,6 +50,7 @@ static void on_begin(void *ctx, const struct dct_info *info)
 {
     struct collected *c = ctx;
     c->file = spans_trace(&c->spans, c->member, info);
+    c->leave_out = (struct dct_leave_out){.latest_ns = RUN_MAX_TIME_NS};
 }
 
 static void on_event(void *ctx, const struct dct_event *e)
@@ -57,15 +59,20 @@ static void on_event(void *ctx, const struct dct_event *e)
     if (c->is_dropped || spans_leaves_out(&c->spans, c->file, e))
         return;
     spans_event(&c->spans, c->file, e);
-    if (!spans_hold(&c->share, c->spans.cap))
+    if (!spans_hold(&c->share, c->spans.cap)) {
         drop(c);
+        return;
+    }
+    c->leave_out.shorter_ns = spans_may_leave_out(&c->spans, c->file, &c->leave_out.track);
 }
 
 static void on_end(void *ctx, struct dct_reader *r)
 {
     struct collected *c = ctx;
-    if (!c->is_dropped)
-        spans_trace_end(&c->spans, c->file, r);
+    if (c->is_dropped)
+        return;
+    c->spans.n_left_out += c->leave_out.n;
+    spans_trace_end(&c->spans, c->file, r);
 }
 
 static int on_trace(void *watched, const char *member, struct dct_watch *w)
@@ -75,7 +82,7 @@ static int on_trace(void *watched, const char *member, struct dct_watch *w)
     if (c->is_dropped || strlen(member) >= sizeof c->member || dcr_role_of(member, &node, &rank) != DCR_ROLE_TRACE)
         return 0;
     memcpy(c->member, member, strlen(member) + 1);
-    *w = (struct dct_watch){on_begin, on_event, on_end, c};
+    *w = (struct dct_watch){on_begin, on_event, on_end, c, &c->leave_out};
     return 1;
 }
 
