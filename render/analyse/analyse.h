@@ -142,11 +142,15 @@ enum unlike_kind {
     UNLIKE_PROGRAM,
     UNLIKE_COMMIT,
     UNLIKE_BLAS,
+    UNLIKE_THREADS, /* variables that set threads, of programs that do not say how many they have */
+    UNLIKE_QUOTA,   /* CPU quota of a node */
     N_UNLIKE
 };
 /** unlike - bit k for each kind k in which two runs differ; what one of them does not say is not different.
  *  Test: tests/unit/test_rules.c */
 unsigned unlike(const struct thresholds *t, const struct run *a, const struct run *b);
+/** unlike_in_series - the same of all runs of a series against its first. Test: tests/unit/test_narrate_runs.c */
+unsigned unlike_in_series(const struct report *rep, const struct series *s);
 /** run_version - of a library: what the program says of it, else the variable that containers set ("CUDA_VERSION"); ""
  *  not known. borrows */
 const char *run_version(const struct run *a, const char *said, const char *variable);

@@ -10,12 +10,7 @@
 /* Differences between compared runs that explain differing speed on their own. */
 static void check_equal(struct report *rep, const struct series *s)
 {
-    const struct run *first = rep->runs[s->points[0].runs[0]].run;
-    unsigned which = 0;
-    for (int i = 0; i < s->n_points; i++)
-        for (int k = 0; k < s->points[i].n_runs; k++)
-            which |= unlike(&rep->thresholds, first, rep->runs[s->points[i].runs[k]].run);
-    const char *what = unlike_names(rep, which);
+    const char *what = unlike_names(rep, unlike_in_series(rep, s));
     if (*what)
         report_add_note(
             rep, NOTE_CAVEAT, -1, "differing",

@@ -205,6 +205,27 @@ static int has_other_clocks(const struct thresholds *t, const struct run *a, con
     return x > 0 && y > 0 && (x < t->clock * y || y < t->clock * x);
 }
 
+/* A rank of a program that does not say its threads has as many as these variables set, without them one a core. */
+static int has_other_threads(const struct run *a, const struct run *b)
+{
+    static const char *const names[] = {"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS",
+                                        "BLIS_NUM_THREADS"};
+    if (a->program.threads > 0 || b->program.threads > 0 || !a->n_environment || !b->n_environment)
+        return 0;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(run_version(a, NULL, names[i]), run_version(b, NULL, names[i])) != 0)
+            return 1;
+    return 0;
+}
+
+static int has_other_quota(const struct run *a, const struct run *b)
+{
+    for (int i = 0; a->nodes_len && i < b->nodes_len; i++)
+        if (a->nodes[0].cores_quota < b->nodes[i].cores_quota || a->nodes[0].cores_quota > b->nodes[i].cores_quota)
+            return 1;
+    return 0;
+}
+
 unsigned unlike(const struct thresholds *t, const struct run *a, const struct run *b)
 {
     const struct run_program *p = &a->program, *q = &b->program;
@@ -218,11 +239,23 @@ unsigned unlike(const struct thresholds *t, const struct run *a, const struct ru
         [UNLIKE_MPI] = is_unlike(p->mpi, q->mpi),
         [UNLIKE_PROGRAM] = strcmp(p->version, q->version) != 0,
         [UNLIKE_COMMIT] = is_unlike(a->git_commit, b->git_commit),
-        [UNLIKE_BLAS] = strcmp(p->blas, q->blas) != 0};
+        [UNLIKE_BLAS] = strcmp(p->blas, q->blas) != 0,
+        [UNLIKE_THREADS] = has_other_threads(a, b),
+        [UNLIKE_QUOTA] = has_other_quota(a, b)};
     unsigned all = 0;
     for (int i = 0; i < N_UNLIKE; i++)
         all |= is[i] ? 1U << i : 0;
     return all;
+}
+
+unsigned unlike_in_series(const struct report *rep, const struct series *s)
+{
+    const struct run *first = rep->runs[s->points[0].runs[0]].run;
+    unsigned which = 0;
+    for (int i = 0; i < s->n_points; i++)
+        for (int k = 0; k < s->points[i].n_runs; k++)
+            which |= unlike(&rep->thresholds, first, rep->runs[s->points[i].runs[k]].run);
+    return which;
 }
 
 const char *unlike_names(struct report *rep, unsigned which)
@@ -236,7 +269,9 @@ const char *unlike_names(struct report *rep, unsigned which)
                                                 [UNLIKE_MPI] = "MPI libraries",
                                                 [UNLIKE_PROGRAM] = "program versions",
                                                 [UNLIKE_COMMIT] = "commits of the code",
-                                                [UNLIKE_BLAS] = "BLAS kernels"};
+                                                [UNLIKE_BLAS] = "BLAS kernels",
+                                                [UNLIKE_THREADS] = "thread settings (OMP_NUM_THREADS and its like)",
+                                                [UNLIKE_QUOTA] = "CPU quotas"};
     const char *text = "";
     for (int i = 0; i < N_UNLIKE; i++)
         if (which & 1U << i)

@@ -204,6 +204,11 @@ static enum confidence series_confidence(struct report *rep, const struct series
             *because = report_text(rep, "the runs on %s differ by %s", nodes_text(rep, s->points[i].n_nodes),
                                    fmt_percent(repetition_spread(rep, &s->points[i])).text);
         }
+    unsigned which = unlike_in_series(rep, s);
+    if (worst > CONFIDENCE_LOW && which) {
+        worst = CONFIDENCE_LOW;
+        *because = report_text(rep, "the runs differ in %s", unlike_names(rep, which));
+    }
     if (worst == CONFIDENCE_HIGH && last->n_runs < 2) {
         worst = CONFIDENCE_MEDIUM;
         *because = "there is one run per node count, so that the spread between runs is unknown";

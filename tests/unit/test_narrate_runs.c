@@ -210,6 +210,25 @@ static void test_scaling_is_good(void **state)
     release(&f);
 }
 
+/* Runs that differ in what makes another speed are no series to be sure of. */
+static void test_unlike_runs(void **state)
+{
+    (void)state;
+    struct run_pair settings[] = {{"LANG", "C"}, {"OMP_NUM_THREADS", "1"}};
+    for (int differ = 0; differ < 2; differ++) {
+        struct fixture f = strong();
+        for (int i = 0; i < 3; i++) {
+            f.runs[i]->environment = settings;
+            f.runs[i]->n_environment = i == 2 && differ ? 2 : 1;
+        }
+        tell(&f);
+        const struct claim *c = &f.rep.claims[f.rep.series[0].limit_claim];
+        assert_int_equal(c->confidence, differ ? CONFIDENCE_LOW : CONFIDENCE_MEDIUM);
+        assert_true(!!strstr(c->confidence_because, "the runs differ in thread settings (OMP_NUM_THREADS") == differ);
+        release(&f);
+    }
+}
+
 /* The interval in "how sure" is of the cause that is named. */
 static void test_file_writes_limit_scaling(void **state)
 {
@@ -523,6 +542,7 @@ int main(void)
         cmocka_unit_test(test_too_few_cores_is_one_story),
         cmocka_unit_test(test_no_gain_against_a_held_back_reference),
         cmocka_unit_test(test_slow_rank_limits_scaling),
+        cmocka_unit_test(test_unlike_runs),
         cmocka_unit_test(test_scaling_is_good),
         cmocka_unit_test(test_file_writes_limit_scaling),
         cmocka_unit_test(test_labels),

@@ -470,6 +470,10 @@ static void test_unlike(void **state)
     b->nodes[1].gpu_driver = "570.86.10";
     b->program.cuda = "12.8";
     b->program.mpi = "Open MPI 5.0.7";
+    struct run_pair settings[] = {{"OMP_NUM_THREADS", "1"}};
+    a->environment = settings;
+    a->n_environment = 1;
+    a->nodes[0].cores_quota = 2;
     for (int i = 0; i < 2; i++) { /* both busy, one at 1980 MHz, one at 1500 */
         struct run *r = i ? b : a;
         r->nodes[0].gpus = &gpu[i];
@@ -477,8 +481,12 @@ static void test_unlike(void **state)
         sampled_add(r, &gpu[i].utilization_percent, 0, 95);
         sampled_add(r, &gpu[i].sm_clock_mhz, 0, i ? 1500 : 1980);
     }
-    assert_string_equal(unlike_names(&rep, unlike(&t, a, b)),
-                        "GPU clocks while busy, GPU drivers, CUDA versions, NCCL versions, MPI libraries");
+    assert_string_equal(
+        unlike_names(&rep, unlike(&t, a, b)),
+        "GPU clocks while busy, GPU drivers, CUDA versions, NCCL versions, MPI libraries, thread settings "
+        "(OMP_NUM_THREADS and its like), CPU quotas");
+    b->program.threads = 1; /* it says so itself */
+    assert_int_equal(unlike(&t, a, b) & 1U << UNLIKE_THREADS, 0);
     gpu[1].sm_clock_mhz.sum = 1900;
     assert_int_equal(unlike(&t, a, b) & 1U << UNLIKE_CLOCK, 0);
     report_free(&rep);
