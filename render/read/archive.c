@@ -109,13 +109,18 @@ static int parse(struct reading *g, const char *name, enum dcr_role role, int no
                                g->path, g->metrics_member, name);
         g->metrics_member = dcr_arena_strdup(&r->arena, name);
         return metrics_read(r, s, err);
-    case DCR_ROLE_STEPS:
-        return steps_read(r, g->rows, rank, s, err);
+    case DCR_ROLE_STEPS: {
+        int rc = steps_read(r, g->rows, rank, s, err);
+        g->has_steps |= rc == 0;
+        return rc;
+    }
     case DCR_ROLE_TRACE:
         return trace_read(r, rank, s, err);
     case DCR_ROLE_SUMMARY:
         return read_summary(g, name, rank, s, err);
     case DCR_ROLE_CPU_MONITOR:
+        g->has_cpu_monitor = 1;
+        /* fall through */
     case DCR_ROLE_GPU_MONITOR:
     case DCR_ROLE_NET_MONITOR:
     case DCR_ROLE_DISK_MONITOR:

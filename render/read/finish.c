@@ -128,8 +128,9 @@ static void forget_column(struct run *r, const char *column)
                     column);
 }
 
-static void name_gaps(struct run *r)
+static void name_gaps(struct reading *g)
 {
+    struct run *r = g->run;
     int n_steps = 0, n_gpus = 0, n_cpu = 0;
     for (int i = 0; i < r->ranks_len; i++)
         n_steps += r->ranks[i].n_steps > 0;
@@ -141,14 +142,17 @@ static void name_gaps(struct run *r)
         run_add_gap(r, "There is no manifest.json: nothing could be checked against sizes and checksums.");
     if (!r->has_metadata)
         run_add_gap(r, "There is no job_metadata.json: command, hosts and environment are unknown.");
-    if (!n_steps)
+    if (!n_steps && g->has_steps)
+        run_add_gap(r, "steps.csv holds no step: the run ended, or its disk was full, before the first was written.");
+    else if (!n_steps)
         run_add_gap(r,
                     "No steps were recorded (no steps.csv, no trace with step ranges): where the time of a step goes "
                     "is unknown.");
     if (!r->has_metrics)
         run_add_gap(r, "There is no metrics.csv: losses and epochs are unknown.");
     if (!n_cpu)
-        run_add_gap(r, "There is no CPU monitor: CPU and memory use are unknown.");
+        run_add_gap(r, g->has_cpu_monitor ? "The CPU monitor holds no whole interval: CPU and memory use are unknown."
+                                          : "There is no CPU monitor: CPU and memory use are unknown.");
     if (r->n_ranks && n_steps && n_steps < r->n_ranks)
         run_add_gap(r, "Steps were recorded on %d of %d ranks.", n_steps, r->n_ranks);
     if (!n_gpus && all_zero_or_absent(r, "gpu_util_avg"))
@@ -210,7 +214,7 @@ int reading_finish(struct reading *g, struct dcr_err *err)
                     g->n_unknown > 1 ? " and others" : "");
     r->is_foreign = !is_ours;
     if (is_ours)
-        name_gaps(r);
+        name_gaps(g);
     run_sort(r);
     return 0;
 }

@@ -12,17 +12,18 @@ struct reading {
     struct manifest manifest;
     struct step_rows *rows;
     size_t members_cap;
-    const char *metrics_member; /* the one metrics.csv there may be */
-    int is_second_metrics;      /* the member being read is a further metrics.csv */
-    int is_folder;              /* plain files, not an archive: what nobody knows is named */
-    const char *first_unknown;  /* of those */
-    int n_unknown, n_foreign;   /* files that nothing knows; files of other tools that were understood */
-    const char *first_none;     /* of a folder's files that are plainly no evidence */
-    size_t n_none;              /* of those */
-    struct dcr_err why_none;    /* of the first for which there is a sentence */
-    int is_none;                /* the member being read is one */
-    int n_ours;                 /* members that a collector or a training program wrote, metadata apart */
-    int n_failed;               /* files that were left out */
+    const char *metrics_member;     /* the one metrics.csv there may be */
+    int is_second_metrics;          /* the member being read is a further metrics.csv */
+    int is_folder;                  /* plain files, not an archive: what nobody knows is named */
+    const char *first_unknown;      /* of those */
+    int n_unknown, n_foreign;       /* files that nothing knows; files of other tools that were understood */
+    const char *first_none;         /* of a folder's files that are plainly no evidence */
+    size_t n_none;                  /* of those */
+    struct dcr_err why_none;        /* of the first for which there is a sentence */
+    int is_none;                    /* the member being read is one */
+    int n_ours;                     /* members that a collector or a training program wrote, metadata apart */
+    int has_steps, has_cpu_monitor; /* there is such a file, whatever it holds */
+    int n_failed;                   /* files that were left out */
     struct dcr_err first_failure;
     struct ahead *ahead; /* traces being read by other threads, NULL none; of them, the file being read */
     size_t ahead_at;

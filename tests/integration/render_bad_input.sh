@@ -208,6 +208,10 @@ table gap "steps.csv without a phase" "no column 'forward_ns'" rank1/steps.csv '
 table gap "steps.csv without step times" "no column 'step_ns'" rank1/steps.csv '1s/step_ns/other/'
 table gap "a monitor with text in a number" "no numbers" node0/cpu_monitor.csv '5s/[0-9]/x/g'
 spoil
+sed -i '2,$d' "$TMP"/bad/rank*/steps.csv
+fixture_pack "$TMP/bad" "$TMP/bad.tar"
+gap "steps.csv with a header alone, as a full disk leaves it" "steps.csv holds no step: the run ended, or its disk was full" "$TMP/bad.tar" "$TMP/1.tar"
+spoil
 sed -i '1s/$/,extra/; 2,$s/$/,7/' "$TMP/bad/metrics.csv"
 fixture_pack "$TMP/bad" "$TMP/bad.tar"
 check "metrics.csv with one more column is fine" "$report" "$TMP/1.tar" "$TMP/bad.tar" -o "$site" -q
