@@ -42,7 +42,7 @@ static int compare_with(struct report *rep, const struct options *o, const struc
 {
     struct evidence old = {0};
     struct report before = {0};
-    int rc = evidence_read(&old, o->baseline, o->n_baseline, say_reading, err);
+    int rc = evidence_read(&old, o->baseline, o->n_baseline, 1, say_reading, err);
     if (rc == 0)
         rc = analyse(&before, old.runs, (int)old.inputs.n,
                      &(struct analyse_options){.nodes = how->nodes, .thresholds = how->thresholds}, err);
@@ -135,11 +135,13 @@ static int check(struct report *rep, const struct options *o, struct checks *out
     return rc;
 }
 
-/* The timelines of the site take what they need while the runs are read. */
+/* The timelines of the site take what they need while the runs are read. Where something depends on all that was named
+ * (a check that holds, a change), all of it must be there. */
 static int read_runs(struct evidence *e, const struct options *o, struct dcr_err *err)
 {
     run_watch(o->out_dir ? site_watch() : NULL);
-    int rc = evidence_read(e, o->archives, o->n_archives, say_reading, err);
+    int is_strict = o->n_checks > 0 || o->n_baseline > 0;
+    int rc = evidence_read(e, o->archives, o->n_archives, is_strict, say_reading, err);
     run_watch(NULL);
     return rc;
 }

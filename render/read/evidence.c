@@ -130,8 +130,16 @@ static int refuse(const struct input *x, const struct dcr_err *why, int rc, stru
     return rc;
 }
 
-/* In order: what could be used, and the first thing that could not be and was named itself. */
-static int keep_all(struct evidence *e, struct reading *g, struct dcr_err *err)
+/* Can the rest be used without it? What is not there, and a damaged archive, was meant to be in the report. */
+static int is_spared(const struct input *x, const struct read_input *r, int is_strict)
+{
+    if (r->rc == DCR_FATAL)
+        return 0;
+    return x->is_found || (!is_strict && (x->root || (!is_archive_name(x->path) && r->err.kind == DCR_ERR_NO_ARCHIVE)));
+}
+
+/* In order: what could be used, and the first thing that could not be and cannot be spared. */
+static int keep_all(struct evidence *e, struct reading *g, int is_strict, struct dcr_err *err)
 {
     size_t n = 0, n_failed = 0, n_loose = 0;
     size_t *failed = dcr_arena_alloc(&e->inputs.arena, (g->n + 1) * sizeof *failed);
@@ -140,7 +148,7 @@ static int keep_all(struct evidence *e, struct reading *g, struct dcr_err *err)
     e->inputs.n = 0; /* whatever happens, as many runs as are there are freed */
     for (size_t i = 0; i < g->n; i++) {
         struct read_input *r = await(g, i);
-        if (r->rc && (!g->inputs[i].is_found || r->rc == DCR_FATAL))
+        if (r->rc && !is_spared(&g->inputs[i], r, is_strict))
             return refuse(&g->inputs[i], &r->err, r->rc, err);
         if (r->rc) {
             failed[n_failed++] = i;
@@ -152,22 +160,29 @@ static int keep_all(struct evidence *e, struct reading *g, struct dcr_err *err)
         e->inputs.n = n;
     }
     if (n == 0) {
-        *err = g->read[failed[0]].err;
+        const struct input *x = &g->inputs[failed[0]];
+        const struct dcr_err *why = &g->read[failed[0]].err;
+        if (!x->is_found)
+            return refuse(x, why, DCR_FAIL, err);
+        *err = *why;
         return DCR_FAIL;
     }
     for (size_t i = 0; i < n_failed; i++) {
         const struct input *x = &g->inputs[failed[i]];
-        const struct dcr_err *why = &g->read[failed[i]].err;
-        if (why->kind == DCR_ERR_NO_EVIDENCE && has_run(e, x->argument))
+        struct dcr_err why = g->read[failed[i]].err;
+        if (x->is_found && why.kind == DCR_ERR_NO_EVIDENCE && has_run(e, x->argument)) {
             loose[n_loose++] = x;
-        else
-            e->left_out[e->n_left_out++] = dcr_arena_strdup(&e->inputs.arena, why->text);
+            continue;
+        }
+        if (!x->is_found)
+            (void)refuse(x, &g->read[failed[i]].err, DCR_FAIL, &why);
+        e->left_out[e->n_left_out++] = dcr_arena_strdup(&e->inputs.arena, why.text);
     }
     list_none(e, loose, n_loose);
     return 0;
 }
 
-static int read_all(struct evidence *e, void (*progress)(const char *path), struct dcr_err *err)
+static int read_all(struct evidence *e, int is_strict, void (*progress)(const char *path), struct dcr_err *err)
 {
     size_t n = e->inputs.n;
     int n_threads = 0, n_cores = cores_free();
@@ -184,7 +199,7 @@ static int read_all(struct evidence *e, void (*progress)(const char *path), stru
     while (n_threads < n_wanted - 1 && pthread_create(&threads[n_threads], NULL, work, &g) == 0)
         n_threads++;
     cores_share(n_wanted > 1 ? g.n_shared : 0);
-    int rc = keep_all(e, &g, err);
+    int rc = keep_all(e, &g, is_strict, err);
     cores_share(0);
     pthread_mutex_lock(&g.lock);
     g.is_ended = 1;
@@ -199,7 +214,8 @@ static int read_all(struct evidence *e, void (*progress)(const char *path), stru
     return rc;
 }
 
-int evidence_read(struct evidence *e, char **paths, int n, void (*progress)(const char *path), struct dcr_err *err)
+int evidence_read(struct evidence *e, char **paths, int n, int is_strict, void (*progress)(const char *path),
+                  struct dcr_err *err)
 {
     int rc = inputs_find(&e->inputs, paths, n, err);
     if (rc)
@@ -207,7 +223,7 @@ int evidence_read(struct evidence *e, char **paths, int n, void (*progress)(cons
     e->runs = calloc(e->inputs.n + 1, sizeof *e->runs);
     if (!e->runs)
         return dcr_err_set(err, DCR_FATAL, "out of memory");
-    return read_all(e, progress, err);
+    return read_all(e, is_strict, progress, err);
 }
 
 void evidence_release(struct evidence *e)

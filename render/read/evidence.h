@@ -8,7 +8,7 @@
 struct evidence {
     struct inputs inputs;  /* of what could be used */
     struct run **runs;     /* shape (inputs.n) */
-    const char **left_out; /* found and not usable: why, as sentences without a full stop; shape (n_left_out) */
+    const char **left_out; /* not usable, the rest is: why, as sentences without a full stop; shape (n_left_out) */
     size_t n_left_out;
     const char **none; /* files of folders that are plainly no evidence: names, ascending; shape (n_none) */
     size_t n_none, none_cap;
@@ -18,9 +18,11 @@ struct evidence {
  *  unless it is plainly no evidence (a README): then it is named in none. A folder with nothing else is said.
  *  e        filled; must be zero; free with evidence_release, also after an error
  *  paths    borrows; shape (n)
+ *  is_strict  1: each file that was named must be usable. 0: those of other tools, and what is of no known kind, are
+ *           left out too where anything else is usable
  *  progress called with each path before it is read; NULL = not wanted
  *  errors   of the first that could not be read */
-int evidence_read(struct evidence *e, char **paths, int n, void (*progress)(const char *path),
+int evidence_read(struct evidence *e, char **paths, int n, int is_strict, void (*progress)(const char *path),
                   struct dcr_err *err) DCR_MUST_CHECK;
 /** evidence_release - a zero one is fine. */
 void evidence_release(struct evidence *e);

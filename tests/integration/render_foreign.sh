@@ -102,6 +102,10 @@ for broken in 'x.csv:2026/01/31 aa:59:59, 50 %, 1 W' 'talp.json:{"dlbVersion": "
     said=$(cat "$TMP/tap.out")
     check "in one sentence that names it" test "$(wc -l <<<"$said") $(grep -c "broken-${broken%%:*}" <<<"$said")" = "1 1"
 done
+check_status 3 "named beside others a broken file is left out" "$report" "$made/broken-x.csv" "$made/smi.csv" "$made/broken-job.txt" -o "$TMP/site"
+check "both are named" test "$(grep -c "Left out: .*broken-" "$TMP/tap.out")" = 2
+is "the rest is there" '[.runs[].nodes[0].gpus[0].utilization_percent.mean]' '[60]'
+check_status 2 "but not where something is checked" "$report" "$made/broken-x.csv" "$made/smi.csv" --check 'steps>1'
 head -c 5000 /dev/zero | tr '\0' 'x' | { printf 'SQLite format 3\0'; cat; } >"$made/broken.sqlite"
 check_status 2 "refused: damaged SQLite" "$report" "$made/broken.sqlite" -o "$TMP/none"
 check "nothing left in the temporary folder" test -z "$(ls -A "$TMP/tmp")"
