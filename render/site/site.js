@@ -35,7 +35,7 @@
     label.className = 'filter';
     input.type = 'search';
     input.addEventListener('input', () => {
-      table.classList.remove('long');
+      table.classList.remove('long', 'cut');
       const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
       for (const row of table.tBodies[0].rows)
         row.hidden = !words.every(word => row.textContent.toLowerCase().includes(word));
@@ -43,14 +43,18 @@
     label.append('Filter ', input);
     table.parentElement.before(label);
   };
-  /* On a phone a long table shows its head first; the style sheet says where that is, and prints all of it. */
-  const foldable = (table, n) => {
+  /* On a phone a long table shows its head first, and names of kernels their first lines everywhere; the style sheet
+   * says where that is, and prints all rows. */
+  const LONG_NAME = 150;
+  const hasLongNames = table => [...table.tBodies[0].rows].some(row => row.cells[0].textContent.length > LONG_NAME);
+  const foldable = (table, n, cut) => {
     const button = document.createElement('button');
     button.type = 'button';
     button.className = 'all';
     button.textContent = 'All ' + n + ' rows in full';
-    button.addEventListener('click', () => table.classList.remove('long'));
+    button.addEventListener('click', () => table.classList.remove('long', 'cut'));
     table.classList.add('long');
+    table.classList.toggle('cut', cut);
     table.parentElement.after(button);
   };
   /* A head that is repeated on the next sheet is printed without the words of a button. */
@@ -59,6 +63,8 @@
   for (const table of document.querySelectorAll('.scroll > table')) {
     const n = table.tBodies.length && table.tHead ? table.tBodies[0].rows.length : 0;
     if (n > 2) sortable(table);
-    if (n > 12) { filterable(table); foldable(table, n); }
+    const cut = n > 2 && hasLongNames(table);
+    if (n > 12) filterable(table);
+    if (n > 12 || cut) foldable(table, n, cut);
   }
 })();
