@@ -16,40 +16,6 @@ static inline int is_event(int kind)
     return kind >= DCT_PUSH && kind <= DCT_SPAN;
 }
 
-/* The attr of an event that ends later, with a copy of its raw payload. */
-static void keep_attr(struct open_range *o, const struct dct_slot *s)
-{
-    o->attr = dct_attr_in(s);
-    if ((o->attr.payload_type & 0xff) == DCT_PAYLOAD_RAW && o->attr.payload) {
-        o->raw = malloc(o->attr.payload);
-        if (o->raw)
-            memcpy(o->raw, s + 1, o->attr.payload);
-    }
-}
-
-/* A payload that came with the end of a range: behind the raw one of its beginning. A plain number of the beginning
- * stays alone. */
-static void add_attr(struct open_range *o, const struct dct_slot *s)
-{
-    struct dct_attr a = dct_attr_in(s);
-    uint32_t type = o->attr.payload_type & 0xff;
-    size_t before = type == DCT_PAYLOAD_RAW && o->raw ? o->attr.payload : 0;
-    if ((a.payload_type & 0xff) != DCT_PAYLOAD_RAW || !a.payload || (type != DCT_PAYLOAD_NONE && !before))
-        return;
-    /* whole slots, so that the next item begins where it may */
-    size_t padded = (before + DCT_SLOT_BYTES - 1) / DCT_SLOT_BYTES * DCT_SLOT_BYTES;
-    char *both = calloc(1, padded + a.payload);
-    if (!both)
-        return;
-    if (before)
-        memcpy(both, o->raw, before);
-    memcpy(both + padded, s + 1, a.payload);
-    free(o->raw);
-    o->raw = both;
-    o->attr.payload_type = (o->attr.payload_type & ~0xffu) | DCT_PAYLOAD_RAW;
-    o->attr.payload = padded + a.payload;
-}
-
 /* Why one more range of the process cannot be kept open. */
 static uint64_t *unread(struct dct_reader *r)
 {
@@ -69,7 +35,7 @@ static void keep_push(struct dct_reader *r, struct track *t, const struct dct_sl
     *o = (struct open_range){
         .track = t->id, .name = s->name, .domain = s->domain, .depth = (int)t->n_open, .start_ns = s->t_ns};
     if (s->n_extra)
-        keep_attr(o, s + 1);
+        dct_keep_attr(o, s + 1);
     t->n_open++;
     r->n_open_total++;
 }
@@ -111,7 +77,7 @@ static int close_push(struct dct_reader *r, struct track *t, const struct dct_sl
         return 0;
     }
     if (s->n_extra)
-        add_attr(&t->stack[i - 1], s + 1);
+        dct_add_attr(&t->stack[i - 1], s + 1);
     deliver(r, out, DCT_PUSH, &t->stack[i - 1], s->t_ns);
     if (i < t->n_open)
         memmove(&t->stack[i - 1], &t->stack[i], (t->n_open - i) * sizeof *t->stack);
@@ -136,7 +102,7 @@ static void keep_start(struct dct_reader *r, struct track *t, const struct dct_s
     struct open_range *o = &r->ranges[r->n_ranges++];
     *o = (struct open_range){.id = id, .track = t->id, .name = s->name, .domain = s->domain, .start_ns = s->t_ns};
     if (s->n_extra >= 2)
-        keep_attr(o, s + 1);
+        dct_keep_attr(o, s + 1);
     r->n_open_total++;
 }
 
@@ -149,7 +115,7 @@ static int close_start(struct dct_reader *r, const struct dct_slot *s, struct dc
         return 0;
     }
     if (s->n_extra >= 2)
-        add_attr(&r->ranges[i], s + 1);
+        dct_add_attr(&r->ranges[i], s + 1);
     deliver(r, out, DCT_START, &r->ranges[i], s->t_ns);
     dcr_map_delete(&r->range_of, id);
     r->n_ranges--;

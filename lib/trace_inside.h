@@ -1,5 +1,5 @@
 /* trace_inside.h - the reader of native traces from inside. Included by lib/trace*.c only: trace.c opens, closes and
- * tells what was lost, trace_texts.c takes what the program named, trace_blocks.c looks whether blocks and slots are
+ * tells what was lost, trace_texts.c takes what the program said, trace_blocks.c looks whether blocks and slots are
  * sound, trace_events.c makes events of them. */
 #ifndef DCR_TRACE_INSIDE_H
 #define DCR_TRACE_INSIDE_H
@@ -93,6 +93,11 @@ int dct_grow(void *array, uint32_t *cap, uint32_t need, size_t item);
 void dct_define(struct dct_reader *r, const struct dct_slot *s);
 /** dct_category - the name of a category that is not 0: "#7" when the program never said. */
 const char *dct_category(struct dct_reader *r, uint32_t domain, uint32_t category);
+/** dct_keep_attr - the attr of an event that ends later, with a copy of its raw payload. */
+void dct_keep_attr(struct open_range *o, const struct dct_slot *s);
+/** dct_add_attr - a payload that came with the end of a range: behind the raw one of its beginning. A plain number of
+ * the beginning stays alone. */
+void dct_add_attr(struct open_range *o, const struct dct_slot *s);
 /** dct_sum_is_right - has a sealed block the checksum that it says? One that is not sealed has none. */
 int dct_sum_is_right(const unsigned char *block, size_t n_bytes);
 /** dct_read_block - the next block, not yet looked at.

@@ -1,7 +1,8 @@
-/* trace_texts.c - what the program named: see trace_inside.h. */
+/* trace_texts.c - what the program said beside times, names and payloads: see trace_inside.h. */
 #include "lib/trace_inside.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 static void set_text(struct dct_reader *r, struct dcr_map *m, uint64_t key, const char *text)
 {
@@ -57,4 +58,35 @@ const char *dct_category(struct dct_reader *r, uint32_t domain, uint32_t categor
     const char *text = dcr_arena_strdup(&r->arena, number);
     set_text(r, &r->category_of, dct_domain_key(domain, category), text);
     return text;
+}
+
+void dct_keep_attr(struct open_range *o, const struct dct_slot *s)
+{
+    o->attr = dct_attr_in(s);
+    if ((o->attr.payload_type & 0xff) == DCT_PAYLOAD_RAW && o->attr.payload) {
+        o->raw = malloc(o->attr.payload);
+        if (o->raw)
+            memcpy(o->raw, s + 1, o->attr.payload);
+    }
+}
+
+void dct_add_attr(struct open_range *o, const struct dct_slot *s)
+{
+    struct dct_attr a = dct_attr_in(s);
+    uint32_t type = o->attr.payload_type & 0xff;
+    size_t before = type == DCT_PAYLOAD_RAW && o->raw ? o->attr.payload : 0;
+    if ((a.payload_type & 0xff) != DCT_PAYLOAD_RAW || !a.payload || (type != DCT_PAYLOAD_NONE && !before))
+        return;
+    /* whole slots, so that the next item begins where it may */
+    size_t padded = (before + DCT_SLOT_BYTES - 1) / DCT_SLOT_BYTES * DCT_SLOT_BYTES;
+    char *both = calloc(1, padded + a.payload);
+    if (!both)
+        return;
+    if (before)
+        memcpy(both, o->raw, before);
+    memcpy(both + padded, s + 1, a.payload);
+    free(o->raw);
+    o->raw = both;
+    o->attr.payload_type = (o->attr.payload_type & ~0xffu) | DCT_PAYLOAD_RAW;
+    o->attr.payload = padded + a.payload;
 }
