@@ -170,7 +170,8 @@ static void fit_compute(struct report *rep, struct series *s)
             y[n++] = (double)s->points[i].part_ns[PART_COMPUTE];
         }
     if (n < 2 || (s->kind != SCALING_STRONG && s->kind != SCALING_WEAK)) {
-        l->because = "n/a because compute was not measured at two node counts of known scaling";
+        l->because =
+            report_text(rep, "n/a because compute was not measured at two %s counts of known scaling", rep->unit);
         return;
     }
     struct fit f = fit_linear((const double(*)[FIT_MAX_PARAMETERS])x, y, n, 1);
@@ -260,9 +261,9 @@ static void extrapolate(struct report *rep, struct series *s, const struct fit *
         s->extrapolated_by = is_usl ? u->id : a->id;
     else
         s->extrapolation_because = report_text(rep,
-                                               "too few points to extrapolate: the 95 %% interval of the next node "
+                                               "too few points to extrapolate: the 95 %% interval of the next %s "
                                                "count covers more than a factor of %.0f",
-                                               widest);
+                                               rep->unit, widest);
 }
 
 void laws(struct report *rep, struct series *s)

@@ -39,9 +39,11 @@ void losses(struct report *rep, struct series *s)
     for (int i = 0; i < s->n_points; i++)
         if (s->points[i].step.n == 0) {
             const struct run_result *r = &rep->runs[s->points[i].runs[0]];
-            s->losses_because = r->run->summary.n_steps
-                                    ? "n/a because these files hold no phases of a step"
-                                    : "n/a because the phases of a step were not recorded at every node count";
+            s->losses_because =
+                r->run->summary.n_steps
+                    ? "n/a because these files hold no phases of a step"
+                    : report_text(rep, "n/a because the phases of a step were not recorded at every %s count",
+                                  rep->unit);
             return;
         }
     for (int i = 1; i < s->n_points; i++)

@@ -327,11 +327,11 @@ static void say_kind(struct report *rep, struct series *s)
     const struct run_program *q = &rep->runs[s->points[s->n_points - 1].runs[0]].run->program;
     switch (s->kind) {
     case SCALING_STRONG:
-        s->kind_because =
-            report_text(rep, "the global batch is %lld samples at every node count", (long long)p->global_batch);
+        s->kind_because = report_text(rep, "the global batch is %lld samples at every %s count",
+                                      (long long)p->global_batch, rep->unit);
         break;
     case SCALING_WEAK:
-        s->kind_because = report_text(rep, "the global batch grows with the nodes, from %lld to %lld samples",
+        s->kind_because = report_text(rep, "the global batch grows with the %ss, from %lld to %lld samples", rep->unit,
                                       (long long)p->global_batch, (long long)q->global_batch);
         break;
     case SCALING_UNKNOWN:

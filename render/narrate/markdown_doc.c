@@ -241,16 +241,18 @@ static const char methodology[] =
     "A collective's transfer time is its shortest duration over the ranks; what the other ranks spend "
     "beyond that is waiting for the rank that arrives last, and is blamed on what that rank did longer "
     "than the others since the collective before. A predicted gain is the step time saved if a cause "
-    "were removed, replayed on the last arrival of each collective: an upper bound.\n\n"
+    "were removed, replayed on the last arrival of each collective, where cores were shared from the work "
+    "of the ranks: an upper bound.\n\n"
     "Useful time in the POP efficiencies is the time outside communication. Speed-up is the ratio of "
-    "throughputs to the smallest node count. Lost time is the measured step time minus the ideal one, "
-    "split by parts. Intervals are 95 % percentile bootstrap over steps (1,000 resamples, fixed seed); "
-    "with one run per node count they do not hold the spread between runs.\n\n"
+    "throughputs to the smallest count of %ss. Lost time is the measured step time minus the ideal one, "
+    "split by parts. Intervals are 95 %% percentile bootstrap over steps (1,000 resamples, fixed seed), of results "
+    "that hold no steps but their mean and spread normal ones, by the standard error; "
+    "with one run per %s count they do not hold the spread between runs.\n\n"
     "Every formula is in docs/metrics.md of dcreport, every number of this report in report.json.\n\n";
 
 static void put_methodology(const struct report *rep, struct dcr_buf *out)
 {
-    dcr_buf_puts(out, methodology);
+    dcr_buf_printf(out, methodology, rep->unit, rep->unit);
     put_thresholds(&rep->thresholds, out);
     dcr_buf_puts(out, "| Run | Archive | Manifest SHA-256 |\n| --- | --- | --- |\n");
     for (int i = 0; i < rep->n_runs; i++) {

@@ -93,13 +93,14 @@ void narrate_law(const struct law *l, struct dcr_buf *out)
 }
 
 /* The laws that were fitted, each with its residual; a line when there is none. */
-static void put_laws(const struct series *s, struct dcr_buf *out)
+static void put_laws(const struct report *rep, const struct series *s, struct dcr_buf *out)
 {
     if (s->n_laws == 0)
         return;
-    dcr_buf_puts(
-        out, "Laws fitted to the node counts that were measured:\n\n| Law | Parameters | Largest residual |\n| --- | "
-             "--- | ---: |");
+    dcr_buf_printf(out,
+                   "Laws fitted to the %s counts that were measured:\n\n| Law | Parameters | Largest residual |\n"
+                   "| --- | --- | ---: |",
+                   rep->unit);
     for (int i = 0; i < s->n_laws; i++) {
         const struct law *l = &s->laws[i];
         dcr_buf_puts(out, "\n| ");
@@ -140,7 +141,7 @@ void md_scaling(const struct report *rep, struct dcr_buf *out)
             put_shares(rep, s, out);
         md_paragraph(out, s->support);
         put_losses(rep, s, out);
-        put_laws(s, out);
+        put_laws(rep, s, out);
         md_paragraph(out, s->beyond_text);
     }
     if (n == 0)

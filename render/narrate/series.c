@@ -211,7 +211,8 @@ static enum confidence series_confidence(struct report *rep, const struct series
     }
     if (worst == CONFIDENCE_HIGH && last->n_runs < 2) {
         worst = CONFIDENCE_MEDIUM;
-        *because = "there is one run per node count, so that the spread between runs is unknown";
+        *because =
+            report_text(rep, "there is one run per %s count, so that the spread between runs is unknown", rep->unit);
     }
     return worst;
 }
@@ -285,7 +286,12 @@ static void say_series(struct report *rep, int index)
     series_scaling_texts(rep, s);
     if (!l) {
         const char *slower = series_slower(rep, s);
-        if (last->speedup > 0)
+        if (last->speedup > 0 && !*slower && good_until(rep, s) == last)
+            s->headline = report_text(rep, "Scaling is good up to %s: speed-up %s over %s, efficiency %s%s%s.",
+                                      nodes_text(rep, last->n_nodes), fmt_x(last->speedup).text,
+                                      nodes_text(rep, s->points[0].n_nodes), fmt_ratio(last->efficiency).text,
+                                      *last->unreliable ? ", though " : "", last->unreliable);
+        else if (last->speedup > 0)
             s->headline = report_text(
                 rep, "%sAt %s the speed-up over %s is %s (efficiency %s%s%s); where the time went is unknown.", slower,
                 nodes_text(rep, last->n_nodes), nodes_text(rep, s->points[0].n_nodes), fmt_x(last->speedup).text,
@@ -293,8 +299,8 @@ static void say_series(struct report *rep, int index)
         else
             s->headline = report_text(rep,
                                       "How the run scales from %s to %s is unknown: neither throughput nor steps were "
-                                      "recorded at every node count.",
-                                      nodes_text(rep, s->points[0].n_nodes), nodes_text(rep, last->n_nodes));
+                                      "recorded at every %s count.",
+                                      nodes_text(rep, s->points[0].n_nodes), nodes_text(rep, last->n_nodes), rep->unit);
         if (*s->losses_because)
             s->support = report_text(rep, "How the lost time splits into causes is %s.", s->losses_because);
         return;

@@ -87,13 +87,13 @@ static void say_beyond(struct report *rep, struct series *s)
     else if (s->kind == SCALING_STRONG && comm[1] > 0 && compute[0] > 0 && comm[0] > 0)
         next = (double)comm[1] / (double)comm[0] > (double)compute[1] / (double)compute[0]
                    ? report_text(rep,
-                                 " If both go on like this, communication limits beyond %s: a trend from two node "
+                                 " If both go on like this, communication limits beyond %s: a trend from two %s "
                                  "counts, not a forecast.",
-                                 nodes_text(rep, b->n_nodes))
+                                 nodes_text(rep, b->n_nodes), rep->unit)
                    : report_text(rep,
                                  " If both go on like this, communication does not become the limit beyond %s: a trend "
-                                 "from two node counts, not a forecast.",
-                                 nodes_text(rep, b->n_nodes));
+                                 "from two %s counts, not a forecast.",
+                                 nodes_text(rep, b->n_nodes), rep->unit);
     s->beyond_text =
         report_text(rep, "From %s to %s compute went from %s to %s a step and exposed communication from %s to %s.%s",
                     nodes_text(rep, a->n_nodes), nodes_text(rep, b->n_nodes), fmt_time(compute[0]).text,

@@ -350,6 +350,34 @@ static void test_what_leads(void **state)
     release(&g);
 }
 
+/* Results that hold means only: good scaling is called so, whatever is not known of the time; what falls is not. */
+static void test_scaling_of_summaries(void **state)
+{
+    (void)state;
+    for (int is_good = 0; is_good < 2; is_good++) {
+        struct fixture f = {.n = 2};
+        for (int i = 0; i < 2; i++) {
+            f.runs[i] = made_run(1 + i, 64);
+            f.runs[i]->unit = "GPU";
+            f.runs[i]->summary = (struct run_summary){.source = "results",
+                                                      .series = "strong",
+                                                      .n_steps = 50,
+                                                      .mean_ns = 80000000,
+                                                      .throughput = i == 0    ? 800
+                                                                    : is_good ? 1520
+                                                                              : 1200,
+                                                      .slowest_rank = -1};
+        }
+        tell(&f);
+        assert_string_equal(f.rep.series[0].headline,
+                            is_good ? "Scaling is good up to 2 GPUs: speed-up 1.90x over 1 GPU, efficiency 0.95."
+                                    : "At 2 GPUs the speed-up over 1 GPU is 1.50x (efficiency 0.75); where the time "
+                                      "went is unknown.");
+        assert_string_equal(f.rep.series[0].kind_because, "the global batch is 64 samples at every GPU count");
+        release(&f);
+    }
+}
+
 /* What the option would overrule is not overruled, and said. */
 static void test_unused_nodes(void **state)
 {
@@ -549,6 +577,7 @@ int main(void)
         cmocka_unit_test(test_labels_by_options),
         cmocka_unit_test(test_labels_by_model),
         cmocka_unit_test(test_what_leads),
+        cmocka_unit_test(test_scaling_of_summaries),
         cmocka_unit_test(test_unused_nodes),
         cmocka_unit_test(test_slurm_on_one_kernel),
         cmocka_unit_test(test_slower_with_more_nodes),
