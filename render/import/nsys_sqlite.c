@@ -282,9 +282,9 @@ static void say_graphs(struct nsys *x, struct run *r)
         sqlite3_prepare_v2(x->db, "SELECT count(*) FROM CUPTI_ACTIVITY_KIND_GRAPH_TRACE", -1, &q, NULL) == SQLITE_OK &&
         sqlite3_step(q) == SQLITE_ROW && sqlite3_column_int64(q, 0) > 0)
         run_add_gap(r,
-                    "'%s' holds %lld launches of CUDA graphs without their kernels: the GPU looks idle while they ran. "
+                    "'%s' holds %lld launch%s of CUDA graphs without their kernels: the GPU looks idle while they ran. "
                     "Record with nsys profile --cuda-graph-trace=node.",
-                    x->name, (long long)sqlite3_column_int64(q, 0));
+                    x->name, (long long)sqlite3_column_int64(q, 0), sqlite3_column_int64(q, 0) == 1 ? "" : "es");
     sqlite3_finalize(q);
 }
 
@@ -362,7 +362,9 @@ int nsys_sqlite_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
     rc = read_operations(&x, err);
     if (rc || (rc = read_host(&x, r, err)))
         goto out;
-    if (x.n_tables == 0) {
+    /* Every export has StringIds. Of a recording of the host alone no other table is read: a trace without operations.
+     */
+    if (x.n_tables == 0 && !has_table(&x, "StringIds")) {
         rc = dcr_err_set(err, DCR_FAIL, "'%s' is SQLite without the tables of an nsys export, or damaged", s->name);
         goto out;
     }

@@ -109,6 +109,10 @@ static void test_none(void **state)
 {
     (void)state;
     assert_int_equal(import_sql("CREATE TABLE t(a);"), DCR_FAIL);
+    /* an export of a recording of the host alone */
+    assert_int_equal(import_sql("CREATE TABLE StringIds(id, value); CREATE TABLE OSRT_API(start, end, nameId);"), 0);
+    assert_int_equal(run->n_traces, 1);
+    assert_int_equal(run->traces[0].n_devices, 0);
 }
 
 /* Pushed ranges nest on their thread, started ones nowhere; a mark has no end. */
