@@ -1,134 +1,12 @@
 /* page_run.c - one run: what a step is made of, rank by rank, step by step, and where the numbers are from. */
 #include "render/site/devices.h"
 #include "render/site/figures.h"
+#include "render/site/run_facts.h"
 
 #include "render/analyse/analyse.h"
 #include "render/narrate/format.h"
 
 #include <string.h>
-
-struct facts {
-    struct site *s;
-    json_t *list;
-};
-
-static void add_fact(struct facts *f, const char *name, const char *value)
-{
-    json_t *v = view_object(f->s);
-    view_text(f->s, v, "name", name);
-    view_text(f->s, v, "value", value && value[0] ? value : "n/a: not recorded");
-    view_set(f->s, v, "code", json_null());
-    view_add(f->s, f->list, v);
-}
-
-static void add_code(struct facts *f, const char *name, const char *code)
-{
-    json_t *v = view_object(f->s);
-    view_text(f->s, v, "name", name);
-    view_text(f->s, v, "value", code && code[0] ? NULL : "n/a: not recorded");
-    view_text(f->s, v, "code", code);
-    view_add(f->s, f->list, v);
-}
-
-/* Reasons come with "n/a because" in front or without. */
-static const char *not_available(struct site *s, const char *because)
-{
-    if (!because || !because[0])
-        return "n/a: not recorded";
-    return strncmp(because, "n/a", 3) ? site_text(s, "n/a because %s", because) : because;
-}
-
-static void add_known(struct facts *f, const char *name, const char *value)
-{
-    if (value && value[0])
-        add_fact(f, name, value);
-}
-
-static const char *variable(const struct run *run, const char *key)
-{
-    for (int i = 0; i < run->n_environment; i++)
-        if (strcmp(run->environment[i].key, key) == 0)
-            return run->environment[i].value;
-    return NULL;
-}
-
-/* A rank sees its own command only: what started it is told by the launcher's variables. A collector that stood in
- * front of the launcher saw the whole line. */
-static const char *launch_line(struct site *s, const struct run *run)
-{
-    static const char *const launchers[] = {"mpirun", "mpiexec", "srun", "orterun", "prterun", "torchrun"};
-    const char *first = run->n_command ? run->command[0] : "", *slash = strrchr(first, '/');
-    for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++)
-        if (strcmp(slash ? slash + 1 : first, launchers[i]) == 0)
-            return "";
-    const char *nodes = variable(run, "SLURM_NNODES"), *tasks = variable(run, "SLURM_NTASKS");
-    const char *world = variable(run, "OMPI_COMM_WORLD_SIZE");
-    if (tasks && *tasks)
-        return site_text(s, "srun%s%s -n %s ", nodes ? " -N " : "", nodes ? nodes : "", tasks);
-    const char *size = world && *world ? world : run->n_ranks > 1 ? site_text(s, "%d", run->n_ranks) : NULL;
-    const char *over = variable(run, "OMPI_MCA_mpi_oversubscribe"),
-               *bind = variable(run, "OMPI_MCA_hwloc_base_binding_policy");
-    return size ? site_text(s, "mpirun -n %s %s%s%s%s", size, bind && *bind ? "--bind-to " : "",
-                            bind && *bind ? bind : "", bind && *bind ? " " : "",
-                            over && !strcmp(over, "1") ? "--oversubscribe " : "")
-                : "";
-}
-
-static const char *command_line(struct site *s, const struct run *run)
-{
-    struct dcr_buf text = {0};
-    if (!run->n_command) /* not recorded: what started it is not known either */
-        return "";
-    for (int i = 0; i < run->n_command; i++)
-        dcr_buf_printf(&text, "%s%s", i ? " " : "", run->command[i]);
-    const char *line = site_text(s, "%s%s", launch_line(s, run), dcr_buf_text(&text));
-    dcr_buf_release(&text);
-    return line;
-}
-
-static json_t *overview(struct site *s, const struct run_result *r)
-{
-    struct facts f = {s, view_list(s)};
-    const struct run *run = r->run;
-    add_fact(&f, "Nodes and ranks",
-             site_text(s, "%s, %s", node_words(s, r->n_nodes),
-                       r->n_ranks > 0 ? fmt_count(r->n_ranks, "rank").text : "unknown number of ranks"));
-    add_fact(&f, "Steps",
-             r->has_steps ? site_text(s, "%s counted, %s left out as warm-up (%s)", site_int(s, r->n_counted),
-                                      site_int(s, r->n_warmup), r->steps_source)
-                          : not_available(s, r->steps_because));
-    if (r->has_steps) {
-        add_fact(&f, "Step time",
-                 r->step_interval.has
-                     ? site_text(s, "%s on average (95 %% interval %s to %s), median %s, p95 %s",
-                                 fmt_time(r->step.mean_ns).text, fmt_time((int64_t)r->step_interval.lo).text,
-                                 fmt_time((int64_t)r->step_interval.hi).text, fmt_time(r->step.median_ns).text,
-                                 fmt_time(r->step.p95_ns).text)
-                     : site_text(s, "%s on average, median %s, p95 %s", fmt_time(r->step.mean_ns).text,
-                                 fmt_time(r->step.median_ns).text, fmt_time(r->step.p95_ns).text));
-    }
-    add_fact(&f, "Throughput",
-             r->has_throughput
-                 ? site_text(s, "%s samples per second (from %s)", fmt_number(r->throughput).text, r->throughput_source)
-                 : not_available(s, r->throughput_because));
-    if (r->confidence_because && *r->confidence_because)
-        add_fact(&f, "Confidence", site_text(s, "%s: %s", confidence_word(r->confidence), r->confidence_because));
-    if (r->coverage_ratio > 0)
-        add_fact(&f, "Steps' share of the run", fmt_percent(r->coverage_ratio).text);
-    if (r->pop.has)
-        add_fact(&f, "Parallel efficiency",
-                 site_text(s, "%s = load balance %s x communication efficiency %s",
-                           fmt_ratio(r->pop.parallel_ratio).text, fmt_ratio(r->pop.load_balance_ratio).text,
-                           fmt_ratio(r->pop.communication_ratio).text));
-    else if (r->has_steps)
-        add_fact(&f, "Parallel efficiency", not_available(s, r->pop_because));
-    add_fact(&f, "Started", run->started_s > 0 ? fmt_utc(run->started_s).text : NULL);
-    if (run->started_s > 0 && run->ended_s > run->started_s)
-        add_fact(&f, "Took", fmt_time((int64_t)((run->ended_s - run->started_s) * 1e9)).text);
-    add_code(&f, "Command", command_line(s, run));
-    add_known(&f, "Run", run->run_id);
-    return f.list;
-}
 
 static const char *category_name(enum category c)
 {
@@ -187,82 +65,6 @@ static json_t *phases_table(struct site *s, const struct run_result *r)
         view_cell(s, t, site_text(s, "%s (%d)", fmt_time(p->slowest_ns).text, p->slowest_rank));
     }
     return t;
-}
-
-static json_t *communication(struct site *s, const struct run_result *r)
-{
-    struct facts f = {s, view_list(s)};
-    if (!r->has_steps || r->n_rank_results < 2)
-        return f.list;
-    add_fact(&f, "Exposed",
-             site_text(s, "%s per step, %s of it: %s transfer, %s waiting", fmt_time(r->comm_ns).text,
-                       fmt_percent((double)r->comm_ns / (double)r->step.mean_ns).text,
-                       fmt_time(r->part_ns[PART_TRANSFER]).text, fmt_time(r->part_ns[PART_WAIT]).text));
-    add_fact(&f, "Hidden",
-             r->hidden_comm_ns > 0
-                 ? site_text(s,
-                             "%s per step under way beside other work, waiting for other ranks included; what that "
-                             "saves shows against a run without overlap",
-                             fmt_time(r->hidden_comm_ns).text)
-                 : "none: no communication was recorded beside other work");
-    add_fact(&f, "Volume",
-             r->bytes_per_step > 0 ? site_text(s, "%s per step and rank", fmt_bytes(r->bytes_per_step).text) : NULL);
-    if (r->algbw_gb_s > 0)
-        add_fact(&f, "Bandwidth",
-                 site_text(s, "%s%s GB/s algorithm, %s GB/s bus, of the transfer (nccl-tests' definitions)",
-                           r->hidden_comm_ns > 0 ? "at least " : "", fmt_number(r->algbw_gb_s).text,
-                           fmt_number(r->busbw_gb_s).text));
-    if (r->straggler.has)
-        add_fact(&f, "Arrives last",
-                 site_text(s, "rank %d, in %s of the collectives; it makes the others wait %s per step",
-                           r->straggler.rank, fmt_percent(r->straggler.wins_ratio).text,
-                           fmt_time(r->straggler.caused_ns).text));
-    return f.list;
-}
-
-static json_t *program(struct site *s, const struct run *run)
-{
-    struct facts f = {s, view_list(s)};
-    const struct run_program *p = &run->program;
-    add_known(&f, "Program",
-              p->name && p->name[0] ? site_text(s, "%s %s", p->name, p->version ? p->version : "") : NULL);
-    add_known(&f, "Model", p->model);
-    if (p->parameters >= 0)
-        add_fact(&f, "Parameters", site_int(s, p->parameters));
-    add_known(&f, "Precision", p->precision);
-    add_known(&f, "Back end", p->backend);
-    add_known(&f, "BLAS", p->blas);
-    add_known(&f, "MPI", p->mpi);
-    add_known(&f, "CUDA", run_version(run, p->cuda, "CUDA_VERSION"));
-    add_known(&f, "NCCL", run_version(run, p->nccl, "NCCL_VERSION"));
-    for (int i = 0; i < run->nodes_len; i++)
-        if (run->nodes[i].gpu_driver && run->nodes[i].gpu_driver[0]) {
-            add_fact(&f, "GPU driver", run->nodes[i].gpu_driver);
-            break;
-        }
-    if (p->accumulate > 0)
-        add_fact(&f, "Micro-batches of a step", site_int(s, p->accumulate));
-    if (p->threads >= 0)
-        add_fact(&f, "Threads per rank", site_int(s, p->threads));
-    if (p->global_batch >= 0)
-        add_fact(&f, "Global batch", site_int(s, p->global_batch));
-    add_known(&f, "Data", p->dataset);
-    if (p->allreduce_bytes_per_step >= 0)
-        add_fact(&f, "All-reduce per step",
-                 site_text(s, "%s%s%s%s", fmt_bytes((double)p->allreduce_bytes_per_step).text,
-                           *p->allreduce_dtype ? ", gradients as " : "", p->allreduce_dtype,
-                           p->allreduce_is_overlapped == 1   ? ", during the backward pass"
-                           : p->allreduce_is_overlapped == 0 ? ", after the backward pass"
-                                                             : ""));
-    add_known(&f, "Scheduler", run->scheduler);
-    add_known(&f, "Job", run->job_id);
-    add_known(&f, "Collector", run->collector_version);
-    add_known(&f, "NVTX", run->nvtx_status);
-    add_known(&f, "MPI calls", run->mpi_status);
-    add_known(&f, "File calls", run->io_status);
-    for (int i = 0; i < run->n_labels; i++)
-        add_fact(&f, site_text(s, "Label %s", run->labels[i].key), run->labels[i].value);
-    return f.list;
 }
 
 static json_t *nodes_table(struct site *s, const struct run *run)
@@ -375,7 +177,7 @@ void page_run(struct site *s, int run)
     view_set_list(s, data, "notes", texts(s, r->notes, n_shown));
     view_set_list(s, data, "more_notes", texts(s, r->notes + n_shown, r->n_notes - n_shown));
     view_text(s, data, "n_more_notes", fmt_count(r->n_notes - n_shown, "more observation").text);
-    view_set(s, data, "overview", overview(s, r));
+    view_set(s, data, "overview", run_facts_overview(s, r));
     set_table(s, data, "classes",
               r->has_steps ? view_classes(s, "Every cause that was looked at in this run", &run, 1) : json_null(), run);
     set_or_null(s, data, "breakdown", run_figure_breakdown(s, r));
@@ -383,7 +185,7 @@ void page_run(struct site *s, int run)
     set_table(s, data, "ranges",
               view_operators(s, &r->run->ranges, "Ranges that the program named, all ranks and their whole time,"),
               run);
-    view_set_list(s, data, "communication", communication(s, r));
+    view_set_list(s, data, "communication", run_facts_communication(s, r));
     set_table(s, data, "waiting", waiting_table(s, r), run);
     set_or_null(s, data, "ranks", run_figure_ranks(s, r));
     set_or_null(s, data, "steps", run_figure_steps(s, r));
@@ -394,10 +196,10 @@ void page_run(struct site *s, int run)
     view_set_list(s, data, "devices", view_devices(s, run));
     view_set_list(s, data, "evidence", view_evidence(s, run));
     view_text(s, data, "warmup", r->has_steps ? r->warmup_because : NULL);
-    view_text(s, data, "no_steps", r->has_steps ? NULL : not_available(s, r->steps_because));
+    view_text(s, data, "no_steps", r->has_steps ? NULL : run_not_available(s, r->steps_because));
     view_set_list(s, data, "actions", view_actions(s, &run, 1, false, "../../"));
     view_text(s, data, "unnamed_action", r->unnamed_action);
-    view_set(s, data, "program", program(s, r->run));
+    view_set(s, data, "program", run_facts_program(s, r->run));
     set_table(s, data, "mpi_calls", view_mpi_calls(s, r->run), run);
     set_table(s, data, "io_files", view_io_files(s, r->run), run);
     set_table(s, data, "nodes", nodes_table(s, r->run), run);

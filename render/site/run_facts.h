@@ -1,0 +1,18 @@
+/* run_facts.h - lists of a run's facts: an object each with name and value, or code where it is to be copied. What was
+ * not recorded says so. Inside render/site only. */
+#ifndef RENDER_SITE_RUN_FACTS_H
+#define RENDER_SITE_RUN_FACTS_H
+
+#include "render/site/inside.h"
+
+/** run_facts_overview - nodes, steps, step time, throughput, when and by which command. Owned by the site. */
+json_t *run_facts_overview(struct site *s, const struct run_result *r);
+/** run_facts_communication - exposed, hidden, volume, bandwidth, who arrives last; empty for one rank or no steps. */
+json_t *run_facts_communication(struct site *s, const struct run_result *r);
+/** run_facts_program - program, model, versions and what else the archive knows; what it does not is left out. */
+json_t *run_facts_program(struct site *s, const struct run *run);
+
+/** run_not_available - "n/a because ..." of a reason that says so in front or not; "n/a: not recorded" of none. */
+const char *run_not_available(struct site *s, const char *because);
+
+#endif
