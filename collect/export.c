@@ -3,6 +3,7 @@
 
 #include "collect/export_parts.h"
 #include "lib/fs.h"
+#include "lib/hash.h"
 #include "lib/member.h"
 #include "lib/outfile.h"
 #include "lib/tar.h"
@@ -20,16 +21,36 @@ struct export_state {
     struct export_writer w;
     const struct export_style *style;
     struct dcr_arena arena;
-    json_t *nodes; /* of the metadata: which host is which node */
+    json_t *nodes;  /* of the metadata: which host is which node */
+    json_t *sha256; /* of the manifest: member's name -> checksum */
     struct node_clock {
         const char *host;
         struct dcr_clock clock;
     } * clocks; /* of nodes that were measured; shape (n_clocks) */
     size_t n_clocks, cap_clocks;
     int n_late; /* clocks that came behind traces */
-    uint64_t n_summaries;
+    uint64_t n_summaries, n_damaged;
     int has_base;
 };
+
+/* An archive without a manifest, or with one that cannot be read, has nothing to be held against. */
+static void take_checksums(struct export_state *x, struct dcr_tar_member *m)
+{
+    struct dcr_buf b = {0};
+    if (!x->sha256 && dcr_stream_slurp(&m->stream, &b, (size_t)64 << 20, NULL) == 0) {
+        json_t *o = json_loadb(dcr_buf_text(&b), b.len, 0, NULL), *entry;
+        size_t i;
+        x->sha256 = json_object();
+        json_array_foreach(json_object_get(o, "members"), i, entry)
+        {
+            const char *name = json_string_value(json_object_get(entry, "name"));
+            if (name)
+                json_object_set(x->sha256, name, json_object_get(entry, "sha256"));
+        }
+        json_decref(o);
+    }
+    dcr_buf_release(&b);
+}
 
 /* The whole second in which the run started: times count from there. */
 static void take_base(struct export_state *x, struct dcr_tar_member *m)
@@ -82,13 +103,14 @@ static void on_gpu(void *ctx, const struct dct_gpu_event *e)
     x->style->gpu(&x->w, e);
 }
 
-static int export_trace(struct export_state *x, struct dcr_tar_member *m, struct dcr_err *err)
+static int export_events(struct export_state *x, const struct dcr_tar_member *m, struct dcr_stream *s,
+                         struct dcr_err *err)
 {
     struct dct_reader *r = NULL;
     struct dct_event e;
     struct dcr_err why = {0};
     int node, rank;
-    int rc = dct_open(&r, &m->stream, &x->w.info, &why);
+    int rc = dct_open(&r, s, &x->w.info, &why);
     if (rc == DCR_FAIL) { /* verify complains; here it is left out, and counted */
         x->w.n_unreadable++;
         return DCR_OK;
@@ -128,6 +150,22 @@ static int export_trace(struct export_state *x, struct dcr_tar_member *m, struct
     return rc == DCR_END ? DCR_OK : rc;
 }
 
+/* What can be read of a damaged trace is exported, and the closing line says that it is damaged. */
+static int export_trace(struct export_state *x, struct dcr_tar_member *m, struct dcr_err *err)
+{
+    struct dcr_hashed h;
+    struct dcr_stream s = dcr_stream_hashed(&h, &m->stream, m->name);
+    char got[DCR_SHA256_HEX];
+    uint64_t n_before = x->w.n_traces;
+    const char *want = json_string_value(json_object_get(x->sha256, m->name));
+    int rc = export_events(x, m, &s, err);
+    if (rc == 0)
+        rc = dcr_stream_drain(&s, err);
+    dcr_sha256_finish(h.hash, got);
+    x->n_damaged += rc == 0 && x->w.n_traces > n_before && want && strcmp(want, got) != 0;
+    return rc;
+}
+
 static int export_members(struct export_state *x, struct dcr_tar_reader *tar, struct dcr_err *err)
 {
     struct dcr_tar_member m;
@@ -135,6 +173,8 @@ static int export_members(struct export_state *x, struct dcr_tar_reader *tar, st
     while ((rc = dcr_tar_next(tar, &m, err)) == DCR_OK) {
         int node, rank;
         enum dcr_role role = dcr_role_of(m.name, &node, &rank);
+        if (strcmp(m.name, DCR_MANIFEST) == 0)
+            take_checksums(x, &m);
         if (strcmp(m.name, DCR_METADATA) == 0)
             take_base(x, &m);
         x->n_summaries += role == DCR_ROLE_SUMMARY;
@@ -151,13 +191,14 @@ static int export_members(struct export_state *x, struct dcr_tar_reader *tar, st
 static void summarise(const struct export_state *x, const char *output, char *message, size_t n)
 {
     const struct export_writer *w = &x->w;
-    snprintf(message, n, "%s: %llu events of %llu trace%s", output ? output : "standard output",
-             (unsigned long long)w->n_events, (unsigned long long)w->n_traces, w->n_traces == 1 ? "" : "s");
+    snprintf(message, n, "%s: %llu event%s of %llu trace%s", output ? output : "standard output",
+             (unsigned long long)w->n_events, w->n_events == 1 ? "" : "s", (unsigned long long)w->n_traces,
+             w->n_traces == 1 ? "" : "s");
     if (w->n_files) {
         size_t used = strlen(message);
         snprintf(message + used, n - used,
-                 "; left out: sums of short calls on %llu files, which have no time of their own",
-                 (unsigned long long)w->n_files);
+                 "; left out: sums of short calls on %llu file%s, which have no time of their own",
+                 (unsigned long long)w->n_files, w->n_files == 1 ? "" : "s");
     }
     if (w->hosts.n_seen > 1) {
         size_t used = strlen(message);
@@ -178,10 +219,15 @@ static void summarise(const struct export_state *x, const char *output, char *me
         snprintf(message + used, n - used, "; %llu ranks' traces were not packed, only their summaries",
                  (unsigned long long)(x->n_summaries - w->n_traces));
     }
+    if (x->n_damaged) {
+        size_t used = strlen(message);
+        snprintf(message + used, n - used, "; %llu of these traces %s another content than the manifest says: damaged",
+                 (unsigned long long)x->n_damaged, x->n_damaged == 1 ? "has" : "have");
+    }
     if (w->n_unreadable) {
         size_t used = strlen(message);
-        snprintf(message + used, n - used, "; %llu traces cannot be read (dccollect verify says why)",
-                 (unsigned long long)w->n_unreadable);
+        snprintf(message + used, n - used, "; %llu trace%s cannot be read (dccollect verify says why)",
+                 (unsigned long long)w->n_unreadable, w->n_unreadable == 1 ? "" : "s");
     }
 }
 
@@ -260,6 +306,7 @@ int export_archive(const char *path, const char *output, enum export_format form
         summarise(&x, output, message, n);
     free(x.w.tracks);
     json_decref(x.nodes);
+    json_decref(x.sha256);
     dcr_arena_release(&x.arena);
     dcr_buf_release(&x.w.line);
     dcr_buf_release(&x.w.payload);

@@ -66,6 +66,9 @@ check_status 2 "a folder in the way" "$COLLECT" export ranks.tar -o .
 check "--format" sh -c '"$0" export ranks.tar --format csv -o x.txt && cmp x.txt events.csv' "$COLLECT"
 "$COLLECT" pack spool -o some.tar --traces rank0 2>/dev/null
 check "traces that were not packed are said" sh -c '"$0" export some.tar -o some.json 2>&1 | grep -q "160 events of 1 trace; 4 ranks. traces were not packed"' "$COLLECT"
+mkdir flip && tar xf some.tar -C flip && trace=$(find flip -name '*.dct') && printf '\377' | dd of="$trace" bs=1 seek=$(($(stat -c %s "$trace") - 1)) conv=notrunc status=none
+tar cf flip.tar -C flip manifest.json job_metadata.json "${trace#flip/}"
+check "a damaged trace is said" sh -c '"$0" export flip.tar -o flip.json 2>&1 | grep -q "; 1 of these traces has another content than the manifest says: damaged"' "$COLLECT"
 "$COLLECT" pack spool -o none.tar --traces none 2>/dev/null
 check_status 2 "only summaries: refused" "$COLLECT" export none.tar -o none.json
 check "nothing is written" sh -c '! ls none.json* 2>/dev/null && [ -z "$("$0" export none.tar 2>/dev/null)" ]' "$COLLECT"
