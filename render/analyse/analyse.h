@@ -246,7 +246,7 @@ double waiting_for_core(const struct run_rank *k);
  * of it may have been (at_most). Stand-ins for nodes all watch one machine: the busiest reading counts, against all
  * ranks. */
 struct others {
-    double cores; /* 0 = a node or a rank was not watched */
+    double cores; /* 0 = a node (of stand-ins: all of them) or a rank was not watched */
     double taken, at_most;
 };
 /** others_of - docs/metrics.md#shared-cores. Test: tests/unit/test_gain.c, tests/unit/test_rules.c */

@@ -117,8 +117,11 @@ struct others others_of(const struct run *a)
             return (struct others){0, 0, 0};
     for (int i = 0; i < a->nodes_len; i++) {
         const struct run_node *n = &a->nodes[i];
-        if (n->cpu_percent.n == 0 || n->cores <= 0 || !(n->monitor_seconds > 0))
+        if (n->cpu_percent.n == 0 || n->cores <= 0 || !(n->monitor_seconds > 0)) {
+            if (is_shared) /* one collector of those on a machine is enough to watch it */
+                continue;
             return (struct others){0, 0, 0};
+        }
         struct load l = load_of(a, n, is_shared);
         double cores = allowed_on(a, n, all), most = l.busy - l.own, here = most - (n->cores - cores);
         most = most < 0 ? 0 : most < cores ? most : cores;

@@ -100,6 +100,12 @@ static const char *class_sentence(struct report *rep, const struct run_result *r
         return report_text(rep, "%s %s is host-to-device copies%s%s", at, part,
                            share_trend(rep, r, PART_COPY, PART_COPY), end);
     case CLASS_COMPUTE:
+        if (*r->shared.id) /* judged by its share of the work: the time holds the turns of others */
+            return report_text(
+                rep,
+                "%s the step is compute-bound, as far as shared cores let one see: %s is compute, and of "
+                "the rest nothing is known to limit%s",
+                at, part, end);
         return report_text(rep, "%s the step is compute-bound: %s is compute and nothing else limits%s", at, part, end);
     case CLASS_HOST:
         return report_text(rep, "%s %s the GPU waits for the host (%s)%s", at, part, c->text, end);
