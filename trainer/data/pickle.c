@@ -1,7 +1,8 @@
-/* pickle.c - see pickle.h. What the functions make is in pickle_numpy.c. */
+/* pickle.c - see pickle.h. What the functions make is in pickle_numpy.c, the stack in
+ * pickle_stack.c. */
 #include "trainer/data/pickle.h"
 
-#include "trainer/data/pickle_numpy.h"
+#include "trainer/data/pickle_stack.h"
 
 #include <errno.h>
 #include <stdint.h>
@@ -10,17 +11,7 @@
 #include <string.h>
 
 #define MAX_ARENA ((size_t)64 << 20)
-#define MAX_MEMO ((size_t)1 << 20)
 #define MAX_LINE 4096
-
-struct machine {
-    struct pickle p; /* bytes, arena, messages: what pickle_numpy.c needs too */
-    struct pickle_value **stack, **memo;
-    size_t depth, cap_stack, n_memo, cap_memo;
-};
-
-/* A mark on the stack. */
-static struct pickle_value the_mark;
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
@@ -37,7 +28,7 @@ struct pickle_value *pickle_new(struct pickle *p, enum pickle_type type)
 }
 
 /* The next n bytes, or NULL. */
-static const char *take(struct machine *m, size_t n)
+static const char *take(struct pickle_machine *m, size_t n)
 {
     const char *at = m->p.bytes + m->p.at;
     if (n > m->p.n - m->p.at)
@@ -47,7 +38,7 @@ static const char *take(struct machine *m, size_t n)
 }
 
 /* A whole number of n bytes, the least significant first; is_short when the pickle ends. */
-static uint64_t take_number(struct machine *m, size_t n, int *is_short)
+static uint64_t take_number(struct pickle_machine *m, size_t n, int *is_short)
 {
     const unsigned char *b = (const unsigned char *)take(m, n);
     uint64_t v = 0;
@@ -58,7 +49,7 @@ static uint64_t take_number(struct machine *m, size_t n, int *is_short)
 }
 
 /* The rest of the line without its end, \n or \r\n; NULL when there is none. */
-static const char *take_line(struct machine *m, size_t *n)
+static const char *take_line(struct pickle_machine *m, size_t *n)
 {
     const char *at = m->p.bytes + m->p.at, *end = memchr(at, '\n', m->p.n - m->p.at);
     if (!end)
@@ -69,106 +60,16 @@ static const char *take_line(struct machine *m, size_t *n)
     return at;
 }
 
-/* ---- stack and memo ---------------------------------------------------------------------------------------------- */
-
-static int grow(struct pickle_value ***list, size_t *cap, size_t needed, struct dcr_err *err)
-{
-    if (needed <= *cap)
-        return 0;
-    size_t wanted = 2 * needed + 64;
-    struct pickle_value **grown = realloc(*list, wanted * sizeof *grown);
-    if (!grown)
-        return dcr_err_set(err, DCR_FATAL, "out of memory");
-    memset(grown + *cap, 0, (wanted - *cap) * sizeof *grown);
-    *list = grown;
-    *cap = wanted;
-    return 0;
-}
-
-static int push(struct machine *m, struct pickle_value *v, struct dcr_err *err)
-{
-    int rc = grow(&m->stack, &m->cap_stack, m->depth + 1, err);
-    if (!rc)
-        m->stack[m->depth++] = v;
-    return rc;
-}
-
-/* The value on top, never a mark; NULL when there is none. */
-static struct pickle_value *top(const struct machine *m)
-{
-    struct pickle_value *v = m->depth ? m->stack[m->depth - 1] : NULL;
-    return v == &the_mark ? NULL : v;
-}
-
-static struct pickle_value *pop(struct machine *m)
-{
-    struct pickle_value *v = top(m);
-    m->depth -= v != NULL;
-    return v;
-}
-
-/* Number of values above the last mark; SIZE_MAX without one. */
-static size_t above_mark(const struct machine *m)
-{
-    for (size_t i = m->depth; i-- > 0;)
-        if (m->stack[i] == &the_mark)
-            return m->depth - 1 - i;
-    return SIZE_MAX;
-}
-
-static int remember(struct machine *m, uint64_t index, struct dcr_err *err)
-{
-    if (index >= MAX_MEMO || !top(m))
-        return pickle_refuse(&m->p, "it remembers nothing, or too much", err);
-    int rc = grow(&m->memo, &m->cap_memo, (size_t)index + 1, err);
-    if (rc)
-        return rc;
-    m->memo[index] = top(m);
-    m->n_memo = index >= m->n_memo ? (size_t)index + 1 : m->n_memo;
-    return 0;
-}
-
-static int recall(struct machine *m, uint64_t index, struct dcr_err *err)
-{
-    if (index >= m->cap_memo || !m->memo[index])
-        return pickle_refuse(&m->p, "it recalls what it never stored", err);
-    return push(m, m->memo[index], err);
-}
-
-/* The n values on top as items of a new list or tuple, or added to an old one. */
-static int gather(struct machine *m, struct pickle_value *into, size_t n, struct dcr_err *err)
-{
-    if (n > m->depth)
-        return pickle_refuse(&m->p, "its stack is empty", err);
-    struct pickle_value **from = m->stack + m->depth - n;
-    for (size_t i = 0; i < n; i++)
-        if (from[i] == &the_mark)
-            return pickle_refuse(&m->p, "its stack is in disorder", err);
-    if (into->n + n > into->cap) {
-        size_t cap = 2 * into->n + n;
-        struct pickle_value **items = dcr_arena_alloc(m->p.arena, cap * sizeof *items);
-        if (into->n)
-            memcpy(items, into->items, into->n * sizeof *items);
-        into->items = items;
-        into->cap = cap;
-    }
-    if (n)
-        memcpy(into->items + into->n, from, n * sizeof *from);
-    into->n += n;
-    m->depth -= n;
-    return 0;
-}
-
 /* ---- opcodes ----------------------------------------------------------------------------------------------------- */
 
-static int push_integer(struct machine *m, long long v, struct dcr_err *err)
+static int push_integer(struct pickle_machine *m, long long v, struct dcr_err *err)
 {
     struct pickle_value *value = pickle_new(&m->p, PICKLE_INT);
     value->integer = v;
-    return push(m, value, err);
+    return pickle_push(m, value, err);
 }
 
-static int push_text(struct machine *m, uint64_t n, int is_utf8, struct dcr_err *err)
+static int push_text(struct pickle_machine *m, uint64_t n, int is_utf8, struct dcr_err *err)
 {
     const char *bytes = n <= SIZE_MAX ? take(m, (size_t)n) : NULL;
     if (!bytes)
@@ -177,11 +78,11 @@ static int push_text(struct machine *m, uint64_t n, int is_utf8, struct dcr_err 
     v->bytes = bytes;
     v->n = (size_t)n;
     v->is_utf8 = is_utf8;
-    return push(m, v, err);
+    return pickle_push(m, v, err);
 }
 
 /* Numbers and texts written as a line of text: protocol 0. */
-static int push_line(struct machine *m, char op, struct dcr_err *err)
+static int push_line(struct pickle_machine *m, char op, struct dcr_err *err)
 {
     size_t n = 0;
     const char *line = take_line(m, &n);
@@ -190,7 +91,7 @@ static int push_line(struct machine *m, char op, struct dcr_err *err)
         return pickle_refuse(&m->p, "it ends in a line", err);
     if (op == 'S' || op == 'V') {
         struct pickle_value *v = pickle_unescape(&m->p, line, n, op == 'S', err);
-        return v ? push(m, v, err) : DCR_FAIL;
+        return v ? pickle_push(m, v, err) : DCR_FAIL;
     }
     snprintf(text, sizeof text, "%.*s", (int)(n < MAX_LINE ? n : 0), line);
     errno = 0;
@@ -198,18 +99,18 @@ static int push_line(struct machine *m, char op, struct dcr_err *err)
         struct pickle_value *v = pickle_new(&m->p, PICKLE_FLOAT);
         v->number = strtod(text, &end);
         return end == text || *end || n >= sizeof text ? pickle_refuse(&m->p, "no number where one is due", err)
-                                                       : push(m, v, err);
+                                                       : pickle_push(m, v, err);
     }
     long long v = strtoll(text, &end, 10);
     end += *end == 'L';
     if (end == text || *end || errno || n >= sizeof text)
         return pickle_refuse(&m->p, "no number where one is due", err);
-    return op == 'p'   ? remember(m, v < 0 ? UINT64_MAX : (uint64_t)v, err)
-           : op == 'g' ? recall(m, v < 0 ? UINT64_MAX : (uint64_t)v, err)
+    return op == 'p'   ? pickle_remember(m, v < 0 ? UINT64_MAX : (uint64_t)v, err)
+           : op == 'g' ? pickle_recall(m, v < 0 ? UINT64_MAX : (uint64_t)v, err)
                        : push_integer(m, v, err);
 }
 
-static int push_sequence(struct machine *m, enum pickle_type type, size_t n, int has_mark, struct dcr_err *err)
+static int push_sequence(struct pickle_machine *m, enum pickle_type type, size_t n, int has_mark, struct dcr_err *err)
 {
     struct pickle_value *v = pickle_new(&m->p, type);
     if (n == SIZE_MAX)
@@ -218,42 +119,42 @@ static int push_sequence(struct machine *m, enum pickle_type type, size_t n, int
     if (type == PICKLE_DICT)
         m->depth -= n;
     else
-        rc = gather(m, v, n, err);
+        rc = pickle_gather(m, v, n, err);
     m->depth -= has_mark && !rc;
-    return rc ? rc : push(m, v, err);
+    return rc ? rc : pickle_push(m, v, err);
 }
 
 /* Append the values above the mark (or the one on top) to the list or dictionary below. */
-static int add_items(struct machine *m, enum pickle_type type, size_t n, int has_mark, struct dcr_err *err)
+static int add_items(struct pickle_machine *m, enum pickle_type type, size_t n, int has_mark, struct dcr_err *err)
 {
     const size_t below = (size_t)has_mark + 1;
     if (n == SIZE_MAX || m->depth < n + below)
         return pickle_refuse(&m->p, "its stack is empty", err);
     struct pickle_value *into = m->stack[m->depth - n - below];
-    if (into == &the_mark || into->type != type)
+    if (pickle_is_mark(into) || into->type != type)
         return pickle_refuse(&m->p, "it adds to what is no list or dictionary", err);
     int rc = 0;
     if (type == PICKLE_DICT)
         m->depth -= n;
     else
-        rc = gather(m, into, n, err);
+        rc = pickle_gather(m, into, n, err);
     m->depth -= has_mark && !rc;
     return rc;
 }
 
-static int push_function(struct machine *m, const char *module, size_t n_module, const char *name, size_t n_name,
+static int push_function(struct pickle_machine *m, const char *module, size_t n_module, const char *name, size_t n_name,
                          struct dcr_err *err)
 {
     struct pickle_value *v = pickle_function(&m->p, module, n_module, name, n_name, err);
-    return v ? push(m, v, err) : DCR_FAIL;
+    return v ? pickle_push(m, v, err) : DCR_FAIL;
 }
 
 /* Two lines; or, from protocol 4 on, the two texts on top. */
-static int global(struct machine *m, int is_on_stack, struct dcr_err *err)
+static int global(struct pickle_machine *m, int is_on_stack, struct dcr_err *err)
 {
     size_t n_module = 0, n_name = 0;
     if (is_on_stack) {
-        struct pickle_value *name = pop(m), *module = pop(m);
+        struct pickle_value *name = pickle_pop(m), *module = pickle_pop(m);
         if (!name || !module || name->type != PICKLE_TEXT || module->type != PICKLE_TEXT)
             return pickle_refuse(&m->p, "no function where one is due", err);
         return push_function(m, module->bytes, module->n, name->bytes, name->n, err);
@@ -265,18 +166,18 @@ static int global(struct machine *m, int is_on_stack, struct dcr_err *err)
 }
 
 /* REDUCE: function and arguments become its result. BUILD: the state on top goes into the object below. */
-static int call(struct machine *m, int is_build, struct dcr_err *err)
+static int call(struct pickle_machine *m, int is_build, struct dcr_err *err)
 {
-    struct pickle_value *argument = pop(m), *object = is_build ? top(m) : pop(m);
+    struct pickle_value *argument = pickle_pop(m), *object = is_build ? pickle_top(m) : pickle_pop(m);
     if (!argument || !object || argument->type != PICKLE_TUPLE)
         return pickle_refuse(&m->p, "it calls without arguments", err);
     if (is_build)
         return pickle_build(&m->p, object, argument, err);
     struct pickle_value *v = pickle_reduce(&m->p, object, argument, err);
-    return v ? push(m, v, err) : DCR_FAIL;
+    return v ? pickle_push(m, v, err) : DCR_FAIL;
 }
 
-static int push_long(struct machine *m, struct dcr_err *err)
+static int push_long(struct pickle_machine *m, struct dcr_err *err)
 {
     int is_short = 0;
     uint64_t n = take_number(m, 1, &is_short);
@@ -288,7 +189,7 @@ static int push_long(struct machine *m, struct dcr_err *err)
     return push_integer(m, (long long)bits, err);
 }
 
-static int push_double(struct machine *m, struct dcr_err *err)
+static int push_double(struct pickle_machine *m, struct dcr_err *err)
 {
     const unsigned char *b = (const unsigned char *)take(m, 8);
     uint64_t bits = 0;
@@ -298,7 +199,7 @@ static int push_double(struct machine *m, struct dcr_err *err)
         bits = bits << 8 | b[i];
     struct pickle_value *v = pickle_new(&m->p, PICKLE_FLOAT);
     memcpy(&v->number, &bits, sizeof bits);
-    return push(m, v, err);
+    return pickle_push(m, v, err);
 }
 
 enum action {
@@ -355,7 +256,7 @@ static const struct opcode {
 };
 
 /* Those with a number of n bytes behind them. */
-static int step_counted(struct machine *m, const struct opcode *op, struct dcr_err *err)
+static int step_counted(struct pickle_machine *m, const struct opcode *op, struct dcr_err *err)
 {
     int is_short = 0;
     uint64_t v = take_number(m, op->n, &is_short);
@@ -368,15 +269,15 @@ static int step_counted(struct machine *m, const struct opcode *op, struct dcr_e
     case UNICODE:
         return push_text(m, v, op->action == UNICODE, err);
     case STORE:
-        return remember(m, v, err);
+        return pickle_remember(m, v, err);
     case RECALL:
-        return recall(m, v, err);
+        return pickle_recall(m, v, err);
     default:
         return 0;
     }
 }
 
-static int step(struct machine *m, unsigned char code, struct dcr_err *err)
+static int step(struct pickle_machine *m, unsigned char code, struct dcr_err *err)
 {
     const struct opcode *op = &opcodes[code];
     const int has_mark = op->n == TO_MARK;
@@ -385,9 +286,9 @@ static int step(struct machine *m, unsigned char code, struct dcr_err *err)
     case LINE:
         return push_line(m, (char)code, err);
     case MARK:
-        return push(m, &the_mark, err);
+        return pickle_push_mark(m, err);
     case NONE:
-        return push(m, pickle_new(&m->p, PICKLE_NONE), err);
+        return pickle_push(m, pickle_new(&m->p, PICKLE_NONE), err);
     case BOOLEAN:
         return push_integer(m, op->n, err);
     case LONG:
@@ -395,11 +296,11 @@ static int step(struct machine *m, unsigned char code, struct dcr_err *err)
     case DOUBLE:
         return push_double(m, err);
     case MEMOIZE:
-        return remember(m, m->n_memo, err);
+        return pickle_remember(m, m->n_memo, err);
     case SEQUENCE:
-        return push_sequence(m, op->type, has_mark ? above_mark(m) : op->n, has_mark, err);
+        return push_sequence(m, op->type, has_mark ? pickle_above_mark(m) : op->n, has_mark, err);
     case ADD:
-        return add_items(m, op->type, has_mark ? above_mark(m) : op->n, has_mark, err);
+        return add_items(m, op->type, has_mark ? pickle_above_mark(m) : op->n, has_mark, err);
     case GLOBAL:
         return global(m, op->n, err);
     case CALL:
@@ -415,7 +316,7 @@ static int step(struct machine *m, unsigned char code, struct dcr_err *err)
 int pickle_read(const char *bytes, size_t n, const char *name, struct dcr_arena *arena, struct pickle_value **out,
                 struct dcr_err *err)
 {
-    struct machine m = {.p = {.bytes = bytes, .n = n, .name = name, .arena = arena}};
+    struct pickle_machine m = {.p = {.bytes = bytes, .n = n, .name = name, .arena = arena}};
     int rc = 0;
     *out = NULL;
     while (!rc && m.p.at < n && bytes[m.p.at] != '.') {
@@ -426,7 +327,7 @@ int pickle_read(const char *bytes, size_t n, const char *name, struct dcr_arena 
     }
     if (!rc && m.p.at == n)
         rc = pickle_refuse(&m.p, "it ends before it is complete", err);
-    if (!rc && !(*out = pop(&m)))
+    if (!rc && !(*out = pickle_pop(&m)))
         rc = pickle_refuse(&m.p, "it makes nothing", err);
     free(m.stack);
     free(m.memo);
