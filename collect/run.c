@@ -157,6 +157,11 @@ static int pack_own(struct run *r, char *message, size_t n, struct dcr_err *err)
         request.is_live = 1;
     }
     int rc = pack_spool(&request, message, n, err);
+    if (rc && access(r->spool, F_OK) != 0 && errno == ENOENT)
+        return dcr_err_set(err, DCR_FAIL,
+                           "no archive was made: '%s', where the run was recorded, was removed while the program ran, "
+                           "and what was recorded with it",
+                           r->spool);
     if (rc) {
         dcr_err_while(err,
                       "no archive was made; what was recorded is kept in '%s': when there is room, or what is wrong is "
