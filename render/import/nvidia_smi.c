@@ -1,8 +1,8 @@
 /* nvidia_smi.c - `nvidia-smi --query-gpu=... --format=csv -l`, with header and units, or without one of them. Without a
  * header columns are told by their units: the first "%" is the GPU's utilisation, the first "MiB" memory used, "W"
- * power, "MHz" the SM clock, a bare number the temperature; a second "MiB" that never changes all memory. GPUs are told
- * by index, else by uuid or bus id, else by their place in each burst of rows; without times rows count as seconds.
- * Test: render_foreign.sh, test_smi.c */
+ * power, "MHz" the SM clock, a bare whole number from 10 to 130 the temperature; a second "MiB" that never changes all
+ * memory. GPUs are told by index, else by uuid or bus id, else by their place in each burst of rows; without times rows
+ * count as seconds. Test: render_foreign.sh, test_smi.c */
 #include "render/import/parsers.h"
 
 #include "lib/buf.h"
@@ -15,12 +15,13 @@
 
 enum { MAX_BYTES = 256 << 20, MAX_COLUMNS = 64, MAX_LINE = 4096, MAX_GPUS = 1024 };
 
-/* "2026/04/25 16:06:06.780" in seconds; < 0 when it is none. */
+/* "2026/04/25 16:06:06.780" in seconds, be it rewritten with dashes; < 0 when it is none. */
 static double stamp(const char *text)
 {
     int y, mo, d, h, mi, n = 0;
     double s;
-    if (sscanf(text, " %4d/%2d/%2d %2d:%2d:%lf%n", &y, &mo, &d, &h, &mi, &s, &n) != 6 || y < 1970 || mo < 1 || mo > 12)
+    if (sscanf(text, " %4d%*1[/-]%2d%*1[/-]%2d %2d:%2d:%lf%n", &y, &mo, &d, &h, &mi, &s, &n) != 6 || y < 1970 ||
+        mo < 1 || mo > 12)
         return -1;
     int64_t yy = y - (mo <= 2), era = yy / 400, yoe = yy - era * 400; /* days of the civil calendar, by H. Hinnant */
     int64_t doy = (153 * (mo + (mo > 2 ? -3 : 9)) + 2) / 5 + d - 1, doe = yoe * 365 + yoe / 4 - yoe / 100 + doy;
@@ -69,14 +70,15 @@ static enum gpu_sample by_name(const char *name)
 static enum gpu_sample by_unit(const char *cell, int *seen)
 {
     char *unit;
-    strtod(cell, &unit);
+    double v = strtod(cell, &unit);
     if (unit == cell)
         return SAMPLE_NONE;
+    int is_degrees = *unit == '\0' && !strchr(cell, '.') && v >= 10 && v <= 130; /* no index, version or count */
     enum gpu_sample what = strcmp(unit, " %") == 0     ? SAMPLE_UTILIZATION
                            : strcmp(unit, " MiB") == 0 ? SAMPLE_MEMORY_USED
                            : strcmp(unit, " W") == 0   ? SAMPLE_POWER
                            : strcmp(unit, " MHz") == 0 ? SAMPLE_CLOCK
-                           : *unit == '\0'             ? SAMPLE_TEMPERATURE
+                           : is_degrees                ? SAMPLE_TEMPERATURE
                                                        : SAMPLE_NONE;
     if (what == SAMPLE_NONE || seen[what]++)
         return SAMPLE_NONE;
@@ -116,6 +118,7 @@ int nvidia_smi_is(const char *head, size_t n)
     int has_time = stamp(line) >= 0, is_with_units = strstr(line, " %") || strstr(line, " MiB") || strstr(line, " W");
     if (has_time && strchr(line, ',') && is_with_units)
         return 1;
+    has_time = has_time && strchr(line, '/'); /* dates with dashes are in anybody's tables */
     int n_cells = split(line, cells);
     for (int i = 0; i < n_cells; i++) {
         enum gpu_sample what = by_unit(cells[i], seen);
@@ -390,7 +393,8 @@ int nvidia_smi_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
     } else if (g.n) {
         g.n_columns = cells_in(g.lines[0]);
         const char *slash = strchr(g.lines[0], '/'), *comma = strchr(g.lines[0], ',');
-        g.time_column = slash && comma && slash < comma ? 0 : -1; /* a date, be it one that can be read or not */
+        int is_date = slash && comma && slash < comma; /* be it one that can be read or not */
+        g.time_column = is_date || stamp(g.lines[0]) >= 0 ? 0 : -1;
     }
     read_times(&g);
     if (has_header && g.n)
@@ -403,7 +407,7 @@ int nvidia_smi_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
         goto out;
     }
     if (n_bad)
-        run_add_gap(r, "%zu rows of '%s' could not be read.", n_bad, s->name);
+        run_add_gap(r, "%zu row%s of '%s' could not be read.", n_bad, n_bad == 1 ? "" : "s", s->name);
     if (g.time_column < 0)
         run_add_gap(r,
                     "'%s' holds no times: its samples are counted as seconds%s. Record with "

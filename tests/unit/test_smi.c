@@ -131,6 +131,24 @@ static void test_no_times(void **state)
     check_gpu(0, 0, 2, 55, 0);
 }
 
+/* Numbers that are no temperature, and times as a spreadsheet rewrites them. */
+static void test_bare_numbers(void **state)
+{
+    (void)state;
+    assert_int_equal(import_text(ROW("01.000", "NVIDIA A100, 535.54, 4, 35, 10 %, 100 MiB")
+                                     ROW("02.000", "NVIDIA A100, 535.54, 4, 37, 30 %, 100 MiB")),
+                     0);
+    check_gpu(0, 0, 2, 20, 100);
+    assert_int_equal(run->nodes[0].gpus[0].temperature_c.n, 2);
+    assert_true(run->nodes[0].gpus[0].temperature_c.sum == 72);
+    assert_int_equal(
+        import_text("timestamp,index,utilization.gpu\n2026-02-01 00:00:01,3,10\n2026-02-01 00:00:02,3,30\n"), 0);
+    check_gpu(0, 3, 2, 20, 0);
+    assert_int_equal(import_text("2026-02-01 00:00:01, 10 %, 5 MiB\n2026-02-01 00:00:02, 30 %, 7 MiB\n"), 0);
+    check_gpu(0, 0, 2, 20, 6);
+    assert_int_equal(run->n_gaps, 0);
+}
+
 static void test_refused(void **state)
 {
     (void)state;
@@ -138,14 +156,14 @@ static void test_refused(void **state)
     assert_non_null(strstr(err.text, "without header and units"));
     assert_int_equal(import_text("timestamp, utilization.gpu\nx, 1\n"), DCR_FAIL);
     assert_int_equal(import_text("2026/02/01 00:00:01, started\n"), DCR_END);
+    assert_int_equal(import_text("2026-02-01 00:00:01, 1, 2, 3\n"), DCR_END);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(test_header, forget),
-        cmocka_unit_test_teardown(test_no_header, forget),
-        cmocka_unit_test_teardown(test_no_times, forget),
+        cmocka_unit_test_teardown(test_header, forget),   cmocka_unit_test_teardown(test_no_header, forget),
+        cmocka_unit_test_teardown(test_no_times, forget), cmocka_unit_test_teardown(test_bare_numbers, forget),
         cmocka_unit_test_teardown(test_refused, forget),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
