@@ -78,6 +78,9 @@ static void say_own_threads(struct report *rep, int run, double delay, const cha
     struct others o = others_of(r->run);
     int is_ours = strcmp(p->name, "dcrnn-train") == 0, workers = p->loader_workers > 0 ? (int)p->loader_workers : 0;
     int threads = p->threads > 0 ? (int)p->threads : 1, ranks = r->n_ranks;
+    /* A core's worth of another program can keep each rank that it meets waiting as long. */
+    int is_each_other = o.at_most / o.cores <= rep->thresholds.loss_matters / 2;
+    const char *whom = is_each_other ? "so they waited for each other" : "so they waited for those or for each other";
     const char *all = report_text(rep, "%d %s of %d %s", ranks, ranks == 1 ? "rank" : "ranks", threads,
                                   threads == 1 ? "thread" : "threads");
     if (workers)
@@ -85,8 +88,8 @@ static void say_own_threads(struct report *rep, int run, double delay, const cha
                           ranks == 1 ? "" : " each");
     r->shared.own = report_text(rep,
                                 "the threads of a rank, taken together, waited for a core for %s of %s; other programs "
-                                "took %s of the cores, so they waited for each other: %s%s share %g %s",
-                                fmt_percent(delay).text, of, fmt_percent(o.taken / o.cores).text, all,
+                                "took %s of the cores, %s: %s%s share %g %s",
+                                fmt_percent(delay).text, of, fmt_percent(o.at_most / o.cores).text, whom, all,
                                 workers ? " and the collector"
                                         : ", their helpers (loader workers, communication) and "
                                           "the collector",
