@@ -243,6 +243,16 @@ static int member(struct walk *k, struct dcr_err *err)
     }
 }
 
+/* Nothing but space may follow: a second trace behind the first one would be left out unsaid. */
+static int end_of_file(struct walk *k, struct dcr_err *err)
+{
+    char c;
+    int rc = next_byte(k, NULL, &c, err);
+    if (rc)
+        return rc == DCR_END ? 0 : rc;
+    return broken(k, k->w.at, "there is more behind its end,", err);
+}
+
 static int walk_file(struct walk *k, struct dcr_err *err)
 {
     char c;
@@ -254,13 +264,17 @@ static int walk_file(struct walk *k, struct dcr_err *err)
     if (c == '[') {
         k->w.at++;
         k->is_list = 1;
-        return events(k, err);
+        rc = events(k, err);
+        return rc ? rc : end_of_file(k, err);
     }
     if (c != '{')
         return broken(k, k->w.at, "neither an object nor an array", err);
     for (k->w.at++; !(rc = next_byte(k, "before its closing brace", &c, err));) {
-        if (c == '}')
+        if (c == '}') {
+            k->w.at++;
+            rc = end_of_file(k, err);
             break;
+        }
         if (c != '"')
             return broken(k, k->w.at, "a name is missing", err);
         if ((rc = member(k, err)) != 0)

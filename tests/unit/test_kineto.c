@@ -293,6 +293,22 @@ static void test_list_without_end(void **state)
     }
 }
 
+/* Two traces in one file: the second one is not left out unsaid. */
+static void test_more_behind(void **state)
+{
+    (void)state;
+    static const char *const one[] = {"{\"traceEvents\":[" KERNEL("1", "2") "]}", "[" KERNEL("1", "2") "]"};
+    char text[1024];
+    for (int i = 0; i < 2; i++) {
+        sprint(text, "%s \r\n\n", one[i]);
+        assert_int_equal(import_text(text), 0);
+        sprint(text, "%s\n%s", one[i], one[0]);
+        assert_int_equal(import_text(text), DCR_FAIL);
+        assert_non_null(strstr(err.text, "there is more behind its end"));
+        assert_int_equal(run->n_traces, 0);
+    }
+}
+
 /* Cut inside an event at and around the place where the first window ends: there the bytes move when it turns out that
  * there are no more. What lay behind them in the old window would make the event whole, and another one. */
 static void test_cut_at_window(void **state)
@@ -771,6 +787,7 @@ int main(void)
         cmocka_unit_test_teardown(test_nothing_on_a_gpu, forget),
         cmocka_unit_test_teardown(test_cut, forget),
         cmocka_unit_test_teardown(test_list_without_end, forget),
+        cmocka_unit_test_teardown(test_more_behind, forget),
         cmocka_unit_test_teardown(test_cut_at_window, forget),
         cmocka_unit_test_teardown(test_broken, forget),
         cmocka_unit_test_teardown(test_window, forget),
