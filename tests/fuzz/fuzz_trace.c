@@ -1,6 +1,7 @@
 /* fuzz_trace.c - libFuzzer entry over lib/trace, lib/payload and lib/summary. The first byte chooses: bit 0, whether
  * block checksums are made right first, so that rubbish reaches the parser of slots too; bit 1, whether the rest is the
- * text of a summary and not a trace; bit 2, whether it is read as a payload with its definitions too. A trace's summary
+ * text of a summary and not a trace; bit 2, whether it is read as a payload with its definitions too; bit 3, whether
+ * somebody looks on while the summary is made (by way of lib/trace_chunks), who must see every event. A trace's summary
  * must come back from its own text.
  */
 #include "lib/hash.h"
@@ -53,15 +54,38 @@ static void there_and_back(const struct summary *sum)
     dcr_arena_release(&a);
 }
 
-static void summarise(const char *bytes, size_t n, int is_text)
+static void on_begin(void *ctx, const struct dct_info *info)
 {
+    (void)info;
+    *(uint64_t *)ctx = 0;
+}
+
+static void on_event(void *ctx, const struct dct_event *e)
+{
+    *(uint64_t *)ctx += 1 + (uint64_t)e->kind;
+}
+
+static void on_end(void *ctx, struct dct_reader *r)
+{
+    (void)ctx;
+    (void)dct_notes(r);
+}
+
+/* returns  a sum over the events; 0: there is none, or it is no trace */
+static uint64_t summarise(const char *bytes, size_t n, int is_text, int is_watched)
+{
+    uint64_t seen = 0;
+    struct dct_watch watch = {on_begin, on_event, on_end, &seen, NULL};
     struct dcr_arena a = {0};
     struct summary sum;
     struct dcr_memory memory = {.bytes = bytes, .len = n, .pos = 0};
     struct dcr_stream s = dcr_stream_memory(&memory, "fuzz");
-    if ((is_text ? summary_read(&sum, &a, &s, NULL) : summary_of_trace(&sum, &a, &s, SUMMARY_NAMES, NULL)) == 0)
+    if ((is_text ? summary_read(&sum, &a, &s, NULL)
+                 : summary_of_trace_with_gpu(&sum, &a, &s, SUMMARY_NAMES, NULL, NULL, is_watched ? &watch : NULL,
+                                             NULL)) == 0)
         there_and_back(&sum);
     dcr_arena_release(&a);
+    return seen;
 }
 
 /* A schema, an enumeration, a payload, one behind the other. */
@@ -106,7 +130,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         put_payload((const char *)copy, n - 1);
     if (data[0] & 1)
         mend(copy, n - 1);
-    summarise((const char *)copy, n - 1, data[0] & 2);
+    uint64_t seen = summarise((const char *)copy, n - 1, data[0] & 2, data[0] & 8), sum = 0;
     struct dcr_memory memory = {.bytes = (const char *)copy, .len = n - 1, .pos = 0};
     struct dcr_stream s = dcr_stream_memory(&memory, "fuzz");
     struct dct_reader *r = NULL;
@@ -119,12 +143,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
             struct dcr_buf text = {0};
             if (e.end_ns < e.start_ns || !e.name || !e.domain || !e.category)
                 abort();
+            sum += 1 + (uint64_t)e.kind;
             dct_put_payload(r, &e, &text);
             dcr_buf_release(&text);
         }
         dct_get_loss(r, &loss);
         (void)dct_notes(r);
     }
+    if ((data[0] & 10) == 8 && seen != sum)
+        abort();
     dct_close(r);
     free(copy);
     return 0;
