@@ -248,9 +248,14 @@ double waiting_for_core(const struct run_rank *k);
 struct others {
     double cores; /* 0 = a node (of stand-ins: all of them) or a rank was not watched */
     double taken, at_most;
+    double own; /* what the ranks' processes used */
 };
 /** others_of - docs/metrics.md#shared-cores. Test: tests/unit/test_gain.c, tests/unit/test_rules.c */
 struct others others_of(const struct run *a);
+/** cores_missing - share of a step that is saved at most where every thread that was ready to run has a core: threads
+ *  that ran and threads that waited, in the mean of the steps, against the cores there are. 0 none.
+ *  source   docs/metrics.md#shared-cores. Test: tests/unit/test_rules.c */
+double cores_missing(const struct run *a, const struct others *o);
 /** loss_classes - losses[].class_ns: waiting for a rank that loads or writes is data and I/O, all other is imbalance;
  * overhead in which GPUs waited for their host is host.
  * After rules(), which settle what the waiting was for where cores were shared. source   docs/metrics.md#loss. Test:

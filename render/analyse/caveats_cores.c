@@ -94,6 +94,17 @@ static void say_own_threads(struct report *rep, int run, double delay, const cha
                                         : ", their helpers (loader workers, communication) and "
                                           "the collector",
                                 o.cores, o.cores > 1 ? "cores" : "core");
+    /* So many that it matters: then any wait in a step may be for a core. */
+    double most = cores_missing(r->run, &o);
+    if (most > rep->thresholds.gain_limits)
+        r->shared = (struct shared){
+            .id = "own-threads",
+            .because = report_text(rep, "the ranks' own threads wait for cores (%s%s share %g %s)", all,
+                                   workers ? "" : ", with their helpers,", o.cores, o.cores > 1 ? "cores" : "core"),
+            .run_ratio = delay,
+            .threshold = "run_delay_limits",
+            .most_ratio = most,
+            .own = r->shared.own};
     report_add_note(rep, NOTE_CAVEAT, run, "own-threads",
                     "%s: %s. What that costs is in the times of their phases; %s.", r->label, r->shared.own,
                     is_ours ? "a core more for each rank, or fewer --loader-workers, would end it"

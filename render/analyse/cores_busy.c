@@ -34,7 +34,8 @@ static struct window steps_of(const struct run_rank *k)
     return (struct window){k->steps[0].start_ns, last->start_ns + last->step_ns};
 }
 
-double waiting_for_core(const struct run_rank *k)
+/* How many threads of a rank waited for a core, in the mean; -1 not measured. */
+static double waiting_threads(const struct run_rank *k)
 {
     struct window w = steps_of(k);
     if (k->run_delay_ns < 0 || !(k->process_seconds > 0))
@@ -43,10 +44,25 @@ double waiting_for_core(const struct run_rank *k)
         int64_t delay = reading_at(k->delays, k->n_delays, w.to).run_delay_ns -
                         reading_at(k->delays, k->n_delays, w.from).run_delay_ns;
         if (delay >= 0)
-            return delay < w.to - w.from ? (double)delay / (double)(w.to - w.from) : 1;
+            return (double)delay / (double)(w.to - w.from);
     }
-    double ratio = (double)k->run_delay_ns / 1e9 / k->process_seconds;
-    return ratio < 1 ? ratio : 1;
+    return (double)k->run_delay_ns / 1e9 / k->process_seconds;
+}
+
+double waiting_for_core(const struct run_rank *k)
+{
+    double threads = waiting_threads(k);
+    return threads < 1 ? threads : 1;
+}
+
+double cores_missing(const struct run *a, const struct others *o)
+{
+    double wanted = o->own;
+    for (int i = 0; i < a->ranks_len; i++) {
+        double waiting = waiting_threads(&a->ranks[i]);
+        wanted += waiting > 0 ? waiting : 0;
+    }
+    return wanted > o->cores ? 1 - o->cores / wanted : 0;
 }
 
 /* ---- other programs --------------------------------------------------------------------------------------- */
@@ -111,21 +127,22 @@ static double allowed_on(const struct run *a, const struct run_node *n, int all_
 struct others others_of(const struct run *a)
 {
     int is_shared = a->node_kind == NODES_EMULATED || a->node_kind == NODES_ONE_KERNEL, all = cores_of_all(a);
-    struct others sum = {0, 0, 0};
+    struct others sum = {0, 0, 0, 0};
     for (int k = 0; k < a->ranks_len; k++)
         if (a->ranks[k].cpu_ns < 0)
-            return (struct others){0, 0, 0};
+            return (struct others){0, 0, 0, 0};
     for (int i = 0; i < a->nodes_len; i++) {
         const struct run_node *n = &a->nodes[i];
         if (n->cpu_percent.n == 0 || n->cores <= 0 || !(n->monitor_seconds > 0)) {
             if (is_shared) /* one collector of those on a machine is enough to watch it */
                 continue;
-            return (struct others){0, 0, 0};
+            return (struct others){0, 0, 0, 0};
         }
         struct load l = load_of(a, n, is_shared);
         double cores = allowed_on(a, n, all), most = l.busy - l.own, here = most - (n->cores - cores);
         most = most < 0 ? 0 : most < cores ? most : cores;
         here = here < 0 ? 0 : here < cores ? here : cores;
+        sum.own = is_shared ? l.own : sum.own + l.own;
         sum.cores = is_shared ? cores : sum.cores + cores;
         sum.taken = !is_shared ? sum.taken + here : here > sum.taken ? here : sum.taken;
         sum.at_most = !is_shared ? sum.at_most + most : most > sum.at_most ? most : sum.at_most;

@@ -154,7 +154,8 @@ void gain_when_shared(struct report *rep, struct run_result *r)
         r->shared.has_neighbours = 1;
         r->shared.because = report_text(rep, "%s, which something else uses too", r->shared.because);
     }
-    r->gain_ns[CLASS_SHARED] = own < step ? (int64_t)(step - own) : 0;
+    double saved = own < step ? step - own : 0, most = r->shared.most_ratio * step;
+    r->gain_ns[CLASS_SHARED] = (int64_t)(most > 0 && saved > most ? most : saved);
 }
 
 /* Gives `ns` of waiting to categories in proportion to weights (no weight: overhead). */

@@ -63,6 +63,11 @@ static const struct {
       "give the job more CPU time (a larger share or no CPU quota of its cgroup), or fewer ranks on it, then measure "
       "again"}},
     {"steal", {"", "measure on a machine whose cores other guests do not use"}},
+    {"own-threads",
+     {"give each rank a core more, or take fewer --loader-workers, then measure again",
+      "give each rank a core more (Slurm: --cpus-per-task), or fewer helpers (num_workers of the DataLoader) and "
+      "threads "
+      "(torch.set_num_threads), then measure again"}},
     {"run-delay", {"", "measure while nothing else runs on these cores, and bind each rank to its own"}},
 };
 

@@ -287,11 +287,15 @@ static void test_own_threads_wait(void **state)
     static const struct {
         int64_t own_ns; /* of the 4000 ns of steps; the node is busy all the time */
         int cores, allowed, is_own;
-    } c[] = {{3920, 2, 2, 1}, {3840, 2, 2, 1}, {3500, 2, 2, 0}, {3920, 4, 2, 0} /* may have been on theirs */};
+        int64_t delay_ns; /* of each rank */
+    } c[] = {{3920, 2, 2, 1, 400},
+             {3840, 2, 2, 1, 400},
+             {3500, 2, 2, 0, 400},
+             {3920, 4, 2, 0, 400} /* may have been on theirs */};
     for (size_t t = 0; t < sizeof c / sizeof *c; t++) {
         struct run *r = parts(25, 0, 0), *runs[] = {r}; /* 40 steps of 100 ns each, from 1000 on */
         struct run_reading busy[] = {{0, 0, 0}, {1000, 0, 1000}, {5000, 0, 5000}},
-                           used[] = {{0, 0, 0}, {1000, 0, 0}, {5000, 400, c[t].own_ns}};
+                           used[] = {{0, 0, 0}, {1000, 0, 0}, {5000, c[t].delay_ns, c[t].own_ns}};
         r->nodes_len = 1;
         r->nodes[0].cores = c[t].cores;
         r->nodes[0].cores_allowed = c[t].allowed;
@@ -307,7 +311,7 @@ static void test_own_threads_wait(void **state)
             k->node = 0;
             k->delays = used;
             k->n_delays = 3;
-            k->run_delay_ns = 400;
+            k->run_delay_ns = c[t].delay_ns;
             k->process_seconds = 5e-6;
             k->cpu_ns = c[t].own_ns;
         }
@@ -336,6 +340,42 @@ static void test_own_threads_wait(void **state)
         report_free(&rep);
         run_free(r);
     }
+    /* 1.95 cores' worth used and twice 0.3 waited for: with 2.55 cores a step lasts 2 / 2.55 of the time at least */
+    struct run_reading waits[] = {{0, 0, 0}, {1000, 0, 0}, {5000, 1200, 3900}};
+    struct run *r = parts(25, 0, 0), *runs[] = {r};
+    for (int i = 0; i < 2; i++) {
+        struct run_rank *k = run_rank_at(r, i);
+        for (int s = 0; s < 40; s++)
+            k->steps[s].start_ns = 1000 + 100 * s;
+        k->delays = waits;
+        k->n_delays = 3;
+        k->run_delay_ns = 1200;
+        k->cpu_ns = 3900;
+        k->process_seconds = 5e-6;
+    }
+    struct others o = {.cores = 2, .own = 1.95};
+    assert_true(cores_missing(r, &o) > 1 - 2 / 2.55 - 1e-9 && cores_missing(r, &o) < 1 - 2 / 2.55 + 1e-9);
+    o.cores = 3;
+    assert_true(cores_missing(r, &o) <= 0);
+    struct run_reading busy[] = {{0, 0, 0}, {1000, 0, 1000}, {5000, 0, 5000}};
+    for (int i = 0; i < 2; i++) { /* a core each, on two nodes */
+        r->nodes[i].cores = r->nodes[i].cores_allowed = 1;
+        r->nodes[i].cpu_percent = (struct sampled){.n = 10, .sum = 1000};
+        r->nodes[i].monitor_seconds = 5e-6;
+        r->nodes[i].busy = busy;
+        r->nodes[i].n_busy = 3;
+    }
+    struct report rep = {0};
+    struct analyse_options options = made_options();
+    assert_int_equal(analyse(&rep, runs, 1, &options, NULL), 0);
+    assert_string_equal(rep.runs[0].shared.id, "own-threads");
+    assert_string_equal(
+        rep.runs[0].shared.because,
+        "the ranks' own threads wait for cores (2 ranks of 1 thread, with their helpers, share 2 cores)");
+    assert_int_equal(rep.runs[0].classes[CLASS_SHARED].verdict, VERDICT_LIMITS);
+    assert_non_null(strstr(action_for(&rep.runs[0], CLASS_SHARED).ours, "fewer --loader-workers"));
+    report_free(&rep);
+    run_free(r);
 }
 
 static void test_never_judged(void **state)
