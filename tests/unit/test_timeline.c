@@ -421,6 +421,63 @@ static void test_nothing(void **state)
     spans_release(&s);
 }
 
+/* A native trace of two threads in turns, as whoever reads it for the timeline sees it: every range, or without those
+ * that the timeline says it leaves out. */
+static void watch_ranges(struct spans *s, bool is_passing_over)
+{
+    struct dct_file_header h = {.magic = DCT_MAGIC, .version = DCT_VERSION, .block_bytes = 4096, .rank = 0};
+    struct dcr_memory memory = {.bytes = (const char *)&h, .len = sizeof h};
+    struct dcr_stream stream = dcr_stream_memory(&memory, "made");
+    struct dct_reader *reader;
+    struct dct_info info;
+    struct dct_watch w;
+    run_watch(&spans_watch);
+    struct run *run = run_new("trace");
+    run_watch(NULL);
+    assert_int_equal(dct_open(&reader, &stream, &info, NULL), 0);
+    assert_int_equal(run->watch->trace(run->watched, "rank0/trace-1.dct", &w), 1);
+    w.begin(w.ctx, &info);
+    for (int64_t i = 0; i < (int64_t)SPANS_MAX + 200000; i++) {
+        int64_t start = 10000 * i, dur = i * 7919 % 9000;
+        struct dct_event e = {.kind = i % 5000 ? DCT_PUSH : DCT_START,
+                              .track = 1 + (uint32_t)(i / 3000 % 2),
+                              .domain = "",
+                              .category = "",
+                              .name = "kernel",
+                              .file = "",
+                              .start_ns = start,
+                              .end_ns = start + dur,
+                              .depth = 1};
+        const struct dct_leave_out *l = w.leave_out;
+        if (is_passing_over && e.kind == DCT_PUSH && e.track == l->track && dur < l->shorter_ns &&
+            e.end_ns <= l->latest_ns)
+            w.leave_out->n++;
+        else
+            w.event(w.ctx, &e);
+    }
+    w.end(w.ctx, reader);
+    assert_int_equal(w.leave_out->n > 0, is_passing_over);
+    dct_close(reader);
+    assert_true(spans_take(s, run));
+    run_free(run);
+}
+
+static void test_what_is_left_out_need_not_be_seen(void **state)
+{
+    (void)state;
+    struct spans all, few;
+    watch_ranges(&all, false);
+    watch_ranges(&few, true);
+    assert_true(all.n_left_out > 0);
+    assert_int_equal(all.n_left_out, few.n_left_out);
+    assert_int_equal(all.least_ns, few.least_ns);
+    assert_int_equal(all.n_tracks, few.n_tracks);
+    assert_int_equal(all.n, few.n);
+    assert_memory_equal(all.span, few.span, all.n * sizeof *all.span);
+    spans_release(&all);
+    spans_release(&few);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -429,6 +486,7 @@ int main(void)
         cmocka_unit_test(test_overlapping_ranges_get_lanes),
         cmocka_unit_test(test_every_level_tells_of_every_range),
         cmocka_unit_test(test_more_than_fits_leaves_the_shortest_out),
+        cmocka_unit_test(test_what_is_left_out_need_not_be_seen),
         cmocka_unit_test(test_large_traces_join_the_shortest),
         cmocka_unit_test(test_many_large_traces_stay_within_the_bound),
         cmocka_unit_test(test_streams_of_gpu_traces),
