@@ -4,6 +4,8 @@
 
 #include "render/site/spans.h"
 
+#define SPANS_DEPTH_MAX 63 /* of ranges inside ranges; deeper ones stand there */
+
 struct activity_watch;
 
 /* What somebody holds of the SPANS_MAX ranges that all collections together may hold. Zero to begin with. */
