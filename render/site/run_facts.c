@@ -134,12 +134,20 @@ json_t *run_facts_overview(struct site *s, const struct run_result *r)
 json_t *run_facts_communication(struct site *s, const struct run_result *r)
 {
     struct facts f = {s, view_list(s)};
-    if (!r->has_steps || r->n_rank_results < 2)
+    bool is_one = is_one_of_many(r);
+    if (!r->has_steps || (r->n_rank_results < 2 && !is_one))
         return f.list;
-    add_fact(&f, "Exposed",
-             site_text(s, "%s per step, %s of it: %s transfer, %s waiting", fmt_time(r->comm_ns).text,
-                       fmt_percent((double)r->comm_ns / (double)r->step.mean_ns).text,
-                       fmt_time(r->part_ns[PART_TRANSFER]).text, fmt_time(r->part_ns[PART_WAIT]).text));
+    const struct fmt share = fmt_percent((double)r->comm_ns / (double)r->step.mean_ns);
+    if (is_one)
+        add_fact(&f, "Exposed",
+                 site_text(s,
+                           "%s per step, %s of it; how much of that is waiting is n/a because the trace of one rank "
+                           "does not show when the others came",
+                           fmt_time(r->comm_ns).text, share.text));
+    else
+        add_fact(&f, "Exposed",
+                 site_text(s, "%s per step, %s of it: %s transfer, %s waiting", fmt_time(r->comm_ns).text, share.text,
+                           fmt_time(r->part_ns[PART_TRANSFER]).text, fmt_time(r->part_ns[PART_WAIT]).text));
     add_fact(&f, "Hidden",
              r->hidden_comm_ns > 0
                  ? site_text(s,
@@ -149,7 +157,7 @@ json_t *run_facts_communication(struct site *s, const struct run_result *r)
                  : "none: no communication was recorded beside other work");
     add_fact(&f, "Volume",
              r->bytes_per_step > 0 ? site_text(s, "%s per step and rank", fmt_bytes(r->bytes_per_step).text) : NULL);
-    if (r->algbw_gb_s > 0)
+    if (r->algbw_gb_s > 0 && !is_one)
         add_fact(&f, "Bandwidth",
                  site_text(s, "%s%s GB/s algorithm, %s GB/s bus, of the transfer (nccl-tests' definitions)",
                            r->hidden_comm_ns > 0 ? "at least " : "", fmt_number(r->algbw_gb_s).text,

@@ -7,7 +7,8 @@
 
 /** run_facts_overview - nodes, steps, step time, throughput, when and by which command. Owned by the site. */
 json_t *run_facts_overview(struct site *s, const struct run_result *r);
-/** run_facts_communication - exposed, hidden, volume, bandwidth, who arrives last; empty for one rank or no steps. */
+/** run_facts_communication - exposed, hidden, volume, bandwidth, who arrives last; empty for a run of one
+ * rank, and without steps. */
 json_t *run_facts_communication(struct site *s, const struct run_result *r);
 /** run_facts_program - program, model, versions and what else the archive knows; what it does not is left out. */
 json_t *run_facts_program(struct site *s, const struct run *run);
