@@ -121,6 +121,7 @@ check "one rank of eight: its exposed communication limits, and whom it waited f
     .communication.verdict == "limits" and .communication.share_ratio > 0.6 and .imbalance.verdict == "n/a"' "$TMP/one/report.json"
 check "... nor is transfer told from waiting, or a balance made of it" jq -e '.runs[0] | (.support | test("much waiting for other ranks is n/a"))
     and .pop == null' "$TMP/one/report.json"
+check "... and its page tells the communication" grep -q '<dt>Exposed</dt><dd>.* per step, .*how much of that is waiting is n/a' "$TMP"/one/runs/*/index.html
 "$report" "$traces"/kineto/trace_filter_sampled_rank-{0,1}.json.gz -q -o "$TMP/loose" >/dev/null 2>&1
 check "ranks given one by one: put them into one folder" jq -e '.notes | any(.id == "loose-ranks" and (.text | test("ranks 0 and 1 of 128")))' "$TMP/loose/report.json"
 mkdir "$TMP/kineto"
