@@ -4,6 +4,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,8 +57,8 @@ static void test_dmon(void **state)
     static const char *const headers[] = {"#Entity  GPUTL  POWER  GRACT\nID\n",
                                           "# Entity  GPUTL  POWER  GRACT\n    Id\n"};
     for (int i = 0; i < 2; i++) {
-        strcpy(text, headers[i]);
-        assert_int_equal(import_text(strcat(text, rows)), 0);
+        snprintf(text, sizeof text, "%s%s", headers[i], rows);
+        assert_int_equal(import_text(text), 0);
         check_utilization(2, 160);
         assert_int_equal(run->nodes[0].gpus[0].power_w.n, 1);
     }
