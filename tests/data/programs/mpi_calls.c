@@ -92,6 +92,7 @@ int main(int argc, char **argv)
     if (strcmp(what, "abort") == 0) {
         puts("about to abort");
         fflush(stdout);
+        MPI_Barrier(MPI_COMM_WORLD); /* both have said it before one ends them */
         if (rank == 0)
             MPI_Abort(MPI_COMM_WORLD, 7);
         sleep(20);
