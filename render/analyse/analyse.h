@@ -248,14 +248,32 @@ double waiting_for_core(const struct run_rank *k);
 struct others {
     double cores; /* 0 = a node (of stand-ins: all of them) or a rank was not watched */
     double taken, at_most;
-    double own; /* what the ranks' processes used */
+    double own;       /* what the ranks' processes used */
+    double waiting;   /* threads of the ranks that were ready to run and had no core, in the mean */
+    double steal;     /* share of the cores that other machines took; the most of all nodes */
+    double delay;     /* the largest waiting_for_core of a rank */
+    double all_cores; /* of the nodes, those included on which no rank may run */
 };
-/** others_of - docs/metrics.md#shared-cores. Test: tests/unit/test_gain.c, tests/unit/test_rules.c */
+/** machines_of - nodes of a run; stand-ins for nodes are one. */
+int machines_of(const struct run *a);
+/** others_at, others_of - of one machine from 0 on, and the sum over all. source   docs/metrics.md#shared-cores. Test:
+ * tests/unit/test_gain.c, tests/unit/test_rules.c */
+struct others others_at(const struct run *a, int machine);
 struct others others_of(const struct run *a);
-/** cores_missing - share of a step that is saved at most where every thread that was ready to run has a core: threads
- *  that ran and threads that waited, in the mean of the steps, against the cores there are. 0 none.
+
+/* Of one rank, in the mean of its steps (of its whole run where the readings do not cover those). */
+struct ready {
+    double used, waiting; /* cores' worth of processor time, and threads that waited for a core */
+    int cores;            /* on which it may run; 0 = not recorded */
+};
+/** ready_of - of a rank. Test: tests/unit/test_rules.c */
+struct ready ready_of(const struct run_rank *k);
+/** cores_of_rank - cores on which a rank may run; 0 = not recorded. */
+int cores_of_rank(const struct run_rank *k);
+/** cores_missing - share of a step that is saved at most where every thread of one machine that was ready to run has a
+ *  core: threads that ran and threads that waited, in the mean of the steps, against the cores there are. 0 none.
  *  source   docs/metrics.md#shared-cores. Test: tests/unit/test_rules.c */
-double cores_missing(const struct run *a, const struct others *o);
+double cores_missing(const struct others *o);
 /** loss_classes - losses[].class_ns: waiting for a rank that loads or writes is data and I/O, all other is imbalance;
  * overhead in which GPUs waited for their host is host.
  * After rules(), which settle what the waiting was for where cores were shared. source   docs/metrics.md#loss. Test:

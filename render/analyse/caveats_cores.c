@@ -62,11 +62,35 @@ static void check_cores(struct report *rep, int run)
     }
 }
 
-/* Other programs and machines took less of the cores than matters, wherever they ran: it was not for them. */
-static int is_of_own_threads(const struct report *rep, const struct run_result *r, double steal)
+/* Other programs and machines that took x cores' worth keep at most x threads more waiting than would anyway: each core
+ * that they leave one more thread can use. Did they, on every machine on which a rank waited, take less than this share
+ * of the threads that waited there? Less of one core than this share of run_delay_limits keeps no rank waiting for so
+ * long. */
+static int is_of_own_threads(const struct report *rep, const struct run *a, double share)
 {
-    struct others o = others_of(r->run);
-    return o.cores > 0 && o.at_most / o.cores + steal <= rep->thresholds.loss_matters;
+    double limit = rep->thresholds.run_delay_limits;
+    for (int i = 0; i < a->ranks_len; i++)
+        if (a->ranks[i].node < 0 && waiting_for_core(&a->ranks[i]) > limit)
+            return 0;
+    for (int i = 0; i < machines_of(a); i++) {
+        struct others o = others_at(a, i);
+        double least = 2 * share * limit, most = share * o.waiting;
+        if (o.delay > limit && (o.cores <= 0 || o.at_most + o.steal * o.cores > (most > least ? most : least)))
+            return 0;
+    }
+    return 1;
+}
+
+/* The most that other programs took of the cores of a machine whose ranks waited. */
+static double most_taken(const struct report *rep, const struct run *a)
+{
+    double most = 0;
+    for (int i = 0; i < machines_of(a); i++) {
+        struct others o = others_at(a, i);
+        if (o.delay > rep->thresholds.run_delay_limits && o.cores > 0 && o.at_most / o.cores > most)
+            most = o.at_most / o.cores;
+    }
+    return most;
 }
 
 /* Loader workers and the like wait for the threads that compute, or these for them. Which of them waited is not
@@ -78,24 +102,37 @@ static void say_own_threads(struct report *rep, int run, double delay, const cha
     struct others o = others_of(r->run);
     int is_ours = strcmp(p->name, "dcrnn-train") == 0, workers = p->loader_workers > 0 ? (int)p->loader_workers : 0;
     int threads = p->threads > 0 ? (int)p->threads : 1, ranks = r->n_ranks;
-    /* A core's worth of another program can keep each rank that it meets waiting as long. */
-    int is_each_other = o.at_most / o.cores <= rep->thresholds.loss_matters / 2;
+    double waited = 0, most = 0;
+    for (int i = 0; i < r->run->ranks_len; i++) {
+        struct ready k = ready_of(&r->run->ranks[i]);
+        waited = k.waiting > waited ? k.waiting : waited;
+    }
+    for (int i = 0; i < machines_of(r->run); i++) {
+        struct others here = others_at(r->run, i);
+        double missing = cores_missing(&here);
+        most = missing > most ? missing : most;
+    }
+    /* Another program can keep each rank that it meets waiting as long as it runs. */
+    int is_each_other = is_of_own_threads(rep, r->run, 0.25);
     const char *whom = is_each_other ? "so they waited for each other" : "so they waited for those or for each other";
     const char *all = report_text(rep, "%d %s of %d %s", ranks, ranks == 1 ? "rank" : "ranks", threads,
                                   threads == 1 ? "thread" : "threads");
     if (workers)
         all = report_text(rep, "%s and %d loader %s%s", all, workers, workers == 1 ? "worker" : "workers",
                           ranks == 1 ? "" : " each");
-    r->shared.own = report_text(rep,
-                                "the threads of a rank, taken together, waited for a core for %s of %s; other programs "
-                                "took %s of the cores, %s: %s%s share %g %s",
-                                fmt_percent(delay).text, of, fmt_percent(o.at_most / o.cores).text, whom, all,
+    const char *how = waited < 1
+                          ? report_text(rep, "the threads of a rank, taken together, waited for a core for %s of %s",
+                                        fmt_percent(delay).text, of)
+                          : report_text(rep, "of the threads of a rank %s waited for a core in the mean of %s",
+                                        fmt_number(waited).text, of);
+    r->shared.own = report_text(rep, "%s; other programs took %s of the cores, %s: %s%s share %g %s", how,
+                                fmt_percent(most_taken(rep, r->run)).text, whom, all,
                                 workers ? " and the collector"
                                         : ", their helpers (loader workers, communication) and "
                                           "the collector",
                                 o.cores, o.cores > 1 ? "cores" : "core");
+    r->shared.is_each_other = is_each_other;
     /* So many that it matters: then any wait in a step may be for a core. */
-    double most = cores_missing(r->run, &o);
     if (most > rep->thresholds.gain_limits)
         r->shared = (struct shared){
             .id = "own-threads",
@@ -104,12 +141,94 @@ static void say_own_threads(struct report *rep, int run, double delay, const cha
             .run_ratio = delay,
             .threshold = "run_delay_limits",
             .most_ratio = most,
-            .own = r->shared.own};
+            .own = r->shared.own,
+            .is_each_other = is_each_other};
     report_add_note(rep, NOTE_CAVEAT, run, "own-threads",
                     "%s: %s. What that costs is in the times of their phases; %s.", r->label, r->shared.own,
-                    is_ours ? "a core more for each rank, or fewer --loader-workers, would end it"
-                            : "a core more for each rank (Slurm: --cpus-per-task), fewer helpers (num_workers of the "
+                    is_ours ? "one more core for each rank, or fewer --loader-workers, would end it"
+                            : "one more core for each rank (Slurm: --cpus-per-task), fewer helpers (num_workers of the "
                               "DataLoader) or fewer threads (torch.set_num_threads) would end it");
+}
+
+/* ---- fewer cores than the machine has ---------------------------------------------------------------------- */
+
+static struct others machine_of(const struct run *a, const struct run_rank *k)
+{
+    for (int i = 0; i < a->nodes_len; i++)
+        if (a->nodes[i].node == k->node)
+            return others_at(a, machines_of(a) == 1 ? 0 : i);
+    return (struct others){0};
+}
+
+/* Cores of a rank's node, whether watched or not. */
+static int all_cores_of(const struct run *a, const struct run_rank *k)
+{
+    for (int i = 0; i < a->nodes_len; i++)
+        if (a->nodes[i].node == k->node)
+            return a->nodes[i].cores;
+    return 0;
+}
+
+/* A rank that may use fewer cores than its node has and than it had threads ready. Not where the node as a whole is as
+ * good as full, and unless it was its own threads (is_own) only where the rank had its cores to itself. */
+static int is_bound(const struct thresholds *t, const struct run *a, const struct run_rank *k, int is_own)
+{
+    struct ready p = ready_of(k);
+    double wanted = p.used + p.waiting;
+    if (p.cores <= 0 || p.cores >= all_cores_of(a, k) || 1 - p.cores / wanted <= t->gain_limits ||
+        (!is_own && p.used < (1 - t->gain_limits) * p.cores))
+        return 0;
+    struct others o = machine_of(a, k);
+    return o.cores <= 0 || o.own + o.waiting < (1 - t->gain_limits) * o.all_cores;
+}
+
+/* A rank that waited though its machine had cores left: it could not use them, or met a neighbour on its own. */
+static int is_kept_from_free_cores(const struct thresholds *t, const struct run *a, const struct run_rank *k)
+{
+    struct ready p = ready_of(k);
+    if (waiting_for_core(k) <= t->run_delay_limits || p.waiting <= t->gain_limits * (p.used + p.waiting))
+        return 0;
+    struct others o = machine_of(a, k);
+    return o.cores > 0 && o.own + o.waiting < (1 - t->gain_limits) * o.cores;
+}
+
+static void say_waits(struct report *rep, int run, double delay, const char *of)
+{
+    struct run_result *r = &rep->runs[run];
+    const struct thresholds *t = &rep->thresholds;
+    const struct run_rank *bound = NULL;
+    double most = 0;
+    int is_own = is_of_own_threads(rep, r->run, 0.5), is_kept = 0;
+    for (int i = 0; i < r->run->ranks_len; i++) {
+        const struct run_rank *k = &r->run->ranks[i];
+        struct ready p = ready_of(k);
+        is_kept |= is_own && is_kept_from_free_cores(t, r->run, k);
+        if (waiting_for_core(k) > t->run_delay_limits && is_bound(t, r->run, k, is_own) &&
+            1 - p.cores / (p.used + p.waiting) > most) {
+            bound = k;
+            most = 1 - p.cores / (p.used + p.waiting);
+        }
+    }
+    if (!bound && is_own && !is_kept) {
+        say_own_threads(rep, run, delay, of);
+        return;
+    }
+    r->shared = (struct shared){
+        .id = bound ? "bound" : "run-delay",
+        .because = report_text(rep, "a rank waited for a core for %s of %s", fmt_percent(delay).text, of),
+        .run_ratio = delay,
+        .threshold = "run_delay_limits",
+        .most_ratio = most};
+    if (!bound)
+        return;
+    struct ready p = ready_of(bound);
+    r->shared.because =
+        report_text(rep, "rank %d is bound to fewer cores than it has threads (%d %s, %s threads ready in the mean)",
+                    bound->rank, p.cores, p.cores == 1 ? "core" : "cores", fmt_number(p.used + p.waiting).text);
+    report_add_note(rep, NOTE_CAVEAT, run, "bound",
+                    "%s: %s, while its node has %d. Waiting for a core looks like compute, or like waiting for a "
+                    "message.",
+                    r->label, r->shared.because, all_cores_of(r->run, bound));
 }
 
 static void check_held_back(struct report *rep, int run)
@@ -131,7 +250,6 @@ static void check_held_back(struct report *rep, int run)
     }
     throttled = throttled < 1 ? throttled : 1;
     const char *of = r->has_steps ? "the time of its steps" : "its run";
-    int is_own = delay > t->run_delay_limits && is_of_own_threads(rep, r, steal);
     if (throttled > t->throttled_limits) /* the strongest reason: it names the quota, not the neighbours */
         r->shared = (struct shared){
             .id = "throttled",
@@ -145,14 +263,8 @@ static void check_held_back(struct report *rep, int run)
             .because = report_text(rep, "other machines took %s of a node's CPU time", fmt_percent(steal).text),
             .run_ratio = steal,
             .threshold = "steal_limits"};
-    else if (!*r->shared.id && is_own)
-        say_own_threads(rep, run, delay, of);
     else if (!*r->shared.id && delay > t->run_delay_limits)
-        r->shared = (struct shared){
-            .id = "run-delay",
-            .because = report_text(rep, "a rank waited for a core for %s of %s", fmt_percent(delay).text, of),
-            .run_ratio = delay,
-            .threshold = "run_delay_limits"};
+        say_waits(rep, run, delay, of);
     if (throttled > t->throttled_limits)
         report_add_note(rep, NOTE_CAVEAT, run, "throttled",
                         "%s: a CPU quota (cgroup) held a node back for %s of the run. That time shows as slow compute "
@@ -163,7 +275,7 @@ static void check_held_back(struct report *rep, int run)
                         "%s: other machines took %s of a node's CPU time (steal). Times vary with their load.",
                         r->label, fmt_percent(steal).text);
     if (delay > t->run_delay_limits && throttled <= t->throttled_limits && /* under a quota it is the same time again */
-        !r->shared.own)
+        !r->shared.own && strcmp(r->shared.id, "bound") != 0)
         report_add_note(rep, NOTE_CAVEAT, run, "run-delay", "%s: a rank was ready to run but had no core for %s of %s.",
                         r->label, fmt_percent(delay).text, of);
 }

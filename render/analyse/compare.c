@@ -204,11 +204,12 @@ static double utilization(const struct side *s)
     return steps > 0 ? (double)kernel / (double)steps : -1;
 }
 
-/* Code, its version, kernels and threads may be what was changed; the machine below may not. */
+/* Code, its version, kernels, threads and CPU quota may be what was changed; the machine below may not. */
 static const char *differing(struct report *rep, const struct run *a, const struct run *b)
 {
     const struct run_program *p = &a->program, *q = &b->program;
-    const unsigned changed = 1U << UNLIKE_PROGRAM | 1U << UNLIKE_COMMIT | 1U << UNLIKE_BLAS | 1U << UNLIKE_THREADS;
+    const unsigned changed =
+        1U << UNLIKE_PROGRAM | 1U << UNLIKE_COMMIT | 1U << UNLIKE_BLAS | 1U << UNLIKE_THREADS | 1U << UNLIKE_QUOTA;
     return strcmp(p->model, q->model) != 0       ? "model"
            : strcmp(p->dataset, q->dataset) != 0 ? "data set"
            : p->global_batch != q->global_batch  ? "global batch"

@@ -35,6 +35,16 @@ int cores_of_all(const struct run *a)
     return n;
 }
 
+int cores_of_rank(const struct run_rank *k)
+{
+    unsigned char set[MAX_CPUS] = {0};
+    int n = 0;
+    add_cpus(set, k->cpus_allowed);
+    for (int i = 0; i < MAX_CPUS; i++)
+        n += set[i];
+    return n;
+}
+
 int cores_unused(const struct run_result *r)
 {
     const struct run *a = r->run;

@@ -55,13 +55,9 @@ double waiting_for_core(const struct run_rank *k)
     return threads < 1 ? threads : 1;
 }
 
-double cores_missing(const struct run *a, const struct others *o)
+double cores_missing(const struct others *o)
 {
-    double wanted = o->own;
-    for (int i = 0; i < a->ranks_len; i++) {
-        double waiting = waiting_threads(&a->ranks[i]);
-        wanted += waiting > 0 ? waiting : 0;
-    }
+    double wanted = o->own + o->waiting;
     return wanted > o->cores ? 1 - o->cores / wanted : 0;
 }
 
@@ -94,8 +90,10 @@ static struct load load_of(const struct run *a, const struct run_node *n, int is
         struct window k = steps_of(&a->ranks[i]);
         if (!is_shared && a->ranks[i].node != n->node)
             continue;
-        w.from = k.from < w.from ? k.from : w.from;
-        w.to = k.to > w.to ? k.to : w.to;
+        if (a->ranks[i].n_steps > 0) {
+            w.from = k.from < w.from ? k.from : w.from;
+            w.to = k.to > w.to ? k.to : w.to;
+        }
         all.own += (double)a->ranks[i].cpu_ns / 1e9 / n->monitor_seconds;
     }
     if (n->cpu_percent.n)
@@ -124,28 +122,89 @@ static double allowed_on(const struct run *a, const struct run_node *n, int all_
     return allowed;
 }
 
-struct others others_of(const struct run *a)
+static int is_one_machine(const struct run *a)
 {
-    int is_shared = a->node_kind == NODES_EMULATED || a->node_kind == NODES_ONE_KERNEL, all = cores_of_all(a);
-    struct others sum = {0, 0, 0, 0};
-    for (int k = 0; k < a->ranks_len; k++)
-        if (a->ranks[k].cpu_ns < 0)
-            return (struct others){0, 0, 0, 0};
-    for (int i = 0; i < a->nodes_len; i++) {
-        const struct run_node *n = &a->nodes[i];
-        if (n->cpu_percent.n == 0 || n->cores <= 0 || !(n->monitor_seconds > 0)) {
-            if (is_shared) /* one collector of those on a machine is enough to watch it */
-                continue;
-            return (struct others){0, 0, 0, 0};
-        }
-        struct load l = load_of(a, n, is_shared);
-        double cores = allowed_on(a, n, all), most = l.busy - l.own, here = most - (n->cores - cores);
-        most = most < 0 ? 0 : most < cores ? most : cores;
-        here = here < 0 ? 0 : here < cores ? here : cores;
-        sum.own = is_shared ? l.own : sum.own + l.own;
-        sum.cores = is_shared ? cores : sum.cores + cores;
-        sum.taken = !is_shared ? sum.taken + here : here > sum.taken ? here : sum.taken;
-        sum.at_most = !is_shared ? sum.at_most + most : most > sum.at_most ? most : sum.at_most;
+    return a->node_kind == NODES_EMULATED || a->node_kind == NODES_ONE_KERNEL;
+}
+
+/* What a node's own monitor saw; cores 0: it saw nothing. */
+static struct others seen_on(const struct run *a, const struct run_node *n, int all)
+{
+    if (n->cpu_percent.n == 0 || n->cores <= 0 || !(n->monitor_seconds > 0))
+        return (struct others){0};
+    struct load l = load_of(a, n, is_one_machine(a));
+    double cores = allowed_on(a, n, all), most = l.busy - l.own, here = most - (n->cores - cores);
+    return (struct others){.cores = cores,
+                           .all_cores = n->cores,
+                           .taken = here < 0       ? 0
+                                    : here < cores ? here
+                                                   : cores,
+                           .at_most = most < 0       ? 0
+                                      : most < cores ? most
+                                                     : cores,
+                           .own = l.own,
+                           .steal = n->steal_percent.n ? n->steal_percent.sum / (double)n->steal_percent.n / 100 : 0};
+}
+
+int machines_of(const struct run *a)
+{
+    return is_one_machine(a) && a->nodes_len > 1 ? 1 : a->nodes_len;
+}
+
+struct others others_at(const struct run *a, int machine)
+{
+    int is_shared = is_one_machine(a), all = is_shared ? cores_of_all(a) : 0;
+    struct others sum = {0};
+    for (int i = is_shared ? 0 : machine; i < (is_shared ? a->nodes_len : machine + 1); i++) {
+        struct others seen = seen_on(a, &a->nodes[i], all);
+        if (seen.cores <= 0) /* one collector of those on a machine is enough to watch it */
+            continue;
+        seen.taken = seen.taken > sum.taken ? seen.taken : sum.taken;
+        seen.at_most = seen.at_most > sum.at_most ? seen.at_most : sum.at_most;
+        seen.steal = seen.steal > sum.steal ? seen.steal : sum.steal;
+        sum = seen;
+    }
+    for (int i = 0; i < a->ranks_len; i++) {
+        const struct run_rank *k = &a->ranks[i];
+        if (!is_shared && k->node != a->nodes[machine].node)
+            continue;
+        double threads = waiting_threads(k), delay = waiting_for_core(k);
+        sum.cores = k->cpu_ns < 0 ? 0 : sum.cores;
+        sum.waiting += threads > 0 ? threads : 0;
+        sum.delay = delay > sum.delay ? delay : sum.delay;
     }
     return sum;
+}
+
+struct others others_of(const struct run *a)
+{
+    struct others sum = {0};
+    for (int i = 0; i < a->ranks_len; i++)
+        if (a->ranks[i].cpu_ns < 0)
+            return sum;
+    for (int i = 0; i < machines_of(a); i++) {
+        struct others o = others_at(a, i);
+        if (o.cores <= 0)
+            return (struct others){0};
+        sum.cores += o.cores;
+        sum.all_cores += o.all_cores;
+        sum.taken += o.taken;
+        sum.at_most += o.at_most;
+        sum.own += o.own;
+        sum.waiting += o.waiting;
+        sum.steal = o.steal > sum.steal ? o.steal : sum.steal;
+        sum.delay = o.delay > sum.delay ? o.delay : sum.delay;
+    }
+    return sum;
+}
+
+/* ---- a rank's own cores ------------------------------------------------------------------------------------ */
+
+struct ready ready_of(const struct run_rank *k)
+{
+    double used = used_by(k, steps_of(k));
+    if (used < 0)
+        used = k->cpu_ns >= 0 && k->process_seconds > 0 ? (double)k->cpu_ns / 1e9 / k->process_seconds : 0;
+    double waiting = waiting_threads(k);
+    return (struct ready){.used = used, .waiting = waiting > 0 ? waiting : 0, .cores = cores_of_rank(k)};
 }

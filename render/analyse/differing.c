@@ -218,11 +218,14 @@ static int has_other_threads(const struct run *a, const struct run *b)
     return 0;
 }
 
+/* An archive without a quota may be of a node that has none, or on which none was visible. */
 static int has_other_quota(const struct run *a, const struct run *b)
 {
-    for (int i = 0; a->nodes_len && i < b->nodes_len; i++)
-        if (a->nodes[0].cores_quota < b->nodes[i].cores_quota || a->nodes[0].cores_quota > b->nodes[i].cores_quota)
+    for (int i = 0; a->nodes_len && i < b->nodes_len; i++) {
+        double x = a->nodes[0].cores_quota, y = b->nodes[i].cores_quota;
+        if (x > 0 && y > 0 && (x < y || x > y))
             return 1;
+    }
     return 0;
 }
 

@@ -160,7 +160,7 @@ struct claim {
 /* Ranks that share or are kept from their cores: verdicts on the run are unreliable. */
 struct shared {
     const char
-        *id; /* "oversubscribed", "throttled", "steal", "own-threads", "run-delay" as the note's; "" = none seen */
+        *id; /* "oversubscribed", "throttled", "steal", "own-threads", "bound", "run-delay" as the note's; "" = none */
     const char *because;   /* "4 ranks share 2 cores"; "" = none seen */
     double run_ratio;      /* of the run in which ranks were held back; < 0: it is not a matter of time */
     const char *threshold; /* name of what it passed, "" none */
@@ -171,7 +171,8 @@ struct shared {
     double others_cores; /* of them, what other programs took in the mean */
     int64_t alone_ns;    /* a step of ranks with cores of their own and nothing else on them; 0 = not estimated */
     double most_ratio;   /* of a step, what cores for all of its ranks' threads can save at most; 0 = not known */
-    const char *own; /* no other program, but the ranks' own threads waited for each other: a sentence; NULL = not */
+    const char *own;   /* not for other programs, but for their own threads the ranks waited: a sentence; NULL = not */
+    int is_each_other; /* and other programs took next to nothing */
 };
 
 struct straggler {

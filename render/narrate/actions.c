@@ -64,10 +64,15 @@ static const struct {
       "again"}},
     {"steal", {"", "measure on a machine whose cores other guests do not use"}},
     {"own-threads",
-     {"give each rank a core more, or take fewer --loader-workers, then measure again",
-      "give each rank a core more (Slurm: --cpus-per-task), or fewer helpers (num_workers of the DataLoader) and "
+     {"give each rank one more core, or take fewer --loader-workers, then measure again",
+      "give each rank one more core (Slurm: --cpus-per-task), or fewer helpers (num_workers of the DataLoader) and "
       "threads "
       "(torch.set_num_threads), then measure again"}},
+    {"bound",
+     {"give each rank as many cores as it has threads (mpirun --map-by slot:PE=N, Slurm --cpus-per-task), or fewer "
+      "--threads, then measure again",
+      "give each rank as many cores as it has threads (Slurm --cpus-per-task, mpirun --map-by slot:PE=N), or fewer "
+      "threads (OMP_NUM_THREADS, torch.set_num_threads), then measure again"}},
     {"run-delay", {"", "measure while nothing else runs on these cores, and bind each rank to its own"}},
 };
 
@@ -139,15 +144,16 @@ struct action action_for(const struct run_result *r, enum cause_class cls)
         "lower precision (tf32, bf16), fused operations (torch.compile), or a machine with more or faster cores: every "
         "core of this one computes already"};
     static const struct action no_core_for_workers = {
-        "read --windows-format raw instead of text, and give each rank a core more for its --loader-workers: the "
+        "read --windows-format raw instead of text, and give each rank one more core for its --loader-workers: the "
         "threads wait for each other's cores already",
-        "a binary data set, and a core more per rank for the loader workers (Slurm --cpus-per-task): the threads wait "
+        "a binary data set, and one more core per rank for the loader workers (Slurm --cpus-per-task): the threads "
+        "wait "
         "for each other's cores already"};
     struct action a = catalogue[cls];
     for (size_t i = 0; cls == CLASS_SHARED && i < sizeof shared / sizeof *shared; i++)
         if (strcmp(r->shared.id, shared[i].id) == 0)
             a = r->shared.has_neighbours ? with_neighbours : shared[i].action;
-    if (cls == CLASS_DATA && r->shared.own) /* more workers would wait too */
+    if (cls == CLASS_DATA && r->shared.own && r->shared.is_each_other) /* more workers would wait too */
         a = no_core_for_workers;
     if (cls == CLASS_COMPUTE && r->run->n_traces)
         a.generic =

@@ -227,6 +227,8 @@ static const char *cores_of_their_own(struct report *rep, const struct run_resul
                              " Other programs took %s of the %g cores meanwhile (the nodes' CPU monitors, less the CPU "
                              "time of the ranks).",
                              fmt_number(s->others_cores).text, s->machine_cores);
+    if (s->most_ratio > 0 && strcmp(fmt_time(own_ns).text, fmt_time(r->step.mean_ns).text) == 0)
+        return others;
     if (s->most_ratio > 0)
         return report_text(rep, " With a core for every thread that was ready to run a step lasts %s at least, not %s.",
                            fmt_time(own_ns).text, fmt_time(r->step.mean_ns).text);

@@ -245,9 +245,9 @@ static const char methodology[] =
     "of the ranks: an upper bound.\n\n"
     "Useful time in the POP efficiencies is the time outside communication. Speed-up is the ratio of "
     "throughputs to the smallest count of %ss. Lost time is the measured step time minus the ideal one, "
-    "split by parts. Intervals are 95 %% percentile bootstrap over steps (1,000 resamples, fixed seed), of results "
-    "that hold no steps but their mean and spread normal ones, by the standard error; "
-    "with one run per %s count they do not hold the spread between runs.\n\n"
+    "split by parts. Intervals are 95 %% percentile bootstrap over steps (1,000 resamples, fixed seed); "
+    "with one run per %s count they do not hold the spread between runs. Results without steps have normal intervals "
+    "from their mean and standard error.\n\n"
     "Every formula is in docs/metrics.md of dcreport, every number of this report in report.json.\n\n";
 
 static void put_methodology(const struct report *rep, struct dcr_buf *out)

@@ -67,8 +67,10 @@ const char *claim_gain_text(struct report *rep, const struct claim *c)
 {
     if (!is_measuring(c) || c->gain_ns <= 0 || c->gain_ns >= c->step_ns)
         return gain_text(rep, c->gain_ns, c->step_ns);
-    return report_text(rep, "would measure at least %s instead of %s a step", fmt_time(c->step_ns - c->gain_ns).text,
-                       fmt_time(c->step_ns).text);
+    struct fmt after = fmt_time(c->step_ns - c->gain_ns), now = fmt_time(c->step_ns);
+    if (strcmp(after.text, now.text) == 0)
+        return ""; /* nothing to promise */
+    return report_text(rep, "would measure at least %s instead of %s a step", after.text, now.text);
 }
 
 const char *claim_saves(const struct report *rep, const struct claim *c)

@@ -21,10 +21,13 @@ static void test_loading_removed(void **state)
     (void)state;
     struct run *old[] = {made_even_run(1, 64, 40, 40, 0, 60, 0)}, *new[] = {made_even_run(1, 64, 40, 40, 0, 5, 0)};
     struct report before = {0}, after = {0};
+    old[0]->nodes[0].cores_quota = 2; /* a quota may be what was changed */
+    new[0]->nodes[0].cores_quota = 4;
     tell(&before, old, 1);
     tell(&after, new, 1);
     assert_int_equal(compare(&after, &before), 1);
     const struct comparison *c = &after.comparisons[0];
+    assert_string_equal(c->differing, "");
     assert_int_equal(c->step.before_ns, 100);
     assert_int_equal(c->step.after_ns, 45);
     assert_true(c->step.is_significant && c->step.change_ns.hi < 0);

@@ -1,6 +1,7 @@
 /* test_narrate.c - numbers become sentences: claims, advice, confidence, documents of one run (render/narrate); of many
  * runs: test_narrate_runs.c. */
 #include "render/narrate/actions.h"
+#include "render/narrate/claims.h"
 #include "render/narrate/exchange.h"
 #include "render/model/build.h"
 
@@ -472,6 +473,19 @@ static void test_markdown_escapes(void **state)
     release(&f);
 }
 
+/* What would not change is no promise. */
+static void test_measured_alike(void **state)
+{
+    (void)state;
+    struct report rep = {0};
+    struct claim c = {.cls = CLASS_SHARED, .action = {"", "measure while nothing else runs"}, .step_ns = 20200000};
+    c.gain_ns = 10000;
+    assert_string_equal(claim_gain_text(&rep, &c), "");
+    c.gain_ns = 10200000;
+    assert_string_equal(claim_gain_text(&rep, &c), "would measure at least 10.0 ms instead of 20.2 ms a step");
+    report_free(&rep);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -492,6 +506,7 @@ int main(void)
         cmocka_unit_test(test_quotas_leave_room),
         cmocka_unit_test(test_unnamed_steps),
         cmocka_unit_test(test_confidence),
+        cmocka_unit_test(test_measured_alike),
         cmocka_unit_test(test_markdown_escapes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
