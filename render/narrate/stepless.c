@@ -39,6 +39,19 @@ static const char *say_memory(struct report *rep, const struct foreign_table *t)
                                   fmt_percent(table_value(t, most, 1) / all).text, table_cell(t, most, 0));
 }
 
+/* Sorted by summed time: the first row, and how much of all rows it is where the table says nanoseconds. */
+static const char *say_nsys(struct report *rep, const struct foreign_table *t)
+{
+    int sum = table_column(t, "Sum, ns") >= 0 ? table_column(t, "Sum, ns") : table_column(t, "Total Time (ns)");
+    double all = 0, first = sum >= 0 ? table_value(t, 0, sum) : -1;
+    for (size_t i = 0; sum >= 0 && i < table_rows(t); i++)
+        all += table_value(t, i, sum) > 0 ? table_value(t, i, sum) : 0;
+    if (first <= 0 || all >= (double)INT64_MAX)
+        return report_text(rep, "%s: most is '%.80s'.", t->caption, table_cell(t, 0, 0));
+    return report_text(rep, "%s: most is '%.80s', %s, %s of all.", t->caption, table_cell(t, 0, 0),
+                       fmt_time((int64_t)first).text, fmt_percent(first / all).text);
+}
+
 static const char *say_table(struct report *rep, const struct foreign_table *t)
 {
     if (strcmp(t->kind, "nccl-tests log") == 0)
@@ -46,7 +59,7 @@ static const char *say_table(struct report *rep, const struct foreign_table *t)
     if (strcmp(t->kind, "PyTorch memory timeline") == 0)
         return say_memory(rep, t);
     if (strncmp(t->kind, "nsys", 4) == 0 && table_rows(t))
-        return report_text(rep, "%s: most is '%.80s'.", t->caption, table_cell(t, 0, 0));
+        return say_nsys(rep, t);
     return table_rows(t) ? report_text(rep, "'%s' is shown as it is: %s.", t->file, t->caption) : "";
 }
 

@@ -213,6 +213,14 @@ static const char *and_measure(struct report *rep, const struct claim *shared)
                        *shared->gain_text ? claim_saves(rep, shared) : "", shared->gain_text);
 }
 
+/* A sentence that follows the name of its run goes on with "in this run", "at 4 nodes". */
+static const char *behind_a_name(struct report *rep, const char *headline)
+{
+    if (strncmp(headline, "In this ", 8) == 0 || strncmp(headline, "At ", 3) == 0)
+        return report_text(rep, "%c%s", headline[0] == 'I' ? 'i' : 'a', headline + 1);
+    return headline;
+}
+
 void top_sentences(struct report *rep)
 {
     const struct series *s = main_series(rep);
@@ -236,6 +244,7 @@ void top_sentences(struct report *rep)
     rep->support = s && *s->support ? s->support : r->support;
     if (is_ranked) {
         const char *ranks = ranking_text(rep);
+        rep->headline = behind_a_name(rep, rep->headline);
         rep->headline = ranking_gain(rep, r) > 0 ? report_text(rep, "Of %d runs most is to be gained in %s: %s",
                                                                rep->n_runs, ranking_name(rep, r), rep->headline)
                         : r->n_claims            ? report_text(rep,

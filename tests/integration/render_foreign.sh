@@ -125,6 +125,8 @@ is "calls are counted" '.evidence[0].rows[0][0:2]' '["cudaDeviceSynchronize_v302
 read_one 0 "an nccl-tests log" "$traces/nccl-tests"
 is "the headline has its number" '.headline | test("bus bandwidth of 238 GB/s, with 8.59 GB")' 'true'
 is "sizes and bandwidths" '.evidence[0].rows | [length, .[30][0], .[30][3], .[31][3]]' '[32,"8589934592","237.94","66.4834"]'
+read_one 0 "calls of the CUDA API alone" "$traces/nsys/cloverleaf-nsys_cloverleaf-cuda_api_trace.csv"
+is "the longest in sum, with its share" '.headline' "\"Calls of the CUDA API, by summed time: most is 'cudaDeviceSynchronize_v3020', 302 ms, 53 % of all.\""
 read_one 0 "nvidia-smi without a header" "$traces/monitor"
 is "its samples" '.runs[0].nodes[0].gpus[0].utilization_percent.n > 1000' 'true'
 is "the headline has their mean" '.headline | test("utilisation was 1.4 % in the mean of")' 'true'

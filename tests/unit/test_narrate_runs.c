@@ -107,7 +107,7 @@ static void test_ranking(void **state)
         f.runs[i]->program.name = ids[i];
     }
     tell(&f);
-    assert_contains(f.rep.headline, "Of 3 runs most is to be gained in 'b': In this run 60 % of the step time");
+    assert_contains(f.rep.headline, "Of 3 runs most is to be gained in 'b': in this run 60 % of the step time");
     assert_contains(f.rep.support,
                     "By what can be gained: 'b' (Data loading, 2.50x at most), 'c' (Data loading, 1.82x at "
                     "most), 'a' (Data loading, 1.54x at most). Most data loading: 'b', 60 % of a step.");
