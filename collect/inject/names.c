@@ -127,10 +127,24 @@ int names_category(struct names *n, uint32_t domain, uint32_t id, uint32_t name)
 
 void names_schema(struct names *n, uint32_t domain, uint32_t id, const char *text, uint32_t len)
 {
-    for (uint32_t i = 0; i < n->n_schemas; i++) {
+    uint32_t known = UINT32_MAX;
+    int is_last = 1; /* of that number: who reads takes the last one */
+    for (uint32_t i = n->n_schemas; i-- > 0 && known == UINT32_MAX;) {
         const struct schema *s = &n->schema[i];
-        if (s->domain == domain && s->id == id && s->len == len && memcmp(s->text, text, len) == 0)
-            return;
+        if (s->domain != domain || s->id != id)
+            continue;
+        if (s->len == len && memcmp(s->text, text, len) == 0)
+            known = i;
+        else
+            is_last = 0;
+    }
+    if (known != UINT32_MAX && is_last)
+        return;
+    if (known != UINT32_MAX) { /* back to an earlier one: it moves, so that turns between two fill nothing up */
+        struct schema again = n->schema[known];
+        memmove(n->schema + known, n->schema + known + 1, (n->n_schemas - known - 1) * sizeof again);
+        n->schema[n->n_schemas - 1] = again;
+        return;
     }
     if (!n->name || n->n_schemas == SCHEMAS_MAX || n->text_max - n->text_used < (size_t)len + 1)
         return;

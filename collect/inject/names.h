@@ -66,8 +66,8 @@ uint32_t names_domain(struct names *n, uint32_t name, int *is_new);
 /** names_category - note that category `id` of the domain is called `name`. Caller holds the lock.
  *  returns  1 when that is news, 0 when known or no room is left */
 int names_category(struct names *n, uint32_t domain, uint32_t id, uint32_t name);
-/** names_schema - keep a definition in the order of their coming, once. Caller holds the lock. When no room is left it
- *  is forgotten: a forked child then records its payloads without it. */
+/** names_schema - keep a definition in the order of their last coming, once: of one number the last counts. Caller
+ * holds the lock. When no room is left it is forgotten: a forked child then records its payloads without it. */
 void names_schema(struct names *n, uint32_t domain, uint32_t id, const char *text, uint32_t len);
 
 #endif

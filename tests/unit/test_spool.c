@@ -130,6 +130,14 @@ static void domains_and_categories(void **state)
     names_schema(&n, 1, 5, "schema 4294967301 'b'", 21); /* the same low half */
     assert_int_equal(n.n_schemas, 2);
     assert_string_equal(n.schema[1].text, "schema 4294967301 'b'");
+    names_schema(&n, 1, 6, "schema 6 'c'", 12);
+    names_schema(&n, 1, 5, "schema 5 'a'", 12); /* the first again: what a forked child must end with */
+    assert_int_equal(n.n_schemas, 3);
+    assert_string_equal(n.schema[0].text, "schema 4294967301 'b'");
+    assert_string_equal(n.schema[1].text, "schema 6 'c'");
+    assert_string_equal(n.schema[2].text, "schema 5 'a'");
+    names_schema(&n, 1, 6, "schema 6 'c'", 12); /* no other of its number came since */
+    assert_string_equal(n.schema[2].text, "schema 5 'a'");
     for (uint32_t i = 0; i < SCHEMAS_MAX + 10; i++)
         names_schema(&n, 2, i, "schema", 6);
     assert_int_equal(n.n_schemas, SCHEMAS_MAX);
