@@ -258,13 +258,14 @@ int summary_of_trace_with_gpu(struct summary *out, struct dcr_arena *a, struct d
     out->info.node = out->info.node < 0 ? -1 : out->info.node;
     struct dct_beside *beside = watch ? dct_beside_start(t, watch) : NULL;
     const struct dct_watch *here = beside ? NULL : watch;
+    int is_enough = 0;
     struct reducer *d = reduce_new();
     if (keep != SUMMARY_NO_NAMES)
         names = names_new(keep);
     while ((rc = dct_next(t, &e, err)) == 0) {
         struct event n;
-        if (here)
-            here->event(here->ctx, &e);
+        if (here && !is_enough)
+            is_enough = here->event(here->ctx, &e);
         count(&observed, &e);
         struct known_range *k = known_of(known, &e);
         if (names)

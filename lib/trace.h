@@ -70,8 +70,8 @@ struct dct_leave_out {
 /* Who looks on while a trace is read for something else. */
 struct dct_watch {
     void (*begin)(void *ctx, const struct dct_info *info);
-    void (*event)(void *ctx, const struct dct_event *e);
-    void (*end)(void *ctx, struct dct_reader *r); /* all that could be read has been; r is still open */
+    int (*event)(void *ctx, const struct dct_event *e); /* returns 1: that is enough, no more are given */
+    void (*end)(void *ctx, struct dct_reader *r); /* all that could be read has been, or enough; r is still open */
     void *ctx;
     struct dct_leave_out *leave_out; /* kept by begin and event; what it says may be given all the same. NULL = all */
 };

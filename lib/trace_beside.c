@@ -9,7 +9,8 @@
 #include <stdlib.h>
 
 struct dct_beside {
-    struct dct_reader *twin; /* of the caller's: the same blocks, all else its own */
+    struct dct_chunks *chunks; /* the caller's */
+    struct dct_reader *twin;   /* of the caller's: the same blocks, all else its own */
     const struct dct_watch *watch;
     pthread_t thread;
 };
@@ -18,8 +19,10 @@ static void *look_on(void *ctx)
 {
     struct dct_beside *b = ctx;
     struct dct_event e;
-    while (dct_next(b->twin, &e, NULL) == DCR_OK) /* the caller meets the same failure and says it */
-        b->watch->event(b->watch->ctx, &e);
+    int is_enough = 0;
+    while (!is_enough && dct_next(b->twin, &e, NULL) == DCR_OK) /* the caller meets the same failure and says it */
+        is_enough = b->watch->event(b->watch->ctx, &e);
+    dct_chunks_leave(b->chunks, 1);
     return NULL;
 }
 
@@ -52,7 +55,7 @@ struct dct_beside *dct_beside_start(struct dct_reader *r, const struct dct_watch
                                 .last_ns = r->last_ns,
                                 .loss = r->loss,
                                 .dropped_without_block = r->dropped_without_block};
-    *b = (struct dct_beside){.twin = twin, .watch = w};
+    *b = (struct dct_beside){.chunks = r->chunks, .twin = twin, .watch = w};
     dct_chunks_share(r->chunks, 1);
     if (pthread_create(&b->thread, NULL, look_on, b) == 0)
         return b;
@@ -65,6 +68,7 @@ void dct_beside_end(struct dct_beside *b)
 {
     if (!b)
         return;
+    dct_chunks_leave(b->chunks, 0); /* a caller that has stopped early: the other thread waits for no room */
     pthread_join(b->thread, NULL);
     b->watch->end(b->watch->ctx, b->twin);
     release(b);

@@ -9,13 +9,14 @@
 struct dct_beside;
 
 /** dct_beside_start - from now on another thread decodes what r does too and hands it to w->event.
- *  r        open, nothing taken from it; the caller takes all of it. Its events are the same in any case
+ *  r        open, nothing taken from it. Its events are the same in any case
  *  w        borrows until dct_beside_end
  *  returns  NULL: the caller hands the events to w, since the trace is short or there is neither a core nor a thread;
  *           else to be ended with dct_beside_end */
 struct dct_beside *dct_beside_start(struct dct_reader *r, const struct dct_watch *w);
-/** dct_beside_end - waits for the other thread and calls w->end. r has come to its end, or failed, and is still open.
- *  b        may be NULL */
+/** dct_beside_end - waits for the other thread and calls w->end. r is still open; nothing is taken from it any more and
+ * what it gave last is not used. Where the caller stopped before its end, the other thread still sees the rest. b may
+ * be NULL */
 void dct_beside_end(struct dct_beside *b);
 
 #endif

@@ -69,6 +69,14 @@ void dct_chunks_share(struct dct_chunks *c, int is_shared)
     c->sides[1].chunk = is_shared ? -1 : INT64_MAX;
 }
 
+void dct_chunks_leave(struct dct_chunks *c, int side)
+{
+    pthread_mutex_lock(&c->lock);
+    c->sides[side].chunk = INT64_MAX;
+    pthread_cond_broadcast(&c->changed);
+    pthread_mutex_unlock(&c->lock);
+}
+
 /* Block by block, so that those before a failure count.                           returns  0: there may be more */
 static int fill(struct dct_chunks *c, struct chunk *k, int *is_ended, struct dcr_err *err)
 {

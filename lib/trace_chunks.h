@@ -26,6 +26,8 @@ void dct_chunks_share(struct dct_chunks *c, int is_shared);
  *           stream failed */
 ssize_t dct_chunks_take(struct dct_chunks *c, int side, const unsigned char **block, int *sum_is_right,
                         struct dcr_err *err);
+/** dct_chunks_leave - a side takes no more: the other one need not wait for it. What it took last may be gone. */
+void dct_chunks_leave(struct dct_chunks *c, int side);
 void dct_chunks_free(struct dct_chunks *c);
 
 #endif

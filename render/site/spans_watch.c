@@ -53,17 +53,20 @@ static void on_begin(void *ctx, const struct dct_info *info)
     c->leave_out = (struct dct_leave_out){.latest_ns = RUN_MAX_TIME_NS};
 }
 
-static void on_event(void *ctx, const struct dct_event *e)
+static int on_event(void *ctx, const struct dct_event *e)
 {
     struct collected *c = ctx;
-    if (c->is_dropped || spans_leaves_out(&c->spans, c->file, e))
-        return;
+    if (c->is_dropped)
+        return 1;
+    if (spans_leaves_out(&c->spans, c->file, e))
+        return 0;
     spans_event(&c->spans, c->file, e);
     if (!spans_hold(&c->share, c->spans.cap)) {
         drop(c);
-        return;
+        return 1;
     }
     c->leave_out.shorter_ns = spans_may_leave_out(&c->spans, c->file, &c->leave_out.track);
+    return 0;
 }
 
 static void on_end(void *ctx, struct dct_reader *r)

@@ -60,9 +60,10 @@ static void on_begin(void *ctx, const struct dct_info *info)
     *(uint64_t *)ctx = 0;
 }
 
-static void on_event(void *ctx, const struct dct_event *e)
+static int on_event(void *ctx, const struct dct_event *e)
 {
     *(uint64_t *)ctx += 1 + (uint64_t)e->kind;
+    return *(uint64_t *)ctx > 100000;
 }
 
 static void on_end(void *ctx, struct dct_reader *r)

@@ -3,6 +3,7 @@
 #include "lib/cores.h"
 #include "lib/hash.h"
 #include "lib/summary.h"
+#include "lib/trace_beside.h"
 
 #include <pthread.h>
 #include <setjmp.h>
@@ -96,7 +97,7 @@ static int free_trace(void **state)
 
 /* What was seen, as one number; and by whom. */
 struct seen {
-    uint64_t sum, n, n_long;
+    uint64_t sum, n, n_long, enough; /* enough: so many events, 0 all */
     pthread_t by;
     int has_begun, is_ended;
     char thread[32];
@@ -115,7 +116,7 @@ static void on_begin(void *ctx, const struct dct_info *info)
     s->has_begun = info->rank == 3;
 }
 
-static void on_event(void *ctx, const struct dct_event *e)
+static int on_event(void *ctx, const struct dct_event *e)
 {
     struct seen *s = ctx;
     int64_t numbers[] = {e->kind, e->is_open, e->track, e->depth, e->start_ns, e->end_ns, (int64_t)e->payload};
@@ -123,11 +124,12 @@ static void on_event(void *ctx, const struct dct_event *e)
     s->n++;
     if (s->leave_out.shorter_ns) { /* short ones of thread 11 may come or be counted */
         s->n_long += e->kind == DCT_MARK || e->track != 11 || e->end_ns - e->start_ns >= s->leave_out.shorter_ns;
-        return;
+        return 0;
     }
     see(s, numbers, sizeof numbers);
     see(s, e->name, strlen(e->name));
     see(s, e->category, strlen(e->category));
+    return s->n == s->enough;
 }
 
 static void on_end(void *ctx, struct dct_reader *r)
@@ -163,9 +165,10 @@ struct outcome {
     uint64_t sum; /* of the text of the summary */
 };
 
-static struct outcome read_trace(size_t len, size_t fail_at, int64_t shorter_ns, int is_beside)
+static struct outcome read_until(uint64_t enough, size_t len, size_t fail_at, int64_t shorter_ns, int is_beside)
 {
-    struct outcome o = {.seen.leave_out = {.track = 11, .shorter_ns = shorter_ns, .latest_ns = INT64_MAX}};
+    struct outcome o = {.seen.enough = enough,
+                        .seen.leave_out = {.track = 11, .shorter_ns = shorter_ns, .latest_ns = INT64_MAX}};
     struct dct_watch watch = {on_begin, on_event, on_end, &o.seen, shorter_ns ? &o.seen.leave_out : NULL};
     struct failing f = {.n = fail_at, .len = len};
     struct dcr_stream s = {failing_read, &f, "made"};
@@ -186,6 +189,11 @@ static struct outcome read_trace(size_t len, size_t fail_at, int64_t shorter_ns,
     assert_int_equal(o.seen.is_ended, 1);
     dcr_arena_release(&a);
     return o;
+}
+
+static struct outcome read_trace(size_t len, size_t fail_at, int64_t shorter_ns, int is_beside)
+{
+    return read_until(0, len, fail_at, shorter_ns, is_beside);
 }
 
 static struct outcome equal_both_ways(size_t len, size_t fail_at)
@@ -254,9 +262,49 @@ static void test_leaves_out(void **state)
     assert_memory_equal(&two.seen.loss, &all.seen.loss, sizeof all.seen.loss);
 }
 
+/* Who looks on has seen enough: no event is given any more, and the reader goes on alone. */
+static void test_enough(void **state)
+{
+    (void)state;
+    enum { ENOUGH = 1000 };
+    size_t len = (size_t)N_BLOCKS * BLOCK;
+    struct outcome all = read_trace(len, SIZE_MAX, 0, 0);
+    for (int is_beside = 0; is_beside < 2; is_beside++) {
+        struct outcome o = read_until(ENOUGH, len, SIZE_MAX, 0, is_beside);
+        assert_int_equal(o.rc, 0);
+        assert_int_equal(o.seen.n, ENOUGH);
+        assert_int_equal(o.sum, all.sum);
+    }
+}
+
+/* The caller stops early: nobody waits for ever, and who looks on sees all. */
+static void test_caller_stops(void **state)
+{
+    (void)state;
+    struct seen seen = {0};
+    struct dct_watch watch = {on_begin, on_event, on_end, &seen, NULL};
+    struct failing f = {.n = SIZE_MAX, .len = (size_t)N_BLOCKS * BLOCK};
+    struct dcr_stream s = {failing_read, &f, "made"};
+    struct dct_reader *r;
+    struct dct_info info;
+    struct dct_event e;
+    assert_int_equal(dct_open(&r, &s, &info, NULL), 0);
+    dcr_cores_work(-1000);
+    struct dct_beside *b = dct_beside_start(r, &watch);
+    assert_non_null(b);
+    for (int i = 0; i < 10; i++)
+        assert_int_equal(dct_next(r, &e, NULL), 0);
+    dct_beside_end(b);
+    dcr_cores_work(1000);
+    dct_close(r);
+    assert_int_equal(seen.n, read_trace(f.len, SIZE_MAX, 0, 0).seen.n);
+    assert_int_equal(seen.is_ended, 1);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_whole), cmocka_unit_test(test_damaged_and_torn),
-                                       cmocka_unit_test(test_stream_fails), cmocka_unit_test(test_leaves_out)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_whole),        cmocka_unit_test(test_damaged_and_torn),
+                                       cmocka_unit_test(test_stream_fails), cmocka_unit_test(test_leaves_out),
+                                       cmocka_unit_test(test_enough),       cmocka_unit_test(test_caller_stops)};
     return cmocka_run_group_tests(tests, make_trace, free_trace);
 }
