@@ -247,6 +247,52 @@ static void test_gates_and_their_backward(void **state)
     each_table(gate_algebra);
 }
 
+/* Bias gradients of many rows, a different size each call and terms of one sign: the error is that of the rows of one
+ * call, not of all. Columns of more than one piece of the sums. */
+static void long_sums(const struct kernels *k)
+{
+    enum { M = 150, UNITS = 288, N = M * UNITS, CALLS = 250, ROW = 2 * UNITS };
+    float *dh = numbers(N, 1), *u = numbers(N, 2), *c = numbers(N, 3), *h = numbers(N, 4), *r = numbers(N, 5);
+    float *d_rh = numbers(N, 6), *dh_now = numbers(N, 7), *g = numbers(M * ROW, 8), *g_c = numbers(M * ROW, 8);
+    float *d_rh_now = numbers(N, 8), *size = numbers(CALLS, 9), *sum_b = calloc(3 * UNITS, sizeof *sum_b);
+    double want[3 * UNITS] = {0}, worst = 0;
+    assert_non_null(sum_b);
+    for (int i = 0; i < N; i++) {
+        u[i] = 0.5f + 0.3f * u[i];
+        r[i] = 0.5f + 0.3f * r[i];
+        c[i] *= 0.5f;
+        h[i] = 1 + 0.3f * h[i];
+    }
+    for (int call = 0; call < CALLS; call++) {
+        for (int i = 0; i < N; i++) {
+            dh_now[i] = (fabsf(dh[i]) + 0.1f) * (1 + 0.9f * size[call]);
+            d_rh_now[i] = (fabsf(d_rh[i]) + 0.1f) * (1 + 0.9f * size[call]);
+        }
+        k->back_candidate(M, UNITS, dh_now, u, c, g_c, ROW, sum_b);
+        k->back_gates(M, UNITS, d_rh_now, h, r, u, c, dh_now, g, ROW, sum_b + UNITS);
+        for (int i = 0; i < M; i++)
+            for (int j = 0; j < UNITS; j++) {
+                want[j] += (double)g_c[i * ROW + j];
+                want[UNITS + j] += (double)g[i * ROW + j];
+                want[2 * UNITS + j] += (double)g[i * ROW + UNITS + j];
+            }
+    }
+    for (int j = 0; j < 3 * UNITS; j++)
+        worst = fmax(worst, fabs((double)sum_b[j] / want[j] - 1));
+    print_message("%s: bias gradients of %d rows within %.3g\n", k->name, M * CALLS, worst);
+    if (!(worst < 3e-6))
+        fail_msg("%s: bias gradients of %d rows are off by %g", k->name, M * CALLS, worst);
+    float *all[] = {dh, u, c, h, r, d_rh, dh_now, d_rh_now, g, g_c, size, sum_b};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        free(all[i]);
+}
+
+static void test_long_sums_keep_their_digits(void **state)
+{
+    (void)state;
+    each_table(long_sums);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -255,6 +301,7 @@ int main(void)
         cmocka_unit_test(test_dots),
         cmocka_unit_test(test_activations_keep_their_bound),
         cmocka_unit_test(test_gates_and_their_backward),
+        cmocka_unit_test(test_long_sums_keep_their_digits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
