@@ -113,11 +113,10 @@ void pack_recorded(const struct pack *p, const json_t *record, json_t *o)
                  : *user        ? user
                  : p->n_dropped ? "there was no room for it on disk or in memory"
                  : p->n_traces  ? "the program named no range"
-                 : p->n_empty
-                     ? "no trace could be begun: no room on the spool's disk, or the program was killed then"
-                     : "no process left a trace: NVTX was not loaded (not built with it, statically linked), "
-                       "no range was reached, files of less than 1 MB were moved by short calls, or privileges, "
-                       "environment or root had been given up by then");
+                 : p->n_empty   ? "no trace could be begun: no room on the spool's disk, or the program was killed then"
+                              : "no process left a trace: NVTX was not loaded (not built with it, statically linked), "
+                                "no range was reached, its calls on files were all short and moved less than 1 MB, or "
+                                "privileges, environment or root had been given up by then");
     json_object_set_new(collector, "nvtx", json_string(line));
     put_observed(p, record, window, collector);
     put_gpu(p, record, window, collector);
