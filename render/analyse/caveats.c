@@ -279,7 +279,7 @@ static void check_cover(struct report *rep, int run)
 /* What decides whether the numbers mean anything comes before what only dims them. */
 static int is_grave(const struct note *x)
 {
-    return strcmp(x->id, "repetitions") == 0 || strcmp(x->id, "left-out") == 0;
+    return strcmp(x->id, "repetitions") == 0 || strcmp(x->id, "left-out") == 0 || strcmp(x->id, "ranks-missing") == 0;
 }
 
 /* Caveats first, grave ones before others, then gaps; otherwise as they came. */

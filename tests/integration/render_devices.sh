@@ -114,7 +114,8 @@ else
     not_ok "estimated SM efficiency is of the steps, and never above utilisation"
 fi
 cp "$TMP/site/report.json" "$TMP/first.json"
-"$report" "$traces/kineto/dlrm_8rank" -q -o "$TMP/dlrm" >/dev/null 2>&1
+"$report" "$traces/kineto/dlrm_8rank" -o "$TMP/dlrm" >"$TMP/dlrm.said" 2>&1
+check "half of a job's ranks: said on the terminal, before how few steps there are" grep -q "^Note: .*traces of 4 of the 8 ranks are here" "$TMP/dlrm.said"
 check "send and receive is not called gradient synchronisation" grep -Eq 'communication between GPUs, [0-9]+ % of it (send and receive|all-to-all)' "$TMP/dlrm/report.json"
 "$report" "$traces/kineto/mi300_resnet_act_checkpoint.json.gz" -q -o "$TMP/one" >/dev/null 2>&1
 check "one rank of eight: its exposed communication limits, and whom it waited for is n/a" jq -e '.runs[0].classes |
