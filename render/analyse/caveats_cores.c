@@ -64,8 +64,8 @@ static void check_cores(struct report *rep, int run)
 
 /* Other programs and machines that took x cores' worth keep at most x threads more waiting than would anyway: each core
  * that they leave one more thread can use. Did they, on every machine on which a rank waited, take less than this share
- * of the threads that waited there? Less of one core than this share of run_delay_limits keeps no rank waiting for so
- * long. */
+ * of the threads that waited there? Or so little of one core that even a rank that met all of it lost no more time than
+ * gain_limits: then they are no limit. */
 static int is_of_own_threads(const struct report *rep, const struct run *a, double share)
 {
     double limit = rep->thresholds.run_delay_limits;
@@ -74,7 +74,7 @@ static int is_of_own_threads(const struct report *rep, const struct run *a, doub
             return 0;
     for (int i = 0; i < machines_of(a); i++) {
         struct others o = others_at(a, i);
-        double least = 2 * share * limit, most = share * o.waiting;
+        double least = 2 * share * rep->thresholds.gain_limits, most = share * o.waiting;
         if (o.delay > limit && (o.cores <= 0 || o.at_most + o.steal * o.cores > (most > least ? most : least)))
             return 0;
     }

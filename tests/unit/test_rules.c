@@ -429,32 +429,35 @@ static void test_waits_by_node(void **state)
         double taken;                                           /* on that rank's node */
         const char *cpus, *id, *says;
         int verdict;
-    } c[] = {/* the whole job has 128 cores, its slowest node lacks 4 of 8 */
-             {16, 16, 8, 5, {4000, 4000}, {7900, 0}, 4, "", "run-delay", "a rank waited", VERDICT_LIMITS},
-             /* 16 threads on 8 cores of one node: half a step there, 6 % of all */
-             {16, 16, 8, 5, {7950, 8000}, {7900, 0}, 0, "", "own-threads", "own threads", VERDICT_LIMITS},
-             {16, 16, 8, 5, {7950, 100}, {7900, 0}, 0, "", "", "other programs took 0 %", VERDICT_WATCH},
-             /* half a core of 64, but on the core of a rank */
-             {1, 8, 64, 3, {500, 500}, {1000, 0}, 0.5, "3", "run-delay", "a rank waited", VERDICT_LIMITS},
-             /* four threads on a core, of 64 */
-             {1,
-              4,
-              64,
-              1,
-              {1000, 3000},
-              {1000, 3000},
-              0,
-              "1",
-              "bound",
-              "rank 1 is bound to fewer cores than it has threads (1 core, 4.00 threads ready in the mean)",
-              VERDICT_LIMITS},
-             {1, 4, 64, 1, {1000, 3000}, {1000, 3000}, 0, "", "run-delay", "a rank waited", VERDICT_LIMITS},
-             {1, 4, 64, 1, {1000, 3000}, {1000, 3000}, 32, "1", "bound", "rank 1 is bound", VERDICT_LIMITS},
-             /* a worker that waits now and then, on a node with cores left */
-             {1, 1, 4, 0, {1200, 60}, {0, 0}, 0, "", "", "waited for a core for 6.0 %", VERDICT_WATCH},
-             /* 8 of 16 threads wait: no share of time */
-             {1, 1, 8, 0, {7950, 800}, {0, 0}, 0, "", "", "for 80 %", VERDICT_WATCH},
-             {1, 1, 8, 0, {7950, 8000}, {0, 0}, 0, "", "own-threads", "own threads", VERDICT_LIMITS}};
+    } c[] = {
+        /* the whole job has 128 cores, its slowest node lacks 4 of 8 */
+        {16, 16, 8, 5, {4000, 4000}, {7900, 0}, 4, "", "run-delay", "a rank waited", VERDICT_LIMITS},
+        /* 16 threads on 8 cores of one node: half a step there, 6 % of all */
+        {16, 16, 8, 5, {7950, 8000}, {7900, 0}, 0, "", "own-threads", "own threads", VERDICT_LIMITS},
+        {16, 16, 8, 5, {7950, 100}, {7900, 0}, 0, "", "", "other programs took 0 %", VERDICT_WATCH},
+        /* not less than half of what waited, and too little to matter */
+        {1, 2, 2, 0, {960, 56}, {960, 50}, 0.078, "", "", "so they waited for those or for each other", VERDICT_WATCH},
+        /* half a core of 64, but on the core of a rank */
+        {1, 8, 64, 3, {500, 500}, {1000, 0}, 0.5, "3", "run-delay", "a rank waited", VERDICT_LIMITS},
+        /* four threads on a core, of 64 */
+        {1,
+         4,
+         64,
+         1,
+         {1000, 3000},
+         {1000, 3000},
+         0,
+         "1",
+         "bound",
+         "rank 1 is bound to fewer cores than it has threads (1 core, 4.00 threads ready in the mean)",
+         VERDICT_LIMITS},
+        {1, 4, 64, 1, {1000, 3000}, {1000, 3000}, 0, "", "run-delay", "a rank waited", VERDICT_LIMITS},
+        {1, 4, 64, 1, {1000, 3000}, {1000, 3000}, 32, "1", "bound", "rank 1 is bound", VERDICT_LIMITS},
+        /* a worker that waits now and then, on a node with cores left */
+        {1, 1, 4, 0, {1200, 60}, {0, 0}, 0, "", "", "waited for a core for 6.0 %", VERDICT_WATCH},
+        /* 8 of 16 threads wait: no share of time */
+        {1, 1, 8, 0, {7950, 800}, {0, 0}, 0, "", "", "for 80 %", VERDICT_WATCH},
+        {1, 1, 8, 0, {7950, 8000}, {0, 0}, 0, "", "own-threads", "own threads", VERDICT_LIMITS}};
     for (size_t t = 0; t < sizeof c / sizeof *c; t++) {
         int milli[16][2];
         for (int i = 0; i < c[t].n_ranks; i++)
