@@ -24,7 +24,9 @@ struct walk {
     struct kineto_header header;
     const char *name;        /* of the file, for messages */
     int has_events, is_list; /* is_list: the file is the list of events itself */
-    int rc;                  /* of a thread of its own */
+    int is_unclosed, is_last_cut;
+    int64_t n_taken; /* events */
+    int rc;          /* of a thread of its own */
     struct dcr_err err;
 };
 
@@ -89,6 +91,7 @@ static const char *take_event(struct walk *k, const char *p, const char **wrong)
 {
     struct kineto_raw one, *e = k->batch ? &k->batch->events[k->batch->n] : &one;
     const char *after = kineto_event(e, k->index, p, wrong);
+    k->n_taken += after != NULL;
     if (after && k->batch)
         k->batch->n++;
     else if (after)
@@ -166,7 +169,8 @@ static int index_window(struct walk *k, int64_t *indexed_to, struct dcr_err *err
 }
 
 /* To behind the ']', which a list that is the whole file may lack: who appends to it until killed never writes one, and
- * the format allows that. source: Trace Event Format, "JSON Array Format" */
+ * the format allows that. It may have been killed inside an event, too: the complete ones count. That the end is
+ * missing is kept to be said. source: Trace Event Format, "JSON Array Format" */
 static int events(struct walk *k, struct dcr_err *err)
 {
     int64_t indexed_to = -1;
@@ -174,8 +178,10 @@ static int events(struct walk *k, struct dcr_err *err)
     for (;;) {
         char c;
         int rc = next_byte(k, k->is_list ? NULL : "between two events", &c, err);
-        if (rc == DCR_END)
+        if (rc == DCR_END) {
+            k->is_unclosed = 1;
             return 0;
+        }
         if (rc || (rc = index_window(k, &indexed_to, err)))
             return rc;
         if (c == ']') {
@@ -189,7 +195,13 @@ static int events(struct walk *k, struct dcr_err *err)
         if (after == p)
             return broken(k, p, "an event is missing", err);
         if (!after) {
-            if ((rc = more(k, "in the middle of an event", err)) != 0)
+            static const char where[] = "in the middle of an event";
+            rc = more(k, k->is_list && k->n_taken ? NULL : where, err);
+            if (rc == DCR_END) {
+                k->is_unclosed = k->is_last_cut = 1;
+                return 0;
+            }
+            if (rc)
                 return rc;
             continue;
         }
@@ -265,7 +277,7 @@ static int walk_file(struct walk *k, struct dcr_err *err)
         k->w.at++;
         k->is_list = 1;
         rc = events(k, err);
-        return rc ? rc : end_of_file(k, err);
+        return rc || k->is_unclosed ? rc : end_of_file(k, err);
     }
     if (c != '{')
         return broken(k, k->w.at, "neither an object nor an array", err);
@@ -376,6 +388,8 @@ int kineto_read(struct foreign_trace *out, struct dcr_arena *arena, struct dcr_s
     rc = activity_finish(k.sink.activity, arena, &out->devices, &out->n_devices, &out->steps, err);
     rc = rc ? rc : activity_operators(k.sink.activity, arena, &out->operators, err);
     activity_accumulation(k.sink.activity, &out->accumulation);
+    out->n_unclosed = k.is_unclosed ? k.n_taken : 0;
+    out->is_last_cut = k.is_last_cut;
     out->n_unpaired += kineto_pairs_open(k.sink.pairs);
     out->rank = k.header.rank;
     out->world_size = k.header.world_size;

@@ -46,6 +46,8 @@ struct foreign_trace {
     const char *kind;         /* "Kineto trace", "nsys SQLite export" ... */
     int64_t rank, world_size; /* -1 = not said */
     int64_t n_events;         /* of any kind */
+    int64_t n_unclosed;       /* events of a list that is the file and lacks its ']'; 0 = it does not */
+    int is_last_cut;          /* the file ends inside one more event, which is left out */
     int64_t n_unusable;       /* operations without a time that can be read */
     int64_t n_unpaired;       /* beginnings without an end, ends without a beginning */
     struct reduced steps;     /* of the rank; n_steps 0 = the trace marks none */

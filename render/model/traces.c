@@ -14,6 +14,12 @@ void run_add_trace(struct run *r, const struct foreign_trace *t)
     kept->file = run_text(r, t->file);
     for (int i = 0; i < kept->n_devices; i++)
         kept->devices[i].file = kept->file;
+    if (t->n_unclosed > 0)
+        run_add_gap(r,
+                    "Of the trace '%s' its list is not closed: the writer was stopped, or the file is cut; %lld %s "
+                    "there%s.",
+                    kept->file, (long long)t->n_unclosed, t->n_unclosed == 1 ? "event is" : "events are",
+                    t->is_last_cut ? ", without the last one, which is cut" : "");
     if (t->n_unusable > 0)
         run_add_gap(r, "Of the trace '%s' %lld %s no time that can be read; its numbers are without.", kept->file,
                     (long long)t->n_unusable, t->n_unusable == 1 ? "operation has" : "operations have");

@@ -277,20 +277,29 @@ static void test_cut(void **state)
     assert_int_equal(import_bytes(text, sizeof text - 1), 0);
 }
 
-/* A file that is the list of events itself may end behind any of them; inside one it was cut. */
+/* A file that is the list of events itself may end behind any of them or inside one: the complete ones count, and the
+ * missing end is said. */
 static void test_list_without_end(void **state)
 {
     (void)state;
     static const char one[] = "[" KERNEL("1", "2"), text[] = "[" KERNEL("1", "2") ",\n" KERNEL("5", "2") ",\n";
-    for (size_t n = sizeof one - 1; n < sizeof text; n++) {
-        int is_between = n <= sizeof one + 1, is_whole = is_between || n >= sizeof text - 3;
-        assert_int_equal(import_bytes(text, n), is_whole ? 0 : DCR_FAIL);
-        assert_int_equal(run->n_traces, is_whole);
-        if (is_whole)
-            assert_int_equal(run->traces[0].devices[0].value[DEV_KERNELS], is_between ? 1 : 2);
-        else
+    for (size_t n = 20; n < sizeof text; n++) {
+        int has_one = n >= sizeof one - 1, is_whole = n <= sizeof one + 1 || n >= sizeof text - 3;
+        assert_int_equal(import_bytes(text, n), has_one ? 0 : DCR_FAIL);
+        assert_int_equal(run->n_traces, has_one);
+        if (!has_one) {
             assert_non_null(strstr(err.text, "in the middle of an event"));
+            continue;
+        }
+        assert_int_equal(run->traces[0].devices[0].value[DEV_KERNELS], n < sizeof text - 3 ? 1 : 2);
+        assert_int_equal(run->n_gaps, 1);
+        assert_non_null(strstr(run->gaps[0], "'t.json' its list is not closed: the writer was stopped, or the file is "
+                                             "cut; "));
+        assert_non_null(strstr(run->gaps[0], n < sizeof text - 3 ? "1 event is there" : "2 events are there"));
+        assert_int_equal(strstr(run->gaps[0], "without the last one, which is cut") == NULL, is_whole);
     }
+    assert_int_equal(import_text("[" KERNEL("1", "2") "]"), 0);
+    assert_int_equal(run->n_gaps, 0);
 }
 
 /* Two traces in one file: the second one is not left out unsaid. */
@@ -608,6 +617,11 @@ static void test_gzip(void **state)
     bytes[all] = 0;
     bytes[n + 20] ^= 0x55;
     assert_int_equal(import_bytes(bytes, all), DCR_FAIL);
+    n = gzip(bytes, 2000, "[" KERNEL("1", "2") ",{\"ph\":");
+    assert_int_equal(import_bytes(bytes, n), 0);
+    assert_int_equal(run->n_gaps, 1);
+    assert_non_null(strstr(run->gaps[0], "its list is not closed"));
+    assert_int_equal(import_bytes(bytes, n - 1), DCR_FAIL);
 }
 
 /* More than is looked at first: whole, cut at some places, broken JSON behind which bytes are left. */
@@ -633,6 +647,9 @@ static void test_large_gzip(void **state)
         assert_int_equal(import_bytes(bytes, n * k / 8), DCR_FAIL);
         assert_non_null(strstr(err.text, "is cut in the middle of its gzip data"));
     }
+    assert_int_equal(import_bytes(text, len - 9), 0); /* inside the last event, far behind the first window */
+    assert_int_equal(device(0)->value[DEV_KERNELS], N - 1);
+    assert_int_equal(run->n_gaps, 1);
     text[200] = '\\';
     text[201] = '"';
     memcpy(text + 100, "}{\"x\" 5", 8);
