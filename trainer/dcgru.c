@@ -244,12 +244,18 @@ void dcgru_forward(const struct dcgru *cell, struct dcgru_work *w, int n_samples
 
 /* ---- backward --------------------------------------------------------------------------------------------------- */
 
-/* Weight sums += [state, x]^T Q, strip by strip: what the state read of Q is near when x reads it. */
+/* Each strip reads all of the state, which is quick while it lies in the second cache: half of one of 512 KB. */
+enum { STATE_BYTES_FOR_STRIPS = 256 << 10 };
+
+/* Weight sums += [state, x]^T Q, strip by strip: what the state read of Q is near when x reads it. A state too large
+ * for that is read once. */
 static void sum_weights(const struct dcgru *cell, int rows, int all, const real *x, ptrdiff_t x_row, const real *state,
                         const struct dcgru_work *w, real *sum_w)
 {
     const struct kernels *k = cell->g->kernels;
     int up = cell->up, strip = k->panel < all ? k->panel : all;
+    if ((size_t)rows * (size_t)up * sizeof(real) > STATE_BYTES_FOR_STRIPS)
+        strip = all;
     for (int j = 0; j < all; j += strip) {
         int n = all - j < strip ? all - j : strip;
         if (state)
