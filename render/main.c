@@ -59,9 +59,7 @@ static int compare_with(struct report *rep, const struct options *o, const struc
         if (compare(rep, &before) > 0)
             report_drop_note(rep, "one-node-count"); /* it is before and after that was asked for */
         else
-            report_add_note(rep, NOTE_GAP, -1, "no-comparison",
-                            "The baseline has no run with steps at any %s count of these: nothing is compared.",
-                            rep->unit);
+            report_add_note(rep, NOTE_GAP, -1, "no-comparison", "Nothing is compared: %s.", why_no_comparison(rep));
         narrate_comparisons(rep);
     }
     report_free(&before);

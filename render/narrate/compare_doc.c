@@ -180,6 +180,15 @@ static void say_first(struct report *rep, const struct comparison *c)
     rep->confidence = confidence_word(c->confidence);
 }
 
+const char *why_no_comparison(const struct report *rep)
+{
+    for (int i = 0; i < rep->n_runs; i++)
+        if (!rep->runs[i].has_steps && rep->runs[i].step.mean_ns > 0)
+            return "only the mean of the steps and their spread were kept, and a comparison needs each step";
+    return strcmp(rep->unit, "GPU") == 0 ? "the baseline has no run with steps at any GPU count of these"
+                                         : "the baseline has no run with steps at any node count of these";
+}
+
 void narrate_comparisons(struct report *rep)
 {
     for (int i = 0; i < rep->n_comparisons; i++)
@@ -195,9 +204,7 @@ void narrate_comparisons(struct report *rep)
     if (rep->n_comparisons)
         say_first(rep, &rep->comparisons[rep->n_comparisons - 1]);
     else if (*rep->baseline)
-        rep->verdict =
-            report_text(rep, "Nothing to compare with: the baseline has no run with steps at any %s count of these. %s",
-                        rep->unit, rep->verdict);
+        rep->verdict = report_text(rep, "Nothing to compare with: %s. %s", why_no_comparison(rep), rep->verdict);
 }
 
 void put_comparisons_md(const struct report *rep, struct dcr_buf *out)
@@ -209,7 +216,7 @@ void put_comparisons_md(const struct report *rep, struct dcr_buf *out)
         dcr_buf_putc(out, *s == '`' ? '\'' : *s);
     dcr_buf_puts(out, "`.\n\n");
     if (rep->n_comparisons == 0)
-        dcr_buf_printf(out, "n/a because the baseline has no run with steps at any %s count of these.\n\n", rep->unit);
+        dcr_buf_printf(out, "n/a because %s.\n\n", why_no_comparison(rep));
     for (int i = 0; i < rep->n_comparisons; i++) {
         const struct comparison *c = &rep->comparisons[i];
         dcr_buf_printf(

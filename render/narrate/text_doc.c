@@ -1,4 +1,5 @@
 /* text_doc.c - bottleneck_summary.txt: plain text at most 100 columns wide where it wraps. */
+#include "render/narrate/compare_doc.h"
 #include "render/narrate/narrate.h"
 
 #include "render/analyse/analyse.h"
@@ -46,7 +47,7 @@ static void put_comparisons(const struct report *rep, struct dcr_buf *out)
     text_section(out, "Before and after");
     text_wrapped(out, "Baseline: ", rep->baseline);
     char none[128];
-    snprintf(none, sizeof none, "n/a because the baseline has no run with steps at any %s count of these.", rep->unit);
+    snprintf(none, sizeof none, "n/a because %s.", why_no_comparison(rep));
     if (rep->n_comparisons == 0)
         text_wrapped(out, "", none);
     for (int i = 0; i < rep->n_comparisons; i++) {
