@@ -31,8 +31,8 @@ static const struct action catalogue[N_CLASSES] = {
          "equal shards (DistributedSampler with drop_last)"},
     [CLASS_DATA] =
         {"make batches ahead with --loader-workers 2 --prefetch 4, and read --windows-format raw instead of text",
-         "more loader workers (num_workers 8-16), prefetch_factor, persistent_workers, pin_memory; a binary "
-         "data set"},
+         "make batches ahead in the background, by as many workers as there are cores for (PyTorch: num_workers 8-16 "
+         "per GPU, prefetch_factor, persistent_workers, pin_memory); a binary data set"},
     [CLASS_IO] =
         {"write checkpoints less often with --checkpoint-every and --checkpoint-fsync no, read windows ahead with "
          "--loader-workers and from memory or a local disk",
