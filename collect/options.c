@@ -252,8 +252,9 @@ static int parse_option(struct options *o, int argc, char **argv, int *i, struct
     if (is_missing)
         return dcr_err_set(err, DCR_FAIL, "option '%s' needs a value", option);
     return dcr_err_set(err, DCR_FAIL, "unknown option '%s'; %s", option,
-                       !for_run && access(option, F_OK) == 0 ? "put the name of a file behind `--`"
-                                                             : "see `dccollect --help`");
+                       !for_run && (access(option, F_OK) == 0 || (option[1] != '-' && strchr(option, '.')))
+                           ? "put the name of a file behind `--`"
+                           : "see `dccollect --help`");
 }
 
 static int parse_command(struct options *o, const char *word, struct dcr_err *err)

@@ -1,10 +1,12 @@
 /* options.c - see options.h. */
 #include "render/options.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 const char *options_usage(void)
 {
@@ -35,14 +37,23 @@ const char *options_usage(void)
            "3 report made, with gaps it names (not with --check).\n";
 }
 
-static int parse_nodes(struct options *o, const char *text, struct dcr_err *err)
+/* Does the word that was taken for an option look like the name of a file, as "-n.tar"? */
+static int is_file(const char *word)
+{
+    const char *dot = strrchr(word, '.');
+    return access(word, F_OK) == 0 || (strncmp(word, "--", 2) != 0 && dot && isalpha((unsigned char)dot[1]));
+}
+
+/* word: of the command line in which it stands */
+static int parse_nodes(struct options *o, const char *text, const char *word, struct dcr_err *err)
 {
     enum { MAX_NODES = 65535 };
     char *end;
     errno = 0;
     long n = strtol(text, &end, 10);
     if (end == text || *end || errno || n < 1 || n > MAX_NODES)
-        return dcr_err_set(err, DCR_FAIL, "--nodes takes a number from 1 to %d, not '%.60s'", MAX_NODES, text);
+        return dcr_err_set(err, DCR_FAIL, "--nodes takes a number from 1 to %d, not '%.60s'%s", MAX_NODES, text,
+                           is_file(word) ? "; put the name of a file behind `--`" : "");
     o->nodes = (int)n;
     return 0;
 }
@@ -65,8 +76,12 @@ static int parse_words(struct options *o, int argc, char **argv, int is_baseline
                                           {NULL, 0, NULL, 0}};
     opterr = 0;
     optind = 0; /* start over */
-    int c, rc = 0;
-    while (rc == 0 && !o->is_help && !o->is_version && (c = getopt_long(argc, argv, "-:o:n:t:qh", table, NULL)) != -1) {
+    int rc = 0;
+    while (rc == 0 && !o->is_help && !o->is_version) {
+        const char *word = argv[optind ? optind : 1]; /* it stays the same while short options of one word are read */
+        int c = getopt_long(argc, argv, "-:o:n:t:qh", table, NULL);
+        if (c == -1)
+            break;
         switch (c) {
         case 1: /* a name, in its place */
             if (is_baseline && o->n_baseline)
@@ -90,7 +105,7 @@ static int parse_words(struct options *o, int argc, char **argv, int is_baseline
             o->out_dir = optarg;
             break;
         case 'n':
-            rc = parse_nodes(o, optarg, err);
+            rc = parse_nodes(o, optarg, word, err);
             break;
         case 't':
             o->thresholds = optarg;
@@ -111,10 +126,11 @@ static int parse_words(struct options *o, int argc, char **argv, int is_baseline
             o->is_version = 1;
             break;
         case ':':
-            rc = dcr_err_set(err, DCR_FAIL, "option '%s' needs a value; see dcreport --help", argv[optind - 1]);
+            rc = dcr_err_set(err, DCR_FAIL, "option '%s' needs a value; see dcreport --help", word);
             break;
         default:
-            rc = dcr_err_set(err, DCR_FAIL, "there is no option '%s'; see dcreport --help", argv[optind - 1]);
+            rc = dcr_err_set(err, DCR_FAIL, "there is no option '%s'; %s", word,
+                             is_file(word) ? "put the name of a file behind `--`" : "see dcreport --help");
         }
     }
     for (int i = optind; rc == 0 && i < argc; i++) /* behind -- */

@@ -112,10 +112,13 @@ static int check(const struct options *o, struct dcr_err *err)
     return 0;
 }
 
-/* getopt's verdict as a sentence; the option itself is the last word it looked at. */
+/* getopt's verdict as a sentence; the option itself is the last word it looked at. It has not left a word of which
+ * only the first letter was wrong, as "-batch". */
 static int complain(int verdict, char *const *argv, const struct option *known, struct dcr_err *err)
 {
-    const char *word = argv[optind - 1];
+    const char *word = argv[optind - 1], *next = argv[optind];
+    if (verdict == '?' && next && next[0] == '-' && next[1] && next[1] == optopt && next[2])
+        word = next;
     if (verdict == ':')
         return dcr_err_set(err, DCR_FAIL, "%s needs a value; see --help", word);
     if (!strncmp(word, "--", 2))

@@ -108,6 +108,15 @@ static const struct format formats[] = {
 #undef X
 };
 
+/* As collect/export_chrome.c begins: events of an archive of ours, of which too little is left to be analysed. */
+static int is_export(const struct gunzip *g)
+{
+    size_t n;
+    const char *head = gunzip_head(g, &n);
+    enum { BEGINNING = 256 };
+    return holds(head, n < BEGINNING ? n : BEGINNING, "\"args\":{\"labels\":\"dccollect export\"}");
+}
+
 static const struct format *format_of(const struct gunzip *g)
 {
     size_t n;
@@ -200,7 +209,9 @@ int import_trace_ahead(struct trace_ahead *t, const struct run_watch *watch, con
     const struct format *f = format_of(g);
     struct dcr_stream plain = gunzip_stream(g);
     t->watch = watch;
-    rc = f && f->read == chrome_read ? read_watched(&t->trace, &t->arena, watch, &t->watched, &plain, err) : DCR_END;
+    rc = f && f->read == chrome_read && !is_export(g)
+             ? read_watched(&t->trace, &t->arena, watch, &t->watched, &plain, err)
+             : DCR_END;
     mark_none(g, name, rc, err);
     gunzip_close(g);
     return rc;
@@ -232,6 +243,11 @@ int import_foreign(struct run *r, const char *name, struct dcr_stream *s, struct
     if (rc)
         return rc;
     const struct format *f = format_of(g);
+    if (f && f->read == chrome_read && is_export(g)) {
+        gunzip_close(g);
+        return dcr_err_set(err, DCR_FAIL, "'%s' was exported from an archive by dccollect; give the archive itself",
+                           name);
+    }
     struct dcr_stream plain = gunzip_stream(g);
     rc = f ? read_beside(f, r, &plain, err) : DCR_END;
     mark_none(g, plain.name, rc, err);

@@ -195,12 +195,31 @@ static void add_file(struct inputs *x, const char *path)
     add_name(x, x->n - 1, slash ? slash + 1 : path);
 }
 
+/* Is paths[i] one of those before it, under whatever name? Of an archive of ours its manifest says it, also of a copy.
+ */
+static int check_is_new(const struct stat *seen, char *const *paths, int i, struct dcr_err *err)
+{
+    int is_folder = S_ISDIR(seen[i].st_mode);
+    if (!is_folder && (!S_ISREG(seen[i].st_mode) || is_archive_name(paths[i])))
+        return 0;
+    for (int k = 0; k < i; k++)
+        if (seen[k].st_ino == seen[i].st_ino && seen[k].st_dev == seen[i].st_dev)
+            return dcr_err_set(err, DCR_FAIL, "'%s' and '%s' are the same %s; give it once", paths[k], paths[i],
+                               is_folder ? "folder" : "file");
+    return 0;
+}
+
 int inputs_find(struct inputs *out, char *const *paths, int n, struct dcr_err *err)
 {
-    struct stat st;
+    struct stat *seen = dcr_arena_alloc(&out->arena, ((size_t)n + 1) * sizeof *seen);
     for (int i = 0; i < n; i++) {
         size_t first = out->n;
-        if (stat(paths[i], &st) == 0 && S_ISDIR(st.st_mode)) {
+        if (stat(paths[i], &seen[i]) != 0)
+            seen[i] = (struct stat){0};
+        int is_known = check_is_new(seen, paths, i, err);
+        if (is_known)
+            return is_known;
+        if (S_ISDIR(seen[i].st_mode)) {
             int rc = search_folder(out, paths[i], err);
             if (rc)
                 return rc;

@@ -25,7 +25,8 @@ struct inputs {
 };
 
 /** inputs_find - paths: borrows. out must be zero; release with inputs_release, also on failure.
- *  errors   DCR_FAIL: a folder that cannot be listed, or holds no files, or too many */
+ *  errors   DCR_FAIL: a folder that cannot be listed, or holds no files, or too many; a folder or a file of another
+ *           tool that is named twice */
 int inputs_find(struct inputs *out, char *const *paths, int n, struct dcr_err *err) DCR_MUST_CHECK;
 void inputs_release(struct inputs *x);
 /** is_archive_name - does the name end as an archive's, .tar or .tar.zst? */

@@ -310,6 +310,7 @@ mkdir -- -dash && echo epoch >-dash/metrics.csv
 says 0 "pack: names that begin with a dash" "^dccollect: -dash.tar: nodes unknown" "$COLLECT" pack -o -dash.tar -- -dash
 says 0 "verify: the same" "^-dash.tar: ok" "$COLLECT" verify -- -dash.tar
 says 2 "verify: the same, taken for an option" "unknown option '-dash.tar'; put the name of a file behind .--." "$COLLECT" verify -dash.tar
+says 2 "verify: one that is not there" "unknown option '-none.tar'; put the name of a file behind .--." "$COLLECT" verify -none.tar
 says 2 "pack: an option behind --" "'-o' stands behind .--., where it is a name" "$COLLECT" pack -- -dash -o x.tar
 says 2 "pack: the command that is suggested can be given" "dccollect pack ./-dash -o RUN.tar" "$COLLECT" pack -- -dash
 says 125 "run: --duration 0" "nothing would be recorded" "$COLLECT" run -o x.tar --duration 0 -- true

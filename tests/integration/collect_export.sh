@@ -53,6 +53,7 @@ fi
 truncate -s +262144 spool/rank3/*.dct && "$COLLECT" pack spool -o reserved.tar 2>/dev/null
 check "what a trace reserved and never used is not packed" cmp ranks.tar reserved.tar
 check "several ranks" same_events ranks.tar
+check "a report is made of the archive, not of its export" test "$("$BIN/dcreport" events.json -o site 2>&1)" = "dcreport: 'events.json' was exported from an archive by dccollect; give the archive itself"
 check "each is a named process" test "$(jq -c '[.traceEvents[] | select(.name == "process_name") | .pid]' events.json)" = '[0,1,2,3,4]'
 check "to standard output" sh -c '"$0" export ranks.tar 2>said | cmp - events.json' "$COLLECT"
 check "the closing line counts" grep -qx 'dccollect: standard output: 800 events of 5 traces; 2 hosts laid beside the first by the time of day, nobody knows how wrong' said

@@ -102,6 +102,8 @@ static void wrong_words_get_a_sentence(void **state)
 {
     (void)state;
     expect_failure("--no-such", "unknown option '--no-such'");
+    expect_failure("--epochs 3 -batch 3", "unknown option '-batch'");
+    expect_failure("--epochs 3 -b", "unknown option '-b'");
     expect_failure("extra", "unexpected argument 'extra'");
     expect_failure("--batch", "--batch needs a value");
     expect_failure("--weak=3", "--weak takes no value");

@@ -374,6 +374,31 @@ static void test_same_run_twice(void **state)
     release(&f);
 }
 
+/* The program is a file of the command line; the text of a script is none, whatever stands in it. */
+static void test_program(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *command[5], *program;
+    } cases[] = {
+        {{"./train", "-c", "a/b"}, "train"},
+        {{"python3", "-u", "dir/train.py"}, "train.py"},
+        {{"mpirun", "-c", "2", "python3", "train.py"}, "train.py"},
+        {{"bash", "job/run", "-c", "a/b"}, "run"},
+        {{"python3", "-c", "open(\"/tmp/o.txt\")"}, "python3"},
+        {{"/usr/bin/python3", "-uc", "open(\"/tmp/o.txt\")"}, "python3"},
+        {{"srun", "-c4", "bash", "-c", "cd /tmp && ./train.py"}, "bash"},
+        {{"mpirun", "-c", "2"}, ""},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *words[5];
+        struct run r = {.program.name = "", .command = words};
+        for (; r.n_command < 5 && cases[i].command[r.n_command]; r.n_command++)
+            words[r.n_command] = cases[i].command[r.n_command];
+        assert_string_equal(program_of(&r), cases[i].program);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -390,6 +415,7 @@ int main(void)
         cmocka_unit_test(test_unknown_batch),
         cmocka_unit_test(test_key),
         cmocka_unit_test(test_same_run_twice),
+        cmocka_unit_test(test_program),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
