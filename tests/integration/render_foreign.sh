@@ -143,8 +143,8 @@ read_one 0 "one TALP report of a GPU" "$traces"/talp/jsons_unit-tests_dlb_1gpu_2
 is "the factor that costs most is what to do about" '.first_action | test("^What to do first: Give the GPU work all the time.*GPU orchestration is 0.12 .*costs up to 5.52 s")' 'true'
 is "and how sure" '.runs[0].confidence, (.how_sure | test("Confidence is medium"))' '"medium"
 true'
-check "means of steps beside means: why nothing is compared" sh -c '"$0" --baseline "$1"/*weak_resnet* -- "$1"/*strong_resnet* -q -o "$2" >/dev/null 2>&1
-    grep -q "only the mean of the steps and their spread were kept" "$2/bottleneck_summary.txt"' "$report" "$traces/scaling" "$TMP/means"
+"$report" --baseline "$traces"/scaling/*weak_resnet* -- "$traces"/scaling/*strong_resnet* -q -o "$TMP/means" >/dev/null 2>&1
+check "means of steps beside means: why nothing is compared" grep -q "only the mean of the steps and their spread were kept" "$TMP/means/bottleneck_summary.txt"
 read_one 3 "DDP scaling results" "$traces/scaling"
 is "the headline names its configuration" '.headline | test("^resnet152, global batch 64, fp16 \\(strong scaling\\): ")' 'true'
 is "runs are named by what tells them apart" '[.title, .runs[1].label, .runs[15].label]' \
