@@ -118,14 +118,20 @@ double saved_when_shared(struct report *rep, const struct run_result *r, double 
     return before > 0 && after < before ? 1 - after / before : 0;
 }
 
+static int64_t at_most(int64_t ns, int64_t bound)
+{
+    return ns < bound ? ns : bound;
+}
+
 void gain_when_shared(struct report *rep, struct run_result *r)
 {
     static const struct {
         enum cause_class cls;
         struct removal what;
-    } causes[] = {{CLASS_COMMUNICATION, {-1, 0, 1}}, {CLASS_IMBALANCE, {-1, 1, 0}},
-                  {CLASS_DATA, {CAT_DATA, 0, 0}},    {CLASS_IO, {CAT_IO, 0, 0}},
-                  {CLASS_COPY, {CAT_COPY, 0, 0}},    {CLASS_OVERHEAD, {CAT_OTHER, 0, 0}}};
+        int part; /* of the step, all that a rank by itself can save; -1: of several ranks only */
+    } causes[] = {{CLASS_COMMUNICATION, {-1, 0, 1}, -1},     {CLASS_IMBALANCE, {-1, 1, 0}, -1},
+                  {CLASS_DATA, {CAT_DATA, 0, 0}, PART_DATA}, {CLASS_IO, {CAT_IO, 0, 0}, PART_IO},
+                  {CLASS_COPY, {CAT_COPY, 0, 0}, PART_COPY}, {CLASS_OVERHEAD, {CAT_OTHER, 0, 0}, PART_OTHER}};
     static const struct removal nothing = {-1, 0, 0};
     int n = r->n_rank_results;
     double *work = dcr_arena_alloc(&rep->arena, (size_t)(n + 1) * sizeof *work);
@@ -138,9 +144,11 @@ void gain_when_shared(struct report *rep, struct run_result *r)
         double saved = after < before ? 1 - after / before : 0;
         if (causes[i].cls == CLASS_IMBALANCE && uneven_rank(rep, r) < 0)
             saved = 0;
-        r->gain_ns[causes[i].cls] = (int64_t)(step * saved);
+        int part = n == 1 ? causes[i].part : -1;
+        r->gain_ns[causes[i].cls] = at_most((int64_t)(step * saved), part < 0 ? INT64_MAX : r->part_ns[part]);
         for (int64_t k = 0; k < r->n_counted; k++)
-            r->step_gain_ns[k][causes[i].cls] = (int64_t)((double)r->step_ns[k] * saved);
+            r->step_gain_ns[k][causes[i].cls] =
+                at_most((int64_t)((double)r->step_ns[k] * saved), part < 0 ? INT64_MAX : r->step_part_ns[k][part]);
     }
     double alone = step_of_work(r, nothing, 1, n, work), own = alone, matters = rep->thresholds.loss_matters * step;
     r->shared.alone_ns = (int64_t)alone;

@@ -74,6 +74,29 @@ static void test_data_on_shared_cores(void **state)
     run_free(r);
 }
 
+/* One rank whose loading is disturbed less than its computing: by the shortest times two thirds of a step are loading,
+ * but what loading takes of a step is all that its rank can save. */
+static void test_one_rank_saves_its_part_at_most(void **state)
+{
+    (void)state;
+    struct run *r = made_run(1, 64), *runs[] = {r};
+    struct report rep = {0};
+    struct analyse_options o = made_options();
+    r->program.threads = 2;
+    r->nodes[0].cores_allowed = 1;
+    for (int s = 0; s < 40; s++) {
+        const int64_t part[N_CATEGORIES] = {[CAT_COMPUTE] = s == 0 ? 10 : 20, [CAT_DATA] = s == 0 ? 20 : 30};
+        made_step(r, run_rank_at(r, 0), part);
+    }
+    assert_int_equal(analyse(&rep, runs, 1, &o, NULL), 0);
+    const struct run_result *k = &rep.runs[0];
+    assert_string_equal(k->shared.id, "oversubscribed");
+    assert_int_equal(k->gain_ns[CLASS_DATA], k->part_ns[PART_DATA]);
+    assert_int_equal(k->step_gain_ns[1][CLASS_DATA], 30); /* of 50, not 33 */
+    report_free(&rep);
+    run_free(r);
+}
+
 /* The same while other programs take nothing, a quarter and half of the two cores, by the CPU monitor: cores of their
  * own do not drive them away. Where they leave nothing to gain, they are the reason. */
 static void test_others_on_shared_cores(void **state)
@@ -156,6 +179,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_shared_time),
         cmocka_unit_test(test_data_on_shared_cores),
+        cmocka_unit_test(test_one_rank_saves_its_part_at_most),
         cmocka_unit_test(test_others_on_shared_cores),
         cmocka_unit_test(test_steady_neighbours),
         cmocka_unit_test(test_imbalance_on_shared_cores),
