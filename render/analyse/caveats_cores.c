@@ -94,7 +94,7 @@ static double most_taken(const struct report *rep, const struct run *a)
 }
 
 /* Loader workers and the like wait for the threads that compute, or these for them. Which of them waited is not
- * recorded, so that no gain is told: where it were those that compute, their phases are longer for it. */
+ * recorded, so that the gain told is a bound: where it were those that compute, their phases are longer for it. */
 static void say_own_threads(struct report *rep, int run, double delay, const char *of)
 {
     struct run_result *r = &rep->runs[run];

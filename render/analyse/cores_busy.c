@@ -103,9 +103,9 @@ static struct load load_of(const struct run *a, const struct run_node *n, int is
     steps.busy = (double)(reading_at(n->busy, n->n_busy, w.to).cpu_ns - reading_at(n->busy, n->n_busy, w.from).cpu_ns) /
                  (double)(w.to - w.from) * n->cores;
     for (int i = 0; i < a->ranks_len; i++) {
-        double own = used_by(&a->ranks[i], w);
         if (!is_shared && a->ranks[i].node != n->node)
             continue;
+        double own = used_by(&a->ranks[i], w);
         if (own < 0)
             return all;
         steps.own += own;
