@@ -1,6 +1,6 @@
 /* test_logs.c - text of DCGM and logs of nccl-tests, as their versions and launchers write them. The texts are made
  * after the documentation of their tools. */
-#include "render/import/import.h"
+#include "tests/unit/import_text.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,34 +10,9 @@
 
 #include <cmocka.h>
 
-static struct run *run;
-static struct dcr_err err;
-
-static ssize_t text_read(void *ctx, void *out, size_t n, struct dcr_err *e)
-{
-    (void)e;
-    const char **p = ctx;
-    size_t k = strlen(*p) < n ? strlen(*p) : n;
-    memcpy(out, *p, k);
-    *p += k;
-    return (ssize_t)k;
-}
-
 static int import_text(const char *text)
 {
-    run_free(run);
-    run = run_new("t");
-    err = (struct dcr_err){0};
-    struct dcr_stream s = {text_read, &text, "raw"};
-    return import_foreign(run, "log.txt", &s, &err);
-}
-
-static int forget(void **state)
-{
-    (void)state;
-    run_free(run);
-    run = NULL;
-    return 0;
+    return import_named("log.txt", text);
 }
 
 /* One GPU: samples of utilisation and their sum. */

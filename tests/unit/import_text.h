@@ -1,0 +1,40 @@
+/* import_text.h - a text given to the importers, and the run that it becomes. Inside tests/unit. */
+#ifndef TESTS_UNIT_IMPORT_TEXT_H
+#define TESTS_UNIT_IMPORT_TEXT_H
+
+#include "render/import/import.h"
+
+#include <string.h>
+
+static struct run *run;
+static struct dcr_err err;
+
+static ssize_t text_read(void *ctx, void *out, size_t n, struct dcr_err *e)
+{
+    (void)e;
+    const char **p = ctx;
+    size_t k = strlen(*p) < n ? strlen(*p) : n;
+    memcpy(out, *p, k);
+    *p += k;
+    return (ssize_t)k;
+}
+
+/* name: of the file that it is said to be */
+static int import_named(const char *name, const char *text)
+{
+    run_free(run);
+    run = run_new("t");
+    err = (struct dcr_err){0};
+    struct dcr_stream s = {text_read, &text, "raw"};
+    return import_foreign(run, name, &s, &err);
+}
+
+static int forget(void **state)
+{
+    (void)state;
+    run_free(run);
+    run = NULL;
+    return 0;
+}
+
+#endif
