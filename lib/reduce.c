@@ -53,7 +53,7 @@ static void push_segment(struct reducer *d, struct track *t, struct segment g)
         return;
     struct segment *last = t->n_pending ? &t->pending[t->n_pending - 1] : NULL;
     if (last && last->end_ns == g.start_ns && last->category == g.category && last->phase == g.phase &&
-        last->is_observed == g.is_observed) {
+        last->is_observed == g.is_observed && last->file == g.file) {
         last->end_ns = g.end_ns;
         return;
     }
@@ -84,6 +84,17 @@ static int files_phase(struct reducer *d, const struct event *e)
     return phase_of(d, &files);
 }
 
+static void add_loading(struct reducer *d, struct track *t, uint32_t file, int64_t ns)
+{
+    if (file == 0)
+        return;
+    while (t->n_loading < file) {
+        t->loading_ns = arena_grow(&d->arena, t->loading_ns, t->n_loading, &t->loading_cap, sizeof *t->loading_ns);
+        t->loading_ns[t->n_loading++] = 0;
+    }
+    reduce_add(&t->loading_ns[file - 1], ns);
+}
+
 /* Gives the parts of [e.start, e.end) that no earlier (inner) range took to e's category. */
 static void add_phase(struct reducer *d, struct track *t, const struct event *e)
 {
@@ -91,7 +102,7 @@ static void add_phase(struct reducer *d, struct track *t, const struct event *e)
     while (first > 0 && t->pending[first - 1].end_ns > e->start_ns)
         first--;
     size_t n_inner = t->n_pending - first;
-    struct segment own = {e->start_ns, e->end_ns, e->category, phase_of(d, e), e->is_observed};
+    struct segment own = {e->start_ns, e->end_ns, e->category, phase_of(d, e), e->is_observed, e->file};
     if (n_inner == 0) { /* a leaf, by far the most frequent case */
         push_segment(d, t, own);
         return;
@@ -110,6 +121,8 @@ static void add_phase(struct reducer *d, struct track *t, const struct event *e)
             inner[i].category = CAT_DATA;
             inner[i].phase = files_phase(d, e);
             inner[i].is_observed = 0;
+            add_loading(d, t, inner[i].file, inner[i].end_ns - inner[i].start_ns);
+            inner[i].file = 0;
         }
         struct segment before = own;
         before.end_ns = inner[i].start_ns < e->end_ns ? inner[i].start_ns : e->end_ns;

@@ -81,6 +81,8 @@ struct reduced {
     int64_t outside_ns[N_CATEGORIES]; /* between the first step's start and the last one's end, not in steps */
     int64_t validation_ns;            /* part of the time outside steps */
     int64_t wall_ns;                  /* first step start to last step end */
+    int64_t *loading_ns;              /* reading inside ranges of data loading, by event.file - 1. shape: (n_loading) */
+    size_t n_loading;                 /* files after the n-th: none */
 };
 
 enum event_kind {
@@ -100,7 +102,8 @@ struct event {
                          of the same category, and file calls inside any, it is that range's time */
     int64_t start_ns, end_ns;
     int64_t number;
-    int64_t bytes;    /* 0 = not said */
+    int64_t bytes; /* 0 = not said */
+    uint32_t file; /* of a call that read from a file: its number from 1, as the caller counts them; 0 = no such call */
     const char *name; /* of the range, borrowed during the call; NULL or "" = none */
 };
 

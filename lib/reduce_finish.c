@@ -113,6 +113,10 @@ int reduce_finish(struct reducer *d, struct dcr_arena *a, struct reduced *out)
     copy_phases(d, t, a, out);
     memcpy(out->outside_ns, t->outside_ns, sizeof out->outside_ns);
     out->validation_ns = t->validation_ns;
+    out->n_loading = t->n_loading;
+    out->loading_ns = dcr_arena_alloc(a, (t->n_loading ? t->n_loading : 1) * sizeof *out->loading_ns);
+    if (t->n_loading)
+        memcpy(out->loading_ns, t->loading_ns, t->n_loading * sizeof *out->loading_ns);
     out->wall_ns = t->last_step_end_ns - t->steps[0].start_ns;
     return 1;
 }

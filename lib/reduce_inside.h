@@ -12,6 +12,7 @@ struct segment {
     enum category category;
     int phase; /* index into the reducer's phases, -1 none */
     int is_observed;
+    uint32_t file; /* of struct event */
 };
 
 struct phase {
@@ -45,6 +46,8 @@ struct track {
     struct collective since; /* running: since the last collective */
     int64_t last_step_end_ns;
     struct column phases[RUN_MAX_PHASES];
+    int64_t *loading_ns; /* of struct reduced */
+    size_t n_loading, loading_cap;
 };
 
 struct reducer {

@@ -79,10 +79,11 @@ static uint64_t plus(uint64_t a, uint64_t b)
     return __builtin_add_overflow(a, b, &sum) || sum > INT64_MAX ? INT64_MAX : sum;
 }
 
-static void observe(struct observed *t, const char *name, int kind, const struct dct_io *calls)
+/* returns what was observed of that name and kind so far, NULL when there is nothing */
+static struct observation *observe(struct observed *t, const char *name, int kind, const struct dct_io *calls)
 {
     if (kind >= 0 && calls->n == 0)
-        return;
+        return NULL;
     if (2 * (t->out->n_observed + 1) > t->n_slots)
         grow_slots(t);
     size_t at = slot_of(t, name, kind);
@@ -93,12 +94,14 @@ static void observe(struct observed *t, const char *name, int kind, const struct
             (struct observation){.name = dcr_arena_strdup(t->arena, name), .kind = kind};
         t->slots[at] = (uint32_t)++t->out->n_observed;
     }
-    struct dct_io *sum = &t->out->observed[t->slots[at] - 1].sum;
+    struct observation *o = &t->out->observed[t->slots[at] - 1];
+    struct dct_io *sum = &o->sum;
     sum->n = plus(sum->n, calls->n);
     sum->bytes = plus(sum->bytes, calls->bytes);
     sum->ns = plus(sum->ns, calls->ns);
     uint64_t max = plus(calls->max_ns, 0);
     sum->max_ns = max > sum->max_ns ? max : sum->max_ns;
+    return o;
 }
 
 static int io_kind(const char *name)
@@ -108,12 +111,13 @@ static int io_kind(const char *name)
                                                                       : DCT_IO_OTHER;
 }
 
-/* What the recorder saw without the program naming it, and the counts of both. */
-static void count(struct observed *t, const struct dct_event *e)
+/* What the recorder saw without the program naming it, and the counts of both.
+ * returns  of a call that read from a file: which observation counts it, from 1; else 0 */
+static uint32_t count(struct observed *t, const struct dct_event *e)
 {
     if (e->kind != DCT_FILE && e->kind != DCT_SPAN) {
         t->out->n_events++;
-        return;
+        return 0;
     }
     struct dct_io once = {.n = 1, .bytes = e->bytes};
     once.ns = once.max_ns = (uint64_t)(e->end_ns - e->start_ns);
@@ -130,9 +134,20 @@ static void count(struct observed *t, const struct dct_event *e)
         observe(t, e->name, -1, &once);
     } else {
         t->out->n_io_calls++;
-        if (strcmp(e->domain, DCT_DOMAIN_IO) == 0)
-            observe(t, e->file, io_kind(e->name), &once);
+        struct observation *o =
+            strcmp(e->domain, DCT_DOMAIN_IO) == 0 ? observe(t, e->file, io_kind(e->name), &once) : NULL;
+        if (!o)
+            return 0;
+        o->event_ns = plus(o->event_ns, once.ns);
+        return o->kind == DCT_IO_READ ? (uint32_t)(o - t->out->observed) + 1 : 0;
     }
+    return 0;
+}
+
+static void say_loading(struct summary *out)
+{
+    for (size_t i = 0; i < out->steps.n_loading && i < out->n_observed; i++)
+        out->observed[i].loading_ns = (uint64_t)out->steps.loading_ns[i];
 }
 
 /* ---- neutral events --------------------------------------------------------------------------- */
@@ -266,12 +281,14 @@ int summary_of_trace_with_gpu(struct summary *out, struct dcr_arena *a, struct d
         struct event n;
         if (here && !is_enough)
             is_enough = here->event(here->ctx, &e);
-        count(&observed, &e);
+        uint32_t file = count(&observed, &e);
         struct known_range *k = known_of(known, &e);
         if (names)
             names_add(names, &e, &k->place);
-        if (neutral(k, &e, &n))
+        if (neutral(k, &e, &n)) {
+            n.file = file;
             reduce_event(d, &n);
+        }
     }
     if (here)
         here->end(here->ctx, t);
@@ -281,6 +298,7 @@ int summary_of_trace_with_gpu(struct summary *out, struct dcr_arena *a, struct d
         if (*dct_notes(t))
             out->notes = dcr_arena_strdup(a, dct_notes(t));
         reduce_finish(d, a, &out->steps);
+        say_loading(out);
         out->n_overflow = reduce_overflow(d);
         out->n_gpu_events = tap.n;
         if (names)

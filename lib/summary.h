@@ -44,6 +44,8 @@ struct observation {
     const char *name;
     int kind; /* -1: MPI; else DCT_IO_READ ... */
     struct dct_io sum;
+    uint64_t event_ns;   /* of sum.ns, in calls that are events of their own: the recorder only sums the shorter ones */
+    uint64_t loading_ns; /* of event_ns, reading inside data loading, on the thread of the steps; 0 when not said */
 };
 
 struct summary {

@@ -211,6 +211,14 @@ static int take_observation(struct reading *g, const json_t *row, int is_mpi)
     for (size_t i = 0; i < 4; i++)
         if (!take(json_array_get(row, i + (is_mpi ? 1 : 2)), 0, INT64_MAX, &v[i]))
             return 0;
+    if (o.kind == DCT_IO_READ && json_array_size(row) > 6) { /* archives of older collectors do not say */
+        int64_t event_ns, loading_ns;
+        if (!take(json_array_get(row, 6), 0, v[2], &event_ns) ||
+            !take(json_array_get(row, 7), 0, event_ns, &loading_ns))
+            return 0;
+        o.event_ns = (uint64_t)event_ns;
+        o.loading_ns = (uint64_t)loading_ns;
+    }
     o.sum = (struct dct_io){(uint64_t)v[0], (uint64_t)v[1], (uint64_t)v[2], (uint64_t)v[3]};
     s->observed = arena_grow(g->arena, s->observed, s->n_observed, &g->observed_cap, sizeof *s->observed);
     s->observed[s->n_observed++] = o;

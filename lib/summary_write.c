@@ -148,8 +148,8 @@ static void put_observation(struct dcr_buf *out, const struct observation *o)
     put_foreign(out, o->name, strlen(o->name));
     if (o->kind >= 0)
         dcr_buf_printf(out, ",\"%s\"", io_kinds[o->kind]);
-    const uint64_t v[] = {o->sum.n, o->sum.bytes, o->sum.ns, o->sum.max_ns};
-    for (int i = 0; i < 4; i++) {
+    const uint64_t v[] = {o->sum.n, o->sum.bytes, o->sum.ns, o->sum.max_ns, o->event_ns, o->loading_ns};
+    for (int i = 0; i < (o->kind == DCT_IO_READ ? 6 : 4); i++) {
         dcr_buf_putc(out, ',');
         put_number(out, (int64_t)v[i]);
     }

@@ -55,15 +55,15 @@ static int64_t files_in_loading(const struct run_result *r)
         if (r->phases[i].category == CAT_DATA && n > end && strcmp(r->phases[i].name + n - end, REDUCE_FILES) == 0)
             sum += r->phases[i].spread.mean_ns;
     }
-    /* Calls below the recorder's threshold are only summed per file, over the whole run. Where a third of loading is
-     * known to be calls on files, those short ones are taken as its too. */
-    double all = 0, steps = 0, data = (double)r->part_ns[PART_DATA], files = (double)sum;
-    for (int i = 0; i < r->run->n_files; i++)
-        all += (double)r->run->files[i].sum[DCT_IO_READ].ns;
-    for (int i = 0; i < r->run->ranks_len; i++)
-        steps += (double)r->run->ranks[i].n_steps;
-    if (files * 3 >= data && steps > 0 && all / steps > files)
-        files = all / steps;
+    /* Calls below the recorder's threshold are only summed per file: on files whose longer reads were in loading they
+     * are loading's too. */
+    double events = 0, shorter = 0, data = (double)r->part_ns[PART_DATA], files = (double)sum;
+    for (int i = 0; i < r->run->ranks_len; i++) {
+        events += (double)r->run->ranks[i].loading_events_ns;
+        shorter += (double)r->run->ranks[i].loading_short_ns;
+    }
+    if (events > 0)
+        files += files * shorter / events;
     return (int64_t)(files < data ? files : data);
 }
 

@@ -96,6 +96,9 @@ struct run_rank {
     const char *trace_notes; /* the recorder's own sentences, "" none */
     /* process monitor; -1 = not measured */
     int64_t cpu_ns, run_delay_ns, peak_rss_bytes, involuntary_switches;
+    /* Reading inside data loading on the thread of the steps: calls that are events, and shorter ones on the same
+     * files, of which only sums are known: in proportion to the events. */
+    int64_t loading_events_ns, loading_short_ns;
     int64_t mpi_ns; /* inside MPI calls but MPI_Init and MPI_Finalize; 0 = none recorded */
     double process_seconds;
     int64_t cycles, instructions, llc_misses,

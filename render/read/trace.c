@@ -8,6 +8,22 @@
 
 #include <string.h>
 
+/* Of two times >= 0. */
+static int64_t sum_to_limit(int64_t a, int64_t b)
+{
+    return b < INT64_MAX - a ? a + b : INT64_MAX;
+}
+
+static void add_loading(struct run_rank *k, const struct observation *o)
+{
+    if (o->kind != DCT_IO_READ || o->loading_ns == 0 || o->event_ns == 0)
+        return;
+    double in_loading = (double)o->loading_ns / (double)o->event_ns;
+    int64_t shorter = (int64_t)((double)(o->sum.ns - o->event_ns) * in_loading);
+    k->loading_events_ns = sum_to_limit(k->loading_events_ns, (int64_t)o->loading_ns);
+    k->loading_short_ns = sum_to_limit(k->loading_short_ns, shorter);
+}
+
 /* name: of the member, for sentences */
 static int absorb(struct run *r, int rank, const struct summary *s, const char *name, struct dcr_err *err)
 {
@@ -25,7 +41,8 @@ static int absorb(struct run *r, int rank, const struct summary *s, const char *
     for (size_t i = 0; i < s->n_observed; i++) {
         const struct observation *o = &s->observed[i];
         int64_t ns = o->kind < 0 && !run_is_mpi_frame(o->name) && o->sum.ns < INT64_MAX ? (int64_t)o->sum.ns : 0;
-        k->mpi_ns = ns < INT64_MAX - k->mpi_ns ? k->mpi_ns + ns : INT64_MAX;
+        k->mpi_ns = sum_to_limit(k->mpi_ns, ns);
+        add_loading(k, o);
     }
     k->n_dropped += s->loss.n_dropped;
     k->n_bad_blocks += s->loss.n_bad_blocks;

@@ -326,6 +326,49 @@ static void test_observed_calls_are_not_counted_twice(void **state)
     dcr_arena_release(&a);
 }
 
+static void reads(struct reducer *d, uint32_t track, uint32_t file, int64_t start, int64_t end)
+{
+    reduce_event(d, &(struct event){.track = track,
+                                    .kind = EVENT_PHASE,
+                                    .category = CAT_IO,
+                                    .depth = 2,
+                                    .is_observed = 1,
+                                    .start_ns = start,
+                                    .end_ns = end,
+                                    .number = -1,
+                                    .file = file,
+                                    .name = "read"});
+}
+
+/* Which files loading reads: those of calls inside its ranges, on the thread that has the steps; calls that touch each
+ * other stay apart when they are on two files. */
+static void test_files_that_loading_reads(void **state)
+{
+    (void)state;
+    struct reducer *d = reduce_new();
+    struct reduced k = {0};
+    struct dcr_arena a = {0};
+    reads(d, 1, 3, 10, 19); /* before the first step, in no range */
+    reads(d, 2, 3, 100, 150);
+    reads(d, 1, 1, 100, 103);
+    reads(d, 1, 3, 103, 108);
+    reads(d, 1, 0, 108, 109); /* a write */
+    named(d, "data_load", CAT_DATA, 100, 110);
+    reads(d, 1, 4, 120, 125);
+    named(d, "forward", CAT_COMPUTE, 115, 130);
+    step(d, 1, 0, 100, 200);
+    reads(d, 1, 1, 205, 209);
+    named(d, "data_load", CAT_DATA, 200, 210);
+    step(d, 1, 1, 200, 300);
+    assert_int_equal(reduce_finish(d, &a, &k), 1);
+    assert_int_equal(k.n_loading, 3);
+    assert_int_equal(k.loading_ns[0], 3 + 4);
+    assert_int_equal(k.loading_ns[1], 0);
+    assert_int_equal(k.loading_ns[2], 5);
+    reduce_free(d);
+    dcr_arena_release(&a);
+}
+
 static void test_an_epoch_is_no_step(void **state)
 {
     (void)state;
@@ -526,6 +569,7 @@ int main(void)
         cmocka_unit_test(test_mpi_calls_that_do_not_wait),
         cmocka_unit_test(test_flights_count_where_none_is_named),
         cmocka_unit_test(test_observed_calls_are_not_counted_twice),
+        cmocka_unit_test(test_files_that_loading_reads),
         cmocka_unit_test(test_an_epoch_is_no_step),
         cmocka_unit_test(test_nonsense_is_passed_over),
         cmocka_unit_test(test_memory_does_not_grow_with_events),

@@ -145,15 +145,20 @@ static void test_files_in_loading(void **state)
     assert_int_equal(k->classes[CLASS_IO].gain_ns, 20);
     assert_int_equal(k->classes[CLASS_IO].verdict, VERDICT_LIMITS);
     report_free(&rep);
-    /* 1200 ns of reading in 40 steps, of which calls of 800 were long enough to be events: 30 a step */
-    r->files = dcr_arena_alloc(&r->arena, sizeof *r->files);
-    r->files[0].name = "windows.bin";
-    r->files[0].sum[DCT_IO_READ].ns = 1200;
-    r->n_files = 1;
+    /* For two of time in calls that are events there is one in shorter ones on the same files: 20 + 10 a step. */
+    r->ranks[0].loading_events_ns = 800;
+    r->ranks[0].loading_short_ns = 400;
     rep = (struct report){0};
     assert_int_equal(analyse(&rep, runs, 1, &o, NULL), 0);
     assert_int_equal(rep.runs[0].classes[CLASS_IO].share_ns, 30);
     assert_int_equal(rep.runs[0].classes[CLASS_DATA].share_ns, 30);
+    report_free(&rep);
+    /* Never more than all of loading. */
+    r->ranks[0].loading_short_ns = 8000;
+    rep = (struct report){0};
+    assert_int_equal(analyse(&rep, runs, 1, &o, NULL), 0);
+    assert_int_equal(rep.runs[0].classes[CLASS_IO].share_ns, 60);
+    assert_int_equal(rep.runs[0].classes[CLASS_DATA].share_ns, 0);
     report_free(&rep);
     run_free(r);
 }

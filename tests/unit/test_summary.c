@@ -183,8 +183,8 @@ static struct summary sample(void)
                                           .samples = -1,
                                           .first_collective = 1,
                                           .n_collectives = 1}};
-    static struct observation observed[] = {{"MPI_Allreduce", -1, {2, 16, 60, 40}},
-                                            {"/data/x", DCT_IO_READ, {1, 2, 3, 3}}};
+    static struct observation observed[] = {{"MPI_Allreduce", -1, {2, 16, 60, 40}, 0, 0},
+                                            {"/data/x", DCT_IO_READ, {4, 2, 30, 9}, 20, 12}};
     static struct sketch_bucket_count buckets[] = {{3, 1}, {70, 5}};
     static struct name_sum names[] = {{.domain = "", .category = "", .name = "mark", .kind = DCT_MARK, .n = 3},
                                       {.domain = "d",
@@ -257,6 +257,8 @@ static void test_there_and_back(void **state)
     assert_string_equal(back.notes, "one\ntwo");
     assert_int_equal(back.loss.is_torn, 1);
     assert_int_equal(back.names[1].union_ns, -1);
+    assert_int_equal(back.observed[1].event_ns, 20);
+    assert_int_equal(back.observed[1].loading_ns, 12);
     assert_int_equal(back.names[1].self_ns, 40);
     assert_int_equal(back.fingerprint, 0xdeadbeef);
     dcr_buf_release(&text);
