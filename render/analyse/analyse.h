@@ -51,11 +51,13 @@ struct arrival {
     int64_t part_ns[N_CATEGORIES]; /* of one rank since its previous collective */
     int64_t outside_ns;
     int64_t dur_ns;
+    int64_t samples; /* of the rank in that step; <= 0 = not said */
 };
 /* What the replay leaves away. */
 struct removal {
     int category;     /* enum category whose time is removed, -1 none */
-    int is_imbalance; /* compute, copies and overhead become their mean over ranks */
+    int is_imbalance; /* compute, copies and overhead become their mean over ranks, loading that of as many samples as
+                         all ranks have in the mean */
     int is_transfer;  /* the collective itself costs nothing */
 };
 /** replay_gain - time saved at one collective: the last arrival with and without what is removed.

@@ -69,6 +69,7 @@ static void add_collectives(struct sums *s, const struct grid *g, size_t step, s
             a[r].part_ns[CAT_COMM] = is_replayed ? a[r].part_ns[CAT_COMM] : 0;
             a[r].outside_ns = c->outside_ns;
             a[r].dur_ns = c->dur_ns;
+            a[r].samples = grid_at(g, step, r)->samples;
         }
         add_collective(s, a, g->n_ranks, is_replayed);
     }

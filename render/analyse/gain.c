@@ -6,9 +6,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* How much of a rank's loading is left when every rank has as many samples: a rank that loads longer because it has
+ * more of them is uneven, one that loads as many more slowly is not. mean 0 = not said of every rank */
+static double loading_when_even(int64_t samples, double mean)
+{
+    return mean > 0 ? mean / (double)samples : 1;
+}
+
 int64_t replay_gain(const struct arrival *a, int n_ranks, struct removal what)
 {
     int64_t mean[N_CATEGORIES] = {0}, before = 0, after = 0, shortest = INT64_MAX;
+    double samples = 0;
+    for (int r = 0; r < n_ranks; r++)
+        samples = a[r].samples > 0 && samples >= 0 ? samples + (double)a[r].samples / n_ranks : -1;
     for (int c = 0; c < N_CATEGORIES; c++) {
         for (int r = 0; r < n_ranks; r++)
             mean[c] += a[r].part_ns[c];
@@ -18,8 +28,11 @@ int64_t replay_gain(const struct arrival *a, int n_ranks, struct removal what)
         int64_t with = a[r].outside_ns, without = a[r].outside_ns;
         for (int c = 0; c < N_CATEGORIES; c++) {
             int is_levelled = what.is_imbalance && (c == CAT_COMPUTE || c == CAT_COPY || c == CAT_OTHER);
+            int64_t ns = is_levelled ? mean[c] : a[r].part_ns[c];
+            if (what.is_imbalance && c == CAT_DATA)
+                ns = (int64_t)((double)ns * loading_when_even(a[r].samples, samples));
             with += a[r].part_ns[c];
-            without += c == what.category ? 0 : is_levelled ? mean[c] : a[r].part_ns[c];
+            without += c == what.category ? 0 : ns;
         }
         before = with > before ? with : before;
         after = without > after ? without : after;
@@ -50,6 +63,11 @@ void work_run(struct run_result *out, const struct counted *c)
             }
             out->ranks[r].work_ns[k] = k == CAT_COMM ? 0 : k == CAT_IO ? sum / (int64_t)c->n_steps : shortest;
         }
+    for (int r = 0; r < c->n_ranks; r++) {
+        int64_t *samples = &out->ranks[r].samples;
+        for (size_t i = 0; i < c->n_steps && *samples >= 0; i++)
+            *samples = record(c, i, r)->samples < 0 ? -1 : *samples + record(c, i, r)->samples;
+    }
     out->work_transfer_ns = INT64_MAX;
     for (size_t i = 0; i < c->n_steps; i++) {
         int64_t ns = out->step_part_ns[i][PART_TRANSFER] / c->n_ranks;
@@ -81,6 +99,9 @@ double shared_time(double *work, int n, double cores)
 static double step_of_work(const struct run_result *r, struct removal what, double kept, double cores, double *work)
 {
     int n = r->n_rank_results;
+    double samples = 0;
+    for (int i = 0; i < n; i++)
+        samples = r->ranks[i].samples > 0 && samples >= 0 ? samples + (double)r->ranks[i].samples / n : -1;
     for (int i = 0; i < n; i++) {
         work[i] = 0;
         for (int c = 0; c < N_CATEGORIES; c++) {
@@ -88,7 +109,10 @@ static double step_of_work(const struct run_result *r, struct removal what, doub
             int is_levelled = what.is_imbalance && (c == CAT_COMPUTE || c == CAT_COPY || c == CAT_OTHER);
             for (int k = 0; is_levelled && k < n; k++)
                 mean += (double)r->ranks[k].work_ns[c] / n;
-            work[i] += (c == what.category ? kept : 1) * (is_levelled ? mean : (double)r->ranks[i].work_ns[c]);
+            double ns = is_levelled ? mean : (double)r->ranks[i].work_ns[c];
+            if (what.is_imbalance && c == CAT_DATA)
+                ns *= loading_when_even(r->ranks[i].samples, samples);
+            work[i] += (c == what.category ? kept : 1) * ns;
         }
     }
     return shared_time(work, n, cores) + (what.is_transfer ? 0 : (double)r->work_transfer_ns);

@@ -67,6 +67,7 @@ struct rank_result {
     int64_t n_last;                /* collectives in which this rank arrived last */
     int64_t caused_wait_ns;        /* waiting of the others in those, summed over them, mean per step */
     int64_t work_ns[N_CATEGORIES]; /* per step when no neighbour disturbs (shortest); CAT_COMM 0 */
+    int64_t samples;               /* of the counted steps; -1 = a step does not say */
 };
 
 /* The ranges of one name and category: what the parts are made of (docs/metrics.md#phases). */

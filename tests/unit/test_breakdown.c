@@ -247,6 +247,16 @@ static void test_replay_gain(void **state)
     assert_int_equal(replay_gain(a, 2, (struct removal){CAT_COMPUTE, 0, 0}), 100); /* 150 -> 50 */
     assert_int_equal(replay_gain(a, 2, (struct removal){-1, 1, 0}), 0);            /* mean compute 110: 160, no gain */
     assert_int_equal(replay_gain(a, 1, (struct removal){CAT_IO, 0, 0}), 0);
+    /* Rank 0 has three samples of four: with two each both compute for 70 and load for 40, 110 instead of 160. */
+    struct arrival b[] = {
+        {.part_ns = {[CAT_COMPUTE] = 100, [CAT_DATA] = 60}, .samples = 3},
+        {.part_ns = {[CAT_COMPUTE] = 40, [CAT_DATA] = 20}, .samples = 1},
+    };
+    assert_int_equal(replay_gain(b, 2, (struct removal){-1, 1, 0}), 50);
+    b[1].samples = 3; /* as many on both: loading is slow on rank 0, and stays so */
+    assert_int_equal(replay_gain(b, 2, (struct removal){-1, 1, 0}), 30);
+    b[1].samples = -1; /* not said */
+    assert_int_equal(replay_gain(b, 2, (struct removal){-1, 1, 0}), 30);
 }
 
 int main(void)

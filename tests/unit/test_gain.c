@@ -174,6 +174,34 @@ static void test_imbalance_on_shared_cores(void **state)
     run_free(r);
 }
 
+/* Rank 2 has four samples where the others have one, computes for 40 and loads for 20: with as many samples as the
+ * others it would do neither. Works of 60, 15, 15, 15 end at 75, evened out (17.5 of compute, 8.75 of loading) at 52.5.
+ */
+static void test_uneven_samples_on_shared_cores(void **state)
+{
+    (void)state;
+    struct run *r = made_run(4, 64), *runs[] = {r};
+    r->node_kind = NODES_EMULATED;
+    for (int i = 0; i < 4; i++)
+        r->nodes[i].cores_allowed = 2;
+    for (int s = 0; s < 40; s++)
+        for (int i = 0; i < 4; i++) {
+            int64_t twice = s == 0 ? 1 : 2, compute = (i == 2 ? 40 : 10) * twice, data = (i == 2 ? 20 : 5) * twice;
+            const int64_t part[N_CATEGORIES] = {
+                [CAT_COMPUTE] = compute, [CAT_DATA] = data, [CAT_COMM] = 130 - compute - data};
+            made_step(r, run_rank_at(r, i), part);
+            run_rank_at(r, i)->steps[s].samples = i == 2 ? 4 : 1;
+        }
+    struct report rep = {0};
+    struct analyse_options o = made_options();
+    assert_int_equal(analyse(&rep, runs, 1, &o, NULL), 0);
+    const struct run_result *k = &rep.runs[0];
+    assert_int_equal(k->ranks[2].samples, 4 * k->n_counted);
+    assert_int_equal(k->gain_ns[CLASS_IMBALANCE], (int64_t)((double)k->step.mean_ns * (1 - 62.5 / 85)));
+    report_free(&rep);
+    run_free(r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -183,6 +211,7 @@ int main(void)
         cmocka_unit_test(test_others_on_shared_cores),
         cmocka_unit_test(test_steady_neighbours),
         cmocka_unit_test(test_imbalance_on_shared_cores),
+        cmocka_unit_test(test_uneven_samples_on_shared_cores),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
