@@ -109,15 +109,32 @@ static int parse_range(const char *text, struct scenario_range *r)
     return 0;
 }
 
-/* draw = NAME LOW..HIGH */
+/* "LOW..HIGH" or "LOW..HIGH by STEP"; by is 1 when left out. text is written to */
+static int parse_draw(char *text, struct scenario_range *range, int *by)
+{
+    char *rest = strstr(text, " by "), *end;
+    *by = 1;
+    if (rest) {
+        *rest = 0;
+        const char *number = trim(rest + 4);
+        long step = strtol(number, &end, 10);
+        if (end == number || *end || step < 1 || step > 1000000000)
+            return -1;
+        *by = (int)step;
+    }
+    return parse_range(trim(text), range);
+}
+
+/* draw = NAME LOW..HIGH [by STEP] */
 static int add_draw(struct scenario *s, const struct line *l, struct dcr_err *err)
 {
     struct scenario_range range;
+    int by;
     char *rest = l->value + strcspn(l->value, " \t");
     int has_rest = *rest != 0;
     *rest = 0;
-    if (!*l->value || !has_rest || parse_range(trim(rest + 1), &range))
-        return bad_line(l, err, "draw takes NAME LOW..HIGH, as in 'draw = sensors 80..120'");
+    if (!*l->value || !has_rest || parse_draw(rest + 1, &range, &by))
+        return bad_line(l, err, "draw takes NAME LOW..HIGH, as in 'draw = sensors 80..120', or NAME LOW..HIGH by STEP");
     for (const char *c = l->value; *c; c++)
         if (!islower((unsigned char)*c) && *c != '_')
             return bad_line(l, err, "the name of a draw is made of the letters a to z and _");
@@ -129,6 +146,7 @@ static int add_draw(struct scenario *s, const struct line *l, struct dcr_err *er
     if (s->n_draws == SCENARIO_MAX_DRAWS)
         return bad_line(l, err, "there are more draws than a scenario may have");
     s->draws[s->n_draws].name = l->value;
+    s->draws[s->n_draws].by = by;
     s->draws[s->n_draws++].range = range;
     return 0;
 }

@@ -41,6 +41,7 @@ struct scenario {
     struct {
         const char *name;
         struct scenario_range range;
+        int by; /* low, low + by, ... up to high */
     } draws[SCENARIO_MAX_DRAWS];
     int n_draws;
 };

@@ -20,7 +20,10 @@ static size_t put_options(const struct scenario *s, const char *options, uint64_
         n = strcspn(at, "}");
         int k = scenario_draw_index(s, at + 1, n - 1);
         const struct scenario_range r = k < 0 ? (struct scenario_range){0, 0} : s->draws[k].range;
-        uint64_t value = k < 0 ? seed : rng_below(seed, RNG_SCENARIO, (uint64_t)k, (uint64_t)(r.high - r.low) + 1);
+        uint64_t by = k < 0 ? 1 : (uint64_t)s->draws[k].by;
+        uint64_t value =
+            k < 0 ? seed
+                  : by * rng_below(seed, RNG_SCENARIO, (uint64_t)k, ((uint64_t)r.high - (uint64_t)r.low) / by + 1);
         len += (size_t)snprintf(text + len, n_text - len, "%lld", (long long)value + r.low);
         at += n + 1;
     }

@@ -189,7 +189,14 @@ void rule_compute(struct report *rep, struct run_result *r)
         compute /= 1 - comm;
         comm = saved;
     }
-    if (!others && compute > t->compute_bound && comm < t->comm_watch && data < t->data_watch)
+    if (!others && compute > t->compute_bound && comm < t->comm_watch && data < t->data_watch) {
         c->verdict = VERDICT_LIMITS;
+    } else if (rule_share(r, c->gain_ns) > t->gain_limits) { /* a cost that can be avoided, whatever else can be */
+        c->verdict = VERDICT_LIMITS;
+        c->rule = report_text(rep, "limits where kernels that were timed would save above %s of step time",
+                              fmt_percent(t->gain_limits).text);
+        c->threshold_name = "gain_limits";
+        c->threshold_ratio = t->gain_limits;
+    }
     c->text = compute_text(rep, r, c);
 }

@@ -100,6 +100,9 @@ static const char *class_sentence(struct report *rep, const struct run_result *r
         return report_text(rep, "%s %s is host-to-device copies%s%s", at, part,
                            share_trend(rep, r, PART_COPY, PART_COPY), end);
     case CLASS_COMPUTE:
+        if (c->gain_ns > 0)
+            return report_text(rep, "%s %s is compute%s, in kernels slower than the best of this processor%s", at, part,
+                               *r->shared.id ? ", as far as shared cores let one see" : "", end);
         if (*r->shared.id) /* judged by its share of the work: the time holds the turns of others */
             return report_text(
                 rep,

@@ -190,6 +190,12 @@ static const char *steps_action(const struct run *r)
     return "Let dccollect run watch the next run; it records the steps and their phases.";
 }
 
+/* A run that computes, in the best kernels as far as is known: no cause to remove. */
+static int is_all_healthy(const struct claim *c)
+{
+    return c->cls == CLASS_COMPUTE && c->series < 0 && !c->has_gain;
+}
+
 /* Of a run whose first claim is to measure again, the claim whose removal is predicted to bring more; -1 none. */
 static int worth_more(const struct report *rep, const struct run_result *r, const struct claim *c)
 {
@@ -197,7 +203,7 @@ static int worth_more(const struct report *rep, const struct run_result *r, cons
     int64_t most = c->has_gain ? c->gain_ns : 0;
     for (int i = 0; i < r->n_claims && is_measuring(c) && c->series < 0; i++) {
         const struct claim *k = &rep->claims[r->claims[i]];
-        if (k->cls != CLASS_SHARED && k->cls != CLASS_COMPUTE && k->has_gain && k->gain_ns > most) {
+        if (k->cls != CLASS_SHARED && k->has_gain && k->gain_ns > most) {
             best = r->claims[i];
             most = k->gain_ns;
         }
@@ -256,13 +262,13 @@ void top_sentences(struct report *rep)
     }
     rep->first_action = "";
     rep->steps_action = steps_action(r->run);
-    if (c && c->cls == CLASS_COMPUTE && c->series < 0)
-        rep->first_action = report_text(
-            rep, "There is nothing to optimise in how the run is set up: it computes. To be faster: %s%s%s.%s",
-            action_sentence(rep, c->action), *c->gain_text ? "; this can save " : "", c->gain_text,
-            r->classes[CLASS_OVERHEAD].verdict == VERDICT_WATCH
-                ? report_text(rep, " But first: %s.", action_for_unnamed(rep, r))
-                : "");
+    if (c && is_all_healthy(c))
+        rep->first_action =
+            report_text(rep, "There is nothing to optimise in how the run is set up: it computes. To be faster: %s.%s",
+                        action_sentence(rep, c->action),
+                        r->classes[CLASS_OVERHEAD].verdict == VERDICT_WATCH
+                            ? report_text(rep, " But first: %s.", action_for_unnamed(rep, r))
+                            : "");
     else if (c)
         rep->first_action =
             report_text(rep, "What to do first: %s%s%s%s.%s%s", action_sentence(rep, c->action),
@@ -346,9 +352,9 @@ int claims_in_order(const struct report *rep, const int *runs, int n_runs, int i
     }
     int kept = 0, n_others = 0;
     for (int i = 0; i < n; i++)
-        n_others += out[i]->cls != CLASS_COMPUTE || out[i]->series >= 0;
+        n_others += !is_all_healthy(out[i]);
     for (int i = 0; i < n; i++) {
-        int is_seen = n_others && out[i]->cls == CLASS_COMPUTE && out[i]->series < 0;
+        int is_seen = n_others && is_all_healthy(out[i]);
         for (int k = 0; k < kept; k++)
             is_seen |= out[k]->cls == out[i]->cls;
         if (!is_seen)

@@ -263,6 +263,30 @@ static void test_kernels(void **state)
     }
 }
 
+/* Loading limits, and better kernels would save more of the step than that: both are named, this first. */
+static void test_kernels_beside_another_cause(void **state)
+{
+    (void)state;
+    const double ratios[] = {0.25, 0.9};
+    for (size_t i = 0; i < sizeof ratios / sizeof *ratios; i++) {
+        struct run *r = made_even_run(1, 64, 40, 65, 0, 35, 0), *runs[] = {r};
+        r->program.kernels_best = "avx2";
+        r->program.kernels_best_ratio = ratios[i];
+        struct report rep = {0};
+        struct analyse_options o = made_options();
+        assert_int_equal(analyse(&rep, runs, 1, &o, NULL), 0);
+        const struct class_result *k = rep.runs[0].classes;
+        assert_int_equal(k[CLASS_DATA].verdict, VERDICT_LIMITS);
+        assert_int_equal(k[CLASS_COMPUTE].verdict, i == 0 ? VERDICT_LIMITS : VERDICT_FINE);
+        if (i == 0) {
+            assert_int_equal(k[CLASS_COMPUTE].gain_ns, 48); /* 65 x 0.75 */
+            assert_string_equal(k[CLASS_COMPUTE].threshold_name, "gain_limits");
+        }
+        report_free(&rep);
+        run_free(r);
+    }
+}
+
 /* Run-queue delay before the first step is no matter of the steps. */
 static void test_start_up_is_left_out(void **state)
 {
@@ -819,6 +843,7 @@ int main(void)
         cmocka_unit_test(test_largest_gain),
         cmocka_unit_test(test_memory),
         cmocka_unit_test(test_kernels),
+        cmocka_unit_test(test_kernels_beside_another_cause),
         cmocka_unit_test(test_start_up_is_left_out),
         cmocka_unit_test(test_own_threads_wait),
         cmocka_unit_test(test_waits_by_node),

@@ -78,6 +78,26 @@ static void gives_its_words(void **state)
     assert_int_equal(n_seen, 10);
 }
 
+/* 10, 14 and 18, and nothing between them. */
+static void draws_by_a_step(void **state)
+{
+    (void)state;
+    static struct scenario s;
+    struct dcr_err err = {0};
+    char text[400], *w[SCENARIO_MAX_WORDS];
+    int seen[10] = {0};
+    const char *file = changed("draw = sensors 10..19", "draw = sensors 10..19 by 4");
+    assert_int_equal(scenario_read(&s, file, &err), 0);
+    for (uint64_t seed = 0; seed < 200; seed++) {
+        words_of(&s, seed, 0, text, sizeof text, w);
+        int drawn = (int)strtol(w[1], NULL, 10);
+        assert_in_range(drawn, 10, 19);
+        seen[drawn - 10]++;
+    }
+    for (int i = 0; i < 10; i++)
+        assert_int_equal(seen[i] > 0, i % 4 == 0);
+}
+
 static void whatever_is_wrong_is_named(void **state)
 {
     (void)state;
@@ -98,6 +118,10 @@ static void whatever_is_wrong_is_named(void **state)
     expect_refusal("draw = sensors 10..19", "draw = sensors", "line 7: draw takes NAME LOW..HIGH");
     expect_refusal("draw = sensors 10..19", "draw = sensors 19..10", "line 7: draw takes NAME LOW..HIGH");
     expect_refusal("draw = sensors 10..19", "draw = sensors ten", "line 7: draw takes NAME LOW..HIGH");
+    expect_refusal("draw = sensors 10..19", "draw = sensors 10..19 by", "line 7: draw takes NAME LOW..HIGH");
+    expect_refusal("draw = sensors 10..19", "draw = sensors 10..19 by 0", "or NAME LOW..HIGH by STEP");
+    expect_refusal("draw = sensors 10..19", "draw = sensors 10..19 by two", "or NAME LOW..HIGH by STEP");
+    expect_refusal("draw = sensors 10..19", "draw = sensors by 2", "or NAME LOW..HIGH by STEP");
     expect_refusal("draw = sensors 10..19", "draw = seed 1..2", "line 7: this name is drawn already");
     expect_refusal("draw = sensors 10..19", "draw = Sensors 1..2", "line 7: the name of a draw");
     expect_refusal("draw = sensors 10..19\n", "", "{sensors} is not drawn");
@@ -263,6 +287,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gives_its_words),
+        cmocka_unit_test(draws_by_a_step),
         cmocka_unit_test(whatever_is_wrong_is_named),
         cmocka_unit_test(too_many_words_are_refused),
         cmocka_unit_test(classes_are_the_report_s),
