@@ -55,6 +55,11 @@ gain_percent() {
         'BEGIN { printf "%.1f\n", 100 * (1 - off / on) }'
 }
 
+# The larger of two numbers by name, or `even` when they are within a quarter: larger NAME A NAME B
+larger() {
+    awk -v an="$1" -v a="$2" -v bn="$3" -v b="$4" 'BEGIN { print (a > 1.25 * b ? an : b > 1.25 * a ? bn : "even") }'
+}
+
 # A column of the monitors of all ranks, the last value of each: last_of FOLDER COLUMN
 last_of() {
     local member

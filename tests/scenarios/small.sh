@@ -30,6 +30,9 @@ read_bytes() { # folder: from the disk, all ranks, as the collector saw it
     last_of "$1" read_bytes | awk '{ s += $1 } END { printf "%.0f\n", s }'
 }
 
+check "of two gains the larger is told, within a quarter neither" \
+    test "$(larger data 40 io 15) $(larger data 4 io 70) $(larger data 30 io 33)" = "data io even"
+
 # ---- is the mechanism there? mechanism_NAME ON OFF RANKS --------------------------------------------------------
 mechanism_data() { # one thread inflates and parses; with the knob off nobody does
     [ "$(fact "$1" windows_from)" = text ] && [ "$(fact "$2" windows_from)" = memory ] && [ "$(fact "$1" loader_workers)" = 0 ] &&
