@@ -111,7 +111,7 @@ void scaling_key(const struct run_result *r, struct dcr_buf *out);
 int cores_of_all(const struct run *a);
 
 /** cores_unused - cores that a run's ranks may use and have no thread for, on the node where that is fewest; -1 not
- *  known. Stand-ins for nodes share the cores of their machine. Test: tests/unit/test_rules.c */
+ *  known. Stand-ins for nodes share the cores of their machine. Test: tests/unit/test_cores.c */
 int cores_unused(const struct run_result *r);
 
 /** differing_keys - "--units, ranks per node": in what two runs of different configurations differ.
@@ -149,7 +149,7 @@ enum unlike_kind {
     N_UNLIKE
 };
 /** unlike - bit k for each kind k in which two runs differ; what one of them does not say is not different.
- *  Test: tests/unit/test_rules.c */
+ *  Test: tests/unit/test_caveats.c */
 unsigned unlike(const struct thresholds *t, const struct run *a, const struct run *b);
 /** unlike_in_series - the same of all runs of a series against its first. Test: tests/unit/test_narrate_runs.c */
 unsigned unlike_in_series(const struct report *rep, const struct series *s);
@@ -239,7 +239,7 @@ int is_interval_of_summary(const struct report *rep, const struct series *s, con
 void losses(struct report *rep, struct series *s);
 
 /** waiting_for_core - share of the time of a rank's steps in which it was ready to run but had no core; of its whole
- * run where the readings do not cover the steps; -1 not measured. Test: tests/unit/test_rules.c */
+ * run where the readings do not cover the steps; -1 not measured. Test: tests/unit/test_cores.c */
 double waiting_for_core(const struct run_rank *k);
 
 /* Of the cores on which the ranks of a run may run, what other programs took in the mean of its steps, of the whole run
@@ -259,7 +259,7 @@ struct others {
 /** machines_of - nodes of a run; stand-ins for nodes are one. */
 int machines_of(const struct run *a);
 /** others_at, others_of - of one machine from 0 on, and the sum over all. source   docs/metrics.md#shared-cores. Test:
- * tests/unit/test_gain.c, tests/unit/test_rules.c */
+ * tests/unit/test_gain.c, tests/unit/test_cores.c */
 struct others others_at(const struct run *a, int machine);
 struct others others_of(const struct run *a);
 
@@ -268,13 +268,13 @@ struct ready {
     double used, waiting; /* cores' worth of processor time, and threads that waited for a core */
     int cores;            /* on which it may run; 0 = not recorded */
 };
-/** ready_of - of a rank. Test: tests/unit/test_rules.c */
+/** ready_of - of a rank. Test: tests/unit/test_cores.c */
 struct ready ready_of(const struct run_rank *k);
 /** cores_of_rank - cores on which a rank may run; 0 = not recorded. */
 int cores_of_rank(const struct run_rank *k);
 /** cores_missing - share of a step that is saved at most where every thread of one machine that was ready to run has a
  *  core: threads that ran and threads that waited, in the mean of the steps, against the cores there are. 0 none.
- *  source   docs/metrics.md#shared-cores. Test: tests/unit/test_rules.c */
+ *  source   docs/metrics.md#shared-cores. Test: tests/unit/test_cores.c */
 double cores_missing(const struct others *o);
 /** loss_classes - losses[].class_ns: waiting for a rank that loads or writes is data and I/O, all other is imbalance;
  * overhead in which GPUs waited for their host is host.

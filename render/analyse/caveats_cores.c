@@ -1,6 +1,6 @@
 /* caveats_cores.c - caveats about shared or held-back cores: more threads than cores, quotas, steal, waiting for a
  * core, and neighbours that use the cores too; who had them: cores_busy.c. Called by caveats.c; fills
- * run_result.shared. Test: tests/unit/test_rules.c */
+ * run_result.shared. Test: tests/unit/test_cores.c */
 #include "render/analyse/analyse.h"
 
 #include "render/model/build.h"

@@ -1,6 +1,6 @@
 /* caveats_series.c - caveats about runs that are compared: unlike machines and libraries, repetitions that disagree,
  * runs that are left out, configurations that do not belong together. Called by caveats.c. Test:
- * tests/unit/test_rules.c */
+ * tests/unit/test_caveats.c */
 #include "render/analyse/analyse.h"
 
 #include "render/narrate/format.h"

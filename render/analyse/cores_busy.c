@@ -1,5 +1,5 @@
 /* cores_busy.c - who had the cores while the steps ran: how long ranks waited for one, and what other programs took.
- * Called by caveats_cores.c and rules.c. Test: tests/unit/test_rules.c, tests/unit/test_gain.c */
+ * Called by caveats_cores.c and rules.c. Test: tests/unit/test_cores.c, tests/unit/test_gain.c */
 #include "render/analyse/analyse.h"
 
 /* From the first step's start to the last one's end: start-up and the end are no training. */

@@ -1,6 +1,6 @@
 /* device_notes.c - what is said of GPU traces besides the classes: calls that a step should not hold, memory that grows
  * or is nearly full, products that do not use tensor cores.  source: docs/metrics.md#rules. Test:
- * tests/unit/test_rules.c */
+ * tests/unit/test_caveats.c */
 #include "render/analyse/rules.h"
 
 #include "render/narrate/format.h"

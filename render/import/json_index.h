@@ -2,7 +2,7 @@
  * one pass of 64 bytes at a time (AVX2 where the processor has it, else SSE2, else plain C; the same bits). With them a
  * reader of huge, mostly uninteresting JSON finds the end of a string or of a nested value by counting zeros instead of
  * looking at bytes. Inside render/import only. source: G. Langdale, D. Lemire, "Parsing gigabytes of JSON per second",
- * VLDB Journal 28 (2019), stage 1. Test: tests/unit/test_kineto.c */
+ * VLDB Journal 28 (2019), stage 1. Test: tests/unit/test_json_index.c */
 #ifndef RENDER_IMPORT_JSON_INDEX_H
 #define RENDER_IMPORT_JSON_INDEX_H
 

@@ -1,7 +1,7 @@
 /* kineto_hand.h - batches of events on their way from the thread that reads a Chrome trace to the one that adds them
  * up: a few of them go round, so that the reader is never far ahead. And the stretches of text that their events lie
  * in, which go round too: one is of as many batches as its events fill, so that no byte is copied or indexed once more
- * for a batch. Inside render/import only. Test: tests/unit/test_kineto.c; with SANITIZE=thread too */
+ * for a batch. Inside render/import only. Test: tests/unit/test_kineto_stream.c; with SANITIZE=thread too */
 #ifndef RENDER_IMPORT_KINETO_HAND_H
 #define RENDER_IMPORT_KINETO_HAND_H
 

@@ -1,0 +1,70 @@
+/* kineto_text.h - a Chrome trace given to the importers a few bytes at a time, and the run that it becomes. Inside
+ * tests/unit. */
+#ifndef TESTS_UNIT_KINETO_TEXT_H
+#define TESTS_UNIT_KINETO_TEXT_H
+
+#include "render/import/import.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* Bytes handed out a few at a time, as a pipe might. */
+struct drip {
+    const char *bytes;
+    size_t len, pos, most;
+};
+
+static ssize_t drip_read(void *ctx, void *out, size_t n, struct dcr_err *err)
+{
+    (void)err;
+    struct drip *d = ctx;
+    size_t k = d->len - d->pos < n ? d->len - d->pos : n;
+    k = k < d->most ? k : d->most;
+    memcpy(out, d->bytes + d->pos, k);
+    d->pos += k;
+    return (ssize_t)k;
+}
+
+static struct run *run;
+static struct dcr_err err;
+
+static int import_bytes(const char *bytes, size_t n)
+{
+    run_free(run);
+    run = run_new("t");
+    err = (struct dcr_err){0};
+    struct drip d = {bytes, n, 0, 7919};
+    struct dcr_stream s = {drip_read, &d, "raw"};
+    return import_foreign(run, "t.json", &s, &err);
+}
+
+static int import_text(const char *text)
+{
+    return import_bytes(text, strlen(text));
+}
+
+static int forget(void **state)
+{
+    (void)state;
+    run_free(run);
+    run = NULL;
+    return 0;
+}
+
+static const struct run_device *device(int i)
+{
+    assert_int_equal(run->n_traces, 1);
+    assert_true(i < run->traces[0].n_devices);
+    return &run->traces[0].devices[i];
+}
+
+#define KERNEL(start, dur)                                                                              \
+    "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"pid\":0,\"tid\":7,\"ts\":" start ",\"dur\":" dur \
+    ",\"args\":{\"device\":0}}"
+
+#endif

@@ -1,0 +1,48 @@
+/* made_rules.h - runs of known parts and what the rules say of them, for the tests of rules, cores and caveats. */
+#ifndef DCR_MADE_RULES_H
+#define DCR_MADE_RULES_H
+
+#include "tests/unit/made_run.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+static inline enum verdict verdict_of(struct run *r, enum cause_class cls, struct thresholds t)
+{
+    struct run *runs[] = {r};
+    struct report rep = {0};
+    struct analyse_options o = {.thresholds = t};
+    assert_int_equal(analyse(&rep, runs, 1, &o, NULL), 0);
+    enum verdict v = rep.runs[0].classes[cls].verdict;
+    if (v == VERDICT_NA)
+        assert_true(strncmp(rep.runs[0].classes[cls].text, "n/a because", 11) == 0);
+    report_free(&rep);
+    run_free(r);
+    return v;
+}
+
+/* parts of a step of 100 ns on two ranks: communication, data, io; the rest is compute */
+static inline struct run *parts(int64_t comm, int64_t data, int64_t io)
+{
+    return made_even_run(2, 64, 40, 100 - comm - data - io, comm, data, io);
+}
+
+static inline int has_note(struct run *r, const char *id, enum note_kind kind)
+{
+    struct run *runs[] = {r};
+    struct report rep = {0};
+    struct analyse_options o = made_options();
+    int found = 0;
+    assert_int_equal(analyse(&rep, runs, 1, &o, NULL), 0);
+    for (int i = 0; i < rep.n_notes; i++)
+        found |= strcmp(rep.notes[i].id, id) == 0 && rep.notes[i].kind == kind;
+    report_free(&rep);
+    run_free(r);
+    return found;
+}
+
+#endif

@@ -1,0 +1,199 @@
+/* test_caveats.c - what is said besides the verdicts: runs that differ, notes of devices, accumulated gradients. */
+#include "tests/unit/made_rules.h"
+
+#include <stdio.h>
+
+/* Each difference that explains another speed by itself is named; what one side does not say is none. */
+static void test_unlike(void **state)
+{
+    (void)state;
+    struct run *a = parts(0, 0, 0), *b = parts(0, 0, 0);
+    struct thresholds t = thresholds_default();
+    struct report rep = {0};
+    struct run_pair variables[] = {{"NCCL_VERSION", "2.27.3"}};
+    struct run_gpu gpu[2] = {{.gpu_id = 0}, {.gpu_id = 0}};
+    a->nodes[0].gpu_driver = "550.54.15";
+    a->program.cuda = "12.4";
+    a->program.nccl = "2.21.5";
+    a->program.mpi = "Open MPI 4.1.4";
+    assert_int_equal(unlike(&t, a, b), 0);
+    b->environment = variables;
+    b->n_environment = 1;
+    b->nodes[1].gpu_driver = "570.86.10";
+    b->program.cuda = "12.8";
+    b->program.mpi = "Open MPI 5.0.7";
+    struct run_pair settings[] = {{"OMP_NUM_THREADS", "1"}};
+    a->environment = settings;
+    a->n_environment = 1;
+    a->nodes[0].cores_quota = 2; /* and none known of b: it may have the same */
+    assert_int_equal(unlike(&t, a, b) & 1U << UNLIKE_QUOTA, 0);
+    b->nodes[1].cores_quota = 4;
+    for (int i = 0; i < 2; i++) { /* both busy, one at 1980 MHz, one at 1500 */
+        struct run *r = i ? b : a;
+        r->nodes[0].gpus = &gpu[i];
+        r->nodes[0].n_gpus = 1;
+        sampled_add(r, &gpu[i].utilization_percent, 0, 95);
+        sampled_add(r, &gpu[i].sm_clock_mhz, 0, i ? 1500 : 1980);
+    }
+    assert_string_equal(
+        unlike_names(&rep, unlike(&t, a, b)),
+        "GPU clocks while busy, GPU drivers, CUDA versions, NCCL versions, MPI libraries, thread settings "
+        "(OMP_NUM_THREADS and its like), CPU quotas");
+    b->program.threads = 1; /* it says so itself */
+    assert_int_equal(unlike(&t, a, b) & 1U << UNLIKE_THREADS, 0);
+    gpu[1].sm_clock_mhz.sum = 1900;
+    assert_int_equal(unlike(&t, a, b) & 1U << UNLIKE_CLOCK, 0);
+    report_free(&rep);
+    run_free(a);
+    run_free(b);
+}
+
+static void test_other_caveats(void **state)
+{
+    (void)state;
+    struct run *r = parts(0, 0, 0);
+    r->node_kind = NODES_EMULATED;
+    assert_true(has_note(r, "emulated", NOTE_CAVEAT));
+    r = parts(0, 0, 0);
+    r->node_kind = NODES_ONE_KERNEL;
+    assert_true(has_note(r, "one-kernel", NOTE_CAVEAT));
+    r = parts(0, 0, 0);
+    r->is_complete = 0;
+    assert_true(has_note(r, "incomplete", NOTE_GAP));
+    r = parts(0, 0, 0);
+    assert_false(has_note(r, "told-to-end", NOTE_CAVEAT));
+    r = parts(0, 0, 0);
+    r->told_to_end = "SIGTERM";
+    assert_true(has_note(r, "told-to-end", NOTE_CAVEAT));
+    r = parts(0, 0, 0);
+    r->ranks[0].n_dropped = 3;
+    assert_true(has_note(r, "dropped", NOTE_GAP));
+    r = parts(0, 0, 0);
+    r->ranks[0].is_torn = 1;
+    assert_true(has_note(r, "torn", NOTE_GAP));
+    assert_true(has_note(made_even_run(2, 64, 5, 80, 10, 0, 0), "few-steps", NOTE_CAVEAT));
+    r = parts(0, 0, 0);
+    r->started_s = 1000;
+    r->ended_s = 1100;
+    for (int i = 0; i < 2; i++)
+        run_rank_at(r, i)->wall_ns = 9000000000; /* 9 s of 100 s */
+    assert_true(has_note(r, "little-covered", NOTE_CAVEAT));
+    r = parts(0, 0, 0);
+    struct run_gpu gpu = {0};
+    r->nodes[0].gpus = &gpu;
+    r->nodes[0].n_gpus = 1;
+    for (int i = 0; i < 4; i++) {
+        sampled_add(r, &gpu.utilization_percent, i, 95);
+        sampled_add(r, &gpu.sm_clock_mhz, i, i ? 1200 : 1980); /* 1395 of 1980 in the mean */
+    }
+    assert_true(has_note(r, "clocks", NOTE_CAVEAT));
+    r = parts(0, 0, 0);
+    r->n_nodes = 0;
+    assert_true(has_note(r, "nodes-unknown", NOTE_GAP));
+}
+
+/* The notes of a run whose trace has that device, n times, joined. */
+static const char *notes_of_gpus(struct run_device d, int n)
+{
+    static char text[4096];
+    struct run_device all[4];
+    struct run *r = made_even_run(1, 64, 40, 100, 0, 0, 0), *runs[] = {r};
+    struct foreign_trace t = {.file = "t.json", .kind = "", .rank = 0, .devices = all, .n_devices = n};
+    struct report rep = {0};
+    struct analyse_options o = {.thresholds = thresholds_default()};
+    d.file = "t.json";
+    d.model = d.idle_because = "";
+    for (int i = 0; i < n; i++) {
+        all[i] = d;
+        all[i].device = i;
+    }
+    r->traces = &t;
+    r->n_traces = 1;
+    assert_int_equal(analyse(&rep, runs, 1, &o, NULL), 0);
+    text[0] = '\0';
+    for (int i = 0; i < rep.runs[0].n_notes; i++)
+        snprintf(text + strlen(text), sizeof text - strlen(text), "%s\n", rep.runs[0].notes[i]);
+    report_free(&rep);
+    run_free(r);
+    return text;
+}
+
+static const char *notes_of(struct run_device d)
+{
+    return notes_of_gpus(d, 1);
+}
+
+static void test_device_notes(void **state)
+{
+    (void)state;
+    struct run_device alike = {.n_steps = 10, .n_to_host = 11};
+    const char *said = notes_of_gpus(alike, 4); /* the same of all is said once */
+    assert_non_null(strstr(said, "GPU 0, and alike 3 other GPUs: copies to the host"));
+    assert_null(strstr(said, "GPU 1"));
+    struct run_device d = {.n_steps = 10, .n_mallocs = 5, .n_frees = 5, .n_to_host = 10, .n_syncs = 50};
+    assert_null(strstr(notes_of(d), "GPU 0")); /* one a step is usual */
+    d.n_mallocs = 6;
+    assert_non_null(strstr(notes_of(d), "cudaMalloc"));
+    assert_null(strstr(notes_of(d), "copies to the host"));
+    d.n_to_host = 11;
+    assert_non_null(strstr(notes_of(d), "a step (11 in 10 steps); the host synchronised"));
+    d = (struct run_device){.memory = {.n = 5,
+                                       .peak_allocated = 80,
+                                       .peak_reserved = 91,
+                                       .has_growth = 1,
+                                       .n_step_peaks = 10,
+                                       .growth_bytes_per_step = 0.009},
+                            .memory_total_bytes = 100};
+    assert_non_null(strstr(notes_of(d), "91 % full at the peak"));
+    assert_null(strstr(notes_of(d), "memory grows"));
+    d.memory.growth_bytes_per_step = 0.011;
+    assert_non_null(strstr(notes_of(d), "memory grows"));
+    d.memory.n_step_peaks = 9; /* too few to tell */
+    assert_null(strstr(notes_of(d), "memory grows"));
+    d = (struct run_device){.tensor_ns = 20, .eligible_ns = 60};
+    d.value[DEV_KERNEL_SUM] = 100;
+    assert_non_null(strstr(notes_of(d), "33 % of the time of matrix products"));
+    d.value[DEV_KERNEL_SUM] = 201; /* under a fifth of it */
+    assert_null(strstr(notes_of(d), "matrix products"));
+}
+
+static struct accumulated accumulated_by(struct run *r)
+{
+    struct report rep = {0};
+    struct analyse_options o = made_options();
+    assert_int_equal(analyse(&rep, &r, 1, &o, NULL), 0);
+    struct accumulated a = rep.runs[0].accumulation;
+    int is_said = 0;
+    for (int i = 0; i < rep.runs[0].n_notes; i++)
+        is_said |= strncmp(rep.runs[0].notes[i], "Gradients are accumulated", 25) == 0;
+    assert_int_equal(is_said, a.micro_batches > 1);
+    report_free(&rep);
+    return a;
+}
+
+/* By program.json; by 41 backward passes to 10 runs of the optimiser, the last step cut; by nothing. */
+static void test_accumulation(void **state)
+{
+    (void)state;
+    struct run *r = parts(0, 0, 0);
+    struct host_operator list[] = {{.name = "backward", .n = 41}, {.name = "optimizer", .n = 10}};
+    assert_int_equal(accumulated_by(r).micro_batches, 0);
+    r->ranges = (struct host_operators){.list = list, .n_names = 2, .n = 51};
+    assert_int_equal(accumulated_by(r).micro_batches, 4);
+    list[0].n = 45; /* four and a half */
+    assert_int_equal(accumulated_by(r).micro_batches, 0);
+    r->program.accumulate = 1;
+    assert_int_equal(accumulated_by(r).micro_batches, 1);
+    run_free(r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_device_notes),
+        cmocka_unit_test(test_accumulation),
+        cmocka_unit_test(test_unlike),
+        cmocka_unit_test(test_other_caveats),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

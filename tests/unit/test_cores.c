@@ -1,0 +1,281 @@
+/* test_cores.c - who held the cores: ranks that share them, that waited for one, and what is said of it. */
+#include "tests/unit/made_rules.h"
+#include "render/narrate/actions.h"
+
+/* Run-queue delay before the first step is no matter of the steps. */
+static void test_start_up_is_left_out(void **state)
+{
+    (void)state;
+    struct run *r = parts(25, 0, 0); /* 40 steps of 100 ns each, from 1000 on */
+    struct run_rank *k = run_rank_at(r, 0);
+    for (int i = 0; i < 40; i++)
+        k->steps[i].start_ns = 1000 + 100 * i;
+    struct run_reading delays[] = {{0, 0, -1}, {1000, 900, -1}, {3000, 1000, -1}, {5000, 1100, -1}};
+    k->delays = delays;
+    k->n_delays = 4;
+    k->run_delay_ns = 1100;
+    k->process_seconds = 5e-6;
+    assert_true(waiting_for_core(k) > 0.0499 && waiting_for_core(k) < 0.0501); /* 200 of 4000 */
+    k->n_delays = 0;
+    assert_true(waiting_for_core(k) > 0.2199 && waiting_for_core(k) < 0.2201); /* of the whole run */
+    k->run_delay_ns = -1;
+    assert_true(waiting_for_core(k) < 0);
+    run_free(r);
+}
+
+/* Two ranks on two cores that wait for a core for a tenth of their steps: a neighbour's doing when another program ran
+ * in them, however little in the whole run; their own when it ran before, and not at all said of a neighbour. */
+static void test_own_threads_wait(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t own_ns; /* of the 4000 ns of steps; the node is busy all the time */
+        int cores, allowed, is_own;
+        int64_t delay_ns; /* of each rank */
+    } c[] = {{3920, 2, 2, 1, 400},
+             {3840, 2, 2, 1, 400},
+             {3500, 2, 2, 0, 400},
+             {3920, 4, 2, 0, 400} /* may have been on theirs */};
+    for (size_t t = 0; t < sizeof c / sizeof *c; t++) {
+        struct run *r = parts(25, 0, 0), *runs[] = {r}; /* 40 steps of 100 ns each, from 1000 on */
+        struct run_reading busy[] = {{0, 0, 0}, {1000, 0, 1000}, {5000, 0, 5000}},
+                           used[] = {{0, 0, 0}, {1000, 0, 0}, {5000, c[t].delay_ns, c[t].own_ns}};
+        r->nodes_len = 1;
+        r->nodes[0].cores = c[t].cores;
+        r->nodes[0].cores_allowed = c[t].allowed;
+        r->nodes[0].cpu_percent = (struct sampled){.n = 10, .sum = 1000};
+        r->nodes[0].monitor_seconds = 5e-6;
+        r->nodes[0].busy = busy;
+        r->nodes[0].n_busy = 3;
+        r->program.loader_workers = 1;
+        for (int i = 0; i < 2; i++) {
+            struct run_rank *k = run_rank_at(r, i);
+            for (int s = 0; s < 40; s++)
+                k->steps[s].start_ns = 1000 + 100 * s;
+            k->node = 0;
+            k->delays = used;
+            k->n_delays = 3;
+            k->run_delay_ns = c[t].delay_ns;
+            k->process_seconds = 5e-6;
+            k->cpu_ns = c[t].own_ns;
+        }
+        struct report rep = {0};
+        struct analyse_options o = made_options();
+        assert_int_equal(analyse(&rep, runs, 1, &o, NULL), 0);
+        const struct run_result *k = &rep.runs[0];
+        assert_string_equal(k->shared.id, c[t].is_own ? "" : "run-delay");
+        assert_int_equal(k->classes[CLASS_SHARED].verdict, c[t].is_own ? VERDICT_WATCH : VERDICT_LIMITS);
+        assert_int_equal(k->classes[CLASS_SHARED].gain_ns > 0, 0);
+        if (c[t].is_own) {
+            assert_string_equal(
+                k->classes[CLASS_SHARED].text,
+                t ? "the threads of a rank, taken together, waited for a core for 10 % of the time of "
+                    "its steps; other programs took 4.0 % of the cores, so they waited for those or for "
+                    "each other: 2 ranks of 1 thread and 1 loader worker each and the collector share "
+                    "2 cores"
+                  : "the threads of a rank, taken together, waited for a core for 10 % of the time of "
+                    "its steps; other programs took 2.0 % of the cores, so they waited for each other: "
+                    "2 ranks of 1 thread and 1 loader worker each and the collector share 2 cores");
+            assert_int_equal(!!strstr(action_for(k, CLASS_DATA).ours, "one more core for its --loader-workers"), !t);
+        } else {
+            assert_null(k->shared.own);
+            assert_null(strstr(action_for(k, CLASS_DATA).ours, "one more core"));
+        }
+        report_free(&rep);
+        run_free(r);
+    }
+    /* 1.95 cores' worth used and twice 0.3 waited for: with 2.55 cores a step lasts 2 / 2.55 of the time at least */
+    struct run_reading waits[] = {{0, 0, 0}, {1000, 0, 0}, {5000, 1200, 3900}};
+    struct run *r = parts(25, 0, 0), *runs[] = {r};
+    for (int i = 0; i < 2; i++) {
+        struct run_rank *k = run_rank_at(r, i);
+        for (int s = 0; s < 40; s++)
+            k->steps[s].start_ns = 1000 + 100 * s;
+        k->delays = waits;
+        k->n_delays = 3;
+        k->run_delay_ns = 1200;
+        k->cpu_ns = 3900;
+        k->process_seconds = 5e-6;
+    }
+    struct others o = {.cores = 2, .own = 1.95, .waiting = 0.6};
+    assert_true(cores_missing(&o) > 1 - 2 / 2.55 - 1e-9 && cores_missing(&o) < 1 - 2 / 2.55 + 1e-9);
+    o.cores = 3;
+    assert_true(cores_missing(&o) <= 0);
+    struct run_reading busy[] = {{0, 0, 0}, {1000, 0, 1000}, {5000, 0, 5000}};
+    for (int i = 0; i < 2; i++) { /* a core each, on two nodes */
+        r->nodes[i].cores = r->nodes[i].cores_allowed = 1;
+        r->nodes[i].cpu_percent = (struct sampled){.n = 10, .sum = 1000};
+        r->nodes[i].monitor_seconds = 5e-6;
+        r->nodes[i].busy = busy;
+        r->nodes[i].n_busy = 3;
+    }
+    struct report rep = {0};
+    struct analyse_options options = made_options();
+    assert_int_equal(analyse(&rep, runs, 1, &options, NULL), 0);
+    assert_string_equal(rep.runs[0].shared.id, "own-threads");
+    assert_string_equal(
+        rep.runs[0].shared.because,
+        "the ranks' own threads wait for cores (2 ranks of 1 thread, with their helpers, share 2 cores)");
+    assert_int_equal(rep.runs[0].classes[CLASS_SHARED].verdict, VERDICT_LIMITS);
+    assert_non_null(strstr(action_for(&rep.runs[0], CLASS_SHARED).ours, "fewer --loader-workers"));
+    report_free(&rep);
+    run_free(r);
+}
+
+/* Ranks on nodes of `cores` cores, 4000 ns of steps: what each rank used and waited for, in thousandths of a core, and
+ * how many cores of node `of` another program took. */
+static struct run *waiting_run(int n_nodes, int n_ranks, int cores, const int (*milli)[2], int of, double taken)
+{
+    static struct run_reading used[64][3], busy[64][3];
+    struct run *r = made_run(n_nodes, 64);
+    const int64_t part[N_CATEGORIES] = {[CAT_COMPUTE] = 100};
+    for (int i = 0; i < n_nodes; i++) {
+        double all = i == of ? taken : 0;
+        struct run_node *n = run_node_at(r, i);
+        for (int k = 0; k < n_ranks; k++)
+            all += k % n_nodes == i ? milli[k][0] / 1000.0 : 0;
+        n->cores = n->cores_allowed = cores;
+        n->cpu_percent = (struct sampled){.n = 10, .sum = 1000 * all / cores};
+        n->monitor_seconds = 5e-6;
+        busy[i][0] = (struct run_reading){0, 0, 0};
+        busy[i][1] = (struct run_reading){1000, 0, 0};
+        busy[i][2] = (struct run_reading){5000, 0, (int64_t)(4000 * all / cores)};
+        n->busy = busy[i];
+        n->n_busy = 3;
+    }
+    for (int i = 0; i < n_ranks; i++) {
+        struct run_rank *k = run_rank_at(r, i);
+        for (int s = 0; s < 40; s++) {
+            made_step(r, k, part);
+            k->steps[s].start_ns = 1000 + 100 * s;
+        }
+        k->rank = i;
+        k->node = i % n_nodes;
+        used[i][0] = (struct run_reading){0, 0, 0};
+        used[i][1] = (struct run_reading){1000, 0, 0};
+        used[i][2] = (struct run_reading){5000, (int64_t)milli[i][1] * 4, (int64_t)milli[i][0] * 4};
+        k->delays = used[i];
+        k->n_delays = 3;
+        k->run_delay_ns = used[i][2].run_delay_ns;
+        k->cpu_ns = used[i][2].cpu_ns;
+        k->process_seconds = 5e-6;
+    }
+    r->n_ranks = n_ranks;
+    return r;
+}
+
+/* Who kept the ranks waiting, node by node, in cores, and with the cores on which a rank may run. */
+static void test_waits_by_node(void **state)
+{
+    (void)state;
+    static const struct {
+        int n_nodes, n_ranks, cores, rank, milli[2], others[2]; /* this rank used and waited, each other one so */
+        double taken;                                           /* on that rank's node */
+        const char *cpus, *id, *says;
+        int verdict;
+    } c[] = {
+        /* the whole job has 128 cores, its slowest node lacks 4 of 8 */
+        {16, 16, 8, 5, {4000, 4000}, {7900, 0}, 4, "", "run-delay", "a rank waited", VERDICT_LIMITS},
+        /* 16 threads on 8 cores of one node: half a step there, 6 % of all */
+        {16, 16, 8, 5, {7950, 8000}, {7900, 0}, 0, "", "own-threads", "own threads", VERDICT_LIMITS},
+        {16, 16, 8, 5, {7950, 100}, {7900, 0}, 0, "", "", "other programs took 0 %", VERDICT_WATCH},
+        /* not less than half of what waited, and too little to matter */
+        {1, 2, 2, 0, {960, 56}, {960, 50}, 0.078, "", "", "so they waited for those or for each other", VERDICT_WATCH},
+        /* half a core of 64, but on the core of a rank */
+        {1, 8, 64, 3, {500, 500}, {1000, 0}, 0.5, "3", "run-delay", "a rank waited", VERDICT_LIMITS},
+        /* four threads on a core, of 64 */
+        {1,
+         4,
+         64,
+         1,
+         {1000, 3000},
+         {1000, 3000},
+         0,
+         "1",
+         "bound",
+         "rank 1 is bound to fewer cores than it has threads (1 core, 4.00 threads ready in the mean)",
+         VERDICT_LIMITS},
+        {1, 4, 64, 1, {1000, 3000}, {1000, 3000}, 0, "", "run-delay", "a rank waited", VERDICT_LIMITS},
+        {1, 4, 64, 1, {1000, 3000}, {1000, 3000}, 32, "1", "bound", "rank 1 is bound", VERDICT_LIMITS},
+        /* a worker that waits now and then, on a node with cores left */
+        {1, 1, 4, 0, {1200, 60}, {0, 0}, 0, "", "", "waited for a core for 6.0 %", VERDICT_WATCH},
+        /* 8 of 16 threads wait: no share of time */
+        {1, 1, 8, 0, {7950, 800}, {0, 0}, 0, "", "", "for 80 %", VERDICT_WATCH},
+        {1, 1, 8, 0, {7950, 8000}, {0, 0}, 0, "", "own-threads", "own threads", VERDICT_LIMITS}};
+    for (size_t t = 0; t < sizeof c / sizeof *c; t++) {
+        int milli[16][2];
+        for (int i = 0; i < c[t].n_ranks; i++)
+            for (int k = 0; k < 2; k++)
+                milli[i][k] = i == c[t].rank ? c[t].milli[k] : c[t].others[k];
+        struct run *r = waiting_run(c[t].n_nodes, c[t].n_ranks, c[t].cores, (const int(*)[2])milli,
+                                    c[t].rank % c[t].n_nodes, c[t].taken),
+                   *runs[] = {r};
+        r->ranks[c[t].rank].cpus_allowed = c[t].cpus;
+        struct report rep = {0};
+        struct analyse_options o = made_options();
+        assert_int_equal(analyse(&rep, runs, 1, &o, NULL), 0);
+        const struct class_result *k = &rep.runs[0].classes[CLASS_SHARED];
+        assert_string_equal(rep.runs[0].shared.id, c[t].id);
+        assert_int_equal(k->verdict, c[t].verdict);
+        if (!strstr(k->text, c[t].says))
+            fail_msg("case %zu says: %s", t, k->text);
+        if (strcmp(c[t].id, "bound") == 0)
+            assert_non_null(strstr(action_for(&rep.runs[0], CLASS_SHARED).generic, "as many cores as it has threads"));
+        if (t == sizeof c / sizeof *c - 1)
+            assert_non_null(strstr(rep.runs[0].shared.own, "of the threads of a rank 8.00 waited for a core"));
+        report_free(&rep);
+        run_free(r);
+    }
+}
+
+/* A rank without steps does not make the load of a node that of the whole run. */
+static void test_rank_without_steps(void **state)
+{
+    (void)state;
+    const int milli[2][2] = {{1000, 0}, {1000, 0}};
+    struct run *r = waiting_run(1, 2, 2, milli, -1, 0);
+    r->nodes[0].cpu_percent.sum = 0; /* of the whole run */
+    r->ranks[1].n_steps = 0;
+    assert_true(others_at(r, 0).own > 1.99 && others_at(r, 0).own < 2.01);
+    run_free(r);
+}
+
+static void test_shared_resources(void **state)
+{
+    (void)state;
+    struct thresholds t = thresholds_default();
+    struct run *r = parts(25, 0, 0);
+    r->node_kind = NODES_EMULATED; /* both ranks on one host with one core */
+    run_node_at(r, 0)->cores_allowed = 1;
+    assert_int_equal(verdict_of(r, CLASS_SHARED, t), VERDICT_LIMITS);
+    assert_int_equal(verdict_of(parts(25, 0, 0), CLASS_SHARED, t), VERDICT_FINE);
+    r = parts(25, 0, 0);
+    r->node_kind = NODES_EMULATED; /* bound to a core each: the machine's ranks have two */
+    for (int i = 0; i < 2; i++) {
+        run_node_at(r, i)->cores_allowed = 1;
+        run_rank_at(r, i)->cpus_allowed = i ? "1" : "0";
+    }
+    assert_int_equal(verdict_of(r, CLASS_SHARED, t), VERDICT_FINE);
+    r = parts(25, 0, 0);
+    r->nodes[1].throttled_ns = 1000000000;
+    r->nodes[1].monitor_seconds = 4;
+    assert_true(has_note(r, "throttled", NOTE_CAVEAT));
+    r = parts(25, 0, 0);
+    r->ranks[1].run_delay_ns = 1000000000;
+    r->ranks[1].process_seconds = 4;
+    assert_true(has_note(r, "run-delay", NOTE_CAVEAT));
+    r = parts(25, 0, 0);
+    sampled_add(r, &r->nodes[0].steal_percent, 0, 20);
+    assert_true(has_note(r, "steal", NOTE_CAVEAT));
+    assert_false(has_note(parts(25, 0, 0), "oversubscribed", NOTE_CAVEAT));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_start_up_is_left_out), cmocka_unit_test(test_own_threads_wait),
+        cmocka_unit_test(test_waits_by_node),        cmocka_unit_test(test_rank_without_steps),
+        cmocka_unit_test(test_shared_resources),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,292 @@
+/* test_kineto_stream.c - Chrome traces as streams: cut, broken, packed, larger than a window, read by two threads. */
+#include "tests/unit/kineto_text.h"
+#include "render/import/kineto.h"
+
+#include <zlib.h>
+
+/* snprintf into what is large enough. */
+static __attribute__((format(printf, 2, 3))) size_t sprint(char *out, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    int n = vsnprintf(out, 4096, format, list);
+    va_end(list);
+    return (size_t)n;
+}
+
+/* Cut at every byte: a sentence with the file and the place, never a crash and never a result. */
+static void test_cut(void **state)
+{
+    (void)state;
+    static const char text[] = "{\"schemaVersion\":1,\"deviceProperties\":[{\"id\":0}],\"traceEvents\":[" KERNEL(
+        "1", "2") "," KERNEL("5.25", "2") "],\"traceName\":\"x\",\"n\":1}";
+    for (size_t n = 20; n < sizeof text - 1; n++) {
+        assert_int_equal(import_bytes(text, n), DCR_FAIL);
+        assert_non_null(strstr(err.text, "t.json"));
+        assert_non_null(strstr(err.text, "at byte"));
+        assert_int_equal(run->n_traces, 0);
+    }
+    assert_int_equal(import_bytes(text, sizeof text - 1), 0);
+}
+
+/* A file that is the list of events itself may end behind any of them or inside one: the complete ones count, and the
+ * missing end is said. */
+static void test_list_without_end(void **state)
+{
+    (void)state;
+    static const char one[] = "[" KERNEL("1", "2"), text[] = "[" KERNEL("1", "2") ",\n" KERNEL("5", "2") ",\n";
+    for (size_t n = 20; n < sizeof text; n++) {
+        int has_one = n >= sizeof one - 1, is_whole = n <= sizeof one + 1 || n >= sizeof text - 3;
+        assert_int_equal(import_bytes(text, n), has_one ? 0 : DCR_FAIL);
+        assert_int_equal(run->n_traces, has_one);
+        if (!has_one) {
+            assert_non_null(strstr(err.text, "in the middle of an event"));
+            continue;
+        }
+        assert_int_equal(run->traces[0].devices[0].value[DEV_KERNELS], n < sizeof text - 3 ? 1 : 2);
+        assert_int_equal(run->n_gaps, 1);
+        assert_non_null(strstr(run->gaps[0], "'t.json' its list is not closed: the writer was stopped, or the file is "
+                                             "cut; "));
+        assert_non_null(strstr(run->gaps[0], n < sizeof text - 3 ? "1 event is there" : "2 events are there"));
+        assert_int_equal(strstr(run->gaps[0], "without the last one, which is cut") == NULL, is_whole);
+    }
+    assert_int_equal(import_text("[" KERNEL("1", "2") "]"), 0);
+    assert_int_equal(run->n_gaps, 0);
+}
+
+/* Two traces in one file: the second one is not left out unsaid. */
+static void test_more_behind(void **state)
+{
+    (void)state;
+    static const char *const one[] = {"{\"traceEvents\":[" KERNEL("1", "2") "]}", "[" KERNEL("1", "2") "]"};
+    char text[1024];
+    for (int i = 0; i < 2; i++) {
+        sprint(text, "%s \r\n\n", one[i]);
+        assert_int_equal(import_text(text), 0);
+        sprint(text, "%s\n%s", one[i], one[0]);
+        assert_int_equal(import_text(text), DCR_FAIL);
+        assert_non_null(strstr(err.text, "there is more behind its end"));
+        assert_int_equal(run->n_traces, 0);
+    }
+}
+
+/* Cut inside an event at and around the place where the first window ends: there the bytes move when it turns out that
+ * there are no more. What lay behind them in the old window would make the event whole, and another one. */
+static void test_cut_at_window(void **state)
+{
+    (void)state;
+    enum { WINDOW = 1 << 18 };
+    static const char one[] = KERNEL("1", "2") ",\n";
+    static char text[WINDOW + 256];
+    for (size_t len = WINDOW - 4; len <= WINDOW + 4; len++) {
+        size_t n = (size_t)snprintf(text, sizeof text, "{\"traceEvents\":[");
+        while (n < len) {
+            size_t k = len - n < sizeof one - 1 ? len - n : sizeof one - 1;
+            memcpy(text + n, one, k);
+            n += k;
+        }
+        char where[32];
+        snprintf(where, sizeof where, "at byte %zu:", len);
+        assert_int_equal(import_bytes(text, len), DCR_FAIL);
+        assert_non_null(strstr(err.text, where));
+        assert_int_equal(run->n_traces, 0);
+    }
+    /* The window ends in an event (the rest of the file is longer than it), whose pieces move to its beginning. */
+    for (size_t head = 0; head < 140; head += 7) {
+        size_t n = (size_t)snprintf(text, sizeof text, "{\"x\":\"%.*s\",\"traceEvents\":[", (int)head,
+                                    "0123456789012345678901234567890123456789012345678901234567890123456789"
+                                    "0123456789012345678901234567890123456789012345678901234567890123456789");
+        while (n < WINDOW) {
+            size_t k = WINDOW - n < sizeof one - 1 ? WINDOW - n : sizeof one - 1;
+            memcpy(text + n, one, k);
+            n += k;
+        }
+        assert_int_equal(import_bytes(text, WINDOW), DCR_FAIL);
+        assert_non_null(strstr(err.text, "at byte 262144:"));
+        assert_int_equal(run->n_traces, 0);
+    }
+}
+
+static void test_broken(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"{\"traceEvents\":[{\"ph\" \"X\"}]}", "{\"traceEvents\":[{ph:1}]}",
+                                        "{\"schemaVersion\" 1}", "{\"schemaVersion\":1, traceEvents:[]}",
+                                        "{\"traceEvents\":[{\"ts\":}]}"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        assert_int_equal(import_text(texts[i]), DCR_FAIL);
+        assert_non_null(strstr(err.text, "not well-formed JSON"));
+        /* What has a list of events is a trace, however broken. */
+        assert_int_equal(err.kind, strstr(texts[i], "\"traceEvents\"") ? DCR_ERR_ANY : DCR_ERR_NO_TRACE);
+    }
+    assert_int_equal(import_text("{\"schemaVersion\":1}"), DCR_FAIL);
+    assert_int_equal(import_text("{\"a\":1}"), DCR_END);
+    assert_int_equal(import_text(""), DCR_END);
+    assert_int_equal(import_text("[[-1, 1]]"), DCR_END);
+}
+
+static size_t gzip(char *out, size_t cap, const char *text)
+{
+    z_stream z = {0};
+    assert_int_equal(deflateInit2(&z, 6, Z_DEFLATED, 31, 8, Z_DEFAULT_STRATEGY), Z_OK);
+    z.next_in = (unsigned char *)(uintptr_t)text;
+    z.avail_in = (uInt)strlen(text);
+    z.next_out = (unsigned char *)out;
+    z.avail_out = (uInt)cap;
+    assert_int_equal(deflate(&z, Z_FINISH), Z_STREAM_END);
+    size_t n = z.total_out;
+    deflateEnd(&z);
+    return n;
+}
+
+/* Two members and padding; cut at every byte of both; other bytes behind them. */
+static void test_gzip(void **state)
+{
+    (void)state;
+    char bytes[4096] = {0};
+    size_t n = gzip(bytes, 2000, "{\"traceEvents\":[" KERNEL("1", "2"));
+    size_t all = n + gzip(bytes + n, 2000, "," KERNEL("5", "2") "]}");
+    assert_int_equal(import_bytes(bytes, all), 0);
+    assert_int_equal(device(0)->value[DEV_KERNELS], 2);
+    assert_int_equal(import_bytes(bytes, all + 512), 0);
+    for (size_t k = 3; k < all; k++) {
+        assert_int_equal(import_bytes(bytes, k), DCR_FAIL);
+        assert_string_not_equal(err.text, "");
+    }
+    bytes[all] = 'x';
+    assert_int_equal(import_bytes(bytes, all + 1), DCR_FAIL);
+    bytes[all] = 0;
+    bytes[n + 20] ^= 0x55;
+    assert_int_equal(import_bytes(bytes, all), DCR_FAIL);
+    n = gzip(bytes, 2000, "[" KERNEL("1", "2") ",{\"ph\":");
+    assert_int_equal(import_bytes(bytes, n), 0);
+    assert_int_equal(run->n_gaps, 1);
+    assert_non_null(strstr(run->gaps[0], "its list is not closed"));
+    assert_int_equal(import_bytes(bytes, n - 1), DCR_FAIL);
+}
+
+/* More than is looked at first: whole, cut at some places, broken JSON behind which bytes are left. */
+static void test_large_gzip(void **state)
+{
+    (void)state;
+    enum { N = 20000, CAP = 1 << 21 };
+    char *text = malloc(CAP), *bytes = malloc(CAP);
+    size_t len = 1;
+    assert_non_null(text);
+    assert_non_null(bytes);
+    text[0] = '[';
+    for (int i = 0; i < N; i++)
+        len += (size_t)snprintf(text + len, CAP - len,
+                                "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k%d\",\"pid\":0,\"ts\":%d,\"dur\":2},",
+                                i % 97, 3 * i);
+    memcpy(text + len - 1, "]", 2);
+    size_t n = gzip(bytes, CAP, text);
+    assert_int_equal(import_bytes(bytes, n), 0);
+    assert_int_equal(device(0)->value[DEV_KERNELS], N);
+    assert_int_equal(device(0)->value[DEV_BUSY], 2000 * (int64_t)N);
+    for (size_t k = 1; k < 8; k++) {
+        assert_int_equal(import_bytes(bytes, n * k / 8), DCR_FAIL);
+        assert_non_null(strstr(err.text, "is cut in the middle of its gzip data"));
+    }
+    assert_int_equal(import_bytes(text, len - 9), 0); /* inside the last event, far behind the first window */
+    assert_int_equal(device(0)->value[DEV_KERNELS], N - 1);
+    assert_int_equal(run->n_gaps, 1);
+    text[200] = '\\';
+    text[201] = '"';
+    memcpy(text + 100, "}{\"x\" 5", 8);
+    n = gzip(bytes, CAP, text);
+    assert_int_equal(import_bytes(bytes, n), DCR_FAIL);
+    free(text);
+    free(bytes);
+}
+
+enum { TINY_EVENTS = 200000 };
+
+/* Some windows of text: kernels, pairs that reach across, a value larger than a window, thousands of tiny events, some
+ * of them in the large window, a header behind them. */
+static char *large_trace(size_t *len)
+{
+    enum { LONG = 600000 };
+    char *text = malloc(4 << 20), *p = text;
+    p += sprint(
+        p, "{\"traceEvents\":[{\"ph\":\"B\",\"cat\":\"cpu_op\",\"name\":\"a\\u0041\",\"pid\":1,\"tid\":1,\"ts\":5}");
+    for (int i = 0; i < 6000; i++) {
+        p += sprint(
+            p,
+            ",\n "
+            "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k%d\\n\",\"pid\":0,\"tid\":7,\"ts\":%d.%d,\"dur\":%d,\"args\":"
+            "{\"device\":%d,\"stream\":7,\"correlation\":%d}}",
+            i % 13, 1000 + 20 * i, i % 1000, i % 17, i % 2, i);
+        if (i == 3000) {
+            p += sprint(p, ",{\"ph\":\"X\",\"x\":\"");
+            memset(p, 'y', LONG);
+            p += LONG;
+            p += sprint(p, "\"}");
+            for (int k = 0; k < TINY_EVENTS / 2; k++)
+                p += sprint(p, ",{}");
+        }
+    }
+    for (int i = 0; i < TINY_EVENTS / 2; i++)
+        p += sprint(p, ",{}");
+    p += sprint(p, ",{\"ph\":\"E\",\"pid\":1,\"tid\":1,\"ts\":900000}],\"distributedInfo\":{\"rank\":3}}");
+    *len = (size_t)(p - text);
+    return text;
+}
+
+/* Read in one thread and in two: the same numbers, the same failures. */
+static void test_apart(void **state)
+{
+    (void)state;
+    size_t n;
+    char *text = large_trace(&n);
+    const size_t ends[] = {n, n - 1, n - 30000, 300000, 280000, 262144};
+    for (size_t k = 0; k <= sizeof ends / sizeof *ends; k++) {
+        size_t end = k < sizeof ends / sizeof *ends ? ends[k] : n;
+        if (k == sizeof ends / sizeof *ends)
+            memcpy(strstr(text + n - 40000, ",{},{}"), ",{a:1}", 6);
+        kineto_way(KINETO_ALONE);
+        int rc = import_bytes(text, end);
+        int64_t work = kineto_work();
+        struct dcr_err why = err;
+        struct run *alone = run;
+        run = NULL;
+        kineto_way(KINETO_APART);
+        assert_int_equal(import_bytes(text, end), rc);
+        assert_int_equal(rc, k == 0 ? 0 : DCR_FAIL);
+        assert_string_equal(err.text, why.text);
+        assert_int_equal(run->n_traces, alone->n_traces);
+        assert_in_range(work, end, 3 * n); /* no byte is moved or indexed for each batch of events */
+        assert_in_range(kineto_work(), end, 3 * n);
+        if (rc == 0) {
+            const struct foreign_trace *x = &alone->traces[0], *y = &run->traces[0];
+            assert_int_equal(x->n_events, 6003 + TINY_EVENTS);
+            assert_int_equal(y->n_events, 6003 + TINY_EVENTS);
+            assert_int_equal(y->rank, 3);
+            assert_int_equal(x->n_devices, 2);
+            assert_int_equal(y->n_devices, 2);
+            for (int i = 0; i < 2; i++)
+                assert_memory_equal(x->devices[i].value, y->devices[i].value, sizeof x->devices[i].value);
+            assert_int_equal(y->operators.n, 1);
+            assert_string_equal(y->operators.list[0].name, "aA");
+            assert_int_equal(y->operators.list[0].total_ns, 899995000);
+        }
+        run_free(alone);
+    }
+    kineto_way(KINETO_AS_CORES);
+    free(text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_apart, forget),
+        cmocka_unit_test_teardown(test_cut, forget),
+        cmocka_unit_test_teardown(test_list_without_end, forget),
+        cmocka_unit_test_teardown(test_more_behind, forget),
+        cmocka_unit_test_teardown(test_cut_at_window, forget),
+        cmocka_unit_test_teardown(test_broken, forget),
+        cmocka_unit_test_teardown(test_gzip, forget),
+        cmocka_unit_test_teardown(test_large_gzip, forget),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
