@@ -18,9 +18,10 @@
 struct dcr_tar_reader {
     struct archive *archive;
     char *path;
-    char *member;      /* current member's name */
-    char *member_path; /* "archive: member", for messages */
-    void *seen;        /* tree of names, by tsearch */
+    char *member;       /* current member's name */
+    char *member_path;  /* "archive: member", for messages */
+    void *seen;         /* tree of names, by tsearch */
+    int64_t read_bytes; /* of the tar, when the next member was asked for */
 };
 
 static int no_memory(const char *path, struct dcr_err *err)
@@ -173,6 +174,7 @@ int dcr_tar_next(struct dcr_tar_reader *r, struct dcr_tar_member *out, struct dc
 {
     for (;;) {
         struct archive_entry *entry;
+        r->read_bytes = archive_filter_bytes(r->archive, 0);
         int rc = archive_read_next_header(r->archive, &entry);
         if (rc == ARCHIVE_EOF && !r->member)
             return dcr_err_mark(err, DCR_ERR_NO_ARCHIVE,
@@ -197,6 +199,16 @@ int dcr_tar_next(struct dcr_tar_reader *r, struct dcr_tar_member *out, struct dc
         out->stream = (struct dcr_stream){member_read, r, r->member_path};
         return 0;
     }
+}
+
+int dcr_tar_has_end(const struct dcr_tar_reader *r)
+{
+    enum { BLOCK = 512 };
+    struct stat st;
+    if (archive_filter_code(r->archive, 0) != ARCHIVE_FILTER_NONE || stat(r->path, &st) != 0 || !S_ISREG(st.st_mode))
+        return 1;
+    int64_t members = (r->read_bytes + BLOCK - 1) / BLOCK * BLOCK;
+    return st.st_size >= members + 2 * BLOCK;
 }
 
 void dcr_tar_close(struct dcr_tar_reader *r)

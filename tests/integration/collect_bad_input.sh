@@ -38,6 +38,8 @@ size=$(stat -c %s good.tar)
 head -c $((size / 2)) good.tar >half.tar
 says 1 "verify: truncated" "half.tar" "$COLLECT" verify half.tar
 check "... in one sentence, once" sh -c '[ "$(sort says.out | uniq -d)" = "" ] && grep -q "FAILED, 1 problem$" says.out'
+head -c $((size - 512)) good.tar >tail.tar
+says 1 "verify: only the end behind the members is cut" "the end of the tar is missing" "$COLLECT" verify tail.tar
 says 2 "ls: truncated, not complete" "DAMAGED" "$COLLECT" ls half.tar
 
 flip() { # flip FILE OFFSET
