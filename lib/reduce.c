@@ -176,14 +176,22 @@ static void count_outside(struct track *t, int64_t until)
     }
 }
 
+/* Sums over many collectives stay within 64 bits. */
+static int64_t at_most_a_step(int64_t ns)
+{
+    return ns < RUN_MAX_STEP_NS ? ns : RUN_MAX_STEP_NS;
+}
+
 static void close_collective(struct reducer *d, struct track *t, const struct call *c)
 {
     t->collectives =
         arena_grow(&d->arena, t->collectives, t->n_collectives, &t->collectives_cap, sizeof *t->collectives);
     t->collective_start =
         arena_grow(&d->arena, t->collective_start, t->n_collectives, &t->starts_cap, sizeof *t->collective_start);
-    t->since.dur_ns = c->end_ns - c->start_ns;
-    t->since.since_ns[CAT_COMM] = 0;
+    t->since.dur_ns = at_most_a_step(c->end_ns - c->start_ns);
+    for (int k = 0; k < N_CATEGORIES; k++)
+        t->since.since_ns[k] = k == CAT_COMM ? 0 : at_most_a_step(t->since.since_ns[k]);
+    t->since.outside_ns = at_most_a_step(t->since.outside_ns);
     t->collectives[t->n_collectives] = t->since;
     t->collective_start[t->n_collectives++] = c->start_ns;
     memset(&t->since, 0, sizeof t->since);

@@ -56,6 +56,7 @@ struct summary {
     uint64_t n_gpu_events;                      /* counted only: a summary does not hold what GPUs did */
     uint64_t n_overflow;                        /* ranges not looked at: one step held more than a million */
     struct reduced steps;
+    int is_loading_unknown;       /* read from a summary that does not say event_ns and loading_ns of its files */
     struct observation *observed; /* in order of first appearance */
     size_t n_observed;
     struct name_sum *names; /* by domain, category, name, kind; the last may be SUMMARY_OTHER_NAMES */

@@ -157,6 +157,8 @@ static int take_collective(struct reading *g, const json_t *row)
     r->collectives =
         arena_grow(g->arena, r->collectives, r->n_collectives, &g->collectives_cap, sizeof *r->collectives);
     struct collective *c = &r->collectives[r->n_collectives++];
+    for (int i = 0; i < N_CATEGORIES + 2; i++) /* sums over many stay within 64 bits, as of steps */
+        v[i] = v[i] < RUN_MAX_STEP_NS ? v[i] : RUN_MAX_STEP_NS;
     c->dur_ns = v[0];
     memcpy(c->since_ns, v + 1, sizeof c->since_ns);
     c->outside_ns = v[N_CATEGORIES + 1];
@@ -174,7 +176,7 @@ static int take_step(struct reading *g, const json_t *row)
         !take(json_array_get(row, 1), 0, MAX_TIME, &s.start_ns) ||
         !take(json_array_get(row, 2), 1, RUN_MAX_STEP_NS, &s.step_ns) ||
         !take_list(json_array_get(row, 3), N_CATEGORIES, RUN_MAX_STEP_NS, s.part_ns) ||
-        !take(json_array_get(row, 4), 0, MAX_TIME, &s.hidden_comm_ns) ||
+        !take(json_array_get(row, 4), 0, s.step_ns, &s.hidden_comm_ns) ||
         !take(json_array_get(row, 5), 0, INT64_MAX, &s.bytes) ||
         !take_list(json_array_get(row, 6), (size_t)r->n_phases, RUN_MAX_STEP_NS, phases) || !json_is_array(calls))
         return 0;
@@ -218,6 +220,8 @@ static int take_observation(struct reading *g, const json_t *row, int is_mpi)
             return 0;
         o.event_ns = (uint64_t)event_ns;
         o.loading_ns = (uint64_t)loading_ns;
+    } else if (o.kind == DCT_IO_READ) {
+        s->is_loading_unknown = 1;
     }
     o.sum = (struct dct_io){(uint64_t)v[0], (uint64_t)v[1], (uint64_t)v[2], (uint64_t)v[3]};
     s->observed = arena_grow(g->arena, s->observed, s->n_observed, &g->observed_cap, sizeof *s->observed);

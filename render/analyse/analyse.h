@@ -276,6 +276,10 @@ int cores_of_rank(const struct run_rank *k);
  *  core: threads that ran and threads that waited, in the mean of the steps, against the cores there are. 0 none.
  *  source   docs/metrics.md#shared-cores. Test: tests/unit/test_cores.c */
 double cores_missing(const struct others *o);
+/** files_in_loading - of a step's loading, the time in calls on files: the phase "NAME: files", and the calls too short
+ * to be events where every second step has one that is (docs/metrics.md, files in loading).  unit: ns. Test:
+ *  tests/unit/test_rules.c */
+int64_t files_in_loading(const struct run_result *r);
 /** loss_classes - losses[].class_ns: waiting for a rank that loads or writes is data and I/O, all other is imbalance;
  * overhead in which GPUs waited for their host is host.
  * After rules(), which settle what the waiting was for where cores were shared. source   docs/metrics.md#loss. Test:

@@ -179,6 +179,12 @@ static void fill_predictions(struct report *rep, struct comparison *c, const str
                                .before_ns = class_ns(a, (enum cause_class)k),
                                .after_ns = class_ns(b, (enum cause_class)k)};
         p.is_removed = 2 * p.after_ns <= p.before_ns;
+        if (k == CLASS_COMPUTE) { /* kernels are what can be removed of it */
+            int64_t left = 0;
+            for (int i = 0; i < b->n; i++)
+                left += b->runs[i]->gain_ns[k];
+            p.is_removed = 2 * (left / b->n) <= gain;
+        }
         if (p.is_removed && p.predicted_ns > c->expected_ns)
             c->expected_ns = p.predicted_ns;
         if (p.is_removed && gain > c->expected_mean_ns)

@@ -6,11 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How much of a rank's loading is left when every rank has as many samples: a rank that loads longer because it has
- * more of them is uneven, one that loads as many more slowly is not. mean 0 = not said of every rank */
-static double loading_when_even(int64_t samples, double mean)
+/* A rank's loading when every rank has as many samples: one that loads longer because it has more of them is uneven,
+ * one that loads as many more slowly is not. A rank that gets more samples loads longer, but not longer than the mean:
+ * part of loading may be of the batch. mean_samples <= 0: not said of every rank */
+static double loading_when_even(double ns, double mean_ns, int64_t samples, double mean_samples)
 {
-    return mean > 0 ? mean / (double)samples : 1;
+    double even = mean_samples > 0 ? ns * (mean_samples / (double)samples) : ns;
+    double most = ns > mean_ns ? ns : mean_ns;
+    return even < most ? even : most;
 }
 
 int64_t replay_gain(const struct arrival *a, int n_ranks, struct removal what)
@@ -18,7 +21,7 @@ int64_t replay_gain(const struct arrival *a, int n_ranks, struct removal what)
     int64_t mean[N_CATEGORIES] = {0}, before = 0, after = 0, shortest = INT64_MAX;
     double samples = 0;
     for (int r = 0; r < n_ranks; r++)
-        samples = a[r].samples > 0 && samples >= 0 ? samples + (double)a[r].samples / n_ranks : -1;
+        samples = a[r].samples > 0 && samples >= 0 ? samples + (double)a[r].samples : -1;
     for (int c = 0; c < N_CATEGORIES; c++) {
         for (int r = 0; r < n_ranks; r++)
             mean[c] += a[r].part_ns[c];
@@ -30,7 +33,7 @@ int64_t replay_gain(const struct arrival *a, int n_ranks, struct removal what)
             int is_levelled = what.is_imbalance && (c == CAT_COMPUTE || c == CAT_COPY || c == CAT_OTHER);
             int64_t ns = is_levelled ? mean[c] : a[r].part_ns[c];
             if (what.is_imbalance && c == CAT_DATA)
-                ns = (int64_t)((double)ns * loading_when_even(a[r].samples, samples));
+                ns = (int64_t)loading_when_even((double)ns, (double)mean[c], a[r].samples, samples / n_ranks);
             with += a[r].part_ns[c];
             without += c == what.category ? 0 : ns;
         }
@@ -101,17 +104,17 @@ static double step_of_work(const struct run_result *r, struct removal what, doub
     int n = r->n_rank_results;
     double samples = 0;
     for (int i = 0; i < n; i++)
-        samples = r->ranks[i].samples > 0 && samples >= 0 ? samples + (double)r->ranks[i].samples / n : -1;
+        samples = r->ranks[i].samples > 0 && samples >= 0 ? samples + (double)r->ranks[i].samples : -1;
     for (int i = 0; i < n; i++) {
         work[i] = 0;
         for (int c = 0; c < N_CATEGORIES; c++) {
             double mean = 0;
             int is_levelled = what.is_imbalance && (c == CAT_COMPUTE || c == CAT_COPY || c == CAT_OTHER);
-            for (int k = 0; is_levelled && k < n; k++)
+            for (int k = 0; what.is_imbalance && k < n; k++)
                 mean += (double)r->ranks[k].work_ns[c] / n;
             double ns = is_levelled ? mean : (double)r->ranks[i].work_ns[c];
             if (what.is_imbalance && c == CAT_DATA)
-                ns *= loading_when_even(r->ranks[i].samples, samples);
+                ns = loading_when_even(ns, mean, r->ranks[i].samples, samples / n);
             work[i] += (c == what.category ? kept : 1) * ns;
         }
     }

@@ -99,6 +99,17 @@ static void split_overhead(const struct report *rep, const struct series *s, str
     l->class_ns[LOST_OTHER] -= l->class_ns[LOST_HOST];
 }
 
+/* Which share of the loading of a point is calls on files. */
+static double files_share(const struct report *rep, const struct series_point *p)
+{
+    double files = 0, data = 0;
+    for (int i = 0; i < p->n_runs; i++) {
+        files += (double)files_in_loading(&rep->runs[p->runs[i]]);
+        data += (double)rep->runs[p->runs[i]].part_ns[PART_DATA];
+    }
+    return data > 0 ? files / data : 0;
+}
+
 void loss_classes(struct report *rep)
 {
     for (int i = 0; i < rep->n_series; i++)
@@ -118,6 +129,12 @@ void loss_classes(struct report *rep)
             l->class_ns[LOST_COPY] = l->part_ns[PART_COPY];
             l->class_ns[LOST_DATA] = l->part_ns[PART_DATA] + now[CAT_DATA] - before[CAT_DATA];
             l->class_ns[LOST_IO] = l->part_ns[PART_IO] + now[CAT_IO] - before[CAT_IO];
+            /* calls on files in loading are I/O, with their share of the waiting that loading causes, as in a run */
+            int64_t files = (int64_t)((double)(b->part_ns[PART_DATA] + now[CAT_DATA]) * files_share(rep, b) -
+                                      (double)(b->part_ns[PART_DATA] - l->part_ns[PART_DATA] + before[CAT_DATA]) *
+                                          files_share(rep, a));
+            l->class_ns[LOST_DATA] -= files;
+            l->class_ns[LOST_IO] += files;
             split_overhead(rep, s, l);
             for (int c = 0; c < N_CATEGORIES; c++)
                 l->class_ns[LOST_IMBALANCE] += c == CAT_DATA || c == CAT_IO ? 0 : now[c] - before[c];

@@ -118,9 +118,8 @@ struct class_result {
     const char *rule;               /* "transfer > 20 % of step time" */
     const char *threshold_name;     /* key in docs/thresholds, "" none */
     double threshold_ratio;
-    int64_t gain_ns;     /* step time saved at most if the cause were removed (critical path) */
-    int is_largest_gain; /* below its own threshold, named because nothing else is and its gain matters */
-    const char *text;    /* one line: what was found, or "n/a because ..." */
+    int64_t gain_ns;  /* step time saved at most if the cause were removed (critical path) */
+    const char *text; /* one line: what was found, or "n/a because ..." */
 };
 
 enum confidence { CONFIDENCE_LOW = 0, CONFIDENCE_MEDIUM, CONFIDENCE_HIGH };

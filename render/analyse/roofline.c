@@ -136,27 +136,28 @@ static double compute_of_work(const struct run_result *r)
 
 /* Computing cannot be left away, and a ceiling of large products is out of reach of small ones: a gain is known only
  * where the program timed better kernels on its own batches. Waiting for a rank that computes shrinks with it. */
-static int64_t gain_of_kernels(struct report *rep, const struct run_result *r)
+int64_t gain_of_kernels(struct report *rep, const struct run_result *r)
 {
-    double ratio = r->run->program.kernels_best_ratio;
+    double ratio = r->run->program.kernels_best_ratio, gain, step = (double)r->step.mean_ns;
     if (!(ratio > 0 && ratio < 1) || !*r->run->program.kernels_best)
         return 0;
-    if (*r->shared.id)
-        return (int64_t)(saved_when_shared(rep, r, ratio) * (double)r->step.mean_ns);
-    return (int64_t)((1 - ratio) * (double)(r->part_ns[PART_COMPUTE] + r->wait_cause_ns[CAT_COMPUTE]));
+    gain = *r->shared.id ? saved_when_shared(rep, r, ratio) * step
+                         : (1 - ratio) * (double)(r->part_ns[PART_COMPUTE] + r->wait_cause_ns[CAT_COMPUTE]);
+    return gain > rep->thresholds.loss_matters * step ? (int64_t)gain : 0;
 }
 
-static const char *compute_text(struct report *rep, const struct run_result *r, const struct class_result *c)
+static const char *compute_text(struct report *rep, const struct run_result *r, const struct class_result *c,
+                                int is_bound)
 {
     const char *text = fmt_time(r->part_ns[PART_COMPUTE]).text, *kernels = "";
     if (c->gain_ns > 0)
         kernels = report_text(rep, "; with the kernels '%s' a batch takes %s of the time (measured before training)",
                               r->run->program.kernels_best, fmt_percent(r->run->program.kernels_best_ratio).text);
     return report_text(rep, "%s a step%s%s", text,
-                       c->verdict != VERDICT_LIMITS ? ""
-                       : *r->shared.id              ? ": compute-bound, as far as shared cores let one see"
-                       : c->gain_ns > 0             ? ": compute-bound"
-                                                    : ": compute-bound, which is healthy",
+                       !is_bound        ? ""
+                       : *r->shared.id  ? ": compute-bound, as far as shared cores let one see"
+                       : c->gain_ns > 0 ? ": compute-bound"
+                                        : ": compute-bound, which is healthy",
                        kernels);
 }
 
@@ -189,7 +190,8 @@ void rule_compute(struct report *rep, struct run_result *r)
         compute /= 1 - comm;
         comm = saved;
     }
-    if (!others && compute > t->compute_bound && comm < t->comm_watch && data < t->data_watch) {
+    int is_bound = !others && compute > t->compute_bound && comm < t->comm_watch && data < t->data_watch;
+    if (is_bound) {
         c->verdict = VERDICT_LIMITS;
     } else if (rule_share(r, c->gain_ns) > t->gain_limits) { /* a cost that can be avoided, whatever else can be */
         c->verdict = VERDICT_LIMITS;
@@ -197,6 +199,7 @@ void rule_compute(struct report *rep, struct run_result *r)
                               fmt_percent(t->gain_limits).text);
         c->threshold_name = "gain_limits";
         c->threshold_ratio = t->gain_limits;
+        c->share_interval = (struct interval){0};
     }
-    c->text = compute_text(rep, r, c);
+    c->text = compute_text(rep, r, c, is_bound);
 }

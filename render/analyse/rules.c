@@ -46,25 +46,27 @@ static const char *a_step(struct report *rep, int64_t ns)
 }
 
 /* Time of loading in calls on files, per step; what waits for a disk is I/O. */
-static int64_t files_in_loading(const struct run_result *r)
+int64_t files_in_loading(const struct run_result *r)
 {
-    int64_t sum = 0;
+    int64_t sum = 0, n_steps = 0;
     size_t end = strlen(REDUCE_FILES);
     for (int i = 0; i < r->n_phases; i++) {
         size_t n = strlen(r->phases[i].name);
-        if (r->phases[i].category == CAT_DATA && n > end && strcmp(r->phases[i].name + n - end, REDUCE_FILES) == 0)
+        if (r->phases[i].category == CAT_DATA && n > end && strcmp(r->phases[i].name + n - end, REDUCE_FILES) == 0) {
             sum += r->phases[i].spread.mean_ns;
+            n_steps = r->phases[i].n_steps > n_steps ? r->phases[i].n_steps : n_steps;
+        }
     }
     /* Calls below the recorder's threshold are only summed per file: on files whose longer reads were in loading they
-     * are loading's too. */
+     * are loading's too. One such read may be long by chance; in every second step it is how the run loads. */
     double events = 0, shorter = 0, data = (double)r->part_ns[PART_DATA], files = (double)sum;
     for (int i = 0; i < r->run->ranks_len; i++) {
         events += (double)r->run->ranks[i].loading_events_ns;
         shorter += (double)r->run->ranks[i].loading_short_ns;
     }
-    if (events > 0)
-        files += files * shorter / events;
-    return (int64_t)(files < data ? files : data);
+    if (events > 0 && 2 * n_steps >= r->n_counted)
+        files += files * (shorter / events);
+    return files < data ? (int64_t)files : r->part_ns[PART_DATA];
 }
 
 /* The same share of what loading costs, and of what its removal would save, goes to I/O. */
@@ -277,8 +279,10 @@ static void rule_shared(struct report *rep, struct run_result *r)
 }
 
 /* A cost that can be avoided, though none is above its own threshold: the largest is named rather than nothing. */
-static void rule_largest_gain(const struct report *rep, struct run_result *r)
+static void rule_largest_gain(struct report *rep, struct run_result *r)
 {
+    if (rule_share(r, gain_of_kernels(rep, r)) > rep->thresholds.gain_limits)
+        return; /* compute will limit by that */
     static const enum cause_class avoidable[] = {CLASS_COMMUNICATION, CLASS_IMBALANCE, CLASS_DATA, CLASS_IO,
                                                  CLASS_COPY};
     struct class_result *largest = NULL;
@@ -292,7 +296,8 @@ static void rule_largest_gain(const struct report *rep, struct run_result *r)
     }
     if (largest && (double)largest->gain_ns > rep->thresholds.gain_limits * (double)r->step.mean_ns) {
         largest->verdict = VERDICT_LIMITS;
-        largest->is_largest_gain = 1;
+        largest->rule = report_text(rep, "limits as the largest gain, above %s of step time, where nothing else limits",
+                                    fmt_percent(rep->thresholds.gain_limits).text);
         largest->threshold_name = "gain_limits";
         largest->threshold_ratio = rep->thresholds.gain_limits;
         largest->share_interval = (struct interval){0};

@@ -26,17 +26,21 @@ void rule_host(struct report *rep, struct run_result *r);
 /** rule_memory - is it the memory's bandwidth that holds up compute?
  *  source   docs/metrics.md#predicted-gain. Test: tests/unit/test_rules.c */
 void rule_memory(struct report *rep, struct run_result *r);
-/** rule_compute - does the run compute and nothing else? After all other rules.
+/** gain_of_kernels - of a step, what the best kernels of the processor save, by the ratio that the program timed; 0
+ * where it did not, or where that is within loss_matters of a step: they are as good as the best. (roofline.c)  unit:
+ * ns source   docs/metrics.md#predicted-gain. Test: tests/unit/test_rules.c */
+int64_t gain_of_kernels(struct report *rep, const struct run_result *r);
+/** rule_compute - does the run compute and nothing else, or in kernels that are not the best? After all other rules.
  *  source   docs/metrics.md#rules. Test: tests/unit/test_rules.c */
 void rule_compute(struct report *rep, struct run_result *r);
 
 enum { RUN_MAX_NOTES = 16 };
 /** device_notes - notes of GPU traces: calls inside steps, memory, tensor cores. Appends to r->notes while there is
- *  room.  source: docs/metrics.md#rules. Test: tests/unit/test_rules.c */
+ *  room.  source: docs/metrics.md#rules. Test: tests/unit/test_caveats.c */
 void device_notes(struct report *rep, struct run_result *r);
 /** accumulation - how many micro-batches make a step: by program.json, else by the backward passes and runs of the
  *  optimiser in native traces, else by the marks of other tools' traces. Fills r->accumulation.
- *  source   docs/metrics.md#rules. Test: tests/unit/test_rules.c */
+ *  source   docs/metrics.md#rules. Test: tests/unit/test_caveats.c */
 void accumulation(struct report *rep, struct run_result *r);
 /** findings - notes of a run that belong to no class: variation, hidden communication, coverage, GPU memory. */
 void findings(struct report *rep, struct run_result *r);

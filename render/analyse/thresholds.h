@@ -27,7 +27,8 @@
     X(memory_bound, 0.60, 0, 1,                                                                                   \
       "memory limits above this share of the calibrated bandwidth, when products need less time")                 \
     X(gain_limits, 0.10, 0, 1,                                                                                    \
-      "when nothing passes its own threshold, the largest predicted gain above this is named")                    \
+      "when nothing passes its own threshold, the largest predicted gain above this is named; compute always, "   \
+      "where better kernels were timed")                                                                          \
     X(gpu_utilization, 0.70, 0, 1, "GPU utilisation below this is a problem")                                     \
     X(gpu_memory, 0.90, 0, 1, "GPU memory use above this is pressure")                                            \
     X(clock, 0.90, 0, 1, "mean over highest SM clock of a busy GPU below which it was throttled")                 \

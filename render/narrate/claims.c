@@ -201,7 +201,10 @@ static const char *short_cause(struct report *rep, const struct run_result *r, c
                                                 [CLASS_COPY] = "host-to-device copies"};
     if (k->cls == CLASS_DATA || k->cls == CLASS_IO)
         return share_own_and_caused(rep, r, k, 0);
-    const char *name = what[k->cls] ? what[k->cls] : class_name(k->cls);
+    const char *name = k->cls == CLASS_COMPUTE && k->gain_ns > 0
+                           ? "compute, in kernels slower than the best of this processor"
+                       : what[k->cls] ? what[k->cls]
+                                      : class_name(k->cls);
     if (k->cls == CLASS_IMBALANCE && r->straggler.has)
         name = report_text(rep, "waiting for rank %d, last in %s of the %s", r->straggler.rank,
                            fmt_percent(r->straggler.wins_ratio).text, exchanges(r));

@@ -306,7 +306,7 @@ static void put_steps(json_t *o, const struct run_result *r)
     json_object_set_new(o, "busbw_gb_s", value_real(r->busbw_gb_s > 0, r->busbw_gb_s));
     json_t *gains = json_object();
     for (int c = 0; c < N_CLASSES; c++)
-        if (r->classes[c].has_share && c != CLASS_COMPUTE) /* compute cannot be removed */
+        if (r->classes[c].has_share && (c != CLASS_COMPUTE || r->gain_ns[c] > 0)) /* compute cannot be removed */
             json_object_set_new(gains, class_key((enum cause_class)c), json_integer(r->gain_ns[c]));
     json_object_set_new(o, "gain_ns", gains);
 }

@@ -53,10 +53,15 @@ struct cause {
     enum part part; /* PART_TRANSFER stands for all of communication, PART_WAIT for waiting alone */
 };
 
+static int is_mostly_files(const struct run_result *r)
+{
+    return files_in_loading(r) > r->part_ns[PART_DATA] / 2;
+}
+
 static enum cause_class class_of_wait(const struct run_result *r)
 {
     int64_t data = r->wait_cause_ns[CAT_DATA], io = r->wait_cause_ns[CAT_IO], half = r->part_ns[PART_WAIT] / 2;
-    return data > half ? CLASS_DATA : io > half ? CLASS_IO : CLASS_IMBALANCE;
+    return data > half ? (is_mostly_files(r) ? CLASS_IO : CLASS_DATA) : io > half ? CLASS_IO : CLASS_IMBALANCE;
 }
 
 static struct cause largest_cause(const struct run_result *at_end, const struct series_loss *l)
@@ -76,6 +81,8 @@ static struct cause largest_cause(const struct run_result *at_end, const struct 
     for (size_t i = 0; i < sizeof single / sizeof *single; i++)
         if (l->part_ns[single[i].part] > c.lost_ns)
             c = (struct cause){single[i].cls, l->part_ns[single[i].part], single[i].part};
+    if (c.cls == CLASS_DATA && is_mostly_files(at_end))
+        c.cls = CLASS_IO;
     return c;
 }
 
@@ -113,7 +120,9 @@ static const char *part_clause(struct report *rep, const struct series *s, const
                                                [PART_COPY] = "copying takes",
                                                [PART_OTHER] = "step time in no named phase is"};
     int64_t now = s->points[s->n_points - 1].part_ns[c->part];
-    return report_text(rep, "%s %s a step where ideal %s scaling from %s leaves %s", doing[c->part], fmt_time(now).text,
+    const char *what =
+        c->part == PART_DATA && c->cls == CLASS_IO ? "loading, most of it calls on files, takes" : doing[c->part];
+    return report_text(rep, "%s %s a step where ideal %s scaling from %s leaves %s", what, fmt_time(now).text,
                        s->kind == SCALING_STRONG ? "strong" : "weak", nodes_text(rep, s->points[0].n_nodes),
                        fmt_time(now - c->lost_ns).text);
 }

@@ -196,6 +196,12 @@ static int is_all_healthy(const struct claim *c)
     return c->cls == CLASS_COMPUTE && c->series < 0 && !c->has_gain;
 }
 
+/* Better kernels and fewer ranks are two ways to compute faster. */
+static int is_same_advice(const struct claim *a, const struct claim *b)
+{
+    return strcmp(a->action.generic, b->action.generic) == 0 && strcmp(a->action.ours, b->action.ours) == 0;
+}
+
 /* Of a run whose first claim is to measure again, the claim whose removal is predicted to bring more; -1 none. */
 static int worth_more(const struct report *rep, const struct run_result *r, const struct claim *c)
 {
@@ -356,7 +362,7 @@ int claims_in_order(const struct report *rep, const int *runs, int n_runs, int i
     for (int i = 0; i < n; i++) {
         int is_seen = n_others && is_all_healthy(out[i]);
         for (int k = 0; k < kept; k++)
-            is_seen |= out[k]->cls == out[i]->cls;
+            is_seen |= out[k]->cls == out[i]->cls && (out[i]->cls != CLASS_COMPUTE || is_same_advice(out[k], out[i]));
         if (!is_seen)
             out[kept++] = out[i];
     }

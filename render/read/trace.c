@@ -14,14 +14,31 @@ static int64_t sum_to_limit(int64_t a, int64_t b)
     return b < INT64_MAX - a ? a + b : INT64_MAX;
 }
 
-static void add_loading(struct run_rank *k, const struct observation *o)
+/* Of the process whose steps are the rank's. */
+static void take_loading(struct run_rank *k, const struct summary *s)
 {
-    if (o->kind != DCT_IO_READ || o->loading_ns == 0 || o->event_ns == 0)
-        return;
-    double in_loading = (double)o->loading_ns / (double)o->event_ns;
-    int64_t shorter = (int64_t)((double)(o->sum.ns - o->event_ns) * in_loading);
-    k->loading_events_ns = sum_to_limit(k->loading_events_ns, (int64_t)o->loading_ns);
-    k->loading_short_ns = sum_to_limit(k->loading_short_ns, shorter);
+    k->loading_events_ns = k->loading_short_ns = 0;
+    for (size_t i = 0; i < s->n_observed; i++) {
+        const struct observation *o = &s->observed[i];
+        if (o->kind != DCT_IO_READ || o->loading_ns == 0)
+            continue;
+        int64_t shorter = (int64_t)(o->sum.ns - o->event_ns);
+        if (o->loading_ns < o->event_ns) /* less than 1: the product stays below 2^63 */
+            shorter = (int64_t)((double)shorter * ((double)o->loading_ns / (double)o->event_ns));
+        k->loading_events_ns = sum_to_limit(k->loading_events_ns, (int64_t)o->loading_ns);
+        k->loading_short_ns = sum_to_limit(k->loading_short_ns, shorter);
+    }
+}
+
+static int has_files_in_loading(const struct reduced *s)
+{
+    size_t end = strlen(REDUCE_FILES);
+    for (int i = 0; i < s->n_phases; i++) {
+        size_t n = strlen(s->phases[i].name);
+        if (n > end && strcmp(s->phases[i].name + n - end, REDUCE_FILES) == 0)
+            return 1;
+    }
+    return 0;
 }
 
 /* name: of the member, for sentences */
@@ -42,7 +59,6 @@ static int absorb(struct run *r, int rank, const struct summary *s, const char *
         const struct observation *o = &s->observed[i];
         int64_t ns = o->kind < 0 && !run_is_mpi_frame(o->name) && o->sum.ns < INT64_MAX ? (int64_t)o->sum.ns : 0;
         k->mpi_ns = sum_to_limit(k->mpi_ns, ns);
-        add_loading(k, o);
     }
     k->n_dropped += s->loss.n_dropped;
     k->n_bad_blocks += s->loss.n_bad_blocks;
@@ -53,11 +69,19 @@ static int absorb(struct run *r, int rank, const struct summary *s, const char *
         k->trace_notes = run_text(r, s->notes);
     if (k->node < 0 && s->info.node >= 0)
         k->node = s->info.node;
-    if (s->steps.n_steps > k->n_steps)
+    if (s->steps.n_steps > k->n_steps) {
         run_take_steps(k, &s->steps);
+        take_loading(k, s);
+    }
     if (s->n_overflow)
         run_add_gap(r, "%llu ranges of '%s' were not looked at: one step holds more than a million.",
                     (unsigned long long)s->n_overflow, name);
+    if (s->is_loading_unknown && has_files_in_loading(&s->steps))
+        run_add_gap(
+            r,
+            "'%s' is of an older collector: how long the calls on files within loading took that were too short "
+            "to be events is not in it.",
+            name);
     return 0;
 }
 
