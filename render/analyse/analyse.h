@@ -70,6 +70,10 @@ int64_t replay_gain(const struct arrival *a, int n_ranks, struct removal what);
  *  shortest of the counted steps; file writes: mean).
  *  source   docs/metrics.md#shared-cores. Test: tests/unit/test_gain.c */
 void work_run(struct run_result *out, const struct counted *c);
+/** bound_work - where a rank was running or ready to run nearly all the time (docs/metrics.md) its work is at most the
+ *  processor time that it used in a step: no step may have gone undisturbed, and the shortest holds waits for a core
+ * then. source   docs/metrics.md#shared-cores. Test: tests/unit/test_gain.c */
+void bound_work(struct run_result *r);
 /** shared_time - when the last of n pieces of work ends that share cores evenly, each on one core at most (processor
  *  sharing).
  *  work     sorted in place; shape (n), any unit >= 0

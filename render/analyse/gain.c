@@ -145,6 +145,26 @@ double saved_when_shared(struct report *rep, const struct run_result *r, double 
     return before > 0 && after < before ? 1 - after / before : 0;
 }
 
+void bound_work(struct run_result *r)
+{
+    const double never_idle = 0.9;
+    for (int i = 0; i < r->n_rank_results; i++) {
+        struct rank_result *k = &r->ranks[i];
+        const struct run_rank *of = NULL;
+        for (int j = 0; j < r->run->ranks_len; j++)
+            if (r->run->ranks[j].rank == k->rank)
+                of = &r->run->ranks[j];
+        struct ready ready = of ? ready_of(of) : (struct ready){0};
+        double used_ns = ready.used * (double)r->step.mean_ns, work = 0;
+        if (ready.used <= 0 || ready.used + ready.waiting < never_idle)
+            continue;
+        for (int c = 0; c < N_CATEGORIES; c++)
+            work += c == CAT_IO ? 0 : (double)k->work_ns[c];
+        for (int c = 0; c < N_CATEGORIES && work > used_ns; c++)
+            k->work_ns[c] = c == CAT_IO ? k->work_ns[c] : (int64_t)((double)k->work_ns[c] * used_ns / work);
+    }
+}
+
 static int64_t at_most(int64_t ns, int64_t bound)
 {
     return ns < bound ? ns : bound;

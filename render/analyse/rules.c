@@ -310,6 +310,7 @@ void rules(struct report *rep)
         struct run_result *r = &rep->runs[i];
         if (r->has_steps) {
             if (*r->shared.id) {
+                bound_work(r);
                 waiting_when_shared(rep, r);
                 gain_when_shared(rep, r);
             }

@@ -174,6 +174,31 @@ static void test_imbalance_on_shared_cores(void **state)
     run_free(r);
 }
 
+/* Ranks that ran for 0.3 of the time and waited for a core for the rest: 21 of 70 ns are work, not the 30 of the
+ * shortest parts. Those that were idle besides may have waited for something else. */
+static void test_no_step_undisturbed(void **state)
+{
+    (void)state;
+    for (int idle = 0; idle < 2; idle++) {
+        struct run *r = sharing(-1), *runs[] = {r};
+        for (int i = 0; i < 4; i++) {
+            r->ranks[i].process_seconds = 1;
+            r->ranks[i].cpu_ns = 300000000;
+            r->ranks[i].run_delay_ns = idle ? 300000000 : 700000000;
+        }
+        struct report rep = {0};
+        struct analyse_options o = made_options();
+        assert_int_equal(analyse(&rep, runs, 1, &o, NULL), 0);
+        const struct run_result *k = &rep.runs[0];
+        assert_int_equal(k->step.mean_ns, 70);
+        assert_int_equal(k->ranks[0].work_ns[CAT_DATA], idle ? 20 : 14);
+        assert_int_equal(k->ranks[0].work_ns[CAT_COMPUTE], idle ? 10 : 7);
+        assert_int_equal(k->shared.alone_ns, idle ? 40 : 31);
+        report_free(&rep);
+        run_free(r);
+    }
+}
+
 /* Rank 2 has four samples where the others have one, computes for 40 and loads for 20: with as many samples as the
  * others it would do neither. Works of 60, 15, 15, 15 end at 75, evened out (17.5 of compute, 8.75 of loading) at 52.5.
  */
@@ -211,6 +236,7 @@ int main(void)
         cmocka_unit_test(test_others_on_shared_cores),
         cmocka_unit_test(test_steady_neighbours),
         cmocka_unit_test(test_imbalance_on_shared_cores),
+        cmocka_unit_test(test_no_step_undisturbed),
         cmocka_unit_test(test_uneven_samples_on_shared_cores),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
