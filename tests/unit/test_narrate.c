@@ -31,6 +31,38 @@ static void test_order_of_gain(void **state)
     release(&f);
 }
 
+/* Kernels that are slower than they could be are a cause like any other; what can be saved with as good ones is none.
+ */
+static void test_slow_kernels(void **state)
+{
+    (void)state;
+    const double ratios[] = {0.4, 0.99};
+    for (int beside = 0; beside < 2; beside++)
+        for (int i = 0; i < 2; i++) {
+            struct fixture f = {.n = 1};
+            f.runs[0] = made_even_run(1, 64, 40, beside ? 65 : 97, 0, beside ? 35 : 3, 0);
+            f.runs[0]->program.name = "dcrnn-train";
+            f.runs[0]->program.kernels_best = "avx2";
+            f.runs[0]->program.kernels_best_ratio = ratios[i];
+            tell(&f);
+            const struct run_result *r = &f.rep.runs[0];
+            if (i == 0)
+                assert_contains(r->headline, "is compute, in kernels slower than the best of this processor");
+            else if (!beside)
+                assert_contains(r->headline,
+                                "compute-bound: 97 % of the step time (97 ns of 100 ns) is compute and nothing");
+            else
+                assert_contains(r->headline, "data loading");
+            assert_contains(f.rep.first_action,
+                            i == 0 || beside ? "What to do first: " : "There is nothing to optimise");
+            if (i == 0)
+                assert_contains(f.rep.first_action, "--kernels auto");
+            assert_int_equal(!!strstr(r->classes[CLASS_COMPUTE].text, "compute-bound"), !beside);
+            assert_int_equal(r->n_claims, beside && i == 0 ? 2 : 1);
+            release(&f);
+        }
+}
+
 static void test_nothing_limits(void **state)
 {
     (void)state;
@@ -490,6 +522,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_order_of_gain),
+        cmocka_unit_test(test_slow_kernels),
         cmocka_unit_test(test_nothing_limits),
         cmocka_unit_test(test_other_programs),
         cmocka_unit_test(test_advice_knows_how_gradients_travelled),

@@ -567,6 +567,11 @@ static void test_observed(void **state)
     span(t, 2, 4, 4, 2110, 20, 0, (struct dct_attr){.payload_type = DCT_PAYLOAD_MPI, .payload = 2});
     span(t, 2, 4, 5, 2110, 80, 512, (struct dct_attr){.payload_type = DCT_PAYLOAD_MPI, .payload = 2});
     pop(t, 2200);
+    define(t, DCT_STRING, 0, 7, "data_load");
+    define(t, DCT_CATEGORY, 1, 7, "data");
+    push(t, 7, 7, 0, 2205);
+    span(t, 3, 5, 6, 2210, 30, 60, (struct dct_attr){.payload_type = DCT_PAYLOAD_FILE, .payload = 6});
+    pop(t, 2250);
     span(t, 3, 5, 6, 2300, 50, 100, (struct dct_attr){.payload_type = DCT_PAYLOAD_FILE, .payload = 6});
     pop(t, 2400);
     struct dct_slot s = {.kind = DCT_FILE, .n_extra = 6, .name = 6, .t_ns = 5};
@@ -594,8 +599,12 @@ static void test_observed(void **state)
     assert_int_equal(r->mpi_calls[0].sum.bytes, 512);
     assert_int_equal(r->n_files, 1);
     assert_string_equal(r->files[0].name, "/data/x");
-    assert_int_equal(r->files[0].sum[DCT_IO_READ].n, 4);
-    assert_int_equal(r->files[0].sum[DCT_IO_READ].bytes, 130);
+    assert_int_equal(last->part_ns[CAT_DATA], 45);
+    assert_int_equal(r->ranks[0].loading_events_ns, 30);
+    assert_int_equal(r->ranks[0].loading_short_ns,
+                     3); /* of 9 in calls that were too short, 30 of 80 as of the longer */
+    assert_int_equal(r->files[0].sum[DCT_IO_READ].n, 5);
+    assert_int_equal(r->files[0].sum[DCT_IO_READ].bytes, 190);
     assert_int_equal(r->files[0].sum[DCT_IO_READ].max_ns, 50);
     assert_int_equal(r->files[0].sum[DCT_IO_WRITE].bytes, 7);
     run_free(r);

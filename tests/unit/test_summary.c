@@ -346,6 +346,37 @@ static void test_many_marks(void **state)
 }
 
 /* Every cut is noticed, and every changed byte either is or leaves a summary that can be written. */
+/* Of a file's reads: as older collectors say it; and more of a part than there is of the whole. */
+static void test_files_in_loading(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *row;
+        int rc, is_unknown;
+    } c[] = {{",4,2,30,9,20,12]", 0, 0},
+             {",4,2,30,9]", 0, 1},
+             {",4,2,30,9,31,12]", DCR_FAIL, 0},
+             {",4,2,30,9,20,21]", DCR_FAIL, 0},
+             {",4,2,30,9,20]", DCR_FAIL, 0}};
+    struct summary s = sample(), back;
+    struct dcr_buf text = {0};
+    summary_write(&s, &text);
+    const char *at = strstr(dcr_buf_text(&text), c[0].row);
+    assert_non_null(at);
+    for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
+        struct dcr_arena a = {0};
+        struct dcr_err err = {0};
+        struct dcr_buf changed = {0};
+        dcr_buf_add(&changed, text.data, (size_t)(at - text.data));
+        dcr_buf_printf(&changed, "%s%s", c[i].row, at + strlen(c[0].row));
+        assert_int_equal(read_text(&back, &a, changed.data, changed.len, &err), c[i].rc);
+        assert_int_equal(c[i].rc == 0 && back.is_loading_unknown, c[i].is_unknown);
+        dcr_buf_release(&changed);
+        dcr_arena_release(&a);
+    }
+    dcr_buf_release(&text);
+}
+
 static void test_damage(void **state)
 {
     (void)state;
@@ -375,15 +406,11 @@ static void test_damage(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sketch_has_no_gaps),
-        cmocka_unit_test(test_covered_time),
-        cmocka_unit_test(test_self_time),
-        cmocka_unit_test(test_many_names_share_one),
-        cmocka_unit_test(test_many_threads),
-        cmocka_unit_test(test_there_and_back),
-        cmocka_unit_test(test_reserved_tail),
-        cmocka_unit_test(test_many_marks),
-        cmocka_unit_test(test_damage),
+        cmocka_unit_test(test_sketch_has_no_gaps), cmocka_unit_test(test_covered_time),
+        cmocka_unit_test(test_self_time),          cmocka_unit_test(test_many_names_share_one),
+        cmocka_unit_test(test_many_threads),       cmocka_unit_test(test_there_and_back),
+        cmocka_unit_test(test_reserved_tail),      cmocka_unit_test(test_many_marks),
+        cmocka_unit_test(test_files_in_loading),   cmocka_unit_test(test_damage),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
