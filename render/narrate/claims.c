@@ -152,6 +152,11 @@ static void add_class_claim(struct report *rep, int run, const struct class_resu
     c->id = report_text(rep, "%s.%s", r->slug, key);
     c->sentence = class_sentence(rep, r, k);
     c->support = class_support(rep, r, k);
+    if (*r->shared.id && !is_comm && k->cls != CLASS_IMBALANCE &&
+        (double)(k->gain_ns - k->share_ns) > rep->thresholds.loss_matters * (double)r->step.mean_ns)
+        c->support =
+            report_text(rep, "%s%sIts removal saves more than its own time: the cores that it leaves serve the rest.",
+                        c->support, *c->support ? " " : "");
     c->threshold_ratio = k->threshold_ratio;
     c->confidence = confidence_of(rep, r, is_comm ? r->comm_interval : k->share_interval, k->threshold_ratio,
                                   &c->confidence_because);
