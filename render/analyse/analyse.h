@@ -163,6 +163,10 @@ const char *run_version(const struct run *a, const char *said, const char *varia
 /** unlike_names - "CPU models, NCCL versions" of such bits; "" of none. gives; lives as long as the report */
 const char *unlike_names(struct report *rep, unsigned which);
 
+/** launched_word - the first word of a run's command that is the program's: behind mpirun, srun and their like and
+ * their options, which say where and on how many ranks it ran; 0 without such a launcher. (command.c) Test:
+ * tests/unit/test_scaling.c */
+int launched_word(const struct run *a);
 /** scaling_is_masked - does this option of a command say a size of a series or a place, so that it makes no other one?
  */
 int scaling_is_masked(const char *option);
@@ -190,6 +194,19 @@ struct mpi_late {
     int64_t waited_ns;                       /* mean of the others - mean of these */
 };
 struct mpi_late mpi_late(const struct thresholds *t, const struct run *a);
+
+/** file_time - time inside calls on files, of the time that the ranks' processes ran. Threads and processes of a rank
+ *  that call at once count each: more than all of that time says nothing.
+ *  source   docs/metrics.md#breakdown. Test: tests/unit/test_rules.c */
+struct file_time {
+    int has;
+    const char *because;                    /* why not */
+    int64_t ns, kind_ns[DCT_N_IO], wall_ns; /* sums over the ranks */
+    double ratio;
+    const struct run_file *largest; /* NULL: it is one of many, of which no names are known */
+    int64_t largest_ns;
+};
+struct file_time file_time(const struct run *a);
 
 /** program_of - what was run: the name it gives itself or the file of its command; "" when only a launcher is known.
  *  returns  borrows from the run */
@@ -219,6 +236,8 @@ int is_one_of_many(const struct run_result *r);
 int is_part_known(const struct run_result *r, enum part p);
 /** is_point_part_known - has any run of the point? */
 int is_point_part_known(const struct report *rep, const struct series_point *p, enum part part);
+/** point_step - step times of a point; of a summary its mean, which holds no steps to share out (n = 0: n/a). */
+const struct spread *point_step(const struct report *rep, const struct series_point *p);
 /** run_part_name - part_name, or what stands there instead: "communication: transfer and waiting". */
 const char *run_part_name(const struct run_result *r, enum part p);
 

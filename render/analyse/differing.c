@@ -34,7 +34,7 @@ static const char *value_at(const struct run *a, int i)
 
 static const char *value_of(const struct run *a, const char *option, size_t n)
 {
-    for (int i = 0; i < a->n_command; i++)
+    for (int i = launched_word(a); i < a->n_command; i++)
         if (strncmp(a->command[i], option, n) == 0 && (!a->command[i][n] || a->command[i][n] == '='))
             return value_at(a, i);
     return NULL;
@@ -43,7 +43,7 @@ static const char *value_of(const struct run *a, const char *option, size_t n)
 /* Options of a that b has otherwise, or, when `only_missing`, not at all. */
 static void add_options(struct names *x, const struct run *a, const struct run *b, int only_missing)
 {
-    for (int i = 0; i < a->n_command; i++) {
+    for (int i = launched_word(a); i < a->n_command; i++) {
         const char *option = a->command[i];
         size_t n = strcspn(option, "=");
         if (option[0] != '-' || !option[1] || scaling_is_masked(option))

@@ -22,9 +22,10 @@ int scaling_is_masked(const char *option)
 
 static void key_of_command(const struct run *run, struct dcr_buf *out)
 {
-    for (int i = 0; i < run->n_command; i++) {
+    int program = launched_word(run);
+    for (int i = program; i < run->n_command; i++) {
         const char *word = run->command[i];
-        if (i == 0) { /* the program by name: builds may lie in different folders */
+        if (i == program) { /* the program by name: builds may lie in different folders */
             const char *slash = strrchr(word, '/');
             word = slash ? slash + 1 : word;
         }
@@ -341,6 +342,11 @@ static void say_kind(struct report *rep, struct series *s)
     default:
         s->kind_because = "all runs have the same number of nodes";
     }
+}
+
+const struct spread *point_step(const struct report *rep, const struct series_point *p)
+{
+    return !p->step.n && p->n_runs == 1 ? &rep->runs[p->runs[0]].step : &p->step;
 }
 
 static const char *label_of(struct report *rep, const struct run_result *r, enum scaling_kind kind)

@@ -360,6 +360,42 @@ static void test_key(void **state)
     run_free(r);
 }
 
+/* What a launcher and its options are is no part of a configuration: on one rank there is none. */
+static void test_key_behind_a_launcher(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *words[12];
+        int n, first;
+    } c[] = {
+        {"dcrnn-train", {"/opt/dcrnn-train", "--units", "32", "--out", "a"}, 5, 0},
+        {"dcrnn-train", {"mpirun", "--oversubscribe", "-n", "2", "bin/dcrnn-train", "--units", "32"}, 7, 4},
+        {"dcrnn-train", {"mpirun", "--not-known", "3", "-n", "4", "dcrnn-train", "--units", "32"}, 8, 5},
+        {"", {"/usr/bin/mpiexec", "--mca", "btl", "tcp", "-np", "2", "dcrnn-train", "--units", "32"}, 9, 6},
+        {"", {"srun", "--ntasks=8", "-N", "4", "--mpi=pmix", "dcrnn-train", "--units", "32"}, 8, 5},
+        {"", {"srun", "-n", "8"}, 3, 0},
+        {"", {"-n", "8"}, 2, 0},
+    };
+    struct run *r = made_run(1, 64);
+    struct run_result result = {.run = r, .n_nodes = 1, .n_ranks = 1};
+    struct dcr_buf first = {0};
+    for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
+        struct dcr_buf key = {0};
+        r->command = (const char **)(uintptr_t)c[i].words;
+        r->n_command = c[i].n;
+        r->program.name = c[i].name;
+        assert_int_equal(launched_word(r), c[i].first);
+        r->program.name = "";
+        scaling_key(&result, i == 0 ? &first : &key);
+        if (i == 3 || i == 4)
+            assert_non_null(strstr(dcr_buf_text(&key), " dcrnn-train --units 32"));
+        dcr_buf_release(&key);
+    }
+    assert_non_null(strstr(dcr_buf_text(&first), " dcrnn-train --units 32 --out"));
+    dcr_buf_release(&first);
+    run_free(r);
+}
+
 static void test_same_run_twice(void **state)
 {
     (void)state;
@@ -414,6 +450,7 @@ int main(void)
         cmocka_unit_test(test_one_node_count),
         cmocka_unit_test(test_unknown_batch),
         cmocka_unit_test(test_key),
+        cmocka_unit_test(test_key_behind_a_launcher),
         cmocka_unit_test(test_same_run_twice),
         cmocka_unit_test(test_program),
     };
