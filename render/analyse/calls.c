@@ -29,6 +29,41 @@ struct mpi_share mpi_share(const struct run *a)
     return m;
 }
 
+struct file_time file_time(const struct run *a)
+{
+    struct file_time f = {.wall_ns = ranks_wall_ns(a), .because = ""};
+    double all = 0, most = 0;
+    for (int i = 0; i < a->n_files; i++) {
+        double one = 0;
+        for (int k = 0; k < DCT_N_IO; k++)
+            one += (double)a->files[i].sum[k].ns;
+        all += one;
+        f.largest = one > most ? &a->files[i] : f.largest;
+        most = one > most ? one : most;
+    }
+    if (!(all > 0))
+        f.because = "no calls on files were timed";
+    else if (f.wall_ns <= 0)
+        f.because = "how long the processes of all ranks ran is not known";
+    else if (a->has_window) /* the sums are of the window, the processes' time is not */
+        f.because = "a part of the run only was recorded";
+    else if (all > (double)f.wall_ns)
+        f.because = "they take more time than the processes ran: several threads or processes call at once";
+    else
+        f.has = 1;
+    if (!f.has)
+        return f;
+    for (int i = 0; i < a->n_files; i++)
+        for (int k = 0; k < DCT_N_IO; k++)
+            f.kind_ns[k] += (int64_t)a->files[i].sum[k].ns;
+    f.ns = f.kind_ns[DCT_IO_READ] + f.kind_ns[DCT_IO_WRITE] + f.kind_ns[DCT_IO_OTHER];
+    f.ratio = (double)f.ns / (double)f.wall_ns;
+    f.largest_ns = (int64_t)most;
+    if (*f.largest->name == '(')
+        f.largest = NULL;
+    return f;
+}
+
 /* Half way between the least and the most: who has less came late, as long as these are the fewer. */
 struct mpi_late mpi_late(const struct thresholds *t, const struct run *a)
 {

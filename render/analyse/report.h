@@ -395,6 +395,7 @@ struct report {
     const char *unit;       /* what node counts count: "node", or "GPU" where runs on one machine scale over those */
     const char *node_label; /* "emulated nodes", "Slurm nodes on one kernel", ...; "" = separate machines */
     const char *headline, *support, *first_action, *how_sure; /* narrative.md order; support etc. may be "" */
+    const char *next_action;    /* without a claim: first_action again, and what more there is to do */
     const char *steps_action;   /* how the steps of the run at the top can be known in the next one */
     const char *confidence;     /* of the headline, as how_sure says it: confidence_word(); "" or NULL not said */
     const char *verdict;        /* the two sentences that main prints */

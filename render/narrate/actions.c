@@ -127,6 +127,22 @@ static int is_inference(const struct run *r)
     return n > 0;
 }
 
+/* Any program's calls on files: what helps depends on which take most time. */
+static const char *files_action(const struct run *r)
+{
+    static const char *const what[DCT_N_IO] = {
+        [DCT_IO_READ] = "read in larger calls and ahead of use (by a thread of its own), and keep the files in memory "
+                        "or on a local disk ($SLURM_TMPDIR)",
+        [DCT_IO_WRITE] = "write less often and in larger calls, by a thread of its own, or to a local disk "
+                         "($SLURM_TMPDIR)",
+        [DCT_IO_OTHER] = "open and sync files less often (fsync, close), or keep them on a local disk ($SLURM_TMPDIR)"};
+    struct file_time f = file_time(r);
+    int most = 0;
+    for (int k = 1; k < DCT_N_IO; k++)
+        most = f.kind_ns[k] > f.kind_ns[most] ? k : most;
+    return what[most];
+}
+
 struct action action_for(const struct run_result *r, enum cause_class cls)
 {
     static const struct action with_neighbours = {
@@ -179,6 +195,8 @@ struct action action_for(const struct run_result *r, enum cause_class cls)
         a.generic =
             "look at the work and the host of the rank that is waited for: equal parts for all ranks, CPU binding "
             "(Slurm --cpu-bind=cores), throttling, other jobs";
+    if (cls == CLASS_IO && !r->has_steps)
+        a = (struct action){"", files_action(r->run)};
     if (strcmp(r->run->program.name, "dcrnn-train") != 0)
         a.ours = "";
     if (cls == CLASS_COMMUNICATION && is_one_of_many(r)) /* what to do depends on what is not known */

@@ -102,7 +102,7 @@ enum confidence confidence_without_steps(struct report *rep, const struct run_re
         *because = "numbers of another tool, of one execution and without their spread";
         return CONFIDENCE_MEDIUM;
     }
-    if (mpi_share(a).has) {
+    if (mpi_share(a).has || file_time(a).ratio > rep->thresholds.io_limits) {
         *because = "sums over the whole run, its start and end included";
         return CONFIDENCE_MEDIUM;
     }

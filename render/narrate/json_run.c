@@ -329,6 +329,20 @@ static json_t *mpi_ranks(const struct run *run)
     return list;
 }
 
+static json_t *share_of_files(const struct run *run)
+{
+    struct file_time f = file_time(run);
+    json_t *o = json_object();
+    json_object_set_new(o, "ratio", value_real(f.has, f.ratio));
+    json_object_set_new(o, "because", value_text(f.because));
+    json_object_set_new(o, "time_ns", value_int(f.has, f.ns));
+    json_object_set_new(o, "read_ns", value_int(f.has, f.kind_ns[DCT_IO_READ]));
+    json_object_set_new(o, "write_ns", value_int(f.has, f.kind_ns[DCT_IO_WRITE]));
+    json_object_set_new(o, "other_ns", value_int(f.has, f.kind_ns[DCT_IO_OTHER]));
+    json_object_set_new(o, "processes_ns", value_int(f.wall_ns > 0, f.wall_ns));
+    return o;
+}
+
 /* What the recorder saw by itself; keys only where there is something. */
 static void put_observed(const struct run *run, json_t *o)
 {
@@ -348,8 +362,10 @@ static void put_observed(const struct run *run, json_t *o)
         json_object_set(o, "mpi_calls", mpi);
         json_object_set_new(o, "mpi_ranks", mpi_ranks(run));
     }
-    if (run->n_files)
+    if (run->n_files) {
         json_object_set(o, "files", files);
+        json_object_set_new(o, "files_share", share_of_files(run));
+    }
     json_decref(mpi);
     json_decref(files);
 }

@@ -145,47 +145,135 @@ static int the_other(const struct run *a, const struct mpi_late *l)
     return -1;
 }
 
+/* A claim about a run without steps. */
+static struct claim *add_claim(struct report *rep, struct run_result *r, enum cause_class cls, const char *anchor)
+{
+    struct claim *c = claim_add(rep);
+    c->run = (int)(r - rep->runs);
+    c->cls = cls;
+    c->id = report_text(rep, "%s.%s", r->slug, class_key(cls));
+    c->confidence = confidence_without_steps(rep, r, &c->confidence_because);
+    c->evidence = report_text(rep, "runs/%s/index.html#%s", r->slug, anchor);
+    c->action = action_for(r, cls);
+    r->claims[r->n_claims++] = rep->n_claims - 1;
+    return c;
+}
+
+/* "the other ranks wait for rank 1 in MPI: ..." */
+static const char *late_clause(struct report *rep, const struct run_result *r, const struct mpi_late *l, int64_t wall)
+{
+    const char *names = "";
+    for (int i = 0; i < l->n; i++)
+        names = report_text(rep, "%s%s%d", names, i == 0 ? "" : i + 1 == l->n ? " and " : ", ", l->ranks[i]);
+    int other = r->run->ranks_len - l->n == 1 ? the_other(r->run, l) : -1;
+    const char *others = other < 0 ? "the others" : report_text(rep, "rank %d", other);
+    return report_text(rep, "%s for rank%s %s in MPI: %s spent %s in its calls, %s %s, of %s that a rank was watched",
+                       other < 0 ? "the other ranks wait" : report_text(rep, "%s waits", others), l->n == 1 ? "" : "s",
+                       names,
+                       l->n > 1    ? "these"
+                       : other < 0 ? "it"
+                                   : report_text(rep, "rank %s", names),
+                       time_range(rep, l->least_ns, l->most_ns), others,
+                       time_range(rep, l->others_least_ns, l->others_most_ns), fmt_time(wall).text);
+}
+
+static void late_number(struct report *rep, struct claim *c, const struct run_result *r, int rank)
+{
+    claim_number(rep, c, report_text(rep, "runs.%s.mpi_ranks.%d.time_ns", r->slug, rank), "ns",
+                 (double)mpi_of(r->run, rank));
+}
+
 /* Who waits spends time in MPI; who is waited for does not. That is known without any named step. */
-static void add_late_claim(struct report *rep, struct run_result *r)
+static void add_late_claim(struct report *rep, struct run_result *r, const struct mpi_late *l, int64_t wall)
+{
+    int other = r->run->ranks_len - l->n == 1 ? the_other(r->run, l) : -1;
+    struct claim *c = add_claim(rep, r, CLASS_IMBALANCE, "mpi");
+    c->sentence = report_text(rep, "%s %s.", at_nodes(rep, r->n_nodes), late_clause(rep, r, l, wall));
+    c->support = report_text(rep, "That is %s of waiting, %s of the time of %s.", fmt_time(l->waited_ns).text,
+                             fmt_percent((double)l->waited_ns / (double)wall).text,
+                             other < 0 ? "each of the others" : report_text(rep, "rank %d", other));
+    c->threshold_ratio = rep->thresholds.straggler_wait;
+    for (int i = 0; i < l->n; i++)
+        late_number(rep, c, r, l->ranks[i]);
+}
+
+/* "43 % of the run is in calls on files (writing 92.0 ms, other calls 298 ms), most of it in 'big'" */
+static const char *files_clause(struct report *rep, const struct file_time *f)
+{
+    static const char *const kinds[DCT_N_IO] = {"reading", "writing", "other calls such as fsync and open"};
+    const char *by_kind = "", *where = "";
+    for (int k = 0; k < DCT_N_IO; k++)
+        if (f->kind_ns[k] > 0)
+            by_kind =
+                report_text(rep, "%s%s%s %s", by_kind, *by_kind ? ", " : "", kinds[k], fmt_time(f->kind_ns[k]).text);
+    if (f->largest && 2 * f->largest_ns > f->ns) {
+        const char *base = strrchr(f->largest->name, '/');
+        where = report_text(rep, ", most of it in '%s'", base && base[1] ? base + 1 : f->largest->name);
+    }
+    return report_text(rep, "%s of the run is in calls on files (%s)%s", fmt_percent(f->ratio).text, by_kind, where);
+}
+
+static void add_files_claim(struct report *rep, struct run_result *r, const struct file_time *f)
+{
+    struct claim *c = add_claim(rep, r, CLASS_IO, "io");
+    c->sentence = report_text(rep, "%s %s.", at_nodes(rep, r->n_nodes), files_clause(rep, f));
+    c->support =
+        report_text(rep,
+                    "That is %s of the %s that the processes of the ranks were watched, summed over them; calls "
+                    "of several threads or processes of a rank at once count each.",
+                    fmt_time(f->ns).text, fmt_time(f->wall_ns).text);
+    c->threshold_ratio = rep->thresholds.io_limits;
+    claim_number(rep, c, report_text(rep, "runs.%s.files_share.ratio", r->slug), "ratio", f->ratio);
+    claim_number(rep, c, report_text(rep, "runs.%s.files_share.time_ns", r->slug), "ns", (double)f->ns);
+}
+
+/* Who waits for a core is late, and waits in MPI: no other cause may be told from that (as in runs with steps). */
+static void add_shared_claim(struct report *rep, struct run_result *r, const struct mpi_late *l, int64_t wall,
+                             const struct file_time *f)
+{
+    static const char doubt[] = "as far as shared cores let one see,";
+    struct claim *c = add_claim(rep, r, CLASS_SHARED, "monitors");
+    const char *late = l ? late_clause(rep, r, l, wall) : "";
+    const char *behind = f   ? report_text(rep, "; behind that, %s", files_clause(rep, f))
+                         : l ? report_text(rep, "; %s %s", doubt, late)
+                             : "";
+    c->sentence = report_text(rep, "%s %s%s.", at_nodes(rep, r->n_nodes), r->shared.because, behind);
+    c->support = report_text(rep,
+                             "Every other verdict on this run is unreliable: waiting for a core looks like work, or "
+                             "like waiting for a message.%s%s",
+                             f && l ? report_text(rep, " A%s ", doubt + 1) : "", f && l ? late : "");
+    if (f && l)
+        c->support = report_text(rep, "%s.", c->support);
+    shared_numbers(rep, c, r);
+    for (int i = 0; l && i < l->n; i++)
+        late_number(rep, c, r, l->ranks[i]);
+}
+
+/* What a program that was watched shows without any named step: the larger share of the run first, behind ranks that
+ * had no cores of their own. */
+static void add_claims(struct report *rep, struct run_result *r)
 {
     struct mpi_late l = mpi_late(&rep->thresholds, r->run);
-    struct mpi_share m = mpi_share(r->run);
-    if (!l.has || !m.has)
+    struct file_time f = file_time(r->run);
+    int64_t wall = r->run->ranks_len ? ranks_wall_ns(r->run) / r->run->ranks_len : 0;
+    int has_late = l.has && mpi_share(r->run).has, has_files = f.has && f.ratio > rep->thresholds.io_limits;
+    int is_late_first = has_late && (double)l.waited_ns >= f.ratio * (double)wall;
+    if (*r->shared.id)
+        add_shared_claim(rep, r, has_late ? &l : NULL, wall, has_files ? &f : NULL);
+    else if (has_late && is_late_first)
+        add_late_claim(rep, r, &l, wall);
+    if (has_files)
+        add_files_claim(rep, r, &f);
+    if (has_late && !is_late_first && !*r->shared.id)
+        add_late_claim(rep, r, &l, wall);
+    if (!r->n_claims)
         return;
-    const char *names = "";
-    for (int i = 0; i < l.n; i++)
-        names = report_text(rep, "%s%s%d", names, i == 0 ? "" : i + 1 == l.n ? " and " : ", ", l.ranks[i]);
-    int other = r->run->ranks_len - l.n == 1 ? the_other(r->run, &l) : -1;
-    const char *others = other < 0 ? "the others" : report_text(rep, "rank %d", other);
-    struct claim *c = claim_add(rep);
-    int64_t wall = m.wall_ns / r->run->ranks_len;
-    c->run = (int)(r - rep->runs);
-    c->cls = CLASS_IMBALANCE;
-    c->id = report_text(rep, "%s.%s", r->slug, class_key(c->cls));
-    c->sentence = report_text(
-        rep, "%s %s for rank%s %s in MPI: %s spent %s in its calls, %s %s, of %s that a rank was watched.",
-        at_nodes(rep, r->n_nodes), other < 0 ? "the other ranks wait" : report_text(rep, "%s waits", others),
-        l.n == 1 ? "" : "s", names,
-        l.n > 1     ? "these"
-        : other < 0 ? "it"
-                    : report_text(rep, "rank %s", names),
-        time_range(rep, l.least_ns, l.most_ns), others, time_range(rep, l.others_least_ns, l.others_most_ns),
-        fmt_time(wall).text);
-    c->support = report_text(rep,
-                             "That is %s of waiting, %s of the time of %s. Where the time of a step "
-                             "goes is unknown: no steps were recorded.",
-                             fmt_time(l.waited_ns).text, fmt_percent((double)l.waited_ns / (double)wall).text,
-                             other < 0 ? "each of the others" : others);
-    c->threshold_ratio = rep->thresholds.straggler_wait;
-    c->confidence = confidence_without_steps(rep, r, &c->confidence_because);
-    c->evidence = report_text(rep, "runs/%s/index.html#mpi", r->slug);
-    c->action = action_for(r, CLASS_IMBALANCE);
-    for (int i = 0; i < l.n; i++)
-        claim_number(rep, c, report_text(rep, "runs.%s.mpi_ranks.%d.time_ns", r->slug, l.ranks[i]), "ns",
-                     (double)mpi_of(r->run, l.ranks[i]));
-    r->claims[r->n_claims++] = rep->n_claims - 1;
-    r->headline = c->sentence;
-    r->support = c->support;
+    const struct claim *first = &rep->claims[r->claims[0]];
+    const struct claim *second = r->n_claims > 1 ? &rep->claims[r->claims[1]] : NULL;
+    const char *more = !second ? "" : first->cls == CLASS_SHARED ? second->support : second->sentence;
+    r->headline = first->sentence;
+    r->support = report_text(rep, "%s%s%s Where the time of a step goes is unknown: no steps were recorded.",
+                             first->support, *more ? " " : "", more);
 }
 
 void say_without_steps(struct report *rep, struct run_result *r)
@@ -205,6 +293,6 @@ void say_without_steps(struct report *rep, struct run_result *r)
             report_text(rep, "%s%sBy %s%s it processed %s samples per second.", r->support, *r->support ? " " : "",
                         r->run->summary.n_steps ? "the " : "", r->throughput_source, fmt_number(r->throughput).text);
     if (!r->run->is_foreign && !r->run->n_traces)
-        add_late_claim(rep, r);
+        add_claims(rep, r);
     say_mpi(rep, r);
 }

@@ -190,6 +190,19 @@ static const char *steps_action(const struct run *r)
     return "Let dccollect run watch the next run; it records the steps and their phases.";
 }
 
+/* The same as is to be done first, and how more can be known: of a report without a claim. */
+static const char *next_action(struct report *rep, const struct run_result *r, int is_of_talp)
+{
+    static const char first[] = "What to do first: ";
+    const char *text = rep->first_action, *after = strstr(text, rep->steps_action);
+    text += strncmp(text, first, sizeof first - 1) == 0 ? sizeof first - 1 : 0;
+    if (!r->has_steps && after == text)
+        return report_text(rep, "Without steps no cause can be judged. %s", text);
+    return is_of_talp ? report_text(
+                            rep, "%s With dccollect run around it a run has its steps and their phases recorded.", text)
+                      : text;
+}
+
 /* A run that computes, in the best kernels as far as is known: no cause to remove. */
 static int is_all_healthy(const struct claim *c)
 {
@@ -266,6 +279,7 @@ void top_sentences(struct report *rep)
                                                  : report_text(rep, "%s: %s", r->label, rep->headline);
         rep->support = report_text(rep, "%s%s%s", ranks, *ranks && *rep->support ? " " : "", rep->support);
     }
+    int is_of_talp = 0;
     rep->first_action = "";
     rep->steps_action = steps_action(r->run);
     if (c && is_all_healthy(c))
@@ -293,9 +307,10 @@ void top_sentences(struct report *rep)
             report_text(rep, "What to do first: %s. No cause that has a name passes its threshold.", r->unnamed_action);
     else if (r->has_steps)
         rep->first_action = "Nothing needs to be done first: no cause passes its threshold.";
-    else if ((rep->first_action = device_action(rep, r)) != NULL ||
-             (rep->first_action = talp_action(rep, r->run)) != NULL)
+    else if ((rep->first_action = device_action(rep, r)) != NULL)
         ;
+    else if ((rep->first_action = talp_action(rep, r->run)) != NULL)
+        is_of_talp = 1;
     else
         rep->first_action = report_text(rep, "What to do first: %s", rep->steps_action);
     const struct series_point *best = s ? fastest_point(s) : NULL;
@@ -306,6 +321,7 @@ void top_sentences(struct report *rep)
             r->has_steps || *r->run->collector_version
                 ? ""
                 : " Let dccollect run watch the next run: it records the phases of the steps.");
+    rep->next_action = next_action(rep, r, is_of_talp);
     say_how_sure(rep, s, r, c);
     const char *second = s && *s->scaling_text ? s->scaling_text : r->has_steps ? rep->first_action : rep->support;
     if (s && s->n_losses && s->limit_claim < 0) { /* the headline has the speed-up already */

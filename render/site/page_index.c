@@ -229,12 +229,7 @@ void page_index(struct site *s)
     s->series_views = json_incref(series);
     view_set(s, data, "series", series);
     view_flag(s, data, "has_scaling", has_scaling(s));
-    bool is_measured = false;
-    for (int i = 0; i < rep->n_runs; i++)
-        is_measured |= rep->runs[i].has_steps != 0;
-    view_flag(s, data, "is_measured", is_measured);
-    view_text(s, data, "steps_action", rep->steps_action);
-    view_text(s, data, "first_again", after(rep->first_action, "What to do first: "));
+    view_text(s, data, "next_action", rep->next_action);
     view_set_list(s, data, "actions", first_actions(s));
     json_t *runs = runs_table(s);
     site_table(s, runs, "runs", -1);

@@ -119,7 +119,7 @@ read_one 0 "nsys export and CSVs" "$traces/nsys"
 is "SQLite and CSV agree" '[.devices[] | [.kernels, .memcpys, .span_ns, .busy_ns, .kernel_sum_ns]] | unique' '[[1312,279,342407810,303795463,294404540]]'
 is "one recording in two files is one GPU" '.headline | test("^GPU 0 was idle for 11 % .* for 77 % of that idle time the host")' 'true'
 is "without steps the cause of idle time decides what to do" '.first_action | test("^What to do first: Mark the steps \\(an NVTX range")' 'true'
-check "what to do next is the same" grep -q 'Without steps no cause can be judged. Mark the steps of the next run with NVTX' "$TMP/site/index.html"
+check "what to do next is the same" grep -q '^<p>Mark the steps (an NVTX range .*, so that shares of step time are known.</p>' "$TMP/site/index.html"
 is "launches are found" '.devices[] | select(.source == "nsys SQLite export") | (.idle_causes_ns | add) == .idle_ns and .idle_causes_ns.host > 0' 'true'
 is "calls are counted" '.evidence[0].rows[0][0:2]' '["cudaDeviceSynchronize_v3020","1312"]'
 read_one 0 "an nccl-tests log" "$traces/nccl-tests"
@@ -134,6 +134,8 @@ read_one 0 "TALP reports" "$traces/talp"
 is "of several the worst leads, by its times where the file contradicts them" '.headline
     | test("^Of 6 TALP reports .*_double.json. has the lowest efficiency: by the times .* is 0.62 .*says 1.00.$")' 'true'
 is "how two of them scale" '.support | test("from 2 to 4 CPUs it scaled weakly .2.34 times the instructions.*an efficiency of 0.42; computation scaling is 1.02, parallel efficiency went from 0.63 to 0.62 by their times")' 'true'
+check "what to do next is what is first, and how steps are recorded" \
+    grep -q '^<p>Measure .*_double.json.* again with a DLB .* With dccollect run around it a run has its steps' "$TMP/site/index.html"
 is "regions and GPU efficiencies" '[.evidence[] | [.columns, .rows[0]] | transpose | map({key: .[0], value: .[1]}) | from_entries
     | select(.GPU) | [.GPU, .["Device offload"], .["Product of its factors"]]] | unique' '[["0.07","0.77","0.77"]]'
 read_one 0 "one TALP report" "$traces"/talp/example_files_genex_talp.small.json

@@ -202,6 +202,74 @@ static void test_mpi_without_steps(void **state)
                         "of 10.0 s that a rank was watched.");
     assert_contains(g.rep.support, "That is 3.60 s of waiting, 36 % of the time of rank 0.");
     release(&g);
+    struct fixture h = {.n = 1}; /* ranks that wait for a core wait in MPI too: that is said, and no rank blamed */
+    a = h.runs[0] = made_run(2, 64);
+    a->mpi_calls = calls;
+    a->n_mpi_calls = 1;
+    a->collector_version = "0.1.0";
+    for (int k = 0; k < 2; k++) {
+        a->ranks[k].process_seconds = 10;
+        a->ranks[k].run_delay_ns = 3200000000;
+        a->ranks[k].mpi_ns = k == 1 ? 400000000 : 4000000000;
+    }
+    tell(&h);
+    assert_string_equal(h.rep.headline,
+                        "At 2 nodes a rank waited for a core for 32 % of its run; as far as shared cores let one see, "
+                        "rank 0 waits for rank 1 in MPI: rank 1 spent 400 ms in its calls, rank 0 4.00 s, of 10.0 s "
+                        "that a rank was watched.");
+    assert_int_equal(h.rep.n_claims, 1);
+    assert_int_equal(h.rep.claims[0].cls, CLASS_SHARED);
+    assert_contains(h.rep.first_action, "What to do first: Measure while nothing else runs on these cores");
+    assert_lacks(h.rep.first_action, "equal parts");
+    release(&h);
+}
+
+/* Calls on files are a cause without any named step, as waiting in MPI is: the larger of the two is said first. */
+static void test_files_without_steps(void **state)
+{
+    (void)state;
+    struct run_mpi_call calls[] = {{"MPI_Allreduce", {9, 0, 4400000000, 0}}};
+    struct run_file files[] = {
+        {"/d/big", {[DCT_IO_WRITE] = {15, 0, 3000000000, 0}, [DCT_IO_OTHER] = {15, 0, 5600000000, 0}}}};
+    for (int with_late = 0; with_late < 3; with_late++) { /* 2: and with no cores of their own */
+        struct fixture f = {.n = 1};
+        struct run *a = f.runs[0] = made_run(2, 64);
+        a->collector_version = "0.1.0";
+        a->files = files;
+        a->n_files = 1;
+        a->mpi_calls = calls;
+        a->n_mpi_calls = with_late > 0;
+        for (int k = 0; k < 2; k++) {
+            a->ranks[k].process_seconds = 10;
+            a->ranks[k].mpi_ns = !with_late ? 0 : k == 1 ? 400000000 : 4000000000;
+            a->ranks[k].run_delay_ns = with_late == 2 ? 3200000000 : 0;
+        }
+        tell(&f);
+        const struct claim *c = f.rep.claims;
+        const char *clause = "43 % of the run is in calls on files (writing 3.00 s, other calls such as fsync and open "
+                             "5.60 s), most of it in 'big'.";
+        assert_contains(f.rep.headline, clause);
+        assert_int_equal(f.rep.n_claims, 1 + (with_late > 0));
+        if (with_late == 2) {
+            assert_contains(f.rep.headline,
+                            "At 2 nodes a rank waited for a core for 32 % of its run; behind that, 43 %");
+            assert_int_equal(c[0].cls, CLASS_SHARED);
+            assert_int_equal(c[1].cls, CLASS_IO);
+            assert_contains(f.rep.first_action, "What to do first: Measure while nothing else runs on these cores");
+            assert_contains(f.rep.support, "As far as shared cores let one see, rank 0 waits for rank 1 in MPI");
+        } else {
+            assert_int_equal(c[0].cls, CLASS_IO);
+            assert_int_equal(c[0].confidence, CONFIDENCE_MEDIUM);
+            assert_contains(f.rep.support, "That is 8.60 s of the 20.0 s that the processes of the ranks were watched");
+            assert_contains(f.rep.first_action, "What to do first: Open and sync files less often");
+            assert_contains(f.rep.first_action, "Name the steps of the program with NVTX");
+        }
+        if (with_late == 1) {
+            assert_int_equal(c[1].cls, CLASS_IMBALANCE);
+            assert_contains(f.rep.support, "At 2 nodes rank 0 waits for rank 1 in MPI");
+        }
+        release(&f);
+    }
 }
 
 /* The share of a sentence is the one of the chart beside it, or both are said. */
@@ -321,6 +389,8 @@ static void test_how_steps_can_be_known(void **state)
         assert_contains(f.rep.runs[0].steps_because, c[i].because);
         assert_contains(f.rep.steps_action, c[i].action);
         assert_contains(f.rep.first_action, c[i].action);
+        assert_contains(f.rep.next_action, "Without steps no cause can be judged. ");
+        assert_contains(f.rep.next_action, c[i].action);
         release(&f);
     }
 }
@@ -557,6 +627,7 @@ int main(void)
         cmocka_unit_test(test_exchange),
         cmocka_unit_test(test_without_steps),
         cmocka_unit_test(test_mpi_without_steps),
+        cmocka_unit_test(test_files_without_steps),
         cmocka_unit_test(test_share_with_and_without_waiting),
         cmocka_unit_test(test_share_of_the_median_step),
         cmocka_unit_test(test_titles),

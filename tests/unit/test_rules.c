@@ -257,6 +257,34 @@ static void test_kernels_beside_another_cause(void **state)
     }
 }
 
+/* A GPU that waits for the host three quarters of the steps; the ranks' own steps have that time, or, where the trace
+ * is of another job, have not. */
+static void test_host(void **state)
+{
+    (void)state;
+    for (int is_other_job = 0; is_other_job < 2; is_other_job++) {
+        struct run *r = made_run(1, 64);
+        int64_t part[N_CATEGORIES] = {
+            [CAT_COMPUTE] = is_other_job ? 100000 : 40000, [CAT_OTHER] = is_other_job ? 100 : 60000};
+        struct run_device d = {.file = "t.json",
+                               .model = "",
+                               .idle_because = "",
+                               .has_idle_causes = 1,
+                               .n_steps = 40,
+                               .steps_ns = 100,
+                               .steps_busy_ns = 25,
+                               .steps_kernel_ns = 25,
+                               .steps_idle_ns = {[IDLE_HOST] = 75}};
+        struct foreign_trace t = {.file = "t.json", .kind = "", .devices = &d, .n_devices = 1};
+        for (int i = 0; i < 40; i++)
+            made_step(r, run_rank_at(r, 0), part);
+        r->traces = &t;
+        r->n_traces = 1;
+        assert_int_equal(verdict_of(r, CLASS_HOST, thresholds_default()),
+                         is_other_job ? VERDICT_WATCH : VERDICT_LIMITS);
+    }
+}
+
 static void test_never_judged(void **state)
 {
     (void)state;
@@ -297,6 +325,38 @@ static void test_mpi_share(void **state)
     assert_int_equal(m.ns, 5000000000);
     assert_true(m.ratio > 0.2499 && m.ratio < 0.2501);
     assert_string_equal(m.largest->name, "MPI_Allreduce");
+    run_free(r);
+}
+
+/* Reading 1.0 s, writing 1.5 s and syncing 2.5 s of 2 x 10 s; more than all that time is several callers at once. */
+static void test_file_time(void **state)
+{
+    (void)state;
+    struct run *r = parts(0, 0, 0);
+    struct run_file files[] = {
+        {"/d/model", {[DCT_IO_WRITE] = {9, 0, 1500000000, 0}, [DCT_IO_OTHER] = {9, 0, 2500000000, 0}}},
+        {"/d/data", {[DCT_IO_READ] = {9, 0, 1000000000, 0}}}};
+    assert_string_equal(file_time(r).because, "no calls on files were timed");
+    r->files = files;
+    r->n_files = 2;
+    r->ranks[0].process_seconds = 10;
+    assert_false(file_time(r).has); /* of rank 1 nobody knows */
+    r->ranks[1].process_seconds = 10;
+    struct file_time f = file_time(r);
+    assert_true(f.has);
+    assert_int_equal(f.ns, 5000000000);
+    assert_int_equal(f.kind_ns[DCT_IO_OTHER], 2500000000);
+    assert_int_equal(f.wall_ns, 20000000000);
+    assert_true(f.ratio > 0.2499 && f.ratio < 0.2501);
+    assert_string_equal(f.largest->name, "/d/model");
+    assert_int_equal(f.largest_ns, 4000000000);
+    r->has_window = 1;
+    assert_string_equal(file_time(r).because, "a part of the run only was recorded");
+    r->has_window = 0;
+    files[1].sum[DCT_IO_READ].ns = 17000000000;
+    f = file_time(r);
+    assert_false(f.has);
+    assert_true(f.ratio == 0 && strstr(f.because, "several threads or processes call at once"));
     run_free(r);
 }
 
@@ -346,9 +406,11 @@ int main(void)
         cmocka_unit_test(test_memory),
         cmocka_unit_test(test_kernels),
         cmocka_unit_test(test_kernels_beside_another_cause),
+        cmocka_unit_test(test_host),
         cmocka_unit_test(test_never_judged),
         cmocka_unit_test(test_growing_communication),
         cmocka_unit_test(test_mpi_share),
+        cmocka_unit_test(test_file_time),
         cmocka_unit_test(test_mpi_late),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
