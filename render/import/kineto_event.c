@@ -207,12 +207,14 @@ static void add_call(struct kineto_sink *k, const struct kineto_raw *e, struct k
     struct device_op op = {.correlation = -1};
     enum call_kind kind = kind_of_call(k, name);
     int ignored;
+    if (!e->has_ts) {
+        k->trace->n_unusable++;
+        return;
+    }
     k->trace->n_calls++;
     k->trace->n_mallocs += kind == CALL_MALLOC;
     k->trace->n_frees += kind == CALL_FREE;
     k->trace->n_syncs += kind == CALL_SYNC;
-    if (!e->has_ts)
-        return;
     if (e->args && kind == CALL_LAUNCH)
         arguments(index_of(k, e), &op, NULL, e, &ignored);
     activity_call(k->activity, kind, op.correlation, e->ts_ns, e->dur_ns);
@@ -246,8 +248,10 @@ static int64_t thread_of(struct kineto_sink *k, const struct kineto_raw *e)
 static void add_host(struct kineto_sink *k, const struct kineto_raw *e, struct kineto_text name, int is_annotation)
 {
     static const char loader[] = "enumerate(DataLoader)", step[] = "ProfilerStep";
-    if (!e->has_ts)
+    if (!e->has_ts) {
+        k->trace->n_unusable++;
         return;
+    }
     activity_operator(k->activity, thread_of(k, e), is_annotation ? OPERATOR_RANGE : OPERATOR_OP, name.p, name.n,
                       e->ts_ns, e->dur_ns);
     int mark = step_mark_of(name.p, name.n);

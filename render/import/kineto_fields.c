@@ -117,11 +117,15 @@ static inline int field(struct reading *r, const char *key, size_t n, const char
     }
 }
 
+/* A duration that is there and cannot be read leaves a complete event without a time; one that is absent is 0. */
 static void take_times(struct reading *r)
 {
-    r->e->has_ts = r->ts && microseconds(r->ts, r->ts_end, &r->e->ts_ns) == 0;
-    if (!r->dur || microseconds(r->dur, r->dur_end, &r->e->dur_ns))
-        r->e->dur_ns = 0;
+    struct kineto_raw *e = r->e;
+    e->has_ts = r->ts && microseconds(r->ts, r->ts_end, &e->ts_ns) == 0;
+    if (r->dur && microseconds(r->dur, r->dur_end, &e->dur_ns)) {
+        e->dur_ns = 0;
+        e->has_ts &= e->ph != 'X';
+    }
 }
 
 /* Four bytes as a number, as they lie in memory of this kind. */

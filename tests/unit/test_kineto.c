@@ -64,6 +64,34 @@ static void test_oddities(void **state)
     assert_int_equal(d->value[DEV_KERNEL_SUM], 500);
 }
 
+/* A duration that is there and cannot be read is said, as a time is; quoted numbers can be read. */
+static void test_durations(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {"\"abc\"", "true", "null", "[3]", "\"1e30\"", "1e30", "\"10.0.125\"", "10.0.125",
+                                      "{\"a\":1}", "\"\""};
+    static const char call[] = "{\"ph\":\"X\",\"cat\":\"%s\",\"name\":\"%s\",\"pid\":0,\"tid\":7,\"ts\":9,\"dur\":%s}";
+    char text[2048];
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        int n = snprintf(text, sizeof text, "[" KERNEL("1", "\"2\"") "," KERNEL("5", "%s") ",", bad[i]);
+        n += snprintf(text + n, sizeof text - (size_t)n, call, "cuda_runtime", "cudaMalloc", bad[i]);
+        text[n++] = ',';
+        n += snprintf(text + n, sizeof text - (size_t)n, call, "cpu_op", "aten::add", bad[i]);
+        snprintf(text + n, sizeof text - (size_t)n, "]");
+        assert_int_equal(import_text(text), 0);
+        assert_int_equal(run->traces[0].n_unusable, 3);
+        assert_int_equal(device(0)->value[DEV_KERNELS], 1);
+        assert_int_equal(device(0)->value[DEV_BUSY], 2000);
+        assert_int_equal(run->traces[0].n_mallocs, 0);
+        assert_int_equal(run->traces[0].operators.n, 0);
+        assert_int_equal(run->n_gaps, 1);
+        assert_non_null(strstr(run->gaps[0], "no time that can be read"));
+    }
+    assert_int_equal(import_text("[" KERNEL("1", "\" 2.5 \"") "]"), 0);
+    assert_int_equal(run->traces[0].n_unusable, 0);
+    assert_int_equal(device(0)->value[DEV_BUSY], 2500);
+}
+
 /* Names of fields and kinds may be escaped too; one escape does not spoil the field behind it. */
 static void test_escaped_names(void **state)
 {
@@ -343,6 +371,7 @@ int main(void)
         cmocka_unit_test_teardown(test_schemas, forget),
         cmocka_unit_test_teardown(test_array_and_bom, forget),
         cmocka_unit_test_teardown(test_oddities, forget),
+        cmocka_unit_test_teardown(test_durations, forget),
         cmocka_unit_test_teardown(test_escaped_names, forget),
         cmocka_unit_test_teardown(test_late_events, forget),
         cmocka_unit_test_teardown(test_far_apart, forget),
