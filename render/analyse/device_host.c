@@ -46,8 +46,10 @@ static int host_by_traces(struct report *rep, struct run_result *r)
         .threshold_ratio = -1}; /* the threshold is a floor of utilisation: the share is of something else */
     c->share_ratio = r->step.mean_ns > 0 ? (double)c->share_ns / (double)r->step.mean_ns : 0;
     c->gain_ns = c->share_ns;
+    /* The trace may be of other steps, or another job's: what the ranks' own steps have no time for limits nothing. */
+    int is_none = c->has_share && c->share_ns * 100 < r->step.mean_ns;
     if (since_first < limit)
-        c->verdict = share > 0.5 ? VERDICT_LIMITS : VERDICT_WATCH;
+        c->verdict = share > 0.5 && !is_none ? VERDICT_LIMITS : VERDICT_WATCH;
     c->text = report_text(
         rep, "%s GPU utilisation in the steps%s%s; %s of the GPU's idle time in them%s waited for the host",
         fmt_percent(utilization).text, n_comm ? ", kernels of communication counted as busy" : "",

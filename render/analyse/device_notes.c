@@ -70,6 +70,13 @@ static void note_calls(struct notes *x, const struct run_device *d)
                          d->n_syncs
                              ? report_text(rep, "the host synchronised %s", per_step(rep, d->n_syncs, d->n_steps))
                              : "no call in the trace shows whether the host waited for them"));
+    else if (d->n_syncs > d->n_steps) /* with the copies it is said beside them */
+        note(x, d,
+             report_text(x->rep,
+                         "the host synchronised with it inside steps, %s: nothing is launched ahead meanwhile, and "
+                         "it idles until the next operation comes. torch.cuda.synchronize(), .item() and "
+                         "cudaStreamSynchronize do that; once a step is enough.",
+                         per_step(rep, d->n_syncs, d->n_steps)));
 }
 
 static void note_memory(struct notes *x, const struct run_device *d)

@@ -131,6 +131,18 @@ static double traced_utilization(const struct run *run)
     return steps > 0 ? kernel / steps : NAN;
 }
 
+/* Why gpu_memory is n/a: not monitored at all, or in part. */
+static const char *memory_because(const struct run *run)
+{
+    int n = 0, n_used = 0;
+    for (int i = 0; i < run->nodes_len; i++)
+        for (int k = 0; k < run->nodes[i].n_gpus; k++, n++)
+            n_used += run->nodes[i].gpus[k].memory_used_mb.n > 0;
+    return n_used ? "n/a because the GPU's monitor gives the memory in use and not how much there is"
+           : n    ? "n/a because the GPU's monitor gives no memory in use"
+                  : "n/a because no GPU was monitored";
+}
+
 static double dropped(const struct run *run)
 {
     double n = 0;
@@ -147,9 +159,9 @@ static double value_of(const struct run_result *r, enum metric m, const char **b
     switch (m) {
     case METRIC_gpu_utilization:
     case METRIC_gpu_memory:
-        *because = r->run->n_traces && m == METRIC_gpu_utilization
-                       ? "n/a because no GPU was monitored, and the traces hold no steps of one"
-                       : "n/a because no GPU was monitored";
+        *because = m == METRIC_gpu_memory ? memory_because(r->run)
+                   : r->run->n_traces     ? "n/a because no GPU was monitored, and the traces hold no steps of one"
+                                          : "n/a because no GPU was monitored";
         v = gpu_value(r->run, m == METRIC_gpu_memory);
         return isnan(v) && m == METRIC_gpu_utilization ? traced_utilization(r->run) : v;
     case METRIC_throughput:

@@ -278,7 +278,7 @@ static void put_steps(json_t *o, const struct run_result *r)
     json_object_set_new(o, "n_warmup", value_int(has, r->n_warmup));
     json_object_set_new(o, "warmup_because", value_text(r->warmup_because));
     json_object_set_new(o, "n_counted", value_int(has, r->n_counted));
-    json_object_set_new(o, "step", value_spread(&r->step));
+    json_object_set_new(o, "step", value_step(r));
     json_object_set_new(o, "step_interval_ns", value_interval(r->step_interval));
     json_object_set_new(o, "parts_ns", has ? value_parts(r->part_ns) : json_null());
     json_object_set_new(o, "parts_ratio", has ? shares(r->part_ns, r->step.mean_ns) : json_null());

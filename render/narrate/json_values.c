@@ -38,6 +38,21 @@ json_t *value_spread(const struct spread *s)
     return o;
 }
 
+/* A summary keeps neither its shortest nor its longest step, and not always more than the mean. */
+json_t *value_step(const struct run_result *r)
+{
+    const struct run_summary *m = &r->run->summary;
+    json_t *o = value_spread(&r->step);
+    if (r->has_steps || !json_is_object(o))
+        return o;
+    static const char *const names[] = {"min_ns", "max_ns", "median_ns", "p95_ns", "cv_ratio"};
+    const int is_known[] = {0, 0, m->p50_ns > 0, m->p95_ns > 0, m->stdev_ns > 0};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!is_known[i])
+            json_object_set_new(o, names[i], json_null());
+    return o;
+}
+
 json_t *value_parts(const int64_t *part)
 {
     json_t *o = json_object();

@@ -15,6 +15,8 @@ json_t *value_text(const char *s);
 json_t *value_interval(struct interval i);
 /** value_spread - statistics of times; null of none. */
 json_t *value_spread(const struct spread *s);
+/** value_step - the step time of a run; of a summary null for what it does not say (shortest, longest). */
+json_t *value_step(const struct run_result *r);
 /** value_parts - by key.   part: shape (N_PARTS), ns */
 json_t *value_parts(const int64_t *part);
 /** value_pop - null where the efficiencies are n/a. */

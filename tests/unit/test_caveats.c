@@ -130,13 +130,16 @@ static void test_device_notes(void **state)
     const char *said = notes_of_gpus(alike, 4); /* the same of all is said once */
     assert_non_null(strstr(said, "GPU 0, and alike 3 other GPUs: copies to the host"));
     assert_null(strstr(said, "GPU 1"));
-    struct run_device d = {.n_steps = 10, .n_mallocs = 5, .n_frees = 5, .n_to_host = 10, .n_syncs = 50};
+    struct run_device d = {.n_steps = 10, .n_mallocs = 5, .n_frees = 5, .n_to_host = 10, .n_syncs = 10};
     assert_null(strstr(notes_of(d), "GPU 0")); /* one a step is usual */
+    d.n_syncs = 11;
+    assert_non_null(strstr(notes_of(d), "the host synchronised with it inside steps, 1.10 a step (11 in 10 steps)"));
     d.n_mallocs = 6;
     assert_non_null(strstr(notes_of(d), "cudaMalloc"));
     assert_null(strstr(notes_of(d), "copies to the host"));
     d.n_to_host = 11;
     assert_non_null(strstr(notes_of(d), "a step (11 in 10 steps); the host synchronised"));
+    assert_null(strstr(notes_of(d), "synchronised with it")); /* once */
     d = (struct run_device){.memory = {.n = 5,
                                        .peak_allocated = 80,
                                        .peak_reserved = 91,

@@ -142,6 +142,34 @@ static void test_single_rank(void **state)
     }
 }
 
+/* A GPU that was monitored without its memory's size is no GPU that was not monitored. */
+static void test_gpu_memory(void **state)
+{
+    (void)state;
+    static const char *const rules[] = {"gpu_memory<90%"};
+    static const char *const told[] = {
+        "n/a because no GPU was monitored", "n/a because the GPU's monitor gives no memory in use",
+        "n/a because the GPU's monitor gives the memory in use and not how much there is", "50 %, below 90 %"};
+    for (int i = 0; i < 4; i++) {
+        struct run *r = made_even_run(1, 64, 40, 70000000, 0, 0, 0);
+        struct run_gpu gpu = {0};
+        struct report rep = {0};
+        struct analyse_options o = made_options();
+        struct checks c;
+        r->nodes[0].gpus = &gpu;
+        r->nodes[0].n_gpus = i > 0;
+        if (i > 1)
+            sampled_add(r, &gpu.memory_used_mb, 0, 8);
+        if (i > 2)
+            sampled_add(r, &gpu.memory_total_mb, 0, 16);
+        assert_int_equal(analyse(&rep, &r, 1, &o, NULL), 0);
+        assert_int_equal(checks_run(&rep, rules, 1, &c, NULL), 0);
+        assert_string_equal(c.list[0].text, told[i]);
+        report_free(&rep);
+        run_free(r);
+    }
+}
+
 /* Two ranks on one core: a check says what it is worth; counts are no times. One rank waits for nobody. */
 static void test_doubts(void **state)
 {
@@ -169,8 +197,8 @@ static void test_doubts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rules),       cmocka_unit_test(test_no_rules), cmocka_unit_test(test_documents),
-        cmocka_unit_test(test_single_rank), cmocka_unit_test(test_doubts),
+        cmocka_unit_test(test_rules),       cmocka_unit_test(test_no_rules),   cmocka_unit_test(test_documents),
+        cmocka_unit_test(test_single_rank), cmocka_unit_test(test_gpu_memory), cmocka_unit_test(test_doubts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -374,6 +374,13 @@ static void test_scaling_of_summaries(void **state)
                                     : "At 2 GPUs the speed-up over 1 GPU is 1.50x (efficiency 0.75); where the time "
                                       "went is unknown.");
         assert_string_equal(f.rep.series[0].kind_because, "the global batch is 64 samples at every GPU count");
+        const struct document *d = document(&f.rep, "report.json");
+        json_t *root = json_loadb(d->bytes, d->len, 0, NULL);
+        const json_t *step = json_object_get(json_array_get(json_object_get(root, "runs"), 0), "step");
+        assert_int_equal(json_integer_value(json_object_get(step, "mean_ns")), 80000000);
+        assert_true(json_is_null(json_object_get(step, "min_ns"))); /* a summary does not say it */
+        assert_true(json_is_null(json_object_get(step, "max_ns")));
+        json_decref(root);
         release(&f);
     }
 }
