@@ -76,25 +76,67 @@ static int find(const struct dcr_csv *csv, struct columns *c)
     return c->name >= 0 && c->start >= 0 && (c->duration >= 0 || c->end >= 0) ? 0 : -1;
 }
 
-static int number(const struct dcr_csv *csv, int column, int scale, int64_t *out)
+/* "1,234,567.8" without its commas. returns  bytes; -1 when they do not part groups of three digits, as those of a
+ * decimal comma */
+static int ungroup(const char *text, char *plain, size_t cap)
 {
-    const char *text = dcr_csv_text(csv, column);
-    return *text ? decimal_scaled(text, text + strlen(text), scale, out) : -1;
+    size_t n = 0, digits = 0;
+    int n_groups = 0;
+    const char *p = text + (*text == '-');
+    if (strlen(text) >= cap || *p == '0')
+        return -1;
+    for (; *p && *p != '.'; p++) {
+        if (*p == ',' ? digits == 0 || digits > 3 || (n_groups++ && digits != 3) : !isdigit((unsigned char)*p))
+            return -1;
+        digits = *p == ',' ? 0 : digits + 1;
+    }
+    if (digits != 3 || (*p && p[1 + strspn(p + 1, "0123456789")]))
+        return -1;
+    for (p = text; *p; p++)
+        if (*p != ',')
+            plain[n++] = *p;
+    return (int)n;
 }
 
-/* Begin and length of a row: 1 when it is an operation, 0 when it is the end of one, -1 when it cannot be read. */
-static int interval(const struct dcr_csv *csv, const struct columns *c, int64_t *start, int64_t *dur)
+/* returns  0; -1 when it is no number; DCR_FAIL with a sentence when it is one whose commas may mean anything */
+static int number(const struct dcr_csv *csv, int column, int scale, int64_t *out, const char *file, struct dcr_err *err)
+{
+    char plain[64];
+    const char *text = dcr_csv_text(csv, column), *end = text + strlen(text);
+    if (strchr(text, ',')) {
+        int n = ungroup(text, plain, sizeof plain);
+        if (n < 0)
+            return dcr_err_set(err, DCR_FAIL,
+                               "'%s' has a number with a comma on line %ld that does not part groups of three digits; "
+                               "write its numbers without separators",
+                               file, dcr_csv_line(csv));
+        text = plain;
+        end = plain + n;
+    }
+    while (end > text && end[-1] == ' ')
+        end--;
+    for (const char *p = text; p < end; p++) /* decimal_scaled would end there */
+        if (strchr(" '}]", *p))
+            return -1;
+    return text < end ? decimal_scaled(text, end, scale, out) : -1;
+}
+
+/* Begin and length of a row: 1 when it is an operation, 0 when it is the end of one, -1 when it cannot be read;
+ * DCR_FAIL as number. */
+static int interval(const struct dcr_csv *csv, const struct columns *c, int64_t *start, int64_t *dur, const char *file,
+                    struct dcr_err *err)
 {
     int64_t end;
     if (c->event >= 0 && strcmp(dcr_csv_text(csv, c->event), "Enter") != 0)
         return 0;
-    if (number(csv, c->start, c->start_scale, start))
-        return -1;
+    int rc = number(csv, c->start, c->start_scale, start, file, err);
+    if (rc)
+        return rc;
     if (c->duration >= 0)
-        return number(csv, c->duration, c->duration_scale, dur) ? -1 : 1;
-    if (number(csv, c->end, c->start_scale, &end) || __builtin_sub_overflow(end, *start, dur))
-        return -1;
-    return 1;
+        return (rc = number(csv, c->duration, c->duration_scale, dur, file, err)) != 0 ? rc : 1;
+    if ((rc = number(csv, c->end, c->start_scale, &end, file, err)) != 0)
+        return rc;
+    return __builtin_sub_overflow(end, *start, dur) ? -1 : 1;
 }
 
 /* "NVIDIA A100-SXM4-80GB (0)" -> 0; a plain number is itself; 0 when nothing is said. */
@@ -159,7 +201,11 @@ int nsys_gpu_csv_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
     while (!rc && (rc = next(r, csv, s->name, err)) == 0) {
         int64_t start, dur;
         const char *name = dcr_csv_text(csv, c.name);
-        int what = interval(csv, &c, &start, &dur);
+        int what = interval(csv, &c, &start, &dur, s->name, err);
+        if (what == DCR_FAIL) {
+            rc = what;
+            break;
+        }
         if (what == 0)
             continue;
         struct device_op op = {.device = device_of(dcr_csv_text(csv, c.device)),
@@ -218,11 +264,18 @@ int nsys_api_csv_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
     struct dcr_stream from;
     struct columns c;
     int n = 0;
+    int64_t n_bad = 0;
     int rc = lines && calls ? open_csv(&csv, lines, &from, s, api_words, pipit_api_words, &c, err)
                             : dcr_err_set(err, DCR_FATAL, "out of memory reading '%s'", s->name);
     while (!rc && (rc = next(r, csv, s->name, err)) == 0) {
         int64_t start, dur;
-        if (interval(csv, &c, &start, &dur) != 1 || dur < 0)
+        int what = interval(csv, &c, &start, &dur, s->name, err);
+        if (what == DCR_FAIL) {
+            rc = what;
+            break;
+        }
+        n_bad += what < 0 || (what == 1 && dur < 0);
+        if (what != 1 || dur < 0)
             continue;
         struct call *k = call_of(r, calls, &n, dcr_csv_text(csv, c.name));
         k->n++;
@@ -232,6 +285,9 @@ int nsys_api_csv_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
     }
     if (rc == DCR_END) {
         rc = 0;
+        if (n_bad)
+            run_add_gap(r, "Of the trace '%s' %lld call%s no time that can be read; its numbers are without.", s->name,
+                        (long long)n_bad, n_bad == 1 ? " has" : "s have");
         qsort(calls, (size_t)n, sizeof *calls, by_time);
         struct foreign_table *t =
             run_add_table(r, s->name, "nsys API trace (CSV)", "Calls of the CUDA API, by summed time",

@@ -174,11 +174,58 @@ static void test_steps(void **state)
     assert_string_equal(run->traces[0].accumulation.by, "backward passes");
 }
 
+static ssize_t text_read(void *ctx, void *out, size_t n, struct dcr_err *err)
+{
+    (void)err;
+    const char **p = ctx;
+    size_t k = strlen(*p) < n ? strlen(*p) : n;
+    memcpy(out, *p, k);
+    *p += k;
+    return (ssize_t)k;
+}
+
+static struct dcr_err said;
+
+static int import_csv(const char *text)
+{
+    run_free(run);
+    run = run_new("t");
+    said = (struct dcr_err){0};
+    struct dcr_stream s = {text_read, &text, "raw"};
+    return import_foreign(run, "t.csv", &s, &said);
+}
+
+/* Digits in groups are read, commas that may be those of fractions refused; a call without a time is said. */
+static void test_grouped(void **state)
+{
+    (void)state;
+#define GPU "Start (ns),Duration (ns),CorrId,GrdX,GrdY,GrdZ,Device,Strm,Name\n"
+#define REST ",1,1,1,1,X (0),7,k\n"
+    assert_int_equal(import_csv(GPU "\"1,000\",\"2,000,500\"" REST "3000000,500" REST "3 000,5" REST), 0);
+    assert_int_equal(device(0)->value[DEV_KERNEL_SUM], 2001000);
+    assert_int_equal(device(0)->value[DEV_SPAN], 3000500 - 1000);
+    assert_int_equal(run->traces[0].n_unusable, 1);
+    static const char *const unclear[] = {"\"1,5\"", "\"0,123\"", "\"1,0000\"", "\"1.000,500\"", "\",100\"", "\"1,\"",
+                                          "\"1,000x\"", "\"1000,000\""};
+    char text[512];
+    for (size_t i = 0; i < sizeof unclear / sizeof *unclear; i++) {
+        snprintf(text, sizeof text, GPU "1000,200" REST "5000,%s" REST, unclear[i]);
+        assert_int_equal(import_csv(text), DCR_FAIL);
+        assert_non_null(strstr(said.text, "on line 3"));
+        assert_int_equal(run->n_traces, 0);
+    }
+#define API "Start (ns),Duration (ns),Name,Result,CorrID,Pid,Tid\n"
+    assert_int_equal(import_csv(API "1,\"1,000\",cudaMalloc,0,1,1,1\n5,x,cudaMalloc,0,1,1,1\n"), 0);
+    assert_string_equal(run->tables[0].cells[2], "1000");
+    assert_non_null(strstr(run->gaps[0], "1 call has no time"));
+    assert_int_equal(import_csv(API "1,\"1,5\",cudaMalloc,0,1,1,1\n"), DCR_FAIL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_two_devices, forget), cmocka_unit_test_teardown(test_ranges, forget),
         cmocka_unit_test_teardown(test_steps, forget), cmocka_unit_test_teardown(test_little, forget),
-        cmocka_unit_test_teardown(test_none, forget)};
+        cmocka_unit_test_teardown(test_none, forget), cmocka_unit_test_teardown(test_grouped, forget)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
