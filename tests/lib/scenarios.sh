@@ -134,6 +134,35 @@ middle() { # median of the lines that are numbers; - without any
     { grep -v '^-$' || true; } | sort -g | awk '{ v[NR] = $1 } END { print NR == 0 ? "-" : NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2 }'
 }
 
+# The class that was named first behind `shared`: first_class "shared data io" -> data; of shared cores alone: shared
+first_class() {
+    local rest=${1#shared}
+    rest=${rest# }
+    rest=${rest%% *}
+    echo "${rest:-${1%% *}}"
+}
+# Lines "SCENARIO RANKS CLASS VERDICT" -> how often each class was named first, and how many of them were misses: confusion
+confusion() {
+    awk 'BEGIN { n = split("communication imbalance data io copy host memory compute shared none", column)
+            printf "| scenario | ranks |"
+            for (i = 1; i <= n; i++) printf " %s |", column[i]
+            print " misses |"
+            printf "| --- | --- |"
+            for (i = 0; i <= n; i++) printf " --- |"
+            print "" }
+        { key = $1 " | " $2
+          if (!(key in seen)) { seen[key] = 1; keys[++rows] = key }
+          count[key, $3]++
+          if ($4 == "wrong") { miss[key]++; all++ } }
+        END { for (r = 1; r <= rows; r++) {
+                printf "| %s |", keys[r]
+                for (i = 1; i <= n; i++) printf " %s |", (keys[r], column[i]) in count ? count[keys[r], column[i]] : "."
+                printf " %d |\n", miss[keys[r]] }
+            printf "| all | |"
+            for (i = 1; i <= n; i++) printf " |"
+            printf " %d |\n", all }'
+}
+
 # Machine-readable: one line of tab-separated fields a scenario and number of ranks; docs/scenarios.md says what they are.
 truth_columns() {
     printf '%s\t' scenario ranks cores seed rounds accepted expected_percent gain_percent gain_low_percent gain_high_percent named predicted_percent verdict
