@@ -157,6 +157,9 @@ enum unlike_kind {
 unsigned unlike(const struct thresholds *t, const struct run *a, const struct run *b);
 /** unlike_in_series - the same of all runs of a series against its first. Test: tests/unit/test_narrate_runs.c */
 unsigned unlike_in_series(const struct report *rep, const struct series *s);
+/** traced_utilization - time with a kernel running / time of the steps, of all traced GPUs together; NAN without any.
+ */
+double traced_utilization(const struct run *a);
 /** run_version - of a library: what the program says of it, else the variable that containers set ("CUDA_VERSION"); ""
  *  not known. borrows */
 const char *run_version(const struct run *a, const char *said, const char *variable);

@@ -2,13 +2,17 @@
  * is missing; cores in caveats_cores.c, runs that are compared in caveats_series.c. Caveats lower confidence; gaps also
  * change the exit status. */
 #include "render/analyse/analyse.h"
+#include "render/analyse/rules.h"
 
 #include "render/model/build.h"
 #include "render/narrate/format.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+
+static const double TRACED_PART_GAP = 0.10; /* of utilisation; docs/metrics.md */
 
 const char *report_text(struct report *rep, const char *fmt, ...)
 {
@@ -255,6 +259,38 @@ static void check_clocks(struct report *rep, int run)
             r->label, gpu, node, fmt_percent(worst).text);
 }
 
+double traced_utilization(const struct run *a)
+{
+    double kernel = 0, steps = 0;
+    for (int i = 0; i < a->n_traces; i++)
+        for (int k = 0; k < a->traces[i].n_devices; k++) {
+            kernel += (double)a->traces[i].devices[k].steps_kernel_ns;
+            steps += (double)a->traces[i].devices[k].steps_ns;
+        }
+    return steps > 0 ? kernel / steps : NAN;
+}
+
+/* Which of the monitored GPUs was traced is not known: outside the range of them all it was none as it was traced. */
+static void check_traced_part(struct report *rep, int run)
+{
+    const struct run *a = rep->runs[run].run;
+    double traced = traced_utilization(a), least = INFINITY, most = -INFINITY;
+    for (int i = 0; i < a->nodes_len; i++)
+        for (int k = 0; k < a->nodes[i].n_gpus; k++) {
+            double seen = rule_mean(&a->nodes[i].gpus[k].utilization_percent) / 100;
+            least = seen < least ? seen : least;
+            most = seen > most ? seen : most;
+        }
+    if (isnan(traced) || least > most || (traced <= most + TRACED_PART_GAP && traced >= least - TRACED_PART_GAP))
+        return;
+    report_add_note(rep, NOTE_CAVEAT, run, "traced-part",
+                    "%s: GPU utilisation is %s in the traced steps and %s by the monitor over all of its time: the "
+                    "traced part is not what the GPU did most of that time.",
+                    rep->runs[run].label, fmt_percent(traced).text,
+                    least < most ? report_text(rep, "%s to %s", fmt_percent(least).text, fmt_percent(most).text)
+                                 : fmt_percent(most).text);
+}
+
 int has_bad_clock(const struct report *rep, const struct run_result *r)
 {
     for (int i = 0; i < rep->n_notes; i++)
@@ -310,6 +346,7 @@ void caveats(struct report *rep)
     }
     for (int i = 0; i < rep->n_runs; i++) {
         check_clocks(rep, i);
+        check_traced_part(rep, i);
         check_cover(rep, i);
     }
     check_loose_ranks(rep);

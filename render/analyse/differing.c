@@ -183,6 +183,27 @@ static int some_node(const struct run *a, const struct run *b, size_t offset)
     return 0;
 }
 
+/* The first GPU that traces of a run name; "" = none. */
+static const char *traced_model(const struct run *a)
+{
+    for (int i = 0; i < a->n_traces; i++)
+        for (int k = 0; k < a->traces[i].n_devices; k++)
+            if (*a->traces[i].devices[k].model)
+                return a->traces[i].devices[k].model;
+    return "";
+}
+
+/* By their traces: has b a GPU of another model than the first of a? */
+static int has_other_traced_model(const struct run *a, const struct run *b)
+{
+    const char *model = traced_model(a);
+    for (int i = 0; i < b->n_traces; i++)
+        for (int k = 0; k < b->traces[i].n_devices; k++)
+            if (is_unlike(model, b->traces[i].devices[k].model))
+                return 1;
+    return 0;
+}
+
 /* Mean SM clock of the GPUs that were busy; 0 = not monitored. */
 static double busy_clock(const struct run *a, double busy)
 {
@@ -234,7 +255,7 @@ unsigned unlike(const struct thresholds *t, const struct run *a, const struct ru
     const struct run_program *p = &a->program, *q = &b->program;
     const int is[N_UNLIKE] = {
         [UNLIKE_CPU] = some_node(a, b, offsetof(struct run_node, cpu_model)),
-        [UNLIKE_GPU] = some_node(a, b, offsetof(struct run_node, gpu_model)),
+        [UNLIKE_GPU] = some_node(a, b, offsetof(struct run_node, gpu_model)) || has_other_traced_model(a, b),
         [UNLIKE_CLOCK] = has_other_clocks(t, a, b),
         [UNLIKE_DRIVER] = some_node(a, b, offsetof(struct run_node, gpu_driver)),
         [UNLIKE_CUDA] = is_unlike(run_version(a, p->cuda, "CUDA_VERSION"), run_version(b, q->cuda, "CUDA_VERSION")),

@@ -119,18 +119,6 @@ static double gpu_value(const struct run *run, int is_memory)
     return is_memory ? most : n ? sum / n : NAN;
 }
 
-/* Time with a kernel running over the time of the steps, of all traced GPUs together; NAN without any. */
-static double traced_utilization(const struct run *run)
-{
-    double kernel = 0, steps = 0;
-    for (int i = 0; i < run->n_traces; i++)
-        for (int k = 0; k < run->traces[i].n_devices; k++) {
-            kernel += (double)run->traces[i].devices[k].steps_kernel_ns;
-            steps += (double)run->traces[i].devices[k].steps_ns;
-        }
-    return steps > 0 ? kernel / steps : NAN;
-}
-
 /* Why gpu_memory is n/a: not monitored at all, or in part. */
 static const char *memory_because(const struct run *run)
 {

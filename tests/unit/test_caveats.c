@@ -41,6 +41,14 @@ static void test_unlike(void **state)
         "(OMP_NUM_THREADS and its like), CPU quotas");
     b->program.threads = 1; /* it says so itself */
     assert_int_equal(unlike(&t, a, b) & 1U << UNLIKE_THREADS, 0);
+    struct run_device traced[2] = {{.model = "Tesla V100-DGXS-32GB"}, {.model = "NVIDIA A100-SXM4-40GB"}};
+    struct foreign_trace traces[2] = {{.devices = &traced[0], .n_devices = 1}, {.devices = &traced[1], .n_devices = 1}};
+    a->traces = &traces[0];
+    b->traces = &traces[1];
+    a->n_traces = b->n_traces = 1;
+    assert_string_equal(unlike_names(&rep, unlike(&t, a, b) & 1U << UNLIKE_GPU), "GPU models");
+    traced[1].model = ""; /* not said is not different */
+    assert_int_equal(unlike(&t, a, b) & 1U << UNLIKE_GPU, 0);
     gpu[1].sm_clock_mhz.sum = 1900;
     assert_int_equal(unlike(&t, a, b) & 1U << UNLIKE_CLOCK, 0);
     report_free(&rep);
@@ -87,6 +95,24 @@ static void test_other_caveats(void **state)
         sampled_add(r, &gpu.sm_clock_mhz, i, i ? 1200 : 1980); /* 1395 of 1980 in the mean */
     }
     assert_true(has_note(r, "clocks", NOTE_CAVEAT));
+    for (int percent = 60; percent <= 61; percent++) { /* by the trace 50 % */
+        struct run_device d = {.file = "t.json",
+                               .model = "",
+                               .idle_because = "",
+                               .n_steps = 40,
+                               .steps_ns = 100,
+                               .steps_kernel_ns = 50,
+                               .steps_busy_ns = 50};
+        struct foreign_trace t = {.file = "t.json", .kind = "", .devices = &d, .n_devices = 1};
+        gpu = (struct run_gpu){0};
+        r = parts(0, 0, 0);
+        sampled_add(r, &gpu.utilization_percent, 0, percent);
+        r->nodes[0].gpus = &gpu;
+        r->nodes[0].n_gpus = 1;
+        r->traces = &t;
+        r->n_traces = 1;
+        assert_int_equal(has_note(r, "traced-part", NOTE_CAVEAT), percent > 60);
+    }
     r = parts(0, 0, 0);
     r->n_nodes = 0;
     assert_true(has_note(r, "nodes-unknown", NOTE_GAP));

@@ -55,6 +55,31 @@ static void test_loading_removed(void **state)
     run_free(new[0]);
 }
 
+/* Traces of two GPU models compare machines, too. */
+static void test_other_gpu(void **state)
+{
+    (void)state;
+    struct run *old[] = {made_even_run(1, 64, 40, 40, 0, 60, 0)}, *new[] = {made_even_run(1, 64, 40, 40, 0, 5, 0)};
+    struct run_device d[2] = {{.file = "", .model = "Tesla V100-DGXS-32GB", .idle_because = ""},
+                              {.file = "", .model = "NVIDIA H100 80GB HBM3", .idle_because = ""}};
+    struct foreign_trace t[2] = {{.file = "", .kind = "", .devices = &d[0], .n_devices = 1},
+                                 {.file = "", .kind = "", .devices = &d[1], .n_devices = 1}};
+    struct report before = {0}, after = {0};
+    old[0]->traces = &t[0];
+    new[0]->traces = &t[1];
+    old[0]->n_traces = new[0]->n_traces = 1;
+    tell(&before, old, 1);
+    tell(&after, new, 1);
+    assert_int_equal(compare(&after, &before), 1);
+    assert_string_equal(after.comparisons[0].differing, "GPU models");
+    assert_int_equal(after.comparisons[0].confidence, CONFIDENCE_LOW);
+    assert_string_equal(after.comparisons[0].confidence_because, "the runs differ in their GPU models");
+    report_free(&before);
+    report_free(&after);
+    run_free(old[0]);
+    run_free(new[0]);
+}
+
 /* Like with like: two nodes with one and with two ranks each; and of two configurations the one that is on both sides
  * by itself, so that what was changed is compared with what it was. */
 static void test_like_with_like(void **state)
@@ -183,9 +208,9 @@ static void test_gain_is_a_bound(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_loading_removed), cmocka_unit_test(test_gain_by_medians),
-        cmocka_unit_test(test_gain_is_a_bound), cmocka_unit_test(test_like_with_like),
-        cmocka_unit_test(test_no_difference),
+        cmocka_unit_test(test_loading_removed), cmocka_unit_test(test_other_gpu),
+        cmocka_unit_test(test_gain_by_medians), cmocka_unit_test(test_gain_is_a_bound),
+        cmocka_unit_test(test_like_with_like),  cmocka_unit_test(test_no_difference),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
