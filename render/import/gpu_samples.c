@@ -1,11 +1,103 @@
 /* gpu_samples.c - see gpu_samples.h. */
 #include "render/import/gpu_samples.h"
 
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
-static struct run_gpu *gpu_at(struct run *r, int64_t id)
+static const struct {
+    const char *unit;
+    enum gpu_sample what;
+    double factor;
+} units[] = {{"%", SAMPLE_UTILIZATION, 1},      {"MiB", SAMPLE_MEMORY_USED, 1}, {"KiB", SAMPLE_MEMORY_USED, 1.0 / 1024},
+             {"GiB", SAMPLE_MEMORY_USED, 1024}, {"W", SAMPLE_POWER, 1},         {"mW", SAMPLE_POWER, 1e-3},
+             {"kW", SAMPLE_POWER, 1e3},         {"C", SAMPLE_TEMPERATURE, 1},   {"MHz", SAMPLE_CLOCK, 1},
+             {"GHz", SAMPLE_CLOCK, 1e3}};
+
+enum gpu_sample gpu_samples_unit(const char *unit, size_t n, double *factor)
 {
-    struct run_node *n = id >= 0 && id < 1024 ? run_node_at(r, 0) : NULL;
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (strlen(units[i].unit) == n && memcmp(units[i].unit, unit, n) == 0) {
+            *factor = units[i].factor;
+            return units[i].what;
+        }
+    return SAMPLE_NONE;
+}
+
+static int is_not_measured(const char *cell)
+{
+    static const char *const words[] = {"", "-", "N/A", "Not Supported", "Unknown Error", "Insufficient Permissions"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcasecmp(cell, words[i]) == 0)
+            return 1;
+    return *cell == '[';
+}
+
+/* Of anything else than memory, no more than so many; a monitor that says more is wrong. */
+static int is_possible(enum gpu_sample what, double v)
+{
+    static const double most[] = {[SAMPLE_UTILIZATION] = 100, [SAMPLE_MEMORY_USED] = 1e9, [SAMPLE_MEMORY_TOTAL] = 1e9,
+                                  [SAMPLE_POWER] = 1e5,       [SAMPLE_TEMPERATURE] = 300, [SAMPLE_CLOCK] = 1e5};
+    return isfinite(v) && v <= most[what] && v >= (what == SAMPLE_TEMPERATURE ? -100 : 0);
+}
+
+int gpu_samples_read(const char *cell, enum gpu_sample what, double factor, double *out, struct samples_left *left)
+{
+    char *end;
+    if (what == SAMPLE_NONE || is_not_measured(cell))
+        return 0;
+    int is_number = isdigit((unsigned char)cell[strspn(cell, "+-.")]) && !strpbrk(cell, "xX");
+    double v = is_number ? strtod(cell, &end) : 0;
+    if (is_number) {
+        size_t n = strlen(end += strspn(end, " \t"));
+        while (n && isspace((unsigned char)end[n - 1]))
+            n--;
+        enum gpu_sample of = n ? gpu_samples_unit(end, n, &factor) : what;
+        *out = v * factor;
+        if ((of == what || (of == SAMPLE_MEMORY_USED && what == SAMPLE_MEMORY_TOTAL)) && is_possible(what, *out))
+            return 1;
+    }
+    if (left->n++ == 0) {
+        snprintf(left->first, sizeof left->first, "%s", cell);
+        for (char *p = left->first; *p; p++)
+            *p = *p >= ' ' && *p < 0x7f ? *p : '?';
+    }
+    return 0;
+}
+
+void gpu_samples_say(struct run *r, const char *file, const struct samples_left *left)
+{
+    if (left->n)
+        run_add_gap(r, "%lld value%s of '%s' %s no number of a known unit that can be true ('%s'%s) and %s left out.",
+                    (long long)left->n, left->n == 1 ? "" : "s", file, left->n == 1 ? "is" : "are", left->first,
+                    left->n == 1 ? "" : " is the first", left->n == 1 ? "is" : "are");
+}
+
+int64_t gpu_samples_node(struct run *r, const char *host, size_t n)
+{
+    int64_t next = 0;
+    if (n == 0)
+        return 0;
+    for (int i = 0; i < r->nodes_len; i++) {
+        if (strlen(r->nodes[i].host) == n && memcmp(r->nodes[i].host, host, n) == 0)
+            return r->nodes[i].node;
+        next = r->nodes[i].node >= next ? r->nodes[i].node + 1 : next;
+    }
+    int is_blank = r->nodes_len == 1 && r->nodes[0].node == 0 && !*r->nodes[0].host && r->nodes[0].n_gpus == 0;
+    next = is_blank ? 0 : next;
+    struct run_node *k = next < 1024 ? run_node_at(r, next) : NULL;
+    if (!k)
+        return -1;
+    k->host = dcr_arena_strndup(&r->arena, host, n);
+    return next;
+}
+
+static struct run_gpu *gpu_at(struct run *r, int64_t node, int64_t id)
+{
+    struct run_node *n = id >= 0 && id < 1024 && node >= 0 ? run_node_at(r, node) : NULL;
     if (!n)
         return NULL;
     for (int i = 0; i < n->n_gpus; i++)
@@ -19,9 +111,9 @@ static struct run_gpu *gpu_at(struct run *r, int64_t id)
     return &n->gpus[n->n_gpus++];
 }
 
-void gpu_samples_add(struct run *r, int64_t id, enum gpu_sample what, double t, double value)
+void gpu_samples_add(struct run *r, int64_t node, int64_t id, enum gpu_sample what, double t, double value)
 {
-    struct run_gpu *g = what == SAMPLE_NONE ? NULL : gpu_at(r, id);
+    struct run_gpu *g = what == SAMPLE_NONE ? NULL : gpu_at(r, node, id);
     if (!g)
         return;
     struct sampled *to[] = {[SAMPLE_UTILIZATION] = &g->utilization_percent, [SAMPLE_MEMORY_USED] = &g->memory_used_mb,

@@ -1,4 +1,5 @@
-/* gpu_samples.h - samples of GPUs from monitors of others, into node 0 of the run. Inside render/import only. */
+/* gpu_samples.h - samples of GPUs from monitors of others, into node 0 of the run unless they name machines. Inside
+ * render/import only. */
 #ifndef RENDER_IMPORT_GPU_SAMPLES_H
 #define RENDER_IMPORT_GPU_SAMPLES_H
 
@@ -15,7 +16,28 @@ enum gpu_sample {
     SAMPLE_CLOCK
 };
 
-/** gpu_samples_add - one value of GPU `id` at t seconds (of any clock). Ids beyond 1023 are passed over. */
-void gpu_samples_add(struct run *r, int64_t id, enum gpu_sample what, double t, double value);
+/** gpu_samples_unit - what a unit is of ("GiB": memory used), and its size in units of struct run_gpu.
+ *  returns  SAMPLE_NONE for one that is not known */
+enum gpu_sample gpu_samples_unit(const char *unit, size_t n, double *factor);
+
+/* What of a file was no sample, to be said. Zero to begin with. */
+struct samples_left {
+    int64_t n;
+    char first[48]; /* as it stands there, other than ASCII as '?' */
+};
+/** gpu_samples_read - "37", "37 %" or "2.5 GiB", as what is sampled there.
+ *  factor   of a number without a unit
+ *  left     counts what is neither a value nor a way to say that none was measured ("N/A", "[Not Supported]", "")
+ *  returns  1 and *out in units of struct run_gpu; 0 when there is no value, or none that can be: no known unit, a
+ * share outside 0 to 100, a negative one except of temperatures */
+int gpu_samples_read(const char *cell, enum gpu_sample what, double factor, double *out, struct samples_left *left);
+/** gpu_samples_say - a gap of what was left out of the file, if anything. */
+void gpu_samples_say(struct run *r, const char *file, const struct samples_left *left);
+
+/** gpu_samples_node - the node of the machine of that name, made when it is new; a node 0 of which nothing is known yet
+ *  gets the name. "": node 0. At most 1024 are made: beyond, -1 */
+int64_t gpu_samples_node(struct run *r, const char *host, size_t n);
+/** gpu_samples_add - one value of GPU `id` of the node at t seconds (of any clock). Ids beyond 1023 are passed over. */
+void gpu_samples_add(struct run *r, int64_t node, int64_t id, enum gpu_sample what, double t, double value);
 
 #endif

@@ -74,12 +74,9 @@ static enum gpu_sample by_unit(const char *cell, int *seen)
     if (unit == cell)
         return SAMPLE_NONE;
     int is_degrees = *unit == '\0' && !strchr(cell, '.') && v >= 10 && v <= 130; /* no index, version or count */
-    enum gpu_sample what = strcmp(unit, " %") == 0     ? SAMPLE_UTILIZATION
-                           : strcmp(unit, " MiB") == 0 ? SAMPLE_MEMORY_USED
-                           : strcmp(unit, " W") == 0   ? SAMPLE_POWER
-                           : strcmp(unit, " MHz") == 0 ? SAMPLE_CLOCK
-                           : is_degrees                ? SAMPLE_TEMPERATURE
-                                                       : SAMPLE_NONE;
+    enum gpu_sample what = *unit == ' ' ? gpu_samples_unit(unit + 1, strlen(unit + 1), &v)
+                           : is_degrees ? SAMPLE_TEMPERATURE
+                                        : SAMPLE_NONE;
     if (what == SAMPLE_NONE || seen[what]++)
         return SAMPLE_NONE;
     return what;
@@ -135,6 +132,8 @@ struct log {
     double *t; /* of each line; < 0: none */
     size_t n;
     enum gpu_sample what[MAX_COLUMNS];
+    double factor[MAX_COLUMNS];            /* of numbers without a unit: "memory.used [GiB]" */
+    int is_open;                           /* the last line has no end */
     int n_columns, time_column, id_column; /* -1 = none */
 };
 
@@ -221,6 +220,15 @@ static int burst_length(const struct log *g)
     return is_equal ? length : 10 * n_long > n_bursts ? 0 : 1;
 }
 
+/* A number with a unit of memory. */
+static int mebibytes(const char *cell, double *out)
+{
+    const char *unit = strrchr(cell, ' ');
+    struct samples_left ignored = {.n = 0};
+    return unit && gpu_samples_unit(unit + 1, strlen(unit + 1), out) == SAMPLE_MEMORY_USED &&
+           gpu_samples_read(cell, SAMPLE_MEMORY_TOTAL, 1, out, &ignored);
+}
+
 /* A second column of MiB is all there is when it never changes and is never below the first. */
 static void find_total(struct log *g)
 {
@@ -233,15 +241,14 @@ static void find_total(struct log *g)
         memcpy(line, g->lines[i], strlen(g->lines[i]) + 1);
         int n = split(line, cells);
         for (int c = 0; c < n && total < 0; c++) {
-            size_t len = strlen(cells[c]);
             if (g->what[c] == SAMPLE_MEMORY_USED)
                 used = c;
-            else if (used >= 0 && len > 4 && strcmp(cells[c] + len - 4, " MiB") == 0) {
+            else if (used >= 0 && mebibytes(cells[c], &value))
                 total = c;
-                value = strtod(cells[c], NULL);
-            }
         }
-        if (total < 0 || total >= n || strtod(cells[total], NULL) != value || strtod(cells[used], NULL) > value)
+        double v;
+        if (total < 0 || total >= n || !mebibytes(cells[total], &v) || v != value ||
+            (mebibytes(cells[used], &v) && v > value))
             return;
     }
     if (total >= 0)
@@ -257,7 +264,10 @@ static int by_header(struct log *g)
     int rank = -1;
     g->time_column = -1;
     for (int i = 0; i < n; i++) {
+        const char *unit = strchr(cells[i], '[');
         g->what[i] = by_name(cells[i]);
+        if (unit)
+            gpu_samples_unit(unit + 1, strcspn(unit + 1, "]"), &g->factor[i]);
         g->time_column = strncmp(cells[i], "timestamp", 9) == 0 ? i : g->time_column;
         for (int k = 0; k < (int)(sizeof identities / sizeof *identities); k++)
             if (strcmp(cells[i], identities[k]) == 0 && k > rank) {
@@ -337,6 +347,9 @@ static int by_first_row(struct log *g, const char *name, struct dcr_err *err)
 static int lines_of(struct log *g, char *text, const char *name, struct dcr_err *err)
 {
     text += strncmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+    g->is_open = *text && text[strlen(text) - 1] != '\n';
+    for (int i = 0; i < MAX_COLUMNS; i++)
+        g->factor[i] = 1;
     size_t cap = 1;
     char *save = NULL;
     for (const char *p = text; *p; p++)
@@ -351,7 +364,8 @@ static int lines_of(struct log *g, char *text, const char *name, struct dcr_err 
 }
 
 /* Rows into samples. burst: GPUs by place in a burst; 1 = one GPU, or they are told by a column */
-static int add_rows(struct run *r, struct log *g, size_t first, int burst, size_t *n_bad, int *n_names)
+static int add_rows(struct run *r, struct log *g, size_t first, int burst, size_t *n_bad, int *n_names,
+                    struct samples_left *left)
 {
     struct identities known = {.n = 0};
     int64_t n_of[MAX_GPUS] = {0};
@@ -369,10 +383,9 @@ static int add_rows(struct run *r, struct log *g, size_t first, int burst, size_
         double t = g->time_column < 0 && id >= 0 && id < MAX_GPUS ? (double)n_of[id]++ : g->t[i];
         row++;
         for (int c = 0; c < n; c++) {
-            char *end;
-            double v = strtod(cells[c], &end); /* "[N/A]" and the like are not measured */
-            if (end > cells[c])
-                gpu_samples_add(r, id, g->what[c], t, v);
+            double v;
+            if (gpu_samples_read(cells[c], g->what[c], g->factor[c], &v, left))
+                gpu_samples_add(r, 0, id, g->what[c], t, v);
         }
     }
     *n_names = known.n;
@@ -383,6 +396,7 @@ int nvidia_smi_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
 {
     struct dcr_buf b = {.max = MAX_BYTES};
     struct log g = {.id_column = -1};
+    struct samples_left left = {.n = 0};
     size_t n_bad = 0;
     int rc = dcr_stream_slurp(s, &b, MAX_BYTES, err), burst = 1, n_names = 0;
     if (rc || (rc = lines_of(&g, (char *)(uintptr_t)dcr_buf_text(&b), s->name, err)))
@@ -396,18 +410,23 @@ int nvidia_smi_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
         int is_date = slash && comma && slash < comma; /* be it one that can be read or not */
         g.time_column = is_date || stamp(g.lines[0]) >= 0 ? 0 : -1;
     }
+    int is_cut = g.is_open && g.n > 1 && cells_in(g.lines[g.n - 1]) < g.n_columns;
+    g.n -= (size_t)is_cut;
     read_times(&g);
     if (has_header && g.n)
         g.t[0] = -1;
     else if ((rc = by_first_row(&g, s->name, err)) != 0)
         goto out;
     burst = g.id_column < 0 ? burst_length(&g) : 1;
-    if (!add_rows(r, &g, has_header ? 1 : 0, burst, &n_bad, &n_names)) {
+    if (!add_rows(r, &g, has_header ? 1 : 0, burst, &n_bad, &n_names, &left)) {
         rc = dcr_err_set(err, DCR_FAIL, "'%s' is a log of nvidia-smi without a row that can be read", s->name);
         goto out;
     }
     if (n_bad)
         run_add_gap(r, "%zu row%s of '%s' could not be read.", n_bad, n_bad == 1 ? "" : "s", s->name);
+    if (is_cut)
+        run_add_gap(r, "The last line of '%s' is cut and left out.", s->name);
+    gpu_samples_say(r, s->name, &left);
     if (g.time_column < 0)
         run_add_gap(r,
                     "'%s' holds no times: its samples are counted as seconds%s. Record with "

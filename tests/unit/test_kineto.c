@@ -68,8 +68,8 @@ static void test_oddities(void **state)
 static void test_durations(void **state)
 {
     (void)state;
-    static const char *const bad[] = {"\"abc\"", "true", "null", "[3]", "\"1e30\"", "1e30", "\"10.0.125\"", "10.0.125",
-                                      "{\"a\":1}", "\"\""};
+    static const char *const bad[] = {"\"abc\"", "true",         "null",     "[3]",       "\"1e30\"",
+                                      "1e30",    "\"10.0.125\"", "10.0.125", "{\"a\":1}", "\"\""};
     static const char call[] = "{\"ph\":\"X\",\"cat\":\"%s\",\"name\":\"%s\",\"pid\":0,\"tid\":7,\"ts\":9,\"dur\":%s}";
     char text[2048];
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {

@@ -54,6 +54,54 @@ static void test_exporter(void **state)
     check_utilization(1, 42);
 }
 
+/* What makes no sense is left out and said; so is a last line that is cut. */
+static void test_values(void **state)
+{
+    (void)state;
+    assert_int_equal(import_text("#Entity GPUTL POWER\nID\nGPU 0 98x -3\nGPU 0 90 250\nGPU 0 101 N/A\nGPU 0 7"), 0);
+    check_utilization(1, 90);
+    assert_int_equal(run->nodes[0].gpus[0].power_w.n, 1);
+    assert_int_equal(run->n_gaps, 2);
+    assert_non_null(strstr(run->gaps[0], "The last line of 'log.txt' is cut"));
+    assert_non_null(strstr(run->gaps[1], "3 values of 'log.txt'"));
+    assert_non_null(strstr(run->gaps[1], "'98x' is the first"));
+#define UTIL "DCGM_FI_DEV_GPU_UTIL{gpu=\"0\"} "
+    assert_int_equal(import_text(UTIL "98abc\n" UTIL "250\n" UTIL "42 1000\n" UTIL), 0);
+    check_utilization(1, 42);
+    assert_int_equal(run->n_gaps, 2);
+    assert_non_null(strstr(run->gaps[1], "2 values of 'log.txt' are"));
+    assert_int_equal(import_text(UTIL "250\n"), DCR_FAIL);
+}
+
+/* All memory as the sum of its parts, of each scrape; GPUs of two machines are two. */
+static void test_exporter_sums(void **state)
+{
+    (void)state;
+#define PART(name, host, value) "DCGM_FI_DEV_FB_" name "{gpu=\"0\",UUID=\"x\",Hostname=\"" host "\"} " value "\n"
+    assert_int_equal(import_text(PART("USED", "n1", "100 1000") PART("FREE", "n1", "890 1000")
+                                     PART("RESERVED", "n1", "10 1000") PART("FREE", "n1", "690 2000")
+                                         PART("USED", "n1", "300 2000") PART("RESERVED", "n1", "10 2000")),
+                     0);
+    const struct run_gpu *g = &run->nodes[0].gpus[0];
+    assert_int_equal(run->nodes_len, 1);
+    assert_int_equal(g->memory_used_mb.n, 2);
+    assert_int_equal(g->memory_total_mb.n, 2);
+    assert_true(g->memory_total_mb.max == 1000 && g->memory_total_mb.sum == 2000);
+    assert_int_equal(import_text(PART("USED", "n1", "100") PART("FREE", "n1", "900") PART("TOTAL", "n1", "1024")), 0);
+    assert_true(run->nodes[0].gpus[0].memory_total_mb.max == 1024);
+    assert_int_equal(run->nodes[0].gpus[0].memory_total_mb.n, 1);
+    assert_int_equal(import_text(PART("USED", "n1", "100")), 0);
+    assert_int_equal(run->nodes[0].gpus[0].memory_total_mb.n, 0);
+    assert_int_equal(import_text(PART("USED", "n1", "100") PART("USED", "n2", "300") PART("FREE", "n2", "5")), 0);
+    assert_int_equal(run->nodes_len, 2);
+    for (int i = 0; i < 2; i++) {
+        assert_string_equal(run->nodes[i].host, i ? "n2" : "n1");
+        assert_int_equal(run->nodes[i].n_gpus, 1);
+        assert_true(run->nodes[i].gpus[0].memory_used_mb.sum == (i ? 300 : 100));
+        assert_int_equal(run->nodes[i].gpus[0].memory_total_mb.n, i);
+    }
+}
+
 #define HEADER(label)                                                                                                 \
     label "# nThread 1 nGpus 2\n" label "#  size  count  type  redop  root  time  algbw  busbw #wrong  time  algbw  " \
           "busbw #wrong\n"
@@ -100,10 +148,9 @@ static void test_failures(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(test_dmon, forget),
-        cmocka_unit_test_teardown(test_exporter, forget),
-        cmocka_unit_test_teardown(test_labels, forget),
-        cmocka_unit_test_teardown(test_failures, forget),
+        cmocka_unit_test_teardown(test_dmon, forget),   cmocka_unit_test_teardown(test_exporter, forget),
+        cmocka_unit_test_teardown(test_values, forget), cmocka_unit_test_teardown(test_exporter_sums, forget),
+        cmocka_unit_test_teardown(test_labels, forget), cmocka_unit_test_teardown(test_failures, forget),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -205,8 +205,8 @@ static void test_grouped(void **state)
     assert_int_equal(device(0)->value[DEV_KERNEL_SUM], 2001000);
     assert_int_equal(device(0)->value[DEV_SPAN], 3000500 - 1000);
     assert_int_equal(run->traces[0].n_unusable, 1);
-    static const char *const unclear[] = {"\"1,5\"", "\"0,123\"", "\"1,0000\"", "\"1.000,500\"", "\",100\"", "\"1,\"",
-                                          "\"1,000x\"", "\"1000,000\""};
+    static const char *const unclear[] = {"\"1,5\"",  "\"0,123\"", "\"1,0000\"", "\"1.000,500\"",
+                                          "\",100\"", "\"1,\"",    "\"1,000x\"", "\"1000,000\""};
     char text[512];
     for (size_t i = 0; i < sizeof unclear / sizeof *unclear; i++) {
         snprintf(text, sizeof text, GPU "1000,200" REST "5000,%s" REST, unclear[i]);
@@ -225,7 +225,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_two_devices, forget), cmocka_unit_test_teardown(test_ranges, forget),
-        cmocka_unit_test_teardown(test_steps, forget), cmocka_unit_test_teardown(test_little, forget),
-        cmocka_unit_test_teardown(test_none, forget), cmocka_unit_test_teardown(test_grouped, forget)};
+        cmocka_unit_test_teardown(test_steps, forget),       cmocka_unit_test_teardown(test_little, forget),
+        cmocka_unit_test_teardown(test_none, forget),        cmocka_unit_test_teardown(test_grouped, forget)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -134,12 +134,45 @@ static void test_refused(void **state)
     assert_int_equal(import_text("2026-02-01 00:00:01, 1, 2, 3\n"), DCR_END);
 }
 
+/* Units are those of the cell, else of the header; what makes no sense and a last line that is cut are said. */
+static void test_values(void **state)
+{
+    (void)state;
+#define HEAD "timestamp, index, utilization.gpu [%], memory.used [MiB], power.draw [W]\n"
+    assert_int_equal(import_text(HEAD ROW("01.0", "0, 10 %, 2 GiB, 250000 mW") ROW("02.0", "0, 20 %, 1024 KiB, [N/A]")),
+                     0);
+    check_gpu(0, 0, 2, 15, 1024.5);
+    assert_true(run->nodes[0].gpus[0].power_w.sum == 250);
+    assert_int_equal(run->n_gaps, 0);
+    assert_int_equal(import_text(HEAD ROW("01.0", "0, 10 %, 100 MiB, 80 W") ROW("02.0", "0, 101 %, 2 potatoes, -3 W")
+                                     ROW("03.0", "0, -1 %, 0x10 MiB, 5 MiB") ROW("04.0", "0, nan %, N/A, 4 MHz")),
+                     0);
+    check_gpu(0, 0, 1, 10, 100);
+    assert_int_equal(run->nodes[0].gpus[0].power_w.n, 1);
+    assert_int_equal(run->n_gaps, 1);
+    assert_non_null(strstr(run->gaps[0], "8 values of 'smi.csv' are no number of a known unit that can be true "
+                                         "('101 %' is the first) and are left out."));
+    assert_int_equal(import_text("index, memory.used [GiB], timestamp\n0, 2, 2026/02/01 00:00:01.0\n"), 0);
+    assert_true(run->nodes[0].gpus[0].memory_used_mb.sum == 2048);
+    assert_int_equal(import_text(ROW("01.0", "10 %, 1 GiB, 80 GiB") ROW("02.0", "30 %, 2 GiB, 80 GiB")), 0);
+    check_gpu(0, 0, 2, 20, 1536);
+    assert_true(run->nodes[0].gpus[0].memory_total_mb.max == 80 * 1024);
+    assert_int_equal(import_text(HEAD ROW("01.0", "0, 10 %, 100 MiB, 80 W") "2026/02/01 00:00:02.0, 0, 9"), 0);
+    check_gpu(0, 0, 1, 10, 100);
+    assert_int_equal(run->n_gaps, 1);
+    assert_string_equal(run->gaps[0], "The last line of 'smi.csv' is cut and left out.");
+    assert_int_equal(
+        import_text(HEAD ROW("01.0", "0, 10 %, 100 MiB, 80 W") "2026/02/01 00:00:02.0, 0, 30 %, 100 MiB, 9 W"), 0);
+    check_gpu(0, 0, 2, 20, 100);
+    assert_int_equal(run->n_gaps, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_header, forget),   cmocka_unit_test_teardown(test_no_header, forget),
         cmocka_unit_test_teardown(test_no_times, forget), cmocka_unit_test_teardown(test_bare_numbers, forget),
-        cmocka_unit_test_teardown(test_refused, forget),
+        cmocka_unit_test_teardown(test_refused, forget),  cmocka_unit_test_teardown(test_values, forget),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
