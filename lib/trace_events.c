@@ -86,44 +86,75 @@ static int close_push(struct dct_reader *r, struct track *t, const struct dct_sl
     return 1;
 }
 
-static void keep_start(struct dct_reader *r, struct track *t, const struct dct_slot *s)
+/* Room for a beginning or an end that waits for the other. returns NULL when there is none */
+static struct open_range *keep_half(struct dct_reader *r, struct track *t, const struct dct_slot *s)
 {
-    uint32_t known;
     uint64_t id = (uint64_t)s[s->n_extra].t_ns;
-    if (dcr_map_get(&r->range_of, id, &known)) { /* a number given twice: one of the two is never closed */
-        r->loss.n_open_ranges++;
-        return;
-    }
     if (r->n_open_total >= MAX_OPEN || dct_grow(&r->ranges, &r->cap_ranges, r->n_ranges + 1, sizeof *r->ranges) != 0 ||
-        dcr_map_put(&r->range_of, id, r->n_ranges) != 0) {
-        ++*unread(r);
-        return;
-    }
+        dcr_map_put(&r->range_of, id, r->n_ranges) != 0)
+        return NULL;
     struct open_range *o = &r->ranges[r->n_ranges++];
     *o = (struct open_range){.id = id, .track = t->id, .name = s->name, .domain = s->domain, .start_ns = s->t_ns};
     if (s->n_extra >= 2)
         dct_keep_attr(o, s + 1);
     r->n_open_total++;
+    return o;
 }
 
-static int close_start(struct dct_reader *r, const struct dct_slot *s, struct dct_event *out)
+static void forget_half(struct dct_reader *r, uint32_t i)
 {
-    uint32_t i;
-    uint64_t id = (uint64_t)s[s->n_extra].t_ns;
-    if (!dcr_map_get(&r->range_of, id, &i)) {
-        r->loss.n_unmatched_pops++;
-        return 0;
-    }
-    if (s->n_extra >= 2)
-        dct_add_attr(&r->ranges[i], s + 1);
-    deliver(r, out, DCT_START, &r->ranges[i], s->t_ns);
-    dcr_map_delete(&r->range_of, id);
+    dcr_map_delete(&r->range_of, r->ranges[i].id);
     r->n_ranges--;
     r->n_open_total--;
     if (i != r->n_ranges) { /* the last one fills the gap */
         r->ranges[i] = r->ranges[r->n_ranges];
         (void)dcr_map_put(&r->range_of, r->ranges[i].id, i);
     }
+}
+
+static int keep_start(struct dct_reader *r, struct track *t, const struct dct_slot *s, struct dct_event *out)
+{
+    uint32_t i;
+    uint64_t id = (uint64_t)s[s->n_extra].t_ns;
+    int is_known = dcr_map_get(&r->range_of, id, &i);
+    if (is_known && r->ranges[i].is_end && r->ranges[i].start_ns >= s->t_ns) { /* its end was in an earlier block */
+        struct open_range o = {.id = id, .track = t->id, .name = s->name, .domain = s->domain, .start_ns = s->t_ns};
+        if (s->n_extra >= 2)
+            dct_keep_attr(&o, s + 1);
+        dct_add_kept(&o, &r->ranges[i]);
+        free(r->ranges[i].raw);
+        deliver(r, out, DCT_START, &o, r->ranges[i].start_ns);
+        forget_half(r, i);
+        return 1;
+    }
+    if (is_known) /* a number given twice: one of the two is never closed */
+        r->loss.n_open_ranges++;
+    else if (!keep_half(r, t, s))
+        ++*unread(r);
+    return 0;
+}
+
+static int close_start(struct dct_reader *r, struct track *t, const struct dct_slot *s, struct dct_event *out)
+{
+    uint32_t i;
+    uint64_t id = (uint64_t)s[s->n_extra].t_ns;
+    if (!dcr_map_get(&r->range_of, id,
+                     &i)) { /* blocks come as threads fill them: the beginning may be in a later one */
+        struct open_range *o = keep_half(r, t, s);
+        if (o)
+            o->is_end = 1;
+        else
+            r->loss.n_unmatched_pops++;
+        return 0;
+    }
+    if (r->ranges[i].is_end) {
+        r->loss.n_unmatched_pops++;
+        return 0;
+    }
+    if (s->n_extra >= 2)
+        dct_add_attr(&r->ranges[i], s + 1);
+    deliver(r, out, DCT_START, &r->ranges[i], s->t_ns);
+    forget_half(r, i);
     return 1;
 }
 
@@ -280,10 +311,9 @@ static int take_slot(struct dct_reader *r, struct dct_event *out)
     case DCT_POP:
         return close_push(r, t, s, out);
     case DCT_START:
-        keep_start(r, t, s);
-        return 0;
+        return keep_start(r, t, s, out);
     case DCT_END:
-        return close_start(r, s, out);
+        return close_start(r, t, s, out);
     case DCT_MARK:
         return put_mark(r, t, s, out);
     case DCT_SPAN:
@@ -324,6 +354,11 @@ static int flush_at_end(struct dct_reader *r, struct dct_event *out)
     for (; r->flush_track < r->n_tracks; r->flush_track++)
         if (flush_one(r, &r->tracks[r->flush_track], r->last_ns, out))
             return DCR_OK;
+    while (r->n_ranges && r->ranges[r->n_ranges - 1].is_end) {
+        free(r->ranges[--r->n_ranges].raw);
+        r->n_open_total--;
+        r->loss.n_unmatched_pops++;
+    }
     if (!r->n_ranges)
         return DCR_END;
     r->n_ranges--;

@@ -25,6 +25,7 @@ struct open_range {
     uint32_t track, name;
     uint16_t domain;
     int depth;
+    int is_end; /* of a process range whose beginning was not read yet: start_ns is when it ended */
     struct dct_attr attr;
     int64_t start_ns;
     void *raw; /* own copy of a raw payload, or NULL */
@@ -69,7 +70,7 @@ struct dct_reader {
     struct track *tracks;
     uint32_t n_tracks, cap_tracks;
 
-    struct dcr_map range_of; /* process ranges by id */
+    struct dcr_map range_of; /* process ranges by id; ends too whose beginning is in a later block, of another thread */
     struct open_range *ranges;
     uint32_t n_ranges, cap_ranges;
 
@@ -98,6 +99,8 @@ void dct_keep_attr(struct open_range *o, const struct dct_slot *s);
 /** dct_add_attr - a payload that came with the end of a range: behind the raw one of its beginning. A plain number of
  * the beginning stays alone. */
 void dct_add_attr(struct open_range *o, const struct dct_slot *s);
+/** dct_add_kept - the same of an end that was read before its beginning. */
+void dct_add_kept(struct open_range *o, const struct open_range *end);
 /** dct_sum_is_right - has a sealed block the checksum that it says? One that is not sealed has none. */
 int dct_sum_is_right(const unsigned char *block, size_t n_bytes);
 /** dct_read_block - the next block, not yet looked at.

@@ -70,9 +70,8 @@ void dct_keep_attr(struct open_range *o, const struct dct_slot *s)
     }
 }
 
-void dct_add_attr(struct open_range *o, const struct dct_slot *s)
+static void add_payload(struct open_range *o, struct dct_attr a, const void *bytes)
 {
-    struct dct_attr a = dct_attr_in(s);
     uint32_t type = o->attr.payload_type & 0xff;
     size_t before = type == DCT_PAYLOAD_RAW && o->raw ? o->attr.payload : 0;
     if ((a.payload_type & 0xff) != DCT_PAYLOAD_RAW || !a.payload || (type != DCT_PAYLOAD_NONE && !before))
@@ -84,9 +83,20 @@ void dct_add_attr(struct open_range *o, const struct dct_slot *s)
         return;
     if (before)
         memcpy(both, o->raw, before);
-    memcpy(both + padded, s + 1, a.payload);
+    memcpy(both + padded, bytes, a.payload);
     free(o->raw);
     o->raw = both;
     o->attr.payload_type = (o->attr.payload_type & ~0xffu) | DCT_PAYLOAD_RAW;
     o->attr.payload = padded + a.payload;
+}
+
+void dct_add_attr(struct open_range *o, const struct dct_slot *s)
+{
+    add_payload(o, dct_attr_in(s), s + 1);
+}
+
+void dct_add_kept(struct open_range *o, const struct open_range *end)
+{
+    if (end->raw)
+        add_payload(o, end->attr, end->raw);
 }

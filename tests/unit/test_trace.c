@@ -214,6 +214,46 @@ static void process_ranges_marks_and_spans(void **state)
     done();
 }
 
+/* Blocks come as threads fill them: the end of a range may be read before its beginning, with a payload of its own.
+ * Ends before the beginning in time, twice or of nothing are no ends. */
+static void ends_before_beginnings(void **state)
+{
+    (void)state;
+    static struct made m;
+    made_begin(&m);
+    made_definitions(&m);
+    struct dct_block_header *b = made_block(&m, 10, 0);
+    struct dct_slot *at = made_slot(b, DCT_END, 3, 1, 0, 3000);
+    put_attr(at, 0, DCT_PAYLOAD_RAW, 16);
+    memcpy(at + 1, "sixteen bytes of", 16);
+    at[2].t_ns = 77;
+    made_slot(b, DCT_END, 1, 1, 0, 3010)->t_ns = 78;
+    made_slot(b, DCT_END, 1, 1, 0, 3020)->t_ns = 78;
+    made_slot(b, DCT_END, 1, 1, 0, 1000)->t_ns = 79;
+    made_slot(b, DCT_END, 1, 1, 0, 3030)->t_ns = 80;
+    made_seal(b);
+    b = made_block(&m, 11, 0);
+    made_slot(b, DCT_START, 1, 1, 1, 2000)->t_ns = 77;
+    made_slot(b, DCT_START, 1, 1, 2, 2500)->t_ns = 79;
+    made_slot(b, DCT_START, 1, 1, 2, 2600)->t_ns = 78;
+    made_seal(b);
+    struct result r;
+    read_all(m.bytes, m.n_blocks * BLOCK, &r);
+    assert_int_equal(r.n, 2);
+    assert_int_equal(r.events[0].kind, DCT_START);
+    assert_int_equal(r.events[0].track, 11);
+    assert_int_equal(r.events[0].start_ns, 2000);
+    assert_int_equal(r.events[0].end_ns, 3000);
+    assert_int_equal(r.events[0].payload_type, DCT_PAYLOAD_RAW);
+    assert_int_equal(r.events[0].payload, 16);
+    assert_int_equal(r.events[1].start_ns, 2600);
+    assert_int_equal(r.events[1].end_ns, 3010);
+    assert_false(r.events[1].is_open);
+    assert_int_equal(r.loss.n_open_ranges, 1);    /* 79 */
+    assert_int_equal(r.loss.n_unmatched_pops, 3); /* 78 again, 79, 80 */
+    done();
+}
+
 /* What is observed without a name of the program's: spans with their file or peers, sums of a file, raw payloads. */
 static void spans_files_and_raw_payloads(void **state)
 {
@@ -591,6 +631,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ranges_are_matched_per_thread_and_domain),
         cmocka_unit_test(process_ranges_marks_and_spans),
+        cmocka_unit_test(ends_before_beginnings),
         cmocka_unit_test(spans_files_and_raw_payloads),
         cmocka_unit_test(a_damaged_block_loses_only_itself),
         cmocka_unit_test(a_thread_number_given_again_is_a_new_thread),
