@@ -259,6 +259,18 @@ static int check_output(const char *path, const char *output, struct dcr_err *er
     return rc ? rc : dcr_output_check(&out, err);
 }
 
+/* The name says the format; an ending of another one would be a lie. None at all is Chrome's. */
+static int check_ending(const char *output, struct dcr_err *err)
+{
+    const char *slash = strrchr(output, '/'), *name = slash ? slash + 1 : output, *dot = strrchr(name, '.');
+    if (!dot || dot == name || dcr_ends_with(name, ".json") || dcr_ends_with(name, ".csv"))
+        return DCR_OK;
+    return dcr_err_set(err, DCR_FAIL,
+                       "cannot export to '%s': '%s' is no ending of a format; end the name in .json or .csv, or say "
+                       "--format chrome|csv",
+                       output, dot);
+}
+
 int export_archive(const char *path, const char *output, enum export_format format, char *message, size_t n,
                    struct dcr_err *err)
 {
@@ -278,6 +290,8 @@ int export_archive(const char *path, const char *output, enum export_format form
     if (k < 0 || (size_t)k >= sizeof partial)
         return dcr_err_set(err, DCR_FAIL, "the name '%s' is too long", output);
     int rc = is_beside ? check_output(path, output, err) : DCR_OK;
+    if (rc == 0 && is_beside && format == EXPORT_BY_NAME)
+        rc = check_ending(output, err);
     if (rc == 0)
         rc = dcr_tar_open(&tar, path, err);
     if (rc)

@@ -23,10 +23,10 @@ enum export_format { EXPORT_BY_NAME, EXPORT_CHROME, EXPORT_CSV };
 
 /** export_archive - all traces of an archive into one file, written beside its name and renamed.
  *  output   NULL or "-": standard output
- *  format   EXPORT_BY_NAME: CSV when output ends in .csv, else Chrome
+ *  format   EXPORT_BY_NAME: CSV when output ends in .csv; Chrome when in .json or in nothing; another ending is refused
  *  message  one line for people
- *  errors   DCR_FAIL: output is the archive itself, or a file that is no export of ours; not an archive, damaged
- * (nothing is written), or one without a single trace */
+ *  errors   DCR_FAIL: output has an unknown ending, is the archive itself, or a file that is no export of ours; not an
+ * archive, damaged (nothing is written), or one without a single trace */
 int export_archive(const char *path, const char *output, enum export_format format, char *message, size_t n,
                    struct dcr_err *err) DCR_MUST_CHECK;
 

@@ -45,6 +45,20 @@ static int check_name(const struct dcr_output *o, const char *path, struct dcr_e
     return DCR_OK;
 }
 
+static int check_folder(const struct dcr_output *o, struct dcr_err *err)
+{
+    char folder[PATH_MAX];
+    struct stat st;
+    const char *slash = strrchr(o->path, '/');
+    if (!slash || slash == o->path)
+        return DCR_OK;
+    snprintf(folder, sizeof folder, "%.*s", (int)(slash - o->path), o->path);
+    if (stat(folder, &st) == 0 && S_ISDIR(st.st_mode))
+        return DCR_OK;
+    return dcr_err_set(err, DCR_FAIL, "cannot write %s '%s': there is no folder '%s'; make it first", o->option,
+                       o->path, folder);
+}
+
 int dcr_output_check(const struct dcr_output *o, struct dcr_err *err)
 {
     char path[PATH_MAX];
@@ -55,7 +69,7 @@ int dcr_output_check(const struct dcr_output *o, struct dcr_err *err)
         if (rc)
             return rc;
     }
-    return DCR_OK;
+    return check_folder(o, err);
 }
 
 int dcr_output_spares(const struct dcr_output *o, char *const *inputs, size_t n, struct dcr_err *err)

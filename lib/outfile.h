@@ -18,7 +18,7 @@ struct dcr_output {
 
 /** dcr_output_check - may the file be written, in place of what has its name? Where nothing stands, an empty file, or
  * what is_own knows again; the same for the name beside it (".partial") under which it is made. Nothing is written.
- *  errors   DCR_FAIL: a folder, a device, a pipe, or a file that would be lost */
+ *  errors   DCR_FAIL: a folder, a device, a pipe, or a file that would be lost; no folder to write it into */
 int dcr_output_check(const struct dcr_output *o, struct dcr_err *err) DCR_MUST_CHECK;
 
 /** dcr_output_spares - is the file, or the one beside it, none of the inputs, by whatever name or link?

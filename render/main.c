@@ -56,9 +56,8 @@ static int compare_with(struct report *rep, const struct options *o, const struc
         }
         for (size_t i = 0; i < old.n_left_out; i++)
             report_add_note(rep, NOTE_GAP, -1, "left-out-file", "Left out of the baseline: %s.", old.left_out[i]);
-        if (compare(rep, &before) > 0)
-            report_drop_note(rep, "one-node-count"); /* it is before and after that was asked for */
-        else
+        report_drop_note(rep, "one-node-count"); /* it is before and after that was asked for */
+        if (compare(rep, &before) <= 0)
             report_add_note(rep, NOTE_GAP, -1, "no-comparison", "Nothing is compared: %s.", why_no_comparison(rep));
         narrate_comparisons(rep);
     }
@@ -164,13 +163,11 @@ static int check_places(const struct options *o, struct dcr_err *err)
 {
     const char *const beside[][2] = {
         {"--single-file", o->single_file}, {"--junit", o->junit}, {"--summary", o->summary}};
-    int rc = outputs_check(o, err);
-    if (rc == 0 && o->out_dir)
-        rc = site_check_out(o->out_dir, err);
+    int rc = o->out_dir ? site_check_out(o->out_dir, err) : 0;
     for (size_t i = 0; rc == 0 && o->out_dir && i < sizeof beside / sizeof *beside; i++)
         if (beside[i][1])
             rc = site_check_outside(o->out_dir, beside[i][0], beside[i][1], err);
-    return rc;
+    return rc ? rc : outputs_check(o, err);
 }
 
 int main(int argc, char **argv)

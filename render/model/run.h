@@ -118,6 +118,9 @@ struct run_file {
     const char *name;
     struct dct_io sum[DCT_N_IO];
 };
+/** run_is_timed - is the time of these calls known? Small calls of stdio are counted and not timed; of no call it is 0.
+ */
+int run_is_timed(const struct dct_io *calls);
 #define RUN_MAX_MPI_CALLS 256
 #define RUN_MAX_FILES 1024
 #define RUN_OTHER_FILES "(other files)"

@@ -15,10 +15,11 @@ static void put_points(const struct report *rep, const struct series *s, struct 
                       "efficiency |\n| ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n");
     for (int i = 0; i < s->n_points; i++) {
         const struct series_point *p = &s->points[i];
+        const struct spread *step = point_step(rep, p);
         const char *mark = *p->unreliable ? " (!)" : "";
         n_marked += *p->unreliable != 0;
         dcr_buf_printf(out, "| %d | %d | %d | %s | %s | %s%s | %s%s | %s | %s |\n", p->n_nodes, p->n_ranks, p->n_runs,
-                       p->step.n ? fmt_time(p->step.mean_ns).text : "n/a",
+                       step->n ? fmt_time(step->mean_ns).text : "n/a",
                        p->has_throughput ? fmt_number(p->throughput).text : "n/a",
                        p->speedup > 0 ? fmt_x(p->speedup).text : "n/a", p->speedup > 0 ? mark : "",
                        p->efficiency > 0 ? fmt_ratio(p->efficiency).text : "n/a", p->efficiency > 0 ? mark : "",

@@ -43,6 +43,13 @@ static void put_classes(const struct run_result *r, struct dcr_buf *out)
     }
 }
 
+/* Of a rank, per step; n/a where nothing of it was recorded in the run. */
+static const char *part_ms(const struct run_result *r, const struct rank_result *k, enum part p, struct fmt *out)
+{
+    *out = fmt_ms(k->part_ns[p]);
+    return is_part_known(r, p) ? out->text : "n/a";
+}
+
 static void put_ranks(const struct run_result *r, struct dcr_buf *out)
 {
     if (!r->has_steps)
@@ -52,10 +59,11 @@ static void put_ranks(const struct run_result *r, struct dcr_buf *out)
                    "data", "I/O", "last in");
     for (int i = 0; i < r->n_rank_results; i++) {
         const struct rank_result *k = &r->ranks[i];
+        struct fmt f[5];
         dcr_buf_printf(out, "%6d %10s %10s %10s %10s %10s %10s %10lld\n", k->rank, fmt_ms(k->step.mean_ns).text,
-                       fmt_ms(k->part_ns[PART_COMPUTE]).text, fmt_ms(k->part_ns[PART_TRANSFER]).text,
-                       is_part_known(r, PART_WAIT) ? fmt_ms(k->part_ns[PART_WAIT]).text : "n/a",
-                       fmt_ms(k->part_ns[PART_DATA]).text, fmt_ms(k->part_ns[PART_IO]).text, (long long)k->n_last);
+                       part_ms(r, k, PART_COMPUTE, &f[0]), part_ms(r, k, PART_TRANSFER, &f[1]),
+                       part_ms(r, k, PART_WAIT, &f[2]), part_ms(r, k, PART_DATA, &f[3]), part_ms(r, k, PART_IO, &f[4]),
+                       (long long)k->n_last);
     }
     if (r->pop.has)
         dcr_buf_printf(out, "\nParallel efficiency %s = load balance %s x communication efficiency %s\n",
@@ -98,13 +106,12 @@ static void put_phases(const struct run_result *r, struct dcr_buf *out)
     }
 }
 
-/* Small calls of stdio are counted and not timed. */
 static void put_calls(const char *name, const struct dct_io *io, struct dcr_buf *out)
 {
-    int is_timed = io->ns > 0 || io->n == 0;
+    int is_timed = run_is_timed(io);
     dcr_buf_printf(out, "%-32.60s %10llu %12s %12s %12s\n", name, (unsigned long long)io->n,
-                   is_timed ? fmt_time((int64_t)io->ns).text : "not timed",
-                   is_timed ? fmt_time((int64_t)io->max_ns).text : "", fmt_bytes((double)io->bytes).text);
+                   is_timed ? fmt_time((int64_t)io->ns).text : "n/a",
+                   is_timed ? fmt_time((int64_t)io->max_ns).text : "n/a", fmt_bytes((double)io->bytes).text);
 }
 
 /* What the recorder saw by itself, over the whole run and all ranks; the longest first. */
@@ -119,7 +126,7 @@ static void put_observed(const struct run *run, struct dcr_buf *out)
     for (int i = 0; i < run->n_mpi_calls && i < SHOWN; i++)
         put_calls(run->mpi_calls[i].name, &run->mpi_calls[i].sum, out);
     if (run->n_files) {
-        text_section(out, "Calls on files of the whole run, all ranks together");
+        text_section(out, "Calls on files of the whole run, all ranks together (n/a: counted, not timed)");
         dcr_buf_printf(out, "%-32s %10s %12s %12s %12s\n", "file", "calls", "time inside", "longest", "bytes");
     }
     for (int i = 0; i < run->n_files && i < SHOWN; i++) {

@@ -3,6 +3,7 @@
 
 #include "lib/format.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum { MAX_NODES = 65536, MAX_GROUPS = 64, MAX_POINTS = 64 };
@@ -28,12 +29,16 @@ static int is_below_one(const struct run_measured *one, const struct run_measure
 static const char *disturbed(struct run *r, const json_t *sgemm, const json_t *memory,
                              const struct run_node_calibration *n)
 {
-    const json_t *const groups[] = {sgemm, memory};
-    static const char *const keys[] = {"one_core", "all_cores"};
+    const json_t *const groups[] = {memory, sgemm}; /* memory first: it is told of Memory bandwidth */
+    static const char *const names[] = {"memory", "sgemm"}, *const keys[] = {"one_core", "all_cores"},
+                             *const cores[] = {"one core", "all cores"};
     for (int i = 0; i < 4; i++) {
         const char *text = json_text(r, json_object_get(groups[i / 2], keys[i % 2]), "disturbed");
-        if (*text)
-            return text;
+        char named[512];
+        if (!*text)
+            continue;
+        snprintf(named, sizeof named, "%s, %s: %.400s", names[i / 2], cores[i % 2], text);
+        return run_text(r, named);
     }
     return is_below_one(&n->sgemm_one, &n->sgemm_all, n->cores) ||
                    is_below_one(&n->memory_one, &n->memory_all, n->cores)

@@ -142,7 +142,8 @@ static void add_phases(struct site *s, struct monitors_spec *m, const struct run
             m->panel[m->n_panels].lines[c->n_series++] =
                 (struct line_series){looks[k].name, looks[k].ink, x, y, PHASE_BINS, false};
     }
-    m->n_panels += c->n_series > 0;
+    m->has_phases = c->n_series > 0;
+    m->n_panels += m->has_phases;
 }
 
 /* What is drawn of a node, in the order of the panels. */
@@ -339,20 +340,22 @@ json_t *run_figure_monitors(struct site *s, const struct run_result *r)
                            fmt_number(n->cpu_percent.max).text);
     }
     double height = (m->n_panels > PANELS_SHEET ? PANEL_LOW : PANEL_HEIGHT) * m->n_panels + PANEL_FOOT;
-    json_t *view =
-        figure_view(s, &(struct figure){.stem = "monitors-figure",
-                                        .run = RUN_OF(s, r),
-                                        .title = "Hosts and devices",
-                                        .caption = "Samples of the hosts and devices: coarse beside the step's own "
-                                                   "timings, but they see what the program does not. Beneath, on the "
-                                                   "same axis, what the steps were made of.",
-                                        .alt = dcr_buf_text(&alt),
-                                        .draw = draw_monitors,
-                                        .spec = m,
-                                        .wide = FIGURE_FULL,
-                                        .height = height,
-                                        .narrow_height = height,
-                                        .table = monitors_table(s, r->run)});
+    json_t *view = figure_view(
+        s, &(struct figure){.stem = "monitors-figure",
+                            .run = RUN_OF(s, r),
+                            .title = "Hosts and devices",
+                            .caption = m->has_phases ? "Samples of the hosts and devices: coarse beside the step's "
+                                                       "own timings, but they see what the program does not. Beneath, "
+                                                       "on the same axis, what the steps were made of."
+                                                     : "Samples of the hosts and devices: they see what the program "
+                                                       "does not.",
+                            .alt = dcr_buf_text(&alt),
+                            .draw = draw_monitors,
+                            .spec = m,
+                            .wide = FIGURE_FULL,
+                            .height = height,
+                            .narrow_height = height,
+                            .table = monitors_table(s, r->run)});
     dcr_buf_release(&alt);
     return view;
 }

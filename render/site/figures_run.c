@@ -151,11 +151,11 @@ static json_t *ranks_table(struct site *s, const struct run_result *r)
         view_cell(s, t, q->node >= 0 ? site_text(s, "%d", q->node) : "n/a");
         view_cell_time(s, t, true, q->step.mean_ns);
         view_cell_time(s, t, true, q->step.p95_ns);
-        view_cell_time(s, t, true, q->part_ns[PART_COMPUTE]);
-        view_cell_time(s, t, true, q->part_ns[PART_TRANSFER]);
+        view_cell_time(s, t, is_part_known(r, PART_COMPUTE), q->part_ns[PART_COMPUTE]);
+        view_cell_time(s, t, is_part_known(r, PART_TRANSFER), q->part_ns[PART_TRANSFER]);
         view_cell_time(s, t, is_part_known(r, PART_WAIT), q->part_ns[PART_WAIT]);
-        view_cell_time(s, t, true, q->part_ns[PART_DATA]);
-        view_cell_time(s, t, true, q->part_ns[PART_IO]);
+        view_cell_time(s, t, is_part_known(r, PART_DATA), q->part_ns[PART_DATA]);
+        view_cell_time(s, t, is_part_known(r, PART_IO), q->part_ns[PART_IO]);
         view_cell(s, t, site_int(s, q->n_last));
         view_cell_time(s, t, true, q->caused_wait_ns);
     }

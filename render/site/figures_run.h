@@ -27,6 +27,7 @@ struct monitors_spec {
         struct line_series lines[MONITOR_LINES_MAX];
     } panel[PANELS_MAX];
     int n_panels;
+    bool has_phases; /* the last panel shows what the steps were made of */
 };
 
 #define RUN_OF(s, r) ((int)((r) - (s)->rep->runs))

@@ -45,7 +45,8 @@ static json_t *speedup_table(struct site *s, const struct series *series)
         view_row(s, t, node_words(s, p->n_nodes));
         view_cell(s, t, site_int(s, p->n_ranks));
         view_cell(s, t, site_int(s, p->n_runs));
-        view_cell_time(s, t, p->step.n, p->step.mean_ns);
+        const struct spread *step = point_step(s->rep, p);
+        view_cell_time(s, t, step->n, step->mean_ns);
         view_cell_class(s, t, p->speedup > 0 ? fmt_x(p->speedup).text : "n/a", mark);
         view_cell(s, t,
                   p->speedup_interval.has
@@ -148,8 +149,9 @@ static json_t *breakdown_table(struct site *s, const struct series *series)
         for (int i = 0; i < series->n_points; i++) {
             const struct series_point *p = &series->points[i];
             int64_t ns = k < N_PARTS ? p->part_ns[k] : p->step.mean_ns;
-            view_cell_time(s, t, p->step.n, ns);
-            view_cell_percent(s, t, p->step.n, (double)ns / (double)p->step.mean_ns);
+            bool is_known = p->step.n && (k == N_PARTS || is_point_part_known(s->rep, p, (enum part)k));
+            view_cell_time(s, t, is_known, ns);
+            view_cell_percent(s, t, is_known, (double)ns / (double)p->step.mean_ns);
         }
     }
     return t;

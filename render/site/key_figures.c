@@ -1,6 +1,7 @@
 /* key_figures.c - the five figures of a series with their trend; see figures.h. Called by page_index.c. */
 #include "render/site/figures.h"
 
+#include "render/analyse/analyse.h"
 #include "render/draw/chart.h"
 #include "render/draw/paint_svg.h"
 #include "render/narrate/format.h"
@@ -20,10 +21,7 @@ typedef struct key_value key_at(struct site *s, const struct series *series, int
 
 static struct key_value key_step(struct site *s, const struct series *series, int i)
 {
-    const struct series_point *p = &series->points[i];
-    const struct spread *step = &p->step;
-    if (!step->n && p->n_runs == 1) /* a summary holds a mean, but no steps to share out */
-        step = &s->rep->runs[p->runs[0]].step;
+    const struct spread *step = point_step(s->rep, &series->points[i]);
     return step->n ? (struct key_value){site_text(s, "%s", fmt_time(step->mean_ns).text), (double)step->mean_ns}
                    : no_value;
 }

@@ -115,7 +115,7 @@ json_t *run_facts_overview(struct site *s, const struct run_result *r)
     if (r->confidence_because && *r->confidence_because)
         add_fact(&f, "Confidence", site_text(s, "%s: %s", confidence_word(r->confidence), r->confidence_because));
     if (r->coverage_ratio > 0)
-        add_fact(&f, "Steps' share of the run", fmt_percent(r->coverage_ratio).text);
+        add_fact(&f, "Steps' share of the time from the first step to the last", fmt_percent(r->coverage_ratio).text);
     if (r->pop.has)
         add_fact(&f, "Parallel efficiency",
                  site_text(s, "%s = load balance %s x communication efficiency %s",

@@ -30,9 +30,10 @@ json_t *view_mpi_calls(struct site *s, const struct run *run)
         view_row(s, t, run->mpi_calls[i].name);
         view_cell(s, t, site_int(s, whole(c->n)));
         view_cell(s, t, bytes_or_none(s, c->bytes));
-        view_cell_time(s, t, c->n > 0, whole(c->ns));
-        view_cell_time(s, t, c->n > 0, c->n ? whole(c->ns / c->n) : 0);
-        view_cell_time(s, t, c->n > 0, whole(c->max_ns));
+        bool is_timed = c->n > 0 && run_is_timed(c);
+        view_cell_time(s, t, is_timed, whole(c->ns));
+        view_cell_time(s, t, is_timed, c->n ? whole(c->ns / c->n) : 0);
+        view_cell_time(s, t, is_timed, whole(c->max_ns));
     }
     return t;
 }
@@ -44,8 +45,11 @@ json_t *view_io_files(struct site *s, const struct run *run)
     json_t *t = view_table(
         s,
         run->n_files > OBSERVED_SHOWN
-            ? site_text(s, "Files, the %d with most time of %d, all ranks", OBSERVED_SHOWN, run->n_files)
-            : "Files, all ranks, longest first",
+            ? site_text(s,
+                        "Files, the %d with most time of %d, all ranks; times are n/a of calls that were counted and "
+                        "not timed",
+                        OBSERVED_SHOWN, run->n_files)
+            : "Files, all ranks, longest first; times are n/a of calls that were counted and not timed",
         "File|#Reads|#Bytes read|#Time reading|#Writes|#Bytes written|#Time writing|#Other calls|#Their time");
     for (int i = 0; i < run->n_files && i < OBSERVED_SHOWN; i++) {
         const struct dct_io *c = run->files[i].sum;
@@ -53,10 +57,10 @@ json_t *view_io_files(struct site *s, const struct run *run)
         for (int kind = DCT_IO_READ; kind <= DCT_IO_WRITE; kind++) {
             view_cell(s, t, site_int(s, whole(c[kind].n)));
             view_cell(s, t, bytes_or_none(s, c[kind].bytes));
-            view_cell_time(s, t, true, whole(c[kind].ns));
+            view_cell_time(s, t, run_is_timed(&c[kind]), whole(c[kind].ns));
         }
         view_cell(s, t, site_int(s, whole(c[DCT_IO_OTHER].n)));
-        view_cell_time(s, t, true, whole(c[DCT_IO_OTHER].ns));
+        view_cell_time(s, t, run_is_timed(&c[DCT_IO_OTHER]), whole(c[DCT_IO_OTHER].ns));
     }
     return t;
 }

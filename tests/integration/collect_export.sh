@@ -99,6 +99,7 @@ head -c 300000 ranks.tar >cut.tar
 check_status 2 "a truncated archive" "$COLLECT" export cut.tar -o cut.json
 check "nothing is written of it" sh -c '! ls cut.json* 2>/dev/null'
 check_status 2 "no such folder" "$COLLECT" export ranks.tar -o nowhere/x.json
+check "an ending of no format is refused" sh -c '"$0" export ranks.tar -o events.xml 2>&1 | grep -q "no ending of a format; end the name in .json or .csv" && ! ls events.xml* 2>/dev/null' "$COLLECT"
 check_status 2 "no such format" "$COLLECT" export ranks.tar --format xml
 check_status 2 "a full disk" sh -c '"$0" export ranks.tar >/dev/full' "$COLLECT"
 check_status 2 "the same by its name, which stays a device" "$COLLECT" export ranks.tar -o /dev/full

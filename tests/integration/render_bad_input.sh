@@ -75,6 +75,8 @@ refused "an output folder that is not ours" "kept-folder" "$TMP/1.tar" -o "$TMP/
 check "... whose content is still there" grep -qx mine "$TMP/kept-folder/thesis.txt"
 refused "a single file in the output folder" "single-file.*lies in the output folder" "$TMP/1.tar" -o "$site" --single-file "$site/sub/y.html"
 refused "... by another path" "junit.*lies in the output folder" "$TMP/1.tar" -o "$site/" --check 'steps>1' --junit "$TMP/nothing/../site/y.xml"
+refused "a report in no folder" "cannot make output folder '.*': there is no folder '.*nodir'; make it first" "$TMP/1.tar" -o "$TMP/nodir/site"
+refused "JUnit in no folder, before anything is printed" "junit '.*': there is no folder '.*nodir'; make it first" --check 'steps>1' "$TMP/1.tar" --junit "$TMP/nodir/j.xml"
 refused "a share above 1 in a check" "a share such as" --check 'exposed_comm<20' "$TMP/1.tar"
 
 # ---- what it writes by name: never over an input, a file of somebody's, or another output

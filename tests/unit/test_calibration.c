@@ -86,7 +86,12 @@ static void test_disturbed(void **state)
          "55, "
          "\"min\": 50, \"max\": 70}",
          ""},
-        {"\"one_core\": {\"n\": 3, \"median\": 60, \"min\": 60, \"max\": 60, \"disturbed\": \"others\"}", "others"}};
+        {"\"one_core\": {\"n\": 3, \"median\": 60, \"min\": 60, \"max\": 60, \"disturbed\": \"others\"}",
+         "sgemm, one core: others"},
+        /* of two the memory's, whose ceiling is asked for most */
+        {"\"one_core\": {\"n\": 3, \"median\": 60, \"min\": 60, \"max\": 60, \"disturbed\": \"others\"}}, "
+         "\"memory\": {\"all_cores\": {\"n\": 3, \"median\": 60, \"min\": 60, \"max\": 60, \"disturbed\": \"more\"}",
+         "memory, all cores: more"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char text[1024];
         snprintf(

@@ -133,7 +133,7 @@ static void test_refused(void **state)
     assert_content("foreign/thesis.tex", "years of work");
     put("file", "x");
     assert_refused(in("file"), "is a file, not a folder");
-    assert_refused(in("no/such/parent"), "parent folder");
+    assert_refused(in("no/such/parent"), "no/such'; make it first");
     assert_refused("", "no name");
     char *cwd = getcwd(NULL, 0);
     assert_int_equal(mkdir(in("here"), 0777), 0);

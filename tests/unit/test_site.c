@@ -154,6 +154,51 @@ static void test_unreliable_speedups_are_marked(void **state)
     dcr_buf_release(&page);
 }
 
+/* What was not measured is n/a, and what a summary holds is shown, wherever it stands. */
+static void test_what_is_not_known(void **state)
+{
+    (void)state;
+    static struct sample sample;
+    static struct run_file file = {.name = "small", .sum = {[DCT_IO_WRITE] = {.n = 7, .bytes = 70}}};
+    char out[8192];
+    struct dcr_buf page = {0};
+    snprintf(out, sizeof out, "%s", in("unknown"));
+    sample_init(&sample, NULL);
+    sample.run[2].files = &file;
+    sample.run[2].n_files = 1;
+    for (int i = 0; i < sample.run[2].ranks_len; i++)
+        sample.run[2].ranks[i].n_steps = 0;
+    for (size_t i = 0; i < sample.run[0].ranks[0].n_steps; i++) {
+        struct step_record *q = &sample.run[0].ranks[0].steps[i];
+        q->start_ns = (int64_t)i * 160 * SAMPLE_MS;
+        q->part_ns[CAT_COMPUTE] = q->step_ns;
+    }
+    sample.rep.series[0].points[2].step = (struct spread){0}; /* of a summary, as its run has it */
+    if (site_publish(&sample.rep, &(struct site_options){.out_dir = out}, &err))
+        fail_msg("%s", err.text);
+    slurp("unknown", "tables/speedup.csv", &page);
+    char want[64];
+    snprintf(want, sizeof want, "4 nodes,4,1,%lld,", (long long)sample.rep.runs[2].step.mean_ns);
+    sample_release(&sample);
+    assert_has(&page, want);
+    dcr_buf_clear(&page);
+    slurp("unknown", "tables/breakdown.csv", &page);
+    assert_has(&page, "\ncopies,n/a,n/a,n/a,n/a,n/a,n/a\n");
+    assert_has(&page, "\ncommunication: waiting for ranks,0,0,9700000,0.0898980538,n/a,n/a\n");
+    dcr_buf_clear(&page);
+    slurp("unknown", "runs/4node-20310425/index.html", &page);
+    assert_has(&page, "share of the time from the first step to the last");
+    assert_null(strstr(page.data, "what the steps were made of"));
+    assert_has(&page, "times are n/a of calls that were counted and not timed");
+    dcr_buf_clear(&page);
+    slurp("unknown", "runs/1node-20310425/index.html", &page);
+    assert_has(&page, "what the steps were made of");
+    dcr_buf_clear(&page);
+    slurp("unknown", "runs/4node-20310425/tables/io_files.csv", &page);
+    assert_has(&page, "\nsmall,0,none,0,7,70 bytes,n/a,0,0\n");
+    dcr_buf_release(&page);
+}
+
 static void test_same_bytes_twice(void **state)
 {
     (void)state;
@@ -430,6 +475,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_pages_say_it),
         cmocka_unit_test(test_unreliable_speedups_are_marked),
+        cmocka_unit_test(test_what_is_not_known),
         cmocka_unit_test(test_same_bytes_twice),
         cmocka_unit_test(test_links_of_the_single_file),
         cmocka_unit_test(test_single_file_has_no_dead_words),
