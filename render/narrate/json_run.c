@@ -311,10 +311,9 @@ static void put_steps(json_t *o, const struct run_result *r)
     json_object_set_new(o, "gain_ns", gains);
 }
 
-/* Small calls of stdio are counted and not timed. */
 static json_t *calls(const struct dct_io *io)
 {
-    int is_timed = io->ns > 0 || io->n == 0;
+    int is_timed = run_is_timed(io);
     return json_pack("{s:I, s:I, s:o, s:o}", "calls", (json_int_t)io->n, "bytes", (json_int_t)io->bytes, "time_ns",
                      value_int(is_timed, (int64_t)io->ns), "max_ns", value_int(is_timed, (int64_t)io->max_ns));
 }
