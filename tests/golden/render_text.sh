@@ -31,6 +31,10 @@ render 0 "$TMP"/comm-*.tar
 compare BOTTLENECK_ANALYSIS.md comm/BOTTLENECK_ANALYSIS.md
 compare bottleneck_summary.txt comm/bottleneck_summary.txt
 compare report.json comm/report.json
+check "docs/report-json.md names every field" diff /dev/null <(LC_ALL=C comm -23 <(
+    jq -r '[del(.thresholds, .runs[].epochs) | .. | objects | keys[] | select(test("^[a-z0-9_]+$"))] | unique[]' \
+        "$TMP/site/report.json" | LC_ALL=C sort -u
+) <(grep -oP '\x60[^\x60]*\x60' docs/report-json.md | grep -oE '[A-Za-z0-9_]+' | LC_ALL=C sort -u))
 compare runs/4node-fixture-4/profiling_report.txt comm/profiling_report.txt
 compare printed.txt comm/printed.txt
 
