@@ -64,6 +64,25 @@ static void take_gpus(struct run *r, const json_t *o)
     }
 }
 
+/* Samples per second of all ranks: as the file says, else the batch by the mean step. What contradicts them by more
+ * than a hundredth is not used. */
+static double throughput_of(struct run *r, const json_t *o, const char *file)
+{
+    double said = positive(o, "images_per_sec_global"), step_s = (double)r->summary.mean_ns / 1e9;
+    if (r->program.global_batch <= 0)
+        return said;
+    double by_batch = (double)r->program.global_batch / step_s;
+    if (said <= 0)
+        return by_batch;
+    if (fabs(said - by_batch) <= 0.01 * by_batch)
+        return said;
+    run_add_gap(r,
+                "'%s' says %.4g images per second, but its batch of %lld in a mean step of %.4g s makes %.4g: its "
+                "throughput is not used.",
+                file, said, (long long)r->program.global_batch, step_s, by_batch);
+    return 0;
+}
+
 int ddp_scaling_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
 {
     json_t *root = json_slurp(s, err);
@@ -87,7 +106,6 @@ int ddp_scaling_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
     m->stdev_ns = seconds_ns(root, "stdev_step_sec");
     m->p50_ns = seconds_ns(root, "p50_step_sec");
     m->p95_ns = seconds_ns(root, "p95_step_sec");
-    m->throughput = positive(root, "images_per_sec_global");
     m->straggler_ratio = positive(root, "straggler_ratio");
     m->slowest_rank = (int)json_int(root, "slowest_rank", 0, RUN_MAX_RANK, -1);
     const json_t *clock = json_object_get(json_object_get(root, "gpu_sampling_rank0"), "sm_clock_mhz");
@@ -99,6 +117,7 @@ int ddp_scaling_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
     p->precision = json_text(r, root, "precision");
     p->backend = "cuda";
     p->global_batch = json_int(root, "global_batch_size", 1, INT32_MAX, -1);
+    m->throughput = throughput_of(r, root, s->name);
     p->local_batch = json_int(root, "batch_size_per_gpu", 1, INT32_MAX, -1);
     r->n_ranks = world;
     r->n_nodes = machines > 1 ? machines : world;

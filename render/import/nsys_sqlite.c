@@ -24,8 +24,10 @@ struct nsys {
     const char *name; /* of the file */
     struct activity *activity;
     struct foreign_trace trace;
-    int64_t n_sms[64]; /* by device; 0 = not said */
-    int n_tables;      /* of those that are read */
+    int64_t n_sms[64];                  /* by device; 0 = not said */
+    int n_tables;                       /* of those that are read */
+    const char *lacking[8], *column[8]; /* tables that are not read for want of a column */
+    int n_lacking;
 };
 
 static int has_table(struct nsys *x, const char *table)
@@ -55,15 +57,21 @@ static int has_column(struct nsys *x, const char *table, const char *column)
 }
 
 /* A SELECT of columns of a table; a column that the table has not is NULL. "@name" is the text of a StringIds id.
- * columns: separated by spaces. NULL when the table is not there or the query is refused (then *rc is set). */
+ * columns: separated by spaces. NULL when the table is not there, lacks its times (which is kept to be said) or the
+ * query is refused (then *rc is set). */
 static sqlite3_stmt *query(struct nsys *x, const char *table, const char *columns, int *rc, struct dcr_err *err)
 {
     struct dcr_buf sql = {0};
     sqlite3_stmt *q = NULL;
     char word[64];
     int has_strings = has_table(x, "StringIds");
-    if (!has_table(x, table) || !has_column(x, table, "start"))
+    if (!has_table(x, table))
         return NULL;
+    if (!has_column(x, table, "start") || !has_column(x, table, "end")) {
+        x->lacking[x->n_lacking] = table; /* each is asked for once: there is room */
+        x->column[x->n_lacking++] = has_column(x, table, "start") ? "end" : "start";
+        return NULL;
+    }
     dcr_buf_puts(&sql, "SELECT ");
     for (const char *p = columns; *p; p += strspn(p, " ")) {
         size_t n = strcspn(p, " ");
@@ -364,6 +372,9 @@ int nsys_sqlite_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
         goto out;
     /* Every export has StringIds. Of a recording of the host alone no other table is read: a trace without operations.
      */
+    for (int i = 0; i < x.n_lacking; i++)
+        run_add_gap(r, "The table %s of '%s' is not read: it has no column '%s'. Export it again with nsys.",
+                    x.lacking[i], s->name, x.column[i]);
     if (x.n_tables == 0 && !has_table(&x, "StringIds")) {
         rc = dcr_err_set(err, DCR_FAIL, "'%s' is SQLite without the tables of an nsys export, or damaged", s->name);
         goto out;

@@ -80,7 +80,8 @@ int sacct_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
     if (rc)
         goto out;
     (void)dcr_buf_text(&b);
-    char *header = b.len ? strtok_r(b.data, "\n", &save) : NULL, *line = header ? strtok_r(NULL, "\n", &save) : NULL;
+    char *text = b.len ? b.data + (strncmp(b.data, "\xef\xbb\xbf", 3) == 0 ? 3 : 0) : NULL;
+    char *header = text ? strtok_r(text, "\n", &save) : NULL, *line = header ? strtok_r(NULL, "\n", &save) : NULL;
     if (!header) {
         rc = dcr_err_set(err, DCR_FAIL, "'%s' is an empty table of sacct", s->name);
         goto out;

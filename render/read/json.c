@@ -4,6 +4,7 @@
 #include "lib/buf.h"
 
 #include <math.h>
+#include <string.h>
 
 enum { MAX_JSON_BYTES = 64 << 20 };
 
@@ -14,7 +15,9 @@ json_t *json_slurp(struct dcr_stream *s, struct dcr_err *err)
     json_error_t e;
     if (dcr_stream_slurp(s, &b, MAX_JSON_BYTES, err))
         goto out;
-    root = json_loadb(dcr_buf_text(&b), b.len, JSON_REJECT_DUPLICATES, &e);
+    const char *text = dcr_buf_text(&b);
+    size_t mark = strncmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0; /* of the byte order */
+    root = json_loadb(text + mark, b.len - mark, JSON_REJECT_DUPLICATES, &e);
     if (!root)
         dcr_err_set(err, DCR_FAIL, "cannot read '%s': not JSON (line %d: %s)", s->name, e.line, e.text);
     else if (!json_is_object(root)) {

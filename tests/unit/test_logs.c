@@ -145,10 +145,52 @@ static void test_failures(void **state)
     assert_int_equal(import_text(HEADER("0: ") "0: n1: Test CUDA failure common.cu:1 'out of memory'\n"), DCR_FAIL);
 }
 
+/* Throughput of a result that says none, or one that its batch and step contradict; a mark of the byte order. */
+static void test_ddp(void **state)
+{
+    (void)state;
+#define DDP "{\"scaling_mode\":\"weak\",\"world_size\":2,\"mean_step_sec\":0.25"
+    static const struct {
+        const char *rest;
+        double throughput;
+        int n_gaps;
+    } c[] = {{"}", 0, 0},
+             {",\"global_batch_size\":64}", 256, 0},
+             {",\"images_per_sec_global\":100}", 100, 0},
+             {",\"global_batch_size\":64,\"images_per_sec_global\":258}", 258, 0},
+             {",\"global_batch_size\":64,\"images_per_sec_global\":259}", 0, 1},
+             {",\"global_batch_size\":64,\"images_per_sec_global\":2.5}", 0, 1}};
+    char text[512];
+    for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
+        snprintf(text, sizeof text, "%s" DDP "%s", i % 2 ? "\xef\xbb\xbf" : "", c[i].rest);
+        assert_int_equal(import_text(text), 0);
+        assert_true(run->summary.throughput == c[i].throughput);
+        assert_int_equal(run->n_gaps, c[i].n_gaps);
+        if (c[i].n_gaps)
+            assert_non_null(strstr(run->gaps[0], "a mean step of 0.25 s makes 256: its throughput is not used"));
+    }
+}
+
+/* A mark of the byte order in front of a table of sacct. */
+static void test_sacct(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(import_text(i ? "\xef\xbb\xbfJobID|State|Elapsed\n7|COMPLETED|00:01:00\n"
+                                       : "\xef\xbb\xbfJobID    State\n-------- ---------\n7        COMPLETED\n"),
+                         0);
+        assert_int_equal(run->n_tables, 1);
+        assert_int_equal(run->tables[0].n_cells, i ? 3 : 2);
+        assert_string_equal(run->tables[0].columns, i ? "JobID|State|Elapsed" : "JobID|State");
+        assert_string_equal(run->tables[0].cells[1], "COMPLETED");
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_dmon, forget),   cmocka_unit_test_teardown(test_exporter, forget),
+        cmocka_unit_test_teardown(test_ddp, forget),    cmocka_unit_test_teardown(test_sacct, forget),
         cmocka_unit_test_teardown(test_values, forget), cmocka_unit_test_teardown(test_exporter_sums, forget),
         cmocka_unit_test_teardown(test_labels, forget), cmocka_unit_test_teardown(test_failures, forget),
     };

@@ -95,14 +95,23 @@ static void test_little(void **state)
                                 "CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE(start, end);"
                                 "INSERT INTO CUPTI_ACTIVITY_KIND_GRAPH_TRACE VALUES(10,90);"),
                      0);
-    assert_int_equal(run->traces[0].n_unusable, 3);
+    assert_int_equal(run->traces[0].n_unusable, 2);
     assert_int_equal(run->traces[0].n_devices, 1);
     assert_int_equal(device(0)->value[DEV_KERNELS], 1);
     assert_int_equal(device(0)->value[DEV_COMM_KERNELS], 1);
     assert_int_equal(device(0)->value[DEV_MEMCPYS], 0);
     assert_int_equal(device(0)->value[DEV_SPAN], 1000);
     assert_int_equal(device(0)->value[DEV_KERNEL_SUM], 1000);
-    assert_int_equal(run->n_gaps, 2); /* rows without times; a graph without its kernels */
+    assert_int_equal(run->n_gaps, 3); /* rows without times; a graph without its kernels; copies without a column */
+    int is_named = 0;
+    for (int i = 0; i < run->n_gaps; i++)
+        is_named |= !!strstr(run->gaps[i], "MEMCPY of 't.sqlite' is not read: it has no column 'end'");
+    assert_true(is_named);
+    assert_int_equal(import_sql("CREATE TABLE StringIds(id, value);"
+                                "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL(begin, end, demangledName);"),
+                     0);
+    assert_int_equal(run->n_gaps, 1);
+    assert_non_null(strstr(run->gaps[0], "_KERNEL of 't.sqlite' is not read: it has no column 'start'"));
 }
 
 static void test_none(void **state)
@@ -159,6 +168,15 @@ static void test_steps(void **state)
     assert_int_equal(s->steps[1].step_ns, 7000); /* to the end of what it launched */
     assert_int_equal(device(0)->steps_ns, 12000);
     char two[2048];
+    static const char *const data[] = {"data", "Data Loading", "dataloading", "Load_Data", "data_loader"};
+    static const char *const others[] = {"metadata", "data_parallel", "dataset", "data transfer"};
+    for (size_t i = 0; i < sizeof data / sizeof *data + sizeof others / sizeof *others; i++) {
+        size_t n = sizeof data / sizeof *data;
+        snprintf(two, sizeof two, "%s;UPDATE NVTX_EVENTS SET text = '%s' WHERE text = 'dataloader'", made,
+                 i < n ? data[i] : others[i - n]);
+        assert_int_equal(import_sql(two), 0);
+        assert_int_equal(run->traces[0].steps.steps[0].part_ns[CAT_DATA], i < n ? 500 : 0);
+    }
     snprintf(two, sizeof two, "%s;INSERT INTO NVTX_EVENTS VALUES(0,5000,59,'step',%d)", made, 1 << 25);
     assert_int_equal(import_sql(two), 0);
     assert_int_equal(run->traces[0].steps.n_steps, 0);

@@ -35,7 +35,7 @@ static void tell(const char *members, struct report *rep, struct run **run)
     static char text[2000];
     struct dcr_err err = {0};
     snprintf(text, sizeof text,
-             "{\"dlbVersion\": \"3.6\", \"Application\": {\"Global\": {\"elapsedTime\": 2000000000, "
+             "\xef\xbb\xbf{\"dlbVersion\": \"3.6\", \"Application\": {\"Global\": {\"elapsedTime\": 2000000000, "
              "\"usefulTime\": 1000000000, %s}}}",
              members);
     struct bytes b = {text, strlen(text)};
