@@ -230,13 +230,13 @@ static void check_run(struct report *rep, int run)
         report_add_note(rep, NOTE_GAP, run, "missing", "%s: %s", r->label, a->gaps[i]);
 }
 
-/* The largest sample of a GPU's clock is what it can do here; a mean far below it while the GPU works is throttling, or
- * a GPU that idles and clocks down: both make its times smaller truths. */
+/* What a GPU can do is the clock that it says, where the monitor asked, else its largest sample; a mean far below it
+ * while the GPU works is throttling, or a GPU that idles and clocks down: both make its times smaller truths. */
 static void check_clocks(struct report *rep, int run)
 {
     const struct run_result *r = &rep->runs[run];
     double worst = 1;
-    int node = 0, gpu = 0;
+    int node = 0, gpu = 0, is_told = 0;
     for (int i = 0; i < r->run->nodes_len; i++)
         for (int k = 0; k < r->run->nodes[i].n_gpus; k++) {
             const struct run_gpu *g = &r->run->nodes[i].gpus[k];
@@ -244,19 +244,22 @@ static void check_clocks(struct report *rep, int run)
                 g->utilization_percent.n ? g->utilization_percent.sum / (double)g->utilization_percent.n / 100 : 0;
             if (g->sm_clock_mhz.n < 2 || !(g->sm_clock_mhz.max > 0) || used < rep->thresholds.gpu_utilization)
                 continue;
-            double ratio = g->sm_clock_mhz.sum / (double)g->sm_clock_mhz.n / g->sm_clock_mhz.max;
+            int has_max = g->sm_clock_max_mhz.n > 0 && g->sm_clock_max_mhz.max >= g->sm_clock_mhz.max;
+            double highest = has_max ? g->sm_clock_max_mhz.max : g->sm_clock_mhz.max;
+            double ratio = g->sm_clock_mhz.sum / (double)g->sm_clock_mhz.n / highest;
             if (ratio < worst) {
                 worst = ratio;
                 node = r->run->nodes[i].node;
                 gpu = g->gpu_id;
+                is_told = has_max;
             }
         }
     if (worst < rep->thresholds.clock)
-        report_add_note(
-            rep, NOTE_CAVEAT, run, "clocks",
-            "%s: the SM clock of GPU %d on node %d was %s of its highest in the mean while it was busy: it was "
-            "throttled (power, heat), so its times are not those of the GPU at full clock.",
-            r->label, gpu, node, fmt_percent(worst).text);
+        report_add_note(rep, NOTE_CAVEAT, run, "clocks",
+                        "%s: the SM clock of GPU %d on node %d was %s of %s in the mean while it was busy: it was "
+                        "throttled (%s), so its times are not those of the GPU at full clock.",
+                        r->label, gpu, node, fmt_percent(worst).text, is_told ? "what it can run at" : "its highest",
+                        is_told ? "power, heat, or a lower clock set" : "power, heat");
 }
 
 double traced_utilization(const struct run *a)

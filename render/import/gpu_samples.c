@@ -39,8 +39,9 @@ static int is_not_measured(const char *cell)
 /* Of anything else than memory, no more than so many; a monitor that says more is wrong. */
 static int is_possible(enum gpu_sample what, double v)
 {
-    static const double most[] = {[SAMPLE_UTILIZATION] = 100, [SAMPLE_MEMORY_USED] = 1e9, [SAMPLE_MEMORY_TOTAL] = 1e9,
-                                  [SAMPLE_POWER] = 1e5,       [SAMPLE_TEMPERATURE] = 300, [SAMPLE_CLOCK] = 1e5};
+    static const double most[] = {
+        [SAMPLE_UTILIZATION] = 100, [SAMPLE_MEMORY_USED] = 1e9, [SAMPLE_MEMORY_TOTAL] = 1e9, [SAMPLE_POWER] = 1e5,
+        [SAMPLE_TEMPERATURE] = 300, [SAMPLE_CLOCK] = 1e5,       [SAMPLE_CLOCK_MAX] = 1e5};
     return isfinite(v) && v <= most[what] && v >= (what == SAMPLE_TEMPERATURE ? -100 : 0);
 }
 
@@ -57,7 +58,9 @@ int gpu_samples_read(const char *cell, enum gpu_sample what, double factor, doub
             n--;
         enum gpu_sample of = n ? gpu_samples_unit(end, n, &factor) : what;
         *out = v * factor;
-        if ((of == what || (of == SAMPLE_MEMORY_USED && what == SAMPLE_MEMORY_TOTAL)) && is_possible(what, *out))
+        if ((of == what || (of == SAMPLE_MEMORY_USED && what == SAMPLE_MEMORY_TOTAL) ||
+             (of == SAMPLE_CLOCK && what == SAMPLE_CLOCK_MAX)) &&
+            is_possible(what, *out))
             return 1;
     }
     if (left->n++ == 0) {
@@ -118,6 +121,7 @@ void gpu_samples_add(struct run *r, int64_t node, int64_t id, enum gpu_sample wh
         return;
     struct sampled *to[] = {[SAMPLE_UTILIZATION] = &g->utilization_percent, [SAMPLE_MEMORY_USED] = &g->memory_used_mb,
                             [SAMPLE_MEMORY_TOTAL] = &g->memory_total_mb,    [SAMPLE_POWER] = &g->power_w,
-                            [SAMPLE_TEMPERATURE] = &g->temperature_c,       [SAMPLE_CLOCK] = &g->sm_clock_mhz};
+                            [SAMPLE_TEMPERATURE] = &g->temperature_c,       [SAMPLE_CLOCK] = &g->sm_clock_mhz,
+                            [SAMPLE_CLOCK_MAX] = &g->sm_clock_max_mhz};
     sampled_add(r, to[what], t, value);
 }

@@ -13,7 +13,8 @@ enum gpu_sample {
     SAMPLE_MEMORY_TOTAL,
     SAMPLE_POWER,
     SAMPLE_TEMPERATURE,
-    SAMPLE_CLOCK
+    SAMPLE_CLOCK,
+    SAMPLE_CLOCK_MAX
 };
 
 /** gpu_samples_unit - what a unit is of ("GiB": memory used), and its size in units of struct run_gpu.

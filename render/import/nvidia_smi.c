@@ -60,7 +60,7 @@ static enum gpu_sample by_name(const char *name)
     } names[] = {{"utilization.gpu", SAMPLE_UTILIZATION}, {"memory.used", SAMPLE_MEMORY_USED},
                  {"memory.total", SAMPLE_MEMORY_TOTAL},   {"power.draw", SAMPLE_POWER},
                  {"temperature.gpu", SAMPLE_TEMPERATURE}, {"clocks.sm", SAMPLE_CLOCK},
-                 {"clocks.current.sm", SAMPLE_CLOCK}};
+                 {"clocks.current.sm", SAMPLE_CLOCK},     {"clocks.max.sm", SAMPLE_CLOCK_MAX}};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strncmp(name, names[i].begin, strlen(names[i].begin)) == 0 && strncmp(name, "power.draw.", 11) != 0)
             return names[i].what;

@@ -44,6 +44,7 @@ struct run_reading {
 struct run_gpu {
     int gpu_id;
     struct sampled utilization_percent, memory_used_mb, memory_total_mb, power_w, temperature_c, sm_clock_mhz;
+    struct sampled sm_clock_max_mhz;       /* what the GPU says that it can run at; most monitors do not ask */
     struct sampled pcie_mb_s, nvlink_mb_s; /* both directions, between two samples */
 };
 

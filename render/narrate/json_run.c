@@ -133,10 +133,11 @@ static json_t *gpus(const struct run_node *n)
     for (int i = 0; i < n->n_gpus; i++) {
         const struct run_gpu *g = &n->gpus[i];
         json_array_append_new(
-            list, json_pack("{s:i, s:o, s:o, s:o, s:o, s:o, s:o}", "gpu", g->gpu_id, "utilization_percent",
+            list, json_pack("{s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "gpu", g->gpu_id, "utilization_percent",
                             sampled(&g->utilization_percent), "memory_used_mb", sampled(&g->memory_used_mb),
                             "memory_total_mb", sampled(&g->memory_total_mb), "power_w", sampled(&g->power_w),
-                            "temperature_c", sampled(&g->temperature_c), "sm_clock_mhz", sampled(&g->sm_clock_mhz)));
+                            "temperature_c", sampled(&g->temperature_c), "sm_clock_mhz", sampled(&g->sm_clock_mhz),
+                            "sm_clock_max_mhz", sampled(&g->sm_clock_max_mhz)));
     }
     return list;
 }

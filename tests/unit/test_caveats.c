@@ -95,6 +95,19 @@ static void test_other_caveats(void **state)
         sampled_add(r, &gpu.sm_clock_mhz, i, i ? 1200 : 1980); /* 1395 of 1980 in the mean */
     }
     assert_true(has_note(r, "clocks", NOTE_CAVEAT));
+    for (int is_told = 0; is_told < 2; is_told++) { /* always at 1000 of the 1530 MHz that the GPU says */
+        gpu = (struct run_gpu){0};
+        r = parts(0, 0, 0);
+        for (int i = 0; i < 4; i++) {
+            sampled_add(r, &gpu.utilization_percent, i, 95);
+            sampled_add(r, &gpu.sm_clock_mhz, i, 1000);
+            if (is_told)
+                sampled_add(r, &gpu.sm_clock_max_mhz, i, 1530);
+        }
+        r->nodes[0].gpus = &gpu;
+        r->nodes[0].n_gpus = 1;
+        assert_int_equal(has_note(r, "clocks", NOTE_CAVEAT), is_told);
+    }
     for (int percent = 60; percent <= 61; percent++) { /* by the trace 50 % */
         struct run_device d = {.file = "t.json",
                                .model = "",

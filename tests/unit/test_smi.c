@@ -42,6 +42,12 @@ static void test_header(void **state)
                      0);
     check_gpu(0, 3, 1, 50, 7);
     assert_int_equal(run->n_gaps, 0);
+    assert_int_equal(import_text("timestamp, index, utilization.gpu [%], clocks.sm [MHz], clocks.max.sm [MHz]\n" ROW(
+                         "01.000", "0, 99 %, 1000 MHz, 1530 MHz")),
+                     0);
+    assert_true(run->nodes[0].gpus[0].sm_clock_mhz.max == 1000);
+    assert_true(run->nodes[0].gpus[0].sm_clock_max_mhz.max == 1530);
+    assert_int_equal(run->n_gaps, 0);
 }
 
 static void test_no_header(void **state)
