@@ -155,6 +155,54 @@ static int64_t number_of(const char *at, const char *end, const char *key)
     return behind > p && behind < end && v >= 0 ? v : -1;
 }
 
+/* value_of, of the last `key` that has an object or array as its value. */
+static const char *last_value(const char *text, const char **end, const char *key)
+{
+    const char *found = NULL;
+    for (const char *p = text; (p = memmem(p, (size_t)(*end - p), key, strlen(key))) != NULL; p++) {
+        const char *v = json_space(p + strlen(key), *end);
+        v = v < *end && *v == ':' ? json_space(v + 1, *end) : *end;
+        found = v < *end && (*v == '{' || *v == '[') ? p : found;
+    }
+    return value_of(found, end, key);
+}
+
+void import_job_end(struct import_job *out, const char *bytes, size_t n)
+{
+    char *text = out->is_trace && out->rank < 0 ? calloc(1, n + WINDOW_PAD) : NULL;
+    if (!text)
+        return;
+    memcpy(text, bytes, n);
+    const char *end = text + n, *end_on = end, *at = last_value(text, &end, "\"distributedInfo\"");
+    const char *on = *out->model ? NULL : last_value(text, &end_on, "\"deviceProperties\"");
+    if (on && (on = value_of(on, &end_on, "\"name\"")) != NULL)
+        snprintf(out->model, sizeof out->model, "%.*s", (int)(end_on - on), on);
+    out->rank = number_of(at, end, "\"rank\"");
+    out->world_size = number_of(at, end, "\"world_size\"");
+    free(text);
+}
+
+/* What a compressed trace says at its end, which is found only by decompressing it: not of a large one. */
+static void read_to_end(struct import_job *out, struct gunzip *g)
+{
+    enum { MOST = 64 << 20 };
+    struct dcr_stream s = gunzip_stream(g);
+    char *tail = malloc(2 * (size_t)IMPORT_END_BYTES);
+    size_t n = 0, all = 0;
+    ssize_t k = tail ? 1 : 0;
+    while (tail && all <= MOST && (k = s.read(s.ctx, tail + n, 2 * (size_t)IMPORT_END_BYTES - n, NULL)) > 0) {
+        n += (size_t)k;
+        all += (size_t)k;
+        if (n == 2 * (size_t)IMPORT_END_BYTES) {
+            memcpy(tail, tail + IMPORT_END_BYTES, IMPORT_END_BYTES);
+            n = IMPORT_END_BYTES;
+        }
+    }
+    if (tail && k == 0)
+        import_job_end(out, tail, n);
+    free(tail);
+}
+
 enum import_kind import_job(struct dcr_stream *s, struct import_job *out)
 {
     struct gunzip *g = NULL;
@@ -173,6 +221,8 @@ enum import_kind import_job(struct dcr_stream *s, struct import_job *out)
         snprintf(out->model, sizeof out->model, "%.*s", (int)(end_on - on), on);
     out->rank = number_of(at, end, "\"rank\"");
     out->world_size = number_of(at, end, "\"world_size\"");
+    if (out->is_trace && out->rank < 0 && gunzip_is_compressed(g))
+        read_to_end(out, g);
     gunzip_close(g);
     return f ? f->kind : IMPORT_NONE;
 }

@@ -20,10 +20,15 @@ enum import_kind import_kind(struct dcr_stream *s);
 struct import_job {
     int is_trace;
     char model[64];           /* of the first GPU, as far as it fits; "" = not said */
-    int64_t rank, world_size; /* -1 = not said near the beginning */
+    int64_t rank, world_size; /* -1 = not said near the beginning or the end */
 };
-/** import_job - import_kind, and that; of damaged compressed data IMPORT_NONE. */
+/** import_job - import_kind, and that; of damaged compressed data IMPORT_NONE. Of plain data their beginning is looked
+ *  at alone, of compressed ones that are not large the end too. */
 enum import_kind import_job(struct dcr_stream *s, struct import_job *out);
+/** import_job_end - what a trace that says no rank at its beginning says in its last bytes, where its distributedInfo
+ *  stands behind the events. out: as import_job made it; left alone when it says a rank, or is of no trace */
+enum { IMPORT_END_BYTES = 1 << 16 };
+void import_job_end(struct import_job *out, const char *bytes, size_t n);
 
 /** import_foreign - one file of another tool.
  *  r        gets what it says: traces, monitors ...

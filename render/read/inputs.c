@@ -81,6 +81,12 @@ static struct known_file look(const char *path)
         return f;
     struct dcr_stream s = dcr_stream_fd(&fd, path);
     f.kind = import_job(&s, &f.job);
+    off_t size = f.job.is_trace && f.job.rank < 0 ? lseek(fd, 0, SEEK_END) : 0;
+    if (size > 0) {
+        char end[IMPORT_END_BYTES];
+        ssize_t n = pread(fd, end, sizeof end, size > (off_t)sizeof end ? size - (off_t)sizeof end : 0);
+        import_job_end(&f.job, end, n > 0 ? (size_t)n : 0);
+    }
     close(fd);
     return f;
 }

@@ -128,9 +128,29 @@ static void test_many(void **state)
     free(files);
 }
 
+/* What stands behind the events is found in the last bytes, of which the first may be a part of anything. */
+static void test_end(void **state)
+{
+    (void)state;
+    static const char end[] = "\"distributedInfo\"}},{\"name\":\"x\"}],\"distributedInfo\": {\"backend\":\"nccl\","
+                              "\"rank\":3,\"world_size\":4},\"deviceProperties\":[{\"id\":0,\"name\":\"A\"}]}";
+    struct import_job job = {.is_trace = 1, .rank = -1, .world_size = -1};
+    import_job_end(&job, end, sizeof end - 1);
+    assert_int_equal(job.rank, 3);
+    assert_int_equal(job.world_size, 4);
+    assert_string_equal(job.model, "\"A\"");
+    import_job_end(&job, "\"distributedInfo\":{\"rank\":1}", 29); /* said already */
+    assert_int_equal(job.rank, 3);
+    for (size_t n = 0; n < sizeof end; n++) { /* cut anywhere */
+        job = (struct import_job){.is_trace = 1, .rank = -1, .world_size = -1};
+        import_job_end(&job, end, n);
+        assert_true(job.rank == -1 || job.rank == 3);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_no_gpu), cmocka_unit_test(test_split),
-                                       cmocka_unit_test(test_many)};
+                                       cmocka_unit_test(test_many), cmocka_unit_test(test_end)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
