@@ -22,6 +22,8 @@ json_t *value_parts(const int64_t *part);
 /** value_pop - null where the efficiencies are n/a. */
 json_t *value_pop(const struct pop *p);
 
+/** nodes_json - `nodes` of a run. (json_nodes.c) */
+json_t *nodes_json(const struct run *run);
 /** run_json - an entry of `runs`. (json_run.c) */
 json_t *run_json(const struct run_result *r);
 
