@@ -1,6 +1,8 @@
 /* git.c - see git.h. */
 #include "collect/git.h"
 
+#include "collect/ask.h"
+#include "collect/meta.h"
 #include "collect/procfs.h"
 
 #include <limits.h>
@@ -163,4 +165,33 @@ json_t *git_of_command(char *const *words, size_t n)
     if (o)
         json_object_set_new(o, "of", json_string(of));
     return o;
+}
+
+/* ---- changes ---------------------------------------------------------------------------------- */
+
+enum { NO_GIT = 126, MOST_MS = 2000 };
+
+static void ask_status(void *folder)
+{
+    static const char *const variables[] = {"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_CONFIG_COUNT"};
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
+        unsetenv(variables[i]);
+    setenv("GIT_OPTIONAL_LOCKS", "0", 1);
+    execlp("git", "git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-C", (const char *)folder,
+           "status", "--porcelain", "--untracked-files=no", "--ignore-submodules=dirty", (char *)NULL);
+    _exit(NO_GIT);
+}
+
+void git_put_dirty(json_t *git)
+{
+    const char *folder = json_string_value(json_object_get(git, "folder"));
+    char said[2]; /* a line is enough */
+    int status = folder ? ask_child(ask_status, (void *)(uintptr_t)folder, MOST_MS, said, sizeof said) : ASK_FAILED;
+    if (status == 0)
+        json_object_set_new(git, "dirty", json_boolean(said[0] != '\0'));
+    else
+        meta_missing(git, "dirty",
+                     status == NO_GIT         ? "there is no program git"
+                     : status == ASK_TOO_LONG ? "git took longer than two seconds"
+                                              : "git cannot say it of this folder (it may be another user's)");
 }

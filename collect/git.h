@@ -1,4 +1,4 @@
-/* git.h - which commit of whose code ran, read without running git. */
+/* git.h - which commit of whose code ran, read without running git; whether it was changed, by git. */
 #ifndef COLLECT_GIT_H
 #define COLLECT_GIT_H
 
@@ -14,5 +14,10 @@
  *  words    the command; shape (n)
  *  gives; NULL when there is none */
 json_t *git_of_command(char *const *words, size_t n);
+/** git_put_dirty - ask git, for two seconds at most: "dirty", have files under version control been changed in the
+ *  folder since the commit? Files that git does not follow do not count. Its monitors and hooks are not run, nothing is
+ *  locked, and a work tree of another user, which git does not trust, is not looked at. What it does not tell is in
+ *  "missing". */
+void git_put_dirty(json_t *git);
 
 #endif

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -27,7 +28,7 @@ void meta_missing(json_t *o, const char *key, const char *reason)
 }
 
 /* JSON strings are UTF-8; what the system hands us need not be. */
-static json_t *text(const char *bytes)
+json_t *meta_text(const char *bytes)
 {
     json_t *s = json_string(bytes);
     if (s)
@@ -76,7 +77,7 @@ static void put_cpu_model(json_t *o)
     if (info && procfs_read("/proc/cpuinfo", info, bytes, NULL) > 0)
         procfs_line(info, "model name", model, sizeof model);
     if (model[0])
-        json_object_set_new(o, "cpu_model", text(model));
+        json_object_set_new(o, "cpu_model", meta_text(model));
     else
         meta_missing(o, "cpu_model", "'/proc/cpuinfo' names no model");
     free(info);
@@ -105,7 +106,7 @@ static json_t *gpu_of(const struct nvml *n, unsigned i)
     struct nvml_memory memory;
     json_object_set_new(o, "gpu_id", json_integer(i));
     if (n->name(n->devices[i], name, sizeof name) == NVML_OK)
-        json_object_set_new(o, "name", text(name));
+        json_object_set_new(o, "name", meta_text(name));
     if (n->memory(n->devices[i], &memory) == NVML_OK)
         json_object_set_new(o, "memory_bytes", json_integer((json_int_t)memory.total));
     static const char *const parts[N_NVML_COUNTERS] = {"pcie_tx_bytes",   "pcie_rx_bytes", "nvlink_tx_bytes",
@@ -131,7 +132,7 @@ static void put_gpus(json_t *o)
     }
     char version[128];
     if (n.driver_version(version, sizeof version) == NVML_OK)
-        json_object_set_new(o, "gpu_driver", text(version));
+        json_object_set_new(o, "gpu_driver", meta_text(version));
     for (unsigned i = 0; i < n.n_devices; i++)
         json_array_append_new(gpus, gpu_of(&n, i));
     nvml_close(&n);
@@ -142,10 +143,10 @@ json_t *meta_host(void)
     json_t *o = json_object();
     char line[512];
     meta_host_name(line, sizeof line);
-    json_object_set_new(o, "host", text(line));
+    json_object_set_new(o, "host", meta_text(line));
     meta_boot_id(line, sizeof line);
     if (line[0])
-        json_object_set_new(o, "boot_id", text(line));
+        json_object_set_new(o, "boot_id", meta_text(line));
     else
         meta_missing(o, "boot_id", "the kernel does not tell");
     put_cpu_model(o);
@@ -159,12 +160,39 @@ json_t *meta_host(void)
     struct utsname u;
     if (uname(&u) == 0) {
         snprintf(line, sizeof line, "%s %s %s", u.sysname, u.release, u.machine);
-        json_object_set_new(o, "kernel", text(line));
+        json_object_set_new(o, "kernel", meta_text(line));
     }
     uint64_t waited;
     if (procfs_pressure(PROCFS_PRESSURE "cpu", "some", &waited) != 0)
         meta_missing(o, "pressure", "this kernel has no '" PROCFS_PRESSURE "' (PSI is not built in, or off: psi=1)");
     put_gpus(o);
+    return o;
+}
+
+/* ---- limits ----------------------------------------------------------------------------------- */
+
+static json_t *limit(rlim_t value)
+{
+    return value == RLIM_INFINITY ? json_null() : json_integer((json_int_t)value);
+}
+
+json_t *meta_limits(void)
+{
+    static const struct {
+        const char *key;
+        int resource;
+    } limits[] = {{"nofile", RLIMIT_NOFILE}, {"nproc", RLIMIT_NPROC}, {"stack", RLIMIT_STACK},
+                  {"core", RLIMIT_CORE},     {"as", RLIMIT_AS},       {"memlock", RLIMIT_MEMLOCK},
+                  {"data", RLIMIT_DATA},     {"fsize", RLIMIT_FSIZE}};
+    json_t *o = json_object();
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+        struct rlimit l;
+        if (getrlimit(limits[i].resource, &l) == 0)
+            json_object_set_new(o, limits[i].key,
+                                json_pack("{s:o, s:o}", "soft", limit(l.rlim_cur), "hard", limit(l.rlim_max)));
+        else
+            meta_missing(o, limits[i].key, "the kernel does not tell");
+    }
     return o;
 }
 
@@ -187,6 +215,8 @@ static int looks_secret(const char *name, const char *value)
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (contains(name, words[i]))
             return 1;
+    if (redact_is_secret_name(name, strlen(name)))
+        return 1;
     struct dcr_buf clean = {0};
     (void)redact_text(value, &clean);
     int is_changed = strcmp(dcr_buf_text(&clean), value) != 0;
@@ -236,7 +266,7 @@ static json_t *variables(char **environment, const char *prefix)
             continue;
         char *name = strndup(sorted[i], (size_t)(equals - sorted[i]));
         if (name && meta_is_allowed(name, equals + 1))
-            json_object_set_new(o, name, text(equals + 1));
+            json_object_set_new(o, name, meta_text(equals + 1));
         free(name);
     }
     free(sorted);

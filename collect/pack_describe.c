@@ -302,6 +302,7 @@ static void describe_run(struct pack *p, const json_t *record, json_t *o)
         if (!json_object_get(record, keys[i]))
             meta_missing(o, keys[i], record ? "not under version control, or not told" : "no collector record is left");
     }
+    pack_libraries(p, o);
     json_object_set_new(o, "nodes", nodes);
     json_object_set_new(o, "node_kind", json_string(pack_node_kind(p, nodes)));
     put_ranks(p, o);

@@ -104,6 +104,8 @@ int pack_describe(struct pack *p, struct dcr_err *err) DCR_MUST_CHECK;
 /** pack_first_record - the record that stands for the run: launcher's, else the lowest rank's; NULL when there is
  *  none. */
 const json_t *pack_first_record(const struct pack *p);
+/** pack_libraries - "libraries", "library_versions" and "limits" of the metadata o (pack_libraries.c). */
+void pack_libraries(const struct pack *p, json_t *o);
 /** pack_recorded - "collector" of the metadata o: what was recorded, and why something was not (pack_recorded.c). */
 void pack_recorded(const struct pack *p, const json_t *record, json_t *o);
 /** pack_text - job_metadata.txt of the metadata. gives a string in the arena */

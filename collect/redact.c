@@ -16,7 +16,7 @@ static int is_one_of(const char *word, size_t n, const char *const *list)
 /* PGPASSWORD, MYTOKEN: capitals do not show where a part ends. */
 static int ends_in_secret(const char *word, size_t n)
 {
-    static const char *const ends[] = {"password", "passwd", "passphrase", "token", "secret", "apikey", NULL};
+    static const char *const ends[] = {"password", "passwd", "passphrase", "token", "secret", "apikey", "pwd", NULL};
     for (const char *const *end = ends; *end; end++)
         if (n >= strlen(*end) && strncasecmp(word + n - strlen(*end), *end, strlen(*end)) == 0)
             return 1;
@@ -27,15 +27,21 @@ static int ends_in_secret(const char *word, size_t n)
  * it says what it opens. */
 int redact_is_secret_name(const char *name, size_t n)
 {
-    static const char *const words[] = {"pass",        "sshpass", "pwd",           "secrets",   "credential",
-                                        "credentials", "jwt",     "cookie",        "bearer",    "passin",
-                                        "passout",     "auth",    "authorization", "accesskey", "secretkey",
-                                        "privatekey",  "pat",     "signature",     "sig",       NULL};
+    static const char *const words[] = {
+        "pass",   "sshpass",   "pwd",     "secrets", "credential",    "credentials", "jwt",       "cookie",
+        "bearer", "passin",    "passout", "auth",    "authorization", "accesskey",   "secretkey", "privatekey",
+        "pat",    "signature", "sig",     "hmac",    "dbpass",        "userpass",    NULL};
+    /* Short or of many meanings: --pin-memory, --tok-dim, --access-mode are none. */
+    static const char *const last[] = {"tok", "pw", "sas", "access", NULL};
+    static const char *const alone[] = {"key", "keys", "pin", NULL};
     static const char *const opens[] = {"api",        "access",  "private", "secret",  "auth",  "ssh",
                                         "encryption", "account", "master",  "license", "wandb", "openai",
                                         "hf",         "aws",     "shared",  "signing", NULL};
     size_t n_parts = 0;
     int is_after_opener = 0;
+    /* The working folder; "Pwd=" of a database is none. */
+    if ((n == 3 && strncmp(name, "PWD", n) == 0) || (n == 6 && strncmp(name, "OLDPWD", n) == 0))
+        return 0;
     for (size_t i = 0; i < n;) {
         while (i < n && !isalnum((unsigned char)name[i]))
             i++;
@@ -48,7 +54,8 @@ int redact_is_secret_name(const char *name, size_t n)
         int is_key = is_one_of(name + from, i - from, (const char *const[]){"key", "keys", NULL});
         int is_last = i == n;
         if (is_one_of(name + from, i - from, words) || ends_in_secret(name + from, i - from) ||
-            (is_key && (is_after_opener || (n_parts == 0 && is_last))))
+            (is_key && is_after_opener) || (is_last && is_one_of(name + from, i - from, last)) ||
+            (is_last && n_parts == 0 && is_one_of(name + from, i - from, alone)))
             return 1;
         is_after_opener = is_one_of(name + from, i - from, opens);
         n_parts++;

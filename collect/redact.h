@@ -9,7 +9,8 @@
 #define REDACTED "(redacted)"
 
 /** redact_is_secret_name - does the name of an option or variable say that its value is a token, key or password?
- *  "--hf-token", "API_KEY", "db.password", yes; "--max-tokens", "--tokenizer", "--keyframes", no. */
+ *  "--hf-token", "API_KEY", "db.password", yes; "--max-tokens", "--tokenizer", "--keyframes", no, nor PWD,
+ *  the working folder. The one list of such words: for command lines, labels and the environment. */
 int redact_is_secret_name(const char *name, size_t n);
 /** redact_text - append text to out: what follows NAME= or --NAME with such a name becomes REDACTED, also inside a
  *  longer text (sh -c "..."), as do words that look like tokens by themselves, and the user part of URLs.

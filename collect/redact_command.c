@@ -24,9 +24,13 @@ struct redact_program {
 static const struct redact_program programs[] = {
     {" curl ", "uUEb", "", "AcCdDeFhHKmoPQrtTwxXyYz", NULL, 0},
     {" sshpass ", "p", "", "fdP", NULL, IS_WRAPPER},
-    {" mysql mysqldump mysqladmin mysqlimport mysqlshow mysqlcheck mariadb mariadb-dump mariadb-admin ", "", "p",
-     "uhPDSe", NULL, 0},
+    {" mysql mysqldump mysqladmin mysqlimport mysqlshow mysqlcheck mysqlslap mysqlpump mysqlbinlog mariadb "
+     "mariadb-dump mariadb-admin mariadb-binlog ",
+     "", "p", "uhPDSe", NULL, 0},
     {" mongo mongosh mongodump mongorestore mongoexport mongoimport ", "p", "", "udchfo", NULL, 0},
+    {" cqlsh ", "p", "", "uekf", NULL, 0},
+    {" sqlcmd bcp ", "P", "", "SUdQioe", NULL, 0},
+    {" ipmitool ", "P", "", "IHULp", NULL, 0},
     {" redis-cli ", "a", "", "hpnsi", NULL, 0},
     {" ldapsearch ldapmodify ldapadd ldapdelete ldapwhoami ldappasswd ", "w", "", "DHbfpy", NULL, 0},
     {" smbclient ", "U", "", "LIpWc", NULL, 0},

@@ -5,6 +5,7 @@
 #include "collect/clock_server.h"
 #include "collect/environment.h"
 #include "collect/leftover.h"
+#include "collect/libraries.h"
 #include "collect/meta.h"
 #include "collect/pack.h"
 #include "collect/perf.h"
@@ -76,10 +77,12 @@ static int observe(struct run *r, int *status, struct dcr_err *err)
     if (is_one_of_many(r) && r->id.rank == 0 && clock_server_start(&clock, r->spool, NULL) != 0)
         clock = NULL; /* the others say that nobody answers */
     struct dcr_err trouble = {0};
+    struct libraries *libraries = libraries_new();
     struct source_config config = {.host_dir = r->is_host_sampled ? r->host_dir : NULL,
                                    .rank = r->id.rank,
                                    .pid = pid,
                                    .perf = &perf,
+                                   .libraries = libraries,
                                    .clock_spool = is_one_of_many(r) ? r->spool : NULL};
     /* From here on the program runs, and nothing that fails on our side may end it. */
     int failed = spool_write_json(r->record_dir, r->record_name, r->record, &trouble);
@@ -97,6 +100,8 @@ static int observe(struct run *r, int *status, struct dcr_err *err)
     json_decref(monitors);
     json_object_set_new(r->record, "counters", perf_describe(&perf));
     perf_close(&perf);
+    run_put_libraries(r, libraries);
+    libraries_free(libraries);
     run_end_record(r, &ended);
     failed = spool_write_json(r->record_dir, r->record_name, r->record, failed ? NULL : &trouble) || failed;
     if (failed && err)
@@ -240,7 +245,12 @@ int run_program(const struct options *o, char *message, size_t n, int *status, s
         if (r.id.rank >= 0)
             summarize_folder(r.record_dir, r.id.rank);
     }
-    if (!o->output && r.id.rank <= 0) {
+    if (!o->output && access(r.spool, F_OK) != 0 && errno == ENOENT)
+        rc = dcr_err_set(err, DCR_FAIL,
+                         "'%s', where the run was recorded, was removed while the program ran, and what was recorded "
+                         "with it",
+                         r.spool);
+    else if (!o->output && r.id.rank <= 0) {
         snprintf(message, n, "recorded in '%s'; when all ranks have ended: dccollect pack %s -o RUN.tar", o->spool,
                  o->spool);
     }

@@ -3,6 +3,7 @@
 
 #include "collect/git.h"
 #include "collect/job.h"
+#include "collect/libraries.h"
 #include "collect/meta.h"
 #include "collect/redact.h"
 #include "collect/sampler.h"
@@ -71,8 +72,13 @@ void run_begin_record(struct run *r)
     if (getcwd(line, sizeof line))
         json_object_set_new(o, "folder", json_string(line));
     json_t *git = git_of_command(r->o->program, (size_t)r->o->n_program);
+    if (git && r->id.rank <= 0) /* a thousand ranks would ask the same of one file system */
+        git_put_dirty(git);
+    else if (git)
+        meta_missing(git, "dirty", "only the collector of rank 0 asks git");
     if (git)
         json_object_set_new(o, "git", git);
+    json_object_set_new(o, "limits", meta_limits());
     json_object_set_new(o, "scheduler", meta_scheduler(environ));
     json_object_set_new(o, "environment", meta_environment(environ));
     json_t *labels = json_object();
@@ -97,6 +103,18 @@ void run_begin_record(struct run *r)
 static const char *name_of(int signal)
 {
     return signal == SIGINT ? "SIGINT" : signal == SIGTERM ? "SIGTERM" : signal == SIGHUP ? "SIGHUP" : "SIGQUIT";
+}
+
+void run_put_libraries(struct run *r, const struct libraries *libraries)
+{
+    json_t *list = libraries ? libraries_describe(libraries) : json_array();
+    if (json_array_size(list)) {
+        json_object_set(r->record, "libraries", list);
+        json_object_set_new(r->record, "library_versions", libraries_versions(list, r->id.rank <= 0));
+    } else {
+        meta_missing(r->record, "libraries", "the program had ended before it was looked at");
+    }
+    json_decref(list);
 }
 
 void run_end_record(struct run *r, const struct ended *e)

@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+struct libraries;
 struct outputs;
 struct perf;
 
@@ -27,7 +28,8 @@ struct source_config {
     pid_t pid;            /* the program */
     const char
         *clock_spool; /* where the collector of rank 0 says whom to ask for the time; NULL: there are no others */
-    const struct perf *perf; /* its counters, or NULL */
+    const struct perf *perf;     /* its counters, or NULL */
+    struct libraries *libraries; /* what its processes have mapped goes there, or NULL */
 };
 
 struct source {

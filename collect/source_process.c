@@ -3,6 +3,7 @@
  * Under one collector per rank all descendants are summed into that rank. A collector in front of mpirun finds the
  * ranks among its descendants by their environment; processes without a rank (mpirun itself, or a program that has no
  * ranks) go to launcher/process_monitor.csv. Counters of processes that ended stay in the sums, as last seen. */
+#include "collect/libraries.h"
 #include "collect/perf.h"
 #include "collect/procfs.h"
 #include "lib/rank.h"
@@ -31,12 +32,15 @@ struct process {
     int rank;
     int is_alive;
     struct counters last;
+    int64_t look_ns, look_gap_ns; /* when its libraries are looked at next */
 };
 
 struct processes {
     char header[512];
     int fixed_rank;
     const struct perf *perf; /* of the whole tree, or NULL */
+    struct libraries *libraries;
+    int64_t now_ns;
     pid_t root;
     uint64_t tick_ns, page_bytes;
     struct process *known;
@@ -58,6 +62,7 @@ static int configure(void **ctx, const struct source_config *config, struct dcr_
     c->fixed_rank = config->rank;
     c->root = config->pid;
     c->perf = config->perf;
+    c->libraries = config->libraries;
     c->tick_ns = 1000000000u / (uint64_t)sysconf(_SC_CLK_TCK);
     c->page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
     source_header(c->header, sizeof c->header, DCR_PROCESS_MONITOR_COLUMNS(SOURCE_CELL));
@@ -192,6 +197,8 @@ static void look_at(struct processes *c, pid_t pid)
     /* A process begins with its parent's environment and gets its own by exec. */
     if (p->rank < 0)
         p->rank = rank_of_process(c, pid);
+    if (c->libraries && libraries_is_due(c->now_ns, &p->look_ns, &p->look_gap_ns))
+        libraries_look(c->libraries, pid, p->rank);
     read_io(c, pid, &now);
     read_threads(c, pid, &now);
     for (int i = 0; i < N_COUNTERS; i++) /* threads that ended take their counts away: never run backwards */
@@ -290,6 +297,7 @@ static int sample(void *ctx, const struct tick *now, struct outputs *out, struct
 {
     struct processes *c = ctx;
     c->trouble[0] = '\0';
+    c->now_ns = now->mono_ns;
     for (size_t i = 0; i < c->n; i++)
         c->known[i].is_alive = 0;
     walk(c, c->root, 0);

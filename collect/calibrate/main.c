@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -292,12 +293,15 @@ static int is_calibration(const char *head)
     return 1;
 }
 
-/* Can the result go there, and the disk be measured? Nothing is written.
+/* Can the result go there, and the disk be measured? Nothing is written; the folder is made when only it is missing,
+ * since a run makes its spool folder no earlier.
  * returns 0 and the sentence that says why not */
-static int is_usable(const char *output, const char *folder, const char *disk, char *sentence, size_t n)
+static int is_usable(int is_first, const char *output, const char *folder, const char *disk, char *sentence, size_t n)
 {
     const struct dcr_output out = {"-o", output, "a calibration of dccollect", is_calibration};
     struct dcr_err err = {0};
+    if (is_first && access(folder, F_OK) != 0)
+        mkdir(folder, 0777); /* or the next line says why not */
     if (access(folder, W_OK) != 0)
         snprintf(sentence, n, "cannot write into the folder '%s'; make it, or choose another with -o", folder);
     else if (dcr_output_check(&out, &err) != 0)
@@ -334,8 +338,8 @@ int main(int argc, char **argv)
         return fail(&w, sentence);
     }
     folder_of(output, folder, sizeof folder);
-    int is_refused =
-        !is_usable(output, folder, disk, sentence, sizeof sentence); /* the first rank writes: it decides */
+    int is_refused = !is_usable(w.rank == 0, output, folder, disk, sentence,
+                                sizeof sentence); /* the first rank writes: it decides */
     if (w.n > 1)
         MPI_Bcast(&is_refused, 1, MPI_INT, 0, MPI_COMM_WORLD);
     if (is_refused)

@@ -57,7 +57,11 @@ fi
 
 if command -v mpirun >/dev/null; then
     # Bound to a core each: together they have them all.
-    "${MPIRUN[@]}" -n 2 "$COLLECT" calibrate -o two.json 2>err
+    # As the manual says it: the spool is not there yet.
+    "${MPIRUN[@]}" -n 2 "$COLLECT" calibrate -o recipe/calibration.json 2>err
+    "$COLLECT" run --spool recipe -- true 2>said && "$COLLECT" pack recipe -o recipe.tar 2>said
+    check "the recipe of the manual" manifest recipe.tar '[.members[] | select(.role == "calibration")] | length == 1'
+    cp recipe/calibration.json two.json
     check "two ranks: one closing line" test "$(closing err | grep -c '')" -eq 1 -a "$(closing err | grep -c 'all-reduce of 2 ranks')" -eq 1
     check "they warn alike" warned two.json err
     check "one node with all its cores" test "$(jq '.nodes | length' two.json) $(jq .nodes[0].cores two.json)" = "1 $(nproc)"
@@ -66,7 +70,7 @@ if command -v mpirun >/dev/null; then
     check "latency is the smallest size's, bandwidth the best" \
         jq -e '.allreduce[0] | .latency_ns == .points[0].median_ns and (.algbw_gb_per_s / ([.points[] | .bytes / .median_ns] | max) | . > 0.99 and . < 1.01)' two.json
     check "bus bandwidth of two is the same" jq -e '.allreduce[0] | .busbw_gb_per_s == .algbw_gb_per_s' two.json
-    check_status 2 "ranks and a folder that is not there" timeout 120 "${MPIRUN[@]}" -n 2 "$COLLECT" calibrate -o none/two.json
+    check_status 2 "ranks and a folder that is not there, nor the one it is in" timeout 120 "${MPIRUN[@]}" -n 2 "$COLLECT" calibrate -o no/ne/two.json
 else
     skip "under mpirun" "no mpirun"
     cp calibration.json two.json
@@ -92,7 +96,7 @@ check "and does not miss it" sh -c '! grep -q "Left out.*calibration" tap.out'
 # ---- refused
 check_status 2 "an unknown option" "$COLLECT" calibrate --what
 check_status 2 "an option without value" "$COLLECT" calibrate -o
-check_status 2 "a folder that is not there" "$COLLECT" calibrate -o none/x.json
+check_status 2 "a folder that is not there, nor the one it is in" "$COLLECT" calibrate -o no/ne/x.json
 cp run.tar mine.tar
 echo "my notes" >notes.txt
 echo "{\"format\": \"dcreport\"}" >other.json

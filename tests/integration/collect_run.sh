@@ -25,6 +25,9 @@ check "the process is sampled" test "$(member alone.tar rank0/process_monitor.cs
 check "manifest is the first member, the others are sorted" sh -c \
     'tar tf alone.tar >names; [ "$(head -n 1 names)" = manifest.json ] && tail -n +2 names | LC_ALL=C sort -c'
 check "no spool is left" test ! -e alone.tar.spool
+check "its libraries, sorted, and not the collector's" metadata alone.tar \
+    '.libraries | length == 1 and .[0].ranks == [0] and (.[0].paths | any(test("/libc[.-].*so")) and . == sort and all(test("dccollect") | not))'
+check "its limits" metadata alone.tar "(.limits | length == 8) and (.limits.nofile.soft | tostring) == \"$(ulimit -Sn | sed s/unlimited/null/)\""
 
 # ---- status
 check_status 7 "the program's exit status" "$COLLECT" run -o status.tar -- ./marks 1 0 7
@@ -223,7 +226,7 @@ else
     skip "two hosts" "needs root for host names of their own"
 fi
 # ---- secrets: not in any member
-env WANDB_API_KEY=hunter2a SLURM_JWT=hunter2b NCCL_PROXY=http://me:hunter2c@host "$COLLECT" run -o secret.tar --label token=hunter2d --label from=https://me:hunter2i@host/x -- \
+env WANDB_API_KEY=hunter2a SLURM_JWT=hunter2b NCCL_PWD=hunter2m SLURM_MPI_PWD=hunter2n NCCL_Tok=hunter2o OMP_PAT=hunter2p SLURM_Access=hunter2q NCCL_PROXY=http://me:hunter2c@host "$COLLECT" run -o secret.tar --label token=hunter2d --label from=https://me:hunter2i@host/x -- \
     sh -c 'exec true' --token hunter2e --api-key=hunter2f 'HF_TOKEN=hunter2g ./x --password hunter2h' \
     curl -su me:hunter2j 'sshpass -p hunter2k mysql -phunter2l' -p 2 2>err
 check "the command is there, its secrets are not" metadata secret.tar \

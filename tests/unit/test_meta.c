@@ -35,8 +35,16 @@ static void secrets_never_enter(void **state)
                                          "HOME=/root",
                                          "AWS_SECRET_ACCESS_KEY=x",
                                          "GITHUB_TOKEN=x",
+                                         "NCCL_PWD=x",
+                                         "SLURM_MPI_PWD=x",
+                                         "NCCL_BEARER=x",
+                                         "NCCL_HMAC=x",
+                                         "NCCL_Tok=x",
+                                         "OMP_PAT=x",
+                                         "SLURM_Access=x",
+                                         "torchPwd=x",
                                          "PATH=/bin"};
-    char *environment[32] = {0};
+    char *environment[40] = {0};
     size_t n = sizeof secret / sizeof *secret;
     for (size_t i = 0; i < n; i++)
         environment[i] = (char *)(uintptr_t)secret[i];
@@ -99,6 +107,20 @@ static void arguments_lose_their_secrets(void **state)
         {"https://host/x?sig=abc&X-Amz-Signature=def&n=1",
          "https://host/x?sig=(redacted)&X-Amz-Signature=(redacted)&n=1", 0},
         {"TOKEN= ./x", "TOKEN=(redacted) ./x", 0},
+        {"NCCL_PWD=x SLURM_MPI_PWD=y NCCL_HMAC=z OMP_PAT=p ./x",
+         "NCCL_PWD=(redacted) SLURM_MPI_PWD=(redacted) NCCL_HMAC=(redacted) OMP_PAT=(redacted) ./x", 0},
+        {"NCCL_Tok=x SLURM_Access=y NCCL_BEARER=z",
+         "NCCL_Tok=(redacted) SLURM_Access=(redacted) NCCL_BEARER=(redacted)", 0},
+        {"PWD=/home OLDPWD=/ PATH=/bin LD_LIBRARY_PATH=/lib", "PWD=/home OLDPWD=/ PATH=/bin LD_LIBRARY_PATH=/lib", 0},
+        {"--pw=x", "--pw=(redacted)", 0},
+        {"Server=db;pwd=x;Pwd=y", "Server=db;pwd=(redacted);Pwd=(redacted)", 0},
+        {"--dbpass", "--dbpass", 1},
+        {"--userpwd=a:b", "--userpwd=(redacted)", 0},
+        {"--tok x --sas y --pin 1234", "--tok (redacted) --sas (redacted) --pin (redacted)", 0},
+        {"--pin-memory=1", "--pin-memory=1", 0},
+        {"--tok-dim=8", "--tok-dim=8", 0},
+        {"--access-mode=r", "--access-mode=r", 0},
+        {"--path=x", "--path=x", 0},
         {"", "", 0},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -123,6 +145,8 @@ static void programs_keep_their_users_secrets(void **state)
         {"mysql|-uroot|-px1|-h|pg|db", "mysql|-uroot|-p(redacted)|-h|pg|db"},
         {"mysql|-p|db", "mysql|-p|db"},
         {"sshpass|-p|x1|ssh|-p|22|host", "sshpass|-p|(redacted)|ssh|-p|22|host"},
+        {"mysqlbinlog|-px1|log", "mysqlbinlog|-p(redacted)|log"},
+        {"cqlsh|-u|me|-p|x1|host", "cqlsh|-u|me|-p|(redacted)|host"},
         {"sshpass|-px1|ssh|host", "sshpass|-p(redacted)|ssh|host"},
         {"env|PGPASSWORD=x1|MYSQL_PWD=x1|psql", "env|PGPASSWORD=(redacted)|MYSQL_PWD=(redacted)|psql"},
         {"sh|-c|curl -u 'me:a b' h; sshpass -p \"x1\" ssh -p 22 h",
@@ -259,6 +283,66 @@ static void expect_git(const char *folder, const char *commit, const char *of, c
     json_decref(o);
 }
 
+static void limits_are_numbers_or_unlimited(void **state)
+{
+    (void)state;
+    json_t *o = meta_limits();
+    const char *key;
+    json_t *value;
+    assert_int_equal(json_object_size(o), 8);
+    json_object_foreach(o, key, value)
+    {
+        const json_t *soft = json_object_get(value, "soft"), *hard = json_object_get(value, "hard");
+        assert_true(json_is_null(hard) || json_integer_value(soft) <= json_integer_value(hard));
+        assert_true(json_is_integer(soft) || json_is_null(soft));
+    }
+    json_decref(o);
+}
+
+/* "clean", "dirty", or "n/a" */
+static const char *dirty(const char *folder)
+{
+    json_t *o = json_pack("{s:s}", "folder", folder);
+    git_put_dirty(o);
+    const json_t *is = json_object_get(o, "dirty");
+    const char *found = json_is_true(is) ? "dirty" : json_is_false(is) ? "clean" : "n/a";
+    assert_true(is || json_object_get(json_object_get(o, "missing"), "dirty"));
+    json_decref(o);
+    return found;
+}
+
+static void changes_are_asked_of_git(void **state)
+{
+    (void)state;
+    char dir[] = "/tmp/dcr-test-XXXXXX", cmd[600];
+    if (system("git --version >/dev/null 2>&1") != 0)
+        skip();
+    assert_non_null(mkdtemp(dir));
+    assert_string_equal(dirty(dir), "n/a"); /* no work tree */
+    /* A monitor that would leave a mark, were it run. */
+    snprintf(cmd, sizeof cmd,
+             "cd %s && git init -q . && echo 1 >a && git add a && git -c user.name=x -c user.email=x@x -c "
+             "commit.gpgsign=false commit -qm x && "
+             "printf '#!/bin/sh\\ntouch %s/mark\\n' >mon && chmod +x mon && git config core.fsmonitor ./mon && : >b",
+             dir, dir);
+    assert_int_equal(system(cmd), 0);
+    assert_string_equal(dirty(dir), "clean"); /* though there are files that git does not follow */
+    put(dir, "a", "2\n");
+    setenv("GIT_DIR", "/nowhere", 1);
+    assert_string_equal(dirty(dir), "dirty");
+    unsetenv("GIT_DIR");
+    snprintf(cmd, sizeof cmd, "%s/mark", dir);
+    assert_int_not_equal(access(cmd, F_OK), 0);
+    const char *path = getenv("PATH");
+    char *before = strdup(path ? path : "/bin");
+    setenv("PATH", dir, 1);
+    assert_string_equal(dirty(dir), "n/a"); /* no git */
+    setenv("PATH", before, 1);
+    free(before);
+    snprintf(cmd, sizeof cmd, "rm -r %s", dir);
+    assert_int_equal(system(cmd), 0);
+}
+
 #define OURS "0123456789012345678901234567890123456789"
 #define SHIM "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 
@@ -324,6 +408,8 @@ int main(void)
         cmocka_unit_test(fields_of_proc_files),
         cmocka_unit_test(host_has_its_facts_or_reasons),
         cmocka_unit_test(git_is_read_without_git),
+        cmocka_unit_test(changes_are_asked_of_git),
+        cmocka_unit_test(limits_are_numbers_or_unlimited),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
