@@ -23,7 +23,7 @@ struct libraries {
     char *text; /* of a maps file */
 };
 
-enum { MAPS_BYTES = 4 << 20, MAX_ASK_MS = 2000 };
+enum { MAPS_BYTES = 4 << 20 };
 
 struct libraries *libraries_new(void)
 {
@@ -192,7 +192,7 @@ static void say_mpi_version(void *ctx)
     _exit(0);
 }
 
-json_t *libraries_versions(const json_t *description, int may_ask)
+json_t *libraries_versions(const json_t *description, int ask_ms)
 {
     static const struct {
         const char *key, *begin;
@@ -211,11 +211,11 @@ json_t *libraries_versions(const json_t *description, int may_ask)
         else
             meta_missing(o, "version", "the name of the library has none");
         int is_mpi = strcmp(kinds[i].key, "mpi") == 0;
-        if (is_mpi && may_ask &&
-            ask_child(say_mpi_version, (void *)(uintptr_t)path, MAX_ASK_MS, says, sizeof says) == 0 && says[0])
+        if (is_mpi && ask_ms && ask_child(say_mpi_version, (void *)(uintptr_t)path, ask_ms, says, sizeof says) == 0 &&
+            says[0])
             json_object_set_new(o, "says", meta_text(says));
         else if (is_mpi)
-            meta_missing(o, "says", may_ask ? "the library could not be asked" : "only the collector of rank 0 asks");
+            meta_missing(o, "says", ask_ms ? "the library could not be asked" : "only the collector of rank 0 asks");
         json_object_set_new(all, kinds[i].key, o);
     }
     return all;

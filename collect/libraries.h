@@ -27,8 +27,8 @@ void libraries_take(struct libraries *l, const char *maps, int rank);
 json_t *libraries_describe(const struct libraries *l);
 /** libraries_versions - {"mpi": {"path": ..., "version": ..., "says": ...}, "cuda": ..., "nccl": ...} of such a
  *  description: the first of each kind. version: what its file's name says, absent when that is nothing.
- *  may_ask  the MPI library is loaded into a process of its own and asked MPI_Get_library_version (says)
- *  gives */
-json_t *libraries_versions(const json_t *description, int may_ask);
+ *  ask_ms   the MPI library is loaded into a process of its own and asked MPI_Get_library_version (says), for so long;
+ * 0: not at all gives */
+json_t *libraries_versions(const json_t *description, int ask_ms);
 
 #endif

@@ -110,7 +110,7 @@ void run_put_libraries(struct run *r, const struct libraries *libraries)
     json_t *list = libraries ? libraries_describe(libraries) : json_array();
     if (json_array_size(list)) {
         json_object_set(r->record, "libraries", list);
-        json_object_set_new(r->record, "library_versions", libraries_versions(list, r->id.rank <= 0));
+        json_object_set_new(r->record, "library_versions", libraries_versions(list, r->id.rank <= 0 ? 2000 : 0));
     } else {
         meta_missing(r->record, "libraries", "the program had ended before it was looked at");
     }
