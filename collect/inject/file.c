@@ -3,6 +3,7 @@
 
 #include "collect/inject/clock.h"
 #include "collect/inject/crc32c.h"
+#include "collect/inject/forks.h"
 #include "collect/inject/kept.h"
 #include "collect/inject/room.h"
 #include "collect/inject/window.h"
@@ -48,6 +49,7 @@ __attribute__((constructor)) static void at_load(void)
     if (spool && *spool) {
         clock_begin();
         window_begin();
+        forks_begin();
     }
 }
 

@@ -2,6 +2,7 @@
 #include "collect/inject/guest.h"
 
 #include "collect/inject/file.h"
+#include "collect/inject/forks.h"
 #include "collect/inject/kept.h"
 #include "collect/inject/spool.h"
 #include "collect/inject/window.h"
@@ -79,6 +80,11 @@ EXPORTED void dcc_guest_note(const char *sentence)
 EXPORTED const char *dcc_guest_injection(void)
 {
     return kept_lost("NVTX_INJECTION64_PATH");
+}
+
+EXPORTED void dcc_guest_nvtx_begins(void)
+{
+    forks_init_sought();
 }
 
 EXPORTED void dcc_guest_root_changes(void)

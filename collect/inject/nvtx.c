@@ -1,6 +1,7 @@
 /* nvtx.c - what NVTX calls. Programs find this library through NVTX_INJECTION64_PATH; each of their shared objects
  * has its own copy of NVTX and initialises by itself, so that InitializeInjectionNvtx2 may be called many times.
  * The interface is nvtx_abi.h. */
+#include "collect/inject/forks.h"
 #include "collect/inject/hot.h"
 #include "collect/inject/nvtx_abi.h"
 #include "collect/inject/nvtx_chain.h"
@@ -354,10 +355,8 @@ static int attach(const struct nvtxabi_callbacks *callbacks, int module, const n
     return 1;
 }
 
-EXPORTED int InitializeInjectionNvtx2(nvtxabi_export_table_fn export_table);
-
 /* returns 1 when attached; with 0 the program's NVTX turns its calls into nothing */
-int InitializeInjectionNvtx2(nvtxabi_export_table_fn export_table)
+static int attach_all(nvtxabi_export_table_fn export_table)
 {
     if (!export_table || !spool_is_wanted())
         return 0;
@@ -371,5 +370,23 @@ int InitializeInjectionNvtx2(nvtxabi_export_table_fn export_table)
     int is_attached = attach(callbacks, NVTXABI_MODULE_CORE, all, NVTXABI_CORE_SIZE);
     /* Domains came with NVTX 2; a program with an older copy still has its plain ranges recorded. */
     (void)attach(callbacks, NVTXABI_MODULE_CORE2, all2, NVTXABI_CORE2_SIZE);
+    return is_attached;
+}
+
+/* NVTX 3 keeps its state in front of the table of callbacks: known by what it must be now. */
+static volatile uint32_t *state_of(nvtxabi_export_table_fn export_table)
+{
+    const char *table = export_table ? export_table(NVTXABI_TABLE_CALLBACKS) : NULL;
+    volatile uint32_t *state = table ? (volatile uint32_t *)(uintptr_t)(table - sizeof(void *)) : NULL;
+    return state && *state == NVTXABI_STATE_STARTED ? state : NULL;
+}
+
+EXPORTED int InitializeInjectionNvtx2(nvtxabi_export_table_fn export_table);
+
+int InitializeInjectionNvtx2(nvtxabi_export_table_fn export_table)
+{
+    uint32_t copy = forks_init_begins(state_of(export_table));
+    int is_attached = attach_all(export_table);
+    forks_init_ends(copy);
     return is_attached;
 }

@@ -22,6 +22,9 @@ struct nvtxabi_callbacks {
     int (*module_table)(int module, nvtxabi_fn ***table, unsigned *size);
 };
 
+/* Of a copy of NVTX: the word before its struct nvtxabi_callbacks, both at the start of nvtxGlobals. */
+enum { NVTXABI_STATE_FRESH = 0, NVTXABI_STATE_STARTED = 1, NVTXABI_STATE_COMPLETE = 2 };
+
 enum nvtxabi_core {
     NVTXABI_MARK_EX = 1,
     NVTXABI_MARK_A,

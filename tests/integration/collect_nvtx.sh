@@ -98,6 +98,11 @@ if [ -n "$NVTX_INCLUDE" ]; then
     check "and has nothing to complain of" grep -q 'push [1-9].* registered [1-9].* wrong 0$' "$TMP/both.err"
     check "we see the same as alone" diff <("$TMP/trace_text" "$TMP"/ours/rank0/*.dct) <("$TMP/trace_text" "$TMP"/chained/rank0/*.dct)
     check "the program too" diff "$TMP/ours.out" "$TMP/both.out"
+    build_program fork_early fork_early.c "${NVTX_FLAGS[@]}" -rdynamic || not_ok "fork_early builds"
+    build_program slow_tool.so fork_early.c -DTOOL -shared -fPIC || not_ok "fork_early's tool builds"
+    NVTX_INJECTION64_PATH=$TMP/slow_tool.so timeout 60 "$COLLECT" run --spool "$TMP/early" --max-disk-mb 64 -- "$TMP/fork_early"
+    check "a child forked while another thread initialises NVTX does not wait for it" test "$?" -eq 0
+    check "its ranges are recorded too" test "$(cat "$TMP"/early/rank0/*.dct | strings | grep -c '^mark$')" -eq 2
 else
     skip "another NVTX tool" "no NVTX headers here"
 fi

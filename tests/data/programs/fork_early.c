@@ -1,0 +1,55 @@
+/* fork_early.c - forks while another thread initialises NVTX; the child marks too, and must not wait for the end of
+ * that initialisation, which does not come there. With -DTOOL the NVTX tool that takes its time, so that this is met
+ * for certain. */
+#include <stddef.h>
+#include <unistd.h>
+
+extern int fork_early_is_inside;
+
+#ifdef TOOL
+
+int InitializeInjectionNvtx2(void *export_table);
+int InitializeInjectionNvtx2(void *export_table)
+{
+    __atomic_store_n(&fork_early_is_inside, 1, __ATOMIC_RELEASE);
+    usleep(200000);
+    return export_table != NULL;
+}
+
+#else
+
+#include <nvtx3/nvToolsExt.h>
+
+#include <pthread.h>
+#include <sys/wait.h>
+
+int fork_early_is_inside;
+
+static void *mark(void *arg)
+{
+    nvtxRangePushA("mark");
+    nvtxRangePop();
+    return arg;
+}
+
+int main(void)
+{
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, mark, NULL) != 0)
+        return 2;
+    while (!__atomic_load_n(&fork_early_is_inside, __ATOMIC_ACQUIRE))
+        usleep(1000);
+    pid_t child = fork();
+    if (child == 0) {
+        alarm(20); /* as the end of waiting for ever */
+        mark(NULL);
+        _exit(0);
+    }
+    int status = -1;
+    if (child < 0 || waitpid(child, &status, 0) != child)
+        return 2;
+    pthread_join(thread, NULL);
+    return status != 0;
+}
+
+#endif
