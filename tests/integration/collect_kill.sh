@@ -83,7 +83,8 @@ else
     skip "a full disk" "needs root and a tmpfs"
 fi
 mkdir gone
-(cd with && exec "$COLLECT" run --spool ../gone/spool -- sh -c 'rm -rf ../gone; exec ../die exit') >with.txt 2>with.err
+# Once may not do: what samples the host makes files there meanwhile.
+(cd with && exec "$COLLECT" run --spool ../gone/spool -- sh -c 'while [ -e ../gone ]; do rm -rf ../gone 2>/dev/null; done; exec ../die exit') >with.txt 2>with.err
 with=$?
 check "the folder of the evidence is removed: output as ever" cmp plain.txt with.txt
 check "the collector says that what was recorded is gone" test "$with" -ne 0 -a "$(grep -c "was removed while the program ran" with.err)" -eq 1 -a "$(grep -c "recorded in" with.err)" -eq 0
