@@ -170,12 +170,13 @@ static void mark_ex(attributes a)
     BOTH(core, NVTXABI_MARK_EX, mark_fn, (a), (translated(NULL, a, &copy)));
 }
 
+/* A program that asks for the depth gets the answer of the tool that it brought, as without us. */
 static int push_ex(attributes a)
 {
     struct nvtxabi_attributes copy;
     int level = OURS(core, NVTXABI_RANGE_PUSH_EX, push_fn)(a);
     if (their_core[NVTXABI_RANGE_PUSH_EX])
-        THEIRS(core, NVTXABI_RANGE_PUSH_EX, push_fn)(translated(NULL, a, &copy));
+        level = THEIRS(core, NVTXABI_RANGE_PUSH_EX, push_fn)(translated(NULL, a, &copy));
     return level;
 }
 
@@ -183,7 +184,7 @@ static int pop(void)
 {
     int level = OURS(core, NVTXABI_RANGE_POP, pop_fn)();
     if (their_core[NVTXABI_RANGE_POP])
-        THEIRS(core, NVTXABI_RANGE_POP, pop_fn)();
+        level = THEIRS(core, NVTXABI_RANGE_POP, pop_fn)();
     return level;
 }
 
@@ -209,13 +210,13 @@ static void end(uint64_t id)
     }
 TEXT(mark_a, NVTXABI_MARK_A)
 TEXT(mark_w, NVTXABI_MARK_W)
-#define PUSH_TEXT(NAME, INDEX)                             \
-    static int NAME(const void *text)                      \
-    {                                                      \
-        int level = OURS(core, INDEX, push_text_fn)(text); \
-        if (their_core[INDEX])                             \
-            THEIRS(core, INDEX, push_text_fn)(text);       \
-        return level;                                      \
+#define PUSH_TEXT(NAME, INDEX)                               \
+    static int NAME(const void *text)                        \
+    {                                                        \
+        int level = OURS(core, INDEX, push_text_fn)(text);   \
+        if (their_core[INDEX])                               \
+            level = THEIRS(core, INDEX, push_text_fn)(text); \
+        return level;                                        \
     }
 PUSH_TEXT(push_a, NVTXABI_RANGE_PUSH_A)
 PUSH_TEXT(push_w, NVTXABI_RANGE_PUSH_W)
@@ -250,7 +251,8 @@ static int domain_push(const void *d, attributes a)
     struct nvtxabi_attributes copy;
     int level = OURS(core2, NVTXABI_DOMAIN_RANGE_PUSH_EX, domain_push_fn)(d, a);
     if (their_core2[NVTXABI_DOMAIN_RANGE_PUSH_EX])
-        THEIRS(core2, NVTXABI_DOMAIN_RANGE_PUSH_EX, domain_push_fn)(nvtx_chain_domain(d), translated(d, a, &copy));
+        level =
+            THEIRS(core2, NVTXABI_DOMAIN_RANGE_PUSH_EX, domain_push_fn)(nvtx_chain_domain(d), translated(d, a, &copy));
     return level;
 }
 
@@ -258,7 +260,7 @@ static int domain_pop(const void *d)
 {
     int level = OURS(core2, NVTXABI_DOMAIN_RANGE_POP, domain_pop_fn)(d);
     if (their_core2[NVTXABI_DOMAIN_RANGE_POP])
-        THEIRS(core2, NVTXABI_DOMAIN_RANGE_POP, domain_pop_fn)(nvtx_chain_domain(d));
+        level = THEIRS(core2, NVTXABI_DOMAIN_RANGE_POP, domain_pop_fn)(nvtx_chain_domain(d));
     return level;
 }
 

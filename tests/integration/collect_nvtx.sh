@@ -97,7 +97,8 @@ if [ -n "$NVTX_INCLUDE" ]; then
         diff <(grep 'other tool' "$TMP/alone.err") <(grep 'other tool' "$TMP/both.err")
     check "and has nothing to complain of" grep -q 'push [1-9].* registered [1-9].* wrong 0$' "$TMP/both.err"
     check "we see the same as alone" diff <("$TMP/trace_text" "$TMP"/ours/rank0/*.dct) <("$TMP/trace_text" "$TMP"/chained/rank0/*.dct)
-    check "the program too" diff "$TMP/ours.out" "$TMP/both.out"
+    # Of calls that the other tool does not take, nvtxRangePushEx and nvtxRangePushW, the depths are ours.
+    check "the program is told what the other tool tells it" diff <(sed 's/levels -2 0 -2 /levels 0 0 2 /' "$TMP/alone.out") "$TMP/both.out"
     build_program fork_early fork_early.c "${NVTX_FLAGS[@]}" -rdynamic || not_ok "fork_early builds"
     build_program slow_tool.so fork_early.c -DTOOL -shared -fPIC || not_ok "fork_early's tool builds"
     NVTX_INJECTION64_PATH=$TMP/slow_tool.so timeout 60 "$COLLECT" run --spool "$TMP/early" --max-disk-mb 64 -- "$TMP/fork_early"
