@@ -187,7 +187,7 @@ json_t *meta_limits(void)
     json_t *o = json_object();
     for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
         struct rlimit l;
-        if (getrlimit(limits[i].resource, &l) == 0)
+        if (getrlimit((__rlimit_resource_t)limits[i].resource, &l) == 0)
             json_object_set_new(o, limits[i].key,
                                 json_pack("{s:o, s:o}", "soft", limit(l.rlim_cur), "hard", limit(l.rlim_max)));
         else
