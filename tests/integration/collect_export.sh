@@ -42,7 +42,7 @@ END
 }
 "$COLLECT" run -o marks.tar -- env MARKS_BUCKETS=1 ./marks 50 2>/dev/null
 check "ranges, process ranges: JSON and CSV say what the trace says" same_events marks.tar
-head -c 3000000 /dev/zero >$'caf\351' && "$COLLECT" run -o bytes.tar -- cat $'caf\351' >/dev/null 2>&1
+head -c 3000000 /dev/zero >$'caf\351' && "$COLLECT" run --io-threshold 1 -o bytes.tar -- cat $'caf\351' >/dev/null 2>&1
 check "a name that is no UTF-8: both say the same" same_events bytes.tar
 check "... with ? for its bytes" grep -q '/caf?"\{0,1\},' events.csv
 if [ -x nvtx_all ]; then
