@@ -209,6 +209,12 @@ int dcr_ends_with(const char *name, const char *ending)
     return n >= k && strcmp(name + n - k, ending) == 0;
 }
 
+const char *dcr_last_part(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
 int dcr_exe_dir(char *out, size_t n, struct dcr_err *err)
 {
     ssize_t k = readlink("/proc/self/exe", out, n);

@@ -25,6 +25,8 @@ int dcr_list_dir(const char *path, char ***names, size_t *n, struct dcr_err *err
 void dcr_free_names(char **names, size_t n);
 /** dcr_ends_with - does the name end in this ending (".csv")? */
 int dcr_ends_with(const char *name, const char *ending);
+/** dcr_last_part - the name behind the path's last slash; "" behind one at its end. borrows path */
+const char *dcr_last_part(const char *path);
 /** dcr_exe_dir - folder of the running program, without a trailing slash. */
 int dcr_exe_dir(char *out, size_t n, struct dcr_err *err) DCR_MUST_CHECK;
 

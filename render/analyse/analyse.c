@@ -59,12 +59,6 @@ static int is_first_of_configuration(const struct report *rep, int run)
     return 1;
 }
 
-static const char *last_part(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 /* Is the next word a script's text, no name? A launcher's -c is something else. */
 static int is_text_next(const char *starter, const char *option)
 {
@@ -82,7 +76,7 @@ const char *program_of(const struct run *a)
     static const char *const starters[] = {"mpirun", "mpiexec", "srun", "python", "python3", "bash", "sh", "env"};
     if (*a->program.name)
         return a->program.name;
-    const char *word = a->n_command ? last_part(a->command[0]) : "";
+    const char *word = a->n_command ? dcr_last_part(a->command[0]) : "";
     const char *starter = word;
     int is_starter = 0;
     for (size_t i = 0; i < sizeof starters / sizeof *starters; i++)
@@ -96,7 +90,7 @@ const char *program_of(const struct run *a)
         if (is_text_next(starter, a->command[i]))
             return starter;
         if (a->command[i][0] != '-' && (strchr(a->command[i], '/') || dcr_ends_with(a->command[i], ".py")))
-            return last_part(a->command[i]);
+            return dcr_last_part(a->command[i]);
     }
     return is_starter ? "" : word;
 }

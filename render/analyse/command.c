@@ -1,13 +1,9 @@
 /* command.c - which words of a recorded command are the program's own. */
 #include "render/analyse/analyse.h"
 
-#include <string.h>
+#include "lib/fs.h"
 
-static const char *last_part(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
+#include <string.h>
 
 static int is_one_of(const char *word, const char *const *list, size_t n)
 {
@@ -98,10 +94,10 @@ int launched_word(const struct run *a)
     static const char *const launchers[] = {"mpirun",         "mpiexec",         "srun",
                                             "orterun",        "prterun",         "prun",
                                             "mpirun.openmpi", "mpiexec.openmpi", "mpiexec.hydra"};
-    if (a->n_command == 0 || !is_one_of(last_part(a->command[0]), launchers, sizeof launchers / sizeof *launchers))
+    if (a->n_command == 0 || !is_one_of(dcr_last_part(a->command[0]), launchers, sizeof launchers / sizeof *launchers))
         return 0;
     for (int i = 1; *a->program.name && i < a->n_command; i++)
-        if (strcmp(last_part(a->command[i]), a->program.name) == 0)
+        if (strcmp(dcr_last_part(a->command[i]), a->program.name) == 0)
             return i;
     int i = 1;
     while (i < a->n_command && a->command[i][0] == '-')

@@ -2,6 +2,7 @@
  * a reason. Rules and their sources: docs/metrics.md#rules; numbers: thresholds.h. Compute and memory: roofline.c. */
 #include "render/analyse/rules.h"
 
+#include "lib/fs.h"
 #include "render/narrate/format.h"
 
 #include <math.h>
@@ -49,10 +50,8 @@ static const char *a_step(struct report *rep, int64_t ns)
 int64_t files_in_loading(const struct run_result *r)
 {
     int64_t sum = 0, n_steps = 0;
-    size_t end = strlen(REDUCE_FILES);
     for (int i = 0; i < r->n_phases; i++) {
-        size_t n = strlen(r->phases[i].name);
-        if (r->phases[i].category == CAT_DATA && n > end && strcmp(r->phases[i].name + n - end, REDUCE_FILES) == 0) {
+        if (r->phases[i].category == CAT_DATA && dcr_ends_with(r->phases[i].name, REDUCE_FILES)) {
             sum += r->phases[i].spread.mean_ns;
             n_steps = r->phases[i].n_steps > n_steps ? r->phases[i].n_steps : n_steps;
         }

@@ -1,6 +1,8 @@
 /* scaling.c - runs of one configuration at several node counts: speed-up, efficiency, and where the time went. */
 #include "render/analyse/analyse.h"
 
+#include "lib/fs.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,11 +26,8 @@ static void key_of_command(const struct run *run, struct dcr_buf *out)
 {
     int program = launched_word(run);
     for (int i = program; i < run->n_command; i++) {
-        const char *word = run->command[i];
-        if (i == program) { /* the program by name: builds may lie in different folders */
-            const char *slash = strrchr(word, '/');
-            word = slash ? slash + 1 : word;
-        }
+        /* the program by name: builds may lie in different folders */
+        const char *word = i == program ? dcr_last_part(run->command[i]) : run->command[i];
         const char *equals = strchr(word, '=');
         if (word[0] == '-' && scaling_is_masked(word)) {
             dcr_buf_printf(out, " %.*s", (int)(equals ? equals - word : (long)strlen(word)), word);

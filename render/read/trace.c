@@ -2,6 +2,7 @@
  * so that a report has the same numbers whether the trace itself was packed or not. */
 #include "render/read/members.h"
 
+#include "lib/fs.h"
 #include "lib/summary.h"
 #include "render/model/watch.h"
 #include "render/read/trace_gpu.h"
@@ -32,12 +33,9 @@ static void take_loading(struct run_rank *k, const struct summary *s)
 
 static int has_files_in_loading(const struct reduced *s)
 {
-    size_t end = strlen(REDUCE_FILES);
-    for (int i = 0; i < s->n_phases; i++) {
-        size_t n = strlen(s->phases[i].name);
-        if (n > end && strcmp(s->phases[i].name + n - end, REDUCE_FILES) == 0)
+    for (int i = 0; i < s->n_phases; i++)
+        if (dcr_ends_with(s->phases[i].name, REDUCE_FILES))
             return 1;
-    }
     return 0;
 }
 

@@ -2,11 +2,8 @@
 #ifndef TESTS_UNIT_IMPORT_TEXT_H
 #define TESTS_UNIT_IMPORT_TEXT_H
 
-#include "render/import/import.h"
+#include "tests/unit/imported.h"
 
-#include <string.h>
-
-static struct run *run;
 static struct dcr_err err;
 
 static ssize_t text_read(void *ctx, void *out, size_t n, struct dcr_err *e)
@@ -27,14 +24,6 @@ static int import_named(const char *name, const char *text)
     err = (struct dcr_err){0};
     struct dcr_stream s = {text_read, &text, "raw"};
     return import_foreign(run, name, &s, &err);
-}
-
-static int forget(void **state)
-{
-    (void)state;
-    run_free(run);
-    run = NULL;
-    return 0;
 }
 
 #endif

@@ -3,15 +3,7 @@
 #ifndef TESTS_UNIT_KINETO_TEXT_H
 #define TESTS_UNIT_KINETO_TEXT_H
 
-#include "render/import/import.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "tests/unit/imported.h"
 
 /* Bytes handed out a few at a time, as a pipe might. */
 struct drip {
@@ -30,7 +22,6 @@ static ssize_t drip_read(void *ctx, void *out, size_t n, struct dcr_err *err)
     return (ssize_t)k;
 }
 
-static struct run *run;
 static struct dcr_err err;
 
 static int import_bytes(const char *bytes, size_t n)
@@ -46,21 +37,6 @@ static int import_bytes(const char *bytes, size_t n)
 static int import_text(const char *text)
 {
     return import_bytes(text, strlen(text));
-}
-
-static int forget(void **state)
-{
-    (void)state;
-    run_free(run);
-    run = NULL;
-    return 0;
-}
-
-static const struct run_device *device(int i)
-{
-    assert_int_equal(run->n_traces, 1);
-    assert_true(i < run->traces[0].n_devices);
-    return &run->traces[0].devices[i];
 }
 
 #define KERNEL(start, dur)                                                                              \

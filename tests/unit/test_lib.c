@@ -113,6 +113,9 @@ static void files_come_whole_or_not_at_all(void **state)
     assert_int_equal(access(inner, F_OK), -1);
     assert_int_equal(access(path, F_OK), 0);
     assert_int_equal(dcr_remove_tree("/", &err), DCR_FAIL);
+    assert_string_equal(dcr_last_part("a/b.csv"), "b.csv");
+    assert_string_equal(dcr_last_part("b.csv"), "b.csv");
+    assert_true(dcr_ends_with("load: files", ": files") && !dcr_ends_with("files", ": files"));
     assert_int_equal(dcr_remove_tree(dir, &err), 0);
 }
 

@@ -2,14 +2,6 @@
  * after the documentation of their tools. */
 #include "tests/unit/import_text.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 static int import_text(const char *text)
 {
     return import_named("log.txt", text);
@@ -128,6 +120,45 @@ static void test_labels(void **state)
     check_rows(1, "0.5");
 }
 
+/* Two tests in one file; the first is known by its bus bandwidth of 2 (4 - 1) / 4, the second by its name. */
+static void test_two_tests(void **state)
+{
+    (void)state;
+#define RANK(n, host) "#  Rank  " n " Group  0 Pid 43 on " host " device  0 [0x0f] NVIDIA A100\n"
+#define COLUMNS "#  size  count  type  redop  root  time  algbw  busbw #wrong  time  algbw  busbw #wrong\n"
+    assert_int_equal(
+        import_text("# nThread 1 nGpus 1\n#\n# Using devices\n" RANK("0", "a") RANK("1", "a") RANK("2", "b")
+                        RANK("3", "b") "#\n" COLUMNS "1000 250 float sum -1 10 0.1 0.15 0 8 0.125 0.1875 0\n"
+                                       "4000000 1000000 float sum -1 40 100 150 0 50 80 120 0\n"
+                                       "# Avg bus bandwidth : 1.5\n"
+                                       "# Collective test starting: all_gather_perf\n# Using devices\n" RANK("0", "a")
+                                           RANK("1", "a") COLUMNS
+                                           "1000 250 float none -1 10 0.1 0.05 0 8 0.125 0.0625 0\n"),
+        0);
+    assert_int_equal(run->n_tables, 2);
+    assert_int_equal(run->tables[0].n_cells, 6 * 3);
+    assert_int_equal(run->tables[1].n_cells, 6);
+    assert_true(strncmp(run->tables[0].caption, "all_reduce over 4 ranks by size: ", 33) == 0);
+    assert_true(strncmp(run->tables[1].caption, "all_gather over 2 ranks by size: ", 33) == 0);
+    assert_int_equal(run->n_tests, 2);
+    const struct run_collective_test *a = &run->tests[0], *b = &run->tests[1];
+    assert_string_equal(a->collective, "all_reduce");
+    assert_true(a->n_ranks == 4 && a->is_across && b->n_ranks == 2 && !b->is_across);
+    assert_int_equal(a->n_points, 2);
+    assert_int_equal(a->points[0].bytes, 1000);
+    assert_int_equal(a->points[0].median_ns, 8000); /* in place */
+    assert_true(a->busbw_gb_per_s == 150 && a->busbw_bytes == 4e6);
+    /* Nothing says which one it is. */
+    assert_int_equal(import_text(COLUMNS "8 2 float none -1 16.3 0.1 0.2 0 16.2 0.3 0.4 0\n"), 0);
+    assert_string_equal(run->tests[0].collective, "");
+    assert_int_equal(run->tests[0].n_ranks, 0);
+    /* A script's echo does. */
+    assert_int_equal(import_text("+ ./build/broadcast_perf -b 8\n" COLUMNS
+                                 "8 2 float none 0 16.3 0.1 0.1 0 16.2 0.3 0.3 0\n"),
+                     0);
+    assert_string_equal(run->tests[0].collective, "broadcast");
+}
+
 static void test_failures(void **state)
 {
     (void)state;
@@ -193,6 +224,7 @@ int main(void)
         cmocka_unit_test_teardown(test_ddp, forget),    cmocka_unit_test_teardown(test_sacct, forget),
         cmocka_unit_test_teardown(test_values, forget), cmocka_unit_test_teardown(test_exporter_sums, forget),
         cmocka_unit_test_teardown(test_labels, forget), cmocka_unit_test_teardown(test_failures, forget),
+        cmocka_unit_test_teardown(test_two_tests, forget),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

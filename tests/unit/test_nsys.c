@@ -1,18 +1,9 @@
 /* test_nsys.c - nsys SQLite exports made here: tables and columns that are absent, texts where ids are usual, rows
  * without an end. Sums by hand. */
-#include "render/import/import.h"
+#include "tests/unit/imported.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 #include <sqlite3.h>
-
-static struct run *run;
+#include <unistd.h>
 
 static ssize_t file_read(void *ctx, void *out, size_t n, struct dcr_err *err)
 {
@@ -41,21 +32,6 @@ static int import_sql(const char *sql)
     int rc = import_foreign(run, "t.sqlite", &s, &err);
     fclose(f);
     return rc;
-}
-
-static int forget(void **state)
-{
-    (void)state;
-    run_free(run);
-    run = NULL;
-    return 0;
-}
-
-static const struct run_device *device(int i)
-{
-    assert_int_equal(run->n_traces, 1);
-    assert_true(i < run->traces[0].n_devices);
-    return &run->traces[0].devices[i];
 }
 
 static void test_two_devices(void **state)

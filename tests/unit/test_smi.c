@@ -1,14 +1,6 @@
 /* test_smi.c - logs of nvidia-smi as users write them: with and without header and units, one GPU and several. */
 #include "tests/unit/import_text.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 static int import_text(const char *text)
 {
     return import_named("smi.csv", text);

@@ -1,0 +1,222 @@
+/* run_result.h - what the analysis says of one run: its steps and their parts, ranks, phases, and the table of causes.
+ * Included by report.h, whose
+ * rules hold here too. */
+#ifndef RENDER_ANALYSE_RUN_RESULT_H
+#define RENDER_ANALYSE_RUN_RESULT_H
+
+#include "render/model/run.h"
+
+#include <stdint.h>
+
+/* The parts of a mean step, in the order in which charts stack them: communication is split into the transfer itself
+ * and the waiting for the rank that arrives last (docs/metrics.md). X(id, key in files, name in prose) */
+#define REPORT_PARTS(X)                                           \
+    X(PART_COMPUTE, "compute", "compute")                         \
+    X(PART_TRANSFER, "comm_transfer", "communication: transfer")  \
+    X(PART_WAIT, "comm_wait", "communication: waiting for ranks") \
+    X(PART_DATA, "data", "data loading")                          \
+    X(PART_IO, "io", "I/O")                                       \
+    X(PART_COPY, "copy", "copies")                                \
+    X(PART_OTHER, "other", "overhead")
+enum part {
+#define X(id, key, name) id,
+    REPORT_PARTS(X)
+#undef X
+        N_PARTS
+};
+const char *part_key(enum part p);
+const char *part_name(enum part p);
+
+/* A 95 % percentile-bootstrap interval; has == 0: too few steps. */
+struct interval {
+    int has;
+    double lo, hi;
+};
+
+/* Step times (or any series of ns). n == 0: nothing measured. */
+struct spread {
+    int64_t n;
+    int64_t mean_ns, median_ns, p95_ns, min_ns, max_ns;
+    double cv_ratio; /* population standard deviation / mean; 0 when n < 2 */
+};
+
+/* POP efficiencies; useful time = time of the step outside communication (docs/metrics.md#pop). */
+struct pop {
+    int has;        /* 0: fewer than two ranks with steps, or what was useful is not known */
+    int has_useful; /* the useful times are known: of one rank too */
+    double parallel_ratio, load_balance_ratio, communication_ratio;
+    double serialization_ratio, transfer_ratio; /* estimated from the split of collectives */
+    int64_t useful_mean_ns, useful_max_ns;      /* per step, over ranks */
+    int has_scaling;                            /* against the series' reference */
+    double computation_scaling_ratio, global_ratio;
+};
+
+struct rank_result {
+    int rank, node;
+    struct spread step;
+    int64_t part_ns[N_PARTS];      /* mean per counted step; sums to step.mean_ns */
+    int64_t hidden_comm_ns;        /* mean per step */
+    int64_t n_last;                /* collectives in which this rank arrived last */
+    int64_t caused_wait_ns;        /* waiting of the others in those, summed over them, mean per step */
+    int64_t work_ns[N_CATEGORIES]; /* per step when no neighbour disturbs (shortest); CAT_COMM 0 */
+    int64_t samples;               /* of the counted steps; -1 = a step does not say */
+};
+
+/* The ranges of one name and category: what the parts are made of (docs/metrics.md#phases). */
+struct phase_result {
+    const char *name;
+    enum category category;
+    struct spread spread;           /* over counted steps, of the mean over ranks; 0 in steps without such a range */
+    int64_t n_steps;                /* counted steps in which some rank had it */
+    struct spread *ranks;           /* shape (n_rank_results), as run_result.ranks */
+    int fastest_rank, slowest_rank; /* rank numbers by mean */
+    int64_t fastest_ns, slowest_ns;
+};
+
+/* The classes of causes a report rules in or out. X(id, key, name in the table) */
+#define REPORT_CLASSES(X)                                    \
+    X(CLASS_SHARED, "shared", "Shared resources")            \
+    X(CLASS_COMPUTE, "compute", "Compute")                   \
+    X(CLASS_MEMORY, "memory", "Memory bandwidth")            \
+    X(CLASS_COMMUNICATION, "communication", "Communication") \
+    X(CLASS_IMBALANCE, "imbalance", "Load imbalance")        \
+    X(CLASS_DATA, "data", "Data loading")                    \
+    X(CLASS_IO, "io", "I/O")                                 \
+    X(CLASS_COPY, "copy", "Host-to-device copies")           \
+    X(CLASS_HOST, "host", "Host and kernel launch")          \
+    X(CLASS_OVERHEAD, "overhead", "Unnamed step time")
+enum cause_class {
+#define X(id, key, name) id,
+    REPORT_CLASSES(X)
+#undef X
+        N_CLASSES
+};
+const char *class_key(enum cause_class c);
+const char *class_name(enum cause_class c);
+
+enum verdict { VERDICT_NA = 0, VERDICT_FINE, VERDICT_WATCH, VERDICT_LIMITS };
+/** verdict_word - "n/a", "fine", "watch", "limits". */
+const char *verdict_word(enum verdict v);
+
+/* One line of the ruled-in-or-out table of a run. */
+struct class_result {
+    enum cause_class cls;
+    enum verdict verdict;
+    int has_share;
+    double share_ratio;             /* of step time */
+    struct interval share_interval; /* bootstrap over steps */
+    int64_t share_ns;               /* per step */
+    int64_t caused_ns;              /* of it, waiting of other ranks for those that load or write */
+    const char *rule;               /* "transfer > 20 % of step time" */
+    const char *threshold_name;     /* key in docs/thresholds, "" none */
+    double threshold_ratio;
+    int64_t gain_ns;  /* step time saved at most if the cause were removed (critical path) */
+    const char *text; /* one line: what was found, or "n/a because ..." */
+};
+
+enum confidence { CONFIDENCE_LOW = 0, CONFIDENCE_MEDIUM, CONFIDENCE_HIGH };
+const char *confidence_word(enum confidence c);
+
+/* Ranks that share or are kept from their cores: verdicts on the run are unreliable. */
+struct shared {
+    const char
+        *id; /* "oversubscribed", "throttled", "steal", "own-threads", "bound", "run-delay" as the note's; "" = none */
+    const char *because;   /* "4 ranks share 2 cores"; "" = none seen */
+    double run_ratio;      /* of the run in which ranks were held back; < 0: it is not a matter of time */
+    const char *threshold; /* name of what it passed, "" none */
+    double cores;          /* that all ranks together could use; 0: one each */
+    int has_neighbours;    /* other runs waited though they had cores enough: something else uses them too */
+    double
+        machine_cores;   /* that the ranks' processes may use and a monitor watched; 0 = not known how busy they were */
+    double others_cores; /* of them, what other programs took in the mean */
+    int64_t alone_ns;    /* a step of ranks with cores of their own and nothing else on them; 0 = not estimated */
+    double most_ratio;   /* of a step, what cores for all of its ranks' threads can save at most; 0 = not known */
+    const char *own;   /* not for other programs, but for their own threads the ranks waited: a sentence; NULL = not */
+    int is_each_other; /* and other programs took next to nothing */
+};
+
+struct straggler {
+    int has; /* one rank is named */
+    int rank;
+    double wins_ratio;   /* of collectives in which it came last */
+    double caused_ratio; /* waiting it caused, share of step time */
+    int64_t caused_ns;   /* mean per step and rank */
+};
+
+/* Gradient accumulation: the micro-batches of an optimiser step. */
+struct accumulated {
+    int64_t micro_batches; /* 1 = there is none; 0 = not known */
+    int64_t steps_between; /* steps are marked around micro-batches: so many make an optimiser step; 0 = they are not */
+    const char *source;    /* "program.json", "backward passes in native traces"; "" = not known */
+    const char *because;   /* n/a because ... when micro_batches is 0 */
+};
+
+struct run_result {
+    const struct run *run;
+    const char *slug;  /* unique, [a-z0-9.-]: "4node-20310425-101502-4f2a"; its page is runs/<slug>/index.html */
+    const char *label; /* "4 nodes", with " (run 2 of 3)" among repetitions */
+    int n_nodes;       /* from the archive or --nodes; 0 = unknown */
+    int n_ranks;       /* with steps, else of the metadata; 0 = unknown */
+    int series;        /* index into report.series, -1 none */
+
+    int has_steps;
+    const char *steps_because; /* n/a because ... when !has_steps */
+    const char *steps_source;  /* "native traces", "steps.csv", "traces of another tool", ... or "" */
+    int64_t n_steps;           /* complete on all ranks */
+    int64_t n_partial_steps;   /* seen on some ranks only; left out */
+    int64_t n_warmup;
+    const char *warmup_because;             /* how many were excluded and why; also when none */
+    int64_t n_counted;                      /* n_steps - n_warmup */
+    int64_t *step_number;                   /* shape (n_counted) */
+    int64_t *step_ns;                       /* shape (n_counted): mean over ranks */
+    int64_t (*step_part_ns)[N_PARTS];       /* shape (n_counted)(N_PARTS): sums over ranks */
+    int64_t (*step_gain_ns)[N_CLASSES];     /* shape (n_counted)(N_CLASSES): gain_ns of each step; 0 of host, memory,
+                                               compute and shared cores, of which it is not known step by step */
+    struct spread step;                     /* of step_ns; the run's step time */
+    struct interval step_interval;          /* ns */
+    int64_t part_ns[N_PARTS];               /* mean per step over ranks; sums to step.mean_ns */
+    struct interval part_interval[N_PARTS]; /* share of step time, ratio */
+    int64_t comm_ns;                        /* transfer + wait */
+    struct interval comm_interval;          /* share of step time, ratio */
+    int64_t hidden_comm_ns;                 /* communication under way beside other work, mean per step; no saving:
+                                               it holds waiting for other ranks, and what it took from the work */
+    int64_t wait_cause_ns[N_CATEGORIES];    /* PART_WAIT by what the last rank was doing; CAT_COMM = time outside
+                                               steps (validation, logging); sums to part_ns[PART_WAIT] */
+    int64_t uneven_wait_ns; /* of the waiting, what unequal work of the ranks explains; only where cores were shared */
+    int64_t work_transfer_ns;   /* shortest transfer of a step, mean over ranks */
+    int64_t gain_ns[N_CLASSES]; /* replay: step time saved at most without that cause; 0 where the class has none */
+    struct rank_result *ranks;  /* shape (n_rank_results), ascending rank */
+    int n_rank_results;
+    struct phase_result *phases; /* in order of appearance */
+    int n_phases;
+    struct straggler straggler;
+    double straggler_x; /* slowest rank's mean step / fastest's; 0 = n/a */
+    struct pop pop;
+    const char *pop_because; /* n/a because ... when !pop.has */
+    double coverage_ratio;   /* step time / wall time from first to last step, mean over ranks; 0 = n/a */
+    struct accumulated accumulation;
+    int64_t validation_ns, io_outside_ns, wall_ns; /* mean over ranks, whole run */
+    double bytes_per_step;                         /* per rank into collectives; 0 = not recorded */
+    double algbw_gb_s, busbw_gb_s;                 /* of the transfer; 0 = n/a (nccl-tests' definitions); a lower bound
+                                                      where communication was hidden */
+
+    int has_throughput;
+    double throughput;             /* samples per second, all ranks */
+    const char *throughput_source; /* "steps", "program.json" or "metrics.csv" */
+    const char *throughput_because;
+
+    int has_accuracy;                       /* metrics.csv has losses */
+    struct class_result classes[N_CLASSES]; /* index = enum cause_class */
+    int claims[N_CLASSES], n_claims; /* indices into report.claims, by predicted gain; the first two are the verdict */
+    const char *headline;            /* one sentence for this run */
+    const char *support;
+    enum confidence confidence; /* in the headline, and why no more; after narrate */
+    const char *confidence_because;
+    const char *unnamed_action; /* how the part of a step that has no name gets one, where that is the first thing to
+                                   do: a sentence without its full stop; "" it is not */
+    struct shared shared;       /* what kept the ranks from their cores */
+    const char **notes;         /* further findings, one sentence each */
+    int n_notes;
+};
+
+#endif
