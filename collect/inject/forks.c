@@ -1,6 +1,7 @@
 /* forks.c - see forks.h. */
 #include "collect/inject/forks.h"
 
+#include "collect/inject/nvtx_copy.h"
 #include "lib/mono.h"
 
 #include <errno.h>
@@ -12,6 +13,9 @@
  * may ask out of curiosity; and after the tool has returned, for NVTX to mark itself as initialised. */
 enum { INSIDE_MS = 2000, SOUGHT_MS = 50, ENDED_MS = 1 };
 enum { COPIES = 64 };
+/* So long a thread gives way at one place of the program until it is asked whether it waits for an initialisation that
+ * nobody does, and so often a process asks. */
+enum { WAITING_MS = 20, MAX_ASKED = 16 };
 
 static int n_inside;
 static int64_t sought_ns, fork_ns; /* CLOCK_MONOTONIC, 0 = not */
@@ -20,9 +24,13 @@ static struct {
     int64_t ended_ns; /* INT64_MAX: not yet */
 } copies[COPIES];     /* of NVTX, the last ones */
 static uint32_t n_copies;
+static int is_child;
+static uint32_t n_asked;
 static __thread struct {
     int n_inside;
     int64_t sought_ns;
+    const void *yields_at;
+    int64_t yields_since_ns;
 } self __attribute__((tls_model("initial-exec")));
 
 /* The last one ended so shortly before now that NVTX may not have marked it. */
@@ -60,6 +68,34 @@ static void in_child(void)
             *copies[i].state = NVTXABI_STATE_FRESH;
     n_inside = self.n_inside;
     sought_ns = 0;
+    is_child = 1;
+}
+
+/* An initialisation that another thread had begun when the child was made, and that had not come to the tool: the
+ * thread that waits for its end does it. */
+static void take_over(const void *code)
+{
+    struct nvtx_copy copy;
+    uint32_t started = NVTXABI_STATE_STARTED;
+    if (nvtx_copy_find_started(code, &copy) &&
+        __atomic_compare_exchange_n(copy.state, &started, NVTXABI_STATE_FRESH, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+        copy.initialize(NULL);
+}
+
+void forks_yields(const void *code)
+{
+    if (!is_child || self.n_inside)
+        return;
+    int64_t now = dcr_mono_ns();
+    if (self.yields_at != code) {
+        self.yields_at = code;
+        self.yields_since_ns = now;
+    }
+    if (now - self.yields_since_ns < WAITING_MS * MS)
+        return;
+    self.yields_at = NULL;
+    if (!is_under_way(now) && __atomic_fetch_add(&n_asked, 1, __ATOMIC_RELAXED) < MAX_ASKED)
+        take_over(code);
 }
 
 void forks_begin(void)

@@ -87,6 +87,11 @@ EXPORTED void dcc_guest_nvtx_begins(void)
     forks_init_sought();
 }
 
+EXPORTED void dcc_guest_yields(const void *code)
+{
+    forks_yields(code);
+}
+
 EXPORTED void dcc_guest_root_changes(void)
 {
     if (!spool_is_recording())

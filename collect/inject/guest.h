@@ -38,6 +38,8 @@ void dcc_guest_note(const char *sentence);
 const char *dcc_guest_injection(void);
 /** dcc_guest_nvtx_begins - NVTX's initialisation begins in this thread: it asks where its tool lies. */
 void dcc_guest_nvtx_begins(void);
+/** dcc_guest_yields - sched_yield() is called, and returns to this address: see forks_yields. */
+void dcc_guest_yields(const void *code);
 /** dcc_guest_root_changes - the spool folder will not have its name any more. */
 void dcc_guest_root_changes(void);
 /** dcc_guest_user_changes - the process may become another user, who may not be able to make a trace: it is made now,

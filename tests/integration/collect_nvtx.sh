@@ -104,6 +104,10 @@ if [ -n "$NVTX_INCLUDE" ]; then
     NVTX_INJECTION64_PATH=$TMP/slow_tool.so timeout 60 "$COLLECT" run --spool "$TMP/early" --max-disk-mb 64 -- "$TMP/fork_early"
     check "a child forked while another thread initialises NVTX does not wait for it" test "$?" -eq 0
     check "its ranges are recorded too" test "$(cat "$TMP"/early/rank0/*.dct | strings | grep -c '^mark$')" -eq 2
+    build_program fork_search fork_early.c "${NVTX_FLAGS[@]}" -DSEARCH -rdynamic || not_ok "fork_search builds"
+    timeout 60 "$COLLECT" run --spool "$TMP/search" --max-disk-mb 64 -- "$TMP/fork_search"
+    check "nor one forked before the initialisation came to a tool" test "$?" -eq 0
+    check "... and its ranges" test "$(cat "$TMP"/search/rank0/*.dct | strings | grep -c '^mark$')" -eq 2
 else
     skip "another NVTX tool" "no NVTX headers here"
 fi

@@ -1,5 +1,6 @@
-/* test_nvtx_abi.c - our declarations of the NVTX tools interface against the real headers, where there are some. */
-#include "collect/inject/nvtx_abi.h"
+/* test_nvtx_abi.c - our declarations of the NVTX tools interface against the real headers, where there are some, and
+ * that a copy of NVTX is found by them. */
+#include "collect/inject/nvtx_copy.c"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -128,6 +129,29 @@ static void payload_layouts_are_the_same(void **state)
     SAME(sizeof(struct nvtxabi_segment), sizeof(nvtxExtModuleSegment_t));
     SAME_IN(struct nvtxabi_segment, slots, nvtxExtModuleSegment_t, functionSlots);
 }
+
+/* This program's own copy: its state is what a thread that initialises it would make it. */
+static void a_copy_that_is_being_initialised_is_found(void **state)
+{
+    (void)state;
+    nvtxGlobals_t *own = &NVTX_VERSIONED_IDENTIFIER(nvtxGlobals);
+    const void *code = (const void *)(uintptr_t)&numbers_are_the_same;
+    struct nvtx_copy copy = {0};
+    assert_int_equal(own->initState, NVTXABI_STATE_FRESH);
+    assert_int_equal(nvtx_copy_find_started(code, &copy), 0);
+    own->initState = NVTXABI_STATE_STARTED;
+    assert_int_equal(nvtx_copy_find_started(code, &copy), 1);
+    assert_ptr_equal(copy.state, &own->initState);
+    /* Another module has none. */
+    assert_int_equal(
+        nvtx_copy_find_started((const void *)(uintptr_t)dlsym(RTLD_DEFAULT, "_cmocka_run_group_tests"), &copy), 0);
+    /* Begun again, it is done, by what was found. */
+    own->initState = NVTXABI_STATE_FRESH;
+    copy.initialize(NULL);
+    assert_int_equal(own->initState, NVTXABI_STATE_COMPLETE);
+    assert_int_equal(nvtx_copy_find_started(code, &copy), 0);
+    nvtxMarkA("goes to nobody");
+}
 #else
 static void numbers_are_the_same(void **state)
 {
@@ -143,6 +167,10 @@ static void payload_layouts_are_the_same(void **state)
 {
     numbers_are_the_same(state);
 }
+static void a_copy_that_is_being_initialised_is_found(void **state)
+{
+    numbers_are_the_same(state);
+}
 #endif
 
 int main(void)
@@ -151,6 +179,7 @@ int main(void)
         cmocka_unit_test(numbers_are_the_same),
         cmocka_unit_test(layouts_are_the_same),
         cmocka_unit_test(payload_layouts_are_the_same),
+        cmocka_unit_test(a_copy_that_is_being_initialised_is_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

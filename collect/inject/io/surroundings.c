@@ -1,4 +1,5 @@
-/* surroundings.c - programs that give up their environment, root or user before they name their first range. */
+/* surroundings.c - programs that give up their environment, root or user before they name their first range, and those
+ * that fork while another thread names it. */
 #include "collect/inject/guest.h"
 #include "collect/inject/io/early.h"
 
@@ -50,6 +51,17 @@ int dcc_io_chroot(const char *path)
     dcc_guest_root_changes();
     errno = saved_errno;
     return (int)syscall(SYS_chroot, path);
+}
+
+EXPORTED int dcc_io_sched_yield(void) ALIAS(sched_yield);
+int dcc_io_sched_yield(void)
+{
+    if (early_is_over()) {
+        int saved_errno = errno;
+        dcc_guest_yields(__builtin_return_address(0));
+        errno = saved_errno;
+    }
+    return (int)early_syscall(SYS_sched_yield);
 }
 
 /* Who becomes another user may not be able to make a trace any more: the C library's call stands between making it and
