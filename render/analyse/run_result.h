@@ -1,6 +1,5 @@
 /* run_result.h - what the analysis says of one run: its steps and their parts, ranks, phases, and the table of causes.
- * Included by report.h, whose
- * rules hold here too. */
+ * Included by report.h, whose rules hold here too. */
 #ifndef RENDER_ANALYSE_RUN_RESULT_H
 #define RENDER_ANALYSE_RUN_RESULT_H
 

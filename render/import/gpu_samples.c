@@ -63,12 +63,17 @@ int gpu_samples_read(const char *cell, enum gpu_sample what, double factor, doub
             is_possible(what, *out))
             return 1;
     }
-    if (left->n++ == 0) {
-        snprintf(left->first, sizeof left->first, "%s", cell);
-        for (char *p = left->first; *p; p++)
-            *p = *p >= ' ' && *p < 0x7f ? *p : '?';
-    }
+    samples_leave(left, cell);
     return 0;
+}
+
+void samples_leave(struct samples_left *left, const char *cell)
+{
+    if (left->n++)
+        return;
+    snprintf(left->first, sizeof left->first, "%s", cell);
+    for (char *p = left->first; *p; p++)
+        *p = *p >= ' ' && *p < 0x7f ? *p : '?';
 }
 
 void gpu_samples_say(struct run *r, const char *file, const struct samples_left *left)

@@ -26,6 +26,8 @@ struct samples_left {
     int64_t n;
     char first[48]; /* as it stands there, other than ASCII as '?' */
 };
+/** samples_leave - one more that was none: its text. */
+void samples_leave(struct samples_left *left, const char *cell);
 /** gpu_samples_read - "37", "37 %" or "2.5 GiB", as what is sampled there.
  *  factor   of a number without a unit
  *  left     counts what is neither a value nor a way to say that none was measured ("N/A", "[Not Supported]", "")

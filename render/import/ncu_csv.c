@@ -1,14 +1,19 @@
 /* ncu_csv.c - `ncu --csv`: --page details has one line per kernel and metric, --page raw one per kernel, with a column
  * per metric and a line of units. Per kernel name: how often it ran under the profiler and the means of the metrics
- * that say what it is limited by. */
+ * that say what it is limited by. Numbers are in the locale of whom ran it: "1,234.5" or "1.234,5"; a number that can
+ * be read in one way only says which. Test: tests/unit/test_ncu.c */
 #include "render/import/parsers.h"
 
 #include "lib/csv.h"
 #include "render/import/from_line.h"
+#include "render/import/gpu_samples.h"
 
+#include <ctype.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 static const char *const details[] = {"ID", "Kernel Name", "Metric Name", "Metric Unit", "Metric Value", NULL};
 static const char *const raw[] = {"\"ID\"", "\"Kernel Name\"", "\"Grid Size\"", "__", NULL};
@@ -39,10 +44,13 @@ static int metric_of(const char *name)
     return -1;
 }
 
+/* How numbers are written. */
+enum style { POINT, COMMA, N_STYLES };
+
 struct kernel {
     const char *name;
-    int64_t n[N_METRICS];
-    double sum[N_METRICS];
+    int64_t n[N_STYLES][N_METRICS];
+    double sum[N_STYLES][N_METRICS];
     char unit[16]; /* of the duration, as of its first line; ncu scales each line by itself */
 };
 
@@ -51,20 +59,38 @@ struct profile {
     struct dcr_csv *csv;
     struct kernel *kernels; /* shape (MAX_KERNELS) */
     int n;
-    int64_t n_left_out; /* rows of further kernels */
+    int64_t n_left_out;                 /* rows of further kernels */
+    int64_t n_only[N_STYLES];           /* values that are one in this style and none in the other */
+    struct samples_left left[N_STYLES]; /* values that are none in this style */
 };
 
-/* "1,234.5" is a number too. */
-static int number(const char *text, double *out)
+/* Digits, be it in groups of three, and a fraction. returns  1; 0: it is no such number */
+static int number(const char *text, enum style style, double *out)
 {
+    const char group = style == POINT ? ',' : '.', point = style == POINT ? '.' : ',';
     char plain[64], *end;
-    size_t n = 0;
-    for (; *text && n + 1 < sizeof plain; text++)
-        if (*text != ',')
-            plain[n++] = *text;
+    size_t n = 0, n_digits = 0, n_groups = 0;
+    int is_fraction = 0;
+    for (const char *p = text; *p && n + 1 < sizeof plain; p++) {
+        if (*p == group && !is_fraction && (n_groups++ ? n_digits == 3 : n_digits >= 1 && n_digits <= 3)) {
+            n_digits = 0;
+            continue;
+        }
+        if (*p == point && !is_fraction) {
+            is_fraction = 1;
+            plain[n++] = '.';
+            if (n_groups && n_digits != 3)
+                return 0;
+        } else if (isdigit((unsigned char)*p) || (n && strchr("eE+-", *p)) || (!n && *p == '-')) {
+            plain[n++] = *p;
+            n_digits += !is_fraction;
+        } else {
+            return 0;
+        }
+    }
     plain[n] = '\0';
     *out = strtod(plain, &end);
-    return end > plain && !*end;
+    return end > plain && !*end && strlen(text) < sizeof plain && (is_fraction || !n_groups || n_digits == 3);
 }
 
 /* Nanoseconds in a unit of time, as versions of ncu write it; 0 = none. */
@@ -94,22 +120,44 @@ static struct kernel *kernel_of(struct profile *p, const char *name)
     return &p->kernels[p->n++];
 }
 
+static int is_not_measured(const char *text)
+{
+    return !*text || strcasecmp(text, "n/a") == 0;
+}
+
+/* No duration is below 0; shares may pass 100 % by a little, since counters of one metric come from several passes. */
+static int is_possible(int m, double v)
+{
+    enum { MOST_PERCENT = 110 };
+    return isfinite(v) && v >= 0 && (m == 0 || v <= MOST_PERCENT);
+}
+
 /* One value of metric m: durations in one unit, all others in percent ("Memory Throughput" also is a line in bytes per
  * second). */
-static void add(struct kernel *k, int m, const char *unit, const char *text)
+static void add(struct profile *p, struct kernel *k, int m, const char *unit, const char *text)
 {
-    double v;
-    if (m < 0 || !number(text, &v) || (m > 0 && strcmp(unit, "%") != 0))
+    double v[N_STYLES], factor = 1;
+    int is_value[N_STYLES];
+    if (m < 0 || (m > 0 && strcmp(unit, "%") != 0) || is_not_measured(text))
         return;
-    if (m == 0 && !k->n[0])
+    if (m == 0 && !*k->unit)
         snprintf(k->unit, sizeof k->unit, "%s", unit);
     else if (m == 0 && strcmp(k->unit, unit) != 0) {
         if (!(unit_ns(unit) > 0) || !(unit_ns(k->unit) > 0))
             return;
-        v *= unit_ns(unit) / unit_ns(k->unit);
+        factor = unit_ns(unit) / unit_ns(k->unit);
     }
-    k->n[m]++;
-    k->sum[m] += v;
+    for (int i = 0; i < N_STYLES; i++) {
+        is_value[i] = number(text, i, &v[i]) && is_possible(m, v[i]);
+        if (is_value[i]) {
+            k->n[i][m]++;
+            k->sum[i][m] += v[i] * factor;
+        } else {
+            samples_leave(&p->left[i], text);
+        }
+    }
+    for (int i = 0; i < N_STYLES; i++)
+        p->n_only[i] += is_value[i] && !is_value[!i];
 }
 
 /* The next row; behind the table ncu may say something more. */
@@ -129,7 +177,7 @@ static int read_details(struct profile *p, struct dcr_err *err)
     while ((rc = next(p, err)) == 0) {
         struct kernel *k = kernel_of(p, dcr_csv_text(p->csv, name));
         if (k)
-            add(k, metric_of(dcr_csv_text(p->csv, metric)), dcr_csv_text(p->csv, unit), dcr_csv_text(p->csv, value));
+            add(p, k, metric_of(dcr_csv_text(p->csv, metric)), dcr_csv_text(p->csv, unit), dcr_csv_text(p->csv, value));
     }
     return rc;
 }
@@ -154,7 +202,7 @@ static int read_raw(struct profile *p, struct dcr_err *err)
             if (!*kernel)
                 snprintf(unit[m], sizeof unit[m], "%s", dcr_csv_text(p->csv, column[m]));
             else if (k && column[m] >= 0)
-                add(k, m, unit[m], dcr_csv_text(p->csv, column[m]));
+                add(p, k, m, unit[m], dcr_csv_text(p->csv, column[m]));
         }
     }
     return rc;
@@ -162,6 +210,7 @@ static int read_raw(struct profile *p, struct dcr_err *err)
 
 static void write_table(const struct profile *p, const char *file)
 {
+    enum style style = p->n_only[COMMA] > p->n_only[POINT] ? COMMA : POINT;
     struct foreign_table *t =
         run_add_table(p->run, file, "ncu kernels (CSV)",
                       "Kernels under the profiler, means over their runs; shares are of the device's peak",
@@ -171,15 +220,17 @@ static void write_table(const struct profile *p, const char *file)
         const struct kernel *k = &p->kernels[i];
         int64_t most = 0;
         for (int m = 0; m < N_METRICS; m++)
-            most = k->n[m] > most ? k->n[m] : most;
+            most = k->n[style][m] > most ? k->n[style][m] : most;
         table_add(p->run, t, "%s", k->name);
         table_add(p->run, t, "%lld", (long long)most);
         for (int m = 0; m < N_METRICS; m++)
-            if (k->n[m])
-                table_add(p->run, t, "%.4g%s%s", k->sum[m] / (double)k->n[m], m ? "" : " ", m ? "" : k->unit);
+            if (k->n[style][m])
+                table_add(p->run, t, "%.4g%s%s", k->sum[style][m] / (double)k->n[style][m], m ? "" : " ",
+                          m ? "" : k->unit);
             else
                 table_add(p->run, t, "n/a");
     }
+    gpu_samples_say(p->run, file, &p->left[style]);
     if (p->n_left_out)
         run_add_gap(p->run, "%lld rows of '%s' are not in its table: it holds more than %d kernels.",
                     (long long)p->n_left_out, file, MAX_KERNELS);

@@ -1,0 +1,58 @@
+/* test_ncu.c - output of `ncu --csv` whose numbers are written or are as they should not be. Means by hand. */
+#include "tests/unit/import_text.h"
+
+#define HEADER "\"ID\",\"Kernel Name\",\"Metric Name\",\"Metric Unit\",\"Metric Value\"\n"
+#define ROW(metric, unit, value) "\"0\",\"k\",\"" metric "\",\"" unit "\",\"" value "\"\n"
+#define COMPUTE(value) ROW("Compute (SM) Throughput", "%", value)
+
+enum { DURATION = 2, COMPUTE_COLUMN = 3 };
+
+static const char *cell(int column)
+{
+    assert_int_equal(run->n_tables, 1);
+    assert_true((size_t)column < run->tables[0].n_cells);
+    return run->tables[0].cells[column];
+}
+
+static void check(const char *text, int column, const char *want, const char *gap)
+{
+    assert_int_equal(import_named("ncu.csv", text), 0);
+    assert_string_equal(cell(column), want);
+    assert_int_equal(run->n_gaps, gap != NULL);
+    if (gap)
+        assert_non_null(strstr(run->gaps[0], gap));
+}
+
+static void commas_are_read_as_what_they_can_be(void **state)
+{
+    (void)state;
+    check(HEADER COMPUTE("80,5"), COMPUTE_COLUMN, "80.5", NULL);
+    check(HEADER COMPUTE("80,512"), COMPUTE_COLUMN, "80.51", NULL); /* as thousands no share can be */
+    check(HEADER COMPUTE("80.5") COMPUTE("60.5"), COMPUTE_COLUMN, "70.5", NULL);
+    check(HEADER ROW("Duration", "ns", "1,234"), DURATION, "1234 ns", NULL);
+    check(HEADER ROW("Duration", "ns", "1,234") COMPUTE("80,5"), DURATION, "1.234 ns", NULL);
+    check(HEADER ROW("Duration", "ns", "1.234") COMPUTE("80,5"), DURATION, "1234 ns", NULL);
+    check(HEADER ROW("Duration", "ns", "2.200.100,5"), DURATION, "2.2e+06 ns", NULL);
+    check(HEADER ROW("Duration", "ns", "1,200.5"), DURATION, "1200 ns", NULL);
+    check(HEADER COMPUTE("80,5") COMPUTE("70.5") COMPUTE("60.5"), COMPUTE_COLUMN, "65.5", "'80,5'");
+}
+
+static void what_cannot_be_true_is_left_out_and_said(void **state)
+{
+    (void)state;
+    check(HEADER COMPUTE("nan") COMPUTE("50"), COMPUTE_COLUMN, "50", "'nan'");
+    check(HEADER COMPUTE("nan"), COMPUTE_COLUMN, "n/a", "1 value of 'ncu.csv' is no number");
+    check(HEADER COMPUTE("n/a"), COMPUTE_COLUMN, "n/a", NULL); /* said by ncu itself */
+    check(HEADER COMPUTE("805") COMPUTE("-1") COMPUTE("0x10"), COMPUTE_COLUMN, "n/a", "3 values");
+    check(HEADER COMPUTE("100.4"), COMPUTE_COLUMN, "100.4", NULL); /* counters of several passes */
+    check(HEADER ROW("Duration", "us", "-3") COMPUTE("7"), DURATION, "n/a", "'-3'");
+    check(HEADER ROW("Duration", "us", "12,34,5") COMPUTE("7"), DURATION, "n/a", "'12,34,5'");
+    check(HEADER ROW("Duration", "us", "inf") COMPUTE("7"), DURATION, "n/a", "'inf'");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test_teardown(commas_are_read_as_what_they_can_be, forget),
+                                       cmocka_unit_test_teardown(what_cannot_be_true_is_left_out_and_said, forget)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
