@@ -4,8 +4,12 @@
 #include "collect/ask.h"
 #include "collect/meta.h"
 #include "collect/procfs.h"
+#include "lib/format.h"
+#include "lib/fs.h"
+#include "lib/member.h"
 
 #include <dlfcn.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -127,6 +131,50 @@ void libraries_take(struct libraries *l, const char *maps, int rank)
     }
 }
 
+/* The last line of a process that was killed while it wrote has no end, and is not taken. */
+static void take_paths(struct objects *s, char *line)
+{
+    static const char more[] = DCR_LIBRARIES_LEFT_OUT;
+    for (char *end; (end = strchr(line, '\n')) != NULL; line = end + 1) {
+        *end = '\0';
+        if (strncmp(line, more, sizeof more - 1) == 0)
+            s->n_left_out += (size_t)strtoul(line + sizeof more - 1, NULL, 10);
+        else if (is_object(line))
+            add(s, line);
+    }
+}
+
+int libraries_is_list(const char *name, int *rank)
+{
+    static const char prefix[] = DCR_LIBRARIES_PREFIX;
+    if (strncmp(name, prefix, sizeof prefix - 1) != 0)
+        return 0;
+    const char *of = name + sizeof prefix - 1;
+    size_t len = strcspn(of, "-"), sum = strspn(of + len + (of[len] == '-'), "0123456789abcdef");
+    *rank = dcr_name_number(of, len, "");
+    return (*rank >= 0 || (len == 4 && strncmp(of, "none", len) == 0)) && of[len] == '-' && sum > 8 &&
+           strcmp(of + len + 1 + sum, ".txt") == 0;
+}
+
+void libraries_read(struct libraries *l, const char *spool, int rank)
+{
+    char **names = NULL, path[PATH_MAX];
+    size_t n = 0;
+    if (!l->text)
+        l->text = malloc(MAPS_BYTES);
+    if (!l->text || dcr_list_dir(spool, &names, &n, NULL) != 0)
+        return;
+    for (size_t i = 0; i < n; i++) {
+        int its;
+        struct objects *s =
+            libraries_is_list(names[i], &its) && (rank == LIBRARIES_ALL || rank == its) ? set_of(l, its) : NULL;
+        int k = snprintf(path, sizeof path, "%s/%s", spool, names[i]);
+        if (s && k > 0 && (size_t)k < sizeof path && procfs_read(path, l->text, MAPS_BYTES, NULL) > 0)
+            take_paths(s, l->text);
+    }
+    dcr_free_names(names, n);
+}
+
 void libraries_look(struct libraries *l, pid_t pid, int rank)
 {
     char path[64];
@@ -192,12 +240,28 @@ static void say_mpi_version(void *ctx)
     _exit(0);
 }
 
+/* 2.9.6 is 20906; before 2.9, 2.8.4 was 2804. */
+static void say_nccl_version(void *ctx)
+{
+    int (*get)(int *) = NULL, code = 0;
+    void *library = dlopen(ctx, RTLD_LAZY | RTLD_LOCAL);
+    if (library)
+        *(void **)&get = dlsym(library, "ncclGetVersion");
+    if (!get || get(&code) != 0 || code <= 0)
+        _exit(1);
+    int major = code >= 10000 ? 10000 : 1000;
+    dprintf(STDOUT_FILENO, "NCCL %d.%d.%d", code / major, code % major / 100, code % 100);
+    _exit(0);
+}
+
 json_t *libraries_versions(const json_t *description, int ask_ms)
 {
     static const struct {
         const char *key, *begin;
-    } kinds[] = {{"mpi", "libmpi.so"},   {"mpi", "libmpich.so"},   {"mpi", "libmpi_cray"},
-                 {"nccl", "libnccl.so"}, {"cuda", "libcudart.so"}, {"cuda_driver", "libcuda.so"}};
+        void (*say)(void *ctx); /* in a process of its own */
+    } kinds[] = {{"mpi", "libmpi.so", say_mpi_version},   {"mpi", "libmpich.so", say_mpi_version},
+                 {"mpi", "libmpi_cray", say_mpi_version}, {"nccl", "libnccl.so", say_nccl_version},
+                 {"cuda", "libcudart.so", NULL},          {"cuda_driver", "libcuda.so", NULL}};
     json_t *all = json_object();
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         const char *path = json_object_get(all, kinds[i].key) ? NULL : first_path(description, kinds[i].begin);
@@ -210,11 +274,10 @@ json_t *libraries_versions(const json_t *description, int ask_ms)
             json_object_set_new(o, "version", meta_text(so + 4));
         else
             meta_missing(o, "version", "the name of the library has none");
-        int is_mpi = strcmp(kinds[i].key, "mpi") == 0;
-        if (is_mpi && ask_ms && ask_child(say_mpi_version, (void *)(uintptr_t)path, ask_ms, says, sizeof says) == 0 &&
-            says[0])
+        if (kinds[i].say && ask_ms &&
+            ask_child(kinds[i].say, (void *)(uintptr_t)path, ask_ms, says, sizeof says) == 0 && says[0])
             json_object_set_new(o, "says", meta_text(says));
-        else if (is_mpi)
+        else if (kinds[i].say)
             meta_missing(o, "says", ask_ms ? "the library could not be asked" : "only the collector of rank 0 asks");
         json_object_set_new(all, kinds[i].key, o);
     }

@@ -1,5 +1,5 @@
-/* libraries.h - which shared objects the processes of a run had mapped, by rank: /proc/<pid>/maps, looked at often at
- * first and ever more seldom, since libraries are loaded early. */
+/* libraries.h - which shared objects the processes of a run had mapped, by rank: what the injected library left of each
+ * process, and /proc/<pid>/maps, looked at often at first and ever more seldom, since libraries are loaded early. */
 #ifndef COLLECT_LIBRARIES_H
 #define COLLECT_LIBRARIES_H
 
@@ -9,6 +9,7 @@
 #include <sys/types.h>
 
 enum { LIBRARIES_MOST = 1024 }; /* of a rank */
+enum { LIBRARIES_ALL = -2 };
 
 struct libraries;
 
@@ -22,13 +23,19 @@ void libraries_look(struct libraries *l, pid_t pid, int rank);
 /** libraries_take - the same of the text of a maps file. Objects are executable mappings of files that are named .so;
  *  the collector's own are left out. */
 void libraries_take(struct libraries *l, const char *maps, int rank);
+/** libraries_is_list - is a file of that name in a spool such a list of a process? *rank: -1 when it had none. */
+int libraries_is_list(const char *name, int *rank);
+/** libraries_read - what the processes themselves left in the spool folder (DCR_LIBRARIES_PREFIX): of the rank, of
+ *  those without a rank with rank -1, and of all with LIBRARIES_ALL. */
+void libraries_read(struct libraries *l, const char *spool, int rank);
 /** libraries_describe - [{"rank": 0, "paths": ["..."], "n_left_out": 3}], ranks ascending and absent when there is
  *  none, paths sorted; n_left_out when there were more than LIBRARIES_MOST. gives */
 json_t *libraries_describe(const struct libraries *l);
 /** libraries_versions - {"mpi": {"path": ..., "version": ..., "says": ...}, "cuda": ..., "nccl": ...} of such a
  *  description: the first of each kind. version: what its file's name says, absent when that is nothing.
- *  ask_ms   the MPI library is loaded into a process of its own and asked MPI_Get_library_version (says), for so long;
- * 0: not at all gives */
+ *  ask_ms   the libraries of MPI and NCCL are loaded into a process of their own and asked MPI_Get_library_version and
+ *           ncclGetVersion (says), for so long; 0: not at all
+ *  gives */
 json_t *libraries_versions(const json_t *description, int ask_ms);
 
 #endif

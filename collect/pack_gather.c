@@ -3,6 +3,7 @@
 #include "collect/pack_foreign.h"
 #include "collect/pack_parts.h"
 
+#include "collect/libraries.h"
 #include "collect/spool_layout.h"
 #include "lib/fs.h"
 #include "lib/member.h"
@@ -70,7 +71,9 @@ static int is_foreign(const struct pack *p, const char *name)
     for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
         if (strcmp(name, ours[i]) == 0)
             return 0;
-    return p->is_watched && !is_spool_entry(name) && !dcr_ends_with(name, ".partial");
+    int rank;
+    return p->is_watched && !is_spool_entry(name) && !libraries_is_list(name, &rank) &&
+           !dcr_ends_with(name, ".partial");
 }
 
 /* Call f for every plain file below dir, names sorted; name is relative to the first dir. */
@@ -162,6 +165,8 @@ static int add_spool_file(struct pack *p, const char *name, const char *path, co
         pack_user_note(p, path);
         return DCR_OK;
     }
+    if (libraries_is_list(name, &rank)) /* pack_libraries.c */
+        return DCR_OK;
     if (strcmp(name, SPOOL_LAUNCHER_DIR "/process_monitor.csv") == 0) {
         p->launcher_monitor = dcr_arena_strdup(&p->arena, path);
         return DCR_OK;

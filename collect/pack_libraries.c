@@ -2,16 +2,17 @@
  * objects mapped share an entry. See pack_parts.h. */
 #include "collect/pack_parts.h"
 
+#include "collect/libraries.h"
 #include "collect/meta.h"
 
 #include <string.h>
 
-/* Of a list that a record holds: the entry of the rank, or the one without a rank (a program without ranks). */
-static json_t *entry_of(const json_t *record, int rank, int is_own)
+/* Of a list: the entry of the rank, or the one without a rank (a program without ranks). */
+static json_t *entry_of(const json_t *list, int rank, int is_own)
 {
     size_t i;
     json_t *o, *without = NULL;
-    json_array_foreach(json_object_get(record, "libraries"), i, o)
+    json_array_foreach((json_t *)list, i, o)
     {
         const json_t *of = json_object_get(o, "rank");
         if (json_is_integer(of) && json_integer_value(of) == rank)
@@ -49,15 +50,29 @@ static const char *reason_of(const json_t *record, const char *key)
     return reason ? reason : "no collector's record tells";
 }
 
+/* What the processes themselves left: the collector adds it to its record when the program has ended, and here it
+ * stands for a collector that was killed. gives */
+static json_t *left_by_processes(const struct pack *p)
+{
+    struct libraries *l = p->is_spool ? libraries_new() : NULL;
+    if (l)
+        libraries_read(l, p->request->spool, LIBRARIES_ALL);
+    json_t *list = l ? libraries_describe(l) : json_array();
+    libraries_free(l);
+    return list;
+}
+
 void pack_libraries(const struct pack *p, json_t *o)
 {
     const json_t *first = pack_first_record(p);
-    json_t *groups = json_array();
+    json_t *groups = json_array(), *left = left_by_processes(p);
     for (size_t i = 0; i < p->n_ranks; i++) {
         const struct pack_rank *r = &p->ranks[i];
-        json_t *entry = entry_of(r->record, r->rank, 1);
+        json_t *entry = entry_of(json_object_get(r->record, "libraries"), r->rank, 1);
         if (!entry)
-            entry = entry_of(p->launcher, r->rank, 0);
+            entry = entry_of(json_object_get(p->launcher, "libraries"), r->rank, 0);
+        if (!entry)
+            entry = entry_of(left, r->rank, p->launcher && json_object_get(r->record, "collector_pid"));
         if (json_is_array(json_object_get(entry, "paths")))
             put_entry(groups, entry, r->rank);
     }
@@ -65,11 +80,16 @@ void pack_libraries(const struct pack *p, json_t *o)
         json_object_set(o, "libraries", groups);
     else
         meta_missing(o, "libraries", reason_of(first, "libraries"));
+    if (json_object_get(first, "library_versions"))
+        pack_json_copy(o, first, "library_versions");
+    else if (json_array_size(groups))
+        json_object_set_new(o, "library_versions", libraries_versions(groups, 0));
+    else
+        meta_missing(o, "library_versions", reason_of(first, "libraries"));
+    if (json_object_get(first, "limits"))
+        pack_json_copy(o, first, "limits");
+    else
+        meta_missing(o, "limits", reason_of(first, "limits"));
     json_decref(groups);
-    static const char *const keys[] = {"library_versions", "limits"};
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        if (json_object_get(first, keys[i]))
-            pack_json_copy(o, first, keys[i]);
-        else
-            meta_missing(o, keys[i], reason_of(first, i == 0 ? "libraries" : keys[i]));
+    json_decref(left);
 }

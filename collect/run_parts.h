@@ -35,8 +35,9 @@ int run_choose_places(struct run *r, struct dcr_err *err) DCR_MUST_CHECK;
 int run_claim_host(struct run *r, struct dcr_err *err) DCR_MUST_CHECK;
 /** run_begin_record - r->record, with all that is known before the program starts. */
 void run_begin_record(struct run *r);
-/** run_put_libraries - what the program's processes had mapped, and the versions of those that matter. */
-void run_put_libraries(struct run *r, const struct libraries *libraries);
+/** run_put_libraries - what the program's processes had mapped, and the versions of those that matter.
+ *  libraries    what was sampled; NULL: nothing. What the processes left in the spool comes to it */
+void run_put_libraries(struct run *r, struct libraries *libraries);
 /** run_end_record - how it ended. */
 void run_end_record(struct run *r, const struct ended *e);
 

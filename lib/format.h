@@ -57,6 +57,10 @@ enum dcr_role {
 #define DCR_USER_NOTE "the program gave up its privileges"
 /* In the spool folder: the same of processes that have no trace (forked children), the first of them. */
 #define DCR_USER_NOTE_FILE "user-note.txt"
+/* In the spool folder: libraries-<rank|none>-<sum of the content>.txt, the shared objects that a process had mapped, a
+ * path a line; at its end perhaps how many more there were. */
+#define DCR_LIBRARIES_PREFIX "libraries-"
+#define DCR_LIBRARIES_LEFT_OUT "left out: "
 
 /* ---- CSV columns ---------------------------------------------------------------------------- */
 /* X(name, unit). Readers go by name and accept missing and further columns. Empty cell = not measured. */

@@ -5,6 +5,7 @@
 #include "collect/inject/crc32c.h"
 #include "collect/inject/forks.h"
 #include "collect/inject/kept.h"
+#include "collect/inject/mapped.h"
 #include "collect/inject/room.h"
 #include "collect/inject/window.h"
 
@@ -50,6 +51,7 @@ __attribute__((constructor)) static void at_load(void)
         clock_begin();
         window_begin();
         forks_begin();
+        mapped_begin();
     }
 }
 

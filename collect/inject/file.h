@@ -78,6 +78,8 @@ void file_unlock(struct process *p);
 /** file_start - create the trace file when there is none yet, but none of a child of vfork(). Takes the lock. returns 1
  *  when recording */
 int file_start(struct process *p);
+/** file_rank - that the launcher told this process, -1: none. */
+int file_rank(void);
 /** file_is_of_this_process - the process was loaded with this memory, or has begun a trace in it: it is neither a
  * forked child that has not, nor one of vfork(), in whose memory that of its parent is. */
 int file_is_of_this_process(const struct process *p);

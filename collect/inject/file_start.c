@@ -17,7 +17,7 @@
 
 #define DEFAULT_MAX_MB 64
 
-static int rank_of_environment(void)
+int file_rank(void)
 {
     /* As collect/rank.c has them: torchrun's own rank first, PyTorch's names by themselves last. A batch script has a
      * SLURM_PROCID too, which is that of no rank. */
@@ -35,7 +35,14 @@ static int rank_of_environment(void)
         if (*end == '\0' && rank >= 0 && rank < INT_MAX)
             return (int)rank;
     }
-    return 0;
+    return -1;
+}
+
+/* In whose folder the trace lies: a program without ranks is rank 0. */
+static int rank_or_0(void)
+{
+    int rank = file_rank();
+    return rank < 0 ? 0 : rank;
 }
 
 static uint64_t bytes_of_environment(const char *name, uint64_t default_mb)
@@ -123,7 +130,7 @@ static int start_locked(struct process *p)
     p->max_disk_bytes = bytes_of_environment("DCC_MAX_DISK_MB", 0);
     if (!spool || !*spool || names_init(&dcc_names, p->max_bytes / 2) != 0)
         return -1;
-    int rank = rank_of_environment();
+    int rank = rank_or_0();
     struct stat st;
     __atomic_store_n(&p->pid, getpid(), __ATOMIC_RELAXED);
     p->fd = create_file(spool, rank, p->path);
@@ -184,7 +191,7 @@ int file_folder_is_writable(const struct process *p)
     if (slash && file_is_of_this_process(p))
         snprintf(folder, sizeof folder, "%.*s", (int)(slash - p->path), p->path);
     else
-        snprintf(folder, sizeof folder, "%s/rank%d", spool ? spool : "", rank_of_environment());
+        snprintf(folder, sizeof folder, "%s/rank%d", spool ? spool : "", rank_or_0());
     if (faccessat(AT_FDCWD, folder, W_OK | X_OK, AT_EACCESS) == 0)
         return 1;
     /* Of its rank nobody has made one yet. */

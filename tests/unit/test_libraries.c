@@ -1,6 +1,8 @@
 /* test_libraries.c - collect/libraries: the list of what a maps file shows, when it is looked at, and versions. */
 #include "collect/libraries.h"
 
+#include "lib/fs.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -55,10 +57,11 @@ static void libraries_are_listed(void **state)
     free(text);
     json_t *versions = libraries_versions(got, 0);
     text = json_dumps(versions, JSON_COMPACT | JSON_SORT_KEYS);
-    assert_string_equal(text,
-                        "{\"mpi\":{\"missing\":{\"says\":\"only the collector of rank 0 asks\"},\"path\":\"/opt/my "
-                        "mpi/libmpi.so.40.30.4\",\"version\":\"40.30.4\"},"
-                        "\"nccl\":{\"path\":\"/x/libnccl.so.2\",\"version\":\"2\"}}");
+    assert_string_equal(
+        text, "{\"mpi\":{\"missing\":{\"says\":\"only the collector of rank 0 asks\"},\"path\":\"/opt/my "
+              "mpi/libmpi.so.40.30.4\",\"version\":\"40.30.4\"},"
+              "\"nccl\":{\"missing\":{\"says\":\"only the collector of rank 0 asks\"},\"path\":\"/x/libnccl.so.2\","
+              "\"version\":\"2\"}}");
     free(text);
     json_decref(versions);
     json_decref(got);
@@ -70,6 +73,50 @@ static void libraries_are_listed(void **state)
     for (int64_t now = 1; now < INT64_C(3600000000000); now += 100000000)
         n += libraries_is_due(now, &due, &gap);
     assert_in_range(n, 360, 390); /* of an hour */
+}
+
+static void put(const char *dir, const char *name, const char *text)
+{
+    char path[300];
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    fputs(text, f);
+    fclose(f);
+}
+
+/* Of what processes left: their own rank's, whole lines, each object once, and none of the collector's. */
+static void lists_of_processes_are_read(void **state)
+{
+    (void)state;
+    char dir[] = "/tmp/test_libraries.XXXXXX";
+    assert_non_null(mkdtemp(dir));
+    put(dir, "libraries-2-0011aabb33.txt",
+        "/lib/libc.so.6\n/x/lib/libdccollect-io.so\n/opt/with blank.so\n/cut/by_a_kil.so");
+    put(dir, "libraries-2-0011aabb44.txt", "/lib/libc.so.6\n/lib/libm.so.6\n/lib/no_object\nleft out: 7\n");
+    put(dir, "libraries-none-0011aabb55.txt", "/lib/libopen-rte.so.40\n");
+    put(dir, "libraries-x-0011aabb66.txt", "/lib/of_nobody.so\n");
+    put(dir, "libraries-2-0011aabb33.csv", "/lib/of_the_program.so\n");
+    static const struct {
+        int rank;
+        const char *expected;
+    } cases[] = {
+        {2, "[{\"n_left_out\":7,\"paths\":[\"/lib/libc.so.6\",\"/lib/libm.so.6\",\"/opt/with blank.so\"],\"rank\":2}]"},
+        {-1, "[{\"paths\":[\"/lib/libopen-rte.so.40\"]}]"},
+        {LIBRARIES_ALL, "[{\"paths\":[\"/lib/libopen-rte.so.40\"]},{\"n_left_out\":7,\"paths\":[\"/lib/libc.so.6\","
+                        "\"/lib/libm.so.6\",\"/opt/with blank.so\"],\"rank\":2}]"},
+        {3, "[]"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct libraries *l = libraries_new();
+        libraries_read(l, dir, cases[i].rank);
+        json_t *got = libraries_describe(l);
+        char *text = json_dumps(got, JSON_COMPACT | JSON_SORT_KEYS);
+        assert_string_equal(text, cases[i].expected);
+        free(text);
+        json_decref(got);
+        libraries_free(l);
+    }
+    assert_int_equal(dcr_remove_tree(dir, NULL), 0);
 }
 
 static void mpi_says_its_version(void **state)
@@ -102,6 +149,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(libraries_are_listed),
+        cmocka_unit_test(lists_of_processes_are_read),
         cmocka_unit_test(mpi_says_its_version),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
