@@ -314,6 +314,11 @@ void loss_classes(struct report *rep);
 /** laws - fit Amdahl's law, the Universal Scalability Law, compute and all-reduce over node counts; extrapolate.
  *  source   docs/metrics.md#fits. Test: tests/unit/test_laws.c */
 void laws(struct report *rep, struct series *s);
+/** all_reduce - s->all_reduce: the all-reduces of a step by a calibration or a log of nccl-tests. Needs a point.
+ *  is_shared  cores were shared: nothing is said of what was not run
+ *  source     T = latency log2 p + bytes 2 (p - 1) / p / bus bandwidth; docs/metrics.md#all-reduce-by-the-network. Test:
+ *  tests/unit/test_all_reduce.c */
+void all_reduce(struct report *rep, struct series *s, int is_shared);
 
 /** caveats - what must be known before any verdict: rep->notes, node_label. */
 void caveats(struct report *rep);

@@ -2,7 +2,6 @@
  * its residual; an extrapolation has its interval, or a sentence why there is none. Called by scaling.c. */
 #include "render/analyse/analyse.h"
 #include "render/analyse/fit.h"
-#include "render/model/calibration.h"
 #include "render/narrate/format.h"
 
 #include <math.h>
@@ -17,7 +16,7 @@ static double size_of(const struct series *s, int i)
 static struct law *law_add(struct series *s, const char *id, const char *name)
 {
     struct law *l = &s->laws[s->n_laws++];
-    *l = (struct law){.id = id, .name = name, .because = ""};
+    *l = (struct law){.id = id, .name = name, .because = "", .source = "fit of these points"};
     return l;
 }
 
@@ -97,10 +96,26 @@ static int speedups(const struct series *s, double *size, double *speedup)
     return n;
 }
 
-static const char *too_few(struct report *rep, int have, int need)
+static const char *too_few(struct report *rep, int have, int need, const char *why)
 {
-    return report_text(rep, "n/a because it has two parameters: %d %s are too few, %d are needed", have,
-                       have == 1 ? "point" : "points", need);
+    return report_text(rep, "n/a because it has two parameters%s: %s too few, %d are needed", why,
+                       have == 1 ? "1 point is" : report_text(rep, "%d points are", have), need);
+}
+
+/* Rounding is no evidence of anything. */
+static const double rounding = 1e-6;
+
+static int is_share(double value)
+{
+    return value >= -rounding && value <= 1 + rounding;
+}
+
+/* A law that fits with parameters which mean nothing is another law; f then tells nothing of what was not measured. */
+static void refuse(struct law *l, const char *because)
+{
+    l->has = 0;
+    l->n_parameters = 0;
+    l->because = because;
 }
 
 static struct fit fit_amdahl(struct report *rep, struct series *s)
@@ -119,13 +134,21 @@ static struct fit fit_amdahl(struct report *rep, struct series *s)
     }
     struct fit f = fit_linear((const double(*)[FIT_MAX_PARAMETERS])x, y, n, 2);
     if (!f.has || f.n_free < 1) {
-        l->because = too_few(rep, n, 3);
+        l->because = too_few(rep, n, 3, "");
         return none;
     }
-    double sum = f.parameter[0] + f.parameter[1], serial = sum > 0 ? f.parameter[0] / sum : 1;
+    double sum = f.parameter[0] + f.parameter[1], serial = sum > 0 ? f.parameter[0] / sum : INFINITY;
     l->residual_ratio = residual_of(&f, (const double(*)[FIT_MAX_PARAMETERS])x, y, n);
     set_parameter(l, "serial", "ratio", serial < 0 ? 0 : serial > 1 ? 1 : serial);
     judge(rep, l);
+    if (!is_share(serial))
+        refuse(l, serial < 0
+                      ? report_text(rep,
+                                    "n/a because its serial share would be %s, below 0: the runs scale better "
+                                    "than the law allows",
+                                    fmt_percent(serial).text)
+                      : "n/a because its serial share would be above 100 %: steps take longer with more of them, "
+                        "which the law does not know");
     return f;
 }
 
@@ -142,7 +165,7 @@ static struct fit fit_usl(struct report *rep, struct series *s)
         }
     struct fit f = fit_linear((const double(*)[FIT_MAX_PARAMETERS])x, y, n, 2);
     if (!f.has || f.n_free < 1) {
-        l->because = too_few(rep, all, 4); /* the reference is 1 by definition and tells nothing */
+        l->because = too_few(rep, all, 4, " and the reference, 1 by definition, tells nothing");
         return none;
     }
     for (int i = 0; i < all; i++) {
@@ -154,6 +177,11 @@ static struct fit fit_usl(struct report *rep, struct series *s)
     if (f.parameter[1] > 0 && f.parameter[0] < 1)
         set_parameter(l, "peak", "nodes", sqrt((1 - f.parameter[0]) / f.parameter[1]) * s->points[0].n_nodes);
     judge(rep, l);
+    if (!is_share(f.parameter[0]))
+        refuse(l, report_text(rep, "n/a because its contention would be %s, outside 0 to 1",
+                              fmt_number(f.parameter[0]).text));
+    else if (f.parameter[1] < -rounding)
+        refuse(l, report_text(rep, "n/a because its coherency would be %s, below 0", fmt_number(f.parameter[1]).text));
     return f;
 }
 
@@ -180,14 +208,37 @@ static void fit_compute(struct report *rep, struct series *s)
     judge(rep, l);
 }
 
+/* The law of what was measured of the network alone, which nothing is fitted to here: it misses as much as it misses.
+ */
+static void take_all_reduce(const struct all_reduce *a, struct law *l, int last_ranks)
+{
+    l->source = a->source;
+    set_parameter(l, "latency", "ns", a->count * a->latency_ns);
+    set_parameter(l, "bandwidth", "ns", a->busbw_gb_per_s > 0 ? a->bytes / a->busbw_gb_per_s : 0);
+    for (int i = 0; i < a->n_points; i++) {
+        const struct all_reduce_point *p = &a->points[i];
+        if (strcmp(a->source, "calibration") == 0 && p->n_ranks == last_ranks && p->predicted_ns > 0)
+            set_parameter(l, "calibrated", "ns", (double)p->predicted_ns);
+        l->has |= p->has_residual;
+        l->residual_ratio = p->has_residual && fabs(p->residual_ratio) > l->residual_ratio ? fabs(p->residual_ratio)
+                                                                                           : l->residual_ratio;
+    }
+    if (!l->has)
+        l->because = a->n_points ? a->points[a->n_points - 1].because : "n/a because no point has two ranks";
+}
+
 /* Transfer between p ranks, without the waiting for late ones, which is no property of the network: latency log2 p +
- * bandwidth 2 (p - 1) / p. Two of them give both terms and no
- * residual; where the all-reduce was calibrated its time for the bytes of a step stands beside. */
+ * bandwidth 2 (p - 1) / p. From a calibration or a log of nccl-tests where there is one; else fitted to the points, of
+ * which two give both terms and no residual. */
 static void fit_all_reduce(struct report *rep, struct series *s)
 {
     double x[MAX_POINTS][FIT_MAX_PARAMETERS], y[MAX_POINTS];
     int n = 0;
     struct law *l = law_add(s, "all_reduce", "transfer = a log2 p + b 2 (p - 1) / p");
+    if (*s->all_reduce.source) {
+        take_all_reduce(&s->all_reduce, l, s->points[s->n_points - 1].n_ranks);
+        return;
+    }
     for (int i = 0; i < s->n_points && n < MAX_POINTS; i++) {
         const struct series_point *p = &s->points[i];
         int64_t ns = p->part_ns[PART_TRANSFER];
@@ -197,11 +248,6 @@ static void fit_all_reduce(struct report *rep, struct series *s)
         x[n][1] = 2.0 * (p->n_ranks - 1) / p->n_ranks;
         y[n++] = (double)ns;
     }
-    const struct series_point *last = &s->points[s->n_points - 1];
-    const struct run_result *r = &rep->runs[last->runs[0]];
-    const struct run_allreduce *c = run_allreduce_of(r->run, last->n_ranks);
-    if (c && c->n_points && r->bytes_per_step > 0)
-        set_parameter(l, "calibrated", "ns", run_allreduce_ns(c, r->bytes_per_step));
     struct fit f = fit_linear((const double(*)[FIT_MAX_PARAMETERS])x, y, n, 2);
     if (!f.has || f.n_free < 1) {
         l->because =
@@ -242,7 +288,7 @@ static void extrapolate(struct report *rep, struct series *s, const struct fit *
     }
     int is_usl = u->has && (!a->has || u->residual_ratio < a->residual_ratio);
     if (!a->has && !u->has) {
-        int is_unfit = a->residual_ratio > 0 || u->residual_ratio > 0;
+        int is_unfit = amdahl->has || usl->has;
         s->extrapolation_because =
             is_unfit ? "n/a because no law fits what was measured"
                      : report_text(rep, "too few points to extrapolate: %d, and a law has two parameters", s->n_points);
@@ -270,10 +316,12 @@ void laws(struct report *rep, struct series *s)
 {
     s->laws = dcr_arena_alloc(&rep->arena, SERIES_MAX_LAWS * sizeof *s->laws);
     s->extrapolated_by = s->extrapolation_because = "";
+    s->all_reduce = (struct all_reduce){.source = "", .because = "", .text = ""};
     if (s->n_points < 2 || s->points[0].n_nodes < 1)
         return;
     struct fit amdahl = fit_amdahl(rep, s), usl = fit_usl(rep, s);
     fit_compute(rep, s);
+    all_reduce(rep, s, is_shared(rep, s));
     fit_all_reduce(rep, s);
     extrapolate(rep, s, &amdahl, &usl);
 }

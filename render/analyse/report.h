@@ -98,9 +98,40 @@ struct law {
     const char *id, *name; /* "amdahl", "Amdahl's law" */
     int has;
     const char *because; /* n/a because ... when !has */
+    const char *source;  /* what it was fitted to: "fit of these points"; of the all-reduce as in struct all_reduce */
     struct number parameters[3];
     int n_parameters;
     double residual_ratio; /* largest |fitted - measured| / measured */
+};
+/* What the all-reduces of a step should take by what was measured of the network alone, beside what they took. */
+struct all_reduce_point {
+    int n_nodes, n_ranks;
+    int64_t predicted_ns, measured_ns; /* per step; measured: the transfer, 0 = not, or not run */
+    int has_residual;
+    double residual_ratio;    /* predicted / measured - 1 */
+    const char *because;      /* n/a because ... when !has_residual; "" of what was not run */
+    struct interval interval; /* ns: 95 % prediction interval, of the scatter of what was measured of the network */
+};
+enum { SERIES_AHEAD = 2 };
+struct all_reduce {
+    const char *source;    /* "calibration", "nccl-tests"; "" = neither can be used */
+    const char *because;   /* n/a because ... without a source */
+    const char *of;        /* which archive or log, and its counts of ranks */
+    int n_counts;          /* so many of those */
+    const char *left_out;  /* of the source: what was not used and why, a clause; "" nothing */
+    const char *mismatch;  /* it was measured with another library than the runs reduce with, a clause; "" it was not */
+    double bytes, count;   /* of a step, per rank, at the largest point; in so many all-reduces */
+    int is_counted;        /* count was recorded; 0: taken as one */
+    double latency_ns;     /* of an all-reduce, times log2 p */
+    double busbw_gb_per_s; /* 0 = time does not grow with bytes there */
+    int n_fitted;          /* sizes and counts of ranks near the message */
+    double fit_residual_ratio;       /* largest |law - measured| / measured over those */
+    struct all_reduce_point *points; /* those of two ranks and more, ascending; shape (n_points) */
+    int n_points;
+    struct all_reduce_point ahead[SERIES_AHEAD]; /* not run */
+    int n_ahead;
+    const char *ahead_because; /* why there is none, "" */
+    const char *text;          /* the same in sentences; "" without a source */
 };
 /* Not measured: what the law says of a node count that was not run. */
 struct extrapolation {
@@ -108,7 +139,7 @@ struct extrapolation {
     double speedup, efficiency;
     struct interval speedup_interval; /* 95 % prediction interval */
 };
-enum { SERIES_MAX_LAWS = 4, SERIES_AHEAD = 2 };
+enum { SERIES_MAX_LAWS = 4 };
 
 enum scaling_kind { SCALING_NONE = 0 /* one node count */, SCALING_STRONG, SCALING_WEAK, SCALING_UNKNOWN };
 const char *scaling_word(enum scaling_kind k);
@@ -124,6 +155,7 @@ struct series {
     const char *losses_because; /* n/a because ... when n_losses is 0 */
     struct law *laws;
     int n_laws;
+    struct all_reduce all_reduce;
     struct extrapolation ahead[SERIES_AHEAD];
     int n_ahead;
     const char *extrapolated_by;       /* id of a law, "" none */

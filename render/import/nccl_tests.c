@@ -1,10 +1,14 @@
-/* nccl_tests.c - the log of an nccl-tests program (all_reduce_perf and its like): size, time, bandwidths. */
+/* nccl_tests.c - logs of nccl-tests programs (all_reduce_perf and its like), several in one file too: which collective,
+ * over how many ranks; size, time, bandwidths. */
 #include "render/import/parsers.h"
 
 #include "render/import/from_line.h"
 
 #include "lib/buf.h"
 
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +19,7 @@ int nccl_tests_is(const char *head, size_t n)
     return line_with(head, n, header) != NULL;
 }
 
-enum { MAX_LOG_BYTES = 16 << 20, MAX_WORDS = 24 };
+enum { MAX_LOG_BYTES = 16 << 20, MAX_WORDS = 24, MAX_POINTS = 512 };
 
 static int split(char *line, char **words)
 {
@@ -75,11 +79,151 @@ static void say_failure(struct run *r, const char *file, const char *line)
                     (int)strcspn(failure, "\r"), failure);
 }
 
+/* One test of the log while it is read. */
+struct test {
+    struct run *r;
+    const char *file;
+    int is_open;                       /* has rows: the last table of the run is its */
+    char named[64], host[256];         /* "all_reduce_perf" when its log says so; of its first rank */
+    int n_ranks, is_across;            /* of the devices that the log lists */
+    char operation[16], root[16];      /* of the last row */
+    double algbw, busbw;               /* of the row with the most of the first */
+    struct run_collective_test result; /* so far */
+    size_t points_cap;
+};
+
+/* The name in front of "_perf" in a line or the name of a file: "all_reduce"; out is unchanged when there is none. */
+static void name_of(const char *text, char out[64])
+{
+    const char *end = strstr(text, "_perf"), *from = end;
+    while (from && from > text && (islower((unsigned char)from[-1]) || from[-1] == '_'))
+        from--;
+    if (from && end - from > 2 && end - from < 64)
+        snprintf(out, 64, "%.*s", (int)(end - from), from);
+}
+
+/* Older programs do not say which they are: their bus bandwidth does, together with the columns beside it. */
+static const char *collective_of(const struct test *t)
+{
+    static const char *const names[] = {"all_reduce", "all_gather", "reduce_scatter", "alltoall",
+                                        "broadcast",  "sendrecv",   "reduce"};
+    const struct run_collective_test *c = &t->result;
+    if (*t->named)
+        return t->named;
+    const char *base = strrchr(t->file, '/');
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strstr(base ? base : t->file, names[i]))
+            return names[i];
+    double ratio = t->algbw > 0 ? t->busbw / t->algbw : 0, n = c->n_ranks;
+    int is_sum = strcmp(t->operation, "none") != 0 && *t->operation, has_root = *t->root && *t->root != '-';
+    return n > 2 && is_sum && !has_root && fabs(ratio - 2 * (n - 1) / n) < 0.02  ? "all_reduce"
+           : n > 2 && is_sum && !has_root && fabs(ratio - (n - 1) / n) < 0.4 / n ? "reduce_scatter"
+                                                                                 : "";
+}
+
+/* What a test is called in its caption and in sentences is known when all of it was read. */
+static void end_test(struct test *t)
+{
+    struct run *r = t->r;
+    if (t->is_open) {
+        struct run_collective_test *c = &t->result;
+        char caption[256], over[32] = "";
+        if (c->n_ranks)
+            snprintf(over, sizeof over, " over %d rank%s", c->n_ranks, c->n_ranks == 1 ? "" : "s");
+        c->file = r->tables[r->n_tables - 1].file;
+        c->collective = run_text(r, collective_of(t));
+        c->is_across = t->is_across;
+        snprintf(caption, sizeof caption, "%s%s by size: algorithm bandwidth S / t and bus bandwidth, decimal GB/s",
+                 *c->collective ? c->collective : "Collective", over);
+        r->tables[r->n_tables - 1].caption = run_text(r, caption);
+        r->tests = arena_grow(&r->arena, r->tests, (size_t)r->n_tests, &r->tests_cap, sizeof *r->tests);
+        r->tests[r->n_tests++] = *c;
+    }
+    *t = (struct test){.r = r, .file = t->file};
+}
+
+/* "#  Rank  0 Group  0 Pid     43 on HOST device  0 [0x0f] NAME" */
+static int take_rank(struct test *t, char **w, int n)
+{
+    if (n < 5 || strcmp(w[0], "#") != 0 || strcmp(w[1], "Rank") != 0 || !is_number(w[2]))
+        return 0;
+    const char *host = "";
+    for (int i = 3; i + 1 < n; i++)
+        host = strcmp(w[i], "on") == 0 ? w[i + 1] : host;
+    if (t->result.n_ranks++ == 0)
+        snprintf(t->host, sizeof t->host, "%s", host);
+    t->is_across |= strncmp(t->host, host, sizeof t->host - 1) != 0;
+    return 1;
+}
+
+/* A line that is about the test that follows. */
+static void take_header(struct test *t, const char *line, char **w, int n)
+{
+    static const char starting[] = "Collective test starting:";
+    const char *name = strstr(line, starting);
+    if (name) {
+        end_test(t);
+        name_of(name + sizeof starting - 1, t->named);
+    } else if (line_with(line, strlen(line), header) || strstr(line, "# nThread")) {
+        if (t->is_open)
+            end_test(t);
+    } else if (strstr(line, "Using devices")) {
+        if (t->is_open)
+            end_test(t);
+        t->result.n_ranks = t->is_across = 0;
+    }
+    (void)take_rank(t, w, n);
+}
+
+/* The command that a script prints before it runs it. */
+static void take_command(struct test *t, const char *line)
+{
+    if (*line == '#' || !strstr(line, "_perf"))
+        return;
+    end_test(t);
+    name_of(line, t->named);
+}
+
+static void take_row(struct test *t, char **w, int n, const double v[7])
+{
+    struct run_collective_test *c = &t->result;
+    struct run *r = t->r;
+    struct foreign_table *table =
+        t->is_open ? &r->tables[r->n_tables - 1]
+                   : run_add_table(r, t->file, "nccl-tests log", "",
+                                   "#Bytes|#Out of place, us|#algbw, GB/s|#busbw, GB/s|#In place, us|#busbw in place, "
+                                   "GB/s");
+    t->is_open = 1;
+    table_add(r, table, "%.0f", v[0]);
+    for (int k = 1; k < 5; k++)
+        table_add(r, table, "%g", v[k]);
+    table_add(r, table, "%g", v[6]);
+    snprintf(t->operation, sizeof t->operation, "%s", n >= 12 ? w[3] : "");
+    snprintf(t->root, sizeof t->root, "%s", n >= 13 ? w[4] : "");
+    for (int k = 2; k <= 5; k += 3) {
+        if (v[k] > t->algbw) {
+            t->algbw = v[k];
+            t->busbw = v[k + 1];
+        }
+        if (v[k + 1] > c->busbw_gb_per_s && v[0] < 9e18) {
+            c->busbw_gb_per_s = v[k + 1];
+            c->busbw_bytes = v[0];
+        }
+    }
+    double us = v[4] > 0 ? v[4] : v[1]; /* in place, as gradients are */
+    if (!(v[0] >= 1 && v[0] < 9e18 && us > 0 && us < 1e12) || c->n_points == MAX_POINTS ||
+        (c->n_points && v[0] <= (double)c->points[c->n_points - 1].bytes))
+        return;
+    int64_t ns = (int64_t)(us * 1e3 + 0.5);
+    c->points = arena_grow(&r->arena, c->points, (size_t)c->n_points, &t->points_cap, sizeof *c->points);
+    c->points[c->n_points++] = (struct run_allreduce_point){(int64_t)v[0], 1, ns, ns, ns};
+}
+
 int nccl_tests_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
 {
     struct dcr_buf b = {0};
+    struct test t = {.r = r, .file = s->name};
     int rc = dcr_stream_slurp(s, &b, MAX_LOG_BYTES, err), n_results = 0;
-    struct foreign_table *t = NULL;
     char *save = NULL, *words[MAX_WORDS], *label = NULL;
     size_t n_label;
     if (rc)
@@ -92,25 +236,26 @@ int nccl_tests_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
             line += n_label;
         say_failure(r, s->name, line);
         const char *average = strstr(line, "Avg bus bandwidth");
+        char whole[512];
+        snprintf(whole, sizeof whole, "%s", line);
         int n = split(line, words);
-        if (average && is_number(words[n - 1]) && t) {
-            table_add(r, t, "average bus bandwidth");
+        if (*line == '#' && !average)
+            take_header(&t, whole, words, n);
+        if (average && is_number(words[n - 1]) && t.is_open) {
+            struct foreign_table *table = &r->tables[r->n_tables - 1];
+            table_add(r, table, "average bus bandwidth");
             for (int i = 0; i < 5; i++)
-                table_add(r, t, "%s", i == 2 ? words[n - 1] : "");
+                table_add(r, table, "%s", i == 2 ? words[n - 1] : "");
             continue;
         }
-        if (!result(words, n, v))
+        if (!result(words, n, v)) {
+            take_command(&t, whole);
             continue;
-        if (!t)
-            t = run_add_table(r, s->name, "nccl-tests log",
-                              "Collectives by size: algorithm bandwidth S / t and bus bandwidth, decimal GB/s",
-                              "#Bytes|#Out of place, us|#algbw, GB/s|#busbw, GB/s|#In place, us|#busbw in place, GB/s");
+        }
+        take_row(&t, words, n, v);
         n_results++;
-        table_add(r, t, "%.0f", v[0]);
-        for (int k = 1; k < 5; k++)
-            table_add(r, t, "%g", v[k]);
-        table_add(r, t, "%g", v[6]);
     }
+    end_test(&t);
     if (!n_results)
         rc = dcr_err_set(err, DCR_FAIL, "'%s' is a log of nccl-tests without a result", s->name);
 out:

@@ -58,12 +58,16 @@ struct run_calibration {
     const char *no_allreduce; /* why there is none, "" = there is, or nobody said */
 };
 
+/* One test of an nccl-tests log: a collective between GPUs over message sizes. */
+struct run_collective_test {
+    const char *file, *collective;      /* "all_reduce"; "" = its log does not say */
+    int n_ranks, is_across;             /* of the devices that the log lists, 0 = none; they are on several hosts */
+    double busbw_gb_per_s, busbw_bytes; /* the best, and at which size */
+    struct run_allreduce_point *points; /* ascending bytes; time in place, else out of place; shape (n_points) */
+    int n_points;
+};
+
 /** run_calibration_of - what was measured on the host of that node of the run; NULL when nothing was. */
 const struct run_node_calibration *run_calibration_of(const struct run *r, int node);
-/** run_allreduce_of - the all-reduce measured with as many ranks, by nothing disturbed; NULL when there is none. */
-const struct run_allreduce *run_allreduce_of(const struct run *r, int n_ranks);
-/** run_allreduce_ns - expected time of an all-reduce of so many bytes: between two measured sizes a straight line,
- *  below the smallest its time, beyond the largest in proportion. Needs at least one point. */
-double run_allreduce_ns(const struct run_allreduce *a, double bytes);
 
 #endif

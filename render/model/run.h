@@ -217,13 +217,16 @@ struct run {
     struct foreign_trace *traces; /* GPU traces of other tools, by file name */
     struct foreign_table *tables; /* by file name */
     int n_traces, n_tables;
+    struct run_collective_test *tests; /* of nccl-tests logs, as they were read; render/model/calibration.h */
+    int n_tests;
     int has_window; /* its traces were to hold a part of the run only: --steps, --delay, --duration, --capture-range */
     int is_foreign; /* made of other tools' files only: what our archives hold is not missing */
     const char **gaps; /* sentences: what is missing in this archive and why it matters */
     int n_gaps;
     const struct run_watch *watch; /* who wants single ranges while the traces are read (render/model/watch.h), and */
     void *watched;                 /* what it made of them; NULL = nobody. Freed with the run */
-    size_t ranks_cap, nodes_cap, gaps_cap, mpi_cap, files_cap, traces_cap, tables_cap, ranges_cap; /* filling only */
+    size_t ranks_cap, nodes_cap, gaps_cap, mpi_cap, files_cap, traces_cap, tables_cap, ranges_cap,
+        tests_cap; /* filling only */
 };
 
 /** run_add_gap - note that something is missing; the same sentence is kept once. text is copied. */

@@ -99,11 +99,54 @@ static json_t *laws_array(const struct series *s)
         json_object_set_new(o, "id", json_string(l->id));
         json_object_set_new(o, "name", json_string(l->name));
         json_object_set_new(o, "because", value_text(l->because));
+        json_object_set_new(o, "source", value_text(l->source));
         json_object_set_new(o, "parameters", parameters);
         json_object_set_new(o, "residual_ratio", value_real(l->has, l->residual_ratio));
         json_array_append_new(list, o);
     }
     return list;
+}
+
+static json_t *all_reduce_points(const struct all_reduce_point *points, int n)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < n; i++) {
+        const struct all_reduce_point *p = &points[i];
+        json_t *o = json_object();
+        json_object_set_new(o, "n_nodes", json_integer(p->n_nodes));
+        json_object_set_new(o, "n_ranks", json_integer(p->n_ranks));
+        json_object_set_new(o, "predicted_ns", value_int(p->predicted_ns > 0, p->predicted_ns));
+        json_object_set_new(o, "predicted_interval_ns", value_interval(p->interval));
+        json_object_set_new(o, "measured_ns", value_int(p->measured_ns > 0, p->measured_ns));
+        json_object_set_new(o, "residual_ratio", value_real(p->has_residual, p->residual_ratio));
+        json_object_set_new(o, "residual_because", value_text(p->because));
+        json_array_append_new(list, o);
+    }
+    return list;
+}
+
+static json_t *all_reduce_object(const struct all_reduce *a)
+{
+    json_t *o = json_object();
+    int has = *a->source != 0;
+    json_object_set_new(o, "source", value_text(a->source));
+    json_object_set_new(o, "because", value_text(a->because));
+    if (!has)
+        return o;
+    json_object_set_new(o, "of", value_text(a->of));
+    json_object_set_new(o, "left_out", value_text(a->left_out));
+    json_object_set_new(o, "mismatch", value_text(a->mismatch));
+    json_object_set_new(o, "bytes_per_step", json_real(a->bytes));
+    json_object_set_new(o, "all_reduces_per_step", value_real(a->is_counted, a->count));
+    json_object_set_new(o, "latency_ns", json_real(a->latency_ns));
+    json_object_set_new(o, "busbw_gb_s", value_real(a->busbw_gb_per_s > 0, a->busbw_gb_per_s));
+    json_object_set_new(o, "n_fitted", json_integer(a->n_fitted));
+    json_object_set_new(o, "fit_residual_ratio", json_real(a->fit_residual_ratio));
+    json_object_set_new(o, "points", all_reduce_points(a->points, a->n_points));
+    json_object_set_new(o, "extrapolation", all_reduce_points(a->ahead, a->n_ahead));
+    json_object_set_new(o, "extrapolation_because", value_text(a->ahead_because));
+    json_object_set_new(o, "text", value_text(a->text));
+    return o;
 }
 
 static json_t *extrapolation(const struct series *s)
@@ -142,6 +185,7 @@ static json_t *series_object(const struct report *rep, const struct series *s)
     json_object_set_new(o, "losses", losses);
     json_object_set_new(o, "losses_because", value_text(s->losses_because));
     json_object_set_new(o, "laws", laws_array(s));
+    json_object_set_new(o, "all_reduce", all_reduce_object(&s->all_reduce));
     json_object_set_new(o, "extrapolation", extrapolation(s));
     json_object_set_new(o, "limit_claim",
                         s->limit_claim >= 0 ? json_string(rep->claims[s->limit_claim].id) : json_null());

@@ -5,6 +5,7 @@
 #include "render/narrate/format.h"
 #include "render/narrate/narrate.h"
 
+#include <math.h>
 #include <string.h>
 
 static void put_points(const struct report *rep, const struct series *s, struct dcr_buf *out)
@@ -84,6 +85,8 @@ void narrate_law(const struct law *l, struct dcr_buf *out)
 {
     for (int k = 0; k < l->n_parameters; k++) {
         const struct number *n = &l->parameters[k];
+        if (strcmp(n->id, "calibrated") == 0)
+            continue; /* the table of the all-reduces has it */
         int is_ns = strcmp(n->unit, "ns") == 0 && n->value < 9e18 && n->value > -9e18;
         int is_share = strcmp(n->id, "serial") == 0;
         dcr_buf_printf(out, "%s%s%s %s", k ? ", " : "", n->id, is_share ? " share" : "",
@@ -99,18 +102,59 @@ static void put_laws(const struct report *rep, const struct series *s, struct dc
     if (s->n_laws == 0)
         return;
     dcr_buf_printf(out,
-                   "Laws fitted to the %s counts that were measured:\n\n| Law | Parameters | Largest residual |\n"
-                   "| --- | --- | ---: |",
+                   "Laws beside the %s counts that were measured:\n\n| Law | From | Parameters | Largest residual |\n"
+                   "| --- | --- | --- | ---: |",
                    rep->unit);
     for (int i = 0; i < s->n_laws; i++) {
         const struct law *l = &s->laws[i];
         dcr_buf_puts(out, "\n| ");
         md_escaped(out, l->name);
         dcr_buf_puts(out, " | ");
+        md_escaped(out, l->source);
+        dcr_buf_puts(out, " | ");
         narrate_law(l, out);
         md_escaped(out, l->has ? "" : l->n_parameters ? "; " : "");
         md_escaped(out, l->because);
         dcr_buf_printf(out, " | %s |", l->has ? fmt_percent(l->residual_ratio).text : "n/a");
+    }
+    dcr_buf_puts(out, "\n\n");
+}
+
+/* What a calibration or a log of nccl-tests says of the all-reduces, beside the transfer that was measured. */
+static void put_all_reduce(const struct report *rep, const struct series *s, struct dcr_buf *out)
+{
+    const struct all_reduce *a = &s->all_reduce;
+    if (!*a->source) {
+        if (*a->because) {
+            dcr_buf_puts(out, "What the all-reduces should take by the network alone is ");
+            md_escaped(out, a->because);
+            dcr_buf_puts(out, ".\n\n");
+        }
+        return;
+    }
+    md_paragraph(out, a->text);
+    dcr_buf_printf(
+        out,
+        "| %s | Ranks | All-reduce a step by the %s | 95 %% interval | Transfer, measured | Measured / law |\n"
+        "| ---: | ---: | ---: | --- | ---: | --- |",
+        strcmp(rep->unit, "GPU") == 0 ? "GPUs" : "Nodes", a->source);
+    for (int i = 0; i < a->n_points + a->n_ahead; i++) {
+        int is_ahead = i >= a->n_points;
+        const struct all_reduce_point *p = is_ahead ? &a->ahead[i - a->n_points] : &a->points[i];
+        dcr_buf_printf(out, "\n| %d | %d | %s | ", p->n_nodes, p->n_ranks,
+                       p->predicted_ns > 0 ? fmt_time(p->predicted_ns).text : "n/a");
+        if (p->interval.has)
+            dcr_buf_printf(out, "%s to %s", fmt_time(llround(p->interval.lo)).text,
+                           fmt_time(llround(p->interval.hi)).text);
+        dcr_buf_printf(out, " | %s | ",
+                       is_ahead             ? "not measured"
+                       : p->measured_ns > 0 ? fmt_time(p->measured_ns).text
+                                            : "n/a");
+        if (p->has_residual)
+            dcr_buf_puts(out, fmt_x(1 / (p->residual_ratio + 1)).text);
+        else
+            md_escaped(out, p->because);
+        dcr_buf_puts(out, " |");
     }
     dcr_buf_puts(out, "\n\n");
 }
@@ -143,6 +187,7 @@ void md_scaling(const struct report *rep, struct dcr_buf *out)
         md_paragraph(out, s->support);
         put_losses(rep, s, out);
         put_laws(rep, s, out);
+        put_all_reduce(rep, s, out);
         md_paragraph(out, s->beyond_text);
     }
     if (n == 0)

@@ -131,4 +131,5 @@ void series_scaling_texts(struct report *rep, struct series *s)
     say_beyond(rep, s);
     s->beyond_text = report_text(rep, "%s%s", s->beyond_text, extrapolation_sentence(rep, s));
     s->beyond_text += *s->beyond_text == ' ';
+    series_all_reduce_text(rep, s);
 }

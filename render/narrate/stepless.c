@@ -12,19 +12,30 @@
 
 #include <string.h>
 
-/* Bytes, time, algbw and busbw out of place, time and busbw in place (render/import/nccl_tests.c). */
-static const char *say_nccl_tests(struct report *rep, const struct foreign_table *t)
+/* "all_reduce over 16 ranks" */
+static const char *test_name(struct report *rep, const struct run_collective_test *c)
 {
-    double best = -1, bytes = 0;
-    for (size_t i = 0; i < table_rows(t); i++)
-        for (int c = 3; c <= 5; c += 2)
-            if (table_value(t, i, 0) >= 0 && table_value(t, i, c) > best) {
-                best = table_value(t, i, c);
-                bytes = table_value(t, i, 0);
-            }
-    return best < 0 ? ""
-                    : report_text(rep, "The collective of '%s' reaches a bus bandwidth of %s GB/s, with %s.", t->file,
-                                  fmt_number(best).text, fmt_bytes(bytes).text);
+    const char *over = c->n_ranks ? report_text(rep, " over %s", fmt_count(c->n_ranks, "rank").text) : "";
+    return report_text(rep, "%s%s", *c->collective ? c->collective : "the collective", over);
+}
+
+/* All tests of the log. */
+static const char *say_nccl_tests(struct report *rep, const struct run *r, const char *file)
+{
+    enum { SHOWN = 3 };
+    const char *text = "";
+    int n = 0;
+    for (int i = 0; i < r->n_tests; i++) {
+        const struct run_collective_test *c = &r->tests[i];
+        if (strcmp(c->file, file) != 0 || c->busbw_gb_per_s <= 0 || n++ >= SHOWN)
+            continue;
+        text = report_text(rep, "%s%s%s%s%s GB/s, with %s", text, n == 1 ? report_text(rep, "In '%s' ", file) : "; ",
+                           test_name(rep, c), n == 1 ? " reaches a bus bandwidth of " : " one of ",
+                           fmt_number(c->busbw_gb_per_s).text, fmt_bytes(c->busbw_bytes).text);
+    }
+    return n == 0      ? ""
+           : n > SHOWN ? report_text(rep, "%s; %d more tests are below.", text, n - SHOWN)
+                       : report_text(rep, "%s.", text);
 }
 
 /* Kind, bytes at the peak of all ...; the last row is their sum (render/import/memory_timeline.c). */
@@ -52,10 +63,10 @@ static const char *say_nsys(struct report *rep, const struct foreign_table *t)
                        fmt_time((int64_t)first).text, fmt_percent(first / all).text);
 }
 
-static const char *say_table(struct report *rep, const struct foreign_table *t)
+static const char *say_table(struct report *rep, const struct run *r, const struct foreign_table *t)
 {
     if (strcmp(t->kind, "nccl-tests log") == 0)
-        return say_nccl_tests(rep, t);
+        return say_nccl_tests(rep, r, t->file);
     if (strcmp(t->kind, "PyTorch memory timeline") == 0)
         return say_memory(rep, t);
     if (strncmp(t->kind, "nsys", 4) == 0 && table_rows(t))
@@ -92,7 +103,7 @@ static const char *evidence_headline(struct report *rep, const struct run *r, co
 {
     const char *text = talp_headline(rep, r, support);
     for (int i = 0; i < r->n_tables && !*text; i++)
-        text = say_table(rep, &r->tables[i]);
+        text = say_table(rep, r, &r->tables[i]);
     if (!*text && !*r->collector_version)
         text = say_monitors(rep, r);
     if (!*text && r->n_traces)

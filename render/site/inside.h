@@ -128,6 +128,8 @@ json_t *view_classes(struct site *s, const char *caption, const int *runs, int n
  * none. */
 json_t *view_laws(struct site *s, const struct series *series);
 json_t *view_ahead(struct site *s, const struct series *series);
+/** view_all_reduce - the all-reduces of a step by a calibration or a log, beside the transfer; null: neither. */
+json_t *view_all_reduce(struct site *s, const struct series *series);
 /** view_operators - what the host named, by self time: the 20 names with most; null: nothing.  what   head of the
  *  caption */
 json_t *view_operators(struct site *s, const struct host_operators *o, const char *what);

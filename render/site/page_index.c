@@ -96,6 +96,11 @@ static json_t *series_view(struct site *s, int index)
     json_t *laws = view_laws(s, series), *ahead = view_ahead(s, series);
     site_table(s, laws, site_text(s, "laws%s", suffix), -1);
     site_table(s, ahead, site_text(s, "extrapolation%s", suffix), -1);
+    json_t *all_reduce = view_all_reduce(s, series);
+    site_table(s, all_reduce, site_text(s, "all-reduce%s", suffix), -1);
+    view_set(s, v, "all_reduce", all_reduce);
+    view_text(s, v, "all_reduce_text", series->all_reduce.text);
+    view_text(s, v, "all_reduce_because", series->all_reduce.because);
     view_text(s, v, "title", series->label);
     view_set(s, v, "laws", laws);
     view_set(s, v, "ahead", ahead);

@@ -6,20 +6,23 @@
 #include "render/narrate/narrate.h"
 #include "render/site/figures.h"
 
+#include <math.h>
 #include <string.h>
 
 json_t *view_laws(struct site *s, const struct series *series)
 {
     if (series->n_laws == 0)
         return json_null();
-    json_t *t = view_table(
-        s,
-        site_text(s, "Laws of scaling, fitted to the measured points by least squares%s", series_unreliable(s, series)),
-        "Law|Parameters|#Largest residual");
+    json_t *t =
+        view_table(s,
+                   site_text(s, "Laws of scaling, least squares of what is named; residuals at the measured points%s",
+                             series_unreliable(s, series)),
+                   "Law|From|Parameters|#Largest residual");
     for (int i = 0; i < series->n_laws; i++) {
         const struct law *l = &series->laws[i];
         struct dcr_buf text = {0};
         view_row(s, t, l->name);
+        view_cell(s, t, l->source);
         if (l->has)
             narrate_law(l, &text);
         view_cell(s, t, l->has ? dcr_buf_text(&text) : l->because);
@@ -46,6 +49,39 @@ json_t *view_ahead(struct site *s, const struct series *series)
                       ? site_text(s, "%s to %s", fmt_x(e->speedup_interval.lo).text, fmt_x(e->speedup_interval.hi).text)
                       : "n/a");
         view_cell(s, t, fmt_ratio(e->efficiency).text);
+    }
+    return t;
+}
+
+json_t *view_all_reduce(struct site *s, const struct series *series)
+{
+    const struct all_reduce *a = &series->all_reduce;
+    if (!*a->source)
+        return json_null();
+    json_t *t =
+        view_table(s,
+                   site_text(s, "All-reduces of a step by the %s, beside the transfer that was measured%s", a->source,
+                             series_unreliable(s, series)),
+                   site_text(s, "%s|#Ranks|#By the %s|95 %% prediction interval|#Transfer, measured|#Measured / law",
+                             node_title(s), a->source));
+    for (int i = 0; i < a->n_points + a->n_ahead; i++) {
+        int is_ahead = i >= a->n_points;
+        const struct all_reduce_point *p = is_ahead ? &a->ahead[i - a->n_points] : &a->points[i];
+        view_row(s, t, node_words(s, p->n_nodes));
+        view_cell(s, t, site_text(s, "%d", p->n_ranks));
+        view_cell_time(s, t, p->predicted_ns > 0, p->predicted_ns);
+        view_cell(s, t,
+                  p->interval.has ? site_text(s, "%s to %s", fmt_time(llround(p->interval.lo)).text,
+                                              fmt_time(llround(p->interval.hi)).text)
+                                  : "n/a");
+        if (is_ahead)
+            view_cell(s, t, "not measured");
+        else
+            view_cell_time(s, t, p->measured_ns > 0, p->measured_ns);
+        view_cell(s, t,
+                  p->has_residual ? fmt_x(1 / (p->residual_ratio + 1)).text
+                  : is_ahead      ? "extrapolated"
+                                  : p->because);
     }
     return t;
 }

@@ -52,23 +52,12 @@ static void test_all_values(void **state)
     assert_float_equal(n->memory_all.median, 12.5, 1e-9);
     assert_float_equal(n->disk_write.median, 0.5, 1e-9);
     assert_string_equal(r->calibration->mpi_library, "Open MPI v4");
-    const struct run_allreduce *a = run_allreduce_of(r, 2);
-    assert_non_null(a);
-    assert_null(run_allreduce_of(r, 4));
+    assert_int_equal(r->calibration->n_allreduce, 1);
+    const struct run_allreduce *a = &r->calibration->allreduce[0];
+    assert_int_equal(a->n_ranks, 2);
     assert_int_equal(a->n_points, 2); /* sizes that run backwards are left out */
     assert_int_equal(a->latency_ns, 4000);
     run_free(r);
-}
-
-static void test_time_between_sizes(void **state)
-{
-    (void)state;
-    struct run_allreduce_point p[] = {{4, 9, 4000, 1, 1}, {1004, 9, 6000, 1, 1}};
-    struct run_allreduce a = {.points = p, .n_points = 2};
-    assert_float_equal(run_allreduce_ns(&a, 1), 4000, 1e-6);
-    assert_float_equal(run_allreduce_ns(&a, 504), 5000, 1e-6);
-    assert_float_equal(run_allreduce_ns(&a, 1004), 6000, 1e-6);
-    assert_float_equal(run_allreduce_ns(&a, 2008), 12000, 1e-6);
 }
 
 /* What the collector says, else what the numbers say: both cores together below nine tenths of one. */
@@ -104,7 +93,7 @@ static void test_disturbed(void **state)
         run_node_at(r, 0)->host = "a";
         assert_int_equal(read_text(r, text, NULL), 0);
         assert_string_equal(run_calibration_of(r, 0)->disturbed, cases[i].want);
-        assert_int_equal(run_allreduce_of(r, 2) == NULL, *cases[i].want != 0);
+        assert_string_equal(r->calibration->allreduce[0].disturbed, cases[i].want);
         run_free(r);
     }
 }
@@ -141,8 +130,10 @@ static void test_why_no_allreduce(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_all_values), cmocka_unit_test(test_time_between_sizes), cmocka_unit_test(test_disturbed),
-        cmocka_unit_test(test_refused),    cmocka_unit_test(test_why_no_allreduce),
+        cmocka_unit_test(test_all_values),
+        cmocka_unit_test(test_disturbed),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_why_no_allreduce),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

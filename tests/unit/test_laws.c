@@ -65,7 +65,8 @@ static void test_amdahl(void **state)
     assert_true(s->ahead[0].speedup_interval.has);
     const struct law *c = law_of(s, "compute");
     assert_true(c->has && near(c->parameters[0].value, 80e6) && c->residual_ratio < 1e-9);
-    assert_false(law_of(s, "usl")->has); /* two points and two parameters */
+    assert_string_equal(law_of(s, "usl")->because, "n/a because it has two parameters and the reference, 1 by "
+                                                   "definition, tells nothing: 3 points are too few, 4 are needed");
     assert_false(law_of(s, "all_reduce")->has);
     assert_true(strncmp(law_of(s, "usl")->because, "n/a because", 11) == 0);
     release(&f);
@@ -83,6 +84,25 @@ static void test_two_points_are_too_few(void **state)
     release(&f);
 }
 
+/* Speed-ups beyond the number of nodes: 1, 2.5, 6.25. No share of a step is serial less than none, and nothing is said
+ * of what was not run. */
+static void test_superlinear_is_refused(void **state)
+{
+    (void)state;
+    static const int64_t step_ns[] = {100000000, 40000000, 16000000};
+    struct fixture f = {.n = 3};
+    for (int i = 0; i < 3; i++)
+        f.runs[i] = made_even_run(1 << i, 64, 40, step_ns[i], 0, 0, 0);
+    const struct series *s = analyse_all(&f);
+    const struct law *a = law_of(s, "amdahl");
+    assert_false(a->has);
+    assert_int_equal(a->n_parameters, 0);
+    assert_non_null(strstr(a->because, "its serial share would be -")); /* least squares: -11 % */
+    assert_int_equal(s->n_ahead, 0);
+    assert_string_equal(s->extrapolation_because, "n/a because no law fits what was measured");
+    release(&f);
+}
+
 /* Communication that shrinks with more ranks: no latency and no bandwidth is negative, so the law is not it. */
 static void test_no_negative_terms(void **state)
 {
@@ -95,6 +115,35 @@ static void test_no_negative_terms(void **state)
     assert_false(l->has);
     assert_non_null(strstr(l->because, "negative"));
     release(&f);
+}
+
+static struct run *summary(int gpus, double throughput);
+
+/* S(n) = n / (1 + a (n - 1) + b n (n - 1)) with parameters that mean nothing: 1, 0.8, 0.62, 0.87 and 1, 1.12, 1.44, 5.
+ */
+static void test_usl_without_meaning_is_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        double contention, coherency;
+        const char *because;
+    } cases[] = {{2.1, -0.02, "n/a because its contention would be 2.10, outside 0 to 1"},
+                 {0.9, -0.02, "n/a because its coherency would be -0.0200, below 0"},
+                 {-0.05, 0.01, "n/a because its contention would be -0.0500, outside 0 to 1"}};
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        struct fixture f = {.n = 4};
+        for (int i = 0; i < 4; i++) {
+            double n = 1 << i;
+            f.runs[i] =
+                summary(1 << i, 460 * n / (1 + cases[c].contention * (n - 1) + cases[c].coherency * n * (n - 1)));
+        }
+        const struct series *s = analyse_all(&f);
+        const struct law *u = law_of(s, "usl");
+        assert_false(u->has);
+        assert_string_equal(u->because, cases[c].because);
+        assert_true(strcmp(s->extrapolated_by, "usl") != 0);
+        release(&f);
+    }
 }
 
 /* A run of which only the throughput is known; steps of a second in the mean. */
@@ -143,6 +192,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_amdahl),
         cmocka_unit_test(test_two_points_are_too_few),
+        cmocka_unit_test(test_superlinear_is_refused),
+        cmocka_unit_test(test_usl_without_meaning_is_refused),
         cmocka_unit_test(test_no_negative_terms),
         cmocka_unit_test(test_usl_of_summaries),
     };

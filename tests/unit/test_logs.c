@@ -127,13 +127,12 @@ static void test_two_tests(void **state)
 #define RANK(n, host) "#  Rank  " n " Group  0 Pid 43 on " host " device  0 [0x0f] NVIDIA A100\n"
 #define COLUMNS "#  size  count  type  redop  root  time  algbw  busbw #wrong  time  algbw  busbw #wrong\n"
     assert_int_equal(
-        import_text("# nThread 1 nGpus 1\n#\n# Using devices\n" RANK("0", "a") RANK("1", "a") RANK("2", "b")
-                        RANK("3", "b") "#\n" COLUMNS "1000 250 float sum -1 10 0.1 0.15 0 8 0.125 0.1875 0\n"
-                                       "4000000 1000000 float sum -1 40 100 150 0 50 80 120 0\n"
-                                       "# Avg bus bandwidth : 1.5\n"
-                                       "# Collective test starting: all_gather_perf\n# Using devices\n" RANK("0", "a")
-                                           RANK("1", "a") COLUMNS
-                                           "1000 250 float none -1 10 0.1 0.05 0 8 0.125 0.0625 0\n"),
+        import_text("# nThread 1 nGpus 1\n#\n# Using devices\n" RANK("0", "a") RANK("1", "a") RANK("2", "b") RANK(
+            "3", "b") "#\n" COLUMNS "1000 250 float sum -1 10 0.1 0.15 0 8 0.125 0.1875 0\n"
+                      "4000000 1000000 float sum -1 40 100 150 0 50 80 120 0\n"
+                      "# Avg bus bandwidth : 1.5\n"
+                      "# Collective test starting: all_gather_perf\n# Using devices\n" RANK("0", "a") RANK("1", "a")
+                          COLUMNS "1000 250 float none -1 10 0.1 0.05 0 8 0.125 0.0625 0\n"),
         0);
     assert_int_equal(run->n_tables, 2);
     assert_int_equal(run->tables[0].n_cells, 6 * 3);
@@ -153,9 +152,8 @@ static void test_two_tests(void **state)
     assert_string_equal(run->tests[0].collective, "");
     assert_int_equal(run->tests[0].n_ranks, 0);
     /* A script's echo does. */
-    assert_int_equal(import_text("+ ./build/broadcast_perf -b 8\n" COLUMNS
-                                 "8 2 float none 0 16.3 0.1 0.1 0 16.2 0.3 0.3 0\n"),
-                     0);
+    assert_int_equal(
+        import_text("+ ./build/broadcast_perf -b 8\n" COLUMNS "8 2 float none 0 16.3 0.1 0.1 0 16.2 0.3 0.3 0\n"), 0);
     assert_string_equal(run->tests[0].collective, "broadcast");
 }
 
@@ -220,10 +218,10 @@ static void test_sacct(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(test_dmon, forget),   cmocka_unit_test_teardown(test_exporter, forget),
-        cmocka_unit_test_teardown(test_ddp, forget),    cmocka_unit_test_teardown(test_sacct, forget),
-        cmocka_unit_test_teardown(test_values, forget), cmocka_unit_test_teardown(test_exporter_sums, forget),
-        cmocka_unit_test_teardown(test_labels, forget), cmocka_unit_test_teardown(test_failures, forget),
+        cmocka_unit_test_teardown(test_dmon, forget),      cmocka_unit_test_teardown(test_exporter, forget),
+        cmocka_unit_test_teardown(test_ddp, forget),       cmocka_unit_test_teardown(test_sacct, forget),
+        cmocka_unit_test_teardown(test_values, forget),    cmocka_unit_test_teardown(test_exporter_sums, forget),
+        cmocka_unit_test_teardown(test_labels, forget),    cmocka_unit_test_teardown(test_failures, forget),
         cmocka_unit_test_teardown(test_two_tests, forget),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

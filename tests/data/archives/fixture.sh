@@ -6,6 +6,7 @@
 #   fixture_run DIR NODES [NAME=VALUE...]   write the files of a run of NODES nodes, one rank each
 #       compute=NS   compute per step at one node (divided among ranks)    data=NS transfer=NS io=NS  per step
 #       slow_rank=R  a rank that computes 1.5 times as long                steps=N batch=N id=TEXT kind=TEXT
+#   fixture_calibrate DIR                   all-reduces of 2 and 4 ranks: a latency of 1 ms times log2, 0.06 GB/s, and some scatter
 #   fixture_pack DIR TAR                    write manifest.json and the tar
 #   fixture_manifest DIR                    (re)write DIR/manifest.json
 
@@ -73,6 +74,14 @@ META
     echo "$nodes $id $kind" > "$dir/.fixture"
 }
 
+fixture_calibrate() {
+    local group='{n_ranks: $n, n_nodes: $n, ranks_share_cores: false, latency_ns: (1000000 * $l), points: [range(7) | (1000 * pow(8; .)) as $bytes
+        | (1000000 * $l + $bytes * 2 * ($n - 1) / $n / 0.06 | . * (1 + (($bytes / 1000 | log2) % 2 - 0.5) / 25) | floor) as $ns
+        | {bytes: $bytes, n: 9, median_ns: $ns, min_ns: $ns, max_ns: $ns}]}'
+    jq -n "{format: \"dcreport-calibration\", version: 1, measured: 1900000000, mpi_library: \"\", nodes: [],
+        allreduce: [[2, 1], [4, 2] | .[0] as \$n | .[1] as \$l | $group]}" > "$1/calibration.json"
+}
+
 fixture_manifest() {
     local dir=$1 nodes id kind name role members=''
     read -r nodes id kind < "$dir/.fixture"
@@ -84,6 +93,7 @@ fixture_manifest() {
         cpu_monitor.csv) role=cpu-monitor ;;
         gpu_monitor.csv) role=gpu-monitor ;;
         *.dct) role=trace ;;
+        calibration.json) role=calibration ;;
         *) role=other ;;
         esac
         local place=''

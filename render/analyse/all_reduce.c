@@ -1,0 +1,386 @@
+/* all_reduce.c - what the all-reduces of a step should take by what was measured of the network alone: a calibration in
+ * an archive, or a log of nccl-tests. Its latency and bandwidth beside the transfer of each point, and ahead of them.
+ * Called by laws.c. */
+#include "render/analyse/analyse.h"
+#include "render/analyse/fit.h"
+#include "render/model/calibration.h"
+#include "render/narrate/format.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Sizes within this factor of the message make the fit: libraries change their algorithm between small and large. */
+static const double near_factor = 16;
+enum { MAX_CURVES = 64, MAX_ROWS = 1024 };
+
+/* Times of all-reduces over message sizes between so many ranks. */
+struct curve {
+    int n_ranks;
+    const struct run_allreduce_point *points; /* ascending bytes */
+    int n_points;
+};
+struct curves {
+    struct curve list[MAX_CURVES];
+    int n;
+    const char *of;      /* the archive, the log: in prose */
+    const char *because; /* why there is none, a clause; "" = nothing of that kind is there */
+};
+
+/* T(p, S) / 1 all-reduce = latency log2 p + S 2 (p - 1) / p / bus bandwidth. */
+static double latency_shape(int n_ranks)
+{
+    return log2(n_ranks);
+}
+
+static double bandwidth_shape(int n_ranks)
+{
+    return 2.0 * (n_ranks - 1) / n_ranks;
+}
+
+static const struct run_result *run_of(const struct report *rep, const struct series_point *p)
+{
+    return &rep->runs[p->runs[0]];
+}
+
+/* ---- curves ------------------------------------------------------------------------------------------ */
+
+enum network { NETWORK_ANY, NETWORK_INSIDE /* one machine */, NETWORK_BETWEEN /* nodes */ };
+
+/* Which network the ranks of the largest point meet in. */
+static enum network network_of(const struct report *rep, const struct series_point *p)
+{
+    switch (run_of(rep, p)->run->node_kind) {
+    case NODES_MACHINES:
+    case NODES_ONE_KERNEL:
+        return p->n_nodes > 1 && strcmp(rep->unit, "GPU") != 0 ? NETWORK_BETWEEN : NETWORK_INSIDE;
+    case NODES_EMULATED:
+        return NETWORK_INSIDE;
+    default:
+        return NETWORK_ANY;
+    }
+}
+
+static int is_elsewhere(enum network net, int is_across)
+{
+    return net != NETWORK_ANY && (net == NETWORK_BETWEEN) != is_across;
+}
+
+static const char *where_words(enum network net)
+{
+    return net == NETWORK_BETWEEN ? "measured within one node, while these runs cross nodes"
+                                  : "measured between nodes, while these runs stay within one";
+}
+
+static void add_curve(struct curves *c, int n_ranks, const struct run_allreduce_point *points, int n_points)
+{
+    if (c->n < MAX_CURVES)
+        c->list[c->n++] = (struct curve){n_ranks, points, n_points};
+}
+
+/* All-reduces of one archive's calibration that are of this network and were measured by themselves. */
+static struct curves calibration_of_run(struct report *rep, const struct run *r, enum network net)
+{
+    struct curves c = {.of = report_text(rep, "the calibration in %s", r->archive), .because = ""};
+    if (!r->calibration)
+        return c;
+    if (!r->calibration->n_allreduce)
+        c.because = *r->calibration->no_allreduce
+                        ? report_text(rep, "%s has none: %s", c.of, r->calibration->no_allreduce)
+                        : report_text(rep, "%s has none", c.of);
+    for (int i = 0; i < r->calibration->n_allreduce; i++) {
+        const struct run_allreduce *a = &r->calibration->allreduce[i];
+        const char *out = a->disturbed && *a->disturbed       ? "disturbed by other work"
+                          : a->ranks_share_cores              ? "measured by ranks that shared cores"
+                          : is_elsewhere(net, a->n_nodes > 1) ? where_words(net)
+                                                              : NULL;
+        if (!out)
+            add_curve(&c, a->n_ranks, a->points, a->n_points);
+        else
+            c.because = report_text(rep, "%s%s those of %d ranks were %s",
+                                    *c.because ? c.because : report_text(rep, "of %s", c.of), *c.because ? "," : "",
+                                    a->n_ranks, out);
+    }
+    return c;
+}
+
+/* Of the archives of the series the one that knows most counts of ranks; of equals that of the largest point. */
+static struct curves calibrated(struct report *rep, const struct series *s, enum network net)
+{
+    struct curves best = {.because = ""};
+    for (int i = s->n_points - 1; i >= 0; i--)
+        for (int k = 0; k < s->points[i].n_runs; k++) {
+            struct curves c = calibration_of_run(rep, rep->runs[s->points[i].runs[k]].run, net);
+            if (c.n > best.n || (best.n == 0 && !*best.because))
+                best = c;
+        }
+    return best;
+}
+
+/* Logs of nccl-tests anywhere among what was given. */
+static struct curves nccl_tested(struct report *rep, enum network net)
+{
+    struct curves c = {.of = "", .because = ""};
+    for (int i = 0; i < rep->n_runs; i++)
+        for (int k = 0; k < rep->runs[i].run->n_tests; k++) {
+            const struct run_collective_test *t = &rep->runs[i].run->tests[k];
+            if (strcmp(t->collective, "all_reduce") != 0 || t->n_points == 0)
+                continue;
+            const char *out = t->n_ranks < 2                    ? "of no known number of ranks"
+                              : is_elsewhere(net, t->is_across) ? where_words(net)
+                                                                : NULL;
+            if (out) {
+                c.because = report_text(rep, "%s%sthe log '%s' is %s", c.because, *c.because ? ", " : "", t->file, out);
+                continue;
+            }
+            add_curve(&c, t->n_ranks, t->points, t->n_points);
+            if (!strstr(c.of, t->file))
+                c.of =
+                    report_text(rep, "%s '%s'", *c.of ? report_text(rep, "%s,", c.of) : "the nccl-tests log", t->file);
+        }
+    return c;
+}
+
+/* ---- the fit ----------------------------------------------------------------------------------------- */
+
+struct network_fit {
+    struct fit f;    /* of relative times: every size counts alike */
+    double term[2];  /* ns: of the shapes, bandwidth per byte; none is negative */
+    int is_used[2];  /* a term that would be negative is left out */
+    int n;           /* sizes and counts of ranks that made it */
+    double residual; /* largest relative one */
+    double message_bytes;
+};
+
+static double time_of(const struct network_fit *n, int n_ranks, double count, double bytes)
+{
+    return count * n->term[0] * latency_shape(n_ranks) + bytes * n->term[1] * bandwidth_shape(n_ranks);
+}
+
+static int rows_of(const struct curves *c, double message, double (*x)[FIT_MAX_PARAMETERS], double *y)
+{
+    int n = 0;
+    for (int i = 0; i < c->n; i++) {
+        const struct curve *k = &c->list[i];
+        double least = (double)k->points[0].bytes, most = (double)k->points[k->n_points - 1].bytes;
+        double m = message < least ? least : message > most ? most : message;
+        for (int p = 0; p < k->n_points && n < MAX_ROWS; p++) {
+            double bytes = (double)k->points[p].bytes, ns = (double)k->points[p].median_ns;
+            if (bytes > m * near_factor || bytes * near_factor < m)
+                continue;
+            x[n][0] = latency_shape(k->n_ranks) / ns;
+            x[n][1] = bytes * bandwidth_shape(k->n_ranks) / ns;
+            y[n++] = 1;
+        }
+    }
+    return n;
+}
+
+/* Least squares of (law - measured) / measured over the sizes near the message, no term below 0. */
+static struct network_fit fit_network(const struct curves *c, double message)
+{
+    double x[MAX_ROWS][FIT_MAX_PARAMETERS], y[MAX_ROWS], half;
+    struct network_fit out = {.is_used = {1, 1}, .message_bytes = message};
+    out.n = rows_of(c, message, x, y);
+    out.f = fit_linear((const double(*)[FIT_MAX_PARAMETERS])x, y, out.n, 2);
+    if (!out.f.has)
+        return out;
+    for (int k = 0; k < 2; k++)
+        if (out.f.parameter[k] < 0) {
+            for (int i = 0; i < out.n; i++)
+                x[i][0] = x[i][1 - k]; /* the other term alone */
+            out.is_used[k] = 0;
+            out.f = fit_linear((const double(*)[FIT_MAX_PARAMETERS])x, y, out.n, 1);
+            break; /* both below 0 would be no times at all */
+        }
+    int at = 0;
+    for (int k = 0; k < 2; k++)
+        out.term[k] = out.is_used[k] ? out.f.parameter[at++] : 0;
+    for (int i = 0; i < out.n; i++) {
+        double e = fabs(fit_at(&out.f, x[i], &half) - 1);
+        out.residual = e > out.residual ? e : out.residual;
+    }
+    return out;
+}
+
+/* 95 % prediction interval: as relative as the fit, so that none of it is below 0. */
+static struct interval interval_of(const struct network_fit *n, int n_ranks, double count, double bytes)
+{
+    double ns = time_of(n, n_ranks, count, bytes), half, x[FIT_MAX_PARAMETERS];
+    const double shape[] = {count * latency_shape(n_ranks) / ns, bytes * bandwidth_shape(n_ranks) / ns};
+    int at = 0;
+    for (int k = 0; k < 2; k++)
+        if (n->is_used[k])
+            x[at++] = shape[k];
+    if (at < 2)
+        x[1] = 0;
+    (void)fit_at(&n->f, x, &half);
+    return (struct interval){n->f.n_free > 0, ns / (1 + half), ns * (1 + half)};
+}
+
+/* ---- the points -------------------------------------------------------------------------------------- */
+
+/* Bytes that a rank gives into the collectives of a step, and in how many. */
+struct message {
+    double bytes, count;
+    int is_counted; /* count was recorded, not assumed */
+};
+
+static struct message message_of(const struct report *rep, const struct series_point *p)
+{
+    const struct run_result *r = run_of(rep, p);
+    struct message m = {.bytes = r->bytes_per_step, .count = 1};
+    if (m.bytes <= 0 && r->run->program.allreduce_bytes_per_step > 0)
+        m.bytes = (double)r->run->program.allreduce_bytes_per_step;
+    double n = 0, steps = 0;
+    for (int i = 0; i < r->run->ranks_len; i++) {
+        const struct run_rank *k = &r->run->ranks[i];
+        for (size_t j = 0; j < k->n_steps && k->source == STEPS_TRACE; j++) {
+            n += k->steps[j].n_collectives;
+            steps++;
+        }
+    }
+    if (steps > 0 && n >= steps) {
+        m.count = n / steps;
+        m.is_counted = 1;
+    }
+    return m;
+}
+
+static void add_point(struct report *rep, struct all_reduce *a, const struct series_point *p, enum network net,
+                      const struct network_fit *n)
+{
+    if (p->n_ranks < 2)
+        return; /* one rank has nobody to reduce with */
+    struct all_reduce_point *out = &a->points[a->n_points++];
+    *out = (struct all_reduce_point){.n_nodes = p->n_nodes, .n_ranks = p->n_ranks, .because = ""};
+    struct message m = message_of(rep, p);
+    if (net == NETWORK_BETWEEN && p->n_nodes == 1)
+        out->because = "n/a because its ranks are within one node, and the law is of the network between nodes";
+    else if (m.bytes <= 0)
+        out->because = "n/a because the bytes of a step's all-reduces are not recorded";
+    else
+        out->predicted_ns = (int64_t)llround(time_of(n, p->n_ranks, m.count, m.bytes));
+    out->measured_ns = p->part_ns[PART_TRANSFER];
+    if (*out->because)
+        return;
+    out->interval = interval_of(n, p->n_ranks, m.count, m.bytes);
+    int is_hidden = 0;
+    for (int i = 0; i < p->n_runs; i++)
+        is_hidden |= rep->runs[p->runs[i]].hidden_comm_ns > 0;
+    if (out->measured_ns <= 0)
+        out->because = "n/a because no transfer was measured";
+    else if (is_hidden)
+        out->because = "n/a because a part of it was hidden behind other work";
+    else {
+        out->has_residual = 1;
+        out->residual_ratio = (double)out->predicted_ns / (double)out->measured_ns - 1;
+    }
+}
+
+static void look_ahead(struct report *rep, const struct series *s, struct all_reduce *a, const struct network_fit *n,
+                       int is_shared)
+{
+    const double widest = 10; /* an interval that covers more says nothing */
+    const struct series_point *last = &s->points[s->n_points - 1];
+    struct message m = message_of(rep, last);
+    a->ahead_because = *a->mismatch ? report_text(rep, "n/a because %s", a->mismatch)
+                       : is_shared  ? "n/a because cores were shared: no trend follows from that"
+                                    : "";
+    for (int k = 0; k < SERIES_AHEAD && !*a->ahead_because; k++) {
+        int ranks = last->n_ranks * (2 << k);
+        struct interval i = interval_of(n, ranks, m.count, m.bytes);
+        if (!i.has || i.hi > widest * i.lo) {
+            a->ahead_because =
+                report_text(rep,
+                            "too few points to extrapolate: the 95 %% interval covers more than a factor "
+                            "of %.0f",
+                            widest);
+            break;
+        }
+        a->ahead[a->n_ahead++] =
+            (struct all_reduce_point){.n_nodes = last->n_nodes * (2 << k),
+                                      .n_ranks = ranks,
+                                      .predicted_ns = (int64_t)llround(time_of(n, ranks, m.count, m.bytes)),
+                                      .interval = i,
+                                      .because = ""};
+    }
+}
+
+/* "2 and 4 ranks"; n: how many counts */
+static const char *counts_of(struct report *rep, const struct curves *c, int *n)
+{
+    const char *text = "", *next = "";
+    int last = 0; /* ascending in a calibration; logs in any order may name one twice */
+    *n = 0;
+    for (int i = 0; i < c->n; i++) {
+        if (c->list[i].n_ranks == last)
+            continue;
+        last = c->list[i].n_ranks;
+        text = report_text(rep, "%s%s%s", text, *n > 1 ? ", " : "", next);
+        next = report_text(rep, "%d", last);
+        ++*n;
+    }
+    return report_text(rep, "%s%s%s ranks", text, *n > 1 ? " and " : "", next);
+}
+
+static int is_on_gpus(const struct run *r)
+{
+    for (int i = 0; i < r->n_traces; i++)
+        if (r->traces[i].n_devices)
+            return 1;
+    return strcmp(r->program.backend, "cuda") == 0;
+}
+
+void all_reduce(struct report *rep, struct series *s, int is_shared)
+{
+    struct all_reduce *a = &s->all_reduce;
+    *a = (struct all_reduce){.source = "", .of = "", .because = "", .ahead_because = "", .mismatch = ""};
+    const struct series_point *last = &s->points[s->n_points - 1];
+    const struct run *r = run_of(rep, last)->run;
+    enum network net = network_of(rep, last);
+    struct message m = message_of(rep, last);
+    struct curves c[2] = {calibrated(rep, s, net), nccl_tested(rep, net)};
+    /* What reduces on GPUs does so through NCCL; dccollect calibrate measures MPI between hosts. */
+    int first = is_on_gpus(r), use = c[first].n ? first : !first;
+    if (last->n_ranks < 2) {
+        a->because = "n/a because no run has two ranks";
+        return;
+    }
+    if (!c[use].n) {
+        const char *both =
+            report_text(rep, "%s%s%s", c[0].because, *c[0].because && *c[1].because ? "; " : "", c[1].because);
+        a->because = *both ? report_text(rep, "n/a because no measured all-reduce can be used: %s", both)
+                           : "n/a because the archives hold no calibration of all-reduces (dccollect calibrate under "
+                             "mpirun or srun), and no log of all_reduce_perf is beside them";
+        return;
+    }
+    if (m.bytes <= 0) {
+        a->because = "n/a because the bytes of a step's all-reduces are not recorded";
+        return;
+    }
+    struct network_fit n = fit_network(&c[use], m.bytes / m.count);
+    if (!n.f.has) {
+        a->because = report_text(rep,
+                                 "n/a because latency and bandwidth are two parameters: %s has too few sizes near "
+                                 "%s",
+                                 c[use].of, fmt_bytes(n.message_bytes).text);
+        return;
+    }
+    if (use != first && (is_on_gpus(r) || *r->program.backend))
+        a->mismatch = use ? "it was measured with NCCL between GPUs, and these runs reduce with MPI on CPUs"
+                          : "it was measured with MPI between hosts, and these runs reduce on GPUs";
+    a->source = use ? "nccl-tests" : "calibration";
+    a->of = report_text(rep, "%s (%s)", c[use].of, counts_of(rep, &c[use], &a->n_counts));
+    a->left_out = c[use].because;
+    a->bytes = m.bytes;
+    a->count = m.count;
+    a->is_counted = m.is_counted;
+    a->latency_ns = n.term[0];
+    a->busbw_gb_per_s = n.term[1] > 0 ? 1 / n.term[1] : 0; /* bytes per ns = GB/s */
+    a->n_fitted = n.n;
+    a->fit_residual_ratio = n.residual;
+    a->points = dcr_arena_alloc(&rep->arena, (size_t)s->n_points * sizeof *a->points);
+    for (int i = 0; i < s->n_points; i++)
+        add_point(rep, a, &s->points[i], net, &n);
+    look_ahead(rep, s, a, &n, is_shared);
+}

@@ -1,0 +1,221 @@
+/* test_all_reduce.c - the all-reduces of a step by a calibration or a log of nccl-tests (render/analyse/all_reduce.c),
+ * by hand: a latency of 10 us times log2 of the ranks, a bus bandwidth of 2 GB/s, a megabyte a step. */
+#include "tests/unit/made_run.h"
+
+#include "render/narrate/narrate.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+enum { N_RUNS = 3, N_SIZES = 5 };
+static struct report rep;
+static struct run *runs[N_RUNS];
+
+/* 1, 2 and 4 nodes of one rank: 16 ms of compute in all, and 600 and 700 us of transfer. */
+static void make_runs(void)
+{
+    static const int64_t transfer_ns[N_RUNS] = {0, 600000, 700000};
+    for (int i = 0; i < N_RUNS; i++) {
+        runs[i] = made_even_run(1 << i, 64, 20, 16000000 >> i, transfer_ns[i], 0, 0);
+        runs[i]->program.allreduce_bytes_per_step = 1000000;
+    }
+}
+
+static struct run_allreduce_point *curve(struct run *r, int n_ranks, double latency_ns, double busbw)
+{
+    struct run_allreduce_point *p = dcr_arena_alloc(&r->arena, N_SIZES * sizeof *p);
+    for (int i = 0; i < N_SIZES; i++) {
+        p[i].bytes = 40000 << (2 * i);
+        p[i].n = 9;
+        p[i].median_ns = (int64_t)llround(latency_ns * log2(n_ranks) +
+                                          (busbw > 0 ? (double)p[i].bytes * 2 * (n_ranks - 1) / n_ranks / busbw : 0));
+    }
+    return p;
+}
+
+static struct run_calibration *calibrate(struct run *r, double latency_ns, double busbw)
+{
+    struct run_calibration *c = dcr_arena_alloc(&r->arena, sizeof *c);
+    c->allreduce = dcr_arena_alloc(&r->arena, 2 * sizeof *c->allreduce);
+    c->no_allreduce = "";
+    for (c->n_allreduce = 0; c->n_allreduce < 2; c->n_allreduce++) {
+        int n = 2 << c->n_allreduce;
+        c->allreduce[c->n_allreduce] = (struct run_allreduce){
+            .n_ranks = n, .n_nodes = n, .disturbed = "", .points = curve(r, n, latency_ns, busbw), .n_points = N_SIZES};
+    }
+    r->calibration = c;
+    return c;
+}
+
+static void add_log(struct run *r, int n_ranks, double busbw)
+{
+    r->tests = dcr_arena_alloc(&r->arena, sizeof *r->tests);
+    r->tests[r->n_tests++] = (struct run_collective_test){.file = "nccl.txt",
+                                                          .collective = "all_reduce",
+                                                          .n_ranks = n_ranks,
+                                                          .is_across = 1,
+                                                          .points = curve(r, n_ranks, 10000, busbw),
+                                                          .n_points = N_SIZES};
+}
+
+static const struct all_reduce *analyse_runs(void)
+{
+    struct analyse_options o = made_options();
+    assert_int_equal(analyse(&rep, runs, N_RUNS, &o, NULL), 0);
+    assert_int_equal(rep.n_series, 1);
+    narrate(&rep);
+    return &rep.series[0].all_reduce;
+}
+
+static int forget(void **state)
+{
+    (void)state;
+    report_free(&rep);
+    for (int i = 0; i < N_RUNS; i++)
+        run_free(runs[i]);
+    return 0;
+}
+
+static const struct law *law_of_all_reduce(void)
+{
+    const struct series *s = &rep.series[0];
+    assert_string_equal(s->laws[s->n_laws - 1].id, "all_reduce");
+    return &s->laws[s->n_laws - 1];
+}
+
+static void test_calibration(void **state)
+{
+    (void)state;
+    make_runs();
+    (void)calibrate(runs[2], 10000, 2);
+    const struct all_reduce *a = analyse_runs();
+    assert_string_equal(a->source, "calibration");
+    assert_string_equal(a->of, "the calibration in 4node-made.tar (2 and 4 ranks)");
+    assert_true(fabs(a->latency_ns - 10000) < 1 && fabs(a->busbw_gb_per_s - 2) < 1e-6 && a->fit_residual_ratio < 1e-6);
+    assert_int_equal(a->n_fitted,
+                     8); /* sizes from a megabyte / 16 to 16 megabytes, of both counts of ranks: not 40 kB */
+    assert_int_equal(a->n_points, 2);
+    assert_int_equal(a->points[0].predicted_ns, 510000); /* 10 us + 1 MB * 1 / 2 GB/s */
+    assert_int_equal(a->points[0].measured_ns, 600000);
+    assert_true(fabs(a->points[0].residual_ratio + 0.15) < 1e-9);
+    assert_int_equal(a->points[1].predicted_ns, 770000); /* 20 us + 1 MB * 1.5 / 2 GB/s */
+    assert_true(fabs(a->points[1].residual_ratio - 0.1) < 1e-9);
+    assert_int_equal(a->n_ahead, 2);
+    assert_int_equal(a->ahead[0].n_nodes, 8);
+    assert_int_equal(a->ahead[0].predicted_ns, 905000); /* 30 us + 1 MB * 1.75 / 2 GB/s */
+    assert_int_equal(a->ahead[1].predicted_ns, 977500); /* 40 us + 1 MB * 1.875 / 2 GB/s */
+    assert_true(a->ahead[0].interval.has && fabs(a->ahead[0].interval.hi - 905000) < 10);
+    const struct law *l = law_of_all_reduce();
+    assert_true(l->has && fabs(l->residual_ratio - 0.15) < 1e-9);
+    assert_string_equal(l->source, "calibration");
+    assert_string_equal(
+        a->text,
+        "By the calibration in 4node-made.tar (2 and 4 ranks) an all-reduce of about 1.00 MB has a latency of 10.0 us "
+        "times log2 of the ranks and a bus bandwidth of 2.00 GB/s; where that was measured the law is off by < 0.1 % "
+        "at "
+        "most. A step's all-reduces (1.00 MB per rank, taken as one: their number was not recorded) should take 510 "
+        "us at 2 nodes (measured: 600 us, 18 % more), 770 us at 4 nodes (measured: 700 us, 9.1 % less). Extrapolated "
+        "from the calibration in 4node-made.tar (2 and 4 ranks), not measured: 905 us at 8 nodes (95 % interval 905 us "
+        "to 905 us), 978 us at 16 nodes (95 % interval 978 us to 978 us).");
+}
+
+/* What reduces on GPUs is held against NCCL, in spite of the calibration of MPI; one count of ranks gives all others
+ * by the law. */
+static void test_nccl_tests_come_first_on_gpus(void **state)
+{
+    (void)state;
+    make_runs();
+    for (int i = 0; i < N_RUNS; i++)
+        runs[i]->program.backend = "cuda";
+    (void)calibrate(runs[2], 50000, 1);
+    add_log(runs[0], 8, 2);
+    const struct all_reduce *a = analyse_runs();
+    assert_string_equal(a->source, "nccl-tests");
+    assert_string_equal(a->of, "the nccl-tests log 'nccl.txt' (8 ranks)");
+    assert_int_equal(a->points[0].predicted_ns, 510000);
+    assert_int_equal(a->n_ahead, 2);
+    assert_string_equal(a->mismatch, "");
+    assert_non_null(strstr(a->text, "It was measured at one number of ranks"));
+    assert_string_equal(law_of_all_reduce()->source, "nccl-tests");
+}
+
+static void test_another_library_is_no_forecast(void **state)
+{
+    (void)state;
+    make_runs();
+    add_log(runs[0], 8, 2);
+    const struct all_reduce *a = analyse_runs();
+    assert_string_equal(a->source, "nccl-tests");
+    assert_int_equal(a->points[1].predicted_ns, 770000);
+    assert_int_equal(a->n_ahead, 0);
+    assert_non_null(strstr(a->text, "Mind that it was measured with NCCL between GPUs"));
+}
+
+/* One group was disturbed, one stayed within a node: the reasons are named, and the points are fitted as before. */
+static void test_nothing_usable(void **state)
+{
+    (void)state;
+    make_runs();
+    struct run_calibration *c = calibrate(runs[2], 10000, 2);
+    c->allreduce[0].disturbed = "other work";
+    c->allreduce[1].n_nodes = 1;
+    const struct all_reduce *a = analyse_runs();
+    assert_string_equal(a->source, "");
+    assert_string_equal(
+        a->because, "n/a because no measured all-reduce can be used: of the calibration in 4node-made.tar those of 2 "
+                    "ranks were disturbed by other work, those of 4 ranks were measured within one node, while these "
+                    "runs cross nodes");
+    assert_string_equal(law_of_all_reduce()->source, "fit of these points");
+}
+
+static void test_neither(void **state)
+{
+    (void)state;
+    make_runs();
+    const struct all_reduce *a = analyse_runs();
+    assert_string_equal(a->source, "");
+    assert_non_null(strstr(a->because, "hold no calibration of all-reduces"));
+}
+
+static void test_bytes_must_be_known(void **state)
+{
+    (void)state;
+    make_runs();
+    (void)calibrate(runs[2], 10000, 2);
+    for (int i = 0; i < N_RUNS; i++)
+        runs[i]->program.allreduce_bytes_per_step = -1;
+    assert_string_equal(analyse_runs()->because, "n/a because the bytes of a step's all-reduces are not recorded");
+}
+
+/* A time that falls with size gives no negative bandwidth. */
+static void test_no_negative_term(void **state)
+{
+    (void)state;
+    make_runs();
+    struct run_calibration *c = calibrate(runs[2], 10000, 0);
+    for (int g = 0; g < 2; g++)
+        for (int i = 0; i < N_SIZES; i++)
+            c->allreduce[g].points[i].median_ns -= 100 * i;
+    const struct all_reduce *a = analyse_runs();
+    assert_true(a->busbw_gb_per_s == 0 && a->latency_ns > 9000 && a->latency_ns < 10000);
+    assert_true(a->points[0].interval.has && a->points[0].interval.lo > 0);
+    assert_non_null(strstr(a->text, "does not grow with its bytes"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_calibration, forget),
+        cmocka_unit_test_teardown(test_nccl_tests_come_first_on_gpus, forget),
+        cmocka_unit_test_teardown(test_another_library_is_no_forecast, forget),
+        cmocka_unit_test_teardown(test_nothing_usable, forget),
+        cmocka_unit_test_teardown(test_neither, forget),
+        cmocka_unit_test_teardown(test_bytes_must_be_known, forget),
+        cmocka_unit_test_teardown(test_no_negative_term, forget),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
