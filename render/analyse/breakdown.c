@@ -249,7 +249,8 @@ void breakdown_run(struct report *rep, struct run_result *out)
             : out->run->n_traces ? "n/a because the traces mark no steps"
             : *out->run->collector_version
                 ? "n/a because the run was watched and no steps were named (no NVTX range of a step, no steps.csv)"
-                : "n/a because no steps were recorded (no steps.csv, no trace)";
+            : out->run->is_foreign ? "n/a because nothing that was given holds steps"
+                                   : "n/a because no steps were recorded (no steps.csv, no trace)";
         fill_summary(out);
         struct sums none = {0};
         breakdown_throughput(out, &none);

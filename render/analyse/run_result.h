@@ -211,10 +211,13 @@ struct run_result {
     const char *support;
     enum confidence confidence; /* in the headline, and why no more; after narrate */
     const char *confidence_because;
-    const char *unnamed_action; /* how the part of a step that has no name gets one, where that is the first thing to
-                                   do: a sentence without its full stop; "" it is not */
-    struct shared shared;       /* what kept the ranks from their cores */
-    const char **notes;         /* further findings, one sentence each */
+    const char *unnamed_action;  /* how the part of a step that has no name gets one, where that is the first thing to
+                                    do: a sentence without its full stop; "" it is not */
+    const char *steps_action;    /* how the next run has steps: a sentence; after narrate, as the next two */
+    const char *stepless_action; /* "What to do first: ..." where no claim says more; "" with steps */
+    const char *stepless_advice; /* the same for this run's page, and what more there is to do; "" with steps */
+    struct shared shared;        /* what kept the ranks from their cores */
+    const char **notes;          /* further findings, one sentence each */
     int n_notes;
 };
 

@@ -53,6 +53,11 @@ const struct series_point *previous_point(const struct report *rep, const struct
 /** action_sentence - "Give ... (dcrnn-train)", first letter large, no full stop. */
 const char *action_sentence(struct report *rep, struct action a);
 
+/** say_what_to_do_without_steps - r->steps_action; of a run without steps stepless_action and stepless_advice too. */
+void say_what_to_do_without_steps(struct report *rep, struct run_result *r);
+/** without_first - the text behind "What to do first: ". borrows */
+const char *without_first(const char *text);
+
 /** is_mostly_unnamed - are more of the steps in no named phase than in compute? Then nothing was ruled out. */
 int is_mostly_unnamed(const struct run_result *r);
 

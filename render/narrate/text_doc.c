@@ -82,7 +82,15 @@ void narrate_bottleneck_summary_txt(const struct report *rep, struct dcr_buf *ou
         text_confidence(r, "  ", out);
     }
     text_section(out, "Where the time of a step goes");
-    put_part_table(rep, out);
+    int n_known = 0;
+    for (int i = 0; i < rep->n_runs; i++)
+        n_known += rep->runs[i].has_steps;
+    if (n_known)
+        put_part_table(rep, out);
+    else
+        text_wrapped(out, "",
+                     rep->n_runs == 1 ? rep->runs[0].steps_because
+                                      : "n/a because no run here has steps whose parts are known");
     for (int i = 0; i < rep->n_series; i++) {
         const struct series *s = &rep->series[i];
         if (s->n_points < 2)

@@ -4,11 +4,9 @@
 #include "render/narrate/claims.h"
 
 #include "render/analyse/analyse.h"
-#include "render/narrate/devices.h"
 #include "render/narrate/format.h"
 #include "render/narrate/narrate.h"
 #include "render/narrate/ranking.h"
-#include "render/narrate/talp_claims.h"
 
 #include <string.h>
 
@@ -166,43 +164,6 @@ static int64_t lead_ns(const struct run *a)
     return most;
 }
 
-/* How the steps of a run without them can be known: by names where it was watched, else by who watches. */
-static const char *steps_action(const struct run *r)
-{
-    if (*r->collector_version)
-        return "Name the steps of the program with NVTX, nvtxRangePush(\"step\") and nvtxRangePop() around each, and "
-               "its phases within.";
-    int is_marked = 0, n_devices = 0; /* marked and yet not analysed: that is no advice */
-    int64_t n_events = 0;
-    for (int i = 0; i < r->n_traces; i++) {
-        is_marked |= r->traces[i].steps.n_steps > 0;
-        n_devices += r->traces[i].n_devices;
-        n_events += r->traces[i].n_events;
-    }
-    if (r->n_traces && !is_marked && n_events && !n_devices)
-        return "If the run used a GPU, record its work too (PyTorch: ProfilerActivity.CUDA; nsys: --trace=cuda), and "
-               "mark "
-               "the steps, the profiler's step() behind each.";
-    if (r->n_traces && !is_marked)
-        return strncmp(r->traces[0].kind, "nsys", 4) == 0
-                   ? "Mark the steps of the next run with NVTX, a range \"step\" around each."
-                   : "Mark the steps of the next run, the profiler's step() behind each.";
-    return "Let dccollect run watch the next run; it records the steps and their phases.";
-}
-
-/* The same as is to be done first, and how more can be known: of a report without a claim. */
-static const char *next_action(struct report *rep, const struct run_result *r, int is_of_talp)
-{
-    static const char first[] = "What to do first: ";
-    const char *text = rep->first_action, *after = strstr(text, rep->steps_action);
-    text += strncmp(text, first, sizeof first - 1) == 0 ? sizeof first - 1 : 0;
-    if (!r->has_steps && after == text)
-        return report_text(rep, "Without steps no cause can be judged. %s", text);
-    return is_of_talp ? report_text(
-                            rep, "%s With dccollect run around it a run has its steps and their phases recorded.", text)
-                      : text;
-}
-
 /* A run that computes, in the best kernels as far as is known: no cause to remove. */
 static int is_all_healthy(const struct claim *c)
 {
@@ -279,9 +240,8 @@ void top_sentences(struct report *rep)
                                                  : report_text(rep, "%s: %s", r->label, rep->headline);
         rep->support = report_text(rep, "%s%s%s", ranks, *ranks && *rep->support ? " " : "", rep->support);
     }
-    int is_of_talp = 0;
     rep->first_action = "";
-    rep->steps_action = steps_action(r->run);
+    rep->steps_action = r->steps_action;
     if (c && is_all_healthy(c))
         rep->first_action =
             report_text(rep, "There is nothing to optimise in how the run is set up: it computes. To be faster: %s.%s",
@@ -307,12 +267,8 @@ void top_sentences(struct report *rep)
             report_text(rep, "What to do first: %s. No cause that has a name passes its threshold.", r->unnamed_action);
     else if (r->has_steps)
         rep->first_action = "Nothing needs to be done first: no cause passes its threshold.";
-    else if ((rep->first_action = device_action(rep, r)) != NULL)
-        ;
-    else if ((rep->first_action = talp_action(rep, r->run)) != NULL)
-        is_of_talp = 1;
     else
-        rep->first_action = report_text(rep, "What to do first: %s", rep->steps_action);
+        rep->first_action = r->stepless_action;
     const struct series_point *best = s ? fastest_point(s) : NULL;
     if (best && best != &s->points[s->n_points - 1] && s->limit_claim < 0)
         rep->first_action = report_text(
@@ -321,7 +277,7 @@ void top_sentences(struct report *rep)
             r->has_steps || *r->run->collector_version
                 ? ""
                 : " Let dccollect run watch the next run: it records the phases of the steps.");
-    rep->next_action = next_action(rep, r, is_of_talp);
+    rep->next_action = rep->first_action == r->stepless_action ? r->stepless_advice : without_first(rep->first_action);
     say_how_sure(rep, s, r, c);
     const char *second = s && *s->scaling_text ? s->scaling_text : r->has_steps ? rep->first_action : rep->support;
     if (s && s->n_losses && s->limit_claim < 0) { /* the headline has the speed-up already */
@@ -342,6 +298,8 @@ void top_sentences(struct report *rep)
 void narrate(struct report *rep)
 {
     claims_of_runs(rep);
+    for (int i = 0; i < rep->n_runs; i++)
+        say_what_to_do_without_steps(rep, &rep->runs[i]);
     claims_of_series(rep);
     top_sentences(rep);
 }

@@ -197,6 +197,8 @@ void page_run(struct site *s, int run)
     view_set_list(s, data, "evidence", view_evidence(s, run));
     view_text(s, data, "warmup", r->has_steps ? r->warmup_because : NULL);
     view_text(s, data, "no_steps", r->has_steps ? NULL : run_not_available(s, r->steps_because));
+    view_text(s, data, "steps_action", r->has_steps ? NULL : r->steps_action);
+    view_text(s, data, "stepless_advice", r->stepless_advice);
     view_set_list(s, data, "actions", view_actions(s, &run, 1, false, "../../"));
     view_text(s, data, "unnamed_action", r->unnamed_action);
     view_set(s, data, "program", run_facts_program(s, r->run));

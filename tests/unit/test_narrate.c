@@ -389,7 +389,8 @@ static void test_how_steps_can_be_known(void **state)
         assert_contains(f.rep.runs[0].steps_because, c[i].because);
         assert_contains(f.rep.steps_action, c[i].action);
         assert_contains(f.rep.first_action, c[i].action);
-        assert_contains(f.rep.next_action, "Without steps no cause can be judged. ");
+        assert_contains(f.rep.next_action, "Without steps it cannot be told what limits a step. ");
+        assert_contains(f.rep.runs[0].stepless_advice, c[i].action);
         assert_contains(f.rep.next_action, c[i].action);
         release(&f);
     }

@@ -1,0 +1,54 @@
+/* stepless_action.c - what to do about a run whose steps are not known: what its traces or reports of other tools say
+ * by themselves, and how the next run has steps. Test: tests/unit/test_narrate.c */
+#include "render/narrate/claims.h"
+
+#include "render/analyse/analyse.h"
+#include "render/narrate/devices.h"
+#include "render/narrate/talp_claims.h"
+
+#include <string.h>
+
+/* How the steps of a run without them can be known: by names where it was watched, else by who watches. */
+static const char *steps_action(const struct run *r)
+{
+    if (*r->collector_version)
+        return "Name the steps of the program with NVTX, nvtxRangePush(\"step\") and nvtxRangePop() around each, and "
+               "its phases within.";
+    int is_marked = 0, n_devices = 0; /* marked and yet not analysed: that is no advice */
+    int64_t n_events = 0;
+    for (int i = 0; i < r->n_traces; i++) {
+        is_marked |= r->traces[i].steps.n_steps > 0;
+        n_devices += r->traces[i].n_devices;
+        n_events += r->traces[i].n_events;
+    }
+    if (r->n_traces && !is_marked && n_events && !n_devices)
+        return "If the run used a GPU, record its work too (PyTorch: ProfilerActivity.CUDA; nsys: --trace=cuda), and "
+               "mark "
+               "the steps, the profiler's step() behind each.";
+    if (r->n_traces && !is_marked)
+        return strncmp(r->traces[0].kind, "nsys", 4) == 0
+                   ? "Mark the steps of the next run with NVTX, a range \"step\" around each."
+                   : "Mark the steps of the next run, the profiler's step() behind each.";
+    return "Let dccollect run watch the next run; it records the steps and their phases.";
+}
+
+const char *without_first(const char *text)
+{
+    static const char first[] = "What to do first: ";
+    return text + (strncmp(text, first, sizeof first - 1) == 0 ? sizeof first - 1 : 0);
+}
+
+void say_what_to_do_without_steps(struct report *rep, struct run_result *r)
+{
+    r->steps_action = steps_action(r->run);
+    r->stepless_action = r->stepless_advice = "";
+    if (r->has_steps)
+        return;
+    const char *known = device_action(rep, r), *talp = known ? NULL : talp_action(rep, r->run);
+    r->stepless_action = known ? known : talp ? talp : report_text(rep, "What to do first: %s", r->steps_action);
+    r->stepless_advice =
+        known  ? without_first(known)
+        : talp ? report_text(rep, "%s With dccollect run around it a run has its steps and their phases recorded.",
+                             without_first(talp))
+               : report_text(rep, "Without steps it cannot be told what limits a step. %s", r->steps_action);
+}
