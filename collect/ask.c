@@ -20,6 +20,8 @@ static void become_child(void (*child)(void *ctx), void *ctx, int out)
     /* A collector that watches this one shall not record what is none of its program's. */
     unsetenv("DCC_SPOOL");
     unsetenv("LD_PRELOAD");
+    /* What it starts in turn ends with it. */
+    (void)setpgid(0, 0);
     child(ctx);
     _exit(0);
 }
@@ -66,10 +68,12 @@ int ask_child(void (*child)(void *ctx), void *ctx, int timeout_ms, char *out, si
         become_child(child, ctx, ends[1]);
     }
     close(ends[1]);
+    if (pid > 0)
+        (void)setpgid(pid, pid); /* here too: whichever comes first */
     int is_cut = pid > 0 && listen_to(ends[0], timeout_ms, out, n, &is_late);
     close(ends[0]);
     if (is_cut)
-        kill(pid, SIGKILL);
+        (void)kill(-pid, SIGKILL);
     pid_t ended = -1;
     do
         ended = pid > 0 ? waitpid(pid, &status, 0) : -1;

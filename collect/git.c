@@ -169,7 +169,7 @@ json_t *git_of_command(char *const *words, size_t n)
 
 /* ---- changes ---------------------------------------------------------------------------------- */
 
-enum { NO_GIT = 126, MOST_MS = 2000 };
+enum { NO_GIT = 126 };
 
 static void ask_status(void *folder)
 {
@@ -182,16 +182,16 @@ static void ask_status(void *folder)
     _exit(NO_GIT);
 }
 
-void git_put_dirty(json_t *git)
+void git_put_dirty(json_t *git, int timeout_ms)
 {
     const char *folder = json_string_value(json_object_get(git, "folder"));
     char said[2]; /* a line is enough */
-    int status = folder ? ask_child(ask_status, (void *)(uintptr_t)folder, MOST_MS, said, sizeof said) : ASK_FAILED;
+    int status = folder ? ask_child(ask_status, (void *)(uintptr_t)folder, timeout_ms, said, sizeof said) : ASK_FAILED;
     if (status == 0)
         json_object_set_new(git, "dirty", json_boolean(said[0] != '\0'));
     else
         meta_missing(git, "dirty",
                      status == NO_GIT         ? "there is no program git"
-                     : status == ASK_TOO_LONG ? "git took longer than two seconds"
+                     : status == ASK_TOO_LONG ? "git took too long for a program that waits to be started"
                                               : "git cannot say it of this folder (it may be another user's)");
 }

@@ -23,25 +23,30 @@ static int ends_in_secret(const char *word, size_t n)
     return 0;
 }
 
+/* What a name says of its value: nothing; a secret; one unless it is a switch or a small number (--sig-figs 3,
+ * --auth none); as an option, one only if it looks like one (--file-access seq, --max-tok 512; -pin on). */
+enum { NAME_OPEN = 0, NAME_SECRET, NAME_LIKELY, NAME_PERHAPS, NAME_PIN };
+
 /* The name in parts, "hf-token" or "hfToken": one of them says it. A key is one when it stands alone or a part before
  * it says what it opens. */
-int redact_is_secret_name(const char *name, size_t n)
+static int meaning_of(const char *name, size_t n)
 {
     static const char *const words[] = {
-        "pass",   "sshpass",   "pwd",     "secrets", "credential",    "credentials", "jwt",       "cookie",
-        "bearer", "passin",    "passout", "auth",    "authorization", "accesskey",   "secretkey", "privatekey",
-        "pat",    "signature", "sig",     "hmac",    "dbpass",        "userpass",    NULL};
+        "sshpass",   "pwd",        "secrets", "credential", "credentials", "jwt",       "cookie",
+        "bearer",    "passin",     "passout", "accesskey",  "hmac",        "secretkey", "authorization",
+        "signature", "privatekey", "dbpass",  "userpass",   NULL};
+    static const char *const likely[] = {"pass", "auth", "pat", "sig", NULL};
     /* Short or of many meanings: --pin-memory, --tok-dim, --access-mode are none. */
-    static const char *const last[] = {"tok", "pw", "sas", "access", NULL};
-    static const char *const alone[] = {"key", "keys", "pin", NULL};
+    static const char *const likely_last[] = {"pw", "sas", NULL}, *const perhaps_last[] = {"tok", "access", NULL};
+    static const char *const alone[] = {"key", "keys", NULL}, *const pin[] = {"pin", NULL};
     static const char *const opens[] = {"api",        "access",  "private", "secret",  "auth",  "ssh",
                                         "encryption", "account", "master",  "license", "wandb", "openai",
                                         "hf",         "aws",     "shared",  "signing", NULL};
     size_t n_parts = 0;
-    int is_after_opener = 0;
+    int is_after_opener = 0, meaning = NAME_OPEN;
     /* The working folder; "Pwd=" of a database is none. */
     if ((n == 3 && strncmp(name, "PWD", n) == 0) || (n == 6 && strncmp(name, "OLDPWD", n) == 0))
-        return 0;
+        return NAME_OPEN;
     for (size_t i = 0; i < n;) {
         while (i < n && !isalnum((unsigned char)name[i]))
             i++;
@@ -52,15 +57,61 @@ int redact_is_secret_name(const char *name, size_t n)
         if (i == from)
             break;
         int is_key = is_one_of(name + from, i - from, (const char *const[]){"key", "keys", NULL});
-        int is_last = i == n;
-        if (is_one_of(name + from, i - from, words) || ends_in_secret(name + from, i - from) ||
-            (is_key && is_after_opener) || (is_last && is_one_of(name + from, i - from, last)) ||
-            (is_last && n_parts == 0 && is_one_of(name + from, i - from, alone)))
-            return 1;
-        is_after_opener = is_one_of(name + from, i - from, opens);
+        const char *part = name + from;
+        size_t k = i - from;
+        int is_last = i == n, is_only = is_last && n_parts == 0;
+        if (is_one_of(part, k, words) || ends_in_secret(part, k) || (is_key && is_after_opener))
+            return NAME_SECRET;
+        if (is_one_of(part, k, likely) || (is_last && is_one_of(part, k, likely_last)) ||
+            (is_only && is_one_of(part, k, alone)))
+            meaning = NAME_LIKELY;
+        else if (is_last && is_one_of(part, k, perhaps_last) && !meaning)
+            meaning = is_after_opener ? NAME_LIKELY : NAME_PERHAPS;
+        else if (is_only && is_one_of(part, k, pin))
+            meaning = NAME_PIN;
+        is_after_opener = is_one_of(part, k, opens);
         n_parts++;
     }
-    return 0;
+    return meaning;
+}
+
+int redact_is_secret_name(const char *name, size_t n)
+{
+    return meaning_of(name, n) != NAME_OPEN;
+}
+
+/* A number of few digits, or a switch: no secret is one. */
+static int is_plain(const char *value, size_t n)
+{
+    static const char *const switches[] = {"on", "off", "true", "false", "yes", "no", "none", "auto", "null", NULL};
+    size_t digits = 0;
+    while (digits < n && strchr("0123456789.", value[digits]))
+        digits++;
+    return is_one_of(value, n, switches) || (digits == n && n <= 5 && (n <= 3 || memchr(value, '.', n)));
+}
+
+/* Is the value of an option with such a name a secret? */
+static int is_secret_value(int meaning, const char *value, size_t n)
+{
+    size_t digits = 0, letters = 0;
+    if (n >= 2 && (*value == '\'' || *value == '"') && value[n - 1] == *value) {
+        value++;
+        n -= 2;
+    }
+    for (size_t i = 0; i < n; i++) {
+        digits += isdigit((unsigned char)value[i]) != 0;
+        letters += isalpha((unsigned char)value[i]) != 0;
+    }
+    switch (meaning) {
+    case NAME_LIKELY:
+        return !is_plain(value, n);
+    case NAME_PERHAPS:
+        return n >= 4 && digits && letters;
+    case NAME_PIN:
+        return n >= 4 && n <= 8 && digits == n;
+    default:
+        return 1;
+    }
 }
 
 /* How tokens of well-known services begin, and how long they are at least. */
@@ -128,6 +179,17 @@ static size_t assigned_length(const char *at, int is_header, int is_word)
     return is_header && *at != '"' && *at != '\'' ? strcspn(at, "\r\n'\"") : value_length(at);
 }
 
+/* Does the value of NAME=, --NAME= or --NAME stay? A variable's name is not doubted. */
+static int stays(int meaning, int is_option, const char *value, size_t n)
+{
+    return is_option && !is_secret_value(meaning, value, n);
+}
+
+int redact_is_secret_value(int meaning, const char *value)
+{
+    return meaning && is_secret_value(meaning, value, strlen(value));
+}
+
 int redact_text(const char *text, struct dcr_buf *out)
 {
     for (const char *at = text; *at;) {
@@ -142,7 +204,7 @@ int redact_text(const char *text, struct dcr_buf *out)
         size_t n = 0;
         while (is_name(at[n]))
             n++;
-        int is_option = at[0] == '-', is_secret = redact_is_secret_name(at, n), is_header, is_first = at == text;
+        int is_option = at[0] == '-', meaning = meaning_of(at, n), is_header, is_first = at == text;
         if (is_token(at, n)) {
             dcr_buf_puts(out, REDACTED);
             at += n;
@@ -150,20 +212,23 @@ int redact_text(const char *text, struct dcr_buf *out)
         }
         dcr_buf_add(out, at, n);
         at += n;
-        if (!is_secret)
+        if (!meaning)
             continue;
         size_t sign = sign_length(at, &is_header);
         if (sign) {
             dcr_buf_add(out, at, sign);
             at += sign;
+            size_t value = assigned_length(at, is_header, is_option && is_first && !is_header);
+            if (stays(meaning, is_option, at, value))
+                continue;
             dcr_buf_puts(out, REDACTED);
-            at += assigned_length(at, is_header, is_option && is_first && !is_header);
+            at += value;
         } else if (is_option && *at == '\0') {
-            return 1;
+            return meaning;
         } else if (is_option && (*at == ' ' || *at == '\t')) {
             while (*at == ' ' || *at == '\t')
                 dcr_buf_putc(out, *at++);
-            if (strncmp(at, "--", 2) != 0 && *at) {
+            if (strncmp(at, "--", 2) != 0 && *at && !stays(meaning, 1, at, value_length(at))) {
                 dcr_buf_puts(out, REDACTED);
                 at += value_length(at);
             }

@@ -203,9 +203,9 @@ void redact_word(struct redact_line *line, const char *word, struct dcr_buf *out
 {
     struct dcr_buf clean = {0};
     size_t n = strlen(word);
-    int is_after_name = line->is_secret;
-    line->is_secret = 0;
-    if (is_after_name && strncmp(word, "--", 2) != 0) {
+    int is_secret = redact_is_secret_value(line->meaning, word);
+    line->meaning = 0;
+    if (is_secret && strncmp(word, "--", 2) != 0) {
         line->next = REDACT_NEXT_ANY;
         dcr_buf_puts(out, REDACTED);
         return;
@@ -216,6 +216,6 @@ void redact_word(struct redact_line *line, const char *word, struct dcr_buf *out
     } else {
         put_word(line, word, n, MAX_NESTING, &clean);
     }
-    line->is_secret = redact_text(dcr_buf_text(&clean), out);
+    line->meaning = redact_text(dcr_buf_text(&clean), out);
     dcr_buf_release(&clean);
 }

@@ -45,6 +45,9 @@ static void put_adopt(struct run *r)
     json_object_set_new(r->record, "adopt", list);
 }
 
+/* The program of rank 0 starts so much later at most, and the others wait for it in MPI_Init. */
+enum { GIT_MS = 300 };
+
 void run_begin_record(struct run *r)
 {
     json_t *o = r->record = json_object();
@@ -73,7 +76,7 @@ void run_begin_record(struct run *r)
         json_object_set_new(o, "folder", json_string(line));
     json_t *git = git_of_command(r->o->program, (size_t)r->o->n_program);
     if (git && r->id.rank <= 0) /* a thousand ranks would ask the same of one file system */
-        git_put_dirty(git);
+        git_put_dirty(git, GIT_MS);
     else if (git)
         meta_missing(git, "dirty", "only the collector of rank 0 asks git");
     if (git)
