@@ -6,11 +6,12 @@
 #include "render/import/from_line.h"
 #include "render/import/gpu_samples.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_BYTES = 64 << 20, MAX_COLUMNS = 32, MAX_GPUS = 1024 };
+enum { MAX_BYTES = 64 << 20, MAX_COLUMNS = 32 };
 
 int dcgm_is(const char *head, size_t n)
 {
@@ -38,17 +39,22 @@ static const struct {
 /* Parts of the memory, whose sum is all of it where that is not recorded: */
 static const char *const parts[] = {"DCGM_FI_DEV_FB_USED", "DCGM_FI_DEV_FB_FREE", "DCGM_FI_DEV_FB_RESERVED"};
 enum { UTILIZATION = 0, ACTIVE = 6, N_PARTS = 3, N_FIELDS = sizeof fields / sizeof *fields };
+enum { NO_VALUE = -1, NOT_SEEN = -2 };
+
+struct part {
+    int64_t node, id;
+    double ms, value; /* NO_VALUE: there is none at that time */
+    size_t line;      /* counts parts, in order of the file */
+    int part;
+};
 
 /* What is used of all lines of a file. */
 struct text {
     struct samples_left left;
     int has_utilization, has_total, is_of_many; /* is_of_many: machines */
     int is_cut;                                 /* the last line */
-    struct memory {
-        int64_t node, id;
-        double ms, part[N_PARTS]; /* -1 = not seen at that time */
-    } * memory;                   /* of each GPU                                        shape (n_memory) */
-    size_t n_memory, cap;
+    struct part *parts; /* where all memory is not recorded                              shape (n_parts) */
+    size_t n_parts, cap;
     struct dcr_arena arena;
 };
 
@@ -67,33 +73,55 @@ static const char *label(const char *line, const char *close, const char *name, 
     return NULL;
 }
 
-/* The parts of one GPU's memory, when they are all there: their sum. Some versions count what is reserved apart. */
-static void add_total(struct run *r, const struct memory *m)
+/* By GPU and time: lines may come by scrape or by metric, then with all times of one before those of the next. */
+static int compare_part(const void *a, const void *b)
 {
-    if (m->part[0] >= 0 && m->part[1] >= 0)
-        gpu_samples_add(r, m->node, m->id, SAMPLE_MEMORY_TOTAL, m->ms / 1e3,
-                        m->part[0] + m->part[1] + (m->part[2] >= 0 ? m->part[2] : 0));
+    const struct part *x = a, *y = b;
+    return x->node != y->node ? (x->node > y->node) - (x->node < y->node)
+           : x->id != y->id   ? (x->id > y->id) - (x->id < y->id)
+           : x->ms != y->ms   ? (x->ms > y->ms) - (x->ms < y->ms)
+                              : (x->line > y->line) - (x->line < y->line);
 }
 
-/* Each scrape repeats a part: then the one before is whole. */
-static void add_part(struct run *r, struct text *x, int64_t node, int64_t id, int part, double ms, double value)
+/* The sum of the parts of one GPU at one time, when used and free are there and no part lacks its value. Some versions
+ * count what is reserved apart. most_used: of the GPU at any time */
+static void add_total(struct run *r, struct text *x, const struct part *p, const double *part, double most_used)
 {
-    struct memory *m = NULL;
-    for (size_t i = 0; i < x->n_memory && !m; i++)
-        if (x->memory[i].node == node && x->memory[i].id == id)
-            m = &x->memory[i];
-    if (!m && x->n_memory == MAX_GPUS)
+    double total = part[0] + part[1] + (part[2] == NOT_SEEN ? 0 : part[2]);
+    char text[48];
+    if (part[0] < 0 || part[1] < 0 || part[2] == NO_VALUE)
         return;
-    if (!m) {
-        x->memory = arena_grow(&x->arena, x->memory, x->n_memory, &x->cap, sizeof *x->memory);
-        m = &x->memory[x->n_memory++];
-        *m = (struct memory){node, id, ms, {-1, -1, -1}};
-    } else if (m->part[part] >= 0) {
-        add_total(r, m);
-        m->part[0] = m->part[1] = m->part[2] = -1;
-        m->ms = ms;
+    if (total >= most_used) {
+        gpu_samples_add(r, p->node, p->id, SAMPLE_MEMORY_TOTAL, p->ms / 1e3, total);
+        return;
     }
-    m->part[part] = value;
+    snprintf(text, sizeof text, "%.15g MiB used and free", total); /* parts of two times */
+    samples_leave(&x->left, text);
+}
+
+/* Without times a part that comes again begins the next scrape. */
+static void add_totals(struct run *r, struct text *x)
+{
+    double most_used = 0;
+    if (x->n_parts)
+        qsort(x->parts, x->n_parts, sizeof *x->parts, compare_part);
+    for (size_t i = 0, end; i < x->n_parts; i = end) {
+        const struct part *p = &x->parts[i];
+        double part[N_PARTS] = {NOT_SEEN, NOT_SEEN, NOT_SEEN};
+        if (i == 0 || p->node != p[-1].node || p->id != p[-1].id) {
+            most_used = 0;
+            for (end = i; end < x->n_parts && x->parts[end].node == p->node && x->parts[end].id == p->id; end++)
+                if (x->parts[end].part == 0 && x->parts[end].value > most_used)
+                    most_used = x->parts[end].value;
+        }
+        for (end = i; end < x->n_parts; end++) {
+            const struct part *q = &x->parts[end];
+            if (q->node != p->node || q->id != p->id || q->ms != p->ms || part[q->part] != NOT_SEEN)
+                break;
+            part[q->part] = q->value;
+        }
+        add_total(r, x, p, part, most_used);
+    }
 }
 
 /* DCGM_FI_DEV_GPU_UTIL{gpu="0",UUID="..."} 98 [milliseconds]                                returns  1 when it was used
@@ -116,14 +144,18 @@ static int exporter_line(struct run *r, struct text *x, char *line)
     if (!gpu || !word)
         return 0;
     double value, scale = field < 0 ? 1 : fields[field].scale;
-    if (!gpu_samples_read(word, field < 0 ? SAMPLE_MEMORY_TOTAL : fields[field].what, scale, &value, &x->left))
-        return 0;
+    int has_value =
+        gpu_samples_read(word, field < 0 ? SAMPLE_MEMORY_TOTAL : fields[field].what, scale, &value, &x->left);
     word = strtok_r(NULL, " \t\r", &save);
     double ms = word ? strtod(word, NULL) : 0;
+    ms = isfinite(ms) ? ms : 0;
     int64_t node = x->is_of_many ? gpu_samples_node(r, host, n_host) : 0, id = strtol(gpu, NULL, 10);
-    if (part >= 0)
-        add_part(r, x, node, id, part, ms, value);
-    if (field < 0)
+    if (part >= 0) {
+        x->parts = arena_grow(&x->arena, x->parts, x->n_parts, &x->cap, sizeof *x->parts);
+        x->parts[x->n_parts] = (struct part){node, id, ms, has_value ? value : NO_VALUE, x->n_parts, part};
+        x->n_parts++;
+    }
+    if (field < 0 || !has_value)
         return 0;
     gpu_samples_add(r, node, id, fields[field].what, ms / 1e3, value);
     return 1;
@@ -232,8 +264,7 @@ int dcgm_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
         }
         n += strncmp(line, "DCGM_", 5) == 0 ? exporter_line(r, &x, line) : dmon_line(r, &d, line, &x.left);
     }
-    for (size_t i = 0; i < x.n_memory; i++)
-        add_total(r, &x.memory[i]);
+    add_totals(r, &x);
     if (n == 0)
         rc = dcr_err_set(
             err, DCR_FAIL,

@@ -36,12 +36,13 @@ static int is_not_measured(const char *cell)
     return *cell == '[';
 }
 
-/* Of anything else than memory, no more than so many; a monitor that says more is wrong. */
+/* Of anything else than memory, no more than so many; a monitor that says more is wrong. A share of time is counted
+ * time over time, of two clocks: a little above all of it. */
 static int is_possible(enum gpu_sample what, double v)
 {
     static const double most[] = {
-        [SAMPLE_UTILIZATION] = 100, [SAMPLE_MEMORY_USED] = 1e9, [SAMPLE_MEMORY_TOTAL] = 1e9, [SAMPLE_POWER] = 1e5,
-        [SAMPLE_TEMPERATURE] = 300, [SAMPLE_CLOCK] = 1e5,       [SAMPLE_CLOCK_MAX] = 1e5};
+        [SAMPLE_UTILIZATION] = 100.99, [SAMPLE_MEMORY_USED] = 1e9, [SAMPLE_MEMORY_TOTAL] = 1e9, [SAMPLE_POWER] = 1e5,
+        [SAMPLE_TEMPERATURE] = 300,    [SAMPLE_CLOCK] = 1e5,       [SAMPLE_CLOCK_MAX] = 1e5};
     return isfinite(v) && v <= most[what] && v >= (what == SAMPLE_TEMPERATURE ? -100 : 0);
 }
 
@@ -60,8 +61,10 @@ int gpu_samples_read(const char *cell, enum gpu_sample what, double factor, doub
         *out = v * factor;
         if ((of == what || (of == SAMPLE_MEMORY_USED && what == SAMPLE_MEMORY_TOTAL) ||
              (of == SAMPLE_CLOCK && what == SAMPLE_CLOCK_MAX)) &&
-            is_possible(what, *out))
+            is_possible(what, *out)) {
+            *out = what == SAMPLE_UTILIZATION ? fmin(*out, 100) : *out;
             return 1;
+        }
     }
     samples_leave(left, cell);
     return 0;

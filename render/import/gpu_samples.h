@@ -32,7 +32,7 @@ void samples_leave(struct samples_left *left, const char *cell);
  *  factor   of a number without a unit
  *  left     counts what is neither a value nor a way to say that none was measured ("N/A", "[Not Supported]", "")
  *  returns  1 and *out in units of struct run_gpu; 0 when there is no value, or none that can be: no known unit, a
- * share outside 0 to 100, a negative one except of temperatures */
+ * share below 0 or 101 and more (what is above 100 becomes 100), a negative one except of temperatures */
 int gpu_samples_read(const char *cell, enum gpu_sample what, double factor, double *out, struct samples_left *left);
 /** gpu_samples_say - a gap of what was left out of the file, if anything. */
 void gpu_samples_say(struct run *r, const char *file, const struct samples_left *left);

@@ -44,6 +44,11 @@ static void test_exporter(void **state)
     check_utilization(1, 50);
     assert_int_equal(import_text(ACTIVE "DCGM_FI_DEV_GPU_UTIL{gpu=\"0\",UUID=\"GPU-1\"} 42\n"), 0);
     check_utilization(1, 42);
+    /* A little above the whole is the whole. */
+    assert_int_equal(import_text("DCGM_FI_PROF_GR_ENGINE_ACTIVE{gpu=\"0\"} 1.000004\n"), 0);
+    check_utilization(1, 100);
+    assert_int_equal(run->n_gaps, 0);
+    assert_int_equal(import_text("DCGM_FI_PROF_GR_ENGINE_ACTIVE{gpu=\"0\"} 1.01\n"), DCR_FAIL);
 }
 
 /* What makes no sense is left out and said; so is a last line that is cut. */
@@ -92,6 +97,33 @@ static void test_exporter_sums(void **state)
         assert_true(run->nodes[i].gpus[0].memory_used_mb.sum == (i ? 300 : 100));
         assert_int_equal(run->nodes[i].gpus[0].memory_total_mb.n, i);
     }
+}
+
+/* Parts are of one time: by metric instead of by scrape, without a value at one of two times, without times. */
+static void test_parts_of_one_time(void **state)
+{
+    (void)state;
+#define FREE(value) PART("FREE", "n1", value)
+#define USED(value) PART("USED", "n1", value)
+    assert_int_equal(import_text(FREE("80000 1000") FREE("60000 2000") FREE("1000 3000") USED("1000 1000")
+                                     USED("21000 2000") USED("80000 3000")),
+                     0);
+    const struct run_gpu *g = &run->nodes[0].gpus[0];
+    assert_int_equal(g->memory_total_mb.n, 3);
+    assert_true(g->memory_total_mb.max == 81000 && g->memory_total_mb.sum == 3 * 81000);
+    assert_int_equal(import_text(USED("N/A 1000") FREE("70000 1000") USED("20000 2000") FREE("61000 2000")), 0);
+    g = &run->nodes[0].gpus[0];
+    assert_int_equal(g->memory_total_mb.n, 1);
+    assert_true(g->memory_total_mb.max == 81000);
+    assert_int_equal(import_text(USED("N/A") FREE("70000") USED("20000") FREE("61000")), 0);
+    g = &run->nodes[0].gpus[0];
+    assert_int_equal(g->memory_total_mb.n, 1);
+    assert_true(g->memory_total_mb.max == 81000);
+    assert_int_equal(run->n_gaps, 0);
+    assert_int_equal(import_text(FREE("80000") FREE("1000") USED("1000") USED("80000")), 0);
+    assert_int_equal(run->nodes[0].gpus[0].memory_total_mb.n, 0);
+    assert_int_equal(run->n_gaps, 1);
+    assert_non_null(strstr(run->gaps[0], "('2000 MiB used and free')"));
 }
 
 #define HEADER(label)                                                                                                 \
@@ -218,10 +250,15 @@ static void test_sacct(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(test_dmon, forget),      cmocka_unit_test_teardown(test_exporter, forget),
-        cmocka_unit_test_teardown(test_ddp, forget),       cmocka_unit_test_teardown(test_sacct, forget),
-        cmocka_unit_test_teardown(test_values, forget),    cmocka_unit_test_teardown(test_exporter_sums, forget),
-        cmocka_unit_test_teardown(test_labels, forget),    cmocka_unit_test_teardown(test_failures, forget),
+        cmocka_unit_test_teardown(test_dmon, forget),
+        cmocka_unit_test_teardown(test_exporter, forget),
+        cmocka_unit_test_teardown(test_ddp, forget),
+        cmocka_unit_test_teardown(test_sacct, forget),
+        cmocka_unit_test_teardown(test_values, forget),
+        cmocka_unit_test_teardown(test_exporter_sums, forget),
+        cmocka_unit_test_teardown(test_parts_of_one_time, forget),
+        cmocka_unit_test_teardown(test_labels, forget),
+        cmocka_unit_test_teardown(test_failures, forget),
         cmocka_unit_test_teardown(test_two_tests, forget),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
