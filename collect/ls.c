@@ -1,6 +1,7 @@
 /* ls.c - see ls.h. */
 #include "collect/ls.h"
 
+#include "collect/words.h"
 #include "lib/format.h"
 #include "lib/manifest_sum.h"
 #include "lib/member.h"
@@ -245,18 +246,22 @@ static void say_recorded(const struct listing *l, struct dcr_buf *out)
     if (!json_is_object(c))
         return;
     long long events = (long long)json_integer_value(json_object_get(c, "events"));
-    long long dropped = (long long)json_integer_value(json_object_get(c, "dropped_events"));
     const char *nvtx = text_of(c, "nvtx");
     static const char because[] = "nothing recorded ";
     long long mpi = (long long)json_integer_value(json_object_get(c, "mpi_calls"));
     long long io = (long long)json_integer_value(json_object_get(c, "io_calls"));
-    dcr_buf_printf(out, "  recorded  %lld ranges, %lld MPI calls, %lld file calls; %lld dropped\n", events, mpi, io,
-                   dropped);
+    char window[700], drops[64];
+    words_window(c, window, sizeof window);
+    words_dropped((uint64_t)json_integer_value(json_object_get(c, "dropped_events")), drops, sizeof drops);
+    dcr_buf_printf(out, "  recorded  %s%lld ranges, %lld MPI calls, %lld file calls; %s\n", window, events, mpi, io,
+                   drops);
     if (*text_of(c, "not_loaded"))
         dcr_buf_printf(out, "  missing   MPI calls, file calls: %s\n", text_of(c, "not_loaded"));
     else if (*nvtx && strcmp(nvtx, "ok") != 0)
         dcr_buf_printf(out, "  no ranges %s\n",
                        strncmp(nvtx, because, sizeof because - 1) == 0 ? nvtx + sizeof because - 1 : nvtx);
+    if (*words_other_mpi(c))
+        dcr_buf_printf(out, "  missing   MPI calls: %s\n", words_other_mpi(c));
 }
 
 static void say_reasons(const struct listing *l, struct dcr_buf *out)
@@ -314,6 +319,9 @@ int ls_archive(const char *path, int is_long, struct dcr_buf *out, struct dcr_er
     if (rc)
         return rc;
     rc = read_all(&l, tar, err);
+    struct dcr_err end = {0};
+    if (rc == DCR_OK && dcr_tar_check_end(tar, &end) == DCR_OK)
+        end.text[0] = '\0';
     dcr_tar_close(tar);
     if (rc == DCR_OK && l.broken)
         rc = dcr_err_set(err, DCR_FAIL, "cannot trust '%s': %s", path, l.broken);
@@ -332,6 +340,8 @@ int ls_archive(const char *path, int is_long, struct dcr_buf *out, struct dcr_er
         say_labels(&l, out);
         say_recorded(&l, out);
         say_reasons(&l, out);
+        if (end.text[0])
+            dcr_buf_printf(out, "  WRONG     %s\n", end.text);
         say_as_it_came(&l, out);
         say_groups(&l, out);
         if (is_long)

@@ -4,6 +4,7 @@
 #include "collect/calibrate.h"
 #include "collect/pack_foreign.h"
 #include "collect/pack_parts.h"
+#include "collect/words.h"
 #include "lib/format.h"
 #include "lib/fs.h"
 #include "lib/tar.h"
@@ -56,12 +57,15 @@ static void summarise(const struct pack *p, char *out, size_t n)
                  p->is_emulated ? " (emulated)" : "");
     snprintf(out, n, "%s: %s, ", p->request->output, nodes);
     size_t used = strlen(out);
+    const json_t *collector = json_object_get(p->metadata, "collector");
+    char window[700], drops[64];
+    words_window(collector, window, sizeof window);
+    words_dropped(p->n_dropped, drops, sizeof drops);
     if (p->n_ranks)
-        snprintf(out + used, n - used,
-                 "%zu rank%s, %llu ranges, %llu MPI calls, %llu file calls in %d trace%s, %llu dropped", p->n_ranks,
-                 p->n_ranks == 1 ? "" : "s", (unsigned long long)p->n_events, (unsigned long long)p->n_mpi_calls,
-                 (unsigned long long)p->n_io_calls, p->n_traces, p->n_traces == 1 ? "" : "s",
-                 (unsigned long long)p->n_dropped);
+        snprintf(out + used, n - used, "%zu rank%s, %s%llu ranges, %llu MPI calls, %llu file calls in %d trace%s, %s",
+                 p->n_ranks, p->n_ranks == 1 ? "" : "s", window, (unsigned long long)p->n_events,
+                 (unsigned long long)p->n_mpi_calls, (unsigned long long)p->n_io_calls, p->n_traces,
+                 p->n_traces == 1 ? "" : "s", drops);
     else
         snprintf(out + used, n - used, "%zu file%s of a results folder", n_found, n_found == 1 ? "" : "s");
     if (p->n_traces_packed < p->n_traces) {
@@ -73,10 +77,13 @@ static void summarise(const struct pack *p, char *out, size_t n)
         used = strlen(out);
         snprintf(out + used, n - used, "; %d file%s of no known kind kept", p->n_unknown, p->n_unknown == 1 ? "" : "s");
     }
-    const json_t *collector = json_object_get(p->metadata, "collector");
     if (p->n_ranks && !p->n_events && !p->n_mpi_calls && !p->n_io_calls && !json_object_get(collector, "not_loaded")) {
         used = strlen(out);
         snprintf(out + used, n - used, "; %.300s", pack_json_text(collector, "nvtx"));
+    }
+    if (*words_other_mpi(collector)) {
+        used = strlen(out);
+        snprintf(out + used, n - used, "; no MPI calls: %.300s", words_other_mpi(collector));
     }
     put_list(out, n, "; missing: ", p->missing);
     put_list(out, n, "; INCOMPLETE: ", p->reasons);

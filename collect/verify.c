@@ -292,10 +292,12 @@ int verify_archive(const char *path, struct verify_report *r, struct dcr_err *er
     int rc = dcr_tar_open(&tar, path, &why);
     if (rc == 0)
         rc = check_archive(r, tar, path, &is_later, &why);
-    if (rc == 0 && r->n_problems == 0 && !dcr_tar_has_end(tar))
-        problem(r,
-                "the end of the tar is missing: its members are whole, but the file was cut behind them; copy or pack "
-                "it again");
+    if (rc == 0 && r->n_problems == 0 && dcr_tar_check_end(tar, &why) != 0) {
+        if (is_of_machine(&why))
+            rc = DCR_FAIL;
+        else
+            problem(r, "%s", why.text);
+    }
     dcr_tar_close(tar);
     if (rc == 0)
         return DCR_OK;

@@ -201,14 +201,59 @@ int dcr_tar_next(struct dcr_tar_reader *r, struct dcr_tar_member *out, struct dc
     }
 }
 
-int dcr_tar_has_end(const struct dcr_tar_reader *r)
+static int say_rest(int64_t at, int is_packed, struct dcr_err *err)
+{
+    return dcr_err_set(err, DCR_FAIL,
+                       "something lies behind the end of the tar, from byte %lld%s on, that is none of its members "
+                       "(another archive, or garbage); nobody reads it: copy or pack it again",
+                       (long long)at, is_packed ? " of what is unpacked" : "");
+}
+
+/* The content from byte `at` on must be zeros. raw begins at byte `from`. */
+static int check_zeros(struct archive *raw, int64_t from, int64_t at, int is_packed, struct dcr_err *err)
+{
+    struct archive_entry *entry;
+    static char piece[1 << 16];
+    la_ssize_t n = 0;
+    if (archive_read_next_header(raw, &entry) != ARCHIVE_OK)
+        return DCR_OK;
+    for (; (n = archive_read_data(raw, piece, sizeof piece)) > 0; from += n)
+        for (la_ssize_t i = from >= at ? 0 : at - from < n ? (la_ssize_t)(at - from) : n; i < n; i++)
+            if (piece[i])
+                return say_rest(from + i, is_packed, err);
+    return n < 0 ? say_rest(from, is_packed, err) : DCR_OK; /* no further frame of the packed stream */
+}
+
+int dcr_tar_check_end(const struct dcr_tar_reader *r, struct dcr_err *err)
 {
     enum { BLOCK = 512 };
     struct stat st;
-    if (archive_filter_code(r->archive, 0) != ARCHIVE_FILTER_NONE || stat(r->path, &st) != 0 || !S_ISREG(st.st_mode))
-        return 1;
+    int is_packed = archive_filter_code(r->archive, 0) != ARCHIVE_FILTER_NONE, rc = DCR_OK;
     int64_t members = (r->read_bytes + BLOCK - 1) / BLOCK * BLOCK;
-    return st.st_size >= members + 2 * BLOCK;
+    if (stat(r->path, &st) != 0 || !S_ISREG(st.st_mode))
+        return DCR_OK;
+    if (!is_packed && st.st_size < members + 2 * BLOCK)
+        return dcr_err_set(err, DCR_FAIL,
+                           "the end of the tar is missing: its members are whole, but the file was cut behind them; "
+                           "copy or pack it again");
+    int fd = open(r->path, O_RDONLY | O_CLOEXEC);
+    struct archive *raw = archive_read_new();
+    if (fd < 0 || !raw || (!is_packed && lseek(fd, (off_t)members, SEEK_SET) < 0)) {
+        rc = dcr_err_mark(err, DCR_ERR_MACHINE, dcr_err_sys(err, DCR_FAIL, "cannot read '%s'", r->path));
+        goto out;
+    }
+    archive_read_support_format_raw(raw);
+    if (is_packed) {
+        archive_read_support_filter_gzip(raw);
+        archive_read_support_filter_zstd(raw);
+    }
+    if (archive_read_open_fd(raw, fd, 65536) == ARCHIVE_OK)
+        rc = check_zeros(raw, is_packed ? 0 : members, members, is_packed, err);
+out:
+    archive_read_free(raw);
+    if (fd >= 0)
+        close(fd);
+    return rc;
 }
 
 void dcr_tar_close(struct dcr_tar_reader *r)

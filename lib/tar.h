@@ -22,9 +22,10 @@ int dcr_tar_open(struct dcr_tar_reader **out, const char *path, struct dcr_err *
  *  returns  0, DCR_END; DCR_FATAL for an unsafe member (absolute path, "..", link, device), a duplicate name,
  *           a truncated or damaged archive: the sentence names archive, member and what to do */
 int dcr_tar_next(struct dcr_tar_reader *r, struct dcr_tar_member *out, struct dcr_err *err) DCR_MUST_CHECK;
-/** dcr_tar_has_end - after DCR_END: are the two blocks of zeros there that end a tar? libarchive does not miss them.
- * Told of plain tars whose members were all read to their end; 1 for packed ones, which have an end of their own. */
-int dcr_tar_has_end(const struct dcr_tar_reader *r);
+/** dcr_tar_check_end - after DCR_END: are the two blocks of zeros there that end a tar, and nothing behind them?
+ *  libarchive asks for neither. The content of a compressed one is read once more for it, and is asked only the second.
+ *  errors   DCR_FAIL, a sentence about the end; DCR_ERR_MACHINE where the system failed */
+int dcr_tar_check_end(const struct dcr_tar_reader *r, struct dcr_err *err) DCR_MUST_CHECK;
 void dcr_tar_close(struct dcr_tar_reader *r);
 
 /** dcr_tar_name_is_safe - the rule dcr_tar_next applies. */

@@ -40,6 +40,9 @@ says 1 "verify: truncated" "half.tar" "$COLLECT" verify half.tar
 check "... in one sentence, once" sh -c '[ "$(sort says.out | uniq -d)" = "" ] && grep -q "FAILED, 1 problem$" says.out'
 head -c $((size - 512)) good.tar >tail.tar
 says 1 "verify: only the end behind the members is cut" "the end of the tar is missing" "$COLLECT" verify tail.tar
+cat good.tar hello >behind.tar
+says 1 "verify: garbage behind the end" "behind the end of the tar, from byte $size on" "$COLLECT" verify behind.tar
+says 0 "ls: garbage behind the end" "WRONG .*behind the end" "$COLLECT" ls behind.tar
 says 2 "ls: truncated, not complete" "DAMAGED" "$COLLECT" ls half.tar
 
 flip() { # flip FILE OFFSET
@@ -336,7 +339,7 @@ mkdir mine mine/src && echo 'password=hunter2' >mine/src/secret && cp -R mine/sr
 check "pack: a spool among other files" "$COLLECT" pack mine -o mine/p.tar
 check "... has none of them" sh -c '! tar tf mine/p.tar | grep -E "secret|metrics|src|nsys|link|p.tar" && ! grep -aq hunter2 mine/p.tar'
 check "... lists what was left out" metadata mine/p.tar '[.not_packed[] | select(.reason | test("no collector wrote it")) | .name] == ["mine/link","mine/metrics.csv","mine/nsys","mine/src"]'
-check "... and touches nothing" sh -c 'rm -r mine/host-* mine/launcher* mine/rank0 mine/p.tar mine/src/new 2>/dev/null; cd mine && find . | LC_ALL=C sort | xargs ls -ld | awk "{ print \$1, \$5, \$NF }" >../mine.after && awk "{ print \$1, \$5, \$NF }" ../mine.before | cmp - ../mine.after'
+check "... and touches nothing" sh -c 'rm -r mine/host-* mine/launcher* mine/libraries-* mine/rank0 mine/p.tar mine/src/new 2>/dev/null; cd mine && find . | LC_ALL=C sort | xargs ls -ld | awk "{ print \$1, \$5, \$NF }" >../mine.after && awk "{ print \$1, \$5, \$NF }" ../mine.before | cmp - ../mine.after'
 "$COLLECT" run --spool inside -- true 2>/dev/null
 says 125 "run: a spool of a run that has ended takes no ranks" "already holds a run" env OMPI_COMM_WORLD_RANK=7 "$COLLECT" run --spool inside -- true
 "$COLLECT" pack inside -o inside/p.tar 2>/dev/null && "$COLLECT" pack inside -o inside/p.tar 2>/dev/null

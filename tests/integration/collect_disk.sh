@@ -20,7 +20,7 @@ open=$(member capped.tar "$(tar tf capped.tar | grep summary-)" | head -n 1 | jq
 check "kept and dropped are all that were made ($made = 2 x $kept - $open + $dropped)" test "$made" -eq $((2 * kept - open + dropped))
 check "the archive is incomplete, with the number" manifest capped.tar ".incomplete_because | any(test(\"could not record $dropped events\"))"
 check "the reason is noted" metadata capped.tar '.collector.notes | any(test("--max-disk-mb"))'
-check "the closing line has it" grep -q " $dropped dropped" capped.err
+check "the closing line has it" grep -q " $dropped events dropped (a range has two)" capped.err
 check_status 125 "--max-disk-mb 0 is refused" "$COLLECT" run --max-disk-mb 0 -o x.tar -- true
 
 # ---- the machine dies

@@ -192,8 +192,11 @@ END
 LD_LIBRARY_PATH=. "$COLLECT" run -o mpich.tar -- ./uses_mpich 2>err
 check "another MPI: runs" test "$?" -eq 0
 check "n/a, and why" metadata mpich.tar '.collector.mpi | test("linked with .*libmpich.so.12; only Open MPI")'
+check "the closing line says so" grep -q "; no MPI calls: 'uses_mpich' is linked with .*libmpich.so.12; only Open MPI's" err
+check "ls too" sh -c '"$0" ls mpich.tar | grep -q "^  missing   MPI calls: .uses_mpich. is linked with .*libmpich"' "$COLLECT"
 LD_LIBRARY_PATH=. "$COLLECT" run -o mpich.tar --mpi on -- ./uses_mpich 2>err
 check "another MPI under our wrappers all the same: passed through unharmed" test "$?" -eq 0
+check "the closing line says that too" grep -q "; no MPI calls: this program's MPI is not an Open MPI" err
 check "and said by the trace" metadata mpich.tar '.collector.mpi | test("not an Open MPI")'
 
 # ---- another tool that uses the profiling interface works as before

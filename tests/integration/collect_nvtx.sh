@@ -127,7 +127,9 @@ record "$TMP/w" env DCC_CAPTURE=nvtx:backward "$TMP/marks" 2
 check "--capture-range nvtx:NAME: inside every range of that name" test "$(ranges "$TMP/w")" = "0backward 0backward $clean"
 record "$TMP/w" env DCC_CAPTURE=nvtx:no_such_range "$TMP/marks" 2
 check "a range that never comes: nothing, and nothing dropped" test "$(ranges "$TMP/w")" = "$clean"
-MARKS_STEP_US=20000 "$COLLECT" run -o "$TMP/delay.tar" --delay 0.3 --duration 0.4 -- "$TMP/marks" 60 2>/dev/null
+MARKS_STEP_US=20000 "$COLLECT" run -o "$TMP/delay.tar" --delay 0.3 --duration 0.4 -- "$TMP/marks" 60 2>"$TMP/err"
+check "the closing line names the window" grep -q 'rank, in the window of --delay 0.3 --duration 0.4: [0-9]* ranges' "$TMP/err"
+check "and ls" sh -c '"$0" ls "$1" | grep -q "recorded  in the window of --delay 0.3 --duration 0.4: [0-9]* ranges"' "$COLLECT" "$TMP/delay.tar"
 metadata "$TMP/delay.tar" '.collector | "\(.events) \(.dropped_events) \(.window.delay_s) \(.window.duration_s)"' >"$TMP/got"
 check "--delay and --duration: a part of it, nothing dropped" awk '$1 < 20 || $1 > 100 || $2 != 0 || $3 != 0.3 || $4 != 0.4 { exit 1 }' "$TMP/got"
 "$COLLECT" run -o "$TMP/never.tar" --delay 100 -- "$TMP/marks" 3 2>"$TMP/err"

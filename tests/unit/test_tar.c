@@ -181,6 +181,52 @@ static void truncation_inside_a_member_is_seen(void **state)
     assert_refused(in_folder("big.tar"), "cut short");
 }
 
+/* What dcr_tar_check_end says of the sample with this behind it; "" when all is well. */
+static const char *said_behind(const char *name, const void *behind, size_t n)
+{
+    static struct dcr_err err;
+    struct dcr_tar_reader *r;
+    struct dcr_tar_member m;
+    const char *path = in_folder(name);
+    unlink(path);
+    write_sample(path);
+    FILE *f = fopen(path, "ab");
+    assert_non_null(f);
+    assert_int_equal(fwrite(behind, 1, n, f), n);
+    assert_int_equal(fclose(f), 0);
+    err = (struct dcr_err){0};
+    assert_int_equal(dcr_tar_open(&r, path, &err), 0);
+    while (dcr_tar_next(r, &m, &err) == 0)
+        assert_true(dcr_stream_drain(&m.stream, &err) >= 0);
+    int rc = dcr_tar_check_end(r, &err);
+    assert_int_equal(rc == 0, err.text[0] == '\0');
+    dcr_tar_close(r);
+    return err.text;
+}
+
+static void what_lies_behind_the_end_is_seen(void **state)
+{
+    (void)state;
+    static const char zeros[20480];
+    static const char *const names[] = {"end.tar", "end.tar.zst"};
+    static char whole[1 << 16];
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        assert_string_equal(said_behind(names[i], "", 0), "");
+        FILE *f = fopen(in_folder(names[i]), "rb");
+        assert_non_null(f);
+        size_t n = fread(whole, 1, sizeof whole, f);
+        fclose(f);
+        const char *of_two = said_behind(names[i], whole, n);
+        assert_non_null(strstr(of_two, "behind the end"));
+        char at[40]; /* the second of two begins where the first one ends */
+        snprintf(at, sizeof at, "from byte %zu on", n);
+        assert_true(i > 0 || strstr(of_two, at));
+    }
+    /* Behind a compressed one it is no frame, and reading fails of itself. */
+    assert_non_null(strstr(said_behind("end.tar", "garbage", 7), "behind the end"));
+    assert_string_equal(said_behind("end.tar", zeros, sizeof zeros), ""); /* tar fills up its last record */
+}
+
 static void failure_leaves_nothing(void **state)
 {
     (void)state;
@@ -198,9 +244,13 @@ static void failure_leaves_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_written_is_read),    cmocka_unit_test(same_members_same_bytes),
-        cmocka_unit_test(unsafe_members_are_refused), cmocka_unit_test(what_is_no_tar_is_refused),
-        cmocka_unit_test(failure_leaves_nothing),     cmocka_unit_test(truncation_inside_a_member_is_seen),
+        cmocka_unit_test(what_is_written_is_read),
+        cmocka_unit_test(same_members_same_bytes),
+        cmocka_unit_test(unsafe_members_are_refused),
+        cmocka_unit_test(what_is_no_tar_is_refused),
+        cmocka_unit_test(what_lies_behind_the_end_is_seen),
+        cmocka_unit_test(failure_leaves_nothing),
+        cmocka_unit_test(truncation_inside_a_member_is_seen),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
