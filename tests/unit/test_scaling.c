@@ -373,6 +373,17 @@ static void test_key_behind_a_launcher(void **state)
         {"dcrnn-train", {"mpirun", "--not-known", "3", "-n", "4", "dcrnn-train", "--units", "32"}, 8, 5},
         {"", {"/usr/bin/mpiexec", "--mca", "btl", "tcp", "-np", "2", "dcrnn-train", "--units", "32"}, 9, 6},
         {"", {"srun", "--ntasks=8", "-N", "4", "--mpi=pmix", "dcrnn-train", "--units", "32"}, 8, 5},
+        {"", {"mpirun", "--prefix", "/opt/ompi", "-np", "2", "./a"}, 6, 5},
+        {"", {"mpirun", "--stdin", "none", "-np", "2", "./a"}, 6, 5},
+        {"", {"mpirun", "--display", "map", "--pset", "x", "-q", "train"}, 7, 6},
+        {"", {"mpiexec", "-bootstrap", "slurm", "-genv", "A", "1", "-l", "train"}, 8, 7},
+        {"", {"srun", "--mem-per-cpu", "4G", "--export", "ALL", "--gpu-bind", "closest", "train"}, 8, 7},
+        {"", {"srun", "-n4", "-ln", "4", "-K", "-q", "high", "-H", "train", "x"}, 10, 8},
+        {"", {"srun", "--pty", "--", "train", "x"}, 5, 3},
+        {"train", {"srun", "-J", "train", "./train", "x"}, 5, 3},
+        {"", {"mpirun", "--not-known", "3", "-n", "4", "./train", "x"}, 7, 5}, /* the first that looks like one */
+        {"", {"srun", "--not-known", "python3", "train.py"}, 4, 2},
+        {"", {"srun", "--not-known", "train", "--out", "/tmp/x"}, 5, 2},
         {"", {"srun", "-n", "8"}, 3, 0},
         {"", {"-n", "8"}, 2, 0},
     };
