@@ -166,6 +166,9 @@ const char *run_version(const struct run *a, const char *said, const char *varia
 /** unlike_names - "CPU models, NCCL versions" of such bits; "" of none. gives; lives as long as the report */
 const char *unlike_names(struct report *rep, unsigned which);
 
+/** run_may_be_torch - does PyTorch's advice fit: do names in its traces or its command say so, or does nothing tell?
+ *  Test: tests/unit/test_narrate_runs.c */
+int run_may_be_torch(const struct run *r);
 /** launched_word - the first word of a run's command that is the program's: behind mpirun, srun and their like and
  * their options, which say where and on how many ranks it ran; 0 without such a launcher. (command.c) Test:
  * tests/unit/test_scaling.c */
@@ -233,7 +236,8 @@ int is_untold(const struct report *rep, int run);
  *  communication is waiting for those is not known. Test: tests/unit/test_narrate.c */
 int is_one_of_many(const struct run_result *r);
 
-/** is_part_known - has the run this part by itself? Not when nothing of it was recorded: its class is n/a then. The
+/** is_part_known - has the run this part by itself? Not when nothing of it was recorded: its class is n/a then; but of
+ *  communication one rank alone has none, which is known. The
  * trace of one rank of many does not tell waiting from transfer: all its exposed communication stands in PART_TRANSFER
  *  then, under another name (run_part_name). After rules. */
 int is_part_known(const struct run_result *r, enum part p);
@@ -311,13 +315,16 @@ int64_t files_in_loading(const struct run_result *r);
  * After rules(), which settle what the waiting was for where cores were shared. source   docs/metrics.md#loss. Test:
  * tests/unit/test_scaling.c */
 void loss_classes(struct report *rep);
+/** accounting_ended - jobs that a table of sacct says were cancelled, timed out, ran out of memory or lost a node: a
+ *  sentence, "" there is none.  source   sacct(1), JOB STATE CODES. Test: tests/unit/test_logs.c */
+const char *accounting_ended(struct report *rep, const struct foreign_table *t);
 /** laws - fit Amdahl's law, the Universal Scalability Law, compute and all-reduce over node counts; extrapolate.
  *  source   docs/metrics.md#fits. Test: tests/unit/test_laws.c */
 void laws(struct report *rep, struct series *s);
 /** all_reduce - s->all_reduce: the all-reduces of a step by a calibration or a log of nccl-tests. Needs a point.
  *  is_shared  cores were shared: nothing is said of what was not run
- *  source     T = latency log2 p + bytes 2 (p - 1) / p / bus bandwidth; docs/metrics.md#all-reduce-by-the-network. Test:
- *  tests/unit/test_all_reduce.c */
+ *  source     T = latency log2 p + bytes 2 (p - 1) / p / bus bandwidth; docs/metrics.md#all-reduce-by-the-network.
+ * Test: tests/unit/test_all_reduce.c */
 void all_reduce(struct report *rep, struct series *s, int is_shared);
 
 /** caveats - what must be known before any verdict: rep->notes, node_label. */

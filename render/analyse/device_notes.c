@@ -1,6 +1,7 @@
 /* device_notes.c - what is said of GPU traces besides the classes: calls that a step should not hold, memory that grows
  * or is nearly full, products that do not use tensor cores.  source: docs/metrics.md#rules. Test:
  * tests/unit/test_caveats.c */
+#include "render/analyse/analyse.h"
 #include "render/analyse/rules.h"
 
 #include "render/narrate/format.h"
@@ -18,6 +19,7 @@ struct notes {
     struct run_result *r;
     struct said said[RUN_MAX_NOTES];
     int n_said;
+    int is_torch; /* its words fit */
 };
 
 static const char *who(struct report *rep, const struct run *run, const struct run_device *d)
@@ -58,25 +60,29 @@ static void note_calls(struct notes *x, const struct run_device *d)
         note(x, d,
              report_text(x->rep,
                          "memory of the device was allocated or released %s by cudaMalloc, cudaFree or their "
-                         "like; both wait for the GPU. Take buffers before the loop, or from a pool: PyTorch's "
-                         "allocator keeps them unless empty_cache() is called or memory is short.",
-                         per_step(rep, n, d->n_steps)));
+                         "like; both wait for the GPU. Take buffers before the loop, or from a pool%s.",
+                         per_step(rep, n, d->n_steps),
+                         x->is_torch
+                             ? ": PyTorch's allocator keeps them unless empty_cache() is called or memory is short"
+                             : " (cudaMallocAsync)"));
     if (d->n_to_host > d->n_steps)
         note(x, d,
-             report_text(x->rep,
-                         "copies to the host were launched inside steps, %s; %s. .item(), .cpu() and printing a "
-                         "tensor do that. Keep losses on the GPU and read them every few steps.",
+             report_text(x->rep, "copies to the host were launched inside steps, %s; %s. %s",
                          per_step(rep, d->n_to_host, d->n_steps),
                          d->n_syncs
                              ? report_text(rep, "the host synchronised %s", per_step(rep, d->n_syncs, d->n_steps))
-                             : "no call in the trace shows whether the host waited for them"));
+                             : "no call in the trace shows whether the host waited for them",
+                         x->is_torch ? ".item(), .cpu() and printing a tensor do that. Keep losses on the GPU and read "
+                                       "them every few steps."
+                                     : "Keep results on the GPU and read them every few steps."));
     else if (d->n_syncs > d->n_steps) /* with the copies it is said beside them */
         note(x, d,
              report_text(x->rep,
                          "the host synchronised with it inside steps, %s: nothing is launched ahead meanwhile, and "
-                         "it idles until the next operation comes. torch.cuda.synchronize(), .item() and "
-                         "cudaStreamSynchronize do that; once a step is enough.",
-                         per_step(rep, d->n_syncs, d->n_steps)));
+                         "it idles until the next operation comes. %s do that; once a step is enough.",
+                         per_step(rep, d->n_syncs, d->n_steps),
+                         x->is_torch ? "torch.cuda.synchronize(), .item() and cudaStreamSynchronize"
+                                     : "cudaDeviceSynchronize and cudaStreamSynchronize"));
 }
 
 static void note_memory(struct notes *x, const struct run_device *d)
@@ -95,9 +101,10 @@ static void note_memory(struct notes *x, const struct run_device *d)
         note(x, d,
              report_text(x->rep,
                          "memory grows by %s a step (line through the peaks of %s), over 1 %% of %s in 100 "
-                         "steps. Something keeps tensors: a list of losses with their graphs is the usual one.",
+                         "steps. Something keeps %s.",
                          fmt_bytes(m->growth_bytes_per_step).text, fmt_count(m->n_step_peaks, "step").text,
-                         d->memory_total_bytes > 0 ? "the GPU's memory" : "its peak"));
+                         d->memory_total_bytes > 0 ? "the GPU's memory" : "its peak",
+                         x->is_torch ? "tensors: a list of losses with their graphs is the usual one" : "buffers"));
 }
 
 /* Half of what could, and a fifth of kernel time at stake. */
@@ -109,10 +116,11 @@ static void note_tensor_cores(struct notes *x, const struct run_device *d)
     note(x, d,
          report_text(x->rep,
                      "by their names %s of the time of matrix products and convolutions used tensor cores; the "
-                     "others take %s of kernel time. Mixed precision (autocast, bf16 or TF32) would move them "
+                     "others take %s of kernel time. Mixed precision (%sbf16 or TF32) would move them "
                      "there, if the GPU has such cores.",
                      fmt_percent((double)d->tensor_ns / (double)d->eligible_ns).text,
-                     fmt_percent((double)without / (double)d->value[DEV_KERNEL_SUM]).text));
+                     fmt_percent((double)without / (double)d->value[DEV_KERNEL_SUM]).text,
+                     x->is_torch ? "autocast, " : ""));
 }
 
 /* A fifth of the steps before the trace's first operation. */
@@ -122,14 +130,14 @@ static void note_lead(struct notes *x, const struct run_device *d)
         note(x, d,
              report_text(x->rep,
                          "%s of the %s of its steps pass before its first operation in the trace. The start of the "
-                         "profiler may be in it: profile several steps behind a warm-up "
-                         "(torch.profiler.schedule(wait=1, warmup=1, active=5)).",
-                         fmt_time(d->steps_lead_ns).text, fmt_time(d->steps_ns).text));
+                         "profiler may be in it: profile several steps behind a warm-up%s.",
+                         fmt_time(d->steps_lead_ns).text, fmt_time(d->steps_ns).text,
+                         x->is_torch ? " (torch.profiler.schedule(wait=1, warmup=1, active=5))" : ""));
 }
 
 void device_notes(struct report *rep, struct run_result *r)
 {
-    struct notes x = {.rep = rep, .r = r};
+    struct notes x = {.rep = rep, .r = r, .is_torch = run_may_be_torch(r->run)};
     for (int i = 0; i < r->run->n_traces; i++)
         for (int k = 0; k < r->run->traces[i].n_devices; k++) {
             const struct run_device *d = &r->run->traces[i].devices[k];

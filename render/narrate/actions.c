@@ -48,6 +48,25 @@ static const struct action catalogue[N_CLASSES] = {
     [CLASS_SHARED] = {"", ""}, /* see below */
 };
 
+/* The generic ones for a program that is known not to be PyTorch's. NULL: the one above names nothing of PyTorch. */
+static const char *const without_torch[N_CLASSES] = {
+    [CLASS_COMPUTE] = "lower precision (TF32, bf16), fused or better kernels, or more nodes; with Slurm more "
+                      "--cpus-per-task",
+    [CLASS_COMMUNICATION] = "overlap communication with computing, send lower precision or less often, put MPI or NCCL "
+                            "on the fastest interface (NCCL_SOCKET_IFNAME, NCCL_IB_HCA), keep the nodes under one "
+                            "switch (Slurm --switches=1)",
+    [CLASS_IMBALANCE] = "check that node for throttling, CPU binding (Slurm --cpu-bind=cores) and other jobs; give all "
+                        "ranks equal parts",
+    [CLASS_DATA] = "read input ahead in the background, by as many threads or processes as there are cores for; "
+                   "binary files instead of text",
+    [CLASS_IO] = "write checkpoints less often or by a thread of their own, to local scratch ($SLURM_TMPDIR) or a "
+                 "burst buffer",
+    [CLASS_COPY] = "pinned memory (cudaMallocHost, hipHostMalloc) and one asynchronous copy per step; no round trips "
+                   "through the host",
+    [CLASS_HOST] = "CUDA graphs, fused kernels, more work for each launch; no synchronisation in the loop, and no copy "
+                   "to the host that the next launch waits for",
+};
+
 /* What holds the ranks back is a matter of the machine: the same advice for every program, but for the options' names.
  */
 static const struct {
@@ -159,12 +178,16 @@ struct action action_for(const struct run_result *r, enum cause_class cls)
         "computes already",
         "lower precision (tf32, bf16), fused operations (torch.compile), or a machine with more or faster cores: every "
         "core of this one computes already"};
+    static const struct action no_core_left_plain = {
+        "", "lower precision, better kernels, or more or faster cores: every core computes already"};
     static const struct action no_core_for_workers = {
         "read --windows-format raw instead of text, and give each rank one more core for its --loader-workers: the "
         "threads wait for each other's cores already",
         "a binary data set, and one more core per rank for the loader workers (Slurm --cpus-per-task): the threads "
         "wait "
         "for each other's cores already"};
+    int is_dcrnn = strcmp(r->run->program.name, "dcrnn-train") == 0;
+    int is_torch = is_dcrnn || run_may_be_torch(r->run);
     struct action a = catalogue[cls];
     for (size_t i = 0; cls == CLASS_SHARED && i < sizeof shared / sizeof *shared; i++)
         if (strcmp(r->shared.id, shared[i].id) == 0)
@@ -179,16 +202,18 @@ struct action action_for(const struct run_result *r, enum cause_class cls)
                 : "fused operations (torch.compile), lower precision (bf16, fp8), or more GPUs";
     if (cls == CLASS_HOST && is_inference(r->run))
         a.generic = "CUDA graphs or torch.compile, larger batches; no .item() or print in the loop";
+    if (!is_torch && without_torch[cls])
+        a.generic = without_torch[cls];
     if (cls == CLASS_COMMUNICATION && r->run->program.allreduce_is_overlapped == 0)
         a.ours = "leave --no-overlap out, so that gradients travel during the backward pass";
     else if (cls == CLASS_COMMUNICATION && strcmp(r->run->program.allreduce_dtype, "bf16") == 0)
         a.ours = "give each all-reduce more work with a larger --batch, or use fewer ranks with more --threads each";
-    if (cls == CLASS_COMMUNICATION && travels[exchange_of(r).kind])
+    if (cls == CLASS_COMMUNICATION && is_torch && travels[exchange_of(r).kind])
         a.generic = travels[exchange_of(r).kind];
     /* A thread for every core; stand-ins for nodes have no others. */
     if (cls == CLASS_COMPUTE && !r->run->n_traces && strcmp(r->run->program.backend, "cuda") != 0 &&
         cores_unused(r) == 0)
-        a = r->run->node_kind == NODES_EMULATED ? no_core_left_here : no_core_left;
+        a = !is_torch ? no_core_left_plain : r->run->node_kind == NODES_EMULATED ? no_core_left_here : no_core_left;
     if (cls == CLASS_COMPUTE && r->gain_ns[CLASS_COMPUTE] > 0)
         a.ours = "compute with the best kernels of this processor, --kernels auto";
     if (cls == CLASS_IMBALANCE && !r->has_steps) /* who is waited for in MPI: any program */
@@ -197,7 +222,7 @@ struct action action_for(const struct run_result *r, enum cause_class cls)
             "(Slurm --cpu-bind=cores), throttling, other jobs";
     if (cls == CLASS_IO && !r->has_steps)
         a = (struct action){"", files_action(r->run)};
-    if (strcmp(r->run->program.name, "dcrnn-train") != 0)
+    if (!is_dcrnn)
         a.ours = "";
     if (cls == CLASS_COMMUNICATION && is_one_of_many(r)) /* what to do depends on what is not known */
         a = (struct action){

@@ -110,8 +110,8 @@ const char *device_action(struct report *rep, const struct run_result *r)
     const struct run_device *d = most_idle(r->run, &n);
     if (!d || marks_steps(r->run))
         return NULL;
-    int is_nsys = strncmp(r->run->traces[0].kind, "nsys", 4) == 0;
-    const char *mark = is_nsys ? "an NVTX range \"step\" around each" : "the profiler's step() behind each";
+    int is_by_nvtx = strcmp(r->run->traces[0].kind, "Kineto trace") != 0;
+    const char *mark = is_by_nvtx ? "an NVTX range \"step\" around each" : "the profiler's step() behind each";
     for (int c = 1; c < N_IDLE_CAUSES; c++)
         largest = d->idle_ns[c] > d->idle_ns[largest] ? c : largest;
     enum cause_class cls = class_of((enum idle_cause)largest);

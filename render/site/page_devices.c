@@ -136,7 +136,7 @@ static json_t *findings(struct site *s, const struct run *r)
 {
     json_t *t = view_table(s,
                            "Inside the steps: allocations, synchronisations and copies to the "
-                           "host make the host wait for the GPU (.item(), .cpu(), print of a tensor)",
+                           "host make the host wait for the GPU (in PyTorch .item(), .cpu(), print of a tensor)",
                            "Trace and GPU|#Steps|#Allocations|#Releases|#Synchronisations|#Copies to the host");
     EACH_DEVICE(r, d)
     {
