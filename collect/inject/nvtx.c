@@ -373,20 +373,12 @@ static int attach_all(nvtxabi_export_table_fn export_table)
     return is_attached;
 }
 
-/* NVTX 3 keeps its state in front of the table of callbacks: known by what it must be now. */
-static volatile uint32_t *state_of(nvtxabi_export_table_fn export_table)
-{
-    const char *table = export_table ? export_table(NVTXABI_TABLE_CALLBACKS) : NULL;
-    volatile uint32_t *state = table ? (volatile uint32_t *)(uintptr_t)(table - sizeof(void *)) : NULL;
-    return state && *state == NVTXABI_STATE_STARTED ? state : NULL;
-}
-
 EXPORTED int InitializeInjectionNvtx2(nvtxabi_export_table_fn export_table);
 
 int InitializeInjectionNvtx2(nvtxabi_export_table_fn export_table)
 {
-    uint32_t copy = forks_init_begins(state_of(export_table));
+    forks_init_begins();
     int is_attached = attach_all(export_table);
-    forks_init_ends(copy);
+    forks_init_ends();
     return is_attached;
 }

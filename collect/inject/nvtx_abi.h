@@ -10,7 +10,7 @@
 
 /* What a tool may ask the program's copy of NVTX for, through the function passed to InitializeInjectionNvtx2. */
 enum { NVTXABI_TABLE_CALLBACKS = 1, NVTXABI_TABLE_VERSION = 3 };
-enum { NVTXABI_MODULE_CORE = 1, NVTXABI_MODULE_CORE2 = 5 };
+enum { NVTXABI_MODULE_CORE = 1, NVTXABI_MODULE_CORE2 = 5, NVTXABI_LAST_MODULE = 6 };
 
 typedef void (*nvtxabi_fn)(void);
 typedef const void *(*nvtxabi_export_table_fn)(uint32_t table);

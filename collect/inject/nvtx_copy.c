@@ -1,6 +1,8 @@
 /* nvtx_copy.c - see nvtx_copy.h. */
 #include "collect/inject/nvtx_copy.h"
 
+#include "collect/inject/nvtx_abi.h"
+
 #include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
@@ -48,39 +50,62 @@ enum { STATE, CALLBACKS_SIZE, CALLBACKS_FUNCTION, VERSION_SIZE, VERSION, VERSION
 /* A segment is read as words, past the ends of the objects in it. */
 #define OF_WORDS __attribute__((no_sanitize_address))
 
-OF_WORDS static int is_started(const struct module *m, const uintptr_t *head, struct nvtx_copy *copy)
+OF_WORDS static int is_started(const struct module *m, const uintptr_t *head)
 {
-    if ((uint32_t)head[STATE] != NVTXABI_STATE_STARTED || head[CALLBACKS_SIZE] != sizeof(struct nvtxabi_callbacks) ||
-        head[VERSION_SIZE] != 3 * sizeof(void *) || (uint32_t)head[VERSION] != 3 ||
-        !is_code(m, head[CALLBACKS_FUNCTION]) || !is_code(m, head[VERSION_FUNCTION]))
+    return (uint32_t)head[STATE] == NVTXABI_STATE_STARTED && head[CALLBACKS_SIZE] == sizeof(struct nvtxabi_callbacks) &&
+           head[VERSION_SIZE] == 3 * sizeof(void *) && (uint32_t)head[VERSION] == 3 &&
+           is_code(m, head[CALLBACKS_FUNCTION]) && is_code(m, head[VERSION_FUNCTION]);
+}
+
+OF_WORDS static uintptr_t *find_started(const struct module *m)
+{
+    for (uint16_t i = 0; i < m->n_segments; i++) {
+        const ElfW(Phdr) *s = &m->segments[i];
+        if (s->p_type != PT_LOAD || !(s->p_flags & PF_W))
+            continue;
+        uintptr_t begin = (m->bias + s->p_vaddr + sizeof(void *) - 1) / sizeof(void *) * sizeof(void *);
+        uintptr_t end = m->bias + s->p_vaddr + s->p_memsz;
+        for (uintptr_t *head = (uintptr_t *)begin; (uintptr_t)(head + HEAD) <= end; head++)
+            if (is_started(m, head))
+                return head;
+    }
+    return NULL;
+}
+
+/* The last that NVTX does: calls that no tool took, which still lead to its initialisation, lead to nothing. */
+static void drop_untaken(const struct module *m, const struct nvtxabi_callbacks *callbacks)
+{
+    for (int module = 1; module <= NVTXABI_LAST_MODULE; module++) {
+        nvtxabi_fn **table = NULL;
+        unsigned size = 0;
+        if (!callbacks->module_table(module, &table, &size) || !table)
+            continue;
+        for (unsigned i = 1; i < size; i++)
+            if (table[i] && is_code(m, (uintptr_t)*table[i]))
+                *table[i] = NULL;
+    }
+}
+
+int nvtx_copy_take_over(const void *code)
+{
+    struct module m;
+    uintptr_t *head = find_module(code, &m) ? find_started(&m) : NULL;
+    if (!head)
         return 0;
     const struct nvtxabi_callbacks *callbacks = (const void *)&head[CALLBACKS_SIZE];
+    uint32_t *state = (uint32_t *)&head[STATE], started = NVTXABI_STATE_STARTED;
     nvtxabi_fn **table = NULL;
     unsigned size = 0;
     if (!callbacks->module_table(NVTXABI_MODULE_CORE2, &table, &size) || size <= NVTXABI_INITIALIZE)
         return 0;
-    nvtxabi_fn initialize = *table[NVTXABI_INITIALIZE];
-    if (!is_code(m, (uintptr_t)initialize))
-        return 0;
-    copy->state = (volatile uint32_t *)(uintptr_t)&head[STATE];
-    copy->initialize = (void (*)(const void *))initialize;
-    return 1;
-}
-
-OF_WORDS int nvtx_copy_find_started(const void *code, struct nvtx_copy *copy)
-{
-    struct module m;
-    if (!find_module(code, &m))
-        return 0;
-    for (uint16_t i = 0; i < m.n_segments; i++) {
-        const ElfW(Phdr) *s = &m.segments[i];
-        if (s->p_type != PT_LOAD || !(s->p_flags & PF_W))
-            continue;
-        uintptr_t begin = (m.bias + s->p_vaddr + sizeof(void *) - 1) / sizeof(void *) * sizeof(void *);
-        uintptr_t end = m.bias + s->p_vaddr + s->p_memsz;
-        for (const uintptr_t *p = (const uintptr_t *)begin; (uintptr_t)(p + HEAD) <= end; p++)
-            if (is_started(&m, p, copy))
-                return 1;
+    /* What nvtxInitialize() calls as long as NVTX is not initialised: that initialises it. */
+    void (*initialize)(const void *reserved) = (void (*)(const void *)) * table[NVTXABI_INITIALIZE];
+    if (!is_code(&m, (uintptr_t)initialize)) {
+        drop_untaken(&m, callbacks);
+        __atomic_store_n(state, NVTXABI_STATE_COMPLETE, __ATOMIC_RELEASE);
+    } else if (__atomic_compare_exchange_n(state, &started, NVTXABI_STATE_FRESH, 0, __ATOMIC_ACQ_REL,
+                                           __ATOMIC_RELAXED)) {
+        initialize(NULL);
     }
-    return 0;
+    return 1;
 }

@@ -1,20 +1,13 @@
-/* nvtx_copy.h - a copy of NVTX in a program's module that began to initialise itself, found without its help. Every
- * module whose sources use NVTX 3 has a copy: nvtxGlobals, a state word and what a tool is given, in a writable
- * segment. */
+/* nvtx_copy.h - the copies of NVTX in a program's modules. Every module whose sources use NVTX 3 has one: nvtxGlobals, a
+ * state word and what a tool is given, in a writable segment. It initialises itself at its first call; callers that
+ * come meanwhile wait for that in sched_yield(). */
 #ifndef DCC_INJECT_NVTX_COPY_H
 #define DCC_INJECT_NVTX_COPY_H
 
-#include "collect/inject/nvtx_abi.h"
-
-struct nvtx_copy {
-    volatile uint32_t *state;
-    /* What NVTX calls for nvtxInitialize() as long as it is not initialised: it initialises it. */
-    void (*initialize)(const void *reserved);
-};
-
-/** nvtx_copy_find_started - a copy that is being initialised, in the module that has this code.
+/** nvtx_copy_take_over - finish an initialisation that its thread will not finish, as in a forked child: from its
+ *  beginning, or, where it had come to its end, to that end.
  *  code     an address in a function of the module
- *  returns  1 with *copy, 0 when there is none. Reads the module's writable segments once; allocates nothing. */
-int nvtx_copy_find_started(const void *code, struct nvtx_copy *copy);
+ *  returns  1; 0: no copy in that module is being initialised. Reads the module's writable segments once. */
+int nvtx_copy_take_over(const void *code);
 
 #endif

@@ -130,27 +130,39 @@ static void payload_layouts_are_the_same(void **state)
     SAME_IN(struct nvtxabi_segment, slots, nvtxExtModuleSegment_t, functionSlots);
 }
 
+static uint32_t state_of_own(void)
+{
+    return NVTX_VERSIONED_IDENTIFIER(nvtxGlobals).initState;
+}
+
 /* This program's own copy: its state is what a thread that initialises it would make it. */
-static void a_copy_that_is_being_initialised_is_found(void **state)
+static void an_initialisation_is_taken_over(void **state)
 {
     (void)state;
     nvtxGlobals_t *own = &NVTX_VERSIONED_IDENTIFIER(nvtxGlobals);
+    const nvtxGlobals_t before = *own;
     const void *code = (const void *)(uintptr_t)&numbers_are_the_same;
-    struct nvtx_copy copy = {0};
-    assert_int_equal(own->initState, NVTXABI_STATE_FRESH);
-    assert_int_equal(nvtx_copy_find_started(code, &copy), 0);
+    SAME(NVTXABI_LAST_MODULE, NVTX_CB_MODULE_SIZE - 1);
+    SAME(state_of_own(), NVTXABI_STATE_FRESH);
+    assert_int_equal(nvtx_copy_take_over(code), 0);
     own->initState = NVTXABI_STATE_STARTED;
-    assert_int_equal(nvtx_copy_find_started(code, &copy), 1);
-    assert_ptr_equal(copy.state, &own->initState);
     /* Another module has none. */
-    assert_int_equal(
-        nvtx_copy_find_started((const void *)(uintptr_t)dlsym(RTLD_DEFAULT, "_cmocka_run_group_tests"), &copy), 0);
-    /* Begun again, it is done, by what was found. */
-    own->initState = NVTXABI_STATE_FRESH;
-    copy.initialize(NULL);
-    assert_int_equal(own->initState, NVTXABI_STATE_COMPLETE);
-    assert_int_equal(nvtx_copy_find_started(code, &copy), 0);
+    assert_int_equal(nvtx_copy_take_over((const void *)(uintptr_t)dlsym(RTLD_DEFAULT, "_cmocka_run_group_tests")), 0);
+    SAME(state_of_own(), NVTXABI_STATE_STARTED);
+    assert_int_equal(nvtx_copy_take_over(code), 1);
+    SAME(state_of_own(), NVTXABI_STATE_COMPLETE);
+    assert_int_equal(nvtx_copy_take_over(code), 0);
     nvtxMarkA("goes to nobody");
+
+    /* Where its thread had begun to drop what no tool took. */
+    *own = before;
+    own->initState = NVTXABI_STATE_STARTED;
+    own->nvtxInitialize_impl_fnptr = NULL;
+    assert_int_equal(nvtx_copy_take_over(code), 1);
+    SAME(state_of_own(), NVTXABI_STATE_COMPLETE);
+    assert_true(!own->nvtxMarkA_impl_fnptr && !own->nvtxDomainRegisterStringA_impl_fnptr);
+    nvtxMarkA("goes to nobody");
+    *own = before;
 }
 #else
 static void numbers_are_the_same(void **state)
@@ -167,7 +179,7 @@ static void payload_layouts_are_the_same(void **state)
 {
     numbers_are_the_same(state);
 }
-static void a_copy_that_is_being_initialised_is_found(void **state)
+static void an_initialisation_is_taken_over(void **state)
 {
     numbers_are_the_same(state);
 }
@@ -179,7 +191,7 @@ int main(void)
         cmocka_unit_test(numbers_are_the_same),
         cmocka_unit_test(layouts_are_the_same),
         cmocka_unit_test(payload_layouts_are_the_same),
-        cmocka_unit_test(a_copy_that_is_being_initialised_is_found),
+        cmocka_unit_test(an_initialisation_is_taken_over),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -33,15 +33,12 @@ static int is_same(const char *a, const char *b)
 EXPORTED char *dcc_io_getenv(const char *name) ALIAS(getenv);
 char *dcc_io_getenv(const char *name)
 {
-    int is_nvtx = is_same(name, "NVTX_INJECTION64_PATH") && early_is_over();
-    if (is_nvtx)
-        dcc_guest_nvtx_begins();
     for (char **e = early_environ(); *name && e && *e; e++) {
         char *value = value_in(*e, name);
         if (value)
             return value;
     }
-    return is_nvtx ? (char *)dcc_guest_injection() : NULL;
+    return is_same(name, "NVTX_INJECTION64_PATH") && early_is_over() ? (char *)dcc_guest_injection() : NULL;
 }
 
 EXPORTED int dcc_io_chroot(const char *path) ALIAS(chroot);
