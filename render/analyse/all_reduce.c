@@ -125,11 +125,12 @@ static struct curves nccl_tested(struct report *rep, enum network net)
             const struct run_collective_test *t = &rep->runs[i].run->tests[k];
             if (strcmp(t->collective, "all_reduce") != 0 || t->n_points == 0)
                 continue;
-            const char *out = t->n_ranks < 2                    ? "of no known number of ranks"
+            const char *out = t->n_ranks < 2                    ? "written without a list of its ranks"
                               : is_elsewhere(net, t->is_across) ? where_words(net)
                                                                 : NULL;
             if (out) {
-                c.because = report_text(rep, "%s%sthe log '%s' is %s", c.because, *c.because ? ", " : "", t->file, out);
+                c.because =
+                    report_text(rep, "%s%sthe log '%s' was %s", c.because, *c.because ? ", " : "", t->file, out);
                 continue;
             }
             add_curve(&c, t->n_ranks, t->points, t->n_points);
@@ -239,7 +240,8 @@ static struct message message_of(const struct report *rep, const struct series_p
             steps++;
         }
     }
-    if (steps > 0 && n >= steps) {
+    if (steps > 0 && n >= steps &&
+        r->hidden_comm_ns == 0) { /* pieces sent meanwhile are collectives of no step's thread */
         m.count = n / steps;
         m.is_counted = 1;
     }

@@ -109,6 +109,12 @@ static int check_untold(struct report *rep)
     return n;
 }
 
+/* Only logs of nccl-tests: they are of the machine, and of no job that others could not be of. */
+static int is_of_machine(const struct run *r)
+{
+    return r->n_tests > 0 && r->n_tables == r->n_tests && r->n_traces == 0;
+}
+
 void caveats_of_series(struct report *rep)
 {
     int n_with_points = 0;
@@ -118,14 +124,16 @@ void caveats_of_series(struct report *rep)
         check_repetitions(rep, &rep->series[i]);
         check_left_out(rep, &rep->series[i]);
     }
-    int n_bare = 0;
-    for (int i = 0; i < rep->n_runs; i++)
+    int n_bare = 0, n_of_machine = 0;
+    for (int i = 0; i < rep->n_runs; i++) {
         n_bare += is_bare(rep->runs[i].run);
-    if (n_bare && rep->n_runs > 1)
+        n_of_machine += is_of_machine(rep->runs[i].run);
+    }
+    if (n_bare > n_of_machine && rep->n_runs - n_of_machine > 1)
         report_add_note(rep, NOTE_CAVEAT, -1, "jobs",
                         "Nothing says that the %d %straces and files are of one job: times of different jobs are not "
                         "comparable, and each is reported by itself.",
-                        rep->n_runs, n_bare < rep->n_runs ? "runs, " : "");
+                        rep->n_runs - n_of_machine, n_bare < rep->n_runs ? "runs, " : "");
     int n_told = rep->n_series - n_bare - check_untold(rep);
     if (n_told > 1)
         report_add_note(rep, NOTE_GAP, -1, "mixed",

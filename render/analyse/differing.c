@@ -54,6 +54,14 @@ static void add_options(struct names *x, const struct run *a, const struct run *
     }
 }
 
+/* Neither equal, as in strong scaling, nor proportional to the nodes, as in weak. */
+static int is_other_batch(const struct run_result *a, const struct run_result *b)
+{
+    int64_t x = a->run->program.global_batch, y = b->run->program.global_batch;
+    int is_proportional = (double)x * b->n_nodes == (double)y * a->n_nodes;
+    return x != y && (a->n_nodes == b->n_nodes || (x > 0 && y > 0 && !is_proportional));
+}
+
 const char *differing_keys(struct report *rep, const struct run_result *first, const struct run_result *second)
 {
     struct names x = {rep, "", 0};
@@ -74,7 +82,8 @@ const char *differing_keys(struct report *rep, const struct run_result *first, c
     add_if(&x, p->threads != q->threads && !by_option, "threads");
     add_if(&x, per_node[0] != per_node[1], "ranks per node");
     add_if(&x, strcmp(p->model, q->model) != 0 && !x.n, "model");
-    add_if(&x, p->global_batch != q->global_batch && first->n_nodes == second->n_nodes && !x.n, "batch");
+    add_if(&x, strcmp(a->summary.series, b->summary.series) != 0 && !x.n, "scaling mode");
+    add_if(&x, is_other_batch(first, second) && !x.n, "batch");
     add_if(&x, !x.n, "command");
     if (x.n > MAX_NAMED)
         x.text = report_text(rep, "%s and %d more", x.text, x.n - MAX_NAMED);

@@ -1,9 +1,11 @@
 /* findings.c - what is said of a run besides the classes. See rules.h. */
 #include "render/analyse/rules.h"
 
+#include "render/analyse/analyse.h"
 #include "render/narrate/format.h"
 
 #include <math.h>
+#include <string.h>
 
 static double epoch_mean(const struct run *run, const char *column)
 {
@@ -54,12 +56,28 @@ static void note_accumulation(struct report *rep, struct run_result *r)
                   fmt_time(r->step.mean_ns * a->steps_between).text);
 }
 
+/* Beside other evidence; alone it is the headline. */
+static void note_accounting(struct report *rep, struct run_result *r)
+{
+    enum { MOST = 4 };
+    int n = 0;
+    for (int i = 0; i < r->run->n_tables && n < MOST && (r->has_steps || r->run->n_tables > 1); i++) {
+        const char *text =
+            strcmp(r->run->tables[i].kind, "sacct table") == 0 ? accounting_ended(rep, &r->run->tables[i]) : "";
+        if (*text) {
+            r->notes[r->n_notes++] = text;
+            n++;
+        }
+    }
+}
+
 void findings(struct report *rep, struct run_result *r)
 {
     r->notes = dcr_arena_alloc(&rep->arena, RUN_MAX_NOTES * sizeof *r->notes);
     accumulation(rep, r);
     note_accumulation(rep, r);
     note_epochs(rep, r);
+    note_accounting(rep, r);
     if (r->has_steps && r->step.cv_ratio > rep->thresholds.step_cv)
         r->notes[r->n_notes++] = report_text(
             rep,

@@ -168,6 +168,8 @@ int is_part_known(const struct run_result *r, enum part p)
                                                  [PART_OTHER] = CLASS_OVERHEAD};
     if (p == PART_WAIT && is_one_of_many(r))
         return 0;
+    if ((p == PART_TRANSFER || p == PART_WAIT) && r->n_ranks == 1 && r->has_steps)
+        return 1; /* alone it exchanges nothing */
     return p == PART_OTHER || r->part_ns[p] > 0 || r->classes[of[p]].verdict != VERDICT_NA;
 }
 

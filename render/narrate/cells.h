@@ -1,4 +1,5 @@
-/* cells.h - the cells of a table of another tool, for the sentences about it. Inside render/narrate. */
+/* cells.h - the cells of a table of another tool, for the sentences about it. Inside render/narrate and
+ * render/analyse. */
 #ifndef RENDER_NARRATE_CELLS_H
 #define RENDER_NARRATE_CELLS_H
 

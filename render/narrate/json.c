@@ -58,7 +58,8 @@ static json_t *point_object(const struct report *rep, const struct series_point 
     json_object_set_new(o, "n_nodes", value_int(p->n_nodes > 0, p->n_nodes));
     json_object_set_new(o, "n_ranks", value_int(p->n_ranks > 0, p->n_ranks));
     json_object_set_new(o, "runs", runs);
-    json_object_set_new(o, "step", value_spread(&p->step));
+    json_object_set_new(o, "step",
+                        !p->step.n && p->n_runs == 1 ? value_step(&rep->runs[p->runs[0]]) : value_spread(&p->step));
     json_object_set_new(o, "step_interval_ns", value_interval(p->step_interval));
     json_object_set_new(o, "parts_ns", p->step.n ? value_parts(p->part_ns) : json_null());
     json_object_set_new(o, "throughput_samples_per_s", value_real(p->has_throughput, p->throughput));
@@ -128,7 +129,7 @@ static json_t *all_reduce_points(const struct all_reduce_point *points, int n)
 static json_t *all_reduce_object(const struct all_reduce *a)
 {
     json_t *o = json_object();
-    int has = *a->source != 0;
+    int has = a->source && *a->source;
     json_object_set_new(o, "source", value_text(a->source));
     json_object_set_new(o, "because", value_text(a->because));
     if (!has)

@@ -124,6 +124,8 @@ static void put_laws(const struct report *rep, const struct series *s, struct dc
 static void put_all_reduce(const struct report *rep, const struct series *s, struct dcr_buf *out)
 {
     const struct all_reduce *a = &s->all_reduce;
+    if (s->n_laws == 0)
+        return;
     if (!*a->source) {
         if (*a->because) {
             dcr_buf_puts(out, "What the all-reduces should take by the network alone is ");

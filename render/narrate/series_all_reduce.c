@@ -12,8 +12,10 @@
 static const char *beside(struct report *rep, const struct all_reduce_point *p)
 {
     double more = p->predicted_ns > 0 ? (double)p->measured_ns / (double)p->predicted_ns : 0;
-    if (!p->has_residual || !(more > 0))
-        return "";
+    if (!p->has_residual)
+        return p->measured_ns > 0 ? report_text(rep, " (measured: %s, and a part hidden behind other work)",
+                                                fmt_time(p->measured_ns).text)
+                                  : "";
     const char *factor = more >= 1.995   ? report_text(rep, ", %s as long", fmt_x(more).text)
                          : more >= 1.005 ? report_text(rep, ", %s more", fmt_percent(more - 1).text)
                          : more < 0.995  ? report_text(rep, ", %s less", fmt_percent(1 - more).text)
@@ -67,7 +69,7 @@ static const char *step_words(struct report *rep, const struct all_reduce *a)
 void series_all_reduce_text(struct report *rep, struct series *s)
 {
     struct all_reduce *a = &s->all_reduce;
-    if (!*a->source)
+    if (s->n_laws == 0 || !*a->source)
         return;
     const char *points = points_sentence(rep, a);
     const char *rate = a->busbw_gb_per_s > 0

@@ -69,6 +69,9 @@ static const char *say_table(struct report *rep, const struct run *r, const stru
         return say_nccl_tests(rep, r, t->file);
     if (strcmp(t->kind, "PyTorch memory timeline") == 0)
         return say_memory(rep, t);
+    const char *ended = strcmp(t->kind, "sacct table") == 0 ? accounting_ended(rep, t) : "";
+    if (*ended)
+        return ended;
     if (strncmp(t->kind, "nsys", 4) == 0 && table_rows(t))
         return say_nsys(rep, t);
     return table_rows(t) ? report_text(rep, "'%s' is shown as it is: %s.", t->file, t->caption) : "";

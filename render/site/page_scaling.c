@@ -56,7 +56,7 @@ json_t *view_ahead(struct site *s, const struct series *series)
 json_t *view_all_reduce(struct site *s, const struct series *series)
 {
     const struct all_reduce *a = &series->all_reduce;
-    if (!*a->source)
+    if (series->n_laws == 0 || !*a->source)
         return json_null();
     json_t *t =
         view_table(s,

@@ -43,6 +43,7 @@ is "its table" '.evidence[0] | [.columns, .rows[1]]' '[["JobID","JobName","State
 printf 'JobID|JobName|State|MaxRSS|\n17|train|TIMEOUT||\n17.0|srun|CANCELLED by 0|12K|\n' >"$made/sacct-p.txt"
 read_one 0 "sacct -p" "$made/sacct-p.txt"
 is "its table" '.evidence[0].rows' '[["17","train","TIMEOUT",""],["17.0","srun","CANCELLED by 0","12K"]]'
+is "how the job ended" '.headline' "\"By Slurm's accounting in 'sacct-p.txt' job 17 reached its time limit (ask for more with --time).\""
 cat >"$made/ncu.csv" <<'EOF'
 ==PROF== Connected to process 7
 "ID","Process ID","Kernel Name","Section Name","Metric Name","Metric Unit","Metric Value"
@@ -123,7 +124,7 @@ check "what to do next is the same" grep -q '^<p>Mark the steps (an NVTX range .
 is "launches are found" '.devices[] | select(.source == "nsys SQLite export") | (.idle_causes_ns | add) == .idle_ns and .idle_causes_ns.host > 0' 'true'
 is "calls are counted" '.evidence[0].rows[0][0:2]' '["cudaDeviceSynchronize_v3020","1312"]'
 read_one 0 "an nccl-tests log" "$traces/nccl-tests"
-is "the headline has its number" '.headline | test("bus bandwidth of 238 GB/s, with 8.59 GB")' 'true'
+is "the headline has its number" '.headline | test("all_reduce over 16 ranks reaches a bus bandwidth of 238 GB/s, with 8.59 GB")' 'true'
 is "sizes and bandwidths" '.evidence[0].rows | [length, .[30][0], .[30][3], .[31][3]]' '[32,"8589934592","237.94","66.4834"]'
 read_one 0 "calls of the CUDA API alone" "$traces/nsys/cloverleaf-nsys_cloverleaf-cuda_api_trace.csv"
 is "the longest in sum, with its share" '.headline' "\"Calls of the CUDA API, by summed time: most is 'cudaDeviceSynchronize_v3020', 302 ms, 53 % of all.\""
@@ -151,7 +152,7 @@ read_one 3 "DDP scaling results" "$traces/scaling"
 is "the headline names its configuration" '.headline | test("^resnet152, global batch 64, fp16 \\(strong scaling\\): ")' 'true'
 is "runs are named by what tells them apart" '[.title, .runs[1].label, .runs[15].label]' \
     '["resnet152 and vit_b_16 on 1, 2, 4 and 8 GPUs","1 GPU, vit_b_16, strong","8 GPUs, vit_b_16, weak"]'
-check "what the configurations differ in" grep -q 'differ in: model, batch)' "$TMP/site/BOTTLENECK_ANALYSIS.md"
+check "what the configurations differ in" grep -q 'differ in: model, scaling mode)' "$TMP/site/BOTTLENECK_ANALYSIS.md"
 check "its node counts are GPUs, with step times" grep -q '94.3' "$TMP/site/index.html"
 is "8 GPUs are slower than 4" '.headline | test("8 GPUs are slower than 4 GPUs: 679 against 697")' 'true'
 read_one 3 "the seed project's folder" "$SHARED/data/seed-run"

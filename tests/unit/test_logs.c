@@ -1,5 +1,6 @@
 /* test_logs.c - text of DCGM and logs of nccl-tests, as their versions and launchers write them. The texts are made
  * after the documentation of their tools. */
+#include "render/analyse/analyse.h"
 #include "tests/unit/import_text.h"
 
 static int import_text(const char *text)
@@ -247,6 +248,32 @@ static void test_sacct(void **state)
     }
 }
 
+/* Jobs that did not end by themselves: the worst of a job and its steps, once; states cut by a narrow column. */
+static void test_accounting(void **state)
+{
+    (void)state;
+    struct report rep = {0};
+    static const struct {
+        const char *table, *said;
+    } c[] = {
+        {"JobID|State\n7|COMPLETED\n7.0|COMPLETED\n8|FAILED\n", ""},
+        {"JobID|State\n7|FAILED\n7.batch|FAILED\n7.0|OUT_OF_MEMORY\n71|NODE_FAIL\n",
+         "By Slurm's accounting in 'log.txt' job 7 ran out of memory (ask for more with --mem, or use less), job 71 "
+         "lost a "
+         "node."},
+        {"JobID    State\n-------- ----------\n7        CANCELLED+\n8        OUT_OF_ME+\n9        CANCELLED+\n10       "
+         "TIMEOUT\n",
+         "By Slurm's accounting in 'log.txt' job 7 was cancelled, job 8 ran out of memory (ask for more with --mem, or "
+         "use "
+         "less), job 9 was cancelled, and 1 more did not end by themselves."},
+        {"JobID|Elapsed\n7|TIMEOUT\n", ""}};
+    for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
+        assert_int_equal(import_text(c[i].table), 0);
+        assert_string_equal(accounting_ended(&rep, &run->tables[0]), c[i].said);
+    }
+    report_free(&rep);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -260,6 +287,7 @@ int main(void)
         cmocka_unit_test_teardown(test_labels, forget),
         cmocka_unit_test_teardown(test_failures, forget),
         cmocka_unit_test_teardown(test_two_tests, forget),
+        cmocka_unit_test_teardown(test_accounting, forget),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
