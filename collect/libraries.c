@@ -18,7 +18,8 @@
 struct objects {
     int rank;
     char **paths; /* sorted */
-    size_t n, n_left_out;
+    size_t n;
+    int is_cut; /* there were more */
 };
 
 struct libraries {
@@ -92,7 +93,7 @@ static void add(struct objects *s, const char *path)
     }
     char *copy = s->paths && s->n < LIBRARIES_MOST ? strdup(path) : NULL;
     if (!copy) {
-        s->n_left_out++;
+        s->is_cut = 1;
         return;
     }
     memmove(&s->paths[from + 1], &s->paths[from], (s->n - from) * sizeof *s->paths);
@@ -113,17 +114,29 @@ static int is_object(const char *path)
     return path[0] == '/' && so && (so[3] == '\0' || strchr(". ", so[3])) && strncmp(name, "libdccollect-", 13) != 0;
 }
 
+/* "7f01-7f02 r-xp 00001000 08:01 1   /lib/libz.so.1": the path of an executable mapping, which may hold blanks; the
+ * columns before it hold none. NULL: none. By hand, since sscanf() measures the whole text for every line. */
+static const char *path_in(const char *line, const char *end)
+{
+    const char *at = line;
+    for (int column = 0; column < 5; column++) {
+        const char *blank = memchr(at, ' ', (size_t)(end - at));
+        if (!blank || (column == 1 && (blank - at < 4 || at[2] != 'x')))
+            return NULL;
+        for (at = blank; at < end && *at == ' ';)
+            at++;
+    }
+    return at < end ? at : NULL;
+}
+
 void libraries_take(struct libraries *l, const char *maps, int rank)
 {
     struct objects *s = set_of(l, rank);
     for (const char *line = maps; s && *line;) {
-        const char *end = strchrnul(line, '\n');
-        char rights[8], path[4096];
-        int at = 0;
-        /* A path may hold blanks; the columns before it hold none. */
-        if (sscanf(line, "%*s %7s %*s %*s %*s %n", rights, &at) == 1 && at && line + at < end && rights[2] == 'x' &&
-            (size_t)(end - line - at) < sizeof path) {
-            snprintf(path, sizeof path, "%.*s", (int)(end - line - at), line + at);
+        const char *end = strchrnul(line, '\n'), *from = path_in(line, end);
+        char path[4096];
+        if (from && (size_t)(end - from) < sizeof path) {
+            snprintf(path, sizeof path, "%.*s", (int)(end - from), from);
             if (is_object(path))
                 add(s, path);
         }
@@ -138,7 +151,7 @@ static void take_paths(struct objects *s, char *line)
     for (char *end; (end = strchr(line, '\n')) != NULL; line = end + 1) {
         *end = '\0';
         if (strncmp(line, more, sizeof more - 1) == 0)
-            s->n_left_out += (size_t)strtoul(line + sizeof more - 1, NULL, 10);
+            s->is_cut = 1;
         else if (is_object(line))
             add(s, line);
     }
@@ -196,8 +209,8 @@ json_t *libraries_describe(const struct libraries *l)
         for (size_t k = 0; k < s->n; k++)
             json_array_append_new(paths, meta_text(s->paths[k]));
         json_object_set_new(o, "paths", paths);
-        if (s->n_left_out)
-            json_object_set_new(o, "n_left_out", json_integer((json_int_t)s->n_left_out));
+        if (s->is_cut)
+            json_object_set_new(o, "is_cut", json_true());
         if (!s->n)
             meta_missing(o, "paths",
                          "no process of it had a shared object mapped: statically linked, or it ended at once");
@@ -224,18 +237,29 @@ static const char *first_path(const json_t *description, const char *begin)
     return NULL;
 }
 
+/* Loads the library; what its constructors print goes nowhere. returns where to say what was asked, or ends */
+static int load(const char *path, void **library)
+{
+    int out = dup(STDOUT_FILENO);
+    if (out < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
+        _exit(1);
+    *library = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
+    if (!*library)
+        _exit(1);
+    return out;
+}
+
 static void say_mpi_version(void *ctx)
 {
     int (*get)(char *, int *) = NULL;
     static char version[8192 + 1]; /* MPI_MAX_LIBRARY_VERSION_STRING of all known is at most 8192 */
-    int n = 0;
-    void *library = dlopen(ctx, RTLD_LAZY | RTLD_LOCAL);
-    if (library)
-        *(void **)&get = dlsym(library, "MPI_Get_library_version");
+    void *library;
+    int n = 0, out = load(ctx, &library);
+    *(void **)&get = dlsym(library, "MPI_Get_library_version");
     if (!get || get(version, &n) != 0)
         _exit(1);
     version[strcspn(version, "\n")] = '\0';
-    ssize_t ignored = write(STDOUT_FILENO, version, strlen(version));
+    ssize_t ignored = write(out, version, strlen(version));
     (void)ignored;
     _exit(0);
 }
@@ -244,13 +268,13 @@ static void say_mpi_version(void *ctx)
 static void say_nccl_version(void *ctx)
 {
     int (*get)(int *) = NULL, code = 0;
-    void *library = dlopen(ctx, RTLD_LAZY | RTLD_LOCAL);
-    if (library)
-        *(void **)&get = dlsym(library, "ncclGetVersion");
+    void *library;
+    int out = load(ctx, &library);
+    *(void **)&get = dlsym(library, "ncclGetVersion");
     if (!get || get(&code) != 0 || code <= 0)
         _exit(1);
     int major = code >= 10000 ? 10000 : 1000;
-    dprintf(STDOUT_FILENO, "NCCL %d.%d.%d", code / major, code % major / 100, code % 100);
+    dprintf(out, "NCCL %d.%d.%d", code / major, code % major / 100, code % 100);
     _exit(0);
 }
 

@@ -28,8 +28,8 @@ int libraries_is_list(const char *name, int *rank);
 /** libraries_read - what the processes themselves left in the spool folder (DCR_LIBRARIES_PREFIX): of the rank, of
  *  those without a rank with rank -1, and of all with LIBRARIES_ALL. */
 void libraries_read(struct libraries *l, const char *spool, int rank);
-/** libraries_describe - [{"rank": 0, "paths": ["..."], "n_left_out": 3}], ranks ascending and absent when there is
- *  none, paths sorted; n_left_out when there were more than LIBRARIES_MOST. gives */
+/** libraries_describe - [{"rank": 0, "paths": ["..."], "is_cut": true}], ranks ascending and absent when there is
+ *  none, paths sorted; is_cut when there were more, above all more than LIBRARIES_MOST. gives */
 json_t *libraries_describe(const struct libraries *l);
 /** libraries_versions - {"mpi": {"path": ..., "version": ..., "says": ...}, "cuda": ..., "nccl": ...} of such a
  *  description: the first of each kind. version: what its file's name says, absent when that is nothing.

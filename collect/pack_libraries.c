@@ -26,8 +26,7 @@ static json_t *entry_of(const json_t *list, int rank, int is_own)
 static int is_same(const json_t *group, const json_t *entry)
 {
     return json_equal(json_object_get(group, "paths"), json_object_get(entry, "paths")) &&
-           json_integer_value(json_object_get(group, "n_left_out")) ==
-               json_integer_value(json_object_get(entry, "n_left_out"));
+           json_is_true(json_object_get(group, "is_cut")) == json_is_true(json_object_get(entry, "is_cut"));
 }
 
 static void put_entry(json_t *groups, json_t *entry, int rank)

@@ -40,7 +40,7 @@ struct processes {
     int fixed_rank;
     const struct perf *perf; /* of the whole tree, or NULL */
     struct libraries *libraries;
-    int64_t now_ns;
+    int64_t now_ns, looked_ns; /* at the libraries of a process */
     pid_t root;
     uint64_t tick_ns, page_bytes;
     struct process *known;
@@ -197,8 +197,11 @@ static void look_at(struct processes *c, pid_t pid)
     /* A process begins with its parent's environment and gets its own by exec. */
     if (p->rank < 0)
         p->rank = rank_of_process(c, pid);
-    if (c->libraries && libraries_is_due(c->now_ns, &p->look_ns, &p->look_gap_ns))
+    /* One a tick: of a process with many mappings it takes the kernel a while. */
+    if (c->libraries && c->looked_ns != c->now_ns && libraries_is_due(c->now_ns, &p->look_ns, &p->look_gap_ns)) {
         libraries_look(c->libraries, pid, p->rank);
+        c->looked_ns = c->now_ns;
+    }
     read_io(c, pid, &now);
     read_threads(c, pid, &now);
     for (int i = 0; i < N_COUNTERS; i++) /* threads that ended take their counts away: never run backwards */
