@@ -166,6 +166,12 @@ const char *run_version(const struct run *a, const char *said, const char *varia
 /** unlike_names - "CPU models, NCCL versions" of such bits; "" of none. gives; lives as long as the report */
 const char *unlike_names(struct report *rep, unsigned which);
 
+/** other_surroundings - in what else runs differ from rep->runs[first] by their metadata: versions of loaded libraries,
+ *  resource limits, uncommitted changes; "" in nothing. What one of them does not say is not different.
+ *  runs     indices, n of them; first may be among them
+ *  returns  gives; lives as long as the report. (surroundings.c) Test: tests/unit/test_caveats.c */
+const char *other_surroundings(struct report *rep, int first, const int *runs, int n);
+
 /** run_may_be_torch - does PyTorch's advice fit: do names in its traces or its command say so, or does nothing tell?
  *  Test: tests/unit/test_narrate_runs.c */
 int run_may_be_torch(const struct run *r);

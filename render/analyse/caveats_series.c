@@ -19,6 +19,21 @@ static void check_equal(struct report *rep, const struct series *s)
             what);
 }
 
+/* The same by what the collectors noted: it may as well be of no account. */
+static void check_surroundings(struct report *rep, const struct series *s)
+{
+    int n = 0, *runs = dcr_arena_alloc(&rep->arena, ((size_t)rep->n_runs + 1) * sizeof *runs);
+    for (int i = 0; i < s->n_points; i++)
+        for (int k = 0; k < s->points[i].n_runs && n < rep->n_runs; k++)
+            runs[n++] = s->points[i].runs[k];
+    const char *what = n > 1 ? other_surroundings(rep, runs[0], runs, n) : "";
+    if (*what)
+        report_add_note(rep, NOTE_CAVEAT, -1, "surroundings",
+                        "The compared runs did not have the same surroundings, which may be a part of the difference "
+                        "in speed: %s.",
+                        what);
+}
+
 /* Repetitions that disagree: whatever made them differ is in every number made from them. */
 static void check_repetitions(struct report *rep, const struct series *s)
 {
@@ -121,6 +136,7 @@ void caveats_of_series(struct report *rep)
     for (int i = 0; i < rep->n_series; i++) {
         n_with_points += rep->series[i].n_points > 1;
         check_equal(rep, &rep->series[i]);
+        check_surroundings(rep, &rep->series[i]);
         check_repetitions(rep, &rep->series[i]);
         check_left_out(rep, &rep->series[i]);
     }

@@ -53,6 +53,7 @@ struct run *run_new(const char *archive_path)
     p->allreduce_bytes_per_step = p->seed = p->accumulate = p->loader_workers = -1;
     p->flop_per_step = p->traffic_bytes_per_step = p->kernels_best_ratio = -1;
     r->git_commit = r->told_to_end = "";
+    r->git_changed = -1;
     r->watch = watcher;
     r->watched = watcher ? watcher->begin() : NULL;
     r->unit = r->summary.source = r->summary.series = "";

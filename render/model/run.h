@@ -193,6 +193,11 @@ struct run {
     const char **command;
     int n_command;
     const char *git_commit;                    /* of the code that ran; "" = not recorded */
+    int git_changed;                           /* the code had changes that are in no commit; -1 = not known */
+    const char **libraries;                    /* names, without folders, of what any rank had loaded, each once */
+    int n_libraries;
+    struct run_pair *limits; /* soft: number or "unlimited" */
+    int n_limits;
     double started_s, ended_s;                 /* Unix seconds; 0 = unknown */
     const char *told_to_end;                   /* "SIGTERM": it or a rank was told to end; "" = none, or unknown */
     const struct run_calibration *calibration; /* NULL = the machine was not measured; render/model/calibration.h */

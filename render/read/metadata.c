@@ -3,6 +3,7 @@
 
 #include "lib/buf.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -108,6 +109,54 @@ static void read_command(struct run *r, const json_t *words)
         r->command[r->n_command++] = run_text(r, json_string_value(json_array_get(words, i)));
 }
 
+static int compare_texts(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* "libraries": those of all groups of ranks together. */
+static void read_libraries(struct run *r, const json_t *groups)
+{
+    size_t n = 0, i, k;
+    const json_t *group, *path;
+    json_array_foreach((json_t *)groups, i, group) n += json_array_size(json_object_get(group, "paths"));
+    r->libraries = n ? dcr_arena_alloc(&r->arena, n * sizeof *r->libraries) : NULL;
+    n = 0;
+    json_array_foreach((json_t *)groups, i, group)
+    {
+        json_array_foreach(json_object_get(group, "paths"), k, path)
+        {
+            const char *text = json_string_value(path), *slash = text ? strrchr(text, '/') : NULL;
+            if (text)
+                r->libraries[n++] = run_text(r, slash ? slash + 1 : text);
+        }
+    }
+    if (n)
+        qsort(r->libraries, n, sizeof *r->libraries, compare_texts);
+    for (i = 0; i < n; i++)
+        if (!r->n_libraries || strcmp(r->libraries[r->n_libraries - 1], r->libraries[i]) != 0)
+            r->libraries[r->n_libraries++] = r->libraries[i];
+}
+
+static void read_limits(struct run *r, const json_t *limits)
+{
+    const char *key;
+    json_t *value;
+    size_t n = json_object_size(limits);
+    r->limits = n ? dcr_arena_alloc(&r->arena, n * sizeof *r->limits) : NULL;
+    json_object_foreach((json_t *)limits, key, value)
+    {
+        const json_t *soft = json_object_get(value, "soft");
+        char text[32] = "unlimited";
+        if (json_is_integer(soft))
+            snprintf(text, sizeof text, "%lld", (long long)json_integer_value(soft));
+        else if (!json_is_null(soft))
+            continue;
+        r->limits[r->n_limits].key = run_text(r, key);
+        r->limits[r->n_limits++].value = run_text(r, text);
+    }
+}
+
 int metadata_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
 {
     json_t *root = json_slurp(s, err);
@@ -115,6 +164,10 @@ int metadata_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
         return DCR_FAIL;
     read_command(r, json_object_get(root, "command"));
     r->git_commit = json_text(r, json_object_get(root, "git"), "commit");
+    const json_t *dirty = json_object_get(json_object_get(root, "git"), "dirty");
+    r->git_changed = json_is_boolean(dirty) ? json_is_true(dirty) : -1;
+    read_libraries(r, json_object_get(root, "libraries"));
+    read_limits(r, json_object_get(root, "limits"));
     r->started_s = json_number_or(root, "started", 0);
     r->ended_s = json_number_or(root, "ended", 0);
     r->told_to_end = json_text(r, root, "told_to_end");

@@ -56,6 +56,54 @@ static void test_unlike(void **state)
     run_free(b);
 }
 
+/* What the metadata knows besides: versions of libraries, those that have a say in speed first, limits, changes. */
+static void test_surroundings(void **state)
+{
+    (void)state;
+    struct run *a = parts(0, 0, 0), *b = parts(0, 0, 0);
+    struct run_result runs[2] = {{.run = a}, {.run = b}};
+    struct report rep = {.runs = runs, .n_runs = 2};
+    static const int both[] = {0, 1};
+    const char *of_a[] = {"_ssl.cpython-310-x86_64-linux-gnu.so",
+                          "liba.so.1",
+                          "libb-2.31.so",
+                          "libc.so.6",
+                          "libcudnn.so.8.9.2",
+                          "libx1.so",
+                          "libx2.so",
+                          "libz.so.1.2.11"};
+    const char *of_b[] = {"_ssl.cpython-311-x86_64-linux-gnu.so",
+                          "libb-2.36.so",
+                          "libc.so.6",
+                          "libcudnn.so.8.9.7",
+                          "libonly_here.so.3",
+                          "libx2.so",
+                          "libz.so.1.2.13"};
+    a->git_changed = 1;
+    assert_string_equal(other_surroundings(&rep, 0, both, 2), "");
+    a->libraries = of_a;
+    a->n_libraries = 8;
+    b->libraries = of_b;
+    b->n_libraries = 7;
+    assert_string_equal(
+        other_surroundings(&rep, 0, both, 2),
+        "versions of 4 loaded libraries (libcudnn.so.8.9.2 and libcudnn.so.8.9.7, "
+        "_ssl.cpython-310-x86_64-linux-gnu.so and _ssl.cpython-311-x86_64-linux-gnu.so, libb-2.31.so and "
+        "libb-2.36.so and 1 more)");
+    b->n_libraries = 0;
+    b->git_changed = 0;
+    struct run_pair of_first[] = {{"memlock", "65536"}, {"nofile", "1024"}, {"stack", "unlimited"}};
+    struct run_pair of_second[] = {{"memlock", "unlimited"}, {"nofile", "1024"}, {"nproc", "7"}};
+    a->limits = of_first;
+    b->limits = of_second;
+    a->n_limits = b->n_limits = 3;
+    assert_string_equal(other_surroundings(&rep, 0, both, 2),
+                        "resource limits (ulimit: memlock); changes of the code that are in no commit (git.dirty)");
+    dcr_arena_release(&rep.arena);
+    run_free(a);
+    run_free(b);
+}
+
 static void test_other_caveats(void **state)
 {
     (void)state;
@@ -172,13 +220,21 @@ static void test_device_notes(void **state)
     struct run_device d = {.n_steps = 10, .n_mallocs = 5, .n_frees = 5, .n_to_host = 10, .n_syncs = 10};
     assert_null(strstr(notes_of(d), "GPU 0")); /* one a step is usual */
     d.n_syncs = 11;
-    assert_non_null(strstr(notes_of(d), "the host synchronised with it inside steps, 1.10 a step (11 in 10 steps)"));
+    d.idle_because = "no calls";
+    assert_non_null(strstr(notes_of(d), "behind that cannot be told: no calls."));
+    d.has_idle_causes = 1;
+    d.steps_ns = 1000000;
+    d.steps_behind_sync_ns = 9999; /* from 1 % of the steps' time it is an advice */
+    assert_non_null(strstr(notes_of(d), "the host synchronised inside steps, 1.10 a step (11 in 10 steps); that cost"));
+    d.steps_behind_sync_ns = 10000;
+    assert_non_null(
+        strstr(notes_of(d), "(11 in 10 steps): the device ran dry during such calls and idled 10.0 us, 1.0 %"));
     d.n_mallocs = 6;
     assert_non_null(strstr(notes_of(d), "cudaMalloc"));
     assert_null(strstr(notes_of(d), "copies to the host"));
     d.n_to_host = 11;
     assert_non_null(strstr(notes_of(d), "a step (11 in 10 steps); the host synchronised"));
-    assert_null(strstr(notes_of(d), "synchronised with it")); /* once */
+    assert_null(strstr(notes_of(d), "ran dry")); /* once */
     d = (struct run_device){.memory = {.n = 5,
                                        .peak_allocated = 80,
                                        .peak_reserved = 91,
@@ -232,10 +288,8 @@ static void test_accumulation(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_device_notes),
-        cmocka_unit_test(test_accumulation),
-        cmocka_unit_test(test_unlike),
-        cmocka_unit_test(test_other_caveats),
+        cmocka_unit_test(test_device_notes), cmocka_unit_test(test_accumulation),  cmocka_unit_test(test_unlike),
+        cmocka_unit_test(test_surroundings), cmocka_unit_test(test_other_caveats),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
