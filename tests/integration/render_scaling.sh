@@ -15,6 +15,7 @@ check "more GPUs that are slower are said first" grep -q '^8 GPUs are slower tha
 check "the split of the loss is n/a and says why" jq -e '.series[0] | (.losses | length) == 0 and (.losses_because | test("no phases"))' \
     "$TMP/site/report.json"
 check "strong scaling by the global batch" jq -e '.series[0].scaling == "strong"' "$TMP/site/report.json"
+check "steps of points, as far as summaries say them" jq -e '.series[0].points[1].step | .n == 500 and .mean_ns == 106666667 and .min_ns == null' "$TMP/site/report.json"
 check "efficiencies" jq -e '[.series[0].points[].efficiency * 1000 | round] == [1000, 750, 438, 203]' "$TMP/site/report.json"
 check "every law has a residual or a reason" jq -e '.series[0].laws | length == 4 and all((.residual_ratio == null) != (.because == null))' \
     "$TMP/site/report.json"

@@ -187,6 +187,30 @@ static void test_usl_of_summaries(void **state)
     release(&f);
 }
 
+/* Results without a command: what sets them apart is the batch, or the mode of scaling. */
+static void test_what_summaries_differ_in(void **state)
+{
+    (void)state;
+    static const char *const want[] = {"they differ in: batch)", "they differ in: scaling mode)"};
+    for (int is_mode = 0; is_mode < 2; is_mode++) {
+        struct fixture f = {.n = 3};
+        for (int i = 0; i < 3; i++)
+            f.runs[i] = summary(1 << i, 460 << i);
+        if (is_mode)
+            f.runs[2]->summary.series = "weak";
+        else
+            f.runs[2]->program.global_batch = 96; /* of 64 on one GPU and on two: neither that nor four times it */
+        struct analyse_options o = made_options();
+        assert_int_equal(analyse(&f.rep, f.runs, f.n, &o, NULL), 0);
+        assert_int_equal(f.rep.n_series, 2);
+        int is_said = 0;
+        for (int i = 0; i < f.rep.n_notes; i++)
+            is_said |= strcmp(f.rep.notes[i].id, "mixed") == 0 && strstr(f.rep.notes[i].text, want[is_mode]) != NULL;
+        assert_true(is_said);
+        release(&f);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -196,6 +220,7 @@ int main(void)
         cmocka_unit_test(test_usl_without_meaning_is_refused),
         cmocka_unit_test(test_no_negative_terms),
         cmocka_unit_test(test_usl_of_summaries),
+        cmocka_unit_test(test_what_summaries_differ_in),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

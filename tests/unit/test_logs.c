@@ -259,13 +259,11 @@ static void test_accounting(void **state)
         {"JobID|State\n7|COMPLETED\n7.0|COMPLETED\n8|FAILED\n", ""},
         {"JobID|State\n7|FAILED\n7.batch|FAILED\n7.0|OUT_OF_MEMORY\n71|NODE_FAIL\n",
          "By Slurm's accounting in 'log.txt' job 7 ran out of memory (ask for more with --mem, or use less), job 71 "
-         "lost a "
-         "node."},
+         "lost a node."},
         {"JobID    State\n-------- ----------\n7        CANCELLED+\n8        OUT_OF_ME+\n9        CANCELLED+\n10       "
          "TIMEOUT\n",
          "By Slurm's accounting in 'log.txt' job 7 was cancelled, job 8 ran out of memory (ask for more with --mem, or "
-         "use "
-         "less), job 9 was cancelled, and 1 more did not end by themselves."},
+         "use less), job 9 was cancelled, and 1 more did not end by themselves."},
         {"JobID|Elapsed\n7|TIMEOUT\n", ""}};
     for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
         assert_int_equal(import_text(c[i].table), 0);
