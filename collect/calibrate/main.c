@@ -294,14 +294,12 @@ static int is_calibration(const char *head)
 }
 
 /* Can the result go there, and the disk be measured? Nothing is written; the folder is made when only it is missing,
- * since a run makes its spool folder no earlier.
- * returns 0 and the sentence that says why not */
+ * since a run makes its spool folder no earlier. returns 0 and the sentence that says why not */
 static int is_usable(int is_first, const char *output, const char *folder, const char *disk, char *sentence, size_t n)
 {
     const struct dcr_output out = {"-o", output, "a calibration of dccollect", is_calibration};
     struct dcr_err err = {0};
-    if (is_first && access(folder, F_OK) != 0)
-        mkdir(folder, 0777); /* or the next line says why not */
+    int is_made = is_first && access(folder, F_OK) != 0 && mkdir(folder, 0777) == 0; /* or the next line says why not */
     if (access(folder, W_OK) != 0)
         snprintf(sentence, n, "cannot write into the folder '%s'; make it, or choose another with -o", folder);
     else if (dcr_output_check(&out, &err) != 0)
@@ -310,6 +308,8 @@ static int is_usable(int is_first, const char *output, const char *folder, const
         snprintf(sentence, n, "no file can be made in '--disk %s'; name a folder on the disk to measure", disk);
     else
         return 1;
+    if (is_made)
+        rmdir(folder);
     return 0;
 }
 

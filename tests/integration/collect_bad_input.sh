@@ -321,7 +321,8 @@ says 2 "pack: the command that is suggested can be given" "dccollect pack ./-das
 says 125 "run: --duration 0" "nothing would be recorded" "$COLLECT" run -o x.tar --duration 0 -- true
 says 125 "run: a label twice" "there is 'a=1' already" "$COLLECT" run -o x.tar --label a=1 --label a=2 -- true
 says 125 "run: no ranks of a sample" "'--traces sample:0': give a whole number" "$COLLECT" run -o x.tar --traces sample:0 -- true
-says 2 "calibrate: no such folder" "no file can be made in '--disk /nonexist'" "$COLLECT" calibrate --disk /nonexist
+says 2 "calibrate: no such folder" "no file can be made in '--disk /nonexist'" "$COLLECT" calibrate -o made/c.json --disk /nonexist
+check "... and leaves none that it made" test ! -e made
 check "calibrate --version" "$COLLECT" calibrate --version
 "$COLLECT" run -o two.tar -- sleep 2 2>/dev/null &
 while [ ! -e two.tar.spool/launcher.json ]; do sleep 0.05; done
