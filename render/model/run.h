@@ -192,9 +192,9 @@ struct run {
     enum node_kind node_kind;
     const char **command;
     int n_command;
-    const char *git_commit;                    /* of the code that ran; "" = not recorded */
-    int git_changed;                           /* the code had changes that are in no commit; -1 = not known */
-    const char **libraries;                    /* names, without folders, of what any rank had loaded, each once */
+    const char *git_commit; /* of the code that ran; "" = not recorded */
+    int git_changed;        /* the code had changes that are in no commit; -1 = not known */
+    const char **libraries; /* names, without folders, of what any rank had loaded, each once */
     int n_libraries;
     struct run_pair *limits; /* soft: number or "unlimited" */
     int n_limits;
