@@ -75,6 +75,7 @@ META
 }
 
 fixture_calibrate() {
+    # shellcheck disable=SC2016  # names of jq
     local group='{n_ranks: $n, n_nodes: $n, ranks_share_cores: false, latency_ns: (1000000 * $l), points: [range(7) | (1000 * pow(8; .)) as $bytes
         | (1000000 * $l + $bytes * 2 * ($n - 1) / $n / 0.06 | . * (1 + (($bytes / 1000 | log2) % 2 - 0.5) / 25) | floor) as $ns
         | {bytes: $bytes, n: 9, median_ns: $ns, min_ns: $ns, max_ns: $ns}]}'
