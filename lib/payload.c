@@ -48,10 +48,11 @@ static const char *number_at(const char *at, uint64_t *out)
 struct field {
     const char *name;
     int len;
-    uint64_t number, offset, flags; /* as the text has them */
-    const struct type *type;        /* of a predefined one, or NULL */
-    const char *words;              /* of an enumeration, or NULL */
-    uint64_t size;                  /* 0: not known */
+    uint64_t number, offset, flags, length; /* as the text has them */
+    int is_text;                            /* characters inside the payload: of size bytes, or up to a NUL */
+    const struct type *type;                /* of a predefined one, or NULL */
+    const char *words;                      /* of an enumeration, or NULL */
+    uint64_t size;                          /* 0: not known */
 };
 
 /* The field at `at`. returns where the next one begins, NULL when there is none */
@@ -60,11 +61,13 @@ static const char *next_field(const char *at, struct field *f)
     at += *at == ' ';
     f->name = at;
     for (; (at = strchr(at, ' ')) != NULL; at++) {
-        f->flags = 0;
+        f->flags = f->length = 0;
         const char *end = number_at(at + 1, &f->number);
         end = end && *end == '@' ? number_at(end + 1, &f->offset) : NULL;
         if (end && *end == '/')
             end = number_at(end + 1, &f->flags);
+        if (end && *end == '*')
+            end = number_at(end + 1, &f->length);
         if (!end || (*end && *end != ','))
             continue;
         f->len = (int)(at - f->name);
@@ -135,6 +138,29 @@ static void put_value(struct dcr_buf *out, const struct type *type, const unsign
     }
 }
 
+/* Characters that lie in the payload itself, of one byte each: NVTX's char types as an array, its strings with a
+ * length.
+ */
+static int is_text(const struct field *f)
+{
+    enum { POINTER = 1 << 1, UNION_OR_OFFSET = 3 << 2, FIXED = 1, ZERO_TERMINATED = 2 };
+    static const uint8_t numbers[] = {1, 2, 25, 75, 76};
+    uint64_t array = f->flags >> 4 & 7;
+    return memchr(numbers, (int)(f->number & 0xff), sizeof numbers) && f->number < 256 &&
+           !(f->flags & (POINTER | UNION_OR_OFFSET)) && (f->length ? array <= FIXED : array == ZERO_TERMINATED);
+}
+
+static void put_text(struct dcr_buf *out, const struct field *f, const unsigned char *bytes, uint64_t n)
+{
+    uint64_t room = n - f->offset, most = f->length && f->length < room ? f->length : room;
+    const unsigned char *at = bytes + f->offset, *end = memchr(at, 0, most);
+    uint64_t len = end ? (uint64_t)(end - at) : most;
+    dcr_buf_putc(out, '"');
+    for (uint64_t i = 0; i < len; i++)
+        dcr_buf_putc(out, at[i] < ' ' || at[i] == 127 ? '?' : (char)at[i]);
+    dcr_buf_puts(out, !end && len == room && (!f->length || f->length > room) ? "...\"" : "\"");
+}
+
 static void find_type(struct field *f, payload_schema_fn schema, void *ctx)
 {
     f->type = NULL;
@@ -145,14 +171,19 @@ static void find_type(struct field *f, payload_schema_fn schema, void *ctx)
             f->type = &types[i];
     if (f->type)
         f->size = f->type->size;
-    if (f->flags || f->size > 8) /* pointers, arrays, texts */
+    f->is_text = is_text(f);
+    if (f->is_text)
+        f->size = f->length;
+    else if (f->flags || f->length || f->size > 8) /* pointers, arrays, texts elsewhere */
         f->size = 0;
 }
 
 static void put_field(struct dcr_buf *out, const struct field *f, const unsigned char *bytes, uint64_t n)
 {
     dcr_buf_printf(out, "%.*s=", f->len, f->name);
-    if (!f->size)
+    if (f->is_text && f->offset < n)
+        put_text(out, f, bytes, n);
+    else if (!f->size && !f->is_text)
         dcr_buf_printf(out, "(NVTX type %" PRIu64 ")", f->number);
     else if (f->offset > n || f->size > n - f->offset)
         dcr_buf_puts(out, "(cut off)");
@@ -174,8 +205,8 @@ static void put_item(struct dcr_buf *out, const struct dct_raw *item, const unsi
             break;
         find_type(&f, schema, ctx);
         if (f.offset == 0 && n > 0) /* NVTX: behind the one before, where it would lie in a struct */
-            f.offset = f.size ? (behind + f.size - 1) / f.size * f.size : behind;
-        behind = f.size && f.offset < UINT32_MAX ? f.offset + f.size : UINT32_MAX;
+            f.offset = f.size && !f.is_text ? (behind + f.size - 1) / f.size * f.size : behind;
+        behind = f.size && f.size < UINT32_MAX && f.offset < UINT32_MAX ? f.offset + f.size : UINT32_MAX;
         if (n)
             dcr_buf_puts(out, "; ");
         put_field(out, &f, bytes, item->kept);

@@ -24,11 +24,13 @@ void payload_text_of(const struct nvtxabi_schema *s, uint64_t id, char *out, siz
     size_t k = (size_t)snprintf(out, n, "schema %llu '%.200s' size=%zu:", (unsigned long long)id, name, size);
     for (size_t i = 0; s->entries && i < s->n_entries && k < n; i++) {
         const struct nvtxabi_schema_entry *e = &s->entries[i];
-        char flags[32] = "", entry[200];
+        char flags[32] = "", length[32] = "", entry[232];
         if (e->flags)
             snprintf(flags, sizeof flags, "/%llu", (unsigned long long)e->flags);
-        snprintf(entry, sizeof entry, "%.100s %llu@%llu%s", e->name ? e->name : "", (unsigned long long)e->type,
-                 (unsigned long long)e->offset, flags);
+        if (e->detail && (e->flags >> 4 & 7) <= 1) /* a fixed length; else it is where to look for it */
+            snprintf(length, sizeof length, "*%llu", (unsigned long long)e->detail);
+        snprintf(entry, sizeof entry, "%.100s %llu@%llu%s%s", e->name ? e->name : "", (unsigned long long)e->type,
+                 (unsigned long long)e->offset, flags, length);
         k = put_entry(out, n, k, i == 0, entry);
     }
 }

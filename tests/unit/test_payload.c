@@ -87,6 +87,43 @@ static void offsets_that_follow(void **state)
     says("a=(NVTX type 75); b=(cut off)", raw, make(raw, 7, &s, sizeof s, sizeof s));
 }
 
+/* Texts inside the payload: arrays of characters, strings of a length or up to a NUL; and the writer's words for them.
+ */
+static void texts(void **state)
+{
+    (void)state;
+    struct {
+        char name[8];
+        int32_t n;
+        char whole[4];
+    } s = {"conv\n", 3, "full"};
+    static const struct nvtxabi_schema_entry entries[] = {
+        {.name = "layer", .type = 1, .flags = 1 << 4, .detail = 8},
+        {.name = "n", .type = 5},
+        {.name = "kind", .type = 76, .detail = 4},
+        {.name = "by index", .type = 1, .flags = 3 << 4, .detail = 1, .offset = 4},
+        {.name = "elsewhere", .type = 75, .flags = 1 << 1, .offset = 8},
+        {.name = "list", .type = 5, .flags = 1 << 4, .detail = 2, .offset = 8},
+    };
+    static const struct nvtxabi_schema of = {.entries = entries, .n_entries = 6};
+    unsigned char raw[64];
+    char text[400];
+    payload_text_of(&of, 7, text, sizeof text);
+    assert_string_equal(text, "schema 7 '' size=0: layer 1@0/16*8, n 5@0, kind 76@0*4, by index 1@4/48, "
+                              "elsewhere 75@8/2, list 5@8/16*2");
+    known[0] = text;
+    says("layer=\"conv?\"; n=3; kind=\"full\"; by index=(NVTX type 1); elsewhere=(NVTX type 75); list=(NVTX type 5)",
+         raw, make(raw, 7, &s, sizeof s, sizeof s));
+    says("layer=\"con...\"; n=(cut off); kind=(cut off); by index=(NVTX type 1); elsewhere=(NVTX type 75); list=(NVTX "
+         "type "
+         "5)",
+         raw, make(raw, 7, &s, sizeof s, 3));
+    known[0] = "schema 7 '' size=0: a 75@0/32, b 1@4/32, c 1@12*4";
+    says("a=\"conv?\"; b=\"?\"; c=\"full\"", raw, make(raw, 7, &s, sizeof s, sizeof s));
+    known[0] = "schema 7 '' size=0: a 1@0*18446744073709551615, b 1@0*5, c 1@18446744073709551615*5, d 1@0";
+    says("a=\"conv?\"; b=(cut off); c=(cut off); d=(cut off)", raw, make(raw, 7, &s, sizeof s, sizeof s));
+}
+
 static void what_no_schema_tells(void **state)
 {
     (void)state;
@@ -180,9 +217,12 @@ static void long_definitions_are_cut_between_entries(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fields_of_a_struct),     cmocka_unit_test(offsets_that_follow),
-        cmocka_unit_test(what_no_schema_tells),   cmocka_unit_test(definitions_that_lie),
-        cmocka_unit_test(definitions_that_go_on), cmocka_unit_test(long_definitions_are_cut_between_entries)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(fields_of_a_struct),
+                                       cmocka_unit_test(offsets_that_follow),
+                                       cmocka_unit_test(texts),
+                                       cmocka_unit_test(what_no_schema_tells),
+                                       cmocka_unit_test(definitions_that_lie),
+                                       cmocka_unit_test(definitions_that_go_on),
+                                       cmocka_unit_test(long_definitions_are_cut_between_entries)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
