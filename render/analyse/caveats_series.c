@@ -156,11 +156,11 @@ void caveats_of_series(struct report *rep)
                         "The archives are of %d different configurations, which are not compared with each other "
                         "(they differ in: %s); each is reported by itself.",
                         n_told, what_differs(rep));
-    if (n_with_points == 0 && rep->runs[0].n_nodes > 0) /* runs without a node count come first */
+    /* Runs without a node count come first. Who gives one archive asks of that run alone. */
+    if (n_with_points == 0 && rep->n_runs > 1 && rep->runs[0].n_nodes > 0)
         report_add_note(rep, NOTE_GAP, -1, "one-node-count",
                         "%s: nothing can be said about scaling; add runs with other node counts.",
-                        rep->n_runs == 1 ? "There is one archive only"
-                        : rep->runs[0].n_nodes == rep->runs[rep->n_runs - 1].n_nodes
+                        rep->runs[0].n_nodes == rep->runs[rep->n_runs - 1].n_nodes
                             ? "The archives are of one node count only"
                             : "No two archives of different node counts are of one configuration");
     for (int i = 0; i < rep->n_series; i++)
