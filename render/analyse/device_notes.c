@@ -51,6 +51,34 @@ static const char *per_step(struct report *rep, int64_t n, int64_t n_steps)
                        fmt_count(n_steps, "step").text);
 }
 
+/* A call may wait for another device, or for what has long been done: what they cost is said where it was seen, in
+ * gaps that began during such a call and whose end was launched only then; from a hundredth of the steps' time. */
+static void note_syncs(struct notes *x, const struct run_device *d)
+{
+    const char *count = per_step(x->rep, d->n_syncs, d->n_steps);
+    if (!d->has_idle_causes)
+        note(x, d,
+             report_text(x->rep,
+                         "the host synchronised inside steps, %s; whether the device lacked work behind that cannot be "
+                         "told: %s.",
+                         count, d->idle_because));
+    else if (100 * (double)d->steps_behind_sync_ns < (double)d->steps_ns)
+        note(x, d,
+             report_text(x->rep,
+                         "the host synchronised inside steps, %s; that cost little: under 1 %% of their time the "
+                         "device idled behind such a call.",
+                         count));
+    else
+        note(x, d,
+             report_text(x->rep,
+                         "the host synchronised inside steps, %s: the device ran dry during such calls and idled %s, "
+                         "%s of the steps, until something was launched again. %s do that; once a step is enough.",
+                         count, fmt_time(d->steps_behind_sync_ns).text,
+                         fmt_percent((double)d->steps_behind_sync_ns / (double)d->steps_ns).text,
+                         x->is_torch ? "torch.cuda.synchronize(), .item() and cudaStreamSynchronize"
+                                     : "cudaDeviceSynchronize and cudaStreamSynchronize"));
+}
+
 /* More than one a step: each makes the host wait for the GPU. */
 static void note_calls(struct notes *x, const struct run_device *d)
 {
@@ -76,13 +104,7 @@ static void note_calls(struct notes *x, const struct run_device *d)
                                        "them every few steps."
                                      : "Keep results on the GPU and read them every few steps."));
     else if (d->n_syncs > d->n_steps) /* with the copies it is said beside them */
-        note(x, d,
-             report_text(x->rep,
-                         "the host synchronised with it inside steps, %s: nothing is launched ahead meanwhile, and "
-                         "it idles until the next operation comes. %s do that; once a step is enough.",
-                         per_step(rep, d->n_syncs, d->n_steps),
-                         x->is_torch ? "torch.cuda.synchronize(), .item() and cudaStreamSynchronize"
-                                     : "cudaDeviceSynchronize and cudaStreamSynchronize"));
+        note_syncs(x, d);
 }
 
 static void note_memory(struct notes *x, const struct run_device *d)

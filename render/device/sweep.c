@@ -16,7 +16,7 @@ struct sweep {
     struct device_steps *steps; /* NULL = none */
     struct {
         int64_t from, to; /* first step's start to last one's end; empty without steps */
-        int64_t busy_ns, kernel_ns, *idle_ns;
+        int64_t busy_ns, kernel_ns, behind_sync_ns, *idle_ns;
         double sm_time;
         size_t cursor[N_HOST_RANGES];
     } window;
@@ -52,22 +52,31 @@ static enum idle_cause cause_of(struct sweep *w, int64_t from, int64_t to, const
                                                : IDLE_OTHER;
 }
 
-static void blame(const struct sweep *w, int64_t from, int64_t to, enum idle_cause cause, size_t *cursor,
-                  int64_t *idle_ns)
+/* returns  what data loading and I/O do not cover */
+static int64_t blame(const struct sweep *w, int64_t from, int64_t to, enum idle_cause cause, size_t *cursor,
+                     int64_t *idle_ns)
 {
     int64_t data = intervals_covered(&w->host[HOST_DATA], from, to, &cursor[HOST_DATA]);
     int64_t io = intervals_covered(&w->host[HOST_IO], from, to, &cursor[HOST_IO]);
     idle_ns[IDLE_DATA] += data;
     idle_ns[IDLE_IO] += io;
     idle_ns[cause] += to - from - data - io;
+    return to - from - data - io;
 }
 
 /* The part of [from, to) that lies in the steps' window. */
-static void blame_in_window(struct sweep *w, int64_t from, int64_t to, enum idle_cause cause)
+static int64_t blame_in_window(struct sweep *w, int64_t from, int64_t to, enum idle_cause cause)
 {
     int64_t lo = from > w->window.from ? from : w->window.from, hi = to < w->window.to ? to : w->window.to;
-    if (lo < hi)
-        blame(w, lo, hi, cause, w->window.cursor, w->window.idle_ns);
+    return lo < hi ? blame(w, lo, hi, cause, w->window.cursor, w->window.idle_ns) : 0;
+}
+
+/* Did the device run dry while the host waited for it?                       cause_of has moved the cursor to `from` */
+static int is_in_sync(const struct sweep *w, int64_t from)
+{
+    const struct intervals *x = &w->host[HOST_SYNC];
+    size_t i = w->cursor[HOST_SYNC];
+    return i < x->n && x->at[i][0] <= from;
 }
 
 /* The gap [from, to) before an operation. */
@@ -75,7 +84,8 @@ static void blame_gap(struct sweep *w, int64_t from, int64_t to, const struct op
 {
     enum idle_cause cause = cause_of(w, from, to, next);
     blame(w, from, to, cause, w->cursor, idle_ns);
-    blame_in_window(w, from, to, cause);
+    int64_t ns = blame_in_window(w, from, to, cause);
+    w->window.behind_sync_ns += cause == IDLE_HOST && is_in_sync(w, from) ? ns : 0;
 }
 
 static void work_in_window(struct sweep *w, int64_t from, int64_t to, unsigned set)
@@ -214,6 +224,7 @@ static void end_window(struct sweep *w, struct run_device *out)
     out->steps_ns = w->window.to - w->window.from;
     out->steps_busy_ns = w->window.busy_ns;
     out->steps_kernel_ns = w->window.kernel_ns;
+    out->steps_behind_sync_ns = w->window.behind_sync_ns;
     out->n_steps = w->steps ? (int64_t)w->steps->n : 0;
     out->is_last_step_cut = w->steps && w->steps->is_cut;
 }

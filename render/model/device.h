@@ -117,6 +117,7 @@ struct run_device {
     int64_t steps_busy_ns;     /* in that window: time with any operation running */
     int64_t steps_kernel_ns;   /* with a kernel running */
     int64_t steps_lead_ns;     /* of steps_idle_ns[IDLE_HOST], what lies before the first operation of the trace */
+    int64_t steps_behind_sync_ns;         /* of the same, gaps that began while the host was in a synchronising call */
     int64_t steps_idle_ns[N_IDLE_CAUSES]; /* sums to steps_ns - steps_busy_ns; when has_idle_causes */
 
     int64_t n_mallocs, n_frees, n_syncs; /* calls inside steps; meaningless without steps */

@@ -420,6 +420,30 @@ static void test_steps(void **state)
     dcr_arena_release(&arena);
 }
 
+/* One step [0,100). The device runs [10,30), [50,60), [61,70), [80,90). The host waits in [20,31) and launches at 45:
+ * [30,50) is idle behind that call. What it waits for in [59,62) is followed by an operation that was launched before,
+ * and the call in [75,76) lies in a gap that it did not begin. */
+static void test_behind_sync(void **state)
+{
+    (void)state;
+    static const int64_t ops[][3] = {{10, 20, 5}, {50, 10, 45}, {61, 9, 46}, {80, 10, 78}}; /* start, length, launch */
+    struct dcr_arena arena = {0};
+    struct activity *a = activity_new(0);
+    for (int i = 0; i < 4; i++) {
+        struct device_op o = op(OP_COMPUTE, "a", ops[i][0], ops[i][1], i + 1);
+        assert_int_equal(activity_op(a, &o), 0);
+        activity_call(a, CALL_LAUNCH, i + 1, ops[i][2], 1);
+    }
+    activity_call(a, CALL_SYNC, -1, 20, 11);
+    activity_call(a, CALL_SYNC, -1, 59, 3);
+    activity_call(a, CALL_SYNC, -1, 75, 1);
+    activity_step(a, 0, 0, 100);
+    struct run_device *d = finish(a, &arena, 1);
+    assert_int_equal(d->n_syncs, 3);
+    assert_int_equal(d->steps_behind_sync_ns, 20);
+    dcr_arena_release(&arena);
+}
+
 /* 8 ranks gather 1000 bytes each: S is the whole output, 8000 bytes in 400 ns are 20 GB/s, on the bus 17.5. */
 static void test_collectives(void **state)
 {
@@ -599,14 +623,23 @@ static void test_spill_without_disk(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_unions),         cmocka_unit_test(test_spilled),
-        cmocka_unit_test(test_idle_causes),    cmocka_unit_test(test_estimates),
-        cmocka_unit_test(test_cut_step),       cmocka_unit_test(test_host_alone),
-        cmocka_unit_test(test_micro_batches),  cmocka_unit_test(test_mark_names),
-        cmocka_unit_test(test_odd_operations), cmocka_unit_test(test_nothing),
-        cmocka_unit_test(test_steps),          cmocka_unit_test(test_collectives),
-        cmocka_unit_test(test_operators),      cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_spill_order),    cmocka_unit_test(test_spill_without_disk),
+        cmocka_unit_test(test_unions),
+        cmocka_unit_test(test_spilled),
+        cmocka_unit_test(test_idle_causes),
+        cmocka_unit_test(test_estimates),
+        cmocka_unit_test(test_cut_step),
+        cmocka_unit_test(test_host_alone),
+        cmocka_unit_test(test_micro_batches),
+        cmocka_unit_test(test_mark_names),
+        cmocka_unit_test(test_odd_operations),
+        cmocka_unit_test(test_nothing),
+        cmocka_unit_test(test_steps),
+        cmocka_unit_test(test_behind_sync),
+        cmocka_unit_test(test_collectives),
+        cmocka_unit_test(test_operators),
+        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_spill_order),
+        cmocka_unit_test(test_spill_without_disk),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

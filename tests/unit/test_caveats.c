@@ -189,7 +189,8 @@ static const char *notes_of_gpus(struct run_device d, int n)
     struct report rep = {0};
     struct analyse_options o = {.thresholds = thresholds_default()};
     d.file = "t.json";
-    d.model = d.idle_because = "";
+    d.model = "";
+    d.idle_because = "no calls";
     for (int i = 0; i < n; i++) {
         all[i] = d;
         all[i].device = i;
@@ -220,7 +221,6 @@ static void test_device_notes(void **state)
     struct run_device d = {.n_steps = 10, .n_mallocs = 5, .n_frees = 5, .n_to_host = 10, .n_syncs = 10};
     assert_null(strstr(notes_of(d), "GPU 0")); /* one a step is usual */
     d.n_syncs = 11;
-    d.idle_because = "no calls";
     assert_non_null(strstr(notes_of(d), "behind that cannot be told: no calls."));
     d.has_idle_causes = 1;
     d.steps_ns = 1000000;
