@@ -58,6 +58,10 @@ void say_what_to_do_without_steps(struct report *rep, struct run_result *r);
 /** without_first - the text behind "What to do first: ". borrows */
 const char *without_first(const char *text);
 
+/** epochs_headline - "By metrics.csv an epoch took 76.6 s in the mean of 3 epochs: 97 % computing, ...", of the epochs
+ *  whose parts are given and fit; "" there is none. Test: tests/golden/render_text.sh */
+const char *epochs_headline(struct report *rep, const struct run *r);
+
 /** is_mostly_unnamed - are more of the steps in no named phase than in compute? Then nothing was ruled out. */
 int is_mostly_unnamed(const struct run_result *r);
 

@@ -296,6 +296,8 @@ void say_without_steps(struct report *rep, struct run_result *r)
     r->headline = device_headline(rep, r->run);
     if (!r->headline && !r->step.n)
         evidence = evidence_headline(rep, r->run, &r->support);
+    if (!r->headline && !r->step.n && !*evidence)
+        evidence = epochs_headline(rep, r->run);
     if (*evidence)
         r->headline = evidence;
     else if (!r->headline)

@@ -57,6 +57,8 @@ compare bottleneck_summary.txt data/bottleneck_summary.txt
 mkdir "$TMP/bare"
 sed 's/,,$/,0.0,0.0/' "$TMP/comm1/metrics.csv" > "$TMP/bare/metrics.csv"
 tar cf "$TMP/bare.tar" -C "$TMP/bare" metrics.csv
+render 3 "$TMP/bare/metrics.csv"
+check "a metrics.csv alone is a run" grep -q "^By metrics.csv an epoch took .* computing, .* loading data" "$TMP/site/bottleneck_summary.txt"
 render 3 "$TMP/bare.tar"
 compare bottleneck_summary.txt bare/bottleneck_summary.txt
 compare runs/bare/profiling_report.txt bare/profiling_report.txt
