@@ -226,12 +226,21 @@ struct message {
     int is_counted; /* count was recorded, not assumed */
 };
 
-static struct message message_of(const struct report *rep, const struct series_point *p)
+/* Calls of MPI's all-reduce a rank and step, of the whole run; 0 = not recorded. */
+static double calls_a_step(const struct run_result *r)
 {
-    const struct run_result *r = run_of(rep, p);
-    struct message m = {.bytes = r->bytes_per_step, .count = 1};
-    if (m.bytes <= 0 && r->run->program.allreduce_bytes_per_step > 0)
-        m.bytes = (double)r->run->program.allreduce_bytes_per_step;
+    static const char *const names[] = {"MPI_Allreduce", "MPI_Iallreduce"};
+    double n = 0;
+    for (int i = 0; i < r->run->n_mpi_calls; i++)
+        for (size_t k = 0; k < sizeof names / sizeof *names; k++)
+            n += strcmp(r->run->mpi_calls[i].name, names[k]) == 0 ? (double)r->run->mpi_calls[i].sum.n : 0;
+    return r->n_steps > 0 && r->n_ranks > 0 ? n / (double)r->n_steps / r->n_ranks : 0;
+}
+
+/* Collectives that the steps of native traces hold, in the mean; 0 = not recorded, or sent meanwhile by another thread.
+ */
+static double collectives_a_step(const struct run_result *r)
+{
     double n = 0, steps = 0;
     for (int i = 0; i < r->run->ranks_len; i++) {
         const struct run_rank *k = &r->run->ranks[i];
@@ -240,11 +249,16 @@ static struct message message_of(const struct report *rep, const struct series_p
             steps++;
         }
     }
-    if (steps > 0 && n >= steps &&
-        r->hidden_comm_ns == 0) { /* pieces sent meanwhile are collectives of no step's thread */
-        m.count = n / steps;
-        m.is_counted = 1;
-    }
+    return steps > 0 && r->hidden_comm_ns == 0 ? n / steps : 0;
+}
+
+static struct message message_of(const struct report *rep, const struct series_point *p)
+{
+    const struct run_result *r = run_of(rep, p);
+    double calls = calls_a_step(r), n = calls >= 1 ? calls : collectives_a_step(r);
+    struct message m = {.bytes = r->bytes_per_step, .count = n >= 1 ? n : 1, .is_counted = n >= 1};
+    if (m.bytes <= 0 && r->run->program.allreduce_bytes_per_step > 0)
+        m.bytes = (double)r->run->program.allreduce_bytes_per_step;
     return m;
 }
 

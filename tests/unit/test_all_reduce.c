@@ -123,6 +123,25 @@ static void test_calibration(void **state)
         "to 905 us), 978 us at 16 nodes (95 % interval 978 us to 978 us).");
 }
 
+/* Of 20 steps on each of 4 ranks 320 calls: four all-reduces a step, each with its latency, of 250 kB. */
+static void test_calls_are_counted(void **state)
+{
+    (void)state;
+    make_runs();
+    (void)calibrate(runs[2], 10000, 2);
+    runs[2]->mpi_calls = dcr_arena_alloc(&runs[2]->arena, 2 * sizeof *runs[2]->mpi_calls);
+    runs[2]->mpi_calls[0] = (struct run_mpi_call){.name = "MPI_Iallreduce", .sum = {.n = 320}};
+    runs[2]->mpi_calls[1] = (struct run_mpi_call){.name = "MPI_Bcast", .sum = {.n = 7000}};
+    runs[2]->n_mpi_calls = 2;
+    const struct all_reduce *a = analyse_runs();
+    assert_true(a->is_counted && a->count == 4);
+    assert_int_equal(a->n_fitted, 8);                    /* 250 kB / 16 to 250 kB * 16: not 10 MB */
+    assert_int_equal(a->points[0].predicted_ns, 510000); /* of another run, whose calls are not known */
+    assert_int_equal(a->points[1].predicted_ns, 830000); /* 4 * 20 us + 1 MB * 1.5 / 2 GB/s */
+    assert_int_equal(a->ahead[0].predicted_ns, 995000);  /* 4 * 30 us + 1 MB * 1.75 / 2 GB/s */
+    assert_non_null(strstr(a->text, "A step's 4 all-reduces (1.00 MB per rank) should take 510 us at 2 nodes"));
+}
+
 /* What reduces on GPUs is held against NCCL, in spite of the calibration of MPI; one count of ranks gives all others
  * by the law. */
 static void test_nccl_tests_come_first_on_gpus(void **state)
@@ -210,6 +229,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_calibration, forget),
+        cmocka_unit_test_teardown(test_calls_are_counted, forget),
         cmocka_unit_test_teardown(test_nccl_tests_come_first_on_gpus, forget),
         cmocka_unit_test_teardown(test_another_library_is_no_forecast, forget),
         cmocka_unit_test_teardown(test_nothing_usable, forget),
