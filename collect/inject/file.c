@@ -6,6 +6,7 @@
 #include "collect/inject/forks.h"
 #include "collect/inject/kept.h"
 #include "collect/inject/mapped.h"
+#include "collect/inject/raw.h"
 #include "collect/inject/room.h"
 #include "collect/inject/window.h"
 
@@ -120,13 +121,13 @@ static int fd_is_ours(struct process *p)
 {
     if (is_ours(p, p->fd))
         return 1;
-    int fd = kept_move_high(open(p->path, O_RDWR | O_CLOEXEC));
+    int fd = kept_move_high(raw_open(p->path, O_RDWR | O_CLOEXEC));
     if (is_ours(p, fd)) {
         p->fd = fd;
         return 1;
     }
     if (fd >= 0)
-        close(fd);
+        raw_close(fd);
     p->fd = -1;
     return 0;
 }

@@ -3,6 +3,7 @@
 
 #include "collect/inject/clock.h"
 #include "collect/inject/kept.h"
+#include "collect/inject/raw.h"
 #include "collect/inject/room.h"
 
 #include <errno.h>
@@ -90,11 +91,11 @@ static int create_file(const char *spool, int rank, char path[PATH_MAX])
         int n = snprintf(path, PATH_MAX, "%s/%s", spool, name);
         if (n < 0 || n >= PATH_MAX)
             break;
-        fd = openat(folder, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        fd = raw_openat(folder, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (fd < 0 && errno != EEXIST)
             break;
     }
-    close(folder);
+    raw_close(folder);
     return kept_move_high(fd);
 }
 
@@ -178,9 +179,9 @@ int file_open_user_note(void)
     if (folder < 0)
         return -1;
     /* Root opens it in a folder that others may write into. */
-    int fd =
-        openat(folder, DCR_USER_NOTE_FILE, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666);
-    close(folder);
+    int fd = raw_openat(folder, DCR_USER_NOTE_FILE, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC,
+                        0666);
+    raw_close(folder);
     return fd;
 }
 

@@ -4,6 +4,7 @@
 #include "collect/inject/file.h"
 #include "collect/inject/forks.h"
 #include "collect/inject/kept.h"
+#include "collect/inject/raw.h"
 #include "collect/inject/spool.h"
 #include "collect/inject/window.h"
 
@@ -127,8 +128,8 @@ static void leave_user_note(const struct process *p, int note, int is_other)
     uintptr_t before = spool_hide();
     say_user(line, sizeof line);
     if (is_other && !file_folder_is_writable(p) && fstat(note, &st) == 0 && st.st_size == 0)
-        (void)!write(note, line, strlen(line));
-    close(note);
+        (void)!raw_write(note, line, strlen(line));
+    raw_close(note);
     spool_show(before);
 }
 

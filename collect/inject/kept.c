@@ -1,6 +1,8 @@
 /* kept.c - see kept.h. */
 #include "collect/inject/kept.h"
 
+#include "collect/inject/raw.h"
+
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,10 +78,10 @@ const char *kept_lost(const char *name)
 
 int kept_move_high(int fd)
 {
-    int high = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, HIGH_FD);
+    int high = fd < 0 ? -1 : raw_dup_from(fd, HIGH_FD);
     if (high < 0)
         return fd;
-    close(fd);
+    raw_close(fd);
     return high;
 }
 
@@ -87,7 +89,7 @@ void kept_hold_spool(void)
 {
     const char *spool = kept_env("DCC_SPOOL");
     struct stat st;
-    int fd = spool && held_fd < 0 ? kept_move_high(open(spool, O_PATH | O_DIRECTORY | O_CLOEXEC)) : -1;
+    int fd = spool && held_fd < 0 ? kept_move_high(raw_open(spool, O_PATH | O_DIRECTORY | O_CLOEXEC)) : -1;
     if (fd < 0 || fstat(fd, &st) != 0)
         return;
     held_device = st.st_dev;
@@ -100,6 +102,6 @@ int kept_spool(const char *spool)
     struct stat st;
     /* The program may have closed it, and the number may mean a file of its own by now. */
     if (held_fd >= 0 && fstat(held_fd, &st) == 0 && st.st_dev == held_device && st.st_ino == held_inode)
-        return fcntl(held_fd, F_DUPFD_CLOEXEC, HIGH_FD);
-    return open(spool, O_PATH | O_DIRECTORY | O_CLOEXEC);
+        return raw_dup_from(held_fd, HIGH_FD);
+    return raw_open(spool, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }

@@ -4,6 +4,7 @@
 #include "collect/inject/crc32c.h"
 #include "collect/inject/file.h"
 #include "collect/inject/kept.h"
+#include "collect/inject/raw.h"
 #include "collect/inject/room.h"
 #include "collect/inject/spool.h"
 
@@ -12,7 +13,6 @@
 #include <link.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 static char list[128 << 10], piece[8192]; /* pages that are not needed are not touched */
@@ -47,10 +47,10 @@ static void take_line(const char *line, size_t n)
 static void take_all(int maps)
 {
     size_t have = 0;
-    long k;
+    ssize_t k;
     used = 0;
     n_left_out = 0;
-    while ((k = syscall(SYS_read, maps, piece + have, sizeof piece - have)) > 0) {
+    while ((k = raw_read(maps, piece + have, sizeof piece - have)) > 0) {
         size_t from = 0;
         const char *end;
         have += (size_t)k;
@@ -74,16 +74,16 @@ static void write_list(int folder)
     snprintf(name, sizeof name, DCR_LIBRARIES_PREFIX "%s-%08x%zx.txt", of, dcc_crc32c(0, list, used), used);
     if (!room_is_below_size_limit(used))
         return;
-    int fd = (int)syscall(SYS_openat, folder, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
+    int fd = raw_openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
     if (fd < 0)
         return; /* another process had the same, or may write there */
     for (size_t done = 0; done < used;) {
-        long k = syscall(SYS_write, fd, list + done, used - done);
+        ssize_t k = raw_write(fd, list + done, used - done);
         if (k <= 0)
             break;
         done += (size_t)k;
     }
-    syscall(SYS_close, fd);
+    raw_close(fd);
 }
 
 static void record(void)
@@ -91,16 +91,16 @@ static void record(void)
     int saved_errno = errno;
     const char *spool = kept_env("DCC_SPOOL");
     uintptr_t before = spool_hide();
-    int maps = (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC);
+    int maps = raw_open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
     int folder = maps >= 0 && spool ? kept_spool(spool) : -1;
     if (maps >= 0)
         take_all(maps);
     if (folder >= 0 && used)
         write_list(folder);
     if (folder >= 0)
-        syscall(SYS_close, folder);
+        raw_close(folder);
     if (maps >= 0)
-        syscall(SYS_close, maps);
+        raw_close(maps);
     spool_show(before);
     errno = saved_errno;
 }

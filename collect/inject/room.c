@@ -1,6 +1,8 @@
 /* room.c - see room.h. */
 #include "collect/inject/room.h"
 
+#include "collect/inject/raw.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
@@ -29,7 +31,7 @@ int room_reserve(int fd, off_t offset, off_t n)
         return -1;
     static const char zeros[4096];
     for (off_t done = 0; done < n;) {
-        ssize_t k = pwrite(fd, zeros, sizeof zeros - (size_t)(done % (off_t)sizeof zeros), offset + done);
+        ssize_t k = raw_pwrite(fd, zeros, sizeof zeros - (size_t)(done % (off_t)sizeof zeros), offset + done);
         if (k > 0)
             done += k;
         else if (k == 0 || errno != EINTR)
@@ -91,7 +93,7 @@ void room_work(const struct room_work *work)
     }
     if (!room_is_below_size_limit((work->block + 1) * DCT_BLOCK_BYTES))
         return;
-    ssize_t ignored = pwrite(work->fd, zeros, sizeof zeros, (off_t)(work->block * DCT_BLOCK_BYTES));
+    ssize_t ignored = raw_pwrite(work->fd, zeros, sizeof zeros, (off_t)(work->block * DCT_BLOCK_BYTES));
     (void)ignored;
 }
 

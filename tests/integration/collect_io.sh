@@ -87,6 +87,49 @@ rm -f shared
 # ---- together with ranges: one file, one clock
 record s 900000 ./burst 1000
 check "ranges are recorded under the interposer as ever" sh -c './trace_text s/rank0/*.dct --count | grep -q "^events=1000 dropped=0 bad=0 missing=0 unmatched=0 open=0"'
+# A library of the program's that counts its calls: the recorder's own are not among them, and chroot() is its own.
+"$CC" -shared -fPIC -O1 -o watch.so -x c - <<'END'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+static int n[5];
+#define PASS(I, TYPE, NAME, PARAMS, ARGS) \
+    TYPE NAME PARAMS { TYPE(*next) PARAMS; *(void **)&next = dlsym(RTLD_NEXT, #NAME); n[I]++; return next ARGS; }
+PASS(0, ssize_t, write, (int fd, const void *b, size_t k), (fd, b, k))
+PASS(1, ssize_t, pwrite, (int fd, const void *b, size_t k, off_t at), (fd, b, k, at))
+PASS(2, int, close, (int fd), (fd))
+int open(const char *path, int flags, ...)
+{
+    va_list list;
+    va_start(list, flags);
+    mode_t mode = flags & O_CREAT ? va_arg(list, mode_t) : 0;
+    n[3]++;
+    return openat(AT_FDCWD, path, flags, mode);
+}
+int chroot(const char *path) { n[4]++; return path == NULL; }
+__attribute__((constructor)) static void at_load(void) { chroot("/nowhere"); }
+__attribute__((destructor)) static void at_exit(void) { fprintf(stderr, "%d %d %d %d %d\n", n[0], n[1], n[2], n[3], n[4]); }
+END
+cat >names.c <<'END'
+#include <unistd.h>
+int dcc_range_push(const char *, const char *, const char *, unsigned long long) __attribute__((weak));
+int main(void)
+{
+    for (int i = 0; i < 9000 && dcc_range_push; i++)
+        dcc_range_push("d", 0, "name", i);
+    return chroot("/nowhere") || write(1, "x", 1) != 1;
+}
+END
+"$CC" -O1 -o names names.c
+LD_PRELOAD=$PWD/watch.so ./names >/dev/null 2>want
+rm -rf s && mkdir s
+DCC_SPOOL=$PWD/s LD_PRELOAD="$IO $PWD/watch.so" ./names >/dev/null 2>got
+check "a library that counts the program's calls counts no more of them ($(cat want))" diff want got
+check "while the recorder made its file" sh -c './trace_text s/rank0/*.dct --count | grep -q "^events=9000 "'
 if command -v python3 >/dev/null; then
     record s 900000 python3 -c 'open("py", "wb").write(b"x" * 3000000); print(len(open("py", "rb").read()))' >out
     check "an interpreter's files" sh -c 'grep -qx 3000000 out' && check "are counted" sh -c './trace_text s/rank0/*.dct | grep -q "/py. read=[1-9][0-9]*:3000000.* write=1:3000000"'

@@ -44,10 +44,13 @@ char *dcc_io_getenv(const char *name)
 EXPORTED int dcc_io_chroot(const char *path) ALIAS(chroot);
 int dcc_io_chroot(const char *path)
 {
-    int saved_errno = errno;
-    dcc_guest_root_changes();
+    int (*next)(const char *) = NULL, saved_errno = errno; /* fakechroot has one of its own */
+    if (early_is_over()) {
+        dcc_guest_root_changes();
+        *(void **)&next = dlsym(RTLD_NEXT, "chroot");
+    }
     errno = saved_errno;
-    return (int)syscall(SYS_chroot, path);
+    return next ? next(path) : (int)early_syscall(SYS_chroot, path);
 }
 
 EXPORTED int dcc_io_sched_yield(void) ALIAS(sched_yield);
