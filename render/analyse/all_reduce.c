@@ -388,6 +388,10 @@ void all_reduce(struct report *rep, struct series *s, int is_shared)
     a->source = use ? "nccl-tests" : "calibration";
     a->of = report_text(rep, "%s (%s)", c[use].of, counts_of(rep, &c[use], &a->n_counts));
     a->left_out = c[use].because;
+    if (c[!use].n)
+        a->left_out = report_text(rep, "%s%s%s, since %s comes first where ranks reduce on %s", a->left_out,
+                                  *a->left_out ? "; " : "", c[!use].of, use ? "nccl-tests" : "a calibration",
+                                  use ? "GPUs" : "CPUs");
     a->bytes = m.bytes;
     a->count = m.count;
     a->is_counted = m.is_counted;

@@ -113,7 +113,11 @@ static void put_laws(const struct report *rep, const struct series *s, struct dc
         md_escaped(out, l->source);
         dcr_buf_puts(out, " | ");
         narrate_law(l, out);
-        md_escaped(out, l->has ? "" : l->n_parameters ? "; " : "");
+        md_escaped(out, l->has ? ""
+                        : l->n_parameters && *s->all_reduce.source && strcmp(l->id, "all_reduce") == 0
+                            ? "; the residual is "
+                        : l->n_parameters ? "; "
+                                          : "");
         md_escaped(out, l->because);
         dcr_buf_printf(out, " | %s |", l->has ? fmt_percent(l->residual_ratio).text : "n/a");
     }

@@ -104,7 +104,8 @@ static json_t *series_view(struct site *s, int index)
     view_text(s, v, "title", series->label);
     view_set(s, v, "laws", laws);
     view_set(s, v, "ahead", ahead);
-    view_text(s, v, "ahead_because", series->n_ahead ? NULL : series->extrapolation_because);
+    const char *why = series->n_ahead ? NULL : series->extrapolation_because; /* "too few points ..." or n/a */
+    view_text(s, v, "ahead_because", why && *why == 't' ? site_text(s, "n/a because there are %s", why) : why);
     view_text(s, v, "losses_because", series->n_losses ? NULL : series->losses_because);
     view_set(s, v, "classes", classes);
     view_set(s, v, "pop", pop);

@@ -23,9 +23,12 @@ json_t *view_laws(struct site *s, const struct series *series)
         struct dcr_buf text = {0};
         view_row(s, t, l->name);
         view_cell(s, t, l->source);
-        if (l->has)
+        bool is_known = l->has || (*series->all_reduce.source && strcmp(l->id, "all_reduce") == 0);
+        if (is_known)
             narrate_law(l, &text);
-        view_cell(s, t, l->has ? dcr_buf_text(&text) : l->because);
+        if (!l->has) /* of the network's law only the residual is n/a */
+            dcr_buf_printf(&text, "%s%s", is_known ? "; the residual is " : "", l->because);
+        view_cell(s, t, dcr_buf_text(&text));
         view_cell_percent(s, t, l->has, l->residual_ratio);
         dcr_buf_release(&text);
     }

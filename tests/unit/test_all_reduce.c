@@ -159,6 +159,8 @@ static void test_nccl_tests_come_first_on_gpus(void **state)
     assert_int_equal(a->n_ahead, 2);
     assert_string_equal(a->mismatch, "");
     assert_non_null(strstr(a->text, "It was measured at one number of ranks"));
+    assert_string_equal(a->left_out,
+                        "the calibration in 4node-made.tar, since nccl-tests comes first where ranks reduce on GPUs");
     assert_string_equal(law_of_all_reduce()->source, "nccl-tests");
 }
 
