@@ -165,12 +165,25 @@ static void test_values(void **state)
     assert_int_equal(run->n_gaps, 0);
 }
 
+static void test_nothing_is_sampled(void **state)
+{
+    (void)state;
+    assert_int_equal(import_text("index, name\n0, NVIDIA A100\n1, NVIDIA A100\n"), DCR_FAIL);
+    assert_non_null(strstr(err.text, "samples nothing: its columns are index, name; record with --query-gpu="));
+    assert_int_equal(import_text("timestamp, uuid\r\n2026/04/25 16:06:06.780, GPU-1\r\n"), DCR_FAIL);
+    assert_int_equal(import_text("index, name\n0, Smith\n"), DCR_END); /* anybody's */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(test_header, forget),   cmocka_unit_test_teardown(test_no_header, forget),
-        cmocka_unit_test_teardown(test_no_times, forget), cmocka_unit_test_teardown(test_bare_numbers, forget),
-        cmocka_unit_test_teardown(test_refused, forget),  cmocka_unit_test_teardown(test_values, forget),
+        cmocka_unit_test_teardown(test_header, forget),
+        cmocka_unit_test_teardown(test_no_header, forget),
+        cmocka_unit_test_teardown(test_no_times, forget),
+        cmocka_unit_test_teardown(test_bare_numbers, forget),
+        cmocka_unit_test_teardown(test_refused, forget),
+        cmocka_unit_test_teardown(test_values, forget),
+        cmocka_unit_test_teardown(test_nothing_is_sampled, forget),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

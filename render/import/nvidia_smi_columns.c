@@ -1,0 +1,252 @@
+/* nvidia_smi_columns.c - see nvidia_smi.h. */
+#include "render/import/nvidia_smi.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* "2026/04/25 16:06:06.780" in seconds, be it rewritten with dashes; < 0 when it is none. */
+double smi_stamp(const char *text)
+{
+    int y, mo, d, h, mi, n = 0;
+    double s;
+    if (sscanf(text, " %4d%*1[/-]%2d%*1[/-]%2d %2d:%2d:%lf%n", &y, &mo, &d, &h, &mi, &s, &n) != 6 || y < 1970 ||
+        mo < 1 || mo > 12)
+        return -1;
+    int64_t yy = y - (mo <= 2), era = yy / 400, yoe = yy - era * 400; /* days of the civil calendar, by H. Hinnant */
+    int64_t doy = (153 * (mo + (mo > 2 ? -3 : 9)) + 2) / 5 + d - 1, doe = yoe * 365 + yoe / 4 - yoe / 100 + doy;
+    return (double)(era * 146097 + doe - 719468) * 86400 + h * 3600 + mi * 60 + s;
+}
+
+int smi_split(char *line, char **cells)
+{
+    int n = 0;
+    for (char *p = line; p && n < SMI_MAX_COLUMNS; n++) {
+        char *comma = strchr(p, ',');
+        if (comma)
+            *comma = '\0';
+        while (*p == ' ' || *p == '\t')
+            p++;
+        for (size_t k = strlen(p); k > 0 && (p[k - 1] == ' ' || p[k - 1] == '\r' || p[k - 1] == '\t'); k--)
+            p[k - 1] = '\0';
+        cells[n] = p;
+        p = comma ? comma + 1 : NULL;
+    }
+    return n;
+}
+
+enum gpu_sample smi_by_name(const char *name)
+{
+    static const struct {
+        const char *begin;
+        enum gpu_sample what;
+    } names[] = {{"utilization.gpu", SAMPLE_UTILIZATION}, {"memory.used", SAMPLE_MEMORY_USED},
+                 {"memory.total", SAMPLE_MEMORY_TOTAL},   {"power.draw", SAMPLE_POWER},
+                 {"temperature.gpu", SAMPLE_TEMPERATURE}, {"clocks.sm", SAMPLE_CLOCK},
+                 {"clocks.current.sm", SAMPLE_CLOCK},     {"clocks.max.sm", SAMPLE_CLOCK_MAX}};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strncmp(name, names[i].begin, strlen(names[i].begin)) == 0 && strncmp(name, "power.draw.", 11) != 0)
+            return names[i].what;
+    return SAMPLE_NONE;
+}
+
+enum gpu_sample smi_by_unit(const char *cell, int *seen)
+{
+    char *unit;
+    double v = strtod(cell, &unit);
+    if (unit == cell)
+        return SAMPLE_NONE;
+    int is_degrees = *unit == '\0' && !strchr(cell, '.') && v >= 10 && v <= 130; /* no index, version or count */
+    enum gpu_sample what = *unit == ' ' ? gpu_samples_unit(unit + 1, strlen(unit + 1), &v)
+                           : is_degrees ? SAMPLE_TEMPERATURE
+                                        : SAMPLE_NONE;
+    if (what == SAMPLE_NONE || seen[what]++)
+        return SAMPLE_NONE;
+    return what;
+}
+
+int smi_cells_in(const char *line)
+{
+    int n = 1;
+    for (; *line; line++)
+        n += *line == ',';
+    return n;
+}
+
+/* One cell of a line, without changing it: its first byte, NULL when there are fewer. */
+static const char *cell_of(const char *line, int column)
+{
+    for (; line && column > 0; column--)
+        if ((line = strchr(line, ',')) != NULL)
+            line++;
+    while (line && (*line == ' ' || *line == '\t'))
+        line++;
+    return line;
+}
+
+/* "GPU-5f3c...", "00000000:3B:00.0" */
+static int is_identity(const char *cell)
+{
+    return strncmp(cell, "GPU-", 4) == 0 || (strlen(cell) >= 12 && cell[8] == ':' && cell[11] == ':');
+}
+
+/* A bare number that counts 0, 1 ... k - 1 again and again is the index: k, else 0. */
+static int counts(const struct smi_log *g, int column)
+{
+    int64_t k = 0;
+    for (size_t i = 0, row = 0; i < g->n; i++) {
+        const char *cell = g->t[i] < 0 ? NULL : cell_of(g->lines[i], column);
+        char *end;
+        if (!cell)
+            continue;
+        long v = strtol(cell, &end, 10);
+        if (end == cell || (*end && *end != ',' && *end != '\r')) /* no unit */
+            return 0;
+        if (!k && row && v == 0)
+            k = (int64_t)row;
+        if (v != (k ? (int64_t)row % k : (int64_t)row))
+            return 0;
+        row++;
+    }
+    return k > 1 ? (int)k : 0;
+}
+
+static int compare_double(const void *a, const void *b)
+{
+    const double *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+/* How many GPUs a log without any identity is of: nvidia-smi looks at them all and then waits, so that rows come in
+ * bursts. A tenth of the usual wait parts two bursts.   returns  0: bursts of unequal length; 1: no bursts */
+int smi_burst_length(const struct smi_log *g)
+{
+    double *wait = malloc((g->n + 1) * sizeof *wait), *sorted = malloc((g->n + 1) * sizeof *sorted), last = -1;
+    size_t n = 0, run = 1, n_bursts = 0, n_long = 0;
+    int length = 0, is_equal = 1;
+    for (size_t i = 0; wait && sorted && i < g->n; i++) {
+        if (g->t[i] < 0)
+            continue;
+        if (last >= 0)
+            wait[n++] = g->t[i] - last;
+        last = g->t[i];
+    }
+    if (n < 5) {
+        free(wait);
+        free(sorted);
+        return 1;
+    }
+    memcpy(sorted, wait, n * sizeof *wait);
+    qsort(sorted, n, sizeof *sorted, compare_double);
+    double limit = sorted[n - 1 - n / 20] / 10;
+    for (size_t i = 0; i < n; i++) {
+        if (wait[i] < limit) {
+            run++;
+            continue;
+        }
+        length = length ? length : (int)run;
+        is_equal &= (int)run == length;
+        n_long += run > 1;
+        n_bursts++;
+        run = 1;
+    }
+    is_equal &= length > 0 && (int)run <= length; /* the last one may be cut */
+    free(wait);
+    free(sorted);
+    return is_equal ? length : 10 * n_long > n_bursts ? 0 : 1;
+}
+
+/* A number with a unit of memory. */
+static int mebibytes(const char *cell, double *out)
+{
+    const char *unit = strrchr(cell, ' ');
+    struct samples_left ignored = {.n = 0};
+    return unit && gpu_samples_unit(unit + 1, strlen(unit + 1), out) == SAMPLE_MEMORY_USED &&
+           gpu_samples_read(cell, SAMPLE_MEMORY_TOTAL, 1, out, &ignored);
+}
+
+/* A second column of MiB is all there is when it never changes and is never below the first. */
+static void find_total(struct smi_log *g)
+{
+    int used = -1, total = -1;
+    double value = 0;
+    for (size_t i = 0; i < g->n; i++) {
+        char line[1024], *cells[SMI_MAX_COLUMNS];
+        if (g->t[i] < 0 || strlen(g->lines[i]) >= sizeof line)
+            continue;
+        memcpy(line, g->lines[i], strlen(g->lines[i]) + 1);
+        int n = smi_split(line, cells);
+        for (int c = 0; c < n && total < 0; c++) {
+            if (g->what[c] == SAMPLE_MEMORY_USED)
+                used = c;
+            else if (used >= 0 && mebibytes(cells[c], &value))
+                total = c;
+        }
+        double v;
+        if (total < 0 || total >= n || !mebibytes(cells[total], &v) || v != value ||
+            (mebibytes(cells[used], &v) && v > value))
+            return;
+    }
+    if (total >= 0)
+        g->what[total] = SAMPLE_MEMORY_TOTAL;
+}
+
+/* returns  columns */
+int smi_by_header(struct smi_log *g)
+{
+    char *cells[SMI_MAX_COLUMNS];
+    int n = smi_split(g->lines[0], cells);
+    static const char *const identities[] = {"pci.bus_id", "gpu_bus_id", "gpu_uuid", "uuid", "index"}; /* best last */
+    int rank = -1;
+    g->time_column = -1;
+    for (int i = 0; i < n; i++) {
+        const char *unit = strchr(cells[i], '[');
+        g->what[i] = smi_by_name(cells[i]);
+        if (unit)
+            gpu_samples_unit(unit + 1, strcspn(unit + 1, "]"), &g->factor[i]);
+        g->time_column = strncmp(cells[i], "timestamp", 9) == 0 ? i : g->time_column;
+        for (int k = 0; k < (int)(sizeof identities / sizeof *identities); k++)
+            if (strcmp(cells[i], identities[k]) == 0 && k > rank) {
+                rank = k;
+                g->id_column = i;
+            }
+    }
+    return n;
+}
+
+/* Without a column of times rows with all columns are samples; add_rows counts them. */
+void smi_read_times(struct smi_log *g)
+{
+    for (size_t i = 0; i < g->n; i++) {
+        const char *cell = g->time_column >= 0 ? cell_of(g->lines[i], g->time_column) : NULL;
+        int is_row = g->time_column < 0 && smi_cells_in(g->lines[i]) == g->n_columns;
+        g->t[i] = cell ? smi_stamp(cell) : is_row ? 0 : -1;
+    }
+}
+
+/* Without a header: from the first row that has a time. */
+int smi_by_first_row(struct smi_log *g, const char *name, struct dcr_err *err)
+{
+    char line[SMI_MAX_LINE], *cells[SMI_MAX_COLUMNS];
+    int n_known = 0, seen[SAMPLE_CLOCK + 1] = {0};
+    size_t first = 0;
+    while (first < g->n && g->t[first] < 0)
+        first++;
+    if (first == g->n)
+        return 0;
+    snprintf(line, sizeof line, "%s", g->lines[first]);
+    g->n_columns = smi_split(line, cells);
+    for (int i = g->time_column + 1; i < g->n_columns; i++)
+        if (is_identity(cells[i]) || (g->id_column < 0 && counts(g, i)))
+            g->id_column = i;
+    for (int i = g->time_column + 1; i < g->n_columns; i++) {
+        g->what[i] = i == g->id_column ? SAMPLE_NONE : smi_by_unit(cells[i], seen);
+        n_known += g->what[i] != SAMPLE_NONE && g->what[i] != SAMPLE_TEMPERATURE;
+    }
+    find_total(g);
+    return n_known ? 0
+                   : dcr_err_set(err, DCR_FAIL,
+                                 "'%s' looks like a log of nvidia-smi without header and units, so that its columns "
+                                 "cannot be told; record with --format=csv",
+                                 name);
+}
