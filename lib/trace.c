@@ -84,9 +84,12 @@ void dct_close(struct dct_reader *r)
     }
     for (uint32_t i = 0; i < r->n_ranges; i++)
         free(r->ranges[i].raw);
+    for (; r->first_end < r->next_end; r->first_end++)
+        free(r->ends[r->first_end % MAX_ENDS].raw);
     free(r->delivered_raw);
     free(r->tracks);
     free(r->ranges);
+    free(r->ends);
     free(r->names);
     free(r->domains);
     free(r->texts);
@@ -95,6 +98,7 @@ void dct_close(struct dct_reader *r)
     dcr_map_release(&r->schema_of);
     dcr_map_release(&r->track_of);
     dcr_map_release(&r->range_of);
+    dcr_map_release(&r->end_of);
     dcr_buf_release(&r->notes);
     dcr_arena_release(&r->arena);
     if (r->side == 0)

@@ -1,4 +1,5 @@
-/* trace_events.c - events of slots: ranges are kept open until their end comes. See trace_inside.h. */
+/* trace_events.c - events of slots: ranges are kept open until their end comes, those of the process in
+ * trace_ranges.c. See trace_inside.h. */
 #include "lib/trace_inside.h"
 
 #include <stdlib.h>
@@ -16,17 +17,11 @@ static inline int is_event(int kind)
     return kind >= DCT_PUSH && kind <= DCT_SPAN;
 }
 
-/* Why one more range of the process cannot be kept open. */
-static uint64_t *unread(struct dct_reader *r)
-{
-    return r->n_open_total >= MAX_OPEN ? &r->loss.n_too_many : &r->loss.n_no_memory;
-}
-
 static void keep_push(struct dct_reader *r, struct track *t, const struct dct_slot *s)
 {
     if (t->n_open >= MAX_DEPTH || r->n_open_total >= MAX_OPEN ||
         (t->n_open == t->cap && dct_grow(&t->stack, &t->cap, t->n_open + 1, sizeof *t->stack) != 0)) {
-        uint64_t *why = t->n_open >= MAX_DEPTH ? &r->loss.n_too_deep : unread(r);
+        uint64_t *why = t->n_open >= MAX_DEPTH ? &r->loss.n_too_deep : dct_unread(r);
         ++*why;
         t->n_unread++;
         return;
@@ -86,75 +81,13 @@ static int close_push(struct dct_reader *r, struct track *t, const struct dct_sl
     return 1;
 }
 
-/* Room for a beginning or an end that waits for the other. returns NULL when there is none */
-static struct open_range *keep_half(struct dct_reader *r, struct track *t, const struct dct_slot *s)
+static int put_range(struct dct_reader *r, struct track *t, const struct dct_slot *s, struct dct_event *out)
 {
-    uint64_t id = (uint64_t)s[s->n_extra].t_ns;
-    if (r->n_open_total >= MAX_OPEN || dct_grow(&r->ranges, &r->cap_ranges, r->n_ranges + 1, sizeof *r->ranges) != 0 ||
-        dcr_map_put(&r->range_of, id, r->n_ranges) != 0)
-        return NULL;
-    struct open_range *o = &r->ranges[r->n_ranges++];
-    *o = (struct open_range){.id = id, .track = t->id, .name = s->name, .domain = s->domain, .start_ns = s->t_ns};
-    if (s->n_extra >= 2)
-        dct_keep_attr(o, s + 1);
-    r->n_open_total++;
-    return o;
-}
-
-static void forget_half(struct dct_reader *r, uint32_t i)
-{
-    dcr_map_delete(&r->range_of, r->ranges[i].id);
-    r->n_ranges--;
-    r->n_open_total--;
-    if (i != r->n_ranges) { /* the last one fills the gap */
-        r->ranges[i] = r->ranges[r->n_ranges];
-        (void)dcr_map_put(&r->range_of, r->ranges[i].id, i);
-    }
-}
-
-static int keep_start(struct dct_reader *r, struct track *t, const struct dct_slot *s, struct dct_event *out)
-{
-    uint32_t i;
-    uint64_t id = (uint64_t)s[s->n_extra].t_ns;
-    int is_known = dcr_map_get(&r->range_of, id, &i);
-    if (is_known && r->ranges[i].is_end && r->ranges[i].start_ns >= s->t_ns) { /* its end was in an earlier block */
-        struct open_range o = {.id = id, .track = t->id, .name = s->name, .domain = s->domain, .start_ns = s->t_ns};
-        if (s->n_extra >= 2)
-            dct_keep_attr(&o, s + 1);
-        dct_add_kept(&o, &r->ranges[i]);
-        free(r->ranges[i].raw);
-        deliver(r, out, DCT_START, &o, r->ranges[i].start_ns);
-        forget_half(r, i);
-        return 1;
-    }
-    if (is_known) /* a number given twice: one of the two is never closed */
-        r->loss.n_open_ranges++;
-    else if (!keep_half(r, t, s))
-        ++*unread(r);
-    return 0;
-}
-
-static int close_start(struct dct_reader *r, struct track *t, const struct dct_slot *s, struct dct_event *out)
-{
-    uint32_t i;
-    uint64_t id = (uint64_t)s[s->n_extra].t_ns;
-    if (!dcr_map_get(&r->range_of, id,
-                     &i)) { /* blocks come as threads fill them: the beginning may be in a later one */
-        struct open_range *o = keep_half(r, t, s);
-        if (o)
-            o->is_end = 1;
-        else
-            r->loss.n_unmatched_pops++;
+    struct open_range o;
+    int64_t end_ns;
+    if (s->kind == DCT_START ? !dct_keep_start(r, t, s, &o, &end_ns) : !dct_close_start(r, t, s, &o, &end_ns))
         return 0;
-    }
-    if (r->ranges[i].is_end) {
-        r->loss.n_unmatched_pops++;
-        return 0;
-    }
-    if (s->n_extra >= 2)
-        dct_add_attr(&r->ranges[i], s + 1);
-    deliver(r, out, DCT_START, &r->ranges[i], s->t_ns);
-    forget_half(r, i);
+    deliver(r, out, DCT_START, &o, end_ns);
     return 1;
 }
 
@@ -311,9 +244,8 @@ static int take_slot(struct dct_reader *r, struct dct_event *out)
     case DCT_POP:
         return close_push(r, t, s, out);
     case DCT_START:
-        return keep_start(r, t, s, out);
     case DCT_END:
-        return close_start(r, t, s, out);
+        return put_range(r, t, s, out);
     case DCT_MARK:
         return put_mark(r, t, s, out);
     case DCT_SPAN:
@@ -354,11 +286,7 @@ static int flush_at_end(struct dct_reader *r, struct dct_event *out)
     for (; r->flush_track < r->n_tracks; r->flush_track++)
         if (flush_one(r, &r->tracks[r->flush_track], r->last_ns, out))
             return DCR_OK;
-    while (r->n_ranges && r->ranges[r->n_ranges - 1].is_end) {
-        free(r->ranges[--r->n_ranges].raw);
-        r->n_open_total--;
-        r->loss.n_unmatched_pops++;
-    }
+    dct_drop_ends(r);
     if (!r->n_ranges)
         return DCR_END;
     r->n_ranges--;

@@ -1,6 +1,6 @@
 /* trace_inside.h - the reader of native traces from inside. Included by lib/trace*.c only: trace.c opens, closes and
  * tells what was lost, trace_texts.c takes what the program said, trace_blocks.c looks whether blocks and slots are
- * sound, trace_events.c makes events of them. */
+ * sound, trace_events.c and trace_ranges.c make events of them. */
 #ifndef DCR_TRACE_INSIDE_H
 #define DCR_TRACE_INSIDE_H
 
@@ -18,6 +18,7 @@
 #define MAX_TRACKS (1u << 16)
 #define MAX_DEPTH 16384u
 #define MAX_OPEN (1u << 20)
+#define MAX_ENDS (1u << 16)
 #define MAX_NOTES_BYTES ((size_t)64 << 10)
 
 struct open_range {
@@ -25,7 +26,8 @@ struct open_range {
     uint32_t track, name;
     uint16_t domain;
     int depth;
-    int is_end; /* of a process range whose beginning was not read yet: start_ns is when it ended */
+    int is_end; /* of a process range whose beginning was not read yet: start_ns is when it ended. In dct_reader.ends:
+                   it still waits */
     struct dct_attr attr;
     int64_t start_ns;
     void *raw; /* own copy of a raw payload, or NULL */
@@ -70,9 +72,13 @@ struct dct_reader {
     struct track *tracks;
     uint32_t n_tracks, cap_tracks;
 
-    struct dcr_map range_of; /* process ranges by id; ends too whose beginning is in a later block, of another thread */
+    struct dcr_map range_of; /* process ranges by id */
     struct open_range *ranges;
     uint32_t n_ranges, cap_ranges;
+    struct dcr_map end_of;   /* ends by id whose beginning is in a later block, of another thread, or nowhere */
+    struct open_range *ends; /* a ring                                                      shape (<= MAX_ENDS) */
+    uint32_t cap_ends;
+    uint64_t first_end, next_end; /* counted from when none was there */
 
     uint32_t n_open_total;
     int is_flushing; /* the current track's open ranges are being delivered */
@@ -101,6 +107,17 @@ void dct_keep_attr(struct open_range *o, const struct dct_slot *s);
 void dct_add_attr(struct open_range *o, const struct dct_slot *s);
 /** dct_add_kept - the same of an end that was read before its beginning. */
 void dct_add_kept(struct open_range *o, const struct open_range *end);
+/** dct_unread - where to count one more range of the process that cannot be kept open. */
+uint64_t *dct_unread(struct dct_reader *r);
+/** dct_keep_start - a range of the process begins (a slot of DCT_START): it is kept until it ends.
+ *  returns  1: its end was read before; *out and *end_ns are it, out->raw belongs to the caller */
+int dct_keep_start(struct dct_reader *r, const struct track *t, const struct dct_slot *s, struct open_range *out,
+                   int64_t *end_ns);
+/** dct_close_start - one ends (DCT_END); without a beginning so far the end is kept.    returns  as dct_keep_start */
+int dct_close_start(struct dct_reader *r, const struct track *t, const struct dct_slot *s, struct open_range *out,
+                    int64_t *end_ns);
+/** dct_drop_ends - all is read: the ends that still wait count as unmatched. */
+void dct_drop_ends(struct dct_reader *r);
 /** dct_sum_is_right - has a sealed block the checksum that it says? One that is not sealed has none. */
 int dct_sum_is_right(const unsigned char *block, size_t n_bytes);
 /** dct_read_block - the next block, not yet looked at.

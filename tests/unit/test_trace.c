@@ -230,16 +230,18 @@ static void ends_before_beginnings(void **state)
     made_slot(b, DCT_END, 1, 1, 0, 3010)->t_ns = 78;
     made_slot(b, DCT_END, 1, 1, 0, 3020)->t_ns = 78;
     made_slot(b, DCT_END, 1, 1, 0, 1000)->t_ns = 79;
-    made_slot(b, DCT_END, 1, 1, 0, 3030)->t_ns = 80;
+    made_slot(b, DCT_END, 1, 1, 0, 1010)->t_ns = 80;
     made_seal(b);
     b = made_block(&m, 11, 0);
     made_slot(b, DCT_START, 1, 1, 1, 2000)->t_ns = 77;
     made_slot(b, DCT_START, 1, 1, 2, 2500)->t_ns = 79;
     made_slot(b, DCT_START, 1, 1, 2, 2600)->t_ns = 78;
+    made_slot(b, DCT_START, 1, 1, 2, 2700)->t_ns = 80;
+    made_slot(b, DCT_END, 1, 1, 0, 2800)->t_ns = 80;
     made_seal(b);
     struct result r;
     read_all(m.bytes, m.n_blocks * BLOCK, &r);
-    assert_int_equal(r.n, 2);
+    assert_int_equal(r.n, 4);
     assert_int_equal(r.events[0].kind, DCT_START);
     assert_int_equal(r.events[0].track, 11);
     assert_int_equal(r.events[0].start_ns, 2000);
@@ -249,7 +251,11 @@ static void ends_before_beginnings(void **state)
     assert_int_equal(r.events[1].start_ns, 2600);
     assert_int_equal(r.events[1].end_ns, 3010);
     assert_false(r.events[1].is_open);
-    assert_int_equal(r.loss.n_open_ranges, 1);    /* 79 */
+    assert_int_equal(r.events[2].start_ns, 2700); /* 80, whose first end was of nothing */
+    assert_int_equal(r.events[2].end_ns, 2800);
+    assert_false(r.events[2].is_open);
+    assert_true(r.events[3].is_open); /* 79 */
+    assert_int_equal(r.loss.n_open_ranges, 1);
     assert_int_equal(r.loss.n_unmatched_pops, 3); /* 78 again, 79, 80 */
     done();
 }
@@ -593,7 +599,40 @@ static void deep_nesting_is_bounded(void **state)
     free(bytes);
 }
 
-/* 64 threads with 16384 open ranges each: no further one is kept, and none of it is called deep. */
+/* Of ends whose beginning was not read the last 65536 wait for it. */
+static void ends_of_nothing_are_bounded(void **state)
+{
+    (void)state;
+    enum { ENDS = (1 << 16) + 3, PER_BLOCK = 16000, BLOCKS = ENDS / PER_BLOCK + 2, BIG = 1 << 20 };
+    unsigned char *bytes = calloc(BLOCKS + 1, BIG);
+    assert_non_null(bytes);
+    struct dct_file_header h = {.magic = DCT_MAGIC, .version = DCT_VERSION, .block_bytes = BIG};
+    memcpy(bytes, &h, sizeof h);
+    for (int k = 1, i = 0; k <= BLOCKS; k++) {
+        struct dct_block_header *b = (struct dct_block_header *)(void *)(bytes + (size_t)k * BIG);
+        *b = (struct dct_block_header){.magic = DCT_BLOCK_MAGIC, .track = k < BLOCKS ? 1 : 2};
+        for (int n = 0; k < BLOCKS && n < PER_BLOCK && i < ENDS; n++, i++)
+            made_slot(b, DCT_END, 1, 0, 0, 1000)->t_ns = i;
+        for (i = k < BLOCKS ? i : 0; k == BLOCKS && i < 4; i++)
+            made_slot(b, DCT_START, 1, 0, 1, 500)->t_ns = i;
+        made_seal(b);
+    }
+    struct result r;
+    read_all(bytes, (size_t)(BLOCKS + 1) * BIG, &r);
+    assert_int_equal(r.n, 4);
+    assert_false(r.events[0].is_open); /* the fourth: the first three were too old */
+    assert_int_equal(r.events[0].end_ns, 1000);
+    for (int i = 1; i < 4; i++)
+        assert_true(r.events[i].is_open);
+    assert_int_equal(r.loss.n_unmatched_pops, ENDS - 1);
+    assert_int_equal(r.loss.n_open_ranges, 3);
+    assert_int_equal(r.loss.n_too_many, 0);
+    done();
+    free(bytes);
+}
+
+/* 64 threads with 16384 open ranges each: no further one is kept, and none of it is called deep. Ends of nothing take
+ * none of that room. */
 static void many_open_ranges_are_bounded(void **state)
 {
     (void)state;
@@ -605,6 +644,8 @@ static void many_open_ranges_are_bounded(void **state)
     for (unsigned t = 1; t <= THREADS + 1; t++) {
         struct dct_block_header *b = (struct dct_block_header *)(void *)(bytes + (size_t)t * BIG);
         *b = (struct dct_block_header){.magic = DCT_BLOCK_MAGIC, .track = t};
+        for (int i = 0; t == 1 && i < 10; i++)
+            made_slot(b, DCT_END, 1, 0, 0, 100)->t_ns = 100 + i;
         for (int i = 0; i < (t <= THREADS ? DEPTH : 3); i++)
             made_slot(b, DCT_PUSH, 0, 0, 1, 100);
         if (t > THREADS) {
@@ -620,7 +661,7 @@ static void many_open_ranges_are_bounded(void **state)
     assert_int_equal(r.loss.n_too_many, 4);
     assert_int_equal(r.loss.n_too_deep + r.loss.n_no_memory, 0);
     assert_int_equal(r.loss.n_open_ranges, THREADS * DEPTH);
-    assert_int_equal(r.loss.n_unmatched_pops, 1); /* the end of the process range that was not kept */
+    assert_int_equal(r.loss.n_unmatched_pops, 11); /* one is the end of the process range that was not kept */
     assert_string_equal(r.notes, "4 ranges were recorded while 1048576 others of the process were open, and not read");
     done();
     free(bytes);
@@ -643,6 +684,7 @@ int main(void)
         cmocka_unit_test(every_flipped_byte_is_survived),
         cmocka_unit_test(random_rubbish_is_survived),
         cmocka_unit_test(deep_nesting_is_bounded),
+        cmocka_unit_test(ends_of_nothing_are_bounded),
         cmocka_unit_test(many_open_ranges_are_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
