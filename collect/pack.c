@@ -89,12 +89,27 @@ static void summarise(const struct pack *p, char *out, size_t n)
     put_list(out, n, "; INCOMPLETE: ", p->reasons);
 }
 
+/* What a link names is replaced, as tar and cp would, and the link stays. *out: what is to be written */
+static int follow_link(const char *output, char out[PATH_MAX], struct dcr_err *err)
+{
+    struct stat st;
+    int is_link = lstat(output, &st) == 0 && S_ISLNK(st.st_mode);
+    if (is_link && !realpath(output, out))
+        return dcr_err_sys(err, DCR_FAIL, "cannot write '%s', a link: what it names", output);
+    if (!is_link && snprintf(out, PATH_MAX, "%s", output) >= PATH_MAX)
+        return dcr_err_set(err, DCR_FAIL, "the name '%s' is too long", output);
+    return DCR_OK;
+}
+
 int pack_check_output(const char *output, struct dcr_err *err)
 {
     static const char *const others[] = {".gz", ".tgz", ".bz2", ".xz", ".lz4", ".zip", ".7z", ".rar", ".Z"};
     struct stat st;
-    char dir[PATH_MAX];
+    char dir[PATH_MAX], target[PATH_MAX];
+    int rc = follow_link(output, target, err);
     const char *slash = strrchr(output, '/');
+    if (rc)
+        return rc;
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (dcr_ends_with(output, others[i]))
             return dcr_err_set(
@@ -157,7 +172,13 @@ int pack_spool(const struct pack_request *request, char *message, size_t n, stru
         rc = calibrate_check(request->calibration, err);
     if (rc)
         return rc;
+    char target[PATH_MAX];
+    struct pack_request followed = *request;
+    followed.output = target;
+    rc = follow_link(request->output, target, err);
+    if (rc)
+        return rc;
     int has_changed = 0;
-    rc = pack_once(request, request->is_live, &has_changed, message, n, err);
-    return rc && has_changed && !request->is_live ? pack_once(request, 1, &has_changed, message, n, err) : rc;
+    rc = pack_once(&followed, request->is_live, &has_changed, message, n, err);
+    return rc && has_changed && !request->is_live ? pack_once(&followed, 1, &has_changed, message, n, err) : rc;
 }

@@ -222,6 +222,11 @@ says 2 "pack: the output is somebody's file" "not overwritten" "$COLLECT" pack x
 says 125 "run: the output is somebody's file, seen before the program starts" "not overwritten" \
     "$COLLECT" run -o notes.txt -- touch started
 check "... which is untouched, and nothing was started" sh -c '[ "$(cat notes.txt)" = precious ] && [ ! -e started ]'
+mkdir -p runs y && ln -s runs/one.tar latest.tar && echo epoch,epoch_time_sec >y/metrics.csv && echo 0,1 >>y/metrics.csv
+says 2 "pack: a link to nothing" "cannot write 'latest.tar', a link: what it names: No such file" "$COLLECT" pack y -o latest.tar
+cp good.tar runs/one.tar
+says 0 "pack: a link to an archive" "^dccollect: .*/runs/one.tar: " "$COLLECT" pack y -o latest.tar
+check "... what it names is replaced, and the link stays" sh -c '[ -L latest.tar ] && ! cmp -s good.tar runs/one.tar && "$0" verify runs/one.tar && [ "$(ls runs)" = one.tar ]' "$COLLECT"
 says 2 "pack: the output's folder is missing" "cannot" "$COLLECT" pack x -o nowhere/p.tar
 cp good.tar in.tar && cp packed.tar.zst other.tar.zst && ln -s in.tar in.csv
 says 2 "export: over its archive" "-o 'in.tar' is one of the inputs" "$COLLECT" export in.tar -o in.tar
