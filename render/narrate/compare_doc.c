@@ -22,15 +22,23 @@ static const char *chance(struct report *rep, const struct compared *c)
 
 #define NOT_REPEATED "Runs were not repeated: the spread between runs is not in the interval."
 
+static const char *where_text(struct report *rep, const struct comparison *c)
+{
+    return c->n_nodes == 0 ? "A step" : report_text(rep, "At %s a step", c->label);
+}
+
+static const char *way_text(struct report *rep, const struct compared *s)
+{
+    return s->change_ns.has && !s->is_significant ? "no difference that can be told from chance"
+           : s->after_ns <= s->before_ns
+               ? report_text(rep, "%s as fast as before", fmt_x((double)s->before_ns / (double)s->after_ns).text)
+               : report_text(rep, "%s as long as before", fmt_x((double)s->after_ns / (double)s->before_ns).text);
+}
+
 static const char *step_sentence(struct report *rep, const struct comparison *c)
 {
     const struct compared *s = &c->step;
-    const char *where = c->n_nodes == 0 ? "A step" : report_text(rep, "At %s a step", c->label);
-    const char *way =
-        s->change_ns.has && !s->is_significant ? "no difference that can be told from chance"
-        : s->after_ns <= s->before_ns
-            ? report_text(rep, "%s as fast as before", fmt_x((double)s->before_ns / (double)s->after_ns).text)
-            : report_text(rep, "%s as long as before", fmt_x((double)s->after_ns / (double)s->before_ns).text);
+    const char *where = where_text(rep, c), *way = way_text(rep, s);
     if (!s->change_ns.has)
         return report_text(rep,
                            "%s takes %s against %s before, %s; %lld and %lld steps are too few to tell that "
@@ -87,13 +95,53 @@ static const char *meanwhile(struct report *rep, const struct comparison *c)
     return *text ? report_text(rep, " Meanwhile these parts grew: %s.", text) : "";
 }
 
+static int is_of(enum cause_class cls, enum part p)
+{
+    static const unsigned parts[N_CLASSES] = {[CLASS_COMPUTE] = 1U << PART_COMPUTE,
+                                              [CLASS_MEMORY] = 1U << PART_COMPUTE,
+                                              [CLASS_COMMUNICATION] = 1U << PART_TRANSFER | 1U << PART_WAIT,
+                                              [CLASS_IMBALANCE] = 1U << PART_WAIT,
+                                              [CLASS_DATA] = 1U << PART_DATA | 1U << PART_WAIT,
+                                              [CLASS_IO] = 1U << PART_IO | 1U << PART_WAIT,
+                                              [CLASS_COPY] = 1U << PART_COPY,
+                                              [CLASS_HOST] = 1U << PART_OTHER,
+                                              [CLASS_OVERHEAD] = 1U << PART_OTHER};
+    return parts[cls] >> p & 1;
+}
+
+/* Why more came than the removal of the causes that were named can bring. */
+static const char *beyond(struct report *rep, const struct comparison *c)
+{
+    const char *text = "";
+    for (int p = 0; p < N_PARTS; p++) {
+        const struct compared *k = &c->part[p];
+        int is_named = 0;
+        for (int i = 0; i < c->n_predictions; i++)
+            is_named |= c->predictions[i].is_removed && is_of(c->predictions[i].cls, (enum part)p);
+        int64_t by = k->before_ns - k->after_ns;
+        if (!is_named && k->is_significant && (double)by > rep->thresholds.loss_matters * (double)c->expected_mean_ns)
+            text =
+                report_text(rep, "%s%s%s by %s", text, *text ? ", " : "", part_name((enum part)p), fmt_time(by).text);
+    }
+    return *text
+               ? report_text(rep, "these parts, which it does not count, fell too: %s", text)
+               : "no part beside it fell by more than chance, so that the rest is the spread of the steps, or of runs";
+}
+
+/* Beyond what rounding makes of the same. */
+static int is_beyond(int64_t gain, int64_t promised)
+{
+    return promised > 0 && (double)gain > 1.005 * (double)promised;
+}
+
 /* "12.0 ms came (84 %)", of what was promised. */
 static const char *came(struct report *rep, int64_t gain, int64_t promised)
 {
-    return gain <= 0      ? "nothing came"
-           : promised > 0 ? report_text(rep, "%s came (%s)", fmt_time(gain).text,
-                                        fmt_percent((double)gain / (double)promised).text)
-                          : report_text(rep, "%s came", fmt_time(gain).text);
+    return gain <= 0                   ? "nothing came"
+           : is_beyond(gain, promised) ? report_text(rep, "all came, and %s more", fmt_time(gain - promised).text)
+           : promised > 0              ? report_text(rep, "%s came (%s)", fmt_time(gain).text,
+                                                     fmt_percent((double)gain / (double)promised).text)
+                                       : report_text(rep, "%s came", fmt_time(gain).text);
 }
 
 static int is_other(int64_t a, int64_t b)
@@ -110,10 +158,40 @@ static const char *achieved_sentence(struct report *rep, const struct comparison
     if (is_other(by_means, c->achieved_ns) || is_other(c->expected_mean_ns, c->expected_ns))
         means = report_text(rep, "; by the means, in which single slow steps count, of at most %s %s",
                             fmt_time(c->expected_mean_ns).text, came(rep, by_means, c->expected_mean_ns));
-    return report_text(rep,
-                       " Of the %s that its removal promised at most, %s, both of the median step: %s against %s%s.%s",
-                       fmt_time(c->expected_ns).text, came(rep, c->achieved_ns, c->expected_ns),
-                       fmt_time(c->median_after_ns).text, fmt_time(c->median_before_ns).text, means, meanwhile(rep, c));
+    return report_text(
+        rep, " Of the %s that its removal promised at most, %s, both of the median step: %s against %s%s.%s%s",
+        fmt_time(c->expected_ns).text, came(rep, c->achieved_ns, c->expected_ns), fmt_time(c->median_after_ns).text,
+        fmt_time(c->median_before_ns).text, means,
+        is_beyond(c->achieved_ns, c->expected_ns) ? report_text(rep, " More than that upper bound: %s.", beyond(rep, c))
+                                                  : "",
+        meanwhile(rep, c));
+}
+
+/* "data loading": the removed cause of which most was promised. */
+static const char *removed_name(struct report *rep, const struct comparison *c)
+{
+    for (int i = 0; i < c->n_predictions; i++)
+        if (c->predictions[i].is_removed && c->predictions[i].predicted_ns == c->expected_ns) {
+            const char *name = class_name(c->predictions[i].cls);
+            int is_word = name[0] >= 'A' && name[0] <= 'Z' && name[1] >= 'a' && name[1] <= 'z';
+            return is_word ? report_text(rep, "%c%s", name[0] - 'A' + 'a', name + 1) : name;
+        }
+    return "its removal";
+}
+
+/* The change in one glance, for the terminal. */
+static const char *short_verdict(struct report *rep, const struct comparison *c)
+{
+    const struct compared *s = &c->step;
+    const char *promise = "";
+    if (c->expected_ns > 0)
+        promise = report_text(rep, " Of the %s that %s promised at most, %s.", fmt_time(c->expected_ns).text,
+                              removed_name(rep, c), came(rep, c->achieved_ns, c->expected_ns));
+    else if (c->n_predictions)
+        promise = " No cause that the report before named was removed.";
+    return report_text(rep, "%s takes %s against %s before: %s%s.%s", where_text(rep, c), fmt_time(s->after_ns).text,
+                       fmt_time(s->before_ns).text, way_text(rep, s),
+                       s->change_ns.has ? "" : ", of too few steps to tell it from chance", promise);
 }
 
 static const char *prediction_sentence(struct report *rep, const struct comparison *c)
@@ -171,7 +249,8 @@ static void say_first(struct report *rep, const struct comparison *c)
     const char *sure =
         rep->confidence && *rep->confidence ? report_text(rep, " Confidence in that is %s.", rep->confidence) : "";
     rep->support = report_text(rep, "%s What limits now: %s%s", c->support, rep->headline, sure);
-    rep->verdict = report_text(rep, "%s%s%s", c->sentence, part_sentence(rep, c), unfair(rep, c));
+    rep->verdict = report_text(rep, "%s%s Confidence is %s: %s.", short_verdict(rep, c), unfair(rep, c),
+                               confidence_word(c->confidence), c->confidence_because);
     rep->headline = c->sentence;
     rep->how_sure = report_text(rep, "%s counted in %s before, %s in %s after. Confidence is %s: %s.",
                                 fmt_count(c->steps_before, "step").text, fmt_count(c->n_before, "run").text,

@@ -1,6 +1,8 @@
 /* test_compare.c - runs before and after (render/analyse/compare.c), by hand. */
 #include "render/analyse/compare.h"
 
+#include "render/narrate/compare_doc.h"
+#include "render/narrate/narrate.h"
 #include "tests/unit/made_run.h"
 
 #include <setjmp.h>
@@ -205,12 +207,45 @@ static void test_gain_is_a_bound(void **state)
     }
 }
 
+/* Loading fell from 60 to 0, and compute from 40 to 30: more than loading alone can bring is said, and what brought it;
+ * with compute as it was nothing of that. The terminal has it in short. */
+static void test_more_than_promised(void **state)
+{
+    (void)state;
+    for (int is_more = 0; is_more < 2; is_more++) {
+        struct run *old[] = {made_even_run(1, 64, 40, 40000000, 0, 60000000, 0)};
+        struct run *new[] = {made_even_run(1, 64, 40, is_more ? 30000000 : 40000000, 0, 100000, 0)};
+        struct report before = {0}, after = {0};
+        tell(&before, old, 1);
+        tell(&after, new, 1);
+        narrate(&before);
+        narrate(&after);
+        after.baseline = "old";
+        assert_int_equal(compare(&after, &before), 1);
+        narrate_comparisons(&after);
+        const char *said = after.comparisons[0].support;
+        assert_int_equal(strstr(said, "all came, and 9.90 ms more, both of the median step") != NULL, is_more);
+        assert_int_equal(
+            strstr(said, "upper bound: these parts, which it does not count, fell too: compute by 10.0 ms.") != NULL,
+            is_more);
+        assert_non_null(strstr(after.verdict, is_more ? "Of the 60.0 ms that data loading promised at most, all came, "
+                                                        "and 9.90 ms more. Confidence is low: "
+                                                      : "promised at most, 59.9 ms came (100 %). Confidence"));
+        assert_true(strlen(after.verdict) < 300);
+        report_free(&before);
+        report_free(&after);
+        run_free(old[0]);
+        run_free(new[0]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_loading_removed), cmocka_unit_test(test_other_gpu),
-        cmocka_unit_test(test_gain_by_medians), cmocka_unit_test(test_gain_is_a_bound),
-        cmocka_unit_test(test_like_with_like),  cmocka_unit_test(test_no_difference),
+        cmocka_unit_test(test_loading_removed),    cmocka_unit_test(test_other_gpu),
+        cmocka_unit_test(test_gain_by_medians),    cmocka_unit_test(test_gain_is_a_bound),
+        cmocka_unit_test(test_like_with_like),     cmocka_unit_test(test_no_difference),
+        cmocka_unit_test(test_more_than_promised),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
