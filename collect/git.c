@@ -191,7 +191,7 @@ void git_put_dirty(json_t *git, int timeout_ms)
         json_object_set_new(git, "dirty", json_boolean(said[0] != '\0'));
     else
         meta_missing(git, "dirty",
-                     status == NO_GIT         ? "there is no program git"
+                     status == NO_GIT         ? "no program git is on PATH, which would tell"
                      : status == ASK_TOO_LONG ? "git took too long for a program that waits to be started"
                                               : "git cannot say it of this folder (it may be another user's)");
 }

@@ -113,7 +113,8 @@ void pack_recorded(const struct pack *p, const json_t *record, json_t *o)
                  : *user        ? user
                  : p->n_dropped ? "there was no room for it on disk or in memory"
                  : p->n_traces  ? "the program named no range"
-                 : p->n_empty   ? "no trace could be begun: no room on the spool's disk, or the program was killed then"
+                 : p->n_empty   ? "no trace could be begun: no room on the spool's disk, a limit on the size of files "
+                                  "(ulimit -f), or the program was killed then"
                               : "no process left a trace: NVTX was not loaded (not built with it, statically linked), "
                                 "no range was reached, its calls on files were all short and moved less than 1 MB, or "
                                 "privileges, environment or root had been given up by then");

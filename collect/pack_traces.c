@@ -14,16 +14,28 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static void judge_trace(struct pack *p, const char *name, int rank, const struct dct_loss *loss)
+/* What the recorder said that there was no room for; *n: its length. */
+static const char *stop_of(const char *notes, size_t *n)
 {
+    static const char begin[] = DCR_STOP_NOTE;
+    const char *at = strstr(notes, begin);
+    at = at ? at + sizeof begin - 1 : "no room on disk or in memory";
+    *n = strcspn(at, "\n");
+    return at;
+}
+
+static void judge_trace(struct pack *p, const char *name, int rank, const struct dct_loss *loss, const char *notes)
+{
+    size_t n;
+    const char *why = stop_of(notes, &n);
     if (loss->is_torn)
         pack_reason(p, "the trace '%s' ends inside a block", name);
     if (loss->n_bad_blocks || loss->n_missing_blocks)
         pack_reason(p, "the trace '%s' has %llu damaged and %llu missing blocks", name,
                     (unsigned long long)loss->n_bad_blocks, (unsigned long long)loss->n_missing_blocks);
     if (loss->n_dropped)
-        pack_reason(p, "rank %d could not record %llu events (no room on disk or in memory)", rank,
-                    (unsigned long long)loss->n_dropped);
+        pack_reason(p, "rank %d could not record %llu events (%.*s)", rank, (unsigned long long)loss->n_dropped, (int)n,
+                    why);
 }
 
 /* CUPTI hands over its last records when the program exits; who was killed, or left by _exit, loses them uncounted. */
@@ -85,7 +97,7 @@ static void take_facts(struct pack *p, const char *trace, int rank, const struct
         if (!*r->host)
             r->host = dcr_arena_strdup(&p->arena, s->info.host);
     }
-    judge_trace(p, trace, rank, &s->loss);
+    judge_trace(p, trace, rank, &s->loss, s->notes);
 }
 
 /* ---- summaries made here ------------------------------------------------------------------------ */

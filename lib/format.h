@@ -53,6 +53,8 @@ enum dcr_role {
 /* Sentences in a trace (DCT_NOTE) that the packer looks for. */
 #define DCR_GPU_NOTE "GPU activity is recorded"
 #define DCR_GPU_WHOLE_NOTE "GPU activity was handed over up to the exit"
+/* How the recorder begins to say what there was no room for. */
+#define DCR_STOP_NOTE "recording stopped: "
 /* How the recorder begins to say that the program's new user can make no traces. */
 #define DCR_USER_NOTE "the program gave up its privileges"
 /* In the spool folder: the same of processes that have no trace (forked children), the first of them. */

@@ -22,8 +22,10 @@
 
 /* What a thread needs: a block and the tables of its track. */
 #define TRACK_BYTES (DCT_BLOCK_BYTES + (32u << 10))
-#define FULL_NOTE "recording stopped: the trace lies in memory and has reached the limit (--max-mb)"
-#define DISK_NOTE "the trace reached its limit on disk (--max-disk-mb); what came after is dropped and counted"
+#define FULL_NOTE DCR_STOP_NOTE "the trace lies in memory and has reached the limit (--max-mb)"
+#define DISK_NOTE DCR_STOP_NOTE "the trace reached its limit on disk (--max-disk-mb)"
+#define SIZE_NOTE DCR_STOP_NOTE "the trace reached the limit on the size of files (ulimit -f)"
+#define ROOM_NOTE DCR_STOP_NOTE "the spool's disk is full, or over its quota"
 
 struct names dcc_names;
 struct process *dcc_process;
@@ -152,22 +154,35 @@ void file_end_track(struct process *p)
 
 /* ---- blocks ----------------------------------------------------------------------------------- */
 
-/* May the file have a further block? What it may not is dropped and counted, and a sentence says so. */
+/* Why what comes from now on is dropped and counted. */
+static void say_stop(struct process *p, const char *note)
+{
+    if (p->definitions && p->definitions->used_slots + 8 < FILE_SLOTS)
+        file_define(p, DCT_NOTE, 0, 0, note, (uint32_t)strlen(note));
+}
+
+/* May the file have a further block? */
 static int is_allowed(struct process *p)
 {
     uint64_t bytes = (p->n_blocks + 1) * DCT_BLOCK_BYTES;
     int is_full = p->is_in_memory && bytes > p->max_bytes, is_over = p->max_disk_bytes && bytes > p->max_disk_bytes;
     if ((!is_full && !is_over) || p->n_blocks <= 2)
         return 1;
-    if (p->definitions && p->definitions->used_slots + 8 < FILE_SLOTS)
-        file_define(p, DCT_NOTE, 0, 0, is_full ? FULL_NOTE : DISK_NOTE,
-                    (is_full ? sizeof FULL_NOTE : sizeof DISK_NOTE) - 1);
+    say_stop(p, is_full ? FULL_NOTE : DISK_NOTE);
     return 0;
 }
 
 static struct dct_block_header *map_block(struct process *p, struct room_work *work)
 {
-    return is_allowed(p) && fd_is_ours(p) ? room_next_block(p, work) : NULL;
+    if (!is_allowed(p) || !fd_is_ours(p))
+        return NULL;
+    struct dct_block_header *b = room_next_block(p, work);
+    int why = errno;
+    if (!b && !room_is_below_size_limit((p->n_blocks + 1) * DCT_BLOCK_BYTES))
+        say_stop(p, SIZE_NOTE);
+    else if (!b && (why == ENOSPC || why == EDQUOT))
+        say_stop(p, ROOM_NOTE);
+    return b;
 }
 
 static struct dct_block_header *map_block_at_once(struct process *p)

@@ -126,6 +126,7 @@ else
     not_ok "file size limit: recorded and dropped add up to 400000 events" "status $got, $(cat "$TMP/got")"
 fi
 
+check "file size limit: the trace says so" grep -q '^recording stopped: .*(ulimit -f)' <(text "$TMP"/limit/rank0/*.dct --notes)
 if [ "$(id -u)" = 0 ] && mkdir "$TMP/small" && mount -t tmpfs -o size=1m tmpfs "$TMP/small" 2>/dev/null; then
     DCC_SPOOL=$TMP/small NVTX_INJECTION64_PATH=$INJECT "$TMP/marks" 50000
     got=$?
