@@ -27,6 +27,15 @@ enum gpu_sample gpu_samples_unit(const char *unit, size_t n, double *factor)
     return SAMPLE_NONE;
 }
 
+double gpu_samples_factor(const char *unit, size_t n, enum gpu_sample what)
+{
+    double factor = NAN;
+    enum gpu_sample of = gpu_samples_unit(unit, n, &factor);
+    int is_of = of == what || (of == SAMPLE_MEMORY_USED && what == SAMPLE_MEMORY_TOTAL) ||
+                (of == SAMPLE_CLOCK && what == SAMPLE_CLOCK_MAX);
+    return is_of ? factor : NAN;
+}
+
 static int is_not_measured(const char *cell)
 {
     static const char *const words[] = {"", "-", "N/A", "Not Supported", "Unknown Error", "Insufficient Permissions"};
@@ -57,11 +66,8 @@ int gpu_samples_read(const char *cell, enum gpu_sample what, double factor, doub
         size_t n = strlen(end += strspn(end, " \t"));
         while (n && isspace((unsigned char)end[n - 1]))
             n--;
-        enum gpu_sample of = n ? gpu_samples_unit(end, n, &factor) : what;
-        *out = v * factor;
-        if ((of == what || (of == SAMPLE_MEMORY_USED && what == SAMPLE_MEMORY_TOTAL) ||
-             (of == SAMPLE_CLOCK && what == SAMPLE_CLOCK_MAX)) &&
-            is_possible(what, *out)) {
+        *out = v * (n ? gpu_samples_factor(end, n, what) : factor);
+        if (is_possible(what, *out)) {
             *out = what == SAMPLE_UTILIZATION ? fmin(*out, 100) : *out;
             return 1;
         }

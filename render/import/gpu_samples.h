@@ -20,6 +20,8 @@ enum gpu_sample {
 /** gpu_samples_unit - what a unit is of ("GiB": memory used), and its size in units of struct run_gpu.
  *  returns  SAMPLE_NONE for one that is not known */
 enum gpu_sample gpu_samples_unit(const char *unit, size_t n, double *factor);
+/** gpu_samples_factor - the size of a unit of what is sampled; NAN of one that is not known, or of something else. */
+double gpu_samples_factor(const char *unit, size_t n, enum gpu_sample what);
 
 /* What of a file was no sample, to be said. Zero to begin with. */
 struct samples_left {
@@ -29,7 +31,7 @@ struct samples_left {
 /** samples_leave - one more that was none: its text. */
 void samples_leave(struct samples_left *left, const char *cell);
 /** gpu_samples_read - "37", "37 %" or "2.5 GiB", as what is sampled there.
- *  factor   of a number without a unit
+ *  factor   of a number without a unit; NAN: such a number is none
  *  left     counts what is neither a value nor a way to say that none was measured ("N/A", "[Not Supported]", "")
  *  returns  1 and *out in units of struct run_gpu; 0 when there is no value, or none that can be: no known unit, a
  * share below 0 or 101 and more (what is above 100 becomes 100), a negative one except of temperatures */

@@ -179,7 +179,7 @@ int nvidia_smi_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
     }
     int has_header = b.len && is_header(b.data, b.len);
     if (has_header && g.n) {
-        g.n_columns = smi_by_header(&g);
+        g.n_columns = smi_by_header(&g, &left);
     } else if (g.n) {
         g.n_columns = smi_cells_in(g.lines[0]);
         const char *slash = strchr(g.lines[0], '/'), *comma = strchr(g.lines[0], ',');

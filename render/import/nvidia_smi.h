@@ -29,8 +29,9 @@ enum gpu_sample smi_by_name(const char *name);
 /** smi_by_unit - what a value with a unit samples; the first of its kind in a line only. seen: counts them */
 enum gpu_sample smi_by_unit(const char *cell, int *seen);
 
-/** smi_by_header - columns by the first line, which is split. returns  how many */
-int smi_by_header(struct smi_log *g);
+/** smi_by_header - columns by the first line, which is split. Under a unit that is not known numbers without one of
+ *  their own are none; left gets the name of such a column. returns  how many */
+int smi_by_header(struct smi_log *g, struct samples_left *left);
 /** smi_read_times - the times of all lines. Without a column of times rows with all columns are samples; who adds them
  *  counts them. */
 void smi_read_times(struct smi_log *g);

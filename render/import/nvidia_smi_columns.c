@@ -1,6 +1,7 @@
 /* nvidia_smi_columns.c - see nvidia_smi.h. */
 #include "render/import/nvidia_smi.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -192,7 +193,7 @@ static void find_total(struct smi_log *g)
 }
 
 /* returns  columns */
-int smi_by_header(struct smi_log *g)
+int smi_by_header(struct smi_log *g, struct samples_left *left)
 {
     char *cells[SMI_MAX_COLUMNS];
     int n = smi_split(g->lines[0], cells);
@@ -202,8 +203,10 @@ int smi_by_header(struct smi_log *g)
     for (int i = 0; i < n; i++) {
         const char *unit = strchr(cells[i], '[');
         g->what[i] = smi_by_name(cells[i]);
-        if (unit)
-            gpu_samples_unit(unit + 1, strcspn(unit + 1, "]"), &g->factor[i]);
+        if (unit && g->what[i] != SAMPLE_NONE)
+            g->factor[i] = gpu_samples_factor(unit + 1, strcspn(unit + 1, "]"), g->what[i]);
+        if (isnan(g->factor[i]))
+            samples_leave(left, cells[i]);
         g->time_column = strncmp(cells[i], "timestamp", 9) == 0 ? i : g->time_column;
         for (int k = 0; k < (int)(sizeof identities / sizeof *identities); k++)
             if (strcmp(cells[i], identities[k]) == 0 && k > rank) {

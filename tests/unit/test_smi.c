@@ -152,6 +152,15 @@ static void test_values(void **state)
                                          "('101 %' is the first) and are left out."));
     assert_int_equal(import_text("index, memory.used [GiB], timestamp\n0, 2, 2026/02/01 00:00:01.0\n"), 0);
     assert_true(run->nodes[0].gpus[0].memory_used_mb.sum == 2048);
+    /* A unit that is not known, or of something else, is none for numbers that have no other. */
+    assert_int_equal(import_text("index, memory.used [MB], power.draw [MHz], timestamp\n"
+                                 "0, 2, 80, 2026/02/01 00:00:01.0\n0, 5 MiB, 90 W, 2026/02/01 00:00:02.0\n"),
+                     0);
+    assert_true(run->nodes[0].gpus[0].memory_used_mb.n == 1 && run->nodes[0].gpus[0].memory_used_mb.sum == 5);
+    assert_true(run->nodes[0].gpus[0].power_w.n == 1 && run->nodes[0].gpus[0].power_w.sum == 90);
+    assert_int_equal(run->n_gaps, 1);
+    assert_non_null(strstr(run->gaps[0], "4 values of 'smi.csv'"));
+    assert_non_null(strstr(run->gaps[0], "('memory.used [MB]' is the first)"));
     assert_int_equal(import_text(ROW("01.0", "10 %, 1 GiB, 80 GiB") ROW("02.0", "30 %, 2 GiB, 80 GiB")), 0);
     check_gpu(0, 0, 2, 20, 1536);
     assert_true(run->nodes[0].gpus[0].memory_total_mb.max == 80 * 1024);
