@@ -172,8 +172,16 @@ const char *unlike_names(struct report *rep, unsigned which);
  *  returns  gives; lives as long as the report. (surroundings.c) Test: tests/unit/test_caveats.c */
 const char *other_surroundings(struct report *rep, int first, const int *runs, int n);
 
+/* Times of metrics.csv, summed over n epochs. */
+struct epoch_times {
+    int has; /* and loading and computing can be times of an epoch only: together they are more than half of it */
+    int64_t n;
+    double whole_s, loading_s, computing_s;
+};
+/** epoch_times - of the epochs whose parts are there and fit into them. Test: tests/golden/render_text.sh */
+struct epoch_times epoch_times(const struct run *r);
 /** run_may_be_torch - does PyTorch's advice fit: do names in its traces or its command say so, or does nothing tell?
- *  Test: tests/unit/test_narrate_runs.c */
+ *  Test: tests/unit/test_framework.c */
 int run_may_be_torch(const struct run *r);
 /** launched_word - the first word of a run's command that is the program's: behind mpirun, srun and their like and
  * their options, which say where and on how many ranks it ran; 0 without such a launcher. (command.c) Test:

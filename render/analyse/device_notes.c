@@ -115,10 +115,14 @@ static void note_memory(struct notes *x, const struct run_device *d)
     double whole = d->memory_total_bytes > 0 ? (double)d->memory_total_bytes : (double)peak;
     if (!m->n || whole <= 0)
         return;
-    if (d->memory_total_bytes > 0 && (double)peak / whole > rep->thresholds.gpu_memory)
+    if (d->memory_total_bytes > 0 && (double)peak / whole > rep->thresholds.gpu_memory) {
+        int n = x->r->n_notes;
         note(x, d,
              report_text(x->rep, "its memory was %s full at the peak; above %s there is pressure.",
                          fmt_percent((double)peak / whole).text, fmt_percent(rep->thresholds.gpu_memory).text));
+        if (x->r->n_notes > n)
+            x->r->memory_notes |= UINT64_C(1) << n;
+    }
     if (m->has_growth && m->n_step_peaks >= 10 && m->growth_bytes_per_step * 100 > 0.01 * whole)
         note(x, d,
              report_text(x->rep,

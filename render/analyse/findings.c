@@ -7,6 +7,25 @@
 #include <math.h>
 #include <string.h>
 
+struct epoch_times epoch_times(const struct run *r)
+{
+    const int whole = run_metric("epoch_time_sec"), load = run_metric("data_load_time_sec");
+    const int compute = run_metric("compute_time_sec");
+    struct epoch_times t = {0};
+    for (size_t i = 0; i < r->n_epochs; i++) {
+        const double *v = r->epochs[i].value;
+        /* Not a number compares false; a trainer that loads beside computing counts more than there is. */
+        if (!(v[whole] > 0 && v[load] >= 0 && v[compute] >= 0 && v[load] + v[compute] <= v[whole]))
+            continue;
+        t.whole_s += v[whole];
+        t.loading_s += v[load];
+        t.computing_s += v[compute];
+        t.n++;
+    }
+    t.has = t.n > 0 && 2 * (t.loading_s + t.computing_s) > t.whole_s;
+    return t;
+}
+
 static double epoch_mean(const struct run *run, const char *column)
 {
     double sum = 0;
@@ -21,12 +40,12 @@ static double epoch_mean(const struct run *run, const char *column)
 }
 
 /* All that is known where only metrics.csv was kept. Files of this kind do not say whether their times are per step or
- * per epoch, so that no verdict may rest on them. */
+ * per epoch, so that no verdict may rest on them: unless they can be of epochs only (epochs_headline). */
 static void note_epochs(struct report *rep, struct run_result *r)
 {
     double epoch = epoch_mean(r->run, "epoch_time_sec"), compute = epoch_mean(r->run, "compute_time_sec");
     double data = epoch_mean(r->run, "data_load_time_sec");
-    if (r->has_steps || !(epoch > 0) || isnan(compute) || isnan(data))
+    if (r->has_steps || epoch_times(r->run).has || !(epoch > 0) || isnan(compute) || isnan(data))
         return;
     r->notes[r->n_notes++] =
         report_text(rep,
@@ -99,11 +118,13 @@ void findings(struct report *rep, struct run_result *r)
         for (int k = 0; k < r->run->nodes[i].n_gpus && r->n_notes < RUN_MAX_NOTES; k++) {
             const struct run_gpu *g = &r->run->nodes[i].gpus[k];
             double total = rule_mean(&g->memory_total_mb);
-            if (g->memory_used_mb.n && total > 0 && g->memory_used_mb.max / total > rep->thresholds.gpu_memory)
-                r->notes[r->n_notes++] =
-                    report_text(rep, "GPU %d of node %d used %s of its memory at most; above %s there is pressure.",
-                                g->gpu_id, r->run->nodes[i].node, fmt_percent(g->memory_used_mb.max / total).text,
-                                fmt_percent(rep->thresholds.gpu_memory).text);
+            if (!(g->memory_used_mb.n && total > 0 && g->memory_used_mb.max / total > rep->thresholds.gpu_memory))
+                continue;
+            r->memory_notes |= UINT64_C(1) << r->n_notes;
+            r->notes[r->n_notes++] =
+                report_text(rep, "GPU %d of node %d used %s of its memory at most; above %s there is pressure.",
+                            g->gpu_id, r->run->nodes[i].node, fmt_percent(g->memory_used_mb.max / total).text,
+                            fmt_percent(rep->thresholds.gpu_memory).text);
         }
     device_notes(rep, r);
 }

@@ -219,6 +219,7 @@ struct run_result {
     struct shared shared;        /* what kept the ranks from their cores */
     const char **notes;          /* further findings, one sentence each */
     int n_notes;
+    uint64_t memory_notes; /* bit i: notes[i] says that the memory of a GPU was nearly full */
 };
 
 #endif

@@ -79,6 +79,9 @@ void narrate_bottleneck_summary_txt(const struct report *rep, struct dcr_buf *ou
         dcr_buf_printf(out, "%s\n", r->label);
         text_wrapped(out, "  ", r->headline);
         text_wrapped(out, "  ", r->support);
+        for (int k = 0; k < r->n_notes; k++)
+            if (r->memory_notes >> k & 1)
+                text_wrapped(out, "  ", r->notes[k]);
         text_confidence(r, "  ", out);
     }
     text_section(out, "Where the time of a step goes");
