@@ -140,13 +140,19 @@ static int add_rows(struct run *r, struct smi_log *g, size_t first, int burst, s
     for (size_t i = first; i < g->n; i++) {
         char *cells[SMI_MAX_COLUMNS];
         int n = smi_split(g->lines[i], cells);
-        if (g->t[i] < 0) {
+        if (first && strcmp(g->lines[i], g->lines[0]) == 0) /* the header again, of a log that was appended to */
+            continue;
+        if (g->t[i] < 0 || n != g->n_columns) { /* of other cells nobody knows which is which: "80,5 W" is two */
             (*n_bad)++;
             continue;
         }
         int64_t id = g->id_column >= 0 && g->id_column < n ? identity(&known, cells[g->id_column])
                      : burst > 1                           ? (int64_t)(row % (size_t)burst)
                                                            : 0;
+        if (id < 0 || id >= MAX_GPUS) {
+            (*n_bad)++;
+            continue;
+        }
         double t = g->time_column < 0 && id >= 0 && id < MAX_GPUS ? (double)n_of[id]++ : g->t[i];
         row++;
         for (int c = 0; c < n; c++) {

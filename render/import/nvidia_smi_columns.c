@@ -11,7 +11,8 @@ double smi_stamp(const char *text)
 {
     int y, mo, d, h, mi, n = 0;
     double s;
-    if (sscanf(text, " %4d%*1[/-]%2d%*1[/-]%2d %2d:%2d:%lf%n", &y, &mo, &d, &h, &mi, &s, &n) != 6 || y < 1970 ||
+    text += strspn(text, " \"");
+    if (sscanf(text, "%4d%*1[/-]%2d%*1[/-]%2d%*1[ T]%2d:%2d:%lf%n", &y, &mo, &d, &h, &mi, &s, &n) != 6 || y < 1970 ||
         mo < 1 || mo > 12)
         return -1;
     int64_t yy = y - (mo <= 2), era = yy / 400, yoe = yy - era * 400; /* days of the civil calendar, by H. Hinnant */
@@ -26,9 +27,8 @@ int smi_split(char *line, char **cells)
         char *comma = strchr(p, ',');
         if (comma)
             *comma = '\0';
-        while (*p == ' ' || *p == '\t')
-            p++;
-        for (size_t k = strlen(p); k > 0 && (p[k - 1] == ' ' || p[k - 1] == '\r' || p[k - 1] == '\t'); k--)
+        p += strspn(p, " \t\"");
+        for (size_t k = strlen(p); k > 0 && strchr(" \t\r\"", p[k - 1]); k--)
             p[k - 1] = '\0';
         cells[n] = p;
         p = comma ? comma + 1 : NULL;

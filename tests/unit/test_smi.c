@@ -174,6 +174,37 @@ static void test_values(void **state)
     assert_int_equal(run->n_gaps, 0);
 }
 
+/* Logs that went through a spreadsheet, or were appended to. */
+static void test_odd_lines(void **state)
+{
+    (void)state;
+    static const char *const same[] = {
+        "timestamp, index, utilization.gpu [%]\n2026/01/31 10:00:00.5, 0, 50 %\n2026/01/31 10:00:01.5, 0, 70 %\n",
+        "\"timestamp\",\"index\",\"utilization.gpu [%]\"\r\n\"2026/01/31 10:00:00.5\",\"0\",\"50 %\"\r\n"
+        "\"2026/01/31 10:00:01.5\",\"0\",\"70 %\"\r\n",
+        "timestamp, index, utilization.gpu [%]\n2026-01-31T10:00:00.5, 0, 50 %\n2026-01-31T10:00:01.5, 0, 70 %\n",
+        "timestamp, index, utilization.gpu [%]\n2026/01/31 10:00:00.5, 0, 50 %\n"
+        "timestamp, index, utilization.gpu [%]\n2026/01/31 10:00:01.5, 0, 70 %\n",
+        "index, utilization.gpu [%]\n0, 50 %\nindex, utilization.gpu [%]\n0, 70 %\n"};
+    for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
+        assert_int_equal(import_text(same[i]), 0);
+        assert_int_equal(run->nodes[0].n_gpus, 1);
+        assert_int_equal(run->nodes[0].gpus[0].utilization_percent.n, 2);
+        assert_true(run->nodes[0].gpus[0].utilization_percent.sum > 119.9);
+        assert_int_equal(run->n_gaps, i == 4); /* without times */
+    }
+    static const char *const odd[] = {"2026/01/31 10:00:01.5, 0, 80,5 %", "2026/01/31 10:00:01.5, 0",
+                                      "2026/01/31 10:00:01.5, -1, 80 %", "2026/01/31 10:00:01.5, 99999999999, 80 %"};
+    for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
+        char text[512];
+        snprintf(text, sizeof text, "%s%s\n2026/01/31 10:00:02.5, 0, 50 %%\n", same[0], odd[i]);
+        assert_int_equal(import_text(text), 0);
+        assert_int_equal(run->nodes[0].gpus[0].utilization_percent.n, 3);
+        assert_int_equal(run->n_gaps, 1);
+        assert_non_null(strstr(run->gaps[0], "1 row of 'smi.csv' could not be read."));
+    }
+}
+
 static void test_nothing_is_sampled(void **state)
 {
     (void)state;
@@ -193,6 +224,7 @@ int main(void)
         cmocka_unit_test_teardown(test_refused, forget),
         cmocka_unit_test_teardown(test_values, forget),
         cmocka_unit_test_teardown(test_nothing_is_sampled, forget),
+        cmocka_unit_test_teardown(test_odd_lines, forget),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
