@@ -7,6 +7,7 @@
 #include "lib/member.h"
 #include "lib/outfile.h"
 #include "lib/tar.h"
+#include "lib/text.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -324,7 +325,17 @@ int export_archive(const char *path, const char *output, enum export_format form
     dcr_arena_release(&x.arena);
     dcr_buf_release(&x.w.line);
     dcr_buf_release(&x.w.payload);
+    dcr_buf_release(&x.w.cell);
     return rc;
+}
+
+const char *export_text(struct export_writer *w, const char *text)
+{
+    dcr_buf_clear(&w->cell);
+    dcr_buf_puts(&w->cell, text ? text : "");
+    if (w->cell.len && !w->cell.failed)
+        text_clean_bytes(w->cell.data, w->cell.len);
+    return dcr_buf_text(&w->cell);
 }
 
 void export_note_track(struct export_writer *w, uint64_t track)

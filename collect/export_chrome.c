@@ -1,23 +1,20 @@
 /* export_chrome.c - events as the JSON of Chrome's tracing, see export.h. */
 #include "collect/export_parts.h"
 
-#include "lib/text.h"
-
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
-static void put_text(struct dcr_buf *b, const char *text)
+static void put_text(struct export_writer *w, const char *text)
 {
-    struct dcr_arena a = {0};
+    struct dcr_buf *b = &w->line;
     dcr_buf_putc(b, '"');
-    for (const char *c = text_clean(&a, text); *c; c++) {
+    for (const char *c = export_text(w, text); *c; c++) {
         if (*c == '"' || *c == '\\')
             dcr_buf_putc(b, '\\');
         dcr_buf_putc(b, *c);
     }
     dcr_buf_putc(b, '"');
-    dcr_arena_release(&a);
 }
 
 /* Nanoseconds as microseconds with three decimals: no digit is lost. */
@@ -65,10 +62,10 @@ static void put_clocks(struct export_writer *w)
     for (size_t i = 0; i < w->hosts.n; i++) {
         const struct dcr_host *h = &w->hosts.list[i];
         dcr_buf_puts(b, i ? ",\n{\"host\":" : "\n{\"host\":");
-        put_text(b, h->name);
+        put_text(w, h->name);
         if (h->clock) {
             dcr_buf_puts(b, ",\"reference\":");
-            put_text(b, h->clock->reference);
+            put_text(w, h->clock->reference);
             dcr_buf_printf(b, ",\"error_ns\":%" PRId64, dcr_clock_error(h->clock));
         }
         dcr_buf_putc(b, '}');
@@ -93,7 +90,7 @@ static void trace(struct export_writer *w)
     snprintf(name, sizeof name, "rank %d%s%s (process %" PRIu32 ")", pid_of(w), *w->info.host ? " on " : "",
              w->info.host, w->info.pid);
     dcr_buf_printf(b, ",\n{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":%d,\"args\":{\"name\":", pid_of(w));
-    put_text(b, name);
+    put_text(w, name);
     dcr_buf_printf(b, "}},\n{\"ph\":\"M\",\"name\":\"process_sort_index\",\"pid\":%d,\"args\":{\"sort_index\":%d}}",
                    pid_of(w), pid_of(w));
     if (w->host.clock) { /* shown beside the process */
@@ -101,7 +98,7 @@ static void trace(struct export_writer *w)
         snprintf(line, sizeof line, "clock of %.64s set by that of %.64s, wrong by at most %" PRId64 " ns",
                  w->host.name, w->host.clock->reference, dcr_clock_error(w->host.clock));
         dcr_buf_printf(b, ",\n{\"ph\":\"M\",\"name\":\"process_labels\",\"pid\":%d,\"args\":{\"labels\":", pid_of(w));
-        put_text(b, line);
+        put_text(w, line);
         dcr_buf_puts(b, "}}");
     }
     write_line(w);
@@ -119,7 +116,7 @@ static void thread(struct export_writer *w, uint64_t track, const char *name)
         snprintf(made, sizeof made, "thread %u", (unsigned)track);
     dcr_buf_printf(b, ",\n{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":%d,\"tid\":%" PRIu64 ",\"args\":{\"name\":",
                    pid_of(w), track);
-    put_text(b, *name ? name : made);
+    put_text(w, *name ? name : made);
     dcr_buf_puts(b, "}}");
     write_line(w);
 }
@@ -137,7 +134,7 @@ static void put_args(struct export_writer *w, const struct dct_event *e)
     struct dcr_buf *b = &w->line;
     double f;
     dcr_buf_puts(b, ",\"args\":{\"domain\":");
-    put_text(b, e->domain);
+    put_text(w, e->domain);
     switch (e->payload_type) {
     case DCT_PAYLOAD_U64: /* as text where JavaScript would round it */
         dcr_buf_printf(b, e->payload >> 53 ? ",\"payload\":\"%" PRIu64 "\"" : ",\"payload\":%" PRIu64, e->payload);
@@ -156,11 +153,11 @@ static void put_args(struct export_writer *w, const struct dct_event *e)
         break;
     case DCT_PAYLOAD_FILE:
         dcr_buf_puts(b, ",\"file\":");
-        put_text(b, e->file);
+        put_text(w, e->file);
         break;
     case DCT_PAYLOAD_RAW:
         dcr_buf_puts(b, ",\"payload\":");
-        put_text(b, dcr_buf_text(&w->payload));
+        put_text(w, dcr_buf_text(&w->payload));
         break;
     default:
         break;
@@ -176,9 +173,9 @@ static void put_head(struct export_writer *w, const struct dct_event *e, const c
 {
     struct dcr_buf *b = &w->line;
     dcr_buf_printf(b, ",\n{\"ph\":\"%s\",\"pid\":%d,\"tid\":%" PRIu32 ",\"name\":", ph, pid_of(w), e->track);
-    put_text(b, *e->name ? e->name : "(no name)");
+    put_text(w, *e->name ? e->name : "(no name)");
     dcr_buf_puts(b, ",\"cat\":");
-    put_text(b, *e->category ? e->category : "none");
+    put_text(w, *e->category ? e->category : "none");
 }
 
 static void event(struct export_writer *w, const struct dct_event *e)
@@ -223,7 +220,7 @@ static void gpu(struct export_writer *w, const struct dct_gpu_event *e)
     uint64_t track = is_call ? e->gpu.device : ((uint64_t)e->gpu.device + 1) << 32 | e->gpu.stream;
     export_note_track(w, track);
     dcr_buf_printf(b, ",\n{\"ph\":\"X\",\"pid\":%d,\"tid\":%" PRIu64 ",\"name\":", pid_of(w), track);
-    put_text(b, *e->name ? e->name : kinds[e->gpu.activity]);
+    put_text(w, *e->name ? e->name : kinds[e->gpu.activity]);
     dcr_buf_printf(b, ",\"cat\":\"%s\"", kinds[e->gpu.activity]);
     int64_t start = on_calendar(w, e->start_ns);
     put_us(b, "ts", start);

@@ -2,7 +2,6 @@
 #include "collect/export_parts.h"
 
 #include "lib/csv.h"
-#include "lib/text.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -33,18 +32,16 @@ static void thread(struct export_writer *w, uint64_t track, const char *name)
 }
 
 /* Bytes that are no UTF-8, and what would break lines, as in the other format. */
-static void put_text(struct dcr_buf *b, const char *text)
+static void put_text(struct export_writer *w, const char *text)
 {
-    struct dcr_arena a = {0};
-    dcr_csv_put(b, text_clean(&a, text));
-    dcr_arena_release(&a);
+    dcr_csv_put(&w->line, export_text(w, text));
 }
 
 static void put_head(struct export_writer *w, uint64_t track, const char *kind, int depth)
 {
     struct dcr_buf *b = &w->line;
     dcr_buf_printf(b, "%d,", w->info.rank);
-    put_text(b, w->info.host);
+    put_text(w, w->info.host);
     dcr_buf_printf(b, ",%" PRIu32 ",%" PRIu64 ",%s,%d,", w->info.pid, track, kind, depth);
 }
 
@@ -84,7 +81,7 @@ static void put_payload(struct export_writer *w, const struct dct_event *e)
         dcr_buf_printf(b, "ranks=%" PRIu32 " peer=%" PRId32, (uint32_t)e->payload, (int32_t)(e->payload >> 32));
         break;
     case DCT_PAYLOAD_RAW:
-        put_text(b, dcr_buf_text(&w->payload));
+        put_text(w, dcr_buf_text(&w->payload));
         break;
     default:
         break;
@@ -99,18 +96,18 @@ static void event(struct export_writer *w, const struct dct_event *e)
                        : e->kind == DCT_MARK  ? "mark"
                                               : "observed";
     put_head(w, e->track, kind, e->depth);
-    put_text(b, e->domain);
+    put_text(w, e->domain);
     dcr_buf_putc(b, ',');
-    put_text(b, e->category);
+    put_text(w, e->category);
     dcr_buf_putc(b, ',');
-    put_text(b, e->name);
+    put_text(w, e->name);
     put_times(b, e->start_ns, e->end_ns);
     if (e->kind == DCT_SPAN)
         dcr_buf_printf(b, "%" PRIu64, e->bytes);
     dcr_buf_putc(b, ',');
     put_payload(w, e);
     dcr_buf_putc(b, ',');
-    put_text(b, e->file);
+    put_text(w, e->file);
     dcr_buf_printf(b, ",%d", e->is_open);
     put_calendar(w, e->start_ns);
     write_line(w);
@@ -126,7 +123,7 @@ static void gpu(struct export_writer *w, const struct dct_gpu_event *e)
     struct dcr_buf *b = &w->line;
     put_head(w, e->gpu.stream, "gpu", 0);
     dcr_buf_printf(b, ",%s,", kinds[e->gpu.activity]);
-    put_text(b, e->name);
+    put_text(w, e->name);
     put_times(b, e->start_ns, e->end_ns);
     dcr_buf_printf(b, "%" PRIu64 ",device=%" PRIu32 " correlation=%" PRIu32 ",,0", e->bytes, e->gpu.device,
                    e->gpu.correlation);

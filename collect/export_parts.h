@@ -10,9 +10,9 @@
 
 struct export_writer {
     FILE *out;
-    struct dcr_buf line, payload;
-    struct dct_info info; /* of the trace at hand; rank as the archive says */
-    struct dcr_host host; /* on which it was recorded */
+    struct dcr_buf line, payload, cell; /* cell: of export_text */
+    struct dct_info info;               /* of the trace at hand; rank as the archive says */
+    struct dcr_host host;               /* on which it was recorded */
     struct dcr_hosts hosts;
     int64_t base_ns; /* Unix nanoseconds that are zero in the Chrome format */
     uint64_t n_events, n_traces, n_files, n_unreadable;
@@ -30,6 +30,8 @@ struct export_style {
 };
 extern const struct export_style export_chrome, export_csv;
 
+/** export_text - foreign text fit for a line (lib/text.h), whole. borrows, until the next call. */
+const char *export_text(struct export_writer *w, const char *text);
 /** export_note_track - remember a track, each once. */
 void export_note_track(struct export_writer *w, uint64_t track);
 

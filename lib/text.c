@@ -25,25 +25,35 @@ static int turns_direction(const unsigned char *s, size_t n)
            ((s[1] == 0x80 && s[2] >= 0xaa && s[2] <= 0xae) || (s[1] == 0x81 && s[2] >= 0xa6 && s[2] <= 0xa9));
 }
 
+void text_clean_bytes(char *text, size_t n)
+{
+    size_t at = 0;
+    while (at < n) {
+        if (text[at] >= 0x20 && text[at] < 0x7f) { /* nearly all there is */
+            at++;
+            continue;
+        }
+        size_t k = utf8_length((const unsigned char *)text + at);
+        if (k == 0 || at + k > n) {
+            text[at++] = '?';
+        } else {
+            if (k == 1)
+                text[at] = ' ';
+            else if (turns_direction((const unsigned char *)text + at, k))
+                memset(text + at, '?', k);
+            at += k;
+        }
+    }
+}
+
 const char *text_clean(struct dcr_arena *a, const char *text)
 {
     enum { MAX_TEXT_BYTES = 4096 };
     if (!text || !*text)
         return "";
-    size_t n = strnlen(text, MAX_TEXT_BYTES), at = 0;
+    size_t n = strnlen(text, MAX_TEXT_BYTES);
     char *out = dcr_arena_strndup(a, text, n);
-    while (at < n) {
-        size_t k = utf8_length((const unsigned char *)out + at);
-        if (k == 0 || at + k > n) {
-            out[at++] = '?';
-        } else {
-            if (k == 1 && ((unsigned char)out[at] < 0x20 || out[at] == 0x7f))
-                out[at] = ' ';
-            else if (turns_direction((const unsigned char *)out + at, k))
-                memset(out + at, '?', k);
-            at += k;
-        }
-    }
+    text_clean_bytes(out, n);
     return out;
 }
 

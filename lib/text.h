@@ -8,6 +8,8 @@
 /** text_clean - a copy of foreign text fit for one-line output: control characters become spaces, bytes that are not
  *  UTF-8, or that turn the direction of writing, become "?", cut at 4096 bytes. NULL gives "". */
 const char *text_clean(struct dcr_arena *a, const char *text);
+/** text_clean_bytes - the same in place and whole, of n bytes that are followed by a NUL. */
+void text_clean_bytes(char *text, size_t n);
 /** text_xml - append text as content or attribute value of XML: & < > " are escaped, control characters, which XML
  * cannot hold, become spaces. text is valid UTF-8. */
 void text_xml(struct dcr_buf *out, const char *text);

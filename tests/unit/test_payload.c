@@ -1,6 +1,7 @@
 /* test_payload.c - NVTX payloads as text: every predefined type, enumerations, fields without an offset, what no schema
  * tells, and definitions that lie. */
 #include "collect/inject/payload_text.c"
+#include "collect/export_parts.h"
 #include "lib/format.h"
 #include "lib/payload.h"
 
@@ -9,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
 
@@ -215,6 +217,42 @@ static void long_definitions_are_cut_between_entries(void **state)
     assert_string_equal(text, "schema 7 '' size=0: count0 5@1000/1048576, count1 5@1004");
 }
 
+/* However long a payload is, both formats export it whole, fit for a line. */
+static void exports_are_whole(void **state)
+{
+    (void)state;
+    static const struct export_style *const styles[] = {&export_csv, &export_chrome};
+    char want[9001];
+    memset(want, 'x', sizeof want - 1);
+    want[sizeof want - 1] = '\0';
+    for (int i = 0; i < 2; i++) {
+        char *text = NULL;
+        size_t n = 0;
+        struct export_writer w = {.out = open_memstream(&text, &n)};
+        struct dct_event e = {.kind = DCT_MARK,
+                              .name = "a\nb\xff",
+                              .domain = "",
+                              .category = "",
+                              .file = "",
+                              .payload_type = DCT_PAYLOAD_RAW};
+        assert_non_null(w.out);
+        dcr_buf_puts(&w.payload, want);
+        styles[i]->event(&w, &e);
+        styles[i]->event(&w, &e);
+        fclose(w.out);
+        const char *first = strstr(text, want);
+        assert_non_null(first);
+        assert_non_null(strstr(first + 1, want));
+        assert_int_equal(first[sizeof want - 1], i ? '"' : ',');
+        assert_non_null(strstr(text, i ? "\"a b?\"" : ",a b?,"));
+        free(text);
+        free(w.tracks);
+        dcr_buf_release(&w.line);
+        dcr_buf_release(&w.payload);
+        dcr_buf_release(&w.cell);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(fields_of_a_struct),
@@ -223,6 +261,7 @@ int main(void)
                                        cmocka_unit_test(what_no_schema_tells),
                                        cmocka_unit_test(definitions_that_lie),
                                        cmocka_unit_test(definitions_that_go_on),
-                                       cmocka_unit_test(long_definitions_are_cut_between_entries)};
+                                       cmocka_unit_test(long_definitions_are_cut_between_entries),
+                                       cmocka_unit_test(exports_are_whole)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
