@@ -22,14 +22,28 @@ static double ceiling(const struct run_measured *one, const struct run_measured 
     return all->n && v > all->median ? all->median : v;
 }
 
+/* What else would tell, by the first rank: of its counters the archive has a reason, or those of cycles and the like.
+ */
+static const char *untold(struct report *rep, const struct run *a)
+{
+    static const char because[] = "n/a because ";
+    const char *text = "n/a because the program does not say its operations and memory traffic per step, and ";
+    const char *counters = a->ranks_len ? a->ranks[0].counters_status : "";
+    if (strncmp(counters, "ok", 2) == 0)
+        return report_text(rep, "%sthe counters of cycles, instructions and cache misses do not tell them", text);
+    if (strncmp(counters, because, sizeof because - 1) == 0)
+        counters += sizeof because - 1;
+    return report_text(rep, "%sno hardware counters are in the archive%s%.300s%s", text, *counters ? " (" : "",
+                       counters, *counters ? ")" : "");
+}
+
 static struct roofline roofline_of(struct report *rep, const struct run_result *r)
 {
     struct roofline f = {.because = ""};
     const struct run *a = r->run;
     double threads = a->program.threads > 0 ? (double)a->program.threads : 1;
     if (!(a->program.traffic_bytes_per_step > 0) || !(a->program.flop_per_step > 0))
-        f.because = "n/a because the program does not say its operations and memory traffic per step, and no hardware "
-                    "counters are in the archive";
+        f.because = untold(rep, a);
     else if (!a->calibration)
         f.because = "n/a because the machine was not calibrated: run dccollect calibrate before the run";
     for (int i = 0; !*f.because && i < a->nodes_len; i++) {

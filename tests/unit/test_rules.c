@@ -211,6 +211,28 @@ static void test_memory(void **state)
     assert_int_equal(verdict_of(r, CLASS_MEMORY, t), VERDICT_NA);
 }
 
+/* Where the program says nothing, the archive's own reason for having no counters is given. */
+static void test_memory_untold(void **state)
+{
+    (void)state;
+    static const char *const cases[][2] = {
+        {"", "and no hardware counters are in the archive"},
+        {"n/a because the kernel refuses", "and no hardware counters are in the archive (the kernel refuses)"},
+        {"ok: user mode only", "and the counters of cycles, instructions and cache misses do not tell them"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct run *r = parts(0, 0, 0), *runs[] = {r};
+        struct report rep = {0};
+        struct analyse_options o = made_options();
+        run_rank_at(r, 0)->counters_status = cases[i][0];
+        assert_int_equal(analyse(&rep, runs, 1, &o, NULL), 0);
+        const char *text = rep.runs[0].classes[CLASS_MEMORY].text;
+        assert_true(strlen(text) > strlen(cases[i][1]));
+        assert_string_equal(text + strlen(text) - strlen(cases[i][1]), cases[i][1]);
+        report_free(&rep);
+        run_free(r);
+    }
+}
+
 /* Computing gains what better kernels gained on the run's own batches, as timed by the program; nothing else is known.
  */
 static void test_kernels(void **state)
@@ -404,6 +426,7 @@ int main(void)
         cmocka_unit_test(test_files_in_loading),
         cmocka_unit_test(test_largest_gain),
         cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_memory_untold),
         cmocka_unit_test(test_kernels),
         cmocka_unit_test(test_kernels_beside_another_cause),
         cmocka_unit_test(test_host),
