@@ -305,6 +305,13 @@ static void test_one_node_count(void **state)
     f.runs[0] = made_even_run(2, 64, 40, 80, 10, 0, 0);
     analyse_all(&f);
     assert_int_equal(f.rep.series[0].kind, SCALING_NONE);
+    assert_null(find_note(&f.rep, "one-node-count")); /* of one archive that run alone is asked */
+    release(&f);
+    f = (struct fixture){.n = 2};
+    for (int i = 0; i < 2; i++)
+        f.runs[i] = made_even_run(2, 64, 40, 80, 10, 0, 0);
+    f.runs[1]->run_id = "again";
+    analyse_all(&f);
     assert_non_null(find_note(&f.rep, "one-node-count"));
     release(&f);
 }
