@@ -3,7 +3,7 @@
  * Called by laws.c. */
 #include "render/analyse/analyse.h"
 #include "render/analyse/fit.h"
-#include "render/model/calibration.h"
+#include "render/analyse/network.h"
 #include "render/narrate/format.h"
 
 #include <math.h>
@@ -11,20 +11,7 @@
 
 /* Sizes within this factor of the message make the fit: libraries change their algorithm between small and large. */
 static const double near_factor = 16;
-enum { MAX_CURVES = 64, MAX_ROWS = 1024 };
-
-/* Times of all-reduces over message sizes between so many ranks. */
-struct curve {
-    int n_ranks;
-    const struct run_allreduce_point *points; /* ascending bytes */
-    int n_points;
-};
-struct curves {
-    struct curve list[MAX_CURVES];
-    int n;
-    const char *of;      /* the archive, the log: in prose */
-    const char *because; /* why there is none, a clause; "" = nothing of that kind is there */
-};
+enum { MAX_ROWS = 1024 };
 
 /* T(p, S) / 1 all-reduce = latency log2 p + S 2 (p - 1) / p / bus bandwidth. */
 static double latency_shape(int n_ranks)
@@ -40,105 +27,6 @@ static double bandwidth_shape(int n_ranks)
 static const struct run_result *run_of(const struct report *rep, const struct series_point *p)
 {
     return &rep->runs[p->runs[0]];
-}
-
-/* ---- curves ------------------------------------------------------------------------------------------ */
-
-enum network { NETWORK_ANY, NETWORK_INSIDE /* one machine */, NETWORK_BETWEEN /* nodes */ };
-
-/* Which network the ranks of the largest point meet in. */
-static enum network network_of(const struct report *rep, const struct series_point *p)
-{
-    switch (run_of(rep, p)->run->node_kind) {
-    case NODES_MACHINES:
-    case NODES_ONE_KERNEL:
-        return p->n_nodes > 1 && strcmp(rep->unit, "GPU") != 0 ? NETWORK_BETWEEN : NETWORK_INSIDE;
-    case NODES_EMULATED:
-        return NETWORK_INSIDE;
-    default:
-        return NETWORK_ANY;
-    }
-}
-
-static int is_elsewhere(enum network net, int is_across)
-{
-    return net != NETWORK_ANY && (net == NETWORK_BETWEEN) != is_across;
-}
-
-static const char *where_words(enum network net)
-{
-    return net == NETWORK_BETWEEN ? "measured within one node, while these runs cross nodes"
-                                  : "measured between nodes, while these runs stay within one";
-}
-
-static void add_curve(struct curves *c, int n_ranks, const struct run_allreduce_point *points, int n_points)
-{
-    if (c->n < MAX_CURVES)
-        c->list[c->n++] = (struct curve){n_ranks, points, n_points};
-}
-
-/* All-reduces of one archive's calibration that are of this network and were measured by themselves. */
-static struct curves calibration_of_run(struct report *rep, const struct run *r, enum network net)
-{
-    struct curves c = {.of = report_text(rep, "the calibration in %s", r->archive), .because = ""};
-    if (!r->calibration)
-        return c;
-    if (!r->calibration->n_allreduce)
-        c.because = *r->calibration->no_allreduce
-                        ? report_text(rep, "%s has none: %s", c.of, r->calibration->no_allreduce)
-                        : report_text(rep, "%s has none", c.of);
-    for (int i = 0; i < r->calibration->n_allreduce; i++) {
-        const struct run_allreduce *a = &r->calibration->allreduce[i];
-        const char *out = a->disturbed && *a->disturbed       ? "disturbed by other work"
-                          : a->ranks_share_cores              ? "measured by ranks that shared cores"
-                          : is_elsewhere(net, a->n_nodes > 1) ? where_words(net)
-                                                              : NULL;
-        if (!out)
-            add_curve(&c, a->n_ranks, a->points, a->n_points);
-        else
-            c.because = report_text(rep, "%s%s those of %d ranks were %s",
-                                    *c.because ? c.because : report_text(rep, "of %s", c.of), *c.because ? "," : "",
-                                    a->n_ranks, out);
-    }
-    return c;
-}
-
-/* Of the archives of the series the one that knows most counts of ranks; of equals that of the largest point. */
-static struct curves calibrated(struct report *rep, const struct series *s, enum network net)
-{
-    struct curves best = {.because = ""};
-    for (int i = s->n_points - 1; i >= 0; i--)
-        for (int k = 0; k < s->points[i].n_runs; k++) {
-            struct curves c = calibration_of_run(rep, rep->runs[s->points[i].runs[k]].run, net);
-            if (c.n > best.n || (best.n == 0 && !*best.because))
-                best = c;
-        }
-    return best;
-}
-
-/* Logs of nccl-tests anywhere among what was given. */
-static struct curves nccl_tested(struct report *rep, enum network net)
-{
-    struct curves c = {.of = "", .because = ""};
-    for (int i = 0; i < rep->n_runs; i++)
-        for (int k = 0; k < rep->runs[i].run->n_tests; k++) {
-            const struct run_collective_test *t = &rep->runs[i].run->tests[k];
-            if (strcmp(t->collective, "all_reduce") != 0 || t->n_points == 0)
-                continue;
-            const char *out = t->n_ranks < 2                    ? "written without a list of its ranks"
-                              : is_elsewhere(net, t->is_across) ? where_words(net)
-                                                                : NULL;
-            if (out) {
-                c.because =
-                    report_text(rep, "%s%sthe log '%s' was %s", c.because, *c.because ? ", " : "", t->file, out);
-                continue;
-            }
-            add_curve(&c, t->n_ranks, t->points, t->n_points);
-            if (!strstr(c.of, t->file))
-                c.of =
-                    report_text(rep, "%s '%s'", *c.of ? report_text(rep, "%s,", c.of) : "the nccl-tests log", t->file);
-        }
-    return c;
 }
 
 /* ---- the fit ----------------------------------------------------------------------------------------- */
@@ -355,7 +243,7 @@ void all_reduce(struct report *rep, struct series *s, int is_shared)
     const struct run *r = run_of(rep, last)->run;
     enum network net = network_of(rep, last);
     struct message m = message_of(rep, last);
-    struct curves c[2] = {calibrated(rep, s, net), nccl_tested(rep, net)};
+    struct curves c[2] = {network_calibrated(rep, s, net), network_nccl_tested(rep, net)};
     /* What reduces on GPUs does so through NCCL; dccollect calibrate measures MPI between hosts. */
     int first = is_on_gpus(r), use = c[first].n ? first : !first;
     if (last->n_ranks < 2) {

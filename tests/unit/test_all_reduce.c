@@ -202,6 +202,19 @@ static void test_neither(void **state)
     assert_non_null(strstr(a->because, "hold no calibration of all-reduces"));
 }
 
+static void test_calibrated_alone(void **state)
+{
+    (void)state;
+    make_runs();
+    struct run_calibration *c = calibrate(runs[2], 10000, 2);
+    c->n_allreduce = 0;
+    c->no_allreduce = "one process; start it with mpirun";
+    assert_string_equal(
+        analyse_runs()->because,
+        "n/a because no measured all-reduce can be used: the calibration in 4node-made.tar has none: one "
+        "process; start it with mpirun");
+}
+
 static void test_bytes_must_be_known(void **state)
 {
     (void)state;
@@ -236,6 +249,7 @@ int main(void)
         cmocka_unit_test_teardown(test_another_library_is_no_forecast, forget),
         cmocka_unit_test_teardown(test_nothing_usable, forget),
         cmocka_unit_test_teardown(test_neither, forget),
+        cmocka_unit_test_teardown(test_calibrated_alone, forget),
         cmocka_unit_test_teardown(test_bytes_must_be_known, forget),
         cmocka_unit_test_teardown(test_no_negative_term, forget),
     };
