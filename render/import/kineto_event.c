@@ -186,6 +186,8 @@ static void add_op(struct kineto_sink *k, const struct kineto_raw *e, enum event
         op.device = -1;
     if (!e->has_ts || activity_op(k->activity, &op))
         k->trace->n_unusable++;
+    else
+        k->trace->n_negative += e->dur_ns < 0;
 }
 
 static enum call_kind kind_of_call(struct kineto_sink *k, struct kineto_text name)

@@ -220,6 +220,8 @@ int nsys_gpu_csv_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
         t.n_events++;
         if (what < 0 || activity_op(a, &op))
             t.n_unusable++;
+        else
+            t.n_negative += dur < 0;
     }
     if (rc == DCR_END)
         rc = activity_finish(a, &r->arena, &t.devices, &t.n_devices, &t.steps, err);

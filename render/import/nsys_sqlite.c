@@ -150,7 +150,9 @@ static void add_op(struct nsys *x, sqlite3_stmt *q, enum op_kind kind, const cha
         return;
     }
     op.dur_ns = dur;
-    x->trace.n_unusable += activity_op(x->activity, &op) != 0;
+    int is_unusable = activity_op(x->activity, &op) != 0;
+    x->trace.n_unusable += is_unusable;
+    x->trace.n_negative += !is_unusable && dur < 0;
 }
 
 static int read_operations(struct nsys *x, struct dcr_err *err)

@@ -5,10 +5,13 @@
 
 #include "lib/buf.h"
 #include "render/import/from_line.h"
+#include "render/import/gpu_samples.h"
 
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { MAX_BYTES = 64 << 20, MAX_COLUMNS = 32 };
+enum { MAX_BYTES = 64 << 20, MAX_COLUMNS = 32, MIN_COLUMNS = 3 };
 
 /* Headers of times (newer, older) and of sizes. */
 static const char *const headers[][4] = {{"Time (%)", "Total Time", NULL},
@@ -80,6 +83,7 @@ static const char *caption_of(char *const *cells, int n)
 struct reading {
     struct foreign_table *table;
     int n, name;
+    int is_share[MAX_COLUMNS], is_number[MAX_COLUMNS]; /* by their names: "Time (%)", "Total Time (ns)" */
 };
 
 static void begin(struct run *r, const char *file, char **cells, int n, struct reading *x)
@@ -94,16 +98,46 @@ static void begin(struct run *r, const char *file, char **cells, int n, struct r
     for (int i = 0; i < n; i++)
         if (i != x->name)
             dcr_buf_printf(&columns, "|%s%s", is_one_of(cells[i], texts) ? "" : "#", cells[i]);
+    for (int i = 0; i < n; i++) {
+        x->is_share[i] = strstr(cells[i], "(%)") != NULL;
+        x->is_number[i] = strchr(cells[i], '(') != NULL;
+    }
     x->table = run_add_table(r, file, "nsys summary (CSV)", caption_of(cells, n),
                              dcr_arena_strdup(&r->arena, dcr_buf_text(&columns)));
     x->table->n_columns = n; /* as split, whatever is in their names */
     dcr_buf_release(&columns);
 }
 
+/* A cell that is a number, in place: "1,600" without its separators, "60,0" with a point. returns  0: it is none that
+ * can be true */
+static int clean_number(char *cell, int is_share)
+{
+    size_t n = strlen(cell), commas = 0, at = 0;
+    for (char *p = cell; *p; p++)
+        commas += *p == ',';
+    char *last = strrchr(cell, ',');
+    if (commas == 1 && !strchr(cell, '.') && strlen(last + 1) != 3)
+        *last = '.';
+    else if (commas) {
+        for (char *p = cell; *p; p++) {
+            if (*p == ',' && (strspn(p + 1, "0123456789") != 3 || p == cell))
+                return 0;
+            if (*p != ',')
+                cell[at++] = *p;
+        }
+        cell[at] = '\0';
+        n = at;
+    }
+    char *end;
+    double v = n ? strtod(cell, &end) : NAN;
+    return n && !*end && isfinite(v) && v >= 0 && (!is_share || v <= 100.5);
+}
+
 int nsys_sums_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
 {
     struct dcr_buf b = {.max = MAX_BYTES};
     struct reading x = {.table = NULL};
+    struct samples_left left = {.n = 0};
     char *save = NULL, *cells[MAX_COLUMNS];
     int n_rows = 0, n_tables = r->n_tables, rc = dcr_stream_slurp(s, &b, MAX_BYTES, err);
     if (rc)
@@ -113,19 +147,27 @@ int nsys_sums_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
         line[strcspn(line, "\r")] = '\0';
         line += strncmp(line, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
         int is_new = is_header(line, strlen(line)), n = split(line, cells);
-        if (is_new)
+        if (is_new && n < MIN_COLUMNS) /* of other separators */
+            x.table = NULL;
+        else if (is_new)
             begin(r, s->name, cells, n, &x);
         if (is_new || !x.table || n != x.n)
             continue; /* what nsys says around its tables */
         table_add(r, x.table, "%s", cells[x.name]);
         for (int i = 0; i < n; i++)
-            if (i != x.name)
+            if (i != x.name && x.is_number[i] && *cells[i] && !clean_number(cells[i], x.is_share[i])) {
+                samples_leave(&left, cells[i]);
+                table_add(r, x.table, "n/a");
+            } else if (i != x.name) {
                 table_add(r, x.table, "%s", cells[i]);
+            }
         n_rows++;
     }
     if (!n_rows) {
         r->n_tables = n_tables;
         rc = dcr_err_set(err, DCR_FAIL, "'%s' is a summary of nsys without a row", s->name);
+    } else {
+        gpu_samples_say(r, s->name, &left);
     }
 out:
     dcr_buf_release(&b);

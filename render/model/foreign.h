@@ -48,6 +48,7 @@ struct foreign_trace {
     int64_t n_events;         /* of any kind */
     int64_t n_unclosed;       /* events of a list that is the file and lacks its ']'; 0 = it does not */
     int is_last_cut;          /* the file ends inside one more event, which is left out */
+    int64_t n_negative;       /* operations of negative duration: they cover no time and count as they are */
     int64_t n_unusable;       /* operations without a time that can be read */
     int64_t n_unpaired;       /* beginnings without an end, ends without a beginning */
     struct reduced steps;     /* of the rank; n_steps 0 = the trace marks none */

@@ -23,6 +23,12 @@ void run_add_trace(struct run *r, const struct foreign_trace *t)
     if (t->n_unusable > 0)
         run_add_gap(r, "Of the trace '%s' %lld %s no time that can be read; its numbers are without.", kept->file,
                     (long long)t->n_unusable, t->n_unusable == 1 ? "operation has" : "operations have");
+    if (t->n_negative > 0)
+        run_add_gap(r,
+                    "Of the trace '%s' %lld %s a negative duration: %s no time, and the sum of kernel time is "
+                    "lower by what stands there.",
+                    kept->file, (long long)t->n_negative, t->n_negative == 1 ? "operation has" : "operations have",
+                    t->n_negative == 1 ? "it covers" : "they cover");
     if (t->n_unpaired > 0)
         run_add_gap(
             r,

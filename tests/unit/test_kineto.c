@@ -320,6 +320,8 @@ static void test_other_devices(void **state)
                                                                                                                        "") "]"),
         0);
     assert_int_equal(run->traces[0].n_devices, 2);
+    assert_int_equal(run->n_gaps, 1);
+    assert_non_null(strstr(run->gaps[0], " 1 operation has a negative duration: it covers no time"));
     static const int64_t want[2][N_DEVICE_COLUMNS] = {
         /* [100.5,110.5) compute, [50,105) copy, [108,112.25) twice, nothing at 40; span [40,112.25) */
         {3, 2, 1, 1, 72250, 62250, 10000, 10000, 4250, 55000, 0, 2500, 1750, 50500, 3, 18500},

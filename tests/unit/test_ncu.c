@@ -1,4 +1,5 @@
-/* test_ncu.c - output of `ncu --csv` whose numbers are written or are as they should not be. Means by hand. */
+/* test_ncu.c - output of `ncu --csv`, and summaries of `nsys stats`, whose numbers are written or are as they should
+ * not be. Means by hand. */
 #include "tests/unit/import_text.h"
 
 #define HEADER "\"ID\",\"Kernel Name\",\"Metric Name\",\"Metric Unit\",\"Metric Value\"\n"
@@ -50,9 +51,26 @@ static void what_cannot_be_true_is_left_out_and_said(void **state)
     check(HEADER ROW("Duration", "us", "inf") COMPUTE("7"), DURATION, "n/a", "'inf'");
 }
 
+#define SUMS "Time (%),Total Time (ns),Instances,Avg (ns),Name\n"
+
+static void summaries_of_nsys(void **state)
+{
+    (void)state;
+    enum { SHARE = 1, TOTAL = 2 };
+    check(SUMS "60.0,\"1,600\",3,200.0,k\n", TOTAL, "1600", NULL);
+    check(SUMS "\"60,5\",600,3,\"200,0\",k\n", SHARE, "60.5", NULL);
+    check(SUMS "160.0,600,3,200.0,k\n", SHARE, "n/a", "('160.0')");
+    check(SUMS "nan,600,3,200.0,k\n", SHARE, "n/a", "('nan')");
+    check(SUMS "60.0,-600,3,200.0,k\n", TOTAL, "n/a", "('-600')");
+    check(SUMS "60.0,\"1,60\",3,200.0,k\n", TOTAL, "1.60", NULL);
+    check(SUMS "60.0,\"1,60,0\",3,200.0,k\n", TOTAL, "n/a", "is no number");
+    assert_int_equal(import_named("ncu.csv", "Time (%)|Total Time (ns)|Instances|Name\n60.0|600|3|k\n"), DCR_FAIL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test_teardown(commas_are_read_as_what_they_can_be, forget),
-                                       cmocka_unit_test_teardown(what_cannot_be_true_is_left_out_and_said, forget)};
+                                       cmocka_unit_test_teardown(what_cannot_be_true_is_left_out_and_said, forget),
+                                       cmocka_unit_test_teardown(summaries_of_nsys, forget)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
