@@ -15,7 +15,7 @@ struct epoch_times epoch_times(const struct run *r)
     for (size_t i = 0; i < r->n_epochs; i++) {
         const double *v = r->epochs[i].value;
         /* Not a number compares false; a trainer that loads beside computing counts more than there is. */
-        if (!(v[whole] > 0 && v[load] >= 0 && v[compute] >= 0 && v[load] + v[compute] <= v[whole]))
+        if (!(v[whole] > 0 && v[whole] < 1e8 && v[load] >= 0 && v[compute] >= 0 && v[load] + v[compute] <= v[whole]))
             continue;
         t.whole_s += v[whole];
         t.loading_s += v[load];

@@ -7,6 +7,7 @@
 #include "render/import/parsers.h"
 
 #include "lib/buf.h"
+#include "render/import/date.h"
 #include "render/import/from_line.h"
 
 #include <stdio.h>
@@ -75,7 +76,7 @@ int nvidia_smi_is(const char *head, size_t n)
     if (is_header(head, n) || is_without_samples(head, n))
         return 1;
     first_line(head, n, line, sizeof line);
-    int has_time = smi_stamp(line) >= 0,
+    int has_time = date_seconds(line) >= 0,
         is_with_units = strstr(line, " %") || strstr(line, " MiB") || strstr(line, " W");
     if (has_time && strchr(line, ',') && is_with_units)
         return 1;
@@ -190,7 +191,7 @@ int nvidia_smi_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
         g.n_columns = smi_cells_in(g.lines[0]);
         const char *slash = strchr(g.lines[0], '/'), *comma = strchr(g.lines[0], ',');
         int is_date = slash && comma && slash < comma; /* be it one that can be read or not */
-        g.time_column = is_date || smi_stamp(g.lines[0]) >= 0 ? 0 : -1;
+        g.time_column = is_date || date_seconds(g.lines[0]) >= 0 ? 0 : -1;
     }
     int is_cut = g.is_open && g.n > 1 && smi_cells_in(g.lines[g.n - 1]) < g.n_columns;
     g.n -= (size_t)is_cut;

@@ -18,8 +18,6 @@ struct smi_log {
     int n_columns, time_column, id_column; /* -1 = none */
 };
 
-/** smi_stamp - "2026/04/25 16:06:06.780" in seconds, be it rewritten with dashes; < 0 when it is none. */
-double smi_stamp(const char *text);
 /** smi_split - the cells of a line, trimmed in place. cells: shape (SMI_MAX_COLUMNS). returns  how many */
 int smi_split(char *line, char **cells);
 /** smi_cells_in - the same number, of a line that stays as it is. */

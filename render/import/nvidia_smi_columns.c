@@ -1,24 +1,12 @@
 /* nvidia_smi_columns.c - see nvidia_smi.h. */
 #include "render/import/nvidia_smi.h"
 
+#include "render/import/date.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* "2026/04/25 16:06:06.780" in seconds, be it rewritten with dashes; < 0 when it is none. */
-double smi_stamp(const char *text)
-{
-    int y, mo, d, h, mi, n = 0;
-    double s;
-    text += strspn(text, " \"");
-    if (sscanf(text, "%4d%*1[/-]%2d%*1[/-]%2d%*1[ T]%2d:%2d:%lf%n", &y, &mo, &d, &h, &mi, &s, &n) != 6 || y < 1970 ||
-        mo < 1 || mo > 12)
-        return -1;
-    int64_t yy = y - (mo <= 2), era = yy / 400, yoe = yy - era * 400; /* days of the civil calendar, by H. Hinnant */
-    int64_t doy = (153 * (mo + (mo > 2 ? -3 : 9)) + 2) / 5 + d - 1, doe = yoe * 365 + yoe / 4 - yoe / 100 + doy;
-    return (double)(era * 146097 + doe - 719468) * 86400 + h * 3600 + mi * 60 + s;
-}
 
 int smi_split(char *line, char **cells)
 {
@@ -223,7 +211,7 @@ void smi_read_times(struct smi_log *g)
     for (size_t i = 0; i < g->n; i++) {
         const char *cell = g->time_column >= 0 ? cell_of(g->lines[i], g->time_column) : NULL;
         int is_row = g->time_column < 0 && smi_cells_in(g->lines[i]) == g->n_columns;
-        g->t[i] = cell ? smi_stamp(cell) : is_row ? 0 : -1;
+        g->t[i] = cell ? date_seconds(cell) : is_row ? 0 : -1;
     }
 }
 

@@ -188,15 +188,11 @@ static int search_folder(struct inputs *x, const char *path, struct dcr_err *err
     return rc;
 }
 
-/* A table of a run that was given without its folder: it is a run of that alone. */
+/* The table of epochs that was given without its folder: it is a run of that alone. */
 static int is_table_of_run(const char *path)
 {
-    static const char *const names[] = {"metrics.csv", "gpu_monitor.csv", "cpu_monitor.csv"};
     struct stat st;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(dcr_last_part(path), names[i]) == 0)
-            return stat(path, &st) == 0 && S_ISREG(st.st_mode);
-    return 0;
+    return strcmp(dcr_last_part(path), "metrics.csv") == 0 && stat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
 /* Of a file: an archive unless it is something of another tool or a run's table; what is none of it is refused as an

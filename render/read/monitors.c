@@ -3,27 +3,33 @@
 #include "render/read/members.h"
 
 #include "lib/csv.h"
+#include "render/import/date.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Time of a row in seconds on the file's own clock: t_ns where there is one, else timestamp. NAN = neither. */
-static double row_time(const struct dcr_csv *c)
-{
-    double t;
-    if (dcr_csv_double(c, dcr_csv_column(c, "t_ns"), &t, NULL) == 0)
-        return t / 1e9;
-    if (dcr_csv_double(c, dcr_csv_column(c, "timestamp"), &t, NULL) == 0)
-        return t;
-    return NAN;
-}
-
 struct table {
     struct run *run;
     struct dcr_csv *csv;
-    const char *name; /* of the member, for gaps */
-    long n_bad_cells;
+    const char *name;            /* of the member, for gaps */
+    long n_bad_cells, n_untimed; /* n_untimed: rows whose samples are left out, having no time */
 };
+
+/* Time of a row in seconds on the file's own clock: t_ns where there is one, else timestamp, which others write as a
+ * date. NAN = neither. */
+static double row_time(struct table *t)
+{
+    double when;
+    int stamp = dcr_csv_column(t->csv, "timestamp");
+    if (dcr_csv_double(t->csv, dcr_csv_column(t->csv, "t_ns"), &when, NULL) == 0)
+        return when / 1e9;
+    if (dcr_csv_double(t->csv, stamp, &when, NULL) == 0)
+        return when;
+    if ((when = date_seconds(dcr_csv_text(t->csv, stamp))) >= 0)
+        return when;
+    t->n_untimed++;
+    return NAN;
+}
 
 static int cell(struct table *t, const char *column, double *out)
 {
@@ -35,7 +41,11 @@ static int cell(struct table *t, const char *column, double *out)
 static void add(struct table *t, struct sampled *s, const char *column, double when)
 {
     double v;
-    if (cell(t, column, &v) && v >= 0)
+    if (!cell(t, column, &v) || v < 0)
+        return;
+    if (strncmp(column, "utilization", 11) == 0 && v > 100) /* of 100 */
+        t->n_bad_cells++;
+    else
         sampled_add(t->run, s, when, v);
 }
 
@@ -164,7 +174,7 @@ static int read_cpu(struct table *t, int node, struct dcr_err *err)
     int rc;
     while ((rc = next_row(t, err)) == 0) {
         struct run_node *n = run_node_at(t->run, node);
-        double when = row_time(t->csv);
+        double when = row_time(t);
         span_add(&span, when);
         add_busy(t, n, &busy, &of_busy);
         add(t, &n->cpu_percent, "cpu_percent", when);
@@ -226,7 +236,7 @@ static int read_gpu(struct table *t, int node, struct dcr_err *err)
         struct run_gpu *g = gpu_at(t->run, run_node_at(t->run, node), (int)id);
         if (!g)
             continue;
-        double when = row_time(t->csv);
+        double when = row_time(t);
         add(t, &g->utilization_percent, "utilization_gpu", when);
         add(t, &g->memory_used_mb, "memory_used_mb", when);
         add(t, &g->memory_total_mb, "memory_total_mb", when);
@@ -261,7 +271,7 @@ static int read_traffic(struct table *t, int node, enum dcr_role role, struct dc
             continue;
         if (i == n)
             links[n++].name = run_text(t->run, name);
-        span_add(&links[i].span, row_time(t->csv));
+        span_add(&links[i].span, row_time(t));
         count(t, &links[i].in, is_net ? "rx_bytes" : "read_bytes");
         count(t, &links[i].out, is_net ? "tx_bytes" : "write_bytes");
     }
@@ -304,7 +314,7 @@ static int read_process(struct table *t, int rank, struct dcr_err *err)
         struct run_rank *of = run_rank_at(t->run, rank);
         if (reading(t, &now) == 0)
             keep(t, &of->delays, &of->n_delays, &now, &of_delays);
-        span_add(&span, row_time(t->csv));
+        span_add(&span, row_time(t));
         count(t, &user, "user_ns");
         count(t, &system, "system_ns");
         count(t, &delay, "run_delay_ns");
@@ -369,7 +379,14 @@ int monitor_read(struct run *r, enum dcr_role role, int node, int rank, struct d
         rc = read_traffic(&t, node, role, err);
     }
     if (t.n_bad_cells)
-        run_add_gap(r, "%ld cells or rows of '%s' are no numbers and are left out.", t.n_bad_cells, t.name);
+        run_add_gap(r, "%ld cells or rows of '%s' are no numbers that can be true and are left out.", t.n_bad_cells,
+                    t.name);
+    if (t.n_untimed)
+        run_add_gap(r,
+                    "%ld row%s of '%s' %s no time that can be read (t_ns, or timestamp in Unix seconds or as a date) "
+                    "and %s left out.",
+                    t.n_untimed, t.n_untimed == 1 ? "" : "s", t.name, t.n_untimed == 1 ? "has" : "have",
+                    t.n_untimed == 1 ? "is" : "are");
     dcr_csv_close(t.csv);
     return rc;
 }

@@ -56,6 +56,9 @@ static void test_exporter(void **state)
 static void test_values(void **state)
 {
     (void)state;
+    assert_int_equal(import_text("\xef\xbb\xbf#Entity GPUTL POWER\r\nID\r\nGPU 0 90 250\r\n"), 0);
+    check_utilization(1, 90);
+    assert_int_equal(run->n_gaps, 0);
     assert_int_equal(import_text("#Entity GPUTL POWER\nID\nGPU 0 98x -3\nGPU 0 90 250\nGPU 0 101 N/A\nGPU 0 7"), 0);
     check_utilization(1, 90);
     assert_int_equal(run->nodes[0].gpus[0].power_w.n, 1);

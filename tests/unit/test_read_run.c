@@ -182,6 +182,25 @@ static void test_zero_columns_are_not_facts(void **state)
     run_free(r);
 }
 
+/* Monitors of others: dates as timestamps, rows without a time, a share above 100. */
+static void test_dates(void **state)
+{
+    (void)state;
+    const struct file f[] = {{"metrics.csv", "epoch,train_loss\n1,2\n", 0},
+                             {"gpu_monitor.csv",
+                              "timestamp,gpu_id,utilization_gpu\n2026/01/31 23:59:59.500,0,90\n"
+                              "\"2026-02-01 00:00:01\",0,70\nyesterday,0,50\n2026-02-01 00:00:02,0,170\n",
+                              0}};
+    struct run *r;
+    assert_int_equal(read_back("x.tar", f, 2, &r, NULL), 0);
+    const struct sampled *s = &r->nodes[0].gpus[0].utilization_percent;
+    assert_int_equal(s->n, 2);
+    assert_true(s->sum == 160);
+    assert_true(has_gap(r, "1 row of 'x.tar: gpu_monitor.csv' has no time that can be read"));
+    assert_true(has_gap(r, "1 cells or rows of 'x.tar: gpu_monitor.csv' are no numbers that can be true"));
+    run_free(r);
+}
+
 static void test_monitors(void **state)
 {
     (void)state;
@@ -648,6 +667,7 @@ int main(void)
         cmocka_unit_test(test_in_flight_column),
         cmocka_unit_test(test_doubled_steps),
         cmocka_unit_test(test_zero_columns_are_not_facts),
+        cmocka_unit_test(test_dates),
         cmocka_unit_test(test_monitors),
         cmocka_unit_test(test_series_is_decimated),
         cmocka_unit_test(test_metadata),
