@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -124,12 +125,22 @@ static int write_header(struct process *p, int rank)
     return 0;
 }
 
+/* Of names: it is reserved ahead, which a limit on the address space (ulimit -v) counts as if it were used. */
+static size_t text_bytes(const struct process *p)
+{
+    struct rlimit limit;
+    uint64_t most = p->max_bytes / 2;
+    if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur / 16 < most)
+        most = limit.rlim_cur / 16;
+    return (size_t)most;
+}
+
 static int start_locked(struct process *p)
 {
     const char *spool = kept_env("DCC_SPOOL");
     p->max_bytes = bytes_of_environment("DCC_MAX_MB", DEFAULT_MAX_MB);
     p->max_disk_bytes = bytes_of_environment("DCC_MAX_DISK_MB", 0);
-    if (!spool || !*spool || names_init(&dcc_names, p->max_bytes / 2) != 0)
+    if (!spool || !*spool || names_init(&dcc_names, text_bytes(p)) != 0)
         return -1;
     int rank = rank_or_0();
     struct stat st;

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -79,6 +80,10 @@ const char *kept_lost(const char *name)
 int kept_move_high(int fd)
 {
     int high = fd < 0 ? -1 : raw_dup_from(fd, HIGH_FD);
+    struct rlimit limit;
+    if (fd >= 0 && high < 0 && getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur > (rlim_t)fd + 1 &&
+        limit.rlim_cur <= HIGH_FD)
+        high = raw_dup_from(fd, (int)limit.rlim_cur - 1); /* the last one, if it is free */
     if (high < 0)
         return fd;
     raw_close(fd);

@@ -19,7 +19,8 @@ int names_init(struct names *n, size_t text_max)
     size_t category_bytes = (size_t)CATEGORIES_MAX * sizeof *n->category;
     size_t domain_bytes = (size_t)DOMAINS_MAX * sizeof *n->domain;
     size_t schema_bytes = (size_t)SCHEMAS_MAX * sizeof *n->schema;
-    char *all = reserve(table_bytes + name_bytes + category_bytes + domain_bytes + schema_bytes + NAMES_TEXT_BYTES);
+    size_t text_bytes = text_max < NAMES_TEXT_BYTES ? text_max : NAMES_TEXT_BYTES;
+    char *all = reserve(table_bytes + name_bytes + category_bytes + domain_bytes + schema_bytes + text_bytes);
     if (!all)
         return -1;
     n->name = (struct name *)(void *)all;
@@ -28,7 +29,7 @@ int names_init(struct names *n, size_t text_max)
     n->domain = (struct domain *)(void *)(all + name_bytes + table_bytes + category_bytes);
     n->schema = (struct schema *)(void *)(all + name_bytes + table_bytes + category_bytes + domain_bytes);
     n->text = (char *)n->schema + schema_bytes;
-    n->text_max = text_max < NAMES_TEXT_BYTES ? text_max : NAMES_TEXT_BYTES;
+    n->text_max = text_bytes;
     n->n_names = 1;
     n->n_domains = 1;
     int is_new;

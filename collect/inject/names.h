@@ -39,7 +39,7 @@ struct schema {
 struct names {
     struct name *name;         /* [NAMES_MAX], number 0 unused */
     uint32_t *table;           /* open addressing, [2 * NAMES_MAX] */
-    char *text;                /* [NAMES_TEXT_BYTES] */
+    char *text;                /* [text_max] */
     struct category *category; /* [CATEGORIES_MAX] */
     struct domain *domain;     /* [DOMAINS_MAX], number 0 = the default domain */
     struct schema *schema;     /* [SCHEMAS_MAX] */
