@@ -179,6 +179,15 @@ truth_line() {
     judge_prediction "$1" "$named" "$predicted" "$gain"
 }
 
+# What judge takes as right, in words: may_be_named "ALLOWED" RANKS
+may_be_named() {
+    if [ "$2" -gt "$cores" ]; then
+        echo "shared first; behind it nothing is judged: $2 ranks on $cores cores"
+    else
+        echo "$1"
+    fi
+}
+
 # Does a list of named classes agree with the allowed ones? judge "ALLOWED" "NAMED" RANKS -> right, wrong or busy
 # Where ranks share cores the report has to say so first, and what comes behind that is not judged. Where they need not,
 # `shared` in front means that others used the cores meanwhile: what comes behind counts, and when nothing does the run
