@@ -148,7 +148,7 @@ static void add(struct profile *p, struct kernel *k, int m, const char *unit, co
         factor = unit_ns(unit) / unit_ns(k->unit);
     }
     for (int i = 0; i < N_STYLES; i++) {
-        is_value[i] = number(text, i, &v[i]) && is_possible(m, v[i]);
+        is_value[i] = number(text, (enum style)i, &v[i]) && is_possible(m, v[i]);
         if (is_value[i]) {
             k->n[i][m]++;
             k->sum[i][m] += v[i] * factor;
