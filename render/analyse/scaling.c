@@ -308,6 +308,8 @@ static void fill_speedups(struct series *s)
         else if (p->step.mean_ns && ref->step.mean_ns && s->kind == SCALING_STRONG)
             p->speedup = (double)ref->step.mean_ns / (double)p->step.mean_ns;
         p->efficiency = p->speedup / n;
+        if (s->kind == SCALING_UNKNOWN) /* how much work a step was, against that of the reference, is not known */
+            continue;
         double work = s->kind == SCALING_WEAK ? n : 1;
         if (p->part_ns[PART_COMPUTE] > 0)
             p->compute_speedup = work * (double)ref->part_ns[PART_COMPUTE] / (double)p->part_ns[PART_COMPUTE];

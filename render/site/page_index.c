@@ -47,7 +47,13 @@ static json_t *pop_table(struct site *s, const struct series *series)
     for (int i = 0; i < series->n_points; i++)
         dcr_buf_printf(&columns, "|#%s", node_words(s, series->points[i].n_nodes));
     json_t *t = view_table(
-        s, site_text(s, "POP efficiencies; 0.80 is acceptable by POP's own rule%s", series_unreliable(s, series)),
+        s,
+        site_text(s, "POP efficiencies; 0.80 is acceptable by POP's own rule%s%s",
+                  series->kind == SCALING_UNKNOWN
+                      ? "; global efficiency and computation scaling are n/a because whether the scaling is strong or "
+                        "weak is unknown"
+                      : "",
+                  series_unreliable(s, series)),
         dcr_buf_text(&columns));
     dcr_buf_release(&columns);
     bool any = false;

@@ -326,6 +326,10 @@ static void test_unknown_batch(void **state)
     assert_int_equal(f.rep.series[0].kind, SCALING_UNKNOWN);
     assert_true(f.rep.series[0].points[1].speedup == 0);
     assert_int_equal(f.rep.series[0].n_losses, 0);
+    for (int i = 0; i < 2; i++) { /* nor is it strong scaling in any other number */
+        assert_false(f.rep.series[0].points[i].pop.has_scaling);
+        assert_true(f.rep.series[0].points[i].compute_speedup == 0);
+    }
     release(&f);
 }
 
