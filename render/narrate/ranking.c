@@ -6,10 +6,27 @@
 
 #include <string.h>
 
+static double share_of(const struct claim *c)
+{
+    return c->has_gain && c->gain_ns > 0 && c->gain_ns < c->step_ns ? (double)c->gain_ns / (double)c->step_ns : -1;
+}
+
+/* What comes first in a run, as cores that were shared do, need not be what costs it most. NULL: no gain is known */
+static const struct claim *largest_gain(const struct report *rep, const struct run_result *r)
+{
+    const struct claim *most = NULL;
+    for (int i = 0; i < r->n_claims; i++) {
+        const struct claim *c = &rep->claims[r->claims[i]];
+        if (share_of(c) > (most ? share_of(most) : 0))
+            most = c;
+    }
+    return most;
+}
+
 double ranking_gain(const struct report *rep, const struct run_result *r)
 {
-    const struct claim *c = r->n_claims ? &rep->claims[r->claims[0]] : NULL;
-    return c && c->has_gain && c->gain_ns > 0 && c->gain_ns < c->step_ns ? (double)c->gain_ns / (double)c->step_ns : -1;
+    const struct claim *c = largest_gain(rep, r);
+    return c ? share_of(c) : -1;
 }
 
 /* Each -1 where a run does not say it. */
@@ -88,7 +105,7 @@ static const char *by_gain(struct report *rep)
     const char *text = "";
     for (int i = 0; i < n; i++) {
         const struct run_result *r = &rep->runs[order[i]];
-        const struct claim *c = &rep->claims[r->claims[0]];
+        const struct claim *c = largest_gain(rep, r);
         text = report_text(rep, "%s%s%s (%s, %s at most)", text,
                            i ? ", " : "By what can be gained: ", ranking_name(rep, r), class_name(c->cls),
                            fmt_x((double)c->step_ns / (double)(c->step_ns - c->gain_ns)).text);

@@ -5,12 +5,12 @@
 
 #include "render/analyse/report.h"
 
-/** ranking_gain - what the run's first claim promises.
+/** ranking_gain - the most that any claim of the run promises.
  *  returns  share of a step; -1: no claim, or no gain is known */
 double ranking_gain(const struct report *rep, const struct run_result *r);
 
-/** ranking_first - the run that a report on several configurations is about: the one whose first claim promises the
- *  largest share of a step; without any such claim the one whose GPU idles most; without GPUs the last.
+/** ranking_first - the run that a report on several configurations is about: the one in which a claim promises
+ *  the largest share of a step; without any such claim the one whose GPU idles most; without GPUs the last.
  *  returns  index into runs */
 int ranking_first(const struct report *rep);
 

@@ -113,6 +113,19 @@ static void test_ranking(void **state)
                     "most), 'a' (Data loading, 1.54x at most). Most data loading: 'b', 60 % of a step.");
     assert_contains(f.rep.first_action, "this can save at most 60 ns of 100 ns");
     release(&f);
+    struct fixture d = {.n = 2}; /* cores that were shared come first in 'b', and are not what it can gain most by */
+    for (int i = 0; i < 2; i++) {
+        d.runs[i] = made_even_run(1, 64, 40, 1000000 * (100 - data[i]), 0, 1000000 * data[i], 0);
+        d.runs[i]->run_id = d.runs[i]->program.name = ids[i];
+        d.runs[i]->n_nodes = 0;
+    }
+    d.runs[1]->ranks[0].run_delay_ns = 2000000000, d.runs[1]->ranks[0].process_seconds = 10;
+    tell(&d);
+    assert_int_equal(d.rep.claims[d.rep.runs[1].claims[0]].cls, CLASS_SHARED);
+    assert_contains(d.rep.headline, "Of 2 runs most is to be gained in 'b': ");
+    assert_contains(d.rep.support,
+                    "By what can be gained: 'b' (Data loading, 2.50x at most), 'a' (Data loading, 1.54x");
+    release(&d);
     struct fixture g = {.n = 3}; /* all compute, which nothing is known to make faster */
     for (int i = 0; i < 3; i++) {
         g.runs[i] = made_even_run(1, 64, 40, 100, 0, 0, 0);
