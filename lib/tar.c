@@ -31,9 +31,9 @@ static int no_memory(const char *path, struct dcr_err *err)
 
 /* Did the system fail, and not what was read? libarchive hands on its errno; what it finds wrong itself is EILSEQ,
  * EINVAL or below 0. */
-static int is_of_machine(const struct dcr_tar_reader *r)
+static int is_of_machine(struct archive *a)
 {
-    int sys = archive_errno(r->archive);
+    int sys = archive_errno(a);
     return sys > 0 && sys != EILSEQ && sys != EINVAL;
 }
 
@@ -46,7 +46,7 @@ static int machine_failed(const struct dcr_tar_reader *r, int grade, struct dcr_
 
 static int no_archive(const struct dcr_tar_reader *r, int grade, struct dcr_err *err)
 {
-    if (is_of_machine(r))
+    if (is_of_machine(r->archive))
         return machine_failed(r, grade, err);
     dcr_err_set(err, grade, "cannot read '%s': not a tar archive (%s)", r->path, archive_error_string(r->archive));
     return dcr_err_mark(err, DCR_ERR_NO_ARCHIVE, grade);
@@ -104,7 +104,7 @@ int dcr_tar_open(struct dcr_tar_reader **out, const char *path, struct dcr_err *
 
 static int damaged(const struct dcr_tar_reader *r, const char *where, struct dcr_err *err)
 {
-    if (is_of_machine(r))
+    if (is_of_machine(r->archive))
         return machine_failed(r, DCR_FATAL, err);
     return dcr_err_set(err, DCR_FATAL,
                        "cannot read '%s': damaged or cut short %s member '%s' (%s); copy or pack it again", r->path,
@@ -209,18 +209,29 @@ static int say_rest(int64_t at, int is_packed, struct dcr_err *err)
                        (long long)at, is_packed ? " of what is unpacked" : "");
 }
 
+/* The system fails while the end is looked at: errno, or that of raw. */
+static int no_end(struct archive *raw, const char *path, struct dcr_err *err)
+{
+    errno = raw ? archive_errno(raw) : errno;
+    return dcr_err_mark(err, DCR_ERR_MACHINE, dcr_err_sys(err, DCR_FAIL, "cannot read '%s'", path));
+}
+
 /* The content from byte `at` on must be zeros. raw begins at byte `from`. */
-static int check_zeros(struct archive *raw, int64_t from, int64_t at, int is_packed, struct dcr_err *err)
+static int check_zeros(struct archive *raw, const char *path, int64_t from, int64_t at, int is_packed,
+                       struct dcr_err *err)
 {
     struct archive_entry *entry;
     static char piece[1 << 16];
     la_ssize_t n = 0;
-    if (archive_read_next_header(raw, &entry) != ARCHIVE_OK)
-        return DCR_OK;
+    int rc = archive_read_next_header(raw, &entry);
+    if (rc != ARCHIVE_OK)
+        return rc != ARCHIVE_EOF && is_of_machine(raw) ? no_end(raw, path, err) : DCR_OK;
     for (; (n = archive_read_data(raw, piece, sizeof piece)) > 0; from += n)
         for (la_ssize_t i = from >= at ? 0 : at - from < n ? (la_ssize_t)(at - from) : n; i < n; i++)
             if (piece[i])
                 return say_rest(from + i, is_packed, err);
+    if (n < 0 && is_of_machine(raw))
+        return no_end(raw, path, err);
     return n < 0 ? say_rest(from, is_packed, err) : DCR_OK; /* no further frame of the packed stream */
 }
 
@@ -239,7 +250,7 @@ int dcr_tar_check_end(const struct dcr_tar_reader *r, struct dcr_err *err)
     int fd = open(r->path, O_RDONLY | O_CLOEXEC);
     struct archive *raw = archive_read_new();
     if (fd < 0 || !raw || (!is_packed && lseek(fd, (off_t)members, SEEK_SET) < 0)) {
-        rc = dcr_err_mark(err, DCR_ERR_MACHINE, dcr_err_sys(err, DCR_FAIL, "cannot read '%s'", r->path));
+        rc = no_end(NULL, r->path, err);
         goto out;
     }
     archive_read_support_format_raw(raw);
@@ -248,7 +259,9 @@ int dcr_tar_check_end(const struct dcr_tar_reader *r, struct dcr_err *err)
         archive_read_support_filter_zstd(raw);
     }
     if (archive_read_open_fd(raw, fd, 65536) == ARCHIVE_OK)
-        rc = check_zeros(raw, is_packed ? 0 : members, members, is_packed, err);
+        rc = check_zeros(raw, r->path, is_packed ? 0 : members, members, is_packed, err);
+    else if (is_of_machine(raw))
+        rc = no_end(raw, r->path, err);
 out:
     archive_read_free(raw);
     if (fd >= 0)
