@@ -58,7 +58,7 @@ static int compare_with(struct report *rep, const struct options *o, const struc
             report_add_note(rep, NOTE_GAP, -1, "left-out-file", "Left out of the baseline: %s.", old.left_out[i]);
         report_drop_note(rep, "one-node-count"); /* it is before and after that was asked for */
         if (compare(rep, &before) <= 0)
-            report_add_note(rep, NOTE_GAP, -1, "no-comparison", "Nothing is compared: %s.", why_no_comparison(rep));
+            report_add_note(rep, NOTE_GAP, -1, "no-comparison", "Nothing is compared: %s.", rep->no_comparison);
         narrate_comparisons(rep);
     }
     report_free(&before);

@@ -313,6 +313,45 @@ static void compare_at(struct report *rep, const struct report *before, const st
     free(b.mean);
 }
 
+/* Runs with steps; n_nodes >= 0: on so many nodes. returns the last of them, NULL = none */
+static const struct run_result *with_steps(const struct report *rep, int n_nodes)
+{
+    for (int i = rep->n_runs; i-- > 0;)
+        if (rep->runs[i].has_steps && !is_left_out(rep, i) && (n_nodes < 0 || rep->runs[i].n_nodes == n_nodes))
+            return &rep->runs[i];
+    return NULL;
+}
+
+static const char *on_nodes(struct report *rep, const struct run_result *r)
+{
+    return report_text(rep, "%s%s%s", r->n_nodes > 0 ? fmt_count(r->n_nodes, rep->unit).text : "",
+                       r->n_nodes > 0 ? " with " : "", fmt_count(r->n_ranks, "rank").text);
+}
+
+static const char *why_none(struct report *rep, const struct report *before)
+{
+    const struct report *sides[] = {before, rep};
+    for (int k = 0; k < 2; k++)
+        for (int i = 0; i < sides[k]->n_runs; i++)
+            if (!sides[k]->runs[i].has_steps && sides[k]->runs[i].step.mean_ns > 0)
+                return "only the mean of the steps and their spread were kept, and a comparison needs each step";
+    const struct run_result *now = with_steps(rep, -1), *then = with_steps(before, -1);
+    if (!now || !then)
+        return report_text(rep, "no steps were recorded in %s",
+                           now    ? "the baseline"
+                           : then ? "the runs that are held against it"
+                                  : "either side");
+    for (int i = rep->n_runs; i-- > 0;) {
+        const struct run_result *r = &rep->runs[i], *of_size = r->has_steps ? with_steps(before, r->n_nodes) : NULL;
+        if (of_size)
+            return report_text(rep,
+                               "the baseline is of %s and this of %s, and a step of another number of ranks is other "
+                               "work; record both with the same number of ranks",
+                               on_nodes(rep, of_size), on_nodes(rep, r));
+    }
+    return report_text(rep, "the baseline has no run with steps at any %s count of these", rep->unit);
+}
+
 int compare(struct report *rep, const struct report *before)
 {
     rep->comparisons = dcr_arena_alloc(&rep->arena, (size_t)(rep->n_runs + 1) * sizeof *rep->comparisons);
@@ -332,5 +371,6 @@ int compare(struct report *rep, const struct report *before)
         done[n++] = w;
         compare_at(rep, before, &w);
     }
+    rep->no_comparison = rep->n_comparisons ? NULL : why_none(rep, before);
     return rep->n_comparisons;
 }

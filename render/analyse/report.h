@@ -209,8 +209,9 @@ struct report {
     int n_none;
     struct comparison *comparisons; /* against --baseline: render/analyse/compare.h */
     int n_comparisons;
-    const char *baseline;  /* what it was compared with, "" nothing */
-    struct source *before; /* the archives of baseline */
+    const char *baseline;      /* what it was compared with, "" nothing */
+    const char *no_comparison; /* why nothing could be compared with that; NULL: not tried, or something was */
+    struct source *before;     /* the archives of baseline */
     int n_before;
     size_t notes_cap, claims_cap; /* filling only */
     const char *unit;       /* what node counts count: "node", or "GPU" where runs on one machine scale over those */

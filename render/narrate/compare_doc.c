@@ -259,15 +259,6 @@ static void say_first(struct report *rep, const struct comparison *c)
     rep->confidence = confidence_word(c->confidence);
 }
 
-const char *why_no_comparison(const struct report *rep)
-{
-    for (int i = 0; i < rep->n_runs; i++)
-        if (!rep->runs[i].has_steps && rep->runs[i].step.mean_ns > 0)
-            return "only the mean of the steps and their spread were kept, and a comparison needs each step";
-    return strcmp(rep->unit, "GPU") == 0 ? "the baseline has no run with steps at any GPU count of these"
-                                         : "the baseline has no run with steps at any node count of these";
-}
-
 void narrate_comparisons(struct report *rep)
 {
     for (int i = 0; i < rep->n_comparisons; i++)
@@ -283,7 +274,7 @@ void narrate_comparisons(struct report *rep)
     if (rep->n_comparisons)
         say_first(rep, &rep->comparisons[rep->n_comparisons - 1]);
     else if (*rep->baseline)
-        rep->verdict = report_text(rep, "Nothing to compare with: %s. %s", why_no_comparison(rep), rep->verdict);
+        rep->verdict = report_text(rep, "Nothing to compare with: %s. %s", rep->no_comparison, rep->verdict);
 }
 
 void put_comparisons_md(const struct report *rep, struct dcr_buf *out)
@@ -295,7 +286,7 @@ void put_comparisons_md(const struct report *rep, struct dcr_buf *out)
         dcr_buf_putc(out, *s == '`' ? '\'' : *s);
     dcr_buf_puts(out, "`.\n\n");
     if (rep->n_comparisons == 0)
-        dcr_buf_printf(out, "n/a because %s.\n\n", why_no_comparison(rep));
+        dcr_buf_printf(out, "n/a because %s.\n\n", rep->no_comparison);
     for (int i = 0; i < rep->n_comparisons; i++) {
         const struct comparison *c = &rep->comparisons[i];
         dcr_buf_printf(

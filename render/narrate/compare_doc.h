@@ -7,8 +7,6 @@
 
 #include <jansson.h>
 
-/** why_no_comparison - "the baseline has no run with steps at any node count of these", of a report without any. */
-const char *why_no_comparison(const struct report *rep);
 /** narrate_comparisons - sentences of rep->comparisons; the first becomes part of rep->verdict. */
 void narrate_comparisons(struct report *rep);
 /** put_comparisons_md - a section, nothing without a baseline. */

@@ -1,5 +1,4 @@
 /* text_doc.c - bottleneck_summary.txt: plain text at most 100 columns wide where it wraps. */
-#include "render/narrate/compare_doc.h"
 #include "render/narrate/narrate.h"
 
 #include "render/analyse/analyse.h"
@@ -47,7 +46,7 @@ static void put_comparisons(const struct report *rep, struct dcr_buf *out)
     text_section(out, "Before and after");
     text_wrapped(out, "Baseline: ", rep->baseline);
     char none[128];
-    snprintf(none, sizeof none, "n/a because %s.", why_no_comparison(rep));
+    snprintf(none, sizeof none, "n/a because %s.", rep->no_comparison);
     if (rep->n_comparisons == 0)
         text_wrapped(out, "", none);
     for (int i = 0; i < rep->n_comparisons; i++) {

@@ -239,13 +239,45 @@ static void test_more_than_promised(void **state)
     }
 }
 
+/* Why there is none is said of what there is. */
+static void test_nothing_to_compare(void **state)
+{
+    (void)state;
+    static const struct {
+        int ranks, nodes, n_steps, ranks_now;
+        const char *because;
+    } cases[] = {{4, 1, 40, 1,
+                  "the baseline is of 1 node with 4 ranks and this of 1 node with 1 rank, and a step of another number "
+                  "of ranks is other work; record both with the same number of ranks"},
+                 {4, 4, 40, 1, "the baseline has no run with steps at any node count of these"},
+                 {1, 1, 0, 1, "no steps were recorded in the baseline"},
+                 {1, 1, 40, 1, NULL}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct run *old[] = {made_even_run(cases[i].ranks, 64, cases[i].n_steps, 40, 10, 0, 0)},
+                   *new[] = {made_even_run(cases[i].ranks_now, 64, 40, 40, 10, 0, 0)};
+        struct report before = {0}, after = {0};
+        old[0]->n_nodes = cases[i].nodes;
+        tell(&before, old, 1);
+        tell(&after, new, 1);
+        compare(&after, &before);
+        if (cases[i].because)
+            assert_string_equal(after.no_comparison, cases[i].because);
+        else
+            assert_null(after.no_comparison);
+        report_free(&before);
+        report_free(&after);
+        run_free(old[0]);
+        run_free(new[0]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_loading_removed),    cmocka_unit_test(test_other_gpu),
         cmocka_unit_test(test_gain_by_medians),    cmocka_unit_test(test_gain_is_a_bound),
         cmocka_unit_test(test_like_with_like),     cmocka_unit_test(test_no_difference),
-        cmocka_unit_test(test_more_than_promised),
+        cmocka_unit_test(test_nothing_to_compare), cmocka_unit_test(test_more_than_promised),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
