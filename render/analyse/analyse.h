@@ -314,6 +314,12 @@ struct ready {
 };
 /** ready_of - of a rank. Test: tests/unit/test_cores.c */
 struct ready ready_of(const struct run_rank *k);
+/** processor_of - of a run with steps. What loading, writing and MPI's polling use is in it: of_work is an upper bound.
+ * Not of runs with GPUs, nor where a CPU quota or other machines held the ranks back: those waits are in no run-queue
+ * delay. source   docs/metrics.md#rules. Test: tests/unit/test_cores.c */
+struct processor processor_of(const struct report *rep, const struct run_result *r);
+/** is_compute_waiting - do the ranks wait in their phases of compute, and no better kernels are known? After rules. */
+int is_compute_waiting(const struct run_result *r);
 /** cores_of_rank - cores on which a rank may run; 0 = not recorded. */
 int cores_of_rank(const struct run_rank *k);
 /** cores_missing - share of a step that is saved at most where every thread of one machine that was ready to run has a

@@ -2,6 +2,8 @@
  * Called by caveats_cores.c and rules.c. Test: tests/unit/test_cores.c, tests/unit/test_gain.c */
 #include "render/analyse/analyse.h"
 
+#include <string.h>
+
 /* From the first step's start to the last one's end: start-up and the end are no training. */
 struct window {
     int64_t from, to;
@@ -199,6 +201,49 @@ struct others others_of(const struct run *a)
 }
 
 /* ---- a rank's own cores ------------------------------------------------------------------------------------ */
+
+/* Two readings at least within the steps: a straight line from start-up on would say nothing of them. */
+static int is_read_within(const struct run_rank *k, struct window w)
+{
+    int n = 0;
+    for (int i = 0; i < k->n_delays; i++)
+        n += k->delays[i].t_ns >= w.from && k->delays[i].t_ns <= w.to;
+    return n > 1;
+}
+
+static int has_gpus(const struct run *a)
+{
+    int n = a->n_traces + (strcmp(a->program.backend, "cuda") == 0);
+    for (int i = 0; i < a->nodes_len; i++)
+        n += a->nodes[i].n_gpus;
+    return n > 0;
+}
+
+struct processor processor_of(const struct report *rep, const struct run_result *r)
+{
+    struct processor p = {.of_work = -1};
+    int64_t least_comm = INT64_MAX, step = r->step.mean_ns;
+    if (!r->has_steps || step <= 0 || has_gpus(r->run) || strcmp(r->shared.id, "throttled") == 0 ||
+        strcmp(r->shared.id, "steal") == 0 || r->n_rank_results != r->run->ranks_len)
+        return p;
+    for (int i = 0; i < r->n_rank_results; i++) {
+        const struct run_rank *k = &r->run->ranks[i];
+        double used = used_by(k, steps_of(k)), waiting = waiting_threads(k);
+        if (k->rank != r->ranks[i].rank || used < 0 || waiting < 0 || !is_read_within(k, steps_of(k)))
+            return (struct processor){.of_work = -1};
+        const int64_t *part = r->ranks[i].part_ns;
+        int64_t comm = part[PART_TRANSFER] + part[PART_WAIT];
+        int64_t work = part[PART_COMPUTE] + part[PART_COPY] + part[PART_OTHER];
+        p.used_cores += used / r->n_rank_results;
+        if (comm < least_comm && work > 0) {
+            least_comm = comm;
+            p.of_work = (used + waiting) * (double)step / (double)work;
+        }
+    }
+    p.has = p.of_work >= 0;
+    p.is_waiting = p.has && p.of_work < rep->thresholds.processor_used;
+    return p;
+}
 
 struct ready ready_of(const struct run_rank *k)
 {

@@ -160,6 +160,11 @@ int64_t gain_of_kernels(struct report *rep, const struct run_result *r)
     return gain > rep->thresholds.loss_matters * step ? (int64_t)gain : 0;
 }
 
+int is_compute_waiting(const struct run_result *r)
+{
+    return r->processor.is_waiting && r->classes[CLASS_COMPUTE].gain_ns <= 0;
+}
+
 static const char *compute_text(struct report *rep, const struct run_result *r, const struct class_result *c,
                                 int is_bound)
 {
@@ -168,7 +173,11 @@ static const char *compute_text(struct report *rep, const struct run_result *r, 
         kernels = report_text(rep, "; with the kernels '%s' a batch takes %s of the time (measured before training)",
                               r->run->program.kernels_best, fmt_percent(r->run->program.kernels_best_ratio).text);
     return report_text(rep, "%s a step%s%s", text,
-                       !is_bound        ? ""
+                       !is_bound ? ""
+                       : is_compute_waiting(r)
+                           ? report_text(rep,
+                                         ", in which the ranks used %s of a core: they wait for what is not recorded",
+                                         fmt_percent(r->processor.used_cores).text)
                        : *r->shared.id  ? ": compute-bound, as far as shared cores let one see"
                        : c->gain_ns > 0 ? ": compute-bound"
                                         : ": compute-bound, which is healthy",

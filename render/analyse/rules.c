@@ -310,6 +310,7 @@ void rules(struct report *rep)
     for (int i = 0; i < rep->n_runs; i++) {
         struct run_result *r = &rep->runs[i];
         if (r->has_steps) {
+            r->processor = processor_of(rep, r);
             if (*r->shared.id) {
                 bound_work(r);
                 waiting_when_shared(rep, r);

@@ -134,6 +134,15 @@ struct shared {
     int is_each_other; /* and other programs took next to nothing */
 };
 
+/* Processor time that the ranks used in their steps, by their monitors. */
+struct processor {
+    int has;           /* else it was not measured over the steps, or GPUs worked too */
+    double used_cores; /* mean over ranks */
+    double of_work;    /* used, or waited for a core, over the time in compute, copies and overhead: of the rank with
+                          the least communication */
+    int is_waiting;    /* that is below processor_used: what a rank does then is mostly to wait */
+};
+
 struct straggler {
     int has; /* one rank is named */
     int rank;
@@ -189,6 +198,7 @@ struct run_result {
     struct phase_result *phases; /* in order of appearance */
     int n_phases;
     struct straggler straggler;
+    struct processor processor;
     double straggler_x; /* slowest rank's mean step / fastest's; 0 = n/a */
     struct pop pop;
     const char *pop_because; /* n/a because ... when !pop.has */

@@ -24,6 +24,9 @@
     X(copy_limits, 0.10, 0, 1, "host-to-device copies limit above this share of step time")                       \
     X(overhead_watch, 0.10, 0, 1, "step time in no named phase is watched above this share")                      \
     X(compute_bound, 0.80, 0, 1, "compute-bound above this share of step time, unless another class limits")      \
+    X(processor_used, 0.50, 0, 1,                                                                                 \
+      "processor time of a rank over its time in compute, copies and overhead, below which it waits for what "    \
+      "is not recorded")                                                                                          \
     X(memory_bound, 0.60, 0, 1,                                                                                   \
       "memory limits above this share of the calibrated bandwidth, when products need less time")                 \
     X(gain_limits, 0.10, 0, 1,                                                                                    \

@@ -214,6 +214,11 @@ struct action action_for(const struct run_result *r, enum cause_class cls)
     if (cls == CLASS_COMPUTE && !r->run->n_traces && strcmp(r->run->program.backend, "cuda") != 0 &&
         cores_unused(r) == 0)
         a = !is_torch ? no_core_left_plain : r->run->node_kind == NODES_EMULATED ? no_core_left_here : no_core_left;
+    if (cls == CLASS_COMPUTE && is_compute_waiting(r))
+        a = (struct action){"",
+                            "find out what the ranks wait for in their phases of compute: look at the stacks of one "
+                            "(gdb -p, py-spy dump) or its system calls (strace -f -T -p), and name what waits with "
+                            "NVTX ranges"};
     if (cls == CLASS_COMPUTE && r->gain_ns[CLASS_COMPUTE] > 0)
         a.ours = "compute with the best kernels of this processor, --kernels auto";
     if (cls == CLASS_IMBALANCE && !r->has_steps) /* who is waited for in MPI: any program */

@@ -71,6 +71,14 @@ static const char *cause_of_waiting(struct report *rep, const struct run_result 
                            : doing[largest]);
 }
 
+static const char *waiting_in_compute(struct report *rep, const struct run_result *r)
+{
+    return report_text(rep,
+                       "the ranks used %s of a core in their steps: they wait for something that is not recorded (a "
+                       "lock, a file system, a device without a trace)",
+                       fmt_percent(r->processor.used_cores).text);
+}
+
 static const char *class_sentence(struct report *rep, const struct run_result *r, const struct class_result *c)
 {
     const char *at = at_nodes(rep, r->n_nodes), *end;
@@ -103,6 +111,9 @@ static const char *class_sentence(struct report *rep, const struct run_result *r
         if (c->gain_ns > 0)
             return report_text(rep, "%s %s is compute%s, in kernels slower than the best of this processor%s", at, part,
                                *r->shared.id ? ", as far as shared cores let one see" : "", end);
+        if (is_compute_waiting(r))
+            return report_text(rep, "%s %s is in phases of compute, but %s%s", at, part, waiting_in_compute(rep, r),
+                               end);
         if (*r->shared.id) /* judged by its share of the work: the time holds the turns of others */
             return report_text(
                 rep,
@@ -160,6 +171,10 @@ static void add_class_claim(struct report *rep, int run, const struct class_resu
     c->threshold_ratio = k->threshold_ratio;
     c->confidence = confidence_of(rep, r, is_comm ? r->comm_interval : k->share_interval, k->threshold_ratio,
                                   &c->confidence_because);
+    if (k->cls == CLASS_COMPUTE && is_compute_waiting(r) && c->confidence == CONFIDENCE_HIGH) {
+        c->confidence = CONFIDENCE_MEDIUM;
+        c->confidence_because = "the processor time of the ranks says that they wait, and not for what";
+    }
     c->evidence = evidence_of(rep, r, k->cls);
     c->action = action_for(r, k->cls);
     c->has_gain =
@@ -169,6 +184,9 @@ static void add_class_claim(struct report *rep, int run, const struct class_resu
     c->gain_text = c->has_gain ? gain_text(rep, k->gain_ns, r->step.mean_ns) : "";
     claim_number(rep, c, report_text(rep, "runs.%s.classes.%s.share_ratio", r->slug, key), "ratio", k->share_ratio);
     claim_number(rep, c, report_text(rep, "runs.%s.step.mean_ns", r->slug), "ns", (double)r->step.mean_ns);
+    if (k->cls == CLASS_COMPUTE && is_compute_waiting(r))
+        claim_number(rep, c, report_text(rep, "runs.%s.processor.used_cores", r->slug), "cores",
+                     r->processor.used_cores);
     if (is_comm) {
         claim_number(rep, c, report_text(rep, "runs.%s.communication_ns", r->slug), "ns", (double)r->comm_ns);
         claim_number(rep, c, report_text(rep, "runs.%s.parts_ns.comm_transfer", r->slug), "ns",
@@ -210,6 +228,8 @@ static const char *short_cause(struct report *rep, const struct run_result *r, c
                            ? "compute, in kernels slower than the best of this processor"
                        : what[k->cls] ? what[k->cls]
                                       : class_name(k->cls);
+    if (k->cls == CLASS_COMPUTE && is_compute_waiting(r))
+        name = report_text(rep, "in phases of compute, but %s", waiting_in_compute(rep, r));
     if (k->cls == CLASS_IMBALANCE && r->straggler.has)
         name = report_text(rep, "waiting for rank %d, last in %s of the %s", r->straggler.rank,
                            fmt_percent(r->straggler.wins_ratio).text, exchanges(r));

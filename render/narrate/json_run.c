@@ -217,6 +217,10 @@ static void put_steps(json_t *o, const struct run_result *r)
                                                      r->straggler.wins_ratio, "caused_ratio", r->straggler.caused_ratio,
                                                      "caused_ns", (json_int_t)r->straggler.caused_ns)
                                          : json_null());
+    json_object_set_new(o, "processor",
+                        r->processor.has ? json_pack("{s:f, s:f}", "used_cores", r->processor.used_cores,
+                                                     "of_work_ratio", r->processor.of_work)
+                                         : json_null());
     json_object_set_new(o, "straggler_factor", value_real(r->straggler_x > 0, r->straggler_x));
     json_object_set_new(o, "pop", value_pop(&r->pop));
     json_object_set_new(o, "pop_because", value_text(r->pop_because));

@@ -165,9 +165,9 @@ static int64_t lead_ns(const struct run *a)
 }
 
 /* A run that computes, in the best kernels as far as is known: no cause to remove. */
-static int is_all_healthy(const struct claim *c)
+static int is_all_healthy(const struct report *rep, const struct claim *c)
 {
-    return c->cls == CLASS_COMPUTE && c->series < 0 && !c->has_gain;
+    return c->cls == CLASS_COMPUTE && c->series < 0 && !c->has_gain && !is_compute_waiting(&rep->runs[c->run]);
 }
 
 /* Better kernels and fewer ranks are two ways to compute faster. */
@@ -242,7 +242,7 @@ void top_sentences(struct report *rep)
     }
     rep->first_action = "";
     rep->steps_action = r->steps_action;
-    if (c && is_all_healthy(c))
+    if (c && is_all_healthy(rep, c))
         rep->first_action =
             report_text(rep, "There is nothing to optimise in how the run is set up: it computes. To be faster: %s.%s",
                         action_sentence(rep, c->action),
@@ -332,9 +332,9 @@ int claims_in_order(const struct report *rep, const int *runs, int n_runs, int i
     }
     int kept = 0, n_others = 0;
     for (int i = 0; i < n; i++)
-        n_others += !is_all_healthy(out[i]);
+        n_others += !is_all_healthy(rep, out[i]);
     for (int i = 0; i < n; i++) {
-        int is_seen = n_others && is_all_healthy(out[i]);
+        int is_seen = n_others && is_all_healthy(rep, out[i]);
         for (int k = 0; k < kept; k++)
             is_seen |= out[k]->cls == out[i]->cls && (out[i]->cls != CLASS_COMPUTE || is_same_advice(out[k], out[i]));
         if (!is_seen)

@@ -1,6 +1,7 @@
 /* test_cores.c - who held the cores: ranks that share them, that waited for one, and what is said of it. */
 #include "tests/unit/made_rules.h"
 #include "render/narrate/actions.h"
+#include "render/narrate/narrate.h"
 
 /* Run-queue delay before the first step is no matter of the steps. */
 static void test_start_up_is_left_out(void **state)
@@ -240,6 +241,42 @@ static void test_rank_without_steps(void **state)
     run_free(r);
 }
 
+/* Ranks that sleep in what they call compute: their processor time says so, where it was read within the steps. */
+static void test_waiting_in_compute(void **state)
+{
+    (void)state;
+    static const struct {
+        int used_milli, is_cuda, n_readings, is_waiting;
+    } c[] = {{50, 0, 41, 1}, {900, 0, 41, 0}, {50, 1, 41, 0}, {50, 0, 2, 0}};
+    for (size_t t = 0; t < sizeof c / sizeof *c; t++) {
+        struct run *r = made_even_run(1, 64, 40, 95, 0, 5, 0), *runs[] = {r};
+        struct run_rank *k = run_rank_at(r, 0);
+        static struct run_reading used[41]; /* the steps last from 1000 to 5000 */
+        for (int i = 0; i < 41; i++)
+            used[i] = (struct run_reading){c[t].n_readings == 2 ? 5000 * i : 900 + 105 * i, 0,
+                                           (int64_t)i * 105 * c[t].used_milli / 1000};
+        for (int s = 0; s < 40; s++)
+            k->steps[s].start_ns = 1000 + 100 * s;
+        k->delays = used;
+        k->n_delays = c[t].n_readings;
+        k->run_delay_ns = k->cpu_ns = 0;
+        k->process_seconds = 5e-6;
+        r->program.backend = c[t].is_cuda ? "cuda" : "cpu";
+        struct report rep = {0};
+        struct analyse_options o = made_options();
+        assert_int_equal(analyse(&rep, runs, 1, &o, NULL), 0);
+        narrate(&rep);
+        const struct run_result *q = &rep.runs[0];
+        assert_int_equal(q->classes[CLASS_COMPUTE].verdict, VERDICT_LIMITS);
+        assert_int_equal(is_compute_waiting(q), c[t].is_waiting);
+        assert_int_equal(!!strstr(rep.first_action, "nothing to optimise"), !c[t].is_waiting);
+        assert_int_equal(!!strstr(rep.headline, "of a core in their steps: they wait"), c[t].is_waiting);
+        assert_string_equal(rep.confidence, c[t].is_waiting ? "medium" : "high");
+        report_free(&rep);
+        run_free(r);
+    }
+}
+
 static void test_shared_resources(void **state)
 {
     (void)state;
@@ -275,7 +312,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_start_up_is_left_out), cmocka_unit_test(test_own_threads_wait),
         cmocka_unit_test(test_waits_by_node),        cmocka_unit_test(test_rank_without_steps),
-        cmocka_unit_test(test_shared_resources),
+        cmocka_unit_test(test_shared_resources),     cmocka_unit_test(test_waiting_in_compute),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
