@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 struct objects {
@@ -182,7 +183,9 @@ void libraries_read(struct libraries *l, const char *spool, int rank)
         struct objects *s =
             libraries_is_list(names[i], &its) && (rank == LIBRARIES_ALL || rank == its) ? set_of(l, its) : NULL;
         int k = snprintf(path, sizeof path, "%s/%s", spool, names[i]);
-        if (s && k > 0 && (size_t)k < sizeof path && procfs_read(path, l->text, MAPS_BYTES, NULL) > 0)
+        struct stat st; /* the program may have put anything there, which is not followed nor waited for */
+        if (s && k > 0 && (size_t)k < sizeof path && lstat(path, &st) == 0 && S_ISREG(st.st_mode) &&
+            procfs_read(path, l->text, MAPS_BYTES, NULL) > 0)
             take_paths(s, l->text);
     }
     dcr_free_names(names, n);
