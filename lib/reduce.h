@@ -110,6 +110,10 @@ struct event {
 /** event_classify - what a range means, by its category, else by its name (docs/FORMAT.md, and names other programs
  * use). category, name  "" = none; case is ignored out      the category of a phase */
 enum event_kind event_classify(const char *category, const char *name, enum category *out);
+/** event_numbered_step - is this a step's name with a number behind it ("step 12", "Iteration: 12")? Such ranges are
+ *  steps; they are counted, not taken by their numbers, which programs begin anew with each epoch.
+ *  returns  the name without the number as docs/FORMAT.md has it ("step"), NULL when it is none */
+const char *event_numbered_step(const char *name);
 
 struct reducer;
 /** reduce_new - gives; free with reduce_free. */

@@ -21,7 +21,7 @@ static const struct word categories[] = {
     {"validation", EVENT_VALIDATION, CAT_OTHER},
 };
 
-/* Whole names, for ranges without a category. */
+/* Whole names, for ranges without a category; those of steps come first. */
 static const struct word names[] = {
     {"step", EVENT_STEP, CAT_OTHER},
     {"train_step", EVENT_STEP, CAT_OTHER},
@@ -53,6 +53,21 @@ static const struct word names[] = {
     {"validate", EVENT_VALIDATION, CAT_OTHER},
 };
 
+const char *event_numbered_step(const char *name)
+{
+    size_t n = strlen(name), end = n;
+    while (end && name[end - 1] >= '0' && name[end - 1] <= '9')
+        end--;
+    if (end == n)
+        return NULL;
+    while (end && strchr(" _#:-", name[end - 1]))
+        end--;
+    for (size_t i = 0; i < sizeof names / sizeof *names && names[i].kind == EVENT_STEP; i++)
+        if (strlen(names[i].text) == end && strncasecmp(name, names[i].text, end) == 0)
+            return names[i].text;
+    return NULL;
+}
+
 enum event_kind event_classify(const char *category, const char *name, enum category *out)
 {
     *out = CAT_OTHER;
@@ -68,6 +83,8 @@ enum event_kind event_classify(const char *category, const char *name, enum cate
             *out = names[i].category;
             return names[i].kind;
         }
+    if (event_numbered_step(name))
+        return EVENT_STEP;
     if (strcasestr(name, "nccl") || strcasestr(name, "rccl") || strncmp(name, "MPI_", 4) == 0) {
         *out = CAT_COMM;
         return EVENT_PHASE;

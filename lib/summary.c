@@ -192,6 +192,7 @@ struct known_range {
     uint32_t place; /* of names_add */
     enum event_kind means;
     enum category is;
+    const char *counted; /* the name under which such ranges are summed: "step" for "step 12" */
 };
 
 static inline struct known_range *known_of(struct known_range *known, const struct dct_event *e)
@@ -201,6 +202,8 @@ static inline struct known_range *known_of(struct known_range *known, const stru
     if (k->name != e->name || k->category != e->category || k->domain != e->domain || k->kind != e->kind) {
         *k = (struct known_range){.domain = e->domain, .category = e->category, .name = e->name, .kind = e->kind};
         k->means = event_classify(e->category, e->name, &k->is);
+        const char *step = k->means == EVENT_STEP ? event_numbered_step(e->name) : NULL;
+        k->counted = step ? step : e->name;
     }
     return k;
 }
@@ -283,12 +286,13 @@ int summary_of_trace_with_gpu(struct summary *out, struct dcr_arena *a, struct d
             is_enough = here->event(here->ctx, &e);
         uint32_t file = count(&observed, &e);
         struct known_range *k = known_of(known, &e);
-        if (names)
-            names_add(names, &e, &k->place);
         if (neutral(k, &e, &n)) {
             n.file = file;
             reduce_event(d, &n);
         }
+        e.name = k->counted;
+        if (names)
+            names_add(names, &e, &k->place);
     }
     if (here)
         here->end(here->ctx, t);

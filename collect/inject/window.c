@@ -122,8 +122,13 @@ unsigned window_name(const char *text)
     static const char *const steps[] = {"step", "train_step", "training_step", "iteration"};
     /* An epoch may carry the category of the steps that it encloses. */
     unsigned flags = strcasecmp(text, "epoch") == 0 ? WINDOW_NAME_EPOCH : 0;
+    size_t n = strlen(text), end = n; /* of the name without the number of a step behind it */
+    while (end && text[end - 1] >= '0' && text[end - 1] <= '9')
+        end--;
+    while (end < n && end && strchr(" _#:-", text[end - 1]))
+        end--;
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
-        if (strcasecmp(text, steps[i]) == 0)
+        if (strlen(steps[i]) == end && strncasecmp(text, steps[i], end) == 0)
             flags |= WINDOW_NAME_STEP;
     if (*window.capture_name && strcmp(text, window.capture_name) == 0)
         flags |= WINDOW_NAME_CAPTURE;

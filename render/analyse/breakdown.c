@@ -242,15 +242,7 @@ void breakdown_run(struct report *rep, struct run_result *out)
     for (size_t i = 0; i < out->run->n_epochs; i++)
         out->has_accuracy |= out->run->epochs[i].value[m] == out->run->epochs[i].value[m];
     if (g.n_steps == 0) {
-        out->steps_because =
-            g.n_ranks ? "n/a because no step was recorded on all ranks"
-            : out->run->summary.n_steps
-                ? report_text(rep, "n/a because a %s holds step times but no phases", out->run->summary.source)
-            : out->run->n_traces ? "n/a because the traces mark no steps"
-            : *out->run->collector_version
-                ? "n/a because the run was watched and no steps were named (no NVTX range of a step, no steps.csv)"
-            : out->run->is_foreign ? "n/a because nothing that was given holds steps"
-                                   : "n/a because no steps were recorded (no steps.csv, no trace)";
+        out->steps_because = no_steps_because(rep, out->run, g.n_ranks);
         fill_summary(out);
         struct sums none = {0};
         breakdown_throughput(out, &none);

@@ -75,4 +75,8 @@ void breakdown_bandwidth(struct run_result *out, const struct sums *s);
 void breakdown_throughput(struct run_result *out, const struct sums *s);
 void breakdown_pop(struct report *rep, struct run_result *out, const struct grid *g, const struct sums *s);
 
+/** no_steps_because - why a run has no steps that could be analysed: "n/a because ...". Gives text of the report.
+ *  n_ranks_with_steps  ranks that recorded any */
+const char *no_steps_because(struct report *rep, const struct run *a, int n_ranks_with_steps);
+
 #endif

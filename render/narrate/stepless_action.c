@@ -11,6 +11,12 @@
 /* How the steps of a run without them can be known: by names where it was watched, else by who watches. */
 static const char *steps_action(const struct run *r)
 {
+    if (*r->collector_version && r->has_window && !r->ranges.n && strncmp(r->nvtx_status, "nothing", 7) == 0)
+        return "Record again with a window that the run reaches (--steps, --delay, --duration, --capture-range), or "
+               "without one.";
+    if (*r->collector_version && r->ranges.n)
+        return "Call the range around each step of the program \"step\" (or train_step, iteration; a number may "
+               "follow), and those of its phases as docs/FORMAT.md has them.";
     if (*r->collector_version)
         return "Name the steps of the program with NVTX, nvtxRangePush(\"step\") and nvtxRangePop() around each, and "
                "its phases within.";

@@ -145,9 +145,10 @@ static void name_gaps(struct reading *g)
     if (!n_steps && g->has_steps)
         run_add_gap(r, "steps.csv holds no step: the run ended, or its disk was full, before the first was written.");
     else if (!n_steps)
-        run_add_gap(r,
-                    "No steps were recorded (no steps.csv, no trace with step ranges): where the time of a step goes "
-                    "is unknown.");
+        run_add_gap(r, "No steps were recorded (%s): where the time of a step goes is unknown.",
+                    r->has_window && strncmp(r->nvtx_status, "nothing", 7) == 0
+                        ? "nothing lies in the window that was asked for"
+                        : "no steps.csv, no trace with step ranges");
     if (!r->has_metrics)
         run_add_gap(r, "There is no metrics.csv: losses and epochs are unknown.");
     if (!n_cpu)

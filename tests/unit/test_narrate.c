@@ -396,6 +396,34 @@ static void test_how_steps_can_be_known(void **state)
     }
 }
 
+/* Ranges of other names are told, with what to call them; a window that never opened is not the program's fault. */
+static void test_why_no_steps(void **state)
+{
+    (void)state;
+    struct host_operator ranges[] = {{.name = "load", .n = 40}, {.name = "train_batch", .n = 80}};
+    for (int is_window = 0; is_window < 2; is_window++) {
+        struct fixture f = {.n = 1};
+        struct run *r = f.runs[0] = made_run(1, 64);
+        r->collector_version = "0.1.0";
+        if (is_window) {
+            r->has_window = 1;
+            r->nvtx_status = "nothing recorded because the window never opened: the program marked none of the steps "
+                             "of --steps 1000:1020";
+        } else {
+            r->ranges = (struct host_operators){.n = 120, .list = ranges, .n_names = 2};
+        }
+        tell(&f);
+        assert_string_equal(f.rep.runs[0].steps_because,
+                            is_window ? "n/a because nothing was recorded in the window that was asked for: the window "
+                                        "never opened: the program marked none of the steps of --steps 1000:1020"
+                                      : "n/a because no range is called step: 120 ranges were recorded, most often "
+                                        "'train_batch' (80 times)");
+        assert_contains(f.rep.first_action, is_window ? "Record again with a window that the run reaches"
+                                                      : "Call the range around each step of the program \"step\"");
+        release(&f);
+    }
+}
+
 /* What is predicted to bring most is said first; to measure again brings nothing, and is said in the same sentence. */
 static void test_largest_gain_first(void **state)
 {
@@ -634,6 +662,7 @@ int main(void)
         cmocka_unit_test(test_titles),
         cmocka_unit_test(test_unnamed_part),
         cmocka_unit_test(test_how_steps_can_be_known),
+        cmocka_unit_test(test_why_no_steps),
         cmocka_unit_test(test_largest_gain_first),
         cmocka_unit_test(test_gain_beyond_its_cause),
         cmocka_unit_test(test_no_core_left),

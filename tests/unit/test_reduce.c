@@ -441,6 +441,15 @@ static void test_classify(void **state)
     assert_int_equal(event_classify("", "step", &c), EVENT_STEP);
     assert_int_equal(event_classify("validation", "", &c), EVENT_VALIDATION);
     assert_int_equal(event_classify("", "my own range", &c), EVENT_NONE);
+    assert_int_equal(event_classify("", "step 12", &c), EVENT_STEP); /* a number behind it, as many programs write */
+    assert_int_equal(event_classify("", "Iteration: 7", &c), EVENT_STEP);
+    assert_int_equal(event_classify("", "train_step#0", &c), EVENT_STEP);
+    assert_string_equal(event_numbered_step("STEP_3"), "step");
+    assert_int_equal(event_classify("", "step 12 of 20x", &c), EVENT_NONE);
+    assert_int_equal(event_classify("", "substep 1", &c), EVENT_NONE);
+    assert_int_equal(event_classify("", "12", &c), EVENT_NONE);
+    assert_null(event_numbered_step("step"));
+    assert_null(event_numbered_step("step:"));
 }
 
 static const struct run_phase *phase_named(const struct reduced *k, const char *name)
