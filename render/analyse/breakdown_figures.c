@@ -82,7 +82,7 @@ void breakdown_throughput(struct run_result *out, const struct sums *s)
         out->throughput_source = "steps";
     } else if (out->has_steps && run->program.global_batch > 0) {
         out->throughput = (double)run->program.global_batch / ((double)out->step.mean_ns / 1e9);
-        out->throughput_source = "program.json";
+        out->throughput_source = run->program.batch_is_label ? "label" : "program.json";
     } else {
         int m = run_metric("throughput_samples_per_sec"), n = 0;
         if (run->summary.throughput > 0) {

@@ -167,5 +167,7 @@ void caveats_of_series(struct report *rep)
         if (rep->series[i].kind == SCALING_UNKNOWN)
             report_add_note(rep, NOTE_GAP, -1, "scaling-unknown",
                             "Whether the scaling is strong or weak is unknown: the archives do not say the global "
-                            "batch. Speed-up is from throughput; lost time cannot be split.");
+                            "batch (dccollect run --label global_batch=N keeps it, or a program.json of the program). "
+                            "%s; lost time cannot be split.",
+                            *rep->series[i].speedup_because ? "Speed-up is n/a" : "Speed-up is from throughput");
 }

@@ -150,7 +150,8 @@ struct series {
     const char *kind_because;    /* how strong or weak was detected */
     struct series_point *points; /* ascending node count */
     int n_points;
-    struct series_loss *losses; /* consecutive points, then first to last when there are more than two */
+    const char *speedup_because; /* why the last point has no speed-up: a clause; "" it has, or there is one point */
+    struct series_loss *losses;  /* consecutive points, then first to last when there are more than two */
     int n_losses;
     const char *losses_because; /* n/a because ... when n_losses is 0 */
     struct law *laws;

@@ -323,6 +323,19 @@ static void fill_speedups(struct series *s)
     }
 }
 
+static void say_no_speedup(struct report *rep, struct series *s)
+{
+    int has_steps = s->kind == SCALING_UNKNOWN;
+    for (int i = 0; i < s->n_points; i++)
+        has_steps &= s->points[i].step.mean_ns > 0;
+    if (s->n_points < 2 || s->points[s->n_points - 1].speedup > 0)
+        s->speedup_because = "";
+    else
+        s->speedup_because =
+            has_steps ? "steps were recorded, but not how many samples a step processes"
+                      : report_text(rep, "neither throughput nor steps were recorded at every %s count", rep->unit);
+}
+
 static void say_kind(struct report *rep, struct series *s)
 {
     const struct run_program *p = &rep->runs[s->points[0].runs[0]].run->program;
@@ -387,6 +400,7 @@ void scaling(struct report *rep)
         say_kind(rep, s);
         s->label = label_of(rep, &rep->runs[groups[i].runs[0]], s->kind);
         fill_speedups(s);
+        say_no_speedup(rep, s);
         speedup_intervals(rep, s);
         losses(rep, s);
     }

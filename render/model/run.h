@@ -158,6 +158,7 @@ struct run_program {
     const char *kernels_best;                     /* better kernels that this processor runs; "" = none known */
     double kernels_best_ratio;                    /* time of computing a batch with them / with those of the run */
     int dataset_is_generated, strong_scaling, allreduce_is_overlapped;
+    int batch_is_label; /* global_batch is of the label of that name: program.json does not say it */
 };
 
 /* A run of which only a summary was kept: a few numbers over all its steps, no phases. n_steps 0 = there is none.

@@ -293,7 +293,7 @@ static void check_series(struct report *rep, struct checks *out, const char *tex
         const struct series_point *p = &s->points[s->n_points - 1];
         double v = r->metric == METRIC_speedup ? p->speedup : p->efficiency;
         add(rep, out, text, r, report_text(rep, "%s", fmt_count(p->n_nodes, rep->unit).text), v > 0 ? v : NAN,
-            report_text(rep, "n/a because neither throughput nor steps were recorded at every %s count", rep->unit),
+            report_text(rep, "n/a because %s", s->speedup_because),
             *p->unreliable ? p->unreliable : doubt_of(&rep->runs[p->runs[0]], r->metric));
         n++;
     }

@@ -306,10 +306,9 @@ static void say_series(struct report *rep, int index)
                 nodes_text(rep, last->n_nodes), nodes_text(rep, s->points[0].n_nodes), fmt_x(last->speedup).text,
                 fmt_ratio(last->efficiency).text, *last->unreliable ? "; unreliable: " : "", last->unreliable);
         else
-            s->headline = report_text(rep,
-                                      "How the run scales from %s to %s is unknown: neither throughput nor steps were "
-                                      "recorded at every %s count.",
-                                      nodes_text(rep, s->points[0].n_nodes), nodes_text(rep, last->n_nodes), rep->unit);
+            s->headline =
+                report_text(rep, "How the run scales from %s to %s is unknown: %s.",
+                            nodes_text(rep, s->points[0].n_nodes), nodes_text(rep, last->n_nodes), s->speedup_because);
         if (*s->losses_because)
             s->support = report_text(rep, "How the lost time splits into causes is %s.", s->losses_because);
         return;

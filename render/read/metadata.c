@@ -3,6 +3,7 @@
 
 #include "lib/buf.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -98,6 +99,22 @@ static int read_pairs(struct run *r, const json_t *object, struct run_pair **out
     return filled;
 }
 
+/* A program that leaves no program.json can have its batch said for it: --label global_batch=64. */
+static void read_batch_label(struct run *r)
+{
+    for (int i = 0; i < r->n_labels && r->program.global_batch <= 0; i++) {
+        const char *value = r->labels[i].value;
+        char *end;
+        errno = 0;
+        long long n = strtoll(value, &end, 10);
+        if (strcmp(r->labels[i].key, "global_batch") != 0 || *value < '0' || *value > '9' || *end || errno || n < 1 ||
+            n > INT32_MAX)
+            continue;
+        r->program.global_batch = n;
+        r->program.batch_is_label = 1;
+    }
+}
+
 /* "command": every argument, so that two runs can be compared word by word. */
 static void read_command(struct run *r, const json_t *words)
 {
@@ -189,6 +206,7 @@ int metadata_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
         read_rank(r, json_array_get(list, i));
     r->n_environment = read_pairs(r, json_object_get(root, "environment"), &r->environment);
     r->n_labels = read_pairs(r, json_object_get(root, "labels"), &r->labels);
+    read_batch_label(r);
     r->has_metadata = 1;
     json_decref(root);
     return 0;

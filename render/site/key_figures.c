@@ -62,6 +62,7 @@ static const char *reason(struct site *s, const struct series *series, int point
     const struct series_point *p = &series->points[point];
     const struct run_result *r = p->n_runs > 0 ? &s->rep->runs[p->runs[0]] : NULL;
     const char *why = !r                                   ? NULL
+                      : at == key_speedup                  ? site_text(s, "because %s", series->speedup_because)
                       : at == key_throughput               ? r->throughput_because
                       : at == key_parallel && r->has_steps ? r->pop_because
                                                            : r->steps_because;
@@ -169,8 +170,9 @@ json_t *view_keys(struct site *s, const struct series *series)
         view_text(s, v, "at", n_nodes > 0 && series->n_points == 1 ? node_words(s, n_nodes) : NULL);
         view_text(s, v, "because", text ? NULL : reason(s, series, last, keys[k].at));
         view_text(s, v, "unreliable",
-                  keys[k].at == key_speedup && *series->points[last].unreliable ? series->points[last].unreliable
-                                                                                : NULL);
+                  text && keys[k].at == key_speedup && *series->points[last].unreliable
+                      ? series->points[last].unreliable
+                      : NULL);
         add_trend(s, v, series, keys[k].name, keys[k].at);
         view_add(s, list, v);
     }

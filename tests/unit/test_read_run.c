@@ -314,6 +314,29 @@ static void test_metadata(void **state)
     run_free(r);
 }
 
+/* Of a program that does not describe itself the label says it; nonsense does not, nor does it overrule the program. */
+static void test_batch_label(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *program, *label;
+        int batch, is_label;
+    } cases[] = {{"{}", "128", 128, 1}, {"{\"global_batch\":64}", "128", 64, 0}, {"{}", "128x", -1, 0},
+                 {"{}", "0", -1, 0},    {"{}", "99999999999999999999", -1, 0},   {"{}", " 7", -1, 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[256];
+        snprintf(text, sizeof text,
+                 "{\"command\":[\"a\"],\"program\":%s,\"labels\":{\"a\":\"5\",\"global_batch\":\"%s\"}}",
+                 cases[i].program, cases[i].label);
+        const struct file f[] = {{"job_metadata.json", text, 0}, {"metrics.csv", "epoch,train_loss\n1,2\n", 0}};
+        struct run *r;
+        assert_int_equal(read_back("x.tar", f, 2, &r, NULL), 0);
+        assert_int_equal(r->program.global_batch, cases[i].batch);
+        assert_int_equal(r->program.batch_is_label, cases[i].is_label);
+        run_free(r);
+    }
+}
+
 static void test_metadata_of_earlier_users(void **state)
 {
     (void)state;
@@ -672,6 +695,7 @@ int main(void)
         cmocka_unit_test(test_series_is_decimated),
         cmocka_unit_test(test_metadata),
         cmocka_unit_test(test_metadata_of_earlier_users),
+        cmocka_unit_test(test_batch_label),
         cmocka_unit_test(test_manifest_at_the_end),
         cmocka_unit_test(test_text_is_cleaned),
         cmocka_unit_test(test_trace),

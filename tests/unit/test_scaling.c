@@ -326,6 +326,10 @@ static void test_unknown_batch(void **state)
     assert_int_equal(f.rep.series[0].kind, SCALING_UNKNOWN);
     assert_true(f.rep.series[0].points[1].speedup == 0);
     assert_int_equal(f.rep.series[0].n_losses, 0);
+    assert_string_equal(f.rep.series[0].speedup_because,
+                        "steps were recorded, but not how many samples a step processes");
+    assert_non_null(strstr(find_note(&f.rep, "scaling-unknown")->text, "--label global_batch=N"));
+    assert_non_null(strstr(find_note(&f.rep, "scaling-unknown")->text, "Speed-up is n/a"));
     for (int i = 0; i < 2; i++) { /* nor is it strong scaling in any other number */
         assert_false(f.rep.series[0].points[i].pop.has_scaling);
         assert_true(f.rep.series[0].points[i].compute_speedup == 0);
