@@ -25,7 +25,9 @@ static int do_run(const struct options *o)
     struct dcr_err err = {0};
     if (o->output && isatty(STDERR_FILENO)) /* on a terminal only: elsewhere the program's own output stays alone */
         fprintf(stderr, "dccollect: recording %s; the archive will be %s\n", o->program[0], o->output);
-    if (run_program(o, message, sizeof message, &status, &err) != 0)
+    int rc = run_program(o, message, sizeof message, &status, &err);
+    signal(SIGPIPE, SIG_IGN); /* nobody reads the closing line: the status is the program's all the same */
+    if (rc != 0)
         complain(err.text);
     if (message[0])
         complain(message);

@@ -44,6 +44,7 @@ check_status 125 "no output named" "$COLLECT" run -- ./marks
 check_status 125 "nowhere to write" "$COLLECT" run -o /proc/nowhere/x.tar -- ./marks
 check_status 125 "unknown option" "$COLLECT" run --what -o x.tar -- ./marks
 
+check_status 7 "nobody reads the closing line: the program's status" sh -c 'mkfifo nobody; { "$0" run -o unread.tar -- ./marks 1 0 7; } 2>nobody & true <nobody; wait $!' "$COLLECT"
 # ---- signals are passed on
 "$COLLECT" run -o term.tar -- sh -c 'trap "exit 42" TERM; while :; do sleep 0.05; done' 2>err &
 collector=$!
