@@ -14,9 +14,9 @@
  *  words    the command; shape (n)
  *  gives; NULL when there is none */
 json_t *git_of_command(char *const *words, size_t n);
-/** git_put_dirty - ask git: "dirty", have files under version control been changed in the folder since the commit? Files
- *  that git does not follow do not count. Its monitors and hooks are not run, nothing is locked, and a work tree of
- *  another user, which git does not trust, is not looked at. Where only the content tells, git runs the filters that
+/** git_put_dirty - ask git: "dirty", have files under version control been changed in the folder since the commit?
+ * Files that git does not follow do not count. Its monitors and hooks are not run, nothing is locked, and a work tree
+ * of another user, which git does not trust, is not looked at. Where only the content tells, git runs the filters that
  *  the repository names (git-lfs). What it does not tell is in "missing".
  *  timeout_ms  then git is ended, with its filters */
 void git_put_dirty(json_t *git, int timeout_ms);

@@ -1,45 +1,51 @@
 /* nvtx_copy.c - see nvtx_copy.h. */
 #include "collect/inject/nvtx_copy.h"
 
+#include "collect/inject/maps.h"
 #include "collect/inject/nvtx_abi.h"
 
-#include <dlfcn.h>
-#include <elf.h>
-#include <link.h>
+#include <errno.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
+enum { MAX_PARTS = 64 };
+
+/* Of the file that the code lies in: mappings that run, and those that are written to, which have initialised data. */
 struct module {
-    const ElfW(Phdr) * segments;
-    uint16_t n_segments;
-    uintptr_t bias; /* what the loader added to the addresses in the file */
+    uintptr_t code;
+    uint64_t device, inode;
+    int n;
+    struct part {
+        uintptr_t begin, end;
+        int may_run;
+    } parts[MAX_PARTS];
 };
 
-/* Not by dl_iterate_phdr(): in a child forked while another thread opened a library its lock may be held for ever. */
-static int find_module(const void *code, struct module *m)
+static int find_file(void *ctx, const struct mapping *of)
 {
-    Dl_info info;
-    if (!dladdr(code, &info) || !info.dli_fbase)
+    struct module *m = ctx;
+    if (m->code < of->begin || m->code >= of->end)
         return 0;
-    const ElfW(Ehdr) *file = info.dli_fbase;
-    if (memcmp(file->e_ident, ELFMAG, SELFMAG) != 0 || file->e_phentsize != sizeof *m->segments)
-        return 0;
-    m->segments = (const void *)((const char *)file + file->e_phoff);
-    m->n_segments = file->e_phnum;
-    for (uint16_t i = 0; i < m->n_segments; i++)
-        if (m->segments[i].p_type == PT_LOAD && m->segments[i].p_offset == 0) {
-            m->bias = (uintptr_t)file - m->segments[i].p_vaddr;
-            return 1;
-        }
-    return 0;
+    m->device = of->device;
+    m->inode = of->inode;
+    return 1;
+}
+
+static int add_part(void *ctx, const struct mapping *of)
+{
+    struct module *m = ctx;
+    if (of->inode == m->inode && of->device == m->device && (of->may_run || of->may_write))
+        m->parts[m->n++] = (struct part){of->begin, of->end, of->may_run};
+    return m->n == MAX_PARTS;
 }
 
 static int is_code(const struct module *m, uintptr_t address)
 {
-    for (uint16_t i = 0; i < m->n_segments; i++) {
-        const ElfW(Phdr) *s = &m->segments[i];
-        if (s->p_type == PT_LOAD && (s->p_flags & PF_X) && address - m->bias - s->p_vaddr < s->p_memsz)
+    for (int i = 0; i < m->n; i++)
+        if (m->parts[i].may_run && address >= m->parts[i].begin && address < m->parts[i].end)
             return 1;
-    }
     return 0;
 }
 
@@ -47,29 +53,36 @@ static int is_code(const struct module *m, uintptr_t address)
  * (its size, the number, a function). */
 enum { STATE, CALLBACKS_SIZE, CALLBACKS_FUNCTION, VERSION_SIZE, VERSION, VERSION_FUNCTION, HEAD };
 
-/* A segment is read as words, past the ends of the objects in it. */
-#define OF_WORDS __attribute__((no_sanitize_address))
-
-OF_WORDS static int is_started(const struct module *m, const uintptr_t *head)
+static int is_started(const struct module *m, const uintptr_t *head)
 {
     return (uint32_t)head[STATE] == NVTXABI_STATE_STARTED && head[CALLBACKS_SIZE] == sizeof(struct nvtxabi_callbacks) &&
            head[VERSION_SIZE] == 3 * sizeof(void *) && (uint32_t)head[VERSION] == 3 &&
            is_code(m, head[CALLBACKS_FUNCTION]) && is_code(m, head[VERSION_FUNCTION]);
 }
 
-OF_WORDS static uintptr_t *find_started(const struct module *m)
+/* Read as by another process: what cannot be read is an error then, not a signal. */
+static size_t read_words(uintptr_t from, uintptr_t *words, size_t n)
 {
-    for (uint16_t i = 0; i < m->n_segments; i++) {
-        const ElfW(Phdr) *s = &m->segments[i];
-        if (s->p_type != PT_LOAD || !(s->p_flags & PF_W))
-            continue;
-        uintptr_t begin = (m->bias + s->p_vaddr + sizeof(void *) - 1) / sizeof(void *) * sizeof(void *);
-        uintptr_t end = m->bias + s->p_vaddr + s->p_memsz;
-        for (uintptr_t *head = (uintptr_t *)begin; (uintptr_t)(head + HEAD) <= end; head++)
-            if (is_started(m, head))
-                return head;
+    struct iovec to = {words, n * sizeof *words}, of = {.iov_len = n * sizeof *words};
+    memcpy(&of.iov_base, &from, sizeof from);
+    long k = syscall(SYS_process_vm_readv, syscall(SYS_getpid), &to, 1UL, &of, 1UL, 0UL);
+    return k > 0 ? (size_t)k / sizeof *words : 0;
+}
+
+static uintptr_t find_started_in(const struct module *m, const struct part *p)
+{
+    uintptr_t words[256];
+    for (uintptr_t at = p->begin; at < p->end;) {
+        size_t n = (p->end - at) / sizeof *words;
+        n = read_words(at, words, n < sizeof words / sizeof *words ? n : sizeof words / sizeof *words);
+        if (n < HEAD)
+            return 0;
+        for (size_t i = 0; i + HEAD <= n; i++)
+            if (is_started(m, words + i))
+                return at + i * sizeof *words;
+        at += (n - HEAD + 1) * sizeof *words;
     }
-    return NULL;
+    return 0;
 }
 
 /* The last that NVTX does: calls that no tool took, which still lead to its initialisation, lead to nothing. */
@@ -86,12 +99,8 @@ static void drop_untaken(const struct module *m, const struct nvtxabi_callbacks 
     }
 }
 
-int nvtx_copy_take_over(const void *code)
+static int take_over(const struct module *m, uintptr_t *head)
 {
-    struct module m;
-    uintptr_t *head = find_module(code, &m) ? find_started(&m) : NULL;
-    if (!head)
-        return 0;
     const struct nvtxabi_callbacks *callbacks = (const void *)&head[CALLBACKS_SIZE];
     uint32_t *state = (uint32_t *)&head[STATE], started = NVTXABI_STATE_STARTED;
     nvtxabi_fn **table = NULL;
@@ -100,12 +109,24 @@ int nvtx_copy_take_over(const void *code)
         return 0;
     /* What nvtxInitialize() calls as long as NVTX is not initialised: that initialises it. */
     void (*initialize)(const void *reserved) = (void (*)(const void *)) * table[NVTXABI_INITIALIZE];
-    if (!is_code(&m, (uintptr_t)initialize)) {
-        drop_untaken(&m, callbacks);
+    if (!is_code(m, (uintptr_t)initialize)) {
+        drop_untaken(m, callbacks);
         __atomic_store_n(state, NVTXABI_STATE_COMPLETE, __ATOMIC_RELEASE);
     } else if (__atomic_compare_exchange_n(state, &started, NVTXABI_STATE_FRESH, 0, __ATOMIC_ACQ_REL,
                                            __ATOMIC_RELAXED)) {
         initialize(NULL);
     }
     return 1;
+}
+
+int nvtx_copy_take_over(const void *code)
+{
+    struct module m = {.code = (uintptr_t)code};
+    uintptr_t head = 0;
+    if (maps_each(find_file, &m) != 1 || !m.inode || maps_each(add_part, &m) < 0)
+        return 0;
+    for (int i = 0; i < m.n && !head; i++)
+        if (!m.parts[i].may_run)
+            head = find_started_in(&m, &m.parts[i]);
+    return head && take_over(&m, (uintptr_t *)head);
 }

@@ -1,5 +1,5 @@
-/* nvtx_copy.h - the copies of NVTX in a program's modules. Every module whose sources use NVTX 3 has one: nvtxGlobals, a
- * state word and what a tool is given, in a writable segment. It initialises itself at its first call; callers that
+/* nvtx_copy.h - the copies of NVTX in a program's modules. Every module whose sources use NVTX 3 has one: nvtxGlobals,
+ * a state word and what a tool is given, in a writable segment. It initialises itself at its first call; callers that
  * come meanwhile wait for that in sched_yield(). */
 #ifndef DCC_INJECT_NVTX_COPY_H
 #define DCC_INJECT_NVTX_COPY_H

@@ -1,7 +1,9 @@
 /* test_nvtx_abi.c - our declarations of the NVTX tools interface against the real headers, where there are some, and
  * that a copy of NVTX is found by them. */
+#include "collect/inject/maps.c"
 #include "collect/inject/nvtx_copy.c"
 
+#include <dlfcn.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
