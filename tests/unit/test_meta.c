@@ -372,10 +372,12 @@ static void who_is_asked_is_ended_whole(void **state)
     snprintf(path, sizeof path, "%s/pid", dir);
     assert_int_equal(ask_child(start_a_sleeper, dir, 60000, said, sizeof said), 0);
     assert_string_equal(said, "x");
-    assert_true(procfs_read(path, pid, sizeof pid, NULL) > 0 && atol(pid) > 1);
-    for (int i = 0; i < 2000 && !is_gone((pid_t)atol(pid)); i++)
+    assert_true(procfs_read(path, pid, sizeof pid, NULL) > 0);
+    pid_t sleeper = (pid_t)strtol(pid, NULL, 10);
+    assert_true(sleeper > 1);
+    for (int i = 0; i < 2000 && !is_gone(sleeper); i++)
         usleep(5000);
-    assert_true(is_gone((pid_t)atol(pid)));
+    assert_true(is_gone(sleeper));
     unlink(path);
     rmdir(dir);
 }
