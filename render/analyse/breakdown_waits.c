@@ -123,6 +123,26 @@ void breakdown_waits(struct sums *s, const struct grid *g, size_t step, struct s
         add_unmatched(s, g, step, part, split.transfer_ns);
 }
 
+/* What a rank does when it computes, copies and is busy in no named phase. */
+static int64_t busy_of(const struct rank_result *k)
+{
+    return k->part_ns[PART_COMPUTE] + k->part_ns[PART_COPY] + k->part_ns[PART_OTHER];
+}
+
+/* With the others' speed it needs what the busiest of these needs; with more samples than they have it is not slow. */
+static int64_t as_fast_as_the_next(const struct run_result *out, int worst)
+{
+    int64_t next = 0, samples = 0, n = out->n_rank_results;
+    for (int r = 0; r < n; r++) {
+        next = r != worst && busy_of(&out->ranks[r]) > next ? busy_of(&out->ranks[r]) : next;
+        samples = out->ranks[r].samples > 0 && samples >= 0 ? samples + out->ranks[r].samples : -1;
+    }
+    if (samples > 0 && (double)(n * out->ranks[worst].samples) > 1.01 * (double)samples)
+        return 0;
+    int64_t more = busy_of(&out->ranks[worst]) - next;
+    return more > 0 ? more : 0;
+}
+
 /* A rank is a straggler when it comes last clearly more often than its share and the others pay for it. */
 void breakdown_straggler(const struct report *rep, struct run_result *out, const struct sums *s)
 {
@@ -140,6 +160,7 @@ void breakdown_straggler(const struct report *rep, struct run_result *out, const
     w->wins_ratio = (double)out->ranks[worst].n_last / (double)s->n_matched;
     w->caused_ns = out->ranks[worst].caused_wait_ns / n;
     w->caused_ratio = (double)w->caused_ns / (double)out->step.mean_ns;
+    w->as_fast_ns = as_fast_as_the_next(out, worst);
     w->has = w->wins_ratio > (n == 2 || wins > never_less_than ? never_less_than : wins) &&
              w->caused_ratio > rep->thresholds.straggler_wait;
 }

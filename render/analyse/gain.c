@@ -121,6 +121,16 @@ static double step_of_work(const struct run_result *r, struct removal what, doub
     return shared_time(work, n, cores) + (what.is_transfer ? 0 : (double)r->work_transfer_ns);
 }
 
+/* Cores for the ranks' work. What they wait for in it beside a core leaves its core to others: work of which a tenth is
+ * processor time shares ten times as many. */
+static double cores_for(const struct run_result *r)
+{
+    double cores = r->shared.cores > 0 ? r->shared.cores : r->n_rank_results, least = 0.01;
+    if (r->processor.is_waiting)
+        cores /= r->processor.of_work > least ? r->processor.of_work : least;
+    return cores;
+}
+
 double others_ratio(const struct run_result *r)
 {
     const double most = 0.95; /* the ranks did run */
@@ -140,7 +150,7 @@ double saved_when_shared(struct report *rep, const struct run_result *r, double 
     static const struct removal nothing = {-1, 0, 0}, compute = {CAT_COMPUTE, 0, 0};
     int n = r->n_rank_results;
     double *work = dcr_arena_alloc(&rep->arena, (size_t)(n + 1) * sizeof *work);
-    double cores = r->shared.cores > 0 ? r->shared.cores : n, before = step_of_work(r, nothing, 1, cores, work);
+    double cores = cores_for(r), before = step_of_work(r, nothing, 1, cores, work);
     double after = step_of_work(r, compute, ratio, cores, work);
     return before > 0 && after < before ? 1 - after / before : 0;
 }
@@ -160,6 +170,7 @@ void bound_work(struct run_result *r)
             continue;
         for (int c = 0; c < N_CATEGORIES; c++)
             work += c == CAT_IO ? 0 : (double)k->work_ns[c];
+        r->shared.is_by_processor |= work > used_ns;
         for (int c = 0; c < N_CATEGORIES && work > used_ns; c++)
             k->work_ns[c] = c == CAT_IO ? k->work_ns[c] : (int64_t)((double)k->work_ns[c] * used_ns / work);
     }
@@ -182,7 +193,7 @@ void gain_when_shared(struct report *rep, struct run_result *r)
     static const struct removal nothing = {-1, 0, 0};
     int n = r->n_rank_results;
     double *work = dcr_arena_alloc(&rep->arena, (size_t)(n + 1) * sizeof *work);
-    double cores = r->shared.cores > 0 ? r->shared.cores : n;
+    double cores = cores_for(r);
     double before = step_of_work(r, nothing, 1, cores, work), step = (double)r->step.mean_ns;
     if (before <= 0)
         return;

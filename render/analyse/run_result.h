@@ -129,6 +129,7 @@ struct shared {
         machine_cores;   /* that the ranks' processes may use and a monitor watched; 0 = not known how busy they were */
     double others_cores; /* of them, what other programs took in the mean */
     int64_t alone_ns;    /* a step of ranks with cores of their own and nothing else on them; 0 = not estimated */
+    int is_by_processor; /* alone_ns is from processor time: the shortest times hold waits for a core */
     double most_ratio;   /* of a step, what cores for all of its ranks' threads can save at most; 0 = not known */
     const char *own;   /* not for other programs, but for their own threads the ranks waited: a sentence; NULL = not */
     int is_each_other; /* and other programs took next to nothing */
@@ -149,6 +150,7 @@ struct straggler {
     double wins_ratio;   /* of collectives in which it came last */
     double caused_ratio; /* waiting it caused, share of step time */
     int64_t caused_ns;   /* mean per step and rank */
+    int64_t as_fast_ns;  /* what a step saves at most if it computes as fast as the next: 0 = it has more samples */
 };
 
 /* Gradient accumulation: the micro-batches of an optimiser step. */
@@ -211,7 +213,7 @@ struct run_result {
 
     int has_throughput;
     double throughput;             /* samples per second, all ranks */
-    const char *throughput_source; /* "steps", "program.json" or "metrics.csv" */
+    const char *throughput_source; /* "steps", "program.json", "label" or "metrics.csv" */
     const char *throughput_because;
 
     int has_accuracy;                       /* metrics.csv has losses */

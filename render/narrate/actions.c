@@ -186,6 +186,12 @@ struct action action_for(const struct run_result *r, enum cause_class cls)
         "a binary data set, and one more core per rank for the loader workers (Slurm --cpus-per-task): the threads "
         "wait "
         "for each other's cores already"};
+    static const char on_one_node[] =
+        "check which cores the rank that comes last is bound to (mpirun --report-bindings, Slurm --cpu-bind=verbose) "
+        "and what else runs on them; give all ranks equal shards (DistributedSampler with drop_last)";
+    static const char on_one_node_plain[] =
+        "check which cores the rank that comes last is bound to (mpirun --report-bindings, Slurm --cpu-bind=verbose) "
+        "and what else runs on them; give all ranks equal parts";
     int is_dcrnn = strcmp(r->run->program.name, "dcrnn-train") == 0;
     int is_torch = is_dcrnn || run_may_be_torch(r->run);
     struct action a = catalogue[cls];
@@ -204,6 +210,8 @@ struct action action_for(const struct run_result *r, enum cause_class cls)
         a.generic = "CUDA graphs or torch.compile, larger batches; no .item() or print in the loop";
     if (!is_torch && without_torch[cls])
         a.generic = without_torch[cls];
+    if (cls == CLASS_IMBALANCE && machines_of(r->run) == 1) /* all ranks are on that node */
+        a.generic = is_torch ? on_one_node : on_one_node_plain;
     if (cls == CLASS_COMMUNICATION && r->run->program.allreduce_is_overlapped == 0)
         a.ours = "leave --no-overlap out, so that gradients travel during the backward pass";
     else if (cls == CLASS_COMMUNICATION && strcmp(r->run->program.allreduce_dtype, "bf16") == 0)

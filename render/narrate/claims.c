@@ -49,36 +49,6 @@ static const char *exchanges(const struct run_result *r)
     return exchange_words(most.ratio > 0.9 ? most.kind : EXCHANGE_UNKNOWN);
 }
 
-static const char *cause_of_waiting(struct report *rep, const struct run_result *r)
-{
-    static const char *const doing[N_CATEGORIES] = {
-        [CAT_COMPUTE] = "computed longer than the others", [CAT_COMM] = "was busy between steps (validation, logging)",
-        [CAT_DATA] = "loaded data longer than the others", [CAT_IO] = "wrote files",
-        [CAT_COPY] = "copied longer than the others",      [CAT_OTHER] = "was late for no recorded reason (jitter)",
-    };
-    static const char idle[] = "had its GPU idle longer than the others: its host was late";
-    int largest = CAT_OTHER;
-    for (int c = 0; c < N_CATEGORIES; c++)
-        if (r->wait_cause_ns[c] > r->wait_cause_ns[largest])
-            largest = c;
-    int64_t wait = r->part_ns[PART_WAIT];
-    if (wait <= 0)
-        return "";
-    return report_text(rep, "For %s of the waiting, the rank that came last %s.",
-                       fmt_percent((double)r->wait_cause_ns[largest] / (double)wait).text,
-                       largest == CAT_OTHER && r->run->n_traces && r->classes[CLASS_HOST].verdict == VERDICT_LIMITS
-                           ? idle
-                           : doing[largest]);
-}
-
-static const char *waiting_in_compute(struct report *rep, const struct run_result *r)
-{
-    return report_text(rep,
-                       "the ranks used %s of a core in their steps: they wait for something that is not recorded (a "
-                       "lock, a file system, a device without a trace)",
-                       fmt_percent(r->processor.used_cores).text);
-}
-
 static const char *class_sentence(struct report *rep, const struct run_result *r, const struct class_result *c)
 {
     const char *at = at_nodes(rep, r->n_nodes), *end;
@@ -182,6 +152,8 @@ static void add_class_claim(struct report *rep, int run, const struct class_resu
     c->gain_ns = k->gain_ns;
     c->step_ns = r->step.mean_ns;
     c->gain_text = c->has_gain ? gain_text(rep, k->gain_ns, r->step.mean_ns) : "";
+    if (k->cls == CLASS_IMBALANCE && *c->gain_text)
+        c->gain_text = both_bounds(rep, r, k->gain_ns, c->gain_text);
     claim_number(rep, c, report_text(rep, "runs.%s.classes.%s.share_ratio", r->slug, key), "ratio", k->share_ratio);
     claim_number(rep, c, report_text(rep, "runs.%s.step.mean_ns", r->slug), "ns", (double)r->step.mean_ns);
     if (k->cls == CLASS_COMPUTE && is_compute_waiting(r))
@@ -252,7 +224,8 @@ static const char *cores_of_their_own(struct report *rep, const struct run_resul
     const struct shared *s = &r->shared;
     double matters = rep->thresholds.loss_matters, step = (double)r->step.mean_ns;
     int64_t own_ns = r->step.mean_ns - r->gain_ns[CLASS_SHARED];
-    const char *others = "";
+    const char *others = "", *by = s->is_by_processor ? "the processor time that the ranks used in a step"
+                                                      : "the shortest that each part of a step took";
     if (others_ratio(r) > matters)
         others = report_text(rep,
                              " Other programs took %s of the %g cores meanwhile (the nodes' CPU monitors, less the CPU "
@@ -266,16 +239,15 @@ static const char *cores_of_their_own(struct report *rep, const struct run_resul
     if (s->alone_ns <= 0 || step - (double)s->alone_ns <= matters * step)
         return others;
     if ((double)(own_ns - s->alone_ns) <= matters * step)
-        return report_text(
-            rep,
-            "%s By the shortest that each part of a step took, a step of ranks with cores of their own%s "
-            "lasts %s instead of %s.",
-            others, *others ? " and nothing else on them" : "", fmt_time(own_ns).text, fmt_time(r->step.mean_ns).text);
-    return report_text(
-        rep,
-        "%s By the shortest that each part of a step took, a step of ranks with cores of their own lasts "
-        "%s instead of %s while those programs go on, and %s without them.",
-        others, fmt_time(own_ns).text, fmt_time(r->step.mean_ns).text, fmt_time(s->alone_ns).text);
+        return report_text(rep,
+                           "%s By %s, a step of ranks with cores of their own%s "
+                           "lasts %s instead of %s.",
+                           others, by, *others ? " and nothing else on them" : "", fmt_time(own_ns).text,
+                           fmt_time(r->step.mean_ns).text);
+    return report_text(rep,
+                       "%s By %s, a step of ranks with cores of their own lasts "
+                       "%s instead of %s while those programs go on, and %s without them.",
+                       others, by, fmt_time(own_ns).text, fmt_time(r->step.mean_ns).text, fmt_time(s->alone_ns).text);
 }
 
 /* Ranks without cores of their own are said before any other cause: they make every other number doubtful. */

@@ -30,6 +30,14 @@ const char *touching(struct report *rep, struct interval i, double threshold);
 /** exchange_name - "gradient synchronisation (MPI all-reduce)", or the collective that has most time in its place:
  *  "communication between GPUs, 87 % of it send and receive". */
 const char *exchange_name(struct report *rep, const struct run_result *r);
+/** cause_of_waiting - "For 62 % of the waiting, the rank that came last loaded data longer than the others." and, of a
+ *  straggler, the phases that it is longer in; "" no waiting.  (waiting.c)  Test: tests/unit/test_gain.c */
+const char *cause_of_waiting(struct report *rep, const struct run_result *r);
+/** waiting_in_compute - half a sentence of ranks that use little processor time in their steps (is_compute_waiting). */
+const char *waiting_in_compute(struct report *rep, const struct run_result *r);
+/** both_bounds - the text of the gain of equal times for all ranks, with the gain of a late rank that becomes as fast
+ * as the others where that is more (straggler.as_fast_ns). */
+const char *both_bounds(struct report *rep, const struct run_result *r, int64_t gain_ns, const char *text);
 /** at_nodes - "At 4 nodes", "At 1 node", "In this run" when the count is unknown. */
 const char *at_nodes(struct report *rep, int n_nodes);
 /** nodes_text - "4 nodes", "1 node". */

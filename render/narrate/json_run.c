@@ -213,10 +213,12 @@ static void put_steps(json_t *o, const struct run_result *r)
     json_object_set_new(o, "ranks", ranks(r));
     json_object_set_new(o, "phases", phases(r));
     json_object_set_new(o, "straggler",
-                        r->straggler.has ? json_pack("{s:i, s:f, s:f, s:I}", "rank", r->straggler.rank, "wins_ratio",
-                                                     r->straggler.wins_ratio, "caused_ratio", r->straggler.caused_ratio,
-                                                     "caused_ns", (json_int_t)r->straggler.caused_ns)
-                                         : json_null());
+                        r->straggler.has
+                            ? json_pack("{s:i, s:f, s:f, s:I, s:I}", "rank", r->straggler.rank, "wins_ratio",
+                                        r->straggler.wins_ratio, "caused_ratio", r->straggler.caused_ratio, "caused_ns",
+                                        (json_int_t)r->straggler.caused_ns, "as_fast_ns",
+                                        (json_int_t)r->straggler.as_fast_ns)
+                            : json_null());
     json_object_set_new(o, "processor",
                         r->processor.has ? json_pack("{s:f, s:f}", "used_cores", r->processor.used_cores,
                                                      "of_work_ratio", r->processor.of_work)

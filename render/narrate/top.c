@@ -191,11 +191,11 @@ static int worth_more(const struct report *rep, const struct run_result *r, cons
     return best;
 }
 
-/* "; and, since shared cores make every verdict unreliable, measure ...; that would measure ...". */
+/* ". Shared cores make every verdict unreliable: also measure ...; that would measure ...". */
 static const char *and_measure(struct report *rep, const struct claim *shared)
 {
     const char *text = *shared->action.ours ? shared->action.ours : shared->action.generic;
-    return report_text(rep, "; and, since shared cores make every verdict unreliable, %s%s%s", text,
+    return report_text(rep, ". Shared cores make every verdict unreliable: also %s%s%s", text,
                        *shared->gain_text ? claim_saves(rep, shared) : "", shared->gain_text);
 }
 

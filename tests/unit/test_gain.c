@@ -1,4 +1,6 @@
 /* test_gain.c - what a step would take without a cause where ranks share cores (render/analyse/gain.c), by hand. */
+#include "render/narrate/claims.h"
+#include "render/narrate/narrate.h"
 #include "tests/unit/made_run.h"
 
 #include <setjmp.h>
@@ -227,6 +229,64 @@ static void test_uneven_samples_on_shared_cores(void **state)
     run_free(r);
 }
 
+/* Four ranks on two cores, of which one sleeps four times as long as the others do in their compute: by the processor
+ * time of the late one they take no core from each other. */
+static void test_sleeping_on_shared_cores(void **state)
+{
+    (void)state;
+    static struct run_reading used[41]; /* the steps last from 0 to 3600 */
+    for (int is_asleep = 0; is_asleep < 2; is_asleep++) {
+        struct run *r = sharing(2), *runs[] = {r};
+        for (int i = 0; i < 41; i++)
+            used[i] = (struct run_reading){i * 90, 0, i * (is_asleep ? 9 : 81)};
+        for (int i = 0; i < 4; i++) {
+            struct run_rank *k = run_rank_at(r, i);
+            for (int s = 0; s < 40; s++)
+                k->steps[s].start_ns = 90 * s;
+            k->delays = used;
+            k->n_delays = 41;
+            k->run_delay_ns = k->cpu_ns = 0;
+            k->process_seconds = 3.6e-6;
+            struct run_phase *p = dcr_arena_alloc(&r->arena, sizeof *p);
+            *p = (struct run_phase){.name = "forward", .category = CAT_COMPUTE};
+            p->ns = dcr_arena_alloc(&r->arena, 40 * sizeof *p->ns);
+            for (int s = 0; s < 40; s++)
+                p->ns[s] = k->steps[s].part_ns[CAT_COMPUTE];
+            k->phases = p;
+            k->n_phases = 1;
+        }
+        struct report rep = {0};
+        struct analyse_options o = made_options();
+        assert_int_equal(analyse(&rep, runs, 1, &o, NULL), 0);
+        narrate(&rep);
+        const struct run_result *k = &rep.runs[0];
+        assert_string_equal(k->shared.id, "oversubscribed");
+        assert_int_equal(k->processor.is_waiting, is_asleep);
+        /* works of 40, 10, 10, 10 on two cores: 45 with the transfer of 10, levelled 35 + 10; asleep: 50, 27.5 */
+        assert_int_equal(k->classes[CLASS_IMBALANCE].verdict, VERDICT_LIMITS);
+        if (is_asleep)
+            assert_true(k->gain_ns[CLASS_IMBALANCE] > 35 && k->gain_ns[CLASS_IMBALANCE] < 45);
+        else
+            assert_true(k->gain_ns[CLASS_IMBALANCE] < 25);
+        int64_t late = k->ranks[2].part_ns[PART_COMPUTE], others = k->ranks[0].part_ns[PART_COMPUTE];
+        assert_int_equal(k->straggler.as_fast_ns, late - others);
+        if (!strstr(cause_of_waiting(&rep, k), " Rank 2 takes 79 ns in forward, the others 20 ns in the mean (3.95x)."))
+            fail_msg("says: %s", cause_of_waiting(&rep, k));
+        assert_non_null(strstr(both_bounds(&rep, k, 10, "at most 10 ns"), " if rank 2 becomes as fast as the others"));
+        report_free(&rep);
+        run_free(r);
+    }
+    /* by turns late for a core: no work explains it */
+    struct run *r = sharing(-1), *runs[] = {r};
+    struct report rep = {0};
+    struct analyse_options o = made_options();
+    assert_int_equal(analyse(&rep, runs, 1, &o, NULL), 0);
+    rep.runs[0].part_ns[PART_WAIT] = 10;
+    assert_non_null(strstr(cause_of_waiting(&rep, &rep.runs[0]), "Unequal work explains nothing"));
+    report_free(&rep);
+    run_free(r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -238,6 +298,7 @@ int main(void)
         cmocka_unit_test(test_imbalance_on_shared_cores),
         cmocka_unit_test(test_no_step_undisturbed),
         cmocka_unit_test(test_uneven_samples_on_shared_cores),
+        cmocka_unit_test(test_sleeping_on_shared_cores),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

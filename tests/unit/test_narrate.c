@@ -435,8 +435,8 @@ static void test_largest_gain_first(void **state)
     assert_contains(f.rep.headline, "a rank waited for a core for 10 % of the time of its steps; behind that, ");
     assert_int_equal(f.rep.claims[f.rep.first_claim].cls, CLASS_DATA);
     assert_null(strstr(f.rep.first_action, "What to do first: Measure"));
-    assert_contains(f.rep.first_action, "; this can save at most 50.0 ms of 90.0 ms a step (2.25x); and, since shared "
-                                        "cores make every verdict unreliable, measure while nothing else runs");
+    assert_contains(f.rep.first_action, "; this can save at most 50.0 ms of 90.0 ms a step (2.25x). Shared cores make "
+                                        "every verdict unreliable: also measure while nothing else runs");
     assert_lacks(f.rep.claims[f.rep.first_claim].support, "saves more than its own time");
     release(&f);
 }
