@@ -118,6 +118,9 @@ int cores_of_all(const struct run *a);
  *  known. Stand-ins for nodes share the cores of their machine. Test: tests/unit/test_cores.c */
 int cores_unused(const struct run_result *r);
 
+/** command_key - the program's command without launcher, output paths, batch sizes and node counts; its first word
+ * without folder. */
+void command_key(const struct run *run, struct dcr_buf *out);
 /** differing_keys - "--units, ranks per node": in what two runs of different configurations differ.
  *  returns  gives; lives as long as the report */
 const char *differing_keys(struct report *rep, const struct run_result *first, const struct run_result *second);

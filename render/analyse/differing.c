@@ -62,6 +62,17 @@ static int is_other_batch(const struct run_result *a, const struct run_result *b
     return x != y && (a->n_nodes == b->n_nodes || (x > 0 && y > 0 && !is_proportional));
 }
 
+static int is_other_command(const struct run *a, const struct run *b)
+{
+    struct dcr_buf x = {0}, y = {0};
+    command_key(a, &x);
+    command_key(b, &y);
+    int is_other = a->n_command && b->n_command && strcmp(dcr_buf_text(&x), dcr_buf_text(&y)) != 0;
+    dcr_buf_release(&x);
+    dcr_buf_release(&y);
+    return is_other;
+}
+
 const char *differing_keys(struct report *rep, const struct run_result *first, const struct run_result *second)
 {
     struct names x = {rep, "", 0};
@@ -69,13 +80,18 @@ const char *differing_keys(struct report *rep, const struct run_result *first, c
     const struct run_program *p = &a->program, *q = &b->program;
     int per_node[2] = {first->n_nodes > 0 ? first->n_ranks / first->n_nodes : 0,
                        second->n_nodes > 0 ? second->n_ranks / second->n_nodes : 0};
-    /* One that did not come to say its name is known by its command. */
-    int is_by_command = !*p->name != !*q->name;
-    if (strcmp(is_by_command ? program_of(a) : p->name, is_by_command ? program_of(b) : q->name) != 0)
-        return "program"; /* their options have nothing in common */
+    /* One that does not say its name is known by its command. */
+    int is_by_command = !*p->name || !*q->name;
+    int is_other = strcmp(is_by_command ? program_of(a) : p->name, is_by_command ? program_of(b) : q->name) != 0;
+    if (is_other) { /* their options have nothing in common */
+        add_if(&x, 1, "program");
+        add_if(&x, per_node[0] != per_node[1], "ranks per node");
+        return x.text;
+    }
     add_options(&x, a, b, 0);
     add_options(&x, b, a, 1);
     int by_option = x.n;
+    add_if(&x, !by_option && is_other_command(a, b), "command");
     add_if(&x, strcmp(p->precision, q->precision) != 0 && !by_option, "precision");
     add_if(&x, strcmp(p->backend, q->backend) != 0 && !by_option, "back end");
     add_if(&x, strcmp(p->dataset, q->dataset) != 0 && !by_option, "data");

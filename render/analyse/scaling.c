@@ -22,7 +22,7 @@ int scaling_is_masked(const char *option)
     return 0;
 }
 
-static void key_of_command(const struct run *run, struct dcr_buf *out)
+void command_key(const struct run *run, struct dcr_buf *out)
 {
     int program = launched_word(run);
     for (int i = program; i < run->n_command; i++) {
@@ -56,12 +56,12 @@ int is_untold(const struct report *rep, int run)
     int is = 0;
     if (a->is_complete || a->n_command == 0 || is_told(a))
         return 0;
-    key_of_command(a, &mine);
+    command_key(a, &mine);
     for (int i = 0; i < rep->n_runs && !is; i++) {
         struct dcr_buf other = {0};
         if (!is_told(rep->runs[i].run))
             continue;
-        key_of_command(rep->runs[i].run, &other);
+        command_key(rep->runs[i].run, &other);
         is = strcmp(dcr_buf_text(&mine), dcr_buf_text(&other)) == 0;
         dcr_buf_release(&other);
     }
@@ -90,7 +90,7 @@ void scaling_key(const struct run_result *r, struct dcr_buf *out)
                    p->precision, p->backend, (long long)p->n_sensors, p->dataset, p->dataset_is_generated,
                    (long long)p->threads, r->n_ranks > 0 ? "" : "unknown", per_node);
     dcr_buf_printf(out, "%s|", is_bare(r->run) ? r->run->archive : r->run->summary.series);
-    key_of_command(r->run, out);
+    command_key(r->run, out);
 }
 
 static int same_hash(const struct run_result *a, const struct run_result *b)

@@ -298,6 +298,33 @@ static void test_untold(void **state)
     }
 }
 
+/* All that configurations differ in is named, of programs that do not say their names too. */
+static void test_differing(void **state)
+{
+    (void)state;
+    static const char *one[] = {"mpirun", "-n", "4", "bin/slow", "2"},
+                      *other[] = {"mpirun", "-n", "4", "bin/slow", "9"}, *third[] = {"./loop"},
+                      *option[] = {"mpirun", "-n", "4", "bin/slow", "--x=2"};
+    static const struct {
+        const char **words;
+        int n, n_ranks;
+        const char *differ;
+    } cases[] = {{third, 1, 1, "program, ranks per node"}, {third, 1, 4, "program"}, {other, 5, 4, "command"},
+                 {other, 5, 1, "command, ranks per node"}, {option, 5, 4, "--x"},    {one, 5, 1, "ranks per node"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct fixture f = {.n = 2};
+        f.runs[0] = made_even_run(4, -1, 40, 80, 10, 0, 0);
+        f.runs[1] = made_even_run(cases[i].n_ranks, -1, 40, 80, 10, 0, 0);
+        f.runs[0]->n_nodes = f.runs[1]->n_nodes = 1;
+        give_command(f.runs[0], one, 5, "1");
+        give_command(f.runs[1], cases[i].words, cases[i].n, "2");
+        f.runs[0]->program.name = f.runs[1]->program.name = "";
+        analyse_all(&f);
+        assert_string_equal(differing_keys(&f.rep, &f.rep.runs[0], &f.rep.runs[1]), cases[i].differ);
+        release(&f);
+    }
+}
+
 static void test_one_node_count(void **state)
 {
     (void)state;
@@ -473,6 +500,7 @@ int main(void)
         cmocka_unit_test(test_repetitions),
         cmocka_unit_test(test_mixed_configurations),
         cmocka_unit_test(test_untold),
+        cmocka_unit_test(test_differing),
         cmocka_unit_test(test_one_node_count),
         cmocka_unit_test(test_unknown_batch),
         cmocka_unit_test(test_key),
