@@ -185,7 +185,7 @@ static void put_field(struct dcr_buf *out, const struct field *f, const unsigned
         put_text(out, f, bytes, n);
     else if (!f->size && !f->is_text)
         dcr_buf_printf(out, "(NVTX type %" PRIu64 ")", f->number);
-    else if (f->offset > n || f->size > n - f->offset)
+    else if (f->is_text || f->offset > n || f->size > n - f->offset) /* a text up to its NUL has no size */
         dcr_buf_puts(out, "(cut off)");
     else if (f->type)
         put_value(out, f->type, bytes + f->offset);

@@ -122,6 +122,8 @@ static void texts(void **state)
          raw, make(raw, 7, &s, sizeof s, 3));
     known[0] = "schema 7 '' size=0: a 75@0/32, b 1@4/32, c 1@12*4";
     says("a=\"conv?\"; b=\"?\"; c=\"full\"", raw, make(raw, 7, &s, sizeof s, sizeof s));
+    known[0] = "schema 7 '' size=0: a 75@8/32, b 1@8/32, c 1@8*4"; /* begin where what was kept ends */
+    says("a=(cut off); b=(cut off); c=(cut off)", raw, make(raw, 7, &s, sizeof s, 8));
     known[0] = "schema 7 '' size=0: a 1@0*18446744073709551615, b 1@0*5, c 1@18446744073709551615*5, d 1@0";
     says("a=\"conv?\"; b=(cut off); c=(cut off); d=(cut off)", raw, make(raw, 7, &s, sizeof s, sizeof s));
 }
