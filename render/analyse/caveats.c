@@ -213,6 +213,13 @@ static void check_run(struct report *rep, int run)
         report_add_note(rep, NOTE_CAVEAT, run, "partial-steps", "%s: %s not seen on all ranks and left out.", r->label,
                         fmt_count(r->n_partial_steps, "step").text);
     for (int i = 0; i < a->ranks_len; i++)
+        if (a->ranks[i].source == STEPS_TRACE && a->ranks[i].n_step_processes > 1)
+            report_add_note(rep, NOTE_CAVEAT, run, "step-processes",
+                            "%s: %d processes of rank %d named steps; these are the %zu of process %lld, which spent "
+                            "most time in them, without the %lld of the others.",
+                            r->label, a->ranks[i].n_step_processes, a->ranks[i].rank, a->ranks[i].n_steps,
+                            (long long)a->ranks[i].step_pid, (long long)a->ranks[i].n_steps_of_others);
+    for (int i = 0; i < a->ranks_len; i++)
         if (a->ranks[i].n_inconsistent)
             report_add_note(rep, NOTE_GAP, run, "inconsistent",
                             "%s: on rank %d the phases of %llu steps are longer than the step; they were cut to fit.",

@@ -90,12 +90,31 @@ static void note_accounting(struct report *rep, struct run_result *r)
     }
 }
 
+/* A step that waits for the batch of another thread shows as time without a name: what that may be is said. */
+static void note_loading_elsewhere(struct report *rep, struct run_result *r)
+{
+    static const double BUSY = 0.8; /* of the steps' time: a loader that rests more is not what they wait for */
+    struct loading_elsewhere l = loading_elsewhere(r->run);
+    if (!r->has_steps || r->part_ns[PART_DATA] || l.other_ns < BUSY * l.wall_ns || l.wall_ns <= 0 ||
+        rule_share(r, r->part_ns[PART_OTHER]) <= rep->thresholds.data_limits)
+        return;
+    r->notes[r->n_notes++] = report_text(
+        rep,
+        "Data loading outside the thread of the steps took %s of their time, summed, while %s of a step (%s of %s) "
+        "lies "
+        "in no named phase: if the step waits for its batch there, loading limits. Name that wait data_load to know, "
+        "and load with more workers or further ahead.",
+        fmt_percent(l.other_ns / l.wall_ns).text, fmt_percent(rule_share(r, r->part_ns[PART_OTHER])).text,
+        fmt_time(r->part_ns[PART_OTHER]).text, fmt_time(r->step.mean_ns).text);
+}
+
 void findings(struct report *rep, struct run_result *r)
 {
     r->notes = dcr_arena_alloc(&rep->arena, RUN_MAX_NOTES * sizeof *r->notes);
     accumulation(rep, r);
     note_accumulation(rep, r);
     note_epochs(rep, r);
+    note_loading_elsewhere(rep, r);
     note_accounting(rep, r);
     if (r->has_steps && r->step.cv_ratio > rep->thresholds.step_cv)
         r->notes[r->n_notes++] = report_text(

@@ -87,12 +87,42 @@ static void split_loading(struct run_result *r)
     }
 }
 
+struct loading_elsewhere loading_elsewhere(const struct run *a)
+{
+    struct loading_elsewhere l = {0};
+    for (int i = 0; i < a->ranks_len; i++) {
+        const struct run_rank *k = &a->ranks[i];
+        double between = (double)k->outside_ns[CAT_DATA], all = (double)k->loading_ranges_ns;
+        l.between_ns += between;
+        l.other_ns += all > between ? all - between : 0;
+        l.wall_ns += (double)k->wall_ns;
+    }
+    return l;
+}
+
+/* The steps' own thread names no loading: where else it was. */
+static const char *no_loading_because(struct report *rep, const struct run_result *r)
+{
+    struct loading_elsewhere l = loading_elsewhere(r->run);
+    if (l.wall_ns <= 0 || l.between_ns + l.other_ns <= 0)
+        return "n/a because no data loading was recorded";
+    if (l.between_ns >= l.other_ns)
+        return report_text(rep,
+                           "n/a because no data loading was recorded inside the steps; between them it took %s of the "
+                           "time from the first step to the last",
+                           fmt_percent(l.between_ns / l.wall_ns).text);
+    return report_text(rep,
+                       "n/a because no data loading was recorded on the thread of the steps; elsewhere (other threads, "
+                       "or before the steps) it took %s, %s of the time of the steps",
+                       fmt_time((int64_t)l.other_ns).text, fmt_percent(l.other_ns / l.wall_ns).text);
+}
+
 static void rule_data(struct report *rep, struct run_result *r)
 {
     const struct thresholds *t = &rep->thresholds;
     int64_t caused = r->wait_cause_ns[CAT_DATA];
     if (r->part_ns[PART_DATA] == 0) {
-        rule_not_measured(r, CLASS_DATA, "n/a because no data loading was recorded");
+        rule_not_measured(r, CLASS_DATA, no_loading_because(rep, r));
         return;
     }
     struct class_result *c = rule_begin(

@@ -45,4 +45,13 @@ void accumulation(struct report *rep, struct run_result *r);
 /** findings - notes of a run that belong to no class: variation, hidden communication, coverage, GPU memory. */
 void findings(struct report *rep, struct run_result *r);
 
+/** loading_elsewhere - named data loading that is in no step of the steps' own thread, summed over ranks and threads.
+ */
+struct loading_elsewhere {
+    double between_ns; /* on that thread, between steps */
+    double other_ns;   /* on others, or before the first step */
+    double wall_ns;    /* from each rank's first step to its last */
+};
+struct loading_elsewhere loading_elsewhere(const struct run *a);
+
 #endif

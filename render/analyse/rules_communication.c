@@ -1,7 +1,10 @@
 /* rules_communication.c - transfer, and waiting for the rank that comes last. See rules.h. */
 #include "render/analyse/rules.h"
 
+#include "render/model/build.h"
 #include "render/narrate/format.h"
+
+#include <string.h>
 
 /* The loss of efficiency up to this run that the growth of transfer explains, 0..1; 0 when there is none. */
 static double transfer_of_loss(const struct report *rep, const struct run_result *r)
@@ -35,6 +38,25 @@ static void only_if_it_matters(const struct thresholds *t, const struct run_resu
         c->verdict = VERDICT_WATCH;
 }
 
+/* Calls of MPI that the recorder saw, without those that only begin and end a program. */
+static int64_t mpi_calls(const struct run *a)
+{
+    uint64_t n = 0;
+    for (int i = 0; i < a->n_mpi_calls; i++)
+        if (!run_is_mpi_frame(a->mpi_calls[i].name) && a->mpi_calls[i].sum.n < INT64_MAX - n)
+            n += a->mpi_calls[i].sum.n;
+    return (int64_t)n;
+}
+
+/* In the steps there is none: that may be because it lies outside them. */
+static const char *no_communication_because(struct report *rep, const struct run_result *r)
+{
+    int64_t n = r->hidden_comm_ns ? 0 : mpi_calls(r->run);
+    return !n ? "n/a because no communication was recorded"
+              : report_text(rep, "n/a because no communication was recorded inside the steps; %lld MPI %s outside them",
+                            (long long)n, n == 1 ? "call lies" : "calls lie");
+}
+
 void rule_communication(struct report *rep, struct run_result *r)
 {
     const struct thresholds *t = &rep->thresholds;
@@ -45,8 +67,12 @@ void rule_communication(struct report *rep, struct run_result *r)
         return;
     }
     if (r->comm_ns == 0) {
-        rule_not_measured(r, CLASS_COMMUNICATION, "n/a because no communication was recorded");
-        rule_not_measured(r, CLASS_IMBALANCE, "n/a because no communication was recorded in which a rank could wait");
+        const char *because = no_communication_because(rep, r);
+        rule_not_measured(r, CLASS_COMMUNICATION, because);
+        rule_not_measured(r, CLASS_IMBALANCE,
+                          strstr(because, "inside")
+                              ? "n/a because no communication was recorded inside the steps in which a rank could wait"
+                              : "n/a because no communication was recorded in which a rank could wait");
         return;
     }
     int64_t transfer = r->part_ns[PART_TRANSFER], caused = 0;

@@ -91,6 +91,9 @@ struct run_rank {
     int64_t outside_ns[N_CATEGORIES]; /* between the first step's start and the last one's end, not in steps */
     int64_t validation_ns;            /* part of the time outside steps */
     int64_t wall_ns;                  /* first step start to last step end */
+    int n_step_processes;             /* of the rank that named steps in traces; its steps are those of step_pid */
+    int64_t step_pid, n_steps_of_others;
+    int64_t loading_ranges_ns; /* named ranges of data loading, whatever thread had them, summed */
     uint64_t n_dropped, n_bad_blocks, n_unmatched, n_open; /* losses of its traces */
     int is_torn;
     uint64_t n_inconsistent; /* steps.csv rows whose phases did not fit into the step */

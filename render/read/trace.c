@@ -39,6 +39,41 @@ static int has_files_in_loading(const struct reduced *s)
     return 0;
 }
 
+static int64_t steps_ns(const struct step_record *steps, size_t n)
+{
+    int64_t sum = 0;
+    for (size_t i = 0; i < n; i++)
+        sum = sum_to_limit(sum, steps[i].step_ns);
+    return sum;
+}
+
+/* Of several processes of a rank that named steps (forked ones) the one that spent most time in them. */
+static void take_steps(struct run_rank *k, const struct summary *s)
+{
+    if (!s->steps.n_steps)
+        return;
+    k->n_step_processes++;
+    if (steps_ns(s->steps.steps, s->steps.n_steps) <= steps_ns(k->steps, k->n_steps)) {
+        k->n_steps_of_others += (int64_t)s->steps.n_steps;
+        return;
+    }
+    k->n_steps_of_others += (int64_t)k->n_steps;
+    k->step_pid = s->info.pid;
+    run_take_steps(k, &s->steps);
+    take_loading(k, s);
+}
+
+static void add_loading(struct run_rank *k, const struct summary *s)
+{
+    for (size_t i = 0; i < s->n_names; i++) {
+        const struct name_sum *one = &s->names[i];
+        enum category c;
+        if ((one->kind == DCT_PUSH || one->kind == DCT_START) && one->sum_ns > 0 &&
+            event_classify(one->category, one->name, &c) == EVENT_PHASE && c == CAT_DATA)
+            k->loading_ranges_ns = sum_to_limit(k->loading_ranges_ns, one->sum_ns);
+    }
+}
+
 /* name: of the member, for sentences */
 static int absorb(struct run *r, int rank, const struct summary *s, const char *name, struct dcr_err *err)
 {
@@ -67,10 +102,8 @@ static int absorb(struct run *r, int rank, const struct summary *s, const char *
         k->trace_notes = run_text(r, s->notes);
     if (k->node < 0 && s->info.node >= 0)
         k->node = s->info.node;
-    if (s->steps.n_steps > k->n_steps) {
-        run_take_steps(k, &s->steps);
-        take_loading(k, s);
-    }
+    take_steps(k, s);
+    add_loading(k, s);
     if (s->n_overflow)
         run_add_gap(r, "%llu ranges of '%s' were not looked at: one step holds more than a million.",
                     (unsigned long long)s->n_overflow, name);

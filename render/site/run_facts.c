@@ -91,9 +91,11 @@ json_t *run_facts_overview(struct site *s, const struct run_result *r)
 {
     struct facts f = {s, view_list(s)};
     const struct run *run = r->run;
-    add_fact(&f, "Nodes and ranks",
-             site_text(s, "%s, %s", node_words(s, r->n_nodes),
-                       r->n_ranks > 0 ? fmt_count(r->n_ranks, "rank").text : "unknown number of ranks"));
+    add_fact(
+        &f, "Nodes and ranks",
+        site_text(s, "%s, %s%s", node_words(s, r->n_nodes),
+                  r->n_ranks > 0 ? fmt_count(r->n_ranks, "rank").text : "unknown number of ranks",
+                  r->has_steps && run->n_ranks > r->n_ranks ? site_text(s, " with steps, of %d", run->n_ranks) : ""));
     add_fact(&f, "Steps",
              r->has_steps ? site_text(s, "%s counted, %s left out as warm-up (%s)", site_int(s, r->n_counted),
                                       site_int(s, r->n_warmup), r->steps_source)

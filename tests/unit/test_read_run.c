@@ -505,6 +505,21 @@ static void test_trace(void **state)
     assert_int_equal(k->n_dropped, 5);
     run_free(r);
 
+    /* Two processes of a rank named steps, the first of them fewer. */
+    struct trace *killed = malloc(sizeof *killed);
+    assert_non_null(killed);
+    *killed = *t;
+    killed->used -= 1;
+    seal(killed, 0, 0);
+    const struct file both[] = {{"rank3/trace-8.dct", killed->bytes, sizeof killed->bytes},
+                                {"rank3/trace-9.dct", t->bytes, sizeof t->bytes}};
+    assert_int_equal(read_back("x.tar", both, 2, &r, &err), 0);
+    assert_int_equal(r->ranks[0].n_step_processes, 2);
+    assert_int_equal(r->ranks[0].n_steps, 2);
+    assert_int_equal(r->ranks[0].n_steps_of_others, 1);
+    run_free(r);
+    free(killed);
+
     /* A killed process: the block is open, the last step's range never closed. */
     t->used -= 1;
     seal(t, 0, 0);

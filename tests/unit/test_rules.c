@@ -133,6 +133,52 @@ static void test_files_in_loading(void **state)
     run_free(r);
 }
 
+/* What lies outside the steps' own thread is not called unrecorded, and a loader that never rests is a finding. */
+static void test_outside_the_steps(void **state)
+{
+    (void)state;
+    struct run *r = made_run(2, 64);
+    const int64_t part[N_CATEGORIES] = {[CAT_COMPUTE] = 40, [CAT_OTHER] = 60};
+    for (int s = 0; s < 40; s++)
+        for (int i = 0; i < 2; i++)
+            made_step(r, run_rank_at(r, i), part);
+    const struct dct_io calls = {.n = 87, .ns = 5};
+    run_observe_mpi(r, "MPI_Send", &calls);
+    run_observe_mpi(r, "MPI_Init", &calls);
+    for (int i = 0; i < 2; i++)
+        r->ranks[i].loading_ranges_ns = 3800;
+    struct run *runs[] = {r};
+    struct report rep = {0};
+    struct analyse_options o = made_options();
+    assert_int_equal(analyse(&rep, runs, 1, &o, NULL), 0);
+    const struct run_result *k = &rep.runs[0];
+    assert_string_equal(k->classes[CLASS_DATA].text,
+                        "n/a because no data loading was recorded on the thread of the steps; elsewhere (other "
+                        "threads, or before the steps) it took 7.60 us, 95 % of the time of the steps");
+    assert_string_equal(k->classes[CLASS_COMMUNICATION].text,
+                        "n/a because no communication was recorded inside the steps; 87 MPI calls lie outside them");
+    int found = 0;
+    for (int i = 0; i < k->n_notes; i++)
+        found |= strstr(k->notes[i], "if the step waits for its batch there, loading limits") != NULL;
+    assert_true(found);
+    report_free(&rep);
+    for (int i = 0; i < 2; i++)
+        r->ranks[i].outside_ns[CAT_DATA] = 3600;
+    r->ranks[1].n_step_processes = 2;
+    r->ranks[1].source = STEPS_TRACE;
+    rep = (struct report){0};
+    assert_int_equal(analyse(&rep, runs, 1, &o, NULL), 0);
+    assert_string_equal(rep.runs[0].classes[CLASS_DATA].text,
+                        "n/a because no data loading was recorded inside the steps; between them it took 90 % of the "
+                        "time from the first step to the last");
+    found = 0;
+    for (int i = 0; i < rep.n_notes; i++)
+        found |= strcmp(rep.notes[i].id, "step-processes") == 0;
+    assert_true(found);
+    report_free(&rep);
+    run_free(r);
+}
+
 /* Rank 0 writes checkpoints and always comes last: that is I/O, not imbalance. */
 static void test_late_by_writing(void **state)
 {
@@ -424,6 +470,7 @@ int main(void)
         cmocka_unit_test(test_imbalance),
         cmocka_unit_test(test_late_by_writing),
         cmocka_unit_test(test_files_in_loading),
+        cmocka_unit_test(test_outside_the_steps),
         cmocka_unit_test(test_largest_gain),
         cmocka_unit_test(test_memory),
         cmocka_unit_test(test_memory_untold),
