@@ -123,7 +123,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     if (n == 0)
         return 0;
-    uint8_t *copy = malloc(n);
+    uint8_t *copy = malloc(n > 1 ? n - 1 : 1); /* what is read behind it shows */
     if (!copy)
         return 0;
     memcpy(copy, data + 1, n - 1);
