@@ -192,6 +192,44 @@ static int is_kept_from_free_cores(const struct thresholds *t, const struct run 
     return o.cores > 0 && o.own + o.waiting < (1 - t->gain_limits) * o.cores;
 }
 
+/* A program that does not say its threads, and whose rank had more ready than one: its forked processes, loader workers
+ * or other threads may have waited, and the one that makes the steps not at all. */
+static int is_of_several(const struct run *a, const struct run_rank *k)
+{
+    const double one = 1.05; /* and the grain of the monitor's times */
+    struct ready p = ready_of(k);
+    return a->program.threads <= 0 && a->program.loader_workers <= 0 && p.used + p.waiting > one;
+}
+
+/* The longest wait for a core of a rank that is known to have waited itself; 0 none. */
+static double known_delay(const struct run *a)
+{
+    double most = 0;
+    for (int i = 0; i < a->ranks_len; i++) {
+        double delay = waiting_for_core(&a->ranks[i]);
+        most = delay > most && !is_of_several(a, &a->ranks[i]) ? delay : most;
+    }
+    return most;
+}
+
+/* Not known to be those that make the steps: watched, and no verdict is changed by it. */
+static void say_several(struct report *rep, int run, const char *of)
+{
+    struct run_result *r = &rep->runs[run];
+    const struct run_rank *most = &r->run->ranks[0];
+    for (int i = 1; i < r->run->ranks_len; i++)
+        if (ready_of(&r->run->ranks[i]).waiting > ready_of(most).waiting)
+            most = &r->run->ranks[i];
+    r->shared.own =
+        report_text(rep,
+                    "of the processes and threads of rank %d, taken together, %s waited for a core in the "
+                    "mean of %s, and %s ran; whether the one that makes the steps waited is not recorded",
+                    most->rank, fmt_number(ready_of(most).waiting).text, of, fmt_number(ready_of(most).used).text);
+    r->shared.is_of_several = 1;
+    report_add_note(rep, NOTE_CAVEAT, run, "run-delay", "%s: %s. If it did, its phases are longer for it.", r->label,
+                    r->shared.own);
+}
+
 static void say_waits(struct report *rep, int run, double delay, const char *of)
 {
     struct run_result *r = &rep->runs[run];
@@ -213,6 +251,12 @@ static void say_waits(struct report *rep, int run, double delay, const char *of)
         say_own_threads(rep, run, delay, of);
         return;
     }
+    double known = known_delay(r->run);
+    if (!bound && known <= t->run_delay_limits) {
+        say_several(rep, run, of);
+        return;
+    }
+    delay = bound ? delay : known;
     r->shared = (struct shared){
         .id = bound ? "bound" : "run-delay",
         .because = report_text(rep, "a rank waited for a core for %s of %s", fmt_percent(delay).text, of),

@@ -132,6 +132,7 @@ struct shared {
     int is_by_processor; /* alone_ns is from processor time: the shortest times hold waits for a core */
     double most_ratio;   /* of a step, what cores for all of its ranks' threads can save at most; 0 = not known */
     const char *own;   /* not for other programs, but for their own threads the ranks waited: a sentence; NULL = not */
+    int is_of_several; /* nor is it known that the one that makes the steps waited, and not another of its processes */
     int is_each_other; /* and other programs took next to nothing */
 };
 

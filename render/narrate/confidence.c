@@ -53,6 +53,10 @@ enum confidence confidence_of(struct report *rep, const struct run_result *r, st
         *because = "the nodes are emulated on one host";
         return CONFIDENCE_MEDIUM;
     }
+    if (r->shared.is_of_several) {
+        *because = "which of a rank's processes waited for a core is not recorded";
+        return CONFIDENCE_MEDIUM;
+    }
     *because = i.has ? report_text(rep, "the 95 %% interval of the share is %s", fmt_percent_range(i.lo, i.hi).text)
                      : report_text(rep, "%s counted", fmt_count(r->n_counted, "step").text);
     return CONFIDENCE_HIGH;

@@ -212,6 +212,7 @@ static void test_waits_by_node(void **state)
                                     c[t].rank % c[t].n_nodes, c[t].taken),
                    *runs[] = {r};
         r->ranks[c[t].rank].cpus_allowed = c[t].cpus;
+        r->program.threads = 1;
         struct report rep = {0};
         struct analyse_options o = made_options();
         assert_int_equal(analyse(&rep, runs, 1, &o, NULL), 0);
@@ -224,6 +225,38 @@ static void test_waits_by_node(void **state)
             assert_non_null(strstr(action_for(&rep.runs[0], CLASS_SHARED).generic, "as many cores as it has threads"));
         if (t == sizeof c / sizeof *c - 1)
             assert_non_null(strstr(rep.runs[0].shared.own, "of the threads of a rank 8.00 waited for a core"));
+        report_free(&rep);
+        run_free(r);
+    }
+}
+
+/* A program of which nobody knows how many threads it has: more than one was ready in the mean, and one that makes no
+ * steps may have waited. It leads where one alone was, or where the program says its threads. */
+static void test_wait_of_several(void **state)
+{
+    (void)state;
+    static const struct {
+        int milli[1][2], threads, leads;
+    } c[] = {{{{900, 600}}, 0, 0}, {{{400, 600}}, 0, 1}, {{{900, 600}}, 2, 1}};
+    for (size_t t = 0; t < sizeof c / sizeof *c; t++) {
+        struct run *r = waiting_run(1, 1, 2, c[t].milli, 0, 1), *runs[] = {r};
+        r->program.threads = c[t].threads;
+        struct report rep = {0};
+        struct analyse_options o = made_options();
+        assert_int_equal(analyse(&rep, runs, 1, &o, NULL), 0);
+        const struct class_result *k = &rep.runs[0].classes[CLASS_SHARED];
+        assert_string_equal(rep.runs[0].shared.id, c[t].leads ? "run-delay" : "");
+        assert_int_equal(k->verdict, c[t].leads ? VERDICT_LIMITS : VERDICT_WATCH);
+        const char *says = c[t].leads
+                               ? "a rank waited for a core for 60 %"
+                               : "of the processes and threads of rank 0, taken together, 0.600 waited for a core "
+                                 "in the mean of the time of its steps, and 0.900 ran; whether the one that makes "
+                                 "the steps waited is not recorded";
+        if (!strstr(k->text, says))
+            fail_msg("case %zu says: %s", t, k->text);
+        assert_int_equal(rep.runs[0].shared.is_of_several, !c[t].leads);
+        narrate(&rep);
+        assert_string_equal(rep.confidence, c[t].leads ? "low" : "medium");
         report_free(&rep);
         run_free(r);
     }
@@ -313,6 +346,7 @@ int main(void)
         cmocka_unit_test(test_start_up_is_left_out), cmocka_unit_test(test_own_threads_wait),
         cmocka_unit_test(test_waits_by_node),        cmocka_unit_test(test_rank_without_steps),
         cmocka_unit_test(test_shared_resources),     cmocka_unit_test(test_waiting_in_compute),
+        cmocka_unit_test(test_wait_of_several),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
