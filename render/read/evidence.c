@@ -138,6 +138,49 @@ static int is_spared(const struct input *x, const struct read_input *r, int is_s
     return x->is_found || (!is_strict && (x->root || (!is_archive_name(x->path) && r->err.kind == DCR_ERR_NO_ARCHIVE)));
 }
 
+static int is_copy(const struct run *a, const struct run *b)
+{
+    return *a->manifest_sha256 && strcmp(a->manifest_sha256, b->manifest_sha256) == 0;
+}
+
+/* Of the same run one is used: that which was named, else the first. */
+static size_t used_of(const struct evidence *e, size_t i)
+{
+    size_t first = i;
+    for (size_t k = e->inputs.n; k-- > 0;)
+        if (is_copy(e->runs[i], e->runs[k])) {
+            if (!e->inputs.list[k].is_found)
+                return k;
+            first = k;
+        }
+    return first;
+}
+
+/* A run that a folder holds a second time, as a copy or unpacked, is no mistake of who named the folder: one is used,
+ * and the others are said to be left out. Both named are refused, by analyse(). */
+static void drop_copies(struct evidence *e)
+{
+    size_t n = 0, *used = dcr_arena_alloc(&e->inputs.arena, (e->inputs.n + 1) * sizeof *used);
+    for (size_t i = 0; i < e->inputs.n; i++)
+        used[i] = e->inputs.list[i].is_found ? used_of(e, i) : i;
+    for (size_t i = 0; i < e->inputs.n; i++) {
+        const char *copy = e->inputs.list[i].path, *of = e->inputs.list[used[i]].path;
+        struct dcr_err why = {0};
+        (void)dcr_err_set(&why, DCR_WARN, "'%s' is the same run as '%s', which is used", copy, of);
+        if (used[i] != i && strcmp(copy, of) != 0)
+            e->left_out[e->n_left_out++] = dcr_arena_strdup(&e->inputs.arena, why.text);
+    }
+    for (size_t i = 0; i < e->inputs.n; i++) {
+        if (used[i] != i) {
+            run_free(e->runs[i]);
+            continue;
+        }
+        e->inputs.list[n] = e->inputs.list[i];
+        e->runs[n++] = e->runs[i];
+    }
+    e->inputs.n = n;
+}
+
 /* In order: what could be used, and the first thing that could not be and cannot be spared. */
 static int keep_all(struct evidence *e, struct reading *g, int is_strict, struct dcr_err *err)
 {
@@ -178,6 +221,7 @@ static int keep_all(struct evidence *e, struct reading *g, int is_strict, struct
             (void)refuse(x, &g->read[failed[i]].err, DCR_FAIL, &why);
         e->left_out[e->n_left_out++] = dcr_arena_strdup(&e->inputs.arena, why.text);
     }
+    drop_copies(e);
     list_none(e, loose, n_loose);
     return 0;
 }

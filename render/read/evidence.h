@@ -15,7 +15,8 @@ struct evidence {
 };
 
 /** evidence_read - read what was named; what was only found in a folder and cannot be used is said in left_out,
- *  unless it is plainly no evidence (a README): then it is named in none. A folder with nothing else is said.
+ *  unless it is plainly no evidence (a README): then it is named in none. A folder with nothing else is said. So is a
+ *  run that is there a second time, as a copy or unpacked, unless both were named.
  *  e        filled; must be zero; free with evidence_release, also after an error
  *  paths    borrows; shape (n)
  *  is_strict  1: each file that was named must be usable. 0: those of other tools, and what is of no known kind, are
