@@ -32,18 +32,32 @@ static void first_line(const char *head, size_t n, char *line, size_t cap)
     line[len] = '\0';
 }
 
-/* Names of columns, one of which is used here; or the time and one of the GPU's fields. */
-static int is_header(const char *head, size_t n)
+/* Names of columns, one of which is used here. */
+static int are_names(char *const *cells, int n_cells)
 {
-    char line[SMI_MAX_LINE], *cells[SMI_MAX_COLUMNS];
-    first_line(head, n, line, sizeof line);
-    int n_cells = smi_split(line, cells), n_known = 0;
+    int n_known = 0;
     for (int i = 0; i < n_cells; i++) {
         n_known += smi_by_name(cells[i]) != SAMPLE_NONE;
         if (*cells[i] < 'a' || *cells[i] > 'z')
             return 0;
     }
     return n_known > 0;
+}
+
+static int is_header(const char *head, size_t n)
+{
+    char line[SMI_MAX_LINE], *cells[SMI_MAX_COLUMNS];
+    first_line(head, n, line, sizeof line);
+    return are_names(cells, smi_split(line, cells));
+}
+
+/* The header again, of a log that was appended to. */
+static int is_same_header(const struct smi_log *g, char *const *cells, int n)
+{
+    int same = 0;
+    while (same < n && same < g->n_names && strcmp(cells[same], g->names[same]) == 0)
+        same++;
+    return same == n && same == g->n_names;
 }
 
 /* Fields that nvidia-smi knows, none of which is a sample: its log, and of no use. Of names that anybody's table may
@@ -141,8 +155,12 @@ static int add_rows(struct run *r, struct smi_log *g, size_t first, int burst, s
     for (size_t i = first; i < g->n; i++) {
         char *cells[SMI_MAX_COLUMNS];
         int n = smi_split(g->lines[i], cells);
-        if (first && strcmp(g->lines[i], g->lines[0]) == 0) /* the header again, of a log that was appended to */
+        if (are_names(cells, n) && is_same_header(g, cells, n))
             continue;
+        if (are_names(cells, n)) { /* other columns, or the same in another order or unit */
+            g->n_behind = g->n - i - 1;
+            break;
+        }
         if (g->t[i] < 0 || n != g->n_columns) { /* of other cells nobody knows which is which: "80,5 W" is two */
             (*n_bad)++;
             continue;
@@ -209,6 +227,12 @@ int nvidia_smi_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
         run_add_gap(r, "%zu row%s of '%s' could not be read.", n_bad, n_bad == 1 ? "" : "s", s->name);
     if (is_cut)
         run_add_gap(r, "The last line of '%s' is cut and left out.", s->name);
+    if (g.n_behind)
+        run_add_gap(
+            r,
+            "'%s' goes on under another header: the %zu line%s behind it %s left out. Give them a file of their "
+            "own.",
+            s->name, g.n_behind, g.n_behind == 1 ? "" : "s", g.n_behind == 1 ? "is" : "are");
     gpu_samples_say(r, s->name, &left);
     if (g.time_column < 0)
         run_add_gap(r,

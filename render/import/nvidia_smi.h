@@ -16,6 +16,9 @@ struct smi_log {
     double factor[SMI_MAX_COLUMNS];        /* of numbers without a unit: "memory.used [GiB]" */
     int is_open;                           /* the last line has no end */
     int n_columns, time_column, id_column; /* -1 = none */
+    char *names[SMI_MAX_COLUMNS];          /* of the header, in its line      shape (n_names), 0 without a header */
+    int n_names;
+    size_t n_behind; /* lines behind another header, which are not read */
 };
 
 /** smi_split - the cells of a line, trimmed in place. cells: shape (SMI_MAX_COLUMNS). returns  how many */
@@ -27,8 +30,8 @@ enum gpu_sample smi_by_name(const char *name);
 /** smi_by_unit - what a value with a unit samples; the first of its kind in a line only. seen: counts them */
 enum gpu_sample smi_by_unit(const char *cell, int *seen);
 
-/** smi_by_header - columns by the first line, which is split. Under a unit that is not known numbers without one of
- *  their own are none; left gets the name of such a column. returns  how many */
+/** smi_by_header - columns and their names by the first line, which is split. Under a unit that is not known numbers
+ * without one of their own are none; left gets the name of such a column. returns  how many */
 int smi_by_header(struct smi_log *g, struct samples_left *left);
 /** smi_read_times - the times of all lines. Without a column of times rows with all columns are samples; who adds them
  *  counts them. */

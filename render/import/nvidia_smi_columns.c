@@ -190,6 +190,7 @@ int smi_by_header(struct smi_log *g, struct samples_left *left)
     g->time_column = -1;
     for (int i = 0; i < n; i++) {
         const char *unit = strchr(cells[i], '[');
+        g->names[g->n_names++] = cells[i];
         g->what[i] = smi_by_name(cells[i]);
         if (unit && g->what[i] != SAMPLE_NONE)
             g->factor[i] = gpu_samples_factor(unit + 1, strcspn(unit + 1, "]"), g->what[i]);

@@ -205,6 +205,25 @@ static void test_odd_lines(void **state)
     }
 }
 
+/* Appended to with other columns: behind them a cell is no longer what the first line says. */
+static void test_another_header(void **state)
+{
+    (void)state;
+    static const char *const others[] = {"timestamp, power.draw, temperature.gpu", "timestamp, temperature.gpu",
+                                         "timestamp, temperature.gpu, power.draw [mW]"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        char text[512];
+        snprintf(text, sizeof text, "timestamp, temperature.gpu, power.draw\n%s%s\n%s%s", ROW("01.0", "60, 90"),
+                 others[i], ROW("02.0", "90, 60"), ROW("03.0", "90, 60"));
+        assert_int_equal(import_text(text), 0);
+        assert_int_equal(run->nodes[0].gpus[0].temperature_c.n, 1);
+        assert_true(run->nodes[0].gpus[0].temperature_c.sum == 60);
+        assert_int_equal(run->n_gaps, 1);
+        assert_string_equal(run->gaps[0], "'smi.csv' goes on under another header: the 2 lines behind it are left out. "
+                                          "Give them a file of their own.");
+    }
+}
+
 static void test_nothing_is_sampled(void **state)
 {
     (void)state;
@@ -225,6 +244,7 @@ int main(void)
         cmocka_unit_test_teardown(test_values, forget),
         cmocka_unit_test_teardown(test_nothing_is_sampled, forget),
         cmocka_unit_test_teardown(test_odd_lines, forget),
+        cmocka_unit_test_teardown(test_another_header, forget),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
