@@ -178,6 +178,11 @@ static void fill_predictions(struct report *rep, struct comparison *c, const str
                                .predicted_mean_ns = gain,
                                .before_ns = class_ns(a, (enum cause_class)k),
                                .after_ns = class_ns(b, (enum cause_class)k)};
+        for (int i = 0; i < a->n && k == CLASS_IMBALANCE; i++) {
+            const struct straggler *s = &a->runs[i]->straggler;
+            p.as_fast_ns = s->has && s->as_fast_ns > p.as_fast_ns ? s->as_fast_ns : p.as_fast_ns;
+        }
+        p.as_fast_ns = p.as_fast_ns > gain ? p.as_fast_ns : 0;
         p.is_removed = 2 * p.after_ns <= p.before_ns;
         if (k == CLASS_COMPUTE) { /* kernels are what can be removed of it */
             int64_t left = 0;

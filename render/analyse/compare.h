@@ -17,6 +17,7 @@ struct prediction {
     enum cause_class cls;
     int64_t predicted_ns;        /* at most, of the median step: median - median of the steps without the cause */
     int64_t predicted_mean_ns;   /* at most, of the mean step, as the report before says it */
+    int64_t as_fast_ns;          /* of imbalance by one slow rank: if it becomes as fast as the others; 0 = no such */
     int64_t before_ns, after_ns; /* the class's time of a step */
     int is_removed;              /* its time fell by half or more */
 };

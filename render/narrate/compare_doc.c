@@ -109,10 +109,25 @@ static int is_of(enum cause_class cls, enum part p)
     return parts[cls] >> p & 1;
 }
 
+/* Of a slow rank: what its speed promised, beside equal times for all ranks; 0 = no such cause was removed. */
+static int64_t as_fast_promised(const struct comparison *c)
+{
+    int64_t most = 0;
+    for (int i = 0; i < c->n_predictions; i++)
+        if (c->predictions[i].is_removed && c->predictions[i].as_fast_ns > most)
+            most = c->predictions[i].as_fast_ns;
+    return most;
+}
+
 /* Why more came than the removal of the causes that were named can bring. */
 static const char *beyond(struct report *rep, const struct comparison *c)
 {
     const char *text = "";
+    if (as_fast_promised(c) > 0)
+        return report_text(rep,
+                           "it is that of equal times for all ranks; the late rank as fast as the others was "
+                           "bounded by %s",
+                           fmt_time(as_fast_promised(c)).text);
     for (int p = 0; p < N_PARTS; p++) {
         const struct compared *k = &c->part[p];
         int is_named = 0;
@@ -185,8 +200,14 @@ static const char *short_verdict(struct report *rep, const struct comparison *c)
     const struct compared *s = &c->step;
     const char *promise = "";
     if (c->expected_ns > 0)
-        promise = report_text(rep, " Of the %s that %s promised at most, %s.", fmt_time(c->expected_ns).text,
-                              removed_name(rep, c), came(rep, c->achieved_ns, c->expected_ns));
+        promise = report_text(
+            rep, " Of the %s that %s promised at most%s, %s.", fmt_time(c->expected_ns).text, removed_name(rep, c),
+            as_fast_promised(c) > 0 ? report_text(rep,
+                                                  " by equal times for all ranks (the late one as fast as the "
+                                                  "others: %s)",
+                                                  fmt_time(as_fast_promised(c)).text)
+                                    : "",
+            came(rep, c->achieved_ns, c->expected_ns));
     else if (c->n_predictions)
         promise = " No cause that the report before named was removed.";
     return report_text(rep, "%s takes %s against %s before: %s%s.%s", where_text(rep, c), fmt_time(s->after_ns).text,
@@ -199,9 +220,10 @@ static const char *prediction_sentence(struct report *rep, const struct comparis
     const char *text = "";
     for (int i = 0; i < c->n_predictions; i++) {
         const struct prediction *p = &c->predictions[i];
-        text = report_text(rep, "%s The report before named %s, with at most %s a step to gain; it went from %s to %s.",
-                           text, class_name(p->cls), fmt_time(p->predicted_mean_ns).text, fmt_time(p->before_ns).text,
-                           fmt_time(p->after_ns).text);
+        text = report_text(rep, "%s The report before named %s, with at most %s a step to gain; %s went from %s to %s.",
+                           text, class_name(p->cls), fmt_time(p->predicted_mean_ns).text,
+                           p->cls == CLASS_IMBALANCE ? "the waiting that it explains" : "it",
+                           fmt_time(p->before_ns).text, p->after_ns ? fmt_time(p->after_ns).text : "none");
     }
     if (c->expected_mean_ns > 0)
         text = report_text(rep, "%s%s", text, achieved_sentence(rep, c));
@@ -335,11 +357,11 @@ json_t *comparisons_json(const struct report *rep)
             json_object_set_new(parts, part_key((enum part)p), compared_json(&c->part[p]));
         for (int k = 0; k < c->n_predictions; k++) {
             const struct prediction *p = &c->predictions[k];
-            json_array_append_new(predictions,
-                                  json_pack("{s:s, s:I, s:I, s:I, s:I, s:b}", "class", class_key(p->cls), "gain_ns",
-                                            (json_int_t)p->predicted_ns, "gain_mean_ns",
-                                            (json_int_t)p->predicted_mean_ns, "before_ns", (json_int_t)p->before_ns,
-                                            "after_ns", (json_int_t)p->after_ns, "is_removed", p->is_removed));
+            json_array_append_new(
+                predictions, json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:b}", "class", class_key(p->cls), "gain_ns",
+                                       (json_int_t)p->predicted_ns, "gain_mean_ns", (json_int_t)p->predicted_mean_ns,
+                                       "as_fast_ns", (json_int_t)p->as_fast_ns, "before_ns", (json_int_t)p->before_ns,
+                                       "after_ns", (json_int_t)p->after_ns, "is_removed", p->is_removed));
         }
         const int has = c->utilization_before >= 0 && c->utilization_after >= 0;
         json_t *use =

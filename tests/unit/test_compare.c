@@ -240,6 +240,37 @@ static void test_more_than_promised(void **state)
 }
 
 /* Why there is none is said of what there is. */
+/* A rank that computes 80 beside 20: equal times save 30, its speed 60; the latter came. */
+static void test_slow_rank_as_fast(void **state)
+{
+    (void)state;
+    struct run *old[] = {made_run(2, 64)}, *new[] = {made_run(2, 64)};
+    for (int s = 0; s < 40; s++)
+        for (int i = 0; i < 2; i++) {
+            const int64_t slow[N_CATEGORIES] = {[CAT_COMPUTE] = i ? 80 : 20, [CAT_COMM] = i ? 1 : 61};
+            const int64_t even[N_CATEGORIES] = {[CAT_COMPUTE] = 20, [CAT_COMM] = 1};
+            made_step(old[0], run_rank_at(old[0], i), slow);
+            made_step(new[0], run_rank_at(new[0], i), even);
+        }
+    struct report before = {0}, after = {0};
+    tell(&before, old, 1);
+    tell(&after, new, 1);
+    assert_int_equal(compare(&after, &before), 1);
+    narrate(&after);
+    narrate_comparisons(&after);
+    const struct comparison *c = &after.comparisons[0];
+    assert_int_equal(c->predictions[0].cls, CLASS_IMBALANCE);
+    assert_int_equal(c->predictions[0].predicted_mean_ns, 30);
+    assert_int_equal(c->predictions[0].as_fast_ns, 60);
+    assert_int_equal(c->achieved_ns, 60);
+    assert_non_null(strstr(c->support, "the waiting that it explains went from 30 ns to none"));
+    assert_non_null(strstr(c->support, "the late rank as fast as the others was bounded by 60 ns"));
+    report_free(&before);
+    report_free(&after);
+    run_free(old[0]);
+    run_free(new[0]);
+}
+
 static void test_nothing_to_compare(void **state)
 {
     (void)state;
@@ -277,7 +308,8 @@ int main(void)
         cmocka_unit_test(test_loading_removed),    cmocka_unit_test(test_other_gpu),
         cmocka_unit_test(test_gain_by_medians),    cmocka_unit_test(test_gain_is_a_bound),
         cmocka_unit_test(test_like_with_like),     cmocka_unit_test(test_no_difference),
-        cmocka_unit_test(test_nothing_to_compare), cmocka_unit_test(test_more_than_promised),
+        cmocka_unit_test(test_slow_rank_as_fast),  cmocka_unit_test(test_nothing_to_compare),
+        cmocka_unit_test(test_more_than_promised),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
