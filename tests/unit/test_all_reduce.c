@@ -225,7 +225,7 @@ static void test_bytes_must_be_known(void **state)
     assert_string_equal(analyse_runs()->because, "n/a because the bytes of a step's all-reduces are not recorded");
 }
 
-/* A time that falls with size gives no negative bandwidth. */
+/* A time that falls with size gives no negative bandwidth; a network of long latency is one too. */
 static void test_no_negative_term(void **state)
 {
     (void)state;
@@ -238,6 +238,15 @@ static void test_no_negative_term(void **state)
     assert_true(a->busbw_gb_per_s == 0 && a->latency_ns > 9000 && a->latency_ns < 10000);
     assert_true(a->points[0].interval.has && a->points[0].interval.lo > 0);
     assert_non_null(strstr(a->text, "does not grow with its bytes"));
+    (void)forget(NULL);
+    make_runs();
+    c = calibrate(runs[2], 5e6, 0);
+    for (int g = 0; g < 2; g++)
+        for (int i = 0; i < N_SIZES; i++)
+            c->allreduce[g].points[i].median_ns -= 100 * i;
+    a = analyse_runs();
+    assert_string_equal(a->because, "");
+    assert_true(a->busbw_gb_per_s == 0 && fabs(a->latency_ns - 5e6) < 1000);
 }
 
 int main(void)

@@ -34,6 +34,10 @@ static void test_one_parameter(void **state)
     assert_true(near(f.parameter[0], 31.0 / 14) && near(f.sigma, sqrt(sum / 2)));
     assert_true(near(fit_at(&f, (double[]){4, 0}, &half), 4 * 31.0 / 14));
     assert_true(near(half, 4.303 * f.sigma * sqrt(1 + 16.0 / 14)));
+    const double small[][2] = {{1e-7, 0}, {2e-7, 0}, {3e-7, 0}}, zero[][2] = {{0, 0}, {0, 0}};
+    f = fit_linear(small, y, 3, 1);
+    assert_true(f.has && fabs(f.parameter[0] * 1e-7 - 31.0 / 14) < 1e-6);
+    assert_false(fit_linear(zero, y, 2, 1).has);
 }
 
 static void test_what_cannot_be_fitted(void **state)
