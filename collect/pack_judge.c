@@ -36,6 +36,9 @@ static int judge_record(struct pack *p, const json_t *record, const char *who)
         pack_reason(p, "%s was %s", who, how);
     else if (signal > 0)
         pack_reason(p, "%s was ended by signal %d (%s)%s", who, (int)signal, strsignal((int)signal), after);
+    else if (status > 128 && status < 128 + NSIG && strsignal((int)status - 128)) /* as shells and launchers say it */
+        pack_reason(p, "%s ended with exit status %d, which stands for signal %d (%s)%s", who, (int)status,
+                    (int)status - 128, strsignal((int)status - 128), after);
     else if (status != 0)
         pack_reason(p, "%s ended with exit status %d%s", who, (int)status, after);
     else

@@ -264,7 +264,9 @@ int summary_of_trace_with_gpu(struct summary *out, struct dcr_arena *a, struct d
     struct observed observed = {.out = out, .arena = a};
     struct name_table *names = NULL;
     struct known_range known[KNOWN_RANGES] = {{0}};
-    *out = (struct summary){.notes = "", .trace_name = ""};
+    const char *ended_in = "";
+    int ended_depth = -1;
+    *out = (struct summary){.notes = "", .trace_name = "", .ended_in = ""};
     int rc = dct_open(&t, s, &out->info, err);
     if (rc)
         return rc;
@@ -291,6 +293,10 @@ int summary_of_trace_with_gpu(struct summary *out, struct dcr_arena *a, struct d
             reduce_event(d, &n);
         }
         e.name = k->counted;
+        if (e.is_open && e.kind == DCT_PUSH && e.depth > ended_depth) {
+            ended_depth = e.depth;
+            ended_in = e.name;
+        }
         if (names)
             names_add(names, &e, &k->place);
     }
@@ -301,6 +307,7 @@ int summary_of_trace_with_gpu(struct summary *out, struct dcr_arena *a, struct d
         dct_get_loss(t, &out->loss);
         if (*dct_notes(t))
             out->notes = dcr_arena_strdup(a, dct_notes(t));
+        out->ended_in = text_clean(a, ended_in);
         reduce_finish(d, a, &out->steps);
         say_loading(out);
         out->n_overflow = reduce_overflow(d);

@@ -51,7 +51,8 @@ struct observation {
 struct summary {
     struct dct_info info;
     struct dct_loss loss;
-    const char *notes;                          /* the writer's sentences, "" none */
+    const char *notes;    /* the writer's sentences, "" none */
+    const char *ended_in; /* the innermost range of a thread that was never closed, "" none or not said */
     uint64_t n_events, n_mpi_calls, n_io_calls; /* named by the program; observed beside it */
     uint64_t n_gpu_events;                      /* counted only: a summary does not hold what GPUs did */
     uint64_t n_overflow;                        /* ranges not looked at: one step held more than a million */

@@ -109,6 +109,10 @@ static int take_identity(struct reading *g, const json_t *o)
     s->info.pid = (uint32_t)pid;
     snprintf(s->info.host, sizeof s->info.host, "%s", host);
     s->trace_name = name;
+    const json_t *ended = json_object_get(o, "ended_in"); /* absent: nothing was open, or an older collector */
+    s->ended_in = ended ? take_text(g, ended) : "";
+    if (!s->ended_in)
+        return 0;
     s->fingerprint = (uint32_t)strtoul(print, NULL, 16);
     return 1;
 }
@@ -330,7 +334,7 @@ int summary_read(struct summary *out, struct dcr_arena *a, struct dcr_stream *s,
     struct dcr_buf window = {0}, line = {0};
     size_t at = 0, n = 0;
     int rc;
-    *out = (struct summary){.notes = "", .trace_name = ""};
+    *out = (struct summary){.notes = "", .trace_name = "", .ended_in = ""};
     while ((rc = next_line(s, &window, &at, &line, err)) == DCR_OK) {
         json_error_t why;
         n++;

@@ -92,6 +92,10 @@ static void put_head(struct dcr_buf *out, const struct summary *s)
     put_field(out, "torn", (uint64_t)(l->is_torn != 0));
     put_field(out, "overflow", s->n_overflow);
     put_notes(out, s->notes);
+    if (*s->ended_in) {
+        dcr_buf_puts(out, ",\"ended_in\":");
+        put_foreign(out, s->ended_in, strlen(s->ended_in));
+    }
     put_field(out, "steps", r->n_steps);
     put_field(out, "wall_ns", (uint64_t)r->wall_ns);
     put_field(out, "validation_ns", (uint64_t)r->validation_ns);

@@ -356,6 +356,8 @@ void caveats(struct report *rep);
 int has_bad_clock(const struct report *rep, const struct run_result *r);
 /** caveats_of_cores, caveats_of_series - parts of it. */
 void caveats_of_cores(struct report *rep);
+/** caveat_of_end - which rank of a run that broke off did not reach the exchange in which the others wait. */
+void caveat_of_end(struct report *rep, int run);
 void caveats_of_series(struct report *rep);
 /** report_drop_note - takes back all notes of that id. */
 void report_drop_note(struct report *rep, const char *id);

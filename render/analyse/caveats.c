@@ -167,6 +167,7 @@ static void check_run(struct report *rep, int run)
         report_add_note(rep, NOTE_GAP, run, "incomplete", "%s: the run is incomplete: %s%s", r->label,
                         a->incomplete_because[i],
                         a->incomplete_because[i][strlen(a->incomplete_because[i]) - 1] == '.' ? "" : ".");
+    caveat_of_end(rep, run);
     if (a->is_complete && *a->told_to_end) {
         char after[48] = "";
         if (a->started_s > 0 && a->ended_s > a->started_s)

@@ -74,7 +74,7 @@ struct run_rank *run_rank_at(struct run *r, int64_t rank)
     memset(k, 0, sizeof *k);
     k->rank = (int)rank;
     k->node = k->exit_status = -1;
-    k->host = k->cpus_allowed = k->trace_notes = k->counters_status = "";
+    k->host = k->cpus_allowed = k->trace_notes = k->ended_in = k->counters_status = "";
     k->cycles = k->instructions = k->llc_misses = k->task_clock_ns = -1;
     k->cpu_ns = k->run_delay_ns = k->peak_rss_bytes = k->involuntary_switches = -1;
     return k;

@@ -98,6 +98,7 @@ struct run_rank {
     int is_torn;
     uint64_t n_inconsistent; /* steps.csv rows whose phases did not fit into the step */
     const char *trace_notes; /* the recorder's own sentences, "" none */
+    const char *ended_in;    /* the innermost range that its trace never closed, "" none */
     /* process monitor; -1 = not measured */
     int64_t cpu_ns, run_delay_ns, peak_rss_bytes, involuntary_switches;
     /* Reading inside data loading on the thread of the steps: calls that are events, and shorter ones on the same

@@ -104,6 +104,32 @@ static void test_surroundings(void **state)
     run_free(b);
 }
 
+/* The rank that died is not inside the exchange in which the others wait for it. */
+static void test_broke_off(void **state)
+{
+    (void)state;
+    for (int is_complete = 0; is_complete < 2; is_complete++) {
+        struct run *r = made_even_run(4, 64, 25, 80, 10, 0, 0), *runs[] = {r};
+        r->is_complete = is_complete;
+        for (int i = 0; i < 4; i++) {
+            r->ranks[i].source = STEPS_TRACE;
+            r->ranks[i].ended_in = i == 1 ? "forward" : "all_reduce";
+        }
+        struct report rep = {0};
+        struct analyse_options o = made_options();
+        const char *said = "";
+        assert_int_equal(analyse(&rep, runs, 1, &o, NULL), 0);
+        for (int i = 0; i < rep.n_notes; i++)
+            said = strcmp(rep.notes[i].id, "broke-off") == 0 ? rep.notes[i].text : said;
+        assert_string_equal(said, is_complete ? ""
+                                              : "4 nodes: the trace of rank 1 breaks off inside 'forward', behind 25 "
+                                                "whole steps, while those of 3 other ranks end inside 'all_reduce': "
+                                                "they waited for rank 1, which is where to look first.");
+        report_free(&rep);
+        run_free(r);
+    }
+}
+
 static void test_other_caveats(void **state)
 {
     (void)state;
@@ -288,8 +314,8 @@ static void test_accumulation(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_device_notes), cmocka_unit_test(test_accumulation),  cmocka_unit_test(test_unlike),
-        cmocka_unit_test(test_surroundings), cmocka_unit_test(test_other_caveats),
+        cmocka_unit_test(test_device_notes), cmocka_unit_test(test_accumulation), cmocka_unit_test(test_unlike),
+        cmocka_unit_test(test_surroundings), cmocka_unit_test(test_broke_off),    cmocka_unit_test(test_other_caveats),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

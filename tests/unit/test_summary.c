@@ -209,6 +209,7 @@ static struct summary sample(void)
                                      .n_open_ranges = 6,
                                      .is_torn = 1},
                             .notes = "one\ntwo",
+                            .ended_in = "all_reduce",
                             .n_events = 10,
                             .n_mpi_calls = 2,
                             .n_io_calls = 1,
@@ -255,6 +256,7 @@ static void test_there_and_back(void **state)
     assert_int_equal(back.steps.collectives[1].outside_ns, 9);
     assert_string_equal(back.steps.phases[1].name, "say \"re\\duce\"");
     assert_string_equal(back.notes, "one\ntwo");
+    assert_string_equal(back.ended_in, "all_reduce");
     assert_int_equal(back.loss.is_torn, 1);
     assert_int_equal(back.names[1].union_ns, -1);
     assert_int_equal(back.observed[1].event_ns, 20);
