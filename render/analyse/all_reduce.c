@@ -6,6 +6,7 @@
 #include "render/analyse/network.h"
 #include "render/narrate/format.h"
 
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -158,6 +159,10 @@ static void add_point(struct report *rep, struct all_reduce *a, const struct ser
     struct all_reduce_point *out = &a->points[a->n_points++];
     *out = (struct all_reduce_point){.n_nodes = p->n_nodes, .n_ranks = p->n_ranks, .because = ""};
     struct message m = message_of(rep, p);
+    out->is_count_of_last = !m.is_counted && a->is_counted;
+    m.count = out->is_count_of_last ? a->count : m.count;
+    out->bytes = m.bytes;
+    out->count = m.count;
     if (net == NETWORK_BETWEEN && p->n_nodes == 1)
         out->because = "n/a because its ranks are within one node, and the law is of the network between nodes";
     else if (m.bytes <= 0)
@@ -214,14 +219,16 @@ static void look_ahead(struct report *rep, const struct series *s, struct all_re
 static const char *counts_of(struct report *rep, const struct curves *c, int *n)
 {
     const char *text = "", *next = "";
-    int last = 0; /* ascending in a calibration; logs in any order may name one twice */
     *n = 0;
-    for (int i = 0; i < c->n; i++) {
-        if (c->list[i].n_ranks == last)
-            continue;
-        last = c->list[i].n_ranks;
+    for (int last = 0, least = 0;; last = least) { /* logs come in any order and may name one twice */
+        least = INT_MAX;
+        for (int i = 0; i < c->n; i++)
+            if (c->list[i].n_ranks > last && c->list[i].n_ranks < least)
+                least = c->list[i].n_ranks;
+        if (least == INT_MAX)
+            break;
         text = report_text(rep, "%s%s%s", text, *n > 1 ? ", " : "", next);
-        next = report_text(rep, "%d", last);
+        next = report_text(rep, "%d", least);
         ++*n;
     }
     return report_text(rep, "%s%s%s ranks", text, *n > 1 ? " and " : "", next);

@@ -91,7 +91,7 @@ struct curves network_nccl_tested(struct report *rep, enum network net)
                 continue;
             }
             add_curve(&c, t->n_ranks, t->points, t->n_points);
-            if (!strstr(c.of, t->file))
+            if (!strstr(c.of, report_text(rep, "'%s'", t->file)))
                 c.of =
                     report_text(rep, "%s '%s'", *c.of ? report_text(rep, "%s,", c.of) : "the nccl-tests log", t->file);
         }

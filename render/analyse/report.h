@@ -109,6 +109,8 @@ struct all_reduce_point {
     int64_t predicted_ns, measured_ns; /* per step; measured: the transfer, 0 = not, or not run */
     int has_residual;
     double residual_ratio;    /* predicted / measured - 1 */
+    double bytes, count;      /* as in struct all_reduce, at this point */
+    int is_count_of_last;     /* nothing was counted here: as many as at the largest point, where it was */
     const char *because;      /* n/a because ... when !has_residual; "" of what was not run */
     struct interval interval; /* ns: 95 % prediction interval, of the scatter of what was measured of the network */
 };

@@ -18,9 +18,26 @@ static const char *beside(struct report *rep, const struct all_reduce_point *p)
                                   : "";
     const char *factor = more >= 1.995   ? report_text(rep, ", %s as long", fmt_x(more).text)
                          : more >= 1.005 ? report_text(rep, ", %s more", fmt_percent(more - 1).text)
+                         : more < 0.1    ? report_text(rep, ", %s of that", fmt_percent(more).text)
                          : more < 0.995  ? report_text(rep, ", %s less", fmt_percent(1 - more).text)
                                          : ", the same";
     return report_text(rep, " (measured: %s%s)", fmt_time(p->measured_ns).text, factor);
+}
+
+/* "4", "2.5" */
+static const char *count_text(struct report *rep, double count)
+{
+    return fabs(count - round(count)) < 0.005 ? report_text(rep, "%.0f", count) : fmt_number(count).text;
+}
+
+/* What of a point's all-reduces is not as the sentence begins, which is of the largest point. */
+static const char *otherwise(struct report *rep, const struct all_reduce *a, const struct all_reduce_point *p)
+{
+    if (p->is_count_of_last)
+        return " taken to be as many";
+    if (fabs(p->count - a->count) < 0.005 * a->count && fabs(p->bytes - a->bytes) < 0.005 * a->bytes)
+        return "";
+    return report_text(rep, " with %s of them, %s per rank", count_text(rep, p->count), fmt_bytes(p->bytes).text);
 }
 
 static const char *points_sentence(struct report *rep, const struct all_reduce *a)
@@ -29,8 +46,8 @@ static const char *points_sentence(struct report *rep, const struct all_reduce *
     for (int i = 0; i < a->n_points; i++) {
         const struct all_reduce_point *p = &a->points[i];
         if (p->predicted_ns > 0)
-            text = report_text(rep, "%s%s %s at %s%s", text, *text ? "," : "", fmt_time(p->predicted_ns).text,
-                               nodes_text(rep, p->n_nodes), beside(rep, p));
+            text = report_text(rep, "%s%s %s at %s%s%s", text, *text ? "," : "", fmt_time(p->predicted_ns).text,
+                               nodes_text(rep, p->n_nodes), otherwise(rep, a, p), beside(rep, p));
     }
     return text;
 }
@@ -60,10 +77,7 @@ static const char *step_words(struct report *rep, const struct all_reduce *a)
     return !a->is_counted
                ? report_text(rep, "A step's all-reduces (%s, taken as one: their number was not recorded)", bytes)
            : is_one ? report_text(rep, "A step's all-reduce (%s)", bytes)
-                    : report_text(rep, "A step's %s all-reduces (%s)",
-                                  fabs(a->count - round(a->count)) < 0.005 ? report_text(rep, "%.0f", a->count)
-                                                                           : fmt_number(a->count).text,
-                                  bytes);
+                    : report_text(rep, "A step's %s all-reduces (%s)", count_text(rep, a->count), bytes);
 }
 
 void series_all_reduce_text(struct report *rep, struct series *s)

@@ -136,10 +136,44 @@ static void test_calls_are_counted(void **state)
     const struct all_reduce *a = analyse_runs();
     assert_true(a->is_counted && a->count == 4);
     assert_int_equal(a->n_fitted, 8);                    /* 250 kB / 16 to 250 kB * 16: not 10 MB */
-    assert_int_equal(a->points[0].predicted_ns, 510000); /* of another run, whose calls are not known */
+    assert_int_equal(a->points[0].predicted_ns, 540000); /* 4 * 10 us + 1 MB * 1 / 2 GB/s: not counted, as many */
     assert_int_equal(a->points[1].predicted_ns, 830000); /* 4 * 20 us + 1 MB * 1.5 / 2 GB/s */
     assert_int_equal(a->ahead[0].predicted_ns, 995000);  /* 4 * 30 us + 1 MB * 1.75 / 2 GB/s */
-    assert_non_null(strstr(a->text, "A step's 4 all-reduces (1.00 MB per rank) should take 510 us at 2 nodes"));
+    assert_non_null(
+        strstr(a->text, "A step's 4 all-reduces (1.00 MB per rank) should take 540 us at 2 nodes taken to be as many "
+                        "(measured: 600 us, 11 % more), 830 us at 4 nodes (measured"));
+}
+
+/* Each point by its own: 3 at 2 nodes, where 4 nodes make 4. */
+static void test_counts_differ(void **state)
+{
+    (void)state;
+    make_runs();
+    (void)calibrate(runs[2], 10000, 2);
+    for (int i = 1; i < N_RUNS; i++) {
+        runs[i]->mpi_calls = dcr_arena_alloc(&runs[i]->arena, sizeof *runs[i]->mpi_calls);
+        runs[i]->mpi_calls[0] = (struct run_mpi_call){.name = "MPI_Allreduce", .sum = {.n = i == 1 ? 120 : 320}};
+        runs[i]->n_mpi_calls = 1;
+    }
+    assert_non_null(strstr(analyse_runs()->text, "A step's 4 all-reduces (1.00 MB per rank) should take 530 us at 2 "
+                                                 "nodes with 3 of them, 1.00 MB per rank (measured: 600 us"));
+}
+
+/* Logs in any order, a name inside another's, a count of ranks twice; a law far from what was measured. */
+static void test_several_logs(void **state)
+{
+    (void)state;
+    static const char *const files[] = {"aa.txt", "b.txt", "a.txt"};
+    make_runs();
+    for (int i = 0; i < N_RUNS; i++) {
+        runs[i]->program.backend = "cuda";
+        add_log(runs[i], i == 1 ? 4 : 8, 0.0001);
+        runs[i]->tests[0].file = files[i];
+    }
+    const struct all_reduce *a = analyse_runs();
+    assert_string_equal(a->of, "the nccl-tests log 'aa.txt', 'b.txt', 'a.txt' (4 and 8 ranks)");
+    assert_int_equal(a->n_counts, 2);
+    assert_non_null(strstr(a->text, "at 2 nodes (measured: 600 us, < 0.1 % of that)"));
 }
 
 /* What reduces on GPUs is held against NCCL, in spite of the calibration of MPI; one count of ranks gives all others
@@ -254,6 +288,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_calibration, forget),
         cmocka_unit_test_teardown(test_calls_are_counted, forget),
+        cmocka_unit_test_teardown(test_counts_differ, forget),
+        cmocka_unit_test_teardown(test_several_logs, forget),
         cmocka_unit_test_teardown(test_nccl_tests_come_first_on_gpus, forget),
         cmocka_unit_test_teardown(test_another_library_is_no_forecast, forget),
         cmocka_unit_test_teardown(test_nothing_usable, forget),
