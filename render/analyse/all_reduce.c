@@ -186,15 +186,30 @@ static void add_point(struct report *rep, struct all_reduce *a, const struct ser
     }
 }
 
+/* The factor by which the law misses the runs worst: the scatter of a calibration knows nothing of that. */
+static double worst_miss(const struct all_reduce *a)
+{
+    double worst = 1;
+    for (int i = 0; i < a->n_points; i++) {
+        double of = a->points[i].has_residual ? 1 + a->points[i].residual_ratio : 1;
+        worst = fmax(worst, fmax(of, 1 / of));
+    }
+    return worst;
+}
+
 static void look_ahead(struct report *rep, const struct series *s, struct all_reduce *a, const struct network_fit *n,
                        int is_shared)
 {
     const double widest = 10; /* an interval that covers more says nothing */
     const struct series_point *last = &s->points[s->n_points - 1];
     struct message m = message_of(rep, last);
-    a->ahead_because = *a->mismatch ? report_text(rep, "n/a because %s", a->mismatch)
-                       : is_shared  ? "n/a because cores were shared: no trend follows from that"
-                                    : "";
+    double miss = worst_miss(a);
+    a->ahead_because =
+        *a->mismatch ? report_text(rep, "n/a because %s", a->mismatch)
+        : is_shared  ? "n/a because cores were shared: no trend follows from that"
+        : miss * miss > widest
+            ? report_text(rep, "n/a because the law misses these runs by a factor of %s", fmt_number(miss).text)
+            : "";
     for (int k = 0; k < SERIES_AHEAD && !*a->ahead_because; k++) {
         int ranks = last->n_ranks * (2 << k);
         struct interval i = interval_of(n, ranks, m.count, m.bytes);
@@ -206,6 +221,8 @@ static void look_ahead(struct report *rep, const struct series *s, struct all_re
                             widest);
             break;
         }
+        i.lo = fmin(i.lo, time_of(n, ranks, m.count, m.bytes) / miss);
+        i.hi = fmax(i.hi, time_of(n, ranks, m.count, m.bytes) * miss);
         a->ahead[a->n_ahead++] =
             (struct all_reduce_point){.n_nodes = last->n_nodes * (2 << k),
                                       .n_ranks = ranks,

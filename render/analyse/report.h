@@ -112,7 +112,8 @@ struct all_reduce_point {
     double bytes, count;      /* as in struct all_reduce, at this point */
     int is_count_of_last;     /* nothing was counted here: as many as at the largest point, where it was */
     const char *because;      /* n/a because ... when !has_residual; "" of what was not run */
-    struct interval interval; /* ns: 95 % prediction interval, of the scatter of what was measured of the network */
+    struct interval interval; /* ns: 95 % prediction interval, of the scatter of what was measured of the network;
+                               * of what was not run at least as wide as the law misses what was */
 };
 enum { SERIES_AHEAD = 2 };
 struct all_reduce {
