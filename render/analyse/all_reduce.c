@@ -232,6 +232,18 @@ static void look_ahead(struct report *rep, const struct series *s, struct all_re
     }
 }
 
+/* Largest and smallest message that was measured. */
+static void sizes_of(const struct curves *c, double *least, double *most)
+{
+    *least = INFINITY;
+    *most = 0;
+    for (int i = 0; i < c->n; i++) {
+        const struct curve *k = &c->list[i];
+        *least = fmin(*least, (double)k->points[0].bytes);
+        *most = fmax(*most, (double)k->points[k->n_points - 1].bytes);
+    }
+}
+
 /* "2 and 4 ranks"; n: how many counts */
 static const char *counts_of(struct report *rep, const struct curves *c, int *n)
 {
@@ -262,7 +274,7 @@ static int is_on_gpus(const struct run *r)
 void all_reduce(struct report *rep, struct series *s, int is_shared)
 {
     struct all_reduce *a = &s->all_reduce;
-    *a = (struct all_reduce){.source = "", .of = "", .because = "", .ahead_because = "", .mismatch = ""};
+    *a = (struct all_reduce){.source = "", .of = "", .because = "", .ahead_because = "", .mismatch = "", .beyond = ""};
     const struct series_point *last = &s->points[s->n_points - 1];
     const struct run *r = run_of(rep, last)->run;
     enum network net = network_of(rep, last);
@@ -286,7 +298,18 @@ void all_reduce(struct report *rep, struct series *s, int is_shared)
         a->because = "n/a because the bytes of a step's all-reduces are not recorded";
         return;
     }
-    struct network_fit n = fit_network(&c[use], m.bytes / m.count);
+    double message = m.bytes / m.count, least, most;
+    sizes_of(&c[use], &least, &most);
+    if (message > most * near_factor || message * near_factor < least) {
+        a->because =
+            report_text(rep, "n/a because %s was measured from %s to %s, and an all-reduce of these steps is of %s",
+                        c[use].of, fmt_bytes(least).text, fmt_bytes(most).text, fmt_bytes(message).text);
+        return;
+    }
+    a->beyond = message > most    ? report_text(rep, "it was measured up to %s only", fmt_bytes(most).text)
+                : message < least ? report_text(rep, "it was measured from %s only", fmt_bytes(least).text)
+                                  : "";
+    struct network_fit n = fit_network(&c[use], message);
     if (!n.f.has) {
         a->because = report_text(rep,
                                  "n/a because latency and bandwidth are two parameters: %s has too few sizes near "

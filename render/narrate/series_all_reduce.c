@@ -94,9 +94,10 @@ void series_all_reduce_text(struct report *rep, struct series *s)
                                             : "";
     a->text = report_text(
         rep,
-        "By %s an all-reduce of about %s has %s%s; where that was measured the law is off by %s at most.%s %s should "
+        "By %s an all-reduce of about %s%s has %s%s; where that was measured the law is off by %s at most.%s %s should "
         "take%s.%s%s%s",
-        a->of, fmt_bytes(a->bytes / a->count).text, latency, rate, fmt_percent(a->fit_residual_ratio).text,
+        a->of, fmt_bytes(a->bytes / a->count).text, *a->beyond ? report_text(rep, " (%s)", a->beyond) : "", latency,
+        rate, fmt_percent(a->fit_residual_ratio).text,
         a->n_counts == 1 ? " It was measured at one number of ranks: how it changes with them is by the law alone."
                          : "",
         step_words(rep, a), *points ? points : " n/a",

@@ -263,6 +263,31 @@ static void test_bytes_must_be_known(void **state)
     assert_string_equal(analyse_runs()->because, "n/a because the bytes of a step's all-reduces are not recorded");
 }
 
+/* 40 kB to 10 MB were measured: up to 16 times beyond by the law, and said, then nothing. */
+static void test_sizes_beyond(void **state)
+{
+    (void)state;
+    static const int64_t bytes[] = {100000000, 4000000000, 4000, 2000};
+    static const char *const said[] = {"an all-reduce of about 100 MB (it was measured up to 10.2 MB only) has a", NULL,
+                                       "an all-reduce of about 4.00 kB (it was measured from 40.0 kB only) has a",
+                                       NULL};
+    for (size_t k = 0; k < 4; k++) {
+        make_runs();
+        (void)calibrate(runs[2], 10000, 2);
+        for (int i = 0; i < N_RUNS; i++)
+            runs[i]->program.allreduce_bytes_per_step = bytes[k];
+        const struct all_reduce *a = analyse_runs();
+        assert_string_equal(a->source, said[k] ? "calibration" : "");
+        if (said[k])
+            assert_non_null(strstr(a->text, said[k]));
+        else
+            assert_non_null(strstr(a->because, "was measured from 40.0 kB to 10.2 MB, and an all-reduce of these steps "
+                                               "is of "));
+        if (k < 3)
+            (void)forget(NULL);
+    }
+}
+
 /* A time that falls with size gives no negative bandwidth; a network of long latency is one too. */
 static void test_no_negative_term(void **state)
 {
@@ -300,6 +325,7 @@ int main(void)
         cmocka_unit_test_teardown(test_neither, forget),
         cmocka_unit_test_teardown(test_calibrated_alone, forget),
         cmocka_unit_test_teardown(test_bytes_must_be_known, forget),
+        cmocka_unit_test_teardown(test_sizes_beyond, forget),
         cmocka_unit_test_teardown(test_no_negative_term, forget),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
