@@ -271,6 +271,14 @@ static int is_on_gpus(const struct run *r)
     return strcmp(r->program.backend, "cuda") == 0;
 }
 
+static int is_any_inside(const struct curves *c)
+{
+    for (int i = 0; i < c->n; i++)
+        if (!c->list[i].is_across)
+            return 1;
+    return 0;
+}
+
 void all_reduce(struct report *rep, struct series *s, int is_shared)
 {
     struct all_reduce *a = &s->all_reduce;
@@ -320,6 +328,9 @@ void all_reduce(struct report *rep, struct series *s, int is_shared)
     if (use != first && (is_on_gpus(r) || *r->program.backend))
         a->mismatch = use ? "it was measured with NCCL between GPUs, and these runs reduce with MPI on CPUs"
                           : "it was measured with MPI between hosts, and these runs reduce on GPUs";
+    else if (net == NETWORK_ANY && last->n_nodes > 1 && is_any_inside(&c[use]))
+        a->mismatch =
+            "it was measured within one node, and whether the nodes of these runs are machines is not recorded";
     a->source = use ? "nccl-tests" : "calibration";
     a->of = report_text(rep, "%s (%s)", c[use].of, counts_of(rep, &c[use], &a->n_counts));
     a->left_out = c[use].because;

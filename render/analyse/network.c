@@ -30,10 +30,11 @@ static const char *where_words(enum network net)
                                   : "measured between nodes, while these runs stay within one";
 }
 
-static void add_curve(struct curves *c, int n_ranks, const struct run_allreduce_point *points, int n_points)
+static void add_curve(struct curves *c, int n_ranks, const struct run_allreduce_point *points, int n_points,
+                      int is_across)
 {
     if (c->n < MAX_CURVES)
-        c->list[c->n++] = (struct curve){n_ranks, points, n_points};
+        c->list[c->n++] = (struct curve){n_ranks, points, n_points, is_across};
 }
 
 /* All-reduces of one archive's calibration that are of this network and were measured by themselves. */
@@ -53,7 +54,7 @@ static struct curves calibration_of_run(struct report *rep, const struct run *r,
                           : is_elsewhere(net, a->n_nodes > 1) ? where_words(net)
                                                               : NULL;
         if (!out)
-            add_curve(&c, a->n_ranks, a->points, a->n_points);
+            add_curve(&c, a->n_ranks, a->points, a->n_points, a->n_nodes > 1);
         else
             c.because = report_text(rep, "%s%s those of %d ranks were %s",
                                     *c.because ? c.because : report_text(rep, "of %s", c.of), *c.because ? "," : "",
@@ -90,7 +91,7 @@ struct curves network_nccl_tested(struct report *rep, enum network net)
                     report_text(rep, "%s%sthe log '%s' was %s", c.because, *c.because ? ", " : "", t->file, out);
                 continue;
             }
-            add_curve(&c, t->n_ranks, t->points, t->n_points);
+            add_curve(&c, t->n_ranks, t->points, t->n_points, t->is_across);
             if (!strstr(c.of, report_text(rep, "'%s'", t->file)))
                 c.of =
                     report_text(rep, "%s '%s'", *c.of ? report_text(rep, "%s,", c.of) : "the nccl-tests log", t->file);

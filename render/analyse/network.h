@@ -10,7 +10,7 @@ enum { MAX_CURVES = 64 };
 struct curve {
     int n_ranks;
     const struct run_allreduce_point *points; /* ascending bytes */
-    int n_points;
+    int n_points, is_across;                  /* between nodes */
 };
 struct curves {
     struct curve list[MAX_CURVES];

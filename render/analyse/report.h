@@ -122,7 +122,8 @@ struct all_reduce {
     const char *of;        /* which archive or log, and its counts of ranks */
     int n_counts;          /* so many of those */
     const char *left_out;  /* of the source: what was not used and why, a clause; "" nothing */
-    const char *mismatch;  /* it was measured with another library than the runs reduce with, a clause; "" it was not */
+    const char *mismatch;  /* it was measured with another library than the runs reduce with, or maybe in another
+                            * network, a clause; "" it was not */
     const char *beyond;    /* the messages of the runs are larger or smaller than any measured one, a clause; "" not */
     double bytes, count;   /* of a step, per rank, at the largest point; in so many all-reduces */
     int is_counted;        /* count was recorded; 0: taken as one */

@@ -231,6 +231,22 @@ static void test_nothing_usable(void **state)
     assert_string_equal(law_of_all_reduce()->source, "fit of these points");
 }
 
+/* Nobody says whether the nodes are machines: within one node is no forecast of more of them. */
+static void test_nodes_of_no_known_kind(void **state)
+{
+    (void)state;
+    make_runs();
+    for (int i = 0; i < N_RUNS; i++)
+        runs[i]->node_kind = NODES_UNKNOWN;
+    struct run_calibration *c = calibrate(runs[2], 10000, 2);
+    c->allreduce[0].n_nodes = c->allreduce[1].n_nodes = 1;
+    const struct all_reduce *a = analyse_runs();
+    assert_int_equal(a->points[1].predicted_ns, 770000);
+    assert_int_equal(a->n_ahead, 0);
+    assert_non_null(strstr(a->text, "Mind that it was measured within one node, and whether the nodes of these runs "
+                                    "are machines is not recorded."));
+}
+
 static void test_neither(void **state)
 {
     (void)state;
@@ -322,6 +338,7 @@ int main(void)
         cmocka_unit_test_teardown(test_nccl_tests_come_first_on_gpus, forget),
         cmocka_unit_test_teardown(test_another_library_is_no_forecast, forget),
         cmocka_unit_test_teardown(test_nothing_usable, forget),
+        cmocka_unit_test_teardown(test_nodes_of_no_known_kind, forget),
         cmocka_unit_test_teardown(test_neither, forget),
         cmocka_unit_test_teardown(test_calibrated_alone, forget),
         cmocka_unit_test_teardown(test_bytes_must_be_known, forget),
