@@ -61,6 +61,8 @@ const char *accounting_ended(struct report *rep, const struct foreign_table *t)
     }
     return n == 0
                ? ""
-               : report_text(rep, "By Slurm's accounting in '%s'%s%s.", t->file, text,
+               : report_text(rep, "By Slurm's accounting in %s'%s'%s%s.",
+                             t->n_left_out ? report_text(rep, "the first %zu rows of ", table_rows(t)) : "", t->file,
+                             text,
                              n > SHOWN ? report_text(rep, ", and %d more did not end by themselves", n - SHOWN) : "");
 }

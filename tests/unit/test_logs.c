@@ -272,6 +272,17 @@ static void test_accounting(void **state)
         assert_int_equal(import_text(c[i].table), 0);
         assert_string_equal(accounting_ended(&rep, &run->tables[0]), c[i].said);
     }
+    /* Rows that are not kept are not judged, and that is said. */
+    struct dcr_buf b = {.max = 1 << 16};
+    dcr_buf_puts(&b, "JobID|State\n7|TIMEOUT\n");
+    for (int i = 0; i < FOREIGN_MAX_ROWS; i++)
+        dcr_buf_printf(&b, "%d|%s\n", 10 + i, i < FOREIGN_MAX_ROWS - 1 ? "COMPLETED" : "NODE_FAIL");
+    assert_int_equal(import_text(dcr_buf_text(&b)), 0);
+    dcr_buf_release(&b);
+    assert_string_equal(
+        accounting_ended(&rep, &run->tables[0]),
+        "By Slurm's accounting in the first 200 rows of 'log.txt' job 7 reached its time limit (ask for "
+        "more with --time).");
     report_free(&rep);
 }
 
