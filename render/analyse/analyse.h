@@ -228,6 +228,9 @@ struct file_time {
     double ratio;
     const struct run_file *largest; /* NULL: it is one of many, of which no names are known */
     int64_t largest_ns;
+    const char *folder; /* of the files of one folder that take most of the time; folder_len characters of a name */
+    int folder_len, n_in_folder;
+    int64_t folder_ns;
 };
 struct file_time file_time(const struct run *a);
 

@@ -3,6 +3,8 @@
 
 #include "render/model/build.h"
 
+#include <string.h>
+
 int64_t ranks_wall_ns(const struct run *a)
 {
     double s = 0;
@@ -27,6 +29,40 @@ struct mpi_share mpi_share(const struct run *a)
     m.has = m.wall_ns > 0 && m.largest && m.ns > 0 && m.ns <= m.wall_ns;
     m.ratio = m.has ? (double)m.ns / (double)m.wall_ns : 0;
     return m;
+}
+
+static int64_t file_ns(const struct run_file *f)
+{
+    int64_t sum = 0;
+    for (int k = 0; k < DCT_N_IO; k++)
+        sum += (int64_t)f->sum[k].ns;
+    return sum;
+}
+
+static int folder_of(const char *name)
+{
+    const char *slash = strrchr(name, '/');
+    return slash ? (int)(slash - name) : 0;
+}
+
+/* Many files of one folder are one cause. After f->ns. */
+static void find_folder(const struct run *a, struct file_time *f)
+{
+    for (int i = 0; i < a->n_files; i++) {
+        int len = folder_of(a->files[i].name), n = 0;
+        int64_t sum = 0;
+        for (int k = 0; k < a->n_files && len; k++)
+            if (folder_of(a->files[k].name) == len && strncmp(a->files[k].name, a->files[i].name, (size_t)len) == 0) {
+                n++;
+                sum += file_ns(&a->files[k]);
+            }
+        if (sum > f->folder_ns) {
+            f->folder = a->files[i].name;
+            f->folder_len = len;
+            f->folder_ns = sum;
+            f->n_in_folder = n;
+        }
+    }
 }
 
 struct file_time file_time(const struct run *a)
@@ -59,6 +95,7 @@ struct file_time file_time(const struct run *a)
     f.ns = f.kind_ns[DCT_IO_READ] + f.kind_ns[DCT_IO_WRITE] + f.kind_ns[DCT_IO_OTHER];
     f.ratio = (double)f.ns / (double)f.wall_ns;
     f.largest_ns = (int64_t)most;
+    find_folder(a, &f);
     if (*f.largest->name == '(')
         f.largest = NULL;
     return f;

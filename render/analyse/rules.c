@@ -265,7 +265,8 @@ static const char *enough_cores(struct report *rep, const struct run_result *r)
     }
     const char *text = "a core for every rank";
     if (delay >= 0)
-        text = report_text(rep, "%s; waiting for one took %s of the steps at most", text, fmt_percent(delay).text);
+        text = report_text(rep, "%s; waiting for one took %s of %s at most", text, fmt_percent(delay).text,
+                           r->has_steps ? "the steps" : "the run");
     if (delay < 0 || !has_steal || !has_quota)
         text = report_text(rep, "%s; not measured: %s%s%s%s%s", text, delay < 0 ? "waiting for a core" : "",
                            delay < 0 && (!has_steal || !has_quota) ? ", " : "", has_steal ? "" : "steal",

@@ -224,6 +224,8 @@ static const char *files_clause(struct report *rep, const struct file_time *f)
         const char *base = strrchr(f->largest->name, '/');
         where = report_text(rep, ", most of it in '%s'", base && base[1] ? base + 1 : f->largest->name);
     }
+    if (!*where && f->n_in_folder > 1 && 2 * f->folder_ns > f->ns)
+        where = report_text(rep, ", most of it in %d files of '%.*s'", f->n_in_folder, f->folder_len, f->folder);
     return report_text(rep, "%s of the run is in calls on files (%s)%s", fmt_percent(f->ratio).text, by_kind, where);
 }
 
@@ -231,11 +233,11 @@ static void add_files_claim(struct report *rep, struct run_result *r, const stru
 {
     struct claim *c = add_claim(rep, r, CLASS_IO, "io");
     c->sentence = report_text(rep, "%s %s.", at_nodes(rep, r->n_nodes), files_clause(rep, f));
-    c->support =
-        report_text(rep,
-                    "That is %s of the %s that the processes of the ranks were watched, summed over them; calls "
-                    "of several threads or processes of a rank at once count each.",
-                    fmt_time(f->ns).text, fmt_time(f->wall_ns).text);
+    c->support = report_text(
+        rep,
+        "The calls on files take %s of the %s that the processes of the ranks were watched, summed over them; calls "
+        "of several threads or processes of a rank at once count each.",
+        fmt_time(f->ns).text, fmt_time(f->wall_ns).text);
     c->threshold_ratio = rep->thresholds.io_limits;
     claim_number(rep, c, report_text(rep, "runs.%s.files_share.ratio", r->slug), "ratio", f->ratio);
     claim_number(rep, c, report_text(rep, "runs.%s.files_share.time_ns", r->slug), "ns", (double)f->ns);

@@ -132,7 +132,11 @@ static json_t *runs_table(struct site *s)
         view_text(s, json_array_get(rows, json_array_size(rows) - 1), "href",
                   site_text(s, "runs/%s/index.html", r->slug));
         view_cell(s, t, r->n_nodes > 0 ? site_text(s, "%d", r->n_nodes) : "unknown");
-        view_cell(s, t, r->n_ranks > 0 ? site_text(s, "%d", r->n_ranks) : "unknown");
+        int64_t of = r->run->n_traces == 1 ? r->run->traces[0].world_size : 0;
+        view_cell(s, t,
+                  r->n_ranks > 0 ? site_text(s, "%d", r->n_ranks)
+                  : of > 1       ? site_text(s, "1 of %s", site_int(s, of))
+                                 : "unknown");
         bool has = r->has_steps || r->step.n > 0; /* of a summary: the same without phases */
         view_cell(s, t, r->has_steps ? site_int(s, r->n_counted) : has ? site_int(s, (int64_t)r->step.n) : "n/a");
         view_cell_time(s, t, has, r->step.mean_ns);

@@ -3,7 +3,11 @@
  */
 #include "render/site/inside.h"
 
+#include "lib/fs.h"
+#include "render/analyse/analyse.h"
 #include "render/narrate/format.h"
+
+#include <string.h>
 
 /* More would be a listing, not a report; report.json has all of them. */
 #define OBSERVED_SHOWN 40
@@ -38,30 +42,82 @@ json_t *view_mpi_calls(struct site *s, const struct run *run)
     return t;
 }
 
+static double file_ns(const struct run_file *f)
+{
+    double sum = 0;
+    for (int kind = 0; kind < DCT_N_IO; kind++)
+        sum += (double)f->sum[kind].ns;
+    return sum;
+}
+
+/* What a program reads to become one, and what launchers leave: of it one row is enough, unless it takes time. */
+static bool is_of_system(const char *name)
+{
+    static const char *const begins[] = {"/usr/", "/lib", "/etc/", "/bin/", "/sbin/"};
+    static const char *const within[] = {"/site-packages/", "/lib/python", "/ompi.", "/pmix-", "/__pycache__/", ".so."};
+    for (size_t i = 0; i < sizeof begins / sizeof *begins; i++)
+        if (strncmp(name, begins[i], strlen(begins[i])) == 0)
+            return true;
+    for (size_t i = 0; i < sizeof within / sizeof *within; i++)
+        if (strstr(name, within[i]))
+            return true;
+    return dcr_ends_with(name, ".pyc") || dcr_ends_with(name, ".so");
+}
+
+static bool is_shown(const struct run_file *f, int64_t wall_ns)
+{
+    static const double NOTABLE = 0.01; /* of the time of the ranks: such a row is shown whatever it is */
+    return !is_of_system(f->name) || (wall_ns > 0 && file_ns(f) > NOTABLE * (double)wall_ns);
+}
+
+static void add_file_row(struct site *s, json_t *t, const char *name, const struct dct_io *c)
+{
+    view_row(s, t, name);
+    for (int kind = DCT_IO_READ; kind <= DCT_IO_WRITE; kind++) {
+        view_cell(s, t, site_int(s, whole(c[kind].n)));
+        view_cell(s, t, bytes_or_none(s, c[kind].bytes));
+        view_cell_time(s, t, run_is_timed(&c[kind]), whole(c[kind].ns));
+    }
+    view_cell(s, t, site_int(s, whole(c[DCT_IO_OTHER].n)));
+    view_cell_time(s, t, run_is_timed(&c[DCT_IO_OTHER]), whole(c[DCT_IO_OTHER].ns));
+}
+
 json_t *view_io_files(struct site *s, const struct run *run)
 {
     if (run->n_files == 0)
         return json_null();
+    int64_t wall_ns = ranks_wall_ns(run);
+    int n_own = 0, n_folded = 0, n_shown = 0;
+    for (int i = 0; i < run->n_files; i++)
+        n_own += is_shown(&run->files[i], wall_ns);
     json_t *t = view_table(
         s,
-        run->n_files > OBSERVED_SHOWN
+        n_own > OBSERVED_SHOWN
             ? site_text(s,
                         "Files, the %d with most time of %d, all ranks; times are n/a of calls that were counted and "
                         "not timed",
-                        OBSERVED_SHOWN, run->n_files)
+                        OBSERVED_SHOWN, n_own)
             : "Files, all ranks, longest first; times are n/a of calls that were counted and not timed",
         "File|#Reads|#Bytes read|#Time reading|#Writes|#Bytes written|#Time writing|#Other calls|#Their time");
-    for (int i = 0; i < run->n_files && i < OBSERVED_SHOWN; i++) {
-        const struct dct_io *c = run->files[i].sum;
-        view_row(s, t, run->files[i].name);
-        for (int kind = DCT_IO_READ; kind <= DCT_IO_WRITE; kind++) {
-            view_cell(s, t, site_int(s, whole(c[kind].n)));
-            view_cell(s, t, bytes_or_none(s, c[kind].bytes));
-            view_cell_time(s, t, run_is_timed(&c[kind]), whole(c[kind].ns));
+    struct run_file folded = {0};
+    for (int i = 0; i < run->n_files; i++) {
+        const struct run_file *f = &run->files[i];
+        if (is_shown(f, wall_ns)) {
+            if (n_shown++ < OBSERVED_SHOWN)
+                add_file_row(s, t, f->name, f->sum);
+            continue;
         }
-        view_cell(s, t, site_int(s, whole(c[DCT_IO_OTHER].n)));
-        view_cell_time(s, t, run_is_timed(&c[DCT_IO_OTHER]), whole(c[DCT_IO_OTHER].ns));
+        n_folded++;
+        for (int kind = 0; kind < DCT_N_IO; kind++) {
+            folded.sum[kind].n += f->sum[kind].n;
+            folded.sum[kind].bytes += f->sum[kind].bytes;
+            folded.sum[kind].ns += f->sum[kind].ns;
+        }
     }
+    if (n_folded)
+        add_file_row(
+            s, t, site_text(s, "(%s of the system, the interpreter or the launcher)", fmt_count(n_folded, "file").text),
+            folded.sum);
     return t;
 }
 

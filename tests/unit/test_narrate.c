@@ -260,7 +260,9 @@ static void test_files_without_steps(void **state)
         } else {
             assert_int_equal(c[0].cls, CLASS_IO);
             assert_int_equal(c[0].confidence, CONFIDENCE_MEDIUM);
-            assert_contains(f.rep.support, "That is 8.60 s of the 20.0 s that the processes of the ranks were watched");
+            assert_contains(
+                f.rep.support,
+                "The calls on files take 8.60 s of the 20.0 s that the processes of the ranks were watched");
             assert_contains(f.rep.first_action, "What to do first: Open and sync files less often");
             assert_contains(f.rep.first_action, "Name the steps of the program with NVTX");
         }

@@ -418,6 +418,9 @@ static void test_file_time(void **state)
     assert_true(f.ratio > 0.2499 && f.ratio < 0.2501);
     assert_string_equal(f.largest->name, "/d/model");
     assert_int_equal(f.largest_ns, 4000000000);
+    assert_int_equal(f.n_in_folder, 2);
+    assert_int_equal(f.folder_ns, 5000000000);
+    assert_int_equal(f.folder_len, 2); /* "/d" */
     r->has_window = 1;
     assert_string_equal(file_time(r).because, "a part of the run only was recorded");
     r->has_window = 0;

@@ -159,13 +159,16 @@ static void test_what_is_not_known(void **state)
 {
     (void)state;
     static struct sample sample;
-    static struct run_file file = {.name = "small", .sum = {[DCT_IO_WRITE] = {.n = 7, .bytes = 70}}};
+    static struct run_file files_of[] = {
+        {.name = "small", .sum = {[DCT_IO_WRITE] = {.n = 7, .bytes = 70}}},
+        {.name = "/usr/lib/libz.so.1", .sum = {[DCT_IO_OTHER] = {.n = 2}}},
+        {.name = "/home/me/lib/python3.11/a.pyc", .sum = {[DCT_IO_READ] = {.n = 3, .bytes = 30}}}};
     char out[8192];
     struct dcr_buf page = {0};
     snprintf(out, sizeof out, "%s", in("unknown"));
     sample_init(&sample, NULL);
-    sample.run[2].files = &file;
-    sample.run[2].n_files = 1;
+    sample.run[2].files = files_of;
+    sample.run[2].n_files = 3;
     for (int i = 0; i < sample.run[2].ranks_len; i++)
         sample.run[2].ranks[i].n_steps = 0;
     for (size_t i = 0; i < sample.run[0].ranks[0].n_steps; i++) {
@@ -195,7 +198,8 @@ static void test_what_is_not_known(void **state)
     assert_has(&page, "what the steps were made of");
     dcr_buf_clear(&page);
     slurp("unknown", "runs/4node-20310425/tables/io_files.csv", &page);
-    assert_has(&page, "\nsmall,0,none,0,7,70 bytes,n/a,0,0\n");
+    assert_has(&page, "\nsmall,0,none,0,7,70 bytes,n/a,0,0\n"
+                      "\"(2 files of the system, the interpreter or the launcher)\",3,30 bytes,n/a,0,none,0,2,");
     dcr_buf_release(&page);
 }
 
