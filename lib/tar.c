@@ -235,6 +235,20 @@ static int check_zeros(struct archive *raw, const char *path, int64_t from, int6
     return n < 0 ? say_rest(from, is_packed, err) : DCR_OK; /* no further frame of the packed stream */
 }
 
+/* What libarchive did not take of a packed file: behind the last stream of gzip it ignores what is none. As gzip does,
+ * zeros are passed over. */
+static int check_rest(struct archive *raw, const char *path, int fd, struct dcr_err *err)
+{
+    char piece[4096];
+    off_t at = (off_t)archive_filter_bytes(raw, -1);
+    ssize_t n;
+    for (; (n = pread(fd, piece, sizeof piece, at)) > 0; at += n)
+        for (ssize_t i = 0; i < n; i++)
+            if (piece[i])
+                return say_rest(at + i, 0, err);
+    return n < 0 ? no_end(NULL, path, err) : DCR_OK;
+}
+
 int dcr_tar_check_end(const struct dcr_tar_reader *r, struct dcr_err *err)
 {
     enum { BLOCK = 512 };
@@ -258,10 +272,13 @@ int dcr_tar_check_end(const struct dcr_tar_reader *r, struct dcr_err *err)
         archive_read_support_filter_gzip(raw);
         archive_read_support_filter_zstd(raw);
     }
-    if (archive_read_open_fd(raw, fd, 65536) == ARCHIVE_OK)
+    if (archive_read_open_fd(raw, fd, 65536) == ARCHIVE_OK) {
         rc = check_zeros(raw, r->path, is_packed ? 0 : members, members, is_packed, err);
-    else if (is_of_machine(raw))
+        if (!rc && is_packed)
+            rc = check_rest(raw, r->path, fd, err);
+    } else if (is_of_machine(raw)) {
         rc = no_end(raw, r->path, err);
+    }
 out:
     archive_read_free(raw);
     if (fd >= 0)

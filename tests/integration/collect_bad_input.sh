@@ -42,6 +42,9 @@ head -c $((size - 512)) good.tar >tail.tar
 says 1 "verify: only the end behind the members is cut" "the end of the tar is missing" "$COLLECT" verify tail.tar
 cat good.tar hello >behind.tar
 says 1 "verify: garbage behind the end" "behind the end of the tar, from byte $size on" "$COLLECT" verify behind.tar
+gzip -c good.tar >packed.tar.gz && cat packed.tar.gz hello >behind.tar.gz
+says 1 "verify: garbage behind gzip's end" "behind the end of the tar, from byte $(stat -c %s packed.tar.gz) on" "$COLLECT" verify behind.tar.gz
+says 0 "verify: zeros behind gzip's end" "" sh -c 'head -c 9999 /dev/zero | cat packed.tar.gz - >zeros.tar.gz && "$@"' sh "$COLLECT" verify zeros.tar.gz
 says 0 "ls: garbage behind the end" "WRONG .*behind the end" "$COLLECT" ls behind.tar
 says 2 "ls: truncated, not complete" "DAMAGED" "$COLLECT" ls half.tar
 
