@@ -122,6 +122,15 @@ static const char *evidence_of(struct report *rep, const struct run_result *r, e
     return report_text(rep, "runs/%s/index.html#%s", r->slug, anchor);
 }
 
+/* The processor time of the ranks says that they wait, and not for what. */
+static enum confidence unless_waiting(const struct run_result *r, enum confidence sure, const char **because)
+{
+    if (!is_compute_waiting(r) || sure != CONFIDENCE_HIGH)
+        return sure;
+    *because = "the processor time of the ranks says that they wait, and not for what";
+    return CONFIDENCE_MEDIUM;
+}
+
 static void add_class_claim(struct report *rep, int run, const struct class_result *k)
 {
     struct run_result *r = &rep->runs[run];
@@ -141,10 +150,8 @@ static void add_class_claim(struct report *rep, int run, const struct class_resu
     c->threshold_ratio = k->threshold_ratio;
     c->confidence = confidence_of(rep, r, is_comm ? r->comm_interval : k->share_interval, k->threshold_ratio,
                                   &c->confidence_because);
-    if (k->cls == CLASS_COMPUTE && is_compute_waiting(r) && c->confidence == CONFIDENCE_HIGH) {
-        c->confidence = CONFIDENCE_MEDIUM;
-        c->confidence_because = "the processor time of the ranks says that they wait, and not for what";
-    }
+    if (k->cls == CLASS_COMPUTE)
+        c->confidence = unless_waiting(r, c->confidence, &c->confidence_because);
     c->evidence = evidence_of(rep, r, k->cls);
     c->action = action_for(r, k->cls);
     c->has_gain =
@@ -320,6 +327,12 @@ static void say_nothing_limits(struct report *rep, struct run_result *r)
         report_text(rep, "%s no cause passes its threshold%s %s is %s%s.", at_nodes(rep, r->n_nodes),
                     is_unnamed ? ", but" : ":", of_step(rep, r, r->part_ns[is_unnamed ? PART_OTHER : PART_COMPUTE]),
                     is_unnamed ? "in no named phase" : "compute", caveat_clause(rep, r));
+    if (!is_unnamed && is_compute_waiting(r) && 2 * r->part_ns[PART_COMPUTE] > r->step.mean_ns) {
+        r->headline =
+            report_text(rep, "%s %s is in phases of compute, but %s%s.", at_nodes(rep, r->n_nodes),
+                        of_step(rep, r, r->part_ns[PART_COMPUTE]), waiting_in_compute(rep, r), caveat_clause(rep, r));
+        r->unnamed_action = action_sentence(rep, action_for(r, CLASS_COMPUTE));
+    }
     if (next && next->cls == CLASS_HOST)
         r->support = report_text(rep, "The next limit would be %s: %s; it limits below %s GPU utilisation%s.",
                                  class_name(next->cls), next->text, fmt_percent(rep->thresholds.gpu_utilization).text,
@@ -373,6 +386,7 @@ void claims_of_runs(struct report *rep)
         if (r->n_claims == 0) {
             say_nothing_limits(rep, r);
             r->confidence = confidence_of(rep, r, (struct interval){0}, -1, &r->confidence_because);
+            r->confidence = unless_waiting(r, r->confidence, &r->confidence_because);
             continue;
         }
         const struct claim *first = &rep->claims[r->claims[0]];

@@ -280,9 +280,13 @@ static void test_waiting_in_compute(void **state)
     (void)state;
     static const struct {
         int used_milli, is_cuda, n_readings, is_waiting;
-    } c[] = {{50, 0, 41, 1}, {900, 0, 41, 0}, {50, 1, 41, 0}, {50, 0, 2, 0}};
+        int64_t unnamed; /* of 100: less compute than limits */
+    } c[] = {{50, 0, 41, 1, 5}, {900, 0, 41, 0, 5}, {50, 1, 41, 0, 5}, {50, 0, 2, 0, 5}, {50, 0, 41, 1, 30}};
     for (size_t t = 0; t < sizeof c / sizeof *c; t++) {
-        struct run *r = made_even_run(1, 64, 40, 95, 0, 5, 0), *runs[] = {r};
+        const int64_t part[N_CATEGORIES] = {[CAT_COMPUTE] = 100 - c[t].unnamed, [CAT_OTHER] = c[t].unnamed};
+        struct run *r = made_run(1, 64), *runs[] = {r};
+        for (int s = 0; s < 40; s++)
+            made_step(r, run_rank_at(r, 0), part);
         struct run_rank *k = run_rank_at(r, 0);
         static struct run_reading used[41]; /* the steps last from 1000 to 5000 */
         for (int i = 0; i < 41; i++)
@@ -300,7 +304,9 @@ static void test_waiting_in_compute(void **state)
         assert_int_equal(analyse(&rep, runs, 1, &o, NULL), 0);
         narrate(&rep);
         const struct run_result *q = &rep.runs[0];
-        assert_int_equal(q->classes[CLASS_COMPUTE].verdict, VERDICT_LIMITS);
+        assert_int_equal(q->classes[CLASS_COMPUTE].verdict, c[t].unnamed == 5 ? VERDICT_LIMITS : VERDICT_FINE);
+        assert_int_equal(!!strstr(rep.first_action, "What to do first: Find out what the ranks wait for"),
+                         c[t].is_waiting);
         assert_int_equal(is_compute_waiting(q), c[t].is_waiting);
         assert_int_equal(!!strstr(rep.first_action, "nothing to optimise"), !c[t].is_waiting);
         assert_int_equal(!!strstr(rep.headline, "of a core in their steps: they wait"), c[t].is_waiting);
