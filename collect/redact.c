@@ -106,7 +106,7 @@ static int is_secret_value(int meaning, const char *value, size_t n)
     case NAME_LIKELY:
         return !is_plain(value, n);
     case NAME_PERHAPS:
-        return n >= 4 && digits && letters;
+        return (n >= 4 && digits && letters) || (n >= 16 && digits + letters == n); /* no word is as long */
     case NAME_PIN:
         return n >= 4 && n <= 8 && digits == n;
     default:
