@@ -53,6 +53,7 @@ struct text {
     struct samples_left left;
     int has_utilization, has_total, is_of_many; /* is_of_many: machines */
     int is_cut;                                 /* the last line */
+    int has_instances;                          /* of MIG */
     struct part *parts; /* where all memory is not recorded                              shape (n_parts) */
     size_t n_parts, cap;
     struct dcr_arena arena;
@@ -128,7 +129,7 @@ static void add_totals(struct run *r, struct text *x)
  */
 static int exporter_line(struct run *r, struct text *x, char *line)
 {
-    size_t n = strcspn(line, "{ "), n_gpu, n_host;
+    size_t n = strcspn(line, "{ "), n_gpu, n_host, n_instance;
     int field = -1, part = -1;
     for (int i = 0; i < N_FIELDS; i++)
         if (strlen(fields[i].field) == n && strncmp(line, fields[i].field, n) == 0)
@@ -140,6 +141,12 @@ static int exporter_line(struct run *r, struct text *x, char *line)
     if ((field < 0 && part < 0) || (field == ACTIVE && x->has_utilization) || !close)
         return 0;
     const char *gpu = label(line, close, "gpu", &n_gpu), *host = label(line, close, "Hostname", &n_host);
+    /* Each has memory of its own, and the GPU's is not their sum: some may be in no instance. */
+    if (part >= 0 || fields[field].what == SAMPLE_MEMORY_USED || fields[field].what == SAMPLE_MEMORY_TOTAL)
+        if (label(line, close, "GPU_I_ID", &n_instance) && n_instance) {
+            x->has_instances = 1;
+            return 0;
+        }
     char *save, *word = strtok_r(close + 1, " \t\r", &save);
     if (!gpu || !word)
         return 0;
@@ -274,6 +281,9 @@ int dcgm_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
             s->name);
     if (!rc && x.is_cut)
         run_add_gap(r, "The last line of '%s' is cut and left out.", s->name);
+    if (!rc && x.has_instances)
+        run_add_gap(r, "Memory of GPU instances (MIG) in '%s' is left out: that of their GPU is not known by theirs.",
+                    s->name);
     if (!rc)
         gpu_samples_say(r, s->name, &x.left);
 out:

@@ -128,6 +128,17 @@ static void test_parts_of_one_time(void **state)
     assert_int_equal(run->nodes[0].gpus[0].memory_total_mb.n, 0);
     assert_int_equal(run->n_gaps, 1);
     assert_non_null(strstr(run->gaps[0], "('2000 MiB used and free')"));
+    /* Instances have memory of their own; what they use of the GPU is its own all the same. */
+#define INSTANCE(id, field, value) \
+    "DCGM_FI_" field "{gpu=\"0\",GPU_I_PROFILE=\"1g.10gb\",GPU_I_ID=\"" id "\"} " value "\n"
+    assert_int_equal(import_text(INSTANCE("1", "DEV_FB_USED", "100") INSTANCE("1", "DEV_FB_FREE", "9900")
+                                     INSTANCE("2", "DEV_FB_USED", "200") INSTANCE("2", "DEV_FB_FREE", "9800")
+                                         INSTANCE("2", "DEV_GPU_TEMP", "40")),
+                     0);
+    g = &run->nodes[0].gpus[0];
+    assert_true(g->memory_total_mb.n == 0 && g->memory_used_mb.n == 0 && g->temperature_c.n == 1);
+    assert_int_equal(run->n_gaps, 1);
+    assert_non_null(strstr(run->gaps[0], "(MIG)"));
 }
 
 #define HEADER(label)                                                                                                 \
