@@ -38,7 +38,7 @@ static int meaning_of(const char *name, size_t n)
     static const char *const likely[] = {"pass", "auth", "pat", "sig", NULL};
     /* Short or of many meanings: --pin-memory, --tok-dim, --access-mode are none. */
     static const char *const likely_last[] = {"pw", "sas", NULL}, *const perhaps_last[] = {"tok", "access", NULL};
-    static const char *const alone[] = {"key", "keys", NULL}, *const pin[] = {"pin", NULL};
+    static const char *const keys[] = {"key", "keys", NULL}, *const pin[] = {"pin", NULL};
     static const char *const opens[] = {"api",        "access",  "private", "secret",  "auth",  "ssh",
                                         "encryption", "account", "master",  "license", "wandb", "openai",
                                         "hf",         "aws",     "shared",  "signing", NULL};
@@ -56,14 +56,13 @@ static int meaning_of(const char *name, size_t n)
             i++;
         if (i == from)
             break;
-        int is_key = is_one_of(name + from, i - from, (const char *const[]){"key", "keys", NULL});
         const char *part = name + from;
         size_t k = i - from;
+        int is_key = is_one_of(part, k, keys);
         int is_last = i == n, is_only = is_last && n_parts == 0;
         if (is_one_of(part, k, words) || ends_in_secret(part, k) || (is_key && is_after_opener))
             return NAME_SECRET;
-        if (is_one_of(part, k, likely) || (is_last && is_one_of(part, k, likely_last)) ||
-            (is_only && is_one_of(part, k, alone)))
+        if (is_one_of(part, k, likely) || (is_last && is_one_of(part, k, likely_last)) || (is_only && is_key))
             meaning = NAME_LIKELY;
         else if (is_last && is_one_of(part, k, perhaps_last) && !meaning)
             meaning = is_after_opener ? NAME_LIKELY : NAME_PERHAPS;

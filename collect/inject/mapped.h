@@ -1,6 +1,6 @@
 /* mapped.h - which shared objects this process has mapped, into the spool: a process may live for less than a sample of
- * the monitor. Once at load, and once more at exit() when others came meanwhile (dlopen). Processes with equal lists
- * share a file, whose name is of its content: SPOOL_LIBRARIES, a path a line. No event of a trace waits for it. */
+ * the monitor. Once at load, and once more at exit(), but in no forked child. Equal lists, of a process or of several,
+ * share a file, whose name is of its content: DCR_LIBRARIES_PREFIX, a path a line. No event of a trace waits for it. */
 #ifndef DCC_INJECT_MAPPED_H
 #define DCC_INJECT_MAPPED_H
 
