@@ -1,5 +1,6 @@
 /* nsys_sqlite.c - what `nsys export --type sqlite` makes of a report: kernels, copies, memsets, calls of the runtime
  * and NVTX ranges, as far as their tables and columns are there. Times are integer nanoseconds already. */
+#include "render/import/nsys_devices.h"
 #include "render/import/parsers.h"
 
 #include "lib/buf.h"
@@ -24,7 +25,8 @@ struct nsys {
     const char *name; /* of the file */
     struct activity *activity;
     struct foreign_trace trace;
-    int64_t n_sms[64];                  /* by device; 0 = not said */
+    struct nsys_devices devices;
+    int64_t n_sms[64];                  /* by GPU; 0 = not said */
     int n_tables;                       /* of those that are read */
     const char *lacking[8], *column[8]; /* tables that are not read for want of a column */
     int n_lacking;
@@ -56,15 +58,34 @@ static int has_column(struct nsys *x, const char *table, const char *column)
     return found;
 }
 
-/* A SELECT of columns of a table; a column that the table has not is NULL. "@name" is the text of a StringIds id.
- * columns: separated by spaces. NULL when the table is not there, lacks its times (which is kept to be said) or the
- * query is refused (then *rc is set). */
+/* The first of some texts ("a/b/c") that is there and not empty, each in its column or in StringIds by the id there. */
+static void put_text(struct nsys *x, struct dcr_buf *sql, const char *table, const char *columns, size_t len)
+{
+    int has_strings = has_table(x, "StringIds");
+    char word[64];
+    dcr_buf_puts(sql, "coalesce(NULL");
+    for (const char *p = columns, *end = columns + len; p < end; p += *p == '/') {
+        size_t n = strcspn(p, "/ ");
+        snprintf(word, sizeof word, "%.*s", (int)n, p);
+        p += n;
+        if (!has_column(x, table, word))
+            continue;
+        dcr_buf_printf(sql, ",nullif(CASE typeof(t.%s) WHEN 'text' THEN t.%s ", word, word);
+        if (has_strings)
+            dcr_buf_printf(sql, "ELSE (SELECT value FROM StringIds WHERE id = t.%s) ", word);
+        dcr_buf_puts(sql, "END,'')");
+    }
+    dcr_buf_puts(sql, ",NULL)");
+}
+
+/* A SELECT of columns of a table; a column that the table has not is NULL. "@name" is the text of a StringIds id,
+ * "@name/other" the other one's without it. columns: separated by spaces. NULL when the table is not there, lacks its
+ * times (which is kept to be said) or the query is refused (then *rc is set). */
 static sqlite3_stmt *query(struct nsys *x, const char *table, const char *columns, int *rc, struct dcr_err *err)
 {
     struct dcr_buf sql = {0};
     sqlite3_stmt *q = NULL;
     char word[64];
-    int has_strings = has_table(x, "StringIds");
     if (!has_table(x, table))
         return NULL;
     if (!has_column(x, table, "start") || !has_column(x, table, "end")) {
@@ -75,20 +96,15 @@ static sqlite3_stmt *query(struct nsys *x, const char *table, const char *column
     dcr_buf_puts(&sql, "SELECT ");
     for (const char *p = columns; *p; p += strspn(p, " ")) {
         size_t n = strcspn(p, " ");
-        int is_text = *p == '@';
-        snprintf(word, sizeof word, "%.*s", (int)(n - (size_t)is_text), p + is_text);
-        int has = has_column(x, table, word);
+        snprintf(word, sizeof word, "%.*s", (int)n, p);
         if (p != columns)
             dcr_buf_putc(&sql, ',');
-        if (has && is_text && has_strings)
-            dcr_buf_printf(&sql,
-                           "CASE typeof(t.%s) WHEN 'text' THEN t.%s ELSE (SELECT value FROM StringIds WHERE id = "
-                           "t.%s) END",
-                           word, word, word);
-        else if (has && is_text)
-            dcr_buf_printf(&sql, "CASE typeof(t.%s) WHEN 'text' THEN t.%s END", word, word);
+        if (*p == '@')
+            put_text(x, &sql, table, p + 1, n - 1);
+        else if (has_column(x, table, word))
+            dcr_buf_printf(&sql, "t.%s", word);
         else
-            dcr_buf_printf(&sql, "%s%s", has && !is_text ? "t." : "", has && !is_text ? word : "NULL");
+            dcr_buf_puts(&sql, "NULL");
         p += n;
     }
     dcr_buf_printf(&sql, " FROM %s t", table);
@@ -132,7 +148,9 @@ static int duration(sqlite3_stmt *q, int64_t *out)
 
 static void add_op(struct nsys *x, sqlite3_stmt *q, enum op_kind kind, const char *name, double blocks)
 {
-    int64_t start = sqlite3_column_int64(q, 0), device = sqlite3_column_int64(q, 2), dur;
+    int64_t start = sqlite3_column_int64(q, 0), dur;
+    int64_t gpu,
+        device = nsys_devices_number(&x->devices, sqlite3_column_int64(q, 5), sqlite3_column_int64(q, 2), &gpu);
     struct device_op op = {.device = device,
                            .stream = sqlite3_column_int64(q, 3),
                            .start_ns = start,
@@ -143,8 +161,8 @@ static void add_op(struct nsys *x, sqlite3_stmt *q, enum op_kind kind, const cha
                            .blocks_per_sm = -1,
                            .occupancy_ratio = -1};
     x->trace.n_events++;
-    if (blocks > 0 && device >= 0 && device < 64 && x->n_sms[device] > 0)
-        op.blocks_per_sm = blocks / (double)x->n_sms[device];
+    if (blocks > 0 && gpu >= 0 && gpu < 64 && x->n_sms[gpu] > 0)
+        op.blocks_per_sm = blocks / (double)x->n_sms[gpu];
     if (!duration(q, &dur)) {
         x->trace.n_unusable++;
         return;
@@ -162,12 +180,12 @@ static int read_operations(struct nsys *x, struct dcr_err *err)
     int rc = 0;
     sqlite3_stmt *q = query(
         x, "CUPTI_ACTIVITY_KIND_KERNEL",
-        "start end deviceId streamId correlationId globalPid @demangledName @shortName gridX gridY gridZ", &rc, err);
+        "start end deviceId streamId correlationId globalPid @demangledName/shortName/mangledName gridX gridY gridZ",
+        &rc, err);
     while (next(x, q, &rc, err)) {
-        double blocks = (double)sqlite3_column_int64(q, 8) * (double)sqlite3_column_int64(q, 9) *
-                        (double)sqlite3_column_int64(q, 10);
-        const char *name = text(q, 6);
-        add_op(x, q, OP_COMPUTE, *name ? name : text(q, 7), blocks);
+        double blocks = (double)sqlite3_column_int64(q, 7) * (double)sqlite3_column_int64(q, 8) *
+                        (double)sqlite3_column_int64(q, 9);
+        add_op(x, q, OP_COMPUTE, text(q, 6), blocks);
     }
     sqlite3_finalize(q);
     q = rc ? NULL
@@ -316,7 +334,7 @@ static void name_devices(struct nsys *x, struct run *r)
     if (sqlite3_prepare_v2(x->db, "SELECT id, name FROM TARGET_INFO_GPU", -1, &q, NULL) == SQLITE_OK)
         while (sqlite3_step(q) == SQLITE_ROW)
             for (int i = 0; i < x->trace.n_devices; i++)
-                if (x->trace.devices[i].device == sqlite3_column_int64(q, 0))
+                if (nsys_devices_gpu(&x->devices, x->trace.devices[i].device) == sqlite3_column_int64(q, 0))
                     x->trace.devices[i].model = run_text(r, text(q, 1));
     sqlite3_finalize(q);
 }
@@ -366,9 +384,10 @@ int nsys_sqlite_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
         rc = dcr_err_set(err, DCR_FAIL, "'%s' cannot be read as SQLite: %s", s->name, sqlite3_errmsg(x.db));
         goto out;
     }
-    read_sizes(&x); /* opens the file: its name is needed no longer */
+    nsys_devices_read(&x.devices, x.db); /* opens the file: its name is needed no longer */
     unlink(path);
     path[0] = '\0';
+    read_sizes(&x);
     rc = read_operations(&x, err);
     if (rc || (rc = read_host(&x, r, err)))
         goto out;
@@ -387,10 +406,12 @@ int nsys_sqlite_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
     activity_accumulation(x.activity, &x.trace.accumulation);
     name_devices(&x, r);
     say_graphs(&x, r);
+    nsys_devices_say(&x.devices, r, s->name);
     run_add_trace(r, &x.trace);
 out:
     sqlite3_close(x.db);
     activity_free(x.activity);
+    nsys_devices_release(&x.devices);
     if (path[0])
         unlink(path);
     if (fd >= 0)

@@ -178,6 +178,81 @@ static ssize_t text_read(void *ctx, void *out, size_t n, struct dcr_err *err)
     return (ssize_t)k;
 }
 
+/* Of a kernel's names the first that is there: texts may be lacking, or ids of none. */
+static void test_names(void **state)
+{
+    (void)state;
+    assert_int_equal(
+        import_sql("CREATE TABLE StringIds(id INTEGER PRIMARY KEY, value TEXT);"
+                   "INSERT INTO StringIds VALUES(1,'_Z4nccl'),(2,''),(3,'short');"
+                   "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL(mangledName, start INT, end INT, shortName, demangledName);"
+                   "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES(1,0,10,99,NULL),(1,10,30,2,99),(1,30,60,3,2),"
+                   "(1,60,100,3,'gemm')"),
+        0);
+    assert_int_equal(device(0)->value[DEV_COMM_KERNELS], 2);
+    assert_int_equal(device(0)->value[DEV_COMM], 30);
+    assert_int_equal(device(0)->n_names, 3);
+    assert_string_equal(device(0)->names[0].name, "gemm");
+    assert_string_equal(device(0)->names[2].name, "short");
+}
+
+/* Two processes, which number the GPUs that they see each from 0; globalPid holds the process in bits 24 to 47. */
+#define PROCESSES                                                                                                     \
+    "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL(start INT, end INT, deviceId INT, globalPid INT, shortName, gridX INT, " \
+    "gridY INT, gridZ INT);"                                                                                          \
+    "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES(0,10,0,(1<<48)+(5<<24),'k',10,1,1),"                               \
+    "(5,20,%d,(1<<48)+(6<<24),'k',10,1,1),(30,40,0,(1<<48)+(5<<24),'k',10,1,1);"                                      \
+    "CREATE TABLE TARGET_INFO_GPU(id INT, name TEXT, smCount INT);"                                                   \
+    "INSERT INTO TARGET_INFO_GPU VALUES(0,'first',10),(1,'second',20),(2,'third',30);"
+#define MAP "CREATE TABLE TARGET_INFO_CUDA_DEVICE(gpuId INT, cudaId INT, pid INT);"
+
+static int import_processes(int second, const char *map)
+{
+    char sql[2048];
+    int n = snprintf(sql, sizeof sql, PROCESSES, second);
+    snprintf(sql + n, sizeof sql - (size_t)n, "%s", map);
+    return import_sql(sql);
+}
+
+static void test_processes(void **state)
+{
+    (void)state;
+    /* one number, two GPUs */
+    assert_int_equal(
+        import_processes(0, MAP "INSERT INTO TARGET_INFO_CUDA_DEVICE VALUES(0,0,5),(1,1,5),(2,0,6),(0,1,6)"), 0);
+    assert_int_equal(run->traces[0].n_devices, 2);
+    assert_int_equal(device(0)->device, 0);
+    assert_int_equal(device(0)->value[DEV_SPAN], 40);
+    assert_int_equal(device(0)->value[DEV_BUSY], 20);
+    assert_int_equal(device(1)->device, 2);
+    assert_int_equal(device(1)->value[DEV_SPAN], 15);
+    assert_string_equal(device(1)->model, "third");
+    assert_true(device(1)->sm_ratio > 0.333 && device(1)->sm_ratio < 0.334); /* 10 blocks on its 30 SMs */
+    assert_int_equal(run->n_gaps, 0);
+    /* two numbers, one GPU */
+    assert_int_equal(import_processes(1, MAP "INSERT INTO TARGET_INFO_CUDA_DEVICE VALUES(1,0,5),(1,1,6)"), 0);
+    assert_int_equal(run->traces[0].n_devices, 1);
+    assert_int_equal(device(0)->device, 1);
+    assert_int_equal(device(0)->value[DEV_BUSY], 30);
+    assert_string_equal(device(0)->model, "second");
+    /* all mean the same: the numbers stay, and the GPU is named all the same */
+    assert_int_equal(import_processes(1, MAP "INSERT INTO TARGET_INFO_CUDA_DEVICE VALUES(2,0,5),(1,1,5),(1,1,6)"), 0);
+    assert_int_equal(run->traces[0].n_devices, 2);
+    assert_int_equal(device(0)->device, 0);
+    assert_string_equal(device(0)->model, "third");
+    assert_int_equal(device(1)->device, 1);
+    /* nothing says which: said, where there is a choice */
+    assert_int_equal(import_processes(0, ""), 0);
+    assert_int_equal(run->traces[0].n_devices, 1);
+    assert_int_equal(device(0)->value[DEV_BUSY], 30);
+    assert_int_equal(run->n_gaps, 1);
+    assert_non_null(strstr(run->gaps[0], "several processes ran on device 0"));
+    assert_int_equal(import_processes(1, ""), 0);
+    assert_int_equal(run->n_gaps, 0);
+    assert_int_equal(import_processes(0, "DELETE FROM TARGET_INFO_GPU WHERE id > 0"), 0);
+    assert_int_equal(run->n_gaps, 0);
+}
+
 static struct dcr_err said;
 
 static int import_csv(const char *text)
@@ -220,6 +295,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_two_devices, forget), cmocka_unit_test_teardown(test_ranges, forget),
         cmocka_unit_test_teardown(test_steps, forget),       cmocka_unit_test_teardown(test_little, forget),
-        cmocka_unit_test_teardown(test_none, forget),        cmocka_unit_test_teardown(test_grouped, forget)};
+        cmocka_unit_test_teardown(test_none, forget),        cmocka_unit_test_teardown(test_names, forget),
+        cmocka_unit_test_teardown(test_processes, forget),   cmocka_unit_test_teardown(test_grouped, forget)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
