@@ -99,6 +99,11 @@ int uneven_rank(const struct report *rep, const struct run_result *r);
  * docs/metrics.md#shared-cores. Test: tests/unit/test_gain.c */
 void waiting_when_shared(const struct report *rep, struct run_result *r);
 
+/** claimed_interval - of the share of step time that a claim of a class gives: of all exposed communication, of a part,
+ *  of loading, writing and imbalance with all that they are charged with; has 0: it is no share, or of too few steps.
+ *  (cause_intervals.c)  source   docs/metrics.md#intervals. Test: tests/unit/test_intervals.c */
+struct interval claimed_interval(const struct run_result *r, enum cause_class cls);
+
 /** pop_of - POP efficiencies from per-rank times outside communication.
  *  useful, total   shape (n): ns over the counted steps; transfer_ns: mean over ranks of exposed transfer, same window
  *  source   docs/metrics.md#pop. Test: tests/unit/test_pop.c */
@@ -281,6 +286,10 @@ struct series_loss loss_between(const int64_t *from_parts, const int64_t *to_par
 /** speedup_intervals - of the step time, speed-up and efficiency of every point.
  *  source   docs/metrics.md#intervals. Test: tests/unit/test_scaling.c */
 void speedup_intervals(const struct report *rep, struct series *s);
+/** point_share_interval - of the share of step time that one or two parts (a == b: one) have at a point, by bootstrap
+ * over steps and repetitions; has 0: too few steps. (scaling_intervals.c) source   docs/metrics.md#intervals. Test:
+ * tests/unit/test_intervals.c */
+struct interval point_share_interval(const struct report *rep, const struct series_point *p, enum part a, enum part b);
 
 /** is_interval_of_summary - is the interval of this point from the mean and standard deviation that its files hold, and
  *  not from its steps? docs/metrics.md#intervals */

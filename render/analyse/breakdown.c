@@ -141,6 +141,8 @@ static void add_step(struct sums *s, struct run_result *out, const struct grid *
     const struct sums before = *s;
     breakdown_waits(s, g, step, split, sum, a);
     breakdown_step_gains(s, &before, g, sum, out->step_gain_ns[row]);
+    for (int c = 0; c < N_CATEGORIES; c++)
+        out->step_cause_ns[row][c] = s->cause[c] - before.cause[c];
 }
 
 static void fill_ranks(struct report *rep, struct run_result *out, const struct grid *g, const struct sums *s,
@@ -186,6 +188,7 @@ static void fill_steps(struct report *rep, struct run_result *out, const struct 
     s.n_last = dcr_arena_alloc(&rep->arena, n * sizeof *s.n_last);
     out->step_part_ns = dcr_arena_alloc(&rep->arena, (size_t)out->n_counted * sizeof *out->step_part_ns);
     out->step_gain_ns = dcr_arena_alloc(&rep->arena, (size_t)out->n_counted * sizeof *out->step_gain_ns);
+    out->step_cause_ns = dcr_arena_alloc(&rep->arena, (size_t)out->n_counted * sizeof *out->step_cause_ns);
     struct arrival *a = dcr_arena_alloc(&rep->arena, n * sizeof *a);
     for (size_t i = first; i < g->n_steps; i++)
         add_step(&s, out, g, i, i - first, a);

@@ -37,7 +37,9 @@ struct claim {
     const char *support; /* further sentences, "" none */
     struct number *numbers;
     int n_numbers;
-    double threshold_ratio; /* < 0 none */
+    double threshold_ratio;   /* < 0 none */
+    struct interval interval; /* of the share of step time that the sentence gives; has 0: of none, or too few steps */
+    const char *interval_of;  /* what that is a share of: "data loading with the waiting that it causes"; "" */
     enum confidence confidence;
     const char *confidence_because;
     const char *evidence; /* link from the site's root: "runs/<slug>/index.html#breakdown", "index.html#scaling" */

@@ -130,12 +130,15 @@ static void rule_data(struct report *rep, struct run_result *r)
         report_text(rep, "limits above %s of step time, with the waiting it causes", fmt_percent(t->data_limits).text),
         "data_limits", t->data_limits);
     c->caused_ns = caused - as_files(r, caused);
-    c->share_interval = caused || files_in_loading(r) ? (struct interval){0} : r->part_interval[PART_DATA];
+    c->share_interval = r->cause_interval[CLASS_DATA];
     rule_grade(c, t->data_limits, t->data_watch);
-    c->text = caused * 1000 > r->step.mean_ns
+    c->text = c->caused_ns * 1000 > r->step.mean_ns
                   ? report_text(rep, "%s a step loading, %s more waiting for ranks that load",
-                                fmt_time(r->part_ns[PART_DATA]).text, fmt_time(caused).text)
-                  : a_step(rep, r->part_ns[PART_DATA]);
+                                fmt_time(c->share_ns - c->caused_ns).text, fmt_time(c->caused_ns).text)
+                  : a_step(rep, c->share_ns - c->caused_ns);
+    if (files_in_loading(r))
+        c->text = report_text(rep, "%s, besides %s in calls on files, which are judged as I/O", c->text,
+                              fmt_time(files_in_loading(r)).text);
 }
 
 /* Checkpoints may lie inside steps or between them: both count against the wall time. */
@@ -162,7 +165,7 @@ static void rule_io(struct report *rep, struct run_result *r)
                     fmt_percent(t->io_limits).text, fmt_percent(t->iowait_limits).text),
         "io_limits", t->io_limits);
     c->caused_ns = r->wait_cause_ns[CAT_IO] + late;
-    c->share_interval = r->wait_cause_ns[CAT_IO] || files ? (struct interval){0} : r->part_interval[PART_IO];
+    c->share_interval = r->cause_interval[CLASS_IO];
     double of_wall = r->wall_ns > 0 ? (double)r->io_outside_ns / (double)r->wall_ns +
                                           c->share_ratio * (r->coverage_ratio > 0 ? r->coverage_ratio : 1)
                                     : 0;
@@ -174,9 +177,11 @@ static void rule_io(struct report *rep, struct run_result *r)
     c->text = r->part_ns[PART_IO] ? a_step(rep, r->part_ns[PART_IO]) : "none in steps";
     if (files)
         c->text = report_text(rep, "%s, %s in calls on files while loading", c->text, fmt_time(files).text);
-    if (r->wait_cause_ns[CAT_IO] * 1000 > r->step.mean_ns)
-        c->text = report_text(rep, "%s, %s more waiting for ranks that write", c->text,
-                              fmt_time(r->wait_cause_ns[CAT_IO]).text);
+    if (c->caused_ns * 1000 > r->step.mean_ns)
+        c->text = report_text(rep, "%s, %s more waiting for ranks that %s", c->text, fmt_time(c->caused_ns).text,
+                              !late                      ? "write"
+                              : r->wait_cause_ns[CAT_IO] ? "read or write"
+                                                         : "read");
     if (r->io_outside_ns)
         c->text = report_text(rep, "%s, and %s between steps over the run", c->text, fmt_time(r->io_outside_ns).text);
 }
@@ -348,6 +353,7 @@ void rules(struct report *rep)
                 gain_when_shared(rep, r);
             }
             split_loading(r);
+            cause_intervals(r);
             rule_data(rep, r);
             rule_io(rep, r);
             rule_communication(rep, r);

@@ -17,6 +17,11 @@ double rule_share(const struct run_result *r, int64_t ns);
 /** rule_mean - of a monitor's samples; NAN without any. */
 double rule_mean(const struct sampled *s);
 
+/** cause_intervals - r->cause_interval; has 0 of fewer steps than BOOTSTRAP_MIN_STEPS. After split_loading and, where
+ *  cores were shared, waiting_when_shared; before the classes. (cause_intervals.c)
+ *  source   docs/metrics.md#intervals. Test: tests/unit/test_intervals.c */
+void cause_intervals(struct run_result *r);
+
 /** rule_communication - is it transfer, or waiting for a rank that comes last? Both classes. (rules_communication.c)
  *  source   docs/metrics.md#rules. Test: tests/unit/test_rules.c */
 void rule_communication(struct report *rep, struct run_result *r);

@@ -96,8 +96,7 @@ void rule_communication(struct report *rep, struct run_result *r)
     c->share_interval = r->part_interval[PART_TRANSFER];
     if (*r->shared.id) /* waiting for a core is not waiting for a slow rank */
         w->share_ns = r->uneven_wait_ns, w->share_ratio = rule_share(r, w->share_ns);
-    else if (caused == r->part_ns[PART_WAIT])
-        w->share_interval = r->part_interval[PART_WAIT];
+    w->share_interval = r->cause_interval[CLASS_IMBALANCE];
     rule_grade(c, t->comm_limits, t->comm_watch);
     double of_loss = transfer_of_loss(rep, r);
     if (of_loss > t->comm_loss)

@@ -103,7 +103,7 @@ struct class_result {
     enum verdict verdict;
     int has_share;
     double share_ratio;             /* of step time */
-    struct interval share_interval; /* bootstrap over steps */
+    struct interval share_interval; /* of share_ratio, by bootstrap over steps */
     int64_t share_ns;               /* per step */
     int64_t caused_ns;              /* of it, waiting of other ranks for those that load or write */
     const char *rule;               /* "transfer > 20 % of step time" */
@@ -183,16 +183,20 @@ struct run_result {
     int64_t (*step_part_ns)[N_PARTS];       /* shape (n_counted)(N_PARTS): sums over ranks */
     int64_t (*step_gain_ns)[N_CLASSES];     /* shape (n_counted)(N_CLASSES): gain_ns of each step; 0 of host, memory,
                                                compute and shared cores, of which it is not known step by step */
+    double (*step_cause_ns)[N_CATEGORIES];  /* shape (n_counted)(N_CATEGORIES): waiting at collectives by what the last
+                                               rank was doing, summed over ranks; not scaled as wait_cause_ns is */
     struct spread step;                     /* of step_ns; the run's step time */
     struct interval step_interval;          /* ns */
     int64_t part_ns[N_PARTS];               /* mean per step over ranks; sums to step.mean_ns */
     struct interval part_interval[N_PARTS]; /* share of step time, ratio */
     int64_t comm_ns;                        /* transfer + wait */
     struct interval comm_interval;          /* share of step time, ratio */
-    int64_t hidden_comm_ns;                 /* communication under way beside other work, mean per step; no saving:
-                                               it holds waiting for other ranks, and what it took from the work */
-    int64_t wait_cause_ns[N_CATEGORIES];    /* PART_WAIT by what the last rank was doing; CAT_COMM = time outside
-                                               steps (validation, logging); sums to part_ns[PART_WAIT] */
+    struct interval cause_interval[N_CLASSES]; /* the same of data loading, I/O and imbalance as they are judged: with
+                                                  the waiting they cause and the calls on files; of no other class */
+    int64_t hidden_comm_ns;                    /* communication under way beside other work, mean per step; no saving:
+                                                  it holds waiting for other ranks, and what it took from the work */
+    int64_t wait_cause_ns[N_CATEGORIES];       /* PART_WAIT by what the last rank was doing; CAT_COMM = time outside
+                                                  steps (validation, logging); sums to part_ns[PART_WAIT] */
     int64_t uneven_wait_ns; /* of the waiting, what unequal work of the ranks explains; only where cores were shared */
     int64_t work_transfer_ns;   /* shortest transfer of a step, mean over ranks */
     int64_t gain_ns[N_CLASSES]; /* replay: step time saved at most without that cause; 0 where the class has none */

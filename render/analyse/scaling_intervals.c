@@ -5,13 +5,12 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Mean step time of a point in each resample; of several repetitions the runs are drawn too. */
-static double *draw_steps(const struct report *rep, const struct series_point *p, uint64_t seed)
+/* Mean parts of a step of a point in each resample, per rank; of several repetitions the runs are drawn too. */
+static double (*draw_parts(const struct report *rep, const struct series_point *p, uint64_t seed))[N_PARTS]
 {
-    double *out = calloc(BOOTSTRAP_RESAMPLES, sizeof *out);
-    double *of_run = calloc((size_t)p->n_runs * BOOTSTRAP_RESAMPLES, sizeof *of_run);
-    double(*mean)[N_PARTS] = calloc(BOOTSTRAP_RESAMPLES, sizeof *mean);
-    if (!out || !of_run || !mean) {
+    double(*out)[N_PARTS] = calloc(BOOTSTRAP_RESAMPLES, sizeof *out);
+    double(*of_run)[BOOTSTRAP_RESAMPLES][N_PARTS] = calloc((size_t)p->n_runs, sizeof *of_run);
+    if (!out || !of_run) {
         free(out);
         out = NULL;
         goto done;
@@ -19,27 +18,34 @@ static double *draw_steps(const struct report *rep, const struct series_point *p
     struct draws d = {seed};
     for (int i = 0; i < p->n_runs; i++) {
         const struct run_result *r = &rep->runs[p->runs[i]];
-        bootstrap_means((const int64_t(*)[N_PARTS])r->step_part_ns, (size_t)r->n_counted, &d, mean);
-        for (int k = 0; k < BOOTSTRAP_RESAMPLES; k++) {
-            double sum = 0;
-            for (int part = 0; part < N_PARTS; part++)
-                sum += mean[k][part];
-            of_run[i * BOOTSTRAP_RESAMPLES + k] = sum / r->n_rank_results;
-        }
+        bootstrap_means((const int64_t(*)[N_PARTS])r->step_part_ns, (size_t)r->n_counted, &d, of_run[i]);
     }
     for (int k = 0; k < BOOTSTRAP_RESAMPLES; k++) {
-        double sum = 0, weight = 0;
+        double weight = 0;
         for (int i = 0; i < p->n_runs; i++) {
             int run = (int)draw_below(&d, (size_t)p->n_runs);
-            double n = (double)rep->runs[p->runs[run]].n_counted;
-            sum += n * of_run[run * BOOTSTRAP_RESAMPLES + k];
+            const struct run_result *r = &rep->runs[p->runs[run]];
+            double n = (double)r->n_counted;
+            for (int part = 0; part < N_PARTS; part++)
+                out[k][part] += n * of_run[run][k][part] / r->n_rank_results;
             weight += n;
         }
-        out[k] = sum / weight;
+        for (int part = 0; part < N_PARTS; part++)
+            out[k][part] /= weight;
     }
 done:
     free(of_run);
-    free(mean);
+    return out;
+}
+
+/* Mean step time of a point in each resample. */
+static double *draw_steps(const struct report *rep, const struct series_point *p, uint64_t seed)
+{
+    double(*parts)[N_PARTS] = draw_parts(rep, p, seed), *out = parts ? calloc(BOOTSTRAP_RESAMPLES, sizeof *out) : NULL;
+    for (int k = 0; out && k < BOOTSTRAP_RESAMPLES; k++)
+        for (int part = 0; part < N_PARTS; part++)
+            out[k] += parts[k][part];
+    free(parts);
     return out;
 }
 
@@ -115,4 +121,22 @@ void speedup_intervals(const struct report *rep, struct series *s)
 {
     fill_speedup_intervals(rep, s);
     fill_summary_intervals(rep, s);
+}
+
+struct interval point_share_interval(const struct report *rep, const struct series_point *p, enum part a, enum part b)
+{
+    double(*parts)[N_PARTS] = has_intervals(rep, p) ? draw_parts(rep, p, 1) : NULL;
+    double *share = parts ? calloc(BOOTSTRAP_RESAMPLES, sizeof *share) : NULL;
+    struct interval out = {0};
+    for (int k = 0; share && k < BOOTSTRAP_RESAMPLES; k++) {
+        double step = 0;
+        for (int part = 0; part < N_PARTS; part++)
+            step += parts[k][part];
+        share[k] = step > 0 ? (parts[k][a] + (a == b ? 0 : parts[k][b])) / step : 0;
+    }
+    if (share)
+        out = percentile_interval(share, BOOTSTRAP_RESAMPLES);
+    free(share);
+    free(parts);
+    return out;
 }

@@ -27,6 +27,7 @@ struct claim *claim_add(struct report *rep)
                         .evidence = "",
                         .action = {"", ""},
                         .gain_text = "",
+                        .interval_of = "",
                         .threshold_ratio = -1};
     return c;
 }
@@ -148,8 +149,10 @@ static void add_class_claim(struct report *rep, int run, const struct class_resu
             report_text(rep, "%s%sIts removal saves more than its own time: the cores that it leaves serve the rest.",
                         c->support, *c->support ? " " : "");
     c->threshold_ratio = k->threshold_ratio;
-    c->confidence = confidence_of(rep, r, is_comm ? r->comm_interval : k->share_interval, k->threshold_ratio,
-                                  &c->confidence_because);
+    struct interval judged = is_comm ? r->comm_interval : k->share_interval;
+    const char *share =
+        strstr(share_name(rep, r, k->cls), " with the waiting") ? "the share with that waiting" : "the share";
+    c->confidence = confidence_of_share(rep, r, share, judged, k->threshold_ratio, &c->confidence_because);
     if (k->cls == CLASS_COMPUTE)
         c->confidence = unless_waiting(r, c->confidence, &c->confidence_because);
     c->evidence = evidence_of(rep, r, k->cls);
@@ -161,7 +164,13 @@ static void add_class_claim(struct report *rep, int run, const struct class_resu
     c->gain_text = c->has_gain ? gain_text(rep, k->gain_ns, r->step.mean_ns) : "";
     if (k->cls == CLASS_IMBALANCE && *c->gain_text)
         c->gain_text = both_bounds(rep, r, k->gain_ns, c->gain_text);
+    c->interval = claimed_interval(r, k->cls);
+    c->interval_of = c->interval.has ? share_name(rep, r, k->cls) : "";
     claim_number(rep, c, report_text(rep, "runs.%s.classes.%s.share_ratio", r->slug, key), "ratio", k->share_ratio);
+    claim_number(rep, c, report_text(rep, "runs.%s.classes.%s.share_ns", r->slug, key), "ns", (double)k->share_ns);
+    if (k->caused_ns)
+        claim_number(rep, c, report_text(rep, "runs.%s.classes.%s.caused_wait_ns", r->slug, key), "ns",
+                     (double)k->caused_ns);
     claim_number(rep, c, report_text(rep, "runs.%s.step.mean_ns", r->slug), "ns", (double)r->step.mean_ns);
     if (k->cls == CLASS_COMPUTE && is_compute_waiting(r))
         claim_number(rep, c, report_text(rep, "runs.%s.processor.used_cores", r->slug), "cores",
@@ -277,6 +286,10 @@ static void add_shared_claim(struct report *rep, int run, const struct class_res
     c->support = report_text(rep, "%s%s", c->support, cores_of_their_own(rep, r));
     c->threshold_ratio = r->classes[CLASS_SHARED].threshold_ratio;
     c->confidence = confidence_of(rep, r, (struct interval){0}, -1, &c->confidence_because);
+    if (first) { /* the share that stands behind it */
+        c->interval = claimed_interval(r, k->cls);
+        c->interval_of = c->interval.has ? share_name(rep, r, k->cls) : "";
+    }
     c->evidence = report_text(rep, "runs/%s/index.html#classes", r->slug);
     c->action = action_for(r, CLASS_SHARED);
     c->step_ns = r->step.mean_ns;

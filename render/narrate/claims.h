@@ -23,6 +23,9 @@ void shared_numbers(struct report *rep, struct claim *c, const struct run_result
 /** confidence_of - how far a share of this run may be trusted against a threshold, and why not further. */
 enum confidence confidence_of(struct report *rep, const struct run_result *r, struct interval i, double threshold,
                               const char **because);
+/** confidence_of_share - the same of a share that has another name in its sentence: "the share with that waiting". */
+enum confidence confidence_of_share(struct report *rep, const struct run_result *r, const char *share,
+                                    struct interval i, double threshold, const char **because);
 /** confidence_without_steps - the same of what is said of a run whose steps are not known (say_without_steps). */
 enum confidence confidence_without_steps(struct report *rep, const struct run_result *r, const char **because);
 /** touching - ", with the threshold of 20 % within its 95 % interval (18 to 24 %)" when it is, else "". */

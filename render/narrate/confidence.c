@@ -21,6 +21,12 @@ static const struct series_point *point_of(const struct report *rep, const struc
 enum confidence confidence_of(struct report *rep, const struct run_result *r, struct interval i, double threshold,
                               const char **because)
 {
+    return confidence_of_share(rep, r, "the share", i, threshold, because);
+}
+
+enum confidence confidence_of_share(struct report *rep, const struct run_result *r, const char *share,
+                                    struct interval i, double threshold, const char **because)
+{
     if (*r->shared.id) {
         *because = r->shared.because;
         return CONFIDENCE_LOW;
@@ -45,7 +51,7 @@ enum confidence confidence_of(struct report *rep, const struct run_result *r, st
         return CONFIDENCE_LOW;
     }
     if (i.has && threshold >= 0 && i.lo <= threshold && i.hi >= threshold) {
-        *because = report_text(rep, "the 95 %% interval of the share (%s) includes the threshold",
+        *because = report_text(rep, "the 95 %% interval of %s (%s) includes the threshold", share,
                                fmt_percent_range(i.lo, i.hi).text);
         return CONFIDENCE_MEDIUM;
     }
@@ -57,7 +63,7 @@ enum confidence confidence_of(struct report *rep, const struct run_result *r, st
         *because = "which of a rank's processes waited for a core is not recorded";
         return CONFIDENCE_MEDIUM;
     }
-    *because = i.has ? report_text(rep, "the 95 %% interval of the share is %s", fmt_percent_range(i.lo, i.hi).text)
+    *because = i.has ? report_text(rep, "the 95 %% interval of %s is %s", share, fmt_percent_range(i.lo, i.hi).text)
                      : report_text(rep, "%s counted", fmt_count(r->n_counted, "step").text);
     return CONFIDENCE_HIGH;
 }

@@ -72,10 +72,12 @@ struct fmt fmt_percent_range(double lo, double hi)
         if (strcmp(from, to) != 0)
             break;
     }
-    if (strcmp(from, to) != 0)
-        snprintf(f.text, sizeof f.text, "%s to %s %%", from, to);
-    else
-        snprintf(f.text, sizeof f.text, "%s %%", from);
+    if (strcmp(from, to) == 0) { /* narrower than can be printed: the two tenths around it, never one number */
+        const double rounding = 1e-9;
+        snprintf(from, sizeof from, "%.1f", floor(1000 * lo + rounding) / 10);
+        snprintf(to, sizeof to, "%.1f", ceil(1000 * hi - rounding) / 10);
+    }
+    snprintf(f.text, sizeof f.text, "%s to %s %%", from, to);
     return f;
 }
 

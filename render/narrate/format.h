@@ -19,7 +19,8 @@ struct fmt fmt_ms(int64_t ns);
 /** fmt_percent - ratio 0..1 as "34 %": no decimals from 10 % on, one below; "0 %" only for an exact 0, else "< 0.1 %".
  */
 struct fmt fmt_percent(double ratio);
-/** fmt_percent_range - "32 to 36 %". */
+/** fmt_percent_range - "32 to 36 %", in as many digits as tell the ends apart, one decimal at most: what is narrower is
+ * rounded outwards to tenths, so that it stays a range ("31.5 to 31.6 %"), but for a tenth itself. */
 struct fmt fmt_percent_range(double lo, double hi);
 /** fmt_ratio - efficiency, "0.84". */
 struct fmt fmt_ratio(double ratio);

@@ -275,6 +275,10 @@ static int add_series_claim(struct report *rep, int index, const struct cause *c
     c->step_ns = of->step.mean_ns;
     c->gain_text = claim_gain_text(rep, c);
     c->threshold_ratio = rep->thresholds.efficiency;
+    c->interval = point_share_interval(rep, last, cause->part, cause->part == PART_TRANSFER ? PART_WAIT : cause->part);
+    c->interval_of = !c->interval.has               ? ""
+                     : cause->part == PART_TRANSFER ? "exposed communication"
+                                                    : part_name(cause->part);
     if (shared)
         shared_numbers(rep, c, shared);
     add_series_numbers(rep, index, c, cause);

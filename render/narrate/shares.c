@@ -63,6 +63,20 @@ const char *share_of_class(struct report *rep, const struct run_result *r, const
                                         fmt_percent(c->share_ratio).text);
 }
 
+const char *share_name(struct report *rep, const struct run_result *r, enum cause_class cls)
+{
+    static const char *const names[N_CLASSES] = {[CLASS_COMPUTE] = "compute",
+                                                 [CLASS_COMMUNICATION] = "exposed communication",
+                                                 [CLASS_IMBALANCE] = "waiting for the rank that comes last",
+                                                 [CLASS_DATA] = "data loading",
+                                                 [CLASS_IO] = "reading and writing files",
+                                                 [CLASS_COPY] = "host-to-device copies",
+                                                 [CLASS_OVERHEAD] = "step time in no named phase"};
+    const char *name = names[cls] ? names[cls] : class_name(cls);
+    int is_more = (cls == CLASS_DATA || cls == CLASS_IO) && r->classes[cls].has_share && !is_minor(r, &r->classes[cls]);
+    return is_more ? report_text(rep, "%s with the waiting that it causes", name) : name;
+}
+
 const char *share_of_all_waiting(struct report *rep, const struct run_result *r, const struct class_result *c)
 {
     const char *before = share_trend(rep, r, PART_WAIT, PART_WAIT);

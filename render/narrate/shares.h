@@ -18,6 +18,8 @@ const char *share_own_and_caused(struct report *rep, const struct run_result *r,
  * step time" or "". */
 const char *share_of_class(struct report *rep, const struct run_result *r, const struct class_result *c,
                            const char *of);
+/** share_name - what claimed_interval is of: "data loading with the waiting that it causes", "compute". */
+const char *share_name(struct report *rep, const struct run_result *r, enum cause_class cls);
 /** share_of_all_waiting - of imbalance: ", of 12 % waiting in all, up from 5.1 % at 2 nodes": ranks that load or write,
  *  or have no core, make others wait as well. */
 const char *share_of_all_waiting(struct report *rep, const struct run_result *r, const struct class_result *c);

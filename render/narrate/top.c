@@ -7,6 +7,7 @@
 #include "render/narrate/format.h"
 #include "render/narrate/narrate.h"
 #include "render/narrate/ranking.h"
+#include "render/narrate/shares.h"
 
 #include <string.h>
 
@@ -36,18 +37,27 @@ static int claim_to_act_on(const struct series *s, const struct run_result *r)
     return s && s->limit_claim >= 0 ? s->limit_claim : r->n_claims ? r->claims[0] : -1;
 }
 
-/* " 95 % interval of ... at 4 nodes: 31 to 33 % of step time.": of what the first claim is about. */
-static const char *share_interval(struct report *rep, const struct run_result *r, const struct claim *c)
+/* " 95 % interval of data loading at 4 nodes: 31 to 33 % of step time.": of what the headline claims, and nothing else:
+ * the share of the first claim, the speed-up of a series that scales well, what a run without a cause mostly does. */
+static const char *headline_interval(struct report *rep, const struct series *s, const struct run_result *r,
+                                     const struct claim *c)
 {
-    enum cause_class cls = c ? c->cls : CLASS_COMMUNICATION;
-    enum part part = cls == CLASS_DATA ? PART_DATA : cls == CLASS_IO ? PART_IO : PART_COPY;
-    int is_part = cls == CLASS_DATA || cls == CLASS_IO || cls == CLASS_COPY;
-    struct interval i = is_part ? r->part_interval[part] : r->comm_interval;
-    if (!i.has || (!is_part && r->n_ranks < 2) || (c && is_part && strstr(c->confidence_because, "95 % interval")))
+    const char *at = r->n_nodes > 0 ? report_text(rep, " at %s", nodes_text(rep, r->n_nodes)) : "";
+    struct interval i = c ? c->interval : claimed_interval(r, is_mostly_unnamed(r) ? CLASS_OVERHEAD : CLASS_COMPUTE);
+    if (s && *s->headline && s->limit_claim < 0) {
+        const struct series_point *last = &s->points[s->n_points - 1];
+        i = last->speedup_interval;
+        return !i.has || last->speedup <= 0 ? ""
+                                            : report_text(rep, " 95 %% interval of the speed-up%s: %s to %s.", at,
+                                                          fmt_x(i.lo).text, fmt_x(i.hi).text);
+    }
+    if (!i.has || (c && strstr(c->confidence_because, "95 % interval")))
         return ""; /* nothing to say, or said with the confidence */
-    return report_text(rep, " 95 %% interval of %s at %s: %s of step time.",
-                       is_part ? part_name(part) : "exposed communication", nodes_text(rep, r->n_nodes),
-                       fmt_percent_range(i.lo, i.hi).text);
+    return report_text(rep, " 95 %% interval of %s%s: %s of step time.",
+                       c                      ? c->interval_of
+                       : is_mostly_unnamed(r) ? share_name(rep, r, CLASS_OVERHEAD)
+                                              : share_name(rep, r, CLASS_COMPUTE),
+                       at, fmt_percent_range(i.lo, i.hi).text);
 }
 
 /* What the runs that do not count are, when the sentences are about run r alone. */
@@ -127,7 +137,7 @@ static void say_how_sure(struct report *rep, const struct series *s, const struc
         rep->how_sure = report_text(rep, "%s Confidence is %s: %s.", known, rep->confidence, because);
         return;
     }
-    const char *interval = share_interval(rep, r, c);
+    const char *interval = headline_interval(rep, s, r, c);
     const char *because = c ? c->confidence_because : r->confidence_because;
     rep->confidence = confidence_word(c ? c->confidence : r->confidence);
     rep->how_sure =

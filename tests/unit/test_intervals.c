@@ -1,0 +1,133 @@
+/* test_intervals.c - the interval beside a share is of that share: with the waiting that a cause is charged with, of
+ * what the headline claims (render/analyse/cause_intervals.c, render/narrate/top.c). */
+#include "render/model/build.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "tests/unit/told.h"
+
+/* Rank 0 loads `more` longer than rank 1, which waits for it; every other step by `by` more still. */
+static struct run *late_loader(int64_t more, int64_t by)
+{
+    struct run *r = made_run(2, 64);
+    for (int s = 0; s < 40; s++) {
+        int64_t late = more + (s % 2 ? by : -by);
+        int64_t first[N_CATEGORIES] = {[CAT_COMPUTE] = 20, [CAT_DATA] = 20 + late, [CAT_COMM] = 20};
+        int64_t second[N_CATEGORIES] = {[CAT_COMPUTE] = 20, [CAT_DATA] = 20, [CAT_COMM] = 20 + late};
+        made_step(r, run_rank_at(r, 0), first);
+        made_step(r, run_rank_at(r, 1), second);
+    }
+    return r;
+}
+
+/* By hand: of 100 ns 40 are loading in the mean over ranks and 20 waiting for the one that loads: 60 % is judged. */
+static void test_waiting_is_in_the_interval(void **state)
+{
+    (void)state;
+    struct fixture f = {.n = 1};
+    f.runs[0] = late_loader(40, 0);
+    tell(&f);
+    const struct run_result *r = &f.rep.runs[0];
+    const struct class_result *c = &r->classes[CLASS_DATA];
+    assert_true(fabs(c->share_ratio - 0.6) < 1e-12);
+    assert_true(c->share_interval.has);
+    assert_true(fabs(c->share_interval.lo - 0.6) < 1e-9 && fabs(c->share_interval.hi - 0.6) < 1e-9);
+    assert_true(fabs(r->part_interval[PART_DATA].lo - 0.4) < 1e-9); /* which is not of what is judged */
+    assert_true(r->classes[CLASS_IMBALANCE].share_interval.has);
+    assert_true(r->classes[CLASS_IMBALANCE].share_interval.hi < 1e-9);
+    assert_contains(r->headline, "40 % of the step time (40 ns of 100 ns) is data loading, and 60 % with the waiting");
+    assert_contains(f.rep.claims[r->claims[0]].confidence_because, "interval of the share with that waiting is 60.0");
+    release(&f);
+}
+
+/* Steps differ: the interval has a width, holds what it is of, and its name says what that is. */
+static void test_interval_holds_its_share(void **state)
+{
+    (void)state;
+    struct fixture f = {.n = 1};
+    f.runs[0] = late_loader(40, 15);
+    f.runs[0]->node_kind = NODES_EMULATED;
+    tell(&f);
+    const struct run_result *r = &f.rep.runs[0];
+    const struct class_result *c = &r->classes[CLASS_DATA];
+    const struct claim *claim = &f.rep.claims[r->claims[0]];
+    assert_true(c->share_interval.lo < c->share_ratio && c->share_ratio < c->share_interval.hi);
+    assert_true(claim->interval.lo == c->share_interval.lo);
+    assert_string_equal(claim->interval_of, "data loading with the waiting that it causes");
+    assert_contains(f.rep.how_sure, "95 % interval of data loading with the waiting that it causes at 2 nodes: 5");
+    int n = 0; /* report.json has what the sentence says */
+    for (int i = 0; i < claim->n_numbers; i++)
+        n += claim->numbers[i].value == (double)c->share_ns || claim->numbers[i].value == (double)c->caused_ns;
+    assert_int_equal(n, 2);
+    release(&f);
+}
+
+/* Without a node count there are not 0 of them. */
+static void test_unknown_nodes_are_not_none(void **state)
+{
+    (void)state;
+    struct fixture f = {.n = 1};
+    f.runs[0] = late_loader(40, 15);
+    f.runs[0]->n_nodes = 0;
+    f.runs[0]->nodes_len = 0;
+    f.runs[0]->node_kind = NODES_EMULATED;
+    tell(&f);
+    assert_int_equal(f.rep.runs[0].n_nodes, 0);
+    assert_contains(f.rep.how_sure, "with the waiting that it causes: 5");
+    assert_lacks(f.rep.how_sure, "0 nodes");
+    release(&f);
+}
+
+/* Of a headline about compute the interval is of compute, of one about a speed-up of the speed-up. */
+static void test_interval_is_of_the_headline(void **state)
+{
+    (void)state;
+    struct fixture f = {.n = 1};
+    f.runs[0] = made_even_run(2, 64, 40, 95, 3, 2, 0);
+    f.runs[0]->node_kind = NODES_EMULATED;
+    tell(&f);
+    assert_contains(f.rep.headline, "compute-bound: 95 %");
+    assert_contains(f.rep.how_sure, "95 % interval of compute at 2 nodes: 95.0 to 95.0 % of step time.");
+    release(&f);
+    f = (struct fixture){.n = 2};
+    f.runs[0] = made_even_run(1, 64, 40, 80000000, 0, 0, 0);
+    f.runs[1] = made_even_run(2, 64, 40, 39000000, 1000000, 0, 0);
+    tell(&f);
+    assert_contains(f.rep.headline, "Scaling is good up to 2 nodes");
+    assert_contains(f.rep.how_sure, "95 % interval of the speed-up at 2 nodes: 2.00x to 2.00x.");
+    assert_lacks(f.rep.how_sure, "of step time");
+    release(&f);
+}
+
+/* What a series claims is of all repetitions, and so is its interval: that of one run excludes the mean of both. */
+static void test_repetitions_are_in_the_interval(void **state)
+{
+    (void)state;
+    struct fixture f = {.n = 3};
+    f.runs[0] = made_even_run(1, 64, 40, 80000000, 0, 0, 0);
+    f.runs[1] = made_even_run(2, 64, 40, 40000000, 30000000, 0, 0);
+    f.runs[2] = made_even_run(2, 64, 40, 40000000, 34000000, 0, 0);
+    f.runs[2]->run_id = "made-2-again";
+    f.runs[2]->archive = "again.tar";
+    tell(&f);
+    const struct claim *c = &f.rep.claims[f.rep.series[0].limit_claim];
+    const struct series_point *p = &f.rep.series[0].points[1];
+    double share = (double)(p->part_ns[PART_TRANSFER] + p->part_ns[PART_WAIT]) / (double)p->step.mean_ns;
+    assert_int_equal(p->n_runs, 2);
+    assert_true(c->interval.has && c->interval.lo < share && share < c->interval.hi);
+    release(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_waiting_is_in_the_interval), cmocka_unit_test(test_interval_holds_its_share),
+        cmocka_unit_test(test_unknown_nodes_are_not_none), cmocka_unit_test(test_interval_is_of_the_headline),
+        cmocka_unit_test(test_repetitions_are_in_the_interval)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
