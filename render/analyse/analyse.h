@@ -266,6 +266,8 @@ int is_one_of_many(const struct run_result *r);
  * trace of one rank of many does not tell waiting from transfer: all its exposed communication stands in PART_TRANSFER
  *  then, under another name (run_part_name). After rules. */
 int is_part_known(const struct run_result *r, enum part p);
+/** class_of_part - the class that says why a part is n/a. */
+enum cause_class class_of_part(enum part p);
 /** is_point_part_known - has any run of the point? */
 int is_point_part_known(const struct report *rep, const struct series_point *p, enum part part);
 /** point_step - step times of a point; of a summary its mean, which holds no steps to share out (n = 0: n/a). */

@@ -192,7 +192,7 @@ int is_one_of_many(const struct run_result *r)
     return r->n_ranks < 2 && r->comm_ns > 0 && r->run->n_traces && r->run->traces->world_size != 1;
 }
 
-int is_part_known(const struct run_result *r, enum part p)
+enum cause_class class_of_part(enum part p)
 {
     static const enum cause_class of[N_PARTS] = {[PART_COMPUTE] = CLASS_COMPUTE,
                                                  [PART_TRANSFER] = CLASS_COMMUNICATION,
@@ -201,11 +201,16 @@ int is_part_known(const struct run_result *r, enum part p)
                                                  [PART_IO] = CLASS_IO,
                                                  [PART_COPY] = CLASS_COPY,
                                                  [PART_OTHER] = CLASS_OVERHEAD};
+    return of[p];
+}
+
+int is_part_known(const struct run_result *r, enum part p)
+{
     if (p == PART_WAIT && is_one_of_many(r))
         return 0;
     if ((p == PART_TRANSFER || p == PART_WAIT) && r->n_ranks == 1 && r->has_steps)
         return 1; /* alone it exchanges nothing */
-    return p == PART_OTHER || r->part_ns[p] > 0 || r->classes[of[p]].verdict != VERDICT_NA;
+    return p == PART_OTHER || r->part_ns[p] > 0 || r->classes[class_of_part(p)].verdict != VERDICT_NA;
 }
 
 int is_point_part_known(const struct report *rep, const struct series_point *p, enum part part)

@@ -139,6 +139,23 @@ static double dropped(const struct run *run)
     return run->ranks_len ? n : NAN;
 }
 
+/* Of a step; NAN where nothing was recorded that could tell it: no zero, which would pass. */
+static double part_share(const struct run_result *r, enum part p, const char **because)
+{
+    if (is_part_known(r, p))
+        return share(r, r->part_ns[p]);
+    const struct class_result *c = &r->classes[class_of_part(p)];
+    *because = c->verdict == VERDICT_NA ? c->text : *because;
+    return NAN;
+}
+
+/* Transfer and waiting. */
+static double communication_share(const struct run_result *r, const char **because)
+{
+    double transfer = part_share(r, PART_TRANSFER, because);
+    return isnan(transfer) && r->comm_ns == 0 ? NAN : share(r, r->comm_ns);
+}
+
 /* NAN: n/a, and because says why. */
 static double value_of(const struct run_result *r, enum metric m, const char **because)
 {
@@ -176,7 +193,7 @@ static double value_of(const struct run_result *r, enum metric m, const char **b
         *because = r->pop_because;
     switch (m) {
     case METRIC_exposed_comm:
-        return share(r, r->comm_ns);
+        return communication_share(r, because);
     case METRIC_comm_transfer:
     case METRIC_comm_wait:
         if (is_one_of_many(r))
@@ -185,17 +202,17 @@ static double value_of(const struct run_result *r, enum metric m, const char **b
             *because = "n/a because one rank waits for nobody";
         return is_one_of_many(r) || (m == METRIC_comm_wait && r->n_ranks == 1)
                    ? NAN
-                   : share(r, r->part_ns[m == METRIC_comm_wait ? PART_WAIT : PART_TRANSFER]);
+                   : part_share(r, m == METRIC_comm_wait ? PART_WAIT : PART_TRANSFER, because);
     case METRIC_compute:
-        return share(r, r->part_ns[PART_COMPUTE]);
+        return part_share(r, PART_COMPUTE, because);
     case METRIC_data:
-        return share(r, r->part_ns[PART_DATA]);
+        return part_share(r, PART_DATA, because);
     case METRIC_io:
-        return share(r, r->part_ns[PART_IO]);
+        return part_share(r, PART_IO, because);
     case METRIC_copy:
-        return share(r, r->part_ns[PART_COPY]);
+        return part_share(r, PART_COPY, because);
     case METRIC_other:
-        return share(r, r->part_ns[PART_OTHER]);
+        return part_share(r, PART_OTHER, because);
     case METRIC_load_balance:
         return r->pop.has ? r->pop.load_balance_ratio : NAN;
     case METRIC_parallel_efficiency:
@@ -248,6 +265,23 @@ static const char *value_text(struct report *rep, enum metric m, double v)
                                                  : fmt_number(v).text);
 }
 
+/* A value that reads like another, and is not the same, gets the decimals that tell them apart. */
+static const char *value_beside(struct report *rep, enum metric m, double v, double other)
+{
+    const char *text = value_text(rep, m, v), *unit = metrics[m].unit;
+    if (v == other || strcmp(text, value_text(rep, m, other)) != 0)
+        return text;
+    int is_time = strcmp(unit, "ms") == 0;
+    double factor = strcmp(unit, "%") == 0 ? 100 : is_time ? 1e-6 : 1;
+    for (int decimals = 1; decimals <= 9; decimals++) {
+        text = report_text(rep, "%.*f", decimals, factor * v);
+        if (strcmp(text, report_text(rep, "%.*f", decimals, factor * other)) != 0)
+            break;
+    }
+    return report_text(rep, "%s%s%s", text, *unit && strcmp(unit, "n") != 0 ? " " : "",
+                       strcmp(unit, "n") != 0 ? unit : "");
+}
+
 /* unreliable: why the report trusts no verdict on what this is about; "" it does. */
 static void add(struct report *rep, struct checks *out, const char *text, const struct rule *r, const char *on,
                 double v, const char *because, const char *unreliable)
@@ -261,10 +295,11 @@ static void add(struct report *rep, struct checks *out, const char *text, const 
         c->is_measured = 1;
         c->holds =
             r->is_below ? (r->may_equal ? v <= r->bound : v < r->bound) : (r->may_equal ? v >= r->bound : v > r->bound);
-        c->text = report_text(
-            rep, "%s, %s%s %s%s", value_text(rep, r->metric, v), c->holds ? "" : "not ",
-            r->is_below ? (r->may_equal ? "at most" : "below") : (r->may_equal ? "at least" : "above"),
-            value_text(rep, r->metric, r->bound), *unreliable ? report_text(rep, " (unreliable: %s)", unreliable) : "");
+        c->text =
+            report_text(rep, "%s, %s%s %s%s", value_beside(rep, r->metric, v, r->bound), c->holds ? "" : "not ",
+                        r->is_below ? (r->may_equal ? "at most" : "below") : (r->may_equal ? "at least" : "above"),
+                        value_beside(rep, r->metric, r->bound, v),
+                        *unreliable ? report_text(rep, " (unreliable: %s)", unreliable) : "");
         c->is_unreliable = *unreliable != '\0';
     }
     out->n_failed += !c->holds;

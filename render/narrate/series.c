@@ -278,6 +278,7 @@ static int add_series_claim(struct report *rep, int index, const struct cause *c
     c->interval = point_share_interval(rep, last, cause->part, cause->part == PART_TRANSFER ? PART_WAIT : cause->part);
     c->interval_of = !c->interval.has               ? ""
                      : cause->part == PART_TRANSFER ? "exposed communication"
+                     : cause->part == PART_WAIT     ? "waiting for ranks"
                                                     : part_name(cause->part);
     if (shared)
         shared_numbers(rep, c, shared);

@@ -142,6 +142,71 @@ static void test_single_rank(void **state)
     }
 }
 
+/* One rule on one run of two ranks; gives its text, borrowed from *rep. */
+static const char *text_of(struct report *rep, struct run **run, const char *rule, int *is_measured)
+{
+    struct analyse_options o = made_options();
+    struct checks c;
+    assert_int_equal(analyse(rep, run, 1, &o, NULL), 0);
+    assert_int_equal(checks_run(rep, &rule, 1, &c, NULL), 0);
+    assert_int_equal(c.n_unmeasured, !c.list[0].is_measured);
+    assert_int_equal(c.n_failed, !c.list[0].holds);
+    *is_measured = c.list[0].is_measured;
+    return c.list[0].text;
+}
+
+/* A part of which nothing was recorded is no part of 0 %: the rule has not passed, and says why as the report does. */
+static void test_parts_that_were_not_recorded(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *rule;
+        int64_t comm_ns;
+        const char *because; /* NULL: measured */
+    } cases[] = {{"io<5%", 25000000, "n/a because no checkpoint or other file write was recorded"},
+                 {"copy<10%", 25000000, "n/a because no host-to-device copy was recorded"},
+                 {"data<10%", 25000000, "n/a because no data loading was recorded"},
+                 {"exposed_comm<20%", 0, "n/a because no communication was recorded"},
+                 {"comm_transfer<20%", 0, "n/a because no communication was recorded"},
+                 {"comm_wait<20%", 0, "n/a because no communication was recorded"},
+                 {"exposed_comm<30%", 25000000, NULL},
+                 {"comm_wait<20%", 25000000, NULL},
+                 {"other<20%", 25000000, NULL}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct run *run = made_even_run(2, 64, 40, 70000000, cases[i].comm_ns, 0, 0);
+        struct report rep = {0};
+        int is_measured;
+        const char *text = text_of(&rep, &run, cases[i].rule, &is_measured);
+        assert_int_equal(is_measured, !cases[i].because);
+        if (cases[i].because)
+            assert_string_equal(text, cases[i].because);
+        report_free(&rep);
+        run_free(run);
+    }
+}
+
+/* "20 %, not below 20 %" would be read as a fault of the check. */
+static void test_digits_tell_value_and_bound_apart(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t comm_ns;
+        const char *rule, *text;
+    } cases[] = {{20100000, "exposed_comm<20%", "20.1 %, not below 20.0 %"},
+                 {20004000, "exposed_comm<20%", "20.004 %, not below 20.000 %"},
+                 {20000000, "exposed_comm<20%", "20 %, not below 20 %"}, /* equal is equal */
+                 {30000000, "exposed_comm<20%", "30 %, not below 20 %"},
+                 {20000000, "step_time<=99.99ms", "100.00 ms, not at most 99.99 ms"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct run *run = made_even_run(2, 64, 40, 100000000 - cases[i].comm_ns, cases[i].comm_ns, 0, 0);
+        struct report rep = {0};
+        int is_measured;
+        assert_string_equal(text_of(&rep, &run, cases[i].rule, &is_measured), cases[i].text);
+        report_free(&rep);
+        run_free(run);
+    }
+}
+
 /* A GPU that was monitored without its memory's size is no GPU that was not monitored. */
 static void test_gpu_memory(void **state)
 {
@@ -197,8 +262,14 @@ static void test_doubts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rules),       cmocka_unit_test(test_no_rules),   cmocka_unit_test(test_documents),
-        cmocka_unit_test(test_single_rank), cmocka_unit_test(test_gpu_memory), cmocka_unit_test(test_doubts),
+        cmocka_unit_test(test_rules),
+        cmocka_unit_test(test_no_rules),
+        cmocka_unit_test(test_documents),
+        cmocka_unit_test(test_single_rank),
+        cmocka_unit_test(test_parts_that_were_not_recorded),
+        cmocka_unit_test(test_digits_tell_value_and_bound_apart),
+        cmocka_unit_test(test_gpu_memory),
+        cmocka_unit_test(test_doubts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
