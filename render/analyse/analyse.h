@@ -99,6 +99,10 @@ int uneven_rank(const struct report *rep, const struct run_result *r);
  * docs/metrics.md#shared-cores. Test: tests/unit/test_gain.c */
 void waiting_when_shared(const struct report *rep, struct run_result *r);
 
+/** is_memory_judged - is it known whether the memory's bandwidth limits compute? Else a run that computes may have much
+ *  to gain. After rule_memory. (roofline.c)  Test: tests/unit/test_rules.c */
+int is_memory_judged(const struct run_result *r);
+
 /** claimed_interval - of the share of step time that a claim of a class gives: of all exposed communication, of a part,
  *  of loading, writing and imbalance with all that they are charged with; has 0: it is no share, or of too few steps.
  *  (cause_intervals.c)  source   docs/metrics.md#intervals. Test: tests/unit/test_intervals.c */

@@ -165,6 +165,11 @@ int is_compute_waiting(const struct run_result *r)
     return r->processor.is_waiting && r->classes[CLASS_COMPUTE].gain_ns <= 0;
 }
 
+int is_memory_judged(const struct run_result *r)
+{
+    return r->classes[CLASS_MEMORY].verdict != VERDICT_NA;
+}
+
 static const char *compute_text(struct report *rep, const struct run_result *r, const struct class_result *c,
                                 int is_bound)
 {
@@ -178,9 +183,10 @@ static const char *compute_text(struct report *rep, const struct run_result *r, 
                            ? report_text(rep,
                                          ", in which the ranks used %s of a core: they wait for what is not recorded",
                                          fmt_percent(r->processor.used_cores).text)
-                       : *r->shared.id  ? ": compute-bound, as far as shared cores let one see"
-                       : c->gain_ns > 0 ? ": compute-bound"
-                                        : ": compute-bound, which is healthy",
+                       : *r->shared.id        ? ": compute-bound, as far as shared cores let one see"
+                       : c->gain_ns > 0       ? ": compute-bound"
+                       : !is_memory_judged(r) ? ": compute-bound, by memory or by arithmetic, which is not known"
+                                              : ": compute-bound, which is healthy",
                        kernels);
 }
 

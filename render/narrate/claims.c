@@ -91,7 +91,8 @@ static const char *class_sentence(struct report *rep, const struct run_result *r
                 "%s the step is compute-bound, as far as shared cores let one see: %s is compute, and of "
                 "the rest nothing is known to limit%s",
                 at, part, end);
-        return report_text(rep, "%s the step is compute-bound: %s is compute and nothing else limits%s", at, part, end);
+        return report_text(rep, "%s the step is compute-bound: %s is compute and nothing else%s limits%s", at, part,
+                           is_memory_judged(r) ? "" : " that was measured", end);
     case CLASS_HOST:
         return report_text(rep, "%s %s the GPU waits for the host (%s)%s", at, part, c->text, end);
     default:
@@ -114,6 +115,8 @@ static const char *class_support(struct report *rep, const struct run_result *r,
                            r->part_ns[PART_WAIT] * 20 > r->step.mean_ns ? cause_of_waiting(rep, r) : "");
     if (c->cls == CLASS_IMBALANCE)
         return cause_of_waiting(rep, r);
+    if (c->cls == CLASS_COMPUTE && c->gain_ns <= 0 && !*r->shared.id && !is_compute_waiting(r) && !is_memory_judged(r))
+        return report_text(rep, "Whether memory bandwidth limits that compute is %s.", r->classes[CLASS_MEMORY].text);
     return "";
 }
 

@@ -253,12 +253,15 @@ void top_sentences(struct report *rep)
     rep->first_action = "";
     rep->steps_action = r->steps_action;
     if (c && is_all_healthy(rep, c))
-        rep->first_action =
-            report_text(rep, "There is nothing to optimise in how the run is set up: it computes. To be faster: %s.%s",
-                        action_sentence(rep, c->action),
-                        r->classes[CLASS_OVERHEAD].verdict == VERDICT_WATCH
-                            ? report_text(rep, " But first: %s.", action_for_unnamed(rep, r))
-                            : "");
+        rep->first_action = report_text(
+            rep, "%s To be faster: %s.%s",
+            is_memory_judged(&rep->runs[c->run])
+                ? "There is nothing to optimise in how the run is set up: it computes."
+                : "There is nothing to optimise outside of compute; whether its kernels wait for memory is not known.",
+            action_sentence(rep, c->action),
+            r->classes[CLASS_OVERHEAD].verdict == VERDICT_WATCH
+                ? report_text(rep, " But first: %s.", action_for_unnamed(rep, r))
+                : "");
     else if (c)
         rep->first_action =
             report_text(rep, "What to do first: %s%s%s%s.%s%s", action_sentence(rep, c->action),

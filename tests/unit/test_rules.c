@@ -1,6 +1,8 @@
 /* test_rules.c - numbers against thresholds: what limits, what is watched, what is n/a. */
 #include "tests/unit/made_rules.h"
 
+#include "render/narrate/narrate.h"
+
 static void test_data(void **state)
 {
     (void)state;
@@ -257,6 +259,30 @@ static void test_memory(void **state)
     assert_int_equal(verdict_of(r, CLASS_MEMORY, t), VERDICT_NA);
 }
 
+/* Compute that may be waiting for memory is no proof that nothing is left to optimise. */
+static void test_nothing_to_optimise_only_if_memory_was_judged(void **state)
+{
+    (void)state;
+    for (int is_judged = 0; is_judged < 2; is_judged++) {
+        struct run *r = is_judged ? calibrated(1600, 3600) : parts(0, 0, 0), *runs[] = {r};
+        struct report rep = {0};
+        struct analyse_options o = made_options();
+        assert_int_equal(analyse(&rep, runs, 1, &o, NULL), 0);
+        narrate(&rep);
+        const char *text = rep.runs[0].classes[CLASS_COMPUTE].text;
+        assert_int_equal(is_memory_judged(&rep.runs[0]), is_judged);
+        assert_int_equal(!!strstr(rep.first_action, "There is nothing to optimise in how"), is_judged);
+        assert_int_equal(!!strstr(rep.first_action, "whether its kernels wait for memory is not known"), !is_judged);
+        assert_int_equal(!!strstr(rep.headline, "nothing else limits"), is_judged);
+        assert_int_equal(!!strstr(rep.headline, "nothing else that was measured limits"), !is_judged);
+        assert_int_equal(!!strstr(rep.support, "Whether memory bandwidth limits that compute is n/a because"),
+                         !is_judged);
+        assert_int_equal(!!strstr(text, "compute-bound, which is healthy"), is_judged);
+        report_free(&rep);
+        run_free(r);
+    }
+}
+
 /* Where the program says nothing, the archive's own reason for having no counters is given. */
 static void test_memory_untold(void **state)
 {
@@ -295,7 +321,7 @@ static void test_kernels(void **state)
         assert_int_equal(analyse(&rep, runs, 1, &o, NULL), 0);
         assert_int_equal(rep.runs[0].classes[CLASS_COMPUTE].verdict, VERDICT_LIMITS);
         assert_int_equal(rep.runs[0].classes[CLASS_COMPUTE].gain_ns, gains[i]);
-        assert_true(!!strstr(rep.runs[0].classes[CLASS_COMPUTE].text, "healthy") == (gains[i] == 0));
+        assert_true(!!strstr(rep.runs[0].classes[CLASS_COMPUTE].text, "by memory or by arithmetic") == (gains[i] == 0));
         report_free(&rep);
         run_free(r);
     }
@@ -467,6 +493,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_data),
         cmocka_unit_test(test_communication),
+        cmocka_unit_test(test_nothing_to_optimise_only_if_memory_was_judged),
         cmocka_unit_test(test_late_by_turns),
         cmocka_unit_test(test_io),
         cmocka_unit_test(test_compute_bound),
