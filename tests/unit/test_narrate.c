@@ -53,8 +53,8 @@ static void test_slow_kernels(void **state)
                                 "compute-bound: 97 % of the step time (97 ns of 100 ns) is compute and nothing");
             else
                 assert_contains(r->headline, "data loading");
-            assert_contains(f.rep.first_action,
-                            i == 0 || beside ? "What to do first: " : "There is nothing to optimise outside of compute");
+            assert_contains(f.rep.first_action, i == 0 || beside ? "What to do first: "
+                                                                 : "There is nothing to optimise outside of compute");
             if (i == 0)
                 assert_contains(f.rep.first_action, "--kernels auto");
             assert_int_equal(!!strstr(r->classes[CLASS_COMPUTE].text, "compute-bound"), !beside);
