@@ -387,6 +387,10 @@ int nsys_sqlite_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
     nsys_devices_read(&x.devices, x.db); /* opens the file: its name is needed no longer */
     unlink(path);
     path[0] = '\0';
+    if (has_table(&x, "StringTable") && !has_table(&x, "StringIds")) { /* tables of the same names, other columns */
+        rc = dcr_err_set(err, DCR_FAIL, "'%s' is of nvprof, which is not read; record the run with nsys", s->name);
+        goto out;
+    }
     read_sizes(&x);
     rc = read_operations(&x, err);
     if (rc || (rc = read_host(&x, r, err)))
