@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-enum { MAX_OPEN = 1 << 16, MAX_TEXT = 1 << 16, FIRST_SLOTS = 64, MAX_THREADS = 1 << 20 };
+enum { MAX_OPEN = 1 << 16, MAX_BYTES = 1 << 24, FIRST_SLOTS = 64, MAX_THREADS = 1 << 18 };
 
 struct open_event {
     struct open_event *below;
@@ -18,6 +18,7 @@ struct open_event {
 struct slot {
     int64_t thread;
     int is_used;
+    int64_t n_lost; /* begun on top of those, and not kept: their ends must not end what is kept */
     struct open_event *top;
 };
 
@@ -25,7 +26,8 @@ struct kineto_pairs {
     struct slot *slots;
     size_t n_slots, n_used; /* n_slots: a power of two, at least 2 n_used */
     int64_t n_open;
-    char *merged; /* what the last end made */
+    size_t n_bytes; /* of the text of all that are open */
+    char *merged;   /* what the last end made */
 };
 
 struct kineto_pairs *kineto_pairs_new(void)
@@ -75,10 +77,14 @@ static struct slot *slot_of(struct kineto_pairs *p, int64_t thread)
 int kineto_pairs_begin(struct kineto_pairs *p, int64_t thread, const struct kineto_raw *e)
 {
     size_t args = e->args ? (size_t)(e->args_end - e->args) : 0, all = e->cat.n + e->name.n + args;
-    struct slot *s = p->n_open < MAX_OPEN && all <= MAX_TEXT ? slot_of(p, thread) : NULL;
-    struct open_event *o = s ? malloc(sizeof *o + all + 1) : NULL;
-    if (!o)
+    struct slot *s = slot_of(p, thread);
+    int has_room = s && !s->n_lost && p->n_open < MAX_OPEN && all <= MAX_BYTES - p->n_bytes;
+    struct open_event *o = has_room ? malloc(sizeof *o + all + 1) : NULL;
+    if (!o) {
+        if (s)
+            s->n_lost++;
         return -1;
+    }
     *o = (struct open_event){s->top, e->has_ts, e->ts_ns, e->cat.n, e->name.n, args};
     memcpy(o->text, e->cat.p, e->cat.n);
     memcpy(o->text + e->cat.n, e->name.p, e->name.n);
@@ -86,6 +92,7 @@ int kineto_pairs_begin(struct kineto_pairs *p, int64_t thread, const struct kine
         memcpy(o->text + e->cat.n + e->name.n, e->args, args);
     s->top = o;
     p->n_open++;
+    p->n_bytes += all;
     return 0;
 }
 
@@ -114,6 +121,10 @@ int kineto_pairs_end(struct kineto_pairs *p, int64_t thread, const struct kineto
 {
     struct slot *s = find(p->slots, p->n_slots, thread);
     struct open_event *o = s->top;
+    if (s->n_lost) {
+        s->n_lost--;
+        return -1;
+    }
     if (!o)
         return -1;
     *out = *e;
@@ -123,6 +134,7 @@ int kineto_pairs_end(struct kineto_pairs *p, int64_t thread, const struct kineto
     int rc = merge(p, o, e, out);
     s->top = o->below;
     p->n_open--;
+    p->n_bytes -= o->cat + o->name + o->args;
     free(o);
     return rc;
 }

@@ -276,6 +276,31 @@ static void test_apart(void **state)
     free(text);
 }
 
+/* A pair whose arguments are larger than a window; and one with more text than is kept of open ones, which is left out
+ * with all that is in it, but ends nothing around it. */
+static void test_large_pairs(void **state)
+{
+    (void)state;
+    size_t large = 17 << 20;
+    char *text = malloc(large + 4096), *p = text;
+    for (int is_too_large = 0; is_too_large < 2; is_too_large++) {
+        size_t n = is_too_large ? large : 300000;
+        p = text;
+        p += sprint(p, "[{\"ph\":\"B\",\"cat\":\"kernel\",\"name\":\"k\",\"ts\":1},"
+                       "{\"ph\":\"B\",\"cat\":\"gpu_memcpy\",\"name\":\"m\",\"ts\":2,\"args\":{\"x\":\"");
+        memset(p, 'x', n);
+        p += n;
+        sprint(p, "\"}},{\"ph\":\"B\",\"cat\":\"gpu_memset\",\"name\":\"s\",\"ts\":3},{\"ph\":\"E\",\"ts\":4},"
+                  "{\"ph\":\"E\",\"ts\":6},{\"ph\":\"E\",\"ts\":10}]");
+        assert_int_equal(import_text(text), 0);
+        assert_int_equal(device(0)->value[DEV_COMPUTE], 9000);
+        assert_int_equal(device(0)->value[DEV_MEMCPY], is_too_large ? 0 : 4000);
+        assert_int_equal(device(0)->value[DEV_MEMSETS], is_too_large ? 0 : 1);
+        assert_int_equal(run->traces[0].n_unpaired, is_too_large ? 4 : 0);
+    }
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -287,6 +312,7 @@ int main(void)
         cmocka_unit_test_teardown(test_broken, forget),
         cmocka_unit_test_teardown(test_gzip, forget),
         cmocka_unit_test_teardown(test_large_gzip, forget),
+        cmocka_unit_test_teardown(test_large_pairs, forget),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
