@@ -1,7 +1,7 @@
-/* device_notes.c - what is said of GPU traces besides the classes: calls that a step should not hold, memory that grows
- * or is nearly full, products that do not use tensor cores.  source: docs/metrics.md#rules. Test:
- * tests/unit/test_caveats.c */
+/* device_notes.c - what is said of GPU traces besides the classes: calls that a step should not hold, memory that
+ * grows, products that do not use tensor cores.  source: docs/metrics.md#rules. Test: tests/unit/test_caveats.c */
 #include "render/analyse/analyse.h"
+#include "render/analyse/gpu_memory.h"
 #include "render/analyse/rules.h"
 
 #include "render/narrate/format.h"
@@ -107,23 +107,15 @@ static void note_calls(struct notes *x, const struct run_device *d)
         note_syncs(x, d);
 }
 
+/* How full it is says gpu_memory.c. */
 static void note_memory(struct notes *x, const struct run_device *d)
 {
-    struct report *rep = x->rep;
     const struct device_memory *m = &d->memory;
     int64_t peak = m->peak_reserved > m->peak_allocated ? m->peak_reserved : m->peak_allocated;
     double whole = d->memory_total_bytes > 0 ? (double)d->memory_total_bytes : (double)peak;
     if (!m->n || whole <= 0)
         return;
-    if (d->memory_total_bytes > 0 && (double)peak / whole > rep->thresholds.gpu_memory) {
-        int n = x->r->n_notes;
-        note(x, d,
-             report_text(x->rep, "its memory was %s full at the peak; above %s there is pressure.",
-                         fmt_percent((double)peak / whole).text, fmt_percent(rep->thresholds.gpu_memory).text));
-        if (x->r->n_notes > n)
-            x->r->memory_notes |= UINT64_C(1) << n;
-    }
-    if (m->has_growth && m->n_step_peaks >= 10 && m->growth_bytes_per_step * 100 > 0.01 * whole)
+    if (m->has_growth && m->n_step_peaks >= 10 && gpu_memory_grows(m->growth_bytes_per_step, whole))
         note(x, d,
              report_text(x->rep,
                          "memory grows by %s a step (line through the peaks of %s), over 1 %% of %s in 100 "

@@ -1,4 +1,5 @@
 /* findings.c - what is said of a run besides the classes. See rules.h. */
+#include "render/analyse/gpu_memory.h"
 #include "render/analyse/rules.h"
 
 #include "render/analyse/analyse.h"
@@ -133,17 +134,6 @@ void findings(struct report *rep, struct run_result *r)
             rep, "Steps cover %s of the time from the first step to the last; %s.", fmt_percent(r->coverage_ratio).text,
             r->validation_ns > 0 ? report_text(rep, "validation took %s of the rest", fmt_time(r->validation_ns).text)
                                  : "the rest lies between steps");
-    for (int i = 0; i < r->run->nodes_len && r->n_notes < RUN_MAX_NOTES; i++)
-        for (int k = 0; k < r->run->nodes[i].n_gpus && r->n_notes < RUN_MAX_NOTES; k++) {
-            const struct run_gpu *g = &r->run->nodes[i].gpus[k];
-            double total = rule_mean(&g->memory_total_mb);
-            if (!(g->memory_used_mb.n && total > 0 && g->memory_used_mb.max / total > rep->thresholds.gpu_memory))
-                continue;
-            r->memory_notes |= UINT64_C(1) << r->n_notes;
-            r->notes[r->n_notes++] =
-                report_text(rep, "GPU %d of node %d used %s of its memory at most; above %s there is pressure.",
-                            g->gpu_id, r->run->nodes[i].node, fmt_percent(g->memory_used_mb.max / total).text,
-                            fmt_percent(rep->thresholds.gpu_memory).text);
-        }
+    gpu_memory(rep, r);
     device_notes(rep, r);
 }

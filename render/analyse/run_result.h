@@ -162,6 +162,39 @@ struct accumulated {
     const char *because;   /* n/a because ... when micro_batches is 0 */
 };
 
+/* What the memory of a GPU was at its peak. X(id, word in report.json and on the page) */
+#define MEMORY_STATES(X)                  \
+    X(MEMORY_UNKNOWN, "n/a")              \
+    X(MEMORY_ROOM, "room")                \
+    X(MEMORY_FINE, "fine")                \
+    X(MEMORY_BY_DESIGN, "full by design") \
+    X(MEMORY_GROWS, "grows")              \
+    X(MEMORY_NEARLY_FULL, "nearly full")  \
+    X(MEMORY_RISK, "may run out")
+enum memory_state {
+#define X(id, word) id,
+    MEMORY_STATES(X)
+#undef X
+        N_MEMORY_STATES
+};
+const char *memory_state_word(enum memory_state s);
+
+struct gpu_memory {
+    int node, gpu;          /* node -1 = the file is a trace's */
+    const char *file, *who; /* file: "" = a monitor's; who: in prose */
+    const char *source;     /* "monitor"; "allocator" of the framework; "allocations" that a trace holds */
+    int64_t n;              /* samples or events */
+    int64_t used_bytes;     /* at the peak */
+    int64_t total_bytes;    /* -1 = not known */
+    int is_least;           /* more may have been in use */
+    int has_share;
+    double share_ratio; /* used / total */
+    int grows;          /* over the steps; -1 = not known */
+    const char *grows_because;
+    enum memory_state state;
+    const char *because; /* n/a because ... of MEMORY_UNKNOWN */
+};
+
 struct run_result {
     const struct run *run;
     const char *slug;  /* unique, [a-z0-9.-]: "4node-20310425-101502-4f2a"; its page is runs/<slug>/index.html */
@@ -236,6 +269,8 @@ struct run_result {
     struct shared shared;        /* what kept the ranks from their cores */
     const char **notes;          /* further findings, one sentence each */
     int n_notes;
+    struct gpu_memory *memory; /* of GPUs, monitors' first */
+    int n_memory;
     uint64_t memory_notes; /* bit i: notes[i] says that the memory of a GPU was nearly full */
 };
 

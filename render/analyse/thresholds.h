@@ -33,7 +33,11 @@
       "when nothing passes its own threshold, the largest predicted gain above this is named; compute always, "   \
       "where better kernels were timed")                                                                          \
     X(gpu_utilization, 0.70, 0, 1, "GPU utilisation below this is a problem")                                     \
-    X(gpu_memory, 0.90, 0, 1, "GPU memory use above this is pressure")                                            \
+    X(gpu_memory_room, 0.50, 0, 1, "GPU memory use below this leaves room for a larger batch")                    \
+    X(gpu_memory_full, 0.85, 0, 1, "GPU memory use from this on is full by design, up to gpu_memory_warn")        \
+    X(gpu_memory, 0.90, 0, 1, "GPU memory use above this is pressure when it grows over the steps")               \
+    X(gpu_memory_warn, 0.95, 0, 1, "GPU memory use above this is warned of, growing or not")                      \
+    X(gpu_memory_risk, 0.98, 0, 1, "GPU memory use above this risks running out of memory")                       \
     X(clock, 0.90, 0, 1, "mean over highest SM clock of a busy GPU below which it was throttled")                 \
     X(covered, 0.10, 0, 1, "share of a job of a minute or more that the recorded steps have to cover")            \
     X(steal_limits, 0.05, 0, 1, "CPU time stolen by other machines above which verdicts are unreliable")          \

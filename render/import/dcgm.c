@@ -37,7 +37,9 @@ static const struct {
               {"DCGM_FI_DEV_SM_CLOCK", "SMCLK", SAMPLE_CLOCK, 1},
               {"DCGM_FI_PROF_GR_ENGINE_ACTIVE", "GRACT", SAMPLE_UTILIZATION, 100}};
 /* Parts of the memory, whose sum is all of it where that is not recorded: */
-static const char *const parts[] = {"DCGM_FI_DEV_FB_USED", "DCGM_FI_DEV_FB_FREE", "DCGM_FI_DEV_FB_RESERVED"};
+static const struct {
+    const char *field, *dmon;
+} parts[] = {{"DCGM_FI_DEV_FB_USED", "FBUSD"}, {"DCGM_FI_DEV_FB_FREE", "FBFRE"}, {"DCGM_FI_DEV_FB_RESERVED", "FBRSV"}};
 enum { UTILIZATION = 0, ACTIVE = 6, N_PARTS = 3, N_FIELDS = sizeof fields / sizeof *fields };
 enum { NO_VALUE = -1, NOT_SEEN = -2 };
 
@@ -72,6 +74,13 @@ static const char *label(const char *line, const char *close, const char *name, 
         }
     *n = 0;
     return NULL;
+}
+
+static void add_part(struct text *x, struct part p)
+{
+    x->parts = arena_grow(&x->arena, x->parts, x->n_parts, &x->cap, sizeof *x->parts);
+    p.line = x->n_parts;
+    x->parts[x->n_parts++] = p;
 }
 
 /* By GPU and time: lines may come by scrape or by metric, then with all times of one before those of the next. */
@@ -135,7 +144,7 @@ static int exporter_line(struct run *r, struct text *x, char *line)
         if (strlen(fields[i].field) == n && strncmp(line, fields[i].field, n) == 0)
             field = i;
     for (int i = 0; i < N_PARTS && !x->has_total; i++)
-        if (strlen(parts[i]) == n && strncmp(line, parts[i], n) == 0)
+        if (strlen(parts[i].field) == n && strncmp(line, parts[i].field, n) == 0)
             part = i;
     char *close = strrchr(line, '}');
     if ((field < 0 && part < 0) || (field == ACTIVE && x->has_utilization) || !close)
@@ -157,11 +166,9 @@ static int exporter_line(struct run *r, struct text *x, char *line)
     double ms = word ? strtod(word, NULL) : 0;
     ms = isfinite(ms) ? ms : 0;
     int64_t node = x->is_of_many ? gpu_samples_node(r, host, n_host) : 0, id = strtol(gpu, NULL, 10);
-    if (part >= 0) {
-        x->parts = arena_grow(&x->arena, x->parts, x->n_parts, &x->cap, sizeof *x->parts);
-        x->parts[x->n_parts] = (struct part){node, id, ms, has_value ? value : NO_VALUE, x->n_parts, part};
-        x->n_parts++;
-    }
+    if (part >= 0)
+        add_part(x,
+                 (struct part){.node = node, .id = id, .ms = ms, .value = has_value ? value : NO_VALUE, .part = part});
     if (field < 0 || !has_value)
         return 0;
     gpu_samples_add(r, node, id, fields[field].what, ms / 1e3, value);
@@ -188,29 +195,37 @@ static int is_of_many(const char *text)
 
 struct dmon {
     int field[MAX_COLUMNS]; /* -1: none that is used */
+    int part[MAX_COLUMNS];  /* of the memory; -1: none, or all of it has a column of its own */
     int n, rows;
 };
 
 static void dmon_header(struct dmon *d, char **save)
 {
     const char *word;
-    int active = -1, has_utilization = 0;
+    int active = -1, has_utilization = 0, has_total = 0;
     for (d->n = 0; (word = strtok_r(NULL, " \t\r", save)) && d->n < MAX_COLUMNS; d->n++) {
         int *field = &d->field[d->n];
         *field = -1;
         for (int i = 0; i < N_FIELDS; i++)
             if (strcmp(word, fields[i].dmon) == 0)
                 *field = i;
+        d->part[d->n] = -1;
+        for (int i = 0; i < N_PARTS; i++)
+            if (strcmp(word, parts[i].dmon) == 0)
+                d->part[d->n] = i;
+        has_total |= *field >= 0 && fields[*field].what == SAMPLE_MEMORY_TOTAL;
         has_utilization |= *field == UTILIZATION;
         active = *field == ACTIVE ? d->n : active;
     }
     if (active >= 0 && has_utilization)
         d->field[active] = -1;
+    for (int i = 0; i < d->n && has_total; i++)
+        d->part[i] = -1;
 }
 
 /* "#Entity GPUTL POWER" (of older versions "# Entity") and "GPU 0   98  250.5": a row is a sample; dmon writes no
  * times, so rows count as seconds. */
-static int dmon_line(struct run *r, struct dmon *d, char *line, struct samples_left *left)
+static int dmon_line(struct run *r, struct dmon *d, char *line, struct text *x)
 {
     char *save, *word = strtok_r(line, " \t\r", &save);
     if (word && strcmp(word, "#") == 0)
@@ -228,8 +243,14 @@ static int dmon_line(struct run *r, struct dmon *d, char *line, struct samples_l
     d->rows += id == 0;
     for (int c = 0; c < d->n && (word = strtok_r(NULL, " \t\r", &save)); c++) {
         double v;
-        int f = d->field[c];
-        if (f < 0 || !gpu_samples_read(word, fields[f].what, fields[f].scale, &v, left))
+        int f = d->field[c], part = d->part[c];
+        if (f < 0 && part < 0)
+            continue;
+        int has = gpu_samples_read(word, f < 0 ? SAMPLE_MEMORY_USED : fields[f].what, f < 0 ? 1 : fields[f].scale, &v,
+                                   &x->left);
+        if (part >= 0)
+            add_part(x, (struct part){.id = id, .ms = d->rows * 1e3, .value = has ? v : NO_VALUE, .part = part});
+        if (f < 0 || !has)
             continue;
         gpu_samples_add(r, 0, id, fields[f].what, d->rows, v);
         used = 1;
@@ -270,7 +291,7 @@ int dcgm_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
             x.is_cut = 1;
             break;
         }
-        n += strncmp(line, "DCGM_", 5) == 0 ? exporter_line(r, &x, line) : dmon_line(r, &d, line, &x.left);
+        n += strncmp(line, "DCGM_", 5) == 0 ? exporter_line(r, &x, line) : dmon_line(r, &d, line, &x);
     }
     add_totals(r, &x);
     if (n == 0)

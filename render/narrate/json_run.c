@@ -299,6 +299,29 @@ static void put_observed(const struct run *run, json_t *o)
     json_decref(files);
 }
 
+static json_t *gpu_memories(const struct run_result *r)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < r->n_memory; i++) {
+        const struct gpu_memory *m = &r->memory[i];
+        json_t *o = json_object();
+        json_object_set_new(o, "node", value_int(m->node >= 0, m->node));
+        json_object_set_new(o, "gpu", json_integer(m->gpu));
+        json_object_set_new(o, "file", value_text(m->file));
+        json_object_set_new(o, "source", json_string(m->source));
+        json_object_set_new(o, "n", json_integer(m->n));
+        json_object_set_new(o, "used_bytes", json_integer(m->used_bytes));
+        json_object_set_new(o, "total_bytes", value_int(m->total_bytes > 0, m->total_bytes));
+        json_object_set_new(o, "share_ratio", value_real(m->has_share, m->share_ratio));
+        json_object_set_new(o, "state", m->state ? json_string(memory_state_word(m->state)) : json_null());
+        json_object_set_new(o, "because", value_text(m->because));
+        json_object_set_new(o, "grows", m->grows < 0 ? json_null() : json_boolean(m->grows));
+        json_object_set_new(o, "grows_because", value_text(m->grows_because));
+        json_array_append_new(list, o);
+    }
+    return list;
+}
+
 json_t *run_json(const struct run_result *r)
 {
     json_t *o = json_object();
@@ -328,6 +351,7 @@ json_t *run_json(const struct run_result *r)
     json_object_set_new(o, "classes", classes(r));
     json_object_set_new(o, "notes", strings(r->notes, r->n_notes));
     json_object_set_new(o, "nodes", nodes_json(r->run));
+    json_object_set_new(o, "gpu_memory", gpu_memories(r));
     json_object_set_new(o, "epochs", epochs(r->run));
     put_observed(r->run, o);
     json_object_set_new(o, "provenance", provenance(r->run));

@@ -89,6 +89,27 @@ static json_t *nodes_table(struct site *s, const struct run *run)
     return t;
 }
 
+/* What the monitors and traces say of how full each GPU was. */
+static json_t *memory_table(struct site *s, const struct run_result *r)
+{
+    if (r->n_memory == 0)
+        return json_null();
+    json_t *t = view_table(s, "Memory of each GPU at its peak, and what that means",
+                           "GPU|Source|#Most in use|#Of|#Share|State|Grows over the steps|#Samples or events");
+    for (int i = 0; i < r->n_memory; i++) {
+        const struct gpu_memory *m = &r->memory[i];
+        view_row(s, t, m->who);
+        view_cell(s, t, m->source);
+        view_cell(s, t, fmt_bytes((double)m->used_bytes).text);
+        view_cell(s, t, m->total_bytes > 0 ? fmt_bytes((double)m->total_bytes).text : "n/a: not recorded");
+        view_cell_percent(s, t, m->has_share, m->share_ratio);
+        view_cell(s, t, m->state ? memory_state_word(m->state) : m->because);
+        view_cell(s, t, m->grows < 0 ? run_not_available(s, m->grows_because) : m->grows ? "yes" : "no");
+        view_cell(s, t, site_int(s, m->n));
+    }
+    return t;
+}
+
 static json_t *environment_table(struct site *s, const struct run *run)
 {
     if (run->n_environment == 0)
@@ -191,6 +212,7 @@ void page_run(struct site *s, int run)
     set_or_null(s, data, "steps", run_figure_steps(s, r));
     set_or_null(s, data, "heat", run_figure_heat(s, r));
     set_or_null(s, data, "monitors", run_figure_monitors(s, r));
+    set_table(s, data, "gpu_memory", memory_table(s, r), run);
     view_text(s, data, "monitors_absent", monitors_absent(s, r->run));
     set_or_null(s, data, "losses", run_figure_losses(s, r));
     view_set_list(s, data, "devices", view_devices(s, run));

@@ -103,6 +103,23 @@ static void test_exporter_sums(void **state)
     }
 }
 
+/* The same of dmon, whose rows are the times; a column of all memory comes first. */
+static void test_dmon_sums(void **state)
+{
+    (void)state;
+    assert_int_equal(import_text("#Entity FBUSD FBFRE\nID MB MB\nGPU 0 38000 2960\nGPU 1 100 40860\nGPU 0 1000 39960\n"
+                                 "GPU 1 N/A 40860\n"),
+                     0);
+    const struct run_gpu *g = run->nodes[0].gpus;
+    assert_int_equal(run->nodes[0].n_gpus, 2);
+    assert_true(g[0].memory_total_mb.n == 2 && g[0].memory_total_mb.sum == 2 * 40960);
+    assert_true(g[1].memory_total_mb.n == 1 && g[1].memory_total_mb.max == 40960);
+    assert_true(g[0].memory_used_mb.n == 2 && g[0].memory_used_mb.max == 38000);
+    assert_int_equal(import_text("#Entity FBUSD FBFRE FBTTL\nGPU 0 38000 2000 40960\n"), 0);
+    g = run->nodes[0].gpus;
+    assert_true(g->memory_total_mb.n == 1 && g->memory_total_mb.max == 40960);
+}
+
 /* Parts are of one time: by metric instead of by scrape, without a value at one of two times, without times. */
 static void test_parts_of_one_time(void **state)
 {
@@ -301,6 +318,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_dmon, forget),
+        cmocka_unit_test_teardown(test_dmon_sums, forget),
         cmocka_unit_test_teardown(test_exporter, forget),
         cmocka_unit_test_teardown(test_ddp, forget),
         cmocka_unit_test_teardown(test_sacct, forget),
