@@ -3,6 +3,7 @@
 #include "render/import/parsers.h"
 
 #include "lib/buf.h"
+#include "render/import/dcgm_activity.h"
 #include "render/import/from_line.h"
 #include "render/import/gpu_samples.h"
 
@@ -58,6 +59,7 @@ struct text {
     int has_instances;                          /* of MIG */
     struct part *parts; /* where all memory is not recorded                              shape (n_parts) */
     size_t n_parts, cap;
+    struct dcgm_activity activity;
     struct dcr_arena arena;
 };
 
@@ -147,11 +149,13 @@ static int exporter_line(struct run *r, struct text *x, char *line)
         if (strlen(parts[i].field) == n && strncmp(line, parts[i].field, n) == 0)
             part = i;
     char *close = strrchr(line, '}');
-    if ((field < 0 && part < 0) || (field == ACTIVE && x->has_utilization) || !close)
+    int activity = dcgm_activity_of(line, n);
+    if ((field < 0 && part < 0 && activity < 0) || (field == ACTIVE && x->has_utilization) || !close)
         return 0;
     const char *gpu = label(line, close, "gpu", &n_gpu), *host = label(line, close, "Hostname", &n_host);
     /* Each has memory of its own, and the GPU's is not their sum: some may be in no instance. */
-    if (part >= 0 || fields[field].what == SAMPLE_MEMORY_USED || fields[field].what == SAMPLE_MEMORY_TOTAL)
+    if (activity < 0 &&
+        (part >= 0 || fields[field].what == SAMPLE_MEMORY_USED || fields[field].what == SAMPLE_MEMORY_TOTAL))
         if (label(line, close, "GPU_I_ID", &n_instance) && n_instance) {
             x->has_instances = 1;
             return 0;
@@ -159,6 +163,10 @@ static int exporter_line(struct run *r, struct text *x, char *line)
     char *save, *word = strtok_r(close + 1, " \t\r", &save);
     if (!gpu || !word)
         return 0;
+    if (activity >= 0)
+        return !label(line, close, "GPU_I_ID", &n_instance) && /* of an instance: not the GPU's */
+               dcgm_activity_add(r, &x->activity, x->is_of_many ? gpu_samples_node(r, host, n_host) : 0,
+                                 strtol(gpu, NULL, 10), activity, word, &x->left);
     double value, scale = field < 0 ? 1 : fields[field].scale;
     int has_value =
         gpu_samples_read(word, field < 0 ? SAMPLE_MEMORY_TOTAL : fields[field].what, scale, &value, &x->left);
@@ -195,7 +203,8 @@ static int is_of_many(const char *text)
 
 struct dmon {
     int field[MAX_COLUMNS]; /* -1: none that is used */
-    int part[MAX_COLUMNS];  /* of the memory; -1: none, or all of it has a column of its own */
+    int activity[MAX_COLUMNS];
+    int part[MAX_COLUMNS]; /* of the memory; -1: none, or all of it has a column of its own */
     int n, rows;
 };
 
@@ -209,6 +218,7 @@ static void dmon_header(struct dmon *d, char **save)
         for (int i = 0; i < N_FIELDS; i++)
             if (strcmp(word, fields[i].dmon) == 0)
                 *field = i;
+        d->activity[d->n] = dcgm_activity_of(word, strlen(word));
         d->part[d->n] = -1;
         for (int i = 0; i < N_PARTS; i++)
             if (strcmp(word, parts[i].dmon) == 0)
@@ -244,6 +254,8 @@ static int dmon_line(struct run *r, struct dmon *d, char *line, struct text *x)
     for (int c = 0; c < d->n && (word = strtok_r(NULL, " \t\r", &save)); c++) {
         double v;
         int f = d->field[c], part = d->part[c];
+        if (d->activity[c] >= 0)
+            used |= dcgm_activity_add(r, &x->activity, 0, id, d->activity[c], word, &x->left);
         if (f < 0 && part < 0)
             continue;
         int has = gpu_samples_read(word, f < 0 ? SAMPLE_MEMORY_USED : fields[f].what, f < 0 ? 1 : fields[f].scale, &v,
@@ -294,11 +306,12 @@ int dcgm_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
         n += strncmp(line, "DCGM_", 5) == 0 ? exporter_line(r, &x, line) : dmon_line(r, &d, line, &x);
     }
     add_totals(r, &x);
+    dcgm_activity_table(r, &x.activity, s->name);
     if (n == 0)
         rc = dcr_err_set(
             err, DCR_FAIL,
-            "'%s' is output of DCGM without a field that is used here (GPU utilisation or activity, memory, power, "
-            "temperature, SM clock)",
+            "'%s' is output of DCGM without a field that is used here (GPU utilisation, activity of its parts, memory, "
+            "power, temperature, SM clock)",
             s->name);
     if (!rc && x.is_cut)
         run_add_gap(r, "The last line of '%s' is cut and left out.", s->name);

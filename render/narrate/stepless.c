@@ -55,26 +55,17 @@ static const char *say_nsys(struct report *rep, const struct foreign_table *t)
 {
     int sum = table_column(t, "Sum, ns") >= 0 ? table_column(t, "Sum, ns") : table_column(t, "Total Time (ns)");
     double all = 0, first = sum >= 0 ? table_value(t, 0, sum) : -1;
+    if (first > 0 && first < (double)INT64_MAX && table_column(t, "Range") >= 0)
+        return report_text(rep,
+                           "NVTX ranges, by summed time: the longest is '%.80s', %s. Its share of all is n/a because "
+                           "ranges may hold others.",
+                           table_cell(t, 0, 0), fmt_time((int64_t)first).text);
     for (size_t i = 0; sum >= 0 && i < table_rows(t); i++)
         all += table_value(t, i, sum) > 0 ? table_value(t, i, sum) : 0;
     if (first <= 0 || all >= (double)INT64_MAX)
         return report_text(rep, "%s: most is '%.80s'.", t->caption, table_cell(t, 0, 0));
     return report_text(rep, "%s: most is '%.80s', %s, %s of all.", t->caption, table_cell(t, 0, 0),
                        fmt_time((int64_t)first).text, fmt_percent(first / all).text);
-}
-
-static const char *say_table(struct report *rep, const struct run *r, const struct foreign_table *t)
-{
-    if (strcmp(t->kind, "nccl-tests log") == 0)
-        return say_nccl_tests(rep, r, t->file);
-    if (strcmp(t->kind, "PyTorch memory timeline") == 0)
-        return say_memory(rep, t);
-    const char *ended = strcmp(t->kind, "sacct table") == 0 ? accounting_ended(rep, t) : "";
-    if (*ended)
-        return ended;
-    if (strncmp(t->kind, "nsys", 4) == 0 && table_rows(t))
-        return say_nsys(rep, t);
-    return table_rows(t) ? report_text(rep, "'%s' is shown as it is: %s.", t->file, t->caption) : "";
 }
 
 /* All monitored GPUs, each sample once. */
@@ -98,6 +89,43 @@ static const char *say_monitors(struct report *rep, const struct run *r)
                        mean < rep->thresholds.gpu_utilization
                            ? report_text(rep, ", below %s", fmt_percent(rep->thresholds.gpu_utilization).text)
                            : "");
+}
+
+/* Mean over GPUs of the parts that tell most, behind the utilisation where that was sampled too. */
+static const char *say_activity(struct report *rep, const struct run *r, const struct foreign_table *t)
+{
+    static const char *const parts[] = {"multiprocessors active", "tensor cores active", "memory active"};
+    const char *text = say_monitors(rep, r), *list = "";
+    for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) {
+        double sum = 0;
+        int n = 0;
+        for (size_t i = 0; i < table_rows(t); i++)
+            if (strcmp(table_cell(t, i, 1), parts[k]) == 0) {
+                sum += table_value(t, i, 3);
+                n++;
+            }
+        if (n)
+            list = report_text(rep, "%s%s%s %s", list, *list ? ", " : "", parts[k], fmt_percent(sum / n / 100).text);
+    }
+    return !*list ? text
+                  : report_text(rep, "%s%sOf the time sampled by DCGM, mean over its GPUs: %s.", text, *text ? " " : "",
+                                list);
+}
+
+static const char *say_table(struct report *rep, const struct run *r, const struct foreign_table *t)
+{
+    if (strcmp(t->kind, "nccl-tests log") == 0)
+        return say_nccl_tests(rep, r, t->file);
+    if (strcmp(t->kind, "PyTorch memory timeline") == 0)
+        return say_memory(rep, t);
+    if (strcmp(t->kind, "DCGM activity") == 0)
+        return say_activity(rep, r, t);
+    const char *ended = strcmp(t->kind, "sacct table") == 0 ? accounting_ended(rep, t) : "";
+    if (*ended)
+        return ended;
+    if (strncmp(t->kind, "nsys", 4) == 0 && table_rows(t))
+        return say_nsys(rep, t);
+    return table_rows(t) ? report_text(rep, "'%s' is shown as it is: %s.", t->file, t->caption) : "";
 }
 
 /* The first thing that files without steps say; "" nothing. support: what else that table says, unchanged if nothing.

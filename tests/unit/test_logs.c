@@ -33,7 +33,7 @@ static void test_dmon(void **state)
     /* without the driver's utilisation that of the engine */
     assert_int_equal(import_text("# Entity  SMACT  GRACT\n      Id\n    GPU 0  0.1  0.5\n    GPU 0  0.1  0.25\n"), 0);
     check_utilization(2, 75);
-    assert_int_equal(import_text("#Entity  SMACT\nID\nGPU 0  0.1\n"), DCR_FAIL);
+    assert_int_equal(import_text("#Entity  XIDER\nID\nGPU 0  0.1\n"), DCR_FAIL);
 }
 
 static void test_exporter(void **state)
@@ -101,6 +101,30 @@ static void test_exporter_sums(void **state)
         assert_true(run->nodes[i].gpus[0].memory_used_mb.sum == (i ? 300 : 100));
         assert_int_equal(run->nodes[i].gpus[0].memory_total_mb.n, i);
     }
+}
+
+static void check_row(size_t row, const char *const cells[7])
+{
+    for (int i = 0; i < 7; i++)
+        assert_string_equal(run->tables[0].cells[row * 7 + (size_t)i], cells[i]);
+}
+
+/* What DCGM's profiling counters sampled is a table, without any field of a monitor too. */
+static void test_activity(void **state)
+{
+    (void)state;
+    assert_int_equal(import_text("#Entity SMACT TENSO DRAMA PCITX\nID\nGPU 0 0.5 0.2 0.33 1000000\n"
+                                 "GPU 0 0.75 0.2 N/A 3000000\nGPU 1 0.1 0 1.5 0\n"),
+                     0);
+    assert_int_equal(run->n_tables, 1);
+    assert_string_equal(run->tables[0].kind, "DCGM activity");
+    assert_int_equal(run->tables[0].n_cells, 7 * 7); /* 1.5 of the time is none */
+    check_row(0, (const char *const[]){"GPU 0", "multiprocessors active", "%", "62.5", "50", "75", "2"});
+    check_row(2, (const char *const[]){"GPU 0", "memory active", "%", "33", "33", "33", "1"});
+    check_row(3, (const char *const[]){"GPU 0", "PCIe, sent", "MB/s", "2", "1", "3", "2"});
+    assert_int_equal(run->n_gaps, 1);
+    assert_int_equal(import_text("DCGM_FI_PROF_SM_ACTIVE{gpu=\"3\"} 0.25\n"), 0);
+    check_row(0, (const char *const[]){"GPU 3", "multiprocessors active", "%", "25", "25", "25", "1"});
 }
 
 /* The same of dmon, whose rows are the times; a column of all memory comes first. */
@@ -319,6 +343,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_dmon, forget),
         cmocka_unit_test_teardown(test_dmon_sums, forget),
+        cmocka_unit_test_teardown(test_activity, forget),
         cmocka_unit_test_teardown(test_exporter, forget),
         cmocka_unit_test_teardown(test_ddp, forget),
         cmocka_unit_test_teardown(test_sacct, forget),
