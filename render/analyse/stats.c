@@ -33,6 +33,7 @@ struct spread spread_of(const int64_t *x, size_t n)
     apportion(&sum, 1, 1, (int64_t)n, &s.mean_ns);
     s.median_ns = n % 2 ? sorted[n / 2] : sorted[n / 2 - 1] + (sorted[n / 2] - sorted[n / 2 - 1]) / 2;
     s.p95_ns = percentile(sorted, n, 95);
+    s.p99_ns = n >= SPREAD_P99_NEEDS ? percentile(sorted, n, 99) : 0;
     s.min_ns = sorted[0];
     s.max_ns = sorted[n - 1];
     double mean = (double)sum / (double)n, squares = 0;

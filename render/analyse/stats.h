@@ -5,7 +5,7 @@
 
 #include "render/analyse/report.h"
 
-/** spread_of - mean (rounded half up), median and p95 (nearest rank), extremes, population variation.
+/** spread_of - mean (rounded half up), median, p95 and p99 (nearest rank), extremes, population variation.
  *  x        borrows; shape (n), unit ns
  *  cost     O(n log n), one temporary copy
  *  source   docs/metrics.md#step-time. Test: tests/unit/test_stats.c */

@@ -95,6 +95,21 @@ struct fmt fmt_x(double factor)
     return f;
 }
 
+struct fmt_long spread_tail(const struct spread *s)
+{
+    struct fmt_long f;
+    char p99[64];
+    if (s->p99_ns > 0)
+        snprintf(p99, sizeof p99, "%s", fmt_time(s->p99_ns).text);
+    else
+        snprintf(p99, sizeof p99, "n/a (%lld of the %d values it needs)", (long long)s->n, SPREAD_P99_NEEDS);
+    snprintf(f.text, sizeof f.text, "p99 %s, slowest %s", p99,
+             s->median_ns > 0 ? fmt_x((double)s->max_ns / (double)s->median_ns).text : "n/a");
+    if (s->median_ns > 0)
+        strncat(f.text, " the median", sizeof f.text - strlen(f.text) - 1);
+    return f;
+}
+
 struct fmt fmt_number(double value)
 {
     struct fmt f;

@@ -30,6 +30,11 @@ struct fmt fmt_x(double factor);
 struct fmt fmt_number(double value);
 /** fmt_bytes - decimal units: "1.2 GB". */
 struct fmt fmt_bytes(double bytes);
+/** spread_tail - "p99 21.0 ms, slowest 1.31x the median", "p99 n/a (40 of the 100 values it needs), slowest ...". */
+struct fmt_long {
+    char text[192];
+};
+struct fmt_long spread_tail(const struct spread *s);
 /** fmt_count - "1 step", "412 steps": n with the noun, plural by adding s. */
 struct fmt fmt_count(int64_t n, const char *noun);
 /** fmt_utc - Unix seconds as "2031-04-25 10:15:02 UTC"; "n/a" for 0. */

@@ -32,6 +32,10 @@ json_t *value_spread(const struct spread *s)
     json_object_set_new(o, "mean_ns", json_integer(s->mean_ns));
     json_object_set_new(o, "median_ns", json_integer(s->median_ns));
     json_object_set_new(o, "p95_ns", json_integer(s->p95_ns));
+    json_object_set_new(o, "p99_ns", value_int(s->p99_ns > 0, s->p99_ns));
+    json_object_set_new(o, "p99_because", s->p99_ns > 0 ? json_null() : json_string(SPREAD_NO_P99));
+    json_object_set_new(o, "max_over_median_ratio",
+                        value_real(s->median_ns > 0, s->median_ns > 0 ? (double)s->max_ns / (double)s->median_ns : 0));
     json_object_set_new(o, "min_ns", json_integer(s->min_ns));
     json_object_set_new(o, "max_ns", json_integer(s->max_ns));
     json_object_set_new(o, "cv_ratio", json_real(s->cv_ratio));
@@ -45,11 +49,12 @@ json_t *value_step(const struct run_result *r)
     json_t *o = value_spread(&r->step);
     if (r->has_steps || !json_is_object(o))
         return o;
-    static const char *const names[] = {"min_ns", "max_ns", "median_ns", "p95_ns", "cv_ratio"};
-    const int is_known[] = {0, 0, m->p50_ns > 0, m->p95_ns > 0, m->stdev_ns > 0};
+    static const char *const names[] = {"min_ns", "max_ns", "median_ns", "p95_ns", "cv_ratio", "max_over_median_ratio"};
+    const int is_known[] = {0, 0, m->p50_ns > 0, m->p95_ns > 0, m->stdev_ns > 0, 0};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!is_known[i])
             json_object_set_new(o, names[i], json_null());
+    json_object_set_new(o, "p99_because", json_string("n/a because the results hold no 99th percentile"));
     return o;
 }
 

@@ -300,15 +300,18 @@ json_t *run_figure_steps(struct site *s, const struct run_result *r)
     const struct {
         const char *name;
         int64_t ns;
-    } rows[] = {{"mean", r->step.mean_ns},
-                {"median", r->step.median_ns},
-                {"95th percentile", r->step.p95_ns},
-                {"fastest", r->step.min_ns},
-                {"slowest", r->step.max_ns}};
+    } rows[] = {{"mean", r->step.mean_ns},           {"median", r->step.median_ns},
+                {"95th percentile", r->step.p95_ns}, {"99th percentile", r->step.p99_ns > 0 ? r->step.p99_ns : -1},
+                {"fastest", r->step.min_ns},         {"slowest", r->step.max_ns}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         view_row(s, t, rows[i].name);
-        view_cell_time(s, t, true, rows[i].ns);
+        if (rows[i].ns >= 0)
+            view_cell_time(s, t, true, rows[i].ns);
+        else
+            view_cell(s, t, SPREAD_NO_P99);
     }
+    view_row(s, t, "slowest / median");
+    view_cell(s, t, r->step.median_ns > 0 ? fmt_x((double)r->step.max_ns / (double)r->step.median_ns).text : "n/a");
     view_row(s, t, "standard deviation / mean");
     view_cell(s, t, r->step.n > 1 ? fmt_percent(r->step.cv_ratio).text : "n/a: one step");
     view_row(s, t, "steps counted");

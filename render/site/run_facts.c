@@ -103,12 +103,13 @@ json_t *run_facts_overview(struct site *s, const struct run_result *r)
     if (r->has_steps) {
         add_fact(&f, "Step time",
                  r->step_interval.has
-                     ? site_text(s, "%s on average (95 %% interval %s to %s), median %s, p95 %s",
+                     ? site_text(s, "%s on average (95 %% interval %s to %s), median %s, p95 %s, %s",
                                  fmt_time(r->step.mean_ns).text, fmt_time((int64_t)r->step_interval.lo).text,
                                  fmt_time((int64_t)r->step_interval.hi).text, fmt_time(r->step.median_ns).text,
-                                 fmt_time(r->step.p95_ns).text)
-                     : site_text(s, "%s on average, median %s, p95 %s", fmt_time(r->step.mean_ns).text,
-                                 fmt_time(r->step.median_ns).text, fmt_time(r->step.p95_ns).text));
+                                 fmt_time(r->step.p95_ns).text, spread_tail(&r->step).text)
+                     : site_text(s, "%s on average, median %s, p95 %s, %s", fmt_time(r->step.mean_ns).text,
+                                 fmt_time(r->step.median_ns).text, fmt_time(r->step.p95_ns).text,
+                                 spread_tail(&r->step).text));
     }
     add_fact(&f, "Throughput",
              r->has_throughput

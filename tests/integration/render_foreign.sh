@@ -129,6 +129,13 @@ is "the headline has its number" '.headline | test("all_reduce over 16 ranks rea
 is "sizes and bandwidths" '.evidence[0].rows | [length, .[30][0], .[30][3], .[31][3]]' '[32,"8589934592","237.94","66.4834"]'
 read_one 0 "calls of the CUDA API alone" "$traces/nsys/cloverleaf-nsys_cloverleaf-cuda_api_trace.csv"
 is "the longest in sum, with its share" '.headline' "\"Calls of the CUDA API, by summed time: most is 'cudaDeviceSynchronize_v3020', 302 ms, 53 % of all.\""
+cat >"$made/ranges.csv" <<'EOF'
+Time (%),Total Time (ns),Instances,Avg (ns),Med (ns),Min (ns),Max (ns),StdDev (ns),Style,Range
+62.5,5000000000,50,100000000.0,100000000.0,90000000,120000000,5000000.0,PushPop,step
+37.5,3000000000,50,60000000.0,60000000.0,50000000,70000000,4000000.0,PushPop,data_load
+EOF
+read_one 0 "nvtx_sum" "$made/ranges.csv"
+is "ranges that hold others have no share of all" '.headline' "\"NVTX ranges, by summed time: the longest is 'step', 5.00 s. Its share of all is n/a because ranges may hold others.\""
 read_one 0 "nvidia-smi without a header" "$traces/monitor"
 is "its samples" '.runs[0].nodes[0].gpus[0].utilization_percent.n > 1000' 'true'
 is "the headline has their mean" '.headline | test("utilisation was 1.4 % in the mean of")' 'true'
