@@ -99,6 +99,14 @@ int uneven_rank(const struct report *rep, const struct run_result *r);
  * docs/metrics.md#shared-cores. Test: tests/unit/test_gain.c */
 void waiting_when_shared(const struct report *rep, struct run_result *r);
 
+/** pop_nodes - the load balance of p as a product of that within nodes and that between them, as TALP splits it.
+ *  useful   as of pop_of; shape (n)
+ *  node     of each rank, -1 not known; shape (n)
+ *  source   docs/metrics.md#pop. Test: tests/unit/test_pop.c */
+void pop_nodes(struct pop *p, const int64_t *useful, const int *node, int n);
+/** pop_counters - point->counters of a series, by the processor's counters of its runs.
+ *  source   docs/metrics.md#pop. Test: tests/unit/test_pop.c */
+void pop_counters(struct report *rep, struct series *s);
 /** is_memory_judged - is it known whether the memory's bandwidth limits compute? Else a run that computes may have much
  *  to gain. After rule_memory. (roofline.c)  Test: tests/unit/test_rules.c */
 int is_memory_judged(const struct run_result *r);

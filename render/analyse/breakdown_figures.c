@@ -126,4 +126,8 @@ void breakdown_pop(struct report *rep, struct run_result *out, const struct grid
         transfer += s->rank_part[r][PART_TRANSFER];
     }
     out->pop = pop_of(useful, s->rank_total, g->n_ranks, transfer / g->n_ranks, out->n_counted);
+    int *node = dcr_arena_alloc(&rep->arena, (size_t)g->n_ranks * sizeof *node);
+    for (int r = 0; r < g->n_ranks; r++)
+        node[r] = g->ranks[r]->node;
+    pop_nodes(&out->pop, useful, node, g->n_ranks);
 }

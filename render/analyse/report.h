@@ -50,6 +50,17 @@ struct claim {
     const char *gain_text; /* "at most 29 ms of 184 ms a step (1.19x)" */
 };
 
+/* What the processor counted of the ranks of a point, per step and all ranks together. Of their whole processes: the
+ * start, and polling while they wait, are in it. */
+struct point_counters {
+    int has;
+    double instructions, cycles, task_clock_ns;
+    int has_scaling;             /* against the series' reference; the product of all three is that of processor time */
+    int has_instruction_scaling; /* it takes a known amount of work as well */
+    double instruction_scaling_ratio, ipc_scaling_ratio, frequency_scaling_ratio;
+    const char *because; /* n/a because ... of the first of these that is not there; "" all are */
+};
+
 struct series_point {
     int n_nodes, n_ranks;
     int *runs; /* indices into report.runs: the repetitions */
@@ -65,6 +76,7 @@ struct series_point {
     const char *unreliable; /* why these are: cores were shared here or at the reference; "" = they were not */
     double compute_speedup; /* compute time per step of the reference / here, by strong or weak; 0 = n/a */
     struct pop pop;
+    struct point_counters counters;
 };
 
 /* What a loss is lost to: the parts, with the waiting given to what the rank that came last was doing. Sums to the

@@ -49,6 +49,9 @@ struct pop {
     double parallel_ratio, load_balance_ratio, communication_ratio;
     double serialization_ratio, transfer_ratio; /* estimated from the split of collectives */
     int64_t useful_mean_ns, useful_max_ns;      /* per step, over ranks */
+    int has_in_nodes, has_between_nodes;        /* load balance = within nodes x between them */
+    double in_nodes_ratio, between_nodes_ratio; /* 1 where the other is all of it */
+    const char *in_nodes_because, *between_nodes_because; /* n/a because ...; NULL or "" where has */
     int has_scaling;                            /* against the series' reference */
     double computation_scaling_ratio, global_ratio;
 };

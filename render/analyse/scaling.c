@@ -227,6 +227,12 @@ static void fill_point(struct report *rep, struct series_point *p)
         m.transfer_ratio += q->transfer_ratio;
         m.useful_mean_ns += q->useful_mean_ns;
         m.useful_max_ns += q->useful_max_ns;
+        m.in_nodes_ratio += q->in_nodes_ratio;
+        m.between_nodes_ratio += q->between_nodes_ratio;
+        m.has_in_nodes = q->has_in_nodes; /* ranks and nodes are the same in all repetitions */
+        m.has_between_nodes = q->has_between_nodes;
+        m.in_nodes_because = q->in_nodes_because;
+        m.between_nodes_because = q->between_nodes_because;
     }
     if (with_pop) {
         m.has_useful = 1;
@@ -237,6 +243,8 @@ static void fill_point(struct report *rep, struct series_point *p)
         m.transfer_ratio /= with_pop;
         m.useful_mean_ns /= with_pop;
         m.useful_max_ns /= with_pop;
+        m.in_nodes_ratio /= with_pop;
+        m.between_nodes_ratio /= with_pop;
     }
     p->pop = m;
 }
@@ -400,6 +408,7 @@ void scaling(struct report *rep)
         say_kind(rep, s);
         s->label = label_of(rep, &rep->runs[groups[i].runs[0]], s->kind);
         fill_speedups(s);
+        pop_counters(rep, s);
         say_no_speedup(rep, s);
         speedup_intervals(rep, s);
         losses(rep, s);

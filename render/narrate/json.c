@@ -50,6 +50,21 @@ static json_t *claim_object(const struct report *rep, const struct claim *c)
     return o;
 }
 
+/* Per step, all ranks together; scaling against the first point. */
+static json_t *counters_json(const struct point_counters *c)
+{
+    json_t *o = json_object();
+    json_object_set_new(o, "instructions_per_step", value_real(c->has, c->instructions));
+    json_object_set_new(o, "cycles_per_step", value_real(c->has, c->cycles));
+    json_object_set_new(o, "task_clock_ns_per_step", value_real(c->has, c->task_clock_ns));
+    json_object_set_new(o, "instruction_scaling_ratio",
+                        value_real(c->has_instruction_scaling, c->instruction_scaling_ratio));
+    json_object_set_new(o, "ipc_scaling_ratio", value_real(c->has_scaling, c->ipc_scaling_ratio));
+    json_object_set_new(o, "frequency_scaling_ratio", value_real(c->has_scaling, c->frequency_scaling_ratio));
+    json_object_set_new(o, "because", value_text(c->because));
+    return o;
+}
+
 static json_t *point_object(const struct report *rep, const struct series_point *p)
 {
     json_t *o = json_object(), *runs = json_array();
@@ -70,6 +85,7 @@ static json_t *point_object(const struct report *rep, const struct series_point 
     json_object_set_new(o, "unreliable_because", value_text(p->unreliable));
     json_object_set_new(o, "compute_speedup", value_real(p->compute_speedup > 0, p->compute_speedup));
     json_object_set_new(o, "pop", value_pop(&p->pop));
+    json_object_set_new(o, "counters", counters_json(&p->counters));
     return o;
 }
 

@@ -78,6 +78,11 @@ json_t *value_pop(const struct pop *p)
     json_object_set_new(o, "transfer_ratio_estimated", json_real(p->transfer_ratio));
     json_object_set_new(o, "useful_mean_ns", json_integer(p->useful_mean_ns));
     json_object_set_new(o, "useful_max_ns", json_integer(p->useful_max_ns));
+    json_object_set_new(o, "load_balance_in_nodes_ratio", value_real(p->has_in_nodes, p->in_nodes_ratio));
+    json_object_set_new(o, "load_balance_in_nodes_because", value_text(p->in_nodes_because));
+    json_object_set_new(o, "load_balance_between_nodes_ratio",
+                        value_real(p->has_between_nodes, p->between_nodes_ratio));
+    json_object_set_new(o, "load_balance_between_nodes_because", value_text(p->between_nodes_because));
     json_object_set_new(o, "computation_scaling_ratio", value_real(p->has_scaling, p->computation_scaling_ratio));
     json_object_set_new(o, "global_ratio", value_real(p->has_scaling, p->global_ratio));
     return o;

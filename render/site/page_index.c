@@ -37,37 +37,78 @@ static json_t *series_classes(struct site *s, const struct series *series)
                         runs, n);
 }
 
+/* A row of the table of efficiencies: of a point its value, or that it has none. */
+struct efficiency {
+    const char *name;
+    bool has;
+    double ratio;
+};
+enum { N_EFFICIENCIES = 12 };
+static void efficiencies_of(const struct series_point *point, struct efficiency out[N_EFFICIENCIES])
+{
+    const struct pop *p = &point->pop;
+    const struct point_counters *c = &point->counters;
+    const struct efficiency e[N_EFFICIENCIES] = {
+        {"global efficiency", p->has && p->has_scaling, p->global_ratio},
+        {"parallel efficiency", p->has, p->parallel_ratio},
+        {"load balance", p->has, p->load_balance_ratio},
+        {"load balance within nodes", p->has && p->has_in_nodes, p->in_nodes_ratio},
+        {"load balance between nodes", p->has && p->has_between_nodes, p->between_nodes_ratio},
+        {"communication efficiency", p->has, p->communication_ratio},
+        {"serialisation (estimated)", p->has, p->serialization_ratio},
+        {"transfer (estimated)", p->has, p->transfer_ratio},
+        {"computation scaling", p->has && p->has_scaling, p->computation_scaling_ratio},
+        {"instruction scaling", c->has_instruction_scaling, c->instruction_scaling_ratio},
+        {"IPC scaling", c->has_scaling, c->ipc_scaling_ratio},
+        {"frequency scaling", c->has_scaling, c->frequency_scaling_ratio}};
+    memcpy(out, e, sizeof e);
+}
+
+/* What of the rows needs words: "" or "; ...". */
+static const char *efficiency_words(struct site *s, const struct series *series)
+{
+    const char *unknown = series->kind == SCALING_UNKNOWN
+                              ? "; global efficiency and computation scaling are n/a because whether the scaling is "
+                                "strong or weak is unknown"
+                              : "";
+    const char *because = "";
+    bool has_counters = false;
+    for (int i = 0; i < series->n_points; i++) {
+        because = *because ? because : series->points[i].counters.because;
+        has_counters |= series->points[i].counters.has_scaling;
+    }
+    return site_text(s,
+                     "%s; load balance within nodes is n/a where every node has one rank, between nodes where there is "
+                     "one%s%s%s",
+                     unknown,
+                     has_counters
+                         ? "; instruction, IPC and frequency scaling are of whole processes, polling while they "
+                           "wait included"
+                         : "",
+                     *because ? "; instruction, IPC and frequency scaling: " : "", because);
+}
+
 static json_t *pop_table(struct site *s, const struct series *series)
 {
-    static const char *const names[] = {"global efficiency",        "parallel efficiency",       "load balance",
-                                        "communication efficiency", "serialisation (estimated)", "transfer (estimated)",
-                                        "computation scaling"};
+    struct efficiency e[N_EFFICIENCIES] = {{0}};
     struct dcr_buf columns = {0};
     dcr_buf_puts(&columns, "Efficiency");
     for (int i = 0; i < series->n_points; i++)
         dcr_buf_printf(&columns, "|#%s", node_words(s, series->points[i].n_nodes));
-    json_t *t = view_table(
-        s,
-        site_text(s, "POP efficiencies; 0.80 is acceptable by POP's own rule%s%s",
-                  series->kind == SCALING_UNKNOWN
-                      ? "; global efficiency and computation scaling are n/a because whether the scaling is strong or "
-                        "weak is unknown"
-                      : "",
-                  series_unreliable(s, series)),
-        dcr_buf_text(&columns));
+    json_t *t = view_table(s,
+                           site_text(s, "POP efficiencies; 0.80 is acceptable by POP's own rule%s%s",
+                                     efficiency_words(s, series), series_unreliable(s, series)),
+                           dcr_buf_text(&columns));
     dcr_buf_release(&columns);
     bool any = false;
-    for (size_t k = 0; k < sizeof names / sizeof names[0]; k++) {
-        view_row(s, t, names[k]);
+    for (size_t k = 0; k < N_EFFICIENCIES && series->n_points; k++) {
+        efficiencies_of(&series->points[0], e);
+        view_row(s, t, e[k].name);
         for (int i = 0; i < series->n_points; i++) {
-            const struct pop *p = &series->points[i].pop;
-            const double v[] = {
-                p->global_ratio,        p->parallel_ratio, p->load_balance_ratio,       p->communication_ratio,
-                p->serialization_ratio, p->transfer_ratio, p->computation_scaling_ratio};
-            bool has = p->has && ((k != 0 && k != 6) || p->has_scaling);
-            any |= has;
-            view_cell_class(s, t, has ? fmt_ratio(v[k]).text : "n/a",
-                            has && v[k] < s->rep->thresholds.efficiency ? "v-watch" : NULL);
+            efficiencies_of(&series->points[i], e);
+            any |= e[k].has;
+            view_cell_class(s, t, e[k].has ? fmt_ratio(e[k].ratio).text : "n/a",
+                            e[k].has && e[k].ratio < s->rep->thresholds.efficiency ? "v-watch" : NULL);
         }
     }
     if (!any) {

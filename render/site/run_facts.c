@@ -120,10 +120,15 @@ json_t *run_facts_overview(struct site *s, const struct run_result *r)
     if (r->coverage_ratio > 0)
         add_fact(&f, "Steps' share of the time from the first step to the last", fmt_percent(r->coverage_ratio).text);
     if (r->pop.has)
-        add_fact(&f, "Parallel efficiency",
-                 site_text(s, "%s = load balance %s x communication efficiency %s",
-                           fmt_ratio(r->pop.parallel_ratio).text, fmt_ratio(r->pop.load_balance_ratio).text,
-                           fmt_ratio(r->pop.communication_ratio).text));
+        add_fact(
+            &f, "Parallel efficiency",
+            site_text(s, "%s = load balance %s%s x communication efficiency %s", fmt_ratio(r->pop.parallel_ratio).text,
+                      fmt_ratio(r->pop.load_balance_ratio).text,
+                      r->pop.has_in_nodes && r->pop.has_between_nodes
+                          ? site_text(s, " (within nodes %s x between nodes %s)", fmt_ratio(r->pop.in_nodes_ratio).text,
+                                      fmt_ratio(r->pop.between_nodes_ratio).text)
+                          : "",
+                      fmt_ratio(r->pop.communication_ratio).text));
     else if (r->has_steps)
         add_fact(&f, "Parallel efficiency", run_not_available(s, r->pop_because));
     add_fact(&f, "Started", run->started_s > 0 ? fmt_utc(run->started_s).text : NULL);

@@ -179,7 +179,7 @@ static void sample_fill_result(struct sample *s, int k, const char *hostile)
         q->step_number[t] = t + 3;
         q->step_ns[t] = mean;
     }
-    q->step = (struct spread){57, mean, mean, mean + 2 * SAMPLE_MS, mean - SAMPLE_MS, mean + 3 * SAMPLE_MS, 0.02};
+    q->step = (struct spread){57, mean, mean, mean + 2 * SAMPLE_MS, mean - SAMPLE_MS, mean + 3 * SAMPLE_MS, 0, 0.02};
     q->step_interval = (struct interval){1, (double)mean * 0.99, (double)mean * 1.01};
     q->comm_ns = q->part_ns[PART_TRANSFER] + q->part_ns[PART_WAIT];
     q->ranks = sample_alloc(s, (size_t)n, sizeof *q->ranks);
@@ -195,8 +195,18 @@ static void sample_fill_result(struct sample *s, int k, const char *hostile)
     }
     q->straggler.has = n == 4;
     q->straggler.rank = 3;
-    q->pop =
-        (struct pop){1, 1, 1.0 - (double)q->comm_ns / (double)mean, 0.93, 0.8, 0.9, 0.89, mean, mean, k > 0, 0.97, 0.5};
+    q->pop = (struct pop){.has = 1,
+                          .has_useful = 1,
+                          .parallel_ratio = 1.0 - (double)q->comm_ns / (double)mean,
+                          .load_balance_ratio = 0.93,
+                          .communication_ratio = 0.8,
+                          .serialization_ratio = 0.9,
+                          .transfer_ratio = 0.89,
+                          .useful_mean_ns = mean,
+                          .useful_max_ns = mean,
+                          .has_scaling = k > 0,
+                          .computation_scaling_ratio = 0.97,
+                          .global_ratio = 0.5};
     q->coverage_ratio = 0.91;
     q->has_throughput = 1;
     q->throughput = 64e9 / (double)mean;
@@ -248,6 +258,7 @@ static void sample_fill_series(struct sample *s)
         p->compute_speedup = (double)rep->runs[0].part_ns[0] / (double)r->part_ns[0];
         p->pop = r->pop;
         p->unreliable = "";
+        p->counters.because = "n/a because this machine shows no such counter";
     }
     q->n_losses = 3;
     q->losses = sample_alloc(s, 3, sizeof *q->losses);

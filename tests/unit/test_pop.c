@@ -71,11 +71,83 @@ static void test_data_loading_is_not_communication(void **state)
     run_free(r);
 }
 
+/* Two nodes of two ranks: useful 80 60 | 60 40. Means of nodes 70 and 50, of all 60, most 80. */
+static void test_nodes(void **state)
+{
+    (void)state;
+    const int64_t useful[] = {80, 60, 60, 40}, total[] = {100, 100, 100, 100};
+    const int two[] = {0, 0, 1, 1}, each[] = {0, 1, 2, 3}, one[] = {5, 5, 5, 5}, unknown[] = {0, 0, -1, 1};
+    struct pop p = pop_of(useful, total, 4, 10, 1);
+    pop_nodes(&p, useful, two, 4);
+    assert_true(p.has_in_nodes && p.has_between_nodes);
+    assert_true(near(p.in_nodes_ratio, 70.0 / 80) && near(p.between_nodes_ratio, 60.0 / 70));
+    assert_true(near(p.in_nodes_ratio * p.between_nodes_ratio, p.load_balance_ratio));
+    p = pop_of(useful, total, 4, 10, 1);
+    pop_nodes(&p, useful, each, 4);
+    assert_true(!p.has_in_nodes && p.has_between_nodes && near(p.between_nodes_ratio, 0.75));
+    assert_string_equal(p.in_nodes_because, "n/a because every node has one rank");
+    p = pop_of(useful, total, 4, 10, 1);
+    pop_nodes(&p, useful, one, 4);
+    assert_true(p.has_in_nodes && !p.has_between_nodes && near(p.in_nodes_ratio, 0.75));
+    p = pop_of(useful, total, 4, 10, 1);
+    pop_nodes(&p, useful, unknown, 4);
+    assert_true(!p.has_in_nodes && !p.has_between_nodes);
+    assert_string_equal(p.in_nodes_because, "n/a because the nodes of the ranks are not known");
+}
+
+/* Per rank and step: 1 node 1000 instructions in 500 cycles of 250 ns; 2 nodes 600 in 400 cycles of 250 ns. Strong:
+ * instructions 1000 / 1200; IPC 1.5 / 2; frequency 1.6 / 2 GHz. */
+static void test_counters(void **state)
+{
+    (void)state;
+    for (int weak = 0; weak < 2; weak++) {
+        struct run *runs[] = {made_even_run(1, 64, 10, 90, 10, 0, 0),
+                              made_even_run(2, weak ? 128 : 64, 10, 90, 10, 0, 0)};
+        for (int i = 0; i < 2; i++)
+            for (int k = 0; k <= i; k++) {
+                struct run_rank *r = run_rank_at(runs[i], k);
+                r->counters_status = "ok";
+                r->instructions = i ? 6000 : 10000;
+                r->cycles = i ? 4000 : 5000;
+                r->task_clock_ns = 2500;
+            }
+        struct report rep = {0};
+        struct analyse_options o = made_options();
+        assert_int_equal(analyse(&rep, runs, 2, &o, NULL), 0);
+        assert_int_equal(rep.n_series, 1);
+        const struct point_counters *one = &rep.series[0].points[0].counters, *two = &rep.series[0].points[1].counters;
+        assert_true(near(one->instructions, 1000) && near(two->instructions, 1200));
+        assert_true(near(one->ipc_scaling_ratio, 1));
+        assert_true(near(two->instruction_scaling_ratio, (weak ? 2 : 1) * 1000.0 / 1200));
+        assert_true(near(two->ipc_scaling_ratio, 0.75) && near(two->frequency_scaling_ratio, 0.8));
+        assert_string_equal(two->because, "");
+        report_free(&rep);
+        run_free(runs[0]);
+        runs[0] = NULL;
+        /* alone there is nothing to scale against; without counters the archive's own reason is said */
+        assert_int_equal(analyse(&rep, runs + 1, 1, &o, NULL), 0);
+        one = &rep.series[0].points[0].counters;
+        assert_true(one->has && !one->has_scaling);
+        assert_string_equal(one->because, "n/a because there are runs of one node count only");
+        report_free(&rep);
+        run_rank_at(runs[1], 1)->cycles = -1;
+        run_rank_at(runs[1], 1)->counters_status = "n/a because this machine shows no such counter";
+        assert_int_equal(analyse(&rep, runs + 1, 1, &o, NULL), 0);
+        one = &rep.series[0].points[0].counters;
+        assert_false(one->has);
+        assert_string_equal(one->because, "n/a because this machine shows no such counter");
+        report_free(&rep);
+        run_free(runs[1]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_by_hand),
         cmocka_unit_test(test_identities),
+        cmocka_unit_test(test_nodes),
+        cmocka_unit_test(test_counters),
         cmocka_unit_test(test_nothing_measured),
         cmocka_unit_test(test_data_loading_is_not_communication),
     };
