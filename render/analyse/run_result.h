@@ -47,12 +47,12 @@ struct pop {
     int has;        /* 0: fewer than two ranks with steps, or what was useful is not known */
     int has_useful; /* the useful times are known: of one rank too */
     double parallel_ratio, load_balance_ratio, communication_ratio;
-    double serialization_ratio, transfer_ratio; /* estimated from the split of collectives */
-    int64_t useful_mean_ns, useful_max_ns;      /* per step, over ranks */
-    int has_in_nodes, has_between_nodes;        /* load balance = within nodes x between them */
-    double in_nodes_ratio, between_nodes_ratio; /* 1 where the other is all of it */
+    double serialization_ratio, transfer_ratio;           /* estimated from the split of collectives */
+    int64_t useful_mean_ns, useful_max_ns;                /* per step, over ranks */
+    int has_in_nodes, has_between_nodes;                  /* load balance = within nodes x between them */
+    double in_nodes_ratio, between_nodes_ratio;           /* 1 where the other is all of it */
     const char *in_nodes_because, *between_nodes_because; /* n/a because ...; NULL or "" where has */
-    int has_scaling;                            /* against the series' reference */
+    int has_scaling;                                      /* against the series' reference */
     double computation_scaling_ratio, global_ratio;
 };
 
