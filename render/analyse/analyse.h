@@ -282,6 +282,12 @@ int is_part_known(const struct run_result *r, enum part p);
 enum cause_class class_of_part(enum part p);
 /** is_point_part_known - has any run of the point? */
 int is_point_part_known(const struct report *rep, const struct series_point *p, enum part part);
+/** known_parts, known_point_parts, known_loss_parts - bit p: is_part_known of enum part p; of a point, of any of its
+ *  runs; of a loss, of either of its points. What is not known is 0 in sums and n/a or null where it is shown.
+ *  After rules. Test: tests/unit/test_narrate_runs.c */
+unsigned known_parts(const struct run_result *r);
+unsigned known_point_parts(const struct report *rep, const struct series_point *p);
+unsigned known_loss_parts(const struct report *rep, const struct series *s, const struct series_loss *l);
 /** point_step - step times of a point; of a summary its mean, which holds no steps to share out (n = 0: n/a). */
 const struct spread *point_step(const struct report *rep, const struct series_point *p);
 /** run_part_name - part_name, or what stands there instead: "communication: transfer and waiting". */

@@ -208,6 +208,7 @@ static void fill_steps(struct report *rep, struct run_result *out, const struct 
         if (out->gain_ns[c] > out->step.mean_ns)
             out->gain_ns[c] = out->step.mean_ns;
     }
+    out->n_matched = g->n_ranks > 1 ? s.n_matched : 0;
     fill_ranks(rep, out, g, &s, first);
     struct counted counted = {g->n_ranks, g->ranks, g->index + first * n, (size_t)out->n_counted};
     phases_run(rep, out, &counted);

@@ -158,11 +158,11 @@ void breakdown_straggler(const struct report *rep, struct run_result *out, const
     double wins = rep->thresholds.straggler_wins / n;
     w->rank = out->ranks[worst].rank;
     w->wins_ratio = (double)out->ranks[worst].n_last / (double)s->n_matched;
-    w->caused_ns = out->ranks[worst].caused_wait_ns / n;
+    w->caused_ns = out->ranks[worst].caused_wait_ns / (n - 1); /* the others waited, not the rank itself */
     w->caused_ratio = (double)w->caused_ns / (double)out->step.mean_ns;
     w->as_fast_ns = as_fast_as_the_next(out, worst);
-    w->has = w->wins_ratio > (n == 2 || wins > never_less_than ? never_less_than : wins) &&
-             w->caused_ratio > rep->thresholds.straggler_wait;
+    w->is_mostly_last = w->wins_ratio > (n == 2 || wins > never_less_than ? never_less_than : wins);
+    w->has = w->is_mostly_last && w->caused_ratio > rep->thresholds.straggler_wait;
 }
 
 /* The causes of waiting, scaled so that they sum to the waiting that the breakdown shows. */

@@ -52,18 +52,29 @@ void losses(struct report *rep, struct series *s)
         add_loss(s, 0, s->n_points - 1);
 }
 
-/* Waiting of a point by its cause, over its repetitions; sums to its waiting. */
-static void wait_causes(const struct report *rep, const struct series_point *p, int64_t out[N_CATEGORIES])
+/* What the waiting of ranks for each other was for. */
+enum waited { WAITED_DATA, WAITED_IO, WAITED_RANK /* that comes last for other work */, WAITED_CORE, N_WAITED };
+
+/* Waiting of a point by its cause, over its repetitions; sums to its waiting. Where cores were shared, only what
+ * unequal work explains is for a rank: the others wait for one that has no core. */
+static void wait_causes(const struct report *rep, const struct series_point *p, int64_t out[N_WAITED])
 {
-    int64_t sum[N_CATEGORIES] = {0}, total = 0;
-    for (int i = 0; i < p->n_runs; i++)
-        for (int c = 0; c < N_CATEGORIES; c++) {
-            sum[c] += rep->runs[p->runs[i]].wait_cause_ns[c];
-            total += rep->runs[p->runs[i]].wait_cause_ns[c];
+    int64_t sum[N_WAITED] = {0}, total = 0;
+    for (int i = 0; i < p->n_runs; i++) {
+        const struct run_result *r = &rep->runs[p->runs[i]];
+        int64_t of_run[N_WAITED] = {[WAITED_DATA] = r->wait_cause_ns[CAT_DATA], [WAITED_IO] = r->wait_cause_ns[CAT_IO]};
+        for (int c = 0; c < N_CATEGORIES; c++)
+            of_run[WAITED_RANK] += c == CAT_DATA || c == CAT_IO ? 0 : r->wait_cause_ns[c];
+        if (*r->shared.id) {
+            of_run[WAITED_CORE] = of_run[WAITED_RANK] - r->uneven_wait_ns;
+            of_run[WAITED_RANK] = r->uneven_wait_ns;
         }
+        for (int w = 0; w < N_WAITED; w++)
+            total += of_run[w], sum[w] += of_run[w];
+    }
     if (total == 0)
-        sum[CAT_OTHER] = total = 1;
-    apportion(sum, N_CATEGORIES, p->part_ns[PART_WAIT], total, out);
+        sum[WAITED_RANK] = total = 1;
+    apportion(sum, N_WAITED, p->part_ns[PART_WAIT], total, out);
 }
 
 /* Of the overhead of a point, what GPUs waited for their host; 0 = not every run has a GPU trace that says it. */
@@ -110,6 +121,51 @@ static double files_share(const struct report *rep, const struct series_point *p
     return data > 0 ? files / data : 0;
 }
 
+/* The words of the class table for what is n/a there, of the run that lost first. */
+static const char *class_text(const struct report *rep, const struct series_point *b, const struct series_point *a,
+                              enum cause_class cls)
+{
+    const struct series_point *points[] = {b, a};
+    for (int i = 0; i < 2; i++)
+        for (int k = 0; k < points[i]->n_runs; k++) {
+            const struct class_result *c = &rep->runs[points[i]->runs[k]].classes[cls];
+            if (c->verdict == VERDICT_NA && c->text && *c->text)
+                return c->text;
+        }
+    return "n/a because it was not recorded at both node counts";
+}
+
+static int has_verdict(const struct report *rep, const struct series_point *p, enum cause_class cls)
+{
+    for (int i = 0; i < p->n_runs; i++)
+        if (rep->runs[p->runs[i]].classes[cls].verdict != VERDICT_NA)
+            return 1;
+    return 0;
+}
+
+/* Of what nothing was recorded at either point, 0 is no measurement. */
+static void say_unknown(const struct report *rep, const struct series *s, struct series_loss *l)
+{
+    static const struct {
+        enum loss_class lost;
+        enum cause_class cls;
+        enum part part;
+    } of[] = {{LOST_COMPUTE, CLASS_COMPUTE, PART_COMPUTE},
+              {LOST_IMBALANCE, CLASS_IMBALANCE, PART_WAIT},
+              {LOST_COMMUNICATION, CLASS_COMMUNICATION, PART_TRANSFER},
+              {LOST_COPY, CLASS_COPY, PART_COPY},
+              {LOST_DATA, CLASS_DATA, PART_DATA},
+              {LOST_IO, CLASS_IO, PART_IO}};
+    const struct series_point *a = &s->points[l->from], *b = &s->points[l->to];
+    unsigned parts = known_loss_parts(rep, s, l);
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+        int is_known = of[i].lost == LOST_IMBALANCE ? has_verdict(rep, a, of[i].cls) || has_verdict(rep, b, of[i].cls)
+                                                    : (int)(parts >> of[i].part & 1);
+        l->class_because[of[i].lost] = is_known || l->class_ns[of[i].lost] ? NULL : class_text(rep, b, a, of[i].cls);
+    }
+    l->class_because[LOST_HOST] = l->has_host ? NULL : class_text(rep, b, a, CLASS_HOST);
+}
+
 void loss_classes(struct report *rep)
 {
     for (int i = 0; i < rep->n_series; i++)
@@ -117,26 +173,27 @@ void loss_classes(struct report *rep)
             const struct series *s = &rep->series[i];
             struct series_loss *l = &rep->series[i].losses[k];
             const struct series_point *a = &s->points[l->from], *b = &s->points[l->to];
-            int64_t before[N_CATEGORIES], now[N_CATEGORIES], waited = a->part_ns[PART_WAIT];
+            int64_t before[N_WAITED], now[N_WAITED], waited = a->part_ns[PART_WAIT];
             wait_causes(rep, a, before);
             wait_causes(rep, b, now);
             /* what ideal scaling leaves of the waiting, by cause */
-            apportion(before, N_CATEGORIES, b->part_ns[PART_WAIT] - l->part_ns[PART_WAIT], waited ? waited : 1, before);
+            apportion(before, N_WAITED, b->part_ns[PART_WAIT] - l->part_ns[PART_WAIT], waited ? waited : 1, before);
             if (waited == 0)
-                before[CAT_OTHER] = b->part_ns[PART_WAIT] - l->part_ns[PART_WAIT];
+                before[WAITED_RANK] = b->part_ns[PART_WAIT] - l->part_ns[PART_WAIT];
             l->class_ns[LOST_COMPUTE] = l->part_ns[PART_COMPUTE];
             l->class_ns[LOST_COMMUNICATION] = l->part_ns[PART_TRANSFER];
             l->class_ns[LOST_COPY] = l->part_ns[PART_COPY];
-            l->class_ns[LOST_DATA] = l->part_ns[PART_DATA] + now[CAT_DATA] - before[CAT_DATA];
-            l->class_ns[LOST_IO] = l->part_ns[PART_IO] + now[CAT_IO] - before[CAT_IO];
+            l->class_ns[LOST_DATA] = l->part_ns[PART_DATA] + now[WAITED_DATA] - before[WAITED_DATA];
+            l->class_ns[LOST_IO] = l->part_ns[PART_IO] + now[WAITED_IO] - before[WAITED_IO];
             /* calls on files in loading are I/O, with their share of the waiting that loading causes, as in a run */
-            int64_t files = (int64_t)((double)(b->part_ns[PART_DATA] + now[CAT_DATA]) * files_share(rep, b) -
-                                      (double)(b->part_ns[PART_DATA] - l->part_ns[PART_DATA] + before[CAT_DATA]) *
+            int64_t files = (int64_t)((double)(b->part_ns[PART_DATA] + now[WAITED_DATA]) * files_share(rep, b) -
+                                      (double)(b->part_ns[PART_DATA] - l->part_ns[PART_DATA] + before[WAITED_DATA]) *
                                           files_share(rep, a));
             l->class_ns[LOST_DATA] -= files;
             l->class_ns[LOST_IO] += files;
             split_overhead(rep, s, l);
-            for (int c = 0; c < N_CATEGORIES; c++)
-                l->class_ns[LOST_IMBALANCE] += c == CAT_DATA || c == CAT_IO ? 0 : now[c] - before[c];
+            l->class_ns[LOST_IMBALANCE] = now[WAITED_RANK] - before[WAITED_RANK];
+            l->class_ns[LOST_OTHER] += now[WAITED_CORE] - before[WAITED_CORE];
+            say_unknown(rep, s, l);
         }
 }

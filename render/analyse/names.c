@@ -11,6 +11,36 @@ const char *part_key(enum part p)
     return keys[p];
 }
 
+const char *loss_class_key(enum loss_class c)
+{
+    static const char *const keys[] = {
+#define X(id, key, name, what) key,
+        LOSS_CLASSES(X)
+#undef X
+    };
+    return keys[c];
+}
+
+const char *loss_class_name(enum loss_class c)
+{
+    static const char *const names[] = {
+#define X(id, key, name, what) name,
+        LOSS_CLASSES(X)
+#undef X
+    };
+    return names[c];
+}
+
+const char *loss_class_what(enum loss_class c)
+{
+    static const char *const what[] = {
+#define X(id, key, name, text) text,
+        LOSS_CLASSES(X)
+#undef X
+    };
+    return what[c];
+}
+
 const char *part_name(enum part p)
 {
     static const char *const names[] = {

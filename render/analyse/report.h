@@ -80,31 +80,37 @@ struct series_point {
 };
 
 /* What a loss is lost to: the parts, with the waiting given to what the rank that came last was doing. Sums to the
- * loss. X(id, key) */
-#define LOSS_CLASSES(X)                    \
-    X(LOST_COMPUTE, "compute")             \
-    X(LOST_IMBALANCE, "imbalance")         \
-    X(LOST_COMMUNICATION, "communication") \
-    X(LOST_COPY, "copy")                   \
-    X(LOST_DATA, "data")                   \
-    X(LOST_IO, "io")                       \
-    X(LOST_HOST, "host")                   \
-    X(LOST_OTHER, "other")
+ * loss. X(id, key, name in the table, what counts as that) */
+#define LOSS_CLASSES(X)                                                                                           \
+    X(LOST_COMPUTE, "compute", "compute", "phases of compute")                                                    \
+    X(LOST_IMBALANCE, "imbalance", "imbalance", "waiting for a rank that comes last, but for loading or writing") \
+    X(LOST_COMMUNICATION, "communication", "exposed communication", "transfer that no work hides")                \
+    X(LOST_COPY, "copy", "copies", "copies to and from the GPU that no kernel hides")                             \
+    X(LOST_DATA, "data", "data", "loading, and waiting for ranks that load")                                      \
+    X(LOST_IO, "io", "I/O", "files read while loading and files written, and waiting for ranks that do so")       \
+    X(LOST_HOST, "host", "host", "unnamed time in which GPUs waited for their host")                              \
+    X(LOST_OTHER, "other", "other", "unnamed time of the steps, and waiting for ranks that were kept from their cores")
 enum loss_class {
-#define X(id, key) id,
+#define X(id, key, name, what) id,
     LOSS_CLASSES(X)
 #undef X
         N_LOSS_CLASSES
 };
+/** loss_class_key, loss_class_name, loss_class_what - in report.json; in tables; what counts as that class. */
+const char *loss_class_key(enum loss_class c);
+const char *loss_class_name(enum loss_class c);
+const char *loss_class_what(enum loss_class c);
 
 /* The time lost between two points: step time here minus what perfect scaling from `from` would give. */
 struct series_loss {
-    int from, to;                         /* indices of points */
-    int64_t ideal_ns, actual_ns, loss_ns; /* loss = actual - ideal, may be negative */
-    int64_t part_ns[N_PARTS];             /* sums to loss_ns exactly */
-    int64_t class_ns[N_LOSS_CLASSES];     /* the same */
-    int has_host;                         /* 0: no GPU traces at both points; host time is in "other" */
-    int largest;                          /* enum part with the largest loss */
+    int from, to;                              /* indices of points */
+    int64_t ideal_ns, actual_ns, loss_ns;      /* loss = actual - ideal, may be negative */
+    int64_t part_ns[N_PARTS];                  /* sums to loss_ns exactly */
+    int64_t class_ns[N_LOSS_CLASSES];          /* the same */
+    const char *class_because[N_LOSS_CLASSES]; /* "n/a because ...": nothing of it was recorded at either point, or it
+                                                  cannot be told apart: class_ns is 0 then. NULL = it is known */
+    int has_host;                              /* 0: no GPU traces at both points; host time is in "other" */
+    int largest;                               /* enum part with the largest loss */
 };
 
 /* A law of scaling fitted to the points of a series. */

@@ -141,6 +141,22 @@ static void rule_data(struct report *rep, struct run_result *r)
                               fmt_time(files_in_loading(r)).text);
 }
 
+/* Did a recorder watch the calls on files? Then that there was nothing is a measurement. */
+static int is_io_recorded(const struct run *a)
+{
+    return a->n_files > 0 || strcmp(a->io_status, "ok") == 0;
+}
+
+/* "53.7 us", summed over ranks; 0 of a run that made none that was timed. */
+static const char *all_of_files(struct report *rep, const struct run *a)
+{
+    double ns = 0;
+    for (int i = 0; i < a->n_files; i++)
+        for (int k = 0; k < DCT_N_IO; k++)
+            ns += (double)a->files[i].sum[k].ns;
+    return report_text(rep, "%s", fmt_time(ns < 9e18 ? (int64_t)ns : INT64_MAX).text);
+}
+
 /* Checkpoints may lie inside steps or between them: both count against the wall time. */
 static void rule_io(struct report *rep, struct run_result *r)
 {
@@ -153,7 +169,7 @@ static void rule_io(struct report *rep, struct run_result *r)
         if (s->n && s->sum / (double)s->n / 100 > iowait)
             iowait = s->sum / (double)s->n / 100;
     }
-    if (in_steps == 0 && r->io_outside_ns == 0 && iowait <= t->iowait_limits) {
+    if (in_steps == 0 && r->io_outside_ns == 0 && iowait <= t->iowait_limits && !is_io_recorded(r->run)) {
         rule_not_measured(r, CLASS_IO, "n/a because no checkpoint or other file write was recorded");
         return;
     }
@@ -184,46 +200,9 @@ static void rule_io(struct report *rep, struct run_result *r)
                                                          : "read");
     if (r->io_outside_ns)
         c->text = report_text(rep, "%s, and %s between steps over the run", c->text, fmt_time(r->io_outside_ns).text);
-}
-
-/* A GPU trace may be that of one rank among many: its communication counts, though nobody saw its peers. */
-int is_one_of_many(const struct run_result *r)
-{
-    return r->n_ranks < 2 && r->comm_ns > 0 && r->run->n_traces && r->run->traces->world_size != 1;
-}
-
-enum cause_class class_of_part(enum part p)
-{
-    static const enum cause_class of[N_PARTS] = {[PART_COMPUTE] = CLASS_COMPUTE,
-                                                 [PART_TRANSFER] = CLASS_COMMUNICATION,
-                                                 [PART_WAIT] = CLASS_COMMUNICATION,
-                                                 [PART_DATA] = CLASS_DATA,
-                                                 [PART_IO] = CLASS_IO,
-                                                 [PART_COPY] = CLASS_COPY,
-                                                 [PART_OTHER] = CLASS_OVERHEAD};
-    return of[p];
-}
-
-int is_part_known(const struct run_result *r, enum part p)
-{
-    if (p == PART_WAIT && is_one_of_many(r))
-        return 0;
-    if ((p == PART_TRANSFER || p == PART_WAIT) && r->n_ranks == 1 && r->has_steps)
-        return 1; /* alone it exchanges nothing */
-    return p == PART_OTHER || r->part_ns[p] > 0 || r->classes[class_of_part(p)].verdict != VERDICT_NA;
-}
-
-int is_point_part_known(const struct report *rep, const struct series_point *p, enum part part)
-{
-    for (int i = 0; i < p->n_runs; i++)
-        if (is_part_known(&rep->runs[p->runs[i]], part))
-            return 1;
-    return 0;
-}
-
-const char *run_part_name(const struct run_result *r, enum part p)
-{
-    return p == PART_TRANSFER && is_one_of_many(r) ? "communication: transfer and waiting" : part_name(p);
+    if (is_io_recorded(r->run)) /* calls too short for an event are known as sums only */
+        c->text = report_text(rep, "%s; all calls on files that were recorded took %s, summed over ranks", c->text,
+                              all_of_files(rep, r->run));
 }
 
 static void rule_copy(struct report *rep, struct run_result *r)

@@ -57,6 +57,65 @@ static const char *no_communication_because(struct report *rep, const struct run
                             (long long)n, n == 1 ? "call lies" : "calls lie");
 }
 
+/* Waiting for a rank without a core is no waiting for a slow one: only what unequal work explains is. */
+static void rule_imbalance_when_shared(struct report *rep, struct run_result *r, int64_t caused)
+{
+    const struct thresholds *t = &rep->thresholds;
+    struct class_result *w = &r->classes[CLASS_IMBALANCE];
+    if (caused > 0 && r->uneven_wait_ns == 0) {
+        rule_not_measured(r, CLASS_IMBALANCE,
+                          report_text(rep,
+                                      "n/a because ranks were kept from their cores: of %s a step (%s) that they wait "
+                                      "for each other, unequal work explains nothing",
+                                      fmt_time(caused).text, fmt_percent(rule_share(r, caused)).text));
+        return;
+    }
+    w->share_ns = r->uneven_wait_ns;
+    w->share_ratio = rule_share(r, w->share_ns);
+    w->share_interval = r->cause_interval[CLASS_IMBALANCE];
+    rule_grade(w, t->comm_limits, t->straggler_wait);
+    if (r->straggler.has && w->share_ratio > t->straggler_wait)
+        w->verdict = VERDICT_LIMITS;
+    w->text = report_text(
+        rep, "%s a step waiting, of which unequal work explains %s: the rest waits for ranks without a core",
+        fmt_time(caused).text, w->share_ns ? fmt_time(w->share_ns).text : "nothing");
+    if (r->straggler.has)
+        w->text = report_text(rep, "rank %d arrives last in %s of the collectives; %s", r->straggler.rank,
+                              fmt_percent(r->straggler.wins_ratio).text, w->text);
+    only_if_it_matters(t, r, w);
+}
+
+static void rule_imbalance(struct report *rep, struct run_result *r, int64_t caused)
+{
+    const struct thresholds *t = &rep->thresholds;
+    const struct straggler *s = &r->straggler;
+    struct class_result *w = &r->classes[CLASS_IMBALANCE];
+    w->share_interval = r->cause_interval[CLASS_IMBALANCE];
+    rule_grade(w, t->comm_limits, t->straggler_wait);
+    /* A rank that is late because it loads or writes is those classes' matter, whatever the balance. */
+    int is_unbalanced = r->pop.has && r->pop.load_balance_ratio < t->load_balance;
+    if ((is_unbalanced || s->has) && w->share_ratio > t->straggler_wait)
+        w->verdict = VERDICT_LIMITS;
+    if (s->has)
+        w->text = report_text(rep, "rank %d arrives last in %s of the collectives; load balance %s", s->rank,
+                              fmt_percent(s->wins_ratio).text, fmt_ratio(r->pop.load_balance_ratio).text);
+    else if (s->is_mostly_last)
+        w->text = report_text(
+            rep,
+            "%s a step waiting; rank %d arrives last in %s of the collectives, which costs each other rank only %s a "
+            "step; load balance %s",
+            fmt_time(caused).text, s->rank, fmt_percent(s->wins_ratio).text, fmt_time(s->caused_ns).text,
+            fmt_ratio(r->pop.load_balance_ratio).text);
+    else
+        w->text = report_text(rep, "%s a step waiting, no rank stands out; load balance %s", fmt_time(caused).text,
+                              fmt_ratio(r->pop.load_balance_ratio).text);
+    /* A rank that is named is not fine, though what all ranks wait in the mean may be little. */
+    double of_others = w->share_ratio * r->n_rank_results / (r->n_rank_results - 1);
+    if (s->has && w->verdict == VERDICT_FINE && of_others > t->straggler_wait)
+        w->verdict = VERDICT_WATCH;
+    only_if_it_matters(t, r, w);
+}
+
 void rule_communication(struct report *rep, struct run_result *r)
 {
     const struct thresholds *t = &rep->thresholds;
@@ -94,9 +153,6 @@ void rule_communication(struct report *rep, struct run_result *r)
                                fmt_ratio(t->load_balance).text),
                    "comm_limits", t->comm_limits);
     c->share_interval = r->part_interval[PART_TRANSFER];
-    if (*r->shared.id) /* waiting for a core is not waiting for a slow rank */
-        w->share_ns = r->uneven_wait_ns, w->share_ratio = rule_share(r, w->share_ns);
-    w->share_interval = r->cause_interval[CLASS_IMBALANCE];
     rule_grade(c, t->comm_limits, t->comm_watch);
     double of_loss = transfer_of_loss(rep, r);
     if (of_loss > t->comm_loss)
@@ -112,26 +168,14 @@ void rule_communication(struct report *rep, struct run_result *r)
         return;
     }
 
-    rule_grade(w, t->comm_limits, t->straggler_wait);
-    /* A rank that is late because it loads or writes is those classes' matter, whatever the balance. */
-    int is_unbalanced = r->pop.has && r->pop.load_balance_ratio < t->load_balance && !*r->shared.id;
-    if ((is_unbalanced || r->straggler.has) && w->share_ratio > t->straggler_wait)
-        w->verdict = VERDICT_LIMITS;
-    if (r->straggler.has)
-        w->text = report_text(rep, "rank %d arrives last in %s of the collectives; load balance %s", r->straggler.rank,
-                              fmt_percent(r->straggler.wins_ratio).text, fmt_ratio(r->pop.load_balance_ratio).text);
-    else if (*r->shared.id)
-        w->text = report_text(
-            rep, "%s a step waiting, of which unequal work explains %s: the rest waits for ranks without a core",
-            fmt_time(caused).text, w->share_ns ? fmt_time(w->share_ns).text : "nothing");
-    else
-        w->text = report_text(rep, "%s a step waiting, no rank stands out; load balance %s", fmt_time(caused).text,
-                              fmt_ratio(r->pop.load_balance_ratio).text);
-
-    only_if_it_matters(t, r, w);
+    if (*r->shared.id) {
+        rule_imbalance_when_shared(rep, r, caused);
+        return;
+    }
+    rule_imbalance(rep, r, caused);
 
     /* Together above the threshold although neither is alone: the larger one is named. */
-    if (c->verdict != VERDICT_LIMITS && w->verdict != VERDICT_LIMITS && !*r->shared.id &&
+    if (c->verdict != VERDICT_LIMITS && w->verdict != VERDICT_LIMITS &&
         c->share_ratio + w->share_ratio > t->comm_limits) {
         struct class_result *larger = c->gain_ns >= w->gain_ns ? c : w;
         larger->verdict = VERDICT_LIMITS;

@@ -61,8 +61,8 @@ struct rank_result {
     struct spread step;
     int64_t part_ns[N_PARTS];      /* mean per counted step; sums to step.mean_ns */
     int64_t hidden_comm_ns;        /* mean per step */
-    int64_t n_last;                /* collectives in which this rank arrived last */
-    int64_t caused_wait_ns;        /* waiting of the others in those, summed over them, mean per step */
+    int64_t n_last;                /* collectives in which this rank arrived last; of run_result.n_matched */
+    int64_t caused_wait_ns;        /* waiting of the others in those, summed over them, mean per step; the same */
     int64_t work_ns[N_CATEGORIES]; /* per step when no neighbour disturbs (shortest); CAT_COMM 0 */
     int64_t samples;               /* of the counted steps; -1 = a step does not say */
 };
@@ -152,11 +152,12 @@ struct processor {
 };
 
 struct straggler {
-    int has; /* one rank is named */
-    int rank;
+    int has;             /* one rank is named: it is mostly last, and the others pay for it */
+    int is_mostly_last;  /* it comes last clearly more often than its share, whatever that costs */
+    int rank;            /* the one that came last most often; of n_matched > 0 only, as what follows */
     double wins_ratio;   /* of collectives in which it came last */
     double caused_ratio; /* waiting it caused, share of step time */
-    int64_t caused_ns;   /* mean per step and rank */
+    int64_t caused_ns;   /* mean per step and rank that waited for it */
     int64_t as_fast_ns;  /* what a step saves at most if it computes as fast as the next: 0 = it has more samples */
 };
 
@@ -239,7 +240,9 @@ struct run_result {
     int64_t uneven_wait_ns; /* of the waiting, what unequal work of the ranks explains; only where cores were shared */
     int64_t work_transfer_ns;   /* shortest transfer of a step, mean over ranks */
     int64_t gain_ns[N_CLASSES]; /* replay: step time saved at most without that cause; 0 where the class has none */
-    struct rank_result *ranks;  /* shape (n_rank_results), ascending rank */
+    int64_t n_matched; /* collectives of the counted steps that all ranks made, so that it is known who came last;
+                          0 = of none, and n_last and caused_wait_ns of the ranks are n/a */
+    struct rank_result *ranks; /* shape (n_rank_results), ascending rank */
     int n_rank_results;
     struct phase_result *phases; /* in order of appearance */
     int n_phases;

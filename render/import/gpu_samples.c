@@ -114,9 +114,11 @@ int64_t gpu_samples_node(struct run *r, const char *host, size_t n)
 
 static struct run_gpu *gpu_at(struct run *r, int64_t node, int64_t id)
 {
+    int n_before = r->nodes_len;
     struct run_node *n = id >= 0 && id < 1024 && node >= 0 ? run_node_at(r, node) : NULL;
     if (!n)
         return NULL;
+    n->is_of_samples |= r->nodes_len > n_before;
     for (int i = 0; i < n->n_gpus; i++)
         if (n->gpus[i].gpu_id == id)
             return &n->gpus[i];

@@ -57,6 +57,7 @@ struct run_traffic {
 
 struct run_node {
     int node;
+    int is_of_samples; /* made for a GPU monitor's samples, which need not say where they were taken */
     const char *host, *boot_id, *cpu_model, *kernel; /* "" = not recorded */
     const char *gpu_model, *gpu_driver;              /* of the first GPU; "" = none, or not recorded */
     int cores, cores_allowed;                        /* 0 = not recorded */

@@ -182,8 +182,9 @@ static void add_class_claim(struct report *rep, int run, const struct class_resu
         claim_number(rep, c, report_text(rep, "runs.%s.communication_ns", r->slug), "ns", (double)r->comm_ns);
         claim_number(rep, c, report_text(rep, "runs.%s.parts_ns.comm_transfer", r->slug), "ns",
                      (double)r->part_ns[PART_TRANSFER]);
-        claim_number(rep, c, report_text(rep, "runs.%s.parts_ns.comm_wait", r->slug), "ns",
-                     (double)r->part_ns[PART_WAIT]);
+        if (is_part_known(r, PART_WAIT))
+            claim_number(rep, c, report_text(rep, "runs.%s.parts_ns.comm_wait", r->slug), "ns",
+                         (double)r->part_ns[PART_WAIT]);
     }
     r->claims[r->n_claims++] = rep->n_claims - 1;
 }

@@ -2,6 +2,7 @@
  * digits, so that equal reports are equal bytes. Runs: json_run.c. */
 #include "render/narrate/narrate.h"
 
+#include "render/analyse/analyse.h"
 #include "render/narrate/compare_doc.h"
 #include "render/narrate/devices.h"
 #include "render/narrate/json_values.h"
@@ -76,7 +77,7 @@ static json_t *point_object(const struct report *rep, const struct series_point 
     json_object_set_new(o, "step",
                         !p->step.n && p->n_runs == 1 ? value_step(&rep->runs[p->runs[0]]) : value_spread(&p->step));
     json_object_set_new(o, "step_interval_ns", value_interval(p->step_interval));
-    json_object_set_new(o, "parts_ns", p->step.n ? value_parts(p->part_ns) : json_null());
+    json_object_set_new(o, "parts_ns", p->step.n ? value_parts(p->part_ns, known_point_parts(rep, p)) : json_null());
     json_object_set_new(o, "throughput_samples_per_s", value_real(p->has_throughput, p->throughput));
     json_object_set_new(o, "speedup", value_real(p->speedup > 0, p->speedup));
     json_object_set_new(o, "speedup_interval", value_interval(p->speedup_interval));
@@ -91,14 +92,19 @@ static json_t *point_object(const struct report *rep, const struct series_point 
 
 static json_t *loss_class_object(const struct series_loss *l)
 {
-    static const char *const keys[] = {
-#define X(id, key) key,
-        LOSS_CLASSES(X)
-#undef X
-    };
     json_t *o = json_object();
     for (int c = 0; c < N_LOSS_CLASSES; c++)
-        json_object_set_new(o, keys[c], c == LOST_HOST && !l->has_host ? json_null() : json_integer(l->class_ns[c]));
+        json_object_set_new(o, loss_class_key((enum loss_class)c), value_int(!l->class_because[c], l->class_ns[c]));
+    return o;
+}
+
+/* Of those classes that are null. */
+static json_t *loss_class_because(const struct series_loss *l)
+{
+    json_t *o = json_object();
+    for (int c = 0; c < N_LOSS_CLASSES; c++)
+        if (l->class_because[c])
+            json_object_set_new(o, loss_class_key((enum loss_class)c), json_string(l->class_because[c]));
     return o;
 }
 
@@ -188,12 +194,12 @@ static json_t *series_object(const struct report *rep, const struct series *s)
         json_array_append_new(points, point_object(rep, &s->points[i]));
     for (int i = 0; i < s->n_losses; i++) {
         const struct series_loss *l = &s->losses[i];
-        json_array_append_new(losses,
-                              json_pack("{s:i, s:i, s:I, s:I, s:I, s:o, s:o, s:s}", "from_nodes",
-                                        s->points[l->from].n_nodes, "to_nodes", s->points[l->to].n_nodes, "ideal_ns",
-                                        (json_int_t)l->ideal_ns, "actual_ns", (json_int_t)l->actual_ns, "loss_ns",
-                                        (json_int_t)l->loss_ns, "parts_ns", value_parts(l->part_ns), "classes_ns",
-                                        loss_class_object(l), "largest", part_key((enum part)l->largest)));
+        json_array_append_new(
+            losses, json_pack("{s:i, s:i, s:I, s:I, s:I, s:o, s:o, s:o, s:s}", "from_nodes", s->points[l->from].n_nodes,
+                              "to_nodes", s->points[l->to].n_nodes, "ideal_ns", (json_int_t)l->ideal_ns, "actual_ns",
+                              (json_int_t)l->actual_ns, "loss_ns", (json_int_t)l->loss_ns, "parts_ns",
+                              value_parts(l->part_ns, known_loss_parts(rep, s, l)), "classes_ns", loss_class_object(l),
+                              "classes_because", loss_class_because(l), "largest", part_key((enum part)l->largest)));
     }
     json_object_set_new(o, "label", json_string(s->label));
     json_object_set_new(o, "scaling", json_string(scaling_word(s->kind)));

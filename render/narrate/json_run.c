@@ -7,11 +7,12 @@
 #include <math.h>
 #include <string.h>
 
-static json_t *shares(const int64_t *part, int64_t whole)
+static json_t *shares(const int64_t *part, int64_t whole, unsigned known)
 {
     json_t *o = json_object();
     for (int p = 0; p < N_PARTS; p++)
-        json_object_set_new(o, part_key((enum part)p), value_real(whole > 0, (double)part[p] / (double)whole));
+        json_object_set_new(o, part_key((enum part)p),
+                            value_real(whole > 0 && known >> p & 1, (double)part[p] / (double)whole));
     return o;
 }
 
@@ -78,10 +79,10 @@ static json_t *ranks(const struct run_result *r)
         json_object_set_new(o, "rank", json_integer(k->rank));
         json_object_set_new(o, "node", value_int(k->node >= 0, k->node));
         json_object_set_new(o, "step", value_spread(&k->step));
-        json_object_set_new(o, "parts_ns", value_parts(k->part_ns));
+        json_object_set_new(o, "parts_ns", value_parts(k->part_ns, known_parts(r)));
         json_object_set_new(o, "hidden_communication_ns", json_integer(k->hidden_comm_ns));
-        json_object_set_new(o, "n_last", json_integer(k->n_last));
-        json_object_set_new(o, "caused_wait_ns", json_integer(k->caused_wait_ns));
+        json_object_set_new(o, "n_last", value_int(r->n_matched > 0, k->n_last));
+        json_object_set_new(o, "caused_wait_ns", value_int(r->n_matched > 0, k->caused_wait_ns));
         json_object_set_new(o, "process", process(r->run, k->rank));
         json_array_append_new(list, o);
     }
@@ -204,8 +205,8 @@ static void put_steps(json_t *o, const struct run_result *r)
     json_object_set_new(o, "n_counted", value_int(has, r->n_counted));
     json_object_set_new(o, "step", value_step(r));
     json_object_set_new(o, "step_interval_ns", value_interval(r->step_interval));
-    json_object_set_new(o, "parts_ns", has ? value_parts(r->part_ns) : json_null());
-    json_object_set_new(o, "parts_ratio", has ? shares(r->part_ns, r->step.mean_ns) : json_null());
+    json_object_set_new(o, "parts_ns", has ? value_parts(r->part_ns, known_parts(r)) : json_null());
+    json_object_set_new(o, "parts_ratio", has ? shares(r->part_ns, r->step.mean_ns, known_parts(r)) : json_null());
     json_object_set_new(o, "communication_ns", value_int(has, r->comm_ns));
     json_object_set_new(o, "communication_interval", value_interval(r->comm_interval));
     json_object_set_new(o, "hidden_communication_ns", value_int(has, r->hidden_comm_ns));

@@ -58,11 +58,11 @@ json_t *value_step(const struct run_result *r)
     return o;
 }
 
-json_t *value_parts(const int64_t *part)
+json_t *value_parts(const int64_t *part, unsigned known)
 {
     json_t *o = json_object();
     for (int p = 0; p < N_PARTS; p++)
-        json_object_set_new(o, part_key((enum part)p), json_integer(part[p]));
+        json_object_set_new(o, part_key((enum part)p), value_int(known >> p & 1, part[p]));
     return o;
 }
 

@@ -17,8 +17,9 @@ json_t *value_interval(struct interval i);
 json_t *value_spread(const struct spread *s);
 /** value_step - the step time of a run; of a summary null for what it does not say (shortest, longest). */
 json_t *value_step(const struct run_result *r);
-/** value_parts - by key.   part: shape (N_PARTS), ns */
-json_t *value_parts(const int64_t *part);
+/** value_parts - by key, null of what was not recorded.   part: shape (N_PARTS), ns; known: bit p of enum part p, as
+ *  known_parts has it */
+json_t *value_parts(const int64_t *part, unsigned known);
 /** value_pop - null where the efficiencies are n/a. */
 json_t *value_pop(const struct pop *p);
 

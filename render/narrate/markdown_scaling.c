@@ -76,7 +76,38 @@ static void put_losses(const struct report *rep, const struct series *s, struct 
                        fmt_count(s->points[l->to].n_nodes, rep->unit).text, fmt_ms(l->ideal_ns).text,
                        fmt_ms(l->actual_ns).text, fmt_ms(l->loss_ns).text);
         for (int p = 0; p < N_PARTS; p++)
-            dcr_buf_printf(out, " %s |", fmt_ms(l->part_ns[p]).text);
+            dcr_buf_printf(out, " %s |", known_loss_parts(rep, s, l) >> p & 1 ? fmt_ms(l->part_ns[p]).text : "n/a");
+    }
+    dcr_buf_puts(out, "\n\n");
+}
+
+/* The same loss by cause. */
+static void put_loss_causes(const struct report *rep, const struct series *s, struct dcr_buf *out)
+{
+    if (s->n_losses == 0)
+        return;
+    dcr_buf_puts(out, "The same by cause, in ms; the causes sum to the loss:\n\n| Cause |");
+    for (int i = 0; i < s->n_losses; i++)
+        dcr_buf_printf(out, " %d to %s |", s->points[s->losses[i].from].n_nodes,
+                       fmt_count(s->points[s->losses[i].to].n_nodes, rep->unit).text);
+    dcr_buf_puts(out, " What counts as that |\n| --- |");
+    for (int i = 0; i < s->n_losses; i++)
+        dcr_buf_puts(out, " ---: |");
+    dcr_buf_puts(out, " --- |");
+    for (int c = 0; c < N_LOSS_CLASSES; c++) {
+        const char *because = NULL;
+        dcr_buf_printf(out, "\n| %s |", loss_class_name((enum loss_class)c));
+        for (int i = 0; i < s->n_losses; i++) {
+            const struct series_loss *l = &s->losses[i];
+            because = l->class_because[c] ? l->class_because[c] : because; /* the last one spans the series */
+            dcr_buf_printf(out, " %s |", l->class_because[c] ? "n/a" : fmt_ms(l->class_ns[c]).text);
+        }
+        dcr_buf_printf(out, " %s", loss_class_what((enum loss_class)c));
+        if (because) {
+            dcr_buf_puts(out, "; ");
+            md_escaped(out, because);
+        }
+        dcr_buf_puts(out, " |");
     }
     dcr_buf_puts(out, "\n\n");
 }
@@ -192,6 +223,7 @@ void md_scaling(const struct report *rep, struct dcr_buf *out)
             put_shares(rep, s, out);
         md_paragraph(out, s->support);
         put_losses(rep, s, out);
+        put_loss_causes(rep, s, out);
         put_laws(rep, s, out);
         put_all_reduce(rep, s, out);
         md_paragraph(out, s->beyond_text);

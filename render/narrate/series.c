@@ -240,6 +240,8 @@ static void add_series_numbers(struct report *rep, int index, struct claim *c, c
     const enum part parts[] = {cause->part, PART_WAIT};
     for (int i = 0; i < n_parts; i++) {
         const char *key = part_key(parts[i]);
+        if (!is_point_part_known(rep, last, parts[i]))
+            continue; /* null there */
         claim_number(rep, c, report_text(rep, "%s.parts_ns.%s", point, key), "ns", (double)last->part_ns[parts[i]]);
         claim_number(rep, c, report_text(rep, "%s.%s", lost, key), "ns", (double)s->losses[loss].part_ns[parts[i]]);
     }

@@ -61,10 +61,13 @@ static void put_ranks(const struct run_result *r, struct dcr_buf *out)
     for (int i = 0; i < r->n_rank_results; i++) {
         const struct rank_result *k = &r->ranks[i];
         struct fmt f[5];
-        dcr_buf_printf(out, "%6d %10s %10s %10s %10s %10s %10s %10lld\n", k->rank, fmt_ms(k->step.mean_ns).text,
+        char last[24] = "n/a";
+        if (r->n_matched)
+            snprintf(last, sizeof last, "%lld", (long long)k->n_last);
+        dcr_buf_printf(out, "%6d %10s %10s %10s %10s %10s %10s %10s\n", k->rank, fmt_ms(k->step.mean_ns).text,
                        part_ms(r, k, PART_COMPUTE, &f[0]), part_ms(r, k, PART_TRANSFER, &f[1]),
                        part_ms(r, k, PART_WAIT, &f[2]), part_ms(r, k, PART_DATA, &f[3]), part_ms(r, k, PART_IO, &f[4]),
-                       (long long)k->n_last);
+                       last);
     }
     if (r->pop.has)
         dcr_buf_printf(out, "\nParallel efficiency %s = load balance %s x communication efficiency %s\n",

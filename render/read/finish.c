@@ -68,11 +68,20 @@ static void guess_node_kind(struct run *r)
     r->node_kind = n_equal ? NODES_ONE_KERNEL : NODES_MACHINES;
 }
 
+/* Nodes that something names or watched. Samples of a GPU that say no host are kept at node 0, and count no node. */
+static int told_nodes(const struct run *r)
+{
+    int n = 0;
+    for (int i = 0; i < r->nodes_len; i++)
+        n += !r->nodes[i].is_of_samples || *r->nodes[i].host || r->nodes[i].cpu_percent.n;
+    return n;
+}
+
 static void find_sizes(struct reading *g)
 {
     struct run *r = g->run;
-    if (!r->n_nodes && r->has_metadata && r->nodes_len)
-        r->n_nodes = r->nodes_len;
+    if (!r->n_nodes && r->has_metadata)
+        r->n_nodes = told_nodes(r);
     if (!r->n_nodes && g->folder_nodes) {
         r->n_nodes = g->folder_nodes;
         run_add_gap(r, "The number of nodes (%d) is taken from a folder name; nothing in the archive confirms it.",

@@ -17,7 +17,9 @@ bool breakdown_spec(struct site *s, const struct run_result *r, struct chart_row
     struct row_bar *rows = dcr_arena_alloc(&s->arena, N_PARTS * sizeof *rows);
     for (int k = 0; k < N_PARTS; k++)
         rows[k] = r->part_ns[k] == 0 /* nothing of the kind was seen: no bar of length 0 */
-                      ? (struct row_bar){.name = part_label((enum part)k), .to = NAN, .value = "none recorded"}
+                      ? (struct row_bar){.name = part_label((enum part)k),
+                                         .to = NAN,
+                                         .value = is_part_known(r, (enum part)k) ? "none" : "n/a: not recorded"}
                       : (struct row_bar){
                             .name = part_label((enum part)k),
                             .to = (double)r->part_ns[k] / axis.ns,
@@ -156,8 +158,8 @@ static json_t *ranks_table(struct site *s, const struct run_result *r)
         view_cell_time(s, t, is_part_known(r, PART_WAIT), q->part_ns[PART_WAIT]);
         view_cell_time(s, t, is_part_known(r, PART_DATA), q->part_ns[PART_DATA]);
         view_cell_time(s, t, is_part_known(r, PART_IO), q->part_ns[PART_IO]);
-        view_cell(s, t, site_int(s, q->n_last));
-        view_cell_time(s, t, true, q->caused_wait_ns);
+        view_cell(s, t, r->n_matched ? site_int(s, q->n_last) : "n/a");
+        view_cell_time(s, t, r->n_matched > 0, q->caused_wait_ns);
     }
     return t;
 }

@@ -243,36 +243,6 @@ static json_t *breakdown_figure(struct site *s, const struct series *series, con
 
 /* ---- the waterfall of the loss --------------------------------------------------------------------------- */
 
-static const char *signed_time(struct site *s, int64_t ns)
-{
-    return site_text(s, "%s%s", ns > 0 ? "+" : "", fmt_time(ns).text);
-}
-
-static json_t *loss_table(struct site *s, const struct series *series)
-{
-    struct dcr_buf columns = {0};
-    dcr_buf_puts(&columns, "Part");
-    for (int i = 0; i < series->n_losses; i++)
-        dcr_buf_printf(&columns, "|#%d to %d %ss", series->points[series->losses[i].from].n_nodes,
-                       series->points[series->losses[i].to].n_nodes, s->rep->unit);
-    json_t *t =
-        view_table(s, "Time lost per step against perfect scaling; the parts sum to the loss", dcr_buf_text(&columns));
-    dcr_buf_release(&columns);
-    static const char *const heads[] = {"perfect scaling", "measured", "loss"};
-    for (int row = 0; row < 3 + N_PARTS; row++) {
-        view_row(s, t, row < 2 ? heads[row] : row < 2 + N_PARTS ? part_name((enum part)(row - 2)) : heads[2]);
-        for (int i = 0; i < series->n_losses; i++) {
-            const struct series_loss *l = &series->losses[i];
-            view_cell(s, t,
-                      row == 0            ? fmt_time(l->ideal_ns).text
-                      : row == 1          ? fmt_time(l->actual_ns).text
-                      : row < 2 + N_PARTS ? signed_time(s, l->part_ns[row - 2])
-                                          : signed_time(s, l->loss_ns));
-        }
-    }
-    return t;
-}
-
 static json_t *loss_figure(struct site *s, const struct series *series, const char *suffix)
 {
     if (series->n_losses == 0)
@@ -319,7 +289,7 @@ static json_t *loss_figure(struct site *s, const struct series *series, const ch
                             .height = height < 340 ? 340 : height,
                             .narrow_height = height,
                             .run = -1,
-                            .table = loss_table(s, series)});
+                            .table = view_loss_parts(s, series)});
     dcr_buf_release(&alt);
     return view;
 }

@@ -9,12 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *signed_time(struct site *s, double ns)
-{
-    int64_t whole = (int64_t)llround(ns);
-    return site_text(s, "%s%s", whole > 0 ? "+" : "", fmt_time(whole).text);
-}
-
 /* What is outside the interval of runs that were not repeated is marked, and coloured as no change that is certain. */
 static void add_compared(struct site *s, json_t *t, const char *name, const struct compared *c, bool repeated)
 {
@@ -23,9 +17,10 @@ static void add_compared(struct site *s, json_t *t, const char *name, const stru
     view_cell_time(s, t, true, c->before_ns);
     view_cell_time(s, t, true, c->after_ns);
     int64_t change_ns = c->after_ns - c->before_ns;
-    view_cell_value(s, t, signed_time(s, (double)change_ns), site_text(s, "%lld", (long long)change_ns), "ns");
+    view_cell_value(s, t, signed_time(s, change_ns), site_text(s, "%lld", (long long)change_ns), "ns");
     view_cell(s, t,
-              i->has ? site_text(s, "%s to %s", signed_time(s, i->lo), signed_time(s, i->hi)) : "n/a: too few steps");
+              i->has ? site_text(s, "%s to %s", signed_time(s, llround(i->lo)), signed_time(s, llround(i->hi)))
+                     : "n/a: too few steps");
     view_cell_class(s, t,
                     !i->has ? "n/a"
                     : !c->is_significant
@@ -52,8 +47,7 @@ static const char *changed_most(struct site *s, const struct comparison *c)
         if (llabs(change[k]) > llabs(change[most]))
             most = k;
     }
-    return change[most] ? site_text(s, "%s, %s", part_name((enum part)most), signed_time(s, (double)change[most]))
-                        : "none";
+    return change[most] ? site_text(s, "%s, %s", part_name((enum part)most), signed_time(s, change[most])) : "none";
 }
 
 static json_t *parts_table(struct site *s, const struct comparison *c)

@@ -140,6 +140,9 @@ static json_t *series_view(struct site *s, int index)
     json_t *classes = series_classes(s, series), *pop = pop_table(s, series);
     site_table(s, classes, site_text(s, "causes%s", suffix), -1);
     site_table(s, pop, site_text(s, "pop%s", suffix), -1);
+    json_t *lost = view_loss_causes(s, series);
+    site_table(s, lost, site_text(s, "lost%s", suffix), -1);
+    view_set(s, v, "lost", lost);
     json_t *laws = view_laws(s, series), *ahead = view_ahead(s, series);
     site_table(s, laws, site_text(s, "laws%s", suffix), -1);
     site_table(s, ahead, site_text(s, "extrapolation%s", suffix), -1);

@@ -172,7 +172,7 @@ json_t *run_facts_communication(struct site *s, const struct run_result *r)
                            fmt_number(r->busbw_gb_s).text));
     if (r->straggler.has)
         add_fact(&f, "Arrives last",
-                 site_text(s, "rank %d, in %s of the collectives; it makes the others wait %s per step",
+                 site_text(s, "rank %d, in %s of the collectives; it makes each other rank wait %s per step",
                            r->straggler.rank, fmt_percent(r->straggler.wins_ratio).text,
                            fmt_time(r->straggler.caused_ns).text));
     return f.list;

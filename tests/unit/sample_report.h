@@ -275,6 +275,8 @@ static void sample_fill_series(struct sample *s)
         l->actual_ns = q->points[to[i]].step.mean_ns;
         l->ideal_ns = l->actual_ns - l->loss_ns;
         l->largest = PART_TRANSFER;
+        l->class_ns[LOST_OTHER] = l->loss_ns;
+        l->class_because[LOST_HOST] = "n/a because nobody looked";
     }
     q->limit_claim = 0;
     q->headline = q->support = "";

@@ -72,11 +72,34 @@ static void test_transfer_and_waiting(void **state)
     assert_true(k->straggler.has);
     assert_int_equal(k->straggler.rank, 1);
     assert_true(k->straggler.wins_ratio == 1);
-    assert_int_equal(k->straggler.caused_ns, 10);
+    assert_int_equal(k->straggler.caused_ns, 20); /* the one other rank waited so long */
+    assert_int_equal(k->n_matched, 20);
     assert_int_equal(k->gain_ns[CLASS_COMMUNICATION], 10);
     assert_int_equal(k->gain_ns[CLASS_IMBALANCE], 10); /* 80 -> 70 */
     assert_int_equal(k->gain_ns[CLASS_DATA], 0);
     done(&rep, r);
+}
+
+/* What a straggler costs is what the others wait, not the mean with itself: 8 of 100 name it, 4 of 100 do not. */
+static void test_straggler_of_two(void **state)
+{
+    (void)state;
+    for (int wait = 4; wait <= 8; wait += 4) {
+        struct run *r = made_run(2, 64);
+        const int64_t a[N_CATEGORIES] = {[CAT_COMPUTE] = 90 - wait, [CAT_COMM] = 10 + wait},
+                      b[N_CATEGORIES] = {[CAT_COMPUTE] = 90, [CAT_COMM] = 10};
+        for (int i = 0; i < 12; i++) {
+            made_step(r, run_rank_at(r, 0), a);
+            made_step(r, run_rank_at(r, 1), b);
+        }
+        struct report rep = {0};
+        struct run_result *k = analysed(&rep, r);
+        assert_int_equal(k->straggler.caused_ns, wait);
+        assert_true(k->straggler.is_mostly_last);
+        assert_int_equal(k->straggler.has, wait == 8);
+        assert_int_equal(k->straggler.rank, 1);
+        done(&rep, r);
+    }
 }
 
 /* Ranks that take turns in coming last: no straggler, though they wait as much. */
@@ -264,6 +287,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_warmup),
         cmocka_unit_test(test_transfer_and_waiting),
+        cmocka_unit_test(test_straggler_of_two),
         cmocka_unit_test(test_turns_are_no_straggler),
         cmocka_unit_test(test_waiting_goes_upstream),
         cmocka_unit_test(test_sums_are_exact),

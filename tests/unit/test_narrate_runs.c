@@ -524,6 +524,13 @@ static void test_report_json(void **state)
     for (size_t i = 0; i < 3; i++) {
         json_t *run = json_array_get(runs, i), *part;
         const char *key;
+        /* of copies nothing was recorded: no false 0, and who came last is nothing that one rank has */
+        assert_true(json_is_null(json_object_get(json_object_get(run, "parts_ns"), "copy")));
+        assert_true(json_is_null(json_object_get(json_object_get(run, "parts_ratio"), "copy")));
+        const json_t *rank = json_array_get(json_object_get(run, "ranks"), 0);
+        assert_true(json_is_null(json_object_get(json_object_get(rank, "parts_ns"), "copy")));
+        assert_int_equal(json_is_null(json_object_get(rank, "n_last")), i == 0);
+        assert_int_equal(json_is_null(json_object_get(rank, "caused_wait_ns")), i == 0);
         int64_t sum = 0;
         json_object_foreach(json_object_get(run, "parts_ns"), key, part) sum += json_integer_value(part);
         assert_int_equal(sum, json_integer_value(json_object_get(json_object_get(run, "step"), "mean_ns")));
@@ -539,6 +546,16 @@ static void test_report_json(void **state)
         int64_t sum = 0;
         json_object_foreach(json_object_get(loss, "parts_ns"), key, part) sum += json_integer_value(part);
         assert_int_equal(sum, json_integer_value(json_object_get(loss, "loss_ns")));
+        assert_true(json_is_null(json_object_get(json_object_get(loss, "parts_ns"), "copy")));
+        sum = 0;
+        json_object_foreach(json_object_get(loss, "classes_ns"), key, part)
+        {
+            sum += json_integer_value(part);
+            assert_int_equal(json_is_null(part),
+                             json_is_string(json_object_get(json_object_get(loss, "classes_because"), key)));
+        }
+        assert_int_equal(sum, json_integer_value(json_object_get(loss, "loss_ns")));
+        assert_true(json_is_null(json_object_get(json_object_get(loss, "classes_ns"), "copy")));
     }
     /* every number of a claim is in the tree under its id */
     const json_t *claims = json_object_get(root, "claims");

@@ -337,6 +337,21 @@ static void test_batch_label(void **state)
     }
 }
 
+/* Samples of a GPU that name no host are kept at node 0: nobody said that there was one node. */
+static void test_samples_count_no_node(void **state)
+{
+    (void)state;
+    static const char smi[] = "index, timestamp, utilization.gpu [%], memory.used [MiB]\n"
+                              "0, 2026/02/01 00:00:01.000, 40 %, 100 MiB\n0, 2026/02/01 00:00:02.000, 60 %, 100 MiB\n";
+    const struct file f[] = {{"job_metadata.json", "{\"nodes\":[],\"ranks\":[]}", 0}, {"smi.csv", smi, 0}};
+    struct run *r;
+    assert_int_equal(read_back("x.tar", f, 2, &r, NULL), 0);
+    assert_int_equal(r->nodes_len, 1);
+    assert_int_equal(r->nodes[0].n_gpus, 1);
+    assert_int_equal(r->n_nodes, 0);
+    run_free(r);
+}
+
 static void test_metadata_of_earlier_users(void **state)
 {
     (void)state;
@@ -709,6 +724,7 @@ int main(void)
         cmocka_unit_test(test_monitors),
         cmocka_unit_test(test_series_is_decimated),
         cmocka_unit_test(test_metadata),
+        cmocka_unit_test(test_samples_count_no_node),
         cmocka_unit_test(test_metadata_of_earlier_users),
         cmocka_unit_test(test_batch_label),
         cmocka_unit_test(test_manifest_at_the_end),

@@ -91,6 +91,65 @@ static void test_imbalance(void **state)
     run_free(r);
 }
 
+/* Two ranks, of which rank 1 is last in every exchange: it stands out, whatever that costs. Named, it is not fine. */
+static void test_always_last(void **state)
+{
+    (void)state;
+    for (int wait = 4; wait <= 8; wait += 4) {
+        struct run *r = made_run(2, 64), *runs[] = {r};
+        const int64_t a[N_CATEGORIES] = {[CAT_COMPUTE] = 90 - wait, [CAT_COMM] = 10 + wait},
+                      b[N_CATEGORIES] = {[CAT_COMPUTE] = 90, [CAT_COMM] = 10};
+        for (int i = 0; i < 40; i++) {
+            made_step(r, run_rank_at(r, 0), a);
+            made_step(r, run_rank_at(r, 1), b);
+        }
+        struct report rep = {0};
+        struct analyse_options o = made_options();
+        assert_int_equal(analyse(&rep, runs, 1, &o, NULL), 0);
+        const struct class_result *w = &rep.runs[0].classes[CLASS_IMBALANCE];
+        assert_non_null(strstr(w->text, "rank 1 arrives last in 100 % of the collectives"));
+        assert_int_equal(strstr(w->text, "costs each other rank only 4 ns a step") != NULL, wait == 4);
+        assert_int_equal(w->verdict, wait == 4 ? VERDICT_FINE : VERDICT_WATCH);
+        report_free(&rep);
+        run_free(r);
+    }
+}
+
+/* With the recorder of calls on files on, no I/O is measured, in steps or at all; without it nobody knows. */
+static void test_io_recorded(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *status;
+        int64_t outside_ns;
+        enum verdict verdict;
+        const char *text;
+    } c[] = {{"", 0, VERDICT_NA, "n/a because no checkpoint or other file write was recorded"},
+             {"nothing recorded because switched off (--io off)", 0, VERDICT_NA, "n/a because"},
+             {"ok", 0, VERDICT_FINE, "none in steps; all calls on files that were recorded took 27.5 us"},
+             {"ok", 50, VERDICT_FINE, "none in steps, and 50 ns between steps over the run; all calls on files"}};
+    for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
+        struct run *r = made_even_run(1, 64, 40, 100000, 0, 0, 0), *runs[] = {r};
+        struct run_file file = {.name = "log", .sum[DCT_IO_WRITE] = {.n = 3, .bytes = 9, .ns = 27480}};
+        r->io_status = c[i].status;
+        r->files = &file;
+        r->n_files = strcmp(c[i].status, "ok") == 0;
+        r->ranks[0].outside_ns[CAT_IO] = c[i].outside_ns;
+        struct report rep = {0};
+        struct analyse_options o = made_options();
+        assert_int_equal(analyse(&rep, runs, 1, &o, NULL), 0);
+        const struct class_result *k = &rep.runs[0].classes[CLASS_IO];
+        assert_int_equal(k->verdict, c[i].verdict);
+        assert_int_equal(k->has_share, c[i].verdict == VERDICT_FINE);
+        assert_int_equal(k->share_ns, 0);
+        assert_int_equal(is_part_known(&rep.runs[0], PART_IO), c[i].verdict == VERDICT_FINE);
+        assert_true(strncmp(k->text, c[i].text, strlen(c[i].text)) == 0);
+        report_free(&rep);
+        r->n_files = 0;
+        run_free(r);
+    }
+}
+
 /* 20 of 60 of loading are calls on files: they count as I/O, in time and in what their removal saves. */
 static void test_files_in_loading(void **state)
 {
@@ -498,6 +557,8 @@ int main(void)
         cmocka_unit_test(test_io),
         cmocka_unit_test(test_compute_bound),
         cmocka_unit_test(test_imbalance),
+        cmocka_unit_test(test_always_last),
+        cmocka_unit_test(test_io_recorded),
         cmocka_unit_test(test_late_by_writing),
         cmocka_unit_test(test_files_in_loading),
         cmocka_unit_test(test_outside_the_steps),

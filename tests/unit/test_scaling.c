@@ -123,6 +123,50 @@ static void test_losses_by_class(void **state)
     release(&f);
 }
 
+/* Two ranks that wait for each other by turns on one core: not unequal work, so not imbalance, in the table of causes
+ * as in the loss. What nothing was recorded of is n/a with a reason. */
+static void test_losses_on_shared_cores(void **state)
+{
+    (void)state;
+    struct fixture f = {.n = 2};
+    f.runs[0] = made_even_run(1, 64, 40, 40, 0, 0, 0);
+    f.runs[1] = made_run(2, 64);
+    f.runs[1]->node_kind = NODES_EMULATED;
+    for (int i = 0; i < 2; i++) {
+        f.runs[1]->nodes[i].boot_id = "one";
+        f.runs[1]->nodes[i].cores = f.runs[1]->nodes[i].cores_allowed = 1;
+    }
+    for (int s = 0; s < 40; s++)
+        for (int i = 0; i < 2; i++) {
+            int is_late = (s + i) % 2;
+            const int64_t part[N_CATEGORIES] = {[CAT_COMPUTE] = is_late ? 40 : 20, [CAT_COMM] = is_late ? 4 : 24};
+            made_step(f.runs[1], run_rank_at(f.runs[1], i), part);
+        }
+    analyse_all(&f);
+    const struct run_result *r = &f.rep.runs[1];
+    assert_string_equal(r->shared.id, "oversubscribed");
+    assert_int_equal(r->part_ns[PART_WAIT], 10);
+    assert_int_equal(r->classes[CLASS_IMBALANCE].verdict, VERDICT_NA);
+    assert_non_null(strstr(r->classes[CLASS_IMBALANCE].text, "of 10 ns a step (23 %) that they wait"));
+    const struct series_loss *l = &f.rep.series[0].losses[0];
+    int64_t sum = 0;
+    for (int c = 0; c < N_LOSS_CLASSES; c++)
+        sum += l->class_ns[c];
+    assert_int_equal(l->loss_ns, 24); /* 44 - 20 */
+    assert_int_equal(sum, l->loss_ns);
+    assert_int_equal(l->class_ns[LOST_OTHER], 10);
+    static const enum loss_class unknown[] = {LOST_IMBALANCE, LOST_COPY, LOST_DATA, LOST_IO, LOST_HOST};
+    for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++) {
+        assert_int_equal(l->class_ns[unknown[i]], 0);
+        assert_non_null(l->class_because[unknown[i]]);
+        assert_true(strncmp(l->class_because[unknown[i]], "n/a because ", 12) == 0);
+    }
+    assert_null(l->class_because[LOST_COMPUTE]);
+    assert_null(l->class_because[LOST_COMMUNICATION]);
+    assert_null(l->class_because[LOST_OTHER]);
+    release(&f);
+}
+
 /* GPU traces: 12 of 20 overhead wait for the host at one node, 15 of 18 at two; ideal leaves 6 of 10. */
 static void test_host_is_lost_too(void **state)
 {
@@ -495,6 +539,7 @@ int main(void)
         cmocka_unit_test(test_strong),
         cmocka_unit_test(test_incomplete),
         cmocka_unit_test(test_losses_by_class),
+        cmocka_unit_test(test_losses_on_shared_cores),
         cmocka_unit_test(test_host_is_lost_too),
         cmocka_unit_test(test_weak),
         cmocka_unit_test(test_losses_always_sum),

@@ -110,6 +110,11 @@ static void test_pages_say_it(void **state)
     assert_true(strstr(page.data, "The nodes are emulated") < strstr(page.data, "<figure")); /* in full */
     assert_true(page.len < 300000);
     dcr_buf_clear(&page);
+    slurp("site", "scaling.html", &page);
+    assert_has(&page, "<h3>Lost time by cause</h3>");
+    assert_has(&page, "transfer that no work hides");
+    assert_has(&page, "n/a because nobody looked");
+    dcr_buf_clear(&page);
     slurp("site", "runs/4node-20310425/index.html", &page);
     assert_has(&page, "id=\"breakdown\"");
     assert_has(&page, "id=\"ranks\"");
