@@ -6,12 +6,14 @@
 #include "render/narrate/format.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* What the compute phases of a step would take if only products, or only memory, held them up: analytic counts of the
  * program over what was calibrated on the nodes that its ranks were on. */
-struct roofline {
+struct ceilings {
     const char *because; /* "" or n/a because ... */
+    const char *peaks;   /* as of struct roofline */
     double flop_ns, memory_ns;
     double gflop_per_s, gb_per_s; /* ceilings of all ranks together */
 };
@@ -37,13 +39,35 @@ static const char *untold(struct report *rep, const struct run *a)
                        counters, *counters ? ")" : "");
 }
 
-static struct roofline roofline_of(struct report *rep, const struct run_result *r)
+/* `dccollect run --label KEY=N`: of one rank's cores or GPU. 0 = it is not stated */
+static double stated(const struct run *a, const char *key)
 {
-    struct roofline f = {.because = ""};
+    for (int i = 0; i < a->n_labels; i++)
+        if (strcmp(a->labels[i].key, key) == 0) {
+            char *end;
+            double v = strtod(a->labels[i].value, &end);
+            return end != a->labels[i].value && !*end && v > 0 && v < 1e12 ? v : 0;
+        }
+    return 0;
+}
+
+static struct ceilings ceilings_of(struct report *rep, const struct run_result *r)
+{
+    struct ceilings f = {.because = "", .peaks = "calibrated"};
     const struct run *a = r->run;
     double threads = a->program.threads > 0 ? (double)a->program.threads : 1;
     if (!(a->program.traffic_bytes_per_step > 0) || !(a->program.flop_per_step > 0))
         f.because = untold(rep, a);
+    else if (stated(a, "peak_gflop_per_s") > 0 && stated(a, "peak_gb_per_s") > 0) {
+        f.peaks = "stated";
+        f.gflop_per_s = stated(a, "peak_gflop_per_s") * r->n_ranks;
+        f.gb_per_s = stated(a, "peak_gb_per_s") * r->n_ranks;
+        f.flop_ns = a->program.flop_per_step / f.gflop_per_s;
+        f.memory_ns = a->program.traffic_bytes_per_step / f.gb_per_s;
+        return f;
+    } else if (strcmp(a->program.backend, "cuda") == 0)
+        f.because = "n/a because what is calibrated is processors and the run computed on GPUs: state what one can do "
+                    "(dccollect run --label peak_gflop_per_s=N --label peak_gb_per_s=N)";
     else if (!a->calibration)
         f.because = "n/a because the machine was not calibrated: run dccollect calibrate before the run";
     for (int i = 0; !*f.because && i < a->nodes_len; i++) {
@@ -96,25 +120,53 @@ static double compute_ns(const struct run_result *r)
 
 /* "34.1 GB/s, 85 % of the calibrated 40.0 GB/s". Nothing does more than it can: then the ceiling is wrong, and a share
  * of it means nothing. */
-static const char *of_ceiling(struct report *rep, double ratio, double ceiling, const char *unit, const char *why)
+static const char *of_ceiling(struct report *rep, const char *peaks, double ratio, double ceiling, const char *unit,
+                              const char *why)
 {
     const char *amount = report_text(rep, "%s %s", fmt_number(ratio * ceiling).text, unit);
     if (ratio > 1)
-        return report_text(rep, "%s, %s times the calibrated %s %s (%s, so no share of it is given)", amount,
-                           fmt_ratio(ratio).text, fmt_number(ceiling).text, unit, why);
-    return report_text(rep, "%s, %s of the calibrated %s %s", amount, fmt_percent(ratio).text, fmt_number(ceiling).text,
+        return report_text(rep, "%s, %s times the %s %s %s (%s, so no share of it is given)", amount,
+                           fmt_ratio(ratio).text, peaks, fmt_number(ceiling).text, unit, why);
+    return report_text(rep, "%s, %s of the %s %s %s", amount, fmt_percent(ratio).text, peaks, fmt_number(ceiling).text,
                        unit);
+}
+
+struct roofline roofline_of(const struct run_program *p, double peak_gflop_per_s, double peak_gb_per_s,
+                            double compute_ns, double step_ns, double bound_ratio)
+{
+    struct roofline f = {.has = 1,
+                         .because = "",
+                         .peaks = "",
+                         .flop = p->flop_per_step,
+                         .bytes = p->traffic_bytes_per_step,
+                         .peak_gflop_per_s = peak_gflop_per_s,
+                         .peak_gb_per_s = peak_gb_per_s};
+    f.intensity = f.flop / f.bytes;
+    f.ridge = peak_gflop_per_s / peak_gb_per_s;
+    f.attainable_gflop_per_s = fmin(peak_gflop_per_s, f.intensity * peak_gb_per_s);
+    f.gflop_per_s = f.flop / compute_ns; /* per nanosecond: 10^9 a second */
+    f.gb_per_s = f.bytes / compute_ns;
+    f.of_attainable_ratio = f.gflop_per_s / f.attainable_gflop_per_s;
+    f.mfu_ratio = f.flop / (step_ns * peak_gflop_per_s);
+    f.bound = f.intensity > f.ridge && f.gflop_per_s / peak_gflop_per_s > bound_ratio ? "compute"
+              : f.intensity < f.ridge && f.gb_per_s / peak_gb_per_s > bound_ratio     ? "memory"
+                                                                                      : "neither";
+    return f;
 }
 
 void rule_memory(struct report *rep, struct run_result *r)
 {
     const struct thresholds *t = &rep->thresholds;
-    struct roofline f = roofline_of(rep, r);
+    struct ceilings f = ceilings_of(rep, r);
     double compute = compute_ns(r);
     if (*f.because || compute <= 0) {
+        r->roofline.because = *f.because ? f.because : "n/a because no compute phase was recorded";
         rule_not_measured(r, CLASS_MEMORY, *f.because ? f.because : "n/a because no compute phase was recorded");
         return;
     }
+    r->roofline =
+        roofline_of(&r->run->program, f.gflop_per_s, f.gb_per_s, compute, (double)r->step.mean_ns, t->memory_bound);
+    r->roofline.peaks = f.peaks;
     double step = (double)r->step.mean_ns, scale = (double)r->part_ns[PART_COMPUTE] / compute;
     /* Counts and ceilings are estimates: more than all of compute they cannot take. */
     double used = f.memory_ns / compute, busy = f.flop_ns / compute;
@@ -131,9 +183,10 @@ void rule_memory(struct report *rep, struct run_result *r)
     c->verdict = used > t->memory_bound && is_memory       ? VERDICT_LIMITS
                  : used > t->memory_bound / 2 && is_memory ? VERDICT_WATCH
                                                            : VERDICT_FINE;
-    c->text = report_text(rep, "while computing it moves %s and does %s (analytic counts)",
-                          of_ceiling(rep, used, f.gb_per_s, "GB/s", "from caches, or the calibration was too low"),
-                          of_ceiling(rep, busy, f.gflop_per_s, "GFLOP/s", "the calibration was too low"));
+    c->text =
+        report_text(rep, "while computing it moves %s and does %s (analytic counts)",
+                    of_ceiling(rep, f.peaks, used, f.gb_per_s, "GB/s", "from caches, or the calibration was too low"),
+                    of_ceiling(rep, f.peaks, busy, f.gflop_per_s, "GFLOP/s", "the calibration was too low"));
 }
 
 /* Of the ranks' work, where they shared cores: shares of the time hold neighbours' turns. */

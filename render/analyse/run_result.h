@@ -169,6 +169,22 @@ struct accumulated {
     const char *because;   /* n/a because ... when micro_batches is 0 */
 };
 
+/* The compute phases of a step against what the ranks' cores or GPUs can do, all ranks together: analytic counts of the
+ * program over ceilings that were calibrated, or stated by labels. Exact arithmetic of these; none is estimated. */
+struct roofline {
+    int has;
+    const char *because; /* n/a because ... when !has */
+    const char *peaks;   /* where the ceilings are from: "calibrated" or "stated"; "" none */
+    double flop, bytes;  /* per step */
+    double peak_gflop_per_s, peak_gb_per_s;
+    double intensity, ridge; /* FLOP per byte: of the program; where both ceilings meet */
+    double attainable_gflop_per_s;
+    double gflop_per_s, gb_per_s; /* achieved while computing */
+    double of_attainable_ratio;   /* above 1 the ceilings, or the counts, are wrong */
+    double mfu_ratio;             /* FLOP of a step / (step time * peak) */
+    const char *bound;            /* "compute", "memory", "neither" (latency, launches, small kernels) */
+};
+
 /* What the memory of a GPU was at its peak. X(id, word in report.json and on the page) */
 #define MEMORY_STATES(X)                  \
     X(MEMORY_UNKNOWN, "n/a")              \
@@ -278,6 +294,7 @@ struct run_result {
     struct shared shared;        /* what kept the ranks from their cores */
     const char **notes;          /* further findings, one sentence each */
     int n_notes;
+    struct roofline roofline;
     struct gpu_memory *memory; /* of GPUs, monitors' first */
     int n_memory;
     uint64_t memory_notes; /* bit i: notes[i] says that the memory of a GPU was nearly full */

@@ -300,6 +300,27 @@ static void put_observed(const struct run *run, json_t *o)
     json_decref(files);
 }
 
+static json_t *roofline(const struct run_result *r)
+{
+    const struct roofline *f = &r->roofline;
+    json_t *o = json_object();
+    json_object_set_new(o, "because", value_text(!f->has && !r->has_steps ? r->steps_because : f->because));
+    json_object_set_new(o, "peaks", value_text(f->peaks));
+    json_object_set_new(o, "flop_per_step", value_real(f->has, f->flop));
+    json_object_set_new(o, "traffic_bytes_per_step", value_real(f->has, f->bytes));
+    json_object_set_new(o, "peak_gflop_per_s", value_real(f->has, f->peak_gflop_per_s));
+    json_object_set_new(o, "peak_gb_per_s", value_real(f->has, f->peak_gb_per_s));
+    json_object_set_new(o, "intensity_flop_per_byte", value_real(f->has, f->intensity));
+    json_object_set_new(o, "ridge_flop_per_byte", value_real(f->has, f->ridge));
+    json_object_set_new(o, "attainable_gflop_per_s", value_real(f->has, f->attainable_gflop_per_s));
+    json_object_set_new(o, "gflop_per_s", value_real(f->has, f->gflop_per_s));
+    json_object_set_new(o, "gb_per_s", value_real(f->has, f->gb_per_s));
+    json_object_set_new(o, "of_attainable_ratio", value_real(f->has, f->of_attainable_ratio));
+    json_object_set_new(o, "mfu_ratio", value_real(f->has, f->mfu_ratio));
+    json_object_set_new(o, "bound", value_text(f->bound));
+    return o;
+}
+
 static json_t *gpu_memories(const struct run_result *r)
 {
     json_t *list = json_array();
@@ -352,6 +373,7 @@ json_t *run_json(const struct run_result *r)
     json_object_set_new(o, "classes", classes(r));
     json_object_set_new(o, "notes", strings(r->notes, r->n_notes));
     json_object_set_new(o, "nodes", nodes_json(r->run));
+    json_object_set_new(o, "roofline", roofline(r));
     json_object_set_new(o, "gpu_memory", gpu_memories(r));
     json_object_set_new(o, "epochs", epochs(r->run));
     put_observed(r->run, o);

@@ -107,6 +107,12 @@ static void put_figures(const struct run_result *r, struct dcr_buf *out)
     dcr_buf_puts(out, ").");
     if (r->has_throughput)
         dcr_buf_printf(out, " Throughput: %s samples per second.", fmt_number(r->throughput).text);
+    const struct roofline *f = &r->roofline;
+    if (f->has && f->of_attainable_ratio <= 1 && f->mfu_ratio <= 1)
+        dcr_buf_printf(out, " Roofline: %s of the %s GFLOP/s attainable at %s FLOP/byte (ridge %s, %s peaks), MFU %s.",
+                       fmt_percent(f->of_attainable_ratio).text, fmt_number(f->attainable_gflop_per_s).text,
+                       fmt_number(f->intensity).text, fmt_number(f->ridge).text, f->peaks,
+                       fmt_percent(f->mfu_ratio).text);
     if (r->pop.has)
         dcr_buf_printf(out, " Parallel efficiency %s = load balance %s x communication efficiency %s.",
                        fmt_ratio(r->pop.parallel_ratio).text, fmt_ratio(r->pop.load_balance_ratio).text,

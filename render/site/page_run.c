@@ -89,6 +89,45 @@ static json_t *nodes_table(struct site *s, const struct run *run)
     return t;
 }
 
+static void roofline_row(struct site *s, json_t *t, const char *name, double value, const char *unit)
+{
+    view_row(s, t, name);
+    view_cell(s, t, site_text(s, "%s %s", fmt_number(value).text, unit));
+}
+
+/* Where the compute of a step stands under the ceilings of memory and arithmetic. */
+static json_t *roofline_table(struct site *s, const struct run_result *r)
+{
+    const struct roofline *f = &r->roofline;
+    if (!f->has)
+        return json_null();
+    const char *precision = r->run->program.precision;
+    json_t *t =
+        view_table(s,
+                   site_text(s,
+                             "Roofline of the compute phases, all ranks together: the program's own counts "
+                             "against %s ceilings%s%s",
+                             f->peaks, precision && *precision ? ", precision " : "", precision ? precision : ""),
+                   "Quantity|#Value");
+    roofline_row(s, t, "arithmetic intensity", f->intensity, "FLOP/byte");
+    roofline_row(s, t, "ridge: peak FLOP/s over peak bandwidth", f->ridge, "FLOP/byte");
+    roofline_row(s, t, "peak", f->peak_gflop_per_s, "GFLOP/s");
+    roofline_row(s, t, "peak bandwidth", f->peak_gb_per_s, "GB/s");
+    roofline_row(s, t, "attainable at this intensity", f->attainable_gflop_per_s, "GFLOP/s");
+    roofline_row(s, t, "achieved while computing", f->gflop_per_s, "GFLOP/s");
+    view_row(s, t, "achieved / attainable");
+    view_cell(s, t,
+              f->of_attainable_ratio > 1 ? "n/a because it is above 1: the ceilings are too low"
+                                         : fmt_percent(f->of_attainable_ratio).text);
+    view_row(s, t, "model FLOP utilisation (MFU): of the step's time times the peak");
+    view_cell(s, t,
+              f->mfu_ratio > 1 ? "n/a because it is above 1: the peak is too low" : fmt_percent(f->mfu_ratio).text);
+    view_row(s, t, "bound by");
+    view_cell(s, t,
+              strcmp(f->bound, "neither") ? f->bound : "neither ceiling: latency, launches, small products or waiting");
+    return t;
+}
+
 /* What the monitors and traces say of how full each GPU was. */
 static json_t *memory_table(struct site *s, const struct run_result *r)
 {
@@ -212,6 +251,8 @@ void page_run(struct site *s, int run)
     set_or_null(s, data, "steps", run_figure_steps(s, r));
     set_or_null(s, data, "heat", run_figure_heat(s, r));
     set_or_null(s, data, "monitors", run_figure_monitors(s, r));
+    set_table(s, data, "roofline", roofline_table(s, r), run);
+    view_text(s, data, "no_roofline", r->has_steps && !r->roofline.has ? r->roofline.because : NULL);
     set_table(s, data, "gpu_memory", memory_table(s, r), run);
     view_text(s, data, "monitors_absent", monitors_absent(s, r->run));
     set_or_null(s, data, "losses", run_figure_losses(s, r));

@@ -318,6 +318,60 @@ static void test_memory(void **state)
     assert_int_equal(verdict_of(r, CLASS_MEMORY, t), VERDICT_NA);
 }
 
+static struct roofline roofline_by(struct run *r)
+{
+    struct report rep = {0};
+    struct analyse_options o = made_options();
+    assert_int_equal(analyse(&rep, &r, 1, &o, NULL), 0);
+    struct roofline f = rep.runs[0].roofline;
+    f.because = f.has ? "" : strstr(f.because, "on GPUs") ? "GPUs" : f.because;
+    f.peaks = f.has ? strcmp(f.peaks, "stated") == 0 ? "stated" : "calibrated" : "";
+    report_free(&rep);
+    run_free(r);
+    return f;
+}
+
+static int is_about(double a, double b)
+{
+    return a > b * (1 - 1e-9) && a < b * (1 + 1e-9);
+}
+
+/* 500 / 1600 operations a byte; two cores' ceilings 40 and 20 meet at 2; attainable 20 x 0.3125 = 6.25 a ns; achieved
+ * 500 / 100 = 5, 80 % of it; bytes 16 a ns, 80 % of 20. */
+static void test_roofline(void **state)
+{
+    (void)state;
+    struct roofline f = roofline_by(calibrated(1600, 500));
+    assert_true(f.has && is_about(f.intensity, 0.3125) && is_about(f.ridge, 2));
+    assert_true(is_about(f.attainable_gflop_per_s, 6.25) && is_about(f.gflop_per_s, 5) && is_about(f.gb_per_s, 16));
+    assert_true(is_about(f.of_attainable_ratio, 0.8) && is_about(f.mfu_ratio, 500 / (100 * 40.0)));
+    assert_string_equal(f.bound, "memory");
+    f = roofline_by(calibrated(100, 3000)); /* 30 a byte; 30 of 40 a ns */
+    assert_true(is_about(f.attainable_gflop_per_s, 40) && is_about(f.mfu_ratio, 0.75));
+    assert_string_equal(f.bound, "compute");
+    assert_string_equal(roofline_by(calibrated(100, 2000)).bound, "neither"); /* half of it */
+    assert_false(roofline_by(calibrated(-1, 500)).has);
+    /* what processors can do says nothing of GPUs; what one GPU can is stated */
+    struct run *r = calibrated(1600, 500);
+    r->program.backend = "cuda";
+    assert_string_equal(roofline_by(r).because, "GPUs");
+    static struct run_pair labels[] = {{"peak_gb_per_s", "50"}, {"peak_gflop_per_s", "100"}};
+    r = calibrated(1600, 500);
+    r->program.backend = "cuda";
+    r->labels = labels;
+    r->n_labels = 2;
+    f = roofline_by(r);
+    assert_true(f.has && is_about(f.peak_gflop_per_s, 200) && is_about(f.peak_gb_per_s, 100));
+    assert_true(is_about(f.mfu_ratio, 0.025));
+    assert_string_equal(f.peaks, "stated");
+    labels[0].value = "50x"; /* no number */
+    r = calibrated(1600, 500);
+    r->program.backend = "cuda";
+    r->labels = labels;
+    r->n_labels = 2;
+    assert_false(roofline_by(r).has);
+}
+
 /* Compute that may be waiting for memory is no proof that nothing is left to optimise. */
 static void test_nothing_to_optimise_only_if_memory_was_judged(void **state)
 {
@@ -564,6 +618,7 @@ int main(void)
         cmocka_unit_test(test_outside_the_steps),
         cmocka_unit_test(test_largest_gain),
         cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_roofline),
         cmocka_unit_test(test_memory_untold),
         cmocka_unit_test(test_kernels),
         cmocka_unit_test(test_kernels_beside_another_cause),
