@@ -116,6 +116,28 @@ static void rule_imbalance(struct report *rep, struct run_result *r, int64_t cau
     only_if_it_matters(t, r, w);
 }
 
+static const char *communication_rule(struct report *rep)
+{
+    const struct thresholds *t = &rep->thresholds;
+    return report_text(rep,
+                       "limits above %s of step time in transfer, or when transfer grew with the nodes and is over %s "
+                       "of the time lost to scaling",
+                       fmt_percent(t->comm_limits).text, fmt_percent(t->comm_loss).text);
+}
+
+/* Collectives of a job of one rank take their time, though nothing is exchanged. */
+static void rule_one_rank(struct report *rep, struct run_result *r)
+{
+    const struct thresholds *t = &rep->thresholds;
+    struct class_result *c =
+        rule_begin(r, CLASS_COMMUNICATION, r->comm_ns, communication_rule(rep), "comm_limits", t->comm_limits);
+    c->share_interval = r->part_interval[PART_TRANSFER];
+    rule_grade(c, t->comm_limits, t->comm_watch);
+    only_if_it_matters(t, r, c);
+    c->text =
+        report_text(rep, "%s a step in calls that exchange data, though there is one rank", fmt_time(r->comm_ns).text);
+}
+
 void rule_communication(struct report *rep, struct run_result *r)
 {
     const struct thresholds *t = &rep->thresholds;
@@ -123,6 +145,8 @@ void rule_communication(struct report *rep, struct run_result *r)
     if (r->n_ranks < 2 && !is_alone) {
         rule_not_measured(r, CLASS_COMMUNICATION, "n/a because one rank has nobody to exchange with");
         rule_not_measured(r, CLASS_IMBALANCE, "n/a because one rank waits for nobody");
+        if (r->comm_ns > 0) /* and yet it calls them */
+            rule_one_rank(rep, r);
         return;
     }
     if (r->comm_ns == 0) {
@@ -138,12 +162,7 @@ void rule_communication(struct report *rep, struct run_result *r)
     for (int i = 0; i < N_CATEGORIES; i++) /* waiting for loading and file writes belongs to those classes */
         caused += i == CAT_DATA || i == CAT_IO ? 0 : r->wait_cause_ns[i];
     struct class_result *c =
-        rule_begin(r, CLASS_COMMUNICATION, transfer,
-                   report_text(rep,
-                               "limits above %s of step time in transfer, or when transfer grew with "
-                               "the nodes and is over %s of the time lost to scaling",
-                               fmt_percent(t->comm_limits).text, fmt_percent(t->comm_loss).text),
-                   "comm_limits", t->comm_limits);
+        rule_begin(r, CLASS_COMMUNICATION, transfer, communication_rule(rep), "comm_limits", t->comm_limits);
     struct class_result *w =
         rule_begin(r, CLASS_IMBALANCE, caused,
                    report_text(rep,

@@ -237,6 +237,10 @@ struct action action_for(const struct run_result *r, enum cause_class cls)
         a = (struct action){"", files_action(r->run)};
     if (!is_dcrnn)
         a.ours = "";
+    if (cls == CLASS_COMMUNICATION && r->n_ranks == 1 && r->has_steps) /* nobody is there to exchange with */
+        a = (struct action){"", is_torch ? "leave the collectives out: a job of one rank needs neither "
+                                           "DistributedDataParallel nor all_reduce"
+                                         : "leave the collectives out where there is one rank"};
     if (cls == CLASS_COMMUNICATION && is_one_of_many(r)) /* what to do depends on what is not known */
         a = (struct action){
             "", "trace all ranks in the same steps, to tell transfer from waiting for a late rank, and shorten "

@@ -14,10 +14,12 @@ static int64_t comm_of(const int64_t *part)
 
 static const char *range_text(struct report *rep, struct interval i, struct fmt (*f)(double))
 {
-    return !i.has ? ""
-           : strcmp(f(i.lo).text, f(i.hi).text) == 0
-               ? "" /* narrower than its last digit: the number says it */
-               : report_text(rep, " (95 %% interval %s to %s)", f(i.lo).text, f(i.hi).text);
+    if (!i.has)
+        return "";
+    if (strcmp(f(i.lo).text, f(i.hi).text) != 0)
+        return report_text(rep, " (95 %% interval %s to %s)", f(i.lo).text, f(i.hi).text);
+    double half = i.lo + i.hi > 0 ? (i.hi - i.lo) / (i.lo + i.hi) : 0; /* narrower than the last digit */
+    return report_text(rep, " (95 %% interval: %s either way)", half < 0.001 ? "under 0.1 %" : fmt_percent(half).text);
 }
 
 const struct run_result *series_shared_run(const struct report *rep, const struct series_point *p)
@@ -105,10 +107,12 @@ static const char *extrapolation_sentence(struct report *rep, const struct serie
 {
     if (s->n_ahead == 0) {
         const char *why = s->extrapolation_because;
-        return strncmp(why, "too few", 7) == 0               ? report_text(rep, " There are t%s.", why + 1)
-               : strncmp(why, "n/a because no law", 18) == 0 ? " What more nodes would bring is n/a because no law "
-                                                               "of scaling fits what was measured."
-                                                             : "";
+        return strncmp(why, "too few", 7) == 0 ? report_text(rep, " There are t%s.", why + 1)
+               : strncmp(why, "n/a because no law", 18) == 0
+                   ? report_text(rep,
+                                 " What more %ss would bring is n/a because no law of scaling fits what was measured.",
+                                 rep->unit)
+                   : "";
     }
     const struct law *l = s->laws;
     for (int i = 0; i < s->n_laws; i++)

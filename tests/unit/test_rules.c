@@ -71,6 +71,28 @@ static void test_compute_bound(void **state)
     assert_int_equal(verdict_of(parts(25, 0, 0), CLASS_COMPUTE, t), VERDICT_FINE); /* something else limits */
 }
 
+/* A job of one rank whose collectives take a quarter of a step: that is no n/a. Without them nobody is there. */
+static void test_collectives_of_one_rank(void **state)
+{
+    (void)state;
+    for (int comm = 0; comm <= 25; comm += 25) {
+        struct run *r = made_run(1, 64), *runs[] = {r};
+        const int64_t part[N_CATEGORIES] = {[CAT_COMPUTE] = 100 - comm, [CAT_COMM] = comm};
+        for (int i = 0; i < 40; i++)
+            made_step(r, run_rank_at(r, 0), part);
+        struct report rep = {0};
+        struct analyse_options o = made_options();
+        assert_int_equal(analyse(&rep, runs, 1, &o, NULL), 0);
+        const struct class_result *c = rep.runs[0].classes;
+        assert_int_equal(c[CLASS_COMMUNICATION].verdict, comm ? VERDICT_LIMITS : VERDICT_NA);
+        assert_int_equal(c[CLASS_COMMUNICATION].share_ns, comm);
+        assert_int_equal(c[CLASS_IMBALANCE].verdict, VERDICT_NA);
+        assert_non_null(strstr(c[CLASS_COMMUNICATION].text, comm ? "though there is one rank" : "nobody"));
+        report_free(&rep);
+        run_free(r);
+    }
+}
+
 static void test_imbalance(void **state)
 {
     (void)state;
@@ -610,6 +632,7 @@ int main(void)
         cmocka_unit_test(test_late_by_turns),
         cmocka_unit_test(test_io),
         cmocka_unit_test(test_compute_bound),
+        cmocka_unit_test(test_collectives_of_one_rank),
         cmocka_unit_test(test_imbalance),
         cmocka_unit_test(test_always_last),
         cmocka_unit_test(test_io_recorded),
