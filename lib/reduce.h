@@ -42,6 +42,7 @@ struct step_record {
     int64_t hidden_comm_ns;        /* communication under way while this step's own thread did something else */
     int64_t bytes;                 /* sent into collectives; 0 = not recorded */
     int64_t samples;               /* -1 = not recorded */
+    int64_t runtime_ns;            /* host in calls of the GPU's runtime, any thread; 0 unless reduced.has_runtime */
     uint32_t first_collective, n_collectives;
 };
 
@@ -83,6 +84,8 @@ struct reduced {
     int64_t wall_ns;                  /* first step start to last step end */
     int64_t *loading_ns;              /* reading inside ranges of data loading, by event.file - 1. shape: (n_loading) */
     size_t n_loading;                 /* files after the n-th: none */
+    int n_gpus; /* the steps are what a GPU did in them: GPUs of the process with kernels of its own; 0 = a host's */
+    int has_runtime; /* runtime_ns of the steps is known */
 };
 
 enum event_kind {

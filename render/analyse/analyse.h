@@ -116,10 +116,16 @@ int is_memory_judged(const struct run_result *r);
  *  (cause_intervals.c)  source   docs/metrics.md#intervals. Test: tests/unit/test_intervals.c */
 struct interval claimed_interval(const struct run_result *r, enum cause_class cls);
 
-/** pop_of - POP efficiencies from per-rank times outside communication.
- *  useful, total   shape (n): ns over the counted steps; transfer_ns: mean over ranks of exposed transfer, same window
+/** pop_of - POP efficiencies of n workers: ranks, or GPUs.
+ *  useful, total   shape (n): ns over the counted steps; of ranks the time outside communication, of GPUs that in which
+ *                  they compute
+ *  busy            shape (n): of GPUs, the time in which anything runs on them; NULL: the workers are ranks
+ *  transfer_ns     mean over workers of exposed transfer, same window
  *  source   docs/metrics.md#pop. Test: tests/unit/test_pop.c */
-struct pop pop_of(const int64_t *useful, const int64_t *total, int n, int64_t transfer_ns, int64_t n_steps);
+struct pop pop_of(const int64_t *useful, const int64_t *busy, const int64_t *total, int n, int64_t transfer_ns,
+                  int64_t n_steps);
+/** pop_ratios - all ratios of p but those of scaling, from its times: products are exact. */
+void pop_ratios(struct pop *p);
 
 /** scaling - group runs into series; points, speed-up, efficiency, intervals, losses.
  *  source   docs/metrics.md#scaling. Test: tests/unit/test_scaling.c */

@@ -241,7 +241,8 @@ void breakdown_run(struct report *rep, struct run_result *out)
 {
     struct grid g = {0};
     make_grid(rep, out, &g);
-    out->steps_source = out->steps_because = out->warmup_because = out->throughput_because = out->pop_because = "";
+    out->steps_source = out->steps_because = out->warmup_because = out->throughput_because = out->pop_because =
+        out->pop_host_because = "";
     int m = run_metric("train_loss");
     for (size_t i = 0; i < out->run->n_epochs; i++)
         out->has_accuracy |= out->run->epochs[i].value[m] == out->run->epochs[i].value[m];

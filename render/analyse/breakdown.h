@@ -67,12 +67,15 @@ void breakdown_cap_gains(struct run_result *out, const struct sums *s);
 void breakdown_causes(struct run_result *out, const struct sums *s);
 
 /* ---- breakdown_figures.c ---- */
-/** breakdown_intervals, breakdown_outside, breakdown_bandwidth, breakdown_throughput, breakdown_pop - the fields of out
- *  that they are named after. */
+/** breakdown_intervals, breakdown_outside, breakdown_bandwidth, breakdown_throughput - the fields of out that they are
+ *  named after. */
 void breakdown_intervals(struct run_result *out);
 void breakdown_outside(struct run_result *out, const struct grid *g);
 void breakdown_bandwidth(struct run_result *out, const struct sums *s);
 void breakdown_throughput(struct run_result *out, const struct sums *s);
+/* ---- pop.c ---- */
+/** breakdown_pop - out->pop and pop_host: of GPUs where the steps are those of their traces, else of the ranks.
+ *  source   docs/metrics.md#pop. Test: tests/unit/test_pop.c */
 void breakdown_pop(struct report *rep, struct run_result *out, const struct grid *g, const struct sums *s);
 
 /** no_steps_because - why a run has no steps that could be analysed: "n/a because ...". Gives text of the report.

@@ -110,24 +110,3 @@ void breakdown_throughput(struct run_result *out, const struct sums *s)
                   "keeps it, or a program.json of the program)";
     }
 }
-
-void breakdown_pop(struct report *rep, struct run_result *out, const struct grid *g, const struct sums *s)
-{
-    /* What was useful cannot be told from what was waiting; of one rank among many, not transfer from waiting. */
-    out->pop_because = g->n_ranks < 2 && !is_one_of_many(out) ? "n/a because one rank waits for nobody"
-                       : is_one_of_many(out)
-                           ? "n/a because the trace of one rank does not show when the others came"
-                           : "n/a because no communication was recorded, so that waiting is in the work";
-    if ((g->n_ranks > 1 && out->comm_ns == 0) || is_one_of_many(out))
-        return;
-    int64_t *useful = dcr_arena_alloc(&rep->arena, (size_t)g->n_ranks * sizeof *useful), transfer = 0;
-    for (int r = 0; r < g->n_ranks; r++) {
-        useful[r] = s->rank_total[r] - s->rank_part[r][PART_TRANSFER] - s->rank_part[r][PART_WAIT];
-        transfer += s->rank_part[r][PART_TRANSFER];
-    }
-    out->pop = pop_of(useful, s->rank_total, g->n_ranks, transfer / g->n_ranks, out->n_counted);
-    int *node = dcr_arena_alloc(&rep->arena, (size_t)g->n_ranks * sizeof *node);
-    for (int r = 0; r < g->n_ranks; r++)
-        node[r] = g->ranks[r]->node;
-    pop_nodes(&out->pop, useful, node, g->n_ranks);
-}

@@ -31,6 +31,7 @@ void pop_nodes(struct pop *p, const int64_t *useful, const int *node, int n)
     }
     p->in_nodes_ratio = most / max;
     p->between_nodes_ratio = mean / most;
+    p->node_max_ns = p->in_nodes_ratio * p->max_ns;
     p->has_in_nodes = most_ranks > 1;
     p->has_between_nodes = n_nodes > 1;
     p->in_nodes_because = most_ranks > 1 ? "" : "n/a because every node has one rank";

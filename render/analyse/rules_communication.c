@@ -96,19 +96,19 @@ static void rule_imbalance(struct report *rep, struct run_result *r, int64_t cau
     int is_unbalanced = r->pop.has && r->pop.load_balance_ratio < t->load_balance;
     if ((is_unbalanced || s->has) && w->share_ratio > t->straggler_wait)
         w->verdict = VERDICT_LIMITS;
+    const struct fmt balance = r->pop.has ? fmt_ratio(r->pop.load_balance_ratio) : (struct fmt){"n/a"};
     if (s->has)
         w->text = report_text(rep, "rank %d arrives last in %s of the collectives; load balance %s", s->rank,
-                              fmt_percent(s->wins_ratio).text, fmt_ratio(r->pop.load_balance_ratio).text);
+                              fmt_percent(s->wins_ratio).text, balance.text);
     else if (s->is_mostly_last)
         w->text = report_text(
             rep,
             "%s a step waiting; rank %d arrives last in %s of the collectives, which costs each other rank only %s a "
             "step; load balance %s",
-            fmt_time(caused).text, s->rank, fmt_percent(s->wins_ratio).text, fmt_time(s->caused_ns).text,
-            fmt_ratio(r->pop.load_balance_ratio).text);
+            fmt_time(caused).text, s->rank, fmt_percent(s->wins_ratio).text, fmt_time(s->caused_ns).text, balance.text);
     else
         w->text = report_text(rep, "%s a step waiting, no rank stands out; load balance %s", fmt_time(caused).text,
-                              fmt_ratio(r->pop.load_balance_ratio).text);
+                              balance.text);
     /* A rank that is named is not fine, though what all ranks wait in the mean may be little. */
     double of_others = w->share_ratio * r->n_rank_results / (r->n_rank_results - 1);
     if (s->has && w->verdict == VERDICT_FINE && of_others > t->straggler_wait)

@@ -42,18 +42,33 @@ struct spread {
     double cv_ratio; /* population standard deviation / mean; 0 when n < 2 */
 };
 
-/* POP efficiencies; useful time = time of the step outside communication (docs/metrics.md#pop). */
+/* POP efficiencies. Workers are ranks, whose useful time is that of the step outside communication, or GPUs, whose is
+ * that in which they compute (docs/metrics.md#pop). */
 struct pop {
-    int has;        /* 0: fewer than two ranks with steps, or what was useful is not known */
+    int has;        /* 0: one rank, which waits for nobody, or what was useful is not known */
     int has_useful; /* the useful times are known: of one rank too */
+    int is_of_gpus; /* also where they are n/a */
+    double mean_ns, max_ns, busy_max_ns, transfer_ns,
+        step_ns; /* per step: of useful time; of time with anything on a
+                    GPU; exposed transfer; the step. Ratios come of them */
     double parallel_ratio, load_balance_ratio, communication_ratio;
     double serialization_ratio, transfer_ratio;           /* estimated from the split of collectives */
-    int64_t useful_mean_ns, useful_max_ns;                /* per step, over ranks */
+    double gpu_communication_ratio, orchestration_ratio;  /* of GPUs: they multiply to communication_ratio */
+    int64_t useful_mean_ns, useful_max_ns;                /* per step, over workers */
+    double node_max_ns;                                   /* greatest mean useful time of a node's ranks, per step */
     int has_in_nodes, has_between_nodes;                  /* load balance = within nodes x between them */
     double in_nodes_ratio, between_nodes_ratio;           /* 1 where the other is all of it */
     const char *in_nodes_because, *between_nodes_because; /* n/a because ...; NULL or "" where has */
     int has_scaling;                                      /* against the series' reference */
     double computation_scaling_ratio, global_ratio;
+};
+
+/* The hosts of GPUs: what they lose to offloading, in calls of the GPU's runtime (docs/metrics.md#gpus). */
+struct pop_host {
+    int has;
+    double offload_ratio;    /* time outside those calls / time; no MPI call is in such traces, so it is the hosts'
+                                parallel efficiency too */
+    int64_t runtime_mean_ns; /* in those calls, per step, mean over ranks */
 };
 
 struct rank_result {
@@ -267,7 +282,9 @@ struct run_result {
     double straggler_x; /* slowest rank's mean step / fastest's; 0 = n/a */
     struct pop pop;
     const char *pop_because; /* n/a because ... when !pop.has */
-    double coverage_ratio;   /* step time / wall time from first to last step, mean over ranks; 0 = n/a */
+    struct pop_host pop_host;
+    const char *pop_host_because; /* the same of pop_host */
+    double coverage_ratio;        /* step time / wall time from first to last step, mean over ranks; 0 = n/a */
     struct accumulated accumulation;
     int64_t validation_ns, io_outside_ns, wall_ns; /* mean over ranks, whole run */
     double bytes_per_step;                         /* per rank into collectives; 0 = not recorded */

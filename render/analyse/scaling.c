@@ -216,35 +216,30 @@ static void fill_point(struct report *rep, struct series_point *p)
     struct pop m = {0};
     for (int i = 0; i < p->n_runs; i++) {
         const struct pop *q = &rep->runs[p->runs[i]].pop;
-        if (!q->has_useful)
+        if (!q->has_useful || (with_pop && q->is_of_gpus != m.is_of_gpus))
             continue;
         with_pop++;
         m.has |= q->has;
-        m.parallel_ratio += q->parallel_ratio;
-        m.load_balance_ratio += q->load_balance_ratio;
-        m.communication_ratio += q->communication_ratio;
-        m.serialization_ratio += q->serialization_ratio;
-        m.transfer_ratio += q->transfer_ratio;
-        m.useful_mean_ns += q->useful_mean_ns;
-        m.useful_max_ns += q->useful_max_ns;
-        m.in_nodes_ratio += q->in_nodes_ratio;
-        m.between_nodes_ratio += q->between_nodes_ratio;
+        m.is_of_gpus = q->is_of_gpus;
+        m.mean_ns += q->mean_ns;
+        m.max_ns += q->max_ns;
+        m.busy_max_ns += q->busy_max_ns;
+        m.transfer_ns += q->transfer_ns;
+        m.step_ns += q->step_ns;
+        m.node_max_ns += q->node_max_ns;
         m.has_in_nodes = q->has_in_nodes; /* ranks and nodes are the same in all repetitions */
         m.has_between_nodes = q->has_between_nodes;
         m.in_nodes_because = q->in_nodes_because;
         m.between_nodes_because = q->between_nodes_because;
     }
     if (with_pop) {
-        m.has_useful = 1;
-        m.parallel_ratio /= with_pop;
-        m.load_balance_ratio /= with_pop;
-        m.communication_ratio /= with_pop;
-        m.serialization_ratio /= with_pop;
-        m.transfer_ratio /= with_pop;
-        m.useful_mean_ns /= with_pop;
-        m.useful_max_ns /= with_pop;
-        m.in_nodes_ratio /= with_pop;
-        m.between_nodes_ratio /= with_pop;
+        m.mean_ns /= with_pop;
+        m.max_ns /= with_pop;
+        m.busy_max_ns /= with_pop;
+        m.transfer_ns /= with_pop;
+        m.step_ns /= with_pop;
+        m.node_max_ns /= with_pop;
+        pop_ratios(&m);
     }
     p->pop = m;
 }
@@ -321,9 +316,10 @@ static void fill_speedups(struct series *s)
         double work = s->kind == SCALING_WEAK ? n : 1;
         if (p->part_ns[PART_COMPUTE] > 0)
             p->compute_speedup = work * (double)ref->part_ns[PART_COMPUTE] / (double)p->part_ns[PART_COMPUTE];
-        if (p->pop.has_useful && ref->pop.has_useful && p->pop.useful_mean_ns > 0) {
-            double here = (double)p->pop.useful_mean_ns * p->n_ranks;
-            double there = (double)ref->pop.useful_mean_ns * ref->n_ranks;
+        if (p->pop.has_useful && ref->pop.has_useful && p->pop.is_of_gpus == ref->pop.is_of_gpus &&
+            p->pop.useful_mean_ns > 0) {
+            double here = p->pop.mean_ns * p->n_ranks;
+            double there = ref->pop.mean_ns * ref->n_ranks;
             p->pop.has_scaling = 1;
             p->pop.computation_scaling_ratio = work * there / here;
             p->pop.global_ratio = p->pop.parallel_ratio * p->pop.computation_scaling_ratio; /* of one rank 1 x it */

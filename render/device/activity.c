@@ -6,6 +6,7 @@
 #include "render/device/hostops.h"
 #include "render/device/memory.h"
 #include "render/device/queue.h"
+#include "render/device/runtime.h"
 #include "render/device/steps.h"
 #include "render/device/watch.h"
 #include "render/model/build.h"
@@ -33,6 +34,7 @@ struct activity {
     struct dcr_arena arena;
     struct optable names;
     struct spill *ops, *launches, *ranges, *calls, *queue;
+    struct runtime_log *runtime;
     struct host_ops *operators; /* made with the first one */
     int has_no_memory;
     size_t max_bytes;
@@ -59,7 +61,8 @@ struct activity *activity_new(size_t max_bytes)
     a->ranges = spill_new(sizeof(struct range_record), a->max_bytes / 8);
     a->queue = spill_new(sizeof(struct queue_record), a->max_bytes / 8);
     a->calls = spill_new(sizeof(struct call_record), a->max_bytes / 16);
-    if (!a->ops || !a->launches || !a->ranges || !a->calls || !a->queue) {
+    a->runtime = runtime_log_new(a->max_bytes / 16);
+    if (!a->ops || !a->launches || !a->ranges || !a->calls || !a->queue || !a->runtime) {
         activity_free(a);
         return NULL;
     }
@@ -162,6 +165,7 @@ void activity_range(struct activity *a, enum host_range kind, int64_t start_ns, 
 
 void activity_call(struct activity *a, enum call_kind kind, int64_t correlation, int64_t start_ns, int64_t dur_ns)
 {
+    runtime_log_add(a->runtime, start_ns, dur_ns);
     if (kind == CALL_SYNC || kind == CALL_MALLOC || kind == CALL_FREE)
         spill_add(a->calls, &(struct call_record){{start_ns, (int64_t)kind}});
     if (kind == CALL_SYNC)
@@ -417,6 +421,8 @@ int activity_finish(struct activity *a, struct dcr_arena *arena, struct run_devi
     if ((rc = queue_finish(a->queue, queues, a->n_devices, err)) != 0)
         goto out;
     device_steps_settle(&a->steps);
+    if ((rc = runtime_log_finish(a->runtime, &a->steps, err)) != 0)
+        goto out;
     if (a->memory && (rc = memory_log_finish(a->memory, &a->steps, arena, &memories, &n_memories, err)) != 0)
         goto out;
     const struct op_record *first = spill_next(by_device);
@@ -447,6 +453,10 @@ int activity_finish(struct activity *a, struct dcr_arena *arena, struct run_devi
     else
         a->steps.is_device = 1; /* of the host alone: its ranges, and what none of them names */
     device_steps_finish(&a->steps, host, arena, steps);
+    for (size_t i = 0; i < a->n_devices; i++)
+        steps->n_gpus += a->devices[i].n_kind[OP_COMPUTE] > 0;
+    steps->n_gpus = *n && !steps->n_gpus ? 1 : steps->n_gpus;
+    steps->has_runtime = steps->n_gpus && runtime_log_has(a->runtime);
 out:
     spill_free(by_device);
     return rc;
@@ -461,6 +471,7 @@ void activity_free(struct activity *a)
     spill_free(a->ranges);
     spill_free(a->calls);
     spill_free(a->queue);
+    runtime_log_free(a->runtime);
     host_ops_free(a->operators);
     memory_log_free(a->memory);
     optable_release(&a->names);

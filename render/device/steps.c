@@ -227,6 +227,7 @@ void device_steps_finish(struct device_steps *s, const struct intervals *host, s
                                   .step_ns = x->end_ns - x->start_ns,
                                   .hidden_comm_ns = x->hidden_comm_ns,
                                   .samples = -1,
+                                  .runtime_ns = x->runtime_ns,
                                   .first_collective = (uint32_t)out->n_collectives,
                                   .n_collectives = (uint32_t)x->n_comm};
         memcpy(r->part_ns, x->part_ns, sizeof r->part_ns);

@@ -16,7 +16,7 @@ struct device_step {
     int64_t n_launched;         /* operations */
     int32_t n_mark[MARK_NAMES]; /* by name */
     int64_t part_ns[N_CATEGORIES];
-    int64_t hidden_comm_ns;
+    int64_t hidden_comm_ns, runtime_ns;
     int64_t busy_data_ns, busy_io_ns; /* parts of the host's ranges in which the device worked */
     int64_t *comm_ns;                 /* durations of collectives that began inside             shape: (n_comm) */
     size_t n_comm, comm_cap;

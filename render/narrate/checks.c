@@ -156,6 +156,12 @@ static double communication_share(const struct run_result *r, const char **becau
     return isnan(transfer) && r->comm_ns == 0 ? NAN : share(r, r->comm_ns);
 }
 
+/* Of workers against each other, ranks or GPUs. */
+static int is_efficiency(enum metric m)
+{
+    return m == METRIC_load_balance || m == METRIC_parallel_efficiency || m == METRIC_communication_efficiency;
+}
+
 /* NAN: n/a, and because says why. */
 static double value_of(const struct run_result *r, enum metric m, const char **because)
 {
@@ -188,8 +194,7 @@ static double value_of(const struct run_result *r, enum metric m, const char **b
     }
     if (!r->has_steps || r->step.mean_ns <= 0)
         return NAN;
-    if (!r->pop.has &&
-        (m == METRIC_load_balance || m == METRIC_parallel_efficiency || m == METRIC_communication_efficiency))
+    if (!r->pop.has && is_efficiency(m))
         *because = r->pop_because;
     switch (m) {
     case METRIC_exposed_comm:
@@ -219,27 +224,45 @@ static double value_of(const struct run_result *r, enum metric m, const char **b
         return r->pop.has ? r->pop.parallel_ratio : NAN;
     case METRIC_communication_efficiency:
         return r->pop.has ? r->pop.communication_ratio : NAN;
+    case METRIC_gpu_communication:
+    case METRIC_gpu_orchestration:
+        if (!r->pop.is_of_gpus) {
+            *because = "n/a because the steps are not those of traces of GPUs";
+            return NAN;
+        }
+        *because = r->pop_because;
+        if (!r->pop.has)
+            return NAN;
+        return m == METRIC_gpu_communication ? r->pop.gpu_communication_ratio : r->pop.orchestration_ratio;
+    case METRIC_device_offload:
+        *because = r->pop_host_because;
+        return r->pop_host.has ? r->pop_host.offload_ratio : NAN;
     default:
         return NAN;
     }
 }
 
-/* Of ranks that meet each other: of a run of one rank it means nothing. */
+/* Of ranks that meet each other: of a run of one rank it means nothing, unless it is of its GPU. */
 static int is_of_ranks(enum metric m)
 {
-    return m == METRIC_comm_wait || m == METRIC_load_balance || m == METRIC_parallel_efficiency ||
-           m == METRIC_communication_efficiency;
+    return m == METRIC_comm_wait || is_efficiency(m);
+}
+
+/* Has it one rank, and is that all that the rule is about? One GPU computes, or waits for its host. */
+static int is_single(const struct run_result *r, enum metric m)
+{
+    return r->n_ranks == 1 && !is_one_of_many(r) && !(is_efficiency(m) && r->pop.is_of_gpus);
 }
 
 /* Checks of one rule, from `first` on. Where it applies to none of the runs it was not checked at all. */
-static void skip_single_ranks(struct report *rep, struct checks *out, int first)
+static void skip_single_ranks(struct report *rep, struct checks *out, int first, enum metric m)
 {
     int n = out->n - first, n_single = 0;
     for (int i = 0; i < rep->n_runs; i++)
-        n_single += rep->runs[i].n_ranks == 1 && !is_one_of_many(&rep->runs[i]);
+        n_single += is_single(&rep->runs[i], m);
     for (int i = 0; i < n; i++) {
         struct check *c = &out->list[first + i];
-        if (rep->runs[i].n_ranks != 1 || is_one_of_many(&rep->runs[i]))
+        if (!is_single(&rep->runs[i], m))
             continue;
         c->text = "one rank waits for nobody";
         if (n_single == n) {
@@ -356,7 +379,7 @@ int checks_run(struct report *rep, const char *const *rules, int n, struct check
             add(rep, out, text, &r, rep->runs[k].label, v, because, doubt_of(&rep->runs[k], r.metric));
         }
         if (is_of_ranks(r.metric))
-            skip_single_ranks(rep, out, out->n - rep->n_runs);
+            skip_single_ranks(rep, out, out->n - rep->n_runs, r.metric);
     }
     return 0;
 }

@@ -20,6 +20,9 @@
     X(load_balance, "%", "POP load balance")                                                                   \
     X(parallel_efficiency, "%", "POP parallel efficiency")                                                     \
     X(communication_efficiency, "%", "POP communication efficiency")                                           \
+    X(gpu_communication, "%", "POP communication efficiency of GPUs, of the time they are busy")               \
+    X(gpu_orchestration, "%", "POP orchestration efficiency of GPUs, time they are busy")                      \
+    X(device_offload, "%", "POP device offload efficiency of the hosts of GPUs")                               \
     X(efficiency, "%", "scaling efficiency against the smallest node count; of the largest node counts only")  \
     X(gpu_utilization, "%", "mean GPU utilisation of the monitors, without them of GPU traces in their steps") \
     X(gpu_memory, "%", "largest share of a GPU's memory in use")                                               \

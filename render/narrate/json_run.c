@@ -226,7 +226,9 @@ static void put_steps(json_t *o, const struct run_result *r)
                                          : json_null());
     json_object_set_new(o, "straggler_factor", value_real(r->straggler_x > 0, r->straggler_x));
     json_object_set_new(o, "pop", value_pop(&r->pop));
-    json_object_set_new(o, "pop_because", value_text(r->pop_because));
+    json_object_set_new(o, "pop_because", r->pop.has ? json_null() : value_text(r->pop_because));
+    json_object_set_new(o, "pop_host", value_pop_host(&r->pop_host));
+    json_object_set_new(o, "pop_host_because", r->pop_host.has ? json_null() : value_text(r->pop_host_because));
     json_object_set_new(o, "accumulation", accumulated(&r->accumulation));
     json_object_set_new(o, "coverage_ratio", value_real(r->coverage_ratio > 0, r->coverage_ratio));
     json_object_set_new(o, "validation_ns", value_int(has, r->validation_ns));

@@ -66,6 +66,18 @@ json_t *value_parts(const int64_t *part, unsigned known)
     return o;
 }
 
+json_t *value_pop_host(const struct pop_host *p)
+{
+    if (!p->has)
+        return json_null();
+    json_t *o = json_object();
+    json_object_set_new(o, "parallel_ratio", json_real(p->offload_ratio));
+    json_object_set_new(o, "mpi_ratio", json_null());
+    json_object_set_new(o, "device_offload_ratio", json_real(p->offload_ratio));
+    json_object_set_new(o, "gpu_runtime_mean_ns", json_integer(p->runtime_mean_ns));
+    return o;
+}
+
 json_t *value_pop(const struct pop *p)
 {
     if (!p->has)
@@ -73,7 +85,10 @@ json_t *value_pop(const struct pop *p)
     json_t *o = json_object();
     json_object_set_new(o, "parallel_ratio", json_real(p->parallel_ratio));
     json_object_set_new(o, "load_balance_ratio", json_real(p->load_balance_ratio));
+    json_object_set_new(o, "workers", json_string(p->is_of_gpus ? "GPUs" : "ranks"));
     json_object_set_new(o, "communication_ratio", json_real(p->communication_ratio));
+    json_object_set_new(o, "gpu_communication_ratio", value_real(p->is_of_gpus, p->gpu_communication_ratio));
+    json_object_set_new(o, "gpu_orchestration_ratio", value_real(p->is_of_gpus, p->orchestration_ratio));
     json_object_set_new(o, "serialization_ratio_estimated", json_real(p->serialization_ratio));
     json_object_set_new(o, "transfer_ratio_estimated", json_real(p->transfer_ratio));
     json_object_set_new(o, "useful_mean_ns", json_integer(p->useful_mean_ns));

@@ -22,6 +22,8 @@ json_t *value_step(const struct run_result *r);
 json_t *value_parts(const int64_t *part, unsigned known);
 /** value_pop - null where the efficiencies are n/a. */
 json_t *value_pop(const struct pop *p);
+/** value_pop_host - null where there is none. */
+json_t *value_pop_host(const struct pop_host *p);
 
 /** nodes_json - `nodes` of a run. (json_nodes.c) */
 json_t *nodes_json(const struct run *run);

@@ -7,6 +7,7 @@
 #include "render/narrate/markdown_parts.h"
 
 #include "render/analyse/analyse.h"
+#include "render/narrate/efficiencies.h"
 #include "render/narrate/format.h"
 
 #include <stdarg.h>
@@ -113,12 +114,14 @@ static void put_figures(const struct run_result *r, struct dcr_buf *out)
                        fmt_percent(f->of_attainable_ratio).text, fmt_number(f->attainable_gflop_per_s).text,
                        fmt_number(f->intensity).text, fmt_number(f->ridge).text, f->peaks,
                        fmt_percent(f->mfu_ratio).text);
-    if (r->pop.has)
-        dcr_buf_printf(out, " Parallel efficiency %s = load balance %s x communication efficiency %s.",
-                       fmt_ratio(r->pop.parallel_ratio).text, fmt_ratio(r->pop.load_balance_ratio).text,
-                       fmt_ratio(r->pop.communication_ratio).text);
-    else
-        dcr_buf_printf(out, " Parallel efficiency: %s.", r->pop_because);
+    dcr_buf_printf(out, " %s%s ", efficiencies_name(r), r->pop.has ? "" : ":");
+    efficiencies_put(r, out);
+    dcr_buf_puts(out, ".");
+    if (efficiencies_has_host(r)) {
+        dcr_buf_printf(out, " Parallel efficiency of the hosts%s ", r->pop_host.has ? "" : ":");
+        efficiencies_put_host(r, out);
+        dcr_buf_puts(out, ".");
+    }
     dcr_buf_puts(out, "\n\n");
 }
 

@@ -2,6 +2,7 @@
 #include "render/narrate/narrate.h"
 
 #include "render/analyse/analyse.h"
+#include "render/narrate/efficiencies.h"
 #include "render/narrate/format.h"
 #include "render/narrate/text_lines.h"
 
@@ -69,12 +70,14 @@ static void put_ranks(const struct run_result *r, struct dcr_buf *out)
                        part_ms(r, k, PART_WAIT, &f[2]), part_ms(r, k, PART_DATA, &f[3]), part_ms(r, k, PART_IO, &f[4]),
                        last);
     }
-    if (r->pop.has)
-        dcr_buf_printf(out, "\nParallel efficiency %s = load balance %s x communication efficiency %s\n",
-                       fmt_ratio(r->pop.parallel_ratio).text, fmt_ratio(r->pop.load_balance_ratio).text,
-                       fmt_ratio(r->pop.communication_ratio).text);
-    else
-        dcr_buf_printf(out, "\nParallel efficiency: %s\n", r->pop_because);
+    dcr_buf_printf(out, "\n%s%s ", efficiencies_name(r), r->pop.has ? "" : ":");
+    efficiencies_put(r, out);
+    dcr_buf_puts(out, "\n");
+    if (efficiencies_has_host(r)) {
+        dcr_buf_printf(out, "Parallel efficiency of the hosts%s ", r->pop_host.has ? "" : ":");
+        efficiencies_put_host(r, out);
+        dcr_buf_puts(out, "\n");
+    }
     if (r->algbw_gb_s > 0)
         dcr_buf_printf(out, "All-reduce: %s per step and rank, algorithm bandwidth %s%s GB/s, bus bandwidth %s GB/s\n",
                        fmt_bytes(r->bytes_per_step).text, r->hidden_comm_ns > 0 ? "at least " : "",

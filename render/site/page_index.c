@@ -43,7 +43,7 @@ struct efficiency {
     bool has;
     double ratio;
 };
-enum { N_EFFICIENCIES = 12 };
+enum { N_EFFICIENCIES = 14 };
 static void efficiencies_of(const struct series_point *point, struct efficiency out[N_EFFICIENCIES])
 {
     const struct pop *p = &point->pop;
@@ -55,6 +55,8 @@ static void efficiencies_of(const struct series_point *point, struct efficiency 
         {"load balance within nodes", p->has && p->has_in_nodes, p->in_nodes_ratio},
         {"load balance between nodes", p->has && p->has_between_nodes, p->between_nodes_ratio},
         {"communication efficiency", p->has, p->communication_ratio},
+        {"GPU communication", p->has && p->is_of_gpus, p->gpu_communication_ratio},
+        {"GPU orchestration", p->has && p->is_of_gpus, p->orchestration_ratio},
         {"serialisation (estimated)", p->has, p->serialization_ratio},
         {"transfer (estimated)", p->has, p->transfer_ratio},
         {"computation scaling", p->has && p->has_scaling, p->computation_scaling_ratio},

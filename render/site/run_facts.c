@@ -4,6 +4,7 @@
 #include "render/site/run_facts.h"
 
 #include "render/analyse/analyse.h"
+#include "render/narrate/efficiencies.h"
 #include "render/narrate/format.h"
 #include "render/site/figures.h"
 
@@ -87,6 +88,16 @@ static const char *command_line(struct site *s, const struct run *run)
     return line;
 }
 
+/* because: NULL, or why it is n/a. */
+static void add_efficiency(struct facts *f, const char *name, const struct run_result *r, const char *because,
+                           void (*put)(const struct run_result *, struct dcr_buf *))
+{
+    struct dcr_buf text = {0};
+    put(r, &text);
+    add_fact(f, name, because ? run_not_available(f->s, because) : dcr_buf_text(&text));
+    dcr_buf_release(&text);
+}
+
 json_t *run_facts_overview(struct site *s, const struct run_result *r)
 {
     struct facts f = {s, view_list(s)};
@@ -119,18 +130,11 @@ json_t *run_facts_overview(struct site *s, const struct run_result *r)
         add_fact(&f, "Confidence", site_text(s, "%s: %s", confidence_word(r->confidence), r->confidence_because));
     if (r->coverage_ratio > 0)
         add_fact(&f, "Steps' share of the time from the first step to the last", fmt_percent(r->coverage_ratio).text);
-    if (r->pop.has)
-        add_fact(
-            &f, "Parallel efficiency",
-            site_text(s, "%s = load balance %s%s x communication efficiency %s", fmt_ratio(r->pop.parallel_ratio).text,
-                      fmt_ratio(r->pop.load_balance_ratio).text,
-                      r->pop.has_in_nodes && r->pop.has_between_nodes
-                          ? site_text(s, " (within nodes %s x between nodes %s)", fmt_ratio(r->pop.in_nodes_ratio).text,
-                                      fmt_ratio(r->pop.between_nodes_ratio).text)
-                          : "",
-                      fmt_ratio(r->pop.communication_ratio).text));
-    else if (r->has_steps)
-        add_fact(&f, "Parallel efficiency", run_not_available(s, r->pop_because));
+    if (r->pop.has || r->has_steps)
+        add_efficiency(&f, efficiencies_name(r), r, r->pop.has ? NULL : r->pop_because, efficiencies_put);
+    if (efficiencies_has_host(r))
+        add_efficiency(&f, "Parallel efficiency of the hosts", r, r->pop_host.has ? NULL : r->pop_host_because,
+                       efficiencies_put_host);
     add_fact(&f, "Started", run->started_s > 0 ? fmt_utc(run->started_s).text : NULL);
     if (run->started_s > 0 && run->ended_s > run->started_s)
         add_fact(&f, "Took", fmt_time((int64_t)((run->ended_s - run->started_s) * 1e9)).text);

@@ -116,6 +116,17 @@ fi
 cp "$TMP/site/report.json" "$TMP/first.json"
 "$report" "$traces/kineto/dlrm_8rank" -o "$TMP/dlrm" >"$TMP/dlrm.said" 2>&1
 check "half of a job's ranks: said on the terminal, before how few steps there are" grep -q "^Note: .*traces of 4 of the 8 ranks are here" "$TMP/dlrm.said"
+check "the GPUs are the workers of POP: useful is what they compute, and the factors multiply to it" jq -e '
+    def near(x): . - x | fabs < 1e-8;
+    .runs[0] | (.pop.workers == "GPUs") and (.pop.parallel_ratio | near(1147000 / 16671500))
+    and (.pop.useful_mean_ns == .parts_ns.compute)
+    and (.pop | .parallel_ratio - .load_balance_ratio * .gpu_communication_ratio * .gpu_orchestration_ratio | near(0))
+    and (.pop_host.device_offload_ratio | . > 0.3 and . < 1)' "$TMP/dlrm/report.json"
+for at in BOTTLENECK_ANALYSIS.md 'runs/*/profiling_report.txt' 'runs/*/index.html'; do
+    # shellcheck disable=SC2086 # a pattern
+    check "... the same in $at" grep -q '0.07 = load balance 0.92 x GPU communication 0.10 x GPU orchestration 0.74' "$TMP"/dlrm/$at
+done
+check_status 1 "an idle GPU is not useful" "$report" "$traces/kineto/dlrm_8rank" -q -o "$TMP/dlrm2" --check 'parallel_efficiency>50%'
 check "send and receive is not called gradient synchronisation" grep -Eq 'communication between GPUs, [0-9]+ % of it (send and receive|all-to-all)' "$TMP/dlrm/report.json"
 "$report" "$traces/kineto/mi300_resnet_act_checkpoint.json.gz" -q -o "$TMP/one" >/dev/null 2>&1
 check "one rank of eight: its exposed communication limits, and whom it waited for is n/a" jq -e '.runs[0].classes |

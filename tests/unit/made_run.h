@@ -68,6 +68,38 @@ static inline struct run *made_even_run(int n_nodes, int64_t global_batch, int s
     return r;
 }
 
+/* A trace per rank whose two steps of 100 ns are of its GPU: in them it computes, communicates and copies for as long
+ * as gpu says (shape (n)), and is idle; the host is in calls of the runtime for 30 ns. */
+static inline struct run *made_traced_run(int n, const int64_t (*gpu)[3], int n_gpus)
+{
+    struct run *r = run_new("traced");
+    r->run_id = "traced";
+    r->is_foreign = 1;
+    for (int i = 0; i < n; i++) {
+        struct run_rank made = {0};
+        const int64_t part[N_CATEGORIES] = {[CAT_COMPUTE] = gpu[i][0],
+                                            [CAT_COMM] = gpu[i][1],
+                                            [CAT_COPY] = gpu[i][2],
+                                            [CAT_OTHER] = 100 - gpu[i][0] - gpu[i][1] - gpu[i][2]};
+        for (int s = 0; s < 2; s++) {
+            made_step(r, &made, part);
+            made.steps[s].runtime_ns = 30;
+        }
+        struct foreign_trace t = {.file = i ? "1.json" : "0.json", .kind = "Kineto trace", .rank = i, .world_size = n};
+        t.steps = (struct reduced){.steps = made.steps,
+                                   .n_steps = made.n_steps,
+                                   .collectives = made.collectives,
+                                   .n_collectives = made.n_collectives,
+                                   .n_gpus = n_gpus,
+                                   .has_runtime = 1,
+                                   .wall_ns = 200};
+        run_add_trace(r, &t);
+    }
+    run_take_trace_steps(r);
+    run_sort(r);
+    return r;
+}
+
 static inline struct analyse_options made_options(void)
 {
     return (struct analyse_options){.thresholds = thresholds_default()};

@@ -377,6 +377,8 @@ static void test_steps(void **state)
     activity_call(a, CALL_SYNC, -1, 173, 2);
     activity_call(a, CALL_SYNC, -1, 250, 2); /* behind the steps */
     activity_call(a, CALL_MALLOC, -1, 5, 2);
+    activity_call(a, CALL_OTHER, -1, 115, 10); /* over the border of the steps: 5 in each */
+    activity_call(a, CALL_OTHER, -1, 117, 2);  /* on another thread meanwhile */
     activity_memory(a, 0, 10, 100, 400);
     activity_memory(a, 0, 190, 200, 500); /* not in order */
     activity_memory(a, 0, 110, 300, 500);
@@ -398,6 +400,10 @@ static void test_steps(void **state)
     assert_int_equal(s[1].part_ns[CAT_DATA], 10);
     assert_int_equal(s[1].part_ns[CAT_COPY], 1);
     assert_int_equal(s[1].part_ns[CAT_OTHER], 39);
+    assert_int_equal(s[0].runtime_ns, 2 + 1 + 5); /* [5,7) [90,91) [115,120) */
+    assert_int_equal(s[1].runtime_ns, 5 + 1 + 2); /* [120,125) [171,172) [173,175) */
+    assert_int_equal(steps.n_gpus, 1);
+    assert_true(steps.has_runtime);
     assert_int_equal(s[1].n_collectives, 1);
     assert_int_equal(steps.collectives[0].dur_ns, 15);
     assert_int_equal(d->steps_ns, 200);

@@ -207,6 +207,35 @@ static void test_digits_tell_value_and_bound_apart(void **state)
     }
 }
 
+/* GPUs that idle are not useful: two that compute for 32 and 41 of 100 ns and are busy for 80 and 90, hosts that are in
+ * calls of the runtime for 30. One GPU is not skipped, as one rank is. */
+static void test_gpus(void **state)
+{
+    (void)state;
+    static const int64_t gpu[2][3] = {{32, 44, 4}, {41, 44, 5}};
+    static const struct {
+        const char *rule;
+        int holds[2]; /* of one GPU, of two */
+    } rules[] = {{"parallel_efficiency>36%", {0, 1}}, {"parallel_efficiency>37%", {0, 0}},
+                 {"load_balance>89.1%", {1, 0}},      {"communication_efficiency<42%", {1, 1}},
+                 {"gpu_communication<=46%", {1, 1}},  {"gpu_orchestration>89%", {0, 1}},
+                 {"device_offload>69%", {1, 1}},      {"device_offload>71%", {0, 0}}};
+    for (int n = 1; n <= 2; n++) {
+        struct run *r = made_traced_run(n, gpu, 1);
+        struct report rep = {0};
+        struct analyse_options o = made_options();
+        assert_int_equal(analyse(&rep, &r, 1, &o, NULL), 0);
+        for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
+            struct checks c;
+            assert_int_equal(checks_run(&rep, &rules[i].rule, 1, &c, NULL), 0);
+            assert_true(c.list[0].is_measured && !c.list[0].is_skipped);
+            assert_int_equal(c.list[0].holds, rules[i].holds[n - 1]);
+        }
+        report_free(&rep);
+        run_free(r);
+    }
+}
+
 /* A GPU that was monitored without its memory's size is no GPU that was not monitored. */
 static void test_gpu_memory(void **state)
 {
@@ -266,6 +295,7 @@ int main(void)
         cmocka_unit_test(test_no_rules),
         cmocka_unit_test(test_documents),
         cmocka_unit_test(test_single_rank),
+        cmocka_unit_test(test_gpus),
         cmocka_unit_test(test_parts_that_were_not_recorded),
         cmocka_unit_test(test_digits_tell_value_and_bound_apart),
         cmocka_unit_test(test_gpu_memory),

@@ -1,4 +1,5 @@
 /* test_pop.c - POP efficiencies against hand-computed cases and their identities. */
+#include "render/narrate/efficiencies.h"
 #include "tests/unit/made_run.h"
 
 #include <setjmp.h>
@@ -19,7 +20,7 @@ static void test_by_hand(void **state)
     (void)state;
     /* 4 ranks, wall 100; useful 80 60 60 40: mean 60, max 80; transfer 10 */
     const int64_t useful[] = {80, 60, 60, 40}, total[] = {100, 100, 100, 100};
-    struct pop p = pop_of(useful, total, 4, 10, 1);
+    struct pop p = pop_of(useful, NULL, total, 4, 10, 1);
     assert_true(p.has);
     assert_true(near(p.parallel_ratio, 0.60));
     assert_true(near(p.load_balance_ratio, 0.75));
@@ -28,6 +29,75 @@ static void test_by_hand(void **state)
     assert_true(near(p.serialization_ratio, 0.80 / 0.90));
     assert_int_equal(p.useful_mean_ns, 60);
     assert_int_equal(p.useful_max_ns, 80);
+}
+
+/* 2 GPUs, step 100: they compute for 32 and 41, anything runs for 80 and 90; transfer 44. */
+static void test_gpus_by_hand(void **state)
+{
+    (void)state;
+    const int64_t useful[] = {32, 41}, busy[] = {80, 90}, total[] = {100, 100};
+    struct pop p = pop_of(useful, busy, total, 2, 44, 1);
+    assert_true(p.has && p.is_of_gpus);
+    assert_true(near(p.parallel_ratio, 0.365));
+    assert_true(near(p.load_balance_ratio, 36.5 / 41));
+    assert_true(near(p.gpu_communication_ratio, 41 / 90.0));
+    assert_true(near(p.orchestration_ratio, 0.90));
+    assert_true(near(p.communication_ratio, 0.41));
+    assert_true(near(p.transfer_ratio, 0.56));
+    assert_true(near(p.parallel_ratio, p.load_balance_ratio * p.gpu_communication_ratio * p.orchestration_ratio));
+    assert_true(near(p.communication_ratio, p.gpu_communication_ratio * p.orchestration_ratio));
+    assert_true(near(p.communication_ratio, p.serialization_ratio * p.transfer_ratio));
+}
+
+/* What runs on the GPUs is useful where it computes; neither their idle time nor copies are. */
+static void test_gpus_of_traces(void **state)
+{
+    (void)state;
+    const int64_t gpu[2][3] = {{32, 44, 4}, {41, 44, 5}};
+    struct run *r = made_traced_run(2, gpu, 1), *runs[] = {r};
+    struct report rep = {0};
+    struct analyse_options o = made_options();
+    assert_int_equal(analyse(&rep, runs, 1, &o, NULL), 0);
+    const struct pop *p = &rep.runs[0].pop;
+    assert_true(p->has && p->is_of_gpus);
+    assert_true(near(p->parallel_ratio, 0.365));
+    assert_true(near(p->gpu_communication_ratio, 41 / 90.0));
+    assert_true(near(p->orchestration_ratio, 0.90));
+    assert_int_equal(p->useful_max_ns, 41);
+    assert_true(rep.runs[0].pop_host.has && near(rep.runs[0].pop_host.offload_ratio, 0.70));
+    assert_int_equal(rep.runs[0].pop_host.runtime_mean_ns, 30);
+    struct dcr_buf told = {0};
+    efficiencies_put(&rep.runs[0], &told);
+    assert_string_equal(dcr_buf_text(&told),
+                        "0.36 = load balance 0.89 x GPU communication 0.46 x GPU orchestration 0.90");
+    dcr_buf_release(&told);
+    efficiencies_put_host(&rep.runs[0], &told);
+    assert_string_equal(dcr_buf_text(&told), "0.70 = device offload: 30 ns of a step of 100 ns in calls of the GPU's "
+                                             "runtime; MPI is n/a because these traces hold no MPI calls");
+    dcr_buf_release(&told);
+    report_free(&rep);
+    run_free(r);
+}
+
+/* One GPU waits for its host, if for nobody else; of several in one trace the steps show one. */
+static void test_one_gpu_and_several(void **state)
+{
+    (void)state;
+    const int64_t gpu[1][3] = {{40, 0, 10}};
+    for (int n_gpus = 1; n_gpus <= 2; n_gpus++) {
+        struct run *r = made_traced_run(1, gpu, n_gpus), *runs[] = {r};
+        struct report rep = {0};
+        struct analyse_options o = made_options();
+        assert_int_equal(analyse(&rep, runs, 1, &o, NULL), 0);
+        const struct pop *p = &rep.runs[0].pop;
+        assert_int_equal(p->has, n_gpus == 1);
+        assert_true(n_gpus > 1 || (near(p->parallel_ratio, 0.4) && near(p->orchestration_ratio, 0.5)));
+        if (n_gpus > 1)
+            assert_string_equal(rep.runs[0].pop_because,
+                                "n/a because a trace is of several GPUs, and its steps show what one of them did");
+        report_free(&rep);
+        run_free(r);
+    }
 }
 
 static void test_identities(void **state)
@@ -41,7 +111,7 @@ static void test_identities(void **state)
             total[i] = 1000000;
             useful[i] = 1 + (int64_t)draw_below(&d, 1000000);
         }
-        struct pop p = pop_of(useful, total, n, (int64_t)draw_below(&d, 1000), 1);
+        struct pop p = pop_of(useful, NULL, total, n, (int64_t)draw_below(&d, 1000), 1);
         assert_true(near(p.parallel_ratio, p.load_balance_ratio * p.communication_ratio));
         assert_true(near(p.communication_ratio, p.serialization_ratio * p.transfer_ratio));
         assert_true(p.parallel_ratio <= 1 && p.load_balance_ratio <= 1 && p.communication_ratio <= 1);
@@ -52,8 +122,8 @@ static void test_nothing_measured(void **state)
 {
     (void)state;
     const int64_t zero[] = {0, 0};
-    assert_false(pop_of(zero, zero, 2, 0, 1).has);
-    assert_false(pop_of(zero, zero, 0, 0, 0).has);
+    assert_false(pop_of(zero, NULL, zero, 2, 0, 1).has);
+    assert_false(pop_of(zero, NULL, zero, 0, 0, 0).has);
 }
 
 /* Data loading is outside communication, so it is useful time here: a slow loader on one rank costs no efficiency. */
@@ -77,19 +147,19 @@ static void test_nodes(void **state)
     (void)state;
     const int64_t useful[] = {80, 60, 60, 40}, total[] = {100, 100, 100, 100};
     const int two[] = {0, 0, 1, 1}, each[] = {0, 1, 2, 3}, one[] = {5, 5, 5, 5}, unknown[] = {0, 0, -1, 1};
-    struct pop p = pop_of(useful, total, 4, 10, 1);
+    struct pop p = pop_of(useful, NULL, total, 4, 10, 1);
     pop_nodes(&p, useful, two, 4);
     assert_true(p.has_in_nodes && p.has_between_nodes);
     assert_true(near(p.in_nodes_ratio, 70.0 / 80) && near(p.between_nodes_ratio, 60.0 / 70));
     assert_true(near(p.in_nodes_ratio * p.between_nodes_ratio, p.load_balance_ratio));
-    p = pop_of(useful, total, 4, 10, 1);
+    p = pop_of(useful, NULL, total, 4, 10, 1);
     pop_nodes(&p, useful, each, 4);
     assert_true(!p.has_in_nodes && p.has_between_nodes && near(p.between_nodes_ratio, 0.75));
     assert_string_equal(p.in_nodes_because, "n/a because every node has one rank");
-    p = pop_of(useful, total, 4, 10, 1);
+    p = pop_of(useful, NULL, total, 4, 10, 1);
     pop_nodes(&p, useful, one, 4);
     assert_true(p.has_in_nodes && !p.has_between_nodes && near(p.in_nodes_ratio, 0.75));
-    p = pop_of(useful, total, 4, 10, 1);
+    p = pop_of(useful, NULL, total, 4, 10, 1);
     pop_nodes(&p, useful, unknown, 4);
     assert_true(!p.has_in_nodes && !p.has_between_nodes);
     assert_string_equal(p.in_nodes_because, "n/a because the nodes of the ranks are not known");
@@ -145,6 +215,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_by_hand),
+        cmocka_unit_test(test_gpus_by_hand),
+        cmocka_unit_test(test_gpus_of_traces),
+        cmocka_unit_test(test_one_gpu_and_several),
         cmocka_unit_test(test_identities),
         cmocka_unit_test(test_nodes),
         cmocka_unit_test(test_counters),
