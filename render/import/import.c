@@ -83,10 +83,21 @@ int chrome_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
 void import_trace_add(struct run *r, struct trace_ahead *t)
 {
     dcr_arena_take(&r->arena, &t->arena);
-    if (t->watched)
+    if (t->watched && r->watched)
         r->watch->foreign_keep(r->watched, t->watched, t->trace.file);
+    else if (t->watched)
+        t->watch->foreign_free(t->watched);
     run_add_trace(r, &t->trace);
     t->watched = NULL;
+}
+
+void import_job_of(struct import_job *out, const struct trace_ahead *t)
+{
+    out->rank = t->trace.rank;
+    out->world_size = t->trace.world_size;
+    out->is_end_unread = 0;
+    if (!*out->model && t->trace.first_model && *t->trace.first_model)
+        snprintf(out->model, sizeof out->model, "\"%s\"", t->trace.first_model); /* as JSON has it */
 }
 
 void import_trace_free(struct trace_ahead *t)
@@ -200,6 +211,7 @@ static void read_to_end(struct import_job *out, struct gunzip *g)
     }
     if (tail && k == 0)
         import_job_end(out, tail, n);
+    out->is_end_unread = tail && k > 0;
     free(tail);
 }
 

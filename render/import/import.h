@@ -21,9 +21,11 @@ struct import_job {
     int is_trace;
     char model[64];           /* of the first GPU, as far as it fits; "" = not said */
     int64_t rank, world_size; /* -1 = not said near the beginning or the end */
+    int is_end_unread;        /* it may be said at the end, which is too far away to be looked at */
 };
 /** import_job - import_kind, and that; of damaged compressed data IMPORT_NONE. Of plain data their beginning is looked
- *  at alone, of compressed ones that are not large the end too. */
+ *  at alone, of compressed ones that are not large the end too; of large ones it is found by reading them
+ *  (import_job_of). */
 enum import_kind import_job(struct dcr_stream *s, struct import_job *out);
 /** import_job_end - what a trace that says no rank at its beginning says in its last bytes, where its distributedInfo
  *  stands behind the events. out: as import_job made it; left alone when it says a rank, or is of no trace */
@@ -55,6 +57,8 @@ int import_trace_ahead(struct trace_ahead *t, const struct run_watch *watch, con
                        struct dcr_err *err) DCR_MUST_CHECK;
 /** import_trace_add - and the rest: into the run, which owns all of it from now on. */
 void import_trace_add(struct run *r, struct trace_ahead *t);
+/** import_job_of - what the trace that was read says of its job, wherever it stands in the file. */
+void import_job_of(struct import_job *out, const struct trace_ahead *t);
 /** import_trace_free - of one that was not added, or was. */
 void import_trace_free(struct trace_ahead *t);
 

@@ -27,6 +27,8 @@ void kineto_header_take(struct kineto_header *h, const char *key, size_t key_len
 
 void kineto_header_name(const struct kineto_header *h, struct foreign_trace *out, struct dcr_arena *arena)
 {
+    const char *first = json_string_value(json_object_get(json_array_get(h->properties, 0), "name"));
+    out->first_model = first ? text_clean(arena, first) : "";
     for (int i = 0; i < out->n_devices; i++) {
         struct run_device *d = &out->devices[i];
         d->rank = h->rank;

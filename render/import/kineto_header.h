@@ -19,7 +19,7 @@ struct kineto_header {
  *  failure.
  *  value    its JSON text, len bytes; borrows */
 void kineto_header_take(struct kineto_header *h, const char *key, size_t key_len, const char *value, size_t len);
-/** kineto_header_name - rank, models and memory of the devices of a trace.
+/** kineto_header_name - rank, models and memory of the devices of a trace; and first_model.
  *  arena    texts */
 void kineto_header_name(const struct kineto_header *h, struct foreign_trace *out, struct dcr_arena *arena);
 void kineto_header_release(struct kineto_header *h);

@@ -45,6 +45,7 @@ struct foreign_trace {
     const char *file;
     const char *kind;         /* "Kineto trace", "nsys SQLite export" ... */
     int64_t rank, world_size; /* -1 = not said */
+    const char *first_model;  /* of the first GPU that the file describes, used or not; NULL, "" = none */
     int64_t n_events;         /* of any kind */
     int64_t n_unclosed;       /* events of a list that is the file and lacks its ']'; 0 = it does not */
     int is_last_cut;          /* the file ends inside one more event, which is left out */

@@ -34,6 +34,11 @@ void run_watch(const struct run_watch *w)
     watcher = w;
 }
 
+const struct run_watch *run_watched_by(void)
+{
+    return watcher;
+}
+
 struct run *run_new(const char *archive_path)
 {
     struct run *r = calloc(1, sizeof *r);

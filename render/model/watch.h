@@ -21,5 +21,7 @@ struct run_watch {
 
 /** run_watch - from now on of every new run; NULL: nobody. borrows until the next call */
 void run_watch(const struct run_watch *w);
+/** run_watched_by - who that is now. */
+const struct run_watch *run_watched_by(void);
 
 #endif

@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 struct file {
@@ -82,10 +83,22 @@ static void *work(void *ctx)
     return NULL;
 }
 
-struct ahead *ahead_start(const char *root, char *const *names, size_t n, const struct run_watch *watch)
+/* What was read already is done before anybody begins. */
+static void take_ready(struct ahead *a, struct trace_ahead *const *ready)
+{
+    for (size_t i = 0; ready && i < a->n; i++) {
+        if (!ready[i])
+            continue;
+        a->files[i] = (struct file){.trace = *ready[i], .is_taken = 1, .is_done = 1};
+        memset(ready[i], 0, sizeof *ready[i]);
+    }
+}
+
+struct ahead *ahead_start(const char *root, char *const *names, struct trace_ahead *const *ready, size_t n,
+                          const struct run_watch *watch)
 {
     int n_cores = cores_free();
-    struct ahead *a = n_cores > 1 && n > 1 ? calloc(1, sizeof *a) : NULL;
+    struct ahead *a = (n_cores > 1 && n > 1) || ready ? calloc(1, sizeof *a) : NULL;
     if (!a || !(a->files = calloc(n, sizeof *a->files))) {
         free(a);
         return NULL;
@@ -94,6 +107,7 @@ struct ahead *ahead_start(const char *root, char *const *names, size_t n, const 
     a->names = names;
     a->n = n;
     a->watch = watch;
+    take_ready(a, ready);
     pthread_mutex_init(&a->lock, NULL);
     pthread_cond_init(&a->changed, NULL);
     pthread_mutex_lock(&a->lock);
@@ -103,7 +117,8 @@ struct ahead *ahead_start(const char *root, char *const *names, size_t n, const 
     return a;
 }
 
-int ahead_take(struct ahead *a, size_t i, struct run *r, struct dcr_err *err)
+/* When file i has been read, by whomever. */
+static struct file *await(struct ahead *a, size_t i)
 {
     struct file *f = &a->files[i];
     pthread_mutex_lock(&a->lock);
@@ -114,6 +129,22 @@ int ahead_take(struct ahead *a, size_t i, struct run *r, struct dcr_err *err)
     while (!f->is_done)
         go_on(a);
     pthread_mutex_unlock(&a->lock);
+    return f;
+}
+
+int ahead_trace(struct ahead *a, size_t i, struct trace_ahead *out)
+{
+    struct file *f = await(a, i);
+    if (f->rc)
+        return f->rc;
+    *out = f->trace;
+    memset(&f->trace, 0, sizeof f->trace);
+    return 0;
+}
+
+int ahead_take(struct ahead *a, size_t i, struct run *r, struct dcr_err *err)
+{
+    struct file *f = await(a, i);
     if (f->rc == 0)
         import_trace_add(r, &f->trace);
     else if (f->rc != DCR_END && err)

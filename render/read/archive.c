@@ -290,8 +290,8 @@ static int read_plain(struct reading *g, const char *root, const char *name, str
     return rc;
 }
 
-int run_read_files(struct run **out, const char *label, const char *root, char *const *names, size_t n,
-                   struct dcr_err *err)
+int run_read_files(struct run **out, const char *label, const char *root, char *const *names,
+                   struct trace_ahead *const *ready, size_t n, struct dcr_err *err)
 {
     struct reading g = begin(label);
     g.is_folder = 1;
@@ -300,7 +300,7 @@ int run_read_files(struct run **out, const char *label, const char *root, char *
     *out = NULL;
     for (int pass = 0; pass < 2; pass++) {     /* the manifest first, as in an archive */
         if (pass == 1 && !g.run->has_manifest) /* with it every byte is needed for a checksum */
-            g.ahead = ahead_start(root, names, n, g.run->watched ? g.run->watch : NULL);
+            g.ahead = ahead_start(root, names, ready, n, g.run->watched ? g.run->watch : NULL);
         for (size_t i = 0; i < n && !rc; i++) {
             g.ahead_at = i;
             if ((strcmp(names[i], DCR_MANIFEST) == 0) == (pass == 0))

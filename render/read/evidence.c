@@ -33,7 +33,7 @@ static void read_one(struct reading *g, size_t i)
 {
     const struct input *x = &g->inputs[i];
     struct read_input *r = &g->read[i];
-    r->rc = x->root ? run_read_files(&r->run, x->path, x->root, x->names, x->n_names, &r->err)
+    r->rc = x->root ? run_read_files(&r->run, x->path, x->root, x->names, x->ready, x->n_names, &r->err)
                     : run_read(&r->run, x->path, &r->err);
     if (r->rc == 0)
         files_hash(r->run, x);

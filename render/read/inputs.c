@@ -175,8 +175,10 @@ static int search_folder(struct inputs *x, const char *path, struct dcr_err *err
                            root);
     add_input(x, root, root);
     int rc = search(&s, root, first, "", 0, 0);
-    if (!rc && !is_run_folder(x->list[first].names, x->list[first].n_names))
+    if (!rc && !is_run_folder(x->list[first].names, x->list[first].n_names)) {
+        jobs_read(x, first, s.known);
         jobs_split(x, first, s.known);
+    }
     for (size_t i = first; i < x->n; i++)
         x->list[i].is_found = 1;
     if (!rc && s.n_files == 0)
@@ -248,6 +250,8 @@ int inputs_find(struct inputs *out, char *const *paths, int n, struct dcr_err *e
 
 void inputs_release(struct inputs *x)
 {
+    for (size_t i = 0; i < x->n_held; i++)
+        import_trace_free(x->held[i]);
     dcr_arena_release(&x->arena);
     *x = (struct inputs){0};
 }

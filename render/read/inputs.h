@@ -10,11 +10,15 @@
 
 #include <stddef.h>
 
+struct trace_ahead;
+
 struct input {
     const char *path; /* of an archive; else how the run is called */
     const char *root; /* NULL: an archive */
     char **names;     /* shape (n_names), relative to root */
     size_t n_names, names_cap;
+    struct trace_ahead **ready; /* shape (n_names): those of the files that were read already; NULL = none was */
+    size_t ready_cap;
     int argument; /* which of the command line's it comes from */
     int is_found; /* in a folder, not named itself: when it cannot be used, the rest still can */
 };
@@ -22,6 +26,8 @@ struct inputs {
     struct dcr_arena arena;
     struct input *list;
     size_t n, cap;
+    struct trace_ahead **held; /* those that were read already, of all inputs                shape (n_held) */
+    size_t n_held, held_cap;
 };
 
 /** inputs_find - paths: borrows. out must be zero; release with inputs_release, also on failure.

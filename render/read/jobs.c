@@ -10,6 +10,7 @@ struct member {
     char *name;
     size_t folder_len; /* of its name */
     const struct import_job *job;
+    struct trace_ahead *trace;
     size_t leader; /* of its run: the first of its members */
     size_t input;  /* that its run is; of a leader */
 };
@@ -88,11 +89,13 @@ static void find_leaders(struct member **traces, size_t n, const struct member *
     }
 }
 
-static void add(struct inputs *x, size_t input, char *name)
+static void add(struct inputs *x, size_t input, const struct member *m)
 {
     struct input *in = &x->list[input];
     in->names = arena_grow(&x->arena, in->names, in->n_names, &in->names_cap, sizeof *in->names);
-    in->names[in->n_names++] = name;
+    in->ready = arena_grow(&x->arena, in->ready, in->n_names, &in->ready_cap, sizeof *in->ready);
+    in->ready[in->n_names] = m->trace;
+    in->names[in->n_names++] = m->name;
 }
 
 /* The name of a run, by its first trace: of that and those beside it, their folder; of that alone, its file. */
@@ -116,7 +119,7 @@ static void add_runs(struct inputs *x, const char *root, struct member *list, si
             first->input = x->n++;
             x->list[first->input] = (struct input){.root = root};
         }
-        add(x, first->input, list[i].name);
+        add(x, first->input, &list[i]);
     }
     for (size_t i = 0; i < n; i++)
         if (list[i].job->is_trace && list[i].leader == i)
@@ -132,18 +135,25 @@ void jobs_split(struct inputs *x, size_t input, const struct known_file *files)
     for (size_t i = 0; i < in.n_names; i++) {
         const char *slash = strrchr(in.names[i], '/');
         list[i] = (struct member){
-            .name = in.names[i], .folder_len = slash ? (size_t)(slash - in.names[i]) : 0, .job = &files[i].job};
+            .name = in.names[i], .folder_len = slash ? (size_t)(slash - in.names[i]) : 0, .job = &files[i].job,
+            .trace = files[i].trace};
         if (files[i].job.is_trace)
             traces[n_traces++] = &list[i];
         else
             n_known += files[i].kind == IMPORT_PART;
     }
-    if (may_be_one(traces, n_traces))
+    if (may_be_one(traces, n_traces)) {
+        x->list[input].ready = dcr_arena_alloc(&x->arena, (in.n_names + 1) * sizeof *in.ready);
+        for (size_t i = 0; i < in.n_names; i++)
+            x->list[input].ready[i] = files[i].trace;
         return;
+    }
     find_leaders(traces, n_traces, list);
     add_runs(x, in.root, list, in.n_names);
     x->list[input].n_names = 0;
+    x->list[input].ready = NULL;
+    x->list[input].ready_cap = 0;
     for (size_t i = 0; i < in.n_names; i++) /* what is no evidence by itself is named with the first of them */
         if (!list[i].job->is_trace)
-            add(x, n_known ? input : first, list[i].name);
+            add(x, n_known ? input : first, &list[i]);
 }

@@ -5,6 +5,8 @@
 
 #include "render/model/run.h"
 
+struct trace_ahead;
+
 /** run_read - read and reduce an archive.
  *  path     borrows; only its file name is kept
  *  out      gives; free with run_free
@@ -16,8 +18,10 @@ int run_read(struct run **out, const char *path, struct dcr_err *err) DCR_MUST_C
  *  label    how the run is called when it has no name of its own; a folder "4node" on it tells the number of nodes
  *  root     borrows; folder of the files, "" = names are paths
  *  names    borrows; relative to root, shape (n)
+ *  ready    traces of them that were read already, NULL = none; shape (n), or NULL: none at all. What they hold is the
+ *           run's from now on
  *  errors   DCR_FAIL: as run_read; or nothing in them is of a known kind */
-int run_read_files(struct run **out, const char *label, const char *root, char *const *names, size_t n,
-                   struct dcr_err *err) DCR_MUST_CHECK;
+int run_read_files(struct run **out, const char *label, const char *root, char *const *names,
+                   struct trace_ahead *const *ready, size_t n, struct dcr_err *err) DCR_MUST_CHECK;
 
 #endif

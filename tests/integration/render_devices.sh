@@ -134,6 +134,26 @@ check "one rank of eight: its exposed communication limits, and whom it waited f
 check "... nor is transfer told from waiting, or a balance made of it" jq -e '.runs[0] | (.support | test("much waiting for other ranks is n/a"))
     and .pop == null' "$TMP/one/report.json"
 check "... and its page tells the communication" grep -q '<dt>Exposed</dt><dd>.* per step, .*how much of that is waiting is n/a' "$TMP"/one/runs/*/index.html
+# Ranks of which large compressed traces say at their end, out of reach of a look: told when they have been read.
+large() { # rank of, in file
+    printf '{"schemaVersion":1,"deviceProperties":[{"id":0,"name":"A"}],"traceEvents":['
+    yes '{"ph":"X","cat":"cpu_op","name":"aten::add","pid":1,"tid":1,"ts":10,"dur":1,"args":{"padding":"0123456789012345678901234567890123456789"}},' | head -c 70000000 | sed '$d'
+    printf '{"ph":"X","cat":"kernel","name":"gemm","pid":0,"tid":7,"ts":%s0,"dur":5,"args":{"device":0,"stream":7}}],"distributedInfo":{"backend":"nccl","rank":%s,"world_size":2}}' "$1" "$1"
+}
+mkdir "$TMP/large"
+for i in 0 1; do large "$i" | gzip -1 >"$TMP/large/$i.json.gz"; done
+for cores in all one; do
+    on=()
+    [ "$cores" = all ] || on=(taskset -c "$(taskset -cp $$ | sed 's/.*: //; s/[-,].*//')")
+    "${on[@]}" "$report" "$TMP/large" -q -o "$TMP/large-$cores" >/dev/null 2>&1
+    check "ranks that large compressed traces name at their end are one run ($cores cores)" jq -e '(.runs | length == 1)
+        and ([.devices[] | [.rank, .kernels]] == [[0, 1], [1, 1]])' "$TMP/large-$cores/report.json"
+done
+check "... the same bytes by one thread" cmp "$TMP/large-all/report.json" "$TMP/large-one/report.json"
+cp "$TMP/large/0.json.gz" "$TMP/large/again.json.gz"
+"$report" "$TMP/large" -q -o "$TMP/large-twice" >/dev/null 2>&1
+check "... and kept apart where a rank comes twice" jq -e '.runs | length == 3' "$TMP/large-twice/report.json"
+rm -r "$TMP/large"
 "$report" "$traces"/kineto/trace_filter_sampled_rank-{0,1}.json.gz -q -o "$TMP/loose" >/dev/null 2>&1
 check "ranks given one by one: put them into one folder" jq -e '.notes | any(.id == "loose-ranks" and (.text | test("ranks 0 and 1 of 128")))' "$TMP/loose/report.json"
 mkdir "$TMP/kineto"
