@@ -54,6 +54,7 @@ struct part {
 /* What is used of all lines of a file. */
 struct text {
     struct samples_left left;
+    struct ids_left ids;
     int has_utilization, has_total, is_of_many; /* is_of_many: machines */
     int is_cut;                                 /* the last line */
     int has_instances;                          /* of MIG */
@@ -173,7 +174,9 @@ static int exporter_line(struct run *r, struct text *x, char *line)
     word = strtok_r(NULL, " \t\r", &save);
     double ms = word ? strtod(word, NULL) : 0;
     ms = isfinite(ms) ? ms : 0;
-    int64_t node = x->is_of_many ? gpu_samples_node(r, host, n_host) : 0, id = strtol(gpu, NULL, 10);
+    int64_t node = x->is_of_many ? gpu_samples_node(r, host, n_host) : 0, id = gpu_samples_id(gpu, n_gpu, &x->ids);
+    if (id < 0)
+        return 0;
     if (part >= 0)
         add_part(x,
                  (struct part){.node = node, .id = id, .ms = ms, .value = has_value ? value : NO_VALUE, .part = part});
@@ -248,8 +251,10 @@ static int dmon_line(struct run *r, struct dmon *d, char *line, struct text *x)
     }
     if (strcmp(word, "GPU") != 0 || !(word = strtok_r(NULL, " \t\r", &save)))
         return 0;
-    long id = strtol(word, NULL, 10);
+    int64_t id = gpu_samples_id(word, strlen(word), &x->ids);
     int used = 0;
+    if (id < 0)
+        return 0;
     d->rows += id == 0;
     for (int c = 0; c < d->n && (word = strtok_r(NULL, " \t\r", &save)); c++) {
         double v;
@@ -307,7 +312,10 @@ int dcgm_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
     }
     add_totals(r, &x);
     dcgm_activity_table(r, &x.activity, s->name);
-    if (n == 0)
+    if (n == 0 && x.ids.n)
+        rc = dcr_err_set(err, DCR_FAIL, "no row of the output of DCGM '%s' names a GPU that can be ('%s' is the first)",
+                         s->name, x.ids.first);
+    else if (n == 0)
         rc = dcr_err_set(
             err, DCR_FAIL,
             "'%s' is output of DCGM without a field that is used here (GPU utilisation, activity of its parts, memory, "
@@ -318,8 +326,10 @@ int dcgm_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
     if (!rc && x.has_instances)
         run_add_gap(r, "Memory of GPU instances (MIG) in '%s' is left out: that of their GPU is not known by theirs.",
                     s->name);
-    if (!rc)
+    if (!rc) {
         gpu_samples_say(r, s->name, &x.left);
+        gpu_samples_say_ids(r, s->name, &x.ids);
+    }
 out:
     dcr_arena_release(&x.arena);
     dcr_buf_release(&b);

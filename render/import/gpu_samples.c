@@ -93,6 +93,32 @@ void gpu_samples_say(struct run *r, const char *file, const struct samples_left 
                     left->n == 1 ? "" : " is the first", left->n == 1 ? "is" : "are");
 }
 
+enum { MAX_GPUS = 1024 };
+
+int64_t gpu_samples_id(const char *text, size_t n, struct ids_left *left)
+{
+    int64_t id = 0;
+    size_t k = 0;
+    for (; k < n && isdigit((unsigned char)text[k]) && id < MAX_GPUS; k++)
+        id = 10 * id + (text[k] - '0');
+    if (n && k == n && id < MAX_GPUS)
+        return id;
+    if (left->n++ == 0) {
+        snprintf(left->first, sizeof left->first, "%.*s", (int)(n < sizeof left->first ? n : sizeof left->first), text);
+        for (char *p = left->first; *p; p++)
+            *p = *p >= ' ' && *p < 0x7f ? *p : '?';
+    }
+    return -1;
+}
+
+void gpu_samples_say_ids(struct run *r, const char *file, const struct ids_left *left)
+{
+    if (left->n)
+        run_add_gap(r, "%lld row%s of '%s' %s left out: '%s'%s is no number of a GPU (0 to %d).", (long long)left->n,
+                    left->n == 1 ? "" : "s", file, left->n == 1 ? "is" : "are", left->first,
+                    left->n == 1 ? "" : ", of the first,", MAX_GPUS - 1);
+}
+
 int64_t gpu_samples_node(struct run *r, const char *host, size_t n)
 {
     int64_t next = 0;
@@ -115,7 +141,7 @@ int64_t gpu_samples_node(struct run *r, const char *host, size_t n)
 static struct run_gpu *gpu_at(struct run *r, int64_t node, int64_t id)
 {
     int n_before = r->nodes_len;
-    struct run_node *n = id >= 0 && id < 1024 && node >= 0 ? run_node_at(r, node) : NULL;
+    struct run_node *n = id >= 0 && id < MAX_GPUS && node >= 0 ? run_node_at(r, node) : NULL;
     if (!n)
         return NULL;
     n->is_of_samples |= r->nodes_len > n_before;

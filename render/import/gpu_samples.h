@@ -42,6 +42,17 @@ void gpu_samples_say(struct run *r, const char *file, const struct samples_left 
 /** gpu_samples_node - the node of the machine of that name, made when it is new; a node 0 of which nothing is known yet
  *  gets the name. "": node 0. At most 1024 are made: beyond, -1 */
 int64_t gpu_samples_node(struct run *r, const char *host, size_t n);
+/* Rows that name no GPU that can be, to be said. Zero to begin with. */
+struct ids_left {
+    int64_t n;
+    char first[24]; /* as it stands there */
+};
+/** gpu_samples_id - the number of a GPU, 0 to 1023, from exactly n bytes of text. returns  -1, counted in left, for
+ *  anything else */
+int64_t gpu_samples_id(const char *text, size_t n, struct ids_left *left);
+/** gpu_samples_say_ids - a gap of the rows that were left out, if any. */
+void gpu_samples_say_ids(struct run *r, const char *file, const struct ids_left *left);
+
 /** gpu_samples_add - one value of GPU `id` of the node at t seconds (of any clock). Ids beyond 1023 are passed over. */
 void gpu_samples_add(struct run *r, int64_t node, int64_t id, enum gpu_sample what, double t, double value);
 

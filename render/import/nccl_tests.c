@@ -30,28 +30,67 @@ static int split(char *line, char **words)
     return n;
 }
 
-static int is_number(const char *w)
+/* "12.34", or "12,34" of a locale with decimal commas: these programs part no groups of digits. Not "nan" and "inf", of
+ * which no time or bandwidth is. */
+static int number(const char *w, double *out)
 {
-    char *end;
-    strtod(w, &end);
-    return end > w && !*end;
+    char plain[64], *end;
+    size_t n = strlen(w);
+    const char *comma = strchr(w, ',');
+    if (n >= sizeof plain || strspn(w, "0123456789.,eE+-") != n)
+        return 0;
+    memcpy(plain, w, n + 1);
+    if (comma)
+        plain[comma - w] = '.';
+    double v = strtod(plain, &end);
+    if (end == plain || *end || !isfinite(v))
+        return 0;
+    *out = v;
+    return 1;
+}
+
+static int is_count(const char *w)
+{
+    return *w && !w[strspn(w, "0123456789")];
 }
 
 /* A result line: size, count, type, then redop and root as the collective has them, then time, algbw, busbw and errors,
- * out of place and in place. Read from the right, where the columns are always the same. */
-static int result(char **w, int n, double out[7])
+ * out of place and in place. Read from the right, where the columns are always the same.
+ * returns  1; 0: it is none; -1: it is meant to be one, and *wrong cannot be read */
+static int result(char **w, int n, double out[7], const char **wrong)
 {
-    if (n < 9 || !is_number(w[0]) || !is_number(w[1]))
+    if (n < 3 || !is_count(w[0]) || !is_count(w[1]) || !isalpha((unsigned char)*w[2]))
         return 0;
+    *wrong = "it is cut";
+    if (n < 9)
+        return -1;
     for (int i = 0; i < 2; i++)
-        for (int k = 0; k < 3; k++) {
-            const char *word = w[n - 8 + 4 * i + k];
-            if (!is_number(word))
-                return 0;
-            out[1 + 3 * i + k] = strtod(word, NULL);
-        }
+        for (int k = 0; k < 3; k++)
+            if (!number(*wrong = w[n - 8 + 4 * i + k], &out[1 + 3 * i + k]) || out[1 + 3 * i + k] < 0)
+                return -1;
     out[0] = strtod(w[0], NULL);
     return 1;
+}
+
+/* Rows that cannot be read, to be said. */
+struct unread {
+    int n, first_line;
+    char why[64]; /* of the first */
+};
+
+static void leave_row(struct unread *u, int line, const char *wrong)
+{
+    if (u->n++)
+        return;
+    u->first_line = line;
+    snprintf(u->why, sizeof u->why, strchr(wrong, ' ') ? "%.40s" : "'%.32s' is no time or bandwidth", wrong);
+}
+
+static void say_unread(struct run *r, const char *file, const struct unread *u)
+{
+    if (u->n)
+        run_add_gap(r, "%d row%s of the nccl-tests log '%s' cannot be read and %s left out (line %d: %s).", u->n,
+                    u->n == 1 ? "" : "s", file, u->n == 1 ? "is" : "are", u->first_line, u->why);
 }
 
 /* What a launcher puts in front of each line of a rank ("0: " of srun -l, "[1,0]<stdout>:" of mpirun): the bytes before
@@ -145,7 +184,7 @@ static void end_test(struct test *t)
 /* "#  Rank  0 Group  0 Pid     43 on HOST device  0 [0x0f] NAME" */
 static int take_rank(struct test *t, char **w, int n)
 {
-    if (n < 5 || strcmp(w[0], "#") != 0 || strcmp(w[1], "Rank") != 0 || !is_number(w[2]))
+    if (n < 5 || strcmp(w[0], "#") != 0 || strcmp(w[1], "Rank") != 0 || !is_count(w[2]))
         return 0;
     const char *host = "";
     for (int i = 3; i + 1 < n; i++)
@@ -223,15 +262,19 @@ int nccl_tests_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
 {
     struct dcr_buf b = {0};
     struct test t = {.r = r, .file = s->name};
-    int rc = dcr_stream_slurp(s, &b, MAX_LOG_BYTES, err), n_results = 0;
-    char *save = NULL, *words[MAX_WORDS], *label = NULL;
+    struct unread unread = {.n = 0};
+    int rc = dcr_stream_slurp(s, &b, MAX_LOG_BYTES, err), n_results = 0, n_line = 0;
+    char *rest, *words[MAX_WORDS], *label = NULL;
     size_t n_label;
     if (rc)
         goto out;
     const char *from = label_of(dcr_buf_text(&b), b.len, &n_label);
     label = from ? strndup(from, n_label) : NULL;
-    for (char *line = b.len ? strtok_r(b.data, "\n", &save) : NULL; line; line = strtok_r(NULL, "\n", &save)) {
+    rest = b.len ? b.data : NULL;
+    for (char *line; (line = strsep(&rest, "\n")) != NULL;) {
         double v[7];
+        const char *wrong = NULL;
+        n_line++;
         if (label && strncmp(line, label, n_label) == 0)
             line += n_label;
         say_failure(r, s->name, line);
@@ -241,23 +284,35 @@ int nccl_tests_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
         int n = split(line, words);
         if (*line == '#' && !average)
             take_header(&t, whole, words, n);
-        if (average && is_number(words[n - 1]) && t.is_open) {
+        double mean;
+        if (average && number(words[n - 1], &mean) && t.is_open) {
             struct foreign_table *table = &r->tables[r->n_tables - 1];
             table_add(r, table, "average bus bandwidth");
             for (int i = 0; i < 5; i++)
-                table_add(r, table, "%s", i == 2 ? words[n - 1] : "");
+                if (i == 2)
+                    table_add(r, table, "%g", mean);
+                else
+                    table_add(r, table, "%s", "");
             continue;
         }
-        if (!result(words, n, v)) {
+        int is_row = result(words, n, v, &wrong);
+        if (is_row < 0)
+            leave_row(&unread, n_line, wrong);
+        else if (!is_row)
             take_command(&t, whole);
+        if (is_row <= 0)
             continue;
-        }
         take_row(&t, words, n, v);
         n_results++;
     }
     end_test(&t);
-    if (!n_results)
+    if (!n_results && unread.n)
+        rc = dcr_err_set(err, DCR_FAIL, "no row of the nccl-tests log '%s' can be read (line %d: %s)", s->name,
+                         unread.first_line, unread.why);
+    else if (!n_results)
         rc = dcr_err_set(err, DCR_FAIL, "'%s' is a log of nccl-tests without a result", s->name);
+    else
+        say_unread(r, s->name, &unread);
 out:
     free(label);
     dcr_buf_release(&b);

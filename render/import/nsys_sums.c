@@ -8,6 +8,7 @@
 #include "render/import/gpu_samples.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -138,12 +139,15 @@ int nsys_sums_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
     struct dcr_buf b = {.max = MAX_BYTES};
     struct reading x = {.table = NULL};
     struct samples_left left = {.n = 0};
-    char *save = NULL, *cells[MAX_COLUMNS];
+    char *rest, *cells[MAX_COLUMNS], wrong[96] = "";
+    int n_line = 0, n_wrong = 0;
     int n_rows = 0, n_tables = r->n_tables, rc = dcr_stream_slurp(s, &b, MAX_BYTES, err);
     if (rc)
         goto out;
     (void)dcr_buf_text(&b);
-    for (char *line = b.len ? strtok_r(b.data, "\n", &save) : NULL; line; line = strtok_r(NULL, "\n", &save)) {
+    rest = b.len ? b.data : NULL;
+    for (char *line; (line = strsep(&rest, "\n")) != NULL;) {
+        n_line++;
         line[strcspn(line, "\r")] = '\0';
         line += strncmp(line, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
         int is_new = is_header(line, strlen(line)), n = split(line, cells);
@@ -151,6 +155,8 @@ int nsys_sums_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
             x.table = NULL;
         else if (is_new)
             begin(r, s->name, cells, n, &x);
+        if (!is_new && x.table && n != x.n && n >= MIN_COLUMNS && n_wrong++ == 0)
+            snprintf(wrong, sizeof wrong, "line %d has %d cells, its header has %d", n_line, n, x.n);
         if (is_new || !x.table || n != x.n)
             continue; /* what nsys says around its tables */
         table_add(r, x.table, "%s", cells[x.name]);
@@ -168,6 +174,9 @@ int nsys_sums_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
         rc = dcr_err_set(err, DCR_FAIL, "'%s' is a summary of nsys without a row", s->name);
     } else {
         gpu_samples_say(r, s->name, &left);
+        if (n_wrong)
+            run_add_gap(r, "%d row%s of the summary '%s' %s left out: %s.", n_wrong, n_wrong == 1 ? "" : "s", s->name,
+                        n_wrong == 1 ? "is" : "are", wrong);
     }
 out:
     dcr_buf_release(&b);

@@ -10,6 +10,7 @@
 #include "render/import/date.h"
 #include "render/import/from_line.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -145,6 +146,14 @@ static int lines_of(struct smi_log *g, char *text, const char *name, struct dcr_
     return 0;
 }
 
+/* More memory than there is. */
+static void leave_memory(struct samples_left *left, double used, double total)
+{
+    char text[80];
+    snprintf(text, sizeof text, "%.15g of %.15g MiB used", used, total);
+    samples_leave(left, text);
+}
+
 /* Rows into samples. burst: GPUs by place in a burst; 1 = one GPU, or they are told by a column */
 static int add_rows(struct run *r, struct smi_log *g, size_t first, int burst, size_t *n_bad, int *n_names,
                     struct samples_left *left)
@@ -172,13 +181,22 @@ static int add_rows(struct run *r, struct smi_log *g, size_t first, int burst, s
             (*n_bad)++;
             continue;
         }
+        double used = NAN, total = NAN;
         double t = g->time_column < 0 && id >= 0 && id < MAX_GPUS ? (double)n_of[id]++ : g->t[i];
         row++;
         for (int c = 0; c < n; c++) {
             double v;
-            if (gpu_samples_read(cells[c], g->what[c], g->factor[c], &v, left))
+            if (!gpu_samples_read(cells[c], g->what[c], g->factor[c], &v, left))
+                continue;
+            used = g->what[c] == SAMPLE_MEMORY_USED ? v : used;
+            total = g->what[c] == SAMPLE_MEMORY_TOTAL ? v : total;
+            if (g->what[c] != SAMPLE_MEMORY_USED)
                 gpu_samples_add(r, 0, id, g->what[c], t, v);
         }
+        if (used > total) /* false of what was not sampled */
+            leave_memory(left, used, total);
+        else if (!isnan(used))
+            gpu_samples_add(r, 0, id, SAMPLE_MEMORY_USED, t, used);
     }
     *n_names = known.n;
     return row > 0;

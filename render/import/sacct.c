@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_BYTES = 16 << 20, MAX_COLUMNS = 40 };
+enum { MAX_BYTES = 16 << 20, MAX_COLUMNS = 160 };
 
 int sacct_is(const char *head, size_t n)
 {
@@ -29,8 +29,17 @@ static char *trimmed(char *p)
     return p;
 }
 
-/* Cells of a line: by '|', or by the columns of the dashes. */
-static int split(char *line, const size_t *from, const size_t *to, int n_fixed, char **cells)
+static int ends_with_bar(const char *line)
+{
+    size_t n = strlen(line);
+    while (n && strchr(" \r", line[n - 1]))
+        n--;
+    return n && line[n - 1] == '|';
+}
+
+/* Cells of a line: by '|', or by the columns of the dashes. is_barred: every line ends with '|' (sacct -p), behind
+ * which there is no cell. */
+static int split(char *line, const size_t *from, const size_t *to, int n_fixed, int is_barred, char **cells)
 {
     int n = 0;
     if (!n_fixed) {
@@ -41,7 +50,7 @@ static int split(char *line, const size_t *from, const size_t *to, int n_fixed, 
             cells[n] = trimmed(p);
             p = bar ? bar + 1 : NULL;
         }
-        return n > 1 && !*cells[n - 1] ? n - 1 : n; /* sacct -p ends lines with '|' */
+        return is_barred && n > 1 && !*cells[n - 1] ? n - 1 : n;
     }
     size_t len = strlen(line);
     for (; n < n_fixed; n++) {
@@ -57,7 +66,7 @@ static int split(char *line, const size_t *from, const size_t *to, int n_fixed, 
 static int dashes(const char *line, size_t *from, size_t *to)
 {
     int n = 0;
-    for (const char *p = line; *p && n < MAX_COLUMNS;) {
+    for (const char *p = line; *p && *p != '\n' && n < MAX_COLUMNS;) {
         size_t k = strspn(p, "-");
         if (!k && *p != ' ' && *p != '\r')
             return 0;
@@ -70,19 +79,60 @@ static int dashes(const char *line, size_t *from, size_t *to)
     return n;
 }
 
+/* Rows of other cells than the header, of which nobody knows which is which. */
+struct refused {
+    int n, first_line;
+    char why[96]; /* of the first */
+};
+
+enum { ASTRAY = -1, CUT = -2 };
+
+/* Does text stand where the dashes leave a blank, so that it is of other columns? */
+static int is_astray(const char *line, const size_t *from, const size_t *to, int n_fixed)
+{
+    size_t len = strcspn(line, "\r");
+    for (int i = 0; i + 1 < n_fixed; i++)
+        for (size_t k = to[i]; k < from[i + 1] && k < len; k++)
+            if (line[k] != ' ')
+                return 1;
+    return 0;
+}
+
+static void refuse_row(struct refused *x, int line, int n, int n_columns)
+{
+    if (x->n++)
+        return;
+    x->first_line = line;
+    if (n < 0)
+        snprintf(x->why, sizeof x->why, n == CUT ? "it is cut" : "its text is not under the dashes of the header");
+    else
+        snprintf(x->why, sizeof x->why, "%d cell%s, the header has %d%s", n, n == 1 ? "" : "s", n_columns,
+                 n > n_columns ? "; a name may hold a '|'" : "");
+}
+
+static void say_refused(struct run *r, const char *file, const struct refused *x)
+{
+    if (x->n)
+        run_add_gap(r, "%d row%s of the table of sacct '%s' %s left out (line %d: %s).", x->n, x->n == 1 ? "" : "s",
+                    file, x->n == 1 ? "is" : "are", x->first_line, x->why);
+}
+
 int sacct_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
 {
     struct dcr_buf b = {.max = MAX_BYTES}, columns = {0};
     size_t from[MAX_COLUMNS] = {0}, to[MAX_COLUMNS] = {0};
-    char *save = NULL, *cells[MAX_COLUMNS];
-    int n_fixed = 0, n_columns = 0, n_rows = 0, rc = dcr_stream_slurp(s, &b, MAX_BYTES, err);
+    char *cells[MAX_COLUMNS];
+    int n_fixed = 0, n_columns = 0, n_rows = 0, n_line = 1, rc = dcr_stream_slurp(s, &b, MAX_BYTES, err);
     struct foreign_table *t = NULL;
+    struct refused refused = {.n = 0};
     if (rc)
         goto out;
     (void)dcr_buf_text(&b);
     char *text = b.len ? b.data + (strncmp(b.data, "\xef\xbb\xbf", 3) == 0 ? 3 : 0) : NULL;
-    char *header = text ? strtok_r(text, "\n", &save) : NULL, *line = header ? strtok_r(NULL, "\n", &save) : NULL;
-    if (!header) {
+    while (text && *text == '\n')
+        text++, n_line++;
+    char *header = text ? strsep(&text, "\n") : NULL, *line = text;
+    if (!header || !*header) {
         rc = dcr_err_set(err, DCR_FAIL, "'%s' is an empty table of sacct", s->name);
         goto out;
     }
@@ -94,7 +144,8 @@ int sacct_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
                         "'%s' looks like a table of sacct, but nothing tells its columns apart; use sacct -P", s->name);
         goto out;
     }
-    n_columns = split(header, from, to, n_fixed, cells);
+    int is_barred = !n_fixed && ends_with_bar(header);
+    n_columns = split(header, from, to, n_fixed, is_barred, cells);
     for (int i = 0; i < n_columns; i++) {
         dcr_buf_printf(&columns, "%s%s", i ? "|" : "", trimmed(cells[i]));
         if (n_fixed)
@@ -103,17 +154,34 @@ int sacct_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
     t = run_add_table(r, s->name, "sacct table", "Slurm's accounting of the job and its steps",
                       dcr_arena_strdup(&r->arena, dcr_buf_text(&columns)));
     t->n_columns = n_columns; /* as split, whatever is in their names */
-    for (line = n_fixed ? strtok_r(NULL, "\n", &save) : line; line; line = strtok_r(NULL, "\n", &save)) {
-        int n = split(line, from, to, n_fixed, cells);
-        for (int i = 0; i < n_columns; i++)
-            table_add(r, t, "%s", i < n ? trimmed(cells[i]) : "");
+    if (n_fixed) {
+        (void)strsep(&text, "\n");
+        n_line++;
+    }
+    while ((line = strsep(&text, "\n")) != NULL) {
+        n_line++;
+        if (!line[strspn(line, " \r")])
+            continue;
+        int is_cut = n_fixed && !text && strlen(line) <= from[n_fixed - 1]; /* sacct fills every line up */
+        int n = is_cut                                          ? CUT
+                : n_fixed && is_astray(line, from, to, n_fixed) ? ASTRAY
+                                                                : split(line, from, to, n_fixed, is_barred, cells);
+        int is_row = n == n_columns;
+        if (!is_row)
+            refuse_row(&refused, n_line, n, n_columns);
+        for (int i = 0; is_row && i < n_columns; i++)
+            table_add(r, t, "%s", trimmed(cells[i]));
         for (int i = 0; n_fixed && i < n; i++)
             free(cells[i]);
-        n_rows++;
+        n_rows += is_row;
     }
     if (!n_rows) {
         r->n_tables--;
-        rc = dcr_err_set(err, DCR_FAIL, "'%s' is a table of sacct without a row", s->name);
+        rc = refused.n ? dcr_err_set(err, DCR_FAIL, "no row of the table of sacct '%s' can be read (line %d: %s)",
+                                     s->name, refused.first_line, refused.why)
+                       : dcr_err_set(err, DCR_FAIL, "'%s' is a table of sacct without a row", s->name);
+    } else {
+        say_refused(r, s->name, &refused);
     }
 out:
     dcr_buf_release(&columns);

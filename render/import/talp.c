@@ -17,8 +17,15 @@ int talp_is(const char *head, size_t n)
 struct found {
     int has[N_TALP]; /* some region has it */
     int has_times, has_cpus, has_instructions;
-    int n_regions, n_off;
+    int n_regions, n_off, n_impossible;
+    char impossible[160]; /* the first of these */
 };
+
+/* Above 1 by no more than rounding and the arithmetic of whom wrote it. */
+static int is_efficiency(double v)
+{
+    return v >= 0 && v <= 1.005;
+}
 
 static const json_t *first_of(const json_t *region, const char *key, const char *older)
 {
@@ -26,13 +33,13 @@ static const json_t *first_of(const json_t *region, const char *key, const char 
     return v ? v : json_object_get(region, older);
 }
 
-/* v: shape (N_TALP), -1 = not in the file */
+/* v: shape (N_TALP), -1 = not in the file, or no efficiency */
 static void efficiencies_of(const json_t *region, double *v)
 {
     const json_t *gpus = json_object_get(region, "numGpus");
     for (int e = 0; e < N_TALP; e++) {
         const json_t *x = json_object_get(region, talp_key((enum talp_efficiency)e));
-        v[e] = json_is_number(x) ? json_number_value(x) : -1;
+        v[e] = json_is_number(x) && is_efficiency(json_number_value(x)) ? json_number_value(x) : -1;
     }
     talp_clean(v, json_is_number(gpus) ? json_number_value(gpus) : -1);
 }
@@ -58,10 +65,34 @@ static double positive_or(const json_t *region, const char *key, double otherwis
     return v > 0 ? v : otherwise;
 }
 
-static void look_at_region(struct found *f, const json_t *region)
+static void count_impossible(struct found *f, const char *region, const char *key, double v)
+{
+    if (f->n_impossible++ == 0)
+        snprintf(f->impossible, sizeof f->impossible, "'%.48s' is %.6g in '%.48s'", key, v, region);
+}
+
+/* Numbers of a region that cannot be: no share of a time, no time. */
+static void look_for_impossible(struct found *f, const char *name, const json_t *region)
+{
+    static const char *const times[][2] = {{"elapsedTime", "ElapsedTime"}, {"usefulTime", "UsefulTime"}};
+    for (int e = 0; e < N_TALP; e++) {
+        const char *key = talp_key((enum talp_efficiency)e);
+        const json_t *x = json_object_get(region, key);
+        if (json_is_number(x) && !is_efficiency(json_number_value(x)))
+            count_impossible(f, name, key, json_number_value(x));
+    }
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
+        const json_t *x = first_of(region, times[i][0], times[i][1]);
+        if (json_is_number(x) && json_number_value(x) < 0)
+            count_impossible(f, name, times[i][0], json_number_value(x));
+    }
+}
+
+static void look_at_region(struct found *f, const char *name, const json_t *region)
 {
     double v[N_TALP];
     efficiencies_of(region, v);
+    look_for_impossible(f, name, region);
     for (int e = 0; e < N_TALP; e++)
         f->has[e] |= v[e] >= 0;
     f->has_times |= by_times(region) >= 0;
@@ -74,6 +105,12 @@ static void look_at_region(struct found *f, const json_t *region)
 static void add_ratio(struct run *r, struct foreign_table *t, double ratio)
 {
     table_add(r, t, ratio >= 0 ? "%.2f" : "n/a", ratio);
+}
+
+static void add_seconds(struct run *r, struct foreign_table *t, const json_t *ns)
+{
+    int is_time = json_is_number(ns) && json_number_value(ns) >= 0;
+    table_add(r, t, is_time ? "%.4g" : "n/a", json_number_value(ns) / 1e9);
 }
 
 static void add_count(struct run *r, struct foreign_table *t, double n)
@@ -89,8 +126,8 @@ static void add_region(struct run *r, struct foreign_table *t, const struct foun
     table_add(r, t, "%s", name);
     const json_t *elapsed = first_of(region, "elapsedTime", "ElapsedTime"),
                  *useful = first_of(region, "usefulTime", "UsefulTime");
-    table_add(r, t, json_is_number(elapsed) ? "%.4g" : "n/a", json_number_value(elapsed) / 1e9);
-    table_add(r, t, json_is_number(useful) ? "%.4g" : "n/a", json_number_value(useful) / 1e9);
+    add_seconds(r, t, elapsed);
+    add_seconds(r, t, useful);
     for (int e = 0; e < N_TALP; e++) {
         if (f->has[e] || e == TALP_PARALLEL)
             add_ratio(r, t, v[e]);
@@ -118,7 +155,7 @@ static void walk(struct run *r, struct foreign_table *t, struct found *f, const 
     } else if (t) {
         add_region(r, t, f, name, v);
     } else {
-        look_at_region(f, v);
+        look_at_region(f, name, v);
     }
 }
 
@@ -211,6 +248,12 @@ int talp_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
         walk(r, run_add_table(r, s->name, "TALP report", caption_of(r, &f), columns_of(r, &f)), &f, "", o, 0);
     else
         rc = dcr_err_set(err, DCR_FAIL, "'%s' is a TALP report without regions", s->name);
+    if (f.n_impossible)
+        run_add_gap(r,
+                    "%d number%s of the TALP report '%s' cannot be (%s%s: efficiencies are from 0 to 1, times not "
+                    "negative) and %s left out.",
+                    f.n_impossible, f.n_impossible == 1 ? "" : "s", s->name, f.impossible,
+                    f.n_impossible == 1 ? "" : ", the first", f.n_impossible == 1 ? "is" : "are");
     json_decref(o);
     return rc;
 }

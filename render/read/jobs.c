@@ -134,9 +134,10 @@ void jobs_split(struct inputs *x, size_t input, const struct known_file *files)
     size_t n_known = 0, n_traces = 0, first = x->n;
     for (size_t i = 0; i < in.n_names; i++) {
         const char *slash = strrchr(in.names[i], '/');
-        list[i] = (struct member){
-            .name = in.names[i], .folder_len = slash ? (size_t)(slash - in.names[i]) : 0, .job = &files[i].job,
-            .trace = files[i].trace};
+        list[i] = (struct member){.name = in.names[i],
+                                  .folder_len = slash ? (size_t)(slash - in.names[i]) : 0,
+                                  .job = &files[i].job,
+                                  .trace = files[i].trace};
         if (files[i].job.is_trace)
             traces[n_traces++] = &list[i];
         else

@@ -36,6 +36,30 @@ static void test_dmon(void **state)
     assert_int_equal(import_text("#Entity  XIDER\nID\nGPU 0  0.1\n"), DCR_FAIL);
 }
 
+/* No GPU has such a number, and a row of none is not GPU 0's. */
+static void test_ids(void **state)
+{
+    (void)state;
+    static const char *const ids[] = {"-1", "99999999999", "1024", "4x", "N/A"};
+    char text[256], want[128];
+    for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
+        for (int is_exporter = 0; is_exporter < 2; is_exporter++) {
+            snprintf(text, sizeof text,
+                     is_exporter ? "DCGM_FI_DEV_GPU_UTIL{gpu=\"0\"} 90\nDCGM_FI_DEV_GPU_UTIL{gpu=\"%s\"} 50\n"
+                                 : "#Entity GPUTL\nID\nGPU 0 90\nGPU %s 50\n",
+                     ids[i]);
+            snprintf(want, sizeof want, "1 row of 'log.txt' is left out: '%s' is no number of a GPU (0 to 1023).",
+                     ids[i]);
+            assert_int_equal(import_text(text), 0);
+            assert_int_equal(run->nodes[0].n_gpus, 1);
+            check_utilization(1, 90);
+            assert_int_equal(run->n_gaps, 1);
+            assert_string_equal(run->gaps[0], want);
+        }
+    assert_int_equal(import_text("#Entity GPUTL\nID\nGPU -1 90\n"), DCR_FAIL);
+    assert_non_null(strstr(err.text, "('-1' is the first)"));
+}
+
 static void test_exporter(void **state)
 {
     (void)state;
@@ -262,6 +286,37 @@ static void test_failures(void **state)
     assert_int_equal(import_text(HEADER("0: ") "0: n1: Test CUDA failure common.cu:1 'out of memory'\n"), DCR_FAIL);
 }
 
+#define TIMES(out, in) "8 2 float sum -1 " out " 0,50 0,75 0 " in " 0,25 0,35 0\n"
+
+/* Numbers of a locale with decimal commas; what is none is said, with its line. */
+static void test_numbers(void **state)
+{
+    (void)state;
+    assert_int_equal(import_text(HEADER("") TIMES("1234,5", "1,234") "# Avg bus bandwidth : 0,5\n"), 0);
+    assert_int_equal(run->n_gaps, 0);
+    assert_string_equal(run->tables[0].cells[1], "1234.5");
+    assert_string_equal(run->tables[0].cells[4], "1.234"); /* groups of digits are not parted */
+    assert_string_equal(run->tables[0].cells[5], "0.35");
+    assert_string_equal(run->tables[0].cells[6 + 3], "0.5");
+    static const char *const wrong[] = {"nan", "-3", "1.2.3", "1,234.5", "0x10", "inf"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        char text[600], want[64];
+        snprintf(text, sizeof text, HEADER("") TIMES("10", "8") "\n8 2 float sum -1 %s 1 1 0 1 1 1 0\n", wrong[i]);
+        assert_int_equal(import_text(text), 0);
+        assert_int_equal(run->tables[0].n_cells, 6);
+        assert_int_equal(run->n_gaps, 1);
+        snprintf(want, sizeof want, "1 row of the nccl-tests log 'log.txt' cannot be read");
+        assert_non_null(strstr(run->gaps[0], want));
+        snprintf(want, sizeof want, "(line 5: '%s' is no time or bandwidth)", wrong[i]);
+        assert_non_null(strstr(run->gaps[0], want));
+    }
+    assert_int_equal(import_text(HEADER("") TIMES("10", "8") "16 4 float su"), 0);
+    assert_int_equal(run->n_gaps, 1);
+    assert_non_null(strstr(run->gaps[0], "(line 4: it is cut)"));
+    assert_int_equal(import_text(HEADER("") TIMES("nan", "8")), DCR_FAIL);
+    assert_non_null(strstr(err.text, "line 3: 'nan' is no time or bandwidth"));
+}
+
 /* Throughput of a result that says none, or one that its batch and step contradict; a mark of the byte order. */
 static void test_ddp(void **state)
 {
@@ -303,6 +358,38 @@ static void test_sacct(void **state)
     }
 }
 
+/* Rows of other cells than the header say which is which of none of them. */
+static void test_sacct_rows(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *why;
+        size_t n_cells;
+    } c[] = {
+        {"JobID|State|End\n7|FAILED\n8|FAILED|now\n",
+         "1 row of the table of sacct 'log.txt' is left out (line 2: 2 cells, the header has 3).", 3},
+        {"JobID|JobName|State\n7|a|FAILED\n\n8|x|y|FAILED\n9\n",
+         "2 rows of the table of sacct 'log.txt' are left out (line 4: 4 cells, the header has 3; a name may hold a "
+         "'|').",
+         3},
+        {"JobID|State|MaxRSS\n7|FAILED|\n", NULL, 3}, /* sacct -P: no bar at the end, the last cell is empty */
+        {"JobID|State|MaxRSS|\r\n7|FAILED||\r\n", NULL, 3},
+        {"JobID|State|\n7|FAILED\n8|FAILED|\n", NULL, 4}, /* -p, a bar was cut off */
+        {"JobID    State\n-------- ---------\n7        FAILED\n8 name of job  FAILED\n",
+         "(line 4: its text is not under the dashes of the header)", 2},
+        {"JobID    State\n-------- ---------\n7        FAILED\n8", "(line 4: it is cut)", 2},
+    };
+    for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
+        assert_int_equal(import_text(c[i].text), 0);
+        assert_int_equal(run->tables[0].n_cells, c[i].n_cells);
+        assert_int_equal(run->n_gaps, c[i].why != NULL);
+        if (c[i].why)
+            assert_non_null(strstr(run->gaps[0], c[i].why));
+    }
+    assert_int_equal(import_text("JobID|State|End\n7|FAILED\n"), DCR_FAIL);
+    assert_non_null(strstr(err.text, "line 2: 2 cells, the header has 3"));
+}
+
 /* Jobs that did not end by themselves: the worst of a job and its steps, once; states cut by a narrow column. */
 static void test_accounting(void **state)
 {
@@ -341,6 +428,9 @@ static void test_accounting(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_numbers, forget),
+        cmocka_unit_test_teardown(test_ids, forget),
+        cmocka_unit_test_teardown(test_sacct_rows, forget),
         cmocka_unit_test_teardown(test_dmon, forget),
         cmocka_unit_test_teardown(test_dmon_sums, forget),
         cmocka_unit_test_teardown(test_activity, forget),

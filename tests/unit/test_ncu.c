@@ -64,6 +64,8 @@ static void summaries_of_nsys(void **state)
     check(SUMS "60.0,-600,3,200.0,k\n", TOTAL, "n/a", "('-600')");
     check(SUMS "60.0,\"1,60\",3,200.0,k\n", TOTAL, "1.60", NULL);
     check(SUMS "60.0,\"1,60,0\",3,200.0,k\n", TOTAL, "n/a", "is no number");
+    check(SUMS "60.0,600,3,200.0,k\n40.0,400,", TOTAL, "600",
+          "1 row of the summary 'ncu.csv' is left out: line 3 has 3 cells, its header has 5.");
     assert_int_equal(import_named("ncu.csv", "Time (%)|Total Time (ns)|Instances|Name\n60.0|600|3|k\n"), DCR_FAIL);
 }
 

@@ -175,6 +175,19 @@ static void test_values(void **state)
 }
 
 /* Logs that went through a spreadsheet, or were appended to. */
+static void test_memory_beyond_all(void **state)
+{
+    (void)state;
+    assert_int_equal(import_text("timestamp, index, memory.used [MiB], memory.total [MiB], utilization.gpu [%]\n" ROW(
+                         "01.000", "0, 100 MiB, 1000 MiB, 50 %") ROW("02.000", "0, 90000 MiB, 1000 MiB, 50 %")),
+                     0);
+    const struct run_gpu *g = &run->nodes[0].gpus[0];
+    assert_true(g->memory_used_mb.n == 1 && g->memory_used_mb.sum == 100);
+    assert_true(g->memory_total_mb.n == 2 && g->utilization_percent.n == 2);
+    assert_int_equal(run->n_gaps, 1);
+    assert_non_null(strstr(run->gaps[0], "'90000 of 1000 MiB used'"));
+}
+
 static void test_odd_lines(void **state)
 {
     (void)state;
@@ -243,6 +256,7 @@ int main(void)
         cmocka_unit_test_teardown(test_refused, forget),
         cmocka_unit_test_teardown(test_values, forget),
         cmocka_unit_test_teardown(test_nothing_is_sampled, forget),
+        cmocka_unit_test_teardown(test_memory_beyond_all, forget),
         cmocka_unit_test_teardown(test_odd_lines, forget),
         cmocka_unit_test_teardown(test_another_header, forget),
     };

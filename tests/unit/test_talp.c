@@ -119,6 +119,34 @@ static void test_what_is_said(void **state)
     }
 }
 
+/* No share of a time is negative or above 1: left out, and said, with the region. */
+static void test_impossible(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *members, *parallel, *gap;
+    } c[] = {
+        {"\"parallelEfficiency\": 0.9, \"mpiParallelEfficiency\": -0.2", "0.90",
+         "1 number of the TALP report 'talp.json' cannot be ('mpiParallelEfficiency' is -0.2 in 'Global': efficiencies "
+         "are from 0 to 1, times not negative) and is left out."},
+        {"\"parallelEfficiency\": 1.3, \"mpiParallelEfficiency\": 42", "n/a",
+         "2 numbers of the TALP report 'talp.json' cannot be ('parallelEfficiency' is 1.3 in 'Global', the first: "},
+        {"\"parallelEfficiency\": 1.0000000002", "1.00", NULL}, /* as the arithmetic leaves it */
+    };
+    for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
+        struct report rep = {0};
+        struct run *run = NULL;
+        tell(c[i].members, &rep, &run);
+        assert_string_equal(run->tables[0].cells[3], c[i].parallel);
+        assert_int_equal(run->tables[0].n_cells, 5); /* a column of nothing else is none */
+        assert_int_equal(run->n_gaps, c[i].gap != NULL);
+        if (c[i].gap)
+            assert_true(strncmp(run->gaps[0], c[i].gap, strlen(c[i].gap)) == 0);
+        report_free(&rep);
+        run_free(run);
+    }
+}
+
 /* The innermost of the lowest factors says what to do; of the host or of the GPUs, where these lose more. */
 static void test_what_to_do(void **state)
 {
@@ -293,9 +321,13 @@ static void test_trees(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_what_is_said),    cmocka_unit_test(test_what_to_do),
-        cmocka_unit_test(test_the_worst_leads), cmocka_unit_test(test_product_within_rounding),
-        cmocka_unit_test(test_zeros),           cmocka_unit_test(test_lists),
+        cmocka_unit_test(test_what_is_said),
+        cmocka_unit_test(test_impossible),
+        cmocka_unit_test(test_what_to_do),
+        cmocka_unit_test(test_the_worst_leads),
+        cmocka_unit_test(test_product_within_rounding),
+        cmocka_unit_test(test_zeros),
+        cmocka_unit_test(test_lists),
         cmocka_unit_test(test_trees),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
