@@ -29,6 +29,8 @@
       "is not recorded")                                                                                          \
     X(memory_bound, 0.60, 0, 1,                                                                                   \
       "memory limits above this share of the calibrated bandwidth, when products need less time")                 \
+    X(kernel_bound, 0.60, 0, 1,                                                                                   \
+      "a kernel under a profiler is bound by operations or memory above this share of that peak")                 \
     X(gain_limits, 0.10, 0, 1,                                                                                    \
       "when nothing passes its own threshold, the largest predicted gain above this is named; compute always, "   \
       "where better kernels were timed")                                                                          \

@@ -7,6 +7,7 @@
 #include "lib/csv.h"
 #include "render/import/from_line.h"
 #include "render/import/gpu_samples.h"
+#include "render/import/ncu_counters.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -52,6 +53,7 @@ struct kernel {
     int64_t n[N_STYLES][N_METRICS];
     double sum[N_STYLES][N_METRICS];
     char unit[16]; /* of the duration, as of its first line; ncu scales each line by itself */
+    struct ncu_sums sums[N_STYLES];
 };
 
 struct profile {
@@ -62,6 +64,7 @@ struct profile {
     int64_t n_left_out;                 /* rows of further kernels */
     int64_t n_only[N_STYLES];           /* values that are one in this style and none in the other */
     struct samples_left left[N_STYLES]; /* values that are none in this style */
+    struct ncu_launch launch[N_STYLES]; /* that is being read */
 };
 
 /* Digits, be it in groups of three, and a fraction. returns  1; 0: it is no such number */
@@ -160,6 +163,33 @@ static void add(struct profile *p, struct kernel *k, int m, const char *unit, co
         p->n_only[i] += is_value[i] && !is_value[!i];
 }
 
+/* One value of counter c, in a unit of which factor makes ours. is_shown: it is one of the metrics too, which say what
+ * is wrong with it. */
+static void count(struct profile *p, int c, double factor, const char *text, int is_shown)
+{
+    double v;
+    int is_value[N_STYLES];
+    if (c < 0 || is_not_measured(text))
+        return;
+    for (int i = 0; i < N_STYLES; i++) {
+        is_value[i] = number(text, (enum style)i, &v) && ncu_launch_take(&p->launch[i], c, v * factor);
+        if (!is_value[i] && !is_shown)
+            samples_leave(&p->left[i], text);
+    }
+    for (int i = 0; i < N_STYLES && !is_shown; i++)
+        p->n_only[i] += is_value[i] && !is_value[!i];
+}
+
+/* That was all of a launch. */
+static void end_launch(struct profile *p, struct kernel *k)
+{
+    for (int i = 0; i < N_STYLES; i++) {
+        if (k && !ncu_launch_is_empty(&p->launch[i]))
+            ncu_sums_add(&k->sums[i], &p->launch[i]);
+        ncu_launch_clear(&p->launch[i]);
+    }
+}
+
 /* The next row; behind the table ncu may say something more. */
 static int next(struct profile *p, struct dcr_err *err)
 {
@@ -174,37 +204,72 @@ static int read_details(struct profile *p, struct dcr_err *err)
 {
     int name = dcr_csv_column(p->csv, "Kernel Name"), metric = dcr_csv_column(p->csv, "Metric Name"), rc;
     int unit = dcr_csv_column(p->csv, "Metric Unit"), value = dcr_csv_column(p->csv, "Metric Value");
+    int id = dcr_csv_column(p->csv, "ID");
+    char launch[32] = "";
+    struct kernel *last = NULL;
     while ((rc = next(p, err)) == 0) {
         struct kernel *k = kernel_of(p, dcr_csv_text(p->csv, name));
-        if (k)
-            add(p, k, metric_of(dcr_csv_text(p->csv, metric)), dcr_csv_text(p->csv, unit), dcr_csv_text(p->csv, value));
+        const char *what = dcr_csv_text(p->csv, metric), *in = dcr_csv_text(p->csv, unit);
+        double factor = 0;
+        if (k != last || strncmp(launch, dcr_csv_text(p->csv, id), sizeof launch - 1) != 0)
+            end_launch(p, last);
+        snprintf(launch, sizeof launch, "%s", dcr_csv_text(p->csv, id));
+        last = k;
+        if (!k)
+            continue;
+        int m = metric_of(what), c = ncu_counter_of(what, in, &factor);
+        add(p, k, m, in, dcr_csv_text(p->csv, value));
+        count(p, c, factor, dcr_csv_text(p->csv, value), m >= 0);
     }
+    end_launch(p, last);
     return rc;
+}
+
+/* A column of the raw page: metric m, counter c, -1 neither; with its unit and what that is in ours. */
+struct column {
+    int at, m, c;
+    char unit[16];
+    double factor;
+};
+enum { MAX_USED = 256 };
+
+/* The columns that are used: those of a metric once. Their units are in the current row, unless has_units is 0.
+ * columns: shape (MAX_USED). returns  how many */
+static int columns_of(const struct dcr_csv *csv, int has_units, struct column *columns)
+{
+    int n = 0, is_known[N_METRICS] = {0};
+    for (int i = 0; i < dcr_csv_n_columns(csv) && n < MAX_USED; i++) {
+        const char *name = dcr_csv_name(csv, i), *unit = has_units ? dcr_csv_text(csv, i) : "";
+        struct column x = {.at = i, .m = metric_of(name), .c = -1};
+        x.c = ncu_counter_of(name, unit, &x.factor);
+        x.m = x.m >= 0 && is_known[x.m]++ ? -1 : x.m;
+        snprintf(x.unit, sizeof x.unit, "%s", unit);
+        if (x.m >= 0 || x.c >= 0)
+            columns[n++] = x;
+    }
+    return n;
 }
 
 /* The first row holds the units, and no kernel. */
 static int read_raw(struct profile *p, struct dcr_err *err)
 {
-    enum { UNIT_BYTES = 16 };
-    int name = dcr_csv_column(p->csv, "Kernel Name"), column[N_METRICS], rc;
-    char unit[N_METRICS][UNIT_BYTES] = {{0}};
-    for (int m = 0; m < N_METRICS; m++)
-        column[m] = -1;
-    for (int c = 0; c < dcr_csv_n_columns(p->csv); c++) {
-        int m = metric_of(dcr_csv_name(p->csv, c));
-        if (m >= 0 && column[m] < 0)
-            column[m] = c;
-    }
-    while ((rc = next(p, err)) == 0) {
+    struct column *columns = calloc(MAX_USED, sizeof *columns);
+    int name = dcr_csv_column(p->csv, "Kernel Name"), n = -1, rc = 0;
+    if (!columns)
+        return dcr_err_set(err, DCR_FATAL, "out of memory");
+    while (!rc && (rc = next(p, err)) == 0) {
         const char *kernel = dcr_csv_text(p->csv, name);
         struct kernel *k = *kernel ? kernel_of(p, kernel) : NULL;
-        for (int m = 0; m < N_METRICS; m++) {
-            if (!*kernel)
-                snprintf(unit[m], sizeof unit[m], "%s", dcr_csv_text(p->csv, column[m]));
-            else if (k && column[m] >= 0)
-                add(p, k, m, unit[m], dcr_csv_text(p->csv, column[m]));
+        if (n < 0 || !*kernel)
+            n = columns_of(p->csv, !*kernel, columns);
+        for (int i = 0; k && i < n; i++) {
+            const char *text = dcr_csv_text(p->csv, columns[i].at);
+            add(p, k, columns[i].m, columns[i].unit, text);
+            count(p, columns[i].c, columns[i].factor, text, columns[i].m >= 0);
         }
+        end_launch(p, k);
     }
+    free(columns);
     return rc;
 }
 
@@ -230,6 +295,9 @@ static void write_table(const struct profile *p, const char *file)
             else
                 table_add(p->run, t, "n/a");
     }
+    for (int i = 0; i < p->n; i++)
+        if (p->kernels[i].sums[style].n)
+            ncu_sums_keep(p->run, file, p->kernels[i].name, &p->kernels[i].sums[style]);
     gpu_samples_say(p->run, file, &p->left[style]);
     if (p->n_left_out)
         run_add_gap(p->run, "%lld rows of '%s' are not in its table: it holds more than %d kernels.",
@@ -241,6 +309,7 @@ int ncu_csv_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
     struct from_line *lines = malloc(sizeof *lines);
     struct profile p = {.run = r, .kernels = calloc(MAX_KERNELS, sizeof *p.kernels)};
     struct dcr_stream from;
+    end_launch(&p, NULL);
     int rc = lines && p.kernels ? from_line_open(lines, s, details, &from, err)
                                 : dcr_err_set(err, DCR_FATAL, "out of memory reading '%s'", s->name);
     if (!rc && !line_with(lines->bytes, lines->len, details)) {

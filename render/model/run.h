@@ -14,6 +14,7 @@
 #include "render/model/calibration.h"
 #include "render/model/clocks.h"
 #include "render/model/foreign.h"
+#include "render/model/kernel_counts.h"
 #include "lib/reduce.h"
 
 #include <stddef.h>
@@ -230,6 +231,8 @@ struct run {
     int n_traces, n_tables;
     struct run_collective_test *tests; /* of nccl-tests logs, as they were read; render/model/calibration.h */
     int n_tests;
+    struct run_kernel_counts *kernels; /* of profilers of kernels: by file, then by time, longest first */
+    int n_kernels;
     int has_window; /* its traces were to hold a part of the run only: --steps, --delay, --duration, --capture-range */
     int is_foreign; /* made of other tools' files only: what our archives hold is not missing */
     const char **gaps; /* sentences: what is missing in this archive and why it matters */
@@ -237,7 +240,7 @@ struct run {
     const struct run_watch *watch; /* who wants single ranges while the traces are read (render/model/watch.h), and */
     void *watched;                 /* what it made of them; NULL = nobody. Freed with the run */
     size_t ranks_cap, nodes_cap, gaps_cap, mpi_cap, files_cap, traces_cap, tables_cap, ranges_cap,
-        tests_cap; /* filling only */
+        tests_cap, kernels_cap; /* filling only */
 };
 
 /** run_add_gap - note that something is missing; the same sentence is kept once. text is copied. */

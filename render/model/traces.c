@@ -120,8 +120,18 @@ static int compare(const void *a, const void *b)
     return strcmp(((const struct foreign_trace *)a)->file, ((const struct foreign_trace *)b)->file);
 }
 
+static int compare_kernel(const void *a, const void *b)
+{
+    const struct run_kernel_counts *x = a, *y = b;
+    int c = strcmp(x->file, y->file);
+    c = c ? c : (x->ns < y->ns) - (x->ns > y->ns);
+    return c ? c : strcmp(x->kernel, y->kernel);
+}
+
 void run_sort_traces(struct run *r)
 {
+    if (r->n_kernels > 1)
+        qsort(r->kernels, (size_t)r->n_kernels, sizeof *r->kernels, compare_kernel);
     if (r->n_traces > 1)
         qsort(r->traces, (size_t)r->n_traces, sizeof *r->traces, compare);
     if (r->n_tables > 1)

@@ -3,6 +3,7 @@
 #include "render/narrate/stepless.h"
 
 #include "render/analyse/analyse.h"
+#include "render/analyse/kernel_roofline.h"
 #include "render/narrate/actions.h"
 #include "render/narrate/claims.h"
 #include "render/narrate/devices.h"
@@ -68,6 +69,29 @@ static const char *say_nsys(struct report *rep, const struct foreign_table *t)
                        fmt_time((int64_t)first).text, fmt_percent(first / all).text);
 }
 
+/* The kernel that took most time, where the roofline tells what it is bound by. */
+static const char *say_kernels(struct report *rep, const struct run *r, const struct foreign_table *t)
+{
+    static const char *const words[][2] = {{"compute", "is compute-bound: its operations run"},
+                                           {"memory", "is memory-bound: it moves bytes"},
+                                           {"latency", "is bound by neither operations nor memory: it moves bytes"}};
+    const struct run_kernel_counts *k = NULL;
+    for (int i = 0; i < r->n_kernels && !k; i++)
+        k = strcmp(r->kernels[i].file, t->file) == 0 ? &r->kernels[i] : NULL;
+    struct kernel_roofline x = {.bound = ""};
+    if (k)
+        x = kernel_roofline_of(k, &rep->thresholds);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcmp(x.bound, words[i][0]) == 0)
+            return report_text(
+                rep,
+                "By its counters in '%s' kernel '%.80s', which takes most of the profiled time, %s at %s "
+                "of the peak (%s operations a byte).",
+                t->file, k->kernel, words[i][1], fmt_percent(i == 0 ? x.flop_ratio : x.bytes_ratio).text,
+                fmt_number(x.intensity).text);
+    return "";
+}
+
 /* All monitored GPUs, each sample once. */
 static const char *say_monitors(struct report *rep, const struct run *r)
 {
@@ -123,6 +147,9 @@ static const char *say_table(struct report *rep, const struct run *r, const stru
     const char *ended = strcmp(t->kind, "sacct table") == 0 ? accounting_ended(rep, t) : "";
     if (*ended)
         return ended;
+    const char *kernels = strncmp(t->kind, "ncu", 3) == 0 ? say_kernels(rep, r, t) : "";
+    if (*kernels)
+        return kernels;
     if (strncmp(t->kind, "nsys", 4) == 0 && table_rows(t))
         return say_nsys(rep, t);
     return table_rows(t) ? report_text(rep, "'%s' is shown as it is: %s.", t->file, t->caption) : "";

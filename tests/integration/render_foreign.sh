@@ -55,6 +55,20 @@ cat >"$made/ncu.csv" <<'EOF'
 EOF
 read_one 0 "ncu --csv" "$made/ncu.csv"
 is "its means" '.evidence[0].rows' '[["gemm(float*, int)","2","10.5 usecond","70","20","n/a","n/a"]]'
+cat >"$made/ncu-roofline.csv" <<'EOF'
+"ID","Kernel Name","Grid Size","dram__bytes.sum","dram__bytes.sum.pct_of_peak_sustained_elapsed","gpu__time_duration.sum","sm__cycles_elapsed.avg.per_second","smsp__sass_thread_inst_executed_op_fadd_pred_on.sum","smsp__sass_thread_inst_executed_op_ffma_pred_on.sum","smsp__sass_thread_inst_executed_op_fmul_pred_on.sum","sm__sass_thread_inst_executed_op_ffma_pred_on.sum.peak_sustained"
+"","","","Mbyte","%","us","Ghz","inst","inst","inst","inst/cycle"
+"0","copy","(8, 1, 1)","9","90","10","1","0","0","0","5,000"
+"1","spmm<float>","(8, 1, 1)","8","80","10","1","1,000,000","3,000,000","1,000,000","5,000"
+"2","spmm<float>","(8, 1, 1)","8","80","10","1","1,000,000","3,000,000","1,000,000","5,000"
+EOF
+read_one 0 "ncu with counters of a roofline" "$made/ncu-roofline.csv"
+is "intensity, rates, peaks: 2 x 8 million operations, 16 MB, 20 us" '.roofline[0] | [.kernel, .n, .time_ns, .flop, .bytes,
+    .intensity_flop_per_byte, .flop_per_s, .bytes_per_s, .peak_flop_per_s, .peak_bytes_per_s, .ridge_flop_per_byte, .attainable_flop_per_s, .bound]' \
+    '["spmm<float>",2,20000,16000000,16000000,1,800000000000,800000000000,10000000000000,1000000000000,10,1000000000000,"memory"]'
+is "a kernel without operations is bound by memory too" '.roofline[1] | [.kernel, .flop, .peak_bytes_ratio, .bound]' '["copy",0,0.9,"memory"]'
+is "the first of them is the headline" '.headline' "\"By its counters in 'ncu-roofline.csv' kernel 'spmm<float>', which takes most of the profiled time, is memory-bound: it moves bytes at 80 % of the peak (1.00 operations a byte).\""
+check "the page has the table" grep -q "bound by what runs above 60 % of the lower roof" "$TMP"/site/runs/*/index.html
 mkdir -p "$made/raw"
 cat >"$made/raw/ncu.csv" <<'EOF'
 "ID","Process ID","Kernel Name","Block Size","Grid Size","gpu__time_duration.sum","sm__throughput.avg.pct_of_peak_sustained_elapsed"

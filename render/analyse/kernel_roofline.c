@@ -1,0 +1,46 @@
+/* kernel_roofline.c - see kernel_roofline.h. source: roofline model (Williams et al. 2009) */
+#include "render/analyse/kernel_roofline.h"
+
+static double quotient(double a, double b)
+{
+    return a >= 0 && b > 0 ? a / b : -1;
+}
+
+/* Below the ridge memory is the lower roof, above it operations. A kernel without operations is below every ridge. */
+static void find_bound(const struct run_kernel_counts *k, const struct thresholds *t, struct kernel_roofline *r)
+{
+    enum { MEMORY, COMPUTE };
+    static const char *const names[] = {"memory", "compute"};
+    double ratio[] = {r->bytes_ratio, r->flop_ratio};
+    int roof = k->flop == 0 || (r->ridge >= 0 && r->intensity < r->ridge) ? MEMORY : COMPUTE;
+    r->bound = "";
+    r->bound_because = *k->flop_because              ? k->flop_because
+                       : *r->intensity_because       ? r->intensity_because
+                       : k->ns < 0                   ? "n/a because its time was not measured in every launch"
+                       : k->peak_bytes_per_s <= 0    ? k->peak_bytes_source
+                       : k->flop > 0 && r->ridge < 0 ? k->peak_flop_source
+                       : ratio[roof] > 1.1           ? "n/a because it did more than that peak: one of the two is wrong"
+                                                     : "";
+    if (!*r->bound_because)
+        r->bound = ratio[roof] > t->kernel_bound ? names[roof] : "latency";
+}
+
+struct kernel_roofline kernel_roofline_of(const struct run_kernel_counts *k, const struct thresholds *t)
+{
+    double s = k->ns > 0 ? k->ns / 1e9 : -1;
+    struct kernel_roofline r = {.intensity = quotient(k->flop, k->bytes),
+                                .flop_per_s = quotient(k->flop, s),
+                                .bytes_per_s = quotient(k->bytes, s),
+                                .ridge = quotient(k->peak_flop_per_s, k->peak_bytes_per_s)};
+    r.intensity_because = r.intensity >= 0    ? ""
+                          : *k->flop_because  ? k->flop_because
+                          : *k->bytes_because ? k->bytes_because
+                                              : "n/a because it moved nothing from or to the device's memory";
+    r.flop_ratio = quotient(r.flop_per_s, k->peak_flop_per_s);
+    r.bytes_ratio = quotient(r.bytes_per_s, k->peak_bytes_per_s);
+    r.attainable_flop_per_s = -1;
+    if (r.intensity >= 0 && r.ridge >= 0)
+        r.attainable_flop_per_s = r.intensity < r.ridge ? r.intensity * k->peak_bytes_per_s : k->peak_flop_per_s;
+    find_bound(k, t, &r);
+    return r;
+}

@@ -1,0 +1,24 @@
+/* kernel_roofline.h - where the kernels that a profiler counted stand under the roofline of their GPU: pure arithmetic
+ * on render/model/kernel_counts.h. Formulas: docs/metrics.md#kernels-by-counters. Used by narrate and site. Test:
+ * tests/unit/test_ncu_roofline.c */
+#ifndef RENDER_ANALYSE_KERNEL_ROOFLINE_H
+#define RENDER_ANALYSE_KERNEL_ROOFLINE_H
+
+#include "render/analyse/thresholds.h"
+#include "render/model/kernel_counts.h"
+
+/* Each < 0: not known. */
+struct kernel_roofline {
+    double intensity;              /* operations a byte of the device's memory */
+    const char *intensity_because; /* why not; "" = it is */
+    double flop_per_s, bytes_per_s;
+    double flop_ratio, bytes_ratio; /* of the peaks */
+    double ridge;                   /* intensity from which operations are the lower roof */
+    double attainable_flop_per_s;   /* the roof above this intensity */
+    const char *bound;              /* "compute", "memory", "latency" (neither); "" = cannot be told, */
+    const char *bound_because;      /* and why; "n/a because ..." */
+};
+
+struct kernel_roofline kernel_roofline_of(const struct run_kernel_counts *k, const struct thresholds *t);
+
+#endif

@@ -1,0 +1,71 @@
+/* page_roofline.c - kernels that a profiler counted, under the roofline of their GPU, as a table of a run's page. */
+#include "render/site/devices.h"
+
+#include "render/analyse/kernel_roofline.h"
+#include "render/narrate/format.h"
+
+#include <string.h>
+
+enum { MOST_KERNELS = 50 };
+
+static void cell_rate(struct site *s, json_t *t, double per_s, const char *because)
+{
+    if (per_s >= 0)
+        view_cell_value(s, t, fmt_number(per_s / 1e9).text, site_text(s, "%.9g", per_s / 1e9), "");
+    else
+        view_cell(s, t, *because ? because : "n/a");
+}
+
+static void cell_of_peak(struct site *s, json_t *t, double ratio, double peak, const char *why)
+{
+    if (ratio >= 0)
+        view_cell_sub(s, t, fmt_percent(ratio).text, site_text(s, "of %s", fmt_number(peak / 1e9).text));
+    else
+        view_cell(s, t, strncmp(why, "n/a", 3) == 0 ? why : "n/a");
+}
+
+static void row(struct site *s, json_t *t, const struct run_kernel_counts *k)
+{
+    struct kernel_roofline x = kernel_roofline_of(k, &s->rep->thresholds);
+    view_row(s, t, k->kernel);
+    view_cell(s, t, site_int(s, k->n));
+    view_cell_time(s, t, k->ns >= 0, (int64_t)(k->ns + 0.5));
+    view_cell(s, t,
+              x.intensity >= 0 ? site_text(s, "%s%s", *k->missing ? "at least " : "", fmt_number(x.intensity).text)
+                               : x.intensity_because);
+    cell_rate(s, t, x.flop_per_s, k->flop_because);
+    cell_of_peak(s, t, x.flop_ratio, k->peak_flop_per_s, k->peak_flop_source);
+    cell_rate(s, t, x.bytes_per_s, k->bytes_because);
+    cell_of_peak(s, t, x.bytes_ratio, k->peak_bytes_per_s, k->peak_bytes_source);
+    view_cell(s, t, *x.bound ? x.bound : x.bound_because);
+}
+
+/* What the numbers are of, by the first kernel: a profile counts the same of all of them. */
+static const char *caption(struct site *s, const struct run *r)
+{
+    const struct run_kernel_counts *k = &r->kernels[0];
+    const char *text =
+        site_text(s,
+                  "Kernels by their counters under the profiler, all launches together: operations (%s%s%s) "
+                  "and traffic with the device's memory against its peaks; bound by what runs above %s of "
+                  "the lower roof, else by latency",
+                  *k->counted ? k->counted : "not counted", *k->missing ? " without " : "", k->missing,
+                  fmt_percent(s->rep->thresholds.kernel_bound).text);
+    if (k->peak_flop_per_s > 0)
+        text = site_text(s, "%s; peak of operations: %s", text, k->peak_flop_source);
+    if (k->peak_bytes_per_s > 0)
+        text = site_text(s, "%s; peak of memory: %s", text, k->peak_bytes_source);
+    return r->n_kernels > MOST_KERNELS
+               ? site_text(s, "%s; the %d with most time of %d", text, (int)MOST_KERNELS, r->n_kernels)
+               : text;
+}
+
+json_t *view_roofline(struct site *s, const struct run *r)
+{
+    json_t *t =
+        view_table(s, caption(s, r),
+                   "Kernel|#Launches|#Time|#FLOP per byte|#GFLOP/s|#Of peak GFLOP/s|#GB/s|#Of peak GB/s|Bound by");
+    for (int i = 0; i < r->n_kernels && i < MOST_KERNELS; i++)
+        row(s, t, &r->kernels[i]);
+    return t;
+}
