@@ -20,6 +20,7 @@ struct dcr_csv {
     char piece[PIECE_BYTES];
     size_t piece_len, piece_pos;
     int is_at_end;
+    int is_last, is_cut; /* the record read last: ends with the file, and lacks something */
     struct cells header, row;
     long line, next_line;
 };
@@ -66,6 +67,7 @@ static int read_record(struct dcr_csv *c, struct cells *r, struct dcr_err *err)
     r->n = 0;
     c->line = c->next_line;
     int is_quoted = 0, n_bytes = 0, is_bad = 0;
+    c->is_last = c->is_cut = 0;
     begin_cell(r);
     for (;;) {
         int b = next_byte(c, err);
@@ -78,6 +80,7 @@ static int read_record(struct dcr_csv *c, struct cells *r, struct dcr_err *err)
         if (b >= 0 && n_bytes < (int)MAX_ROW_BYTES)
             n_bytes++;
         if (is_quoted) {
+            c->is_cut = b == -1;
             if (b == -1)
                 return dcr_err_set(err, DCR_FAIL, "'%s' line %ld: a quoted cell does not end", c->stream->name,
                                    c->line);
@@ -97,6 +100,7 @@ static int read_record(struct dcr_csv *c, struct cells *r, struct dcr_err *err)
             dcr_buf_putc(&r->text, (char)b);
             continue;
         }
+        c->is_last = b == -1;
         if (b == -1 || b == '\n')
             break;
         if (b == '"' && r->text.len == r->offset[r->n - 1]) {
@@ -192,11 +196,17 @@ int dcr_csv_next(struct dcr_csv *c, struct dcr_err *err)
         int is_blank = c->row.n == 1 && cell(&c->row, 0)[0] == '\0';
         if (is_blank)
             continue;
+        c->is_cut = c->is_last && c->row.n < c->header.n;
         if (c->row.n != c->header.n)
             return dcr_err_set(err, DCR_FAIL, "'%s' line %ld has %d cells, its header has %d", c->stream->name, c->line,
                                c->row.n, c->header.n);
         return 0;
     }
+}
+
+int dcr_csv_is_cut(const struct dcr_csv *c)
+{
+    return c->is_cut;
 }
 
 long dcr_csv_line(const struct dcr_csv *c)

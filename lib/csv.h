@@ -24,6 +24,9 @@ int dcr_csv_column(const struct dcr_csv *c, const char *name);
  *  returns  0, DCR_END; DCR_FAIL with the line number for a row with too many or too few cells or cut in the middle
  *           (the next call continues behind it); DCR_FATAL when the stream fails */
 int dcr_csv_next(struct dcr_csv *c, struct dcr_err *err) DCR_MUST_CHECK;
+/** dcr_csv_is_cut - 1: the row that dcr_csv_next has just refused lacks cells, or the end of one, and the file ends in
+ * it without an end of line: who wrote it was stopped there. */
+int dcr_csv_is_cut(const struct dcr_csv *c);
 /** dcr_csv_line - line number of the current row, from 1. */
 long dcr_csv_line(const struct dcr_csv *c);
 

@@ -17,11 +17,30 @@
 #include <strings.h>
 
 static const char *const details[] = {"ID", "Kernel Name", "Metric Name", "Metric Unit", "Metric Value", NULL};
-static const char *const raw[] = {"\"ID\"", "\"Kernel Name\"", "\"Grid Size\"", "__", NULL};
+static const char *const summary[] = {"Kernel Name", "Invocations", "Metric Name", "Metric Unit", "Average", NULL};
+static const char *const raw[] = {"\"Kernel Name\"", "\"Grid Size\"", "__", NULL};
+static const char *const *const tables[] = {details, summary, raw};
+/* What it says beside its tables, or without one. */
+static const char *const talks[][2] = {{"==PROF== ", NULL}, {"==ERROR== ", NULL}};
+
+static const char *table_in(const char *head, size_t n)
+{
+    const char *line = NULL;
+    for (size_t i = 0; i < sizeof tables / sizeof *tables && !line; i++)
+        line = line_with(head, n, tables[i]);
+    return line;
+}
+
+/* A line that begins with what ncu says. */
+static const char *talk_in(const char *head, size_t n, const char *const *words)
+{
+    const char *line = line_with(head, n, words);
+    return line && strncmp(line, words[0], strlen(words[0])) == 0 ? line : NULL;
+}
 
 int ncu_csv_is(const char *head, size_t n)
 {
-    return line_with(head, n, details) || line_with(head, n, raw);
+    return table_in(head, n) || talk_in(head, n, talks[0]) || talk_in(head, n, talks[1]);
 }
 
 enum { N_NAMES = 3 };
@@ -65,6 +84,8 @@ struct profile {
     int64_t n_only[N_STYLES];           /* values that are one in this style and none in the other */
     struct samples_left left[N_STYLES]; /* values that are none in this style */
     struct ncu_launch launch[N_STYLES]; /* that is being read */
+    int is_cut;                         /* the last row */
+    int64_t weight;                     /* launches that a row is of */
 };
 
 /* Digits, be it in groups of three, and a fraction. returns  1; 0: it is no such number */
@@ -153,8 +174,8 @@ static void add(struct profile *p, struct kernel *k, int m, const char *unit, co
     for (int i = 0; i < N_STYLES; i++) {
         is_value[i] = number(text, (enum style)i, &v[i]) && is_possible(m, v[i]);
         if (is_value[i]) {
-            k->n[i][m]++;
-            k->sum[i][m] += v[i] * factor;
+            k->n[i][m] += p->weight;
+            k->sum[i][m] += v[i] * factor * (double)p->weight;
         } else {
             samples_leave(&p->left[i], text);
         }
@@ -197,14 +218,23 @@ static int next(struct profile *p, struct dcr_err *err)
     do
         rc = dcr_csv_next(p->csv, err);
     while (rc == DCR_FAIL && strncmp(dcr_csv_text(p->csv, 0), "==", 2) == 0);
-    return rc;
+    p->is_cut = rc == DCR_FAIL && dcr_csv_is_cut(p->csv);
+    return p->is_cut ? DCR_END : rc;
+}
+
+/* Invocations of a summary; a row of anything else is one launch. */
+static int64_t weight_of(const char *text)
+{
+    size_t n = strspn(text, "0123456789");
+    return n && !text[n] && n < 10 ? strtoll(text, NULL, 10) : 1;
 }
 
 static int read_details(struct profile *p, struct dcr_err *err)
 {
     int name = dcr_csv_column(p->csv, "Kernel Name"), metric = dcr_csv_column(p->csv, "Metric Name"), rc;
     int unit = dcr_csv_column(p->csv, "Metric Unit"), value = dcr_csv_column(p->csv, "Metric Value");
-    int id = dcr_csv_column(p->csv, "ID");
+    int id = dcr_csv_column(p->csv, "ID"), n = dcr_csv_column(p->csv, "Invocations");
+    value = value >= 0 ? value : dcr_csv_column(p->csv, "Average"); /* --print-summary */
     char launch[32] = "";
     struct kernel *last = NULL;
     while ((rc = next(p, err)) == 0) {
@@ -217,7 +247,8 @@ static int read_details(struct profile *p, struct dcr_err *err)
         last = k;
         if (!k)
             continue;
-        int m = metric_of(what), c = ncu_counter_of(what, in, &factor);
+        int m = metric_of(what), c = n < 0 ? ncu_counter_of(what, in, &factor) : -1; /* means are of no launch */
+        p->weight = weight_of(dcr_csv_text(p->csv, n));
         add(p, k, m, in, dcr_csv_text(p->csv, value));
         count(p, c, factor, dcr_csv_text(p->csv, value), m >= 0);
     }
@@ -299,21 +330,37 @@ static void write_table(const struct profile *p, const char *file)
         if (p->kernels[i].sums[style].n)
             ncu_sums_keep(p->run, file, p->kernels[i].name, &p->kernels[i].sums[style]);
     gpu_samples_say(p->run, file, &p->left[style]);
+    if (p->is_cut)
+        run_add_gap(p->run, "The last line of '%s' is cut and left out.", file);
     if (p->n_left_out)
         run_add_gap(p->run, "%lld rows of '%s' are not in its table: it holds more than %d kernels.",
                     (long long)p->n_left_out, file, MAX_KERNELS);
 }
 
+/* Output without a table: why, in ncu's words where it says why. */
+static int no_table(const char *head, size_t n, const char *file, struct dcr_err *err)
+{
+    const char *wrong = talk_in(head, n, talks[1]);
+    size_t len = wrong ? (size_t)(head + n - wrong) : 0;
+    const char *stop = wrong ? memchr(wrong, '\n', len) : NULL;
+    len = stop ? (size_t)(stop - wrong) : len;
+    if (wrong)
+        return dcr_err_set(err, DCR_FAIL, "'%s' is output of ncu, which profiled nothing: %.*s", file,
+                           (int)(len < 200 ? len : 200), wrong);
+    return dcr_err_set(err, DCR_FAIL, "'%s' is output of ncu without a table; profile with ncu --csv", file);
+}
+
 int ncu_csv_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
 {
     struct from_line *lines = malloc(sizeof *lines);
-    struct profile p = {.run = r, .kernels = calloc(MAX_KERNELS, sizeof *p.kernels)};
+    struct profile p = {.run = r, .weight = 1, .kernels = calloc(MAX_KERNELS, sizeof *p.kernels)};
     struct dcr_stream from;
     end_launch(&p, NULL);
     int rc = lines && p.kernels ? from_line_open(lines, s, details, &from, err)
                                 : dcr_err_set(err, DCR_FATAL, "out of memory reading '%s'", s->name);
-    if (!rc && !line_with(lines->bytes, lines->len, details)) {
-        const char *line = line_with(lines->bytes, lines->len, raw);
+    if (!rc) {
+        const char *line = table_in(lines->bytes, lines->len);
+        rc = line ? 0 : no_table(lines->bytes, lines->len, s->name, err);
         lines->pos = line ? (size_t)(line - lines->bytes) : 0;
     }
     if (!rc)

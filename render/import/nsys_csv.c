@@ -179,6 +179,10 @@ static int next(struct run *r, struct dcr_csv *csv, const char *file, struct dcr
 {
     int rc = dcr_csv_next(csv, err);
     const char *first = dcr_csv_text(csv, 0);
+    if (rc == DCR_FAIL && dcr_csv_is_cut(csv)) {
+        run_add_gap(r, "The last line of '%s' is cut and left out.", file);
+        return DCR_END;
+    }
     if (rc != DCR_FAIL || (strncmp(first, "Processing [", 12) && strncmp(first, " ** ", 4)))
         return rc;
     run_add_gap(r,

@@ -68,7 +68,8 @@ static const char *caption_of(char *const *cells, int n)
 {
     static const struct {
         const char *column, *caption;
-    } known[] = {{"Range", "NVTX ranges, by summed time; ranges may hold others, whose time counts twice then"},
+    } known[] = {{"Category", "Calls of the API and operations of the GPU, by summed time"},
+                 {"Range", "NVTX ranges, by summed time; ranges may hold others, whose time counts twice then"},
                  {"Num Calls", "Calls of an API, by summed time"},
                  {"Instances", "Kernels of the GPU, by summed time"},
                  {"Operations", "Memory operations of the GPU"},

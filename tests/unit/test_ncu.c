@@ -51,6 +51,28 @@ static void what_cannot_be_true_is_left_out_and_said(void **state)
     check(HEADER ROW("Duration", "us", "inf") COMPUTE("7"), DURATION, "n/a", "'inf'");
 }
 
+#define NOTHING \
+    "==PROF== Connected to process 7 (/a)\n==ERROR== ERR_NVGPUCTRPERM - no permission\n==WARNING== No kernels\n"
+
+/* What a program left that was stopped, that profiled nothing, or that only has means. */
+static void other_outputs(void **state)
+{
+    (void)state;
+    check(HEADER COMPUTE("80") "\"0\",\"k\",\"Compute (SM)", COMPUTE_COLUMN, "80", "The last line of 'ncu.csv' is cut");
+    check(HEADER COMPUTE("80") "\"0\",\"k\",\"Duration\"", COMPUTE_COLUMN, "80", "The last line of 'ncu.csv' is cut");
+    assert_int_equal(import_named("ncu.csv", HEADER COMPUTE("80") "\"0\",\"k\"\n" COMPUTE("60")), DCR_FAIL);
+    assert_int_equal(import_named("ncu.csv", NOTHING), DCR_FAIL);
+    assert_non_null(strstr(err.text, "profiled nothing: ==ERROR== ERR_NVGPUCTRPERM - no permission"));
+    assert_int_equal(import_named("ncu.txt", "==PROF== Connected to process 7 (/a)\n  k (8, 1, 1)\n"), DCR_FAIL);
+    assert_non_null(strstr(err.text, "profile with ncu --csv"));
+    check("\"Kernel Name\",\"Grid Size\",\"gpu__time_duration.sum\"\n\"\",\"\",\"ms\"\n\"k\",\"8\",\"0.25\"\n",
+          DURATION, "0.25 ms", NULL);
+    check("\"Kernel Name\",\"Invocations\",\"Metric Name\",\"Metric Unit\",\"Minimum\",\"Maximum\",\"Average\"\n"
+          "\"k\",\"3\",\"Duration\",\"us\",\"9\",\"11\",\"10\"\n\"k\",\"1\",\"Duration\",\"us\",\"14\",\"14\",\"14\"\n",
+          DURATION, "11 us", NULL); /* (3 x 10 + 14) / 4 */
+    assert_string_equal(cell(1), "4");
+}
+
 #define SUMS "Time (%),Total Time (ns),Instances,Avg (ns),Name\n"
 
 static void summaries_of_nsys(void **state)
@@ -73,6 +95,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test_teardown(commas_are_read_as_what_they_can_be, forget),
                                        cmocka_unit_test_teardown(what_cannot_be_true_is_left_out_and_said, forget),
+                                       cmocka_unit_test_teardown(other_outputs, forget),
                                        cmocka_unit_test_teardown(summaries_of_nsys, forget)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -297,12 +297,33 @@ static void test_grouped(void **state)
     assert_int_equal(import_csv(API "1,\"1,5\",cudaMalloc,0,1,1,1\n"), DCR_FAIL);
 }
 
+/* A program that was stopped while it wrote: what is whole counts. A short row before the end is an error. */
+static void test_cut(void **state)
+{
+    (void)state;
+    static const char *const cut[] = {"5000,1", "5000,100,1,1,1,1,X (0),7", "5000,100,1,1,1,1,\"X (0"};
+    char text[512];
+    for (size_t i = 0; i < sizeof cut / sizeof *cut; i++) {
+        snprintf(text, sizeof text, GPU "1000,200" REST "%s", cut[i]);
+        assert_int_equal(import_csv(text), 0);
+        assert_int_equal(device(0)->value[DEV_KERNELS], 1);
+        assert_int_equal(run->n_gaps, 1);
+        assert_non_null(strstr(run->gaps[0], "is cut and left out"));
+        snprintf(text, sizeof text, GPU "%s\n1000,200" REST, i < 2 ? cut[i] : cut[0]);
+        assert_int_equal(import_csv(text), DCR_FAIL);
+    }
+    assert_int_equal(import_csv(API "1,5,cudaMalloc,0,1,1,1\n2,5,cuda"), 0);
+    assert_string_equal(run->tables[0].cells[1], "1");
+    assert_int_equal(run->n_gaps, 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_two_devices, forget), cmocka_unit_test_teardown(test_ranges, forget),
         cmocka_unit_test_teardown(test_steps, forget),       cmocka_unit_test_teardown(test_little, forget),
         cmocka_unit_test_teardown(test_none, forget),        cmocka_unit_test_teardown(test_names, forget),
-        cmocka_unit_test_teardown(test_processes, forget),   cmocka_unit_test_teardown(test_grouped, forget)};
+        cmocka_unit_test_teardown(test_processes, forget),   cmocka_unit_test_teardown(test_grouped, forget),
+        cmocka_unit_test_teardown(test_cut, forget)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
