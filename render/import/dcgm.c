@@ -252,7 +252,8 @@ static int dmon_line(struct run *r, struct dmon *d, char *line, struct text *x)
     if (strcmp(word, "GPU") != 0 || !(word = strtok_r(NULL, " \t\r", &save)))
         return 0;
     int64_t id = gpu_samples_id(word, strlen(word), &x->ids);
-    int used = 0;
+    int is_used = 0;
+    double used = NAN, total = NAN;
     if (id < 0)
         return 0;
     d->rows += id == 0;
@@ -269,10 +270,15 @@ static int dmon_line(struct run *r, struct dmon *d, char *line, struct text *x)
             add_part(x, (struct part){.id = id, .ms = d->rows * 1e3, .value = has ? v : NO_VALUE, .part = part});
         if (f < 0 || !has)
             continue;
-        gpu_samples_add(r, 0, id, fields[f].what, d->rows, v);
-        used = 1;
+        used = fields[f].what == SAMPLE_MEMORY_USED ? v : used;
+        total = fields[f].what == SAMPLE_MEMORY_TOTAL ? v : total;
+        if (fields[f].what != SAMPLE_MEMORY_USED)
+            gpu_samples_add(r, 0, id, fields[f].what, d->rows, v);
+        is_used = 1;
     }
-    return used;
+    if (samples_memory(&x->left, used, total))
+        gpu_samples_add(r, 0, id, SAMPLE_MEMORY_USED, d->rows, used);
+    return is_used;
 }
 
 /* A line that has no end, of which something is missing. */

@@ -85,6 +85,15 @@ void samples_leave(struct samples_left *left, const char *cell)
         *p = *p >= ' ' && *p < 0x7f ? *p : '?';
 }
 
+int samples_memory(struct samples_left *left, double used, double total)
+{
+    char text[48];
+    snprintf(text, sizeof text, "%.9g of %.9g MiB used", used, total);
+    if (used > total) /* false of what was not sampled */
+        samples_leave(left, text);
+    return used <= total || (!isnan(used) && isnan(total));
+}
+
 void gpu_samples_say(struct run *r, const char *file, const struct samples_left *left)
 {
     if (left->n)

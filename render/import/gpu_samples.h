@@ -30,6 +30,8 @@ struct samples_left {
 };
 /** samples_leave - one more that was none: its text. */
 void samples_leave(struct samples_left *left, const char *cell);
+/** samples_memory - 1: memory was sampled, and is no more than all there is; NAN = not sampled, MiB. More is left. */
+int samples_memory(struct samples_left *left, double used, double total);
 /** gpu_samples_read - "37", "37 %" or "2.5 GiB", as what is sampled there.
  *  factor   of a number without a unit; NAN: such a number is none
  *  left     counts what is neither a value nor a way to say that none was measured ("N/A", "[Not Supported]", "")

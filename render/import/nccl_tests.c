@@ -54,20 +54,47 @@ static int is_count(const char *w)
     return *w && !w[strspn(w, "0123456789")];
 }
 
+static int is_missing(char *const *set)
+{
+    int n = 0;
+    for (int k = 0; k < 3; k++)
+        n += strcmp(set[k], "N/A") == 0;
+    return n == 3;
+}
+
+/* How many times of a row a header announces: two, or one where only that was measured. */
+static int sets_of(const char *line)
+{
+    int n = 0;
+    for (const char *p = line; (p = strstr(p, "time")) != NULL; p++)
+        n++;
+    return n == 1 ? 1 : 2;
+}
+
 /* A result line: size, count, type, then redop and root as the collective has them, then time, algbw, busbw and errors,
- * out of place and in place. Read from the right, where the columns are always the same.
+ * out of place and in place, of which one may not be there: the header has one of them (n_sets), or the row says N/A.
+ * Read from the right, where the columns are always the same. out: NAN = not there
  * returns  1; 0: it is none; -1: it is meant to be one, and *wrong cannot be read */
-static int result(char **w, int n, double out[7], const char **wrong)
+static int result(char **w, int n, int n_sets, double out[7], const char **wrong)
 {
     if (n < 3 || !is_count(w[0]) || !is_count(w[1]) || !isalpha((unsigned char)*w[2]))
         return 0;
     *wrong = "it is cut";
-    if (n < 9)
+    if (n < 4 * n_sets + (n_sets > 1 ? 1 : 3))
         return -1;
-    for (int i = 0; i < 2; i++)
-        for (int k = 0; k < 3; k++)
-            if (!number(*wrong = w[n - 8 + 4 * i + k], &out[1 + 3 * i + k]) || out[1 + 3 * i + k] < 0)
+    for (int i = 0; i < 2; i++) {
+        char **set = w + n - 4 * n_sets + 4 * i;
+        int is_there = i < n_sets && !is_missing(set);
+        for (int k = 0; k < 3; k++) {
+            double *v = &out[1 + 3 * i + k];
+            *v = NAN;
+            if (is_there && (!number(*wrong = set[k], v) || *v < 0))
                 return -1;
+        }
+    }
+    *wrong = "nothing was measured";
+    if (isnan(out[1]) && isnan(out[4]))
+        return -1;
     out[0] = strtod(w[0], NULL);
     return 1;
 }
@@ -234,9 +261,9 @@ static void take_row(struct test *t, char **w, int n, const double v[7])
                                    "GB/s");
     t->is_open = 1;
     table_add(r, table, "%.0f", v[0]);
-    for (int k = 1; k < 5; k++)
-        table_add(r, table, "%g", v[k]);
-    table_add(r, table, "%g", v[6]);
+    for (int k = 1; k <= 6; k++)
+        if (k != 5)
+            table_add(r, table, isnan(v[k]) ? "n/a" : "%g", v[k]);
     snprintf(t->operation, sizeof t->operation, "%s", n >= 12 ? w[3] : "");
     snprintf(t->root, sizeof t->root, "%s", n >= 13 ? w[4] : "");
     for (int k = 2; k <= 5; k += 3) {
@@ -263,7 +290,7 @@ int nccl_tests_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
     struct dcr_buf b = {0};
     struct test t = {.r = r, .file = s->name};
     struct unread unread = {.n = 0};
-    int rc = dcr_stream_slurp(s, &b, MAX_LOG_BYTES, err), n_results = 0, n_line = 0;
+    int rc = dcr_stream_slurp(s, &b, MAX_LOG_BYTES, err), n_results = 0, n_line = 0, n_sets = 2;
     char *rest, *words[MAX_WORDS], *label = NULL;
     size_t n_label;
     if (rc)
@@ -295,7 +322,9 @@ int nccl_tests_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
                     table_add(r, table, "%s", "");
             continue;
         }
-        int is_row = result(words, n, v, &wrong);
+        if (line_with(whole, strlen(whole), header))
+            n_sets = sets_of(whole);
+        int is_row = result(words, n, n_sets, v, &wrong);
         if (is_row < 0)
             leave_row(&unread, n_line, wrong);
         else if (!is_row)

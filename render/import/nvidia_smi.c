@@ -146,14 +146,6 @@ static int lines_of(struct smi_log *g, char *text, const char *name, struct dcr_
     return 0;
 }
 
-/* More memory than there is. */
-static void leave_memory(struct samples_left *left, double used, double total)
-{
-    char text[80];
-    snprintf(text, sizeof text, "%.15g of %.15g MiB used", used, total);
-    samples_leave(left, text);
-}
-
 /* Rows into samples. burst: GPUs by place in a burst; 1 = one GPU, or they are told by a column */
 static int add_rows(struct run *r, struct smi_log *g, size_t first, int burst, size_t *n_bad, int *n_names,
                     struct samples_left *left)
@@ -193,9 +185,7 @@ static int add_rows(struct run *r, struct smi_log *g, size_t first, int burst, s
             if (g->what[c] != SAMPLE_MEMORY_USED)
                 gpu_samples_add(r, 0, id, g->what[c], t, v);
         }
-        if (used > total) /* false of what was not sampled */
-            leave_memory(left, used, total);
-        else if (!isnan(used))
+        if (samples_memory(left, used, total))
             gpu_samples_add(r, 0, id, SAMPLE_MEMORY_USED, t, used);
     }
     *n_names = known.n;

@@ -56,6 +56,9 @@ static void test_ids(void **state)
             assert_int_equal(run->n_gaps, 1);
             assert_string_equal(run->gaps[0], want);
         }
+    assert_int_equal(import_text("#Entity FBTTL FBUSD\nID\nGPU 0 1000 900\nGPU 0 1000 9000\n"), 0);
+    assert_int_equal(run->nodes[0].gpus[0].memory_used_mb.n, 1);
+    assert_non_null(strstr(run->gaps[0], "'9000 of 1000 MiB used'"));
     assert_int_equal(import_text("#Entity GPUTL\nID\nGPU -1 90\n"), DCR_FAIL);
     assert_non_null(strstr(err.text, "('-1' is the first)"));
 }
@@ -317,6 +320,26 @@ static void test_numbers(void **state)
     assert_non_null(strstr(err.text, "line 3: 'nan' is no time or bandwidth"));
 }
 
+/* Out of place or in place alone, by the header or by the row. */
+static void test_one_set(void **state)
+{
+    (void)state;
+    assert_int_equal(import_text(HEADER("") "8 2 float none -1 16.3 0.1 0.2 0 N/A N/A N/A N/A\n"), 0);
+    assert_string_equal(run->tables[0].cells[1], "16.3");
+    assert_string_equal(run->tables[0].cells[4], "n/a");
+    assert_int_equal(run->tests[0].points[0].median_ns, 16300);
+    assert_int_equal(run->n_gaps, 0);
+    assert_int_equal(import_text("#  size  count  type  redop  root  time  algbw  busbw #wrong\n"
+                                 "#   (B)  (elements)  (us)  (GB/s)  (GB/s)\n"
+                                 "8 2 float sum -1 16.3 0.1 0.2 0\n8000 2000 float sum -1 20.5 0.5 0.75 0\n"),
+                     0);
+    assert_int_equal(run->tables[0].n_cells, 12);
+    assert_string_equal(run->tables[0].cells[7], "20.5");
+    assert_true(run->tests[0].busbw_gb_per_s == 0.75);
+    assert_int_equal(import_text(HEADER("") "8 2 float none -1 N/A N/A N/A N/A N/A N/A N/A N/A\n"), DCR_FAIL);
+    assert_non_null(strstr(err.text, "line 3: nothing was measured"));
+}
+
 /* Throughput of a result that says none, or one that its batch and step contradict; a mark of the byte order. */
 static void test_ddp(void **state)
 {
@@ -429,6 +452,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_numbers, forget),
+        cmocka_unit_test_teardown(test_one_set, forget),
         cmocka_unit_test_teardown(test_ids, forget),
         cmocka_unit_test_teardown(test_sacct_rows, forget),
         cmocka_unit_test_teardown(test_dmon, forget),
