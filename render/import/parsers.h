@@ -16,11 +16,13 @@
     X(IMPORT_PART, nsys_gpu_csv)    /* nsys stats, operations of a GPU */ \
     X(IMPORT_PART, nsys_api_csv)    /* nsys stats, calls */               \
     X(IMPORT_PART, ncu_csv)         /* ncu --csv */                       \
+    X(IMPORT_PART, smi_dmon)        /* nvidia-smi dmon */                 \
     X(IMPORT_PART, nvidia_smi)      /* nvidia-smi --format=csv */         \
     X(IMPORT_PART, dcgm)            /* dcgmi dmon, DCGM exporter */       \
     X(IMPORT_PART, nccl_tests)      /* log of nccl-tests */               \
     X(IMPORT_PART, talp)            /* DLB's TALP JSON */                 \
     X(IMPORT_PART, sacct)           /* sacct */                           \
+    X(IMPORT_PART, sacct_json)      /* sacct --json */                    \
     X(IMPORT_PART, memory_timeline) /* PyTorch's raw memory timeline */   \
     X(IMPORT_PART, chrome)          /* Kineto and other Chrome traces */  \
     X(IMPORT_PART, nsys_sums)       /* nsys stats, summaries */

@@ -381,6 +381,34 @@ static void test_sacct(void **state)
     }
 }
 
+/* As two versions of Slurm write it: words and lists, numbers and objects of them. */
+static void test_sacct_json(void **state)
+{
+    (void)state;
+    struct report rep = {0};
+    static const char *const want[] = {"17",   "train",  "gpu", "TIMEOUT",   "1-00:10:02", "2",
+                                       "17.0", "python", "",    "CANCELLED", "00:00:59",   "2"};
+    static const char *const texts[] = {
+        "{\"meta\":{\"Slurm\":{}},\"jobs\":[{\"job_id\":17,\"name\":\"train\",\"partition\":\"gpu\",\"state\":{"
+        "\"current\":\"TIMEOUT\"},"
+        "\"time\":{\"elapsed\":87002},\"allocation_nodes\":2,\"steps\":[{\"step\":{\"id\":{\"job_id\":17,\"step_id\":"
+        "\"0\"},\"name\":\"python\"},"
+        "\"state\":\"CANCELLED\",\"time\":{\"elapsed\":59},\"nodes\":{\"count\":2}}]}]}",
+        "{\"jobs\":[{\"job_id\":17,\"name\":\"train\",\"partition\":\"gpu\",\"state\":{\"current\":[\"TIMEOUT\"]},"
+        "\"time\":{\"elapsed\":87002},\"allocation_nodes\":{\"set\":true,\"number\":2},\"steps\":[{\"step\":{\"id\":"
+        "\"17.0\",\"name\":\"python\"},"
+        "\"state\":[\"CANCELLED\"],\"time\":{\"elapsed\":59},\"nodes\":{\"count\":2}}]}],\"meta\":{\"slurm\":{}}}"};
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(import_text(texts[i]), 0);
+        assert_int_equal(run->tables[0].n_cells, 12);
+        for (size_t k = 0; k < 12; k++)
+            assert_string_equal(run->tables[0].cells[k], want[k]);
+        assert_non_null(strstr(accounting_ended(&rep, &run->tables[0]), "job 17 reached its time limit"));
+    }
+    report_free(&rep);
+    assert_int_equal(import_text("{\"meta\":{\"slurm\":1},\"jobs\":[{\"job_id\":{}}]}"), DCR_FAIL);
+}
+
 /* Rows of other cells than the header say which is which of none of them. */
 static void test_sacct_rows(void **state)
 {
@@ -455,6 +483,7 @@ int main(void)
         cmocka_unit_test_teardown(test_one_set, forget),
         cmocka_unit_test_teardown(test_ids, forget),
         cmocka_unit_test_teardown(test_sacct_rows, forget),
+        cmocka_unit_test_teardown(test_sacct_json, forget),
         cmocka_unit_test_teardown(test_dmon, forget),
         cmocka_unit_test_teardown(test_dmon_sums, forget),
         cmocka_unit_test_teardown(test_activity, forget),

@@ -175,6 +175,34 @@ static void test_values(void **state)
 }
 
 /* Logs that went through a spreadsheet, or were appended to. */
+/* nvidia-smi dmon: spaces or commas, with dates or without, the header again and again. */
+static void test_dmon(void **state)
+{
+    (void)state;
+#define DMON "# gpu    pwr  gtemp     sm    mem   pclk     fb\n# Idx      W      C      %      %    MHz     MB\n"
+    assert_int_equal(
+        import_text(
+            DMON
+            "    0     71     34     10      3   1980    100\n    1     70      -     90     40   1980    300\n" DMON
+            "    0     71     34     30      3   1980    100\n    1     70     33     70     40   1980    300\n"),
+        0);
+    check_gpu(0, 0, 2, 20, 100);
+    check_gpu(1, 1, 2, 80, 300);
+    assert_int_equal(run->nodes[0].gpus[1].temperature_c.n, 1);
+    assert_int_equal(run->n_gaps, 0);
+    assert_int_equal(
+        import_text("#Date       Time        gpu     sm\n#YYYYMMDD   HH:MM:SS    Idx      %\n"
+                    " 20260201   10:00:01      3     40\n 20260201   10:00:02      3     60\n 20260201   10:0"),
+        0);
+    check_gpu(0, 3, 2, 50, 0);
+    assert_int_equal(run->n_gaps, 1);
+    assert_non_null(strstr(run->gaps[0], "1 row of 'smi.csv' could not be read"));
+    assert_int_equal(import_text("#gpu, pwr, sm\n#Idx, W, %\n 0, 71, 12\n 0, 71, 512\n -1, 71, 12\n"), 0);
+    check_gpu(0, 0, 1, 12, 0);
+    assert_int_equal(run->n_gaps, 2);
+    assert_int_equal(import_text(DMON), DCR_FAIL);
+}
+
 static void test_memory_beyond_all(void **state)
 {
     (void)state;
@@ -257,6 +285,7 @@ int main(void)
         cmocka_unit_test_teardown(test_values, forget),
         cmocka_unit_test_teardown(test_nothing_is_sampled, forget),
         cmocka_unit_test_teardown(test_memory_beyond_all, forget),
+        cmocka_unit_test_teardown(test_dmon, forget),
         cmocka_unit_test_teardown(test_odd_lines, forget),
         cmocka_unit_test_teardown(test_another_header, forget),
     };
