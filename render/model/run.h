@@ -239,8 +239,8 @@ struct run {
     int n_gaps;
     const struct run_watch *watch; /* who wants single ranges while the traces are read (render/model/watch.h), and */
     void *watched;                 /* what it made of them; NULL = nobody. Freed with the run */
-    size_t ranks_cap, nodes_cap, gaps_cap, mpi_cap, files_cap, traces_cap, tables_cap, ranges_cap,
-        tests_cap, kernels_cap; /* filling only */
+    size_t ranks_cap, nodes_cap, gaps_cap, mpi_cap, files_cap, traces_cap, tables_cap, ranges_cap, tests_cap,
+        kernels_cap; /* filling only */
 };
 
 /** run_add_gap - note that something is missing; the same sentence is kept once. text is copied. */
