@@ -164,19 +164,20 @@ static int exporter_line(struct run *r, struct text *x, char *line)
     char *save, *word = strtok_r(close + 1, " \t\r", &save);
     if (!gpu || !word)
         return 0;
+    int64_t id = gpu_samples_id(gpu, n_gpu, &x->ids);
+    if (id < 0)
+        return 0;
     if (activity >= 0)
         return !label(line, close, "GPU_I_ID", &n_instance) && /* of an instance: not the GPU's */
-               dcgm_activity_add(r, &x->activity, x->is_of_many ? gpu_samples_node(r, host, n_host) : 0,
-                                 strtol(gpu, NULL, 10), activity, word, &x->left);
+               dcgm_activity_add(r, &x->activity, x->is_of_many ? gpu_samples_node(r, host, n_host) : 0, id, activity,
+                                 word, &x->left);
     double value, scale = field < 0 ? 1 : fields[field].scale;
     int has_value =
         gpu_samples_read(word, field < 0 ? SAMPLE_MEMORY_TOTAL : fields[field].what, scale, &value, &x->left);
     word = strtok_r(NULL, " \t\r", &save);
     double ms = word ? strtod(word, NULL) : 0;
     ms = isfinite(ms) ? ms : 0;
-    int64_t node = x->is_of_many ? gpu_samples_node(r, host, n_host) : 0, id = gpu_samples_id(gpu, n_gpu, &x->ids);
-    if (id < 0)
-        return 0;
+    int64_t node = x->is_of_many ? gpu_samples_node(r, host, n_host) : 0;
     if (part >= 0)
         add_part(x,
                  (struct part){.node = node, .id = id, .ms = ms, .value = has_value ? value : NO_VALUE, .part = part});
@@ -261,7 +262,7 @@ static int dmon_line(struct run *r, struct dmon *d, char *line, struct text *x)
         double v;
         int f = d->field[c], part = d->part[c];
         if (d->activity[c] >= 0)
-            used |= dcgm_activity_add(r, &x->activity, 0, id, d->activity[c], word, &x->left);
+            is_used |= dcgm_activity_add(r, &x->activity, 0, id, d->activity[c], word, &x->left);
         if (f < 0 && part < 0)
             continue;
         int has = gpu_samples_read(word, f < 0 ? SAMPLE_MEMORY_USED : fields[f].what, f < 0 ? 1 : fields[f].scale, &v,
