@@ -294,7 +294,7 @@ void narrate_report_json(const struct report *rep, struct dcr_buf *out)
     json_object_set_new(o, "devices", devices_json(rep));
     json_object_set_new(o, "operators", operators_json(rep));
     json_object_set_new(o, "evidence", evidence_json(rep));
-    json_object_set_new(o, "roofline", roofline_json(rep));
+    json_object_set_new(o, "kernel_roofline", roofline_json(rep));
     json_object_set_new(o, "not_evidence", none);
     dump(o, out);
 }

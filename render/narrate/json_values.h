@@ -29,7 +29,7 @@ json_t *value_pop_host(const struct pop_host *p);
 json_t *nodes_json(const struct run *run);
 /** run_json - an entry of `runs`. (json_run.c) */
 json_t *run_json(const struct run_result *r);
-/** roofline_json - `roofline` of the report: kernels that a profiler counted. (json_roofline.c) */
+/** roofline_json - `kernel_roofline` of the report: kernels that a profiler counted. (json_roofline.c) */
 json_t *roofline_json(const struct report *rep);
 
 #endif

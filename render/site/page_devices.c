@@ -322,7 +322,7 @@ json_t *view_evidence(struct site *s, int run)
     const struct run *r = s->rep->runs[run].run;
     json_t *list = view_list(s);
     if (r->n_kernels)
-        add(s, list, view_roofline(s, r), "roofline", run, false);
+        add(s, list, view_roofline(s, r), "kernel_roofline", run, false);
     for (int i = 0; i < r->n_tables; i++)
         add(s, list, foreign(s, &r->tables[i]), site_text(s, "evidence_%d", i + 1), run, false);
     return list;

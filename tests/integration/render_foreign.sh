@@ -63,10 +63,10 @@ cat >"$made/ncu-roofline.csv" <<'EOF'
 "2","spmm<float>","(8, 1, 1)","8","80","10","1","1,000,000","3,000,000","1,000,000","5,000"
 EOF
 read_one 0 "ncu with counters of a roofline" "$made/ncu-roofline.csv"
-is "intensity, rates, peaks: 2 x 8 million operations, 16 MB, 20 us" '.roofline[0] | [.kernel, .n, .time_ns, .flop, .bytes,
+is "intensity, rates, peaks: 2 x 8 million operations, 16 MB, 20 us" '.kernel_roofline[0] | [.kernel, .n, .time_ns, .flop, .bytes,
     .intensity_flop_per_byte, .flop_per_s, .bytes_per_s, .peak_flop_per_s, .peak_bytes_per_s, .ridge_flop_per_byte, .attainable_flop_per_s, .bound]' \
     '["spmm<float>",2,20000,16000000,16000000,1,800000000000,800000000000,10000000000000,1000000000000,10,1000000000000,"memory"]'
-is "a kernel without operations is bound by memory too" '.roofline[1] | [.kernel, .flop, .peak_bytes_ratio, .bound]' '["copy",0,0.9,"memory"]'
+is "a kernel without operations is bound by memory too" '.kernel_roofline[1] | [.kernel, .flop, .peak_bytes_ratio, .bound]' '["copy",0,0.9,"memory"]'
 is "the first of them is the headline" '.headline' "\"By its counters in 'ncu-roofline.csv' kernel 'spmm<float>', which takes most of the profiled time, is memory-bound: it moves bytes at 80 % of the peak (1.00 operations a byte).\""
 check "the page has the table" grep -q "bound by what runs above 60 % of the lower roof" "$TMP"/site/runs/*/index.html
 mkdir -p "$made/raw"
