@@ -27,6 +27,18 @@ struct number {
     double value;
 };
 
+/* What a claim is of, and where its cause shows most. */
+enum { GROUNDS_STEPS = 3 };
+struct grounds {
+    int64_t n_steps, first_step,
+        last_step;                /* counted, numbered as in the evidence; n_steps 0: it is of the whole run */
+    int64_t n_left_out;           /* warm-up, and steps that not all ranks have */
+    int n_ranks;                  /* 0 = unknown */
+    int *ranks, n_shown_ranks;    /* those with at least half of what the one with most has; ascending */
+    int64_t steps[GROUNDS_STEPS]; /* in which it took most, most first */
+    int n_shown_steps;
+};
+
 /* No sentence without its numbers. */
 struct claim {
     const char *id; /* stable: "4node-<run id>.communication" or "series0.limit" */
@@ -37,17 +49,23 @@ struct claim {
     const char *support; /* further sentences, "" none */
     struct number *numbers;
     int n_numbers;
-    double threshold_ratio;   /* < 0 none */
+    double threshold_ratio;     /* < 0 none */
+    const char *threshold_name; /* key in docs/thresholds, "" none */
+    const char *rule;           /* how it was judged, where that is more than one threshold: a clause; "" */
+    struct grounds grounds;
+    const char *window;       /* "39 steps (1 to 39) of 4 ranks" */
+    const char *place;        /* "most on rank 2, in steps 7, 31 and 8"; "" it is not known */
     struct interval interval; /* of the share of step time that the sentence gives; has 0: of none, or too few steps */
     const char *interval_of;  /* what that is a share of: "data loading with the waiting that it causes"; "" */
     enum confidence confidence;
     const char *confidence_because;
     const char *evidence; /* link from the site's root: "runs/<slug>/index.html#breakdown", "index.html#scaling" */
     struct action action;
-    int has_gain;          /* 0: what removing the cause would bring cannot be told */
-    int64_t gain_ns;       /* upper bound, per step */
-    int64_t step_ns;       /* the step time the gain refers to */
-    const char *gain_text; /* "at most 29 ms of 184 ms a step (1.19x)" */
+    int has_gain;             /* 0: what removing the cause would bring cannot be told */
+    int64_t gain_ns;          /* upper bound, per step */
+    int64_t step_ns;          /* the step time the gain refers to */
+    const char *gain_text;    /* "at most 29 ms of 184 ms a step (1.19x)" */
+    const char *gain_because; /* n/a because ... when !has_gain */
 };
 
 /* What the processor counted of the ranks of a point, per step and all ranks together. Of their whole processes: the

@@ -47,7 +47,8 @@ static double bound_of(const char *text, const char *unit)
                  {"ms", "ms", 1e6}, {"s", "ms", 1e9}, {"", "n", 1}};
     char *end;
     double v = strtod(text, &end);
-    if (end == text || !(v >= 0 && v <= 1e9)) /* larger ones are no rule, and might not fit into ns */
+    int is_decimal = strspn(text, "+-.0123456789eE ") >= (size_t)(end - text); /* 0x10 is no number a person means */
+    if (end == text || !is_decimal || !(v >= 0 && v <= 1e9)) /* larger ones are no rule, and might not fit into ns */
         return NAN;
     end += strspn(end, " ");
     if (strcmp(unit, "%") == 0 && !*end && v > 1)

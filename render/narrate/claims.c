@@ -28,6 +28,11 @@ struct claim *claim_add(struct report *rep)
                         .action = {"", ""},
                         .gain_text = "",
                         .interval_of = "",
+                        .threshold_name = "",
+                        .rule = "",
+                        .window = "",
+                        .place = "",
+                        .gain_because = "",
                         .threshold_ratio = -1};
     return c;
 }
@@ -151,7 +156,10 @@ static void add_class_claim(struct report *rep, int run, const struct class_resu
         c->support =
             report_text(rep, "%s%sIts removal saves more than its own time: the cores that it leaves serve the rest.",
                         c->support, *c->support ? " " : "");
-    c->threshold_ratio = k->threshold_ratio;
+    c->threshold_ratio = k->cls == CLASS_HOST ? rep->thresholds.gpu_utilization /* a floor */ : k->threshold_ratio;
+    c->threshold_name = k->threshold_name;
+    c->rule = k->rule;
+    claim_grounds(rep, c, r, k->cls);
     struct interval judged = is_comm ? r->comm_interval : k->share_interval;
     const char *share =
         strstr(share_name(rep, r, k->cls), " with the waiting") ? "the share with that waiting" : "the share";
@@ -165,15 +173,21 @@ static void add_class_claim(struct report *rep, int run, const struct class_resu
     c->gain_ns = k->gain_ns;
     c->step_ns = r->step.mean_ns;
     c->gain_text = c->has_gain ? gain_text(rep, k->gain_ns, r->step.mean_ns) : "";
+    c->gain_because = c->has_gain ? "" : "n/a because compute cannot be left away, and no better kernels were timed";
     if (k->cls == CLASS_IMBALANCE && *c->gain_text)
         c->gain_text = both_bounds(rep, r, k->gain_ns, c->gain_text);
     c->interval = claimed_interval(r, k->cls);
     c->interval_of = c->interval.has ? share_name(rep, r, k->cls) : "";
     claim_number(rep, c, report_text(rep, "runs.%s.classes.%s.share_ratio", r->slug, key), "ratio", k->share_ratio);
     claim_number(rep, c, report_text(rep, "runs.%s.classes.%s.share_ns", r->slug, key), "ns", (double)k->share_ns);
-    if (k->caused_ns)
+    if (k->caused_ns) {
+        int64_t own = k->share_ns - k->caused_ns;
+        claim_number(rep, c, report_text(rep, "runs.%s.classes.%s.own_ns", r->slug, key), "ns", (double)own);
+        claim_number(rep, c, report_text(rep, "runs.%s.classes.%s.own_ratio", r->slug, key), "ratio",
+                     (double)own / (double)r->step.mean_ns);
         claim_number(rep, c, report_text(rep, "runs.%s.classes.%s.caused_wait_ns", r->slug, key), "ns",
                      (double)k->caused_ns);
+    }
     claim_number(rep, c, report_text(rep, "runs.%s.step.mean_ns", r->slug), "ns", (double)r->step.mean_ns);
     if (k->cls == CLASS_COMPUTE && is_compute_waiting(r))
         claim_number(rep, c, report_text(rep, "runs.%s.processor.used_cores", r->slug), "cores",
@@ -289,6 +303,9 @@ static void add_shared_claim(struct report *rep, int run, const struct class_res
         "for a message.";
     c->support = report_text(rep, "%s%s", c->support, cores_of_their_own(rep, r));
     c->threshold_ratio = r->classes[CLASS_SHARED].threshold_ratio;
+    c->threshold_name = r->classes[CLASS_SHARED].threshold_name;
+    c->rule = r->classes[CLASS_SHARED].rule;
+    claim_grounds(rep, c, r, CLASS_SHARED);
     c->confidence = confidence_of(rep, r, (struct interval){0}, -1, &c->confidence_because);
     if (first) { /* the share that stands behind it */
         c->interval = claimed_interval(r, k->cls);
@@ -300,6 +317,7 @@ static void add_shared_claim(struct report *rep, int run, const struct class_res
     c->has_gain = r->gain_ns[CLASS_SHARED] > 0;
     c->gain_ns = r->gain_ns[CLASS_SHARED];
     c->gain_text = c->has_gain ? claim_gain_text(rep, c) : "";
+    c->gain_because = c->has_gain ? "" : "n/a because what cores of their own would save cannot be told from the times";
     shared_numbers(rep, c, r);
     claim_number(rep, c, report_text(rep, "runs.%s.step.mean_ns", r->slug), "ns", (double)r->step.mean_ns);
     r->claims[r->n_claims++] = rep->n_claims - 1;

@@ -17,6 +17,10 @@ struct claim *claim_add(struct report *rep);
 /** claim_number - attach a number to the newest claim. */
 void claim_number(struct report *rep, struct claim *c, const char *id, const char *unit, double value);
 
+/** claim_grounds - c->grounds, window and place: the steps of r that a claim is of, and where the cause cls takes most
+ * of them. (grounds.c)  Test: tests/unit/test_grounds.c */
+void claim_grounds(struct report *rep, struct claim *c, const struct run_result *r, enum cause_class cls);
+
 /** shared_numbers - what kept this run's ranks from their cores, as numbers of the newest claim. */
 void shared_numbers(struct report *rep, struct claim *c, const struct run_result *r);
 

@@ -26,6 +26,36 @@ static json_t *archives_before(const struct report *rep)
     return list;
 }
 
+static json_t *window_object(const struct claim *c)
+{
+    const struct grounds *g = &c->grounds;
+    json_t *o = json_object();
+    json_object_set_new(o, "kind", json_string(g->n_steps > 0 ? "steps" : "run"));
+    json_object_set_new(o, "n_steps", value_int(g->n_steps > 0, g->n_steps));
+    json_object_set_new(o, "first_step", value_int(g->n_steps > 0, g->first_step));
+    json_object_set_new(o, "last_step", value_int(g->n_steps > 0, g->last_step));
+    json_object_set_new(o, "n_left_out", value_int(g->n_steps > 0, g->n_left_out));
+    json_object_set_new(o, "n_ranks", value_int(g->n_ranks > 0, g->n_ranks));
+    json_object_set_new(o, "text", value_text(c->window));
+    return o;
+}
+
+static json_t *shown_ranks(const struct grounds *g)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < g->n_shown_ranks; i++)
+        json_array_append_new(list, json_integer(g->ranks[i]));
+    return list;
+}
+
+static json_t *shown_steps(const struct grounds *g)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < g->n_shown_steps; i++)
+        json_array_append_new(list, json_integer(g->steps[i]));
+    return list;
+}
+
 static json_t *claim_object(const struct report *rep, const struct claim *c)
 {
     json_t *o = json_object(), *numbers = json_array();
@@ -39,7 +69,15 @@ static json_t *claim_object(const struct report *rep, const struct claim *c)
     json_object_set_new(o, "sentence", json_string(c->sentence));
     json_object_set_new(o, "support", value_text(c->support));
     json_object_set_new(o, "numbers", numbers);
+    json_object_set_new(o, "threshold_name", value_text(c->threshold_name));
     json_object_set_new(o, "threshold_ratio", value_real(c->threshold_ratio >= 0, c->threshold_ratio));
+    json_object_set_new(o, "rule", value_text(c->rule));
+    json_object_set_new(o, "window", window_object(c));
+    json_object_set_new(o, "evidence_ranks", shown_ranks(&c->grounds));
+    json_object_set_new(o, "evidence_steps", shown_steps(&c->grounds));
+    json_object_set_new(o, "interval", value_interval(c->interval));
+    json_object_set_new(o, "interval_of", value_text(c->interval_of));
+    json_object_set_new(o, "gain_because", value_text(c->gain_because));
     json_object_set_new(o, "confidence", json_string(confidence_word(c->confidence)));
     json_object_set_new(o, "confidence_because", value_text(c->confidence_because));
     json_object_set_new(o, "evidence", value_text(c->evidence));

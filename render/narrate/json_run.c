@@ -36,6 +36,10 @@ static json_t *classes(const struct run_result *r)
         json_object_set_new(k, "share_interval", value_interval(c->share_interval));
         json_object_set_new(k, "share_ns", value_int(c->has_share, c->share_ns));
         json_object_set_new(k, "caused_wait_ns", value_int(c->has_share, c->caused_ns));
+        int64_t own = c->share_ns - c->caused_ns;
+        json_object_set_new(k, "own_ns", value_int(c->has_share, own));
+        json_object_set_new(k, "own_ratio",
+                            value_real(c->has_share && r->step.mean_ns > 0, (double)own / (double)r->step.mean_ns));
         json_object_set_new(k, "rule", value_text(c->rule));
         json_object_set_new(k, "threshold_name", value_text(c->threshold_name));
         json_object_set_new(k, "threshold_ratio", value_real(c->threshold_ratio >= 0, c->threshold_ratio));

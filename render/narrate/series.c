@@ -276,7 +276,13 @@ static int add_series_claim(struct report *rep, int index, const struct cause *c
                                                : r->classes[cause->cls].gain_ns;
     c->step_ns = of->step.mean_ns;
     c->gain_text = claim_gain_text(rep, c);
+    c->gain_because = c->has_gain ? "" : "n/a because the ranks of the reference had too few cores too";
     c->threshold_ratio = rep->thresholds.efficiency;
+    c->threshold_name = "efficiency";
+    c->rule = report_text(rep, "limits scaling where the efficiency falls below %s",
+                          fmt_ratio(rep->thresholds.efficiency).text);
+    claim_grounds(rep, c, of, cause->cls);
+    c->window = report_text(rep, "%s at %s", c->window, nodes_text(rep, of->n_nodes));
     c->interval = point_share_interval(rep, last, cause->part, cause->part == PART_TRANSFER ? PART_WAIT : cause->part);
     c->interval_of = !c->interval.has               ? ""
                      : cause->part == PART_TRANSFER ? "exposed communication"

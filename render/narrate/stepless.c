@@ -222,6 +222,8 @@ static struct claim *add_claim(struct report *rep, struct run_result *r, enum ca
     c->cls = cls;
     c->id = report_text(rep, "%s.%s", r->slug, class_key(cls));
     c->confidence = confidence_without_steps(rep, r, &c->confidence_because);
+    claim_grounds(rep, c, r, cls);
+    c->gain_because = "n/a because no step was recorded, of which it would be a part";
     c->evidence = report_text(rep, "runs/%s/index.html#%s", r->slug, anchor);
     c->action = action_for(r, cls);
     r->claims[r->n_claims++] = rep->n_claims - 1;
@@ -262,6 +264,7 @@ static void add_late_claim(struct report *rep, struct run_result *r, const struc
                              fmt_percent((double)l->waited_ns / (double)wall).text,
                              other < 0 ? "each of the others" : report_text(rep, "rank %d", other));
     c->threshold_ratio = rep->thresholds.straggler_wait;
+    c->threshold_name = "straggler_wait";
     for (int i = 0; i < l->n; i++)
         late_number(rep, c, r, l->ranks[i]);
 }
@@ -294,6 +297,7 @@ static void add_files_claim(struct report *rep, struct run_result *r, const stru
         "of several threads or processes of a rank at once count each.",
         fmt_time(f->ns).text, fmt_time(f->wall_ns).text);
     c->threshold_ratio = rep->thresholds.io_limits;
+    c->threshold_name = "io_limits";
     claim_number(rep, c, report_text(rep, "runs.%s.files_share.ratio", r->slug), "ratio", f->ratio);
     claim_number(rep, c, report_text(rep, "runs.%s.files_share.time_ns", r->slug), "ns", (double)f->ns);
 }

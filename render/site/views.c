@@ -185,6 +185,17 @@ json_t *view_classes(struct site *s, const char *caption, const int *runs, int n
     return t;
 }
 
+/* "39 steps (1 to 39) of 4 ranks; threshold data_limits 30 %; most on rank 2, in steps 7, 31 and 8": one line. */
+static const char *claim_basis(struct site *s, const struct claim *c)
+{
+    if (!c->window || !*c->window)
+        return NULL;
+    bool has_threshold = *c->threshold_name && c->threshold_ratio >= 0;
+    return site_text(s, "%s%s%s%s%s%s%s", c->window, has_threshold ? "; threshold " : "",
+                     has_threshold ? c->threshold_name : "", has_threshold ? " " : "",
+                     has_threshold ? fmt_percent(c->threshold_ratio).text : "", *c->place ? "; " : "", c->place);
+}
+
 json_t *view_actions(struct site *s, const int *runs, int n_runs, bool is_whole, const char *root)
 {
     const struct report *rep = s->rep;
@@ -201,6 +212,7 @@ json_t *view_actions(struct site *s, const int *runs, int n_runs, bool is_whole,
         view_text(s, v, "gain", c->gain_text);
         view_text(s, v, "confidence", confidence_word(c->confidence));
         view_text(s, v, "because", c->confidence_because);
+        view_text(s, v, "basis", claim_basis(s, c));
         view_text(s, v, "where",
                   !is_whole           ? NULL
                   : c->run >= 0       ? rep->runs[c->run].label

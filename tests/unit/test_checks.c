@@ -55,10 +55,10 @@ static void test_no_rules(void **state)
 {
     (void)state;
     static const char *const bad[] = {
-        "",         "speed<3",       "exposed_comm",      "exposed_comm=3", "exposed_comm<",
-        "data<3ms", "step_time<5%",  "exposed_comm<20%%", "steps<4x",       "data<nan",
-        "<20%",     "data<>3",       "exposed_comm<20",   "data<-1%",       "step_time<-5s",
-        "steps>-1", "efficiency>1.1"};
+        "",         "speed<3",        "exposed_comm",      "exposed_comm=3", "exposed_comm<",
+        "data<3ms", "step_time<5%",   "exposed_comm<20%%", "steps<4x",       "data<nan",
+        "<20%",     "data<>3",        "exposed_comm<20",   "data<-1%",       "step_time<-5s",
+        "steps>-1", "efficiency>1.1", "step_time<0x10ms",  "data<0x1p-3"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct dcr_err err = {0};
         assert_int_equal(checks_parse(&bad[i], 1, &err), DCR_FAIL);

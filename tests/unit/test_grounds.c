@@ -1,0 +1,99 @@
+/* test_grounds.c - what a claim stands on: window, threshold, where to look; in report.json too
+ * (render/narrate/grounds.c).
+ */
+#include "render/model/build.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "tests/unit/told.h"
+
+/* Two warm-up steps, then 40 of 100 ns; rank 2 of four loads 50 of them, in step 20 it loads 70, in step 31 65. */
+static struct run *one_loads(void)
+{
+    struct run *r = made_run(4, 64);
+    for (int s = 0; s < 42; s++)
+        for (int i = 0; i < 4; i++) {
+            int64_t more = s < 2 ? 200 : 0, loads = s == 20 ? 70 : s == 31 ? 65 : 50;
+            int64_t part[N_CATEGORIES] = {
+                [CAT_COMPUTE] = 20 + more, [CAT_DATA] = i == 2 ? loads : 5, [CAT_COMM] = i == 2 ? 30 : 25 + loads};
+            made_step(r, run_rank_at(r, i), part);
+        }
+    return r;
+}
+
+static const struct claim *claim_of(const struct report *rep, enum cause_class cls)
+{
+    for (int i = 0; i < rep->n_claims; i++)
+        if (rep->claims[i].cls == cls)
+            return &rep->claims[i];
+    fail_msg("no claim of class %s", class_key(cls));
+    return NULL;
+}
+
+static void test_one_rank_and_three_steps(void **state)
+{
+    (void)state;
+    struct fixture f = {.n = 1};
+    f.runs[0] = one_loads();
+    tell(&f);
+    const struct claim *c = claim_of(&f.rep, CLASS_DATA);
+    assert_int_equal(c->grounds.n_steps, 40);
+    assert_int_equal(c->grounds.first_step, 2);
+    assert_int_equal(c->grounds.last_step, 41);
+    assert_int_equal(c->grounds.n_left_out, 2);
+    assert_int_equal(c->grounds.n_shown_ranks, 1);
+    assert_int_equal(c->grounds.ranks[0], 2);
+    assert_int_equal(c->grounds.steps[0], 20);
+    assert_int_equal(c->grounds.steps[1], 31);
+    assert_int_equal(c->grounds.steps[2], 2); /* of equal ones the first */
+    assert_string_equal(c->window, "40 steps (2 to 41) of 4 ranks, 2 left out");
+    assert_string_equal(c->place, "most on rank 2, in steps 20, 31 and 2");
+    assert_string_equal(c->threshold_name, "data_limits");
+    assert_contains(c->rule, "limits above 30 % of step time");
+    const char *json = document(&f.rep, "report.json")->bytes;
+    assert_contains(json, "\"evidence_ranks\": [\n        2\n      ]");
+    assert_contains(json, "\"evidence_steps\": [\n        20,\n        31,\n        2\n      ]");
+    assert_contains(json, "\"threshold_name\": \"data_limits\"");
+    assert_contains(json, "\"first_step\": 2");
+    release(&f);
+}
+
+/* What everybody does is on all ranks; a claim whose gain cannot be told says why. */
+static void test_all_ranks_and_no_gain(void **state)
+{
+    (void)state;
+    struct fixture f = {.n = 1};
+    f.runs[0] = made_even_run(2, 64, 40, 95, 3, 2, 0);
+    tell(&f);
+    const struct claim *c = claim_of(&f.rep, CLASS_COMPUTE);
+    assert_int_equal(c->grounds.n_shown_ranks, 2);
+    assert_contains(c->place, "on all 2 ranks, most in steps 0, 1 and 2");
+    assert_int_equal(c->has_gain, 0);
+    assert_contains(c->gain_because, "n/a because compute cannot be left away");
+    release(&f);
+}
+
+/* Of a series the window is that of its largest node count. */
+static void test_series(void **state)
+{
+    (void)state;
+    struct fixture f = strong();
+    tell(&f);
+    const struct claim *c = &f.rep.claims[f.rep.series[0].limit_claim];
+    assert_string_equal(c->window, "40 steps (0 to 39) of 4 ranks at 4 nodes");
+    assert_string_equal(c->threshold_name, "efficiency");
+    assert_contains(c->rule, "efficiency falls below");
+    assert_int_equal(c->grounds.n_shown_ranks, 4);
+    release(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_one_rank_and_three_steps),
+                                       cmocka_unit_test(test_all_ranks_and_no_gain), cmocka_unit_test(test_series)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
