@@ -135,11 +135,23 @@ static int draw(struct side *s, uint64_t seed)
     return is_enough;
 }
 
+static int knows(const struct side *s, enum part part)
+{
+    for (int i = 0; i < s->n; i++)
+        if (is_part_known(s->runs[i], part))
+            return 1;
+    return 0;
+}
+
 /* part < 0: the whole step. */
 static struct compared compared_of(const struct side *a, const struct side *b, int part)
 {
     struct compared c = {.before_ns = part < 0 ? a->step_ns : a->part_ns[part],
                          .after_ns = part < 0 ? b->step_ns : b->part_ns[part]};
+    c.has_before = part < 0 || knows(a, (enum part)part);
+    c.has_after = part < 0 || knows(b, (enum part)part);
+    if (!c.has_before && !c.has_after)
+        return c;
     double *change = a->mean && b->mean ? calloc(BOOTSTRAP_RESAMPLES, sizeof *change) : NULL;
     if (!change)
         return c;

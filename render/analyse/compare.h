@@ -5,9 +5,11 @@
 
 #include "render/analyse/report.h"
 
-/* 95 % bootstrap interval of after - before; has 0: fewer than BOOTSTRAP_MIN_STEPS steps on a side. */
+/* 95 % bootstrap interval of after - before; has 0: fewer than BOOTSTRAP_MIN_STEPS steps on a side, or known on none.
+ */
 struct compared {
     int64_t before_ns, after_ns;
+    int has_before, has_after; /* 0: nothing on that side recorded it, which is no 0 (is_part_known) */
     struct interval change_ns;
     int is_significant; /* the interval is there and does not hold 0 */
 };

@@ -4,6 +4,7 @@
 #include "render/analyse/analyse.h"
 #include "render/narrate/claims.h"
 #include "render/narrate/format.h"
+#include "render/narrate/json_values.h"
 
 #include <string.h>
 
@@ -112,11 +113,23 @@ static int is_of(enum cause_class cls, enum part p)
 /* Of a slow rank: what its speed promised, beside equal times for all ranks; 0 = no such cause was removed. */
 static int64_t as_fast_promised(const struct comparison *c)
 {
-    int64_t most = 0;
     for (int i = 0; i < c->n_predictions; i++)
-        if (c->predictions[i].is_removed && c->predictions[i].as_fast_ns > most)
-            most = c->predictions[i].as_fast_ns;
-    return most;
+        if (c->predictions[i].is_removed && c->predictions[i].predicted_ns == c->expected_ns)
+            return c->predictions[i].as_fast_ns;
+    return 0; /* it is not of imbalance that most was promised */
+}
+
+/* "load imbalance (at most 1.29 ms)": other causes that were removed, and what each promised; "" none. */
+static const char *removed_beside(struct report *rep, const struct comparison *c)
+{
+    const char *text = "";
+    for (int i = 0; i < c->n_predictions; i++) {
+        const struct prediction *p = &c->predictions[i];
+        if (p->is_removed && p->predicted_ns != c->expected_ns)
+            text = report_text(rep, "%s%s%s (at most %s)", text, *text ? ", " : "", class_name(p->cls),
+                               fmt_time(p->predicted_ns).text);
+    }
+    return text;
 }
 
 /* Why more came than the removal of the causes that were named can bring. */
@@ -138,25 +151,30 @@ static const char *beyond(struct report *rep, const struct comparison *c)
             text =
                 report_text(rep, "%s%s%s by %s", text, *text ? ", " : "", part_name((enum part)p), fmt_time(by).text);
     }
+    const char *others = removed_beside(rep, c);
+    if (*others)
+        return report_text(rep, "it is of the largest cause that was removed, and beside it went %s", others);
     return *text
                ? report_text(rep, "these parts, which it does not count, fell too: %s", text)
                : "no part beside it fell by more than chance, so that the rest is the spread of the steps, or of runs";
 }
 
-/* Beyond what rounding makes of the same. */
-static int is_beyond(int64_t gain, int64_t promised)
+/* Beyond what rounding makes of the same, and beyond chance: the interval of what came does not hold the promise. */
+static int is_beyond(const struct comparison *c, int64_t gain, int64_t promised)
 {
-    return promised > 0 && (double)gain > 1.005 * (double)promised;
+    const struct interval *i = &c->step.change_ns;
+    int is_within = i->has && -i->hi <= (double)c->expected_mean_ns && (double)c->expected_mean_ns <= -i->lo;
+    return promised > 0 && !is_within && (double)gain > 1.005 * (double)promised;
 }
 
 /* "12.0 ms came (84 %)", of what was promised. */
-static const char *came(struct report *rep, int64_t gain, int64_t promised)
+static const char *came(struct report *rep, const struct comparison *c, int64_t gain, int64_t promised)
 {
-    return gain <= 0                   ? "nothing came"
-           : is_beyond(gain, promised) ? report_text(rep, "all came, and %s more", fmt_time(gain - promised).text)
-           : promised > 0              ? report_text(rep, "%s came (%s)", fmt_time(gain).text,
-                                                     fmt_percent((double)gain / (double)promised).text)
-                                       : report_text(rep, "%s came", fmt_time(gain).text);
+    return gain <= 0                      ? "nothing came"
+           : is_beyond(c, gain, promised) ? report_text(rep, "all came, and %s more", fmt_time(gain - promised).text)
+           : promised > 0                 ? report_text(rep, "%s came (%s)", fmt_time(gain).text,
+                                                        fmt_percent((double)gain / (double)promised).text)
+                                          : report_text(rep, "%s came", fmt_time(gain).text);
 }
 
 static int is_other(int64_t a, int64_t b)
@@ -164,21 +182,48 @@ static int is_other(int64_t a, int64_t b)
     return strcmp(fmt_time(a).text, fmt_time(b).text) != 0;
 }
 
+/* Is the step's difference one that may be chance, or that nobody can tell from it? Then nothing is known to have come.
+ */
+static int is_chance(const struct comparison *c)
+{
+    return c->step.change_ns.has && !c->step.is_significant;
+}
+
+/* "; by the means, in which single slow steps count, of at most 12.0 ms nothing came"; "" where these are the same. */
+static const char *came_by_means(struct report *rep, const struct comparison *c)
+{
+    int64_t by_means = c->step.before_ns - c->step.after_ns;
+    if (!is_other(by_means, c->achieved_ns) && !is_other(c->expected_mean_ns, c->expected_ns))
+        return "";
+    return report_text(rep, "; by the means, in which single slow steps count, of at most %s %s",
+                       fmt_time(c->expected_mean_ns).text, came(rep, c, by_means, c->expected_mean_ns));
+}
+
+/* Do the means tell another story than the medians: nothing against something, or beyond the promise against within? */
+static int is_other_story(const struct comparison *c)
+{
+    int64_t by_means = c->step.before_ns - c->step.after_ns;
+    return (by_means <= 0) != (c->achieved_ns <= 0) ||
+           is_beyond(c, by_means, c->expected_mean_ns) != is_beyond(c, c->achieved_ns, c->expected_ns);
+}
+
+#define CANNOT_BE_TOLD "cannot be told, since the step's difference is no more than chance"
+
 /* What came of what was promised, by the medians of the steps; by the means, where single slow steps make these
  * others. */
 static const char *achieved_sentence(struct report *rep, const struct comparison *c)
 {
-    int64_t by_means = c->step.before_ns - c->step.after_ns;
-    const char *means = "";
-    if (is_other(by_means, c->achieved_ns) || is_other(c->expected_mean_ns, c->expected_ns))
-        means = report_text(rep, "; by the means, in which single slow steps count, of at most %s %s",
-                            fmt_time(c->expected_mean_ns).text, came(rep, by_means, c->expected_mean_ns));
+    const char *means = came_by_means(rep, c);
+    if (is_chance(c))
+        return report_text(rep, " How much came of the %s that its removal promised at most " CANNOT_BE_TOLD ".%s",
+                           fmt_time(c->expected_mean_ns).text, meanwhile(rep, c));
     return report_text(
         rep, " Of the %s that its removal promised at most, %s, both of the median step: %s against %s%s.%s%s",
-        fmt_time(c->expected_ns).text, came(rep, c->achieved_ns, c->expected_ns), fmt_time(c->median_after_ns).text,
+        fmt_time(c->expected_ns).text, came(rep, c, c->achieved_ns, c->expected_ns), fmt_time(c->median_after_ns).text,
         fmt_time(c->median_before_ns).text, means,
-        is_beyond(c->achieved_ns, c->expected_ns) ? report_text(rep, " More than that upper bound: %s.", beyond(rep, c))
-                                                  : "",
+        is_beyond(c, c->achieved_ns, c->expected_ns)
+            ? report_text(rep, " More than that upper bound: %s.", beyond(rep, c))
+            : "",
         meanwhile(rep, c));
 }
 
@@ -187,7 +232,8 @@ static const char *removed_name(struct report *rep, const struct comparison *c)
 {
     for (int i = 0; i < c->n_predictions; i++)
         if (c->predictions[i].is_removed && c->predictions[i].predicted_ns == c->expected_ns) {
-            const char *name = class_name(c->predictions[i].cls);
+            const char *name =
+                c->predictions[i].cls == CLASS_COMPUTE ? "better kernels" : class_name(c->predictions[i].cls);
             int is_word = name[0] >= 'A' && name[0] <= 'Z' && name[1] >= 'a' && name[1] <= 'z';
             return is_word ? report_text(rep, "%c%s", name[0] - 'A' + 'a', name + 1) : name;
         }
@@ -199,15 +245,18 @@ static const char *short_verdict(struct report *rep, const struct comparison *c)
 {
     const struct compared *s = &c->step;
     const char *promise = "";
-    if (c->expected_ns > 0)
+    if (c->expected_mean_ns > 0 && is_chance(c))
+        promise = report_text(rep, " How much came of the %s that %s promised at most " CANNOT_BE_TOLD ".",
+                              fmt_time(c->expected_mean_ns).text, removed_name(rep, c));
+    else if (c->expected_ns > 0)
         promise = report_text(
-            rep, " Of the %s that %s promised at most%s, %s.", fmt_time(c->expected_ns).text, removed_name(rep, c),
+            rep, " Of the %s that %s promised at most%s, %s%s.", fmt_time(c->expected_ns).text, removed_name(rep, c),
             as_fast_promised(c) > 0 ? report_text(rep,
                                                   " by equal times for all ranks (the late one as fast as the "
                                                   "others: %s)",
                                                   fmt_time(as_fast_promised(c)).text)
                                     : "",
-            came(rep, c->achieved_ns, c->expected_ns));
+            came(rep, c, c->achieved_ns, c->expected_ns), is_other_story(c) ? came_by_means(rep, c) : "");
     else if (c->n_predictions)
         promise = " No cause that the report before named was removed.";
     return report_text(rep, "%s takes %s against %s before: %s%s.%s", where_text(rep, c), fmt_time(s->after_ns).text,
@@ -318,10 +367,14 @@ void put_comparisons_md(const struct report *rep, struct dcr_buf *out)
             c->sentence, c->support);
         for (int p = -1; p < N_PARTS; p++) {
             const struct compared *k = p < 0 ? &c->step : &c->part[p];
+            int has = k->has_before || k->has_after;
             dcr_buf_printf(out, "| %s | %s | %s | %s |", p < 0 ? "whole step" : part_name((enum part)p),
-                           fmt_ms(k->before_ns).text, fmt_ms(k->after_ns).text,
-                           fmt_ms(k->after_ns - k->before_ns).text);
-            if (k->change_ns.has)
+                           k->has_before ? fmt_ms(k->before_ns).text : "n/a",
+                           k->has_after ? fmt_ms(k->after_ns).text : "n/a",
+                           has ? fmt_ms(k->after_ns - k->before_ns).text : "n/a");
+            if (!has)
+                dcr_buf_puts(out, " n/a: not recorded | n/a |\n");
+            else if (k->change_ns.has)
                 dcr_buf_printf(out, " %s to %s | %s |\n", fmt_ms((int64_t)k->change_ns.lo).text,
                                fmt_ms((int64_t)k->change_ns.hi).text,
                                !k->is_significant          ? "no"
@@ -342,8 +395,8 @@ static json_t *compared_json(const struct compared *c)
 {
     json_t *interval =
         c->change_ns.has ? json_pack("{s:f, s:f}", "lo", c->change_ns.lo, "hi", c->change_ns.hi) : json_null();
-    return json_pack("{s:I, s:I, s:o, s:o}", "before_ns", (json_int_t)c->before_ns, "after_ns", (json_int_t)c->after_ns,
-                     "change_interval_ns", interval, "is_significant",
+    return json_pack("{s:o, s:o, s:o, s:o}", "before_ns", value_int(c->has_before, c->before_ns), "after_ns",
+                     value_int(c->has_after, c->after_ns), "change_interval_ns", interval, "is_significant",
                      c->change_ns.has ? json_boolean(c->is_significant) : json_null());
 }
 
@@ -367,10 +420,11 @@ json_t *comparisons_json(const struct report *rep)
         json_t *use =
             has ? json_pack("{s:f, s:f}", "before", c->utilization_before, "after", c->utilization_after) : json_null();
         json_array_append_new(
-            list, json_pack("{s:i, s:i, s:s, s:i, s:i, s:I, s:I, s:o, s:I, s:I, s:o, s:o, s:o, s:I, s:I, s:I, s:I, "
+            list, json_pack("{s:o, s:o, s:s, s:i, s:i, s:I, s:I, s:o, s:I, s:I, s:o, s:o, s:o, s:I, s:I, s:I, s:I, "
                             "s:s, s:s, s:s, s:s, "
                             "s:s, s:s, s:b}",
-                            "n_nodes", c->n_nodes, "n_ranks", c->n_ranks, "label", c->label, "runs_before", c->n_before,
+                            "n_nodes", value_int(c->n_nodes > 0, c->n_nodes), "n_ranks",
+                            value_int(c->n_ranks > 0, c->n_ranks), "label", c->label, "runs_before", c->n_before,
                             "runs_after", c->n_after, "steps_before", (json_int_t)c->steps_before, "steps_after",
                             (json_int_t)c->steps_after, "step", compared_json(&c->step), "median_before_ns",
                             (json_int_t)c->median_before_ns, "median_after_ns", (json_int_t)c->median_after_ns, "parts",

@@ -14,8 +14,8 @@ static void add_compared(struct site *s, json_t *t, const char *name, const stru
 {
     const struct interval *i = &c->change_ns;
     view_row(s, t, name);
-    view_cell_time(s, t, true, c->before_ns);
-    view_cell_time(s, t, true, c->after_ns);
+    view_cell_time(s, t, c->has_before, c->before_ns);
+    view_cell_time(s, t, c->has_after, c->after_ns);
     int64_t change_ns = c->after_ns - c->before_ns;
     view_cell_value(s, t, signed_time(s, change_ns), site_text(s, "%lld", (long long)change_ns), "ns");
     view_cell(s, t,
