@@ -143,6 +143,17 @@ static int has_verdict(const struct report *rep, const struct series_point *p, e
     return 0;
 }
 
+/* Is it known how much of the waiting was for ranks with more work? Not where all of it may be for a core. */
+static int tells_late_ranks(const struct report *rep, const struct series_point *p)
+{
+    for (int i = 0; i < p->n_runs; i++) {
+        const struct run_result *r = &rep->runs[p->runs[i]];
+        if (*r->shared.id && r->part_ns[PART_WAIT] > 0 && r->classes[CLASS_IMBALANCE].verdict == VERDICT_NA)
+            return 0;
+    }
+    return 1;
+}
+
 /* Of what nothing was recorded at either point, 0 is no measurement. */
 static void say_unknown(const struct report *rep, const struct series *s, struct series_loss *l)
 {
@@ -159,8 +170,10 @@ static void say_unknown(const struct report *rep, const struct series *s, struct
     const struct series_point *a = &s->points[l->from], *b = &s->points[l->to];
     unsigned parts = known_loss_parts(rep, s, l);
     for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
-        int is_known = of[i].lost == LOST_IMBALANCE ? has_verdict(rep, a, of[i].cls) || has_verdict(rep, b, of[i].cls)
-                                                    : (int)(parts >> of[i].part & 1);
+        int is_known = of[i].lost == LOST_IMBALANCE
+                           ? (has_verdict(rep, a, of[i].cls) || has_verdict(rep, b, of[i].cls)) &&
+                                 tells_late_ranks(rep, a) && tells_late_ranks(rep, b)
+                           : (int)(parts >> of[i].part & 1);
         l->class_because[of[i].lost] = is_known || l->class_ns[of[i].lost] ? NULL : class_text(rep, b, a, of[i].cls);
     }
     l->class_because[LOST_HOST] = l->has_host ? NULL : class_text(rep, b, a, CLASS_HOST);
@@ -192,8 +205,11 @@ void loss_classes(struct report *rep)
             l->class_ns[LOST_DATA] -= files;
             l->class_ns[LOST_IO] += files;
             split_overhead(rep, s, l);
-            l->class_ns[LOST_IMBALANCE] = now[WAITED_RANK] - before[WAITED_RANK];
-            l->class_ns[LOST_OTHER] += now[WAITED_CORE] - before[WAITED_CORE];
+            /* what cannot be told from waiting for a core at one point is no change from the other */
+            int64_t late = now[WAITED_RANK] - before[WAITED_RANK];
+            int is_told = tells_late_ranks(rep, a) && tells_late_ranks(rep, b);
+            l->class_ns[LOST_IMBALANCE] = is_told ? late : 0;
+            l->class_ns[LOST_OTHER] += now[WAITED_CORE] - before[WAITED_CORE] + (is_told ? 0 : late);
             say_unknown(rep, s, l);
         }
 }

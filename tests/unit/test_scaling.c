@@ -167,6 +167,39 @@ static void test_losses_on_shared_cores(void **state)
     release(&f);
 }
 
+/* Two ranks with cores, one of which is late by 10 of work, then four without, which wait by turns: how much is lost to
+ * late ranks is not known. */
+static void test_losses_to_shared_cores(void **state)
+{
+    (void)state;
+    struct fixture f = {.n = 2};
+    f.runs[0] = made_run(2, 64);
+    f.runs[1] = made_run(4, 64);
+    f.runs[1]->node_kind = NODES_EMULATED;
+    for (int i = 0; i < 4; i++)
+        f.runs[1]->nodes[i].cores = f.runs[1]->nodes[i].cores_allowed = 1;
+    for (int s = 0; s < 40; s++)
+        for (int i = 0; i < 4; i++) {
+            int is_late = s % 4 == i;
+            const int64_t a[N_CATEGORIES] = {[CAT_COMPUTE] = i ? 30 : 20, [CAT_COMM] = i ? 4 : 14},
+                          b[N_CATEGORIES] = {[CAT_COMPUTE] = is_late ? 40 : 20, [CAT_COMM] = is_late ? 4 : 24};
+            if (i < 2)
+                made_step(f.runs[0], run_rank_at(f.runs[0], i), a);
+            made_step(f.runs[1], run_rank_at(f.runs[1], i), b);
+        }
+    analyse_all(&f);
+    assert_int_equal(f.rep.runs[0].classes[CLASS_IMBALANCE].share_ns, 5);
+    const struct series_loss *l = &f.rep.series[0].losses[0];
+    int64_t sum = 0;
+    for (int c = 0; c < N_LOSS_CLASSES; c++)
+        sum += l->class_ns[c];
+    assert_int_equal(sum, l->loss_ns);
+    assert_int_equal(l->class_ns[LOST_IMBALANCE], 0);
+    assert_non_null(strstr(l->class_because[LOST_IMBALANCE], "kept from their cores"));
+    assert_int_equal(l->class_ns[LOST_OTHER], l->part_ns[PART_WAIT]);
+    release(&f);
+}
+
 /* GPU traces: 12 of 20 overhead wait for the host at one node, 15 of 18 at two; ideal leaves 6 of 10. */
 static void test_host_is_lost_too(void **state)
 {
@@ -540,6 +573,7 @@ int main(void)
         cmocka_unit_test(test_incomplete),
         cmocka_unit_test(test_losses_by_class),
         cmocka_unit_test(test_losses_on_shared_cores),
+        cmocka_unit_test(test_losses_to_shared_cores),
         cmocka_unit_test(test_host_is_lost_too),
         cmocka_unit_test(test_weak),
         cmocka_unit_test(test_losses_always_sum),
