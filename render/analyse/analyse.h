@@ -110,6 +110,15 @@ void pop_counters(struct report *rep, struct series *s);
 /** is_memory_judged - is it known whether the memory's bandwidth limits compute? Else a run that computes may have much
  *  to gain. After rule_memory. (roofline.c)  Test: tests/unit/test_rules.c */
 int is_memory_judged(const struct run_result *r);
+/** unrecorded_in_compute - what may be in the compute of a run of hosts, because nothing was recorded of it: "data
+ *  loading and I/O"; "" nothing. Gives text of the report. (unjudged.c)  Test: tests/unit/test_rules.c */
+const char *unrecorded_in_compute(struct report *rep, const struct run_result *r);
+/** how_to_judge_memory - a clause, "" where it is judged. Borrows text of the report. (unjudged.c) */
+const char *how_to_judge_memory(const struct run_result *r);
+/** unless_unjudged - the confidence in a run being compute-bound: at most medium where something that could limit was
+ * not judged; then *because says what. (unjudged.c) */
+enum confidence unless_unjudged(struct report *rep, const struct run_result *r, enum confidence sure,
+                                const char **because);
 
 /** claimed_interval - of the share of step time that a claim of a class gives: of all exposed communication, of a part,
  *  of loading, writing and imbalance with all that they are charged with; has 0: it is no share, or of too few steps.

@@ -97,12 +97,24 @@ static const char *class_sentence(struct report *rep, const struct run_result *r
                 "the rest nothing is known to limit%s",
                 at, part, end);
         return report_text(rep, "%s the step is compute-bound: %s is compute and nothing else%s limits%s", at, part,
-                           is_memory_judged(r) ? "" : " that was measured", end);
+                           is_memory_judged(r) && !*unrecorded_in_compute(rep, r) ? "" : " that was measured", end);
     case CLASS_HOST:
         return report_text(rep, "%s %s the GPU waits for the host (%s)%s", at, part, c->text, end);
     default:
         return report_text(rep, "%s %s: %s.", at, class_name(c->cls), c->text);
     }
+}
+
+/* What of a run that computes nobody can tell: "" nothing. */
+static const char *not_judged(struct report *rep, const struct run_result *r)
+{
+    const char *unrecorded = unrecorded_in_compute(rep, r), *text = "";
+    if (!is_memory_judged(r))
+        text = report_text(rep, "Whether memory bandwidth limits that compute is %s.", r->classes[CLASS_MEMORY].text);
+    if (*unrecorded)
+        text = report_text(rep, "%s%sNo %s was recorded: if there was any, it is in what is called compute.", text,
+                           *text ? " " : "", unrecorded);
+    return text;
 }
 
 static const char *class_support(struct report *rep, const struct run_result *r, const struct class_result *c)
@@ -120,8 +132,8 @@ static const char *class_support(struct report *rep, const struct run_result *r,
                            r->part_ns[PART_WAIT] * 20 > r->step.mean_ns ? cause_of_waiting(rep, r) : "");
     if (c->cls == CLASS_IMBALANCE)
         return cause_of_waiting(rep, r);
-    if (c->cls == CLASS_COMPUTE && c->gain_ns <= 0 && !*r->shared.id && !is_compute_waiting(r) && !is_memory_judged(r))
-        return report_text(rep, "Whether memory bandwidth limits that compute is %s.", r->classes[CLASS_MEMORY].text);
+    if (c->cls == CLASS_COMPUTE && c->gain_ns <= 0 && !*r->shared.id && !is_compute_waiting(r))
+        return not_judged(rep, r);
     return "";
 }
 
@@ -165,7 +177,8 @@ static void add_class_claim(struct report *rep, int run, const struct class_resu
         strstr(share_name(rep, r, k->cls), " with the waiting") ? "the share with that waiting" : "the share";
     c->confidence = confidence_of_share(rep, r, share, judged, k->threshold_ratio, &c->confidence_because);
     if (k->cls == CLASS_COMPUTE)
-        c->confidence = unless_waiting(r, c->confidence, &c->confidence_because);
+        c->confidence =
+            unless_unjudged(rep, r, unless_waiting(r, c->confidence, &c->confidence_because), &c->confidence_because);
     c->evidence = evidence_of(rep, r, k->cls);
     c->action = action_for(r, k->cls);
     c->has_gain =

@@ -209,6 +209,24 @@ static const char *and_measure(struct report *rep, const struct claim *shared)
                        *shared->gain_text ? claim_saves(rep, shared) : "", shared->gain_text);
 }
 
+/* Of a run that computes: as far as it is known, and how more would be. */
+static const char *nothing_to_optimise(struct report *rep, const struct run_result *r)
+{
+    const char *unrecorded = unrecorded_in_compute(rep, r);
+    if (is_memory_judged(r) && !*unrecorded)
+        return "There is nothing to optimise in how the run is set up: it computes.";
+    const char *as_far =
+        *unrecorded
+            ? report_text(rep, ", as far as was recorded: no %s was, and ranges that name it would tell", unrecorded)
+            : "";
+    return is_memory_judged(r)
+               ? report_text(rep, "There is nothing to optimise outside of compute%s.", as_far)
+               : report_text(rep,
+                             "There is nothing to optimise outside of compute%s; whether its kernels wait for memory "
+                             "is not known: %s.",
+                             as_far, how_to_judge_memory(r));
+}
+
 /* A sentence that follows the name of its run goes on with "in this run", "at 4 nodes". */
 static const char *behind_a_name(struct report *rep, const char *headline)
 {
@@ -253,15 +271,11 @@ void top_sentences(struct report *rep)
     rep->first_action = "";
     rep->steps_action = r->steps_action;
     if (c && is_all_healthy(rep, c))
-        rep->first_action = report_text(
-            rep, "%s To be faster: %s.%s",
-            is_memory_judged(&rep->runs[c->run])
-                ? "There is nothing to optimise in how the run is set up: it computes."
-                : "There is nothing to optimise outside of compute; whether its kernels wait for memory is not known.",
-            action_sentence(rep, c->action),
-            r->classes[CLASS_OVERHEAD].verdict == VERDICT_WATCH
-                ? report_text(rep, " But first: %s.", action_for_unnamed(rep, r))
-                : "");
+        rep->first_action = report_text(rep, "%s To be faster: %s.%s", nothing_to_optimise(rep, &rep->runs[c->run]),
+                                        action_sentence(rep, c->action),
+                                        r->classes[CLASS_OVERHEAD].verdict == VERDICT_WATCH
+                                            ? report_text(rep, " But first: %s.", action_for_unnamed(rep, r))
+                                            : "");
     else if (c)
         rep->first_action =
             report_text(rep, "What to do first: %s%s%s%s.%s%s", action_sentence(rep, c->action),

@@ -310,7 +310,11 @@ static void test_waiting_in_compute(void **state)
         assert_int_equal(is_compute_waiting(q), c[t].is_waiting);
         assert_int_equal(!!strstr(rep.first_action, "nothing to optimise outside of compute"), !c[t].is_waiting);
         assert_int_equal(!!strstr(rep.headline, "of a core in their steps: they wait"), c[t].is_waiting);
-        assert_string_equal(rep.confidence, c[t].is_waiting ? "medium" : "high");
+        assert_string_equal(rep.confidence, "medium");
+        assert_string_equal(q->confidence_because, c[t].is_waiting
+                                                       ? "the processor time of the ranks says that they wait, and not "
+                                                         "for what"
+                                                       : "whether memory bandwidth limits the compute is not known");
         report_free(&rep);
         run_free(r);
     }

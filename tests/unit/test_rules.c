@@ -394,16 +394,57 @@ static void test_roofline(void **state)
     assert_false(roofline_by(r).has);
 }
 
+/* One nanosecond of everything in each step: it is recorded, and of no weight. */
+static void record_all(struct run *r)
+{
+    for (int i = 0; i < r->ranks_len; i++)
+        for (size_t k = 0; k < r->ranks[i].n_steps; k++) {
+            int64_t *part = r->ranks[i].steps[k].part_ns;
+            part[CAT_COMPUTE] -= 3;
+            part[CAT_COMM]++;
+            part[CAT_DATA]++;
+            part[CAT_IO]++;
+        }
+}
+
+/* What nobody recorded may be in what the program calls compute: nothing says that there is nothing left to optimise.
+ */
+static void test_nothing_to_optimise_only_if_all_was_recorded(void **state)
+{
+    (void)state;
+    struct run *r = calibrated(1600, 3600), *runs[] = {r};
+    struct report rep = {0};
+    struct analyse_options o = made_options();
+    assert_int_equal(analyse(&rep, runs, 1, &o, NULL), 0);
+    narrate(&rep);
+    assert_true(is_memory_judged(&rep.runs[0]));
+    assert_string_equal(unrecorded_in_compute(&rep, &rep.runs[0]), "communication, data loading or I/O");
+    assert_non_null(strstr(rep.headline, "nothing else that was measured limits"));
+    assert_non_null(strstr(rep.support,
+                           "No communication, data loading or I/O was recorded: if there was any, it is in "
+                           "what is called compute."));
+    assert_null(strstr(rep.first_action, "There is nothing to optimise in how"));
+    assert_non_null(strstr(rep.first_action, "as far as was recorded: no communication, data loading or I/O was"));
+    assert_int_equal(rep.runs[0].confidence, CONFIDENCE_MEDIUM);
+    report_free(&rep);
+    run_free(r);
+}
+
 /* Compute that may be waiting for memory is no proof that nothing is left to optimise. */
 static void test_nothing_to_optimise_only_if_memory_was_judged(void **state)
 {
     (void)state;
     for (int is_judged = 0; is_judged < 2; is_judged++) {
-        struct run *r = is_judged ? calibrated(1600, 3600) : parts(0, 0, 0), *runs[] = {r};
+        struct run *r = calibrated(1600, 3600), *runs[] = {r};
+        r->calibration = is_judged ? r->calibration : NULL;
+        record_all(r);
         struct report rep = {0};
         struct analyse_options o = made_options();
         assert_int_equal(analyse(&rep, runs, 1, &o, NULL), 0);
         narrate(&rep);
+        assert_string_equal(unrecorded_in_compute(&rep, &rep.runs[0]), "");
+        assert_int_equal(rep.runs[0].confidence, is_judged ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM);
+        assert_int_equal(!!strstr(rep.first_action, "is not known: run dccollect calibrate"), !is_judged);
         const char *text = rep.runs[0].classes[CLASS_COMPUTE].text;
         assert_int_equal(is_memory_judged(&rep.runs[0]), is_judged);
         assert_int_equal(!!strstr(rep.first_action, "There is nothing to optimise in how"), is_judged);
@@ -628,6 +669,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_data),
         cmocka_unit_test(test_communication),
+        cmocka_unit_test(test_nothing_to_optimise_only_if_all_was_recorded),
         cmocka_unit_test(test_nothing_to_optimise_only_if_memory_was_judged),
         cmocka_unit_test(test_late_by_turns),
         cmocka_unit_test(test_io),

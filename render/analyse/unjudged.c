@@ -1,0 +1,50 @@
+/* unjudged.c - what may hide in the compute of a run because nothing was recorded of it. See analyse.h. */
+#include "render/analyse/analyse.h"
+
+#include <string.h>
+
+/* Ranges of a host hold whatever nobody named; of a GPU, compute is kernels, and nothing else is in it. */
+const char *unrecorded_in_compute(struct report *rep, const struct run_result *r)
+{
+    static const struct {
+        enum cause_class cls;
+        const char *because, *name;
+    } hidden[] = {
+        {CLASS_COMMUNICATION, "n/a because no communication was recorded", "communication"},
+        {CLASS_DATA, "n/a because no data loading was recorded", "data loading"},
+        {CLASS_IO, "n/a because no checkpoint or other file write was recorded", "I/O"},
+    };
+    const char *names[sizeof hidden / sizeof *hidden];
+    int n = 0;
+    for (size_t i = 0; !r->pop.is_of_gpus && i < sizeof hidden / sizeof *hidden; i++)
+        if (r->classes[hidden[i].cls].verdict == VERDICT_NA &&
+            strcmp(r->classes[hidden[i].cls].text, hidden[i].because) == 0) /* not: elsewhere it took ... */
+            names[n++] = hidden[i].name;
+    return n == 0   ? ""
+           : n == 1 ? names[0]
+           : n == 2 ? report_text(rep, "%s or %s", names[0], names[1])
+                    : report_text(rep, "%s, %s or %s", names[0], names[1], names[2]);
+}
+
+const char *how_to_judge_memory(const struct run_result *r)
+{
+    const char *told = NULL; /* "n/a because the machine was not calibrated: run dccollect calibrate before the run" */
+    for (const char *at = r->classes[CLASS_MEMORY].text; (at = strstr(at, ": ")) != NULL; at += 2)
+        told = at + 2;
+    return is_memory_judged(r) ? ""
+           : told              ? told
+           : r->pop.is_of_gpus ? "ncu (Nsight Compute) tells it of each kernel"
+                               : "a program.json with its operations and memory traffic, and dccollect calibrate "
+                                 "before the run, tell";
+}
+
+enum confidence unless_unjudged(struct report *rep, const struct run_result *r, enum confidence sure,
+                                const char **because)
+{
+    const char *unrecorded = unrecorded_in_compute(rep, r);
+    if (sure != CONFIDENCE_HIGH || (is_memory_judged(r) && !*unrecorded))
+        return sure;
+    *because = !is_memory_judged(r) ? "whether memory bandwidth limits the compute is not known"
+                                    : report_text(rep, "no %s was recorded, which may be in the compute", unrecorded);
+    return CONFIDENCE_MEDIUM;
+}
