@@ -210,6 +210,7 @@ static void fill_steps(struct report *rep, struct run_result *out, const struct 
     }
     out->n_matched = g->n_ranks > 1 ? s.n_matched : 0;
     fill_ranks(rep, out, g, &s, first);
+    breakdown_skew(out, g, first);
     struct counted counted = {g->n_ranks, g->ranks, g->index + first * n, (size_t)out->n_counted};
     phases_run(rep, out, &counted);
     work_run(out, &counted);

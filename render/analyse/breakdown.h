@@ -66,6 +66,11 @@ void breakdown_cap_gains(struct run_result *out, const struct sums *s);
 /** breakdown_causes - out->wait_cause_ns, which sum to the waiting that the breakdown shows. */
 void breakdown_causes(struct run_result *out, const struct sums *s);
 
+/** breakdown_skew - out->skew and skew_because (skew.c).
+ *  first    the first counted step, of those of g
+ *  source   docs/metrics.md#breakdown. Test: tests/unit/test_breakdown.c */
+void breakdown_skew(struct run_result *out, const struct grid *g, size_t first);
+
 /* ---- breakdown_figures.c ---- */
 /** breakdown_intervals, breakdown_outside, breakdown_bandwidth, breakdown_throughput - the fields of out that they are
  *  named after. */

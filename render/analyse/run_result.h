@@ -275,6 +275,8 @@ struct run_result {
                           0 = of none, and n_last and caused_wait_ns of the ranks are n/a */
     struct rank_result *ranks; /* shape (n_rank_results), ascending rank */
     int n_rank_results;
+    struct spread skew;          /* estimated, of the counted steps' collectives: first to last arrival; n 0 = n/a */
+    const char *skew_because;    /* n/a because ... */
     struct phase_result *phases; /* in order of appearance */
     int n_phases;
     struct straggler straggler;

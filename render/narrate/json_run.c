@@ -216,6 +216,8 @@ static void put_steps(json_t *o, const struct run_result *r)
     json_object_set_new(o, "hidden_communication_ns", value_int(has, r->hidden_comm_ns));
     json_object_set_new(o, "wait_causes_ns", has ? wait_causes(r) : json_null());
     json_object_set_new(o, "ranks", ranks(r));
+    json_object_set_new(o, "start_skew_estimated", value_spread(&r->skew));
+    json_object_set_new(o, "start_skew_because", value_text(has ? r->skew_because : r->steps_because));
     json_object_set_new(o, "phases", phases(r));
     json_object_set_new(o, "straggler",
                         r->straggler.has

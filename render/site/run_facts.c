@@ -167,6 +167,16 @@ json_t *run_facts_communication(struct site *s, const struct run_result *r)
                              "saves shows against a run without overlap",
                              fmt_time(r->hidden_comm_ns).text)
                  : "none: no communication was recorded beside other work");
+    if (r->skew.n)
+        add_fact(
+            &f, "Start skew, estimated",
+            site_text(s,
+                      "%s from the first to the last rank's arrival at a collective on average, p95 %s, at most %s "
+                      "(%s; longest less shortest duration, as all leave together)",
+                      fmt_time(r->skew.mean_ns).text, fmt_time(r->skew.p95_ns).text, fmt_time(r->skew.max_ns).text,
+                      fmt_count(r->skew.n, "collective").text));
+    else if (r->skew_because && !is_one)
+        add_fact(&f, "Start skew, estimated", run_not_available(s, r->skew_because));
     add_fact(&f, "Volume",
              r->bytes_per_step > 0 ? site_text(s, "%s per step and rank", fmt_bytes(r->bytes_per_step).text) : NULL);
     if (r->algbw_gb_s > 0 && !is_one)

@@ -80,6 +80,38 @@ static void test_transfer_and_waiting(void **state)
     done(&rep, r);
 }
 
+/* Rank 0 comes 20 and 40 before rank 1 by turns, and once 130 before it. */
+static void test_start_skew(void **state)
+{
+    (void)state;
+    struct run *r = made_run(2, 64);
+    for (int i = 0; i < 21; i++) {
+        int64_t early = i == 10 ? 130 : i % 2 ? 40 : 20;
+        const int64_t a[N_CATEGORIES] = {[CAT_COMPUTE] = 1000, [CAT_COMM] = 10 + early},
+                      b[N_CATEGORIES] = {[CAT_COMPUTE] = 1000 + early, [CAT_COMM] = 10};
+        made_step(r, run_rank_at(r, 0), a);
+        made_step(r, run_rank_at(r, 1), b);
+    }
+    struct report rep = {0};
+    struct run_result *k = analysed(&rep, r);
+    assert_int_equal(k->skew.n, 21);
+    assert_int_equal(k->skew.mean_ns, 35); /* (10 * 20 + 10 * 40 + 130) / 21 = 34.8 */
+    assert_int_equal(k->skew.median_ns, 40);
+    assert_int_equal(k->skew.max_ns, 130);
+    assert_string_equal(k->skew_because, "");
+    done(&rep, r);
+    r = made_even_run(1, 64, 20, 100, 0, 0, 0);
+    k = analysed(&rep, r);
+    assert_int_equal(k->skew.n, 0);
+    assert_string_equal(k->skew_because, "n/a because one rank waits for nobody");
+    done(&rep, r);
+    r = made_even_run(2, 64, 20, 100, 0, 0, 0);
+    k = analysed(&rep, r);
+    assert_int_equal(k->skew.n, 0);
+    assert_string_equal(k->skew_because, "n/a because no collectives were recorded that all ranks count alike");
+    done(&rep, r);
+}
+
 /* What a straggler costs is what the others wait, not the mean with itself: 8 of 100 name it, 4 of 100 do not. */
 static void test_straggler_of_two(void **state)
 {
@@ -287,6 +319,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_warmup),
         cmocka_unit_test(test_transfer_and_waiting),
+        cmocka_unit_test(test_start_skew),
         cmocka_unit_test(test_straggler_of_two),
         cmocka_unit_test(test_turns_are_no_straggler),
         cmocka_unit_test(test_waiting_goes_upstream),
