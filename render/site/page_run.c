@@ -123,8 +123,7 @@ static json_t *roofline_table(struct site *s, const struct run_result *r)
     view_cell(s, t,
               f->mfu_ratio > 1 ? "n/a because it is above 1: the peak is too low" : fmt_percent(f->mfu_ratio).text);
     view_row(s, t, "bound by");
-    view_cell(s, t,
-              strcmp(f->bound, "neither") ? f->bound : "neither ceiling: latency, launches or small products");
+    view_cell(s, t, strcmp(f->bound, "neither") ? f->bound : "neither ceiling: latency, launches or small products");
     return t;
 }
 
