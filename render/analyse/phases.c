@@ -14,23 +14,39 @@ static const struct run_phase *find(const struct run_rank *r, const char *name, 
 }
 
 /* Shape (n_steps): ns of one rank; zeros where the rank has no such phase. */
-static void take_rank(const struct counted *c, int rank, const struct run_phase *p, int64_t *ns)
+static void take_rank(const struct counted *c, int rank, const int64_t *of, int64_t *ns)
 {
     for (size_t i = 0; i < c->n_steps; i++)
-        ns[i] = p ? p->ns[c->index[i * (size_t)c->n_ranks + (size_t)rank]] : 0;
+        ns[i] = of ? of[c->index[i * (size_t)c->n_ranks + (size_t)rank]] : 0;
 }
 
-/* room: shape (2)(n_steps) */
-static void measure(struct report *rep, const struct counted *c, struct phase_result *out, int64_t *room)
+/* Times on the host, or on the GPUs. room: shape (2)(n_steps).  returns  steps in which some rank had it */
+static int64_t measure(struct report *rep, const struct counted *c, const struct phase_result *p, int is_gpu,
+                       struct spread *spread, struct spread **ranks, int64_t *room)
 {
-    int64_t *sum = room, *ns = room + c->n_steps;
+    int64_t *sum = room, *ns = room + c->n_steps, total = 0, n_steps = 0;
     memset(sum, 0, c->n_steps * sizeof *sum);
-    out->ranks = dcr_arena_alloc(&rep->arena, (size_t)c->n_ranks * sizeof *out->ranks);
+    *ranks = dcr_arena_alloc(&rep->arena, (size_t)c->n_ranks * sizeof **ranks);
     for (int r = 0; r < c->n_ranks; r++) {
-        take_rank(c, r, find(c->ranks[r], out->name, out->category), ns);
+        const struct run_phase *of = find(c->ranks[r], p->name, p->category);
+        take_rank(c, r, !of ? NULL : is_gpu ? of->gpu_ns : of->ns, ns);
         for (size_t i = 0; i < c->n_steps; i++)
             sum[i] += ns[i];
-        out->ranks[r] = spread_of(ns, c->n_steps);
+        (*ranks)[r] = spread_of(ns, c->n_steps);
+    }
+    for (size_t i = 0; i < c->n_steps; i++) {
+        n_steps += sum[i] > 0;
+        total += sum[i];
+        apportion(&sum[i], 1, 1, c->n_ranks, &ns[i]);
+    }
+    *spread = spread_of(ns, c->n_steps);
+    apportion(&total, 1, 1, (int64_t)c->n_steps * c->n_ranks, &spread->mean_ns);
+    return n_steps;
+}
+
+static void compare_ranks(const struct counted *c, struct phase_result *out)
+{
+    for (int r = 0; r < c->n_ranks; r++) {
         int64_t mean = out->ranks[r].mean_ns;
         if (r == 0 || mean < out->fastest_ns) {
             out->fastest_ns = mean;
@@ -41,14 +57,31 @@ static void measure(struct report *rep, const struct counted *c, struct phase_re
             out->slowest_rank = c->ranks[r]->rank;
         }
     }
-    int64_t total = 0;
-    for (size_t i = 0; i < c->n_steps; i++) {
-        out->n_steps += sum[i] > 0;
-        total += sum[i];
-        apportion(&sum[i], 1, 1, c->n_ranks, &ns[i]);
+}
+
+/* What of the GPUs is known on all ranks that have the phase: a rank of which it is not would count as 0. A rank whose
+ * GPU got nothing from it is such a 0. */
+static void measure_gpu(struct report *rep, const struct counted *c, struct phase_result *out, int64_t *room)
+{
+    out->gpu_because = NULL;
+    for (int r = 0; r < c->n_ranks; r++) {
+        const struct run_phase *p = find(c->ranks[r], out->name, out->category);
+        if (!p)
+            continue;
+        out->is_whole |= p->is_whole;
+        out->has_gpu |= p->gpu_ns != NULL;
+        if (!p->gpu_ns && p->gpu_because && (!out->gpu_because || strcmp(p->gpu_because, REDUCE_NO_LAUNCH) != 0))
+            out->gpu_because = p->gpu_because;
     }
-    out->spread = spread_of(ns, c->n_steps);
-    apportion(&total, 1, 1, (int64_t)c->n_steps * c->n_ranks, &out->spread.mean_ns);
+    out->has_gpu = out->has_gpu && (!out->gpu_because || strcmp(out->gpu_because, REDUCE_NO_LAUNCH) == 0);
+    if (!out->has_gpu)
+        return;
+    out->gpu_because = "";
+    out->n_gpu_steps = measure(rep, c, out, 1, &out->gpu, &out->gpu_ranks, room);
+    if (out->n_gpu_steps)
+        return;
+    out->has_gpu = 0;
+    out->gpu_because = REDUCE_NO_LAUNCH;
 }
 
 void phases_run(struct report *rep, struct run_result *out, const struct counted *c)
@@ -64,9 +97,11 @@ void phases_run(struct report *rep, struct run_result *out, const struct counted
             if (is_known)
                 continue;
             struct phase_result found = {.name = p->name, .category = p->category};
-            measure(rep, c, &found, room);
+            found.n_steps = measure(rep, c, &found, 0, &found.spread, &found.ranks, room);
             if (found.n_steps == 0) /* only in steps that do not count */
                 continue;
+            compare_ranks(c, &found);
+            measure_gpu(rep, c, &found, room);
             size_t n = (size_t)out->n_phases++;
             out->phases = arena_grow(&rep->arena, out->phases, n, &cap, sizeof *out->phases);
             out->phases[n] = found;

@@ -91,6 +91,13 @@ struct phase_result {
     struct spread *ranks;           /* shape (n_rank_results), as run_result.ranks */
     int fastest_rank, slowest_rank; /* rank numbers by mean */
     int64_t fastest_ns, slowest_ns;
+    /* Of traces of other tools: */
+    int is_whole;      /* from begin to end: what lies inside is in it too; category N_CATEGORIES: the name says none */
+    int has_gpu;       /* time on the GPUs, from the first to the last operation launched inside */
+    struct spread gpu; /* as spread */
+    int64_t n_gpu_steps;      /* counted steps in which some rank launched an operation in it */
+    struct spread *gpu_ranks; /* as ranks */
+    const char *gpu_because;  /* why not, when !has_gpu; NULL = of no trace of a GPU */
 };
 
 /* The classes of causes a report rules in or out. X(id, key, name in the table) */

@@ -7,6 +7,7 @@
 #include "render/device/memory.h"
 #include "render/device/queue.h"
 #include "render/device/runtime.h"
+#include "render/device/stepranges.h"
 #include "render/device/steps.h"
 #include "render/device/watch.h"
 #include "render/model/build.h"
@@ -36,6 +37,7 @@ struct activity {
     struct spill *ops, *launches, *ranges, *calls, *queue;
     struct runtime_log *runtime;
     struct host_ops *operators; /* made with the first one */
+    struct step_ranges *phases; /* the same */
     int has_no_memory;
     size_t max_bytes;
     struct device_sums *devices;
@@ -190,6 +192,19 @@ void activity_operator(struct activity *a, int64_t thread, enum operator_kind ki
         host_ops_add(a->operators, thread, kind, name, len, start_ns, dur_ns);
 }
 
+void activity_phase(struct activity *a, const char *name, size_t len, int64_t start_ns, int64_t dur_ns)
+{
+    const struct activity_watch *watch = activity_watcher();
+    if (watch && !watch->is_beside)
+        return;
+    if (!a->phases && !a->has_no_memory) {
+        a->phases = step_ranges_new(a->max_bytes / 8);
+        a->has_no_memory = !a->phases;
+    }
+    if (a->phases)
+        step_ranges_add(a->phases, name, len, start_ns, dur_ns);
+}
+
 int activity_operators(struct activity *a, struct dcr_arena *arena, struct host_operators *out, struct dcr_err *err)
 {
     memset(out, 0, sizeof *out);
@@ -221,8 +236,8 @@ static int join(struct activity *a, struct spill *by_device, struct dcr_err *err
             r.launch_ns = last.b;
         else if (r.key.a >= 0 && l && l->key.a == r.key.a) /* clocks disagree: launched after it began */
             r.launch_ns = l->key.b;
-        if (r.launch_ns != NO_LAUNCH)
-            device_steps_launch(&a->steps, r.launch_ns, r.end_ns);
+        if (r.launch_ns != NO_LAUNCH && device_steps_launch(&a->steps, r.launch_ns, r.end_ns) && a->phases)
+            step_ranges_launch(a->phases, r.launch_ns, r.key.b, r.end_ns);
         if (r.launch_ns != NO_LAUNCH)
             queue_add(a->queue, r.device, r.stream, r.launch_ns, r.key.b);
         if (r.is_to_host && r.launch_ns != NO_LAUNCH)
@@ -457,6 +472,12 @@ int activity_finish(struct activity *a, struct dcr_arena *arena, struct run_devi
         steps->n_gpus += a->devices[i].n_kind[OP_COMPUTE] > 0;
     steps->n_gpus = *n && !steps->n_gpus ? 1 : steps->n_gpus;
     steps->has_runtime = steps->n_gpus && runtime_log_has(a->runtime);
+    if (!rc && a->phases && steps->n_steps)
+        rc = step_ranges_finish(a->phases, &a->steps,
+                                *n == 0          ? "the trace holds no operation of a GPU"
+                                : n_launches > 0 ? NULL
+                                                 : "the trace holds no calls of the runtime",
+                                arena, steps, err);
 out:
     spill_free(by_device);
     return rc;
@@ -473,6 +494,7 @@ void activity_free(struct activity *a)
     spill_free(a->queue);
     runtime_log_free(a->runtime);
     host_ops_free(a->operators);
+    step_ranges_free(a->phases);
     memory_log_free(a->memory);
     optable_release(&a->names);
     dcr_arena_release(&a->arena);

@@ -63,6 +63,8 @@ void activity_mark(struct activity *a, enum step_mark mark, const char *name, si
 /** activity_operator - an operator or range of the host, for its self time; as host_ops_add (hostops.h). */
 void activity_operator(struct activity *a, int64_t thread, enum operator_kind kind, const char *name, size_t len,
                        int64_t start_ns, int64_t dur_ns);
+/** activity_phase - a named range of the host that may be a phase of a step: any but those that mark steps. */
+void activity_phase(struct activity *a, const char *name, size_t len, int64_t start_ns, int64_t dur_ns);
 /** activity_finish - the devices of the trace, ascending. Text and arrays in arena.
  *  steps    where the time of the steps went, on the device with most operations; n_steps 0 without steps or device
  *  errors   DCR_FATAL: no memory or no temporary file */

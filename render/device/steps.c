@@ -103,13 +103,25 @@ int device_steps_holds(const struct device_steps *s, int64_t t)
     return step_at(s, t) != NULL;
 }
 
-void device_steps_launch(struct device_steps *s, int64_t launch_ns, int64_t end_ns)
+long device_steps_index(const struct device_steps *s, int64_t t)
+{
+    const struct device_step *x = step_at(s, t);
+    return x ? (long)(x - s->list) : -1;
+}
+
+int device_step_counts(const struct device_step *x)
+{
+    return x->end_ns > x->start_ns;
+}
+
+int device_steps_launch(struct device_steps *s, int64_t launch_ns, int64_t end_ns)
 {
     struct device_step *x = step_at(s, launch_ns);
     if (x)
         x->n_launched++;
     if (x && end_ns > x->end_ns && end_ns - x->host_start_ns <= RUN_MAX_STEP_NS)
         x->end_ns = end_ns;
+    return x != NULL;
 }
 
 /* Under 80 % of the operations of another step. */
@@ -218,7 +230,7 @@ void device_steps_finish(struct device_steps *s, const struct intervals *host, s
     out->collectives = dcr_arena_alloc(arena, (n_comm + 1) * sizeof *out->collectives);
     for (size_t i = 0; i < s->n; i++) {
         struct device_step *x = &s->list[i];
-        if (x->end_ns <= x->start_ns)
+        if (!device_step_counts(x))
             continue;
         split_idle(x, host, cursor);
         struct step_record *r = &out->steps[out->n_steps++];

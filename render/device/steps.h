@@ -51,10 +51,15 @@ void device_steps_mark(struct device_steps *s, struct dcr_arena *arena, enum ste
 int device_step_runs(const struct device_steps *s, const struct device_step *x);
 /** device_steps_sort - all are there: in order, overlapping and repeated ones merged, marks given to their steps. */
 void device_steps_sort(struct device_steps *s);
-/** device_steps_launch - an operation launched at launch_ns ends at end_ns: its step lasts as long. Any order. */
-void device_steps_launch(struct device_steps *s, int64_t launch_ns, int64_t end_ns);
+/** device_steps_launch - an operation launched at launch_ns ends at end_ns: its step lasts as long. Any order.
+ *  returns  1 when it was launched inside a step */
+int device_steps_launch(struct device_steps *s, int64_t launch_ns, int64_t end_ns);
 /** device_steps_holds - is t inside a step on the host?                                         sorted */
 int device_steps_holds(const struct device_steps *s, int64_t t);
+/** device_steps_index - the step that t lies in on the host, by its place in the list; -1 when there is none. sorted */
+long device_steps_index(const struct device_steps *s, int64_t t);
+/** device_step_counts - does it take time, and so is among those of device_steps_finish?                     settled */
+int device_step_counts(const struct device_step *x);
 /** device_steps_settle - begins and ends are known. A last step that launched under 80 % of the operations of the one
  *  before of its kind was cut by the end of the recording and goes. Of its kind: with or without a run of the optimiser
  *  where the trace marks those; and where two earlier steps launched about as many, small ones are whole too (micro-

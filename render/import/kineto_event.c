@@ -247,6 +247,19 @@ static int64_t thread_of(struct kineto_sink *k, const struct kineto_raw *e)
     return k->thread;
 }
 
+/* Does the profiler write this range as an operator, as old versions do with all ranges and new ones with those of
+ * single libraries? Most operators are of other names. */
+static int is_range_name(struct kineto_text name)
+{
+    static const char *const begins[] = {"enumerate(DataLoader)", "Optimizer.", "## ", "DistributedDataParallel."};
+    if (!name.n || !strchr("eO#D", name.p[0]))
+        return 0;
+    for (size_t i = 0; i < sizeof begins / sizeof *begins; i++)
+        if (name.n >= strlen(begins[i]) && memcmp(name.p, begins[i], strlen(begins[i])) == 0)
+            return 1;
+    return 0;
+}
+
 static void add_host(struct kineto_sink *k, const struct kineto_raw *e, struct kineto_text name, int is_annotation)
 {
     static const char loader[] = "enumerate(DataLoader)", step[] = "ProfilerStep";
@@ -265,6 +278,8 @@ static void add_host(struct kineto_sink *k, const struct kineto_raw *e, struct k
         if (digits && decimal_scaled(digits + 1, name.p + name.n, 0, &number))
             number = -1;
         activity_step(k->activity, number, e->ts_ns, e->dur_ns);
+    } else if (is_annotation || is_range_name(name)) {
+        activity_phase(k->activity, name.p, name.n, e->ts_ns, e->dur_ns);
     }
     if (name.n >= sizeof loader - 1 && memcmp(name.p, loader, sizeof loader - 1) == 0)
         activity_range(k->activity, HOST_DATA, e->ts_ns, e->dur_ns);

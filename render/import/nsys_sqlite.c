@@ -292,6 +292,7 @@ static int read_host(struct nsys *x, struct run *r, struct dcr_err *err)
             mark_step(&steps, sqlite3_column_int64(q, 4) >> 24, number, start, dur);
             continue;
         }
+        activity_phase(x->activity, name, strlen(name), start, dur);
         if (event_classify("", name, &c) != EVENT_PHASE)
             continue;
         if (c == CAT_DATA || c == CAT_IO)

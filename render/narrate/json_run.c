@@ -93,23 +93,54 @@ static json_t *ranks(const struct run_result *r)
     return list;
 }
 
+/* Times of the ranks, each with its number. */
+static json_t *of_ranks(const struct run_result *r, const struct spread *ranks)
+{
+    json_t *list = json_array();
+    for (int k = 0; k < r->n_rank_results; k++) {
+        json_t *o = value_spread(&ranks[k]);
+        json_object_set_new(o, "rank", json_integer(r->ranks[k].rank));
+        json_array_append_new(list, o);
+    }
+    return list;
+}
+
+static json_t *share_of_step(const struct run_result *r, int64_t ns)
+{
+    return value_real(r->step.mean_ns > 0, (double)ns / (double)(r->step.mean_ns > 0 ? r->step.mean_ns : 1));
+}
+
+static json_t *phase_gpu(const struct run_result *r, const struct phase_result *p)
+{
+    if (!p->has_gpu)
+        return json_null();
+    json_t *o = value_spread(&p->gpu);
+    json_object_set_new(o, "n_steps", json_integer(p->n_gpu_steps));
+    json_object_set_new(o, "share_ratio", share_of_step(r, p->gpu.mean_ns));
+    json_object_set_new(o, "ranks", of_ranks(r, p->gpu_ranks));
+    return o;
+}
+
 static json_t *phases(const struct run_result *r)
 {
     json_t *list = json_array();
     for (int i = 0; i < r->n_phases; i++) {
         const struct phase_result *p = &r->phases[i];
-        json_t *o = value_spread(&p->spread), *of_ranks = json_array();
+        json_t *o = value_spread(&p->spread);
         json_object_set_new(o, "name", json_string(p->name));
-        json_object_set_new(o, "category", json_string(category_key(p->category)));
+        json_object_set_new(o, "category",
+                            p->category < N_CATEGORIES ? json_string(category_key(p->category)) : json_null());
+        json_object_set_new(o, "time", json_string(p->is_whole ? "whole" : "innermost"));
         json_object_set_new(o, "n_steps", json_integer(p->n_steps));
-        json_object_set_new(o, "share_ratio",
-                            value_real(r->step.mean_ns > 0, (double)p->spread.mean_ns / (double)r->step.mean_ns));
-        for (int k = 0; k < r->n_rank_results; k++) {
-            json_t *q = value_spread(&p->ranks[k]);
-            json_object_set_new(q, "rank", json_integer(r->ranks[k].rank));
-            json_array_append_new(of_ranks, q);
-        }
-        json_object_set_new(o, "ranks", of_ranks);
+        json_object_set_new(o, "share_ratio", share_of_step(r, p->spread.mean_ns));
+        json_object_set_new(o, "ranks", of_ranks(r, p->ranks));
+        json_object_set_new(o, "gpu", phase_gpu(r, p));
+        json_object_set_new(o, "gpu_because",
+                            p->has_gpu              ? json_null()
+                            : p->gpu_because        ? json_string(p->gpu_because)
+                            : r->run->n_traces == 0 ? json_string("no GPU was traced")
+                                                    : json_string("the ranges of native traces are not joined with the "
+                                                                  "operations of a GPU"));
         json_array_append_new(list, o);
     }
     return list;

@@ -88,7 +88,10 @@ static void put_phases(const struct run_result *r, struct dcr_buf *out)
 {
     if (!r->has_steps)
         return;
-    text_section(out, "Phases by name (ms per step, mean over ranks)");
+    int is_whole = r->n_phases && r->phases[0].is_whole;
+    text_section(
+        out, is_whole ? "Named ranges inside the steps, from begin to end on the host (ms per step, mean over ranks)"
+                      : "Phases by name (ms per step, mean over ranks)");
     if (r->n_phases == 0) {
         text_wrapped(out, "", "n/a because no named range was recorded inside the steps");
         return;
@@ -110,6 +113,12 @@ static void put_phases(const struct run_result *r, struct dcr_buf *out)
         if (p->n_steps < r->n_counted)
             dcr_buf_printf(out, "; in %lld of %lld steps", (long long)p->n_steps, (long long)r->n_counted);
         dcr_buf_putc(out, '\n');
+        if (p->has_gpu)
+            dcr_buf_printf(out, "%-24s %10s %10s %10s %9s   first to last operation launched inside\n", "  on the GPU",
+                           fmt_ms(p->gpu.mean_ns).text, fmt_ms(p->gpu.median_ns).text, fmt_ms(p->gpu.p95_ns).text,
+                           fmt_percent((double)p->gpu.mean_ns / (double)r->step.mean_ns).text);
+        else if (p->gpu_because)
+            dcr_buf_printf(out, "%-24s %10s   because %s\n", "  on the GPU", "n/a", p->gpu_because);
     }
 }
 

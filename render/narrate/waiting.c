@@ -26,7 +26,8 @@ static const char *longer_phases(struct report *rep, const struct run_result *r,
     for (int i = 0; i < r->n_phases && r->n_rank_results > 1; i++) {
         times_of(r, &r->phases[i], &late, &others);
         int64_t more = late - others;
-        if (r->phases[i].category != category || others <= 0 ||
+        if (r->phases[i].category != category || r->phases[i].is_whole ||
+            /* those hold each other: said twice */ others <= 0 ||
             (double)more <= rep->thresholds.straggler_wait * (double)r->step.mean_ns || more <= by[1])
             continue;
         int at = more > by[0] ? 0 : 1;

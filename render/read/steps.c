@@ -270,7 +270,8 @@ static void make_phases(struct run *r, struct run_rank *k, const struct rank_row
             sum += ns[i] = at_least_0(ns[i]);
         }
         if (sum)
-            k->phases[k->n_phases++] = (struct run_phase){columns[c].name, columns[c].category, ns};
+            k->phases[k->n_phases++] =
+                (struct run_phase){.name = columns[c].name, .category = columns[c].category, .ns = ns};
     }
 }
 

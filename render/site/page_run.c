@@ -33,36 +33,92 @@ static json_t *waiting_table(struct site *s, const struct run_result *r)
     return t;
 }
 
+static void phase_time(struct site *s, json_t *t, const struct run_result *r, const struct spread *p)
+{
+    view_cell_time(s, t, true, p->mean_ns);
+    view_cell_time(s, t, true, p->median_ns);
+    view_cell_time(s, t, true, p->p95_ns);
+    view_cell_percent(s, t, true, (double)p->mean_ns / (double)r->step.mean_ns);
+}
+
+static void phase_steps(struct site *s, json_t *t, const struct run_result *r, int64_t n_steps)
+{
+    view_cell(s, t, site_text(s, "%s of %s", site_int(s, n_steps), site_int(s, r->n_counted)));
+}
+
+/* The first of the ranks that are fastest, and slowest.                                        ranks: as r->ranks */
+static void phase_ranks(struct site *s, json_t *t, const struct run_result *r, const struct spread *ranks)
+{
+    int fastest = 0, slowest = 0;
+    for (int i = 1; i < r->n_rank_results; i++) {
+        fastest = ranks[i].mean_ns < ranks[fastest].mean_ns ? i : fastest;
+        slowest = ranks[i].mean_ns > ranks[slowest].mean_ns ? i : slowest;
+    }
+    const int which[] = {fastest, slowest};
+    for (int k = 0; k < 2 && r->n_rank_results > 1; k++)
+        view_cell(s, t,
+                  ranks[fastest].mean_ns == ranks[slowest].mean_ns
+                      ? "all alike"
+                      : site_text(s, "%s (%d)", fmt_time(ranks[which[k]].mean_ns).text, r->ranks[which[k]].rank));
+}
+
+/* What a trace of another tool names: a row for the host, and one for the GPUs. */
+static json_t *whole_phases(struct site *s, const struct run_result *r)
+{
+    bool is_one = r->n_rank_results < 2;
+    json_t *t =
+        view_table(s,
+                   "Named ranges inside the steps, mean over ranks. Host: from begin to end. GPU: from the start of "
+                   "the first operation launched inside to the end of the last, whatever ran between. Ranges may "
+                   "lie in each other, so that the shares sum to nothing",
+                   is_one ? "Range|Category|Time on|#Mean|#Median|#p95|#Share of step|#Steps with it"
+                          : "Range|Category|Time on|#Mean|#Median|#p95|#Share of step|#Steps with it|#Fastest "
+                            "rank|#Slowest rank");
+    for (int i = 0; i < r->n_phases; i++) {
+        const struct phase_result *p = &r->phases[i];
+        const char *category = p->category < N_CATEGORIES ? category_name(p->category) : "n/a: not by its name";
+        view_row(s, t, p->name);
+        view_cell(s, t, category);
+        view_cell(s, t, "host");
+        phase_time(s, t, r, &p->spread);
+        phase_steps(s, t, r, p->n_steps);
+        phase_ranks(s, t, r, p->ranks);
+        view_row(s, t, p->name);
+        view_cell(s, t, category);
+        view_cell(s, t, p->has_gpu ? "GPU" : site_text(s, "GPU: n/a because %s", p->gpu_because));
+        if (p->has_gpu) {
+            phase_time(s, t, r, &p->gpu);
+            phase_steps(s, t, r, p->n_gpu_steps);
+            phase_ranks(s, t, r, p->gpu_ranks);
+            continue;
+        }
+        for (int c = 0; c < (is_one ? 5 : 7); c++)
+            view_cell(s, t, "n/a");
+    }
+    return t;
+}
+
 static json_t *phases_table(struct site *s, const struct run_result *r)
 {
     if (r->n_phases == 0)
         return json_null();
-    bool is_one = r->n_rank_results < 2;
+    if (r->phases[0].is_whole)
+        return whole_phases(s, r);
     json_t *t = view_table(s,
                            strcmp(r->steps_source, "steps.csv") != 0
                                ? "Named phases of a step, mean over ranks; the phases of a category sum to it"
                                : "Named phases of a step, mean over ranks, as steps.csv says",
-                           is_one ? "Phase|Category|#Mean|#Median|#p95|#Share of step|#Steps with it"
-                                  : "Phase|Category|#Mean|#Median|#p95|#Share of step|#Steps with it|#Fastest rank|"
-                                    "#Slowest rank");
+                           r->n_rank_results < 2
+                               ? "Phase|Category|#Mean|#Median|#p95|#Share of step|#Steps with it"
+                               : "Phase|Category|#Mean|#Median|#p95|#Share of step|#Steps with it|#Fastest rank|"
+                                 "#Slowest rank");
     for (int i = 0; i < r->n_phases; i++) {
         const struct phase_result *p = &r->phases[i];
         view_row(s, t, p->name);
         view_cell(s, t, category_name(p->category));
-        view_cell_time(s, t, true, p->spread.mean_ns);
-        view_cell_time(s, t, true, p->spread.median_ns);
-        view_cell_time(s, t, true, p->spread.p95_ns);
-        view_cell_percent(s, t, true, (double)p->spread.mean_ns / (double)r->step.mean_ns);
-        view_cell(s, t, site_text(s, "%s of %s", site_int(s, p->n_steps), site_int(s, r->n_counted)));
-        if (is_one)
-            continue;
-        if (p->fastest_ns == p->slowest_ns) {
-            view_cell(s, t, "all alike");
-            view_cell(s, t, "all alike");
-            continue;
-        }
-        view_cell(s, t, site_text(s, "%s (%d)", fmt_time(p->fastest_ns).text, p->fastest_rank));
-        view_cell(s, t, site_text(s, "%s (%d)", fmt_time(p->slowest_ns).text, p->slowest_rank));
+        phase_time(s, t, r, &p->spread);
+        phase_steps(s, t, r, p->n_steps);
+        phase_ranks(s, t, r, p->ranks);
     }
     return t;
 }

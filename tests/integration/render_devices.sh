@@ -49,6 +49,22 @@ check_status 3 "inside an archive" "$report" "$TMP/1node-x.tar" -o "$TMP/site"
 if [ "$(devices "$TMP/site")" = "kineto/$want" ]; then ok "named as its member"; else not_ok "named as its member" "$(devices "$TMP/site")"; fi
 check_status 3 "the same run as a folder" "$report" "$TMP/run" -o "$TMP/site"
 
+# Annotations inside steps are phases: on the host, and on the GPU what was launched inside.
+host() { printf '{"ph":"X","cat":"%s","name":"%s","pid":1,"tid":1,"ts":%s,"dur":%s,"args":{"correlation":1}}' "$@"; }
+{
+    printf '{"traceEvents":['
+    host user_annotation 'ProfilerStep#3' 0 100 && printf ','
+    host user_annotation '## forward ##' 10 20 && printf ','
+    host cuda_runtime cudaLaunchKernel 12 1 && printf ','
+    kernel gemm 20 35 0 && printf ']}'
+} >"$TMP/phases.json"
+check_status 0 "a trace with a range in its step" "$report" "$TMP/phases.json" -o "$TMP/site"
+check "... which is a phase, on the host and on the GPU" jq -e '.runs[0].phases | length == 1 and (.[0] | .name == "## forward ##" and
+    .category == "compute" and .time == "whole" and .mean_ns == 20000 and .share_ratio == 0.2 and .n_steps == 1 and
+    .gpu.mean_ns == 35000 and .gpu.share_ratio == 0.35 and .gpu.n_steps == 1 and .gpu_because == null)' "$TMP/site/report.json"
+check "... on its page" grep -q '## forward ##' "$TMP"/site/runs/*/index.html
+check_status 1 "... where nothing says that there is no range" grep -rq 'no named range' "$TMP/site"
+
 # A hash for the citation would cost a third of the time of a large file: it says that there is none, and why.
 cp "$TMP/in/a.json" "$TMP/large.json"
 truncate -s 65M "$TMP/large.json"

@@ -16,8 +16,10 @@ static struct run *make(void)
         struct run_rank *k = run_rank_at(r, rank);
         k->phases = dcr_arena_alloc(&r->arena, 2 * sizeof *k->phases);
         k->n_phases = rank == 0 ? 2 : 1;
-        k->phases[0] = (struct run_phase){"forward", CAT_COMPUTE, dcr_arena_alloc(&r->arena, 20 * sizeof(int64_t))};
-        k->phases[1] = (struct run_phase){"checkpoint", CAT_IO, dcr_arena_alloc(&r->arena, 20 * sizeof(int64_t))};
+        k->phases[0] = (struct run_phase){
+            .name = "forward", .category = CAT_COMPUTE, .ns = dcr_arena_alloc(&r->arena, 20 * sizeof(int64_t))};
+        k->phases[1] = (struct run_phase){
+            .name = "checkpoint", .category = CAT_IO, .ns = dcr_arena_alloc(&r->arena, 20 * sizeof(int64_t))};
         for (int s = 0; s < 20; s++) {
             int64_t part[N_CATEGORIES] = {[CAT_COMPUTE] = 70, [CAT_COMM] = 20, [CAT_IO] = 10};
             made_step(r, k, part);
@@ -83,11 +85,52 @@ static void test_warmup_is_left_out(void **state)
     run_free(run);
 }
 
+/* Times on the GPUs of a trace: of a rank whose GPU got nothing from the phase 0, and n/a where one rank's are not
+ * known. */
+static void test_on_gpus(void **state)
+{
+    (void)state;
+    static const char *const because[] = {NULL, REDUCE_NO_LAUNCH, "the trace holds no calls of the runtime"};
+    for (int turn = 0; turn < 3; turn++) {
+        struct run *run = make();
+        for (int rank = 0; rank < 2; rank++) {
+            struct run_phase *p = &run->ranks[rank].phases[0];
+            p->is_whole = 1;
+            p->gpu_because = rank && turn ? because[turn] : "";
+            p->gpu_ns = rank && turn ? NULL : dcr_arena_alloc(&run->arena, 20 * sizeof(int64_t));
+            for (int s = 0; p->gpu_ns && s < 20; s++)
+                p->gpu_ns[s] = s < 5 ? 0 : 30 + 10 * rank;
+        }
+        struct report rep = {0};
+        struct analyse_options o = made_options();
+        struct dcr_err err = {0};
+        assert_int_equal(analyse(&rep, &run, 1, &o, &err), 0);
+        const struct phase_result *p = &rep.runs[0].phases[0];
+        assert_true(p->is_whole);
+        assert_int_equal(p->spread.mean_ns, 60);
+        assert_int_equal(p->has_gpu, turn < 2);
+        if (turn < 2) {
+            assert_int_equal(p->n_gpu_steps, 15);
+            assert_int_equal(p->gpu.median_ns, turn ? 15 : 35);
+            assert_int_equal(p->gpu.min_ns, 0);
+            assert_int_equal(p->gpu_ranks[0].max_ns, 30);
+            assert_int_equal(p->gpu_ranks[1].max_ns, turn ? 0 : 40);
+        } else {
+            assert_string_equal(p->gpu_because, because[turn]);
+        }
+        assert_false(rep.runs[0].phases[1].has_gpu); /* of no trace of a GPU */
+        assert_null(rep.runs[0].phases[1].gpu_because);
+        report_free(&rep);
+        run_free(run);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_phases),
         cmocka_unit_test(test_warmup_is_left_out),
+        cmocka_unit_test(test_on_gpus),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -177,7 +177,8 @@ static void test_files_in_loading(void **state)
 {
     (void)state;
     struct run *r = made_even_run(1, 64, 40, 40, 0, 60, 0), *runs[] = {r};
-    struct run_phase phases[] = {{"data_load", CAT_DATA, NULL}, {"data_load: files", CAT_DATA, NULL}};
+    struct run_phase phases[] = {{.name = "data_load", .category = CAT_DATA},
+                                 {.name = "data_load: files", .category = CAT_DATA}};
     int64_t ns[2][40];
     for (int i = 0; i < 40; i++) {
         ns[0][i] = 40;

@@ -167,7 +167,8 @@ static void test_many_names_share_one(void **state)
 static struct summary sample(void)
 {
     static int64_t forward[] = {30, 0}, reduce[] = {20, 40};
-    static struct run_phase phases[] = {{"forward", CAT_COMPUTE, forward}, {"say \"re\\duce\"", CAT_COMM, reduce}};
+    static struct run_phase phases[] = {{.name = "forward", .category = CAT_COMPUTE, .ns = forward},
+                                        {.name = "say \"re\\duce\"", .category = CAT_COMM, .ns = reduce}};
     static struct collective calls[] = {{.dur_ns = 20, .since_ns = {30}}, {.dur_ns = 40, .outside_ns = 9}};
     static struct step_record steps[] = {{.step = 7,
                                           .start_ns = 100,
