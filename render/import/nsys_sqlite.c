@@ -6,6 +6,7 @@
 #include "lib/buf.h"
 #include "lib/fs.h"
 #include "render/device/activity.h"
+#include "render/import/nsys_gpu.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -26,7 +27,7 @@ struct nsys {
     struct activity *activity;
     struct foreign_trace trace;
     struct nsys_devices devices;
-    int64_t n_sms[64];                  /* by GPU; 0 = not said */
+    struct nsys_gpu gpus[NSYS_GPUS];    /* by GPU */
     int n_tables;                       /* of those that are read */
     const char *lacking[8], *column[8]; /* tables that are not read for want of a column */
     int n_lacking;
@@ -146,7 +147,25 @@ static int duration(sqlite3_stmt *q, int64_t *out)
            !__builtin_sub_overflow(sqlite3_column_int64(q, 1), sqlite3_column_int64(q, 0), out);
 }
 
-static void add_op(struct nsys *x, sqlite3_stmt *q, enum op_kind kind, const char *name, double blocks)
+/* Of a kernel, what it was launched with. */
+static void add_geometry(const struct nsys *x, sqlite3_stmt *q, int64_t gpu, struct device_op *op)
+{
+    double blocks =
+        (double)sqlite3_column_int64(q, 7) * (double)sqlite3_column_int64(q, 8) * (double)sqlite3_column_int64(q, 9);
+    const struct nsys_gpu *g = gpu >= 0 && gpu < NSYS_GPUS ? &x->gpus[gpu] : NULL;
+    if (!g || g->n_sms <= 0 || !(blocks > 0))
+        return;
+    op->blocks_per_sm = blocks / (double)g->n_sms;
+    int64_t threads = 1;
+    for (int i = 10; i < 13; i++)
+        if (__builtin_mul_overflow(threads, sqlite3_column_int64(q, i), &threads))
+            return;
+    if (sqlite3_column_type(q, 13) == SQLITE_INTEGER)
+        op->occupancy_ratio =
+            nsys_occupancy(g, blocks, threads, sqlite3_column_int64(q, 13), sqlite3_column_int64(q, 14));
+}
+
+static void add_op(struct nsys *x, sqlite3_stmt *q, enum op_kind kind, const char *name)
 {
     int64_t start = sqlite3_column_int64(q, 0), dur;
     int64_t gpu,
@@ -161,8 +180,8 @@ static void add_op(struct nsys *x, sqlite3_stmt *q, enum op_kind kind, const cha
                            .blocks_per_sm = -1,
                            .occupancy_ratio = -1};
     x->trace.n_events++;
-    if (blocks > 0 && gpu >= 0 && gpu < 64 && x->n_sms[gpu] > 0)
-        op.blocks_per_sm = blocks / (double)x->n_sms[gpu];
+    if (kind == OP_COMPUTE)
+        add_geometry(x, q, gpu, &op);
     if (!duration(q, &dur)) {
         x->trace.n_unusable++;
         return;
@@ -180,12 +199,11 @@ static int read_operations(struct nsys *x, struct dcr_err *err)
     int rc = 0;
     sqlite3_stmt *q = query(
         x, "CUPTI_ACTIVITY_KIND_KERNEL",
-        "start end deviceId streamId correlationId globalPid @demangledName/shortName/mangledName gridX gridY gridZ",
+        "start end deviceId streamId correlationId globalPid @demangledName/shortName/mangledName gridX gridY gridZ "
+        "blockX blockY blockZ registersPerThread staticSharedMemory",
         &rc, err);
     while (next(x, q, &rc, err)) {
-        double blocks = (double)sqlite3_column_int64(q, 7) * (double)sqlite3_column_int64(q, 8) *
-                        (double)sqlite3_column_int64(q, 9);
-        add_op(x, q, OP_COMPUTE, text(q, 6), blocks);
+        add_op(x, q, OP_COMPUTE, text(q, 6));
     }
     sqlite3_finalize(q);
     q = rc ? NULL
@@ -193,14 +211,14 @@ static int read_operations(struct nsys *x, struct dcr_err *err)
                    err);
     while (next(x, q, &rc, err)) {
         int64_t kind = sqlite3_column_int64(q, 6);
-        add_op(x, q, OP_MEMCPY, kind >= 0 && kind < (int64_t)(sizeof copies / sizeof *copies) ? copies[kind] : "Memcpy",
-               0);
+        add_op(x, q, OP_MEMCPY,
+               kind >= 0 && kind < (int64_t)(sizeof copies / sizeof *copies) ? copies[kind] : "Memcpy");
     }
     sqlite3_finalize(q);
     q = rc ? NULL
            : query(x, "CUPTI_ACTIVITY_KIND_MEMSET", "start end deviceId streamId correlationId globalPid", &rc, err);
     while (next(x, q, &rc, err))
-        add_op(x, q, OP_MEMSET, "Memset", 0);
+        add_op(x, q, OP_MEMSET, "Memset");
     sqlite3_finalize(q);
     return rc;
 }
@@ -317,18 +335,6 @@ static void say_graphs(struct nsys *x, struct run *r)
     sqlite3_finalize(q);
 }
 
-static void read_sizes(struct nsys *x)
-{
-    sqlite3_stmt *q = NULL;
-    if (sqlite3_prepare_v2(x->db, "SELECT id, smCount FROM TARGET_INFO_GPU", -1, &q, NULL) == SQLITE_OK)
-        while (sqlite3_step(q) == SQLITE_ROW) {
-            int64_t id = sqlite3_column_int64(q, 0);
-            if (id >= 0 && id < 64)
-                x->n_sms[id] = sqlite3_column_int64(q, 1);
-        }
-    sqlite3_finalize(q);
-}
-
 static void name_devices(struct nsys *x, struct run *r)
 {
     sqlite3_stmt *q = NULL;
@@ -392,7 +398,7 @@ int nsys_sqlite_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
         rc = dcr_err_set(err, DCR_FAIL, "'%s' is of nvprof, which is not read; record the run with nsys", s->name);
         goto out;
     }
-    read_sizes(&x);
+    nsys_gpus_read(x.db, x.gpus);
     rc = read_operations(&x, err);
     if (rc || (rc = read_host(&x, r, err)))
         goto out;

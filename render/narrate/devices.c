@@ -1,6 +1,7 @@
 /* devices.c - the `devices` of report.json. Schema: docs/report-json.md. */
 #include "render/narrate/devices.h"
 
+#include "render/analyse/device_shares.h"
 #include "render/narrate/json_values.h"
 
 #include <math.h>
@@ -90,6 +91,12 @@ static json_t *device(const struct run_result *r, const struct foreign_trace *t,
     json_object_set_new(o, "device", json_integer(d->device));
     for (int c = 0; c < N_DEVICE_COLUMNS; c++)
         json_object_set_new(o, device_column_name((enum device_column)c), json_integer(d->value[c]));
+    double overlap = device_overlap_ratio(d);
+    int64_t non_compute = device_non_compute_ns(d), span = d->value[DEV_SPAN];
+    json_object_set_new(o, "overlap_ratio", value_real(overlap >= 0, overlap));
+    json_object_set_new(o, "non_compute_ns", json_integer(non_compute));
+    json_object_set_new(o, "non_compute_ratio",
+                        value_real(span > 0, (double)non_compute / (double)(span > 0 ? span : 1)));
     json_object_set_new(o, "source", json_string(t->kind));
     json_object_set_new(o, "model", value_text(d->model));
     json_object_set_new(o, "rank", d->rank >= 0 ? json_integer(d->rank) : json_null());

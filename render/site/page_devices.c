@@ -1,8 +1,10 @@
 /* page_devices.c - what traces of other tools say of GPUs, as tables of a run's page. */
 #include "render/site/devices.h"
 
+#include "render/analyse/device_shares.h"
 #include "render/narrate/format.h"
 
+#include <math.h>
 #include <string.h>
 
 /* Do rank and number tell this GPU from all others of the run? Then the name of its file, which is long, need not. */
@@ -46,7 +48,8 @@ static json_t *breakdown(struct site *s, const struct run *r)
                              "Time of each GPU%s%s, as shares of its span: from the start of its first operation to "
                              "the end of its last",
                              r->n_traces == 1 ? " of " : "", r->n_traces == 1 ? r->traces[0].file : ""),
-                   "Trace and GPU|#Span|#Busy|#Idle|#Compute|#Communication|#Exposed communication|#Exposed copies|"
+                   "Trace and GPU|#Span|#Busy|#Idle|#Compute|#Only other than compute|#Communication|#Exposed "
+                   "communication|#Hidden beside compute, of communication|#Exposed copies|"
                    "#Kernels|#Under 100 us|#Their time|Model");
     EACH_DEVICE(r, d)
     {
@@ -56,11 +59,17 @@ static json_t *breakdown(struct site *s, const struct run *r)
         cell_share(s, t, v[DEV_BUSY], span);
         cell_share(s, t, v[DEV_IDLE], span);
         cell_share(s, t, v[DEV_COMPUTE], span);
+        cell_share(s, t, device_non_compute_ns(d), span);
         for (int c = 0; c < 2; c++)
             if (v[DEV_COMM_KERNELS])
                 cell_share(s, t, v[c ? DEV_EXPOSED_COMM : DEV_COMM], span);
             else
                 view_cell(s, t, "n/a: none ran");
+        double overlap = device_overlap_ratio(d);
+        if (overlap >= 0)
+            view_cell_percent(s, t, true, overlap);
+        else
+            view_cell(s, t, "n/a: no communication");
         cell_share(s, t, v[DEV_EXPOSED_MEM], span);
         view_cell(s, t, site_int(s, v[DEV_KERNELS]));
         cell_share(s, t, v[DEV_SMALL_KERNELS], v[DEV_KERNELS]);
@@ -237,7 +246,7 @@ static json_t *operations(struct site *s, const struct run *r, const struct run_
     json_t *t = view_table(s,
                            site_text(s, "%s: operations by summed time, %d of %s names", device_name(s, r, d),
                                      d->n_names < MOST ? d->n_names : MOST, site_int(s, d->n_names)),
-                           "Name|Kind|#Calls|#Sum|#Mean|#Min|#Max|#Share of kernel time");
+                           "Name|Kind|#Calls|#Sum|#Mean|#Min|#Max|#Standard deviation|#Share of kernel time");
     for (int i = 0; i < d->n_names && i < MOST; i++) {
         const struct device_name *n = &d->names[i];
         int is_kernel = n->kind == OP_COMPUTE || n->kind == OP_COMM;
@@ -248,6 +257,10 @@ static json_t *operations(struct site *s, const struct run *r, const struct run_
         view_cell_time(s, t, true, n->sum_ns / n->n);
         view_cell_time(s, t, true, n->min_ns);
         view_cell_time(s, t, true, n->max_ns);
+        if (n->n > 1)
+            view_cell_time(s, t, true, (int64_t)llround(n->stddev_ns));
+        else
+            view_cell(s, t, "n/a: one call");
         if (is_kernel)
             cell_share(s, t, n->sum_ns, d->value[DEV_KERNEL_SUM]);
         else

@@ -18,6 +18,10 @@ check "a trace alone is a report without gaps" "$report" "$TMP/in/a.json" -o "$T
 want='a.json,0,2,1,0,0,3500,3500,0,2250,3000,0,0,1750,1250,0,2,5250'
 if [ "$(devices "$TMP/site")" = "$want" ]; then ok "its numbers"; else not_ok "its numbers" "$(devices "$TMP/site")"; fi
 check "the page shows them" grep -q 'id="devices"' "$TMP"/site/runs/*/index.html
+check "... the share of communication that was hidden, and of the span that was no compute" jq -e '.devices[0] |
+    (.overlap_ratio - 1750 / 3000 | fabs < 1e-9) and .non_compute_ns == 1250 and (.non_compute_ratio - 1250 / 3500 | fabs < 1e-9)' "$TMP/site/report.json"
+check "... on the page: 58 % hidden" grep -q 'data-v="0.583333333" class="num *">58 %<' "$TMP"/site/runs/*/index.html
+check "... a spread for one call is n/a" grep -q 'n/a: one call' "$TMP"/site/runs/*/index.html
 check "a folder of traces" "$report" "$TMP/in" -o "$TMP/site"
 if [ "$(devices "$TMP/site" | sed "s/^[^,]*,//" | sort -u)" = "${want#a.json,}" ] && [ "$(devices "$TMP/site" | cut -d, -f1 | tr '\n' ' ')" = "a.json deeper/b.bin " ]; then
     ok "compressed or not is seen by content, named from the folder"
@@ -62,6 +66,8 @@ check_status 0 "a trace with a range in its step" "$report" "$TMP/phases.json" -
 check "... which is a phase, on the host and on the GPU" jq -e '.runs[0].phases | length == 1 and (.[0] | .name == "## forward ##" and
     .category == "compute" and .time == "whole" and .mean_ns == 20000 and .share_ratio == 0.2 and .n_steps == 1 and
     .gpu.mean_ns == 35000 and .gpu.share_ratio == 0.35 and .gpu.n_steps == 1 and .gpu_because == null)' "$TMP/site/report.json"
+check "... without communication none of it is hidden: n/a, not 0" jq -e '.devices[0].overlap_ratio == null' "$TMP/site/report.json"
+check "... nor on the page" grep -q 'n/a: no communication' "$TMP"/site/runs/*/index.html
 check "... on its page" grep -q '## forward ##' "$TMP"/site/runs/*/index.html
 check_status 1 "... where nothing says that there is no range" grep -rq 'no named range' "$TMP/site"
 

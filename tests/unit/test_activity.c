@@ -1,4 +1,5 @@
 /* test_activity.c - operations of a device into exact sums: unions, differences, idle causes; and the sorter below. */
+#include "render/analyse/device_shares.h"
 #include "render/device/activity.h"
 #include "render/device/collectives.h"
 #include "render/device/spill.h"
@@ -68,6 +69,17 @@ static void check_example(const struct run_device *d)
     assert_int_equal(v[DEV_EXPOSED_MEM], 50 + 10);
     assert_int_equal(v[DEV_SMALL_KERNELS], 3);
     assert_int_equal(v[DEV_KERNEL_SUM], 320);
+    assert_true(fabs(device_overlap_ratio(d) - 70.0 / 120) < 1e-12);
+    assert_int_equal(device_non_compute_ns(d), 50 + 50 + 10);
+}
+
+/* No communication: nothing could be hidden, which is not 0. */
+static void test_no_overlap(void **state)
+{
+    (void)state;
+    struct run_device d = {.value = {[DEV_BUSY] = 100, [DEV_COMPUTE] = 100}};
+    assert_true(device_overlap_ratio(&d) < 0);
+    assert_int_equal(device_non_compute_ns(&d), 0);
 }
 
 static void test_unions(void **state)
@@ -629,23 +641,15 @@ static void test_spill_without_disk(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_unions),
-        cmocka_unit_test(test_spilled),
-        cmocka_unit_test(test_idle_causes),
-        cmocka_unit_test(test_estimates),
-        cmocka_unit_test(test_cut_step),
-        cmocka_unit_test(test_host_alone),
-        cmocka_unit_test(test_micro_batches),
-        cmocka_unit_test(test_mark_names),
-        cmocka_unit_test(test_odd_operations),
-        cmocka_unit_test(test_nothing),
-        cmocka_unit_test(test_steps),
-        cmocka_unit_test(test_behind_sync),
-        cmocka_unit_test(test_collectives),
-        cmocka_unit_test(test_operators),
-        cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_spill_order),
-        cmocka_unit_test(test_spill_without_disk),
+        cmocka_unit_test(test_unions),      cmocka_unit_test(test_no_overlap),
+        cmocka_unit_test(test_spilled),     cmocka_unit_test(test_idle_causes),
+        cmocka_unit_test(test_estimates),   cmocka_unit_test(test_cut_step),
+        cmocka_unit_test(test_host_alone),  cmocka_unit_test(test_micro_batches),
+        cmocka_unit_test(test_mark_names),  cmocka_unit_test(test_odd_operations),
+        cmocka_unit_test(test_nothing),     cmocka_unit_test(test_steps),
+        cmocka_unit_test(test_behind_sync), cmocka_unit_test(test_collectives),
+        cmocka_unit_test(test_operators),   cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_spill_order), cmocka_unit_test(test_spill_without_disk),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

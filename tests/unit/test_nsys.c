@@ -1,7 +1,9 @@
 /* test_nsys.c - nsys SQLite exports made here: tables and columns that are absent, texts where ids are usual, rows
  * without an end. Sums by hand. */
+#include "render/import/nsys_gpu.h"
 #include "tests/unit/imported.h"
 
+#include <math.h>
 #include <sqlite3.h>
 #include <unistd.h>
 
@@ -57,6 +59,59 @@ static void test_two_devices(void **state)
     for (int d = 0; d < 2; d++)
         for (int c = 0; c < N_DEVICE_COLUMNS; c++)
             assert_int_equal(device(d)->value[c], want[d][c]);
+}
+
+/* An A100: 64 warps, 32 blocks, 65536 registers and 164 KiB of shared memory on each of 108 SMs. */
+static const struct nsys_gpu a100 = {108, 64, 32, 65536, 167936, 8, 0};
+
+static void check_occupancy(double want, double blocks, int64_t threads, int64_t registers, int64_t shared)
+{
+    double is = nsys_occupancy(&a100, blocks, threads, registers, shared);
+    if (fabs(is - want) > 1e-9)
+        fail_msg("%g blocks of %lld threads: %g, not %g", blocks, (long long)threads, is, want);
+}
+
+static void test_occupancy(void **state)
+{
+    (void)state;
+    check_occupancy(1, 1e6, 256, 32, 0);                /* 8 blocks of 8 warps */
+    check_occupancy(0.5, 1e6, 256, 64, 0);              /* 32 warps have registers */
+    check_occupancy(0.25, 54, 1024, 32, 0);             /* half a block on each SM */
+    check_occupancy(0.5, 1e6, 32, 32, 0);               /* 32 blocks of a warp are the most */
+    check_occupancy(3 * 8 / 64.0, 1e6, 256, 32, 49152); /* 3 of 49 KiB + 1 KiB */
+    check_occupancy(5 * 8 / 64.0, 1e6, 256, 41, 0);     /* 41 * 32 are 1536: 10 warps a part, 40, 5 blocks of 8 */
+    check_occupancy(2 * 100 / 2048.0, 216, 100, 32, 0); /* threads that are no whole warps count as they are */
+    check_occupancy(-1, 1e6, 1024, 255, 0);             /* 32 warps of 8192 registers: none fits */
+    check_occupancy(-1, 0, 256, 32, 0);
+    check_occupancy(-1, 1, 256, -1, 0);
+    struct nsys_gpu little = {108, 64, 0, 0, 0, 0, 0}; /* registers as of nearly every GPU; no shared memory known */
+    assert_true(fabs(nsys_occupancy(&little, 1e6, 256, 64, 0) - 0.5) < 1e-9);
+    assert_true(nsys_occupancy(&little, 1e6, 256, 64, 1) < 0);
+    assert_true(nsys_occupancy(&(struct nsys_gpu){0}, 1e6, 256, 64, 0) < 0);
+}
+
+/* From the tables: weighted by duration; of a kernel that does not say its block, or another GPU's, n/a for all. */
+static void test_occupancy_of_export(void **state)
+{
+    (void)state;
+    static const char sizes[] =
+        "CREATE TABLE TARGET_INFO_GPU(id, name, smCount, maxWarpsPerSm, maxBlocksPerSm, maxRegistersPerSm, "
+        "maxShmemPerSm, "
+        "computeMajor, computeMinor); INSERT INTO TARGET_INFO_GPU VALUES(0,'A100',108,64,32,65536,167936,8,0);";
+    static const char kernels[] = "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL(start, end, deviceId, gridX, gridY, gridZ, "
+                                  "blockX, blockY, blockZ, registersPerThread, staticSharedMemory);"
+                                  "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES(0,3000,0,1000,100,1,16,16,1,64,0),"
+                                  "(5000,6000,0,54,1,1,1024,1,1,32,0)";
+    char sql[2048];
+    snprintf(sql, sizeof sql, "%s%s;", sizes, kernels);
+    assert_int_equal(import_sql(sql), 0);
+    assert_true(device(0)->has_occupancy);
+    assert_true(fabs(device(0)->occupancy_ratio - (3 * 0.5 + 1 * 0.25) / 4) < 1e-9);
+    snprintf(sql, sizeof sql, "%s%s,(7000,8000,0,54,1,1,NULL,1,1,32,0);", sizes, kernels);
+    assert_int_equal(import_sql(sql), 0);
+    assert_false(device(0)->has_occupancy);
+    assert_int_equal(import_sql(kernels), 0);
+    assert_false(device(0)->has_occupancy);
 }
 
 /* Neither StringIds nor memory tables; the name as text; a kernel that had not ended, one without a start. */
@@ -319,11 +374,16 @@ static void test_cut(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(test_two_devices, forget), cmocka_unit_test_teardown(test_ranges, forget),
-        cmocka_unit_test_teardown(test_steps, forget),       cmocka_unit_test_teardown(test_little, forget),
-        cmocka_unit_test_teardown(test_none, forget),        cmocka_unit_test_teardown(test_names, forget),
-        cmocka_unit_test_teardown(test_processes, forget),   cmocka_unit_test_teardown(test_grouped, forget),
-        cmocka_unit_test_teardown(test_cut, forget)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_occupancy),
+                                       cmocka_unit_test_teardown(test_occupancy_of_export, forget),
+                                       cmocka_unit_test_teardown(test_two_devices, forget),
+                                       cmocka_unit_test_teardown(test_ranges, forget),
+                                       cmocka_unit_test_teardown(test_steps, forget),
+                                       cmocka_unit_test_teardown(test_little, forget),
+                                       cmocka_unit_test_teardown(test_none, forget),
+                                       cmocka_unit_test_teardown(test_names, forget),
+                                       cmocka_unit_test_teardown(test_processes, forget),
+                                       cmocka_unit_test_teardown(test_grouped, forget),
+                                       cmocka_unit_test_teardown(test_cut, forget)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
