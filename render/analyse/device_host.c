@@ -58,6 +58,20 @@ static int host_by_traces(struct report *rep, struct run_result *r)
     return 1;
 }
 
+/* What the traces would need, to say how late the host is. */
+static const char *traces_lack(struct report *rep, const struct run *run)
+{
+    int n_devices = 0;
+    for (int i = 0; i < run->n_traces; i++)
+        for (int k = 0; k < run->traces[i].n_devices; k++, n_devices++) {
+            const struct run_device *d = &run->traces[i].devices[k];
+            if (d->steps_ns > 0 && !d->has_idle_causes)
+                return report_text(rep, "n/a because why the GPU was idle in the steps is not known: %s",
+                                   d->idle_because);
+        }
+    return n_devices ? "n/a because the GPU traces mark no steps" : "n/a because the traces hold no operation of a GPU";
+}
+
 void rule_host(struct report *rep, struct run_result *r)
 {
     const struct thresholds *t = &rep->thresholds;
@@ -74,13 +88,8 @@ void rule_host(struct report *rep, struct run_result *r)
             }
         }
     if (n == 0) {
-        int n_devices = 0;
-        for (int i = 0; i < r->run->n_traces; i++)
-            n_devices += r->run->traces[i].n_devices;
         rule_not_measured(r, CLASS_HOST,
-                          r->run->n_traces && !n_devices ? "n/a because the traces hold no operation of a GPU"
-                          : r->run->n_traces             ? "n/a because the GPU traces mark no steps, or do "
-                                                           "not say why the GPU was idle in them"
+                          r->run->n_traces                              ? traces_lack(rep, r->run)
                           : strcmp(r->run->program.backend, "cpu") == 0 ? "n/a because the run used no GPU"
                                                                         : "n/a because no GPU was monitored or traced");
         return;

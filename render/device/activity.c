@@ -46,6 +46,7 @@ struct activity {
     int has_open[N_HOST_RANGES];
     struct device_steps steps;
     struct collective_kinds collectives;
+    int64_t n_calls;   /* of the runtime */
     int64_t n_to_host; /* copies to the host launched inside steps */
     int has_times;
     int64_t low_ns, high_ns;   /* of all operations */
@@ -168,6 +169,7 @@ void activity_range(struct activity *a, enum host_range kind, int64_t start_ns, 
 void activity_call(struct activity *a, enum call_kind kind, int64_t correlation, int64_t start_ns, int64_t dur_ns)
 {
     runtime_log_add(a->runtime, start_ns, dur_ns);
+    a->n_calls++;
     if (kind == CALL_SYNC || kind == CALL_MALLOC || kind == CALL_FREE)
         spill_add(a->calls, &(struct call_record){{start_ns, (int64_t)kind}});
     if (kind == CALL_SYNC)
@@ -321,13 +323,22 @@ static void write_sums(const struct device_sums *s, struct run_device *d)
     d->eligible_ns = s->eligible_ns;
 }
 
-static void say_what_is_missing(const struct device_sums *s, uint64_t n_launches, int is_too_many, struct run_device *d)
+/* Why it is not known what launched an operation, when no launch is there. */
+static const char *why_no_launches(const struct activity *a)
+{
+    return a->n_calls ? "no call of the runtime in the trace has the correlation id of an operation"
+                      : "the trace holds no calls of the runtime";
+}
+
+/* no_launches: NULL = there are some */
+static void say_what_is_missing(const struct device_sums *s, const char *no_launches, int is_too_many,
+                                struct run_device *d)
 {
     int64_t n = d->value[DEV_KERNELS];
-    d->has_idle_causes = n_launches > 0 && !is_too_many;
+    d->has_idle_causes = !no_launches && !is_too_many;
     d->idle_because = d->has_idle_causes ? ""
                       : is_too_many      ? "the trace holds more than a million host ranges"
-                                         : "the trace holds no calls of the runtime";
+                                         : no_launches;
     if (n == 0 || s->n_without_blocks || !d->has_sm) {
         d->sm_because = n == 0                ? "no kernel ran"
                         : s->n_without_blocks ? "the trace does not say every kernel's blocks per SM"
@@ -422,7 +433,7 @@ int activity_finish(struct activity *a, struct dcr_arena *arena, struct run_devi
                     struct dcr_err *err)
 {
     struct intervals host[N_HOST_RANGES] = {{0}};
-    uint64_t n_launches = spill_count(a->launches);
+    const char *unknown = spill_count(a->launches) ? NULL : why_no_launches(a);
     int is_too_many = 0, n_memories = 0;
     struct device_memory *memories = NULL;
     memset(steps, 0, sizeof *steps);
@@ -456,7 +467,7 @@ int activity_finish(struct activity *a, struct dcr_arena *arena, struct run_devi
             if (memories[i].device == a->devices[k].device)
                 d->memory = memories[i];
         write_sums(&a->devices[k], d);
-        say_what_is_missing(&a->devices[k], n_launches, is_too_many, d);
+        say_what_is_missing(&a->devices[k], unknown, is_too_many, d);
         d->queue = queues[k];
         d->collectives = collectives_of(&a->collectives, a->devices[k].device, arena, &d->n_collectives);
         d->names = optable_of(&a->names, (int)k, arena, &d->n_names);
@@ -473,10 +484,7 @@ int activity_finish(struct activity *a, struct dcr_arena *arena, struct run_devi
     steps->n_gpus = *n && !steps->n_gpus ? 1 : steps->n_gpus;
     steps->has_runtime = steps->n_gpus && runtime_log_has(a->runtime);
     if (!rc && a->phases && steps->n_steps)
-        rc = step_ranges_finish(a->phases, &a->steps,
-                                *n == 0          ? "the trace holds no operation of a GPU"
-                                : n_launches > 0 ? NULL
-                                                 : "the trace holds no calls of the runtime",
+        rc = step_ranges_finish(a->phases, &a->steps, *n == 0 ? "the trace holds no operation of a GPU" : unknown,
                                 arena, steps, err);
 out:
     spill_free(by_device);

@@ -4,6 +4,7 @@
 #include "render/import/gunzip.h"
 #include "render/import/json_window.h"
 #include "render/import/kineto.h"
+#include "render/import/kineto_counters.h"
 #include "render/import/no_evidence.h"
 #include "render/import/parsers.h"
 #include "render/device/watch.h"
@@ -75,8 +76,10 @@ int chrome_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
 {
     struct foreign_trace t;
     int rc = kineto_read(&t, &r->arena, s, err);
-    if (!rc)
+    if (!rc) {
         run_add_trace(r, &t);
+        kineto_counters_tables(r, &t);
+    }
     return rc;
 }
 
@@ -88,6 +91,7 @@ void import_trace_add(struct run *r, struct trace_ahead *t)
     else if (t->watched)
         t->watch->foreign_free(t->watched);
     run_add_trace(r, &t->trace);
+    kineto_counters_tables(r, &t->trace);
     t->watched = NULL;
 }
 

@@ -381,6 +381,7 @@ int kineto_read(struct foreign_trace *out, struct dcr_arena *arena, struct dcr_s
     k.sink.activity = activity_new(0);
     k.sink.pairs = kineto_pairs_new();
     k.sink.trace = out;
+    k.sink.arena = arena;
     int rc = !k.sink.activity || !k.sink.pairs ? dcr_err_set(err, DCR_FATAL, "out of memory reading '%s'", s->name)
                                                : window_open(&k.w, s, err);
     if (rc || (rc = walk(&k, &index, err)))

@@ -3,10 +3,20 @@
 
 #include "render/import/decimal.h"
 #include "render/import/json_window.h"
+#include "render/import/kineto_counters.h"
 
 #include <stdlib.h>
 
-enum event_class { CLASS_NONE = 0, CLASS_KERNEL, CLASS_MEMCPY, CLASS_MEMSET, CLASS_CALL, CLASS_HOST };
+enum event_class {
+    CLASS_NONE = 0,
+    CLASS_KERNEL,
+    CLASS_MEMCPY,
+    CLASS_MEMSET,
+    CLASS_CALL,
+    CLASS_ANY_CALL,
+    CLASS_HOST,
+    CLASS_COUNTERS
+};
 
 /* By the categories of old and new versions of Kineto, on all accelerators. */
 static enum event_class class_of(const struct kineto_text *c)
@@ -31,13 +41,13 @@ static enum event_class class_of(const struct kineto_text *c)
     case sizeof "cuda_driver" - 1:
         return IS("cuda_driver") || IS("hip_runtime") || IS("xpu_runtime") ? CLASS_CALL : CLASS_NONE;
     case sizeof "cuda_runtime" - 1:
-        return IS("cuda_runtime") || IS("mtia_runtime") ? CLASS_CALL : CLASS_NONE;
+        return IS("cuda_runtime") ? CLASS_CALL : IS("mtia_runtime") ? CLASS_ANY_CALL : CLASS_NONE;
     case sizeof "user_annotation" - 1:
         return IS("user_annotation") ? CLASS_HOST : IS("mtia_ccp_events") ? CLASS_KERNEL : CLASS_NONE;
     case sizeof "privateuse1_driver" - 1:
-        return IS("privateuse1_driver") ? CLASS_CALL : CLASS_NONE;
+        return IS("privateuse1_driver") ? CLASS_ANY_CALL : CLASS_NONE;
     case sizeof "privateuse1_runtime" - 1:
-        return IS("privateuse1_runtime") ? CLASS_CALL : CLASS_NONE;
+        return IS("privateuse1_runtime") ? CLASS_ANY_CALL : IS("cuda_profiler_range") ? CLASS_COUNTERS : CLASS_NONE;
     default:
         return CLASS_NONE;
     }
@@ -204,7 +214,9 @@ static enum call_kind kind_of_call(struct kineto_sink *k, struct kineto_text nam
     return known->kind;
 }
 
-static void add_call(struct kineto_sink *k, const struct kineto_raw *e, struct kineto_text name)
+/* is_any: of an accelerator whose calls have names of their own: one with the correlation of an operation launched it.
+ */
+static void add_call(struct kineto_sink *k, const struct kineto_raw *e, struct kineto_text name, int is_any)
 {
     struct device_op op = {.correlation = -1};
     enum call_kind kind = kind_of_call(k, name);
@@ -217,7 +229,7 @@ static void add_call(struct kineto_sink *k, const struct kineto_raw *e, struct k
     k->trace->n_mallocs += kind == CALL_MALLOC;
     k->trace->n_frees += kind == CALL_FREE;
     k->trace->n_syncs += kind == CALL_SYNC;
-    if (e->args && kind == CALL_LAUNCH)
+    if (e->args && (kind == CALL_LAUNCH || (is_any && kind == CALL_OTHER)))
         arguments(index_of(k, e), &op, NULL, e, &ignored);
     activity_call(k->activity, kind, op.correlation, e->ts_ns, e->dur_ns);
 }
@@ -336,8 +348,10 @@ static void add_complete(struct kineto_sink *k, const struct kineto_raw *e)
     }
     if (class == CLASS_HOST)
         add_host(k, e, name, cat.n == sizeof "user_annotation" - 1);
-    else if (class == CLASS_CALL)
-        add_call(k, e, name);
+    else if (class == CLASS_CALL || class == CLASS_ANY_CALL)
+        add_call(k, e, name, class == CLASS_ANY_CALL);
+    else if (class == CLASS_COUNTERS)
+        kineto_counters_add(&k->trace->counters, k->arena, name, e);
     else
         add_op(k, e, class, name);
 }

@@ -13,6 +13,7 @@ struct kineto_sink {
     struct activity *activity;
     struct foreign_trace *trace;
     struct kineto_pairs *pairs;
+    struct dcr_arena *arena;        /* of the trace */
     const struct json_index *index; /* of what the events lie in */
     char text[16384];               /* an unescaped name */
     /* What was found out of a call's name, by a hash of it: there are few of them. Empty: len 0. */

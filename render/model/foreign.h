@@ -40,6 +40,21 @@ struct accumulation {
     const char *because;   /* why micro_batches is 0 */
 };
 
+/* What the ranges of a hardware profiler counted, by counter and by kernel. */
+enum { RANGE_NAMES = 200 };
+struct range_sum {
+    const char *name;
+    size_t len;
+    int64_t n;  /* ranges */
+    double sum; /* of the counter; of a kernel FLOP */
+};
+struct range_counters {
+    int64_t n_ranges;
+    struct range_sum counters[RANGE_NAMES], kernels[RANGE_NAMES];
+    int n_counters, n_kernels;
+    int has_flop; /* counters of floating-point instructions are among them */
+};
+
 /* A trace of one process. */
 struct foreign_trace {
     const char *file;
@@ -59,6 +74,7 @@ struct foreign_trace {
     int n_devices;
     int64_t n_mallocs, n_frees, n_syncs; /* calls of the runtime; of a trace that records them */
     int64_t n_calls;                     /* all calls of the runtime; 0 = not recorded */
+    struct range_counters *counters;     /* NULL = the trace has none */
 };
 
 /* Numbers of a file that are shown as they are: results of a benchmark, of another analysis, accounting. */

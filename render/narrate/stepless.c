@@ -155,11 +155,30 @@ static const char *say_table(struct report *rep, const struct run *r, const stru
     return table_rows(t) ? report_text(rep, "'%s' is shown as it is: %s.", t->file, t->caption) : "";
 }
 
+/* A trace of counters, which a profiler records in place of the operations; "" it is none. */
+static const char *say_counters(struct report *rep, const struct foreign_trace *t)
+{
+    const struct range_counters *c = t->counters;
+    double flop = 0;
+    if (!c || t->n_devices)
+        return "";
+    for (int i = 0; i < c->n_kernels; i++)
+        flop += c->kernels[i].sum;
+    return report_text(
+        rep, "The trace '%s' holds the counters of %s on a GPU%s and no kernel, copy or memset with its time.", t->file,
+        fmt_count(c->n_ranges, "range").text,
+        c->has_flop
+            ? report_text(rep, " (%s floating-point operations, without those of tensor cores)", fmt_number(flop).text)
+            : "");
+}
+
 /* The first thing that files without steps say; "" nothing. support: what else that table says, unchanged if nothing.
  */
 static const char *evidence_headline(struct report *rep, const struct run *r, const char **support)
 {
     const char *text = talp_headline(rep, r, support);
+    for (int i = 0; i < r->n_traces && !*text; i++)
+        text = say_counters(rep, &r->traces[i]);
     for (int i = 0; i < r->n_tables && !*text; i++)
         text = say_table(rep, r, &r->tables[i]);
     if (!*text && !*r->collector_version)

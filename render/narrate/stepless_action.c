@@ -21,12 +21,22 @@ static const char *steps_action(const struct run *r)
         return "Name the steps of the program with NVTX, nvtxRangePush(\"step\") and nvtxRangePop() around each, and "
                "its phases within.";
     int is_marked = 0, n_devices = 0; /* marked and yet not analysed: that is no advice */
-    int64_t n_events = 0;
+    int has_counters = 0;
+    int64_t n_events = 0, n_calls = 0;
     for (int i = 0; i < r->n_traces; i++) {
         is_marked |= r->traces[i].steps.n_steps > 0;
         n_devices += r->traces[i].n_devices;
         n_events += r->traces[i].n_events;
+        n_calls += r->traces[i].n_calls;
+        has_counters |= r->traces[i].counters != NULL;
     }
+    if (has_counters && !is_marked && !n_devices)
+        return "Record the next run without counters (PyTorch: no profiler_metrics in experimental_config), since the "
+               "profiler records either those or when each operation ran, and mark the steps, the profiler's step() "
+               "behind each.";
+    if (n_calls && !is_marked && !n_devices)
+        return "The run called the runtime of a GPU: record what that did, too (PyTorch: ProfilerActivity.CUDA; nsys: "
+               "--trace=cuda), and mark the steps, the profiler's step() behind each.";
     if (r->n_traces && !is_marked && n_events && !n_devices)
         return "If the run used a GPU, record its work too (PyTorch: ProfilerActivity.CUDA; nsys: --trace=cuda), and "
                "mark "

@@ -71,6 +71,32 @@ check "... nor on the page" grep -q 'n/a: no communication' "$TMP"/site/runs/*/i
 check "... on its page" grep -q '## forward ##' "$TMP"/site/runs/*/index.html
 check_status 1 "... where nothing says that there is no range" grep -rq 'no named range' "$TMP/site"
 
+# Counters of ranges in place of operations: what they count is shown, and the advice knows that there was a GPU.
+counted='"smsp__sass_thread_inst_executed_op_ffma_pred_on.sum":500'
+{
+    printf '{"traceEvents":['
+    host cuda_runtime cudaLaunchKernel 12 1 && printf ','
+    printf '{"ph":"X","cat":"cuda_profiler_range","name":"gemm","pid":0,"tid":0,"ts":5,"dur":7,"args":{%s}}]}' "$counted"
+} >"$TMP/counters.json"
+check "a trace of counters" "$report" "$TMP/counters.json" -o "$TMP/site"
+check "... says what it holds" jq -e '(.headline | test("counters of 1 range on a GPU \\(1,000 floating-point operations")) and
+    (.evidence | length == 2 and .[1].rows == [["gemm", "1", "1000", "1000"]])' "$TMP/site/report.json"
+check "... and what to do, not whether there was a GPU" grep -q 'Record the next run without counters' "$TMP/site/index.html"
+check_status 1 "... which it knows" grep -rq 'If the run used a GPU' "$TMP/site"
+{ printf '{"traceEvents":[' && host cuda_runtime cudaLaunchKernel 12 1 && printf ']}'; } >"$TMP/calls.json"
+check_status 0 "a trace of calls alone" "$report" "$TMP/calls.json" -o "$TMP/site"
+check "... is of a GPU's run, too" grep -q 'The run called the runtime of a GPU' "$TMP/site/index.html"
+
+# Why the GPU was idle in the steps: what exactly is missing.
+{
+    printf '{"traceEvents":['
+    host user_annotation 'ProfilerStep#3' 0 100 && printf ','
+    kernel gemm 20 35 0 && printf ']}'
+} >"$TMP/unlaunched.json"
+check_status 0 "steps without calls of the runtime" "$report" "$TMP/unlaunched.json" -o "$TMP/site"
+check "... lack those, not steps" jq -e '.runs[0].classes.host.text ==
+    "n/a because why the GPU was idle in the steps is not known: the trace holds no calls of the runtime"' "$TMP/site/report.json"
+
 # A hash for the citation would cost a third of the time of a large file: it says that there is none, and why.
 cp "$TMP/in/a.json" "$TMP/large.json"
 truncate -s 65M "$TMP/large.json"

@@ -32,6 +32,65 @@ static void test_schemas(void **state)
     assert_int_equal(run->traces[0].n_events, 6);
 }
 
+/* Ranges of counters, which PyTorch records in place of operations: sums by counter; FLOP by kernel, a fused operation
+ * being two. */
+static void test_counters(void **state)
+{
+    (void)state;
+#define OP_ "smsp__sass_thread_inst_executed_op_"
+#define COUNTED(name, args)                                          \
+    "{\"ph\":\"X\",\"cat\":\"cuda_profiler_range\",\"name\":\"" name \
+    "\",\"pid\":0,\"tid\":0,\"ts\":5,\"dur\":7,\"args\":{" args "}}"
+    assert_int_equal(
+        import_text("[" COUNTED(
+            "gemm",
+            "\"" OP_ "ffma_pred_on.sum\": 100, \"" OP_ "fadd_pred_on.sum\": 3,"
+            "\"sm__warps.avg\": 1.5, \"text\": \"x\"") "," COUNTED("relu",
+                                                                   "\"" OP_ "hmul_pred_on.sum\": 1000, \"" OP_
+                                                                   "imul_pred_on.sum\": 9") "," COUNTED("gemm",
+                                                                                                        "\"" OP_
+                                                                                                        "ffma_pred_"
+                                                                                                        "on.sum\": "
+                                                                                                        "50, "
+                                                                                                        "\"sm__"
+                                                                                                        "warps."
+                                                                                                        "avg\": "
+                                                                                                        "2.5") "]"),
+        0);
+    assert_int_equal(run->traces[0].n_devices, 0);
+    assert_int_equal(run->traces[0].counters->n_ranges, 3);
+    assert_int_equal(run->n_tables, 2);
+    static const char *const counters[] = {
+        OP_ "ffma_pred_on.sum", "2", "150", "75", OP_ "fadd_pred_on.sum", "1", "3", "3", "sm__warps.avg", "2",
+        "n/a: not a count",     "2"};
+    static const char *const kernels[] = {"relu", "1", "1000", "1000", "gemm", "2", "303", "151.5"};
+    for (size_t i = 0; i < sizeof counters / sizeof *counters; i++)
+        assert_string_equal(run->tables[0].cells[i], counters[i]);
+    assert_int_equal(run->tables[1].n_cells, 8);
+    for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)
+        assert_string_equal(run->tables[1].cells[i], kernels[i]);
+    assert_int_equal(import_text("[" KERNEL("1", "2") "]"), 0);
+    assert_int_equal(run->n_tables, 0);
+}
+
+/* Calls of an accelerator whose runtime has names of its own: one with the correlation of an operation launched it.
+ * Without any such id it is said that calls are there, and what they lack. */
+static void test_other_runtime(void **state)
+{
+    (void)state;
+#define CALL_AND_WORK(correlation)                                                                               \
+    "[{\"ph\":\"X\",\"cat\":\"mtia_runtime\",\"name\":\"runFunction\",\"pid\":1,\"tid\":1,\"ts\":1,\"dur\":5,"   \
+    "\"args\":{" correlation "}},{\"ph\":\"X\",\"cat\":\"mtia_ccp_events\",\"name\":\"fc\",\"pid\":0,\"tid\":3," \
+                             "\"ts\":20,\"dur\":60,\"args\":{\"correlation\":1,"                                 \
+    "\"device\":0}}]"
+    assert_int_equal(import_text(CALL_AND_WORK("\"correlation\":1")), 0);
+    assert_int_equal(device(0)->n_launched, 1);
+    assert_true(device(0)->has_idle_causes);
+    assert_int_equal(import_text(CALL_AND_WORK("")), 0);
+    assert_false(device(0)->has_idle_causes);
+    assert_non_null(strstr(device(0)->idle_because, "no call of the runtime in the trace has the correlation"));
+}
+
 static void test_array_and_bom(void **state)
 {
     (void)state;
@@ -370,6 +429,8 @@ static void test_memory_timeline(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_counters, forget),
+        cmocka_unit_test_teardown(test_other_runtime, forget),
         cmocka_unit_test_teardown(test_schemas, forget),
         cmocka_unit_test_teardown(test_array_and_bom, forget),
         cmocka_unit_test_teardown(test_oddities, forget),
