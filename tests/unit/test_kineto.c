@@ -81,7 +81,7 @@ static void test_other_runtime(void **state)
 #define CALL_AND_WORK(correlation)                                                                               \
     "[{\"ph\":\"X\",\"cat\":\"mtia_runtime\",\"name\":\"runFunction\",\"pid\":1,\"tid\":1,\"ts\":1,\"dur\":5,"   \
     "\"args\":{" correlation "}},{\"ph\":\"X\",\"cat\":\"mtia_ccp_events\",\"name\":\"fc\",\"pid\":0,\"tid\":3," \
-                             "\"ts\":20,\"dur\":60,\"args\":{\"correlation\":1,"                                 \
+    "\"ts\":20,\"dur\":60,\"args\":{\"correlation\":1,"                                                          \
     "\"device\":0}}]"
     assert_int_equal(import_text(CALL_AND_WORK("\"correlation\":1")), 0);
     assert_int_equal(device(0)->n_launched, 1);
