@@ -272,6 +272,40 @@ static void add_step(struct reducer *d, struct track *t, const struct event *e)
     t->n_pending = t->n_calls = 0;
 }
 
+/* What were taken for steps are parts of steps. */
+static void forget_batches(struct reducer *d)
+{
+    for (size_t i = 0; i < d->n_tracks; i++) {
+        struct track *t = d->tracks[i];
+        if (t->n_steps == 0)
+            continue;
+        t->n_steps = t->n_collectives = t->n_pending = t->n_calls = t->n_loading = 0;
+        t->validation_ns = t->tail_validation_ns = 0;
+        t->last_step_end_ns = INT64_MIN;
+        memset(t->outside_ns, 0, sizeof t->outside_ns);
+        memset(t->tail_ns, 0, sizeof t->tail_ns);
+        memset(&t->since, 0, sizeof t->since);
+        for (int k = 0; k < d->n_phases; k++)
+            t->phases[k].n = 0;
+    }
+}
+
+/* A batch is a step as long as nothing else is; the first step of another name that encloses batches has lost what was
+ * in them, and begins the count. returns  1 when e is to be taken */
+static int is_wanted_step(struct reducer *d, const struct track *t, const struct event *e)
+{
+    size_t n = t->n_steps;
+    if (e->is_batch ? d->has_steps : n && d->has_steps && e->start_ns <= t->steps[n - 1].start_ns)
+        return 0; /* the latter encloses steps: a larger unit under the same name */
+    if (e->is_batch)
+        return !n || e->start_ns > t->steps[n - 1].start_ns;
+    int is_emptied = !d->has_steps && n && e->start_ns <= t->steps[n - 1].start_ns;
+    if (!d->has_steps)
+        forget_batches(d);
+    d->has_steps = 1;
+    return !is_emptied;
+}
+
 void reduce_event(struct reducer *d, const struct event *e)
 {
     if (e->end_ns < e->start_ns)
@@ -283,8 +317,8 @@ void reduce_event(struct reducer *d, const struct event *e)
         return;
     }
     struct track *t = track_of(d, e->track);
-    if (e->kind == EVENT_STEP && t->n_steps && e->start_ns <= t->steps[t->n_steps - 1].start_ns)
-        return; /* encloses steps: a larger unit under the same name */
+    if (e->kind == EVENT_STEP && !is_wanted_step(d, t, e))
+        return;
     switch (e->kind) {
     case EVENT_STEP:
         add_step(d, t, e);

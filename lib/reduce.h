@@ -106,6 +106,7 @@ struct event {
     enum category category; /* of EVENT_PHASE */
     int depth;              /* 0 = outermost on its track: nothing before it can matter later */
     int is_beside;          /* a range of the process, not of the thread: under way, whatever the thread does */
+    int is_batch;           /* of EVENT_STEP: a step only as long as no other is found ("batch 7", step_name.h) */
     int is_observed; /* seen by the recorder, not named by the program: a call of MPI or on a file. Inside a range
                          of the same category, and file calls inside any, it is that range's time */
     int64_t start_ns, end_ns;
@@ -118,9 +119,9 @@ struct event {
 /** event_classify - what a range means, by its category, else by its name (docs/FORMAT.md, and names other programs
  * use). category, name  "" = none; case is ignored out      the category of a phase */
 enum event_kind event_classify(const char *category, const char *name, enum category *out);
-/** event_numbered_step - is this a step's name with a number behind it ("step 12", "Iteration: 12")? Such ranges are
- *  steps; they are counted, not taken by their numbers, which programs begin anew with each epoch.
- *  returns  the name without the number as docs/FORMAT.md has it ("step"), NULL when it is none */
+/** event_numbered_step - is this a step's name with more in it ("step 12", "epoch 3 iter_12", step_name.h)? Such
+ *  ranges are steps; they are counted, not taken by their numbers, which programs begin anew with each epoch.
+ *  returns  the name without the number as docs/FORMAT.md has it ("step"), NULL when it is none or the bare word */
 const char *event_numbered_step(const char *name);
 
 struct reducer;

@@ -1,6 +1,8 @@
 /* reduce_words.c - what categories and names of ranges mean: see reduce.h. */
 #include "lib/reduce_inside.h"
 
+#include "lib/step_name.h"
+
 #include <string.h>
 #include <strings.h>
 
@@ -21,12 +23,8 @@ static const struct word categories[] = {
     {"validation", EVENT_VALIDATION, CAT_OTHER},
 };
 
-/* Whole names, for ranges without a category; those of steps come first. */
+/* Whole names, for ranges without a category; those of steps: step_name.h. */
 static const struct word names[] = {
-    {"step", EVENT_STEP, CAT_OTHER},
-    {"train_step", EVENT_STEP, CAT_OTHER},
-    {"training_step", EVENT_STEP, CAT_OTHER},
-    {"iteration", EVENT_STEP, CAT_OTHER},
     {"data_load", EVENT_PHASE, CAT_DATA},
     {"data_loading", EVENT_PHASE, CAT_DATA},
     {"dataloader", EVENT_PHASE, CAT_DATA},
@@ -55,23 +53,19 @@ static const struct word names[] = {
 
 const char *event_numbered_step(const char *name)
 {
-    size_t n = strlen(name), end = n;
-    while (end && name[end - 1] >= '0' && name[end - 1] <= '9')
-        end--;
-    if (end == n)
-        return NULL;
-    while (end && strchr(" _#:-", name[end - 1]))
-        end--;
-    for (size_t i = 0; i < sizeof names / sizeof *names && names[i].kind == EVENT_STEP; i++)
-        if (strlen(names[i].text) == end && strncasecmp(name, names[i].text, end) == 0)
-            return names[i].text;
-    return NULL;
+    const char *word;
+    int64_t number;
+    (void)step_name_of(name, &word, &number);
+    return word && strcasecmp(word, name) != 0 ? word : NULL;
 }
 
 enum event_kind event_classify(const char *category, const char *name, enum category *out)
 {
+    const char *word;
+    int64_t number;
+    enum step_name step = step_name_of(name, &word, &number);
     *out = CAT_OTHER;
-    if (strcasecmp(name, "epoch") == 0) /* may carry the category of the steps that it encloses */
+    if (step == STEP_NAME_EPOCH) /* may carry the category of the steps that it encloses */
         return EVENT_NONE;
     for (size_t i = 0; i < sizeof categories / sizeof *categories; i++)
         if (strcasecmp(category, categories[i].text) == 0) {
@@ -83,7 +77,7 @@ enum event_kind event_classify(const char *category, const char *name, enum cate
             *out = names[i].category;
             return names[i].kind;
         }
-    if (event_numbered_step(name))
+    if (step != STEP_NAME_NONE)
         return EVENT_STEP;
     if (strcasestr(name, "nccl") || strcasestr(name, "rccl") || strncmp(name, "MPI_", 4) == 0) {
         *out = CAT_COMM;

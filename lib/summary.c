@@ -9,6 +9,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 /* ---- the sketch ------------------------------------------------------------------------------- */
@@ -192,6 +193,7 @@ struct known_range {
     uint32_t place; /* of names_add */
     enum event_kind means;
     enum category is;
+    int is_batch;        /* of struct event */
     const char *counted; /* the name under which such ranges are summed: "step" for "step 12" */
 };
 
@@ -204,6 +206,7 @@ static inline struct known_range *known_of(struct known_range *known, const stru
         k->means = event_classify(e->category, e->name, &k->is);
         const char *step = k->means == EVENT_STEP ? event_numbered_step(e->name) : NULL;
         k->counted = step ? step : e->name;
+        k->is_batch = step && strcasecmp(e->category, "step") != 0 && strcmp(step, "batch") == 0;
     }
     return k;
 }
@@ -222,6 +225,7 @@ static int neutral(const struct known_range *known, const struct dct_event *in, 
         return 0;
     out->kind = kind;
     out->category = known->is;
+    out->is_batch = known->is_batch;
     out->track = in->track;
     out->depth = depth;
     out->is_beside = in->kind == DCT_START;

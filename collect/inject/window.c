@@ -3,6 +3,7 @@
 
 #include "collect/inject/clock.h"
 #include "lib/format.h"
+#include "lib/step_name.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -20,6 +21,7 @@ static struct {
     char capture_name[DCT_MAX_TEXT + 1]; /* a copy: programs write over their environment (setproctitle) */
     int in_step;                         /* of the wanted ones */
     int64_t n_steps;                     /* seen, for steps without a number */
+    int has_steps;                       /* seen one that is more than a batch: batches are none any more */
     int n_captures;                      /* open */
     uint64_t range_id;                   /* of a capture that is a process range; 0 = none */
     struct {
@@ -118,18 +120,22 @@ int window_was_open(int64_t t_ns)
 
 unsigned window_name(const char *text)
 {
-    /* As the report reads them, see docs/FORMAT.md. */
-    static const char *const steps[] = {"step", "train_step", "training_step", "iteration"};
-    /* An epoch may carry the category of the steps that it encloses. */
-    unsigned flags = strcasecmp(text, "epoch") == 0 ? WINDOW_NAME_EPOCH : 0;
-    size_t n = strlen(text), end = n; /* of the name without the number of a step behind it */
-    while (end && text[end - 1] >= '0' && text[end - 1] <= '9')
-        end--;
-    while (end < n && end && strchr(" _#:-", text[end - 1]))
-        end--;
-    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
-        if (strlen(steps[i]) == end && strncasecmp(text, steps[i], end) == 0)
-            flags |= WINDOW_NAME_STEP;
+    const char *word;
+    int64_t number;
+    unsigned flags = 0;
+    switch (step_name_of(text, &word, &number)) { /* as the report reads them */
+    case STEP_NAME_STEP:
+        flags = WINDOW_NAME_STEP;
+        break;
+    case STEP_NAME_BATCH:
+        flags = WINDOW_NAME_STEP | WINDOW_NAME_BATCH;
+        break;
+    case STEP_NAME_EPOCH: /* may carry the category of the steps that it encloses */
+        flags = WINDOW_NAME_EPOCH;
+        break;
+    case STEP_NAME_NONE:
+        break;
+    }
     if (*window.capture_name && strcmp(text, window.capture_name) == 0)
         flags |= WINDOW_NAME_CAPTURE;
     return flags;
@@ -154,10 +160,23 @@ static int is_step_category(uint32_t domain, uint32_t category)
     return 0;
 }
 
+/* Sets t->is_batch. The first step that is more than a batch begins the count anew. */
+static int is_step(struct window_track *t, uint32_t domain, unsigned flags, uint32_t category)
+{
+    int is_of_category = is_step_category(domain, category);
+    if (!is_of_category && !(flags & WINDOW_NAME_STEP))
+        return 0;
+    t->is_batch = !is_of_category && (flags & WINDOW_NAME_BATCH);
+    if (t->is_batch)
+        return !__atomic_load_n(&window.has_steps, __ATOMIC_RELAXED);
+    if (!__atomic_exchange_n(&window.has_steps, 1, __ATOMIC_RELAXED))
+        __atomic_store_n(&window.n_steps, 0, __ATOMIC_RELAXED);
+    return 1;
+}
+
 void window_push(struct window_track *t, uint32_t domain, unsigned flags, uint32_t category, int64_t number, int level)
 {
-    if (window.by_steps && !t->step_level && !(flags & WINDOW_NAME_EPOCH) &&
-        ((flags & WINDOW_NAME_STEP) || is_step_category(domain, category))) {
+    if (window.by_steps && !t->step_level && !(flags & WINDOW_NAME_EPOCH) && is_step(t, domain, flags, category)) {
         int64_t counted = __atomic_fetch_add(&window.n_steps, 1, __ATOMIC_RELAXED);
         int64_t step = number >= 0 ? number : counted;
         t->step_level = level + 1;
@@ -179,7 +198,7 @@ void window_pop(struct window_track *t, uint32_t domain, int level)
     /* What lies between two wanted steps is recorded, what follows the last one is not. */
     if (t->step_level == level + 1 && t->step_domain == domain) {
         t->step_level = 0;
-        if (t->is_last_step)
+        if (t->is_last_step && !(t->is_batch && __atomic_load_n(&window.has_steps, __ATOMIC_RELAXED)))
             __atomic_store_n(&window.in_step, 0, __ATOMIC_RELAXED);
         keep_past();
     }

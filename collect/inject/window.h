@@ -7,13 +7,14 @@
 #include <stdint.h>
 
 /* What a name means to the window, asked once when the name is new. */
-enum { WINDOW_NAME_STEP = 1, WINDOW_NAME_CAPTURE = 2, WINDOW_NAME_EPOCH = 4 };
+enum { WINDOW_NAME_STEP = 1, WINDOW_NAME_CAPTURE = 2, WINDOW_NAME_EPOCH = 4, WINDOW_NAME_BATCH = 8 };
 
 /* Ranges of a track by which the window closes again: the outermost of its kind. */
 struct window_track {
     int32_t step_level, capture_level; /* level + 1 within its domain; 0 = none open */
     uint32_t step_domain, capture_domain;
     int is_last_step;
+    int is_batch; /* the step is one only as long as no other is found */
 };
 
 /** window_begin - at load: read DCC_FROM_NS, DCC_UNTIL_NS (CLOCK_MONOTONIC), DCC_STEPS (A:B), DCC_CAPTURE

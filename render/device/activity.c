@@ -361,11 +361,21 @@ static int compare_device(const void *a, const void *b)
     return x->device < y->device ? -1 : x->device > y->device;
 }
 
-void activity_step(struct activity *a, int64_t number, int64_t start_ns, int64_t dur_ns)
+static void add_step(struct activity *a, enum step_grade grade, int64_t number, int64_t start_ns, int64_t dur_ns)
 {
     int64_t end;
     if (!__builtin_add_overflow(start_ns, dur_ns, &end) && start_ns > -RUN_MAX_TIME_NS && end < RUN_MAX_TIME_NS)
-        device_steps_add(&a->steps, &a->arena, number, start_ns, end);
+        device_steps_add(&a->steps, &a->arena, grade, number, start_ns, end);
+}
+
+void activity_step(struct activity *a, int64_t number, int64_t start_ns, int64_t dur_ns)
+{
+    add_step(a, STEP_GRADE_PROFILER, number, start_ns, dur_ns);
+}
+
+void activity_named_step(struct activity *a, enum step_name kind, int64_t number, int64_t start_ns, int64_t dur_ns)
+{
+    add_step(a, kind == STEP_NAME_BATCH ? STEP_GRADE_BATCH : STEP_GRADE_NAMED, number, start_ns, dur_ns);
 }
 
 void activity_mark(struct activity *a, enum step_mark mark, const char *name, size_t len, int64_t t_ns)

@@ -10,6 +10,7 @@
 #include "lib/arena.h"
 #include "lib/err.h"
 #include "lib/reduce.h"
+#include "lib/step_name.h"
 #include "render/model/foreign.h"
 
 /* One operation on a device. */
@@ -58,6 +59,9 @@ void activity_memory(struct activity *a, int64_t device, int64_t t_ns, int64_t a
 void activity_memory_change(struct activity *a, int64_t device, int64_t t_ns, int64_t bytes);
 /** activity_step - one step on the host (ProfilerStep#n); number -1 = not said. */
 void activity_step(struct activity *a, int64_t number, int64_t start_ns, int64_t dur_ns);
+/** activity_named_step - a range of the program that is a step by its name (step_name.h); taken where the trace holds
+ *  no surer ones: batches (STEP_NAME_BATCH) only without other steps, and named ones only without ProfilerStep#n. */
+void activity_named_step(struct activity *a, enum step_name kind, int64_t number, int64_t start_ns, int64_t dur_ns);
 /** activity_mark - a range of that kind and name began on the host. */
 void activity_mark(struct activity *a, enum step_mark mark, const char *name, size_t len, int64_t t_ns);
 /** activity_operator - an operator or range of the host, for its self time; as host_ops_add (hostops.h). */

@@ -4,12 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-void device_steps_add(struct device_steps *s, struct dcr_arena *arena, int64_t number, int64_t start_ns, int64_t end_ns)
+void device_steps_add(struct device_steps *s, struct dcr_arena *arena, enum step_grade grade, int64_t number,
+                      int64_t start_ns, int64_t end_ns)
 {
     if (s->n == STEPS_MAX || end_ns <= start_ns || end_ns - start_ns > RUN_MAX_STEP_NS)
         return;
     s->list = arena_grow(arena, s->list, s->n, &s->cap, sizeof *s->list);
-    s->list[s->n++] = (struct device_step){.number = number, .host_start_ns = start_ns, .host_end_ns = end_ns};
+    s->list[s->n++] =
+        (struct device_step){.number = number, .grade = grade, .host_start_ns = start_ns, .host_end_ns = end_ns};
 }
 
 void device_steps_mark(struct device_steps *s, struct dcr_arena *arena, enum step_mark kind, const char *name,
@@ -85,9 +87,14 @@ static void give_marks(struct device_steps *s)
 void device_steps_sort(struct device_steps *s)
 {
     size_t k = 0;
+    enum step_grade surest = STEP_GRADE_BATCH;
+    for (size_t i = 0; i < s->n; i++)
+        surest = s->list[i].grade > surest ? s->list[i].grade : surest;
     if (s->n > 1)
         qsort(s->list, s->n, sizeof *s->list, compare);
     for (size_t i = 0; i < s->n; i++) {
+        if (s->list[i].grade < surest)
+            continue;
         if (k && s->list[i].host_start_ns < s->list[k - 1].host_end_ns) /* the same on another track, or nested */
             continue;
         s->list[k] = s->list[i];

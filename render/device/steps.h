@@ -9,8 +9,12 @@
 
 enum { STEPS_MAX = 1 << 18, MARK_NAMES = 8 };
 
+/* By how it was marked: where some are surer, the others are no steps. */
+enum step_grade { STEP_GRADE_BATCH = 0, STEP_GRADE_NAMED, STEP_GRADE_PROFILER };
+
 struct device_step {
     int64_t number;
+    enum step_grade grade;
     int64_t host_start_ns, host_end_ns;
     int64_t start_ns, end_ns;   /* begins where the previous one ended, ends with the last operation launched inside */
     int64_t n_launched;         /* operations */
@@ -42,14 +46,15 @@ struct device_steps {
     int is_device;     /* times of a device are in them: only those of the first one with operations are */
 };
 
-void device_steps_add(struct device_steps *s, struct dcr_arena *arena, int64_t number, int64_t start_ns,
-                      int64_t end_ns);
+void device_steps_add(struct device_steps *s, struct dcr_arena *arena, enum step_grade grade, int64_t number,
+                      int64_t start_ns, int64_t end_ns);
 /** device_steps_mark - in any order; beyond STEPS_MAX and MARK_NAMES they are left out. */
 void device_steps_mark(struct device_steps *s, struct dcr_arena *arena, enum step_mark kind, const char *name,
                        size_t len, int64_t t_ns);
 /** device_step_runs - how often one optimiser ran in the step: the largest count of their names. */
 int device_step_runs(const struct device_steps *s, const struct device_step *x);
-/** device_steps_sort - all are there: in order, overlapping and repeated ones merged, marks given to their steps. */
+/** device_steps_sort - all are there: in order, those of the surest grade, overlapping and repeated ones merged, marks
+ * given to their steps. */
 void device_steps_sort(struct device_steps *s);
 /** device_steps_launch - an operation launched at launch_ns ends at end_ns: its step lasts as long. Any order.
  *  returns  1 when it was launched inside a step */

@@ -272,6 +272,23 @@ static int is_range_name(struct kineto_text name)
     return 0;
 }
 
+/* A range of the program that is called as a step is: then it is a step, and no phase of one. */
+static int is_named_step(struct kineto_sink *k, const struct kineto_raw *e, struct kineto_text name)
+{
+    char text[64];
+    const char *word;
+    int64_t number;
+    if (name.n == 0 || name.n >= sizeof text || !strchr("sStTiIgGbBeE[(", name.p[0]))
+        return 0;
+    memcpy(text, name.p, name.n);
+    text[name.n] = '\0';
+    enum step_name step = step_name_of(text, &word, &number);
+    if (step != STEP_NAME_STEP && step != STEP_NAME_BATCH)
+        return 0;
+    activity_named_step(k->activity, step, number, e->ts_ns, e->dur_ns);
+    return 1;
+}
+
 static void add_host(struct kineto_sink *k, const struct kineto_raw *e, struct kineto_text name, int is_annotation)
 {
     static const char loader[] = "enumerate(DataLoader)", step[] = "ProfilerStep";
@@ -290,7 +307,7 @@ static void add_host(struct kineto_sink *k, const struct kineto_raw *e, struct k
         if (digits && decimal_scaled(digits + 1, name.p + name.n, 0, &number))
             number = -1;
         activity_step(k->activity, number, e->ts_ns, e->dur_ns);
-    } else if (is_annotation || is_range_name(name)) {
+    } else if (is_annotation ? !is_named_step(k, e, name) : is_range_name(name)) {
         activity_phase(k->activity, name.p, name.n, e->ts_ns, e->dur_ns);
     }
     if (name.n >= sizeof loader - 1 && memcmp(name.p, loader, sizeof loader - 1) == 0)

@@ -8,7 +8,6 @@
 #include "render/device/activity.h"
 #include "render/import/nsys_gpu.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <sqlite3.h>
 #include <stdio.h>
@@ -223,48 +222,50 @@ static int read_operations(struct nsys *x, struct dcr_err *err)
     return rc;
 }
 
-/* Ranges that mark steps: "step", "iteration" and their like as in native traces, or PyTorch's "ProfilerStep#7"; a
- * number may follow. returns  1 when it is one */
-static int is_step(const char *name, int64_t *number)
+/* Ranges that mark steps: by their names as in native traces (step_name.h), or PyTorch's "ProfilerStep#7", which counts
+ * as much here: both are ranges of NVTX. returns  what it is; STEP_NAME_NONE for all others */
+static enum step_name step_of(const char *name, int64_t *number)
 {
     static const char profiler[] = "ProfilerStep";
-    char word[32];
-    size_t n = strlen(name), digits = 0, end;
-    enum category ignored;
-    while (digits < n && isdigit((unsigned char)name[n - 1 - digits]))
-        digits++;
-    end = n - digits;
-    while (end && strchr(" _#:-", name[end - 1]))
-        end--;
-    snprintf(word, sizeof word, "%.*s", end < sizeof word ? (int)end : 0, name);
-    *number = digits && digits < 18 ? strtoll(name + n - digits, NULL, 10) : -1;
-    return strcmp(word, profiler) == 0 || event_classify("", word, &ignored) == EVENT_STEP;
+    const char *word;
+    if (strncmp(name, profiler, sizeof profiler - 1) != 0)
+        return step_name_of(name, &word, number);
+    const char *digits = name + sizeof profiler - 1 + strspn(name + sizeof profiler - 1, " _#:-");
+    size_t n = strspn(digits, "0123456789");
+    *number = n && n < 18 ? strtoll(digits, NULL, 10) : -1;
+    return digits[n] ? STEP_NAME_NONE : STEP_NAME_STEP;
 }
 
 /* Steps of one process go to the device; those of several in one file cannot be told apart by device. */
 struct steps {
     struct dcr_arena arena;
     struct marked {
-        int64_t number, start, dur;
+        enum step_name kind;
+        int64_t process, number, start, dur;
     } * list;
     size_t n, cap;
-    int64_t process;
-    int is_of_many;
+    int has_steps; /* that are more than batches */
 };
 
-static void mark_step(struct steps *s, int64_t process, int64_t number, int64_t start, int64_t dur)
+static void mark_step(struct steps *s, struct marked m)
 {
-    s->is_of_many |= s->n && s->process != process;
-    s->process = process;
+    s->has_steps |= m.kind == STEP_NAME_STEP;
     s->list = arena_grow(&s->arena, s->list, s->n, &s->cap, sizeof *s->list);
-    s->list[s->n++] = (struct marked){number, start, dur};
+    s->list[s->n++] = m;
 }
 
 static void use_steps(struct nsys *x, struct run *r, struct steps *s)
 {
-    for (size_t i = 0; i < s->n && !s->is_of_many; i++)
-        activity_step(x->activity, s->list[i].number, s->list[i].start, s->list[i].dur);
-    if (s->is_of_many)
+    int is_of_many = 0;
+    size_t n = 0;
+    for (size_t i = 0; i < s->n; i++)
+        if (!s->has_steps || s->list[i].kind == STEP_NAME_STEP) {
+            s->list[n] = s->list[i];
+            is_of_many |= s->list[n++].process != s->list[0].process;
+        }
+    for (size_t i = 0; i < n && !is_of_many; i++)
+        activity_named_step(x->activity, s->list[i].kind, s->list[i].number, s->list[i].start, s->list[i].dur);
+    if (is_of_many)
         run_add_gap(r,
                     "The steps in '%s' are not analysed: they are of several processes. Record each rank into a file "
                     "of its own.",
@@ -306,8 +307,9 @@ static int read_host(struct nsys *x, struct run *r, struct dcr_err *err)
         int mark = step_mark_of(name, strlen(name));
         if (mark >= 0)
             activity_mark(x->activity, (enum step_mark)mark, name, strlen(name), start);
-        if (is_step(name, &number)) {
-            mark_step(&steps, sqlite3_column_int64(q, 4) >> 24, number, start, dur);
+        enum step_name step = step_of(name, &number);
+        if (step == STEP_NAME_STEP || step == STEP_NAME_BATCH) {
+            mark_step(&steps, (struct marked){step, sqlite3_column_int64(q, 4) >> 24, number, start, dur});
             continue;
         }
         activity_phase(x->activity, name, strlen(name), start, dur);

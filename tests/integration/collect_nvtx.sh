@@ -123,6 +123,28 @@ clean='dropped=0 bad=0 missing=0 unmatched=0 open=0'
 record "$TMP/w" env DCC_STEPS=3:4 "$TMP/marks" 10
 one='1forward 1backward 1unsorted'
 check "--steps 3:4" test "$(ranges "$TMP/w")" = "$one 0step u64=3 $one 0step u64=4 $clean"
+if [ ${#NVTX_FLAGS[@]} -gt 0 ]; then
+    cat >"$TMP/called.c" <<'END'
+#include <nvtx3/nvToolsExt.h>
+#include <stdio.h>
+int main(void)
+{
+    char name[40];
+    for (int i = 0; i < 6; i++) {
+        sprintf(name, "epoch %d iter[%d/3]", i / 3, i % 3);
+        nvtxRangePushA(name);
+        nvtxRangePushA("batch 0");
+        nvtxRangePushA(i == 4 ? "wanted" : "forward");
+        for (int k = 0; k < 3; k++)
+            nvtxRangePop();
+    }
+    return 0;
+}
+END
+    cc -o "$TMP/called" "$TMP/called.c" "${NVTX_FLAGS[@]}" -ldl
+    record "$TMP/w" env DCC_STEPS=4 "$TMP/called"
+    check "--steps of numbered names with an epoch, batches within" test "$(ranges "$TMP/w")" = "2wanted $clean"
+fi
 record "$TMP/w" env DCC_CAPTURE=nvtx:backward "$TMP/marks" 2
 check "--capture-range nvtx:NAME: inside every range of that name" test "$(ranges "$TMP/w")" = "0backward 0backward $clean"
 record "$TMP/w" env DCC_CAPTURE=nvtx:no_such_range "$TMP/marks" 2

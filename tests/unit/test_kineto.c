@@ -256,6 +256,25 @@ static void test_accumulated_gradients(void **state)
     assert_int_equal(run->traces[0].accumulation.steps_between, 0);
 }
 
+/* Ranges of the program that are called as steps are steps where PyTorch's profiler marked none. */
+static void test_named_steps(void **state)
+{
+    (void)state;
+    static const char named[] = HOST("user_annotation", "step[3/8]", "0", "100") "," HOST(
+        "user_annotation", "batch 1", "10", "20") "," HOST("user_annotation", "step[4/8]", "100", "100");
+    static const char profiled[] = "," HOST("user_annotation", "ProfilerStep#9", "150", "40");
+    char text[1024];
+    for (int with_profiler = 0; with_profiler < 2; with_profiler++) {
+        snprintf(text, sizeof text, "[%s%s," KERNEL("20", "9") "," KERNEL("160", "9") "]", named,
+                 with_profiler ? profiled : "");
+        assert_int_equal(import_text(text), 0);
+        assert_int_equal(run->traces[0].steps.n_steps, with_profiler ? 1 : 2);
+        assert_int_equal(run->traces[0].steps.steps[0].step, with_profiler ? 9 : 3);
+    }
+    assert_int_equal(import_text("[" HOST("cpu_op", "step 1", "0", "100") "," KERNEL("20", "9") "]"), 0);
+    assert_int_equal(run->traces[0].steps.n_steps, 0); /* an operator */
+}
+
 /* Threads by process and thread, as numbers or names; annotations of the GPU are none of the host. */
 static void test_host_operators(void **state)
 {
@@ -441,6 +460,7 @@ int main(void)
         cmocka_unit_test_teardown(test_nothing_on_a_gpu, forget),
         cmocka_unit_test_teardown(test_window, forget),
         cmocka_unit_test_teardown(test_accumulated_gradients, forget),
+        cmocka_unit_test_teardown(test_named_steps, forget),
         cmocka_unit_test_teardown(test_host_operators, forget),
         cmocka_unit_test_teardown(test_pairs, forget),
         cmocka_unit_test_teardown(test_unpaired, forget),

@@ -215,6 +215,20 @@ static void test_steps(void **state)
         assert_int_equal(import_sql(two), 0);
         assert_int_equal(run->traces[0].steps.steps[0].part_ns[CAT_DATA], i < n ? 500 : 0);
     }
+    static const char *const called[] = {"step 7/100", "iter_7", "epoch 3 step 7 of 9", "batch 7"};
+    for (size_t i = 0; i < sizeof called / sizeof *called; i++) { /* a batch is no step beside a step */
+        snprintf(two, sizeof two, "%s;UPDATE NVTX_EVENTS SET text = '%s' WHERE text = 'iteration 7'", made, called[i]);
+        assert_int_equal(import_sql(two), 0);
+        assert_int_equal(run->traces[0].steps.n_steps, *called[i] == 'b' ? 1 : 2);
+        assert_int_equal(run->traces[0].steps.steps[0].step, *called[i] == 'b' ? 8 : 7);
+    }
+    snprintf(
+        two, sizeof two,
+        "%s;UPDATE NVTX_EVENTS SET text = 'batch ' || (start / 5000) WHERE text LIKE '%%S%%#8' OR text LIKE 'iter%%'",
+        made);
+    assert_int_equal(import_sql(two), 0);
+    assert_int_equal(run->traces[0].steps.n_steps, 2);
+    assert_int_equal(run->traces[0].steps.steps[1].step, 1);
     snprintf(two, sizeof two, "%s;INSERT INTO NVTX_EVENTS VALUES(0,5000,59,'step',%d)", made, 1 << 25);
     assert_int_equal(import_sql(two), 0);
     assert_int_equal(run->traces[0].steps.n_steps, 0);

@@ -423,6 +423,50 @@ static void test_memory_does_not_grow_with_events(void **state)
     dcr_arena_release(&a);
 }
 
+static void batch(struct reducer *d, uint32_t track, int64_t start, int64_t end)
+{
+    reduce_event(d, &(struct event){.track = track,
+                                    .kind = EVENT_STEP,
+                                    .is_batch = 1,
+                                    .depth = 1,
+                                    .start_ns = start,
+                                    .end_ns = end,
+                                    .number = -1});
+}
+
+/* Batches are steps where nothing else is called so; inside steps they are parts, on other threads what these do. */
+static void test_batches(void **state)
+{
+    (void)state;
+    struct dcr_arena a = {0};
+    for (int with_steps = 0; with_steps < 2; with_steps++) {
+        struct reducer *d = reduce_new();
+        struct reduced k = {0};
+        for (int s = 0; s < 3; s++) {
+            for (int b = 0; b < 2; b++) {
+                int64_t at = 100 * s + 50 * b;
+                phase(d, 1, CAT_COMPUTE, at + 5, at + 25);
+                batch(d, 1, at + 1, at + 40);
+                batch(d, 2, at, at + 10); /* a loader, which is ahead */
+                batch(d, 2, at + 20, at + 30);
+            }
+            if (with_steps)
+                step(d, 1, -1, 100 * s, 100 * s + 100);
+        }
+        assert_int_equal(reduce_finish(d, &a, &k), 1);
+        if (with_steps) { /* the first one told that batches are none */
+            assert_int_equal(k.n_steps, 2);
+            assert_int_equal(k.steps[0].step, 0);
+            assert_int_equal(k.steps[0].start_ns, 100);
+            expect_parts(&k.steps[1], 40, 0, 0, 0, 60);
+        } else {
+            assert_int_equal(k.n_steps, 12); /* of the track with most */
+        }
+        reduce_free(d);
+    }
+    dcr_arena_release(&a);
+}
+
 static void test_classify(void **state)
 {
     (void)state;
@@ -448,6 +492,53 @@ static void test_classify(void **state)
     assert_int_equal(event_classify("", "step 12 of 20x", &c), EVENT_NONE);
     assert_int_equal(event_classify("", "substep 1", &c), EVENT_NONE);
     assert_int_equal(event_classify("", "12", &c), EVENT_NONE);
+    static const char *const steps[][2] = {{"step 12/100", "step"},
+                                           {"step[12]", "step"},
+                                           {"Step: 12", "step"},
+                                           {"iter_12", "iter"},
+                                           {"iteration 12 of 100", "iteration"},
+                                           {"train_step_12", "train_step"},
+                                           {"Train Step 12", "train_step"},
+                                           {"epoch 3 step 12", "step"},
+                                           {"Epoch [3/10], Step [12/100]", "step"},
+                                           {"[epoch_3] iter=12:", "iter"},
+                                           {"step 12 (epoch 3)", "step"},
+                                           {"training-iteration #5", "training_iteration"},
+                                           {"batch 7", "batch"},
+                                           {"epoch 1 | batch 7/8", "batch"},
+                                           {"global_step_99", "global_step"}};
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        assert_int_equal(event_classify("", steps[i][0], &c), EVENT_STEP);
+        assert_non_null(event_numbered_step(steps[i][0]));
+        assert_string_equal(event_numbered_step(steps[i][0]), steps[i][1]);
+    }
+    static const char *const others[] = {"step_size 3",
+                                         "nsteps",
+                                         "nsteps 3",
+                                         "steps 3",
+                                         "step 1.5",
+                                         "step 12ms",
+                                         "step 12 forward",
+                                         "stepper",
+                                         "batch",
+                                         "batch32",
+                                         "batch size 32",
+                                         "batch_size",
+                                         "epoch 3",
+                                         "epoch 3 of 4",
+                                         "epoch 3 forward",
+                                         "epochs 3 step 1",
+                                         "iterator 3",
+                                         "step 3 of",
+                                         "step of 3",
+                                         "step (",
+                                         "[",
+                                         "",
+                                         "training 3",
+                                         "global_steps 2"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        assert_int_equal(event_classify("", others[i], &c), EVENT_NONE);
+    assert_int_equal(event_classify("step", "Epoch 3", &c), EVENT_NONE); /* encloses steps */
     assert_null(event_numbered_step("step"));
     assert_null(event_numbered_step("step:"));
 }
@@ -582,6 +673,7 @@ int main(void)
         cmocka_unit_test(test_an_epoch_is_no_step),
         cmocka_unit_test(test_nonsense_is_passed_over),
         cmocka_unit_test(test_memory_does_not_grow_with_events),
+        cmocka_unit_test(test_batches),
         cmocka_unit_test(test_classify),
         cmocka_unit_test(test_phases_by_name),
         cmocka_unit_test(test_many_names),
