@@ -13,7 +13,9 @@ static const char *window_because(struct report *rep, const struct run *a)
     const char *why = a->nvtx_status;
     if (!a->has_window || strncmp(why, nothing, sizeof nothing - 1) != 0)
         return "";
-    return report_text(rep, "n/a because nothing was recorded in the window that was asked for: %s",
+    return report_text(rep,
+                       "n/a because nothing was recorded in the window that was asked for: %s; how many steps the "
+                       "program made is not known, since outside the window nothing is counted",
                        why + sizeof nothing - 1);
 }
 

@@ -7,6 +7,7 @@
 #include "render/narrate/actions.h"
 #include "render/narrate/claims.h"
 #include "render/narrate/devices.h"
+#include "render/narrate/failed.h"
 #include "render/narrate/cells.h"
 #include "render/narrate/format.h"
 #include "render/narrate/talp_claims.h"
@@ -372,7 +373,11 @@ static void add_claims(struct report *rep, struct run_result *r)
 
 void say_without_steps(struct report *rep, struct run_result *r)
 {
-    const char *evidence = "";
+    const char *evidence = "", *failed = failed_headline(rep, r);
+    if (*failed) { /* what was recorded up to there shows how it failed, not what limits it */
+        r->headline = failed;
+        return;
+    }
     r->headline = device_headline(rep, r->run);
     if (!r->headline && !r->step.n)
         evidence = evidence_headline(rep, r->run, &r->support);

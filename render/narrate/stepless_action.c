@@ -4,6 +4,7 @@
 
 #include "render/analyse/analyse.h"
 #include "render/narrate/devices.h"
+#include "render/narrate/failed.h"
 #include "render/narrate/talp_claims.h"
 
 #include <string.h>
@@ -60,6 +61,11 @@ void say_what_to_do_without_steps(struct report *rep, struct run_result *r)
     r->stepless_action = r->stepless_advice = "";
     if (r->has_steps)
         return;
+    if (*failed_headline(rep, r)) {
+        r->steps_action = r->stepless_advice = failed_action(rep, r, r->steps_action);
+        r->stepless_action = report_text(rep, "What to do first: %s", r->steps_action);
+        return;
+    }
     const char *known = device_action(rep, r), *talp = known ? NULL : talp_action(rep, r->run);
     r->stepless_action = known ? known : talp ? talp : report_text(rep, "What to do first: %s", r->steps_action);
     r->stepless_advice =

@@ -100,7 +100,8 @@ static int absorb(struct run *r, int rank, const struct summary *s, const char *
     k->is_torn |= s->loss.is_torn;
     if (*s->notes)
         k->trace_notes = run_text(r, s->notes);
-    if (*s->ended_in && s->steps.n_steps)
+    /* Of a rank's processes those with steps count; the others where there are none. */
+    if (s->steps.n_steps ? *s->ended_in || !k->n_steps : *s->ended_in && !k->n_steps)
         k->ended_in = run_text(r, s->ended_in);
     if (k->node < 0 && s->info.node >= 0)
         k->node = s->info.node;

@@ -417,7 +417,9 @@ static void test_why_no_steps(void **state)
         tell(&f);
         assert_string_equal(f.rep.runs[0].steps_because,
                             is_window ? "n/a because nothing was recorded in the window that was asked for: the window "
-                                        "never opened: the program marked none of the steps of --steps 1000:1020"
+                                        "never opened: the program marked none of the steps of --steps 1000:1020; "
+                                        "how many steps the program made is not known, since outside the window "
+                                        "nothing is counted"
                                       : "n/a because no range is called step: 120 ranges were recorded, most often "
                                         "'train_batch' (80 times)");
         assert_contains(f.rep.first_action, is_window ? "Record again with a window that the run reaches"
