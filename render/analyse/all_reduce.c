@@ -159,6 +159,7 @@ static void add_point(struct report *rep, struct all_reduce *a, const struct ser
     struct all_reduce_point *out = &a->points[a->n_points++];
     *out = (struct all_reduce_point){.n_nodes = p->n_nodes, .n_ranks = p->n_ranks, .because = ""};
     struct message m = message_of(rep, p);
+    out->is_counted = m.is_counted;
     out->is_count_of_last = !m.is_counted && a->is_counted;
     m.count = out->is_count_of_last ? a->count : m.count;
     out->bytes = m.bytes;
@@ -170,6 +171,8 @@ static void add_point(struct report *rep, struct all_reduce *a, const struct ser
     else
         out->predicted_ns = (int64_t)llround(time_of(n, p->n_ranks, m.count, m.bytes));
     out->measured_ns = p->part_ns[PART_TRANSFER];
+    if (out->measured_ns > 0)
+        out->measured_interval = part_interval(rep, p, PART_TRANSFER);
     if (*out->because)
         return;
     out->interval = interval_of(n, p->n_ranks, m.count, m.bytes);
@@ -228,6 +231,8 @@ static void look_ahead(struct report *rep, const struct series *s, struct all_re
                                       .n_ranks = ranks,
                                       .predicted_ns = (int64_t)llround(time_of(n, ranks, m.count, m.bytes)),
                                       .interval = i,
+                                      .bytes = m.bytes,
+                                      .count = m.count,
                                       .because = ""};
     }
 }

@@ -3,6 +3,7 @@
 
 #include "lib/fs.h"
 #include "lib/text.h"
+#include "render/model/build.h"
 #include "render/narrate/format.h"
 
 #include <stdio.h>
@@ -337,6 +338,8 @@ static const char *unit_of(struct run **runs, int n)
 int analyse(struct report *rep, struct run **runs, int n, const struct analyse_options *opt, struct dcr_err *err)
 {
     struct sortable *sorted = dcr_arena_alloc(&rep->arena, (size_t)(n + 1) * sizeof *sorted);
+    for (int i = 0; i < n; i++)
+        run_settle(runs[i]);
     for (int i = 0; i < n; i++)
         sorted[i] = (struct sortable){runs[i], nodes_of(runs[i], opt)};
     if (n > 1)

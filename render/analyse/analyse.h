@@ -313,6 +313,10 @@ int is_left_out(const struct report *rep, int run);
 
 /** repetition_spread - (largest - smallest mean step time of the repetitions of a point) / its mean step time. */
 double repetition_spread(const struct report *rep, const struct series_point *p);
+/** part_interval - 95 % of the mean time of a part of a step at a point, by bootstrap over its steps and repetitions.
+ *  has 0 where a run of it has fewer than BOOTSTRAP_MIN_STEPS.
+ *  source   docs/metrics.md#intervals. Test: tests/unit/test_all_reduce.c */
+struct interval part_interval(const struct report *rep, const struct series_point *p, enum part part);
 /** loss_between - the time lost between two points, split into parts.
  *  scale    num/den: what ideal scaling makes of the first point's times (n_ref/n, or 1/1 for weak scaling)
  *  source   docs/metrics.md#loss. Test: tests/unit/test_scaling.c */

@@ -148,10 +148,12 @@ struct all_reduce_point {
     int has_residual;
     double residual_ratio;    /* predicted / measured - 1 */
     double bytes, count;      /* as in struct all_reduce, at this point */
+    int is_counted;           /* count was recorded at this point; 0: as many as at the largest one, else one */
     int is_count_of_last;     /* nothing was counted here: as many as at the largest point, where it was */
     const char *because;      /* n/a because ... when !has_residual; "" of what was not run */
     struct interval interval; /* ns: 95 % prediction interval, of the scatter of what was measured of the network;
                                * of what was not run at least as wide as the law misses what was */
+    struct interval measured_interval; /* ns: 95 % bootstrap of measured_ns over the steps, and the repetitions */
 };
 enum { SERIES_AHEAD = 2 };
 struct all_reduce {

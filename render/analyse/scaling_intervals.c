@@ -57,6 +57,20 @@ static int has_intervals(const struct report *rep, const struct series_point *p)
     return 1;
 }
 
+struct interval part_interval(const struct report *rep, const struct series_point *p, enum part part)
+{
+    struct interval out = {0};
+    double(*parts)[N_PARTS] = has_intervals(rep, p) ? draw_parts(rep, p, (uint64_t)p->n_nodes) : NULL;
+    double *x = parts ? calloc(BOOTSTRAP_RESAMPLES, sizeof *x) : NULL;
+    for (int k = 0; x && k < BOOTSTRAP_RESAMPLES; k++)
+        x[k] = parts[k][part];
+    if (x)
+        out = percentile_interval(x, BOOTSTRAP_RESAMPLES);
+    free(x);
+    free(parts);
+    return out;
+}
+
 /* Of summaries the steps themselves are not known: their mean is normal with the standard error of the summary. */
 static double relative_variance(const struct report *rep, const struct series_point *p)
 {

@@ -171,6 +171,24 @@ void run_sort(struct run *r)
     }
 }
 
+void run_settle(struct run *r)
+{
+    for (int i = 0; i < r->nodes_len; i++) {
+        struct run_node *n = &r->nodes[i];
+        n->n_gpus = n->gpus ? n->n_gpus : 0;
+        n->n_net = n->net ? n->n_net : 0;
+        n->n_disk = n->disk ? n->n_disk : 0;
+        n->n_busy = n->busy ? n->n_busy : 0;
+    }
+    for (int i = 0; i < r->n_traces; i++)
+        if (!r->traces[i].devices)
+            r->traces[i].n_devices = 0;
+    r->n_mpi_calls = r->mpi_calls ? r->n_mpi_calls : 0;
+    r->n_files = r->files ? r->n_files : 0;
+    r->ranges.n_names = r->ranges.list ? r->ranges.n_names : 0;
+    r->n_epochs = r->epochs ? r->n_epochs : 0;
+}
+
 void run_add_gap(struct run *r, const char *fmt, ...)
 {
     char text[1024];

@@ -120,16 +120,20 @@ static const char *not_judged(struct report *rep, const struct run_result *r)
 static const char *class_support(struct report *rep, const struct run_result *r, const struct class_result *c)
 {
     if (c->cls == CLASS_COMMUNICATION && is_one_of_many(r))
-        return report_text(rep,
-                           "How much of these %s is transfer and how much waiting for other ranks is n/a because the "
-                           "trace of one rank does not show when the others came.",
-                           fmt_time(r->comm_ns).text);
+        return report_text(
+            rep,
+            "How much of the %s of exposed communication in a step is transfer and how much waiting for other "
+            "ranks is n/a because the "
+            "trace of one rank does not show when the others came.",
+            fmt_time(r->comm_ns).text);
     if (c->cls == CLASS_COMMUNICATION && r->comm_ns > 0)
-        return report_text(rep, "Of these %s, %s are transfer and %s waiting for the rank that comes last.%s%s",
-                           fmt_time(r->comm_ns).text, fmt_time(r->part_ns[PART_TRANSFER]).text,
-                           fmt_time(r->part_ns[PART_WAIT]).text,
-                           r->part_ns[PART_WAIT] * 20 > r->step.mean_ns ? " " : "",
-                           r->part_ns[PART_WAIT] * 20 > r->step.mean_ns ? cause_of_waiting(rep, r) : "");
+        return report_text(
+            rep,
+            "Of the %s of exposed communication in a step, %s are transfer and %s waiting for the rank that "
+            "comes last.%s%s",
+            fmt_time(r->comm_ns).text, fmt_time(r->part_ns[PART_TRANSFER]).text, fmt_time(r->part_ns[PART_WAIT]).text,
+            r->part_ns[PART_WAIT] * 20 > r->step.mean_ns ? " " : "",
+            r->part_ns[PART_WAIT] * 20 > r->step.mean_ns ? cause_of_waiting(rep, r) : "");
     if (c->cls == CLASS_IMBALANCE)
         return cause_of_waiting(rep, r);
     if (c->cls == CLASS_COMPUTE && c->gain_ns <= 0 && !*r->shared.id && !is_compute_waiting(r))

@@ -176,9 +176,13 @@ static json_t *all_reduce_points(const struct all_reduce_point *points, int n)
         json_t *o = json_object();
         json_object_set_new(o, "n_nodes", json_integer(p->n_nodes));
         json_object_set_new(o, "n_ranks", json_integer(p->n_ranks));
+        json_object_set_new(o, "bytes_per_step", value_real(p->bytes > 0, p->bytes));
+        json_object_set_new(o, "all_reduces_per_step", value_real(p->is_counted, p->count));
+        json_object_set_new(o, "all_reduces_assumed", value_real(!p->is_counted, p->count));
         json_object_set_new(o, "predicted_ns", value_int(p->predicted_ns > 0, p->predicted_ns));
         json_object_set_new(o, "predicted_interval_ns", value_interval(p->interval));
         json_object_set_new(o, "measured_ns", value_int(p->measured_ns > 0, p->measured_ns));
+        json_object_set_new(o, "measured_interval_ns", value_interval(p->measured_interval));
         json_object_set_new(o, "residual_ratio", value_real(p->has_residual, p->residual_ratio));
         json_object_set_new(o, "residual_because", value_text(p->because));
         json_array_append_new(list, o);

@@ -155,6 +155,12 @@ static void put_laws(const struct report *rep, const struct series *s, struct dc
     dcr_buf_puts(out, "\n\n");
 }
 
+static void put_interval(struct dcr_buf *out, struct interval i)
+{
+    if (i.has)
+        dcr_buf_printf(out, "%s to %s", fmt_time(llround(i.lo)).text, fmt_time(llround(i.hi)).text);
+}
+
 /* What a calibration or a log of nccl-tests says of the all-reduces, beside the transfer that was measured. */
 static void put_all_reduce(const struct report *rep, const struct series *s, struct dcr_buf *out)
 {
@@ -170,23 +176,23 @@ static void put_all_reduce(const struct report *rep, const struct series *s, str
         return;
     }
     md_paragraph(out, a->text);
-    dcr_buf_printf(
-        out,
-        "| %s | Ranks | All-reduce a step by the %s | 95 %% interval | Transfer, measured | Measured / law |\n"
-        "| ---: | ---: | ---: | --- | ---: | --- |",
-        strcmp(rep->unit, "GPU") == 0 ? "GPUs" : "Nodes", a->source);
+    dcr_buf_printf(out,
+                   "| %s | Ranks | All-reduces a step | Time by the %s | 95 %% interval of the law (scatter of "
+                   "the %s) | Transfer, measured | 95 %% interval (over steps) | Measured / law |\n"
+                   "| ---: | ---: | --- | ---: | --- | ---: | --- | --- |",
+                   strcmp(rep->unit, "GPU") == 0 ? "GPUs" : "Nodes", a->source, a->source);
     for (int i = 0; i < a->n_points + a->n_ahead; i++) {
         int is_ahead = i >= a->n_points;
         const struct all_reduce_point *p = is_ahead ? &a->ahead[i - a->n_points] : &a->points[i];
-        dcr_buf_printf(out, "\n| %d | %d | %s | ", p->n_nodes, p->n_ranks,
+        dcr_buf_printf(out, "\n| %d | %d | %s | %s | ", p->n_nodes, p->n_ranks, all_reduces_words(p).text,
                        p->predicted_ns > 0 ? fmt_time(p->predicted_ns).text : "n/a");
-        if (p->interval.has)
-            dcr_buf_printf(out, "%s to %s", fmt_time(llround(p->interval.lo)).text,
-                           fmt_time(llround(p->interval.hi)).text);
+        put_interval(out, p->interval);
         dcr_buf_printf(out, " | %s | ",
                        is_ahead             ? "not measured"
                        : p->measured_ns > 0 ? fmt_time(p->measured_ns).text
                                             : "n/a");
+        put_interval(out, p->measured_interval);
+        dcr_buf_puts(out, " | ");
         if (p->has_residual)
             dcr_buf_puts(out, fmt_x(1 / (p->residual_ratio + 1)).text);
         else

@@ -4,6 +4,7 @@
 
 #include "lib/buf.h"
 #include "render/analyse/report.h"
+#include "render/narrate/format.h"
 
 /** narrate - fill claims, headlines and texts of an analysed report. */
 void narrate(struct report *rep);
@@ -21,6 +22,9 @@ int narrate_documents(struct report *rep, struct dcr_err *err) DCR_MUST_CHECK;
 
 /** narrate_law - the parameters of a law in words, with units: "serial share 12 %", "c 84.7 ms"; "" without any. */
 void narrate_law(const struct law *l, struct dcr_buf *out);
+
+/** all_reduces_words - the all-reduces of a step at a point: "4 of 250 kB", "1 of 1.00 MB (assumed)", "n/a". */
+struct fmt all_reduces_words(const struct all_reduce_point *p);
 
 /* The single documents; each appends to out. */
 void narrate_bottleneck_analysis_md(const struct report *rep, struct dcr_buf *out);

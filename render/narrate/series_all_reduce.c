@@ -5,8 +5,10 @@
 #include "render/analyse/analyse.h"
 #include "render/narrate/claims.h"
 #include "render/narrate/format.h"
+#include "render/narrate/narrate.h"
 
 #include <math.h>
+#include <stdio.h>
 
 /* "where 1.2 ms were measured, 20 % more" */
 static const char *beside(struct report *rep, const struct all_reduce_point *p)
@@ -28,6 +30,18 @@ static const char *beside(struct report *rep, const struct all_reduce_point *p)
 static const char *count_text(struct report *rep, double count)
 {
     return fabs(count - round(count)) < 0.005 ? report_text(rep, "%.0f", count) : fmt_number(count).text;
+}
+
+struct fmt all_reduces_words(const struct all_reduce_point *p)
+{
+    struct fmt out;
+    double n = p->count;
+    if (p->bytes <= 0 || n <= 0)
+        snprintf(out.text, sizeof out.text, "n/a");
+    else
+        snprintf(out.text, sizeof out.text, fabs(n - round(n)) < 0.005 ? "%.0f of %s%s" : "%.2f of %s%s", n,
+                 fmt_bytes(p->bytes / n).text, p->is_counted ? "" : " (assumed)");
+    return out;
 }
 
 /* What of a point's all-reduces is not as the sentence begins, which is of the largest point. */

@@ -56,6 +56,11 @@ json_t *view_ahead(struct site *s, const struct series *series)
     return t;
 }
 
+static const char *interval_words(struct site *s, struct interval i)
+{
+    return i.has ? site_text(s, "%s to %s", fmt_time(llround(i.lo)).text, fmt_time(llround(i.hi)).text) : "n/a";
+}
+
 json_t *view_all_reduce(struct site *s, const struct series *series)
 {
     const struct all_reduce *a = &series->all_reduce;
@@ -65,22 +70,23 @@ json_t *view_all_reduce(struct site *s, const struct series *series)
         view_table(s,
                    site_text(s, "All-reduces of a step by the %s, beside the transfer that was measured%s", a->source,
                              series_unreliable(s, series)),
-                   site_text(s, "%s|#Ranks|#By the %s|95 %% prediction interval|#Transfer, measured|#Measured / law",
-                             node_title(s), a->source));
+                   site_text(s,
+                             "%s|#Ranks|All-reduces a step|#Time by the %s|95 %% interval of the law (scatter of the "
+                             "%s)|#Transfer, measured|95 %% interval (over steps)|#Measured / law",
+                             node_title(s), a->source, a->source));
     for (int i = 0; i < a->n_points + a->n_ahead; i++) {
         int is_ahead = i >= a->n_points;
         const struct all_reduce_point *p = is_ahead ? &a->ahead[i - a->n_points] : &a->points[i];
         view_row(s, t, node_words(s, p->n_nodes));
         view_cell(s, t, site_text(s, "%d", p->n_ranks));
+        view_cell(s, t, site_text(s, "%s", all_reduces_words(p).text));
         view_cell_time(s, t, p->predicted_ns > 0, p->predicted_ns);
-        view_cell(s, t,
-                  p->interval.has ? site_text(s, "%s to %s", fmt_time(llround(p->interval.lo)).text,
-                                              fmt_time(llround(p->interval.hi)).text)
-                                  : "n/a");
+        view_cell(s, t, interval_words(s, p->interval));
         if (is_ahead)
             view_cell(s, t, "not measured");
         else
             view_cell_time(s, t, p->measured_ns > 0, p->measured_ns);
+        view_cell(s, t, is_ahead ? "not measured" : interval_words(s, p->measured_interval));
         view_cell(s, t,
                   p->has_residual ? fmt_x(1 / (p->residual_ratio + 1)).text
                   : is_ahead      ? "extrapolated"

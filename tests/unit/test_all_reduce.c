@@ -111,6 +111,9 @@ static void test_calibration(void **state)
     /* Of the calibration it is less than a microsecond, but the law misses the runs by 600 / 510. */
     assert_true(a->ahead[0].interval.has && fabs(a->ahead[0].interval.hi - 905000.0 * 600 / 510) < 10);
     assert_true(fabs(a->ahead[0].interval.lo - 905000.0 * 510 / 600) < 10);
+    /* What runs add is in an interval of its own: here every step transfers alike. */
+    assert_true(a->points[0].measured_interval.has && fabs(a->points[0].measured_interval.lo - 600000) < 1 &&
+                fabs(a->points[0].measured_interval.hi - 600000) < 1);
     const struct law *l = law_of_all_reduce();
     assert_true(l->has && fabs(l->residual_ratio - 0.15) < 1e-9);
     assert_string_equal(l->source, "calibration");
@@ -157,8 +160,27 @@ static void test_counts_differ(void **state)
         runs[i]->mpi_calls[0] = (struct run_mpi_call){.name = "MPI_Allreduce", .sum = {.n = i == 1 ? 120 : 320}};
         runs[i]->n_mpi_calls = 1;
     }
-    assert_non_null(strstr(analyse_runs()->text, "A step's 4 all-reduces (1.00 MB per rank) should take 530 us at 2 "
-                                                 "nodes with 3 of them, 1.00 MB per rank (measured: 600 us"));
+    for (int i = 0; i < 2; i++) /* every other step transfers for half and for one and a half as long */
+        for (size_t k = 0; k < runs[1]->ranks[i].n_steps; k++) {
+            struct step_record *x = &runs[1]->ranks[i].steps[k];
+            int64_t more = k % 2 ? 300000 : -300000;
+            x->part_ns[CAT_COMM] += more;
+            x->step_ns += more;
+            runs[1]->ranks[i].collectives[x->first_collective].dur_ns += more;
+        }
+    const struct all_reduce_point *p = analyse_runs()->points;
+    assert_true(p[0].is_counted && p[0].count == 3 && p[1].count == 4 && p[0].bytes == 1000000);
+    assert_string_equal(all_reduces_words(&p[0]).text, "3 of 333 kB");
+    assert_true(p[0].measured_interval.lo > 400000 && p[0].measured_interval.lo < p[0].measured_ns);
+    assert_true(p[0].measured_interval.hi < 800000 && p[0].measured_interval.hi > p[0].measured_ns);
+    struct dcr_buf json = {0};
+    narrate_report_json(&rep, &json);
+    assert_non_null(strstr(json.data, "\"all_reduces_per_step\": 3.0"));
+    assert_non_null(strstr(json.data, "\"measured_interval_ns\": "));
+    dcr_buf_release(&json);
+    assert_non_null(strstr(rep.series[0].all_reduce.text,
+                           "A step's 4 all-reduces (1.00 MB per rank) should take 530 us at 2 "
+                           "nodes with 3 of them, 1.00 MB per rank (measured: 600 us"));
 }
 
 /* Logs in any order, a name inside another's, a count of ranks twice; a law far from what was measured. */

@@ -398,6 +398,26 @@ static void test_how_steps_can_be_known(void **state)
     }
 }
 
+/* A run made by hand may count what it has no table of. */
+static void test_counts_without_tables(void **state)
+{
+    (void)state;
+    struct fixture f = {.n = 2};
+    struct foreign_trace trace = {.file = "t", .kind = "nsys export", .n_devices = 2, .n_events = 9};
+    for (int i = 0; i < 2; i++) {
+        struct run *r = f.runs[i] = i ? made_even_run(2, 64, 40, 80000000, 0, 0, 0) : made_run(1, 64);
+        for (int k = 0; k < r->nodes_len; k++)
+            r->nodes[k].n_gpus = r->nodes[k].n_net = r->nodes[k].n_disk = r->nodes[k].n_busy = 3;
+        r->n_mpi_calls = r->n_files = r->ranges.n_names = 4;
+        r->n_epochs = 5;
+        r->traces = &trace;
+        r->n_traces = 1;
+    }
+    tell(&f);
+    assert_contains(f.rep.headline, "neither throughput nor steps were recorded");
+    release(&f);
+}
+
 /* Ranges of other names are told, with what to call them; a window that never opened is not the program's fault. */
 static void test_why_no_steps(void **state)
 {
@@ -666,6 +686,7 @@ int main(void)
         cmocka_unit_test(test_titles),
         cmocka_unit_test(test_unnamed_part),
         cmocka_unit_test(test_how_steps_can_be_known),
+        cmocka_unit_test(test_counts_without_tables),
         cmocka_unit_test(test_why_no_steps),
         cmocka_unit_test(test_largest_gain_first),
         cmocka_unit_test(test_gain_beyond_its_cause),
