@@ -21,6 +21,7 @@ enum { DEFAULT_BYTES = 32 << 20, SMALL_NS = 100000 };
 
 struct launch_record {
     struct spill_key key; /* correlation, start */
+    int64_t thread;       /* index, THREAD_UNKNOWN */
 };
 /* An allocation, a release or a synchronisation: what a step should not hold. */
 struct call_record {
@@ -42,8 +43,9 @@ struct activity {
     size_t max_bytes;
     struct device_sums *devices;
     size_t n_devices, devices_cap, last;
-    struct range_record open[N_HOST_RANGES]; /* the range being extended */
-    int has_open[N_HOST_RANGES];
+    struct threads threads;                                /* behind the ranges of the host: their calls that wait */
+    struct range_record open[N_HOST_RANGES + THREADS_MAX]; /* the range being extended */
+    int has_open[N_HOST_RANGES + THREADS_MAX];
     struct device_steps steps;
     struct collective_kinds collectives;
     int64_t n_calls;   /* of the runtime */
@@ -144,12 +146,14 @@ int activity_op(struct activity *a, const struct device_op *op)
                           .kind = name->kind,
                           .blocks_per_sm = (float)op->blocks_per_sm,
                           .is_to_host = name->is_to_host,
-                          .stream = (int32_t)op->stream};
+                          .stream = (int32_t)op->stream,
+                          .thread = THREAD_UNKNOWN};
     spill_add(a->ops, &r);
     return 0;
 }
 
-void activity_range(struct activity *a, enum host_range kind, int64_t start_ns, int64_t dur_ns)
+/* kind: enum host_range, or N_HOST_RANGES + a thread */
+static void add_range(struct activity *a, int kind, int64_t start_ns, int64_t dur_ns)
 {
     int64_t end;
     if (dur_ns <= 0 || __builtin_add_overflow(start_ns, dur_ns, &end))
@@ -166,16 +170,31 @@ void activity_range(struct activity *a, enum host_range kind, int64_t start_ns, 
     a->has_open[kind] = 1;
 }
 
+void activity_range(struct activity *a, enum host_range kind, int64_t start_ns, int64_t dur_ns)
+{
+    add_range(a, (int)kind, start_ns, dur_ns);
+}
+
 void activity_call(struct activity *a, enum call_kind kind, int64_t correlation, int64_t start_ns, int64_t dur_ns)
 {
+    activity_call_of(a, 0, 0, kind, correlation, start_ns, dur_ns);
+}
+
+void activity_call_of(struct activity *a, int64_t process, int64_t thread, enum call_kind kind, int64_t correlation,
+                      int64_t start_ns, int64_t dur_ns)
+{
+    int at = threads_index(&a->threads, process, thread);
     runtime_log_add(a->runtime, start_ns, dur_ns);
     a->n_calls++;
     if (kind == CALL_SYNC || kind == CALL_MALLOC || kind == CALL_FREE)
         spill_add(a->calls, &(struct call_record){{start_ns, (int64_t)kind}});
-    if (kind == CALL_SYNC)
-        activity_range(a, HOST_SYNC, start_ns, dur_ns);
-    else if (correlation >= 0)
-        spill_add(a->launches, &(struct launch_record){{correlation, start_ns}});
+    if (kind == CALL_SYNC) {
+        add_range(a, HOST_SYNC, start_ns, dur_ns);
+        if (at >= 0)
+            add_range(a, N_HOST_RANGES + at, start_ns, dur_ns);
+    } else if (correlation >= 0) {
+        spill_add(a->launches, &(struct launch_record){{correlation, start_ns}, at});
+    }
 }
 
 void activity_operator(struct activity *a, int64_t thread, enum operator_kind kind, const char *name, size_t len,
@@ -228,16 +247,21 @@ static int join(struct activity *a, struct spill *by_device, struct dcr_err *err
     const struct launch_record *l = spill_next(a->launches);
     const struct op_record *op;
     struct spill_key last = {-1, 0};
+    int64_t thread = THREAD_UNKNOWN;
     while ((op = spill_next(a->ops)) != NULL) {
         struct op_record r = *op;
         while (l && (l->key.a < r.key.a || (l->key.a == r.key.a && l->key.b <= r.key.b))) {
             last = l->key;
+            thread = l->thread;
             l = spill_next(a->launches);
         }
-        if (r.key.a >= 0 && last.a == r.key.a)
+        if (r.key.a >= 0 && last.a == r.key.a) {
             r.launch_ns = last.b;
-        else if (r.key.a >= 0 && l && l->key.a == r.key.a) /* clocks disagree: launched after it began */
+            r.thread = (int32_t)thread;
+        } else if (r.key.a >= 0 && l && l->key.a == r.key.a) { /* clocks disagree: launched after it began */
             r.launch_ns = l->key.b;
+            r.thread = (int32_t)l->thread;
+        }
         if (r.launch_ns != NO_LAUNCH && device_steps_launch(&a->steps, r.launch_ns, r.end_ns) && a->phases)
             step_ranges_launch(a->phases, r.launch_ns, r.key.b, r.end_ns);
         if (r.launch_ns != NO_LAUNCH)
@@ -290,7 +314,7 @@ static struct intervals without(struct dcr_arena *arena, const struct intervals 
 /* returns  1 when there are too many to keep */
 static int host_intervals(struct activity *a, struct intervals *host, int *is_too_many, struct dcr_err *err)
 {
-    for (int k = 0; k < N_HOST_RANGES; k++)
+    for (int k = 0; k < N_HOST_RANGES + a->threads.n; k++)
         if (a->has_open[k])
             spill_add(a->ranges, &a->open[k]);
     int rc = spill_sort(a->ranges, err);
@@ -442,7 +466,7 @@ static uint32_t main_device(const struct activity *a)
 int activity_finish(struct activity *a, struct dcr_arena *arena, struct run_device **out, int *n, struct reduced *steps,
                     struct dcr_err *err)
 {
-    struct intervals host[N_HOST_RANGES] = {{0}};
+    struct host_side host = {.threads = &a->threads};
     const char *unknown = spill_count(a->launches) ? NULL : why_no_launches(a);
     int is_too_many = 0, n_memories = 0;
     struct device_memory *memories = NULL;
@@ -450,7 +474,7 @@ int activity_finish(struct activity *a, struct dcr_arena *arena, struct run_devi
     struct spill *by_device = spill_new(sizeof(struct op_record), a->max_bytes / 4);
     *n = 0;
     int rc = by_device ? join(a, by_device, err) : dcr_err_set(err, DCR_FATAL, "out of memory");
-    if (rc || (rc = host_intervals(a, host, &is_too_many, err)))
+    if (rc || (rc = host_intervals(a, host.of, &is_too_many, err)))
         goto out;
     *out = dcr_arena_alloc(arena, (a->n_devices + 1) * sizeof **out);
     struct device_queue *queues = dcr_arena_alloc(&a->arena, (a->n_devices + 1) * sizeof *queues);
@@ -467,7 +491,7 @@ int activity_finish(struct activity *a, struct dcr_arena *arena, struct run_devi
         struct run_device *d = &(*out)[(*n)++];
         *d = (struct run_device){.file = "", .model = "", .rank = -1};
         int is_main = k == main_device(a);
-        sweep_device(by_device, &first, host, is_main ? &a->steps : NULL, &a->arena, d);
+        sweep_device(by_device, &first, &host, is_main ? &a->steps : NULL, &a->arena, d);
         if (is_main && a->steps.n) {
             a->steps.is_device = 1;
             if ((rc = count_calls(a, d, err)) != 0)
@@ -488,7 +512,7 @@ int activity_finish(struct activity *a, struct dcr_arena *arena, struct run_devi
         qsort(*out, (size_t)*n, sizeof **out, compare_device);
     else
         a->steps.is_device = 1; /* of the host alone: its ranges, and what none of them names */
-    device_steps_finish(&a->steps, host, arena, steps);
+    device_steps_finish(&a->steps, host.of, arena, steps);
     for (size_t i = 0; i < a->n_devices; i++)
         steps->n_gpus += a->devices[i].n_kind[OP_COMPUTE] > 0;
     steps->n_gpus = *n && !steps->n_gpus ? 1 : steps->n_gpus;

@@ -50,8 +50,12 @@ struct activity;
 struct activity *activity_new(size_t max_bytes);
 /** activity_op - returns 0, or -1 when the operation's end does not fit into 64 bits (it is left out). */
 int activity_op(struct activity *a, const struct device_op *op);
-/** activity_call - a call of the runtime; times as of operations. */
+/** activity_call - a call of the runtime, of one thread or nobody says of which; times as of operations. */
 void activity_call(struct activity *a, enum call_kind kind, int64_t correlation, int64_t start_ns, int64_t dur_ns);
+/** activity_call_of - the same of a thread of a process, by any numbers: what it waits for may hold back the launches
+ * of its own thread, and of others of its process that come behind it. */
+void activity_call_of(struct activity *a, int64_t process, int64_t thread, enum call_kind kind, int64_t correlation,
+                      int64_t start_ns, int64_t dur_ns);
 void activity_range(struct activity *a, enum host_range kind, int64_t start_ns, int64_t dur_ns);
 /** activity_memory - the allocator's state of a device after an event of it; reserved -1 = not said. */
 void activity_memory(struct activity *a, int64_t device, int64_t t_ns, int64_t allocated, int64_t reserved);

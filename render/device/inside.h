@@ -5,6 +5,7 @@
 #include "render/device/activity.h"
 #include "render/device/optable.h"
 #include "render/device/spill.h"
+#include "render/device/threads.h"
 #include "render/model/build.h"
 
 #define NO_LAUNCH INT64_MIN
@@ -19,6 +20,7 @@ struct op_record {
     uint32_t kind;
     float blocks_per_sm; /* < 0 = not said */
     int32_t stream;
+    int32_t thread; /* that launched it (threads.h); THREAD_UNKNOWN = not said */
     int is_to_host; /* a copy from the device to the host */
 };
 
@@ -41,13 +43,18 @@ struct device_sums {
  *  `from`, 0 at first. */
 int64_t intervals_covered(const struct intervals *x, int64_t from, int64_t to, size_t *cursor);
 
+/* What the host did: HOST_SYNC of all threads; behind the ranges the synchronising calls of each. */
+struct host_side {
+    struct intervals of[N_HOST_RANGES + THREADS_MAX]; /* HOST_IO without what HOST_DATA covers */
+    const struct threads *threads;
+};
+
 struct device_steps;
 /** sweep_device - all operations of one device, in order of their start.
  *  first    the first one, from ops; *first becomes the first one of the next device, NULL at the end
- *  host     shape (N_HOST_RANGES); HOST_IO without what HOST_DATA covers
  *  steps    get what this device did in them; NULL = another device did already
  *  out      span, unions, idle causes and estimated SM efficiency are written */
-void sweep_device(struct spill *ops, const struct op_record **first, const struct intervals *host,
+void sweep_device(struct spill *ops, const struct op_record **first, const struct host_side *host,
                   struct device_steps *steps, struct dcr_arena *arena, struct run_device *out);
 
 #endif

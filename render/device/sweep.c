@@ -12,7 +12,9 @@ struct sweep {
     int64_t end_of[N_OP_KINDS];      /* latest end of an operation of the kind so far */
     int64_t in_set[1 << N_OP_KINDS]; /* ns in which exactly this set of kinds was running */
     size_t cursor[N_HOST_RANGES];
+    size_t waits[THREADS_MAX]; /* cursors into the synchronising calls of the threads */
     const struct intervals *host;
+    const struct threads *threads;
     struct device_steps *steps; /* NULL = none */
     struct {
         int64_t from, to; /* first step's start to last one's end; empty without steps */
@@ -40,10 +42,19 @@ int64_t intervals_covered(const struct intervals *x, int64_t from, int64_t to, s
     return sum;
 }
 
+/* Synchronising calls in [from, to): those of the thread that launched what comes next, since others hold back nothing
+ * of it; all, where no thread is known or nothing comes any more. */
+static int64_t waited(struct sweep *w, int64_t from, int64_t to, const struct op_record *next)
+{
+    if (!next || next->launch_ns == NO_LAUNCH || next->thread < 0)
+        return intervals_covered(&w->host[HOST_SYNC], from, to, &w->cursor[HOST_SYNC]);
+    return intervals_covered(&w->host[N_HOST_RANGES + next->thread], from, to, &w->waits[next->thread]);
+}
+
 /* Why nothing runs in [from, to), as far as data loading and I/O do not cover it; next NULL: nothing comes any more. */
 static enum idle_cause cause_of(struct sweep *w, int64_t from, int64_t to, const struct op_record *next)
 {
-    int64_t sync = intervals_covered(&w->host[HOST_SYNC], from, to, &w->cursor[HOST_SYNC]);
+    int64_t sync = waited(w, from, to, next);
     if (next && next->launch_ns != NO_LAUNCH && next->launch_ns > from)
         return IDLE_HOST;
     return sync > 0                            ? IDLE_SYNC
@@ -71,12 +82,29 @@ static int64_t blame_in_window(struct sweep *w, int64_t from, int64_t to, enum i
     return lo < hi ? blame(w, lo, hi, cause, w->window.cursor, w->window.idle_ns) : 0;
 }
 
-/* Did the device run dry while the host waited for it?                       cause_of has moved the cursor to `from` */
-static int is_in_sync(const struct sweep *w, int64_t from)
+/* When the range of x ends that holds t; INT64_MIN = none does. */
+static int64_t end_of_range(const struct intervals *x, size_t *cursor, int64_t t)
 {
-    const struct intervals *x = &w->host[HOST_SYNC];
-    size_t i = w->cursor[HOST_SYNC];
-    return i < x->n && x->at[i][0] <= from;
+    while (*cursor < x->n && x->at[*cursor][1] <= t)
+        (*cursor)++;
+    return *cursor < x->n && x->at[*cursor][0] <= t ? x->at[*cursor][1] : INT64_MIN;
+}
+
+/* Did the device run dry while the host waited for it, and was the launch of next held back by that? By a call of the
+ * same thread it was; by one of another thread of the process it may have been where that had ended by then; by one
+ * that still waited, or of another process, it was not. */
+static int is_in_sync(struct sweep *w, int64_t from, const struct op_record *next)
+{
+    if (next->thread < 0)
+        return end_of_range(&w->host[HOST_SYNC], &w->cursor[HOST_SYNC], from) != INT64_MIN;
+    for (int i = 0; i < w->threads->n; i++) {
+        if (w->threads->of[i].process != w->threads->of[next->thread].process)
+            continue;
+        int64_t end = end_of_range(&w->host[N_HOST_RANGES + i], &w->waits[i], from);
+        if (end != INT64_MIN && (i == next->thread || end <= next->launch_ns))
+            return 1;
+    }
+    return 0;
 }
 
 /* The gap [from, to) before an operation. */
@@ -85,7 +113,7 @@ static void blame_gap(struct sweep *w, int64_t from, int64_t to, const struct op
     enum idle_cause cause = cause_of(w, from, to, next);
     blame(w, from, to, cause, w->cursor, idle_ns);
     int64_t ns = blame_in_window(w, from, to, cause);
-    w->window.behind_sync_ns += cause == IDLE_HOST && is_in_sync(w, from) ? ns : 0;
+    w->window.behind_sync_ns += cause == IDLE_HOST && is_in_sync(w, from, next) ? ns : 0;
 }
 
 static void work_in_window(struct sweep *w, int64_t from, int64_t to, unsigned set)
@@ -229,12 +257,13 @@ static void end_window(struct sweep *w, struct run_device *out)
     out->is_last_step_cut = w->steps && w->steps->is_cut;
 }
 
-void sweep_device(struct spill *ops, const struct op_record **first, const struct intervals *host,
+void sweep_device(struct spill *ops, const struct op_record **first, const struct host_side *host,
                   struct device_steps *steps, struct dcr_arena *arena, struct run_device *out)
 {
     struct sweep w;
     memset(&w, 0, sizeof w);
-    w.host = host;
+    w.host = host->of;
+    w.threads = host->threads;
     w.steps = steps;
     const struct op_record *op = *first;
     uint32_t device = op->device;

@@ -214,26 +214,6 @@ static enum call_kind kind_of_call(struct kineto_sink *k, struct kineto_text nam
     return known->kind;
 }
 
-/* is_any: of an accelerator whose calls have names of their own: one with the correlation of an operation launched it.
- */
-static void add_call(struct kineto_sink *k, const struct kineto_raw *e, struct kineto_text name, int is_any)
-{
-    struct device_op op = {.correlation = -1};
-    enum call_kind kind = kind_of_call(k, name);
-    int ignored;
-    if (!e->has_ts) {
-        k->trace->n_unusable++;
-        return;
-    }
-    k->trace->n_calls++;
-    k->trace->n_mallocs += kind == CALL_MALLOC;
-    k->trace->n_frees += kind == CALL_FREE;
-    k->trace->n_syncs += kind == CALL_SYNC;
-    if (e->args && (kind == CALL_LAUNCH || (is_any && kind == CALL_OTHER)))
-        arguments(index_of(k, e), &op, NULL, e, &ignored);
-    activity_call(k->activity, kind, op.correlation, e->ts_ns, e->dur_ns);
-}
-
 /* A number for the thread, from the text of its process and its own: numbers or names, as the writer liked. */
 static int64_t hash_thread(const struct kineto_raw *e)
 {
@@ -257,6 +237,26 @@ static int64_t thread_of(struct kineto_sink *k, const struct kineto_raw *e)
         k->thread = hash_thread(e);
     }
     return k->thread;
+}
+
+/* is_any: of an accelerator whose calls have names of their own: one with the correlation of an operation launched it.
+ */
+static void add_call(struct kineto_sink *k, const struct kineto_raw *e, struct kineto_text name, int is_any)
+{
+    struct device_op op = {.correlation = -1};
+    enum call_kind kind = kind_of_call(k, name);
+    int ignored;
+    if (!e->has_ts) {
+        k->trace->n_unusable++;
+        return;
+    }
+    k->trace->n_calls++;
+    k->trace->n_mallocs += kind == CALL_MALLOC;
+    k->trace->n_frees += kind == CALL_FREE;
+    k->trace->n_syncs += kind == CALL_SYNC;
+    if (e->args && (kind == CALL_LAUNCH || (is_any && kind == CALL_OTHER)))
+        arguments(index_of(k, e), &op, NULL, e, &ignored);
+    activity_call_of(k->activity, 0, thread_of(k, e), kind, op.correlation, e->ts_ns, e->dur_ns);
 }
 
 /* Does the profiler write this range as an operator, as old versions do with all ranges and new ones with those of

@@ -290,7 +290,8 @@ static int read_host(struct nsys *x, struct run *r, struct dcr_err *err)
         x->trace.n_frees += kind == CALL_FREE;
         x->trace.n_syncs += kind == CALL_SYNC;
         if (duration(q, &dur))
-            activity_call(x->activity, kind, correlation(q, 2, 3), start, dur);
+            activity_call_of(x->activity, sqlite3_column_int64(q, 3) >> 24, sqlite3_column_int64(q, 3), kind,
+                             correlation(q, 2, 3), start, dur);
     }
     sqlite3_finalize(q);
     q = rc ? NULL : query(x, "NVTX_EVENTS", "start end text @textId globalTid eventType", &rc, err);

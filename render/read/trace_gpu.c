@@ -27,8 +27,9 @@ static void add_call(struct trace_gpu *g, const struct dct_gpu_event *e)
     g->trace.n_mallocs += kind == CALL_MALLOC;
     g->trace.n_frees += kind == CALL_FREE;
     g->trace.n_syncs += kind == CALL_SYNC;
-    activity_call(g->activity, kind, e->gpu.correlation ? (int64_t)e->gpu.correlation : -1, e->start_ns,
-                  e->end_ns - e->start_ns);
+    /* Of a call `device` is its thread. */
+    activity_call_of(g->activity, 0, e->gpu.device, kind, e->gpu.correlation ? (int64_t)e->gpu.correlation : -1,
+                     e->start_ns, e->end_ns - e->start_ns);
 }
 
 void trace_gpu_event(void *ctx, const struct dct_gpu_event *e)

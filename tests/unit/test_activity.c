@@ -462,6 +462,39 @@ static void test_behind_sync(void **state)
     dcr_arena_release(&arena);
 }
 
+/* The device runs [0,10), [30,40), [60,70); between, nothing. The second is launched at 25, the third at 35: held back
+ * by what a thread of the same process waited for until then; not by what another process, or a thread that still
+ * waits, does. Nor is it said of [40,60), launched before, that the host sat in a call: the thread that launched did
+ * not. */
+static void test_whose_sync(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t process, thread, from, ns, behind_ns, sync_ns;
+    } calls[] = {{1, 1, 5, 15, 20, 0},  {1, 2, 5, 15, 20, 0}, {1, 2, 5, 25, 0, 0}, {2, 9, 5, 15, 0, 0},
+                 {1, 1, 45, 10, 0, 20}, {1, 2, 45, 10, 0, 0}, {2, 9, 45, 10, 0, 0}};
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        struct dcr_arena arena = {0};
+        struct activity *a = activity_new(0);
+        for (int k = 0; k < 3; k++) {
+            struct device_op o = op(OP_COMPUTE, "a", 30 * k, 10, k + 1);
+            assert_int_equal(activity_op(a, &o), 0);
+            activity_call_of(a, 1, 1, CALL_LAUNCH, k + 1, k == 0 ? -5 : 15 + 10 * k, 1);
+        }
+        activity_call_of(a, calls[i].process, calls[i].thread, CALL_SYNC, -1, calls[i].from, calls[i].ns);
+        activity_step(a, 0, 0, 100);
+        struct run_device *d = finish(a, &arena, 1);
+        assert_int_equal(d->n_syncs, 1);
+        assert_int_equal(d->steps_behind_sync_ns, calls[i].behind_ns);
+        assert_int_equal(d->idle_ns[IDLE_SYNC], calls[i].sync_ns);
+        int64_t sum = 0;
+        for (int c = 0; c < N_IDLE_CAUSES; c++)
+            sum += d->idle_ns[c];
+        assert_int_equal(sum, d->value[DEV_IDLE]);
+        dcr_arena_release(&arena);
+    }
+}
+
 /* 8 ranks gather 1000 bytes each: S is the whole output, 8000 bytes in 400 ns are 20 GB/s, on the bus 17.5. */
 static void test_collectives(void **state)
 {
@@ -641,15 +674,16 @@ static void test_spill_without_disk(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_unions),      cmocka_unit_test(test_no_overlap),
-        cmocka_unit_test(test_spilled),     cmocka_unit_test(test_idle_causes),
-        cmocka_unit_test(test_estimates),   cmocka_unit_test(test_cut_step),
-        cmocka_unit_test(test_host_alone),  cmocka_unit_test(test_micro_batches),
-        cmocka_unit_test(test_mark_names),  cmocka_unit_test(test_odd_operations),
-        cmocka_unit_test(test_nothing),     cmocka_unit_test(test_steps),
-        cmocka_unit_test(test_behind_sync), cmocka_unit_test(test_collectives),
-        cmocka_unit_test(test_operators),   cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_spill_order), cmocka_unit_test(test_spill_without_disk),
+        cmocka_unit_test(test_unions),         cmocka_unit_test(test_no_overlap),
+        cmocka_unit_test(test_spilled),
+        cmocka_unit_test(test_idle_causes),    cmocka_unit_test(test_estimates),
+        cmocka_unit_test(test_cut_step),       cmocka_unit_test(test_host_alone),
+        cmocka_unit_test(test_micro_batches),  cmocka_unit_test(test_mark_names),
+        cmocka_unit_test(test_odd_operations), cmocka_unit_test(test_nothing),
+        cmocka_unit_test(test_steps),          cmocka_unit_test(test_behind_sync),
+        cmocka_unit_test(test_whose_sync),     cmocka_unit_test(test_collectives),
+        cmocka_unit_test(test_operators),      cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_spill_order),    cmocka_unit_test(test_spill_without_disk),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
