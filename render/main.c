@@ -56,6 +56,8 @@ static int compare_with(struct report *rep, const struct options *o, const struc
         }
         for (size_t i = 0; i < old.n_left_out; i++)
             report_add_note(rep, NOTE_GAP, -1, "left-out-file", "Left out of the baseline: %s.", old.left_out[i]);
+        for (size_t i = 0; i < old.n_copies; i++)
+            report_add_note(rep, NOTE_CAVEAT, -1, NOTE_COPY, "Used once of the baseline: %s.", old.copies[i]);
         report_drop_note(rep, "one-node-count"); /* it is before and after that was asked for */
         if (compare(rep, &before) <= 0)
             report_add_note(rep, NOTE_GAP, -1, "no-comparison", "Nothing is compared: %s.", rep->no_comparison);
@@ -80,8 +82,8 @@ static void conclude(const struct options *o, const struct report *rep)
 {
     if (o->is_quiet)
         return;
-    for (int i = 0; i < rep->n_notes - rep->n_gaps; i++) /* the first, and any that is about all runs */
-        if (i == 0 || rep->notes[i].run < 0)
+    for (int i = 0; i < rep->n_notes; i++) /* the first, and any that is about all runs */
+        if (rep->notes[i].kind == NOTE_CAVEAT && (i == 0 || rep->notes[i].run < 0))
             print_line("Note: ", rep->notes[i].text);
     print_line("", rep->verdict);
     if (rep->n_gaps) {
@@ -192,6 +194,8 @@ int main(int argc, char **argv)
         goto out;
     how.left_out = evidence.left_out;
     how.n_left_out = evidence.n_left_out;
+    how.copies = evidence.copies;
+    how.n_copies = evidence.n_copies;
     how.none = evidence.none;
     how.n_none = evidence.n_none;
     if ((rc = analyse(&rep, evidence.runs, (int)evidence.inputs.n, &how, &err)))

@@ -373,6 +373,8 @@ int analyse(struct report *rep, struct run **runs, int n, const struct analyse_o
                 rep->runs[i].label, opt->nodes, rep->runs[i].n_nodes);
     for (size_t i = 0; i < opt->n_left_out; i++)
         report_add_note(rep, NOTE_GAP, -1, "left-out-file", "Left out: %s.", opt->left_out[i]);
+    for (size_t i = 0; i < opt->n_copies; i++)
+        report_add_note(rep, NOTE_CAVEAT, -1, NOTE_COPY, "Used once: %s.", opt->copies[i]);
     rep->none = dcr_arena_alloc(&rep->arena, (opt->n_none + 1) * sizeof *rep->none);
     for (size_t i = 0; i < opt->n_none; i++)
         rep->none[rep->n_none++] = text_clean(&rep->arena, opt->none[i]);

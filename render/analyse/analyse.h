@@ -11,6 +11,8 @@ struct analyse_options {
     struct thresholds thresholds;
     const char *const *left_out; /* what was found and could not be used, as sentences without a full stop */
     size_t n_left_out;
+    const char *const *copies; /* runs that are there a second time, likewise: a note, since nothing is missing */
+    size_t n_copies;
     const char *const *none; /* files beside the evidence that are none: names, ascending */
     size_t n_none;
 };

@@ -329,7 +329,7 @@ static int is_grave(const struct note *x)
     return strcmp(x->id, "repetitions") == 0 || strcmp(x->id, "left-out") == 0 || strcmp(x->id, "ranks-missing") == 0;
 }
 
-/* Caveats first, grave ones before others, then gaps; otherwise as they came. */
+/* Caveats first, grave ones before others, copies behind them, then gaps; otherwise as they came. */
 static void order_notes(struct report *rep)
 {
     if (rep->n_notes == 0)
@@ -339,10 +339,13 @@ static void order_notes(struct report *rep)
     for (int i = 0; i < rep->n_notes; i++)
         if (is_grave(&rep->notes[i]))
             ordered[n++] = rep->notes[i];
-    for (int kind = NOTE_CAVEAT; kind <= NOTE_GAP; kind++)
-        for (int i = 0; i < rep->n_notes; i++)
-            if (rep->notes[i].kind == (enum note_kind)kind && !is_grave(&rep->notes[i]))
-                ordered[n++] = rep->notes[i];
+    for (int rank = 0; rank < 3; rank++)
+        for (int i = 0; i < rep->n_notes; i++) {
+            const struct note *x = &rep->notes[i];
+            int own = x->kind == NOTE_GAP ? 2 : strcmp(x->id, NOTE_COPY) == 0;
+            if (own == rank && !is_grave(x))
+                ordered[n++] = *x;
+        }
     rep->notes = ordered;
     rep->notes_cap = (size_t)rep->n_notes;
 }

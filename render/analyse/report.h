@@ -211,6 +211,7 @@ struct series {
 };
 
 /* Said at the top, before any verdict. */
+#define NOTE_COPY "copy" /* id: a run that lies there twice; the last of the caveats */
 enum note_kind { NOTE_CAVEAT /* lowers confidence */, NOTE_GAP /* something is missing: exit status 3 */ };
 struct note {
     enum note_kind kind;

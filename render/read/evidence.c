@@ -160,6 +160,7 @@ static size_t used_of(const struct evidence *e, size_t i)
  * and the others are said to be left out. Both named are refused, by analyse(). */
 static void drop_copies(struct evidence *e)
 {
+    e->copies = dcr_arena_alloc(&e->inputs.arena, (e->inputs.n + 1) * sizeof *e->copies);
     size_t n = 0, *used = dcr_arena_alloc(&e->inputs.arena, (e->inputs.n + 1) * sizeof *used);
     for (size_t i = 0; i < e->inputs.n; i++)
         used[i] = e->inputs.list[i].is_found ? used_of(e, i) : i;
@@ -168,7 +169,7 @@ static void drop_copies(struct evidence *e)
         struct dcr_err why = {0};
         (void)dcr_err_set(&why, DCR_WARN, "'%s' is the same run as '%s', which is used", copy, of);
         if (used[i] != i && strcmp(copy, of) != 0)
-            e->left_out[e->n_left_out++] = dcr_arena_strdup(&e->inputs.arena, why.text);
+            e->copies[e->n_copies++] = dcr_arena_strdup(&e->inputs.arena, why.text);
     }
     for (size_t i = 0; i < e->inputs.n; i++) {
         if (used[i] != i) {

@@ -10,13 +10,15 @@ struct evidence {
     struct run **runs;     /* shape (inputs.n) */
     const char **left_out; /* not usable, the rest is: why, as sentences without a full stop; shape (n_left_out) */
     size_t n_left_out;
+    const char **copies; /* runs that are there a second time, likewise: nothing is missing without them */
+    size_t n_copies;
     const char **none; /* files of folders that are plainly no evidence: names, ascending; shape (n_none) */
     size_t n_none, none_cap;
 };
 
 /** evidence_read - read what was named; what was only found in a folder and cannot be used is said in left_out,
- *  unless it is plainly no evidence (a README): then it is named in none. A folder with nothing else is said. So is a
- *  run that is there a second time, as a copy or unpacked, unless both were named.
+ *  unless it is plainly no evidence (a README): then it is named in none. A folder with nothing else is said. A run
+ *  that is there a second time, as a copy or unpacked, is used once and said in copies, unless both were named.
  *  e        filled; must be zero; free with evidence_release, also after an error
  *  paths    borrows; shape (n)
  *  is_strict  1: each file that was named must be usable. 0: those of other tools, and what is of no known kind, are
