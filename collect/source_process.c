@@ -260,14 +260,14 @@ static void put_perf(struct processes *c, int rank)
 static int put_rank(struct processes *c, int rank, const struct tick *now, struct outputs *out, struct dcr_err *err)
 {
     struct counters sum = {.has = (1u << N_COUNTERS) - 1};
-    pid_t first = 0;
+    const struct process *first = NULL;
     int n_alive = 0;
     for (size_t i = 0; i < c->n; i++) {
         const struct process *p = &c->known[i];
         if (p->rank != rank)
             continue;
         if (!first)
-            first = p->pid;
+            first = p;
         for (int k = 0; k < N_COUNTERS; k++)
             sum.value[k] += p->last.value[k];
         sum.has &= p->last.has;
@@ -282,13 +282,18 @@ static int put_rank(struct processes *c, int rank, const struct tick *now, struc
     cell_time(&c->row, now);
     cell_int(&c->row, now->mono_ns);
     cell_int(&c->row, rank < 0 ? 0 : rank);
-    cell_int(&c->row, first);
+    cell_int(&c->row, first->pid);
     put_counter(&c->row, &sum, USER);
     put_counter(&c->row, &sum, SYSTEM);
     cell_unsigned(&c->row, sum.rss_bytes);
     for (int i = READ; i < N_COUNTERS; i++)
         put_counter(&c->row, &sum, i);
     put_perf(c, rank);
+    if (first->last.has & 1u << USER)
+        cell_unsigned(&c->row, first->last.value[USER] + first->last.value[SYSTEM]);
+    else
+        cell_empty(&c->row);
+    cell_int(&c->row, n_alive);
     cell_end(&c->row);
     char name[64] = "launcher/process_monitor.csv";
     if (rank >= 0)

@@ -25,7 +25,8 @@ static struct run_reading reading_at(const struct run_reading *list, int n, int6
     double part = b->t_ns > a->t_ns ? (double)(t_ns - a->t_ns) / (double)(b->t_ns - a->t_ns) : 0;
     part = part < 0 ? 0 : part > 1 ? 1 : part;
     return (struct run_reading){t_ns, a->run_delay_ns + (int64_t)(part * (double)(b->run_delay_ns - a->run_delay_ns)),
-                                a->cpu_ns + (int64_t)(part * (double)(b->cpu_ns - a->cpu_ns))};
+                                a->cpu_ns + (int64_t)(part * (double)(b->cpu_ns - a->cpu_ns)),
+                                a->own_ns + (int64_t)(part * (double)(b->own_ns - a->own_ns))};
 }
 
 static struct window steps_of(const struct run_rank *k)
@@ -76,6 +77,25 @@ static double used_by(const struct run_rank *k, struct window w)
     return (double)(reading_at(k->delays, k->n_delays, w.to).cpu_ns -
                     reading_at(k->delays, k->n_delays, w.from).cpu_ns) /
            (double)(w.to - w.from);
+}
+
+/* The same of the process that makes the steps alone: the first of the rank's, or the other of two (a shell in front of
+ * it). < 0: not known, `used` of all of them. */
+static double used_by_steps(const struct run_rank *k, struct window w, double used)
+{
+    int is_first = k->step_pid == k->monitor_pid;
+    if (k->most_processes == 1)
+        return used;
+    if (!k->step_pid || !k->monitor_pid || (!is_first && k->most_processes != 2))
+        return -1;
+    for (int i = 0; i < k->n_delays; i++)
+        if (k->delays[i].own_ns < 0)
+            return -1;
+    double own =
+        (double)(reading_at(k->delays, k->n_delays, w.to).own_ns - reading_at(k->delays, k->n_delays, w.from).own_ns) /
+        (double)(w.to - w.from);
+    own = is_first ? own : used - own;
+    return own > 0 ? own : 0;
 }
 
 /* A node while its ranks trained: cores that were busy, and those of them that its ranks kept so. Of the whole run
@@ -231,13 +251,17 @@ struct processor processor_of(const struct report *rep, const struct run_result 
         double used = used_by(k, steps_of(k)), waiting = waiting_threads(k);
         if (k->rank != r->ranks[i].rank || used < 0 || waiting < 0 || !is_read_within(k, steps_of(k)))
             return (struct processor){.of_work = -1};
+        double own = used_by_steps(k, steps_of(k), used);
+        p.is_of_several |= own < 0 && k->most_processes > 1;
+        own = own < 0 ? used : own;
         const int64_t *part = r->ranks[i].part_ns;
         int64_t comm = part[PART_TRANSFER] + part[PART_WAIT];
         int64_t work = part[PART_COMPUTE] + part[PART_COPY] + part[PART_OTHER];
         p.used_cores += used / r->n_rank_results;
+        p.own_cores += own / r->n_rank_results;
         if (comm < least_comm && work > 0) {
             least_comm = comm;
-            p.of_work = (used + waiting) * (double)step / (double)work;
+            p.of_work = (own + waiting) * (double)step / (double)work;
         }
     }
     p.has = p.of_work >= 0;

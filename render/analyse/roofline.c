@@ -233,9 +233,8 @@ static const char *compute_text(struct report *rep, const struct run_result *r, 
     return report_text(rep, "%s a step%s%s", text,
                        !is_bound ? ""
                        : is_compute_waiting(r)
-                           ? report_text(rep,
-                                         ", in which the ranks used %s of a core: they wait for what is not recorded",
-                                         fmt_percent(r->processor.used_cores).text)
+                           ? report_text(rep, ", in which the ranks' own processes used %s of a core: they wait",
+                                         fmt_percent(r->processor.own_cores).text)
                        : *r->shared.id        ? ": compute-bound, as far as shared cores let one see"
                        : c->gain_ns > 0       ? ": compute-bound"
                        : !is_memory_judged(r) ? ": compute-bound, by memory or by arithmetic, which is not known"

@@ -39,6 +39,7 @@ struct sampled {
 /* Counters of processor time at a moment, on the clock of the steps; thinned out while reading. */
 struct run_reading {
     int64_t t_ns, run_delay_ns, cpu_ns; /* cpu_ns -1 = not measured */
+    int64_t own_ns;                     /* of a rank: of its first process alone; -1 = not measured */
 };
 #define RUN_MAX_READINGS 512
 
@@ -113,6 +114,8 @@ struct run_rank {
     const char *counters_status; /* of the cycles: "ok", "n/a because ..."; "" = the archive does not say */
     struct run_reading *delays;  /* the same counters over time. shape (n_delays) */
     int n_delays;
+    int64_t monitor_pid; /* first of the rank's processes, 0 = not said; as most of them as there were at once */
+    int most_processes;  /* 0 = not said */
 };
 
 /* Calls that the recorder saw by itself, summed over the ranks. Of MPI by function: bytes as docs/FORMAT.md says, time

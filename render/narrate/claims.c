@@ -147,9 +147,15 @@ static const char *evidence_of(struct report *rep, const struct run_result *r, e
     return report_text(rep, "runs/%s/index.html#%s", r->slug, anchor);
 }
 
-/* The processor time of the ranks says that they wait, and not for what. */
+/* The processor time of the ranks says that they wait, and not for what; or it is of several processes, of which the
+ * one that makes the steps may have waited. */
 static enum confidence unless_waiting(const struct run_result *r, enum confidence sure, const char **because)
 {
+    if (r->processor.is_of_several && !r->processor.is_waiting && sure != CONFIDENCE_LOW) {
+        *because = "a rank has several processes, and which of them used the processor is not recorded: the one that "
+                   "makes the steps may have waited";
+        return sure == CONFIDENCE_HIGH ? CONFIDENCE_MEDIUM : CONFIDENCE_LOW;
+    }
     if (!is_compute_waiting(r) || sure != CONFIDENCE_HIGH)
         return sure;
     *because = "the processor time of the ranks says that they wait, and not for what";

@@ -258,9 +258,11 @@ static void put_steps(json_t *o, const struct run_result *r)
                                         (json_int_t)r->straggler.as_fast_ns)
                             : json_null());
     json_object_set_new(o, "processor",
-                        r->processor.has ? json_pack("{s:f, s:f}", "used_cores", r->processor.used_cores,
-                                                     "of_work_ratio", r->processor.of_work)
-                                         : json_null());
+                        r->processor.has
+                            ? json_pack("{s:f, s:o, s:f}", "used_cores", r->processor.used_cores, "own_cores",
+                                        value_real(!r->processor.is_of_several, r->processor.own_cores),
+                                        "of_work_ratio", r->processor.of_work)
+                            : json_null());
     json_object_set_new(o, "straggler_factor", value_real(r->straggler_x > 0, r->straggler_x));
     json_object_set_new(o, "pop", value_pop(&r->pop));
     json_object_set_new(o, "pop_because", r->pop.has ? json_null() : value_text(r->pop_because));

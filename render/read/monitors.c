@@ -296,7 +296,10 @@ static int reading(const struct table *t, struct run_reading *out)
     int has_cpu = !dcr_csv_double(t->csv, dcr_csv_column(t->csv, "user_ns"), &user, NULL) &&
                   !dcr_csv_double(t->csv, dcr_csv_column(t->csv, "system_ns"), &system, NULL) && user >= 0 &&
                   system >= 0 && user + system < 9e18;
-    *out = (struct run_reading){(int64_t)when, (int64_t)delay, has_cpu ? (int64_t)(user + system) : -1};
+    double own;
+    int has_own = !dcr_csv_double(t->csv, dcr_csv_column(t->csv, "own_cpu_ns"), &own, NULL) && own >= 0 && own < 9e18;
+    *out = (struct run_reading){(int64_t)when, (int64_t)delay, has_cpu ? (int64_t)(user + system) : -1,
+                                has_own ? (int64_t)own : -1};
     return 0;
 }
 
@@ -323,6 +326,10 @@ static int read_process(struct table *t, int rank, struct dcr_err *err)
         count(t, &instructions, "instructions");
         count(t, &misses, "llc_misses");
         count(t, &clock, "task_clock_ns");
+        if (!of->monitor_pid && cell(t, "pid", &v) && v >= 1 && v < INT32_MAX)
+            of->monitor_pid = (int64_t)v;
+        if (cell(t, "processes", &v) && v > of->most_processes && v < INT32_MAX)
+            of->most_processes = (int)v;
         if (cell(t, "rss_bytes", &v) && v > rss && v < 9e18)
             rss = v;
     }

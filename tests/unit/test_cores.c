@@ -11,7 +11,7 @@ static void test_start_up_is_left_out(void **state)
     struct run_rank *k = run_rank_at(r, 0);
     for (int i = 0; i < 40; i++)
         k->steps[i].start_ns = 1000 + 100 * i;
-    struct run_reading delays[] = {{0, 0, -1}, {1000, 900, -1}, {3000, 1000, -1}, {5000, 1100, -1}};
+    struct run_reading delays[] = {{0, 0, -1, -1}, {1000, 900, -1, -1}, {3000, 1000, -1, -1}, {5000, 1100, -1, -1}};
     k->delays = delays;
     k->n_delays = 4;
     k->run_delay_ns = 1100;
@@ -39,8 +39,8 @@ static void test_own_threads_wait(void **state)
              {3920, 4, 2, 0, 400} /* may have been on theirs */};
     for (size_t t = 0; t < sizeof c / sizeof *c; t++) {
         struct run *r = parts(25, 0, 0), *runs[] = {r}; /* 40 steps of 100 ns each, from 1000 on */
-        struct run_reading busy[] = {{0, 0, 0}, {1000, 0, 1000}, {5000, 0, 5000}},
-                           used[] = {{0, 0, 0}, {1000, 0, 0}, {5000, c[t].delay_ns, c[t].own_ns}};
+        struct run_reading busy[] = {{0, 0, 0, -1}, {1000, 0, 1000, -1}, {5000, 0, 5000, -1}},
+                           used[] = {{0, 0, 0, -1}, {1000, 0, 0, -1}, {5000, c[t].delay_ns, c[t].own_ns, -1}};
         r->nodes_len = 1;
         r->nodes[0].cores = c[t].cores;
         r->nodes[0].cores_allowed = c[t].allowed;
@@ -86,7 +86,7 @@ static void test_own_threads_wait(void **state)
         run_free(r);
     }
     /* 1.95 cores' worth used and twice 0.3 waited for: with 2.55 cores a step lasts 2 / 2.55 of the time at least */
-    struct run_reading waits[] = {{0, 0, 0}, {1000, 0, 0}, {5000, 1200, 3900}};
+    struct run_reading waits[] = {{0, 0, 0, -1}, {1000, 0, 0, -1}, {5000, 1200, 3900, -1}};
     struct run *r = parts(25, 0, 0), *runs[] = {r};
     for (int i = 0; i < 2; i++) {
         struct run_rank *k = run_rank_at(r, i);
@@ -102,7 +102,7 @@ static void test_own_threads_wait(void **state)
     assert_true(cores_missing(&o) > 1 - 2 / 2.55 - 1e-9 && cores_missing(&o) < 1 - 2 / 2.55 + 1e-9);
     o.cores = 3;
     assert_true(cores_missing(&o) <= 0);
-    struct run_reading busy[] = {{0, 0, 0}, {1000, 0, 1000}, {5000, 0, 5000}};
+    struct run_reading busy[] = {{0, 0, 0, -1}, {1000, 0, 1000, -1}, {5000, 0, 5000, -1}};
     for (int i = 0; i < 2; i++) { /* a core each, on two nodes */
         r->nodes[i].cores = r->nodes[i].cores_allowed = 1;
         r->nodes[i].cpu_percent = (struct sampled){.n = 10, .sum = 1000};
@@ -138,9 +138,9 @@ static struct run *waiting_run(int n_nodes, int n_ranks, int cores, const int (*
         n->cores = n->cores_allowed = cores;
         n->cpu_percent = (struct sampled){.n = 10, .sum = 1000 * all / cores};
         n->monitor_seconds = 5e-6;
-        busy[i][0] = (struct run_reading){0, 0, 0};
-        busy[i][1] = (struct run_reading){1000, 0, 0};
-        busy[i][2] = (struct run_reading){5000, 0, (int64_t)(4000 * all / cores)};
+        busy[i][0] = (struct run_reading){0, 0, 0, -1};
+        busy[i][1] = (struct run_reading){1000, 0, 0, -1};
+        busy[i][2] = (struct run_reading){5000, 0, (int64_t)(4000 * all / cores), -1};
         n->busy = busy[i];
         n->n_busy = 3;
     }
@@ -152,9 +152,9 @@ static struct run *waiting_run(int n_nodes, int n_ranks, int cores, const int (*
         }
         k->rank = i;
         k->node = i % n_nodes;
-        used[i][0] = (struct run_reading){0, 0, 0};
-        used[i][1] = (struct run_reading){1000, 0, 0};
-        used[i][2] = (struct run_reading){5000, (int64_t)milli[i][1] * 4, (int64_t)milli[i][0] * 4};
+        used[i][0] = (struct run_reading){0, 0, 0, -1};
+        used[i][1] = (struct run_reading){1000, 0, 0, -1};
+        used[i][2] = (struct run_reading){5000, (int64_t)milli[i][1] * 4, (int64_t)milli[i][0] * 4, -1};
         k->delays = used[i];
         k->n_delays = 3;
         k->run_delay_ns = used[i][2].run_delay_ns;
@@ -291,7 +291,7 @@ static void test_waiting_in_compute(void **state)
         static struct run_reading used[41]; /* the steps last from 1000 to 5000 */
         for (int i = 0; i < 41; i++)
             used[i] = (struct run_reading){c[t].n_readings == 2 ? 5000 * i : 900 + 105 * i, 0,
-                                           (int64_t)i * 105 * c[t].used_milli / 1000};
+                                           (int64_t)i * 105 * c[t].used_milli / 1000, -1};
         for (int s = 0; s < 40; s++)
             k->steps[s].start_ns = 1000 + 100 * s;
         k->delays = used;
@@ -315,6 +315,54 @@ static void test_waiting_in_compute(void **state)
                                                        ? "the processor time of the ranks says that they wait, and not "
                                                          "for what"
                                                        : "whether memory bandwidth limits the compute is not known");
+        report_free(&rep);
+        run_free(r);
+    }
+}
+
+/* A rank whose child computes beside it: the processor time is its parent's only where the monitor says so. */
+static void test_forked_child_computes(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t step_pid, monitor_pid;
+        int n_processes, own_milli, is_waiting;
+        const char *confidence, *says;
+    } c[] = {{7, 7, 2, 20, 1, "medium",
+              "the process of a rank that makes the steps used 2.0 % of a core in them, and "
+              "other processes of the rank 98 %: it waits for those"},
+             {7, 7, 2, 990, 0, "high", "compute-bound"},
+             {7, 3, 2, 10, 0, "high", "compute-bound"}, /* a shell in front of it, which does nothing */
+             {7, 3, 3, 10, 0, "medium", "compute-bound"},
+             {7, 0, 0, -1, 0, "high", "compute-bound"}, /* an older collector */
+             {7, 7, 1, -1, 0, "high", "compute-bound"}};
+    for (size_t t = 0; t < sizeof c / sizeof *c; t++) {
+        const int64_t part[N_CATEGORIES] = {[CAT_COMPUTE] = 100};
+        struct run *r = made_run(1, 64), *runs[] = {r};
+        struct run_rank *k = run_rank_at(r, 0);
+        static struct run_reading used[41]; /* the steps last from 1000 to 5000 */
+        for (int s = 0; s < 40; s++) {
+            made_step(r, k, part);
+            k->steps[s].start_ns = 1000 + 100 * s;
+        }
+        for (int i = 0; i < 41; i++)
+            used[i] = (struct run_reading){900 + 105 * i, 0, (int64_t)i * 105,
+                                           c[t].own_milli < 0 ? -1 : (int64_t)i * 105 * c[t].own_milli / 1000};
+        k->delays = used;
+        k->n_delays = 41;
+        k->run_delay_ns = k->cpu_ns = 0;
+        k->process_seconds = 5e-6;
+        k->step_pid = c[t].step_pid;
+        k->monitor_pid = c[t].monitor_pid;
+        k->most_processes = c[t].n_processes;
+        struct report rep = {0};
+        struct analyse_options o = made_options();
+        assert_int_equal(analyse(&rep, runs, 1, &o, NULL), 0);
+        narrate(&rep);
+        assert_int_equal(is_compute_waiting(&rep.runs[0]), c[t].is_waiting);
+        if (!strstr(rep.headline, c[t].says))
+            fail_msg("case %zu: %s", t, rep.headline);
+        assert_string_equal(rep.confidence, c[t].confidence);
         report_free(&rep);
         run_free(r);
     }
@@ -353,10 +401,10 @@ static void test_shared_resources(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_start_up_is_left_out), cmocka_unit_test(test_own_threads_wait),
-        cmocka_unit_test(test_waits_by_node),        cmocka_unit_test(test_rank_without_steps),
-        cmocka_unit_test(test_shared_resources),     cmocka_unit_test(test_waiting_in_compute),
-        cmocka_unit_test(test_wait_of_several),
+        cmocka_unit_test(test_start_up_is_left_out),  cmocka_unit_test(test_own_threads_wait),
+        cmocka_unit_test(test_waits_by_node),         cmocka_unit_test(test_rank_without_steps),
+        cmocka_unit_test(test_shared_resources),      cmocka_unit_test(test_waiting_in_compute),
+        cmocka_unit_test(test_forked_child_computes), cmocka_unit_test(test_wait_of_several),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
