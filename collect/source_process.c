@@ -293,6 +293,7 @@ static int put_rank(struct processes *c, int rank, const struct tick *now, struc
         cell_unsigned(&c->row, first->last.value[USER] + first->last.value[SYSTEM]);
     else
         cell_empty(&c->row);
+    put_counter(&c->row, &first->last, DELAY);
     cell_int(&c->row, n_alive);
     cell_end(&c->row);
     char name[64] = "launcher/process_monitor.csv";

@@ -121,7 +121,8 @@ enum dcr_role {
     X("t_ns", "ns") X("rank", "1") X("pid", "1") X("user_ns", "ns") X("system_ns", "ns") X("rss_bytes", "bytes")       \
         X("read_bytes", "bytes") X("write_bytes", "bytes") X("voluntary_switches", "1") X("involuntary_switches", "1") \
             X("run_delay_ns", "ns") X("minor_faults", "1") X("major_faults", "1") X("cycles", "1") X("instructions", "1") \
-                X("llc_misses", "1") X("task_clock_ns", "ns") X("own_cpu_ns", "ns") X("processes", "1")
+                X("llc_misses", "1") X("task_clock_ns", "ns") X("own_cpu_ns", "ns") X("own_run_delay_ns", "ns") \
+                    X("processes", "1")
 
 /* clang-format on */
 

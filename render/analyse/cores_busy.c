@@ -79,13 +79,13 @@ static double used_by(const struct run_rank *k, struct window w)
            (double)(w.to - w.from);
 }
 
-/* The same of the process that makes the steps alone: the first of the rank's, or the other of two (a shell in front of
- * it). < 0: not known, `used` of all of them. */
-static double used_by_steps(const struct run_rank *k, struct window w, double used)
+/* Cores' worth of time in which the process that makes the steps ran or waited for a core: it is the first of the
+ * rank's, or the other of two (a shell in front of it), of `all` that these ran and waited. < 0: not known. */
+static double ready_of_steps(const struct run_rank *k, struct window w, double all)
 {
     int is_first = k->step_pid == k->monitor_pid;
     if (k->most_processes == 1)
-        return used;
+        return all;
     if (!k->step_pid || !k->monitor_pid || (!is_first && k->most_processes != 2))
         return -1;
     for (int i = 0; i < k->n_delays; i++)
@@ -94,7 +94,7 @@ static double used_by_steps(const struct run_rank *k, struct window w, double us
     double own =
         (double)(reading_at(k->delays, k->n_delays, w.to).own_ns - reading_at(k->delays, k->n_delays, w.from).own_ns) /
         (double)(w.to - w.from);
-    own = is_first ? own : used - own;
+    own = is_first ? own : all - own;
     return own > 0 ? own : 0;
 }
 
@@ -251,17 +251,16 @@ struct processor processor_of(const struct report *rep, const struct run_result 
         double used = used_by(k, steps_of(k)), waiting = waiting_threads(k);
         if (k->rank != r->ranks[i].rank || used < 0 || waiting < 0 || !is_read_within(k, steps_of(k)))
             return (struct processor){.of_work = -1};
-        double own = used_by_steps(k, steps_of(k), used);
+        double own = ready_of_steps(k, steps_of(k), used + waiting);
         p.is_of_several |= own < 0 && k->most_processes > 1;
-        own = own < 0 ? used : own;
         const int64_t *part = r->ranks[i].part_ns;
         int64_t comm = part[PART_TRANSFER] + part[PART_WAIT];
         int64_t work = part[PART_COMPUTE] + part[PART_COPY] + part[PART_OTHER];
         p.used_cores += used / r->n_rank_results;
-        p.own_cores += own / r->n_rank_results;
+        p.own_ready = own < 0 || p.own_ready < 0 ? -1 : p.own_ready + own / r->n_rank_results;
         if (comm < least_comm && work > 0) {
             least_comm = comm;
-            p.of_work = (own + waiting) * (double)step / (double)work;
+            p.of_work = (own < 0 ? used + waiting : own) * (double)step / (double)work;
         }
     }
     p.has = p.of_work >= 0;

@@ -168,11 +168,11 @@ struct shared {
 struct processor {
     int has;           /* else it was not measured over the steps, or GPUs worked too */
     double used_cores; /* of all processes of a rank; mean over ranks */
-    double own_cores;  /* of the process that makes the steps alone; used_cores where a rank has but one */
+    double own_ready;  /* the same and waiting for a core, of the process that makes the steps alone; < 0 not known */
     int is_of_several; /* a rank has several processes, and which of them used it is not known */
-    double of_work; /* own_cores, or waited for a core, over the time in compute, copies and overhead: of the rank with
-                       the least communication */
-    int is_waiting; /* that is below processor_used: what a rank does then is mostly to wait */
+    double of_work;    /* used, or waited for a core, over the time in compute, copies and overhead: of the rank with
+                          the least communication */
+    int is_waiting;    /* that is below processor_used: what a rank does then is mostly to wait */
 };
 
 struct straggler {

@@ -259,8 +259,8 @@ static void put_steps(json_t *o, const struct run_result *r)
                             : json_null());
     json_object_set_new(o, "processor",
                         r->processor.has
-                            ? json_pack("{s:f, s:o, s:f}", "used_cores", r->processor.used_cores, "own_cores",
-                                        value_real(!r->processor.is_of_several, r->processor.own_cores),
+                            ? json_pack("{s:f, s:o, s:f}", "used_cores", r->processor.used_cores, "own_ready_cores",
+                                        value_real(r->processor.own_ready >= 0, r->processor.own_ready),
                                         "of_work_ratio", r->processor.of_work)
                             : json_null());
     json_object_set_new(o, "straggler_factor", value_real(r->straggler_x > 0, r->straggler_x));

@@ -75,11 +75,12 @@ const char *cause_of_waiting(struct report *rep, const struct run_result *r)
 const char *waiting_in_compute(struct report *rep, const struct run_result *r)
 {
     const struct processor *p = &r->processor;
-    if (p->used_cores - p->own_cores > 0.1)
+    if (p->own_ready >= 0 && p->used_cores - p->own_ready > 0.1)
         return report_text(rep,
-                           "the process of a rank that makes the steps used %s of a core in them, and other processes "
-                           "of the rank %s: it waits for those, or for something that is not recorded",
-                           fmt_percent(p->own_cores).text, fmt_percent(p->used_cores - p->own_cores).text);
+                           "the process of a rank that makes the steps ran or was ready to run for %s of them, while "
+                           "other processes of the rank used %s of a core: it waits for those, or for something that "
+                           "is not recorded",
+                           fmt_percent(p->own_ready).text, fmt_percent(p->used_cores - p->own_ready).text);
     return report_text(rep,
                        "the ranks used %s of a core in their steps: they wait for something that is not recorded (a "
                        "lock, a file system, a device without a trace)",

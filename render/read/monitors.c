@@ -296,10 +296,12 @@ static int reading(const struct table *t, struct run_reading *out)
     int has_cpu = !dcr_csv_double(t->csv, dcr_csv_column(t->csv, "user_ns"), &user, NULL) &&
                   !dcr_csv_double(t->csv, dcr_csv_column(t->csv, "system_ns"), &system, NULL) && user >= 0 &&
                   system >= 0 && user + system < 9e18;
-    double own;
-    int has_own = !dcr_csv_double(t->csv, dcr_csv_column(t->csv, "own_cpu_ns"), &own, NULL) && own >= 0 && own < 9e18;
+    double own, own_delay;
+    int has_own = !dcr_csv_double(t->csv, dcr_csv_column(t->csv, "own_cpu_ns"), &own, NULL) &&
+                  !dcr_csv_double(t->csv, dcr_csv_column(t->csv, "own_run_delay_ns"), &own_delay, NULL) && own >= 0 &&
+                  own_delay >= 0 && own + own_delay < 9e18;
     *out = (struct run_reading){(int64_t)when, (int64_t)delay, has_cpu ? (int64_t)(user + system) : -1,
-                                has_own ? (int64_t)own : -1};
+                                has_own ? (int64_t)(own + own_delay) : -1};
     return 0;
 }
 

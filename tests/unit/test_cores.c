@@ -329,8 +329,8 @@ static void test_forked_child_computes(void **state)
         int n_processes, own_milli, is_waiting;
         const char *confidence, *says;
     } c[] = {{7, 7, 2, 20, 1, "medium",
-              "the process of a rank that makes the steps used 2.0 % of a core in them, and "
-              "other processes of the rank 98 %: it waits for those"},
+              "the process of a rank that makes the steps ran or was ready to run for 2.0 % of them, while "
+              "other processes of the rank used 98 % of a core: it waits for those"},
              {7, 7, 2, 990, 0, "high", "compute-bound"},
              {7, 3, 2, 10, 0, "high", "compute-bound"}, /* a shell in front of it, which does nothing */
              {7, 3, 3, 10, 0, "medium", "compute-bound"},
