@@ -94,8 +94,13 @@ static void rule_imbalance(struct report *rep, struct run_result *r, int64_t cau
     rule_grade(w, t->comm_limits, t->straggler_wait);
     /* A rank that is late because it loads or writes is those classes' matter, whatever the balance. */
     int is_unbalanced = r->pop.has && r->pop.load_balance_ratio < t->load_balance;
-    if ((is_unbalanced || s->has) && w->share_ratio > t->straggler_wait)
+    if ((is_unbalanced || s->has) && w->share_ratio > t->straggler_wait) {
         w->verdict = VERDICT_LIMITS;
+        if (w->share_ratio <= t->comm_limits) {
+            w->threshold_name = "straggler_wait";
+            w->threshold_ratio = t->straggler_wait;
+        }
+    }
     const struct fmt balance = r->pop.has ? fmt_ratio(r->pop.load_balance_ratio) : (struct fmt){"n/a"};
     if (s->has)
         w->text = report_text(rep, "rank %d arrives last in %s of the collectives; load balance %s", s->rank,

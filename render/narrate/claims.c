@@ -99,7 +99,7 @@ static const char *class_sentence(struct report *rep, const struct run_result *r
         return report_text(rep, "%s the step is compute-bound: %s is compute and nothing else%s limits%s", at, part,
                            is_memory_judged(r) && !*unrecorded_in_compute(rep, r) ? "" : " that was measured", end);
     case CLASS_HOST:
-        return report_text(rep, "%s %s the GPU waits for the host (%s)%s", at, part, c->text, end);
+        return report_text(rep, "%s for %s the GPU waits for the host (%s)%s", at, part, c->text, end);
     default:
         return report_text(rep, "%s %s: %s.", at, class_name(c->cls), c->text);
     }
@@ -412,6 +412,8 @@ static const char *ruled_out(struct report *rep, const struct run_result *r)
     for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
         const struct class_result *c = &r->classes[order[i]];
         if (!c->has_share || c->verdict == VERDICT_LIMITS)
+            continue;
+        if (c->threshold_ratio >= 0 && c->share_ratio > c->threshold_ratio) /* spared for another reason, not small */
             continue;
         text = report_text(rep, "%s%s%s (%s)", text, n ? ", " : "", class_name(c->cls),
                            share_of_class(rep, r, c, n ? "" : " of step time"));

@@ -105,7 +105,8 @@ enum confidence confidence_without_steps(struct report *rep, const struct run_re
     if (a->summary.n_steps)
         return of_summary(rep, &a->summary, because);
     if (a->n_traces) {
-        *because = "nothing tells whether what was traced is what the run does all the time: no steps are marked";
+        *because =
+            "no steps are marked, so that nothing tells whether what was traced is what the run does all the time";
         return CONFIDENCE_LOW;
     }
     if (a->n_tables) {

@@ -99,13 +99,18 @@ static void put_breakdown(const struct run_result *r, struct dcr_buf *out)
 
 static void put_figures(const struct run_result *r, struct dcr_buf *out)
 {
-    dcr_buf_printf(out, "Step time: mean %s, median %s, p95 %s, %s, variation %s; %s counted from %s",
-                   fmt_time(r->step.mean_ns).text, fmt_time(r->step.median_ns).text, fmt_time(r->step.p95_ns).text,
-                   spread_tail(&r->step).text, fmt_percent(r->step.cv_ratio).text, fmt_count(r->n_counted, "step").text,
-                   r->steps_source);
-    dcr_buf_printf(out, ", %s excluded as warm-up (", r->n_warmup ? fmt_count(r->n_warmup, "step").text : "none");
-    md_escaped(out, r->warmup_because);
-    dcr_buf_puts(out, ").");
+    if (r->n_counted == 1)
+        dcr_buf_printf(out, "Step time: %s; 1 step counted from %s", fmt_time(r->step.mean_ns).text, r->steps_source);
+    else
+        dcr_buf_printf(out, "Step time: mean %s, median %s, p95 %s, %s, variation %s; %s counted from %s",
+                       fmt_time(r->step.mean_ns).text, fmt_time(r->step.median_ns).text, fmt_time(r->step.p95_ns).text,
+                       spread_tail(&r->step).text, fmt_percent(r->step.cv_ratio).text, fmt_count(r->n_counted, "step").text, r->steps_source);
+    if (r->n_counted > 1 || r->n_warmup) {
+        dcr_buf_printf(out, ", %s excluded as warm-up (", r->n_warmup ? fmt_count(r->n_warmup, "step").text : "none");
+        md_escaped(out, r->warmup_because);
+        dcr_buf_puts(out, ")");
+    }
+    dcr_buf_puts(out, ".");
     if (r->has_throughput)
         dcr_buf_printf(out, " Throughput: %s samples per second.", fmt_number(r->throughput).text);
     const struct roofline *f = &r->roofline;
