@@ -39,7 +39,7 @@ struct sampled {
 /* Counters of processor time at a moment, on the clock of the steps; thinned out while reading. */
 struct run_reading {
     int64_t t_ns, run_delay_ns, cpu_ns; /* cpu_ns -1 = not measured */
-    int64_t own_ns; /* of a rank: both, of its first process alone; -1 = not measured */
+    int64_t own_ns;                     /* of a rank: both, of its first process alone; -1 = not measured */
 };
 #define RUN_MAX_READINGS 512
 
