@@ -231,12 +231,12 @@ static const char *compute_text(struct report *rep, const struct run_result *r, 
         kernels = report_text(rep, "; with the kernels '%s' a batch takes %s of the time (measured before training)",
                               r->run->program.kernels_best, fmt_percent(r->run->program.kernels_best_ratio).text);
     return report_text(rep, "%s a step%s%s", text,
-                       !is_bound                ? ""
-                       : is_compute_waiting(r)  ? ", in which the ranks mostly wait"
-                       : *r->shared.id          ? ": compute-bound, as far as shared cores let one see"
-                       : c->gain_ns > 0         ? ": compute-bound"
-                       : !is_memory_judged(r)   ? ": compute-bound, by memory or by arithmetic, which is not known"
-                                                : ": compute-bound, which is healthy",
+                       !is_bound               ? ""
+                       : is_compute_waiting(r) ? ", in which the ranks mostly wait"
+                       : *r->shared.id         ? ": compute-bound, as far as shared cores let one see"
+                       : c->gain_ns > 0        ? ": compute-bound"
+                       : !is_memory_judged(r)  ? ": compute-bound, by memory or by arithmetic, which is not known"
+                                               : ": compute-bound, which is healthy",
                        kernels);
 }
 
