@@ -104,7 +104,8 @@ static void put_figures(const struct run_result *r, struct dcr_buf *out)
     else
         dcr_buf_printf(out, "Step time: mean %s, median %s, p95 %s, %s, variation %s; %s counted from %s",
                        fmt_time(r->step.mean_ns).text, fmt_time(r->step.median_ns).text, fmt_time(r->step.p95_ns).text,
-                       spread_tail(&r->step).text, fmt_percent(r->step.cv_ratio).text, fmt_count(r->n_counted, "step").text, r->steps_source);
+                       spread_tail(&r->step).text, fmt_percent(r->step.cv_ratio).text,
+                       fmt_count(r->n_counted, "step").text, r->steps_source);
     if (r->n_counted > 1 || r->n_warmup) {
         dcr_buf_printf(out, ", %s excluded as warm-up (", r->n_warmup ? fmt_count(r->n_warmup, "step").text : "none");
         md_escaped(out, r->warmup_because);

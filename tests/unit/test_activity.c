@@ -674,16 +674,25 @@ static void test_spill_without_disk(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_unions),         cmocka_unit_test(test_no_overlap),
+        cmocka_unit_test(test_unions),
+        cmocka_unit_test(test_no_overlap),
         cmocka_unit_test(test_spilled),
-        cmocka_unit_test(test_idle_causes),    cmocka_unit_test(test_estimates),
-        cmocka_unit_test(test_cut_step),       cmocka_unit_test(test_host_alone),
-        cmocka_unit_test(test_micro_batches),  cmocka_unit_test(test_mark_names),
-        cmocka_unit_test(test_odd_operations), cmocka_unit_test(test_nothing),
-        cmocka_unit_test(test_steps),          cmocka_unit_test(test_behind_sync),
-        cmocka_unit_test(test_whose_sync),     cmocka_unit_test(test_collectives),
-        cmocka_unit_test(test_operators),      cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_spill_order),    cmocka_unit_test(test_spill_without_disk),
+        cmocka_unit_test(test_idle_causes),
+        cmocka_unit_test(test_estimates),
+        cmocka_unit_test(test_cut_step),
+        cmocka_unit_test(test_host_alone),
+        cmocka_unit_test(test_micro_batches),
+        cmocka_unit_test(test_mark_names),
+        cmocka_unit_test(test_odd_operations),
+        cmocka_unit_test(test_nothing),
+        cmocka_unit_test(test_steps),
+        cmocka_unit_test(test_behind_sync),
+        cmocka_unit_test(test_whose_sync),
+        cmocka_unit_test(test_collectives),
+        cmocka_unit_test(test_operators),
+        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_spill_order),
+        cmocka_unit_test(test_spill_without_disk),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
