@@ -4,6 +4,7 @@
 #include "render/device/accumulation.h"
 #include "render/device/collectives.h"
 #include "render/device/hostops.h"
+#include "render/device/hostranges.h"
 #include "render/device/memory.h"
 #include "render/device/queue.h"
 #include "render/device/runtime.h"
@@ -16,8 +17,6 @@
 #include <string.h>
 
 enum { DEFAULT_BYTES = 32 << 20, SMALL_NS = 100000 };
-/* Host intervals are walked once per device and so are kept in memory, merged. */
-#define MAX_INTERVALS ((size_t)1 << 20)
 
 struct launch_record {
     struct spill_key key; /* correlation, start */
@@ -27,15 +26,11 @@ struct launch_record {
 struct call_record {
     struct spill_key key; /* start, enum call_kind */
 };
-struct range_record {
-    struct spill_key key; /* kind, start */
-    int64_t end_ns;
-};
-
 struct activity {
     struct dcr_arena arena;
     struct optable names;
-    struct spill *ops, *launches, *ranges, *calls, *queue;
+    struct spill *ops, *launches, *calls, *queue;
+    struct host_ranges *ranges;
     struct runtime_log *runtime;
     struct host_ops *operators; /* made with the first one */
     struct step_ranges *phases; /* the same */
@@ -43,9 +38,6 @@ struct activity {
     size_t max_bytes;
     struct device_sums *devices;
     size_t n_devices, devices_cap, last;
-    struct threads threads;                                /* behind the ranges of the host: their calls that wait */
-    struct range_record open[N_HOST_RANGES + THREADS_MAX]; /* the range being extended */
-    int has_open[N_HOST_RANGES + THREADS_MAX];
     struct device_steps steps;
     struct collective_kinds collectives;
     int64_t n_calls;   /* of the runtime */
@@ -63,7 +55,7 @@ struct activity *activity_new(size_t max_bytes)
     a->max_bytes = max_bytes ? max_bytes : DEFAULT_BYTES;
     a->ops = spill_new(sizeof(struct op_record), a->max_bytes / 4);
     a->launches = spill_new(sizeof(struct launch_record), a->max_bytes / 8);
-    a->ranges = spill_new(sizeof(struct range_record), a->max_bytes / 8);
+    a->ranges = host_ranges_new(a->max_bytes / 8);
     a->queue = spill_new(sizeof(struct queue_record), a->max_bytes / 8);
     a->calls = spill_new(sizeof(struct call_record), a->max_bytes / 16);
     a->runtime = runtime_log_new(a->max_bytes / 16);
@@ -152,27 +144,9 @@ int activity_op(struct activity *a, const struct device_op *op)
     return 0;
 }
 
-/* kind: enum host_range, or N_HOST_RANGES + a thread */
-static void add_range(struct activity *a, int kind, int64_t start_ns, int64_t dur_ns)
-{
-    int64_t end;
-    if (dur_ns <= 0 || __builtin_add_overflow(start_ns, dur_ns, &end))
-        return;
-    struct range_record *open = &a->open[kind];
-    if (a->has_open[kind] && start_ns <= open->end_ns && end >= open->key.b) { /* nested or overlapping: one range */
-        open->key.b = start_ns < open->key.b ? start_ns : open->key.b;
-        open->end_ns = end > open->end_ns ? end : open->end_ns;
-        return;
-    }
-    if (a->has_open[kind])
-        spill_add(a->ranges, open);
-    *open = (struct range_record){{(int64_t)kind, start_ns}, end};
-    a->has_open[kind] = 1;
-}
-
 void activity_range(struct activity *a, enum host_range kind, int64_t start_ns, int64_t dur_ns)
 {
-    add_range(a, (int)kind, start_ns, dur_ns);
+    host_ranges_add(a->ranges, kind, start_ns, dur_ns);
 }
 
 void activity_call(struct activity *a, enum call_kind kind, int64_t correlation, int64_t start_ns, int64_t dur_ns)
@@ -183,18 +157,15 @@ void activity_call(struct activity *a, enum call_kind kind, int64_t correlation,
 void activity_call_of(struct activity *a, int64_t process, int64_t thread, enum call_kind kind, int64_t correlation,
                       int64_t start_ns, int64_t dur_ns)
 {
-    int at = threads_index(&a->threads, process, thread);
+    int at = host_ranges_thread(a->ranges, process, thread);
     runtime_log_add(a->runtime, start_ns, dur_ns);
     a->n_calls++;
     if (kind == CALL_SYNC || kind == CALL_MALLOC || kind == CALL_FREE)
         spill_add(a->calls, &(struct call_record){{start_ns, (int64_t)kind}});
-    if (kind == CALL_SYNC) {
-        add_range(a, HOST_SYNC, start_ns, dur_ns);
-        if (at >= 0)
-            add_range(a, N_HOST_RANGES + at, start_ns, dur_ns);
-    } else if (correlation >= 0) {
+    if (kind == CALL_SYNC)
+        host_ranges_wait(a->ranges, at, start_ns, dur_ns);
+    else if (correlation >= 0)
         spill_add(a->launches, &(struct launch_record){{correlation, start_ns}, at});
-    }
 }
 
 void activity_operator(struct activity *a, int64_t thread, enum operator_kind kind, const char *name, size_t len,
@@ -274,61 +245,6 @@ static int join(struct activity *a, struct spill *by_device, struct dcr_err *err
     if (spill_failed(a->ops) || spill_failed(a->launches))
         return dcr_err_set(err, DCR_FATAL, "cannot read back the temporary file of a trace");
     return spill_sort(by_device, err);
-}
-
-/* ---- host ranges --------------------------------------------------------------------------------------- */
-
-static void add_interval(struct dcr_arena *arena, struct intervals *x, int64_t from, int64_t to)
-{
-    if (x->n && from <= x->at[x->n - 1][1]) {
-        if (to > x->at[x->n - 1][1])
-            x->at[x->n - 1][1] = to;
-        return;
-    }
-    x->at = arena_grow(arena, x->at, x->n, &x->cap, sizeof *x->at);
-    x->at[x->n][0] = from;
-    x->at[x->n++][1] = to;
-}
-
-/* x without what y covers.                                                                          both sorted,
- * disjoint */
-static struct intervals without(struct dcr_arena *arena, const struct intervals *x, const struct intervals *y)
-{
-    struct intervals out = {0};
-    size_t k = 0;
-    for (size_t i = 0; i < x->n; i++) {
-        int64_t from = x->at[i][0], to = x->at[i][1];
-        while (k < y->n && y->at[k][1] <= from)
-            k++;
-        for (size_t j = k; j < y->n && y->at[j][0] < to; j++) {
-            if (y->at[j][0] > from)
-                add_interval(arena, &out, from, y->at[j][0]);
-            from = y->at[j][1] > from ? y->at[j][1] : from;
-        }
-        if (from < to)
-            add_interval(arena, &out, from, to);
-    }
-    return out;
-}
-
-/* returns  1 when there are too many to keep */
-static int host_intervals(struct activity *a, struct intervals *host, int *is_too_many, struct dcr_err *err)
-{
-    for (int k = 0; k < N_HOST_RANGES + a->threads.n; k++)
-        if (a->has_open[k])
-            spill_add(a->ranges, &a->open[k]);
-    int rc = spill_sort(a->ranges, err);
-    const struct range_record *r;
-    *is_too_many = 0;
-    while (!rc && (r = spill_next(a->ranges)) != NULL) {
-        struct intervals *x = &host[r->key.a];
-        if (x->n >= MAX_INTERVALS)
-            *is_too_many = 1;
-        else
-            add_interval(&a->arena, x, r->key.b, r->end_ns);
-    }
-    host[HOST_IO] = without(&a->arena, &host[HOST_IO], &host[HOST_DATA]);
-    return rc;
 }
 
 /* ---- the result ---------------------------------------------------------------------------------------- */
@@ -466,7 +382,7 @@ static uint32_t main_device(const struct activity *a)
 int activity_finish(struct activity *a, struct dcr_arena *arena, struct run_device **out, int *n, struct reduced *steps,
                     struct dcr_err *err)
 {
-    struct host_side host = {.threads = &a->threads};
+    struct host_side host = {0};
     const char *unknown = spill_count(a->launches) ? NULL : why_no_launches(a);
     int is_too_many = 0, n_memories = 0;
     struct device_memory *memories = NULL;
@@ -474,7 +390,7 @@ int activity_finish(struct activity *a, struct dcr_arena *arena, struct run_devi
     struct spill *by_device = spill_new(sizeof(struct op_record), a->max_bytes / 4);
     *n = 0;
     int rc = by_device ? join(a, by_device, err) : dcr_err_set(err, DCR_FATAL, "out of memory");
-    if (rc || (rc = host_intervals(a, host.of, &is_too_many, err)))
+    if (rc || (rc = host_ranges_finish(a->ranges, &a->arena, &host, &is_too_many, err)))
         goto out;
     *out = dcr_arena_alloc(arena, (a->n_devices + 1) * sizeof **out);
     struct device_queue *queues = dcr_arena_alloc(&a->arena, (a->n_devices + 1) * sizeof *queues);
@@ -531,7 +447,7 @@ void activity_free(struct activity *a)
         return;
     spill_free(a->ops);
     spill_free(a->launches);
-    spill_free(a->ranges);
+    host_ranges_free(a->ranges);
     spill_free(a->calls);
     spill_free(a->queue);
     runtime_log_free(a->runtime);
