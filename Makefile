@@ -75,6 +75,10 @@ GPU_TESTS := $(if $(NVCC),$(patsubst tests/gpu/%.cu,$(BUILD)/tests/gpu/%,$(GPU_S
 JOBS ?= $(shell nproc)
 # As many jobs as the user said, else one per core.
 parallel = $(MAKE) --no-print-directory $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(JOBS))
+# `all` is a make of its own: beside it another goal would build the same libraries at the same time.
+ifneq ($(and $(filter all,$(MAKECMDGOALS)),$(word 2,$(MAKECMDGOALS))),)
+.NOTPARALLEL:
+endif
 all: | summary
 	@+$(parallel) programs gpu-tests
 	@$(end_say)

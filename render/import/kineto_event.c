@@ -1,6 +1,7 @@
 /* kineto_event.c - kineto_add: what an event says, by its category. See kineto_event.h. */
 #include "render/import/kineto_event.h"
 
+#include "render/device/stepranges.h"
 #include "render/import/decimal.h"
 #include "render/import/json_window.h"
 #include "render/import/kineto_counters.h"
@@ -289,9 +290,27 @@ static int is_named_step(struct kineto_sink *k, const struct kineto_raw *e, stru
     return 1;
 }
 
+/* Loading or files, by the profiler's own names, or by those that a program gives its ranges ("## data_load ##").
+ * -1: neither */
+static int what_host_does(struct kineto_text name, int is_annotation)
+{
+    static const char loader[] = "enumerate(DataLoader)";
+    char text[64];
+    if (name.n >= sizeof loader - 1 && memcmp(name.p, loader, sizeof loader - 1) == 0)
+        return HOST_DATA;
+    if (json_text_is(name.p, name.n, "save_checkpoint") || json_text_is(name.p, name.n, "torch.save"))
+        return HOST_IO;
+    if (!name.n || name.n >= sizeof text || (!is_annotation && name.p[0] != '#'))
+        return -1;
+    memcpy(text, name.p, name.n);
+    text[name.n] = '\0';
+    enum category c = step_range_category(text);
+    return c == CAT_DATA ? HOST_DATA : c == CAT_IO ? HOST_IO : -1;
+}
+
 static void add_host(struct kineto_sink *k, const struct kineto_raw *e, struct kineto_text name, int is_annotation)
 {
-    static const char loader[] = "enumerate(DataLoader)", step[] = "ProfilerStep";
+    static const char step[] = "ProfilerStep";
     if (!e->has_ts) {
         k->trace->n_unusable++;
         return;
@@ -310,10 +329,9 @@ static void add_host(struct kineto_sink *k, const struct kineto_raw *e, struct k
     } else if (is_annotation ? !is_named_step(k, e, name) : is_range_name(name)) {
         activity_phase(k->activity, name.p, name.n, e->ts_ns, e->dur_ns);
     }
-    if (name.n >= sizeof loader - 1 && memcmp(name.p, loader, sizeof loader - 1) == 0)
-        activity_range(k->activity, HOST_DATA, e->ts_ns, e->dur_ns);
-    else if (json_text_is(name.p, name.n, "save_checkpoint") || json_text_is(name.p, name.n, "torch.save"))
-        activity_range(k->activity, HOST_IO, e->ts_ns, e->dur_ns);
+    int doing = what_host_does(name, is_annotation);
+    if (doing >= 0)
+        activity_range(k->activity, (enum host_range)doing, e->ts_ns, e->dur_ns);
 }
 
 /* "[memory]" of the framework's allocator, on a GPU (Device Type 1). */

@@ -275,6 +275,33 @@ static void test_named_steps(void **state)
     assert_int_equal(run->traces[0].steps.n_steps, 0); /* an operator */
 }
 
+/* Ranges that a program names as loading or writing are that in the steps, too: framed, or as they are; operators and
+ * other names are not. */
+static void test_named_loading(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *cat, *name;
+        enum category category;
+        int64_t ns;
+    } c[] = {{"user_annotation", "## data_load ##", CAT_DATA, 30000},
+             {"user_annotation", "dataloader", CAT_DATA, 30000},
+             {"user_annotation", "checkpoint", CAT_IO, 30000},
+             {"cpu_op", "## data_load ##", CAT_DATA, 30000},
+             {"cpu_op", "data_load", CAT_DATA, 0},
+             {"user_annotation", "decode", CAT_DATA, 0}};
+    for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
+        char text[1024];
+        snprintf(text, sizeof text,
+                 "[" HOST("user_annotation", "ProfilerStep#1", "0", "100") "," HOST("%s", "%s", "10",
+                                                                                    "30") "," KERNEL("50", "9") "]",
+                 c[i].cat, c[i].name);
+        assert_int_equal(import_text(text), 0);
+        assert_int_equal(run->traces[0].steps.n_steps, 1);
+        assert_int_equal(run->traces[0].steps.steps[0].part_ns[c[i].category], c[i].ns);
+    }
+}
+
 /* Threads by process and thread, as numbers or names; annotations of the GPU are none of the host. */
 static void test_host_operators(void **state)
 {
@@ -461,6 +488,7 @@ int main(void)
         cmocka_unit_test_teardown(test_window, forget),
         cmocka_unit_test_teardown(test_accumulated_gradients, forget),
         cmocka_unit_test_teardown(test_named_steps, forget),
+        cmocka_unit_test_teardown(test_named_loading, forget),
         cmocka_unit_test_teardown(test_host_operators, forget),
         cmocka_unit_test_teardown(test_pairs, forget),
         cmocka_unit_test_teardown(test_unpaired, forget),
