@@ -150,7 +150,7 @@ static struct compared compared_of(const struct side *a, const struct side *b, i
                          .after_ns = part < 0 ? b->step_ns : b->part_ns[part]};
     c.has_before = part < 0 || knows(a, (enum part)part);
     c.has_after = part < 0 || knows(b, (enum part)part);
-    if (!c.has_before && !c.has_after)
+    if (!compared_has(&c)) /* there is no difference to what nobody recorded */
         return c;
     double *change = a->mean && b->mean ? calloc(BOOTSTRAP_RESAMPLES, sizeof *change) : NULL;
     if (!change)

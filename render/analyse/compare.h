@@ -5,14 +5,20 @@
 
 #include "render/analyse/report.h"
 
-/* 95 % bootstrap interval of after - before; has 0: fewer than BOOTSTRAP_MIN_STEPS steps on a side, or known on none.
- */
+/* 95 % bootstrap interval of after - before; has 0: fewer than BOOTSTRAP_MIN_STEPS steps on a side, or a side that
+ * did not record it. */
 struct compared {
     int64_t before_ns, after_ns;
     int has_before, has_after; /* 0: nothing on that side recorded it, which is no 0 (is_part_known) */
     struct interval change_ns;
     int is_significant; /* the interval is there and does not hold 0 */
 };
+
+/** compared_has - is there a difference: was it recorded on both sides? */
+static inline int compared_has(const struct compared *c)
+{
+    return c->has_before && c->has_after;
+}
 
 /* One cause that the report on the runs before named, and what became of it. */
 struct prediction {

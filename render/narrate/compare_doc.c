@@ -41,11 +41,13 @@ static const char *step_sentence(struct report *rep, const struct comparison *c)
     const struct compared *s = &c->step;
     const char *where = where_text(rep, c), *way = way_text(rep, s);
     if (!s->change_ns.has)
-        return report_text(rep,
-                           "%s takes %s against %s before, %s; %lld and %lld steps are too few to tell that "
-                           "from chance.",
-                           where, fmt_time(s->after_ns).text, fmt_time(s->before_ns).text, way,
-                           (long long)c->steps_after, (long long)c->steps_before);
+        return report_text(
+            rep, "%s takes %s against %s before, %s; %s too few to tell that from chance.", where,
+            fmt_time(s->after_ns).text, fmt_time(s->before_ns).text, way,
+            c->steps_after != c->steps_before
+                ? report_text(rep, "%lld and %lld steps are", (long long)c->steps_after, (long long)c->steps_before)
+                : report_text(rep, "%s each %s", fmt_count(c->steps_after, "step").text,
+                              c->steps_after == 1 ? "is" : "are"));
     return report_text(rep, "%s takes %s against %s before: %s (%s).%s", where, fmt_time(s->after_ns).text,
                        fmt_time(s->before_ns).text, way, chance(rep, s),
                        comparison_is_repeated(c) ? "" : " " NOT_REPEATED);
@@ -59,7 +61,7 @@ static const char *part_sentence(struct report *rep, const struct comparison *c)
     for (int p = 0; p < N_PARTS; p++) {
         int64_t d = c->part[p].after_ns - c->part[p].before_ns;
         d = d < 0 ? -d : d;
-        if ((c->part[p].is_significant || !c->step.change_ns.has) && d > by) {
+        if (compared_has(&c->part[p]) && (c->part[p].is_significant || !c->step.change_ns.has) && d > by) {
             by = d;
             most = p;
         }
@@ -88,7 +90,7 @@ static const char *meanwhile(struct report *rep, const struct comparison *c)
     for (int p = 0; p < N_PARTS; p++) {
         const struct compared *k = &c->part[p];
         int64_t by = k->after_ns - k->before_ns;
-        if ((double)by <= rep->thresholds.loss_matters * (double)c->expected_mean_ns ||
+        if (!compared_has(k) || (double)by <= rep->thresholds.loss_matters * (double)c->expected_mean_ns ||
             (k->change_ns.has && !k->is_significant))
             continue;
         text = report_text(rep, "%s%s%s by %s", text, *text ? ", " : "", part_name((enum part)p), fmt_time(by).text);
@@ -367,13 +369,16 @@ void put_comparisons_md(const struct report *rep, struct dcr_buf *out)
             c->sentence, c->support);
         for (int p = -1; p < N_PARTS; p++) {
             const struct compared *k = p < 0 ? &c->step : &c->part[p];
-            int has = k->has_before || k->has_after;
+            int has = compared_has(k);
             dcr_buf_printf(out, "| %s | %s | %s | %s |", p < 0 ? "whole step" : part_name((enum part)p),
                            k->has_before ? fmt_ms(k->before_ns).text : "n/a",
                            k->has_after ? fmt_ms(k->after_ns).text : "n/a",
                            has ? fmt_ms(k->after_ns - k->before_ns).text : "n/a");
             if (!has)
-                dcr_buf_puts(out, " n/a: not recorded | n/a |\n");
+                dcr_buf_printf(out, " n/a: not recorded%s | n/a |\n",
+                               k->has_before  ? " after"
+                               : k->has_after ? " before"
+                                              : "");
             else if (k->change_ns.has)
                 dcr_buf_printf(out, " %s to %s | %s |\n", fmt_ms((int64_t)k->change_ns.lo).text,
                                fmt_ms((int64_t)k->change_ns.hi).text,

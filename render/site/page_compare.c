@@ -17,10 +17,15 @@ static void add_compared(struct site *s, json_t *t, const char *name, const stru
     view_cell_time(s, t, c->has_before, c->before_ns);
     view_cell_time(s, t, c->has_after, c->after_ns);
     int64_t change_ns = c->after_ns - c->before_ns;
-    view_cell_value(s, t, signed_time(s, change_ns), site_text(s, "%lld", (long long)change_ns), "ns");
+    if (compared_has(c))
+        view_cell_value(s, t, signed_time(s, change_ns), site_text(s, "%lld", (long long)change_ns), "ns");
+    else
+        view_cell(s, t, "n/a");
     view_cell(s, t,
               i->has ? site_text(s, "%s to %s", signed_time(s, llround(i->lo)), signed_time(s, llround(i->hi)))
-                     : "n/a: too few steps");
+              : compared_has(c) ? "n/a: too few steps"
+              : c->has_before   ? "n/a: not recorded after"
+                                : "n/a: not recorded before");
     view_cell_class(s, t,
                     !i->has ? "n/a"
                     : !c->is_significant
@@ -43,7 +48,7 @@ static const char *changed_most(struct site *s, const struct comparison *c)
     int most = 0;
     int64_t change[N_PARTS];
     for (int k = 0; k < N_PARTS; k++) {
-        change[k] = c->part[k].after_ns - c->part[k].before_ns;
+        change[k] = compared_has(&c->part[k]) ? c->part[k].after_ns - c->part[k].before_ns : 0;
         if (llabs(change[k]) > llabs(change[most]))
             most = k;
     }

@@ -318,7 +318,38 @@ static void test_unknown_is_no_zero(void **state)
     run_free(new[0]);
 }
 
-/* Why there is none is said of what there is. */
+/* What one side did not record has no difference to the other, and is not what changed most. */
+static void test_unknown_on_one_side(void **state)
+{
+    (void)state;
+    for (int is_after = 0; is_after < 2; is_after++) {
+        struct run *with = made_even_run(1, 64, 40, 40, 0, 5, 60), *without = made_even_run(1, 64, 40, 46, 0, 5, 0);
+        struct report before = {0}, after = {0};
+        tell(&before, is_after ? &without : &with, 1);
+        narrate(&before);
+        tell(&after, is_after ? &with : &without, 1);
+        narrate(&after);
+        after.baseline = "old";
+        assert_int_equal(compare(&after, &before), 1);
+        narrate_comparisons(&after);
+        const struct comparison *c = &after.comparisons[0];
+        const struct compared *io = &c->part[PART_IO];
+        assert_true(io->has_before == !is_after && io->has_after == is_after);
+        assert_false(compared_has(io) || io->change_ns.has || io->is_significant);
+        assert_true(c->part[PART_COMPUTE].is_significant);
+        assert_non_null(strstr(c->support, "Of the parts compute changed most"));
+        struct dcr_buf b = {0};
+        put_comparisons_md(&after, &b);
+        assert_non_null(strstr(dcr_buf_text(&b), is_after ? "| n/a | < 0.001 | n/a | n/a: not recorded before | n/a |"
+                                                          : "| < 0.001 | n/a | n/a | n/a: not recorded after | n/a |"));
+        dcr_buf_release(&b);
+        report_free(&before);
+        report_free(&after);
+        run_free(with);
+        run_free(without);
+    }
+}
+
 /* A rank that computes 80 beside 20: equal times save 30, its speed 60; the latter came. */
 static void test_slow_rank_as_fast(void **state)
 {
@@ -350,6 +381,7 @@ static void test_slow_rank_as_fast(void **state)
     run_free(new[0]);
 }
 
+/* Why there is none is said of what there is. */
 static void test_nothing_to_compare(void **state)
 {
     (void)state;
@@ -389,7 +421,7 @@ int main(void)
         cmocka_unit_test(test_like_with_like),     cmocka_unit_test(test_no_difference),
         cmocka_unit_test(test_slow_rank_as_fast),  cmocka_unit_test(test_nothing_to_compare),
         cmocka_unit_test(test_more_than_promised), cmocka_unit_test(test_chance_is_no_gain),
-        cmocka_unit_test(test_unknown_is_no_zero),
+        cmocka_unit_test(test_unknown_is_no_zero), cmocka_unit_test(test_unknown_on_one_side),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
