@@ -172,21 +172,21 @@ void rule_memory(struct report *rep, struct run_result *r)
     double used = f.memory_ns / compute, busy = f.flop_ns / compute;
     double gain = f.memory_ns > f.flop_ns && compute > f.flop_ns ? (compute - f.flop_ns) * scale : 0;
     r->gain_ns[CLASS_MEMORY] = (int64_t)gain;
-    struct class_result *c =
-        rule_begin(r, CLASS_MEMORY, (int64_t)(fmin(f.memory_ns, compute) * scale),
-                   report_text(rep,
-                               "limits above %s of the calibrated bandwidth, when products need less "
-                               "time than memory traffic",
-                               fmt_percent(t->memory_bound).text),
-                   "memory_bound", t->memory_bound);
+    struct class_result *c = rule_begin(r, CLASS_MEMORY, (int64_t)(fmin(f.memory_ns, compute) * scale),
+                                        report_text(rep,
+                                                    "limits above %s of the %s bandwidth, when products need less "
+                                                    "time than memory traffic",
+                                                    fmt_percent(t->memory_bound).text, f.peaks),
+                                        "memory_bound", t->memory_bound);
     int is_memory = f.memory_ns > f.flop_ns && gain > t->gain_limits * step;
     c->verdict = used > t->memory_bound && is_memory       ? VERDICT_LIMITS
                  : used > t->memory_bound / 2 && is_memory ? VERDICT_WATCH
                                                            : VERDICT_FINE;
+    const char *low = strcmp(f.peaks, "stated") == 0 ? "what was stated is too low" : "the calibration was too low";
     c->text =
         report_text(rep, "while computing it moves %s and does %s (analytic counts)",
-                    of_ceiling(rep, f.peaks, used, f.gb_per_s, "GB/s", "from caches, or the calibration was too low"),
-                    of_ceiling(rep, f.peaks, busy, f.gflop_per_s, "GFLOP/s", "the calibration was too low"));
+                    of_ceiling(rep, f.peaks, used, f.gb_per_s, "GB/s", report_text(rep, "from caches, or %s", low)),
+                    of_ceiling(rep, f.peaks, busy, f.gflop_per_s, "GFLOP/s", low));
 }
 
 /* Of the ranks' work, where they shared cores: shares of the time hold neighbours' turns. */

@@ -28,7 +28,7 @@
       "processor time of a rank over its time in compute, copies and overhead, below which it waits for what "    \
       "is not recorded")                                                                                          \
     X(memory_bound, 0.60, 0, 1,                                                                                   \
-      "memory limits above this share of the calibrated bandwidth, when products need less time")                 \
+      "memory limits above this share of the calibrated or stated bandwidth, when products need less time")       \
     X(kernel_bound, 0.60, 0, 1,                                                                                   \
       "a kernel under a profiler is bound by operations or memory above this share of that peak")                 \
     X(gain_limits, 0.10, 0, 1,                                                                                    \

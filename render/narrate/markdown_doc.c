@@ -204,6 +204,15 @@ static void put_recommendation(const struct report *rep, const struct claim *c, 
     dcr_buf_puts(out, ".\n");
 }
 
+/* Of steps whose number and mean alone are known there may be some, though no run says what is in one. */
+static int has_any_steps(const struct report *rep)
+{
+    for (int i = 0; i < rep->n_runs; i++)
+        if (rep->runs[i].has_steps || rep->runs[i].run->summary.n_steps > 0)
+            return 1;
+    return 0;
+}
+
 static void put_recommendations(const struct report *rep, struct dcr_buf *out)
 {
     dcr_buf_puts(out, "## Recommendations\n\n");
@@ -222,7 +231,8 @@ static void put_recommendations(const struct report *rep, struct dcr_buf *out)
         md_escaped(out, rep->first_action); /* nothing, or to name what has no name yet */
         dcr_buf_putc(out, '\n');
     } else if (n == 0) {
-        dcr_buf_puts(out, "No cause can be ranked because no steps were recorded. ");
+        dcr_buf_printf(out, "No cause can be ranked because no %s recorded. ",
+                       has_any_steps(rep) ? "phases of a step were" : "steps were");
         md_escaped(out, rep->first_action); /* it knows what has been recorded */
         dcr_buf_putc(out, '\n');
     }
@@ -259,7 +269,9 @@ static const char methodology[] =
     "than the others since the collective before. A predicted gain is the step time saved if a cause "
     "were removed, replayed on the last arrival of each collective, where cores were shared from the work "
     "of the ranks: an upper bound.\n\n"
-    "Useful time in the POP efficiencies is the time outside communication. Speed-up is the ratio of "
+    "Useful time in the POP efficiencies is, of a rank, the time outside communication; where the steps are those of "
+    "traces of GPUs, it is of each GPU the time with a kernel running that is not of communication. Speed-up is the "
+    "ratio of "
     "throughputs to the smallest count of %ss. Lost time is the measured step time minus the ideal one, "
     "split by parts. Intervals are 95 %% percentile bootstrap over steps (1,000 resamples, fixed seed); "
     "with one run per %s count they do not hold the spread between runs. Results without steps have normal intervals "

@@ -387,6 +387,20 @@ static void test_roofline(void **state)
     assert_true(f.has && is_about(f.peak_gflop_per_s, 200) && is_about(f.peak_gb_per_s, 100));
     assert_true(is_about(f.mfu_ratio, 0.025));
     assert_string_equal(f.peaks, "stated");
+    labels[0].value = "0.01"; /* more moves than that: what was stated is wrong, there is no calibration */
+    r = calibrated(1600, 500);
+    r->program.backend = "cuda";
+    r->labels = labels;
+    r->n_labels = 2;
+    struct report rep = {0};
+    struct analyse_options o = made_options();
+    assert_int_equal(analyse(&rep, &r, 1, &o, NULL), 0);
+    const struct class_result *memory = &rep.runs[0].classes[CLASS_MEMORY];
+    assert_non_null(strstr(memory->text, "(from caches, or what was stated is too low, so no share of it is given)"));
+    assert_null(strstr(memory->text, "calibrat"));
+    assert_non_null(strstr(memory->rule, "of the stated bandwidth"));
+    report_free(&rep);
+    run_free(r);
     labels[0].value = "50x"; /* no number */
     r = calibrated(1600, 500);
     r->program.backend = "cuda";
