@@ -66,6 +66,32 @@ static void efficiencies_of(const struct series_point *point, struct efficiency 
     memcpy(out, e, sizeof e);
 }
 
+static const char *no_balance_because(const struct series_point *p, bool is_between)
+{
+    const char *because = is_between ? p->pop.between_nodes_because : p->pop.in_nodes_because;
+    return p->pop.has && because ? because : "";
+}
+
+/* "; load balance within nodes is n/a because every node has one rank": each reason once, with the points that it is
+ * of, unless it is of all. */
+static void put_no_balance(struct site *s, const struct series *series, bool is_between, struct dcr_buf *out)
+{
+    for (int i = 0; i < series->n_points; i++) {
+        const char *because = no_balance_because(&series->points[i], is_between), *at = "";
+        int n = 0, n_has = 0, is_new = *because != '\0';
+        for (int k = 0; k < series->n_points; k++) {
+            bool is_same = strcmp(no_balance_because(&series->points[k], is_between), because) == 0;
+            n_has += series->points[k].pop.has;
+            is_new &= !(is_same && k < i);
+            at = is_same ? site_text(s, "%s%s%s", at, n ? ", " : " at ", node_words(s, series->points[k].n_nodes)) : at;
+            n += is_same;
+        }
+        if (is_new)
+            dcr_buf_printf(out, "; load balance %s nodes%s is %s", is_between ? "between" : "within",
+                           n < n_has ? at : "", because);
+    }
+}
+
 /* What of the rows needs words: "" or "; ...". */
 static const char *efficiency_words(struct site *s, const struct series *series)
 {
@@ -79,10 +105,12 @@ static const char *efficiency_words(struct site *s, const struct series *series)
         because = *because ? because : series->points[i].counters.because;
         has_counters |= series->points[i].counters.has_scaling;
     }
-    return site_text(s,
-                     "%s; load balance within nodes is n/a where every node has one rank, between nodes where there is "
-                     "one%s%s%s",
-                     unknown,
+    struct dcr_buf balance = {0};
+    put_no_balance(s, series, false, &balance);
+    put_no_balance(s, series, true, &balance);
+    const char *words = site_text(s, "%s", dcr_buf_text(&balance));
+    dcr_buf_release(&balance);
+    return site_text(s, "%s%s%s%s%s", unknown, words,
                      has_counters
                          ? "; instruction, IPC and frequency scaling are of whole processes, polling while they "
                            "wait included"

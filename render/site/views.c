@@ -174,7 +174,7 @@ json_t *view_classes(struct site *s, const char *caption, const int *runs, int n
                             q->has_share                           ? fmt_percent(q->share_ratio).text
                             : q->verdict == VERDICT_NA             ? "n/a"
                             : q->cls == CLASS_SHARED && n_runs > 1 ? verdict_word(q->verdict)
-                                                                   : "",
+                                                                   : "n/a",
                             n_runs > 1 && q->verdict >= VERDICT_WATCH ? verdict_class(q->verdict) : NULL);
         }
         view_cell_class(s, t, verdict_word(last->verdict), verdict_class(last->verdict));

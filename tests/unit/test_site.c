@@ -284,6 +284,34 @@ static void test_no_key_figures(void **state)
     dcr_buf_release(&page);
 }
 
+/* Load balance of nodes is n/a for the reason that the analysis gives, of the points that it is of; a cause that is
+ * judged without a share has n/a there, no empty cell. */
+static void test_reasons_of_balance(void **state)
+{
+    (void)state;
+    static struct sample sample;
+    struct dcr_buf page = {0};
+    char out[8192];
+    snprintf(out, sizeof out, "%s", in("balance"));
+    sample_init(&sample, NULL);
+    struct series *q = &sample.rep.series[0];
+    for (int i = 0; i < q->n_points; i++) {
+        q->points[i].pop.in_nodes_because = "n/a because the nodes of the ranks are not known";
+        q->points[i].pop.between_nodes_because = i ? "" : "n/a because all ranks are on one node";
+        q->points[i].pop.has_between_nodes = i > 0;
+    }
+    sample.rep.runs[2].classes[CLASS_HOST].verdict = VERDICT_FINE;
+    if (site_publish(&sample.rep, &(struct site_options){.out_dir = out}, &err))
+        fail_msg("%s", err.text);
+    sample_release(&sample);
+    slurp("balance", "index.html", &page);
+    assert_has(&page, "; load balance within nodes is n/a because the nodes of the ranks are not known; load balance "
+                      "between nodes at 1 node is n/a because all ranks are on one node");
+    assert_null(strstr(page.data, "every node has one rank"));
+    assert_null(strstr(page.data, "<td class=\"num\"></td>"));
+    dcr_buf_release(&page);
+}
+
 /* A long name keeps its two ends where there is little room. */
 static void test_long_names_keep_their_ends(void **state)
 {
@@ -491,6 +519,7 @@ int main(void)
         cmocka_unit_test(test_hostile_text_is_text),
         cmocka_unit_test(test_long_names_keep_their_ends),
         cmocka_unit_test(test_no_key_figures),
+        cmocka_unit_test(test_reasons_of_balance),
         cmocka_unit_test(test_empty_report),
         cmocka_unit_test(test_broken_themes),
         cmocka_unit_test(test_own_theme),
