@@ -354,7 +354,9 @@ static double nearness(const struct report *rep, const struct class_result *k)
     return k->has_share && most > 0 ? k->share_ratio / most : -1;
 }
 
-/* The class that would limit next. */
+enum { NEAR_PERCENT = 40 }; /* of its threshold: what is farther away is no next limit */
+
+/* The class that would limit next, however far away that is; is_near tells. */
 static const struct class_result *next_limit(const struct report *rep, const struct run_result *r)
 {
     const struct class_result *next = NULL;
@@ -366,6 +368,11 @@ static const struct class_result *next_limit(const struct report *rep, const str
             next = k;
     }
     return next;
+}
+
+static int is_near(const struct report *rep, const struct class_result *k)
+{
+    return 100 * nearness(rep, k) >= NEAR_PERCENT;
 }
 
 /* Without a named phase nothing was ruled out. */
@@ -391,7 +398,9 @@ static void say_nothing_limits(struct report *rep, struct run_result *r)
                         of_step(rep, r, r->part_ns[PART_COMPUTE]), waiting_in_compute(rep, r), caveat_clause(rep, r));
         r->unnamed_action = action_sentence(rep, action_for(r, CLASS_COMPUTE));
     }
-    if (next && next->cls == CLASS_HOST)
+    if (next && !is_near(rep, next))
+        r->support = "No other cause comes near its threshold.";
+    else if (next && next->cls == CLASS_HOST)
         r->support = report_text(rep, "The next limit would be %s: %s; it limits below %s GPU utilisation%s.",
                                  class_name(next->cls), next->text, fmt_percent(rep->thresholds.gpu_utilization).text,
                                  strstr(next->text, fmt_percent(rep->thresholds.gpu_utilization).text) == next->text

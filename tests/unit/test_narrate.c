@@ -73,6 +73,11 @@ static void test_nothing_limits(void **state)
     assert_contains(f.rep.headline, "no cause passes its threshold");
     assert_contains(f.rep.support, "The next limit would be Communication: 9.0 % of step time");
     release(&f);
+    f.runs[0] = made_even_run(2, 64, 40, 790, 75, 99, 36); /* what is far from its threshold is no next limit */
+    tell(&f);
+    assert_int_equal(f.rep.runs[0].n_claims, 0);
+    assert_string_equal(f.rep.support, "No other cause comes near its threshold.");
+    release(&f);
 }
 
 /* What to do about communication depends on what the run did about it already. */
