@@ -130,20 +130,49 @@ static const char *model_of(const struct foreign_trace *t)
     return t->n_devices ? t->devices[0].model : "";
 }
 
+static int is_beside(const struct foreign_trace *a, const struct foreign_trace *b)
+{
+    return a && b && a->world_size == b->world_size && strcmp(model_of(a), model_of(b)) == 0;
+}
+
+/* Names every run from i on that may be another rank of what run i is a rank of; two of one rank are no such pair. */
+static void add_loose(struct report *rep, int i)
+{
+    const struct foreign_trace *a = rank_alone(rep->runs[i].run), *last = a;
+    const char *files = report_text(rep, "'%s'", rep->runs[i].run->archive);
+    const char *ranks = report_text(rep, "%lld", (long long)a->rank);
+    const char *last_file = "";
+    for (int k = i + 1; k < rep->n_runs; k++) {
+        const struct foreign_trace *b = rank_alone(rep->runs[k].run);
+        int is_new = is_beside(a, b);
+        for (int m = i; m < k && is_new; m++) {
+            const struct foreign_trace *c = rank_alone(rep->runs[m].run);
+            is_new = !is_beside(a, c) || c->rank != b->rank;
+        }
+        if (!is_new)
+            continue;
+        if (last != a) {
+            files = report_text(rep, "%s, '%s'", files, last_file);
+            ranks = report_text(rep, "%s, %lld", ranks, (long long)last->rank);
+        }
+        last = b;
+        last_file = rep->runs[k].run->archive;
+    }
+    report_add_note(rep, NOTE_GAP, -1, "loose-ranks",
+                    "%s and '%s' are ranks %s and %lld of %lld and look like one run: put the traces of "
+                    "all its ranks into one folder and give that, to have them analysed together.",
+                    files, last_file, ranks, (long long)last->rank, (long long)a->world_size);
+}
+
 /* Ranks of one run, given as files of their own, are read as runs of their own. */
 static void check_loose_ranks(struct report *rep)
 {
     for (int i = 0; i < rep->n_runs; i++)
         for (int k = i + 1; k < rep->n_runs; k++) {
             const struct foreign_trace *a = rank_alone(rep->runs[i].run), *b = rank_alone(rep->runs[k].run);
-            if (!a || !b || a->world_size != b->world_size || a->rank == b->rank ||
-                strcmp(model_of(a), model_of(b)) != 0)
+            if (!is_beside(a, b) || a->rank == b->rank)
                 continue;
-            report_add_note(rep, NOTE_GAP, -1, "loose-ranks",
-                            "'%s' and '%s' are ranks %lld and %lld of %lld and look like one run: put the traces of "
-                            "all its ranks into one folder and give that, to have them analysed together.",
-                            rep->runs[i].run->archive, rep->runs[k].run->archive, (long long)a->rank,
-                            (long long)b->rank, (long long)a->world_size);
+            add_loose(rep, i);
             return;
         }
 }

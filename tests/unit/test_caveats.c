@@ -295,6 +295,45 @@ static struct accumulated accumulated_by(struct run *r)
     return a;
 }
 
+/* Files of single ranks that were given one by one: every one is named, a rank's second file and other jobs are not. */
+static void test_loose_ranks(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *file;
+        int64_t rank, of;
+    } given[] = {{"a", 2, 8}, {"b", 0, 8}, {"c", 2, 8}, {"d", 1, 4}, {"e", 5, 8}, {"f", 7, 8}};
+    enum { N = sizeof given / sizeof *given };
+    struct run *runs[N];
+    struct foreign_trace t[N];
+    for (int i = 0; i < N; i++) {
+        t[i] = (struct foreign_trace){.file = "", .kind = "", .rank = given[i].rank, .world_size = given[i].of};
+        runs[i] = made_even_run(1, 64, 40, 100, 0, 0, 0);
+        runs[i]->archive = given[i].file;
+        runs[i]->is_foreign = 1;
+        runs[i]->traces = &t[i];
+        runs[i]->n_traces = 1;
+    }
+    for (int n = N; n > 2; n -= 3) {
+        struct report rep = {0};
+        struct analyse_options o = made_options();
+        const char *said = "";
+        assert_int_equal(analyse(&rep, runs, n, &o, NULL), 0);
+        for (int i = 0; i < rep.n_notes; i++)
+            said = strcmp(rep.notes[i].id, "loose-ranks") == 0 ? rep.notes[i].text : said;
+        assert_ptr_equal(strstr(said, n == N ? "'a', 'b', 'e' and 'f' are ranks 2, 0, 5 and 7 of 8 and look like one"
+                                             : "'a' and 'b' are ranks 2 and 0 of 8 and look like one run"),
+                         said);
+        assert_true(*said);
+        report_free(&rep);
+    }
+    for (int i = 0; i < N; i++) {
+        runs[i]->traces = NULL;
+        runs[i]->n_traces = 0;
+        run_free(runs[i]);
+    }
+}
+
 /* By program.json; by 41 backward passes to 10 runs of the optimiser, the last step cut; by nothing. */
 static void test_accumulation(void **state)
 {
@@ -316,6 +355,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_device_notes), cmocka_unit_test(test_accumulation), cmocka_unit_test(test_unlike),
         cmocka_unit_test(test_surroundings), cmocka_unit_test(test_broke_off),    cmocka_unit_test(test_other_caveats),
+        cmocka_unit_test(test_loose_ranks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
