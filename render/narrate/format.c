@@ -81,6 +81,27 @@ struct fmt fmt_percent_range(double lo, double hi)
     return f;
 }
 
+struct fmt fmt_range(double lo, double hi, struct fmt (*f)(double))
+{
+    struct fmt out, from = f(lo), to = f(hi);
+    double half = fabs(lo + hi) > 0 ? fabs((hi - lo) / (lo + hi)) : 0;
+    if (strcmp(from.text, to.text) != 0)
+        snprintf(out.text, sizeof out.text, "%.28s to %.28s", from.text, to.text);
+    else /* narrower than the last digit */
+        snprintf(out.text, sizeof out.text, "%.32s either way", half < 0.001 ? "under 0.1 %" : fmt_percent(half).text);
+    return out;
+}
+
+static struct fmt rounded_time(double ns)
+{
+    return fmt_time(llround(ns));
+}
+
+struct fmt fmt_time_range(double lo, double hi)
+{
+    return fmt_range(lo, hi, rounded_time);
+}
+
 struct fmt fmt_ratio(double ratio)
 {
     struct fmt f;

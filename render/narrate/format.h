@@ -22,6 +22,11 @@ struct fmt fmt_percent(double ratio);
 /** fmt_percent_range - "32 to 36 %", in as many digits as tell the ends apart, one decimal at most: what is narrower is
  * rounded outwards to tenths, so that it stays a range ("31.5 to 31.6 %"), but for a tenth itself. */
 struct fmt fmt_percent_range(double lo, double hi);
+/** fmt_range - an interval of what f formats: "1.50x to 1.53x"; of two ends that read the same how far apart these are:
+ * "0.2 % either way", "under 0.1 % either way". */
+struct fmt fmt_range(double lo, double hi, struct fmt (*f)(double));
+/** fmt_time_range - the same of times in ns: "9.8 ms to 10.2 ms". */
+struct fmt fmt_time_range(double lo, double hi);
 /** fmt_ratio - efficiency, "0.84". */
 struct fmt fmt_ratio(double ratio);
 /** fmt_x - a factor, "1.92x". */

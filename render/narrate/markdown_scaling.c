@@ -158,7 +158,7 @@ static void put_laws(const struct report *rep, const struct series *s, struct dc
 static void put_interval(struct dcr_buf *out, struct interval i)
 {
     if (i.has)
-        dcr_buf_printf(out, "%s to %s", fmt_time(llround(i.lo)).text, fmt_time(llround(i.hi)).text);
+        dcr_buf_puts(out, fmt_time_range(i.lo, i.hi).text);
 }
 
 /* What a calibration or a log of nccl-tests says of the all-reduces, beside the transfer that was measured. */

@@ -308,6 +308,8 @@ static void say_series(struct report *rep, int index)
     series_scaling_texts(rep, s);
     if (!l) {
         const char *slower = series_slower(rep, s);
+        if (last->speedup > 0) /* then the headline begins with it */
+            s->scaling_text += strlen(slower);
         if (last->speedup > 0 && !*slower && good_until(rep, s) == last)
             s->headline = report_text(rep, "Scaling is good up to %s: speed-up %s over %s, efficiency %s%s%s.",
                                       nodes_text(rep, last->n_nodes), fmt_x(last->speedup).text,

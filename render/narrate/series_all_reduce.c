@@ -76,9 +76,8 @@ static const char *ahead_sentence(struct report *rep, const struct all_reduce *a
                    : "";
     for (int i = 0; i < a->n_ahead; i++) {
         const struct all_reduce_point *p = &a->ahead[i];
-        text = report_text(rep, "%s%s %s at %s (95 %% interval %s to %s)", text, i ? "," : "",
-                           fmt_time(p->predicted_ns).text, nodes_text(rep, p->n_nodes),
-                           fmt_time(llround(p->interval.lo)).text, fmt_time(llround(p->interval.hi)).text);
+        text = report_text(rep, "%s%s %s at %s (95 %% interval %s)", text, i ? "," : "", fmt_time(p->predicted_ns).text,
+                           nodes_text(rep, p->n_nodes), fmt_time_range(p->interval.lo, p->interval.hi).text);
     }
     return report_text(rep, " Extrapolated from %s, not measured:%s.", a->of, text);
 }

@@ -16,10 +16,8 @@ static const char *range_text(struct report *rep, struct interval i, struct fmt 
 {
     if (!i.has)
         return "";
-    if (strcmp(f(i.lo).text, f(i.hi).text) != 0)
-        return report_text(rep, " (95 %% interval %s to %s)", f(i.lo).text, f(i.hi).text);
-    double half = i.lo + i.hi > 0 ? (i.hi - i.lo) / (i.lo + i.hi) : 0; /* narrower than the last digit */
-    return report_text(rep, " (95 %% interval: %s either way)", half < 0.001 ? "under 0.1 %" : fmt_percent(half).text);
+    return report_text(rep, " (95 %% interval%s %s)", strcmp(f(i.lo).text, f(i.hi).text) == 0 ? ":" : "",
+                       fmt_range(i.lo, i.hi, f).text);
 }
 
 const struct run_result *series_shared_run(const struct report *rep, const struct series_point *p)
@@ -122,9 +120,9 @@ static const char *extrapolation_sentence(struct report *rep, const struct serie
         report_text(rep, " Extrapolated, not measured (%s, off by %s at most where it was measured):", l->name,
                     fmt_percent(l->residual_ratio).text);
     for (int i = 0; i < s->n_ahead; i++)
-        text = report_text(rep, "%s%s at %s a speed-up of %s (95 %% interval %s to %s)", text, i ? "," : "",
+        text = report_text(rep, "%s%s at %s a speed-up of %s (95 %% interval %s)", text, i ? "," : "",
                            nodes_text(rep, s->ahead[i].n_nodes), fmt_x(s->ahead[i].speedup).text,
-                           fmt_x(s->ahead[i].speedup_interval.lo).text, fmt_x(s->ahead[i].speedup_interval.hi).text);
+                           fmt_range(s->ahead[i].speedup_interval.lo, s->ahead[i].speedup_interval.hi, fmt_x).text);
     return report_text(rep, "%s.", text);
 }
 

@@ -47,9 +47,9 @@ static const char *headline_interval(struct report *rep, const struct series *s,
     if (s && *s->headline && s->limit_claim < 0) {
         const struct series_point *last = &s->points[s->n_points - 1];
         i = last->speedup_interval;
-        return !i.has || last->speedup <= 0 ? ""
-                                            : report_text(rep, " 95 %% interval of the speed-up%s: %s to %s.", at,
-                                                          fmt_x(i.lo).text, fmt_x(i.hi).text);
+        return !i.has || last->speedup <= 0
+                   ? ""
+                   : report_text(rep, " 95 %% interval of the speed-up%s: %s.", at, fmt_range(i.lo, i.hi, fmt_x).text);
     }
     if (!i.has || (c && strstr(c->confidence_because, "95 % interval")))
         return ""; /* nothing to say, or said with the confidence */

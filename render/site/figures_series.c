@@ -50,7 +50,7 @@ static json_t *speedup_table(struct site *s, const struct series *series)
         view_cell_class(s, t, p->speedup > 0 ? fmt_x(p->speedup).text : "n/a", mark);
         view_cell(s, t,
                   p->speedup_interval.has
-                      ? site_text(s, "%s to %s", fmt_x(p->speedup_interval.lo).text, fmt_x(p->speedup_interval.hi).text)
+                      ? site_text(s, "%s", fmt_range(p->speedup_interval.lo, p->speedup_interval.hi, fmt_x).text)
                       : (i == 0 ? "reference" : "n/a: too few steps"));
         view_cell_class(s, t, p->efficiency > 0 ? fmt_ratio(p->efficiency).text : "n/a", mark);
         view_cell(s, t, p->compute_speedup > 0 ? fmt_x(p->compute_speedup).text : "n/a");

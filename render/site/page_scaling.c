@@ -49,7 +49,7 @@ json_t *view_ahead(struct site *s, const struct series *series)
         view_cell(s, t, fmt_x(e->speedup).text);
         view_cell(s, t,
                   e->speedup_interval.has
-                      ? site_text(s, "%s to %s", fmt_x(e->speedup_interval.lo).text, fmt_x(e->speedup_interval.hi).text)
+                      ? site_text(s, "%s", fmt_range(e->speedup_interval.lo, e->speedup_interval.hi, fmt_x).text)
                       : "n/a");
         view_cell(s, t, fmt_ratio(e->efficiency).text);
     }
@@ -58,7 +58,7 @@ json_t *view_ahead(struct site *s, const struct series *series)
 
 static const char *interval_words(struct site *s, struct interval i)
 {
-    return i.has ? site_text(s, "%s to %s", fmt_time(llround(i.lo)).text, fmt_time(llround(i.hi)).text) : "n/a";
+    return i.has ? site_text(s, "%s", fmt_time_range(i.lo, i.hi).text) : "n/a";
 }
 
 json_t *view_all_reduce(struct site *s, const struct series *series)

@@ -113,14 +113,14 @@ json_t *run_facts_overview(struct site *s, const struct run_result *r)
                           : run_not_available(s, r->steps_because));
     if (r->has_steps) {
         add_fact(&f, "Step time",
-                 r->step_interval.has
-                     ? site_text(s, "%s on average (95 %% interval %s to %s), median %s, p95 %s, %s",
-                                 fmt_time(r->step.mean_ns).text, fmt_time((int64_t)r->step_interval.lo).text,
-                                 fmt_time((int64_t)r->step_interval.hi).text, fmt_time(r->step.median_ns).text,
-                                 fmt_time(r->step.p95_ns).text, spread_tail(&r->step).text)
-                     : site_text(s, "%s on average, median %s, p95 %s, %s", fmt_time(r->step.mean_ns).text,
-                                 fmt_time(r->step.median_ns).text, fmt_time(r->step.p95_ns).text,
-                                 spread_tail(&r->step).text));
+                 r->step_interval.has ? site_text(s, "%s on average (95 %% interval %s), median %s, p95 %s, %s",
+                                                  fmt_time(r->step.mean_ns).text,
+                                                  fmt_time_range(r->step_interval.lo, r->step_interval.hi).text,
+                                                  fmt_time(r->step.median_ns).text, fmt_time(r->step.p95_ns).text,
+                                                  spread_tail(&r->step).text)
+                                      : site_text(s, "%s on average, median %s, p95 %s, %s",
+                                                  fmt_time(r->step.mean_ns).text, fmt_time(r->step.median_ns).text,
+                                                  fmt_time(r->step.p95_ns).text, spread_tail(&r->step).text));
     }
     add_fact(&f, "Throughput",
              r->has_throughput

@@ -43,6 +43,12 @@ static void test_ratios(void **state)
     expect(fmt_percent_range(0.3159, 0.3159), "31.5 to 31.6 %");
     expect(fmt_percent_range(0.3155, 0.3162), "31.5 to 31.7 %"); /* both round to 31.6 */
     expect(fmt_percent_range(0.5, 0.5), "50.0 to 50.0 %");       /* exactly that, in every resample */
+    expect(fmt_range(1.5, 1.53, fmt_x), "1.50x to 1.53x");
+    expect(fmt_range(1.5101, 1.5102, fmt_x), "under 0.1 % either way"); /* not "1.51x to 1.51x" */
+    expect(fmt_range(1.506, 1.5149, fmt_x), "0.3 % either way");
+    expect(fmt_time_range(9800000, 10200000), "9.80 ms to 10.2 ms");
+    expect(fmt_time_range(10000000, 10000400), "under 0.1 % either way");
+    expect(fmt_time_range(0, 0), "under 0.1 % either way");
     expect(fmt_ratio(0.8444), "0.84");
     expect(fmt_x(1.917), "1.92x");
     expect(fmt_x(0.97), "0.97x");

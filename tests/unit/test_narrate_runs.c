@@ -387,6 +387,8 @@ static void test_scaling_of_summaries(void **state)
                                     : "At 2 GPUs the speed-up over 1 GPU is 1.50x (efficiency 0.75); where the time "
                                       "went is unknown.");
         assert_string_equal(f.rep.series[0].kind_because, "the global batch is 64 samples at every GPU count");
+        assert_contains(document(&f.rep, "BOTTLENECK_ANALYSIS.md")->bytes,
+                        "No cause can be ranked because no phases of a step were recorded."); /* of 50 steps */
         const struct document *d = document(&f.rep, "report.json");
         json_t *root = json_loadb(d->bytes, d->len, 0, NULL);
         const json_t *step = json_object_get(json_array_get(json_object_get(root, "runs"), 0), "step");
@@ -396,6 +398,28 @@ static void test_scaling_of_summaries(void **state)
         json_decref(root);
         release(&f);
     }
+}
+
+/* More GPUs that are slower are said once: the headline has it, what follows does not say it again. */
+static void test_slower_is_said_once(void **state)
+{
+    (void)state;
+    struct fixture f = {.n = 2};
+    for (int i = 0; i < 2; i++) {
+        f.runs[i] = made_run(1 + i, 64);
+        f.runs[i]->unit = "GPU";
+        f.runs[i]->summary = (struct run_summary){.source = "results",
+                                                  .series = "strong",
+                                                  .n_steps = 50,
+                                                  .mean_ns = 80000000,
+                                                  .throughput = i == 0 ? 800 : 700,
+                                                  .slowest_rank = -1};
+    }
+    tell(&f);
+    assert_contains(f.rep.series[0].headline, "2 GPUs are slower than 1 GPU: 700 against 800");
+    assert_null(strstr(f.rep.series[0].scaling_text, "slower"));
+    assert_contains(f.rep.series[0].scaling_text, "At 2 GPUs the speed-up is 0.88x");
+    release(&f);
 }
 
 /* What the option would overrule is not overruled, and said. */
@@ -615,6 +639,7 @@ int main(void)
         cmocka_unit_test(test_labels_by_model),
         cmocka_unit_test(test_what_leads),
         cmocka_unit_test(test_scaling_of_summaries),
+        cmocka_unit_test(test_slower_is_said_once),
         cmocka_unit_test(test_unused_nodes),
         cmocka_unit_test(test_slurm_on_one_kernel),
         cmocka_unit_test(test_slower_with_more_nodes),
