@@ -41,6 +41,12 @@ struct counted {
 /** phases_run - time of every kind of named range, per step and rank.
  *  source   docs/metrics.md#phases. Test: tests/unit/test_phases.c */
 void phases_run(struct report *rep, struct run_result *out, const struct counted *c);
+/** phase_gpu_because - why the time of a named range on the GPUs is not known: text behind "n/a because", never NULL;
+ *  "" it is known. (phases.c)  Test: tests/unit/test_phases.c */
+const char *phase_gpu_because(const struct run_result *r, const struct phase_result *p);
+/** phases_are_whole - is any named range of the run from begin to end, as a trace of another tool tells it? A run whose
+ *  ranks have traces of several kinds holds both. (phases.c)  Test: tests/unit/test_site.c */
+int phases_are_whole(const struct run_result *r);
 
 /** warmup_steps - how many leading steps are warm-up: slower than ratio times the median of the later half, at most
  *  share of all.
@@ -113,7 +119,7 @@ void pop_counters(struct report *rep, struct series *s);
  *  to gain. After rule_memory. (roofline.c)  Test: tests/unit/test_rules.c */
 int is_memory_judged(const struct run_result *r);
 /** unrecorded_in_compute - what may be in the compute of a run of hosts, because nothing was recorded of it: "data
- *  loading and I/O"; "" nothing. Gives text of the report. (unjudged.c)  Test: tests/unit/test_rules.c */
+ *  loading or I/O"; "" nothing. Gives text of the report. (unjudged.c)  Test: tests/unit/test_rules.c */
 const char *unrecorded_in_compute(struct report *rep, const struct run_result *r);
 /** how_to_judge_memory - a clause, "" where it is judged. Borrows text of the report. (unjudged.c) */
 const char *how_to_judge_memory(const struct run_result *r);

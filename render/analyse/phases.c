@@ -63,6 +63,7 @@ static void compare_ranks(const struct counted *c, struct phase_result *out)
  * GPU got nothing from it is such a 0. */
 static void measure_gpu(struct report *rep, const struct counted *c, struct phase_result *out, int64_t *room)
 {
+    int n_untraced = 0;
     out->gpu_because = NULL;
     for (int r = 0; r < c->n_ranks; r++) {
         const struct run_phase *p = find(c->ranks[r], out->name, out->category);
@@ -70,10 +71,14 @@ static void measure_gpu(struct report *rep, const struct counted *c, struct phas
             continue;
         out->is_whole |= p->is_whole;
         out->has_gpu |= p->gpu_ns != NULL;
+        n_untraced += !p->gpu_ns && !p->gpu_because;
         if (!p->gpu_ns && p->gpu_because && (!out->gpu_because || strcmp(p->gpu_because, REDUCE_NO_LAUNCH) != 0))
             out->gpu_because = p->gpu_because;
     }
-    out->has_gpu = out->has_gpu && (!out->gpu_because || strcmp(out->gpu_because, REDUCE_NO_LAUNCH) == 0);
+    if (n_untraced && out->gpu_because && strcmp(out->gpu_because, REDUCE_NO_LAUNCH) == 0)
+        out->gpu_because = NULL; /* of some ranks only: of the others nothing is known */
+    out->has_gpu =
+        out->has_gpu && !n_untraced && (!out->gpu_because || strcmp(out->gpu_because, REDUCE_NO_LAUNCH) == 0);
     if (!out->has_gpu)
         return;
     out->gpu_because = "";
@@ -82,6 +87,22 @@ static void measure_gpu(struct report *rep, const struct counted *c, struct phas
         return;
     out->has_gpu = 0;
     out->gpu_because = REDUCE_NO_LAUNCH;
+}
+
+const char *phase_gpu_because(const struct run_result *r, const struct phase_result *p)
+{
+    return p->has_gpu              ? ""
+           : p->gpu_because        ? p->gpu_because
+           : r->run->n_traces == 0 ? "no GPU was traced"
+                                   : "the ranges of native traces are not joined with the operations of a GPU";
+}
+
+int phases_are_whole(const struct run_result *r)
+{
+    for (int i = 0; i < r->n_phases; i++)
+        if (r->phases[i].is_whole)
+            return 1;
+    return 0;
 }
 
 void phases_run(struct report *rep, struct run_result *out, const struct counted *c)

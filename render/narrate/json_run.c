@@ -135,12 +135,7 @@ static json_t *phases(const struct run_result *r)
         json_object_set_new(o, "share_ratio", share_of_step(r, p->spread.mean_ns));
         json_object_set_new(o, "ranks", of_ranks(r, p->ranks));
         json_object_set_new(o, "gpu", phase_gpu(r, p));
-        json_object_set_new(o, "gpu_because",
-                            p->has_gpu              ? json_null()
-                            : p->gpu_because        ? json_string(p->gpu_because)
-                            : r->run->n_traces == 0 ? json_string("no GPU was traced")
-                                                    : json_string("the ranges of native traces are not joined with the "
-                                                                  "operations of a GPU"));
+        json_object_set_new(o, "gpu_because", p->has_gpu ? json_null() : json_string(phase_gpu_because(r, p)));
         json_array_append_new(list, o);
     }
     return list;

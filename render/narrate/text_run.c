@@ -88,7 +88,7 @@ static void put_phases(const struct run_result *r, struct dcr_buf *out)
 {
     if (!r->has_steps)
         return;
-    int is_whole = r->n_phases && r->phases[0].is_whole;
+    int is_whole = phases_are_whole(r);
     text_section(
         out, is_whole ? "Named ranges inside the steps, from begin to end on the host (ms per step, mean over ranks)"
                       : "Phases by name (ms per step, mean over ranks)");
@@ -112,13 +112,15 @@ static void put_phases(const struct run_result *r, struct dcr_buf *out)
                            fmt_ms(p->slowest_ns).text, p->slowest_rank);
         if (p->n_steps < r->n_counted)
             dcr_buf_printf(out, "; in %lld of %lld steps", (long long)p->n_steps, (long long)r->n_counted);
+        if (is_whole && !p->is_whole)
+            dcr_buf_puts(out, "; without the ranges inside");
         dcr_buf_putc(out, '\n');
         if (p->has_gpu)
             dcr_buf_printf(out, "%-24s %10s %10s %10s %9s   first to last operation launched inside\n", "  on the GPU",
                            fmt_ms(p->gpu.mean_ns).text, fmt_ms(p->gpu.median_ns).text, fmt_ms(p->gpu.p95_ns).text,
                            fmt_percent((double)p->gpu.mean_ns / (double)r->step.mean_ns).text);
-        else if (p->gpu_because)
-            dcr_buf_printf(out, "%-24s %10s   because %s\n", "  on the GPU", "n/a", p->gpu_because);
+        else if (is_whole)
+            dcr_buf_printf(out, "%-24s %10s   because %s\n", "  on the GPU", "n/a", phase_gpu_because(r, p));
     }
 }
 

@@ -62,38 +62,58 @@ static void phase_ranks(struct site *s, json_t *t, const struct run_result *r, c
                       : site_text(s, "%s (%d)", fmt_time(ranks[which[k]].mean_ns).text, r->ranks[which[k]].rank));
 }
 
-/* What a trace of another tool names: a row for the host, and one for the GPUs. */
+/* Why ranges have no row for the GPUs, each reason once: " No row for the GPU: of 2 ranges because ...", "" all have.
+ */
+static const char *without_gpu(struct site *s, const struct run_result *r)
+{
+    const char *text = "";
+    for (int i = 0; i < r->n_phases; i++) {
+        const char *because = phase_gpu_because(r, &r->phases[i]);
+        int n = 0;
+        bool is_said = !*because;
+        for (int k = 0; k < r->n_phases; k++) {
+            bool is_same = strcmp(phase_gpu_because(r, &r->phases[k]), because) == 0;
+            is_said |= is_same && k < i;
+            n += is_same;
+        }
+        if (!is_said)
+            text = site_text(s, "%s of %s because %s", *text ? site_text(s, "%s,", text) : ". No row for the GPU:",
+                             n == r->n_phases ? "all ranges" : fmt_count(n, "range").text, because);
+    }
+    return text;
+}
+
+/* What a trace of another tool names: a row for the host, and where it is known one for the GPUs. */
 static json_t *whole_phases(struct site *s, const struct run_result *r)
 {
     bool is_one = r->n_rank_results < 2;
     json_t *t =
         view_table(s,
-                   "Named ranges inside the steps, mean over ranks. Host: from begin to end. GPU: from the start of "
-                   "the first operation launched inside to the end of the last, whatever ran between. Ranges may "
-                   "lie in each other, so that the shares sum to nothing",
+                   site_text(s,
+                             "Named ranges inside the steps, mean over ranks. Host: from begin to end. GPU: from the "
+                             "start of the first operation launched inside to the end of the last, whatever ran "
+                             "between. Ranges may lie in each other, so that the shares sum to nothing%s",
+                             without_gpu(s, r)),
                    is_one ? "Range|Category|Time on|#Mean|#Median|#p95|#Share of step|#Steps with it"
                           : "Range|Category|Time on|#Mean|#Median|#p95|#Share of step|#Steps with it|#Fastest "
                             "rank|#Slowest rank");
     for (int i = 0; i < r->n_phases; i++) {
         const struct phase_result *p = &r->phases[i];
-        const char *category = p->category < N_CATEGORIES ? category_name(p->category) : "n/a: not by its name";
+        const char *category = p->category < N_CATEGORIES ? category_name(p->category) : "n/a: its name does not say";
         view_row(s, t, p->name);
         view_cell(s, t, category);
-        view_cell(s, t, "host");
+        view_cell(s, t, p->is_whole ? "host" : "host, without the ranges inside");
         phase_time(s, t, r, &p->spread);
         phase_steps(s, t, r, p->n_steps);
         phase_ranks(s, t, r, p->ranks);
+        if (!p->has_gpu)
+            continue;
         view_row(s, t, p->name);
         view_cell(s, t, category);
-        view_cell(s, t, p->has_gpu ? "GPU" : site_text(s, "GPU: n/a because %s", p->gpu_because));
-        if (p->has_gpu) {
-            phase_time(s, t, r, &p->gpu);
-            phase_steps(s, t, r, p->n_gpu_steps);
-            phase_ranks(s, t, r, p->gpu_ranks);
-            continue;
-        }
-        for (int c = 0; c < (is_one ? 5 : 7); c++)
-            view_cell(s, t, "n/a");
+        view_cell(s, t, "GPU");
+        phase_time(s, t, r, &p->gpu);
+        phase_steps(s, t, r, p->n_gpu_steps);
+        phase_ranks(s, t, r, p->gpu_ranks);
     }
     return t;
 }
@@ -102,7 +122,7 @@ static json_t *phases_table(struct site *s, const struct run_result *r)
 {
     if (r->n_phases == 0)
         return json_null();
-    if (r->phases[0].is_whole)
+    if (phases_are_whole(r))
         return whole_phases(s, r);
     json_t *t = view_table(s,
                            strcmp(r->steps_source, "steps.csv") != 0

@@ -125,12 +125,33 @@ static void test_on_gpus(void **state)
     }
 }
 
+/* Ranks with traces of two kinds: of a rank whose trace joins no ranges with a GPU, its share would count as 0. */
+static void test_one_rank_untraced(void **state)
+{
+    (void)state;
+    struct run *run = make();
+    run->ranks[0].phases[0].is_whole = 1;
+    run->ranks[0].phases[0].gpu_because = "";
+    run->ranks[0].phases[0].gpu_ns = dcr_arena_alloc(&run->arena, 20 * sizeof(int64_t));
+    for (int s = 0; s < 20; s++)
+        run->ranks[0].phases[0].gpu_ns[s] = 30;
+    struct report rep = {0};
+    struct analyse_options o = made_options();
+    struct dcr_err err = {0};
+    assert_int_equal(analyse(&rep, &run, 1, &o, &err), 0);
+    assert_false(rep.runs[0].phases[0].has_gpu);
+    assert_string_equal(phase_gpu_because(&rep.runs[0], &rep.runs[0].phases[0]), "no GPU was traced");
+    report_free(&rep);
+    run_free(run);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_phases),
         cmocka_unit_test(test_warmup_is_left_out),
         cmocka_unit_test(test_on_gpus),
+        cmocka_unit_test(test_one_rank_untraced),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -133,6 +133,59 @@ static void test_pages_say_it(void **state)
 }
 
 /* A speed-up of ranks that shared their cores is marked wherever it stands. */
+/* Ranks with a trace of another tool and ranks without: each range says for itself why it has no time on a GPU. */
+static void test_ranges_of_two_kinds(void **state)
+{
+    (void)state;
+    struct sample sample;
+    struct dcr_buf page = {0};
+    char out[8192];
+    snprintf(out, sizeof out, "%s", in("ranges"));
+    sample_init(&sample, NULL);
+    struct run_result *r = &sample.rep.runs[0];
+    struct spread spread = {.n = 1, .mean_ns = 10, .median_ns = 10, .p95_ns = 10};
+    struct phase_result phases[] = {
+        {.name = "native", .category = CAT_COMPUTE, .spread = spread, .ranks = &spread, .n_steps = 1},
+        {.name = "named",
+         .category = N_CATEGORIES,
+         .spread = spread,
+         .ranks = &spread,
+         .n_steps = 1,
+         .is_whole = 1,
+         .has_gpu = 1,
+         .gpu = spread,
+         .gpu_ranks = &spread,
+         .gpu_because = ""},
+        {.name = "idle",
+         .category = CAT_DATA,
+         .spread = spread,
+         .ranks = &spread,
+         .n_steps = 1,
+         .is_whole = 1,
+         .gpu_because = "nothing was launched"},
+        {.name = "idle too",
+         .category = CAT_DATA,
+         .spread = spread,
+         .ranks = &spread,
+         .n_steps = 1,
+         .is_whole = 1,
+         .gpu_because = "nothing was launched"}};
+    r->phases = phases;
+    r->n_phases = 4;
+    assert_int_equal(r->n_rank_results, 1);
+    if (site_publish(&sample.rep, &(struct site_options){.out_dir = out}, &err))
+        fail_msg("%s", err.text);
+    slurp("ranges", "runs/1node-20310425/index.html", &page);
+    assert_null(strstr(page.data, "(null)"));
+    assert_has(&page,
+               "No row for the GPU: of 1 range because no GPU was traced, of 2 ranges because nothing was launched");
+    assert_has(&page, "host, without the ranges inside");
+    assert_has(&page, "n/a: its name does not say");
+    assert_null(strstr(page.data, "GPU: n/a"));
+    dcr_buf_release(&page);
+    sample_release(&sample);
+}
+
 static void test_unreliable_speedups_are_marked(void **state)
 {
     (void)state;
@@ -511,6 +564,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_pages_say_it),
+        cmocka_unit_test(test_ranges_of_two_kinds),
         cmocka_unit_test(test_unreliable_speedups_are_marked),
         cmocka_unit_test(test_what_is_not_known),
         cmocka_unit_test(test_same_bytes_twice),
