@@ -100,11 +100,16 @@ struct loading_elsewhere loading_elsewhere(const struct run *a)
     return l;
 }
 
+static int is_loading_elsewhere(struct loading_elsewhere l)
+{
+    return l.wall_ns > 0 && l.between_ns + l.other_ns > 0;
+}
+
 /* The steps' own thread names no loading: where else it was. */
 static const char *no_loading_because(struct report *rep, const struct run_result *r)
 {
     struct loading_elsewhere l = loading_elsewhere(r->run);
-    if (l.wall_ns <= 0 || l.between_ns + l.other_ns <= 0)
+    if (!is_loading_elsewhere(l))
         return "n/a because no data loading was recorded";
     if (l.between_ns >= l.other_ns)
         return report_text(rep,
@@ -123,6 +128,7 @@ static void rule_data(struct report *rep, struct run_result *r)
     int64_t caused = r->wait_cause_ns[CAT_DATA];
     if (r->part_ns[PART_DATA] == 0) {
         rule_not_measured(r, CLASS_DATA, no_loading_because(rep, r));
+        r->classes[CLASS_DATA].is_unrecorded = !is_loading_elsewhere(loading_elsewhere(r->run));
         return;
     }
     struct class_result *c = rule_begin(
@@ -171,6 +177,7 @@ static void rule_io(struct report *rep, struct run_result *r)
     }
     if (in_steps == 0 && r->io_outside_ns == 0 && iowait <= t->iowait_limits && !is_io_recorded(r->run)) {
         rule_not_measured(r, CLASS_IO, "n/a because no checkpoint or other file write was recorded");
+        r->classes[CLASS_IO].is_unrecorded = 1;
         return;
     }
     struct class_result *c = rule_begin(

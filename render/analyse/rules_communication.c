@@ -48,10 +48,9 @@ static int64_t mpi_calls(const struct run *a)
     return (int64_t)n;
 }
 
-/* In the steps there is none: that may be because it lies outside them. */
-static const char *no_communication_because(struct report *rep, const struct run_result *r)
+/* In the steps there is none: that may be because it lies outside them.  n: calls that do */
+static const char *no_communication_because(struct report *rep, int64_t n)
 {
-    int64_t n = r->hidden_comm_ns ? 0 : mpi_calls(r->run);
     return !n ? "n/a because no communication was recorded"
               : report_text(rep, "n/a because no communication was recorded inside the steps; %lld MPI %s outside them",
                             (long long)n, n == 1 ? "call lies" : "calls lie");
@@ -155,10 +154,11 @@ void rule_communication(struct report *rep, struct run_result *r)
         return;
     }
     if (r->comm_ns == 0) {
-        const char *because = no_communication_because(rep, r);
-        rule_not_measured(r, CLASS_COMMUNICATION, because);
+        int64_t outside = r->hidden_comm_ns ? 0 : mpi_calls(r->run);
+        rule_not_measured(r, CLASS_COMMUNICATION, no_communication_because(rep, outside));
+        r->classes[CLASS_COMMUNICATION].is_unrecorded = !outside;
         rule_not_measured(r, CLASS_IMBALANCE,
-                          strstr(because, "inside")
+                          outside
                               ? "n/a because no communication was recorded inside the steps in which a rank could wait"
                               : "n/a because no communication was recorded in which a rank could wait");
         return;

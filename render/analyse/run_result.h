@@ -137,8 +137,9 @@ struct class_result {
     const char *rule;               /* "transfer > 20 % of step time" */
     const char *threshold_name;     /* key in docs/thresholds, "" none */
     double threshold_ratio;
-    int64_t gain_ns;  /* step time saved at most if the cause were removed (critical path) */
-    const char *text; /* one line: what was found, or "n/a because ..." */
+    int64_t gain_ns;   /* step time saved at most if the cause were removed (critical path) */
+    const char *text;  /* one line: what was found, or "n/a because ..." */
+    int is_unrecorded; /* nothing of it was recorded, not elsewhere either: it may be in what is called compute */
 };
 
 enum confidence { CONFIDENCE_LOW = 0, CONFIDENCE_MEDIUM, CONFIDENCE_HIGH };

@@ -8,17 +8,12 @@ const char *unrecorded_in_compute(struct report *rep, const struct run_result *r
 {
     static const struct {
         enum cause_class cls;
-        const char *because, *name;
-    } hidden[] = {
-        {CLASS_COMMUNICATION, "n/a because no communication was recorded", "communication"},
-        {CLASS_DATA, "n/a because no data loading was recorded", "data loading"},
-        {CLASS_IO, "n/a because no checkpoint or other file write was recorded", "I/O"},
-    };
+        const char *name;
+    } hidden[] = {{CLASS_COMMUNICATION, "communication"}, {CLASS_DATA, "data loading"}, {CLASS_IO, "I/O"}};
     const char *names[sizeof hidden / sizeof *hidden];
     int n = 0;
     for (size_t i = 0; !r->pop.is_of_gpus && i < sizeof hidden / sizeof *hidden; i++)
-        if (r->classes[hidden[i].cls].verdict == VERDICT_NA &&
-            strcmp(r->classes[hidden[i].cls].text, hidden[i].because) == 0) /* not: elsewhere it took ... */
+        if (r->classes[hidden[i].cls].is_unrecorded)
             names[n++] = hidden[i].name;
     return n == 0   ? ""
            : n == 1 ? names[0]
