@@ -94,6 +94,8 @@ static void add_monitored(struct report *rep, struct run_result *r, const struct
         m->because = "n/a because no kernel ran on it while it was watched";
     else
         m->grows = monitor_grows(r, g, total, &m->grows_because);
+    if (*m->because)
+        m->grows_because = m->because; /* before the judgement adds what it cannot tell of the share alone */
     judge(rep, m);
 }
 
@@ -116,7 +118,7 @@ static void add_traced(struct report *rep, struct run_result *r, const struct ru
     m->who =
         r->run->n_traces > 1 ? report_text(rep, "GPU %d of %s", m->gpu, m->file) : report_text(rep, "GPU %d", m->gpu);
     if (m->total_bytes < 0)
-        m->because = "n/a because the trace does not say how much memory the GPU has";
+        m->grows_because = m->because = "n/a because the trace does not say how much memory the GPU has";
     else if (k->has_growth && k->n_step_peaks >= LEAST_POINTS) {
         m->grows = gpu_memory_grows(k->growth_bytes_per_step, (double)d->memory_total_bytes);
         m->grows_because = "";
@@ -124,10 +126,18 @@ static void add_traced(struct report *rep, struct run_result *r, const struct ru
     judge(rep, m);
 }
 
-static struct fmt exactly(double ratio)
+/* 95.3 %, where fmt_percent would give one of the thresholds itself. */
+static struct fmt percent(const struct thresholds *t, double ratio)
 {
-    struct fmt f = fmt_number(100 * ratio); /* 95.3 %, where fmt_percent would give the threshold itself */
-    strncat(f.text, " %", sizeof f.text - strlen(f.text) - 1);
+    const double limits[] = {t->gpu_memory_room, t->gpu_memory_full, t->gpu_memory, t->gpu_memory_warn,
+                             t->gpu_memory_risk};
+    struct fmt f = fmt_percent(ratio);
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
+        if (ratio != limits[i] && strcmp(f.text, fmt_percent(limits[i]).text) == 0) {
+            f = fmt_number(100 * ratio);
+            strncat(f.text, " %", sizeof f.text - strlen(f.text) - 1);
+            break;
+        }
     return f;
 }
 
@@ -188,7 +198,7 @@ static void say(struct report *rep, struct run_result *r)
         r->notes[r->n_notes++] =
             report_text(rep, "Memory of %s%s was %s full at its peak: %s", top[s]->who,
                         n[s] > 1 ? report_text(rep, ", and alike of %s,", fmt_count(n[s] - 1, "other GPU").text) : "",
-                        exactly(top[s]->share_ratio).text, meaning(rep, r, top[s]));
+                        percent(&rep->thresholds, top[s]->share_ratio).text, meaning(rep, r, top[s]));
     }
 }
 

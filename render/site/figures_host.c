@@ -172,7 +172,7 @@ static const struct {
 } gpu_lines[] = {
     {"GPU utilisation", "GPU utilisation, % of the sample window with a kernel running", "%",
      offsetof(struct run_gpu, utilization_percent), true},
-    {"GPU memory", "GPU memory in use, MB", "MB", offsetof(struct run_gpu, memory_used_mb), false},
+    {"GPU memory", "GPU memory in use, MiB", "MiB", offsetof(struct run_gpu, memory_used_mb), false},
     {"GPU power", "GPU power, W", "W", offsetof(struct run_gpu, power_w), false},
     {"GPU clock", "clock of the GPU's multiprocessors, MHz", "MHz", offsetof(struct run_gpu, sm_clock_mhz), false},
     {"PCIe", "PCIe, both directions, MB/s", "MB/s", offsetof(struct run_gpu, pcie_mb_s), false},

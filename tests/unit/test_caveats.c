@@ -268,7 +268,7 @@ static void test_device_notes(void **state)
                                        .n_step_peaks = 10,
                                        .growth_bytes_per_step = 0.009},
                             .memory_total_bytes = 100};
-    assert_non_null(strstr(notes_of(d), "was 91.0 % full at its peak: full by design"));
+    assert_non_null(strstr(notes_of(d), "was 91 % full at its peak: full by design"));
     assert_null(strstr(notes_of(d), "memory grows"));
     d.memory.growth_bytes_per_step = 0.011;
     assert_non_null(strstr(notes_of(d), "memory grows"));

@@ -49,6 +49,7 @@ static void check(struct run *r, enum memory_state is, int grows, const char *sa
     assert_int_equal(x->n_memory, 1);
     assert_int_equal(x->memory->state, is);
     assert_int_equal(x->memory->grows, grows);
+    assert_int_equal(x->memory->grows < 0, *x->memory->grows_because != 0);
     for (int i = 0; i < x->n_notes; i++) {
         found |= said && strstr(x->notes[i], said) != NULL;
         if (!said)
@@ -64,12 +65,13 @@ static void test_monitor(void **state)
 {
     (void)state;
     check(monitored(928, 0, 40, 80), MEMORY_BY_DESIGN, 0,
-          "Memory of GPU 0 of node 0 was 92.8 % full at its peak: full by design (85 % to 95 %), and it does not grow");
+          "Memory of GPU 0 of node 0 was 93 % full at its peak: full by design (85 % to 95 %), and it does not grow");
     /* 1 % of 1000 MB in 100 steps of 100 ms is 1 MB/s */
     check(monitored(928, 1.1, 40, 80), MEMORY_GROWS, 1, "and it grows over the steps, which above 90 % is pressure");
     check(monitored(928, 0.9, 40, 80), MEMORY_BY_DESIGN, 0, "full by design");
     check(monitored(928, 1.1, 18, 80), MEMORY_BY_DESIGN, -1, "is n/a because the later half of the run has under ten");
     check(monitored(953, 0, 40, 80), MEMORY_NEARLY_FULL, 0, "was 95.3 % full at its peak: above 95 % little is left");
+    check(monitored(902, 0, 40, 80), MEMORY_BY_DESIGN, 0, "was 90.2 % full"); /* not "90 %", which is a threshold */
     check(monitored(990, 0, 40, 80), MEMORY_RISK, 0, "above 98 % the next longer input");
     check(monitored(490, 0, 40, 80), MEMORY_ROOM, 0, "below 50 % there is room for a larger batch.");
     check(monitored(600, 0, 40, 80), MEMORY_FINE, 0, NULL);
