@@ -119,15 +119,17 @@ static const char *window_text(struct report *rep, const struct grounds *g)
 {
     if (g->n_steps == 0)
         return "the whole run";
-    return report_text(rep, "%s (%lld to %lld)%s%s", fmt_count(g->n_steps, "step").text, (long long)g->first_step,
-                       (long long)g->last_step,
+    const char *steps = g->n_steps == 1 ? report_text(rep, "step %lld", (long long)g->first_step)
+                                        : report_text(rep, "%s (%lld to %lld)", fmt_count(g->n_steps, "step").text,
+                                                      (long long)g->first_step, (long long)g->last_step);
+    return report_text(rep, "%s%s%s", steps,
                        g->n_ranks > 0 ? report_text(rep, " of %s", fmt_count(g->n_ranks, "rank").text) : "",
                        g->n_left_out ? report_text(rep, ", %lld left out", (long long)g->n_left_out) : "");
 }
 
 static const char *place_text(struct report *rep, const struct grounds *g)
 {
-    const char *ranks = ranks_text(rep, g), *steps = steps_text(rep, g);
+    const char *ranks = ranks_text(rep, g), *steps = g->n_steps == 1 ? "" : steps_text(rep, g);
     int is_all = g->n_shown_ranks == g->n_ranks;
     if (!*steps)
         return *ranks ? report_text(rep, "%s%s", is_all ? "" : "most ", ranks) : "";

@@ -77,6 +77,19 @@ static void test_all_ranks_and_no_gain(void **state)
     release(&f);
 }
 
+/* One step is its number, and no place within itself. */
+static void test_one_step(void **state)
+{
+    (void)state;
+    struct fixture f = {.n = 1};
+    f.runs[0] = made_even_run(2, 64, 1, 95, 3, 2, 0);
+    tell(&f);
+    const struct claim *c = claim_of(&f.rep, CLASS_COMPUTE);
+    assert_string_equal(c->window, "step 0 of 2 ranks");
+    assert_string_equal(c->place, "on all 2 ranks");
+    release(&f);
+}
+
 /* Of a series the window is that of its largest node count. */
 static void test_series(void **state)
 {
@@ -94,6 +107,7 @@ static void test_series(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_one_rank_and_three_steps),
-                                       cmocka_unit_test(test_all_ranks_and_no_gain), cmocka_unit_test(test_series)};
+                                       cmocka_unit_test(test_all_ranks_and_no_gain), cmocka_unit_test(test_one_step),
+                                       cmocka_unit_test(test_series)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
