@@ -21,8 +21,11 @@ void claim_number(struct report *rep, struct claim *c, const char *id, const cha
  * of them. (grounds.c)  Test: tests/unit/test_grounds.c */
 void claim_grounds(struct report *rep, struct claim *c, const struct run_result *r, enum cause_class cls);
 
-/** shared_numbers - what kept this run's ranks from their cores, as numbers of the newest claim. */
+/** shared_numbers - what kept this run's ranks from their cores, as numbers of the newest claim. (shared_words.c) */
 void shared_numbers(struct report *rep, struct claim *c, const struct run_result *r);
+/** cores_of_their_own - how long a step of ranks with cores of their own would last, and what other programs take of
+ * the cores: sentences that begin with a space; "" nothing is known. (shared_words.c) */
+const char *cores_of_their_own(struct report *rep, const struct run_result *r);
 
 /** confidence_of - how far a share of this run may be trusted against a threshold, and why not further. */
 enum confidence confidence_of(struct report *rep, const struct run_result *r, struct interval i, double threshold,
