@@ -16,7 +16,7 @@ static const char *steps_action(const struct run *r)
         return "Record again with a window that the run reaches (--steps, --delay, --duration, --capture-range), or "
                "without one.";
     if (*r->collector_version && r->ranges.n)
-        return "Call the range around each step of the program \"step\" (or train_step, iteration; numbers may "
+        return "Call the range around each step of the program \"step\" (or another name of steps; numbers may "
                "follow), and those of its phases as docs/FORMAT.md has them.";
     if (*r->collector_version)
         return "Name the steps of the program with NVTX, nvtxRangePush(\"step\") and nvtxRangePop() around each, and "
