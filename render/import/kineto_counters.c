@@ -2,22 +2,16 @@
 #include "render/import/kineto_counters.h"
 
 #include "render/import/json_window.h"
+#include "render/import/ncu_counters.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* What a counter of executed instructions is worth in floating-point operations: an add or a product one, a fused one
- * two; tensor cores have counters of their own. */
-static int flop_of(const char *counter)
+/* Of the units of multiprocessors only: "sm__..." beside them is the same work once more. */
+static double flop_of(const char *counter)
 {
-    static const char begin[] = "smsp__sass_thread_inst_executed_op_", end[] = "_pred_on.sum";
-    size_t n = strlen(counter), b = sizeof begin - 1, e = sizeof end - 1;
-    if (n != b + 4 + e || strncmp(counter, begin, b) != 0 || strcmp(counter + b + 4, end) != 0 ||
-        !strchr("dfh", counter[b]))
-        return 0;
-    const char *what = counter + b + 1;
-    return strncmp(what, "fma", 3) == 0 ? 2 : strncmp(what, "add", 3) == 0 || strncmp(what, "mul", 3) == 0;
+    return strncmp(counter, "smsp__", 6) == 0 ? ncu_flop_of(counter) : 0;
 }
 
 /* The one of that name; names beyond the limit share the last one. */
@@ -104,8 +98,9 @@ void kineto_counters_tables(struct run *r, const struct foreign_trace *t)
     qsort(c->kernels, (size_t)c->n_kernels, sizeof *c->kernels, compare);
     f = run_add_table(r, t->file, "Kineto trace",
                       "floating-point operations of its kernels by those counters: adds, products, and twice the fused "
-                      "ones, of all precisions that were counted; work of tensor cores is not in them. FLOP/s are n/a "
-                      "because the ranges have no times of their own",
+                      "ones, of FP16 twice that (two values an instruction), of all precisions that were counted; "
+                      "work of tensor cores is not in them. FLOP/s are n/a because the ranges have no times of their "
+                      "own",
                       "Kernel|#Ranges|#FLOP|#FLOP of a range");
     for (int i = 0; i < c->n_kernels; i++) {
         table_add(r, f, "%s", c->kernels[i].name);

@@ -8,7 +8,7 @@
 
 static const char format_letters[] = "dfh";
 static const char *const op_names[NCU_N_OPS] = {"add", "mul", "fma"};
-/* Operations of one thread instruction; those of FP16 work on two values at once. */
+/* Operations of one thread instruction; those of FP16 work on two values at once (ncu: "hadd..._x2", "hfma..._x4"). */
 static const double flop_of[NCU_N_PLAIN][NCU_N_OPS] = {{1, 1, 2}, {1, 1, 2}, {2, 2, 4}};
 static const char *const sources[NCU_N_SOURCES] = {"fp64", "tf32", "bf16", "fp16", "fp8", "fp6", "fp4", "fp4_fp6"};
 enum { BOTH = NCU_N_OPS - 1 };
@@ -177,6 +177,13 @@ static int tensor_counter(const char *name, const char *unit, double *factor)
         if (strlen(sources[i]) == len && memcmp(sources[i], name, len) == 0)
             return (form == NCU_COUNT ? NCU_TENSOR_COUNT : NCU_TENSOR_PER_CYCLE) + 2 * i + (result != NULL);
     return -1;
+}
+
+double ncu_flop_of(const char *name)
+{
+    double factor;
+    int c = plain_counter(name, "inst", &factor), at = c - NCU_COUNT;
+    return c >= NCU_COUNT && at < NCU_N_PLAIN * NCU_N_OPS ? flop_of[at / NCU_N_OPS][at % NCU_N_OPS] : 0;
 }
 
 int ncu_counter_of(const char *name, const char *unit, double *factor)

@@ -40,6 +40,10 @@ struct ncu_launch {
 /** ncu_counter_of - which one a name is, of a section or of the counter itself, with its unit: "Memory Throughput" in
  *  bytes per second. *factor: from that unit to those above. returns  -1 for none, or another unit */
 int ncu_counter_of(const char *name, const char *unit, double *factor);
+/** ncu_flop_of - operations of one instruction that this counter counts,
+ * "..._thread_inst_executed_op_hfma_pred_on.sum":
+ *  4. returns  0: it counts something else, or rates */
+double ncu_flop_of(const char *name);
 void ncu_launch_clear(struct ncu_launch *l);
 /** ncu_launch_take - a value of counter c; of several names for one counter the first counts, of several that add up
  *  (tensor cores by result) all do. returns  0: it cannot be: below 0, infinite, a share above 110 % */

@@ -63,12 +63,19 @@ static void test_counters(void **state)
     static const char *const counters[] = {
         OP_ "ffma_pred_on.sum", "2", "150", "75", OP_ "fadd_pred_on.sum", "1", "3", "3", "sm__warps.avg", "2",
         "n/a: not a count",     "2"};
-    static const char *const kernels[] = {"relu", "1", "1000", "1000", "gemm", "2", "303", "151.5"};
+    static const char *const kernels[] = {"relu", "1", "2000", "2000", "gemm", "2", "303", "151.5"};
     for (size_t i = 0; i < sizeof counters / sizeof *counters; i++)
         assert_string_equal(run->tables[0].cells[i], counters[i]);
     assert_int_equal(run->tables[1].n_cells, 8);
     for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)
         assert_string_equal(run->tables[1].cells[i], kernels[i]);
+    /* FP16 works on two values an instruction, as ncu counts it; the same work of whole multiprocessors is no more. */
+    assert_int_equal(
+        import_text("[" COUNTED("half", "\"" OP_ "hadd_pred_on.sum\": 1, \"" OP_ "hmul_pred_on.sum\": 10,"
+                                        "\"" OP_ "hfma_pred_on.sum\": 100, \"sm__sass_thread_inst_executed"
+                                        "_op_hfma_pred_on.sum\": 100, \"" OP_ "hfma_pred_on.avg\": 100") "]"),
+        0);
+    assert_string_equal(run->tables[1].cells[2], "422");
     assert_int_equal(import_text("[" KERNEL("1", "2") "]"), 0);
     assert_int_equal(run->n_tables, 0);
 }

@@ -1,6 +1,7 @@
 /* test_ncu_roofline.c - kernels under their roofline by counters of ncu (render/import/ncu_counters.c,
  * render/analyse/kernel_roofline.c). All numbers by hand. */
 #include "render/analyse/kernel_roofline.h"
+#include "render/import/ncu_counters.h"
 #include "tests/unit/import_text.h"
 
 #include <math.h>
@@ -116,6 +117,25 @@ static void rates(void **state)
     assert_string_equal(k->format, "FP32");
 }
 
+/* What one instruction of a counter is worth, for other tools that record the same counters. */
+static void worth_of_a_counter(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *op;
+        double flop;
+    } want[] = {{"dadd", 1}, {"dfma", 2}, {"fmul", 1}, {"ffma", 2}, {"hadd", 2}, {"hmul", 2}, {"hfma", 4}, {"imul", 0}};
+    for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
+        char name[80];
+        snprintf(name, sizeof name, "smsp__sass_thread_inst_executed_op_%s_pred_on.sum", want[i].op);
+        check(ncu_flop_of(name), want[i].flop);
+    }
+    check(ncu_flop_of(FP32("ffma") ".sum.per_cycle_elapsed"), 0);
+    check(ncu_flop_of(FP32("ffma") ".sum.peak_sustained"), 0);
+    check(ncu_flop_of("sm__ops_path_tensor_src_fp16.sum"), 0);
+    check(ncu_flop_of(""), 0);
+}
+
 /* What is not counted is n/a, and why. */
 static void not_counted(void **state)
 {
@@ -180,7 +200,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(sums_and_peaks, forget), cmocka_unit_test_teardown(shares_of_peaks, forget),
-        cmocka_unit_test_teardown(rates, forget), cmocka_unit_test_teardown(not_counted, forget),
-        cmocka_unit_test_teardown(odd_numbers, forget)};
+        cmocka_unit_test_teardown(rates, forget),          cmocka_unit_test_teardown(not_counted, forget),
+        cmocka_unit_test_teardown(odd_numbers, forget),    cmocka_unit_test(worth_of_a_counter)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
