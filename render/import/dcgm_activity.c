@@ -76,7 +76,7 @@ void dcgm_activity_table(struct run *r, const struct dcgm_activity *a, const cha
             if (!t)
                 t = run_add_table(r, file, "DCGM activity",
                                   "How busy the parts of each GPU were, by DCGM's profiling counters: shares of the "
-                                  "sampled time, mean over the samples",
+                                  "sampled time (%) and rates (MB/s), over the samples",
                                   "GPU|Part|Unit|#Mean|#Least|#Greatest|#Samples");
             if (is_of_many)
                 table_add(r, t, "node %lld GPU %lld", (long long)g->node, (long long)g->id);

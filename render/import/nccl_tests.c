@@ -71,13 +71,26 @@ static int sets_of(const char *line)
     return n == 1 ? 1 : 2;
 }
 
+/* "float", "bfloat16", "f8e4m3": the types of NCCL, those to come by their beginnings. */
+static int is_type(const char *w)
+{
+    static const char *const names[] = {"int", "uint", "half", "float", "double", "bfloat", "f8", "fp8"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strncmp(w, names[i], strlen(names[i])) == 0)
+            return 1;
+    return 0;
+}
+
 /* A result line: size, count, type, then redop and root as the collective has them, then time, algbw, busbw and errors,
- * out of place and in place, of which one may not be there: the header has one of them (n_sets), or the row says N/A.
- * Read from the right, where the columns are always the same. out: NAN = not there
- * returns  1; 0: it is none; -1: it is meant to be one, and *wrong cannot be read */
+ * out of place and in place, of which one may not be there: the header has one of them (n_sets; 0 before it), or the
+ * row says N/A. Read from the right, where the columns are always the same. A line of other programs in the log ("8 16
+ * workers started") has neither a type nor the columns of the header. out: NAN = not there returns  1; 0: it is none;
+ * -1: it is meant to be one, and *wrong cannot be read */
 static int result(char **w, int n, int n_sets, double out[7], const char **wrong)
 {
-    if (n < 3 || !is_count(w[0]) || !is_count(w[1]) || !isalpha((unsigned char)*w[2]))
+    int has_columns = n >= 4 * n_sets + 3 && n <= 4 * n_sets + 5;
+    if (!n_sets || n < 3 || !is_count(w[0]) || !is_count(w[1]) || !isalpha((unsigned char)*w[2]) ||
+        !(is_type(w[2]) || has_columns))
         return 0;
     *wrong = "it is cut";
     if (n < 4 * n_sets + (n_sets > 1 ? 1 : 3))
@@ -250,7 +263,8 @@ static void take_command(struct test *t, const char *line)
     name_of(line, t->named);
 }
 
-static void take_row(struct test *t, char **w, int n, const double v[7])
+/* n_extra: columns between the type and the times */
+static void take_row(struct test *t, char **w, int n_extra, const double v[7])
 {
     struct run_collective_test *c = &t->result;
     struct run *r = t->r;
@@ -264,8 +278,8 @@ static void take_row(struct test *t, char **w, int n, const double v[7])
     for (int k = 1; k <= 6; k++)
         if (k != 5)
             table_add(r, table, isnan(v[k]) ? "n/a" : "%g", v[k]);
-    snprintf(t->operation, sizeof t->operation, "%s", n >= 12 ? w[3] : "");
-    snprintf(t->root, sizeof t->root, "%s", n >= 13 ? w[4] : "");
+    snprintf(t->operation, sizeof t->operation, "%s", n_extra >= 1 ? w[3] : "");
+    snprintf(t->root, sizeof t->root, "%s", n_extra >= 2 ? w[4] : "");
     for (int k = 2; k <= 5; k += 3) {
         if (v[k] > t->algbw) {
             t->algbw = v[k];
@@ -290,7 +304,7 @@ int nccl_tests_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
     struct dcr_buf b = {0};
     struct test t = {.r = r, .file = s->name};
     struct unread unread = {.n = 0};
-    int rc = dcr_stream_slurp(s, &b, MAX_LOG_BYTES, err), n_results = 0, n_line = 0, n_sets = 2;
+    int rc = dcr_stream_slurp(s, &b, MAX_LOG_BYTES, err), n_results = 0, n_line = 0, n_sets = 0;
     char *rest, *words[MAX_WORDS], *label = NULL;
     size_t n_label;
     if (rc)
@@ -331,7 +345,7 @@ int nccl_tests_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
             take_command(&t, whole);
         if (is_row <= 0)
             continue;
-        take_row(&t, words, n, v);
+        take_row(&t, words, n - 3 - 4 * n_sets, v);
         n_results++;
     }
     end_test(&t);

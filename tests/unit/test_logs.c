@@ -320,6 +320,26 @@ static void test_numbers(void **state)
     assert_non_null(strstr(err.text, "line 3: 'nan' is no time or bandwidth"));
 }
 
+/* Lines of other programs are no rows, before the header or behind it; a type that is not known here is one. */
+static void test_other_lines(void **state)
+{
+    (void)state;
+    static const char foreign[] = "8 16 workers started\n2026 11 Nov 23\n8 2 float\n";
+    char text[1024];
+    snprintf(text, sizeof text, "%s%s%s", foreign, HEADER(""), TIMES("10", "8"));
+    assert_int_equal(import_text(text), 0);
+    assert_int_equal(run->n_gaps, 0);
+    snprintf(text, sizeof text, "%s%s%s", HEADER(""), TIMES("10", "8"), "8 16 workers started\n2026 11 Nov 23\n");
+    assert_int_equal(import_text(text), 0);
+    assert_int_equal(run->tables[0].n_cells, 6);
+    assert_int_equal(run->n_gaps, 0);
+    assert_int_equal(import_text(HEADER("") "8 2 e8m0 sum -1 16.3 0.1 0.2 0 16.2 0.3 0.4 0\n"), 0);
+    assert_int_equal(run->tables[0].n_cells, 6);
+    assert_int_equal(import_text(HEADER("") TIMES("10", "8") "8 2 bfloat16 sum\n8 2 e8m0 sum -1 x 1 1 0 1 1 1 0\n"), 0);
+    assert_int_equal(run->n_gaps, 1);
+    assert_non_null(strstr(run->gaps[0], "2 rows of the nccl-tests log"));
+}
+
 /* Out of place or in place alone, by the header or by the row. */
 static void test_one_set(void **state)
 {
@@ -336,6 +356,12 @@ static void test_one_set(void **state)
     assert_int_equal(run->tables[0].n_cells, 12);
     assert_string_equal(run->tables[0].cells[7], "20.5");
     assert_true(run->tests[0].busbw_gb_per_s == 0.75);
+    assert_int_equal(
+        import_text("# nThread 1\n#   Rank  0 Pid 1 on n device  0 [0x0f] X\n#   Rank  1 Pid 2 on n device  1 "
+                    "[0x0f] X\n#   Rank  2 Pid 3 on n device  2 [0x0f] X\n#  size  count  type  redop  root  "
+                    "time  algbw  busbw #wrong\n8000 2000 float sum -1 16.3 0.3 0.4 0\n"),
+        0);
+    assert_string_equal(run->tests[0].collective, "all_reduce"); /* its operation is in a row of one measurement too */
     assert_int_equal(import_text(HEADER("") "8 2 float none -1 N/A N/A N/A N/A N/A N/A N/A N/A\n"), DCR_FAIL);
     assert_non_null(strstr(err.text, "line 3: nothing was measured"));
 }
@@ -481,6 +507,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_numbers, forget),
         cmocka_unit_test_teardown(test_one_set, forget),
+        cmocka_unit_test_teardown(test_other_lines, forget),
         cmocka_unit_test_teardown(test_ids, forget),
         cmocka_unit_test_teardown(test_sacct_rows, forget),
         cmocka_unit_test_teardown(test_sacct_json, forget),
