@@ -5,6 +5,9 @@
 
 enum { WARP = 32 };
 
+/* Beyond what any GPU has, so that products of such numbers fit; what says more, or less than nothing, is damaged. */
+#define MOST_OF_A_GPU ((int64_t)1 << 30)
+
 void nsys_gpus_read(sqlite3 *db, struct nsys_gpu gpus[NSYS_GPUS])
 {
     sqlite3_stmt *q = NULL;
@@ -25,8 +28,10 @@ void nsys_gpus_read(sqlite3 *db, struct nsys_gpu gpus[NSYS_GPUS])
                            {"computeMinor", &g.minor}};
             for (int c = 0; c < sqlite3_column_count(q); c++)
                 for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
-                    if (strcmp(sqlite3_column_name(q, c), columns[i].column) == 0)
-                        *columns[i].to = sqlite3_column_int64(q, c);
+                    if (strcmp(sqlite3_column_name(q, c), columns[i].column) == 0) {
+                        int64_t v = sqlite3_column_int64(q, c);
+                        *columns[i].to = v >= 0 && v <= MOST_OF_A_GPU ? v : columns[i].to == &id ? -1 : 0;
+                    }
             if (id >= 0 && id < NSYS_GPUS)
                 gpus[id] = g;
         }

@@ -114,6 +114,32 @@ static void test_occupancy_of_export(void **state)
     assert_false(device(0)->has_occupancy);
 }
 
+/* A damaged export: numbers that no GPU has are not said, and never go into a product; a GPU without a number is none.
+ */
+static void test_damaged_gpu(void **state)
+{
+    (void)state;
+    sqlite3 *db;
+    struct nsys_gpu gpus[NSYS_GPUS] = {[0] = a100};
+    assert_int_equal(sqlite3_open(":memory:", &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db,
+                                  "CREATE TABLE TARGET_INFO_GPU(id, smCount, maxWarpsPerSm, maxBlocksPerSm, "
+                                  "maxRegistersPerSm, maxShmemPerSm, computeMajor);"
+                                  "INSERT INTO TARGET_INFO_GPU VALUES(1,108,1<<62,-32,1<<31,1<<30,8),"
+                                  "(1<<62,1,1,1,1,1,1),(-1,1,1,1,1,1,1)",
+                                  NULL, NULL, NULL),
+                     SQLITE_OK);
+    nsys_gpus_read(db, gpus);
+    sqlite3_close(db);
+    assert_int_equal(gpus[0].max_warps, 64); /* nobody else's numbers */
+    assert_int_equal(gpus[1].n_sms, 108);
+    assert_int_equal(gpus[1].max_warps, 0);
+    assert_int_equal(gpus[1].max_blocks, 0);
+    assert_int_equal(gpus[1].registers, 0);
+    assert_int_equal(gpus[1].shared_bytes, 1 << 30);
+    assert_true(nsys_occupancy(&gpus[1], 1e6, 256, 64, 0) < 0);
+}
+
 /* Neither StringIds nor memory tables; the name as text; a kernel that had not ended, one without a start. */
 static void test_little(void **state)
 {
@@ -389,6 +415,7 @@ static void test_cut(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_occupancy),
+                                       cmocka_unit_test(test_damaged_gpu),
                                        cmocka_unit_test_teardown(test_occupancy_of_export, forget),
                                        cmocka_unit_test_teardown(test_two_devices, forget),
                                        cmocka_unit_test_teardown(test_ranges, forget),
