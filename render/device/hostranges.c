@@ -3,7 +3,8 @@
 
 #include <stdlib.h>
 
-/* Intervals are walked once per device and so are kept in memory, merged. */
+/* Intervals are walked once per device and so are kept in memory, merged: at most so many of loading, of files, and of
+ * calls that wait, these of all threads together. */
 #define MAX_INTERVALS ((size_t)1 << 20)
 
 struct range_record {
@@ -112,15 +113,24 @@ int host_ranges_finish(struct host_ranges *h, struct dcr_arena *arena, struct ho
             spill_add(h->ranges, &h->open[k]);
     int rc = spill_sort(h->ranges, err);
     const struct range_record *r;
+    size_t n_of_threads = 0;
     *is_too_many = 0;
     *out = (struct host_side){.threads = &h->threads};
-    while (!rc && (r = spill_next(h->ranges)) != NULL) {
+    while (!rc && (r = spill_next(h->ranges)) != NULL) { /* all of a kind, then the next: threads come last */
         struct intervals *x = &out->of[r->key.a];
-        if (x->n >= MAX_INTERVALS)
+        int is_of_thread = r->key.a >= N_HOST_RANGES;
+        size_t n = x->n;
+        if ((is_of_thread ? n_of_threads : n) >= MAX_INTERVALS) {
             *is_too_many = 1;
-        else
-            add_interval(arena, x, r->key.b, r->end_ns);
+            if (is_of_thread)
+                break;
+            continue;
+        }
+        add_interval(arena, x, r->key.b, r->end_ns);
+        n_of_threads += is_of_thread ? x->n - n : 0;
     }
+    if (!rc && spill_failed(h->ranges))
+        rc = dcr_err_set(err, DCR_FATAL, "cannot read back the temporary file of a trace");
     out->of[HOST_IO] = without(arena, &out->of[HOST_IO], &out->of[HOST_DATA]);
     return rc;
 }

@@ -25,7 +25,8 @@ void host_ranges_wait(struct host_ranges *h, int thread, int64_t start_ns, int64
 
 /** host_ranges_finish - once, when all are in.
  *  out          intervals, in arena; refers to h, which has to outlive it
- *  is_too_many  1: a kind has more than a million intervals, and out holds only the first of them
+ *  is_too_many  1: a kind, or all threads together, has more than a million intervals, and out holds only the first
+ *               of them
  *  returns      0, or a negative DCR_* code with err filled in: a temporary file failed */
 int host_ranges_finish(struct host_ranges *h, struct dcr_arena *arena, struct host_side *out, int *is_too_many,
                        struct dcr_err *err);

@@ -11,7 +11,8 @@ struct runtime_log;
 /** runtime_log_new - max_bytes: of calls in memory before they go to a temporary file. NULL: no memory.
  *  gives; free with runtime_log_free */
 struct runtime_log *runtime_log_new(size_t max_bytes);
-/** runtime_log_add - one call, in any order; of no length: it covers no time. */
+/** runtime_log_add - one call, in any order; of no length: it covers no time. Every call is kept, through the temporary
+ *  file, though a trace may turn out to hold no steps: a format may tell its steps last. */
 void runtime_log_add(struct runtime_log *l, int64_t start_ns, int64_t dur_ns);
 /** runtime_log_has - was there any call at all? */
 int runtime_log_has(const struct runtime_log *l);

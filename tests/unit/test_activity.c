@@ -97,6 +97,25 @@ static void test_unions(void **state)
     dcr_arena_release(&arena);
 }
 
+/* What all threads together waited in is bounded, however little of time it covers. */
+static void test_many_waits(void **state)
+{
+    (void)state;
+    enum { THREADS = 64, CALLS = 20000 };
+    struct dcr_arena arena = {0};
+    struct activity *a = activity_new(0);
+    struct device_op o = op(OP_COMPUTE, "k", 10 * CALLS, 10, 1);
+    assert_int_equal(activity_op(a, &o), 0);
+    activity_call(a, CALL_LAUNCH, 1, 0, 1);
+    for (int i = 0; i < CALLS; i++)
+        for (int t = 0; t < THREADS; t++)
+            activity_call_of(a, 1, t, CALL_SYNC, -1, 10 * i, 5);
+    struct run_device *d = finish(a, &arena, 1);
+    assert_false(d->has_idle_causes);
+    assert_string_equal(d->idle_because, "the trace holds more than a million host ranges");
+    dcr_arena_release(&arena);
+}
+
 /* The same numbers through the temporary file: the bound is below one record, so that every thousand or so are a run.
  */
 static void test_spilled(void **state)
@@ -674,25 +693,16 @@ static void test_spill_without_disk(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_unions),
-        cmocka_unit_test(test_no_overlap),
-        cmocka_unit_test(test_spilled),
-        cmocka_unit_test(test_idle_causes),
-        cmocka_unit_test(test_estimates),
-        cmocka_unit_test(test_cut_step),
-        cmocka_unit_test(test_host_alone),
-        cmocka_unit_test(test_micro_batches),
-        cmocka_unit_test(test_mark_names),
-        cmocka_unit_test(test_odd_operations),
-        cmocka_unit_test(test_nothing),
-        cmocka_unit_test(test_steps),
-        cmocka_unit_test(test_behind_sync),
-        cmocka_unit_test(test_whose_sync),
-        cmocka_unit_test(test_collectives),
-        cmocka_unit_test(test_operators),
-        cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_spill_order),
-        cmocka_unit_test(test_spill_without_disk),
+        cmocka_unit_test(test_unions),         cmocka_unit_test(test_no_overlap),
+        cmocka_unit_test(test_many_waits),     cmocka_unit_test(test_spilled),
+        cmocka_unit_test(test_idle_causes),    cmocka_unit_test(test_estimates),
+        cmocka_unit_test(test_cut_step),       cmocka_unit_test(test_host_alone),
+        cmocka_unit_test(test_micro_batches),  cmocka_unit_test(test_mark_names),
+        cmocka_unit_test(test_odd_operations), cmocka_unit_test(test_nothing),
+        cmocka_unit_test(test_steps),          cmocka_unit_test(test_behind_sync),
+        cmocka_unit_test(test_whose_sync),     cmocka_unit_test(test_collectives),
+        cmocka_unit_test(test_operators),      cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_spill_order),    cmocka_unit_test(test_spill_without_disk),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
