@@ -94,7 +94,7 @@ is "their tables" '[.evidence[] | .rows[0][0:3]]' \
 printf 'timestamp, index, utilization.gpu [%%], memory.used [MiB], memory.total [MiB], power.draw [W]\n2026/01/31 23:59:59.500, 1, 50 %%, 100 MiB, 1000 MiB, [N/A]\n2026/02/01 00:00:00.500, 1, 70 %%, 960 MiB, 1000 MiB, 80.25 W\n' >"$made/smi.csv"
 read_one 0 "nvidia-smi with header and units" "$made/smi.csv"
 is "its samples" '.runs[0].nodes[0].gpus[0] | [.gpu, .utilization_percent.mean, .memory_used_mb.max, .memory_total_mb.n, .power_w.n]' '[1,60,960,2,1]'
-check "memory that was nearly full is in the summary" grep -q "^  Memory of GPU 1 of node 0 was 96.0 % full at its peak: above 95 % little is left" "$TMP/site/bottleneck_summary.txt"
+check "memory that was nearly full is in the summary" grep -q "^  Memory of GPU 1 of node 0 was 96 % full at its peak: above 95 % little is left" "$TMP/site/bottleneck_summary.txt"
 printf 'timestamp, utilization.gpu, clocks.sm\n2026/01/31 23:59:59.500, 50, 1410\n' >"$made/smi-plain.csv"
 read_one 0 "nvidia-smi with header, without units" "$made/smi-plain.csv"
 is "its samples" '.runs[0].nodes[0].gpus[0] | [.utilization_percent.mean, .sm_clock_mhz.mean]' '[50,1410]'
