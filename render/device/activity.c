@@ -40,7 +40,6 @@ struct activity {
     size_t n_devices, devices_cap, last;
     struct device_steps steps;
     struct collective_kinds collectives;
-    int64_t n_calls;   /* of the runtime */
     int64_t n_to_host; /* copies to the host launched inside steps */
     int has_times;
     int64_t low_ns, high_ns;   /* of all operations */
@@ -159,7 +158,6 @@ void activity_call_of(struct activity *a, int64_t process, int64_t thread, enum 
 {
     int at = host_ranges_thread(a->ranges, process, thread);
     runtime_log_add(a->runtime, start_ns, dur_ns);
-    a->n_calls++;
     if (kind == CALL_SYNC || kind == CALL_MALLOC || kind == CALL_FREE)
         spill_add(a->calls, &(struct call_record){{start_ns, (int64_t)kind}});
     if (kind == CALL_SYNC)
@@ -266,8 +264,8 @@ static void write_sums(const struct device_sums *s, struct run_device *d)
 /* Why it is not known what launched an operation, when no launch is there. */
 static const char *why_no_launches(const struct activity *a)
 {
-    return a->n_calls ? "no call of the runtime in the trace has the correlation id of an operation"
-                      : "the trace holds no calls of the runtime";
+    return runtime_log_has(a->runtime) ? "no call of the runtime in the trace has the correlation id of an operation"
+                                       : "the trace holds no calls of the runtime";
 }
 
 /* no_launches: NULL = there are some */
