@@ -363,6 +363,20 @@ static void test_what_leads(void **state)
     release(&g);
 }
 
+/* What a program says of its strong scaling on n GPUs, means only. */
+static struct run *made_summary(int n, double throughput)
+{
+    struct run *r = made_run(n, 64);
+    r->unit = "GPU";
+    r->summary = (struct run_summary){.source = "results",
+                                      .series = "strong",
+                                      .n_steps = 50,
+                                      .mean_ns = 80000000,
+                                      .throughput = throughput,
+                                      .slowest_rank = -1};
+    return r;
+}
+
 /* Results that hold means only: good scaling is called so, whatever is not known of the time; what falls is not. */
 static void test_scaling_of_summaries(void **state)
 {
@@ -370,16 +384,7 @@ static void test_scaling_of_summaries(void **state)
     for (int is_good = 0; is_good < 2; is_good++) {
         struct fixture f = {.n = 2};
         for (int i = 0; i < 2; i++) {
-            f.runs[i] = made_run(1 + i, 64);
-            f.runs[i]->unit = "GPU";
-            f.runs[i]->summary = (struct run_summary){.source = "results",
-                                                      .series = "strong",
-                                                      .n_steps = 50,
-                                                      .mean_ns = 80000000,
-                                                      .throughput = i == 0    ? 800
-                                                                    : is_good ? 1520
-                                                                              : 1200,
-                                                      .slowest_rank = -1};
+            f.runs[i] = made_summary(1 + i, i == 0 ? 800 : is_good ? 1520 : 1200);
         }
         tell(&f);
         assert_string_equal(f.rep.series[0].headline,
@@ -406,14 +411,7 @@ static void test_slower_is_said_once(void **state)
     (void)state;
     struct fixture f = {.n = 2};
     for (int i = 0; i < 2; i++) {
-        f.runs[i] = made_run(1 + i, 64);
-        f.runs[i]->unit = "GPU";
-        f.runs[i]->summary = (struct run_summary){.source = "results",
-                                                  .series = "strong",
-                                                  .n_steps = 50,
-                                                  .mean_ns = 80000000,
-                                                  .throughput = i == 0 ? 800 : 700,
-                                                  .slowest_rank = -1};
+        f.runs[i] = made_summary(1 + i, i == 0 ? 800 : 700);
     }
     tell(&f);
     assert_contains(f.rep.series[0].headline, "2 GPUs are slower than 1 GPU: 700 against 800");
