@@ -25,7 +25,7 @@ WARN := -Wall -Wextra -Wconversion -Wshadow -Wmissing-prototypes -Wstrict-protot
 CFLAGS ?= $(if $(DEBUG),-O0 -g3,$(if $(SANITIZE),-O1 -g1,-O2 -g))
 comma := ,
 SAN := $(if $(SANITIZE),$(if $(filter thread,$(SANITIZE)),-fsanitize=thread,\
-  -fsanitize=address$(comma)undefined -fno-sanitize-recover=undefined) -fno-omit-frame-pointer)
+  -fsanitize=address$(comma)undefined$(comma)float-cast-overflow -fno-sanitize-recover=all) -fno-omit-frame-pointer)
 # -ffp-contract=off keeps sums reproducible between compilers; kernels that want FMA say so themselves.
 ALL_CFLAGS = -std=c11 -D_GNU_SOURCE -I. -DDCR_VERSION='"$(VERSION)"' $(WARN) -ffp-contract=off -pthread $(CFLAGS) $(SAN)
 LDLIBS_COMMON = -pthread -lm -ldl $(SAN) -Wl,--as-needed
@@ -107,7 +107,9 @@ $(call objects,$(TRAINER_SRC)): EXTRA_CFLAGS = -fvisibility=hidden $(MPI_CFLAGS)
 $(patsubst %,$(BUILD)/obj/trainer/%.o,adam adam_f64 dcgru dcgru_f64): EXTRA_CFLAGS += -O3 -fno-math-errno
 # What every event of a trace passes: 4 % of the report of a large one.
 $(patsubst %,$(BUILD)/obj/lib/%.o,trace_events trace_blocks reduce summary summary_names): EXTRA_CFLAGS += -O3
-$(call objects,$(CALIBRATE_SRC)): EXTRA_CFLAGS = $(MPI_CFLAGS) $(call pc,--cflags,openblas)
+$(call objects,$(CALIBRATE_SRC)): EXTRA_CFLAGS = $(MPI_CFLAGS)
+# The one file that wants multiply and add as one instruction, wherever there is one.
+$(BUILD)/obj/collect/calibrate/fma.o: EXTRA_CFLAGS += -ffp-contract=fast
 $(call objects,$(RENDER_SRC)): EXTRA_CFLAGS = $(RENDER_CFLAGS)
 # The injected library lives in other people's processes: no sanitizer runtime, nothing but libc, nothing exported
 # that is not marked so.
@@ -124,9 +126,11 @@ $(BUILD)/libdcr.a: $(call objects,$(LIB_SRC))
 $(BUILD)/libtrainer.a: $(call objects,$(filter-out trainer/main.c,$(TRAINER_SRC)))
 $(BUILD)/libcollect.a: $(call objects,$(filter-out collect/main.c,$(COLLECT_SRC)))
 $(BUILD)/librender.a: $(call objects,$(filter-out render/main.c,$(RENDER_SRC)))
-# The site's JavaScript is copied into the object by the assembler.
-$(BUILD)/obj/render/site/script.o: $(wildcard render/site/*.js)
+# The site's JavaScript and two documents are copied into the object by the assembler.
+$(BUILD)/obj/render/site/script.o: $(wildcard render/site/*.js) docs/metrics.md docs/glossary.md
 
+# What sanitizers are told is part of each program.
+$(PROGRAMS) $(UNIT_TESTS): $(if $(SANITIZE),$(call objects,tests/lib/sanitized.c))
 link = @mkdir -p $(@D)
 $(BIN)/dcrnn-train: $(BUILD)/obj/trainer/main.o $(BUILD)/libtrainer.a $(BUILD)/libdcr.a
 	$(link)
@@ -136,7 +140,7 @@ $(BIN)/dccollect: $(BUILD)/obj/collect/main.o $(BUILD)/libcollect.a $(BUILD)/lib
 	$(call say,link $@) $(CC) $(CFLAGS) -o $@ $^ $(LDLIBS_COMMON) $(LIB_LIBS)
 $(BIN)/dccollect-calibrate: $(call objects,$(CALIBRATE_SRC)) $(BUILD)/libcollect.a $(BUILD)/libdcr.a
 	$(link)
-	$(call say,link $@) $(CC) $(CFLAGS) -o $@ $^ $(LDLIBS_COMMON) $(LIB_LIBS) $(BLAS_LIBS) $(MPI_LIBS)
+	$(call say,link $@) $(CC) $(CFLAGS) -o $@ $^ $(LDLIBS_COMMON) $(LIB_LIBS) $(MPI_LIBS)
 $(BIN)/dcreport: $(BUILD)/obj/render/main.o $(BUILD)/librender.a $(BUILD)/libdcr.a
 	$(link)
 	$(call say,link $@) $(CC) $(CFLAGS) -o $@ $^ $(LDLIBS_COMMON) $(LIB_LIBS) $(RENDER_LIBS)
@@ -153,7 +157,9 @@ GENCODE := $(foreach a,75 80 90,-gencode arch=compute_$(a),code=sm_$(a)) -gencod
   $(if $(NVCC),$(shell $(NVCC) --help | grep -q -e --compress-mode && echo --compress-mode=size))
 NVCCFLAGS = -std=c++17 -O3 -I. $(GENCODE) --fmad=true -Werror all-warnings \
   -Xcompiler -Wall,-Wextra,-fPIC,-fvisibility=hidden,-D_GNU_SOURCE
-CUDA_OBJ := $(patsubst %.cu,$(BUILD)/obj/%.cu.o,$(CUDA_SRC)) $(BUILD)/obj/lib/err.pic.o
+# Of lib, what the device half calls.
+PIC_OBJ := $(patsubst %,$(BUILD)/obj/lib/%.pic.o,err utf8)
+CUDA_OBJ := $(patsubst %.cu,$(BUILD)/obj/%.cu.o,$(CUDA_SRC)) $(PIC_OBJ)
 $(BUILD)/obj/%.cu.o: %.cu Makefile
 	@mkdir -p $(@D)
 	$(call say,nvcc $<) $(NVCC) $(NVCCFLAGS) -MMD -MP -c -o $@ $<
@@ -186,7 +192,7 @@ KERNEL_OBJ = $(patsubst %,$(BUILD)/$(1)/trainer/gpu/%.cu.o,cell_forward cell_bac
 $(BUILD)/tests/gpu/%: tests/gpu/%.cu Makefile
 	$(link)
 	$(call say,nvcc $<) $(NVCC) -std=c++17 -O2 -I. $(GENCODE) -o $@ $< $(filter %.o,$^) $(GPU_LIBS) -Xcompiler -static-libstdc++,-static-libgcc
-$(BUILD)/tests/gpu/kernels_gpu $(BUILD)/tests/gpu/bench_kernels: $(call KERNEL_OBJ,obj) $(BUILD)/obj/lib/err.pic.o \
+$(BUILD)/tests/gpu/kernels_gpu $(BUILD)/tests/gpu/bench_kernels: $(call KERNEL_OBJ,obj) $(PIC_OBJ) \
   tests/gpu/gpu_test.cuh tests/gpu/reference_graph.cuh
 $(BUILD)/tests/gpu/kernels_gpu $(BUILD)/tests/gpu/bench_kernels: GPU_LIBS = -L$(CUDA_ROOT)/lib64 -lcublas \
   -Xlinker -rpath,'$$ORIGIN/../../lib/dcreport:$(CUDA_ROOT)/lib64'
@@ -198,7 +204,7 @@ $(BUILD)/tests/gpu/backend_gpu $(BUILD)/tests/gpu/bench_step: $(BUILD)/tests/gpu
 	  $(LIB_LIBS) $(BLAS_LIBS) $(ZLIB_LIBS) $(MPI_LIBS)
 
 EMULATED_SRC := $(wildcard tests/gpu/emulator/*.cpp) $(CUDA_SRC)
-EMULATED_OBJ := $(patsubst %,$(BUILD)/emulated/%.o,$(EMULATED_SRC)) $(BUILD)/obj/lib/err.pic.o
+EMULATED_OBJ := $(patsubst %,$(BUILD)/emulated/%.o,$(EMULATED_SRC)) $(PIC_OBJ)
 EMULATED_FLAGS = -std=c++17 -O2 -g -fPIC -fvisibility=hidden -fno-strict-aliasing -ffp-contract=off -Wall -Wextra \
   -Wno-unknown-pragmas -DDCRNN_EMULATED -Itests/gpu/emulator -I. $(call pc,--cflags,openblas) $(SAN)
 $(BUILD)/emulated/%.o: % Makefile
@@ -246,14 +252,20 @@ site: $(BIN)/dcreport
 
 # ---- tests ---------------------------------------------------------------------------------------
 SUITES ?= unit golden integration scenarios sanitize fuzz memcheck lint browser slurm gpu
-.PHONY: test test-programs test-fresh golden-accept
+# What is repeated at length: integration scripts with the other build (tests/run), scenarios on 1 and 4 ranks, all cases and random
+# seeds under sanitizers, longer fuzzing. LONG=1 tells the tests.
+LONG_SUITES ?= swapped scenarios sanitize fuzz
+.PHONY: test test-long test-programs test-fresh golden-accept
 test:
 	@.ci/packages build run test
 	@$(MAKE) --no-print-directory SHORT=1 all
 	@+$(parallel) SHORT=1 test-programs
 	@$(end_say)
 	@BUILD="$(abspath $(BUILD))" tests/run $(SUITES)
-test-programs: unit-tests $(if $(filter sanitize,$(SUITES)),test-sanitize) $(if $(filter fuzz,$(SUITES)),fuzz-programs) ;
+test-long:
+	@from=$$(od -An -N3 -tu4 /dev/urandom | tr -d ' '); \
+	  $(MAKE) --no-print-directory test LONG=1 PROPERTY_SEEDS="$(or $(PROPERTY_SEEDS),$$from-$$((from + 299)))" SUITES="$(LONG_SUITES)"
+test-programs: unit-tests $(if $(filter sanitize integration swapped,$(SUITES)),test-sanitize) $(if $(filter fuzz,$(SUITES)),fuzz-programs) ;
 .PHONY: test-sanitize fuzz-programs
 test-sanitize:
 	@$(MAKE) --no-print-directory SANITIZE=1 BUILD=$(BUILD)-sanitize CUDA_SO= programs unit-tests
@@ -266,12 +278,15 @@ golden-accept:
 	ACCEPT=1 BUILD="$(abspath $(BUILD))" tests/run golden
 
 FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
-FUZZ_CFLAGS = -std=c11 -D_GNU_SOURCE -I. -DDCR_VERSION='"$(VERSION)"' -O1 -gline-tables-only -fsanitize=fuzzer-no-link,address,undefined
+FUZZ_CFLAGS = -std=c11 -D_GNU_SOURCE -I. -DDCR_VERSION='"$(VERSION)"' -O1 -gline-tables-only -fsanitize=fuzzer-no-link,address,undefined,float-cast-overflow \
+  -fno-sanitize-recover=all
 # Of the trainer, what reads files.
-FUZZ_TRAINER_SRC := $(wildcard trainer/data/*.c) $(addprefix trainer/,dataset.c dataset_read.c graph.c graph_eigen.c graph_read.c npy.c rng.c table.c)
-FUZZ_OBJ = $(patsubst %.c,$(BUILD)/fuzz/%.o,$(LIB_SRC) $(FUZZ_TRAINER_SRC) $(filter-out render/main.c render/options.c render/draw/% render/site/%,$(RENDER_SRC)))
+FUZZ_TRAINER_SRC := $(wildcard trainer/data/*.c) $(addprefix trainer/,checkpoint.c dataset.c dataset_read.c dcrnn_config.c graph.c \
+  graph_eigen.c graph_read.c npy.c rng.c scenario.c scenario_run.c table.c window_store.c window_store_write.c)
+FUZZ_OBJ = $(patsubst %.c,$(BUILD)/fuzz/%.o,$(LIB_SRC) $(FUZZ_TRAINER_SRC) $(filter-out render/main.c render/options.c render/draw/% render/site/%,$(RENDER_SRC)) \
+  render/site/html.c render/site/template.c)
 fuzz-programs: $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(FUZZ_SRC))
-$(BUILD)/fuzz/%.o: %.c
+$(BUILD)/fuzz/%.o: %.c Makefile
 	@mkdir -p $(@D)
 	$(call say,fuzz $<) clang $(FUZZ_CFLAGS) $(RENDER_CFLAGS) -MMD -MP -c -o $@ $<
 $(BUILD)/fuzz/libfuzzed.a: $(FUZZ_OBJ)
@@ -308,17 +323,26 @@ bundle bundle-thin:
 FORMATTED = $(shell git ls-files '*.c' '*.h' '*.cu' '*.cuh' '*.cpp' 2>/dev/null)
 SCRIPTS = .ci/run .ci/packages $(shell git ls-files '*.sh' '*.sbatch' slurm/submit tests/run tests/slurm/cluster tests/scenarios/truth 2>/dev/null)
 BANNED := \b(sprintf|vsprintf|strcpy|strcat|gets|atoi|atol|atof|strtok)[ ]*\(
-.PHONY: lint format hdr-check bench bench-collect help clean install
-lint: hdr-check
+.PHONY: lint lint-temporaries format hdr-check bench bench-collect help clean install
+lint: hdr-check lint-temporaries
 	@clang-format --dry-run -Werror $(FORMATTED)
 	@! grep -nE '$(BANNED)' $(FORMATTED) || { echo "banned: say snprintf, memcpy, strtol, strtok_r"; exit 1; }
-	@+$(parallel) BUILD=$(BUILD)-lint CUDA_SO= CC=clang CFLAGS="-O1 -Werror" programs
+	@! grep -nE '\bjson_(object_set_new|array_append_new|string|real)\(' $(filter-out %/json_values.c,$(filter render/narrate/%,$(FORMATTED))) || \
+	  { echo "banned: a key could get lost; say value_set, value_add, value_string, value_real (render/narrate/json_values.h)"; exit 1; }
+	@printf '%s\n' $(LIB_SRC) $(TRAINER_SRC) $(INJECT_SRC) $(PRELOAD_SRC) $(COLLECT_SRC) $(CALIBRATE_SRC) $(RENDER_SRC) | \
+	  xargs -P $(JOBS) -n 25 clang -fsyntax-only -Werror $(ALL_CFLAGS) $(MPI_CFLAGS) $(NVTX_CFLAGS) $(HDF5_CFLAGS) $(RENDER_CFLAGS) \
+	  $(call pc,--cflags,openblas)
 	@shellcheck -x $(SCRIPTS)
 # Every header compiles alone.
 hdr-check:
-	@for h in $$(git ls-files 'lib/*.h' 'trainer/*.h' 'collect/*.h' 'render/*.h'); do \
-	  echo "#include \"$$h\"" | $(CC) -std=c11 -D_GNU_SOURCE -I. $(MPI_CFLAGS) $(RENDER_CFLAGS) -Wall -Wextra -Werror -fsyntax-only -x c - \
-	    || { echo "$$h does not compile alone"; exit 1; }; done
+	@git ls-files 'lib/*.h' 'trainer/*.h' 'collect/*.h' 'render/*.h' | xargs -P $(JOBS) -I{} sh -c 'echo "#include \"{}\"" | \
+	  $(CC) -std=c11 -D_GNU_SOURCE -I. $(MPI_CFLAGS) $(RENDER_CFLAGS) -Wall -Wextra -Werror -fsyntax-only -x c - || \
+	  { echo "{} does not compile alone"; exit 255; }'
+# No pointer is kept into a record that a function returned. gcc, whatever CC is: the lint reads what gcc writes.
+lint-temporaries:
+	@python3 tests/lint/temporaries.py -j $(JOBS) $(LIB_SRC) $(COLLECT_SRC) $(CALIBRATE_SRC) $(INJECT_SRC) $(PRELOAD_SRC) \
+	  $(TRAINER_SRC) $(RENDER_SRC) -- gcc -std=c11 -D_GNU_SOURCE -I. -DDCR_VERSION='"$(VERSION)"' $(MPI_CFLAGS) $(NVTX_CFLAGS) \
+	  $(HDF5_CFLAGS) $(call pc,--cflags,openblas) $(RENDER_CFLAGS)
 # Figures to be read, not tests: nothing here passes or fails.
 bench:
 	@.ci/packages build run bench
@@ -393,6 +417,7 @@ install: programs
 help:
 	@echo "make report        install what is missing, build, train on NODES='1 2 4', pack results/*.tar, render site/"
 	@echo "make test          install what is missing, build, run every test (SUITES='$(SUITES)')"
+	@echo "make test-long     what is repeated at length (SUITES='$(LONG_SUITES)')"
 	@echo "make               build; CUDA=0 without CUDA, DEBUG=1, SANITIZE=1 (or thread), CC=clang"
 	@echo "make collect       train and pack only; NODES=, DATA=, GRAPH=, ARGS=, SCHEDULER=slurm, CALIBRATE=0"
 	@echo "make site          render the archives of the last series again"

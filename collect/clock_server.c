@@ -123,12 +123,12 @@ static int write_address(const struct clock_server *s, int port, struct dcr_err 
     return rc;
 }
 
-int clock_server_start(struct clock_server **out, const char *spool, struct dcr_err *err)
+int clock_server_start(struct clock_server **out, const char *folder, struct dcr_err *err)
 {
     int port = 0;
     *out = NULL;
     struct clock_server *s = calloc(1, sizeof *s);
-    if (!s || snprintf(s->path, sizeof s->path, "%s/" CLOCK_SERVER_FILE, spool) >= (int)sizeof s->path ||
+    if (!s || snprintf(s->path, sizeof s->path, "%s/" CLOCK_SERVER_FILE, folder) >= (int)sizeof s->path ||
         getrandom(s->word, sizeof s->word, 0) != (ssize_t)sizeof s->word || pipe2(s->wake, O_CLOEXEC) != 0) {
         free(s);
         return dcr_err_set(err, DCR_FAIL, "no memory or no pipe to tell the time");

@@ -2,8 +2,8 @@
  * can say how far their clocks are from it (source_clock.c). Traces count CLOCK_MONOTONIC, which begins anew on every
  * host.
  *
- * The server's address and a random word that opens it lie in the spool, readable by its owner only, and are gone when
- * the run ends; they are never packed. */
+ * The server's address and a random word that opens it lie in the spool (or --clock's folder), readable by its owner
+ * only, and are gone when the run ends; they are never packed. */
 #ifndef COLLECT_CLOCK_SERVER_H
 #define COLLECT_CLOCK_SERVER_H
 
@@ -11,7 +11,7 @@
 
 #include <stdint.h>
 
-/* Below the spool. The ending keeps it out of archives, should a kill leave it behind. */
+/* The ending keeps it out of archives, should a kill leave it behind. */
 #define CLOCK_SERVER_FILE "clock-server.partial"
 enum { CLOCK_WORD_BYTES = 16 };
 
@@ -27,8 +27,9 @@ struct clock_answer {
 struct clock_server;
 /** clock_server_start - serve until clock_server_stop, from a thread of its own.
  *  out      gives; clock_server_stop
+ *  folder   that the other hosts see, for the address
  *  errors   DCR_FAIL: no socket, no thread, the file cannot be written. A run can do without */
-int clock_server_start(struct clock_server **out, const char *spool, struct dcr_err *err) DCR_MUST_CHECK;
+int clock_server_start(struct clock_server **out, const char *folder, struct dcr_err *err) DCR_MUST_CHECK;
 void clock_server_stop(struct clock_server *s);
 
 #endif

@@ -48,7 +48,7 @@ int disturbed_list(const json_t *calibration, struct dcr_buf *out)
 {
     static const struct {
         const char *part, *key, *words;
-    } measured[] = {{"sgemm", "one_core", "sgemm, one core"},         {"sgemm", "all_cores", "sgemm, all cores"},
+    } measured[] = {{"fma", "one_core", "arithmetic, one core"},      {"fma", "all_cores", "arithmetic, all cores"},
                     {"memory", "one_core", "memory, one core"},       {"memory", "all_cores", "memory, all cores"},
                     {"disk", "write_fsync", "disk, write and fsync"}, {"disk", "cold_read", "disk, cold read"}};
     const json_t *nodes = json_object_get(calibration, "nodes"), *groups = json_object_get(calibration, "allreduce");

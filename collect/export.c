@@ -272,6 +272,22 @@ static int check_ending(const char *output, struct dcr_err *err)
                        output, dot);
 }
 
+/* partial: NULL when the output itself is written into */
+static int open_output(const char *output, const char *partial, FILE **out, struct dcr_err *err)
+{
+    int fd = -1, rc = partial ? dcr_open_partial(output, partial, &fd, err) : DCR_OK;
+    if (rc)
+        return rc;
+    *out = partial ? fdopen(fd, "w") : fopen(output, "we");
+    if (!*out)
+        rc = dcr_err_sys(err, DCR_FAIL, "cannot write '%s'", output);
+    if (rc && partial) {
+        unlink(partial);
+        close(fd);
+    }
+    return rc;
+}
+
 int export_archive(const char *path, const char *output, enum export_format format, char *message, size_t n,
                    struct dcr_err *err)
 {
@@ -297,8 +313,9 @@ int export_archive(const char *path, const char *output, enum export_format form
         rc = dcr_tar_open(&tar, path, err);
     if (rc)
         return rc;
-    if (output && !(x.w.out = fopen(partial, "we"))) {
-        rc = dcr_err_sys(err, DCR_FAIL, "cannot write '%s'", output);
+    if (output)
+        rc = open_output(output, is_beside ? partial : NULL, &x.w.out, err);
+    if (rc) {
         dcr_tar_close(tar);
         return rc;
     }
@@ -309,14 +326,14 @@ int export_archive(const char *path, const char *output, enum export_format form
     if (rc == 0)
         x.style->end(&x.w);
     int is_written = !ferror(x.w.out) && fflush(x.w.out) == 0;
-    if (output)
-        is_written = fclose(x.w.out) == 0 && is_written;
     if (rc == 0 && !is_written)
         rc = dcr_err_sys(err, DCR_FAIL, "cannot write '%s'", output ? output : "standard output");
     if (rc == 0 && is_beside)
-        rc = dcr_commit_file(partial, output, err);
+        rc = dcr_commit_file(fileno(x.w.out), partial, output, err);
     if (rc && is_beside)
         unlink(partial);
+    if (output && fclose(x.w.out) != 0 && rc == 0)
+        rc = dcr_err_sys(err, DCR_FAIL, "cannot write '%s'", output);
     if (rc == 0)
         summarise(&x, output, message, n);
     free(x.w.tracks);

@@ -1,20 +1,15 @@
 /* export_chrome.c - events as the JSON of Chrome's tracing, see export.h. */
 #include "collect/export_parts.h"
 
+#include "lib/text.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
 static void put_text(struct export_writer *w, const char *text)
 {
-    struct dcr_buf *b = &w->line;
-    dcr_buf_putc(b, '"');
-    for (const char *c = export_text(w, text); *c; c++) {
-        if (*c == '"' || *c == '\\')
-            dcr_buf_putc(b, '\\');
-        dcr_buf_putc(b, *c);
-    }
-    dcr_buf_putc(b, '"');
+    text_json(&w->line, export_text(w, text));
 }
 
 /* Nanoseconds as microseconds with three decimals: no digit is lost. */

@@ -79,9 +79,9 @@ static json_t *read_git(const char *git)
     if (!is_commit(commit))
         return NULL;
     const char *branch = ref && strncmp(ref, "refs/heads/", 11) == 0 ? ref + 11 : ref;
-    json_t *o = json_pack("{s:s}", "commit", commit), *name = branch ? json_string(branch) : NULL;
-    if (name) /* not UTF-8 otherwise */
-        json_object_set_new(o, "branch", name);
+    json_t *o = json_pack("{s:s}", "commit", commit);
+    if (branch)
+        json_object_set_new(o, "branch", meta_text(branch));
     return o;
 }
 

@@ -6,6 +6,7 @@
 #include "collect/run.h"
 #include "collect/verify.h"
 #include "lib/outfile.h"
+#include "lib/text.h"
 
 #include <limits.h>
 #include <signal.h>
@@ -15,7 +16,7 @@
 
 static void complain(const char *sentence)
 {
-    fprintf(stderr, "dccollect: %s\n", sentence);
+    text_print(stderr, "dccollect: %s\n", sentence);
 }
 
 static int do_run(const struct options *o)
@@ -24,7 +25,7 @@ static int do_run(const struct options *o)
     int status = DCR_EXIT_SELF;
     struct dcr_err err = {0};
     if (o->output && isatty(STDERR_FILENO)) /* on a terminal only: elsewhere the program's own output stays alone */
-        fprintf(stderr, "dccollect: recording %s; the archive will be %s\n", o->program[0], o->output);
+        text_print(stderr, "dccollect: recording %s; the archive will be %s\n", o->program[0], o->output);
     int rc = run_program(o, message, sizeof message, &status, &err);
     signal(SIGPIPE, SIG_IGN); /* nobody reads the closing line: the status is the program's all the same */
     if (rc != 0)
@@ -121,6 +122,7 @@ int main(int argc, char **argv)
     struct options o;
     struct dcr_err err = {0};
     int status = DCR_EXIT_OK;
+    dcr_hold_standard_streams();
     if (options_parse(&o, argc, argv, &err) != 0) {
         complain(err.text);
         status = argc > 1 && strcmp(argv[1], "run") == 0 ? DCR_EXIT_SELF : DCR_EXIT_INPUT;

@@ -1,5 +1,6 @@
 /* meta.c - see meta.h. */
 #include "collect/meta.h"
+#include "lib/utf8.h"
 
 #include "collect/nvml.h"
 #include "collect/procfs.h"
@@ -24,21 +25,20 @@ void meta_missing(json_t *o, const char *key, const char *reason)
         missing = json_object();
         json_object_set_new(o, "missing", missing);
     }
-    json_object_set_new(missing, key, json_string(reason));
+    json_object_set_new(missing, key, meta_text(reason));
 }
 
-/* JSON strings are UTF-8; what the system hands us need not be. */
 json_t *meta_text(const char *bytes)
 {
     json_t *s = json_string(bytes);
-    if (s)
-        return s;
-    char clean[4096];
-    size_t n = 0;
-    for (; *bytes && n + 1 < sizeof clean; bytes++)
-        clean[n++] = (unsigned char)*bytes < 0x80 ? *bytes : '?';
-    clean[n] = '\0';
-    return json_string(clean);
+    size_t n = 3 * strlen(bytes) + 1;
+    char *clean = s ? NULL : malloc(n);
+    if (clean) {
+        utf8_clean(bytes, clean, n);
+        s = json_string(clean);
+    }
+    free(clean);
+    return s;
 }
 
 /* ---- host ------------------------------------------------------------------------------------- */

@@ -22,6 +22,8 @@ const char options_usage[] =
     "  --zstd[=LEVEL]     compress it (1 to 19, 3 when not said); its name then ends in .zst\n"
     "  --traces all|rank0|none|sample:N  whose full traces are packed (all); every rank's summary is\n"
     "  --spool DIR        leave the evidence in DIR, for `dccollect pack` (one collector per rank)\n"
+    "  --clock DIR        a folder that all hosts see, where the clocks find each other when each host has a spool of "
+    "its own\n"
     "  --adopt DIR        pack the program's own results from DIR (metrics.csv, steps-rank<r>.csv, program.json ...)\n"
     "  --calibration FILE put what `dccollect calibrate` measured beside the run\n"
     "  --label KEY=VALUE  keep a label with the run\n"
@@ -231,6 +233,10 @@ static int parse_option(struct options *o, int argc, char **argv, int *i, struct
     }
     if (for_run && (v = value_of("--spool", argv, argc, i, &is_missing)) != NULL) {
         o->spool = v;
+        return DCR_OK;
+    }
+    if (for_run && (v = value_of("--clock", argv, argc, i, &is_missing)) != NULL) {
+        o->clock = v;
         return DCR_OK;
     }
     if (for_run && (v = value_of("--label", argv, argc, i, &is_missing)) != NULL) {

@@ -24,6 +24,7 @@ struct options {
     const char *output;      /* -o */
     const char *calibration; /* --calibration */
     const char *spool;       /* --spool, or the folder to pack */
+    const char *clock;       /* --clock; NULL = the spool */
     const char **adopt;
     size_t n_adopt;
     const char **labels; /* "key=value" */

@@ -77,6 +77,11 @@ static void summarise(const struct pack *p, char *out, size_t n)
         used = strlen(out);
         snprintf(out + used, n - used, "; %d file%s of no known kind kept", p->n_unknown, p->n_unknown == 1 ? "" : "s");
     }
+    if (p->n_sparse) {
+        used = strlen(out);
+        snprintf(out + used, n - used, "; %d sparse file%s left out (see not_packed in " DCR_METADATA ")", p->n_sparse,
+                 p->n_sparse == 1 ? "" : "s");
+    }
     if (p->n_ranks && !p->n_events && !p->n_mpi_calls && !p->n_io_calls && !json_object_get(collector, "not_loaded")) {
         used = strlen(out);
         snprintf(out + used, n - used, "; %.300s", pack_json_text(collector, "nvtx"));
@@ -155,6 +160,8 @@ static int pack_once(const struct pack_request *request, int is_copied, int *has
     if (rc == 0)
         summarise(&p, message, n);
     *has_changed = p.has_changed;
+    if (request->n_unread)
+        *request->n_unread = p.n_unread;
     release(&p);
     return rc;
 }

@@ -98,7 +98,7 @@ void pack_export_reports(struct pack *p)
             continue;
         snprintf(line, sizeof line, "export of %.300s (%s; run: nsys export --type sqlite --output %.300s %.300s)",
                  m.name, why, name, m.name);
-        json_array_append_new(p->missing, json_string(line));
+        json_array_append_new(p->missing, meta_text(line));
     }
 }
 

@@ -103,7 +103,7 @@ static int walk(struct pack *p, const char *dir, const char *prefix, int depth, 
             memcpy(name + b, "/", 2);
             int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
             if (fd < 0) {
-                pack_leave_out(p, path, 0, strerror(errno));
+                pack_leave_unread(p, path, 0);
                 continue;
             }
             close(fd);
@@ -193,11 +193,51 @@ static int add_spool_file(struct pack *p, const char *name, const char *path, co
 
 /* ---- results folders of others ----------------------------------------------------------------- */
 
+/* Bytes of the file that nobody wrote. A disk that packs what it stores has few blocks and no holes. */
+static int64_t hole_bytes(const char *path, int64_t size)
+{
+    int64_t holes = 0;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+    for (off_t at = 0; fd >= 0 && at < size;) {
+        off_t data = lseek(fd, at, SEEK_DATA);
+        int is_last = data < 0 && errno == ENXIO;
+        if (data < 0 && !is_last) /* it cannot tell */
+            break;
+        holes += (is_last ? size : data) - at;
+        at = is_last ? size : lseek(fd, data, SEEK_HOLE);
+        if (at < 0)
+            break;
+    }
+    if (fd >= 0)
+        close(fd);
+    return holes;
+}
+
+/* Most of it is holes, which an archive would hold as zeros: gigabytes of them, of a file that takes kilobytes. */
+static int is_sparse(const char *path, const struct stat *st)
+{
+    const int64_t most = INT64_C(64) << 20;
+    if (st->st_size < most || (int64_t)st->st_blocks * 512 > st->st_size / 2)
+        return 0;
+    int64_t holes = hole_bytes(path, st->st_size);
+    return holes > most && holes > st->st_size / 2;
+}
+
 /* A file that others left: what its name does not tell, its content may. */
-static void add_recognised(struct pack *p, const char *name, const char *path, enum dcr_role role, int node, int rank)
+static void add_recognised(struct pack *p, const char *name, const char *path, const struct stat *st,
+                           enum dcr_role role, int node, int rank)
 {
     const char *kind;
     size_t before = p->n_members;
+    if (is_sparse(path, st)) {
+        char why[200];
+        snprintf(why, sizeof why,
+                 "a sparse file: %.1f GB, of which the disk holds %.1f MB, and an archive would hold all of it",
+                 (double)st->st_size / 1e9, (double)st->st_blocks * 512 / 1e6);
+        pack_leave_out(p, path, st->st_size, why);
+        p->n_sparse++;
+        return;
+    }
     role = pack_recognise(path, role, &kind);
     pack_add(p, name, path, NULL, role, node, rank);
     if (p->n_members == before)
@@ -225,7 +265,7 @@ static int add_results_file(struct pack *p, const char *name, const char *path, 
     /* Monitors beside metrics.csv are those of the one node that wrote them. */
     if (node < 0 && role >= DCR_ROLE_CPU_MONITOR && role <= DCR_ROLE_DISK_MONITOR)
         node = 0;
-    add_recognised(p, name, path, role, node, rank);
+    add_recognised(p, name, path, st, role, node, rank);
     return DCR_OK;
 }
 
@@ -312,7 +352,7 @@ static int adopt_file(struct pack *p, const char *name, const char *path, const 
              strcmp(name, DCR_METADATA_TEXT) != 0 && strcmp(name, "sacct_summary.txt") != 0)
         snprintf(target, sizeof target, "log/%s", name);
     enum dcr_role role = dcr_role_of(target, &node, &rank);
-    add_recognised(p, target, path, role, node, rank);
+    add_recognised(p, target, path, st, role, node, rank);
     return DCR_OK;
 }
 

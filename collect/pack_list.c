@@ -19,8 +19,7 @@ void pack_reason(struct pack *p, const char *fmt, ...)
     va_start(ap, fmt);
     vsnprintf(line, sizeof line, fmt, ap);
     va_end(ap);
-    json_t *text = json_string(line);
-    json_array_append_new(p->reasons, text ? text : json_string("a reason that is not UTF-8"));
+    json_array_append_new(p->reasons, meta_text(line));
 }
 
 /* Room for one more item; the program ends on exhausted memory as the arena does. */
@@ -37,25 +36,35 @@ static void *grow(void *items, size_t n, size_t *cap, size_t item)
 
 void pack_leave_out(struct pack *p, const char *name, int64_t size, const char *reason)
 {
-    json_t *o = json_object(), *text = json_string(name);
-    json_object_set_new(o, "name", text ? text : json_string("(not UTF-8)"));
+    json_t *o = json_object();
+    json_object_set_new(o, "name", meta_text(name));
     json_object_set_new(o, "size", json_integer(size));
-    json_object_set_new(o, "reason", json_string(reason));
+    json_object_set_new(o, "reason", meta_text(reason));
     json_array_append_new(p->not_packed, o);
 }
 
-static const char *reason_against(const char *name, const char *path)
+void pack_leave_unread(struct pack *p, const char *path, int64_t size)
+{
+    const char *spool = p->request->spool, *why = strerror(errno);
+    size_t n = strlen(spool);
+    pack_leave_out(p, path, size, why);
+    if (!p->is_spool || strncmp(path, spool, n) != 0 || path[n] != '/')
+        return;
+    pack_reason(p, "'%s' could not be read: %s", path + n + 1, why);
+    p->n_unread++;
+}
+
+static int has_name(const char *name)
 {
     json_t *text = json_string(name);
     json_decref(text);
-    if (!text || !dcr_tar_name_is_safe(name))
-        return "its name holds control characters, backslashes or what is not UTF-8";
-    int fd = path ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW) : -1;
-    if (path && fd < 0)
-        return strerror(errno);
-    if (fd >= 0)
-        close(fd);
-    return NULL;
+    return text && dcr_tar_name_is_safe(name);
+}
+
+static int is_readable(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+    return fd >= 0 && close(fd) == 0;
 }
 
 void pack_add(struct pack *p, const char *name, const char *path, const char *bytes, enum dcr_role role, int node,
@@ -66,9 +75,13 @@ void pack_add(struct pack *p, const char *name, const char *path, const char *by
         return;
     int64_t size = path ? st.st_size : (int64_t)strlen(bytes);
     /* One odd file among the results must not cost the archive. */
-    const char *trouble = reason_against(name, path);
-    if (trouble) {
-        pack_leave_out(p, path ? path : name, size, trouble);
+    if (!has_name(name)) {
+        pack_leave_out(p, path ? path : name, size,
+                       "its name holds control characters, backslashes or what is not UTF-8");
+        return;
+    }
+    if (path && !is_readable(path)) {
+        pack_leave_unread(p, path, size);
         return;
     }
     for (size_t i = 0; i < p->n_members; i++)

@@ -13,7 +13,7 @@ static void say(struct pack *p, const char *what)
 {
     pack_reason(p, "the spool holds processes of more than one run: %s; give each run a folder of its own", what);
     if (!json_object_get(p->metadata, "several_runs"))
-        json_object_set_new(p->metadata, "several_runs", json_string(what));
+        json_object_set_new(p->metadata, "several_runs", meta_text(what));
 }
 
 static void compare_ranks(struct pack *p)

@@ -106,7 +106,7 @@ static void put_monitors(const struct pack *p, json_t *o, int node, const char *
         for (size_t k = 0; k < p->n_members && node >= 0; k++)
             is_there |= p->members[k].role == kinds[i].role && p->members[k].node == node;
         snprintf(line, sizeof line, "%s: %s", is_there ? "partial" : "absent", why);
-        json_object_set_new(monitors, kinds[i].name, json_string(line));
+        json_object_set_new(monitors, kinds[i].name, meta_text(line));
     }
     json_object_set_new(o, "monitors", monitors);
 }
@@ -126,9 +126,9 @@ json_t *pack_node_object(struct pack *p, int node)
     if (host && host->facts)
         json_object_update(o, host->facts);
     if (host)
-        json_object_set_new(o, "host", json_string(host->name));
+        json_object_set_new(o, "host", meta_text(host->name));
     else if (first && *first->host)
-        json_object_set_new(o, "host", json_string(first->host));
+        json_object_set_new(o, "host", meta_text(first->host));
     if (!*pack_json_text(o, "boot_id") && first && *pack_json_text(first->record, "boot_id"))
         json_object_set_new(o, "boot_id", json_string(pack_json_text(first->record, "boot_id")));
     put_allowed_cores(p, node, o);

@@ -3,6 +3,7 @@
 #ifndef COLLECT_PACK_PARTS_H
 #define COLLECT_PACK_PARTS_H
 
+#include "collect/meta.h"
 #include "collect/pack.h"
 #include "lib/arena.h"
 #include "lib/format.h"
@@ -61,6 +62,8 @@ struct pack {
     int is_emulated;
     const char *exports; /* folder of exports made here, removed in the end; NULL none */
     int n_unknown;       /* files of no known kind */
+    int n_unread;        /* files of the spool that could not be read */
+    int n_sparse;        /* files left out since most of them is holes */
     int n_nodes;         /* 0 unknown */
     int n_traces, n_traces_packed;
     int n_empty;     /* traces without a byte */
@@ -91,6 +94,8 @@ struct pack_rank *pack_rank_at(struct pack *p, int rank);
 struct pack_host *pack_host_at(struct pack *p, const char *name);
 /** pack_leave_out - what does not become a member, for not_packed. */
 void pack_leave_out(struct pack *p, const char *name, int64_t size, const char *reason);
+/** pack_leave_unread - the same of what could not be read, by errno: one of the spool leaves the run incomplete. */
+void pack_leave_unread(struct pack *p, const char *path, int64_t size);
 
 /* ---- pack_traces.c ---- */
 /** pack_user_note - takes the note of processes without a trace, DCR_USER_NOTE_FILE. */

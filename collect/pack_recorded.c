@@ -51,13 +51,14 @@ static void put_observed(const struct pack *p, const json_t *record, const char 
              : *mpi         ? mpi
              : *window      ? window
                             : "the program called no MPI function");
-    json_object_set_new(collector, "mpi", json_string(line));
+    json_object_set_new(collector, "mpi", meta_text(line));
     snprintf(line, sizeof line, "%s%s", p->n_io_calls ? "ok" : "nothing recorded because ",
              p->n_io_calls ? ""
              : *io         ? io
              : *window     ? window
-                           : "the program moved less than 1 MB of files and no call took long");
-    json_object_set_new(collector, "io", json_string(line));
+                           : "the calls on files that can be seen moved less than 1 MB and none took long (fprintf, "
+                             "mmap and others are out of sight)");
+    json_object_set_new(collector, "io", meta_text(line));
     json_object_set_new(collector, "mpi_calls", json_integer((json_int_t)p->n_mpi_calls));
     json_object_set_new(collector, "io_calls", json_integer((json_int_t)p->n_io_calls));
     if (json_array_size(p->trace_notes))
@@ -82,7 +83,7 @@ static void put_gpu(const struct pack *p, const json_t *record, const char *wind
              : *why    ? why
              : *window ? window
                        : "the program used no GPU");
-    json_object_set_new(collector, "cuda", json_string(line));
+    json_object_set_new(collector, "cuda", meta_text(line));
     if (!p->n_gpu_cut)
         return;
     snprintf(line, sizeof line,
@@ -90,7 +91,7 @@ static void put_gpu(const struct pack *p, const json_t *record, const char *wind
              "killed or left by "
              "_exit, %s ended before CUPTI handed it over",
              p->n_gpu_cut, p->n_gpu_cut == 1 ? "" : "es", p->n_gpu_cut == 1 ? "it" : "they");
-    json_array_append_new(p->trace_notes, json_string(line));
+    json_array_append_new(p->trace_notes, meta_text(line));
     json_object_set(collector, "notes", p->trace_notes);
 }
 
@@ -114,11 +115,11 @@ void pack_recorded(const struct pack *p, const json_t *record, json_t *o)
                  : p->n_dropped ? "there was no room for it on disk or in memory"
                  : p->n_traces  ? "the program named no range"
                  : p->n_empty   ? "no trace could be begun: no room on the spool's disk, a limit on the size of files "
-                                  "(ulimit -f), or the program was killed then"
+                                  "(ulimit -f), no free file descriptor, or the program was killed then"
                               : "no process left a trace: NVTX was not loaded (not built with it, statically linked), "
                                 "no range was reached, its calls on files were all short and moved less than 1 MB, or "
                                 "privileges, environment or root had been given up by then");
-    json_object_set_new(collector, "nvtx", json_string(line));
+    json_object_set_new(collector, "nvtx", meta_text(line));
     put_observed(p, record, window, collector);
     put_gpu(p, record, window, collector);
     json_object_set_new(collector, "traces", json_integer(p->n_traces));

@@ -50,7 +50,9 @@ static void note_trace(struct pack *p, const char *notes)
 {
     for (const char *end; *notes; notes = end + (*end != '\0')) {
         end = notes + strcspn(notes, "\n");
-        json_t *line = json_stringn(notes, (size_t)(end - notes));
+        char sentence[1024];
+        snprintf(sentence, sizeof sentence, "%.*s", (int)(end - notes), notes);
+        json_t *line = meta_text(sentence);
         int is_known = !line || strcmp(json_string_value(line), DCR_GPU_WHOLE_NOTE) == 0;
         for (size_t i = 0; !is_known && i < json_array_size(p->trace_notes); i++)
             is_known = json_equal(json_array_get(p->trace_notes, i), line);
@@ -158,7 +160,9 @@ static int make_summary(struct pack *p, const char *trace, const char *path, int
     struct stat st;
     if (rc == DCR_FAIL && stat(path, &st) == 0 && st.st_size == 0) {
         p->n_empty++;
-        pack_reason(p, "the trace '%s' is empty: no room on the spool's disk, or its process was killed as it began it",
+        pack_reason(p,
+                    "the trace '%s' is empty: no room on the spool's disk, no free file descriptor, or its process was "
+                    "killed as it began it",
                     trace);
         rc = DCR_OK;
     } else if (rc == DCR_FAIL) { /* no trace at all: said, and packed as it is */

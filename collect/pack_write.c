@@ -339,7 +339,7 @@ int pack_write(struct pack *p, struct dcr_err *err)
         rc = manifest ? dcr_err_set(err, DCR_FAIL, "no memory for the manifest") : DCR_FAIL;
         goto out;
     }
-    rc = dcr_tar_create_level(&w, beside, p->request->zstd_level, err);
+    rc = dcr_tar_create_in(&w, output, beside, p->request->zstd_level, err);
     if (rc)
         goto out;
     rc = write_members(p, w, text, err);
@@ -348,15 +348,8 @@ int pack_write(struct pack *p, struct dcr_err *err)
         dcr_tar_abandon(w);
         goto out;
     }
-    rc = dcr_tar_commit(w, err);
-    if (rc)
-        goto out;
-    rc = check_written(beside, err);
+    rc = dcr_tar_commit_checked(w, check_written, err);
     p->has_changed = rc == DCR_FAIL;
-    if (rc == 0 && rename(beside, output) != 0)
-        rc = dcr_err_sys(err, DCR_FAIL, "cannot write '%s'", output);
-    if (rc)
-        unlink(beside);
 out:
     if (rc)
         dcr_err_while(err, "packing '%s'", output);

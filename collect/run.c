@@ -58,6 +58,18 @@ static struct syncer *start_sync(const struct run *r)
     return r->id.rank >= 0 ? sync_start(own, 2, r->o->sync_s) : sync_start(all, 1, r->o->sync_s);
 }
 
+/* The monitors' last sample is taken while the kernel still tells what the ended program used in all. */
+struct last_look {
+    struct sampler *sampler;
+    json_t *monitors;
+};
+
+static void take_last_look(void *ctx)
+{
+    struct last_look *last = ctx;
+    sampler_stop(last->sampler, last->monitors);
+}
+
 static int observe(struct run *r, int *status, struct dcr_err *err)
 {
     pid_t pid;
@@ -74,7 +86,8 @@ static int observe(struct run *r, int *status, struct dcr_err *err)
     }
     json_object_set_new(r->record, "pid", json_integer(pid));
     struct clock_server *clock = NULL;
-    if (is_one_of_many(r) && r->id.rank == 0 && clock_server_start(&clock, r->spool, NULL) != 0)
+    const char *meeting = r->o->clock ? r->o->clock : r->spool;
+    if (is_one_of_many(r) && r->id.rank == 0 && clock_server_start(&clock, meeting, NULL) != 0)
         clock = NULL; /* the others say that nobody answers */
     struct dcr_err trouble = {0};
     struct libraries *libraries = libraries_new();
@@ -83,16 +96,16 @@ static int observe(struct run *r, int *status, struct dcr_err *err)
                                    .pid = pid,
                                    .perf = &perf,
                                    .libraries = libraries,
-                                   .clock_spool = is_one_of_many(r) ? r->spool : NULL};
+                                   .clock_folder = is_one_of_many(r) ? meeting : NULL};
     /* From here on the program runs, and nothing that fails on our side may end it. */
     int failed = spool_write_json(r->record_dir, r->record_name, r->record, &trouble);
     failed = sampler_start(&sampler, r->spool, &config, r->o->interval_ms, failed ? NULL : &trouble) || failed;
     struct syncer *syncer = start_sync(r);
-    struct ended ended = start_wait(pid);
+    struct last_look last = {sampler, json_object()};
+    struct ended ended = start_wait(pid, take_last_look, &last);
     sync_stop(syncer);
     *status = ended.signal ? 128 + ended.signal : ended.exit_status < 0 ? DCR_EXIT_SELF : ended.exit_status;
-    json_t *monitors = json_object();
-    sampler_stop(sampler, monitors);
+    json_t *monitors = last.monitors;
     clock_server_stop(clock);
     failed = write_host(r, monitors, failed ? NULL : &trouble) || failed;
     if (json_object_get(monitors, "process"))
@@ -142,15 +155,27 @@ static void say_leftovers(const struct run *r, int n_left, const char *pids, cha
              r->o->output);
 }
 
+/* The same, and what could not be read is all that there is of it. */
+static void say_unread(const struct run *r, int n_unread, char *message, size_t n)
+{
+    size_t used = strlen(message);
+    snprintf(
+        message + used, n - used,
+        "\ndccollect: %d file%s of '%s' could not be read, so it is kept; when that is mended: dccollect pack %s -o %s",
+        n_unread, n_unread == 1 ? "" : "s", r->spool, r->spool, r->o->output);
+}
+
 static int pack_own(struct run *r, char *message, size_t n, struct dcr_err *err)
 {
     enum { GRACE_MS = 2000 };
     char pids[200], reason[300];
+    int n_unread = 0;
     struct pack_request request = {.spool = r->spool,
                                    .output = r->o->output,
                                    .zstd_level = r->o->zstd_level,
                                    .traces = r->o->traces,
-                                   .n_sample = r->o->n_sample};
+                                   .n_sample = r->o->n_sample,
+                                   .n_unread = &n_unread};
     if (pack_check_output(request.output, NULL) != 0) /* the program took the folder away in which we stand */
         request.output = r->output;
     int n_left = leftover_wait(r->spool, GRACE_MS, pids, sizeof pids);
@@ -174,10 +199,12 @@ static int pack_own(struct run *r, char *message, size_t n, struct dcr_err *err)
                       r->spool, r->spool, request.output);
         return rc;
     }
-    if (n_left) {
+    if (n_unread)
+        say_unread(r, n_unread, message, n);
+    if (n_left)
         say_leftovers(r, n_left, pids, message, n);
+    if (n_left || n_unread)
         return DCR_OK;
-    }
     return r->is_own_spool ? dcr_remove_tree(r->spool, err) : DCR_OK;
 }
 
@@ -195,6 +222,15 @@ static int check_adopt(const struct options *o, struct dcr_err *err)
     return DCR_OK;
 }
 
+static int check_clock(const struct options *o, struct dcr_err *err)
+{
+    struct stat st;
+    if (!o->clock || (stat(o->clock, &st) == 0 && S_ISDIR(st.st_mode)))
+        return DCR_OK;
+    return dcr_err_set(err, DCR_FAIL, "'--clock %s': there is no such folder; make it where all hosts see it",
+                       o->clock);
+}
+
 int run_program(const struct options *o, char *message, size_t n, int *status, struct dcr_err *err)
 {
     struct run r = {.o = o, .id = rank_of_self()};
@@ -204,6 +240,8 @@ int run_program(const struct options *o, char *message, size_t n, int *status, s
     int rc = o->output ? pack_check_output(o->output, err) : DCR_OK; /* before the program has cost hours */
     if (rc == 0)
         rc = check_adopt(o, err);
+    if (rc == 0)
+        rc = check_clock(o, err);
     if (rc == 0)
         rc = run_choose_places(&r, err);
     if (rc == 0 && o->calibration && r.id.rank <= 0)
@@ -254,8 +292,10 @@ int run_program(const struct options *o, char *message, size_t n, int *status, s
         snprintf(message, n, "recorded in '%s'; when all ranks have ended: dccollect pack %s -o RUN.tar", o->spool,
                  o->spool);
     }
-    if (rc && *status == 0)
+    if (rc && *status == 0) {
+        dcr_err_while(err, "the program ended with status 0, and %d is dccollect's own", DCR_EXIT_SELF);
         *status = DCR_EXIT_SELF;
+    }
 out:
     if (r.record == NULL && r.is_own_spool)
         discard(r.spool);

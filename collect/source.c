@@ -4,11 +4,13 @@
 #include "lib/csv.h"
 #include "lib/fs.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 const struct source *const *source_all(void)
@@ -55,12 +57,20 @@ void outputs_close(struct outputs *o)
     free(o);
 }
 
-static int write_whole(int fd, const char *bytes, size_t n)
+/* All of the bytes or, where the disk is full, none of them: a row that is cut short would be read as another one. */
+static int append_whole(int fd, const char *bytes, size_t n)
 {
+    struct stat before;
+    if (fstat(fd, &before) != 0)
+        return -1;
     while (n) {
         ssize_t k = write(fd, bytes, n);
-        if (k <= 0)
+        if (k <= 0) {
+            int why = errno, is_cut = S_ISREG(before.st_mode) && ftruncate(fd, before.st_size) == 0;
+            (void)is_cut; /* the failure is said in any case */
+            errno = why;
             return -1;
+        }
         bytes += k;
         n -= (size_t)k;
     }
@@ -90,13 +100,20 @@ static struct output *open_output(struct outputs *o, const char *name, const cha
     if (dcr_mkdirs(path, err) != 0)
         return NULL;
     *slash = '/';
+    struct dcr_buf head = {0};
+    dcr_buf_printf(&head, "%s\n", header);
     int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-    if (fd < 0 || write_whole(fd, header, strlen(header)) != 0 || write_whole(fd, "\n", 1) != 0) {
+    if (fd < 0 || head.failed || append_whole(fd, dcr_buf_text(&head), head.len) != 0) {
         dcr_err_sys(err, DCR_FAIL, "cannot write '%s'", path);
+        struct stat left;
+        if (fd >= 0 && fstat(fd, &left) == 0 && S_ISREG(left.st_mode) && left.st_size == 0)
+            unlink(path);
         if (fd >= 0)
             close(fd);
+        dcr_buf_release(&head);
         return NULL;
     }
+    dcr_buf_release(&head);
     struct output *f = &o->files[o->n];
     *f = (struct output){.name = strdup(name), .fd = fd};
     if (!f->name) {
@@ -119,7 +136,7 @@ int outputs_rows(struct outputs *o, const char *name, const char *header, const 
         return DCR_FAIL;
     if (f->fd < 0)
         return dcr_err_set(err, DCR_FAIL, "'%s' could not be written earlier", name);
-    if (write_whole(f->fd, rows, n) == 0)
+    if (append_whole(f->fd, rows, n) == 0)
         return DCR_OK;
     dcr_err_sys(err, DCR_FAIL, "cannot write '%s/%s'", o->spool, name);
     close(f->fd);

@@ -191,12 +191,14 @@ static int configure(void **ctx, const struct source_config *config, struct dcr_
     c->socket = -1;
     c->retry_ms = RETRY_MS;
     c->patient_until_ns = dcr_mono_ns() + (int64_t)5000000000;
-    c->is_asking = config->clock_spool != NULL;
+    c->is_asking = config->clock_folder != NULL;
     snprintf(c->file, sizeof c->file, "%s/clock_monitor.csv", config->host_dir);
-    snprintf(c->path, sizeof c->path, "%s/" CLOCK_SERVER_FILE, config->clock_spool ? config->clock_spool : "");
+    snprintf(c->path, sizeof c->path, "%s/" CLOCK_SERVER_FILE, config->clock_folder ? config->clock_folder : "");
     source_header(c->header, sizeof c->header, DCR_CLOCK_MONITOR_COLUMNS(SOURCE_CELL));
-    snprintf(c->why, sizeof c->why,
-             "the collector of rank 0 told no address in the spool (is it a folder that all hosts see?)");
+    snprintf(
+        c->why, sizeof c->why,
+        "the collector of rank 0 told no address in '%.150s' (do all hosts see that folder? --clock names another)",
+        config->clock_folder ? config->clock_folder : "");
     thread_condition(&c->changed);
     pthread_mutex_init(&c->lock, NULL);
     if (c->is_asking && thread_start(&c->thread, thread_main, c) != 0) {

@@ -2,7 +2,8 @@
  *
  * Under one collector per rank all descendants are summed into that rank. A collector in front of mpirun finds the
  * ranks among its descendants by their environment; processes without a rank (mpirun itself, or a program that has no
- * ranks) go to launcher/process_monitor.csv. Counters of processes that ended stay in the sums, as last seen. */
+ * ranks) go to launcher/process_monitor.csv. Counters of processes that ended stay in the sums, as last seen; what they
+ * read and wrote the kernel adds to the parent that waited for them. */
 #include "collect/libraries.h"
 #include "collect/perf.h"
 #include "collect/procfs.h"
@@ -18,7 +19,10 @@
 #include <unistd.h>
 
 enum { MAX_PROCESSES = 4096, MAX_THREADS = 64, TREE_DEPTH = 64 };
-enum { USER, SYSTEM, READ, WRITTEN, VOLUNTARY, INVOLUNTARY, DELAY, MINOR, MAJOR, N_COUNTERS };
+enum { USER, SYSTEM, READ, WRITTEN, VOLUNTARY, INVOLUNTARY, DELAY, MINOR, MAJOR, IO_TOTALS };
+enum { N_COUNTERS = IO_TOTALS + DCT_N_IO_TOTALS };
+/* Those of /proc/<pid>/io. */
+#define IO_COUNTERS (1u << READ | 1u << WRITTEN | ((1u << DCT_N_IO_TOTALS) - 1) << IO_TOTALS)
 
 struct counters {
     uint64_t value[N_COUNTERS];
@@ -29,14 +33,17 @@ struct counters {
 struct process {
     pid_t pid;
     uint64_t start; /* in ticks since boot; tells a reused pid */
+    pid_t parent;
     int rank;
-    int is_alive;
+    int is_alive, was_alive; /* in this sample, in the one before; a zombie is, its parent has not waited for it yet */
+    int is_in_parent;        /* what it read and wrote is counted there */
     struct counters last;
+    int is_zombie;
     int64_t look_ns, look_gap_ns; /* when its libraries are looked at next */
 };
 
 struct processes {
-    char header[512];
+    char header[640];
     int fixed_rank;
     const struct perf *perf; /* of the whole tree, or NULL */
     struct libraries *libraries;
@@ -86,7 +93,7 @@ static void note(struct processes *c, const char *what)
 
 /* ---- one process ------------------------------------------------------------------------------ */
 
-static int read_stat(const struct processes *c, pid_t pid, struct counters *out, uint64_t *start)
+static int read_stat(const struct processes *c, pid_t pid, struct counters *out, struct process *who)
 {
     char path[64], text[2048];
     snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
@@ -96,11 +103,13 @@ static int read_stat(const struct processes *c, pid_t pid, struct counters *out,
     const char *at = strrchr(text, ')');
     unsigned long long minor, major, user, system, begun;
     long long rss;
+    int parent;
+    char state;
     if (!at ||
-        sscanf(at + 1, " %*c %*d %*d %*d %*d %*d %*u %llu %*u %llu %*u %llu %llu %*d %*d %*d %*d %*d %*d %llu %*u %lld",
-               &minor, &major, &user, &system, &begun, &rss) != 6)
+        sscanf(at + 1, " %c %d %*d %*d %*d %*d %*u %llu %*u %llu %*u %llu %llu %*d %*d %*d %*d %*d %*d %llu %*u %lld",
+               &state, &parent, &minor, &major, &user, &system, &begun, &rss) != 8)
         return -1;
-    *start = begun;
+    *who = (struct process){.pid = pid, .parent = parent, .start = begun, .rank = -1, .is_zombie = state == 'Z'};
     out->value[USER] = user * c->tick_ns;
     out->value[SYSTEM] = system * c->tick_ns;
     out->rss_bytes = rss > 0 ? (uint64_t)rss * c->page_bytes : 0;
@@ -110,14 +119,22 @@ static int read_stat(const struct processes *c, pid_t pid, struct counters *out,
     return 0;
 }
 
-static void read_io(struct processes *c, pid_t pid, struct counters *out)
+static void read_io(struct processes *c, pid_t pid, struct counters *out, int is_zombie)
 {
+    static const char *const totals[DCT_N_IO_TOTALS] = {
+#define X(id, kernel, column) [id] = kernel,
+        DCT_IO_TOTALS(X)
+#undef X
+    };
     char path[64], text[1024];
     snprintf(path, sizeof path, "/proc/%d/io", (int)pid);
-    if (procfs_read(path, text, sizeof text, NULL) > 0 && procfs_field(text, "read_bytes", &out->value[READ]) == 0 &&
+    int is_read = procfs_read(path, text, sizeof text, NULL) > 0;
+    for (int i = 0; is_read && i < DCT_N_IO_TOTALS; i++)
+        is_read = procfs_field(text, totals[i], &out->value[IO_TOTALS + i]) == 0;
+    if (is_read && procfs_field(text, "read_bytes", &out->value[READ]) == 0 &&
         procfs_field(text, "write_bytes", &out->value[WRITTEN]) == 0)
-        out->has |= 1u << READ | 1u << WRITTEN;
-    else
+        out->has |= IO_COUNTERS;
+    else if (!is_zombie)
         note(c, "bytes read and written: '/proc/<pid>/io' cannot be read");
 }
 
@@ -179,34 +196,39 @@ static int rank_of_process(struct processes *c, pid_t pid)
 static void look_at(struct processes *c, pid_t pid)
 {
     struct counters now = {0};
-    uint64_t start = 0;
-    if (read_stat(c, pid, &now, &start) != 0)
+    struct process *p = NULL, seen;
+    if (read_stat(c, pid, &now, &seen) != 0)
         return;
-    struct process *p = NULL;
     for (size_t i = 0; i < c->n && !p; i++)
-        if (c->known[i].pid == pid && c->known[i].start == start)
+        if (c->known[i].pid == pid && c->known[i].start == seen.start)
             p = &c->known[i];
     if (!p && c->n < MAX_PROCESSES) {
         p = &c->known[c->n++];
-        *p = (struct process){.pid = pid, .start = start, .rank = -1};
+        *p = seen;
     }
     if (!p) {
         note(c, "more processes than are followed");
         return;
     }
+    p->parent = seen.parent;
     /* A process begins with its parent's environment and gets its own by exec. */
     if (p->rank < 0)
         p->rank = rank_of_process(c, pid);
     /* One a tick: of a process with many mappings it takes the kernel a while. */
-    if (c->libraries && c->looked_ns != c->now_ns && libraries_is_due(c->now_ns, &p->look_ns, &p->look_gap_ns)) {
+    if (c->libraries && !seen.is_zombie && c->looked_ns != c->now_ns &&
+        libraries_is_due(c->now_ns, &p->look_ns, &p->look_gap_ns)) {
         libraries_look(c->libraries, pid, p->rank);
         c->looked_ns = c->now_ns;
     }
-    read_io(c, pid, &now);
+    read_io(c, pid, &now, seen.is_zombie);
     read_threads(c, pid, &now);
     for (int i = 0; i < N_COUNTERS; i++) /* threads that ended take their counts away: never run backwards */
         if (now.value[i] < p->last.value[i])
             now.value[i] = p->last.value[i];
+    if (seen.is_zombie) { /* its memory is gone, and of what it counted some may not be told any more */
+        now.has |= p->last.has;
+        now.rss_bytes = p->last.rss_bytes;
+    }
     p->last = now;
     p->is_alive = 1;
 }
@@ -269,7 +291,7 @@ static int put_rank(struct processes *c, int rank, const struct tick *now, struc
         if (!first)
             first = p;
         for (int k = 0; k < N_COUNTERS; k++)
-            sum.value[k] += p->last.value[k];
+            sum.value[k] += p->is_in_parent && IO_COUNTERS >> k & 1 ? 0 : p->last.value[k];
         sum.has &= p->last.has;
         if (p->is_alive) {
             sum.rss_bytes += p->last.rss_bytes;
@@ -286,7 +308,7 @@ static int put_rank(struct processes *c, int rank, const struct tick *now, struc
     put_counter(&c->row, &sum, USER);
     put_counter(&c->row, &sum, SYSTEM);
     cell_unsigned(&c->row, sum.rss_bytes);
-    for (int i = READ; i < N_COUNTERS; i++)
+    for (int i = READ; i < IO_TOTALS; i++)
         put_counter(&c->row, &sum, i);
     put_perf(c, rank);
     if (first->last.has & 1u << USER)
@@ -295,6 +317,8 @@ static int put_rank(struct processes *c, int rank, const struct tick *now, struc
         cell_empty(&c->row);
     put_counter(&c->row, &first->last, DELAY);
     cell_int(&c->row, n_alive);
+    for (int i = IO_TOTALS; i < N_COUNTERS; i++)
+        put_counter(&c->row, &sum, i);
     cell_end(&c->row);
     char name[64] = "launcher/process_monitor.csv";
     if (rank >= 0)
@@ -302,14 +326,28 @@ static int put_rank(struct processes *c, int rank, const struct tick *now, struc
     return outputs_rows(out, name, c->header, dcr_buf_text(&c->row), c->row.len, err);
 }
 
+/* Is the process that waited for this one there still, and of the same rank? */
+static int has_parent(const struct processes *c, const struct process *p)
+{
+    for (size_t i = 0; i < c->n; i++)
+        if (c->known[i].pid == p->parent && c->known[i].is_alive)
+            return c->known[i].rank == p->rank;
+    return 0;
+}
+
 static int sample(void *ctx, const struct tick *now, struct outputs *out, struct dcr_err *err)
 {
     struct processes *c = ctx;
     c->trouble[0] = '\0';
     c->now_ns = now->mono_ns;
-    for (size_t i = 0; i < c->n; i++)
+    for (size_t i = 0; i < c->n; i++) {
+        c->known[i].was_alive = c->known[i].is_alive;
         c->known[i].is_alive = 0;
+    }
     walk(c, c->root, 0);
+    for (size_t i = 0; i < c->n; i++)
+        if (c->known[i].was_alive && !c->known[i].is_alive)
+            c->known[i].is_in_parent = has_parent(c, &c->known[i]);
     int rc = DCR_OK;
     for (size_t i = 0; i < c->n && rc == DCR_OK; i++) {
         int is_first = 1;

@@ -105,27 +105,38 @@ static void look_behind(const sigset_t *ours, struct ended *e)
         e->told = tells_to_end(signal) ? signal : 0;
 }
 
-struct ended start_wait(pid_t pid)
+/* Into e->told what told the program to end meanwhile. */
+static void wait_for_end(pid_t pid, const sigset_t *ours, struct ended *e)
 {
-    sigset_t ours;
-    struct ended e = {.exit_status = -1};
-    our_signals(&ours);
     for (;;) {
-        siginfo_t info;
-        int status;
-        pid_t ended = wait4(pid, &status, WNOHANG, &e.usage);
-        if (ended == pid && (WIFEXITED(status) || WIFSIGNALED(status))) {
-            e.exit_status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-            e.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-            look_behind(&ours, &e);
-            return e;
-        }
-        if (ended < 0 && errno != EINTR)
-            return e;
-        int signal = sigwaitinfo(&ours, &info);
-        if (!e.told && signal > 0 && tells_to_end(signal))
-            e.told = signal;
+        siginfo_t info = {0};
+        int rc = waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT);
+        if ((rc == 0 && info.si_pid == pid) || (rc < 0 && errno != EINTR))
+            return;
+        int signal = sigwaitinfo(ours, &info);
+        if (!e->told && signal > 0 && tells_to_end(signal))
+            e->told = signal;
         if (signal > 0 && signal != SIGCHLD && info.si_code != SI_KERNEL)
             kill(pid, signal);
     }
+}
+
+struct ended start_wait(pid_t pid, void (*last_look)(void *ctx), void *ctx)
+{
+    sigset_t ours;
+    struct ended e = {.exit_status = -1};
+    int status;
+    our_signals(&ours);
+    wait_for_end(pid, &ours, &e);
+    if (last_look)
+        last_look(ctx);
+    pid_t ended;
+    while ((ended = wait4(pid, &status, 0, &e.usage)) < 0 && errno == EINTR)
+        ;
+    if (ended == pid) {
+        e.exit_status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+        e.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+        look_behind(&ours, &e);
+    }
+    return e;
 }

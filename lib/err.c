@@ -1,6 +1,8 @@
 /* err.c - see err.h. */
 #include "lib/err.h"
 
+#include "lib/utf8.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -8,20 +10,15 @@
 
 char *dcr_clean_text(char *text)
 {
-    for (unsigned char *c = (unsigned char *)text; c && *c; c++) {
-        if ((*c < 0x20 && *c != '\n' && *c != '\t') || *c == 0x7f)
-            *c = '?';
-        else if (c[0] == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0) /* U+0080 .. U+009F: some terminals obey them */
-            c[0] = c[1] = '?';
-    }
+    if (text)
+        utf8_mask(text, strlen(text), 0);
     return text;
 }
 
 char *dcr_clean_line(char *text)
 {
-    for (char *c = dcr_clean_text(text); c && *c; c++)
-        if (*c == '\n' || *c == '\t')
-            *c = '?';
+    if (text)
+        utf8_mask(text, strlen(text), '?');
     return text;
 }
 

@@ -60,8 +60,9 @@ int dcr_err_mark(struct dcr_err *err, enum dcr_err_kind kind, int grade);
  *  returns  err->grade (DCR_FAIL when err is NULL) */
 int dcr_err_while(struct dcr_err *err, const char *fmt, ...) DCR_PRINTF(2, 3);
 
-/** dcr_clean_text - make a text safe to print on a terminal, in place: control characters (ESC and its kind, in UTF-8
- *  those of the second set too) become '?'; line feeds and tabs stay. Sentences of dcr_err_* are clean already.
+/** dcr_clean_text - make a text safe to print on a terminal, in place: bytes that are no UTF-8, control and format
+ *  characters (utf8_is_unseen: ESC, what turns the direction of writing ...) become '?'; line feeds and tabs stay.
+ *  Sentences of dcr_err_* are clean already.
  *  text     may be NULL
  *  returns  text */
 char *dcr_clean_text(char *text);

@@ -122,7 +122,8 @@ enum dcr_role {
         X("read_bytes", "bytes") X("write_bytes", "bytes") X("voluntary_switches", "1") X("involuntary_switches", "1") \
             X("run_delay_ns", "ns") X("minor_faults", "1") X("major_faults", "1") X("cycles", "1") X("instructions", "1") \
                 X("llc_misses", "1") X("task_clock_ns", "ns") X("own_cpu_ns", "ns") X("own_run_delay_ns", "ns") \
-                    X("processes", "1")
+                    X("processes", "1") X("read_chars", "bytes") X("write_chars", "bytes") X("read_calls", "1") \
+                        X("write_calls", "1")
 
 /* clang-format on */
 
@@ -137,7 +138,24 @@ enum dcr_role {
 #define DCT_BLOCK_BYTES 65536u          /* default */
 #define DCT_SLOT_BYTES 16u
 
-struct dct_file_header { /* 128 bytes; the rest of block 0 is zero */
+/* /proc/<pid>/io: what system calls of the process, and of children that it waited for, read and wrote: of files,
+ * pipes, sockets, terminals. X(enumerator, name there, column of the process monitor) */
+#define DCT_IO_TOTALS(X)                          \
+    X(DCT_IO_READ_CHARS, "rchar", "read_chars")   \
+    X(DCT_IO_WRITE_CHARS, "wchar", "write_chars") \
+    X(DCT_IO_READ_CALLS, "syscr", "read_calls")   \
+    X(DCT_IO_WRITE_CALLS, "syscw", "write_calls")
+enum dct_io_total {
+#define X(id, kernel, column) id,
+    DCT_IO_TOTALS(X)
+#undef X
+        DCT_N_IO_TOTALS
+};
+
+/* Times of events are of the track's counter, which is held against CLOCK_MONOTONIC. */
+#define DCT_CLOCK_ERROR_NS 2000
+
+struct dct_file_header { /* 256 bytes, of earlier writers 128; the rest of block 0 is zero */
     uint64_t magic;
     uint32_t version;
     uint32_t block_bytes;
@@ -147,8 +165,18 @@ struct dct_file_header { /* 128 bytes; the rest of block 0 is zero */
     uint32_t flags;           /* 0 */
     int64_t mono_ns, real_ns; /* CLOCK_MONOTONIC and CLOCK_REALTIME read together at the start */
     char host[64];
-    uint64_t dropped; /* events of threads that never got a block */
-    uint64_t reserved;
+    uint64_t dropped;      /* events of threads that never got a block */
+    int64_t incomplete_ns; /* from then on events may be missing; 0 = none is, or the writer did not say */
+    /* The window in which calls and ranges are recorded. All 0: no window, or an older writer. Times are of the
+     * system's clock; times of events differ from it by up to DCT_CLOCK_ERROR_NS. */
+    int64_t window_first_ns, window_last_ns; /* when it first opened and last closed; 0 = never */
+    int64_t window_closed_ns;                /* length of the pieces that have closed */
+    int64_t window_since_ns;                 /* when the piece that is open opened; 0 = none is */
+    int64_t window_until_ns;                 /* it closes then at the latest; INT64_MAX = at no known time */
+    uint64_t dropped_gpu;                    /* part of `dropped`: activity of GPUs that CUPTI lost, at any time */
+    uint64_t own_bytes;                      /* that the recorder itself wrote by system calls */
+    uint64_t io[DCT_N_IO_TOTALS];            /* the kernel's totals of the process at exit(); 0 = not said */
+    uint64_t reserved[5];
 };
 
 #define DCT_BLOCK_MAGIC 0x4b4c4244u /* "DBLK" */
@@ -274,7 +302,7 @@ enum dct_kind {
 };
 #define DCT_MAX_TEXT (255u * DCT_SLOT_BYTES)
 
-_Static_assert(sizeof(struct dct_file_header) == 128, "file header");
+_Static_assert(sizeof(struct dct_file_header) == 256, "file header");
 _Static_assert(sizeof(struct dct_block_header) == 48, "block header");
 _Static_assert(sizeof(struct dct_slot) == DCT_SLOT_BYTES, "slot");
 _Static_assert(sizeof(struct dct_attr) == DCT_SLOT_BYTES, "attr");

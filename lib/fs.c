@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -51,14 +52,96 @@ static int write_all(int fd, const char *bytes, size_t n)
     return 0;
 }
 
-int dcr_commit_file(const char *partial, const char *path, struct dcr_err *err)
+static int is_at(int fd, const char *path)
+{
+    struct stat opened, named;
+    return fstat(fd, &opened) == 0 && stat(path, &named) == 0 && opened.st_dev == named.st_dev &&
+           opened.st_ino == named.st_ino;
+}
+
+int dcr_check_is_file(const struct stat *st, const char *path, struct dcr_err *err)
+{
+    if (S_ISREG(st->st_mode) || S_ISDIR(st->st_mode))
+        return DCR_OK;
+    return dcr_err_set(err, DCR_FAIL, "cannot use '%s': it is a %s. Write what it gives to a file, and give that file",
+                       path, S_ISFIFO(st->st_mode) ? "pipe" : "device or socket");
+}
+
+int dcr_open_file(const char *what, const char *path, int *fd, struct dcr_err *err)
 {
     struct stat st;
+    *fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    if (*fd < 0 || fstat(*fd, &st) != 0) {
+        int rc = dcr_err_sys(err, DCR_FAIL, "cannot read %s '%s'", what, path);
+        if (*fd >= 0)
+            close(*fd);
+        return rc;
+    }
+    int rc = dcr_check_is_file(&st, path, err);
+    if (rc)
+        close(*fd);
+    return rc;
+}
+
+int dcr_open_partial(const char *path, const char *partial, int *fd, struct dcr_err *err)
+{
+    enum { MOST_TRIES = 100 }; /* some file systems have no lasting numbers of files */
+    for (int tries = 1;; tries++) {
+        *fd = open(partial, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+        if (*fd < 0)
+            return dcr_err_sys(err, DCR_FAIL, "cannot write '%s'", path);
+        int is_busy = flock(*fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+        if (!is_busy && (is_at(*fd, partial) || tries == MOST_TRIES))
+            break;
+        close(*fd);
+        if (is_busy)
+            return dcr_err_set(err, DCR_FAIL,
+                               "cannot write '%s': another process writes it just now; try again when that has ended",
+                               path);
+        /* Between the two calls the other one ended, and the file has its name now. */
+    }
+    if (ftruncate(*fd, 0) == 0 || errno == EINVAL) /* what is no plain file has no length */
+        return DCR_OK;
+    int rc = dcr_err_sys(err, DCR_FAIL, "cannot write '%s'", path);
+    close(*fd);
+    return rc;
+}
+
+/* Network file systems say at a close what could not be written; a copy's is enough, and the lock stays. */
+static int has_arrived(int fd)
+{
+    int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    return copy >= 0 && close(copy) == 0;
+}
+
+int dcr_commit_file(int fd, const char *partial, const char *path, struct dcr_err *err)
+{
+    struct stat st;
+    if (!has_arrived(fd))
+        return dcr_err_sys(err, DCR_FAIL, "cannot write '%s'", path);
     if (lstat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode))
         return dcr_err_set(err, DCR_FAIL, "cannot write '%s': what has that name is no file; choose another one", path);
     if (rename(partial, path) != 0)
         return dcr_err_sys(err, DCR_FAIL, "cannot rename '%s' to '%s'", partial, path);
+    (void)flock(fd, LOCK_UN); /* now: a child that another thread just forks has a copy of the descriptor */
     return DCR_OK;
+}
+
+int dcr_sync_folder(const char *path, struct dcr_err *err)
+{
+    char folder[PATH_MAX];
+    const char *slash = strrchr(path, '/');
+    int n = slash ? (int)(slash - path) : 0;
+    if (snprintf(folder, sizeof folder, "%.*s", slash && n == 0 ? 1 : slash ? n : 1, slash ? path : ".") >= PATH_MAX)
+        return dcr_err_set(err, DCR_FAIL, "the name '%s' is too long", path);
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0) /* it may be written, and not read */
+        return errno == EACCES ? DCR_OK : dcr_err_sys(err, DCR_FAIL, "cannot sync the folder of '%s'", path);
+    int rc = fsync(fd) == 0 || errno == EINVAL || errno == EROFS || errno == ENOTSUP
+                 ? DCR_OK
+                 : dcr_err_sys(err, DCR_FAIL, "cannot sync the folder of '%s'", path);
+    close(fd);
+    return rc;
 }
 
 int dcr_write_file(const char *path, const void *bytes, size_t n, struct dcr_err *err)
@@ -66,21 +149,16 @@ int dcr_write_file(const char *path, const void *bytes, size_t n, struct dcr_err
     char *partial = NULL;
     if (asprintf(&partial, "%s.partial", path) < 0)
         return dcr_err_set(err, DCR_FATAL, "out of memory writing '%s'", path);
-    int rc = 0;
-    int fd = open(partial, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (fd < 0) {
-        rc = dcr_err_sys(err, DCR_FAIL, "cannot write '%s'", path);
+    int fd, rc = dcr_open_partial(path, partial, &fd, err);
+    if (rc)
         goto out;
-    }
     if (write_all(fd, bytes, n) != 0)
         rc = dcr_err_sys(err, DCR_FAIL, "cannot write '%s'", path);
-    /* The close commits on network file systems: its result counts. */
-    if (close(fd) != 0 && rc == 0)
-        rc = dcr_err_sys(err, DCR_FAIL, "cannot write '%s'", path);
     if (rc == 0)
-        rc = dcr_commit_file(partial, path, err);
+        rc = dcr_commit_file(fd, partial, path, err);
     if (rc)
         unlink(partial);
+    close(fd);
 out:
     free(partial);
     return rc;
@@ -113,11 +191,13 @@ int dcr_open_nameless(const char *folder)
 /* Removes the entry `name` of the folder `at`, whatever it is. */
 static int remove_at(int at, const char *name, const char *shown, struct dcr_err *err)
 {
-    if (unlinkat(at, name, 0) == 0)
+    if (unlinkat(at, name, 0) == 0 || errno == ENOENT) /* by somebody else */
         return 0;
     if (errno != EISDIR && errno != EPERM)
         return dcr_err_sys(err, DCR_FAIL, "cannot remove '%s'", shown);
     int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0 && errno == ENOENT)
+        return 0;
     DIR *dir = fd < 0 ? NULL : fdopendir(fd);
     if (!dir) {
         if (fd >= 0)
@@ -137,7 +217,7 @@ static int remove_at(int at, const char *name, const char *shown, struct dcr_err
         free(inner);
     }
     closedir(dir);
-    if (rc == 0 && unlinkat(at, name, AT_REMOVEDIR) != 0)
+    if (rc == 0 && unlinkat(at, name, AT_REMOVEDIR) != 0 && errno != ENOENT)
         rc = dcr_err_sys(err, DCR_FAIL, "cannot remove '%s'", shown);
     return rc;
 }

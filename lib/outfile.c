@@ -3,10 +3,12 @@
 
 #include "lib/fs.h"
 
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* The name in one of its two forms. returns 0 when it is too long to be a file's */
 static int name_of(const struct dcr_output *o, int i, char out[PATH_MAX])
@@ -109,6 +111,15 @@ int dcr_outputs_differ(const struct dcr_output *a, const struct dcr_output *b, s
                 return dcr_err_set(err, DCR_FAIL, "%s and %s would both write '%s'; give each a name of its own",
                                    a->option, b->option, one);
     return DCR_OK;
+}
+
+void dcr_hold_standard_streams(void)
+{
+    int fd;
+    while ((fd = open("/", O_PATH | O_CLOEXEC)) >= 0 && fd <= STDERR_FILENO)
+        ;
+    if (fd >= 0)
+        close(fd);
 }
 
 int dcr_flush_standard_output(struct dcr_err *err)

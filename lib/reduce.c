@@ -13,7 +13,13 @@ struct reducer *reduce_new(void)
     struct dcr_arena a = {0};
     struct reducer *d = dcr_arena_alloc(&a, sizeof *d);
     d->arena = a;
+    d->until_ns = INT64_MAX;
     return d;
+}
+
+void reduce_until(struct reducer *d, int64_t until_ns)
+{
+    d->until_ns = until_ns;
 }
 
 static struct track *track_of(struct reducer *d, uint32_t id)
@@ -310,7 +316,8 @@ void reduce_event(struct reducer *d, const struct event *e)
 {
     if (e->end_ns < e->start_ns)
         return;
-    if (e->kind == EVENT_STEP && (e->end_ns == e->start_ns || e->end_ns - e->start_ns > RUN_MAX_STEP_NS))
+    if (e->kind == EVENT_STEP &&
+        (e->end_ns == e->start_ns || e->end_ns - e->start_ns > RUN_MAX_STEP_NS || e->end_ns > d->until_ns))
         return;
     if (e->is_beside && e->kind == EVENT_PHASE && e->category == CAT_COMM) {
         keep_call(d, e->is_observed ? &d->flights : &d->beside, (struct call){e->start_ns, e->end_ns, e->bytes});

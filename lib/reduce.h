@@ -117,7 +117,9 @@ struct event {
 };
 
 /** event_classify - what a range means, by its category, else by its name (docs/FORMAT.md, and names other programs
- * use). category, name  "" = none; case is ignored out      the category of a phase */
+ *  use).
+ *  category, name  "" = none; case is ignored
+ *  out             the category of a phase */
 enum event_kind event_classify(const char *category, const char *name, enum category *out);
 /** event_numbered_step - is this a step's name with more in it ("step 12", "epoch 3 iter_12", step_name.h)? Such
  *  ranges are steps; they are counted, not taken by their numbers, which programs begin anew with each epoch.
@@ -127,6 +129,8 @@ const char *event_numbered_step(const char *name);
 struct reducer;
 /** reduce_new - gives; free with reduce_free. */
 struct reducer *reduce_new(void);
+/** reduce_until - steps that end later are left out: not all that is in them was recorded. Before the first event. */
+void reduce_until(struct reducer *d, int64_t until_ns);
 /** reduce_event - one complete range. Events of a track come ordered by end (children before parents). */
 void reduce_event(struct reducer *d, const struct event *e);
 /** reduce_finish - write steps, collectives, phases, outside, validation and wall time into out (arrays in a). Replaces

@@ -284,6 +284,7 @@ int summary_of_trace_with_gpu(struct summary *out, struct dcr_arena *a, struct d
     const struct dct_watch *here = beside ? NULL : watch;
     int is_enough = 0;
     struct reducer *d = reduce_new();
+    reduce_until(d, dct_recorded_until(&out->info));
     if (keep != SUMMARY_NO_NAMES)
         names = names_new(keep);
     while ((rc = dct_next(t, &e, err)) == 0) {
@@ -330,13 +331,14 @@ int summary_of_trace_with_gpu(struct summary *out, struct dcr_arena *a, struct d
 
 int summary_fingerprint(int fd, int64_t *size, uint32_t *crc, struct dcr_err *err)
 {
+    enum { HEADER_BYTES = 128 }; /* of the first version: the same print for traces of all of them */
     struct dct_file_header h;
     *crc = 0;
     *size = dct_used_bytes(fd);
     if (*size < 0 || pread(fd, &h, sizeof h, 0) != (ssize_t)sizeof h || h.magic != DCT_MAGIC || h.block_bytes < 4096 ||
         h.block_bytes > 16u << 20)
         return dcr_err_set(err, DCR_FAIL, "not a trace");
-    *crc = dcr_crc32c(0, &h, sizeof h);
+    *crc = dcr_crc32c(0, &h, HEADER_BYTES);
     unsigned char *block = malloc(h.block_bytes);
     for (off_t at = h.block_bytes; block && at < *size; at += h.block_bytes) {
         struct dct_block_header b = {0};

@@ -117,6 +117,24 @@ static int take_identity(struct reading *g, const json_t *o)
     return 1;
 }
 
+/* What older collectors do not say is 0. */
+static int take_recorded(const json_t *o, struct dct_info *info)
+{
+    const json_t *window = json_object_get(o, "window"), *incomplete = json_object_get(o, "incomplete_ns"),
+                 *gpu = json_object_get(o, "dropped_gpu"), *own = json_object_get(o, "own_bytes"),
+                 *io = json_object_get(o, "io");
+    int64_t v[5] = {0};
+    if ((window && !take_list(window, 5, MAX_TIME, v)) ||
+        (incomplete && !take(incomplete, 0, MAX_TIME, &info->incomplete_ns)) ||
+        (gpu && !take_field(o, "dropped_gpu", &info->n_dropped_gpu)) ||
+        (own && !take(own, 0, MAX_TIME, &info->own_bytes)) ||
+        (io && !take_list(io, DCT_N_IO_TOTALS, MAX_TIME, info->io)))
+        return 0;
+    info->window =
+        (struct dct_window){.first_ns = v[0], .last_ns = v[1], .closed_ns = v[2], .since_ns = v[3], .until_ns = v[4]};
+    return 1;
+}
+
 static int take_head(struct reading *g, const json_t *o)
 {
     struct summary *s = g->out;
@@ -131,10 +149,10 @@ static int take_head(struct reading *g, const json_t *o)
     for (size_t i = 0; i < N_CATEGORIES; i++)
         if (category_of(json_string_value(json_array_get(categories, i))) != (int)i)
             return 0;
-    if (!take_identity(g, o) || !take_notes(g, json_object_get(o, "notes")) || !take_field(o, "events", &s->n_events) ||
-        !take_field(o, "mpi_calls", &s->n_mpi_calls) || !take_field(o, "io_calls", &s->n_io_calls) ||
-        !take_field(o, "gpu_events", &s->n_gpu_events) || !take_field(o, "dropped", &s->loss.n_dropped) ||
-        !take_field(o, "bad_blocks", &s->loss.n_bad_blocks) ||
+    if (!take_identity(g, o) || !take_recorded(o, &s->info) || !take_notes(g, json_object_get(o, "notes")) ||
+        !take_field(o, "events", &s->n_events) || !take_field(o, "mpi_calls", &s->n_mpi_calls) ||
+        !take_field(o, "io_calls", &s->n_io_calls) || !take_field(o, "gpu_events", &s->n_gpu_events) ||
+        !take_field(o, "dropped", &s->loss.n_dropped) || !take_field(o, "bad_blocks", &s->loss.n_bad_blocks) ||
         !take_field(o, "missing_blocks", &s->loss.n_missing_blocks) ||
         !take_field(o, "open_blocks", &s->loss.n_open_blocks) ||
         !take_field(o, "unmatched_pops", &s->loss.n_unmatched_pops) ||

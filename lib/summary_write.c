@@ -7,22 +7,10 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* Clean text: nothing to escape but quotes and backslashes. */
-static void put_text(struct dcr_buf *out, const char *text)
-{
-    dcr_buf_putc(out, '"');
-    for (; *text; text++) {
-        if (*text == '"' || *text == '\\')
-            dcr_buf_putc(out, '\\');
-        dcr_buf_putc(out, *text);
-    }
-    dcr_buf_putc(out, '"');
-}
-
 static void put_foreign(struct dcr_buf *out, const char *text, size_t n)
 {
     struct dcr_arena a = {0};
-    put_text(out, text_clean(&a, dcr_arena_strndup(&a, text, n)));
+    text_json(out, text_clean(&a, dcr_arena_strndup(&a, text, n)));
     dcr_arena_release(&a);
 }
 
@@ -84,6 +72,19 @@ static void put_head(struct dcr_buf *out, const struct summary *s)
     put_field(out, "io_calls", s->n_io_calls);
     put_field(out, "gpu_events", s->n_gpu_events);
     put_field(out, "dropped", l->n_dropped);
+    if (s->info.n_dropped_gpu)
+        put_field(out, "dropped_gpu", s->info.n_dropped_gpu);
+    if (s->info.incomplete_ns)
+        put_field(out, "incomplete_ns", (uint64_t)s->info.incomplete_ns);
+    if (s->info.window.until_ns) {
+        const struct dct_window *w = &s->info.window;
+        const int64_t times[] = {w->first_ns, w->last_ns, w->closed_ns, w->since_ns, w->until_ns};
+        dcr_buf_puts(out, ",\"window\":");
+        put_list(out, times, sizeof times / sizeof *times);
+    }
+    put_field(out, "own_bytes", (uint64_t)s->info.own_bytes);
+    dcr_buf_puts(out, ",\"io\":");
+    put_list(out, s->info.io, DCT_N_IO_TOTALS);
     put_field(out, "bad_blocks", l->n_bad_blocks);
     put_field(out, "missing_blocks", l->n_missing_blocks);
     put_field(out, "open_blocks", l->n_open_blocks);
@@ -107,7 +108,7 @@ static void put_head(struct dcr_buf *out, const struct summary *s)
     dcr_buf_puts(out, ",\"phases\":[");
     for (int i = 0; i < r->n_phases; i++) {
         dcr_buf_puts(out, i ? ",[" : "[");
-        put_text(out, r->phases[i].name);
+        text_json(out, r->phases[i].name);
         dcr_buf_printf(out, ",\"%s\"]", category_key(r->phases[i].category));
     }
     dcr_buf_puts(out, "]}\n");
@@ -167,11 +168,11 @@ static void put_name(struct dcr_buf *out, const struct name_sum *n)
         if (name_kinds[i].kind == n->kind)
             kind = name_kinds[i].text;
     dcr_buf_puts(out, "{\"name\":");
-    put_text(out, n->name);
+    text_json(out, n->name);
     dcr_buf_puts(out, ",\"domain\":");
-    put_text(out, n->domain);
+    text_json(out, n->domain);
     dcr_buf_puts(out, ",\"category\":");
-    put_text(out, n->category);
+    text_json(out, n->category);
     dcr_buf_printf(out, ",\"kind\":\"%s\"", kind);
     put_field(out, "n", n->n);
     if (n->kind != DCT_MARK) {

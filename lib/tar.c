@@ -323,20 +323,31 @@ int dcr_tar_create(struct dcr_tar_writer **out, const char *path, struct dcr_err
 
 int dcr_tar_create_level(struct dcr_tar_writer **out, const char *path, int level, struct dcr_err *err)
 {
+    char *partial = NULL;
+    if (asprintf(&partial, "%s.partial", path) < 0)
+        return dcr_err_set(err, DCR_FATAL, "out of memory writing '%s'", path);
+    int rc = dcr_tar_create_in(out, path, partial, level, err);
+    free(partial);
+    return rc;
+}
+
+int dcr_tar_create_in(struct dcr_tar_writer **out, const char *path, const char *partial, int level,
+                      struct dcr_err *err)
+{
     *out = NULL;
     int rc = 0;
     struct dcr_tar_writer *w = calloc(1, sizeof *w);
     if (!w)
         return dcr_err_set(err, DCR_FATAL, "out of memory writing '%s'", path);
     w->fd = -1;
-    if (!(w->path = strdup(path)) || asprintf(&w->partial, "%s.partial", path) < 0 ||
-        !(w->archive = archive_write_new()) || !(w->entry = archive_entry_new())) {
+    if (!(w->path = strdup(path)) || !(w->partial = strdup(partial)) || !(w->archive = archive_write_new()) ||
+        !(w->entry = archive_entry_new())) {
         rc = dcr_err_set(err, DCR_FATAL, "out of memory writing '%s'", path);
         goto out;
     }
-    w->fd = open(w->partial, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (w->fd < 0) {
-        rc = dcr_err_sys(err, DCR_FATAL, "cannot write '%s'", path);
+    if (dcr_open_partial(path, partial, &w->fd, err) != 0) {
+        w->fd = -1;
+        rc = DCR_FATAL;
         goto out;
     }
     archive_write_set_format_pax_restricted(w->archive);
@@ -424,22 +435,25 @@ int dcr_tar_add_file(struct dcr_tar_writer *w, const char *name, const char *fil
 
 int dcr_tar_commit(struct dcr_tar_writer *w, struct dcr_err *err)
 {
+    return dcr_tar_commit_checked(w, NULL, err);
+}
+
+int dcr_tar_commit_checked(struct dcr_tar_writer *w, int (*check)(const char *partial, struct dcr_err *err),
+                           struct dcr_err *err)
+{
     int rc = 0;
     if (archive_write_close(w->archive) != ARCHIVE_OK)
         rc = writer_fail(w, err);
     if (rc == 0 && fsync(w->fd) != 0 && errno != EINVAL && errno != EROFS)
         rc = dcr_err_sys(err, DCR_FATAL, "cannot write '%s'", w->path);
-    if (rc == 0) {
-        int fd = w->fd;
-        w->fd = -1;
-        if (close(fd) != 0)
-            rc = dcr_err_sys(err, DCR_FATAL, "cannot write '%s'", w->path);
-    }
-    if (rc == 0 && rename(w->partial, w->path) != 0)
-        rc = dcr_err_sys(err, DCR_FATAL, "cannot rename '%s' to '%s'", w->partial, w->path);
+    if (rc == 0 && check)
+        rc = check(w->partial, err);
+    if (rc == 0 && dcr_commit_file(w->fd, w->partial, w->path, err) != 0)
+        rc = DCR_FATAL;
     if (rc == 0) {
         free(w->partial);
         w->partial = NULL;
+        rc = dcr_sync_folder(w->path, err) != 0 ? DCR_FATAL : DCR_OK;
     }
     dcr_tar_abandon(w);
     return rc;
@@ -451,10 +465,10 @@ void dcr_tar_abandon(struct dcr_tar_writer *w)
         return;
     archive_write_free(w->archive);
     archive_entry_free(w->entry);
+    if (w->fd >= 0 && w->partial) /* first: closed, it may be another process's */
+        unlink(w->partial);
     if (w->fd >= 0)
         close(w->fd);
-    if (w->partial)
-        unlink(w->partial);
     free(w->path);
     free(w->partial);
     free(w);

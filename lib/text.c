@@ -1,49 +1,15 @@
 /* text.c - see text.h. */
 #include "lib/text.h"
 
+#include "lib/utf8.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
-
-/* Length of the UTF-8 sequence at s, 0 when it is not one (RFC 3629: no overlong forms, no surrogates). */
-static size_t utf8_length(const unsigned char *s)
-{
-    if (s[0] < 0x80)
-        return 1;
-    size_t n = s[0] >= 0xc2 && s[0] <= 0xdf ? 2 : (s[0] & 0xf0) == 0xe0 ? 3 : s[0] >= 0xf0 && s[0] <= 0xf4 ? 4 : 0;
-    for (size_t i = 1; i < n; i++)
-        if ((s[i] & 0xc0) != 0x80)
-            return 0;
-    if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) || (s[0] == 0xf0 && s[1] < 0x90) ||
-        (s[0] == 0xf4 && s[1] > 0x8f))
-        return 0;
-    return n;
-}
-
-/* Marks that turn the direction of what follows (U+202A to 202E, U+2066 to 2069): a name could show as another. */
-static int turns_direction(const unsigned char *s, size_t n)
-{
-    return n == 3 && s[0] == 0xe2 &&
-           ((s[1] == 0x80 && s[2] >= 0xaa && s[2] <= 0xae) || (s[1] == 0x81 && s[2] >= 0xa6 && s[2] <= 0xa9));
-}
 
 void text_clean_bytes(char *text, size_t n)
 {
-    size_t at = 0;
-    while (at < n) {
-        if (text[at] >= 0x20 && text[at] < 0x7f) { /* nearly all there is */
-            at++;
-            continue;
-        }
-        size_t k = utf8_length((const unsigned char *)text + at);
-        if (k == 0 || at + k > n) {
-            text[at++] = '?';
-        } else {
-            if (k == 1)
-                text[at] = ' ';
-            else if (turns_direction((const unsigned char *)text + at, k))
-                memset(text + at, '?', k);
-            at += k;
-        }
-    }
+    utf8_mask(text, n, ' ');
 }
 
 const char *text_clean(struct dcr_arena *a, const char *text)
@@ -55,6 +21,17 @@ const char *text_clean(struct dcr_arena *a, const char *text)
     char *out = dcr_arena_strndup(a, text, n);
     text_clean_bytes(out, n);
     return out;
+}
+
+void text_print(FILE *to, const char *fmt, ...)
+{
+    char *text = NULL;
+    va_list ap;
+    va_start(ap, fmt);
+    int n = vasprintf(&text, fmt, ap);
+    va_end(ap);
+    fputs(n < 0 ? "out of memory\n" : dcr_clean_text(text), to);
+    free(n < 0 ? NULL : text);
 }
 
 void text_xml(struct dcr_buf *out, const char *text)
@@ -76,4 +53,18 @@ void text_xml(struct dcr_buf *out, const char *text)
         default:
             dcr_buf_putc(out, (unsigned char)*text < ' ' ? ' ' : *text);
         }
+}
+
+void text_json(struct dcr_buf *out, const char *text)
+{
+    dcr_buf_putc(out, '"');
+    while (*text) {
+        char c[5];
+        uint32_t code;
+        text += utf8_next(text, c, &code);
+        if (*c == '"' || *c == '\\')
+            dcr_buf_putc(out, '\\');
+        dcr_buf_puts(out, c);
+    }
+    dcr_buf_putc(out, '"');
 }

@@ -25,6 +25,30 @@ int dct_grow(void *array, uint32_t *cap, uint32_t need, size_t item)
     return 0;
 }
 
+/* What no clock and no counter says is cut off: sums of two stay within 63 bits. */
+static int64_t harmless(int64_t t_ns)
+{
+    return t_ns < 0 ? 0 : t_ns < INT64_MAX / 4 ? t_ns : INT64_MAX / 4;
+}
+
+static struct dct_window window_of(const struct dct_file_header *h)
+{
+    return (struct dct_window){.until_ns = harmless(h->window_until_ns),
+                               .first_ns = harmless(h->window_first_ns),
+                               .last_ns = harmless(h->window_last_ns),
+                               .closed_ns = harmless(h->window_closed_ns),
+                               .since_ns = harmless(h->window_since_ns)};
+}
+
+int64_t dct_recorded_until(const struct dct_info *info)
+{
+    const struct dct_window *w = &info->window;
+    /* A step closes the window after its own end is taken, by a clock that may be behind it. */
+    int64_t closed = w->last_ns + DCT_CLOCK_ERROR_NS;
+    int64_t until = w->until_ns == 0 ? INT64_MAX : w->since_ns ? w->until_ns : closed;
+    return info->incomplete_ns && info->incomplete_ns < until ? info->incomplete_ns : until;
+}
+
 int dct_open(struct dct_reader **out, struct dcr_stream *s, struct dct_info *info, struct dcr_err *err)
 {
     *out = NULL;
@@ -59,8 +83,17 @@ int dct_open(struct dct_reader **out, struct dcr_stream *s, struct dct_info *inf
     r->dropped_without_block = h.dropped;
     r->last_ns = h.mono_ns;
     if (info) {
-        *info =
-            (struct dct_info){.rank = h.rank, .node = h.node, .pid = h.pid, .mono_ns = h.mono_ns, .real_ns = h.real_ns};
+        *info = (struct dct_info){.rank = h.rank,
+                                  .node = h.node,
+                                  .pid = h.pid,
+                                  .mono_ns = h.mono_ns,
+                                  .real_ns = h.real_ns,
+                                  .incomplete_ns = harmless(h.incomplete_ns),
+                                  .window = window_of(&h),
+                                  .n_dropped_gpu = h.dropped_gpu,
+                                  .own_bytes = harmless((int64_t)h.own_bytes)};
+        for (int i = 0; i < DCT_N_IO_TOTALS; i++)
+            info->io[i] = harmless((int64_t)h.io[i]);
         memcpy(info->host, h.host, sizeof h.host);
     }
     n = dcr_stream_read_full(s, r->own, h.block_bytes - sizeof h, err);

@@ -8,12 +8,31 @@
 #include "lib/format.h"
 #include "lib/stream.h"
 
+/* When calls and ranges were recorded, where a window was asked for (--steps, --delay ...). Numbers of the file header,
+ * made harmless: times from 0 to RUN_MAX_TIME_NS. */
+struct dct_window {
+    int64_t until_ns;          /* 0 = no window, or the writer did not say */
+    int64_t first_ns, last_ns; /* when it first opened and last closed; 0 = never */
+    int64_t closed_ns;         /* length of the pieces that have closed */
+    int64_t since_ns;          /* when the piece that is open opened; 0 = none is */
+};
+
 struct dct_info {
     int rank, node; /* -1 unknown */
     uint32_t pid;
     char host[65];
     int64_t mono_ns, real_ns;
+    int64_t incomplete_ns; /* events that began then or later may be missing; 0 = not said */
+    struct dct_window window;
+    uint64_t n_dropped_gpu;      /* of the dropped: activity of GPUs only */
+    int64_t own_bytes;           /* that the recorder itself wrote by system calls; 0 = not said */
+    int64_t io[DCT_N_IO_TOTALS]; /* the kernel's totals of the process at its exit(); 0 = not said */
 };
+
+/** dct_recorded_until - when no more was recorded: the window closed, or events may be missing. Times of events may be
+ *  ahead of the clock that closed it (DCT_CLOCK_ERROR_NS), which is allowed for.
+ *  returns  INT64_MAX = at no known time */
+int64_t dct_recorded_until(const struct dct_info *info);
 
 /* One range, mark or span, delivered when it is complete. Text borrows until dct_close. */
 struct dct_event {

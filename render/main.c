@@ -1,6 +1,7 @@
 /* main.c - dcreport: archives in, a report out. The steps of the pipeline and nothing else; see docs/man/dcreport.1. */
 #include "lib/fs.h"
 #include "lib/outfile.h"
+#include "lib/text.h"
 #include "render/analyse/analyse.h"
 #include "render/analyse/compare.h"
 #include "render/narrate/checks.h"
@@ -11,6 +12,7 @@
 #include "render/read/evidence.h"
 #include "render/site/site.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +24,7 @@ static int is_quiet;
 static void say(const char *what, const char *which)
 {
     if (!is_quiet && isatty(STDERR_FILENO))
-        fprintf(stderr, "dcreport: %s %s\n", what, which);
+        text_print(stderr, "dcreport: %s %s\n", what, which);
 }
 
 static void say_reading(const char *path)
@@ -68,15 +70,6 @@ static int compare_with(struct report *rep, const struct options *o, const struc
     return rc;
 }
 
-/* A line of the report on the terminal: what an archive holds must not reach it as a command. */
-static void print_line(const char *before, const char *text)
-{
-    char *line = strdup(text);
-    if (line)
-        printf("%s%s\n", before, dcr_clean_text(line));
-    free(line);
-}
-
 /* What was found, what is missing, where to look. */
 static void conclude(const struct options *o, const struct report *rep)
 {
@@ -84,19 +77,19 @@ static void conclude(const struct options *o, const struct report *rep)
         return;
     for (int i = 0; i < rep->n_notes; i++) /* the first, and any that is about all runs */
         if (rep->notes[i].kind == NOTE_CAVEAT && (i == 0 || rep->notes[i].run < 0))
-            print_line("Note: ", rep->notes[i].text);
-    print_line("", rep->verdict);
+            text_print(stdout, "Note: %s\n", rep->notes[i].text);
+    text_print(stdout, "%s\n", rep->verdict);
     if (rep->n_gaps) {
         printf("%d %s missing:\n", rep->n_gaps, rep->n_gaps == 1 ? "thing is" : "things are");
         for (int i = 0; i < rep->n_notes; i++)
             if (rep->notes[i].kind == NOTE_GAP)
-                print_line("  ", rep->notes[i].text);
+                text_print(stdout, "  %s\n", rep->notes[i].text);
     }
     size_t n = o->out_dir ? strlen(o->out_dir) : 0;
     while (n > 0 && o->out_dir[n - 1] == '/')
         n--;
     if (o->out_dir)
-        printf("Open %.*s/index.html\n", (int)n, o->out_dir);
+        text_print(stdout, "Open %.*s/index.html\n", (int)n, o->out_dir);
 }
 
 static int write_document(const char *path, struct dcr_buf *b, struct dcr_err *err)
@@ -115,12 +108,12 @@ static int check(struct report *rep, const struct options *o, struct checks *out
     for (int i = 0; rc == 0 && i < out->n; i++) {
         const struct check *c = &out->list[i];
         if (!(c->holds || c->is_skipped) || !o->is_quiet)
-            printf("%s: %s on %s: %s\n",
-                   c->holds         ? "holds"
-                   : c->is_skipped  ? "not applicable"
-                   : c->is_measured ? "FAILS"
-                                    : "not measured",
-                   c->rule, c->on, c->text);
+            text_print(stdout, "%s: %s on %s: %s\n",
+                       c->holds         ? "holds"
+                       : c->is_skipped  ? "not applicable"
+                       : c->is_measured ? "FAILS"
+                                        : "not measured",
+                       c->rule, c->on, c->text);
     }
     if (rc == 0 && o->junit) {
         checks_junit(out, &b);
@@ -180,6 +173,8 @@ int main(int argc, char **argv)
     struct evidence evidence = {0};
     struct checks checks = {0};
     struct analyse_options how;
+    dcr_hold_standard_streams();
+    signal(SIGXFSZ, SIG_IGN); /* a write beyond a limit of the shell fails, and is said */
     int rc = options_parse(&o, argc, argv, &err);
     if (rc)
         goto out;

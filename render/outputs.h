@@ -5,8 +5,9 @@
 #include "render/options.h"
 
 /** outputs_check - may --single-file, --junit and --summary be written where the options say? Each in place of nothing
- * or of what the same option wrote before, none over an input, no two into one file. To be asked before anything is
- * read. errors   DCR_FAIL with a sentence that names option and file */
+ *  or of what the same option wrote before, none over an input, no two into one file. To be asked before anything is
+ *  read.
+ *  errors   DCR_FAIL with a sentence that names option and file */
 int outputs_check(const struct options *o, struct dcr_err *err) DCR_MUST_CHECK;
 
 #endif

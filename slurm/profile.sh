@@ -13,7 +13,8 @@
 #   DCREPORT_CALIBRATE  0 = do not measure the machine before the run (dccollect calibrate, some 10 s per node of a kernel)
 #   DCREPORT_CONTAINER  words put before every rank, for example "apptainer exec --nv /shared/dcreport.sif"
 #   DCREPORT_LOCAL      a folder on each node's own disk: the collector writes there during the run and the shared
-#                       folder is written once, at the end. Evidence of a node that dies in between is lost.
+#                       folder is written once, at the end. Evidence of a node that dies in between is lost; what a
+#                       node cannot hand over whole stays on it, and the log says where.
 #
 # How a job may end, and what then becomes of its evidence:
 #   the program ends, well or not      packed here; the job ends with the program's status
@@ -67,7 +68,48 @@ profile_settings() {
 
 # One task per node runs "$@": for what is to be done on each node's own disk.
 profile_on_each_node() {
-    srun --ntasks="$SLURM_JOB_NUM_NODES" --ntasks-per-node=1 "$@"
+    srun --kill-on-bad-exit=0 --ntasks="$SLURM_JOB_NUM_NODES" --ntasks-per-node=1 "$@"
+}
+
+# profile_bring FROM TO: what lies in FROM, on this node's own disk, comes into the folder TO that all nodes see. It is
+# copied beside, compared, moved into place, and only then removed here, file by file. Its text runs on each node by itself.
+profile_bring() {
+    local from=$1 to=$2 beside='' file files=()
+    fail() {
+        [ -z "$beside" ] || rm -rf "$beside" "$beside.list"
+        echo "profile: could not bring $1 to '$to'. It is kept in '$from' on $(hostname)." >&2
+        exit 1
+    }
+    beside=$(mktemp -d "$to/.from-XXXXXX") || fail "anything"
+    cp -r "$from/." "$beside/" || fail "everything"
+    (cd "$from" && find . ! -type d -print0) >"$beside.list" || fail "a list of everything"
+    mapfile -d '' files <"$beside.list" || fail "a list of everything"
+    for file in "${files[@]}"; do
+        [ -f "$from/$file" ] || continue # a link or a pipe
+        if ! sync "$beside/$file" || ! cmp -s "$from/$file" "$beside/$file"; then fail "'$file' whole"; fi
+    done
+    for file in "${files[@]}"; do
+        mkdir -p "$to/${file%/*}" || fail "'$file'"
+        case $file in
+        ./user-note.txt) cat "$beside/$file" >>"$to/$file" ;; # the notes of all hosts are one file
+        *) mv "$beside/$file" "$to/$file" ;;
+        esac || fail "'$file'"
+    done
+    # What is not in the list was not compared: it stays.
+    (cd "$from" && xargs -0 -r rm -f --) <"$beside.list"
+    find "$from" -depth -type d -empty -delete
+    rm -rf "$beside" "$beside.list"
+    [ ! -e "$from" ] || fail "what is left"
+}
+
+# The nodes' own spools into the shared one. Sets profile_kept when something stays on a node.
+profile_gather() {
+    # shellcheck disable=SC2016  # the inner shell's words
+    profile_on_each_node bash -c "$(declare -f profile_bring)"'; profile_bring "$@"' bring "$profile_spool" "$profile_shared_spool" && return
+    profile_kept=yes
+    profile_say "not every node could hand over what is in $profile_spool. Its lines above say what stays where:" \
+        "copy that into $profile_shared_spool, then 'dccollect pack $profile_shared_spool" \
+        "--adopt $profile_shared_spool/program -o $profile_archive'." >&2
 }
 
 # The words that start one rank per task of the allocation.
@@ -146,7 +188,7 @@ profile_calibrate() {
 profile_run() {
     profile_keep_output
     "${profile_launcher[@]}" "${profile_container[@]}" "${profile_wrapper[@]}" "$DCREPORT_BIN/dccollect" run \
-        --spool "$profile_spool" -- "$DCREPORT_BIN/dcrnn-train" --out "$profile_spool/program" "$@" \
+        --spool "$profile_spool" --clock "$profile_shared_spool" -- "$DCREPORT_BIN/dcrnn-train" --out "$profile_spool/program" "$@" \
         1>&"$profile_out" 2>&"$profile_err" &
     profile_pid=$!
     exec {profile_out}>&- {profile_err}>&-
@@ -180,13 +222,13 @@ profile_pack() {
         profile_say "could not pack; the evidence stays in $profile_shared_spool" >&2
         return 1
     fi
-    rm -rf "$profile_shared_spool"
+    [ -n "$profile_kept" ] || rm -rf "$profile_shared_spool"
     profile_say "packed $profile_archive"
 }
 
 # profile OPTIONS... - the whole job. profile_wrapper, an array, may hold words to put before each rank's collector.
 profile() {
-    profile_pid='' profile_why='' profile_status=0
+    profile_pid='' profile_why='' profile_kept='' profile_status=0
     [ -n "${profile_wrapper+set}" ] || profile_wrapper=()
     profile_settings
     profile_launch_words
@@ -200,13 +242,10 @@ profile() {
     [ -n "$profile_why" ] || profile_run "$@"
 
     profile_say "the program ended with status $profile_status"
-    if [ "$profile_spool" != "$profile_shared_spool" ]; then
-        profile_on_each_node cp -r "$profile_spool/." "$profile_shared_spool/" ||
-            profile_say "not every node could hand over what is in $profile_spool" >&2
-        profile_on_each_node rm -rf "$profile_spool" || true
-    fi
+    [ "$profile_spool" = "$profile_shared_spool" ] || profile_gather
     profile_facts
     profile_pack || exit 1
+    [ -z "$profile_kept" ] || exit 1
     [ -z "$profile_why" ] || exit 143
     exit "$profile_status"
 }

@@ -2,6 +2,7 @@
  * File: header, tensors, CRC-32C of all before it (4 bytes). */
 #include "trainer/checkpoint.h"
 
+#include "lib/fs.h"
 #include "lib/hash.h"
 #include "trainer/dcrnn.h"
 #include "trainer/graph.h"
@@ -54,24 +55,6 @@ static int put(struct out *o, const void *bytes, size_t n)
     return 0;
 }
 
-/* The rename is on disk only when the folder is. */
-static int sync_folder(const char *path)
-{
-    char folder[4096];
-    const char *slash = strrchr(path, '/');
-    size_t n = slash ? (size_t)(slash - path) : 0;
-    if (n >= sizeof folder)
-        return -1;
-    memcpy(folder, path, n);
-    folder[n] = 0;
-    int fd = open(n ? folder : slash ? "/" : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0)
-        return -1;
-    int rc = fsync(fd);
-    close(fd);
-    return rc;
-}
-
 int checkpoint_write(const char *path, int is_synced, const struct checkpoint_key *key,
                      const struct checkpoint_state *state, float *const tensors[CHECKPOINT_N_TENSORS],
                      struct dcr_err *err)
@@ -81,31 +64,21 @@ int checkpoint_write(const char *path, int is_synced, const struct checkpoint_ke
     h.file_bytes = (int64_t)checkpoint_bytes((size_t)key->n_params);
     if (snprintf(partial, sizeof partial, "%s.partial", path) >= (int)sizeof partial)
         return dcr_err_set(err, DCR_FAIL, "cannot write checkpoint '%.200s...': the path is too long", path);
-    struct out o = {.fd = open(partial, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)};
-    if (o.fd < 0)
-        return dcr_err_sys(err, DCR_FAIL, "cannot write checkpoint '%s'", partial);
+    struct out o = {0};
+    if (dcr_open_partial(path, partial, &o.fd, err) != 0)
+        return dcr_err_while(err, "writing the checkpoint");
     int bad = put(&o, &h, sizeof h);
     for (int i = 0; !bad && i < CHECKPOINT_N_TENSORS; i++)
         bad = put(&o, tensors[i], (size_t)key->n_params * sizeof *tensors[i]);
     uint32_t crc = o.crc;
     bad = bad || put(&o, &crc, sizeof crc) || (is_synced && fsync(o.fd));
-    int sys = errno;
-    if (close(o.fd) && !bad) {
-        bad = -1;
-        sys = errno;
-    }
-    if (!bad && rename(partial, path)) {
-        bad = -1;
-        sys = errno;
-    }
-    if (bad) {
+    int rc = bad ? dcr_err_sys(err, DCR_FAIL, "cannot write '%s'", path) : dcr_commit_file(o.fd, partial, path, err);
+    if (rc)
         unlink(partial);
-        errno = sys;
-        return dcr_err_sys(err, DCR_FAIL, "cannot write checkpoint '%s'", path);
-    }
-    if (is_synced && sync_folder(path))
-        return dcr_err_sys(err, DCR_FAIL, "cannot sync the folder of checkpoint '%s'", path);
-    return 0;
+    close(o.fd);
+    if (rc == 0 && is_synced)
+        rc = dcr_sync_folder(path, err);
+    return rc ? dcr_err_while(err, "writing the checkpoint") : DCR_OK;
 }
 
 static const char *number(int64_t v, char text[24])
@@ -138,6 +111,13 @@ static int check_key(const char *path, const struct checkpoint_key *mine, const 
     CHECKPOINT_KEYS(X)
 #undef X
     return 0;
+}
+
+/* Counts that a run can have: what a step or an epoch is looked up by. */
+static int is_state_possible(const struct checkpoint_state *s)
+{
+    return s->step >= 0 && s->epoch >= 0 && s->step_in_epoch >= 0 && s->step_in_epoch <= s->step && s->n_updates >= 0 &&
+           s->epochs_since_best >= 0 && s->n_ranks >= 1;
 }
 
 static int check_header(const char *path, const struct header *h, int64_t file_bytes, const struct checkpoint_key *key,
@@ -208,6 +188,10 @@ int checkpoint_read(const char *path, const struct checkpoint_key *key, struct c
     crc = dcr_crc32c(dcr_crc32c(0, &h, sizeof h), bytes, n_body);
     if (crc != stored) {
         dcr_err_set(err, rc, "checkpoint '%s' is damaged: its checksum does not match; use an older one", path);
+        goto out;
+    }
+    if (!is_state_possible(&h.state)) {
+        dcr_err_set(err, rc, "checkpoint '%s' contradicts itself; use an older one", path);
         goto out;
     }
     rc = 0;

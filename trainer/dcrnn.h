@@ -120,8 +120,8 @@ struct dcrnn_progress {
  *  d_pred   borrows; d objective / d pred_z (see loss_gradient)                     shape: (H, B, N, Dout)
  *  grads    dcrnn_grads(m) is accumulated into: zero it first, or add several micro-batches
  *  progress may be NULL. The decoder's part of the block is final before the encoder's is started. With n_batch = 0 it
- * is called once, everything final source   order of evaluation: dcrnn.c, head of the file. Test: finite differences in
- * tests/unit/test_dcrnn.c */
+ *           is called once, everything final
+ *  source   order of evaluation: dcrnn.c, head of the file. Test: finite differences in tests/unit/test_dcrnn.c */
 void dcrnn_backward(struct dcrnn *m, const real *d_pred, const struct dcrnn_progress *progress);
 
 /** dcrnn_kernels - name of the kernels in use: "avx512", "avx2" or "portable". borrows, static. */

@@ -3,23 +3,17 @@
 
 #include "lib/buf.h"
 #include "lib/fs.h"
+#include "lib/text.h"
 #include "trainer/mark.h"
 
 #include <math.h>
 #include <stdio.h>
 
-/* A JSON string: quotes, backslashes and control characters escaped. */
 static void put_text(struct dcr_buf *b, const char *key, const char *text)
 {
-    dcr_buf_printf(b, "  \"%s\": \"", key);
-    for (const unsigned char *c = (const unsigned char *)text; *c; c++)
-        if (*c == '"' || *c == '\\')
-            dcr_buf_printf(b, "\\%c", *c);
-        else if (*c < 0x20)
-            dcr_buf_printf(b, "\\u%04x", *c);
-        else
-            dcr_buf_putc(b, (char)*c);
-    dcr_buf_puts(b, "\",\n");
+    dcr_buf_printf(b, "  \"%s\": ", key);
+    text_json(b, text);
+    dcr_buf_puts(b, ",\n");
 }
 
 static void put_number(struct dcr_buf *b, const char *key, double v)

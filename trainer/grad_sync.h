@@ -55,9 +55,11 @@ void grad_sync_finish(struct grad_sync *r, struct grad_sync_stats *stats);
 size_t grad_sync_bytes(const struct grad_sync *r, size_t n_tally);
 
 /** grad_sync_bounds - how n gradients are cut into buckets of at most `most` gradients (> 0), all of a part about
- * equal. n_early  <= n; always a bound ends     overwritten: one past the last gradient of each bucket, ascending, the
- * last one n; NULL = only count returns  number of buckets; 0 when n is 0 ends shape: (returns)
- */
+ *  equal.
+ *  n_early  <= n; always a bound
+ *  ends     overwritten: one past the last gradient of each bucket, ascending, the last one n; NULL = only count
+ *                                                                                   shape: (returns)
+ *  returns  number of buckets; 0 when n is 0 */
 size_t grad_sync_bounds(size_t n, size_t n_early, size_t most, size_t *ends);
 
 #endif

@@ -1,4 +1,5 @@
 /* main.c - dcrnn-train: options, data, training; the only file of the trainer that prints errors and exits. */
+#include "lib/text.h"
 #include "trainer/baseline.h"
 #include "trainer/blas.h"
 #include "trainer/comm.h"
@@ -11,6 +12,7 @@
 #include "trainer/stop.h"
 #include "trainer/train.h"
 #include "trainer/verify.h"
+#include "lib/outfile.h"
 
 #include <math.h>
 #include <signal.h>
@@ -36,7 +38,8 @@ static int write_data(const struct options *o, struct dcr_err *err)
     if (!rc)
         rc = simulate_write(o->write_data_dir, &d, &distances, err);
     if (!rc)
-        printf("%s: speeds.csv (%s), distances.csv (%zu pairs)\n", o->write_data_dir, d.description, distances.n);
+        text_print(stdout, "%s: speeds.csv (%s), distances.csv (%zu pairs)\n", o->write_data_dir, d.description,
+                   distances.n);
     dataset_release(&d);
     sim_distances_release(&distances);
     return rc;
@@ -48,22 +51,23 @@ static void say_notes(const struct options *o, const struct input *in, const str
     if (c->rank)
         return;
     if (o->scenario.name && !o->scenario.choice.is_off && scenario_is_idle(&o->scenario.file, &o->scenario.choice))
-        fprintf(stderr,
-                "dcrnn-train: note: scenario '%s' has no bottleneck on %d rank%s; start it by `mpirun -n 2` or `mpirun "
-                "-n 4`\n",
-                o->scenario.file.name, c->n_ranks, c->n_ranks == 1 ? "" : "s");
+        text_print(
+            stderr,
+            "dcrnn-train: note: scenario '%s' has no bottleneck on %d rank%s; start it by `mpirun -n 2` or `mpirun "
+            "-n 4`\n",
+            o->scenario.file.name, c->n_ranks, c->n_ranks == 1 ? "" : "s");
     if (in->data.note[0])
-        fprintf(stderr, "dcrnn-train: note: '%s': %s\n", o->data, in->data.note);
+        text_print(stderr, "dcrnn-train: note: '%s': %s\n", o->data, in->data.note);
     if (!dataset_n_valid(&in->data, in->data.val))
         fprintf(stderr, "dcrnn-train: note: every target of the validation split is missing: no epoch gets a score\n");
     if ((o->test || o->task == TASK_BASELINE) && !dataset_n_valid(&in->data, in->data.test))
         fprintf(stderr, "dcrnn-train: note: every target of the test split is missing: it has no score\n");
     if (in->n_graph_lines_passed_over)
-        fprintf(stderr, "dcrnn-train: note: %zu lines of '%s' name sensors that the data lack\n",
-                in->n_graph_lines_passed_over, o->graph);
+        text_print(stderr, "dcrnn-train: note: %zu lines of '%s' name sensors that the data lack\n",
+                   in->n_graph_lines_passed_over, o->graph);
     if (in->data.n_gaps)
-        fprintf(stderr, "dcrnn-train: note: %zu gaps in the time stamps of '%s'; windows run across them\n",
-                in->data.n_gaps, o->data);
+        text_print(stderr, "dcrnn-train: note: %zu gaps in the time stamps of '%s'; windows run across them\n",
+                   in->data.n_gaps, o->data);
 }
 
 static int baseline(const struct options *o, struct comm *c, struct dcr_err *err)
@@ -75,7 +79,7 @@ static int baseline(const struct options *o, struct comm *c, struct dcr_err *err
         say_notes(o, &in, c);
     if (rc || c->rank)
         goto out;
-    printf("%s\nMAE / RMSE / MAPE in mph, mph, %%; missing targets left out\n", in.data.description);
+    text_print(stdout, "%s\nMAE / RMSE / MAPE in mph, mph, %%; missing targets left out\n", in.data.description);
     for (int what = 0; what < N_BASELINES; what++)
         for (int is_test = 0; is_test < 2; is_test++) {
             rc = baseline_score((enum baseline)what, &in.data, is_test ? in.data.test : in.data.val, sums, err);
@@ -100,8 +104,8 @@ static int write_windows(const struct options *o, struct comm *c, struct dcr_err
     if (!rc && c->rank == 0)
         rc = window_store_write(o->windows, &in.data, o->windows_format, (size_t)o->windows_chunk, err);
     if (!rc && c->rank == 0)
-        printf("%s: %zu rows of %zu sensors, %s, chunks of %d rows (%s)\n", o->windows, in.data.n_rows,
-               in.data.n_sensors, window_format_name(o->windows_format), o->windows_chunk, in.data.description);
+        text_print(stdout, "%s: %zu rows of %zu sensors, %s, chunks of %d rows (%s)\n", o->windows, in.data.n_rows,
+                   in.data.n_sensors, window_format_name(o->windows_format), o->windows_chunk, in.data.description);
     input_release(&in);
     return comm_first_failure(c, rc, err);
 }
@@ -142,7 +146,7 @@ static void say_done(const struct options *o, const struct train_result *r)
     if (r->has_test)
         printf("; test MAE of epoch %lld: %.3f / %.3f / %.3f mph", (long long)r->test_epoch, r->test_mae[0],
                r->test_mae[1], r->test_mae[2]);
-    printf("; tables in %s\n", o->out);
+    text_print(stdout, "; tables in %s\n", o->out);
 }
 
 static int train(const struct options *o, struct comm *c, int *status, struct dcr_err *err)
@@ -188,6 +192,7 @@ int main(int argc, char **argv)
     struct comm c;
     struct dcr_err err = {0};
     int status = DCR_EXIT_INPUT;
+    dcr_hold_standard_streams();
     signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is a write that fails, and can be said */
     int rc = options_parse(&o, argc, argv, &err);
     if (rc) {

@@ -2,6 +2,7 @@
 #include "trainer/refuse.h"
 
 #include "lib/rank.h"
+#include "lib/text.h"
 #include "trainer/stop.h"
 #include "trainer/verdict.h"
 
@@ -34,7 +35,7 @@ void refuse(const char *sentence)
     char host[64] = "";
     const struct rank_identity self = rank_of_self();
     if (self.rank <= 0)
-        fprintf(stderr, "dcrnn-train: %s\n", sentence);
+        text_print(stderr, "dcrnn-train: %s\n", sentence);
     if (self.rank < 0 || self.world_size == 1)
         return;
     if (self.rank == 0)
@@ -43,7 +44,7 @@ void refuse(const char *sentence)
         return;
     if (gethostname(host, sizeof host - 1))
         snprintf(host, sizeof host, "unknown-host");
-    fprintf(stderr, "dcrnn-train: rank %d on %s: %s\n", self.rank, host, sentence);
+    text_print(stderr, "dcrnn-train: rank %d on %s: %s\n", self.rank, host, sentence);
 }
 
 void refuse_none(void)

@@ -151,6 +151,7 @@ static int add_draw(struct scenario *s, const struct line *l, struct dcr_err *er
     return 0;
 }
 
+/* One answer; `shared` beside it holds where there are fewer cores than ranks, and the other where there are not. */
 static int check_classes(const struct line *l, struct dcr_err *err)
 {
     static const char known[] = " "
@@ -160,6 +161,7 @@ static int check_classes(const struct line *l, struct dcr_err *err)
         ;
     char text[400], word[40];
     const char *at = l->value + strspn(l->value, " \t");
+    int n_answers = 0;
     if (!*at)
         return bad_line(l, err, "at least one class is needed");
     while (*at) {
@@ -169,10 +171,11 @@ static int check_classes(const struct line *l, struct dcr_err *err)
             snprintf(text, sizeof text, "'%.*s' is no class; the classes are%s", (int)(n < 30 ? n : 30), at, known);
             return bad_line(l, err, trim(text));
         }
+        n_answers += strcmp(word, " shared ") != 0;
         at += n;
         at += strspn(at, " \t");
     }
-    return 0;
+    return n_answers > 1 ? bad_line(l, err, "one class is the answer; only 'shared' may stand beside it") : 0;
 }
 
 /* Keys that are said for a number of ranks: on 2 = ..., class 2 = ..., gain 2 = ... */
@@ -296,10 +299,12 @@ static int check(struct scenario *s, struct dcr_err *err)
                            !s->why  ? "why"
                            : !s->on ? "on"
                                     : "off");
+    int n_claimed = 0;
     for (int i = 0; i < SCENARIO_N_RANKS; i++)
-        if (!s->classes[i])
-            return dcr_err_set(err, DCR_FAIL, "scenario '%s' says nothing under 'class %d ='", s->path,
-                               scenario_n_ranks_of[i]);
+        n_claimed += s->classes[i] != NULL;
+    if (!n_claimed)
+        return dcr_err_set(err, DCR_FAIL, "scenario '%s' says nothing under 'class %d ='", s->path,
+                           scenario_n_ranks_of[0]);
     s->common = s->common ? s->common : "";
     s->needs = s->needs ? s->needs : "";
     return check_names(s, err);

@@ -2,6 +2,7 @@
  * scenario.c. */
 #include "trainer/scenario_inside.h"
 
+#include "lib/text.h"
 #include "trainer/rng.h"
 
 #include <stdlib.h>
@@ -112,24 +113,25 @@ int scenario_is_idle(const struct scenario *s, const struct scenario_choice *c)
 
 int scenario_show(const struct scenario *s, const struct scenario_choice *c, FILE *out, struct dcr_err *err)
 {
-    fprintf(out, "scenario: %s\nfile: %s\nseed: %llu\nwhy: %s\n", s->name, s->path, (unsigned long long)c->seed,
-            s->why);
+    text_print(out, "scenario: %s\nfile: %s\nseed: %llu\nwhy: %s\n", s->name, s->path, (unsigned long long)c->seed,
+               s->why);
     if (*s->needs)
-        fprintf(out, "needs: %s\n", s->needs);
+        text_print(out, "needs: %s\n", s->needs);
     char line[SCENARIO_TEXT];
     for (int is_off = 0; is_off < 2; is_off++) {
         int rc = options_line(s, c, is_off, line, err);
         if (rc)
             return rc;
-        fprintf(out, "%s:%s\n", is_off ? "off" : "on", line);
+        text_print(out, "%s:%s\n", is_off ? "off" : "on", line);
     }
     if (scenario_is_idle(s, c))
         fprintf(out, "note: on %d rank%s the knob saves nothing; start it by `mpirun -n 2` or `mpirun -n 4`\n",
                 c->n_ranks, c->n_ranks == 1 ? "" : "s");
     fprintf(out,
-            "note: class N: what the report of N ranks may name; gain N: percent of the step that the knob saves\n");
+            "note: class N: what the report of N ranks has to name; gain N: percent of the step that the knob saves\n");
     for (int i = 0; i < SCENARIO_N_RANKS; i++)
-        fprintf(out, "class %d: %s\n", scenario_n_ranks_of[i], s->classes[i]);
+        if (s->classes[i])
+            text_print(out, "class %d: %s\n", scenario_n_ranks_of[i], s->classes[i]);
     for (int i = 0; i < SCENARIO_N_RANKS; i++)
         if (s->has_gain[i])
             fprintf(out, "gain %d: %d..%d\n", scenario_n_ranks_of[i], s->gain[i].low, s->gain[i].high);

@@ -23,8 +23,9 @@ struct sim_ramp {
 double sim_demand_shape(double hour, int weekday, double morning, double evening);
 
 /** sim_demand_calibrate - peaks of all ramps, so that at the worse peak the links of one percentile are loaded just
- * above capacity: queues form at the same share of the network whatever its size and seed. ramps    peak, morning and
- * evening are overwritten; of links, then of nodes       shape: (n_links + n_nodes) errors   DCR_FATAL: no memory */
+ *  above capacity: queues form at the same share of the network whatever its size and seed.
+ *  ramps    peak, morning and evening are overwritten; of links, then of nodes      shape: (n_links + n_nodes)
+ *  errors   DCR_FATAL: no memory */
 int sim_demand_calibrate(const struct sim_network *net, struct sim_ramp *ramps, struct dcr_err *err) DCR_MUST_CHECK;
 
 #endif

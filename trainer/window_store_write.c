@@ -165,20 +165,19 @@ int window_store_write(const char *path, const struct dataset *d, enum window_fo
     int rc = writer_alloc(&w, err);
     if (rc)
         goto out;
-    w.f = fopen(partial, "wbe");
-    if (!w.f) {
-        rc = dcr_err_sys(err, DCR_FAIL, "cannot write windows '%s'", partial);
+    int fd;
+    rc = dcr_open_partial(path, partial, &fd, err);
+    if (rc)
         goto out;
-    }
-    int bad = write_all(&w), sys = errno;
-    if (fclose(w.f) && !bad) {
-        bad = -1;
-        sys = errno;
-    }
-    errno = sys;
-    rc = bad ? dcr_err_sys(err, DCR_FAIL, "cannot write windows '%s'", path) : dcr_commit_file(partial, path, err);
+    w.f = fdopen(fd, "wb");
+    rc = !w.f || write_all(&w) ? dcr_err_sys(err, DCR_FAIL, "cannot write windows '%s'", path)
+                               : dcr_commit_file(fd, partial, path, err);
     if (rc)
         unlink(partial);
+    if (w.f)
+        fclose(w.f); /* nothing is left in it: write_all flushes */
+    else
+        close(fd);
 out:
     writer_release(&w);
     return rc;

@@ -1,7 +1,7 @@
-/* calibrate.h - the parts of dccollect-calibrate, which measures what a machine can do: products of matrices, memory,
- * disk, all-reduce. docs/FORMAT.md describes the result, calibration.json; every part gives its piece of it.
+/* calibrate.h - the parts of dccollect-calibrate, which measures what a machine can do: arithmetic, memory, disk,
+ * all-reduce. docs/FORMAT.md describes the result, calibration.json; every part gives its piece of it.
  *
- * A program of its own, since it is linked with MPI and OpenBLAS and dccollect is not. What cannot be measured is left
+ * It is a separate program because it links MPI and dccollect does not. A measurement that fails is left
  * out, with a sentence in "missing" of the same object; what was measured while something else was at work has one in
  * "disturbed" (collect/disturbed.h). */
 #ifndef COLLECT_CALIBRATE_H
@@ -25,10 +25,11 @@ double measured_now(void);
 double measured_cpu_now(void);
 
 /* ---- machine.c ---- */
-/** machine_sgemm - single-precision products on one core and on all of them at once, each core its own.
+/** machine_fma - multiply-adds in registers (fma.h) on one core and on all of them at once, by processor time.
  *  cpus     the cores; threads are bound to them
- *  returns  object with unit GFLOP/s; gives. 2 n^3 operations a product */
-json_t *machine_sgemm(const cpu_set_t *cpus);
+ *  returns  object with unit GFLOP/s; gives. A multiply-add is two operations. A cgroup quota is not in it: a report
+ * takes no more cores than the run's quota */
+json_t *machine_fma(const cpu_set_t *cpus);
 /** machine_memory - a = b + s c over arrays far larger than the caches; unit GB/s of 10^9 bytes.
  *  source   STREAM triad (McCalpin): 24 bytes an element; what the caches read before they write is not counted */
 json_t *machine_memory(const cpu_set_t *cpus);

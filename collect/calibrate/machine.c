@@ -1,18 +1,18 @@
 /* machine.c - what cores and memory can do: threads bound to cores, all starting together. See calibrate.h. */
 #include "collect/calibrate/calibrate.h"
 
+#include "collect/calibrate/fma.h"
 #include "collect/disturbed.h"
 #include "collect/meta.h"
 #include "collect/procfs.h"
 
-#include <cblas.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { SGEMM_N = 768, SGEMM_PRODUCTS = 4, MIN_REPEATS = 5, MAX_REPEATS = 64 };
+enum { MIN_REPEATS = 5, MAX_REPEATS = 64 };
 #define SECONDS_EACH 0.7
 /* Alone on its core, half of the repetitions stay within a few hundredths of the fastest. */
 #define LEAST_OF_FASTEST 0.75
@@ -23,7 +23,8 @@ struct work {
     int (*prepare)(void *item); /* on its own core, so that memory lies near it. returns -1 without memory */
     void (*run)(void *item);
     void (*release)(void *item);
-    double units; /* done by one run of one thread */
+    double units;        /* done by one run of one thread */
+    int is_in_registers; /* never waits: its rate is by processor time, from which other programs take nothing */
 };
 
 struct member {
@@ -33,6 +34,7 @@ struct member {
     int has_failed;
     double began, ended;
     double wall_s, cpu_s; /* of all runs; the work never waits, so that alone they are the same */
+    double run_cpu_s;     /* of the last one */
     pthread_t thread;
 };
 struct team {
@@ -61,8 +63,9 @@ static void *member_main(void *arg)
         m->began = measured_now();
         double cpu = measured_cpu_now();
         t->work->run(m->item);
-        m->cpu_s += measured_cpu_now() - cpu;
+        m->run_cpu_s = measured_cpu_now() - cpu;
         m->ended = measured_now();
+        m->cpu_s += m->run_cpu_s;
         m->wall_s += m->ended - m->began;
         pthread_barrier_wait(&t->gate);
     }
@@ -83,13 +86,24 @@ static double run_once(struct team *t)
     return ended - began;
 }
 
+/* In units per second, all threads together. */
+static double rate_once(struct team *t)
+{
+    double s = run_once(t), sum = 0;
+    if (!t->work->is_in_registers)
+        return t->work->units * t->n / s;
+    for (int i = 0; i < t->n; i++)
+        sum += t->work->units / t->members[i].run_cpu_s;
+    return sum;
+}
+
 static json_t *repeat(struct team *t)
 {
     double rates[MAX_REPEATS], until = measured_now() + SECONDS_EACH;
     int n = 0;
-    (void)run_once(t); /* warm: pages, clock frequency, the library's own buffers */
+    (void)run_once(t); /* warm: pages, clock frequency */
     while (n < MIN_REPEATS || (n < MAX_REPEATS && measured_now() < until))
-        rates[n++] = t->work->units * t->n / run_once(t) * 1e-9;
+        rates[n++] = rate_once(t) * 1e-9;
     return measured_json(rates, n);
 }
 
@@ -177,61 +191,76 @@ static void put_rates(json_t *o, const struct work *work, const cpu_set_t *set, 
     free(cpus);
 }
 
-/* ---- products ----------------------------------------------------------------------------------- */
+/* ---- arithmetic --------------------------------------------------------------------------------- */
 
-struct product {
-    float *a, *b, *c;
+struct arithmetic {
+    const struct fma_kernel *kernel;
+    int64_t rounds;
 };
 
-static int product_prepare(void *item)
+static int arithmetic_prepare(void *item)
 {
-    struct product *p = item;
-    size_t n = (size_t)SGEMM_N * SGEMM_N;
-    p->a = malloc(3 * n * sizeof *p->a);
-    if (!p->a)
-        return -1;
-    p->b = p->a + n;
-    p->c = p->b + n;
-    for (size_t i = 0; i < 3 * n; i++)
-        p->a[i] = (float)(i * 2654435761u >> 8 & 1023) / 512 - 1;
+    (void)item; /* registers are all that it needs */
     return 0;
 }
 
-static void product_run(void *item)
+static void arithmetic_run(void *item)
 {
-    struct product *p = item;
-    for (int i = 0; i < SGEMM_PRODUCTS; i++)
-        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, SGEMM_N, SGEMM_N, SGEMM_N, 1, p->a, SGEMM_N, p->b,
-                    SGEMM_N, 0, p->c, SGEMM_N);
+    const struct arithmetic *a = item;
+    fma_run(a->kernel, a->rounds);
 }
 
-static void product_release(void *item)
+static void arithmetic_release(void *item)
 {
-    free(((struct product *)item)->a);
+    (void)item;
 }
 
-json_t *machine_sgemm(const cpu_set_t *cpus)
+/* Rounds per second, the best of short runs on this thread. */
+static double rounds_per_s(const struct fma_kernel *k)
 {
-    static const struct work work = {product_prepare, product_run, product_release,
-                                     2.0 * SGEMM_N * SGEMM_N * SGEMM_N * SGEMM_PRODUCTS};
+    enum { ROUNDS = 1 << 16, REPEATS = 24 };
+    double best = 0;
+    for (int i = 0; i < REPEATS; i++) {
+        double began = measured_cpu_now();
+        fma_run(k, ROUNDS);
+        double rate = ROUNDS / (measured_cpu_now() - began);
+        best = rate > best ? rate : best;
+    }
+    return best;
+}
+
+/* The fastest kernel. On some processors the widest registers share units with narrower ones, or lower the clock: it
+ * is the widest of those that are about as fast. */
+static struct arithmetic fastest(void)
+{
+    const double clearly = 1.03, interval_s = 0.02; /* far longer than starting all threads takes */
+    struct arithmetic a = {0};
+    double best = 0;
+    for (const struct fma_kernel *k = fma_next(NULL); k; k = fma_next(k)) {
+        double rounds = rounds_per_s(k), rate = rounds * k->flop_per_round;
+        if (a.kernel && rate <= clearly * best)
+            continue;
+        best = rate;
+        a = (struct arithmetic){k, (int64_t)(interval_s * rounds) + 1};
+    }
+    return a;
+}
+
+json_t *machine_fma(const cpu_set_t *cpus)
+{
+    struct arithmetic a = fastest();
+    const struct work work = {arithmetic_prepare, arithmetic_run, arithmetic_release,
+                              a.kernel->flop_per_round * (double)a.rounds, 1};
     int n = CPU_COUNT(cpus) ? CPU_COUNT(cpus) : 1;
-    struct product *products = calloc((size_t)n, sizeof *products);
     void **items = calloc((size_t)n, sizeof *items);
     json_t *o = json_object();
     json_object_set_new(o, "unit", json_string("GFLOP/s"));
-    json_object_set_new(o, "size", json_integer(SGEMM_N));
-    char line[128], version[48] = "";
-    const char *config = openblas_get_config(); /* "OpenBLAS 0.3.21 NO_LAPACKE ..." */
-    size_t name = strcspn(config, " "), words = name + (config[name] ? 1 + strcspn(config + name + 1, " ") : 0);
-    snprintf(version, sizeof version, "%.*s", (int)words, config);
-    snprintf(line, sizeof line, "%s (%.30s)", version, openblas_get_corename());
-    json_object_set_new(o, "library", json_string(line));
-    openblas_set_num_threads(1); /* each of our threads has its own product */
-    for (int i = 0; products && items && i < n; i++)
-        items[i] = &products[i];
-    if (products && items)
+    json_object_set_new(o, "precision", json_string("float32"));
+    json_object_set_new(o, "kernel", json_string(a.kernel->name));
+    for (int i = 0; items && i < n; i++)
+        items[i] = &a;
+    if (items)
         put_rates(o, &work, cpus, items);
-    free(products);
     free(items);
     return o;
 }
@@ -331,7 +360,7 @@ json_t *machine_memory(const cpu_set_t *cpus)
             list[k++] = c;
     for (int round = 0; round < 2; round++) {
         size_t part = elements / 2 / (size_t)teams[round];
-        struct work work = {triad_prepare, triad_run, triad_release, (double)TRIAD_BYTES * 2 * (double)part};
+        struct work work = {triad_prepare, triad_run, triad_release, (double)TRIAD_BYTES * 2 * (double)part, 0};
         for (int i = 0; triads && items && i < teams[round]; i++) {
             triads[i] = (struct triad){.n = part};
             items[i] = &triads[i];

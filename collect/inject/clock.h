@@ -9,6 +9,7 @@
 #ifndef DCC_INJECT_CLOCK_H
 #define DCC_INJECT_CLOCK_H
 
+#include "lib/format.h"
 #include "lib/mono.h"
 
 #include <stdint.h>
@@ -17,7 +18,7 @@
 #include <x86intrin.h>
 #endif
 
-#define CLOCK_MAX_ERROR_NS 2000
+#define CLOCK_MAX_ERROR_NS DCT_CLOCK_ERROR_NS
 
 struct clock_track {
     uint64_t tsc; /* at the last look */

@@ -25,6 +25,8 @@
 #define FULL_NOTE DCR_STOP_NOTE "the trace lies in memory and has reached the limit (--max-mb)"
 #define DISK_NOTE DCR_STOP_NOTE "the trace reached its limit on disk (--max-disk-mb)"
 #define SIZE_NOTE DCR_STOP_NOTE "the trace reached the limit on the size of files (ulimit -f)"
+#define FILE_NOTE \
+    DCR_STOP_NOTE "the program closed the trace's descriptor, and no other one was free above the standard streams"
 #define ROOM_NOTE DCR_STOP_NOTE "the spool's disk is full, or over its quota"
 
 struct names dcc_names;
@@ -118,7 +120,7 @@ static int is_ours(const struct process *p, int fd)
 }
 
 /* The program may have closed our descriptor (closefrom), and the number may mean a file of its own by now, which is
- * neither written nor closed. The path may mean another file too. */
+ * neither written nor closed. The path may lead to another file by now. errno when there is none */
 static int fd_is_ours(struct process *p)
 {
     if (is_ours(p, p->fd))
@@ -128,8 +130,10 @@ static int fd_is_ours(struct process *p)
         p->fd = fd;
         return 1;
     }
-    if (fd >= 0)
+    if (fd >= 0) {
         raw_close(fd);
+        errno = ENOENT;
+    }
     p->fd = -1;
     return 0;
 }
@@ -154,6 +158,24 @@ void file_end_track(struct process *p)
 
 /* ---- blocks ----------------------------------------------------------------------------------- */
 
+void file_incomplete(struct process *p, int64_t since_ns)
+{
+    struct dct_file_header *h = __atomic_load_n(&p->header, __ATOMIC_ACQUIRE);
+    int64_t known = h ? __atomic_load_n(&h->incomplete_ns, __ATOMIC_RELAXED) : 0;
+    if (since_ns == INT64_MAX && known == 0)
+        since_ns = clock_system_ns();
+    while (h && since_ns > 0 && (known == 0 || since_ns < known) &&
+           !__atomic_compare_exchange_n(&h->incomplete_ns, &known, since_ns, 1, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+    }
+}
+
+/* From here on nothing more is recorded. */
+static void stop(struct process *p)
+{
+    p->state = FILE_OFF;
+    file_incomplete(p, INT64_MAX);
+}
+
 /* Why what comes from now on is dropped and counted. */
 static void say_stop(struct process *p, const char *note)
 {
@@ -174,11 +196,14 @@ static int is_allowed(struct process *p)
 
 static struct dct_block_header *map_block(struct process *p, struct room_work *work)
 {
-    if (!is_allowed(p) || !fd_is_ours(p))
+    if (!is_allowed(p))
         return NULL;
-    struct dct_block_header *b = room_next_block(p, work);
+    int has_fd = fd_is_ours(p);
+    struct dct_block_header *b = has_fd ? room_next_block(p, work) : NULL;
     int why = errno;
-    if (!b && !room_is_below_size_limit((p->n_blocks + 1) * DCT_BLOCK_BYTES))
+    if (!has_fd && (why == EMFILE || why == ENFILE))
+        say_stop(p, FILE_NOTE);
+    else if (!b && !room_is_below_size_limit((p->n_blocks + 1) * DCT_BLOCK_BYTES))
         say_stop(p, SIZE_NOTE);
     else if (!b && (why == ENOSPC || why == EDQUOT))
         say_stop(p, ROOM_NOTE);
@@ -239,7 +264,7 @@ uint32_t file_define(struct process *p, int kind, uint32_t domain, uint32_t name
         return 0;
     uint32_t n_text = (len + DCT_SLOT_BYTES - 1) / DCT_SLOT_BYTES;
     if (p->definitions->used_slots + 1 + n_text > FILE_SLOTS && file_next_definitions(p) != 0) {
-        p->state = FILE_OFF;
+        stop(p);
         return 0;
     }
     struct dct_block_header *b = p->definitions;
@@ -263,7 +288,7 @@ struct dct_slot *file_process_slots(struct process *p, uint32_t n)
     if (!p->of_process || p->of_process->used_slots + n > FILE_SLOTS) {
         struct dct_block_header *b = map_block_at_once(p);
         if (!b) {
-            p->state = FILE_OFF;
+            stop(p);
             return NULL;
         }
         begin_block(b, DCT_TRACK_PROCESS, p->of_process_seq++);
@@ -287,7 +312,7 @@ struct dct_block_header *file_new_block(struct process *p, uint32_t track, uint6
     if (p->state == FILE_RECORDING) {
         b = map_block(p, &work);
         if (!b)
-            p->state = FILE_OFF;
+            stop(p);
     }
     *generation = p->generation;
     *epoch = p->epoch;
@@ -302,13 +327,40 @@ struct dct_block_header *file_new_block(struct process *p, uint32_t track, uint6
     return b;
 }
 
+/* Of all that the process read and wrote: what is still in buffers of stdio is written behind us. */
+static void keep_io_totals(struct dct_file_header *h)
+{
+    static const char *const names[DCT_N_IO_TOTALS] = {
+#define X(id, kernel, column) [id] = kernel ": ",
+        DCT_IO_TOTALS(X)
+#undef X
+    };
+    char text[512];
+    int fd = raw_open("/proc/self/io", O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : raw_read(fd, text, sizeof text - 1);
+    if (fd >= 0)
+        raw_close(fd);
+    if (n <= 0)
+        return;
+    text[n] = '\0';
+    for (int i = 0; i < DCT_N_IO_TOTALS; i++) {
+        const char *at = strstr(text, names[i]);
+        h->io[i] = at ? strtoull(at + strlen(names[i]), NULL, 10) : 0;
+    }
+}
+
 /* At exit() the definitions get their checksum and the space reserved ahead goes back. Threads that still run keep
  * their blocks open, which readers accept; a later event simply goes on. */
 __attribute__((destructor)) static void at_exit(void)
 {
     struct process *p = dcc_process;
-    if (!p || p->state != FILE_RECORDING || file_try_lock(p) != 0)
+    if (!p || !p->header || file_try_lock(p) != 0)
         return;
+    keep_io_totals(p->header);
+    if (p->state != FILE_RECORDING) {
+        file_unlock(p);
+        return;
+    }
     file_seal(p->definitions);
     if (fd_is_ours(p) && ftruncate(p->fd, (off_t)(p->n_blocks * DCT_BLOCK_BYTES)) == 0)
         p->n_reserved = p->n_blocks;

@@ -5,6 +5,7 @@
 #include "collect/inject/kept.h"
 #include "collect/inject/raw.h"
 #include "collect/inject/room.h"
+#include "collect/inject/window.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,6 +16,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define DEFAULT_MAX_MB 64
@@ -74,16 +76,33 @@ static void define_all(struct process *p)
         file_define(p, DCT_SCHEMA, n->schema[i].domain, n->schema[i].id, n->schema[i].text, n->schema[i].len);
 }
 
+/* Room for no descriptor: an empty trace is made without one, so that the archive says that a process is missing. */
+static void leave_empty(const char *spool, int rank)
+{
+    char path[PATH_MAX];
+    struct stat st;
+    snprintf(path, sizeof path, "%.4000s/rank%d", spool, rank);
+    (void)mkdirat(AT_FDCWD, path, 0777);
+    for (int attempt = 0; attempt < 1000; attempt++) {
+        char suffix[16] = "";
+        if (attempt)
+            snprintf(suffix, sizeof suffix, "-%d", attempt);
+        snprintf(path, sizeof path, "%.4000s/rank%d/trace-%ld%s.dct", spool, rank, (long)getpid(), suffix);
+        if (syscall(SYS_mknodat, AT_FDCWD, path, S_IFREG | 0666, 0) == 0 || errno != EEXIST)
+            return;
+        if (stat(path, &st) == 0 && st.st_size == 0) /* begun, and then there was no room */
+            return;
+    }
+}
+
 /* <spool>/rank<r>/trace-<pid>.dct; -<n> is appended when the name is taken: exec keeps the pid, and so may a
  * process of another container. */
 static int create_file(const char *spool, int rank, char path[PATH_MAX])
 {
     char name[64];
     int folder = kept_spool(spool), fd = -1;
-    if (folder < 0)
-        return -1;
     snprintf(name, sizeof name, "rank%d", rank);
-    int is_there = mkdirat(folder, name, 0777) == 0 || errno == EEXIST;
+    int is_there = folder >= 0 && (mkdirat(folder, name, 0777) == 0 || errno == EEXIST);
     for (int attempt = 0; is_there && fd < 0 && attempt < 1000; attempt++) {
         char suffix[16] = "";
         if (attempt)
@@ -96,7 +115,10 @@ static int create_file(const char *spool, int rank, char path[PATH_MAX])
         if (fd < 0 && errno != EEXIST)
             break;
     }
-    raw_close(folder);
+    if (fd < 0 && (errno == EMFILE || errno == ENFILE))
+        leave_empty(spool, rank);
+    if (folder >= 0)
+        raw_close(folder);
     return kept_move_high(fd);
 }
 
@@ -121,7 +143,11 @@ static int write_header(struct process *p, int rank)
     __atomic_store_n(&h->magic, DCT_MAGIC, __ATOMIC_RELEASE);
     /* From here on drops are counted in the file; those of signal handlers during all this were not. */
     __atomic_store_n(&p->header, h, __ATOMIC_RELEASE);
-    __atomic_fetch_add(&h->dropped, __atomic_exchange_n(&p->dropped_early, 0, __ATOMIC_ACQ_REL), __ATOMIC_RELAXED);
+    uint64_t early = __atomic_exchange_n(&p->dropped_early, 0, __ATOMIC_ACQ_REL);
+    __atomic_fetch_add(&h->dropped, early, __ATOMIC_RELAXED);
+    if (early)
+        file_incomplete(p, h->mono_ns);
+    window_tell();
     return 0;
 }
 

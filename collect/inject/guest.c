@@ -30,9 +30,9 @@ EXPORTED int dcc_guest_is_recording(void)
     return spool_is_recording();
 }
 
-EXPORTED int dcc_guest_is_open(int64_t now_ns)
+EXPORTED int dcc_guest_part(int64_t *start_ns, int64_t *end_ns)
 {
-    return !dcc_window_is_used || window_is_open(now_ns);
+    return !dcc_window_is_used || (*end_ns ? window_part(start_ns, end_ns) : window_is_open(spool_now_ns()));
 }
 
 EXPORTED int64_t dcc_guest_now(void)
@@ -43,8 +43,10 @@ EXPORTED int64_t dcc_guest_now(void)
 EXPORTED void dcc_guest_span(const struct dcc_span *span)
 {
     struct spool_track *t = spool_enter();
-    if (!t)
+    if (!t) {
+        spool_incomplete(span->start_ns);
         return;
+    }
     uint32_t domain = spool_domain_by_text(t, span->domain);
     struct dct_attr attr = {.category = spool_category_by_text(t, domain, span->category),
                             .payload_type = span->payload_type,
@@ -57,8 +59,10 @@ EXPORTED void dcc_guest_gpu(const char *name, int64_t start_ns, int64_t end_ns, 
                             const struct dct_gpu *gpu, const struct dct_kernel *kernel)
 {
     struct spool_track *t = spool_enter();
-    if (!t)
+    if (!t) {
+        spool_incomplete(start_ns);
         return;
+    }
     spool_put_gpu(t, spool_domain_by_text(t, "cuda"), spool_name(t, name), start_ns, end_ns, bytes, gpu, kernel);
     spool_leave(t);
 }

@@ -20,8 +20,10 @@ int dcc_guest_is_wanted(void);
 int dcc_guest_is_busy(void);
 /** dcc_guest_is_recording - there is a trace file, and room in it. */
 int dcc_guest_is_recording(void);
-/** dcc_guest_is_open - now lies in the window that is to be recorded (always, without one). */
-int dcc_guest_is_open(int64_t now_ns);
+/** dcc_guest_part - cut a call that has just ended to the part that lies in the window to be recorded (all of it,
+ *  without one). Both times are 0 of a call that was not timed.
+ *  returns  0: no part of it does */
+int dcc_guest_part(int64_t *start_ns, int64_t *end_ns);
 int64_t dcc_guest_now(void);
 void dcc_guest_span(const struct dcc_span *span);
 /** dcc_guest_gpu - what a GPU did. kernel only of a kernel. Counted as dropped when there is no room. */
@@ -41,8 +43,8 @@ void dcc_guest_yields(const void *code);
 /** dcc_guest_root_changes - the spool folder will not have its name any more. */
 void dcc_guest_root_changes(void);
 /** dcc_guest_user_changes - the process may become another user, who may not be able to make a trace: it is made now,
- * in the process that was loaded. Forked children, of which a server has thousands, make none for this. returns  a
- * descriptor for dcc_guest_user_changed, or -1 */
+ *  in the process that was loaded. Forked children, of which a server has thousands, make none for this.
+ *  returns  a descriptor for dcc_guest_user_changed, or -1 */
 int dcc_guest_user_changes(void);
 /** dcc_guest_user_changed - note: what dcc_guest_user_changes gave, closed here. is_other: it has become another. What
  * it starts from now on may not be recorded, and that is noted. */

@@ -107,6 +107,6 @@ int kept_spool(const char *spool)
     struct stat st;
     /* The program may have closed it, and the number may mean a file of its own by now. */
     if (held_fd >= 0 && fstat(held_fd, &st) == 0 && st.st_dev == held_device && st.st_ino == held_inode)
-        return raw_dup_from(held_fd, HIGH_FD);
+        return raw_dup_from(held_fd, STDERR_FILENO + 1);
     return raw_open(spool, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }

@@ -3,24 +3,40 @@
 #ifndef DCC_INJECT_RAW_H
 #define DCC_INJECT_RAW_H
 
+#include <errno.h>
 #include <fcntl.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
 #include <unistd.h>
 
+static inline int raw_close(int fd)
+{
+    return (int)syscall(SYS_close, fd);
+}
+
+/* A copy of the descriptor, least or above, closed by exec. */
+static inline int raw_dup_from(int fd, int least)
+{
+    return (int)syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, least);
+}
+
+/* Never a standard stream: what the program writes to one that it has closed would land in our file. Without a number
+ * above them it fails with EMFILE. */
 static inline int raw_openat(int folder, const char *path, int flags, mode_t mode)
 {
-    return (int)syscall(SYS_openat, folder, path, flags, mode);
+    int fd = (int)syscall(SYS_openat, folder, path, flags, mode);
+    if (fd < 0 || fd > STDERR_FILENO)
+        return fd;
+    int above = raw_dup_from(fd, STDERR_FILENO + 1);
+    raw_close(fd);
+    if (above < 0)
+        errno = EMFILE;
+    return above;
 }
 
 static inline int raw_open(const char *path, int flags)
 {
     return raw_openat(AT_FDCWD, path, flags, 0);
-}
-
-static inline int raw_close(int fd)
-{
-    return (int)syscall(SYS_close, fd);
 }
 
 static inline ssize_t raw_read(int fd, void *out, size_t n)
@@ -36,12 +52,6 @@ static inline ssize_t raw_write(int fd, const void *bytes, size_t n)
 static inline ssize_t raw_pwrite(int fd, const void *bytes, size_t n, off_t at)
 {
     return (ssize_t)syscall(SYS_pwrite64, fd, bytes, n, at);
-}
-
-/* A copy of the descriptor, least or above, closed by exec. */
-static inline int raw_dup_from(int fd, int least)
-{
-    return (int)syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, least);
 }
 
 #endif

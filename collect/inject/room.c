@@ -93,8 +93,10 @@ void room_work(const struct room_work *work)
     }
     if (!room_is_below_size_limit((work->block + 1) * DCT_BLOCK_BYTES))
         return;
-    ssize_t ignored = raw_pwrite(work->fd, zeros, sizeof zeros, (off_t)(work->block * DCT_BLOCK_BYTES));
-    (void)ignored;
+    ssize_t n = raw_pwrite(work->fd, zeros, sizeof zeros, (off_t)(work->block * DCT_BLOCK_BYTES));
+    struct dct_file_header *h = __atomic_load_n(&dcc_process->header, __ATOMIC_ACQUIRE);
+    if (h && n > 0) /* the kernel counts it among the bytes that the program wrote */
+        __atomic_fetch_add(&h->own_bytes, (uint64_t)n, __ATOMIC_RELAXED);
 }
 
 /* Make sure that block number p->n_blocks is allocated on disk. */

@@ -83,11 +83,19 @@ int spool_is_wanted(void)
     return spool && *spool;
 }
 
+void spool_incomplete(int64_t since_ns)
+{
+    struct process *p = file_process();
+    if (p)
+        file_incomplete(p, since_ns);
+}
+
 void spool_count_drop(struct spool_track *t)
 {
     struct process *p = file_process();
     if (!p)
         return;
+    file_incomplete(p, INT64_MAX);
     if (t && t->block && t->epoch >> 32 == __atomic_load_n(&p->epoch, __ATOMIC_RELAXED) >> 32)
         t->block->dropped = ++t->dropped;
     else if (p->header)
@@ -221,9 +229,10 @@ void spool_leave(struct spool_track *t)
 void spool_lost(uint64_t n)
 {
     struct process *p = file_process();
-    if (p && p->header)
+    if (p && p->header) {
         __atomic_fetch_add(&p->header->dropped, n, __ATOMIC_RELAXED);
-    else if (p)
+        __atomic_fetch_add(&p->header->dropped_gpu, n, __ATOMIC_RELAXED);
+    } else if (p)
         __atomic_fetch_add(&p->dropped_early, n, __ATOMIC_RELAXED);
 }
 

@@ -69,8 +69,10 @@ void spool_put_span(struct spool_track *t, uint32_t domain, uint32_t name, int64
 /** spool_put_gpu - what a GPU did; kernel only of a kernel. Taken when it began inside the window. */
 void spool_put_gpu(struct spool_track *t, uint32_t domain, uint32_t name, int64_t start_ns, int64_t end_ns,
                    uint64_t bytes, const struct dct_gpu *gpu, const struct dct_kernel *kernel);
-/** spool_lost - n events that somebody else could not hand over. */
+/** spool_lost - n events of GPUs that somebody else could not hand over. */
 void spool_lost(uint64_t n);
+/** spool_incomplete - an event that began then is lost. It was counted. */
+void spool_incomplete(int64_t since_ns);
 /** spool_schema - a payload schema of that number, described by text. */
 void spool_schema(struct spool_track *t, uint32_t domain, uint32_t schema, const char *text);
 /** spool_note - a sentence for people, once per process. Quiet when nothing is recorded. */

@@ -13,15 +13,21 @@
  * of the cache with others. */
 #define RANGE_IDS 1024u
 
-/* Room for n slots, or NULL (counted). */
-static struct dct_slot *room(struct spool_track *t, uint32_t n)
+/* Room for n slots, or NULL (counted). since_ns: when the event began; INT64_MAX = now */
+static struct dct_slot *room_since(struct spool_track *t, uint32_t n, int64_t since_ns)
 {
     if (t->used + n > t->cap && spool_next_block(t) != 0) {
         t->cap = t->used; /* a shorter event might still fit: a pop whose push was dropped */
         spool_count_drop(t);
+        spool_incomplete(since_ns);
         return NULL;
     }
     return (struct dct_slot *)(t->block + 1) + t->used;
+}
+
+static struct dct_slot *room(struct spool_track *t, uint32_t n)
+{
+    return room_since(t, n, INT64_MAX);
 }
 
 static void done(struct spool_track *t, uint32_t n)
@@ -212,10 +218,10 @@ void spool_put_mark(struct spool_track *t, uint32_t domain, uint32_t name, const
 void spool_put_span(struct spool_track *t, uint32_t domain, uint32_t name, int64_t start_ns, int64_t end_ns,
                     uint64_t bytes, const struct dct_attr *attr)
 {
-    if (__builtin_expect(dcc_window_is_used, 0) && !window_is_open(end_ns))
+    if (__builtin_expect(dcc_window_is_used, 0) && !window_part(&start_ns, &end_ns))
         return;
     uint32_t n = attr ? 3 : 2;
-    struct dct_slot *s = room(t, n);
+    struct dct_slot *s = room_since(t, n, start_ns);
     if (!s)
         return;
     struct dct_span span = {.dur_ns = end_ns > start_ns ? end_ns - start_ns : 0, .bytes = bytes};
@@ -232,7 +238,7 @@ void spool_put_gpu(struct spool_track *t, uint32_t domain, uint32_t name, int64_
     if (__builtin_expect(dcc_window_is_used, 0) && !window_was_open(start_ns))
         return;
     uint32_t n = kernel ? 6 : 4;
-    struct dct_slot *s = room(t, n);
+    struct dct_slot *s = room_since(t, n, start_ns);
     if (!s)
         return;
     struct dct_span span = {.dur_ns = end_ns > start_ns ? end_ns - start_ns : 0, .bytes = bytes};

@@ -2,6 +2,7 @@
 #include "collect/inject/window.h"
 
 #include "collect/inject/clock.h"
+#include "collect/inject/file.h"
 #include "lib/format.h"
 #include "lib/step_name.h"
 
@@ -75,18 +76,50 @@ static struct {
     int is_due;           /* somebody could not have the lock: who holds it looks again */
     uint64_t n;           /* all; the last N_CHANGES are kept */
     int is_open;
-    int64_t change[N_CHANGES]; /* its time, twice; plus 1 when the window opened */
+    int64_t change[N_CHANGES];                      /* its time, twice; plus 1 when the window opened */
+    int64_t first_ns, last_ns, closed_ns, since_ns; /* as in the file header */
 } past = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* Under the lock. */
+/* --delay and --duration cut what steps and captures open. */
+static int64_t within_times(int64_t t_ns)
+{
+    t_ns = t_ns > window.from_ns ? t_ns : window.from_ns;
+    return t_ns < window.until_ns ? t_ns : window.until_ns;
+}
+
+static void add_piece(int is_open, int64_t now_ns)
+{
+    if (is_open) {
+        /* Times alone open it without any event: it was open before the first one came. */
+        past.since_ns = window.by_steps || window.by_capture ? within_times(now_ns) : window.from_ns;
+        past.since_ns = past.since_ns > 0 ? past.since_ns : 1;
+        past.first_ns = past.first_ns ? past.first_ns : past.since_ns;
+    } else if (past.since_ns) {
+        past.last_ns = within_times(now_ns);
+        past.closed_ns += past.last_ns - past.since_ns;
+        past.since_ns = 0;
+    }
+}
+
+/* The caller holds the lock. A forked child has no header before it begins its own trace. */
 static void look_again(void)
 {
     int is_open = (!window.by_steps || __atomic_load_n(&window.in_step, __ATOMIC_RELAXED)) &&
                   (!window.by_capture || __atomic_load_n(&window.n_captures, __ATOMIC_RELAXED) > 0);
     if (is_open != past.is_open) {
+        int64_t now = clock_system_ns();
         past.is_open = is_open;
-        __atomic_store_n(&past.change[past.n % N_CHANGES], 2 * clock_system_ns() + is_open, __ATOMIC_RELAXED);
+        __atomic_store_n(&past.change[past.n % N_CHANGES], 2 * now + is_open, __ATOMIC_RELAXED);
         __atomic_store_n(&past.n, past.n + 1, __ATOMIC_RELEASE);
+        add_piece(is_open, now);
+    }
+    struct dct_file_header *h = __atomic_load_n(&dcc_process->header, __ATOMIC_ACQUIRE);
+    if (h) {
+        h->window_first_ns = past.first_ns;
+        h->window_last_ns = past.last_ns;
+        h->window_closed_ns = past.closed_ns;
+        h->window_since_ns = past.since_ns;
+        h->window_until_ns = window.until_ns;
     }
 }
 
@@ -100,6 +133,33 @@ static void keep_past(void)
         look_again();
         pthread_mutex_unlock(&past.lock);
     }
+}
+
+void window_tell(void)
+{
+    if (dcc_window_is_used)
+        keep_past();
+}
+
+int window_part(int64_t *start_ns, int64_t *end_ns)
+{
+    int64_t from = window.from_ns, until = window.until_ns;
+    if (window.by_steps || window.by_capture) {
+        uint64_t n = __atomic_load_n(&past.n, __ATOMIC_ACQUIRE);
+        int64_t last = n ? __atomic_load_n(&past.change[(n - 1) % N_CHANGES], __ATOMIC_RELAXED) : 0, opened = last / 2;
+        if (n < 2 && !(last & 1))
+            return 0;
+        if (!(last & 1)) { /* the two alternate */
+            until = last / 2 < until ? last / 2 : until;
+            opened = __atomic_load_n(&past.change[(n - 2) % N_CHANGES], __ATOMIC_RELAXED) / 2;
+        }
+        from = opened > from ? opened : from;
+    }
+    if (*end_ns < from || *start_ns >= until || from >= until)
+        return 0;
+    *start_ns = *start_ns > from ? *start_ns : from;
+    *end_ns = *end_ns < until ? *end_ns : until;
+    return 1;
 }
 
 int window_was_open(int64_t t_ns)

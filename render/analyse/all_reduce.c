@@ -115,11 +115,13 @@ struct message {
     int is_counted; /* count was recorded, not assumed */
 };
 
-/* Calls of MPI's all-reduce a rank and step, of the whole run; 0 = not recorded. */
+/* Calls of MPI's all-reduce a rank and step, of all that was recorded; 0 = not recorded, or not all of them. */
 static double calls_a_step(const struct run_result *r)
 {
     static const char *const names[] = {"MPI_Allreduce", "MPI_Iallreduce"};
     double n = 0;
+    if (!r->run->n_mpi_calls || recorded_part(r->run).n_ranks_lost)
+        return 0;
     for (int i = 0; i < r->run->n_mpi_calls; i++)
         for (size_t k = 0; k < sizeof names / sizeof *names; k++)
             n += strcmp(r->run->mpi_calls[i].name, names[k]) == 0 ? (double)r->run->mpi_calls[i].sum.n : 0;

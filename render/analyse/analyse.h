@@ -80,7 +80,8 @@ int64_t replay_gain(const struct arrival *a, int n_ranks, struct removal what);
 void work_run(struct run_result *out, const struct counted *c);
 /** bound_work - where a rank was running or ready to run nearly all the time (docs/metrics.md) its work is at most the
  *  processor time that it used in a step: no step may have gone undisturbed, and the shortest holds waits for a core
- * then. source   docs/metrics.md#shared-cores. Test: tests/unit/test_gain.c */
+ *  then.
+ *  source   docs/metrics.md#shared-cores. Test: tests/unit/test_gain.c */
 void bound_work(struct run_result *r);
 /** shared_time - when the last of n pieces of work ends that share cores evenly, each on one core at most (processor
  *  sharing).
@@ -88,12 +89,15 @@ void bound_work(struct run_result *r);
  *  cores    > 0
  *  source   docs/metrics.md#shared-cores. Test: tests/unit/test_gain.c */
 double shared_time(double *work, int n, double cores);
+/** gain_basis_of - what the gain of a class is. A GPU cannot wait less for its host than not at all, and cores save no
+ *  more than their threads waited for them: these are bounds. All else is replayed, modelled or timed before. */
+enum gain_basis gain_basis_of(const struct run_result *r, enum cause_class c);
 /** gain_when_shared - gain_ns of a run whose ranks shared cores, from their work; waits for a core are in no replay.
  *  source   docs/metrics.md#shared-cores. Test: tests/unit/test_gain.c */
 void gain_when_shared(struct report *rep, struct run_result *r);
 /** saved_when_shared - of a step whose ranks shared cores, the share that it saves to compute in `ratio` of the time,
- * from their work, as gain_when_shared has it of whole causes; 0..1 source   docs/metrics.md#predicted-gain. Test:
- * tests/unit/test_rules.c */
+ *  from their work, as gain_when_shared has it of whole causes; 0..1
+ *  source   docs/metrics.md#predicted-gain. Test: tests/unit/test_rules.c */
 double saved_when_shared(struct report *rep, const struct run_result *r, double ratio);
 /** others_ratio - share of the cores on which the ranks may run that other programs took, by the nodes' CPU monitors
  *  less the CPU time of the ranks; 0 none, or not measured, at most 0.95.
@@ -130,7 +134,8 @@ enum confidence unless_unjudged(struct report *rep, const struct run_result *r, 
 
 /** claimed_interval - of the share of step time that a claim of a class gives: of all exposed communication, of a part,
  *  of loading, writing and imbalance with all that they are charged with; has 0: it is no share, or of too few steps.
- *  (cause_intervals.c)  source   docs/metrics.md#intervals. Test: tests/unit/test_intervals.c */
+ *  (cause_intervals.c)
+ *  source   docs/metrics.md#intervals. Test: tests/unit/test_intervals.c */
 struct interval claimed_interval(const struct run_result *r, enum cause_class cls);
 
 /** pop_of - POP efficiencies of n workers: ranks, or GPUs.
@@ -234,12 +239,50 @@ int launched_word(const struct run *a);
  */
 int scaling_is_masked(const char *option);
 
-/** ranks_wall_ns - time that the processes of all ranks ran, together, by their monitors. unit: ns; 0 = not known */
-int64_t ranks_wall_ns(const struct run *a);
+/** rank_watched_ns - time that a rank's processes ran, by their monitor. unit: ns; 0 = not known. (recorded.c) */
+int64_t rank_watched_ns(const struct run_rank *k);
+/** rank_lost_events - is something missing in the traces of the rank that the host did: sums of them say nothing, and
+ *  its steps are those before that. What CUPTI lost of GPUs does not count. (recorded.c) */
+int rank_lost_events(const struct run_rank *k);
+/** lost_steps - are steps of the run from traces in which events are missing? (recorded.c) */
+int lost_steps(const struct run *a);
 
-/** mpi_share - time inside MPI calls but MPI_Init and MPI_Finalize, of the time that the ranks' processes ran. */
+/** recorded_of_rank - time in which calls and ranges of a rank were recorded: of a window (--steps, --delay ...) that
+ * its trace tells the time that it was open, else all. Times count from the first sample of the rank's process.
+ *  (recorded.c) */
+struct recorded_rank {
+    int64_t ns; /* 0 = not known, or the window never opened */
+    int64_t from_ns, to_ns;
+};
+struct recorded_rank recorded_of_rank(const struct run_rank *k);
+
+/** recorded_part - the same of all ranks. What was recorded is divided by `ns`, and by nothing else. (recorded.c) */
+struct recorded {
+    int is_part;            /* a window was asked for */
+    int64_t ns;             /* summed over the ranks; 0 = not known, or is_never_open */
+    int is_never_open;      /* the traces of all ranks say so */
+    int64_t watched_ns;     /* that the processes of all ranks ran, summed; 0 = not known */
+    int64_t from_ns, to_ns; /* of a part, since the ranks began: where it first opened and last closed */
+    int n_ranks_lost;       /* with events missing */
+    uint64_t n_lost;        /* events; 0 of damaged traces */
+    int64_t lost_from_ns;   /* since the ranks began; -1 = not known */
+    const char *because;    /* why sums of calls say nothing of the run or its part; "" they do */
+};
+struct recorded recorded_part(const struct run *a);
+
+/** recorded_noun - "the run", "the recorded part of the run". */
+const char *recorded_noun(const struct run *a);
+/** recorded_sentence - how long the recorded part is; "" all was. */
+const char *recorded_sentence(struct report *rep, const struct run *a);
+/** lost_words - "39,421 events were lost after 2.1 s of 4.2 s", of a run whose traces lack events; "" none do. */
+const char *lost_words(struct report *rep, const struct run *a);
+/** lost_sentence - the same as a sentence. */
+const char *lost_sentence(struct report *rep, const struct run_result *r);
+
+/** mpi_share - time inside MPI calls but MPI_Init and MPI_Finalize, of the time in which calls were recorded. */
 struct mpi_share {
     int has;
+    const char *because; /* why not */
     int64_t ns, wall_ns; /* sums over the ranks */
     double ratio;
     const struct run_mpi_call *largest;
@@ -248,7 +291,7 @@ struct mpi_share mpi_share(const struct run *a);
 
 /** mpi_late - the ranks that the others wait for, of a run without steps: those that spend little time in MPI calls,
  * where all the others spend much. The fewer of the ranks, at most MPI_LATE_NAMED; the others spend more by over
- *  straggler_wait of the time that a rank's process ran. Test: tests/unit/test_rules.c */
+ *  straggler_wait of the time in which calls were recorded. Test: tests/unit/test_rules.c */
 enum { MPI_LATE_NAMED = 4 };
 struct mpi_late {
     int has, n, ranks[MPI_LATE_NAMED];
@@ -258,7 +301,7 @@ struct mpi_late {
 };
 struct mpi_late mpi_late(const struct thresholds *t, const struct run *a);
 
-/** file_time - time inside calls on files, of the time that the ranks' processes ran. Threads and processes of a rank
+/** file_time - time inside calls on files, of the time in which calls were recorded. Threads and processes of a rank
  *  that call at once count each: more than all of that time says nothing.
  *  source   docs/metrics.md#breakdown. Test: tests/unit/test_rules.c */
 struct file_time {
@@ -273,6 +316,20 @@ struct file_time {
     int64_t folder_ns;
 };
 struct file_time file_time(const struct run *a);
+
+/** files_explained - how much of what the processes of all ranks read and wrote, by the kernel's totals, lies in
+ *  recorded calls on files. The rest is files by calls that cannot be seen (fprintf, mmap does not count), pipes,
+ *  sockets, terminals and what programs read to start; without what the recorder wrote. Test:
+ *  tests/unit/test_recorded.c */
+struct files_explained {
+    int has;
+    const char *because;        /* why not */
+    int64_t bytes[2], calls[2]; /* [DCT_IO_READ], [DCT_IO_WRITE]: all; system calls */
+    int64_t recorded_bytes[2];  /* in recorded calls; -1: not all of them are known */
+    int64_t rest_bytes[2];      /* in none; -1: not known */
+    const char *rest_because;   /* why */
+};
+struct files_explained files_explained(const struct run *a);
 
 /** program_of - what was run: the name it gives itself or the file of its command; "" when only a launcher is known.
  *  returns  borrows from the run */
@@ -315,6 +372,9 @@ unsigned known_loss_parts(const struct report *rep, const struct series *s, cons
 const struct spread *point_step(const struct report *rep, const struct series_point *p);
 /** run_part_name - part_name, or what stands there instead: "communication: transfer and waiting". */
 const char *run_part_name(const struct run_result *r, enum part p);
+/** run_class_name - class_name, or what stands there instead: "Communication" where nobody can part it into transfer
+ * and waiting. */
+const char *run_class_name(const struct run_result *r, enum cause_class c);
 
 /** is_left_out - is this run incomplete and stands beside complete ones of its point? */
 int is_left_out(const struct report *rep, int run);
@@ -334,8 +394,8 @@ struct series_loss loss_between(const int64_t *from_parts, const int64_t *to_par
  *  source   docs/metrics.md#intervals. Test: tests/unit/test_scaling.c */
 void speedup_intervals(const struct report *rep, struct series *s);
 /** point_share_interval - of the share of step time that one or two parts (a == b: one) have at a point, by bootstrap
- * over steps and repetitions; has 0: too few steps. (scaling_intervals.c) source   docs/metrics.md#intervals. Test:
- * tests/unit/test_intervals.c */
+ *  over steps and repetitions; has 0: too few steps. (scaling_intervals.c)
+ *  source   docs/metrics.md#intervals. Test: tests/unit/test_intervals.c */
 struct interval point_share_interval(const struct report *rep, const struct series_point *p, enum part a, enum part b);
 
 /** is_interval_of_summary - is the interval of this point from the mean and standard deviation that its files hold, and
@@ -364,8 +424,8 @@ struct others {
 };
 /** machines_of - nodes of a run; stand-ins for nodes are one. */
 int machines_of(const struct run *a);
-/** others_at, others_of - of one machine from 0 on, and the sum over all. source   docs/metrics.md#shared-cores. Test:
- * tests/unit/test_gain.c, tests/unit/test_cores.c */
+/** others_at, others_of - of one machine from 0 on, and the sum over all.
+ *  source   docs/metrics.md#shared-cores. Test: tests/unit/test_gain.c, tests/unit/test_cores.c */
 struct others others_at(const struct run *a, int machine);
 struct others others_of(const struct run *a);
 
@@ -377,8 +437,9 @@ struct ready {
 /** ready_of - of a rank. Test: tests/unit/test_cores.c */
 struct ready ready_of(const struct run_rank *k);
 /** processor_of - of a run with steps. What loading, writing and MPI's polling use is in it: of_work is an upper bound.
- * Not of runs with GPUs, nor where a CPU quota or other machines held the ranks back: those waits are in no run-queue
- * delay. source   docs/metrics.md#rules. Test: tests/unit/test_cores.c */
+ *  Not of runs with GPUs, nor where a CPU quota or other machines held the ranks back: those waits are in no run-queue
+ *  delay.
+ *  source   docs/metrics.md#rules. Test: tests/unit/test_cores.c */
 struct processor processor_of(const struct report *rep, const struct run_result *r);
 /** is_compute_waiting - do the ranks wait in their phases of compute, and no better kernels are known? After rules. */
 int is_compute_waiting(const struct run_result *r);
@@ -394,11 +455,12 @@ double cores_missing(const struct others *o);
 int64_t files_in_loading(const struct run_result *r);
 /** loss_classes - losses[].class_ns: waiting for a rank that loads or writes is data and I/O, all other is imbalance;
  * overhead in which GPUs waited for their host is host.
- * After rules(), which settle what the waiting was for where cores were shared. source   docs/metrics.md#loss. Test:
- * tests/unit/test_scaling.c */
+ *  After rules(), which settle what the waiting was for where cores were shared.
+ *  source   docs/metrics.md#loss. Test: tests/unit/test_scaling.c */
 void loss_classes(struct report *rep);
 /** accounting_ended - jobs that a table of sacct says were cancelled, timed out, ran out of memory or lost a node: a
- *  sentence, "" there is none.  source   sacct(1), JOB STATE CODES. Test: tests/unit/test_logs.c */
+ *  sentence, or "".
+ *  source   sacct(1), JOB STATE CODES. Test: tests/unit/test_logs.c */
 const char *accounting_ended(struct report *rep, const struct foreign_table *t);
 /** laws - fit Amdahl's law, the Universal Scalability Law, compute and all-reduce over node counts; extrapolate.
  *  source   docs/metrics.md#fits. Test: tests/unit/test_laws.c */

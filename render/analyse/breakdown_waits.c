@@ -21,13 +21,32 @@ static void blame(struct sums *s, const struct arrival *a, int n, int last, int6
         s->cause[c] += sum > 0 ? (double)wait * excess[c] / sum : c == CAT_OTHER ? (double)wait : 0;
 }
 
+/* Who came last was there for the shortest time; of several for as short a time, the one that was busy longest before,
+ * so that the numbers of the ranks decide nothing but between ranks that did the same. */
+static int comes_later(const struct arrival *x, const struct arrival *y)
+{
+    int64_t x_busy = x->outside_ns, y_busy = y->outside_ns;
+    if (x->dur_ns != y->dur_ns)
+        return x->dur_ns < y->dur_ns;
+    for (int c = 0; c < N_CATEGORIES; c++) {
+        x_busy += x->part_ns[c];
+        y_busy += y->part_ns[c];
+    }
+    if (x_busy != y_busy)
+        return x_busy > y_busy;
+    for (int c = 0; c < N_CATEGORIES; c++)
+        if (x->part_ns[c] != y->part_ns[c])
+            return x->part_ns[c] > y->part_ns[c];
+    return 0;
+}
+
 /* One collective of all ranks: who came last, what the others waited for, what each removal would save. */
 static void add_collective(struct sums *s, const struct arrival *a, int n, int is_replayed)
 {
     int last = 0;
     int64_t wait = 0;
     for (int r = 1; r < n; r++)
-        if (a[r].dur_ns < a[last].dur_ns)
+        if (comes_later(&a[r], &a[last]))
             last = r;
     for (int r = 0; r < n; r++)
         wait += a[r].dur_ns - a[last].dur_ns;
@@ -143,6 +162,14 @@ static int64_t as_fast_as_the_next(const struct run_result *out, int worst)
     return more > 0 ? more : 0;
 }
 
+/* Who comes last more often; of those as often, who costs the others more, and then who is busier. */
+static int is_worse(const struct rank_result *x, const struct rank_result *y)
+{
+    if (x->n_last != y->n_last)
+        return x->n_last > y->n_last;
+    return x->caused_wait_ns != y->caused_wait_ns ? x->caused_wait_ns > y->caused_wait_ns : busy_of(x) > busy_of(y);
+}
+
 /* A rank is a straggler when it comes last clearly more often than its share and the others pay for it. */
 void breakdown_straggler(const struct report *rep, struct run_result *out, const struct sums *s)
 {
@@ -152,7 +179,7 @@ void breakdown_straggler(const struct report *rep, struct run_result *out, const
         return;
     int worst = 0;
     for (int r = 1; r < n; r++)
-        if (out->ranks[r].n_last > out->ranks[worst].n_last)
+        if (is_worse(&out->ranks[r], &out->ranks[worst]))
             worst = r;
     struct straggler *w = &out->straggler;
     double wins = rep->thresholds.straggler_wins / n;
@@ -191,8 +218,8 @@ static void cap_gains(int64_t gain[N_CLASSES], const int64_t part[N_PARTS], cons
     };
     static const enum cause_class capped[] = {CLASS_DATA, CLASS_IO, CLASS_COPY, CLASS_OVERHEAD, CLASS_IMBALANCE};
     for (size_t i = 0; i < sizeof capped / sizeof *capped; i++)
-        if (gain[capped[i]] > most[capped[i]])
-            gain[capped[i]] = most[capped[i]];
+        if (gain[capped[i]] > most[capped[i]]) /* in one step less may have been waited than late ranks caused */
+            gain[capped[i]] = most[capped[i]] > 0 ? most[capped[i]] : 0;
 }
 
 void breakdown_cap_gains(struct run_result *out, const struct sums *s)

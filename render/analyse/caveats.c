@@ -14,25 +14,36 @@
 
 static const double TRACED_PART_GAP = 0.10; /* of utilisation; docs/metrics.md */
 
+DCR_PRINTF(2, 0) static const char *text_of(struct report *rep, const char *fmt, va_list ap)
+{
+    va_list again;
+    va_copy(again, ap);
+    int n = vsnprintf(NULL, 0, fmt, again);
+    va_end(again);
+    if (n < 0)
+        return "";
+    char *text = dcr_arena_alloc(&rep->arena, (size_t)n + 1);
+    vsnprintf(text, (size_t)n + 1, fmt, ap);
+    return text;
+}
+
 const char *report_text(struct report *rep, const char *fmt, ...)
 {
-    char text[4096];
     va_list ap;
     va_start(ap, fmt);
-    vsnprintf(text, sizeof text, fmt, ap);
+    const char *text = text_of(rep, fmt, ap);
     va_end(ap);
-    return dcr_arena_strdup(&rep->arena, text);
+    return text;
 }
 
 void report_add_note(struct report *rep, enum note_kind kind, int run, const char *id, const char *fmt, ...)
 {
-    char text[2048];
     va_list ap;
     va_start(ap, fmt);
-    vsnprintf(text, sizeof text, fmt, ap);
+    const char *text = text_of(rep, fmt, ap);
     va_end(ap);
     rep->notes = arena_grow(&rep->arena, rep->notes, (size_t)rep->n_notes, &rep->notes_cap, sizeof *rep->notes);
-    rep->notes[rep->n_notes++] = (struct note){kind, run, id, dcr_arena_strdup(&rep->arena, text)};
+    rep->notes[rep->n_notes++] = (struct note){kind, run, id, text};
     rep->n_gaps += kind == NOTE_GAP;
 }
 
@@ -181,10 +192,10 @@ static void check_run(struct report *rep, int run)
 {
     const struct run_result *r = &rep->runs[run];
     const struct run *a = r->run;
-    uint64_t n_dropped = 0, n_bad = 0;
+    uint64_t n_dropped_gpu = 0, n_bad = 0;
     int n_torn = 0, n_failed = 0;
     for (int i = 0; i < a->ranks_len; i++) {
-        n_dropped += a->ranks[i].n_dropped;
+        n_dropped_gpu += a->ranks[i].n_dropped_gpu;
         n_bad += a->ranks[i].n_bad_blocks;
         n_torn += a->ranks[i].is_torn;
         n_failed += a->ranks[i].exit_status > 0 || a->ranks[i].signal > 0;
@@ -209,10 +220,13 @@ static void check_run(struct report *rep, int run)
     if (n_failed && a->is_complete)
         report_add_note(rep, NOTE_CAVEAT, run, "failed", "%s: %s ended with an error.", r->label,
                         fmt_count(n_failed, "rank").text);
-    if (n_dropped)
+    if (recorded_part(a).n_lost)
         report_add_note(rep, NOTE_GAP, run, "dropped",
-                        "%s: %llu events were dropped while recording, so that some steps may lack phases.", r->label,
-                        (unsigned long long)n_dropped);
+                        "%s: %s The time in calls of MPI and on files is not known without the lost events.", r->label,
+                        lost_sentence(rep, r));
+    if (n_dropped_gpu)
+        report_add_note(rep, NOTE_GAP, run, "dropped", "%s: %llu activities of GPUs were lost while recording.",
+                        r->label, (unsigned long long)n_dropped_gpu);
     if (n_bad || n_torn)
         report_add_note(rep, NOTE_GAP, run, "torn",
                         "%s: %s cut or damaged (%llu blocks unreadable); what came before is used.", r->label,
@@ -220,8 +234,8 @@ static void check_run(struct report *rep, int run)
     if (a->has_window)
         report_add_note(rep, NOTE_CAVEAT, run, "window",
                         "%s: a part of the run was recorded, as it was asked for (--steps, --delay, --duration or "
-                        "--capture-range); steps are those of that part.",
-                        r->label);
+                        "--capture-range); steps and calls are those of that part. %s",
+                        r->label, recorded_sentence(rep, a));
     if (r->has_steps && (double)r->n_counted < rep->thresholds.few_steps)
         report_add_note(
             rep, NOTE_CAVEAT, run, "few-steps", "%s: only %s counted; below %.0f the figures are a first impression%s.",
@@ -249,6 +263,11 @@ static void check_run(struct report *rep, int run)
                             "most time in them, without the %lld of the others.",
                             r->label, a->ranks[i].n_step_processes, a->ranks[i].rank, a->ranks[i].n_steps,
                             (long long)a->ranks[i].step_pid, (long long)a->ranks[i].n_steps_of_others);
+    for (int i = 0; i < a->ranks_len; i++)
+        if (a->ranks[i].is_renumbered)
+            report_add_note(rep, NOTE_CAVEAT, run, "step-numbers",
+                            "%s: the step numbers of rank %d do not ascend. %s are counted in order of time.", r->label,
+                            a->ranks[i].rank, a->ranks_len > 1 ? "The steps of all ranks" : "Its steps");
     for (int i = 0; i < a->ranks_len; i++)
         if (a->ranks[i].n_inconsistent)
             report_add_note(rep, NOTE_GAP, run, "inconsistent",

@@ -186,8 +186,10 @@ static void fill_predictions(struct report *rep, struct comparison *c, const str
         if (k == CLASS_SHARED || 2 * n_limits <= a->n || gain <= 0)
             continue;
         struct prediction p = {.cls = (enum cause_class)k,
+                               .name = run_class_name(a->runs[0], (enum cause_class)k),
                                .predicted_ns = c->median_before_ns - median(rep, a, k),
                                .predicted_mean_ns = gain,
+                               .basis = gain_basis_of(a->runs[0], (enum cause_class)k),
                                .before_ns = class_ns(a, (enum cause_class)k),
                                .after_ns = class_ns(b, (enum cause_class)k)};
         for (int i = 0; i < a->n && k == CLASS_IMBALANCE; i++) {
@@ -240,6 +242,16 @@ static const char *differing(struct report *rep, const struct run *a, const stru
                                                  : unlike_names(rep, unlike(&rep->thresholds, a, b) & ~changed);
 }
 
+/* What is missing in the runs of a side, behind `text`. which: "Before", "After". */
+static const char *with_losses(struct report *rep, const char *text, const struct side *s, const char *which)
+{
+    for (int i = 0; i < s->n; i++)
+        if (lost_steps(s->runs[i]->run))
+            text = report_text(rep, "%s%s%s, %s: the steps are those that are whole.", text, *text ? " " : "", which,
+                               lost_words(rep, s->runs[i]->run));
+    return text;
+}
+
 /* Why the runs of a side say little; NULL: they do not. which: "before", "after". */
 static const char *doubt(struct report *rep, const struct side *s, const char *which)
 {
@@ -250,6 +262,8 @@ static const char *doubt(struct report *rep, const struct side *s, const char *w
             return report_text(rep, "%s, %s", which, r->shared.because);
         if (has_bad_clock(s->rep, r))
             return report_text(rep, "%s, a GPU ran below its clock", which);
+        if (lost_steps(r->run))
+            return report_text(rep, "%s, %s", which, lost_words(rep, r->run));
         least = r->step.mean_ns < least ? r->step.mean_ns : least;
         most = r->step.mean_ns > most ? r->step.mean_ns : most;
     }
@@ -325,6 +339,7 @@ static void compare_at(struct report *rep, const struct report *before, const st
         c->differing = differing(rep, b.runs[0]->run, a.runs[i]->run);
     for (int i = 1; i < b.n && !*c->differing; i++)
         c->differing = differing(rep, a.runs[0]->run, b.runs[i]->run);
+    c->lost = with_losses(rep, with_losses(rep, "", &a, "Before"), &b, "After");
     judge(rep, c, &a, &b);
     free(a.mean);
     free(b.mean);

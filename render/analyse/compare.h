@@ -23,10 +23,12 @@ static inline int compared_has(const struct compared *c)
 /* One cause that the report on the runs before named, and what became of it. */
 struct prediction {
     enum cause_class cls;
-    int64_t predicted_ns;        /* at most, of the median step: median - median of the steps without the cause */
-    int64_t predicted_mean_ns;   /* at most, of the mean step, as the report before says it */
+    const char *name;            /* as the report before calls it */
+    int64_t predicted_ns;        /* of the median step: median - median of the steps without the cause */
+    int64_t predicted_mean_ns;   /* of the mean step, as the report before says it */
     int64_t as_fast_ns;          /* of imbalance by one slow rank: if it becomes as fast as the others; 0 = no such */
     int64_t before_ns, after_ns; /* the class's time of a step */
+    enum gain_basis basis;       /* of both predictions */
     int is_removed;              /* its time fell by half or more */
 };
 
@@ -49,6 +51,7 @@ struct comparison {
     const char *confidence_because;
     int n_same;            /* runs after that are runs before too: the same archive or file on both sides */
     const char *differing; /* "data set": what else differs, so that it is no fair comparison; "" nothing */
+    const char *lost;      /* "Before, 5 events were lost ...": of runs whose traces lack events; "" none do */
     const char *sentence, *support;
 };
 

@@ -4,7 +4,8 @@
 
 #include <string.h>
 
-/* From the first step's start to the last one's end: start-up and the end are no training. */
+/* From the first step's start to the last one's end: start-up and the end are no training. Without steps the part of
+ * the run that was recorded, which the calls of MPI and on files are of. */
 struct window {
     int64_t from, to;
 };
@@ -31,6 +32,9 @@ static struct run_reading reading_at(const struct run_reading *list, int n, int6
 
 static struct window steps_of(const struct run_rank *k)
 {
+    struct recorded_rank part = recorded_of_rank(k);
+    if (!k->n_steps && k->window.until_ns && part.ns > 0)
+        return (struct window){k->watched_from_ns + part.from_ns, k->watched_from_ns + part.to_ns};
     if (!k->n_steps)
         return (struct window){0, 0};
     const struct step_record *last = &k->steps[k->n_steps - 1];
@@ -112,7 +116,7 @@ static struct load load_of(const struct run *a, const struct run_node *n, int is
         struct window k = steps_of(&a->ranks[i]);
         if (!is_shared && a->ranks[i].node != n->node)
             continue;
-        if (a->ranks[i].n_steps > 0) {
+        if (k.to > k.from) {
             w.from = k.from < w.from ? k.from : w.from;
             w.to = k.to > w.to ? k.to : w.to;
         }

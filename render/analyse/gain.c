@@ -221,7 +221,13 @@ void gain_when_shared(struct report *rep, struct run_result *r)
         r->shared.because = report_text(rep, "%s, which something else uses too", r->shared.because);
     }
     double saved = own < step ? step - own : 0, most = r->shared.most_ratio * step;
-    r->gain_ns[CLASS_SHARED] = (int64_t)(most > 0 && saved > most ? most : saved);
+    r->shared.is_most = most > 0 && saved > most;
+    r->gain_ns[CLASS_SHARED] = (int64_t)(r->shared.is_most ? most : saved);
+}
+
+enum gain_basis gain_basis_of(const struct run_result *r, enum cause_class c)
+{
+    return c == CLASS_HOST || (c == CLASS_SHARED && r->shared.is_most) ? GAIN_BOUND : GAIN_ESTIMATE;
 }
 
 /* Gives `ns` of waiting to categories in proportion to weights (no weight: overhead). */
@@ -240,20 +246,21 @@ static void give(struct run_result *r, const int64_t weight[N_CATEGORIES], int64
 
 int uneven_rank(const struct report *rep, const struct run_result *r)
 {
-    int n = r->n_rank_results, most = 0;
-    int64_t all = 0, work[2] = {0}; /* of the busiest rank, of this one */
+    int n = r->n_rank_results, late = -1;
+    int64_t all = 0, most = 0, of_late = 0; /* work: of all ranks, the busiest, the one that comes last */
     for (int i = 0; i < n; i++) {
-        work[1] = 0;
+        int64_t work = 0;
         for (int c = 0; c < N_CATEGORIES; c++)
-            work[1] += r->ranks[i].work_ns[c];
-        all += work[1];
-        if (work[1] > work[0]) {
-            work[0] = work[1];
-            most = i;
+            work += r->ranks[i].work_ns[c];
+        all += work;
+        most = work > most ? work : most;
+        if (r->straggler.has && r->straggler.rank == r->ranks[i].rank) {
+            late = i;
+            of_late = work;
         }
     }
-    int is_uneven = n > 1 && (double)all / n < rep->thresholds.uneven_work * (double)work[0];
-    return is_uneven && r->straggler.has && r->straggler.rank == r->ranks[most].rank ? most : -1;
+    int is_uneven = n > 1 && (double)all / n < rep->thresholds.uneven_work * (double)most;
+    return is_uneven && of_late == most ? late : -1;
 }
 
 void waiting_when_shared(const struct report *rep, struct run_result *r)

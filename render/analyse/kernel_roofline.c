@@ -19,8 +19,9 @@ static void find_bound(const struct run_kernel_counts *k, const struct threshold
                        : k->ns < 0                   ? "n/a because its time was not measured in every launch"
                        : k->peak_bytes_per_s <= 0    ? k->peak_bytes_source
                        : k->flop > 0 && r->ridge < 0 ? k->peak_flop_source
-                       : ratio[roof] > 1.1           ? "n/a because it did more than that peak: one of the two is wrong"
-                                                     : "";
+                       : ratio[roof] > 1 + t->peak_error
+                           ? "n/a because it did more than that peak: one of the two is wrong"
+                           : "";
     if (!*r->bound_because)
         r->bound = ratio[roof] > t->kernel_bound ? names[roof] : "latency";
 }
@@ -42,5 +43,9 @@ struct kernel_roofline kernel_roofline_of(const struct run_kernel_counts *k, con
     if (r.intensity >= 0 && r.ridge >= 0)
         r.attainable_flop_per_s = r.intensity < r.ridge ? r.intensity * k->peak_bytes_per_s : k->peak_flop_per_s;
     find_bound(k, t, &r);
+    if (r.flop_ratio > 1 + t->peak_error)
+        r.flop_ratio = -1;
+    if (r.bytes_ratio > 1 + t->peak_error)
+        r.bytes_ratio = -1;
     return r;
 }

@@ -38,6 +38,11 @@ const char *run_part_name(const struct run_result *r, enum part p)
     return p == PART_TRANSFER && is_one_of_many(r) ? "communication: transfer and waiting" : part_name(p);
 }
 
+const char *run_class_name(const struct run_result *r, enum cause_class c)
+{
+    return c == CLASS_COMMUNICATION && is_one_of_many(r) ? "Communication" : class_name(c);
+}
+
 unsigned known_parts(const struct run_result *r)
 {
     unsigned known = 0;

@@ -118,7 +118,21 @@ static void refuse(struct law *l, const char *because)
     l->because = because;
 }
 
-static struct fit fit_amdahl(struct report *rep, struct series *s)
+/* Why no law goes through these points: at one of them ranks waited for a core, which no law knows. NULL: one may */
+static const char *unreliable(struct report *rep, const struct series *s)
+{
+    for (int i = 0; i < s->n_points; i++)
+        for (int k = 0; k < s->points[i].n_runs; k++) {
+            const struct shared *shared = &rep->runs[s->points[i].runs[k]].shared;
+            if (*shared->id)
+                return report_text(rep, "n/a because at %s %s: no law goes through such points",
+                                   fmt_count(s->points[i].n_nodes, rep->unit).text, shared->because);
+        }
+    return NULL;
+}
+
+/* why: no law is to be fitted; NULL = one is */
+static struct fit fit_amdahl(struct report *rep, struct series *s, const char *why)
 {
     double size[MAX_POINTS], speedup[MAX_POINTS], x[MAX_POINTS][FIT_MAX_PARAMETERS], y[MAX_POINTS];
     int n = speedups(s, size, speedup);
@@ -126,6 +140,10 @@ static struct fit fit_amdahl(struct report *rep, struct series *s)
     struct fit none = {0};
     if (s->kind != SCALING_STRONG) {
         l->because = "n/a because it is about strong scaling";
+        return none;
+    }
+    if (why) {
+        l->because = why;
         return none;
     }
     for (int i = 0; i < n; i++) {
@@ -152,12 +170,16 @@ static struct fit fit_amdahl(struct report *rep, struct series *s)
     return f;
 }
 
-static struct fit fit_usl(struct report *rep, struct series *s)
+static struct fit fit_usl(struct report *rep, struct series *s, const char *why)
 {
     double size[MAX_POINTS], speedup[MAX_POINTS], x[MAX_POINTS][FIT_MAX_PARAMETERS], y[MAX_POINTS];
     int all = speedups(s, size, speedup), n = 0;
     struct law *l = law_add(s, "usl", "Universal Scalability Law");
     struct fit none = {0};
+    if (why) {
+        l->because = why;
+        return none;
+    }
     for (int i = 0; i < all; i++)
         if (size[i] > 1) {
             row_usl(size[i], x[n]);
@@ -186,7 +208,7 @@ static struct fit fit_usl(struct report *rep, struct series *s)
 }
 
 /* Compute of a step goes with 1 / n in strong scaling and stays in weak scaling. */
-static void fit_compute(struct report *rep, struct series *s)
+static void fit_compute(struct report *rep, struct series *s, const char *why)
 {
     double x[MAX_POINTS][FIT_MAX_PARAMETERS], y[MAX_POINTS];
     int n = 0;
@@ -200,6 +222,10 @@ static void fit_compute(struct report *rep, struct series *s)
     if (n < 2 || (s->kind != SCALING_STRONG && s->kind != SCALING_WEAK)) {
         l->because =
             report_text(rep, "n/a because compute was not measured at two %s counts of known scaling", rep->unit);
+        return;
+    }
+    if (why) {
+        l->because = why;
         return;
     }
     struct fit f = fit_linear((const double(*)[FIT_MAX_PARAMETERS])x, y, n, 1);
@@ -230,13 +256,17 @@ static void take_all_reduce(const struct all_reduce *a, struct law *l, int last_
 /* Transfer between p ranks, without the waiting for late ones, which is no property of the network: latency log2 p +
  * bandwidth 2 (p - 1) / p. From a calibration or a log of nccl-tests where there is one; else fitted to the points, of
  * which two give both terms and no residual. */
-static void fit_all_reduce(struct report *rep, struct series *s)
+static void fit_all_reduce(struct report *rep, struct series *s, const char *why)
 {
     double x[MAX_POINTS][FIT_MAX_PARAMETERS], y[MAX_POINTS];
     int n = 0;
     struct law *l = law_add(s, "all_reduce", "transfer = a log2 p + b 2 (p - 1) / p");
     if (*s->all_reduce.source) {
         take_all_reduce(&s->all_reduce, l, s->points[s->n_points - 1].n_ranks);
+        return;
+    }
+    if (why) {
+        l->because = why;
         return;
     }
     for (int i = 0; i < s->n_points && n < MAX_POINTS; i++) {
@@ -267,22 +297,14 @@ static void fit_all_reduce(struct report *rep, struct series *s)
     judge(rep, l);
 }
 
-static int is_shared(const struct report *rep, const struct series *s)
-{
-    for (int i = 0; i < s->n_points; i++)
-        for (int k = 0; k < s->points[i].n_runs; k++)
-            if (*rep->runs[s->points[i].runs[k]].shared.id)
-                return 1;
-    return 0;
-}
-
-static void extrapolate(struct report *rep, struct series *s, const struct fit *amdahl, const struct fit *usl)
+static void extrapolate(struct report *rep, struct series *s, const struct fit *amdahl, const struct fit *usl,
+                        int is_shared)
 {
     const double widest = 4; /* an interval that covers a larger factor says nothing */
     const struct law *a = &s->laws[0], *u = &s->laws[1];
     s->extrapolated_by = "";
     s->extrapolation_because = "";
-    if (is_shared(rep, s)) {
+    if (is_shared) {
         s->extrapolation_because = "n/a because cores were shared: no trend follows from that";
         return;
     }
@@ -319,9 +341,10 @@ void laws(struct report *rep, struct series *s)
     s->all_reduce = (struct all_reduce){.source = "", .because = "", .text = ""};
     if (s->n_points < 2 || s->points[0].n_nodes < 1)
         return;
-    struct fit amdahl = fit_amdahl(rep, s), usl = fit_usl(rep, s);
-    fit_compute(rep, s);
-    all_reduce(rep, s, is_shared(rep, s));
-    fit_all_reduce(rep, s);
-    extrapolate(rep, s, &amdahl, &usl);
+    const char *why = unreliable(rep, s);
+    struct fit amdahl = fit_amdahl(rep, s, why), usl = fit_usl(rep, s, why);
+    fit_compute(rep, s, why);
+    all_reduce(rep, s, why != NULL);
+    fit_all_reduce(rep, s, why);
+    extrapolate(rep, s, &amdahl, &usl, why != NULL);
 }

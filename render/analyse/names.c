@@ -77,6 +77,11 @@ const char *verdict_word(enum verdict v)
     return words[v];
 }
 
+const char *gain_basis_word(enum gain_basis b)
+{
+    return b == GAIN_BOUND ? "upper bound" : "estimate";
+}
+
 const char *confidence_word(enum confidence c)
 {
     static const char *const words[] = {"low", "medium", "high"};

@@ -2,6 +2,8 @@
  * breakdown.c. Test: tests/unit/test_narrate.c */
 #include "render/analyse/breakdown.h"
 
+#include "render/analyse/analyse.h"
+
 #include "render/narrate/format.h"
 
 #include <string.h>
@@ -40,6 +42,8 @@ static const char *named_because(struct report *rep, const struct run *a)
 
 const char *no_steps_because(struct report *rep, const struct run *a, int n_ranks_with_steps)
 {
+    if (recorded_part(a).n_ranks_lost)
+        return "n/a because events were lost while it was recorded, and no step before that is whole on all ranks";
     if (n_ranks_with_steps)
         return "n/a because no step was recorded on all ranks";
     if (a->summary.n_steps)

@@ -61,10 +61,12 @@ struct claim {
     const char *confidence_because;
     const char *evidence; /* link from the site's root: "runs/<slug>/index.html#breakdown", "index.html#scaling" */
     struct action action;
-    int has_gain;             /* 0: what removing the cause would bring cannot be told */
-    int64_t gain_ns;          /* upper bound, per step */
-    int64_t step_ns;          /* the step time the gain refers to */
-    const char *gain_text;    /* "at most 29 ms of 184 ms a step (1.19x)" */
+    int has_gain;    /* 0: what removing the cause would bring cannot be told */
+    int64_t gain_ns; /* per step */
+    enum gain_basis gain_basis;
+    int64_t step_ns; /* the step time the gain refers to */
+    const char
+        *gain_text; /* "about 29.0 ms of 184 ms a step (1.19x, estimate)", "up to 29.0 ms of 184 ms a step (1.19x)" */
     const char *gain_because; /* n/a because ... when !has_gain */
 };
 
@@ -102,7 +104,7 @@ struct series_point {
 #define LOSS_CLASSES(X)                                                                                           \
     X(LOST_COMPUTE, "compute", "compute", "phases of compute")                                                    \
     X(LOST_IMBALANCE, "imbalance", "imbalance", "waiting for a rank that comes last, but for loading or writing") \
-    X(LOST_COMMUNICATION, "communication", "exposed communication", "transfer that no work hides")                \
+    X(LOST_COMMUNICATION, "communication", "transfer", "transfer that no work hides")                             \
     X(LOST_COPY, "copy", "copies", "copies to and from the GPU that no kernel hides")                             \
     X(LOST_DATA, "data", "data", "loading, and waiting for ranks that load")                                      \
     X(LOST_IO, "io", "I/O", "files read while loading and files written, and waiting for ranks that do so")       \

@@ -9,19 +9,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What the compute phases of a step would take if only products, or only memory, held them up: analytic counts of the
- * program over what was calibrated on the nodes that its ranks were on. */
+/* What the ranks of a run can do together: calibrated on the machines that they were on, or stated of each. */
 struct ceilings {
-    const char *because; /* "" or n/a because ... */
-    const char *peaks;   /* as of struct roofline */
-    double flop_ns, memory_ns;
-    double gflop_per_s, gb_per_s; /* ceilings of all ranks together */
+    const char *because;          /* "" or n/a because ... */
+    const char *peaks;            /* as of struct roofline */
+    double gflop_per_s, gb_per_s; /* of all ranks together */
+    int is_turns; /* a machine had more threads than cores, or than its CPU quota, so that its ranks took turns */
 };
 
-static double ceiling(const struct run_measured *one, const struct run_measured *all, double cores)
+/* The best of all repetitions: other programs only take. Threads beyond the cores add nothing. */
+static double ceiling(const struct run_measured *one, const struct run_measured *all, double threads)
 {
-    double v = one->median * cores;
-    return all->n && v > all->median ? all->median : v;
+    double v = one->max * threads;
+    return all->n && v > all->max ? all->max : v;
 }
 
 /* What else would tell, by the first rank: of its counters the archive has a reason, or those of cycles and the like.
@@ -51,92 +51,162 @@ static double stated(const struct run *a, const char *key)
     return 0;
 }
 
+/* The first of the nodes that are one machine: stand-ins for nodes, and all on one kernel. What it can do counts once,
+ * whatever the number of nodes that it stands for. */
+static int machine_of(const struct run *a, int i)
+{
+    const char *kernel = a->nodes[i].boot_id;
+    if (a->node_kind == NODES_EMULATED || (a->node_kind == NODES_ONE_KERNEL && !*kernel))
+        return 0;
+    for (int k = 0; k < i && *kernel; k++)
+        if (strcmp(a->nodes[k].boot_id, kernel) == 0)
+            return k;
+    return i;
+}
+
+/* Ranks of each machine, at the index of its first node; 0 at the others. shape (nodes_len) */
+static const int *ranks_of_machines(struct report *rep, const struct run_result *r)
+{
+    const struct run *a = r->run;
+    int *n = dcr_arena_alloc(&rep->arena, (size_t)(a->nodes_len + 1) * sizeof *n), n_elsewhere = 0;
+    for (int i = 0; i < a->nodes_len; i++) {
+        int machine = machine_of(a, i);
+        for (int k = 0; k < a->ranks_len; k++)
+            n[machine] += a->ranks[k].node == a->nodes[i].node;
+        n_elsewhere += machine > 0;
+    }
+    if (n[0] && !n_elsewhere) /* of ranks that left nothing the operations count, too */
+        n[0] = r->n_ranks;
+    return n;
+}
+
+/* Of the threads on a machine, as many as CPU quotas let run at once. Nodes on one kernel have one each; stand-ins are
+ * in one cgroup. */
+static double threads_at_once(const struct run *a, int machine, double threads)
+{
+    double quotas = 0;
+    for (int i = machine; i < a->nodes_len; i++) {
+        if (i > machine && (a->node_kind == NODES_EMULATED || machine_of(a, i) != machine))
+            continue;
+        if (!(a->nodes[i].cores_quota > 0))
+            return threads;
+        quotas += a->nodes[i].cores_quota;
+    }
+    return fmin(quotas, threads);
+}
+
+static void add_machine(struct report *rep, const struct run *a, int machine, double threads, struct ceilings *f)
+{
+    const struct run_node_calibration *c = run_calibration_of(a, a->nodes[machine].node);
+    if (!c || !c->memory_one.n || !c->flop_one.n) {
+        f->because = "n/a because a node of the run was not calibrated: run dccollect calibrate on it";
+        return;
+    }
+    if (c->disturbed && *c->disturbed) {
+        f->because = report_text(rep,
+                                 "n/a because other work was on the machine while it was calibrated (%s): calibrate "
+                                 "again while nothing else runs",
+                                 c->disturbed);
+        return;
+    }
+    /* Arithmetic was measured by processor time, which knows no quota. Memory was by wall time: nothing tells how much
+     * of its best repetition the quota took. */
+    double at_once = threads_at_once(a, machine, threads);
+    f->gflop_per_s += ceiling(&c->flop_one, &c->flop_all, at_once);
+    f->gb_per_s += ceiling(&c->memory_one, &c->memory_all, threads);
+    f->is_turns |= at_once < threads || (c->cores > 0 && threads > c->cores);
+}
+
 static struct ceilings ceilings_of(struct report *rep, const struct run_result *r)
 {
     struct ceilings f = {.because = "", .peaks = "calibrated"};
     const struct run *a = r->run;
-    double threads = a->program.threads > 0 ? (double)a->program.threads : 1;
     if (!(a->program.traffic_bytes_per_step > 0) || !(a->program.flop_per_step > 0))
         f.because = untold(rep, a);
     else if (stated(a, "peak_gflop_per_s") > 0 && stated(a, "peak_gb_per_s") > 0) {
         f.peaks = "stated";
         f.gflop_per_s = stated(a, "peak_gflop_per_s") * r->n_ranks;
         f.gb_per_s = stated(a, "peak_gb_per_s") * r->n_ranks;
-        f.flop_ns = a->program.flop_per_step / f.gflop_per_s;
-        f.memory_ns = a->program.traffic_bytes_per_step / f.gb_per_s;
         return f;
     } else if (strcmp(a->program.backend, "cuda") == 0)
         f.because = "n/a because what is calibrated is processors and the run computed on GPUs: state what one can do "
                     "(dccollect run --label peak_gflop_per_s=N --label peak_gb_per_s=N)";
     else if (!a->calibration)
         f.because = "n/a because the machine was not calibrated: run dccollect calibrate before the run";
-    for (int i = 0; !*f.because && i < a->nodes_len; i++) {
-        const struct run_node_calibration *c = run_calibration_of(a, a->nodes[i].node);
-        double ranks = 0;
-        for (int k = 0; k < a->ranks_len; k++)
-            ranks += a->ranks[k].node == a->nodes[i].node;
-        if (ranks == 0)
-            continue;
-        if (!c || !c->memory_one.n || !c->sgemm_one.n) {
-            f.because = "n/a because a node of the run was not calibrated: run dccollect calibrate on it";
-            break;
-        }
-        if (c->disturbed && *c->disturbed) {
-            f.because = report_text(rep,
-                                    "n/a because other work was on the machine while it was calibrated (%s): calibrate "
-                                    "again while nothing else runs",
-                                    c->disturbed);
-            break;
-        }
-        f.gflop_per_s += ceiling(&c->sgemm_one, &c->sgemm_all, ranks * threads);
-        f.gb_per_s += ceiling(&c->memory_one, &c->memory_all, ranks * threads);
-        if (a->node_kind == NODES_EMULATED || a->node_kind == NODES_ONE_KERNEL)
-            break; /* one machine: its ceilings count once */
-    }
-    if (!*f.because && (a->node_kind == NODES_EMULATED || a->node_kind == NODES_ONE_KERNEL)) {
-        const struct run_node_calibration *c = run_calibration_of(a, a->nodes[0].node);
-        f.gflop_per_s = c ? ceiling(&c->sgemm_one, &c->sgemm_all, r->n_ranks * threads) : 0;
-        f.gb_per_s = c ? ceiling(&c->memory_one, &c->memory_all, r->n_ranks * threads) : 0;
-    }
+    const int *ranks = *f.because ? NULL : ranks_of_machines(rep, r);
+    for (int i = 0; !*f.because && i < a->nodes_len; i++)
+        if (ranks[i])
+            add_machine(rep, a, i, ranks[i] * (double)(a->program.threads > 0 ? a->program.threads : 1), &f);
     if (!*f.because && !(f.gflop_per_s > 0 && f.gb_per_s > 0))
         f.because = "n/a because no rank was on a node that was calibrated";
-    if (!*f.because) {
-        f.flop_ns = a->program.flop_per_step / f.gflop_per_s;
-        f.memory_ns = a->program.traffic_bytes_per_step / f.gb_per_s;
-    }
     return f;
 }
 
-/* Compute of a step as the roofline sees it: where cores were shared, without what neighbours took. */
-static double compute_ns(const struct run_result *r)
+/* The wall time of a step in which its operations were done. Ranks with a core for each thread compute side by side:
+ * the mean of their compute phases. Ranks that take turns on cores do not: while one waits for a core, or exchanges,
+ * another computes, and only the step as a whole is the time of them all. With either no run does more than its
+ * machines can. */
+static double wall_of_compute(const struct run_result *r, int is_of_step)
 {
-    double sum = 0;
-    if (!*r->shared.id)
-        return (double)r->part_ns[PART_COMPUTE];
-    for (int i = 0; i < r->n_rank_results; i++)
-        sum += (double)r->ranks[i].work_ns[CAT_COMPUTE];
-    return sum / r->n_rank_results;
+    return is_of_step ? (double)r->step.mean_ns : (double)r->part_ns[PART_COMPUTE];
 }
 
-/* "34.1 GB/s, 85 % of the calibrated 40.0 GB/s". Nothing does more than it can: then the ceiling is wrong, and a share
- * of it means nothing. */
-static const char *of_ceiling(struct report *rep, const char *peaks, double ratio, double ceiling, const char *unit,
-                              const char *why)
+/* What other programs left the ranks of the cores that they could use. Rates are what was reached beside these; whether
+ * a ceiling held the ranks up is judged by what was left of it. */
+static double left_by_others(const struct run_result *r)
+{
+    double cores = r->shared.machine_cores, threads = r->run->program.threads > 0 ? (double)r->run->program.threads : 1;
+    if (!(cores > 0))
+        return 1;
+    double wanted = fmin(r->n_ranks * threads, cores);
+    return fmin(cores * (1 - others_ratio(r)) / wanted, 1);
+}
+
+/* "34.1 GB/s, 85 % of the calibrated 40.0 GB/s" */
+static const char *of_ceiling(struct report *rep, const char *peaks, double ratio, double ceiling, const char *unit)
 {
     const char *amount = report_text(rep, "%s %s", fmt_number(ratio * ceiling).text, unit);
     if (ratio > 1)
-        return report_text(rep, "%s, %s times the %s %s %s (%s, so no share of it is given)", amount,
-                           fmt_ratio(ratio).text, peaks, fmt_number(ceiling).text, unit, why);
-    return report_text(rep, "%s, %s of the %s %s %s", amount, fmt_percent(ratio).text, peaks, fmt_number(ceiling).text,
+        return report_text(rep, "%s, %s (%s: %s %s)", amount, fmt_of_peak(ratio).text, peaks, fmt_number(ceiling).text,
+                           unit);
+    return report_text(rep, "%s, %s of the %s %s %s", amount, fmt_of_peak(ratio).text, peaks, fmt_number(ceiling).text,
                        unit);
 }
 
-struct roofline roofline_of(const struct run_program *p, double peak_gflop_per_s, double peak_gb_per_s,
-                            double compute_ns, double step_ns, double bound_ratio)
+/* Nothing does more than it can: then the counts are wrong, or the peak is, and a share of it means nothing. "" = they
+ * agree. What stands behind the colon is what to do. */
+static const char *disagree(struct report *rep, const struct roofline *f, double rate, double peak, const char *unit)
+{
+    if (rate / peak <= 1 + rep->thresholds.peak_error)
+        return "";
+    return report_text(
+        rep,
+        "n/a because counts and %s disagree (%s %s is %s times the %s %s %s): %s, and check flop_per_step "
+        "and traffic_bytes_per_step of program.json",
+        strcmp(f->peaks, "stated") == 0 ? "stated peaks" : "calibration", fmt_number(rate).text, unit,
+        fmt_ratio(rate / peak).text, f->peaks, fmt_number(peak).text, unit,
+        strcmp(f->peaks, "stated") == 0 ? "state the peaks of one rank anew"
+                                        : "calibrate again while nothing else runs");
+}
+
+static void set_shares(struct report *rep, struct roofline *f)
+{
+    const char *flop = disagree(rep, f, f->gflop_per_s, f->peak_gflop_per_s, "GFLOP/s");
+    const char *bytes = disagree(rep, f, f->gb_per_s, f->peak_gb_per_s, "GB/s");
+    f->mfu_because = flop;
+    f->of_attainable_because = *flop ? flop : bytes;
+    if (*f->of_attainable_because)
+        f->bound = "";
+}
+
+struct roofline roofline_of(const struct run_program *p, double peak_gflop_per_s, double peak_gb_per_s, double wall_ns,
+                            double step_ns, double bound_ratio)
 {
     struct roofline f = {.has = 1,
                          .because = "",
                          .peaks = "",
+                         .of_attainable_because = "",
+                         .mfu_because = "",
                          .flop = p->flop_per_step,
                          .bytes = p->traffic_bytes_per_step,
                          .peak_gflop_per_s = peak_gflop_per_s,
@@ -144,8 +214,8 @@ struct roofline roofline_of(const struct run_program *p, double peak_gflop_per_s
     f.intensity = f.flop / f.bytes;
     f.ridge = peak_gflop_per_s / peak_gb_per_s;
     f.attainable_gflop_per_s = fmin(peak_gflop_per_s, f.intensity * peak_gb_per_s);
-    f.gflop_per_s = f.flop / compute_ns; /* per nanosecond: 10^9 a second */
-    f.gb_per_s = f.bytes / compute_ns;
+    f.gflop_per_s = f.flop / wall_ns; /* per nanosecond: 10^9 a second */
+    f.gb_per_s = f.bytes / wall_ns;
     f.of_attainable_ratio = f.gflop_per_s / f.attainable_gflop_per_s;
     f.mfu_ratio = f.flop / (step_ns * peak_gflop_per_s);
     f.bound = f.intensity > f.ridge && f.gflop_per_s / peak_gflop_per_s > bound_ratio ? "compute"
@@ -157,36 +227,48 @@ struct roofline roofline_of(const struct run_program *p, double peak_gflop_per_s
 void rule_memory(struct report *rep, struct run_result *r)
 {
     const struct thresholds *t = &rep->thresholds;
-    struct ceilings f = ceilings_of(rep, r);
-    double compute = compute_ns(r);
-    if (*f.because || compute <= 0) {
-        r->roofline.because = *f.because ? f.because : "n/a because no compute phase was recorded";
-        rule_not_measured(r, CLASS_MEMORY, *f.because ? f.because : "n/a because no compute phase was recorded");
+    struct ceilings p = ceilings_of(rep, r);
+    if (!*p.because && r->part_ns[PART_COMPUTE] <= 0)
+        p.because = "n/a because no compute phase was recorded";
+    if (*p.because) {
+        r->roofline.because = p.because;
+        rule_not_measured(r, CLASS_MEMORY, p.because);
         return;
     }
-    r->roofline =
-        roofline_of(&r->run->program, f.gflop_per_s, f.gb_per_s, compute, (double)r->step.mean_ns, t->memory_bound);
-    r->roofline.peaks = f.peaks;
-    double step = (double)r->step.mean_ns, scale = (double)r->part_ns[PART_COMPUTE] / compute;
+    double step = (double)r->step.mean_ns, wall = wall_of_compute(r, p.is_turns), left = left_by_others(r);
+    struct roofline f = roofline_of(&r->run->program, p.gflop_per_s, p.gb_per_s, wall, step, t->memory_bound * left);
+    f.peaks = p.peaks;
+    f.is_of_step = p.is_turns;
+    set_shares(rep, &f);
+    r->roofline = f;
+    if (*f.of_attainable_because) {
+        rule_not_measured(r, CLASS_MEMORY, f.of_attainable_because);
+        return;
+    }
     /* Counts and ceilings are estimates: more than all of compute they cannot take. */
-    double used = f.memory_ns / compute, busy = f.flop_ns / compute;
-    double gain = f.memory_ns > f.flop_ns && compute > f.flop_ns ? (compute - f.flop_ns) * scale : 0;
+    double moves = f.gb_per_s / f.peak_gb_per_s, does = f.gflop_per_s / f.peak_gflop_per_s;
+    double used = fmin(moves / left, 1), busy = fmin(does / left, 1), compute = (double)r->part_ns[PART_COMPUTE];
+    double gain = moves > does ? (1 - busy) * compute : 0;
+    int is_beside = left < 1 - t->loss_matters;
     r->gain_ns[CLASS_MEMORY] = (int64_t)gain;
-    struct class_result *c = rule_begin(r, CLASS_MEMORY, (int64_t)(fmin(f.memory_ns, compute) * scale),
+    struct class_result *c = rule_begin(r, CLASS_MEMORY, (int64_t)(used * compute),
                                         report_text(rep,
-                                                    "limits above %s of the %s bandwidth, when products need less "
+                                                    "limits above %s of the %s bandwidth%s, when products need less "
                                                     "time than memory traffic",
-                                                    fmt_percent(t->memory_bound).text, f.peaks),
+                                                    fmt_percent(t->memory_bound).text, f.peaks,
+                                                    is_beside ? ", as far as other programs left it" : ""),
                                         "memory_bound", t->memory_bound);
-    int is_memory = f.memory_ns > f.flop_ns && gain > t->gain_limits * step;
+    c->judged = (struct judged){"of bandwidth", used, "memory_bound", t->memory_bound};
+    int is_memory = moves > does && gain > t->gain_limits * step;
     c->verdict = used > t->memory_bound && is_memory       ? VERDICT_LIMITS
                  : used > t->memory_bound / 2 && is_memory ? VERDICT_WATCH
                                                            : VERDICT_FINE;
-    const char *low = strcmp(f.peaks, "stated") == 0 ? "what was stated is too low" : "the calibration was too low";
-    c->text =
-        report_text(rep, "while computing it moves %s and does %s (analytic counts)",
-                    of_ceiling(rep, f.peaks, used, f.gb_per_s, "GB/s", report_text(rep, "from caches, or %s", low)),
-                    of_ceiling(rep, f.peaks, busy, f.gflop_per_s, "GFLOP/s", low));
+    c->text = report_text(
+        rep, "%s it moves %s and does %s (analytic counts%s)", f.is_of_step ? "over whole steps" : "while computing",
+        of_ceiling(rep, f.peaks, moves, f.peak_gb_per_s, "GB/s"),
+        of_ceiling(rep, f.peaks, does, f.peak_gflop_per_s, "GFLOP/s"),
+        is_beside ? report_text(rep, "; other programs left %s of the cores that it could use", fmt_percent(left).text)
+                  : "");
 }
 
 /* Of the ranks' work, where they shared cores: shares of the time hold neighbours' turns. */
@@ -201,7 +283,7 @@ static double compute_of_work(const struct run_result *r)
     return work > 0 ? own / work : 0;
 }
 
-/* Computing cannot be left away, and a ceiling of large products is out of reach of small ones: a gain is known only
+/* Computing cannot be left away, and the peak of registers is out of reach of small products: a gain is known only
  * where the program timed better kernels on its own batches. Waiting for a rank that computes shrinks with it. */
 int64_t gain_of_kernels(struct report *rep, const struct run_result *r)
 {
@@ -226,11 +308,11 @@ int is_memory_judged(const struct run_result *r)
 static const char *compute_text(struct report *rep, const struct run_result *r, const struct class_result *c,
                                 int is_bound)
 {
-    const char *text = fmt_time(r->part_ns[PART_COMPUTE]).text, *kernels = "";
+    const char *kernels = "";
     if (c->gain_ns > 0)
         kernels = report_text(rep, "; with the kernels '%s' a batch takes %s of the time (measured before training)",
                               r->run->program.kernels_best, fmt_percent(r->run->program.kernels_best_ratio).text);
-    return report_text(rep, "%s a step%s%s", text,
+    return report_text(rep, "%s a step%s%s", fmt_time(r->part_ns[PART_COMPUTE]).text,
                        !is_bound               ? ""
                        : is_compute_waiting(r) ? ", in which the ranks mostly wait"
                        : *r->shared.id         ? ": compute-bound, as far as shared cores let one see"
@@ -272,12 +354,16 @@ void rule_compute(struct report *rep, struct run_result *r)
     int is_bound = !others && compute > t->compute_bound && comm < t->comm_watch && data < t->data_watch;
     if (is_bound) {
         c->verdict = VERDICT_LIMITS;
+        if (c->share_ratio <= t->compute_bound)
+            c->judged = (struct judged){*r->shared.id ? "of the work" : "of the rest", compute, "compute_bound",
+                                        t->compute_bound};
     } else if (rule_share(r, c->gain_ns) > t->gain_limits) { /* a cost that can be avoided, whatever else can be */
         c->verdict = VERDICT_LIMITS;
         c->rule = report_text(rep, "limits where kernels that were timed would save above %s of step time",
                               fmt_percent(t->gain_limits).text);
         c->threshold_name = "gain_limits";
         c->threshold_ratio = t->gain_limits;
+        c->judged = (struct judged){"to gain", rule_share(r, c->gain_ns), "gain_limits", t->gain_limits};
         c->share_interval = (struct interval){0};
     }
     c->text = compute_text(rep, r, c, is_bound);

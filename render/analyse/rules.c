@@ -150,7 +150,7 @@ static void rule_data(struct report *rep, struct run_result *r)
 /* Did a recorder watch the calls on files? Then that there was nothing is a measurement. */
 static int is_io_recorded(const struct run *a)
 {
-    return a->n_files > 0 || strcmp(a->io_status, "ok") == 0;
+    return (a->n_files > 0 || strcmp(a->io_status, "ok") == 0) && !recorded_part(a).n_ranks_lost;
 }
 
 /* "53.7 us", summed over ranks; 0 of a run that made none that was timed. */
@@ -161,6 +161,18 @@ static const char *all_of_files(struct report *rep, const struct run *a)
         for (int k = 0; k < DCT_N_IO; k++)
             ns += (double)a->files[i].sum[k].ns;
     return report_text(rep, "%s", fmt_time(ns < 9e18 ? (int64_t)ns : INT64_MAX).text);
+}
+
+/* What the kernel counted beside them, of which nobody knows the time; "" little. */
+static const char *beside_files(struct report *rep, const struct run *a)
+{
+    static const int64_t LITTLE = 1000000; /* a program reads and says so much to start */
+    struct files_explained e = files_explained(a);
+    int64_t rest = *e.rest_because ? 0 : e.rest_bytes[DCT_IO_READ] + e.rest_bytes[DCT_IO_WRITE];
+    return rest > LITTLE * a->ranks_len
+               ? report_text(rep, "; %s more were read and written in calls that were not seen",
+                             fmt_bytes((double)rest).text)
+               : "";
 }
 
 /* Checkpoints may lie inside steps or between them: both count against the wall time. */
@@ -197,6 +209,10 @@ static void rule_io(struct report *rep, struct run_result *r)
         c->verdict = VERDICT_LIMITS;
     else if (c->verdict == VERDICT_FINE && of_wall > t->io_watch)
         c->verdict = VERDICT_WATCH;
+    if (c->share_ratio <= t->io_limits && of_wall > t->io_watch && of_wall > c->share_ratio)
+        c->judged = (struct judged){"of the run", of_wall, "io_limits", t->io_limits};
+    if (c->share_ratio <= t->io_limits && of_wall <= t->io_limits && iowait > t->iowait_limits)
+        c->judged = (struct judged){"I/O wait", iowait, "iowait_limits", t->iowait_limits};
     c->text = r->part_ns[PART_IO] ? a_step(rep, r->part_ns[PART_IO]) : "none in steps";
     if (files)
         c->text = report_text(rep, "%s, %s in calls on files while loading", c->text, fmt_time(files).text);
@@ -208,8 +224,8 @@ static void rule_io(struct report *rep, struct run_result *r)
     if (r->io_outside_ns)
         c->text = report_text(rep, "%s, and %s between steps over the run", c->text, fmt_time(r->io_outside_ns).text);
     if (is_io_recorded(r->run)) /* calls too short for an event are known as sums only */
-        c->text = report_text(rep, "%s; all calls on files that were recorded took %s, summed over ranks", c->text,
-                              all_of_files(rep, r->run));
+        c->text = report_text(rep, "%s; all calls on files that were recorded took %s, summed over ranks%s", c->text,
+                              all_of_files(rep, r->run), beside_files(rep, r->run));
 }
 
 static void rule_copy(struct report *rep, struct run_result *r)
@@ -328,6 +344,8 @@ static void rule_largest_gain(struct report *rep, struct run_result *r)
                                     fmt_percent(rep->thresholds.gain_limits).text);
         largest->threshold_name = "gain_limits";
         largest->threshold_ratio = rep->thresholds.gain_limits;
+        largest->judged =
+            (struct judged){"to gain", rule_share(r, largest->gain_ns), "gain_limits", rep->thresholds.gain_limits};
         largest->share_interval = (struct interval){0};
     }
 }

@@ -61,12 +61,13 @@ static void rule_imbalance_when_shared(struct report *rep, struct run_result *r,
 {
     const struct thresholds *t = &rep->thresholds;
     struct class_result *w = &r->classes[CLASS_IMBALANCE];
+    int64_t wait = r->part_ns[PART_WAIT];
     if (caused > 0 && r->uneven_wait_ns == 0) {
         rule_not_measured(r, CLASS_IMBALANCE,
                           report_text(rep,
                                       "n/a because ranks were kept from their cores: of %s a step (%s) that they wait "
                                       "for each other, unequal work explains nothing",
-                                      fmt_time(caused).text, fmt_percent(rule_share(r, caused)).text));
+                                      fmt_time(wait).text, fmt_percent(rule_share(r, wait)).text));
         return;
     }
     w->share_ns = r->uneven_wait_ns;
@@ -75,13 +76,27 @@ static void rule_imbalance_when_shared(struct report *rep, struct run_result *r,
     rule_grade(w, t->comm_limits, t->straggler_wait);
     if (r->straggler.has && w->share_ratio > t->straggler_wait)
         w->verdict = VERDICT_LIMITS;
-    w->text = report_text(
-        rep, "%s a step waiting, of which unequal work explains %s: the rest waits for ranks without a core",
-        fmt_time(caused).text, w->share_ns ? fmt_time(w->share_ns).text : "nothing");
+    w->text =
+        1000 * (wait - w->share_ns) < r->step.mean_ns
+            ? report_text(rep, "%s a step waiting, all of which unequal work explains", fmt_time(wait).text)
+            : report_text(rep,
+                          "%s a step waiting, of which unequal work explains %s: the rest waits for ranks without "
+                          "a core",
+                          fmt_time(wait).text, w->share_ns ? fmt_time(w->share_ns).text : "nothing");
     if (r->straggler.has)
         w->text = report_text(rep, "rank %d arrives last in %s of the collectives; %s", r->straggler.rank,
                               fmt_percent(r->straggler.wins_ratio).text, w->text);
     only_if_it_matters(t, r, w);
+}
+
+/* "5.81 ms a step waiting", all of it; of what is another class's matter, how much. */
+static const char *all_waiting(struct report *rep, const struct run_result *r, int64_t caused)
+{
+    int64_t wait = r->part_ns[PART_WAIT];
+    return 1000 * (wait - caused) < r->step.mean_ns
+               ? report_text(rep, "%s a step waiting", fmt_time(wait).text)
+               : report_text(rep, "%s a step waiting, %s of it for ranks that load or write files", fmt_time(wait).text,
+                             fmt_time(wait - caused).text);
 }
 
 static void rule_imbalance(struct report *rep, struct run_result *r, int64_t caused)
@@ -105,14 +120,15 @@ static void rule_imbalance(struct report *rep, struct run_result *r, int64_t cau
         w->text = report_text(rep, "rank %d arrives last in %s of the collectives; load balance %s", s->rank,
                               fmt_percent(s->wins_ratio).text, balance.text);
     else if (s->is_mostly_last)
-        w->text = report_text(
-            rep,
-            "%s a step waiting; rank %d arrives last in %s of the collectives, which costs each other rank only %s a "
-            "step; load balance %s",
-            fmt_time(caused).text, s->rank, fmt_percent(s->wins_ratio).text, fmt_time(s->caused_ns).text, balance.text);
+        w->text =
+            report_text(rep,
+                        "%s; rank %d arrives last in %s of the collectives, which costs each other rank only %s a "
+                        "step; load balance %s",
+                        all_waiting(rep, r, caused), s->rank, fmt_percent(s->wins_ratio).text,
+                        fmt_time(s->caused_ns).text, balance.text);
     else
-        w->text = report_text(rep, "%s a step waiting, no rank stands out; load balance %s", fmt_time(caused).text,
-                              balance.text);
+        w->text =
+            report_text(rep, "%s, no rank stands out; load balance %s", all_waiting(rep, r, caused), balance.text);
     /* A rank that is named is not fine, though what all ranks wait in the mean may be little. */
     double of_others = w->share_ratio * r->n_rank_results / (r->n_rank_results - 1);
     if (s->has && w->verdict == VERDICT_FINE && of_others > t->straggler_wait)
@@ -140,6 +156,32 @@ static void rule_one_rank(struct report *rep, struct run_result *r)
     only_if_it_matters(t, r, c);
     c->text =
         report_text(rep, "%s a step in calls that exchange data, though there is one rank", fmt_time(r->comm_ns).text);
+}
+
+/* Where the ranks' own threads took turns on the cores, ranks are late by turns for that. Waiting for each other that
+ * is no longer than all of them waited for a core is then not known to be for a rank with more work, unless one is
+ * mostly last. */
+static int may_be_for_cores(const struct run_result *r)
+{
+    double delays = 0, n = r->n_rank_results;
+    if (!r->shared.own || r->shared.is_of_several || r->straggler.is_mostly_last)
+        return 0;
+    for (int i = 0; i < r->run->ranks_len; i++) {
+        double delay = waiting_for_core(&r->run->ranks[i]);
+        delays += delay > 0 ? delay : 0;
+    }
+    return r->classes[CLASS_IMBALANCE].share_ratio <= delays * (n - 1) / n;
+}
+
+/* It is watched, and what its removal would save is not known. */
+static void rule_imbalance_of_cores(struct report *rep, struct run_result *r)
+{
+    struct class_result *w = &r->classes[CLASS_IMBALANCE];
+    if (w->verdict != VERDICT_FINE)
+        w->verdict = VERDICT_WATCH;
+    r->gain_ns[CLASS_IMBALANCE] = w->gain_ns = 0;
+    w->text = report_text(rep, "%s; threads of the ranks waited for a core for as long or longer, and that may be why",
+                          w->text);
 }
 
 void rule_communication(struct report *rep, struct run_result *r)
@@ -179,8 +221,11 @@ void rule_communication(struct report *rep, struct run_result *r)
     c->share_interval = r->part_interval[PART_TRANSFER];
     rule_grade(c, t->comm_limits, t->comm_watch);
     double of_loss = transfer_of_loss(rep, r);
-    if (of_loss > t->comm_loss)
+    if (of_loss > t->comm_loss) {
         c->verdict = VERDICT_LIMITS;
+        if (c->share_ratio <= t->comm_limits)
+            c->judged = (struct judged){"of lost time", of_loss, "comm_loss", t->comm_loss};
+    }
     only_if_it_matters(t, r, c);
     c->text = of_loss > t->comm_loss ? report_text(rep, "%s a step in transfer, %s of the time lost to scaling",
                                                    fmt_time(transfer).text, fmt_percent(of_loss).text)
@@ -197,12 +242,18 @@ void rule_communication(struct report *rep, struct run_result *r)
         return;
     }
     rule_imbalance(rep, r, caused);
+    if (may_be_for_cores(r)) {
+        rule_imbalance_of_cores(rep, r);
+        return;
+    }
 
     /* Together above the threshold although neither is alone: the larger one is named. */
     if (c->verdict != VERDICT_LIMITS && w->verdict != VERDICT_LIMITS &&
         c->share_ratio + w->share_ratio > t->comm_limits) {
         struct class_result *larger = c->gain_ns >= w->gain_ns ? c : w;
         larger->verdict = VERDICT_LIMITS;
+        larger->judged = (struct judged){larger == c ? "with waiting" : "with transfer",
+                                         c->share_ratio + w->share_ratio, "comm_limits", t->comm_limits};
         only_if_it_matters(t, r, larger);
     }
 }

@@ -100,17 +100,18 @@ struct phase_result {
     const char *gpu_because;  /* why not, when !has_gpu; NULL = of no trace of a GPU */
 };
 
-/* The classes of causes a report rules in or out. X(id, key, name in the table) */
-#define REPORT_CLASSES(X)                                    \
-    X(CLASS_SHARED, "shared", "Shared resources")            \
-    X(CLASS_COMPUTE, "compute", "Compute")                   \
-    X(CLASS_MEMORY, "memory", "Memory bandwidth")            \
-    X(CLASS_COMMUNICATION, "communication", "Communication") \
-    X(CLASS_IMBALANCE, "imbalance", "Load imbalance")        \
-    X(CLASS_DATA, "data", "Data loading")                    \
-    X(CLASS_IO, "io", "I/O")                                 \
-    X(CLASS_COPY, "copy", "Host-to-device copies")           \
-    X(CLASS_HOST, "host", "Host and kernel launch")          \
+/* The classes of causes a report rules in or out. Communication is judged by its transfer alone, since waiting is the
+ * matter of the rank that others wait for: so it is called. X(id, key, name in the table) */
+#define REPORT_CLASSES(X)                               \
+    X(CLASS_SHARED, "shared", "Shared resources")       \
+    X(CLASS_COMPUTE, "compute", "Compute")              \
+    X(CLASS_MEMORY, "memory", "Memory bandwidth")       \
+    X(CLASS_COMMUNICATION, "communication", "Transfer") \
+    X(CLASS_IMBALANCE, "imbalance", "Load imbalance")   \
+    X(CLASS_DATA, "data", "Data loading")               \
+    X(CLASS_IO, "io", "I/O")                            \
+    X(CLASS_COPY, "copy", "Host-to-device copies")      \
+    X(CLASS_HOST, "host", "Host and kernel launch")     \
     X(CLASS_OVERHEAD, "overhead", "Unnamed step time")
 enum cause_class {
 #define X(id, key, name) id,
@@ -125,6 +126,20 @@ enum verdict { VERDICT_NA = 0, VERDICT_FINE, VERDICT_WATCH, VERDICT_LIMITS };
 /** verdict_word - "n/a", "fine", "watch", "limits". */
 const char *verdict_word(enum verdict v);
 
+/* How sure a predicted gain is: an upper bound cannot be exceeded while the rest of a step takes its time; a replay or
+ * a model can be, and is an estimate. */
+enum gain_basis { GAIN_ESTIMATE = 0, GAIN_BOUND };
+/** gain_basis_word - "estimate", "upper bound". */
+const char *gain_basis_word(enum gain_basis b);
+
+/* What the rule compared with a threshold, where that is not the class's share of step time. */
+struct judged {
+    const char *of;        /* "of bandwidth", behind the ratio; NULL: the share itself was compared */
+    double ratio;          /* not finite: no share of it is known */
+    const char *threshold; /* its name */
+    double threshold_ratio;
+};
+
 /* One line of the ruled-in-or-out table of a run. */
 struct class_result {
     enum cause_class cls;
@@ -137,7 +152,9 @@ struct class_result {
     const char *rule;               /* "transfer > 20 % of step time" */
     const char *threshold_name;     /* key in docs/thresholds, "" none */
     double threshold_ratio;
-    int64_t gain_ns;   /* step time saved at most if the cause were removed (critical path) */
+    struct judged judged;
+    int64_t
+        gain_ns; /* step time saved if the cause were removed (critical path); gain_basis_of says how sure that is */
     const char *text;  /* one line: what was found, or "n/a because ..." */
     int is_unrecorded; /* nothing of it was recorded, not elsewhere either: it may be in what is called compute */
 };
@@ -159,6 +176,7 @@ struct shared {
     double others_cores; /* of them, what other programs took in the mean */
     int64_t alone_ns;    /* a step of ranks with cores of their own and nothing else on them; 0 = not estimated */
     int is_by_processor; /* alone_ns is from processor time: the shortest times hold waits for a core */
+    int is_most;         /* the gain of cores of their own is most_ratio of a step: a bound */
     double most_ratio;   /* of a step, what cores for all of its ranks' threads can save at most; 0 = not known */
     const char *own;   /* not for other programs, but for their own threads the ranks waited: a sentence; NULL = not */
     int is_of_several; /* nor is it known that the one that makes the steps waited, and not another of its processes */
@@ -183,7 +201,7 @@ struct straggler {
     double wins_ratio;   /* of collectives in which it came last */
     double caused_ratio; /* waiting it caused, share of step time */
     int64_t caused_ns;   /* mean per step and rank that waited for it */
-    int64_t as_fast_ns;  /* what a step saves at most if it computes as fast as the next: 0 = it has more samples */
+    int64_t as_fast_ns;  /* what a step saves if it computes as fast as the next: 0 = it has more samples */
 };
 
 /* Gradient accumulation: the micro-batches of an optimiser step. */
@@ -194,7 +212,7 @@ struct accumulated {
     const char *because;   /* n/a because ... when micro_batches is 0 */
 };
 
-/* The compute phases of a step against what the ranks' cores or GPUs can do, all ranks together: analytic counts of the
+/* The compute of a step against what the ranks' cores or GPUs can do, all ranks together: analytic counts of the
  * program over ceilings that were calibrated, or stated by labels. Exact arithmetic of these; none is estimated. */
 struct roofline {
     int has;
@@ -204,10 +222,13 @@ struct roofline {
     double peak_gflop_per_s, peak_gb_per_s;
     double intensity, ridge; /* FLOP per byte: of the program; where both ceilings meet */
     double attainable_gflop_per_s;
-    double gflop_per_s, gb_per_s; /* achieved while computing */
-    double of_attainable_ratio;   /* above 1 the ceilings, or the counts, are wrong */
-    double mfu_ratio;             /* FLOP of a step / (step time * peak) */
-    const char *bound;            /* "compute", "memory", "neither" (latency, launches, small kernels) */
+    int is_of_step; /* rates are over whole steps: ranks took turns on cores, so that compute had no time of
+                       its own; else over the compute phases */
+    double gflop_per_s, gb_per_s; /* achieved in that wall time */
+    /* Shares of the peaks; slightly above 1 is an error of measuring. Each is not known where its text is not "". */
+    double of_attainable_ratio, mfu_ratio;           /* mfu: FLOP of a step / (step time * peak) */
+    const char *of_attainable_because, *mfu_because; /* n/a because counts and peaks disagree ... */
+    const char *bound; /* "compute", "memory", "neither" (latency, launches, small kernels); "" = cannot be told */
 };
 
 /* What the memory of a GPU was at its peak. X(id, word in report.json and on the page) */
@@ -280,7 +301,7 @@ struct run_result {
                                                   steps (validation, logging); sums to part_ns[PART_WAIT] */
     int64_t uneven_wait_ns; /* of the waiting, what unequal work of the ranks explains; only where cores were shared */
     int64_t work_transfer_ns;   /* shortest transfer of a step, mean over ranks */
-    int64_t gain_ns[N_CLASSES]; /* replay: step time saved at most without that cause; 0 where the class has none */
+    int64_t gain_ns[N_CLASSES]; /* replay: step time saved without that cause; 0 where the class has none */
     int64_t n_matched; /* collectives of the counted steps that all ranks made, so that it is known who came last;
                           0 = of none, and n_last and caused_wait_ns of the ranks are n/a */
     struct rank_result *ranks; /* shape (n_rank_results), ascending rank */

@@ -1,12 +1,15 @@
 /* thresholds.c - see thresholds.h. */
 #include "render/analyse/thresholds.h"
 
+#include "lib/fs.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const struct entry {
     const char *name;
@@ -67,10 +70,15 @@ int thresholds_read(struct thresholds *t, const char *path, struct dcr_err *err)
     char *line = NULL;
     size_t cap = 0;
     long number = 0;
-    int rc = 0;
-    FILE *f = fopen(path, "re");
-    if (!f)
-        return dcr_err_sys(err, DCR_FAIL, "cannot read thresholds '%s'", path);
+    int fd, rc = dcr_open_file("thresholds", path, &fd, err);
+    if (rc)
+        return rc;
+    FILE *f = fdopen(fd, "r");
+    if (!f) {
+        rc = dcr_err_sys(err, DCR_FAIL, "cannot read thresholds '%s'", path);
+        close(fd);
+        return rc;
+    }
     while (rc == 0 && (errno = 0, getline(&line, &cap, f)) >= 0)
         rc = read_line(t, line, path, ++number, err);
     if (rc == 0 && errno)

@@ -130,7 +130,10 @@ int activity_op(struct activity *a, const struct device_op *op)
     }
     if (name->kind == OP_COMM && op->collective && *op->collective)
         collectives_add(&a->collectives, &a->arena, op);
-    struct op_record r = {.key = {op->correlation, op->start_ns},
+    /* Without a launch in order of their kinds, so that of two that begin at once not their order in the file decides
+     * what a gap before them is. */
+    int64_t correlation = op->correlation >= 0 ? op->correlation : (int64_t)name->kind - N_OP_KINDS;
+    struct op_record r = {.key = {correlation, op->start_ns},
                           .end_ns = end,
                           .launch_ns = NO_LAUNCH,
                           .device = (uint32_t)(s - a->devices),
@@ -299,21 +302,15 @@ static int compare_device(const void *a, const void *b)
     return x->device < y->device ? -1 : x->device > y->device;
 }
 
-static void add_step(struct activity *a, enum step_grade grade, int64_t number, int64_t start_ns, int64_t dur_ns)
-{
-    int64_t end;
-    if (!__builtin_add_overflow(start_ns, dur_ns, &end) && start_ns > -RUN_MAX_TIME_NS && end < RUN_MAX_TIME_NS)
-        device_steps_add(&a->steps, &a->arena, grade, number, start_ns, end);
-}
-
 void activity_step(struct activity *a, int64_t number, int64_t start_ns, int64_t dur_ns)
 {
-    add_step(a, STEP_GRADE_PROFILER, number, start_ns, dur_ns);
+    device_steps_add(&a->steps, &a->arena, STEP_GRADE_PROFILER, number, start_ns, dur_ns);
 }
 
 void activity_named_step(struct activity *a, enum step_name kind, int64_t number, int64_t start_ns, int64_t dur_ns)
 {
-    add_step(a, kind == STEP_NAME_BATCH ? STEP_GRADE_BATCH : STEP_GRADE_NAMED, number, start_ns, dur_ns);
+    enum step_grade grade = kind == STEP_NAME_BATCH ? STEP_GRADE_BATCH : STEP_GRADE_NAMED;
+    device_steps_add(&a->steps, &a->arena, grade, number, start_ns, dur_ns);
 }
 
 void activity_mark(struct activity *a, enum step_mark mark, const char *name, size_t len, int64_t t_ns)
@@ -324,6 +321,11 @@ void activity_mark(struct activity *a, enum step_mark mark, const char *name, si
 void activity_accumulation(const struct activity *a, struct accumulation *out)
 {
     accumulation_of(&a->steps, out);
+}
+
+void activity_lost_steps(const struct activity *a, int64_t n[N_STEP_LOSSES])
+{
+    device_steps_lost(&a->steps, n);
 }
 
 static struct memory_log *memory_of(struct activity *a)
@@ -362,7 +364,7 @@ static int count_calls(struct activity *a, struct run_device *d, struct dcr_err 
     return rc;
 }
 
-/* The device with most operations; its work is what the steps are made of. */
+/* The device with most operations, of several the one of the lowest number; its work is what the steps are made of. */
 static uint32_t main_device(const struct activity *a)
 {
     uint32_t best = 0;
@@ -371,7 +373,8 @@ static uint32_t main_device(const struct activity *a)
         int64_t n = 0;
         for (int k = 0; k < N_OP_KINDS; k++)
             n += a->devices[i].n_kind[k];
-        best = n > most ? (uint32_t)i : best;
+        if (n > most || (n == most && a->devices[i].device < a->devices[best].device))
+            best = (uint32_t)i;
         most = n > most ? n : most;
     }
     return best;

@@ -5,10 +5,15 @@
 #include <string.h>
 
 void device_steps_add(struct device_steps *s, struct dcr_arena *arena, enum step_grade grade, int64_t number,
-                      int64_t start_ns, int64_t end_ns)
+                      int64_t start_ns, int64_t dur_ns)
 {
-    if (s->n == STEPS_MAX || end_ns <= start_ns || end_ns - start_ns > RUN_MAX_STEP_NS)
+    int64_t end_ns = 0;
+    int is_time = dur_ns > 0 && dur_ns <= RUN_MAX_STEP_NS && start_ns > -RUN_MAX_TIME_NS &&
+                  !__builtin_add_overflow(start_ns, dur_ns, &end_ns) && end_ns < RUN_MAX_TIME_NS;
+    if (!is_time || s->n == STEPS_MAX) {
+        s->n_lost[grade][is_time ? STEP_LOST_MANY : STEP_LOST_TIME]++;
         return;
+    }
     s->list = arena_grow(arena, s->list, s->n, &s->cap, sizeof *s->list);
     s->list[s->n++] =
         (struct device_step){.number = number, .grade = grade, .host_start_ns = start_ns, .host_end_ns = end_ns};
@@ -84,19 +89,39 @@ static void give_marks(struct device_steps *s)
     }
 }
 
+/* x begins inside the step before it. Is it a step of its own, that is lost then? Not the same one on another track,
+ * nor, by a name that may mean more than one thing, a part of that step. */
+static int is_lost(const struct device_step *before, const struct device_step *x)
+{
+    if (before->number >= 0 && x->number == before->number)
+        return 0;
+    return x->host_end_ns > before->host_end_ns ||
+           (x->grade == STEP_GRADE_PROFILER && x->number >= 0 && before->number >= 0);
+}
+
+void device_steps_lost(const struct device_steps *s, int64_t n[N_STEP_LOSSES])
+{
+    memset(n, 0, N_STEP_LOSSES * sizeof *n);
+    for (int g = (int)s->surest; g < N_STEP_GRADES; g++) /* and of those surer that were all of no use */
+        for (int i = 0; i < N_STEP_LOSSES; i++)
+            n[i] += s->n_lost[g][i];
+}
+
 void device_steps_sort(struct device_steps *s)
 {
     size_t k = 0;
-    enum step_grade surest = STEP_GRADE_BATCH;
+    s->surest = STEP_GRADE_BATCH;
     for (size_t i = 0; i < s->n; i++)
-        surest = s->list[i].grade > surest ? s->list[i].grade : surest;
+        s->surest = s->list[i].grade > s->surest ? s->list[i].grade : s->surest;
     if (s->n > 1)
         qsort(s->list, s->n, sizeof *s->list, compare);
     for (size_t i = 0; i < s->n; i++) {
-        if (s->list[i].grade < surest)
+        if (s->list[i].grade < s->surest)
             continue;
-        if (k && s->list[i].host_start_ns < s->list[k - 1].host_end_ns) /* the same on another track, or nested */
+        if (k && s->list[i].host_start_ns < s->list[k - 1].host_end_ns) {
+            s->n_lost[s->surest][STEP_LOST_OVERLAP] += is_lost(&s->list[k - 1], &s->list[i]);
             continue;
+        }
         s->list[k] = s->list[i];
         s->list[k].end_ns = s->list[k].host_end_ns;
         k++;
@@ -171,6 +196,7 @@ void device_steps_settle(struct device_steps *s)
         struct device_step *x = &s->list[i];
         x->start_ns = i && s->list[i - 1].end_ns > x->host_start_ns ? s->list[i - 1].end_ns : x->host_start_ns;
         x->end_ns = x->end_ns > x->start_ns ? x->end_ns : x->start_ns;
+        s->n_lost[x->grade][STEP_LOST_COVERED] += !device_step_counts(x);
     }
     s->at = 0;
 }

@@ -10,7 +10,7 @@
 enum { STEPS_MAX = 1 << 18, MARK_NAMES = 8 };
 
 /* By how it was marked: where some are surer, the others are no steps. */
-enum step_grade { STEP_GRADE_BATCH = 0, STEP_GRADE_NAMED, STEP_GRADE_PROFILER };
+enum step_grade { STEP_GRADE_BATCH = 0, STEP_GRADE_NAMED, STEP_GRADE_PROFILER, N_STEP_GRADES };
 
 struct device_step {
     int64_t number;
@@ -40,21 +40,24 @@ struct device_steps {
     size_t n_marks, marks_cap;
     struct mark_name names[MARK_NAMES];
     int n_names;
-    size_t n, cap, at; /* at: the step that the sweep has reached */
-    size_t cursor[2];  /* of HOST_DATA, HOST_IO */
-    int is_cut;        /* the last step was, and is left out */
-    int is_device;     /* times of a device are in them: only those of the first one with operations are */
+    size_t n, cap, at;      /* at: the step that the sweep has reached */
+    size_t cursor[2];       /* of HOST_DATA, HOST_IO */
+    enum step_grade surest; /* of them; sorted */
+    int is_cut;             /* the last step was, and is left out */
+    int64_t n_lost[N_STEP_GRADES][N_STEP_LOSSES];
+    int is_device; /* times of a device are in them: only those of the first one with operations are */
 };
 
+/** device_steps_add - what takes no time, or more than a step can, is counted and left out. */
 void device_steps_add(struct device_steps *s, struct dcr_arena *arena, enum step_grade grade, int64_t number,
-                      int64_t start_ns, int64_t end_ns);
+                      int64_t start_ns, int64_t dur_ns);
 /** device_steps_mark - in any order; beyond STEPS_MAX and MARK_NAMES they are left out. */
 void device_steps_mark(struct device_steps *s, struct dcr_arena *arena, enum step_mark kind, const char *name,
                        size_t len, int64_t t_ns);
 /** device_step_runs - how often one optimiser ran in the step: the largest count of their names. */
 int device_step_runs(const struct device_steps *s, const struct device_step *x);
-/** device_steps_sort - all are there: in order, those of the surest grade, overlapping and repeated ones merged, marks
- * given to their steps. */
+/** device_steps_sort - all are there: in order, those of the surest grade, marks given to their steps. The same step on
+ *  another track counts once; one that overlaps another step is counted and left out. */
 void device_steps_sort(struct device_steps *s);
 /** device_steps_launch - an operation launched at launch_ns ends at end_ns: its step lasts as long. Any order.
  *  returns  1 when it was launched inside a step */
@@ -75,6 +78,8 @@ void device_steps_settle(struct device_steps *s);
 void device_steps_pass(struct device_steps *s, const struct intervals *host, int64_t from, int64_t to, unsigned set);
 /** device_steps_comm - a collective began. Ascending. */
 void device_steps_comm(struct device_steps *s, struct dcr_arena *arena, int64_t start_ns, int64_t dur_ns);
+/** device_steps_lost - how many of the grade that was taken were left out, by why. finished */
+void device_steps_lost(const struct device_steps *s, int64_t n[N_STEP_LOSSES]);
 /** device_steps_finish - as the steps of a rank; out->n_steps 0 when there are none.       arrays in arena */
 void device_steps_finish(struct device_steps *s, const struct intervals *host, struct dcr_arena *arena,
                          struct reduced *out);

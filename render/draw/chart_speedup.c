@@ -48,8 +48,8 @@ static void draw_points(struct canvas *c, const struct chart_speedup *s, const s
         struct point at = {scale_map(x, p->n), scale_map(y, p->speedup)};
         char value[48], note[192];
         chart_value(&s->text, p->speedup, value, sizeof value);
-        snprintf(note, sizeof note, "%g %s: speed-up %s%s%s", p->n, s->x_title, value, p->note ? ", " : "",
-                 p->note ? p->note : "");
+        snprintf(note, sizeof note, "%g %s%s: speed-up %s%s%s", p->n, s->noun, p->n == 1 ? "" : "s", value,
+                 p->note ? ", " : "", p->note ? p->note : "");
         canvas_note(c, note);
         draw_interval(c, p, x, y);
         canvas_disc(c, at, 4.5, INK_ACCENT);
@@ -94,7 +94,7 @@ void chart_speedup(struct canvas *c, struct box at, const struct chart_speedup *
             t.at[t.n++] = s->points[i].n;
     }
     char title[96];
-    snprintf(title, sizeof title, "%s%s", s->x_title, is_log2 ? " (both axes logarithmic)" : "");
+    snprintf(title, sizeof title, "%ss%s", s->noun, is_log2 ? " (both axes logarithmic)" : "");
     chart_x_ticks(c, plot, &x, &t, title);
     double n0 = is_log2 ? s->n_ref : 0;
     struct point ideal[2] = {{scale_map(&x, n0), scale_map(&y, n0 / s->n_ref)},

@@ -27,8 +27,8 @@ struct png_note {
 };
 
 /** paint_png_finish - append the whole file to out: 8-bit RGB, pHYs from the scale, notes as tEXt (iTXt when not
- * ASCII). No time stamp: the same strokes give the same bytes with the same libpng and zlib. errors  DCR_FAIL: drawing
- * or encoding failed */
+ *  ASCII). No time stamp: the same strokes give the same bytes with the same libpng and zlib.
+ *  errors  DCR_FAIL: drawing or encoding failed */
 int paint_png_finish(struct paint_png *p, const struct png_note *notes, size_t n_notes, struct dcr_buf *out,
                      struct dcr_err *err) DCR_MUST_CHECK;
 

@@ -309,7 +309,7 @@ int dcgm_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
     x.has_total = strstr(text, "DCGM_FI_DEV_FB_TOTAL{") != NULL;
     x.is_of_many = is_of_many(text);
     last = last ? last + 1 : text;
-    char *begin = b.data + (strncmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0);
+    char *begin = text + (strncmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0);
     for (char *line = b.len ? strtok_r(begin, "\n", &save) : NULL; line; line = strtok_r(NULL, "\n", &save)) {
         if (line == last && is_short(line, &d)) {
             x.is_cut = 1;

@@ -91,14 +91,14 @@ int ddp_scaling_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
     int rc = 0;
     struct run_summary *m = &r->summary;
     int world = (int)json_int(root, "world_size", 1, RUN_MAX_RANK, 0);
+    int machines = (int)json_int(root, "nodes", 1, RUN_MAX_NODE, json_object_get(root, "nodes") ? 0 : 1);
     m->mean_ns = seconds_ns(root, "mean_step_sec");
-    if (!world || m->mean_ns <= 0) {
-        rc = dcr_err_set(err, DCR_FAIL, "'%s' looks like a DDP scaling result but has no world_size and mean_step_sec",
-                         s->name);
+    if (!world || !machines || m->mean_ns <= 0) {
+        rc = dcr_err_set(err, DCR_FAIL, "'%s' looks like a DDP scaling result but has no %s", s->name,
+                         machines ? "world_size and mean_step_sec" : "whole number of nodes");
         *m = (struct run_summary){.source = "", .series = "", .slowest_rank = -1};
         goto out;
     }
-    int machines = (int)json_int(root, "nodes", 1, RUN_MAX_NODE, 1);
     const char *tag = json_text(r, root, "tag"), *mode = json_text(r, root, "scaling_mode");
     m->source = "DDP scaling result";
     m->series = *mode ? mode : "";

@@ -1,6 +1,8 @@
 /* gpu_samples.c - see gpu_samples.h. */
 #include "render/import/gpu_samples.h"
 
+#include "lib/text.h"
+
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
@@ -128,13 +130,16 @@ void gpu_samples_say_ids(struct run *r, const char *file, const struct ids_left 
                     left->n == 1 ? "" : ", of the first,", MAX_GPUS - 1);
 }
 
-int64_t gpu_samples_node(struct run *r, const char *host, size_t n)
+int64_t gpu_samples_node(struct run *r, const char *name, size_t n)
 {
     int64_t next = 0;
     if (n == 0)
         return 0;
+    char host[256];
+    snprintf(host, sizeof host, "%.*s", (int)(n < sizeof host ? n : sizeof host - 1), name);
+    text_clean_bytes(host, strlen(host));
     for (int i = 0; i < r->nodes_len; i++) {
-        if (strlen(r->nodes[i].host) == n && memcmp(r->nodes[i].host, host, n) == 0)
+        if (strcmp(r->nodes[i].host, host) == 0)
             return r->nodes[i].node;
         next = r->nodes[i].node >= next ? r->nodes[i].node + 1 : next;
     }
@@ -143,7 +148,7 @@ int64_t gpu_samples_node(struct run *r, const char *host, size_t n)
     struct run_node *k = next < 1024 ? run_node_at(r, next) : NULL;
     if (!k)
         return -1;
-    k->host = dcr_arena_strndup(&r->arena, host, n);
+    k->host = dcr_arena_strdup(&r->arena, host);
     return next;
 }
 

@@ -42,8 +42,8 @@ int gpu_samples_read(const char *cell, enum gpu_sample what, double factor, doub
 void gpu_samples_say(struct run *r, const char *file, const struct samples_left *left);
 
 /** gpu_samples_node - the node of the machine of that name, made when it is new; a node 0 of which nothing is known yet
- *  gets the name. "": node 0. At most 1024 are made: beyond, -1 */
-int64_t gpu_samples_node(struct run *r, const char *host, size_t n);
+ *  gets the name, cleaned and cut at 255 bytes. "": node 0. At most 1024 are made: beyond, -1 */
+int64_t gpu_samples_node(struct run *r, const char *name, size_t n);
 /* Rows that name no GPU that can be, to be said. Zero to begin with. */
 struct ids_left {
     int64_t n;

@@ -26,6 +26,7 @@ struct walk {
     int has_events, is_list; /* is_list: the file is the list of events itself */
     int is_unclosed, is_last_cut;
     int64_t n_taken; /* events */
+    int64_t n_alien; /* entries of the list that are no events */
     int rc;          /* of a thread of its own */
     struct dcr_err err;
 };
@@ -206,6 +207,7 @@ static int events(struct walk *k, struct dcr_err *err)
             continue;
         }
         k->w.at = after;
+        k->n_alien += c != '{' && c != 'n'; /* null is nothing */
         if (k->batch && k->batch->n == BATCH_EVENTS)
             hand_over(k);
     }
@@ -389,6 +391,8 @@ int kineto_read(struct foreign_trace *out, struct dcr_arena *arena, struct dcr_s
     rc = activity_finish(k.sink.activity, arena, &out->devices, &out->n_devices, &out->steps, err);
     rc = rc ? rc : activity_operators(k.sink.activity, arena, &out->operators, err);
     activity_accumulation(k.sink.activity, &out->accumulation);
+    activity_lost_steps(k.sink.activity, out->n_lost_steps);
+    out->n_unusable += k.n_alien;
     out->n_unclosed = k.is_unclosed ? k.n_taken : 0;
     out->is_last_cut = k.is_last_cut;
     out->n_unpaired += kineto_pairs_open(k.sink.pairs);

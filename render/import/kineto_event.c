@@ -201,6 +201,18 @@ static void add_op(struct kineto_sink *k, const struct kineto_raw *e, enum event
         k->trace->n_negative += e->dur_ns < 0;
 }
 
+/* Has it a time? Counted, if not; so is a range that ends before it begins, which goes on as one without a duration. */
+static int is_timed(struct kineto_sink *k, const struct kineto_raw *e)
+{
+    int64_t end;
+    if (!e->has_ts || __builtin_add_overflow(e->ts_ns, e->dur_ns, &end)) {
+        k->trace->n_unusable++;
+        return 0;
+    }
+    k->trace->n_backward += e->dur_ns < 0;
+    return 1;
+}
+
 static enum call_kind kind_of_call(struct kineto_sink *k, struct kineto_text name)
 {
     if (name.n == 0 || name.n > KNOWN_CALL_BYTES)
@@ -247,10 +259,8 @@ static void add_call(struct kineto_sink *k, const struct kineto_raw *e, struct k
     struct device_op op = {.correlation = -1};
     enum call_kind kind = kind_of_call(k, name);
     int ignored;
-    if (!e->has_ts) {
-        k->trace->n_unusable++;
+    if (!is_timed(k, e))
         return;
-    }
     k->trace->n_calls++;
     k->trace->n_mallocs += kind == CALL_MALLOC;
     k->trace->n_frees += kind == CALL_FREE;
@@ -311,10 +321,8 @@ static int what_host_does(struct kineto_text name, int is_annotation)
 static void add_host(struct kineto_sink *k, const struct kineto_raw *e, struct kineto_text name, int is_annotation)
 {
     static const char step[] = "ProfilerStep";
-    if (!e->has_ts) {
-        k->trace->n_unusable++;
+    if (!is_timed(k, e))
         return;
-    }
     activity_operator(k->activity, thread_of(k, e), is_annotation ? OPERATOR_RANGE : OPERATOR_OP, name.p, name.n,
                       e->ts_ns, e->dur_ns);
     int mark = step_mark_of(name.p, name.n);
@@ -360,7 +368,7 @@ static void add_memory(struct kineto_sink *k, const struct kineto_raw *e)
                 v[i] = -1;
         p = after;
     }
-    if (v[0] == 1 && v[2] >= 0 && e->has_ts)
+    if (v[0] == 1 && v[2] >= 0 && is_timed(k, e))
         activity_memory(k->activity, v[1], e->ts_ns, v[2], v[3]);
 }
 

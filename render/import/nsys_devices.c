@@ -4,31 +4,27 @@
 enum { MAX_ROWS = 1 << 16 };
 
 /* The one number that a query gives; 0 when its table is not there. */
-static int64_t ask(sqlite3 *db, const char *sql)
+static int64_t ask(struct nsys_file *f, const char *sql)
 {
-    sqlite3_stmt *q = NULL;
-    int64_t v = 0;
-    if (sqlite3_prepare_v2(db, sql, -1, &q, NULL) == SQLITE_OK && sqlite3_step(q) == SQLITE_ROW)
-        v = sqlite3_column_int64(q, 0);
+    sqlite3_stmt *q = nsys_file_query(f, sql);
+    int64_t v = nsys_file_next(f, q) ? sqlite3_column_int64(q, 0) : 0;
     sqlite3_finalize(q);
     return v;
 }
 
-void nsys_devices_read(struct nsys_devices *d, sqlite3 *db)
+void nsys_devices_read(struct nsys_devices *d, struct nsys_file *f)
 {
-    sqlite3_stmt *q = NULL;
-    *d = (struct nsys_devices){.n_gpus = ask(db, "SELECT count(*) FROM TARGET_INFO_GPU")};
-    if (sqlite3_prepare_v2(
-            db, "SELECT DISTINCT pid, cudaId, gpuId FROM TARGET_INFO_CUDA_DEVICE ORDER BY pid, cudaId, gpuId", -1, &q,
-            NULL) == SQLITE_OK)
-        while (d->n < MAX_ROWS && sqlite3_step(q) == SQLITE_ROW) {
-            d->list = arena_grow(&d->arena, d->list, d->n, &d->cap, sizeof *d->list);
-            d->list[d->n++] = (struct nsys_device){sqlite3_column_int64(q, 0), sqlite3_column_int64(q, 1),
-                                                   sqlite3_column_int64(q, 2)};
-        }
+    *d = (struct nsys_devices){.n_gpus = ask(f, "SELECT count(*) FROM TARGET_INFO_GPU")};
+    sqlite3_stmt *q = nsys_file_query(
+        f, "SELECT DISTINCT pid, cudaId, gpuId FROM TARGET_INFO_CUDA_DEVICE ORDER BY pid, cudaId, gpuId");
+    while (d->n < MAX_ROWS && nsys_file_next(f, q)) {
+        d->list = arena_grow(&d->arena, d->list, d->n, &d->cap, sizeof *d->list);
+        d->list[d->n++] =
+            (struct nsys_device){sqlite3_column_int64(q, 0), sqlite3_column_int64(q, 1), sqlite3_column_int64(q, 2)};
+    }
     sqlite3_finalize(q);
-    d->is_by_gpu = ask(db, "SELECT count(*) > count(DISTINCT cudaId) OR count(*) > count(DISTINCT gpuId) FROM "
-                           "(SELECT DISTINCT cudaId, gpuId FROM TARGET_INFO_CUDA_DEVICE)") != 0;
+    d->is_by_gpu = ask(f, "SELECT count(*) > count(DISTINCT cudaId) OR count(*) > count(DISTINCT gpuId) FROM "
+                          "(SELECT DISTINCT cudaId, gpuId FROM TARGET_INFO_CUDA_DEVICE)") != 0;
 }
 
 /* Its row; NULL when there is none. */

@@ -6,9 +6,8 @@
 #define RENDER_IMPORT_NSYS_DEVICES_H
 
 #include "lib/arena.h"
+#include "render/import/nsys_file.h"
 #include "render/model/build.h"
-
-#include <sqlite3.h>
 
 struct nsys_device {
     int64_t process, device, gpu;
@@ -26,7 +25,7 @@ struct nsys_devices {
 };
 
 /** nsys_devices_read - what the export says; nothing without its tables.  d: release with nsys_devices_release */
-void nsys_devices_read(struct nsys_devices *d, sqlite3 *db);
+void nsys_devices_read(struct nsys_devices *d, struct nsys_file *f);
 /** nsys_devices_number - the device that an operation is counted on.
  *  global_pid  as in the export: the process's number in bits 24 to 47
  *  device      deviceId, as the process numbers it

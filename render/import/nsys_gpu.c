@@ -8,33 +8,32 @@ enum { WARP = 32 };
 /* Beyond what any GPU has, so that products of such numbers fit; what says more, or less than nothing, is damaged. */
 #define MOST_OF_A_GPU ((int64_t)1 << 30)
 
-void nsys_gpus_read(sqlite3 *db, struct nsys_gpu gpus[NSYS_GPUS])
+void nsys_gpus_read(struct nsys_file *f, struct nsys_gpu gpus[NSYS_GPUS])
 {
-    sqlite3_stmt *q = NULL;
-    if (sqlite3_prepare_v2(db, "SELECT * FROM TARGET_INFO_GPU", -1, &q, NULL) == SQLITE_OK)
-        while (sqlite3_step(q) == SQLITE_ROW) {
-            struct nsys_gpu g = {0};
-            int64_t id = -1;
-            const struct {
-                const char *column;
-                int64_t *to;
-            } columns[] = {{"id", &id},
-                           {"smCount", &g.n_sms},
-                           {"maxWarpsPerSm", &g.max_warps},
-                           {"maxBlocksPerSm", &g.max_blocks},
-                           {"maxRegistersPerSm", &g.registers},
-                           {"maxShmemPerSm", &g.shared_bytes},
-                           {"computeMajor", &g.major},
-                           {"computeMinor", &g.minor}};
-            for (int c = 0; c < sqlite3_column_count(q); c++)
-                for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
-                    if (strcmp(sqlite3_column_name(q, c), columns[i].column) == 0) {
-                        int64_t v = sqlite3_column_int64(q, c);
-                        *columns[i].to = v >= 0 && v <= MOST_OF_A_GPU ? v : columns[i].to == &id ? -1 : 0;
-                    }
-            if (id >= 0 && id < NSYS_GPUS)
-                gpus[id] = g;
-        }
+    sqlite3_stmt *q = nsys_file_query(f, "SELECT * FROM TARGET_INFO_GPU");
+    while (nsys_file_next(f, q)) {
+        struct nsys_gpu g = {0};
+        int64_t id = -1;
+        const struct {
+            const char *column;
+            int64_t *to;
+        } columns[] = {{"id", &id},
+                       {"smCount", &g.n_sms},
+                       {"maxWarpsPerSm", &g.max_warps},
+                       {"maxBlocksPerSm", &g.max_blocks},
+                       {"maxRegistersPerSm", &g.registers},
+                       {"maxShmemPerSm", &g.shared_bytes},
+                       {"computeMajor", &g.major},
+                       {"computeMinor", &g.minor}};
+        for (int c = 0; c < sqlite3_column_count(q); c++)
+            for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
+                if (strcmp(sqlite3_column_name(q, c), columns[i].column) == 0) {
+                    int64_t v = sqlite3_column_int64(q, c);
+                    *columns[i].to = v >= 0 && v <= MOST_OF_A_GPU ? v : columns[i].to == &id ? -1 : 0;
+                }
+        if (id >= 0 && id < NSYS_GPUS)
+            gpus[id] = g;
+    }
     sqlite3_finalize(q);
 }
 

@@ -3,7 +3,8 @@
 #ifndef RENDER_IMPORT_NSYS_GPU_H
 #define RENDER_IMPORT_NSYS_GPU_H
 
-#include <sqlite3.h>
+#include "render/import/nsys_file.h"
+
 #include <stdint.h>
 
 enum { NSYS_GPUS = 64 };
@@ -16,7 +17,7 @@ struct nsys_gpu {
 };
 
 /** nsys_gpus_read - the table TARGET_INFO_GPU, by device; GPUs that it has not are left as they are. */
-void nsys_gpus_read(sqlite3 *db, struct nsys_gpu gpus[NSYS_GPUS]);
+void nsys_gpus_read(struct nsys_file *f, struct nsys_gpu gpus[NSYS_GPUS]);
 /** nsys_occupancy - estimated achieved occupancy of a kernel.
  *  blocks       of the grid
  *  threads      of a block

@@ -4,16 +4,12 @@
 #include "render/import/parsers.h"
 
 #include "lib/buf.h"
-#include "lib/fs.h"
 #include "render/device/activity.h"
 #include "render/import/nsys_gpu.h"
 
-#include <errno.h>
-#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 int nsys_sqlite_is(const char *head, size_t n)
 {
@@ -21,8 +17,7 @@ int nsys_sqlite_is(const char *head, size_t n)
 }
 
 struct nsys {
-    sqlite3 *db;
-    const char *name; /* of the file */
+    struct nsys_file file;
     struct activity *activity;
     struct foreign_trace trace;
     struct nsys_devices devices;
@@ -32,30 +27,27 @@ struct nsys {
     int n_lacking;
 };
 
-static int has_table(struct nsys *x, const char *table)
+/* Has the query, with one or two texts in it, a row? */
+static int has_row(struct nsys *x, const char *sql, const char *first, const char *second)
 {
-    sqlite3_stmt *q = NULL;
-    int found = 0;
-    if (sqlite3_prepare_v2(x->db, "SELECT 1 FROM sqlite_master WHERE type IN ('table', 'view') AND name = ?", -1, &q,
-                           NULL) == SQLITE_OK) {
-        sqlite3_bind_text(q, 1, table, -1, SQLITE_STATIC);
-        found = sqlite3_step(q) == SQLITE_ROW;
-    }
+    sqlite3_stmt *q = nsys_file_query(&x->file, sql);
+    if (q)
+        sqlite3_bind_text(q, 1, first, -1, SQLITE_STATIC);
+    if (q && second)
+        sqlite3_bind_text(q, 2, second, -1, SQLITE_STATIC);
+    int found = nsys_file_next(&x->file, q);
     sqlite3_finalize(q);
     return found;
 }
 
+static int has_table(struct nsys *x, const char *table)
+{
+    return has_row(x, "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", table, NULL);
+}
+
 static int has_column(struct nsys *x, const char *table, const char *column)
 {
-    sqlite3_stmt *q = NULL;
-    int found = 0;
-    if (sqlite3_prepare_v2(x->db, "SELECT 1 FROM pragma_table_info(?) WHERE name = ?", -1, &q, NULL) == SQLITE_OK) {
-        sqlite3_bind_text(q, 1, table, -1, SQLITE_STATIC);
-        sqlite3_bind_text(q, 2, column, -1, SQLITE_STATIC);
-        found = sqlite3_step(q) == SQLITE_ROW;
-    }
-    sqlite3_finalize(q);
-    return found;
+    return has_row(x, "SELECT 1 FROM pragma_table_info(?) WHERE name = ?", table, column);
 }
 
 /* The first of some texts ("a/b/c") that is there and not empty, each in its column or in StringIds by the id there. */
@@ -79,12 +71,11 @@ static void put_text(struct nsys *x, struct dcr_buf *sql, const char *table, con
 }
 
 /* A SELECT of columns of a table; a column that the table has not is NULL. "@name" is the text of a StringIds id,
- * "@name/other" the other one's without it. columns: separated by spaces. NULL when the table is not there, lacks its
- * times (which is kept to be said) or the query is refused (then *rc is set). */
-static sqlite3_stmt *query(struct nsys *x, const char *table, const char *columns, int *rc, struct dcr_err *err)
+ * "@name/other" the other one's without it. columns: separated by spaces. NULL when the table is not there or lacks its
+ * times (which is kept to be said). */
+static sqlite3_stmt *query(struct nsys *x, const char *table, const char *columns)
 {
     struct dcr_buf sql = {0};
-    sqlite3_stmt *q = NULL;
     char word[64];
     if (!has_table(x, table))
         return NULL;
@@ -108,20 +99,10 @@ static sqlite3_stmt *query(struct nsys *x, const char *table, const char *column
         p += n;
     }
     dcr_buf_printf(&sql, " FROM %s t", table);
-    if (sqlite3_prepare_v2(x->db, dcr_buf_text(&sql), -1, &q, NULL) != SQLITE_OK)
-        *rc = dcr_err_set(err, DCR_FAIL, "'%s' is a damaged SQLite file: %s", x->name, sqlite3_errmsg(x->db));
+    sqlite3_stmt *q = nsys_file_query_known(&x->file, dcr_buf_text(&sql));
     dcr_buf_release(&sql);
-    x->n_tables += *rc == 0;
+    x->n_tables += q != NULL;
     return q;
-}
-
-/* The next row: 1; the end or a failure (*rc is set): 0. */
-static int next(struct nsys *x, sqlite3_stmt *q, int *rc, struct dcr_err *err)
-{
-    int step = q ? sqlite3_step(q) : SQLITE_DONE;
-    if (step != SQLITE_ROW && step != SQLITE_DONE)
-        *rc = dcr_err_set(err, DCR_FAIL, "'%s' is a damaged SQLite file: %s", x->name, sqlite3_errmsg(x->db));
-    return step == SQLITE_ROW;
 }
 
 /* Correlation ids count from 1 in each process. */
@@ -191,35 +172,29 @@ static void add_op(struct nsys *x, sqlite3_stmt *q, enum op_kind kind, const cha
     x->trace.n_negative += !is_unusable && dur < 0;
 }
 
-static int read_operations(struct nsys *x, struct dcr_err *err)
+static void read_operations(struct nsys *x)
 {
     static const char *const copies[] = {"Memcpy", "HtoD", "DtoH", "HtoA", "AtoH", "AtoA",
                                          "AtoD",   "DtoA", "DtoD", "HtoH", "PtoP"};
-    int rc = 0;
     sqlite3_stmt *q = query(
         x, "CUPTI_ACTIVITY_KIND_KERNEL",
         "start end deviceId streamId correlationId globalPid @demangledName/shortName/mangledName gridX gridY gridZ "
-        "blockX blockY blockZ registersPerThread staticSharedMemory",
-        &rc, err);
-    while (next(x, q, &rc, err)) {
+        "blockX blockY blockZ registersPerThread staticSharedMemory");
+    while (nsys_file_next(&x->file, q)) {
         add_op(x, q, OP_COMPUTE, text(q, 6));
     }
     sqlite3_finalize(q);
-    q = rc ? NULL
-           : query(x, "CUPTI_ACTIVITY_KIND_MEMCPY", "start end deviceId streamId correlationId globalPid copyKind", &rc,
-                   err);
-    while (next(x, q, &rc, err)) {
+    q = query(x, "CUPTI_ACTIVITY_KIND_MEMCPY", "start end deviceId streamId correlationId globalPid copyKind");
+    while (nsys_file_next(&x->file, q)) {
         int64_t kind = sqlite3_column_int64(q, 6);
         add_op(x, q, OP_MEMCPY,
                kind >= 0 && kind < (int64_t)(sizeof copies / sizeof *copies) ? copies[kind] : "Memcpy");
     }
     sqlite3_finalize(q);
-    q = rc ? NULL
-           : query(x, "CUPTI_ACTIVITY_KIND_MEMSET", "start end deviceId streamId correlationId globalPid", &rc, err);
-    while (next(x, q, &rc, err))
+    q = query(x, "CUPTI_ACTIVITY_KIND_MEMSET", "start end deviceId streamId correlationId globalPid");
+    while (nsys_file_next(&x->file, q))
         add_op(x, q, OP_MEMSET, "Memset");
     sqlite3_finalize(q);
-    return rc;
 }
 
 /* Ranges that mark steps: by their names as in native traces (step_name.h), or PyTorch's "ProfilerStep#7", which counts
@@ -265,22 +240,21 @@ static void use_steps(struct nsys *x, struct run *r, struct steps *s)
         }
     for (size_t i = 0; i < n && !is_of_many; i++)
         activity_named_step(x->activity, s->list[i].kind, s->list[i].number, s->list[i].start, s->list[i].dur);
-    if (is_of_many)
+    if (is_of_many && x->file.code == SQLITE_OK)
         run_add_gap(r,
                     "The steps in '%s' are not analysed: they are of several processes. Record each rank into a file "
                     "of its own.",
-                    x->name);
+                    x->file.name);
     dcr_arena_release(&s->arena);
 }
 
-static int read_host(struct nsys *x, struct run *r, struct dcr_err *err)
+static void read_host(struct nsys *x, struct run *r)
 {
-    enum { NVTX_START_END = 60 };
-    int rc = 0;
+    enum { NVTX_PUSH_POP = 59, NVTX_START_END = 60 };
     struct steps steps = {.n = 0};
     int64_t process_range = 0; /* a "thread" of its own for each: below zero, as no globalTid is */
-    sqlite3_stmt *q = query(x, "CUPTI_ACTIVITY_KIND_RUNTIME", "start end correlationId globalTid @nameId", &rc, err);
-    while (next(x, q, &rc, err)) {
+    sqlite3_stmt *q = query(x, "CUPTI_ACTIVITY_KIND_RUNTIME", "start end correlationId globalTid @nameId");
+    while (nsys_file_next(&x->file, q)) {
         int64_t start = sqlite3_column_int64(q, 0), dur;
         const char *name = text(q, 4);
         enum call_kind kind = call_kind_of(name, strlen(name));
@@ -289,20 +263,28 @@ static int read_host(struct nsys *x, struct run *r, struct dcr_err *err)
         x->trace.n_mallocs += kind == CALL_MALLOC;
         x->trace.n_frees += kind == CALL_FREE;
         x->trace.n_syncs += kind == CALL_SYNC;
-        if (duration(q, &dur))
-            activity_call_of(x->activity, sqlite3_column_int64(q, 3) >> 24, sqlite3_column_int64(q, 3), kind,
-                             correlation(q, 2, 3), start, dur);
+        if (!duration(q, &dur)) {
+            x->trace.n_unusable++;
+            continue;
+        }
+        x->trace.n_backward += dur < 0;
+        activity_call_of(x->activity, sqlite3_column_int64(q, 3) >> 24, sqlite3_column_int64(q, 3), kind,
+                         correlation(q, 2, 3), start, dur);
     }
     sqlite3_finalize(q);
-    q = rc ? NULL : query(x, "NVTX_EVENTS", "start end text @textId globalTid eventType", &rc, err);
-    while (next(x, q, &rc, err)) {
+    q = query(x, "NVTX_EVENTS", "start end text @textId globalTid eventType");
+    while (nsys_file_next(&x->file, q)) {
         enum category c;
         int64_t start = sqlite3_column_int64(q, 0), dur, number;
         const char *name = *text(q, 2) ? text(q, 2) : text(q, 3);
         x->trace.n_events++;
-        if (!duration(q, &dur))
-            continue; /* a mark, or a range that had not ended */
-        int is_process = sqlite3_column_int64(q, 5) == NVTX_START_END;
+        int64_t type = sqlite3_column_int64(q, 5);
+        if (!duration(q, &dur)) { /* a mark, or a range that had not ended when the recording did */
+            x->trace.n_unpaired += type == NVTX_PUSH_POP || type == NVTX_START_END;
+            continue;
+        }
+        x->trace.n_backward += dur < 0;
+        int is_process = type == NVTX_START_END;
         activity_operator(x->activity, is_process ? --process_range : sqlite3_column_int64(q, 4),
                           is_process ? OPERATOR_PROCESS : OPERATOR_RANGE, name, strlen(name), start, dur);
         int mark = step_mark_of(name, strlen(name));
@@ -321,96 +303,58 @@ static int read_host(struct nsys *x, struct run *r, struct dcr_err *err)
     }
     sqlite3_finalize(q);
     use_steps(x, r, &steps);
-    return rc;
 }
 
 /* nsys records a CUDA graph as one launch unless told otherwise: its kernels are in no table. */
 static void say_graphs(struct nsys *x, struct run *r)
 {
-    sqlite3_stmt *q = NULL;
-    if (has_table(x, "CUPTI_ACTIVITY_KIND_GRAPH_TRACE") &&
-        sqlite3_prepare_v2(x->db, "SELECT count(*) FROM CUPTI_ACTIVITY_KIND_GRAPH_TRACE", -1, &q, NULL) == SQLITE_OK &&
-        sqlite3_step(q) == SQLITE_ROW && sqlite3_column_int64(q, 0) > 0)
+    sqlite3_stmt *q = nsys_file_query(&x->file, "SELECT count(*) FROM CUPTI_ACTIVITY_KIND_GRAPH_TRACE");
+    if (nsys_file_next(&x->file, q) && sqlite3_column_int64(q, 0) > 0)
         run_add_gap(r,
                     "'%s' holds %lld launch%s of CUDA graphs without their kernels: the GPU looks idle while they ran. "
                     "Record with nsys profile --cuda-graph-trace=node.",
-                    x->name, (long long)sqlite3_column_int64(q, 0), sqlite3_column_int64(q, 0) == 1 ? "" : "es");
+                    x->file.name, (long long)sqlite3_column_int64(q, 0), sqlite3_column_int64(q, 0) == 1 ? "" : "es");
     sqlite3_finalize(q);
 }
 
 static void name_devices(struct nsys *x, struct run *r)
 {
-    sqlite3_stmt *q = NULL;
-    if (sqlite3_prepare_v2(x->db, "SELECT id, name FROM TARGET_INFO_GPU", -1, &q, NULL) == SQLITE_OK)
-        while (sqlite3_step(q) == SQLITE_ROW)
-            for (int i = 0; i < x->trace.n_devices; i++)
-                if (nsys_devices_gpu(&x->devices, x->trace.devices[i].device) == sqlite3_column_int64(q, 0))
-                    x->trace.devices[i].model = run_text(r, text(q, 1));
+    sqlite3_stmt *q = nsys_file_query(&x->file, "SELECT id, name FROM TARGET_INFO_GPU");
+    while (nsys_file_next(&x->file, q))
+        for (int i = 0; i < x->trace.n_devices; i++)
+            if (nsys_devices_gpu(&x->devices, x->trace.devices[i].device) == sqlite3_column_int64(q, 0))
+                x->trace.devices[i].model = run_text(r, text(q, 1));
     sqlite3_finalize(q);
-}
-
-/* SQLite reads files only: the stream goes to a temporary one. path: its name, at least 4096 bytes; "" when there is
- * none. returns  descriptor, or -1 */
-static int to_file(struct dcr_stream *s, char *path, struct dcr_err *err)
-{
-    char piece[65536];
-    snprintf(path, 4096, "%s/dcreport-XXXXXX", dcr_temporary_folder());
-    int fd = mkstemp(path);
-    if (fd < 0) {
-        path[0] = '\0';
-        dcr_err_sys(err, DCR_FAIL, "cannot copy '%s' to a temporary file", s->name);
-        return -1;
-    }
-    ssize_t k;
-    while ((k = s->read(s->ctx, piece, sizeof piece, err)) > 0)
-        for (ssize_t done = 0, w; done < k; done += w)
-            if ((w = write(fd, piece + done, (size_t)(k - done))) <= 0) {
-                dcr_err_sys(err, DCR_FAIL, "cannot copy '%s' to a temporary file; point TMPDIR at a disk with room",
-                            s->name);
-                close(fd);
-                return -1;
-            }
-    if (k == 0)
-        return fd;
-    close(fd);
-    return -1;
 }
 
 int nsys_sqlite_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
 {
-    struct nsys x = {.name = s->name};
-    char path[4096], uri[4200];
-    x.trace = (struct foreign_trace){.file = s->name, .kind = "nsys SQLite export", .rank = -1, .world_size = -1};
-    int fd = to_file(s, path, err), rc = DCR_FAIL;
-    if (fd < 0)
+    struct nsys x = {.trace = {.file = s->name, .kind = "nsys SQLite export", .rank = -1, .world_size = -1}};
+    int rc = nsys_file_open(&x.file, s, err);
+    if (rc)
         goto out;
-    snprintf(uri, sizeof uri, "file:%s?mode=ro&immutable=1", path);
     x.activity = activity_new(0);
     if (!x.activity) {
         rc = dcr_err_set(err, DCR_FATAL, "out of memory reading '%s'", s->name);
         goto out;
     }
-    if (sqlite3_open_v2(uri, &x.db, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, NULL) != SQLITE_OK) {
-        rc = dcr_err_set(err, DCR_FAIL, "'%s' cannot be read as SQLite: %s", s->name, sqlite3_errmsg(x.db));
-        goto out;
-    }
-    nsys_devices_read(&x.devices, x.db); /* opens the file: its name is needed no longer */
-    unlink(path);
-    path[0] = '\0';
     if (has_table(&x, "StringTable") && !has_table(&x, "StringIds")) { /* tables of the same names, other columns */
         rc = dcr_err_set(err, DCR_FAIL, "'%s' is of nvprof, which is not read; record the run with nsys", s->name);
         goto out;
     }
-    nsys_gpus_read(x.db, x.gpus);
-    rc = read_operations(&x, err);
-    if (rc || (rc = read_host(&x, r, err)))
+    nsys_devices_read(&x.devices, &x.file);
+    nsys_gpus_read(&x.file, x.gpus);
+    read_operations(&x);
+    read_host(&x, r);
+    int has_strings = has_table(&x, "StringIds");
+    if ((rc = nsys_file_check(&x.file, err)) != 0)
         goto out;
     /* Every export has StringIds. Of a recording of the host alone no other table is read: a trace without operations.
      */
     for (int i = 0; i < x.n_lacking; i++)
         run_add_gap(r, "The table %s of '%s' is not read: it has no column '%s'. Export it again with nsys.",
                     x.lacking[i], s->name, x.column[i]);
-    if (x.n_tables == 0 && !has_table(&x, "StringIds")) {
+    if (x.n_tables == 0 && !has_strings) {
         rc = dcr_err_set(err, DCR_FAIL, "'%s' is SQLite without the tables of an nsys export, or damaged", s->name);
         goto out;
     }
@@ -418,17 +362,16 @@ int nsys_sqlite_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
     if (rc || (rc = activity_operators(x.activity, &r->arena, &x.trace.operators, err)))
         goto out;
     activity_accumulation(x.activity, &x.trace.accumulation);
+    activity_lost_steps(x.activity, x.trace.n_lost_steps);
     name_devices(&x, r);
     say_graphs(&x, r);
+    if ((rc = nsys_file_check(&x.file, err)) != 0)
+        goto out;
     nsys_devices_say(&x.devices, r, s->name);
     run_add_trace(r, &x.trace);
 out:
-    sqlite3_close(x.db);
+    nsys_file_close(&x.file);
     activity_free(x.activity);
     nsys_devices_release(&x.devices);
-    if (path[0])
-        unlink(path);
-    if (fd >= 0)
-        close(fd);
     return rc;
 }

@@ -18,8 +18,12 @@ struct run *run_new(const char *archive_path);
  *  Pointers are valid until the next call that adds an entry. */
 struct run_rank *run_rank_at(struct run *r, int64_t rank);
 struct run_node *run_node_at(struct run *r, int64_t node);
-/** run_take_steps - what a trace came down to becomes the rank's; arrays are borrowed. */
+/** run_take_steps - what a trace came down to becomes the rank's; arrays are borrowed. Steps whose numbers do not
+ *  ascend are numbered anew. */
 void run_take_steps(struct run_rank *k, const struct reduced *from);
+/** run_number_steps - ranks are matched by the numbers of their steps: where one rank's had to be numbered anew, those
+ *  of all ranks are. Once, when all ranks have their steps. */
+void run_number_steps(struct run *r);
 /** run_is_mpi_frame - MPI_Init, MPI_Init_thread or MPI_Finalize: what every program spends once, and no exchange. */
 int run_is_mpi_frame(const char *name);
 /** run_observe_mpi / run_observe_file - add calls to the run's tables; kind DCT_IO_*. Names are copied. */

@@ -8,7 +8,7 @@
 
 struct run;
 
-/* Repetitions of one measurement. A busy neighbour only takes, so max is the ceiling and median what one gets. */
+/* Repetitions of one measurement. A busy neighbour only takes, so max is the ceiling and median is usual. */
 struct run_measured {
     int n; /* 0 = not measured */
     double median, min, max;
@@ -17,10 +17,8 @@ struct run_measured {
 struct run_node_calibration {
     const char *host;
     int cores;                      /* that the ranks of the node may use, all of them together */
-    const char *blas;               /* library of sgemm, "" = not known */
-    int sgemm_size;                 /* n of the n x n products, 0 = not known */
-    struct run_measured sgemm_one;  /* one core alone                         unit: GFLOP/s */
-    struct run_measured sgemm_all;  /* all cores at once, one product each    unit: GFLOP/s, all together */
+    struct run_measured flop_one;   /* arithmetic, one core alone             unit: GFLOP/s */
+    struct run_measured flop_all;   /* all cores at once                      unit: GFLOP/s, all together */
     int64_t memory_array_bytes;     /* of one of the triad's three arrays, 0 = not known */
     struct run_measured memory_one; /* STREAM triad, one core                 unit: GB/s */
     struct run_measured memory_all; /* all cores                              unit: GB/s, all together */

@@ -40,6 +40,19 @@ struct accumulation {
     const char *because;   /* why micro_batches is 0 */
 };
 
+/* Steps that a trace marks and that are not among its steps, by why. X(id, why) */
+#define STEP_LOSSES(X)                                                                \
+    X(STEP_LOST_TIME, "their times do not ascend, or cannot be those of a step")      \
+    X(STEP_LOST_OVERLAP, "they overlap the step before")                              \
+    X(STEP_LOST_COVERED, "the GPU still worked for the steps before when they ended") \
+    X(STEP_LOST_MANY, "the trace marks more than are read")
+enum step_loss {
+#define X(id, why) id,
+    STEP_LOSSES(X)
+#undef X
+        N_STEP_LOSSES
+};
+
 /* What the ranges of a hardware profiler counted, by counter and by kernel. */
 enum { RANGE_NAMES = 200 };
 struct range_sum {
@@ -65,9 +78,11 @@ struct foreign_trace {
     int64_t n_unclosed;       /* events of a list that is the file and lacks its ']'; 0 = it does not */
     int is_last_cut;          /* the file ends inside one more event, which is left out */
     int64_t n_negative;       /* operations of negative duration: they cover no time and count as they are */
-    int64_t n_unusable;       /* operations without a time that can be read */
+    int64_t n_unusable;       /* events that count here and have no time that can be read */
+    int64_t n_backward;       /* calls and ranges of the host that end before they begin */
     int64_t n_unpaired;       /* beginnings without an end, ends without a beginning */
-    struct reduced steps;     /* of the rank; n_steps 0 = the trace marks none */
+    int64_t n_lost_steps[N_STEP_LOSSES];
+    struct reduced steps; /* of the rank; n_steps 0 = the trace marks none */
     struct accumulation accumulation;
     struct host_operators operators;
     struct run_device *devices;

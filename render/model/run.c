@@ -85,8 +85,27 @@ struct run_rank *run_rank_at(struct run *r, int64_t rank)
     return k;
 }
 
+static void number_by_order(struct step_record *steps, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        steps[i].step = (int64_t)i;
+}
+
+/* Numbers that begin again with every epoch, or run backward, name no step. */
+static int number_steps(struct step_record *steps, size_t n)
+{
+    size_t i = 1;
+    while (i < n && steps[i].step > steps[i - 1].step)
+        i++;
+    if (i >= n)
+        return 0;
+    number_by_order(steps, n);
+    return 1;
+}
+
 void run_take_steps(struct run_rank *k, const struct reduced *from)
 {
+    k->is_renumbered = number_steps(from->steps, from->n_steps);
     k->source = STEPS_TRACE;
     k->steps = from->steps;
     k->n_steps = from->n_steps;
@@ -97,6 +116,15 @@ void run_take_steps(struct run_rank *k, const struct reduced *from)
     memcpy(k->outside_ns, from->outside_ns, sizeof k->outside_ns);
     k->validation_ns = from->validation_ns;
     k->wall_ns = from->wall_ns;
+}
+
+void run_number_steps(struct run *r)
+{
+    int is_by_order = 0;
+    for (int i = 0; i < r->ranks_len; i++)
+        is_by_order |= r->ranks[i].is_renumbered;
+    for (int i = 0; i < r->ranks_len && is_by_order; i++)
+        number_by_order(r->ranks[i].steps, r->ranks[i].n_steps);
 }
 
 struct run_node *run_node_at(struct run *r, int64_t node)

@@ -16,6 +16,7 @@
 #include "render/model/foreign.h"
 #include "render/model/kernel_counts.h"
 #include "lib/reduce.h"
+#include "lib/trace.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -97,11 +98,15 @@ struct run_rank {
     int n_step_processes;             /* of the rank that named steps in traces; its steps are those of step_pid */
     int64_t step_pid, n_steps_of_others;
     int64_t loading_ranges_ns; /* named ranges of data loading, whatever thread had them, summed */
-    uint64_t n_dropped, n_bad_blocks, n_unmatched, n_open; /* losses of its traces */
+    uint64_t n_dropped, n_bad_blocks, n_missing_blocks, n_unmatched, n_open; /* losses of its traces */
+    uint64_t n_dropped_gpu; /* of n_dropped: activity of GPUs that CUPTI lost */
+    int64_t lost_from_ns;   /* since when events are missing, on the clock of the steps; 0 = none is, -1 = not known */
     int is_torn;
-    uint64_t n_inconsistent; /* steps.csv rows whose phases did not fit into the step */
-    const char *trace_notes; /* the recorder's own sentences, "" none */
-    const char *ended_in;    /* the innermost range that its trace never closed, "" none */
+    struct dct_window window; /* in which its calls were recorded; of several processes the one with most of it */
+    uint64_t n_inconsistent;  /* steps.csv rows whose phases did not fit into the step */
+    const char *trace_notes;  /* the recorder's own sentences, "" none */
+    const char *ended_in;     /* the innermost range that its trace never closed, "" none */
+    int is_renumbered;        /* its trace's step numbers did not ascend: they were counted from 0 in order of time */
     /* process monitor; -1 = not measured */
     int64_t cpu_ns, run_delay_ns, peak_rss_bytes, involuntary_switches;
     /* Reading inside data loading on the thread of the steps: calls that are events, and shorter ones on the same
@@ -109,11 +114,16 @@ struct run_rank {
     int64_t loading_events_ns, loading_short_ns;
     int64_t mpi_ns; /* inside MPI calls but MPI_Init and MPI_Finalize; 0 = none recorded */
     double process_seconds;
+    int64_t watched_from_ns, watched_to_ns; /* its first and last sample, on the clock of the steps; 0 = not known */
     int64_t cycles, instructions, llc_misses,
         task_clock_ns;           /* processor's counters over the samples; -1 = not counted */
     const char *counters_status; /* of the cycles: "ok", "n/a because ..."; "" = the archive does not say */
     struct run_reading *delays;  /* the same counters over time. shape (n_delays) */
     int n_delays;
+    /* By the kernel, at the end or when last seen: all that system calls of the rank's processes read and wrote, of
+     * files, pipes, sockets, terminals; no read calls = not recorded, since every program has some. And what of that
+     * the recorder wrote. */
+    int64_t io[DCT_N_IO_TOTALS], own_bytes;
     int64_t monitor_pid; /* first of the rank's processes, 0 = not said; as most of them as there were at once */
     int most_processes;  /* 0 = not said */
 };

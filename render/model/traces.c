@@ -6,6 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const char *const why_lost[] = {
+#define X(id, why) why,
+    STEP_LOSSES(X)
+#undef X
+};
+
 void run_add_trace(struct run *r, const struct foreign_trace *t)
 {
     r->traces = arena_grow(&r->arena, r->traces, (size_t)r->n_traces, &r->traces_cap, sizeof *r->traces);
@@ -22,7 +28,16 @@ void run_add_trace(struct run *r, const struct foreign_trace *t)
                     t->is_last_cut ? ", without the last one, which is cut" : "");
     if (t->n_unusable > 0)
         run_add_gap(r, "Of the trace '%s' %lld %s no time that can be read; its numbers are without.", kept->file,
-                    (long long)t->n_unusable, t->n_unusable == 1 ? "operation has" : "operations have");
+                    (long long)t->n_unusable, t->n_unusable == 1 ? "event has" : "events have");
+    if (t->n_backward > 0)
+        run_add_gap(r, "Of the trace '%s' %lld %s: %s no time.", kept->file, (long long)t->n_backward,
+                    t->n_backward == 1 ? "range of the host ends before it begins"
+                                       : "ranges of the host end before they begin",
+                    t->n_backward == 1 ? "it covers" : "they cover");
+    for (int i = 0; i < N_STEP_LOSSES; i++)
+        if (t->n_lost_steps[i] > 0)
+            run_add_gap(r, "Of the trace '%s' %lld %s left out: %s.", kept->file, (long long)t->n_lost_steps[i],
+                        t->n_lost_steps[i] == 1 ? "step is" : "steps are", why_lost[i]);
     if (t->n_negative > 0)
         run_add_gap(r,
                     "Of the trace '%s' %lld %s a negative duration: %s no time, and the sum of kernel time is "

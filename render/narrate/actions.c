@@ -162,7 +162,37 @@ static const char *files_action(const struct run *r)
     return what[most];
 }
 
-struct action action_for(const struct run_result *r, enum cause_class cls)
+/* Cores for each rank that the advice needs, 0: it asks for none. Loaders that work ahead need one beside the rank's
+ * own. */
+static int cores_asked(const struct run_result *r, enum cause_class cls)
+{
+    int threads = r->run->program.threads > 0 ? (int)r->run->program.threads : 1;
+    if (cls == CLASS_DATA)
+        return threads + 1;
+    if (cls != CLASS_SHARED || strcmp(r->shared.id, "throttled") == 0 || strcmp(r->shared.id, "steal") == 0)
+        return 0;
+    return strcmp(r->shared.id, "own-threads") == 0 && !r->shared.has_neighbours ? threads + 1 : threads;
+}
+
+/* " (needs 4 cores, and the recorded host has only 2)": of the first host on which the advice cannot be followed; "" it
+ * can on all of them, or their cores are not known. */
+static const char *too_few_cores(struct report *rep, const struct run_result *r, enum cause_class cls)
+{
+    const struct run *a = r->run;
+    int is_one = a->node_kind == NODES_EMULATED || a->node_kind == NODES_ONE_KERNEL, asked = cores_asked(r, cls);
+    for (int i = 0; i < a->nodes_len; i++) {
+        int cores = a->nodes[i].cores, ranks = is_one ? r->n_ranks : 0;
+        for (int k = 0; k < a->ranks_len && !is_one; k++)
+            ranks += a->ranks[k].node == a->nodes[i].node;
+        if (cores > 0 && ranks * asked > cores)
+            return report_text(rep, " (needs %d cores%s, and %s has only %d)", ranks * asked,
+                               machines_of(a) > 1 ? " a node" : "",
+                               machines_of(a) > 1 ? "a recorded node" : "the recorded host", cores);
+    }
+    return "";
+}
+
+static struct action in_general(const struct run_result *r, enum cause_class cls)
 {
     static const struct action with_neighbours = {
         "measure while nothing else runs on these cores, with a core for every rank (no more ranks times --threads "
@@ -248,9 +278,20 @@ struct action action_for(const struct run_result *r, enum cause_class cls)
     return a;
 }
 
-struct action action_for_scaling(const struct run_result *r, enum cause_class cls)
+struct action action_for(struct report *rep, const struct run_result *r, enum cause_class cls)
 {
-    struct action a = action_for(r, cls);
+    struct action a = in_general(r, cls);
+    const char *cores = too_few_cores(rep, r, cls);
+    if (*cores && *a.generic)
+        a.generic = report_text(rep, "%s%s", a.generic, cores);
+    if (*cores && *a.ours)
+        a.ours = report_text(rep, "%s%s", a.ours, cores);
+    return a;
+}
+
+struct action action_for_scaling(struct report *rep, const struct run_result *r, enum cause_class cls)
+{
+    struct action a = action_for(rep, r, cls);
     if (cls == CLASS_COMPUTE) {
         a.generic = "give each rank more work per step (a larger batch), or use fewer ranks with more threads each";
         if (*a.ours)

@@ -5,12 +5,14 @@
 
 #include "render/analyse/report.h"
 
-/** action_for - advice about a class for this run. `ours` is "" for programs other than dcrnn-train. */
-struct action action_for(const struct run_result *r, enum cause_class cls);
+/** action_for - advice about a class for this run; where it takes more cores than the recorded host has, it says so.
+ *  `ours` is "" for programs other than dcrnn-train.
+ *  returns  its texts live as long as the report. Test: tests/unit/test_cores.c */
+struct action action_for(struct report *rep, const struct run_result *r, enum cause_class cls);
 
 /** action_for_scaling - advice where a class limits scaling: compute that does not shrink with the ranks wants more
  * work per rank, not more ranks. */
-struct action action_for_scaling(const struct run_result *r, enum cause_class cls);
+struct action action_for_scaling(struct report *rep, const struct run_result *r, enum cause_class cls);
 
 /** action_for_unnamed - "Name what is in no named phase, 23 % of the step time (...): put ...": how the rest of a step
  *  gets a name, by what recorded the run. No full stop.

@@ -163,6 +163,8 @@ static int is_efficiency(enum metric m)
     return m == METRIC_load_balance || m == METRIC_parallel_efficiency || m == METRIC_communication_efficiency;
 }
 
+#define LOST_BECAUSE "n/a because events were lost while it was recorded"
+
 /* NAN: n/a, and because says why. */
 static double value_of(const struct run_result *r, enum metric m, const char **because)
 {
@@ -177,11 +179,21 @@ static double value_of(const struct run_result *r, enum metric m, const char **b
         v = gpu_value(r->run, m == METRIC_gpu_memory);
         return isnan(v) && m == METRIC_gpu_utilization ? traced_utilization(r->run) : v;
     case METRIC_throughput:
+        if (lost_steps(r->run))
+            break;
         *because = r->throughput_because;
         return r->has_throughput ? r->throughput : NAN;
     case METRIC_dropped:
         *because = "n/a because no rank was recorded";
         return dropped(r->run);
+    default:
+        break;
+    }
+    if (lost_steps(r->run)) { /* a check is about the run, not about the part of it that was recorded */
+        *because = LOST_BECAUSE;
+        return NAN;
+    }
+    switch (m) {
     case METRIC_step_time:
         return r->step.n ? (double)r->step.mean_ns : NAN;
     case METRIC_step_p95:
@@ -342,6 +354,15 @@ static int is_of_series(enum metric m)
     return m == METRIC_efficiency || m == METRIC_speedup;
 }
 
+/* Are events missing in a run of the point? */
+static int lost_at(const struct report *rep, const struct series_point *p)
+{
+    for (int i = 0; i < p->n_runs; i++)
+        if (lost_steps(rep->runs[p->runs[i]].run))
+            return 1;
+    return 0;
+}
+
 static void check_series(struct report *rep, struct checks *out, const char *text, const struct rule *r)
 {
     int n = 0;
@@ -351,8 +372,10 @@ static void check_series(struct report *rep, struct checks *out, const char *tex
             continue;
         const struct series_point *p = &s->points[s->n_points - 1];
         double v = r->metric == METRIC_speedup ? p->speedup : p->efficiency;
-        add(rep, out, text, r, report_text(rep, "%s", fmt_count(p->n_nodes, rep->unit).text), v > 0 ? v : NAN,
-            report_text(rep, "n/a because %s", s->speedup_because),
+        int is_lost = lost_at(rep, &s->points[0]) || lost_at(rep, p);
+        add(rep, out, text, r, report_text(rep, "%s", fmt_count(p->n_nodes, rep->unit).text),
+            v > 0 && !is_lost ? v : NAN,
+            is_lost ? LOST_BECAUSE : report_text(rep, "n/a because %s", s->speedup_because),
             *p->unreliable ? p->unreliable : doubt_of(&rep->runs[p->runs[0]], r->metric));
         n++;
     }

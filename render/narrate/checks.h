@@ -8,9 +8,9 @@
 /* What can be checked, of every run that the report is about. X(name, unit, what). Units: % is a ratio, ms a time, n a
  * plain number. */
 #define CHECK_METRICS(X)                                                                                       \
-    X(exposed_comm, "%", "exposed communication, share of step time")                                          \
-    X(comm_transfer, "%", "transfer of exposed communication, share of step time")                             \
-    X(comm_wait, "%", "waiting for ranks in communication, share of step time")                                \
+    X(exposed_comm, "%", "communication that no other work hides, transfer and waiting, share of step time")   \
+    X(comm_transfer, "%", "transfer, share of step time")                                                      \
+    X(comm_wait, "%", "waiting for ranks, share of step time")                                                 \
     X(compute, "%", "compute, share of step time")                                                             \
     X(data, "%", "data loading, share of step time")                                                           \
     X(io, "%", "I/O inside steps, share of step time")                                                         \

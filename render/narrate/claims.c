@@ -10,6 +10,7 @@
 #include "render/narrate/stepless.h"
 
 #include <stdlib.h>
+#include <math.h>
 #include <string.h>
 
 /* ---- the list ------------------------------------------------------------------------------------- */
@@ -58,10 +59,10 @@ static const char *exchanges(const struct run_result *r)
 static const char *class_sentence(struct report *rep, const struct run_result *r, const struct class_result *c)
 {
     const char *at = at_nodes(rep, r->n_nodes), *end;
-    struct interval i = c->cls == CLASS_COMMUNICATION ? r->comm_interval : c->share_interval;
-    int64_t ns = c->cls == CLASS_COMMUNICATION ? r->comm_ns : c->share_ns;
-    const char *part = of_step(rep, r, ns);
-    end = report_text(rep, "%s%s%s.", share_of_median_step(rep, r, c->cls), touching(rep, i, c->threshold_ratio),
+    int is_transfer = c->cls == CLASS_COMMUNICATION && !is_one_of_many(r); /* the sentence is of communication */
+    const char *part = of_step(rep, r, said_ns(r, c));
+    end = report_text(rep, "%s%s%s.", share_of_median_step(rep, r, c->cls),
+                      touching(rep, c->share_interval, c->threshold_ratio, is_transfer ? "its transfer's" : "its"),
                       caveat_clause(rep, r));
     switch (c->cls) {
     case CLASS_COMMUNICATION:
@@ -101,7 +102,7 @@ static const char *class_sentence(struct report *rep, const struct run_result *r
     case CLASS_HOST:
         return report_text(rep, "%s for %s the GPU waits for the host (%s)%s", at, part, c->text, end);
     default:
-        return report_text(rep, "%s %s: %s.", at, class_name(c->cls), c->text);
+        return report_text(rep, "%s %s: %s.", at, run_class_name(r, c->cls), c->text);
     }
 }
 
@@ -120,20 +121,19 @@ static const char *not_judged(struct report *rep, const struct run_result *r)
 static const char *class_support(struct report *rep, const struct run_result *r, const struct class_result *c)
 {
     if (c->cls == CLASS_COMMUNICATION && is_one_of_many(r))
-        return report_text(
-            rep,
-            "How much of the %s of exposed communication in a step is transfer and how much waiting for other "
-            "ranks is n/a because the "
-            "trace of one rank does not show when the others came.",
-            fmt_time(r->comm_ns).text);
+        return report_text(rep,
+                           "How much of the %s of communication in a step is transfer and how much waiting for other "
+                           "ranks is n/a because the "
+                           "trace of one rank does not show when the others came.",
+                           fmt_time(r->comm_ns).text);
     if (c->cls == CLASS_COMMUNICATION && r->comm_ns > 0)
-        return report_text(
-            rep,
-            "Of the %s of exposed communication in a step, %s are transfer and %s waiting for the rank that "
-            "comes last.%s%s",
-            fmt_time(r->comm_ns).text, fmt_time(r->part_ns[PART_TRANSFER]).text, fmt_time(r->part_ns[PART_WAIT]).text,
-            r->part_ns[PART_WAIT] * 20 > r->step.mean_ns ? " " : "",
-            r->part_ns[PART_WAIT] * 20 > r->step.mean_ns ? cause_of_waiting(rep, r) : "");
+        return report_text(rep,
+                           "Of the %s of communication in a step, %s are transfer and %s waiting for the rank that "
+                           "comes last.%s%s",
+                           fmt_time(r->comm_ns).text, fmt_time(r->part_ns[PART_TRANSFER]).text,
+                           fmt_time(r->part_ns[PART_WAIT]).text,
+                           r->part_ns[PART_WAIT] * 20 > r->step.mean_ns ? " " : "",
+                           r->part_ns[PART_WAIT] * 20 > r->step.mean_ns ? cause_of_waiting(rep, r) : "");
     if (c->cls == CLASS_IMBALANCE)
         return cause_of_waiting(rep, r);
     if (c->cls == CLASS_COMPUTE && c->gain_ns <= 0 && !*r->shared.id && !is_compute_waiting(r))
@@ -182,23 +182,24 @@ static void add_class_claim(struct report *rep, int run, const struct class_resu
     c->threshold_name = k->threshold_name;
     c->rule = k->rule;
     claim_grounds(rep, c, r, k->cls);
-    struct interval judged = is_comm ? r->comm_interval : k->share_interval;
-    const char *share =
-        strstr(share_name(rep, r, k->cls), " with the waiting") ? "the share with that waiting" : "the share";
-    c->confidence = confidence_of_share(rep, r, share, judged, k->threshold_ratio, &c->confidence_because);
+    const char *share = strstr(share_name(rep, r, k->cls), " with the waiting") ? "the share with that waiting"
+                        : is_comm && !is_one_of_many(r)                         ? "the share of transfer"
+                                                                                : "the share";
+    c->confidence = confidence_of_share(rep, r, share, k->share_interval, k->threshold_ratio, &c->confidence_because);
     if (k->cls == CLASS_COMPUTE)
         c->confidence =
             unless_unjudged(rep, r, unless_waiting(r, c->confidence, &c->confidence_because), &c->confidence_because);
     c->evidence = evidence_of(rep, r, k->cls);
-    c->action = action_for(r, k->cls);
+    c->action = action_for(rep, r, k->cls);
     c->has_gain =
         k->cls != CLASS_COMPUTE || k->gain_ns > 0; /* compute cannot be removed, but can be below its ceiling */
     c->gain_ns = k->gain_ns;
     c->step_ns = r->step.mean_ns;
-    c->gain_text = c->has_gain ? gain_text(rep, k->gain_ns, r->step.mean_ns) : "";
+    c->gain_basis = gain_basis_of(r, k->cls);
+    c->gain_text = c->has_gain ? gain_text(rep, k->gain_ns, r->step.mean_ns, c->gain_basis) : "";
     c->gain_because = c->has_gain ? "" : "n/a because compute cannot be left away, and no better kernels were timed";
     if (k->cls == CLASS_IMBALANCE && *c->gain_text)
-        c->gain_text = both_bounds(rep, r, k->gain_ns, c->gain_text);
+        c->gain_text = report_text(rep, "%s with equal times for all ranks", c->gain_text);
     c->interval = claimed_interval(r, k->cls);
     c->interval_of = c->interval.has ? share_name(rep, r, k->cls) : "";
     claim_number(rep, c, report_text(rep, "runs.%s.classes.%s.share_ratio", r->slug, key), "ratio", k->share_ratio);
@@ -256,14 +257,13 @@ static const char *short_cause(struct report *rep, const struct run_result *r, c
     const char *name = k->cls == CLASS_COMPUTE && k->gain_ns > 0
                            ? "compute, in kernels slower than the best of this processor"
                        : what[k->cls] ? what[k->cls]
-                                      : class_name(k->cls);
+                                      : run_class_name(r, k->cls);
     if (k->cls == CLASS_COMPUTE && is_compute_waiting(r))
         name = report_text(rep, "in phases of compute, but %s", waiting_in_compute(rep, r));
     if (k->cls == CLASS_IMBALANCE && r->straggler.has)
         name = report_text(rep, "waiting for rank %d, last in %s of the %s", r->straggler.rank,
                            fmt_percent(r->straggler.wins_ratio).text, exchanges(r));
-    return report_text(rep, "%s is %s", of_step(rep, r, k->cls == CLASS_COMMUNICATION ? r->comm_ns : k->share_ns),
-                       name);
+    return report_text(rep, "%s is %s", of_step(rep, r, said_ns(r, k)), name);
 }
 
 /* Ranks without cores of their own are said before any other cause: they make every other number doubtful. */
@@ -294,10 +294,11 @@ static void add_shared_claim(struct report *rep, int run, const struct class_res
         c->interval_of = c->interval.has ? share_name(rep, r, k->cls) : "";
     }
     c->evidence = report_text(rep, "runs/%s/index.html#classes", r->slug);
-    c->action = action_for(r, CLASS_SHARED);
+    c->action = action_for(rep, r, CLASS_SHARED);
     c->step_ns = r->step.mean_ns;
-    c->has_gain = r->gain_ns[CLASS_SHARED] > 0;
-    c->gain_ns = r->gain_ns[CLASS_SHARED];
+    c->has_gain = is_gain_of_cores_told(rep, r);
+    c->gain_ns = c->has_gain ? r->gain_ns[CLASS_SHARED] : 0;
+    c->gain_basis = gain_basis_of(r, CLASS_SHARED);
     c->gain_text = c->has_gain ? claim_gain_text(rep, c) : "";
     c->gain_because = c->has_gain ? "" : "n/a because what cores of their own would save cannot be told from the times";
     shared_numbers(rep, c, r);
@@ -309,6 +310,8 @@ static void add_shared_claim(struct report *rep, int run, const struct class_res
  * the step to it. < 0: it is not judged by a share. */
 static double nearness(const struct report *rep, const struct class_result *k)
 {
+    if (k->judged.of)
+        return isfinite(k->judged.ratio) ? k->judged.ratio / k->judged.threshold_ratio : -1;
     double most = k->cls == CLASS_HOST ? 1 - rep->thresholds.gpu_utilization : k->threshold_ratio;
     return k->has_share && most > 0 ? k->share_ratio / most : -1;
 }
@@ -355,20 +358,22 @@ static void say_nothing_limits(struct report *rep, struct run_result *r)
         r->headline =
             report_text(rep, "%s %s is in phases of compute, but %s%s.", at_nodes(rep, r->n_nodes),
                         of_step(rep, r, r->part_ns[PART_COMPUTE]), waiting_in_compute(rep, r), caveat_clause(rep, r));
-        r->unnamed_action = action_sentence(rep, action_for(r, CLASS_COMPUTE));
+        r->unnamed_action = action_sentence(rep, action_for(rep, r, CLASS_COMPUTE));
     }
     if (next && !is_near(rep, next))
         r->support = "No other cause comes near its threshold.";
     else if (next && next->cls == CLASS_HOST)
-        r->support = report_text(rep, "The next limit would be %s: %s; it limits below %s GPU utilisation%s.",
-                                 class_name(next->cls), next->text, fmt_percent(rep->thresholds.gpu_utilization).text,
-                                 strstr(next->text, fmt_percent(rep->thresholds.gpu_utilization).text) == next->text
-                                     ? ", which this is just above"
-                                     : "");
+        r->support =
+            report_text(rep, "The next limit would be %s: %s; it limits below %s GPU utilisation%s.",
+                        run_class_name(r, next->cls), next->text, fmt_percent(rep->thresholds.gpu_utilization).text,
+                        strstr(next->text, fmt_percent(rep->thresholds.gpu_utilization).text) == next->text
+                            ? ", which this is just above"
+                            : "");
     else if (next)
         r->support =
-            report_text(rep, "The next limit would be %s: %s against a threshold of %s.", class_name(next->cls),
-                        share_of_class(rep, r, next, " of step time"), fmt_percent(next->threshold_ratio).text);
+            report_text(rep, "The next limit would be %s: %s against a threshold of %s.", run_class_name(r, next->cls),
+                        next->judged.of ? judged_share(next).text : share_of_class(rep, r, next, " of step time"),
+                        judged_threshold(next).text);
 }
 
 /* "Data loading (1.2 %) and I/O (0.3 %) are not limiting." */
@@ -383,7 +388,7 @@ static const char *ruled_out(struct report *rep, const struct run_result *r)
             continue;
         if (c->threshold_ratio >= 0 && c->share_ratio > c->threshold_ratio) /* spared for another reason, not small */
             continue;
-        text = report_text(rep, "%s%s%s (%s)", text, n ? ", " : "", class_name(c->cls),
+        text = report_text(rep, "%s%s%s (%s)", text, n ? ", " : "", run_class_name(r, c->cls),
                            share_of_class(rep, r, c, n ? "" : " of step time"));
         n++;
     }
@@ -396,7 +401,7 @@ static const char *without(struct report *rep, const char *text, const char *cla
     return at ? report_text(rep, "%.*s%s", (int)(at - text), text, at + strlen(clause)) : text;
 }
 
-void claims_of_runs(struct report *rep)
+static void claims_of_each(struct report *rep)
 {
     for (int i = 0; i < rep->n_runs; i++) {
         struct run_result *r = &rep->runs[i];
@@ -431,4 +436,12 @@ void claims_of_runs(struct report *rep)
             if (*texts[k])
                 r->support = report_text(rep, "%s%s%s", r->support, *r->support ? " " : "", texts[k]);
     }
+}
+
+void claims_of_runs(struct report *rep)
+{
+    claims_of_each(rep);
+    for (int i = 0; i < rep->n_runs; i++)
+        if (rep->runs[i].has_steps && lost_steps(rep->runs[i].run))
+            rep->runs[i].headline = report_text(rep, "%s %s", rep->runs[i].headline, lost_sentence(rep, &rep->runs[i]));
 }

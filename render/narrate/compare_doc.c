@@ -112,37 +112,41 @@ static int is_of(enum cause_class cls, enum part p)
     return parts[cls] >> p & 1;
 }
 
-/* Of a slow rank: what its speed promised, beside equal times for all ranks; 0 = no such cause was removed. */
-static int64_t as_fast_promised(const struct comparison *c)
+/* The removed cause of which most was predicted; NULL none. */
+static const struct prediction *removed(const struct comparison *c)
 {
     for (int i = 0; i < c->n_predictions; i++)
-        if (c->predictions[i].is_removed && c->predictions[i].predicted_ns == c->expected_ns)
-            return c->predictions[i].as_fast_ns;
-    return 0; /* it is not of imbalance that most was promised */
+        if (c->predictions[i].is_removed && c->predictions[i].predicted_mean_ns == c->expected_mean_ns)
+            return &c->predictions[i];
+    return NULL;
 }
 
-/* "load imbalance (at most 1.29 ms)": other causes that were removed, and what each promised; "" none. */
+/* "about 59.3 ms a step (estimate)", "up to 59.3 ms a step". */
+static const char *predicted(struct report *rep, const struct prediction *p)
+{
+    return report_text(rep, p->basis == GAIN_BOUND ? "up to %s a step" : "about %s a step (estimate)",
+                       fmt_time(p->predicted_mean_ns).text);
+}
+
+/* "load imbalance (about 1.29 ms a step (estimate))": other causes that were removed, and what was predicted of each;
+ * "" none. */
 static const char *removed_beside(struct report *rep, const struct comparison *c)
 {
     const char *text = "";
     for (int i = 0; i < c->n_predictions; i++) {
         const struct prediction *p = &c->predictions[i];
-        if (p->is_removed && p->predicted_ns != c->expected_ns)
-            text = report_text(rep, "%s%s%s (at most %s)", text, *text ? ", " : "", class_name(p->cls),
-                               fmt_time(p->predicted_ns).text);
+        if (p->is_removed && p->predicted_mean_ns != c->expected_mean_ns)
+            text = report_text(rep, "%s%s%s (%s)", text, *text ? ", " : "", p->name, predicted(rep, p));
     }
     return text;
 }
 
-/* Why more came than the removal of the causes that were named can bring. */
+/* Why more was saved than was predicted of the cause that was named. */
 static const char *beyond(struct report *rep, const struct comparison *c)
 {
     const char *text = "";
-    if (as_fast_promised(c) > 0)
-        return report_text(rep,
-                           "it is that of equal times for all ranks; the late rank as fast as the others was "
-                           "bounded by %s",
-                           fmt_time(as_fast_promised(c)).text);
+    if (removed(c) && removed(c)->as_fast_ns > 0) /* of a slow rank */
+        return "it is of equal times for all ranks, and a late rank that becomes as fast as the others saves more";
     for (int p = 0; p < N_PARTS; p++) {
         const struct compared *k = &c->part[p];
         int is_named = 0;
@@ -161,85 +165,56 @@ static const char *beyond(struct report *rep, const struct comparison *c)
                : "no part beside it fell by more than chance, so that the rest is the spread of the steps, or of runs";
 }
 
-/* Beyond what rounding makes of the same, and beyond chance: the interval of what came does not hold the promise. */
-static int is_beyond(const struct comparison *c, int64_t gain, int64_t promised)
+/* By the means, as the report before predicts: one forecast and what became of it. */
+static int64_t saved_ns(const struct comparison *c)
+{
+    return c->step.before_ns - c->step.after_ns;
+}
+
+/* Beyond what rounding makes of the same, and beyond chance: the interval of what was saved does not hold the forecast.
+ */
+static int is_beyond(const struct comparison *c)
 {
     const struct interval *i = &c->step.change_ns;
-    int is_within = i->has && -i->hi <= (double)c->expected_mean_ns && (double)c->expected_mean_ns <= -i->lo;
-    return promised > 0 && !is_within && (double)gain > 1.005 * (double)promised;
+    double predicted = (double)c->expected_mean_ns;
+    int is_within = i->has && -i->hi <= predicted && predicted <= -i->lo;
+    return predicted > 0 && !is_within && (double)saved_ns(c) > 1.005 * predicted;
 }
 
-/* "12.0 ms came (84 %)", of what was promised. */
-static const char *came(struct report *rep, const struct comparison *c, int64_t gain, int64_t promised)
+/* "12.0 ms were saved (84 %)", of what was predicted. */
+static const char *saved(struct report *rep, const struct comparison *c)
 {
-    return gain <= 0                      ? "nothing came"
-           : is_beyond(c, gain, promised) ? report_text(rep, "all came, and %s more", fmt_time(gain - promised).text)
-           : promised > 0                 ? report_text(rep, "%s came (%s)", fmt_time(gain).text,
-                                                        fmt_percent((double)gain / (double)promised).text)
-                                          : report_text(rep, "%s came", fmt_time(gain).text);
+    return saved_ns(c) <= 0 ? "nothing was saved"
+                            : report_text(rep, "%s were saved (%s)", fmt_time(saved_ns(c)).text,
+                                          fmt_percent((double)saved_ns(c) / (double)c->expected_mean_ns).text);
 }
 
-static int is_other(int64_t a, int64_t b)
-{
-    return strcmp(fmt_time(a).text, fmt_time(b).text) != 0;
-}
-
-/* Is the step's difference one that may be chance, or that nobody can tell from it? Then nothing is known to have come.
- */
+/* Is the step's difference one that may be chance, or that nobody can tell from it? Then nothing is known to have been
+ * saved. */
 static int is_chance(const struct comparison *c)
 {
     return c->step.change_ns.has && !c->step.is_significant;
 }
 
-/* "; by the means, in which single slow steps count, of at most 12.0 ms nothing came"; "" where these are the same. */
-static const char *came_by_means(struct report *rep, const struct comparison *c)
-{
-    int64_t by_means = c->step.before_ns - c->step.after_ns;
-    if (!is_other(by_means, c->achieved_ns) && !is_other(c->expected_mean_ns, c->expected_ns))
-        return "";
-    return report_text(rep, "; by the means, in which single slow steps count, of at most %s %s",
-                       fmt_time(c->expected_mean_ns).text, came(rep, c, by_means, c->expected_mean_ns));
-}
-
-/* Do the means tell another story than the medians: nothing against something, or beyond the promise against within? */
-static int is_other_story(const struct comparison *c)
-{
-    int64_t by_means = c->step.before_ns - c->step.after_ns;
-    return (by_means <= 0) != (c->achieved_ns <= 0) ||
-           is_beyond(c, by_means, c->expected_mean_ns) != is_beyond(c, c->achieved_ns, c->expected_ns);
-}
-
 #define CANNOT_BE_TOLD "cannot be told, since the step's difference is no more than chance"
 
-/* What came of what was promised, by the medians of the steps; by the means, where single slow steps make these
- * others. */
+/* What became of what was predicted. */
 static const char *achieved_sentence(struct report *rep, const struct comparison *c)
 {
-    const char *means = came_by_means(rep, c);
     if (is_chance(c))
-        return report_text(rep, " How much came of the %s that its removal promised at most " CANNOT_BE_TOLD ".%s",
+        return report_text(rep, " How much of the predicted %s was saved " CANNOT_BE_TOLD ".%s",
                            fmt_time(c->expected_mean_ns).text, meanwhile(rep, c));
-    return report_text(
-        rep, " Of the %s that its removal promised at most, %s, both of the median step: %s against %s%s.%s%s",
-        fmt_time(c->expected_ns).text, came(rep, c, c->achieved_ns, c->expected_ns), fmt_time(c->median_after_ns).text,
-        fmt_time(c->median_before_ns).text, means,
-        is_beyond(c, c->achieved_ns, c->expected_ns)
-            ? report_text(rep, " More than that upper bound: %s.", beyond(rep, c))
-            : "",
-        meanwhile(rep, c));
+    return report_text(rep, " Its removal was predicted to save %s: %s.%s%s", predicted(rep, removed(c)), saved(rep, c),
+                       is_beyond(c) ? report_text(rep, " More than predicted: %s.", beyond(rep, c)) : "",
+                       meanwhile(rep, c));
 }
 
-/* "data loading": the removed cause of which most was promised. */
+/* "data loading": the removed cause of which most was predicted. */
 static const char *removed_name(struct report *rep, const struct comparison *c)
 {
-    for (int i = 0; i < c->n_predictions; i++)
-        if (c->predictions[i].is_removed && c->predictions[i].predicted_ns == c->expected_ns) {
-            const char *name =
-                c->predictions[i].cls == CLASS_COMPUTE ? "better kernels" : class_name(c->predictions[i].cls);
-            int is_word = name[0] >= 'A' && name[0] <= 'Z' && name[1] >= 'a' && name[1] <= 'z';
-            return is_word ? report_text(rep, "%c%s", name[0] - 'A' + 'a', name + 1) : name;
-        }
-    return "its removal";
+    const char *name = removed(c)->cls == CLASS_COMPUTE ? "better kernels" : removed(c)->name;
+    int is_word = name[0] >= 'A' && name[0] <= 'Z' && name[1] >= 'a' && name[1] <= 'z';
+    return is_word ? report_text(rep, "%c%s", name[0] - 'A' + 'a', name + 1) : name;
 }
 
 /* The change in one glance, for the terminal. */
@@ -248,17 +223,11 @@ static const char *short_verdict(struct report *rep, const struct comparison *c)
     const struct compared *s = &c->step;
     const char *promise = "";
     if (c->expected_mean_ns > 0 && is_chance(c))
-        promise = report_text(rep, " How much came of the %s that %s promised at most " CANNOT_BE_TOLD ".",
+        promise = report_text(rep, " How much of the %s predicted of %s was saved " CANNOT_BE_TOLD ".",
                               fmt_time(c->expected_mean_ns).text, removed_name(rep, c));
-    else if (c->expected_ns > 0)
-        promise = report_text(
-            rep, " Of the %s that %s promised at most%s, %s%s.", fmt_time(c->expected_ns).text, removed_name(rep, c),
-            as_fast_promised(c) > 0 ? report_text(rep,
-                                                  " by equal times for all ranks (the late one as fast as the "
-                                                  "others: %s)",
-                                                  fmt_time(as_fast_promised(c)).text)
-                                    : "",
-            came(rep, c, c->achieved_ns, c->expected_ns), is_other_story(c) ? came_by_means(rep, c) : "");
+    else if (c->expected_mean_ns > 0)
+        promise = report_text(rep, " Without %s %s less was predicted: %s.", removed_name(rep, c),
+                              predicted(rep, removed(c)), saved(rep, c));
     else if (c->n_predictions)
         promise = " No cause that the report before named was removed.";
     return report_text(rep, "%s takes %s against %s before: %s%s.%s", where_text(rep, c), fmt_time(s->after_ns).text,
@@ -271,9 +240,8 @@ static const char *prediction_sentence(struct report *rep, const struct comparis
     const char *text = "";
     for (int i = 0; i < c->n_predictions; i++) {
         const struct prediction *p = &c->predictions[i];
-        text = report_text(rep, "%s The report before named %s, with at most %s a step to gain; %s went from %s to %s.",
-                           text, class_name(p->cls), fmt_time(p->predicted_mean_ns).text,
-                           p->cls == CLASS_IMBALANCE ? "the waiting that it explains" : "it",
+        text = report_text(rep, "%s The report before named %s, with %s to gain; %s went from %s to %s.", text, p->name,
+                           predicted(rep, p), p->cls == CLASS_IMBALANCE ? "the waiting that it explains" : "it",
                            fmt_time(p->before_ns).text, p->after_ns ? fmt_time(p->after_ns).text : "none");
     }
     if (c->expected_mean_ns > 0)
@@ -338,7 +306,7 @@ void narrate_comparisons(struct report *rep)
         name_comparison(rep, &rep->comparisons[i]);
     for (int i = 0; i < rep->n_comparisons; i++) {
         struct comparison *c = &rep->comparisons[i];
-        c->sentence = step_sentence(rep, c);
+        c->sentence = report_text(rep, "%s%s%s", step_sentence(rep, c), *c->lost ? " " : "", c->lost);
         c->support = report_text(rep, "%s%s%s%s Confidence in this comparison is %s: %s.", part_sentence(rep, c),
                                  utilization_sentence(rep, c), prediction_sentence(rep, c), unfair(rep, c),
                                  confidence_word(c->confidence), c->confidence_because) +
@@ -398,8 +366,9 @@ void put_comparisons_md(const struct report *rep, struct dcr_buf *out)
 
 static json_t *compared_json(const struct compared *c)
 {
-    json_t *interval =
-        c->change_ns.has ? json_pack("{s:f, s:f}", "lo", c->change_ns.lo, "hi", c->change_ns.hi) : json_null();
+    json_t *interval = c->change_ns.has ? json_pack("{s:o, s:o}", "lo", value_real(1, c->change_ns.lo), "hi",
+                                                    value_real(1, c->change_ns.hi))
+                                        : json_null();
     return json_pack("{s:o, s:o, s:o, s:o}", "before_ns", value_int(c->has_before, c->before_ns), "after_ns",
                      value_int(c->has_after, c->after_ns), "change_interval_ns", interval, "is_significant",
                      c->change_ns.has ? json_boolean(c->is_significant) : json_null());
@@ -412,34 +381,36 @@ json_t *comparisons_json(const struct report *rep)
         const struct comparison *c = &rep->comparisons[i];
         json_t *parts = json_object(), *predictions = json_array();
         for (int p = 0; p < N_PARTS; p++)
-            json_object_set_new(parts, part_key((enum part)p), compared_json(&c->part[p]));
+            value_set(parts, part_key((enum part)p), compared_json(&c->part[p]));
         for (int k = 0; k < c->n_predictions; k++) {
             const struct prediction *p = &c->predictions[k];
-            json_array_append_new(
-                predictions, json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:b}", "class", class_key(p->cls), "gain_ns",
-                                       (json_int_t)p->predicted_ns, "gain_mean_ns", (json_int_t)p->predicted_mean_ns,
-                                       "as_fast_ns", (json_int_t)p->as_fast_ns, "before_ns", (json_int_t)p->before_ns,
-                                       "after_ns", (json_int_t)p->after_ns, "is_removed", p->is_removed));
+            value_add(predictions,
+                      json_pack("{s:o, s:I, s:I, s:o, s:I, s:I, s:I, s:b}", "class", value_string(class_key(p->cls)),
+                                "gain_ns", (json_int_t)p->predicted_ns, "gain_mean_ns",
+                                (json_int_t)p->predicted_mean_ns, "gain_basis", value_string(gain_basis_word(p->basis)),
+                                "as_fast_ns", (json_int_t)p->as_fast_ns, "before_ns", (json_int_t)p->before_ns,
+                                "after_ns", (json_int_t)p->after_ns, "is_removed", p->is_removed));
         }
         const int has = c->utilization_before >= 0 && c->utilization_after >= 0;
-        json_t *use =
-            has ? json_pack("{s:f, s:f}", "before", c->utilization_before, "after", c->utilization_after) : json_null();
-        json_array_append_new(
-            list, json_pack("{s:o, s:o, s:s, s:i, s:i, s:I, s:I, s:o, s:I, s:I, s:o, s:o, s:o, s:I, s:I, s:I, s:I, "
-                            "s:s, s:s, s:s, s:s, "
-                            "s:s, s:s, s:b}",
+        json_t *use = has ? json_pack("{s:o, s:o}", "before", value_real(1, c->utilization_before), "after",
+                                      value_real(1, c->utilization_after))
+                          : json_null();
+        value_add(list,
+                  json_pack("{s:o, s:o, s:o, s:i, s:i, s:I, s:I, s:o, s:I, s:I, s:o, s:o, s:o, s:I, s:I, s:I, s:I, "
+                            "s:o, s:o, s:o, s:o, s:o, s:o, s:b}",
                             "n_nodes", value_int(c->n_nodes > 0, c->n_nodes), "n_ranks",
-                            value_int(c->n_ranks > 0, c->n_ranks), "label", c->label, "runs_before", c->n_before,
-                            "runs_after", c->n_after, "steps_before", (json_int_t)c->steps_before, "steps_after",
-                            (json_int_t)c->steps_after, "step", compared_json(&c->step), "median_before_ns",
-                            (json_int_t)c->median_before_ns, "median_after_ns", (json_int_t)c->median_after_ns, "parts",
-                            parts, "gpu_utilization_ratio", use, "predictions", predictions, "predicted_gain_ns",
-                            (json_int_t)c->expected_ns, "predicted_mean_gain_ns", (json_int_t)c->expected_mean_ns,
-                            "achieved_gain_ns", (json_int_t)c->achieved_ns, "achieved_mean_gain_ns",
-                            (json_int_t)(c->step.before_ns - c->step.after_ns), "gain_statistic", "median", "differing",
-                            c->differing, "confidence", confidence_word(c->confidence), "confidence_because",
-                            c->confidence_because, "sentence", c->sentence, "support", c->support, "is_repeated",
-                            comparison_is_repeated(c)));
+                            value_int(c->n_ranks > 0, c->n_ranks), "label", value_string(c->label), "runs_before",
+                            c->n_before, "runs_after", c->n_after, "steps_before", (json_int_t)c->steps_before,
+                            "steps_after", (json_int_t)c->steps_after, "step", compared_json(&c->step),
+                            "median_before_ns", (json_int_t)c->median_before_ns, "median_after_ns",
+                            (json_int_t)c->median_after_ns, "parts", parts, "gpu_utilization_ratio", use, "predictions",
+                            predictions, "predicted_gain_ns", (json_int_t)c->expected_ns, "predicted_mean_gain_ns",
+                            (json_int_t)c->expected_mean_ns, "achieved_gain_ns", (json_int_t)c->achieved_ns,
+                            "achieved_mean_gain_ns", (json_int_t)(c->step.before_ns - c->step.after_ns),
+                            "gain_statistic", value_string("median"), "differing", value_string(c->differing),
+                            "confidence", value_string(confidence_word(c->confidence)), "confidence_because",
+                            value_string(c->confidence_because), "sentence", value_string(c->sentence), "support",
+                            value_string(c->support), "is_repeated", comparison_is_repeated(c)));
     }
     return list;
 }

@@ -36,7 +36,7 @@ enum confidence confidence_of_share(struct report *rep, const struct run_result 
         return CONFIDENCE_LOW;
     }
     for (int k = 0; k < r->run->ranks_len; k++)
-        if (r->run->ranks[k].n_dropped || r->run->ranks[k].n_bad_blocks || r->run->ranks[k].is_torn) {
+        if (r->run->ranks[k].n_dropped || rank_lost_events(&r->run->ranks[k])) {
             *because = "events of this run were lost";
             return CONFIDENCE_LOW;
         }
@@ -114,7 +114,8 @@ enum confidence confidence_without_steps(struct report *rep, const struct run_re
         return CONFIDENCE_MEDIUM;
     }
     if (mpi_share(a).has || file_time(a).ratio > rep->thresholds.io_limits) {
-        *because = "sums over the whole run, its start and end included";
+        *because = a->has_window ? "sums over the part of the run that was recorded"
+                                 : "sums over the whole run, its start and end included";
         return CONFIDENCE_MEDIUM;
     }
     if ((double)n_samples(a) >= rep->thresholds.few_steps) {

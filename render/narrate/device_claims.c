@@ -82,7 +82,7 @@ const char *device_headline(struct report *rep, const struct run *r)
     if (d->has_idle_causes && v[DEV_IDLE] > 0)
         why = report_text(rep, "; for %s of that idle time %s",
                           fmt_percent((double)d->idle_ns[largest] / (double)v[DEV_IDLE]).text, reasons[largest]);
-    const char *comm = v[DEV_COMM_KERNELS] ? report_text(rep, ", %s exposed communication",
+    const char *comm = v[DEV_COMM_KERNELS] ? report_text(rep, ", %s communication",
                                                          fmt_percent((double)v[DEV_EXPOSED_COMM] / span).text)
                                            : "";
     return report_text(rep, "%s was idle for %s of its span of %s (%s compute%s, %s exposed copies)%s. %s", who,
@@ -119,8 +119,8 @@ const char *device_action(struct report *rep, const struct run_result *r)
     if (!d->has_idle_causes || idle < 1 - rep->thresholds.gpu_utilization || cls == N_CLASSES)
         return report_text(rep, "What to do first: Mark the steps (%s), so that shares of step time are known.", mark);
     return report_text(rep,
-                       "What to do first: %s; the GPU's span of %s can shrink by %s at most. Mark the steps (%s), so "
+                       "What to do first: %s; the GPU's span of %s can shrink by up to %s. Mark the steps (%s), so "
                        "that shares of step time are known.",
-                       action_sentence(rep, action_for(r, cls)), fmt_time(d->value[DEV_SPAN]).text,
+                       action_sentence(rep, action_for(rep, r, cls)), fmt_time(d->value[DEV_SPAN]).text,
                        fmt_time(d->idle_ns[largest]).text, mark);
 }

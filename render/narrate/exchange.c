@@ -1,6 +1,8 @@
 /* exchange.c - see exchange.h. */
 #include "render/narrate/exchange.h"
 
+#include "render/analyse/analyse.h"
+
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -108,7 +110,8 @@ struct exchange_share exchange_of(const struct run_result *r)
             ns[exchange_named(r->phases[i].name)] += (double)r->phases[i].spread.mean_ns;
     ns[EXCHANGE_UNKNOWN] = 0;
     s = largest(ns);
-    for (int i = 0; s.kind == EXCHANGE_UNKNOWN && i < a->n_mpi_calls; i++)
+    int is_known = s.kind == EXCHANGE_UNKNOWN && !recorded_part(a).n_ranks_lost;
+    for (int i = 0; is_known && i < a->n_mpi_calls; i++)
         ns[exchange_named(a->mpi_calls[i].name)] += (double)a->mpi_calls[i].sum.ns;
     ns[EXCHANGE_UNKNOWN] = 0;
     s = largest(ns);

@@ -6,6 +6,13 @@
 #include <string.h>
 #include <time.h>
 
+/* A number that rounds to 0 has no sign: "-0.00" becomes "0.00". */
+static void drop_minus_zero(char *text)
+{
+    if (text[0] == '-' && !strpbrk(text, "123456789"))
+        memmove(text, text + 1, strlen(text));
+}
+
 /* Decimals that give three significant digits for a value of at least `value`; rounding may carry to the next power. */
 static int decimals(double value)
 {
@@ -17,6 +24,7 @@ static struct fmt with_unit(double value, const char *unit)
 {
     struct fmt f;
     snprintf(f.text, sizeof f.text, "%.*f%s%s", decimals(value), value, *unit ? " " : "", unit);
+    drop_minus_zero(f.text);
     return f;
 }
 
@@ -57,9 +65,14 @@ struct fmt fmt_percent(double ratio)
         return (struct fmt){"0 %"};
     if (a < 0.05)
         snprintf(f.text, sizeof f.text, "%s0.1 %%", p < 0 ? "> -" : "< ");
-    else
-        snprintf(f.text, sizeof f.text, "%.*f %%", a >= 9.95 ? 0 : 1, p);
+    else /* not "100 % (241 ms of 242 ms)" */
+        snprintf(f.text, sizeof f.text, "%.*f %%", a >= 9.95 && (p < 99.5 || p >= 99.95) ? 0 : 1, p);
     return f;
+}
+
+struct fmt fmt_of_peak(double ratio)
+{
+    return ratio > 1 ? (struct fmt){"at the peak"} : fmt_percent(ratio);
 }
 
 struct fmt fmt_percent_range(double lo, double hi)
@@ -77,6 +90,8 @@ struct fmt fmt_percent_range(double lo, double hi)
         snprintf(from, sizeof from, "%.1f", floor(1000 * lo + rounding) / 10);
         snprintf(to, sizeof to, "%.1f", ceil(1000 * hi - rounding) / 10);
     }
+    drop_minus_zero(from);
+    drop_minus_zero(to);
     snprintf(f.text, sizeof f.text, "%s to %s %%", from, to);
     return f;
 }
@@ -106,6 +121,7 @@ struct fmt fmt_ratio(double ratio)
 {
     struct fmt f;
     snprintf(f.text, sizeof f.text, "%.2f", ratio);
+    drop_minus_zero(f.text);
     return f;
 }
 
@@ -113,6 +129,7 @@ struct fmt fmt_x(double factor)
 {
     struct fmt f;
     snprintf(f.text, sizeof f.text, "%.*fx", fabs(factor) < 0.9995 ? 2 : decimals(factor), factor);
+    drop_minus_zero(f.text);
     return f;
 }
 
@@ -137,6 +154,7 @@ struct fmt fmt_number(double value)
     double a = fabs(value);
     if (a < 999.5) {
         snprintf(f.text, sizeof f.text, "%.*f", a == 0 ? 0 : a < 0.0995 ? 4 : decimals(value), value);
+        drop_minus_zero(f.text);
         return f;
     }
     if (a >= 9e17) {
@@ -169,6 +187,7 @@ struct fmt fmt_bytes(double bytes)
     if (u == 0) {
         struct fmt f;
         snprintf(f.text, sizeof f.text, "%.0f bytes", bytes);
+        drop_minus_zero(f.text);
         return f;
     }
     return with_unit(bytes, units[u]);
@@ -179,6 +198,24 @@ struct fmt fmt_count(int64_t n, const char *noun)
     struct fmt f;
     snprintf(f.text, sizeof f.text, "%lld %s%s", (long long)n, noun, n == 1 ? "" : "s");
     return f;
+}
+
+struct fmt judged_share(const struct class_result *c)
+{
+    struct fmt f = {""};
+    if (!c->judged.of)
+        return c->has_share ? fmt_percent(c->share_ratio) : f;
+    if (isfinite(c->judged.ratio))
+        snprintf(f.text, sizeof f.text, "%.15s %.45s", fmt_percent(c->judged.ratio).text, c->judged.of);
+    else
+        snprintf(f.text, sizeof f.text, "n/a");
+    return f;
+}
+
+struct fmt judged_threshold(const struct class_result *c)
+{
+    double ratio = c->judged.of ? c->judged.threshold_ratio : c->threshold_ratio;
+    return ratio >= 0 ? fmt_percent(ratio) : (struct fmt){""};
 }
 
 struct fmt fmt_utc(double unix_s)

@@ -1,5 +1,5 @@
 /* format.h - how numbers become text, in one place, so that a number reads the same in every document, page and chart.
- * Three significant digits at most; the C locale. Each function returns its text by value,
+ * Three significant digits at most, never -0; the C locale. Each function returns its text by value,
  * so that it can stand in an argument list: printf("%s", fmt_time(ns).text). */
 #ifndef RENDER_NARRATE_FORMAT_H
 #define RENDER_NARRATE_FORMAT_H
@@ -16,9 +16,11 @@ struct fmt {
 struct fmt fmt_time(int64_t ns);
 /** fmt_ms - as a number of milliseconds without unit, for table columns headed "ms": "184", "3.42". */
 struct fmt fmt_ms(int64_t ns);
-/** fmt_percent - ratio 0..1 as "34 %": no decimals from 10 % on, one below; "0 %" only for an exact 0, else "< 0.1 %".
- */
+/** fmt_percent - ratio 0..1 as "34 %": no decimals from 10 % on, one below; "0 %" only for an exact 0, else "< 0.1 %";
+ * "99.6 %" where it would round to "100 %". */
 struct fmt fmt_percent(double ratio);
+/** fmt_of_peak - a share of a peak: as fmt_percent; above 1, which is an error of measuring, "at the peak". */
+struct fmt fmt_of_peak(double ratio);
 /** fmt_percent_range - "32 to 36 %", in as many digits as tell the ends apart, one decimal at most: what is narrower is
  * rounded outwards to tenths, so that it stays a range ("31.5 to 31.6 %"), but for a tenth itself. */
 struct fmt fmt_percent_range(double lo, double hi);
@@ -42,6 +44,10 @@ struct fmt_long {
 struct fmt_long spread_tail(const struct spread *s);
 /** fmt_count - "1 step", "412 steps": n with the noun, plural by adding s. */
 struct fmt fmt_count(int64_t n, const char *noun);
+/** judged_share, judged_threshold - what a class was judged by, and the threshold of that same quantity: "34 %" of step
+ * time, "85 % of bandwidth"; "" where there is none. */
+struct fmt judged_share(const struct class_result *c);
+struct fmt judged_threshold(const struct class_result *c);
 /** fmt_utc - Unix seconds as "2031-04-25 10:15:02 UTC"; "n/a" for 0. */
 struct fmt fmt_utc(double unix_s);
 

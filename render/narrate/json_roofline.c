@@ -5,41 +5,41 @@
 
 static void put(json_t *o, const char *key, double v)
 {
-    json_object_set_new(o, key, value_real(v >= 0, v));
+    value_set(o, key, value_real(v >= 0, v));
 }
 
 static json_t *kernel(const struct run_kernel_counts *k, const struct thresholds *t)
 {
     struct kernel_roofline x = kernel_roofline_of(k, t);
     json_t *o = json_object();
-    json_object_set_new(o, "file", json_string(k->file));
-    json_object_set_new(o, "kernel", json_string(k->kernel));
-    json_object_set_new(o, "n", json_integer(k->n));
-    json_object_set_new(o, "time_ns", value_int(k->ns >= 0, (int64_t)(k->ns + 0.5)));
+    value_set(o, "file", value_string(k->file));
+    value_set(o, "kernel", value_string(k->kernel));
+    value_set(o, "n", json_integer(k->n));
+    value_set(o, "time_ns", value_int(k->ns >= 0, (int64_t)(k->ns + 0.5)));
     put(o, "flop", k->flop);
-    json_object_set_new(o, "flop_because", value_text(k->flop_because));
-    json_object_set_new(o, "flop_not_counted", value_text(k->missing));
-    json_object_set_new(o, "formats", value_text(k->counted));
-    json_object_set_new(o, "format", value_text(k->format));
+    value_set(o, "flop_because", value_text(k->flop_because));
+    value_set(o, "flop_not_counted", value_text(k->missing));
+    value_set(o, "formats", value_text(k->counted));
+    value_set(o, "format", value_text(k->format));
     put(o, "bytes", k->bytes);
-    json_object_set_new(o, "bytes_because", value_text(k->bytes_because));
+    value_set(o, "bytes_because", value_text(k->bytes_because));
     put(o, "intensity_flop_per_byte", x.intensity);
-    json_object_set_new(o, "intensity_because", value_text(x.intensity_because));
+    value_set(o, "intensity_because", value_text(x.intensity_because));
     put(o, "flop_per_s", x.flop_per_s);
     put(o, "bytes_per_s", x.bytes_per_s);
     int has_flop = k->peak_flop_per_s > 0, has_bytes = k->peak_bytes_per_s > 0;
-    json_object_set_new(o, "peak_flop_per_s", value_real(has_flop, k->peak_flop_per_s));
-    json_object_set_new(o, "peak_flop_source", has_flop ? value_text(k->peak_flop_source) : json_null());
-    json_object_set_new(o, "peak_flop_because", has_flop ? json_null() : value_text(k->peak_flop_source));
-    json_object_set_new(o, "peak_bytes_per_s", value_real(has_bytes, k->peak_bytes_per_s));
-    json_object_set_new(o, "peak_bytes_source", has_bytes ? value_text(k->peak_bytes_source) : json_null());
-    json_object_set_new(o, "peak_bytes_because", has_bytes ? json_null() : value_text(k->peak_bytes_source));
+    value_set(o, "peak_flop_per_s", value_real(has_flop, k->peak_flop_per_s));
+    value_set(o, "peak_flop_source", has_flop ? value_text(k->peak_flop_source) : json_null());
+    value_set(o, "peak_flop_because", has_flop ? json_null() : value_text(k->peak_flop_source));
+    value_set(o, "peak_bytes_per_s", value_real(has_bytes, k->peak_bytes_per_s));
+    value_set(o, "peak_bytes_source", has_bytes ? value_text(k->peak_bytes_source) : json_null());
+    value_set(o, "peak_bytes_because", has_bytes ? json_null() : value_text(k->peak_bytes_source));
     put(o, "peak_flop_ratio", x.flop_ratio);
     put(o, "peak_bytes_ratio", x.bytes_ratio);
     put(o, "ridge_flop_per_byte", x.ridge);
     put(o, "attainable_flop_per_s", x.attainable_flop_per_s);
-    json_object_set_new(o, "bound", value_text(x.bound));
-    json_object_set_new(o, "bound_because", value_text(x.bound_because));
+    value_set(o, "bound", value_text(x.bound));
+    value_set(o, "bound_because", value_text(x.bound_because));
     return o;
 }
 
@@ -49,8 +49,8 @@ json_t *roofline_json(const struct report *rep)
     for (int i = 0; i < rep->n_runs; i++)
         for (int k = 0; k < rep->runs[i].run->n_kernels; k++) {
             json_t *o = kernel(&rep->runs[i].run->kernels[k], &rep->thresholds);
-            json_object_set_new(o, "run", json_string(rep->runs[i].slug));
-            json_array_append_new(list, o);
+            value_set(o, "run", value_string(rep->runs[i].slug));
+            value_add(list, o);
         }
     return list;
 }

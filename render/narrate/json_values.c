@@ -1,7 +1,31 @@
 /* json_values.c - see json_values.h. */
 #include "render/narrate/json_values.h"
 
+#include "lib/utf8.h"
+
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A value that is not there was not made: everything else becomes null or is cleaned. */
+static void must(int rc)
+{
+    if (rc != 0) {
+        fprintf(stderr, "dcreport: out of memory writing JSON\n");
+        abort(); /* as the arena does */
+    }
+}
+
+void value_set(json_t *object, const char *key, json_t *value)
+{
+    must(json_object_set_new(object, key, value));
+}
+
+void value_add(json_t *list, json_t *value)
+{
+    must(json_array_append_new(list, value));
+}
 
 json_t *value_real(int has, double v)
 {
@@ -13,14 +37,28 @@ json_t *value_int(int has, int64_t v)
     return has ? json_integer(v) : json_null();
 }
 
+json_t *value_string(const char *s)
+{
+    if (!s)
+        return json_null();
+    size_t room = 3 * strlen(s) + 1;
+    char *clean = malloc(room);
+    if (!clean)
+        return NULL;
+    utf8_clean(s, clean, room);
+    json_t *v = json_string(clean);
+    free(clean);
+    return v;
+}
+
 json_t *value_text(const char *s)
 {
-    return s && *s ? json_string(s) : json_null();
+    return s && *s ? value_string(s) : json_null();
 }
 
 json_t *value_interval(struct interval i)
 {
-    return i.has ? json_pack("{s:f, s:f}", "lo", i.lo, "hi", i.hi) : json_null();
+    return i.has ? json_pack("{s:o, s:o}", "lo", value_real(1, i.lo), "hi", value_real(1, i.hi)) : json_null();
 }
 
 json_t *value_spread(const struct spread *s)
@@ -28,17 +66,17 @@ json_t *value_spread(const struct spread *s)
     if (s->n == 0)
         return json_null();
     json_t *o = json_object();
-    json_object_set_new(o, "n", json_integer(s->n));
-    json_object_set_new(o, "mean_ns", json_integer(s->mean_ns));
-    json_object_set_new(o, "median_ns", json_integer(s->median_ns));
-    json_object_set_new(o, "p95_ns", json_integer(s->p95_ns));
-    json_object_set_new(o, "p99_ns", value_int(s->p99_ns > 0, s->p99_ns));
-    json_object_set_new(o, "p99_because", s->p99_ns > 0 ? json_null() : json_string(SPREAD_NO_P99));
-    json_object_set_new(o, "max_over_median_ratio",
-                        value_real(s->median_ns > 0, s->median_ns > 0 ? (double)s->max_ns / (double)s->median_ns : 0));
-    json_object_set_new(o, "min_ns", json_integer(s->min_ns));
-    json_object_set_new(o, "max_ns", json_integer(s->max_ns));
-    json_object_set_new(o, "cv_ratio", json_real(s->cv_ratio));
+    value_set(o, "n", json_integer(s->n));
+    value_set(o, "mean_ns", json_integer(s->mean_ns));
+    value_set(o, "median_ns", json_integer(s->median_ns));
+    value_set(o, "p95_ns", json_integer(s->p95_ns));
+    value_set(o, "p99_ns", value_int(s->p99_ns > 0, s->p99_ns));
+    value_set(o, "p99_because", s->p99_ns > 0 ? json_null() : value_string(SPREAD_NO_P99));
+    value_set(o, "max_over_median_ratio",
+              value_real(s->median_ns > 0, s->median_ns > 0 ? (double)s->max_ns / (double)s->median_ns : 0));
+    value_set(o, "min_ns", json_integer(s->min_ns));
+    value_set(o, "max_ns", json_integer(s->max_ns));
+    value_set(o, "cv_ratio", value_real(1, s->cv_ratio));
     return o;
 }
 
@@ -53,8 +91,8 @@ json_t *value_step(const struct run_result *r)
     const int is_known[] = {0, 0, m->p50_ns > 0, m->p95_ns > 0, m->stdev_ns > 0, 0};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!is_known[i])
-            json_object_set_new(o, names[i], json_null());
-    json_object_set_new(o, "p99_because", json_string("n/a because the results hold no 99th percentile"));
+            value_set(o, names[i], json_null());
+    value_set(o, "p99_because", value_string("n/a because the results hold no 99th percentile"));
     return o;
 }
 
@@ -62,7 +100,7 @@ json_t *value_parts(const int64_t *part, unsigned known)
 {
     json_t *o = json_object();
     for (int p = 0; p < N_PARTS; p++)
-        json_object_set_new(o, part_key((enum part)p), value_int(known >> p & 1, part[p]));
+        value_set(o, part_key((enum part)p), value_int(known >> p & 1, part[p]));
     return o;
 }
 
@@ -71,10 +109,10 @@ json_t *value_pop_host(const struct pop_host *p)
     if (!p->has)
         return json_null();
     json_t *o = json_object();
-    json_object_set_new(o, "parallel_ratio", json_real(p->offload_ratio));
-    json_object_set_new(o, "mpi_ratio", json_null());
-    json_object_set_new(o, "device_offload_ratio", json_real(p->offload_ratio));
-    json_object_set_new(o, "gpu_runtime_mean_ns", json_integer(p->runtime_mean_ns));
+    value_set(o, "parallel_ratio", value_real(1, p->offload_ratio));
+    value_set(o, "mpi_ratio", json_null());
+    value_set(o, "device_offload_ratio", value_real(1, p->offload_ratio));
+    value_set(o, "gpu_runtime_mean_ns", json_integer(p->runtime_mean_ns));
     return o;
 }
 
@@ -83,22 +121,21 @@ json_t *value_pop(const struct pop *p)
     if (!p->has)
         return json_null();
     json_t *o = json_object();
-    json_object_set_new(o, "parallel_ratio", json_real(p->parallel_ratio));
-    json_object_set_new(o, "load_balance_ratio", json_real(p->load_balance_ratio));
-    json_object_set_new(o, "workers", json_string(p->is_of_gpus ? "GPUs" : "ranks"));
-    json_object_set_new(o, "communication_ratio", json_real(p->communication_ratio));
-    json_object_set_new(o, "gpu_communication_ratio", value_real(p->is_of_gpus, p->gpu_communication_ratio));
-    json_object_set_new(o, "gpu_orchestration_ratio", value_real(p->is_of_gpus, p->orchestration_ratio));
-    json_object_set_new(o, "serialization_ratio_estimated", json_real(p->serialization_ratio));
-    json_object_set_new(o, "transfer_ratio_estimated", json_real(p->transfer_ratio));
-    json_object_set_new(o, "useful_mean_ns", json_integer(p->useful_mean_ns));
-    json_object_set_new(o, "useful_max_ns", json_integer(p->useful_max_ns));
-    json_object_set_new(o, "load_balance_in_nodes_ratio", value_real(p->has_in_nodes, p->in_nodes_ratio));
-    json_object_set_new(o, "load_balance_in_nodes_because", value_text(p->in_nodes_because));
-    json_object_set_new(o, "load_balance_between_nodes_ratio",
-                        value_real(p->has_between_nodes, p->between_nodes_ratio));
-    json_object_set_new(o, "load_balance_between_nodes_because", value_text(p->between_nodes_because));
-    json_object_set_new(o, "computation_scaling_ratio", value_real(p->has_scaling, p->computation_scaling_ratio));
-    json_object_set_new(o, "global_ratio", value_real(p->has_scaling, p->global_ratio));
+    value_set(o, "parallel_ratio", value_real(1, p->parallel_ratio));
+    value_set(o, "load_balance_ratio", value_real(1, p->load_balance_ratio));
+    value_set(o, "workers", value_string(p->is_of_gpus ? "GPUs" : "ranks"));
+    value_set(o, "communication_ratio", value_real(1, p->communication_ratio));
+    value_set(o, "gpu_communication_ratio", value_real(p->is_of_gpus, p->gpu_communication_ratio));
+    value_set(o, "gpu_orchestration_ratio", value_real(p->is_of_gpus, p->orchestration_ratio));
+    value_set(o, "serialization_ratio_estimated", value_real(1, p->serialization_ratio));
+    value_set(o, "transfer_ratio_estimated", value_real(1, p->transfer_ratio));
+    value_set(o, "useful_mean_ns", json_integer(p->useful_mean_ns));
+    value_set(o, "useful_max_ns", json_integer(p->useful_max_ns));
+    value_set(o, "load_balance_in_nodes_ratio", value_real(p->has_in_nodes, p->in_nodes_ratio));
+    value_set(o, "load_balance_in_nodes_because", value_text(p->in_nodes_because));
+    value_set(o, "load_balance_between_nodes_ratio", value_real(p->has_between_nodes, p->between_nodes_ratio));
+    value_set(o, "load_balance_between_nodes_because", value_text(p->between_nodes_because));
+    value_set(o, "computation_scaling_ratio", value_real(p->has_scaling, p->computation_scaling_ratio));
+    value_set(o, "global_ratio", value_real(p->has_scaling, p->global_ratio));
     return o;
 }

@@ -7,6 +7,13 @@
 
 #include <jansson.h>
 
+/** value_set, value_add - a key of an object, an element of a list: takes value. None is ever lost: without memory the
+ * program ends, as dcr_arena_alloc does. */
+void value_set(json_t *object, const char *key, json_t *value);
+void value_add(json_t *list, json_t *value);
+/** value_string - text by utf8_clean, so that any bytes make a string; null of NULL.
+ *  returns  gives; NULL: no memory */
+json_t *value_string(const char *s);
 /** value_real, value_int, value_text - null when there is none, when it is not finite, when it is NULL or "". */
 json_t *value_real(int has, double v);
 json_t *value_int(int has, int64_t v);

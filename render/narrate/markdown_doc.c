@@ -74,11 +74,9 @@ static void put_classes(const struct run_result *r, struct dcr_buf *out)
                  "| Cause | Share of step time | Threshold | Verdict | Finding |\n| --- | ---: | ---: | --- | --- |\n");
     for (int i = 0; i < N_CLASSES; i++) {
         const struct class_result *c = &r->classes[i];
-        dcr_buf_printf(out, "| %s | %s | %s | %s | ", class_name(c->cls),
-                       c->has_share               ? fmt_percent(c->share_ratio).text
-                       : c->verdict == VERDICT_NA ? "n/a"
-                                                  : "", /* judged by something else than a share of the step */
-                       c->threshold_ratio >= 0 ? fmt_percent(c->threshold_ratio).text : "", verdict_word(c->verdict));
+        dcr_buf_printf(out, "| %s | %s | %s | %s | ", run_class_name(r, c->cls),
+                       c->verdict == VERDICT_NA ? "n/a" : judged_share(c).text, judged_threshold(c).text,
+                       verdict_word(c->verdict));
         md_escaped(out, c->text);
         dcr_buf_puts(out, " |\n");
     }
@@ -115,11 +113,15 @@ static void put_figures(const struct run_result *r, struct dcr_buf *out)
     if (r->has_throughput)
         dcr_buf_printf(out, " Throughput: %s samples per second.", fmt_number(r->throughput).text);
     const struct roofline *f = &r->roofline;
-    if (f->has && f->of_attainable_ratio <= 1 && f->mfu_ratio <= 1)
-        dcr_buf_printf(out, " Roofline: %s of the %s GFLOP/s attainable at %s FLOP/byte (ridge %s, %s peaks), MFU %s.",
-                       fmt_percent(f->of_attainable_ratio).text, fmt_number(f->attainable_gflop_per_s).text,
-                       fmt_number(f->intensity).text, fmt_number(f->ridge).text, f->peaks,
-                       fmt_percent(f->mfu_ratio).text);
+    if (f->has && *f->of_attainable_because) {
+        dcr_buf_puts(out, " No roofline, ");
+        md_escaped(out, f->of_attainable_because + strlen("n/a "));
+        dcr_buf_puts(out, ".");
+    } else if (f->has)
+        dcr_buf_printf(out, " Roofline: %s%s%s GFLOP/s attainable at %s FLOP/byte (ridge %s, %s peaks), MFU %s.",
+                       fmt_of_peak(f->of_attainable_ratio).text, f->of_attainable_ratio > 1 ? ", " : " of the ",
+                       fmt_number(f->attainable_gflop_per_s).text, fmt_number(f->intensity).text,
+                       fmt_number(f->ridge).text, f->peaks, fmt_of_peak(f->mfu_ratio).text);
     dcr_buf_printf(out, " %s%s ", efficiencies_name(r), r->pop.has ? "" : ":");
     efficiencies_put(r, out);
     dcr_buf_puts(out, ".");
@@ -176,7 +178,7 @@ static void put_run(const struct run_result *r, struct dcr_buf *out)
 static void put_recommendation(const struct report *rep, const struct claim *c, int n, struct dcr_buf *out)
 {
     const char *text = *c->action.ours ? c->action.ours : c->action.generic;
-    dcr_buf_printf(out, "%d. **%s**", n, class_name(c->cls));
+    dcr_buf_printf(out, "%d. **%s**", n, claim_class_name(rep, c));
     if (c->run >= 0 && rep->n_series > 1) { /* of many runs: which */
         dcr_buf_puts(out, " (");
         md_escaped(out, rep->runs[c->run].label);
@@ -185,8 +187,7 @@ static void put_recommendation(const struct report *rep, const struct claim *c, 
     dcr_buf_puts(out, ": ");
     md_escaped(out, text);
     if (*c->gain_text) {
-        const char *saves = claim_saves(rep, c);
-        dcr_buf_puts(out, strcmp(saves, "; this can save ") == 0 ? "; saves " : saves);
+        dcr_buf_puts(out, claim_saves(c));
         md_escaped(out, c->gain_text);
     }
     dcr_buf_puts(out, ".");
@@ -268,7 +269,8 @@ static const char methodology[] =
     "beyond that is waiting for the rank that arrives last, and is blamed on what that rank did longer "
     "than the others since the collective before. A predicted gain is the step time saved if a cause "
     "were removed, replayed on the last arrival of each collective, where cores were shared from the work "
-    "of the ranks: an upper bound.\n\n"
+    "of the ranks. That is an estimate: the rest of a step may change with the cause, and more or less may be saved. "
+    "Upper bounds, said as \"up to\", are what a GPU waits for its host and what threads wait for a core.\n\n"
     "Useful time in the POP efficiencies is, of a rank, the time outside communication; where the steps are those of "
     "traces of GPUs, it is of each GPU the time with a kernel running that is not of communication. Speed-up is the "
     "ratio of "

@@ -9,10 +9,15 @@
 /** narrate - fill claims, headlines and texts of an analysed report. */
 void narrate(struct report *rep);
 
+/** claim_class_name - run_class_name of its run, or class_name. */
+const char *claim_class_name(const struct report *rep, const struct claim *c);
 /** claims_in_order - what to act on, most urgent first, so that every document and page tells the same story: the claim
  *  of rep->first_action, shared resources, then by predicted gain; each class once. A healthy compute-bound run only
- * when there is nothing else. runs     indices of the runs whose claims are wanted; shape (n_runs) is_whole claims
- * about series too out      borrows; shape (n_claims) returns  how many */
+ *  when there is nothing else.
+ *  runs      indices of the runs whose claims are wanted; shape (n_runs)
+ *  is_whole  claims about series too
+ *  out       borrows; shape (n_claims)
+ *  returns   how many */
 int claims_in_order(const struct report *rep, const int *runs, int n_runs, int is_whole, const struct claim **out);
 
 /** narrate_documents - make rep->documents: BOTTLENECK_ANALYSIS.md, bottleneck_summary.txt, report.json and, per run,

@@ -4,6 +4,7 @@
 #include "render/analyse/analyse.h"
 #include "render/narrate/exchange.h"
 #include "render/narrate/format.h"
+#include "render/narrate/narrate.h"
 
 #include <string.h>
 
@@ -44,18 +45,24 @@ static double share(const struct run_result *r, int64_t ns)
     return r->step.mean_ns > 0 ? (double)ns / (double)r->step.mean_ns : 0;
 }
 
+const char *claim_class_name(const struct report *rep, const struct claim *c)
+{
+    return c->run >= 0 ? run_class_name(&rep->runs[c->run], c->cls) : class_name(c->cls);
+}
+
 const char *of_step(struct report *rep, const struct run_result *r, int64_t ns)
 {
     return report_text(rep, "%s of the step time (%s of %s)", fmt_percent(share(r, ns)).text, fmt_time(ns).text,
                        fmt_time(r->step.mean_ns).text);
 }
 
-const char *gain_text(struct report *rep, int64_t gain_ns, int64_t step_ns)
+const char *gain_text(struct report *rep, int64_t gain_ns, int64_t step_ns, enum gain_basis basis)
 {
     if (gain_ns <= 0 || gain_ns >= step_ns)
         return "";
-    return report_text(rep, "at most %s of %s a step (%s)", fmt_time(gain_ns).text, fmt_time(step_ns).text,
-                       fmt_x((double)step_ns / (double)(step_ns - gain_ns)).text);
+    struct fmt factor = fmt_x((double)step_ns / (double)(step_ns - gain_ns));
+    return report_text(rep, basis == GAIN_BOUND ? "up to %s of %s a step (%s)" : "about %s of %s a step (%s, estimate)",
+                       fmt_time(gain_ns).text, fmt_time(step_ns).text, factor.text);
 }
 
 int is_measuring(const struct claim *c)
@@ -66,26 +73,26 @@ int is_measuring(const struct claim *c)
 const char *claim_gain_text(struct report *rep, const struct claim *c)
 {
     if (!is_measuring(c) || c->gain_ns <= 0 || c->gain_ns >= c->step_ns)
-        return gain_text(rep, c->gain_ns, c->step_ns);
+        return gain_text(rep, c->gain_ns, c->step_ns, c->gain_basis);
     struct fmt after = fmt_time(c->step_ns - c->gain_ns), now = fmt_time(c->step_ns);
     if (strcmp(after.text, now.text) == 0)
         return ""; /* nothing to promise */
-    return report_text(rep, "would measure at least %s instead of %s a step", after.text, now.text);
+    return report_text(rep,
+                       c->gain_basis == GAIN_BOUND ? "would measure at least %s instead of %s a step"
+                                                   : "would measure about %s instead of %s a step (estimate)",
+                       after.text, now.text);
 }
 
-const char *claim_saves(const struct report *rep, const struct claim *c)
+const char *claim_saves(const struct claim *c)
 {
-    if (is_measuring(c))
-        return "; that ";
-    int is_told_later = c->cls == CLASS_COMMUNICATION && c->run >= 0 && is_one_of_many(&rep->runs[c->run]);
-    return is_told_later ? "; it costs " : "; this can save ";
+    return is_measuring(c) ? "; that " : "; the cause costs "; /* how much of it the action brings nobody knows */
 }
 
-const char *touching(struct report *rep, struct interval i, double threshold)
+const char *touching(struct report *rep, struct interval i, double threshold, const char *of)
 {
     return i.has && threshold >= 0 && i.lo <= threshold && i.hi >= threshold
-               ? report_text(rep, ", with the threshold of %s within its 95 %% interval (%s)",
-                             fmt_percent(threshold).text, fmt_percent_range(i.lo, i.hi).text)
+               ? report_text(rep, ", with the threshold of %s within %s 95 %% interval (%s)",
+                             fmt_percent(threshold).text, of, fmt_percent_range(i.lo, i.hi).text)
                : "";
 }
 

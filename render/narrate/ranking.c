@@ -73,10 +73,36 @@ static int most_of(const struct report *rep, double (*of)(const struct report *,
     return most;
 }
 
+/* How far what a run gains may be trusted: 2 = medium or high confidence, 1 = low, 0 = low and seen once only. */
+static int trust_of(const struct report *rep, const struct run_result *r)
+{
+    const struct claim *c = largest_gain(rep, r);
+    if ((c ? c->confidence : r->confidence) > CONFIDENCE_LOW)
+        return 2;
+    return r->n_counted != 1;
+}
+
+/* Does x come before y by what of says of them? What is better known comes first, whatever the other promises. */
+static int is_before(const struct report *rep, const struct run_result *x, const struct run_result *y,
+                     double (*of)(const struct report *, const struct run_result *))
+{
+    int difference = trust_of(rep, x) - trust_of(rep, y);
+    return difference ? difference > 0 : of(rep, x) > of(rep, y);
+}
+
+static int first_by(const struct report *rep, double (*of)(const struct report *, const struct run_result *))
+{
+    int first = -1;
+    for (int i = 0; i < rep->n_runs; i++)
+        if (of(rep, &rep->runs[i]) >= 0 && (first < 0 || is_before(rep, &rep->runs[i], &rep->runs[first], of)))
+            first = i;
+    return first;
+}
+
 int ranking_first(const struct report *rep)
 {
-    int first = most_of(rep, ranking_gain);
-    first = first < 0 ? most_of(rep, idle_of) : first;
+    int first = first_by(rep, ranking_gain);
+    first = first < 0 ? first_by(rep, idle_of) : first;
     return first < 0 ? rep->n_runs - 1 : first;
 }
 
@@ -85,18 +111,17 @@ const char *ranking_name(struct report *rep, const struct run_result *r)
     return strncmp(r->label, "Run ", 4) == 0 ? report_text(rep, "'%s'", r->label + 4) : r->label;
 }
 
-/* The runs with most to gain, in order; equal ones as they come. */
+/* The runs with most to gain, in order, the better known first; equal ones as they come. */
 static const char *by_gain(struct report *rep)
 {
     enum { SHOWN = 5 };
     int order[SHOWN], n = 0, n_all = 0;
     for (int i = 0; i < rep->n_runs; i++) {
-        double gain = ranking_gain(rep, &rep->runs[i]);
-        if (gain < 0)
+        if (ranking_gain(rep, &rep->runs[i]) < 0)
             continue;
         n_all++;
         int at = n < SHOWN ? n++ : SHOWN;
-        for (; at > 0 && ranking_gain(rep, &rep->runs[order[at - 1]]) < gain; at--)
+        for (; at > 0 && is_before(rep, &rep->runs[i], &rep->runs[order[at - 1]], ranking_gain); at--)
             if (at < SHOWN)
                 order[at] = order[at - 1];
         if (at < SHOWN)
@@ -106,9 +131,12 @@ static const char *by_gain(struct report *rep)
     for (int i = 0; i < n; i++) {
         const struct run_result *r = &rep->runs[order[i]];
         const struct claim *c = largest_gain(rep, r);
-        text = report_text(rep, "%s%s%s (%s, %s at most)", text,
-                           i ? ", " : "By what can be gained: ", ranking_name(rep, r), class_name(c->cls),
-                           fmt_x((double)c->step_ns / (double)(c->step_ns - c->gain_ns)).text);
+        static const char *const known[] = {", seen in 1 step", ", low confidence", ""};
+        text =
+            report_text(rep, "%s%s%s (%s, %s%s%s%s)", text, i ? ", " : "By what can be gained: ", ranking_name(rep, r),
+                        run_class_name(r, c->cls), c->gain_basis == GAIN_BOUND ? "up to " : "about ",
+                        fmt_x((double)c->step_ns / (double)(c->step_ns - c->gain_ns)).text,
+                        c->gain_basis == GAIN_BOUND ? "" : ", estimate", known[trust_of(rep, r)]);
     }
     return n_all > n ? report_text(rep, "%s and %d more.", text, n_all - n) : n ? report_text(rep, "%s.", text) : "";
 }
@@ -118,9 +146,8 @@ const char *ranking_text(struct report *rep)
     static const struct {
         const char *what;
         double (*value)(const struct report *, const struct run_result *);
-    } rows[] = {{"Most idle GPU", idle_of},
-                {"Most exposed communication", communication_of},
-                {"Most data loading", loading_of}};
+    } rows[] = {
+        {"Most idle GPU", idle_of}, {"Most communication", communication_of}, {"Most data loading", loading_of}};
     const char *text = by_gain(rep);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         int most = most_of(rep, rows[i].value);

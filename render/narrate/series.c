@@ -260,15 +260,16 @@ static int add_series_claim(struct report *rep, int index, const struct cause *c
     c->sentence = sentence;
     c->confidence = series_confidence(rep, s, &c->confidence_because);
     c->evidence = "index.html#scaling";
-    c->action = shared ? action_for(shared, CLASS_SHARED) : action_for_scaling(r, cause->cls);
+    c->action = shared ? action_for(rep, shared, CLASS_SHARED) : action_for_scaling(rep, r, cause->cls);
     /* Compute cannot be removed; what it lost against ideal scaling can be gained. What cores of their own would bring
-     * the run itself estimates, as on its page; without that, at best all that was lost with them, and how much when
-     * the reference had too few too, nobody knows. */
+     * the run itself estimates, as on its page; without that it is all that was lost with them, and how much when the
+     * reference had too few too, nobody knows. */
     const struct run_result *of = shared ? shared : r;
-    int64_t own_ns = shared ? shared->gain_ns[CLASS_SHARED] : 0;
-    if ((double)own_ns <= rep->thresholds.loss_matters * (double)of->step.mean_ns)
-        own_ns = 0;
+    int64_t own_ns = shared && is_gain_of_cores_told(rep, shared) ? shared->gain_ns[CLASS_SHARED] : 0;
     c->has_gain = !shared || !series_shared_run(rep, &s->points[0]);
+    c->gain_basis = own_ns > 0 ? gain_basis_of(shared, CLASS_SHARED)
+                    : shared   ? GAIN_ESTIMATE
+                               : gain_basis_of(r, cause->cls);
     c->gain_ns = !c->has_gain                  ? 0
                  : own_ns > 0                  ? own_ns
                  : shared                      ? whole_loss(s)->loss_ns
@@ -285,7 +286,7 @@ static int add_series_claim(struct report *rep, int index, const struct cause *c
     c->window = report_text(rep, "%s at %s", c->window, nodes_text(rep, of->n_nodes));
     c->interval = point_share_interval(rep, last, cause->part, cause->part == PART_TRANSFER ? PART_WAIT : cause->part);
     c->interval_of = !c->interval.has               ? ""
-                     : cause->part == PART_TRANSFER ? "exposed communication"
+                     : cause->part == PART_TRANSFER ? "communication"
                      : cause->part == PART_WAIT     ? "waiting for ranks"
                                                     : part_name(cause->part);
     if (shared)

@@ -29,7 +29,8 @@ static const char *beside(struct report *rep, const struct all_reduce_point *p)
 /* "4", "2.5" */
 static const char *count_text(struct report *rep, double count)
 {
-    return fabs(count - round(count)) < 0.005 ? report_text(rep, "%.0f", count) : fmt_number(count).text;
+    return fabs(count - round(count)) < 0.005 ? report_text(rep, "%.0f", count)
+                                              : report_text(rep, "%s", fmt_number(count).text);
 }
 
 struct fmt all_reduces_words(const struct all_reduce_point *p)

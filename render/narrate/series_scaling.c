@@ -95,7 +95,7 @@ static void say_beyond(struct report *rep, struct series *s)
                                  "from two %s counts, not a forecast.",
                                  nodes_text(rep, b->n_nodes), rep->unit);
     s->beyond_text =
-        report_text(rep, "From %s to %s compute went from %s to %s a step and exposed communication from %s to %s.%s",
+        report_text(rep, "From %s to %s compute went from %s to %s a step and communication from %s to %s.%s",
                     nodes_text(rep, a->n_nodes), nodes_text(rep, b->n_nodes), fmt_time(compute[0]).text,
                     fmt_time(compute[1]).text, fmt_time(comm[0]).text, fmt_time(comm[1]).text, next);
 }

@@ -15,8 +15,13 @@ void shared_numbers(struct report *rep, struct claim *c, const struct run_result
         claim_number(rep, c, report_text(rep, "runs.%s.n_ranks", r->slug), "ranks", r->n_ranks);
 }
 
-/* " By the shortest that each part of a step took, a step of ranks with cores of their own lasts 55.0 ms instead of 123
- * ms.", and what of it is other programs' doing. */
+int is_gain_of_cores_told(const struct report *rep, const struct run_result *r)
+{
+    return (double)r->gain_ns[CLASS_SHARED] > rep->thresholds.loss_matters * (double)r->step.mean_ns;
+}
+
+/* " By the shortest that each part of a step took, a step of ranks with cores of their own lasts about 55.0 ms instead
+ * of 123 ms (estimate).", and what of it is other programs' doing. */
 const char *cores_of_their_own(struct report *rep, const struct run_result *r)
 {
     const struct shared *s = &r->shared;
@@ -32,18 +37,19 @@ const char *cores_of_their_own(struct report *rep, const struct run_result *r)
     if (s->most_ratio > 0 && strcmp(fmt_time(own_ns).text, fmt_time(r->step.mean_ns).text) == 0)
         return others;
     if (s->most_ratio > 0)
-        return report_text(rep, " With a core for every thread that was ready to run a step lasts %s at least, not %s.",
+        return report_text(rep,
+                           s->is_most
+                               ? " With a core for every thread that was ready to run a step lasts at least %s, not %s."
+                               : " With a core for every thread that was ready to run a step lasts about %s, not %s "
+                                 "(estimate).",
                            fmt_time(own_ns).text, fmt_time(r->step.mean_ns).text);
     if (s->alone_ns <= 0 || step - (double)s->alone_ns <= matters * step)
         return others;
-    if ((double)(own_ns - s->alone_ns) <= matters * step)
-        return report_text(rep,
-                           "%s By %s, a step of ranks with cores of their own%s "
-                           "lasts %s instead of %s.",
-                           others, by, *others ? " and nothing else on them" : "", fmt_time(own_ns).text,
-                           fmt_time(r->step.mean_ns).text);
-    return report_text(rep,
-                       "%s By %s, a step of ranks with cores of their own lasts "
-                       "%s instead of %s while those programs go on, and %s without them.",
-                       others, by, fmt_time(own_ns).text, fmt_time(r->step.mean_ns).text, fmt_time(s->alone_ns).text);
+    int is_without = *others && (double)(own_ns - s->alone_ns) <= matters * step;
+    return report_text(
+        rep, "%s By %s, a step of ranks with cores of their own%s lasts about %s instead of %s (estimate).", others, by,
+        !*others     ? ""
+        : is_without ? " and nothing else on them"
+                     : ", while those programs go on,",
+        fmt_time(own_ns).text, fmt_time(r->step.mean_ns).text);
 }

@@ -66,15 +66,23 @@ const char *share_of_class(struct report *rep, const struct run_result *r, const
 const char *share_name(struct report *rep, const struct run_result *r, enum cause_class cls)
 {
     static const char *const names[N_CLASSES] = {[CLASS_COMPUTE] = "compute",
-                                                 [CLASS_COMMUNICATION] = "exposed communication",
+                                                 [CLASS_COMMUNICATION] = "communication",
                                                  [CLASS_IMBALANCE] = "waiting for the rank that comes last",
                                                  [CLASS_DATA] = "data loading",
                                                  [CLASS_IO] = "reading and writing files",
                                                  [CLASS_COPY] = "host-to-device copies",
                                                  [CLASS_OVERHEAD] = "step time in no named phase"};
-    const char *name = names[cls] ? names[cls] : class_name(cls);
+    const char *name = names[cls] ? names[cls] : run_class_name(r, cls);
     int is_more = (cls == CLASS_DATA || cls == CLASS_IO) && r->classes[cls].has_share && !is_minor(r, &r->classes[cls]);
     return is_more ? report_text(rep, "%s with the waiting that it causes", name) : name;
+}
+
+int64_t said_ns(const struct run_result *r, const struct class_result *c)
+{
+    int64_t wait = r->part_ns[PART_WAIT];
+    return c->cls == CLASS_COMMUNICATION                                    ? r->comm_ns
+           : c->cls == CLASS_IMBALANCE && reads_alike(r, wait, c->share_ns) ? wait
+                                                                            : c->share_ns;
 }
 
 const char *share_of_all_waiting(struct report *rep, const struct run_result *r, const struct class_result *c)

@@ -195,14 +195,16 @@ static void say_mpi(struct report *rep, struct run_result *r)
     if (!m.has)
         return;
     double largest = (double)m.largest->sum.ns;
-    r->support = report_text(
-        rep,
-        "%s%sThe ranks spent %s of the time that their processes were watched in MPI calls but MPI_Init and "
-        "MPI_Finalize (%s of %s, summed over the ranks), %s in %s.",
-        r->support, *r->support ? " " : "", fmt_percent(m.ratio).text, fmt_time(m.ns).text, fmt_time(m.wall_ns).text,
-        (int64_t)m.largest->sum.ns == m.ns ? "all of it"
-                                           : report_text(rep, "%s of it", fmt_percent(largest / (double)m.ns).text),
-        m.largest->name);
+    r->support = report_text(rep,
+                             "%s%sThe ranks spent %s of %s in MPI calls but MPI_Init and "
+                             "MPI_Finalize (%s of %s, summed over the ranks), %s in %s.",
+                             r->support, *r->support ? " " : "", fmt_percent(m.ratio).text,
+                             r->run->has_window ? recorded_noun(r->run) : "the time that their processes were watched",
+                             fmt_time(m.ns).text, fmt_time(m.wall_ns).text,
+                             (int64_t)m.largest->sum.ns == m.ns
+                                 ? "all of it"
+                                 : report_text(rep, "%s of it", fmt_percent(largest / (double)m.ns).text),
+                             m.largest->name);
 }
 
 static int64_t mpi_of(const struct run *a, int rank)
@@ -245,7 +247,7 @@ static struct claim *add_claim(struct report *rep, struct run_result *r, enum ca
     claim_grounds(rep, c, r, cls);
     c->gain_because = "n/a because no step was recorded, of which it would be a part";
     c->evidence = report_text(rep, "runs/%s/index.html#%s", r->slug, anchor);
-    c->action = action_for(r, cls);
+    c->action = action_for(rep, r, cls);
     r->claims[r->n_claims++] = rep->n_claims - 1;
     return c;
 }
@@ -258,14 +260,14 @@ static const char *late_clause(struct report *rep, const struct run_result *r, c
         names = report_text(rep, "%s%s%d", names, i == 0 ? "" : i + 1 == l->n ? " and " : ", ", l->ranks[i]);
     int other = r->run->ranks_len - l->n == 1 ? the_other(r->run, l) : -1;
     const char *others = other < 0 ? "the others" : report_text(rep, "rank %d", other);
-    return report_text(rep, "%s for rank%s %s in MPI: %s spent %s in its calls, %s %s, of %s that a rank was watched",
-                       other < 0 ? "the other ranks wait" : report_text(rep, "%s waits", others), l->n == 1 ? "" : "s",
-                       names,
-                       l->n > 1    ? "these"
-                       : other < 0 ? "it"
-                                   : report_text(rep, "rank %s", names),
-                       time_range(rep, l->least_ns, l->most_ns), others,
-                       time_range(rep, l->others_least_ns, l->others_most_ns), fmt_time(wall).text);
+    return report_text(
+        rep, "%s for rank%s %s in MPI: %s spent %s in its calls, %s %s, of %s that a rank was %s",
+        other < 0 ? "the other ranks wait" : report_text(rep, "%s waits", others), l->n == 1 ? "" : "s", names,
+        l->n > 1    ? "these"
+        : other < 0 ? "it"
+                    : report_text(rep, "rank %s", names),
+        time_range(rep, l->least_ns, l->most_ns), others, time_range(rep, l->others_least_ns, l->others_most_ns),
+        fmt_time(wall).text, r->run->has_window ? "recorded" : "watched");
 }
 
 static void late_number(struct report *rep, struct claim *c, const struct run_result *r, int rank)
@@ -290,7 +292,7 @@ static void add_late_claim(struct report *rep, struct run_result *r, const struc
 }
 
 /* "43 % of the run is in calls on files (writing 92.0 ms, other calls 298 ms), most of it in 'big'" */
-static const char *files_clause(struct report *rep, const struct file_time *f)
+static const char *files_clause(struct report *rep, const struct run *a, const struct file_time *f)
 {
     static const char *const kinds[DCT_N_IO] = {"reading", "writing", "other calls such as fsync and open"};
     const char *by_kind = "", *where = "";
@@ -304,18 +306,19 @@ static const char *files_clause(struct report *rep, const struct file_time *f)
     }
     if (!*where && f->n_in_folder > 1 && 2 * f->folder_ns > f->ns)
         where = report_text(rep, ", most of it in %d files of '%.*s'", f->n_in_folder, f->folder_len, f->folder);
-    return report_text(rep, "%s of the run is in calls on files (%s)%s", fmt_percent(f->ratio).text, by_kind, where);
+    return report_text(rep, "%s of %s is in calls on files (%s)%s", fmt_percent(f->ratio).text, recorded_noun(a),
+                       by_kind, where);
 }
 
 static void add_files_claim(struct report *rep, struct run_result *r, const struct file_time *f)
 {
     struct claim *c = add_claim(rep, r, CLASS_IO, "io");
-    c->sentence = report_text(rep, "%s %s.", at_nodes(rep, r->n_nodes), files_clause(rep, f));
+    c->sentence = report_text(rep, "%s %s.", at_nodes(rep, r->n_nodes), files_clause(rep, r->run, f));
     c->support = report_text(
         rep,
-        "The calls on files take %s of the %s that the processes of the ranks were watched, summed over them; calls "
+        "The calls on files take %s of the %s that the processes of the ranks were %s, summed over them; calls "
         "of several threads or processes of a rank at once count each.",
-        fmt_time(f->ns).text, fmt_time(f->wall_ns).text);
+        fmt_time(f->ns).text, fmt_time(f->wall_ns).text, r->run->has_window ? "recorded" : "watched");
     c->threshold_ratio = rep->thresholds.io_limits;
     c->threshold_name = "io_limits";
     claim_number(rep, c, report_text(rep, "runs.%s.files_share.ratio", r->slug), "ratio", f->ratio);
@@ -329,7 +332,7 @@ static void add_shared_claim(struct report *rep, struct run_result *r, const str
     static const char doubt[] = "as far as shared cores let one see,";
     struct claim *c = add_claim(rep, r, CLASS_SHARED, "monitors");
     const char *late = l ? late_clause(rep, r, l, wall) : "";
-    const char *behind = f   ? report_text(rep, "; behind that, %s", files_clause(rep, f))
+    const char *behind = f   ? report_text(rep, "; behind that, %s", files_clause(rep, r->run, f))
                          : l ? report_text(rep, "; %s %s", doubt, late)
                              : "";
     c->sentence = report_text(rep, "%s %s%s.", at_nodes(rep, r->n_nodes), r->shared.because, behind);
@@ -350,7 +353,7 @@ static void add_claims(struct report *rep, struct run_result *r)
 {
     struct mpi_late l = mpi_late(&rep->thresholds, r->run);
     struct file_time f = file_time(r->run);
-    int64_t wall = r->run->ranks_len ? ranks_wall_ns(r->run) / r->run->ranks_len : 0;
+    int64_t wall = r->run->ranks_len ? recorded_part(r->run).ns / r->run->ranks_len : 0;
     int has_late = l.has && mpi_share(r->run).has, has_files = f.has && f.ratio > rep->thresholds.io_limits;
     int is_late_first = has_late && (double)l.waited_ns >= f.ratio * (double)wall;
     if (*r->shared.id)
@@ -373,7 +376,7 @@ static void add_claims(struct report *rep, struct run_result *r)
 
 void say_without_steps(struct report *rep, struct run_result *r)
 {
-    const char *evidence = "", *failed = failed_headline(rep, r);
+    const char *evidence = "", *failed = failed_headline(rep, r), *lost = lost_words(rep, r->run);
     if (*failed) { /* what was recorded up to there shows how it failed, not what limits it */
         r->headline = failed;
         return;
@@ -385,6 +388,9 @@ void say_without_steps(struct report *rep, struct run_result *r)
         evidence = epochs_headline(rep, r->run);
     if (*evidence)
         r->headline = evidence;
+    else if (!r->headline && *lost)
+        r->headline = report_text(rep, "What limits the run%s%s is unknown: %s.", r->n_nodes ? " at " : "",
+                                  r->n_nodes ? nodes_text(rep, r->n_nodes) : "", lost);
     else if (!r->headline)
         r->headline = report_text(rep, "Where the time of a step goes%s%s is unknown: no %s were recorded.",
                                   r->n_nodes ? " at " : "", r->n_nodes ? nodes_text(rep, r->n_nodes) : "",
@@ -396,4 +402,11 @@ void say_without_steps(struct report *rep, struct run_result *r)
     if (!r->run->is_foreign && !r->run->n_traces)
         add_claims(rep, r);
     say_mpi(rep, r);
+    if (*lost && !strstr(r->headline, lost))
+        r->headline = report_text(rep, "%s %s", r->headline, lost_sentence(rep, r));
+    if (*lost)
+        r->support = report_text(rep, "%s%sThe time in calls of MPI and on files is not known without the lost events.",
+                                 r->support, *r->support ? " " : "");
+    else if (r->run->has_window)
+        r->support = report_text(rep, "%s%s%s", r->support, *r->support ? " " : "", recorded_sentence(rep, r->run));
 }

@@ -36,12 +36,12 @@ static void put_steps(const struct run_result *r, struct dcr_buf *out)
 static void put_classes(const struct run_result *r, struct dcr_buf *out)
 {
     text_section(out, "Causes looked at");
-    dcr_buf_printf(out, "%-24s %-8s %8s %10s   %s\n", "cause", "verdict", "share", "threshold", "finding");
+    dcr_buf_printf(out, "%-24s %-8s %17s %10s   %s\n", "cause", "verdict", "share", "threshold", "finding");
     for (int i = 0; i < N_CLASSES; i++) {
         const struct class_result *c = &r->classes[i];
-        dcr_buf_printf(out, "%-24s %-8s %8s %10s   %s\n", class_name(c->cls), verdict_word(c->verdict),
-                       c->has_share ? fmt_percent(c->share_ratio).text : "-",
-                       c->threshold_ratio >= 0 ? fmt_percent(c->threshold_ratio).text : "-", c->text);
+        const struct fmt share = judged_share(c), threshold = judged_threshold(c);
+        dcr_buf_printf(out, "%-24s %-8s %17s %10s   %s\n", run_class_name(r, c->cls), verdict_word(c->verdict),
+                       *share.text ? share.text : "-", *threshold.text ? threshold.text : "-", c->text);
     }
 }
 
@@ -132,19 +132,52 @@ static void put_calls(const char *name, const struct dct_io *io, struct dcr_buf 
                    is_timed ? fmt_time((int64_t)io->max_ns).text : "n/a", fmt_bytes((double)io->bytes).text);
 }
 
-/* What the recorder saw by itself, over the whole run and all ranks; the longest first. */
+/* What the kernel counted beside the recorded calls. */
+static void put_files_explained(const struct run *run, struct dcr_buf *out)
+{
+    struct files_explained e = files_explained(run);
+    if (!e.has)
+        return;
+    text_section(out, "Read and written by the processes of all ranks, by the kernel");
+    for (int k = DCT_IO_READ; k <= DCT_IO_WRITE; k++) {
+        dcr_buf_printf(out, "%-8s %10s in %s", k == DCT_IO_READ ? "read" : "written",
+                       fmt_bytes((double)e.bytes[k]).text, fmt_count(e.calls[k], "system call").text);
+        if (e.rest_bytes[k] >= 0)
+            dcr_buf_printf(out, ": %s in recorded calls on files, %s not attributed",
+                           fmt_bytes((double)e.recorded_bytes[k]).text, fmt_bytes((double)e.rest_bytes[k]).text);
+        dcr_buf_putc(out, '\n');
+    }
+    if (*e.rest_because)
+        dcr_buf_printf(out, "How much of it is in recorded calls is n/a because %s.\n", e.rest_because);
+    else
+        dcr_buf_puts(out, "Not attributed: files by calls that cannot be seen (fprintf, fgets and others), pipes,\n"
+                          "sockets, the terminal, and what programs read to start.\n");
+}
+
+/* What the recorder saw by itself, over all that was recorded and all ranks; the longest first. */
 static void put_observed(const struct run *run, struct dcr_buf *out)
 {
     enum { SHOWN = 20 };
     static const char *const kinds[DCT_N_IO] = {"read", "write", "open, close, sync ..."};
+    struct recorded part = recorded_part(run);
+    if (part.n_ranks_lost && (run->n_mpi_calls || run->n_files)) {
+        text_section(out, "MPI calls, calls on files");
+        dcr_buf_printf(out, "n/a because %s\n", part.because);
+        put_files_explained(run, out);
+        return;
+    }
     if (run->n_mpi_calls) {
-        text_section(out, "MPI calls of the whole run, all ranks together");
+        text_section(out, part.is_part ? "MPI calls of the recorded part of the run, all ranks together"
+                                       : "MPI calls of the whole run, all ranks together");
         dcr_buf_printf(out, "%-32s %10s %12s %12s %12s\n", "call", "calls", "time inside", "longest", "bytes");
     }
     for (int i = 0; i < run->n_mpi_calls && i < SHOWN; i++)
         put_calls(run->mpi_calls[i].name, &run->mpi_calls[i].sum, out);
     if (run->n_files) {
-        text_section(out, "Calls on files of the whole run, all ranks together (n/a: counted, not timed)");
+        text_section(out, part.is_part
+                              ? "Calls on files of the recorded part of the run, all ranks together (n/a: counted, "
+                                "not timed)"
+                              : "Calls on files of the whole run, all ranks together (n/a: counted, not timed)");
         dcr_buf_printf(out, "%-32s %10s %12s %12s %12s\n", "file", "calls", "time inside", "longest", "bytes");
     }
     for (int i = 0; i < run->n_files && i < SHOWN; i++) {
@@ -156,6 +189,7 @@ static void put_observed(const struct run *run, struct dcr_buf *out)
                 put_calls(line, &run->files[i].sum[kind], out);
         }
     }
+    put_files_explained(run, out);
     int left =
         (run->n_mpi_calls > SHOWN ? run->n_mpi_calls - SHOWN : 0) + (run->n_files > SHOWN ? run->n_files - SHOWN : 0);
     if (left)
@@ -182,8 +216,11 @@ static void put_processes(const struct run *run, struct dcr_buf *out)
             text_section(out, "Processes");
         dcr_buf_printf(out, "rank %d: %s of CPU time in %s of run time", k->rank, fmt_time(k->cpu_ns).text,
                        fmt_time((int64_t)(k->process_seconds * 1e9)).text);
-        if (k->mpi_ns > 0)
+        if (k->mpi_ns > 0 && !rank_lost_events(k) && !run->has_window)
             dcr_buf_printf(out, ", %s in MPI calls", fmt_time(k->mpi_ns).text);
+        else if (k->mpi_ns > 0 && !rank_lost_events(k) && recorded_of_rank(k).ns > 0)
+            dcr_buf_printf(out, ", %s of %s that were recorded in MPI calls", fmt_time(k->mpi_ns).text,
+                           fmt_time(recorded_of_rank(k).ns).text);
         if (k->run_delay_ns >= 0)
             dcr_buf_printf(out, ", %s ready without a core", fmt_time(k->run_delay_ns).text);
         if (k->peak_rss_bytes >= 0)

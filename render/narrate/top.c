@@ -206,7 +206,7 @@ static const char *and_measure(struct report *rep, const struct claim *shared)
 {
     const char *text = *shared->action.ours ? shared->action.ours : shared->action.generic;
     return report_text(rep, ". Shared cores make every verdict unreliable: also %s%s%s", text,
-                       *shared->gain_text ? claim_saves(rep, shared) : "", shared->gain_text);
+                       *shared->gain_text ? claim_saves(shared) : "", shared->gain_text);
 }
 
 /* Of a run that computes: as far as it is known, and how more would be. */
@@ -225,6 +225,18 @@ static const char *nothing_to_optimise(struct report *rep, const struct run_resu
                              "There is nothing to optimise outside of compute%s; whether its kernels wait for memory "
                              "is not known: %s.",
                              as_far, how_to_judge_memory(r));
+}
+
+/* What was lost of runs that the headline of a series is about. */
+static const char *with_losses(struct report *rep, const struct series *s, const char *headline)
+{
+    for (int i = 0; i < s->n_points; i++)
+        for (int k = 0; k < s->points[i].n_runs; k++) {
+            const struct run_result *r = &rep->runs[s->points[i].runs[k]];
+            if (lost_steps(r->run))
+                headline = report_text(rep, "%s %s: %s", headline, r->label, lost_sentence(rep, r));
+        }
+    return headline;
 }
 
 /* A sentence that follows the name of its run goes on with "in this run", "at 4 nodes". */
@@ -255,6 +267,8 @@ void top_sentences(struct report *rep)
         n_scaling += rep->series[i].n_points > 1;
     if (s && *s->headline && n_scaling > 1)
         rep->headline = report_text(rep, "%s (%s scaling): %s", s->label, scaling_word(s->kind), s->headline);
+    if (s && *s->headline)
+        rep->headline = with_losses(rep, s, rep->headline);
     rep->support = s && *s->support ? s->support : r->support;
     if (is_ranked) {
         const char *ranks = ranking_text(rep);
@@ -279,7 +293,7 @@ void top_sentences(struct report *rep)
     else if (c)
         rep->first_action =
             report_text(rep, "What to do first: %s%s%s%s.%s%s", action_sentence(rep, c->action),
-                        *c->gain_text ? claim_saves(rep, c) : "", c->gain_text, beside ? and_measure(rep, beside) : "",
+                        *c->gain_text ? claim_saves(c) : "", c->gain_text, beside ? and_measure(rep, beside) : "",
                         r->has_steps ? "" : " ", r->has_steps ? "" : rep->steps_action);
     else if (is_mostly_unnamed(r))
         rep->first_action =

@@ -86,14 +86,3 @@ const char *waiting_in_compute(struct report *rep, const struct run_result *r)
                        "lock, a file system, a device without a trace)",
                        fmt_percent(r->processor.used_cores).text);
 }
-
-/* The first bound is of equal parts of the work. A rank that is slower than the others saves more by their speed. */
-const char *both_bounds(struct report *rep, const struct run_result *r, int64_t gain_ns, const char *text)
-{
-    int64_t fast = r->straggler.has ? r->straggler.as_fast_ns : 0;
-    if ((double)(fast - gain_ns) <= rep->thresholds.loss_matters * (double)r->step.mean_ns || fast >= r->step.mean_ns)
-        return text;
-    return report_text(
-        rep, "%s with equal times for all ranks, at most %s (%s) if rank %d becomes as fast as the others", text,
-        fmt_time(fast).text, fmt_x((double)r->step.mean_ns / (double)(r->step.mean_ns - fast)).text, r->straggler.rank);
-}

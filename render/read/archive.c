@@ -3,6 +3,7 @@
 #include "render/read/read.h"
 
 #include "lib/cores.h"
+#include "lib/fs.h"
 #include "lib/hash.h"
 #include "lib/member.h"
 #include "lib/tar.h"
@@ -182,6 +183,8 @@ static int read_member(struct reading *g, struct dcr_tar_member *m, struct dcr_e
     char sha256[DCR_SHA256_HEX], shown[8448];
     int node, rank, is_manifest = strcmp(m->name, DCR_MANIFEST) == 0, is_read = !is_manifest, n_foreign = g->n_foreign;
     enum dcr_role role = dcr_role_of(m->name, &node, &rank);
+    if (g->is_table)
+        role = DCR_ROLE_METRICS;
     const struct manifest_member *entry = manifest_find(&g->manifest, m->name);
     if (entry) {
         role = entry->role;
@@ -193,7 +196,7 @@ static int read_member(struct reading *g, struct dcr_tar_member *m, struct dcr_e
         is_read = 0;
     }
     g->n_ours += is_read && is_of_a_collector(role);
-    if (!g->folder_nodes)
+    if (!g->folder_nodes && strchr(m->name, '/'))
         g->folder_nodes = reading_nodes(m->name);
     struct dcr_hashed h;
     snprintf(shown, sizeof shown, "%s: %s", r->archive, m->name);
@@ -281,6 +284,9 @@ static int read_plain(struct reading *g, const char *root, const char *name, str
     if (fd < 0 || fstat(fd, &st) != 0) {
         rc = dcr_err_sys(err, DCR_FAIL, "cannot read '%s'", path);
     } else {
+        char head[METRICS_HEAD];
+        ssize_t n = g->is_alone ? pread(fd, head, sizeof head, 0) : 0;
+        g->is_table = n > 0 && metrics_is(head, (size_t)n);
         struct dcr_tar_member m = {.name = name, .size_bytes = st.st_size, .stream = dcr_stream_fd(&fd, name)};
         rc = read_member(g, &m, err);
     }
@@ -295,7 +301,8 @@ int run_read_files(struct run **out, const char *label, const char *root, char *
 {
     struct reading g = begin(label);
     g.is_folder = 1;
-    g.folder_nodes = nodes_in_path(label);
+    g.is_alone = n == 1;
+    g.folder_nodes = g.is_alone && reading_nodes(dcr_last_part(label)) ? 0 : nodes_in_path(label);
     int rc = 0;
     *out = NULL;
     for (int pass = 0; pass < 2; pass++) {     /* the manifest first, as in an archive */

@@ -19,18 +19,19 @@ static void read_measured(const json_t *part, const char *key, struct run_measur
 }
 
 /* All cores together do less than one of them: one of the two was disturbed, and nothing tells which. Collectors said
- * nothing of it once. */
-static int is_below_one(const struct run_measured *one, const struct run_measured *all, int cores)
+ * nothing of it once. Under a CPU quota of fewer cores it is the quota. */
+static int is_below_one(const struct run_measured *one, const struct run_measured *all, int cores, double quota)
 {
-    return cores > 1 && one->n && all->n && all->median < 0.9 * one->median;
+    int is_short = quota > 0 && quota < cores;
+    return cores > 1 && !is_short && one->n && all->n && all->median < 0.9 * one->median;
 }
 
 /* What the collector says of the measurements that ceilings are made of, else what their numbers say. */
-static const char *disturbed(struct run *r, const json_t *sgemm, const json_t *memory,
+static const char *disturbed(struct run *r, const json_t *flop, const json_t *memory, double quota,
                              const struct run_node_calibration *n)
 {
-    const json_t *const groups[] = {memory, sgemm}; /* memory first: it is told of Memory bandwidth */
-    static const char *const names[] = {"memory", "sgemm"}, *const keys[] = {"one_core", "all_cores"},
+    const json_t *const groups[] = {memory, flop}; /* memory first: it is told of Memory bandwidth */
+    static const char *const names[] = {"memory", "arithmetic"}, *const keys[] = {"one_core", "all_cores"},
                              *const cores[] = {"one core", "all cores"};
     for (int i = 0; i < 4; i++) {
         const char *text = json_text(r, json_object_get(groups[i / 2], keys[i % 2]), "disturbed");
@@ -40,26 +41,26 @@ static const char *disturbed(struct run *r, const json_t *sgemm, const json_t *m
         snprintf(named, sizeof named, "%s, %s: %.400s", names[i / 2], cores[i % 2], text);
         return run_text(r, named);
     }
-    return is_below_one(&n->sgemm_one, &n->sgemm_all, n->cores) ||
-                   is_below_one(&n->memory_one, &n->memory_all, n->cores)
+    return is_below_one(&n->flop_one, &n->flop_all, n->cores, quota) ||
+                   is_below_one(&n->memory_one, &n->memory_all, n->cores, quota)
                ? "all cores together did less than one of them alone"
                : "";
 }
 
 static void read_node(struct run *r, const json_t *o, struct run_node_calibration *n)
 {
-    const json_t *sgemm = json_object_get(o, "sgemm"), *memory = json_object_get(o, "memory"),
+    const json_t *flop = json_object_get(o, "fma"), *memory = json_object_get(o, "memory"),
                  *disk = json_object_get(o, "disk");
+    if (!flop) /* of older collectors: products of matrices, which do up to a tenth less */
+        flop = json_object_get(o, "sgemm");
     n->host = json_text(r, o, "host");
     n->cores = (int)json_int(o, "cores", 1, 1 << 20, 0);
-    n->blas = json_text(r, sgemm, "library");
-    n->sgemm_size = (int)json_int(sgemm, "size", 1, 1 << 20, 0);
-    read_measured(sgemm, "one_core", &n->sgemm_one);
-    read_measured(sgemm, "all_cores", &n->sgemm_all);
+    read_measured(flop, "one_core", &n->flop_one);
+    read_measured(flop, "all_cores", &n->flop_all);
     n->memory_array_bytes = json_int(memory, "array_bytes", 1, INT64_MAX, 0);
     read_measured(memory, "one_core", &n->memory_one);
     read_measured(memory, "all_cores", &n->memory_all);
-    n->disturbed = disturbed(r, sgemm, memory, n);
+    n->disturbed = disturbed(r, flop, memory, json_number_or(o, "cores_quota", 0), n);
     read_measured(disk, "write_fsync", &n->disk_write);
     read_measured(disk, "cold_read", &n->disk_cold_read);
     read_measured(disk, "sync_us", &n->disk_sync_us);

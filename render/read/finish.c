@@ -7,14 +7,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The leading number of "4node/run_17/metrics.csv" or "4node-20310425.tar", 0 when the text is not of that form. */
 int reading_nodes(const char *name)
 {
-    char *end;
-    if (!isdigit((unsigned char)name[0]))
-        return 0;
-    long n = strtol(name, &end, 10);
-    return strncmp(end, "node", 4) == 0 && n >= 1 && n <= RUN_MAX_NODE ? (int)n : 0;
+    for (const char *p = name; *p && *p != '/'; p++) {
+        if (!isdigit((unsigned char)*p) || (p > name && isalnum((unsigned char)p[-1])))
+            continue;
+        char *end;
+        long n = strtol(p, &end, 10);
+        if (strncmp(end, "node", 4) == 0 && n >= 1 && n <= RUN_MAX_NODE)
+            return (int)n;
+    }
+    return 0;
 }
 
 /* What the manifest says of a member that has passed; 0 or DCR_FAIL. */
@@ -89,7 +92,7 @@ static void find_sizes(struct reading *g)
     }
     if (!r->n_nodes && reading_nodes(r->archive)) {
         r->n_nodes = reading_nodes(r->archive);
-        run_add_gap(r, "The number of nodes (%d) is taken from the archive's file name; nothing in it confirms that.",
+        run_add_gap(r, "The number of nodes (%d) is taken from the file name; nothing in it confirms that.",
                     r->n_nodes);
     }
     int n_with_steps = 0;
@@ -158,7 +161,9 @@ static void name_gaps(struct reading *g)
                     r->has_window && strncmp(r->nvtx_status, "nothing", 7) == 0
                         ? "nothing lies in the window that was asked for"
                         : "no steps.csv, no trace with step ranges");
-    if (!r->has_metrics)
+    /* A program that trains says so; of others nothing is missing. */
+    int is_training = g->has_steps || *r->program.model || *r->program.dataset;
+    if (!r->has_metrics && is_training)
         run_add_gap(r, "There is no metrics.csv: losses and epochs are unknown.");
     if (!n_cpu)
         run_add_gap(r, g->has_cpu_monitor ? "The CPU monitor holds no whole interval: CPU and memory use are unknown."
@@ -203,6 +208,7 @@ int reading_finish(struct reading *g, struct dcr_err *err)
     int is_others = g->n_foreign > 0 && g->n_ours == 0 && !r->n_command;
     int is_ours = r->has_metrics || r->ranks_len > 0 || (!is_others && (r->has_metadata || r->has_manifest));
     run_take_trace_steps(r);
+    run_number_steps(r);
     find_sizes(g);
     guess_node_kind(r);
     if (!*r->run_id)

@@ -6,6 +6,7 @@
 #include "lib/stream.h"
 #include "render/import/import.h"
 #include "render/read/jobs.h"
+#include "render/read/members.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -60,6 +61,14 @@ int is_archive_name(const char *name)
     return 0;
 }
 
+/* A table of epochs without its folder: it is a run of that alone, whatever its name. */
+static int is_metrics(int fd)
+{
+    char head[METRICS_HEAD];
+    ssize_t n = pread(fd, head, sizeof head, 0);
+    return n > 0 && metrics_is(head, (size_t)n);
+}
+
 /* What the file is, as import_kind says; IMPORT_NONE for what cannot be opened. */
 static enum import_kind kind_of(const char *path)
 {
@@ -68,19 +77,22 @@ static enum import_kind kind_of(const char *path)
         return IMPORT_NONE;
     struct dcr_stream s = dcr_stream_fd(&fd, path);
     enum import_kind k = import_kind(&s);
+    k = k == IMPORT_NONE && is_metrics(fd) ? IMPORT_RUN : k;
     close(fd);
     return k;
 }
 
-/* That, and of which job it is. */
-static struct known_file look(const char *path)
+/* That, and of which job it is; is_table: is_metrics. */
+static struct known_file look(const char *path, int *is_table)
 {
+    *is_table = 0;
     struct known_file f = {.job = {.rank = -1, .world_size = -1}};
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return f;
     struct dcr_stream s = dcr_stream_fd(&fd, path);
     f.kind = import_job(&s, &f.job);
+    *is_table = f.kind == IMPORT_NONE && is_metrics(fd);
     off_t size = f.job.is_trace && f.job.rank < 0 ? lseek(fd, 0, SEEK_END) : 0;
     if (size > 0) {
         char end[IMPORT_END_BYTES];
@@ -106,14 +118,16 @@ struct search {
     size_t n_files;
     struct known_file *known; /* of the files that are not of a run folder, as the names of their input */
     size_t n_known, known_cap;
+    int is_loose; /* the folder itself is of no run */
     struct dcr_err *err;
 };
 
 /* A file that is no archive and not of a run folder. */
 static void take(struct search *s, const char *dir, const char *file, const char *path, size_t input, const char *name)
 {
-    struct known_file f = look(path);
-    if (f.kind == IMPORT_RUN) {
+    int is_table;
+    struct known_file f = look(path, &is_table);
+    if (f.kind == IMPORT_RUN || (is_table && s->is_loose)) {
         add_input(s->x, file, dir);
         add_name(s->x, s->x->n - 1, file);
         return;
@@ -132,6 +146,8 @@ static int search(struct search *s, const char *dir, size_t input, const char *i
     int rc = dcr_list_dir(dir, &names, &n, s->err);
     if (rc)
         return rc;
+    if (depth == 0)
+        s->is_loose = !is_run_folder(names, n);
     if (depth > 0 && !is_own_run && is_run_folder(names, n)) {
         input = s->x->n;
         add_input(s->x, dir, dir);
@@ -190,11 +206,11 @@ static int search_folder(struct inputs *x, const char *path, struct dcr_err *err
     return rc;
 }
 
-/* The table of epochs that was given without its folder: it is a run of that alone. */
+/* Named as a table of epochs is: what it holds is said to be wrong as of one. */
 static int is_table_of_run(const char *path)
 {
     struct stat st;
-    return strcmp(dcr_last_part(path), "metrics.csv") == 0 && stat(path, &st) == 0 && S_ISREG(st.st_mode);
+    return strcmp(dcr_last_part(path), DCR_METRICS) == 0 && stat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
 /* Of a file: an archive unless it is something of another tool or a run's table; what is none of it is refused as an
@@ -231,10 +247,11 @@ int inputs_find(struct inputs *out, char *const *paths, int n, struct dcr_err *e
     for (int i = 0; i < n; i++) {
         size_t first = out->n;
         if (stat(paths[i], &seen[i]) != 0)
-            seen[i] = (struct stat){0};
-        int is_known = check_is_new(seen, paths, i, err);
-        if (is_known)
-            return is_known;
+            seen[i] = (struct stat){0}; /* which is said later */
+        else if (dcr_check_is_file(&seen[i], paths[i], err))
+            return DCR_FAIL;
+        if (check_is_new(seen, paths, i, err))
+            return DCR_FAIL;
         if (S_ISDIR(seen[i].st_mode)) {
             int rc = search_folder(out, paths[i], err);
             if (rc)

@@ -17,7 +17,8 @@ struct known_file {
  *  Nothing when there is one trace only, which is no rank of several. A file that cannot be read is left as it is: who
  *  reads it for its run says why. Memory: what is kept of all of them, reduced to steps, names and sums (not their
  *  events), lies in memory at once until their runs take it, since only the last says which of them belong together.
- * Test: tests/integration/render_devices.sh files    as of jobs_split */
+ *  files    as of jobs_split
+ *  Test: tests/integration/render_devices.sh */
 void jobs_read(struct inputs *x, size_t input, struct known_file *files);
 /** jobs_split - the Chrome traces of a folder that cannot be one of each rank of one run become runs of their own, each
  *  rank set of one folder one: appended to x, and taken out of the input, which may be left without names. By what

@@ -59,12 +59,26 @@ static enum node_kind node_kind_of(const char *text)
                                              : NODES_UNKNOWN;
 }
 
+/* A number of nodes or ranks; 0 when it is not said, or cannot be one, which is a gap. */
+static int read_count(struct run *r, const json_t *root, const char *key, int most)
+{
+    const json_t *v = json_object_get(root, key);
+    int n = (int)json_int(root, key, 1, most, 0);
+    if (!n && v && !json_is_null(v)) {
+        char *text = json_dumps(v, JSON_ENCODE_ANY | JSON_REAL_PRECISION(6));
+        run_add_gap(r, "manifest.json gives %.40s as %s, which is no such number: it is not used.", text ? text : "?",
+                    key);
+        free(text);
+    }
+    return n;
+}
+
 static void read_facts(struct run *r, const json_t *root)
 {
     r->run_id = json_text(r, root, "run_id");
     r->config_hash = json_text(r, root, "config_hash");
-    r->n_nodes = (int)json_int(root, "n_nodes", 1, RUN_MAX_NODE, 0);
-    r->n_ranks = (int)json_int(root, "n_ranks", 1, RUN_MAX_RANK, 0);
+    r->n_nodes = read_count(r, root, "n_nodes", RUN_MAX_NODE);
+    r->n_ranks = read_count(r, root, "n_ranks", RUN_MAX_RANK);
     r->node_kind = node_kind_of(json_text(r, root, "node_kind"));
     r->is_complete = !json_is_false(json_object_get(root, "complete"));
     const json_t *why = json_object_get(root, "incomplete_because");

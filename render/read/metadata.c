@@ -174,6 +174,13 @@ static void read_limits(struct run *r, const json_t *limits)
     }
 }
 
+/* Seconds since 1970; 0 when there are none. After the year 2255 they would not fit into 64 bits as nanoseconds. */
+static double unix_time(const json_t *root, const char *key)
+{
+    double s = json_number_or(root, key, 0);
+    return s > 0 && s < 9e9 ? s : 0;
+}
+
 int metadata_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
 {
     json_t *root = json_slurp(s, err);
@@ -185,8 +192,8 @@ int metadata_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
     r->git_changed = json_is_boolean(dirty) ? json_is_true(dirty) : -1;
     read_libraries(r, json_object_get(root, "libraries"));
     read_limits(r, json_object_get(root, "limits"));
-    r->started_s = json_number_or(root, "started", 0);
-    r->ended_s = json_number_or(root, "ended", 0);
+    r->started_s = unix_time(root, "started");
+    r->ended_s = unix_time(root, "ended");
     r->told_to_end = json_text(r, root, "told_to_end");
     read_program(r, json_object_get(root, "program"));
     const json_t *scheduler = json_object_get(root, "scheduler");

@@ -310,6 +310,11 @@ static int read_process(struct table *t, int rank, struct dcr_err *err)
     struct counter user = {0}, system = {0}, delay = {0}, involuntary = {0}, cycles = {0}, instructions = {0},
                    misses = {0}, clock = {0};
     struct span span = {0};
+    static const char *const totals[DCT_N_IO_TOTALS] = {
+#define X(id, kernel, column) [id] = column,
+        DCT_IO_TOTALS(X)
+#undef X
+    };
     double rss = -1;
     struct thinning of_delays = {0};
     int rc;
@@ -320,6 +325,10 @@ static int read_process(struct table *t, int rank, struct dcr_err *err)
         if (reading(t, &now) == 0)
             keep(t, &of->delays, &of->n_delays, &now, &of_delays);
         span_add(&span, row_time(t));
+        if (cell(t, "t_ns", &v) && v > 0 && v < 9e18) {
+            of->watched_from_ns = of->watched_from_ns ? of->watched_from_ns : (int64_t)v;
+            of->watched_to_ns = (int64_t)v > of->watched_to_ns ? (int64_t)v : of->watched_to_ns;
+        }
         count(t, &user, "user_ns");
         count(t, &system, "system_ns");
         count(t, &delay, "run_delay_ns");
@@ -332,6 +341,9 @@ static int read_process(struct table *t, int rank, struct dcr_err *err)
             of->monitor_pid = (int64_t)v;
         if (cell(t, "processes", &v) && v > of->most_processes && v < INT32_MAX)
             of->most_processes = (int)v;
+        for (int i = 0; i < DCT_N_IO_TOTALS; i++)
+            if (cell(t, totals[i], &v) && v > 0 && v < 9e18 && (int64_t)v > of->io[i])
+                of->io[i] = (int64_t)v;
         if (cell(t, "rss_bytes", &v) && v > rss && v < 9e18)
             rss = v;
     }

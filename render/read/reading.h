@@ -14,6 +14,7 @@ struct reading {
     size_t members_cap;
     const char *metrics_member;     /* the one metrics.csv there may be */
     int is_second_metrics;          /* the member being read is a further metrics.csv */
+    int is_alone, is_table;         /* one plain file; it is a metrics.csv, whatever its name */
     int is_folder;                  /* plain files, not an archive: what nobody knows is named */
     const char *first_unknown;      /* of those */
     int n_unknown, n_foreign;       /* files that nothing knows; files of other tools that were understood */
@@ -30,8 +31,8 @@ struct reading {
     int folder_nodes; /* "4node/..." in member names of an archive packed by hand, 0 = none */
 };
 
-/** reading_nodes - the leading number of a name like "4node/run_17/metrics.csv" or "4node-20310425.tar"; 0: it is not
- *  of that form */
+/** reading_nodes - the number in the first part of a name like "4node/run_17/metrics.csv", "4node-20310425.tar" or
+ *  "metrics-4node.csv"; 0: none is in it */
 int reading_nodes(const char *name);
 /** reading_check - a member that has passed against what the manifest says of it.                errors  DCR_FAIL */
 int reading_check(const struct reading *g, const char *name, int64_t size, const char *sha256,

@@ -37,6 +37,23 @@ static int read_cell(struct run *r, const struct dcr_csv *c, int column, int met
     return rc == DCR_END ? 0 : rc;
 }
 
+int metrics_is(const char *head, size_t n)
+{
+    static const char first[] = "epoch,";
+    const char *end = memchr(head, '\n', n), *p = head;
+    int n_known = 0;
+    if (!end || n < sizeof first || memcmp(head, first, sizeof first - 1) != 0)
+        return 0;
+    for (size_t len; p < end; p += len + 1) {
+        const char *comma = memchr(p, ',', (size_t)(end - p));
+        len = (size_t)((comma ? comma : end) - p);
+        len -= len && !comma && p[len - 1] == '\r';
+        for (int i = 0; i < RUN_N_METRICS; i++)
+            n_known += strlen(column_names[i]) == len && memcmp(column_names[i], p, len) == 0;
+    }
+    return n_known > 1;
+}
+
 int metrics_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
 {
     struct dcr_csv *c;

@@ -74,6 +74,27 @@ static void add_loading(struct run_rank *k, const struct summary *s)
     }
 }
 
+/* What of the process was not recorded: since when, where that is known, and of which window all is. */
+static void take_recorded(struct run_rank *k, const struct summary *s)
+{
+    const struct dct_window *w = &s->info.window;
+    int is_lost = s->loss.n_dropped > s->info.n_dropped_gpu || s->info.incomplete_ns;
+    int64_t from = s->info.incomplete_ns ? s->info.incomplete_ns : -1;
+    if (is_lost && (!k->lost_from_ns || from < k->lost_from_ns))
+        k->lost_from_ns = from;
+    for (int i = 0; i < DCT_N_IO_TOTALS; i++) /* at exit(), which the last sample may be before */
+        if (s->info.io[i] > k->io[i])
+            k->io[i] = s->info.io[i];
+    k->own_bytes = sum_to_limit(k->own_bytes, s->info.own_bytes);
+    k->n_dropped_gpu += s->info.n_dropped_gpu;
+    k->n_missing_blocks += s->loss.n_missing_blocks;
+    /* One that never opened gives way to any that did. */
+    int64_t since = k->window.since_ns ? k->window.since_ns : k->window.closed_ns ? 0 : INT64_MAX;
+    if (w->until_ns &&
+        (!k->window.until_ns || w->closed_ns > k->window.closed_ns || (w->since_ns && w->since_ns < since)))
+        k->window = *w;
+}
+
 /* name: of the member, for sentences */
 static int absorb(struct run *r, int rank, const struct summary *s, const char *name, struct dcr_err *err)
 {
@@ -93,6 +114,7 @@ static int absorb(struct run *r, int rank, const struct summary *s, const char *
         int64_t ns = o->kind < 0 && !run_is_mpi_frame(o->name) && o->sum.ns < INT64_MAX ? (int64_t)o->sum.ns : 0;
         k->mpi_ns = sum_to_limit(k->mpi_ns, ns);
     }
+    take_recorded(k, s);
     k->n_dropped += s->loss.n_dropped;
     k->n_bad_blocks += s->loss.n_bad_blocks;
     k->n_unmatched += s->loss.n_unmatched_pops;

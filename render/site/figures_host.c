@@ -256,13 +256,13 @@ static void add_sampled_row(struct site *s, json_t *t, const char *what, const s
     if (v->n == 0) {
         for (int i = 0; i < 3; i++)
             view_cell(s, t, "n/a");
-        view_cell(s, t, "0");
+        view_cell_count(s, t, true, 0);
         return;
     }
     const double values[3] = {v->sum / (double)v->n, v->min, v->max};
     for (int i = 0; i < 3; i++)
-        view_cell(s, t, site_text(s, "%s %s", fmt_number(values[i]).text, unit));
-    view_cell(s, t, site_int(s, v->n));
+        view_cell_value(s, t, site_text(s, "%s %s", fmt_number(values[i]).text, unit), true, values[i], unit);
+    view_cell_count(s, t, true, v->n);
 }
 
 static json_t *monitors_table(struct site *s, const struct run *run)

@@ -21,6 +21,18 @@ static bool metric_series(struct site *s, const struct run *run, const char *col
     return n_values > 0;
 }
 
+/* "training loss per epoch: 2.74 in the first, 1.81 in the last of 10 epochs." An epoch may lack its value. */
+static const char *losses_in_words(struct site *s, const struct line_series *l)
+{
+    size_t first = 0, last = l->n - 1;
+    while (!isfinite(l->y[first]))
+        first++;
+    while (!isfinite(l->y[last]))
+        last--;
+    return site_text(s, "%s per epoch: %s in the first, %s in the last of %s.", l->name, fmt_number(l->y[first]).text,
+                     fmt_number(l->y[last]).text, fmt_count((int64_t)(last - first) + 1, "epoch").text);
+}
+
 json_t *run_figure_losses(struct site *s, const struct run_result *r)
 {
     const struct run *run = r->run;
@@ -37,10 +49,10 @@ json_t *run_figure_losses(struct site *s, const struct run_result *r)
     static const char *const columns[] = {"train_loss", "val_loss", "val_mae"};
     for (size_t i = 0; i < run->n_epochs; i++) {
         const double *v = run->epochs[i].value;
-        view_row(s, t, site_int(s, isfinite(v[0]) ? (int64_t)v[0] : (int64_t)i));
+        view_row(s, t, site_text(s, "%lld", isfinite(v[0]) ? (long long)v[0] : (long long)i));
         for (int k = 0; k < 3; k++) {
             double x = v[run_metric(columns[k])];
-            view_cell(s, t, isfinite(x) ? fmt_number(x).text : "n/a");
+            view_cell_value(s, t, isfinite(x) ? fmt_number(x).text : "n/a", isfinite(x), x, "");
         }
     }
     struct chart_lines spec = {.text = {"Loss", "loss", "", NULL},
@@ -49,15 +61,11 @@ json_t *run_figure_losses(struct site *s, const struct run_result *r)
                                .n_series = n,
                                .x_is_whole = true,
                                .y_is_free = true};
-    const struct line_series *l = &lines[0];
-    const char *alt =
-        site_text(s, "%s per epoch: %s in the first, %s in the last of %s.", l->name, fmt_number(l->y[0]).text,
-                  fmt_number(l->y[l->n - 1]).text, fmt_count((int64_t)l->n, "epoch").text);
     return figure_view(s, &(struct figure){.stem = "losses-figure",
                                            .run = RUN_OF(s, r),
                                            .title = "Is it learning?",
                                            .caption = "From metrics.csv. The axis does not begin at zero.",
-                                           .alt = alt,
+                                           .alt = losses_in_words(s, &lines[0]),
                                            .draw = draw_lines,
                                            .spec = &spec,
                                            .wide = FIGURE_HALF,

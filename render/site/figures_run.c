@@ -57,11 +57,12 @@ static json_t *breakdown_table(struct site *s, const struct run_result *r)
         view_row(s, t, run_part_name(r, (enum part)k));
         view_cell_time(s, t, is_known, r->part_ns[k]);
         view_cell_percent(s, t, is_known, (double)r->part_ns[k] / (double)r->step.mean_ns);
-        view_cell(s, t,
-                  !is_known ? (k == PART_WAIT && is_one_of_many(r) ? "n/a: needs the traces of the other ranks"
-                                                                   : "n/a: nothing of it was recorded")
-                  : i->has  ? fmt_percent_range(i->lo, i->hi).text
-                            : "n/a: too few steps");
+        view_cell_interval(s, t,
+                           !is_known ? (k == PART_WAIT && is_one_of_many(r) ? "n/a: needs the traces of the other ranks"
+                                                                            : "n/a: nothing of it was recorded")
+                           : i->has  ? fmt_percent_range(i->lo, i->hi).text
+                                     : "n/a: too few steps",
+                           is_known ? *i : (struct interval){0}, "ratio");
         view_cell_time(s, t, is_known && r->n_rank_results, lo);
         view_cell_time(s, t, is_known && r->n_rank_results, hi);
     }
@@ -150,7 +151,7 @@ static json_t *ranks_table(struct site *s, const struct run_result *r)
     for (int i = 0; i < r->n_rank_results; i++) {
         const struct rank_result *q = &r->ranks[i];
         view_row(s, t, site_text(s, "%d", q->rank));
-        view_cell(s, t, q->node >= 0 ? site_text(s, "%d", q->node) : "n/a");
+        view_cell_value(s, t, q->node >= 0 ? site_text(s, "%d", q->node) : "n/a", q->node >= 0, q->node, "");
         view_cell_time(s, t, true, q->step.mean_ns);
         view_cell_time(s, t, true, q->step.p95_ns);
         view_cell_time(s, t, is_part_known(r, PART_COMPUTE), q->part_ns[PART_COMPUTE]);
@@ -158,7 +159,7 @@ static json_t *ranks_table(struct site *s, const struct run_result *r)
         view_cell_time(s, t, is_part_known(r, PART_WAIT), q->part_ns[PART_WAIT]);
         view_cell_time(s, t, is_part_known(r, PART_DATA), q->part_ns[PART_DATA]);
         view_cell_time(s, t, is_part_known(r, PART_IO), q->part_ns[PART_IO]);
-        view_cell(s, t, r->n_matched ? site_int(s, q->n_last) : "n/a");
+        view_cell_count(s, t, r->n_matched > 0, q->n_last);
         view_cell_time(s, t, r->n_matched > 0, q->caused_wait_ns);
     }
     return t;
@@ -307,19 +308,19 @@ json_t *run_figure_steps(struct site *s, const struct run_result *r)
                 {"fastest", r->step.min_ns},         {"slowest", r->step.max_ns}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         view_row(s, t, rows[i].name);
-        if (rows[i].ns >= 0)
-            view_cell_time(s, t, true, rows[i].ns);
-        else
-            view_cell(s, t, SPREAD_NO_P99);
+        view_cell_value(s, t, rows[i].ns >= 0 ? fmt_time(rows[i].ns).text : SPREAD_NO_P99, rows[i].ns >= 0,
+                        (double)rows[i].ns, "ns");
     }
     view_row(s, t, "slowest / median");
-    view_cell(s, t, r->step.median_ns > 0 ? fmt_x((double)r->step.max_ns / (double)r->step.median_ns).text : "n/a");
+    double slowest = r->step.median_ns > 0 ? (double)r->step.max_ns / (double)r->step.median_ns : 0;
+    view_cell_value(s, t, slowest > 0 ? fmt_x(slowest).text : "n/a", slowest > 0, slowest, "ratio");
     view_row(s, t, "standard deviation / mean");
-    view_cell(s, t, r->step.n > 1 ? fmt_percent(r->step.cv_ratio).text : "n/a: one step");
+    view_cell_value(s, t, r->step.n > 1 ? fmt_percent(r->step.cv_ratio).text : "n/a: one step", r->step.n > 1,
+                    r->step.cv_ratio, "ratio");
     view_row(s, t, "steps counted");
-    view_cell(s, t, site_int(s, r->n_counted));
+    view_cell_count(s, t, true, r->n_counted);
     view_row(s, t, "steps left out as warm-up");
-    view_cell(s, t, site_int(s, r->n_warmup));
+    view_cell_count(s, t, true, r->n_warmup);
     const char *alt = site_text(
         s, "Line of the step time over %s: median %s, 95th percentile %s, slowest counted %s. %s",
         fmt_count((int64_t)spec->mean.n, "step").text, fmt_time(r->step.median_ns).text, fmt_time(r->step.p95_ns).text,

@@ -43,17 +43,21 @@ static json_t *speedup_table(struct site *s, const struct series *series)
         const struct series_point *p = &series->points[i];
         const char *mark = *p->unreliable ? "v-watch" : NULL;
         view_row(s, t, node_words(s, p->n_nodes));
-        view_cell(s, t, site_int(s, p->n_ranks));
-        view_cell(s, t, site_int(s, p->n_runs));
+        view_cell_count(s, t, true, p->n_ranks);
+        view_cell_count(s, t, true, p->n_runs);
         const struct spread *step = point_step(s->rep, p);
         view_cell_time(s, t, step->n, step->mean_ns);
         view_cell_class(s, t, p->speedup > 0 ? fmt_x(p->speedup).text : "n/a", mark);
-        view_cell(s, t,
-                  p->speedup_interval.has
-                      ? site_text(s, "%s", fmt_range(p->speedup_interval.lo, p->speedup_interval.hi, fmt_x).text)
-                      : (i == 0 ? "reference" : "n/a: too few steps"));
+        view_exact(s, t, "", p->speedup > 0, p->speedup, "ratio");
+        view_cell_interval(s, t,
+                           p->speedup_interval.has
+                               ? fmt_range(p->speedup_interval.lo, p->speedup_interval.hi, fmt_x).text
+                               : (i == 0 ? "reference" : "n/a: too few steps"),
+                           p->speedup_interval, "ratio");
         view_cell_class(s, t, p->efficiency > 0 ? fmt_ratio(p->efficiency).text : "n/a", mark);
-        view_cell(s, t, p->compute_speedup > 0 ? fmt_x(p->compute_speedup).text : "n/a");
+        view_exact(s, t, "", p->efficiency > 0, p->efficiency, "ratio");
+        view_cell_value(s, t, p->compute_speedup > 0 ? fmt_x(p->compute_speedup).text : "n/a", p->compute_speedup > 0,
+                        p->compute_speedup, "ratio");
         if (is_marked)
             view_cell(s, t, *p->unreliable ? p->unreliable : "no");
     }
@@ -106,7 +110,7 @@ static json_t *speedup_figure(struct site *s, const struct series *series, const
     if (n > 1) {
         const char *axis = site_text(s, "speed-up against %s (dashed: ideal)", node_words(s, ref->n_nodes));
         struct chart_speedup spec = {.text = {"Speed-up", axis, "", label_factor},
-                                     .x_title = site_text(s, "%ss", s->rep->unit),
+                                     .noun = s->rep->unit,
                                      .points = p,
                                      .n_points = n,
                                      .n_ref = ref->n_nodes};
@@ -234,7 +238,7 @@ static json_t *breakdown_figure(struct site *s, const struct series *series, con
         f.title = "Where a step's time goes";
         f.caption = site_text(s,
                               "Mean over ranks and counted steps; the categories sum to the step. Transfer and waiting "
-                              "are the exposed communication.%s",
+                              "are the communication.%s",
                               has_interval ? " Whiskers are 95 % intervals of the step." : "");
         f.table = breakdown_table(s, series);
     }

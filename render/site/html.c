@@ -1,7 +1,7 @@
 /* html.c - see html.h. Called by the template engine and by nothing that could forget it. */
 #include "render/site/html.h"
 
-#include "render/draw/utf8.h"
+#include "lib/utf8.h"
 
 #include <string.h>
 

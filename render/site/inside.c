@@ -2,11 +2,13 @@
 #include "render/site/inside.h"
 
 #include "render/draw/scale.h"
-#include "render/draw/utf8.h"
+#include "lib/utf8.h"
 #include "render/narrate/format.h"
+#include "render/narrate/json_values.h"
 #include "render/site/script.h"
 #include "render/site/single.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,22 +80,9 @@ void view_add(struct site *s, json_t *list, json_t *value)
         out_of_memory(s);
 }
 
-/* json_string takes nothing but UTF-8. */
-static json_t *clean_string(const char *text)
-{
-    size_t room = 3 * strlen(text) + 1;
-    char *clean = malloc(room);
-    if (!clean)
-        return NULL;
-    utf8_clean(text, clean, room);
-    json_t *v = json_string(clean);
-    free(clean);
-    return v;
-}
-
 void view_text(struct site *s, json_t *object, const char *key, const char *text)
 {
-    view_set(s, object, key, text ? clean_string(text) : json_null());
+    view_set(s, object, key, value_string(text));
 }
 
 void view_html(struct site *s, json_t *object, const char *key, struct dcr_buf *html)
@@ -155,6 +144,7 @@ static json_t *add_cell(struct site *s, json_t *table, const char *text)
     view_set(s, cell, "class", json_null());
     view_set(s, cell, "remark", json_null());
     view_set(s, cell, "value", json_null());
+    view_set(s, cell, "exact", view_list(s));
     view_flag(s, cell, "num", json_is_true(json_object_get(column, "num")));
     view_add(s, cells, cell);
     return cell;
@@ -165,30 +155,52 @@ void view_cell(struct site *s, json_t *table, const char *text)
     add_cell(s, table, text);
 }
 
-/* Text, since a template shows what it is given and all digits are wanted. */
-static void set_value(struct site *s, json_t *cell, const char *value, const char *unit)
+void view_exact(struct site *s, json_t *table, const char *name, bool has, double value, const char *unit)
 {
-    view_text(s, cell, "value", value);
-    view_text(s, cell, "unit", unit);
+    json_t *rows = json_object_get(table, "rows");
+    json_t *cells = json_object_get(json_array_get(rows, json_array_size(rows) - 1), "cells");
+    json_t *cell = json_array_get(cells, json_array_size(cells) - 1), *exact = view_object(s);
+    const char *digits = NULL; /* text, since a template shows what it is given and all digits are wanted */
+    if (has && isfinite(value))
+        digits = site_text(s, fabs(value) < 9e15 && value == trunc(value) ? "%.0f" : "%.9g", value + 0.0);
+    view_text(s, exact, "name", name);
+    view_text(s, exact, "value", digits);
+    view_text(s, exact, "unit", unit);
+    view_add(s, json_object_get(cell, "exact"), exact);
+    view_text(s, cell, "value", json_array_size(json_object_get(cell, "exact")) == 1 ? digits : NULL);
+}
+
+void view_cell_value(struct site *s, json_t *table, const char *text, bool has, double value, const char *unit)
+{
+    view_cell(s, table, text);
+    view_exact(s, table, "", has, value, unit);
 }
 
 void view_cell_time(struct site *s, json_t *table, bool has, int64_t ns)
 {
-    json_t *cell = add_cell(s, table, has ? fmt_time(ns).text : "n/a");
-    if (has)
-        set_value(s, cell, site_text(s, "%lld", (long long)ns), "ns");
+    view_cell_value(s, table, has ? fmt_time(ns).text : "n/a", has, (double)ns, "ns");
 }
 
 void view_cell_percent(struct site *s, json_t *table, bool has, double ratio)
 {
-    json_t *cell = add_cell(s, table, has ? fmt_percent(ratio).text : "n/a");
-    if (has)
-        set_value(s, cell, site_text(s, "%.9g", ratio), "ratio");
+    view_cell_value(s, table, has ? fmt_percent(ratio).text : "n/a", has, ratio, "ratio");
 }
 
-void view_cell_value(struct site *s, json_t *table, const char *text, const char *value, const char *unit)
+void view_cell_count(struct site *s, json_t *table, bool has, int64_t n)
 {
-    set_value(s, add_cell(s, table, text), value, unit);
+    view_cell_value(s, table, has ? site_int(s, n) : "n/a", has, (double)n, "");
+}
+
+void view_cell_bytes(struct site *s, json_t *table, bool has, double bytes)
+{
+    view_cell_value(s, table, has ? fmt_bytes(bytes).text : "n/a", has, bytes, "bytes");
+}
+
+void view_cell_interval(struct site *s, json_t *table, const char *text, struct interval i, const char *unit)
+{
+    view_cell(s, table, text);
+    view_exact(s, table, "from", i.has, i.lo, unit);
+    view_exact(s, table, "to", i.has, i.hi, unit);
 }
 
 void view_cell_sub(struct site *s, json_t *table, const char *text, const char *remark)

@@ -72,12 +72,20 @@ json_t *view_table(struct site *s, const char *caption, const char *columns);
 json_t *view_row(struct site *s, json_t *table, const char *heading);
 /** view_cell - append a cell to the last row. */
 void view_cell(struct site *s, json_t *table, const char *text);
-/** view_cell_time, view_cell_percent - a cell whose exact value, in ns or as a ratio, stands in the table's CSV and is
- * what the page sorts by. has false: "n/a". */
+/** view_cell_time, view_cell_percent, view_cell_count, view_cell_bytes - a cell whose exact value, in ns, as a ratio,
+ * as a number or in bytes, stands in the table's CSV and is what the page sorts by. has false: "n/a". */
 void view_cell_time(struct site *s, json_t *table, bool has, int64_t ns);
 void view_cell_percent(struct site *s, json_t *table, bool has, double ratio);
-/** view_cell_value - the same with any text. value  as it shall stand in the CSV */
-void view_cell_value(struct site *s, json_t *table, const char *text, const char *value, const char *unit);
+void view_cell_count(struct site *s, json_t *table, bool has, int64_t n);
+void view_cell_bytes(struct site *s, json_t *table, bool has, double bytes);
+/** view_cell_value - the same with any text, which says why there is none where has is false. unit  of the whole
+ * column, or else of the whole row: "ns", "ratio"; "": a number */
+void view_cell_value(struct site *s, json_t *table, const char *text, bool has, double value, const char *unit);
+/** view_cell_interval - a cell whose two ends stand in the CSV, in columns "..., from" and "..., to". */
+void view_cell_interval(struct site *s, json_t *table, const char *text, struct interval i, const char *unit);
+/** view_exact - an exact value of the last cell, for the CSV; has false: there is none, in a column of that unit.
+ *  name  tells several of one cell apart, else "" */
+void view_exact(struct site *s, json_t *table, const char *name, bool has, double value, const char *unit);
 /** view_cell_sub - a cell of two lines: text, and a remark in small. */
 void view_cell_sub(struct site *s, json_t *table, const char *text, const char *remark);
 /** view_cell_class - as view_cell with a class for the theme ("v-limits"). */

@@ -116,7 +116,7 @@ static const struct {
     {"Step time", "mean over ranks", key_step, false},
     {"Throughput", "samples of all ranks", key_throughput, false},
     {"Speed-up", "over the smallest run", key_speedup, true},
-    {"Communication", "exposed, with waiting", key_communication, false},
+    {"Communication", "transfer and waiting", key_communication, false},
     {"Parallel efficiency", "POP, useful share", key_parallel, false},
 };
 #define N_KEYS (sizeof keys / sizeof keys[0])

@@ -88,11 +88,17 @@ static int read_rule(struct line row, enum side side[COLUMNS_MAX])
     return n;
 }
 
-/* A cell is a paragraph of its own, shown without the paragraph. */
+/* A cell is a paragraph of its own, shown without the paragraph. The no-break space before it, which is taken out
+ * again, makes it one: else "-" would be a list, "# x" a heading. */
 static int put_cell(struct line cell, struct dcr_buf *out)
 {
+    static const char before[] = "\xc2\xa0", open[] = "<p>\xc2\xa0", close[] = "</p>\n";
     struct dcr_buf plain = {0};
-    for (size_t i = 0; i < cell.len; i++) {
+    size_t first = 0;
+    while (first < cell.len && (cell.text[first] == ' ' || cell.text[first] == '\t'))
+        first++;
+    dcr_buf_puts(&plain, before);
+    for (size_t i = first; i < cell.len; i++) {
         if (cell.text[i] == '\\' && i + 1 < cell.len && cell.text[i + 1] == '|')
             continue;
         dcr_buf_putc(&plain, cell.text[i]);
@@ -101,13 +107,9 @@ static int put_cell(struct line cell, struct dcr_buf *out)
     dcr_buf_release(&plain);
     if (!html)
         return -1;
-    size_t n = strlen(html);
-    const char *from = html;
-    if (n >= 8 && !strncmp(html, "<p>", 3) && !strcmp(html + n - 5, "</p>\n")) {
-        from += 3;
-        n -= 8;
-    }
-    dcr_buf_add(out, from, n);
+    size_t n = strlen(html), around = sizeof open - 1 + sizeof close - 1;
+    if (n >= around)
+        dcr_buf_add(out, html + sizeof open - 1, n - around);
     free(html);
     return 0;
 }

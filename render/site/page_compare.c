@@ -17,15 +17,14 @@ static void add_compared(struct site *s, json_t *t, const char *name, const stru
     view_cell_time(s, t, c->has_before, c->before_ns);
     view_cell_time(s, t, c->has_after, c->after_ns);
     int64_t change_ns = c->after_ns - c->before_ns;
-    if (compared_has(c))
-        view_cell_value(s, t, signed_time(s, change_ns), site_text(s, "%lld", (long long)change_ns), "ns");
-    else
-        view_cell(s, t, "n/a");
-    view_cell(s, t,
-              i->has ? site_text(s, "%s to %s", signed_time(s, llround(i->lo)), signed_time(s, llround(i->hi)))
-              : compared_has(c) ? "n/a: too few steps"
-              : c->has_before   ? "n/a: not recorded after"
-                                : "n/a: not recorded before");
+    view_cell_value(s, t, compared_has(c) ? signed_time(s, change_ns) : "n/a", compared_has(c), (double)change_ns,
+                    "ns");
+    view_cell_interval(s, t,
+                       i->has ? site_text(s, "%s to %s", signed_time(s, llround(i->lo)), signed_time(s, llround(i->hi)))
+                       : compared_has(c) ? "n/a: too few steps"
+                       : c->has_before   ? "n/a: not recorded after"
+                                         : "n/a: not recorded before",
+                       *i, "ns");
     view_cell_class(s, t,
                     !i->has ? "n/a"
                     : !c->is_significant
@@ -106,11 +105,12 @@ static json_t *predictions_table(struct site *s, const struct comparison *c)
     if (c->n_predictions == 0)
         return json_null();
     json_t *t = view_table(s, site_text(s, "%s: what the report on the runs before had predicted", name_of(s, c)),
-                           "Cause|#Predicted gain, at most|#Its time before|#Its time after|Removed");
+                           "Cause|#Predicted gain|Basis|#Its time before|#Its time after|Removed");
     for (int i = 0; i < c->n_predictions; i++) {
         const struct prediction *p = &c->predictions[i];
-        view_row(s, t, class_name(p->cls));
-        view_cell_time(s, t, true, p->predicted_ns);
+        view_row(s, t, p->name);
+        view_cell_time(s, t, true, p->predicted_mean_ns);
+        view_cell(s, t, gain_basis_word(p->basis));
         view_cell_time(s, t, true, p->before_ns);
         view_cell_time(s, t, true, p->after_ns);
         view_cell(s, t, p->is_removed ? "yes" : "no");

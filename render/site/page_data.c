@@ -1,7 +1,7 @@
 /* page_data.c - what can be taken away: tables, figures, the report's numbers, and how to cite them. */
 #include "render/site/figure.h"
 
-#include "render/draw/utf8.h"
+#include "lib/utf8.h"
 #include "render/narrate/format.h"
 #include "render/site/html.h"
 

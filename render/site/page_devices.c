@@ -29,9 +29,11 @@ static const char *device_name(struct site *s, const struct run *r, const struct
                         : site_text(s, "%s, GPU %lld", d->file, (long long)d->device);
 }
 
-static void cell_share(struct site *s, json_t *t, int64_t part, int64_t whole)
+/* otherwise: what stands there without a whole */
+static void cell_share(struct site *s, json_t *t, int64_t part, int64_t whole, const char *otherwise)
 {
-    view_cell_percent(s, t, whole > 0, whole > 0 ? (double)part / (double)whole : 0);
+    double ratio = whole > 0 ? (double)part / (double)whole : 0;
+    view_cell_value(s, t, whole > 0 ? fmt_percent(ratio).text : otherwise, whole > 0, ratio, "ratio");
 }
 
 /* Calls `row` for every device of the run. */
@@ -42,38 +44,33 @@ static void cell_share(struct site *s, json_t *t, int64_t part, int64_t whole)
 
 static json_t *breakdown(struct site *s, const struct run *r)
 {
-    json_t *t =
-        view_table(s,
-                   site_text(s,
-                             "Time of each GPU%s%s, as shares of its span: from the start of its first operation to "
-                             "the end of its last",
-                             r->n_traces == 1 ? " of " : "", r->n_traces == 1 ? r->traces[0].file : ""),
-                   "Trace and GPU|#Span|#Busy|#Idle|#Compute|#Only other than compute|#Communication|#Exposed "
-                   "communication|#Hidden beside compute, of communication|#Exposed copies|"
-                   "#Kernels|#Under 100 us|#Their time|Model");
+    json_t *t = view_table(
+        s,
+        site_text(s,
+                  "Time of each GPU%s%s, as shares of its span: from the start of its first operation to "
+                  "the end of its last",
+                  r->n_traces == 1 ? " of " : "", r->n_traces == 1 ? r->traces[0].file : ""),
+        "Trace and GPU|#Span|#Busy|#Idle|#Compute|#Only other than compute|#Kernels of communication|#Exposed "
+        "communication|#Hidden beside compute, of communication|#Exposed copies|"
+        "#Kernels|#Under 100 us|#Their time|Model");
     EACH_DEVICE(r, d)
     {
         const int64_t *v = d->value, span = v[DEV_SPAN];
         view_row(s, t, device_name(s, r, d));
         view_cell_time(s, t, true, span);
-        cell_share(s, t, v[DEV_BUSY], span);
-        cell_share(s, t, v[DEV_IDLE], span);
-        cell_share(s, t, v[DEV_COMPUTE], span);
-        cell_share(s, t, device_non_compute_ns(d), span);
+        cell_share(s, t, v[DEV_BUSY], span, "n/a");
+        cell_share(s, t, v[DEV_IDLE], span, "n/a");
+        cell_share(s, t, v[DEV_COMPUTE], span, "n/a");
+        cell_share(s, t, device_non_compute_ns(d), span, "n/a");
         for (int c = 0; c < 2; c++)
-            if (v[DEV_COMM_KERNELS])
-                cell_share(s, t, v[c ? DEV_EXPOSED_COMM : DEV_COMM], span);
-            else
-                view_cell(s, t, "n/a: none ran");
+            cell_share(s, t, v[c ? DEV_EXPOSED_COMM : DEV_COMM], v[DEV_COMM_KERNELS] ? span : 0, "n/a: none ran");
         double overlap = device_overlap_ratio(d);
-        if (overlap >= 0)
-            view_cell_percent(s, t, true, overlap);
-        else
-            view_cell(s, t, "n/a: no communication");
-        cell_share(s, t, v[DEV_EXPOSED_MEM], span);
-        view_cell(s, t, site_int(s, v[DEV_KERNELS]));
-        cell_share(s, t, v[DEV_SMALL_KERNELS], v[DEV_KERNELS]);
-        cell_share(s, t, d->small_ns, v[DEV_KERNEL_SUM]);
+        view_cell_value(s, t, overlap >= 0 ? fmt_percent(overlap).text : "n/a: no communication", overlap >= 0, overlap,
+                        "ratio");
+        cell_share(s, t, v[DEV_EXPOSED_MEM], span, "n/a");
+        view_cell_count(s, t, true, v[DEV_KERNELS]);
+        cell_share(s, t, v[DEV_SMALL_KERNELS], v[DEV_KERNELS], "n/a");
+        cell_share(s, t, d->small_ns, v[DEV_KERNEL_SUM], "n/a");
         view_cell(s, t, *d->model ? d->model : "n/a: the trace does not say");
     }
     return t;
@@ -86,10 +83,8 @@ static void idle_row(struct site *s, json_t *t, const struct run *r, const struc
     view_cell(s, t, window);
     view_cell_time(s, t, true, idle_ns);
     for (int c = 0; c < N_IDLE_CAUSES; c++)
-        if (d->has_idle_causes)
-            cell_share(s, t, causes_ns[c], idle_ns);
-        else
-            view_cell(s, t, site_text(s, "n/a: %s", d->idle_because));
+        cell_share(s, t, causes_ns[c], d->has_idle_causes ? idle_ns : 0,
+                   d->has_idle_causes ? "n/a" : site_text(s, "n/a: %s", d->idle_because));
 }
 
 static json_t *idle(struct site *s, const struct run *r)
@@ -121,21 +116,22 @@ static json_t *use(struct site *s, const struct run *r)
     EACH_DEVICE(r, d)
     {
         view_row(s, t, device_name(s, r, d));
+        double use = d->steps_ns > 0 ? (double)d->steps_kernel_ns / (double)d->steps_ns : 0;
+        view_cell_value(s, t, d->steps_ns > 0 ? fmt_percent(use).text : "n/a: no steps marked", d->steps_ns > 0, use,
+                        "ratio");
+        view_cell_value(s, t, d->has_sm ? fmt_percent(d->sm_ratio).text : site_text(s, "n/a: %s", d->sm_because),
+                        d->has_sm, d->sm_ratio, "ratio");
+        double queued = d->queue.n ? (double)d->queue.sum / (double)d->queue.n : 0;
         view_cell(s, t,
-                  d->steps_ns > 0 ? fmt_percent((double)d->steps_kernel_ns / (double)d->steps_ns).text
-                                  : "n/a: no steps marked");
-        view_cell(s, t, d->has_sm ? fmt_percent(d->sm_ratio).text : site_text(s, "n/a: %s", d->sm_because));
-        view_cell(s, t,
-                  d->queue.n ? site_text(s, "%s (%s)", fmt_number((double)d->queue.sum / (double)d->queue.n).text,
-                                         site_int(s, d->queue.max))
+                  d->queue.n ? site_text(s, "%s (%s)", fmt_number(queued).text, site_int(s, d->queue.max))
                              : "n/a: no launches");
-        view_cell(s, t,
-                  d->has_occupancy ? fmt_percent(d->occupancy_ratio).text
-                                   : site_text(s, "n/a: %s", d->occupancy_because));
-        if (d->eligible_ns > 0)
-            cell_share(s, t, d->tensor_ns, d->eligible_ns);
-        else
-            view_cell(s, t, "n/a: no matrix product or convolution by name");
+        view_exact(s, t, "mean", d->queue.n > 0, queued, "");
+        view_exact(s, t, "largest", d->queue.n > 0, (double)d->queue.max, "");
+        view_cell_value(s, t,
+                        d->has_occupancy ? fmt_percent(d->occupancy_ratio).text
+                                         : site_text(s, "n/a: %s", d->occupancy_because),
+                        d->has_occupancy, d->occupancy_ratio, "ratio");
+        cell_share(s, t, d->tensor_ns, d->eligible_ns, "n/a: no matrix product or convolution by name");
     }
     return t;
 }
@@ -152,14 +148,10 @@ static json_t *findings(struct site *s, const struct run *r)
         const int64_t counts[] = {d->n_steps, d->n_mallocs, d->n_frees, d->n_syncs, d->n_to_host};
         view_row(s, t, device_name(s, r, d));
         for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
-            view_cell(s, t, d->n_steps ? site_int(s, counts[i]) : "n/a: no steps marked");
+            view_cell_value(s, t, d->n_steps ? site_int(s, counts[i]) : "n/a: no steps marked", d->n_steps > 0,
+                            (double)counts[i], "");
     }
     return t;
-}
-
-static void cell_bytes(struct site *s, json_t *t, int64_t bytes)
-{
-    view_cell_value(s, t, fmt_bytes((double)bytes).text, site_text(s, "%lld", (long long)bytes), "bytes");
 }
 
 static json_t *memory(struct site *s, const struct run *r)
@@ -178,22 +170,16 @@ static json_t *memory(struct site *s, const struct run *r)
         int64_t peak = m->peak_reserved > m->peak_allocated ? m->peak_reserved : m->peak_allocated;
         view_row(s, t, device_name(s, r, d));
         view_cell(s, t, m->is_driver ? "allocations seen" : "the framework's allocator");
-        view_cell(s, t, site_int(s, m->n));
-        cell_bytes(s, t, m->peak_allocated);
-        if (m->peak_reserved >= 0)
-            cell_bytes(s, t, m->peak_reserved);
-        else
-            view_cell(s, t, "n/a: not recorded");
-        if (d->memory_total_bytes > 0)
-            cell_share(s, t, peak, d->memory_total_bytes);
-        else
-            view_cell(s, t, "n/a: the trace does not say how much there is");
-        cell_bytes(s, t, m->last_allocated - m->first_allocated);
-        if (m->has_growth)
-            cell_bytes(s, t, (int64_t)m->growth_bytes_per_step);
-        else
-            view_cell(s, t, "n/a: under three steps with events");
-        view_cell(s, t, site_int(s, m->n_step_peaks));
+        view_cell_count(s, t, true, (int64_t)m->n);
+        view_cell_bytes(s, t, true, (double)m->peak_allocated);
+        view_cell_value(s, t, m->peak_reserved >= 0 ? fmt_bytes((double)m->peak_reserved).text : "n/a: not recorded",
+                        m->peak_reserved >= 0, (double)m->peak_reserved, "bytes");
+        cell_share(s, t, peak, d->memory_total_bytes, "n/a: the trace does not say how much there is");
+        view_cell_bytes(s, t, true, (double)(m->last_allocated - m->first_allocated));
+        view_cell_value(s, t,
+                        m->has_growth ? fmt_bytes(m->growth_bytes_per_step).text : "n/a: under three steps with events",
+                        m->has_growth, m->growth_bytes_per_step, "bytes");
+        view_cell_count(s, t, true, (int64_t)m->n_step_peaks);
     }
     return t;
 }
@@ -219,14 +205,17 @@ static json_t *collectives(struct site *s, const struct run *r)
         const struct device_collective *c = &d->collectives[i];
         view_row(s, t, device_name(s, r, d));
         view_cell(s, t, c->name);
-        view_cell(s, t, c->n_ranks > 0 ? site_int(s, c->n_ranks) : "n/a: not recorded");
-        view_cell(s, t, site_int(s, c->bytes));
-        view_cell(s, t, site_int(s, c->n));
+        view_cell_value(s, t, c->n_ranks > 0 ? site_int(s, c->n_ranks) : "n/a: not recorded", c->n_ranks > 0,
+                        (double)c->n_ranks, "");
+        view_cell_value(s, t, site_int(s, c->bytes), true, (double)c->bytes, "bytes");
+        view_cell_count(s, t, true, (int64_t)c->n);
         view_cell_time(s, t, true, c->sum_ns / c->n);
         view_cell_time(s, t, true, c->min_ns);
-        view_cell(s, t, c->algbw_gb_s > 0 ? fmt_number(c->algbw_gb_s).text : "n/a: no duration");
-        view_cell(s, t,
-                  c->algbw_gb_s > 0 && c->n_ranks > 0 ? fmt_number(c->busbw_gb_s).text : "n/a: ranks not recorded");
+        bool has_algbw = c->algbw_gb_s > 0, has_busbw = has_algbw && c->n_ranks > 0;
+        view_cell_value(s, t, has_algbw ? fmt_number(c->algbw_gb_s).text : "n/a: no duration", has_algbw, c->algbw_gb_s,
+                        "");
+        view_cell_value(s, t, has_busbw ? fmt_number(c->busbw_gb_s).text : "n/a: ranks not recorded", has_busbw,
+                        c->busbw_gb_s, "");
     }
     return t;
 }
@@ -252,19 +241,14 @@ static json_t *operations(struct site *s, const struct run *r, const struct run_
         int is_kernel = n->kind == OP_COMPUTE || n->kind == OP_COMM;
         view_row(s, t, n->name);
         view_cell(s, t, kinds[n->kind]);
-        view_cell(s, t, site_int(s, n->n));
+        view_cell_count(s, t, true, (int64_t)n->n);
         view_cell_time(s, t, true, n->sum_ns);
         view_cell_time(s, t, true, n->sum_ns / n->n);
         view_cell_time(s, t, true, n->min_ns);
         view_cell_time(s, t, true, n->max_ns);
-        if (n->n > 1)
-            view_cell_time(s, t, true, (int64_t)llround(n->stddev_ns));
-        else
-            view_cell(s, t, "n/a: one call");
-        if (is_kernel)
-            cell_share(s, t, n->sum_ns, d->value[DEV_KERNEL_SUM]);
-        else
-            view_cell(s, t, "");
+        view_cell_value(s, t, n->n > 1 ? fmt_time(llround(n->stddev_ns)).text : "n/a: one call", n->n > 1,
+                        round(n->stddev_ns), "ns");
+        cell_share(s, t, n->sum_ns, is_kernel ? d->value[DEV_KERNEL_SUM] : 0, is_kernel ? "n/a" : "");
     }
     return t;
 }

@@ -139,6 +139,7 @@ static json_t *pop_table(struct site *s, const struct series *series)
             any |= e[k].has;
             view_cell_class(s, t, e[k].has ? fmt_ratio(e[k].ratio).text : "n/a",
                             e[k].has && e[k].ratio < s->rep->thresholds.efficiency ? "v-watch" : NULL);
+            view_exact(s, t, "", e[k].has, e[k].ratio, "ratio");
         }
     }
     if (!any) {
@@ -205,17 +206,20 @@ static json_t *runs_table(struct site *s)
         json_t *rows = json_object_get(t, "rows");
         view_text(s, json_array_get(rows, json_array_size(rows) - 1), "href",
                   site_text(s, "runs/%s/index.html", r->slug));
-        view_cell(s, t, r->n_nodes > 0 ? site_text(s, "%d", r->n_nodes) : "unknown");
+        view_cell_value(s, t, r->n_nodes > 0 ? site_text(s, "%d", r->n_nodes) : "unknown", r->n_nodes > 0, r->n_nodes,
+                        "");
         int64_t of = r->run->n_traces == 1 ? r->run->traces[0].world_size : 0;
-        view_cell(s, t,
-                  r->n_ranks > 0 ? site_text(s, "%d", r->n_ranks)
-                  : of > 1       ? site_text(s, "1 of %s", site_int(s, of))
-                                 : "unknown");
+        view_cell_value(s, t,
+                        r->n_ranks > 0 ? site_text(s, "%d", r->n_ranks)
+                        : of > 1       ? site_text(s, "1 of %s", site_int(s, of))
+                                       : "unknown",
+                        r->n_ranks > 0 || of > 1, r->n_ranks > 0 ? r->n_ranks : 1, "");
         bool has = r->has_steps || r->step.n > 0; /* of a summary: the same without phases */
-        view_cell(s, t, r->has_steps ? site_int(s, r->n_counted) : has ? site_int(s, (int64_t)r->step.n) : "n/a");
+        view_cell_count(s, t, has, r->has_steps ? r->n_counted : (int64_t)r->step.n);
         view_cell_time(s, t, has, r->step.mean_ns);
         view_cell_time(s, t, has, r->step.p95_ns);
-        view_cell(s, t, r->has_throughput ? site_text(s, "%s/s", fmt_number(r->throughput).text) : "n/a");
+        view_cell_value(s, t, r->has_throughput ? site_text(s, "%s/s", fmt_number(r->throughput).text) : "n/a",
+                        r->has_throughput, r->throughput, "samples/s");
         view_cell(s, t, r->headline);
     }
     return t;

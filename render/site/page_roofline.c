@@ -10,33 +10,40 @@ enum { MOST_KERNELS = 50 };
 
 static void cell_rate(struct site *s, json_t *t, double per_s, const char *because)
 {
-    if (per_s >= 0)
-        view_cell_value(s, t, fmt_number(per_s / 1e9).text, site_text(s, "%.9g", per_s / 1e9), "");
-    else
-        view_cell(s, t, *because ? because : "n/a");
+    view_cell_value(s, t,
+                    per_s >= 0 ? fmt_number(per_s / 1e9).text
+                    : *because ? because
+                               : "n/a",
+                    per_s >= 0, per_s / 1e9, "");
 }
 
-static void cell_of_peak(struct site *s, json_t *t, double ratio, double peak, const char *why)
+/* rate: what was reached; more than the peak allows has no share. */
+static void cell_of_peak(struct site *s, json_t *t, double ratio, double rate, double peak, const char *why)
 {
-    if (ratio >= 0)
-        view_cell_sub(s, t, fmt_percent(ratio).text, site_text(s, "of %s", fmt_number(peak / 1e9).text));
+    if (ratio < 0 && rate >= 0 && peak > 0)
+        view_cell(s, t, "n/a because counts and peak disagree");
+    else if (ratio >= 0)
+        view_cell_sub(s, t, fmt_of_peak(ratio).text, site_text(s, "of %s", fmt_number(peak / 1e9).text));
     else
         view_cell(s, t, strncmp(why, "n/a", 3) == 0 ? why : "n/a");
+    view_exact(s, t, "", ratio >= 0, ratio, "ratio");
 }
 
 static void row(struct site *s, json_t *t, const struct run_kernel_counts *k)
 {
     struct kernel_roofline x = kernel_roofline_of(k, &s->rep->thresholds);
     view_row(s, t, k->kernel);
-    view_cell(s, t, site_int(s, k->n));
+    view_cell_count(s, t, true, k->n);
     view_cell_time(s, t, k->ns >= 0, (int64_t)(k->ns + 0.5));
-    view_cell(s, t,
-              x.intensity >= 0 ? site_text(s, "%s%s", *k->missing ? "at least " : "", fmt_number(x.intensity).text)
-                               : x.intensity_because);
+    view_cell_value(s, t,
+                    x.intensity >= 0
+                        ? site_text(s, "%s%s", *k->missing ? "at least " : "", fmt_number(x.intensity).text)
+                        : x.intensity_because,
+                    x.intensity >= 0, x.intensity, "");
     cell_rate(s, t, x.flop_per_s, k->flop_because);
-    cell_of_peak(s, t, x.flop_ratio, k->peak_flop_per_s, k->peak_flop_source);
+    cell_of_peak(s, t, x.flop_ratio, x.flop_per_s, k->peak_flop_per_s, k->peak_flop_source);
     cell_rate(s, t, x.bytes_per_s, k->bytes_because);
-    cell_of_peak(s, t, x.bytes_ratio, k->peak_bytes_per_s, k->peak_bytes_source);
+    cell_of_peak(s, t, x.bytes_ratio, x.bytes_per_s, k->peak_bytes_per_s, k->peak_bytes_source);
     view_cell(s, t, *x.bound ? x.bound : x.bound_because);
 }
 

@@ -43,7 +43,8 @@ static void phase_time(struct site *s, json_t *t, const struct run_result *r, co
 
 static void phase_steps(struct site *s, json_t *t, const struct run_result *r, int64_t n_steps)
 {
-    view_cell(s, t, site_text(s, "%s of %s", site_int(s, n_steps), site_int(s, r->n_counted)));
+    view_cell_value(s, t, site_text(s, "%s of %s", site_int(s, n_steps), site_int(s, r->n_counted)), true,
+                    (double)n_steps, "");
 }
 
 /* The first of the ranks that are fastest, and slowest.                                        ranks: as r->ranks */
@@ -55,11 +56,14 @@ static void phase_ranks(struct site *s, json_t *t, const struct run_result *r, c
         slowest = ranks[i].mean_ns > ranks[slowest].mean_ns ? i : slowest;
     }
     const int which[] = {fastest, slowest};
-    for (int k = 0; k < 2 && r->n_rank_results > 1; k++)
+    for (int k = 0; k < 2 && r->n_rank_results > 1; k++) {
         view_cell(s, t,
                   ranks[fastest].mean_ns == ranks[slowest].mean_ns
                       ? "all alike"
                       : site_text(s, "%s (%d)", fmt_time(ranks[which[k]].mean_ns).text, r->ranks[which[k]].rank));
+        view_exact(s, t, "mean", true, (double)ranks[which[k]].mean_ns, "ns");
+        view_exact(s, t, "number", true, r->ranks[which[k]].rank, "");
+    }
 }
 
 /* Why ranges have no row for the GPUs, each reason once: " No row for the GPU: of 2 ranges because ...", "" all have.
@@ -153,12 +157,13 @@ static json_t *nodes_table(struct site *s, const struct run *run)
         view_row(s, t, site_text(s, "%d", n->node));
         view_cell(s, t, n->host[0] ? n->host : "n/a");
         view_cell(s, t, n->cpu_model[0] ? n->cpu_model : "n/a");
-        view_cell(s, t,
-                  n->cores_allowed > 0 && n->cores_allowed != n->cores
-                      ? site_text(s, "%d of %d", n->cores_allowed, n->cores)
-                  : n->cores > 0 ? site_text(s, "%d", n->cores)
-                                 : "n/a");
-        view_cell(s, t, n->memory_bytes > 0 ? fmt_bytes((double)n->memory_bytes).text : "n/a");
+        int usable = n->cores_allowed > 0 ? n->cores_allowed : n->cores;
+        view_cell_value(s, t,
+                        usable != n->cores ? site_text(s, "%d of %d", usable, n->cores)
+                        : usable > 0       ? site_text(s, "%d", usable)
+                                           : "n/a",
+                        usable > 0, usable, "");
+        view_cell_bytes(s, t, n->memory_bytes > 0, (double)n->memory_bytes);
         view_cell(s, t, n->kernel[0] ? n->kernel : "n/a");
         view_cell(s, t, n->n_gpus ? fmt_count(n->n_gpus, "GPU").text : n->gpu_status[0] ? n->gpu_status : "n/a");
     }
@@ -168,7 +173,7 @@ static json_t *nodes_table(struct site *s, const struct run *run)
 static void roofline_row(struct site *s, json_t *t, const char *name, double value, const char *unit)
 {
     view_row(s, t, name);
-    view_cell(s, t, site_text(s, "%s %s", fmt_number(value).text, unit));
+    view_cell_value(s, t, site_text(s, "%s %s", fmt_number(value).text, unit), true, value, unit);
 }
 
 /* Where the compute of a step stands under the ceilings of memory and arithmetic. */
@@ -178,28 +183,32 @@ static json_t *roofline_table(struct site *s, const struct run_result *r)
     if (!f->has)
         return json_null();
     const char *precision = r->run->program.precision;
-    json_t *t =
-        view_table(s,
-                   site_text(s,
-                             "Roofline of the compute phases, all ranks together: the program's own counts "
-                             "against %s ceilings%s%s",
-                             f->peaks, precision && *precision ? ", precision " : "", precision ? precision : ""),
-                   "Quantity|#Value");
+    json_t *t = view_table(s,
+                           site_text(s,
+                                     "Roofline of the %s, all ranks together: the program's own counts "
+                                     "against %s ceilings%s%s",
+                                     f->is_of_step ? "steps" : "compute phases", f->peaks,
+                                     precision && *precision ? ", precision " : "", precision ? precision : ""),
+                           "Quantity|#Value");
     roofline_row(s, t, "arithmetic intensity", f->intensity, "FLOP/byte");
     roofline_row(s, t, "ridge: peak FLOP/s over peak bandwidth", f->ridge, "FLOP/byte");
     roofline_row(s, t, "peak", f->peak_gflop_per_s, "GFLOP/s");
     roofline_row(s, t, "peak bandwidth", f->peak_gb_per_s, "GB/s");
     roofline_row(s, t, "attainable at this intensity", f->attainable_gflop_per_s, "GFLOP/s");
-    roofline_row(s, t, "achieved while computing", f->gflop_per_s, "GFLOP/s");
+    roofline_row(s, t, f->is_of_step ? "achieved over whole steps" : "achieved while computing", f->gflop_per_s,
+                 "GFLOP/s");
     view_row(s, t, "achieved / attainable");
-    view_cell(s, t,
-              f->of_attainable_ratio > 1 ? "n/a because it is above 1: the ceilings are too low"
-                                         : fmt_percent(f->of_attainable_ratio).text);
+    view_cell_value(s, t,
+                    *f->of_attainable_because ? f->of_attainable_because : fmt_of_peak(f->of_attainable_ratio).text,
+                    !*f->of_attainable_because, f->of_attainable_ratio, "ratio");
     view_row(s, t, "model FLOP utilisation (MFU): of the step's time times the peak");
-    view_cell(s, t,
-              f->mfu_ratio > 1 ? "n/a because it is above 1: the peak is too low" : fmt_percent(f->mfu_ratio).text);
+    view_cell_value(s, t, *f->mfu_because ? f->mfu_because : fmt_of_peak(f->mfu_ratio).text, !*f->mfu_because,
+                    f->mfu_ratio, "ratio");
     view_row(s, t, "bound by");
-    view_cell(s, t, strcmp(f->bound, "neither") ? f->bound : "neither ceiling: latency, launches or small products");
+    view_cell(s, t,
+              !*f->bound                    ? f->of_attainable_because
+              : strcmp(f->bound, "neither") ? f->bound
+                                            : "neither ceiling: latency, launches or small products");
     return t;
 }
 
@@ -214,12 +223,13 @@ static json_t *memory_table(struct site *s, const struct run_result *r)
         const struct gpu_memory *m = &r->memory[i];
         view_row(s, t, m->who);
         view_cell(s, t, m->source);
-        view_cell(s, t, fmt_bytes((double)m->used_bytes).text);
-        view_cell(s, t, m->total_bytes > 0 ? fmt_bytes((double)m->total_bytes).text : "n/a: not recorded");
+        view_cell_bytes(s, t, true, (double)m->used_bytes);
+        view_cell_value(s, t, m->total_bytes > 0 ? fmt_bytes((double)m->total_bytes).text : "n/a: not recorded",
+                        m->total_bytes > 0, (double)m->total_bytes, "bytes");
         view_cell_percent(s, t, m->has_share, m->share_ratio);
         view_cell(s, t, m->state ? memory_state_word(m->state) : m->because);
         view_cell(s, t, m->grows < 0 ? run_not_available(s, m->grows_because) : m->grows ? "yes" : "no");
-        view_cell(s, t, site_int(s, m->n));
+        view_cell_count(s, t, true, m->n);
     }
     return t;
 }
@@ -245,7 +255,7 @@ static json_t *members_table(struct site *s, const struct run *run)
         const struct run_member *m = &run->members[i];
         view_row(s, t, m->name);
         view_cell(s, t, m->role);
-        view_cell(s, t, site_text(s, "%lld", (long long)m->size_bytes));
+        view_cell_value(s, t, site_text(s, "%lld", (long long)m->size_bytes), true, (double)m->size_bytes, "bytes");
         view_cell_class(s, t, m->sha256, "hash");
     }
     return t;
@@ -318,7 +328,10 @@ void page_run(struct site *s, int run)
     set_or_null(s, data, "breakdown", run_figure_breakdown(s, r));
     set_table(s, data, "phases", phases_table(s, r), run);
     set_table(s, data, "ranges",
-              view_operators(s, &r->run->ranges, "Ranges that the program named, all ranks and their whole time,"),
+              view_operators(s, &r->run->ranges,
+                             recorded_part(r->run).n_ranks_lost
+                                 ? "Ranges that the program named, all ranks, as far as they were recorded,"
+                                 : "Ranges that the program named, all ranks and their whole time,"),
               run);
     view_set_list(s, data, "communication", run_facts_communication(s, r));
     set_table(s, data, "waiting", waiting_table(s, r), run);
@@ -340,6 +353,11 @@ void page_run(struct site *s, int run)
     view_set_list(s, data, "actions", view_actions(s, &run, 1, false, "../../"));
     view_text(s, data, "unnamed_action", r->unnamed_action);
     view_set(s, data, "program", run_facts_program(s, r->run));
+    struct recorded part = recorded_part(r->run);
+    view_text(s, data, "calls_missing",
+              part.n_ranks_lost && (r->run->n_mpi_calls || r->run->n_files)
+                  ? site_text(s, "Calls of MPI and on files are n/a because %s.", part.because)
+                  : NULL);
     set_table(s, data, "mpi_calls", view_mpi_calls(s, r->run), run);
     set_table(s, data, "io_files", view_io_files(s, r->run), run);
     set_table(s, data, "nodes", nodes_table(s, r->run), run);

@@ -46,12 +46,12 @@ json_t *view_ahead(struct site *s, const struct series *series)
     for (int i = 0; i < series->n_ahead; i++) {
         const struct extrapolation *e = &series->ahead[i];
         view_row(s, t, node_words(s, e->n_nodes));
-        view_cell(s, t, fmt_x(e->speedup).text);
-        view_cell(s, t,
-                  e->speedup_interval.has
-                      ? site_text(s, "%s", fmt_range(e->speedup_interval.lo, e->speedup_interval.hi, fmt_x).text)
-                      : "n/a");
-        view_cell(s, t, fmt_ratio(e->efficiency).text);
+        view_cell_value(s, t, fmt_x(e->speedup).text, true, e->speedup, "ratio");
+        view_cell_interval(
+            s, t,
+            e->speedup_interval.has ? fmt_range(e->speedup_interval.lo, e->speedup_interval.hi, fmt_x).text : "n/a",
+            e->speedup_interval, "ratio");
+        view_cell_value(s, t, fmt_ratio(e->efficiency).text, true, e->efficiency, "ratio");
     }
     return t;
 }
@@ -78,19 +78,26 @@ json_t *view_all_reduce(struct site *s, const struct series *series)
         int is_ahead = i >= a->n_points;
         const struct all_reduce_point *p = is_ahead ? &a->ahead[i - a->n_points] : &a->points[i];
         view_row(s, t, node_words(s, p->n_nodes));
-        view_cell(s, t, site_text(s, "%d", p->n_ranks));
-        view_cell(s, t, site_text(s, "%s", all_reduces_words(p).text));
+        view_cell_value(s, t, site_text(s, "%d", p->n_ranks), true, p->n_ranks, "");
+        view_cell(s, t, all_reduces_words(p).text);
+        bool has = p->bytes > 0 && p->count > 0;
+        view_exact(s, t, "number", has, p->count, "");
+        view_exact(s, t, "of", has, has ? p->bytes / p->count : 0, "bytes");
         view_cell_time(s, t, p->predicted_ns > 0, p->predicted_ns);
-        view_cell(s, t, interval_words(s, p->interval));
-        if (is_ahead)
-            view_cell(s, t, "not measured");
-        else
-            view_cell_time(s, t, p->measured_ns > 0, p->measured_ns);
-        view_cell(s, t, is_ahead ? "not measured" : interval_words(s, p->measured_interval));
-        view_cell(s, t,
-                  p->has_residual ? fmt_x(1 / (p->residual_ratio + 1)).text
-                  : is_ahead      ? "extrapolated"
-                                  : p->because);
+        view_cell_interval(s, t, interval_words(s, p->interval), p->interval, "ns");
+        bool is_measured = !is_ahead && p->measured_ns > 0;
+        view_cell_value(s, t,
+                        is_measured ? fmt_time(p->measured_ns).text
+                        : is_ahead  ? "not measured"
+                                    : "n/a",
+                        is_measured, (double)p->measured_ns, "ns");
+        view_cell_interval(s, t, is_ahead ? "not measured" : interval_words(s, p->measured_interval),
+                           is_ahead ? (struct interval){0} : p->measured_interval, "ns");
+        view_cell_value(s, t,
+                        p->has_residual ? fmt_x(1 / (p->residual_ratio + 1)).text
+                        : is_ahead      ? "extrapolated"
+                                        : p->because,
+                        p->has_residual, 1 / (p->residual_ratio + 1), "ratio");
     }
     return t;
 }

@@ -42,7 +42,8 @@ static json_t *thresholds_table(struct site *s)
 #define X(name, def, lo, hi, meaning)                                                                          \
     view_row(s, t, #name);                                                                                     \
     view_cell_class(s, t, site_text(s, "%g", v->name), v->name > (def) || v->name < (def) ? "v-watch" : NULL); \
-    view_cell(s, t, site_text(s, "%g", (double)(def)));                                                        \
+    view_exact(s, t, "", true, v->name, "");                                                                   \
+    view_cell_value(s, t, site_text(s, "%g", (double)(def)), true, (double)(def), "");                         \
     view_cell(s, t, meaning);
     THRESHOLDS(X)
 #undef X

@@ -18,22 +18,14 @@
 
 #define README_MAX_BYTES ((size_t)16 << 20)
 
-static int mark_unfinished(const struct publish *p, const struct dcr_buf *us, struct dcr_err *err)
-{
-    char *path = NULL;
-    int rc = asprintf(&path, "%s/" PUBLISH_UNFINISHED, p->partial) < 0 ? dcr_err_set(err, DCR_FATAL, "out of memory")
-                                                                       : dcr_write_file(path, us->data, us->len, err);
-    free(path);
-    return rc;
-}
-
+/* In the site that took its place: from here on it is nobody's work. */
 static int mark_finished(const struct publish *p, struct dcr_err *err)
 {
     char *path = NULL;
     int rc = 0;
-    if (asprintf(&path, "%s/" PUBLISH_UNFINISHED, p->partial) < 0)
+    if (asprintf(&path, "%s/" PUBLISH_UNFINISHED, p->out) < 0)
         return dcr_err_set(err, DCR_FATAL, "out of memory");
-    if (unlink(path) != 0)
+    if (unlink(path) != 0 && errno != ENOENT) /* gone: another one has replaced the site already */
         rc = dcr_err_sys(err, DCR_FAIL, "cannot remove '%s'", path);
     free(path);
     return rc;
@@ -47,29 +39,9 @@ int publish_begin(struct publish *p, const char *out_dir, struct dcr_err *err)
         rc = publish_check_existing(p->out, out_dir, err);
     if (rc)
         return rc;
-    struct dcr_buf us = {0};
-    char *partial = NULL;
-    rc = publish_whose(&us, err);
-    if (rc)
-        goto out;
-    publish_remove_leftovers(p->out, us.data);
-    if (asprintf(&partial, "%s.%ld.partial", p->out, (long)getpid()) < 0) {
-        partial = NULL;
-        rc = dcr_err_set(err, DCR_FATAL, "out of memory");
-        goto out;
-    }
+    publish_remove_leftovers(p->out, p->exists);
     publish_hold_signals(p);
-    if (mkdir(partial, 0777) != 0) {
-        rc = dcr_err_sys(err, DCR_FAIL, "cannot make folder '%s' beside the output", partial);
-        goto out;
-    }
-    p->partial = partial;
-    partial = NULL;
-    rc = mark_unfinished(p, &us, err);
-out:
-    free(partial);
-    dcr_buf_release(&us);
-    return rc;
+    return publish_claim(p, err);
 }
 
 int publish_remember(struct publish *p, const char *path, struct dcr_err *err)
@@ -104,7 +76,7 @@ static int add_marker(struct publish *p, struct dcr_err *err)
 static bool is_safe_path(const char *path)
 {
     const char *part = path;
-    for (;;) {
+    for (int depth = 0; depth <= PUBLISH_DEPTH; depth++) {
         size_t n = strcspn(part, "/");
         if (n == 0 || (n == 1 && part[0] == '.') || (n == 2 && part[0] == '.' && part[1] == '.'))
             return false;
@@ -112,6 +84,7 @@ static bool is_safe_path(const char *path)
             return true;
         part += n + 1;
     }
+    return false;
 }
 
 /* Files come folder by folder: that of the last one is there. */
@@ -199,7 +172,7 @@ static int swap(const struct publish *p, struct dcr_err *err)
     if (errno != EINVAL && errno != ENOSYS)
         return dcr_err_sys(err, DCR_FAIL, "cannot replace '%s'", p->out);
     char *aside = NULL;
-    if (asprintf(&aside, "%s.old.partial", p->partial) < 0)
+    if (asprintf(&aside, "%.*s" PUBLISH_ASIDE, (int)(strlen(p->partial) - strlen(".partial")), p->partial) < 0)
         return dcr_err_set(err, DCR_FATAL, "out of memory");
     int rc = 0;
     if (rename(p->out, aside) != 0)
@@ -208,7 +181,7 @@ static int swap(const struct publish *p, struct dcr_err *err)
         rc = dcr_err_sys(err, DCR_FAIL, "cannot replace '%s'", p->out);
         if (rename(aside, p->out) != 0)
             dcr_err_while(err, "the former site is now at '%s'", aside);
-    } else if (rename(aside, p->partial) != 0) {
+    } else if (rename(aside, p->partial) != 0 && errno != ENOENT) { /* it is there, or another one removed it */
         rc = dcr_err_sys(err, DCR_FAIL, "the new site is in place; cannot remove the former one, now '%s'", aside);
     }
     free(aside);
@@ -228,14 +201,10 @@ int publish_commit(struct publish *p, struct dcr_err *err)
     }
     if (rc == 0)
         rc = add_marker(p, err);
-    if (rc == 0)
-        rc = mark_finished(p, err);
     if (rc)
         return rc;
     if (p->exists) {
         rc = swap(p, err);
-        if (rc == 0) /* what is called partial now is the former site */
-            rc = dcr_remove_tree(p->partial, err);
     } else if (rename(p->partial, p->out) != 0) {
         rc =
             errno == ENOTEMPTY || errno == EEXIST || errno == ENOTDIR
@@ -245,7 +214,12 @@ int publish_commit(struct publish *p, struct dcr_err *err)
                               p->out)
                 : dcr_err_sys(err, DCR_FAIL, "cannot name the finished site '%s'", p->out);
     }
+    if (rc == 0)
+        rc = mark_finished(p, err);
+    if (rc == 0 && p->exists) /* what is called partial now is the former site */
+        rc = publish_remove(p, err);
     if (rc == 0) {
+        publish_unlock(p);
         free(p->partial);
         p->partial = NULL;
     }
@@ -255,8 +229,10 @@ int publish_commit(struct publish *p, struct dcr_err *err)
 void publish_abort(struct publish *p)
 {
     struct dcr_err ignored;
-    if (p->partial && dcr_remove_tree(p->partial, &ignored)) {
-        /* The first failure is what the user must hear; a leftover is called *.partial. */
+    if (p->partial) {
+        if (publish_remove(p, &ignored))
+            errno = 0; /* The first failure is what the user must hear; a leftover is called *.partial. */
+        publish_unlock(p);
     }
     free(p->partial);
     free(p->folder);

@@ -1,9 +1,11 @@
 /* publish.h - a folder that appears whole or not at all.
  *
- * Files are written into NAME.<pid>.partial beside the output; commit puts the marker file .dcreport in it, which lists
- * them, keeps a README.md of the folder it replaces, and swaps the two by rename. A folder with a file that its marker
- * does not list is refused: that file is the user's. Between begin and abort SIGINT, SIGTERM and SIGHUP are held back
- * until the next file, so that nothing unfinished is left; what a killed dcreport left is removed by the next one. */
+ * Files are written into NAME.<number>.partial beside the output; commit puts the marker file .dcreport in it, which
+ * lists them, keeps a README.md of the folder it replaces, and swaps the two by rename. A folder with a file that its
+ * marker does not list is refused: that file is the user's. Between begin and abort signals that end a program are held
+ * back until the next file, so that nothing unfinished is left. Who makes a partial folder holds a lock on a file in
+ * it: one whose lock is free is of a killed dcreport, on whatever host, and the next one removes it. Where the file
+ * system has no locks it stays. */
 #ifndef RENDER_SITE_PUBLISH_H
 #define RENDER_SITE_PUBLISH_H
 
@@ -14,7 +16,12 @@
 #include <stddef.h>
 
 #define PUBLISH_MARKER ".dcreport"
-#define PUBLISH_UNFINISHED ".dcreport-unfinished" /* in a partial folder: the host and boot whose process makes it */
+#define PUBLISH_UNFINISHED ".dcreport-unfinished" /* in a partial folder: locked while it is being made */
+
+enum {
+    PUBLISH_SIGNALS = 4,
+    PUBLISH_DEPTH = 4 /* of folders in a site; so many descriptors are kept back to remove them with */
+};
 
 struct publish {
     char *out;     /* resolved, no trailing slash */
@@ -24,7 +31,9 @@ struct publish {
     char **files;  /* what was added, as it came */
     size_t n_files, files_cap;
     bool holds_signals;
-    struct sigaction before[3]; /* what the signals did */
+    struct sigaction before[PUBLISH_SIGNALS]; /* what the signals did */
+    int spare[PUBLISH_DEPTH], n_spare;        /* descriptors */
+    int lock;                                 /* a descriptor, when partial is not NULL */
 };
 
 /** publish_check - see site_check_out in site.h. */
@@ -39,7 +48,8 @@ int publish_check_outside(const char *out_dir, const char *option, const char *f
 int publish_begin(struct publish *p, const char *out_dir, struct dcr_err *err) DCR_MUST_CHECK;
 
 /** publish_add - write one file; folders on the way are made. Fails when a signal came.
- *  path    from the site's root; a name with "..", a leading slash or an empty part is refused */
+ *  path    from the site's root; a name with "..", a leading slash, an empty part or more than PUBLISH_DEPTH
+ *          folders is refused */
 int publish_add(struct publish *p, const char *path, const void *bytes, size_t n, struct dcr_err *err) DCR_MUST_CHECK;
 
 /** publish_remember - a file that another process put into the partial folder. */

@@ -80,6 +80,7 @@ static int check_listed(const struct listed *x, const char *dir, const char *ins
                                                    : check_listed(x, full, below, err);
             free(below);
         } else if (strcmp(name, PUBLISH_MARKER) != 0 && strcmp(name, PUBLISH_README) != 0 &&
+                   strcmp(name, PUBLISH_UNFINISHED) != 0 &&
                    !bsearch(&name, x->names, x->n, sizeof *x->names, publish_by_name)) {
             rc = dcr_err_set(err, DCR_FAIL,
                              "'%s' is not dcreport's and would be lost when the report is replaced; move it away or "

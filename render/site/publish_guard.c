@@ -6,10 +6,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 int publish_read_whole(const char *path, size_t max, struct dcr_buf *out, struct dcr_err *err)
@@ -25,7 +26,7 @@ int publish_read_whole(const char *path, size_t max, struct dcr_buf *out, struct
 
 /* ---- signals: held back until the next file --------------------------------------------------------- */
 
-static const int held[] = {SIGINT, SIGTERM, SIGHUP};
+static const int held[PUBLISH_SIGNALS] = {SIGINT, SIGTERM, SIGHUP, SIGXCPU};
 static volatile sig_atomic_t came;
 
 static void note_signal(int number)
@@ -62,34 +63,131 @@ int publish_stopped_by(void)
     return came;
 }
 
+/* ---- the partial folder ------------------------------------------------------------------------------ */
+
+static char *joined(const char *folder, const char *name)
+{
+    char *path = NULL;
+    return asprintf(&path, "%s/%s", folder, name) < 0 ? NULL : path;
+}
+
+/* The lock of a folder, which is new (O_CREAT), or somebody's. returns  a descriptor; -1 with errno: EWOULDBLOCK, it is
+ * held; ENOENT, it is not there, or not any more */
+static int lock_of(const char *folder, int flags)
+{
+    struct stat st;
+    char *path = joined(folder, PUBLISH_UNFINISHED);
+    int fd = path ? open(path, flags | O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666) : -1;
+    free(path);
+    if (fd < 0)
+        return -1;
+    int is_held = flock(fd, LOCK_EX | LOCK_NB) != 0 && (errno == EWOULDBLOCK || !(flags & O_CREAT));
+    if (is_held || fstat(fd, &st) != 0 || st.st_nlink == 0) {
+        close(fd);
+        errno = is_held ? EWOULDBLOCK : ENOENT;
+        return -1;
+    }
+    return fd;
+}
+
+static void release_spare(struct publish *p)
+{
+    while (p->n_spare)
+        close(p->spare[--p->n_spare]);
+}
+
+int publish_claim(struct publish *p, struct dcr_err *err)
+{
+    enum { TRIES = 100 };
+    for (; p->n_spare < PUBLISH_DEPTH; p->n_spare++)
+        if ((p->spare[p->n_spare] = open("/", O_PATH | O_CLOEXEC)) < 0) {
+            int rc = dcr_err_sys(err, DCR_FAIL, "cannot make a folder beside '%s'", p->out);
+            release_spare(p);
+            return rc;
+        }
+    for (long i = 0; i < TRIES; i++) { /* another one of the same number may be at work, on another host */
+        char *partial = NULL;
+        if (asprintf(&partial, "%s.%ld.partial", p->out, (long)getpid() + i) < 0)
+            break;
+        int is_made = mkdir(partial, 0777) == 0;
+        p->lock = is_made ? lock_of(partial, O_CREAT | O_EXCL) : -1;
+        if (p->lock >= 0) {
+            p->partial = partial;
+            return 0;
+        }
+        int is_taken = errno == EEXIST || errno == ENOENT || errno == EWOULDBLOCK, sys = errno;
+        if (is_made)
+            rmdir(partial);
+        errno = sys;
+        int rc = is_taken && i + 1 < TRIES
+                     ? 0
+                     : dcr_err_sys(err, DCR_FAIL, "cannot make folder '%s' beside the output", partial);
+        free(partial);
+        if (rc) {
+            release_spare(p);
+            return rc;
+        }
+    }
+    release_spare(p);
+    return dcr_err_set(err, DCR_FATAL, "out of memory");
+}
+
+void publish_unlock(struct publish *p)
+{
+    release_spare(p);
+    close(p->lock);
+}
+
+static int remove_folder(const char *path, struct dcr_err *err)
+{
+    static const char *const last[] = {PUBLISH_MARKER, PUBLISH_UNFINISHED};
+    char **names = NULL;
+    size_t n = 0;
+    int rc = dcr_list_dir(path, &names, &n, err);
+    for (size_t i = 0; !rc && i < n; i++) {
+        char *inner = strcmp(names[i], last[0]) && strcmp(names[i], last[1]) ? joined(path, names[i]) : NULL;
+        rc = inner ? dcr_remove_tree(inner, err) : 0;
+        free(inner);
+    }
+    dcr_free_names(names, n);
+    return rc && access(path, F_OK) == 0 ? rc : dcr_remove_tree(path, err); /* another one may have been faster */
+}
+
+int publish_remove(struct publish *p, struct dcr_err *err)
+{
+    release_spare(p);
+    return remove_folder(p->partial, err);
+}
+
 /* ---- what a killed dcreport left --------------------------------------------------------------------- */
 
-/* Process numbers mean something on one host and until its next start only. */
-int publish_whose(struct dcr_buf *out, struct dcr_err *err)
-{
-    char host[256] = "";
-    struct dcr_err ignored;
-    gethostname(host, sizeof host - 1);
-    dcr_buf_printf(out, "%s\n", host);
-    if (publish_read_whole("/proc/sys/kernel/random/boot_id", 64, out, &ignored))
-        dcr_buf_puts(out, "unknown\n");
-    return out->failed ? dcr_err_set(err, DCR_FATAL, "out of memory") : 0;
-}
-
-/* Is "<base>.<pid>.partial" the name, and the process gone? */
-static bool is_of_the_dead(const char *name, const char *base)
+/* Is "<base>.<number>.partial" the name, or, where the site is in its place, that of a former one on its way out? */
+static bool is_partial(const char *name, const char *base, bool exists)
 {
     size_t n = strlen(base);
-    char *end;
-    if (strncmp(name, base, n) != 0 || name[n] != '.' || name[n + 1] < '1' || name[n + 1] > '9')
+    if (strncmp(name, base, n) != 0 || name[n] != '.')
         return false;
-    errno = 0;
-    long pid = strtol(name + n + 1, &end, 10);
-    return errno == 0 && pid <= INT_MAX && strcmp(end, ".partial") == 0 && kill((pid_t)pid, 0) != 0 && errno == ESRCH;
+    const char *end = name + n + 1 + strspn(name + n + 1, "0123456789");
+    return end > name + n + 1 && (strcmp(end, ".partial") == 0 || (exists && strcmp(end, PUBLISH_ASIDE) == 0));
 }
 
-/* Whatever goes wrong here is no reason to make no report. */
-void publish_remove_leftovers(const char *out, const char *us)
+/* Whatever goes wrong here is no reason to make no report: it stays, under a name that says what it is. */
+static void remove_leftover(const char *path)
+{
+    struct dcr_err ignored;
+    int lock = lock_of(path, 0), is_free = lock >= 0;
+    if (lock < 0 && errno == ENOENT && rmdir(path) != 0) { /* made by one killed at once; else a former site? */
+        char *marker = joined(path, PUBLISH_MARKER);
+        is_free = marker && access(marker, F_OK) == 0;
+        free(marker);
+    }
+    if (is_free && remove_folder(path, &ignored))
+        errno = 0;
+    if (lock >= 0)
+        close(lock);
+}
+
+void publish_remove_leftovers(const char *out, bool exists)
 {
     char **names = NULL;
     size_t n = 0;
@@ -98,17 +196,10 @@ void publish_remove_leftovers(const char *out, const char *us)
     char *parent = strndup(out, (size_t)(base - out));
     if (parent && dcr_list_dir(parent, &names, &n, &ignored) == 0)
         for (size_t i = 0; i < n; i++) {
-            struct dcr_buf text = {0};
-            char *partial = NULL, *mark = NULL;
-            if (is_of_the_dead(names[i], base) && asprintf(&partial, "%s%s", parent, names[i]) >= 0 &&
-                asprintf(&mark, "%s/" PUBLISH_UNFINISHED, partial) >= 0 &&
-                publish_read_whole(mark, 512, &text, &ignored) == 0 && strcmp(dcr_buf_text(&text), us) == 0 &&
-                dcr_remove_tree(partial, &ignored)) {
-                /* it stays, under a name that says what it is */
-            }
-            free(partial);
-            free(mark);
-            dcr_buf_release(&text);
+            char *path = is_partial(names[i], base, exists) ? joined(parent, names[i]) : NULL;
+            if (path)
+                remove_leftover(path);
+            free(path);
         }
     dcr_free_names(names, n);
     free(parent);

@@ -3,7 +3,7 @@
 #include "render/site/site.h"
 
 #include "render/analyse/analyse.h"
-#include "render/draw/utf8.h"
+#include "lib/utf8.h"
 #include "render/site/inside.h"
 #include "render/site/single.h"
 #include "render/site/workers.h"

@@ -25,8 +25,8 @@ struct site_options {
 
 /** site_check_out - may a site be put at out_dir? To be asked before the long work.
  *  Yes for a name that does not exist (its parent must), an empty folder, a folder holding only README.md, or a site
- * made by dcreport (it carries the file .dcreport). errors   DCR_FAIL with one sentence otherwise; nothing is touched
- */
+ *  made by dcreport (it carries the file .dcreport).
+ *  errors   DCR_FAIL with one sentence otherwise; nothing is touched */
 int site_check_out(const char *out_dir, struct dcr_err *err) DCR_MUST_CHECK;
 
 /** site_check_outside - DCR_FAIL when a file that is written beside the site would lie in it: it would be lost, or be

@@ -4,7 +4,10 @@
 
 #include "render/site/table_tex.h"
 
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 static const char *text_of(const json_t *object, const char *key)
 {
@@ -12,17 +15,16 @@ static const char *text_of(const json_t *object, const char *key)
     return text ? text : "";
 }
 
-/* RFC 4180. A spreadsheet takes a leading = + - @ for a formula: numbers may begin so, foreign text must not. */
-static void csv_field(struct dcr_buf *out, const char *text, bool is_number)
+/* RFC 4180. A spreadsheet takes a leading = + - @ for a formula: foreign text gets a quotation mark in front. */
+static void csv_text(struct dcr_buf *out, const char *text)
 {
-    bool is_amount = (*text == '+' || *text == '-') && text[1] >= '0' && text[1] <= '9' && !strpbrk(text + 1, "=+-*/(");
-    if (!is_number && !is_amount && *text && strchr("=+-@", *text))
-        dcr_buf_putc(out, '\'');
+    bool is_number = *text && text[1] && text[1 + strspn(text + 1, "0123456789.")] == '\0';
+    bool is_formula = *text && (strchr("=@", *text) || (strchr("+-", *text) && !is_number));
     if (!strpbrk(text, ",\"\n\r")) {
-        dcr_buf_puts(out, text);
+        dcr_buf_printf(out, "%s%s", is_formula ? "'" : "", text);
         return;
     }
-    dcr_buf_putc(out, '"');
+    dcr_buf_puts(out, is_formula ? "\"'" : "\"");
     for (; *text; text++) {
         if (*text == '"')
             dcr_buf_putc(out, '"');
@@ -31,44 +33,148 @@ static void csv_field(struct dcr_buf *out, const char *text, bool is_number)
     dcr_buf_putc(out, '"');
 }
 
-/* The unit of a column's exact values; "" when it has none. */
-static const char *unit_of_column(const json_t *rows, size_t column)
+/* The text of a cell as a number for programs: without commas; NULL when it is none. */
+static const char *as_number(struct site *s, const char *text)
 {
-    for (size_t i = 0; i < json_array_size(rows); i++) {
-        const json_t *cell = json_array_get(json_object_get(json_array_get(rows, i), "cells"), column);
-        if (*text_of(cell, "value"))
-            return text_of(cell, "unit");
+    char *plain = dcr_arena_strdup(&s->arena, text), *end;
+    size_t n = 0;
+    for (const char *c = text; *c; c++)
+        if (*c != ',')
+            plain[n++] = *c;
+    plain[n] = '\0';
+    bool is_clean = n > 0 && strspn(plain, "+-.0123456789eE") == n;
+    return is_clean && isfinite(strtod(plain, &end)) && !*end ? plain : NULL;
+}
+
+/* One column of a table: in the CSV as many as its cells have exact values, and one for what stands in their place. */
+struct csv_column {
+    const char *head;
+    const json_t *names; /* the exact values of one of its cells, which have names where they are several */
+    bool is_text, is_mixed, has_notes;
+};
+
+static const json_t *cell_at(const json_t *rows, size_t row, size_t column)
+{
+    return json_array_get(json_object_get(json_array_get(rows, row), "cells"), column);
+}
+
+static const char *number_of(struct site *s, const json_t *cell, size_t k)
+{
+    const json_t *exact = json_object_get(cell, "exact");
+    return json_array_size(exact) ? json_string_value(json_object_get(json_array_get(exact, k), "value"))
+                                  : as_number(s, text_of(cell, "text"));
+}
+
+static const char *unit_of(const json_t *cell, size_t k)
+{
+    return text_of(json_array_get(json_object_get(cell, "exact"), k), "unit");
+}
+
+/* What a cell says instead of a number; "" when it has one, or nothing to say. */
+static const char *note_of(struct site *s, const json_t *cell)
+{
+    const char *text = text_of(cell, "text");
+    return number_of(s, cell, 0) || strcmp(text, "n/a") == 0 ? "" : text;
+}
+
+/* "2 nodes, share": a head that several columns have goes with the one before. */
+static const char *head_of(struct site *s, const json_t *heads, size_t i)
+{
+    const char *head = text_of(json_array_get(heads, i), "text");
+    size_t same = 0;
+    for (size_t k = 0; k < json_array_size(heads); k++)
+        same += strcmp(text_of(json_array_get(heads, k), "text"), head) == 0;
+    return same > 1 && i > 0 ? site_text(s, "%s, %s", text_of(json_array_get(heads, i - 1), "text"), head) : head;
+}
+
+static struct csv_column column_of(struct site *s, const json_t *heads, const json_t *rows, size_t i)
+{
+    bool is_number = json_is_true(json_object_get(json_array_get(heads, i + 1), "num"));
+    struct csv_column c = {.head = head_of(s, heads, i + 1), .is_text = !is_number};
+    for (size_t r = 0; r < json_array_size(rows) && !c.names; r++)
+        if (json_array_size(json_object_get(cell_at(rows, r, i), "exact")))
+            c.names = json_object_get(cell_at(rows, r, i), "exact");
+    c.is_text &= !c.names;
+    const json_t *first = NULL;
+    for (size_t r = 0; r < json_array_size(rows) && !c.is_text; r++) {
+        const json_t *cell = cell_at(rows, r, i);
+        c.has_notes |= *note_of(s, cell) != '\0';
+        if (!json_array_size(json_object_get(cell, "exact")) && !number_of(s, cell, 0))
+            continue;
+        first = first ? first : cell;
+        c.is_mixed |= strcmp(unit_of(cell, 0), unit_of(first, 0)) != 0;
     }
-    return "";
+    return c;
 }
 
-static bool is_plain_number(const char *text)
+static size_t n_values(const struct csv_column *c)
 {
-    size_t digits = strspn(text, "+-0123456789.,");
-    return digits > 0 && text[digits] == '\0' && strpbrk(text, "0123456789");
+    return json_array_size(c->names) > 1 ? json_array_size(c->names) : 1;
 }
 
-static void write_csv(const json_t *table, struct dcr_buf *out)
+static void csv_head(struct site *s, const struct csv_column *c, struct dcr_buf *out)
+{
+    for (size_t k = 0; k < n_values(c); k++) {
+        const json_t *exact = json_array_get(c->names, k);
+        const char *name = text_of(exact, "name"), *unit = c->is_mixed ? "" : text_of(exact, "unit");
+        bool is_said = strcasecmp(c->head, unit) == 0; /* "Bytes" */
+        const char *of = *unit && !is_said ? site_text(s, " (%s)", unit) : "";
+        dcr_buf_putc(out, ',');
+        csv_text(out, site_text(s, "%s%s%s%s", c->head, *name ? ", " : "", name, of));
+    }
+    if (c->has_notes) {
+        dcr_buf_putc(out, ',');
+        csv_text(out, site_text(s, "%s, note", c->head));
+    }
+}
+
+static void csv_cell(struct site *s, const struct csv_column *c, const json_t *cell, struct dcr_buf *out)
+{
+    if (c->is_text) {
+        dcr_buf_putc(out, ',');
+        csv_text(out, text_of(cell, "text"));
+        return;
+    }
+    for (size_t k = 0; k < n_values(c); k++) {
+        const char *number = number_of(s, cell, k);
+        dcr_buf_printf(out, ",%s", number ? number : "");
+    }
+    if (c->has_notes) {
+        dcr_buf_putc(out, ',');
+        csv_text(out, note_of(s, cell));
+    }
+}
+
+/* Numbers and nothing else in the columns of numbers, of one unit, which the head names; empty where there is none.
+ * Where rows are of different quantities, their units have a column of their own. */
+static void write_csv(struct site *s, const json_t *table, struct dcr_buf *out)
 {
     const json_t *head = json_object_get(table, "head"), *rows = json_object_get(table, "rows");
-    for (size_t i = 0; i < json_array_size(head); i++) {
-        const char *unit = i ? unit_of_column(rows, i - 1) : "";
-        if (i)
-            dcr_buf_putc(out, ',');
-        csv_field(out, text_of(json_array_get(head, i), "text"), false);
-        if (*unit)
-            dcr_buf_printf(out, " (%s)", unit);
+    size_t n = json_array_size(head), mixed = n;
+    if (n == 0)
+        return;
+    struct csv_column *columns = dcr_arena_alloc(&s->arena, n * sizeof *columns);
+    for (size_t i = 1; i < n; i++) {
+        columns[i] = column_of(s, head, rows, i - 1);
+        mixed = columns[i].is_mixed && mixed == n ? i : mixed;
     }
+    csv_text(out, text_of(json_array_get(head, 0), "text"));
+    if (mixed < n)
+        dcr_buf_puts(out, ",Unit");
+    for (size_t i = 1; i < n; i++)
+        csv_head(s, &columns[i], out);
     dcr_buf_puts(out, "\n");
     for (size_t r = 0; r < json_array_size(rows); r++) {
-        const json_t *row = json_array_get(rows, r), *cells = json_object_get(row, "cells");
-        csv_field(out, text_of(row, "heading"), is_plain_number(text_of(row, "heading")));
-        for (size_t i = 0; i < json_array_size(cells); i++) {
-            const json_t *cell = json_array_get(cells, i);
-            const char *value = text_of(cell, "value"), *text = text_of(cell, "text");
+        csv_text(out, text_of(json_array_get(rows, r), "heading"));
+        const char *unit = "";
+        for (size_t i = mixed; i < n && !*unit; i++)
+            unit = columns[i].is_mixed ? unit_of(cell_at(rows, r, i - 1), 0) : "";
+        if (mixed < n) {
             dcr_buf_putc(out, ',');
-            csv_field(out, *value ? value : text, *value || is_plain_number(text));
+            csv_text(out, unit);
         }
+        for (size_t i = 1; i < n; i++)
+            csv_cell(s, &columns[i], cell_at(rows, r, i - 1), out);
         dcr_buf_puts(out, "\n");
     }
 }
@@ -105,7 +211,7 @@ void site_table(struct site *s, json_t *table, const char *stem, int run)
         const char *from = site_text(s, "tables/%s.%s", stem, names[i]);
         path[i] = site_text(s, "%s%s", at, from);
         if (i == 0)
-            write_csv(table, &out);
+            write_csv(s, table, &out);
         else
             table_tex(table, label, s->sources, &out);
         if (out.failed)

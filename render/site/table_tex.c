@@ -1,7 +1,7 @@
 /* table_tex.c - see table_tex.h. */
 #include "render/site/table_tex.h"
 
-#include "render/draw/utf8.h"
+#include "lib/utf8.h"
 
 #include <stdbool.h>
 #include <stdint.h>

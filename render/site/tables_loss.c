@@ -12,10 +12,7 @@ const char *signed_time(struct site *s, int64_t ns)
 
 static void lost_cell(struct site *s, json_t *t, bool is_known, int64_t ns)
 {
-    if (is_known)
-        view_cell_value(s, t, signed_time(s, ns), site_text(s, "%lld", (long long)ns), "ns");
-    else
-        view_cell_time(s, t, false, 0);
+    view_cell_value(s, t, is_known ? signed_time(s, ns) : "n/a", is_known, (double)ns, "ns");
 }
 
 static const char *loss_columns(struct site *s, const struct series *series, const char *first, const char *last)

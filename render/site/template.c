@@ -240,6 +240,7 @@ void template_free(struct template *t)
 
 struct rendering {
     const json_t *scope[DEPTH_MAX * PARTIALS_MAX];
+    const json_t *list[DEPTH_MAX * PARTIALS_MAX]; /* whose item the scope is, or NULL */
     size_t depth;
     int n_partials;
     const struct template_source *partials;
@@ -309,10 +310,12 @@ static int shows(const json_t *v)
 
 static int render_range(const struct template *t, struct rendering *r, size_t from, size_t to);
 
-static int render_with(const struct template *t, struct rendering *r, const json_t *item, size_t from, size_t to)
+static int render_with(const struct template *t, struct rendering *r, const json_t *item, const json_t *list,
+                       size_t from, size_t to)
 {
     if (r->depth == sizeof r->scope / sizeof r->scope[0])
         return wrong(t, t->pieces[from].line, r->err, "sections are nested too deeply in", t->name, strlen(t->name));
+    r->list[r->depth] = list;
     r->scope[r->depth++] = item;
     int rc = render_range(t, r, from, to);
     r->depth--;
@@ -330,10 +333,14 @@ static int render_section(const struct template *t, struct rendering *r, size_t 
     if (!shows(v))
         return 0;
     if (!json_is_array(v))
-        return json_is_object(v) ? render_with(t, r, v, i + 1, p->end) : render_range(t, r, i + 1, p->end);
+        return json_is_object(v) ? render_with(t, r, v, NULL, i + 1, p->end) : render_range(t, r, i + 1, p->end);
+    /* A list in itself shows nothing new, and 20 of them in each other would not end. */
+    for (size_t k = 0; k < r->depth; k++)
+        if (r->list[k] == v)
+            return wrong(t, p->line, r->err, "this list is open already:", p->text, p->len);
     int rc = 0;
     for (size_t k = 0; k < json_array_size(v) && rc == 0; k++)
-        rc = render_with(t, r, json_array_get(v, k), i + 1, p->end);
+        rc = render_with(t, r, json_array_get(v, k), v, i + 1, p->end);
     return rc;
 }
 

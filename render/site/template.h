@@ -4,7 +4,8 @@
  *   {{~name}}        a sentence: as {{name}}, with options such as --batch as code and numbers kept with their units
  *   {{%name}}        a relative link, percent-encoded
  *   {{{name}}}       as it is; only for HTML the program itself made
- *   {{#name}}...{{/name}}   once for each item of a list; once for an object, a true or a text that is not empty
+ *   {{#name}}...{{/name}}   once for each item of a list; once for an object, a true or a text that is not empty.
+ * Inside itself a list cannot be opened again
  *   {{^name}}...{{/name}}   when the section above would show nothing
  *   {{>name}}        the theme's template name.html, in place
  *   {{! comment}}

@@ -8,7 +8,6 @@
 #include "render/site/script.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -37,11 +36,11 @@ static int read_from(const char *dir, const char *name, struct dcr_buf *out, str
     int n = snprintf(path, sizeof path, "%s/%s", dir, name);
     if (n < 0 || (size_t)n >= sizeof path)
         return dcr_err_set(err, DCR_FAIL, "the name of theme file '%s' is too long", name);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return dcr_err_sys(err, DCR_FAIL, "cannot read theme file '%s'", path);
+    int fd, rc = dcr_open_file("theme file", path, &fd, err);
+    if (rc)
+        return rc;
     struct dcr_stream s = dcr_stream_fd(&fd, path);
-    int rc = dcr_stream_slurp(&s, out, THEME_FILE_BYTES, err);
+    rc = dcr_stream_slurp(&s, out, THEME_FILE_BYTES, err);
     close(fd);
     return rc;
 }

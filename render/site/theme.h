@@ -8,8 +8,9 @@ struct theme;
 
 /** theme_open - read style.css; templates are read when first used.
  *  dir     NULL or "": "default" in ../share/dcreport/themes beside the program, or in themes/ of a source tree up to
- * three folders above it out     gives; theme_close accepts NULL errors  DCR_FAIL: no such folder, or it has no
- * style.css; every place that was tried is named */
+ *          three folders above it
+ *  out     gives; theme_close accepts NULL
+ *  errors  DCR_FAIL: no such folder, or it has no style.css; every place that was tried is named */
 int theme_open(struct theme **out, const char *dir, struct dcr_err *err) DCR_MUST_CHECK;
 void theme_close(struct theme *t);
 

@@ -229,7 +229,7 @@ static json_t *names_table(struct site *s, const struct spans *spans)
         view_cell(s, t,
                   strcmp(k->category, DCT_IN_FLIGHT) == 0 ? site_text(s, "%s, in flight", colour_words[k->colour])
                                                           : colour_words[k->colour]);
-        view_cell(s, t, site_int(s, k->count));
+        view_cell_count(s, t, true, (int64_t)k->count);
         view_cell_time(s, t, true, k->total_ns);
         view_cell_time(s, t, true, k->total_ns / k->count);
         view_cell_time(s, t, true, k->longest[0].dur_ns > k->joined_ns ? k->longest[0].dur_ns : k->joined_ns);

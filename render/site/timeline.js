@@ -82,7 +82,7 @@
   const group = n => Math.round(n).toString().replace(/\B(?=(\d{3})+$)/g, ',');
   const bytes = n => n >= 1e9 ? (n / 1e9).toPrecision(3) + ' GB' : n >= 1e6 ? (n / 1e6).toPrecision(3) + ' MB'
     : n >= 1e3 ? (n / 1e3).toPrecision(3) + ' kB' : n + ' B';
-  const nameOf = r => r.name < 0 ? group(r.extra) + ' short ranges' : meta.names[r.name].name;
+  const nameOf = r => r.name < 0 ? group(r.extra) + (r.extra === 1 ? ' short range' : ' short ranges') : meta.names[r.name].name;
   const colourOf = name => name < 0 ? -1 - name : meta.names[name].colour;
 
   /* ---- drawing ---- */

@@ -1,6 +1,7 @@
 /* views.c - the parts that several pages show: notes, the table of causes, actions. See inside.h. */
 #include "render/site/inside.h"
 
+#include "render/analyse/analyse.h"
 #include "render/narrate/format.h"
 #include "render/narrate/narrate.h"
 #include "render/site/figures.h"
@@ -167,33 +168,49 @@ json_t *view_classes(struct site *s, const char *caption, const int *runs, int n
     dcr_buf_release(&columns);
     for (int c = 0; c < N_CLASSES; c++) {
         const struct class_result *last = &s->rep->runs[runs[n_runs - 1]].classes[c];
-        view_row(s, t, class_name((enum cause_class)c));
+        view_row(s, t, run_class_name(&s->rep->runs[runs[n_runs - 1]], (enum cause_class)c));
         for (int i = 0; i < n_runs; i++) {
             const struct class_result *q = &s->rep->runs[runs[i]].classes[c];
             view_cell_class(s, t,
-                            q->has_share                           ? fmt_percent(q->share_ratio).text
+                            *judged_share(q).text                  ? judged_share(q).text
                             : q->verdict == VERDICT_NA             ? "n/a"
                             : q->cls == CLASS_SHARED && n_runs > 1 ? verdict_word(q->verdict)
                                                                    : "n/a",
                             n_runs > 1 && q->verdict >= VERDICT_WATCH ? verdict_class(q->verdict) : NULL);
+            view_exact(s, t, "", q->has_share, q->share_ratio, "ratio"); /* of step time, whatever was judged */
         }
         view_cell_class(s, t, verdict_word(last->verdict), verdict_class(last->verdict));
-        bool has_threshold = last->threshold_name && last->threshold_name[0] && last->threshold_ratio >= 0;
-        view_cell(s, t, has_threshold ? fmt_percent(last->threshold_ratio).text : "");
+        view_cell_value(s, t, judged_threshold(last).text, last->threshold_ratio >= 0 && !last->judged.of,
+                        last->threshold_ratio, "ratio"); /* of another quantity: a note beside the share in the CSV */
         view_cell_sub(s, t, last->text, last->rule && last->rule[0] ? last->rule : NULL);
     }
     return t;
 }
 
-/* "39 steps (1 to 39) of 4 ranks; threshold data_limits 30 %; most on rank 2, in steps 7, 31 and 8": one line. */
+/* "transfer 31 %, threshold comm_limits 20 %": the threshold beside what was compared with it; "" none. */
+static const char *claim_threshold(struct site *s, const struct claim *c)
+{
+    const struct series *series = c->series >= 0 ? &s->rep->series[c->series] : NULL;
+    const struct class_result *k = c->run >= 0 ? &s->rep->runs[c->run].classes[c->cls] : NULL;
+    if (!*c->threshold_name || c->threshold_ratio < 0)
+        return "";
+    if (series)
+        return site_text(s, "; efficiency %s, threshold %s %s",
+                         fmt_ratio(series->points[series->n_points - 1].efficiency).text, c->threshold_name,
+                         fmt_ratio(c->threshold_ratio).text);
+    if (!k || (!k->has_share && !k->judged.of))
+        return site_text(s, "; threshold %s %s", c->threshold_name, fmt_percent(c->threshold_ratio).text);
+    return site_text(s, "; %s %s, threshold %s %s", run_class_name(&s->rep->runs[c->run], c->cls), judged_share(k).text,
+                     k->judged.of ? k->judged.threshold : c->threshold_name, judged_threshold(k).text);
+}
+
+/* "39 steps (1 to 39) of 4 ranks; Data loading 34 %, threshold data_limits 30 %; most on rank 2, in steps 7, 31 and 8":
+ * one line. */
 static const char *claim_basis(struct site *s, const struct claim *c)
 {
     if (!c->window || !*c->window)
         return NULL;
-    bool has_threshold = *c->threshold_name && c->threshold_ratio >= 0;
-    return site_text(s, "%s%s%s%s%s%s%s", c->window, has_threshold ? "; threshold " : "",
-                     has_threshold ? c->threshold_name : "", has_threshold ? " " : "",
-                     has_threshold ? fmt_percent(c->threshold_ratio).text : "", *c->place ? "; " : "", c->place);
+    return site_text(s, "%s%s%s%s", c->window, claim_threshold(s, c), *c->place ? "; " : "", c->place);
 }
 
 json_t *view_actions(struct site *s, const int *runs, int n_runs, bool is_whole, const char *root)
@@ -205,7 +222,7 @@ json_t *view_actions(struct site *s, const int *runs, int n_runs, bool is_whole,
     for (int i = 0; i < n; i++) {
         const struct claim *c = order[i];
         json_t *v = view_object(s);
-        view_text(s, v, "cause", class_name(c->cls));
+        view_text(s, v, "cause", claim_class_name(rep, c));
         view_text(s, v, "sentence", c->sentence);
         view_text(s, v, "ours", c->action.ours);
         view_text(s, v, "generic", c->action.generic);

@@ -17,23 +17,26 @@ static int64_t whole(uint64_t n)
     return n > INT64_MAX ? INT64_MAX : (int64_t)n;
 }
 
-static const char *bytes_or_none(struct site *s, uint64_t bytes)
+static void bytes_or_none(struct site *s, json_t *t, uint64_t bytes)
 {
-    return bytes ? site_text(s, "%s", fmt_bytes((double)bytes).text) : "none";
+    view_cell_value(s, t, bytes ? fmt_bytes((double)bytes).text : "none", true, (double)bytes, "bytes");
 }
 
 json_t *view_mpi_calls(struct site *s, const struct run *run)
 {
-    if (run->n_mpi_calls == 0)
+    if (run->n_mpi_calls == 0 || recorded_part(run).n_ranks_lost)
         return json_null();
-    json_t *t =
-        view_table(s, "MPI calls, all ranks, longest first; a call that only starts an operation counts the call alone",
-                   "Call|#Calls|#Bytes|#Time inside, sum|#Mean|#Longest");
+    json_t *t = view_table(
+        s,
+        site_text(
+            s, "MPI calls of %s, all ranks, longest first; a call that only starts an operation counts the call alone",
+            recorded_noun(run)),
+        "Call|#Calls|#Bytes|#Time inside, sum|#Mean|#Longest");
     for (int i = 0; i < run->n_mpi_calls && i < OBSERVED_SHOWN; i++) {
         const struct dct_io *c = &run->mpi_calls[i].sum;
         view_row(s, t, run->mpi_calls[i].name);
-        view_cell(s, t, site_int(s, whole(c->n)));
-        view_cell(s, t, bytes_or_none(s, c->bytes));
+        view_cell_count(s, t, true, whole(c->n));
+        bytes_or_none(s, t, c->bytes);
         bool is_timed = c->n > 0 && run_is_timed(c);
         view_cell_time(s, t, is_timed, whole(c->ns));
         view_cell_time(s, t, is_timed, c->n ? whole(c->ns / c->n) : 0);
@@ -70,23 +73,53 @@ static bool is_shown(const struct run_file *f, int64_t wall_ns)
     return !is_of_system(f->name) || (wall_ns > 0 && file_ns(f) > NOTABLE * (double)wall_ns);
 }
 
+/* A kind without a call was not seen, which does not mean that there was none. */
 static void add_file_row(struct site *s, json_t *t, const char *name, const struct dct_io *c)
 {
     view_row(s, t, name);
     for (int kind = DCT_IO_READ; kind <= DCT_IO_WRITE; kind++) {
-        view_cell(s, t, site_int(s, whole(c[kind].n)));
-        view_cell(s, t, bytes_or_none(s, c[kind].bytes));
-        view_cell_time(s, t, run_is_timed(&c[kind]), whole(c[kind].ns));
+        bool is_seen = c[kind].n > 0;
+        view_cell_count(s, t, is_seen, whole(c[kind].n));
+        view_cell_bytes(s, t, is_seen, (double)c[kind].bytes);
+        view_cell_time(s, t, is_seen && run_is_timed(&c[kind]), whole(c[kind].ns));
     }
-    view_cell(s, t, site_int(s, whole(c[DCT_IO_OTHER].n)));
-    view_cell_time(s, t, run_is_timed(&c[DCT_IO_OTHER]), whole(c[DCT_IO_OTHER].ns));
+    bool is_seen = c[DCT_IO_OTHER].n > 0;
+    view_cell_count(s, t, is_seen, whole(c[DCT_IO_OTHER].n));
+    view_cell_time(s, t, is_seen && run_is_timed(&c[DCT_IO_OTHER]), whole(c[DCT_IO_OTHER].ns));
+}
+
+/* bytes < 0: not known. calls NULL: their number is not that of recorded ones */
+static void add_total_row(struct site *s, json_t *t, const char *name, const int64_t *bytes, const int64_t *calls)
+{
+    view_row(s, t, name);
+    for (int kind = DCT_IO_READ; kind <= DCT_IO_WRITE; kind++) {
+        view_cell_count(s, t, calls != NULL, calls ? calls[kind] : 0);
+        view_cell_bytes(s, t, bytes[kind] >= 0, (double)bytes[kind]);
+        view_cell_time(s, t, false, 0);
+    }
+    view_cell_count(s, t, false, 0);
+    view_cell_time(s, t, false, 0);
+}
+
+/* How much of all that was read and written the rows above explain. */
+static void add_totals(struct site *s, json_t *t, const struct run *run)
+{
+    struct files_explained e = files_explained(run);
+    add_total_row(s, t, "(all recorded calls on files)", e.recorded_bytes, NULL);
+    if (e.has)
+        add_total_row(s, t, "(all that the processes read and wrote, by the kernel)", e.bytes, e.calls);
+    add_total_row(s, t,
+                  *e.rest_because ? site_text(s, "(not attributed: n/a because %s)", e.rest_because)
+                                  : "(not attributed: files by calls that cannot be seen, as fprintf; pipes, sockets, "
+                                    "terminals; what programs read to start)",
+                  e.rest_bytes, NULL);
 }
 
 json_t *view_io_files(struct site *s, const struct run *run)
 {
-    if (run->n_files == 0)
+    if ((run->n_files == 0 && !files_explained(run).has) || recorded_part(run).n_ranks_lost)
         return json_null();
-    int64_t wall_ns = ranks_wall_ns(run);
+    int64_t wall_ns = recorded_part(run).ns;
     int n_own = 0, n_folded = 0, n_shown = 0;
     for (int i = 0; i < run->n_files; i++)
         n_own += is_shown(&run->files[i], wall_ns);
@@ -94,10 +127,13 @@ json_t *view_io_files(struct site *s, const struct run *run)
         s,
         n_own > OBSERVED_SHOWN
             ? site_text(s,
-                        "Files, the %d with most time of %d, all ranks; times are n/a of calls that were counted and "
-                        "not timed",
-                        OBSERVED_SHOWN, n_own)
-            : "Files, all ranks, longest first; times are n/a of calls that were counted and not timed",
+                        "Files, the %d with most time of %d, all ranks, over %s; n/a: no such call was seen, or "
+                        "it was counted and not timed",
+                        OBSERVED_SHOWN, n_own, recorded_noun(run))
+            : site_text(s,
+                        "Files, all ranks, longest first, over %s; n/a: no such call was seen, or it was "
+                        "counted and not timed",
+                        recorded_noun(run)),
         "File|#Reads|#Bytes read|#Time reading|#Writes|#Bytes written|#Time writing|#Other calls|#Their time");
     struct run_file folded = {0};
     for (int i = 0; i < run->n_files; i++) {
@@ -118,6 +154,7 @@ json_t *view_io_files(struct site *s, const struct run *run)
         add_file_row(
             s, t, site_text(s, "(%s of the system, the interpreter or the launcher)", fmt_count(n_folded, "file").text),
             folded.sum);
+    add_totals(s, t, run);
     return t;
 }
 
@@ -139,7 +176,7 @@ json_t *view_operators(struct site *s, const struct host_operators *o, const cha
         bool is_known = n->self_ns >= 0;
         view_row(s, t, n->name);
         view_cell(s, t, operator_kind_key(n->kind));
-        view_cell(s, t, site_int(s, n->n));
+        view_cell_count(s, t, true, n->n);
         view_cell_time(s, t, is_known, n->self_ns);
         view_cell_percent(s, t, is_known && self > 0, (double)n->self_ns / (double)(self > 0 ? self : 1));
         view_cell_time(s, t, true, n->total_ns);

@@ -4,6 +4,7 @@
 
 #include "lib/cores.h"
 #include "lib/stream.h"
+#include "render/narrate/json_values.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -43,11 +44,11 @@ static void work(struct site *s, int from, int to, int pipe_to)
     make(s, from, to);
     json_t *told = json_object(), *files = json_array();
     for (size_t i = n_files; i < s->publish.n_files; i++)
-        json_array_append_new(files, json_string(s->publish.files[i]));
-    json_object_set_new(told, "files", files);
-    json_object_set(told, "data", s->data_files);
-    json_object_set_new(told, "rc", json_integer(s->rc));
-    json_object_set_new(told, "error", json_string(s->rc && s->err ? s->err->text : ""));
+        value_add(files, value_string(s->publish.files[i]));
+    value_set(told, "files", files);
+    value_set(told, "data", json_incref(s->data_files));
+    value_set(told, "rc", json_integer(s->rc));
+    value_set(told, "error", value_string(s->rc && s->err ? s->err->text : ""));
     char *text = json_dumps(told, JSON_COMPACT);
     size_t n = text ? strlen(text) : 0, at = 0;
     while (at < n) {

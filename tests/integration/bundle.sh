@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # make bundle-thin: the folder runs where nothing is installed, from any place, and takes nothing from the machine but glibc.
+# plain: it builds programs of its own
 . tests/lib/tap.sh
 
 [ "$(uname -s)-$(uname -m)" = Linux-x86_64 ] || { skip "bundle" "not x86-64 Linux"; finish; }

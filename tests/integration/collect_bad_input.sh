@@ -1,5 +1,6 @@
 #!/bin/bash
 # dccollect pack and verify on what should not be: one clear sentence, the right status, nothing half-written.
+# sanitized: what is wrong with an input must not be wrong in memory either
 # shellcheck disable=SC2016,SC2317  # commands for another shell; functions that check calls
 . tests/lib/tap.sh
 . tests/data/programs/build.sh
@@ -255,7 +256,11 @@ check_status 1 "a file that cannot be read" "${plainly[@]}" cat odder/secret
 check "pack: unreadable files and odd names are left out" "${plainly[@]}" "$COLLECT" pack odder -o odder.tar
 check "the others are there" sh -c '[ "$(tar tf odder.tar | tail -n 2 | tr "\n" ,)" = "metrics.csv,two words.txt," ]'
 check "each left out has its reason" metadata odder.tar '[.not_packed[].reason] | length == 4 and all(. != "")'
+check "by its name as far as it is text" metadata odder.tar '[.not_packed[].name | test("caf\ufffd.txt")] | any'
 chmod 755 odder/closed
+"$COLLECT" run --label "$(printf 'l\351=v\351')" -o bytes.tar -- sh -c : "$(printf 'caf\351')" 2>/dev/null
+check "run: words and labels that are no UTF-8 are kept as far as they are text" metadata bytes.tar \
+    '(.command[3] == "caf\ufffd") and (.labels["l\ufffd"] == "v\ufffd")'
 
 # A trace cut in the spool: packed, said, and verify accepts what the manifest owns up to.
 mkdir -p torn/rank0 && head -c 150000 trace.keep >"torn/$trace" && cp x/rank0/rank.json torn/rank0/
@@ -280,7 +285,7 @@ if [ "$(id -u)" = 0 ] && mkdir small && mount -t tmpfs -o size=200k tmpfs small 
         sh -c '[ "$0" -eq 125 ] || [ "$0" -eq 9 ]' "$got"
     rm small/fill
     says 125 "run: the disk fills up: no archive, and how it is made later" \
-        "no archive was made; .* kept in '.*r.tar.spool'.*pack .*/r.tar.spool -o small/r.tar" \
+        "the program ended with status 0, .*no archive was made; .* kept in '.*r.tar.spool'.*pack .*/r.tar.spool -o small/r.tar" \
         "$COLLECT" run -o small/r.tar -- sh -c 'dd if=/dev/zero of=small/fill bs=1k status=none 2>&1; true'
     rm small/fill
     check "... as it says" sh -c "$(sed -n 's/.*`\(.*\)`.*/\1/p' says.out | sed "s|^dccollect|$COLLECT|")"
@@ -290,7 +295,7 @@ else
 fi
 
 # A limit on the size of files: no end of the collector, nor of what the program's status says.
-says 125 "run: an archive beyond the limit on files" "no archive was made.*kept in '.*f.tar.spool'" bash -c 'ulimit -f 132; exec "$@"' - "$COLLECT" run -o f.tar -- ./marks 200
+says 125 "run: an archive beyond the limit on files" "ended with status 0, .*no archive was made.*kept in '.*f.tar.spool'" bash -c 'ulimit -f 132; exec "$@"' - "$COLLECT" run -o f.tar -- ./marks 200
 says 125 "run: no file may hold anything" "the program was not started: .*File too large" bash -o pipefail -c '(ulimit -f 0; exec "$@") 2>&1 | cat' - "$COLLECT" run -o f0.tar -- ./marks 200
 says 2 "pack: the same" "File too large" bash -c 'ulimit -f 132; exec "$@"' - "$COLLECT" pack f.tar.spool -o f.tar
 check "... what there was packs without it, and nothing false is said of it" sh -c '"$0" pack f.tar.spool -o f.tar 2>said && grep -q "nothing recorded because there was no room for it on disk or in memory" said' "$COLLECT"

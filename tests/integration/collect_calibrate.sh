@@ -1,10 +1,12 @@
 #!/bin/bash
 # dccollect calibrate: alone and under mpirun; its result in an archive.
 # alone: it measures the machine
+# plain: it measures the machine
 # shellcheck disable=SC2016,SC2317  # commands for another shell; functions that check calls
 . tests/lib/tap.sh
 . tests/data/programs/build.sh
 unset OMPI_COMM_WORLD_RANK PMIX_RANK PMI_RANK SLURM_PROCID
+top=$PWD
 cd "$TMP" || exit 1
 # spread JQ: n, median, min, max that belong together
 spread='(.n >= 1 and .min > 0 and .min <= .median and .median <= .max)'
@@ -27,8 +29,10 @@ check "within 20 s" test "$SECONDS" -lt 20
 check "one closing line, on standard error" test ! -s out -a "$(closing err | grep -c '')" -eq 1 -a "$(closing err | grep -c 'calibration.json: 1 node')" -eq 1
 check "it warns of what was disturbed, and of nothing else" warned calibration.json err
 check "format and version" jq -e '.format == "dcreport-calibration" and .version == 1' calibration.json
-check "products: one core and all, their unit and size" \
-    jq -e ".nodes[0].sgemm | .unit == \"GFLOP/s\" and .size > 0 and (.one_core | $spread) and (.all_cores | $spread)" calibration.json
+check "arithmetic: one core and all, their unit, precision and kernel" \
+    jq -e ".nodes[0].fma | .unit == \"GFLOP/s\" and .precision == \"float32\" and (.kernel | length > 0) and (.one_core | $spread) and (.all_cores | $spread)" calibration.json
+check "the closing line says the most of it" \
+    grep -q "cores: $(jq .nodes[0].fma.all_cores.max calibration.json | awk '{ printf $1 < 1000 ? "%.3g" : "%.0f", $1 }') GFLOP/s" err
 check "memory: arrays beyond the cache, or it says so" \
     jq -e ".nodes[0].memory | (.array_bytes >= 4 * .last_level_cache_bytes or .note != null) and (.one_core | $spread) and (.all_cores | $spread)" calibration.json
 check "disk: writing, reading or the reason" \
@@ -36,6 +40,33 @@ check "disk: writing, reading or the reason" \
 check "cores are those it may use" test "$(jq .nodes[0].cores calibration.json)" = "$(nproc)"
 check "no all-reduce, and why" jq -e '.allreduce == null and (.missing.allreduce | test("mpirun"))' calibration.json
 check "nothing else is left" test "$(ls -A)" = "$(printf 'calibration.json\nerr\nout\ntap.out')"
+
+# The peak is that of multiply-adds in registers, as instructions of our own measure it. Both are the best of many pieces
+# by processor time, so that other programs matter little; a clock that changed meanwhile is forgiven twice.
+(cd "$top" && build_program multiply_add multiply_add.c)
+ratio=none
+for _ in 1 2 3; do
+    rate=$(taskset -c "$(taskset -cp $$ | sed 's/.*: //; s/[-,].*//')" "$TMP/multiply_add")
+    [ "$rate" != none ] || break
+    ratio=$(jq --argjson rate "$rate" '.nodes[0].fma.one_core.max / $rate' calibration.json)
+    awk -v r="$ratio" 'BEGIN { exit !(r >= 0.95 && r <= 1.05) }' && break
+    "$COLLECT" calibrate -o calibration.json 2>err
+done
+echo "# of instructions of our own: $ratio"
+if [ "$rate" = none ]; then
+    skip "the peak is the rate of multiply-adds in registers" "no loop for this processor"
+else
+    check "the peak is the rate of multiply-adds in registers" awk -v r="$ratio" 'BEGIN { exit !(r >= 0.95 && r <= 1.05) }'
+fi
+if command -v clang >/dev/null; then
+    fused() { # target instruction: how often it stands in the kernels
+        clang --target="$1" -ffreestanding -std=c11 -O2 -ffp-contract=fast -I"$top" -S -o - "$top/collect/calibrate/fma.c" | grep -c "$2"
+    }
+    check "it is one instruction on x86 and on Arm" test "$(fused x86_64-linux-gnu vfmadd)" -ge 24 -a "$(fused aarch64-linux-gnu fmla)" -ge 16
+else
+    skip "it is one instruction on x86 and on Arm" "no clang"
+fi
+check "no library does it" sh -c '! ldd "$1" | grep -qi -e blas -e mkl' - "$BIN/dccollect-calibrate"
 
 if [ -w /dev/shm ]; then
     busy=()
@@ -47,13 +78,46 @@ if [ -w /dev/shm ]; then
     kill "${busy[@]}"
     wait "${busy[@]}" 2>/dev/null
     check "on a busy machine the file says so, for one core and for all" \
-        jq -e '.nodes[0] | [.sgemm, .memory | .one_core, .all_cores | .disturbed] | all(test("other work|slower|together"))' memory.json
+        jq -e '.nodes[0] | [.fma, .memory | .one_core, .all_cores | .disturbed] | all(test("other work|slower|together"))' memory.json
     check "and so does standard error" warned memory.json err
     check "with what to do" grep -q 'warning: .*measure again' err
     check "a file system in memory has no cold read" jq -e '.nodes[0].disk | .cold_read == null and (.missing.cold_read | test("memory"))' memory.json
 else
     skip "a file system in memory" "no /dev/shm"
 fi
+
+# Half a core by a CPU quota, of version 1 or 2. Processor time knows nothing of it: the report does.
+cgroup=''
+while read -r _ mount type options _; do
+    case $type,$options, in
+    cgroup,*,cpu,*) cgroup=$mount/dcrquota.$$ ;;
+    cgroup2,*) [ -n "$cgroup" ] || ! grep -qw cpu "$mount/cgroup.subtree_control" || cgroup=$mount/dcrquota.$$ ;;
+    esac
+done </proc/mounts
+made() { # a group that has the quota
+    [ -n "$cgroup" ] && mkdir "$cgroup" || return
+    if [ -e "$cgroup/cpu.max" ]; then echo 50000 100000 >"$cgroup/cpu.max"; else
+        echo 100000 >"$cgroup/cpu.cfs_period_us" && echo 50000 >"$cgroup/cpu.cfs_quota_us"
+    fi
+}
+under_quota() {
+    (echo "$BASHPID" >"$cgroup/cgroup.procs" && exec "$@")
+}
+if made 2>/dev/null && under_quota true 2>/dev/null; then
+    under_quota "$COLLECT" calibrate -o quota.json 2>err
+    check "under a quota: it is in the file" jq -e '.nodes[0].cores_quota == 0.5' quota.json
+    jq 'del(.. | .disturbed?)' quota.json >calm.json # a neighbour is not what this is about
+    under_quota "$COLLECT" run -o quota.tar --adopt out.quota --calibration calm.json -- \
+        "$BIN/dcrnn-train" --batch 8 --steps 6 --days 2 --validate-every 0 --out out.quota >said 2>&1
+    check_status 0 "its report" "$BIN/dcreport" quota.tar -o site.quota
+    check "its peak is that of half a core" jq -e --slurpfile c quota.json \
+        '(.runs[0].roofline.peak_gflop_per_s / (0.5 * $c[0].nodes[0].fma.one_core.max)) as $r | $r > 0.99 and $r < 1.01' site.quota/report.json
+else
+    skip "under a quota" "needs root and a cpu cgroup"
+fi
+for _ in 1 2 3 4 5 6 7 8 9 10; do # what has just ended leaves it a moment later
+    [ ! -d "${cgroup:-/no}" ] || rmdir "$cgroup" 2>/dev/null || sleep 0.2
+done
 
 if command -v mpirun >/dev/null; then
     # Bound to a core each: together they have them all.
@@ -77,7 +141,7 @@ else
 fi
 
 # ---- in an archive
-[ -e memory.json ] || jq '.nodes[0].sgemm.all_cores.disturbed = "x"' calibration.json >memory.json
+[ -e memory.json ] || jq '.nodes[0].fma.all_cores.disturbed = "x"' calibration.json >memory.json
 "$COLLECT" run -o run.tar --calibration memory.json -- true 2>err
 check "run --calibration: the closing line says that it was disturbed" grep -q 'ceilings: [0-9]* measurements\{0,1\} of the calibration w.* disturbed' err
 "$COLLECT" run -o run.tar --calibration two.json -- true 2>err

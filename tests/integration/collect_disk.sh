@@ -1,7 +1,7 @@
 #!/bin/bash
 # What reaches the disk, and how much: the machine dies (a snapshot of a loop-mounted image), a cap on the bytes of a trace.
 # shellcheck disable=SC2016,SC2317  # commands for another shell; functions that check calls
-# alone: it asks what is on a disk at a set moment
+# plain: strace, under which LeakSanitizer does not work
 . tests/lib/tap.sh
 . tests/data/programs/build.sh
 build_marks || not_ok "marks builds"

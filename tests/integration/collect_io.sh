@@ -57,6 +57,45 @@ check "--io off" metadata off.tar '.collector | .io_calls == 0 and (.io | test("
 check "on by itself" metadata on.tar '.collector | .io == "ok" and .io_calls == 27 and .events == 0'
 check "and in the report" sh -c '"$0"/dcreport on.tar -o site >/dev/null 2>&1; jq -e ".runs[0].files | map(select(.name | endswith(\"/written\")))[0].write.bytes == 1049876" site/report.json' "$BIN"
 
+# ---- what cannot be seen is no zero: the kernel's totals say that it was there
+cat >printed.c <<'END'
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+int main(void)
+{
+    static char bytes[2000000]; /* seen, so that there is a trace */
+    FILE *f = fopen("numbers", "w");
+    int seen = open("seen", O_CREAT | O_WRONLY, 0666);
+    for (int i = 0; f && i < 1000000; i++)
+        fprintf(f, "%d\n", i);
+    return !f || fclose(f) != 0 || write(seen, bytes, sizeof bytes) != sizeof bytes;
+}
+END
+"$CC" -O1 -o printed printed.c
+"$COLLECT" run -o printed.tar -- ./printed 2>err && "$BIN/dcreport" printed.tar -o printed.site >/dev/null 2>&1
+# in_report EXPRESSION: of the run in the report of printed.tar
+in_report() {
+    jq -e ".runs[0] | $1" printed.site/report.json >/dev/null || { jq -c '.runs[0] | .files, .files_total' printed.site/report.json && false; }
+}
+check "6.9 MB by fprintf: no writes of 0 bytes" in_report '.files | map(select(.name | endswith("/numbers")))[0].write | .calls == null and .bytes == null'
+check "all of it is counted, and attributed to no call" in_report '.files_total | .because == null and .write.recorded_bytes == 2000000 and .write.not_attributed_bytes >= 6888890 and .write.not_attributed_bytes < 7000000'
+check "on the page" sh -c 'grep "(not attributed: files by calls that cannot be seen" printed.site/runs/*/index.html | grep -q "6\.89.*MB"'
+check "and in the text" sh -c 'grep -q "^written .* 6.89 MB not attributed" printed.site/runs/*/profiling_report.txt'
+check "what is recorded is explained" sh -c 'jq -e ".runs[0].files_total.write | .recorded_bytes > 1060000 and .not_attributed_bytes >= 0 and .not_attributed_bytes < 20000" site/report.json'
+if command -v mpirun >/dev/null; then
+    mkdir first second # the ranks write files of the same names
+    "$COLLECT" run -o front.tar -- "${MPIRUN[@]}" -n 1 -wdir "$PWD/first" "$PWD/io_calls" calls : \
+        -n 1 -wdir "$PWD/second" "$PWD/io_calls" calls >out 2>err
+    "$BIN/dcreport" front.tar -o front.site >/dev/null 2>&1
+    check "ranks that ended between two samples told their totals themselves" sh -c 'jq -e ".runs[0].files_total.write | .recorded_bytes > 2120000 and .not_attributed_bytes >= 0 and .not_attributed_bytes < 100000" front.site/report.json'
+else
+    skip "ranks below a launcher" "no mpirun here"
+fi
+tar xf printed.tar rank0/process_monitor.csv && cut -d, -f1-21 rank0/process_monitor.csv >older.csv && mkdir -p older/rank0 && cp older.csv older/rank0/process_monitor.csv
+"$BIN/dcreport" older -o older.site >/dev/null 2>&1
+check "an archive of before: missing, and why" sh -c 'jq -e ".runs[0].files_total | .write.bytes == null and (.because | test(\"no totals of the kernel\"))" older.site/report.json'
+
 # ---- fork, threads, handlers
 record s 900000 ./io_calls fork
 cat >want <<'END'

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Death in every form, with everything on: the program's output, files and status are what they are without the collector,
 # and the trace has what came before.
-# alone: it kills at set moments
+# plain: it limits the address space, of which ASan reserves all
 # shellcheck disable=SC2016,SC2317  # commands for another shell; functions that check calls
 . tests/lib/tap.sh
 . tests/data/programs/build.sh

@@ -69,6 +69,25 @@ if unshare -u -T --monotonic 1000 true 2>/dev/null; then
     "$BIN/dcreport" run.tar -o site >out 2>&1
     check "the report has offset, error and drift" jq -e '.runs[0].nodes[1].clock | .reference == "box0" and .n >= 3 and
         (.first_offset_ns + 1000e9 | fabs) <= .error_ns and (.drift_ppm | fabs) <= .drift_error_ppm' site/report.json
+    # A spool of its own on each host, the second's without the folder where the clocks find each other.
+    mkdir meet
+    local_spools() {
+        local rank
+        rm -rf own0 own1 both
+        for rank in 1 0; do
+            OMPI_COMM_WORLD_RANK=$rank OMPI_COMM_WORLD_LOCAL_RANK=0 OMPI_COMM_WORLD_SIZE=2 MARKS_STEP_US=50000 unshare -u \
+                sh -c 'hostname "$1" && shift && exec "$0" run "$@" -- ./marks 25' "$COLLECT" "box$rank" --spool "own$rank" "$@" 2>/dev/null &
+        done
+        wait
+        cp -r own0 both && cp -r own1/. both && "$COLLECT" pack both -o own.tar 2>err
+    }
+    local_spools --clock meet
+    check "a spool on each host, and a folder for the clocks: they are measured" metadata own.tar '[.nodes[].monitors.clock] == ["ok", "ok"]'
+    check "the readings are in the archive" sh -c 'tar tf own.tar | grep -qx node1/clock_monitor.csv'
+    check "nothing is left in the folder" test -z "$(ls meet)"
+    local_spools
+    check "without the folder it is said" metadata own.tar '.nodes[1].monitors.clock | test("told no address in .*own1.*--clock")'
+    check_status 125 "a folder for the clocks that is not there is refused" "$COLLECT" run --clock nowhere --spool x -- true
 else
     skip "clocks of two hosts" "needs root, and time namespaces"
 fi

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # collect/series.sh (make collect): repetitions, a program that fails, a series that is told to end.
-# alone: ranks on every core
 # shellcheck disable=SC2016  # commands for another shell
 . tests/lib/tap.sh
 . tests/data/programs/build.sh
+WELLFORMED_NOT='screen' # what a terminal was sent
 command -v mpirun >/dev/null || { skip "a series" "no mpirun"; finish; }
 export RESULTS="$TMP/the results"
 export CALIBRATE=0 # takes time; the first series does it

@@ -2,7 +2,6 @@
 # The sums of several GPUs, trainer/gpu/nccl.cu, on the CPU: CUDA is the emulator, NCCL a stand-in between processes
 # (tests/gpu/nccl). Shown are the sums, graphs, bf16, that every failure ends in time and in one sentence, and trainings
 # of several ranks with the whole device library.
-# alone: several ranks, and a watchdog
 . tests/lib/tap.sh
 
 command -v g++ >/dev/null || { skip "sums of several GPUs" "no g++"; finish; }
@@ -16,7 +15,7 @@ mkdir "$build"
 compile() {
     local status=0 p jobs=()
     g++ "${flags[@]}" -rdynamic tests/gpu/nccl/ranks.cpp "$objects"/trainer/gpu/{nccl,nccl_library}.cu.o \
-        "$objects"/tests/gpu/emulator/{blocks,device,memory,streams}.cpp.o "$BUILD/obj/lib/err.pic.o" -o "$build/ranks" -pthread -ldl &
+        "$objects"/tests/gpu/emulator/{blocks,device,memory,streams}.cpp.o "$BUILD"/obj/lib/{err,utf8}.pic.o -o "$build/ranks" -pthread -ldl &
     jobs+=($!)
     fake good & jobs+=($!)
     fake old -DFAKE_VERSION=20900 & jobs+=($!)

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # .ci/packages: what is missing is named with the exact install line; libraries from elsewhere count; without Debian only
 # they are looked for.
+# plain: it runs no program
 . tests/lib/tap.sh
 
 command -v dpkg-query >/dev/null || { skip "packages" "not Debian"; finish; }

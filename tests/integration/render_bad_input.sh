@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
 # Whatever is wrong with an archive, an option or the output folder: one sentence, exit status 2, nothing written; where
 # data are only missing, exit status 3 and a report that names the gap.
+# sanitized: what is wrong with an input must not be wrong in memory either
 . tests/lib/tap.sh
 . tests/data/archives/fixture.sh
+WELLFORMED_NOT='bad/*'
 
 report=$BIN/dcreport
 site=$TMP/site
@@ -59,6 +61,25 @@ refused "... for --nodes" "not '.tar'; put the name of a file behind .--." -n.ta
 refused "--nodes that is no number" "number from 1" --nodes many "$TMP/1.tar" -o "$site"
 refused "an archive that is not there" "No such file" "$TMP/none.tar" -o "$site"
 mkdir "$TMP/nothing"
+mkfifo "$TMP/pipe"
+refused "a pipe that nobody writes to" "pipe': it is a pipe. Write what it gives to a file" "$TMP/pipe" -o "$site"
+refused "... beside an archive" "it is a pipe" "$TMP/1.tar" "$TMP/pipe" -o "$site"
+refused "... as the baseline" "it is a pipe" --baseline "$TMP/pipe" -- "$TMP/1.tar" -o "$site"
+refused "a pipe of the shell" "it is a pipe" <(cat "$TMP/1.tar") -o "$site"
+refused "a device" "it is a device" /dev/zero -o "$site"
+status=0
+timeout -k 2 20 "$report" -q -t "$TMP/pipe" "$TMP/1.tar" -o "$site" > "$TMP/out" 2> "$TMP/err" < /dev/null || status=$?
+check "thresholds from a pipe that nobody writes to" test "$status" = 2
+check "... are refused with one sentence" test "$(cat "$TMP/err")" = "dcreport: cannot use '$TMP/pipe': it is a pipe. Write what it gives to a file, and give that file"
+cp -r themes/default "$TMP/theme"
+rm "$TMP/theme/index.html"
+mkfifo "$TMP/theme/index.html"
+status=0
+timeout -k 2 20 "$report" -q --theme "$TMP/theme" "$TMP/1.tar" -o "$site" > "$TMP/out" 2> "$TMP/err" < /dev/null || status=$?
+check "a theme with a pipe in it" test "$status" = 2
+check "... is refused with one sentence" test "$(cat "$TMP/err")" = "dcreport: cannot use '$TMP/theme/index.html': it is a pipe. Write what it gives to a file, and give that file"
+check "... and leaves nothing" test -z "$(find "$TMP" -maxdepth 1 -name '*site*')"
+rm -r "$TMP/theme"
 refused "a folder without files" "no files" "$TMP/nothing" -o "$site"
 refused "the same folder twice" "the same folder; give it once" "$TMP/good1" "$TMP/good2" "$TMP/good1/" -o "$site"
 refused "the same run twice" "same run" "$TMP/1.tar" "$TMP/1.tar" -o "$site"
@@ -191,6 +212,14 @@ lie "a manifest that lists what is not there" "not in it" 's|"name":"metrics.csv
 lie "a manifest of another format" "format" 's|dcreport-run|other-run|'
 lie "a manifest of a later version" "version 9" 's|"version":1|"version":9|'
 lie "a manifest that is no JSON" "not JSON" 's|"members"|members|'
+spoil
+fixture_manifest "$TMP/bad"
+sed -i 's|"n_nodes":2|"n_nodes":2.5|' "$TMP/bad/manifest.json"
+fixture_tar "$TMP/bad" "$TMP/bad.tar"
+gap "a number of nodes that is none" "manifest.json gives 2.5 as n_nodes" "$TMP/bad.tar" "$TMP/1.tar"
+"$report" "$TMP/bad.tar" -o "$site" -q > "$TMP/out" 2>&1
+check "... and is not rounded" test "$(jq '.runs[0].n_nodes' "$site/report.json")" != 3
+rm -rf "$site"
 lie "a manifest without members" "no members" 's|"members":\[|"parts":\[|'
 lie "job_metadata.json listed twice" "twice" 's|"name":"metrics.csv"|"name":"job_metadata.json"|'
 spoil
@@ -275,6 +304,37 @@ gap "only a metrics.csv" "number of nodes is unknown" "$TMP/bad.tar"
 "$report" "$TMP/bad.tar" -o "$site" --nodes 1 > "$TMP/out" 2>&1
 if grep -q "number of nodes is unknown" "$site/bottleneck_summary.txt"; then not_ok "--nodes gives the number"; else ok "--nodes gives the number"; fi
 rm -rf "$site"
+mkdir "$TMP/tables"
+cp "$TMP/good1/metrics.csv" "$TMP/tables/metrics-1node.csv"
+cp "$TMP/good2/metrics.csv" "$TMP/tables/metrics-2node.csv"
+gap "a table of epochs by another name" "number of nodes (2) is taken from the file name" "$TMP/tables/metrics-2node.csv"
+check_status 3 "... two of them in a folder" "$report" "$TMP/tables" -o "$site" -q
+check "... are two runs" test "$(jq -c '[.runs[] | [.n_nodes, (.epochs | length)]]' "$site/report.json")" = '[[1,2],[2,2]]'
+cp "$TMP/tables/metrics-1node.csv" "$TMP/good2/metrics-before.csv"
+check "... beside a run's own" "$report" "$TMP/good2" -o "$site" -q
+check "... is not its" test "$(jq -c '[.runs[].epochs | length]' "$site/report.json")" = '[2]'
+rm -r "$site" "$TMP/good2/metrics-before.csv"
+printf 'epoch,height\n1,2\n' > "$TMP/tables/metrics-3node.csv"
+refused "a table of epochs of something else" "no known kind of file" "$TMP/tables/metrics-3node.csv" -o "$site"
+
+# ---- a program that trains nothing lacks no epochs
+spoil
+rm -r "$TMP/bad/metrics.csv" "$TMP"/bad/rank*/steps.csv
+python3 - "$TMP/bad/job_metadata.json" << 'EOF'
+import json, sys
+it = json.load(open(sys.argv[1]))
+it.pop("program", None)
+json.dump(it, open(sys.argv[1], "w"))
+EOF
+fixture_pack "$TMP/bad" "$TMP/bad.tar"
+"$report" "$TMP/bad.tar" -o "$site" -q > "$TMP/out" 2>&1
+check "no metrics.csv of a program that does not train" test "$(grep -c 'no metrics.csv' "$site/bottleneck_summary.txt")" = 0
+rm -rf "$site"
+spoil
+rm "$TMP/bad/metrics.csv"
+fixture_pack "$TMP/bad" "$TMP/bad.tar"
+gap "... and of one that does" "There is no metrics.csv" "$TMP/bad.tar"
+
 cp "$TMP/1.tar" "$TMP/again.tar"
 fixture_run "$TMP/repeat" 1 steps=12 id=second
 fixture_pack "$TMP/repeat" "$TMP/repeat.tar"
@@ -295,4 +355,17 @@ if [ "$(id -u)" -eq 0 ] && mkdir "$TMP/disk" && mount -t tmpfs -o size=256k tmpf
 else
     skip "a full disk" "needs root and a mount"
 fi
+# ---- few descriptors, a killed one: nothing unfinished is left
+check "a report to replace" "$report" -q "$TMP/1.tar" -o "$site"
+for n in 4 5 6 7; do
+    # shellcheck disable=SC2016  # of the inner shell
+    check_status 2 "$n descriptors are too few" bash -c 'ulimit -n $0 && exec "$@"' $n "$report" -q "$TMP/1.tar" -o "$site"
+    check "... and nothing but the report of before is there" test "$(find "$TMP" -maxdepth 1 -name '*site*')" = "$site"
+done
+mkdir -p "$TMP/site.$$.partial/runs" # of a process number that lives
+: > "$TMP/site.$$.partial/.dcreport-unfinished"
+check "what a killed one left is no obstacle" "$report" -q "$TMP/1.tar" -o "$site"
+check "... and is gone, whoever has its number now" test "$(find "$TMP" -maxdepth 1 -name '*site*')" = "$site"
+rm -r "$site"
+
 finish

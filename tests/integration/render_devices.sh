@@ -177,7 +177,7 @@ done
 check_status 1 "an idle GPU is not useful" "$report" "$traces/kineto/dlrm_8rank" -q -o "$TMP/dlrm2" --check 'parallel_efficiency>50%'
 check "send and receive is not called gradient synchronisation" grep -Eq 'communication between GPUs, [0-9]+ % of it (send and receive|all-to-all)' "$TMP/dlrm/report.json"
 "$report" "$traces/kineto/mi300_resnet_act_checkpoint.json.gz" -q -o "$TMP/one" >/dev/null 2>&1
-check "one rank of eight: its exposed communication limits, and whom it waited for is n/a" jq -e '.runs[0].classes |
+check "one rank of eight: its communication limits, and whom it waited for is n/a" jq -e '.runs[0].classes |
     .communication.verdict == "limits" and .communication.share_ratio > 0.6 and .imbalance.verdict == "n/a"' "$TMP/one/report.json"
 check "... nor is transfer told from waiting, or a balance made of it" jq -e '.runs[0] | (.support | test("much waiting for other ranks is n/a"))
     and .pop == null' "$TMP/one/report.json"

@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
-# Files of other tools beside traces: nsys exports, monitors, benchmark logs, accounting. Files under "made" are written here from
-# the documentation of their tools; the others are real ones.
+# Files of other tools beside traces: nsys exports, monitors, benchmark logs, accounting. Files under "made" are those of
+# tests/data/foreign and some written here; the others are real ones.
+# sanitized: files of other programs may hold anything
 . tests/lib/tap.sh
 report=$BIN/dcreport
 traces=$SHARED/data/traces
 made=$TMP/made
-mkdir -p "$made" "$TMP/tmp"
+mkdir -p "$TMP/tmp"
+cp -r tests/data/foreign "$made"
 export TMPDIR=$TMP/tmp
 
 # is NAME FILTER WANT: what jq says of the last report.
@@ -18,50 +20,19 @@ read_one() { check_status "$1" "$2" "$report" "$3" -o "$TMP/site"; }
 
 # ---- made
 sum_of() { sha256sum | cut -c 1-64; }
-cat >"$made/dmon.txt" <<'EOF'
-#Entity   GPUTL     POWER     FBUSD
-ID                  W
-GPU 1     90        200.5     N/A
-GPU 0     50        100.0     1000
-GPU 0     70        110.0     1200
-EOF
 read_one 0 "dcgmi dmon" "$made/dmon.txt"
 is "the file's checksum, for a citation" '.runs[0].provenance.files_sha256' "\"$(sum_of < "$made/dmon.txt")\""
 is "its samples" '[.runs[0].nodes[0].gpus[] | [.gpu, .utilization_percent.mean, .utilization_percent.n, .power_w.max, .memory_used_mb.n // 0]]' \
     '[[0,60,2,110,2],[1,90,1,200.5,0]]'
-printf '# HELP DCGM_FI_DEV_GPU_UTIL GPU utilization (in %%).\n# TYPE DCGM_FI_DEV_GPU_UTIL gauge\nDCGM_FI_DEV_GPU_UTIL{gpu="3",UUID="GPU-x",device="nvidia3"} 42\nDCGM_FI_DEV_SM_CLOCK{gpu="3",UUID="GPU-x"} 1410\n' >"$made/scrape"
 read_one 0 "a scrape of the DCGM exporter" "$made/scrape"
 is "its samples" '.runs[0].nodes[0].gpus[0] | [.gpu, .utilization_percent.mean, .sm_clock_mhz.mean]' '[3,42,1410]'
-cat >"$made/sacct.txt" <<'EOF'
-JobID           JobName      State    Elapsed
------------- ---------- ---------- ----------
-17                train  COMPLETED   00:10:02
-17.batch          batch  COMPLETED   00:10:02
-EOF
 read_one 0 "sacct, aligned" "$made/sacct.txt"
 is "its table" '.evidence[0] | [.columns, .rows[1]]' '[["JobID","JobName","State","Elapsed"],["17.batch","batch","COMPLETED","00:10:02"]]'
-printf 'JobID|JobName|State|MaxRSS|\n17|train|TIMEOUT||\n17.0|srun|CANCELLED by 0|12K|\n' >"$made/sacct-p.txt"
 read_one 0 "sacct -p" "$made/sacct-p.txt"
 is "its table" '.evidence[0].rows' '[["17","train","TIMEOUT",""],["17.0","srun","CANCELLED by 0","12K"]]'
 is "how the job ended" '.headline' "\"By Slurm's accounting in 'sacct-p.txt' job 17 reached its time limit (ask for more with --time).\""
-cat >"$made/ncu.csv" <<'EOF'
-==PROF== Connected to process 7
-"ID","Process ID","Kernel Name","Section Name","Metric Name","Metric Unit","Metric Value"
-"0","7","gemm(float*, int)","GPU Speed Of Light Throughput","Duration","usecond","10.5"
-"0","7","gemm(float*, int)","GPU Speed Of Light Throughput","Compute (SM) Throughput","%","80"
-"0","7","gemm(float*, int)","Memory Workload Analysis","Memory Throughput","Gbyte/second","1,200.5"
-"1","7","gemm(float*, int)","GPU Speed Of Light Throughput","Compute (SM) Throughput","%","60"
-"1","7","gemm(float*, int)","GPU Speed Of Light Throughput","Memory Throughput","%","20"
-EOF
 read_one 0 "ncu --csv" "$made/ncu.csv"
 is "its means" '.evidence[0].rows' '[["gemm(float*, int)","2","10.5 usecond","70","20","n/a","n/a"]]'
-cat >"$made/ncu-roofline.csv" <<'EOF'
-"ID","Kernel Name","Grid Size","dram__bytes.sum","dram__bytes.sum.pct_of_peak_sustained_elapsed","gpu__time_duration.sum","sm__cycles_elapsed.avg.per_second","smsp__sass_thread_inst_executed_op_fadd_pred_on.sum","smsp__sass_thread_inst_executed_op_ffma_pred_on.sum","smsp__sass_thread_inst_executed_op_fmul_pred_on.sum","sm__sass_thread_inst_executed_op_ffma_pred_on.sum.peak_sustained"
-"","","","Mbyte","%","us","Ghz","inst","inst","inst","inst/cycle"
-"0","copy","(8, 1, 1)","9","90","10","1","0","0","0","5,000"
-"1","spmm<float>","(8, 1, 1)","8","80","10","1","1,000,000","3,000,000","1,000,000","5,000"
-"2","spmm<float>","(8, 1, 1)","8","80","10","1","1,000,000","3,000,000","1,000,000","5,000"
-EOF
 read_one 0 "ncu with counters of a roofline" "$made/ncu-roofline.csv"
 is "intensity, rates, peaks: 2 x 8 million operations, 16 MB, 20 us" '.kernel_roofline[0] | [.kernel, .n, .time_ns, .flop, .bytes,
     .intensity_flop_per_byte, .flop_per_s, .bytes_per_s, .peak_flop_per_s, .peak_bytes_per_s, .ridge_flop_per_byte, .attainable_flop_per_s, .bound]' \
@@ -69,43 +40,14 @@ is "intensity, rates, peaks: 2 x 8 million operations, 16 MB, 20 us" '.kernel_ro
 is "a kernel without operations is bound by memory too" '.kernel_roofline[1] | [.kernel, .flop, .peak_bytes_ratio, .bound]' '["copy",0,0.9,"memory"]'
 is "the first of them is the headline" '.headline' "\"By its counters in 'ncu-roofline.csv' kernel 'spmm<float>', which takes most of the profiled time, is memory-bound: it moves bytes at 80 % of the peak (1.00 operations a byte).\""
 check "the page has the table" grep -q "bound by what runs above 60 % of the lower roof" "$TMP"/site/runs/*/index.html
-mkdir -p "$made/raw"
-cat >"$made/raw/ncu.csv" <<'EOF'
-"ID","Process ID","Kernel Name","Block Size","Grid Size","gpu__time_duration.sum","sm__throughput.avg.pct_of_peak_sustained_elapsed"
-"","","","","","us","%"
-"0","7","gemm(float*, int)","(256, 1, 1)","(8, 1, 1)","1,010.5","80"
-"1","7","gemm(float*, int)","(256, 1, 1)","(8, 1, 1)","989.5","60"
-==PROF== Disconnected from process 7
-EOF
-cat >"$made/raw/sums.csv" <<'EOF'
-Processing [report1.sqlite] with [cuda_api_sum.py]...
-
-Time (%),Total Time (ns),Num Calls,Avg (ns),Name
-80.0,8000,4,2000.0,cudaLaunchKernel
-
-Processing [report1.sqlite] with [cuda_gpu_kern_sum.py]...
-
-Time (%),Total Time (ns),Instances,Avg (ns),Name
-100.0,8000,4,2000.0,"gemm(float*, ""x"")"
-EOF
 read_one 0 "ncu --page raw, nsys stats summaries" "$made/raw"
 is "their tables" '[.evidence[] | .rows[0][0:3]]' \
     '[["gemm(float*, int)","2","1000 us"],["cudaLaunchKernel","80.0","8000"],["gemm(float*, \"x\")","100.0","8000"]]'
-printf 'timestamp, index, utilization.gpu [%%], memory.used [MiB], memory.total [MiB], power.draw [W]\n2026/01/31 23:59:59.500, 1, 50 %%, 100 MiB, 1000 MiB, [N/A]\n2026/02/01 00:00:00.500, 1, 70 %%, 960 MiB, 1000 MiB, 80.25 W\n' >"$made/smi.csv"
 read_one 0 "nvidia-smi with header and units" "$made/smi.csv"
 is "its samples" '.runs[0].nodes[0].gpus[0] | [.gpu, .utilization_percent.mean, .memory_used_mb.max, .memory_total_mb.n, .power_w.n]' '[1,60,960,2,1]'
 check "memory that was nearly full is in the summary" grep -q "^  Memory of GPU 1 of node 0 was 96 % full at its peak: above 95 % little is left" "$TMP/site/bottleneck_summary.txt"
-printf 'timestamp, utilization.gpu, clocks.sm\n2026/01/31 23:59:59.500, 50, 1410\n' >"$made/smi-plain.csv"
 read_one 0 "nvidia-smi with header, without units" "$made/smi-plain.csv"
 is "its samples" '.runs[0].nodes[0].gpus[0] | [.utilization_percent.mean, .sm_clock_mhz.mean]' '[50,1410]'
-cat >"$made/gputrace.csv" <<'EOF'
-Processing [report1.sqlite] with [cuda_gpu_trace.py]...
-
-Start(usec),Duration (us),CorrId,GrdX,GrdY,GrdZ,BlkX,BlkY,BlkZ,Reg/Trd,StcSMem (MB),DymSMem (MB),Bytes (MB),Throughput (MB/s),SrcMemKd,DstMemKd,Device,Ctx,Strm,Name
-10.5,2.25,1,8,1,1,256,1,1,32,0,0,,,,,NVIDIA A100 (2),1,7,"gemm(float*, int)"
-11,3,2,8,1,1,256,1,1,32,0,0,,,,,NVIDIA A100 (2),1,9,ncclDevKernel_AllReduce
-20,1,3,,,,,,,,,,4,1000,Pageable,Device,NVIDIA A100 (2),1,7,[CUDA Unified Memory memcpy HtoD]
-EOF
 read_one 0 "nsys stats cuda_gpu_trace" "$made/gputrace.csv"
 is "its integers" '.devices[0] | [.device, .kernels, .comm_kernels, .memcpys, .span_ns, .busy_ns, .overlap_ns, .exposed_mem_ns]' '[2,2,1,1,10500,4500,1750,1000]'
 
@@ -125,6 +67,87 @@ check_status 2 "but not where something is checked" "$report" "$made/broken-x.cs
 head -c 5000 /dev/zero | tr '\0' 'x' | { printf 'SQLite format 3\0'; cat; } >"$made/broken.sqlite"
 check_status 2 "refused: damaged SQLite" "$report" "$made/broken.sqlite" -o "$TMP/none"
 check "nothing left in the temporary folder" test -z "$(ls -A "$TMP/tmp")"
+
+# ---- what is left out is counted and said; what cannot be read to its end is refused
+python3 - "$made" <<'EOF'
+import json, sqlite3, sys
+
+def kineto(name, **of):
+    events = []
+    for i in range(10):
+        at, length = of.get("at", lambda i: 1000 * i)(i), of.get("length", lambda i: 900)(i)
+        events += [
+            {"ph": "X", "cat": "user_annotation", "name": f"ProfilerStep#{i}", "pid": 1, "tid": 1, "ts": at, "dur": length},
+            {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": at, "dur": 1, "args": {"correlation": i}},
+            {"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": at, "dur": 500, "args": {"correlation": i, "device": 0}}]
+    json.dump({"traceEvents": events}, open(f"{sys.argv[1]}/{name}.json", "w"))
+
+kineto("lost-backward", length=lambda i: 900 if i < 2 else -900)
+kineto("lost-overlap", length=lambda i: 1500)
+kineto("whole-down", at=lambda i: 9000 - 1000 * i)
+kineto("whole-text", at=lambda i: float(1000 * i))
+text = open(sys.argv[1] + "/whole-text.json").read()
+open(sys.argv[1] + "/whole-text.json", "w").write(text.replace('"ts": ', '"ts": "').replace(', "dur"', '", "dur"'))
+
+def base(name, sql):
+    db = sqlite3.connect(f"{sys.argv[1]}/{name}.sqlite")
+    db.executescript("CREATE TABLE StringIds(id INTEGER PRIMARY KEY, value TEXT);" + sql)
+    db.close()
+
+base("endless", "CREATE VIEW CUPTI_ACTIVITY_KIND_KERNEL AS WITH RECURSIVE n(start) AS (SELECT 1 UNION ALL SELECT start + 1"
+     " FROM n) SELECT start, start + 1 AS end, 0 AS deviceId FROM n")
+base("cut", "CREATE TABLE NVTX_EVENTS(start INT, end INT, eventType INT, text TEXT, globalTid INT);"
+     + "".join(f"INSERT INTO NVTX_EVENTS VALUES({1000 * i}, {1000 * i + 900}, 59, 'step {i}', 1);" for i in range(10)))
+whole = open(sys.argv[1] + "/cut.sqlite", "rb").read()
+open(sys.argv[1] + "/cut.sqlite", "wb").write(whole[:-1])
+EOF
+for lost in 'backward|2|8 steps are left out: their times do not ascend' 'overlap|5|5 steps are left out: they overlap'; do
+    IFS='|' read -r name n says <<<"$lost"
+    read_one 3 "steps are lost: $name" "$made/lost-$name.json"
+    is "those that are left" '.runs[0].n_steps' "$n"
+    is "... and the others are counted, by why" "[.notes[] | select(.kind == \"gap\") .text] | any(test(\"$says\"))" true
+done
+for name in down text; do
+    read_one 0 "no step is lost: $name" "$made/whole-$name.json"
+    is "all ten" '.runs[0].n_steps' 10
+done
+check_status 2 "a view without end is not read" timeout 60 "$report" "$made/endless.sqlite" -o "$TMP/none"
+said=$(cat "$TMP/tap.out")
+check "... and that is said" test -z "${said##*endless.sqlite\' has a view CUPTI_ACTIVITY_KIND_KERNEL*}"
+check_status 2 "an SQLite file one byte short" "$report" "$made/cut.sqlite" -o "$TMP/none"
+said=$(cat "$TMP/tap.out")
+check "... is known by its header" test -z "${said##*cut.sqlite\' has 12287 bytes, and by its header 12288: it was cut*}"
+
+# ---- names that are not what they look like: on no terminal, on no page. Python's table of characters says which.
+odd=$made/odd
+python3 - "$odd" <<'EOF'
+import json, os, sys
+bad = "A\u202eB\u200bC\u0085D\u009bE\u2066F\ufeffG\u00adH\x1bI\u2028J\U000e0041K"
+events = [{"ph": "X", "cat": cat, "name": name + bad, "pid": 1, "tid": "t" + bad, "ts": 1000 * i, "dur": 900,
+           "args": {"correlation": i, "device": 0, "Collective name": "c" + bad, "dtype": "Float", "In msg nelems": 4, "Out msg nelems": 4}}
+          for i in range(5) for cat, name in [("user_annotation", "r"), ("cpu_op", "o"), ("cuda_runtime", "cudaLaunchKernel"), ("kernel", "nccl")]]
+steps = [{"ph": "X", "cat": "user_annotation", "name": f"ProfilerStep#{i}", "pid": 1, "tid": 1, "ts": 1000 * i, "dur": 950} for i in range(5)]
+os.mkdir(sys.argv[1])
+json.dump({"traceEvents": steps + events, "deviceProperties": [{"id": 0, "name": "GPU" + bad}]}, open(f"{sys.argv[1]}/t{bad}.json", "w"))
+open(f"{sys.argv[1]}/README{bad}.txt", "w").write("read me")
+open(f"{sys.argv[1]}/broken{bad}.json", "w").write('{"traceEvents": [{"ph": "X"')
+EOF
+check_status 3 "names of format characters" "$report" "$odd" -o "$TMP/odd"
+cp "$TMP/tap.out" "$TMP/odd/said"
+"$report" "$odd"/broken* -o "$TMP/none" >"$TMP/odd/refused" 2>&1
+check "none of them is printed or written, plainly or escaped" python3 -c 'import html, os, re, sys, unicodedata
+wrong = set()
+for folder, folders, files in os.walk(sys.argv[1]):
+    for name in files:
+        text = open(os.path.join(folder, name), "rb").read()
+        if name.endswith((".png", ".pdf", ".bin")):
+            continue
+        text = html.unescape(text.decode())
+        text += re.sub(r"\\u([0-9a-f]{4})", lambda m: chr(int(m[1], 16)), text)
+        wrong |= {(name, hex(ord(c))) for c in text + "".join(folders + files) if c not in "\n\t" and unicodedata.category(c) in ("Cc", "Cf", "Zl", "Zp")}
+print(sorted(wrong))
+sys.exit(bool(wrong))' "$TMP/odd"
+check "the broken one is named" grep -q "broken.*was cut" "$TMP/odd/refused"
 
 # ---- real ones
 if [ ! -d "$traces/nsys" ]; then

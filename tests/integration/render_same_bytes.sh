@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
-# The same archives give the same bytes: twice, in another folder, locale and time zone, in another order of arguments.
+# The same archives give the same bytes: twice, in another folder, locale and time zone, in another order of arguments. By
+# another build: render_builds.sh.
 # Three archives of a usual size are rendered within a second and 100 MB.
 # alone: it measures processor time, which files that others make and delete on the same disk and cache cost too
+# plain: it measures processor time
 . tests/lib/tap.sh
 . tests/data/archives/fixture.sh
 

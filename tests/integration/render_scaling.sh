@@ -3,13 +3,10 @@
 # its reason. Made-up results always; the public V100 results where they lie beside the checkout.
 . tests/lib/tap.sh
 
-result() { # gpus images-per-second: 64 images a step
-    awk -v n="$1" -v x="$2" 'BEGIN { printf "{\"tag\": \"%dgpu\", \"scaling_mode\": \"strong\", \"world_size\": %d, \"nodes\": 1, \"model\": \"toy\", \"global_batch_size\": 64, \"bench_steps\": 500, \"mean_step_sec\": %.9f, \"stdev_step_sec\": 0.001, \"images_per_sec_global\": %f}\n", n, n, 64 / x, x }' > "$TMP/$1gpu.json"
-}
 said() { jq -re "$1" "$TMP/site/report.json" > "$TMP/said"; }
 
-result 1 400; result 2 600; result 4 700; result 8 650
-check_status 0 "made-up results" "$BIN/dcreport" "$TMP"/*gpu.json -o "$TMP/site"
+check_status 0 "made-up results" "$BIN/dcreport" tests/data/foreign/scaling -o "$TMP/site"
+check "one is one, in tooltips too" test -z "$(grep -rhoE '\b1 (GPU|node|rank|step|run)s\b' "$TMP/site" --include=*.html --include=*.svg --include=*.md)"
 said '.series[0].headline'
 check "more GPUs that are slower are said first" grep -q '^8 GPUs are slower than 4 GPUs: 650 against 700 samples per second' "$TMP/said"
 check "the split of the loss is n/a and says why" jq -e '.series[0] | (.losses | length) == 0 and (.losses_because | test("no phases"))' \

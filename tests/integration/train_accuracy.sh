@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # train_accuracy.sh - on real METR-LA readings (10 sensors, four months) a short training beats the last valid reading
 # on the validation split at 30 and 60 minutes, windows, mask and metrics as in the data's README.
+# plain: it trains for long
 # shellcheck disable=SC2317  # functions are called by check
 . tests/lib/tap.sh
 data=$SHARED/data/traffic/metr-la-10x34272.csv

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # train_data.sh - the same readings from every format train to the same bits; what a header claims is not believed.
+# plain: it limits the address space, of which ASan reserves all
 # shellcheck disable=SC2317  # functions are called by check
 . tests/lib/tap.sh
 train=("$BIN/dcrnn-train")

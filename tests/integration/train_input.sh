@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # train_input.sh - wrong words and broken files: one sentence, status 2, nothing written.
+# sanitized: what is wrong with an input must not be wrong in memory either
 . tests/lib/tap.sh
 train=$BIN/dcrnn-train
 
@@ -66,6 +67,17 @@ if command -v jq >/dev/null; then
 else
     skip "jq reads it" "no jq"
 fi
+
+odd=$TMP/$(printf 'caf\351\342\200\256') # no UTF-8, and what turns the direction of writing
+cp "$TMP/data/speeds.csv" "$odd"
+check "a file whose name is no text" "$train" --data "$odd" --graph "$TMP/data/distances.csv" "${small[@]}" --out "$TMP/odd"
+check "program.json is text all the same" python3 -c 'import json, sys
+name = json.loads(open(sys.argv[1], "rb").read().decode())["dataset"]
+assert "caf\ufffd\ufffd: 288" in name, ascii(name)' "$TMP/odd/program.json"
+"$train" --data "$odd/absent" --graph "$edges" >"$TMP/said" 2>&1
+check "what is said of it is text, too" python3 -c 'import sys
+said = open(sys.argv[1], "rb").read().decode()
+assert "caf????/absent" in said, ascii(said)' "$TMP/said"
 
 # A full disk ends the run with a sentence.
 mkdir -p "$TMP/full"

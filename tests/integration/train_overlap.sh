@@ -2,6 +2,7 @@
 # train_overlap.sh - gradients in buckets, as they travel: the right sums with the same bits on every rank, whatever the
 # buckets, the format and the shares of the ranks; and what was hidden is told alike by trace and tables.
 # alone: it compares times
+# plain: it compares times
 # shellcheck disable=SC2317  # functions are called by check
 . tests/lib/tap.sh
 if ! command -v mpirun >/dev/null; then

@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
 # train_ranks.sh - N ranks that share a batch compute what one rank computes, also when the batch does not divide.
-# alone: ranks on every core
 # shellcheck disable=SC2317  # functions are called by check
 . tests/lib/tap.sh
 

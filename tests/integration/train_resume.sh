@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
 # train_resume.sh - a resumed run continues with the same bits; signals and broken checkpoints end in order.
-# alone: it ends runs at set moments
 # shellcheck disable=SC2317  # functions are called by check
 . tests/lib/tap.sh
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1

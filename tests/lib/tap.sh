@@ -1,31 +1,57 @@
 # shellcheck shell=bash
 # tap.sh - sourced by every shell test: TAP on stdout, so that tests/run can count.
-#   check "name" cmd...             passes when the command succeeds
+#   check "name" cmd...             passes when the command succeeds; its standard input is empty (no <<)
 #   check_status N "name" cmd...    passes when the exit status is N
 #   ok/not_ok/skip "name" ["why"]   finish
+# The programs under test are those in $BIN: tests/run chooses between the plain and the sanitized build.
 set -u
 tap_n=0
 tap_failed=0
 : "${BUILD:=$PWD/build}" "${SHARED:=$PWD/../shared}"
-BIN=$BUILD/bin
+: "${BIN:=$BUILD/bin}"
 if [ -z "${TMP:-}" ]; then
     TMP=$(mktemp -d)
     trap 'rm -rf "$TMP"' EXIT
 fi
 export BUILD BIN TMP SHARED LC_ALL=C
 
-ok() {
+# What the programs write is looked at by wellformed.py: with every test that is counted, what is new below $TMP, so that a
+# script may delete it. The last test of a script is that all of it was well formed. WELLFORMED_NOT holds globs of what looks
+# like an output below $TMP and was damaged on purpose; WELLFORMED=no in front of tap.sh looks at nothing.
+# The watcher is no child of this shell, whose `wait` would wait for it, and no descriptor of it is open where programs under
+# test would inherit it.
+WELLFORMED_NOT=''
+tap_watch='' # folder of the watcher
+if [ "${WELLFORMED:-yes}" != no ]; then
+    tap_watch=$(mktemp -d "${TMPDIR:-/tmp}/wellformed.XXXXXX")
+    mkfifo "$tap_watch/asked" "$tap_watch/answers"
+    python3 "$(dirname "${BASH_SOURCE[0]}")/wellformed.py" --serve "$tap_watch" "$TMP" $$ >"$tap_watch/said" 2>&1 </dev/null ||
+        echo "the watcher did not start" >>"$tap_watch/said"
+fi
+# tap_ask WORD...: the watcher's answer, in $tap_answer. A FIFO that is opened both ways does not block.
+tap_ask() {
+    tap_answer=''
+    [ ! -s "$tap_watch/said" ] || return
+    echo "$*" 1<>"$tap_watch/asked"
+    read -r -t 180 tap_answer <>"$tap_watch/answers" || echo "the watcher did not answer" >>"$tap_watch/said"
+}
+tap_count() {
+    [ -z "$tap_watch" ] || tap_ask scan
     tap_n=$((tap_n + 1))
+}
+
+ok() {
+    tap_count
     echo "ok $tap_n - $1"
 }
 not_ok() {
-    tap_n=$((tap_n + 1))
+    tap_count
     tap_failed=$((tap_failed + 1))
     echo "not ok $tap_n - $1"
     [ -z "${2:-}" ] || printf '%s\n' "$2" | sed 's/^/#   /'
 }
 skip() {
-    tap_n=$((tap_n + 1))
+    tap_count
     echo "ok $tap_n - $1 # SKIP $2"
 }
 check_status() {
@@ -44,7 +70,23 @@ check() {
     shift
     check_status 0 "$name" "$@"
 }
+# shellcheck disable=SC2086  # globs for the watcher, a word each
+finish_watch() {
+    local watch=$tap_watch
+    [ -n "$watch" ] || return
+    set -f
+    tap_ask end $WELLFORMED_NOT
+    set +f
+    tap_watch=''
+    case $tap_answer in
+    "0 0") ;;
+    "0 "*) ok "all outputs are well formed, ${tap_answer#* } contents" ;;
+    *) not_ok "all outputs are well formed" "$(cat "$watch"/faults "$watch"/said 2>/dev/null | head -n 60)" ;;
+    esac
+    rm -rf "$watch"
+}
 finish() {
+    finish_watch
     echo "1..$tap_n"
     [ "$tap_failed" -eq 0 ]
     exit

@@ -125,6 +125,8 @@ rm -rf "$results" "$site"
 check "the CPU series runs under srun with perf" env DCREPORT_LOCAL=/run/local slurm/submit --results "$results" \
     --site "$site" --cpu --launcher srun --launcher-options --mpi=pmix --wait -- --batch 16 --steps 5 --days 3 --validate-every 0
 check "the second node's evidence was gathered" test "$(in_archive 2 rank1/steps.csv | wc -l)" = 6
+check "and the readings of its clock" test "$(in_archive 2 node1/clock_monitor.csv | wc -l)" -ge 2
+check "nothing half-gathered is left" test -z "$(find "$results" -name '.spool*' -o -name '.from-*')"
 counters=$(in_archive 2 perf/rank1.csv 2>/dev/null)
 reason=$(in_archive 2 perf/rank1.txt 2>/dev/null)
 if [ -n "$counters" ]; then

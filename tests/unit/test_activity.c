@@ -378,6 +378,50 @@ static void test_odd_operations(void **state)
     dcr_arena_release(&arena);
 }
 
+/* A device whose operations all end before they begin covers no time, not less than none. */
+static void test_nothing_but_negative(void **state)
+{
+    (void)state;
+    struct dcr_arena arena = {0};
+    struct activity *a = activity_new(0);
+    struct device_op o = op(OP_MEMCPY, "HtoD", 100, -9, -1);
+    assert_int_equal(activity_op(a, &o), 0);
+    struct run_device *d = finish(a, &arena, 1);
+    assert_int_equal(d->value[DEV_SPAN], 0);
+    assert_int_equal(d->value[DEV_IDLE], 0);
+    dcr_arena_release(&arena);
+}
+
+/* Two operations that begin at once end a gap: which of them the file has first does not matter; nor which of
+ * two devices with as many operations, of which one has the steps. */
+static void test_order_in_the_file(void **state)
+{
+    (void)state;
+    for (int turned = 0; turned <= 1; turned++) {
+        struct dcr_arena arena = {0};
+        struct activity *a = activity_new(0);
+        struct device_op ops[] = {op(OP_COMPUTE, "gemm", 0, 10, -1), op(OP_COMPUTE, "relu", 40, 10, -1),
+                                  op(OP_COMPUTE, "ncclDevKernel_AllReduce", 40, 20, -1),
+                                  op(OP_COMPUTE, "launched", 70, 10, 1)};
+        struct device_op others[4];
+        memcpy(others, ops, sizeof others);
+        for (int i = 0; i < 4; i++)
+            others[i].device = 1;
+        for (int i = 0; i < 4; i++) {
+            assert_int_equal(activity_op(a, turned ? &others[3 - i] : &ops[i]), 0);
+            assert_int_equal(activity_op(a, turned ? &ops[3 - i] : &others[i]), 0);
+        }
+        activity_call(a, CALL_LAUNCH, 1, 60, 1);
+        activity_step(a, 0, 0, 100);
+        struct run_device *d = finish(a, &arena, 2);
+        assert_int_equal(d[0].idle_ns[IDLE_LAUNCH], 40);
+        assert_int_equal(d[0].idle_ns[IDLE_PEER], 0);
+        assert_int_equal(d[0].n_steps, 1);
+        assert_int_equal(d[1].n_steps, 0);
+        dcr_arena_release(&arena);
+    }
+}
+
 static void test_nothing(void **state)
 {
     (void)state;
@@ -454,6 +498,41 @@ static void test_steps(void **state)
     assert_int_equal(d->memory.n, 3);
     assert_int_equal(d->memory.peak_allocated, 300);
     assert_int_equal(d->memory.last_allocated - d->memory.first_allocated, 100);
+    dcr_arena_release(&arena);
+}
+
+/* Steps that do not count are counted by why; what is not a step, or the same one again, is not among them. */
+static void test_lost_steps(void **state)
+{
+    (void)state;
+    struct dcr_arena arena = {0};
+    struct activity *a = activity_new(0);
+    struct run_device *d;
+    int n;
+    int64_t lost[N_STEP_LOSSES];
+    struct device_op o = op(OP_COMPUTE, "a", 10, 380, 1);
+    assert_int_equal(activity_op(a, &o), 0);
+    activity_call(a, CALL_LAUNCH, 1, 5, 1);
+    activity_step(a, 0, 0, 100);
+    activity_step(a, 0, 1, 100); /* on another track */
+    activity_step(a, 1, 99, 50); /* over the one before */
+    activity_step(a, 2, 20, 30); /* inside another one */
+    activity_step(a, 3, 200, -100);
+    activity_step(a, 4, 200, 0);
+    activity_step(a, 5, INT64_MAX - 5, 10);
+    activity_step(a, 6, 200, INT64_MAX / 1048576 + 1);
+    activity_step(a, 7, 300, 50); /* the GPU works for step 0 until 390 */
+    activity_step(a, 8, 380, 50);
+    activity_named_step(a, STEP_NAME_STEP, 9, 400, -1); /* beside surer ones it is none */
+    assert_int_equal(activity_finish(a, &arena, &d, &n, &steps, NULL), 0);
+    activity_lost_steps(a, lost);
+    activity_free(a);
+    assert_int_equal(steps.n_steps, 2);
+    assert_int_equal(steps.steps[1].step, 8);
+    assert_int_equal(lost[STEP_LOST_TIME], 4);
+    assert_int_equal(lost[STEP_LOST_OVERLAP], 2);
+    assert_int_equal(lost[STEP_LOST_COVERED], 1);
+    assert_int_equal(lost[STEP_LOST_MANY], 0);
     dcr_arena_release(&arena);
 }
 
@@ -693,16 +772,29 @@ static void test_spill_without_disk(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_unions),         cmocka_unit_test(test_no_overlap),
-        cmocka_unit_test(test_many_waits),     cmocka_unit_test(test_spilled),
-        cmocka_unit_test(test_idle_causes),    cmocka_unit_test(test_estimates),
-        cmocka_unit_test(test_cut_step),       cmocka_unit_test(test_host_alone),
-        cmocka_unit_test(test_micro_batches),  cmocka_unit_test(test_mark_names),
-        cmocka_unit_test(test_odd_operations), cmocka_unit_test(test_nothing),
-        cmocka_unit_test(test_steps),          cmocka_unit_test(test_behind_sync),
-        cmocka_unit_test(test_whose_sync),     cmocka_unit_test(test_collectives),
-        cmocka_unit_test(test_operators),      cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_spill_order),    cmocka_unit_test(test_spill_without_disk),
+        cmocka_unit_test(test_unions),
+        cmocka_unit_test(test_no_overlap),
+        cmocka_unit_test(test_many_waits),
+        cmocka_unit_test(test_spilled),
+        cmocka_unit_test(test_idle_causes),
+        cmocka_unit_test(test_estimates),
+        cmocka_unit_test(test_cut_step),
+        cmocka_unit_test(test_host_alone),
+        cmocka_unit_test(test_micro_batches),
+        cmocka_unit_test(test_mark_names),
+        cmocka_unit_test(test_odd_operations),
+        cmocka_unit_test(test_nothing_but_negative),
+        cmocka_unit_test(test_order_in_the_file),
+        cmocka_unit_test(test_nothing),
+        cmocka_unit_test(test_steps),
+        cmocka_unit_test(test_lost_steps),
+        cmocka_unit_test(test_behind_sync),
+        cmocka_unit_test(test_whose_sync),
+        cmocka_unit_test(test_collectives),
+        cmocka_unit_test(test_operators),
+        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_spill_order),
+        cmocka_unit_test(test_spill_without_disk),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

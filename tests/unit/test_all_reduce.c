@@ -183,6 +183,20 @@ static void test_counts_differ(void **state)
                            "nodes with 3 of them, 1.00 MB per rank (measured: 600 us"));
 }
 
+/* A step's number of all-reduces need not be whole, where not every step reduces alike. */
+static void test_count_is_no_whole_number(void **state)
+{
+    (void)state;
+    make_runs();
+    (void)calibrate(runs[2], 10000, 2);
+    runs[2]->mpi_calls = dcr_arena_alloc(&runs[2]->arena, sizeof *runs[2]->mpi_calls);
+    runs[2]->mpi_calls[0] = (struct run_mpi_call){.name = "MPI_Iallreduce", .sum = {.n = 200}}; /* 20 steps, 4 ranks */
+    runs[2]->n_mpi_calls = 1;
+    const struct all_reduce *a = analyse_runs();
+    assert_true(a->is_counted && a->count == 2.5);
+    assert_non_null(strstr(a->text, "A step's 2.50 all-reduces (1.00 MB per rank) should take"));
+}
+
 /* Logs in any order, a name inside another's, a count of ranks twice; a law far from what was measured. */
 static void test_several_logs(void **state)
 {
@@ -355,6 +369,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_calibration, forget),
         cmocka_unit_test_teardown(test_calls_are_counted, forget),
+        cmocka_unit_test_teardown(test_count_is_no_whole_number, forget),
         cmocka_unit_test_teardown(test_counts_differ, forget),
         cmocka_unit_test_teardown(test_several_logs, forget),
         cmocka_unit_test_teardown(test_nccl_tests_come_first_on_gpus, forget),

@@ -173,6 +173,52 @@ static void test_waiting_goes_upstream(void **state)
     done(&rep, r);
 }
 
+/* Of two ranks that left the all-reduce after equal times the one that loaded longer before it came last, whatever its
+ * number. */
+static void test_equally_late(void **state)
+{
+    (void)state;
+    const int64_t part[3][N_CATEGORIES] = {{[CAT_COMPUTE] = 60, [CAT_COMM] = 30},
+                                           {[CAT_COMPUTE] = 70, [CAT_COMM] = 10},
+                                           {[CAT_COMPUTE] = 60, [CAT_DATA] = 20, [CAT_COMM] = 10}};
+    static const int order[2][3] = {{0, 1, 2}, {2, 1, 0}};
+    for (int i = 0; i < 2; i++) {
+        struct run *r = made_run(3, 64);
+        for (int s = 0; s < 20; s++)
+            for (int k = 0; k < 3; k++)
+                made_step(r, run_rank_at(r, k), part[order[i][k]]);
+        struct report rep = {0};
+        struct run_result *k = analysed(&rep, r);
+        assert_int_equal(k->ranks[i ? 0 : 2].n_last, 20);
+        assert_int_equal(k->wait_cause_ns[CAT_DATA], k->part_ns[PART_WAIT]);
+        done(&rep, r);
+    }
+}
+
+/* Of two ranks that come last equally often the one that costs the others more is the straggler, whatever its number.
+ */
+static void test_straggler_of_equals(void **state)
+{
+    (void)state;
+    enum { N = 6 };
+    for (int first = 0; first <= 1; first++) { /* rank 1 + 3 * first is late by 10, the other of the two by 30 */
+        struct run *r = made_run(N, 64);
+        for (int s = 0; s < 20; s++)
+            for (int k = 0; k < N; k++) {
+                int late = s % 2 ? 4 : 1, by = late == 1 + 3 * first ? 10 : 30;
+                const int64_t part[N_CATEGORIES] = {
+                    [CAT_COMPUTE] = 60 + (k == late ? by : 0), [CAT_COMM] = 10 + (k == late ? 0 : by)};
+                made_step(r, run_rank_at(r, k), part);
+            }
+        struct report rep = {0};
+        struct run_result *k = analysed(&rep, r);
+        assert_int_equal(k->ranks[1].n_last, 10);
+        assert_int_equal(k->ranks[4].n_last, 10);
+        assert_int_equal(k->straggler.rank, first ? 1 : 4);
+        done(&rep, r);
+    }
+}
+
 /* Durations that do not divide: every mean is rounded, every sum still exact. */
 static void test_sums_are_exact(void **state)
 {
@@ -323,6 +369,8 @@ int main(void)
         cmocka_unit_test(test_straggler_of_two),
         cmocka_unit_test(test_turns_are_no_straggler),
         cmocka_unit_test(test_waiting_goes_upstream),
+        cmocka_unit_test(test_equally_late),
+        cmocka_unit_test(test_straggler_of_equals),
         cmocka_unit_test(test_sums_are_exact),
         cmocka_unit_test(test_steps_not_on_all_ranks),
         cmocka_unit_test(test_one_rank),

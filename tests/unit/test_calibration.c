@@ -22,9 +22,9 @@ static int read_text(struct run *r, const char *text, struct dcr_err *err)
 static const char good[] =
     "{\"format\": \"dcreport-calibration\", \"version\": 1, \"measured\": 1700000000, \"mpi_library\": \"Open MPI v4\","
     " \"nodes\": [{\"host\": \"a\", \"cores\": 2,"
-    "   \"sgemm\": {\"size\": 768, \"library\": \"OpenBLAS\", \"one_core\": {\"n\": 5, \"median\": 60, \"min\": 50, "
-    "\"max\": 70},"
-    "              \"all_cores\": {\"n\": 5, \"median\": 120, \"min\": 130, \"max\": 140}},"
+    "   \"fma\": {\"kernel\": \"AVX-512\", \"one_core\": {\"n\": 5, \"median\": 60, \"min\": 50, \"max\": 70},"
+    "            \"all_cores\": {\"n\": 5, \"median\": 120, \"min\": 130, \"max\": 140}},"
+    "   \"sgemm\": {\"one_core\": {\"n\": 5, \"median\": 30, \"min\": 30, \"max\": 30}},"
     "   \"memory\": {\"array_bytes\": 1024, \"all_cores\": {\"n\": 3, \"median\": 12.5, \"min\": 12, \"max\": 13}},"
     "   \"disk\": {\"write_fsync\": {\"n\": 1, \"median\": 0.5, \"min\": 0.5, \"max\": 0.5}}}],"
     " \"allreduce\": [{\"n_ranks\": 2, \"n_nodes\": 1, \"ranks_share_cores\": false, \"latency_ns\": 4000,"
@@ -45,9 +45,9 @@ static void test_all_values(void **state)
     assert_non_null(n);
     assert_null(run_calibration_of(r, 1));
     assert_int_equal(n->cores, 2);
-    assert_float_equal(n->sgemm_one.median, 60, 1e-9);
-    assert_float_equal(n->sgemm_one.max, 70, 1e-9);
-    assert_int_equal(n->sgemm_all.n, 0); /* a median below the smallest is no measurement */
+    assert_float_equal(n->flop_one.median, 60, 1e-9);
+    assert_float_equal(n->flop_one.max, 70, 1e-9);
+    assert_int_equal(n->flop_all.n, 0); /* a median below the smallest is no measurement */
     assert_int_equal(n->memory_one.n, 0);
     assert_float_equal(n->memory_all.median, 12.5, 1e-9);
     assert_float_equal(n->disk_write.median, 0.5, 1e-9);
@@ -65,7 +65,7 @@ static void test_disturbed(void **state)
 {
     (void)state;
     static const struct {
-        const char *sgemm, *want;
+        const char *flop, *want;
     } cases[] = {
         {"\"one_core\": {\"n\": 3, \"median\": 60, \"min\": 60, \"max\": 60}, \"all_cores\": {\"n\": 3, \"median\": "
          "53, "
@@ -75,20 +75,23 @@ static void test_disturbed(void **state)
          "55, "
          "\"min\": 50, \"max\": 70}",
          ""},
+        /* a CPU quota stops all cores, and often not one */
+        {"\"one_core\": {\"n\": 3, \"median\": 60, \"min\": 60, \"max\": 60}, \"all_cores\": {\"n\": 3, \"median\": "
+         "53, \"min\": 50, \"max\": 70}}, \"cores_quota\": 1.5, \"memory\": {\"unit\": \"GB/s\"",
+         ""},
         {"\"one_core\": {\"n\": 3, \"median\": 60, \"min\": 60, \"max\": 60, \"disturbed\": \"others\"}",
-         "sgemm, one core: others"},
+         "arithmetic, one core: others"},
         /* of two the memory's, whose ceiling is asked for most */
         {"\"one_core\": {\"n\": 3, \"median\": 60, \"min\": 60, \"max\": 60, \"disturbed\": \"others\"}}, "
          "\"memory\": {\"all_cores\": {\"n\": 3, \"median\": 60, \"min\": 60, \"max\": 60, \"disturbed\": \"more\"}",
          "memory, all cores: more"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char text[1024];
-        snprintf(
-            text, sizeof text,
-            "{\"format\": \"dcreport-calibration\", \"version\": 1, \"nodes\": [{\"host\": \"a\", \"cores\": 2, "
-            "\"sgemm\": {%s}}], \"allreduce\": [{\"n_ranks\": 2, \"n_nodes\": 1, \"latency_ns\": 1, \"disturbed\": "
-            "\"%s\", \"points\": [{\"bytes\": 4, \"n\": 1, \"median_ns\": 1, \"min_ns\": 1, \"max_ns\": 1}]}]}",
-            cases[i].sgemm, cases[i].want);
+        snprintf(text, sizeof text,
+                 "{\"format\": \"dcreport-calibration\", \"version\": 1, \"nodes\": [{\"host\": \"a\", \"cores\": 2, "
+                 "\"fma\": {%s}}], \"allreduce\": [{\"n_ranks\": 2, \"n_nodes\": 1, \"latency_ns\": 1, \"disturbed\": "
+                 "\"%s\", \"points\": [{\"bytes\": 4, \"n\": 1, \"median_ns\": 1, \"min_ns\": 1, \"max_ns\": 1}]}]}",
+                 cases[i].flop, cases[i].want);
         struct run *r = run_new("x.tar");
         run_node_at(r, 0)->host = "a";
         assert_int_equal(read_text(r, text, NULL), 0);
@@ -96,6 +99,22 @@ static void test_disturbed(void **state)
         assert_string_equal(r->calibration->allreduce[0].disturbed, cases[i].want);
         run_free(r);
     }
+}
+
+/* Collectors once measured products of matrices. */
+static void test_older(void **state)
+{
+    (void)state;
+    struct run *r = run_new("x.tar");
+    run_node_at(r, 0)->host = "a";
+    assert_int_equal(read_text(r,
+                               "{\"format\": \"dcreport-calibration\", \"version\": 1, \"nodes\": [{\"host\": \"a\", "
+                               "\"cores\": 2, \"sgemm\": {\"size\": 768, \"library\": \"OpenBLAS\", \"one_core\": "
+                               "{\"n\": 5, \"median\": 60, \"min\": 50, \"max\": 70}}}]}",
+                               NULL),
+                     0);
+    assert_float_equal(run_calibration_of(r, 0)->flop_one.max, 70, 1e-9);
+    run_free(r);
 }
 
 static void test_refused(void **state)
@@ -130,10 +149,8 @@ static void test_why_no_allreduce(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_all_values),
-        cmocka_unit_test(test_disturbed),
-        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_why_no_allreduce),
+        cmocka_unit_test(test_all_values), cmocka_unit_test(test_disturbed),        cmocka_unit_test(test_older),
+        cmocka_unit_test(test_refused),    cmocka_unit_test(test_why_no_allreduce),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -192,7 +192,7 @@ static void test_whiskers_and_words_keep_apart(void **state)
                                                    {2, 1.1, 1.1 - half, 1.1 + half, "efficiency 0.55", true},
                                                    {4, 0.3, fmax(0.3 - half, 0), 0.3 + half, "efficiency 0.08", true}};
             const struct chart_speedup speedup = {
-                .text = {NULL, "speed-up", "", NULL}, .x_title = "nodes", .points = points, .n_points = 3, .n_ref = 1};
+                .text = {NULL, "speed-up", "", NULL}, .noun = "node", .points = points, .n_points = 3, .n_ref = 1};
             recording_init(rec, typeface, widths[k], 340);
             chart_speedup(&rec->canvas, (struct box){0, 0, widths[k], 340}, &speedup);
             assert_int_equal(assert_whiskers_are_clear(rec), 2);
@@ -352,7 +352,7 @@ static void test_speedup_against_ideal(void **state)
                                            {4, 1.7, 1.6, 1.8, "efficiency 42 %", false},
                                            {8, 1.6, 1.5, 1.7, "efficiency 20 %", false}};
     struct chart_speedup spec = {
-        .text = {NULL, "speed-up", "", NULL}, .x_title = "nodes", .points = points, .n_points = 4, .n_ref = 1};
+        .text = {NULL, "speed-up", "", NULL}, .noun = "node", .points = points, .n_points = 4, .n_ref = 1};
     const double widths[] = {500, 340};
     for (int k = 0; k < 2; k++) {
         recording_init(rec, typeface, widths[k], 320);
@@ -380,7 +380,7 @@ static void test_speedup_of_many_nodes(void **state)
                                            {16, 4.8, NAN, NAN, "efficiency 30 %", false},
                                            {64, 0.5, NAN, NAN, "efficiency 0.8 %", false}};
     struct chart_speedup spec = {
-        .text = {NULL, "speed-up", "", NULL}, .x_title = "nodes", .points = points, .n_points = 4, .n_ref = 1};
+        .text = {NULL, "speed-up", "", NULL}, .noun = "node", .points = points, .n_points = 4, .n_ref = 1};
     recording_init(rec, typeface, 500, 340);
     chart_speedup(&rec->canvas, (struct box){0, 0, 500, 340}, &spec);
     double x[4];

@@ -21,8 +21,13 @@ static void fill(struct sample *s)
 {
     memset(s, 0, sizeof *s);
     s->key = (struct checkpoint_key){.seed = 7, .n_params = N, .n_sensors = 5, .global_batch = 64};
-    s->state = (struct checkpoint_state){
-        .step = 12, .epoch = 1, .step_in_epoch = 3, .n_updates = 12, .best_val_mae = 1.0 / 3, .epoch_loss_sum = 2e5};
+    s->state = (struct checkpoint_state){.step = 12,
+                                         .epoch = 1,
+                                         .step_in_epoch = 3,
+                                         .n_updates = 12,
+                                         .n_ranks = 2,
+                                         .best_val_mae = 1.0 / 3,
+                                         .epoch_loss_sum = 2e5};
     for (int i = 0; i < CHECKPOINT_N_TENSORS; i++) {
         s->tensors[i] = s->block[i];
         for (int k = 0; k < N; k++)
@@ -90,6 +95,26 @@ static const char *spoiled(size_t n, size_t at, unsigned char change)
     return path;
 }
 
+/* Checksums are right, and yet no run stands there: a negative step, more steps in the epoch than in all, no rank. */
+static void impossible_counts_are_refused(void **state)
+{
+    (void)state;
+    const struct checkpoint_state bad[] = {{.step = -1, .n_ranks = 1},
+                                           {.step = 3, .epoch = -2, .n_ranks = 1},
+                                           {.step = 3, .step_in_epoch = -3, .n_ranks = 1},
+                                           {.step = 3, .step_in_epoch = 4, .n_ranks = 1},
+                                           {.step = 3, .n_updates = INT64_MIN, .n_ranks = 1},
+                                           {.step = 3, .epochs_since_best = -1, .n_ranks = 1},
+                                           {.step = 3}};
+    struct sample s;
+    fill(&s);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        s.state = bad[i];
+        write_sample(&s, scratch_path("impossible.bin"));
+        expect_refusal(scratch_path("impossible.bin"), "contradicts itself");
+    }
+}
+
 static void damage_is_noticed_everywhere(void **state)
 {
     (void)state;
@@ -141,7 +166,7 @@ static void a_failed_write_keeps_the_old_file(void **state)
     struct dcr_err err = {0};
     fill(&s);
     assert_int_equal(checkpoint_write(scratch_path("no/folder.bin"), 1, &s.key, &s.state, s.tensors, &err), DCR_FAIL);
-    assert_sentence(err, "cannot write checkpoint");
+    assert_sentence(err, "writing the checkpoint: cannot write");
     /* a disk that is full: the old file stays whole */
     if (access("/dev/full", W_OK)) {
         print_message("skipped: no /dev/full\n");
@@ -160,9 +185,8 @@ static void a_failed_write_keeps_the_old_file(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_back_the_same_bits),
-        cmocka_unit_test(damage_is_noticed_everywhere),
-        cmocka_unit_test(another_run_is_named),
+        cmocka_unit_test(reads_back_the_same_bits),          cmocka_unit_test(damage_is_noticed_everywhere),
+        cmocka_unit_test(impossible_counts_are_refused),     cmocka_unit_test(another_run_is_named),
         cmocka_unit_test(a_failed_write_keeps_the_old_file),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_remove);

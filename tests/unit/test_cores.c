@@ -77,10 +77,11 @@ static void test_own_threads_wait(void **state)
                   : "the threads of a rank, taken together, waited for a core for 10 % of the time of "
                     "its steps; other programs took 2.0 % of the cores, so they waited for each other: "
                     "2 ranks of 1 thread and 1 loader worker each and the collector share 2 cores");
-            assert_int_equal(!!strstr(action_for(k, CLASS_DATA).ours, "one more core for its --loader-workers"), !t);
+            assert_int_equal(!!strstr(action_for(&rep, k, CLASS_DATA).ours, "one more core for its --loader-workers"),
+                             !t);
         } else {
             assert_null(k->shared.own);
-            assert_null(strstr(action_for(k, CLASS_DATA).ours, "one more core"));
+            assert_null(strstr(action_for(&rep, k, CLASS_DATA).ours, "one more core"));
         }
         report_free(&rep);
         run_free(r);
@@ -118,7 +119,7 @@ static void test_own_threads_wait(void **state)
         rep.runs[0].shared.because,
         "the ranks' own threads wait for cores (2 ranks of 1 thread, with their helpers, share 2 cores)");
     assert_int_equal(rep.runs[0].classes[CLASS_SHARED].verdict, VERDICT_LIMITS);
-    assert_non_null(strstr(action_for(&rep.runs[0], CLASS_SHARED).ours, "fewer --loader-workers"));
+    assert_non_null(strstr(action_for(&rep, &rep.runs[0], CLASS_SHARED).ours, "fewer --loader-workers"));
     report_free(&rep);
     run_free(r);
 }
@@ -222,7 +223,8 @@ static void test_waits_by_node(void **state)
         if (!strstr(k->text, c[t].says))
             fail_msg("case %zu says: %s", t, k->text);
         if (strcmp(c[t].id, "bound") == 0)
-            assert_non_null(strstr(action_for(&rep.runs[0], CLASS_SHARED).generic, "as many cores as it has threads"));
+            assert_non_null(
+                strstr(action_for(&rep, &rep.runs[0], CLASS_SHARED).generic, "as many cores as it has threads"));
         if (t == sizeof c / sizeof *c - 1)
             assert_non_null(strstr(rep.runs[0].shared.own, "of the threads of a rank 8.00 waited for a core"));
         report_free(&rep);
@@ -402,13 +404,106 @@ static void test_shared_resources(void **state)
     assert_false(has_note(parts(25, 0, 0), "oversubscribed", NOTE_CAVEAT));
 }
 
+/* A healthy run in a noisy round: two ranks on two cores, each with a loader worker, late by turns while their threads
+ * waited for a core. That is no imbalance, and what they do is compute; but it is one where they wait for each other
+ * for longer than for a core, where one rank is always late, or where nobody waited for a core. */
+static void test_late_by_turns_without_a_core(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t late_ns, delay_ns; /* of a step of 100 ns; of each rank in 40 steps */
+        int is_one, is_imbalance;
+    } c[] = {{30, 650, 0, 0}, {30, 0, 0, 1}, {60, 350, 0, 1}, {30, 650, 1, 1}};
+    for (size_t t = 0; t < sizeof c / sizeof *c; t++) {
+        const int64_t late = c[t].late_ns, wall = 40 * (105 + late);
+        const int64_t first[N_CATEGORIES] = {[CAT_COMPUTE] = 100 + late, [CAT_COMM] = 5},
+                      other[N_CATEGORIES] = {[CAT_COMPUTE] = 100, [CAT_COMM] = 5 + late};
+        struct run_reading busy[] = {{0, 0, 0, -1}, {1000, 0, 1000, -1}, {1000 + wall, 0, 1000 + wall, -1}},
+                           used[] = {
+                               {0, 0, 0, -1}, {1000, 0, 0, -1}, {1000 + wall, c[t].delay_ns, wall * 98 / 100, -1}};
+        struct run *r = made_run(2, 64), *runs[] = {r};
+        r->nodes_len = 1;
+        r->nodes[0].cores = r->nodes[0].cores_allowed = 2;
+        r->nodes[0].cpu_percent = (struct sampled){.n = 10, .sum = 1000};
+        r->nodes[0].monitor_seconds = (double)(1000 + wall) / 1e9;
+        r->nodes[0].busy = busy;
+        r->nodes[0].n_busy = 3;
+        r->program.loader_workers = r->program.threads = 1;
+        for (int i = 0; i < 2; i++) {
+            struct run_rank *k = run_rank_at(r, i);
+            for (int s = 0; s < 40; s++) {
+                made_step(r, k, (c[t].is_one ? i : (s + i) % 2) ? first : other);
+                k->steps[s].start_ns = 1000 + (105 + late) * s;
+            }
+            k->node = 0;
+            k->delays = used;
+            k->n_delays = 3;
+            k->run_delay_ns = c[t].delay_ns;
+            k->cpu_ns = wall * 98 / 100;
+            k->process_seconds = r->nodes[0].monitor_seconds;
+        }
+        struct report rep = {0};
+        struct analyse_options o = made_options();
+        assert_int_equal(analyse(&rep, runs, 1, &o, NULL), 0);
+        const struct run_result *k = &rep.runs[0];
+        assert_string_equal(k->shared.id, ""); /* so little that it is watched */
+        assert_int_equal(k->shared.own != NULL, c[t].delay_ns > 0);
+        assert_int_equal(k->classes[CLASS_IMBALANCE].verdict, c[t].is_imbalance ? VERDICT_LIMITS : VERDICT_WATCH);
+        assert_int_equal(k->classes[CLASS_COMPUTE].verdict == VERDICT_LIMITS, !c[t].is_imbalance);
+        if (!c[t].is_imbalance)
+            assert_non_null(strstr(k->classes[CLASS_IMBALANCE].text, "waited for a core for as long or longer"));
+        report_free(&rep);
+        run_free(r);
+    }
+}
+
+/* Advice that takes more cores than the recorded host has says so; that the ranks might use few of many is no want. */
+static void test_advice_counts_the_cores(void **state)
+{
+    (void)state;
+    static const struct {
+        enum node_kind kind;
+        int ranks, cores, allowed;
+        enum cause_class cls;
+        const char *says;
+    } c[] = {
+        {NODES_EMULATED, 4, 2, 2, CLASS_SHARED, "then measure again (needs 4 cores, and the recorded host has only 2)"},
+        {NODES_EMULATED, 4, 64, 2, CLASS_SHARED, NULL},
+        {NODES_EMULATED, 2, 2, 2, CLASS_DATA, " (needs 4 cores, and the recorded host has only 2)"},
+        {NODES_EMULATED, 1, 2, 2, CLASS_DATA, NULL},
+        {NODES_MACHINES, 2, 1, 1, CLASS_DATA, " (needs 2 cores a node, and a recorded node has only 1)"},
+        {NODES_MACHINES, 2, 8, 8, CLASS_DATA, NULL},
+        {NODES_EMULATED, 4, 2, 2, CLASS_IO, NULL},
+        {NODES_EMULATED, 4, 0, 0, CLASS_DATA, NULL},
+    };
+    for (size_t t = 0; t < sizeof c / sizeof *c; t++) {
+        struct run *r = made_even_run(c[t].ranks, 64, 40, 50, 10, 40, 0), *runs[] = {r};
+        r->node_kind = c[t].kind;
+        for (int i = 0; i < r->nodes_len; i++) {
+            r->nodes[i].cores = c[t].cores;
+            r->nodes[i].cores_allowed = c[t].allowed;
+        }
+        struct report rep = {0};
+        struct analyse_options o = made_options();
+        assert_int_equal(analyse(&rep, runs, 1, &o, NULL), 0);
+        struct action a = action_for(&rep, &rep.runs[0], c[t].cls);
+        if (c[t].says)
+            assert_true(strstr(a.ours, c[t].says) && strstr(a.generic, c[t].says));
+        else
+            assert_null(strstr(a.generic, "(needs"));
+        report_free(&rep);
+        run_free(r);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_start_up_is_left_out),  cmocka_unit_test(test_own_threads_wait),
-        cmocka_unit_test(test_waits_by_node),         cmocka_unit_test(test_rank_without_steps),
-        cmocka_unit_test(test_shared_resources),      cmocka_unit_test(test_waiting_in_compute),
-        cmocka_unit_test(test_forked_child_computes), cmocka_unit_test(test_wait_of_several),
+        cmocka_unit_test(test_start_up_is_left_out),    cmocka_unit_test(test_own_threads_wait),
+        cmocka_unit_test(test_waits_by_node),           cmocka_unit_test(test_rank_without_steps),
+        cmocka_unit_test(test_shared_resources),        cmocka_unit_test(test_waiting_in_compute),
+        cmocka_unit_test(test_forked_child_computes),   cmocka_unit_test(test_late_by_turns_without_a_core),
+        cmocka_unit_test(test_advice_counts_the_cores), cmocka_unit_test(test_wait_of_several),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -36,6 +36,17 @@ static void test_ratios(void **state)
     expect(fmt_percent(0.0996), "10 %");
     expect(fmt_percent(0.344), "34 %");
     expect(fmt_percent(-0.05), "-5.0 %");
+    expect(fmt_percent(1), "100 %");
+    expect(fmt_percent(0.9943), "99 %");
+    expect(fmt_percent(241.0 / 242), "99.6 %"); /* not "100 % (241 ms of 242 ms)" */
+    expect(fmt_percent(0.9996), "100 %");
+    expect(fmt_percent_range(0, 0), "0.0 to 0.0 %"); /* not "0.0 to -0.0 %" */
+    expect(fmt_percent_range(-0.0001, 0), "0.0 to 0.0 %");
+    expect(fmt_ratio(-0.001), "0.00"); /* not "-0.00" */
+    expect(fmt_ratio(-0.01), "-0.01");
+    expect(fmt_x(-0.001), "0.00x");
+    expect(fmt_number(-0.00001), "0.0000");
+    expect(fmt_bytes(-0.2), "0 bytes");
     expect(fmt_percent_range(0.32, 0.36), "32 to 36 %");
     expect(fmt_percent_range(0.012, 0.031), "1.2 to 3.1 %");
     expect(fmt_percent_range(0.3151, 0.3162), "31.5 to 31.6 %"); /* not "32 to 32 %" */

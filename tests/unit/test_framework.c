@@ -26,11 +26,12 @@ static int names_torch(const char *text)
 static void check(struct run *run, int want)
 {
     struct run_result r = {.run = run, .has_steps = 1, .shared.id = ""};
+    struct report rep = {0};
     int n = 0;
     assert_int_equal(run_may_be_torch(run), want);
     for (int c = 0; c < N_CLASSES; c++)
         if (c != CLASS_SHARED) {
-            struct action a = action_for(&r, (enum cause_class)c);
+            struct action a = action_for(&rep, &r, (enum cause_class)c);
             assert_true(strlen(a.generic) > 0);
             assert_string_equal(a.ours, "");
             n += names_torch(a.generic);

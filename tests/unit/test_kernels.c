@@ -1,5 +1,6 @@
 /* test_kernels.c - every kernel table this CPU can run against plain loops in double, over ragged shapes; the bound
  * stated for sigmoid and tanh over the whole float range. */
+#include "tests/unit/quick.h"
 #include "trainer/cpu/kernels.h"
 #include "trainer/rng.h"
 
@@ -74,11 +75,17 @@ static void gemm_shapes(const struct kernels *k)
 {
     const int ms[] = {1, 2, 5, 6, 7, 13, 14, 15, 29, 64}, ns[] = {16, 32, 48, 80},
               depths[] = {1, 2, 17, 224, 225, 320, 321, 460, 641};
-    for (size_t i = 0; i < sizeof ms / sizeof ms[0]; i++)
-        for (size_t j = 0; j < sizeof ns / sizeof ns[0]; j++)
-            for (size_t p = 0; p < sizeof depths / sizeof depths[0]; p++)
-                for (int way = 0; way < 8; way++)
-                    one_gemm(k, ms[i], ns[j], depths[p], way & 1, (way >> 1) & 1, (way >> 2) & 1);
+    enum {
+        M = sizeof ms / sizeof ms[0],
+        N = sizeof ns / sizeof ns[0],
+        DEPTHS = sizeof depths / sizeof depths[0],
+        WAYS = 8
+    };
+    for (size_t i = 0; i < (size_t)M * N * DEPTHS * WAYS;
+         i += every(7)) { /* 7 has no factor in common with the counts */
+        size_t way = i % WAYS, p = i / WAYS % DEPTHS, j = i / WAYS / DEPTHS % N, m = i / WAYS / DEPTHS / N;
+        one_gemm(k, ms[m], ns[j], depths[p], way & 1, (way >> 1) & 1, (way >> 2) & 1);
+    }
 }
 
 static void test_gemm(void **state)

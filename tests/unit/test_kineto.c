@@ -124,10 +124,73 @@ static void test_oddities(void **state)
     assert_int_equal(d->device, 1);
     assert_int_equal(d->value[DEV_KERNELS], 2);
     assert_int_equal(d->value[DEV_COMM_KERNELS], 1);
-    assert_int_equal(run->traces[0].n_unusable, 2);
+    assert_int_equal(run->traces[0].n_unusable, 3); /* and the 3 */
     assert_int_equal(d->value[DEV_SPAN], 9500);
     assert_int_equal(d->value[DEV_BUSY], 1500);
     assert_int_equal(d->value[DEV_KERNEL_SUM], 500);
+}
+
+/* Steps whose numbers begin again, or run backward in time, count all; those over another one are said. */
+static void test_steps_in_any_order(void **state)
+{
+    (void)state;
+#define STEP(number, from, length)                                                                                    \
+    "{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":\"ProfilerStep#" number "\",\"pid\":1,\"tid\":1,\"ts\":" from \
+    ",\"dur\":" length "}"
+    assert_int_equal(
+        import_text("[" STEP("1", "\"30\"", "10") "," STEP("2", "20", "\"10\"") "," STEP("3", "10", "10") "]"), 0);
+    run_take_trace_steps(run);
+    assert_int_equal(run->n_gaps, 0);
+    assert_int_equal(run->ranks_len, 1);
+    assert_int_equal(run->ranks[0].n_steps, 3);
+    assert_true(run->ranks[0].is_renumbered);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(run->ranks[0].steps[i].step, i);
+    assert_int_equal(import_text("[" STEP("1", "0", "15") "," STEP("2", "10", "15") "," STEP("3", "30", "-5") "]"), 0);
+    run_take_trace_steps(run);
+    assert_int_equal(run->ranks[0].n_steps, 1);
+    assert_false(run->ranks[0].is_renumbered);
+    assert_int_equal(run->traces[0].n_lost_steps[STEP_LOST_OVERLAP], 1);
+    assert_int_equal(run->traces[0].n_lost_steps[STEP_LOST_TIME], 1);
+    assert_int_equal(run->traces[0].n_backward, 1);
+    assert_int_equal(run->n_gaps, 3);
+}
+
+/* Two ranks of one run, as the reader of a run leaves them. */
+static void import_ranks(const char *first, const char *second)
+{
+    const char *const texts[] = {first, second};
+    run_free(run);
+    run = run_new("t");
+    for (int k = 0; k < 2; k++) {
+        struct drip d = {texts[k], strlen(texts[k]), 0, 7919};
+        struct dcr_stream s = {drip_read, &d, "raw"};
+        assert_int_equal(import_foreign(run, k ? "1.json" : "0.json", &s, &err), 0);
+    }
+    run_take_trace_steps(run);
+    run_number_steps(run);
+    assert_int_equal(run->ranks_len, 2);
+}
+
+/* Where one rank's numbers begin again, its steps have no numbers to be matched by: those of all ranks are counted. */
+static void test_steps_of_two_ranks(void **state)
+{
+    (void)state;
+#define RANK(rank, steps) "{\"traceEvents\":[" steps "],\"distributedInfo\":{\"rank\":" rank ",\"world_size\":2}}"
+#define THREE(first, second, third) STEP("1", first, "10") "," STEP("2", second, "10") "," STEP("3", third, "10")
+    static const size_t n[] = {6, 3};
+    import_ranks(RANK("0", THREE("10", "20", "30") "," THREE("40", "50", "60")), RANK("1", THREE("10", "20", "30")));
+    for (int k = 0; k < 2; k++) {
+        assert_int_equal(run->ranks[k].rank, k);
+        assert_int_equal(run->ranks[k].is_renumbered, k == 0);
+        assert_int_equal(run->ranks[k].n_steps, n[k]);
+        for (size_t i = 0; i < n[k]; i++)
+            assert_int_equal(run->ranks[k].steps[i].step, i);
+    }
+    /* numbers that ascend on every rank stay: the first one's recording began later */
+    import_ranks(RANK("0", STEP("2", "10", "10") "," STEP("3", "20", "10")), RANK("1", THREE("10", "20", "30")));
+    assert_int_equal(run->ranks[0].steps[0].step, 2);
+    assert_int_equal(run->ranks[1].steps[0].step, 1);
 }
 
 /* A duration that is there and cannot be read is said, as a time is; quoted numbers can be read. */
@@ -488,6 +551,8 @@ int main(void)
         cmocka_unit_test_teardown(test_array_and_bom, forget),
         cmocka_unit_test_teardown(test_oddities, forget),
         cmocka_unit_test_teardown(test_durations, forget),
+        cmocka_unit_test_teardown(test_steps_in_any_order, forget),
+        cmocka_unit_test_teardown(test_steps_of_two_ranks, forget),
         cmocka_unit_test_teardown(test_escaped_names, forget),
         cmocka_unit_test_teardown(test_late_events, forget),
         cmocka_unit_test_teardown(test_far_apart, forget),

@@ -103,6 +103,29 @@ static void test_superlinear_is_refused(void **state)
     release(&f);
 }
 
+/* Points that fit Amdahl's law, of which the last had 8 ranks on 4 cores: no law goes through it, and each says why. */
+static void test_no_law_through_shared_cores(void **state)
+{
+    (void)state;
+    struct fixture f = {.n = 4};
+    for (int i = 0; i < 4; i++) {
+        f.runs[i] = made_even_run(1 << i, 64, 40, 80000000 >> i, i ? 20000000 : 0, i ? 0 : 20000000, 0);
+        f.runs[i]->node_kind = NODES_EMULATED;
+        for (int k = 0; k < 1 << i; k++)
+            run_node_at(f.runs[i], k)->cores = run_node_at(f.runs[i], k)->cores_allowed = 4;
+    }
+    const struct series *s = analyse_all(&f);
+    assert_int_equal(s->n_laws, 4);
+    for (int i = 0; i < s->n_laws; i++) {
+        assert_false(s->laws[i].has);
+        assert_int_equal(s->laws[i].n_parameters, 0);
+        assert_string_equal(s->laws[i].because,
+                            "n/a because at 8 nodes 8 ranks share 4 cores: no law goes through such points");
+    }
+    assert_int_equal(s->n_ahead, 0);
+    release(&f);
+}
+
 /* Communication that shrinks with more ranks: no latency and no bandwidth is negative, so the law is not it. */
 static void test_no_negative_terms(void **state)
 {
@@ -218,6 +241,7 @@ int main(void)
         cmocka_unit_test(test_two_points_are_too_few),
         cmocka_unit_test(test_superlinear_is_refused),
         cmocka_unit_test(test_usl_without_meaning_is_refused),
+        cmocka_unit_test(test_no_law_through_shared_cores),
         cmocka_unit_test(test_no_negative_terms),
         cmocka_unit_test(test_usl_of_summaries),
         cmocka_unit_test(test_what_summaries_differ_in),

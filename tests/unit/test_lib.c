@@ -8,6 +8,8 @@
 #include "lib/hash.h"
 #include "lib/map.h"
 #include "lib/member.h"
+#include "lib/text.h"
+#include "lib/utf8.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -40,6 +42,47 @@ static void errors_grow_outwards(void **state)
     dcr_err_set(&err, DCR_FAIL, "%s", big);
     dcr_err_while(&err, "%s", "outer");
     assert_int_equal(strlen(err.text), sizeof err.text - 1);
+}
+
+/* What is not to be shown, by its category in Unicode: nothing of it passes, whatever it is printed by; letters do. */
+static void unseen_characters_are_replaced(void **state)
+{
+    (void)state;
+    static const char *const unseen[] = {"\033",         "\x7f",         "\xc2\x85",         "\xc2\x9b",
+                                         "\xc2\xad",     "\xd8\x9c",     "\xe1\xa0\x8e",     "\xe2\x80\x8b",
+                                         "\xe2\x80\x8f", "\xe2\x80\xa8", "\xe2\x80\xae",     "\xe2\x81\xa0",
+                                         "\xe2\x81\xa9", "\xef\xbb\xbf", "\xef\xbf\xb9",     "\xff",
+                                         "\xc3",         "\xed\xa0\x80", "\xf3\xa0\x81\x81", "\xf0\x9d\x85\xb3"};
+    static const char shown[] = "a\xc3\xa9\xd9\x86\xe6\xbc\xa2\xf0\x9f\x98\x80";
+    char text[64], clean[64];
+    struct dcr_buf json = {0};
+    struct dcr_err err;
+    for (size_t i = 0; i < sizeof unseen / sizeof *unseen; i++) {
+        snprintf(text, sizeof text, "<%s>", unseen[i]);
+        utf8_clean(text, clean, sizeof clean);
+        const char *behind = clean + 1;
+        for (; strncmp(behind, "\xef\xbf\xbd", 3) == 0; behind += 3)
+            ;
+        assert_string_equal(behind, ">");
+        assert_true(behind > clean + 1);
+        dcr_buf_clear(&json);
+        text_json(&json, text);
+        assert_memory_equal(dcr_buf_text(&json) + 1, clean, strlen(clean));
+        dcr_err_set(&err, DCR_FAIL, "%s", text);
+        assert_int_equal(strspn(err.text + 1, "?"), strlen(unseen[i]));
+        assert_int_equal(strspn(dcr_clean_line(text) + 1, "?"), strlen(unseen[i]));
+    }
+    snprintf(text, sizeof text, "%s", shown);
+    assert_string_equal(dcr_clean_line(text), shown);
+    utf8_clean(shown, clean, sizeof clean);
+    assert_string_equal(clean, shown);
+    snprintf(text, sizeof text, "a\nb\tc\r");
+    assert_string_equal(dcr_clean_text(text), "a\nb\tc?");
+    assert_string_equal(dcr_clean_line(text), "a?b?c?");
+    dcr_buf_clear(&json);
+    text_json(&json, "\"\\/\n");
+    assert_string_equal(dcr_buf_text(&json), "\"\\\"\\\\/\xef\xbf\xbd\"");
+    dcr_buf_release(&json);
 }
 
 static void buffers_grow_to_their_ceiling(void **state)
@@ -116,6 +159,38 @@ static void files_come_whole_or_not_at_all(void **state)
     assert_string_equal(dcr_last_part("a/b.csv"), "b.csv");
     assert_string_equal(dcr_last_part("b.csv"), "b.csv");
     assert_true(dcr_ends_with("load: files", ": files") && !dcr_ends_with("files", ": files"));
+    assert_int_equal(dcr_remove_tree(dir, &err), 0);
+}
+
+static void one_process_at_a_time_makes_a_file(void **state)
+{
+    (void)state;
+    struct dcr_err err = {0};
+    struct stat st;
+    char dir[] = "/tmp/test_lib.XXXXXX", path[64], partial[80];
+    int fd, other;
+    assert_non_null(mkdtemp(dir));
+    snprintf(path, sizeof path, "%s/file", dir);
+    snprintf(partial, sizeof partial, "%s.partial", path);
+    assert_int_equal(dcr_open_partial(path, partial, &fd, &err), 0);
+    assert_int_equal(write(fd, "half", 4), 4);
+    /* A second one is refused, and leaves the first one's bytes alone. */
+    assert_int_equal(dcr_open_partial(path, partial, &other, &err), DCR_FAIL);
+    assert_non_null(strstr(err.text, "another process writes it just now"));
+    assert_int_equal(dcr_write_file(path, "whole", 5, &err), DCR_FAIL);
+    assert_true(stat(partial, &st) == 0 && st.st_size == 4);
+    /* What one left that was killed does not block, and is gone. */
+    close(fd);
+    assert_int_equal(dcr_open_partial(path, partial, &fd, &err), 0);
+    assert_true(fstat(fd, &st) == 0 && st.st_size == 0);
+    assert_int_equal(dcr_commit_file(fd, partial, path, &err), 0);
+    assert_int_equal(dcr_sync_folder(path, &err), 0);
+    /* A file that has its name is not the next one's partial. */
+    assert_int_equal(dcr_open_partial(path, partial, &other, &err), 0);
+    assert_int_equal(write(fd, "first", 5), 5);
+    assert_true(fstat(other, &st) == 0 && st.st_size == 0);
+    close(fd);
+    close(other);
     assert_int_equal(dcr_remove_tree(dir, &err), 0);
 }
 
@@ -278,9 +353,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(errors_grow_outwards),
+        cmocka_unit_test(unseen_characters_are_replaced),
         cmocka_unit_test(buffers_grow_to_their_ceiling),
         cmocka_unit_test(arena_is_aligned_and_zeroed),
         cmocka_unit_test(files_come_whole_or_not_at_all),
+        cmocka_unit_test(one_process_at_a_time_makes_a_file),
         cmocka_unit_test(hashes_equal_their_published_values),
         cmocka_unit_test(members_are_known_by_their_names),
         cmocka_unit_test(maps_keep_what_was_put),

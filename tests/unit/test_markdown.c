@@ -45,6 +45,8 @@ static void test_tables(void **state)
     assert_has("| a |\nno rule", "<p>| a |\nno rule</p>");
     assert_has("a | b\n--- | ---\n1 | 2\n", "<td>1</td><td>2</td>");
     assert_has("| a | b |\n|---|---|\n| <script>x</script> | [l](javascript:x) |\n", "<td><!-- raw HTML omitted -->");
+    assert_has("| a | b |\n|---|---|\n| - | # 2 |\n| 3. | > *4* |\n",
+               "<tr><td>-</td><td># 2</td></tr>\n<tr><td>3.</td><td>&gt; <em>4</em></td></tr>");
 }
 
 static void test_headings(void **state)

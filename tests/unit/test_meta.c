@@ -17,6 +17,17 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+/* Valid text as it is, other bytes cleaned: no key of a record is lost to a name. */
+static void any_bytes_are_text(void **state)
+{
+    (void)state;
+    json_t *good = meta_text("caf\xc3\xa9\n"), *bad = meta_text("caf\xe9/x");
+    assert_string_equal(json_string_value(good), "caf\xc3\xa9\n");
+    assert_string_equal(json_string_value(bad), "caf\xef\xbf\xbd/x");
+    json_decref(good);
+    json_decref(bad);
+}
+
 static void secrets_never_enter(void **state)
 {
     (void)state;
@@ -443,6 +454,7 @@ static void git_is_read_without_git(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(any_bytes_are_text),
         cmocka_unit_test(secrets_never_enter),
         cmocka_unit_test(arguments_lose_their_secrets),
         cmocka_unit_test(programs_keep_their_users_secrets),

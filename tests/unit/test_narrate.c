@@ -71,7 +71,7 @@ static void test_nothing_limits(void **state)
     tell(&f);
     assert_int_equal(f.rep.runs[0].n_claims, 0);
     assert_contains(f.rep.headline, "no cause passes its threshold");
-    assert_contains(f.rep.support, "The next limit would be Communication: 9.0 % of step time");
+    assert_contains(f.rep.support, "The next limit would be Transfer: 9.0 % of step time");
     release(&f);
     f.runs[0] = made_even_run(2, 64, 40, 790, 75, 99, 36); /* what is far from its threshold is no next limit */
     tell(&f);
@@ -85,16 +85,17 @@ static void test_advice_knows_how_gradients_travelled(void **state)
 {
     (void)state;
     struct run_result r = {.run = run_new("x.tar")};
+    struct report rep = {0};
     struct run_program *p = &((struct run *)r.run)->program;
     p->name = "dcrnn-train";
-    assert_contains(action_for(&r, CLASS_COMMUNICATION).ours, "--allreduce-dtype bf16");
+    assert_contains(action_for(&rep, &r, CLASS_COMMUNICATION).ours, "--allreduce-dtype bf16");
     p->allreduce_is_overlapped = 0;
-    assert_contains(action_for(&r, CLASS_COMMUNICATION).ours, "leave --no-overlap out");
+    assert_contains(action_for(&rep, &r, CLASS_COMMUNICATION).ours, "leave --no-overlap out");
     p->allreduce_is_overlapped = 1;
     p->allreduce_dtype = "bf16";
-    assert_null(strstr(action_for(&r, CLASS_COMMUNICATION).ours, "bf16"));
+    assert_null(strstr(action_for(&rep, &r, CLASS_COMMUNICATION).ours, "bf16"));
     p->name = "another";
-    assert_string_equal(action_for(&r, CLASS_COMMUNICATION).ours, "");
+    assert_string_equal(action_for(&rep, &r, CLASS_COMMUNICATION).ours, "");
     run_free((struct run *)r.run);
 }
 
@@ -119,6 +120,7 @@ static void test_exchange(void **state)
         assert_int_equal(exchange_named(known[i].name), known[i].kind);
     struct run *a = run_new("x.tar");
     struct run_result r = {.run = a};
+    struct report rep = {0};
     assert_int_equal(exchange_of(&r).kind, EXCHANGE_UNKNOWN);
     a->program.name = "dcrnn-train";
     assert_int_equal(exchange_of(&r).kind, EXCHANGE_ALL_REDUCE);
@@ -129,12 +131,12 @@ static void test_exchange(void **state)
     a->n_mpi_calls = 3;
     assert_int_equal(exchange_of(&r).kind, EXCHANGE_ALL_TO_ALL);
     assert_true(exchange_of(&r).ratio == 0.6);
-    assert_contains(action_for(&r, CLASS_COMMUNICATION).generic, "experts or tables");
+    assert_contains(action_for(&rep, &r, CLASS_COMMUNICATION).generic, "experts or tables");
     struct phase_result phase = {.name = "ncclAllGather", .category = CAT_COMM, .spread = {.mean_ns = 5}};
     r.phases = &phase;
     r.n_phases = 1; /* in steps: closer to the step than calls of the whole run */
     assert_int_equal(exchange_of(&r).kind, EXCHANGE_ALL_GATHER);
-    assert_contains(action_for(&r, CLASS_COMMUNICATION).generic, "forward_prefetch");
+    assert_contains(action_for(&rep, &r, CLASS_COMMUNICATION).generic, "forward_prefetch");
     struct device_name kernel = {.name = "ncclKernel_SendRecv_RING", .kind = OP_COMM, .sum_ns = 5};
     struct run_device device = {.names = &kernel, .n_names = 1};
     struct host_operator ranges[] = {{.name = "nccl:all_to_all"}, {.name = "nccl:send"}};
@@ -464,8 +466,9 @@ static void test_largest_gain_first(void **state)
     assert_contains(f.rep.headline, "a rank waited for a core for 10 % of the time of its steps; behind that, ");
     assert_int_equal(f.rep.claims[f.rep.first_claim].cls, CLASS_DATA);
     assert_null(strstr(f.rep.first_action, "What to do first: Measure"));
-    assert_contains(f.rep.first_action, "; this can save at most 50.0 ms of 90.0 ms a step (2.25x). Shared cores make "
-                                        "every verdict unreliable: also measure while nothing else runs");
+    assert_contains(f.rep.first_action,
+                    "; the cause costs about 50.0 ms of 90.0 ms a step (2.25x, estimate). Shared cores make "
+                    "every verdict unreliable: also measure while nothing else runs");
     assert_lacks(f.rep.claims[f.rep.first_claim].support, "saves more than its own time");
     release(&f);
 }
@@ -588,8 +591,9 @@ static void test_other_programs(void **state)
     assert_contains(f.rep.runs[0].support,
                     "Other programs took 0.500 of the 2 cores meanwhile (the nodes' CPU monitors, less the CPU time of "
                     "the ranks). By the shortest that each part of a step took, a step of ranks with cores of their "
-                    "own lasts 53.3 ms instead of 70.0 ms while those programs go on, and 40.0 ms without them.");
-    assert_contains(f.rep.first_action, "this can save at most 16.7 ms of 70.0 ms a step");
+                    "own, while those programs go on, lasts about 53.3 ms instead of 70.0 ms (estimate).");
+    assert_contains(f.rep.first_action,
+                    "the cause costs about 16.7 ms of 70.0 ms a step (1.31x, estimate)"); /* 70 - 53.3 */
     release(&f);
 }
 
@@ -670,7 +674,11 @@ static void test_measured_alike(void **state)
     c.gain_ns = 10000;
     assert_string_equal(claim_gain_text(&rep, &c), "");
     c.gain_ns = 10200000;
+    assert_string_equal(claim_gain_text(&rep, &c), "would measure about 10.0 ms instead of 20.2 ms a step (estimate)");
+    c.gain_basis = GAIN_BOUND;
     assert_string_equal(claim_gain_text(&rep, &c), "would measure at least 10.0 ms instead of 20.2 ms a step");
+    c.cls = CLASS_HOST;
+    assert_string_equal(claim_gain_text(&rep, &c), "up to 10.2 ms of 20.2 ms a step (2.02x)");
     report_free(&rep);
 }
 

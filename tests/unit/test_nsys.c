@@ -13,27 +13,46 @@ static ssize_t file_read(void *ctx, void *out, size_t n, struct dcr_err *err)
     return (ssize_t)fread(out, 1, n, ctx);
 }
 
-/* The database that these statements make, imported. */
-static int import_sql(const char *sql)
+static struct dcr_err refusal; /* of the last import */
+
+/* The database that these statements make, without its last bytes, and with one byte changed. Its name is gone. */
+static FILE *made_file(const char *sql, size_t n_cut, long at, int byte)
 {
     char path[] = "test_nsys-XXXXXX";
     int fd = mkstemp(path);
     sqlite3 *db;
-    struct dcr_err err = {0};
     assert_true(fd >= 0);
     close(fd);
     assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
     assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
     sqlite3_close(db);
+    FILE *f = fopen(path, "r+b");
+    assert_non_null(f);
+    assert_int_equal(fseek(f, 0, SEEK_END), 0);
+    assert_int_equal(truncate(path, ftell(f) - (long)n_cut), 0);
+    if (at) {
+        assert_int_equal(fseek(f, at, SEEK_SET), 0);
+        assert_int_equal(fputc(byte, f), byte);
+    }
+    rewind(f);
+    unlink(path);
+    return f;
+}
+
+static int import_spoiled(const char *sql, size_t n_cut, long at, int byte)
+{
     run_free(run);
     run = run_new("t");
-    FILE *f = fopen(path, "rb");
-    unlink(path);
-    assert_non_null(f);
+    FILE *f = made_file(sql, n_cut, at, byte);
     struct dcr_stream s = {file_read, f, "raw"};
-    int rc = import_foreign(run, "t.sqlite", &s, &err);
+    int rc = import_foreign(run, "t.sqlite", &s, &refusal);
     fclose(f);
     return rc;
+}
+
+static int import_sql(const char *sql)
+{
+    return import_spoiled(sql, 0, 0, 0);
 }
 
 static void test_two_devices(void **state)
@@ -129,7 +148,7 @@ static void test_damaged_gpu(void **state)
                                   "(1<<62,1,1,1,1,1,1),(-1,1,1,1,1,1,1)",
                                   NULL, NULL, NULL),
                      SQLITE_OK);
-    nsys_gpus_read(db, gpus);
+    nsys_gpus_read(&(struct nsys_file){.db = db}, gpus);
     sqlite3_close(db);
     assert_int_equal(gpus[0].max_warps, 64); /* nobody else's numbers */
     assert_int_equal(gpus[1].n_sms, 108);
@@ -169,6 +188,95 @@ static void test_little(void **state)
                      0);
     assert_int_equal(run->n_gaps, 1);
     assert_non_null(strstr(run->gaps[0], "_KERNEL of 't.sqlite' is not read: it has no column 'start'"));
+}
+
+#define KERNELS                                                                             \
+    "PRAGMA page_size = 4096; CREATE TABLE StringIds(id INTEGER PRIMARY KEY, value);"       \
+    "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL(start INT, end INT, deviceId INT, shortName);" \
+    "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES(1,2,0,'k'),(3,4,0,'k'),(5,6,0,'k'),(7,8,0,'k');"
+
+static void check_spoiled(size_t n_cut, long at, int byte, const char *says)
+{
+    assert_int_equal(import_spoiled(KERNELS, n_cut, at, byte), DCR_FAIL);
+    if (!strstr(refusal.text, says))
+        fail_msg("not '%s': %s", says, refusal.text);
+    assert_int_equal(run->n_traces, 0);
+    assert_int_equal(run->n_gaps, 0);
+}
+
+/* What SQLite reads without a word, with rows fewer. The third page holds the kernels. */
+static void test_damaged(void **state)
+{
+    (void)state;
+    assert_int_equal(import_sql(KERNELS), 0);
+    assert_int_equal(device(0)->value[DEV_KERNELS], 4);
+    check_spoiled(1, 0, 0, "12287 bytes, and by its header 12288: it was cut");
+    check_spoiled(4096, 0, 0, "it was cut");
+    check_spoiled(12288 - 50, 0, 0, "without its header");
+    check_spoiled(0, 2 * 4096 + 4, 3, "damaged SQLite file"); /* rows on the page */
+    check_spoiled(0, 2 * 4096 + 4, 0, "damaged SQLite file");
+    check_spoiled(0, 2 * 4096, 5, "damaged SQLite file"); /* its kind */
+}
+
+/* A table that is there and cannot be asked is not left out in silence: what it holds would be missing. */
+static void test_unreadable(void **state)
+{
+    (void)state;
+    assert_int_equal(import_sql("CREATE TABLE StringIds(id INTEGER PRIMARY KEY, text);"
+                                "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL(start INT, end INT, deviceId INT, shortName);"
+                                "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES(1,2,0,1),(3,4,0,1);"),
+                     DCR_FAIL);
+    assert_non_null(strstr(refusal.text, "damaged SQLite file: no such column: value"));
+    assert_int_equal(run->n_traces, 0);
+}
+
+/* Only tables are read: a view may have rows without end. */
+static void test_view(void **state)
+{
+    (void)state;
+    assert_int_equal(import_sql("CREATE TABLE StringIds(id, value);"
+                                "CREATE VIEW CUPTI_ACTIVITY_KIND_KERNEL AS WITH RECURSIVE n(start) AS (SELECT 1 UNION "
+                                "ALL SELECT start + 1 FROM n) SELECT start, start + 1 AS end FROM n;"),
+                     DCR_FAIL);
+    assert_non_null(strstr(refusal.text, "has a view CUPTI_ACTIVITY_KIND_KERNEL"));
+    assert_int_equal(import_sql(KERNELS "CREATE VIEW mine AS SELECT 1;"), 0);
+    assert_int_equal(device(0)->value[DEV_KERNELS], 4);
+}
+
+/* Whatever is asked of a file: it ends. */
+static void test_endless(void **state)
+{
+    (void)state;
+    FILE *raw = made_file(KERNELS, 0, 0, 0);
+    struct dcr_stream s = {file_read, raw, "t.sqlite"};
+    struct nsys_file f;
+    assert_int_equal(nsys_file_open(&f, &s, &refusal), 0);
+    sqlite3_stmt *q =
+        nsys_file_query(&f, "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n");
+    assert_int_equal(nsys_file_next(&f, q), 0);
+    sqlite3_finalize(q);
+    assert_int_equal(nsys_file_check(&f, &refusal), DCR_FAIL);
+    assert_non_null(strstr(refusal.text, "takes longer than its size explains"));
+    nsys_file_close(&f);
+    fclose(raw);
+}
+
+/* Calls and ranges without times, without an end, or backward ones. */
+static void test_host_losses(void **state)
+{
+    (void)state;
+    assert_int_equal(
+        import_sql("CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME(start INT, end INT, correlationId INT, nameId);"
+                   "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES(1,NULL,1,'a'),(5,3,2,'a'),(5,6,2,'a');"
+                   "CREATE TABLE NVTX_EVENTS(start INT, end INT, eventType INT, text TEXT, globalTid INT);"
+                   "INSERT INTO NVTX_EVENTS VALUES(0,10,59,'ProfilerStep#1',1),(20,15,59,'ProfilerStep#2',1),"
+                   "(12,NULL,59,'forward',1),(13,NULL,34,'mark',1)"),
+        0);
+    assert_int_equal(run->traces[0].n_unusable, 1);
+    assert_int_equal(run->traces[0].n_backward, 2);
+    assert_int_equal(run->traces[0].n_lost_steps[STEP_LOST_TIME], 1);
+    assert_int_equal(run->traces[0].n_unpaired, 1);
+    assert_int_equal(run->n_gaps, 4);
 }
 
 static void test_none(void **state)
@@ -421,6 +529,11 @@ int main(void)
                                        cmocka_unit_test_teardown(test_ranges, forget),
                                        cmocka_unit_test_teardown(test_steps, forget),
                                        cmocka_unit_test_teardown(test_little, forget),
+                                       cmocka_unit_test_teardown(test_damaged, forget),
+                                       cmocka_unit_test_teardown(test_view, forget),
+                                       cmocka_unit_test_teardown(test_unreadable, forget),
+                                       cmocka_unit_test_teardown(test_endless, forget),
+                                       cmocka_unit_test_teardown(test_host_losses, forget),
                                        cmocka_unit_test_teardown(test_none, forget),
                                        cmocka_unit_test_teardown(test_names, forget),
                                        cmocka_unit_test_teardown(test_processes, forget),

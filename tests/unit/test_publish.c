@@ -180,28 +180,92 @@ static void test_signals(void **state)
     assert_int_equal(publish(in("stopped"), "x"), 0);
 }
 
-/* A killed process leaves its folder: the next one removes it, but none of a living process or of somebody else. */
-static void test_leftovers(void **state)
+/* The partial folder of `killed` that a process leaves when it ends at once. */
+static char *left_behind(void)
 {
-    (void)state;
-    struct publish p;
-    char name[64];
+    static char name[64];
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
     pid_t pid = fork();
     if (pid == 0) {
-        _exit(publish_begin(&p, in("killed"), &err) != 0); /* no abort */
+        struct publish p;
+        int rc = publish_begin(&p, in("killed"), &err);
+        rc = rc ? rc : publish_add(&p, "runs/a/x.html", "x", 1, &err);
+        const char *partial = rc ? "" : dcr_last_part(p.partial);
+        _exit(write(ends[1], partial, strlen(partial)) <= 0); /* no abort */
     }
     assert_true(pid > 0);
     int status = 1;
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_int_equal(status, 0);
-    snprintf(name, sizeof name, "killed.%ld.partial", (long)pid);
+    ssize_t n = read(ends[0], name, sizeof name - 1);
+    assert_true(n > 0);
+    name[n] = '\0';
+    close(ends[0]);
+    close(ends[1]);
     assert_int_equal(access(in(name), F_OK), 0);
+    return name;
+}
+
+static void check_next_removes(const char *name, int is_removed)
+{
     assert_int_equal(publish(in("killed"), "x"), 0);
+    assert_int_equal(access(in(name), F_OK), is_removed ? -1 : 0);
+}
+
+/* A killed process leaves its folder: the next one removes it, whoever has that process's number by now, and whatever
+ * host it was on; but none that a living process makes, nor somebody else's. */
+static void test_leftovers(void **state)
+{
+    (void)state;
+    check_next_removes(left_behind(), 1);
+    char mine[64];
+    snprintf(mine, sizeof mine, "killed.%ld.partial", (long)getpid());
+    assert_int_equal(rename(in(left_behind()), in(mine)), 0);
+    check_next_removes(mine, 1);
+    assert_int_equal(mkdir(in("killed.7.partial"), 0777), 0); /* killed before anything was in it */
+    check_next_removes("killed.7.partial", 1);
+    assert_int_equal(publish(in("former"), "x"), 0); /* killed while the former site was removed */
+    assert_int_equal(rename(in("former"), in("killed.7.partial")), 0);
+    check_next_removes("killed.7.partial", 1);
+    assert_int_equal(publish(in("former"), "x"), 0);
+    assert_int_equal(rename(in("former"), in("killed.7.partial.old.partial")), 0);
+    check_next_removes("killed.7.partial.old.partial", 1);
+    assert_int_equal(mkdir(in("killed.7.partial"), 0777), 0); /* somebody's */
+    put("killed.7.partial/thesis", "mine");
+    check_next_removes("killed.7.partial", 0);
+    assert_int_equal(dcr_remove_tree(in("killed.7.partial"), &err), 0);
+
+    struct publish alive; /* its folder is called by another number than that of the next one in this process */
+    char name[64];
+    assert_int_equal(publish_begin(&alive, in("killed"), &err), 0);
+    snprintf(name, sizeof name, "%s", dcr_last_part(alive.partial));
+    check_next_removes(name, 0);
+    publish_abort(&alive);
     assert_int_equal(access(in(name), F_OK), -1);
-    assert_int_equal(mkdir(in(name), 0777), 0); /* without the mark */
-    assert_int_equal(publish(in("killed"), "x"), 0);
-    assert_int_equal(access(in(name), F_OK), 0);
-    assert_int_equal(rmdir(in(name)), 0);
+    count_entries();
+}
+
+/* A former site is removed with the descriptors that were kept for it; where they lack, nothing is begun. */
+static void test_few_descriptors(void **state)
+{
+    (void)state;
+    struct rlimit before, few;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    int n_done = 0, n_refused = 0;
+    for (rlim_t n = 3; n < 16; n++) {
+        few = before;
+        few.rlim_cur = n;
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+        int rc = publish(in("few"), "x");
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+        n_done += rc == 0;
+        n_refused += rc != 0;
+        if (rc)
+            assert_non_null(strstr(err.text, "Too many open files"));
+        count_entries();
+    }
+    assert_true(n_done > 1 && n_refused > 0);
 }
 
 static void test_link_to_a_folder_is_followed(void **state)
@@ -256,7 +320,7 @@ static void test_two_at_once(void **state)
 static void test_names_stay_inside(void **state)
 {
     (void)state;
-    const char *bad[] = {"../out.html", "/etc/x", "a//b", "a/../../b", "", "a/", "./a"};
+    const char *bad[] = {"../out.html", "/etc/x", "a//b", "a/../../b", "", "a/", "./a", "a/b/c/d/e/f"};
     struct publish p;
     assert_int_equal(publish_begin(&p, in("inside"), &err), 0);
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
@@ -289,11 +353,17 @@ static void test_failed_write_keeps_the_old_site(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_new_and_again),     cmocka_unit_test(test_empty_and_readme_only),
-        cmocka_unit_test(test_refused),           cmocka_unit_test(test_link_to_a_folder_is_followed),
-        cmocka_unit_test(test_files_of_the_user), cmocka_unit_test(test_signals),
-        cmocka_unit_test(test_leftovers),         cmocka_unit_test(test_two_at_once),
-        cmocka_unit_test(test_names_stay_inside), cmocka_unit_test(test_failed_write_keeps_the_old_site),
+        cmocka_unit_test(test_new_and_again),
+        cmocka_unit_test(test_empty_and_readme_only),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_link_to_a_folder_is_followed),
+        cmocka_unit_test(test_files_of_the_user),
+        cmocka_unit_test(test_signals),
+        cmocka_unit_test(test_leftovers),
+        cmocka_unit_test(test_few_descriptors),
+        cmocka_unit_test(test_two_at_once),
+        cmocka_unit_test(test_names_stay_inside),
+        cmocka_unit_test(test_failed_write_keeps_the_old_site),
     };
     return cmocka_run_group_tests(tests, begin, end);
 }

@@ -3,6 +3,7 @@
 #include "lib/csv.h"
 #include "lib/format.h"
 #include "lib/hash.h"
+#include "lib/summary.h"
 #include "lib/tar.h"
 #include "render/read/members.h"
 #include "render/read/read.h"
@@ -286,21 +287,22 @@ static void test_series_is_decimated(void **state)
 static void test_metadata(void **state)
 {
     (void)state;
-    const struct file f[] = {{"job_metadata.json",
-                              "{\"command\":[\"a.out\",\"--x\"],\"started\":5,\"program\":{\"name\":\"p\",\"global_"
-                              "batch\":64,\"threads\":-3,"
-                              "\"flop_per_step\":1e9,\"strong_scaling\":false},\"nodes\":[{\"node\":1,\"host\":"
-                              "\"b\\u0007<i>\",\"boot_id\":\"k\"},"
-                              "{\"node\":0,\"host\":\"a\",\"boot_id\":\"k\",\"cores\":4}],\"ranks\":[{\"rank\":0,"
-                              "\"node\":0,\"exit_status\":3},{\"rank\":1}],"
-                              "\"environment\":{\"B\":\"2\",\"A\":\"1\",\"C\":7},\"scheduler\":{\"name\":\"slurm\"}}",
-                              0},
-                             {"metrics.csv", "epoch,train_loss\n1,2\n", 0}};
+    const struct file f[] = {
+        {"job_metadata.json",
+         "{\"command\":[\"a.out\",\"--x\"],\"started\":5,\"ended\":1.71e10,\"program\":{\"name\":\"p\",\"global_"
+         "batch\":64,\"threads\":-3,"
+         "\"flop_per_step\":1e9,\"strong_scaling\":false},\"nodes\":[{\"node\":1,\"host\":"
+         "\"b\\u0007<i>\",\"boot_id\":\"k\"},"
+         "{\"node\":0,\"host\":\"a\",\"boot_id\":\"k\",\"cores\":4}],\"ranks\":[{\"rank\":0,"
+         "\"node\":0,\"exit_status\":3},{\"rank\":1}],"
+         "\"environment\":{\"B\":\"2\",\"A\":\"1\",\"C\":7},\"scheduler\":{\"name\":\"slurm\"}}",
+         0},
+        {"metrics.csv", "epoch,train_loss\n1,2\n", 0}};
     struct run *r;
     assert_int_equal(read_back("x.tar", f, 2, &r, NULL), 0);
     assert_int_equal(r->n_nodes, 2);
     assert_int_equal(r->node_kind, NODES_ONE_KERNEL); /* equal boot ids */
-    assert_string_equal(r->nodes[1].host, "b <i>");   /* no control characters; escaping is the writer's work */
+    assert_string_equal(r->nodes[1].host, "b?<i>");   /* no control characters; escaping is the writer's work */
     assert_int_equal(r->nodes[0].cores, 4);
     assert_int_equal(r->program.global_batch, 64);
     assert_int_equal(r->program.threads, -1); /* nonsense is unknown */
@@ -311,6 +313,7 @@ static void test_metadata(void **state)
     assert_int_equal(r->ranks[0].exit_status, 3);
     assert_int_equal(r->ranks[1].exit_status, -1); /* nobody knows: not 0 */
     assert_int_equal(r->n_command, 2);
+    assert_true(r->started_s == 5 && r->ended_s == 0); /* the year 2511 does not fit into nanoseconds */
     run_free(r);
 }
 
@@ -408,7 +411,7 @@ static void test_text_is_cleaned(void **state)
 {
     (void)state;
     struct run *r = run_new("x.tar");
-    assert_string_equal(run_text(r, "a\nb\tc\x7f"), "a b c ");
+    assert_string_equal(run_text(r, "a\nb\tc\x7f"), "a b c?");
     assert_string_equal(run_text(r, "caf\xc3\xa9"), "caf\xc3\xa9");
     assert_string_equal(run_text(r, "\xc3(\xff\xed\xa0\x80"), "?(????"); /* cut, no UTF-8, a surrogate */
     assert_string_equal(run_text(r, "a\xe2\x80\xae"
@@ -712,6 +715,37 @@ static void test_trace_against_table(void **state)
     free(t);
 }
 
+/* A process whose window never opened says nothing of the one of the same rank whose window did, in either order. */
+static void test_windows_of_processes(void **state)
+{
+    (void)state;
+    static const struct dct_window never = {.until_ns = 900},
+                                   open = {.until_ns = 900, .since_ns = 300, .first_ns = 300},
+                                   later = {.until_ns = 900, .since_ns = 500, .first_ns = 500},
+                                   closed = {.until_ns = 900, .first_ns = 100, .last_ns = 200, .closed_ns = 100};
+    static const struct {
+        const struct dct_window *list[2], *taken;
+    } c[] = {{{&never, &open}, &open},     {{&open, &never}, &open},    {{&never, &closed}, &closed},
+             {{&closed, &never}, &closed}, {{&later, &open}, &open},    {{&open, &later}, &open},
+             {{&closed, &open}, &closed},  {{&open, &closed}, &closed}, {{&never, &never}, &never}};
+    for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
+        struct run *r = run_new("windows.tar");
+        struct dcr_err err = {0};
+        for (int k = 0; k < 2; k++) {
+            struct dcr_buf text = {0};
+            const struct summary s = {
+                .info = {.window = *c[i].list[k], .host = "n1"}, .trace_name = "", .notes = "", .ended_in = ""};
+            summary_write(&s, &text);
+            struct dcr_memory memory = {.bytes = text.data, .len = text.len};
+            struct dcr_stream stream = dcr_stream_memory(&memory, "a.dct-summary");
+            assert_int_equal(summary_member_read(r, 0, &stream, &err), 0);
+            dcr_buf_release(&text);
+        }
+        assert_memory_equal(&run_rank_at(r, 0)->window, c[i].taken, sizeof *c[i].taken);
+        run_free(r);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -733,6 +767,7 @@ int main(void)
         cmocka_unit_test(test_spans_while_reading),
         cmocka_unit_test(test_observed),
         cmocka_unit_test(test_trace_against_table),
+        cmocka_unit_test(test_windows_of_processes),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -1,5 +1,6 @@
 /* test_reduce.c - the stream of events becomes steps (lib/reduce.h). Times are chosen by hand. */
 #include "lib/reduce.h"
+#include "lib/trace.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -52,6 +53,54 @@ static void expect_parts(const struct step_record *s, int64_t compute, int64_t c
     for (int c = 0; c < N_CATEGORIES; c++)
         sum += s->part_ns[c];
     assert_int_equal(sum, s->step_ns);
+}
+
+/* Steps that end when not all is recorded any more are left out, and what follows with them. */
+static void test_until(void **state)
+{
+    (void)state;
+    struct reducer *d = reduce_new();
+    struct reduced k = {0};
+    struct dcr_arena a = {0};
+    reduce_until(d, 250);
+    for (int s = 0; s < 4; s++) {
+        phase(d, 1, CAT_COMPUTE, 100 * s + 10, 100 * s + 60);
+        phase(d, 1, CAT_COMM, 100 * s + 60, 100 * s + 80);
+        step(d, 1, s, 100 * s, 100 * s + 100);
+    }
+    assert_int_equal(reduce_finish(d, &a, &k), 1);
+    assert_int_equal(k.n_steps, 2);
+    assert_int_equal(k.n_collectives, 2);
+    assert_int_equal(k.wall_ns, 200);
+    expect_parts(&k.steps[1], 50, 20, 0, 0, 30);
+    reduce_free(d);
+    dcr_arena_release(&a);
+}
+
+/* The step that closes the window has its end by the track's counter, the window by the system's clock. */
+static void test_step_that_closes(void **state)
+{
+    (void)state;
+    const int64_t length = 100000, last = 3 * length;
+    static const struct {
+        int64_t late_ns; /* the end of the third step, behind what the window says */
+        int n_steps;
+    } c[] = {{0, 3}, {DCT_CLOCK_ERROR_NS, 3}, {DCT_CLOCK_ERROR_NS + 1, 2}};
+    struct dct_info info = {.window = {.until_ns = INT64_MAX / 4, .first_ns = 1, .last_ns = last, .closed_ns = last}};
+    for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
+        struct reducer *d = reduce_new();
+        struct reduced k = {0};
+        struct dcr_arena a = {0};
+        reduce_until(d, dct_recorded_until(&info));
+        for (int s = 0; s < 3; s++)
+            step(d, 1, s, length * s, length * (s + 1) + (s == 2 ? c[i].late_ns : 0));
+        assert_int_equal(reduce_finish(d, &a, &k), 1);
+        assert_int_equal(k.n_steps, c[i].n_steps);
+        reduce_free(d);
+        dcr_arena_release(&a);
+    }
+    info.incomplete_ns = last; /* events were lost: nothing is allowed for */
+    assert_int_equal(dct_recorded_until(&info), last);
 }
 
 static void test_plain_step(void **state)
@@ -659,6 +708,8 @@ static void test_many_tracks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_until),
+        cmocka_unit_test(test_step_that_closes),
         cmocka_unit_test(test_plain_step),
         cmocka_unit_test(test_nesting),
         cmocka_unit_test(test_since_crosses_steps),

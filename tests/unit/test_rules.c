@@ -1,6 +1,7 @@
 /* test_rules.c - numbers against thresholds: what limits, what is watched, what is n/a. */
 #include "tests/unit/made_rules.h"
 
+#include "render/narrate/format.h"
 #include "render/narrate/narrate.h"
 
 static void test_data(void **state)
@@ -61,6 +62,57 @@ static void test_io(void **state)
         run_rank_at(r, i)->wall_ns = 5000;
     }
     assert_int_equal(verdict_of(r, CLASS_IO, t), VERDICT_LIMITS);
+}
+
+/* A share stands beside a threshold on the same quantity. */
+static void test_what_was_judged(void **state)
+{
+    (void)state;
+    struct run *r = parts(0, 0, 0), *runs[] = {r};
+    for (int i = 0; i < 2; i++) {
+        run_rank_at(r, i)->outside_ns[CAT_IO] = 1000;
+        run_rank_at(r, i)->wall_ns = 5000;
+    }
+    struct report rep = {0};
+    struct analyse_options o = made_options();
+    assert_int_equal(analyse(&rep, runs, 1, &o, NULL), 0);
+    const struct class_result *io = &rep.runs[0].classes[CLASS_IO], *compute = &rep.runs[0].classes[CLASS_COMPUTE];
+    assert_int_equal(io->verdict, VERDICT_LIMITS);
+    assert_string_equal(judged_share(io).text, "20 % of the run"); /* not 0 % of step time */
+    assert_string_equal(judged_threshold(io).text, "10 %");
+    assert_true(!compute->judged.of); /* the share itself */
+    assert_string_equal(judged_share(compute).text, "100 %");
+    assert_string_equal(judged_threshold(compute).text, "80 %");
+    report_free(&rep);
+    run_free(r);
+}
+
+/* Ranks wait for each other by turns, for 20.0 ms because of computing and for 0.06 ms because of loading: the text has
+ * the waiting of the breakdown. */
+static void test_waiting_is_one_number(void **state)
+{
+    (void)state;
+    enum { MS = 1000000 };
+    for (int is_much = 0; is_much < 2; is_much++) {
+        int64_t load = is_much ? 4 * MS : MS / 100 * 12;
+        struct run *r = made_run(2, 64), *runs[] = {r};
+        const int64_t slow[N_CATEGORIES] = {[CAT_COMPUTE] = 100 * MS, [CAT_DATA] = MS + load, [CAT_COMM] = 2 * MS};
+        const int64_t fast[N_CATEGORIES] = {[CAT_COMPUTE] = 60 * MS, [CAT_DATA] = MS, [CAT_COMM] = 42 * MS + load};
+        for (int s = 0; s < 40; s++)
+            for (int i = 0; i < 2; i++)
+                made_step(r, run_rank_at(r, i), (s + i) % 2 ? slow : fast);
+        struct report rep = {0};
+        struct analyse_options o = made_options();
+        assert_int_equal(analyse(&rep, runs, 1, &o, NULL), 0);
+        const char *text = rep.runs[0].classes[CLASS_IMBALANCE].text;
+        assert_int_equal(rep.runs[0].classes[CLASS_IMBALANCE].share_ns, 20 * MS);
+        assert_int_equal(rep.runs[0].part_ns[PART_WAIT], 20 * MS + load / 2);
+        assert_non_null(strstr(text, is_much
+                                         ? "22.0 ms a step waiting, 2.00 ms of it for ranks that load or write files"
+                                         : "20.1 ms a step waiting, no rank stands out"));
+        report_free(&rep);
+        run_free(r);
+    }
 }
 
 static void test_compute_bound(void **state)
@@ -309,7 +361,7 @@ static struct run *calibrated(double bytes, double flop)
     for (int i = 0; i < 2; i++) {
         r->nodes[i].host = i ? "b" : "a";
         nodes[i] = (struct run_node_calibration){
-            .host = r->nodes[i].host, .cores = 8, .sgemm_one = {3, 20, 20, 20}, .memory_one = {3, 10, 10, 10}};
+            .host = r->nodes[i].host, .cores = 8, .flop_one = {3, 20, 20, 20}, .memory_one = {3, 10, 10, 10}};
     }
     r->calibration = &c;
     r->program.traffic_bytes_per_step = bytes;
@@ -332,7 +384,9 @@ static void test_memory(void **state)
     struct analyse_options o = made_options();
     assert_int_equal(analyse(&rep, runs, 1, &o, NULL), 0);
     assert_int_equal(rep.runs[0].classes[CLASS_MEMORY].share_ns, 80);
-    assert_int_equal(rep.runs[0].classes[CLASS_MEMORY].gain_ns, 87); /* 100 - 12.5 */
+    assert_string_equal(judged_share(&rep.runs[0].classes[CLASS_MEMORY]).text, "80 % of bandwidth");
+    assert_string_equal(judged_threshold(&rep.runs[0].classes[CLASS_MEMORY]).text, "60 %"); /* of that, too */
+    assert_int_equal(rep.runs[0].classes[CLASS_MEMORY].gain_ns, 87);                        /* 100 - 12.5 */
     assert_int_equal(rep.runs[0].classes[CLASS_COMPUTE].gain_ns, 0); /* a ceiling of large products is no gain */
     report_free(&rep);
     run_free(r);
@@ -396,9 +450,19 @@ static void test_roofline(void **state)
     struct analyse_options o = made_options();
     assert_int_equal(analyse(&rep, &r, 1, &o, NULL), 0);
     const struct class_result *memory = &rep.runs[0].classes[CLASS_MEMORY];
-    assert_non_null(strstr(memory->text, "(from caches, or what was stated is too low, so no share of it is given)"));
+    assert_int_equal(memory->verdict, VERDICT_NA);
+    assert_non_null(strstr(memory->text, "n/a because counts and stated peaks disagree (16.0 GB/s is 800.00 times the "
+                                         "stated 0.0200 GB/s): state the peaks of one rank anew"));
     assert_null(strstr(memory->text, "calibrat"));
-    assert_non_null(strstr(memory->rule, "of the stated bandwidth"));
+    report_free(&rep);
+    run_free(r);
+    labels[0].value = "50";
+    r = calibrated(1600, 500);
+    r->program.backend = "cuda";
+    r->labels = labels;
+    r->n_labels = 2;
+    assert_int_equal(analyse(&rep, &r, 1, &o, NULL), 0);
+    assert_non_null(strstr(rep.runs[0].classes[CLASS_MEMORY].rule, "of the stated bandwidth"));
     report_free(&rep);
     run_free(r);
     labels[0].value = "50x"; /* no number */
@@ -407,6 +471,181 @@ static void test_roofline(void **state)
     r->labels = labels;
     r->n_labels = 2;
     assert_false(roofline_by(r).has);
+}
+
+/* What the report says of a run that does `flop` operations and moves `bytes` in 100 ns, on cores that do 4000 and move
+ * 2000 in that time. */
+static const char *said_of(double bytes, double flop, struct roofline *f, enum verdict *verdict)
+{
+    static char text[512];
+    struct run *r = calibrated(bytes, flop);
+    struct report rep = {0};
+    struct analyse_options o = made_options();
+    assert_int_equal(analyse(&rep, &r, 1, &o, NULL), 0);
+    *f = rep.runs[0].roofline;
+    *verdict = rep.runs[0].classes[CLASS_MEMORY].verdict;
+    f->of_attainable_because = *f->of_attainable_because ? "said" : "";
+    f->mfu_because = *f->mfu_because ? "said" : "";
+    snprintf(text, sizeof text, "%s", rep.runs[0].classes[CLASS_MEMORY].text);
+    report_free(&rep);
+    run_free(r);
+    return text;
+}
+
+/* Nothing does more than it can. A little more is an error of measuring; beyond that nobody knows which of the two is
+ * wrong, and no share is given. */
+static void test_beyond_the_peak(void **state)
+{
+    (void)state;
+    struct roofline f;
+    enum verdict memory;
+    const char *text = said_of(100, 4120, &f, &memory);
+    assert_string_equal(text, "while computing it moves 1.00 GB/s, 5.0 % of the calibrated 20.0 GB/s and does 41.2 "
+                              "GFLOP/s, at the peak (calibrated: 40.0 GFLOP/s) (analytic counts)");
+    assert_int_equal(memory, VERDICT_FINE);
+    assert_true(is_about(f.of_attainable_ratio, 1.03) && is_about(f.mfu_ratio, 1.03));
+    assert_string_equal(f.of_attainable_because, "");
+    assert_string_equal(f.bound, "compute");
+
+    text = said_of(100, 4800, &f, &memory);
+    assert_string_equal(text, "n/a because counts and calibration disagree (48.0 GFLOP/s is 1.20 times the calibrated "
+                              "40.0 GFLOP/s): calibrate again while nothing else runs, and check flop_per_step and "
+                              "traffic_bytes_per_step of program.json");
+    assert_int_equal(memory, VERDICT_NA);
+    assert_string_equal(f.of_attainable_because, "said");
+    assert_string_equal(f.mfu_because, "said");
+    assert_string_equal(f.bound, "");
+
+    text = said_of(2400, 500, &f, &memory); /* of memory: the operations are not in doubt */
+    assert_non_null(strstr(text, "disagree (24.0 GB/s is 1.20 times the calibrated 20.0 GB/s)"));
+    assert_int_equal(memory, VERDICT_NA);
+    assert_string_equal(f.of_attainable_because, "said");
+    assert_string_equal(f.mfu_because, "");
+    assert_string_equal(f.bound, "");
+
+    text = said_of(2060, 500, &f, &memory);
+    assert_non_null(strstr(text, "20.6 GB/s, at the peak (calibrated: 20.0 GB/s)"));
+    assert_int_equal(memory, VERDICT_LIMITS);
+}
+
+/* Four ranks in turns on the two cores of one machine, whatever number of nodes it stands for: their operations, in the
+ * wall time of the step, against what the two cores can do. In one step of ten a rank found a core free, so that its
+ * own time was half as long. */
+static struct run *in_turns(double flop, int n_cores)
+{
+    static struct run_node_calibration node;
+    static struct run_calibration c = {.nodes = &node, .n_nodes = 1};
+    const int64_t waited[N_CATEGORIES] = {[CAT_COMPUTE] = 100, [CAT_COMM] = 10};
+    const int64_t alone[N_CATEGORIES] = {[CAT_COMPUTE] = 50, [CAT_COMM] = 60};
+    struct run *r = made_run(4, 64);
+    r->node_kind = NODES_EMULATED;
+    for (int i = 0; i < 4; i++) {
+        r->nodes[i].host = "a";
+        r->nodes[i].cores = r->nodes[i].cores_allowed = n_cores;
+        for (int s = 0; s < 40; s++)
+            made_step(r, run_rank_at(r, i), s % 10 == i ? alone : waited);
+    }
+    node = (struct run_node_calibration){.host = "a",
+                                         .cores = n_cores,
+                                         .flop_one = {3, 19, 18, 20},
+                                         .flop_all = {3, 19 * n_cores, 18 * n_cores, 20 * n_cores},
+                                         .memory_one = {3, 10, 10, 10},
+                                         .memory_all = {3, 20, 20, 20}};
+    r->calibration = &c;
+    r->program.threads = 1;
+    r->program.flop_per_step = flop;
+    r->program.traffic_bytes_per_step = 100;
+    return r;
+}
+
+static void test_rates_of_shared_cores(void **state)
+{
+    (void)state;
+    struct roofline f = roofline_by(in_turns(4180, 2));
+    assert_true(f.has && f.is_of_step);
+    assert_true(is_about(f.peak_gflop_per_s, 40) && is_about(f.gflop_per_s, 38)); /* 4180 in 110 ns */
+    assert_true(is_about(f.of_attainable_ratio, 0.95) && is_about(f.mfu_ratio, 0.95));
+    assert_string_equal(f.bound, "compute");
+    f = roofline_by(in_turns(4180, 4)); /* a core each: while they compute, 95 ns of a step in the mean */
+    assert_true(f.has && !f.is_of_step);
+    assert_true(is_about(f.peak_gflop_per_s, 80) && is_about(f.gflop_per_s, 44) && is_about(f.mfu_ratio, 0.475));
+    /* machines that are one by their kernel: what it can do counts once */
+    struct run *r = calibrated(1600, 500);
+    r->nodes[0].boot_id = r->nodes[1].boot_id = "one";
+    for (int i = 0; i < 2; i++)
+        r->calibration->nodes[i].flop_all = (struct run_measured){3, 25, 25, 25};
+    assert_true(is_about(roofline_by(r).peak_gflop_per_s, 25));
+    r = calibrated(1600, 500);
+    r->nodes[0].boot_id = "one";
+    r->nodes[1].boot_id = "another";
+    assert_true(is_about(roofline_by(r).peak_gflop_per_s, 40));
+}
+
+/* The peak of operations under a CPU quota is that of so many cores, whatever the processor has. */
+static void test_peak_under_a_quota(void **state)
+{
+    (void)state;
+    struct run *r = calibrated(1600, 500);
+    r->program.threads = 8;
+    assert_true(is_about(roofline_by(r).peak_gflop_per_s, 320)); /* 20 of each core, 8 cores on each of 2 nodes */
+    r = calibrated(1600, 500);
+    r->program.threads = 8;
+    r->nodes[0].cores_quota = r->nodes[1].cores_quota = 2;
+    struct roofline f = roofline_by(r);
+    assert_true(is_about(f.peak_gflop_per_s, 80) && is_about(f.peak_gb_per_s, 160));
+    assert_true(f.is_of_step); /* threads wait for each other's share */
+    r = calibrated(1600, 500);
+    r->nodes[0].cores_quota = 0.5; /* and none known of the other */
+    assert_true(is_about(roofline_by(r).peak_gflop_per_s, 30));
+    r = calibrated(1600, 500);
+    r->nodes[0].cores_quota = r->nodes[1].cores_quota = 2; /* more than there are threads */
+    f = roofline_by(r);
+    assert_true(is_about(f.peak_gflop_per_s, 40) && !f.is_of_step);
+    /* one machine: nodes on its kernel have a quota each, stand-ins one together */
+    for (int is_emulated = 0; is_emulated < 2; is_emulated++) {
+        r = calibrated(1600, 500);
+        r->node_kind = is_emulated ? NODES_EMULATED : NODES_ONE_KERNEL;
+        r->nodes[0].boot_id = r->nodes[1].boot_id = "one";
+        r->nodes[0].cores_quota = r->nodes[1].cores_quota = 0.75;
+        assert_true(is_about(roofline_by(r).peak_gflop_per_s, is_emulated ? 15 : 30));
+    }
+}
+
+/* Other programs had half of the cores: 8 GB/s of 20 are what the ranks got beside them, 80 % of what was left. */
+static void test_memory_beside_others(void **state)
+{
+    (void)state;
+    for (int is_beside = 0; is_beside < 2; is_beside++) {
+        struct run *r = calibrated(800, 100);
+        static struct run_reading busy[2][2], delays[2][2];
+        for (int i = 0; i < 2 && is_beside; i++) {
+            struct run_node *n = &r->nodes[i];
+            struct run_rank *k = run_rank_at(r, i);
+            n->cores = n->cores_allowed = 1;
+            n->cpu_percent = (struct sampled){.n = 2, .sum = 200};
+            n->monitor_seconds = (double)k->wall_ns / 1e9;
+            busy[i][0] = delays[i][0] = (struct run_reading){0};
+            busy[i][1] = (struct run_reading){.t_ns = k->wall_ns, .cpu_ns = k->wall_ns};
+            delays[i][1] =
+                (struct run_reading){.t_ns = k->wall_ns, .cpu_ns = k->wall_ns / 2, .run_delay_ns = k->wall_ns / 2};
+            n->busy = busy[i];
+            k->delays = delays[i];
+            n->n_busy = k->n_delays = 2;
+            k->cpu_ns = k->run_delay_ns = k->wall_ns / 2;
+            k->process_seconds = n->monitor_seconds;
+            for (size_t s = 0; s < k->n_steps; s++)
+                k->steps[s].start_ns = (int64_t)s * k->steps[s].step_ns;
+        }
+        struct report rep = {0};
+        struct analyse_options o = made_options();
+        assert_int_equal(analyse(&rep, &r, 1, &o, NULL), 0);
+        const struct class_result *c = &rep.runs[0].classes[CLASS_MEMORY];
+        assert_int_equal(c->verdict, is_beside ? VERDICT_LIMITS : VERDICT_WATCH);
+        assert_non_null(strstr(c->text, "8.00 GB/s, 40 % of the calibrated 20.0 GB/s"));
+        assert_int_equal(strstr(c->text, "other programs left 50 % of the cores") != NULL, is_beside);
+        report_free(&rep);
+        run_free(r);
+    }
 }
 
 /* One nanosecond of everything in each step: it is recorded, and of no weight. */
@@ -512,6 +751,7 @@ static void test_kernels(void **state)
         assert_int_equal(analyse(&rep, runs, 1, &o, NULL), 0);
         assert_int_equal(rep.runs[0].classes[CLASS_COMPUTE].verdict, VERDICT_LIMITS);
         assert_int_equal(rep.runs[0].classes[CLASS_COMPUTE].gain_ns, gains[i]);
+        assert_int_equal(strncmp(rep.runs[0].classes[CLASS_COMPUTE].text, "100 ns a step", 13), 0);
         assert_true(!!strstr(rep.runs[0].classes[CLASS_COMPUTE].text, "by memory or by arithmetic") == (gains[i] == 0));
         report_free(&rep);
         run_free(r);
@@ -638,8 +878,8 @@ static void test_file_time(void **state)
     assert_int_equal(f.n_in_folder, 2);
     assert_int_equal(f.folder_ns, 5000000000);
     assert_int_equal(f.folder_len, 2); /* "/d" */
-    r->has_window = 1;
-    assert_string_equal(file_time(r).because, "a part of the run only was recorded");
+    r->has_window = 1;                 /* of a recorder that does not say of which part: test_recorded.c */
+    assert_string_equal(file_time(r).because, "for how long the window was open on every rank is not known");
     r->has_window = 0;
     files[1].sum[DCT_IO_READ].ns = 17000000000;
     f = file_time(r);
@@ -688,6 +928,8 @@ int main(void)
         cmocka_unit_test(test_nothing_to_optimise_only_if_memory_was_judged),
         cmocka_unit_test(test_late_by_turns),
         cmocka_unit_test(test_io),
+        cmocka_unit_test(test_what_was_judged),
+        cmocka_unit_test(test_waiting_is_one_number),
         cmocka_unit_test(test_compute_bound),
         cmocka_unit_test(test_collectives_of_one_rank),
         cmocka_unit_test(test_imbalance),
@@ -699,6 +941,10 @@ int main(void)
         cmocka_unit_test(test_largest_gain),
         cmocka_unit_test(test_memory),
         cmocka_unit_test(test_roofline),
+        cmocka_unit_test(test_beyond_the_peak),
+        cmocka_unit_test(test_rates_of_shared_cores),
+        cmocka_unit_test(test_peak_under_a_quota),
+        cmocka_unit_test(test_memory_beside_others),
         cmocka_unit_test(test_memory_untold),
         cmocka_unit_test(test_kernels),
         cmocka_unit_test(test_kernels_beside_another_cause),

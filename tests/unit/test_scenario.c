@@ -14,7 +14,7 @@ static const char good[] = "# a comment\n"
                            "\n"
                            "draw = sensors 10..19\n"
                            "  draw = batch 7..7  \n"
-                           "class 1 = data io\n"
+                           "class 1 = shared data\n"
                            "class 2 = data\n"
                            "class 4 = shared\n"
                            "gain 1 = -5..40\n";
@@ -60,7 +60,7 @@ static void gives_its_words(void **state)
     assert_string_equal(s.name, "my-own");
     assert_string_equal(s.why, "because");
     assert_string_equal(s.needs, "");
-    assert_string_equal(s.classes[SCENARIO_1_RANK], "data io");
+    assert_string_equal(s.classes[SCENARIO_1_RANK], "shared data");
     assert_true(s.has_gain[0] && !s.has_gain[1] && s.gain[0].low == -5 && s.gain[0].high == 40);
     int seen[10] = {0}, n_seen = 0;
     for (uint64_t seed = 0; seed < 200; seed++) {
@@ -106,7 +106,8 @@ static void whatever_is_wrong_is_named(void **state)
     expect_refusal("why = because", "because", "line 2: a line is KEY = VALUE");
     expect_refusal("why = because", "way = x", "line 2: the keys are why");
     expect_refusal("why = because", "why = because\nwhy = not", "line 3: this was said already");
-    expect_refusal("class 2 = data\n", "", "nothing under 'class 2 ='");
+    expect_refusal("class 1 = shared data\nclass 2 = data\nclass 4 = shared\n", "", "nothing under 'class 1 ='");
+    expect_refusal("class 2 = data", "class 2 = data io", "line 10: one class is the answer");
     expect_refusal("off =\n", "", "nothing under 'off ='");
     expect_refusal("class 2 = data", "class 3 = data", "line 10: the number of ranks is 1, 2 or 4");
     expect_refusal("class 2 = data", "class 1 = data", "line 10: this was said already");

@@ -10,12 +10,14 @@
 #include <netdb.h>
 #include <semaphore.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -130,6 +132,63 @@ static void a_busy_child_is_seen(void **state)
     assert_true(highest > 0);
 }
 
+/* Writes 1 MB in a child that it waits for and 2 MB by itself, with a sample between; ends when it may. */
+static void write_in_a_tree(int may_end)
+{
+    enum { MB = 1000000 };
+    static char bytes[MB];
+    char end;
+    int out = open("/dev/null", O_WRONLY);
+    pid_t child = fork();
+    if (child == 0) {
+        ssize_t n = write(out, bytes, MB);
+        usleep(300000);
+        _exit(n != MB);
+    }
+    waitpid(child, NULL, 0);
+    ssize_t n = write(out, bytes, MB) + write(out, bytes, MB);
+    (void)n;
+    if (read(may_end, &end, 1) < 0)
+        _exit(1);
+    _exit(0);
+}
+
+/* The kernel counts what a child wrote for its parent as soon as that has waited for it: 3 MB, not 4. What is said of
+ * the end is told by the zombie. */
+static void what_a_tree_wrote_counts_once(void **state)
+{
+    (void)state;
+    int may_end[2];
+    siginfo_t info;
+    assert_int_equal(pipe(may_end), 0);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0)
+        write_in_a_tree(may_end[0]);
+    struct source_config config = {.rank = 3, .pid = child};
+    struct sampler *s = NULL;
+    struct dcr_err err = {0};
+    assert_int_equal(sampler_start(&s, spool, &config, 20, &err), 0);
+    usleep(600000);
+    assert_int_equal(write(may_end[1], "", 1), 1);
+    assert_int_equal(waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT), 0);
+    sampler_stop(s, NULL);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    struct table t;
+    open_table(&t, "rank3/process_monitor.csv");
+    int64_t chars = 0, calls = 0;
+    while (dcr_csv_next(t.csv, &err) == 0) {
+        assert_int_equal(dcr_csv_int(t.csv, dcr_csv_column(t.csv, "write_chars"), &chars, &err), 0);
+        assert_int_equal(dcr_csv_int(t.csv, dcr_csv_column(t.csv, "write_calls"), &calls, &err), 0);
+        assert_in_range(chars, 0, 3000000);
+    }
+    close_table(&t);
+    assert_int_equal(chars, 3000000);
+    assert_int_equal(calls, 3);
+    close(may_end[0]);
+    close(may_end[1]);
+}
+
 static void disk_and_net_have_rows_or_reasons(void **state)
 {
     (void)state;
@@ -178,6 +237,38 @@ static void a_full_disk_is_said(void **state)
     outputs_close(o);
 }
 
+static void a_row_that_has_no_room_leaves_none_of_it(void **state)
+{
+    (void)state;
+    struct outputs *o = outputs_open(spool);
+    struct dcr_err err = {0};
+    assert_non_null(o);
+    assert_int_equal(outputs_rows(o, "rows.csv", "a,b", "1,2\n", 4, &err), DCR_OK);
+    /* A file-size limit stands for a full disk: write() fails the same way. */
+    struct rlimit before, small;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    small = before;
+    small.rlim_cur = 10;
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    int rc = outputs_rows(o, "rows.csv", "a,b", "3,4\n5,6\n", 8, &err);
+    int rc_new = outputs_rows(o, "new.csv", "a,b,c,d,e,f", "1,2,3,4,5,6\n", 12, &err);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    signal(SIGXFSZ, SIG_DFL);
+    assert_int_equal(rc, DCR_FAIL);
+    assert_int_equal(rc_new, DCR_FAIL);
+    outputs_close(o);
+    char path[64], text[32] = "";
+    snprintf(path, sizeof path, "%s/rows.csv", spool);
+    FILE *f = fopen(path, "r");
+    assert_non_null(f);
+    assert_int_equal(fread(text, 1, sizeof text - 1, f), 8);
+    fclose(f);
+    assert_string_equal(text, "a,b\n1,2\n");
+    snprintf(path, sizeof path, "%s/new.csv", spool);
+    assert_int_not_equal(access(path, F_OK), 0); /* nor half a head */
+}
+
 /* A resolver that answers only when the test says so. */
 static sem_t is_resolving, may_answer;
 
@@ -203,7 +294,7 @@ static void a_slow_resolver_holds_up_nobody(void **state)
     fclose(f);
     assert_int_equal(sem_init(&is_resolving, 0, 0), 0);
     assert_int_equal(sem_init(&may_answer, 0, 0), 0);
-    struct source_config config = {.host_dir = "host-x", .rank = 1, .clock_spool = spool};
+    struct source_config config = {.host_dir = "host-x", .rank = 1, .clock_folder = spool};
     struct outputs *out = outputs_open(spool);
     for (int is_abandoned = 0; is_abandoned < 2; is_abandoned++) {
         struct dcr_err err = {0};
@@ -229,8 +320,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_busy_child_is_seen),
+        cmocka_unit_test(what_a_tree_wrote_counts_once),
         cmocka_unit_test(disk_and_net_have_rows_or_reasons),
         cmocka_unit_test(a_full_disk_is_said),
+        cmocka_unit_test(a_row_that_has_no_room_leaves_none_of_it),
         cmocka_unit_test(a_slow_resolver_holds_up_nobody),
     };
     return cmocka_run_group_tests(tests, make_spool, remove_spool);

@@ -201,37 +201,48 @@ static struct summary sample(void)
                                        .bytes = 12,
                                        .sketch = buckets,
                                        .n_sketch = 2}};
-    return (struct summary){.info = {.rank = 5, .node = -1, .pid = 12, .host = "h", .mono_ns = -4, .real_ns = 9},
-                            .loss = {.n_dropped = 1,
-                                     .n_bad_blocks = 2,
-                                     .n_missing_blocks = 3,
-                                     .n_open_blocks = 4,
-                                     .n_unmatched_pops = 5,
-                                     .n_open_ranges = 6,
-                                     .is_torn = 1},
-                            .notes = "one\ntwo",
-                            .ended_in = "all_reduce",
-                            .n_events = 10,
-                            .n_mpi_calls = 2,
-                            .n_io_calls = 1,
-                            .n_gpu_events = 12,
-                            .n_overflow = 11,
-                            .steps = {.steps = steps,
-                                      .n_steps = 2,
-                                      .collectives = calls,
-                                      .n_collectives = 2,
-                                      .phases = phases,
-                                      .n_phases = 2,
-                                      .outside_ns = {1, 2, 3, 4, 5, 6},
-                                      .validation_ns = 3,
-                                      .wall_ns = 140},
-                            .observed = observed,
-                            .n_observed = 2,
-                            .names = names,
-                            .n_names = 2,
-                            .trace_name = "rank5/trace-12.dct",
-                            .trace_bytes = 4096,
-                            .fingerprint = 0xdeadbeef};
+    return (struct summary){
+        .info = {.rank = 5,
+                 .node = -1,
+                 .pid = 12,
+                 .host = "h",
+                 .mono_ns = -4,
+                 .real_ns = 9,
+                 .incomplete_ns = 77,
+                 .window = {.first_ns = 11, .last_ns = 22, .closed_ns = 33, .since_ns = 44, .until_ns = 55},
+                 .n_dropped_gpu = 2,
+                 .own_bytes = 65536,
+                 .io = {1000, 70000, 3, 4}},
+        .loss = {.n_dropped = 1,
+                 .n_bad_blocks = 2,
+                 .n_missing_blocks = 3,
+                 .n_open_blocks = 4,
+                 .n_unmatched_pops = 5,
+                 .n_open_ranges = 6,
+                 .is_torn = 1},
+        .notes = "one\ntwo",
+        .ended_in = "all_reduce",
+        .n_events = 10,
+        .n_mpi_calls = 2,
+        .n_io_calls = 1,
+        .n_gpu_events = 12,
+        .n_overflow = 11,
+        .steps = {.steps = steps,
+                  .n_steps = 2,
+                  .collectives = calls,
+                  .n_collectives = 2,
+                  .phases = phases,
+                  .n_phases = 2,
+                  .outside_ns = {1, 2, 3, 4, 5, 6},
+                  .validation_ns = 3,
+                  .wall_ns = 140},
+        .observed = observed,
+        .n_observed = 2,
+        .names = names,
+        .n_names = 2,
+        .trace_name = "rank5/trace-12.dct",
+        .trace_bytes = 4096,
+        .fingerprint = 0xdeadbeef};
 }
 
 static int read_text(struct summary *out, struct dcr_arena *a, const char *text, size_t n, struct dcr_err *err)
@@ -259,6 +270,13 @@ static void test_there_and_back(void **state)
     assert_string_equal(back.notes, "one\ntwo");
     assert_string_equal(back.ended_in, "all_reduce");
     assert_int_equal(back.loss.is_torn, 1);
+    assert_int_equal(back.info.incomplete_ns, 77);
+    assert_int_equal(back.info.window.since_ns, 44);
+    assert_int_equal(back.info.window.until_ns, 55);
+    assert_int_equal(dct_recorded_until(&back.info), 55);
+    assert_int_equal(back.info.n_dropped_gpu, 2);
+    assert_int_equal(back.info.own_bytes, 65536);
+    assert_int_equal(back.info.io[DCT_IO_WRITE_CHARS], 70000);
     assert_int_equal(back.names[1].union_ns, -1);
     assert_int_equal(back.observed[1].event_ns, 20);
     assert_int_equal(back.observed[1].loading_ns, 12);

@@ -104,6 +104,9 @@ static void test_mistakes_name_the_place(void **state)
     assert_refused("{{}}", "{}", "no name");
     assert_refused("\n{{>other}}", "{}", "theme template 'page.html' line 2: no partial 'other'");
     assert_refused("x{{>self}}", "{}", "partials are nested too deeply");
+    assert_refused("{{#l}}\n{{#l}}{{.}}{{/l}}{{/l}}", "{\"l\": [1, 2]}", "line 2: this list is open already: 'l'");
+    assert_refused("{{#l}}{{>self}}{{/l}}", "{\"l\": [1, 2]}", "this list is open already: 'l'");
+    assert_filled("{{#l}}{{#l}}{{.}}{{/l}},{{/l}}", "{\"l\": [{\"l\": [1, 2]}, {\"l\": [3]}]}", "12,3,");
 }
 
 /* Whatever the bytes: a sentence or a page, never a crash. The seed is fixed; the sanitizer build watches. */

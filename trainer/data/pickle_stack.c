@@ -85,6 +85,8 @@ int pickle_gather(struct pickle_machine *m, struct pickle_value *into, size_t n,
 {
     if (n > m->depth)
         return pickle_refuse(&m->p, "its stack is empty", err);
+    if (n == 0) /* and there may be no stack yet */
+        return 0;
     struct pickle_value **from = m->stack + m->depth - n;
     for (size_t i = 0; i < n; i++)
         if (from[i] == &the_mark)
@@ -97,8 +99,7 @@ int pickle_gather(struct pickle_machine *m, struct pickle_value *into, size_t n,
         into->items = items;
         into->cap = cap;
     }
-    if (n)
-        memcpy(into->items + into->n, from, n * sizeof *from);
+    memcpy(into->items + into->n, from, n * sizeof *from);
     into->n += n;
     m->depth -= n;
     return 0;

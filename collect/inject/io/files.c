@@ -228,10 +228,10 @@ static int is_due(const struct file *f, int is_long, uint64_t bytes)
 
 void files_count(struct file *f, int kind, const char *call, int64_t start_ns, int64_t end_ns, uint64_t bytes)
 {
+    if (!dcc_guest_part(&start_ns, &end_ns))
+        return;
     int64_t ns = end_ns ? end_ns - start_ns : 0;
     int is_long = ns >= threshold_ns, saved_errno = errno;
-    if (!dcc_guest_is_open(end_ns ? end_ns : start_ns))
-        return;
     is_inside = 1;
     if (is_due(f, is_long, bytes))
         bring_into_trace(f);

@@ -38,12 +38,17 @@ build_make_ranks() {
 member() {
     tar xOf "$1" "$2"
 }
+# asked ARCHIVE MEMBER JQ-EXPRESSION: jq 1.6 is content with the nothing that comes of an archive that is not there
+asked() {
+    local text
+    text=$(member "$1" "$2") && jq -e -r "$3" <<<"$text"
+}
 # manifest ARCHIVE JQ-EXPRESSION
 manifest() {
-    member "$1" manifest.json | jq -e -r "$2"
+    asked "$1" manifest.json "$2"
 }
 metadata() {
-    member "$1" job_metadata.json | jq -e -r "$2"
+    asked "$1" job_metadata.json "$2"
 }
 if [ "$(id -u)" = 0 ]; then
     MPIRUN=(mpirun --allow-run-as-root --oversubscribe --mca mpi_yield_when_idle 1)

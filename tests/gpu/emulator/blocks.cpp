@@ -150,7 +150,9 @@ static void to_host()
 #endif
 }
 
-/* What a fiber runs: thread after thread, as long as there are any that have not begun. */
+/* What a fiber runs, block after block: thread after thread, as long as there are any that have not begun. It never
+ * returns: ASan keeps a second stack for every fiber that was begun, so one that was begun anew for each block would
+ * leave one behind each time. */
 static void run_threads()
 {
 #ifdef __SANITIZE_ADDRESS__
@@ -252,10 +254,10 @@ static fiber *new_fiber()
         if (p == MAP_FAILED)
             emulator_die("no memory for a thread's stack");
         f->stack = (char *)p;
+        make_context(&f->c, f->stack, STACK_BYTES, run_threads);
     }
     f->thread = block.order[block.n_started++];
     f->state = RUNS;
-    make_context(&f->c, f->stack, STACK_BYTES, run_threads);
     return f;
 }
 

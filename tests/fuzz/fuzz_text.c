@@ -1,0 +1,117 @@
+/* fuzz_text.c - any bytes as one of the small texts that a user writes: a file of thresholds, a --check rule, a
+ * scenario. No crash, no leak; a refusal says why, and what is taken is in its range. The first byte chooses. */
+#include "render/analyse/thresholds.h"
+#include "render/narrate/checks.h"
+#include "render/narrate/narrate.h"
+#include "trainer/scenario.h"
+
+#include "tests/unit/made_run.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static int read_thresholds(const char *path, struct dcr_err *err)
+{
+    struct thresholds t = thresholds_default();
+    int rc = thresholds_read(&t, path, err);
+#define X(name, def, lo, hi, meaning)        \
+    if (!(t.name >= (lo) && t.name <= (hi))) \
+        abort();
+    THRESHOLDS(X)
+#undef X
+    return rc;
+}
+
+/* The words of every choice, and what is shown of it, are text. */
+static int read_scenario(const char *path, struct dcr_err *err)
+{
+    static struct scenario s; /* its text would be much of a stack */
+    static const int n_ranks[] = {1, 2, 3, 4};
+    int rc = scenario_read(&s, path, err);
+    for (int k = 0; !rc && k < 16; k++) {
+        const struct scenario_choice c = {
+            .seed = k < 8 ? 7 : UINT64_MAX, .is_off = k & 1, .n_ranks = n_ranks[k / 2 % 4]};
+        char text[SCENARIO_TEXT], *words[SCENARIO_MAX_WORDS], *shown = NULL;
+        size_t n_shown = 0;
+        int n_words = 0;
+        struct dcr_err why = {0};
+        if (scenario_words(&s, &c, text, sizeof text, words, &n_words, &why) && why.text[0] == '\0')
+            abort();
+        for (int i = 0; i < n_words; i++)
+            if (words[i] < text || words[i] + strlen(words[i]) >= text + sizeof text || *words[i] == '\0')
+                abort();
+        FILE *out = open_memstream(&shown, &n_shown);
+        if (scenario_show(&s, &c, out, &why) && why.text[0] == '\0')
+            abort();
+        fclose(out);
+        free(shown);
+        scenario_is_idle(&s, &c);
+    }
+    return rc;
+}
+
+/* One report for all rules; what a rule adds to it is given back. */
+static const struct report *made_report(void)
+{
+    static struct report rep;
+    static struct run *runs[2];
+    if (rep.n_runs)
+        return &rep;
+    runs[0] = made_even_run(1, 64, 40, 70000000, 0, 5000000, 0);
+    runs[1] = made_even_run(2, 64, 40, 70000000, 25000000, 5000000, 0);
+    struct analyse_options o = made_options();
+    if (analyse(&rep, runs, 2, &o, NULL))
+        abort();
+    narrate(&rep);
+    return &rep;
+}
+
+static int run_check(const char *rule, struct dcr_err *err)
+{
+    struct report rep = *made_report();
+    rep.arena = (struct dcr_arena){0};
+    struct checks c = {0};
+    int rc = checks_parse(&rule, 1, err);
+    if ((rc != 0) != (checks_run(&rep, &rule, 1, &c, NULL) != 0))
+        abort();
+    if (!rc) {
+        struct dcr_buf out = {0};
+        if (c.n < 1 || c.n_failed > c.n)
+            abort();
+        checks_junit(&c, &out);
+        checks_markdown(&rep, &c, &out);
+        dcr_buf_release(&out);
+    }
+    dcr_arena_release(&rep.arena);
+    return rc;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct dcr_err err = {0};
+    int rc;
+    if (size == 0)
+        return 0;
+    if (data[0] % 3 == 0) {
+        char *rule = strndup((const char *)data + 1, size - 1);
+        rc = run_check(rule, &err);
+        free(rule);
+    } else {
+        char path[64];
+        int fd = memfd_create("fuzz", MFD_CLOEXEC);
+        if (fd < 0 || write(fd, data + 1, size - 1) != (ssize_t)(size - 1))
+            abort();
+        snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+        rc = data[0] % 3 == 1 ? read_thresholds(path, &err) : read_scenario(path, &err);
+        close(fd);
+    }
+    if (rc && err.text[0] == '\0')
+        abort();
+    return 0;
+}

@@ -1,0 +1,85 @@
+#!/usr/bin/env bash
+# Every number of report.json and of the CSV tables, over a wide corpus, against tests/golden/numbers/: what is not prose may change
+# only in a commit that says why. numbers.py says what is compared. ACCEPT=1 (make golden-accept) writes the files anew.
+. tests/lib/tap.sh
+. tests/data/archives/fixture.sh
+
+expected=tests/golden/numbers
+# numbers CASE STATUS arguments of dcreport...
+numbers() {
+    local name=$1 status=$2 got=0 made=$TMP/numbers-$1
+    shift 2
+    "$BIN/dcreport" -q "$@" -o "$TMP/site" >"$TMP/said" 2>&1 </dev/null || got=$?
+    if [ $got -ne "$status" ] || ! python3 tests/golden/numbers.py "$TMP/site" $expected/prose >"$made" 2>>"$TMP/said"; then
+        not_ok "$name" "exit status $got instead of $status: $(tail -n 5 "$TMP/said")"
+    else
+        [ -z "${ACCEPT:-}" ] || cp "$made" "$expected/$name"
+        check "$name" diff -U0 "$expected/$name" "$made"
+    fi
+    rm -rf "$TMP/site"
+}
+# made NAME NODES settings...: an archive of made-up text files, $TMP/NAME.tar
+made() {
+    fixture_run "$TMP/$1" "${@:2}" "id=$1"
+    fixture_pack "$TMP/$1" "$TMP/$1.tar"
+}
+
+# ---- made-up archives
+made one 1; made two 2
+fixture_run "$TMP/four" 4 id=four
+fixture_calibrate "$TMP/four"
+fixture_pack "$TMP/four" "$TMP/four.tar"
+numbers series 0 "$TMP"/{one,two,four}.tar
+numbers one 0 "$TMP/one.tar"
+made weak1 1 batch=64; made weak4 4 batch=256 compute=320000000
+numbers weak 0 "$TMP"/weak{1,4}.tar
+made slow1 1 kind=emulated cores=2; made slow4 4 slow_rank=2 transfer=500000 kind=emulated cores=2
+numbers slow-rank-shared-cores 0 "$TMP"/slow{1,4}.tar
+made straggler 4 slow_rank=1 transfer=500000
+numbers straggler 0 "$TMP/straggler.tar"
+made data 1 data=60000000; made data2 2 data=60000000
+numbers data 0 "$TMP/data.tar"
+numbers before-and-after 0 --baseline "$TMP/data2.tar" -- "$TMP/two.tar"
+made io 2 io=200000000
+numbers io 0 "$TMP/io.tar"
+made few 2 steps=3
+numbers few-steps 0 "$TMP/few.tar"
+made repeat1 2 transfer=11000000; made repeat2 2 transfer=9000000
+numbers repetitions 0 "$TMP"/{one,two,repeat1,repeat2}.tar
+numbers metrics-alone 3 "$TMP/one/metrics.csv"
+
+# ---- recorded ones: tests/data/archives/record.sh
+recorded=tests/data/archives/recorded
+numbers recorded-series 0 $recorded/series-{1,2,4}.tar.zst
+numbers recorded-before-and-after 0 --baseline $recorded/data-on.tar.zst -- $recorded/data-off.tar.zst
+for name in io window summaries mpi files gpu stopped; do
+    status=0
+    case $name in stopped | files | mpi | gpu) status=3 ;; esac
+    numbers "recorded-$name" $status "$recorded/$name.tar.zst"
+done
+numbers recorded-all 3 $recorded/*.tar.zst
+
+# ---- files of other tools
+foreign=tests/data/foreign
+numbers foreign-kineto 0 $foreign/kineto
+numbers foreign-scaling 0 $foreign/scaling
+numbers foreign-files 0 $foreign/{dmon.txt,scrape,smi.csv,smi-plain.csv,gputrace.csv,raw,ncu.csv,ncu-roofline.csv,sacct.txt,sacct-p.txt}
+if [ ! -d "$SHARED/data/traces" ]; then
+    skip "numbers of real files of other tools" "no ../shared/data/traces"
+    finish
+fi
+traces=$SHARED/data/traces
+for name in kineto kineto/dlrm_8rank monitor nccl-tests nsys nsys-h100 scaling talp; do
+    status=0
+    [ $name != scaling ] || status=3
+    numbers "real-${name##*/}" $status "$traces/$name"
+done
+resnet=$traces/kineto/resnet50_num_workers
+numbers real-before-and-after 0 --baseline "$resnet"_0.*.json.gz -- "$resnet"_4.*.json.gz
+numbers real-h100-before-and-after 3 --baseline "$traces/nsys-h100/mfu_2gpu_before.sqlite" -- "$traces/nsys-h100/mfu_2gpu_after.sqlite"
+if [ -d "$SHARED/data/seed-run" ]; then
+    numbers real-seed-run 3 "$SHARED/data/seed-run"
+else
+    skip "numbers of a real results folder" "no ../shared/data/seed-run"
+fi
+finish

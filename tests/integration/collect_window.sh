@@ -1,0 +1,67 @@
+#!/bin/bash
+# Which part of a run was recorded: a program that spends half of its time in MPI from begin to end reads so in every
+# window, and events that were lost are missing in the report instead of changing what it says.
+# shellcheck disable=SC2016  # commands for another shell
+# alone: shares of time, of two ranks that take turns
+. tests/lib/tap.sh
+. tests/data/programs/build.sh
+if ! command -v mpirun >/dev/null || ! command -v mpicc >/dev/null; then
+    skip "windows" "no mpirun and mpicc here"
+    finish
+fi
+mpicc -O1 -o "$TMP/uniform" tests/data/programs/uniform.c -ldl || not_ok "uniform builds"
+cd "$TMP" || exit 1
+
+# recorded NAME "OPTIONS" ARGS...: run uniform with them, and make its report
+recorded() {
+    local name=$1 options=$2
+    shift 2
+    # shellcheck disable=SC2086  # words
+    "$COLLECT" run -o "$name.tar" --interval 50 $options -- "${MPIRUN[@]}" -n 2 ./uniform "$@" >"$name.out" 2>&1
+    "$BIN/dcreport" "$name.tar" -o "$name" >"$name.txt" 2>"$name.err"
+}
+# says NAME JQ-EXPRESSION
+# shellcheck disable=SC2317  # check calls it
+says() {
+    jq -e ".runs[0] | $2" "$1/report.json" >/dev/null || {
+        jq -c '.headline, .support, (.runs[0] | .recorded, .mpi_share, .mpi_ranks)' "$1/report.json"
+        return 1
+    }
+}
+
+# ---- 4 s and more in turns of 20 ms. Starting takes a part of it, so that the half is less at the beginning.
+recorded whole "" 150 20
+recorded duration "--duration 2" 200 20
+recorded delay "--delay 2" 200 20
+recorded both "--delay 1.5 --duration 1" 200 20
+recorded steps "--steps 60:110" 150 20 named
+recorded capture "--capture-range nvtx:step" 100 20 named
+check "whole: half of the time" says whole '.mpi_share.ratio > 0.3 and .mpi_share.ratio < 0.7 and (.recorded | .is_part | not)'
+check "--duration: half, less the start" says duration '.mpi_share.ratio > 0.22 and .mpi_share.ratio < 0.7'
+for window in delay both steps capture; do
+    check "$window: half of the time" says $window '.mpi_share.ratio > 0.3 and .mpi_share.ratio < 0.7'
+done
+check "--duration 2: of less than 2.1 s a rank" says duration '.recorded | .is_part and .time_ns > 1.2e9 and .time_ns < 4.2e9 and .processes_ns > 7e9 and .from_ns == 0'
+check "--delay 2: what comes behind" says delay '.recorded | .from_ns > 0.5e9 and .from_ns <= 2e9 and .to_ns > 2.5e9 and .time_ns < .processes_ns - 1e9'
+check "--delay 1.5 --duration 1: 1 s of each rank" says both '.recorded | .time_ns > 1.9e9 and .time_ns < 2.1e9'
+check "--steps 60:110: about 1 s of 51 steps" says steps '.n_steps == 51 and (.recorded | .time_ns > 2e9 and .time_ns < 4e9)'
+check "the report says which part" grep -q "of the .* that a rank ran were recorded" delay.txt duration/report.json steps/report.json
+check "and calls it so" sh -c 'jq -e ".support | test(\"of the recorded part of the run in MPI calls\")" delay/report.json'
+
+# ---- a call that lasts longer than the window counts with the part of it that lies inside: rank 0 waits for 2 s
+recorded inside "--delay 1.5 --duration 0.5" late 10
+check "a call around the window fills it" says inside '.mpi_share.ratio > 0.35 and .mpi_share.ratio < 0.65 and ([.mpi_ranks[].time_ns] | max) <= 0.6e9'
+
+# ---- events are lost
+recorded lost "--max-disk-mb 1" late 25000
+check "lost: no share, and why" says lost '.mpi_share.ratio == null and .mpi_calls == null and (.recorded.because | test("events were lost"))'
+check "the headline says it" sh -c 'jq -e ".headline | test(\"[0-9]+ events were lost after .* of \")" lost/report.json'
+check "nothing is said of MPI" sh -c 'jq -e ".support + .headline | test(\"MPI_|waits for rank\") | not" lost/report.json'
+check "nor on the page, nor in the text" sh -c '! grep -q "MPI_Allreduce" lost/runs/*/index.html lost/runs/*/profiling_report.txt'
+check "the page says why" grep -q "Calls of MPI and on files are n/a because events were lost" lost/runs/*/index.html
+recorded steps_lost "--max-disk-mb 1" 12000 0 named
+check "steps: those before the loss" says steps_lost '.n_steps > 1000 and .n_steps < 11900 and .recorded.lost_from_ns > 0'
+check "the headline says it too" sh -c 'jq -e ".headline | test(\"events were lost after .*: the steps are those before\")" steps_lost/report.json'
+"$BIN/dcreport" --check 'exposed_comm<100%' --check 'steps>10' steps_lost.tar >check.txt 2>&1
+check "a check is not measured" test "$?" -eq 1 -a "$(grep -c '^not measured: .*events were lost' check.txt)" -eq 2
+finish

@@ -1,0 +1,68 @@
+#!/usr/bin/env bash
+# A report of a sanitizer fails a test, whatever the test makes of the program's exit status: tests/run is tried on a program
+# with faults, and on a script that takes each of its failures for what it expected.
+# plain: it runs no program
+. tests/lib/tap.sh
+: "${CC:=gcc}"
+mkdir -p "$TMP/tests/integration" "$TMP/tests/lib" "$TMP/build/bin" "$TMP/build-sanitize/bin"
+cp tests/run "$TMP/tests"
+cp tests/lib/tap.sh tests/lib/wellformed.py "$TMP/tests/lib"
+cat >"$TMP/faults.c" <<'C'
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+static char *volatile kept;
+static void keep(void)
+{
+    char local[32];
+    snprintf(local, sizeof local, "local");
+    kept = local;
+}
+int main(int argc, char **argv)
+{
+    const char *fault = argv[1];
+    if (!strcmp(fault, "stack")) {
+        keep();
+        return *kept == 'l';
+    }
+    if (!strcmp(fault, "heap")) {
+        char *volatile block = malloc(8);
+        block[8 * argc] = 1;
+        free(block);
+    }
+    if (!strcmp(fault, "overflow")) {
+        volatile int sum = INT32_MAX;
+        sum += argc;
+    }
+    if (!strcmp(fault, "leak"))
+        kept = malloc(argc), kept = NULL;
+    return 2;
+}
+C
+check "the program with the options of all sanitized programs" "$CC" -D_GNU_SOURCE -O1 -g1 -fsanitize=address,undefined \
+    -fno-sanitize-recover=undefined "$TMP/faults.c" tests/lib/sanitized.c -o "$TMP/build-sanitize/bin/faults" -ldl
+check "and without" "$CC" -D_GNU_SOURCE -O1 -w "$TMP/faults.c" -o "$TMP/build/bin/faults"
+
+# told SUITE FAULT HEAD PATTERN: a script with that head runs the program; one passed test and what the closing line counts
+told() {
+    # shellcheck disable=SC2016  # the script's own $BIN
+    printf '#!/bin/bash\n%s\n. tests/lib/tap.sh\n! "$BIN/faults" %s 2>/dev/null && ok refused\nfinish\n' "$3" "$2" \
+        >"$TMP/tests/integration/one.sh"
+    (cd "$TMP" && env -u BIN -u TMP BUILD="$TMP/build" TMPDIR="$TMP" tests/run "$1") >"$TMP/said" 2>&1
+    if grep -Eqx "$4" "$TMP/said"; then
+        ok "$1, ${3:-no word in the head}, $2: $4"
+    else
+        not_ok "$1, ${3:-no word in the head}, $2" "$(cat "$TMP/said")"
+    fi
+}
+for fault in stack heap overflow leak; do
+    told integration $fault "# sanitized: it is made for this" '1 passed, 1 failed, 0 skipped'
+done
+check "the report is shown" grep -q 'detected memory leaks' "$TMP/said"
+told integration none "# sanitized: it is made for this" '1 passed, 0 failed, 0 skipped'
+told integration overflow "" '1 passed, 0 failed, 0 skipped'
+told swapped overflow "" '1 passed, 1 failed, 0 skipped'
+told swapped overflow "# sanitized: it is made for this" '1 passed, 0 failed, 0 skipped'
+told swapped overflow "# plain: it is made for this" '0 passed, 1 failed, 0 skipped' # no test is left
+finish

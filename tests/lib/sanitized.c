@@ -1,0 +1,57 @@
+/* sanitized.c - part of every program and unit test that is built with SANITIZE=1: what the sanitizers watch for and
+ * how a report ends a program, wherever it is started from. */
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#ifdef __SANITIZE_ADDRESS__
+
+const char *__asan_default_options(void);
+const char *__ubsan_default_options(void);
+int __lsan_is_turned_off(void);
+void __ubsan_on_report(void);
+void __ubsan_get_current_report_data(const char **kind, const char **message, const char **file, unsigned *line,
+                                     unsigned *column, char **address);
+
+/* No program here ends with 86 by itself. The recorder is preloaded before ASan when a program runs under dccollect. */
+const char *__asan_default_options(void)
+{
+    return "detect_stack_use_after_return=1:exitcode=86:verify_asan_link_order=0";
+}
+
+const char *__ubsan_default_options(void)
+{
+    return "print_stacktrace=1:exitcode=86";
+}
+
+/* Open MPI leaves memory behind, most of it of modules that it has unloaded, so that no suppression could name them. */
+int __lsan_is_turned_off(void)
+{
+    int (*initialized)(int *) = NULL;
+    int has_joined = 0;
+    *(void **)&initialized = dlsym(RTLD_DEFAULT, "MPI_Initialized");
+    return initialized && initialized(&has_joined) == 0 && has_joined;
+}
+
+/* ASan writes its reports where ASAN_OPTIONS=log_path says. gcc's UBSan prints only, and a script may expect the output
+ * and the failure that it takes for a refusal: here it leaves a file too. */
+void __ubsan_on_report(void)
+{
+    const char *folder = getenv("SANITIZER_REPORTS");
+    char path[4096];
+    if (!folder || snprintf(path, sizeof path, "%s/ubsan.%ld", folder, (long)getpid()) >= (int)sizeof path)
+        return;
+    const char *kind = "", *message = "", *file = "";
+    char *address = NULL;
+    unsigned line = 0, column = 0;
+    __ubsan_get_current_report_data(&kind, &message, &file, &line, &column, &address);
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (fd < 0)
+        return;
+    dprintf(fd, "%s:%u:%u: %s: %s\n", file, line, column, kind, message);
+    close(fd);
+}
+
+#endif

@@ -1,0 +1,318 @@
+/* test_recorded.c - sums of recorded calls are divided by the time in which calls were recorded, and say nothing where
+ * events were lost (render/analyse/recorded.c). */
+#include "render/analyse/compare.h"
+#include "render/narrate/checks.h"
+#include "render/narrate/compare_doc.h"
+#include "render/narrate/narrate.h"
+#include "tests/unit/made_run.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#define MS INT64_C(1000000)
+
+/* Two ranks that ran for 10 s from 100 s on; half of the time that was recorded of them they spent in MPI. */
+struct uniform {
+    struct run *r;
+    struct run_mpi_call calls[2];
+    struct run_file files[1];
+};
+
+static void begin(struct uniform *u, int64_t recorded_ms)
+{
+    *u = (struct uniform){.r = made_run(2, 64)};
+    u->r->collector_version = "test";
+    u->calls[0] = (struct run_mpi_call){"MPI_Barrier", {40, 0, (uint64_t)(recorded_ms * MS), 0}};
+    u->calls[1] = (struct run_mpi_call){"MPI_Init", {2, 0, 500000000, 0}};
+    u->files[0] = (struct run_file){"/d/x", {[DCT_IO_WRITE] = {9, 900, (uint64_t)(recorded_ms * MS / 2), 0}}};
+    u->r->mpi_calls = u->calls;
+    u->r->n_mpi_calls = 2;
+    u->r->files = u->files;
+    u->r->n_files = 1;
+    for (int i = 0; i < 2; i++) {
+        struct run_rank *k = &u->r->ranks[i];
+        k->process_seconds = 10;
+        k->watched_from_ns = 100000 * MS;
+        k->watched_to_ns = 110000 * MS;
+        k->mpi_ns = recorded_ms * MS / 2;
+    }
+}
+
+static void set_window(struct uniform *u, struct dct_window w)
+{
+    u->r->has_window = 1;
+    for (int i = 0; i < 2; i++)
+        u->r->ranks[i].window = w;
+}
+
+static void check_shares(const struct uniform *u, int64_t recorded_ms)
+{
+    struct mpi_share m = mpi_share(u->r);
+    struct file_time f = file_time(u->r);
+    assert_string_equal(m.because, "");
+    assert_int_equal(m.wall_ns, 2 * recorded_ms * MS);
+    assert_true(m.ratio > 0.4999 && m.ratio < 0.5001);
+    assert_string_equal(m.largest->name, "MPI_Barrier");
+    assert_int_equal(f.wall_ns, 2 * recorded_ms * MS);
+    assert_true(f.ratio > 0.2499 && f.ratio < 0.2501);
+}
+
+/* The same program, recorded in whole and in every kind of window: the same shares. */
+static void test_every_window(void **state)
+{
+    (void)state;
+    static const struct {
+        struct dct_window window;
+        int64_t recorded_ms, from_ms, to_ms;
+    } c[] = {
+        /* --duration 1: open from before the processes began on */
+        {{.until_ns = 101000 * MS, .since_ns = 1, .first_ns = 1}, 1000, 0, 1000},
+        /* --delay 9 */
+        {{.until_ns = INT64_MAX / 4, .since_ns = 109000 * MS, .first_ns = 109000 * MS}, 1000, 9000, 10000},
+        /* --delay 2 --duration 3, of which the program ran all; --duration 30, of which it did not */
+        {{.until_ns = 105000 * MS, .since_ns = 102000 * MS, .first_ns = 102000 * MS}, 3000, 2000, 5000},
+        {{.until_ns = 130000 * MS, .since_ns = 102000 * MS, .first_ns = 102000 * MS}, 8000, 2000, 10000},
+        /* --steps: closed when the last of them ended */
+        {{.until_ns = INT64_MAX / 4, .closed_ns = 500 * MS, .first_ns = 103000 * MS, .last_ns = 103500 * MS},
+         500,
+         3000,
+         3500},
+        /* --capture-range: two pieces closed, the third open to the end */
+        {{.until_ns = INT64_MAX / 4,
+          .closed_ns = 500 * MS,
+          .first_ns = 101000 * MS,
+          .last_ns = 104000 * MS,
+          .since_ns = 108000 * MS},
+         2500,
+         1000,
+         10000},
+    };
+    struct uniform u;
+    begin(&u, 10000);
+    check_shares(&u, 10000);
+    run_free(u.r);
+    for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
+        begin(&u, c[i].recorded_ms);
+        set_window(&u, c[i].window);
+        check_shares(&u, c[i].recorded_ms);
+        struct recorded part = recorded_part(u.r);
+        assert_true(part.is_part);
+        assert_int_equal(part.watched_ns, 20000 * MS);
+        assert_int_equal(part.from_ns, c[i].from_ms * MS);
+        assert_int_equal(part.to_ns, c[i].to_ms * MS);
+        run_free(u.r);
+    }
+}
+
+/* --delay 9 of a rank that ran for 8 s only: nothing of it was recorded, and that is known. */
+static void test_never_opened(void **state)
+{
+    (void)state;
+    struct uniform u;
+    begin(&u, 1000);
+    set_window(&u, (struct dct_window){.until_ns = INT64_MAX / 4, .since_ns = 109000 * MS, .first_ns = 109000 * MS});
+    u.r->ranks[1].process_seconds = 8;
+    u.r->ranks[1].watched_to_ns = 108000 * MS;
+    u.r->ranks[1].mpi_ns = 0;
+    struct recorded part = recorded_part(u.r);
+    assert_string_equal(part.because, "");
+    assert_int_equal(part.ns, 1000 * MS);
+    assert_int_equal(part.from_ns, 9000 * MS);
+    assert_int_equal(part.to_ns, 10000 * MS);
+    u.calls[0].sum.ns /= 2;
+    assert_true(mpi_share(u.r).has);
+    assert_int_equal(mpi_share(u.r).wall_ns, 1000 * MS);
+    assert_int_equal(file_time(u.r).wall_ns, 1000 * MS);
+    assert_true(file_time(u.r).has);
+    u.r->ranks[0].process_seconds = 8;
+    u.r->ranks[0].watched_to_ns = 108000 * MS;
+    assert_false(mpi_share(u.r).has);
+    assert_string_equal(mpi_share(u.r).because, "the window never opened while a rank ran");
+    struct report rep = {0};
+    assert_string_equal(recorded_sentence(&rep, u.r),
+                        "The window never opened while a rank ran: nothing was recorded.");
+    run_free(u.r);
+}
+
+/* A rank in whose trace no window is told: nobody knows how long that was. A window that never opened: 0. */
+static void test_unknown_window(void **state)
+{
+    (void)state;
+    struct uniform u;
+    begin(&u, 1000);
+    set_window(&u, (struct dct_window){.until_ns = 101000 * MS, .since_ns = 1, .first_ns = 1});
+    u.r->ranks[1].window.until_ns = 0;
+    assert_false(mpi_share(u.r).has);
+    assert_string_equal(mpi_share(u.r).because, "for how long the window was open on every rank is not known");
+    assert_string_equal(file_time(u.r).because, mpi_share(u.r).because);
+    set_window(&u, (struct dct_window){.until_ns = INT64_MAX / 4});
+    assert_false(mpi_share(u.r).has);
+    assert_string_equal(mpi_share(u.r).because, "the window never opened while a rank ran");
+    run_free(u.r);
+}
+
+/* Waiting for a core over the part that the calls are of: half of that second, nothing of the other nine. */
+static void test_monitors_of_the_window(void **state)
+{
+    (void)state;
+    struct uniform u;
+    begin(&u, 1000);
+    set_window(&u, (struct dct_window){.until_ns = INT64_MAX / 4, .since_ns = 109000 * MS, .first_ns = 109000 * MS});
+    struct run_reading readings[] = {{100000 * MS, 0, 0, -1}, {109000 * MS, 0, 0, -1}, {110000 * MS, 500 * MS, 0, -1}};
+    u.r->ranks[0].run_delay_ns = 500 * MS;
+    u.r->ranks[0].delays = readings;
+    u.r->ranks[0].n_delays = 3;
+    double share = waiting_for_core(&u.r->ranks[0]);
+    assert_true(share > 0.4999 && share < 0.5001);
+    u.r->ranks[0].delays = NULL;
+    u.r->ranks[0].n_delays = 0;
+    run_free(u.r);
+}
+
+/* 900 bytes of 6.9 MB lie in recorded calls; 64 KiB are the recorder's own. */
+static void test_files_explained(void **state)
+{
+    (void)state;
+    struct uniform u;
+    begin(&u, 10000);
+    struct files_explained e = files_explained(u.r);
+    assert_false(e.has); /* an older archive */
+    assert_string_equal(e.because, "the archive has no totals of the kernel of every rank");
+    assert_string_equal(e.rest_because, e.because);
+    assert_int_equal(e.rest_bytes[DCT_IO_WRITE], -1);
+    assert_int_equal(e.recorded_bytes[DCT_IO_WRITE], 900);
+    for (int i = 0; i < 2; i++) {
+        const int64_t io[DCT_N_IO_TOTALS] = {5000, 3450000, 7, 840};
+        memcpy(u.r->ranks[i].io, io, sizeof io);
+    }
+    u.r->ranks[1].own_bytes = 65536;
+    e = files_explained(u.r);
+    assert_true(e.has);
+    assert_string_equal(e.rest_because, "");
+    assert_int_equal(e.bytes[DCT_IO_WRITE], 6900000 - 65536);
+    assert_int_equal(e.rest_bytes[DCT_IO_WRITE], 6900000 - 65536 - 900);
+    assert_int_equal(e.rest_bytes[DCT_IO_READ], 10000);
+    assert_int_equal(e.calls[DCT_IO_WRITE], 1680);
+    u.files[0].sum[DCT_IO_WRITE].bytes = 8000000; /* written behind the last look */
+    e = files_explained(u.r);
+    assert_int_equal(e.rest_bytes[DCT_IO_WRITE], -1);
+    assert_int_equal(e.rest_bytes[DCT_IO_READ], 10000);
+    assert_true(*e.rest_because);
+    u.r->has_window = 1;
+    assert_int_equal(files_explained(u.r).rest_bytes[DCT_IO_READ], -1);
+    u.r->has_window = 0;
+    u.r->ranks[0].n_dropped = 1;
+    assert_int_equal(files_explained(u.r).recorded_bytes[DCT_IO_READ], -1);
+    run_free(u.r);
+}
+
+static void analysed(struct uniform *u, struct report *rep)
+{
+    struct analyse_options o = made_options();
+    *rep = (struct report){0};
+    assert_int_equal(analyse(rep, &u->r, 1, &o, NULL), 0);
+    narrate(rep);
+}
+
+/* One of two ranks lost events: what both did together is not known, and the headline says what was lost. */
+static void test_lost_without_steps(void **state)
+{
+    (void)state;
+    struct thresholds t = thresholds_default();
+    struct uniform u;
+    struct report rep;
+    begin(&u, 10000);
+    u.r->ranks[1].mpi_ns = 1000 * MS;
+    assert_true(mpi_late(&t, u.r).has);
+    u.r->ranks[1].n_dropped = 78;
+    u.r->ranks[1].lost_from_ns = 102500 * MS;
+    assert_false(mpi_late(&t, u.r).has);
+    assert_string_equal(mpi_share(u.r).because, "events were lost while it was recorded");
+    assert_string_equal(file_time(u.r).because, "events were lost while it was recorded");
+    assert_int_equal(recorded_part(u.r).lost_from_ns, 2500 * MS);
+    analysed(&u, &rep);
+    assert_non_null(strstr(rep.headline, "78 events were lost after 2.50 s of 10.0 s"));
+    assert_null(strstr(rep.runs[0].support, "MPI_Barrier"));
+    assert_null(strstr(rep.runs[0].support, "The ranks spent"));
+    report_free(&rep);
+    u.r->ranks[1].n_dropped_gpu = 78; /* that CUPTI lost: nothing of the host */
+    u.r->ranks[1].lost_from_ns = 0;
+    assert_true(mpi_share(u.r).has);
+    u.r->ranks[0].n_bad_blocks = 1; /* damaged: nobody knows since when */
+    assert_false(mpi_share(u.r).has);
+    assert_int_equal(recorded_part(u.r).lost_from_ns, -1);
+    run_free(u.r);
+}
+
+/* Of a run with steps the steps before are known; a check is about all of it. */
+static void test_lost_with_steps(void **state)
+{
+    (void)state;
+    static const char *const rules[] = {"exposed_comm<99%", "steps>1", "dropped<1", "throughput>1"};
+    for (int is_lost = 0; is_lost < 2; is_lost++) {
+        struct run *r = made_even_run(2, 64, 40, 70 * MS, 25 * MS, 5 * MS, 0);
+        struct report rep = {0};
+        struct analyse_options o = made_options();
+        struct checks c;
+        for (int i = 0; i < 2; i++)
+            r->ranks[i].source = STEPS_TRACE;
+        r->ranks[1].n_dropped = is_lost ? 5 : 0;
+        r->ranks[1].lost_from_ns = is_lost ? 2000 * MS : 0;
+        for (int i = 0; i < 2; i++) {
+            r->ranks[i].process_seconds = 4;
+            r->ranks[i].watched_from_ns = 1;
+            r->ranks[i].watched_to_ns = 4000 * MS;
+        }
+        assert_int_equal(analyse(&rep, &r, 1, &o, NULL), 0);
+        narrate(&rep);
+        assert_int_equal(checks_run(&rep, rules, 4, &c, NULL), 0);
+        assert_int_equal(
+            strstr(rep.headline, "5 events were lost after 2.00 s of 4.00 s: the steps are those before.") != NULL,
+            is_lost);
+        for (int i = 0; i < 4; i++)
+            assert_int_equal(c.list[i].is_measured, i == 2 || !is_lost);
+        assert_int_equal(c.n_failed, is_lost ? 4 : 0);
+        report_free(&rep);
+        run_free(r);
+    }
+}
+
+/* Before and after: the headline says of which side events are missing, and nothing is sure. */
+static void test_lost_in_a_comparison(void **state)
+{
+    (void)state;
+    struct run *old[] = {made_even_run(1, 64, 40, 40 * MS, 0, 60 * MS, 0)},
+               *new[] = {made_even_run(1, 64, 40, 40 * MS, 0, 5 * MS, 0)};
+    struct report before = {0}, after = {0};
+    struct analyse_options o = made_options();
+    old[0]->ranks[0].source = STEPS_TRACE;
+    old[0]->ranks[0].n_dropped = 7;
+    assert_int_equal(analyse(&before, old, 1, &o, NULL), 0);
+    assert_int_equal(analyse(&after, new, 1, &o, NULL), 0);
+    narrate(&before);
+    narrate(&after);
+    assert_int_equal(compare(&after, &before), 1);
+    narrate_comparisons(&after);
+    assert_non_null(strstr(after.headline, "Before, 7 events were lost: the steps are those that are whole."));
+    assert_null(strstr(after.headline, "After,"));
+    assert_int_equal(after.comparisons[0].confidence, CONFIDENCE_LOW);
+    report_free(&after);
+    report_free(&before);
+    run_free(old[0]);
+    run_free(new[0]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_window),    cmocka_unit_test(test_unknown_window),
+        cmocka_unit_test(test_never_opened),    cmocka_unit_test(test_monitors_of_the_window),
+        cmocka_unit_test(test_files_explained), cmocka_unit_test(test_lost_without_steps),
+        cmocka_unit_test(test_lost_with_steps), cmocka_unit_test(test_lost_in_a_comparison),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
