@@ -304,13 +304,28 @@ struct dcr_tar_writer {
     struct archive *archive;
     struct archive_entry *entry;
     char *path, *partial;
-    int fd;
+    int fd, write_errno; /* of the first write that failed, or 0 */
 };
+
+/* What libarchive writes into. It never hears of a failed write: after one, it would free neither its buffers nor the
+ * compressor's (3.6.2). The writer asks write_errno instead. */
+static la_ssize_t write_bytes(struct archive *a, void *ctx, const void *bytes, size_t n)
+{
+    (void)a;
+    struct dcr_tar_writer *w = ctx;
+    for (size_t done = 0; done < n && !w->write_errno;) {
+        ssize_t k = write(w->fd, (const char *)bytes + done, n - done);
+        if (k >= 0)
+            done += (size_t)k;
+        else if (errno != EINTR)
+            w->write_errno = errno;
+    }
+    return (la_ssize_t)n;
+}
 
 static int writer_fail(struct dcr_tar_writer *w, struct dcr_err *err)
 {
-    /* libarchive says "Write error" for a full disk; the system says what it is. */
-    errno = archive_errno(w->archive);
+    errno = w->write_errno ? w->write_errno : archive_errno(w->archive);
     if (errno > 0)
         return dcr_err_sys(err, DCR_FATAL, "cannot write '%s'", w->path);
     return dcr_err_set(err, DCR_FATAL, "cannot write '%s': %s", w->path, archive_error_string(w->archive));
@@ -361,7 +376,8 @@ int dcr_tar_create_in(struct dcr_tar_writer **out, const char *path, const char 
             goto out;
         }
     }
-    if (archive_write_open_fd(w->archive, w->fd) != ARCHIVE_OK)
+    archive_write_set_bytes_in_last_block(w->archive, 1); /* as libarchive does for a file: no padding */
+    if (archive_write_open(w->archive, w, NULL, write_bytes, NULL) != ARCHIVE_OK)
         rc = writer_fail(w, err);
 out:
     if (rc) {
@@ -385,7 +401,7 @@ static int begin_member(struct dcr_tar_writer *w, const char *name, int64_t size
     archive_entry_set_perm(w->entry, 0644);
     archive_entry_set_size(w->entry, size_bytes);
     archive_entry_set_mtime(w->entry, (time_t)mtime, 0);
-    if (archive_write_header(w->archive, w->entry) < ARCHIVE_WARN)
+    if (archive_write_header(w->archive, w->entry) < ARCHIVE_WARN || w->write_errno)
         return writer_fail(w, err);
     return 0;
 }
@@ -396,7 +412,7 @@ int dcr_tar_add_bytes(struct dcr_tar_writer *w, const char *name, const void *by
     int rc = begin_member(w, name, (int64_t)n, mtime, err);
     if (rc)
         return rc;
-    return n && archive_write_data(w->archive, bytes, n) != (la_ssize_t)n ? writer_fail(w, err) : 0;
+    return n && (archive_write_data(w->archive, bytes, n) != (la_ssize_t)n || w->write_errno) ? writer_fail(w, err) : 0;
 }
 
 int dcr_tar_add_stream(struct dcr_tar_writer *w, const char *name, struct dcr_stream *s, int64_t size_bytes,
@@ -412,7 +428,7 @@ int dcr_tar_add_stream(struct dcr_tar_writer *w, const char *name, struct dcr_st
         else if (k > left || (k == 0 && left > 0))
             rc = dcr_err_set(err, DCR_FAIL,
                              "cannot pack '%s': its size changed meanwhile; pack when the program has ended", s->name);
-        else if (k > 0 && archive_write_data(w->archive, piece, (size_t)k) != k)
+        else if (k > 0 && (archive_write_data(w->archive, piece, (size_t)k) != k || w->write_errno))
             rc = writer_fail(w, err);
         if (rc || k == 0)
             break;
@@ -442,7 +458,7 @@ int dcr_tar_commit_checked(struct dcr_tar_writer *w, int (*check)(const char *pa
                            struct dcr_err *err)
 {
     int rc = 0;
-    if (archive_write_close(w->archive) != ARCHIVE_OK)
+    if (archive_write_close(w->archive) != ARCHIVE_OK || w->write_errno)
         rc = writer_fail(w, err);
     if (rc == 0 && fsync(w->fd) != 0 && errno != EINVAL && errno != EROFS)
         rc = dcr_err_sys(err, DCR_FATAL, "cannot write '%s'", w->path);
@@ -463,6 +479,8 @@ void dcr_tar_abandon(struct dcr_tar_writer *w)
 {
     if (!w)
         return;
+    if (!w->write_errno)
+        w->write_errno = ECANCELED; /* freeing ends the member with zeros, which nobody wants written */
     archive_write_free(w->archive);
     archive_entry_free(w->entry);
     if (w->fd >= 0 && w->partial) /* first: closed, it may be another process's */

@@ -7,11 +7,13 @@
 #include <archive.h>
 #include <archive_entry.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -241,6 +243,41 @@ static void failure_leaves_nothing(void **state)
     assert_int_equal(access(in_folder("gone.tar"), F_OK), -1);
 }
 
+/* A disk that fills up, at every place of the archive: in a header, in bytes, in the last block. */
+static void write_that_fails_is_said(void **state)
+{
+    (void)state;
+    static unsigned char bytes[50000];
+    uint32_t random = 1; /* bytes that do not compress */
+    for (size_t i = 0; i < sizeof bytes; i++) {
+        random = random * 1664525u + 1013904223u;
+        bytes[i] = (unsigned char)(random >> 24);
+    }
+    struct rlimit before;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    signal(SIGXFSZ, SIG_IGN);
+    for (size_t n = 1000; n <= sizeof bytes; n += 3500) {
+        const char *name = n % 1000 ? "small.tar" : "small.tar.zst";
+        const struct rlimit small = {.rlim_cur = n / 2, .rlim_max = before.rlim_max};
+        struct dcr_err err = {0};
+        struct dcr_tar_writer *w;
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+        assert_int_equal(dcr_tar_create(&w, in_folder(name), &err), 0);
+        int rc = 0;
+        for (int k = 0; k < 4 && rc == 0; k++)
+            rc = dcr_tar_add_bytes(w, (const char *[]){"a", "b", "c", "d"}[k], bytes, n, 0, &err);
+        if (rc)
+            dcr_tar_abandon(w);
+        else
+            rc = dcr_tar_commit(w, &err);
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+        assert_int_equal(rc, DCR_FATAL);
+        assert_non_null(strstr(err.text, "File too large"));
+        assert_int_equal(access(in_folder(name), F_OK), -1);
+    }
+    signal(SIGXFSZ, SIG_DFL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -250,6 +287,7 @@ int main(void)
         cmocka_unit_test(what_is_no_tar_is_refused),
         cmocka_unit_test(what_lies_behind_the_end_is_seen),
         cmocka_unit_test(failure_leaves_nothing),
+        cmocka_unit_test(write_that_fails_is_said),
         cmocka_unit_test(truncation_inside_a_member_is_seen),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
