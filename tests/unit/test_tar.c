@@ -281,14 +281,10 @@ static void write_that_fails_is_said(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_written_is_read),
-        cmocka_unit_test(same_members_same_bytes),
-        cmocka_unit_test(unsafe_members_are_refused),
-        cmocka_unit_test(what_is_no_tar_is_refused),
-        cmocka_unit_test(what_lies_behind_the_end_is_seen),
-        cmocka_unit_test(failure_leaves_nothing),
-        cmocka_unit_test(write_that_fails_is_said),
-        cmocka_unit_test(truncation_inside_a_member_is_seen),
+        cmocka_unit_test(what_is_written_is_read),          cmocka_unit_test(same_members_same_bytes),
+        cmocka_unit_test(unsafe_members_are_refused),       cmocka_unit_test(what_is_no_tar_is_refused),
+        cmocka_unit_test(what_lies_behind_the_end_is_seen), cmocka_unit_test(failure_leaves_nothing),
+        cmocka_unit_test(write_that_fails_is_said),         cmocka_unit_test(truncation_inside_a_member_is_seen),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
