@@ -223,7 +223,7 @@ $(BUILD)/tests/unit/test_backend_cuda: $(BUILD)/obj/tests/gpu/backend_cases.o $(
 # ---- the main job --------------------------------------------------------------------------------
 NODES ?= 1 2 4
 SCHEDULER ?= local
-export NODES DATA GRAPH ARGS BUILD
+export NODES NODE_CPU NODE_NET EMULATE DATA GRAPH ARGS BUILD
 
 .PHONY: report collect site
 report:

@@ -1,10 +1,13 @@
 #!/usr/bin/env bash
-# series.sh - `make collect` on one machine: train with 1, 2 and 4 MPI processes that stand in for nodes, pack one archive a run.
+# series.sh - `make collect` on one machine: train on 1, 2 and 4 emulated nodes, pack one archive a run.
 #
-# Before the first run the machine itself is measured (dccollect calibrate, some 10 s); CALIBRATE=0 leaves that out.
+# A node is an equal share of this machine with a link of its own (collect/nodes). Where the machine does not permit
+# that, or with EMULATE=ranks, a node is a plain process and all share the cores.
+# Before the first run a node itself is measured (dccollect calibrate, some 10 s); CALIBRATE=0 leaves that out.
 #
-# From the environment: NODES ("1 2 4"), DATA and GRAPH (traffic data; generated when empty), ARGS (more options of
-# dcrnn-train), BUILD, RESULTS (folder). Leaves results/<n>node-<run id>.tar and the list of them in results/last-series.
+# From the environment: NODES ("1 2 4"), NODE_CPU and NODE_NET (other shares and links: 0.25, 50mbit), EMULATE (nodes,
+# ranks), DATA and GRAPH (traffic data; generated when empty), ARGS (more options of dcrnn-train), BUILD, RESULTS (folder).
+# Leaves results/<n>node-<run id>.tar and the list of them in results/last-series.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 bin=${BUILD:-build}/bin
@@ -28,13 +31,16 @@ fail() { # sentence
 }
 read -r -a nodes <<<"${NODES-1 2 4}"
 [ ${#nodes[@]} -gt 0 ] || fail "NODES is empty; say for example NODES=\"1 2 4\""
-# Processes of this machine stand in for nodes: many more than cores take their time, and mean nothing.
+# Plain processes that share cores: many more than cores take their time, and mean nothing. Nodes have limits of their own.
 limit=$((16 * $(nproc)))
 [ "$limit" -ge 64 ] || limit=64
+most=1
 for n in "${nodes[@]}"; do
     case $n in *[!0-9]* | 0*) fail "NODES holds '$n', not a number of nodes; say for example NODES=\"1 2 4\"" ;; esac
     { [ ${#n} -le 6 ] && [ "$n" -le "$limit" ]; } || fail "NODES holds $n, but this machine stands in for $limit nodes at most"
+    [ "$n" -le "$most" ] || most=$n
 done
+case ${EMULATE:-} in '' | nodes | ranks) ;; *) fail "EMULATE is '$EMULATE'; it can be nodes or ranks" ;; esac
 for f in "${DATA:-}" "${GRAPH:-}"; do
     [ -z "$f" ] || [ -r "$f" ] || fail "cannot read '$f'; DATA and GRAPH name files of traffic data"
 done
@@ -43,6 +49,17 @@ case " ${ARGS:-} " in *" --out"*) fail "ARGS holds --out, but the output belongs
 check=--check-options
 case " ${train_args[*]} " in *" --data "* | *" --data="*) check=--check-data ;; esac
 "$bin/dcrnn-train" $check "${train_args[@]}" || exit 2
+
+# All that follows runs inside of the emulated nodes' namespaces, when there can be any.
+if [ -z "${NODES_ENTER:-}" ] && [ "${EMULATE:-}" != ranks ]; then
+    make_nodes=(collect/nodes --nodes "$most" ${NODE_CPU:+--cpu "$NODE_CPU"} ${NODE_NET:+--net "$NODE_NET"} --)
+    got=0
+    why=$("${make_nodes[@]}" true 2>&1) || got=$?
+    [ $got -ne 0 ] || exec "${make_nodes[@]}" collect/series.sh
+    [ $got -eq 77 ] || fail "${why#collect/nodes: }"
+    [ -z "${EMULATE:-}${NODE_CPU:-}${NODE_NET:-}" ] || fail "nodes with shares and links of their own cannot be emulated here: $why; EMULATE=ranks takes plain processes"
+    echo "the nodes are plain processes that share all cores, because nodes with shares and links of their own cannot be emulated here: $why"
+fi
 
 # Interrupted: the collectors beside the ranks are told, and they tell the programs, which end with a whole step; what they
 # left is still packed. mpirun itself would stop the ranks a second later, and a second signal make it leave them behind: it
@@ -98,13 +115,27 @@ progress() { # nodes
     printf '\r\033[K' >&2
 }
 
-# What the machine can do, for all archives of the series. A report can do without.
+# launcher NODES: sets launch, what starts a rank on each node.
+launcher() {
+    local i hosts=''
+    launch=("${apart[@]}" mpirun -n "$1" --bind-to none)
+    if [ -n "${NODES_ENTER:-}" ]; then
+        for ((i = 1; i <= $1; i++)); do hosts+=,node$i; done
+        launch+=(--host "${hosts#,}")
+    else
+        # Cores are shared and said to be. --oversubscribe: Open MPI counts cores, nproc hardware threads. With more
+        # ranks than either, those that wait must give way.
+        launch+=(--mca btl_vader_single_copy_mechanism none --oversubscribe)
+        [ "$1" -le "$(nproc)" ] || launch+=(--mca mpi_yield_when_idle 1)
+    fi
+}
+
+# What a node can do, for all archives of the series. A report can do without.
 calibration=()
 calibrate() {
-    local n most=1 file=$results/.calibration-$series.json flags=(--bind-to none --mca btl_vader_single_copy_mechanism none --oversubscribe)
-    for n in "${nodes[@]}"; do [ "$n" -le "$most" ] || most=$n; done
-    [ "$most" -le "$(nproc)" ] || flags+=(--mca mpi_yield_when_idle 1)
-    "${apart[@]}" mpirun -n "$most" "${flags[@]}" "$bin/dccollect" calibrate -o "$file" 2>"$file.log" &
+    local file=$results/.calibration-$series.json
+    launcher "$most"
+    "${launch[@]}" "$bin/dccollect" calibrate -o "$file" 2>"$file.log" &
     pid=$!
     await
     if [ -s "$file" ]; then
@@ -118,7 +149,7 @@ calibrate() {
 }
 
 run_one() { # nodes
-    local n=$1 name=$1node-$series archive log packed disturbed flags=() repetition=1
+    local n=$1 name=$1node-$series archive log packed disturbed repetition=1
     # NODES="2 2" repeats a run: each has an archive of its own.
     while [ -e "$results/$name.tar" ]; do
         repetition=$((repetition + 1))
@@ -129,11 +160,8 @@ run_one() { # nodes
     log=$spool/program/log/output.txt
     mkdir -p "$spool/program/log"
     began=$SECONDS
-    # --bind-to none: cores are shared and said to be. --oversubscribe: Open MPI counts cores, nproc hardware threads.
-    # More ranks than either: waiting ranks must give way.
-    flags=(--bind-to none --mca btl_vader_single_copy_mechanism none --oversubscribe)
-    [ "$n" -le "$(nproc)" ] || flags+=(--mca mpi_yield_when_idle 1)
-    "${apart[@]}" mpirun -n "$n" "${flags[@]}" "$bin/dccollect" run --spool "$spool" --emulate-nodes -- \
+    launcher "$n"
+    "${launch[@]}" "$bin/dccollect" run --spool "$spool" "${stand_in[@]}" -- \
         "$bin/dcrnn-train" --out "$spool/program" "${train_args[@]}" >"$log" 2>&1 &
     pid=$!
     if [ -t 2 ]; then progress "$n"; fi
@@ -190,6 +218,14 @@ keep_list() {
     fi
 }
 
+# "0.25 core and a link of 50 Mbit/s each", from DCREPORT_NODE.
+node_in_words() {
+    local cores link
+    cores=$(sed -n 's/.*cores=\([0-9.]*\).*/\1/p' <<<"$DCREPORT_NODE") link=$(sed -n 's/.*link_bit_per_s=\([0-9]*\).*/\1/p' <<<"$DCREPORT_NODE")
+    [ "$cores" = 0 ] && cores="all cores" || cores="$cores core"
+    [ "$link" = 0 ] && echo "$cores each, links without a limit" || echo "$cores and a link of $(awk -v l="$link" 'BEGIN { printf "%g", l / 1e6 }') Mbit/s each"
+}
+
 mkdir -p "$results" 2>/dev/null || true
 [ -w "$results" ] || fail "cannot write into the folder '$results'; make it writable"
 for left in "$results"/.spool-*; do
@@ -197,7 +233,15 @@ for left in "$results"/.spool-*; do
 done
 : >"$results/.last-series.partial"
 trap keep_list EXIT
-echo "collecting on ${nodes[*]} node(s); processes of this machine stand in for nodes (emulated)"
+if [ -n "${NODES_ENTER:-}" ]; then
+    stand_in=()
+    echo "collecting on ${nodes[*]} emulated node(s): $(node_in_words)"
+    # Enough steps for a mean, and a run on one node of a quarter of a core ends within a minute.
+    case " ${ARGS:-} " in *" --steps"* | *" --epochs"*) ;; *) train_args+=(--steps 70) ;; esac
+else
+    stand_in=(--emulate-nodes)
+    echo "collecting on ${nodes[*]} node(s); processes of this machine stand in for nodes (emulated)"
+fi
 [ "${CALIBRATE:-1}" = 0 ] || calibrate
 for n in "${nodes[@]}"; do
     [ -z "$interrupted" ] || { echo "interrupted" >&2; exit 130; }

@@ -6,7 +6,7 @@ if [ "${1:-}" != inside ]; then
     status=0
     # Half of the gradients travel beside the backward pass. Over 100 mbit/s the rest would cost 15 % of a step on four
     # nodes, and efficiency would end near 0.85, at the edge of what the report calls good. Over 20 it is below 0.7.
-    tests/slurm/cluster --rate 20mbit --log "$TMP/daemons" -- bash tests/slurm/series.sh inside || status=$?
+    tests/slurm/cluster --net 20mbit --log "$TMP/daemons" -- bash tests/slurm/series.sh inside || status=$?
     [ $status -eq 77 ] || exit $status
     skip "series on a real cluster" "see the line above"
     finish

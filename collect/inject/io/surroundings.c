@@ -5,7 +5,9 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #define EXPORTED __attribute__((visibility("default")))
@@ -53,15 +55,33 @@ int dcc_io_chroot(const char *path)
     return next ? next(path) : (int)early_syscall(SYS_chroot, path);
 }
 
+/* How long a thread sleeps that gives way, in ns; 0 everywhere but on emulated nodes (environment.c). MPI polls while a
+ * rank waits. On a node that is a share of a core the polling uses the share up: when the message comes, the rank has
+ * no time left until the next period. To give way is no help there, as no other thread wants the core. */
+static long sleep_ns(void)
+{
+    static long kept = -1;
+    if (kept < 0) {
+        const char *text = getenv("DCC_YIELD_NS");
+        long ns = text ? strtol(text, NULL, 10) : 0;
+        kept = ns > 0 && ns < 1000000000 ? ns : 0;
+    }
+    return kept;
+}
+
 EXPORTED int dcc_io_sched_yield(void) ALIAS(sched_yield);
 int dcc_io_sched_yield(void)
 {
+    struct timespec pause = {0};
     if (early_is_over()) {
         int saved_errno = errno;
         dcc_guest_yields(__builtin_return_address(0));
+        pause.tv_nsec = sleep_ns();
+        if (pause.tv_nsec > 0)
+            nanosleep(&pause, NULL);
         errno = saved_errno;
     }
-    return (int)early_syscall(SYS_sched_yield);
+    return pause.tv_nsec > 0 ? 0 : (int)early_syscall(SYS_sched_yield);
 }
 
 /* Who becomes another user may not be able to make a trace any more: the C library's call stands between making it and
