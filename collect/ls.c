@@ -1,6 +1,7 @@
 /* ls.c - see ls.h. */
 #include "collect/ls.h"
 
+#include "collect/node_share.h"
 #include "collect/words.h"
 #include "lib/format.h"
 #include "lib/manifest_sum.h"
@@ -165,18 +166,37 @@ static int read_all(struct listing *l, struct dcr_tar_reader *tar, struct dcr_er
 
 /* ---- words ------------------------------------------------------------------------------------ */
 
+/* " (emulated: 0.25 core, 50 Mbit/s each)", of the first that says so: an archive of unlike nodes says no more. */
+static void say_node_kind(const struct listing *l, struct dcr_buf *out)
+{
+    const char *kind = text_of(l->manifest, "node_kind");
+    const json_t *nodes = json_object_get(l->metadata, "nodes"), *share = NULL;
+    int n_unlike = 0;
+    char words[120] = "";
+    for (size_t i = 0; i < json_array_size(nodes); i++) {
+        const json_t *here = json_object_get(json_array_get(nodes, i), "emulated");
+        share = share ? share : here;
+        n_unlike += !here || !json_equal(share, here);
+    }
+    node_share_words(share, (int)json_array_size(nodes), words, sizeof words);
+    if (strcmp(kind, "one-kernel") == 0)
+        dcr_buf_puts(out, " (on one kernel)");
+    else if (strcmp(kind, "emulated") == 0 && share)
+        dcr_buf_printf(out, " (emulated: %s)", n_unlike || !*words ? "unlike parts of one machine" : words);
+    else if (strcmp(kind, "emulated") == 0)
+        dcr_buf_puts(out, " (ranks of one host stand in for them)");
+}
+
 static void say_counts(const struct listing *l, struct dcr_buf *out)
 {
     const json_t *nodes = json_object_get(l->manifest, "n_nodes"), *ranks = json_object_get(l->manifest, "n_ranks");
-    const char *kind = text_of(l->manifest, "node_kind");
-    if (json_is_integer(nodes))
-        dcr_buf_printf(out, ", %lld node%s%s", (long long)json_integer_value(nodes),
-                       json_integer_value(nodes) == 1 ? "" : "s",
-                       strcmp(kind, "emulated") == 0     ? " (ranks of one host stand in for them)"
-                       : strcmp(kind, "one-kernel") == 0 ? " (on one kernel)"
-                                                         : "");
-    else
+    if (json_is_integer(nodes)) {
+        dcr_buf_printf(out, ", %lld node%s", (long long)json_integer_value(nodes),
+                       json_integer_value(nodes) == 1 ? "" : "s");
+        say_node_kind(l, out);
+    } else {
         dcr_buf_puts(out, ", number of nodes unknown");
+    }
     if (json_is_integer(ranks))
         dcr_buf_printf(out, ", %lld rank%s", (long long)json_integer_value(ranks),
                        json_integer_value(ranks) == 1 ? "" : "s");

@@ -49,12 +49,13 @@ static void put_list(char *out, size_t n, const char *label, const json_t *list)
 static void summarise(const struct pack *p, char *out, size_t n)
 {
     char nodes[64] = "nodes unknown";
+    const char *kind = pack_json_text(p->metadata, "node_kind");
     size_t n_found = 0; /* files that were there, not those written into the archive here */
     for (size_t i = 0; i < p->n_members; i++)
         n_found += p->members[i].path != NULL;
     if (p->n_nodes)
         snprintf(nodes, sizeof nodes, "%d node%s%s", p->n_nodes, p->n_nodes == 1 ? "" : "s",
-                 p->is_emulated ? " (emulated)" : "");
+                 strcmp(kind, "emulated") == 0 ? " (emulated)" : "");
     snprintf(out, n, "%s: %s, ", p->request->output, nodes);
     size_t used = strlen(out);
     const json_t *collector = json_object_get(p->metadata, "collector");

@@ -335,6 +335,9 @@ int pack_describe(struct pack *p, struct dcr_err *err)
     pack_export_reports(p);
     if (p->is_spool)
         make_records(p);
+    rc = pack_check_emulation(p, err);
+    if (rc)
+        return rc;
     pack_judge(p);
     pack_check_mixed(p);
     add_rank_members(p);

@@ -1,6 +1,7 @@
 /* pack_nodes.c - which rank ran on which node, what is known of each node, and what kind of nodes they were. */
 #include "collect/pack_parts.h"
 
+#include "collect/node_share.h"
 #include "collect/spool_layout.h"
 
 #include <stdio.h>
@@ -111,6 +112,27 @@ static void put_monitors(const struct pack *p, json_t *o, int node, const char *
     json_object_set_new(o, "monitors", monitors);
 }
 
+/* A rank below a collector in front of mpirun is in that collector's node, when it is on its host. */
+static json_t *share_of_rank(const struct pack *p, const struct pack_rank *r)
+{
+    json_t *share = json_object_get(r->record, "emulated");
+    if (!share && p->launcher && strcmp(pack_json_text(p->launcher, "host"), r->host) == 0)
+        share = json_object_get(p->launcher, "emulated");
+    return share;
+}
+
+int pack_check_emulation(const struct pack *p, struct dcr_err *err)
+{
+    for (size_t i = 0; i < p->n_ranks && p->request->emulate_nodes; i++)
+        if (share_of_rank(p, &p->ranks[i]))
+            return dcr_err_set(
+                err, DCR_FAIL,
+                "cannot pack '%s' with --emulate-nodes: rank %d ran in an emulated node (" NODE_SHARE_VARIABLE
+                "), and a rank is not another one; leave the option out",
+                p->request->spool, p->ranks[i].rank);
+    return DCR_OK;
+}
+
 json_t *pack_node_object(struct pack *p, int node)
 {
     const struct pack_rank *first = NULL;
@@ -132,6 +154,9 @@ json_t *pack_node_object(struct pack *p, int node)
     if (!*pack_json_text(o, "boot_id") && first && *pack_json_text(first->record, "boot_id"))
         json_object_set_new(o, "boot_id", json_string(pack_json_text(first->record, "boot_id")));
     put_allowed_cores(p, node, o);
+    for (size_t i = 0; i < p->n_ranks && !json_object_get(o, "emulated"); i++)
+        if (p->ranks[i].node == node && share_of_rank(p, &p->ranks[i]))
+            json_object_set(o, "emulated", share_of_rank(p, &p->ranks[i]));
     if (host && host->node != node)
         put_monitors(p, o, -1, "an emulated node; the host's monitors are with the first node of the host");
     else if (!host || !host->facts)
@@ -143,9 +168,10 @@ json_t *pack_node_object(struct pack *p, int node)
 
 const char *pack_node_kind(const struct pack *p, const json_t *nodes)
 {
-    if (p->is_emulated)
-        return "emulated";
     size_t n = json_array_size(nodes), n_equal = 0;
+    for (size_t i = 0; i < n; i++)
+        if (p->is_emulated || json_object_get(json_array_get(nodes, i), "emulated"))
+            return "emulated";
     for (size_t i = 0; i < n; i++) {
         const char *id = pack_json_text(json_array_get(nodes, i), "boot_id");
         if (!*id)

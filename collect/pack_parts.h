@@ -130,6 +130,9 @@ void pack_check_mixed(struct pack *p);
 void pack_assign_nodes(struct pack *p);
 /** pack_node_object - one entry of the metadata's "nodes". gives */
 json_t *pack_node_object(struct pack *p, int node);
+/** pack_check_emulation - no rank that ran in an emulated node is asked to stand in for another one. After the ranks'
+ * records are there. */
+int pack_check_emulation(const struct pack *p, struct dcr_err *err) DCR_MUST_CHECK;
 /** pack_node_kind - "machines", "one-kernel", "emulated" or "unknown", of the array of all node objects. */
 const char *pack_node_kind(const struct pack *p, const json_t *nodes);
 

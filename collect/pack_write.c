@@ -107,8 +107,25 @@ static int is_adopted(const json_t *record, const char *word)
     return 0;
 }
 
+/* What emulated nodes were, but not whether this machine would have made them so by itself. */
+static void add_shares(struct dcr_sha256 *h, const json_t *nodes)
+{
+    for (size_t i = 0; i < json_array_size(nodes); i++) {
+        const json_t *share = json_object_get(json_array_get(nodes, i), "emulated");
+        char text[160];
+        if (!share)
+            continue;
+        int n = snprintf(text, sizeof text, " node=%zu cores=%.9g period_us=%lld link_bit_per_s=%lld", i,
+                         json_number_value(json_object_get(share, "cores")),
+                         (long long)json_integer_value(json_object_get(share, "period_us")),
+                         (long long)json_integer_value(json_object_get(share, "link_bit_per_s")));
+        dcr_sha256_add(h, text, (size_t)n);
+    }
+}
+
 /* SHA-256 of what makes two runs repetitions of each other: the program's name, its arguments without output paths,
- * and the numbers of nodes and ranks. A run whose command nobody knows repeats no other. */
+ * the numbers of nodes and ranks, and the shares of emulated nodes. A run whose command nobody knows repeats no other.
+ */
 static void config_hash(const struct pack *p, const char *id, char out[DCR_SHA256_HEX])
 {
     char counts[64];
@@ -133,6 +150,7 @@ static void config_hash(const struct pack *p, const char *id, char out[DCR_SHA25
         dcr_sha256_add(h, id, strlen(id) + 1);
     int n = snprintf(counts, sizeof counts, "nodes=%d ranks=%zu", p->n_nodes, p->n_ranks);
     dcr_sha256_add(h, counts, (size_t)n);
+    add_shares(h, json_object_get(p->metadata, "nodes"));
     dcr_sha256_finish(h, out);
 }
 

@@ -7,6 +7,7 @@
 #include "collect/leftover.h"
 #include "collect/libraries.h"
 #include "collect/meta.h"
+#include "collect/node_share.h"
 #include "collect/pack.h"
 #include "collect/perf.h"
 #include "collect/run_parts.h"
@@ -231,6 +232,18 @@ static int check_clock(const struct options *o, struct dcr_err *err)
                        o->clock);
 }
 
+/* An emulated node is one node: it cannot be as many as it has ranks, too. */
+static int check_node(const struct options *o, json_t **share, struct dcr_err *err)
+{
+    int rc = node_share_of_environment(share, err);
+    if (rc == DCR_OK && *share && o->emulate_nodes)
+        return dcr_err_set(err, DCR_FAIL,
+                           NODE_SHARE_VARIABLE
+                           " says that this host is an emulated node, and --emulate-nodes that each "
+                           "rank is one; leave one of them out");
+    return rc;
+}
+
 int run_program(const struct options *o, char *message, size_t n, int *status, struct dcr_err *err)
 {
     struct run r = {.o = o, .id = rank_of_self()};
@@ -242,6 +255,8 @@ int run_program(const struct options *o, char *message, size_t n, int *status, s
         rc = check_adopt(o, err);
     if (rc == 0)
         rc = check_clock(o, err);
+    if (rc == 0)
+        rc = check_node(o, &r.node_share, err);
     if (rc == 0)
         rc = run_choose_places(&r, err);
     if (rc == 0 && o->calibration && r.id.rank <= 0)
@@ -302,5 +317,6 @@ out:
     else if (r.record == NULL && r.has_claimed)
         unclaim(&r);
     json_decref(r.record);
+    json_decref(r.node_share);
     return rc;
 }

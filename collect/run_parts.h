@@ -22,6 +22,7 @@ struct run {
     char record_dir[PATH_MAX + 32];
     const char *record_name;
     json_t *record;
+    json_t *node_share; /* of DCREPORT_NODE; NULL: this host is no emulated node */
     char host_dir[300]; /* "host-<name>" */
     int is_host_sampled;
     int has_claimed;       /* the record's file is ours */

@@ -98,6 +98,8 @@ void run_begin_record(struct run *r)
     dcr_buf_release(&clean);
     json_object_set_new(o, "labels", labels);
     json_object_set_new(o, "emulate_nodes", json_boolean(r->o->emulate_nodes));
+    if (r->node_share)
+        json_object_set(o, "emulated", r->node_share);
     json_object_set_new(o, "interval_ms", json_integer(r->o->interval_ms));
     json_object_set_new(o, "collector_version", json_string(DCR_VERSION));
     put_adopt(r);

@@ -222,9 +222,46 @@ if unshare -u true 2>/dev/null; then
     rm -r hosts/rank1
     check "a rank that left nothing: pack" "$COLLECT" pack hosts -o hosts.tar
     check "is missed" manifest hosts.tar '.incomplete_because | any(test("1 of 2 ranks left nothing"))'
+
+    # ---- the same as equal emulated nodes: the script that makes them says what they are
+    node="cores=0.25 period_us=4000 link_bit_per_s=50000000 default=1"
+    for rank in 1 0; do
+        DCREPORT_NODE=$node OMPI_COMM_WORLD_RANK=$rank OMPI_COMM_WORLD_LOCAL_RANK=0 OMPI_COMM_WORLD_SIZE=2 unshare -u sh -c \
+            'hostname "$1" && exec "$0" run --spool equal -- ./marks 5' "$COLLECT" "box$rank" 2>/dev/null
+    done
+    check "emulated nodes: the closing line says so" sh -c '"$0" pack equal -o equal.tar 2>&1 | grep -q "2 nodes (emulated)"' "$COLLECT"
+    check "the record of each rank has its node" jq -e '.emulated == {"cores": 0.25, "period_us": 4000, "link_bit_per_s": 50000000, "is_default": true}' equal/rank1/rank.json
+    check "manifest: emulated" manifest equal.tar '.complete and .n_nodes == 2 and .node_kind == "emulated"'
+    check "each node says its share" metadata equal.tar \
+        '.node_kind == "emulated" and (.nodes | map(.emulated) | unique == [{"cores": 0.25, "period_us": 4000, "link_bit_per_s": 50000000, "is_default": true}])'
+    check "each with its own monitors" manifest equal.tar '[.members[] | select(.role == "cpu-monitor") | .node] == [0, 1]'
+    check "verify" "$COLLECT" verify equal.tar
+    check "ls says what they were" sh -c '"$0" ls equal.tar | grep -qF "2 nodes (emulated: 0.25 core, 50 Mbit/s each)"' "$COLLECT"
+    check_status 2 "ranks of emulated nodes stand in for no others" sh -c '"$0" pack equal -o no.tar --emulate-nodes 2>err' "$COLLECT"
+    check "said" grep -q "rank 0 ran in an emulated node (DCREPORT_NODE), and a rank is not another one; leave the option out" err
+    check_status 1 "nothing half-written" test -e no.tar
+    cp -R equal slower && sed -i 's/"cores": 0.25/"cores": 0.5/' slower/rank1/rank.json && "$COLLECT" pack slower -o unlike.tar 2>/dev/null
+    check "ls: unlike nodes" sh -c '"$0" ls unlike.tar | grep -qF "2 nodes (emulated: unlike parts of one machine)"' "$COLLECT"
+    check "another share: another configuration" test "$(manifest unlike.tar .config_hash)" != "$(manifest equal.tar .config_hash)"
+    sed -i 's/"cores": 0.5/"cores": 0.25/; s/"is_default": true/"is_default": false/' slower/rank?/rank.json && "$COLLECT" pack slower -o named.tar 2>/dev/null
+    check "the default, named: the same configuration" test "$(manifest named.tar .config_hash)" = "$(manifest equal.tar .config_hash)"
 else
     skip "two hosts" "needs root for host names of their own"
 fi
+
+# ---- a process in an emulated node, without a launcher of ranks
+check "one node" env DCREPORT_NODE="cores=1 period_us=5000 link_bit_per_s=0 default=0" "$COLLECT" run -o node.tar -- ./marks 2
+check "is emulated, too" manifest node.tar '.n_nodes == 1 and .node_kind == "emulated"'
+check "ls" sh -c '"$0" ls node.tar | grep -qF "1 node (emulated: 1 core, link not shaped)"' "$COLLECT"
+check "an empty variable says nothing" env DCREPORT_NODE= "$COLLECT" run -o empty.tar -- ./marks 2
+check "machines" manifest empty.tar '.node_kind == "machines"'
+check_status 125 "a malformed one is refused" env DCREPORT_NODE="cores=0,25 period_us=4000 link_bit_per_s=0 default=1" sh -c '"$0" run -o bad.tar -- touch started 2>err' "$COLLECT"
+check "in a sentence" grep -qxF "dccollect: DCREPORT_NODE is 'cores=0,25 period_us=4000 link_bit_per_s=0 default=1': cores must be a number from 0.001 to 65536, not '0,25'" err
+check_status 1 "the program is not started, nothing is left" sh -c 'test -e started || test -e bad.tar'
+check_status 125 "an emulated node is not as many as its ranks, too" env DCREPORT_NODE="cores=1 period_us=5000 link_bit_per_s=0 default=0" sh -c '"$0" run --spool both --emulate-nodes -- true 2>err' "$COLLECT"
+check "said" grep -q "DCREPORT_NODE says that this host is an emulated node, and --emulate-nodes that each rank is one; leave one of them out" err
+check_status 1 "no spool is left" test -e both
+
 # ---- secrets: not in any member
 env WANDB_API_KEY=hunter2a SLURM_JWT=hunter2b NCCL_PWD=hunter2m SLURM_MPI_PWD=hunter2n NCCL_Tok=hunter2o OMP_PAT=hunter2p SLURM_Access=hunter2q NCCL_PROXY=http://me:hunter2c@host "$COLLECT" run -o secret.tar --label token=hunter2d --label from=https://me:hunter2i@host/x -- \
     sh -c 'exec true' --token hunter2e --api-key=hunter2f 'HF_TOKEN=hunter2g ./x --password hunter2h' \

@@ -2,6 +2,7 @@
 #include "collect/ask.h"
 #include "collect/git.h"
 #include "collect/meta.h"
+#include "collect/node_share.h"
 #include "collect/procfs.h"
 #include "lib/rank.h"
 #include "collect/redact.h"
@@ -451,6 +452,73 @@ static void git_is_read_without_git(void **state)
     assert_int_equal(system(cmd), 0);
 }
 
+static void emulated_nodes_say_what_they_are(void **state)
+{
+    (void)state;
+    struct dcr_err err = {0};
+    json_t *o = NULL;
+    char words[120];
+    assert_int_equal(node_share_of_text("cores=0.25 period_us=4000 link_bit_per_s=50000000 default=1", &o, &err), 0);
+    assert_true(json_number_value(json_object_get(o, "cores")) == 0.25);
+    assert_int_equal(json_integer_value(json_object_get(o, "period_us")), 4000);
+    assert_int_equal(json_integer_value(json_object_get(o, "link_bit_per_s")), 50000000);
+    assert_true(json_is_true(json_object_get(o, "is_default")));
+    node_share_words(o, 4, words, sizeof words);
+    assert_string_equal(words, "0.25 core, 50 Mbit/s each");
+    node_share_words(o, 1, words, sizeof words);
+    assert_string_equal(words, "0.25 core, 50 Mbit/s");
+    json_decref(o);
+    assert_int_equal(node_share_of_text(" default=0  link_bit_per_s=0 period_us=100000 cores=2 ", &o, &err), 0);
+    assert_true(json_is_false(json_object_get(o, "is_default")));
+    node_share_words(o, 2, words, sizeof words);
+    assert_string_equal(words, "2 cores each, links not shaped");
+    json_decref(o);
+    node_share_words(NULL, 2, words, sizeof words);
+    assert_string_equal(words, "");
+}
+
+static void malformed_emulated_nodes_are_refused(void **state)
+{
+    (void)state;
+    static const char *const bad[][2] = {
+        {"nonsense", "'nonsense' is none of cores=, period_us=, link_bit_per_s= and default="},
+        {"cores", "'cores' is none of"},
+        {"=1", "'=1' is none of"},
+        {"core=1 period_us=4000 link_bit_per_s=0 default=1", "'core=1' is none of"},
+        {"period_us=4000 link_bit_per_s=0 default=1", "it does not say cores="},
+        {"cores=1 period_us=4000 link_bit_per_s=0", "it does not say default="},
+        {" ", "it does not say cores="},
+        {"cores=1 cores=2 period_us=4000 link_bit_per_s=0 default=1", "it says cores twice"},
+        {"cores= period_us=4000 link_bit_per_s=0 default=1", "cores must be a number from 0.001 to 65536, not ''"},
+        {"cores=0 period_us=4000 link_bit_per_s=0 default=1", "cores must be"},
+        {"cores=-1 period_us=4000 link_bit_per_s=0 default=1", "cores must be"},
+        {"cores=nan period_us=4000 link_bit_per_s=0 default=1", "cores must be"},
+        {"cores=inf period_us=4000 link_bit_per_s=0 default=1", "cores must be"},
+        {"cores=1e9 period_us=4000 link_bit_per_s=0 default=1", "cores must be"},
+        {"cores=0x1 period_us=4000 link_bit_per_s=0 default=1", "cores must be"},
+        {"cores=.5 period_us=4000 link_bit_per_s=0 default=1", "cores must be"},
+        {"cores=1.2.3 period_us=4000 link_bit_per_s=0 default=1", "cores must be"},
+        {"cores=0,25 period_us=4000 link_bit_per_s=0 default=1",
+         "cores must be a number from 0.001 to 65536, not '0,25'"},
+        {"cores=99999 period_us=4000 link_bit_per_s=0 default=1", "cores must be"},
+        {"cores=1 period_us=999 link_bit_per_s=0 default=1", "period_us must be a whole number from 1000 to 1000000"},
+        {"cores=1 period_us=4000.5 link_bit_per_s=0 default=1", "period_us must be"},
+        {"cores=1 period_us=4000 link_bit_per_s=50mbit default=1", "link_bit_per_s must be a whole number"},
+        {"cores=1 period_us=4000 link_bit_per_s=9999999999999999 default=1", "link_bit_per_s must be"},
+        {"cores=1 period_us=4000 link_bit_per_s=99999999999999999999999 default=1", "link_bit_per_s must be"},
+        {"cores=1 period_us=4000 link_bit_per_s=0 default=2", "default must be 0 or 1, not '2'"},
+        {"cores=1 period_us=4000 link_bit_per_s=0 default=yes", "default must be 0 or 1"},
+        {"cores=1 period_us=4000 link_bit_per_s=0 default=1\ncores=2", "default must be 0 or 1"}};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct dcr_err err = {0};
+        json_t *o = (json_t *)&err; /* must be reset */
+        assert_int_equal(node_share_of_text(bad[i][0], &o, &err), DCR_FAIL);
+        assert_null(o);
+        if (!strstr(err.text, bad[i][1]))
+            fail_msg("'%s': %s", bad[i][0], err.text);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -464,6 +532,8 @@ int main(void)
         cmocka_unit_test(git_is_read_without_git),
         cmocka_unit_test(changes_are_asked_of_git),
         cmocka_unit_test(who_is_asked_is_ended_whole),
+        cmocka_unit_test(emulated_nodes_say_what_they_are),
+        cmocka_unit_test(malformed_emulated_nodes_are_refused),
         cmocka_unit_test(limits_are_numbers_or_unlimited),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
