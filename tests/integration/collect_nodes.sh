@@ -1,0 +1,191 @@
+#!/usr/bin/env bash
+# alone: it looks at what nodes are left on the machine
+# collect/nodes: what a node is by default, cgroups of both versions, and that nothing is left however it ends. LONG=1 ends it 100 times.
+# shellcheck disable=SC2016,SC2317  # commands for another shell; functions called by check
+. tests/lib/tap.sh
+. tests/data/programs/build.sh
+nodes=collect/nodes
+
+of_nodes() { # of_nodes COMMAND...: a function of collect/nodes
+    bash -c '. collect/nodes; "$@"' x "$@"
+}
+is() { # is "name" WANTED COMMAND...
+    local name=$1 wanted=$2 got
+    shift 2
+    got=$("$@" 2>&1) || got="status $?: $got"
+    if [ "$got" = "$wanted" ]; then ok "$name"; else not_ok "$name" "'$got', not '$wanted'"; fi
+}
+
+# ---- the formula ------------------------------------------------------------------------------------------------
+is "a node of one core" "0.125 25mbit" of_nodes node_default 1
+is "a node of two cores" "0.25 50mbit" of_nodes node_default 2
+is "a node of eight cores" "1 200mbit" of_nodes node_default 8
+is "a node of 64 cores is one core" "1 200mbit" of_nodes node_default 64
+for cores in 1 2 8; do
+    is "$cores core(s) carry four nodes" 4 of_nodes most_nodes "$cores" "$(of_nodes node_default "$cores" | cut -d' ' -f1)"
+done
+is "64 cores carry 32 nodes" 32 of_nodes most_nodes 64 1
+is "a quota of the cgroup above counts as that many cores" 0.5 bash -c '. collect/nodes; nproc() { echo 8; }
+    mkdir -p "$0/group" && echo 50000 >"$0/group/cpu.cfs_quota_us" && echo 100000 >"$0/group/cpu.cfs_period_us"
+    cores_here "1 $0/group"' "$TMP"
+is "also with version 2" 1.5 bash -c '. collect/nodes; nproc() { echo 8; }; echo "150000 100000" >"$0/group/cpu.max"; cores_here "2 $0/group"' "$TMP"
+is "no quota: all cores" 8 bash -c '. collect/nodes; nproc() { echo 8; }; echo "max 100000" >"$0/group/cpu.max"; cores_here "2 $0/group"' "$TMP"
+for rate in 50mbit=50000000 1gbit=1000000000 2.5gbit=2500000000 800kbit=800000 none=0 50= 50MBit= ; do
+    is "the rate ${rate%=*}" "${rate#*=}" of_nodes bits_per_second "${rate%=*}"
+done
+
+# ---- version 2 of cgroups, on a fixture: this test has never seen a real one -------------------------------------
+tree=$TMP/v2
+mkdir -p "$tree/user/a.scope"
+echo "cgroup2 $tree cgroup2 rw 0 0" >"$TMP/mounts"
+echo "0::/user/a.scope" >"$TMP/self"
+echo "cpuset cpu io" >"$tree/cgroup.controllers"
+touch "$tree/cgroup.subtree_control"
+is "root makes cgroups at the top" "2 $tree" of_nodes cgroup_place "$TMP/mounts" "$TMP/self"
+rm "$tree/cgroup.subtree_control"
+is "others in their own group" "2 $tree/user/a.scope" of_nodes cgroup_place "$TMP/mounts" "$TMP/self"
+echo "cpuset io" >"$tree/cgroup.controllers"
+is "a tree without cpu is none" "" of_nodes cgroup_place "$TMP/mounts" "$TMP/self"
+# A kernel for open_cgroup2: while the group has processes, cpu cannot be handed down.
+scope=$tree/user/a.scope
+printf '%s\n' 11 12 >"$scope/cgroup.procs"
+touch "$scope/cgroup.subtree_control"
+check "processes of an inner group move into a leaf, then cpu is handed down" bash -c '. collect/nodes
+    echo() {
+        case $1 in
+        +cpu) ! grep -q . "$0/cgroup.procs" || return 1 ;;
+        [0-9]*) sed -i "/^$1\$/d" "$0/cgroup.procs"; printf "%s\n" "$1" >>"$0/moved"; return ;;
+        esac
+        builtin echo "$@"
+    }
+    open_cgroup2 "$0"' "$scope"
+is "all of them" "11 12" bash -c 'tr "\n" " " <"$0/moved" | sed "s/ $//"' "$scope"
+is "and cpu is" "+cpu" cat "$scope/cgroup.subtree_control"
+check "quotas of two nodes" bash -c '. collect/nodes; n_nodes=2 cpu=0.25 period_us=8000; make_cgroups 2 "$0/run"' "$scope"
+is "as the kernel reads them" "2000 8000" cat "$scope/run/node2/cpu.max"
+check_status 1 "a group that may not be made is an error" bash -c '. collect/nodes; n_nodes=2 cpu=0.25; make_cgroups 2 "$0/no/run"' "$scope"
+
+# ---- refusals ---------------------------------------------------------------------------------------------------
+refused() { # refused "name" "sentence" ARGS...
+    local name=$1 sentence=$2 got=0
+    shift 2
+    $nodes "$@" >"$TMP/said" 2>&1 || got=$?
+    if [ $got -eq 2 ] && grep -qF -- "$sentence" "$TMP/said"; then ok "$name"; else not_ok "$name" "status $got: $(cat "$TMP/said")"; fi
+}
+refused "no command" "no command" --nodes 2
+refused "no number of nodes" "'0' is not a number of nodes" --nodes 0 -- true
+refused "a share of nothing" "NODE_CPU is '0'" --cpu 0 -- true
+refused "a share that is no number" "NODE_CPU is 'half'" --cpu half -- true
+refused "a link that is no rate" "NODE_NET is '50'" --net 50 -- true
+refused "a link that is too slow to be one" "NODE_NET is '9kbit'" --net 9kbit -- true
+refused "more nodes than the cores carry: smaller ones are offered" "NODE_CPU=0." --nodes 200 -- true
+refused "... and plain processes" "EMULATE=ranks" --nodes 200 -- true
+
+# ---- what it is -------------------------------------------------------------------------------------------------
+why=$($nodes --nodes 1 -- true 2>&1)
+status=$?
+if [ $status -ne 0 ]; then
+    check "what this machine does not permit is one sentence" test "$status $(wc -l <<<"$why")" = "77 1"
+    skip "nodes on this machine" "$why"
+    finish
+fi
+check_status 7 "the command's status is passed on" $nodes --nodes 1 -- sh -c 'exit 7'
+cat >"$TMP/look.sh" <<'END'
+echo "node $DCREPORT_NODE"
+echo "folder ${NODES_ENTER%/*}"
+for n in node1 node2 node3; do "$NODES_ENTER" $n hostname; done | tr '\n' ' ' | sed 's/^/names /; s/ $/\n/'
+"$NODES_ENTER" node2 "ip -o -4 addr show eth0" | sed 's/.*inet \([^ ]*\) .*/address \1/'
+"$NODES_ENTER" node2 'end=$(($(date +%s%N) + 1000000000)); while [ $(date +%s%N) -lt $end ]; do :; done; cat /proc/self/cgroup' >/dev/null
+"$NODES_ENTER" node2 'awk "/^cpu /" /proc/self/cgroup' >/dev/null
+"$NODES_ENTER" node3 'exit 5'; echo "status $?"
+END
+check "three nodes" $nodes --nodes 3 --cpu 0.125 --net 30mbit -- bash "$TMP/look.sh"
+cp "$TMP/tap.out" "$TMP/look"
+seen() { sed -n "s/^$1 //p" "$TMP/look"; }
+check "they say what they are" test "$(seen node)" = "cores=0.125 period_us=8000 link_bit_per_s=30000000 default=0"
+check "they have names" test "$(seen names)" = "node1 node2 node3"
+check "and addresses" test "$(seen address)" = "10.77.0.2/24"
+check "a node's command passes its status on" test "$(seen status)" = 5
+check "without limits, none are set" bash -c '[ "$($0 --nodes 2 --cpu none --net none -- sh -c "echo \$DCREPORT_NODE; \$NODES_ENTER node1 tc qdisc show dev eth0 | grep -c tbf")" = "cores=0 period_us=4000 link_bit_per_s=0 default=0
+0" ]' $nodes
+
+# nothing_left FOLDER: no process, cgroup or folder of those nodes within two seconds; cgroups of what was killed may stay.
+nothing_left() {
+    local name=${1##*/} tries=20
+    while [ $tries -gt 0 ] && grep -qzsx "NODES_ENTER=$1/enter" /proc/[0-9]*/environ; do
+        sleep 0.1
+        tries=$((tries - 1))
+    done
+    [ $tries -gt 0 ] || { echo "processes are left"; return 1; }
+    ! grep -qs "$name" /proc/self/mounts || { echo "mounts are left"; return 1; }
+    [ "${2:-}" = killed ] || [ -z "$(find /sys/fs/cgroup -maxdepth 6 -name "$name" 2>/dev/null)" ] || { echo "cgroups are left"; return 1; }
+    [ "${2:-}" = killed ] || [ ! -e "$1" ] || { echo "$1 is left"; return 1; }
+}
+check "nothing is left of them" nothing_left "$(seen folder)"
+
+# ---- as another user --------------------------------------------------------------------------------------------
+public=$(mktemp -d /tmp/dcreport-test.XXXXXX)
+mkdir "$public/collect"
+cp $nodes "$public/collect" && chmod -R a+rX "$public"
+plain=(setpriv --reuid 65534 --regid 65534 --clear-groups)
+[ "$(id -u)" = 0 ] || plain=()
+if [ "$(id -u)" = 0 ] && "${plain[@]}" unshare --user --map-root-user -m -n -p -u -f --mount-proc true 2>/dev/null; then
+    is "a user without rights has the network" "node2" "${plain[@]}" "$public/collect/nodes" --nodes 2 --cpu none -- sh -c '$NODES_ENTER node2 hostname'
+    check_status 77 "but no share" "${plain[@]}" "$public/collect/nodes" --nodes 2 -- true
+    cp "$TMP/tap.out" "$TMP/said"
+    check "it is said what is missing" grep -Eq "^(this user may not give nodes a share of the processor|the cgroup .* may not be divided)" "$TMP/said"
+    base=$(bash -c '. collect/nodes; cgroup_place /proc/mounts /proc/self/cgroup')
+    if [ "${base%% *}" = 1 ]; then
+        delegated=${base#* }/dcreport-test.$$
+        mkdir "$delegated" && chown -R 65534 "$delegated"
+        is "in a cgroup of their own a user has shares" "cores=0.2 node1" bash -c 'echo 0 >"$0/cgroup.procs" && shift 0 && "$@"' "$delegated" \
+            "${plain[@]}" "$public/collect/nodes" --nodes 2 --cpu 0.2 -- sh -c '$NODES_ENTER node1 "echo \${DCREPORT_NODE%% *} \$(hostname)"'
+        check "and nothing is left there" rmdir "$delegated"
+    else
+        skip "in a cgroup of their own a user has shares" "version 2 of cgroups is untried"
+    fi
+else
+    skip "nodes of another user" "needs root here, and user namespaces"
+fi
+rm -rf "$public"
+# EMULATE, and what it falls back to where namespaces are not permitted.
+mkdir "$TMP/few"
+printf '#!/bin/sh\nexit 1\n' >"$TMP/few/unshare" && chmod +x "$TMP/few/unshare"
+small="--sensors 8 --days 1 --units 4 --batch 32 --steps 3 --validation-windows 10"
+export CALIBRATE=0 NODES=2 ARGS=$small
+check "without the programs it needs, make collect takes plain processes" env PATH="$TMP/few:$PATH" RESULTS="$TMP/plain" bash collect/series.sh
+cp "$TMP/tap.out" "$TMP/said"
+check "and says why" grep -q "^the nodes are plain processes that share all cores, because .*: this user may not make namespaces here" "$TMP/said"
+check_status 2 "asked for nodes, it refuses" env PATH="$TMP/few:$PATH" EMULATE=nodes RESULTS="$TMP/plain2" bash collect/series.sh
+check "EMULATE=ranks is plain processes" env EMULATE=ranks RESULTS="$TMP/ranks" bash collect/series.sh
+check "as the archive says" sh -c 'tar xOf "$(cat "$0/last-series")" job_metadata.json | jq -e ".nodes | length == 2 and all(has(\"emulated\") | not)"' "$TMP/ranks"
+check_status 2 "EMULATE takes nothing else" env EMULATE=vm RESULTS="$TMP/none" bash collect/series.sh
+check "nodes of another size" env NODE_CPU=0.125 NODE_NET=80mbit RESULTS="$TMP/other" bash collect/series.sh
+check "the archive knows them" sh -c 'tar xOf "$(cat "$0/last-series")" job_metadata.json | jq -e ".nodes | length == 2 and all(.emulated.cores == 0.125 and .emulated.link_bit_per_s == 80000000 and (.emulated.is_default | not))"' "$TMP/other"
+
+# ---- ended from outside -----------------------------------------------------------------------------------------
+# A series that would go on for minutes, ended by a signal after a random time.
+end_it() { # end_it SIGNAL SECONDS
+    local before pid folder
+    before=$(find /tmp -maxdepth 1 -name 'dcreport-nodes.*')
+    NODES="4" ARGS="--sensors 40 --days 3 --batch 32 --epochs 500" RESULTS="$TMP/ended" \
+        env --default-signal=INT bash collect/series.sh >"$TMP/ended.said" 2>&1 &
+    pid=$!
+    sleep "$2"
+    folder=$(comm -13 <(sort <<<"$before") <(find /tmp -maxdepth 1 -name 'dcreport-nodes.*' | sort) | tail -n 1)
+    kill "-$1" $pid
+    wait $pid 2>/dev/null
+    [ -z "$folder" ] || nothing_left "$folder" "$([ "$1" != KILL ] || echo killed)"
+}
+rounds=1
+[ "${LONG:-0}" = 0 ] || rounds=33
+RANDOM=${SEED:-$$}
+for ((round = 1; round <= rounds; round++)); do
+    for signal in INT TERM KILL; do
+        after=$((RANDOM % 5)).$((RANDOM % 10))
+        check "nothing is left after SIG$signal at $after s" end_it $signal $after
+    done
+done
+check "the next nodes remove the cgroups of those that were killed" sh -c '$0 --nodes 1 -- true && [ -z "$(find /sys/fs/cgroup -maxdepth 6 -name "dcreport-nodes.*" 2>/dev/null)" ]' $nodes
+check "and their folders" test -z "$(find /tmp -maxdepth 1 -name 'dcreport-nodes.*')"
+finish
