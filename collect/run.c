@@ -166,6 +166,15 @@ static void say_unread(const struct run *r, int n_unread, char *message, size_t 
         n_unread, n_unread == 1 ? "" : "s", r->spool, r->spool, r->o->output);
 }
 
+/* Who removes the folder may do so while files are made in it: then there may be a folder of the same name again, with
+ * the last few of them. */
+static int is_spool_gone(const struct run *r)
+{
+    struct stat st;
+    return (r->spool_fd >= 0 && (fstat(r->spool_fd, &st) != 0 || st.st_nlink == 0)) ||
+           (access(r->spool, F_OK) != 0 && errno == ENOENT);
+}
+
 static int pack_own(struct run *r, char *message, size_t n, struct dcr_err *err)
 {
     enum { GRACE_MS = 2000 };
@@ -188,7 +197,7 @@ static int pack_own(struct run *r, char *message, size_t n, struct dcr_err *err)
         request.is_live = 1;
     }
     int rc = pack_spool(&request, message, n, err);
-    if (rc && access(r->spool, F_OK) != 0 && errno == ENOENT)
+    if (rc && is_spool_gone(r))
         return dcr_err_set(err, DCR_FAIL,
                            "no archive was made: '%s', where the run was recorded, was removed while the program ran, "
                            "and what was recorded with it",
@@ -246,7 +255,7 @@ static int check_node(const struct options *o, json_t **share, struct dcr_err *e
 
 int run_program(const struct options *o, char *message, size_t n, int *status, struct dcr_err *err)
 {
-    struct run r = {.o = o, .id = rank_of_self()};
+    struct run r = {.o = o, .id = rank_of_self(), .spool_fd = -1};
     message[0] = '\0';
     *status = DCR_EXIT_SELF;
     start_block_file_signal(&r.program_mask);
@@ -298,7 +307,7 @@ int run_program(const struct options *o, char *message, size_t n, int *status, s
         if (r.id.rank >= 0)
             summarize_folder(r.record_dir, r.id.rank);
     }
-    if (!o->output && access(r.spool, F_OK) != 0 && errno == ENOENT)
+    if (!o->output && is_spool_gone(&r))
         rc = dcr_err_set(err, DCR_FAIL,
                          "'%s', where the run was recorded, was removed while the program ran, and what was recorded "
                          "with it",
@@ -318,5 +327,7 @@ out:
         unclaim(&r);
     json_decref(r.record);
     json_decref(r.node_share);
+    if (r.spool_fd >= 0)
+        close(r.spool_fd);
     return rc;
 }

@@ -17,6 +17,7 @@ struct run {
     const struct options *o;
     struct rank_identity id;
     char spool[PATH_MAX];
+    int spool_fd;          /* of that folder, to know it from one of the same name that was made later; -1: none yet */
     int is_own_spool;      /* made for -o, removed when packed */
     char output[PATH_MAX]; /* of -o, from the root on */
     char record_dir[PATH_MAX + 32];

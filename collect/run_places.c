@@ -99,6 +99,7 @@ int run_choose_places(struct run *r, struct dcr_err *err)
     }
     if (rc)
         return rc;
+    r->spool_fd = open(r->spool, O_PATH | O_DIRECTORY | O_CLOEXEC);
     int is_taken = holds_another_run(r); /* before anything of this one lies there */
     char host[256];
     meta_host_name(host, sizeof host);

@@ -4,6 +4,7 @@
 # plain: strace, under which LeakSanitizer does not work
 . tests/lib/tap.sh
 . tests/data/programs/build.sh
+WELLFORMED_NOT=dead.tar # a file that grew as the machine died may end in zeros, and is kept as it is
 build_marks || not_ok "marks builds"
 build_program burst burst.c || not_ok "burst builds"
 cd "$TMP" || exit 1
