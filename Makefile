@@ -108,7 +108,7 @@ $(patsubst %,$(BUILD)/obj/trainer/%.o,adam adam_f64 dcgru dcgru_f64): EXTRA_CFLA
 # What every event of a trace passes: 4 % of the report of a large one.
 $(patsubst %,$(BUILD)/obj/lib/%.o,trace_events trace_blocks reduce summary summary_names): EXTRA_CFLAGS += -O3
 $(call objects,$(CALIBRATE_SRC)): EXTRA_CFLAGS = $(MPI_CFLAGS)
-# The one file that wants multiply and add as one instruction, wherever there is one.
+# This file alone wants multiply and add fused into one instruction, where the processor has one.
 $(BUILD)/obj/collect/calibrate/fma.o: EXTRA_CFLAGS += -ffp-contract=fast
 $(call objects,$(RENDER_SRC)): EXTRA_CFLAGS = $(RENDER_CFLAGS)
 # The injected library lives in other people's processes: no sanitizer runtime, nothing but libc, nothing exported
@@ -126,10 +126,10 @@ $(BUILD)/libdcr.a: $(call objects,$(LIB_SRC))
 $(BUILD)/libtrainer.a: $(call objects,$(filter-out trainer/main.c,$(TRAINER_SRC)))
 $(BUILD)/libcollect.a: $(call objects,$(filter-out collect/main.c,$(COLLECT_SRC)))
 $(BUILD)/librender.a: $(call objects,$(filter-out render/main.c,$(RENDER_SRC)))
-# The site's JavaScript and two documents are copied into the object by the assembler.
+# The assembler copies the site's JavaScript and two documents into the object.
 $(BUILD)/obj/render/site/script.o: $(wildcard render/site/*.js) docs/metrics.md docs/glossary.md
 
-# What sanitizers are told is part of each program.
+# The options of the sanitizers are linked into each program.
 $(PROGRAMS) $(UNIT_TESTS): $(if $(SANITIZE),$(call objects,tests/lib/sanitized.c))
 link = @mkdir -p $(@D)
 $(BIN)/dcrnn-train: $(BUILD)/obj/trainer/main.o $(BUILD)/libtrainer.a $(BUILD)/libdcr.a
@@ -157,7 +157,7 @@ GENCODE := $(foreach a,75 80 90,-gencode arch=compute_$(a),code=sm_$(a)) -gencod
   $(if $(NVCC),$(shell $(NVCC) --help | grep -q -e --compress-mode && echo --compress-mode=size))
 NVCCFLAGS = -std=c++17 -O3 -I. $(GENCODE) --fmad=true -Werror all-warnings \
   -Xcompiler -Wall,-Wextra,-fPIC,-fvisibility=hidden,-D_GNU_SOURCE
-# Of lib, what the device half calls.
+# The files of lib that the device code calls.
 PIC_OBJ := $(patsubst %,$(BUILD)/obj/lib/%.pic.o,err utf8)
 CUDA_OBJ := $(patsubst %.cu,$(BUILD)/obj/%.cu.o,$(CUDA_SRC)) $(PIC_OBJ)
 $(BUILD)/obj/%.cu.o: %.cu Makefile
@@ -252,8 +252,8 @@ site: $(BIN)/dcreport
 
 # ---- tests ---------------------------------------------------------------------------------------
 SUITES ?= unit golden integration scenarios sanitize fuzz memcheck lint browser slurm gpu
-# What is repeated at length: integration scripts with the other build (tests/run), scenarios on 1 and 4 ranks, all cases and random
-# seeds under sanitizers, longer fuzzing. LONG=1 tells the tests.
+# Longer versions of these suites: integration scripts with the other build (tests/run), scenarios on 1 and 4 ranks, all cases and
+# random seeds under sanitizers, longer fuzzing. Tests read LONG=1.
 LONG_SUITES ?= swapped scenarios sanitize fuzz
 .PHONY: test test-long test-programs test-fresh golden-accept
 test:
@@ -280,7 +280,7 @@ golden-accept:
 FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
 FUZZ_CFLAGS = -std=c11 -D_GNU_SOURCE -I. -DDCR_VERSION='"$(VERSION)"' -O1 -gline-tables-only -fsanitize=fuzzer-no-link,address,undefined,float-cast-overflow \
   -fno-sanitize-recover=all
-# Of the trainer, what reads files.
+# The files of the trainer that read foreign bytes.
 FUZZ_TRAINER_SRC := $(wildcard trainer/data/*.c) $(addprefix trainer/,checkpoint.c dataset.c dataset_read.c dcrnn_config.c graph.c \
   graph_eigen.c graph_read.c npy.c rng.c scenario.c scenario_run.c table.c window_store.c window_store_write.c)
 FUZZ_OBJ = $(patsubst %.c,$(BUILD)/fuzz/%.o,$(LIB_SRC) $(FUZZ_TRAINER_SRC) $(filter-out render/main.c render/options.c render/draw/% render/site/%,$(RENDER_SRC)) \
@@ -338,7 +338,7 @@ hdr-check:
 	@git ls-files 'lib/*.h' 'trainer/*.h' 'collect/*.h' 'render/*.h' | xargs -P $(JOBS) -I{} sh -c 'echo "#include \"{}\"" | \
 	  $(CC) -std=c11 -D_GNU_SOURCE -I. $(MPI_CFLAGS) $(RENDER_CFLAGS) -Wall -Wextra -Werror -fsyntax-only -x c - || \
 	  { echo "{} does not compile alone"; exit 255; }'
-# No pointer is kept into a record that a function returned. gcc, whatever CC is: the lint reads what gcc writes.
+# No pointer is kept into a record that a function returned. Always gcc, whatever CC is, because the lint reads gcc's dump.
 lint-temporaries:
 	@python3 tests/lint/temporaries.py -j $(JOBS) $(LIB_SRC) $(COLLECT_SRC) $(CALIBRATE_SRC) $(INJECT_SRC) $(PRELOAD_SRC) \
 	  $(TRAINER_SRC) $(RENDER_SRC) -- gcc -std=c11 -D_GNU_SOURCE -I. -DDCR_VERSION='"$(VERSION)"' $(MPI_CFLAGS) $(NVTX_CFLAGS) \
@@ -417,7 +417,7 @@ install: programs
 help:
 	@echo "make report        install what is missing, build, train on NODES='1 2 4', pack results/*.tar, render site/"
 	@echo "make test          install what is missing, build, run every test (SUITES='$(SUITES)')"
-	@echo "make test-long     what is repeated at length (SUITES='$(LONG_SUITES)')"
+	@echo "make test-long     longer versions of the tests (SUITES='$(LONG_SUITES)')"
 	@echo "make               build; CUDA=0 without CUDA, DEBUG=1, SANITIZE=1 (or thread), CC=clang"
 	@echo "make collect       train and pack only; NODES=, DATA=, GRAPH=, ARGS=, SCHEDULER=slurm, CALIBRATE=0"
 	@echo "make site          render the archives of the last series again"
