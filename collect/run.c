@@ -228,6 +228,15 @@ static int check_adopt(const struct options *o, struct dcr_err *err)
         if (stat(o->adopt[i], &st) == 0 && !S_ISDIR(st.st_mode))
             return dcr_err_set(err, DCR_FAIL, "cannot adopt '%s': it is no folder; give the one it lies in",
                                o->adopt[i]);
+        /* The record of the run, by which its results are found when it is packed, is JSON. */
+        char path[PATH_MAX];
+        json_t *text = dcr_absolute(o->adopt[i], path, sizeof path, NULL) == 0 ? json_string(path) : NULL;
+        json_decref(text);
+        if (!text)
+            return dcr_err_set(err, DCR_FAIL,
+                               "cannot adopt '%s': its path is too long or not UTF-8; leave it out, and give it to "
+                               "'dccollect pack' of the run's --spool",
+                               o->adopt[i]);
     }
     return DCR_OK;
 }

@@ -39,7 +39,7 @@ static void put_adopt(struct run *r)
     for (size_t i = 0; i < r->o->n_adopt; i++) {
         char path[PATH_MAX];
         if (dcr_absolute(r->o->adopt[i], path, sizeof path, NULL) == 0)
-            json_array_append_new(list, meta_text(path));
+            json_array_append_new(list, json_string(path)); /* to be found by: UTF-8, which was checked */
     }
     json_object_set_new(r->record, "adopt", list);
 }

@@ -147,6 +147,18 @@ check "checkpoint, link and old metrics are listed, not packed" metadata adopt.t
     '[.not_packed[] | select(.name | test("(checkpoint-1.bin|link|metrics.csv)$"))] | length == 3'
 check_status 1 "metrics of an earlier run are not in it" manifest adopt.tar '[.members[].name] | index("metrics.csv") != null'
 
+# A path that the record of the run cannot hold: said before the program runs, and packed from the spool.
+latin=$'results-\xfc'
+mkdir "$latin"
+printf 'epoch,train_loss\n1,2.5\n' >"$latin/metrics.csv"
+check_status 125 "results in a folder whose name is not UTF-8 are not lost: the program does not start" \
+    sh -c '"$@" 2>said' sh "$COLLECT" run -o latin.tar --adopt "$latin" -- touch started
+check "... and the way to pack them is said" grep -q "dccollect pack' of the run's --spool" said
+check_status 1 "... at once" test -e started
+"$COLLECT" run --spool latin -- true 2>/dev/null
+check "... which works" "$COLLECT" pack latin -o latin.tar --adopt "$latin"
+check "... with the results" member latin.tar metrics.csv
+
 # ---- repetitions: where a run writes does not make it another configuration, its arguments do
 for i in 1 2; do
     mkdir -p "rep$i" && "$COLLECT" run -o "rep$i.tar" --adopt "rep$i" -- ./marks 2 0 0 --out "rep$i" "rep$i/file" 2>/dev/null
