@@ -77,6 +77,15 @@ const char *verdict_word(enum verdict v)
     return words[v];
 }
 
+struct judged judged_of(const struct class_result *c)
+{
+    return c->judged.of ? c->judged
+                        : (struct judged){.ratio = c->share_ratio,
+                                          .threshold = c->threshold_name,
+                                          .threshold_ratio = c->threshold_ratio,
+                                          .interval = c->share_interval};
+}
+
 const char *gain_basis_word(enum gain_basis b)
 {
     return b == GAIN_BOUND ? "upper bound" : "estimate";

@@ -258,7 +258,7 @@ void rule_memory(struct report *rep, struct run_result *r)
                                                     fmt_percent(t->memory_bound).text, f.peaks,
                                                     is_beside ? ", as far as other programs left it" : ""),
                                         "memory_bound", t->memory_bound);
-    c->judged = (struct judged){"of bandwidth", used, "memory_bound", t->memory_bound};
+    c->judged = (struct judged){"of bandwidth", used, "memory_bound", t->memory_bound, {0}};
     int is_memory = moves > does && gain > t->gain_limits * step;
     c->verdict = used > t->memory_bound && is_memory       ? VERDICT_LIMITS
                  : used > t->memory_bound / 2 && is_memory ? VERDICT_WATCH
@@ -355,15 +355,15 @@ void rule_compute(struct report *rep, struct run_result *r)
     if (is_bound) {
         c->verdict = VERDICT_LIMITS;
         if (c->share_ratio <= t->compute_bound)
-            c->judged = (struct judged){*r->shared.id ? "of the work" : "of the rest", compute, "compute_bound",
-                                        t->compute_bound};
+            c->judged = (struct judged){
+                *r->shared.id ? "of the work" : "of the rest", compute, "compute_bound", t->compute_bound, {0}};
     } else if (rule_share(r, c->gain_ns) > t->gain_limits) { /* a cost that can be avoided, whatever else can be */
         c->verdict = VERDICT_LIMITS;
         c->rule = report_text(rep, "limits where kernels that were timed would save above %s of step time",
                               fmt_percent(t->gain_limits).text);
         c->threshold_name = "gain_limits";
         c->threshold_ratio = t->gain_limits;
-        c->judged = (struct judged){"to gain", rule_share(r, c->gain_ns), "gain_limits", t->gain_limits};
+        c->judged = (struct judged){"to gain", rule_share(r, c->gain_ns), "gain_limits", t->gain_limits, {0}};
         c->share_interval = (struct interval){0};
     }
     c->text = compute_text(rep, r, c, is_bound);

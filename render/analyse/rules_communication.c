@@ -56,6 +56,18 @@ static const char *no_communication_because(struct report *rep, int64_t n)
                             (long long)n, n == 1 ? "call lies" : "calls lie");
 }
 
+/* Above the threshold of waiting for one rank it limits, whatever that of all waiting is. */
+static void limits_by_straggler(const struct thresholds *t, struct class_result *w)
+{
+    if (w->share_ratio <= t->straggler_wait)
+        return;
+    w->verdict = VERDICT_LIMITS;
+    if (w->share_ratio <= t->comm_limits) {
+        w->threshold_name = "straggler_wait";
+        w->threshold_ratio = t->straggler_wait;
+    }
+}
+
 /* Waiting for a rank without a core is no waiting for a slow one: only what unequal work explains is. */
 static void rule_imbalance_when_shared(struct report *rep, struct run_result *r, int64_t caused)
 {
@@ -74,8 +86,8 @@ static void rule_imbalance_when_shared(struct report *rep, struct run_result *r,
     w->share_ratio = rule_share(r, w->share_ns);
     w->share_interval = r->cause_interval[CLASS_IMBALANCE];
     rule_grade(w, t->comm_limits, t->straggler_wait);
-    if (r->straggler.has && w->share_ratio > t->straggler_wait)
-        w->verdict = VERDICT_LIMITS;
+    if (r->straggler.has)
+        limits_by_straggler(t, w);
     w->text =
         1000 * (wait - w->share_ns) < r->step.mean_ns
             ? report_text(rep, "%s a step waiting, all of which unequal work explains", fmt_time(wait).text)
@@ -108,13 +120,8 @@ static void rule_imbalance(struct report *rep, struct run_result *r, int64_t cau
     rule_grade(w, t->comm_limits, t->straggler_wait);
     /* A rank that is late because it loads or writes is those classes' matter, whatever the balance. */
     int is_unbalanced = r->pop.has && r->pop.load_balance_ratio < t->load_balance;
-    if ((is_unbalanced || s->has) && w->share_ratio > t->straggler_wait) {
-        w->verdict = VERDICT_LIMITS;
-        if (w->share_ratio <= t->comm_limits) {
-            w->threshold_name = "straggler_wait";
-            w->threshold_ratio = t->straggler_wait;
-        }
-    }
+    if (is_unbalanced || s->has)
+        limits_by_straggler(t, w);
     const struct fmt balance = r->pop.has ? fmt_ratio(r->pop.load_balance_ratio) : (struct fmt){"n/a"};
     if (s->has)
         w->text = report_text(rep, "rank %d arrives last in %s of the collectives; load balance %s", s->rank,
@@ -224,7 +231,7 @@ void rule_communication(struct report *rep, struct run_result *r)
     if (of_loss > t->comm_loss) {
         c->verdict = VERDICT_LIMITS;
         if (c->share_ratio <= t->comm_limits)
-            c->judged = (struct judged){"of lost time", of_loss, "comm_loss", t->comm_loss};
+            c->judged = (struct judged){"of lost time", of_loss, "comm_loss", t->comm_loss, {0}};
     }
     only_if_it_matters(t, r, c);
     c->text = of_loss > t->comm_loss ? report_text(rep, "%s a step in transfer, %s of the time lost to scaling",
@@ -252,8 +259,9 @@ void rule_communication(struct report *rep, struct run_result *r)
         c->share_ratio + w->share_ratio > t->comm_limits) {
         struct class_result *larger = c->gain_ns >= w->gain_ns ? c : w;
         larger->verdict = VERDICT_LIMITS;
-        larger->judged = (struct judged){larger == c ? "with waiting" : "with transfer",
-                                         c->share_ratio + w->share_ratio, "comm_limits", t->comm_limits};
+        larger->judged =
+            (struct judged){larger == c ? "with waiting" : "with transfer", c->share_ratio + w->share_ratio,
+                            "comm_limits", t->comm_limits, r->comm_interval};
         only_if_it_matters(t, r, larger);
     }
 }

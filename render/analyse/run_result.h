@@ -138,6 +138,7 @@ struct judged {
     double ratio;          /* not finite: no share of it is known */
     const char *threshold; /* its name */
     double threshold_ratio;
+    struct interval interval; /* of ratio; has 0: none is known */
 };
 
 /* One line of the ruled-in-or-out table of a run. */
@@ -158,6 +159,9 @@ struct class_result {
     const char *text;  /* one line: what was found, or "n/a because ..." */
     int is_unrecorded; /* nothing of it was recorded, not elsewhere either: it may be in what is called compute */
 };
+/** judged_of - what decided about a class: `judged`, or else its share, whose `of` is NULL then. What is said of a
+ *  threshold, and how sure that is, is of this.  threshold_ratio < 0: it is judged by no threshold */
+struct judged judged_of(const struct class_result *c);
 
 enum confidence { CONFIDENCE_LOW = 0, CONFIDENCE_MEDIUM, CONFIDENCE_HIGH };
 const char *confidence_word(enum confidence c);

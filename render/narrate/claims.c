@@ -59,10 +59,15 @@ static const char *exchanges(const struct run_result *r)
 static const char *class_sentence(struct report *rep, const struct run_result *r, const struct class_result *c)
 {
     const char *at = at_nodes(rep, r->n_nodes), *end;
-    int is_transfer = c->cls == CLASS_COMMUNICATION && !is_one_of_many(r); /* the sentence is of communication */
+    const struct judged j = judged_of(c);
+    int is_transfer =
+        c->cls == CLASS_COMMUNICATION && !is_one_of_many(r) && !j.of; /* the sentence is of communication */
     const char *part = of_step(rep, r, said_ns(r, c));
     end = report_text(rep, "%s%s%s.", share_of_median_step(rep, r, c->cls),
-                      touching(rep, c->share_interval, c->threshold_ratio, is_transfer ? "its transfer's" : "its"),
+                      touching(rep, j.interval, j.threshold_ratio,
+                               is_transfer                             ? "its transfer's"
+                               : j.of && c->cls != CLASS_COMMUNICATION ? "communication's"
+                                                                       : "its"),
                       caveat_clause(rep, r));
     switch (c->cls) {
     case CLASS_COMMUNICATION:
@@ -178,14 +183,20 @@ static void add_class_claim(struct report *rep, int run, const struct class_resu
         c->support =
             report_text(rep, "%s%sIts removal saves more than its own time: the cores that it leaves serve the rest.",
                         c->support, *c->support ? " " : "");
-    c->threshold_ratio = k->cls == CLASS_HOST ? rep->thresholds.gpu_utilization /* a floor */ : k->threshold_ratio;
-    c->threshold_name = k->threshold_name;
+    const struct judged j = judged_of(k);
+    c->threshold_ratio = k->cls == CLASS_HOST ? rep->thresholds.gpu_utilization /* a floor */ : j.threshold_ratio;
+    c->threshold_name = j.threshold;
     c->rule = k->rule;
     claim_grounds(rep, c, r, k->cls);
     const char *share = strstr(share_name(rep, r, k->cls), " with the waiting") ? "the share with that waiting"
+                        : j.of && j.interval.has                                ? "the share of communication"
                         : is_comm && !is_one_of_many(r)                         ? "the share of transfer"
                                                                                 : "the share";
-    c->confidence = confidence_of_share(rep, r, share, k->share_interval, k->threshold_ratio, &c->confidence_because);
+    /* The interval of the share is said all the same where what was judged has none; no threshold is compared with it.
+     */
+    int is_judged = !j.of || j.interval.has;
+    c->confidence = confidence_of_share(rep, r, share, is_judged ? j.interval : k->share_interval,
+                                        is_judged ? j.threshold_ratio : -1, &c->confidence_because);
     if (k->cls == CLASS_COMPUTE)
         c->confidence =
             unless_unjudged(rep, r, unless_waiting(r, c->confidence, &c->confidence_because), &c->confidence_because);
@@ -224,6 +235,8 @@ static void add_class_claim(struct report *rep, int run, const struct class_resu
             claim_number(rep, c, report_text(rep, "runs.%s.parts_ns.comm_wait", r->slug), "ns",
                          (double)r->part_ns[PART_WAIT]);
     }
+    if (j.of && isfinite(j.ratio)) /* what the threshold is of */
+        claim_number(rep, c, report_text(rep, "runs.%s.classes.%s.judged.ratio", r->slug, key), "ratio", j.ratio);
     r->claims[r->n_claims++] = rep->n_claims - 1;
 }
 

@@ -214,8 +214,8 @@ struct fmt judged_share(const struct class_result *c)
 
 struct fmt judged_threshold(const struct class_result *c)
 {
-    double ratio = c->judged.of ? c->judged.threshold_ratio : c->threshold_ratio;
-    return ratio >= 0 ? fmt_percent(ratio) : (struct fmt){""};
+    const struct judged j = judged_of(c);
+    return j.threshold_ratio >= 0 ? fmt_percent(j.threshold_ratio) : (struct fmt){""};
 }
 
 struct fmt fmt_utc(double unix_s)

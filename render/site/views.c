@@ -201,7 +201,7 @@ static const char *claim_threshold(struct site *s, const struct claim *c)
     if (!k || (!k->has_share && !k->judged.of))
         return site_text(s, "; threshold %s %s", c->threshold_name, fmt_percent(c->threshold_ratio).text);
     return site_text(s, "; %s %s, threshold %s %s", run_class_name(&s->rep->runs[c->run], c->cls), judged_share(k).text,
-                     k->judged.of ? k->judged.threshold : c->threshold_name, judged_threshold(k).text);
+                     c->threshold_name, fmt_percent(c->threshold_ratio).text);
 }
 
 /* "39 steps (1 to 39) of 4 ranks; Data loading 34 %, threshold data_limits 30 %; most on rank 2, in steps 7, 31 and 8":

@@ -281,6 +281,19 @@ static void test_sleeping_on_shared_cores(void **state)
         report_free(&rep);
         run_free(r);
     }
+    for (int is_high = 0; is_high < 2; is_high++) { /* by which of its two thresholds the late rank limits is said */
+        struct run *r = sharing(2), *runs[] = {r};
+        struct report rep = {0};
+        struct analyse_options o = made_options();
+        o.thresholds.comm_limits = is_high ? 0.9 : 0.01;
+        assert_int_equal(analyse(&rep, runs, 1, &o, NULL), 0);
+        const struct class_result *w = &rep.runs[0].classes[CLASS_IMBALANCE];
+        assert_int_equal(w->verdict, VERDICT_LIMITS);
+        assert_string_equal(w->threshold_name, is_high ? "straggler_wait" : "comm_limits");
+        assert_true(w->threshold_ratio < w->share_ratio);
+        report_free(&rep);
+        run_free(r);
+    }
     /* by turns late for a core: no work explains it */
     struct run *r = sharing(-1), *runs[] = {r};
     struct report rep = {0};

@@ -87,6 +87,67 @@ static void test_what_was_judged(void **state)
     run_free(r);
 }
 
+/* What a claim gives as its threshold is that of what was judged, and so is how sure it is: the share of transfer,
+ * whose interval has 20 % in it, was compared with nothing. */
+static void test_claim_of_what_was_judged(void **state)
+{
+    (void)state;
+    struct run *b = made_run(2, 64), *runs[] = {made_even_run(1, 64, 40, 820, 0, 0, 0), b};
+    for (int s = 0; s < 40; s++)
+        for (int i = 0; i < 2; i++) {
+            const int64_t ns[N_CATEGORIES] = {[CAT_COMPUTE] = 410, [CAT_COMM] = s % 2 ? 30 : 160};
+            made_step(b, run_rank_at(b, i), ns);
+        }
+    struct report rep = {0};
+    struct analyse_options o = made_options();
+    assert_int_equal(analyse(&rep, runs, 2, &o, NULL), 0);
+    narrate(&rep);
+    const struct class_result *k = &rep.runs[1].classes[CLASS_COMMUNICATION];
+    assert_string_equal(k->judged.of, "of lost time");
+    assert_true(k->share_interval.lo < 0.2 && k->share_interval.hi > 0.2);
+    const struct claim *c = &rep.claims[rep.runs[1].claims[0]];
+    assert_int_equal(c->cls, CLASS_COMMUNICATION);
+    assert_string_equal(c->threshold_name, "comm_loss");
+    assert_true(c->threshold_ratio > 0.49 && c->threshold_ratio < 0.51);
+    assert_int_equal(c->confidence, CONFIDENCE_HIGH);
+    assert_null(strstr(c->sentence, "threshold of 20 %"));
+    int has_number = 0;
+    for (int i = 0; i < c->n_numbers; i++)
+        has_number |= strstr(c->numbers[i].id, ".judged.ratio") && c->numbers[i].value > 0.5;
+    assert_true(has_number);
+    report_free(&rep);
+    run_free(runs[0]);
+    run_free(runs[1]);
+}
+
+/* Neither transfer nor waiting is above 20 %, together they are, and the interval of both has 20 % in it. */
+static void test_sure_of_transfer_with_waiting(void **state)
+{
+    (void)state;
+    struct run *r = made_run(2, 64), *runs[] = {r};
+    for (int s = 0; s < 40; s++)
+        for (int i = 0; i < 2; i++) {
+            int64_t late = (s + i) % 2 ? 20 : 0, more = s / 2 % 2 ? 45 : -45;
+            const int64_t ns[N_CATEGORIES] = {[CAT_COMPUTE] = 76 + more + late, [CAT_COMM] = 34 - late};
+            made_step(r, run_rank_at(r, i), ns);
+        }
+    struct report rep = {0};
+    struct analyse_options o = made_options();
+    assert_int_equal(analyse(&rep, runs, 1, &o, NULL), 0);
+    narrate(&rep);
+    const struct class_result *k = &rep.runs[0].classes[CLASS_COMMUNICATION];
+    assert_string_equal(k->judged.of, "with waiting");
+    assert_true(k->share_interval.hi < 0.2); /* of transfer alone, which was not compared */
+    assert_true(rep.runs[0].comm_interval.lo < 0.2 && rep.runs[0].comm_interval.hi > 0.2);
+    const struct claim *c = &rep.claims[rep.runs[0].claims[0]];
+    assert_string_equal(c->threshold_name, "comm_limits");
+    assert_int_equal(c->confidence, CONFIDENCE_MEDIUM);
+    assert_non_null(strstr(c->confidence_because, "the share of communication"));
+    assert_non_null(strstr(c->sentence, "within its 95 % interval"));
+    report_free(&rep);
+    run_free(r);
+}
+
 /* Ranks wait for each other by turns, for 20.0 ms because of computing and for 0.06 ms because of loading: the text has
  * the waiting of the breakdown. */
 static void test_waiting_is_one_number(void **state)
@@ -929,6 +990,8 @@ int main(void)
         cmocka_unit_test(test_late_by_turns),
         cmocka_unit_test(test_io),
         cmocka_unit_test(test_what_was_judged),
+        cmocka_unit_test(test_claim_of_what_was_judged),
+        cmocka_unit_test(test_sure_of_transfer_with_waiting),
         cmocka_unit_test(test_waiting_is_one_number),
         cmocka_unit_test(test_compute_bound),
         cmocka_unit_test(test_collectives_of_one_rank),
