@@ -85,12 +85,14 @@ static const char *caption_of(char *const *cells, int n)
 struct reading {
     struct foreign_table *table;
     int n, name;
-    int is_share[MAX_COLUMNS], is_number[MAX_COLUMNS]; /* by their names: "Time (%)", "Total Time (ns)" */
+    int is_share[MAX_COLUMNS], is_number[MAX_COLUMNS]; /* by their names: "Time (%)", "Total Time (ns)", "Average" */
 };
 
 static void begin(struct run *r, const char *file, char **cells, int n, struct reading *x)
 {
     static const char *const names[] = {"Name", "Range", "Operation", NULL}, *const texts[] = {"Style", NULL};
+    static const char *const amounts[] = {"Total Time", "Average", "Minimum",    "Maximum", "StdDev", "Instances",
+                                          "Num Calls",  "Calls",   "Operations", "Total",   "Count",  NULL};
     struct dcr_buf columns = {0};
     *x = (struct reading){.n = n, .name = n - 1};
     for (int i = 0; i < n; i++)
@@ -102,7 +104,7 @@ static void begin(struct run *r, const char *file, char **cells, int n, struct r
             dcr_buf_printf(&columns, "|%s%s", is_one_of(cells[i], texts) ? "" : "#", cells[i]);
     for (int i = 0; i < n; i++) {
         x->is_share[i] = strstr(cells[i], "(%)") != NULL;
-        x->is_number[i] = strchr(cells[i], '(') != NULL;
+        x->is_number[i] = strchr(cells[i], '(') != NULL || is_one_of(cells[i], amounts);
     }
     x->table = run_add_table(r, file, "nsys summary (CSV)", caption_of(cells, n),
                              dcr_arena_strdup(&r->arena, dcr_buf_text(&columns)));

@@ -33,13 +33,19 @@ static void csv_text(struct dcr_buf *out, const char *text)
     dcr_buf_putc(out, '"');
 }
 
-/* The text of a cell as a number for programs: without commas; NULL when it is none. */
+/* Does a comma stand here that parts thousands: behind a digit, before three? "18,5" of other locales has none. */
+static bool parts_thousands(const char *text, const char *comma)
+{
+    return comma > text && comma[-1] >= '0' && comma[-1] <= '9' && strspn(comma + 1, "0123456789") == 3;
+}
+
+/* The text of a cell as a number for programs: without the commas of thousands; NULL when it is none. */
 static const char *as_number(struct site *s, const char *text)
 {
     char *plain = dcr_arena_strdup(&s->arena, text), *end;
     size_t n = 0;
     for (const char *c = text; *c; c++)
-        if (*c != ',')
+        if (*c != ',' || !parts_thousands(text, c))
             plain[n++] = *c;
     plain[n] = '\0';
     bool is_clean = n > 0 && strspn(plain, "+-.0123456789eE") == n;

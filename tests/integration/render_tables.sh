@@ -81,6 +81,17 @@ names = sorted(row[0] for row in list(csv.reader(open(sys.argv[1], newline=''), 
 assert names == ['-5', '1,2', '1,3', '12'], names
 PY
 check "... which stay names" python3 "$TMP/names.py" "$TMP"/site/runs/*/tables/operators_1.csv
+# Of a locale with decimal commas; older versions of nsys name no unit in most columns.
+echo 'Time(%),Total Time (ns),Instances,Average,Minimum,Maximum,Name' >"$TMP/commas.csv"
+printf '"60,0","1,600","1,200","18,5",1,20,gemm\n"40,0","1,000",10,"100,25",90,"1,10",copy\n' >>"$TMP/commas.csv"
+check "a summary with decimal commas" "$report" -q "$TMP/commas.csv" -o "$TMP/site"
+tables "... of it"
+cat > "$TMP/commas.py" << 'PY'
+import csv, sys
+rows = [[float(cell) for cell in row[1:]] for row in list(csv.reader(open(sys.argv[1], newline=''), strict=True))[1:]]
+assert rows == [[60, 1600, 1200, 18.5, 1, 20], [40, 1000, 10, 100.25, 90, 1.1]], rows
+PY
+check "... whose commas are no separators of thousands" python3 "$TMP/commas.py" "$TMP"/site/runs/*/tables/evidence*.csv
 if [ -d "$SHARED/data/traces/kineto" ]; then
     for name in kineto monitor nccl-tests nsys nsys-h100 scaling talp; do
         "$report" -q "$SHARED/data/traces/$name" -o "$TMP/site" >/dev/null 2>&1
