@@ -419,7 +419,7 @@ help:
 	@echo "make test          install what is missing, build, run every test (SUITES='$(SUITES)')"
 	@echo "make test-long     longer versions of the tests (SUITES='$(LONG_SUITES)')"
 	@echo "make               build; CUDA=0 without CUDA, DEBUG=1, SANITIZE=1 (or thread), CC=clang"
-	@echo "make collect       train and pack only; NODES=, DATA=, GRAPH=, ARGS=, SCHEDULER=slurm, CALIBRATE=0"
+	@echo "make collect       train and pack only; NODES=, NODE_CPU=, NODE_NET=, EMULATE=ranks, DATA=, GRAPH=, ARGS=, SCHEDULER=slurm, CALIBRATE=0"
 	@echo "make site          render the archives of the last series again"
 	@echo "make test-fresh    both commands in a fresh Debian root (needs root; FRESH=report for the first only)"
 	@echo "make bench         timings: training step, event cost, rendering; bench-collect: what the collector costs; bench-site: the pages"

@@ -2,6 +2,7 @@
 #include "collect/calibrate.h"
 
 #include "collect/disturbed.h"
+#include "collect/environment.h"
 #include "collect/spool_layout.h"
 #include "lib/format.h"
 #include "lib/fs.h"
@@ -28,6 +29,7 @@ int calibrate_start(char *const *argv, struct dcr_err *err)
             return dcr_err_set(err, DCR_FAIL, "too many words after 'calibrate'");
         words[n + 1] = argv[n];
     }
+    environment_set_waits();
     execv(path, words);
     return dcr_err_sys(err, DCR_FAIL, "cannot start '%s'", path);
 }

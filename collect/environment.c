@@ -3,6 +3,7 @@
 
 #include "collect/meta.h"
 #include "collect/linked.h"
+#include "collect/node_share.h"
 #include "lib/fs.h"
 
 #include <dlfcn.h>
@@ -164,15 +165,22 @@ static void set_cuda(const struct options *o, json_t *record)
         note(record, "cuda_note", "no NVIDIA driver here (libcuda.so.1 is not found)");
 }
 
-/* On an emulated node (collect/nodes) who waits sleeps: see sched_yield in inject/io. 50 us is far less than a message
- * takes over such links, and the processor time that looking that often takes is 3 % of a quarter of a core. */
-static void set_waits(void)
+/* 50 us is far less than a message takes over such links. MPI's own waiting calls are told to give way too. */
+static int set_waits(void)
 {
     unsetenv("DCC_YIELD_NS");
-    if (!getenv("DCREPORT_NODE"))
-        return;
+    if (!getenv(NODE_SHARE_VARIABLE))
+        return 0;
     setenv("DCC_YIELD_NS", "50000", 1);
-    setenv("OMPI_MCA_mpi_yield_when_idle", "1", 0); /* MPI's own waiting calls give way too */
+    setenv("OMPI_MCA_mpi_yield_when_idle", "1", 0);
+    return 1;
+}
+
+void environment_set_waits(void)
+{
+    char why[PATH_MAX + 200];
+    if (set_waits())
+        (void)preload("io", why, sizeof why); /* without it a wait polls, and takes longer */
 }
 
 static void set_window(const struct options *o, json_t *record)
@@ -225,7 +233,7 @@ void environment_set(const struct options *o, json_t *record)
     set_mpi(o, record);
     set_io(o, record);
     set_cuda(o, record);
-    set_waits();
+    (void)set_waits();
     set_window(o, record);
     note_unloadable(o, record);
 }

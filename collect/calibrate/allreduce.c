@@ -71,9 +71,14 @@ static double waited_for_core(void)
     return (double)strtoull(end, NULL, 10) * 1e-9;
 }
 
-/* Shared cores are part of what is measured there, and said so already. */
+/* Shared cores are part of what is measured there, and said so already. So is a quota below one core, and the kernel
+ * counts what it holds back as waiting. */
 static void judge(MPI_Comm comm, json_t *o, double waited_s, double wall_s, int is_sharing_cores)
 {
+    struct cgroup_cpu c;
+    cgroup_cpu_find(&c);
+    if (c.quota_cores > 0 && c.quota_cores < 1)
+        waited_s = 0;
     double share = waited_s > 0 && wall_s > 0 ? waited_s / wall_s : 0, most = 0;
     MPI_Reduce(&share, &most, 1, MPI_DOUBLE, MPI_MAX, 0, comm);
     if (o && !is_sharing_cores)
