@@ -197,12 +197,16 @@ enum unlike_kind {
     UNLIKE_COMMIT,
     UNLIKE_BLAS,
     UNLIKE_THREADS, /* variables that set threads, of programs that do not say how many they have */
-    UNLIKE_QUOTA,   /* CPU quota of a node */
+    UNLIKE_QUOTA,   /* CPU quota of a node, where that does not make it an emulated one */
+    UNLIKE_NODES,   /* emulated nodes: their share, its period or their link; or only one run has such nodes */
     N_UNLIKE
 };
 /** unlike - bit k for each kind k in which two runs differ; what one of them does not say is not different.
  *  Test: tests/unit/test_caveats.c */
 unsigned unlike(const struct thresholds *t, const struct run *a, const struct run *b);
+/** has_other_command - do two runs have other commands, by what does not depend on the number of ranks? What one of
+ * them does not say is not different. */
+int has_other_command(const struct run *a, const struct run *b);
 /** unlike_in_series - the same of all runs of a series against its first. Test: tests/unit/test_narrate_runs.c */
 unsigned unlike_in_series(const struct report *rep, const struct series *s);
 /** traced_utilization - time with a kernel running / time of the steps, of all traced GPUs together; NAN without any.
@@ -406,7 +410,10 @@ void losses(struct report *rep, struct series *s);
 
 /** waiting_for_core - share of the time of a rank's steps in which it was ready to run but had no core; of its whole
  * run where the readings do not cover the steps; -1 not measured. Test: tests/unit/test_cores.c */
-double waiting_for_core(const struct run_rank *k);
+double waiting_for_core(const struct run *a, const struct run_rank *k);
+/** node_speed - of a core, what each thread of a rank has: less than 1 on an emulated node whose share is smaller than
+ *  its threads, 1 elsewhere. unit: cores */
+double node_speed(const struct run *a, const struct run_rank *k);
 
 /* Of the cores on which the ranks of a run may run, what other programs took in the mean of its steps, of the whole run
  * where the readings do not cover those: what the nodes' CPU monitors have as busy, less what the ranks' processes
@@ -431,11 +438,12 @@ struct others others_of(const struct run *a);
 
 /* Of one rank, in the mean of its steps (of its whole run where the readings do not cover those). */
 struct ready {
-    double used, waiting; /* cores' worth of processor time, and threads that waited for a core */
+    double used, waiting; /* cores' worth of processor time, and threads that waited for a core; on an emulated node
+                             time that its own speed (node_speed) takes for the work */
     int cores;            /* on which it may run; 0 = not recorded */
 };
 /** ready_of - of a rank. Test: tests/unit/test_cores.c */
-struct ready ready_of(const struct run_rank *k);
+struct ready ready_of(const struct run *a, const struct run_rank *k);
 /** processor_of - of a run with steps. What loading, writing and MPI's polling use is in it: of_work is an upper bound.
  *  Not of runs with GPUs, nor where a CPU quota or other machines held the ranks back: those waits are in no run-queue
  *  delay.
@@ -473,6 +481,21 @@ void all_reduce(struct report *rep, struct series *s, int is_shared);
 
 /** caveats - what must be known before any verdict: rep->notes, node_label. */
 void caveats(struct report *rep);
+/** share_words - "0.25 core, 50 Mbit/s each", of one node without "each". gives; lives as long as the report */
+const char *share_words(struct report *rep, const struct node_share *s, int n_nodes);
+
+/* What CPU quotas say of nodes that are compared: those of a run and of all runs of its series. */
+enum quota {
+    QUOTA_UNEQUAL = 0, /* they differ, or a node has none, or none that is known */
+    QUOTA_EQUAL,       /* all nodes have the same: what they are to each other holds */
+    QUOTA_OF_NODES     /* and it is what makes them emulated nodes: their speed */
+};
+/** quota_of - of the nodes that run `run` is compared with, its own among them. After scaling. (quota.c) */
+enum quota quota_of(const struct report *rep, int run);
+/** is_doubtful - do shared or missing cores make verdicts on this run unreliable? Not where an equal quota held all
+ *  nodes back alike. After caveats. (quota.c) */
+int is_doubtful(const struct run_result *r);
+
 /** has_bad_clock - was a GPU of this run throttled? After caveats. */
 int has_bad_clock(const struct report *rep, const struct run_result *r);
 /** caveats_of_cores, caveats_of_series - parts of it. */

@@ -68,9 +68,45 @@ static const char *number_word(int n)
     return n >= 0 && n < (int)(sizeof words / sizeof *words) ? words[n] : "several";
 }
 
+static int is_same_share(const struct node_share *a, const struct node_share *b)
+{
+    return fabs(a->cores - b->cores) <= 0.01 * a->cores && a->link_bit_per_s == b->link_bit_per_s;
+}
+
+const char *share_words(struct report *rep, const struct node_share *s, int n_nodes)
+{
+    const char *each = n_nodes == 1 ? "" : " each", *unit = s->cores > 1 ? "cores" : "core";
+    if (s->link_bit_per_s)
+        return report_text(rep, "%.4g %s, %s%s", s->cores, unit, fmt_bit_rate((double)s->link_bit_per_s).text, each);
+    return report_text(rep, "%.4g %s%s, %s not shaped", s->cores, unit, each, n_nodes == 1 ? "link" : "links");
+}
+
+/* Emulated nodes that are parts of one machine: as the label says it, and what follows for the reader. */
+static void say_shares(struct report *rep)
+{
+    const struct node_share *first = NULL;
+    int n_others = 0, n_unlike = 0;
+    for (int i = 0; i < rep->n_runs; i++)
+        for (int k = 0; k < rep->runs[i].run->nodes_len; k++) {
+            const struct node_share *s = &rep->runs[i].run->nodes[k].share;
+            first = first ? first : s;
+            n_others += k > 0;
+            n_unlike += !(s->cores > 0) || !is_same_share(first, s);
+        }
+    rep->node_label = n_unlike ? "emulated nodes: unlike parts of one machine"
+                               : report_text(rep, "emulated node%s: %s", n_others ? "s" : "",
+                                             share_words(rep, first, n_others ? 2 : 1));
+    report_add_note(rep, NOTE_CAVEAT, -1, "emulated",
+                    "The %s of one machine. %sbsolute times are not those of real nodes.",
+                    n_unlike   ? "nodes are unlike parts"
+                    : n_others ? "nodes are equal parts"
+                               : "node is a part",
+                    n_unlike ? "A" : "Scaling, communication and imbalance hold for this emulated cluster, a");
+}
+
 static void say_nodes(struct report *rep)
 {
-    int most = 0, n_emulated = 0, n_one_kernel = 0, n_unknown = 0;
+    int most = 0, n_emulated = 0, n_one_kernel = 0, n_unknown = 0, n_shares = 0;
     const struct run *largest = NULL;
     for (int i = 0; i < rep->n_runs; i++) {
         const struct run *r = rep->runs[i].run;
@@ -79,6 +115,7 @@ static void say_nodes(struct report *rep)
             largest = r;
         }
         n_emulated += r->node_kind == NODES_EMULATED;
+        n_shares += r->node_kind == NODES_SHARES;
         n_one_kernel += r->node_kind == NODES_ONE_KERNEL;
         n_unknown += r->node_kind == NODES_UNKNOWN && rep->runs[i].n_nodes > 1;
     }
@@ -97,6 +134,8 @@ static void say_nodes(struct report *rep)
                         "the network between them is virtual.",
                         rep->node_label);
     }
+    if (n_shares)
+        say_shares(rep);
     if (n_unknown)
         report_add_note(rep, NOTE_GAP, -1, "node-kind",
                         "Whether the nodes were separate machines is unknown: the archives do not say.");

@@ -17,6 +17,7 @@ static double cores_wanted(const struct run *a, int threads)
         for (int k = 0; k < a->ranks_len; k++)
             ranks += a->ranks[k].node == a->nodes[i].node;
         double all = (double)ranks * threads, quota = a->nodes[i].cores_quota;
+        quota = quota > 0 ? quota : a->nodes[i].share.cores;
         wanted += quota > 0 && quota < all ? quota : all;
     }
     return wanted;
@@ -28,7 +29,7 @@ static void check_cores(struct report *rep, int run)
     struct run_result *r = &rep->runs[run];
     const struct run *a = r->run;
     int threads = a->program.threads > 0 ? (int)a->program.threads : 1;
-    int is_shared = a->node_kind == NODES_EMULATED || a->node_kind == NODES_ONE_KERNEL;
+    int is_shared = run_is_one_machine(a);
     for (int i = 0; i < a->nodes_len; i++) {
         const struct run_node *n = &a->nodes[i];
         int cores = n->cores_allowed ? n->cores_allowed : n->cores, ranks = 0;
@@ -44,7 +45,7 @@ static void check_cores(struct report *rep, int run)
         }
         if (cores <= 0 || ranks * threads <= cores)
             continue;
-        if (a->node_kind == NODES_ONE_KERNEL && cores_wanted(a, threads) <= cores)
+        if (a->node_kind != NODES_EMULATED && is_shared && cores_wanted(a, threads) <= cores)
             continue; /* each node's quota leaves room for the others */
         r->shared = (struct shared){.id = "oversubscribed",
                                     .because = report_text(rep, "%d %s share %d %s", ranks * threads,
@@ -70,7 +71,7 @@ static int is_of_own_threads(const struct report *rep, const struct run *a, doub
 {
     double limit = rep->thresholds.run_delay_limits;
     for (int i = 0; i < a->ranks_len; i++)
-        if (a->ranks[i].node < 0 && waiting_for_core(&a->ranks[i]) > limit)
+        if (a->ranks[i].node < 0 && waiting_for_core(a, &a->ranks[i]) > limit)
             return 0;
     for (int i = 0; i < machines_of(a); i++) {
         struct others o = others_at(a, i);
@@ -104,7 +105,7 @@ static void say_own_threads(struct report *rep, int run, double delay, const cha
     int threads = p->threads > 0 ? (int)p->threads : 1, ranks = r->n_ranks;
     double waited = 0, most = 0;
     for (int i = 0; i < r->run->ranks_len; i++) {
-        struct ready k = ready_of(&r->run->ranks[i]);
+        struct ready k = ready_of(r->run, &r->run->ranks[i]);
         waited = k.waiting > waited ? k.waiting : waited;
     }
     for (int i = 0; i < machines_of(r->run); i++) {
@@ -173,7 +174,7 @@ static int all_cores_of(const struct run *a, const struct run_rank *k)
  * good as full, and unless it was its own threads (is_own) only where the rank had its cores to itself. */
 static int is_bound(const struct thresholds *t, const struct run *a, const struct run_rank *k, int is_own)
 {
-    struct ready p = ready_of(k);
+    struct ready p = ready_of(a, k);
     double wanted = p.used + p.waiting;
     if (p.cores <= 0 || p.cores >= all_cores_of(a, k) || 1 - p.cores / wanted <= t->gain_limits ||
         (!is_own && p.used < (1 - t->gain_limits) * p.cores))
@@ -185,8 +186,8 @@ static int is_bound(const struct thresholds *t, const struct run *a, const struc
 /* A rank that waited though its machine had cores left: it could not use them, or met a neighbour on its own. */
 static int is_kept_from_free_cores(const struct thresholds *t, const struct run *a, const struct run_rank *k)
 {
-    struct ready p = ready_of(k);
-    if (waiting_for_core(k) <= t->run_delay_limits || p.waiting <= t->gain_limits * (p.used + p.waiting))
+    struct ready p = ready_of(a, k);
+    if (waiting_for_core(a, k) <= t->run_delay_limits || p.waiting <= t->gain_limits * (p.used + p.waiting))
         return 0;
     struct others o = machine_of(a, k);
     return o.cores > 0 && o.own + o.waiting < (1 - t->gain_limits) * o.cores;
@@ -197,7 +198,7 @@ static int is_kept_from_free_cores(const struct thresholds *t, const struct run 
 static int is_of_several(const struct run *a, const struct run_rank *k)
 {
     const double one = 1.05; /* and the grain of the monitor's times */
-    struct ready p = ready_of(k);
+    struct ready p = ready_of(a, k);
     return a->program.threads <= 0 && a->program.loader_workers <= 0 && p.used + p.waiting > one;
 }
 
@@ -206,7 +207,7 @@ static double known_delay(const struct run *a)
 {
     double most = 0;
     for (int i = 0; i < a->ranks_len; i++) {
-        double delay = waiting_for_core(&a->ranks[i]);
+        double delay = waiting_for_core(a, &a->ranks[i]);
         most = delay > most && !is_of_several(a, &a->ranks[i]) ? delay : most;
     }
     return most;
@@ -218,13 +219,13 @@ static void say_several(struct report *rep, int run, const char *of)
     struct run_result *r = &rep->runs[run];
     const struct run_rank *most = &r->run->ranks[0];
     for (int i = 1; i < r->run->ranks_len; i++)
-        if (ready_of(&r->run->ranks[i]).waiting > ready_of(most).waiting)
+        if (ready_of(r->run, &r->run->ranks[i]).waiting > ready_of(r->run, most).waiting)
             most = &r->run->ranks[i];
-    r->shared.own =
-        report_text(rep,
-                    "of the processes and threads of rank %d, taken together, %s waited for a core in the "
-                    "mean of %s, and %s ran; whether the one that makes the steps waited is not recorded",
-                    most->rank, fmt_number(ready_of(most).waiting).text, of, fmt_number(ready_of(most).used).text);
+    r->shared.own = report_text(rep,
+                                "of the processes and threads of rank %d, taken together, %s waited for a core in the "
+                                "mean of %s, and %s ran; whether the one that makes the steps waited is not recorded",
+                                most->rank, fmt_number(ready_of(r->run, most).waiting).text, of,
+                                fmt_number(ready_of(r->run, most).used).text);
     r->shared.is_of_several = 1;
     report_add_note(rep, NOTE_CAVEAT, run, "run-delay", "%s: %s. If it did, its phases are longer for it.", r->label,
                     r->shared.own);
@@ -236,12 +237,13 @@ static void say_waits(struct report *rep, int run, double delay, const char *of)
     const struct thresholds *t = &rep->thresholds;
     const struct run_rank *bound = NULL;
     double most = 0;
-    int is_own = is_of_own_threads(rep, r->run, 0.5), is_kept = 0;
+    /* Emulated nodes whose shares fit on the machine have cores for all that they may run. */
+    int is_own = r->run->node_kind != NODES_SHARES && is_of_own_threads(rep, r->run, 0.5), is_kept = 0;
     for (int i = 0; i < r->run->ranks_len; i++) {
         const struct run_rank *k = &r->run->ranks[i];
-        struct ready p = ready_of(k);
+        struct ready p = ready_of(r->run, k);
         is_kept |= is_own && is_kept_from_free_cores(t, r->run, k);
-        if (waiting_for_core(k) > t->run_delay_limits && is_bound(t, r->run, k, is_own) &&
+        if (waiting_for_core(r->run, k) > t->run_delay_limits && is_bound(t, r->run, k, is_own) &&
             1 - p.cores / (p.used + p.waiting) > most) {
             bound = k;
             most = 1 - p.cores / (p.used + p.waiting);
@@ -265,7 +267,7 @@ static void say_waits(struct report *rep, int run, double delay, const char *of)
         .most_ratio = most};
     if (!bound)
         return;
-    struct ready p = ready_of(bound);
+    struct ready p = ready_of(r->run, bound);
     r->shared.because =
         report_text(rep, "rank %d is bound to fewer cores than it has threads (%d %s, %s threads ready in the mean)",
                     bound->rank, p.cores, p.cores == 1 ? "core" : "cores", fmt_number(p.used + p.waiting).text);
@@ -289,10 +291,11 @@ static void check_held_back(struct report *rep, int run)
             steal = n->steal_percent.sum / (double)n->steal_percent.n / 100;
     }
     for (int i = 0; i < r->run->ranks_len; i++) {
-        double ratio = waiting_for_core(&r->run->ranks[i]);
+        double ratio = waiting_for_core(r->run, &r->run->ranks[i]);
         delay = ratio > delay ? ratio : delay;
     }
-    throttled = throttled < 1 ? throttled : 1;
+    enum quota quota = quota_of(rep, run);
+    throttled = quota == QUOTA_OF_NODES ? 0 : throttled < 1 ? throttled : 1; /* the speed of the nodes, and no cause */
     const char *of = r->has_steps ? "the time of its steps" : "its run";
     if (throttled > t->throttled_limits) /* the strongest reason: it names the quota, not the neighbours */
         r->shared = (struct shared){
@@ -300,6 +303,7 @@ static void check_held_back(struct report *rep, int run)
             .because = report_text(rep, "a CPU quota held a node back for %s of the run", fmt_percent(throttled).text),
             .run_ratio = throttled,
             .threshold = "throttled_limits",
+            .is_equal = quota == QUOTA_EQUAL && !*r->shared.id,
             .cores = r->shared.cores};
     else if (!*r->shared.id && steal > t->steal_limits)
         r->shared = (struct shared){
@@ -312,8 +316,11 @@ static void check_held_back(struct report *rep, int run)
     if (throttled > t->throttled_limits)
         report_add_note(rep, NOTE_CAVEAT, run, "throttled",
                         "%s: a CPU quota (cgroup) held a node back for %s of the run. That time shows as slow compute "
-                        "or late ranks; do not blame the network for it.",
-                        r->label, fmt_percent(throttled).text);
+                        "or late ranks; do not blame the network for it.%s",
+                        r->label, fmt_percent(throttled).text,
+                        r->shared.is_equal ? " It is equal on all nodes and at all node counts, so what they are to "
+                                             "each other holds."
+                                           : "");
     if (steal > t->steal_limits)
         report_add_note(rep, NOTE_CAVEAT, run, "steal",
                         "%s: other machines took %s of a node's CPU time (steal). Times vary with their load.",

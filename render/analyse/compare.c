@@ -229,17 +229,29 @@ static double utilization(const struct side *s)
     return steps > 0 ? (double)kernel / (double)steps : -1;
 }
 
+static const unsigned may_be_changed =
+    1U << UNLIKE_PROGRAM | 1U << UNLIKE_COMMIT | 1U << UNLIKE_BLAS | 1U << UNLIKE_THREADS | 1U << UNLIKE_QUOTA;
+
+/* Other emulated nodes are as good a change as another option, but not beside one: which of the two brought the gain
+ * nobody could tell. */
+static int is_change_of_nodes(const struct run *a, const struct run *b, unsigned which)
+{
+    return which & 1U << UNLIKE_NODES && a->node_kind == NODES_SHARES && b->node_kind == NODES_SHARES &&
+           !(which & may_be_changed) && !has_other_command(a, b);
+}
+
 /* Code, its version, kernels, threads and CPU quota may be what was changed; the machine below may not. */
 static const char *differing(struct report *rep, const struct run *a, const struct run *b)
 {
     const struct run_program *p = &a->program, *q = &b->program;
-    const unsigned changed =
-        1U << UNLIKE_PROGRAM | 1U << UNLIKE_COMMIT | 1U << UNLIKE_BLAS | 1U << UNLIKE_THREADS | 1U << UNLIKE_QUOTA;
+    unsigned which = unlike(&rep->thresholds, a, b);
+    if (is_change_of_nodes(a, b, which))
+        which &= ~(1U << UNLIKE_NODES);
     return strcmp(p->model, q->model) != 0       ? "model"
            : strcmp(p->dataset, q->dataset) != 0 ? "data set"
            : p->global_batch != q->global_batch  ? "global batch"
            : a->n_ranks != b->n_ranks            ? "number of ranks"
-                                                 : unlike_names(rep, unlike(&rep->thresholds, a, b) & ~changed);
+                                                 : unlike_names(rep, which & ~may_be_changed);
 }
 
 /* What is missing in the runs of a side, behind `text`. which: "Before", "After". */
@@ -258,7 +270,7 @@ static const char *doubt(struct report *rep, const struct side *s, const char *w
     int64_t least = INT64_MAX, most = 0;
     for (int i = 0; i < s->n; i++) {
         const struct run_result *r = s->runs[i];
-        if (*r->shared.id)
+        if (is_doubtful(r))
             return report_text(rep, "%s, %s", which, r->shared.because);
         if (has_bad_clock(s->rep, r))
             return report_text(rep, "%s, a GPU ran below its clock", which);
@@ -294,6 +306,16 @@ static void judge(struct report *rep, struct comparison *c, const struct side *a
     c->confidence_because = because ? because
                                     : report_text(rep, "%s before and %s after agree", fmt_count(a->n, "run").text,
                                                   fmt_count(b->n, "run").text);
+}
+
+/* "0.25 core, 50 Mbit/s each" of the first node, with its period where nothing else tells it from `other`. */
+static const char *nodes_words(struct report *rep, const struct run *a, const struct run *other)
+{
+    const struct node_share *s = &a->nodes[0].share, *o = &other->nodes[0].share;
+    const char *words = share_words(rep, s, a->nodes_len);
+    if (strcmp(words, share_words(rep, o, other->nodes_len)) != 0 || s->period_us == o->period_us)
+        return words;
+    return report_text(rep, "%s, a quota every %s", words, fmt_time(s->period_us * 1000).text);
 }
 
 static void compare_at(struct report *rep, const struct report *before, const struct what *w)
@@ -339,6 +361,13 @@ static void compare_at(struct report *rep, const struct report *before, const st
         c->differing = differing(rep, b.runs[0]->run, a.runs[i]->run);
     for (int i = 1; i < b.n && !*c->differing; i++)
         c->differing = differing(rep, a.runs[0]->run, b.runs[i]->run);
+    c->nodes_before = c->nodes_after = "";
+    const struct run *x = a.runs[0]->run, *y = b.runs[0]->run;
+    if (x->node_kind == NODES_SHARES && y->node_kind == NODES_SHARES &&
+        unlike(&rep->thresholds, x, y) & 1U << UNLIKE_NODES) {
+        c->nodes_before = nodes_words(rep, x, y);
+        c->nodes_after = nodes_words(rep, y, x);
+    }
     c->lost = with_losses(rep, with_losses(rep, "", &a, "Before"), &b, "After");
     judge(rep, c, &a, &b);
     free(a.mean);

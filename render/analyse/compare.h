@@ -51,7 +51,10 @@ struct comparison {
     const char *confidence_because;
     int n_same;            /* runs after that are runs before too: the same archive or file on both sides */
     const char *differing; /* "data set": what else differs, so that it is no fair comparison; "" nothing */
-    const char *lost;      /* "Before, 5 events were lost ...": of runs whose traces lack events; "" none do */
+    /* "0.25 core, 20 Mbit/s each": emulated nodes that are other ones before and after; "" they are not. When nothing
+     * else was changed either, `differing` does not name them: they are what is compared. */
+    const char *nodes_before, *nodes_after;
+    const char *lost; /* "Before, 5 events were lost ...": of runs whose traces lack events; "" none do */
     const char *sentence, *support;
 };
 

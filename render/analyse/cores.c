@@ -49,7 +49,7 @@ int cores_unused(const struct run_result *r)
 {
     const struct run *a = r->run;
     int threads = a->program.threads > 0 ? (int)a->program.threads : 1, least = -1;
-    int is_shared = a->node_kind == NODES_EMULATED || a->node_kind == NODES_ONE_KERNEL;
+    int is_shared = run_is_one_machine(a);
     for (int i = 0; i < a->nodes_len; i++) {
         const struct run_node *n = &a->nodes[i];
         int cores = n->cores_allowed ? n->cores_allowed : n->cores, ranks = is_shared ? r->n_ranks : 0;
@@ -59,6 +59,11 @@ int cores_unused(const struct run_result *r)
             ranks += a->ranks[k].node == n->node;
         if (cores <= 0 || ranks <= 0)
             return -1;
+        if (n->share.cores > 0) { /* what its quota lets run */
+            cores = (int)n->share.cores;
+            for (int k = ranks = 0; k < a->ranks_len; k++)
+                ranks += a->ranks[k].node == n->node;
+        }
         int left = cores > ranks * threads ? cores - ranks * threads : 0;
         least = least < 0 || left < least ? left : least;
     }

@@ -41,8 +41,9 @@ static struct window steps_of(const struct run_rank *k)
     return (struct window){k->steps[0].start_ns, last->start_ns + last->step_ns};
 }
 
-/* How many threads of a rank waited for a core, in the mean; -1 not measured. */
-static double waiting_threads(const struct run_rank *k)
+/* How many threads of a rank were ready and did not run, in the mean; -1 not measured. The kernel counts the time in
+ * which a quota stopped them too. */
+static double ready_threads(const struct run_rank *k)
 {
     struct window w = steps_of(k);
     if (k->run_delay_ns < 0 || !(k->process_seconds > 0))
@@ -56,20 +57,6 @@ static double waiting_threads(const struct run_rank *k)
     return (double)k->run_delay_ns / 1e9 / k->process_seconds;
 }
 
-double waiting_for_core(const struct run_rank *k)
-{
-    double threads = waiting_threads(k);
-    return threads < 1 ? threads : 1;
-}
-
-double cores_missing(const struct others *o)
-{
-    double wanted = o->own + o->waiting;
-    return wanted > o->cores ? 1 - o->cores / wanted : 0;
-}
-
-/* ---- other programs --------------------------------------------------------------------------------------- */
-
 /* Cores' worth of processor time that a rank's processes used in the window; < 0: the readings do not say. */
 static double used_by(const struct run_rank *k, struct window w)
 {
@@ -82,6 +69,88 @@ static double used_by(const struct run_rank *k, struct window w)
                     reading_at(k->delays, k->n_delays, w.from).cpu_ns) /
            (double)(w.to - w.from);
 }
+
+/* Of its whole run where the readings do not cover the steps; 0 = not measured. */
+static double used_cores(const struct run_rank *k)
+{
+    double used = used_by(k, steps_of(k));
+    if (used < 0)
+        used = k->cpu_ns >= 0 && k->process_seconds > 0 ? (double)k->cpu_ns / 1e9 / k->process_seconds : 0;
+    return used;
+}
+
+/* ---- emulated nodes --------------------------------------------------------------------------------------- */
+
+/* The node of a rank when a quota makes it so fast and no faster; NULL = it is none. */
+static const struct run_node *share_node(const struct run *a, const struct run_rank *k)
+{
+    for (int i = 0; i < a->nodes_len; i++)
+        if (a->nodes[i].node == k->node && a->nodes[i].share.cores > 0)
+            return &a->nodes[i];
+    return NULL;
+}
+
+/* Share of the time in the window, or of the whole run, in which the quota had stopped a node; -1 not measured. */
+static double stopped(const struct run_node *n, struct window w)
+{
+    if (covers(n->busy, n->n_busy, w)) {
+        int64_t from = reading_at(n->busy, n->n_busy, w.from).run_delay_ns,
+                to = reading_at(n->busy, n->n_busy, w.to).run_delay_ns;
+        if (from >= 0 && to >= from)
+            return (double)(to - from) / (double)(w.to - w.from);
+    }
+    return n->throttled_ns >= 0 && n->monitor_seconds > 0 ? (double)n->throttled_ns / 1e9 / n->monitor_seconds : -1;
+}
+
+/* Threads on an emulated node that waited for a core though its quota let them run. It is no more than they were ready
+ * beyond the time that the quota stopped them; and no more than the time that they were ready beyond what a node of
+ * this speed takes for the work that they did: who waits within a period and still uses up the quota lost nothing. */
+static double waiting_on_share(const struct run *a, const struct run_rank *k, const struct run_node *n)
+{
+    double ready = 0, used = 0, own = ready_threads(k), off = stopped(n, steps_of(k));
+    for (int i = 0; i < a->ranks_len; i++) {
+        double here = a->ranks[i].node == n->node ? ready_threads(&a->ranks[i]) : -1;
+        if (here < 0)
+            continue;
+        ready += here;
+        used += used_cores(&a->ranks[i]);
+    }
+    double lost = ready + used - used / node_speed(a, k), beyond = off >= 0 ? ready - off : ready;
+    lost = beyond < lost ? beyond : lost;
+    return lost > 0 && ready > 0 ? lost * own / ready : 0;
+}
+
+/* How many threads of a rank waited for a core, in the mean; -1 not measured. */
+static double waiting_threads(const struct run *a, const struct run_rank *k)
+{
+    const struct run_node *n = share_node(a, k);
+    double threads = ready_threads(k);
+    return n && threads > 0 ? waiting_on_share(a, k, n) : threads;
+}
+
+double waiting_for_core(const struct run *a, const struct run_rank *k)
+{
+    double threads = waiting_threads(a, k);
+    return threads < 1 ? threads : 1;
+}
+
+double node_speed(const struct run *a, const struct run_rank *k)
+{
+    const struct run_node *n = share_node(a, k);
+    double threads = 0;
+    for (int i = 0; n && i < a->ranks_len; i++)
+        if (a->ranks[i].node == n->node)
+            threads += a->program.threads > 0 ? (double)a->program.threads : 1;
+    return n && n->share.cores < threads ? n->share.cores / threads : 1;
+}
+
+double cores_missing(const struct others *o)
+{
+    double wanted = o->own + o->waiting;
+    return wanted > o->cores ? 1 - o->cores / wanted : 0;
+}
+
+/* ---- other programs --------------------------------------------------------------------------------------- */
 
 /* Cores' worth of time in which the process that makes the steps ran or waited for a core: it is the first of the
  * rank's, or the other of two (a shell in front of it), of `all` that these ran and waited. < 0: not known. */
@@ -148,17 +217,12 @@ static double allowed_on(const struct run *a, const struct run_node *n, int all_
     return allowed;
 }
 
-static int is_one_machine(const struct run *a)
-{
-    return a->node_kind == NODES_EMULATED || a->node_kind == NODES_ONE_KERNEL;
-}
-
 /* What a node's own monitor saw; cores 0: it saw nothing. */
 static struct others seen_on(const struct run *a, const struct run_node *n, int all)
 {
     if (n->cpu_percent.n == 0 || n->cores <= 0 || !(n->monitor_seconds > 0))
         return (struct others){0};
-    struct load l = load_of(a, n, is_one_machine(a));
+    struct load l = load_of(a, n, run_is_one_machine(a));
     double cores = allowed_on(a, n, all), most = l.busy - l.own, here = most - (n->cores - cores);
     return (struct others){.cores = cores,
                            .all_cores = n->cores,
@@ -174,12 +238,12 @@ static struct others seen_on(const struct run *a, const struct run_node *n, int 
 
 int machines_of(const struct run *a)
 {
-    return is_one_machine(a) && a->nodes_len > 1 ? 1 : a->nodes_len;
+    return run_is_one_machine(a) && a->nodes_len > 1 ? 1 : a->nodes_len;
 }
 
 struct others others_at(const struct run *a, int machine)
 {
-    int is_shared = is_one_machine(a), all = is_shared ? cores_of_all(a) : 0;
+    int is_shared = run_is_one_machine(a), all = is_shared ? cores_of_all(a) : 0;
     struct others sum = {0};
     for (int i = is_shared ? 0 : machine; i < (is_shared ? a->nodes_len : machine + 1); i++) {
         struct others seen = seen_on(a, &a->nodes[i], all);
@@ -194,7 +258,7 @@ struct others others_at(const struct run *a, int machine)
         const struct run_rank *k = &a->ranks[i];
         if (!is_shared && k->node != a->nodes[machine].node)
             continue;
-        double threads = waiting_threads(k), delay = waiting_for_core(k);
+        double threads = waiting_threads(a, k), delay = waiting_for_core(a, k);
         sum.cores = k->cpu_ns < 0 ? 0 : sum.cores;
         sum.waiting += threads > 0 ? threads : 0;
         sum.delay = delay > sum.delay ? delay : sum.delay;
@@ -252,7 +316,10 @@ struct processor processor_of(const struct report *rep, const struct run_result 
         return p;
     for (int i = 0; i < r->n_rank_results; i++) {
         const struct run_rank *k = &r->run->ranks[i];
-        double used = used_by(k, steps_of(k)), waiting = waiting_threads(k);
+        /* A node that its quota had stopped was ready, and would have worked. */
+        const struct run_node *n = share_node(r->run, k);
+        double used = used_by(k, steps_of(k)), waiting = ready_threads(k), off = n ? stopped(n, steps_of(k)) : -1;
+        waiting = waiting >= 0 && off > waiting ? off : waiting;
         if (k->rank != r->ranks[i].rank || used < 0 || waiting < 0 || !is_read_within(k, steps_of(k)))
             return (struct processor){.of_work = -1};
         double own = ready_of_steps(k, steps_of(k), used + waiting);
@@ -272,11 +339,9 @@ struct processor processor_of(const struct report *rep, const struct run_result 
     return p;
 }
 
-struct ready ready_of(const struct run_rank *k)
+struct ready ready_of(const struct run *a, const struct run_rank *k)
 {
-    double used = used_by(k, steps_of(k));
-    if (used < 0)
-        used = k->cpu_ns >= 0 && k->process_seconds > 0 ? (double)k->cpu_ns / 1e9 / k->process_seconds : 0;
-    double waiting = waiting_threads(k);
-    return (struct ready){.used = used, .waiting = waiting > 0 ? waiting : 0, .cores = cores_of_rank(k)};
+    double waiting = waiting_threads(a, k);
+    return (struct ready){
+        .used = used_cores(k) / node_speed(a, k), .waiting = waiting > 0 ? waiting : 0, .cores = cores_of_rank(k)};
 }

@@ -2,6 +2,7 @@
  * that explain another speed on their own. Called by caveats.c and compare.c. */
 #include "render/analyse/analyse.h"
 
+#include <math.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -62,7 +63,7 @@ static int is_other_batch(const struct run_result *a, const struct run_result *b
     return x != y && (a->n_nodes == b->n_nodes || (x > 0 && y > 0 && !is_proportional));
 }
 
-static int is_other_command(const struct run *a, const struct run *b)
+int has_other_command(const struct run *a, const struct run *b)
 {
     struct dcr_buf x = {0}, y = {0};
     command_key(a, &x);
@@ -71,6 +72,20 @@ static int is_other_command(const struct run *a, const struct run *b)
     dcr_buf_release(&x);
     dcr_buf_release(&y);
     return is_other;
+}
+
+/* An archive that does not say what its nodes were may be of any. */
+static int has_other_nodes(const struct run *a, const struct run *b)
+{
+    if (a->node_kind == NODES_UNKNOWN || b->node_kind == NODES_UNKNOWN || !a->nodes_len)
+        return 0;
+    for (int i = 0; i < b->nodes_len; i++) {
+        const struct node_share *x = &a->nodes[0].share, *y = &b->nodes[i].share;
+        if (!(x->cores > 0) != !(y->cores > 0) || fabs(x->cores - y->cores) > 0.01 * x->cores ||
+            x->period_us != y->period_us || x->link_bit_per_s != y->link_bit_per_s)
+            return 1;
+    }
+    return 0;
 }
 
 const char *differing_keys(struct report *rep, const struct run_result *first, const struct run_result *second)
@@ -91,7 +106,8 @@ const char *differing_keys(struct report *rep, const struct run_result *first, c
     add_options(&x, a, b, 0);
     add_options(&x, b, a, 1);
     int by_option = x.n;
-    add_if(&x, !by_option && is_other_command(a, b), "command");
+    add_if(&x, !by_option && has_other_command(a, b), "command");
+    add_if(&x, has_other_nodes(a, b) && !by_option, "emulated nodes");
     add_if(&x, strcmp(p->precision, q->precision) != 0 && !by_option, "precision");
     add_if(&x, strcmp(p->backend, q->backend) != 0 && !by_option, "back end");
     add_if(&x, strcmp(p->dataset, q->dataset) != 0 && !by_option, "data");
@@ -269,6 +285,8 @@ static int has_other_quota(const struct run *a, const struct run *b)
 {
     for (int i = 0; a->nodes_len && i < b->nodes_len; i++) {
         double x = a->nodes[0].cores_quota, y = b->nodes[i].cores_quota;
+        if (a->nodes[0].share.cores > 0 || b->nodes[i].share.cores > 0) /* then it is the nodes that differ */
+            continue;
         if (x > 0 && y > 0 && (x < y || x > y))
             return 1;
     }
@@ -290,7 +308,8 @@ unsigned unlike(const struct thresholds *t, const struct run *a, const struct ru
         [UNLIKE_COMMIT] = is_unlike(a->git_commit, b->git_commit),
         [UNLIKE_BLAS] = strcmp(p->blas, q->blas) != 0,
         [UNLIKE_THREADS] = has_other_threads(a, b),
-        [UNLIKE_QUOTA] = has_other_quota(a, b)};
+        [UNLIKE_QUOTA] = has_other_quota(a, b),
+        [UNLIKE_NODES] = has_other_nodes(a, b)};
     unsigned all = 0;
     for (int i = 0; i < N_UNLIKE; i++)
         all |= is[i] ? 1U << i : 0;
@@ -320,7 +339,8 @@ const char *unlike_names(struct report *rep, unsigned which)
                                                 [UNLIKE_COMMIT] = "commits of the code",
                                                 [UNLIKE_BLAS] = "BLAS kernels",
                                                 [UNLIKE_THREADS] = "thread settings (OMP_NUM_THREADS and its like)",
-                                                [UNLIKE_QUOTA] = "CPU quotas"};
+                                                [UNLIKE_QUOTA] = "CPU quotas",
+                                                [UNLIKE_NODES] = "emulated nodes"};
     const char *text = "";
     for (int i = 0; i < N_UNLIKE; i++)
         if (which & 1U << i)

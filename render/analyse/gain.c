@@ -164,7 +164,7 @@ void bound_work(struct run_result *r)
         for (int j = 0; j < r->run->ranks_len; j++)
             if (r->run->ranks[j].rank == k->rank)
                 of = &r->run->ranks[j];
-        struct ready ready = of ? ready_of(of) : (struct ready){0};
+        struct ready ready = of ? ready_of(r->run, of) : (struct ready){0};
         double used_ns = ready.used * (double)r->step.mean_ns, work = 0;
         if (ready.used <= 0 || ready.used + ready.waiting < never_idle)
             continue;

@@ -123,10 +123,10 @@ static const char *unreliable(struct report *rep, const struct series *s)
 {
     for (int i = 0; i < s->n_points; i++)
         for (int k = 0; k < s->points[i].n_runs; k++) {
-            const struct shared *shared = &rep->runs[s->points[i].runs[k]].shared;
-            if (*shared->id)
+            const struct run_result *r = &rep->runs[s->points[i].runs[k]];
+            if (is_doubtful(r))
                 return report_text(rep, "n/a because at %s %s: no law goes through such points",
-                                   fmt_count(s->points[i].n_nodes, rep->unit).text, shared->because);
+                                   fmt_count(s->points[i].n_nodes, rep->unit).text, r->shared.because);
         }
     return NULL;
 }

@@ -11,6 +11,7 @@ enum network network_of(const struct report *rep, const struct series_point *p)
     switch (rep->runs[p->runs[0]].run->node_kind) {
     case NODES_MACHINES:
     case NODES_ONE_KERNEL:
+    case NODES_SHARES:
         return p->n_nodes > 1 && strcmp(rep->unit, "GPU") != 0 ? NETWORK_BETWEEN : NETWORK_INSIDE;
     case NODES_EMULATED:
         return NETWORK_INSIDE;

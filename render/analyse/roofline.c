@@ -56,7 +56,7 @@ static double stated(const struct run *a, const char *key)
 static int machine_of(const struct run *a, int i)
 {
     const char *kernel = a->nodes[i].boot_id;
-    if (a->node_kind == NODES_EMULATED || (a->node_kind == NODES_ONE_KERNEL && !*kernel))
+    if (a->node_kind == NODES_EMULATED || (run_is_one_machine(a) && !*kernel))
         return 0;
     for (int k = 0; k < i && *kernel; k++)
         if (strcmp(a->nodes[k].boot_id, kernel) == 0)

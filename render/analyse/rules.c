@@ -268,17 +268,18 @@ static const char *enough_cores(struct report *rep, const struct run_result *r)
     double delay = -1;
     int has_steal = 0, has_quota = 0;
     for (int i = 0; i < r->run->ranks_len; i++) {
-        double ratio = waiting_for_core(&r->run->ranks[i]);
+        double ratio = waiting_for_core(r->run, &r->run->ranks[i]);
         delay = ratio > delay ? ratio : delay;
     }
     for (int i = 0; i < r->run->nodes_len; i++) {
         has_steal |= r->run->nodes[i].steal_percent.n > 0;
         has_quota |= r->run->nodes[i].throttled_ns >= 0;
     }
-    const char *text = "a core for every rank";
+    int is_share = r->run->node_kind == NODES_SHARES;
+    const char *text = is_share ? "a share of the machine for every emulated node" : "a core for every rank";
     if (delay >= 0)
-        text = report_text(rep, "%s; waiting for one took %s of %s at most", text, fmt_percent(delay).text,
-                           r->has_steps ? "the steps" : "the run");
+        text = report_text(rep, "%s; waiting for %s took %s of %s at most", text, is_share ? "a core" : "one",
+                           fmt_percent(delay).text, r->has_steps ? "the steps" : "the run");
     if (delay < 0 || !has_steal || !has_quota)
         text = report_text(rep, "%s; not measured: %s%s%s%s%s", text, delay < 0 ? "waiting for a core" : "",
                            delay < 0 && (!has_steal || !has_quota) ? ", " : "", has_steal ? "" : "steal",

@@ -174,7 +174,7 @@ static int may_be_for_cores(const struct run_result *r)
     if (!r->shared.own || r->shared.is_of_several || r->straggler.is_mostly_last)
         return 0;
     for (int i = 0; i < r->run->ranks_len; i++) {
-        double delay = waiting_for_core(&r->run->ranks[i]);
+        double delay = waiting_for_core(r->run, &r->run->ranks[i]);
         delays += delay > 0 ? delay : 0;
     }
     return r->classes[CLASS_IMBALANCE].share_ratio <= delays * (n - 1) / n;

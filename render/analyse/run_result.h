@@ -174,6 +174,7 @@ struct shared {
     double run_ratio;      /* of the run in which ranks were held back; < 0: it is not a matter of time */
     const char *threshold; /* name of what it passed, "" none */
     double cores;          /* that all ranks together could use; 0: one each */
+    int is_equal;          /* by a CPU quota, equal on all nodes and at all node counts: relations between them hold */
     int has_neighbours;    /* other runs waited though they had cores enough: something else uses them too */
     double
         machine_cores;   /* that the ranks' processes may use and a monitor watched; 0 = not known how busy they were */

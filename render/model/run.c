@@ -217,6 +217,11 @@ void run_settle(struct run *r)
     r->n_epochs = r->epochs ? r->n_epochs : 0;
 }
 
+int run_is_one_machine(const struct run *r)
+{
+    return r->node_kind == NODES_EMULATED || r->node_kind == NODES_ONE_KERNEL || r->node_kind == NODES_SHARES;
+}
+
 void run_add_gap(struct run *r, const char *fmt, ...)
 {
     char text[1024];

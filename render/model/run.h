@@ -58,6 +58,14 @@ struct run_traffic {
     double seconds;
 };
 
+/* What an emulated node is: a part of one machine, with a link of its own. */
+struct node_share {
+    double cores;           /* 0 = the node is none, or ranks of one host stand in for it */
+    int64_t period_us;      /* of the quota that makes it so; 0 = not recorded */
+    int64_t link_bit_per_s; /* each direction; 0 = not shaped */
+    int is_default;         /* what the machine's number of cores gives, not what a user asked for */
+};
+
 struct run_node {
     int node;
     int is_of_samples; /* made for a GPU monitor's samples, which need not say where they were taken */
@@ -65,7 +73,8 @@ struct run_node {
     const char *gpu_model, *gpu_driver;              /* of the first GPU; "" = none, or not recorded */
     int cores, cores_allowed;                        /* 0 = not recorded */
     double cores_quota;                              /* cores that its cgroup's CPU quota allows; 0 = none known */
-    int64_t memory_bytes;                            /* 0 = not recorded */
+    struct node_share share;
+    int64_t memory_bytes; /* 0 = not recorded */
     struct dcr_clock clock;
     const char *gpu_status, *cpu_status; /* metadata's "monitors": "ok", "absent: ..." or "" */
     struct sampled cpu_percent, memory_percent, memory_used_gb, iowait_percent, steal_percent, runnable;
@@ -73,7 +82,8 @@ struct run_node {
     struct sampled psi_cpu_percent, psi_memory_percent, psi_io_percent, faults_per_s, major_faults_per_s;
     int64_t throttled_ns, nr_throttled; /* growth over the run; -1 = not measured */
     double monitor_seconds;             /* span of the CPU monitor */
-    struct run_reading *busy;           /* cpu_ns: time for which its cores were busy, their mean. shape (n_busy) */
+    struct run_reading *busy;           /* cpu_ns: time for which its cores were busy, their mean; run_delay_ns: time
+                                           for which a quota had stopped it, -1 not measured. shape (n_busy) */
     int n_busy;
     struct run_gpu *gpus;
     int n_gpus;
@@ -193,7 +203,9 @@ struct run_summary {
     double clock_max_mhz, clock_mean_mhz; /* SM clock; 0 = not said */
 };
 
-enum node_kind { NODES_UNKNOWN = 0, NODES_MACHINES, NODES_ONE_KERNEL, NODES_EMULATED };
+/* NODES_EMULATED: ranks of one host stand in for nodes. NODES_SHARES are emulated too: each has a share of one machine,
+ * a host name and monitors of its own (run_node.share). */
+enum node_kind { NODES_UNKNOWN = 0, NODES_MACHINES, NODES_ONE_KERNEL, NODES_EMULATED, NODES_SHARES };
 
 struct run {
     struct dcr_arena arena;
@@ -256,6 +268,8 @@ struct run {
         kernels_cap; /* filling only */
 };
 
+/** run_is_one_machine - do all nodes share the cores and the memory of one machine? */
+int run_is_one_machine(const struct run *r);
 /** run_add_gap - note that something is missing; the same sentence is kept once. text is copied. */
 void run_add_gap(struct run *r, const char *fmt, ...) DCR_PRINTF(2, 3);
 /** run_free - NULL is fine. */

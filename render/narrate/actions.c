@@ -179,8 +179,8 @@ static int cores_asked(const struct run_result *r, enum cause_class cls)
 static const char *too_few_cores(struct report *rep, const struct run_result *r, enum cause_class cls)
 {
     const struct run *a = r->run;
-    int is_one = a->node_kind == NODES_EMULATED || a->node_kind == NODES_ONE_KERNEL, asked = cores_asked(r, cls);
-    for (int i = 0; i < a->nodes_len; i++) {
+    int is_one = run_is_one_machine(a), asked = cores_asked(r, cls);
+    for (int i = 0; i < a->nodes_len && a->node_kind != NODES_SHARES; i++) { /* their ranks have shares of cores */
         int cores = a->nodes[i].cores, ranks = is_one ? r->n_ranks : 0;
         for (int k = 0; k < a->ranks_len && !is_one; k++)
             ranks += a->ranks[k].node == a->nodes[i].node;
@@ -240,7 +240,7 @@ static struct action in_general(const struct run_result *r, enum cause_class cls
         a.generic = "CUDA graphs or torch.compile, larger batches; no .item() or print in the loop";
     if (!is_torch && without_torch[cls])
         a.generic = without_torch[cls];
-    if (cls == CLASS_IMBALANCE && machines_of(r->run) == 1) /* all ranks are on that node */
+    if (cls == CLASS_IMBALANCE && machines_of(r->run) == 1 && r->run->node_kind != NODES_SHARES) /* all on that node */
         a.generic = is_torch ? on_one_node : on_one_node_plain;
     if (cls == CLASS_COMMUNICATION && r->run->program.allreduce_is_overlapped == 0)
         a.ours = "leave --no-overlap out, so that gradients travel during the backward pass";

@@ -345,7 +345,7 @@ static void add(struct report *rep, struct checks *out, const char *text, const 
 static const char *doubt_of(const struct run_result *r, enum metric m)
 {
     int is_count = m == METRIC_steps || m == METRIC_dropped || m == METRIC_gpu_memory;
-    return *r->shared.id && !is_count ? r->shared.because : "";
+    return is_doubtful(r) && !is_count ? r->shared.because : "";
 }
 
 /* Scaling is of a series, not of a run. */

@@ -293,9 +293,10 @@ static void add_shared_claim(struct report *rep, int run, const struct class_res
                               : k->has_share ? "; nothing else limits"
                                              : "",
                               first ? short_cause(rep, r, k) : "");
-    c->support =
-        "Every other verdict on this run is unreliable: waiting for a core looks like compute, or like waiting "
-        "for a message.";
+    c->support = is_doubtful(r) ? "Every other verdict on this run is unreliable: waiting for a core looks like "
+                                  "compute, or like waiting for a message."
+                                : "The quota is equal on all nodes and at all node counts, so what they are to each "
+                                  "other holds.";
     c->support = report_text(rep, "%s%s", c->support, cores_of_their_own(rep, r));
     c->threshold_ratio = r->classes[CLASS_SHARED].threshold_ratio;
     c->threshold_name = r->classes[CLASS_SHARED].threshold_name;

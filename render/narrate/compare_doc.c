@@ -279,6 +279,9 @@ static const char *unfair(struct report *rep, const struct comparison *c)
                        : c->n_same == c->n_after ? " The same archives or files are on both sides: a run is "
                                                    "compared with itself."
                                                  : " Some archives or files are on both sides.";
+    if (c->nodes_before && *c->nodes_before)
+        same = report_text(rep, " The emulated nodes differ: %s before, %s after.%s", c->nodes_before, c->nodes_after,
+                           same);
     return !*c->differing
                ? same
                : report_text(rep, " The runs differ in their %s, so this is no fair comparison.%s", c->differing, same);
@@ -395,22 +398,25 @@ json_t *comparisons_json(const struct report *rep)
         json_t *use = has ? json_pack("{s:o, s:o}", "before", value_real(1, c->utilization_before), "after",
                                       value_real(1, c->utilization_after))
                           : json_null();
-        value_add(list,
-                  json_pack("{s:o, s:o, s:o, s:i, s:i, s:I, s:I, s:o, s:I, s:I, s:o, s:o, s:o, s:I, s:I, s:I, s:I, "
-                            "s:o, s:o, s:o, s:o, s:o, s:o, s:b}",
-                            "n_nodes", value_int(c->n_nodes > 0, c->n_nodes), "n_ranks",
-                            value_int(c->n_ranks > 0, c->n_ranks), "label", value_string(c->label), "runs_before",
-                            c->n_before, "runs_after", c->n_after, "steps_before", (json_int_t)c->steps_before,
-                            "steps_after", (json_int_t)c->steps_after, "step", compared_json(&c->step),
-                            "median_before_ns", (json_int_t)c->median_before_ns, "median_after_ns",
-                            (json_int_t)c->median_after_ns, "parts", parts, "gpu_utilization_ratio", use, "predictions",
-                            predictions, "predicted_gain_ns", (json_int_t)c->expected_ns, "predicted_mean_gain_ns",
-                            (json_int_t)c->expected_mean_ns, "achieved_gain_ns", (json_int_t)c->achieved_ns,
-                            "achieved_mean_gain_ns", (json_int_t)(c->step.before_ns - c->step.after_ns),
-                            "gain_statistic", value_string("median"), "differing", value_string(c->differing),
-                            "confidence", value_string(confidence_word(c->confidence)), "confidence_because",
-                            value_string(c->confidence_because), "sentence", value_string(c->sentence), "support",
-                            value_string(c->support), "is_repeated", comparison_is_repeated(c)));
+        json_t *o = json_pack(
+            "{s:o, s:o, s:o, s:i, s:i, s:I, s:I, s:o, s:I, s:I, s:o, s:o, s:o, s:I, s:I, s:I, s:I, "
+            "s:o, s:o, s:o, s:o, s:o, s:o, s:b}",
+            "n_nodes", value_int(c->n_nodes > 0, c->n_nodes), "n_ranks", value_int(c->n_ranks > 0, c->n_ranks), "label",
+            value_string(c->label), "runs_before", c->n_before, "runs_after", c->n_after, "steps_before",
+            (json_int_t)c->steps_before, "steps_after", (json_int_t)c->steps_after, "step", compared_json(&c->step),
+            "median_before_ns", (json_int_t)c->median_before_ns, "median_after_ns", (json_int_t)c->median_after_ns,
+            "parts", parts, "gpu_utilization_ratio", use, "predictions", predictions, "predicted_gain_ns",
+            (json_int_t)c->expected_ns, "predicted_mean_gain_ns", (json_int_t)c->expected_mean_ns, "achieved_gain_ns",
+            (json_int_t)c->achieved_ns, "achieved_mean_gain_ns", (json_int_t)(c->step.before_ns - c->step.after_ns),
+            "gain_statistic", value_string("median"), "differing", value_string(c->differing), "confidence",
+            value_string(confidence_word(c->confidence)), "confidence_because", value_string(c->confidence_because),
+            "sentence", value_string(c->sentence), "support", value_string(c->support), "is_repeated",
+            comparison_is_repeated(c));
+        if (c->nodes_before && *c->nodes_before) {
+            value_set(o, "nodes_before", value_string(c->nodes_before));
+            value_set(o, "nodes_after", value_string(c->nodes_after));
+        }
+        value_add(list, o);
     }
     return list;
 }

@@ -27,7 +27,7 @@ enum confidence confidence_of(struct report *rep, const struct run_result *r, st
 enum confidence confidence_of_share(struct report *rep, const struct run_result *r, const char *share,
                                     struct interval i, double threshold, const char **because)
 {
-    if (*r->shared.id) {
+    if (is_doubtful(r)) {
         *because = r->shared.because;
         return CONFIDENCE_LOW;
     }
@@ -98,7 +98,7 @@ static int64_t n_samples(const struct run *a)
 enum confidence confidence_without_steps(struct report *rep, const struct run_result *r, const char **because)
 {
     const struct run *a = r->run;
-    if (*r->shared.id) {
+    if (is_doubtful(r)) {
         *because = r->shared.because;
         return CONFIDENCE_LOW;
     }

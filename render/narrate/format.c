@@ -193,6 +193,17 @@ struct fmt fmt_bytes(double bytes)
     return with_unit(bytes, units[u]);
 }
 
+struct fmt fmt_bit_rate(double bit_per_s)
+{
+    static const char *const units[] = {"bit/s", "kbit/s", "Mbit/s", "Gbit/s", "Tbit/s"};
+    size_t u = 0;
+    for (; bit_per_s >= 999.5 && u + 1 < sizeof units / sizeof *units; u++)
+        bit_per_s /= 1000;
+    struct fmt f;
+    snprintf(f.text, sizeof f.text, "%.3g %s", bit_per_s, units[u]);
+    return f;
+}
+
 struct fmt fmt_count(int64_t n, const char *noun)
 {
     struct fmt f;

@@ -35,6 +35,8 @@ struct fmt fmt_ratio(double ratio);
 struct fmt fmt_x(double factor);
 /** fmt_number - 3 significant digits, thousands separated by a comma: "79.1", "12,300". */
 struct fmt fmt_number(double value);
+/** fmt_bit_rate - of a link, as links are sold: "50 Mbit/s". */
+struct fmt fmt_bit_rate(double bit_per_s);
 /** fmt_bytes - decimal units: "1.2 GB". */
 struct fmt fmt_bytes(double bytes);
 /** spread_tail - "p99 21.0 ms, slowest 1.31x the median", "p99 n/a (40 of the 100 values it needs), slowest ...". */

@@ -51,6 +51,17 @@ static json_t *clock_of(const struct dcr_clock *c)
     return o;
 }
 
+/* Keys as in the archive (docs/FORMAT.md). */
+static json_t *share_json(const struct node_share *s)
+{
+    json_t *o = json_object();
+    value_set(o, "cores", value_real(1, s->cores));
+    value_set(o, "period_us", value_int(s->period_us > 0, s->period_us));
+    value_set(o, "link_bit_per_s", json_integer(s->link_bit_per_s));
+    value_set(o, "is_default", json_boolean(s->is_default));
+    return o;
+}
+
 json_t *nodes_json(const struct run *run)
 {
     json_t *list = json_array();
@@ -63,6 +74,10 @@ json_t *nodes_json(const struct run *run)
         value_set(o, "kernel", value_text(n->kernel));
         value_set(o, "cores", value_int(n->cores > 0, n->cores));
         value_set(o, "cores_allowed", value_int(n->cores_allowed > 0, n->cores_allowed));
+        if (n->cores_quota > 0)
+            value_set(o, "cores_quota", value_real(1, n->cores_quota));
+        if (n->share.cores > 0)
+            value_set(o, "emulated", share_json(&n->share));
         value_set(o, "memory_bytes", value_int(n->memory_bytes > 0, n->memory_bytes));
         value_set(o, "cpu_percent", sampled(&n->cpu_percent));
         value_set(o, "memory_percent", sampled(&n->memory_percent));

@@ -186,7 +186,7 @@ static const char *gpu_driver(const struct run *run)
 
 static json_t *provenance(const struct run *run)
 {
-    static const char *const kinds[] = {"unknown", "machines", "one-kernel", "emulated"};
+    static const char *const kinds[] = {"unknown", "machines", "one-kernel", "emulated", "emulated"};
     const struct run_program *p = &run->program;
     json_t *o = json_object();
     value_set(o, "archive", value_string(run->archive));

@@ -299,6 +299,8 @@ static int add_series_claim(struct report *rep, int index, const struct cause *c
     "That makes every scaling verdict unreliable: waiting for a core looks like compute, or like waiting for a " \
     "message. "
 
+#define EQUAL_SUPPORT "The quota is equal on all nodes and at all node counts, so what they are to each other holds. "
+
 static void say_series(struct report *rep, int index)
 {
     struct series *s = &rep->series[index];
@@ -342,8 +344,10 @@ static void say_series(struct report *rep, int index)
         s->headline = limit_sentence(rep, s, &c, good);
         s->limit_claim = add_series_claim(rep, index, &c, s->headline);
     }
-    s->support = report_text(rep, "%s%s%s %s", series_shared_run(rep, last) ? SHARED_SUPPORT : "",
-                             share_as_time(rep, last, &c), change_sentence(rep, s, &c), split_sentence(rep, s, l));
+    const struct run_result *shared = series_shared_run(rep, last);
+    const char *doubt = !shared ? "" : is_doubtful(shared) ? SHARED_SUPPORT : EQUAL_SUPPORT;
+    s->support = report_text(rep, "%s%s%s %s", doubt, share_as_time(rep, last, &c), change_sentence(rep, s, &c),
+                             split_sentence(rep, s, l));
     if (s->limit_claim >= 0)
         rep->claims[s->limit_claim].support = s->support;
 }

@@ -41,13 +41,19 @@ const char *series_slower(struct report *rep, const struct series *s)
     return text;
 }
 
+static const struct run_result *doubtful_run(const struct report *rep, const struct series_point *p)
+{
+    const struct run_result *r = series_shared_run(rep, p);
+    return r && is_doubtful(r) ? r : NULL;
+}
+
 /* Numbers of a point are those of the reference too. */
 static void say_unreliable(struct report *rep, struct series *s)
 {
-    const struct run_result *there = series_shared_run(rep, &s->points[0]);
+    const struct run_result *there = doubtful_run(rep, &s->points[0]);
     for (int i = 0; i < s->n_points; i++) {
         struct series_point *p = &s->points[i];
-        const struct run_result *here = i ? series_shared_run(rep, p) : NULL;
+        const struct run_result *here = i ? doubtful_run(rep, p) : NULL;
         p->unreliable = here    ? report_text(rep, "at %s %s", nodes_text(rep, p->n_nodes), here->shared.because)
                         : there ? report_text(rep, "at the reference, %s, %s", nodes_text(rep, s->points[0].n_nodes),
                                               there->shared.because)
@@ -69,7 +75,7 @@ static void say_scaling(struct report *rep, struct series *s)
     if (*text)
         text = report_text(rep, "%s The reference is %s%s%s.", text, nodes_text(rep, s->points[0].n_nodes),
                            *s->points[0].unreliable ? ", where " : "",
-                           *s->points[0].unreliable ? series_shared_run(rep, &s->points[0])->shared.because : "");
+                           *s->points[0].unreliable ? doubtful_run(rep, &s->points[0])->shared.because : "");
     s->scaling_text = text;
 }
 
@@ -82,7 +88,7 @@ static void say_beyond(struct report *rep, struct series *s)
     int64_t compute[2] = {a->part_ns[PART_COMPUTE], b->part_ns[PART_COMPUTE]};
     int64_t comm[2] = {comm_of(a->part_ns), comm_of(b->part_ns)};
     const char *next = "";
-    if (series_shared_run(rep, a) || series_shared_run(rep, b))
+    if (doubtful_run(rep, a) || doubtful_run(rep, b))
         next = " Cores were shared, so that no trend follows from this.";
     else if (s->kind == SCALING_STRONG && comm[1] > 0 && compute[0] > 0 && comm[0] > 0)
         next = (double)comm[1] / (double)comm[0] > (double)compute[1] / (double)compute[0]

@@ -43,6 +43,18 @@ static void read_program(struct run *r, const json_t *program)
     p->allreduce_is_overlapped = json_is_boolean(overlapped) ? json_is_true(overlapped) : -1;
 }
 
+/* "emulated" of a node; one that cannot be a part of a machine is as good as none. */
+static void read_share(const json_t *o, struct node_share *s)
+{
+    double cores = json_number_or(o, "cores", 0);
+    if (!(cores > 0 && cores < 1 << 20))
+        return;
+    *s = (struct node_share){.cores = cores,
+                             .period_us = json_int(o, "period_us", 1, 1000000, 0),
+                             .link_bit_per_s = json_int(o, "link_bit_per_s", 0, 1000000000000000, 0),
+                             .is_default = json_is_true(json_object_get(o, "is_default"))};
+}
+
 static void read_node(struct run *r, const json_t *o)
 {
     struct run_node *n = run_node_at(r, json_int(o, "node", 0, RUN_MAX_NODE, -1));
@@ -59,6 +71,7 @@ static void read_node(struct run *r, const json_t *o)
     n->cores_quota = json_number_or(o, "cores_quota", 0);
     if (!(n->cores_quota > 0 && n->cores_quota < 1 << 20))
         n->cores_quota = 0;
+    read_share(json_object_get(o, "emulated"), &n->share);
     n->memory_bytes = json_int(o, "memory_bytes", 1, INT64_MAX, 0);
     const json_t *monitors = json_object_get(o, "monitors");
     n->cpu_status = json_text(r, monitors, "cpu");

@@ -149,7 +149,8 @@ static void keep(struct table *t, struct run_reading **list, int *n, const struc
     (*list)[(*n)++] = *k;
 }
 
-/* How long the node's cores were busy, from the share of each interval: a counter that it was until the row. */
+/* How long the node's cores were busy, from the share of each interval: a counter that it was until the row; and how
+ * long a quota had stopped the node, which is a counter in the file. */
 static void add_busy(struct table *t, struct run_node *n, struct run_reading *sum, struct thinning *by)
 {
     double when, percent = 0;
@@ -160,6 +161,9 @@ static void add_busy(struct table *t, struct run_node *n, struct run_reading *su
     if (passed < 0 || (by->row && !has)) /* of the first row nothing is known, and nothing asked */
         return;
     sum->t_ns = at;
+    double stopped;
+    int is_counted = !dcr_csv_double(t->csv, dcr_csv_column(t->csv, "throttled_ns"), &stopped, NULL);
+    sum->run_delay_ns = is_counted && stopped >= 0 && stopped < 9e18 ? (int64_t)stopped : -1;
     sum->cpu_ns += passed > 0 ? (int64_t)((double)passed * (percent < 100 ? percent : 100) / 100) : 0;
     keep(t, &n->busy, &n->n_busy, sum, by);
 }

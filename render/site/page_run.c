@@ -151,18 +151,32 @@ static json_t *nodes_table(struct site *s, const struct run *run)
 {
     if (run->nodes_len == 0)
         return json_null();
-    json_t *t = view_table(s, "Nodes of this run", "Node|Host|CPU|#Cores|#Memory|Kernel|GPU");
+    int n_shares = 0;
+    for (int i = 0; i < run->nodes_len; i++)
+        n_shares += run->nodes[i].share.cores > 0;
+    json_t *t = view_table(s, n_shares ? "Emulated nodes of this run: parts of one machine" : "Nodes of this run",
+                           n_shares ? "Node|Host|CPU|#Cores|#Link|#Memory|Kernel|GPU"
+                                    : "Node|Host|CPU|#Cores|#Memory|Kernel|GPU");
     for (int i = 0; i < run->nodes_len; i++) {
         const struct run_node *n = &run->nodes[i];
         view_row(s, t, site_text(s, "%d", n->node));
         view_cell(s, t, n->host[0] ? n->host : "n/a");
         view_cell(s, t, n->cpu_model[0] ? n->cpu_model : "n/a");
         int usable = n->cores_allowed > 0 ? n->cores_allowed : n->cores;
-        view_cell_value(s, t,
-                        usable != n->cores ? site_text(s, "%d of %d", usable, n->cores)
-                        : usable > 0       ? site_text(s, "%d", usable)
-                                           : "n/a",
-                        usable > 0, usable, "");
+        if (n->share.cores > 0)
+            view_cell_value(s, t, site_text(s, "%.4g of %d", n->share.cores, n->cores), true, n->share.cores, "");
+        else
+            view_cell_value(s, t,
+                            usable != n->cores ? site_text(s, "%d of %d", usable, n->cores)
+                            : usable > 0       ? site_text(s, "%d", usable)
+                                               : "n/a",
+                            usable > 0, usable, "");
+        if (n_shares)
+            view_cell_value(s, t,
+                            n->share.link_bit_per_s ? fmt_bit_rate((double)n->share.link_bit_per_s).text
+                            : n->share.cores > 0    ? "not shaped"
+                                                    : "n/a",
+                            n->share.link_bit_per_s > 0, (double)n->share.link_bit_per_s, "bit/s");
         view_cell_bytes(s, t, n->memory_bytes > 0, (double)n->memory_bytes);
         view_cell(s, t, n->kernel[0] ? n->kernel : "n/a");
         view_cell(s, t, n->n_gpus ? fmt_count(n->n_gpus, "GPU").text : n->gpu_status[0] ? n->gpu_status : "n/a");

@@ -16,11 +16,11 @@ static void test_start_up_is_left_out(void **state)
     k->n_delays = 4;
     k->run_delay_ns = 1100;
     k->process_seconds = 5e-6;
-    assert_true(waiting_for_core(k) > 0.0499 && waiting_for_core(k) < 0.0501); /* 200 of 4000 */
+    assert_true(waiting_for_core(r, k) > 0.0499 && waiting_for_core(r, k) < 0.0501); /* 200 of 4000 */
     k->n_delays = 0;
-    assert_true(waiting_for_core(k) > 0.2199 && waiting_for_core(k) < 0.2201); /* of the whole run */
+    assert_true(waiting_for_core(r, k) > 0.2199 && waiting_for_core(r, k) < 0.2201); /* of the whole run */
     k->run_delay_ns = -1;
-    assert_true(waiting_for_core(k) < 0);
+    assert_true(waiting_for_core(r, k) < 0);
     run_free(r);
 }
 

@@ -80,6 +80,10 @@ static void test_numbers(void **state)
     expect(fmt_bytes(0), "0 bytes");
     expect(fmt_bytes(376068), "376 kB");
     expect(fmt_bytes(1.2e9), "1.20 GB");
+    expect(fmt_bit_rate(50e6), "50 Mbit/s");
+    expect(fmt_bit_rate(1e9), "1 Gbit/s");
+    expect(fmt_bit_rate(12.5e6), "12.5 Mbit/s");
+    expect(fmt_bit_rate(800), "800 bit/s");
     expect(fmt_count(1, "step"), "1 step");
     expect(fmt_count(0, "step"), "0 steps");
     expect(fmt_count(412, "step"), "412 steps");

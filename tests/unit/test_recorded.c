@@ -166,7 +166,7 @@ static void test_monitors_of_the_window(void **state)
     u.r->ranks[0].run_delay_ns = 500 * MS;
     u.r->ranks[0].delays = readings;
     u.r->ranks[0].n_delays = 3;
-    double share = waiting_for_core(&u.r->ranks[0]);
+    double share = waiting_for_core(u.r, &u.r->ranks[0]);
     assert_true(share > 0.4999 && share < 0.5001);
     u.r->ranks[0].delays = NULL;
     u.r->ranks[0].n_delays = 0;
