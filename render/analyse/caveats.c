@@ -86,13 +86,15 @@ static void say_shares(struct report *rep)
 {
     const struct node_share *first = NULL;
     int n_others = 0, n_unlike = 0;
-    for (int i = 0; i < rep->n_runs; i++)
+    for (int i = 0; i < rep->n_runs; i++) {
+        n_unlike += quota_of(rep, i) == QUOTA_UNEQUAL; /* whatever was asked for */
         for (int k = 0; k < rep->runs[i].run->nodes_len; k++) {
             const struct node_share *s = &rep->runs[i].run->nodes[k].share;
             first = first ? first : s;
             n_others += k > 0;
             n_unlike += !(s->cores > 0) || !is_same_share(first, s);
         }
+    }
     rep->node_label = n_unlike ? "emulated nodes: unlike parts of one machine"
                                : report_text(rep, "emulated node%s: %s", n_others ? "s" : "",
                                              share_words(rep, first, n_others ? 2 : 1));

@@ -95,6 +95,15 @@ static double threads_at_once(const struct run *a, int machine, double threads)
     return fmin(quotas, threads);
 }
 
+/* Emulated nodes that are parts of it. */
+static int shares_of(const struct run *a, int machine)
+{
+    int n = 0;
+    for (int i = machine; i < a->nodes_len; i++)
+        n += a->nodes[i].share.cores > 0 && machine_of(a, i) == machine;
+    return n;
+}
+
 static void add_machine(struct report *rep, const struct run *a, int machine, double threads, struct ceilings *f)
 {
     const struct run_node_calibration *c = run_calibration_of(a, a->nodes[machine].node);
@@ -113,6 +122,12 @@ static void add_machine(struct report *rep, const struct run *a, int machine, do
      * of its best repetition the quota took. */
     double at_once = threads_at_once(a, machine, threads);
     f->gflop_per_s += ceiling(&c->flop_one, &c->flop_all, at_once);
+    int n_shares = shares_of(a, machine);
+    if (n_shares) { /* measured inside one of them: what a share of the machine can do. Side by side they do it all */
+        f->gb_per_s += n_shares * fmax(c->memory_one.max, c->memory_all.max);
+        f->is_turns |= c->cores > 0 && at_once > c->cores;
+        return;
+    }
     f->gb_per_s += ceiling(&c->memory_one, &c->memory_all, threads);
     f->is_turns |= at_once < threads || (c->cores > 0 && threads > c->cores);
 }

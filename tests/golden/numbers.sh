@@ -35,6 +35,16 @@ made weak1 1 batch=64; made weak4 4 batch=256 compute=320000000
 numbers weak 0 "$TMP"/weak{1,4}.tar
 made slow1 1 kind=emulated cores=2; made slow4 4 slow_rank=2 transfer=500000 kind=emulated cores=2
 numbers slow-rank-shared-cores 0 "$TMP"/slow{1,4}.tar
+equal=(kind=emulated cores=2 node_cores=0.25 node_link=50000000 quota=0.25 throttled=72)
+made equal1 1 "${equal[@]}"; made equal2 2 "${equal[@]}" transfer=8000000; made equal4 4 "${equal[@]}" transfer=15000000
+numbers emulated-nodes 0 "$TMP"/equal{1,2,4}.tar
+made unequal4 4 "${equal[@]}" transfer=15000000 last_quota=0.1
+numbers emulated-nodes-unequal 0 "$TMP"/equal{1,2}.tar "$TMP/unequal4.tar"
+made faster4 4 "${equal[@]}" transfer=7500000 node_link=100000000
+numbers emulated-nodes-faster-link 0 --baseline "$TMP/equal4.tar" -- "$TMP/faster4.tar"
+quota=(cores=4 quota=0.5 throttled=45)
+made quota1 1 "${quota[@]}"; made quota4 4 "${quota[@]}" transfer=15000000
+numbers equal-quota 0 "$TMP"/quota{1,4}.tar
 made straggler 4 slow_rank=1 transfer=500000
 numbers straggler 0 "$TMP/straggler.tar"
 made data 1 data=60000000; made data2 2 data=60000000

@@ -6,6 +6,8 @@
 #   fixture_run DIR NODES [NAME=VALUE...]   write the files of a run of NODES nodes, one rank each
 #       compute=NS   compute per step at one node (divided among ranks)    data=NS transfer=NS io=NS  per step
 #       slow_rank=R  a rank that computes 1.5 times as long                steps=N batch=N id=TEXT kind=TEXT
+#       node_cores=N node_link=BIT_PER_S node_period=US                    with kind=emulated: parts of one machine
+#       quota=N last_quota=N throttled=PERCENT   cores by cgroup quota, of all nodes and of the last; time it stopped them
 #   fixture_calibrate DIR                   all-reduces of 2 and 4 ranks: a latency of 1 ms times log2, 0.06 GB/s, and some scatter
 #   fixture_pack DIR TAR                    write manifest.json and the tar
 #   fixture_manifest DIR                    (re)write DIR/manifest.json
@@ -37,9 +39,17 @@ fixture_steps() { # rank; settings in the caller's variables
     }'
 }
 
+# A rank of an emulated node: it always wants to run, and has its share. The kernel counts all of the rest as waiting.
+fixture_process() { # rank; settings in the caller's variables
+    echo "timestamp,t_ns,rank,pid,user_ns,system_ns,run_delay_ns,processes"
+    awk -v rank="$1" -v n="$samples" -v cores="$node_cores" 'BEGIN { for (i = 0; i < n; i++) printf "%d.%d00,%.0f,%d,%d,%.0f,0,%.0f,1\n",
+        1900000000 + int(i / 10), i % 10, 1000000000 + i * 100000000, rank, 100 + rank, i * cores * 100000000, i * (1 - cores) * 100000000 }'
+}
+
 fixture_run() {
     local dir=$1 nodes=$2 compute=80000000 data=1000000 transfer=10000000 io=0 slow_rank=-1 steps=40 batch=64 id='' kind=machines
-    local cores=8 r
+    local node_cores='' node_link=0 node_period=4000 quota='' last_quota='' throttled=0
+    local cores=8 r samples=20 times=%d boot facts
     shift 2
     local setting
     for setting; do
@@ -47,6 +57,9 @@ fixture_run() {
     done
     id=${id:-fixture-$nodes}
     mkdir -p "$dir"
+    [ -z "$node_cores" ] || samples=40 # over all steps: what a quota stopped is told from what a rank waited
+    # %d of mawk ends at 2^31: the times of the older fixtures do, and their checksums are in goldens
+    [ "$throttled" = 0 ] || times=%.0f
     {
         echo "epoch,train_loss,val_loss,val_mae,val_rmse,epoch_time_sec,throughput_samples_per_sec,data_load_time_sec,compute_time_sec,gpu_util_avg,cpu_util_avg"
         echo "1,5.1,4.9,4.9,9.8,2.5,512.5,0.05,2.2,,"
@@ -58,9 +71,17 @@ fixture_run() {
         fixture_steps "$r" > "$dir/rank$r/steps.csv"
         {
             echo "timestamp,cpu_percent,memory_percent,memory_used_gb,memory_total_gb,t_ns,iowait_percent,steal_percent,runnable,ctxt_per_sec,throttled_ns,nr_throttled"
-            awk -v n=20 'BEGIN { for (i = 0; i < n; i++) printf "%d.%d00,%d,25.0,4.0,16.0,%d,0.1,0.0,2,900,0,0\n", 1900000000 + int(i / 10), i % 10, 90 + i % 7, 1000000000 + i * 100000000 }'
+            awk -v n=$samples -v throttled="$throttled" -v t="$times" 'BEGIN { for (i = 0; i < n; i++) printf "%d.%d00,%d,25.0,4.0,16.0," t ",0.1,0.0,2,900,%.0f,%d\n",
+                1900000000 + int(i / 10), i % 10, 90 + i % 7, 1000000000 + i * 100000000, i * throttled * 1000000, throttled ? i * 25 : 0 }'
         } > "$dir/node$r/cpu_monitor.csv"
-        node_list+="${node_list:+,}{\"node\":$r,\"host\":\"node$((r + 1))\",\"boot_id\":\"boot-$r\",\"cpu_model\":\"Example CPU\",\"cores\":$cores,\"cores_allowed\":$cores,\"memory_bytes\":16000000000,\"kernel\":\"6.1\",\"gpus\":[],\"monitors\":{\"cpu\":\"ok\",\"gpu\":\"absent: no NVIDIA driver\"}}"
+        facts='' boot=boot-$r
+        [ -z "$quota" ] || facts="\"cores_quota\":$quota,"
+        if [ $r -eq $((nodes - 1)) ] && [ -n "$last_quota" ]; then facts="\"cores_quota\":$last_quota,"; fi
+        if [ -n "$node_cores" ]; then
+            boot=boot-0 facts+="\"emulated\":{\"cores\":$node_cores,\"period_us\":$node_period,\"link_bit_per_s\":$node_link,\"is_default\":true},"
+            fixture_process "$r" > "$dir/rank$r/process_monitor.csv"
+        fi
+        node_list+="${node_list:+,}{\"node\":$r,\"host\":\"node$((r + 1))\",\"boot_id\":\"$boot\",$facts\"cpu_model\":\"Example CPU\",\"cores\":$cores,\"cores_allowed\":$cores,\"memory_bytes\":16000000000,\"kernel\":\"6.1\",\"gpus\":[],\"monitors\":{\"cpu\":\"ok\",\"gpu\":\"absent: no NVIDIA driver\"}}"
         rank_list+="${rank_list:+,}{\"rank\":$r,\"node\":$r,\"host\":\"node$((r + 1))\",\"pid\":$((100 + r)),\"exit_status\":0,\"signal\":0}"
     done
     cat > "$dir/job_metadata.json" << META
@@ -71,7 +92,7 @@ fixture_run() {
  "scheduler":{"name":"none"},"nodes":[$node_list],"ranks":[$rank_list],
  "collector":{"version":"0.1.0","nvtx":"nothing recorded because this is a fixture"},"environment":{"OMP_NUM_THREADS":"1"},"labels":{}}
 META
-    echo "$nodes $id $kind" > "$dir/.fixture"
+    echo "$nodes $id $kind $nodes${node_cores:+ $node_cores $node_link}" > "$dir/.fixture"
 }
 
 fixture_calibrate() {
@@ -84,8 +105,8 @@ fixture_calibrate() {
 }
 
 fixture_manifest() {
-    local dir=$1 nodes id kind name role members=''
-    read -r nodes id kind < "$dir/.fixture"
+    local dir=$1 nodes id kind config name role members=''
+    read -r nodes id kind config < "$dir/.fixture"
     while IFS= read -r name; do
         case ${name##*/} in
         job_metadata.json) role=metadata ;;
@@ -93,6 +114,7 @@ fixture_manifest() {
         steps.csv) role=steps ;;
         cpu_monitor.csv) role=cpu-monitor ;;
         gpu_monitor.csv) role=gpu-monitor ;;
+        process_monitor.csv) role=process-monitor ;;
         *.dct) role=trace ;;
         calibration.json) role=calibration ;;
         *) role=other ;;
@@ -104,7 +126,7 @@ fixture_manifest() {
   {\"name\":\"$name\",\"role\":\"$role\",$place\"size\":$(stat -c %s "$dir/$name"),\"sha256\":\"$(sha256sum < "$dir/$name" | cut -c1-64)\"}"
     done < <(cd "$dir" && find . -type f ! -name .fixture ! -name manifest.json -printf '%P\n' | LC_ALL=C sort)
     cat > "$dir/manifest.json" << MANIFEST
-{"format":"dcreport-run","version":1,"run_id":"$id","config_hash":"$(printf 'dcrnn-train %s' "$nodes" | sha256sum | cut -c1-64)",
+{"format":"dcreport-run","version":1,"run_id":"$id","config_hash":"$(printf 'dcrnn-train %s' "$config" | sha256sum | cut -c1-64)",
  "complete":true,"incomplete_because":[],"n_nodes":$nodes,"n_ranks":$nodes,"node_kind":"$kind","members":[$members]}
 MANIFEST
 }
