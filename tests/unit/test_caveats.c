@@ -56,6 +56,44 @@ static void test_unlike(void **state)
     run_free(b);
 }
 
+/* Emulated nodes differ by share, period and link; to other kinds of nodes; and their quota is named once, as theirs.
+ */
+static void test_unlike_nodes(void **state)
+{
+    (void)state;
+    static const struct {
+        struct node_share share;
+        enum node_kind kind;
+        int is_unlike;
+    } c[] = {{{0.25, 4000, 50000000, 1}, NODES_SHARES, 0},
+             {{0.25, 4000, 50000000, 0}, NODES_SHARES, 0},
+             {{0.5, 4000, 50000000, 0}, NODES_SHARES, 1},
+             {{0.25, 8000, 50000000, 0}, NODES_SHARES, 1},
+             {{0.25, 4000, 0, 0}, NODES_SHARES, 1},
+             {{0, 0, 0, 0}, NODES_EMULATED, 1},
+             {{0, 0, 0, 0}, NODES_MACHINES, 1},
+             {{0, 0, 0, 0}, NODES_UNKNOWN, 0}};
+    for (size_t t = 0; t < sizeof c / sizeof *c; t++)
+        for (int is_turned = 0; is_turned < 2; is_turned++) {
+            struct run *a = parts(0, 0, 0), *b = parts(0, 0, 0);
+            struct thresholds th = thresholds_default();
+            struct report rep = {0};
+            a->node_kind = NODES_SHARES;
+            b->node_kind = c[t].kind;
+            for (int i = 0; i < 2; i++) {
+                a->nodes[i].share = (struct node_share){0.25, 4000, 50000000, 1};
+                b->nodes[i].share = c[t].share;
+                a->nodes[i].cores_quota = 0.25;
+                b->nodes[i].cores_quota = c[t].share.cores;
+            }
+            assert_string_equal(unlike_names(&rep, is_turned ? unlike(&th, b, a) : unlike(&th, a, b)),
+                                c[t].is_unlike ? "emulated nodes" : "");
+            report_free(&rep);
+            run_free(a);
+            run_free(b);
+        }
+}
+
 /* What the metadata knows besides: versions of libraries, those that have a say in speed first, limits, changes. */
 static void test_surroundings(void **state)
 {
@@ -353,9 +391,9 @@ static void test_accumulation(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_device_notes), cmocka_unit_test(test_accumulation), cmocka_unit_test(test_unlike),
-        cmocka_unit_test(test_surroundings), cmocka_unit_test(test_broke_off),    cmocka_unit_test(test_other_caveats),
-        cmocka_unit_test(test_loose_ranks),
+        cmocka_unit_test(test_device_notes),  cmocka_unit_test(test_accumulation), cmocka_unit_test(test_unlike),
+        cmocka_unit_test(test_unlike_nodes),  cmocka_unit_test(test_surroundings), cmocka_unit_test(test_broke_off),
+        cmocka_unit_test(test_other_caveats), cmocka_unit_test(test_loose_ranks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -82,6 +82,42 @@ static void test_other_gpu(void **state)
     run_free(new[0]);
 }
 
+/* A faster link is a change like another option; beside an option nobody can tell which of the two it was. */
+static void test_other_emulated_nodes(void **state)
+{
+    (void)state;
+    const char *plain[] = {"dcrnn-train", "--batch", "64"}, *more[] = {"dcrnn-train", "--batch", "64", "--no-overlap"};
+    for (int is_both = 0; is_both < 2; is_both++) {
+        struct run *old[] = {made_even_run(2, 64, 40, 40, 20, 0, 0)}, *new[] = {made_even_run(2, 64, 40, 40, 10, 0, 0)};
+        struct report before = {0}, after = {0};
+        for (int i = 0; i < 2; i++) {
+            struct run *r = i ? new[0] : old[0];
+            r->node_kind = NODES_SHARES;
+            r->command = i && is_both ? more : plain;
+            r->n_command = i && is_both ? 4 : 3;
+            for (int k = 0; k < 2; k++)
+                r->nodes[k].share = (struct node_share){0.25, 4000, i ? 100000000 : 50000000, !i};
+        }
+        tell(&before, old, 1);
+        tell(&after, new, 1);
+        assert_int_equal(compare(&after, &before), 1);
+        narrate_comparisons(&after);
+        const struct comparison *c = &after.comparisons[0];
+        assert_int_equal(c->step.before_ns, 60);
+        assert_int_equal(c->step.after_ns, 50);
+        assert_string_equal(c->differing, is_both ? "emulated nodes" : "");
+        assert_string_equal(c->nodes_before, "0.25 core, 50 Mbit/s each");
+        assert_string_equal(c->nodes_after, "0.25 core, 100 Mbit/s each");
+        assert_non_null(strstr(after.verdict, "The emulated nodes differ: 0.25 core, 50 Mbit/s each before, 0.25 core, "
+                                              "100 Mbit/s each after."));
+        assert_int_equal(strstr(after.verdict, "no fair comparison") != NULL, is_both);
+        report_free(&before);
+        report_free(&after);
+        run_free(old[0]);
+        run_free(new[0]);
+    }
+}
+
 /* Like with like: two nodes with one and with two ranks each; and of two configurations the one that is on both sides
  * by itself, so that what was changed is compared with what it was. */
 static void test_like_with_like(void **state)
@@ -445,13 +481,13 @@ static void test_nothing_to_compare(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_loading_removed),     cmocka_unit_test(test_other_gpu),
-        cmocka_unit_test(test_gain_by_medians),     cmocka_unit_test(test_gain_is_a_bound),
-        cmocka_unit_test(test_like_with_like),      cmocka_unit_test(test_no_difference),
-        cmocka_unit_test(test_slow_rank_as_fast),   cmocka_unit_test(test_one_trace_of_many),
-        cmocka_unit_test(test_nothing_to_compare),  cmocka_unit_test(test_more_than_promised),
-        cmocka_unit_test(test_chance_is_no_gain),   cmocka_unit_test(test_unknown_is_no_zero),
-        cmocka_unit_test(test_unknown_on_one_side),
+        cmocka_unit_test(test_loading_removed),      cmocka_unit_test(test_other_gpu),
+        cmocka_unit_test(test_gain_by_medians),      cmocka_unit_test(test_gain_is_a_bound),
+        cmocka_unit_test(test_other_emulated_nodes), cmocka_unit_test(test_like_with_like),
+        cmocka_unit_test(test_no_difference),        cmocka_unit_test(test_slow_rank_as_fast),
+        cmocka_unit_test(test_one_trace_of_many),    cmocka_unit_test(test_nothing_to_compare),
+        cmocka_unit_test(test_more_than_promised),   cmocka_unit_test(test_chance_is_no_gain),
+        cmocka_unit_test(test_unknown_is_no_zero),   cmocka_unit_test(test_unknown_on_one_side),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -374,6 +374,90 @@ static void test_forked_child_computes(void **state)
     }
 }
 
+/* A rank on an emulated node of a quarter core that always wants to run, for 4000 ns: what it used, what the quota
+ * stopped it for, and what it waited for a core. */
+static double waited_on_share(int64_t used_ns, int64_t stopped_ns, int64_t delay_ns, int is_stop_known)
+{
+    struct run *r = parts(25, 0, 0); /* 40 steps of 100 ns */
+    static struct run_reading delays[2], busy[2];
+    r->node_kind = NODES_SHARES;
+    for (int i = 0; i < 2; i++) {
+        struct run_rank *k = run_rank_at(r, i);
+        for (int s = 0; s < 40; s++)
+            k->steps[s].start_ns = 1000 + 100 * s;
+        delays[0] = (struct run_reading){.t_ns = 1000, .own_ns = -1};
+        delays[1] = (struct run_reading){.t_ns = 5000, .run_delay_ns = delay_ns, .cpu_ns = used_ns, .own_ns = -1};
+        busy[0] = (struct run_reading){.t_ns = 1000, .run_delay_ns = is_stop_known ? 0 : -1};
+        busy[1] = (struct run_reading){.t_ns = 5000, .run_delay_ns = is_stop_known ? stopped_ns : -1};
+        k->delays = delays;
+        k->n_delays = 2;
+        k->run_delay_ns = delay_ns;
+        k->cpu_ns = used_ns;
+        k->process_seconds = 4e-6;
+        r->nodes[i].share.cores = r->nodes[i].cores_quota = 0.25;
+        r->nodes[i].busy = busy;
+        r->nodes[i].n_busy = 2;
+    }
+    assert_true(node_speed(r, &r->ranks[0]) > 0.2499 && node_speed(r, &r->ranks[0]) < 0.2501);
+    double waited = waiting_for_core(r, &r->ranks[0]);
+    struct ready p = ready_of(r, &r->ranks[0]);
+    assert_true(p.used > 0.9999 * (double)used_ns / 1000 && p.used < 1.0001 * (double)used_ns / 1000);
+    run_free(r);
+    return waited;
+}
+
+/* The kernel counts the time in which a quota stopped a thread as waiting for a core. It is none. */
+static void test_quota_is_no_wait(void **state)
+{
+    (void)state;
+    assert_true(waited_on_share(1000, 3000, 3000, 1) <= 0);
+    assert_true(waited_on_share(1000, 2000, 3000, 1) <= 0); /* a core came late, but the share was used up */
+    assert_true(waited_on_share(1000, 0, 3000, 0) <= 0);
+    /* a neighbour took half of what it could have: it lost half of its time */
+    double lost = waited_on_share(500, 1500, 3500, 1);
+    assert_true(lost > 0.4999 && lost < 0.5001);
+    lost = waited_on_share(500, 3400, 3500, 1); /* no more than it was ready and not stopped */
+    assert_true(lost > 0.0249 && lost < 0.0251);
+    assert_true(waited_on_share(200, 100, 120, 1) <= 0); /* mostly blocked: it waits for a message */
+}
+
+/* By their quotas and what made them: the speed of the nodes, an equal quota, or one that differs. */
+static void test_quotas(void **state)
+{
+    (void)state;
+    static const struct {
+        double share, quota, last;
+        enum quota is;
+        int is_cause, is_doubtful;
+    } c[] = {{0.25, 0.25, 0.25, QUOTA_OF_NODES, 0, 0},
+             {0.25, 0, 0, QUOTA_OF_NODES, 0, 0},
+             {0.25, 0.2502, 0.25, QUOTA_OF_NODES, 0, 0},
+             {0.25, 0.125, 0.125, QUOTA_EQUAL, 1, 0},
+             {0.25, 0.25, 0.1, QUOTA_UNEQUAL, 1, 1},
+             {0, 0.5, 0.5, QUOTA_EQUAL, 1, 0},
+             {0, 0.5, 0.25, QUOTA_UNEQUAL, 1, 1},
+             {0, 0.5, 0, QUOTA_UNEQUAL, 1, 1},
+             {0, 0, 0, QUOTA_UNEQUAL, 1, 1}};
+    for (size_t t = 0; t < sizeof c / sizeof *c; t++) {
+        struct run *r = parts(25, 0, 0);
+        struct report rep = {0};
+        struct analyse_options o = made_options();
+        r->node_kind = c[t].share > 0 ? NODES_SHARES : NODES_MACHINES;
+        for (int i = 0; i < 2; i++) {
+            r->nodes[i].share.cores = c[t].share;
+            r->nodes[i].cores_quota = i ? c[t].last : c[t].quota;
+            r->nodes[i].throttled_ns = 1000000000;
+            r->nodes[i].monitor_seconds = 4;
+        }
+        assert_int_equal(analyse(&rep, &r, 1, &o, NULL), 0);
+        assert_int_equal(quota_of(&rep, 0), c[t].is);
+        assert_int_equal(*rep.runs[0].shared.id != 0, c[t].is_cause);
+        assert_int_equal(is_doubtful(&rep.runs[0]), c[t].is_doubtful);
+        report_free(&rep);
+        run_free(r);
+    }
+}
+
 static void test_shared_resources(void **state)
 {
     (void)state;
@@ -501,6 +585,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_start_up_is_left_out),    cmocka_unit_test(test_own_threads_wait),
         cmocka_unit_test(test_waits_by_node),           cmocka_unit_test(test_rank_without_steps),
+        cmocka_unit_test(test_quota_is_no_wait),        cmocka_unit_test(test_quotas),
         cmocka_unit_test(test_shared_resources),        cmocka_unit_test(test_waiting_in_compute),
         cmocka_unit_test(test_forked_child_computes),   cmocka_unit_test(test_late_by_turns_without_a_core),
         cmocka_unit_test(test_advice_counts_the_cores), cmocka_unit_test(test_wait_of_several),

@@ -670,6 +670,16 @@ static void test_peak_under_a_quota(void **state)
         r->nodes[0].cores_quota = r->nodes[1].cores_quota = 0.75;
         assert_true(is_about(roofline_by(r).peak_gflop_per_s, is_emulated ? 15 : 30));
     }
+    /* emulated nodes: half a core each, calibrated inside of one. They compute side
+     * by side at their speed: the time of the operations is that of the compute phases. */
+    r = calibrated(1600, 500);
+    r->node_kind = NODES_SHARES;
+    for (int i = 0; i < 2; i++) {
+        r->nodes[i].boot_id = "one";
+        r->nodes[i].cores_quota = r->nodes[i].share.cores = 0.5;
+    }
+    f = roofline_by(r);
+    assert_true(is_about(f.peak_gflop_per_s, 20) && is_about(f.peak_gb_per_s, 20) && !f.is_of_step);
 }
 
 /* Other programs had half of the cores: 8 GB/s of 20 are what the ranks got beside them, 80 % of what was left. */
