@@ -413,9 +413,9 @@ static void test_quota_is_no_wait(void **state)
     assert_true(waited_on_share(1000, 3000, 3000, 1) <= 0);
     assert_true(waited_on_share(1000, 2000, 3000, 1) <= 0); /* a core came late, but the share was used up */
     assert_true(waited_on_share(1000, 0, 3000, 0) <= 0);
-    /* a neighbour took half of what it could have: it lost half of its time */
+    /* a neighbour took half of what it could have: it lost half of its time, less what the collector has of it */
     double lost = waited_on_share(500, 1500, 3500, 1);
-    assert_true(lost > 0.4999 && lost < 0.5001);
+    assert_true(lost > 0.4599 && lost < 0.4601);
     lost = waited_on_share(500, 3400, 3500, 1); /* no more than it was ready and not stopped */
     assert_true(lost > 0.0249 && lost < 0.0251);
     assert_true(waited_on_share(200, 100, 120, 1) <= 0); /* mostly blocked: it waits for a message */
