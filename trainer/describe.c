@@ -68,6 +68,24 @@ static void put_model(struct dcr_buf *b, const struct description *d)
     put_number(b, "allreduce_bytes_per_step", (double)d->all_reduce_bytes);
 }
 
+/* What can travel while the backward pass goes on, whether it does or not: the decoder's gradients, and of the pass, by
+ * its operations, what then is to come: the encoder, after each of
+ * whose time steps the messages are looked after (grad_sync.h). Operations of a backward pass go with those of the
+ * forward pass.
+ */
+static void put_overlap(struct dcr_buf *b, const struct description *d)
+{
+    struct dcrnn_config encoder = *d->model;
+    encoder.n_out = 0;
+    int64_t nnz = supports_nnz(d->supports);
+    double all = dcrnn_count_step(d->model, d->supports->n, nnz, 1).forward_flop;
+    double left = dcrnn_count_step(&encoder, d->supports->n, nnz, 1).forward_flop;
+    put_bool(b, "allreduce_is_overlapped", d->options->is_overlapped);
+    put_number(b, "allreduce_early_ratio", (double)d->n_early / (double)d->backend->n_params);
+    put_number(b, "backward_left_ratio", left / all);
+    put_number(b, "backward_left_looks", d->model->n_in);
+}
+
 static void put_data(struct dcr_buf *b, const struct description *d)
 {
     const struct dataset *s = &d->input->data;
@@ -149,7 +167,7 @@ int describe_write(const struct description *d, struct dcr_err *err)
     put_number(&b, "accumulate", o->accumulate);
     put_bool(&b, "strong_scaling", !o->is_weak);
     put_text(&b, "allreduce_dtype", allreduce_dtype_name(o->allreduce_dtype));
-    put_bool(&b, "allreduce_is_overlapped", o->is_overlapped);
+    put_overlap(&b, d);
     put_number(&b, "allreduce_bucket_bytes", (double)o->bucket_bytes);
     put_weights(&b, o);
     put_number(&b, "learning_rate", o->lr);

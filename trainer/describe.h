@@ -18,6 +18,7 @@ struct description {
     const struct graph_supports *supports;
     size_t global_batch, local_batch; /* local: the largest share */
     size_t all_reduce_bytes;          /* per step and rank; 0 on one rank */
+    size_t n_early;                   /* gradients that are final before the backward pass ends: grad_sync.h */
     struct probe probe;
 };
 

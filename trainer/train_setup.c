@@ -251,7 +251,8 @@ int train_open_tables(struct train *t, struct dcr_err *err)
                             .supports = &t->supports,
                             .global_batch = t->global_batch,
                             .local_batch = (size_t)t->model.max_batch,
-                            .all_reduce_bytes = train_all_reduce_bytes(t)};
+                            .all_reduce_bytes = train_all_reduce_bytes(t),
+                            .n_early = n_decoder(t->be)};
     int rc = comm_first_failure(t->c, t->c->rank == 0 ? metrics_lock(t->o->out, err) : 0, err);
     if (rc)
         return rc;
