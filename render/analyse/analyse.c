@@ -1,5 +1,6 @@
 /* analyse.c - the order of the analysis, and the names of runs. */
 #include "render/analyse/analyse.h"
+#include "render/analyse/trials.h"
 
 #include "lib/fs.h"
 #include "lib/text.h"
@@ -386,6 +387,7 @@ int analyse(struct report *rep, struct run **runs, int n, const struct analyse_o
     for (int i = 0; i < rep->n_series; i++) /* whether cores were shared is known now */
         laws(rep, &rep->series[i]);
     rules(rep);
+    trials(rep);
     loss_classes(rep);
     return 0;
 }

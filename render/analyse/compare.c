@@ -92,6 +92,30 @@ static int64_t median(struct report *arena_of, const struct side *s, int cls)
     return spread_of(x, n).median_ns;
 }
 
+/* All runs after have to be the same trial; of several before, the mean of what they forecast. */
+static struct tried tried_of(const struct side *a, const struct side *b, int64_t before_ns, int64_t after_ns)
+{
+    struct tried t = {.before_ns = before_ns, .achieved_ns = after_ns, .command = ""};
+    int n = 0;
+    for (int i = 1; i < b->n; i++)
+        if (strcmp(b->runs[i]->trial_key, b->runs[0]->trial_key) != 0)
+            return t;
+    for (int i = 0; i < a->n && *b->runs[0]->trial_key; i++)
+        for (int k = 0; k < a->runs[i]->n_trials; k++) {
+            const struct trial *trial = &a->runs[i]->trials[k];
+            if (!trial->has_forecast || strcmp(trial->key, b->runs[0]->trial_key) != 0)
+                continue;
+            t.kind = trial->kind;
+            t.command = trial->command;
+            t.forecast_ns += trial->step_ns;
+            n++;
+        }
+    t.has = n > 0 && after_ns > 0;
+    t.forecast_ns = n ? t.forecast_ns / n : 0;
+    t.error_ratio = t.has ? (double)t.forecast_ns / (double)after_ns - 1 : 0;
+    return t;
+}
+
 /* The same archive, or, of files that carry no hash, the same nanoseconds in every step. */
 static int is_same(const struct run_result *a, const struct run_result *b)
 {
@@ -335,6 +359,7 @@ static void compare_at(struct report *rep, const struct report *before, const st
                              .anchor = "",
                              .sentence = "",
                              .support = "",
+                             .tried_text = "",
                              .confidence_because = ""};
     for (int i = 1; i < b.n; i++)
         c->series = b.runs[i]->series == c->series ? c->series : -1;
@@ -349,6 +374,8 @@ static void compare_at(struct report *rep, const struct report *before, const st
     c->steps_after = b.n_steps;
     c->median_before_ns = median(rep, &a, -1);
     c->median_after_ns = median(rep, &b, -1);
+    c->tried = tried_of(&a, &b, c->median_before_ns, c->median_after_ns);
+    c->tried.command = dcr_arena_strdup(&rep->arena, c->tried.command);
     c->step = compared_of(&a, &b, -1);
     c->utilization_before = utilization(&a);
     c->utilization_after = utilization(&b);

@@ -32,6 +32,16 @@ struct prediction {
     int is_removed;              /* its time fell by half or more */
 };
 
+/* The change that the report before advised, tried by the runs after: their commands are those. Medians of the steps.
+ */
+struct tried {
+    int has; /* 0: the runs after were not started by such a command, or the advice had no forecast */
+    enum trial_kind kind;
+    const char *command;
+    int64_t before_ns, forecast_ns, achieved_ns;
+    double error_ratio; /* forecast / achieved - 1 */
+};
+
 /* Runs of one node count and one number of ranks on both sides; of one configuration where both sides have it. */
 struct comparison {
     int n_nodes, n_ranks, n_before, n_after; /* runs */
@@ -43,10 +53,11 @@ struct comparison {
     int64_t median_before_ns, median_after_ns;    /* of the steps */
     double utilization_before, utilization_after; /* of the traced GPUs, in steps; < 0 no trace says it */
     struct prediction predictions[N_CLASSES];
-    int n_predictions;          /* by predicted gain */
-    int64_t expected_ns;        /* largest prediction among the causes that were removed; 0 none */
-    int64_t expected_mean_ns;   /* the same of the mean step */
-    int64_t achieved_ns;        /* median step before - median step after: single slow steps are no part of a gain */
+    int n_predictions;        /* by predicted gain */
+    int64_t expected_ns;      /* largest prediction among the causes that were removed; 0 none */
+    int64_t expected_mean_ns; /* the same of the mean step */
+    int64_t achieved_ns;      /* median step before - median step after: single slow steps are no part of a gain */
+    struct tried tried;
     enum confidence confidence; /* in the comparison as a whole, and why no more; narrate_comparisons */
     const char *confidence_because;
     int n_same;            /* runs after that are runs before too: the same archive or file on both sides */
@@ -56,6 +67,7 @@ struct comparison {
     const char *nodes_before, *nodes_after;
     const char *lost; /* "Before, 5 events were lost ...": of runs whose traces lack events; "" none do */
     const char *sentence, *support;
+    const char *tried_text; /* of tried; "" */
 };
 
 /** comparison_is_repeated - does a side have repetitions? Else the intervals hold the spread of steps, not that between

@@ -266,6 +266,10 @@ struct report {
     const char *unit;       /* what node counts count: "node", or "GPU" where runs on one machine scale over those */
     const char *node_label; /* "emulated nodes", "Slurm nodes on one kernel", ...; "" = separate machines */
     const char *headline, *support, *first_action, *how_sure; /* narrative.md order; support etc. may be "" */
+    const char *first_command;  /* what a shell can be given to try first_action here; "" = there is none */
+    const char *first_expected; /* "A step should take about 101 ms instead of 178 ms (estimate)."; "" no forecast */
+    int has_first_forecast;
+    int64_t first_forecast_ns;  /* of the median step */
     const char *next_action;    /* without a claim: first_action again, and what more there is to do */
     const char *steps_action;   /* how the steps of the run at the top can be known in the next one */
     const char *confidence;     /* of the headline, as how_sure says it: confidence_word(); "" or NULL not said */

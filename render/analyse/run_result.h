@@ -269,6 +269,18 @@ struct gpu_memory {
     const char *because; /* n/a because ... of MEMORY_UNKNOWN */
 };
 
+/* A change that can be tried with one command: render/analyse/trials.h. In the order in which they are advised. */
+enum trial_kind { TRIAL_OVERLAP = 0, TRIAL_BF16, TRIAL_LINK, N_TRIALS };
+struct trial {
+    enum trial_kind kind;
+    const char *command; /* for a shell in the folder of the sources; "" = there is none */
+    const char *because; /* why there is none: a clause; "" */
+    const char *key;     /* the trial_key of a run that this command makes; "" without one */
+    int has_forecast;
+    const char *forecast_because; /* n/a because ...; "" */
+    int64_t step_ns;              /* forecast of the median step */
+};
+
 struct run_result {
     const struct run *run;
     const char *slug;  /* unique, [a-z0-9.-]: "4node-20310425-101502-4f2a"; its page is runs/<slug>/index.html */
@@ -341,13 +353,16 @@ struct run_result {
     const char *support;
     enum confidence confidence; /* in the headline, and why no more; after narrate */
     const char *confidence_because;
-    const char *unnamed_action;  /* how the part of a step that has no name gets one, where that is the first thing to
-                                    do: a sentence without its full stop; "" it is not */
-    const char *steps_action;    /* how the next run has steps: a sentence; after narrate, as the next two */
-    const char *stepless_action; /* "What to do first: ..." where no claim says more; "" with steps */
-    const char *stepless_advice; /* the same for this run's page, and what more there is to do; "" with steps */
-    struct shared shared;        /* what kept the ranks from their cores */
-    const char **notes;          /* further findings, one sentence each */
+    const char *unnamed_action;    /* how the part of a step that has no name gets one, where that is the first thing to
+                                      do: a sentence without its full stop; "" it is not */
+    const char *steps_action;      /* how the next run has steps: a sentence; after narrate, as the next two */
+    const char *stepless_action;   /* "What to do first: ..." where no claim says more; "" with steps */
+    const char *stepless_advice;   /* the same for this run's page, and what more there is to do; "" with steps */
+    struct trial trials[N_TRIALS]; /* of runs of dcrnn-train on several ranks: what it does not do yet */
+    int n_trials;
+    const char *trial_key; /* the same for runs that were started by equal commands; "" = not known */
+    struct shared shared;  /* what kept the ranks from their cores */
+    const char **notes;    /* further findings, one sentence each */
     int n_notes;
     struct roofline roofline;
     struct gpu_memory *memory; /* of GPUs, monitors' first */

@@ -12,14 +12,13 @@ static const struct action catalogue[N_CLASSES] = {
     [CLASS_COMPUTE] = {"use more cores per rank with --threads, the best kernels with --kernels auto, or add nodes",
                        "lower precision (tf32, bf16), fused operations (torch.compile), or more nodes; with Slurm more "
                        "--cpus-per-task"},
-    [CLASS_MEMORY] =
-        {"give each pass over the weights more to do: a smaller --accumulate, or a larger --batch; on a GPU "
-         "--precision bf16 halves the bytes",
-         "larger batches, fused operations, lower precision: more operations for each byte that is moved"},
+    [CLASS_MEMORY] = {"give each pass over the weights more to do: a smaller --accumulate, or a larger --batch (which "
+                      "changes what is trained); on a GPU "
+                      "--precision bf16 halves the bytes",
+                      "larger batches, fused operations, lower precision: more operations for each byte that is moved"},
     [CLASS_COMMUNICATION] =
-        {"halve the bytes with --allreduce-dtype bf16, give each all-reduce more work with a "
-         "larger --batch or --bucket-bytes, or use fewer ranks with more --threads "
-         "each",
+        {"halve the bytes with --allreduce-dtype bf16, use fewer ranks with more --threads each, or give each "
+         "all-reduce more work with a larger --batch (which changes what is trained)",
          "overlap the all-reduce with backward (DDP: bucket_cap_mb, gradient_as_bucket_view), send "
          "bf16 (bf16_compress_hook), accumulate gradients (no_sync), put MPI or NCCL on the fastest "
          "interface (NCCL_SOCKET_IFNAME, NCCL_IB_HCA), keep the nodes under one switch (Slurm "
@@ -245,7 +244,8 @@ static struct action in_general(const struct run_result *r, enum cause_class cls
     if (cls == CLASS_COMMUNICATION && r->run->program.allreduce_is_overlapped == 0)
         a.ours = "leave --no-overlap out, so that gradients travel during the backward pass";
     else if (cls == CLASS_COMMUNICATION && strcmp(r->run->program.allreduce_dtype, "bf16") == 0)
-        a.ours = "give each all-reduce more work with a larger --batch, or use fewer ranks with more --threads each";
+        a.ours = "use fewer ranks with more --threads each, or give each all-reduce more work with a larger --batch "
+                 "(which changes what is trained)";
     if (cls == CLASS_COMMUNICATION && is_torch && travels[exchange_of(r).kind])
         a.generic = travels[exchange_of(r).kind];
     /* A thread for every core; stand-ins for nodes have no others. */
@@ -295,8 +295,8 @@ struct action action_for_scaling(struct report *rep, const struct run_result *r,
     if (cls == CLASS_COMPUTE) {
         a.generic = "give each rank more work per step (a larger batch), or use fewer ranks with more threads each";
         if (*a.ours)
-            a.ours =
-                "give each rank more work per step with a larger --batch, or use fewer ranks with more --threads each";
+            a.ours = "give each rank more work per step with a larger --batch (which changes what is trained), or use "
+                     "fewer ranks with more --threads each";
     }
     return a;
 }

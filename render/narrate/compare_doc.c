@@ -2,10 +2,12 @@
 #include "render/narrate/compare_doc.h"
 
 #include "render/analyse/analyse.h"
+#include "render/analyse/trials.h"
 #include "render/narrate/claims.h"
 #include "render/narrate/format.h"
 #include "render/narrate/json_values.h"
 
+#include <math.h>
 #include <string.h>
 
 /* "-27.2 ms", with a sign either way. */
@@ -235,6 +237,22 @@ static const char *short_verdict(struct report *rep, const struct comparison *c)
                        s->change_ns.has ? "" : ", of too few steps to tell it from chance", promise);
 }
 
+/* " The forecast of the median step was 117 ms; it took 119 ms (forecast 1.7 % too short).": of advice that was
+ * followed. */
+static const char *tried_sentence(struct report *rep, const struct comparison *c)
+{
+    const struct tried *t = &c->tried;
+    const double even = 0.0005; /* prints as 0.0 % */
+    if (!t->has)
+        return "";
+    return report_text(rep, "The advised change was tried: a median step of %s was forecast, %s were achieved (%s).",
+                       fmt_time(t->forecast_ns).text, fmt_time(t->achieved_ns).text,
+                       fabs(t->error_ratio) < even
+                           ? "as forecast"
+                           : report_text(rep, "the forecast was %s too %s", fmt_percent(fabs(t->error_ratio)).text,
+                                         t->error_ratio > 0 ? "long" : "short"));
+}
+
 static const char *prediction_sentence(struct report *rep, const struct comparison *c)
 {
     const char *text = "";
@@ -293,8 +311,8 @@ static void say_first(struct report *rep, const struct comparison *c)
     const char *sure =
         rep->confidence && *rep->confidence ? report_text(rep, " Confidence in that is %s.", rep->confidence) : "";
     rep->support = report_text(rep, "%s What limits now: %s%s", c->support, rep->headline, sure);
-    rep->verdict = report_text(rep, "%s%s Confidence is %s: %s.", short_verdict(rep, c), unfair(rep, c),
-                               confidence_word(c->confidence), c->confidence_because);
+    rep->verdict = report_text(rep, "%s%s%s%s Confidence is %s: %s.", short_verdict(rep, c), *c->tried_text ? " " : "",
+                               c->tried_text, unfair(rep, c), confidence_word(c->confidence), c->confidence_because);
     rep->headline = c->sentence;
     rep->how_sure = report_text(rep, "%s counted in %s before, %s in %s after. Confidence is %s: %s.",
                                 fmt_count(c->steps_before, "step").text, fmt_count(c->n_before, "run").text,
@@ -310,10 +328,12 @@ void narrate_comparisons(struct report *rep)
     for (int i = 0; i < rep->n_comparisons; i++) {
         struct comparison *c = &rep->comparisons[i];
         c->sentence = report_text(rep, "%s%s%s", step_sentence(rep, c), *c->lost ? " " : "", c->lost);
-        c->support = report_text(rep, "%s%s%s%s Confidence in this comparison is %s: %s.", part_sentence(rep, c),
-                                 utilization_sentence(rep, c), prediction_sentence(rep, c), unfair(rep, c),
-                                 confidence_word(c->confidence), c->confidence_because) +
-                     1;
+        c->tried_text = tried_sentence(rep, c);
+        c->support =
+            report_text(rep, "%s%s%s%s%s%s Confidence in this comparison is %s: %s.", *c->tried_text ? " " : "",
+                        c->tried_text, part_sentence(rep, c), utilization_sentence(rep, c), prediction_sentence(rep, c),
+                        unfair(rep, c), confidence_word(c->confidence), c->confidence_because) +
+            1;
     }
     if (rep->n_comparisons)
         say_first(rep, &rep->comparisons[rep->n_comparisons - 1]);
@@ -377,6 +397,20 @@ static json_t *compared_json(const struct compared *c)
                      c->change_ns.has ? json_boolean(c->is_significant) : json_null());
 }
 
+static json_t *tried_json(const struct tried *t)
+{
+    if (!t->has)
+        return json_null();
+    json_t *o = json_object();
+    value_set(o, "change", value_string(trial_key_word(t->kind)));
+    value_set(o, "command", value_string(t->command));
+    value_set(o, "before_ns", json_integer(t->before_ns));
+    value_set(o, "forecast_ns", json_integer(t->forecast_ns));
+    value_set(o, "achieved_ns", json_integer(t->achieved_ns));
+    value_set(o, "error_ratio", value_real(1, t->error_ratio));
+    return o;
+}
+
 json_t *comparisons_json(const struct report *rep)
 {
     json_t *list = json_array();
@@ -416,6 +450,7 @@ json_t *comparisons_json(const struct report *rep)
             value_set(o, "nodes_before", value_string(c->nodes_before));
             value_set(o, "nodes_after", value_string(c->nodes_after));
         }
+        value_set(o, "tried", tried_json(&c->tried));
         value_add(list, o);
     }
     return list;

@@ -3,6 +3,7 @@
 #include "render/narrate/narrate.h"
 
 #include "render/analyse/analyse.h"
+#include "render/narrate/claims.h"
 #include "render/narrate/compare_doc.h"
 #include "render/narrate/devices.h"
 #include "render/narrate/json_values.h"
@@ -83,6 +84,9 @@ static json_t *claim_object(const struct report *rep, const struct claim *c)
     value_set(o, "evidence", value_text(c->evidence));
     value_set(o, "action", value_text(c->action.ours));
     value_set(o, "action_generic", value_text(c->action.generic));
+    const struct trial *t = claim_trial(rep, c);
+    value_set(o, "command", value_text(t ? t->command : ""));
+    value_set(o, "forecast_step_ns", value_int(t && t->has_forecast, t ? t->step_ns : 0));
     value_set(o, "gain_ns", value_int(c->has_gain, c->gain_ns));
     value_set(o, "gain_basis", c->has_gain ? value_string(gain_basis_word(c->gain_basis)) : json_null());
     value_set(o, "step_ns", json_integer(c->step_ns));
@@ -326,6 +330,8 @@ void narrate_report_json(const struct report *rep, struct dcr_buf *out)
     value_set(o, "headline", value_text(rep->headline));
     value_set(o, "support", value_text(rep->support));
     value_set(o, "first_action", value_text(rep->first_action));
+    value_set(o, "first_command", value_text(rep->first_command ? rep->first_command : ""));
+    value_set(o, "first_forecast_step_ns", value_int(rep->has_first_forecast, rep->first_forecast_ns));
     value_set(o, "how_sure", value_text(rep->how_sure));
     value_set(o, "verdict", value_text(rep->verdict));
     value_set(o, "thresholds", thresholds(&rep->thresholds));

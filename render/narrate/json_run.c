@@ -3,6 +3,7 @@
 #include "render/narrate/json_values.h"
 
 #include "render/analyse/analyse.h"
+#include "render/analyse/trials.h"
 
 #include <math.h>
 #include <string.h>
@@ -233,6 +234,23 @@ static json_t *accumulated(const struct accumulated *a)
                      value_text(a->source), "because", value_text(a->because));
 }
 
+/* What can be tried, and what it is forecast to bring. */
+static json_t *trials_json(const struct run_result *r)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < r->n_trials; i++) {
+        const struct trial *t = &r->trials[i];
+        json_t *o = json_object();
+        value_set(o, "change", value_string(trial_key_word(t->kind)));
+        value_set(o, "command", value_text(t->command));
+        value_set(o, "command_because", value_text(t->because));
+        value_set(o, "forecast_step_ns", value_int(t->has_forecast, t->step_ns));
+        value_set(o, "forecast_because", value_text(t->forecast_because));
+        value_add(list, o);
+    }
+    return list;
+}
+
 static void put_steps(json_t *o, const struct run_result *r)
 {
     int has = r->has_steps;
@@ -255,6 +273,7 @@ static void put_steps(json_t *o, const struct run_result *r)
     value_set(o, "start_skew_estimated", value_spread(&r->skew));
     value_set(o, "start_skew_because", value_text(has ? r->skew_because : r->steps_because));
     value_set(o, "phases", phases(r));
+    value_set(o, "trials", trials_json(r));
     value_set(o, "straggler",
               r->straggler.has
                   ? json_pack("{s:i, s:o, s:o, s:I, s:I}", "rank", r->straggler.rank, "wins_ratio",

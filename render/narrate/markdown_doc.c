@@ -65,6 +65,9 @@ static void put_summary(const struct report *rep, struct dcr_buf *out)
     dcr_buf_puts(out, "**\n\n");
     md_paragraph(out, rep->support);
     md_paragraph(out, rep->first_action);
+    if (rep->first_command && *rep->first_command)
+        dcr_buf_printf(out, "```\n%s\n```\n\n%s%s", rep->first_command, rep->first_expected,
+                       *rep->first_expected ? "\n\n" : "");
     md_paragraph(out, rep->how_sure);
 }
 

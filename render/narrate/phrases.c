@@ -107,6 +107,32 @@ const struct series_point *previous_point(const struct report *rep, const struct
     return before;
 }
 
+static const struct run_result *tried_run(const struct report *rep, const struct claim *c)
+{
+    if (c->run >= 0 || c->series < 0)
+        return c->run >= 0 ? &rep->runs[c->run] : NULL;
+    const struct series *s = &rep->series[c->series];
+    return &rep->runs[s->points[s->n_points - 1].runs[0]];
+}
+
+const struct trial *claim_trial(const struct report *rep, const struct claim *c)
+{
+    const struct run_result *r = c->cls == CLASS_COMMUNICATION ? tried_run(rep, c) : NULL;
+    for (int i = 0; r && i < r->n_trials; i++)
+        if (*r->trials[i].command)
+            return &r->trials[i];
+    return r && r->n_trials ? &r->trials[0] : NULL;
+}
+
+const char *claim_expected(struct report *rep, const struct claim *c)
+{
+    const struct trial *t = claim_trial(rep, c);
+    return !t || !t->has_forecast
+               ? ""
+               : report_text(rep, "A step should take about %s instead of %s (estimate).", fmt_time(t->step_ns).text,
+                             fmt_time(tried_run(rep, c)->step.median_ns).text);
+}
+
 const char *action_sentence(struct report *rep, struct action a)
 {
     const char *text = *a.ours ? a.ours : a.generic;

@@ -66,6 +66,10 @@ void narrate_bottleneck_summary_txt(const struct report *rep, struct dcr_buf *ou
     text_wrapped(out, "", rep->headline);
     text_wrapped(out, "", rep->support);
     text_wrapped(out, "", rep->first_action);
+    if (rep->first_command && *rep->first_command) { /* as it is: a line that was broken could not be copied */
+        dcr_buf_printf(out, "Try first: %s\n", rep->first_command);
+        text_wrapped(out, "", rep->first_expected);
+    }
     text_wrapped(out, "", rep->how_sure);
     put_comparisons(rep, out);
     if (rep->n_notes) {

@@ -318,6 +318,11 @@ void top_sentences(struct report *rep)
             r->has_steps || *r->run->collector_version
                 ? ""
                 : " Let dccollect run watch the next run: it records the phases of the steps.");
+    const struct trial *t = c ? claim_trial(rep, c) : NULL;
+    rep->first_command = t ? t->command : "";
+    rep->first_expected = t ? claim_expected(rep, c) : "";
+    rep->has_first_forecast = t && t->has_forecast;
+    rep->first_forecast_ns = t ? t->step_ns : 0;
     rep->next_action = rep->first_action == r->stepless_action ? r->stepless_advice : without_first(rep->first_action);
     say_how_sure(rep, s, r, c);
     const char *second = s && *s->scaling_text ? s->scaling_text : r->has_steps ? rep->first_action : rep->support;

@@ -3,6 +3,7 @@
 #include "render/site/figures_run.h"
 
 #include "render/analyse/compare.h"
+#include "render/analyse/trials.h"
 #include "render/narrate/format.h"
 
 #include <math.h>
@@ -118,6 +119,23 @@ static json_t *predictions_table(struct site *s, const struct comparison *c)
     return t;
 }
 
+/* Forecast beside achieved, of a change that the report before advised. */
+static json_t *tried_table(struct site *s, const struct comparison *c)
+{
+    const struct tried *t = &c->tried;
+    if (!t->has)
+        return json_null();
+    json_t *table =
+        view_table(s, site_text(s, "%s, median step: the advised change as forecast and as achieved", name_of(s, c)),
+                   "Change|#Before|#Forecast|#Achieved|#Forecast too long by");
+    view_row(s, table, trial_key_word(t->kind));
+    view_cell_time(s, table, true, t->before_ns);
+    view_cell_time(s, table, true, t->forecast_ns);
+    view_cell_time(s, table, true, t->achieved_ns);
+    view_cell_value(s, table, fmt_percent(t->error_ratio).text, true, t->error_ratio, "ratio");
+    return table;
+}
+
 /* What became of the step, in words that fit under two columns. */
 static const char *change_words(struct site *s, const struct compared *step)
 {
@@ -192,7 +210,9 @@ void page_compare(struct site *s)
     json_t *data = view_object(s), *list = view_list(s);
     for (int i = 0; i < rep->n_comparisons; i++) {
         const struct comparison *c = &rep->comparisons[i];
-        json_t *v = view_object(s), *parts = parts_table(s, c), *predictions = predictions_table(s, c);
+        json_t *v = view_object(s), *parts = parts_table(s, c), *predictions = predictions_table(s, c),
+               *tried = tried_table(s, c);
+        site_table(s, tried, site_text(s, "tried-%s", c->anchor), -1);
         site_table(s, parts, site_text(s, "compare-%s", c->anchor), -1);
         site_table(s, predictions, site_text(s, "predictions-%s", c->anchor), -1);
         view_text(s, v, "nodes", name_of(s, c));
@@ -200,6 +220,8 @@ void page_compare(struct site *s)
         bool is_verdict = i == rep->n_comparisons - 1; /* which the page begins with */
         view_text(s, v, "sentence", is_verdict ? NULL : c->sentence);
         view_text(s, v, "support", is_verdict ? NULL : c->support);
+        view_set(s, v, "tried", tried);
+        view_text(s, v, "command", c->tried.has ? c->tried.command : NULL);
         view_set(s, v, "parts", parts);
         view_set(s, v, "predictions", predictions);
         view_add(s, list, v);

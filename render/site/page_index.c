@@ -310,6 +310,9 @@ void page_index(struct site *s)
     view_text(s, data, "headline", rep->headline);
     view_text(s, data, "support", rep->support);
     view_text(s, data, "first_action", after(rep->first_action, "What to do first: "));
+    bool has_command = rep->first_command && *rep->first_command;
+    view_text(s, data, "command", has_command ? rep->first_command : NULL);
+    view_text(s, data, "expected", has_command && *rep->first_expected ? rep->first_expected : NULL);
     view_text(s, data, "how_sure", rep->how_sure);
     view_text(s, data, "confidence", rep->confidence && *rep->confidence ? rep->confidence : NULL);
     view_compared(s, data);

@@ -1,0 +1,262 @@
+/* test_trials.c - what can be tried with one command, and the step that it is forecast to have: exact numbers. */
+#include "render/analyse/trials.h"
+
+#include "render/narrate/claims.h"
+#include "render/narrate/narrate.h"
+#include "tests/unit/made_run.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <math.h>
+
+static void assert_near(double x, double y)
+{
+    if (fabs(x - y) > 1e-6)
+        fail_msg("%.9g is not %.9g", x, y);
+}
+
+/* Six rounds of 10, looks every 4 of four ranks: the last one comes after four fifths of that. */
+static const struct flight late = {.exposed_ns = 120,
+                                   .backward_ns = 96,
+                                   .early_ratio = 0.5,
+                                   .left_ratio = 0.5,
+                                   .core_share = 1,
+                                   .n_looks = 12,
+                                   .n_ranks = 4};
+
+static void test_late_gradients(void **state)
+{
+    (void)state;
+    struct flown now = flight_now(&late);
+    assert_true(now.whole_ns == 120 && now.exposed_ns == 120 && now.spent_ns == 0);
+    /* a round of 10 ends 4 * 4/5 later: of 48, 48 * 10 / 13.2 hide something */
+    struct flown n = flight_after(&late, TRIAL_OVERLAP);
+    assert_near(n.exposed_ns, 120 - 48 * 10 / 13.2);
+    assert_true(n.spent_ns == 0 && n.whole_ns == 120);
+    assert_true(flight_after(&late, TRIAL_BF16).exposed_ns == 60);
+    assert_true(flight_after(&late, TRIAL_LINK).exposed_ns == 60);
+    /* a rank that is kept from its core for 15 at a time looks when it is back */
+    struct flight held = late;
+    held.held_ns = 15;
+    held.core_share = 0.25;
+    assert_near(flight_after(&held, TRIAL_OVERLAP).exposed_ns, 120 - 48 * 10 / 22.8);
+    /* no more than what is final in time can be hidden */
+    struct flight long_backward = late;
+    long_backward.backward_ns = 9600;
+    assert_true(flight_after(&long_backward, TRIAL_OVERLAP).exposed_ns == 60);
+    struct flight pair = late; /* a tree of two: up and down, 30 each; looks of two ranks */
+    pair.n_ranks = 2;
+    assert_near(flight_after(&pair, TRIAL_OVERLAP).exposed_ns, 120 - 48 * 30 / (30 + 8 / 3.0));
+}
+
+/* What overlap gives can be told back from what it left: with nothing that messages took from the pass. */
+static void test_overlapped_gradients(void **state)
+{
+    (void)state;
+    struct flight f = late;
+    f.is_overlapped = 1;
+    f.hidden_ns = 48;
+    f.exposed_ns = 120 - 48 * 10 / 13.2;
+    struct flown now = flight_now(&f);
+    assert_near(now.whole_ns, 120);
+    assert_true(now.spent_ns == 0);
+    /* half of all: rounds of 5 */
+    struct flown n = flight_after(&f, TRIAL_BF16);
+    assert_near(n.whole_ns, 60);
+    assert_near(n.exposed_ns, 60 - 48 * 5 / 8.2);
+    assert_near(flight_after(&f, TRIAL_LINK).exposed_ns, n.exposed_ns);
+}
+
+/* The pass is longer by what messages took of it: 20 of 116, so that 68 were left, where 48 and these 20 are. */
+static void test_messages_take_time(void **state)
+{
+    (void)state;
+    struct flight f = late;
+    f.is_overlapped = 1;
+    f.backward_ns = 116;
+    f.hidden_ns = 68;
+    double gap = 68 / 12.0 * 4 / 5, hid = 68 * 10 / (10 + gap);
+    f.exposed_ns = 120 - hid;
+    struct flown now = flight_now(&f), link = flight_after(&f, TRIAL_LINK), half = flight_after(&f, TRIAL_BF16);
+    assert_near(now.spent_ns, 20);
+    assert_near(now.whole_ns, 120);
+    /* as much a byte: a faster link hides more of them in the same time, half the bytes are less */
+    double part = 60 - link.exposed_ns;
+    assert_near(link.spent_ns, 20 * (part / 60) / (hid / 120));
+    assert_true(link.spent_ns > 20 && part <= 30);
+    part = 60 - half.exposed_ns;
+    assert_near(half.spent_ns, 10 * (part / 60) / (hid / 120));
+}
+
+/* A run of four stand-ins for nodes whose gradients travel behind the backward pass. */
+static struct run *made(const char *const *words, int n)
+{
+    struct run *r = made_run(4, 32);
+    struct run_program *p = &r->program;
+    static const int64_t part[N_CATEGORIES] = {[CAT_COMPUTE] = 144, [CAT_COMM] = 120};
+    r->node_kind = NODES_SHARES;
+    p->allreduce_dtype = "fp32";
+    p->allreduce_is_overlapped = 0;
+    p->allreduce_early_ratio = p->backward_left_ratio = 0.5;
+    p->backward_left_looks = 12;
+    r->command = (const char **)(uintptr_t)words;
+    r->n_command = n;
+    for (int i = 0; i < 4; i++) {
+        struct run_rank *k = run_rank_at(r, i);
+        run_node_at(r, i)->share = (struct node_share){0.25, 20, 50000000, 1};
+        for (int s = 0; s < 40; s++)
+            made_step(r, k, part);
+        k->phases = dcr_arena_alloc(&r->arena, sizeof *k->phases);
+        *k->phases = (struct run_phase){.name = "backward", .category = CAT_COMPUTE};
+        k->phases->ns = dcr_arena_alloc(&r->arena, 40 * sizeof *k->phases->ns);
+        for (int s = 0; s < 40; s++)
+            k->phases->ns[s] = 96;
+        k->n_phases = 1;
+    }
+    return r;
+}
+
+static const char *const words[] = {"/opt/bin/dcrnn-train", "--out",          "/tmp/x y", "--batch", "32",
+                                    "--no-overlap",         "--data=a/b.csv", "--graph",  "g.csv"};
+enum { N_WORDS = sizeof words / sizeof *words };
+
+static const struct trial *trial_of(const struct report *rep, enum trial_kind k)
+{
+    for (int i = 0; i < rep->runs[0].n_trials; i++)
+        if (rep->runs[0].trials[i].kind == k)
+            return &rep->runs[0].trials[i];
+    return NULL;
+}
+
+static void tell(struct report *rep, struct run *r)
+{
+    struct run *runs[] = {r};
+    struct analyse_options o = made_options();
+    assert_int_equal(analyse(rep, runs, 1, &o, NULL), 0);
+    narrate(rep);
+}
+
+static void test_commands(void **state)
+{
+    (void)state;
+    struct report rep = {0};
+    struct run *r = made(words, N_WORDS);
+    r->nodes[0].share.period_us = 1; /* in ns: less than a step's parts */
+    tell(&rep, r);
+    assert_int_equal(rep.runs[0].n_trials, 3);
+    const struct trial *t = trial_of(&rep, TRIAL_OVERLAP);
+    assert_string_equal(t->command, "make collect NODES=4 DATA=a/b.csv GRAPH=g.csv ARGS=\"--batch 32\"");
+    assert_string_equal(trial_of(&rep, TRIAL_BF16)->command, "make collect NODES=4 DATA=a/b.csv GRAPH=g.csv "
+                                                             "ARGS=\"--batch 32 --no-overlap --allreduce-dtype bf16\"");
+    assert_string_equal(trial_of(&rep, TRIAL_LINK)->command, "make collect NODES=4 NODE_NET=100mbit DATA=a/b.csv "
+                                                             "GRAPH=g.csv ARGS=\"--batch 32 --no-overlap\"");
+    assert_int_equal(trial_of(&rep, TRIAL_BF16)->step_ns, 264 - 60);
+    /* held for 750 at a time, far more than the 48 that are left, and 1 to compute */
+    assert_int_equal(t->step_ns, (int64_t)(264 - 48 * 10 / 610.8 + 0.5));
+    /* communication limits: the first of them is the advice */
+    assert_int_equal(rep.claims[rep.first_claim].cls, CLASS_COMMUNICATION);
+    assert_ptr_equal(rep.first_command, t->command);
+    assert_string_equal(rep.first_expected, "A step should take about 263 ns instead of 264 ns (estimate).");
+    report_free(&rep);
+    run_free(r);
+}
+
+static void test_commands_of_other_nodes(void **state)
+{
+    (void)state;
+    struct report rep = {0};
+    struct run *r = made(words, 6);
+    for (int i = 0; i < 4; i++)
+        r->nodes[i].share = (struct node_share){0.2, 5000, 12500, 0};
+    tell(&rep, r);
+    assert_string_equal(trial_of(&rep, TRIAL_OVERLAP)->command,
+                        "make collect NODES=4 NODE_CPU=0.2 NODE_NET=12500bit ARGS=\"--batch 32\"");
+    assert_string_equal(trial_of(&rep, TRIAL_LINK)->command,
+                        "make collect NODES=4 NODE_CPU=0.2 NODE_NET=25kbit ARGS=\"--batch 32 --no-overlap\"");
+    report_free(&rep);
+    for (int i = 0; i < 4; i++) /* ranks of one host: no link to change */
+        r->nodes[i].share = (struct node_share){0};
+    r->node_kind = NODES_EMULATED;
+    tell(&rep, r);
+    assert_string_equal(trial_of(&rep, TRIAL_OVERLAP)->command,
+                        "make collect NODES=4 EMULATE=ranks ARGS=\"--batch 32\"");
+    assert_null(trial_of(&rep, TRIAL_LINK));
+    report_free(&rep);
+    r->node_kind = NODES_MACHINES; /* a cluster: nothing to type here */
+    tell(&rep, r);
+    assert_string_equal(trial_of(&rep, TRIAL_BF16)->command, "");
+    assert_true(*trial_of(&rep, TRIAL_BF16)->because);
+    assert_string_equal(rep.first_command, "");
+    report_free(&rep);
+    run_free(r);
+}
+
+/* What a shell, make or ARGS would change is not typed. */
+static void test_words_that_do_not_pass(void **state)
+{
+    (void)state;
+    static const char *const bad[][3] = {{"dcrnn-train", "--windows", "a b"},   {"dcrnn-train", "--windows", "a\"b"},
+                                         {"dcrnn-train", "--windows", "$HOME"}, {"dcrnn-train", "--windows", "`id`"},
+                                         {"dcrnn-train", "--windows", ""},      {"dcrnn-train", "--data", "a;b"},
+                                         {"dcrnn-train", "--ou", "x"},          {"dcrnn-train", "--no-over", "x"},
+                                         {"python3", "train.py", "x"},          {"dcrnn-train", "--windows", "a\nb"},
+                                         {"dcrnn-train", "--graph=#", "x"}};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct report rep = {0};
+        struct run *r = made(bad[i], 3);
+        tell(&rep, r);
+        for (int k = 0; k < rep.runs[0].n_trials; k++) {
+            if (*rep.runs[0].trials[k].command)
+                fail_msg("%s %s: %s", bad[i][1], bad[i][2], rep.runs[0].trials[k].command);
+            assert_true(*rep.runs[0].trials[k].because);
+            assert_true(rep.runs[0].trials[k].has_forecast); /* which needs no command */
+        }
+        assert_string_equal(rep.first_command, "");
+        report_free(&rep);
+        run_free(r);
+    }
+}
+
+/* Nothing that the run does already; no forecast from times that hold others' turns, nor of half the bytes where MPI
+ * would send them another way. */
+static void test_what_is_not_advised(void **state)
+{
+    (void)state;
+    struct report rep = {0};
+    struct run *r = made(words, N_WORDS);
+    r->program.allreduce_is_overlapped = 1;
+    r->program.allreduce_dtype = "bf16";
+    tell(&rep, r);
+    assert_int_equal(rep.runs[0].n_trials, 1);
+    assert_non_null(trial_of(&rep, TRIAL_LINK));
+    report_free(&rep);
+    r->program.allreduce_dtype = "fp32";
+    r->program.parameters = 48000; /* two buckets of 96,000 bytes: half is below 64 KiB */
+    r->program.allreduce_bucket_bytes = 262144;
+    tell(&rep, r);
+    assert_null(trial_of(&rep, TRIAL_BF16));
+    report_free(&rep);
+    r->program.allreduce_is_overlapped = 0; /* one of 192,000 */
+    r->program.backward_left_looks = -1;    /* an archive of before */
+    tell(&rep, r);
+    assert_non_null(trial_of(&rep, TRIAL_BF16));
+    assert_false(trial_of(&rep, TRIAL_BF16)->has_forecast);
+    assert_string_equal(rep.first_expected, "");
+    report_free(&rep);
+    run_free(r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_late_gradients),          cmocka_unit_test(test_overlapped_gradients),
+        cmocka_unit_test(test_messages_take_time),      cmocka_unit_test(test_commands),
+        cmocka_unit_test(test_commands_of_other_nodes), cmocka_unit_test(test_words_that_do_not_pass),
+        cmocka_unit_test(test_what_is_not_advised),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
