@@ -225,7 +225,7 @@ NODES ?= 1 2 4
 SCHEDULER ?= local
 export NODES NODE_CPU NODE_NET EMULATE DATA GRAPH ARGS BUILD
 
-.PHONY: report collect site
+.PHONY: report collect site demo-fix
 report:
 	@.ci/packages build run
 	@$(MAKE) --no-print-directory SHORT=1 all
@@ -249,6 +249,10 @@ site: $(BIN)/dcreport
 	  echo "results/last-series, the list of the last series, is gone; name the archives: $(BIN)/dcreport results/*.tar -o site" >&2 || \
 	  echo "no series yet in results/; run 'make collect' first" >&2; exit 2; }
 	@$(BIN)/dcreport $$(cat results/last-series) -o site || [ $$? -eq 3 ]
+# The first advice of that report, tried: results/fix/*.tar, and site-fix/ with forecast beside achieved.
+demo-fix: programs
+	@.ci/packages build run
+	@collect/demo_fix.sh
 
 # ---- tests ---------------------------------------------------------------------------------------
 SUITES ?= unit golden integration scenarios sanitize fuzz memcheck lint browser slurm gpu
@@ -421,6 +425,7 @@ help:
 	@echo "make               build; CUDA=0 without CUDA, DEBUG=1, SANITIZE=1 (or thread), CC=clang"
 	@echo "make collect       train and pack only; NODES=, NODE_CPU=, NODE_NET=, EMULATE=ranks, DATA=, GRAPH=, ARGS=, SCHEDULER=slurm, CALIBRATE=0"
 	@echo "make site          render the archives of the last series again"
+	@echo "make demo-fix      run the command that the report in site/ advises first, and compare forecast and outcome in site-fix/"
 	@echo "make test-fresh    both commands in a fresh Debian root (needs root; FRESH=report for the first only)"
 	@echo "make bench         timings: training step, event cost, rendering; bench-collect: what the collector costs; bench-site: the pages"
 	@echo "make screenshots   every page of site/ at three widths, light and dark, into build/screenshots"

@@ -224,7 +224,9 @@ static const char *short_verdict(struct report *rep, const struct comparison *c)
 {
     const struct compared *s = &c->step;
     const char *promise = "";
-    if (c->expected_mean_ns > 0 && is_chance(c))
+    if (c->tried.has) /* its own forecast is said behind this, in place of what all of the cause costs */
+        promise = "";
+    else if (c->expected_mean_ns > 0 && is_chance(c))
         promise = report_text(rep, " How much of the %s predicted of %s was saved " CANNOT_BE_TOLD ".",
                               fmt_time(c->expected_mean_ns).text, removed_name(rep, c));
     else if (c->expected_mean_ns > 0)

@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# demo_fix.sh - `make demo-fix`: runs the command that the report of the last series advises first, and compares what came
+# of it with what was forecast.
+#
+# From the environment: BUILD; RESULTS, SITE and FIX (folders: results, site, site-fix). The new archive goes to RESULTS/fix,
+# so that RESULTS/last-series stays the list of the series; the comparison to FIX.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+bin=${BUILD:-build}/bin
+results=${RESULTS:-results} site=${SITE:-site} fix=${FIX:-site-fix}
+
+fail() { # sentence
+    echo "make demo-fix: $1" >&2
+    exit 2
+}
+# One key a line, two spaces before those of the top.
+value_of() { # key: its text, "" for null
+    sed -n "s/^  \"$1\": \"\(.*\)\",\{0,1\}\$/\1/p" "$site/report.json" | sed 's/\\"/"/g; s/\\\\/\\/g'
+}
+
+[ -s "$site/report.json" ] || fail "there is no report in $site/ yet; run 'make report' first"
+[ -s "$results/last-series" ] || fail "$results/last-series, the list of the last series, is gone; run 'make report' again"
+command=$(value_of first_command)
+if [ -z "$command" ]; then
+    fail "the first advice of the report has no command that can be run here. $(value_of first_action)"
+fi
+# Taken apart, never given to a shell: only this form is run.
+word='[A-Za-z0-9_./=,:+@%-]+'
+form="^make collect NODES=([0-9]+)( EMULATE=ranks)?( NODE_CPU=[0-9.]+)?( NODE_NET=[0-9a-z]+)?( DATA=$word)?( GRAPH=$word)? ARGS=\"(($word( |\"\$))*)\"?\$"
+[[ $command =~ $form ]] || fail "'$command' in $site/report.json is no command of make collect; run 'make site' again"
+nodes=${BASH_REMATCH[1]}
+set_to=("NODES=$nodes")
+for part in "${BASH_REMATCH[@]:2:5}"; do
+    [ -z "$part" ] || set_to+=("${part# }")
+done
+set_to+=("ARGS=${BASH_REMATCH[7]%\"}")
+
+old=()
+while IFS= read -r archive; do
+    name=${archive##*/}
+    [[ $name == "${nodes}node-"* ]] || continue
+    [ -r "$archive" ] || fail "'$archive' of the last series is gone; run 'make report' again"
+    grep -qF -- "${name%.tar}" "$site/report.json" || fail "$site/ is not the report of the last series; run 'make site' first"
+    old+=("$archive")
+done <"$results/last-series"
+[ ${#old[@]} -gt 0 ] || fail "$results/last-series has no run on $nodes node(s), which the advice is about; run 'make report' again"
+
+echo "The first advice of $site/index.html: $(value_of first_action | sed 's/^What to do first: //')"
+echo "\$ $command"
+# What the user's own settings say otherwise is not part of the advice. What the machine can do is known.
+env -u DATA -u GRAPH -u EMULATE -u NODE_CPU -u NODE_NET CALIBRATE="${CALIBRATE:-0}" RESULTS="$results/fix" "${set_to[@]}" \
+    bash collect/series.sh || exit
+mapfile -t new <"$results/fix/last-series"
+status=0
+"$bin/dcreport" --baseline "${old[@]}" -- "${new[@]}" -o "$fix" || status=$?
+[ $status -eq 0 ] || [ $status -eq 3 ] || exit $status
+echo "Before and after: $fix/compare.html"
+if [ -n "${DISPLAY:-}${WAYLAND_DISPLAY:-}" ] && command -v xdg-open >/dev/null; then
+    xdg-open "$fix/compare.html" >/dev/null 2>&1 || true
+fi
