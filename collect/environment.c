@@ -1,10 +1,10 @@
 /* environment.c - see environment.h. */
 #include "collect/environment.h"
 
-#include "collect/meta.h"
 #include "collect/linked.h"
 #include "collect/node_share.h"
 #include "lib/fs.h"
+#include "lib/json_string.h"
 
 #include <dlfcn.h>
 #include <limits.h>
@@ -18,7 +18,7 @@
 
 static void note(json_t *record, const char *key, const char *sentence)
 {
-    json_object_set_new(record, key, meta_text(sentence));
+    json_object_set_new(record, key, json_string_kept(sentence));
 }
 
 static int library(const char *what, char *out, size_t n)
@@ -76,7 +76,7 @@ static void set_nvtx(json_t *record)
     char already_real[PATH_MAX];
     if (already && *already && (!realpath(already, already_real) || strcmp(already_real, path) != 0)) {
         setenv("DCC_CHAIN_NVTX", already, 1);
-        json_object_set_new(record, "nvtx_chained", meta_text(already));
+        json_object_set_new(record, "nvtx_chained", json_string_kept(already));
     }
     setenv("NVTX_INJECTION64_PATH", path, 1);
 }
@@ -207,13 +207,13 @@ static void set_window(const struct options *o, json_t *record)
     if (o->delay_s > 0 || o->duration_s > 0 || o->steps || o->capture_range) {
         json_t *window = json_object();
         if (o->steps)
-            json_object_set_new(window, "steps", meta_text(o->steps));
+            json_object_set_new(window, "steps", json_string_kept(o->steps));
         if (o->delay_s > 0)
             json_object_set_new(window, "delay_s", json_real(o->delay_s));
         if (o->duration_s > 0)
             json_object_set_new(window, "duration_s", json_real(o->duration_s));
         if (o->capture_range)
-            json_object_set_new(window, "capture_range", meta_text(o->capture_range));
+            json_object_set_new(window, "capture_range", json_string_kept(o->capture_range));
         json_object_set_new(record, "window", window);
     }
 }

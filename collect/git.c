@@ -4,6 +4,7 @@
 #include "collect/ask.h"
 #include "collect/meta.h"
 #include "collect/procfs.h"
+#include "lib/json_string.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -81,7 +82,7 @@ static json_t *read_git(const char *git)
     const char *branch = ref && strncmp(ref, "refs/heads/", 11) == 0 ? ref + 11 : ref;
     json_t *o = json_pack("{s:s}", "commit", commit);
     if (branch)
-        json_object_set_new(o, "branch", meta_text(branch));
+        json_object_set_new(o, "branch", json_string_kept(branch));
     return o;
 }
 

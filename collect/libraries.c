@@ -6,6 +6,7 @@
 #include "collect/procfs.h"
 #include "lib/format.h"
 #include "lib/fs.h"
+#include "lib/json_string.h"
 #include "lib/member.h"
 
 #include <dlfcn.h>
@@ -210,7 +211,7 @@ json_t *libraries_describe(const struct libraries *l)
         if (s->rank >= 0)
             json_object_set_new(o, "rank", json_integer(s->rank));
         for (size_t k = 0; k < s->n; k++)
-            json_array_append_new(paths, meta_text(s->paths[k]));
+            json_array_append_new(paths, json_string_kept(s->paths[k]));
         json_object_set_new(o, "paths", paths);
         if (s->is_cut)
             json_object_set_new(o, "is_cut", json_true());
@@ -298,12 +299,12 @@ json_t *libraries_versions(const json_t *description, int ask_ms)
             continue;
         json_t *o = json_pack("{s:s}", "path", path);
         if (so)
-            json_object_set_new(o, "version", meta_text(so + 4));
+            json_object_set_new(o, "version", json_string_kept(so + 4));
         else
             meta_missing(o, "version", "the name of the library has none");
         if (kinds[i].say && ask_ms &&
             ask_child(kinds[i].say, (void *)(uintptr_t)path, ask_ms, says, sizeof says) == 0 && says[0])
-            json_object_set_new(o, "says", meta_text(says));
+            json_object_set_new(o, "says", json_string_kept(says));
         else if (kinds[i].say)
             meta_missing(o, "says", ask_ms ? "the library could not be asked" : "only the collector of rank 0 asks");
         json_object_set_new(all, kinds[i].key, o);

@@ -1,9 +1,9 @@
 /* meta.c - see meta.h. */
 #include "collect/meta.h"
-#include "lib/utf8.h"
 
 #include "collect/nvml.h"
 #include "collect/procfs.h"
+#include "lib/json_string.h"
 #include "collect/redact.h"
 
 #include <ctype.h>
@@ -25,20 +25,7 @@ void meta_missing(json_t *o, const char *key, const char *reason)
         missing = json_object();
         json_object_set_new(o, "missing", missing);
     }
-    json_object_set_new(missing, key, meta_text(reason));
-}
-
-json_t *meta_text(const char *bytes)
-{
-    json_t *s = json_string(bytes);
-    size_t n = 3 * strlen(bytes) + 1;
-    char *clean = s ? NULL : malloc(n);
-    if (clean) {
-        utf8_clean(bytes, clean, n);
-        s = json_string(clean);
-    }
-    free(clean);
-    return s;
+    json_object_set_new(missing, key, json_string_kept(reason));
 }
 
 /* ---- host ------------------------------------------------------------------------------------- */
@@ -77,7 +64,7 @@ static void put_cpu_model(json_t *o)
     if (info && procfs_read("/proc/cpuinfo", info, bytes, NULL) > 0)
         procfs_line(info, "model name", model, sizeof model);
     if (model[0])
-        json_object_set_new(o, "cpu_model", meta_text(model));
+        json_object_set_new(o, "cpu_model", json_string_kept(model));
     else
         meta_missing(o, "cpu_model", "'/proc/cpuinfo' names no model");
     free(info);
@@ -106,7 +93,7 @@ static json_t *gpu_of(const struct nvml *n, unsigned i)
     struct nvml_memory memory;
     json_object_set_new(o, "gpu_id", json_integer(i));
     if (n->name(n->devices[i], name, sizeof name) == NVML_OK)
-        json_object_set_new(o, "name", meta_text(name));
+        json_object_set_new(o, "name", json_string_kept(name));
     if (n->memory(n->devices[i], &memory) == NVML_OK)
         json_object_set_new(o, "memory_bytes", json_integer((json_int_t)memory.total));
     static const char *const parts[N_NVML_COUNTERS] = {"pcie_tx_bytes",   "pcie_rx_bytes", "nvlink_tx_bytes",
@@ -132,7 +119,7 @@ static void put_gpus(json_t *o)
     }
     char version[128];
     if (n.driver_version(version, sizeof version) == NVML_OK)
-        json_object_set_new(o, "gpu_driver", meta_text(version));
+        json_object_set_new(o, "gpu_driver", json_string_kept(version));
     for (unsigned i = 0; i < n.n_devices; i++)
         json_array_append_new(gpus, gpu_of(&n, i));
     nvml_close(&n);
@@ -143,10 +130,10 @@ json_t *meta_host(void)
     json_t *o = json_object();
     char line[512];
     meta_host_name(line, sizeof line);
-    json_object_set_new(o, "host", meta_text(line));
+    json_object_set_new(o, "host", json_string_kept(line));
     meta_boot_id(line, sizeof line);
     if (line[0])
-        json_object_set_new(o, "boot_id", meta_text(line));
+        json_object_set_new(o, "boot_id", json_string_kept(line));
     else
         meta_missing(o, "boot_id", "the kernel does not tell");
     put_cpu_model(o);
@@ -160,7 +147,7 @@ json_t *meta_host(void)
     struct utsname u;
     if (uname(&u) == 0) {
         snprintf(line, sizeof line, "%s %s %s", u.sysname, u.release, u.machine);
-        json_object_set_new(o, "kernel", meta_text(line));
+        json_object_set_new(o, "kernel", json_string_kept(line));
     }
     uint64_t waited;
     if (procfs_pressure(PROCFS_PRESSURE "cpu", "some", &waited) != 0)
@@ -266,7 +253,7 @@ static json_t *variables(char **environment, const char *prefix)
             continue;
         char *name = strndup(sorted[i], (size_t)(equals - sorted[i]));
         if (name && meta_is_allowed(name, equals + 1))
-            json_object_set_new(o, name, meta_text(equals + 1));
+            json_object_set_new(o, name, json_string_kept(equals + 1));
         free(name);
     }
     free(sorted);

@@ -30,9 +30,6 @@ int meta_find_program(const char *name, char *out, size_t n);
  *  null = unlimited. gives */
 json_t *meta_limits(void);
 
-/** meta_text - a JSON string of bytes that need not be UTF-8, as what the system hands us: those that are not are
- *  cleaned (utf8_clean). gives; NULL without memory */
-json_t *meta_text(const char *bytes);
 /** meta_missing - note in o's "missing" why key is absent. */
 void meta_missing(json_t *o, const char *key, const char *reason);
 

@@ -6,6 +6,7 @@
 #include "collect/meta.h"
 #include "collect/spool_layout.h"
 #include "lib/clocks.h"
+#include "lib/json_string.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -67,7 +68,7 @@ static void make_records(struct pack *p)
         json_t *o = json_object();
         json_object_set_new(o, "rank", json_integer(r->rank));
         if (*r->host)
-            json_object_set_new(o, "host", meta_text(r->host));
+            json_object_set_new(o, "host", json_string_kept(r->host));
         if (r->pid)
             json_object_set_new(o, "pid", json_integer(r->pid));
         if (p->launcher && pack_json_int(p->launcher, "exit_status", -1) == 0) {
@@ -193,7 +194,7 @@ static void put_ranks(const struct pack *p, json_t *o)
         if (r->node >= 0)
             json_object_set_new(rank, "node", json_integer(r->node));
         if (*r->host)
-            json_object_set_new(rank, "host", meta_text(r->host));
+            json_object_set_new(rank, "host", json_string_kept(r->host));
         if (r->pid)
             json_object_set_new(rank, "pid", json_integer(r->pid));
         for (size_t k = 0; k < sizeof keys / sizeof *keys; k++)
@@ -216,7 +217,7 @@ static void note_missing(struct pack *p, const json_t *nodes)
     if (*not_loaded) {
         char line[1200];
         snprintf(line, sizeof line, "MPI, files: %.1000s", not_loaded);
-        json_array_append_new(p->missing, meta_text(line));
+        json_array_append_new(p->missing, json_string_kept(line));
     }
     json_object_foreach((json_t *)monitors, key, value)
     {
@@ -226,7 +227,7 @@ static void note_missing(struct pack *p, const json_t *nodes)
         if (!reason)
             continue;
         snprintf(line, sizeof line, "%s: %.400s", key, reason);
-        json_array_append_new(p->missing, meta_text(line));
+        json_array_append_new(p->missing, json_string_kept(line));
     }
 }
 
@@ -240,7 +241,7 @@ static void note_calibration(struct pack *p)
             continue;
         snprintf(line, sizeof line, "ceilings: %d measurement%s of the calibration %s disturbed by other work", n,
                  n == 1 ? "" : "s", n == 1 ? "was" : "were");
-        json_array_append_new(p->missing, meta_text(line));
+        json_array_append_new(p->missing, json_string_kept(line));
     }
 }
 

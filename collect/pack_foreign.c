@@ -4,6 +4,7 @@
 #include "collect/meta.h"
 #include "lib/foreign.h"
 #include "lib/fs.h"
+#include "lib/json_string.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -98,7 +99,7 @@ void pack_export_reports(struct pack *p)
             continue;
         snprintf(line, sizeof line, "export of %.300s (%s; run: nsys export --type sqlite --output %.300s %.300s)",
                  m.name, why, name, m.name);
-        json_array_append_new(p->missing, meta_text(line));
+        json_array_append_new(p->missing, json_string_kept(line));
     }
 }
 

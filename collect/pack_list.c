@@ -1,6 +1,7 @@
 /* pack_list.c - the lists that packing fills: members, ranks, hosts, reasons, what is left out. See pack_parts.h. */
 #include "collect/pack_parts.h"
 
+#include "lib/json_string.h"
 #include "lib/tar.h"
 
 #include <errno.h>
@@ -19,7 +20,7 @@ void pack_reason(struct pack *p, const char *fmt, ...)
     va_start(ap, fmt);
     vsnprintf(line, sizeof line, fmt, ap);
     va_end(ap);
-    json_array_append_new(p->reasons, meta_text(line));
+    json_array_append_new(p->reasons, json_string_kept(line));
 }
 
 /* Room for one more item; the program ends on exhausted memory as the arena does. */
@@ -37,9 +38,9 @@ static void *grow(void *items, size_t n, size_t *cap, size_t item)
 void pack_leave_out(struct pack *p, const char *name, int64_t size, const char *reason)
 {
     json_t *o = json_object();
-    json_object_set_new(o, "name", meta_text(name));
+    json_object_set_new(o, "name", json_string_kept(name));
     json_object_set_new(o, "size", json_integer(size));
-    json_object_set_new(o, "reason", meta_text(reason));
+    json_object_set_new(o, "reason", json_string_kept(reason));
     json_array_append_new(p->not_packed, o);
 }
 

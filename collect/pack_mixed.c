@@ -4,6 +4,7 @@
 #include "collect/pack_parts.h"
 
 #include "collect/job.h"
+#include "lib/json_string.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -13,7 +14,7 @@ static void say(struct pack *p, const char *what)
 {
     pack_reason(p, "the spool holds processes of more than one run: %s; give each run a folder of its own", what);
     if (!json_object_get(p->metadata, "several_runs"))
-        json_object_set_new(p->metadata, "several_runs", meta_text(what));
+        json_object_set_new(p->metadata, "several_runs", json_string_kept(what));
 }
 
 static void compare_ranks(struct pack *p)

@@ -3,6 +3,7 @@
 
 #include "collect/node_share.h"
 #include "collect/spool_layout.h"
+#include "lib/json_string.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -107,7 +108,7 @@ static void put_monitors(const struct pack *p, json_t *o, int node, const char *
         for (size_t k = 0; k < p->n_members && node >= 0; k++)
             is_there |= p->members[k].role == kinds[i].role && p->members[k].node == node;
         snprintf(line, sizeof line, "%s: %s", is_there ? "partial" : "absent", why);
-        json_object_set_new(monitors, kinds[i].name, meta_text(line));
+        json_object_set_new(monitors, kinds[i].name, json_string_kept(line));
     }
     json_object_set_new(o, "monitors", monitors);
 }
@@ -148,9 +149,9 @@ json_t *pack_node_object(struct pack *p, int node)
     if (host && host->facts)
         json_object_update(o, host->facts);
     if (host)
-        json_object_set_new(o, "host", meta_text(host->name));
+        json_object_set_new(o, "host", json_string_kept(host->name));
     else if (first && *first->host)
-        json_object_set_new(o, "host", meta_text(first->host));
+        json_object_set_new(o, "host", json_string_kept(first->host));
     if (!*pack_json_text(o, "boot_id") && first && *pack_json_text(first->record, "boot_id"))
         json_object_set_new(o, "boot_id", json_string(pack_json_text(first->record, "boot_id")));
     put_allowed_cores(p, node, o);

@@ -3,7 +3,6 @@
 #ifndef COLLECT_PACK_PARTS_H
 #define COLLECT_PACK_PARTS_H
 
-#include "collect/meta.h"
 #include "collect/pack.h"
 #include "lib/arena.h"
 #include "lib/format.h"

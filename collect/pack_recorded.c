@@ -1,5 +1,6 @@
 /* pack_recorded.c - "collector" of job_metadata.json: what was recorded, and why something was not. */
 #include "collect/pack_parts.h"
+#include "lib/json_string.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -51,14 +52,14 @@ static void put_observed(const struct pack *p, const json_t *record, const char 
              : *mpi         ? mpi
              : *window      ? window
                             : "the program called no MPI function");
-    json_object_set_new(collector, "mpi", meta_text(line));
+    json_object_set_new(collector, "mpi", json_string_kept(line));
     snprintf(line, sizeof line, "%s%s", p->n_io_calls ? "ok" : "nothing recorded because ",
              p->n_io_calls ? ""
              : *io         ? io
              : *window     ? window
                            : "the calls on files that can be seen moved less than 1 MB and none took long (fprintf, "
                              "mmap and others are out of sight)");
-    json_object_set_new(collector, "io", meta_text(line));
+    json_object_set_new(collector, "io", json_string_kept(line));
     json_object_set_new(collector, "mpi_calls", json_integer((json_int_t)p->n_mpi_calls));
     json_object_set_new(collector, "io_calls", json_integer((json_int_t)p->n_io_calls));
     if (json_array_size(p->trace_notes))
@@ -83,7 +84,7 @@ static void put_gpu(const struct pack *p, const json_t *record, const char *wind
              : *why    ? why
              : *window ? window
                        : "the program used no GPU");
-    json_object_set_new(collector, "cuda", meta_text(line));
+    json_object_set_new(collector, "cuda", json_string_kept(line));
     if (!p->n_gpu_cut)
         return;
     snprintf(line, sizeof line,
@@ -91,7 +92,7 @@ static void put_gpu(const struct pack *p, const json_t *record, const char *wind
              "killed or left by "
              "_exit, %s ended before CUPTI handed it over",
              p->n_gpu_cut, p->n_gpu_cut == 1 ? "" : "es", p->n_gpu_cut == 1 ? "it" : "they");
-    json_array_append_new(p->trace_notes, meta_text(line));
+    json_array_append_new(p->trace_notes, json_string_kept(line));
     json_object_set(collector, "notes", p->trace_notes);
 }
 
@@ -119,7 +120,7 @@ void pack_recorded(const struct pack *p, const json_t *record, json_t *o)
                               : "no process left a trace: NVTX was not loaded (not built with it, statically linked), "
                                 "no range was reached, its calls on files were all short and moved less than 1 MB, or "
                                 "privileges, environment or root had been given up by then");
-    json_object_set_new(collector, "nvtx", meta_text(line));
+    json_object_set_new(collector, "nvtx", json_string_kept(line));
     put_observed(p, record, window, collector);
     put_gpu(p, record, window, collector);
     json_object_set_new(collector, "traces", json_integer(p->n_traces));

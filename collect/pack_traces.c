@@ -3,6 +3,7 @@
 
 #include "collect/summarize.h"
 #include "lib/hash.h"
+#include "lib/json_string.h"
 #include "lib/member.h"
 #include "lib/summary.h"
 
@@ -52,7 +53,7 @@ static void note_trace(struct pack *p, const char *notes)
         end = notes + strcspn(notes, "\n");
         char sentence[1024];
         snprintf(sentence, sizeof sentence, "%.*s", (int)(end - notes), notes);
-        json_t *line = meta_text(sentence);
+        json_t *line = json_string_kept(sentence);
         int is_known = !line || strcmp(json_string_value(line), DCR_GPU_WHOLE_NOTE) == 0;
         for (size_t i = 0; !is_known && i < json_array_size(p->trace_notes); i++)
             is_known = json_equal(json_array_get(p->trace_notes, i), line);

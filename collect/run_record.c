@@ -9,6 +9,7 @@
 #include "collect/sampler.h"
 #include "collect/spool_layout.h"
 #include "lib/fs.h"
+#include "lib/json_string.h"
 
 #include <limits.h>
 #include <signal.h>
@@ -27,7 +28,7 @@ static json_t *command_words(char *const *words, size_t n)
     for (size_t i = 0; i < n; i++) {
         dcr_buf_clear(&clean);
         redact_word(&line, words[i], &clean);
-        json_array_append_new(list, meta_text(dcr_buf_text(&clean)));
+        json_array_append_new(list, json_string_kept(dcr_buf_text(&clean)));
     }
     dcr_buf_release(&clean);
     return list;
@@ -72,7 +73,7 @@ void run_begin_record(struct run *r)
     json_object_set_new(o, "started_ns", json_integer(now.mono_ns));
     json_object_set_new(o, "command", command_words(r->o->program, (size_t)r->o->n_program));
     if (getcwd(line, sizeof line))
-        json_object_set_new(o, "folder", meta_text(line));
+        json_object_set_new(o, "folder", json_string_kept(line));
     json_t *git = git_of_command(r->o->program, (size_t)r->o->n_program);
     if (git && r->id.rank <= 0) /* a thousand ranks would ask the same of one file system */
         git_put_dirty(git, GIT_MS);
@@ -91,8 +92,9 @@ void run_begin_record(struct run *r)
         int is_secret = redact_is_secret_name(line, strlen(line));
         dcr_buf_clear(&clean);
         redact_word(&(struct redact_line){0}, equals + 1, &clean);
-        json_t *key = meta_text(line);
-        json_object_set_new(labels, json_string_value(key), meta_text(is_secret ? REDACTED : dcr_buf_text(&clean)));
+        json_t *key = json_string_kept(line);
+        json_object_set_new(labels, json_string_value(key),
+                            json_string_kept(is_secret ? REDACTED : dcr_buf_text(&clean)));
         json_decref(key);
     }
     dcr_buf_release(&clean);

@@ -1,8 +1,8 @@
 /* sampler.c - see sampler.h. */
 #include "collect/sampler.h"
 
-#include "collect/meta.h"
 #include "collect/thread.h"
+#include "lib/json_string.h"
 #include "lib/mono.h"
 
 #include <errno.h>
@@ -157,7 +157,7 @@ void sampler_stop(struct sampler *s, json_t *monitors)
     for (int i = 0; monitors && i < s->n; i++) {
         char text[700];
         describe(&s->slots[i], text, sizeof text);
-        json_object_set_new(monitors, s->slots[i].source->name, meta_text(text));
+        json_object_set_new(monitors, s->slots[i].source->name, json_string_kept(text));
     }
     pthread_cond_destroy(&s->wake);
     pthread_mutex_destroy(&s->lock);

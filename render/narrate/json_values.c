@@ -1,12 +1,11 @@
 /* json_values.c - see json_values.h. */
 #include "render/narrate/json_values.h"
 
-#include "lib/utf8.h"
+#include "lib/json_string.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* A value that is not there was not made: everything else becomes null or is cleaned. */
 static void must(int rc)
@@ -39,16 +38,7 @@ json_t *value_int(int has, int64_t v)
 
 json_t *value_string(const char *s)
 {
-    if (!s)
-        return json_null();
-    size_t room = 3 * strlen(s) + 1;
-    char *clean = malloc(room);
-    if (!clean)
-        return NULL;
-    utf8_clean(s, clean, room);
-    json_t *v = json_string(clean);
-    free(clean);
-    return v;
+    return s ? json_string_shown(s) : json_null();
 }
 
 json_t *value_text(const char *s)

@@ -11,7 +11,7 @@
  * program ends, as dcr_arena_alloc does. */
 void value_set(json_t *object, const char *key, json_t *value);
 void value_add(json_t *list, json_t *value);
-/** value_string - text by utf8_clean, so that any bytes make a string; null of NULL.
+/** value_string - json_string_shown; null of NULL.
  *  returns  gives; NULL: no memory */
 json_t *value_string(const char *s);
 /** value_real, value_int, value_text - null when there is none, when it is not finite, when it is NULL or "". */
