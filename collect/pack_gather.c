@@ -229,16 +229,18 @@ static void add_recognised(struct pack *p, const char *name, const char *path, c
 {
     const char *kind;
     size_t before = p->n_members;
+    role = pack_recognise(path, role, &kind);
     if (is_sparse(path, st)) {
         char why[200];
         snprintf(why, sizeof why,
                  "a sparse file: %.1f GB, of which the disk holds %.1f MB, and an archive would hold all of it",
                  (double)st->st_size / 1e9, (double)st->st_blocks * 512 / 1e6);
         pack_leave_out(p, path, st->st_size, why);
+        if (role != DCR_ROLE_OTHER && role != DCR_ROLE_LOG) /* evidence: the report would not miss it */
+            pack_reason(p, "'%.300s' is not packed: %s", name, why);
         p->n_sparse++;
         return;
     }
-    role = pack_recognise(path, role, &kind);
     pack_add(p, name, path, NULL, role, node, rank);
     if (p->n_members == before)
         return;

@@ -93,7 +93,15 @@ check "a sparse file of 20 GB is not packed at its size" test "$(stat -c %s spar
 check "it is said" grep -q "; 1 sparse file left out" said
 check "and recorded with its reason" metadata sparse.tar '[.not_packed[] | select(.name | endswith("model.bin"))] |
     length == 1 and .[0].size == 21474836484 and (.[0].reason | test("^a sparse file: 21.5 GB"))'
+check "and the run is complete without it" manifest sparse.tar .complete
 check "a small one is packed as it is" sh -c 'tar xOf sparse.tar small.bin | cmp - adopted/small.bin'
+mkdir evidence
+printf 'epoch,train_loss\n1,2\n' >evidence/metrics.csv
+echo epoch,step >evidence/steps-rank0.csv
+truncate -s 200M evidence/steps-rank0.csv
+check "... one that is evidence is left out, too" "$COLLECT" pack evidence -o evidence.tar
+check "and the archive is incomplete then" manifest evidence.tar \
+    '.complete == false and (.incomplete_because | any(test("steps-rank0.csv. is not packed: a sparse file")))'
 mkdir results && mv adopted/model.bin results/ && printf 'timestamp,epoch\n1,1\n' >results/metrics.csv
 check "left out of a results folder too" "$COLLECT" pack results -o folder.tar
 check "whose archive is small" test "$(stat -c %s folder.tar)" -lt 20000000
