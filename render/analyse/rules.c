@@ -163,16 +163,32 @@ static const char *all_of_files(struct report *rep, const struct run *a)
     return report_text(rep, "%s", fmt_time(ns < 9e18 ? (int64_t)ns : INT64_MAX).text);
 }
 
-/* What the kernel counted beside them, of which nobody knows the time; "" little. */
-static const char *beside_files(struct report *rep, const struct run *a)
+/* Bytes that the kernel counted beside recorded calls, of which nobody knows the time; 0: little, or not known. */
+static int64_t unseen_bytes(const struct run *a)
 {
     static const int64_t LITTLE = 1000000; /* a program reads and says so much to start */
     struct files_explained e = files_explained(a);
     int64_t rest = *e.rest_because ? 0 : e.rest_bytes[DCT_IO_READ] + e.rest_bytes[DCT_IO_WRITE];
-    return rest > LITTLE * a->ranks_len
-               ? report_text(rep, "; %s more were read and written in calls that were not seen",
-                             fmt_bytes((double)rest).text)
-               : "";
+    return rest > LITTLE * a->ranks_len ? rest : 0;
+}
+
+static const char *beside_files(struct report *rep, const struct run *a)
+{
+    int64_t rest = unseen_bytes(a);
+    return rest ? report_text(rep, "; %s more were read and written in calls that were not seen",
+                              fmt_bytes((double)rest).text)
+                : "";
+}
+
+/* Could they have taken so much of the run that I/O would be watched? Ranks that exchange by sockets read and write
+ * there what they send: of an all-reduce twice its bytes at most, each way. */
+static int is_io_unseen(const struct thresholds *t, const struct run *a)
+{
+    static const double BYTES_PER_NS = 0.5; /* a disk that is not slow, through the kernel's cache */
+    double bytes = (double)unseen_bytes(a), watched = (double)recorded_part(a).watched_ns;
+    for (int i = 0; i < a->n_mpi_calls; i++)
+        bytes -= 4 * (double)a->mpi_calls[i].sum.bytes;
+    return bytes / BYTES_PER_NS > t->io_watch * watched;
 }
 
 /* Checkpoints may lie inside steps or between them: both count against the wall time. */
@@ -226,6 +242,15 @@ static void rule_io(struct report *rep, struct run_result *r)
     if (is_io_recorded(r->run)) /* calls too short for an event are known as sums only */
         c->text = report_text(rep, "%s; all calls on files that were recorded took %s, summed over ranks%s", c->text,
                               all_of_files(rep, r->run), beside_files(rep, r->run));
+    if (c->verdict == VERDICT_FINE && is_io_unseen(t, r->run)) { /* what was not seen is no zero */
+        rule_not_measured(r, CLASS_IO,
+                          report_text(rep,
+                                      "n/a because %s were read and written in calls that were not seen (fprintf and "
+                                      "others, or pipes and sockets); seen: %s",
+                                      fmt_bytes((double)unseen_bytes(r->run)).text,
+                                      r->part_ns[PART_IO] ? a_step(rep, r->part_ns[PART_IO]) : "none in steps"));
+        c->is_unrecorded = 1;
+    }
 }
 
 static void rule_copy(struct report *rep, struct run_result *r)

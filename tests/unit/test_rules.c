@@ -285,6 +285,46 @@ static void test_io_recorded(void **state)
     }
 }
 
+/* By the kernel the ranks wrote more than lies in recorded calls: much of it is no zero, little of it is. Through
+ * sockets MPI writes, too. */
+static void test_io_unseen(void **state)
+{
+    (void)state;
+    static struct run_mpi_call sent = {.name = "MPI_Allreduce", .sum = {.n = 1, .bytes = 1000000000}};
+    static const struct {
+        int64_t written;
+        int is_mpi;
+        enum verdict verdict;
+    } cases[] = {{3000000000, 0, VERDICT_NA}, {20000000, 0, VERDICT_FINE}, {3000000000, 1, VERDICT_FINE}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct run *r = parts(0, 0, 0), *runs[] = {r};
+        r->io_status = "ok";
+        for (int k = 0; k < 2; k++) {
+            struct run_rank *rank = run_rank_at(r, k);
+            rank->process_seconds = 10;
+            rank->io[DCT_IO_READ_CALLS] = rank->io[DCT_IO_WRITE_CALLS] = 10;
+            rank->io[DCT_IO_WRITE_CHARS] = cases[i].written / 2;
+        }
+        r->mpi_calls = &sent;
+        r->n_mpi_calls = cases[i].is_mpi;
+        struct report rep = {0};
+        struct analyse_options o = made_options();
+        assert_int_equal(analyse(&rep, runs, 1, &o, NULL), 0);
+        narrate(&rep);
+        const struct run_result *k = &rep.runs[0];
+        assert_int_equal(k->classes[CLASS_IO].verdict, cases[i].verdict);
+        assert_int_equal(is_part_known(k, PART_IO), cases[i].verdict != VERDICT_NA);
+        if (cases[i].verdict == VERDICT_NA) {
+            assert_non_null(strstr(k->classes[CLASS_IO].text, "n/a because 3.00 GB were read and written"));
+            assert_non_null(strstr(unrecorded_in_compute(&rep, k), "I/O")); /* it may be in what is called compute */
+        }
+        r->n_mpi_calls = 0;
+        r->mpi_calls = NULL;
+        report_free(&rep);
+        run_free(r);
+    }
+}
+
 /* 20 of 60 of loading are calls on files: they count as I/O, in time and in what their removal saves. */
 static void test_files_in_loading(void **state)
 {
@@ -1009,6 +1049,7 @@ int main(void)
         cmocka_unit_test(test_always_last),
         cmocka_unit_test(test_io_recorded),
         cmocka_unit_test(test_late_by_writing),
+        cmocka_unit_test(test_io_unseen),
         cmocka_unit_test(test_files_in_loading),
         cmocka_unit_test(test_outside_the_steps),
         cmocka_unit_test(test_largest_gain),
