@@ -6,12 +6,11 @@
 
 enum { ASK_FAILED = -1, ASK_TOO_LONG = -2 };
 
-/** ask_child - run child(ctx) in a new process, whose standard output is read and whose other streams are /dev/null. It
- *  is killed, and what it started in turn, when it takes longer than timeout_ms or has said n - 1 bytes. No other
- *  thread may run here.
- *  out      what it said, cut, a C string
- *  returns  its exit status (0 when it was killed for having said enough), ASK_FAILED: it could not be started or ended
- *           by a signal; ASK_TOO_LONG */
+/** ask_child - run child(ctx) in a new process. Its standard output is read, its other streams are /dev/null. The child
+ *  and its descendants are killed after timeout_ms or n - 1 bytes of output. The caller must have a single thread.
+ *  out      the output as a C string, cut at n - 1 bytes
+ *  returns  the exit status (0 if it was killed after n - 1 bytes); ASK_FAILED: it could not be started, or a signal
+ *           ended it; ASK_TOO_LONG: it was killed after timeout_ms */
 int ask_child(void (*child)(void *ctx), void *ctx, int timeout_ms, char *out, size_t n);
 
 #endif

@@ -2,8 +2,8 @@
  * can say how far their clocks are from it (source_clock.c). Traces count CLOCK_MONOTONIC, which begins anew on every
  * host.
  *
- * The server's address and a random word that opens it lie in the spool (or --clock's folder), readable by its owner
- * only, and are gone when the run ends; they are never packed. */
+ * A file in the spool (or in the folder of --clock) holds the server's address and the random word that clients must
+ * send. Only its owner can read it, it is removed when the run ends, and it is never packed. */
 #ifndef COLLECT_CLOCK_SERVER_H
 #define COLLECT_CLOCK_SERVER_H
 
@@ -11,7 +11,7 @@
 
 #include <stdint.h>
 
-/* The ending keeps it out of archives, should a kill leave it behind. */
+/* The suffix keeps the file out of archives if a kill leaves it behind. */
 #define CLOCK_SERVER_FILE "clock-server.partial"
 enum { CLOCK_WORD_BYTES = 16 };
 
@@ -27,7 +27,7 @@ struct clock_answer {
 struct clock_server;
 /** clock_server_start - serve until clock_server_stop, from a thread of its own.
  *  out      gives; clock_server_stop
- *  folder   that the other hosts see, for the address
+ *  folder   for the file with the address; the other hosts must see it
  *  errors   DCR_FAIL: no socket, no thread, the file cannot be written. A run can do without */
 int clock_server_start(struct clock_server **out, const char *folder, struct dcr_err *err) DCR_MUST_CHECK;
 void clock_server_stop(struct clock_server *s);

@@ -22,10 +22,8 @@ void disturbed_by_spread(json_t *o, double least);
  *  n_cores  of all; with one there is nothing to compare */
 void disturbed_below_one(json_t *one, json_t *all, int n_cores);
 
-/** disturbed_list - a sentence for each disturbed measurement of a whole calibration, "host n1, arithmetic, all
- *  cores: ..."; one that several have is said of each.
- *  out      gives; lines, each ended by a line feed
- *  returns  how many there are */
+/** disturbed_list - one sentence for each disturbed measurement of a calibration: "host n1, arithmetic, all cores:
+ * ...". out      gives; lines, each ended by a line feed returns  how many there are */
 int disturbed_list(const json_t *calibration, struct dcr_buf *out);
 
 #endif

@@ -272,7 +272,7 @@ static int check_ending(const char *output, struct dcr_err *err)
                        output, dot);
 }
 
-/* partial: NULL when the output itself is written into */
+/* partial: the temporary name; NULL = write directly into output */
 static int open_output(const char *output, const char *partial, FILE **out, struct dcr_err *err)
 {
     int fd = -1, rc = partial ? dcr_open_partial(output, partial, &fd, err) : DCR_OK;

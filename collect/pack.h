@@ -23,7 +23,7 @@ struct pack_request {
     const char *calibration; /* what `dccollect calibrate` wrote, or NULL */
     int n_nodes;             /* told by the user, 0 = find out */
     int emulate_nodes;       /* as the run's own option */
-    int *n_unread;           /* set to the number of files of the spool that could not be read; NULL: not asked */
+    int *n_unread;           /* gets the number of spool files that could not be read; may be NULL */
 };
 
 /** pack_check_output - may an archive be put there: nothing stands there, or an archive of ours, which is replaced.

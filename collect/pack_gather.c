@@ -193,7 +193,8 @@ static int add_spool_file(struct pack *p, const char *name, const char *path, co
 
 /* ---- results folders of others ----------------------------------------------------------------- */
 
-/* Bytes of the file that nobody wrote. A disk that packs what it stores has few blocks and no holes. */
+/* Bytes in holes of the file. The number of blocks does not tell: a compressing file system stores few blocks although
+ * the file has no holes. */
 static int64_t hole_bytes(const char *path, int64_t size)
 {
     int64_t holes = 0;
@@ -201,7 +202,7 @@ static int64_t hole_bytes(const char *path, int64_t size)
     for (off_t at = 0; fd >= 0 && at < size;) {
         off_t data = lseek(fd, at, SEEK_DATA);
         int is_last = data < 0 && errno == ENXIO;
-        if (data < 0 && !is_last) /* it cannot tell */
+        if (data < 0 && !is_last) /* the file system does not support SEEK_DATA */
             break;
         holes += (is_last ? size : data) - at;
         at = is_last ? size : lseek(fd, data, SEEK_HOLE);
@@ -213,7 +214,7 @@ static int64_t hole_bytes(const char *path, int64_t size)
     return holes;
 }
 
-/* Most of it is holes, which an archive would hold as zeros: gigabytes of them, of a file that takes kilobytes. */
+/* More than half of the file is holes. An archive would store them as zeros: gigabytes for a file of kilobytes. */
 static int is_sparse(const char *path, const struct stat *st)
 {
     const int64_t most = INT64_C(64) << 20;
@@ -223,7 +224,7 @@ static int is_sparse(const char *path, const struct stat *st)
     return holes > most && holes > st->st_size / 2;
 }
 
-/* A file that others left: what its name does not tell, its content may. */
+/* A file of another tool. If its name does not tell what it is, its content may. */
 static void add_recognised(struct pack *p, const char *name, const char *path, const struct stat *st,
                            enum dcr_role role, int node, int rank)
 {
@@ -233,7 +234,7 @@ static void add_recognised(struct pack *p, const char *name, const char *path, c
     if (is_sparse(path, st)) {
         char why[200];
         snprintf(why, sizeof why,
-                 "a sparse file: %.1f GB, of which the disk holds %.1f MB, and an archive would hold all of it",
+                 "a sparse file: %.1f GB long with %.1f MB on disk; an archive would store its full length",
                  (double)st->st_size / 1e9, (double)st->st_blocks * 512 / 1e6);
         pack_leave_out(p, path, st->st_size, why);
         if (role != DCR_ROLE_OTHER && role != DCR_ROLE_LOG) /* evidence: the report would not miss it */

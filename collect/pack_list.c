@@ -78,7 +78,7 @@ void pack_add(struct pack *p, const char *name, const char *path, const char *by
     /* One odd file among the results must not cost the archive. */
     if (!has_name(name)) {
         pack_leave_out(p, path ? path : name, size,
-                       "its name holds control characters, backslashes or what is not UTF-8");
+                       "its name has control characters, backslashes or bytes that are not UTF-8");
         return;
     }
     if (path && !is_readable(path)) {

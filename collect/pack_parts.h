@@ -62,7 +62,7 @@ struct pack {
     const char *exports; /* folder of exports made here, removed in the end; NULL none */
     int n_unknown;       /* files of no known kind */
     int n_unread;        /* files of the spool that could not be read */
-    int n_sparse;        /* files left out since most of them is holes */
+    int n_sparse;        /* files left out because they are mostly holes */
     int n_nodes;         /* 0 unknown */
     int n_traces, n_traces_packed;
     int n_empty;     /* traces without a byte */
@@ -91,9 +91,10 @@ void pack_reason(struct pack *p, const char *fmt, ...) DCR_PRINTF(2, 3);
 /** pack_rank_at, pack_host_at - made when there is none yet. */
 struct pack_rank *pack_rank_at(struct pack *p, int rank);
 struct pack_host *pack_host_at(struct pack *p, const char *name);
-/** pack_leave_out - what does not become a member, for not_packed. */
+/** pack_leave_out - list a file that does not become a member under not_packed. */
 void pack_leave_out(struct pack *p, const char *name, int64_t size, const char *reason);
-/** pack_leave_unread - the same of what could not be read, by errno: one of the spool leaves the run incomplete. */
+/** pack_leave_unread - the same for a file that could not be read; errno is the reason. If the file is in the spool,
+ * the run is incomplete. */
 void pack_leave_unread(struct pack *p, const char *path, int64_t size);
 
 /* ---- pack_traces.c ---- */

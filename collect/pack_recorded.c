@@ -57,8 +57,8 @@ static void put_observed(const struct pack *p, const json_t *record, const char 
              p->n_io_calls ? ""
              : *io         ? io
              : *window     ? window
-                           : "the calls on files that can be seen moved less than 1 MB and none took long (fprintf, "
-                             "mmap and others are out of sight)");
+                           : "the visible calls on files moved less than 1 MB and none took long (fprintf, mmap and "
+                             "others cannot be seen)");
     json_object_set_new(collector, "io", json_string_kept(line));
     json_object_set_new(collector, "mpi_calls", json_integer((json_int_t)p->n_mpi_calls));
     json_object_set_new(collector, "io_calls", json_integer((json_int_t)p->n_io_calls));

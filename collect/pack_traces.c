@@ -162,8 +162,8 @@ static int make_summary(struct pack *p, const char *trace, const char *path, int
     if (rc == DCR_FAIL && stat(path, &st) == 0 && st.st_size == 0) {
         p->n_empty++;
         pack_reason(p,
-                    "the trace '%s' is empty: no room on the spool's disk, no free file descriptor, or its process was "
-                    "killed as it began it",
+                    "the trace '%s' is empty: the spool's disk was full, no file descriptor was free, or the process "
+                    "was killed while it created the trace",
                     trace);
         rc = DCR_OK;
     } else if (rc == DCR_FAIL) { /* no trace at all: said, and packed as it is */

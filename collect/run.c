@@ -59,7 +59,8 @@ static struct syncer *start_sync(const struct run *r)
     return r->id.rank >= 0 ? sync_start(own, 2, r->o->sync_s) : sync_start(all, 1, r->o->sync_s);
 }
 
-/* The monitors' last sample is taken while the kernel still tells what the ended program used in all. */
+/* The monitors take their last sample before the ended program is waited for: until then the kernel keeps its totals.
+ */
 struct last_look {
     struct sampler *sampler;
     json_t *monitors;
@@ -156,14 +157,14 @@ static void say_leftovers(const struct run *r, int n_left, const char *pids, cha
              r->o->output);
 }
 
-/* The same, and what could not be read is all that there is of it. */
+/* The spool is kept because it has the only copy of the files that could not be read. */
 static void say_unread(const struct run *r, int n_unread, char *message, size_t n)
 {
     size_t used = strlen(message);
-    snprintf(
-        message + used, n - used,
-        "\ndccollect: %d file%s of '%s' could not be read, so it is kept; when that is mended: dccollect pack %s -o %s",
-        n_unread, n_unread == 1 ? "" : "s", r->spool, r->spool, r->o->output);
+    snprintf(message + used, n - used,
+             "\ndccollect: %d file%s of '%s' could not be read, so the folder is kept. Make %s readable, then: "
+             "dccollect pack %s -o %s",
+             n_unread, n_unread == 1 ? "" : "s", r->spool, n_unread == 1 ? "it" : "them", r->spool, r->o->output);
 }
 
 /* Who removes the folder may do so while files are made in it: then there may be a folder of the same name again, with
@@ -246,7 +247,7 @@ static int check_clock(const struct options *o, struct dcr_err *err)
     struct stat st;
     if (!o->clock || (stat(o->clock, &st) == 0 && S_ISDIR(st.st_mode)))
         return DCR_OK;
-    return dcr_err_set(err, DCR_FAIL, "'--clock %s': there is no such folder; make it where all hosts see it",
+    return dcr_err_set(err, DCR_FAIL, "'--clock %s': there is no such folder; create it where all hosts see it",
                        o->clock);
 }
 
@@ -326,7 +327,7 @@ int run_program(const struct options *o, char *message, size_t n, int *status, s
                  o->spool);
     }
     if (rc && *status == 0) {
-        dcr_err_while(err, "the program ended with status 0, and %d is dccollect's own", DCR_EXIT_SELF);
+        dcr_err_while(err, "the program ended with status 0; status %d is dccollect's own", DCR_EXIT_SELF);
         *status = DCR_EXIT_SELF;
     }
 out:

@@ -57,7 +57,7 @@ void outputs_close(struct outputs *o)
     free(o);
 }
 
-/* All of the bytes or, where the disk is full, none of them: a row that is cut short would be read as another one. */
+/* Append all bytes or, on a full disk, none: a truncated row would be read as a different one. */
 static int append_whole(int fd, const char *bytes, size_t n)
 {
     struct stat before;
@@ -67,7 +67,7 @@ static int append_whole(int fd, const char *bytes, size_t n)
         ssize_t k = write(fd, bytes, n);
         if (k <= 0) {
             int why = errno, is_cut = S_ISREG(before.st_mode) && ftruncate(fd, before.st_size) == 0;
-            (void)is_cut; /* the failure is said in any case */
+            (void)is_cut; /* the write's failure is reported in any case */
             errno = why;
             return -1;
         }

@@ -27,7 +27,7 @@ struct source_config {
     int rank;             /* of this collector's program; -1: ranks are found among its descendants */
     pid_t pid;            /* the program */
     const char
-        *clock_folder; /* where the collector of rank 0 says whom to ask for the time; NULL: there are no others */
+        *clock_folder; /* where the collector of rank 0 writes its address for clients; NULL: there is no other one */
     const struct perf *perf;     /* its counters, or NULL */
     struct libraries *libraries; /* what its processes have mapped goes there, or NULL */
 };
@@ -52,8 +52,8 @@ const struct source *const *source_all(void);
 /** outputs_open - files are created below the spool folder when their first row comes. gives; outputs_close. */
 struct outputs *outputs_open(const char *spool);
 /** outputs_rows - append rows (each with its newline) to the file of that relative name, header first when it is new.
- *  errors   DCR_FAIL: cannot be written, the file ends with the row before; further rows of that file are refused at
- * once */
+ *  errors   DCR_FAIL: the rows cannot be written. The file then ends with the previous row, and later rows are refused
+ *           at once */
 int outputs_rows(struct outputs *o, const char *name, const char *header, const char *rows, size_t n,
                  struct dcr_err *err) DCR_MUST_CHECK;
 void outputs_close(struct outputs *o);

@@ -197,7 +197,7 @@ static int configure(void **ctx, const struct source_config *config, struct dcr_
     source_header(c->header, sizeof c->header, DCR_CLOCK_MONITOR_COLUMNS(SOURCE_CELL));
     snprintf(
         c->why, sizeof c->why,
-        "the collector of rank 0 told no address in '%.150s' (do all hosts see that folder? --clock names another)",
+        "the collector of rank 0 wrote no address to '%.150s' (do all hosts see that folder? --clock sets another)",
         config->clock_folder ? config->clock_folder : "");
     thread_condition(&c->changed);
     pthread_mutex_init(&c->lock, NULL);

@@ -2,8 +2,8 @@
  *
  * Under one collector per rank all descendants are summed into that rank. A collector in front of mpirun finds the
  * ranks among its descendants by their environment; processes without a rank (mpirun itself, or a program that has no
- * ranks) go to launcher/process_monitor.csv. Counters of processes that ended stay in the sums, as last seen; what they
- * read and wrote the kernel adds to the parent that waited for them. */
+ * ranks) go to launcher/process_monitor.csv. Counters of ended processes stay in the sums with their last value. The
+ * exception is /proc/<pid>/io, which the kernel adds to the parent that waits for the process. */
 #include "collect/libraries.h"
 #include "collect/perf.h"
 #include "collect/procfs.h"
@@ -21,7 +21,7 @@
 enum { MAX_PROCESSES = 4096, MAX_THREADS = 64, TREE_DEPTH = 64 };
 enum { USER, SYSTEM, READ, WRITTEN, VOLUNTARY, INVOLUNTARY, DELAY, MINOR, MAJOR, IO_TOTALS };
 enum { N_COUNTERS = IO_TOTALS + DCT_N_IO_TOTALS };
-/* Those of /proc/<pid>/io. */
+/* The counters of /proc/<pid>/io. */
 #define IO_COUNTERS (1u << READ | 1u << WRITTEN | ((1u << DCT_N_IO_TOTALS) - 1) << IO_TOTALS)
 
 struct counters {
@@ -35,8 +35,8 @@ struct process {
     uint64_t start; /* in ticks since boot; tells a reused pid */
     pid_t parent;
     int rank;
-    int is_alive, was_alive; /* in this sample, in the one before; a zombie is, its parent has not waited for it yet */
-    int is_in_parent;        /* what it read and wrote is counted there */
+    int is_alive, was_alive; /* in this sample, in the previous one; a zombie counts as alive */
+    int is_in_parent;        /* its I/O counters are part of its parent's */
     struct counters last;
     int is_zombie;
     int64_t look_ns, look_gap_ns; /* when its libraries are looked at next */
@@ -225,7 +225,7 @@ static void look_at(struct processes *c, pid_t pid)
     for (int i = 0; i < N_COUNTERS; i++) /* threads that ended take their counts away: never run backwards */
         if (now.value[i] < p->last.value[i])
             now.value[i] = p->last.value[i];
-    if (seen.is_zombie) { /* its memory is gone, and of what it counted some may not be told any more */
+    if (seen.is_zombie) { /* it has no memory any more, and some of its counters may be unreadable */
         now.has |= p->last.has;
         now.rss_bytes = p->last.rss_bytes;
     }
@@ -326,7 +326,7 @@ static int put_rank(struct processes *c, int rank, const struct tick *now, struc
     return outputs_rows(out, name, c->header, dcr_buf_text(&c->row), c->row.len, err);
 }
 
-/* Is the process that waited for this one there still, and of the same rank? */
+/* Is the parent, which waited for this process, alive and of the same rank? */
 static int has_parent(const struct processes *c, const struct process *p)
 {
     for (size_t i = 0; i < c->n; i++)

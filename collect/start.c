@@ -105,7 +105,7 @@ static void look_behind(const sigset_t *ours, struct ended *e)
         e->told = tells_to_end(signal) ? signal : 0;
 }
 
-/* Into e->told what told the program to end meanwhile. */
+/* Wait until the program has ended. e->told gets the first signal that told it to end. */
 static void wait_for_end(pid_t pid, const sigset_t *ours, struct ended *e)
 {
     for (;;) {

@@ -60,8 +60,8 @@ int dcr_err_mark(struct dcr_err *err, enum dcr_err_kind kind, int grade);
  *  returns  err->grade (DCR_FAIL when err is NULL) */
 int dcr_err_while(struct dcr_err *err, const char *fmt, ...) DCR_PRINTF(2, 3);
 
-/** dcr_clean_text - make a text safe to print on a terminal, in place: bytes that are no UTF-8, control and format
- *  characters (utf8_is_unseen: ESC, what turns the direction of writing ...) become '?'; line feeds and tabs stay.
+/** dcr_clean_text - make a text safe to print on a terminal, in place. Bytes that are not UTF-8 and invisible
+ * characters (utf8_is_unseen: ESC, changes of the writing direction ...) become '?'; line feeds and tabs stay.
  *  Sentences of dcr_err_* are clean already.
  *  text     may be NULL
  *  returns  text */

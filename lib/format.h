@@ -138,8 +138,8 @@ enum dcr_role {
 #define DCT_BLOCK_BYTES 65536u          /* default */
 #define DCT_SLOT_BYTES 16u
 
-/* /proc/<pid>/io: what system calls of the process, and of children that it waited for, read and wrote: of files,
- * pipes, sockets, terminals. X(enumerator, name there, column of the process monitor) */
+/* Counters of /proc/<pid>/io: reads and writes on files, pipes, sockets and terminals by system calls of the process
+ * and of children that it has waited for. X(enumerator, name in /proc, column of the process monitor) */
 #define DCT_IO_TOTALS(X)                          \
     X(DCT_IO_READ_CHARS, "rchar", "read_chars")   \
     X(DCT_IO_WRITE_CHARS, "wchar", "write_chars") \
@@ -152,10 +152,10 @@ enum dct_io_total {
         DCT_N_IO_TOTALS
 };
 
-/* Times of events are of the track's counter, which is held against CLOCK_MONOTONIC. */
+/* Event times come from the track's counter; they differ from CLOCK_MONOTONIC by at most this. */
 #define DCT_CLOCK_ERROR_NS 2000
 
-struct dct_file_header { /* 256 bytes, of earlier writers 128; the rest of block 0 is zero */
+struct dct_file_header { /* 256 bytes (128 in traces of earlier writers); the rest of block 0 is zero */
     uint64_t magic;
     uint32_t version;
     uint32_t block_bytes;
@@ -166,16 +166,16 @@ struct dct_file_header { /* 256 bytes, of earlier writers 128; the rest of block
     int64_t mono_ns, real_ns; /* CLOCK_MONOTONIC and CLOCK_REALTIME read together at the start */
     char host[64];
     uint64_t dropped;      /* events of threads that never got a block */
-    int64_t incomplete_ns; /* from then on events may be missing; 0 = none is, or the writer did not say */
-    /* The window in which calls and ranges are recorded. All 0: no window, or an older writer. Times are of the
-     * system's clock; times of events differ from it by up to DCT_CLOCK_ERROR_NS. */
+    int64_t incomplete_ns; /* events from this time on may be missing; 0 = none is missing, or an earlier writer */
+    /* The window in which calls and ranges are recorded. All 0: no window, or an earlier writer. These are times of
+     * CLOCK_MONOTONIC; event times differ from it by up to DCT_CLOCK_ERROR_NS. */
     int64_t window_first_ns, window_last_ns; /* when it first opened and last closed; 0 = never */
-    int64_t window_closed_ns;                /* length of the pieces that have closed */
-    int64_t window_since_ns;                 /* when the piece that is open opened; 0 = none is */
-    int64_t window_until_ns;                 /* it closes then at the latest; INT64_MAX = at no known time */
-    uint64_t dropped_gpu;                    /* part of `dropped`: activity of GPUs that CUPTI lost, at any time */
-    uint64_t own_bytes;                      /* that the recorder itself wrote by system calls */
-    uint64_t io[DCT_N_IO_TOTALS];            /* the kernel's totals of the process at exit(); 0 = not said */
+    int64_t window_closed_ns;                /* total length of the closed pieces */
+    int64_t window_since_ns;                 /* start of the open piece; 0 = none is open */
+    int64_t window_until_ns;                 /* latest time at which it closes; INT64_MAX = not known */
+    uint64_t dropped_gpu;                    /* part of `dropped`: GPU activity that CUPTI lost, at any time */
+    uint64_t own_bytes;                      /* bytes that the recorder itself wrote by system calls */
+    uint64_t io[DCT_N_IO_TOTALS];            /* the kernel's totals of the process at exit(); 0 = not recorded */
     uint64_t reserved[5];
 };
 

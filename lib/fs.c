@@ -63,7 +63,7 @@ int dcr_check_is_file(const struct stat *st, const char *path, struct dcr_err *e
 {
     if (S_ISREG(st->st_mode) || S_ISDIR(st->st_mode))
         return DCR_OK;
-    return dcr_err_set(err, DCR_FAIL, "cannot use '%s': it is a %s. Write what it gives to a file, and give that file",
+    return dcr_err_set(err, DCR_FAIL, "cannot use '%s': it is a %s. Write its content to a file and pass that file",
                        path, S_ISFIFO(st->st_mode) ? "pipe" : "device or socket");
 }
 
@@ -85,7 +85,7 @@ int dcr_open_file(const char *what, const char *path, int *fd, struct dcr_err *e
 
 int dcr_open_partial(const char *path, const char *partial, int *fd, struct dcr_err *err)
 {
-    enum { MOST_TRIES = 100 }; /* some file systems have no lasting numbers of files */
+    enum { MOST_TRIES = 100 }; /* is_at never holds on file systems without stable inode numbers */
     for (int tries = 1;; tries++) {
         *fd = open(partial, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
         if (*fd < 0)
@@ -96,18 +96,17 @@ int dcr_open_partial(const char *path, const char *partial, int *fd, struct dcr_
         close(*fd);
         if (is_busy)
             return dcr_err_set(err, DCR_FAIL,
-                               "cannot write '%s': another process writes it just now; try again when that has ended",
-                               path);
-        /* Between the two calls the other one ended, and the file has its name now. */
+                               "cannot write '%s': another process is writing it; try again when that has ended", path);
+        /* Between open and flock another process gave the partial file its final name. */
     }
-    if (ftruncate(*fd, 0) == 0 || errno == EINVAL) /* what is no plain file has no length */
+    if (ftruncate(*fd, 0) == 0 || errno == EINVAL) /* EINVAL: not a plain file */
         return DCR_OK;
     int rc = dcr_err_sys(err, DCR_FAIL, "cannot write '%s'", path);
     close(*fd);
     return rc;
 }
 
-/* Network file systems say at a close what could not be written; a copy's is enough, and the lock stays. */
+/* Network file systems report failed writes at close. Closing a copy is enough, and the lock stays. */
 static int has_arrived(int fd)
 {
     int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
@@ -120,10 +119,10 @@ int dcr_commit_file(int fd, const char *partial, const char *path, struct dcr_er
     if (!has_arrived(fd))
         return dcr_err_sys(err, DCR_FAIL, "cannot write '%s'", path);
     if (lstat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode))
-        return dcr_err_set(err, DCR_FAIL, "cannot write '%s': what has that name is no file; choose another one", path);
+        return dcr_err_set(err, DCR_FAIL, "cannot write '%s': it exists and is not a file; choose another name", path);
     if (rename(partial, path) != 0)
         return dcr_err_sys(err, DCR_FAIL, "cannot rename '%s' to '%s'", partial, path);
-    (void)flock(fd, LOCK_UN); /* now: a child that another thread just forks has a copy of the descriptor */
+    (void)flock(fd, LOCK_UN); /* not by close: a child forked by another thread may hold a copy of the descriptor */
     return DCR_OK;
 }
 
@@ -135,7 +134,7 @@ int dcr_sync_folder(const char *path, struct dcr_err *err)
     if (snprintf(folder, sizeof folder, "%.*s", slash && n == 0 ? 1 : slash ? n : 1, slash ? path : ".") >= PATH_MAX)
         return dcr_err_set(err, DCR_FAIL, "the name '%s' is too long", path);
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0) /* it may be written, and not read */
+    if (fd < 0) /* EACCES: the folder may be writable but not readable */
         return errno == EACCES ? DCR_OK : dcr_err_sys(err, DCR_FAIL, "cannot sync the folder of '%s'", path);
     int rc = fsync(fd) == 0 || errno == EINVAL || errno == EROFS || errno == ENOTSUP
                  ? DCR_OK
@@ -191,7 +190,7 @@ int dcr_open_nameless(const char *folder)
 /* Removes the entry `name` of the folder `at`, whatever it is. */
 static int remove_at(int at, const char *name, const char *shown, struct dcr_err *err)
 {
-    if (unlinkat(at, name, 0) == 0 || errno == ENOENT) /* by somebody else */
+    if (unlinkat(at, name, 0) == 0 || errno == ENOENT) /* ENOENT: another process removed it */
         return 0;
     if (errno != EISDIR && errno != EPERM)
         return dcr_err_sys(err, DCR_FAIL, "cannot remove '%s'", shown);

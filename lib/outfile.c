@@ -31,7 +31,7 @@ static int check_name(const struct dcr_output *o, const char *path, struct dcr_e
     if (S_ISDIR(st.st_mode))
         return dcr_err_set(err, DCR_FAIL, "cannot write %s '%s': a folder of that name is in the way", o->option, path);
     if (!S_ISREG(st.st_mode)) /* as dcr_commit_file does, but a link to one counts too: /dev/stdout would be replaced */
-        return dcr_err_set(err, DCR_FAIL, "cannot write %s '%s': what has that name is no file; choose another one",
+        return dcr_err_set(err, DCR_FAIL, "cannot write %s '%s': it exists and is not a file; choose another name",
                            o->option, path);
     if (st.st_size == 0)
         return DCR_OK;

@@ -30,8 +30,10 @@ int dcr_output_spares(const struct dcr_output *o, char *const *inputs, size_t n,
  *  errors   DCR_FAIL: they are one */
 int dcr_outputs_differ(const struct dcr_output *a, const struct dcr_output *b, struct dcr_err *err) DCR_MUST_CHECK;
 
-/** dcr_hold_standard_streams - first of all in main: a standard stream that is closed keeps its number, and reading and
- *  writing it go on failing with EBADF. Else a file of ours would get the number, and what is printed. Until exec. */
+/** dcr_hold_standard_streams - occupy the numbers of closed standard streams; call it first in main. Otherwise a file
+ * of ours could get such a number, and printed text would land in it. Using the stream still fails with EBADF. Until
+ * exec.
+ */
 void dcr_hold_standard_streams(void);
 
 /** dcr_flush_standard_output - has all that was printed arrived?

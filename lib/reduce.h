@@ -129,7 +129,9 @@ const char *event_numbered_step(const char *name);
 struct reducer;
 /** reduce_new - gives; free with reduce_free. */
 struct reducer *reduce_new(void);
-/** reduce_until - steps that end later are left out: not all that is in them was recorded. Before the first event. */
+/** reduce_until - leave out steps that end later, because they were not recorded completely. Call before the first
+ * event.
+ */
 void reduce_until(struct reducer *d, int64_t until_ns);
 /** reduce_event - one complete range. Events of a track come ordered by end (children before parents). */
 void reduce_event(struct reducer *d, const struct event *e);

@@ -58,7 +58,7 @@ struct reducer {
     struct track beside;     /* its calls: communication that no thread waits in, as the program names it */
     struct track flights;    /* the same as observed: what counts where the program names none */
     size_t n_tracks, tracks_cap;
-    int64_t until_ns; /* of reduce_until */
+    int64_t until_ns; /* set by reduce_until */
     int has_steps;    /* found one that is more than a batch */
     struct phase phases[RUN_MAX_PHASES];
     int n_phases;

@@ -331,7 +331,7 @@ int summary_of_trace_with_gpu(struct summary *out, struct dcr_arena *a, struct d
 
 int summary_fingerprint(int fd, int64_t *size, uint32_t *crc, struct dcr_err *err)
 {
-    enum { HEADER_BYTES = 128 }; /* of the first version: the same print for traces of all of them */
+    enum { HEADER_BYTES = 128 }; /* as in the first version, so that all versions have the same fingerprint */
     struct dct_file_header h;
     *crc = 0;
     *size = dct_used_bytes(fd);

@@ -117,7 +117,7 @@ static int take_identity(struct reading *g, const json_t *o)
     return 1;
 }
 
-/* What older collectors do not say is 0. */
+/* Fields that older collectors did not write are 0. */
 static int take_recorded(const json_t *o, struct dct_info *info)
 {
     const json_t *window = json_object_get(o, "window"), *incomplete = json_object_get(o, "incomplete_ns"),

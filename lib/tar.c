@@ -304,11 +304,12 @@ struct dcr_tar_writer {
     struct archive *archive;
     struct archive_entry *entry;
     char *path, *partial;
-    int fd, write_errno; /* of the first write that failed, or 0 */
+    int fd;
+    int write_errno; /* of the first failed write, or 0 */
 };
 
-/* What libarchive writes into. It never hears of a failed write: after one, it would free neither its buffers nor the
- * compressor's (3.6.2). The writer asks write_errno instead. */
+/* The write callback of libarchive. It never reports a failure, because libarchive 3.6.2 then leaks its buffers and the
+ * compressor's. The callers check write_errno instead. */
 static la_ssize_t write_bytes(struct archive *a, void *ctx, const void *bytes, size_t n)
 {
     (void)a;
@@ -376,7 +377,7 @@ int dcr_tar_create_in(struct dcr_tar_writer **out, const char *path, const char 
             goto out;
         }
     }
-    archive_write_set_bytes_in_last_block(w->archive, 1); /* as libarchive does for a file: no padding */
+    archive_write_set_bytes_in_last_block(w->archive, 1); /* no padding, as libarchive does for files */
     if (archive_write_open(w->archive, w, NULL, write_bytes, NULL) != ARCHIVE_OK)
         rc = writer_fail(w, err);
 out:
@@ -480,10 +481,10 @@ void dcr_tar_abandon(struct dcr_tar_writer *w)
     if (!w)
         return;
     if (!w->write_errno)
-        w->write_errno = ECANCELED; /* freeing ends the member with zeros, which nobody wants written */
+        w->write_errno = ECANCELED; /* archive_write_free fills the member with zeros; do not write them */
     archive_write_free(w->archive);
     archive_entry_free(w->entry);
-    if (w->fd >= 0 && w->partial) /* first: closed, it may be another process's */
+    if (w->fd >= 0 && w->partial) /* before the close, after which another process may own the file */
         unlink(w->partial);
     if (w->fd >= 0)
         close(w->fd);

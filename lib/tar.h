@@ -39,7 +39,8 @@ enum { DCR_ZSTD_LEVEL_MIN = 1, DCR_ZSTD_LEVEL_DEFAULT = 3, DCR_ZSTD_LEVEL_MAX = 
 int dcr_tar_create(struct dcr_tar_writer **out, const char *path, struct dcr_err *err) DCR_MUST_CHECK;
 /** dcr_tar_create_level - the same; level of zstd for a path ending in .zst, 0 = DCR_ZSTD_LEVEL_DEFAULT. */
 int dcr_tar_create_level(struct dcr_tar_writer **out, const char *path, int level, struct dcr_err *err) DCR_MUST_CHECK;
-/** dcr_tar_create_in - the same, made in the file partial (dcr_open_partial). path says whether it is compressed. */
+/** dcr_tar_create_in - the same, written into the file partial first (dcr_open_partial). The suffix of path selects
+ *  compression. */
 int dcr_tar_create_in(struct dcr_tar_writer **out, const char *path, const char *partial, int level,
                       struct dcr_err *err) DCR_MUST_CHECK;
 /** dcr_tar_add_file - a member with the content of file, which must not change size meanwhile (DCR_FAIL if it does). */
@@ -52,8 +53,8 @@ int dcr_tar_add_bytes(struct dcr_tar_writer *w, const char *name, const void *by
                       struct dcr_err *err) DCR_MUST_CHECK;
 /** dcr_tar_commit - write the end, fsync, rename, fsync the folder, free. On failure the partial file is removed. */
 int dcr_tar_commit(struct dcr_tar_writer *w, struct dcr_err *err) DCR_MUST_CHECK;
-/** dcr_tar_commit_checked - the same; before it gets its name, the file must please check, whose failure is returned.
- */
+/** dcr_tar_commit_checked - the same, but call check before the rename. If check fails, nothing is renamed and its
+ * error is returned. */
 int dcr_tar_commit_checked(struct dcr_tar_writer *w, int (*check)(const char *partial, struct dcr_err *err),
                            struct dcr_err *err) DCR_MUST_CHECK;
 /** dcr_tar_abandon - remove the partial file, free. NULL is fine. */

@@ -7,8 +7,8 @@
 
 #include <stdio.h>
 
-/** text_clean - a copy of foreign text fit for one-line output: line feeds and tabs become spaces, bytes that are not
- *  UTF-8, and characters that are not to be shown (utf8.h), become "?", cut at 4096 bytes. NULL gives "". */
+/** text_clean - a copy of foreign text for one-line output, cut at 4096 bytes. Line feeds and tabs become spaces; bytes
+ *  that are not UTF-8 and invisible characters (utf8.h) become "?". NULL gives "". */
 const char *text_clean(struct dcr_arena *a, const char *text);
 /** text_clean_bytes - the same in place and whole, of n bytes that are followed by a NUL. */
 void text_clean_bytes(char *text, size_t n);
@@ -16,10 +16,10 @@ void text_clean_bytes(char *text, size_t n);
  * cannot hold, become spaces. text is valid UTF-8. */
 void text_xml(struct dcr_buf *out, const char *text);
 
-/** text_print - fprintf of what may hold names from outside: cleaned as dcr_clean_text does (err.h). */
+/** text_print - fprintf for texts that may hold foreign names; cleaned by dcr_clean_text (err.h). */
 void text_print(FILE *to, const char *fmt, ...) DCR_PRINTF(2, 3);
-/** text_json - append text as a JSON string with its quotes: of any bytes, valid UTF-8 without what is not to be shown
- *  (utf8_next in utf8.h). */
+/** text_json - append text as a JSON string with its quotes. Any bytes are allowed; invalid UTF-8 and invisible
+ *  characters become U+FFFD (utf8_next in utf8.h). */
 void text_json(struct dcr_buf *out, const char *text);
 
 #endif

@@ -25,7 +25,7 @@ int dct_grow(void *array, uint32_t *cap, uint32_t need, size_t item)
     return 0;
 }
 
-/* What no clock and no counter says is cut off: sums of two stay within 63 bits. */
+/* Limit impossible values of clocks and counters, so that the sum of two fits into 63 bits. */
 static int64_t harmless(int64_t t_ns)
 {
     return t_ns < 0 ? 0 : t_ns < INT64_MAX / 4 ? t_ns : INT64_MAX / 4;
@@ -43,7 +43,7 @@ static struct dct_window window_of(const struct dct_file_header *h)
 int64_t dct_recorded_until(const struct dct_info *info)
 {
     const struct dct_window *w = &info->window;
-    /* A step closes the window after its own end is taken, by a clock that may be behind it. */
+    /* The end of a step is taken before it closes the window, and by a clock that may be ahead of the window's. */
     int64_t closed = w->last_ns + DCT_CLOCK_ERROR_NS;
     int64_t until = w->until_ns == 0 ? INT64_MAX : w->since_ns ? w->until_ns : closed;
     return info->incomplete_ns && info->incomplete_ns < until ? info->incomplete_ns : until;

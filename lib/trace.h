@@ -8,13 +8,13 @@
 #include "lib/format.h"
 #include "lib/stream.h"
 
-/* When calls and ranges were recorded, where a window was asked for (--steps, --delay ...). Numbers of the file header,
- * made harmless: times from 0 to RUN_MAX_TIME_NS. */
+/* When calls and ranges were recorded, if a window was asked for (--steps, --delay ...). The values of the file header,
+ * limited to 0..INT64_MAX / 4. */
 struct dct_window {
-    int64_t until_ns;          /* 0 = no window, or the writer did not say */
+    int64_t until_ns;          /* latest time at which it closes; 0 = no window, or an earlier writer */
     int64_t first_ns, last_ns; /* when it first opened and last closed; 0 = never */
-    int64_t closed_ns;         /* length of the pieces that have closed */
-    int64_t since_ns;          /* when the piece that is open opened; 0 = none is */
+    int64_t closed_ns;         /* total length of the closed pieces */
+    int64_t since_ns;          /* start of the open piece; 0 = none is open */
 };
 
 struct dct_info {
@@ -22,16 +22,16 @@ struct dct_info {
     uint32_t pid;
     char host[65];
     int64_t mono_ns, real_ns;
-    int64_t incomplete_ns; /* events that began then or later may be missing; 0 = not said */
+    int64_t incomplete_ns; /* events from this time on may be missing; 0 = none is, or not recorded */
     struct dct_window window;
-    uint64_t n_dropped_gpu;      /* of the dropped: activity of GPUs only */
-    int64_t own_bytes;           /* that the recorder itself wrote by system calls; 0 = not said */
-    int64_t io[DCT_N_IO_TOTALS]; /* the kernel's totals of the process at its exit(); 0 = not said */
+    uint64_t n_dropped_gpu;      /* part of the dropped events: GPU activity that CUPTI lost */
+    int64_t own_bytes;           /* bytes that the recorder itself wrote by system calls; 0 = not recorded */
+    int64_t io[DCT_N_IO_TOTALS]; /* the kernel's totals of the process at exit(); 0 = not recorded */
 };
 
-/** dct_recorded_until - when no more was recorded: the window closed, or events may be missing. Times of events may be
- *  ahead of the clock that closed it (DCT_CLOCK_ERROR_NS), which is allowed for.
- *  returns  INT64_MAX = at no known time */
+/** dct_recorded_until - the time after which the trace is not complete: the window closed, or events may be missing.
+ *  Includes DCT_CLOCK_ERROR_NS, since event times may be ahead of the clock that closed the window.
+ *  returns  INT64_MAX = complete to its end */
 int64_t dct_recorded_until(const struct dct_info *info);
 
 /* One range, mark or span, delivered when it is complete. Text borrows until dct_close. */

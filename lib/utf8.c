@@ -5,7 +5,7 @@
 
 size_t utf8_decode(const char *text, uint32_t *code)
 {
-    static const uint32_t least[5] = {0, 0, 0x80, 0x800, 0x10000}; /* no long forms */
+    static const uint32_t least[5] = {0, 0, 0x80, 0x800, 0x10000}; /* overlong forms are invalid */
     const unsigned char *s = (const unsigned char *)text;
     if (s[0] < 0x80) {
         *code = s[0];
@@ -75,7 +75,7 @@ void utf8_mask(char *text, size_t n, char blank)
 {
     for (size_t at = 0; at < n;) {
         uint32_t code = 0;
-        if (text[at] >= 0x20 && text[at] < 0x7f) { /* nearly all there is */
+        if (text[at] >= 0x20 && text[at] < 0x7f) { /* nearly every character */
             at++;
             continue;
         }

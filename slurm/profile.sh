@@ -12,9 +12,9 @@
 #   DCREPORT_LAUNCHER_OPTIONS   words put after it, for example "--mpi=pmix" or "--mca btl_tcp_if_include ib0"
 #   DCREPORT_CALIBRATE  0 = do not measure the machine before the run (dccollect calibrate, some 10 s per node of a kernel)
 #   DCREPORT_CONTAINER  words put before every rank, for example "apptainer exec --nv /shared/dcreport.sif"
-#   DCREPORT_LOCAL      a folder on each node's own disk: the collector writes there during the run and the shared
-#                       folder is written once, at the end. Evidence of a node that dies in between is lost; what a
-#                       node cannot hand over whole stays on it, and the log says where.
+#   DCREPORT_LOCAL      a folder on each node's own disk: the collector writes there during the run, and the files are
+#                       copied to the shared folder at the end. Files of a node that dies before that are lost. Files
+#                       that cannot be copied completely stay on the node, and the log says where.
 #
 # How a job may end, and what then becomes of its evidence:
 #   the program ends, well or not      packed here; the job ends with the program's status
@@ -66,49 +66,49 @@ profile_settings() {
     read -r -a profile_container <<<"${DCREPORT_CONTAINER:-}"
 }
 
-# One task per node runs "$@": for what is to be done on each node's own disk.
+# Run "$@" once on each node, for work on the node's own disk.
 profile_on_each_node() {
     srun --kill-on-bad-exit=0 --ntasks="$SLURM_JOB_NUM_NODES" --ntasks-per-node=1 "$@"
 }
 
-# profile_bring FROM TO: what lies in FROM, on this node's own disk, comes into the folder TO that all nodes see. It is
-# copied beside, compared, moved into place, and only then removed here, file by file. Its text runs on each node by itself.
+# profile_bring FROM TO: move the files of FROM, on this node's own disk, into the shared folder TO. They are copied to a
+# temporary folder in TO, compared, moved into place, and only then removed from FROM. Each node runs the text of this function.
 profile_bring() {
     local from=$1 to=$2 beside='' file files=()
     fail() {
         [ -z "$beside" ] || rm -rf "$beside" "$beside.list"
-        echo "profile: could not bring $1 to '$to'. It is kept in '$from' on $(hostname)." >&2
+        echo "profile: could not copy $1 to '$to'. It is kept in '$from' on $(hostname)." >&2
         exit 1
     }
-    beside=$(mktemp -d "$to/.from-XXXXXX") || fail "anything"
-    cp -r "$from/." "$beside/" || fail "everything"
-    (cd "$from" && find . ! -type d -print0) >"$beside.list" || fail "a list of everything"
-    mapfile -d '' files <"$beside.list" || fail "a list of everything"
+    beside=$(mktemp -d "$to/.from-XXXXXX") || fail "the evidence"
+    cp -r "$from/." "$beside/" || fail "the evidence"
+    (cd "$from" && find . ! -type d -print0) >"$beside.list" || fail "the list of files"
+    mapfile -d '' files <"$beside.list" || fail "the list of files"
     for file in "${files[@]}"; do
         [ -f "$from/$file" ] || continue # a link or a pipe
-        if ! sync "$beside/$file" || ! cmp -s "$from/$file" "$beside/$file"; then fail "'$file' whole"; fi
+        if ! sync "$beside/$file" || ! cmp -s "$from/$file" "$beside/$file"; then fail "all of '$file'"; fi
     done
     for file in "${files[@]}"; do
         mkdir -p "$to/${file%/*}" || fail "'$file'"
         case $file in
-        ./user-note.txt) cat "$beside/$file" >>"$to/$file" ;; # the notes of all hosts are one file
+        ./user-note.txt) cat "$beside/$file" >>"$to/$file" ;; # the notes of all hosts go into one file
         *) mv "$beside/$file" "$to/$file" ;;
         esac || fail "'$file'"
     done
-    # What is not in the list was not compared: it stays.
+    # Files that are not in the list were not compared, so they stay.
     (cd "$from" && xargs -0 -r rm -f --) <"$beside.list"
     find "$from" -depth -type d -empty -delete
     rm -rf "$beside" "$beside.list"
-    [ ! -e "$from" ] || fail "what is left"
+    [ ! -e "$from" ] || fail "the rest"
 }
 
-# The nodes' own spools into the shared one. Sets profile_kept when something stays on a node.
+# Move the spools of all nodes into the shared one. Sets profile_kept if files stay on a node.
 profile_gather() {
     # shellcheck disable=SC2016  # the inner shell's words
     profile_on_each_node bash -c "$(declare -f profile_bring)"'; profile_bring "$@"' bring "$profile_spool" "$profile_shared_spool" && return
     profile_kept=yes
-    profile_say "not every node could hand over what is in $profile_spool. Its lines above say what stays where:" \
-        "copy that into $profile_shared_spool, then 'dccollect pack $profile_shared_spool" \
+    profile_say "some files in $profile_spool could not be copied; the lines above say where they are." \
+        "Copy them into $profile_shared_spool, then run 'dccollect pack $profile_shared_spool" \
         "--adopt $profile_shared_spool/program -o $profile_archive'." >&2
 }
 
@@ -146,7 +146,7 @@ profile_on_term() {
         ;;
     esac
     profile_say "$profile_why"
-    # What does not end is ended: packing needs the rest of the time there is.
+    # Processes that do not end are killed, so that packing has the remaining time.
     [ -z "$profile_pid" ] || (sleep 15 && kill -KILL "$profile_pid") 2>/dev/null &
 }
 

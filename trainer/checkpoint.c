@@ -113,7 +113,7 @@ static int check_key(const char *path, const struct checkpoint_key *mine, const 
     return 0;
 }
 
-/* Counts that a run can have: what a step or an epoch is looked up by. */
+/* Counts that a run can have. Steps and epochs are looked up by them. */
 static int is_state_possible(const struct checkpoint_state *s)
 {
     return s->step >= 0 && s->epoch >= 0 && s->step_in_epoch >= 0 && s->step_in_epoch <= s->step && s->n_updates >= 0 &&
@@ -135,7 +135,9 @@ static int check_header(const char *path, const struct header *h, int64_t file_b
                            (long long)file_bytes, (long long)h->file_bytes);
     int rc = check_key(path, key, &h->key, err);
     if (!rc && file_bytes != (int64_t)checkpoint_bytes((size_t)h->key.n_params))
-        rc = dcr_err_set(err, DCR_FAIL, "checkpoint '%s' contradicts itself; use an older one", path);
+        rc = dcr_err_set(err, DCR_FAIL,
+                         "checkpoint '%s' is damaged: its size does not fit its number of parameters; use an older one",
+                         path);
     return rc;
 }
 
@@ -191,7 +193,7 @@ int checkpoint_read(const char *path, const struct checkpoint_key *key, struct c
         goto out;
     }
     if (!is_state_possible(&h.state)) {
-        dcr_err_set(err, rc, "checkpoint '%s' contradicts itself; use an older one", path);
+        dcr_err_set(err, rc, "checkpoint '%s' has impossible counts of steps, epochs or ranks; use an older one", path);
         goto out;
     }
     rc = 0;

@@ -41,25 +41,22 @@ int grad_sync_open(struct grad_sync **out, struct comm *c, const struct grad_syn
 /** grad_sync_close - NULL is fine. */
 void grad_sync_close(struct grad_sync *r);
 
-/** grad_sync_begin - tally borrows until grad_sync_finish, complete now; summed by then.              shape: (n_tally)
+/** grad_sync_begin - tally borrows until grad_sync_finish, which sums it over the ranks.              shape: (n_tally)
  */
 void grad_sync_begin(struct grad_sync *r, double *tally, size_t n_tally);
 /** grad_sync_ready - the first n_final gradients will not change any more. Fits struct dcrnn_progress; ctx is the
  *  struct grad_sync. Cheap when there is nothing to do. */
 void grad_sync_ready(void *ctx, size_t n_final);
-/** grad_sync_finish - returns when all sums are there, the same bits on every rank. stats overwritten. A lost or stuck
+/** grad_sync_finish - wait for all sums, which have the same bits on every rank. Overwrites stats. A lost or stuck
  *  collective ends the job on all ranks, see comm.h. */
 void grad_sync_finish(struct grad_sync *r, struct grad_sync_stats *stats);
 
-/** grad_sync_bytes - what this rank hands to collectives per step; 0 on one rank. */
+/** grad_sync_bytes - bytes that this rank passes to collectives per step; 0 on one rank. */
 size_t grad_sync_bytes(const struct grad_sync *r, size_t n_tally);
 
-/** grad_sync_bounds - how n gradients are cut into buckets of at most `most` gradients (> 0), all of a part about
- *  equal.
- *  n_early  <= n; always a bound
- *  ends     overwritten: one past the last gradient of each bucket, ascending, the last one n; NULL = only count
- *                                                                                   shape: (returns)
- *  returns  number of buckets; 0 when n is 0 */
+/** grad_sync_bounds - cut n gradients into buckets of at most `most` gradients (> 0), of about equal size on either
+ * side of n_early. n_early  <= n; a bucket always ends there ends     overwritten: one past the last gradient of each
+ * bucket, ascending, the last one n; NULL = only count shape: (returns) returns  number of buckets; 0 when n is 0 */
 size_t grad_sync_bounds(size_t n, size_t n_early, size_t most, size_t *ends);
 
 #endif

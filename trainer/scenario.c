@@ -151,7 +151,7 @@ static int add_draw(struct scenario *s, const struct line *l, struct dcr_err *er
     return 0;
 }
 
-/* One answer; `shared` beside it holds where there are fewer cores than ranks, and the other where there are not. */
+/* One answer. If `shared` is added, it is the answer on machines with fewer cores than ranks. */
 static int check_classes(const struct line *l, struct dcr_err *err)
 {
     static const char known[] = " "
@@ -175,7 +175,7 @@ static int check_classes(const struct line *l, struct dcr_err *err)
         at += n;
         at += strspn(at, " \t");
     }
-    return n_answers > 1 ? bad_line(l, err, "one class is the answer; only 'shared' may stand beside it") : 0;
+    return n_answers > 1 ? bad_line(l, err, "only one class can be the answer; only 'shared' may be added to it") : 0;
 }
 
 /* Keys that are said for a number of ranks: on 2 = ..., class 2 = ..., gain 2 = ... */
@@ -295,7 +295,7 @@ static int check_names(const struct scenario *s, struct dcr_err *err)
 static int check(struct scenario *s, struct dcr_err *err)
 {
     if (!s->why || !s->on || !s->off)
-        return dcr_err_set(err, DCR_FAIL, "scenario '%s' says nothing under '%s ='", s->path,
+        return dcr_err_set(err, DCR_FAIL, "scenario '%s' has no value for '%s ='", s->path,
                            !s->why  ? "why"
                            : !s->on ? "on"
                                     : "off");
@@ -303,7 +303,7 @@ static int check(struct scenario *s, struct dcr_err *err)
     for (int i = 0; i < SCENARIO_N_RANKS; i++)
         n_claimed += s->classes[i] != NULL;
     if (!n_claimed)
-        return dcr_err_set(err, DCR_FAIL, "scenario '%s' says nothing under 'class %d ='", s->path,
+        return dcr_err_set(err, DCR_FAIL, "scenario '%s' has no value for 'class %d ='", s->path,
                            scenario_n_ranks_of[0]);
     s->common = s->common ? s->common : "";
     s->needs = s->needs ? s->needs : "";

@@ -34,7 +34,7 @@ struct scenario {
     const char *common, *on, *off;          /* options; {NAME} is a drawn number, {seed} the seed itself */
     const char *needs;                      /* "gpu" or "" */
     const char *on_ranks[SCENARIO_N_RANKS]; /* options behind those of `on`, for so many ranks; NULL: none */
-    const char *classes[SCENARIO_N_RANKS];  /* the answer, maybe beside `shared`; NULL: none is claimed */
+    const char *classes[SCENARIO_N_RANKS];  /* the answer, `shared` may be added; NULL: no answer is expected */
     /* step time that the knob saves, percent of the step with the knob on; measured, this is what it must be */
     int has_gain[SCENARIO_N_RANKS];
     struct scenario_range gain[SCENARIO_N_RANKS];

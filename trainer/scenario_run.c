@@ -128,7 +128,8 @@ int scenario_show(const struct scenario *s, const struct scenario_choice *c, FIL
         fprintf(out, "note: on %d rank%s the knob saves nothing; start it by `mpirun -n 2` or `mpirun -n 4`\n",
                 c->n_ranks, c->n_ranks == 1 ? "" : "s");
     fprintf(out,
-            "note: class N: what the report of N ranks has to name; gain N: percent of the step that the knob saves\n");
+            "note: class N: the class that the report of N ranks has to name; gain N: percent of the step that the "
+            "knob saves\n");
     for (int i = 0; i < SCENARIO_N_RANKS; i++)
         if (s->classes[i])
             text_print(out, "class %d: %s\n", scenario_n_ranks_of[i], s->classes[i]);

@@ -1,5 +1,5 @@
 /* calibrate.h - the parts of dccollect-calibrate, which measures what a machine can do: arithmetic, memory, disk,
- * all-reduce. docs/FORMAT.md describes the result, calibration.json; every part gives its piece of it.
+ * all-reduce. Each part returns one object of calibration.json (docs/FORMAT.md).
  *
  * It is a separate program because it links MPI and dccollect does not. A measurement that fails is left
  * out, with a sentence in "missing" of the same object; what was measured while something else was at work has one in
@@ -27,8 +27,8 @@ double measured_cpu_now(void);
 /* ---- machine.c ---- */
 /** machine_fma - multiply-adds in registers (fma.h) on one core and on all of them at once, by processor time.
  *  cpus     the cores; threads are bound to them
- *  returns  object with unit GFLOP/s; gives. A multiply-add is two operations. A cgroup quota is not in it: a report
- * takes no more cores than the run's quota */
+ *  returns  object with unit GFLOP/s; gives. A multiply-add is two operations. A cgroup quota does not lower the rate:
+ *           the report counts at most as many cores as the run's quota */
 json_t *machine_fma(const cpu_set_t *cpus);
 /** machine_memory - a = b + s c over arrays far larger than the caches; unit GB/s of 10^9 bytes.
  *  source   STREAM triad (McCalpin): 24 bytes an element; what the caches read before they write is not counted */

@@ -1,12 +1,12 @@
-/* fma.c - fused multiply-adds in registers, the most arithmetic that a core can do: nothing is read and nothing waits.
- * Each chain of operations depends on itself alone, and there are more chains than a core has operations under way.
- * See fma.h. Compiled with -ffp-contract=fast, which makes one instruction of x * m + a where there is one. */
+/* fma.c - fused multiply-adds in registers, the highest arithmetic rate of a core: they neither read memory nor wait.
+ * The chains of operations are independent, and there are more of them than a core has operations in flight.
+ * See fma.h. Compiled with -ffp-contract=fast, which turns x * m + a into one instruction where the processor has it.
+ */
 #include "collect/calibrate/fma.h"
 
 #include <stddef.h>
 
-/* The chains of a kernel, fewer than a core has registers. Cores of Arm take up to 16 operations before the first ends.
- */
+/* The number of chains is below the number of registers. Arm cores have up to 16 operations in flight. */
 #if defined __x86_64__ || defined __i386__
 #define IS_X86 1
 #define EACH(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11)
@@ -21,7 +21,7 @@ enum { CHAINS = 0 EACH(ONE_MORE) };
 #define BEGIN(i) vector x##i = one * (float)(i + 1);
 #define STEP(i) x##i = x##i * m + a;
 #define SUM(i) +x##i
-/* The values approach a / (1 - m): no overflow, and no small numbers that take longer. */
+/* The values approach a / (1 - m), so that they neither overflow nor become denormal, which would be slow. */
 #define KERNEL(name, bytes, attribute)                                   \
     attribute static float name(int64_t rounds, float by, float add)     \
     {                                                                    \
@@ -79,7 +79,7 @@ const struct fma_kernel *fma_next(const struct fma_kernel *k)
     return NULL;
 }
 
-/* The compiler knows neither what goes in nor whether anybody looks at what comes out. */
+/* Volatile, so that the compiler can neither precompute the result nor drop it. */
 static _Thread_local volatile float half = 0.5F, result;
 
 void fma_run(const struct fma_kernel *k, int64_t rounds)

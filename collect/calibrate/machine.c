@@ -24,7 +24,7 @@ struct work {
     void (*run)(void *item);
     void (*release)(void *item);
     double units;        /* done by one run of one thread */
-    int is_in_registers; /* never waits: its rate is by processor time, from which other programs take nothing */
+    int is_in_registers; /* never waits, so its rate is per processor time, which other programs do not change */
 };
 
 struct member {
@@ -34,7 +34,7 @@ struct member {
     int has_failed;
     double began, ended;
     double wall_s, cpu_s; /* of all runs; the work never waits, so that alone they are the same */
-    double run_cpu_s;     /* of the last one */
+    double run_cpu_s;     /* processor time of the last run */
     pthread_t thread;
 };
 struct team {
@@ -101,7 +101,7 @@ static json_t *repeat(struct team *t)
 {
     double rates[MAX_REPEATS], until = measured_now() + SECONDS_EACH;
     int n = 0;
-    (void)run_once(t); /* warm: pages, clock frequency */
+    (void)run_once(t); /* warm-up: pages, clock frequency */
     while (n < MIN_REPEATS || (n < MAX_REPEATS && measured_now() < until))
         rates[n++] = rate_once(t) * 1e-9;
     return measured_json(rates, n);
@@ -200,7 +200,7 @@ struct arithmetic {
 
 static int arithmetic_prepare(void *item)
 {
-    (void)item; /* registers are all that it needs */
+    (void)item; /* works in registers only */
     return 0;
 }
 
@@ -215,7 +215,7 @@ static void arithmetic_release(void *item)
     (void)item;
 }
 
-/* Rounds per second, the best of short runs on this thread. */
+/* Rounds per second: the best of several short runs on this thread. */
 static double rounds_per_s(const struct fma_kernel *k)
 {
     enum { ROUNDS = 1 << 16, REPEATS = 24 };
@@ -229,8 +229,8 @@ static double rounds_per_s(const struct fma_kernel *k)
     return best;
 }
 
-/* The fastest kernel. On some processors the widest registers share units with narrower ones, or lower the clock: it
- * is the widest of those that are about as fast. */
+/* The fastest kernel. The widest registers are not always the fastest, since they may share units with narrower ones or
+ * lower the clock. Of kernels within 3 % of each other the widest is taken. */
 static struct arithmetic fastest(void)
 {
     const double clearly = 1.03, interval_s = 0.02; /* far longer than starting all threads takes */

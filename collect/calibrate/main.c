@@ -202,7 +202,7 @@ static json_t *measure_all(struct world *w, const char *disk)
 
 /* ---- the result --------------------------------------------------------------------------------------- */
 
-/* Of arithmetic and memory the most, which the report takes for their ceilings; of a disk what is usual. */
+/* The maximum for arithmetic and memory, because the report uses it as their ceiling; the median for a disk. */
 static double number_at(const json_t *o, const char *part, const char *key)
 {
     const json_t *spread = json_object_get(json_object_get(o, part), key);

@@ -26,7 +26,8 @@
 #define DISK_NOTE DCR_STOP_NOTE "the trace reached its limit on disk (--max-disk-mb)"
 #define SIZE_NOTE DCR_STOP_NOTE "the trace reached the limit on the size of files (ulimit -f)"
 #define FILE_NOTE \
-    DCR_STOP_NOTE "the program closed the trace's descriptor, and no other one was free above the standard streams"
+    DCR_STOP_NOTE \
+    "the program closed the trace's descriptor, and no other descriptor above the standard streams was free"
 #define ROOM_NOTE DCR_STOP_NOTE "the spool's disk is full, or over its quota"
 
 struct names dcc_names;
@@ -119,8 +120,8 @@ static int is_ours(const struct process *p, int fd)
     return fd >= 0 && fstat(fd, &st) == 0 && st.st_dev == p->device && st.st_ino == p->inode;
 }
 
-/* The program may have closed our descriptor (closefrom), and the number may mean a file of its own by now, which is
- * neither written nor closed. The path may lead to another file by now. errno when there is none */
+/* The program may have closed our descriptor (closefrom) and reused the number for a file of its own, which must be
+ * neither written nor closed. The path may name another file by now. returns  0 with errno if the trace is not open */
 static int fd_is_ours(struct process *p)
 {
     if (is_ours(p, p->fd))
@@ -169,7 +170,6 @@ void file_incomplete(struct process *p, int64_t since_ns)
     }
 }
 
-/* From here on nothing more is recorded. */
 static void stop(struct process *p)
 {
     p->state = FILE_OFF;
@@ -327,7 +327,8 @@ struct dct_block_header *file_new_block(struct process *p, uint32_t track, uint6
     return b;
 }
 
-/* Of all that the process read and wrote: what is still in buffers of stdio is written behind us. */
+/* The kernel's totals of what the process read and wrote. stdio flushes its buffers later, so those bytes are missing.
+ */
 static void keep_io_totals(struct dct_file_header *h)
 {
     static const char *const names[DCT_N_IO_TOTALS] = {

@@ -94,8 +94,7 @@ int file_folder_is_writable(const struct process *p);
  * process now */
 struct dct_block_header *file_new_block(struct process *p, uint32_t track, uint64_t seq, uint64_t dropped,
                                         uint32_t *generation, uint64_t *epoch);
-/** file_incomplete - events that began at since_ns or later may be missing in the trace. INT64_MAX: those from now on.
- */
+/** file_incomplete - note in the trace that events from since_ns on may be missing. INT64_MAX = from now on. */
 void file_incomplete(struct process *p, int64_t since_ns);
 /** file_begin_track / file_end_track - a thread is about to take its first block, or has none any more.
  *  returns  -1 when its blocks would not fit into the memory the process may use */

@@ -76,7 +76,8 @@ static void define_all(struct process *p)
         file_define(p, DCT_SCHEMA, n->schema[i].domain, n->schema[i].id, n->schema[i].text, n->schema[i].len);
 }
 
-/* Room for no descriptor: an empty trace is made without one, so that the archive says that a process is missing. */
+/* No descriptor is free: mknod creates an empty trace without one, so that the archive says that a process is missing.
+ */
 static void leave_empty(const char *spool, int rank)
 {
     char path[PATH_MAX];
@@ -90,7 +91,7 @@ static void leave_empty(const char *spool, int rank)
         snprintf(path, sizeof path, "%.4000s/rank%d/trace-%ld%s.dct", spool, rank, (long)getpid(), suffix);
         if (syscall(SYS_mknodat, AT_FDCWD, path, S_IFREG | 0666, 0) == 0 || errno != EEXIST)
             return;
-        if (stat(path, &st) == 0 && st.st_size == 0) /* begun, and then there was no room */
+        if (stat(path, &st) == 0 && st.st_size == 0) /* an empty trace is already there */
             return;
     }
 }

@@ -20,9 +20,9 @@ int dcc_guest_is_wanted(void);
 int dcc_guest_is_busy(void);
 /** dcc_guest_is_recording - there is a trace file, and room in it. */
 int dcc_guest_is_recording(void);
-/** dcc_guest_part - cut a call that has just ended to the part that lies in the window to be recorded (all of it,
- *  without one). Both times are 0 of a call that was not timed.
- *  returns  0: no part of it does */
+/** dcc_guest_part - cut a call that has just ended to its part inside the recording window; without a window it stays
+ *  whole. Both times are 0 if the call was not timed.
+ *  returns  0: the call lies outside the window */
 int dcc_guest_part(int64_t *start_ns, int64_t *end_ns);
 int64_t dcc_guest_now(void);
 void dcc_guest_span(const struct dcc_span *span);
@@ -42,8 +42,8 @@ const char *dcc_guest_injection(void);
 void dcc_guest_yields(const void *code);
 /** dcc_guest_root_changes - the spool folder will not have its name any more. */
 void dcc_guest_root_changes(void);
-/** dcc_guest_user_changes - the process may become another user, who may not be able to make a trace: it is made now,
- *  in the process that was loaded. Forked children, of which a server has thousands, make none for this.
+/** dcc_guest_user_changes - the process may become another user, who may not be able to create a trace. So the trace is
+ *  created now, but only in the process that loaded the library: a server may fork thousands of children.
  *  returns  a descriptor for dcc_guest_user_changed, or -1 */
 int dcc_guest_user_changes(void);
 /** dcc_guest_user_changed - note: what dcc_guest_user_changes gave, closed here. is_other: it has become another. What

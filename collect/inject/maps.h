@@ -15,8 +15,8 @@ struct mapping {
 };
 
 /** maps_each - take(ctx, m) for every mapping, by address, until it returns not 0. By system calls and with 4 KiB on
- *  the stack, so that it can be called anywhere; a mapping with a longer line is passed over.
- *  returns  what take returned last, -1: they cannot be read */
+ *  the stack, so that it can be called anywhere; mappings with longer lines are skipped.
+ *  returns  the last return value of take; -1: the mappings cannot be read */
 int maps_each(int (*take)(void *ctx, const struct mapping *m), void *ctx);
 
 #endif

@@ -14,14 +14,14 @@ static inline int raw_close(int fd)
     return (int)syscall(SYS_close, fd);
 }
 
-/* A copy of the descriptor, least or above, closed by exec. */
+/* A copy of the descriptor with a number of at least `least`, closed by exec. */
 static inline int raw_dup_from(int fd, int least)
 {
     return (int)syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, least);
 }
 
-/* Never a standard stream: what the program writes to one that it has closed would land in our file. Without a number
- * above them it fails with EMFILE. */
+/* Never returns the number of a standard stream. If the program has closed one and writes to it, the output would land
+ * in our file. Fails with EMFILE if no higher number is free. */
 static inline int raw_openat(int folder, const char *path, int flags, mode_t mode)
 {
     int fd = (int)syscall(SYS_openat, folder, path, flags, mode);

@@ -95,7 +95,7 @@ void room_work(const struct room_work *work)
         return;
     ssize_t n = raw_pwrite(work->fd, zeros, sizeof zeros, (off_t)(work->block * DCT_BLOCK_BYTES));
     struct dct_file_header *h = __atomic_load_n(&dcc_process->header, __ATOMIC_ACQUIRE);
-    if (h && n > 0) /* the kernel counts it among the bytes that the program wrote */
+    if (h && n > 0) /* the kernel counts these bytes as written by the program */
         __atomic_fetch_add(&h->own_bytes, (uint64_t)n, __ATOMIC_RELAXED);
 }
 

@@ -69,9 +69,9 @@ void spool_put_span(struct spool_track *t, uint32_t domain, uint32_t name, int64
 /** spool_put_gpu - what a GPU did; kernel only of a kernel. Taken when it began inside the window. */
 void spool_put_gpu(struct spool_track *t, uint32_t domain, uint32_t name, int64_t start_ns, int64_t end_ns,
                    uint64_t bytes, const struct dct_gpu *gpu, const struct dct_kernel *kernel);
-/** spool_lost - n events of GPUs that somebody else could not hand over. */
+/** spool_lost - count n GPU events that CUPTI lost. */
 void spool_lost(uint64_t n);
-/** spool_incomplete - an event that began then is lost. It was counted. */
+/** spool_incomplete - note that an event that began at since_ns is lost. The caller has counted it. */
 void spool_incomplete(int64_t since_ns);
 /** spool_schema - a payload schema of that number, described by text. */
 void spool_schema(struct spool_track *t, uint32_t domain, uint32_t schema, const char *text);

@@ -13,7 +13,7 @@
  * of the cache with others. */
 #define RANGE_IDS 1024u
 
-/* Room for n slots, or NULL (counted). since_ns: when the event began; INT64_MAX = now */
+/* Room for n slots; NULL = none, and the drop is counted. since_ns: when the event began; INT64_MAX = now */
 static struct dct_slot *room_since(struct spool_track *t, uint32_t n, int64_t since_ns)
 {
     if (t->used + n > t->cap && spool_next_block(t) != 0) {

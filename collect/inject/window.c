@@ -80,7 +80,7 @@ static struct {
     int64_t first_ns, last_ns, closed_ns, since_ns; /* as in the file header */
 } past = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* --delay and --duration cut what steps and captures open. */
+/* --delay and --duration also limit windows that steps or captures open. */
 static int64_t within_times(int64_t t_ns)
 {
     t_ns = t_ns > window.from_ns ? t_ns : window.from_ns;
@@ -90,7 +90,7 @@ static int64_t within_times(int64_t t_ns)
 static void add_piece(int is_open, int64_t now_ns)
 {
     if (is_open) {
-        /* Times alone open it without any event: it was open before the first one came. */
+        /* With --delay and --duration alone no event opens the window, so it was open before the first event. */
         past.since_ns = window.by_steps || window.by_capture ? within_times(now_ns) : window.from_ns;
         past.since_ns = past.since_ns > 0 ? past.since_ns : 1;
         past.first_ns = past.first_ns ? past.first_ns : past.since_ns;
@@ -101,7 +101,7 @@ static void add_piece(int is_open, int64_t now_ns)
     }
 }
 
-/* The caller holds the lock. A forked child has no header before it begins its own trace. */
+/* The caller holds the lock. A forked child has no header until it begins its own trace. */
 static void look_again(void)
 {
     int is_open = (!window.by_steps || __atomic_load_n(&window.in_step, __ATOMIC_RELAXED)) &&
@@ -149,7 +149,7 @@ int window_part(int64_t *start_ns, int64_t *end_ns)
         int64_t last = n ? __atomic_load_n(&past.change[(n - 1) % N_CHANGES], __ATOMIC_RELAXED) : 0, opened = last / 2;
         if (n < 2 && !(last & 1))
             return 0;
-        if (!(last & 1)) { /* the two alternate */
+        if (!(last & 1)) { /* it is closed, and opening and closing alternate */
             until = last / 2 < until ? last / 2 : until;
             opened = __atomic_load_n(&past.change[(n - 2) % N_CHANGES], __ATOMIC_RELAXED) / 2;
         }

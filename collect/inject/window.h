@@ -24,11 +24,11 @@ extern int dcc_window_is_used; /* 0: everything is recorded, nothing below needs
 
 /** window_is_open - for an event at now_ns. */
 int window_is_open(int64_t now_ns);
-/** window_part - cut a call that has just ended to the part of it that lies in the window: in the piece that is open,
- *  or in the last one.
- *  returns  0: no part of it does */
+/** window_part - cut a call that has just ended to its part inside the window: inside the open piece, or else inside
+ *  the last one.
+ *  returns  0: the call lies outside */
 int window_part(int64_t *start_ns, int64_t *end_ns);
-/** window_tell - write into the header of the process's trace when the window was open, and keep that up to date. */
+/** window_tell - write the times of the window into the header of the process's trace. */
 void window_tell(void);
 /** window_was_open - for an event at t_ns that is told later: GPUs report in batches. */
 int window_was_open(int64_t t_ns);

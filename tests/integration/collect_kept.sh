@@ -16,7 +16,7 @@ for how in first again closed; do
     check "$how: the archive is whole" "$COLLECT" verify "$how.tar"
 done
 check "no descriptor at the first range: the archive says that a trace is missing" manifest first.tar \
-    '.incomplete_because | any(test("trace-[0-9]+.dct. is empty: .*no free file descriptor"))'
+    '.incomplete_because | any(test("trace-[0-9]+.dct. is empty: .*no file descriptor was free"))'
 kept=$(metadata again.tar .collector.events) dropped=$(metadata again.tar .collector.dropped_events)
 check "no descriptor later: kept and dropped are all that were made (2 x $kept and $dropped)" \
     test "$kept" -gt 0 -a $((2 * kept + dropped)) -ge 40002 -a $((2 * kept + dropped)) -le 40003
@@ -55,7 +55,7 @@ hold() {
 hold first
 check_status 2 "a second pack of the same archive is refused" "$COLLECT" pack second -o two.tar
 cp tap.out said
-check "and says why" grep -q "another process writes it just now" said
+check "and says why" grep -q "another process is writing it" said
 kill -CONT "$pid"
 wait "$pid"
 check "the first one is not disturbed" test $? -eq 0
@@ -112,7 +112,7 @@ if [ "$(id -u)" = 0 ] && setpriv --reuid 65534 --clear-groups test -x "$COLLECT"
     mkdir others && chmod 777 others
     setpriv --reuid 65534 --clear-groups "$COLLECT" run -o others/run.tar -- sh -c './marks 5; chmod 0 others/run.tar.spool/rank0/trace*' 2>said
     check "the archive of the rest is incomplete, and says why" manifest others/run.tar '.incomplete_because | any(test("rank0/trace-.*could not be read: Permission denied"))'
-    check "the spool is kept, and what to do is said" grep -q "1 file of '.*others/run.tar.spool' could not be read, so it is kept; when that is mended: dccollect pack" said
+    check "the spool is kept, and what to do is said" grep -q "1 file of '.*others/run.tar.spool' could not be read, so the folder is kept. Make it readable, then: dccollect pack" said
     check "root packs all of it" "$COLLECT" pack others/run.tar.spool -o unread.tar
     check "no event is lost" metadata unread.tar '.collector.events == 20'
 else

@@ -86,7 +86,7 @@ if unshare -u -T --monotonic 1000 true 2>/dev/null; then
     check "the readings are in the archive" sh -c 'tar tf own.tar | grep -qx node1/clock_monitor.csv'
     check "nothing is left in the folder" test -z "$(ls meet)"
     local_spools
-    check "without the folder it is said" metadata own.tar '.nodes[1].monitors.clock | test("told no address in .*own1.*--clock")'
+    check "without the folder it is said" metadata own.tar '.nodes[1].monitors.clock | test("wrote no address to .*own1.*--clock")'
     check_status 125 "a folder for the clocks that is not there is refused" "$COLLECT" run --clock nowhere --spool x -- true
 else
     skip "clocks of two hosts" "needs root, and time namespaces"

@@ -62,7 +62,7 @@ refused "--nodes that is no number" "number from 1" --nodes many "$TMP/1.tar" -o
 refused "an archive that is not there" "No such file" "$TMP/none.tar" -o "$site"
 mkdir "$TMP/nothing"
 mkfifo "$TMP/pipe"
-refused "a pipe that nobody writes to" "pipe': it is a pipe. Write what it gives to a file" "$TMP/pipe" -o "$site"
+refused "a pipe that nobody writes to" "pipe': it is a pipe. Write its content to a file" "$TMP/pipe" -o "$site"
 refused "... beside an archive" "it is a pipe" "$TMP/1.tar" "$TMP/pipe" -o "$site"
 refused "... as the baseline" "it is a pipe" --baseline "$TMP/pipe" -- "$TMP/1.tar" -o "$site"
 refused "a pipe of the shell" "it is a pipe" <(cat "$TMP/1.tar") -o "$site"
@@ -70,14 +70,14 @@ refused "a device" "it is a device" /dev/zero -o "$site"
 status=0
 timeout -k 2 20 "$report" -q -t "$TMP/pipe" "$TMP/1.tar" -o "$site" > "$TMP/out" 2> "$TMP/err" < /dev/null || status=$?
 check "thresholds from a pipe that nobody writes to" test "$status" = 2
-check "... are refused with one sentence" test "$(cat "$TMP/err")" = "dcreport: cannot use '$TMP/pipe': it is a pipe. Write what it gives to a file, and give that file"
+check "... are refused with one sentence" test "$(cat "$TMP/err")" = "dcreport: cannot use '$TMP/pipe': it is a pipe. Write its content to a file and pass that file"
 cp -r themes/default "$TMP/theme"
 rm "$TMP/theme/index.html"
 mkfifo "$TMP/theme/index.html"
 status=0
 timeout -k 2 20 "$report" -q --theme "$TMP/theme" "$TMP/1.tar" -o "$site" > "$TMP/out" 2> "$TMP/err" < /dev/null || status=$?
 check "a theme with a pipe in it" test "$status" = 2
-check "... is refused with one sentence" test "$(cat "$TMP/err")" = "dcreport: cannot use '$TMP/theme/index.html': it is a pipe. Write what it gives to a file, and give that file"
+check "... is refused with one sentence" test "$(cat "$TMP/err")" = "dcreport: cannot use '$TMP/theme/index.html': it is a pipe. Write its content to a file and pass that file"
 check "... and leaves nothing" test -z "$(find "$TMP" -maxdepth 1 -name '*site*')"
 rm -r "$TMP/theme"
 refused "a folder without files" "no files" "$TMP/nothing" -o "$site"
@@ -125,7 +125,7 @@ refused "... over the baseline" "junit.*one of the inputs" --baseline "$TMP/anot
 refused "a summary over the thresholds" "summary.*one of the inputs" --check "$rule" "$TMP/mine.tar" -t "$TMP/thresholds" --summary "$TMP/thresholds"
 refused "... over notes" "summary '.*kept-file' exists and is not a summary" --check "$rule" "$TMP/mine.tar" --summary "$TMP/kept-file"
 refused "... over a template" "single-file.*is not a report" "$TMP/mine.tar" -o "$site" --single-file themes/default/frame.html
-refused "... over a device" "summary '/dev/null': what has that name is no file" --check "$rule" "$TMP/mine.tar" --summary /dev/null
+refused "... over a device" "summary '/dev/null': it exists and is not a file" --check "$rule" "$TMP/mine.tar" --summary /dev/null
 refused "two outputs, one file" "junit and --summary would both write '.*z.xml'" --check "$rule" "$TMP/mine.tar" --junit "$TMP/z.xml" --summary "$TMP/nothing/../z.xml"
 cp "$TMP/mine.tar" "$TMP/z.xml.partial"
 refused "an archive where an output is made" "junit '.*z.xml.partial' exists" --check "$rule" "$TMP/mine.tar" --junit "$TMP/z.xml"

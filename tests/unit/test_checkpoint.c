@@ -111,7 +111,7 @@ static void impossible_counts_are_refused(void **state)
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         s.state = bad[i];
         write_sample(&s, scratch_path("impossible.bin"));
-        expect_refusal(scratch_path("impossible.bin"), "contradicts itself");
+        expect_refusal(scratch_path("impossible.bin"), "impossible counts");
     }
 }
 

@@ -106,9 +106,9 @@ static void whatever_is_wrong_is_named(void **state)
     expect_refusal("why = because", "because", "line 2: a line is KEY = VALUE");
     expect_refusal("why = because", "way = x", "line 2: the keys are why");
     expect_refusal("why = because", "why = because\nwhy = not", "line 3: this was said already");
-    expect_refusal("class 1 = shared data\nclass 2 = data\nclass 4 = shared\n", "", "nothing under 'class 1 ='");
-    expect_refusal("class 2 = data", "class 2 = data io", "line 10: one class is the answer");
-    expect_refusal("off =\n", "", "nothing under 'off ='");
+    expect_refusal("class 1 = shared data\nclass 2 = data\nclass 4 = shared\n", "", "no value for 'class 1 ='");
+    expect_refusal("class 2 = data", "class 2 = data io", "line 10: only one class can be the answer");
+    expect_refusal("off =\n", "", "no value for 'off ='");
     expect_refusal("class 2 = data", "class 3 = data", "line 10: the number of ranks is 1, 2 or 4");
     expect_refusal("class 2 = data", "class 1 = data", "line 10: this was said already");
     expect_refusal("class 2 = data", "class 2 = data slow", "line 10: 'slow' is no class");

@@ -85,7 +85,7 @@ int pickle_gather(struct pickle_machine *m, struct pickle_value *into, size_t n,
 {
     if (n > m->depth)
         return pickle_refuse(&m->p, "its stack is empty", err);
-    if (n == 0) /* and there may be no stack yet */
+    if (n == 0) /* the stack may still be NULL */
         return 0;
     struct pickle_value **from = m->stack + m->depth - n;
     for (size_t i = 0; i < n; i++)
