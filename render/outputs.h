@@ -4,9 +4,9 @@
 
 #include "render/options.h"
 
-/** outputs_check - may --single-file, --junit and --summary be written where the options say? Each in place of nothing
- *  or of what the same option wrote before, none over an input, no two into one file. To be asked before anything is
- *  read.
+/** outputs_check - may --single-file, --junit and --summary be written where the options say? Each may create a file or
+ *  replace one that the same option wrote. None may replace an input, and no two may share a file. Call before anything
+ *  is read.
  *  errors   DCR_FAIL with a sentence that names option and file */
 int outputs_check(const struct options *o, struct dcr_err *err) DCR_MUST_CHECK;
 

@@ -115,7 +115,7 @@ struct message {
     int is_counted; /* count was recorded, not assumed */
 };
 
-/* Calls of MPI's all-reduce a rank and step, of all that was recorded; 0 = not recorded, or not all of them. */
+/* MPI all-reduce calls per rank and step; 0 = not recorded, or events were lost. */
 static double calls_a_step(const struct run_result *r)
 {
     static const char *const names[] = {"MPI_Allreduce", "MPI_Iallreduce"};

@@ -89,14 +89,15 @@ void bound_work(struct run_result *r);
  *  cores    > 0
  *  source   docs/metrics.md#shared-cores. Test: tests/unit/test_gain.c */
 double shared_time(double *work, int n, double cores);
-/** gain_basis_of - what the gain of a class is. A GPU cannot wait less for its host than not at all, and cores save no
- *  more than their threads waited for them: these are bounds. All else is replayed, modelled or timed before. */
+/** gain_basis_of - is the gain of a class an estimate or an upper bound? Two gains are bounds: a GPU's waiting for its
+ *  host cannot fall below zero, and cores save at most the time for which threads waited for them. All others are
+ *  replays, models or earlier timings. */
 enum gain_basis gain_basis_of(const struct run_result *r, enum cause_class c);
 /** gain_when_shared - gain_ns of a run whose ranks shared cores, from their work; waits for a core are in no replay.
  *  source   docs/metrics.md#shared-cores. Test: tests/unit/test_gain.c */
 void gain_when_shared(struct report *rep, struct run_result *r);
-/** saved_when_shared - of a step whose ranks shared cores, the share that it saves to compute in `ratio` of the time,
- *  from their work, as gain_when_shared has it of whole causes; 0..1
+/** saved_when_shared - share of a step saved if compute took `ratio` of its time, for ranks that shared cores. From
+ *  their work, like gain_when_shared; 0..1
  *  source   docs/metrics.md#predicted-gain. Test: tests/unit/test_rules.c */
 double saved_when_shared(struct report *rep, const struct run_result *r, double ratio);
 /** others_ratio - share of the cores on which the ranks may run that other programs took, by the nodes' CPU monitors
@@ -132,10 +133,9 @@ const char *how_to_judge_memory(const struct run_result *r);
 enum confidence unless_unjudged(struct report *rep, const struct run_result *r, enum confidence sure,
                                 const char **because);
 
-/** claimed_interval - of the share of step time that a claim of a class gives: of all exposed communication, of a part,
- *  of loading, writing and imbalance with all that they are charged with; has 0: it is no share, or of too few steps.
- *  (cause_intervals.c)
- *  source   docs/metrics.md#intervals. Test: tests/unit/test_intervals.c */
+/** claimed_interval - interval of the share of step time in the claim of a class: all communication, one part, or
+ *  loading, writing and imbalance with the waiting that they cause; has 0: it is not a share, or there are too few
+ * steps. (cause_intervals.c) source   docs/metrics.md#intervals. Test: tests/unit/test_intervals.c */
 struct interval claimed_interval(const struct run_result *r, enum cause_class cls);
 
 /** pop_of - POP efficiencies of n workers: ranks, or GPUs.
@@ -245,45 +245,47 @@ int scaling_is_masked(const char *option);
 
 /** rank_watched_ns - time that a rank's processes ran, by their monitor. unit: ns; 0 = not known. (recorded.c) */
 int64_t rank_watched_ns(const struct run_rank *k);
-/** rank_lost_events - is something missing in the traces of the rank that the host did: sums of them say nothing, and
- *  its steps are those before that. What CUPTI lost of GPUs does not count. (recorded.c) */
+/** rank_lost_events - are host events missing in the rank's traces? Then sums of its calls are not valid, and its steps
+ *  are those before the loss. GPU activity that CUPTI lost does not count. (recorded.c) */
 int rank_lost_events(const struct run_rank *k);
 /** lost_steps - are steps of the run from traces in which events are missing? (recorded.c) */
 int lost_steps(const struct run *a);
 
-/** recorded_of_rank - time in which calls and ranges of a rank were recorded: of a window (--steps, --delay ...) that
- * its trace tells the time that it was open, else all. Times count from the first sample of the rank's process.
- *  (recorded.c) */
+/** recorded_of_rank - time in which calls and ranges of a rank were recorded: the time that the window (--steps,
+ * --delay
+ *  ...) was open by the rank's trace, or the whole run without a window. Times count from the first sample of the
+ * rank's process. (recorded.c) */
 struct recorded_rank {
     int64_t ns; /* 0 = not known, or the window never opened */
     int64_t from_ns, to_ns;
 };
 struct recorded_rank recorded_of_rank(const struct run_rank *k);
 
-/** recorded_part - the same of all ranks. What was recorded is divided by `ns`, and by nothing else. (recorded.c) */
+/** recorded_part - the same for all ranks. Sums of recorded calls are divided by `ns` and by nothing else. (recorded.c)
+ */
 struct recorded {
     int is_part;            /* a window was asked for */
     int64_t ns;             /* summed over the ranks; 0 = not known, or is_never_open */
-    int is_never_open;      /* the traces of all ranks say so */
-    int64_t watched_ns;     /* that the processes of all ranks ran, summed; 0 = not known */
-    int64_t from_ns, to_ns; /* of a part, since the ranks began: where it first opened and last closed */
-    int n_ranks_lost;       /* with events missing */
-    uint64_t n_lost;        /* events; 0 of damaged traces */
-    int64_t lost_from_ns;   /* since the ranks began; -1 = not known */
-    const char *because;    /* why sums of calls say nothing of the run or its part; "" they do */
+    int is_never_open;      /* the window opened on no rank */
+    int64_t watched_ns;     /* time that the processes ran, summed over all ranks; 0 = not known */
+    int64_t from_ns, to_ns; /* when the window first opened and last closed, from the start of the ranks */
+    int n_ranks_lost;       /* ranks with missing events */
+    uint64_t n_lost;        /* missing events; 0 for damaged traces */
+    int64_t lost_from_ns;   /* since when they are missing, from the start of the ranks; -1 = not known */
+    const char *because;    /* why sums of calls are not valid; "" = they are */
 };
 struct recorded recorded_part(const struct run *a);
 
 /** recorded_noun - "the run", "the recorded part of the run". */
 const char *recorded_noun(const struct run *a);
-/** recorded_sentence - how long the recorded part is; "" all was. */
+/** recorded_sentence - how long the recorded part is; "" = the whole run was recorded. */
 const char *recorded_sentence(struct report *rep, const struct run *a);
-/** lost_words - "39,421 events were lost after 2.1 s of 4.2 s", of a run whose traces lack events; "" none do. */
+/** lost_words - "39,421 events were lost after 2.1 s of 4.2 s" if events are missing in the run's traces, else "". */
 const char *lost_words(struct report *rep, const struct run *a);
 /** lost_sentence - the same as a sentence. */
 const char *lost_sentence(struct report *rep, const struct run_result *r);
 
-/** mpi_share - time inside MPI calls but MPI_Init and MPI_Finalize, of the time in which calls were recorded. */
+/** mpi_share - share of the recorded time inside MPI calls except MPI_Init and MPI_Finalize. */
 struct mpi_share {
     int has;
     const char *because; /* why not */
@@ -293,9 +295,9 @@ struct mpi_share {
 };
 struct mpi_share mpi_share(const struct run *a);
 
-/** mpi_late - the ranks that the others wait for, of a run without steps: those that spend little time in MPI calls,
- * where all the others spend much. The fewer of the ranks, at most MPI_LATE_NAMED; the others spend more by over
- *  straggler_wait of the time in which calls were recorded. Test: tests/unit/test_rules.c */
+/** mpi_late - the late ranks of a run without steps, for which the others wait: they spend little time in MPI calls
+ *  while all others spend much, longer by over straggler_wait of the recorded time. They are the minority, and at most
+ *  MPI_LATE_NAMED. Test: tests/unit/test_rules.c */
 enum { MPI_LATE_NAMED = 4 };
 struct mpi_late {
     int has, n, ranks[MPI_LATE_NAMED];
@@ -305,8 +307,8 @@ struct mpi_late {
 };
 struct mpi_late mpi_late(const struct thresholds *t, const struct run *a);
 
-/** file_time - time inside calls on files, of the time in which calls were recorded. Threads and processes of a rank
- *  that call at once count each: more than all of that time says nothing.
+/** file_time - share of the recorded time inside calls on files. Simultaneous calls of threads and processes of a rank
+ *  each count, so a sum above the recorded time is not valid.
  *  source   docs/metrics.md#breakdown. Test: tests/unit/test_rules.c */
 struct file_time {
     int has;
@@ -321,17 +323,16 @@ struct file_time {
 };
 struct file_time file_time(const struct run *a);
 
-/** files_explained - how much of what the processes of all ranks read and wrote, by the kernel's totals, lies in
- *  recorded calls on files. The rest is files by calls that cannot be seen (fprintf, mmap does not count), pipes,
- *  sockets, terminals and what programs read to start; without what the recorder wrote. Test:
- *  tests/unit/test_recorded.c */
+/** files_explained - compare the bytes in recorded calls on files with the kernel's totals of all ranks' processes. The
+ *  rest are file calls that cannot be seen (fprintf; mmap is in neither), pipes, sockets, terminals and files that
+ *  programs read at start. Bytes that the recorder wrote are not counted. Test: tests/unit/test_recorded.c */
 struct files_explained {
     int has;
     const char *because;        /* why not */
-    int64_t bytes[2], calls[2]; /* [DCT_IO_READ], [DCT_IO_WRITE]: all; system calls */
-    int64_t recorded_bytes[2];  /* in recorded calls; -1: not all of them are known */
-    int64_t rest_bytes[2];      /* in none; -1: not known */
-    const char *rest_because;   /* why */
+    int64_t bytes[2], calls[2]; /* [DCT_IO_READ], [DCT_IO_WRITE]: the kernel's totals of bytes and system calls */
+    int64_t recorded_bytes[2];  /* in recorded calls; -1 = not all calls are known */
+    int64_t rest_bytes[2];      /* not in recorded calls; -1 = not known */
+    const char *rest_because;   /* why it is not known */
 };
 struct files_explained files_explained(const struct run *a);
 
@@ -376,8 +377,8 @@ unsigned known_loss_parts(const struct report *rep, const struct series *s, cons
 const struct spread *point_step(const struct report *rep, const struct series_point *p);
 /** run_part_name - part_name, or what stands there instead: "communication: transfer and waiting". */
 const char *run_part_name(const struct run_result *r, enum part p);
-/** run_class_name - class_name, or what stands there instead: "Communication" where nobody can part it into transfer
- * and waiting. */
+/** run_class_name - class_name; but "Communication" instead of "Transfer" for a run in which transfer and waiting
+ * cannot be told apart. */
 const char *run_class_name(const struct run_result *r, enum cause_class c);
 
 /** is_left_out - is this run incomplete and stands beside complete ones of its point? */
@@ -397,7 +398,7 @@ struct series_loss loss_between(const int64_t *from_parts, const int64_t *to_par
 /** speedup_intervals - of the step time, speed-up and efficiency of every point.
  *  source   docs/metrics.md#intervals. Test: tests/unit/test_scaling.c */
 void speedup_intervals(const struct report *rep, struct series *s);
-/** point_share_interval - of the share of step time that one or two parts (a == b: one) have at a point, by bootstrap
+/** point_share_interval - interval of the share of step time of one or two parts (a == b: one) at a point, by bootstrap
  *  over steps and repetitions; has 0: too few steps. (scaling_intervals.c)
  *  source   docs/metrics.md#intervals. Test: tests/unit/test_intervals.c */
 struct interval point_share_interval(const struct report *rep, const struct series_point *p, enum part a, enum part b);
@@ -431,7 +432,7 @@ struct others {
 };
 /** machines_of - nodes of a run; stand-ins for nodes are one. */
 int machines_of(const struct run *a);
-/** others_at, others_of - of one machine from 0 on, and the sum over all.
+/** others_at, others_of - of one machine (numbered from 0), and the sum over all machines.
  *  source   docs/metrics.md#shared-cores. Test: tests/unit/test_gain.c, tests/unit/test_cores.c */
 struct others others_at(const struct run *a, int machine);
 struct others others_of(const struct run *a);
@@ -445,8 +446,8 @@ struct ready {
 /** ready_of - of a rank. Test: tests/unit/test_cores.c */
 struct ready ready_of(const struct run *a, const struct run_rank *k);
 /** processor_of - of a run with steps. What loading, writing and MPI's polling use is in it: of_work is an upper bound.
- *  Not of runs with GPUs, nor where a CPU quota or other machines held the ranks back: those waits are in no run-queue
- *  delay.
+ *  Not for runs with GPUs, nor if a CPU quota or other virtual machines held the ranks back: run-queue delays do not
+ *  contain those waits.
  *  source   docs/metrics.md#rules. Test: tests/unit/test_cores.c */
 struct processor processor_of(const struct report *rep, const struct run_result *r);
 /** is_compute_waiting - do the ranks wait in their phases of compute, and no better kernels are known? After rules. */
@@ -463,12 +464,11 @@ double cores_missing(const struct others *o);
 int64_t files_in_loading(const struct run_result *r);
 /** loss_classes - losses[].class_ns: waiting for a rank that loads or writes is data and I/O, all other is imbalance;
  * overhead in which GPUs waited for their host is host.
- *  After rules(), which settle what the waiting was for where cores were shared.
+ *  Call after rules(), which determine the cause of waiting where cores were shared.
  *  source   docs/metrics.md#loss. Test: tests/unit/test_scaling.c */
 void loss_classes(struct report *rep);
-/** accounting_ended - jobs that a table of sacct says were cancelled, timed out, ran out of memory or lost a node: a
- *  sentence, or "".
- *  source   sacct(1), JOB STATE CODES. Test: tests/unit/test_logs.c */
+/** accounting_ended - a sentence on jobs that were cancelled, timed out, ran out of memory or lost a node by the table
+ * of sacct, or "". source   sacct(1), JOB STATE CODES. Test: tests/unit/test_logs.c */
 const char *accounting_ended(struct report *rep, const struct foreign_table *t);
 /** laws - fit Amdahl's law, the Universal Scalability Law, compute and all-reduce over node counts; extrapolate.
  *  source   docs/metrics.md#fits. Test: tests/unit/test_laws.c */

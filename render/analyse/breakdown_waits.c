@@ -21,8 +21,8 @@ static void blame(struct sums *s, const struct arrival *a, int n, int last, int6
         s->cause[c] += sum > 0 ? (double)wait * excess[c] / sum : c == CAT_OTHER ? (double)wait : 0;
 }
 
-/* Who came last was there for the shortest time; of several for as short a time, the one that was busy longest before,
- * so that the numbers of the ranks decide nothing but between ranks that did the same. */
+/* The last rank is in the collective for the shortest time. Of several such ranks it is the one that was busy longest
+ * before, so that rank numbers decide only between ranks that did the same. */
 static int comes_later(const struct arrival *x, const struct arrival *y)
 {
     int64_t x_busy = x->outside_ns, y_busy = y->outside_ns;
@@ -162,7 +162,7 @@ static int64_t as_fast_as_the_next(const struct run_result *out, int worst)
     return more > 0 ? more : 0;
 }
 
-/* Who comes last more often; of those as often, who costs the others more, and then who is busier. */
+/* The worse rank comes last more often. On a tie it costs the others more; on a second tie it is busier. */
 static int is_worse(const struct rank_result *x, const struct rank_result *y)
 {
     if (x->n_last != y->n_last)
@@ -218,7 +218,7 @@ static void cap_gains(int64_t gain[N_CLASSES], const int64_t part[N_PARTS], cons
     };
     static const enum cause_class capped[] = {CLASS_DATA, CLASS_IO, CLASS_COPY, CLASS_OVERHEAD, CLASS_IMBALANCE};
     for (size_t i = 0; i < sizeof capped / sizeof *capped; i++)
-        if (gain[capped[i]] > most[capped[i]]) /* in one step less may have been waited than late ranks caused */
+        if (gain[capped[i]] > most[capped[i]]) /* the ranks of one step may wait less than late ranks caused */
             gain[capped[i]] = most[capped[i]] > 0 ? most[capped[i]] : 0;
 }
 

@@ -94,7 +94,7 @@ struct file_time file_time(const struct run *a)
     return f;
 }
 
-/* Of two numbers >= 0: those of files that lie stay within 63 bits. */
+/* Sum of two numbers >= 0, limited to 63 bits, since damaged files may hold any values. */
 static int64_t plus(int64_t a, int64_t b)
 {
     return b < INT64_MAX - a ? a + b : INT64_MAX;

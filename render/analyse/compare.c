@@ -278,7 +278,7 @@ static const char *differing(struct report *rep, const struct run *a, const stru
                                                  : unlike_names(rep, which & ~may_be_changed);
 }
 
-/* What is missing in the runs of a side, behind `text`. which: "Before", "After". */
+/* Append to text a sentence on the lost events of a side's runs. which: "Before", "After". */
 static const char *with_losses(struct report *rep, const char *text, const struct side *s, const char *which)
 {
     for (int i = 0; i < s->n; i++)

@@ -23,9 +23,9 @@ static inline int compared_has(const struct compared *c)
 /* One cause that the report on the runs before named, and what became of it. */
 struct prediction {
     enum cause_class cls;
-    const char *name;            /* as the report before calls it */
+    const char *name;            /* of the class, as in the report before */
     int64_t predicted_ns;        /* of the median step: median - median of the steps without the cause */
-    int64_t predicted_mean_ns;   /* of the mean step, as the report before says it */
+    int64_t predicted_mean_ns;   /* of the mean step, as in the report before */
     int64_t as_fast_ns;          /* of imbalance by one slow rank: if it becomes as fast as the others; 0 = no such */
     int64_t before_ns, after_ns; /* the class's time of a step */
     enum gain_basis basis;       /* of both predictions */
@@ -61,11 +61,11 @@ struct comparison {
     enum confidence confidence; /* in the comparison as a whole, and why no more; narrate_comparisons */
     const char *confidence_because;
     int n_same;            /* runs after that are runs before too: the same archive or file on both sides */
-    const char *differing; /* "data set": what else differs, so that it is no fair comparison; "" nothing */
+    const char *differing; /* "data set": what else differs, and makes the comparison unfair; "" = nothing */
     /* "0.25 core, 20 Mbit/s each": emulated nodes that are other ones before and after; "" they are not. When nothing
      * else was changed either, `differing` does not name them: they are what is compared. */
     const char *nodes_before, *nodes_after;
-    const char *lost; /* "Before, 5 events were lost ...": of runs whose traces lack events; "" none do */
+    const char *lost; /* "Before, 5 events were lost ...": of runs whose traces lack events; "" = no events were lost */
     const char *sentence, *support;
     const char *tried_text; /* of tried; "" */
 };

@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-/* From the first step's start to the last one's end: start-up and the end are no training. Without steps the part of
- * the run that was recorded, which the calls of MPI and on files are of. */
+/* From the first step's start to the last step's end, because start-up and shutdown are not training. Without steps it
+ * is the recorded part of the run, which calls of MPI and on files belong to. */
 struct window {
     int64_t from, to;
 };

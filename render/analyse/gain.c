@@ -247,7 +247,7 @@ static void give(struct run_result *r, const int64_t weight[N_CATEGORIES], int64
 int uneven_rank(const struct report *rep, const struct run_result *r)
 {
     int n = r->n_rank_results, late = -1;
-    int64_t all = 0, most = 0, of_late = 0; /* work: of all ranks, the busiest, the one that comes last */
+    int64_t all = 0, most = 0, of_late = 0; /* work of all ranks, of the busiest rank, of the one that comes last */
     for (int i = 0; i < n; i++) {
         int64_t work = 0;
         for (int c = 0; c < N_CATEGORIES; c++)

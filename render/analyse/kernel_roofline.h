@@ -12,7 +12,7 @@ struct kernel_roofline {
     double intensity;              /* operations a byte of the device's memory */
     const char *intensity_because; /* why not; "" = it is */
     double flop_per_s, bytes_per_s;
-    double flop_ratio, bytes_ratio; /* of the peaks; not known above 1 + peak_error */
+    double flop_ratio, bytes_ratio; /* shares of the peaks; -1 = not known, or above 1 + peak_error */
     double ridge;                   /* intensity from which operations are the lower roof */
     double attainable_flop_per_s;   /* the roof above this intensity */
     const char *bound;              /* "compute", "memory", "latency" (neither); "" = cannot be told, */

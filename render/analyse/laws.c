@@ -118,7 +118,8 @@ static void refuse(struct law *l, const char *because)
     l->because = because;
 }
 
-/* Why no law goes through these points: at one of them ranks waited for a core, which no law knows. NULL: one may */
+/* Why no law is fitted: at one of the points ranks waited for a core, which no law contains. NULL = laws may be fitted
+ */
 static const char *unreliable(struct report *rep, const struct series *s)
 {
     for (int i = 0; i < s->n_points; i++)
@@ -131,7 +132,7 @@ static const char *unreliable(struct report *rep, const struct series *s)
     return NULL;
 }
 
-/* why: no law is to be fitted; NULL = one is */
+/* why: the reason not to fit a law; NULL = fit it */
 static struct fit fit_amdahl(struct report *rep, struct series *s, const char *why)
 {
     double size[MAX_POINTS], speedup[MAX_POINTS], x[MAX_POINTS][FIT_MAX_PARAMETERS], y[MAX_POINTS];

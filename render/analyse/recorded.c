@@ -1,5 +1,5 @@
-/* recorded.c - which part of a run its traces hold, and whether that part is whole: the one place that says what sums
- * of recorded calls may be divided by, and when they say nothing. Called wherever such sums are used.
+/* recorded.c - which part of a run its traces cover, and whether events are missing in it. This file alone decides by
+ * what time sums of recorded calls are divided, and when such sums are not valid. Called wherever they are used.
  * Test: tests/unit/test_recorded.c */
 #include "render/analyse/analyse.h"
 
@@ -23,7 +23,7 @@ int lost_steps(const struct run *a)
     return 0;
 }
 
-/* A moment of the window on the clock of the rank's monitor, as far as the processes were there. */
+/* A time of the window, limited to the time in which the rank's monitor saw its processes. */
 static int64_t while_watched(const struct run_rank *k, int64_t t_ns)
 {
     t_ns = t_ns > k->watched_from_ns ? t_ns : k->watched_from_ns;
@@ -51,7 +51,7 @@ static int64_t earlier(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* What is missing, of all ranks; where one does not say since when, nobody knows. */
+/* Add the losses of a rank. If one rank's loss has no time, the time of the whole is not known (-1). */
 static void add_loss(const struct run_rank *k, struct recorded *r)
 {
     int64_t from = k->lost_from_ns > 0 && k->watched_from_ns > 0 ? k->lost_from_ns - k->watched_from_ns : -1;
@@ -62,10 +62,10 @@ static void add_loss(const struct run_rank *k, struct recorded *r)
     r->lost_from_ns = r->n_ranks_lost == 1 ? from : earlier(r->lost_from_ns, from);
 }
 
-/* Is the time known in which the rank was recorded? It is 0 where the window never opened. */
+/* Is the recorded time of the rank known? It is 0 if the window never opened. */
 static int is_told(const struct run *a, const struct run_rank *k)
 {
-    if (!k->window.until_ns) /* in a run with a window: no trace, or one of an earlier recorder */
+    if (!k->window.until_ns) /* if the run has a window: the rank has no trace, or one of an earlier recorder */
         return !a->has_window && rank_watched_ns(k) > 0;
     return rank_watched_ns(k) > 0 && k->watched_to_ns > k->watched_from_ns;
 }

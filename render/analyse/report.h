@@ -61,7 +61,7 @@ struct claim {
     const char *confidence_because;
     const char *evidence; /* link from the site's root: "runs/<slug>/index.html#breakdown", "index.html#scaling" */
     struct action action;
-    int has_gain;    /* 0: what removing the cause would bring cannot be told */
+    int has_gain;    /* 0: the gain of removing the cause is not known */
     int64_t gain_ns; /* per step */
     enum gain_basis gain_basis;
     int64_t step_ns; /* the step time the gain refers to */

@@ -9,15 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What the ranks of a run can do together: calibrated on the machines that they were on, or stated of each. */
+/* The peak rates of all ranks of a run together: calibrated on their machines, or stated for one rank. */
 struct ceilings {
     const char *because;          /* "" or n/a because ... */
-    const char *peaks;            /* as of struct roofline */
+    const char *peaks;            /* as in struct roofline */
     double gflop_per_s, gb_per_s; /* of all ranks together */
-    int is_turns; /* a machine had more threads than cores, or than its CPU quota, so that its ranks took turns */
+    int is_turns; /* ranks took turns: a machine had more threads than cores, or than its CPU quota allows at once */
 };
 
-/* The best of all repetitions: other programs only take. Threads beyond the cores add nothing. */
+/* The best of all repetitions, because other programs only slow them down. Threads beyond the cores add nothing. */
 static double ceiling(const struct run_measured *one, const struct run_measured *all, double threads)
 {
     double v = one->max * threads;
@@ -51,8 +51,8 @@ static double stated(const struct run *a, const char *key)
     return 0;
 }
 
-/* The first of the nodes that are one machine: stand-ins for nodes, and all on one kernel. What it can do counts once,
- * whatever the number of nodes that it stands for. */
+/* The index of the first node on the same machine as node i. Emulated nodes, and nodes on one kernel, are one machine,
+ * whose peak rates count once. */
 static int machine_of(const struct run *a, int i)
 {
     const char *kernel = a->nodes[i].boot_id;
@@ -64,7 +64,7 @@ static int machine_of(const struct run *a, int i)
     return i;
 }
 
-/* Ranks of each machine, at the index of its first node; 0 at the others. shape (nodes_len) */
+/* The number of ranks of each machine, at the index of its first node; 0 at the other nodes. shape (nodes_len) */
 static const int *ranks_of_machines(struct report *rep, const struct run_result *r)
 {
     const struct run *a = r->run;
@@ -75,13 +75,13 @@ static const int *ranks_of_machines(struct report *rep, const struct run_result 
             n[machine] += a->ranks[k].node == a->nodes[i].node;
         n_elsewhere += machine > 0;
     }
-    if (n[0] && !n_elsewhere) /* of ranks that left nothing the operations count, too */
+    if (n[0] && !n_elsewhere) /* ranks without a record computed too */
         n[0] = r->n_ranks;
     return n;
 }
 
-/* Of the threads on a machine, as many as CPU quotas let run at once. Nodes on one kernel have one each; stand-ins are
- * in one cgroup. */
+/* The number of threads that the CPU quotas of a machine let run at once. Each node on one kernel has its own quota;
+ * emulated nodes share one. */
 static double threads_at_once(const struct run *a, int machine, double threads)
 {
     double quotas = 0;
@@ -118,8 +118,8 @@ static void add_machine(struct report *rep, const struct run *a, int machine, do
                                  c->disturbed);
         return;
     }
-    /* Arithmetic was measured by processor time, which knows no quota. Memory was by wall time: nothing tells how much
-     * of its best repetition the quota took. */
+    /* Arithmetic was measured by processor time, which a quota does not change, so the quota is applied here. Memory
+     * was measured by wall time, and it is not known how much the quota slowed its best repetition. */
     double at_once = threads_at_once(a, machine, threads);
     f->gflop_per_s += ceiling(&c->flop_one, &c->flop_all, at_once);
     int n_shares = shares_of(a, machine);
@@ -157,17 +157,16 @@ static struct ceilings ceilings_of(struct report *rep, const struct run_result *
     return f;
 }
 
-/* The wall time of a step in which its operations were done. Ranks with a core for each thread compute side by side:
- * the mean of their compute phases. Ranks that take turns on cores do not: while one waits for a core, or exchanges,
- * another computes, and only the step as a whole is the time of them all. With either no run does more than its
- * machines can. */
+/* The wall time of a step's operations. Ranks with a core for each thread compute at the same time, and it is the mean
+ * of their compute phases. If ranks take turns on cores, one computes while another waits for a core or communicates,
+ * and it is the whole step. Rates by these times do not exceed what the machines can do. */
 static double wall_of_compute(const struct run_result *r, int is_of_step)
 {
     return is_of_step ? (double)r->step.mean_ns : (double)r->part_ns[PART_COMPUTE];
 }
 
-/* What other programs left the ranks of the cores that they could use. Rates are what was reached beside these; whether
- * a ceiling held the ranks up is judged by what was left of it. */
+/* The share of usable cores that other programs left to the ranks. The ranks reached their rates with this share, so
+ * the rates are compared with the same share of a ceiling. */
 static double left_by_others(const struct run_result *r)
 {
     double cores = r->shared.machine_cores, threads = r->run->program.threads > 0 ? (double)r->run->program.threads : 1;
@@ -188,8 +187,8 @@ static const char *of_ceiling(struct report *rep, const char *peaks, double rati
                        unit);
 }
 
-/* Nothing does more than it can: then the counts are wrong, or the peak is, and a share of it means nothing. "" = they
- * agree. What stands behind the colon is what to do. */
+/* Why a rate cannot be compared with its peak; "" = it can. A rate above the peak means that the program's counts or
+ * the peak are wrong. The text after the colon says what to do. */
 static const char *disagree(struct report *rep, const struct roofline *f, double rate, double peak, const char *unit)
 {
     if (rate / peak <= 1 + rep->thresholds.peak_error)
@@ -229,7 +228,7 @@ struct roofline roofline_of(const struct run_program *p, double peak_gflop_per_s
     f.intensity = f.flop / f.bytes;
     f.ridge = peak_gflop_per_s / peak_gb_per_s;
     f.attainable_gflop_per_s = fmin(peak_gflop_per_s, f.intensity * peak_gb_per_s);
-    f.gflop_per_s = f.flop / wall_ns; /* per nanosecond: 10^9 a second */
+    f.gflop_per_s = f.flop / wall_ns; /* operations per nanosecond are GFLOP/s */
     f.gb_per_s = f.bytes / wall_ns;
     f.of_attainable_ratio = f.gflop_per_s / f.attainable_gflop_per_s;
     f.mfu_ratio = f.flop / (step_ns * peak_gflop_per_s);
@@ -298,8 +297,8 @@ static double compute_of_work(const struct run_result *r)
     return work > 0 ? own / work : 0;
 }
 
-/* Computing cannot be left away, and the peak of registers is out of reach of small products: a gain is known only
- * where the program timed better kernels on its own batches. Waiting for a rank that computes shrinks with it. */
+/* Compute cannot be removed, and small products cannot reach the peak of multiply-adds in registers. So a gain is known
+ * only if the program timed better kernels on its own batches. Waiting for a rank that computes shrinks with it. */
 int64_t gain_of_kernels(struct report *rep, const struct run_result *r)
 {
     double ratio = r->run->program.kernels_best_ratio, gain, step = (double)r->step.mean_ns;

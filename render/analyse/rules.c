@@ -163,10 +163,10 @@ static const char *all_of_files(struct report *rep, const struct run *a)
     return report_text(rep, "%s", fmt_time(ns < 9e18 ? (int64_t)ns : INT64_MAX).text);
 }
 
-/* Bytes that the kernel counted beside recorded calls, of which nobody knows the time; 0: little, or not known. */
+/* The bytes that the kernel counted beyond recorded calls; their time is not known. 0: few, or not known. */
 static int64_t unseen_bytes(const struct run *a)
 {
-    static const int64_t LITTLE = 1000000; /* a program reads and says so much to start */
+    static const int64_t LITTLE = 1000000; /* a program reads and prints about this much at start */
     struct files_explained e = files_explained(a);
     int64_t rest = *e.rest_because ? 0 : e.rest_bytes[DCT_IO_READ] + e.rest_bytes[DCT_IO_WRITE];
     return rest > LITTLE * a->ranks_len ? rest : 0;

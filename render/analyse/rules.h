@@ -31,15 +31,15 @@ void rule_host(struct report *rep, struct run_result *r);
 /** rule_memory - is it the memory's bandwidth that holds up compute?
  *  source   docs/metrics.md#predicted-gain. Test: tests/unit/test_rules.c */
 void rule_memory(struct report *rep, struct run_result *r);
-/** roofline_of - the roofline of a step: counts of the program, ceilings of all ranks together. Shares as they come
- *  out, without texts. (roofline.c)
- *  wall_ns      in which the operations were done, of a step, > 0
+/** roofline_of - the roofline of a step: counts of the program, ceilings of all ranks together. Shares are not limited,
+ *  and the texts are "". (roofline.c)
+ *  wall_ns      time of a step's operations, > 0
  *  bound_ratio  of a ceiling above which it is the bound
  *  source       docs/metrics.md#roofline. Test: tests/unit/test_rules.c */
 struct roofline roofline_of(const struct run_program *p, double peak_gflop_per_s, double peak_gb_per_s, double wall_ns,
                             double step_ns, double bound_ratio);
-/** gain_of_kernels - of a step, what the best kernels of the processor save, by the ratio that the program timed; 0
- *  where it did not, or where that is within loss_matters of a step: they are as good as the best. (roofline.c)
+/** gain_of_kernels - time of a step that the best kernels of the processor save, by the ratio that the program timed. 0
+ *  if it timed none, or if the gain is within loss_matters of a step (as good as the best). (roofline.c)
  *  returns  unit: ns
  *  source   docs/metrics.md#predicted-gain. Test: tests/unit/test_rules.c */
 int64_t gain_of_kernels(struct report *rep, const struct run_result *r);

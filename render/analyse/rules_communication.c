@@ -101,7 +101,7 @@ static void rule_imbalance_when_shared(struct report *rep, struct run_result *r,
     only_if_it_matters(t, r, w);
 }
 
-/* "5.81 ms a step waiting", all of it; of what is another class's matter, how much. */
+/* "5.81 ms a step waiting": all waiting, and how much of it belongs to other classes. */
 static const char *all_waiting(struct report *rep, const struct run_result *r, int64_t caused)
 {
     int64_t wait = r->part_ns[PART_WAIT];
@@ -165,9 +165,8 @@ static void rule_one_rank(struct report *rep, struct run_result *r)
         report_text(rep, "%s a step in calls that exchange data, though there is one rank", fmt_time(r->comm_ns).text);
 }
 
-/* Where the ranks' own threads took turns on the cores, ranks are late by turns for that. Waiting for each other that
- * is no longer than all of them waited for a core is then not known to be for a rank with more work, unless one is
- * mostly last. */
+/* If the ranks' own threads take turns on the cores, that alone makes ranks late in turn. Waiting for each other is
+ * then no sign of unequal work if it is no longer than the waiting for cores and no rank is mostly last. */
 static int may_be_for_cores(const struct run_result *r)
 {
     double delays = 0, n = r->n_rank_results;
@@ -180,7 +179,7 @@ static int may_be_for_cores(const struct run_result *r)
     return r->classes[CLASS_IMBALANCE].share_ratio <= delays * (n - 1) / n;
 }
 
-/* It is watched, and what its removal would save is not known. */
+/* Watch imbalance instead of naming it, without a gain. */
 static void rule_imbalance_of_cores(struct report *rep, struct run_result *r)
 {
     struct class_result *w = &r->classes[CLASS_IMBALANCE];

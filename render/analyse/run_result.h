@@ -100,8 +100,8 @@ struct phase_result {
     const char *gpu_because;  /* why not, when !has_gpu; NULL = of no trace of a GPU */
 };
 
-/* The classes of causes a report rules in or out. Communication is judged by its transfer alone, since waiting is the
- * matter of the rank that others wait for: so it is called. X(id, key, name in the table) */
+/* The classes of causes that a report rules in or out. CLASS_COMMUNICATION is judged by transfer alone and called so,
+ * because waiting belongs to the cause that makes ranks late. X(id, key, name in the table) */
 #define REPORT_CLASSES(X)                               \
     X(CLASS_SHARED, "shared", "Shared resources")       \
     X(CLASS_COMPUTE, "compute", "Compute")              \
@@ -126,17 +126,17 @@ enum verdict { VERDICT_NA = 0, VERDICT_FINE, VERDICT_WATCH, VERDICT_LIMITS };
 /** verdict_word - "n/a", "fine", "watch", "limits". */
 const char *verdict_word(enum verdict v);
 
-/* How sure a predicted gain is: an upper bound cannot be exceeded while the rest of a step takes its time; a replay or
- * a model can be, and is an estimate. */
+/* How sure a predicted gain is. An upper bound cannot be exceeded as long as the rest of the step takes the same time.
+ * A replay or a model gives an estimate, which can be exceeded. */
 enum gain_basis { GAIN_ESTIMATE = 0, GAIN_BOUND };
 /** gain_basis_word - "estimate", "upper bound". */
 const char *gain_basis_word(enum gain_basis b);
 
-/* What the rule compared with a threshold, where that is not the class's share of step time. */
+/* The quantity that the rule compared with a threshold, if it is not the class's share of step time. */
 struct judged {
-    const char *of;        /* "of bandwidth", behind the ratio; NULL: the share itself was compared */
-    double ratio;          /* not finite: no share of it is known */
-    const char *threshold; /* its name */
+    const char *of;        /* "of bandwidth", printed after the ratio; NULL: the share of step time was compared */
+    double ratio;          /* not finite: not known */
+    const char *threshold; /* name of the threshold */
     double threshold_ratio;
     struct interval interval; /* of ratio; has 0: none is known */
 };
@@ -181,7 +181,7 @@ struct shared {
     double others_cores; /* of them, what other programs took in the mean */
     int64_t alone_ns;    /* a step of ranks with cores of their own and nothing else on them; 0 = not estimated */
     int is_by_processor; /* alone_ns is from processor time: the shortest times hold waits for a core */
-    int is_most;         /* the gain of cores of their own is most_ratio of a step: a bound */
+    int is_most;         /* the gain of shared cores is most_ratio of a step, which is an upper bound */
     double most_ratio;   /* of a step, what cores for all of its ranks' threads can save at most; 0 = not known */
     const char *own;   /* not for other programs, but for their own threads the ranks waited: a sentence; NULL = not */
     int is_of_several; /* nor is it known that the one that makes the steps waited, and not another of its processes */
@@ -206,7 +206,7 @@ struct straggler {
     double wins_ratio;   /* of collectives in which it came last */
     double caused_ratio; /* waiting it caused, share of step time */
     int64_t caused_ns;   /* mean per step and rank that waited for it */
-    int64_t as_fast_ns;  /* what a step saves if it computes as fast as the next: 0 = it has more samples */
+    int64_t as_fast_ns;  /* time that a step saves if it computes as fast as the next rank; 0 = it has more samples */
 };
 
 /* Gradient accumulation: the micro-batches of an optimiser step. */
@@ -217,8 +217,8 @@ struct accumulated {
     const char *because;   /* n/a because ... when micro_batches is 0 */
 };
 
-/* The compute of a step against what the ranks' cores or GPUs can do, all ranks together: analytic counts of the
- * program over ceilings that were calibrated, or stated by labels. Exact arithmetic of these; none is estimated. */
+/* The compute of a step compared with the peak rates of the ranks' cores or GPUs, all ranks together. The counts come
+ * from the program, the ceilings from a calibration or from labels. */
 struct roofline {
     int has;
     const char *because; /* n/a because ... when !has */
@@ -227,10 +227,9 @@ struct roofline {
     double peak_gflop_per_s, peak_gb_per_s;
     double intensity, ridge; /* FLOP per byte: of the program; where both ceilings meet */
     double attainable_gflop_per_s;
-    int is_of_step; /* rates are over whole steps: ranks took turns on cores, so that compute had no time of
-                       its own; else over the compute phases */
+    int is_of_step; /* rates are over whole steps, because ranks took turns on cores; else over the compute phases */
     double gflop_per_s, gb_per_s; /* achieved in that wall time */
-    /* Shares of the peaks; slightly above 1 is an error of measuring. Each is not known where its text is not "". */
+    /* Shares of the peaks; slightly above 1 is a measurement error. Each is valid only if its text is "". */
     double of_attainable_ratio, mfu_ratio;           /* mfu: FLOP of a step / (step time * peak) */
     const char *of_attainable_because, *mfu_because; /* n/a because counts and peaks disagree ... */
     const char *bound; /* "compute", "memory", "neither" (latency, launches, small kernels); "" = cannot be told */

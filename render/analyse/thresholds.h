@@ -30,7 +30,7 @@
     X(memory_bound, 0.60, 0, 1,                                                                                     \
       "memory limits above this share of the calibrated or stated bandwidth, when products need less time")         \
     X(peak_error, 0.05, 0, 1,                                                                                       \
-      "what does more than a peak by up to this share of it is at the peak; beyond, counts and peak disagree")      \
+      "a rate above a peak by up to this share counts as at the peak; above that, counts and peak disagree")        \
     X(kernel_bound, 0.60, 0, 1,                                                                                     \
       "a kernel under a profiler is bound by operations or memory above this share of that peak")                   \
     X(gain_limits, 0.10, 0, 1,                                                                                      \

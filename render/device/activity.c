@@ -130,8 +130,8 @@ int activity_op(struct activity *a, const struct device_op *op)
     }
     if (name->kind == OP_COMM && op->collective && *op->collective)
         collectives_add(&a->collectives, &a->arena, op);
-    /* Without a launch in order of their kinds, so that of two that begin at once not their order in the file decides
-     * what a gap before them is. */
+    /* Operations without a launch are ordered by kind. Otherwise, of two that begin at the same time, their order in
+     * the file would decide the cause of the gap before them. */
     int64_t correlation = op->correlation >= 0 ? op->correlation : (int64_t)name->kind - N_OP_KINDS;
     struct op_record r = {.key = {correlation, op->start_ns},
                           .end_ns = end,
@@ -364,7 +364,7 @@ static int count_calls(struct activity *a, struct run_device *d, struct dcr_err 
     return rc;
 }
 
-/* The device with most operations, of several the one of the lowest number; its work is what the steps are made of. */
+/* The device with the most operations; on a tie the one with the lowest number. Steps are made of its work. */
 static uint32_t main_device(const struct activity *a)
 {
     uint32_t best = 0;

@@ -80,8 +80,8 @@ int activity_finish(struct activity *a, struct dcr_arena *arena, struct run_devi
                     struct dcr_err *err) DCR_MUST_CHECK;
 /** activity_accumulation - gradient accumulation, as the marks in the steps show it; after activity_finish. */
 void activity_accumulation(const struct activity *a, struct accumulation *out);
-/** activity_lost_steps - how many of the steps that it was given are not among those of activity_finish, by why; after
- *  it. What was of a less sure kind than those that count, or the same step twice, is not lost. */
+/** activity_lost_steps - count the added steps that activity_finish left out, by reason; call after it. Steps of a less
+ *  certain grade than the one in use, and duplicates of a step, do not count. */
 void activity_lost_steps(const struct activity *a, int64_t n[N_STEP_LOSSES]);
 /** activity_operators - the table of what activity_operator was given; after activity_finish. Text and array in arena.
  *  errors   DCR_FATAL: no memory or no temporary file */

@@ -89,8 +89,8 @@ static void give_marks(struct device_steps *s)
     }
 }
 
-/* x begins inside the step before it. Is it a step of its own, that is lost then? Not the same one on another track,
- * nor, by a name that may mean more than one thing, a part of that step. */
+/* x begins inside the step before it. Is it a separate step, which is then lost? It is not if it is the same step on
+ * another track, or, by an ambiguous name, a part of that step. */
 static int is_lost(const struct device_step *before, const struct device_step *x)
 {
     if (before->number >= 0 && x->number == before->number)
@@ -102,7 +102,7 @@ static int is_lost(const struct device_step *before, const struct device_step *x
 void device_steps_lost(const struct device_steps *s, int64_t n[N_STEP_LOSSES])
 {
     memset(n, 0, N_STEP_LOSSES * sizeof *n);
-    for (int g = (int)s->surest; g < N_STEP_GRADES; g++) /* and of those surer that were all of no use */
+    for (int g = (int)s->surest; g < N_STEP_GRADES; g++) /* of surer grades all steps were unusable */
         for (int i = 0; i < N_STEP_LOSSES; i++)
             n[i] += s->n_lost[g][i];
 }

@@ -9,7 +9,7 @@
 
 enum { STEPS_MAX = 1 << 18, MARK_NAMES = 8 };
 
-/* By how it was marked: where some are surer, the others are no steps. */
+/* How a step was marked. Only steps of the surest grade count. */
 enum step_grade { STEP_GRADE_BATCH = 0, STEP_GRADE_NAMED, STEP_GRADE_PROFILER, N_STEP_GRADES };
 
 struct device_step {
@@ -42,13 +42,13 @@ struct device_steps {
     int n_names;
     size_t n, cap, at;      /* at: the step that the sweep has reached */
     size_t cursor[2];       /* of HOST_DATA, HOST_IO */
-    enum step_grade surest; /* of them; sorted */
-    int is_cut;             /* the last step was, and is left out */
+    enum step_grade surest; /* surest grade of all steps; known after device_steps_sort */
+    int is_cut;             /* the last step was cut off and is left out */
     int64_t n_lost[N_STEP_GRADES][N_STEP_LOSSES];
-    int is_device; /* times of a device are in them: only those of the first one with operations are */
+    int is_device; /* the main device was swept, or there is none; without it no steps are given */
 };
 
-/** device_steps_add - what takes no time, or more than a step can, is counted and left out. */
+/** device_steps_add - add a step. One that takes no time, or longer than a step can, is counted and left out. */
 void device_steps_add(struct device_steps *s, struct dcr_arena *arena, enum step_grade grade, int64_t number,
                       int64_t start_ns, int64_t dur_ns);
 /** device_steps_mark - in any order; beyond STEPS_MAX and MARK_NAMES they are left out. */
@@ -56,8 +56,8 @@ void device_steps_mark(struct device_steps *s, struct dcr_arena *arena, enum ste
                        size_t len, int64_t t_ns);
 /** device_step_runs - how often one optimiser ran in the step: the largest count of their names. */
 int device_step_runs(const struct device_steps *s, const struct device_step *x);
-/** device_steps_sort - all are there: in order, those of the surest grade, marks given to their steps. The same step on
- *  another track counts once; one that overlaps another step is counted and left out. */
+/** device_steps_sort - after the last device_steps_add: sort the steps, keep those of the surest grade, and give marks
+ * to their steps. A step on two tracks counts once; a step that overlaps another one is counted and left out. */
 void device_steps_sort(struct device_steps *s);
 /** device_steps_launch - an operation launched at launch_ns ends at end_ns: its step lasts as long. Any order.
  *  returns  1 when it was launched inside a step */
@@ -78,7 +78,7 @@ void device_steps_settle(struct device_steps *s);
 void device_steps_pass(struct device_steps *s, const struct intervals *host, int64_t from, int64_t to, unsigned set);
 /** device_steps_comm - a collective began. Ascending. */
 void device_steps_comm(struct device_steps *s, struct dcr_arena *arena, int64_t start_ns, int64_t dur_ns);
-/** device_steps_lost - how many of the grade that was taken were left out, by why. finished */
+/** device_steps_lost - count the steps of the grade in use that were left out, by reason; call at the end. */
 void device_steps_lost(const struct device_steps *s, int64_t n[N_STEP_LOSSES]);
 /** device_steps_finish - as the steps of a rank; out->n_steps 0 when there are none.       arrays in arena */
 void device_steps_finish(struct device_steps *s, const struct intervals *host, struct dcr_arena *arena,

@@ -267,7 +267,7 @@ void sweep_device(struct spill *ops, const struct op_record **first, const struc
     w.steps = steps;
     const struct op_record *op = *first;
     uint32_t device = op->device;
-    int64_t start = op->key.b, last_end = start; /* one of negative length ends before it began */
+    int64_t start = op->key.b, last_end = start; /* not end_ns: an operation of negative length ends before its start */
     w.now = start;
     begin_window(&w, op, out);
     for (int k = 0; k < N_OP_KINDS; k++)

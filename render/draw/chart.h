@@ -132,7 +132,7 @@ struct speedup_point {
 };
 struct chart_speedup {
     struct chart_text text;
-    const char *noun;                   /* of what n counts: "node" */
+    const char *noun;                   /* the unit of n: "node" */
     const struct speedup_point *points; /* ascending n */
     size_t n_points;
     double n_ref;              /* the reference's n: ideal is n / n_ref */

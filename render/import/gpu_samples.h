@@ -28,9 +28,10 @@ struct samples_left {
     int64_t n;
     char first[48]; /* as it stands there, other than ASCII as '?' */
 };
-/** samples_leave - one more that was none: its text. */
+/** samples_leave - count a cell that is not a value; cell is its text. */
 void samples_leave(struct samples_left *left, const char *cell);
-/** samples_memory - 1: memory was sampled, and is no more than all there is; NAN = not sampled, MiB. More is left. */
+/** samples_memory - is used memory a valid sample, at most the total? In MiB; NAN = not sampled. Larger values are
+ * counted as left out. */
 int samples_memory(struct samples_left *left, double used, double total);
 /** gpu_samples_read - "37", "37 %" or "2.5 GiB", as what is sampled there.
  *  factor   of a number without a unit; NAN: such a number is none
@@ -41,10 +42,10 @@ int gpu_samples_read(const char *cell, enum gpu_sample what, double factor, doub
 /** gpu_samples_say - a gap of what was left out of the file, if anything. */
 void gpu_samples_say(struct run *r, const char *file, const struct samples_left *left);
 
-/** gpu_samples_node - the node of the machine of that name, made when it is new; a node 0 of which nothing is known yet
- *  gets the name, cleaned and cut at 255 bytes. "": node 0. At most 1024 are made: beyond, -1 */
+/** gpu_samples_node - the node of the machine of that name. A new name, cleaned and cut at 255 bytes, goes to node 0 if
+ *  nothing is known of it yet, else to a new node. "": node 0. returns  -1 beyond 1024 nodes */
 int64_t gpu_samples_node(struct run *r, const char *name, size_t n);
-/* Rows that name no GPU that can be, to be said. Zero to begin with. */
+/* Rows that name an impossible GPU, for a gap in the report. Initialise to zero. */
 struct ids_left {
     int64_t n;
     char first[24]; /* as it stands there */

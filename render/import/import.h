@@ -50,10 +50,9 @@ struct trace_ahead {
     void *watched; /* what it made of the single operations; NULL = nothing */
 };
 
-/** import_trace_ahead - what takes long of import_foreign, when the file is a Chrome trace: by any thread, without a
- *  run.
- *  watch    of the run that it shall go to; NULL = nobody
- *  returns  as import_foreign; DCR_END also when it is of another kind */
+/** import_trace_ahead - the slow part of import_foreign for a Chrome trace; needs no run, so any thread may call it.
+ *  watch    of the run that the trace belongs to; may be NULL
+ *  returns  as import_foreign; DCR_END also when the file is of another kind */
 int import_trace_ahead(struct trace_ahead *t, const struct run_watch *watch, const char *name, struct dcr_stream *s,
                        struct dcr_err *err) DCR_MUST_CHECK;
 /** import_trace_add - and the rest: into the run, which owns all of it from now on. */

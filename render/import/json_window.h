@@ -35,8 +35,8 @@ struct window {
  *  s        borrows until window_close
  *  errors   those of the stream */
 int window_open(struct window *w, struct dcr_stream *s, struct dcr_err *err) DCR_MUST_CHECK;
-/** window_more - keep [at, end), put more behind it; pointers into the window move. It grows for a large value and is
- *  of WINDOW_BYTES again behind it.
+/** window_more - keep [at, end) and read more after it; pointers into the window move. It grows for a large value and
+ *  shrinks to WINDOW_BYTES again after it.
  *  returns  0; DCR_END when the stream has no more; DCR_FAIL when one value is larger than 256 MiB */
 int window_more(struct window *w, struct dcr_err *err) DCR_MUST_CHECK;
 /** window_move - keep [at, end) in other memory. The window is of WINDOW_BYTES.

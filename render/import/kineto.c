@@ -207,7 +207,7 @@ static int events(struct walk *k, struct dcr_err *err)
             continue;
         }
         k->w.at = after;
-        k->n_alien += c != '{' && c != 'n'; /* null is nothing */
+        k->n_alien += c != '{' && c != 'n'; /* null does not count */
         if (k->batch && k->batch->n == BATCH_EVENTS)
             hand_over(k);
     }

@@ -201,7 +201,8 @@ static void add_op(struct kineto_sink *k, const struct kineto_raw *e, enum event
         k->trace->n_negative += e->dur_ns < 0;
 }
 
-/* Has it a time? Counted, if not; so is a range that ends before it begins, which goes on as one without a duration. */
+/* Does the event have a usable time? If not, it is counted. A range that ends before it begins is counted too, but is
+ * used as a range without duration. */
 static int is_timed(struct kineto_sink *k, const struct kineto_raw *e)
 {
     int64_t end;

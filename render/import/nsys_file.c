@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Instructions: between two looks at how many are left, of any file, and for each of its bytes. A row of a table takes
- * about 100, and is longer than a byte. */
+/* Limits on instructions of SQLite's machine: LOOK between two checks, FOR_ALL for any file, and FOR_A_BYTE more for
+ * each byte. A row takes about 100 instructions and is longer than a byte. */
 enum { LOOK = 10000, FOR_ALL = 10000000, FOR_A_BYTE = 200, LONGEST_TEXT = 16 << 20, HEADER_BYTES = 100 };
 
 static int64_t big_endian(const unsigned char *p, int n)
@@ -20,21 +20,22 @@ static int64_t big_endian(const unsigned char *p, int n)
     return v;
 }
 
-/* A file without its end is one that SQLite reads: what is not there is empty. */
+/* SQLite reads a truncated file without an error, as if the missing pages were empty. */
 static int check_size(struct nsys_file *f, int fd, struct dcr_err *err)
 {
     unsigned char head[HEADER_BYTES];
     struct stat st;
     if (fstat(fd, &st) || pread(fd, head, sizeof head, 0) != (ssize_t)sizeof head)
-        return dcr_err_set(err, DCR_FAIL, "'%s' is SQLite without its header: it was cut; copy it again", f->name);
+        return dcr_err_set(err, DCR_FAIL, "'%s' is shorter than the header of SQLite: it was cut; copy it again",
+                           f->name);
     int64_t page = big_endian(head + 16, 2), n = big_endian(head + 28, 4);
     int has_count = n > 0 && big_endian(head + 24, 4) == big_endian(head + 92, 4);
     page = page == 1 ? 65536 : page;
     f->n_left = FOR_ALL + (int64_t)st.st_size * FOR_A_BYTE;
     if (has_count && st.st_size < n * page)
         return dcr_err_set(err, DCR_FAIL,
-                           "'%s' has %lld bytes, and by its header %lld: it was cut; copy or export it again", f->name,
-                           (long long)st.st_size, (long long)(n * page));
+                           "'%s' has %lld bytes, but its header says %lld: it was cut; copy or export it again",
+                           f->name, (long long)st.st_size, (long long)(n * page));
     return 0;
 }
 
@@ -51,14 +52,14 @@ static void keep_failure(struct nsys_file *f)
         return;
     f->code = sqlite3_errcode(f->db);
     snprintf(f->why, sizeof f->why, "%s",
-             f->n_left < 0 ? "reading it takes longer than its size explains" : sqlite3_errmsg(f->db));
+             f->n_left < 0 ? "reading it takes too long for its size" : sqlite3_errmsg(f->db));
 }
 
 sqlite3_stmt *nsys_file_query(struct nsys_file *f, const char *sql)
 {
     sqlite3_stmt *q = NULL;
     int rc = f->code == SQLITE_OK ? sqlite3_prepare_v2(f->db, sql, -1, &q, NULL) : SQLITE_ERROR;
-    if (rc != SQLITE_OK && rc != SQLITE_ERROR) /* this one: no such table or column */
+    if (rc != SQLITE_OK && rc != SQLITE_ERROR) /* SQLITE_ERROR: no such table or column */
         keep_failure(f);
     return q;
 }
@@ -88,7 +89,7 @@ int nsys_file_check(const struct nsys_file *f, struct dcr_err *err)
                : dcr_err_set(err, DCR_FAIL, "'%s' is a damaged SQLite file: %s; export it again", f->name, f->why);
 }
 
-/* Its pages fit each other, and where nsys writes tables there are some. */
+/* Its pages are consistent, and tables of nsys are tables and not views. */
 static int check_content(struct nsys_file *f, struct dcr_err *err)
 {
     int rc = 0;
@@ -101,14 +102,14 @@ static int check_content(struct nsys_file *f, struct dcr_err *err)
            : nsys_file_query(f, "SELECT name FROM sqlite_master WHERE type = 'view' AND (name LIKE 'CUPTI\\_%' ESCAPE "
                                 "'\\' OR name LIKE 'TARGET\\_%' ESCAPE '\\' OR name IN ('NVTX_EVENTS', 'StringIds'))");
     if (nsys_file_next(f, q))
-        rc = dcr_err_set(err, DCR_FAIL, "'%s' has a view %s, where nsys writes a table; export it again with nsys",
+        rc = dcr_err_set(err, DCR_FAIL, "'%s' has a view %s where nsys writes a table; export it again with nsys",
                          f->name, (const char *)sqlite3_column_text(q, 0));
     sqlite3_finalize(q);
     return rc ? rc : nsys_file_check(f, err);
 }
 
-/* SQLite reads files only: the stream goes to a temporary one. path: its name, at least 4096 bytes; "" when there is
- * none. returns  descriptor, or -1 */
+/* Copy the stream to a temporary file, because SQLite reads only files. path: gets its name, at least 4096 bytes; ""
+ * when there is none. returns  descriptor, or -1 */
 static int to_file(struct dcr_stream *s, char *path, struct dcr_err *err)
 {
     char piece[65536];
@@ -146,10 +147,10 @@ int nsys_file_open(struct nsys_file *f, struct dcr_stream *s, struct dcr_err *er
         sqlite3_limit(f->db, SQLITE_LIMIT_LENGTH, LONGEST_TEXT);
         sqlite3_db_config(f->db, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
         sqlite3_db_config(f->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
-        sqlite3_exec(f->db, "PRAGMA ignore_check_constraints = ON", NULL, NULL,
-                     NULL); /* they are of somebody's making */
+        /* Constraints come from the file, which is not trusted. */
+        sqlite3_exec(f->db, "PRAGMA ignore_check_constraints = ON", NULL, NULL, NULL);
         sqlite3_progress_handler(f->db, LOOK, look, f);
-        rc = check_content(f, err); /* opens the file: its name is needed no longer */
+        rc = check_content(f, err); /* opens the file, so that its name can be removed */
     }
     if (path[0])
         unlink(path);

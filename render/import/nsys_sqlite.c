@@ -27,7 +27,7 @@ struct nsys {
     int n_lacking;
 };
 
-/* Has the query, with one or two texts in it, a row? */
+/* Does the query have a row? first and second (may be NULL) are its parameters. */
 static int has_row(struct nsys *x, const char *sql, const char *first, const char *second)
 {
     sqlite3_stmt *q = nsys_file_query(&x->file, sql);
@@ -70,9 +70,9 @@ static void put_text(struct nsys *x, struct dcr_buf *sql, const char *table, con
     dcr_buf_puts(sql, ",NULL)");
 }
 
-/* A SELECT of columns of a table; a column that the table has not is NULL. "@name" is the text of a StringIds id,
- * "@name/other" the other one's without it. columns: separated by spaces. NULL when the table is not there or lacks its
- * times (which is kept to be said). */
+/* A SELECT of columns (separated by spaces) of a table; a missing column is NULL. "@name" is the text of the StringIds
+ * id in column name; "@name/other" uses column other if name is missing. NULL if the table is missing or lacks its
+ * times (which is kept as a gap). */
 static sqlite3_stmt *query(struct nsys *x, const char *table, const char *columns)
 {
     struct dcr_buf sql = {0};
@@ -279,7 +279,7 @@ static void read_host(struct nsys *x, struct run *r)
         const char *name = *text(q, 2) ? text(q, 2) : text(q, 3);
         x->trace.n_events++;
         int64_t type = sqlite3_column_int64(q, 5);
-        if (!duration(q, &dur)) { /* a mark, or a range that had not ended when the recording did */
+        if (!duration(q, &dur)) { /* a mark, or a range that was open when the recording ended */
             x->trace.n_unpaired += type == NVTX_PUSH_POP || type == NVTX_START_END;
             continue;
         }

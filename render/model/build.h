@@ -18,13 +18,14 @@ struct run *run_new(const char *archive_path);
  *  Pointers are valid until the next call that adds an entry. */
 struct run_rank *run_rank_at(struct run *r, int64_t rank);
 struct run_node *run_node_at(struct run *r, int64_t node);
-/** run_take_steps - what a trace came down to becomes the rank's; arrays are borrowed. Steps whose numbers do not
- *  ascend are numbered anew. */
+/** run_take_steps - give the steps of a reduced trace to the rank; arrays are borrowed. Steps whose numbers do not
+ *  ascend are renumbered. */
 void run_take_steps(struct run_rank *k, const struct reduced *from);
-/** run_number_steps - ranks are matched by the numbers of their steps: where one rank's had to be numbered anew, those
- *  of all ranks are. Once, when all ranks have their steps. */
+/** run_number_steps - if the steps of one rank had to be renumbered, renumber those of all ranks, because ranks are
+ *  matched by step number. Call once, when all ranks have their steps. */
 void run_number_steps(struct run *r);
-/** run_is_mpi_frame - MPI_Init, MPI_Init_thread or MPI_Finalize: what every program spends once, and no exchange. */
+/** run_is_mpi_frame - is it MPI_Init, MPI_Init_thread or MPI_Finalize? Every program calls these once; they are not
+ *  communication. */
 int run_is_mpi_frame(const char *name);
 /** run_observe_mpi / run_observe_file - add calls to the run's tables; kind DCT_IO_*. Names are copied. */
 void run_observe_mpi(struct run *r, const char *name, const struct dct_io *calls);

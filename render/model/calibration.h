@@ -8,7 +8,7 @@
 
 struct run;
 
-/* Repetitions of one measurement. A busy neighbour only takes, so max is the ceiling and median is usual. */
+/* Repetitions of one measurement. Other programs only slow them down, so max is the ceiling; the median is typical. */
 struct run_measured {
     int n; /* 0 = not measured */
     double median, min, max;
@@ -16,7 +16,7 @@ struct run_measured {
 
 struct run_node_calibration {
     const char *host;
-    int cores;                      /* that the ranks of the node may use, all of them together */
+    int cores;                      /* number that all ranks of the node together may use */
     struct run_measured flop_one;   /* arithmetic, one core alone             unit: GFLOP/s */
     struct run_measured flop_all;   /* all cores at once                      unit: GFLOP/s, all together */
     int64_t memory_array_bytes;     /* of one of the triad's three arrays, 0 = not known */

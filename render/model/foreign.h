@@ -40,7 +40,7 @@ struct accumulation {
     const char *because;   /* why micro_batches is 0 */
 };
 
-/* Steps that a trace marks and that are not among its steps, by why. X(id, why) */
+/* Steps that a trace marks but that were left out, by reason. X(id, reason) */
 #define STEP_LOSSES(X)                                                                \
     X(STEP_LOST_TIME, "their times do not ascend, or cannot be those of a step")      \
     X(STEP_LOST_OVERLAP, "they overlap the step before")                              \
@@ -77,8 +77,8 @@ struct foreign_trace {
     int64_t n_events;         /* of any kind */
     int64_t n_unclosed;       /* events of a list that is the file and lacks its ']'; 0 = it does not */
     int is_last_cut;          /* the file ends inside one more event, which is left out */
-    int64_t n_negative;       /* operations of negative duration: they cover no time and count as they are */
-    int64_t n_unusable;       /* events that count here and have no time that can be read */
+    int64_t n_negative;       /* operations of negative duration: they count, but cover no time */
+    int64_t n_unusable;       /* events without a usable time */
     int64_t n_backward;       /* calls and ranges of the host that end before they begin */
     int64_t n_unpaired;       /* beginnings without an end, ends without a beginning */
     int64_t n_lost_steps[N_STEP_LOSSES];

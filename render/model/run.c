@@ -93,7 +93,8 @@ static void number_by_order(struct step_record *steps, size_t n)
         steps[i].step = (int64_t)i;
 }
 
-/* Numbers that begin again with every epoch, or run backward, name no step. */
+/* Step numbers must ascend. If they restart with every epoch or run backward, the steps are numbered by order.
+ * returns  1 if they were */
 static int number_steps(struct step_record *steps, size_t n)
 {
     size_t i = 1;

@@ -109,14 +109,14 @@ struct run_rank {
     int64_t step_pid, n_steps_of_others;
     int64_t loading_ranges_ns; /* named ranges of data loading, whatever thread had them, summed */
     uint64_t n_dropped, n_bad_blocks, n_missing_blocks, n_unmatched, n_open; /* losses of its traces */
-    uint64_t n_dropped_gpu; /* of n_dropped: activity of GPUs that CUPTI lost */
+    uint64_t n_dropped_gpu; /* part of n_dropped: GPU activity that CUPTI lost */
     int64_t lost_from_ns;   /* since when events are missing, on the clock of the steps; 0 = none is, -1 = not known */
     int is_torn;
-    struct dct_window window; /* in which its calls were recorded; of several processes the one with most of it */
+    struct dct_window window; /* in which its calls were recorded; of several processes the longest window */
     uint64_t n_inconsistent;  /* steps.csv rows whose phases did not fit into the step */
     const char *trace_notes;  /* the recorder's own sentences, "" none */
     const char *ended_in;     /* the innermost range that its trace never closed, "" none */
-    int is_renumbered;        /* its trace's step numbers did not ascend: they were counted from 0 in order of time */
+    int is_renumbered;        /* its trace's step numbers did not ascend, so they count from 0 in order of time */
     /* process monitor; -1 = not measured */
     int64_t cpu_ns, run_delay_ns, peak_rss_bytes, involuntary_switches;
     /* Reading inside data loading on the thread of the steps: calls that are events, and shorter ones on the same
@@ -130,9 +130,9 @@ struct run_rank {
     const char *counters_status; /* of the cycles: "ok", "n/a because ..."; "" = the archive does not say */
     struct run_reading *delays;  /* the same counters over time. shape (n_delays) */
     int n_delays;
-    /* By the kernel, at the end or when last seen: all that system calls of the rank's processes read and wrote, of
-     * files, pipes, sockets, terminals; no read calls = not recorded, since every program has some. And what of that
-     * the recorder wrote. */
+    /* The kernel's totals of reads and writes by the rank's processes, at the end or when last seen: files, pipes,
+     * sockets, terminals. No read calls = not recorded, since every program reads. own_bytes of them were written by
+     * the recorder. */
     int64_t io[DCT_N_IO_TOTALS], own_bytes;
     int64_t monitor_pid; /* first of the rank's processes, 0 = not said; as most of them as there were at once */
     int most_processes;  /* 0 = not said */

@@ -161,8 +161,7 @@ static const char *files_action(const struct run *r)
     return what[most];
 }
 
-/* Cores for each rank that the advice needs, 0: it asks for none. Loaders that work ahead need one beside the rank's
- * own. */
+/* Cores that the advice needs for each rank; 0 = it needs none. Loaders that work ahead need one more than the rank. */
 static int cores_asked(const struct run_result *r, enum cause_class cls)
 {
     int threads = r->run->program.threads > 0 ? (int)r->run->program.threads : 1;
@@ -173,8 +172,8 @@ static int cores_asked(const struct run_result *r, enum cause_class cls)
     return strcmp(r->shared.id, "own-threads") == 0 && !r->shared.has_neighbours ? threads + 1 : threads;
 }
 
-/* " (needs 4 cores, and the recorded host has only 2)": of the first host on which the advice cannot be followed; "" it
- * can on all of them, or their cores are not known. */
+/* " (needs 4 cores, and the recorded host has only 2)", for the first host with too few cores; "" if all have enough,
+ * or their cores are not known. */
 static const char *too_few_cores(struct report *rep, const struct run_result *r, enum cause_class cls)
 {
     const struct run *a = r->run;

@@ -5,7 +5,7 @@
 
 #include "render/analyse/report.h"
 
-/** action_for - advice about a class for this run; where it takes more cores than the recorded host has, it says so.
+/** action_for - advice about a class for this run. If it needs more cores than the recorded host has, it says so.
  *  `ours` is "" for programs other than dcrnn-train.
  *  returns  its texts live as long as the report. Test: tests/unit/test_cores.c */
 struct action action_for(struct report *rep, const struct run_result *r, enum cause_class cls);

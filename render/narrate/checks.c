@@ -189,7 +189,7 @@ static double value_of(const struct run_result *r, enum metric m, const char **b
     default:
         break;
     }
-    if (lost_steps(r->run)) { /* a check is about the run, not about the part of it that was recorded */
+    if (lost_steps(r->run)) { /* a check must hold for the whole run, and only a part of it was recorded */
         *because = LOST_BECAUSE;
         return NAN;
     }

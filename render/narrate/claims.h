@@ -26,8 +26,8 @@ void shared_numbers(struct report *rep, struct claim *c, const struct run_result
 /** cores_of_their_own - how long a step of ranks with cores of their own would last, and what other programs take of
  * the cores: sentences that begin with a space; "" nothing is known. (shared_words.c) */
 const char *cores_of_their_own(struct report *rep, const struct run_result *r);
-/** is_gain_of_cores_told - do the times tell what cores of their own would save? Below loss_matters they do not: where
- *  ranks never had the cores to themselves no time is without waiting. */
+/** is_gain_of_cores_told - do the times tell what a core for each rank would save? A gain below loss_matters does not:
+ * if ranks never had the cores to themselves, all their times contain waiting. */
 int is_gain_of_cores_told(const struct report *rep, const struct run_result *r);
 
 /** confidence_of - how far a share of this run may be trusted against a threshold, and why not further. */
@@ -38,8 +38,8 @@ enum confidence confidence_of_share(struct report *rep, const struct run_result 
                                     struct interval i, double threshold, const char **because);
 /** confidence_without_steps - the same of what is said of a run whose steps are not known (say_without_steps). */
 enum confidence confidence_without_steps(struct report *rep, const struct run_result *r, const char **because);
-/** touching - ", with the threshold of 20 % within its 95 % interval (18 to 24 %)" when it is, else "". of: "its", "its
- * transfer's" */
+/** touching - ", with the threshold of 20 % within its 95 % interval (18 to 24 %)" if so, else "". of: "its",
+ *  "its transfer's" */
 const char *touching(struct report *rep, struct interval i, double threshold, const char *of);
 /** exchange_name - "gradient synchronisation (MPI all-reduce)", or the collective that has most time in its place:
  *  "communication between GPUs, 87 % of it send and receive". */
@@ -61,10 +61,10 @@ const char *of_step(struct report *rep, const struct run_result *r, int64_t ns);
 const char *gain_text(struct report *rep, int64_t gain_ns, int64_t step_ns, enum gain_basis basis);
 /** is_measuring - is its action to measure on cores that nothing else uses? That makes no training faster. */
 int is_measuring(const struct claim *c);
-/** claim_gain_text - gain_text of a claim with action, gain_ns and step_ns; of one that is_measuring "would measure
- *                    about 41.0 ms instead of 45.0 ms a step (estimate)". Test: tests/unit/test_narrate.c */
+/** claim_gain_text - gain_text of a claim with action, gain_ns and step_ns; if is_measuring, "would measure about 41.0
+ * ms instead of 45.0 ms a step (estimate)". Test: tests/unit/test_narrate.c */
 const char *claim_gain_text(struct report *rep, const struct claim *c);
-/** claim_saves - "; the cause costs " before a gain_text, "; that " of one that is_measuring. */
+/** claim_saves - the words before a gain_text: "; the cause costs ", or "; that " if is_measuring. */
 const char *claim_saves(const struct claim *c);
 /** previous_point - the point of r's series with the next smaller node count, NULL when there is none. */
 const struct series_point *previous_point(const struct report *rep, const struct run_result *r);

@@ -114,7 +114,7 @@ static int is_of(enum cause_class cls, enum part p)
     return parts[cls] >> p & 1;
 }
 
-/* The removed cause of which most was predicted; NULL none. */
+/* The removed cause with the largest prediction; NULL = none. */
 static const struct prediction *removed(const struct comparison *c)
 {
     for (int i = 0; i < c->n_predictions; i++)
@@ -130,8 +130,7 @@ static const char *predicted(struct report *rep, const struct prediction *p)
                        fmt_time(p->predicted_mean_ns).text);
 }
 
-/* "load imbalance (about 1.29 ms a step (estimate))": other causes that were removed, and what was predicted of each;
- * "" none. */
+/* "load imbalance (about 1.29 ms a step (estimate))": the other removed causes with their predictions; "" = none. */
 static const char *removed_beside(struct report *rep, const struct comparison *c)
 {
     const char *text = "";
@@ -143,11 +142,11 @@ static const char *removed_beside(struct report *rep, const struct comparison *c
     return text;
 }
 
-/* Why more was saved than was predicted of the cause that was named. */
+/* Why more was saved than predicted. */
 static const char *beyond(struct report *rep, const struct comparison *c)
 {
     const char *text = "";
-    if (removed(c) && removed(c)->as_fast_ns > 0) /* of a slow rank */
+    if (removed(c) && removed(c)->as_fast_ns > 0) /* the cause was a slow rank */
         return "it is of equal times for all ranks, and a late rank that becomes as fast as the others saves more";
     for (int p = 0; p < N_PARTS; p++) {
         const struct compared *k = &c->part[p];
@@ -167,14 +166,14 @@ static const char *beyond(struct report *rep, const struct comparison *c)
                : "no part beside it fell by more than chance, so that the rest is the spread of the steps, or of runs";
 }
 
-/* By the means, as the report before predicts: one forecast and what became of it. */
+/* From the means, like the predictions of the report before. */
 static int64_t saved_ns(const struct comparison *c)
 {
     return c->step.before_ns - c->step.after_ns;
 }
 
-/* Beyond what rounding makes of the same, and beyond chance: the interval of what was saved does not hold the forecast.
- */
+/* Was clearly more saved than predicted? More than rounding explains, and the interval of the saving does not contain
+ * the prediction. */
 static int is_beyond(const struct comparison *c)
 {
     const struct interval *i = &c->step.change_ns;
@@ -183,7 +182,7 @@ static int is_beyond(const struct comparison *c)
     return predicted > 0 && !is_within && (double)saved_ns(c) > 1.005 * predicted;
 }
 
-/* "12.0 ms were saved (84 %)", of what was predicted. */
+/* "12.0 ms were saved (84 %)": the share of the prediction. */
 static const char *saved(struct report *rep, const struct comparison *c)
 {
     return saved_ns(c) <= 0 ? "nothing was saved"
@@ -191,8 +190,7 @@ static const char *saved(struct report *rep, const struct comparison *c)
                                           fmt_percent((double)saved_ns(c) / (double)c->expected_mean_ns).text);
 }
 
-/* Is the step's difference one that may be chance, or that nobody can tell from it? Then nothing is known to have been
- * saved. */
+/* May the difference of the step be chance? Then it is not known whether anything was saved. */
 static int is_chance(const struct comparison *c)
 {
     return c->step.change_ns.has && !c->step.is_significant;
@@ -200,7 +198,7 @@ static int is_chance(const struct comparison *c)
 
 #define CANNOT_BE_TOLD "cannot be told, since the step's difference is no more than chance"
 
-/* What became of what was predicted. */
+/* Compare the prediction with the saving. */
 static const char *achieved_sentence(struct report *rep, const struct comparison *c)
 {
     if (is_chance(c))
@@ -211,7 +209,7 @@ static const char *achieved_sentence(struct report *rep, const struct comparison
                        meanwhile(rep, c));
 }
 
-/* "data loading": the removed cause of which most was predicted. */
+/* "data loading": the name of the removed cause with the largest prediction. */
 static const char *removed_name(struct report *rep, const struct comparison *c)
 {
     const char *name = removed(c)->cls == CLASS_COMPUTE ? "better kernels" : removed(c)->name;

@@ -19,7 +19,7 @@ struct fmt fmt_ms(int64_t ns);
 /** fmt_percent - ratio 0..1 as "34 %": no decimals from 10 % on, one below; "0 %" only for an exact 0, else "< 0.1 %";
  * "99.6 %" where it would round to "100 %". */
 struct fmt fmt_percent(double ratio);
-/** fmt_of_peak - a share of a peak: as fmt_percent; above 1, which is an error of measuring, "at the peak". */
+/** fmt_of_peak - a share of a peak by fmt_percent; "at the peak" above 1, which is a measurement error. */
 struct fmt fmt_of_peak(double ratio);
 /** fmt_percent_range - "32 to 36 %", in as many digits as tell the ends apart, one decimal at most: what is narrower is
  * rounded outwards to tenths, so that it stays a range ("31.5 to 31.6 %"), but for a tenth itself. */
@@ -46,8 +46,8 @@ struct fmt_long {
 struct fmt_long spread_tail(const struct spread *s);
 /** fmt_count - "1 step", "412 steps": n with the noun, plural by adding s. */
 struct fmt fmt_count(int64_t n, const char *noun);
-/** judged_share, judged_threshold - what a class was judged by, and the threshold of that same quantity: "34 %" of step
- * time, "85 % of bandwidth"; "" where there is none. */
+/** judged_share, judged_threshold - the quantity that a class was judged by, and its threshold: "34 %" of step time,
+ * "85 % of bandwidth"; "" = none. */
 struct fmt judged_share(const struct class_result *c);
 struct fmt judged_threshold(const struct class_result *c);
 /** fmt_utc - Unix seconds as "2031-04-25 10:15:02 UTC"; "n/a" for 0. */

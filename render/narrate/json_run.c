@@ -307,7 +307,7 @@ static void put_steps(json_t *o, const struct run_result *r)
     value_set(o, "gain_ns", gains);
 }
 
-/* Of a kind that was not seen nothing is known: there are calls that nobody can see. */
+/* Nothing is known of a kind without recorded calls, because some calls cannot be seen. */
 static json_t *file_calls(const struct dct_io *io)
 {
     int is_seen = io->n > 0, is_timed = is_seen && run_is_timed(io);
@@ -398,7 +398,7 @@ static json_t *share_of_files(const struct run *run)
 static void put_observed(const struct run *run, json_t *o)
 {
     json_t *mpi = json_array(), *files = json_array();
-    int is_lost = recorded_part(run).n_ranks_lost; /* sums of what is left would name another call than the longest */
+    int is_lost = recorded_part(run).n_ranks_lost; /* the sums of the remaining calls could rank them wrongly */
     for (int i = 0; i < run->n_mpi_calls; i++) {
         json_t *call = calls(&run->mpi_calls[i].sum);
         value_set(call, "name", value_string(run->mpi_calls[i].name));

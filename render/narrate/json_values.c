@@ -7,12 +7,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* A value that is not there was not made: everything else becomes null or is cleaned. */
+/* NULL means that memory ran out, since all other values become null or are cleaned. */
 static void must(int rc)
 {
     if (rc != 0) {
         fprintf(stderr, "dcreport: out of memory writing JSON\n");
-        abort(); /* as the arena does */
+        abort(); /* like the arena */
     }
 }
 

@@ -7,8 +7,8 @@
 
 #include <jansson.h>
 
-/** value_set, value_add - a key of an object, an element of a list: takes value. None is ever lost: without memory the
- * program ends, as dcr_arena_alloc does. */
+/** value_set, value_add - add a key to an object, an element to a list; takes value. Without memory the program ends,
+ * as in dcr_arena_alloc, so that no key is silently lost. */
 void value_set(json_t *object, const char *key, json_t *value);
 void value_add(json_t *list, json_t *value);
 /** value_string - json_string_shown; null of NULL.

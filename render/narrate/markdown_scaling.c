@@ -120,7 +120,7 @@ void narrate_law(const struct law *l, struct dcr_buf *out)
             continue; /* the table of the all-reduces has it */
         int is_ns = strcmp(n->unit, "ns") == 0 && n->value < 9e18 && n->value > -9e18;
         int is_share = strcmp(n->id, "serial") == 0;
-        /* The second term of the law of transfer is a time: that of a step's bytes. */
+        /* The second term of the law of transfer is the time to move a step's bytes. */
         const char *name = is_ns && strcmp(n->id, "bandwidth") == 0 ? "bytes at bus bandwidth" : n->id;
         dcr_buf_printf(out, "%s%s%s %s", k ? ", " : "", name, is_share ? " share" : "",
                        is_ns      ? fmt_time((int64_t)n->value).text

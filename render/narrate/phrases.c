@@ -85,7 +85,7 @@ const char *claim_gain_text(struct report *rep, const struct claim *c)
 
 const char *claim_saves(const struct claim *c)
 {
-    return is_measuring(c) ? "; that " : "; the cause costs "; /* how much of it the action brings nobody knows */
+    return is_measuring(c) ? "; that " : "; the cause costs "; /* it is not known how much of it the action saves */
 }
 
 const char *touching(struct report *rep, struct interval i, double threshold, const char *of)

@@ -73,7 +73,8 @@ static int most_of(const struct report *rep, double (*of)(const struct report *,
     return most;
 }
 
-/* How far what a run gains may be trusted: 2 = medium or high confidence, 1 = low, 0 = low and seen once only. */
+/* How far the gain of a run can be trusted: 2 = medium or high confidence, 1 = low, 0 = low and only one counted step.
+ */
 static int trust_of(const struct report *rep, const struct run_result *r)
 {
     const struct claim *c = largest_gain(rep, r);
@@ -82,7 +83,7 @@ static int trust_of(const struct report *rep, const struct run_result *r)
     return r->n_counted != 1;
 }
 
-/* Does x come before y by what of says of them? What is better known comes first, whatever the other promises. */
+/* Does x come before y? The more trusted run comes first; on a tie, the one with the larger value of `of`. */
 static int is_before(const struct report *rep, const struct run_result *x, const struct run_result *y,
                      double (*of)(const struct report *, const struct run_result *))
 {
@@ -111,7 +112,7 @@ const char *ranking_name(struct report *rep, const struct run_result *r)
     return strncmp(r->label, "Run ", 4) == 0 ? report_text(rep, "'%s'", r->label + 4) : r->label;
 }
 
-/* The runs with most to gain, in order, the better known first; equal ones as they come. */
+/* The runs with the largest gains, more trusted runs first; ties stay in order. */
 static const char *by_gain(struct report *rep)
 {
     enum { SHOWN = 5 };

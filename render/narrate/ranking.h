@@ -5,23 +5,23 @@
 
 #include "render/analyse/report.h"
 
-/** ranking_gain - the most that any claim of the run promises.
+/** ranking_gain - the largest predicted gain of the run's claims.
  *  returns  share of a step; -1: no claim, or no gain is known */
 double ranking_gain(const struct report *rep, const struct run_result *r);
 
-/** ranking_first - the run that a report on several configurations is about: the one in which a claim promises
- *  the largest share of a step; without any such claim the one whose GPU idles most; without GPUs the last. A run of
- *  low confidence comes behind all others, and one of which one step was counted behind those.
+/** ranking_first - the run with which a report on several configurations leads: the one with the largest predicted gain
+ *  as a share of a step; without gains the one whose GPU idles most; without GPUs the last. Runs of low confidence come
+ *  after all others, and runs with only one counted step come last.
  *  returns  index into runs */
 int ranking_first(const struct report *rep);
 
 /** ranking_text - "By what can be gained: A (about 3.10x, estimate), B (up to 4.50x, low confidence). Most idle GPU: C,
- * 97 % of its span. Most communication: ...": over all runs; "" nothing to rank. Shares up to loss_matters are left
+ *  97 % of its span. Most communication: ...", over all runs; "" = nothing to rank. Shares up to loss_matters are left
  *  out.
  *  returns  gives; lives as long as the report */
 const char *ranking_text(struct report *rep);
 
-/** ranking_name - how a run is called within a sentence: "'resnet50'" of "Run resnet50", else its label. */
+/** ranking_name - the name of a run inside a sentence: "'resnet50'" for "Run resnet50", else its label. */
 const char *ranking_name(struct report *rep, const struct run_result *r);
 
 #endif

@@ -20,8 +20,8 @@ const char *share_of_class(struct report *rep, const struct run_result *r, const
                            const char *of);
 /** share_name - what claimed_interval is of: "data loading with the waiting that it causes", "compute". */
 const char *share_name(struct report *rep, const struct run_result *r, enum cause_class cls);
-/** said_ns - the time of a step that a sentence on a class gives: of the class of transfer all of communication; of
- *  imbalance all waiting, where its own share reads alike; else the class's own. */
+/** said_ns - the time of a step in a sentence on a class: all communication for CLASS_COMMUNICATION, all waiting for
+ *  imbalance if its own share prints the same, else the class's own time. */
 int64_t said_ns(const struct run_result *r, const struct class_result *c);
 /** share_of_all_waiting - of imbalance: ", of 12 % waiting in all, up from 5.1 % at 2 nodes": ranks that load or write,
  *  or have no core, make others wait as well. */

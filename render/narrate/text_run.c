@@ -132,7 +132,7 @@ static void put_calls(const char *name, const struct dct_io *io, struct dcr_buf 
                    is_timed ? fmt_time((int64_t)io->max_ns).text : "n/a", fmt_bytes((double)io->bytes).text);
 }
 
-/* What the kernel counted beside the recorded calls. */
+/* The kernel's totals of reading and writing, and the part outside recorded calls. */
 static void put_files_explained(const struct run *run, struct dcr_buf *out)
 {
     struct files_explained e = files_explained(run);
@@ -154,7 +154,7 @@ static void put_files_explained(const struct run *run, struct dcr_buf *out)
                           "sockets, the terminal, and what programs read to start.\n");
 }
 
-/* What the recorder saw by itself, over all that was recorded and all ranks; the longest first. */
+/* MPI calls and calls on files of all ranks in the recorded part, the longest first. */
 static void put_observed(const struct run *run, struct dcr_buf *out)
 {
     enum { SHOWN = 20 };

@@ -227,7 +227,7 @@ static const char *nothing_to_optimise(struct report *rep, const struct run_resu
                              as_far, how_to_judge_memory(r));
 }
 
-/* What was lost of runs that the headline of a series is about. */
+/* Lost events of the runs that the headline of a series is about. */
 static const char *with_losses(struct report *rep, const struct series *s, const char *headline)
 {
     for (int i = 0; i < s->n_points; i++)

@@ -18,19 +18,19 @@ static void read_measured(const json_t *part, const char *key, struct run_measur
         *out = m;
 }
 
-/* All cores together do less than one of them: one of the two was disturbed, and nothing tells which. Collectors said
- * nothing of it once. Under a CPU quota of fewer cores it is the quota. */
+/* All cores together did less than one core: one of the two measurements was disturbed, and it is not known which.
+ * Early collectors did not mark this. Under a CPU quota of fewer cores the quota is the reason. */
 static int is_below_one(const struct run_measured *one, const struct run_measured *all, int cores, double quota)
 {
     int is_short = quota > 0 && quota < cores;
     return cores > 1 && !is_short && one->n && all->n && all->median < 0.9 * one->median;
 }
 
-/* What the collector says of the measurements that ceilings are made of, else what their numbers say. */
+/* Why the measurements behind the ceilings are disturbed: the collector's own sentence, else a check of the numbers. */
 static const char *disturbed(struct run *r, const json_t *flop, const json_t *memory, double quota,
                              const struct run_node_calibration *n)
 {
-    const json_t *const groups[] = {memory, flop}; /* memory first: it is told of Memory bandwidth */
+    const json_t *const groups[] = {memory, flop}; /* memory first, because the reason is shown with memory bandwidth */
     static const char *const names[] = {"memory", "arithmetic"}, *const keys[] = {"one_core", "all_cores"},
                              *const cores[] = {"one core", "all cores"};
     for (int i = 0; i < 4; i++) {
@@ -51,7 +51,7 @@ static void read_node(struct run *r, const json_t *o, struct run_node_calibratio
 {
     const json_t *flop = json_object_get(o, "fma"), *memory = json_object_get(o, "memory"),
                  *disk = json_object_get(o, "disk");
-    if (!flop) /* of older collectors: products of matrices, which do up to a tenth less */
+    if (!flop) /* earlier collectors: matrix products, up to a tenth slower */
         flop = json_object_get(o, "sgemm");
     n->host = json_text(r, o, "host");
     n->cores = (int)json_int(o, "cores", 1, 1 << 20, 0);

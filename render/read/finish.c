@@ -92,7 +92,7 @@ static void find_sizes(struct reading *g)
     }
     if (!r->n_nodes && reading_nodes(r->archive)) {
         r->n_nodes = reading_nodes(r->archive);
-        run_add_gap(r, "The number of nodes (%d) is taken from the file name; nothing in it confirms that.",
+        run_add_gap(r, "The number of nodes (%d) is taken from the file name; nothing in the file confirms it.",
                     r->n_nodes);
     }
     int n_with_steps = 0;
@@ -161,7 +161,7 @@ static void name_gaps(struct reading *g)
                     r->has_window && strncmp(r->nvtx_status, "nothing", 7) == 0
                         ? "nothing lies in the window that was asked for"
                         : "no steps.csv, no trace with step ranges");
-    /* A program that trains says so; of others nothing is missing. */
+    /* Only programs that train write metrics.csv, so the others do not lack it. */
     int is_training = g->has_steps || *r->program.model || *r->program.dataset;
     if (!r->has_metrics && is_training)
         run_add_gap(r, "There is no metrics.csv: losses and epochs are unknown.");

@@ -61,7 +61,7 @@ int is_archive_name(const char *name)
     return 0;
 }
 
-/* A table of epochs without its folder: it is a run of that alone, whatever its name. */
+/* Is it a table of epochs without its results folder? Such a table is a run by itself, whatever its name. */
 static int is_metrics(int fd)
 {
     char head[METRICS_HEAD];
@@ -69,7 +69,7 @@ static int is_metrics(int fd)
     return n > 0 && metrics_is(head, (size_t)n);
 }
 
-/* What the file is, as import_kind says; IMPORT_NONE for what cannot be opened. */
+/* The kind of the file by import_kind; IMPORT_NONE if it cannot be opened. */
 static enum import_kind kind_of(const char *path)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -82,7 +82,7 @@ static enum import_kind kind_of(const char *path)
     return k;
 }
 
-/* That, and of which job it is; is_table: is_metrics. */
+/* The kind of the file and its job; is_table gets is_metrics. */
 static struct known_file look(const char *path, int *is_table)
 {
     *is_table = 0;
@@ -118,7 +118,7 @@ struct search {
     size_t n_files;
     struct known_file *known; /* of the files that are not of a run folder, as the names of their input */
     size_t n_known, known_cap;
-    int is_loose; /* the folder itself is of no run */
+    int is_loose; /* the folder itself is not a run's */
     struct dcr_err *err;
 };
 
@@ -206,7 +206,7 @@ static int search_folder(struct inputs *x, const char *path, struct dcr_err *err
     return rc;
 }
 
-/* Named as a table of epochs is: what it holds is said to be wrong as of one. */
+/* A file named metrics.csv is read as one, so that errors in it are reported as such. */
 static int is_table_of_run(const char *path)
 {
     struct stat st;
@@ -247,7 +247,7 @@ int inputs_find(struct inputs *out, char *const *paths, int n, struct dcr_err *e
     for (int i = 0; i < n; i++) {
         size_t first = out->n;
         if (stat(paths[i], &seen[i]) != 0)
-            seen[i] = (struct stat){0}; /* which is said later */
+            seen[i] = (struct stat){0}; /* reported later */
         else if (dcr_check_is_file(&seen[i], paths[i], err))
             return DCR_FAIL;
         if (check_is_new(seen, paths, i, err))

@@ -15,10 +15,9 @@ struct known_file {
 /** jobs_read - read those traces of an input whose end alone may say of which job they are and is too far away to be
  *  looked at (of large compressed ones it takes as long as reading them): their files get trace, and what it says.
  *  Nothing when there is one trace only, which is no rank of several. A file that cannot be read is left as it is: who
- *  reads it for its run says why. Memory: what is kept of all of them, reduced to steps, names and sums (not their
- *  events), lies in memory at once until their runs take it, since only the last says which of them belong together.
- *  files    as of jobs_split
- *  Test: tests/integration/render_devices.sh */
+ *  reads it for its run says why. Memory: all of them, reduced to steps, names and sums, stay in memory until their
+ * runs take them, since only the last one tells which of them belong together. files    as in jobs_split Test:
+ * tests/integration/render_devices.sh */
 void jobs_read(struct inputs *x, size_t input, struct known_file *files);
 /** jobs_split - the Chrome traces of a folder that cannot be one of each rank of one run become runs of their own, each
  *  rank set of one folder one: appended to x, and taken out of the input, which may be left without names. By what

@@ -43,7 +43,7 @@ int64_t json_int(const json_t *object, const char *key, int64_t lo, int64_t hi, 
         n = json_integer_value(v);
     } else if (json_is_real(v)) {
         double x = json_real_value(v);
-        if (!(fabs(x) < 9e18) || x != floor(x)) /* half a node is none */
+        if (!(fabs(x) < 9e18) || x != floor(x)) /* not a whole number */
             return absent;
         n = (int64_t)x;
     } else {

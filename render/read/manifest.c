@@ -59,15 +59,15 @@ static enum node_kind node_kind_of(const char *text)
                                              : NODES_UNKNOWN;
 }
 
-/* A number of nodes or ranks; 0 when it is not said, or cannot be one, which is a gap. */
+/* The number of nodes or ranks; 0 if it is missing or impossible. An impossible number is a gap. */
 static int read_count(struct run *r, const json_t *root, const char *key, int most)
 {
     const json_t *v = json_object_get(root, key);
     int n = (int)json_int(root, key, 1, most, 0);
     if (!n && v && !json_is_null(v)) {
         char *text = json_dumps(v, JSON_ENCODE_ANY | JSON_REAL_PRECISION(6));
-        run_add_gap(r, "manifest.json gives %.40s as %s, which is no such number: it is not used.", text ? text : "?",
-                    key);
+        run_add_gap(r, "manifest.json gives %.40s as %s, which is not a possible number; it is not used.",
+                    text ? text : "?", key);
         free(text);
     }
     return n;

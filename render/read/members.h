@@ -37,8 +37,8 @@ int calibration_read(struct run *r, struct dcr_stream *s, struct dcr_err *err) D
 
 /* ---- tables.c ---- */
 enum { METRICS_HEAD = 4096 };
-/** metrics_is - do n bytes begin a metrics.csv, whatever its name: a line of columns, `epoch` and at least one more of
- *  its own? */
+/** metrics_is - are n bytes the beginning of a metrics.csv: a header with `epoch` first and at least one more of its
+ *  columns? */
 int metrics_is(const char *head, size_t n);
 int metrics_read(struct run *r, struct dcr_stream *s, struct dcr_err *err) DCR_MUST_CHECK;
 
@@ -68,7 +68,7 @@ int summary_member_read(struct run *r, int rank, struct dcr_stream *s, struct dc
 json_t *json_slurp(struct dcr_stream *s, struct dcr_err *err);
 /** json_text - member key as clean text, "" when absent or not a string. */
 const char *json_text(struct run *r, const json_t *object, const char *key);
-/** json_int - member key, or absent when it is missing, no whole number (2.0 is one), or outside lo..hi. */
+/** json_int - member key, or absent when it is missing, not a whole number (2.0 is one), or outside lo..hi. */
 int64_t json_int(const json_t *object, const char *key, int64_t lo, int64_t hi, int64_t absent);
 /** json_number_or - as json_int, for finite reals >= 0. */
 double json_number_or(const json_t *object, const char *key, double absent);

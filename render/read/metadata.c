@@ -198,7 +198,7 @@ static void read_limits(struct run *r, const json_t *limits)
     }
 }
 
-/* Seconds since 1970; 0 when there are none. After the year 2255 they would not fit into 64 bits as nanoseconds. */
+/* Seconds since 1970; 0 if missing, or after the year 2255, when nanoseconds would not fit into 64 bits. */
 static double unix_time(const json_t *root, const char *key)
 {
     double s = json_number_or(root, key, 0);

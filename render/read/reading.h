@@ -15,7 +15,7 @@ struct reading {
     const char *metrics_member;     /* the one metrics.csv there may be */
     int is_second_metrics;          /* the member being read is a further metrics.csv */
     int is_alone, is_table;         /* one plain file; it is a metrics.csv, whatever its name */
-    int is_folder;                  /* plain files, not an archive: what nobody knows is named */
+    int is_folder;                  /* plain files, not an archive: unknown files are named */
     const char *first_unknown;      /* of those */
     int n_unknown, n_foreign;       /* files that nothing knows; files of other tools that were understood */
     const char *first_none;         /* of a folder's files that are plainly no evidence */
@@ -32,9 +32,9 @@ struct reading {
 };
 
 /** reading_nodes - the number in the first part of a name like "4node/run_17/metrics.csv", "4node-20310425.tar" or
- *  "metrics-4node.csv"; 0: none is in it */
+ *  "metrics-4node.csv"; 0 if there is none */
 int reading_nodes(const char *name);
-/** reading_check - a member that has passed against what the manifest says of it.                errors  DCR_FAIL */
+/** reading_check - check a member that was read against the manifest.                            errors  DCR_FAIL */
 int reading_check(const struct reading *g, const char *name, int64_t size, const char *sha256,
                   struct dcr_err *err) DCR_MUST_CHECK;
 /** reading_finish - the members have passed: is it a run, and what does it lack?

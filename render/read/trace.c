@@ -74,7 +74,7 @@ static void add_loading(struct run_rank *k, const struct summary *s)
     }
 }
 
-/* What of the process was not recorded: since when, where that is known, and of which window all is. */
+/* Take the window of the process, the time of its first loss, and the kernel's I/O totals. */
 static void take_recorded(struct run_rank *k, const struct summary *s)
 {
     const struct dct_window *w = &s->info.window;
@@ -82,13 +82,13 @@ static void take_recorded(struct run_rank *k, const struct summary *s)
     int64_t from = s->info.incomplete_ns ? s->info.incomplete_ns : -1;
     if (is_lost && (!k->lost_from_ns || from < k->lost_from_ns))
         k->lost_from_ns = from;
-    for (int i = 0; i < DCT_N_IO_TOTALS; i++) /* at exit(), which the last sample may be before */
+    for (int i = 0; i < DCT_N_IO_TOTALS; i++) /* taken at exit(), maybe after the monitor's last sample */
         if (s->info.io[i] > k->io[i])
             k->io[i] = s->info.io[i];
     k->own_bytes = sum_to_limit(k->own_bytes, s->info.own_bytes);
     k->n_dropped_gpu += s->info.n_dropped_gpu;
     k->n_missing_blocks += s->loss.n_missing_blocks;
-    /* One that never opened gives way to any that did. */
+    /* A window that opened replaces one that never did. */
     int64_t since = k->window.since_ns ? k->window.since_ns : k->window.closed_ns ? 0 : INT64_MAX;
     if (w->until_ns &&
         (!k->window.until_ns || w->closed_ns > k->window.closed_ns || (w->since_ns && w->since_ns < since)))

@@ -21,7 +21,7 @@ static bool metric_series(struct site *s, const struct run *run, const char *col
     return n_values > 0;
 }
 
-/* "training loss per epoch: 2.74 in the first, 1.81 in the last of 10 epochs." An epoch may lack its value. */
+/* "training loss per epoch: 2.74 in the first, 1.81 in the last of 10 epochs." Epochs without a value are skipped. */
 static const char *losses_in_words(struct site *s, const struct line_series *l)
 {
     size_t first = 0, last = l->n - 1;

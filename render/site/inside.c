@@ -160,7 +160,7 @@ void view_exact(struct site *s, json_t *table, const char *name, bool has, doubl
     json_t *rows = json_object_get(table, "rows");
     json_t *cells = json_object_get(json_array_get(rows, json_array_size(rows) - 1), "cells");
     json_t *cell = json_array_get(cells, json_array_size(cells) - 1), *exact = view_object(s);
-    const char *digits = NULL; /* text, since a template shows what it is given and all digits are wanted */
+    const char *digits = NULL; /* a text keeps all digits, since templates print numbers as they are */
     if (has && isfinite(value))
         digits = site_text(s, fabs(value) < 9e15 && value == trunc(value) ? "%.0f" : "%.9g", value + 0.0);
     view_text(s, exact, "name", name);

@@ -72,19 +72,19 @@ json_t *view_table(struct site *s, const char *caption, const char *columns);
 json_t *view_row(struct site *s, json_t *table, const char *heading);
 /** view_cell - append a cell to the last row. */
 void view_cell(struct site *s, json_t *table, const char *text);
-/** view_cell_time, view_cell_percent, view_cell_count, view_cell_bytes - a cell whose exact value, in ns, as a ratio,
- * as a number or in bytes, stands in the table's CSV and is what the page sorts by. has false: "n/a". */
+/** view_cell_time, view_cell_percent, view_cell_count, view_cell_bytes - a cell with an exact value (ns, ratio, number,
+ *  bytes), which is written to the table's CSV and by which the page sorts. has false: "n/a". */
 void view_cell_time(struct site *s, json_t *table, bool has, int64_t ns);
 void view_cell_percent(struct site *s, json_t *table, bool has, double ratio);
 void view_cell_count(struct site *s, json_t *table, bool has, int64_t n);
 void view_cell_bytes(struct site *s, json_t *table, bool has, double bytes);
-/** view_cell_value - the same with any text, which says why there is none where has is false. unit  of the whole
- * column, or else of the whole row: "ns", "ratio"; "": a number */
+/** view_cell_value - the same with any text; if has is false, the text says why there is no value.
+ *  unit  of the whole column, or else of the whole row: "ns", "ratio"; "": a number */
 void view_cell_value(struct site *s, json_t *table, const char *text, bool has, double value, const char *unit);
-/** view_cell_interval - a cell whose two ends stand in the CSV, in columns "..., from" and "..., to". */
+/** view_cell_interval - a cell with an interval; the CSV has its ends in columns "..., from" and "..., to". */
 void view_cell_interval(struct site *s, json_t *table, const char *text, struct interval i, const char *unit);
-/** view_exact - an exact value of the last cell, for the CSV; has false: there is none, in a column of that unit.
- *  name  tells several of one cell apart, else "" */
+/** view_exact - add an exact value of the last cell for the CSV; has false: an empty cell in a column of that unit.
+ *  name  distinguishes several values of one cell; "" for a single one */
 void view_exact(struct site *s, json_t *table, const char *name, bool has, double value, const char *unit);
 /** view_cell_sub - a cell of two lines: text, and a remark in small. */
 void view_cell_sub(struct site *s, json_t *table, const char *text, const char *remark);

@@ -88,8 +88,8 @@ static int read_rule(struct line row, enum side side[COLUMNS_MAX])
     return n;
 }
 
-/* A cell is a paragraph of its own, shown without the paragraph. The no-break space before it, which is taken out
- * again, makes it one: else "-" would be a list, "# x" a heading. */
+/* A cell is converted as a paragraph, whose tags are then removed. A no-break space in front, also removed, forces the
+ * paragraph: otherwise "-" would be a list and "# x" a heading. */
 static int put_cell(struct line cell, struct dcr_buf *out)
 {
     static const char before[] = "\xc2\xa0", open[] = "<p>\xc2\xa0", close[] = "</p>\n";

@@ -29,7 +29,7 @@ static const char *device_name(struct site *s, const struct run *r, const struct
                         : site_text(s, "%s, GPU %lld", d->file, (long long)d->device);
 }
 
-/* otherwise: what stands there without a whole */
+/* otherwise: the text if whole_ns is 0 */
 static void cell_share(struct site *s, json_t *t, int64_t part, int64_t whole, const char *otherwise)
 {
     double ratio = whole > 0 ? (double)part / (double)whole : 0;

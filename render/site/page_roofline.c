@@ -17,7 +17,7 @@ static void cell_rate(struct site *s, json_t *t, double per_s, const char *becau
                     per_s >= 0, per_s / 1e9, "");
 }
 
-/* rate: what was reached; more than the peak allows has no share. */
+/* rate: the achieved rate. Above the peak no share is shown. */
 static void cell_of_peak(struct site *s, json_t *t, double ratio, double rate, double peak, const char *why)
 {
     if (ratio < 0 && rate >= 0 && peak > 0)

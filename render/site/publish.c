@@ -18,14 +18,14 @@
 
 #define README_MAX_BYTES ((size_t)16 << 20)
 
-/* In the site that took its place: from here on it is nobody's work. */
+/* Remove the mark of unfinished work from the site that is now in place. */
 static int mark_finished(const struct publish *p, struct dcr_err *err)
 {
     char *path = NULL;
     int rc = 0;
     if (asprintf(&path, "%s/" PUBLISH_UNFINISHED, p->out) < 0)
         return dcr_err_set(err, DCR_FATAL, "out of memory");
-    if (unlink(path) != 0 && errno != ENOENT) /* gone: another one has replaced the site already */
+    if (unlink(path) != 0 && errno != ENOENT) /* ENOENT: another dcreport has replaced the site already */
         rc = dcr_err_sys(err, DCR_FAIL, "cannot remove '%s'", path);
     free(path);
     return rc;
@@ -181,7 +181,7 @@ static int swap(const struct publish *p, struct dcr_err *err)
         rc = dcr_err_sys(err, DCR_FAIL, "cannot replace '%s'", p->out);
         if (rename(aside, p->out) != 0)
             dcr_err_while(err, "the former site is now at '%s'", aside);
-    } else if (rename(aside, p->partial) != 0 && errno != ENOENT) { /* it is there, or another one removed it */
+    } else if (rename(aside, p->partial) != 0 && errno != ENOENT) { /* ENOENT: another dcreport removed it */
         rc = dcr_err_sys(err, DCR_FAIL, "the new site is in place; cannot remove the former one, now '%s'", aside);
     }
     free(aside);
@@ -216,7 +216,7 @@ int publish_commit(struct publish *p, struct dcr_err *err)
     }
     if (rc == 0)
         rc = mark_finished(p, err);
-    if (rc == 0 && p->exists) /* what is called partial now is the former site */
+    if (rc == 0 && p->exists) /* after the swap, p->partial is the former site */
         rc = publish_remove(p, err);
     if (rc == 0) {
         publish_unlock(p);
@@ -231,7 +231,7 @@ void publish_abort(struct publish *p)
     struct dcr_err ignored;
     if (p->partial) {
         if (publish_remove(p, &ignored))
-            errno = 0; /* The first failure is what the user must hear; a leftover is called *.partial. */
+            errno = 0; /* the user must see the first failure; the leftover is called *.partial */
         publish_unlock(p);
     }
     free(p->partial);

@@ -2,10 +2,10 @@
  *
  * Files are written into NAME.<number>.partial beside the output; commit puts the marker file .dcreport in it, which
  * lists them, keeps a README.md of the folder it replaces, and swaps the two by rename. A folder with a file that its
- * marker does not list is refused: that file is the user's. Between begin and abort signals that end a program are held
- * back until the next file, so that nothing unfinished is left. Who makes a partial folder holds a lock on a file in
- * it: one whose lock is free is of a killed dcreport, on whatever host, and the next one removes it. Where the file
- * system has no locks it stays. */
+ * marker does not list is refused: that file is the user's. Between begin and abort, signals that end a program are
+ * held back until the next file, so that nothing unfinished is left. A dcreport holds a lock on a file in its partial
+ * folder. If that lock is free, the dcreport was killed, on any host, and the next one removes the folder. On file
+ * systems without locks the folder stays. */
 #ifndef RENDER_SITE_PUBLISH_H
 #define RENDER_SITE_PUBLISH_H
 
@@ -20,7 +20,7 @@
 
 enum {
     PUBLISH_SIGNALS = 4,
-    PUBLISH_DEPTH = 4 /* of folders in a site; so many descriptors are kept back to remove them with */
+    PUBLISH_DEPTH = 4 /* of folders in a site; as many descriptors are reserved for removing them */
 };
 
 struct publish {
@@ -31,9 +31,9 @@ struct publish {
     char **files;  /* what was added, as it came */
     size_t n_files, files_cap;
     bool holds_signals;
-    struct sigaction before[PUBLISH_SIGNALS]; /* what the signals did */
-    int spare[PUBLISH_DEPTH], n_spare;        /* descriptors */
-    int lock;                                 /* a descriptor, when partial is not NULL */
+    struct sigaction before[PUBLISH_SIGNALS]; /* the former actions of the signals */
+    int spare[PUBLISH_DEPTH], n_spare;        /* reserved descriptors */
+    int lock;                                 /* descriptor of the locked file; valid if partial is not NULL */
 };
 
 /** publish_check - see site_check_out in site.h. */

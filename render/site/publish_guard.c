@@ -71,8 +71,8 @@ static char *joined(const char *folder, const char *name)
     return asprintf(&path, "%s/%s", folder, name) < 0 ? NULL : path;
 }
 
-/* The lock of a folder, which is new (O_CREAT), or somebody's. returns  a descriptor; -1 with errno: EWOULDBLOCK, it is
- * held; ENOENT, it is not there, or not any more */
+/* Lock the mark of a partial folder, a new one (O_CREAT) or another process's. returns  a descriptor; -1 with errno
+ * EWOULDBLOCK (another process holds the lock) or ENOENT (there is no mark, or it was just removed) */
 static int lock_of(const char *folder, int flags)
 {
     struct stat st;
@@ -105,7 +105,7 @@ int publish_claim(struct publish *p, struct dcr_err *err)
             release_spare(p);
             return rc;
         }
-    for (long i = 0; i < TRIES; i++) { /* another one of the same number may be at work, on another host */
+    for (long i = 0; i < TRIES; i++) { /* a process on another host may have the same number */
         char *partial = NULL;
         if (asprintf(&partial, "%s.%ld.partial", p->out, (long)getpid() + i) < 0)
             break;
@@ -150,7 +150,7 @@ static int remove_folder(const char *path, struct dcr_err *err)
         free(inner);
     }
     dcr_free_names(names, n);
-    return rc && access(path, F_OK) == 0 ? rc : dcr_remove_tree(path, err); /* another one may have been faster */
+    return rc && access(path, F_OK) == 0 ? rc : dcr_remove_tree(path, err); /* another process may have removed it */
 }
 
 int publish_remove(struct publish *p, struct dcr_err *err)
@@ -161,7 +161,7 @@ int publish_remove(struct publish *p, struct dcr_err *err)
 
 /* ---- what a killed dcreport left --------------------------------------------------------------------- */
 
-/* Is "<base>.<number>.partial" the name, or, where the site is in its place, that of a former one on its way out? */
+/* Is the name "<base>.<number>.partial", or, if the site exists, that of a former site that was moved aside? */
 static bool is_partial(const char *name, const char *base, bool exists)
 {
     size_t n = strlen(base);
@@ -171,12 +171,12 @@ static bool is_partial(const char *name, const char *base, bool exists)
     return end > name + n + 1 && (strcmp(end, ".partial") == 0 || (exists && strcmp(end, PUBLISH_ASIDE) == 0));
 }
 
-/* Whatever goes wrong here is no reason to make no report: it stays, under a name that says what it is. */
+/* A failure here does not prevent the report: the leftover stays, and its name says what it is. */
 static void remove_leftover(const char *path)
 {
     struct dcr_err ignored;
     int lock = lock_of(path, 0), is_free = lock >= 0;
-    if (lock < 0 && errno == ENOENT && rmdir(path) != 0) { /* made by one killed at once; else a former site? */
+    if (lock < 0 && errno == ENOENT && rmdir(path) != 0) { /* not an empty new folder: is it a former site? */
         char *marker = joined(path, PUBLISH_MARKER);
         is_free = marker && access(marker, F_OK) == 0;
         free(marker);

@@ -33,13 +33,13 @@ static void csv_text(struct dcr_buf *out, const char *text)
     dcr_buf_putc(out, '"');
 }
 
-/* Does a comma stand here that parts thousands: behind a digit, before three? "18,5" of other locales has none. */
+/* Does this comma separate thousands: a digit before it, three digits behind it? "18,5" of other locales has none. */
 static bool parts_thousands(const char *text, const char *comma)
 {
     return comma > text && comma[-1] >= '0' && comma[-1] <= '9' && strspn(comma + 1, "0123456789") == 3;
 }
 
-/* The text of a cell as a number for programs: without the commas of thousands; NULL when it is none. */
+/* The text of a cell as a number for programs: without the commas of thousands; NULL if it is not a number. */
 static const char *as_number(struct site *s, const char *text)
 {
     char *plain = dcr_arena_strdup(&s->arena, text), *end;
@@ -52,10 +52,11 @@ static const char *as_number(struct site *s, const char *text)
     return is_clean && isfinite(strtod(plain, &end)) && !*end ? plain : NULL;
 }
 
-/* One column of a table: in the CSV as many as its cells have exact values, and one for what stands in their place. */
+/* One column of a table. The CSV has a column for each exact value of its cells, and one for texts in place of values.
+ */
 struct csv_column {
     const char *head;
-    const json_t *names; /* the exact values of one of its cells, which have names where they are several */
+    const json_t *names; /* the exact values of one of its cells; several values have names */
     bool is_text, is_mixed, has_notes;
 };
 
@@ -76,14 +77,14 @@ static const char *unit_of(const json_t *cell, size_t k)
     return text_of(json_array_get(json_object_get(cell, "exact"), k), "unit");
 }
 
-/* What a cell says instead of a number; "" when it has one, or nothing to say. */
+/* The text of a cell without a number; "" if it has a number, or is just "n/a". */
 static const char *note_of(struct site *s, const json_t *cell)
 {
     const char *text = text_of(cell, "text");
     return number_of(s, cell, 0) || strcmp(text, "n/a") == 0 ? "" : text;
 }
 
-/* "2 nodes, share": a head that several columns have goes with the one before. */
+/* "2 nodes, share": a head that several columns share is prefixed with the head before it. */
 static const char *head_of(struct site *s, const json_t *heads, size_t i)
 {
     const char *head = text_of(json_array_get(heads, i), "text");
@@ -151,8 +152,8 @@ static void csv_cell(struct site *s, const struct csv_column *c, const json_t *c
     }
 }
 
-/* Numbers and nothing else in the columns of numbers, of one unit, which the head names; empty where there is none.
- * Where rows are of different quantities, their units have a column of their own. */
+/* Columns of numbers hold only numbers, of one unit, which the head names; a cell without a number is empty. If the
+ * rows have different units, a column "Unit" names them. */
 static void write_csv(struct site *s, const json_t *table, struct dcr_buf *out)
 {
     const json_t *head = json_object_get(table, "head"), *rows = json_object_get(table, "rows");

@@ -240,7 +240,7 @@ void template_free(struct template *t)
 
 struct rendering {
     const json_t *scope[DEPTH_MAX * PARTIALS_MAX];
-    const json_t *list[DEPTH_MAX * PARTIALS_MAX]; /* whose item the scope is, or NULL */
+    const json_t *list[DEPTH_MAX * PARTIALS_MAX]; /* the list of which the scope is an item, or NULL */
     size_t depth;
     int n_partials;
     const struct template_source *partials;
@@ -334,10 +334,10 @@ static int render_section(const struct template *t, struct rendering *r, size_t 
         return 0;
     if (!json_is_array(v))
         return json_is_object(v) ? render_with(t, r, v, NULL, i + 1, p->end) : render_range(t, r, i + 1, p->end);
-    /* A list in itself shows nothing new, and 20 of them in each other would not end. */
+    /* A list inside itself shows nothing new, and 20 nested ones would take practically forever. */
     for (size_t k = 0; k < r->depth; k++)
         if (r->list[k] == v)
-            return wrong(t, p->line, r->err, "this list is open already:", p->text, p->len);
+            return wrong(t, p->line, r->err, "this list is already open:", p->text, p->len);
     int rc = 0;
     for (size_t k = 0; k < json_array_size(v) && rc == 0; k++)
         rc = render_with(t, r, json_array_get(v, k), v, i + 1, p->end);

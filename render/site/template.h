@@ -5,7 +5,7 @@
  *   {{%name}}        a relative link, percent-encoded
  *   {{{name}}}       as it is; only for HTML the program itself made
  *   {{#name}}...{{/name}}   once for each item of a list; once for an object, a true or a text that is not empty.
- * Inside itself a list cannot be opened again
+ *                           A list cannot be opened inside itself.
  *   {{^name}}...{{/name}}   when the section above would show nothing
  *   {{>name}}        the theme's template name.html, in place
  *   {{! comment}}

@@ -177,17 +177,17 @@ json_t *view_classes(struct site *s, const char *caption, const int *runs, int n
                             : q->cls == CLASS_SHARED && n_runs > 1 ? verdict_word(q->verdict)
                                                                    : "n/a",
                             n_runs > 1 && q->verdict >= VERDICT_WATCH ? verdict_class(q->verdict) : NULL);
-            view_exact(s, t, "", q->has_share, q->share_ratio, "ratio"); /* of step time, whatever was judged */
+            view_exact(s, t, "", q->has_share, q->share_ratio, "ratio"); /* always the share of step time */
         }
         view_cell_class(s, t, verdict_word(last->verdict), verdict_class(last->verdict));
         view_cell_value(s, t, judged_threshold(last).text, last->threshold_ratio >= 0 && !last->judged.of,
-                        last->threshold_ratio, "ratio"); /* of another quantity: a note beside the share in the CSV */
+                        last->threshold_ratio, "ratio"); /* if it is of another quantity, the CSV has it as a note */
         view_cell_sub(s, t, last->text, last->rule && last->rule[0] ? last->rule : NULL);
     }
     return t;
 }
 
-/* "transfer 31 %, threshold comm_limits 20 %": the threshold beside what was compared with it; "" none. */
+/* "transfer 31 %, threshold comm_limits 20 %": the compared quantity with its threshold; "" = none. */
 static const char *claim_threshold(struct site *s, const struct claim *c)
 {
     const struct series *series = c->series >= 0 ? &s->rep->series[c->series] : NULL;

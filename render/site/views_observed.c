@@ -73,7 +73,7 @@ static bool is_shown(const struct run_file *f, int64_t wall_ns)
     return !is_of_system(f->name) || (wall_ns > 0 && file_ns(f) > NOTABLE * (double)wall_ns);
 }
 
-/* A kind without a call was not seen, which does not mean that there was none. */
+/* A kind without recorded calls may still have had calls that the recorder did not see. */
 static void add_file_row(struct site *s, json_t *t, const char *name, const struct dct_io *c)
 {
     view_row(s, t, name);
@@ -88,7 +88,7 @@ static void add_file_row(struct site *s, json_t *t, const char *name, const stru
     view_cell_time(s, t, is_seen && run_is_timed(&c[DCT_IO_OTHER]), whole(c[DCT_IO_OTHER].ns));
 }
 
-/* bytes < 0: not known. calls NULL: their number is not that of recorded ones */
+/* bytes < 0: not known. calls NULL: no number of calls is shown */
 static void add_total_row(struct site *s, json_t *t, const char *name, const int64_t *bytes, const int64_t *calls)
 {
     view_row(s, t, name);
@@ -101,7 +101,7 @@ static void add_total_row(struct site *s, json_t *t, const char *name, const int
     view_cell_time(s, t, false, 0);
 }
 
-/* How much of all that was read and written the rows above explain. */
+/* Totals: recorded calls, the kernel's counts, and the difference. */
 static void add_totals(struct site *s, json_t *t, const struct run *run)
 {
     struct files_explained e = files_explained(run);

@@ -116,7 +116,7 @@ said=$(cat "$TMP/tap.out")
 check "... and that is said" test -z "${said##*endless.sqlite\' has a view CUPTI_ACTIVITY_KIND_KERNEL*}"
 check_status 2 "an SQLite file one byte short" "$report" "$made/cut.sqlite" -o "$TMP/none"
 said=$(cat "$TMP/tap.out")
-check "... is known by its header" test -z "${said##*cut.sqlite\' has 12287 bytes, and by its header 12288: it was cut*}"
+check "... is known by its header" test -z "${said##*cut.sqlite\' has 12287 bytes, but its header says 12288: it was cut*}"
 
 # ---- names that are not what they look like: on no terminal, on no page. Python's table of characters says which.
 odd=$made/odd

@@ -104,8 +104,8 @@ static void test_mistakes_name_the_place(void **state)
     assert_refused("{{}}", "{}", "no name");
     assert_refused("\n{{>other}}", "{}", "theme template 'page.html' line 2: no partial 'other'");
     assert_refused("x{{>self}}", "{}", "partials are nested too deeply");
-    assert_refused("{{#l}}\n{{#l}}{{.}}{{/l}}{{/l}}", "{\"l\": [1, 2]}", "line 2: this list is open already: 'l'");
-    assert_refused("{{#l}}{{>self}}{{/l}}", "{\"l\": [1, 2]}", "this list is open already: 'l'");
+    assert_refused("{{#l}}\n{{#l}}{{.}}{{/l}}{{/l}}", "{\"l\": [1, 2]}", "line 2: this list is already open: 'l'");
+    assert_refused("{{#l}}{{>self}}{{/l}}", "{\"l\": [1, 2]}", "this list is already open: 'l'");
     assert_filled("{{#l}}{{#l}}{{.}}{{/l}},{{/l}}", "{\"l\": [{\"l\": [1, 2]}, {\"l\": [3]}]}", "12,3,");
 }
 
