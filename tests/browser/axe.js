@@ -33,7 +33,7 @@ const axe = require('fs').readFileSync(root + '/axe-core/axe.min.js', 'utf8');
     await page.close();
     await look();
   };
-  await Promise.all([look(), look()]); /* two pages at a time, a renderer each */
+  await Promise.all([look(), look()]); /* two pages at a time, each in its own renderer */
   console.log(looked);
   await browser.close();
   process.exit(found ? 1 : 0);

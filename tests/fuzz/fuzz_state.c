@@ -1,8 +1,8 @@
-/* fuzz_state.c - any bytes as a file that the trainer wrote itself: a checkpoint or a store of windows. No crash, no
- * leak, a refusal says why, and a checkpoint that is taken holds counts that a run can have.
+/* fuzz_state.c - any bytes as a checkpoint or a store of windows. No crash, no leak, every refusal has a reason, and an
+ * accepted checkpoint has possible counts.
  *
- * Checksums would hide all behind them from a fuzzer: the first byte chooses the kind of file, and which of its
- * checksums are made right here. */
+ * Wrong checksums would stop the fuzzer early. So the first byte chooses the kind of file and which of its checksums
+ * are corrected here. */
 #include "lib/hash.h"
 #include "trainer/checkpoint.h"
 #include "trainer/window_file.h"
@@ -84,7 +84,7 @@ static int read_windows(const char *path, uint8_t *bytes, size_t size, int how, 
     return rc;
 }
 
-/* A store of one chunk, which holds these bytes deflated. returns its length; to be freed */
+/* A store of one chunk with these bytes, deflated. returns its length; free *out */
 static size_t store_of(const uint8_t *text, size_t size, uint8_t **out)
 {
     const size_t begin = sizeof(struct window_file_header) + window_file_index_bytes(1);

@@ -1,5 +1,5 @@
-/* fuzz_template.c - any bytes as two templates of a theme, the second as the partial {{>b}} of the first, filled with
- * data of every kind: no crash, no leak, an end, and a refusal says why. A NUL stands between the two. */
+/* fuzz_template.c - any bytes as two templates of a theme, separated by a NUL; the second is the partial {{>b}} of the
+ * first. Filled with data of every kind: no crash, no leak, no endless loop, and every refusal has a reason. */
 #include "render/site/template.h"
 
 #include <stdint.h>

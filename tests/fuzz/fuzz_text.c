@@ -1,5 +1,5 @@
-/* fuzz_text.c - any bytes as one of the small texts that a user writes: a file of thresholds, a --check rule, a
- * scenario. No crash, no leak; a refusal says why, and what is taken is in its range. The first byte chooses. */
+/* fuzz_text.c - any bytes as a small text that a user writes: a file of thresholds, a --check rule or a scenario,
+ * chosen by the first byte. No crash, no leak, every refusal has a reason, and accepted values are in range. */
 #include "render/analyse/thresholds.h"
 #include "render/narrate/checks.h"
 #include "render/narrate/narrate.h"
@@ -31,7 +31,7 @@ static int read_thresholds(const char *path, struct dcr_err *err)
 /* The words of every choice, and what is shown of it, are text. */
 static int read_scenario(const char *path, struct dcr_err *err)
 {
-    static struct scenario s; /* its text would be much of a stack */
+    static struct scenario s; /* too large for the stack */
     static const int n_ranks[] = {1, 2, 3, 4};
     int rc = scenario_read(&s, path, err);
     for (int k = 0; !rc && k < 16; k++) {
@@ -56,7 +56,7 @@ static int read_scenario(const char *path, struct dcr_err *err)
     return rc;
 }
 
-/* One report for all rules; what a rule adds to it is given back. */
+/* One report for all rules; memory that a rule takes is released after it. */
 static const struct report *made_report(void)
 {
     static struct report rep;

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Every number of report.json and of the CSV tables, over a wide corpus, against tests/golden/numbers/: what is not prose may change
-# only in a commit that says why. numbers.py says what is compared. ACCEPT=1 (make golden-accept) writes the files anew.
+# Compare every number of report.json and of the CSV tables, over a wide corpus, with tests/golden/numbers/. Values other than prose
+# may change only in a commit that says why. numbers.py defines what is compared. ACCEPT=1 (make golden-accept) rewrites the files.
 . tests/lib/tap.sh
 . tests/data/archives/fixture.sh
 

@@ -1,6 +1,6 @@
 #!/bin/bash
 # dccollect pack and verify on what should not be: one clear sentence, the right status, nothing half-written.
-# sanitized: what is wrong with an input must not be wrong in memory either
+# sanitized: bad input must not cause memory errors
 # shellcheck disable=SC2016,SC2317  # commands for another shell; functions that check calls
 . tests/lib/tap.sh
 . tests/data/programs/build.sh

@@ -41,8 +41,8 @@ check "cores are those it may use" test "$(jq .nodes[0].cores calibration.json)"
 check "no all-reduce, and why" jq -e '.allreduce == null and (.missing.allreduce | test("mpirun"))' calibration.json
 check "nothing else is left" test "$(ls -A)" = "$(printf 'calibration.json\nerr\nout\ntap.out')"
 
-# The peak is that of multiply-adds in registers, as instructions of our own measure it. Both are the best of many pieces
-# by processor time, so that other programs matter little; a clock that changed meanwhile is forgiven twice.
+# The peak must equal the rate of the assembler loop in multiply_add.c. Both are the best of many pieces by processor time, so
+# that other programs matter little; two retries allow for a changed clock frequency.
 (cd "$top" && build_program multiply_add multiply_add.c)
 ratio=none
 for _ in 1 2 3; do
@@ -86,7 +86,7 @@ else
     skip "a file system in memory" "no /dev/shm"
 fi
 
-# Half a core by a CPU quota, of version 1 or 2. Processor time knows nothing of it: the report does.
+# A CPU quota of half a core, by cgroup version 1 or 2. Processor time does not show the quota, so the report must apply it.
 cgroup=''
 while read -r _ mount type options _; do
     case $type,$options, in

@@ -57,7 +57,7 @@ check "--io off" metadata off.tar '.collector | .io_calls == 0 and (.io | test("
 check "on by itself" metadata on.tar '.collector | .io == "ok" and .io_calls == 27 and .events == 0'
 check "and in the report" sh -c '"$0"/dcreport on.tar -o site >/dev/null 2>&1; jq -e ".runs[0].files | map(select(.name | endswith(\"/written\")))[0].write.bytes == 1049876" site/report.json' "$BIN"
 
-# ---- what cannot be seen is no zero: the kernel's totals say that it was there
+# ---- calls that cannot be seen do not count as 0: the kernel's totals show them
 cat >printed.c <<'END'
 #include <fcntl.h>
 #include <stdio.h>

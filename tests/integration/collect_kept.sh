@@ -1,5 +1,5 @@
 #!/bin/bash
-# Nothing is lost and no program is hurt: closed standard streams and a full table of descriptors, two packs at once.
+# No evidence is lost and no program is harmed: closed standard streams, a full table of descriptors, two packs at once, full disks.
 # shellcheck disable=SC2016,SC2317  # commands for another shell; functions that check calls
 . tests/lib/tap.sh
 . tests/data/programs/build.sh
@@ -38,7 +38,7 @@ check "the program finds them closed too" test $? -eq 0
 # ---- two packs of one archive
 ./make_ranks first 64 400 8 && ./make_ranks second 32 400 8
 "$COLLECT" pack second -o want.tar 2>/dev/null
-# hold SPOOL: packs it into two.tar and stops in the middle of that. $pid. Again when it was done before it could be stopped.
+# hold SPOOL: start packing it into two.tar and stop the process in the middle; its number is in $pid. Retries if it ended too early.
 hold() {
     for _ in $(seq 20); do
         "$COLLECT" pack "$1" -o two.tar 2>held.err &

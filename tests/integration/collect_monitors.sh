@@ -69,7 +69,7 @@ if unshare -u -T --monotonic 1000 true 2>/dev/null; then
     "$BIN/dcreport" run.tar -o site >out 2>&1
     check "the report has offset, error and drift" jq -e '.runs[0].nodes[1].clock | .reference == "box0" and .n >= 3 and
         (.first_offset_ns + 1000e9 | fabs) <= .error_ns and (.drift_ppm | fabs) <= .drift_error_ppm' site/report.json
-    # A spool of its own on each host, the second's without the folder where the clocks find each other.
+    # Each host has its own spool; the second run is without the shared folder for the clocks.
     mkdir meet
     local_spools() {
         local rank

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Rough treatment: children that outlive the program, packing killed at any moment, targets that cannot be written, a disk
 # that fills while summaries are made, many threads, 200 processes at once.
-# sanitized: the ways out of a failure are seldom taken
+# sanitized: error paths are rarely executed
 # shellcheck disable=SC2016,SC2317  # commands for another shell; functions that check calls
 . tests/lib/tap.sh
 . tests/data/programs/build.sh

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Which part of a run was recorded: a program that spends half of its time in MPI from begin to end reads so in every
-# window, and events that were lost are missing in the report instead of changing what it says.
+# Shares of the recorded part of a run: a program that spends half of its time in MPI from begin to end shows one half in every
+# window. If events were lost, the report leaves the shares out instead of printing wrong ones.
 # shellcheck disable=SC2016  # commands for another shell
 # alone: shares of time, of two ranks that take turns
 . tests/lib/tap.sh
@@ -29,7 +29,7 @@ says() {
     }
 }
 
-# ---- 4 s and more in turns of 20 ms. Starting takes a part of it, so that the half is less at the beginning.
+# ---- at least 4 s in turns of 20 ms. Starting takes a part of it, so the share is lower at the beginning.
 recorded whole "" 150 20
 recorded duration "--duration 2" 200 20
 recorded delay "--delay 2" 200 20

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Whatever is wrong with an archive, an option or the output folder: one sentence, exit status 2, nothing written; where
 # data are only missing, exit status 3 and a report that names the gap.
-# sanitized: what is wrong with an input must not be wrong in memory either
+# sanitized: bad input must not cause memory errors
 . tests/lib/tap.sh
 . tests/data/archives/fixture.sh
 WELLFORMED_NOT='bad/*'

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The same archives give the same bytes by the build with sanitizers: what is not initialised, no longer alive or rounded in
-# another way comes out otherwise there.
+# The build with sanitizers gives the same bytes for the same archives. Uninitialised or freed memory and other rounding would show
+# as different bytes.
 # plain: it runs both builds
 . tests/lib/tap.sh
 . tests/data/archives/fixture.sh

@@ -68,7 +68,7 @@ head -c 5000 /dev/zero | tr '\0' 'x' | { printf 'SQLite format 3\0'; cat; } >"$m
 check_status 2 "refused: damaged SQLite" "$report" "$made/broken.sqlite" -o "$TMP/none"
 check "nothing left in the temporary folder" test -z "$(ls -A "$TMP/tmp")"
 
-# ---- what is left out is counted and said; what cannot be read to its end is refused
+# ---- events that are left out are counted and reported; files that cannot be read to their end are refused
 python3 - "$made" <<'EOF'
 import json, sqlite3, sys
 
@@ -118,7 +118,7 @@ check_status 2 "an SQLite file one byte short" "$report" "$made/cut.sqlite" -o "
 said=$(cat "$TMP/tap.out")
 check "... is known by its header" test -z "${said##*cut.sqlite\' has 12287 bytes, but its header says 12288: it was cut*}"
 
-# ---- names that are not what they look like: on no terminal, on no page. Python's table of characters says which.
+# ---- names with invisible characters never reach a terminal or a page. Python's table of characters says which they are.
 odd=$made/odd
 python3 - "$odd" <<'EOF'
 import json, os, sys

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Rates of a run against what its machine can do: four ranks that take turns on the two cores of one machine. Nothing
-# does more than it can: slightly more reads "at the peak"; beyond, every place says that counts and calibration disagree.
+# Rates of a run compared with the peak of its machine: four ranks take turns on the two cores of one machine. Slightly above the
+# peak the report says "at the peak"; further above, it says everywhere that counts and calibration disagree.
 . tests/lib/tap.sh
 . tests/data/archives/fixture.sh
 report=$TMP/site/report.json

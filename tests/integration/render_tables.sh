@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Tables as CSV are for programs: strict, rectangular, plain numbers of one unit a column (tests/lib/csv_tables.py), the numbers of
-# report.json, and no formula of a foreign name.
+# CSV tables are for programs: strict, rectangular, plain numbers with one unit per column (tests/lib/csv_tables.py), the same
+# numbers as report.json, and foreign names are never formulas.
 . tests/lib/tap.sh
 . tests/data/archives/fixture.sh
 report=$BIN/dcreport

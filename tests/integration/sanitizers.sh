@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A report of a sanitizer fails a test, whatever the test makes of the program's exit status: tests/run is tried on a program
-# with faults, and on a script that takes each of its failures for what it expected.
+# A sanitizer's report fails a test, whatever exit status the test expects. tests/run is tried with a faulty program and a script
+# that expects each of its failures.
 # plain: it runs no program
 . tests/lib/tap.sh
 : "${CC:=gcc}"

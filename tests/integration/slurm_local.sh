@@ -1,13 +1,13 @@
 #!/bin/bash
-# Evidence on the nodes' own disks (DCREPORT_LOCAL) is lost by nobody: slurm/profile.sh with stand-ins for Slurm's commands,
-# its "node" being this machine. The shared folder is full, the copy is cut or fails, the list of files fails
-# or is short, a file appears after it.
+# Evidence on the nodes' own disks (DCREPORT_LOCAL) is never lost. slurm/profile.sh runs with replacements for Slurm's commands,
+# and this machine is its "node". Cases: the shared folder is full, the copy is cut or fails, the list of files fails or is
+# incomplete, a file appears after the list was made.
 # shellcheck disable=SC2016,SC2317  # commands for another shell; functions that check calls
 . tests/lib/tap.sh
 . tests/data/programs/build.sh
 mkdir "$TMP/bin" "$TMP/local"
 trap 'umount "$TMP/small" 2>/dev/null; rm -rf "$TMP"' EXIT
-# srun: one task, here. The others of Slurm: nothing to say.
+# srun runs one task here. The other commands of Slurm print nothing.
 cat >"$TMP/bin/srun" <<'END2'
 #!/bin/bash
 while [[ ${1:-} == -* ]]; do shift; done
@@ -41,14 +41,14 @@ check "with what the program left" sh -c '[ "$(tar xOf "$0" rank0/steps.csv | wc
 check "nothing is left on the node" test -z "$(ls -A "$TMP/local")"
 check "nor beside the archive" test "$(ls -A "$TMP/results")" = 1node-slurm-1.tar
 
-# in_the_way NAME: the job's status, its log, its archive when one step of handing over went wrong
+# in_the_way NAME: check the job's log and archive after one step of the copying failed
 in_the_way() {
     check "$1: what was recorded stays on the node, whole" kept
     check "$1: the log says where" said "It is kept in '$TMP/local/dcreport-$job' on $(hostname)"
     check "$1: and what to do" said "dccollect pack $results/.spool-1node-slurm-$job"
     check "$1: nothing half-copied is in the shared folder" test -z "$(find "$results" -name '.from-*' -o -name steps-rank0.csv)"
 }
-# What copies writes half of the largest file and is content; or says that it failed.
+# A cp that copies only half of the largest file and succeeds, or that fails.
 cat >"$TMP/bin/cp" <<'END2'
 #!/bin/bash
 /bin/cp "$@" || exit
@@ -72,7 +72,7 @@ check "copied by hand it packs" "$COLLECT" pack "$results/.spool-1node-slurm-$jo
     -o "$results/1node-slurm-$job.tar"
 check "and is complete" manifest "$results/1node-slurm-$job.tar" .complete
 
-# What lists the files fails, and leaves one out; then a rank that still runs writes one more.
+# A find that fails, or that leaves a file out; then a rank that still runs writes one more file.
 cat >"$TMP/bin/find" <<'END2'
 #!/bin/bash
 [ "${*: -1}" = -print0 ] || exec /usr/bin/find "$@"

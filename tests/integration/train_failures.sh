@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # train_failures.sh - whatever happens to one rank, all end, soon, with one message and nothing left behind; and a loss
 # that explodes ends a run with the last good checkpoint kept.
-# sanitized: the ways out of a failure are seldom taken
+# sanitized: error paths are rarely executed
 # shellcheck disable=SC2317  # functions are called by check
 . tests/lib/tap.sh
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1

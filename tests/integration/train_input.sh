@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # train_input.sh - wrong words and broken files: one sentence, status 2, nothing written.
-# sanitized: what is wrong with an input must not be wrong in memory either
+# sanitized: bad input must not cause memory errors
 . tests/lib/tap.sh
 train=$BIN/dcrnn-train
 

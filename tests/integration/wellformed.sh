@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The checker of outputs itself: of each kind a file that is well formed and some that are not; a script whose outputs are not;
-# and what the programs write of hostile names.
+# Tests of tests/lib/wellformed.py: for each kind of output a well-formed file and some malformed ones, a script with malformed
+# outputs, and outputs of the programs for hostile names.
 # shellcheck disable=SC2317  # functions are called by check
 . tests/lib/tap.sh
 . tests/data/archives/fixture.sh
@@ -153,7 +153,7 @@ check_status 1 "a program's file is looked at that nobody names" script unnamed 
 check_status 0 "a script without outputs" script nothing 'ok one'
 check "... has no such test" grep -qx '1\.\.1' "$TMP/nested/nothing.tap"
 
-# ---- hostile names: whatever an input is called, outputs and messages stay well formed
+# ---- hostile names: outputs and messages stay well formed for any name of an input
 odd=$(printf 'odd\033[2J\342\200\256\377"<&,name')
 mkdir "$TMP/$odd"
 "$BIN/dcrnn-train" --sensors 6 --days 1 --write-data "$TMP/$odd" >"$TMP/said" 2>&1

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""csv_tables.py FOLDER... - the tables of reports as CSV: strict and rectangular, every head once, and in a column of numbers
-nothing but numbers of the one unit that its head names. Prints what is not so; exits 1 then, or when there is no table."""
+"""csv_tables.py FOLDER... - check the CSV tables of reports. They are strict and rectangular, heads are unique, and a column of
+numbers holds only numbers of the one unit that its head names. Prints the faults; exits with 1 if there are any, or no table."""
 import csv
 import pathlib
 import re

@@ -1,5 +1,5 @@
-/* sanitized.c - part of every program and unit test that is built with SANITIZE=1: what the sanitizers watch for and
- * how a report ends a program, wherever it is started from. */
+/* sanitized.c - linked into every program and unit test built with SANITIZE=1: options of the sanitizers, and the exit
+ * status after a report, wherever the program is started. */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -15,7 +15,8 @@ void __ubsan_on_report(void);
 void __ubsan_get_current_report_data(const char **kind, const char **message, const char **file, unsigned *line,
                                      unsigned *column, char **address);
 
-/* No program here ends with 86 by itself. The recorder is preloaded before ASan when a program runs under dccollect. */
+/* No program here exits with 86 otherwise. Under dccollect the recorder is preloaded before ASan, so the link order is
+ * not verified. */
 const char *__asan_default_options(void)
 {
     return "detect_stack_use_after_return=1:exitcode=86:verify_asan_link_order=0";
@@ -26,7 +27,7 @@ const char *__ubsan_default_options(void)
     return "print_stacktrace=1:exitcode=86";
 }
 
-/* Open MPI leaves memory behind, most of it of modules that it has unloaded, so that no suppression could name them. */
+/* Open MPI leaks memory, mostly in modules that it has unloaded, which a suppression cannot name. */
 int __lsan_is_turned_off(void)
 {
     int (*initialized)(int *) = NULL;
@@ -35,8 +36,8 @@ int __lsan_is_turned_off(void)
     return initialized && initialized(&has_joined) == 0 && has_joined;
 }
 
-/* ASan writes its reports where ASAN_OPTIONS=log_path says. gcc's UBSan prints only, and a script may expect the output
- * and the failure that it takes for a refusal: here it leaves a file too. */
+/* ASan writes its reports to the path in ASAN_OPTIONS=log_path. gcc's UBSan only prints, and a script that expects a
+ * failure may take the report for a refusal. So UBSan's reports are written to a file here. */
 void __ubsan_on_report(void)
 {
     const char *folder = getenv("SANITIZER_REPORTS");

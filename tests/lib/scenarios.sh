@@ -20,7 +20,7 @@ has_gpu() {
 }
 
 # What this machine can do, measured once a script: memory is judged against it. Without it the report says that it is missing.
-# Where memory is the answer (scenario of that name) it is measured again when other work disturbed it. calibrate NAME
+# calibrate NAME: for the scenario `memory` a disturbed calibration is repeated, because the answer depends on it.
 calibrate() {
     if [ "$1" = memory ] && grep -q '"disturbed"' "$TMP/calibration.json" 2>/dev/null; then rm "$TMP/calibration.json"; fi
     [ -e "$TMP/calibration.json" ] || "$BIN/dccollect" calibrate -o "$TMP/calibration.json" >/dev/null 2>&1 </dev/null || : >"$TMP/calibration.json"
@@ -181,8 +181,7 @@ truth_line() {
     judge_prediction "$1" "$named" "$predicted" "$gain"
 }
 
-# Of a report that does not name the answer because the machine could not be calibrated: its words for that; "" of any
-# other. unjudged FOLDER "ALLOWED"
+# unjudged FOLDER "ALLOWED": the reason of a report that could not judge the answer for lack of a calibration; "" for other reports.
 unjudged() {
     jq -r --arg class "${2#shared }" '.runs[0].classes[$class] // {} | if .verdict == "n/a" and (.text | test("calibrat"))
         then .text else "" end' "$1/site/report.json"
@@ -199,8 +198,8 @@ may_be_named() {
     fi
 }
 
-# Does a list of named classes begin with the answer? judge "ALLOWED" "NAMED" RANKS [FOLDER] -> right, wrong or busy;
-# unjudged where the report in the folder says why it could not judge the answer; - where none is claimed.
+# judge "ALLOWED" "NAMED" RANKS [FOLDER]: does the list of named classes begin with the answer? Prints right, wrong or busy;
+# unjudged if the report in FOLDER could not judge the answer for lack of a calibration; - if no answer is expected.
 # Where ranks share cores the report has to say so first, and what comes behind that is not judged. Where they need not,
 # `shared` in front means that others used the cores meanwhile: what comes behind counts, and when nothing does the run
 # says nothing.

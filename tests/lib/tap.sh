@@ -15,9 +15,9 @@ if [ -z "${TMP:-}" ]; then
 fi
 export BUILD BIN TMP SHARED LC_ALL=C
 
-# What the programs write is looked at by wellformed.py: with every test that is counted, what is new below $TMP, so that a
-# script may delete it. The last test of a script is that all of it was well formed. WELLFORMED_NOT holds globs of what looks
-# like an output below $TMP and was damaged on purpose; WELLFORMED=no in front of tap.sh looks at nothing.
+# wellformed.py checks the outputs of the programs. It reads new files below $TMP with every counted test, so that a script may
+# delete them afterwards. The last test of a script is that all of them were well formed. WELLFORMED_NOT holds globs of outputs
+# below $TMP that were damaged on purpose; WELLFORMED=no before tap.sh is sourced switches the check off.
 # The watcher is no child of this shell, whose `wait` would wait for it, and no descriptor of it is open where programs under
 # test would inherit it.
 WELLFORMED_NOT=''

@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
-"""wellformed.py - is what our programs wrote well formed?
+"""wellformed.py - are the outputs of our programs well formed?
 
     wellformed.py FILE...               look at files as outputs; one line a fault, exit status 1
-    wellformed.py --serve DIR TOP PID   for tests/lib/tap.sh: watches the folder TOP for the script PID, over two FIFOs in DIR;
-                                        returns when it does, in the background
+    wellformed.py --serve DIR TOP PID   for tests/lib/tap.sh: watches the folder TOP for the script PID, over two FIFOs in DIR,
+                                        in the background; ends with the script
 
-"scan" on the first FIFO takes in what is new below TOP and answers at once, so that the script may delete it; faults are
-looked for afterwards. "end" answers with the counts and writes the faults to DIR/faults. Only outputs are looked at, known by
-what they carry: the list of a site, the seal of an archive, the programs' names. Contents seen before are not looked at again.
+"scan" on the first FIFO reads new files below TOP and answers at once, so that the script may delete them; they are checked
+afterwards. "end" answers with the counts and writes the faults to DIR/faults. Only outputs are checked. They are recognised by
+their content: the list of a site, the seal of an archive, the programs' names. Equal contents are checked once.
 
-Text is UTF-8 without control characters; printed messages hold no format characters either, which could turn a line round on a
-terminal. JSON is strict, CSV strict and rectangular, SVG and JUnit are XML. HTML is parsed by gumbo, which counts what the
-standard calls a parse error, then by tidy, for elements, attributes and nesting that the standard does not have.
+Text is UTF-8 without control characters. Printed messages have no format characters either, since these could reverse a line
+on a terminal. JSON is strict, CSV strict and rectangular, SVG and JUnit are XML. HTML is parsed by gumbo, which reports the
+parse errors of the standard, then by tidy, which reports elements, attributes and nesting that the standard does not have.
 """
 import csv
 import ctypes
@@ -32,10 +32,10 @@ import xml.parsers.expat
 CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufffe\uffff]")
 FORMATS = re.compile("[\xad\u0600-\u0605\u061c\u06dd\u070f\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
                      "\U000e0000-\U000e007f]")
-# How what the programs print begins.
+# First words of the programs' messages.
 SPOKEN = re.compile(rb"^(?:(?:dcreport|dccollect(?:-calibrate)?|dcrnn-train|Note|FAILS|not measured): |Open .*index[.]html$"
                     rb"|done: \d+ steps|epoch \d+: |  program   )", re.M)
-LARGEST = 64 << 20  # what is larger is a trace, or an export of one
+LARGEST = 64 << 20  # larger files are traces or exports of traces
 
 
 # ---- one kind each: bytes -> words of what is wrong, in a list ----------------------------------------
@@ -180,8 +180,8 @@ def gumbo_faults(data):
     return faults
 
 
-# Warnings of tidy 5.6 that are none: it knows no attributes of SVG and not all of ARIA, and a dl was not yet allowed to
-# group its terms in div. That ends in div are paired, gumbo sees.
+# Wrong warnings of tidy 5.6: it does not know the attributes of SVG, nor all of ARIA, nor a div that groups terms in a dl.
+# gumbo finds unpaired div tags.
 TIDY_IS_OLD = re.compile(
     r"<svg> proprietary attribute|proprietary attribute \"aria-current\""
     r"|missing </dl> before </div>|missing </div> before <dt>|inserting implicit <dl>|missing <dd>"
@@ -236,7 +236,7 @@ SEAL = re.compile(rb'("manifest_sha256": ")([0-9a-f]{64})')
 
 
 def archive_faults(data):
-    """Members of what dccollect sealed, and nobody changed since; not what it adopted from other programs."""
+    """Members of an archive that is unchanged since dccollect sealed it, except files adopted from other programs."""
     if data[:4] == b"\x28\xb5\x2f\xfd":
         data = subprocess.run(["zstd", "-dcq"], input=data, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False).stdout
     try:
@@ -259,7 +259,7 @@ def archive_faults(data):
     return faults
 
 
-# ---- what is an output, and of which kind -------------------------------------------------------------
+# ---- outputs and their kinds --------------------------------------------------------------------------
 FAULTS = {"text": plain_faults, "message": message_faults, "json": json_faults, "jsonl": jsonl_faults, "js": js_faults,
           "csv": csv_faults, "xml": xml_faults, "svg": xml_faults, "html": html_faults, "png": png_faults, "pdf": pdf_faults,
           "archive": archive_faults}
@@ -273,7 +273,7 @@ def kind_by_name(name):
 
 
 def kind_of_output(name, start):
-    """Of a file outside of sites: what it is when one of our programs made it, else None."""
+    """The kind of a file outside of sites if one of our programs made it, else None."""
     kind = kind_by_name(name)
     if name == "tap.out":
         return "message"
@@ -320,9 +320,9 @@ def printable(fault):
 class Watch:
     def __init__(self, top):
         self.top = top
-        self.known = set()  # files as they were
-        self.cut = set()  # of these the last line is not looked at yet
-        self.contents = {}  # what was looked at, with its faults
+        self.known = set()  # files and their states
+        self.cut = set()  # files whose last line has not been checked yet
+        self.contents = {}  # checked contents with their faults
         self.waiting = []
         self.faults = {}  # of paths
 
@@ -349,7 +349,7 @@ class Watch:
         try:
             self.read(path, is_last, is_listed)
         except OSError:
-            pass  # it is gone, or not to be read
+            pass  # it is gone or not readable
 
     def read(self, path, is_last, is_listed):
         stat = os.lstat(path)
@@ -365,7 +365,7 @@ class Watch:
                 return
             data = start + f.readall()
         if kind == "csv" and not is_listed and not is_last:
-            data = data[:data.rfind(b"\n") + 1]  # its program may be writing just now
+            data = data[:data.rfind(b"\n") + 1]  # its program may still be writing
             self.cut.add(key)
             if not data:
                 return
@@ -386,7 +386,7 @@ class Watch:
 
 
 def end_with(pid, control):
-    """The script is gone, with or without its end: so is this."""
+    """End this process when the script has ended in any way."""
     while os.path.exists(f"/proc/{pid}"):
         time.sleep(1)
     shutil.rmtree(control, ignore_errors=True)
@@ -396,7 +396,7 @@ def end_with(pid, control):
 def serve(control, top, pid):
     os.chdir("/")
     os.closerange(3, 1024)
-    # Held open both ways, so that words stay in them while the script has them closed. From then on it may ask.
+    # Opened for reading and writing, so that data stay in the FIFOs while the script has them closed. The script may ask from now on.
     asked = os.fdopen(os.open(os.path.join(control, "asked"), os.O_RDWR), "rb", buffering=0)
     answers = os.open(os.path.join(control, "answers"), os.O_RDWR)
     if os.fork():

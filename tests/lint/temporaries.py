@@ -5,12 +5,12 @@
 
 `const char *s = fmt_time(ns).text;` compiles without a warning, and s points to nothing. So does the same in a return, a
 member, a conditional expression, or an argument of a function that keeps or returns its argument. gcc writes each function
-in three-address code (GIMPLE), where the returned record is a variable of its own, `D.12 = fmt_time (ns);`, and every way of
-a pointer into it is an assignment. Those are followed here, over all files at once: which function keeps or returns which of
-its parameters is found the same way. Not followed: calls by a pointer to a function, and copies made with memcpy.
+in three-address code (GIMPLE), where the returned record is a variable of its own, `D.12 = fmt_time (ns);`, and every copy of
+a pointer into it is an assignment. The script follows these over all files at once, and finds in the same way which function
+keeps or returns which of its parameters. It does not follow calls by a function pointer, nor copies made with memcpy.
 
-Prints "file:line:column: what" for each and exits 1, 2 when a file does not compile; prints the number of records that were
-followed, so that a reader sees that it looked at something."""
+Prints "file:line:column: what" for each and exits with 1; exits with 2 when a file does not compile. Prints the number of
+records that it followed, so that a reader sees that something was checked."""
 import re
 import subprocess
 import sys
@@ -24,7 +24,7 @@ CALL = re.compile(rf"^(?:\([^()]*\) )?({NAME}) \((.*)\)$")
 TARGET = re.compile(rf"^({NAME})((?:\.[A-Za-z_]\w*|\[[^]]*\])*)$")
 HEADER = re.compile(r"^(?!\s|\[|;)(.*?)(\w+) \((.*)\)$")
 DECLARED = re.compile(rf"^(?:static )?([\w ]+?[ *]+(?:const )?|.*\*\s*)({NAME})(?:\[.*)?$")
-# Of libc: what returns a pointer into its first argument, and what keeps one.
+# Functions of libc that return a pointer into their first argument, and those that keep it.
 LIBC_RETURNS = {name: {0} for name in ("strchr", "strrchr", "strstr", "strcasestr", "strpbrk", "memchr", "strchrnul", "basename")}
 LIBC_KEEPS = {name: {0} for name in ("putenv",)}
 

@@ -1,15 +1,15 @@
-/* quick.h - how much of a long range of cases a test goes through.
+/* quick.h - which cases of a long loop a test tries.
  *
- * The plain build goes through all of them. Under a sanitizer, where they take ten times as long and look for faults of
- * memory instead of results, every `part`-th case is enough; LONG=1 (make test-long) asks for all there too. */
+ * The plain build tries all of them. Under a sanitizer a case takes ten times as long and only memory errors matter, so
+ * every `part`-th case is enough; with LONG=1 (make test-long) all cases are tried there too. */
 #ifndef DCR_TESTS_QUICK_H
 #define DCR_TESTS_QUICK_H
 
 #include <stdlib.h>
 
-/** every - the step through a range of cases: 1 for all of them, or part.
+/** every - the increment of the loop: 1 for all cases, or part.
  *
- *  part     which share of the cases is enough under a sanitizer: every part-th   unit: cases
+ *  part     under a sanitizer every part-th case is enough                        unit: cases
  */
 static inline size_t every(size_t part)
 {

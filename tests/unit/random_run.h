@@ -13,7 +13,7 @@ static inline int64_t draw_in(struct draws *d, int64_t from, int64_t to) /* both
     return from + (int64_t)draw_below(d, (size_t)(to - from + 1));
 }
 
-/* A time of any size up to most: as often 0, of few ns or near the largest as of any other number of digits. */
+/* A time up to most; every number of digits is equally likely, from 0 to the largest. */
 static inline int64_t draw_time(struct draws *d, int64_t most)
 {
     int64_t limit = 1;
@@ -33,13 +33,13 @@ static inline void shuffle(struct draws *d, int *x, int n)
     }
 }
 
-/* ---- what a rank named: ranges that nest, on several threads ---- */
+/* ---- the ranges of a rank: nested, on several threads ---- */
 
 enum { RANDOM_EVENTS = 4096, STEP_TRACK = 1 };
 struct timeline {
     struct drawn_event {
         struct event e;
-        int at; /* of its thread: an inner range before the one around it */
+        int at; /* position in its thread: an inner range comes before the one around it */
     } event[RANDOM_EVENTS];
     int n;
 };
@@ -127,17 +127,17 @@ static inline struct reduced reduce_timeline(const struct timeline *t, int64_t s
 
 /* ---- a run ---- */
 
-/* How a run is told: nothing of this may change what the report says. */
+/* Ways to present the same run, none of which may change the report. */
 struct telling {
     const int *order; /* in which its ranks are read. shape (n_ranks); NULL = as drawn */
     const int *name;  /* rank number of each. the same */
-    int shifted;      /* this one's clock */
-    int64_t shift_ns; /* is ahead by so much */
-    int is_split;     /* what each rank called comes in two files */
+    int shifted;      /* the rank whose clock is ahead */
+    int64_t shift_ns; /* by so much */
+    int is_split;     /* the calls of each rank come in two files */
 };
 
 enum { RANDOM_RANKS = 8, RANDOM_STEPS = 24, RANDOM_CALLS = 4 };
-/* What is drawn of one rank before it is told. */
+/* The random content of one rank. */
 struct random_rank {
     struct timeline timeline;                 /* what it named; or, of a run of parts, */
     int64_t part[RANDOM_STEPS][N_CATEGORIES]; /* its steps as made_step() takes them, with one collective, */
@@ -166,7 +166,7 @@ static inline struct dct_io draw_calls(struct draws *d, int64_t longest)
     return io;
 }
 
-/* By a coarse clock many times are equal. */
+/* is_coarse: a coarse clock, by which many times are equal. */
 static inline void draw_parts(struct draws *d, struct random_rank *k, int n_steps, int64_t step_ns, int is_coarse)
 {
     k->n_steps = n_steps;
@@ -178,7 +178,7 @@ static inline void draw_parts(struct draws *d, struct random_rank *k, int n_step
     }
 }
 
-/* Of n ranks that named what they did, or whose parts are of any size. */
+/* A run of n ranks with ranges, or (is_of_parts) with parts of random size. */
 static inline void draw_run(struct draws *d, struct random_run *r, int n_ranks, int is_of_parts)
 {
     int n_steps = (int)draw_in(d, 0, 3) ? (int)draw_in(d, 1, RANDOM_STEPS) : (int)draw_in(d, 0, 2);
@@ -230,7 +230,7 @@ static inline void tell_monitor(struct run *r, struct run_rank *k, const struct 
     k->most_processes = 1;
 }
 
-/* One part of them in a first file, the others in a second one; the longest is in either. */
+/* Some calls in a first file, the others in a second one; the longest call is in either. */
 static inline void tell_calls(struct run *r, const struct random_rank *from, int is_split)
 {
     static const char *const names[RANDOM_CALLS] = {"MPI_Allreduce", "MPI_Barrier", "MPI_Bcast", "MPI_Wait"};
@@ -314,7 +314,7 @@ static inline struct run *tell_run(const struct random_run *from, const struct t
     return r;
 }
 
-/* ---- what a process of GPUs left ---- */
+/* ---- the trace of a process with GPUs ---- */
 
 /* RANDOM_OPS: more than are sorted in memory when that is little */
 enum { RANDOM_OPS = 1500, RANDOM_DEVICES = 2, RANDOM_MARKS = 32 };

@@ -378,7 +378,7 @@ static void test_odd_operations(void **state)
     dcr_arena_release(&arena);
 }
 
-/* A device whose operations all end before they begin covers no time, not less than none. */
+/* A device whose operations all end before they begin covers no time, not a negative one. */
 static void test_nothing_but_negative(void **state)
 {
     (void)state;
@@ -392,8 +392,8 @@ static void test_nothing_but_negative(void **state)
     dcr_arena_release(&arena);
 }
 
-/* Two operations that begin at once end a gap: which of them the file has first does not matter; nor which of
- * two devices with as many operations, of which one has the steps. */
+/* Two operations that begin at the same time end a gap: their order in the file does not matter. Neither does the order
+ * of two devices with equally many operations, one of which has the steps. */
 static void test_order_in_the_file(void **state)
 {
     (void)state;
@@ -501,7 +501,7 @@ static void test_steps(void **state)
     dcr_arena_release(&arena);
 }
 
-/* Steps that do not count are counted by why; what is not a step, or the same one again, is not among them. */
+/* Steps that are left out are counted by reason; ranges that are not steps, and duplicates, are not counted. */
 static void test_lost_steps(void **state)
 {
     (void)state;

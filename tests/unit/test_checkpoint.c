@@ -95,7 +95,7 @@ static const char *spoiled(size_t n, size_t at, unsigned char change)
     return path;
 }
 
-/* Checksums are right, and yet no run stands there: a negative step, more steps in the epoch than in all, no rank. */
+/* Correct checksums but impossible counts: a negative step, more steps in the epoch than in all, no rank. */
 static void impossible_counts_are_refused(void **state)
 {
     (void)state;

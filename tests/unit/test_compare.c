@@ -421,7 +421,8 @@ static void test_slow_rank_as_fast(void **state)
     run_free(new[0]);
 }
 
-/* One trace of many ranks: nobody can part its communication, and the comparison calls it as the run's page does. */
+/* With one trace of many ranks, transfer and waiting cannot be told apart; the comparison then uses the name on the
+ * run's page. */
 static void test_one_trace_of_many(void **state)
 {
     (void)state;

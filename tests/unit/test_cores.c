@@ -488,9 +488,9 @@ static void test_shared_resources(void **state)
     assert_false(has_note(parts(25, 0, 0), "oversubscribed", NOTE_CAVEAT));
 }
 
-/* A healthy run in a noisy round: two ranks on two cores, each with a loader worker, late by turns while their threads
- * waited for a core. That is no imbalance, and what they do is compute; but it is one where they wait for each other
- * for longer than for a core, where one rank is always late, or where nobody waited for a core. */
+/* A healthy run with noise: two ranks on two cores, each with a loader worker, are late in turn while their threads
+ * wait for a core. That is compute and not imbalance. It is imbalance if they wait for each other longer than for a
+ * core, if one rank is always late, or if none waited for a core. */
 static void test_late_by_turns_without_a_core(void **state)
 {
     (void)state;
@@ -541,7 +541,8 @@ static void test_late_by_turns_without_a_core(void **state)
     }
 }
 
-/* Advice that takes more cores than the recorded host has says so; that the ranks might use few of many is no want. */
+/* Advice that needs more cores than the recorded host has says so. Ranks that may use only some of many cores are no
+ * reason to say so. */
 static void test_advice_counts_the_cores(void **state)
 {
     (void)state;

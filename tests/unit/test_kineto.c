@@ -130,7 +130,7 @@ static void test_oddities(void **state)
     assert_int_equal(d->value[DEV_KERNEL_SUM], 500);
 }
 
-/* Steps whose numbers begin again, or run backward in time, count all; those over another one are said. */
+/* Steps whose numbers restart or run backward all count; steps that overlap another one are reported. */
 static void test_steps_in_any_order(void **state)
 {
     (void)state;
@@ -172,7 +172,8 @@ static void import_ranks(const char *first, const char *second)
     assert_int_equal(run->ranks_len, 2);
 }
 
-/* Where one rank's numbers begin again, its steps have no numbers to be matched by: those of all ranks are counted. */
+/* If one rank's step numbers restart, they cannot match other ranks, so the steps of all ranks are numbered by order.
+ */
 static void test_steps_of_two_ranks(void **state)
 {
     (void)state;

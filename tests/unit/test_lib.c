@@ -44,7 +44,7 @@ static void errors_grow_outwards(void **state)
     assert_int_equal(strlen(err.text), sizeof err.text - 1);
 }
 
-/* What is not to be shown, by its category in Unicode: nothing of it passes, whatever it is printed by; letters do. */
+/* Invisible characters of every Unicode category are replaced by every printing function; letters are not. */
 static void unseen_characters_are_replaced(void **state)
 {
     (void)state;
@@ -179,13 +179,13 @@ static void one_process_at_a_time_makes_a_file(void **state)
     assert_non_null(strstr(err.text, "another process is writing it"));
     assert_int_equal(dcr_write_file(path, "whole", 5, &err), DCR_FAIL);
     assert_true(stat(partial, &st) == 0 && st.st_size == 4);
-    /* What one left that was killed does not block, and is gone. */
+    /* A file that a killed process left does not block, and is gone afterwards. */
     close(fd);
     assert_int_equal(dcr_open_partial(path, partial, &fd, &err), 0);
     assert_true(fstat(fd, &st) == 0 && st.st_size == 0);
     assert_int_equal(dcr_commit_file(fd, partial, path, &err), 0);
     assert_int_equal(dcr_sync_folder(path, &err), 0);
-    /* A file that has its name is not the next one's partial. */
+    /* A renamed file is not reused as the next partial file. */
     assert_int_equal(dcr_open_partial(path, partial, &other, &err), 0);
     assert_int_equal(write(fd, "first", 5), 5);
     assert_true(fstat(other, &st) == 0 && st.st_size == 0);

@@ -19,7 +19,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-/* Valid text as it is, other bytes cleaned: no key of a record is lost to a name. */
+/* Valid text stays, other bytes are cleaned, so that no key of a record is lost because of a name. */
 static void any_bytes_are_text(void **state)
 {
     (void)state;

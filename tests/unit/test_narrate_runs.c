@@ -140,7 +140,7 @@ static void test_ranking(void **state)
     release(&g);
 }
 
-/* What was seen in one step, or in a few, does not lead where a run of more of them has something to gain. */
+/* A run with one or a few steps does not lead if a run with more steps has a gain. */
 static void test_ranking_by_confidence(void **state)
 {
     (void)state;

@@ -15,7 +15,7 @@ static ssize_t file_read(void *ctx, void *out, size_t n, struct dcr_err *err)
 
 static struct dcr_err refusal; /* of the last import */
 
-/* The database that these statements make, without its last bytes, and with one byte changed. Its name is gone. */
+/* Make the database of these statements, without its last bytes, and with one byte changed. */
 static FILE *made_file(const char *sql, size_t n_cut, long at, int byte)
 {
     char path[] = "test_nsys-XXXXXX";
@@ -204,7 +204,7 @@ static void check_spoiled(size_t n_cut, long at, int byte, const char *says)
     assert_int_equal(run->n_gaps, 0);
 }
 
-/* What SQLite reads without a word, with rows fewer. The third page holds the kernels. */
+/* Damage with which SQLite silently returns fewer rows. The third page holds the kernels. */
 static void test_damaged(void **state)
 {
     (void)state;
@@ -218,7 +218,7 @@ static void test_damaged(void **state)
     check_spoiled(0, 2 * 4096, 5, "damaged SQLite file"); /* its kind */
 }
 
-/* A table that is there and cannot be asked is not left out in silence: what it holds would be missing. */
+/* A table that exists but cannot be queried is an error, since its rows would be missing. */
 static void test_unreadable(void **state)
 {
     (void)state;
@@ -230,7 +230,7 @@ static void test_unreadable(void **state)
     assert_int_equal(run->n_traces, 0);
 }
 
-/* Only tables are read: a view may have rows without end. */
+/* Only tables are read, because a view may have endless rows. */
 static void test_view(void **state)
 {
     (void)state;
@@ -243,7 +243,7 @@ static void test_view(void **state)
     assert_int_equal(device(0)->value[DEV_KERNELS], 4);
 }
 
-/* Whatever is asked of a file: it ends. */
+/* Every query ends. */
 static void test_endless(void **state)
 {
     (void)state;

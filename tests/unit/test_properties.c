@@ -1,8 +1,9 @@
-/* test_properties.c - what holds of every run, whatever is in it: parts sum to the step, causes of idle time to the
- * idle time, classes of a loss to the loss, efficiencies multiply; and what tells the same run in another way says the
- * same. Runs are drawn at random (random_run.h). A case that fails prints its seed: PROPERTY_SEEDS=17
- * build/tests/unit/test_properties        repeats it PROPERTY_SEEDS=1000-1999 build/tests/unit/test_properties draws
- * others */
+/* test_properties.c - properties of every run: parts sum to the step, causes of idle time to the idle time, classes of
+ * a loss to the loss, efficiencies multiply, and another presentation of the same run gives the same report. Runs are
+ * random (random_run.h). A failing case prints its seed.
+ *
+ *   PROPERTY_SEEDS=17 build/tests/unit/test_properties          repeats it
+ *   PROPERTY_SEEDS=1000-1999 build/tests/unit/test_properties   tries others */
 #include "render/narrate/narrate.h"
 #include "tests/unit/random_run.h"
 
@@ -63,7 +64,8 @@ static int is_share(double x)
 
 /* ---- steps of one rank ---- */
 
-/* Each instant belongs to the innermost range with a category of the steps' own thread: painted from the outside in. */
+/* Each instant belongs to the innermost range with a category on the steps' thread, so ranges are painted from the
+ * outside in. */
 static void paint_step(const struct timeline *t, const struct step_record *s, int64_t part[N_CATEGORIES])
 {
     enum { DEPTHS = 8 };
@@ -150,7 +152,7 @@ static void check_steps(const struct run_result *k)
         holds(llabs(of_ranks - k->step_ns[i] * k->n_rank_results) <= k->n_rank_results); /* the mean is rounded */
         sum += of_ranks;
         for (int c = 0; c < N_CLASSES; c++)
-            holds(k->step_gain_ns[i][c] >= 0); /* may be more than this step: ranks are late from the one before */
+            holds(k->step_gain_ns[i][c] >= 0); /* may exceed the step, if ranks are late from the step before */
     }
     /* sum / (steps x ranks), rounded half up */
     int64_t n = k->n_counted * k->n_rank_results;
@@ -202,7 +204,7 @@ static void report_on(struct report *rep, struct run **runs, int n, struct dcr_b
         dcr_buf_add(out, rep->documents[i].bytes, rep->documents[i].len);
 }
 
-/* Says where two texts part: a report that differs in one number is long. */
+/* Fail with the place where two texts differ, because reports are long. */
 static void same_text(struct dcr_buf *a, struct dcr_buf *b, const char *what)
 {
     const char *x = dcr_buf_text(a), *y = dcr_buf_text(b);
@@ -234,7 +236,7 @@ static int same_pop(const struct pop *a, const struct pop *b)
            near(a->load_balance_ratio, b->load_balance_ratio) && near(a->transfer_ratio, b->transfer_ratio);
 }
 
-/* The ranks under other numbers: every number of the run stays, and each rank keeps its own. */
+/* The ranks get other numbers: all values of the run stay, and each rank keeps its own. */
 static void renamed(const struct random_run *drawn, const struct telling *how, const struct run_result *before)
 {
     struct run *run = tell_run(drawn, how);
@@ -374,7 +376,7 @@ static void check_device(const struct run_device *d)
     holds(!d->has_sm || is_share(d->sm_ratio));
 }
 
-/* What one telling of a trace comes down to. */
+/* The results of one presentation of a trace. */
 struct swept {
     struct dcr_arena arena;
     struct run_device *devices;

@@ -180,7 +180,7 @@ static void test_signals(void **state)
     assert_int_equal(publish(in("stopped"), "x"), 0);
 }
 
-/* The partial folder of `killed` that a process leaves when it ends at once. */
+/* The partial folder of `killed` that a process leaves when it is killed. */
 static char *left_behind(void)
 {
     static char name[64];
@@ -213,8 +213,8 @@ static void check_next_removes(const char *name, int is_removed)
     assert_int_equal(access(in(name), F_OK), is_removed ? -1 : 0);
 }
 
-/* A killed process leaves its folder: the next one removes it, whoever has that process's number by now, and whatever
- * host it was on; but none that a living process makes, nor somebody else's. */
+/* The next process removes the folder of a killed one, even if another process has its number now or it ran on another
+ * host. It removes neither the folder of a running process nor a foreign folder. */
 static void test_leftovers(void **state)
 {
     (void)state;
@@ -246,7 +246,7 @@ static void test_leftovers(void **state)
     count_entries();
 }
 
-/* A former site is removed with the descriptors that were kept for it; where they lack, nothing is begun. */
+/* A former site is removed with the reserved descriptors; if they cannot be reserved, nothing is begun. */
 static void test_few_descriptors(void **state)
 {
     (void)state;

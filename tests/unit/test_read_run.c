@@ -715,7 +715,7 @@ static void test_trace_against_table(void **state)
     free(t);
 }
 
-/* A process whose window never opened says nothing of the one of the same rank whose window did, in either order. */
+/* If one process of a rank never opened its window and another did, the latter's window counts, in either order. */
 static void test_windows_of_processes(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* test_recorded.c - sums of recorded calls are divided by the time in which calls were recorded, and say nothing where
- * events were lost (render/analyse/recorded.c). */
+/* test_recorded.c - sums of recorded calls are divided by the recorded time, and are not given if events were lost
+ * (render/analyse/recorded.c). */
 #include "render/analyse/compare.h"
 #include "render/narrate/checks.h"
 #include "render/narrate/compare_doc.h"
@@ -15,7 +15,7 @@
 
 #define MS INT64_C(1000000)
 
-/* Two ranks that ran for 10 s from 100 s on; half of the time that was recorded of them they spent in MPI. */
+/* Two ranks that ran for 10 s from 100 s on and spent half of the recorded time in MPI. */
 struct uniform {
     struct run *r;
     struct run_mpi_call calls[2];
@@ -61,7 +61,7 @@ static void check_shares(const struct uniform *u, int64_t recorded_ms)
     assert_true(f.ratio > 0.2499 && f.ratio < 0.2501);
 }
 
-/* The same program, recorded in whole and in every kind of window: the same shares. */
+/* The same program has the same shares, recorded completely or in any kind of window. */
 static void test_every_window(void **state)
 {
     (void)state;
@@ -138,7 +138,7 @@ static void test_never_opened(void **state)
     run_free(u.r);
 }
 
-/* A rank in whose trace no window is told: nobody knows how long that was. A window that never opened: 0. */
+/* If a rank's trace has no times of the window, the recorded time is not known. It is 0 if the window never opened. */
 static void test_unknown_window(void **state)
 {
     (void)state;
@@ -155,7 +155,7 @@ static void test_unknown_window(void **state)
     run_free(u.r);
 }
 
-/* Waiting for a core over the part that the calls are of: half of that second, nothing of the other nine. */
+/* Waiting for a core counts only in the recorded part: half of that second, none in the other nine. */
 static void test_monitors_of_the_window(void **state)
 {
     (void)state;
@@ -218,7 +218,7 @@ static void analysed(struct uniform *u, struct report *rep)
     narrate(rep);
 }
 
-/* One of two ranks lost events: what both did together is not known, and the headline says what was lost. */
+/* If one of two ranks lost events, common quantities are not known, and the headline says what was lost. */
 static void test_lost_without_steps(void **state)
 {
     (void)state;
@@ -248,7 +248,7 @@ static void test_lost_without_steps(void **state)
     run_free(u.r);
 }
 
-/* Of a run with steps the steps before are known; a check is about all of it. */
+/* In a run with steps, those before the loss are known; a check needs the whole run. */
 static void test_lost_with_steps(void **state)
 {
     (void)state;
@@ -281,7 +281,7 @@ static void test_lost_with_steps(void **state)
     }
 }
 
-/* Before and after: the headline says of which side events are missing, and nothing is sure. */
+/* In a comparison, the headline says which side lost events, and confidence is low. */
 static void test_lost_in_a_comparison(void **state)
 {
     (void)state;

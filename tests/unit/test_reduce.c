@@ -55,7 +55,7 @@ static void expect_parts(const struct step_record *s, int64_t compute, int64_t c
     assert_int_equal(sum, s->step_ns);
 }
 
-/* Steps that end when not all is recorded any more are left out, and what follows with them. */
+/* Steps that end after the complete part of the recording are left out, with everything in them. */
 static void test_until(void **state)
 {
     (void)state;
@@ -77,7 +77,7 @@ static void test_until(void **state)
     dcr_arena_release(&a);
 }
 
-/* The step that closes the window has its end by the track's counter, the window by the system's clock. */
+/* The end of the step that closes the window is timed by the track's counter, the window by the system's clock. */
 static void test_step_that_closes(void **state)
 {
     (void)state;

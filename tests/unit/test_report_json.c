@@ -36,7 +36,7 @@ static json_t *report_of(const struct report *rep)
     return root;
 }
 
-/* Runs in which all is called so. */
+/* Runs in which everything has this name. */
 static struct fixture named(const char *name)
 {
     struct fixture f = strong();
@@ -94,7 +94,7 @@ static void test_long_text(void **state)
     release(&f);
 }
 
-/* What is not finite is null: its key stays. */
+/* Values that are not finite become null; their keys stay. */
 static void test_no_number(void **state)
 {
     (void)state;
@@ -122,7 +122,8 @@ static void *all_but_one(size_t n)
     return n_left-- == 0 ? NULL : malloc(n);
 }
 
-/* In the child, with one block refused after so many: 0 when none was, 1 when the failure is told, 2 when it is not. */
+/* Run in the child, with one allocation failing after so many. returns  0: none failed; 1: the failure is reported; 2:
+ * it is not */
 static int write_with(const struct report *rep, int n_blocks)
 {
     struct dcr_buf out = {0};

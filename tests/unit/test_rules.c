@@ -64,7 +64,7 @@ static void test_io(void **state)
     assert_int_equal(verdict_of(r, CLASS_IO, t), VERDICT_LIMITS);
 }
 
-/* A share stands beside a threshold on the same quantity. */
+/* A share and the threshold beside it are of the same quantity. */
 static void test_what_was_judged(void **state)
 {
     (void)state;
@@ -593,8 +593,8 @@ static const char *said_of(double bytes, double flop, struct roofline *f, enum v
     return text;
 }
 
-/* Nothing does more than it can. A little more is an error of measuring; beyond that nobody knows which of the two is
- * wrong, and no share is given. */
+/* A rate slightly above the peak is a measurement error. Further above, the counts or the peak are wrong, and no share
+ * is given. */
 static void test_beyond_the_peak(void **state)
 {
     (void)state;
@@ -629,8 +629,8 @@ static void test_beyond_the_peak(void **state)
     assert_int_equal(memory, VERDICT_LIMITS);
 }
 
-/* Four ranks in turns on the two cores of one machine, whatever number of nodes it stands for: their operations, in the
- * wall time of the step, against what the two cores can do. In one step of ten a rank found a core free, so that its
+/* Four ranks take turns on the two cores of one machine, which may stand for several nodes. Their operations per wall
+ * time of the step are compared with the peak of two cores. In one step of ten a rank found a free core, so that its
  * own time was half as long. */
 static struct run *in_turns(double flop, int n_cores)
 {
@@ -682,7 +682,7 @@ static void test_rates_of_shared_cores(void **state)
     assert_true(is_about(roofline_by(r).peak_gflop_per_s, 40));
 }
 
-/* The peak of operations under a CPU quota is that of so many cores, whatever the processor has. */
+/* Under a CPU quota the peak of operations is that of the cores that the quota allows. */
 static void test_peak_under_a_quota(void **state)
 {
     (void)state;

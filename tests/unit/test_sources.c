@@ -153,8 +153,8 @@ static void write_in_a_tree(int may_end)
     _exit(0);
 }
 
-/* The kernel counts what a child wrote for its parent as soon as that has waited for it: 3 MB, not 4. What is said of
- * the end is told by the zombie. */
+/* The kernel adds a child's bytes to its parent once the parent has waited for it: 3 MB, not 4. The last totals are
+ * read from the zombie. */
 static void what_a_tree_wrote_counts_once(void **state)
 {
     (void)state;

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# record.sh DIR - records the archives of tests/data/archives/recorded anew, into DIR. They are real runs of a small size, kept so
-# that the numbers golden reads what the collector really wrote; old ones stay when the format changes.
+# record.sh DIR - record the archives of tests/data/archives/recorded again, into DIR. They are small real runs, so that the golden
+# file of numbers covers what the collector really writes. Old archives stay when the format changes.
 #
-# Run it as root: the runs see a host called node1, a home of nobody's, and folders under /srv.
+# Run it as root: the runs see a host called node1, an anonymous home folder, and folders under /srv.
 set -euo pipefail
 [ $# -eq 1 ] || { echo "usage: record.sh DIR" >&2; exit 2; }
 out=$(realpath -m "$1")
@@ -24,7 +24,7 @@ clean=(env -i PATH=/usr/bin:/bin HOME=/home/user USER=user OMPI_ALLOW_RUN_AS_ROO
 ranks=(mpirun --bind-to none --oversubscribe --mca btl_vader_single_copy_mechanism none --mca mpi_yield_when_idle 1)
 small=(--units 8 --batch 16 --steps 30)
 
-# The trainer on 1, 2 and 4 emulated nodes, with the calibration of the machine: ahead of all other work, which would disturb it.
+# The trainer on 1, 2 and 4 emulated nodes. The machine is calibrated first, because other work would disturb the calibration.
 "${clean[@]}" chrt --fifo 10 "${ranks[@]}" -n 2 "$bin/dccollect" calibrate -o calibration.json
 for n in 1 2 4; do
     "${clean[@]}" "${ranks[@]}" -n $n "$bin/dccollect" run --spool "series-$n" --emulate-nodes -- "$bin/dcrnn-train" --out "out-$n" "${small[@]}"
@@ -41,7 +41,7 @@ train() { # archive ranks collector options... -- trainer options...
     "${clean[@]}" "$bin/dccollect" run -o "$out/$name.tar.zst" --zstd=19 "${options[@]}" --adopt "out-$name" -- \
         "${ranks[@]}" -n "$n" "$bin/dcrnn-train" --out "out-$name" "${small[@]}" "$@"
 }
-# Loading limits and does not, for a comparison; checkpoints; a window of steps; summaries instead of traces.
+# With and without slow loading, for a comparison; checkpoints; a window of steps; summaries instead of traces.
 train data-on 2 -- --scenario data
 train data-off 2 -- --scenario data --knob off
 train io 2 -- --scenario io
@@ -57,7 +57,7 @@ mpicc -std=gnu11 -O1 -I"$top" -o mpi_calls "$top/tests/data/programs/mpi_calls.c
 # shellcheck disable=SC2016  # $i belongs to the shell that is recorded
 "${clean[@]}" "$bin/dccollect" run -o "$out/files.tar.zst" --zstd=19 -- \
     sh -c 'for i in 1 2 3; do dd if=/dev/zero of=copy-$i bs=64k count=40 2>/dev/null; done; sleep 1'
-# What CUPTI would say of a GPU, from a stand-in.
+# GPU activity from an emulation of CUPTI.
 gcc -std=gnu11 -O1 -shared -fPIC -isystem "${CUDA_HOME:-/usr/local/cuda}/include" -o fake_cupti.so "$top/tests/data/programs/fake_cupti.c"
 gcc -std=gnu11 -O1 -I"$top" -o cupti_program "$top/tests/data/programs/cupti_program.c" -ldl -pthread
 "${clean[@]}" DCC_CUPTI=/srv/runs/fake_cupti.so "$bin/dccollect" run -o "$out/gpu.tar.zst" --zstd=19 -- ./cupti_program 2

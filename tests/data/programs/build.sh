@@ -38,7 +38,7 @@ build_make_ranks() {
 member() {
     tar xOf "$1" "$2"
 }
-# asked ARCHIVE MEMBER JQ-EXPRESSION: jq 1.6 is content with the nothing that comes of an archive that is not there
+# asked ARCHIVE MEMBER JQ-EXPRESSION: jq 1.6 accepts empty input, so a missing archive is checked first
 asked() {
     local text
     text=$(member "$1" "$2") && jq -e -r "$3" <<<"$text"

@@ -1,9 +1,9 @@
-/* full_table.c - a program whose table of descriptors is full but for its standard output, which it has closed. What it
- * writes there then must go nowhere, as without a recorder.
- *   full_table first    it is so before the program names its first range
- *   full_table again    after it, and the recorder's own descriptor was closed too
- *   full_table closed   standard output is closed, and there is room above
- * Ends with 0 when every write fails with EBADF, with 1 when one finds a file, 2 when it cannot be tried. */
+/* full_table.c - a program that closes its standard output while its table of descriptors is full. Writes to standard
+ * output must then fail, as without a recorder.
+ *   full_table first    before the program names its first range
+ *   full_table again    after it, when the recorder's own descriptor was closed too
+ *   full_table closed   standard output is closed, and higher descriptors are free
+ * Exits with 0 if every write fails with EBADF, 1 if a write reaches a file, 2 if the test cannot be made. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdint.h>

@@ -1,13 +1,13 @@
-/* multiply_add.c - how many single-precision operations one core does in registers, written in instructions: no
- * compiler has a say, and nothing is shared with `dccollect calibrate`. Prints GFLOP/s, the best of short pieces by
- * processor time; "none" on processors for which there is no loop here. */
+/* multiply_add.c - single-precision operations per second of one core in registers, written in assembler: independent
+ * of the compiler and of `dccollect calibrate`. Prints GFLOP/s, the best of short pieces by processor time, or "none"
+ * on processors for which there is no loop here. */
 #include <stdint.h>
 #include <stdio.h>
 #include <time.h>
 
 enum { CHAINS = 10, PIECES = 100 };
 
-/* Nothing depends on what the registers hold, so they are zeroed. */
+/* The registers are zeroed, because their values do not matter. */
 #if defined __x86_64__
 #define LOOP(register_name)                                                                                           \
     __asm__ volatile("vzeroall\n"                                                                                     \

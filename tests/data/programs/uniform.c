@@ -1,8 +1,9 @@
-/* uniform.c - an MPI program whose ranks spend the same share of all time in MPI from its begin to its end: in each
- * turn one of them sleeps outside of MPI, and the others wait for it in a barrier. Of 2 ranks each has a half of it
- * there. uniform TURNS [MS [named]]   turns of MS milliseconds (20); named: each is a range "step" with its number, by
- * the collector's own entry points uniform late N               N all-reduces at once, then rank 1 is 2 s late to a
- * barrier */
+/* uniform.c - an MPI program whose ranks spend the same share of their time in MPI from begin to end. In each turn one
+ * rank sleeps outside MPI and the others wait for it in a barrier; with 2 ranks each spends half of its time there.
+ *
+ *   uniform TURNS [MS [named]]   turns of MS milliseconds (20); named: each turn is a numbered range "step", by the
+ *                                collector's own entry points
+ *   uniform late N               N all-reduces at once, then rank 1 is 2 s late to a barrier */
 #include <dlfcn.h>
 #include <mpi.h>
 #include <stdint.h>

@@ -150,9 +150,8 @@ static void to_host()
 #endif
 }
 
-/* What a fiber runs, block after block: thread after thread, as long as there are any that have not begun. It never
- * returns: ASan keeps a second stack for every fiber that was begun, so one that was begun anew for each block would
- * leave one behind each time. */
+/* The loop of a fiber: it runs the threads that have not begun, block after block, and never returns. A new fiber for
+ * each block would leak memory, because ASan keeps a second stack for every fiber that was started. */
 static void run_threads()
 {
 #ifdef __SANITIZE_ADDRESS__
