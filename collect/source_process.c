@@ -38,7 +38,7 @@ struct process {
     int is_alive, was_alive; /* in this sample, in the previous one; a zombie counts as alive */
     int is_in_parent;        /* its I/O counters are part of its parent's */
     struct counters last;
-    int is_zombie;
+    int is_zombie, is_end_told;   /* ended, but its parent has not waited; its end is in a row */
     int64_t look_ns, look_gap_ns; /* when its libraries are looked at next */
 };
 
@@ -231,6 +231,7 @@ static void look_at(struct processes *c, pid_t pid)
     }
     p->last = now;
     p->is_alive = 1;
+    p->is_zombie = seen.is_zombie;
 }
 
 static void walk(struct processes *c, pid_t pid, int depth)
@@ -283,9 +284,10 @@ static int put_rank(struct processes *c, int rank, const struct tick *now, struc
 {
     struct counters sum = {.has = (1u << N_COUNTERS) - 1};
     const struct process *first = NULL;
-    int n_alive = 0;
+    uint64_t ended_rss_bytes = 0;
+    int n_running = 0, n_zombies = 0, has_news = 0;
     for (size_t i = 0; i < c->n; i++) {
-        const struct process *p = &c->known[i];
+        struct process *p = &c->known[i];
         if (p->rank != rank)
             continue;
         if (!first)
@@ -293,13 +295,21 @@ static int put_rank(struct processes *c, int rank, const struct tick *now, struc
         for (int k = 0; k < N_COUNTERS; k++)
             sum.value[k] += p->is_in_parent && IO_COUNTERS >> k & 1 ? 0 : p->last.value[k];
         sum.has &= p->last.has;
-        if (p->is_alive) {
+        if (p->is_alive && !p->is_zombie) {
             sum.rss_bytes += p->last.rss_bytes;
-            n_alive++;
+            n_running++;
+        } else if (p->is_alive) {
+            ended_rss_bytes += p->last.rss_bytes;
+            n_zombies++;
+            has_news |= !p->is_end_told;
+            p->is_end_told = 1;
         }
     }
-    if (!n_alive)
+    /* Who has ended and is not waited for yet takes no time and no memory any more: one row tells its last counters. */
+    if (!n_running && !has_news)
         return DCR_OK;
+    if (!n_running)
+        sum.rss_bytes = ended_rss_bytes;
     dcr_buf_clear(&c->row);
     cell_time(&c->row, now);
     cell_int(&c->row, now->mono_ns);
@@ -316,7 +326,7 @@ static int put_rank(struct processes *c, int rank, const struct tick *now, struc
     else
         cell_empty(&c->row);
     put_counter(&c->row, &first->last, DELAY);
-    cell_int(&c->row, n_alive);
+    cell_int(&c->row, n_running ? n_running : n_zombies);
     for (int i = IO_TOTALS; i < N_COUNTERS; i++)
         put_counter(&c->row, &sum, i);
     cell_end(&c->row);

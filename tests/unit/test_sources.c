@@ -3,6 +3,7 @@
 #include "collect/clock_server.h"
 #include "collect/sampler.h"
 #include "collect/source.h"
+#include "lib/mono.h"
 #include "lib/csv.h"
 #include "lib/fs.h"
 
@@ -189,6 +190,61 @@ static void what_a_tree_wrote_counts_once(void **state)
     close(may_end[1]);
 }
 
+/* One child after the other with 50 MB each, which nobody waits for until the end: no more than two processes and one
+ * child's memory at once, and no row for the time after the last one ended. */
+static void who_has_ended_has_no_memory(void **state)
+{
+    (void)state;
+    enum { N = 4, BYTES = 50000000 };
+    int has_ended[2];
+    siginfo_t info;
+    char end;
+    assert_int_equal(pipe(has_ended), 0);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        close(has_ended[1]);
+        for (int i = 0; i < N; i++) {
+            pid_t inner = fork();
+            if (inner == 0) {
+                volatile char *bytes = malloc(BYTES);
+                for (int k = 0; bytes && k < BYTES; k += 512)
+                    bytes[k] = 1;
+                usleep(100000);
+                _exit(0);
+            }
+            waitid(P_PID, (id_t)inner, &info, WEXITED | WNOWAIT);
+        }
+        _exit(read(has_ended[0], &end, 1) < 0);
+    }
+    struct source_config config = {.rank = 4, .pid = child};
+    struct sampler *s = NULL;
+    struct dcr_err err = {0};
+    assert_int_equal(sampler_start(&s, spool, &config, 20, &err), 0);
+    usleep(1200000);
+    close(has_ended[0]);
+    close(has_ended[1]);
+    assert_int_equal(waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT), 0);
+    int64_t ended_ns = dcr_mono_ns();
+    usleep(600000); /* it stays a zombie */
+    sampler_stop(s, NULL);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    struct table t;
+    open_table(&t, "rank4/process_monitor.csv");
+    int64_t rss = 0, most_rss = 0, n = 0, most = 0, t_ns = 0;
+    while (dcr_csv_next(t.csv, &err) == 0) {
+        assert_int_equal(dcr_csv_int(t.csv, dcr_csv_column(t.csv, "rss_bytes"), &rss, &err), 0);
+        assert_int_equal(dcr_csv_int(t.csv, dcr_csv_column(t.csv, "processes"), &n, &err), 0);
+        assert_int_equal(dcr_csv_int(t.csv, dcr_csv_column(t.csv, "t_ns"), &t_ns, &err), 0);
+        most_rss = rss > most_rss ? rss : most_rss;
+        most = n > most ? n : most;
+    }
+    close_table(&t);
+    assert_int_equal(most, 2);
+    assert_in_range(most_rss, BYTES, 2 * BYTES - 1);
+    assert_true(t_ns < ended_ns + 400000000);
+}
+
 static void disk_and_net_have_rows_or_reasons(void **state)
 {
     (void)state;
@@ -321,6 +377,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_busy_child_is_seen),
         cmocka_unit_test(what_a_tree_wrote_counts_once),
+        cmocka_unit_test(who_has_ended_has_no_memory),
         cmocka_unit_test(disk_and_net_have_rows_or_reasons),
         cmocka_unit_test(a_full_disk_is_said),
         cmocka_unit_test(a_row_that_has_no_room_leaves_none_of_it),
