@@ -95,8 +95,13 @@ static void add_piece(int is_open, int64_t now_ns)
         past.since_ns = past.since_ns > 0 ? past.since_ns : 1;
         past.first_ns = past.first_ns ? past.first_ns : past.since_ns;
     } else if (past.since_ns) {
-        past.last_ns = within_times(now_ns);
-        past.closed_ns += past.last_ns - past.since_ns;
+        int64_t until = within_times(now_ns);
+        if (until > past.since_ns) {
+            past.last_ns = until;
+            past.closed_ns += until - past.since_ns;
+        } else if (past.closed_ns == 0) { /* all of it lay before the delay: the window has not been open yet */
+            past.first_ns = 0;
+        }
         past.since_ns = 0;
     }
 }

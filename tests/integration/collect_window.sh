@@ -52,6 +52,17 @@ check "and calls it so" sh -c 'jq -e ".support | test(\"of the recorded part of 
 recorded inside "--delay 1.5 --duration 0.5" late 10
 check "a call around the window fills it" says inside '.mpi_share.ratio > 0.35 and .mpi_share.ratio < 0.65 and ([.mpi_ranks[].time_ns] | max) <= 0.6e9'
 
+# ---- a capture that ended before the delay is no part of what was recorded
+if [ -n "$NVTX_INCLUDE" ]; then
+    (cd "$OLDPWD" && build_program captured captured.c "${NVTX_FLAGS[@]}") || not_ok "captured builds"
+    "$COLLECT" run -o later.tar --interval 50 --delay 1 --capture-range nvtx:capture -- ./captured >later.out 2>&1
+    "$BIN/dcreport" later.tar -o later >later.txt 2>&1
+    check "the second capture is recorded" says later '.recorded | .time_ns > 0.4e9 and .time_ns < 0.7e9'
+    check "from its beginning, not from the end of the delay" says later '.recorded | .from_ns > 1.3e9 and .from_ns < .to_ns'
+else
+    skip "a capture that ended before the delay" "no NVTX headers"
+fi
+
 # ---- events are lost
 recorded lost "--max-disk-mb 1" late 25000
 check "lost: no share, and why" says lost '.mpi_share.ratio == null and .mpi_calls == null and (.recorded.because | test("events were lost"))'
