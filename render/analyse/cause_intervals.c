@@ -20,7 +20,7 @@ static double scale_of_causes(const struct run_result *r)
  * run as a whole says what waiting was for. unit: ns, sum over ranks */
 static double caused_in(const struct run_result *r, int64_t step, int category, double scale)
 {
-    if (!*r->shared.id)
+    if (!is_doubtful(r))
         return r->step_cause_ns[step][category] * scale;
     double all = (double)r->part_ns[PART_WAIT];
     return all > 0 ? (double)r->step_part_ns[step][PART_WAIT] * (double)r->wait_cause_ns[category] / all : 0;
@@ -34,9 +34,9 @@ static void fill_row(const struct run_result *r, int64_t k, double causes, doubl
 {
     const int64_t *part = r->step_part_ns[k];
     double loading = (double)part[PART_DATA] + caused_in(r, k, CAT_DATA, causes), uneven = 0;
-    if (*r->shared.id && r->part_ns[PART_WAIT] > 0)
+    if (is_doubtful(r) && r->part_ns[PART_WAIT] > 0)
         uneven = (double)part[PART_WAIT] * (double)r->uneven_wait_ns / (double)r->part_ns[PART_WAIT];
-    for (int c = 0; c < N_CATEGORIES && !*r->shared.id; c++)
+    for (int c = 0; c < N_CATEGORIES && !is_doubtful(r); c++)
         uneven += c == CAT_DATA || c == CAT_IO ? 0 : caused_in(r, k, c, causes);
     for (int p = 0; p < N_PARTS; p++)
         row[OF_STEP] += part[p];

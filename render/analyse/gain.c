@@ -197,7 +197,8 @@ void gain_when_shared(struct report *rep, struct run_result *r)
     double before = step_of_work(r, nothing, 1, cores, work), step = (double)r->step.mean_ns;
     if (before <= 0)
         return;
-    for (size_t i = 0; i < sizeof causes / sizeof *causes; i++) {
+    /* Ranks that a quota holds back alike take no turns: the replay of their steps is right. */
+    for (size_t i = 0; i < sizeof causes / sizeof *causes && is_doubtful(r); i++) {
         double after = step_of_work(r, causes[i].what, 0, cores, work);
         double saved = after < before ? 1 - after / before : 0;
         if (causes[i].cls == CLASS_IMBALANCE && uneven_rank(rep, r) < 0)

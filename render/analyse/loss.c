@@ -65,7 +65,7 @@ static void wait_causes(const struct report *rep, const struct series_point *p, 
         int64_t of_run[N_WAITED] = {[WAITED_DATA] = r->wait_cause_ns[CAT_DATA], [WAITED_IO] = r->wait_cause_ns[CAT_IO]};
         for (int c = 0; c < N_CATEGORIES; c++)
             of_run[WAITED_RANK] += c == CAT_DATA || c == CAT_IO ? 0 : r->wait_cause_ns[c];
-        if (*r->shared.id) {
+        if (is_doubtful(r)) {
             of_run[WAITED_CORE] = of_run[WAITED_RANK] - r->uneven_wait_ns;
             of_run[WAITED_RANK] = r->uneven_wait_ns;
         }
@@ -148,7 +148,7 @@ static int tells_late_ranks(const struct report *rep, const struct series_point 
 {
     for (int i = 0; i < p->n_runs; i++) {
         const struct run_result *r = &rep->runs[p->runs[i]];
-        if (*r->shared.id && r->part_ns[PART_WAIT] > 0 && r->classes[CLASS_IMBALANCE].verdict == VERDICT_NA)
+        if (is_doubtful(r) && r->part_ns[PART_WAIT] > 0 && r->classes[CLASS_IMBALANCE].verdict == VERDICT_NA)
             return 0;
     }
     return 1;

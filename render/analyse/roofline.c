@@ -304,8 +304,8 @@ int64_t gain_of_kernels(struct report *rep, const struct run_result *r)
     double ratio = r->run->program.kernels_best_ratio, gain, step = (double)r->step.mean_ns;
     if (!(ratio > 0 && ratio < 1) || !*r->run->program.kernels_best)
         return 0;
-    gain = *r->shared.id ? saved_when_shared(rep, r, ratio) * step
-                         : (1 - ratio) * (double)(r->part_ns[PART_COMPUTE] + r->wait_cause_ns[CAT_COMPUTE]);
+    gain = is_doubtful(r) ? saved_when_shared(rep, r, ratio) * step
+                          : (1 - ratio) * (double)(r->part_ns[PART_COMPUTE] + r->wait_cause_ns[CAT_COMPUTE]);
     return gain > rep->thresholds.loss_matters * step ? (int64_t)gain : 0;
 }
 
@@ -329,7 +329,7 @@ static const char *compute_text(struct report *rep, const struct run_result *r, 
     return report_text(rep, "%s a step%s%s", fmt_time(r->part_ns[PART_COMPUTE]).text,
                        !is_bound               ? ""
                        : is_compute_waiting(r) ? ", in which the ranks mostly wait"
-                       : *r->shared.id         ? ": compute-bound, as far as shared cores let one see"
+                       : is_doubtful(r)        ? ": compute-bound, as far as shared cores let one see"
                        : c->gain_ns > 0        ? ": compute-bound"
                        : !is_memory_judged(r)  ? ": compute-bound, by memory or by arithmetic, which is not known"
                                                : ": compute-bound, which is healthy",
@@ -357,7 +357,7 @@ void rule_compute(struct report *rep, struct run_result *r)
         others += i != CLASS_COMPUTE && i != CLASS_SHARED && r->classes[i].verdict == VERDICT_LIMITS;
     double comm = rule_share(r, r->comm_ns), data = rule_share(r, r->part_ns[PART_DATA]), compute = c->share_ratio;
     double saved = rule_share(r, r->gain_ns[CLASS_COMMUNICATION]), uneven = rule_share(r, r->gain_ns[CLASS_IMBALANCE]);
-    if (*r->shared.id) {
+    if (is_doubtful(r)) {
         comm = saved;
         data = rule_share(r, r->gain_ns[CLASS_DATA]);
         compute = compute_of_work(r);
@@ -370,7 +370,7 @@ void rule_compute(struct report *rep, struct run_result *r)
         c->verdict = VERDICT_LIMITS;
         if (c->share_ratio <= t->compute_bound)
             c->judged = (struct judged){
-                *r->shared.id ? "of the work" : "of the rest", compute, "compute_bound", t->compute_bound, {0}};
+                is_doubtful(r) ? "of the work" : "of the rest", compute, "compute_bound", t->compute_bound, {0}};
     } else if (rule_share(r, c->gain_ns) > t->gain_limits) { /* a cost that can be avoided, whatever else can be */
         c->verdict = VERDICT_LIMITS;
         c->rule = report_text(rep, "limits where kernels that were timed would save above %s of step time",

@@ -384,7 +384,8 @@ void rules(struct report *rep)
             r->processor = processor_of(rep, r);
             if (*r->shared.id) {
                 bound_work(r);
-                waiting_when_shared(rep, r);
+                if (is_doubtful(r))
+                    waiting_when_shared(rep, r);
                 gain_when_shared(rep, r);
             }
             split_loading(r);

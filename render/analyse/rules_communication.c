@@ -243,7 +243,7 @@ void rule_communication(struct report *rep, struct run_result *r)
         return;
     }
 
-    if (*r->shared.id) {
+    if (is_doubtful(r)) {
         rule_imbalance_when_shared(rep, r, caused);
         return;
     }

@@ -92,11 +92,11 @@ static const char *class_sentence(struct report *rep, const struct run_result *r
     case CLASS_COMPUTE:
         if (c->gain_ns > 0)
             return report_text(rep, "%s %s is compute%s, in kernels slower than the best of this processor%s", at, part,
-                               *r->shared.id ? ", as far as shared cores let one see" : "", end);
+                               is_doubtful(r) ? ", as far as shared cores let one see" : "", end);
         if (is_compute_waiting(r))
             return report_text(rep, "%s %s is in phases of compute, but %s%s", at, part, waiting_in_compute(rep, r),
                                end);
-        if (*r->shared.id) /* judged by its share of the work: the time holds the turns of others */
+        if (is_doubtful(r)) /* judged by its share of the work: the time holds the turns of others */
             return report_text(
                 rep,
                 "%s the step is compute-bound, as far as shared cores let one see: %s is compute, and of "
@@ -178,7 +178,7 @@ static void add_class_claim(struct report *rep, int run, const struct class_resu
     c->id = report_text(rep, "%s.%s", r->slug, key);
     c->sentence = class_sentence(rep, r, k);
     c->support = class_support(rep, r, k);
-    if (*r->shared.id && !is_comm && k->cls != CLASS_IMBALANCE &&
+    if (is_doubtful(r) && !is_comm && k->cls != CLASS_IMBALANCE &&
         (double)(k->gain_ns - k->share_ns) > rep->thresholds.loss_matters * (double)r->step.mean_ns)
         c->support =
             report_text(rep, "%s%sIts removal saves more than its own time: the cores that it leaves serve the rest.",

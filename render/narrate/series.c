@@ -100,11 +100,11 @@ static const char *communication_clause(struct report *rep, const struct series 
     double now = part_share(last, cause_ns(c, last)), then = part_share(before, cause_ns(c, before));
     const char *what = report_text(rep, "exposed %s", exchange_name(rep, r));
     if (c->part == PART_WAIT) {
-        const char *whom = c->cls == CLASS_DATA                      ? "ranks that load data"
-                           : c->cls == CLASS_IO                      ? "ranks that write files"
-                           : r->straggler.has                        ? report_text(rep, "rank %d", r->straggler.rank)
-                           : *r->shared.id && r->uneven_wait_ns == 0 ? "ranks that wait for a core"
-                                                                     : "the slowest rank";
+        const char *whom = c->cls == CLASS_DATA                       ? "ranks that load data"
+                           : c->cls == CLASS_IO                       ? "ranks that write files"
+                           : r->straggler.has                         ? report_text(rep, "rank %d", r->straggler.rank)
+                           : is_doubtful(r) && r->uneven_wait_ns == 0 ? "ranks that wait for a core"
+                                                                      : "the slowest rank";
         what = report_text(rep, "waiting for %s in %s", whom, exchange_name(rep, r));
     }
     return report_text(rep, "%s of the step time is %s, %s %s at %s", fmt_percent(now).text, what,

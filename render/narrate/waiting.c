@@ -62,7 +62,7 @@ const char *cause_of_waiting(struct report *rep, const struct run_result *r)
     int64_t wait = r->part_ns[PART_WAIT];
     if (wait <= 0)
         return "";
-    if (*r->shared.id && uneven_rank(rep, r) < 0)
+    if (is_doubtful(r) && uneven_rank(rep, r) < 0)
         return "Unequal work explains nothing of the waiting: it is for ranks without a core.";
     return report_text(rep, "For %s of the waiting, the rank that came last %s.%s",
                        fmt_percent((double)r->wait_cause_ns[largest] / (double)wait).text,
