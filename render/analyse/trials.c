@@ -58,6 +58,10 @@ struct flown flight_after(const struct flight *f, enum trial_kind change)
     /* of the time that a whole flight's bytes take from the processor, by those that were hidden */
     double of_all = hidden_now > 0 ? now.spent_ns * now.whole_ns / hidden_now : 0;
     n.whole_ns = now.whole_ns / (change == TRIAL_OVERLAP ? 1 : 2);
+    /* Beyond what the bytes take on the link is latency, which stays, and delay that goes with the rate: none of it or
+     * all may stay. Told is the middle. */
+    if (change == TRIAL_LINK && f->wire_ns > 0 && now.whole_ns > f->wire_ns)
+        n.whole_ns += (now.whole_ns - f->wire_ns) / 4;
     for (int i = 0; i < ROUNDS_ENOUGH && (f->is_overlapped || change == TRIAL_OVERLAP); i++) {
         part = hidden(f, n.whole_ns, left + n.spent_ns);
         n.spent_ns = n.whole_ns > 0 ? of_all / (change == TRIAL_BF16 ? 2 : 1) * part / n.whole_ns : 0;
@@ -95,6 +99,8 @@ static const char *flight_of(struct report *rep, const struct run_result *r, str
 {
     const struct run_program *p = &r->run->program;
     const struct node_share *e = node_of(r->run);
+    /* a rank sends, and receives, each byte once around but its own part, twice */
+    double bits = 8 * r->bytes_per_step * 2 * (r->n_rank_results - 1) / r->n_rank_results;
     double share = e->cores > 0 && e->cores < 1 ? e->cores : 1;
     *out = (struct flight){.exposed_ns = (double)median_transfer(rep, r),
                            .hidden_ns = (double)r->hidden_comm_ns,
@@ -103,6 +109,7 @@ static const char *flight_of(struct report *rep, const struct run_result *r, str
                            .left_ratio = p->backward_left_ratio,
                            .held_ns = 1e3 * (double)e->period_us * (1 - share),
                            .core_share = share,
+                           .wire_ns = e->link_bit_per_s > 0 ? 1e9 * bits / (double)e->link_bit_per_s : 0,
                            .n_looks = (int)p->backward_left_looks,
                            .n_ranks = r->n_rank_results,
                            .is_overlapped = p->allreduce_is_overlapped == 1};

@@ -14,6 +14,7 @@ struct flight {
     double left_ratio;  /* of the backward pass, what is to come then */
     double held_ns; /* a rank may be kept from its processor for so long at a time: what a quota leaves of a period */
     double core_share; /* of a core that it has; 1 without a quota */
+    double wire_ns;    /* what its bytes take on the link at least; 0: the link's rate is not known */
     int n_looks;       /* so often messages are moved on in what is to come */
     int n_ranks;
     int is_overlapped;

@@ -1,7 +1,9 @@
 /* test_trials.c - what can be tried with one command, and the step that it is forecast to have: exact numbers. */
 #include "render/analyse/trials.h"
 
+#include "render/analyse/compare.h"
 #include "render/narrate/claims.h"
+#include "render/narrate/compare_doc.h"
 #include "render/narrate/narrate.h"
 #include "tests/unit/made_run.h"
 
@@ -39,6 +41,12 @@ static void test_late_gradients(void **state)
     assert_true(n.spent_ns == 0 && n.whole_ns == 120);
     assert_true(flight_after(&late, TRIAL_BF16).exposed_ns == 60);
     assert_true(flight_after(&late, TRIAL_LINK).exposed_ns == 60);
+    struct flight wire = late; /* 40 beyond the bytes: 0 to 20 stay */
+    wire.wire_ns = 80;
+    assert_true(flight_after(&wire, TRIAL_LINK).exposed_ns == 70);
+    assert_true(flight_after(&wire, TRIAL_BF16).exposed_ns == 60);
+    wire.wire_ns = 130; /* bytes that a burst let through */
+    assert_true(flight_after(&wire, TRIAL_LINK).exposed_ns == 60);
     /* a rank that is kept from its core for 15 at a time looks when it is back */
     struct flight held = late;
     held.held_ns = 15;
@@ -250,13 +258,48 @@ static void test_what_is_not_advised(void **state)
     run_free(r);
 }
 
+/* The runs after are the trial: forecast beside achieved. */
+static void test_tried(void **state)
+{
+    (void)state;
+    static const char *const after[] = {"dcrnn-train", "--out",  "elsewhere", "--batch",
+                                        "32",          "--data", "a/b.csv",   "--graph=g.csv"};
+    for (int is_trial = 0; is_trial < 2; is_trial++) {
+        struct report before = {0}, rep = {0};
+        struct run *a = made(words, N_WORDS), *b = made(after, is_trial ? 8 : 5);
+        b->program.allreduce_is_overlapped = 1;
+        a->nodes[0].share.period_us = 0; /* a round of 10 ends 4 * 4/5 later */
+        b->nodes[0].share.period_us = 0;
+        a->nodes[0].share.cores = b->nodes[0].share.cores = 1;
+        tell(&before, a);
+        tell(&rep, b);
+        assert_int_equal(compare(&rep, &before), 1);
+        narrate_comparisons(&rep);
+        const struct tried *t = &rep.comparisons[0].tried;
+        assert_int_equal(t->has, is_trial);
+        assert_int_equal(!!strstr(rep.verdict, "The advised change was tried"), is_trial);
+        if (is_trial) {
+            int64_t forecast = (int64_t)(264 - 48 * 10 / 13.2 + 0.5);
+            assert_int_equal(t->kind, TRIAL_OVERLAP);
+            assert_true(t->before_ns == 264 && t->forecast_ns == forecast && t->achieved_ns == 264);
+            assert_near(t->error_ratio, (double)forecast / 264 - 1);
+            assert_non_null(strstr(rep.verdict, "a median step of 228 ns was forecast, 264 ns were achieved (the "
+                                                "forecast was 14 % too short)."));
+        }
+        report_free(&rep);
+        report_free(&before);
+        run_free(a);
+        run_free(b);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_late_gradients),          cmocka_unit_test(test_overlapped_gradients),
         cmocka_unit_test(test_messages_take_time),      cmocka_unit_test(test_commands),
         cmocka_unit_test(test_commands_of_other_nodes), cmocka_unit_test(test_words_that_do_not_pass),
-        cmocka_unit_test(test_what_is_not_advised),
+        cmocka_unit_test(test_what_is_not_advised),     cmocka_unit_test(test_tried),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
