@@ -256,6 +256,8 @@ static const char *tried_sentence(struct report *rep, const struct comparison *c
 static const char *prediction_sentence(struct report *rep, const struct comparison *c)
 {
     const char *text = "";
+    if (c->tried.has) /* its own forecast has been said, and the table has the causes */
+        return text;
     for (int i = 0; i < c->n_predictions; i++) {
         const struct prediction *p = &c->predictions[i];
         text = report_text(rep, "%s The report before named %s, with %s to gain; %s went from %s to %s.", text, p->name,
