@@ -37,7 +37,7 @@ static void take_client(struct clock_server *s)
 {
     int fd = accept4(s->fds[1].fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK), on = 1;
     if (fd < 0) {
-        s->is_full = errno == EMFILE || errno == ENFILE; /* who waits would wake us at once, again and again */
+        s->is_full = errno == EMFILE || errno == ENFILE; /* else the waiting client would wake us again and again */
         return;
     }
     if (s->n == sizeof s->fds / sizeof *s->fds) {
@@ -64,7 +64,7 @@ static void *serve(void *arg)
 {
     struct clock_server *s = arg;
     int64_t until = INT64_MAX;
-    /* Told to stop, it waits a little for who has a last question: clients hang up when they have asked it. */
+    /* After the order to stop, it waits briefly for last questions; clients hang up after theirs. */
     while (until == INT64_MAX || (s->n > 2 && dcr_mono_ns() < until)) {
         int is_ending = until != INT64_MAX;
         s->fds[0].fd = is_ending ? -1 : s->wake[0];

@@ -27,7 +27,7 @@ static int do_run(const struct options *o)
     if (o->output && isatty(STDERR_FILENO)) /* on a terminal only: elsewhere the program's own output stays alone */
         text_print(stderr, "dccollect: recording %s; the archive will be %s\n", o->program[0], o->output);
     int rc = run_program(o, message, sizeof message, &status, &err);
-    signal(SIGPIPE, SIG_IGN); /* nobody reads the closing line: the status is the program's all the same */
+    signal(SIGPIPE, SIG_IGN); /* keep the program's status even if nobody reads the closing line */
     if (rc != 0)
         complain(err.text);
     if (message[0])

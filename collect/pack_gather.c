@@ -63,8 +63,8 @@ static int is_spool_entry(const char *name)
            strncmp(name, SPOOL_HOST_PREFIX, strlen(SPOOL_HOST_PREFIX)) == 0;
 }
 
-/* A spool may have been given that is somebody's folder: what a collector did not write is none of the run's, unless it
- * is adopted. */
+/* The spool may be a folder with other files. Files that no collector wrote do not belong to the run unless they are
+ * adopted. */
 static int is_foreign(const struct pack *p, const char *name)
 {
     static const char *const ours[] = {SPOOL_LAUNCHER_DIR, DCR_USER_NOTE_FILE, DCR_CALIBRATION};

@@ -91,7 +91,7 @@ static void put_allowed_cores(const struct pack *p, int node, json_t *o)
         json_object_set_new(o, "cores_allowed", json_integer(n));
 }
 
-/* What the monitors of a node are worth when no collector could say so itself. node -1: there are none. */
+/* The state of a node's monitors if no collector recorded it. node -1: there are no monitors. */
 static void put_monitors(const struct pack *p, json_t *o, int node, const char *why)
 {
     static const struct {

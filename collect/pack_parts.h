@@ -66,7 +66,7 @@ struct pack {
     int n_nodes;         /* 0 unknown */
     int n_traces, n_traces_packed;
     int n_empty;     /* traces without a byte */
-    int is_copied;   /* every file is copied before it is read, since somebody still writes into it */
+    int is_copied;   /* every file is copied before it is read, because a process still writes into the spool */
     int has_changed; /* packing failed because a file was not the same when it was read again */
     int made_fd;     /* summaries made here, one behind the other, in a file without a name; -1 none */
     int64_t made_bytes;

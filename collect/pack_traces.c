@@ -39,7 +39,8 @@ static void judge_trace(struct pack *p, const char *name, int rank, const struct
                     why);
 }
 
-/* CUPTI hands over its last records when the program exits; who was killed, or left by _exit, loses them uncounted. */
+/* CUPTI delivers its last records when the program exits. A process that was killed, or left by _exit, loses them
+ * uncounted. */
 static void note_gpu(struct pack *p, const char *notes)
 {
     if (strstr(notes, DCR_GPU_NOTE) && !strstr(notes, DCR_GPU_WHOLE_NOTE))

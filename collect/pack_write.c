@@ -34,7 +34,8 @@ static void hash_text(const char *text, size_t n, char out[DCR_SHA256_HEX])
     dcr_sha256_finish(h, out);
 }
 
-/* Of a trace what was used: who is killed, or leaves by _exit, does not give back what it reserved ahead. */
+/* Of a trace only the used part: a process that was killed, or left by _exit, did not release the space reserved ahead.
+ */
 static int hash_file(struct pack_member *m, struct dcr_err *err)
 {
     int64_t most = INT64_MAX;
@@ -124,8 +125,8 @@ static void add_shares(struct dcr_sha256 *h, const json_t *nodes)
 }
 
 /* SHA-256 of what makes two runs repetitions of each other: the program's name, its arguments without output paths,
- * the numbers of nodes and ranks, and the shares of emulated nodes. A run whose command nobody knows repeats no other.
- */
+ * the numbers of nodes and ranks, and the shares of emulated nodes. A run with an unknown command is no repetition of
+ * another. */
 static void config_hash(const struct pack *p, const char *id, char out[DCR_SHA256_HEX])
 {
     char counts[64];
@@ -283,7 +284,7 @@ static int write_made(struct pack *p, struct dcr_tar_writer *w, const struct pac
     return dcr_tar_add_stream(w, m->name, &s, m->size, p->mtime, err);
 }
 
-/* Of the trace what was hashed; what is written behind it meanwhile has changed its size. */
+/* Write the part of the trace that was hashed. It may have grown since then. */
 static int write_trace(struct pack *p, struct dcr_tar_writer *w, const struct pack_member *m, struct dcr_err *err)
 {
     int fd = open(m->path, O_RDONLY | O_CLOEXEC);

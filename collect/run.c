@@ -145,7 +145,7 @@ static int write_not_started(struct run *r, int status)
     return spool_write_json(r->record_dir, r->record_name, r->record, NULL);
 }
 
-/* Packed, and the spool kept: somebody still writes into it. */
+/* The run is packed, but the spool is kept because other processes still write into it. */
 static void say_leftovers(const struct run *r, int n_left, const char *pids, char *message, size_t n)
 {
     size_t used = strlen(message);

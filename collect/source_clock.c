@@ -24,8 +24,8 @@
 
 enum { QUESTIONS = 20, LATER_S = 10, TIMEOUT_MS = 500, RETRY_MS = 125, MOST_RETRY_MS = 32000, LAST_WAIT_MS = 1200 };
 
-/* An exchange is made by a thread of its own: resolvers and networks take their time, and the other monitors are
- * sampled meanwhile. Who holds what is told by state: the thread while ASKED, the sampler otherwise. */
+/* A separate thread asks for the time, because name resolution and networks may be slow while the other monitors are
+ * sampled. The fields belong to that thread while state is ASKED, and to the sampler otherwise. */
 struct clock {
     char file[320], header[160];
     char path[PATH_MAX];

@@ -29,7 +29,7 @@ enum dcr_err_kind {
     DCR_ERR_NO_ARCHIVE,  /* the bytes are no tar archive */
     DCR_ERR_NO_TRACE,    /* taken for a trace by how it begins, it holds no events */
     DCR_ERR_NO_EVIDENCE, /* of no known kind, and nothing in it looks like a damaged file of one */
-    DCR_ERR_MACHINE,     /* no memory, a disk that fails: nothing is said of the bytes (so, too, where sys is not 0) */
+    DCR_ERR_MACHINE,     /* no memory, or a disk failed: the bytes may be fine (the same holds if sys is not 0) */
 };
 
 struct dcr_err {

@@ -53,7 +53,7 @@ enum dcr_role {
 /* Sentences in a trace (DCT_NOTE) that the packer looks for. */
 #define DCR_GPU_NOTE "GPU activity is recorded"
 #define DCR_GPU_WHOLE_NOTE "GPU activity was handed over up to the exit"
-/* How the recorder begins to say what there was no room for. */
+/* Begin of the recorder's note that it stopped for lack of room. */
 #define DCR_STOP_NOTE "recording stopped: "
 /* How the recorder begins to say that the program's new user can make no traces. */
 #define DCR_USER_NOTE "the program gave up its privileges"
@@ -238,7 +238,7 @@ struct dct_span {
     uint64_t bytes;
 };
 
-/* What a GPU or its runtime did, as CUPTI tells it. First slots of a GPU event behind its span. */
+/* Activity of a GPU or its runtime, from CUPTI. First slots of a GPU event, after its span. */
 struct dct_gpu {
     uint8_t activity;   /* DCT_GPU_* */
     uint8_t detail;     /* copy: 1 HtoD, 2 DtoH, 8 DtoD, 10 PtoP ...; memory: 1 allocated, 2 freed; sync: its type */

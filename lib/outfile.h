@@ -22,7 +22,7 @@ struct dcr_output {
 int dcr_output_check(const struct dcr_output *o, struct dcr_err *err) DCR_MUST_CHECK;
 
 /** dcr_output_spares - is the file, or the one beside it, none of the inputs, by whatever name or link?
- *  inputs   names; shape (n). One that is not there is nobody's
+ *  inputs   names; shape (n). Missing files are skipped
  *  errors   DCR_FAIL: it is one of them */
 int dcr_output_spares(const struct dcr_output *o, char *const *inputs, size_t n, struct dcr_err *err) DCR_MUST_CHECK;
 

@@ -123,7 +123,8 @@ struct event {
 enum event_kind event_classify(const char *category, const char *name, enum category *out);
 /** event_numbered_step - is this a step's name with more in it ("step 12", "epoch 3 iter_12", step_name.h)? Such
  *  ranges are steps; they are counted, not taken by their numbers, which programs begin anew with each epoch.
- *  returns  the name without the number as docs/FORMAT.md has it ("step"), NULL when it is none or the bare word */
+ *  returns  the name without the number as in docs/FORMAT.md ("step"); NULL if it is not a step or only the bare word
+ */
 const char *event_numbered_step(const char *name);
 
 struct reducer;

@@ -1,4 +1,4 @@
-/* summary_read.c - a struct summary from lines of JSON that nobody vouches for: docs/FORMAT.md, Summaries. */
+/* summary_read.c - read a struct summary from untrusted lines of JSON: docs/FORMAT.md, Summaries. */
 #include "lib/summary.h"
 
 #include "lib/summary_words.h"

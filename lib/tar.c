@@ -235,8 +235,8 @@ static int check_zeros(struct archive *raw, const char *path, int64_t from, int6
     return n < 0 ? say_rest(from, is_packed, err) : DCR_OK; /* no further frame of the packed stream */
 }
 
-/* What libarchive did not take of a packed file: behind the last stream of gzip it ignores what is none. As gzip does,
- * zeros are passed over. */
+/* Check the bytes of a compressed file that libarchive did not read: it ignores everything after the last gzip stream.
+ * Zeros are accepted, as in gzip. */
 static int check_rest(struct archive *raw, const char *path, int fd, struct dcr_err *err)
 {
     char piece[4096];

@@ -79,14 +79,15 @@ struct dct_loss {
 
 struct dct_reader;
 
-/* Ranges that who looks on has no need of: of that thread, with none inside, shorter than that and ending by then. */
+/* Ranges that a watcher can skip: of this thread, without inner ranges, shorter than shorter_ns and ending by
+ * latest_ns. */
 struct dct_leave_out {
     uint32_t track;
     int64_t shorter_ns, latest_ns; /* shorter_ns 0: needs all */
     uint64_t n;                    /* how many were not given for it */
 };
 
-/* Who looks on while a trace is read for something else. */
+/* A watcher: gets the events of a trace while it is read for something else. */
 struct dct_watch {
     void (*begin)(void *ctx, const struct dct_info *info);
     int (*event)(void *ctx, const struct dct_event *e); /* returns 1: that is enough, no more are given */

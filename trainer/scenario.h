@@ -2,7 +2,7 @@
  * on and off, ranges from which sizes are drawn by a seed, and which class of the report may be named. The files are
  * trainer/scenarios/NAME.conf; docs/scenarios.md says how to write one.
  *
- * Called by options.c, which takes the words as if they stood on the command line, in front of it. */
+ * Called by options.c, which reads the words as if they came first on the command line. */
 #ifndef TRAINER_SCENARIO_H
 #define TRAINER_SCENARIO_H
 

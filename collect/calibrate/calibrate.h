@@ -47,7 +47,7 @@ int disk_is_usable(const char *folder);
  *  cores     cores of each rank's node      shape: the same
  *  returns   array at rank 0, NULL elsewhere; gives */
 json_t *allreduce_measure(const int *node, const int *cores);
-/** allreduce_wait - a barrier that sleeps: who waits takes no time from who measures. */
+/** allreduce_wait - a barrier that sleeps, so that waiting ranks take no processor time from the measuring one. */
 void allreduce_wait(MPI_Comm comm);
 
 #endif

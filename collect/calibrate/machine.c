@@ -114,7 +114,7 @@ static double quota_cores(void)
     return c.quota_cores;
 }
 
-/* Under a quota the kernel stops who has used it up: that is what the machine has to give, and no disturbance. */
+/* Under a quota the kernel stops threads that have used it up. That is a limit of the machine and not a disturbance. */
 static void judge(json_t *rates, const struct team *t)
 {
     double quota = quota_cores(), least = 1, sum = 0;

@@ -1,6 +1,6 @@
-/* main.c - dccollect-calibrate: who measures what and when, and the file that comes of it. `dccollect calibrate` starts
- * it, alone or one per rank under mpirun or srun. The first rank of every node measures the node while the others
- * sleep; nodes that share a kernel take turns. Then all ranks measure the all-reduce. */
+/* main.c - dccollect-calibrate: the order of the measurements, and the file with the results. `dccollect calibrate`
+ * starts it, alone or one per rank under mpirun or srun. The first rank of every node measures the node while the
+ * others sleep; nodes that share a kernel take turns. Then all ranks measure the all-reduce. */
 #include "collect/calibrate/calibrate.h"
 
 #include "collect/disturbed.h"
@@ -241,7 +241,7 @@ static void say(const json_t *o, const char *path)
     fputc('\n', stderr);
 }
 
-/* Beside the closing line: a ceiling measured on a busy machine is none. */
+/* Warn of disturbed measurements after the closing line, because they are no ceilings. */
 static void warn(const json_t *o)
 {
     enum { MAX_LINES = 8 };

@@ -68,8 +68,8 @@ struct process *file_process(void)
 
 /* ---- lock ------------------------------------------------------------------------------------- */
 
-/* open(), pwrite() and others are points at which a thread may be cancelled, and a signal handler may leave by
- * siglongjmp(): who does so with the lock keeps it. Signals that tell of our own mistakes come through. */
+/* A thread may be cancelled in open(), pwrite() and others, and a signal handler may leave by siglongjmp(). With the
+ * lock held, neither would release it, so both are blocked here. Signals that report our own errors are not blocked. */
 void file_begin_guard(struct guard *g)
 {
     static const int ours[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS};

@@ -37,7 +37,7 @@ struct process {
      * category was named too late for the blocks already open. High half: process id. */
     uint64_t epoch;
     uint32_t state;
-    /* In another line of the cache: who takes a block writes here, who records reads above. */
+    /* In another cache line: threads that take a block write here, threads that record read the fields above. */
     _Alignas(64) pthread_mutex_t lock;
     uint32_t generation; /* of definition blocks: 1, 2, ... */
     uint64_t next_range_id;
@@ -75,10 +75,10 @@ void file_end_guard(const struct guard *g);
 void file_lock(struct process *p);
 int file_try_lock(struct process *p);
 void file_unlock(struct process *p);
-/** file_start - create the trace file when there is none yet, but none of a child of vfork(). Takes the lock. returns 1
- *  when recording */
+/** file_start - create the trace file if there is none yet, except in a child of vfork(). Takes the lock. returns 1
+ * when recording */
 int file_start(struct process *p);
-/** file_rank - that the launcher told this process, -1: none. */
+/** file_rank - the rank that the launcher gave this process; -1 = none. */
 int file_rank(void);
 /** file_is_of_this_process - the process was loaded with this memory, or has begun a trace in it: it is neither a
  * forked child that has not, nor one of vfork(), in whose memory that of its parent is. */

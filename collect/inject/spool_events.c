@@ -9,8 +9,8 @@
 #define DROPPED_RANGE (UINT64_C(1) << 63)
 #define UNWANTED_RANGE (UINT64_C(1) << 62) /* began outside the window */
 
-/* Numbers of process ranges are handed to threads so many at a time: who names such ranges all the time shares no line
- * of the cache with others. */
+/* Each thread takes this many numbers of process ranges at a time, so that threads do not share a cache line for each
+ * range. */
 #define RANGE_IDS 1024u
 
 /* Room for n slots; NULL = none, and the drop is counted. since_ns: when the event began; INT64_MAX = now */

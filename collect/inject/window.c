@@ -22,7 +22,7 @@ static struct {
     char capture_name[DCT_MAX_TEXT + 1]; /* a copy: programs write over their environment (setproctitle) */
     int in_step;                         /* of the wanted ones */
     int64_t n_steps;                     /* seen, for steps without a number */
-    int has_steps;                       /* seen one that is more than a batch: batches are none any more */
+    int has_steps;                       /* a step other than a batch was seen, so batches no longer count as steps */
     int n_captures;                      /* open */
     uint64_t range_id;                   /* of a capture that is a process range; 0 = none */
     struct {
@@ -73,7 +73,7 @@ int window_is_open(int64_t now_ns)
 enum { N_CHANGES = 4096 };
 static struct {
     pthread_mutex_t lock; /* of writers */
-    int is_due;           /* somebody could not have the lock: who holds it looks again */
+    int is_due;           /* a thread did not get the lock: its holder must look again */
     uint64_t n;           /* all; the last N_CHANGES are kept */
     int is_open;
     int64_t change[N_CHANGES];                      /* its time, twice; plus 1 when the window opened */

@@ -141,7 +141,7 @@ struct files_explained files_explained(const struct run *a)
     return e;
 }
 
-/* Half way between the least and the most: who has less came late, as long as these are the fewer. */
+/* Ranks below half way between the least and the most time came late, if they are the minority. */
 struct mpi_late mpi_late(const struct thresholds *t, const struct run *a)
 {
     struct mpi_late l = {.others_least_ns = INT64_MAX};

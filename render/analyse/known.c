@@ -1,7 +1,7 @@
 /* known.c - of which parts of a step anything was recorded: the others are n/a, and 0 only in sums. After rules. */
 #include "render/analyse/analyse.h"
 
-/* A GPU trace may be that of one rank among many: its communication counts, though nobody saw its peers. */
+/* A GPU trace may be that of one rank among many. Its communication counts, although its peers were not traced. */
 int is_one_of_many(const struct run_result *r)
 {
     return r->n_ranks < 2 && r->comm_ns > 0 && r->run->n_traces && r->run->traces->world_size != 1;

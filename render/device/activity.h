@@ -50,7 +50,7 @@ struct activity;
 struct activity *activity_new(size_t max_bytes);
 /** activity_op - returns 0, or -1 when the operation's end does not fit into 64 bits (it is left out). */
 int activity_op(struct activity *a, const struct device_op *op);
-/** activity_call - a call of the runtime, of one thread or nobody says of which; times as of operations. */
+/** activity_call - a call of the runtime, of a known or unknown thread; times as for operations. */
 void activity_call(struct activity *a, enum call_kind kind, int64_t correlation, int64_t start_ns, int64_t dur_ns);
 /** activity_call_of - the same of a thread of a process, by any numbers: what it waits for may hold back the launches
  * of its own thread, and of others of its process that come behind it. */

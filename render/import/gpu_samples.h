@@ -34,7 +34,7 @@ void samples_leave(struct samples_left *left, const char *cell);
  * counted as left out. */
 int samples_memory(struct samples_left *left, double used, double total);
 /** gpu_samples_read - "37", "37 %" or "2.5 GiB", as what is sampled there.
- *  factor   of a number without a unit; NAN: such a number is none
+ *  factor   of a number without a unit; NAN: such a number is not accepted
  *  left     counts what is neither a value nor a way to say that none was measured ("N/A", "[Not Supported]", "")
  *  returns  1 and *out in units of struct run_gpu; 0 when there is no value, or none that can be: no known unit, a
  * share below 0 or 101 and more (what is above 100 becomes 100), a negative one except of temperatures */

@@ -52,8 +52,8 @@ void table_add(struct run *r, struct foreign_table *t, const char *fmt, ...) DCR
 /** run_sort_traces - traces and tables by file name. */
 void run_sort_traces(struct run *r);
 
-/** run_settle - a count without its table is 0, so that nobody who walks through a run needs to ask. Runs that are read
- *  have both; those made by hand, or by a reader that gave up half-way, need not. */
+/** run_settle - set counts without a table to 0, so that code that walks through a run need not check. Runs that are
+ * read have both; those made by hand, or by a reader that gave up half-way, need not. */
 void run_settle(struct run *r);
 /** run_sort - ranks, nodes and pairs into their documented order. */
 void run_sort(struct run *r);

@@ -111,7 +111,7 @@ static const char *class_sentence(struct report *rep, const struct run_result *r
     }
 }
 
-/* What of a run that computes nobody can tell: "" nothing. */
+/* What cannot be judged in a run that computes; "" = nothing. */
 static const char *not_judged(struct report *rep, const struct run_result *r)
 {
     const char *unrecorded = unrecorded_in_compute(rep, r), *text = "";

@@ -307,7 +307,7 @@ static const char *unfair(struct report *rep, const struct comparison *c)
                : report_text(rep, " The runs differ in their %s, so this is no fair comparison.%s", c->differing, same);
 }
 
-/* Who asks for a comparison is told that first, of the largest node count; then what limits now. */
+/* A comparison comes first, at the largest node count; then what limits now. */
 static void say_first(struct report *rep, const struct comparison *c)
 {
     const char *sure =

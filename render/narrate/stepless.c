@@ -276,7 +276,7 @@ static void late_number(struct report *rep, struct claim *c, const struct run_re
                  (double)mpi_of(r->run, rank));
 }
 
-/* Who waits spends time in MPI; who is waited for does not. That is known without any named step. */
+/* Waiting ranks spend time in MPI, late ranks do not. This is known without any named step. */
 static void add_late_claim(struct report *rep, struct run_result *r, const struct mpi_late *l, int64_t wall)
 {
     int other = r->run->ranks_len - l->n == 1 ? the_other(r->run, l) : -1;
@@ -325,7 +325,7 @@ static void add_files_claim(struct report *rep, struct run_result *r, const stru
     claim_number(rep, c, report_text(rep, "runs.%s.files_share.time_ns", r->slug), "ns", (double)f->ns);
 }
 
-/* Who waits for a core is late, and waits in MPI: no other cause may be told from that (as in runs with steps). */
+/* Ranks that wait for a core are late, so waiting in MPI then proves no other cause (as in runs with steps). */
 static void add_shared_claim(struct report *rep, struct run_result *r, const struct mpi_late *l, int64_t wall,
                              const struct file_time *f)
 {

@@ -201,7 +201,7 @@ static int read_member(struct reading *g, struct dcr_tar_member *m, struct dcr_e
     struct dcr_hashed h;
     snprintf(shown, sizeof shown, "%s: %s", r->archive, m->name);
     struct dcr_stream s = {m->stream.read, m->stream.ctx, shown};
-    int is_hashed = !g->is_folder || r->has_manifest || is_manifest; /* else nobody has a checksum to compare */
+    int is_hashed = !g->is_folder || r->has_manifest || is_manifest; /* else there is no checksum to compare with */
     if (is_hashed)
         s = dcr_stream_hashed(&h, &m->stream, shown);
     struct dcr_err parse_err = {0}, stream_err = {0};

@@ -204,7 +204,7 @@ int reading_finish(struct reading *g, struct dcr_err *err)
         return dcr_err_set(err, DCR_FAIL, "cannot use '%s': the %s holds no files", g->path,
                            g->is_folder ? "folder" : "archive");
     step_rows_finish(r, g->rows);
-    /* A packed folder of other tools' files: nobody watched that run, and what collectors write is not missing. */
+    /* A packed folder of other tools' files: no collector watched that run, so its files are not missing. */
     int is_others = g->n_foreign > 0 && g->n_ours == 0 && !r->n_command;
     int is_ours = r->has_metrics || r->ranks_len > 0 || (!is_others && (r->has_metadata || r->has_manifest));
     run_take_trace_steps(r);
