@@ -138,8 +138,8 @@ void comm_open(struct comm *c, int *argc, char ***argv, double patience_s)
     /* Started without a launcher, Open MPI forks a daemon that could start more ranks, and outlives the program. Nobody
      * here asks for more; with a launcher this setting is not read. */
     setenv("OMPI_MCA_ess_singleton_isolated", "1", 0);
-    /* Rabenseifner's algorithm (3) sends the fewest bytes, in both directions at once. Left to itself Open MPI 4.1 gathers
-     * the sum of 2 or 3 ranks at one of them and then sends it back: twice the time on 2 nodes. */
+    /* Rabenseifner's algorithm (3) sends the fewest bytes, in both directions at once. Left to itself Open MPI 4.1
+     * gathers the sum of 2 or 3 ranks at one of them and then sends it back: twice the time on 2 nodes. */
     setenv("OMPI_MCA_coll_libnbc_iallreduce_algorithm", "3", 0);
     watchdog_begin("MPI_Init");
     /* The watchdog's thread makes no call but MPI_Abort. */
