@@ -184,7 +184,7 @@ static void add_class_claim(struct report *rep, int run, const struct class_resu
             report_text(rep, "%s%sIts removal saves more than its own time: the cores that it leaves serve the rest.",
                         c->support, *c->support ? " " : "");
     const struct judged j = judged_of(k);
-    c->threshold_ratio = k->cls == CLASS_HOST ? rep->thresholds.gpu_utilization /* a floor */ : j.threshold_ratio;
+    c->threshold_ratio = j.threshold_ratio; /* of the host a floor */
     c->threshold_name = j.threshold;
     c->rule = k->rule;
     claim_grounds(rep, c, r, k->cls);
@@ -324,7 +324,7 @@ static void add_shared_claim(struct report *rep, int run, const struct class_res
  * the step to it. < 0: it is not judged by a share. */
 static double nearness(const struct report *rep, const struct class_result *k)
 {
-    if (k->judged.of)
+    if (k->judged.of && k->cls != CLASS_HOST)
         return isfinite(k->judged.ratio) ? k->judged.ratio / k->judged.threshold_ratio : -1;
     double most = k->cls == CLASS_HOST ? 1 - rep->thresholds.gpu_utilization : k->threshold_ratio;
     return k->has_share && most > 0 ? k->share_ratio / most : -1;

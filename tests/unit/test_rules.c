@@ -916,8 +916,17 @@ static void test_host(void **state)
             made_step(r, run_rank_at(r, 0), part);
         r->traces = &t;
         r->n_traces = 1;
-        assert_int_equal(verdict_of(r, CLASS_HOST, thresholds_default()),
-                         is_other_job ? VERDICT_WATCH : VERDICT_LIMITS);
+        struct run *runs[] = {r};
+        struct report rep = {0};
+        struct analyse_options o = made_options();
+        assert_int_equal(analyse(&rep, runs, 1, &o, NULL), 0);
+        const struct class_result *host = &rep.runs[0].classes[CLASS_HOST];
+        assert_int_equal(host->verdict, is_other_job ? VERDICT_WATCH : VERDICT_LIMITS);
+        assert_string_equal(judged_share(host).text, "25 % utilisation"); /* beside the threshold of that */
+        assert_string_equal(judged_threshold(host).text, "70 %");
+        r->n_traces = 0;
+        report_free(&rep);
+        run_free(r);
     }
 }
 
