@@ -188,7 +188,7 @@ static int is_io_unseen(const struct thresholds *t, const struct run *a)
     double bytes = (double)unseen_bytes(a), watched = (double)recorded_part(a).watched_ns;
     for (int i = 0; i < a->n_mpi_calls; i++)
         bytes -= 4 * (double)a->mpi_calls[i].sum.bytes;
-    return bytes / BYTES_PER_NS > t->io_watch * watched;
+    return watched > 0 && bytes / BYTES_PER_NS > t->io_watch * watched;
 }
 
 /* Checkpoints may lie inside steps or between them: both count against the wall time. */

@@ -294,14 +294,18 @@ static void test_io_unseen(void **state)
     static const struct {
         int64_t written;
         int is_mpi;
+        double seconds; /* 0: how long the ranks ran is not known */
         enum verdict verdict;
-    } cases[] = {{3000000000, 0, VERDICT_NA}, {20000000, 0, VERDICT_FINE}, {3000000000, 1, VERDICT_FINE}};
+    } cases[] = {{3000000000, 0, 10, VERDICT_NA},
+                 {20000000, 0, 10, VERDICT_FINE},
+                 {3000000000, 1, 10, VERDICT_FINE},
+                 {20000000, 0, 0, VERDICT_FINE}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct run *r = parts(0, 0, 0), *runs[] = {r};
         r->io_status = "ok";
         for (int k = 0; k < 2; k++) {
             struct run_rank *rank = run_rank_at(r, k);
-            rank->process_seconds = 10;
+            rank->process_seconds = cases[i].seconds;
             rank->io[DCT_IO_READ_CALLS] = rank->io[DCT_IO_WRITE_CALLS] = 10;
             rank->io[DCT_IO_WRITE_CHARS] = cases[i].written / 2;
         }
