@@ -15,7 +15,7 @@ static const struct word {
     double least, most;
     const char *range;
 } words[N_WORDS] = {
-    {"cores", "cores", CORES, 0.001, 65536, "a number from 0.001 to 65536"},
+    {"cores", "cores", CORES, 0.001, 65536, "a number from 0.001 to 65536, or 0 (not limited)"},
     {"period_us", "period_us", WHOLE, 1000, 1000000, "a whole number from 1000 to 1000000"},
     {"link_bit_per_s", "link_bit_per_s", WHOLE, 0, 1e15, "a whole number from 0 (not shaped) to 10^15"},
     {"default", "is_default", FLAG, 0, 1, "0 or 1"},
@@ -29,13 +29,13 @@ static int find(const char *name, size_t n)
     return -1;
 }
 
-/* Digits, and of cores one point between them: no sign, no exponent, no blank. */
+/* Digits, and of cores one point before some of them: no sign, no exponent, no blank. */
 static int is_number(const char *text, size_t n, enum kind kind)
 {
     int n_points = 0;
     for (size_t i = 0; i < n; i++) {
         n_points += text[i] == '.';
-        if ((text[i] < '0' || text[i] > '9') && !(text[i] == '.' && kind == CORES && i > 0 && i + 1 < n))
+        if ((text[i] < '0' || text[i] > '9') && !(text[i] == '.' && kind == CORES && i + 1 < n))
             return 0;
     }
     return n > 0 && n < 20 && n_points <= 1;
@@ -49,7 +49,7 @@ static json_t *value_of(const struct word *w, const char *text, size_t n)
     memcpy(number, text, n);
     number[n] = '\0';
     double value = strtod(number, NULL);
-    if (value < w->least || value > w->most)
+    if ((value < w->least && (w->kind != CORES || value > 0)) || value > w->most)
         return NULL;
     return w->kind == CORES  ? json_real(value)
            : w->kind == FLAG ? json_boolean(value > 0)
@@ -125,8 +125,11 @@ void node_share_words(const json_t *share, int n_nodes, char *out, size_t n)
     double c = json_number_value(cores);
     rate_words((double)json_integer_value(link), rate, sizeof rate);
     const char *unit = c > 1 ? "cores" : "core", *each = n_nodes == 1 ? "" : " each";
+    char part[40] = "cores shared";
+    if (c > 0)
+        snprintf(part, sizeof part, "%.4g %s", c, unit);
     if (json_integer_value(link))
-        snprintf(out, n, "%.4g %s, %s%s", c, unit, rate, each);
+        snprintf(out, n, "%s, %s%s", part, rate, each);
     else
-        snprintf(out, n, "%.4g %s%s, %s not shaped", c, unit, each, n_nodes == 1 ? "link" : "links");
+        snprintf(out, n, "%s%s, %s not shaped", part, c > 0 ? each : "", n_nodes == 1 ? "link" : "links");
 }

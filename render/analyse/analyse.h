@@ -492,6 +492,8 @@ enum quota {
 };
 /** quota_of - of the nodes that run `run` is compared with, its own among them. After scaling. (quota.c) */
 enum quota quota_of(const struct report *rep, int run);
+/** has_shares - are all nodes emulated ones with a share of the cores of their own? (quota.c) */
+int has_shares(const struct run *a);
 /** is_doubtful - do shared or missing cores make verdicts on this run unreliable? Not where an equal quota held all
  *  nodes back alike. After caveats. (quota.c) */
 int is_doubtful(const struct run_result *r);

@@ -76,9 +76,10 @@ static int is_same_share(const struct node_share *a, const struct node_share *b)
 const char *share_words(struct report *rep, const struct node_share *s, int n_nodes)
 {
     const char *each = n_nodes == 1 ? "" : " each", *unit = s->cores > 1 ? "cores" : "core";
+    const char *share = s->cores > 0 ? report_text(rep, "%.4g %s", s->cores, unit) : "cores shared";
     if (s->link_bit_per_s)
-        return report_text(rep, "%.4g %s, %s%s", s->cores, unit, fmt_bit_rate((double)s->link_bit_per_s).text, each);
-    return report_text(rep, "%.4g %s%s, %s not shaped", s->cores, unit, each, n_nodes == 1 ? "link" : "links");
+        return report_text(rep, "%s, %s%s", share, fmt_bit_rate((double)s->link_bit_per_s).text, each);
+    return report_text(rep, "%s%s, %s not shaped", share, s->cores > 0 ? each : "", n_nodes == 1 ? "link" : "links");
 }
 
 /* Emulated nodes that are parts of one machine: as the label says it, and what follows for the reader. */
@@ -87,23 +88,25 @@ static void say_shares(struct report *rep)
     const struct node_share *first = NULL;
     int n_others = 0, n_unlike = 0;
     for (int i = 0; i < rep->n_runs; i++) {
-        n_unlike += quota_of(rep, i) == QUOTA_UNEQUAL; /* whatever was asked for */
         for (int k = 0; k < rep->runs[i].run->nodes_len; k++) {
             const struct node_share *s = &rep->runs[i].run->nodes[k].share;
             first = first ? first : s;
             n_others += k > 0;
-            n_unlike += !(s->cores > 0) || !is_same_share(first, s);
+            n_unlike += !s->has || !is_same_share(first, s);
         }
+        n_unlike += first && first->cores > 0 && quota_of(rep, i) == QUOTA_UNEQUAL; /* whatever was asked for */
     }
     rep->node_label = n_unlike ? "emulated nodes: unlike parts of one machine"
                                : report_text(rep, "emulated node%s: %s", n_others ? "s" : "",
                                              share_words(rep, first, n_others ? 2 : 1));
-    report_add_note(rep, NOTE_CAVEAT, -1, "emulated",
-                    "The %s of one machine. %sbsolute times are not those of real nodes.",
-                    n_unlike   ? "nodes are unlike parts"
-                    : n_others ? "nodes are equal parts"
-                               : "node is a part",
-                    n_unlike ? "A" : "Scaling, communication and imbalance hold for this emulated cluster, a");
+    report_add_note(
+        rep, NOTE_CAVEAT, -1, "emulated", "The %s of one machine%s. %sbsolute times are not those of real nodes.",
+        n_unlike   ? "nodes are unlike parts"
+        : n_others ? "nodes are equal parts"
+                   : "node is a part",
+        n_unlike || first->cores > 0 ? "" : ", whose cores they share",
+        n_unlike || !(first->cores > 0) ? "A"
+                                        : "Scaling, communication and imbalance hold for this emulated cluster, a");
 }
 
 static void say_nodes(struct report *rep)

@@ -238,7 +238,7 @@ static void say_waits(struct report *rep, int run, double delay, const char *of)
     const struct run_rank *bound = NULL;
     double most = 0;
     /* Emulated nodes whose shares fit on the machine have cores for all that they may run. */
-    int is_own = r->run->node_kind != NODES_SHARES && is_of_own_threads(rep, r->run, 0.5), is_kept = 0;
+    int is_own = !has_shares(r->run) && is_of_own_threads(rep, r->run, 0.5), is_kept = 0;
     for (int i = 0; i < r->run->ranks_len; i++) {
         const struct run_rank *k = &r->run->ranks[i];
         struct ready p = ready_of(r->run, k);

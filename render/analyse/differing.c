@@ -81,8 +81,8 @@ static int has_other_nodes(const struct run *a, const struct run *b)
         return 0;
     for (int i = 0; i < b->nodes_len; i++) {
         const struct node_share *x = &a->nodes[0].share, *y = &b->nodes[i].share;
-        if (!(x->cores > 0) != !(y->cores > 0) || fabs(x->cores - y->cores) > 0.01 * x->cores ||
-            x->period_us != y->period_us || x->link_bit_per_s != y->link_bit_per_s)
+        if (x->has != y->has || fabs(x->cores - y->cores) > 0.01 * x->cores || x->period_us != y->period_us ||
+            x->link_bit_per_s != y->link_bit_per_s)
             return 1;
     }
     return 0;
@@ -285,7 +285,7 @@ static int has_other_quota(const struct run *a, const struct run *b)
 {
     for (int i = 0; a->nodes_len && i < b->nodes_len; i++) {
         double x = a->nodes[0].cores_quota, y = b->nodes[i].cores_quota;
-        if (a->nodes[0].share.cores > 0 || b->nodes[i].share.cores > 0) /* then it is the nodes that differ */
+        if (a->nodes[0].share.has || b->nodes[i].share.has) /* then it is the nodes that differ */
             continue;
         if (x > 0 && y > 0 && (x < y || x > y))
             return 1;

@@ -44,6 +44,14 @@ enum quota quota_of(const struct report *rep, int run)
     return !all.first || all.n_unlike ? QUOTA_UNEQUAL : all.n_not_made ? QUOTA_EQUAL : QUOTA_OF_NODES;
 }
 
+int has_shares(const struct run *a)
+{
+    for (int i = 0; i < a->nodes_len; i++)
+        if (!(a->nodes[i].share.cores > 0))
+            return 0;
+    return a->nodes_len > 0;
+}
+
 int is_doubtful(const struct run_result *r)
 {
     return *r->shared.id && !r->shared.is_equal;

@@ -300,7 +300,7 @@ static const char *enough_cores(struct report *rep, const struct run_result *r)
         has_steal |= r->run->nodes[i].steal_percent.n > 0;
         has_quota |= r->run->nodes[i].throttled_ns >= 0;
     }
-    int is_share = r->run->node_kind == NODES_SHARES;
+    int is_share = has_shares(r->run);
     const char *text = is_share ? "a share of the machine for every emulated node" : "a core for every rank";
     if (delay >= 0)
         text = report_text(rep, "%s; waiting for %s took %s of %s at most", text, is_share ? "a core" : "one",

@@ -60,7 +60,8 @@ struct run_traffic {
 
 /* What an emulated node is: a part of one machine, with a link of its own. */
 struct node_share {
-    double cores;           /* 0 = the node is none, or ranks of one host stand in for it */
+    int has;                /* else the node is none, or ranks of one host stand in for it */
+    double cores;           /* 0 = not limited: it has no share of its own of the cores */
     int64_t period_us;      /* of the quota that makes it so; 0 = not recorded */
     int64_t link_bit_per_s; /* each direction; 0 = not shaped */
     int is_default;         /* what the machine's number of cores gives, not what a user asked for */
@@ -207,8 +208,8 @@ struct run_summary {
     double clock_max_mhz, clock_mean_mhz; /* SM clock; 0 = not said */
 };
 
-/* NODES_EMULATED: ranks of one host stand in for nodes. NODES_SHARES are emulated too: each has a share of one machine,
- * a host name and monitors of its own (run_node.share). */
+/* NODES_EMULATED: ranks of one host stand in for nodes. NODES_SHARES are emulated too: each is a part of one machine
+ * with a host name and monitors of its own (run_node.share). */
 enum node_kind { NODES_UNKNOWN = 0, NODES_MACHINES, NODES_ONE_KERNEL, NODES_EMULATED, NODES_SHARES };
 
 struct run {

@@ -178,7 +178,7 @@ static const char *too_few_cores(struct report *rep, const struct run_result *r,
 {
     const struct run *a = r->run;
     int is_one = run_is_one_machine(a), asked = cores_asked(r, cls);
-    for (int i = 0; i < a->nodes_len && a->node_kind != NODES_SHARES; i++) { /* their ranks have shares of cores */
+    for (int i = 0; i < a->nodes_len && !has_shares(a); i++) { /* their ranks have shares of cores */
         int cores = a->nodes[i].cores, ranks = is_one ? r->n_ranks : 0;
         for (int k = 0; k < a->ranks_len && !is_one; k++)
             ranks += a->ranks[k].node == a->nodes[i].node;

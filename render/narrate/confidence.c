@@ -55,7 +55,7 @@ enum confidence confidence_of_share(struct report *rep, const struct run_result 
                                fmt_percent_range(i.lo, i.hi).text);
         return CONFIDENCE_MEDIUM;
     }
-    if (r->run->node_kind == NODES_EMULATED) {
+    if (r->run->node_kind == NODES_EMULATED || (r->run->node_kind == NODES_SHARES && !has_shares(r->run))) {
         *because = "the nodes are emulated on one host";
         return CONFIDENCE_MEDIUM;
     }

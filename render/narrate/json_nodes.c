@@ -76,7 +76,7 @@ json_t *nodes_json(const struct run *run)
         value_set(o, "cores_allowed", value_int(n->cores_allowed > 0, n->cores_allowed));
         if (n->cores_quota > 0)
             value_set(o, "cores_quota", value_real(1, n->cores_quota));
-        if (n->share.cores > 0)
+        if (n->share.has)
             value_set(o, "emulated", share_json(&n->share));
         value_set(o, "memory_bytes", value_int(n->memory_bytes > 0, n->memory_bytes));
         value_set(o, "cpu_percent", sampled(&n->cpu_percent));

@@ -250,8 +250,9 @@ static void put_hosts(const struct run_result *r, struct dcr_buf *out)
                        n->cpu_model);
         if (n->cores)
             dcr_buf_printf(out, ", %s", fmt_count(n->cores, "core").text);
-        if (n->share.cores > 0)
-            dcr_buf_printf(out, " (emulated: %.4g of them, link %s)", n->share.cores,
+        if (n->share.has)
+            dcr_buf_printf(out, " (emulated: %.4g of them, link %s)",
+                           n->share.cores > 0 ? n->share.cores : (double)n->cores,
                            n->share.link_bit_per_s ? fmt_bit_rate((double)n->share.link_bit_per_s).text : "not shaped");
         dcr_buf_putc(out, '\n');
         const char *no_cpu = reason(n->cpu_status, "it was not monitored");

@@ -212,7 +212,7 @@ int reading_finish(struct reading *g, struct dcr_err *err)
     find_sizes(g);
     guess_node_kind(r);
     for (int i = 0; i < r->nodes_len; i++)
-        if (r->nodes[i].share.cores > 0)
+        if (r->nodes[i].share.has)
             r->node_kind = NODES_SHARES;
     if (!*r->run_id)
         r->run_id = id_of_archive(r);

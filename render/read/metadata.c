@@ -57,10 +57,11 @@ static void read_program(struct run *r, const json_t *program)
 /* "emulated" of a node; one that cannot be a part of a machine is as good as none. */
 static void read_share(const json_t *o, struct node_share *s)
 {
-    double cores = json_number_or(o, "cores", 0);
-    if (!(cores > 0 && cores < 1 << 20))
+    double cores = json_number_or(o, "cores", -1);
+    if (!(cores >= 0 && cores < 1 << 20))
         return;
-    *s = (struct node_share){.cores = cores,
+    *s = (struct node_share){.has = 1,
+                             .cores = cores,
                              .period_us = json_int(o, "period_us", 1, 1000000, 0),
                              .link_bit_per_s = json_int(o, "link_bit_per_s", 0, 1000000000000000, 0),
                              .is_default = json_is_true(json_object_get(o, "is_default"))};

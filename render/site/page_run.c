@@ -153,7 +153,7 @@ static json_t *nodes_table(struct site *s, const struct run *run)
         return json_null();
     int n_shares = 0;
     for (int i = 0; i < run->nodes_len; i++)
-        n_shares += run->nodes[i].share.cores > 0;
+        n_shares += run->nodes[i].share.has;
     json_t *t = view_table(s, n_shares ? "Emulated nodes of this run: parts of one machine" : "Nodes of this run",
                            n_shares ? "Node|Host|CPU|#Cores|#Link|#Memory|Kernel|GPU"
                                     : "Node|Host|CPU|#Cores|#Memory|Kernel|GPU");
@@ -174,7 +174,7 @@ static json_t *nodes_table(struct site *s, const struct run *run)
         if (n_shares)
             view_cell_value(s, t,
                             n->share.link_bit_per_s ? fmt_bit_rate((double)n->share.link_bit_per_s).text
-                            : n->share.cores > 0    ? "not shaped"
+                            : n->share.has          ? "not shaped"
                                                     : "n/a",
                             n->share.link_bit_per_s > 0, (double)n->share.link_bit_per_s, "bit/s");
         view_cell_bytes(s, t, n->memory_bytes > 0, (double)n->memory_bytes);

@@ -268,7 +268,7 @@ check "ls" sh -c '"$0" ls node.tar | grep -qF "1 node (emulated: 1 core, link no
 check "an empty variable says nothing" env DCREPORT_NODE= "$COLLECT" run -o empty.tar -- ./marks 2
 check "machines" manifest empty.tar '.node_kind == "machines"'
 check_status 125 "a malformed one is refused" env DCREPORT_NODE="cores=0,25 period_us=4000 link_bit_per_s=0 default=1" sh -c '"$0" run -o bad.tar -- touch started 2>err' "$COLLECT"
-check "in a sentence" grep -qxF "dccollect: DCREPORT_NODE is 'cores=0,25 period_us=4000 link_bit_per_s=0 default=1': cores must be a number from 0.001 to 65536, not '0,25'" err
+check "in a sentence" grep -qxF "dccollect: DCREPORT_NODE is 'cores=0,25 period_us=4000 link_bit_per_s=0 default=1': cores must be a number from 0.001 to 65536, or 0 (not limited), not '0,25'" err
 check_status 1 "the program is not started, nothing is left" sh -c 'test -e started || test -e bad.tar'
 check_status 125 "an emulated node is not as many as its ranks, too" env DCREPORT_NODE="cores=1 period_us=5000 link_bit_per_s=0 default=0" sh -c '"$0" run --spool both --emulate-nodes -- true 2>err' "$COLLECT"
 check "said" grep -q "DCREPORT_NODE says that this host is an emulated node, and --emulate-nodes that each rank is one; leave one of them out" err

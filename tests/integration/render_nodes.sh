@@ -45,6 +45,17 @@ made unshaped2 2 "${share[@]}" transfer=8000000
 check "a link that is not shaped" render "$TMP/unshaped2.tar"
 check "is said" report '.node_label == "emulated nodes: 0.25 core each, links not shaped"'
 
+# ---- nodes without a share of their own share the cores
+shared=(kind=emulated cores=2 node_cores=0 node_link=50000000)
+made all2 2 "${shared[@]}" transfer=8000000
+check "nodes that share cores" render "$TMP/all2.tar"
+check "say so, and what follows" report '.node_label == "emulated nodes: cores shared, 50 Mbit/s each" and ([.notes[] | select(.id == "emulated")][0].text ==
+    "The nodes are equal parts of one machine, whose cores they share. Absolute times are not those of real nodes.")'
+check "with enough of them, confidence is medium" report '.runs[0].confidence == "medium" and .runs[0].confidence_because == "the nodes are emulated on one host"'
+made all4 4 "${shared[@]}" transfer=15000000
+check "with too few" render "$TMP/all4.tar"
+check "ranks share cores" report '.headline | test("^At 4 nodes 4 ranks share 2 cores; behind that, 41 %")'
+
 # ---- quotas that differ are a cause
 made unequal4 4 "${equal[@]}" transfer=15000000 last_quota=0.1
 check "a node with another quota" render "$TMP"/equal{1,2}.tar "$TMP/unequal4.tar"

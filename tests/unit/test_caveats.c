@@ -65,14 +65,14 @@ static void test_unlike_nodes(void **state)
         struct node_share share;
         enum node_kind kind;
         int is_unlike;
-    } c[] = {{{0.25, 4000, 50000000, 1}, NODES_SHARES, 0},
-             {{0.25, 4000, 50000000, 0}, NODES_SHARES, 0},
-             {{0.5, 4000, 50000000, 0}, NODES_SHARES, 1},
-             {{0.25, 8000, 50000000, 0}, NODES_SHARES, 1},
-             {{0.25, 4000, 0, 0}, NODES_SHARES, 1},
-             {{0, 0, 0, 0}, NODES_EMULATED, 1},
-             {{0, 0, 0, 0}, NODES_MACHINES, 1},
-             {{0, 0, 0, 0}, NODES_UNKNOWN, 0}};
+    } c[] = {{{1, 0.25, 4000, 50000000, 1}, NODES_SHARES, 0},
+             {{1, 0.25, 4000, 50000000, 0}, NODES_SHARES, 0},
+             {{1, 0.5, 4000, 50000000, 0}, NODES_SHARES, 1},
+             {{1, 0.25, 8000, 50000000, 0}, NODES_SHARES, 1},
+             {{1, 0.25, 4000, 0, 0}, NODES_SHARES, 1},
+             {{0, 0, 0, 0, 0}, NODES_EMULATED, 1},
+             {{0, 0, 0, 0, 0}, NODES_MACHINES, 1},
+             {{0, 0, 0, 0, 0}, NODES_UNKNOWN, 0}};
     for (size_t t = 0; t < sizeof c / sizeof *c; t++)
         for (int is_turned = 0; is_turned < 2; is_turned++) {
             struct run *a = parts(0, 0, 0), *b = parts(0, 0, 0);
@@ -81,7 +81,7 @@ static void test_unlike_nodes(void **state)
             a->node_kind = NODES_SHARES;
             b->node_kind = c[t].kind;
             for (int i = 0; i < 2; i++) {
-                a->nodes[i].share = (struct node_share){0.25, 4000, 50000000, 1};
+                a->nodes[i].share = (struct node_share){1, 0.25, 4000, 50000000, 1};
                 b->nodes[i].share = c[t].share;
                 a->nodes[i].cores_quota = 0.25;
                 b->nodes[i].cores_quota = c[t].share.cores;

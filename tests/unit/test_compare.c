@@ -96,7 +96,7 @@ static void test_other_emulated_nodes(void **state)
             r->command = i && is_both ? more : plain;
             r->n_command = i && is_both ? 4 : 3;
             for (int k = 0; k < 2; k++)
-                r->nodes[k].share = (struct node_share){0.25, 4000, i ? 100000000 : 50000000, !i};
+                r->nodes[k].share = (struct node_share){1, 0.25, 4000, i ? 100000000 : 50000000, !i};
         }
         tell(&before, old, 1);
         tell(&after, new, 1);

@@ -474,6 +474,17 @@ static void emulated_nodes_say_what_they_are(void **state)
     node_share_words(o, 2, words, sizeof words);
     assert_string_equal(words, "2 cores each, links not shaped");
     json_decref(o);
+    assert_int_equal(node_share_of_text("cores=0 period_us=4000 link_bit_per_s=50000000 default=0", &o, &err), 0);
+    node_share_words(o, 2, words, sizeof words);
+    assert_string_equal(words, "cores shared, 50 Mbit/s each");
+    json_decref(o);
+    assert_int_equal(node_share_of_text("cores=.25 period_us=4000 link_bit_per_s=0 default=0", &o, &err), 0);
+    assert_true(json_number_value(json_object_get(o, "cores")) == 0.25);
+    json_decref(o);
+    assert_int_equal(node_share_of_text("cores=0 period_us=4000 link_bit_per_s=0 default=0", &o, &err), 0);
+    node_share_words(o, 4, words, sizeof words);
+    assert_string_equal(words, "cores shared, links not shaped");
+    json_decref(o);
     node_share_words(NULL, 2, words, sizeof words);
     assert_string_equal(words, "");
 }
@@ -490,17 +501,18 @@ static void malformed_emulated_nodes_are_refused(void **state)
         {"cores=1 period_us=4000 link_bit_per_s=0", "it does not say default="},
         {" ", "it does not say cores="},
         {"cores=1 cores=2 period_us=4000 link_bit_per_s=0 default=1", "it says cores twice"},
-        {"cores= period_us=4000 link_bit_per_s=0 default=1", "cores must be a number from 0.001 to 65536, not ''"},
-        {"cores=0 period_us=4000 link_bit_per_s=0 default=1", "cores must be"},
+        {"cores= period_us=4000 link_bit_per_s=0 default=1",
+         "cores must be a number from 0.001 to 65536, or 0 (not limited), not ''"},
+        {"cores=0.0001 period_us=4000 link_bit_per_s=0 default=1", "cores must be"},
         {"cores=-1 period_us=4000 link_bit_per_s=0 default=1", "cores must be"},
         {"cores=nan period_us=4000 link_bit_per_s=0 default=1", "cores must be"},
         {"cores=inf period_us=4000 link_bit_per_s=0 default=1", "cores must be"},
         {"cores=1e9 period_us=4000 link_bit_per_s=0 default=1", "cores must be"},
         {"cores=0x1 period_us=4000 link_bit_per_s=0 default=1", "cores must be"},
-        {"cores=.5 period_us=4000 link_bit_per_s=0 default=1", "cores must be"},
+        {"cores=5. period_us=4000 link_bit_per_s=0 default=1", "cores must be"},
         {"cores=1.2.3 period_us=4000 link_bit_per_s=0 default=1", "cores must be"},
         {"cores=0,25 period_us=4000 link_bit_per_s=0 default=1",
-         "cores must be a number from 0.001 to 65536, not '0,25'"},
+         "cores must be a number from 0.001 to 65536, or 0 (not limited), not '0,25'"},
         {"cores=99999 period_us=4000 link_bit_per_s=0 default=1", "cores must be"},
         {"cores=1 period_us=999 link_bit_per_s=0 default=1", "period_us must be a whole number from 1000 to 1000000"},
         {"cores=1 period_us=4000.5 link_bit_per_s=0 default=1", "period_us must be"},

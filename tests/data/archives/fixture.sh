@@ -6,7 +6,7 @@
 #   fixture_run DIR NODES [NAME=VALUE...]   write the files of a run of NODES nodes, one rank each
 #       compute=NS   compute per step at one node (divided among ranks)    data=NS transfer=NS io=NS  per step
 #       slow_rank=R  a rank that computes 1.5 times as long                steps=N batch=N id=TEXT kind=TEXT
-#       node_cores=N node_link=BIT_PER_S node_period=US                    with kind=emulated: parts of one machine
+#       node_cores=N node_link=BIT_PER_S node_period=US                    with kind=emulated: parts of one machine (0: not limited)
 #       quota=N last_quota=N throttled=PERCENT   cores by cgroup quota, of all nodes and of the last; time it stopped them
 #   fixture_calibrate DIR                   all-reduces of 2 and 4 ranks: a latency of 1 ms times log2, 0.06 GB/s, and some scatter
 #   fixture_pack DIR TAR                    write manifest.json and the tar
@@ -79,7 +79,7 @@ fixture_run() {
         if [ $r -eq $((nodes - 1)) ] && [ -n "$last_quota" ]; then facts="\"cores_quota\":$last_quota,"; fi
         if [ -n "$node_cores" ]; then
             boot=boot-0 facts+="\"emulated\":{\"cores\":$node_cores,\"period_us\":$node_period,\"link_bit_per_s\":$node_link,\"is_default\":true},"
-            fixture_process "$r" > "$dir/rank$r/process_monitor.csv"
+            [ "$node_cores" = 0 ] || fixture_process "$r" > "$dir/rank$r/process_monitor.csv"
         fi
         node_list+="${node_list:+,}{\"node\":$r,\"host\":\"node$((r + 1))\",\"boot_id\":\"$boot\",$facts\"cpu_model\":\"Example CPU\",\"cores\":$cores,\"cores_allowed\":$cores,\"memory_bytes\":16000000000,\"kernel\":\"6.1\",\"gpus\":[],\"monitors\":{\"cpu\":\"ok\",\"gpu\":\"absent: no NVIDIA driver\"}}"
         rank_list+="${rank_list:+,}{\"rank\":$r,\"node\":$r,\"host\":\"node$((r + 1))\",\"pid\":$((100 + r)),\"exit_status\":0,\"signal\":0}"
