@@ -10,14 +10,15 @@
 
 /* ---- the flight of the gradients ---------------------------------------------------------------------------- */
 
-/* Open MPI 4.1 takes the ring from this size on, and from 4 ranks on; below it a tree, which moves more bytes one after
- * the other (libnbc, nbc_iallreduce.c). */
-enum { RING_FROM_BYTES = 65536, RING_FROM_RANKS = 4 };
-
-/* Messages of a bucket that wait for each other: around the ring twice, or up the tree and down. */
+/* Messages of an all-reduce that wait for each other: Rabenseifner's algorithm (trainer/cpu/comm_mpi.c) halves what is
+ * exchanged in each of log2 p rounds, and doubles it again; ranks beyond a power of two hand theirs in and get it back.
+ */
 static double rounds(int n_ranks)
 {
-    return n_ranks >= RING_FROM_RANKS ? 2.0 * (n_ranks - 1) : 2 * ceil(log2(n_ranks));
+    int n = 0, rest = n_ranks;
+    for (; rest > 1; rest /= 2)
+        n += 2;
+    return n_ranks & (n_ranks - 1) ? n + 2 : n;
 }
 
 /* Messages take processor time from the backward pass that they travel beside. A first bucket that was under way for
@@ -231,23 +232,6 @@ static const char *command_of(struct report *rep, const struct run_result *r, in
 
 /* ---- which changes ---------------------------------------------------------------------------------------------- */
 
-/* Would half the bytes make Open MPI send them by the tree? The smallest bucket decides: grad_sync_bounds. */
-static int leaves_ring(const struct run_result *r)
-{
-    const struct run_program *p = &r->run->program;
-    int64_t most = p->allreduce_bucket_bytes / (int64_t)sizeof(float), all = p->parameters;
-    if (r->n_ranks < RING_FROM_RANKS || most < 1 || all < 1 || p->allreduce_early_ratio < 0)
-        return 0;
-    int64_t early = p->allreduce_is_overlapped ? llround(p->allreduce_early_ratio * (double)all) : 0;
-    int64_t parts[] = {early, all - early};
-    for (int i = 0; i < 2; i++) {
-        int64_t pieces = (parts[i] + most - 1) / most, bytes = pieces ? parts[i] / pieces * (int64_t)sizeof(float) : 0;
-        if (bytes >= RING_FROM_BYTES && bytes / 2 < RING_FROM_BYTES)
-            return 1;
-    }
-    return 0;
-}
-
 static int is_possible(const struct run_result *r, enum trial_kind k)
 {
     const struct run_program *p = &r->run->program;
@@ -255,7 +239,7 @@ static int is_possible(const struct run_result *r, enum trial_kind k)
     case TRIAL_OVERLAP:
         return p->allreduce_is_overlapped == 0 && strcmp(p->allreduce_dtype, "none") != 0;
     case TRIAL_BF16:
-        return strcmp(p->allreduce_dtype, "fp32") == 0 && !leaves_ring(r);
+        return strcmp(p->allreduce_dtype, "fp32") == 0;
     default:
         return node_of(r->run)->link_bit_per_s > 0;
     }

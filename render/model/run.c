@@ -63,7 +63,7 @@ struct run *run_new(const char *archive_path)
     r->watched = watcher ? watcher->begin() : NULL;
     r->unit = r->summary.source = r->summary.series = "";
     r->summary.slowest_rank = -1;
-    p->allreduce_bucket_bytes = p->backward_left_looks = -1;
+    p->backward_left_looks = -1;
     p->allreduce_early_ratio = p->backward_left_ratio = -1;
     p->dataset_is_generated = p->strong_scaling = p->allreduce_is_overlapped = -1;
     return r;

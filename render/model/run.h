@@ -188,11 +188,10 @@ struct run_program {
     const char *kernels_best;                     /* better kernels that this processor runs; "" = none known */
     double kernels_best_ratio;                    /* time of computing a batch with them / with those of the run */
     int dataset_is_generated, strong_scaling, allreduce_is_overlapped;
-    int64_t allreduce_bucket_bytes; /* of gradients in a bucket, as 32-bit floats, at most */
-    double allreduce_early_ratio;   /* of the gradients, those that are final before the backward pass ends */
-    int64_t backward_left_looks;    /* so often messages are moved on in what is to come then */
-    double backward_left_ratio;     /* of the backward pass, what is to come then */
-    int batch_is_label;             /* global_batch is of the label of that name: program.json does not say it */
+    double allreduce_early_ratio; /* of the gradients, those that are final before the backward pass ends */
+    int64_t backward_left_looks;  /* so often messages are moved on in what is to come then */
+    double backward_left_ratio;   /* of the backward pass, what is to come then */
+    int batch_is_label;           /* global_batch is of the label of that name: program.json does not say it */
 };
 
 /* A run of which only a summary was kept: a few numbers over all its steps, no phases. n_steps 0 = there is none.

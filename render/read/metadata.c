@@ -48,7 +48,6 @@ static void read_program(struct run *r, const json_t *program)
     p->strong_scaling = json_is_boolean(strong) ? json_is_true(strong) : -1;
     const json_t *overlapped = json_object_get(program, "allreduce_is_overlapped");
     p->allreduce_is_overlapped = json_is_boolean(overlapped) ? json_is_true(overlapped) : -1;
-    p->allreduce_bucket_bytes = json_int(program, "allreduce_bucket_bytes", 1, INT64_MAX, -1);
     p->allreduce_early_ratio = ratio_or_none(program, "allreduce_early_ratio");
     p->backward_left_looks = json_int(program, "backward_left_looks", 1, INT32_MAX, -1);
     p->backward_left_ratio = ratio_or_none(program, "backward_left_ratio");
