@@ -117,7 +117,8 @@ static struct run *made(const char *const *words, int n)
     r->n_command = n;
     for (int i = 0; i < 4; i++) {
         struct run_rank *k = run_rank_at(r, i);
-        run_node_at(r, i)->share = (struct node_share){0.25, 20, 50000000, 1};
+        run_node_at(r, i)->share = (struct node_share){
+            .has = 1, .cores = 0.25, .period_us = 4000, .link_bit_per_s = 50000000, .is_default = 1};
         for (int s = 0; s < 40; s++)
             made_step(r, k, part);
         k->phases = dcr_arena_alloc(&r->arena, sizeof *k->phases);
@@ -181,7 +182,7 @@ static void test_commands_of_other_nodes(void **state)
     struct report rep = {0};
     struct run *r = made(words, 6);
     for (int i = 0; i < 4; i++)
-        r->nodes[i].share = (struct node_share){0.2, 5000, 12500, 0};
+        r->nodes[i].share = (struct node_share){.has = 1, .cores = 0.2, .period_us = 5000, .link_bit_per_s = 12500};
     tell(&rep, r);
     assert_string_equal(trial_of(&rep, TRIAL_OVERLAP)->command,
                         "make collect NODES=4 NODE_CPU=0.2 NODE_NET=12500bit ARGS=\"--batch 32\"");
