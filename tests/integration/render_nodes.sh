@@ -56,6 +56,11 @@ made all4 4 "${shared[@]}" transfer=15000000
 check "with too few" render "$TMP/all4.tar"
 check "ranks share cores" report '.headline | test("^At 4 nodes 4 ranks share 2 cores; behind that, 41 %")'
 
+# ---- shares that do not fit on the machine
+made crowded4 4 kind=emulated cores=2 node_cores=1 quota=1 node_link=50000000 transfer=15000000
+check "four nodes of a core on two" render "$TMP/crowded4.tar"
+check "share cores" report '.headline | test("^At 4 nodes 4 ranks share 2 cores; behind that, 41 %")'
+
 # ---- quotas that differ are a cause
 made unequal4 4 "${equal[@]}" transfer=15000000 last_quota=0.1
 check "a node with another quota" render "$TMP"/equal{1,2}.tar "$TMP/unequal4.tar"

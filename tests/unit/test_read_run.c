@@ -317,6 +317,46 @@ static void test_metadata(void **state)
     run_free(r);
 }
 
+/* What emulated nodes say makes them parts of one machine, whatever their boot ids; what cannot be a share is none. */
+static void test_emulated_nodes(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *said;
+        int has;
+        double cores;
+        int64_t period_us, link_bit_per_s;
+        int is_default;
+    } c[] = {{"{\"cores\":0.25,\"period_us\":4000,\"link_bit_per_s\":50000000,\"is_default\":true}", 1, 0.25, 4000,
+              50000000, 1},
+             {"{\"cores\":0,\"period_us\":4000,\"link_bit_per_s\":0,\"is_default\":false}", 1, 0, 4000, 0, 0},
+             {"{\"cores\":1,\"period_us\":-4,\"link_bit_per_s\":1e30,\"is_default\":7}", 1, 1, 0, 0, 0},
+             {"{\"cores\":-1}", 0, 0, 0, 0, 0},
+             {"{\"cores\":1e30}", 0, 0, 0, 0, 0},
+             {"{\"cores\":\"x\"}", 0, 0, 0, 0, 0},
+             {"{}", 0, 0, 0, 0, 0},
+             {"true", 0, 0, 0, 0, 0}};
+    for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
+        char text[400];
+        snprintf(text, sizeof text,
+                 "{\"nodes\":[{\"node\":0,\"boot_id\":\"a\",\"emulated\":%s},{\"node\":1,\"boot_id\":\"b\"}],"
+                 "\"ranks\":[{\"rank\":0,\"node\":0}]}",
+                 c[i].said);
+        const struct file f[] = {{"job_metadata.json", text, 0}, {"metrics.csv", "epoch,train_loss\n1,2\n", 0}};
+        struct run *r;
+        assert_int_equal(read_back("x.tar", f, 2, &r, NULL), 0);
+        const struct node_share *s = &r->nodes[0].share;
+        assert_int_equal(s->has, c[i].has);
+        assert_true(s->cores >= c[i].cores && s->cores <= c[i].cores);
+        assert_int_equal(s->period_us, c[i].period_us);
+        assert_int_equal(s->link_bit_per_s, c[i].link_bit_per_s);
+        assert_int_equal(s->is_default, c[i].is_default);
+        assert_int_equal(r->node_kind, c[i].has ? NODES_SHARES : NODES_MACHINES);
+        assert_false(r->nodes[1].share.has);
+        run_free(r);
+    }
+}
+
 /* Of a program that does not describe itself the label says it; nonsense does not, nor does it overrule the program. */
 static void test_batch_label(void **state)
 {
@@ -758,6 +798,7 @@ int main(void)
         cmocka_unit_test(test_monitors),
         cmocka_unit_test(test_series_is_decimated),
         cmocka_unit_test(test_metadata),
+        cmocka_unit_test(test_emulated_nodes),
         cmocka_unit_test(test_samples_count_no_node),
         cmocka_unit_test(test_metadata_of_earlier_users),
         cmocka_unit_test(test_batch_label),
