@@ -26,7 +26,7 @@ if [ -z "$command" ]; then
 fi
 # Taken apart, never given to a shell: only this form is run.
 word='[A-Za-z0-9_./=,:+@%-]+'
-form="^make collect NODES=([0-9]+)( EMULATE=ranks)?( NODE_CPU=[0-9.]+)?( NODE_NET=[0-9a-z]+)?( DATA=$word)?( GRAPH=$word)? ARGS=\"(($word( |\"\$))*)\"?\$"
+form="^make collect NODES=([0-9]+)( EMULATE=ranks)?( NODE_CPU=[0-9a-z.]+)?( NODE_NET=[0-9a-z]+)?( DATA=$word)?( GRAPH=$word)? ARGS=\"(($word( |\"\$))*)\"?\$"
 [[ $command =~ $form ]] || fail "'$command' in $site/report.json is no command of make collect; run 'make site' again"
 nodes=${BASH_REMATCH[1]}
 set_to=("NODES=$nodes")

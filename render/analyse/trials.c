@@ -216,7 +216,7 @@ static const char *command_of(struct report *rep, const struct run_result *r, in
     if (*because)
         return because;
     const char *nodes = "";
-    const char *cpu = report_text(rep, "%.6g", e->cores);
+    const char *cpu = e->cores > 0 ? report_text(rep, "%.6g", e->cores) : "none";
     if (a->node_kind == NODES_EMULATED)
         nodes = " EMULATE=ranks";
     else if (!e->is_default)

@@ -189,6 +189,13 @@ static void test_commands_of_other_nodes(void **state)
     assert_string_equal(trial_of(&rep, TRIAL_LINK)->command,
                         "make collect NODES=4 NODE_CPU=0.2 NODE_NET=25kbit ARGS=\"--batch 32 --no-overlap\"");
     report_free(&rep);
+    for (int i = 0; i < 4; i++) /* all cores for each, and links that are not shaped: none to change */
+        r->nodes[i].share = (struct node_share){.has = 1, .period_us = 4000};
+    tell(&rep, r);
+    assert_string_equal(trial_of(&rep, TRIAL_OVERLAP)->command,
+                        "make collect NODES=4 NODE_CPU=none NODE_NET=none ARGS=\"--batch 32\"");
+    assert_null(trial_of(&rep, TRIAL_LINK));
+    report_free(&rep);
     for (int i = 0; i < 4; i++) /* ranks of one host: no link to change */
         r->nodes[i].share = (struct node_share){0};
     r->node_kind = NODES_EMULATED;
