@@ -94,6 +94,16 @@ case " $FRESH " in
     check "the page is there" test -s "$root/srv/dcreport/site/index.html"
     check "the last lines say where to open it" grep -q 'site/index.html' <(tail -n 5 "$TMP/report.log")
     tail -n 6 "$TMP/report.log" | sed 's/^/# /'
+    check "its nodes are equal shares of this machine" grep -q '"node_label": "emulated nodes: [0-9.]* core, [0-9.]* Mbit/s each"' "$root/srv/dcreport/site/report.json"
+    check "make demo-fix tries the first advice" inside root "cd /srv/dcreport && make demo-fix"
+    cp "$TMP/tap.out" "$TMP/fix.log"
+    check "and says what was forecast and achieved" grep -q 'was forecast, .* were achieved' "$TMP/fix.log"
+    # Without the permissions: the same command, plain processes.
+    chown -R 1000:1000 "$root/srv/dcreport"
+    check "make report as a plain user" inside plain "cd /srv/dcreport && make report NODES='1 2' ARGS='--batch 16 --steps 20'"
+    cp "$TMP/tap.out" "$TMP/plain.log"
+    check "says why its nodes are plain processes" grep -q '^the nodes are plain processes that share all cores, because .*: this user may not ' "$TMP/plain.log"
+    check "and so does its page" grep -q '"node_label": "emulated nodes: ranks of one host"' "$root/srv/dcreport/site/report.json"
     ;;
 esac
 finish
