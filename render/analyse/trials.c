@@ -136,8 +136,10 @@ static int is_plain(const char *word)
 /* Of `--name`, `--name=value`: 1 it is this option; -1 it may be, abbreviated. */
 static int is_option(const char *word, const char *name)
 {
+    if (strncmp(word, "--", 2) != 0)
+        return 0;
     size_t n = strcspn(word + 2, "="), len = strlen(name);
-    return strncmp(word, "--", 2) != 0 || n == 0 || n > len || strncmp(word + 2, name, n) != 0 ? 0 : n == len ? 1 : -1;
+    return n == 0 || n > len || strncmp(word + 2, name, n) != 0 ? 0 : n == len ? 1 : -1;
 }
 
 /* The run's own options, taken apart. */

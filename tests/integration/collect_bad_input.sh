@@ -285,7 +285,7 @@ if [ "$(id -u)" = 0 ] && mkdir small && mount -t tmpfs -o size=200k tmpfs small 
         sh -c '[ "$0" -eq 125 ] || [ "$0" -eq 9 ]' "$got"
     rm small/fill
     says 125 "run: the disk fills up: no archive, and how it is made later" \
-        "the program ended with status 0, .*no archive was made; .* kept in '.*r.tar.spool'.*pack .*/r.tar.spool -o small/r.tar" \
+        "the program ended with status 0; .*no archive was made; .* kept in '.*r.tar.spool'.*pack .*/r.tar.spool -o small/r.tar" \
         "$COLLECT" run -o small/r.tar -- sh -c 'dd if=/dev/zero of=small/fill bs=1k status=none 2>&1; true'
     rm small/fill
     check "... as it says" sh -c "$(sed -n 's/.*`\(.*\)`.*/\1/p' says.out | sed "s|^dccollect|$COLLECT|")"
@@ -295,7 +295,7 @@ else
 fi
 
 # A limit on the size of files: no end of the collector, nor of what the program's status says.
-says 125 "run: an archive beyond the limit on files" "ended with status 0, .*no archive was made.*kept in '.*f.tar.spool'" bash -c 'ulimit -f 132; exec "$@"' - "$COLLECT" run -o f.tar -- ./marks 200
+says 125 "run: an archive beyond the limit on files" "ended with status 0; .*no archive was made.*kept in '.*f.tar.spool'" bash -c 'ulimit -f 132; exec "$@"' - "$COLLECT" run -o f.tar -- ./marks 200
 says 125 "run: no file may hold anything" "the program was not started: .*File too large" bash -o pipefail -c '(ulimit -f 0; exec "$@") 2>&1 | cat' - "$COLLECT" run -o f0.tar -- ./marks 200
 says 2 "pack: the same" "File too large" bash -c 'ulimit -f 132; exec "$@"' - "$COLLECT" pack f.tar.spool -o f.tar
 check "... what there was packs without it, and nothing false is said of it" sh -c '"$0" pack f.tar.spool -o f.tar 2>said && grep -q "nothing recorded because there was no room for it on disk or in memory" said' "$COLLECT"

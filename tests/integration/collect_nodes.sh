@@ -112,11 +112,11 @@ check "without limits, none are set" bash -c '[ "$($0 --nodes 2 --cpu none --net
 # nothing_left FOLDER: no process, cgroup or folder of those nodes within two seconds; cgroups of what was killed may stay.
 nothing_left() {
     local name=${1##*/} tries=20
-    while [ $tries -gt 0 ] && grep -qzsx "NODES_ENTER=$1/enter" /proc/[0-9]*/environ; do
+    while [ "$tries" -gt 0 ] && grep -qzsx "NODES_ENTER=$1/enter" /proc/[0-9]*/environ; do
         sleep 0.1
         tries=$((tries - 1))
     done
-    [ $tries -gt 0 ] || { echo "processes are left"; return 1; }
+    [ "$tries" -gt 0 ] || { echo "processes are left"; return 1; }
     ! grep -qs "$name" /proc/self/mounts || { echo "mounts are left"; return 1; }
     [ "${2:-}" = killed ] || [ -z "$(find /sys/fs/cgroup -maxdepth 6 -name "$name" 2>/dev/null)" ] || { echo "cgroups are left"; return 1; }
     [ "${2:-}" = killed ] || [ ! -e "$1" ] || { echo "$1 is left"; return 1; }
@@ -174,7 +174,7 @@ end_it() { # end_it SIGNAL SECONDS
     sleep "$2"
     folder=$(comm -13 <(sort <<<"$before") <(find /tmp -maxdepth 1 -name 'dcreport-nodes.*' | sort) | tail -n 1)
     kill "-$1" $pid
-    wait $pid 2>/dev/null
+    wait "$pid" 2>/dev/null
     [ -z "$folder" ] || nothing_left "$folder" "$([ "$1" != KILL ] || echo killed)"
 }
 rounds=1
@@ -183,7 +183,7 @@ RANDOM=${SEED:-$$}
 for ((round = 1; round <= rounds; round++)); do
     for signal in INT TERM KILL; do
         after=$((RANDOM % 5)).$((RANDOM % 10))
-        check "nothing is left after SIG$signal at $after s" end_it $signal $after
+        check "nothing is left after SIG$signal at $after s" end_it $signal "$after"
     done
 done
 check "the next nodes remove the cgroups of those that were killed" sh -c '$0 --nodes 1 -- true && [ -z "$(find /sys/fs/cgroup -maxdepth 6 -name "dcreport-nodes.*" 2>/dev/null)" ]' $nodes
