@@ -1,5 +1,4 @@
 #!/usr/bin/env bash
-# alone: it looks at what nodes are left on the machine
 # collect/nodes: what a node is by default, cgroups of both versions, and that nothing is left however it ends. LONG=1 ends it 100 times.
 # shellcheck disable=SC2016,SC2317  # commands for another shell; functions called by check
 . tests/lib/tap.sh
@@ -166,17 +165,19 @@ check "the archive knows them" sh -c 'tar xOf "$(cat "$0/last-series")" job_meta
 # ---- ended from outside -----------------------------------------------------------------------------------------
 # A series that would go on for minutes, ended by a signal after a random time.
 end_it() { # end_it SIGNAL SECONDS
-    local before pid folder
-    before=$(find /tmp -maxdepth 1 -name 'dcreport-nodes.*')
+    local pid folder
     NODES="4" ARGS="--sensors 40 --days 3 --batch 32 --epochs 500" RESULTS="$TMP/ended" \
         env --default-signal=INT bash collect/series.sh >"$TMP/ended.said" 2>&1 &
     pid=$!
     sleep "$2"
-    folder=$(comm -13 <(sort <<<"$before") <(find /tmp -maxdepth 1 -name 'dcreport-nodes.*' | sort) | tail -n 1)
-    kill "-$1" $pid
+    folder=$(dirname "$(grep -lsx "$pid" /tmp/dcreport-nodes.*/pid)") # the script becomes collect/nodes
+    kill "-$1" "$pid"
     wait "$pid" 2>/dev/null
-    [ -z "$folder" ] || nothing_left "$folder" "$([ "$1" != KILL ] || echo killed)"
+    [ "$folder" != . ] || return 0 # too early for nodes
+    [ "$1" != KILL ] || killed+=("$folder")
+    nothing_left "$folder" "$([ "$1" != KILL ] || echo killed)"
 }
+killed=()
 rounds=1
 [ "${LONG:-0}" = 0 ] || rounds=33
 RANDOM=${SEED:-$$}
@@ -186,6 +187,8 @@ for ((round = 1; round <= rounds; round++)); do
         check "nothing is left after SIG$signal at $after s" end_it $signal "$after"
     done
 done
-check "the next nodes remove the cgroups of those that were killed" sh -c '$0 --nodes 1 -- true && [ -z "$(find /sys/fs/cgroup -maxdepth 6 -name "dcreport-nodes.*" 2>/dev/null)" ]' $nodes
-check "and their folders" test -z "$(find /tmp -maxdepth 1 -name 'dcreport-nodes.*')"
+check "the next nodes start" $nodes --nodes 1 -- true
+for folder in "${killed[@]}"; do
+    check "and have removed the cgroups of those that were killed" nothing_left "$folder"
+done
 finish
