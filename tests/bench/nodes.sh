@@ -2,7 +2,7 @@
 # nodes.sh - how good the emulated nodes of `make collect` are (docs/nodes.md keeps a table): does compute speed up as it
 # should, what do messages cost without a limit on the links, and do they take the time of their bytes with one?
 #
-#   tests/bench/nodes.sh            from the environment: ROUNDS (5), STEPS (60), BATCH (64)
+#   tests/bench/nodes.sh            from the environment: ROUNDS (5), RATE_ROUNDS (3: of other rates), STEPS (60), BATCH (64)
 # In every round each variant runs once, so that what changes on the machine meanwhile meets all of them. Medians of rank
 # 0's steps, then the median, least and most of the rounds. Needs what collect/nodes needs, and an idle machine.
 set -eu
@@ -10,8 +10,9 @@ cd "$(dirname "$0")/../.."
 : "${BUILD:=$PWD/build}" "${ROUNDS:=5}" "${STEPS:=60}" "${BATCH:=64}"
 export BUILD LC_ALL=C
 
-# One run on nodes 1 to N, recorded as make collect records it. A line: variant, step, compute, exposed and in-flight
-# all-reduce of the median step in ms, bytes of a step over node 1's link (the larger of both directions, 0: not shaped).
+# One run on nodes 1 to N, recorded as make collect records it. A line: variant, nodes; of the median step in ms: step,
+# compute and exposed all-reduce of rank 0, and how long the gradients were under way on the rank where that was shortest
+# (the others waited for it meanwhile); bytes of a step over node 1's link (the larger of both directions).
 one_run() { # variant nodes option...
     local variant=$1 n=$2 hosts before short after recorder=("$BUILD/bin/dccollect" run --spool "$scratch/spool" --)
     shift 2
@@ -29,12 +30,13 @@ one_run() { # variant nodes option...
     after=$(link_bytes)
     awk -F, -v variant="$variant" -v n="$n" -v bytes=$((after - short - short + before)) '
         FNR == 1 { for (i = 1; i <= NF; i++) at[$i] = i }
-        FNR > 5 { k++; step[k] = $at["step_ns"]; compute[k] = $at["forward_ns"] + $at["backward_ns"]
-            exposed[k] = $at["allreduce_ns"]; flight[k] = $at["allreduce_inflight_ns"] }
+        FNR > 5 { ns = $at["allreduce_inflight_ns"]; i = FNR - 5; if (FILENAME ~ /rank0.csv/ || ns < flight[i]) flight[i] = ns }
+        FNR > 5 && FILENAME ~ /rank0.csv/ { k++; step[k] = $at["step_ns"]; compute[k] = $at["forward_ns"] + $at["backward_ns"]
+            exposed[k] = $at["allreduce_ns"] }
         function median(a,    i, j, t) { for (i = 2; i <= k; i++) for (j = i; j > 1 && a[j - 1] > a[j]; j--) { t = a[j]; a[j] = a[j - 1]; a[j - 1] = t }
             return a[int((k + 1) / 2)] / 1e6 }
         END { printf "%s %d %.2f %.2f %.2f %.2f %.0f\n", variant, n, median(step), median(compute), median(exposed), median(flight), bytes / (k + 2) }' \
-        "$scratch/spool/program/steps-rank0.csv"
+        "$scratch"/spool/program/steps-rank*.csv
     rm -rf "$scratch/spool"
 }
 link_bytes() {
@@ -60,7 +62,7 @@ lines=$(mktemp)
 trap 'rm -f "$lines"' EXIT
 for ((round = 1; round <= ROUNDS; round++)); do
     for rate in none 50mbit; do collect/nodes --net $rate -- bash "$0" --inside $rate; done
-    [ $round -gt 3 ] || for rate in 20mbit 100mbit 400mbit; do
+    [ "$round" -gt "${RATE_ROUNDS:-3}" ] || for rate in 20mbit 100mbit 400mbit; do
         STEPS=$((STEPS / 2)) collect/nodes --net $rate -- bash "$0" --inside $rate
     done
 done | tee "$lines" >&2
