@@ -25,6 +25,8 @@ inside() { # user command...
     unshare -m -p -f bash -c '
         root=$1 user=$2
         shift 2
+        # A mount of its own, as the root of a machine is: emulated nodes make namespaces of mounts.
+        mount --rbind "$root" "$root" || exit
         mount --rbind /dev "$root/dev" && mount --make-rslave "$root/dev"
         mount -t tmpfs tmpfs "$root/dev/shm" 2>/dev/null
         mount -t proc proc "$root/proc" && mount --rbind /sys "$root/sys" && mount --make-rslave "$root/sys"
