@@ -51,6 +51,7 @@ if [ "${1:-}" = --inside ]; then
         for n in 1 2 4; do one_run none $n --batch "$BATCH" --steps "$STEPS"; done
         one_run polling-none 4 --batch "$BATCH" --steps "$STEPS"
         ;;
+    polling-none,10ms) one_run "$2" 4 --batch "$BATCH" --steps "$STEPS" ;;
     *)
         for n in 2 4; do one_run "$2" $n --batch "$BATCH" --steps "$STEPS"; done
         for n in 2 4; do one_run "$2,no-overlap" $n --batch "$BATCH" --steps $((STEPS / 2)) --no-overlap; done
@@ -62,6 +63,7 @@ lines=$(mktemp)
 trap 'rm -f "$lines"' EXIT
 for ((round = 1; round <= ROUNDS; round++)); do
     for rate in none 50mbit; do collect/nodes --net $rate -- bash "$0" --inside $rate; done
+    collect/nodes --net none --period 10000 -- bash "$0" --inside polling-none,10ms
     [ "$round" -gt "${RATE_ROUNDS:-3}" ] || for rate in 20mbit 100mbit 400mbit; do
         STEPS=$((STEPS / 2)) collect/nodes --net $rate -- bash "$0" --inside $rate
     done
