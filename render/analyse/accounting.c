@@ -1,7 +1,7 @@
 /* accounting.c - jobs that a table of sacct says did not end by themselves. Called by findings.c and narrate. */
 #include "render/analyse/analyse.h"
-#include "render/narrate/cells.h"
-#include "render/narrate/format.h"
+#include "render/model/cells.h"
+#include "render/say/format.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
 #include "render/analyse/analyse.h"
 #include "render/analyse/fit.h"
 #include "render/analyse/network.h"
-#include "render/narrate/format.h"
+#include "render/say/format.h"
 
 #include <limits.h>
 #include <math.h>

@@ -5,7 +5,7 @@
 #include "lib/fs.h"
 #include "lib/text.h"
 #include "render/model/build.h"
-#include "render/narrate/format.h"
+#include "render/say/format.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -390,12 +390,4 @@ int analyse(struct report *rep, struct run **runs, int n, const struct analyse_o
     trials(rep);
     loss_classes(rep);
     return 0;
-}
-
-void report_free(struct report *rep)
-{
-    if (!rep)
-        return;
-    dcr_arena_release(&rep->arena);
-    memset(rep, 0, sizeof *rep);
 }

@@ -505,19 +505,11 @@ void caveats_of_cores(struct report *rep);
 /** caveat_of_end - which rank of a run that broke off did not reach the exchange in which the others wait. */
 void caveat_of_end(struct report *rep, int run);
 void caveats_of_series(struct report *rep);
-/** report_drop_note - takes back all notes of that id. */
-void report_drop_note(struct report *rep, const char *id);
-void report_add_note(struct report *rep, enum note_kind kind, int run, const char *id, const char *fmt, ...)
-    DCR_PRINTF(5, 6);
-
 /** rules - the class table of every run against the thresholds; order of predicted gain.
  *  source   docs/metrics.md#rules. Test: tests/unit/test_rules.c */
 void rules(struct report *rep);
 
 /** report_source - what a citation says of the archive of a run; its texts are copied into the arena. */
 struct source report_source(struct dcr_arena *arena, const struct run *run);
-
-/** report_text - printf into the report's arena. */
-const char *report_text(struct report *rep, const char *fmt, ...) DCR_PRINTF(2, 3);
 
 #endif

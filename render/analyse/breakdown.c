@@ -1,7 +1,7 @@
 /* breakdown.c - where the time of a step goes, over all ranks of one run. See breakdown.h. */
 #include "render/analyse/breakdown.h"
 
-#include "render/narrate/format.h"
+#include "render/say/format.h"
 
 /* Intersects the ranks' step numbers; each rank's steps ascend. */
 static void make_grid(struct report *rep, struct run_result *out, struct grid *g)

@@ -5,59 +5,13 @@
 #include "render/analyse/rules.h"
 
 #include "render/model/build.h"
-#include "render/narrate/format.h"
+#include "render/say/format.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 static const double TRACED_PART_GAP = 0.10; /* of utilisation; docs/metrics.md */
-
-DCR_PRINTF(2, 0) static const char *text_of(struct report *rep, const char *fmt, va_list ap)
-{
-    va_list again;
-    va_copy(again, ap);
-    int n = vsnprintf(NULL, 0, fmt, again);
-    va_end(again);
-    if (n < 0)
-        return "";
-    char *text = dcr_arena_alloc(&rep->arena, (size_t)n + 1);
-    vsnprintf(text, (size_t)n + 1, fmt, ap);
-    return text;
-}
-
-const char *report_text(struct report *rep, const char *fmt, ...)
-{
-    va_list ap;
-    va_start(ap, fmt);
-    const char *text = text_of(rep, fmt, ap);
-    va_end(ap);
-    return text;
-}
-
-void report_add_note(struct report *rep, enum note_kind kind, int run, const char *id, const char *fmt, ...)
-{
-    va_list ap;
-    va_start(ap, fmt);
-    const char *text = text_of(rep, fmt, ap);
-    va_end(ap);
-    rep->notes = arena_grow(&rep->arena, rep->notes, (size_t)rep->n_notes, &rep->notes_cap, sizeof *rep->notes);
-    rep->notes[rep->n_notes++] = (struct note){kind, run, id, text};
-    rep->n_gaps += kind == NOTE_GAP;
-}
-
-void report_drop_note(struct report *rep, const char *id)
-{
-    int kept = 0;
-    for (int i = 0; i < rep->n_notes; i++) {
-        if (strcmp(rep->notes[i].id, id) == 0)
-            rep->n_gaps -= rep->notes[i].kind == NOTE_GAP;
-        else
-            rep->notes[kept++] = rep->notes[i];
-    }
-    rep->n_notes = kept;
-}
 
 /* ---- where the nodes were ------------------------------------------------------------------------ */
 

@@ -2,7 +2,7 @@
  * communication when they are ended, the one that died is not. Called by caveats.c. Test: tests/unit/test_caveats.c */
 #include "render/analyse/analyse.h"
 
-#include "render/narrate/format.h"
+#include "render/say/format.h"
 
 static int is_in_exchange(const struct run_rank *k)
 {

@@ -3,7 +3,7 @@
  * tests/unit/test_caveats.c */
 #include "render/analyse/analyse.h"
 
-#include "render/narrate/format.h"
+#include "render/say/format.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #include "render/analyse/compare.h"
 
 #include "render/analyse/analyse.h"
-#include "render/narrate/format.h"
+#include "render/say/format.h"
 
 #include <stdlib.h>
 #include <string.h>

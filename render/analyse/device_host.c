@@ -3,7 +3,7 @@
  * docs/metrics.md#rules. Test: render_devices.sh */
 #include "render/analyse/rules.h"
 
-#include "render/narrate/format.h"
+#include "render/say/format.h"
 
 #include <math.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #include "render/analyse/gpu_memory.h"
 #include "render/analyse/rules.h"
 
-#include "render/narrate/format.h"
+#include "render/say/format.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #include "render/analyse/rules.h"
 
 #include "render/analyse/analyse.h"
-#include "render/narrate/format.h"
+#include "render/say/format.h"
 
 #include <math.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  * its residual; an extrapolation has its interval, or a sentence why there is none. Called by scaling.c. */
 #include "render/analyse/analyse.h"
 #include "render/analyse/fit.h"
-#include "render/narrate/format.h"
+#include "render/say/format.h"
 
 #include <math.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  * Test: tests/unit/test_recorded.c */
 #include "render/analyse/analyse.h"
 
-#include "render/narrate/format.h"
+#include "render/say/format.h"
 
 int64_t rank_watched_ns(const struct run_rank *k)
 {

@@ -4,7 +4,7 @@
  * Rules that hold throughout:
  *  - times are integer ns; parts of a whole sum to it exactly (largest remainder where a mean was rounded);
  *  - a value that could not be measured has its has_... flag 0 (or n == 0) and a `because` sentence, never 0;
- *  - ratios are 0..1, *_percent appears only in text; text is made with render/narrate/format.h and nowhere else, so
+ *  - ratios are 0..1, *_percent appears only in text; text is made with render/say/format.h and nowhere else, so
  *    that the same number is printed the same everywhere;
  *  - runs are ordered by node count, then run id; everything else follows from that.
  * Text and arrays belong to the report's arena and live until report_free; runs are borrowed from main(). */
@@ -279,6 +279,14 @@ struct report {
     int n_documents;
 };
 
+/** report_text - printf into the report's arena. gives; lives as long as the report */
+const char *report_text(struct report *rep, const char *fmt, ...) DCR_PRINTF(2, 3);
+/** report_add_note - one sentence about a run, -1 = about all.
+ *  id       borrows; see struct note */
+void report_add_note(struct report *rep, enum note_kind kind, int run, const char *id, const char *fmt, ...)
+    DCR_PRINTF(5, 6);
+/** report_drop_note - takes back all notes of that id. */
+void report_drop_note(struct report *rep, const char *id);
 void report_free(struct report *rep);
 
 #endif

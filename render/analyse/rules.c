@@ -3,7 +3,7 @@
 #include "render/analyse/rules.h"
 
 #include "lib/fs.h"
-#include "render/narrate/format.h"
+#include "render/say/format.h"
 
 #include <math.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #include "render/analyse/rules.h"
 
 #include "render/model/build.h"
-#include "render/narrate/format.h"
+#include "render/say/format.h"
 
 #include <string.h>
 

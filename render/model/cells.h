@@ -1,7 +1,7 @@
 /* cells.h - the cells of a table of another tool, for the sentences about it. Inside render/narrate and
  * render/analyse. */
-#ifndef RENDER_NARRATE_CELLS_H
-#define RENDER_NARRATE_CELLS_H
+#ifndef RENDER_MODEL_CELLS_H
+#define RENDER_MODEL_CELLS_H
 
 #include "render/model/foreign.h"
 

@@ -5,7 +5,7 @@
 #include "render/model/build.h"
 #include "render/narrate/actions.h"
 #include "render/narrate/exchange.h"
-#include "render/narrate/format.h"
+#include "render/say/format.h"
 #include "render/narrate/shares.h"
 #include "render/narrate/stepless.h"
 

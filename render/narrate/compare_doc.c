@@ -4,7 +4,7 @@
 #include "render/analyse/analyse.h"
 #include "render/analyse/trials.h"
 #include "render/narrate/claims.h"
-#include "render/narrate/format.h"
+#include "render/say/format.h"
 #include "render/narrate/json_values.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /* device_claims.c - the sentence about GPU traces that mark no steps. */
 #include "render/narrate/devices.h"
-#include "render/narrate/format.h"
+#include "render/say/format.h"
 
 #include "render/analyse/analyse.h"
 #include "render/narrate/actions.h"

@@ -1,7 +1,7 @@
 /* efficiencies.c - see efficiencies.h. */
 #include "render/narrate/efficiencies.h"
 
-#include "render/narrate/format.h"
+#include "render/say/format.h"
 
 const char *efficiencies_name(const struct run_result *r)
 {

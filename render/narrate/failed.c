@@ -4,7 +4,7 @@
 #include "render/narrate/failed.h"
 
 #include "render/analyse/analyse.h"
-#include "render/narrate/format.h"
+#include "render/say/format.h"
 
 #include <signal.h>
 #include <stdio.h>

@@ -8,7 +8,8 @@
 
 #include "render/analyse/analyse.h"
 #include "render/narrate/efficiencies.h"
-#include "render/narrate/format.h"
+#include "render/narrate/shares.h"
+#include "render/say/format.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 #include "render/narrate/markdown_parts.h"
 
 #include "render/analyse/analyse.h"
-#include "render/narrate/format.h"
+#include "render/say/format.h"
 #include "render/narrate/narrate.h"
 
 #include <math.h>

@@ -4,7 +4,7 @@
 
 #include "lib/buf.h"
 #include "render/analyse/report.h"
-#include "render/narrate/format.h"
+#include "render/say/format.h"
 
 /** narrate - fill claims, headlines and texts of an analysed report. */
 void narrate(struct report *rep);

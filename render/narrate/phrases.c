@@ -3,7 +3,7 @@
 
 #include "render/analyse/analyse.h"
 #include "render/narrate/exchange.h"
-#include "render/narrate/format.h"
+#include "render/say/format.h"
 #include "render/narrate/narrate.h"
 
 #include <string.h>

@@ -2,7 +2,7 @@
 #include "render/narrate/ranking.h"
 
 #include "render/analyse/analyse.h"
-#include "render/narrate/format.h"
+#include "render/say/format.h"
 
 #include <string.h>
 

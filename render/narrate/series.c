@@ -3,7 +3,7 @@
 
 #include "render/analyse/analyse.h"
 #include "render/narrate/actions.h"
-#include "render/narrate/format.h"
+#include "render/say/format.h"
 #include "render/narrate/narrate.h"
 #include "render/narrate/series_scaling.h"
 

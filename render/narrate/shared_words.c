@@ -3,7 +3,7 @@
 
 #include "render/analyse/analyse.h"
 #include "render/model/build.h"
-#include "render/narrate/format.h"
+#include "render/say/format.h"
 
 #include <string.h>
 

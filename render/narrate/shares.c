@@ -3,8 +3,10 @@
 
 #include "render/analyse/analyse.h"
 #include "render/narrate/claims.h"
-#include "render/narrate/format.h"
+#include "render/say/format.h"
 
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -113,4 +115,37 @@ const char *share_of_median_step(struct report *rep, const struct run_result *r,
     ns /= r->n_rank_results;
     return report_text(rep, ", %s of the median step (%s of %s)", fmt_percent((double)ns / (double)r->step_ns[at]).text,
                        fmt_time(ns).text, fmt_time(r->step_ns[at]).text);
+}
+
+struct fmt judged_share(const struct class_result *c)
+{
+    struct fmt f = {""};
+    if (!c->judged.of)
+        return c->has_share ? fmt_percent(c->share_ratio) : f;
+    if (isfinite(c->judged.ratio))
+        snprintf(f.text, sizeof f.text, "%.15s %.45s", fmt_percent(c->judged.ratio).text, c->judged.of);
+    else
+        snprintf(f.text, sizeof f.text, "n/a");
+    return f;
+}
+
+struct fmt judged_threshold(const struct class_result *c)
+{
+    const struct judged j = judged_of(c);
+    return j.threshold_ratio >= 0 ? fmt_percent(j.threshold_ratio) : (struct fmt){""};
+}
+
+struct fmt_long spread_tail(const struct spread *s)
+{
+    struct fmt_long f;
+    char p99[64];
+    if (s->p99_ns > 0)
+        snprintf(p99, sizeof p99, "%s", fmt_time(s->p99_ns).text);
+    else
+        snprintf(p99, sizeof p99, "n/a (%lld of the %d values it needs)", (long long)s->n, SPREAD_P99_NEEDS);
+    snprintf(f.text, sizeof f.text, "p99 %s, slowest %s", p99,
+             s->median_ns > 0 ? fmt_x((double)s->max_ns / (double)s->median_ns).text : "n/a");
+    if (s->median_ns > 0)
+        strncat(f.text, " the median", sizeof f.text - strlen(f.text) - 1);
+    return f;
 }

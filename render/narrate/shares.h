@@ -1,9 +1,10 @@
 /* shares.h - the share that a sentence gives to a cause, beside the one that the breakdown shows: they are the same
- * number, or both are said. Inside render/narrate. Test: tests/unit/test_narrate.c */
+ * number, or both are said. Test: tests/unit/test_narrate.c */
 #ifndef RENDER_NARRATE_SHARES_H
 #define RENDER_NARRATE_SHARES_H
 
 #include "render/analyse/report.h"
+#include "render/say/format.h"
 
 /** share_trend - ", up from 12 % at 2 nodes": how the share of some parts was at the next smaller node count; "" there
  *  is none. gives; lives as long as the report, as all of these */
@@ -30,5 +31,15 @@ const char *share_of_all_waiting(struct report *rep, const struct run_result *r,
 /** share_of_median_step - of few steps of which a single slow one makes the mean: ", 22 % of the median step (4.10 ms
  * of 19.0 ms)"; "" of others, and of causes that are no parts of a step. */
 const char *share_of_median_step(struct report *rep, const struct run_result *r, enum cause_class cls);
+
+/** spread_tail - "p99 21.0 ms, slowest 1.31x the median", "p99 n/a (40 of the 100 values it needs), slowest ...". */
+struct fmt_long {
+    char text[192];
+};
+struct fmt_long spread_tail(const struct spread *s);
+/** judged_share, judged_threshold - the quantity that a class was judged by, and its threshold: "34 %" of step time,
+ * "85 % of bandwidth"; "" = none. */
+struct fmt judged_share(const struct class_result *c);
+struct fmt judged_threshold(const struct class_result *c);
 
 #endif

@@ -8,8 +8,8 @@
 #include "render/narrate/claims.h"
 #include "render/narrate/devices.h"
 #include "render/narrate/failed.h"
-#include "render/narrate/cells.h"
-#include "render/narrate/format.h"
+#include "render/model/cells.h"
+#include "render/say/format.h"
 #include "render/narrate/talp_claims.h"
 
 #include <string.h>

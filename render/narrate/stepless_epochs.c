@@ -2,7 +2,7 @@
 #include "render/narrate/claims.h"
 
 #include "render/analyse/analyse.h"
-#include "render/narrate/format.h"
+#include "render/say/format.h"
 
 const char *epochs_headline(struct report *rep, const struct run *r)
 {

@@ -3,8 +3,8 @@
 
 #include "render/analyse/analyse.h"
 #include "render/model/talp.h"
-#include "render/narrate/cells.h"
-#include "render/narrate/format.h"
+#include "render/model/cells.h"
+#include "render/say/format.h"
 
 #include <math.h>
 

@@ -4,7 +4,7 @@
 #include "render/analyse/analyse.h"
 #include "render/analyse/compare.h"
 
-#include "render/narrate/format.h"
+#include "render/say/format.h"
 #include "render/narrate/text_lines.h"
 
 #include <stdio.h>

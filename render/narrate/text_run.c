@@ -3,7 +3,8 @@
 
 #include "render/analyse/analyse.h"
 #include "render/narrate/efficiencies.h"
-#include "render/narrate/format.h"
+#include "render/narrate/shares.h"
+#include "render/say/format.h"
 #include "render/narrate/text_lines.h"
 
 #include <math.h>

@@ -2,7 +2,7 @@
 #include "render/narrate/claims.h"
 
 #include "render/analyse/analyse.h"
-#include "render/narrate/format.h"
+#include "render/say/format.h"
 
 /* Of a phase: what rank `late` takes, and the others in the mean. */
 static void times_of(const struct run_result *r, const struct phase_result *p, int64_t *late, int64_t *others)

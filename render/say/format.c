@@ -1,5 +1,5 @@
 /* format.c - see format.h. */
-#include "render/narrate/format.h"
+#include "render/say/format.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -133,21 +133,6 @@ struct fmt fmt_x(double factor)
     return f;
 }
 
-struct fmt_long spread_tail(const struct spread *s)
-{
-    struct fmt_long f;
-    char p99[64];
-    if (s->p99_ns > 0)
-        snprintf(p99, sizeof p99, "%s", fmt_time(s->p99_ns).text);
-    else
-        snprintf(p99, sizeof p99, "n/a (%lld of the %d values it needs)", (long long)s->n, SPREAD_P99_NEEDS);
-    snprintf(f.text, sizeof f.text, "p99 %s, slowest %s", p99,
-             s->median_ns > 0 ? fmt_x((double)s->max_ns / (double)s->median_ns).text : "n/a");
-    if (s->median_ns > 0)
-        strncat(f.text, " the median", sizeof f.text - strlen(f.text) - 1);
-    return f;
-}
-
 struct fmt fmt_number(double value)
 {
     struct fmt f;
@@ -209,24 +194,6 @@ struct fmt fmt_count(int64_t n, const char *noun)
     struct fmt f;
     snprintf(f.text, sizeof f.text, "%lld %s%s", (long long)n, noun, n == 1 ? "" : "s");
     return f;
-}
-
-struct fmt judged_share(const struct class_result *c)
-{
-    struct fmt f = {""};
-    if (!c->judged.of)
-        return c->has_share ? fmt_percent(c->share_ratio) : f;
-    if (isfinite(c->judged.ratio))
-        snprintf(f.text, sizeof f.text, "%.15s %.45s", fmt_percent(c->judged.ratio).text, c->judged.of);
-    else
-        snprintf(f.text, sizeof f.text, "n/a");
-    return f;
-}
-
-struct fmt judged_threshold(const struct class_result *c)
-{
-    const struct judged j = judged_of(c);
-    return j.threshold_ratio >= 0 ? fmt_percent(j.threshold_ratio) : (struct fmt){""};
 }
 
 struct fmt fmt_utc(double unix_s)

@@ -1,10 +1,8 @@
 /* format.h - how numbers become text, in one place, so that a number reads the same in every document, page and chart.
  * Three significant digits at most, never -0; the C locale. Each function returns its text by value,
  * so that it can stand in an argument list: printf("%s", fmt_time(ns).text). */
-#ifndef RENDER_NARRATE_FORMAT_H
-#define RENDER_NARRATE_FORMAT_H
-
-#include "render/analyse/report.h"
+#ifndef RENDER_SAY_FORMAT_H
+#define RENDER_SAY_FORMAT_H
 
 #include <stdint.h>
 
@@ -39,17 +37,8 @@ struct fmt fmt_number(double value);
 struct fmt fmt_bit_rate(double bit_per_s);
 /** fmt_bytes - decimal units: "1.2 GB". */
 struct fmt fmt_bytes(double bytes);
-/** spread_tail - "p99 21.0 ms, slowest 1.31x the median", "p99 n/a (40 of the 100 values it needs), slowest ...". */
-struct fmt_long {
-    char text[192];
-};
-struct fmt_long spread_tail(const struct spread *s);
 /** fmt_count - "1 step", "412 steps": n with the noun, plural by adding s. */
 struct fmt fmt_count(int64_t n, const char *noun);
-/** judged_share, judged_threshold - the quantity that a class was judged by, and its threshold: "34 %" of step time,
- * "85 % of bandwidth"; "" = none. */
-struct fmt judged_share(const struct class_result *c);
-struct fmt judged_threshold(const struct class_result *c);
 /** fmt_utc - Unix seconds as "2031-04-25 10:15:02 UTC"; "n/a" for 0. */
 struct fmt fmt_utc(double unix_s);
 

@@ -5,7 +5,7 @@
 #include "render/draw/paint_png.h"
 #include "render/draw/paint_svg.h"
 #include "render/draw/scale.h"
-#include "render/narrate/format.h"
+#include "render/say/format.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* figures_heat.c - ranks by steps: who was late, and when. See figures.h. Called by page_run.c. */
 #include "render/site/figures_run.h"
 
-#include "render/narrate/format.h"
+#include "render/say/format.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* figures_losses.c - how training went, over time; see figures.h. Called by page_run.c. */
 #include "render/site/figures_run.h"
 
-#include "render/narrate/format.h"
+#include "render/say/format.h"
 
 #include <math.h>
 

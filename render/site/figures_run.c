@@ -2,7 +2,7 @@
 #include "render/site/figures_run.h"
 
 #include "render/analyse/analyse.h"
-#include "render/narrate/format.h"
+#include "render/say/format.h"
 
 #include <math.h>
 #include <string.h>

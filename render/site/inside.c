@@ -3,7 +3,7 @@
 
 #include "render/draw/scale.h"
 #include "lib/utf8.h"
-#include "render/narrate/format.h"
+#include "render/say/format.h"
 #include "render/narrate/json_values.h"
 #include "render/site/script.h"
 #include "render/site/single.h"

@@ -4,7 +4,7 @@
 #include "render/analyse/analyse.h"
 #include "render/draw/chart.h"
 #include "render/draw/paint_svg.h"
-#include "render/narrate/format.h"
+#include "render/say/format.h"
 
 #include <math.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 
 #include "render/analyse/compare.h"
 #include "render/analyse/trials.h"
-#include "render/narrate/format.h"
+#include "render/say/format.h"
 
 #include <math.h>
 #include <stdlib.h>

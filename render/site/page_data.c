@@ -2,7 +2,7 @@
 #include "render/site/figure.h"
 
 #include "lib/utf8.h"
-#include "render/narrate/format.h"
+#include "render/say/format.h"
 #include "render/site/html.h"
 
 #include <string.h>

@@ -2,7 +2,7 @@
 #include "render/site/devices.h"
 
 #include "render/analyse/device_shares.h"
-#include "render/narrate/format.h"
+#include "render/say/format.h"
 
 #include <math.h>
 #include <string.h>

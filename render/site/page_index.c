@@ -2,7 +2,7 @@
 #include "render/site/figures.h"
 
 #include "render/analyse/compare.h"
-#include "render/narrate/format.h"
+#include "render/say/format.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #include "render/site/devices.h"
 
 #include "render/analyse/kernel_roofline.h"
-#include "render/narrate/format.h"
+#include "render/say/format.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
  */
 #include "render/site/inside.h"
 
-#include "render/narrate/format.h"
+#include "render/say/format.h"
 #include "render/narrate/narrate.h"
 #include "render/site/figures.h"
 

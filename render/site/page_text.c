@@ -1,7 +1,7 @@
 /* page_text.c - pages that are read, not looked at: the analysis document and the method. */
 #include "render/site/inside.h"
 
-#include "render/narrate/format.h"
+#include "render/say/format.h"
 #include "render/site/markdown.h"
 #include "render/site/script.h"
 

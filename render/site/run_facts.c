@@ -5,7 +5,8 @@
 
 #include "render/analyse/analyse.h"
 #include "render/narrate/efficiencies.h"
-#include "render/narrate/format.h"
+#include "render/narrate/shares.h"
+#include "render/say/format.h"
 #include "render/site/figures.h"
 
 #include <string.h>

@@ -3,7 +3,7 @@
 #include "render/site/figures_run.h"
 
 #include "render/analyse/analyse.h"
-#include "render/narrate/format.h"
+#include "render/say/format.h"
 
 const char *signed_time(struct site *s, int64_t ns)
 {

@@ -2,7 +2,7 @@
  * Data in scripts, since a page opened from disk may not fetch anything. */
 #include "render/site/levels.h"
 
-#include "render/narrate/format.h"
+#include "render/say/format.h"
 #include "render/site/inside.h"
 
 #include <stdlib.h>

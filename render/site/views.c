@@ -2,7 +2,8 @@
 #include "render/site/inside.h"
 
 #include "render/analyse/analyse.h"
-#include "render/narrate/format.h"
+#include "render/narrate/shares.h"
+#include "render/say/format.h"
 #include "render/narrate/narrate.h"
 #include "render/site/figures.h"
 

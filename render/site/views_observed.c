@@ -5,7 +5,7 @@
 
 #include "lib/fs.h"
 #include "render/analyse/analyse.h"
-#include "render/narrate/format.h"
+#include "render/say/format.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
 #define TESTS_UNIT_SAMPLE_REPORT_H
 
 #include "render/analyse/report.h"
-#include "render/narrate/format.h"
+#include "render/say/format.h"
 
 #include <math.h>
 #include <stdarg.h>

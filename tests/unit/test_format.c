@@ -1,5 +1,5 @@
-/* test_format.c - how numbers become text (render/narrate/format.h). */
-#include "render/narrate/format.h"
+/* test_format.c - how numbers become text (render/say/format.h). */
+#include "render/say/format.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* test_narrate_runs.c - numbers of many runs become sentences: headlines of series, labels, ranking, documents
  * (render/narrate). */
-#include "render/narrate/format.h"
+#include "render/say/format.h"
 #include "render/model/build.h"
 
 #include <setjmp.h>

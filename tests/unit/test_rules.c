@@ -1,7 +1,8 @@
 /* test_rules.c - numbers against thresholds: what limits, what is watched, what is n/a. */
 #include "tests/unit/made_rules.h"
 
-#include "render/narrate/format.h"
+#include "render/narrate/shares.h"
+#include "render/say/format.h"
 #include "render/narrate/narrate.h"
 
 static void test_data(void **state)

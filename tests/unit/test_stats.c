@@ -1,6 +1,7 @@
 /* test_stats.c - the arithmetic under every number (render/analyse/stats.h), against values worked out by hand. */
 #include "render/analyse/stats.h"
-#include "render/narrate/format.h"
+#include "render/narrate/shares.h"
+#include "render/say/format.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
