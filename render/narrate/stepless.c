@@ -336,9 +336,11 @@ static void add_shared_claim(struct report *rep, struct run_result *r, const str
                          : l ? report_text(rep, "; %s %s", doubt, late)
                              : "";
     c->sentence = report_text(rep, "%s %s%s.", at_nodes(rep, r->n_nodes), r->shared.because, behind);
-    c->support = report_text(rep,
-                             "Every other verdict on this run is unreliable: waiting for a core looks like work, or "
-                             "like waiting for a message.%s%s",
+    c->support = report_text(rep, "%s%s%s",
+                             is_doubtful(r) ? "Every other verdict on this run is unreliable: waiting for a core looks "
+                                              "like work, or like waiting for a message."
+                                            : "The quota is equal on all nodes and at all node counts, so what they "
+                                              "are to each other holds.",
                              f && l ? report_text(rep, " A%s ", doubt + 1) : "", f && l ? late : "");
     if (f && l)
         c->support = report_text(rep, "%s.", c->support);
