@@ -61,42 +61,6 @@ static int is_first_of_configuration(const struct report *rep, int run)
     return 1;
 }
 
-/* Is the next word a script's text, no name? A launcher's -c is something else. */
-static int is_text_next(const char *starter, const char *option)
-{
-    static const char *const interpreters[] = {"python", "python3", "bash", "sh"};
-    for (size_t i = 0; i < sizeof interpreters / sizeof *interpreters; i++)
-        if (strcmp(starter, interpreters[i]) == 0)
-            return option[0] == '-' && option[1] != '-' && dcr_ends_with(option, "c");
-    return 0;
-}
-
-/* Behind a launcher or an interpreter the program is the first word that looks like a file; of a script's text on the
- * command line its interpreter. */
-const char *program_of(const struct run *a)
-{
-    static const char *const starters[] = {"mpirun", "mpiexec", "srun", "python", "python3", "bash", "sh", "env"};
-    if (*a->program.name)
-        return a->program.name;
-    const char *word = a->n_command ? dcr_last_part(a->command[0]) : "";
-    const char *starter = word;
-    int is_starter = 0;
-    for (size_t i = 0; i < sizeof starters / sizeof *starters; i++)
-        is_starter |= strcmp(word, starters[i]) == 0;
-    for (int i = 1; is_starter && i < a->n_command; i++) {
-        if (a->command[i][0] != '-')
-            starter = "";
-        for (size_t k = 0; k < sizeof starters / sizeof *starters; k++)
-            if (strcmp(a->command[i], starters[k]) == 0)
-                starter = starters[k];
-        if (is_text_next(starter, a->command[i]))
-            return starter;
-        if (a->command[i][0] != '-' && (strchr(a->command[i], '/') || dcr_ends_with(a->command[i], ".py")))
-            return dcr_last_part(a->command[i]);
-    }
-    return is_starter ? "" : word;
-}
-
 /* Does the program's name tell the configurations of this run's node count apart? */
 static int is_told_by_program(const struct report *rep, int run)
 {
@@ -383,6 +347,7 @@ int analyse(struct report *rep, struct run **runs, int n, const struct analyse_o
     for (int i = 0; i < n; i++)
         breakdown_run(rep, &rep->runs[i]);
     scaling(rep);
+    tell_series_apart(rep);
     caveats(rep);
     for (int i = 0; i < rep->n_series; i++) /* whether cores were shared is known now */
         laws(rep, &rep->series[i]);

@@ -176,7 +176,7 @@ const char *differing_keys(struct report *rep, const struct run_result *first, c
 const char *model_words(struct report *rep, const char *mine, const char *const *others, int n_others);
 
 /** tell_series_apart - labels of series that would be called alike get what differs: words of their models, options, or
- *                      a number. At the end of scaling. Test: tests/unit/test_narrate_runs.c */
+ *                      a number. After scaling. Test: tests/unit/test_narrate_runs.c */
 void tell_series_apart(struct report *rep);
 
 /** option_words - ", --hidden 64, without --no-overlap": options of its command that tell a run from those of other

@@ -1,6 +1,6 @@
-/* breakdown.h - what the files of the breakdown share: breakdown.c (steps, parts, ranks), breakdown_waits.c (who waited
- * for whom, what a removal saves), breakdown_figures.c (what follows from the sums). Inside render/analyse. source:
- * docs/metrics.md#breakdown. Test: tests/unit/test_breakdown.c */
+/* breakdown.h - what the files of the breakdown share: breakdown_grid.c (common steps), breakdown.c (steps, parts,
+ * ranks), breakdown_waits.c (who waited for whom, what a removal saves), breakdown_figures.c (what follows from the
+ * sums). Inside render/analyse. source: docs/metrics.md#breakdown. Test: tests/unit/test_breakdown.c */
 #ifndef RENDER_ANALYSE_BREAKDOWN_H
 #define RENDER_ANALYSE_BREAKDOWN_H
 
@@ -19,6 +19,9 @@ static inline const struct step_record *grid_at(const struct grid *g, size_t ste
 {
     return &g->ranks[r]->steps[g->index[step * (size_t)g->n_ranks + (size_t)r]];
 }
+/** grid_make - the steps that all ranks of out->run have; also out->n_steps and n_partial_steps. Each rank's steps
+ * ascend. g        must be zero; its arrays live as long as the report */
+void grid_make(struct report *rep, struct run_result *out, struct grid *g);
 /** grid_mean_step - mean over ranks. unit: ns */
 int64_t grid_mean_step(const struct grid *g, size_t step);
 /** step_parts - a step of one rank in report parts: exposed communication becomes transfer (never more than was

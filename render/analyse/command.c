@@ -150,3 +150,70 @@ int launched_word(const struct run *a)
                 return i;
     return first;
 }
+
+/* Is the next word a script's text, no name? A launcher's -c is something else. */
+static int is_text_next(const char *starter, const char *option)
+{
+    static const char *const interpreters[] = {"python", "python3", "bash", "sh"};
+    for (size_t i = 0; i < sizeof interpreters / sizeof *interpreters; i++)
+        if (strcmp(starter, interpreters[i]) == 0)
+            return option[0] == '-' && option[1] != '-' && dcr_ends_with(option, "c");
+    return 0;
+}
+
+/* Behind a launcher or an interpreter the program is the first word that looks like a file; of a script's text on the
+ * command line its interpreter. */
+const char *program_of(const struct run *a)
+{
+    static const char *const starters[] = {"mpirun", "mpiexec", "srun", "python", "python3", "bash", "sh", "env"};
+    if (*a->program.name)
+        return a->program.name;
+    const char *word = a->n_command ? dcr_last_part(a->command[0]) : "";
+    const char *starter = word;
+    int is_starter = 0;
+    for (size_t i = 0; i < sizeof starters / sizeof *starters; i++)
+        is_starter |= strcmp(word, starters[i]) == 0;
+    for (int i = 1; is_starter && i < a->n_command; i++) {
+        if (a->command[i][0] != '-')
+            starter = "";
+        for (size_t k = 0; k < sizeof starters / sizeof *starters; k++)
+            if (strcmp(a->command[i], starters[k]) == 0)
+                starter = starters[k];
+        if (is_text_next(starter, a->command[i]))
+            return starter;
+        if (a->command[i][0] != '-' && (strchr(a->command[i], '/') || dcr_ends_with(a->command[i], ".py")))
+            return dcr_last_part(a->command[i]);
+    }
+    return is_starter ? "" : word;
+}
+
+/* Does this option differ between the points of one series (sizes), or not matter to the work (places)? */
+int scaling_is_masked(const char *option)
+{
+    static const char *const names[] = {"o",      "out",    "output",   "out-dir",     "output-dir",    "log-dir",
+                                        "resume", "b",      "batch",    "batch-size",  "global-batch",  "local-batch",
+                                        "nodes",  "nnodes", "progress", "gradient-to", "checkpoint-dir"};
+    const char *name = option + strspn(option, "-");
+    size_t n = strcspn(name, "=");
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strlen(names[i]) == n && strncmp(name, names[i], n) == 0)
+            return 1;
+    return 0;
+}
+
+void command_key(const struct run *run, struct dcr_buf *out)
+{
+    int program = launched_word(run);
+    for (int i = program; i < run->n_command; i++) {
+        /* the program by name: builds may lie in different folders */
+        const char *word = i == program ? dcr_last_part(run->command[i]) : run->command[i];
+        const char *equals = strchr(word, '=');
+        if (word[0] == '-' && scaling_is_masked(word)) {
+            dcr_buf_printf(out, " %.*s", (int)(equals ? equals - word : (long)strlen(word)), word);
+            if (!equals && i + 1 < run->n_command && run->command[i + 1][0] != '-')
+                i++;
+            continue;
+        }
+        dcr_buf_printf(out, " %s", word);
+    }
+}

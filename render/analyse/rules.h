@@ -1,5 +1,6 @@
-/* rules.h - what the files of the class table share: rules.c (most classes), rules_communication.c, roofline.c (compute
- * and memory), findings.c (what is said besides). Rules and their sources: docs/metrics.md#rules. */
+/* rules.h - what the files of the class table share: rule.c (a line of it), rules.c (most classes),
+ * rules_communication.c, roofline.c (compute and memory), findings.c (what is said besides). Rules and their sources:
+ * docs/metrics.md#rules. */
 #ifndef RENDER_ANALYSE_RULES_H
 #define RENDER_ANALYSE_RULES_H
 

@@ -8,37 +8,6 @@
 
 /* ---- which runs belong together ------------------------------------------------------------------ */
 
-/* Does this option differ between the points of one series (sizes), or not matter to the work (places)? */
-int scaling_is_masked(const char *option)
-{
-    static const char *const names[] = {"o",      "out",    "output",   "out-dir",     "output-dir",    "log-dir",
-                                        "resume", "b",      "batch",    "batch-size",  "global-batch",  "local-batch",
-                                        "nodes",  "nnodes", "progress", "gradient-to", "checkpoint-dir"};
-    const char *name = option + strspn(option, "-");
-    size_t n = strcspn(name, "=");
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strlen(names[i]) == n && strncmp(name, names[i], n) == 0)
-            return 1;
-    return 0;
-}
-
-void command_key(const struct run *run, struct dcr_buf *out)
-{
-    int program = launched_word(run);
-    for (int i = program; i < run->n_command; i++) {
-        /* the program by name: builds may lie in different folders */
-        const char *word = i == program ? dcr_last_part(run->command[i]) : run->command[i];
-        const char *equals = strchr(word, '=');
-        if (word[0] == '-' && scaling_is_masked(word)) {
-            dcr_buf_printf(out, " %.*s", (int)(equals ? equals - word : (long)strlen(word)), word);
-            if (!equals && i + 1 < run->n_command && run->command[i + 1][0] != '-')
-                i++;
-            continue;
-        }
-        dcr_buf_printf(out, " %s", word);
-    }
-}
-
 int is_bare(const struct run *a)
 {
     return a->is_foreign && !a->summary.n_steps && !*a->program.name && !*a->program.model && !a->n_command;
@@ -409,5 +378,4 @@ void scaling(struct report *rep)
         speedup_intervals(rep, s);
         losses(rep, s);
     }
-    tell_series_apart(rep);
 }

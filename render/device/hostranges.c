@@ -134,3 +134,15 @@ int host_ranges_finish(struct host_ranges *h, struct dcr_arena *arena, struct ho
     out->of[HOST_IO] = without(arena, &out->of[HOST_IO], &out->of[HOST_DATA]);
     return rc;
 }
+
+int64_t intervals_covered(const struct intervals *x, int64_t from, int64_t to, size_t *cursor)
+{
+    int64_t sum = 0;
+    while (*cursor < x->n && x->at[*cursor][1] <= from)
+        (*cursor)++;
+    for (size_t i = *cursor; i < x->n && x->at[i][0] < to; i++) {
+        int64_t lo = x->at[i][0] > from ? x->at[i][0] : from, hi = x->at[i][1] < to ? x->at[i][1] : to;
+        sum += hi - lo;
+    }
+    return sum;
+}

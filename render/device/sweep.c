@@ -30,18 +30,6 @@ struct sweep {
     double sm_time;
 };
 
-int64_t intervals_covered(const struct intervals *x, int64_t from, int64_t to, size_t *cursor)
-{
-    int64_t sum = 0;
-    while (*cursor < x->n && x->at[*cursor][1] <= from)
-        (*cursor)++;
-    for (size_t i = *cursor; i < x->n && x->at[i][0] < to; i++) {
-        int64_t lo = x->at[i][0] > from ? x->at[i][0] : from, hi = x->at[i][1] < to ? x->at[i][1] : to;
-        sum += hi - lo;
-    }
-    return sum;
-}
-
 /* Synchronising calls in [from, to): those of the thread that launched what comes next, since others hold back nothing
  * of it; all, where no thread is known or nothing comes any more. */
 static int64_t waited(struct sweep *w, int64_t from, int64_t to, const struct op_record *next)

@@ -16,23 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-void md_escaped(struct dcr_buf *out, const char *text)
-{
-    for (const char *s = text; *s; s++) {
-        if (strchr("\\`*_[]<>|&~#", *s))
-            dcr_buf_putc(out, '\\');
-        dcr_buf_putc(out, *s == '\n' ? ' ' : *s);
-    }
-}
-
-void md_paragraph(struct dcr_buf *out, const char *text)
-{
-    if (!text || !*text)
-        return;
-    md_escaped(out, text);
-    dcr_buf_puts(out, "\n\n");
-}
-
 static void put_bullet(struct dcr_buf *out, const char *text)
 {
     dcr_buf_puts(out, "- ");

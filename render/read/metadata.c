@@ -1,6 +1,8 @@
 /* metadata.c - job_metadata.json, and what earlier users' job_metadata.txt says about size. */
 #include "render/read/members.h"
 
+#include "render/import/json.h"
+
 #include "lib/buf.h"
 
 #include <errno.h>

@@ -19,6 +19,14 @@ struct cited {
     const char *which; /* "2 nodes", "before": which of several archives of one name; NULL: the only one called so */
 };
 
+/* A page whose content goes into the single file, too. */
+struct kept {
+    struct kept *next;
+    const char *path, *title, *anchor; /* live as long as the site */
+    char *content;
+    size_t n;
+};
+
 struct site {
     const struct report *rep;
     struct theme *theme;
@@ -29,7 +37,7 @@ struct site {
     struct run *const *input_runs;
     int n_inputs;
     const char *single_file; /* NULL: none is wanted */
-    struct kept *kept;       /* pages for it, see single.h */
+    struct kept *kept;       /* pages for it, in the order in which they were made */
     json_t *embedded;        /* files that are in it */
     json_t *series_views;    /* of page_index, kept for page_scaling */
     json_t *data_files;      /* what the data page lists: {"path", "title", "forms": [{"path", "name"}], "run"} */

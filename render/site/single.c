@@ -1,4 +1,4 @@
-/* single.c - see single.h. Called by inside.c and site.c. */
+/* single.c - see single.h. Called by site.c. */
 #include "render/site/single.h"
 
 #include "lib/fs.h"
@@ -14,25 +14,6 @@
 
 #define EMBED_MAX ((size_t)1 << 20)
 #define PLACE "<!--pages-->"
-
-struct kept {
-    struct kept *next;
-    const char *path, *title, *anchor;
-    char *content;
-    size_t n;
-};
-
-void single_keep(struct site *s, const char *path, const char *title, const char *content, size_t n)
-{
-    if (!s->single_file || s->rc)
-        return;
-    struct kept *k = dcr_arena_alloc(&s->arena, sizeof *k), **end = &s->kept;
-    int number = 1;
-    for (; *end; end = &(*end)->next)
-        number++;
-    *k = (struct kept){NULL, path, title, site_text(s, "page%d", number), dcr_arena_strndup(&s->arena, content, n), n};
-    *end = k;
-}
 
 bool single_link(const char *page, const char *link, struct dcr_buf *out)
 {

@@ -5,10 +5,6 @@
 
 #include "render/site/inside.h"
 
-/** single_keep - remember a page's content for the single file; nothing is done unless one is wanted.
- *  path, title  borrows, live as long as the site; content is copied */
-void single_keep(struct site *s, const char *path, const char *title, const char *content, size_t n);
-
 /** single_write - put the kept pages into one document and write it to s->single_file, outside the site.
  *  Timelines are left out, whose data are larger than all the rest, and so are PNGs, which stand in the pages as
  * drawings, and files above 1 MB: links to those become plain words. */

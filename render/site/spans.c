@@ -4,6 +4,7 @@
 
 #include "lib/reduce.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +13,18 @@ struct span_index {
     uint32_t *slot; /* index + 1; 0 = free */
     size_t size;
 };
+
+/* Ranges that all runs hold, until their pages are made. */
+static atomic_size_t n_held;
+
+bool spans_hold(struct spans_share *share, size_t n)
+{
+    if (n == share->n)
+        return true;
+    size_t held = atomic_fetch_add(&n_held, n - share->n) + n - share->n;
+    share->n = n;
+    return held <= SPANS_MAX;
+}
 
 void spans_start(struct spans *s)
 {

@@ -84,6 +84,50 @@ static int read_archive(struct reading *g, const char *path, struct dcr_err *err
     return one ? one : rc == DCR_END ? 0 : rc;
 }
 
+/* ---- when all have been read ----------------------------------------------------------------------------- */
+
+/* The tracks of a file become those of its rank. */
+static void place(struct spans *s, const struct run *run, uint32_t file)
+{
+    const struct dct_info *info = &s->files[file].info;
+    int node = -1, rank = -1;
+    (void)dcr_role_of(s->files[file].name, &node, &rank);
+    for (int i = 0; node < 0 && run && i < run->ranks_len; i++)
+        node = run->ranks[i].rank == rank ? run->ranks[i].node : node;
+    for (size_t i = 0; i < s->n_tracks; i++)
+        if (s->tracks[i].file == file) {
+            s->tracks[i].rank = rank >= 0 ? rank : info->rank >= 0 ? info->rank : 0;
+            s->tracks[i].node = node >= 0 ? node : info->node;
+        }
+}
+
+void spans_place(struct spans *s, const struct run *run)
+{
+    struct dcr_hosts hosts = {.arena = &s->arena};
+    struct dcr_host *of = dcr_arena_alloc(&s->arena, (s->n_files + 1) * sizeof *of);
+    for (uint32_t f = 0; f < s->n_files; f++)
+        if (s->files[f].name) {
+            const struct dct_info *info = &s->files[f].info;
+            of[f] = dcr_host_of(&hosts, info->host, info->mono_ns, info->real_ns,
+                                run ? run_clock_of(run, info->host) : NULL);
+            place(s, run, f);
+        }
+    for (size_t i = 0; i < s->n; i++) {
+        struct span *p = &s->span[i];
+        uint32_t f = s->tracks[p->row >> 6].file;
+        if (f >= s->n_files || !s->files[f].name)
+            continue;
+        int64_t start_ns = dcr_host_time(&of[f], p->start_ns), end_ns = dcr_host_time(&of[f], p->start_ns + p->dur_ns);
+        p->start_ns = start_ns;
+        p->dur_ns = end_ns > start_ns ? end_ns - start_ns : 0;
+    }
+    if (run)
+        spans_foreign_place(s, run);
+    s->n_hosts = hosts.n_seen;
+    s->n_measured_hosts = hosts.n_measured;
+    s->clock_error_ns = hosts.error_ns;
+}
+
 void spans_settle(struct spans *s, const struct run *run)
 {
     spans_place(s, run);

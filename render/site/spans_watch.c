@@ -4,7 +4,6 @@
 #include "lib/member.h"
 #include "render/model/watch.h"
 
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,24 +18,12 @@ struct collected {
     char member[4400];
 };
 
-/* Ranges that all runs hold, until their pages are made. */
-static atomic_size_t n_held;
-
 static void *begin(void)
 {
     struct collected *c = calloc(1, sizeof *c);
     if (c)
         spans_start(&c->spans);
     return c;
-}
-
-bool spans_hold(struct spans_share *share, size_t n)
-{
-    if (n == share->n)
-        return true;
-    size_t held = atomic_fetch_add(&n_held, n - share->n) + n - share->n;
-    share->n = n;
-    return held <= SPANS_MAX;
 }
 
 static void drop(struct collected *c)

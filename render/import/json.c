@@ -1,5 +1,5 @@
-/* json.c - reading JSON that someone else wrote: every value is checked for type and range. */
-#include "render/read/members.h"
+/* json.c - see json.h. */
+#include "render/import/json.h"
 
 #include "lib/buf.h"
 
