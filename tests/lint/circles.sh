@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# The renderer's files and folders form no circle: what a file calls stands below it. Calls are read from the symbols of
+# the compiled files, so that no call is missed and no include is needed for one to count.
+. tests/lib/tap.sh
+
+# edges FOLDER SOURCES: "caller callee" of the object files below FOLDER whose source is still in SOURCES; named without
+# FOLDER and without ".o".
+edges() {
+    local file source
+    while IFS= read -r file; do
+        source=$2${file#"$1"}
+        [ -f "${source%.o}.c" ] || continue
+        nm -P "$file" | awk -v file="${file#"$1"/}" '{ sub(/\.o$/, "", file); print $1, $2, file }'
+    done < <(find "$1" -name '*.o' | LC_ALL=C sort) | awk '
+        $2 ~ /^[TDBR]$/ { home[$1] = $3 }
+        $2 == "U" { name[++n] = $1; from[n] = $3 }
+        END { for (i = 1; i <= n; i++) if (name[i] in home && home[name[i]] != from[i]) print from[i], home[name[i]] }' | sort -u
+}
+# no_circle WHAT EDGES
+no_circle() {
+    if tsort "$2" >"$TMP/order" 2>"$TMP/circle"; then
+        ok "$1"
+    else
+        not_ok "$1" "in a circle: $(sed -n 's/^tsort: \([^ ]*\)$/\1/p' "$TMP/circle" | tr '\n' ' ')"
+    fi
+}
+
+# The check itself sees a circle of two files.
+mkdir -p "$TMP/planted/one" "$TMP/planted/two"
+printf 'int a(void); int b(void);\nint a(void) { return b(); }\n' >"$TMP/planted/one/a.c"
+printf 'int a(void); int b(void);\nint b(void) { return a(); }\n' >"$TMP/planted/two/b.c"
+for name in one/a two/b; do gcc -c -o "$TMP/planted/$name.o" "$TMP/planted/$name.c"; done
+edges "$TMP/planted" "$TMP/planted" >"$TMP/planted.edges"
+if tsort "$TMP/planted.edges" >"$TMP/order" 2>&1; then
+    not_ok "a planted circle is found" "$(cat "$TMP/planted.edges")"
+else
+    ok "a planted circle is found"
+fi
+
+edges "$BUILD/obj/render" render >"$TMP/edges"
+check "calls between files are seen" test "$(wc -l <"$TMP/edges")" -gt 300
+no_circle "no circle of files in render/" "$TMP/edges"
+# A folder stands above all that it calls. Files directly in render/ are the program.
+awk '{ a = $1; b = $2; if (!sub(/\/[^\/]*$/, "", a)) a = "main"; if (!sub(/\/[^\/]*$/, "", b)) b = "program"; if (a != b) print a, b }' "$TMP/edges" |
+    sort -u >"$TMP/folders"
+no_circle "no circle of folders in render/" "$TMP/folders"
+finish
