@@ -1,5 +1,6 @@
 #!/bin/bash
 # No evidence is lost and no program is harmed: closed standard streams, a full table of descriptors, two packs at once, full disks.
+# plain: strace, under which LeakSanitizer does not work
 # shellcheck disable=SC2016,SC2317  # commands for another shell; functions that check calls
 . tests/lib/tap.sh
 . tests/data/programs/build.sh

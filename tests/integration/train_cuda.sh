@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # train_cuda.sh - dcrnn-train --backend cuda: what it says where there is no GPU, and whole runs on the emulated device of
 # tests/gpu/emulator beside the same runs on the CPU. Several ranks: gpu_ranks.sh.
+# plain: the sanitized programs have no CUDA part
 # shellcheck disable=SC2317,SC2016  # functions are called by check; awk programs stand in single quotes
 . tests/lib/tap.sh
 emulated=$BUILD/tests/lib/libdcrnn-emulated.so
