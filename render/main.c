@@ -10,6 +10,7 @@
 #include "render/options.h"
 #include "render/outputs.h"
 #include "render/read/evidence.h"
+#include "render/say/say.h"
 #include "render/site/site.h"
 
 #include <signal.h>
@@ -168,6 +169,14 @@ static int check_places(const struct options *o, struct dcr_err *err)
     return rc ? rc : outputs_check(o, err);
 }
 
+static void print_phrasebook(void)
+{
+    struct dcr_buf b = {0};
+    say_phrasebook(&b);
+    fputs(dcr_buf_text(&b), stdout);
+    dcr_buf_release(&b);
+}
+
 int main(int argc, char **argv)
 {
     struct options o;
@@ -181,8 +190,11 @@ int main(int argc, char **argv)
     int rc = options_parse(&o, argc, argv, &err);
     if (rc)
         goto out;
-    if (o.is_help || o.is_version) {
+    if (o.is_phrasebook)
+        print_phrasebook();
+    if (o.is_help || o.is_version)
         fputs(o.is_help ? options_usage() : "dcreport " DCR_VERSION "\n", stdout);
+    if (o.is_help || o.is_version || o.is_phrasebook) {
         rc = dcr_flush_standard_output(&err);
         goto out;
     }

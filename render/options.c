@@ -73,11 +73,12 @@ static int parse_words(struct options *o, int argc, char **argv, int is_baseline
                                           {"quiet", no_argument, NULL, 'q'},
                                           {"help", no_argument, NULL, 'h'},
                                           {"version", no_argument, NULL, 'V'},
+                                          {"phrasebook", no_argument, NULL, 'P'}, /* for developers: not in --help */
                                           {NULL, 0, NULL, 0}};
     opterr = 0;
     optind = 0; /* start over */
     int rc = 0;
-    while (rc == 0 && !o->is_help && !o->is_version) {
+    while (rc == 0 && !o->is_help && !o->is_version && !o->is_phrasebook) {
         const char *word = argv[optind ? optind : 1]; /* it stays the same while short options of one word are read */
         int c = getopt_long(argc, argv, "-:o:n:t:qh", table, NULL);
         if (c == -1)
@@ -125,6 +126,9 @@ static int parse_words(struct options *o, int argc, char **argv, int is_baseline
         case 'V':
             o->is_version = 1;
             break;
+        case 'P':
+            o->is_phrasebook = 1;
+            break;
         case ':':
             rc = dcr_err_set(err, DCR_FAIL, "option '%s' needs a value; see dcreport --help", word);
             break;
@@ -165,7 +169,7 @@ int options_parse(struct options *o, int argc, char **argv, struct dcr_err *err)
         argv[at] = argv[0]; /* a command line of its own */
         rc = parse_words(o, argc - at, argv + at, 0, err);
     }
-    if (rc || o->is_help || o->is_version)
+    if (rc || o->is_help || o->is_version || o->is_phrasebook)
         return rc;
     if (o->n_archives == 0)
         return dcr_err_set(err, DCR_FAIL,

@@ -17,7 +17,7 @@ struct options {
     const char *theme_dir;       /* NULL = the default theme */
     const char *single_file;     /* NULL = none */
     int nodes;                   /* 0 = not given */
-    int is_quiet, is_help, is_version;
+    int is_quiet, is_help, is_version, is_phrasebook;
 };
 
 /** options_parse - errors: DCR_FAIL with a sentence that names the option. Borrows argv; free with options_release,

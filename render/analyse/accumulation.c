@@ -30,7 +30,7 @@ static void by_traces(struct report *rep, struct run_result *r)
         if (!r->run->traces[i].steps.n_steps)
             continue;
         if (first && (a->micro_batches != first->micro_batches || a->steps_between != first->steps_between)) {
-            r->accumulation.because = "n/a because the traces of the run do not agree";
+            r->accumulation.why = REASON(BATCHES_DISAGREE);
             return;
         }
         first = a;
@@ -39,22 +39,21 @@ static void by_traces(struct report *rep, struct run_result *r)
         return;
     if (first->micro_batches == 0) {
         if (first->because)
-            r->accumulation.because = report_text(rep, "n/a because %s", first->because);
+            r->accumulation.why = REASON(BATCHES_UNTOLD, slot_name(first->because));
         return;
     }
     r->accumulation = (struct accumulated){first->micro_batches, first->steps_between,
-                                           report_text(rep, "%s in the trace", first->by), ""};
+                                           report_text(rep, "%s in the trace", first->by), REASON(NONE)};
 }
 
 void accumulation(struct report *rep, struct run_result *r)
 {
-    r->accumulation = (struct accumulated){
-        .source = "", .because = "n/a because neither the program nor a trace says how many batches make a step"};
+    r->accumulation = (struct accumulated){.source = "", .why = REASON(BATCHES_OF_STEP)};
     int64_t ranges = by_ranges(r->run);
     if (r->run->program.accumulate > 0)
-        r->accumulation = (struct accumulated){r->run->program.accumulate, 0, "program.json", ""};
+        r->accumulation = (struct accumulated){r->run->program.accumulate, 0, "program.json", REASON(NONE)};
     else if (ranges > 0)
-        r->accumulation = (struct accumulated){ranges, 0, "backward passes in native traces", ""};
+        r->accumulation = (struct accumulated){ranges, 0, "backward passes in native traces", REASON(NONE)};
     else
         by_traces(rep, r);
 }

@@ -188,13 +188,12 @@ void breakdown_run(struct report *rep, struct run_result *out)
 {
     struct grid g = {0};
     grid_make(rep, out, &g);
-    out->steps_source = out->steps_because = out->warmup_because = out->throughput_because = out->pop_because =
-        out->pop_host_because = "";
+    out->steps_source = out->warmup_because = "";
     int m = run_metric("train_loss");
     for (size_t i = 0; i < out->run->n_epochs; i++)
         out->has_accuracy |= out->run->epochs[i].value[m] == out->run->epochs[i].value[m];
     if (g.n_steps == 0) {
-        out->steps_because = no_steps_because(rep, out->run, g.n_ranks);
+        out->steps_why = why_no_steps(rep, out->run, g.n_ranks);
         fill_summary(out);
         struct sums none = {0};
         breakdown_throughput(out, &none);

@@ -69,7 +69,7 @@ void breakdown_cap_gains(struct run_result *out, const struct sums *s);
 /** breakdown_causes - out->wait_cause_ns, which sum to the waiting that the breakdown shows. */
 void breakdown_causes(struct run_result *out, const struct sums *s);
 
-/** breakdown_skew - out->skew and skew_because (skew.c).
+/** breakdown_skew - out->skew and skew_why (skew.c).
  *  first    the first counted step, of those of g
  *  source   docs/metrics.md#breakdown. Test: tests/unit/test_breakdown.c */
 void breakdown_skew(struct run_result *out, const struct grid *g, size_t first);
@@ -86,8 +86,8 @@ void breakdown_throughput(struct run_result *out, const struct sums *s);
  *  source   docs/metrics.md#pop. Test: tests/unit/test_pop.c */
 void breakdown_pop(struct report *rep, struct run_result *out, const struct grid *g, const struct sums *s);
 
-/** no_steps_because - why a run has no steps that could be analysed: "n/a because ...". Gives text of the report.
+/** why_no_steps - why a run has no steps that could be analysed. Its slots live as long as the report.
  *  n_ranks_with_steps  ranks that recorded any */
-const char *no_steps_because(struct report *rep, const struct run *a, int n_ranks_with_steps);
+struct reason why_no_steps(struct report *rep, const struct run *a, int n_ranks_with_steps);
 
 #endif

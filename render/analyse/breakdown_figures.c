@@ -103,10 +103,6 @@ void breakdown_throughput(struct run_result *out, const struct sums *s)
     out->has_throughput = out->throughput > 0;
     if (!out->has_throughput) {
         out->throughput_source = "";
-        out->throughput_because =
-            !out->has_steps || run->is_foreign
-                ? "n/a because neither steps nor metrics.csv say how many samples were processed"
-                : "n/a because nothing says how many samples a step processes (dccollect run --label global_batch=N "
-                  "keeps it, or a program.json of the program)";
+        out->throughput_why = !out->has_steps || run->is_foreign ? REASON(NO_SAMPLES) : REASON(NO_SAMPLES_OF_STEPS);
     }
 }

@@ -60,17 +60,16 @@ static int host_by_traces(struct report *rep, struct run_result *r)
 }
 
 /* What the traces would need, to say how late the host is. */
-static const char *traces_lack(struct report *rep, const struct run *run)
+static struct reason why_not_by_traces(const struct run *run)
 {
     int n_devices = 0;
     for (int i = 0; i < run->n_traces; i++)
         for (int k = 0; k < run->traces[i].n_devices; k++, n_devices++) {
             const struct run_device *d = &run->traces[i].devices[k];
             if (d->steps_ns > 0 && !d->has_idle_causes)
-                return report_text(rep, "n/a because why the GPU was idle in the steps is not known: %s",
-                                   d->idle_because);
+                return REASON(GPU_IDLE_UNEXPLAINED, slot_name(d->idle_because));
         }
-    return n_devices ? "n/a because the GPU traces mark no steps" : "n/a because the traces hold no operation of a GPU";
+    return n_devices ? REASON(GPU_TRACES_WITHOUT_STEPS) : REASON(NO_GPU_OPERATIONS);
 }
 
 void rule_host(struct report *rep, struct run_result *r)
@@ -89,10 +88,10 @@ void rule_host(struct report *rep, struct run_result *r)
             }
         }
     if (n == 0) {
-        rule_not_measured(r, CLASS_HOST,
-                          r->run->n_traces                              ? traces_lack(rep, r->run)
-                          : strcmp(r->run->program.backend, "cpu") == 0 ? "n/a because the run used no GPU"
-                                                                        : "n/a because no GPU was monitored or traced");
+        rule_not_measured(rep, r, CLASS_HOST,
+                          r->run->n_traces                              ? why_not_by_traces(r->run)
+                          : strcmp(r->run->program.backend, "cpu") == 0 ? REASON(NO_GPU)
+                                                                        : REASON(NO_GPU_SEEN));
         return;
     }
     struct class_result *c = &r->classes[CLASS_HOST];

@@ -4,6 +4,7 @@
 #include "render/analyse/fit.h"
 #include "render/analyse/rules.h"
 #include "render/say/format.h"
+#include "render/say/say.h"
 
 #include <math.h>
 #include <string.h>
@@ -37,7 +38,7 @@ int gpu_memory_grows(double bytes_per_step, double whole)
 }
 
 /* The slope of a monitor's later half: the earlier one holds the start, in which every program takes its memory. */
-static int monitor_grows(const struct run_result *r, const struct run_gpu *g, double total_mb, const char **because)
+static int monitor_grows(const struct run_result *r, const struct run_gpu *g, double total_mb, struct reason *why)
 {
     const struct sampled *s = &g->memory_used_mb;
     double x[RUN_MAX_POINTS][FIT_MAX_PARAMETERS], y[RUN_MAX_POINTS];
@@ -47,20 +48,20 @@ static int monitor_grows(const struct run_result *r, const struct run_gpu *g, do
         x[n][1] = s->t_s[i];
         y[n] = s->value[i];
     }
-    *because = "";
+    *why = REASON(NONE);
     if (!r->has_steps)
-        *because = "n/a because the run has no steps to count by";
+        *why = REASON(MEMORY_NO_STEPS);
     else if (n < LEAST_POINTS)
-        *because = "n/a because the later half of the run has under ten samples";
+        *why = REASON(MEMORY_FEW_SAMPLES);
     struct fit f = n < LEAST_POINTS || !r->has_steps ? (struct fit){0} : fit_linear(x, y, n, 2);
-    if (!f.has && !**because)
-        *because = "n/a because the samples are of one time";
-    return **because ? -1 : gpu_memory_grows(f.parameter[1] * (double)r->step.mean_ns / 1e9, total_mb);
+    if (!f.has && !why->code)
+        *why = REASON(MEMORY_ONE_TIME);
+    return why->code ? -1 : gpu_memory_grows(f.parameter[1] * (double)r->step.mean_ns / 1e9, total_mb);
 }
 
 static void judge(struct report *rep, struct gpu_memory *m)
 {
-    m->has_share = m->used_bytes >= 0 && m->total_bytes > 0 && !*m->because;
+    m->has_share = m->used_bytes >= 0 && m->total_bytes > 0 && !m->why.code;
     if (!m->has_share)
         return;
     m->share_ratio = (double)m->used_bytes / (double)m->total_bytes;
@@ -69,7 +70,7 @@ static void judge(struct report *rep, struct gpu_memory *m)
         return;
     if (m->is_least) /* of what was there before nothing is known */
         m->state = MEMORY_UNKNOWN;
-    m->because = m->is_least ? "n/a because the trace holds single allocations, so that more may be in use" : "";
+    m->why = m->is_least ? REASON(MEMORY_AT_LEAST) : REASON(NONE);
 }
 
 static void add_monitored(struct report *rep, struct run_result *r, const struct run_node *n, const struct run_gpu *g)
@@ -84,18 +85,16 @@ static void add_monitored(struct report *rep, struct run_result *r, const struct
                              .n = g->memory_used_mb.n,
                              .used_bytes = (int64_t)(g->memory_used_mb.max * MB),
                              .total_bytes = has_total ? (int64_t)(total * MB) : -1,
-                             .grows = -1,
-                             .grows_because = "",
-                             .because = ""};
+                             .grows = -1};
     m->who = report_text(rep, "GPU %d of node %d", g->gpu_id, n->node);
     if (!has_total)
-        m->because = "n/a because the monitor gives the memory in use and not how much there is";
+        m->why = REASON(MEMORY_NO_TOTAL);
     else if (g->utilization_percent.n && g->utilization_percent.max <= 0)
-        m->because = "n/a because no kernel ran on it while it was watched";
+        m->why = REASON(MEMORY_NO_KERNEL);
     else
-        m->grows = monitor_grows(r, g, total, &m->grows_because);
-    if (*m->because)
-        m->grows_because = m->because; /* before the judgement adds what it cannot tell of the share alone */
+        m->grows = monitor_grows(r, g, total, &m->grows_why);
+    if (m->why.code)
+        m->grows_why = m->why; /* before the judgement adds what it cannot tell of the share alone */
     judge(rep, m);
 }
 
@@ -113,15 +112,14 @@ static void add_traced(struct report *rep, struct run_result *r, const struct ru
                              .total_bytes = d->memory_total_bytes > 0 ? d->memory_total_bytes : -1,
                              .is_least = k->is_driver,
                              .grows = -1,
-                             .grows_because = "n/a because under ten steps have events of memory",
-                             .because = ""};
+                             .grows_why = REASON(MEMORY_FEW_STEPS)};
     m->who =
         r->run->n_traces > 1 ? report_text(rep, "GPU %d of %s", m->gpu, m->file) : report_text(rep, "GPU %d", m->gpu);
     if (m->total_bytes < 0)
-        m->grows_because = m->because = "n/a because the trace does not say how much memory the GPU has";
+        m->grows_why = m->why = REASON(MEMORY_TOTAL_UNTRACED);
     else if (k->has_growth && k->n_step_peaks >= LEAST_POINTS) {
         m->grows = gpu_memory_grows(k->growth_bytes_per_step, (double)d->memory_total_bytes);
-        m->grows_because = "";
+        m->grows_why = REASON(NONE);
     }
     judge(rep, m);
 }
@@ -164,7 +162,7 @@ static const char *meaning(struct report *rep, const struct run_result *r, const
                            m->grows == 0 ? ", and it does not grow over the steps"
                            : m->share_ratio > t->gpu_memory
                                ? report_text(rep, "; whether it grows over the steps, which would be pressure, is %s",
-                                             m->grows_because)
+                                             say_reason(&rep->arena, &m->grows_why))
                                : "");
     case MEMORY_ROOM:
         return report_text(rep, "below %s there is room for a larger batch%s.", fmt_percent(t->gpu_memory_room).text,

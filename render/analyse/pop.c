@@ -90,30 +90,26 @@ static void add_gpus(struct report *rep, const struct run_result *out, const str
     }
 }
 
-/* Why what the GPUs did in the steps gives no efficiency of the run; NULL when it may. */
-static const char *no_gpus_because(struct report *rep, const struct run_result *out, const struct grid *g,
-                                   const struct gpu_sums *x)
+/* Why what the GPUs did in the steps gives no efficiency of the run; REASON_NONE when it may. */
+static struct reason why_no_gpus(const struct run_result *out, const struct grid *g, const struct gpu_sums *x)
 {
     if (x->n_with < g->n_ranks)
-        return report_text(rep, "n/a because the steps of %d of the %d ranks are not those of a GPU",
-                           g->n_ranks - x->n_with, g->n_ranks);
+        return REASON(STEPS_NOT_OF_GPUS, slot_count(g->n_ranks - x->n_with), slot_count(g->n_ranks));
     if (g->n_ranks < 2 && (is_one_of_many(out) || out->run->traces->world_size > 1))
-        return "n/a because the trace of one rank does not show what the other GPUs computed";
+        return REASON(ONE_OF_MANY_GPUS);
     if (x->n_several)
-        return "n/a because a trace is of several GPUs, and its steps show what one of them did";
-    return NULL;
+        return REASON(STEPS_OF_ONE_GPU);
+    return REASON(NONE);
 }
 
 /* Host side: time of the hosts outside calls of the GPU's runtime. Traces of GPUs hold no MPI calls. */
 static void host_of_gpus(struct run_result *out, const struct grid *g, const struct sums *s, const struct gpu_sums *x)
 {
     double total = 0, runtime = 0;
-    out->pop_host_because = x->n_with == 0 ? "n/a because the steps are not those of traces of GPUs: what ranks lose "
-                                             "to MPI is in their parallel efficiency"
-                            : x->n_with < g->n_ranks || x->n_silent
-                                ? "n/a because not every rank's trace holds the host's calls of the GPU's runtime"
-                                : "";
-    if (*out->pop_host_because)
+    out->pop_host_why = x->n_with == 0                          ? REASON(HOSTS_WITHOUT_GPUS)
+                        : x->n_with < g->n_ranks || x->n_silent ? REASON(NO_RUNTIME_CALLS)
+                                                                : REASON(NONE);
+    if (out->pop_host_why.code)
         return;
     for (int r = 0; r < g->n_ranks; r++) {
         total += (double)s->rank_total[r];
@@ -127,19 +123,18 @@ static void host_of_gpus(struct run_result *out, const struct grid *g, const str
 
 /* Ranks: what was useful cannot be told from what was waiting where nothing was communicated; of one rank among many,
  * not transfer from waiting. */
-static const char *no_ranks_because(const struct run_result *out, const struct grid *g)
+static struct reason why_no_ranks(const struct run_result *out, const struct grid *g)
 {
     if (is_one_of_many(out))
-        return "n/a because the trace of one rank does not show when the others came";
-    return g->n_ranks < 2 ? "n/a because one rank waits for nobody"
-                          : "n/a because no communication was recorded, so that waiting is in the work";
+        return REASON(ONE_OF_MANY_RANKS);
+    return g->n_ranks < 2 ? REASON(ONE_RANK) : REASON(WAITING_IN_WORK);
 }
 
-/* Useful time of each rank. Sets out->pop_because, why there is none. */
+/* Useful time of each rank. Sets out->pop_why, why there is none. */
 static const int64_t *useful_of_ranks(struct report *rep, struct run_result *out, const struct grid *g,
                                       const struct sums *s)
 {
-    out->pop_because = no_ranks_because(out, g);
+    out->pop_why = why_no_ranks(out, g);
     if ((g->n_ranks > 1 && out->comm_ns == 0) || is_one_of_many(out))
         return NULL;
     int64_t *useful = dcr_arena_alloc(&rep->arena, (size_t)g->n_ranks * sizeof *useful);
@@ -163,8 +158,8 @@ void breakdown_pop(struct report *rep, struct run_result *out, const struct grid
     out->pop.is_of_gpus = x.n_with > 0;
     if (!x.n_with) {
         useful = useful_of_ranks(rep, out, g, s);
-    } else if ((out->pop_because = no_gpus_because(rep, out, g, &x)) == NULL) {
-        out->pop_because = "n/a because no GPU computed in the counted steps";
+    } else if ((out->pop_why = why_no_gpus(out, g, &x)).code == REASON_NONE) {
+        out->pop_why = REASON(GPUS_IDLE_IN_STEPS);
         useful = x.useful;
     }
     if (!useful)

@@ -11,7 +11,7 @@ void pop_nodes(struct pop *p, const int64_t *useful, const int *node, int n)
         double sum = 0;
         int ranks = 0, is_first = 1;
         if (node[i] < 0) {
-            p->in_nodes_because = p->between_nodes_because = "n/a because the nodes of the ranks are not known";
+            p->in_nodes_why = p->between_nodes_why = REASON(NODES_OF_RANKS);
             return;
         }
         for (int k = 0; k < n; k++)
@@ -34,6 +34,6 @@ void pop_nodes(struct pop *p, const int64_t *useful, const int *node, int n)
     p->node_max_ns = p->in_nodes_ratio * p->max_ns;
     p->has_in_nodes = most_ranks > 1;
     p->has_between_nodes = n_nodes > 1;
-    p->in_nodes_because = most_ranks > 1 ? "" : "n/a because every node has one rank";
-    p->between_nodes_because = n_nodes > 1 ? "" : "n/a because all ranks are on one node";
+    p->in_nodes_why = most_ranks > 1 ? REASON(NONE) : REASON(ONE_RANK_A_NODE);
+    p->between_nodes_why = n_nodes > 1 ? REASON(NONE) : REASON(ONE_NODE);
 }

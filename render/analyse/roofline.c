@@ -11,7 +11,7 @@
 
 /* The peak rates of all ranks of a run together: calibrated on their machines, or stated for one rank. */
 struct ceilings {
-    const char *because;          /* "" or n/a because ... */
+    struct reason why;            /* REASON_NONE: they are known */
     const char *peaks;            /* as in struct roofline */
     double gflop_per_s, gb_per_s; /* of all ranks together */
     int is_turns; /* ranks took turns: a machine had more threads than cores, or than its CPU quota allows at once */
@@ -26,17 +26,16 @@ static double ceiling(const struct run_measured *one, const struct run_measured 
 
 /* What else would tell, by the first rank: of its counters the archive has a reason, or those of cycles and the like.
  */
-static const char *untold(struct report *rep, const struct run *a)
+static struct reason untold(struct report *rep, const struct run *a)
 {
     static const char because[] = "n/a because ";
-    const char *text = "n/a because the program does not say its operations and memory traffic per step, and ";
     const char *counters = a->ranks_len ? a->ranks[0].counters_status : "";
     if (strncmp(counters, "ok", 2) == 0)
-        return report_text(rep, "%sthe counters of cycles, instructions and cache misses do not tell them", text);
+        return REASON(NO_COUNTS_BUT_COUNTERS);
     if (strncmp(counters, because, sizeof because - 1) == 0)
         counters += sizeof because - 1;
-    return report_text(rep, "%sno hardware counters are in the archive%s%.300s%s", text, *counters ? " (" : "",
-                       counters, *counters ? ")" : "");
+    return *counters ? REASON(NO_COUNTS_NOR_COUNTERS, slot_name(report_text(rep, "%.300s", counters)))
+                     : REASON(NO_COUNTS);
 }
 
 /* `dccollect run --label KEY=N`: of one rank's cores or GPU. 0 = it is not stated */
@@ -104,18 +103,15 @@ static int shares_of(const struct run *a, int machine)
     return n;
 }
 
-static void add_machine(struct report *rep, const struct run *a, int machine, double threads, struct ceilings *f)
+static void add_machine(const struct run *a, int machine, double threads, struct ceilings *f)
 {
     const struct run_node_calibration *c = run_calibration_of(a, a->nodes[machine].node);
     if (!c || !c->memory_one.n || !c->flop_one.n) {
-        f->because = "n/a because a node of the run was not calibrated: run dccollect calibrate on it";
+        f->why = REASON(NODE_NOT_CALIBRATED);
         return;
     }
     if (c->disturbed && *c->disturbed) {
-        f->because = report_text(rep,
-                                 "n/a because other work was on the machine while it was calibrated (%s): calibrate "
-                                 "again while nothing else runs",
-                                 c->disturbed);
+        f->why = REASON(CALIBRATION_DISTURBED, slot_name(c->disturbed));
         return;
     }
     /* Arithmetic was measured by processor time, which a quota does not change, so the quota is applied here. Memory
@@ -134,26 +130,25 @@ static void add_machine(struct report *rep, const struct run *a, int machine, do
 
 static struct ceilings ceilings_of(struct report *rep, const struct run_result *r)
 {
-    struct ceilings f = {.because = "", .peaks = "calibrated"};
+    struct ceilings f = {.peaks = "calibrated"};
     const struct run *a = r->run;
     if (!(a->program.traffic_bytes_per_step > 0) || !(a->program.flop_per_step > 0))
-        f.because = untold(rep, a);
+        f.why = untold(rep, a);
     else if (stated(a, "peak_gflop_per_s") > 0 && stated(a, "peak_gb_per_s") > 0) {
         f.peaks = "stated";
         f.gflop_per_s = stated(a, "peak_gflop_per_s") * r->n_ranks;
         f.gb_per_s = stated(a, "peak_gb_per_s") * r->n_ranks;
         return f;
     } else if (strcmp(a->program.backend, "cuda") == 0)
-        f.because = "n/a because what is calibrated is processors and the run computed on GPUs: state what one can do "
-                    "(dccollect run --label peak_gflop_per_s=N --label peak_gb_per_s=N)";
+        f.why = REASON(CALIBRATION_OF_PROCESSORS);
     else if (!a->calibration)
-        f.because = "n/a because the machine was not calibrated: run dccollect calibrate before the run";
-    const int *ranks = *f.because ? NULL : ranks_of_machines(rep, r);
-    for (int i = 0; !*f.because && i < a->nodes_len; i++)
+        f.why = REASON(NOT_CALIBRATED);
+    const int *ranks = f.why.code ? NULL : ranks_of_machines(rep, r);
+    for (int i = 0; !f.why.code && i < a->nodes_len; i++)
         if (ranks[i])
-            add_machine(rep, a, i, ranks[i] * (double)(a->program.threads > 0 ? a->program.threads : 1), &f);
-    if (!*f.because && !(f.gflop_per_s > 0 && f.gb_per_s > 0))
-        f.because = "n/a because no rank was on a node that was calibrated";
+            add_machine(a, i, ranks[i] * (double)(a->program.threads > 0 ? a->program.threads : 1), &f);
+    if (!f.why.code && !(f.gflop_per_s > 0 && f.gb_per_s > 0))
+        f.why = REASON(NO_RANK_CALIBRATED);
     return f;
 }
 
@@ -187,29 +182,25 @@ static const char *of_ceiling(struct report *rep, const char *peaks, double rati
                        unit);
 }
 
-/* Why a rate cannot be compared with its peak; "" = it can. A rate above the peak means that the program's counts or
- * the peak are wrong. The text after the colon says what to do. */
-static const char *disagree(struct report *rep, const struct roofline *f, double rate, double peak, const char *unit)
+/* Why a rate cannot be compared with its peak; REASON_NONE = it can. A rate above the peak means that the program's
+ * counts or the peak are wrong. */
+static struct reason disagree(const struct report *rep, const struct roofline *f, double rate, double peak,
+                              const char *unit)
 {
     if (rate / peak <= 1 + rep->thresholds.peak_error)
-        return "";
-    return report_text(
-        rep,
-        "n/a because counts and %s disagree (%s %s is %s times the %s %s %s): %s, and check flop_per_step "
-        "and traffic_bytes_per_step of program.json",
-        strcmp(f->peaks, "stated") == 0 ? "stated peaks" : "calibration", fmt_number(rate).text, unit,
-        fmt_ratio(rate / peak).text, f->peaks, fmt_number(peak).text, unit,
-        strcmp(f->peaks, "stated") == 0 ? "state the peaks of one rank anew"
-                                        : "calibrate again while nothing else runs");
+        return REASON(NONE);
+    struct slot is = slot_number(rate), of = slot_name(unit), times = slot_ratio(rate / peak), can = slot_number(peak);
+    return strcmp(f->peaks, "stated") == 0 ? REASON(STATED_PEAKS_DISAGREE, is, of, times, can)
+                                           : REASON(CALIBRATION_DISAGREES, is, of, times, can);
 }
 
-static void set_shares(struct report *rep, struct roofline *f)
+static void set_shares(const struct report *rep, struct roofline *f)
 {
-    const char *flop = disagree(rep, f, f->gflop_per_s, f->peak_gflop_per_s, "GFLOP/s");
-    const char *bytes = disagree(rep, f, f->gb_per_s, f->peak_gb_per_s, "GB/s");
-    f->mfu_because = flop;
-    f->of_attainable_because = *flop ? flop : bytes;
-    if (*f->of_attainable_because)
+    struct reason flop = disagree(rep, f, f->gflop_per_s, f->peak_gflop_per_s, "GFLOP/s");
+    struct reason bytes = disagree(rep, f, f->gb_per_s, f->peak_gb_per_s, "GB/s");
+    f->mfu_why = flop;
+    f->of_attainable_why = flop.code ? flop : bytes;
+    if (f->of_attainable_why.code)
         f->bound = "";
 }
 
@@ -217,10 +208,7 @@ struct roofline roofline_of(const struct run_program *p, double peak_gflop_per_s
                             double step_ns, double bound_ratio)
 {
     struct roofline f = {.has = 1,
-                         .because = "",
                          .peaks = "",
-                         .of_attainable_because = "",
-                         .mfu_because = "",
                          .flop = p->flop_per_step,
                          .bytes = p->traffic_bytes_per_step,
                          .peak_gflop_per_s = peak_gflop_per_s,
@@ -242,11 +230,11 @@ void rule_memory(struct report *rep, struct run_result *r)
 {
     const struct thresholds *t = &rep->thresholds;
     struct ceilings p = ceilings_of(rep, r);
-    if (!*p.because && r->part_ns[PART_COMPUTE] <= 0)
-        p.because = "n/a because no compute phase was recorded";
-    if (*p.because) {
-        r->roofline.because = p.because;
-        rule_not_measured(r, CLASS_MEMORY, p.because);
+    if (!p.why.code && r->part_ns[PART_COMPUTE] <= 0)
+        p.why = REASON(NO_COMPUTE);
+    if (p.why.code) {
+        r->roofline.why = p.why;
+        rule_not_measured(rep, r, CLASS_MEMORY, p.why);
         return;
     }
     double step = (double)r->step.mean_ns, wall = wall_of_compute(r, p.is_turns), left = left_by_others(r);
@@ -255,8 +243,8 @@ void rule_memory(struct report *rep, struct run_result *r)
     f.is_of_step = p.is_turns;
     set_shares(rep, &f);
     r->roofline = f;
-    if (*f.of_attainable_because) {
-        rule_not_measured(r, CLASS_MEMORY, f.of_attainable_because);
+    if (f.of_attainable_why.code) {
+        rule_not_measured(rep, r, CLASS_MEMORY, f.of_attainable_why);
         return;
     }
     /* Counts and ceilings are estimates: more than all of compute they cannot take. */
@@ -343,7 +331,7 @@ void rule_compute(struct report *rep, struct run_result *r)
 {
     const struct thresholds *t = &rep->thresholds;
     if (r->part_ns[PART_COMPUTE] == 0) {
-        rule_not_measured(r, CLASS_COMPUTE, "n/a because no compute phase was recorded");
+        rule_not_measured(rep, r, CLASS_COMPUTE, REASON(NO_COMPUTE));
         return;
     }
     r->gain_ns[CLASS_COMPUTE] = gain_of_kernels(rep, r);

@@ -2,6 +2,7 @@
 #include "render/analyse/rules.h"
 
 #include "lib/fs.h"
+#include "render/say/say.h"
 
 #include <math.h>
 
@@ -27,10 +28,14 @@ struct class_result *rule_begin(struct run_result *r, enum cause_class cls, int6
     return c;
 }
 
-void rule_not_measured(struct run_result *r, enum cause_class cls, const char *because)
+void rule_not_measured(struct report *rep, struct run_result *r, enum cause_class cls, struct reason why)
 {
-    r->classes[cls] =
-        (struct class_result){.cls = cls, .rule = "", .threshold_name = "", .threshold_ratio = -1, .text = because};
+    r->classes[cls] = (struct class_result){.cls = cls,
+                                            .rule = "",
+                                            .threshold_name = "",
+                                            .threshold_ratio = -1,
+                                            .why = why,
+                                            .text = say_reason(&rep->arena, &why)};
 }
 
 void rule_grade(struct class_result *c, double limits, double watch)

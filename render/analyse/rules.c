@@ -4,6 +4,7 @@
 
 #include "lib/fs.h"
 #include "render/say/format.h"
+#include "render/say/say.h"
 
 #include <math.h>
 #include <string.h>
@@ -38,20 +39,14 @@ static int is_loading_elsewhere(struct loading_elsewhere l)
 }
 
 /* The steps' own thread names no loading: where else it was. */
-static const char *no_loading_because(struct report *rep, const struct run_result *r)
+static struct reason why_no_loading(const struct run_result *r)
 {
     struct loading_elsewhere l = loading_elsewhere(r->run);
     if (!is_loading_elsewhere(l))
-        return "n/a because no data loading was recorded";
+        return REASON(NO_LOADING);
     if (l.between_ns >= l.other_ns)
-        return report_text(rep,
-                           "n/a because no data loading was recorded inside the steps; between them it took %s of the "
-                           "time from the first step to the last",
-                           fmt_percent(l.between_ns / l.wall_ns).text);
-    return report_text(rep,
-                       "n/a because no data loading was recorded on the thread of the steps; elsewhere (other threads, "
-                       "or before the steps) it took %s, %s of the time of the steps",
-                       fmt_time((int64_t)l.other_ns).text, fmt_percent(l.other_ns / l.wall_ns).text);
+        return REASON(LOADING_BETWEEN_STEPS, slot_percent(l.between_ns / l.wall_ns));
+    return REASON(LOADING_ELSEWHERE, slot_time((int64_t)l.other_ns), slot_percent(l.other_ns / l.wall_ns));
 }
 
 static void rule_data(struct report *rep, struct run_result *r)
@@ -59,7 +54,7 @@ static void rule_data(struct report *rep, struct run_result *r)
     const struct thresholds *t = &rep->thresholds;
     int64_t caused = r->wait_cause_ns[CAT_DATA];
     if (r->part_ns[PART_DATA] == 0) {
-        rule_not_measured(r, CLASS_DATA, no_loading_because(rep, r));
+        rule_not_measured(rep, r, CLASS_DATA, why_no_loading(r));
         r->classes[CLASS_DATA].is_unrecorded = !is_loading_elsewhere(loading_elsewhere(r->run));
         return;
     }
@@ -136,7 +131,7 @@ static void rule_io(struct report *rep, struct run_result *r)
             iowait = s->sum / (double)s->n / 100;
     }
     if (in_steps == 0 && r->io_outside_ns == 0 && iowait <= t->iowait_limits && !is_io_recorded(r->run)) {
-        rule_not_measured(r, CLASS_IO, "n/a because no checkpoint or other file write was recorded");
+        rule_not_measured(rep, r, CLASS_IO, REASON(NO_WRITES));
         r->classes[CLASS_IO].is_unrecorded = 1;
         return;
     }
@@ -175,12 +170,10 @@ static void rule_io(struct report *rep, struct run_result *r)
         c->text = report_text(rep, "%s; all calls on files that were recorded took %s, summed over ranks%s", c->text,
                               all_of_files(rep, r->run), beside_files(rep, r->run));
     if (c->verdict == VERDICT_FINE && is_io_unseen(t, r->run)) { /* what was not seen is no zero */
-        rule_not_measured(r, CLASS_IO,
-                          report_text(rep,
-                                      "n/a because %s were read and written in calls that were not seen (fprintf and "
-                                      "others, or pipes and sockets); seen: %s",
-                                      fmt_bytes((double)unseen_bytes(r->run)).text,
-                                      r->part_ns[PART_IO] ? a_step(rep, r->part_ns[PART_IO]) : "none in steps"));
+        struct slot unseen = slot_bytes((double)unseen_bytes(r->run));
+        rule_not_measured(rep, r, CLASS_IO,
+                          r->part_ns[PART_IO] ? REASON(FILES_UNSEEN_BUT, unseen, slot_time(r->part_ns[PART_IO]))
+                                              : REASON(FILES_UNSEEN, unseen));
         c->is_unrecorded = 1;
     }
 }
@@ -189,7 +182,7 @@ static void rule_copy(struct report *rep, struct run_result *r)
 {
     const struct thresholds *t = &rep->thresholds;
     if (r->part_ns[PART_COPY] == 0) {
-        rule_not_measured(r, CLASS_COPY, "n/a because no host-to-device copy was recorded");
+        rule_not_measured(rep, r, CLASS_COPY, REASON(NO_COPIES));
         return;
     }
     struct class_result *c =
@@ -269,7 +262,8 @@ static void rule_shared(struct report *rep, struct run_result *r)
         c->text = s->own;
     } else if (!has_cores) {
         c->verdict = VERDICT_NA;
-        c->text = "n/a because the cores of the nodes were not recorded";
+        c->why = REASON(NO_CORES);
+        c->text = say_reason(&rep->arena, &c->why);
     } else {
         c->text = enough_cores(rep, r);
     }
@@ -324,7 +318,7 @@ void rules(struct report *rep)
             rule_overhead(rep, r);
         } else {
             for (int c = 0; c < N_CLASSES; c++)
-                rule_not_measured(r, (enum cause_class)c, r->steps_because);
+                rule_not_measured(rep, r, (enum cause_class)c, r->steps_why);
         }
         rule_host(rep, r);
         rule_shared(rep, r);

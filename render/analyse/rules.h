@@ -10,7 +10,7 @@
 struct class_result *rule_begin(struct run_result *r, enum cause_class cls, int64_t ns, const char *rule,
                                 const char *threshold_name, double threshold);
 /** rule_not_measured - the line of a class of which nothing is known. */
-void rule_not_measured(struct run_result *r, enum cause_class cls, const char *because);
+void rule_not_measured(struct report *rep, struct run_result *r, enum cause_class cls, struct reason why);
 /** rule_grade - limits above one share, watched above another. */
 void rule_grade(struct class_result *c, double limits, double watch);
 /** rule_share - of the mean step; 0 without one. */
@@ -33,7 +33,7 @@ void rule_host(struct report *rep, struct run_result *r);
  *  source   docs/metrics.md#predicted-gain. Test: tests/unit/test_rules.c */
 void rule_memory(struct report *rep, struct run_result *r);
 /** roofline_of - the roofline of a step: counts of the program, ceilings of all ranks together. Shares are not limited,
- *  and the texts are "". (roofline.c)
+ *  and there are no reasons. (roofline.c)
  *  wall_ns      time of a step's operations, > 0
  *  bound_ratio  of a ceiling above which it is the bound
  *  source       docs/metrics.md#roofline. Test: tests/unit/test_rules.c */

@@ -49,11 +49,9 @@ static int64_t mpi_calls(const struct run *a)
 }
 
 /* In the steps there is none: that may be because it lies outside them.  n: calls that do */
-static const char *no_communication_because(struct report *rep, int64_t n)
+static struct reason why_no_communication(int64_t n)
 {
-    return !n ? "n/a because no communication was recorded"
-              : report_text(rep, "n/a because no communication was recorded inside the steps; %lld MPI %s outside them",
-                            (long long)n, n == 1 ? "call lies" : "calls lie");
+    return n ? REASON(COMMUNICATION_OUTSIDE, slot_count(n)) : REASON(NO_COMMUNICATION);
 }
 
 /* Above the threshold of waiting for one rank it limits, whatever that of all waiting is. */
@@ -75,11 +73,8 @@ static void rule_imbalance_when_shared(struct report *rep, struct run_result *r,
     struct class_result *w = &r->classes[CLASS_IMBALANCE];
     int64_t wait = r->part_ns[PART_WAIT];
     if (caused > 0 && r->uneven_wait_ns == 0) {
-        rule_not_measured(r, CLASS_IMBALANCE,
-                          report_text(rep,
-                                      "n/a because ranks were kept from their cores: of %s a step (%s) that they wait "
-                                      "for each other, unequal work explains nothing",
-                                      fmt_time(wait).text, fmt_percent(rule_share(r, wait)).text));
+        rule_not_measured(rep, r, CLASS_IMBALANCE,
+                          REASON(WAITING_FOR_CORES, slot_time(wait), slot_percent(rule_share(r, wait))));
         return;
     }
     w->share_ns = r->uneven_wait_ns;
@@ -195,20 +190,17 @@ void rule_communication(struct report *rep, struct run_result *r)
     const struct thresholds *t = &rep->thresholds;
     int is_alone = is_one_of_many(r);
     if (r->n_ranks < 2 && !is_alone) {
-        rule_not_measured(r, CLASS_COMMUNICATION, "n/a because one rank has nobody to exchange with");
-        rule_not_measured(r, CLASS_IMBALANCE, "n/a because one rank waits for nobody");
+        rule_not_measured(rep, r, CLASS_COMMUNICATION, REASON(NO_PARTNER));
+        rule_not_measured(rep, r, CLASS_IMBALANCE, REASON(ONE_RANK));
         if (r->comm_ns > 0) /* and yet it calls them */
             rule_one_rank(rep, r);
         return;
     }
     if (r->comm_ns == 0) {
         int64_t outside = r->hidden_comm_ns ? 0 : mpi_calls(r->run);
-        rule_not_measured(r, CLASS_COMMUNICATION, no_communication_because(rep, outside));
+        rule_not_measured(rep, r, CLASS_COMMUNICATION, why_no_communication(outside));
         r->classes[CLASS_COMMUNICATION].is_unrecorded = !outside;
-        rule_not_measured(r, CLASS_IMBALANCE,
-                          outside
-                              ? "n/a because no communication was recorded inside the steps in which a rank could wait"
-                              : "n/a because no communication was recorded in which a rank could wait");
+        rule_not_measured(rep, r, CLASS_IMBALANCE, outside ? REASON(NO_WAITING_IN_STEPS) : REASON(NO_WAITING));
         return;
     }
     int64_t transfer = r->part_ns[PART_TRANSFER], caused = 0;
@@ -239,7 +231,7 @@ void rule_communication(struct report *rep, struct run_result *r)
     if (is_alone) {
         c->text = report_text(rep, "%s a step, waiting for the ranks whose traces are not here included",
                               fmt_time(transfer).text);
-        rule_not_measured(r, CLASS_IMBALANCE, "n/a because the trace of one rank does not show whom it waited for");
+        rule_not_measured(rep, r, CLASS_IMBALANCE, REASON(ONE_OF_MANY_WAITS));
         return;
     }
 

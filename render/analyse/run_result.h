@@ -3,6 +3,7 @@
 #ifndef RENDER_ANALYSE_RUN_RESULT_H
 #define RENDER_ANALYSE_RUN_RESULT_H
 
+#include "render/model/reason.h"
 #include "render/model/run.h"
 
 #include <stdint.h>
@@ -52,14 +53,14 @@ struct pop {
         step_ns; /* per step: of useful time; of time with anything on a
                     GPU; exposed transfer; the step. Ratios come of them */
     double parallel_ratio, load_balance_ratio, communication_ratio;
-    double serialization_ratio, transfer_ratio;           /* estimated from the split of collectives */
-    double gpu_communication_ratio, orchestration_ratio;  /* of GPUs: they multiply to communication_ratio */
-    int64_t useful_mean_ns, useful_max_ns;                /* per step, over workers */
-    double node_max_ns;                                   /* greatest mean useful time of a node's ranks, per step */
-    int has_in_nodes, has_between_nodes;                  /* load balance = within nodes x between them */
-    double in_nodes_ratio, between_nodes_ratio;           /* 1 where the other is all of it */
-    const char *in_nodes_because, *between_nodes_because; /* n/a because ...; NULL or "" where has */
-    int has_scaling;                                      /* against the series' reference */
+    double serialization_ratio, transfer_ratio;          /* estimated from the split of collectives */
+    double gpu_communication_ratio, orchestration_ratio; /* of GPUs: they multiply to communication_ratio */
+    int64_t useful_mean_ns, useful_max_ns;               /* per step, over workers */
+    double node_max_ns;                                  /* greatest mean useful time of a node's ranks, per step */
+    int has_in_nodes, has_between_nodes;                 /* load balance = within nodes x between them */
+    double in_nodes_ratio, between_nodes_ratio;          /* 1 where the other is all of it */
+    struct reason in_nodes_why, between_nodes_why;       /* REASON_NONE where has, and without efficiencies */
+    int has_scaling;                                     /* against the series' reference */
     double computation_scaling_ratio, global_ratio;
 };
 
@@ -156,7 +157,8 @@ struct class_result {
     struct judged judged;
     int64_t
         gain_ns; /* step time saved if the cause were removed (critical path); gain_basis_of says how sure that is */
-    const char *text;  /* one line: what was found, or "n/a because ..." */
+    struct reason why; /* of VERDICT_NA */
+    const char *text;  /* one line: what was found, or why in words */
     int is_unrecorded; /* nothing of it was recorded, not elsewhere either: it may be in what is called compute */
 };
 /** judged_of - what decided about a class: `judged`, or else its share, whose `of` is NULL then. What is said of a
@@ -214,24 +216,24 @@ struct accumulated {
     int64_t micro_batches; /* 1 = there is none; 0 = not known */
     int64_t steps_between; /* steps are marked around micro-batches: so many make an optimiser step; 0 = they are not */
     const char *source;    /* "program.json", "backward passes in native traces"; "" = not known */
-    const char *because;   /* n/a because ... when micro_batches is 0 */
+    struct reason why;     /* when micro_batches is 0 */
 };
 
 /* The compute of a step compared with the peak rates of the ranks' cores or GPUs, all ranks together. The counts come
  * from the program, the ceilings from a calibration or from labels. */
 struct roofline {
     int has;
-    const char *because; /* n/a because ... when !has */
-    const char *peaks;   /* where the ceilings are from: "calibrated" or "stated"; "" none */
-    double flop, bytes;  /* per step */
+    struct reason why;  /* when !has; REASON_NONE without steps */
+    const char *peaks;  /* where the ceilings are from: "calibrated" or "stated"; "" none */
+    double flop, bytes; /* per step */
     double peak_gflop_per_s, peak_gb_per_s;
     double intensity, ridge; /* FLOP per byte: of the program; where both ceilings meet */
     double attainable_gflop_per_s;
     int is_of_step; /* rates are over whole steps, because ranks took turns on cores; else over the compute phases */
     double gflop_per_s, gb_per_s; /* achieved in that wall time */
-    /* Shares of the peaks; slightly above 1 is a measurement error. Each is valid only if its text is "". */
-    double of_attainable_ratio, mfu_ratio;           /* mfu: FLOP of a step / (step time * peak) */
-    const char *of_attainable_because, *mfu_because; /* n/a because counts and peaks disagree ... */
+    /* Shares of the peaks; slightly above 1 is a measurement error. Each is valid only if its reason is REASON_NONE. */
+    double of_attainable_ratio, mfu_ratio; /* mfu: FLOP of a step / (step time * peak) */
+    struct reason of_attainable_why, mfu_why;
     const char *bound; /* "compute", "memory", "neither" (latency, launches, small kernels); "" = cannot be told */
 };
 
@@ -263,9 +265,9 @@ struct gpu_memory {
     int has_share;
     double share_ratio; /* used / total */
     int grows;          /* over the steps; -1 = not known */
-    const char *grows_because;
+    struct reason grows_why;
     enum memory_state state;
-    const char *because; /* n/a because ... of MEMORY_UNKNOWN */
+    struct reason why; /* of MEMORY_UNKNOWN */
 };
 
 /* A change that can be tried with one command: render/analyse/trials.h. In the order in which they are advised. */
@@ -289,10 +291,10 @@ struct run_result {
     int series;        /* index into report.series, -1 none */
 
     int has_steps;
-    const char *steps_because; /* n/a because ... when !has_steps */
-    const char *steps_source;  /* "native traces", "steps.csv", "traces of another tool", ... or "" */
-    int64_t n_steps;           /* complete on all ranks */
-    int64_t n_partial_steps;   /* seen on some ranks only; left out */
+    struct reason steps_why;  /* when !has_steps */
+    const char *steps_source; /* "native traces", "steps.csv", "traces of another tool", ... or "" */
+    int64_t n_steps;          /* complete on all ranks */
+    int64_t n_partial_steps;  /* seen on some ranks only; left out */
     int64_t n_warmup;
     const char *warmup_because;             /* how many were excluded and why; also when none */
     int64_t n_counted;                      /* n_steps - n_warmup */
@@ -322,18 +324,18 @@ struct run_result {
                           0 = of none, and n_last and caused_wait_ns of the ranks are n/a */
     struct rank_result *ranks; /* shape (n_rank_results), ascending rank */
     int n_rank_results;
-    struct spread skew;          /* estimated, of the counted steps' collectives: first to last arrival; n 0 = n/a */
-    const char *skew_because;    /* n/a because ... */
+    struct spread skew; /* estimated, of the counted steps' collectives: first to last arrival; n 0 = n/a */
+    struct reason skew_why;
     struct phase_result *phases; /* in order of appearance */
     int n_phases;
     struct straggler straggler;
     struct processor processor;
     double straggler_x; /* slowest rank's mean step / fastest's; 0 = n/a */
     struct pop pop;
-    const char *pop_because; /* n/a because ... when !pop.has */
+    struct reason pop_why; /* when !pop.has; REASON_NONE without steps */
     struct pop_host pop_host;
-    const char *pop_host_because; /* the same of pop_host */
-    double coverage_ratio;        /* step time / wall time from first to last step, mean over ranks; 0 = n/a */
+    struct reason pop_host_why; /* the same of pop_host */
+    double coverage_ratio;      /* step time / wall time from first to last step, mean over ranks; 0 = n/a */
     struct accumulated accumulation;
     int64_t validation_ns, io_outside_ns, wall_ns; /* mean over ranks, whole run */
     double bytes_per_step;                         /* per rank into collectives; 0 = not recorded */
@@ -343,7 +345,7 @@ struct run_result {
     int has_throughput;
     double throughput;             /* samples per second, all ranks */
     const char *throughput_source; /* "steps", "program.json", "label" or "metrics.csv" */
-    const char *throughput_because;
+    struct reason throughput_why;
 
     int has_accuracy;                       /* metrics.csv has losses */
     struct class_result classes[N_CLASSES]; /* index = enum cause_class */

@@ -198,8 +198,8 @@ static void fill_point(struct report *rep, struct series_point *p)
         m.node_max_ns += q->node_max_ns;
         m.has_in_nodes = q->has_in_nodes; /* ranks and nodes are the same in all repetitions */
         m.has_between_nodes = q->has_between_nodes;
-        m.in_nodes_because = q->in_nodes_because;
-        m.between_nodes_because = q->between_nodes_because;
+        m.in_nodes_why = q->in_nodes_why;
+        m.between_nodes_why = q->between_nodes_why;
     }
     if (with_pop) {
         m.mean_ns /= with_pop;

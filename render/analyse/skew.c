@@ -10,9 +10,9 @@
 void breakdown_skew(struct run_result *out, const struct grid *g, size_t first)
 {
     size_t n = 0;
-    out->skew_because = is_one_of_many(out) ? "n/a because the trace of one rank does not show when the others came"
-                        : g->n_ranks < 2    ? "n/a because one rank waits for nobody"
-                                            : "n/a because no collectives were recorded that all ranks count alike";
+    out->skew_why = is_one_of_many(out) ? REASON(ONE_OF_MANY_RANKS)
+                    : g->n_ranks < 2    ? REASON(ONE_RANK)
+                                        : REASON(NO_COMMON_COLLECTIVES);
     for (size_t step = first; step < g->n_steps; step++)
         n += grid_at(g, step, 0)->n_collectives;
     int64_t *x = g->n_ranks > 1 && n ? calloc(n, sizeof *x) : NULL;
@@ -34,7 +34,7 @@ void breakdown_skew(struct run_result *out, const struct grid *g, size_t first)
     }
     if (n) {
         out->skew = spread_of(x, n);
-        out->skew_because = "";
+        out->skew_why = REASON(NONE);
     }
     free(x);
 }

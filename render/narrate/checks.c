@@ -3,6 +3,7 @@
 
 #include "render/analyse/analyse.h"
 #include "render/say/format.h"
+#include "render/say/say.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -121,15 +122,13 @@ static double gpu_value(const struct run *run, int is_memory)
 }
 
 /* Why gpu_memory is n/a: not monitored at all, or in part. */
-static const char *memory_because(const struct run *run)
+static struct reason why_no_memory(const struct run *run)
 {
     int n = 0, n_used = 0;
     for (int i = 0; i < run->nodes_len; i++)
         for (int k = 0; k < run->nodes[i].n_gpus; k++, n++)
             n_used += run->nodes[i].gpus[k].memory_used_mb.n > 0;
-    return n_used ? "n/a because the GPU's monitor gives the memory in use and not how much there is"
-           : n    ? "n/a because the GPU's monitor gives no memory in use"
-                  : "n/a because no GPU was monitored";
+    return n_used ? REASON(GPU_MONITOR_NO_TOTAL) : n ? REASON(GPU_MONITOR_NO_MEMORY) : REASON(NO_GPU_MONITORED);
 }
 
 static double dropped(const struct run *run)
@@ -141,19 +140,19 @@ static double dropped(const struct run *run)
 }
 
 /* Of a step; NAN where nothing was recorded that could tell it: no zero, which would pass. */
-static double part_share(const struct run_result *r, enum part p, const char **because)
+static double part_share(const struct run_result *r, enum part p, struct reason *why)
 {
     if (is_part_known(r, p))
         return share(r, r->part_ns[p]);
     const struct class_result *c = &r->classes[class_of_part(p)];
-    *because = c->verdict == VERDICT_NA ? c->text : *because;
+    *why = c->verdict == VERDICT_NA ? c->why : *why;
     return NAN;
 }
 
 /* Transfer and waiting. */
-static double communication_share(const struct run_result *r, const char **because)
+static double communication_share(const struct run_result *r, struct reason *why)
 {
-    double transfer = part_share(r, PART_TRANSFER, because);
+    double transfer = part_share(r, PART_TRANSFER, why);
     return isnan(transfer) && r->comm_ns == 0 ? NAN : share(r, r->comm_ns);
 }
 
@@ -163,34 +162,32 @@ static int is_efficiency(enum metric m)
     return m == METRIC_load_balance || m == METRIC_parallel_efficiency || m == METRIC_communication_efficiency;
 }
 
-#define LOST_BECAUSE "n/a because events were lost while it was recorded"
-
-/* NAN: n/a, and because says why. */
-static double value_of(const struct run_result *r, enum metric m, const char **because)
+/* NAN: n/a, and why says so. */
+static double value_of(const struct run_result *r, enum metric m, struct reason *why)
 {
     double v;
-    *because = r->has_steps ? "n/a because it was not measured" : r->steps_because;
+    *why = r->has_steps ? REASON(NOT_MEASURED) : r->steps_why;
     switch (m) {
     case METRIC_gpu_utilization:
     case METRIC_gpu_memory:
-        *because = m == METRIC_gpu_memory ? memory_because(r->run)
-                   : r->run->n_traces     ? "n/a because no GPU was monitored, and the traces hold no steps of one"
-                                          : "n/a because no GPU was monitored";
+        *why = m == METRIC_gpu_memory ? why_no_memory(r->run)
+               : r->run->n_traces     ? REASON(NO_GPU_MONITORED_NOR_STEPS)
+                                      : REASON(NO_GPU_MONITORED);
         v = gpu_value(r->run, m == METRIC_gpu_memory);
         return isnan(v) && m == METRIC_gpu_utilization ? traced_utilization(r->run) : v;
     case METRIC_throughput:
         if (lost_steps(r->run))
             break;
-        *because = r->throughput_because;
+        *why = r->throughput_why;
         return r->has_throughput ? r->throughput : NAN;
     case METRIC_dropped:
-        *because = "n/a because no rank was recorded";
+        *why = REASON(NO_RANK_RECORDED);
         return dropped(r->run);
     default:
         break;
     }
     if (lost_steps(r->run)) { /* a check must hold for the whole run, and only a part of it was recorded */
-        *because = LOST_BECAUSE;
+        *why = REASON(EVENTS_LOST);
         return NAN;
     }
     switch (m) {
@@ -208,29 +205,29 @@ static double value_of(const struct run_result *r, enum metric m, const char **b
     if (!r->has_steps || r->step.mean_ns <= 0)
         return NAN;
     if (!r->pop.has && is_efficiency(m))
-        *because = r->pop_because;
+        *why = r->pop_why;
     switch (m) {
     case METRIC_exposed_comm:
-        return communication_share(r, because);
+        return communication_share(r, why);
     case METRIC_comm_transfer:
     case METRIC_comm_wait:
         if (is_one_of_many(r))
-            *because = "n/a because the trace of one rank does not show when the others came";
+            *why = REASON(ONE_OF_MANY_RANKS);
         else if (m == METRIC_comm_wait && r->n_ranks == 1)
-            *because = "n/a because one rank waits for nobody";
+            *why = REASON(ONE_RANK);
         return is_one_of_many(r) || (m == METRIC_comm_wait && r->n_ranks == 1)
                    ? NAN
-                   : part_share(r, m == METRIC_comm_wait ? PART_WAIT : PART_TRANSFER, because);
+                   : part_share(r, m == METRIC_comm_wait ? PART_WAIT : PART_TRANSFER, why);
     case METRIC_compute:
-        return part_share(r, PART_COMPUTE, because);
+        return part_share(r, PART_COMPUTE, why);
     case METRIC_data:
-        return part_share(r, PART_DATA, because);
+        return part_share(r, PART_DATA, why);
     case METRIC_io:
-        return part_share(r, PART_IO, because);
+        return part_share(r, PART_IO, why);
     case METRIC_copy:
-        return part_share(r, PART_COPY, because);
+        return part_share(r, PART_COPY, why);
     case METRIC_other:
-        return part_share(r, PART_OTHER, because);
+        return part_share(r, PART_OTHER, why);
     case METRIC_load_balance:
         return r->pop.has ? r->pop.load_balance_ratio : NAN;
     case METRIC_parallel_efficiency:
@@ -240,15 +237,15 @@ static double value_of(const struct run_result *r, enum metric m, const char **b
     case METRIC_gpu_communication:
     case METRIC_gpu_orchestration:
         if (!r->pop.is_of_gpus) {
-            *because = "n/a because the steps are not those of traces of GPUs";
+            *why = REASON(STEPS_NOT_OF_GPU_TRACES);
             return NAN;
         }
-        *because = r->pop_because;
+        *why = r->pop_why;
         if (!r->pop.has)
             return NAN;
         return m == METRIC_gpu_communication ? r->pop.gpu_communication_ratio : r->pop.orchestration_ratio;
     case METRIC_device_offload:
-        *because = r->pop_host_because;
+        *why = r->pop_host_why;
         return r->pop_host.has ? r->pop_host.offload_ratio : NAN;
     default:
         return NAN;
@@ -279,8 +276,8 @@ static void skip_single_ranks(struct report *rep, struct checks *out, int first,
             continue;
         c->text = "one rank waits for nobody";
         if (n_single == n) {
-            c->text = n == 1 ? "n/a because it is of several ranks, and this run has one"
-                             : "n/a because it is of several ranks, and no run here has more than one";
+            struct reason why = n == 1 ? REASON(RULE_OF_RANKS_ONE_RUN) : REASON(RULE_OF_RANKS_ALL_RUNS);
+            c->text = say_reason(&rep->arena, &why);
             continue;
         }
         c->is_skipped = 1;
@@ -320,12 +317,12 @@ static const char *value_beside(struct report *rep, enum metric m, double v, dou
 
 /* unreliable: why the report trusts no verdict on what this is about; "" it does. */
 static void add(struct report *rep, struct checks *out, const char *text, const struct rule *r, const char *on,
-                double v, const char *because, const char *unreliable)
+                double v, struct reason why, const char *unreliable)
 {
     struct check *c = &out->list[out->n++];
     *c = (struct check){.rule = text, .what = metrics[r->metric].what, .on = on};
     if (isnan(v)) {
-        c->text = because;
+        c->text = say_reason(&rep->arena, &why);
         out->n_unmeasured++;
     } else {
         c->is_measured = 1;
@@ -375,12 +372,12 @@ static void check_series(struct report *rep, struct checks *out, const char *tex
         int is_lost = lost_at(rep, &s->points[0]) || lost_at(rep, p);
         add(rep, out, text, r, report_text(rep, "%s", fmt_count(p->n_nodes, rep->unit).text),
             v > 0 && !is_lost ? v : NAN,
-            is_lost ? LOST_BECAUSE : report_text(rep, "n/a because %s", s->speedup_because),
+            is_lost ? REASON(EVENTS_LOST) : REASON(NO_SPEEDUP, slot_name(s->speedup_because)),
             *p->unreliable ? p->unreliable : doubt_of(&rep->runs[p->runs[0]], r->metric));
         n++;
     }
     if (n == 0)
-        add(rep, out, text, r, rep->title, NAN, "n/a because the archives are of one node count only", "");
+        add(rep, out, text, r, rep->title, NAN, REASON(ONE_NODE_COUNT), "");
 }
 
 int checks_run(struct report *rep, const char *const *rules, int n, struct checks *out, struct dcr_err *err)
@@ -398,9 +395,9 @@ int checks_run(struct report *rep, const char *const *rules, int n, struct check
             continue;
         }
         for (int k = 0; k < rep->n_runs; k++) {
-            const char *because;
-            double v = value_of(&rep->runs[k], r.metric, &because);
-            add(rep, out, text, &r, rep->runs[k].label, v, because, doubt_of(&rep->runs[k], r.metric));
+            struct reason why;
+            double v = value_of(&rep->runs[k], r.metric, &why);
+            add(rep, out, text, &r, rep->runs[k].label, v, why, doubt_of(&rep->runs[k], r.metric));
         }
         if (is_of_ranks(r.metric))
             skip_single_ranks(rep, out, out->n - rep->n_runs, r.metric);

@@ -2,6 +2,7 @@
 #include "render/narrate/efficiencies.h"
 
 #include "render/say/format.h"
+#include "render/say/say.h"
 
 const char *efficiencies_name(const struct run_result *r)
 {
@@ -12,7 +13,7 @@ void efficiencies_put(const struct run_result *r, struct dcr_buf *out)
 {
     const struct pop *p = &r->pop;
     if (!p->has) {
-        dcr_buf_puts(out, r->pop_because);
+        say_put_reason(out, &r->pop_why);
         return;
     }
     dcr_buf_printf(out, "%s = load balance %s", fmt_ratio(p->parallel_ratio).text,
@@ -36,7 +37,7 @@ int efficiencies_has_host(const struct run_result *r)
 void efficiencies_put_host(const struct run_result *r, struct dcr_buf *out)
 {
     if (!r->pop_host.has) {
-        dcr_buf_puts(out, r->pop_host_because);
+        say_put_reason(out, &r->pop_host_why);
         return;
     }
     dcr_buf_printf(out, "%s = device offload: %s of a step of %s in calls of the GPU's runtime; MPI is n/a because ",

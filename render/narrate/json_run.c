@@ -231,7 +231,7 @@ static json_t *accumulated(const struct accumulated *a)
 {
     return json_pack("{s:o, s:o, s:o, s:o}", "micro_batches", value_int(a->micro_batches > 0, a->micro_batches),
                      "steps_between", value_int(a->steps_between > 0, a->steps_between), "source",
-                     value_text(a->source), "because", value_text(a->because));
+                     value_text(a->source), "because", value_reason(&a->why));
 }
 
 /* What can be tried, and what it is forecast to bring. */
@@ -255,7 +255,7 @@ static void put_steps(json_t *o, const struct run_result *r)
 {
     int has = r->has_steps;
     value_set(o, "steps_source", value_text(r->steps_source));
-    value_set(o, "steps_because", value_text(r->steps_because));
+    value_set(o, "steps_because", value_reason(&r->steps_why));
     value_set(o, "n_steps", value_int(has, r->n_steps));
     value_set(o, "n_partial_steps", value_int(has, r->n_partial_steps));
     value_set(o, "n_warmup", value_int(has, r->n_warmup));
@@ -271,7 +271,7 @@ static void put_steps(json_t *o, const struct run_result *r)
     value_set(o, "wait_causes_ns", has ? wait_causes(r) : json_null());
     value_set(o, "ranks", ranks(r));
     value_set(o, "start_skew_estimated", value_spread(&r->skew));
-    value_set(o, "start_skew_because", value_text(has ? r->skew_because : r->steps_because));
+    value_set(o, "start_skew_because", value_reason(has ? &r->skew_why : &r->steps_why));
     value_set(o, "phases", phases(r));
     value_set(o, "trials", trials_json(r));
     value_set(o, "straggler",
@@ -289,9 +289,9 @@ static void put_steps(json_t *o, const struct run_result *r)
                   : json_null());
     value_set(o, "straggler_factor", value_real(r->straggler_x > 0, r->straggler_x));
     value_set(o, "pop", value_pop(&r->pop));
-    value_set(o, "pop_because", r->pop.has ? json_null() : value_text(r->pop_because));
+    value_set(o, "pop_because", r->pop.has ? json_null() : value_reason(&r->pop_why));
     value_set(o, "pop_host", value_pop_host(&r->pop_host));
-    value_set(o, "pop_host_because", r->pop_host.has ? json_null() : value_text(r->pop_host_because));
+    value_set(o, "pop_host_because", r->pop_host.has ? json_null() : value_reason(&r->pop_host_why));
     value_set(o, "accumulation", accumulated(&r->accumulation));
     value_set(o, "coverage_ratio", value_real(r->coverage_ratio > 0, r->coverage_ratio));
     value_set(o, "validation_ns", value_int(has, r->validation_ns));
@@ -427,7 +427,7 @@ static json_t *roofline(const struct run_result *r)
 {
     const struct roofline *f = &r->roofline;
     json_t *o = json_object();
-    value_set(o, "because", value_text(!f->has && !r->has_steps ? r->steps_because : f->because));
+    value_set(o, "because", value_reason(!f->has && !r->has_steps ? &r->steps_why : &f->why));
     value_set(o, "peaks", value_text(f->peaks));
     value_set(o, "flop_per_step", value_real(f->has, f->flop));
     value_set(o, "traffic_bytes_per_step", value_real(f->has, f->bytes));
@@ -439,10 +439,10 @@ static json_t *roofline(const struct run_result *r)
     value_set(o, "gflop_per_s", value_real(f->has, f->gflop_per_s));
     value_set(o, "gb_per_s", value_real(f->has, f->gb_per_s));
     value_set(o, "rates_over", f->has ? value_string(f->is_of_step ? "step" : "compute") : json_null());
-    value_set(o, "of_attainable_ratio", value_real(f->has && !*f->of_attainable_because, f->of_attainable_ratio));
-    value_set(o, "of_attainable_because", value_text(f->of_attainable_because));
-    value_set(o, "mfu_ratio", value_real(f->has && !*f->mfu_because, f->mfu_ratio));
-    value_set(o, "mfu_because", value_text(f->mfu_because));
+    value_set(o, "of_attainable_ratio", value_real(f->has && !f->of_attainable_why.code, f->of_attainable_ratio));
+    value_set(o, "of_attainable_because", value_reason(&f->of_attainable_why));
+    value_set(o, "mfu_ratio", value_real(f->has && !f->mfu_why.code, f->mfu_ratio));
+    value_set(o, "mfu_because", value_reason(&f->mfu_why));
     value_set(o, "bound", value_text(f->bound));
     return o;
 }
@@ -462,9 +462,9 @@ static json_t *gpu_memories(const struct run_result *r)
         value_set(o, "total_bytes", value_int(m->total_bytes > 0, m->total_bytes));
         value_set(o, "share_ratio", value_real(m->has_share, m->share_ratio));
         value_set(o, "state", m->state ? value_string(memory_state_word(m->state)) : json_null());
-        value_set(o, "because", value_text(m->because));
+        value_set(o, "because", value_reason(&m->why));
         value_set(o, "grows", m->grows < 0 ? json_null() : json_boolean(m->grows));
-        value_set(o, "grows_because", value_text(m->grows_because));
+        value_set(o, "grows_because", value_reason(&m->grows_why));
         value_add(list, o);
     }
     return list;
@@ -485,7 +485,7 @@ json_t *run_json(const struct run_result *r)
     value_set(o, "confidence_because", value_text(r->confidence_because));
     value_set(o, "throughput_samples_per_s", value_real(r->has_throughput, r->throughput));
     value_set(o, "throughput_source", value_text(r->throughput_source));
-    value_set(o, "throughput_because", value_text(r->throughput_because));
+    value_set(o, "throughput_because", value_reason(&r->throughput_why));
     put_steps(o, r);
     value_set(o, "shared",
               *r->shared.id

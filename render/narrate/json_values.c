@@ -2,6 +2,7 @@
 #include "render/narrate/json_values.h"
 
 #include "lib/json_string.h"
+#include "render/say/say.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -44,6 +45,15 @@ json_t *value_string(const char *s)
 json_t *value_text(const char *s)
 {
     return s && *s ? value_string(s) : json_null();
+}
+
+json_t *value_reason(const struct reason *why)
+{
+    struct dcr_buf b = {0};
+    say_put_reason(&b, why);
+    json_t *v = value_text(dcr_buf_text(&b));
+    dcr_buf_release(&b);
+    return v;
 }
 
 json_t *value_interval(struct interval i)
@@ -122,9 +132,9 @@ json_t *value_pop(const struct pop *p)
     value_set(o, "useful_mean_ns", json_integer(p->useful_mean_ns));
     value_set(o, "useful_max_ns", json_integer(p->useful_max_ns));
     value_set(o, "load_balance_in_nodes_ratio", value_real(p->has_in_nodes, p->in_nodes_ratio));
-    value_set(o, "load_balance_in_nodes_because", value_text(p->in_nodes_because));
+    value_set(o, "load_balance_in_nodes_because", value_reason(&p->in_nodes_why));
     value_set(o, "load_balance_between_nodes_ratio", value_real(p->has_between_nodes, p->between_nodes_ratio));
-    value_set(o, "load_balance_between_nodes_because", value_text(p->between_nodes_because));
+    value_set(o, "load_balance_between_nodes_because", value_reason(&p->between_nodes_why));
     value_set(o, "computation_scaling_ratio", value_real(p->has_scaling, p->computation_scaling_ratio));
     value_set(o, "global_ratio", value_real(p->has_scaling, p->global_ratio));
     return o;

@@ -10,6 +10,7 @@
 #include "render/narrate/efficiencies.h"
 #include "render/narrate/shares.h"
 #include "render/say/format.h"
+#include "render/say/say.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -100,9 +101,9 @@ static void put_figures(const struct run_result *r, struct dcr_buf *out)
     if (r->has_throughput)
         dcr_buf_printf(out, " Throughput: %s samples per second.", fmt_number(r->throughput).text);
     const struct roofline *f = &r->roofline;
-    if (f->has && *f->of_attainable_because) {
-        dcr_buf_puts(out, " No roofline, ");
-        md_escaped(out, f->of_attainable_because + strlen("n/a "));
+    if (f->has && f->of_attainable_why.code) {
+        dcr_buf_puts(out, " No roofline, because ");
+        md_clause(out, &f->of_attainable_why);
         dcr_buf_puts(out, ".");
     } else if (f->has)
         dcr_buf_printf(out, " Roofline: %s%s%s GFLOP/s attainable at %s FLOP/byte (ridge %s, %s peaks), MFU %s.",
@@ -150,7 +151,8 @@ static void put_run(const struct run_result *r, struct dcr_buf *out)
         put_breakdown(r, out);
     } else {
         dcr_buf_puts(out, "Step time and its breakdown: ");
-        md_paragraph(out, r->steps_because);
+        md_reason(out, &r->steps_why);
+        dcr_buf_puts(out, "\n\n");
         if (r->has_throughput)
             dcr_buf_printf(out, "Throughput by %s: %s samples per second.\n\n", r->throughput_source,
                            fmt_number(r->throughput).text);

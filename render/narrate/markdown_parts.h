@@ -10,6 +10,9 @@
 void md_escaped(struct dcr_buf *out, const char *text);
 /** md_paragraph - a paragraph of one sentence or more; nothing when there is none. */
 void md_paragraph(struct dcr_buf *out, const char *text);
+/** md_reason - "n/a because ...", escaped; md_clause: without these words. */
+void md_reason(struct dcr_buf *out, const struct reason *why);
+void md_clause(struct dcr_buf *out, const struct reason *why);
 /** md_scaling - the section about series of node counts. (markdown_scaling.c) */
 void md_scaling(const struct report *rep, struct dcr_buf *out);
 

@@ -94,9 +94,7 @@ void narrate_bottleneck_summary_txt(const struct report *rep, struct dcr_buf *ou
     if (n_known)
         put_part_table(rep, out);
     else
-        text_wrapped(out, "",
-                     rep->n_runs == 1 ? rep->runs[0].steps_because
-                                      : "n/a because no run here has steps whose parts are known");
+        text_reason(out, "", rep->n_runs == 1 ? &rep->runs[0].steps_why : &REASON(NO_RUN_HAS_PARTS));
     for (int i = 0; i < rep->n_series; i++) {
         const struct series *s = &rep->series[i];
         if (s->n_points < 2)

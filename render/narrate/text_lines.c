@@ -1,6 +1,8 @@
 /* text_lines.c - see text_lines.h. */
 #include "render/narrate/text_lines.h"
 
+#include "render/say/say.h"
+
 #include <string.h>
 
 enum { WIDTH = 96 };
@@ -43,6 +45,14 @@ void text_wrapped(struct dcr_buf *out, const char *indent, const char *text)
     }
     if (*text)
         dcr_buf_putc(out, '\n');
+}
+
+void text_reason(struct dcr_buf *out, const char *indent, const struct reason *why)
+{
+    struct dcr_buf b = {0};
+    say_put_reason(&b, why);
+    text_wrapped(out, indent, dcr_buf_text(&b));
+    dcr_buf_release(&b);
 }
 
 void text_title(struct dcr_buf *out, const char *text, char under)

@@ -7,6 +7,8 @@
 
 /** text_wrapped - a paragraph wrapped at 96 columns, each line indented; nothing for "". */
 void text_wrapped(struct dcr_buf *out, const char *indent, const char *text);
+/** text_reason - the same of "n/a because ...". */
+void text_reason(struct dcr_buf *out, const char *indent, const struct reason *why);
 /** text_title - a line, underlined; text_section: the same with '-', behind an empty line. */
 void text_title(struct dcr_buf *out, const char *text, char under);
 void text_section(struct dcr_buf *out, const char *text);

@@ -15,7 +15,7 @@ static void put_steps(const struct run_result *r, struct dcr_buf *out)
 {
     text_section(out, "Step time");
     if (!r->has_steps) {
-        text_wrapped(out, "", r->steps_because);
+        text_reason(out, "", &r->steps_why);
         return;
     }
     dcr_buf_printf(out, "mean %s   median %s   p95 %s   min %s   max %s   variation %s\n",

@@ -5,6 +5,7 @@
 #include "render/draw/chart.h"
 #include "render/draw/paint_svg.h"
 #include "render/say/format.h"
+#include "render/say/say.h"
 
 #include <math.h>
 #include <string.h>
@@ -61,12 +62,13 @@ static const char *reason(struct site *s, const struct series *series, int point
 {
     const struct series_point *p = &series->points[point];
     const struct run_result *r = p->n_runs > 0 ? &s->rep->runs[p->runs[0]] : NULL;
-    const char *why = !r                                   ? NULL
-                      : at == key_speedup                  ? site_text(s, "because %s", series->speedup_because)
-                      : at == key_throughput               ? r->throughput_because
-                      : at == key_parallel && r->has_steps ? r->pop_because
-                                                           : r->steps_because;
-    return why && why[0] ? strncmp(why, "n/a ", 4) ? why : why + 4 : "it was not measured";
+    if (r && at == key_speedup)
+        return site_text(s, "because %s", series->speedup_because);
+    const struct reason *why = !r                                   ? &REASON(NONE)
+                               : at == key_throughput               ? &r->throughput_why
+                               : at == key_parallel && r->has_steps ? &r->pop_why
+                                                                    : &r->steps_why;
+    return why->code ? site_text(s, "because %s", say_clause(&s->arena, why)) : "it was not measured";
 }
 
 #define TREND_WIDTH 176.0

@@ -3,6 +3,7 @@
 
 #include "render/analyse/compare.h"
 #include "render/say/format.h"
+#include "render/say/say.h"
 
 #include <string.h>
 
@@ -66,10 +67,9 @@ static void efficiencies_of(const struct series_point *point, struct efficiency 
     memcpy(out, e, sizeof e);
 }
 
-static const char *no_balance_because(const struct series_point *p, bool is_between)
+static const char *no_balance_because(struct site *s, const struct series_point *p, bool is_between)
 {
-    const char *because = is_between ? p->pop.between_nodes_because : p->pop.in_nodes_because;
-    return p->pop.has && because ? because : "";
+    return p->pop.has ? say_reason(&s->arena, is_between ? &p->pop.between_nodes_why : &p->pop.in_nodes_why) : "";
 }
 
 /* "; load balance within nodes is n/a because every node has one rank": each reason once, with the points that it is
@@ -77,10 +77,10 @@ static const char *no_balance_because(const struct series_point *p, bool is_betw
 static void put_no_balance(struct site *s, const struct series *series, bool is_between, struct dcr_buf *out)
 {
     for (int i = 0; i < series->n_points; i++) {
-        const char *because = no_balance_because(&series->points[i], is_between), *at = "";
+        const char *because = no_balance_because(s, &series->points[i], is_between), *at = "";
         int n = 0, n_has = 0, is_new = *because != '\0';
         for (int k = 0; k < series->n_points; k++) {
-            bool is_same = strcmp(no_balance_because(&series->points[k], is_between), because) == 0;
+            bool is_same = strcmp(no_balance_because(s, &series->points[k], is_between), because) == 0;
             n_has += series->points[k].pop.has;
             is_new &= !(is_same && k < i);
             at = is_same ? site_text(s, "%s%s%s", at, n ? ", " : " at ", node_words(s, series->points[k].n_nodes)) : at;

@@ -5,6 +5,7 @@
 
 #include "render/analyse/analyse.h"
 #include "render/say/format.h"
+#include "render/say/say.h"
 
 #include <string.h>
 
@@ -213,14 +214,15 @@ static json_t *roofline_table(struct site *s, const struct run_result *r)
                  "GFLOP/s");
     view_row(s, t, "achieved / attainable");
     view_cell_value(s, t,
-                    *f->of_attainable_because ? f->of_attainable_because : fmt_of_peak(f->of_attainable_ratio).text,
-                    !*f->of_attainable_because, f->of_attainable_ratio, "ratio");
+                    f->of_attainable_why.code ? say_reason(&s->arena, &f->of_attainable_why)
+                                              : fmt_of_peak(f->of_attainable_ratio).text,
+                    !f->of_attainable_why.code, f->of_attainable_ratio, "ratio");
     view_row(s, t, "model FLOP utilisation (MFU): of the step's time times the peak");
-    view_cell_value(s, t, *f->mfu_because ? f->mfu_because : fmt_of_peak(f->mfu_ratio).text, !*f->mfu_because,
-                    f->mfu_ratio, "ratio");
+    view_cell_value(s, t, f->mfu_why.code ? say_reason(&s->arena, &f->mfu_why) : fmt_of_peak(f->mfu_ratio).text,
+                    !f->mfu_why.code, f->mfu_ratio, "ratio");
     view_row(s, t, "bound by");
     view_cell(s, t,
-              !*f->bound                    ? f->of_attainable_because
+              !*f->bound                    ? say_reason(&s->arena, &f->of_attainable_why)
               : strcmp(f->bound, "neither") ? f->bound
                                             : "neither ceiling: latency, launches or small products");
     return t;
@@ -241,8 +243,8 @@ static json_t *memory_table(struct site *s, const struct run_result *r)
         view_cell_value(s, t, m->total_bytes > 0 ? fmt_bytes((double)m->total_bytes).text : "n/a: not recorded",
                         m->total_bytes > 0, (double)m->total_bytes, "bytes");
         view_cell_percent(s, t, m->has_share, m->share_ratio);
-        view_cell(s, t, m->state ? memory_state_word(m->state) : m->because);
-        view_cell(s, t, m->grows < 0 ? run_not_available(s, m->grows_because) : m->grows ? "yes" : "no");
+        view_cell(s, t, m->state ? memory_state_word(m->state) : say_reason(&s->arena, &m->why));
+        view_cell(s, t, m->grows < 0 ? run_not_available(s, &m->grows_why) : m->grows ? "yes" : "no");
         view_cell_count(s, t, true, m->n);
     }
     return t;
@@ -354,14 +356,15 @@ void page_run(struct site *s, int run)
     set_or_null(s, data, "heat", run_figure_heat(s, r));
     set_or_null(s, data, "monitors", run_figure_monitors(s, r));
     set_table(s, data, "roofline", roofline_table(s, r), run);
-    view_text(s, data, "no_roofline", r->has_steps && !r->roofline.has ? r->roofline.because : NULL);
+    view_text(s, data, "no_roofline",
+              r->has_steps && !r->roofline.has ? say_reason(&s->arena, &r->roofline.why) : NULL);
     set_table(s, data, "gpu_memory", memory_table(s, r), run);
     view_text(s, data, "monitors_absent", monitors_absent(s, r->run));
     set_or_null(s, data, "losses", run_figure_losses(s, r));
     view_set_list(s, data, "devices", view_devices(s, run));
     view_set_list(s, data, "evidence", view_evidence(s, run));
     view_text(s, data, "warmup", r->has_steps ? r->warmup_because : NULL);
-    view_text(s, data, "no_steps", r->has_steps ? NULL : run_not_available(s, r->steps_because));
+    view_text(s, data, "no_steps", r->has_steps ? NULL : run_not_available(s, &r->steps_why));
     view_text(s, data, "steps_action", r->has_steps ? NULL : r->steps_action);
     view_text(s, data, "stepless_advice", r->stepless_advice);
     view_set_list(s, data, "actions", view_actions(s, &run, 1, false, "../../"));

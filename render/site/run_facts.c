@@ -7,6 +7,7 @@
 #include "render/narrate/efficiencies.h"
 #include "render/narrate/shares.h"
 #include "render/say/format.h"
+#include "render/say/say.h"
 #include "render/site/figures.h"
 
 #include <string.h>
@@ -34,11 +35,9 @@ static void add_code(struct facts *f, const char *name, const char *code)
     view_add(f->s, f->list, v);
 }
 
-const char *run_not_available(struct site *s, const char *because)
+const char *run_not_available(struct site *s, const struct reason *why)
 {
-    if (!because || !because[0])
-        return "n/a: not recorded";
-    return strncmp(because, "n/a", 3) ? site_text(s, "n/a because %s", because) : because;
+    return why->code ? say_reason(&s->arena, why) : "n/a: not recorded";
 }
 
 static void add_known(struct facts *f, const char *name, const char *value)
@@ -89,13 +88,13 @@ static const char *command_line(struct site *s, const struct run *run)
     return line;
 }
 
-/* because: NULL, or why it is n/a. */
-static void add_efficiency(struct facts *f, const char *name, const struct run_result *r, const char *because,
+/* why: NULL, or why it is n/a. */
+static void add_efficiency(struct facts *f, const char *name, const struct run_result *r, const struct reason *why,
                            void (*put)(const struct run_result *, struct dcr_buf *))
 {
     struct dcr_buf text = {0};
     put(r, &text);
-    add_fact(f, name, because ? run_not_available(f->s, because) : dcr_buf_text(&text));
+    add_fact(f, name, why ? run_not_available(f->s, why) : dcr_buf_text(&text));
     dcr_buf_release(&text);
 }
 
@@ -111,7 +110,7 @@ json_t *run_facts_overview(struct site *s, const struct run_result *r)
     add_fact(&f, "Steps",
              r->has_steps ? site_text(s, "%s counted, %s left out as warm-up (%s)", site_int(s, r->n_counted),
                                       site_int(s, r->n_warmup), r->steps_source)
-                          : run_not_available(s, r->steps_because));
+                          : run_not_available(s, &r->steps_why));
     if (r->has_steps) {
         add_fact(&f, "Step time",
                  r->step_interval.has ? site_text(s, "%s on average (95 %% interval %s), median %s, p95 %s, %s",
@@ -126,15 +125,15 @@ json_t *run_facts_overview(struct site *s, const struct run_result *r)
     add_fact(&f, "Throughput",
              r->has_throughput
                  ? site_text(s, "%s samples per second (from %s)", fmt_number(r->throughput).text, r->throughput_source)
-                 : run_not_available(s, r->throughput_because));
+                 : run_not_available(s, &r->throughput_why));
     if (r->confidence_because && *r->confidence_because)
         add_fact(&f, "Confidence", site_text(s, "%s: %s", confidence_word(r->confidence), r->confidence_because));
     if (r->coverage_ratio > 0)
         add_fact(&f, "Steps' share of the time from the first step to the last", fmt_percent(r->coverage_ratio).text);
     if (r->pop.has || r->has_steps)
-        add_efficiency(&f, efficiencies_name(r), r, r->pop.has ? NULL : r->pop_because, efficiencies_put);
+        add_efficiency(&f, efficiencies_name(r), r, r->pop.has ? NULL : &r->pop_why, efficiencies_put);
     if (efficiencies_has_host(r))
-        add_efficiency(&f, "Parallel efficiency of the hosts", r, r->pop_host.has ? NULL : r->pop_host_because,
+        add_efficiency(&f, "Parallel efficiency of the hosts", r, r->pop_host.has ? NULL : &r->pop_host_why,
                        efficiencies_put_host);
     add_fact(&f, "Started", run->started_s > 0 ? fmt_utc(run->started_s).text : NULL);
     if (run->started_s > 0 && run->ended_s > run->started_s)
@@ -176,8 +175,8 @@ json_t *run_facts_communication(struct site *s, const struct run_result *r)
                       "(%s; longest less shortest duration, as all leave together)",
                       fmt_time(r->skew.mean_ns).text, fmt_time(r->skew.p95_ns).text, fmt_time(r->skew.max_ns).text,
                       fmt_count(r->skew.n, "collective").text));
-    else if (r->skew_because && !is_one)
-        add_fact(&f, "Start skew, estimated", run_not_available(s, r->skew_because));
+    else if (r->skew_why.code && !is_one)
+        add_fact(&f, "Start skew, estimated", run_not_available(s, &r->skew_why));
     add_fact(&f, "Volume",
              r->bytes_per_step > 0 ? site_text(s, "%s per step and rank", fmt_bytes(r->bytes_per_step).text) : NULL);
     if (r->algbw_gb_s > 0 && !is_one)

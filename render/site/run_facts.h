@@ -13,7 +13,7 @@ json_t *run_facts_communication(struct site *s, const struct run_result *r);
 /** run_facts_program - program, model, versions and what else the archive knows; what it does not is left out. */
 json_t *run_facts_program(struct site *s, const struct run *run);
 
-/** run_not_available - "n/a because ..." of a reason that says so in front or not; "n/a: not recorded" of none. */
-const char *run_not_available(struct site *s, const char *because);
+/** run_not_available - "n/a because ..."; "n/a: not recorded" of REASON_NONE. */
+const char *run_not_available(struct site *s, const struct reason *why);
 
 #endif

@@ -207,7 +207,7 @@ static void sample_fill_result(struct sample *s, int k, const char *hostile)
                           .has_scaling = k > 0,
                           .computation_scaling_ratio = 0.97,
                           .global_ratio = 0.5};
-    q->pop_host_because = "n/a because the run used no GPU";
+    q->pop_host_why = REASON(HOSTS_WITHOUT_GPUS);
     q->coverage_ratio = 0.91;
     q->has_throughput = 1;
     q->throughput = 64e9 / (double)mean;

@@ -49,7 +49,7 @@ static void check(struct run *r, enum memory_state is, int grows, const char *sa
     assert_int_equal(x->n_memory, 1);
     assert_int_equal(x->memory->state, is);
     assert_int_equal(x->memory->grows, grows);
-    assert_int_equal(x->memory->grows < 0, *x->memory->grows_because != 0);
+    assert_int_equal(x->memory->grows < 0, x->memory->grows_why.code != REASON_NONE);
     for (int i = 0; i < x->n_notes; i++) {
         found |= said && strstr(x->notes[i], said) != NULL;
         if (!said)

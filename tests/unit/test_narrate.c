@@ -374,17 +374,18 @@ static void test_how_steps_can_be_known(void **state)
     static const struct {
         const char *collector, *trace;
         size_t n_marked;
-        const char *because, *action;
+        enum reason_code why;
+        const char *action;
         int64_t n_events;
     } c[] = {
-        {"", NULL, 0, "no steps were recorded (no steps.csv, no trace)", "Let dccollect run watch the next run; it", 0},
-        {"0.1.0", NULL, 0, "was watched and no steps were named (no NVTX", "Name the steps of the program with NVTX, ",
+        {"", NULL, 0, REASON_NO_STEPS, "Let dccollect run watch the next run; it", 0},
+        {"0.1.0", NULL, 0, REASON_STEPS_NOT_NAMED, "Name the steps of the program with NVTX, ", 0},
+        {"", "nsys SQLite export", 0, REASON_TRACES_WITHOUT_STEPS, "Mark the steps of the next run with NVTX, a range",
          0},
-        {"", "nsys SQLite export", 0, "the traces mark no steps", "Mark the steps of the next run with NVTX, a range",
+        {"", "Kineto trace", 0, REASON_TRACES_WITHOUT_STEPS, "Mark the steps of the next run, the profiler's step()",
          0},
-        {"", "Kineto trace", 0, "the traces mark no steps", "Mark the steps of the next run, the profiler's step()", 0},
-        {"", "Kineto trace", 3, "", "Let dccollect run watch the next run; it", 0},
-        {"", "Kineto trace", 0, "the traces mark no steps", "If the run used a GPU, record its work too", 9},
+        {"", "Kineto trace", 3, REASON_TRACES_WITHOUT_STEPS, "Let dccollect run watch the next run; it", 0},
+        {"", "Kineto trace", 0, REASON_TRACES_WITHOUT_STEPS, "If the run used a GPU, record its work too", 9},
     };
     for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
         struct fixture f = {.n = 1};
@@ -395,7 +396,7 @@ static void test_how_steps_can_be_known(void **state)
         f.runs[0]->traces = &trace;
         f.runs[0]->n_traces = c[i].trace != NULL;
         tell(&f);
-        assert_contains(f.rep.runs[0].steps_because, c[i].because);
+        assert_int_equal(f.rep.runs[0].steps_why.code, c[i].why);
         assert_contains(f.rep.steps_action, c[i].action);
         assert_contains(f.rep.first_action, c[i].action);
         assert_contains(f.rep.next_action, "Without steps it cannot be told what limits a step. ");
@@ -442,13 +443,13 @@ static void test_why_no_steps(void **state)
             r->ranges = (struct host_operators){.n = 120, .list = ranges, .n_names = 2};
         }
         tell(&f);
-        assert_string_equal(f.rep.runs[0].steps_because,
-                            is_window ? "n/a because nothing was recorded in the window that was asked for: the window "
-                                        "never opened: the program marked none of the steps of --steps 1000:1020; "
-                                        "how many steps the program made is not known, since outside the window "
-                                        "nothing is counted"
-                                      : "n/a because no range is called step: 120 ranges were recorded, most often "
-                                        "'train_batch' (80 times)");
+        const struct reason *why = &f.rep.runs[0].steps_why;
+        assert_int_equal(why->code, is_window ? REASON_WINDOW_EMPTY : REASON_NO_RANGE_IS_STEP);
+        if (is_window)
+            assert_string_equal(why->slot[0].name, "the window never opened: the program marked none of the steps of "
+                                                   "--steps 1000:1020");
+        else
+            assert_string_equal(why->slot[1].name, "train_batch");
         assert_contains(f.rep.first_action, is_window ? "Record again with a window that the run reaches"
                                                       : "Call the range around each step of the program \"step\"");
         release(&f);

@@ -93,8 +93,7 @@ static void test_one_gpu_and_several(void **state)
         assert_int_equal(p->has, n_gpus == 1);
         assert_true(n_gpus > 1 || (near(p->parallel_ratio, 0.4) && near(p->orchestration_ratio, 0.5)));
         if (n_gpus > 1)
-            assert_string_equal(rep.runs[0].pop_because,
-                                "n/a because a trace is of several GPUs, and its steps show what one of them did");
+            assert_int_equal(rep.runs[0].pop_why.code, REASON_STEPS_OF_ONE_GPU);
         report_free(&rep);
         run_free(r);
     }
@@ -136,7 +135,7 @@ static void test_data_loading_is_not_communication(void **state)
     assert_int_equal(analyse(&rep, runs, 1, &o, NULL), 0);
     assert_true(near(rep.runs[0].pop.communication_ratio, 1));
     assert_true(rep.runs[0].pop.has_useful && !rep.runs[0].pop.has); /* one rank waits for nobody */
-    assert_string_equal(rep.runs[0].pop_because, "n/a because one rank waits for nobody");
+    assert_int_equal(rep.runs[0].pop_why.code, REASON_ONE_RANK);
     report_free(&rep);
     run_free(r);
 }
@@ -155,14 +154,14 @@ static void test_nodes(void **state)
     p = pop_of(useful, NULL, total, 4, 10, 1);
     pop_nodes(&p, useful, each, 4);
     assert_true(!p.has_in_nodes && p.has_between_nodes && near(p.between_nodes_ratio, 0.75));
-    assert_string_equal(p.in_nodes_because, "n/a because every node has one rank");
+    assert_int_equal(p.in_nodes_why.code, REASON_ONE_RANK_A_NODE);
     p = pop_of(useful, NULL, total, 4, 10, 1);
     pop_nodes(&p, useful, one, 4);
     assert_true(p.has_in_nodes && !p.has_between_nodes && near(p.in_nodes_ratio, 0.75));
     p = pop_of(useful, NULL, total, 4, 10, 1);
     pop_nodes(&p, useful, unknown, 4);
     assert_true(!p.has_in_nodes && !p.has_between_nodes);
-    assert_string_equal(p.in_nodes_because, "n/a because the nodes of the ranks are not known");
+    assert_int_equal(p.in_nodes_why.code, REASON_NODES_OF_RANKS);
 }
 
 /* Per rank and step: 1 node 1000 instructions in 500 cycles of 250 ns; 2 nodes 600 in 400 cycles of 250 ns. Strong:

@@ -327,15 +327,16 @@ static void test_no_key_figures(void **state)
     p->has_throughput = p->pop.has = 0;
     p->speedup = 0;
     sample.rep.runs[0].has_steps = 0;
-    sample.rep.runs[0].steps_because = "n/a because no steps were recorded";
-    sample.rep.runs[0].throughput_because = "because nothing says it";
+    sample.rep.runs[0].steps_why = REASON(TRACES_WITHOUT_STEPS);
+    sample.rep.runs[0].throughput_why = REASON(NO_SAMPLES);
     if (site_publish(&sample.rep, &(struct site_options){.out_dir = out}, &err))
         fail_msg("%s", err.text);
     sample_release(&sample);
     slurp("keyless", "index.html", &page);
-    assert_has(&page,
-               "Step time, communication and parallel efficiency are n/a because no steps were recorded. Throughput is "
-               "n/a because nothing says it.");
+    assert_has(
+        &page,
+        "Step time, communication and parallel efficiency are n/a because the traces mark no steps. Throughput is "
+        "n/a because neither steps nor metrics.csv say how many samples were processed.");
     assert_null(strstr(page.data, "<dl class=\"keys\">"));
     dcr_buf_release(&page);
 }
@@ -352,8 +353,8 @@ static void test_reasons_of_balance(void **state)
     sample_init(&sample, NULL);
     struct series *q = &sample.rep.series[0];
     for (int i = 0; i < q->n_points; i++) {
-        q->points[i].pop.in_nodes_because = "n/a because the nodes of the ranks are not known";
-        q->points[i].pop.between_nodes_because = i ? "" : "n/a because all ranks are on one node";
+        q->points[i].pop.in_nodes_why = REASON(NODES_OF_RANKS);
+        q->points[i].pop.between_nodes_why = i ? REASON(NONE) : REASON(ONE_NODE);
         q->points[i].pop.has_between_nodes = i > 0;
     }
     sample.rep.runs[2].classes[CLASS_HOST].verdict = VERDICT_FINE;
@@ -418,8 +419,7 @@ static void test_empty_report(void **state)
                                 .slug = "a",
                                 .label = "run a",
                                 .series = -1,
-                                .steps_because = "it has none",
-                                .throughput_because = "nothing says it",
+                                .steps_why = REASON(TRACES_WITHOUT_STEPS),
                                 .headline = "Nothing can be said.",
                                 .support = ""};
     struct report rep = {.title = "a",
@@ -438,7 +438,7 @@ static void test_empty_report(void **state)
     if (site_publish(&rep, &(struct site_options){.out_dir = out}, &err))
         fail_msg("%s", err.text);
     slurp("bare", "runs/a/index.html", &page);
-    assert_has(&page, "n/a because it has none");
+    assert_has(&page, "n/a because the traces mark no steps");
     assert_null(strstr(page.data, "<figure"));
     dcr_buf_release(&page);
 }

@@ -1,0 +1,91 @@
+/* reason.h - why a value is missing: a code with typed slots. It knows no words: those stand in render/say/reasons.def,
+ * a row each, and render/say/say.h makes the text. */
+#ifndef RENDER_MODEL_REASON_H
+#define RENDER_MODEL_REASON_H
+
+#include <stdint.h>
+
+struct reason;
+
+enum slot_kind {
+    SLOT_NONE = 0,
+    SLOT_COUNT,   /* a whole number; a template may give it a noun */
+    SLOT_TIME,    /* ns */
+    SLOT_PERCENT, /* a ratio that reads as "34 %" */
+    SLOT_RATIO,   /* "0.84" */
+    SLOT_FACTOR,  /* "1.92x" */
+    SLOT_NUMBER,
+    SLOT_BYTES,
+    SLOT_NAME, /* of a thing, or words that the evidence itself says */
+    SLOT_REASON,
+};
+
+/* What a sentence is filled with. Names and reasons are borrowed: they live as long as what they are a slot of. */
+struct slot {
+    enum slot_kind kind;
+    union {
+        int64_t count; /* also ns */
+        double real;
+        const char *name;
+        const struct reason *reason;
+    };
+};
+
+enum { SLOTS_MAX = 5 };
+
+enum reason_code {
+    REASON_NONE = 0, /* nothing is missing: the value holds */
+#define R(code, mark, slots, clause) REASON_##code,
+#include "render/say/reasons.def"
+#undef R
+    N_REASONS
+};
+
+/* The slots are in the order of the row in reasons.def. */
+struct reason {
+    enum reason_code code;
+    struct slot slot[SLOTS_MAX];
+};
+
+/** REASON - a reason by its code without the prefix, and its slots: REASON(NODES_UNKNOWN), REASON(FEW, slot_count(n)).
+ */
+#define REASON(code_, ...) ((struct reason){.code = REASON_##code_, .slot = {__VA_ARGS__}})
+
+static inline struct slot slot_count(int64_t n)
+{
+    return (struct slot){.kind = SLOT_COUNT, .count = n};
+}
+static inline struct slot slot_time(int64_t ns)
+{
+    return (struct slot){.kind = SLOT_TIME, .count = ns};
+}
+static inline struct slot slot_percent(double ratio)
+{
+    return (struct slot){.kind = SLOT_PERCENT, .real = ratio};
+}
+static inline struct slot slot_ratio(double ratio)
+{
+    return (struct slot){.kind = SLOT_RATIO, .real = ratio};
+}
+static inline struct slot slot_factor(double factor)
+{
+    return (struct slot){.kind = SLOT_FACTOR, .real = factor};
+}
+static inline struct slot slot_number(double value)
+{
+    return (struct slot){.kind = SLOT_NUMBER, .real = value};
+}
+static inline struct slot slot_bytes(double bytes)
+{
+    return (struct slot){.kind = SLOT_BYTES, .real = bytes};
+}
+static inline struct slot slot_name(const char *name)
+{
+    return (struct slot){.kind = SLOT_NAME, .name = name};
+}
+static inline struct slot slot_reason(const struct reason *why)
+{
+    return (struct slot){.kind = SLOT_REASON, .reason = why};
+}
+
+#endif

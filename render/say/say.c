@@ -1,0 +1,223 @@
+/* say.c - see say.h. */
+#include "render/say/say.h"
+
+#include "render/say/format.h"
+
+#include <string.h>
+
+#define NA_BECAUSE "n/a because "
+
+/* The words in which the rows of reasons.def declare their slots. */
+#define SLOTS(...)  \
+    {               \
+        __VA_ARGS__ \
+    }
+#define NO_SLOTS \
+    {            \
+        {        \
+            0    \
+        }        \
+    }
+#define COUNT(name_)             \
+    {                            \
+        SLOT_COUNT, #name_, NULL \
+    }
+#define TIME(name_)             \
+    {                           \
+        SLOT_TIME, #name_, NULL \
+    }
+#define PERCENT(name_)             \
+    {                              \
+        SLOT_PERCENT, #name_, NULL \
+    }
+#define RATIO(name_)             \
+    {                            \
+        SLOT_RATIO, #name_, NULL \
+    }
+#define FACTOR(name_)             \
+    {                             \
+        SLOT_FACTOR, #name_, NULL \
+    }
+#define NUMBER(name_)             \
+    {                             \
+        SLOT_NUMBER, #name_, NULL \
+    }
+#define BYTES(name_)             \
+    {                            \
+        SLOT_BYTES, #name_, NULL \
+    }
+#define NAME(name_, sample_)       \
+    {                              \
+        SLOT_NAME, #name_, sample_ \
+    }
+#define WHY(name_)                \
+    {                             \
+        SLOT_REASON, #name_, NULL \
+    }
+
+static const struct reason_row table[N_REASONS] = {
+    [REASON_NONE] = {"NONE", "", NO_SLOTS, ""},
+#define R(code, mark, slots, clause) [REASON_##code] = {#code, mark, slots, clause},
+#include "render/say/reasons.def"
+#undef R
+};
+
+const struct reason_row *say_row(enum reason_code code)
+{
+    return &table[code];
+}
+
+void say_put_clause(struct dcr_buf *out, const struct reason *why)
+{
+    say_fill(out, table[why->code].clause, table[why->code].slots, why->slot);
+}
+
+static void put_slot(struct dcr_buf *out, const struct slot *s)
+{
+    switch (s->kind) {
+    case SLOT_COUNT:
+        dcr_buf_printf(out, "%lld", (long long)s->count);
+        break;
+    case SLOT_TIME:
+        dcr_buf_puts(out, fmt_time(s->count).text);
+        break;
+    case SLOT_PERCENT:
+        dcr_buf_puts(out, fmt_percent(s->real).text);
+        break;
+    case SLOT_RATIO:
+        dcr_buf_puts(out, fmt_ratio(s->real).text);
+        break;
+    case SLOT_FACTOR:
+        dcr_buf_puts(out, fmt_x(s->real).text);
+        break;
+    case SLOT_NUMBER:
+        dcr_buf_puts(out, fmt_number(s->real).text);
+        break;
+    case SLOT_BYTES:
+        dcr_buf_puts(out, fmt_bytes(s->real).text);
+        break;
+    case SLOT_NAME:
+        dcr_buf_puts(out, s->name);
+        break;
+    case SLOT_REASON:
+        say_put_clause(out, s->reason);
+        break;
+    case SLOT_NONE:
+        break;
+    }
+}
+
+/* The index of the slot that begins at `at`; -1 = none is called so. */
+static int slot_called(const struct slot_row *rows, const char *at, size_t len)
+{
+    for (int i = 0; i < SLOTS_MAX && rows[i].name; i++)
+        if (strlen(rows[i].name) == len && memcmp(rows[i].name, at, len) == 0)
+            return i;
+    return -1;
+}
+
+void say_fill(struct dcr_buf *out, const char *text, const struct slot_row *rows, const struct slot *slots)
+{
+    for (const char *open; (open = strchr(text, '{')) != NULL;) {
+        const char *name = open + 1, *end = name + strcspn(name, "}"), *name_end = name + strcspn(name, ":|}");
+        dcr_buf_add(out, text, (size_t)(open - text));
+        text = *end ? end + 1 : end;
+        int i = slot_called(rows, name, (size_t)(name_end - name));
+        if (i < 0 || !*end || slots[i].kind != rows[i].kind || (*name_end != '}' && rows[i].kind != SLOT_COUNT)) {
+            dcr_buf_add(out, open, (size_t)(text - open));
+            continue;
+        }
+        const char *word = name_end + 1, *word_end = word + strcspn(word, "|}"); /* of a count */
+        switch (*name_end) {
+        case ':':
+            dcr_buf_printf(out, "%lld %.*s%s", (long long)slots[i].count, (int)(word_end - word), word,
+                           slots[i].count == 1 ? "" : "s");
+            break;
+        case '|':
+            if (slots[i].count != 1) {
+                word = word_end + (*word_end == '|');
+                word_end = end;
+            }
+            dcr_buf_add(out, word, (size_t)(word_end - word));
+            break;
+        default:
+            put_slot(out, &slots[i]);
+        }
+    }
+    dcr_buf_puts(out, text);
+}
+
+void say_put_reason(struct dcr_buf *out, const struct reason *why)
+{
+    if (why->code == REASON_NONE)
+        return;
+    dcr_buf_puts(out, NA_BECAUSE);
+    say_put_clause(out, why);
+}
+
+static const char *kept(struct dcr_arena *a, struct dcr_buf *b)
+{
+    const char *text = dcr_arena_strndup(a, dcr_buf_text(b), b->len);
+    dcr_buf_release(b);
+    return text;
+}
+
+const char *say_reason(struct dcr_arena *a, const struct reason *why)
+{
+    struct dcr_buf b = {0};
+    say_put_reason(&b, why);
+    return kept(a, &b);
+}
+
+const char *say_clause(struct dcr_arena *a, const struct reason *why)
+{
+    struct dcr_buf b = {0};
+    say_put_clause(&b, why);
+    return kept(a, &b);
+}
+
+/* Sample values of a row: counts differ from each other, or all are 1. */
+static struct reason sample_of(enum reason_code code, int are_one)
+{
+    static const int64_t counts[SLOTS_MAX] = {3, 4, 8, 16, 64};
+    static const struct reason inner = {.code = N_REASONS - 1};
+    struct reason r = {.code = code};
+    const struct slot_row *rows = table[code].slots;
+    for (int i = 0; i < SLOTS_MAX && rows[i].name; i++) {
+        const struct slot of_kind[] = {[SLOT_COUNT] = slot_count(are_one ? 1 : counts[i]),
+                                       [SLOT_TIME] = slot_time(184000000),
+                                       [SLOT_PERCENT] = slot_percent(0.34),
+                                       [SLOT_RATIO] = slot_ratio(1.43),
+                                       [SLOT_FACTOR] = slot_factor(1.92),
+                                       [SLOT_NUMBER] = slot_number(12.3),
+                                       [SLOT_BYTES] = slot_bytes(1.2e6),
+                                       [SLOT_NAME] = slot_name(rows[i].sample),
+                                       [SLOT_REASON] = slot_reason(&inner)};
+        r.slot[i] = of_kind[rows[i].kind];
+    }
+    return r;
+}
+
+static int has_plural(const char *text)
+{
+    while ((text = strchr(text, '{')) != NULL) {
+        text += strcspn(text, ":|}");
+        if (*text == ':' || *text == '|')
+            return 1;
+    }
+    return 0;
+}
+
+void say_phrasebook(struct dcr_buf *out)
+{
+    dcr_buf_puts(out, "Reasons: why a value is missing, and its mark in tables\n\n");
+    for (int code = REASON_NONE + 1; code < N_REASONS; code++) {
+        const struct reason_row *row = &table[code];
+        for (int are_one = 0; are_one <= has_plural(row->clause); are_one++) {
+            struct reason sample = sample_of((enum reason_code)code, are_one);
+            dcr_buf_printf(out, "%-2s %s: ", row->mark, row->id);
+            say_put_reason(out, &sample);
+            dcr_buf_putc(out, '\n');
+        }
+    }
+}

@@ -1,0 +1,10 @@
+#!/usr/bin/env bash
+# All prose of reasons.def with sample values against tests/golden/phrasebook.txt. ACCEPT=1 (make golden-accept) writes it anew:
+# read the difference as a reader of reports before committing it.
+. tests/lib/tap.sh
+
+expected=tests/golden/phrasebook.txt
+check_status 0 "dcreport prints the phrasebook" "$BIN/dcreport" --phrasebook
+[ -z "${ACCEPT:-}" ] || cp "$TMP/tap.out" $expected
+check "the phrasebook is as it was read" diff -u $expected "$TMP/tap.out"
+finish
