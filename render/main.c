@@ -58,12 +58,12 @@ static int compare_with(struct report *rep, const struct options *o, const struc
             rep->before[rep->n_before++] = report_source(&rep->arena, old.runs[i]);
         }
         for (size_t i = 0; i < old.n_left_out; i++)
-            report_add_note(rep, NOTE_GAP, -1, "left-out-file", "Left out of the baseline: %s.", old.left_out[i]);
+            report_add_note(rep, NOTE_GAP, -1, NOTE_LEFT_OUT_FILE, "Left out of the baseline: %s.", old.left_out[i]);
         for (size_t i = 0; i < old.n_copies; i++)
             report_add_note(rep, NOTE_CAVEAT, -1, NOTE_COPY, "Used once of the baseline: %s.", old.copies[i]);
-        report_drop_note(rep, "one-node-count"); /* it is before and after that was asked for */
+        report_drop_note(rep, NOTE_ONE_NODE_COUNT); /* it is before and after that was asked for */
         if (compare(rep, &before) <= 0)
-            report_add_note(rep, NOTE_GAP, -1, "no-comparison", "Nothing is compared: %s.", rep->no_comparison);
+            report_add_note(rep, NOTE_GAP, -1, NOTE_NO_COMPARISON, "Nothing is compared: %s.", rep->no_comparison);
         narrate_comparisons(rep);
     }
     report_free(&before);

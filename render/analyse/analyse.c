@@ -323,7 +323,7 @@ int analyse(struct report *rep, struct run **runs, int n, const struct analyse_o
         rep->runs[i].headline = rep->runs[i].support = rep->runs[i].confidence_because = "";
         rep->runs[i].unnamed_action = rep->runs[i].steps_action = "";
         rep->runs[i].stepless_action = rep->runs[i].stepless_advice = "";
-        rep->runs[i].shared = (struct shared){.id = "", .because = "", .run_ratio = -1, .threshold = ""};
+        rep->runs[i].shared = (struct shared){.because = "", .run_ratio = -1};
     }
     int rc = check_unique(rep, err);
     if (rc)
@@ -333,11 +333,11 @@ int analyse(struct report *rep, struct run **runs, int n, const struct analyse_o
     for (int i = 0; i < n && opt->nodes; i++)
         if (rep->runs[i].n_nodes != opt->nodes)
             report_add_note(
-                rep, NOTE_CAVEAT, i, "nodes-option",
+                rep, NOTE_CAVEAT, i, NOTE_NODES_OPTION,
                 "%s: --nodes %d is not used, since the archive says %d; it is for archives that do not say.",
                 rep->runs[i].label, opt->nodes, rep->runs[i].n_nodes);
     for (size_t i = 0; i < opt->n_left_out; i++)
-        report_add_note(rep, NOTE_GAP, -1, "left-out-file", "Left out: %s.", opt->left_out[i]);
+        report_add_note(rep, NOTE_GAP, -1, NOTE_LEFT_OUT_FILE, "Left out: %s.", opt->left_out[i]);
     for (size_t i = 0; i < opt->n_copies; i++)
         report_add_note(rep, NOTE_CAVEAT, -1, NOTE_COPY, "Used once: %s.", opt->copies[i]);
     rep->none = dcr_arena_alloc(&rep->arena, (opt->n_none + 1) * sizeof *rep->none);

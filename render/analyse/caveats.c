@@ -54,7 +54,7 @@ static void say_shares(struct report *rep)
                                : report_text(rep, "emulated node%s: %s", n_others ? "s" : "",
                                              share_words(rep, first, n_others ? 2 : 1));
     report_add_note(
-        rep, NOTE_CAVEAT, -1, "emulated", "The %s of one machine%s. %sbsolute times are not those of real nodes.",
+        rep, NOTE_CAVEAT, -1, NOTE_EMULATED, "The %s of one machine%s. %sbsolute times are not those of real nodes.",
         n_unlike   ? "nodes are unlike parts"
         : n_others ? "nodes are equal parts"
                    : "node is a part",
@@ -82,13 +82,13 @@ static void say_nodes(struct report *rep)
     if (n_emulated) {
         rep->node_label = "emulated nodes: ranks of one host";
         report_add_note(
-            rep, NOTE_CAVEAT, -1, "emulated",
+            rep, NOTE_CAVEAT, -1, NOTE_EMULATED,
             "The nodes are emulated: ranks of one host stand in for them. They share its memory, caches and "
             "cores, and no network lies between them.");
     } else if (n_one_kernel && largest) {
         int is_slurm = strcmp(largest->scheduler, "slurm") == 0;
         rep->node_label = report_text(rep, "%s %snodes on one kernel", number_word(most), is_slurm ? "Slurm " : "");
-        report_add_note(rep, NOTE_CAVEAT, -1, "one-kernel",
+        report_add_note(rep, NOTE_CAVEAT, -1, NOTE_ONE_KERNEL,
                         "The nodes are %s: they have one boot id, so they share one machine's cores and memory, and "
                         "the network between them is virtual.",
                         rep->node_label);
@@ -96,7 +96,7 @@ static void say_nodes(struct report *rep)
     if (n_shares)
         say_shares(rep);
     if (n_unknown)
-        report_add_note(rep, NOTE_GAP, -1, "node-kind",
+        report_add_note(rep, NOTE_GAP, -1, NOTE_NODE_KIND,
                         "Whether the nodes were separate machines is unknown: the archives do not say.");
 }
 
@@ -118,7 +118,7 @@ static void check_ranks_here(struct report *rep, int run)
     }
     here = a->ranks_len > here ? a->ranks_len : here;
     if (of > here)
-        report_add_note(rep, NOTE_CAVEAT, run, "ranks-missing",
+        report_add_note(rep, NOTE_CAVEAT, run, NOTE_RANKS_MISSING,
                         here == 1
                             ? "%s: traces of %d of the %lld ranks are here; which rank the others waited for, and "
                               "how long, does not show in it."
@@ -167,7 +167,7 @@ static void add_loose(struct report *rep, int i)
         last = b;
         last_file = rep->runs[k].run->archive;
     }
-    report_add_note(rep, NOTE_GAP, -1, "loose-ranks",
+    report_add_note(rep, NOTE_GAP, -1, NOTE_LOOSE_RANKS,
                     "%s and '%s' are ranks %s and %lld of %lld and look like one run: put the traces of "
                     "all its ranks into one folder and give that, to have them analysed together.",
                     files, last_file, ranks, (long long)last->rank, (long long)a->world_size);
@@ -199,10 +199,10 @@ static void check_run(struct report *rep, int run)
         n_failed += a->ranks[i].exit_status > 0 || a->ranks[i].signal > 0;
     }
     if (!a->is_complete && a->n_incomplete_because == 0)
-        report_add_note(rep, NOTE_GAP, run, "incomplete", "%s: the run is incomplete; the archive does not say why.",
+        report_add_note(rep, NOTE_GAP, run, NOTE_INCOMPLETE, "%s: the run is incomplete; the archive does not say why.",
                         r->label);
     for (int i = 0; i < a->n_incomplete_because; i++)
-        report_add_note(rep, NOTE_GAP, run, "incomplete", "%s: the run is incomplete: %s%s", r->label,
+        report_add_note(rep, NOTE_GAP, run, NOTE_INCOMPLETE, "%s: the run is incomplete: %s%s", r->label,
                         a->incomplete_because[i],
                         a->incomplete_because[i][strlen(a->incomplete_because[i]) - 1] == '.' ? "" : ".");
     caveat_of_end(rep, run);
@@ -210,78 +210,79 @@ static void check_run(struct report *rep, int run)
         char after[48] = "";
         if (a->started_s > 0 && a->ended_s > a->started_s)
             snprintf(after, sizeof after, ", after %.0f s", a->ended_s - a->started_s);
-        report_add_note(rep, NOTE_CAVEAT, run, "told-to-end",
+        report_add_note(rep, NOTE_CAVEAT, run, NOTE_TOLD_TO_END,
                         "%s: the program was told to end (%s) and ended by itself with status 0%s: the run may be "
                         "shorter than was asked for.",
                         r->label, a->told_to_end, after);
     }
     if (n_failed && a->is_complete)
-        report_add_note(rep, NOTE_CAVEAT, run, "failed", "%s: %s ended with an error.", r->label,
+        report_add_note(rep, NOTE_CAVEAT, run, NOTE_FAILED, "%s: %s ended with an error.", r->label,
                         fmt_count(n_failed, "rank").text);
     if (recorded_part(a).n_lost)
-        report_add_note(rep, NOTE_GAP, run, "dropped",
+        report_add_note(rep, NOTE_GAP, run, NOTE_DROPPED,
                         "%s: %s The time in calls of MPI and on files is not known without the lost events.", r->label,
                         lost_sentence(rep, r));
     if (n_dropped_gpu)
-        report_add_note(rep, NOTE_GAP, run, "dropped", "%s: %llu activities of GPUs were lost while recording.",
+        report_add_note(rep, NOTE_GAP, run, NOTE_DROPPED, "%s: %llu activities of GPUs were lost while recording.",
                         r->label, (unsigned long long)n_dropped_gpu);
     if (n_bad || n_torn)
-        report_add_note(rep, NOTE_GAP, run, "torn",
+        report_add_note(rep, NOTE_GAP, run, NOTE_TORN,
                         "%s: %s cut or damaged (%llu blocks unreadable); what came before is used.", r->label,
                         n_torn > 1 ? "traces are" : "a trace is", (unsigned long long)n_bad);
     if (a->has_window)
-        report_add_note(rep, NOTE_CAVEAT, run, "window",
+        report_add_note(rep, NOTE_CAVEAT, run, NOTE_WINDOW,
                         "%s: a part of the run was recorded, as it was asked for (--steps, --delay, --duration or "
                         "--capture-range); steps and calls are those of that part. %s",
                         r->label, recorded_sentence(rep, a));
     if (r->has_steps && (double)r->n_counted < rep->thresholds.few_steps)
-        report_add_note(
-            rep, NOTE_CAVEAT, run, "few-steps", "%s: only %s counted; below %.0f the figures are a first impression%s.",
-            r->label, fmt_count(r->n_counted, "step").text, rep->thresholds.few_steps,
-            (double)(r->step.mean_ns - r->step.median_ns) > rep->thresholds.step_cv * (double)r->step.median_ns
-                ? report_text(rep, ", and single slow ones make the mean: %s against a median of %s",
-                              fmt_time(r->step.mean_ns).text, fmt_time(r->step.median_ns).text)
-                : "");
+        report_add_note(rep, NOTE_CAVEAT, run, NOTE_FEW_STEPS,
+                        "%s: only %s counted; below %.0f the figures are a first impression%s.", r->label,
+                        fmt_count(r->n_counted, "step").text, rep->thresholds.few_steps,
+                        (double)(r->step.mean_ns - r->step.median_ns) >
+                                rep->thresholds.step_cv * (double)r->step.median_ns
+                            ? report_text(rep, ", and single slow ones make the mean: %s against a median of %s",
+                                          fmt_time(r->step.mean_ns).text, fmt_time(r->step.median_ns).text)
+                            : "");
     for (int i = 0; i < a->n_traces; i++)
         for (int k = 0; k < a->traces[i].n_devices; k++)
             if (a->traces[i].devices[k].is_last_step_cut)
                 report_add_note(
-                    rep, NOTE_CAVEAT, run, "cut-step",
+                    rep, NOTE_CAVEAT, run, NOTE_CUT_STEP,
                     "%s: the last step in '%s' launched under 80 %% of the operations of the one before of its kind: "
                     "it is "
                     "taken as cut by the end of the recording (the TensorBoard plugin's rule) and left out.",
                     r->label, a->traces[i].file);
     if (r->n_partial_steps)
-        report_add_note(rep, NOTE_CAVEAT, run, "partial-steps", "%s: %s not seen on all ranks and left out.", r->label,
-                        fmt_count(r->n_partial_steps, "step").text);
+        report_add_note(rep, NOTE_CAVEAT, run, NOTE_PARTIAL_STEPS, "%s: %s not seen on all ranks and left out.",
+                        r->label, fmt_count(r->n_partial_steps, "step").text);
     for (int i = 0; i < a->ranks_len; i++)
         if (a->ranks[i].source == STEPS_TRACE && a->ranks[i].n_step_processes > 1)
-            report_add_note(rep, NOTE_CAVEAT, run, "step-processes",
+            report_add_note(rep, NOTE_CAVEAT, run, NOTE_STEP_PROCESSES,
                             "%s: %d processes of rank %d named steps; these are the %zu of process %lld, which spent "
                             "most time in them, without the %lld of the others.",
                             r->label, a->ranks[i].n_step_processes, a->ranks[i].rank, a->ranks[i].n_steps,
                             (long long)a->ranks[i].step_pid, (long long)a->ranks[i].n_steps_of_others);
     for (int i = 0; i < a->ranks_len; i++)
         if (a->ranks[i].is_renumbered)
-            report_add_note(rep, NOTE_CAVEAT, run, "step-numbers",
+            report_add_note(rep, NOTE_CAVEAT, run, NOTE_STEP_NUMBERS,
                             "%s: the step numbers of rank %d do not ascend. %s are counted in order of time.", r->label,
                             a->ranks[i].rank, a->ranks_len > 1 ? "The steps of all ranks" : "Its steps");
     for (int i = 0; i < a->ranks_len; i++)
         if (a->ranks[i].n_inconsistent)
-            report_add_note(rep, NOTE_GAP, run, "inconsistent",
+            report_add_note(rep, NOTE_GAP, run, NOTE_INCONSISTENT,
                             "%s: on rank %d the phases of %llu steps are longer than the step; they were cut to fit.",
                             r->label, a->ranks[i].rank, (unsigned long long)a->ranks[i].n_inconsistent);
     if (strcmp(a->program.allreduce_dtype, "none") == 0 && r->n_ranks > 1)
         report_add_note(
-            rep, NOTE_CAVEAT, run, "no-exchange",
+            rep, NOTE_CAVEAT, run, NOTE_NO_EXCHANGE,
             "%s: the ranks exchanged no gradients (--allreduce-dtype none), so that each trained a model of "
             "its own: its times are a measurement, its accuracy means nothing.",
             r->label);
     if (r->n_nodes == 0 && !a->is_foreign)
-        report_add_note(rep, NOTE_GAP, run, "nodes-unknown",
+        report_add_note(rep, NOTE_GAP, run, NOTE_NODES_UNKNOWN,
                         "%s: the number of nodes is unknown (no metadata, no folder name); pass --nodes N.", r->label);
     for (int i = 0; i < a->n_gaps; i++)
-        report_add_note(rep, NOTE_GAP, run, "missing", "%s: %s", r->label, a->gaps[i]);
+        report_add_note(rep, NOTE_GAP, run, NOTE_MISSING, "%s: %s", r->label, a->gaps[i]);
 }
 
 /* What a GPU can do is the clock that it says, where the monitor asked, else its largest sample; a mean far below it
@@ -309,7 +310,7 @@ static void check_clocks(struct report *rep, int run)
             }
         }
     if (worst < rep->thresholds.clock)
-        report_add_note(rep, NOTE_CAVEAT, run, "clocks",
+        report_add_note(rep, NOTE_CAVEAT, run, NOTE_CLOCKS,
                         "%s: the SM clock of GPU %d on node %d was %s of %s in the mean while it was busy: it was "
                         "throttled (%s), so its times are not those of the GPU at full clock.",
                         r->label, gpu, node, fmt_percent(worst).text, is_told ? "what it can run at" : "its highest",
@@ -340,7 +341,7 @@ static void check_traced_part(struct report *rep, int run)
         }
     if (isnan(traced) || least > most || (traced <= most + TRACED_PART_GAP && traced >= least - TRACED_PART_GAP))
         return;
-    report_add_note(rep, NOTE_CAVEAT, run, "traced-part",
+    report_add_note(rep, NOTE_CAVEAT, run, NOTE_TRACED_PART,
                     "%s: GPU utilisation is %s in the traced steps and %s by the monitor over all of its time: the "
                     "traced part is not what the GPU did most of that time.",
                     rep->runs[run].label, fmt_percent(traced).text,
@@ -351,7 +352,7 @@ static void check_traced_part(struct report *rep, int run)
 int has_bad_clock(const struct report *rep, const struct run_result *r)
 {
     for (int i = 0; i < rep->n_notes; i++)
-        if (strcmp(rep->notes[i].id, "clocks") == 0 && rep->notes[i].run >= 0 && &rep->runs[rep->notes[i].run] == r)
+        if (rep->notes[i].id == NOTE_CLOCKS && rep->notes[i].run >= 0 && &rep->runs[rep->notes[i].run] == r)
             return 1;
     return 0;
 }
@@ -364,7 +365,7 @@ static void check_cover(struct report *rep, int run)
     if (!r->has_steps || !(r->run->started_s > 0) || !(job > 60) || steps <= 0 ||
         steps >= rep->thresholds.covered * job)
         return;
-    report_add_note(rep, NOTE_CAVEAT, run, "little-covered",
+    report_add_note(rep, NOTE_CAVEAT, run, NOTE_LITTLE_COVERED,
                     "%s: the recorded steps cover %s of the job's %s; whether the rest ran alike is not known.",
                     r->label, fmt_percent(steps / job).text, fmt_time((int64_t)(job * 1e9)).text);
 }
@@ -372,7 +373,7 @@ static void check_cover(struct report *rep, int run)
 /* What decides whether the numbers mean anything comes before what only dims them. */
 static int is_grave(const struct note *x)
 {
-    return strcmp(x->id, "repetitions") == 0 || strcmp(x->id, "left-out") == 0 || strcmp(x->id, "ranks-missing") == 0;
+    return x->id == NOTE_REPETITIONS || x->id == NOTE_LEFT_OUT || x->id == NOTE_RANKS_MISSING;
 }
 
 /* Caveats first, grave ones before others, copies behind them, then gaps; otherwise as they came. */
@@ -388,7 +389,7 @@ static void order_notes(struct report *rep)
     for (int rank = 0; rank < 3; rank++)
         for (int i = 0; i < rep->n_notes; i++) {
             const struct note *x = &rep->notes[i];
-            int own = x->kind == NOTE_GAP ? 2 : strcmp(x->id, NOTE_COPY) == 0;
+            int own = x->kind == NOTE_GAP ? 2 : x->id == NOTE_COPY;
             if (own == rank && !is_grave(x))
                 ordered[n++] = *x;
         }

@@ -47,14 +47,13 @@ static void check_cores(struct report *rep, int run)
             continue;
         if (a->node_kind != NODES_EMULATED && is_shared && cores_wanted(a, threads) <= cores)
             continue; /* each node's quota leaves room for the others */
-        r->shared = (struct shared){.id = "oversubscribed",
+        r->shared = (struct shared){.kind = SHARED_OVERSUBSCRIBED,
                                     .because = report_text(rep, "%d %s share %d %s", ranks * threads,
                                                            threads == 1 ? "ranks" : "threads", cores,
                                                            cores == 1 ? "core" : "cores"),
                                     .run_ratio = -1,
-                                    .threshold = "",
                                     .cores = (double)cores / threads * (is_shared ? 1 : a->nodes_len)};
-        report_add_note(rep, NOTE_CAVEAT, run, "oversubscribed",
+        report_add_note(rep, NOTE_CAVEAT, run, NOTE_OVERSUBSCRIBED,
                         "%s: %d ranks of %d %s share %d %s%s. Waiting for a core looks like waiting for a message, "
                         "so communication, imbalance and scaling verdicts are unreliable.",
                         r->label, ranks, threads, threads == 1 ? "thread" : "threads", cores,
@@ -136,15 +135,14 @@ static void say_own_threads(struct report *rep, int run, double delay, const cha
     /* So many that it matters: then any wait in a step may be for a core. */
     if (most > rep->thresholds.gain_limits)
         r->shared = (struct shared){
-            .id = "own-threads",
+            .kind = SHARED_OWN_THREADS,
             .because = report_text(rep, "the ranks' own threads wait for cores (%s%s share %g %s)", all,
                                    workers ? "" : ", with their helpers,", o.cores, o.cores > 1 ? "cores" : "core"),
             .run_ratio = delay,
-            .threshold = "run_delay_limits",
             .most_ratio = most,
             .own = r->shared.own,
             .is_each_other = is_each_other};
-    report_add_note(rep, NOTE_CAVEAT, run, "own-threads",
+    report_add_note(rep, NOTE_CAVEAT, run, NOTE_OWN_THREADS,
                     "%s: %s. What that costs is in the times of their phases; %s.", r->label, r->shared.own,
                     is_ours ? "one more core for each rank, or fewer --loader-workers, would end it"
                             : "one more core for each rank (Slurm: --cpus-per-task), fewer helpers (num_workers of the "
@@ -227,7 +225,7 @@ static void say_several(struct report *rep, int run, const char *of)
                                 most->rank, fmt_number(ready_of(r->run, most).waiting).text, of,
                                 fmt_number(ready_of(r->run, most).used).text);
     r->shared.is_of_several = 1;
-    report_add_note(rep, NOTE_CAVEAT, run, "run-delay", "%s: %s. If it did, its phases are longer for it.", r->label,
+    report_add_note(rep, NOTE_CAVEAT, run, NOTE_RUN_DELAY, "%s: %s. If it did, its phases are longer for it.", r->label,
                     r->shared.own);
 }
 
@@ -260,10 +258,9 @@ static void say_waits(struct report *rep, int run, double delay, const char *of)
     }
     delay = bound ? delay : known;
     r->shared = (struct shared){
-        .id = bound ? "bound" : "run-delay",
+        .kind = bound ? SHARED_BOUND : SHARED_RUN_DELAY,
         .because = report_text(rep, "a rank waited for a core for %s of %s", fmt_percent(delay).text, of),
         .run_ratio = delay,
-        .threshold = "run_delay_limits",
         .most_ratio = most};
     if (!bound)
         return;
@@ -271,7 +268,7 @@ static void say_waits(struct report *rep, int run, double delay, const char *of)
     r->shared.because =
         report_text(rep, "rank %d is bound to fewer cores than it has threads (%d %s, %s threads ready in the mean)",
                     bound->rank, p.cores, p.cores == 1 ? "core" : "cores", fmt_number(p.used + p.waiting).text);
-    report_add_note(rep, NOTE_CAVEAT, run, "bound",
+    report_add_note(rep, NOTE_CAVEAT, run, NOTE_BOUND,
                     "%s: %s, while its node has %d. Waiting for a core looks like compute, or like waiting for a "
                     "message.",
                     r->label, r->shared.because, all_cores_of(r->run, bound));
@@ -299,22 +296,20 @@ static void check_held_back(struct report *rep, int run)
     const char *of = r->has_steps ? "the time of its steps" : "its run";
     if (throttled > t->throttled_limits) /* the strongest reason: it names the quota, not the neighbours */
         r->shared = (struct shared){
-            .id = "throttled",
+            .kind = SHARED_THROTTLED,
             .because = report_text(rep, "a CPU quota held a node back for %s of the run", fmt_percent(throttled).text),
             .run_ratio = throttled,
-            .threshold = "throttled_limits",
-            .is_equal = quota == QUOTA_EQUAL && !*r->shared.id,
+            .is_equal = quota == QUOTA_EQUAL && !r->shared.kind,
             .cores = r->shared.cores};
-    else if (!*r->shared.id && steal > t->steal_limits)
+    else if (!r->shared.kind && steal > t->steal_limits)
         r->shared = (struct shared){
-            .id = "steal",
+            .kind = SHARED_STEAL,
             .because = report_text(rep, "other machines took %s of a node's CPU time", fmt_percent(steal).text),
-            .run_ratio = steal,
-            .threshold = "steal_limits"};
-    else if (!*r->shared.id && delay > t->run_delay_limits)
+            .run_ratio = steal};
+    else if (!r->shared.kind && delay > t->run_delay_limits)
         say_waits(rep, run, delay, of);
     if (throttled > t->throttled_limits)
-        report_add_note(rep, NOTE_CAVEAT, run, "throttled",
+        report_add_note(rep, NOTE_CAVEAT, run, NOTE_THROTTLED,
                         "%s: a CPU quota (cgroup) held a node back for %s of the run. That time shows as slow compute "
                         "or late ranks; do not blame the network for it.%s",
                         r->label, fmt_percent(throttled).text,
@@ -322,13 +317,14 @@ static void check_held_back(struct report *rep, int run)
                                              "each other holds."
                                            : "");
     if (steal > t->steal_limits)
-        report_add_note(rep, NOTE_CAVEAT, run, "steal",
+        report_add_note(rep, NOTE_CAVEAT, run, NOTE_STEAL,
                         "%s: other machines took %s of a node's CPU time (steal). Times vary with their load.",
                         r->label, fmt_percent(steal).text);
     if (delay > t->run_delay_limits && throttled <= t->throttled_limits && /* under a quota it is the same time again */
-        !r->shared.own && strcmp(r->shared.id, "bound") != 0)
-        report_add_note(rep, NOTE_CAVEAT, run, "run-delay", "%s: a rank was ready to run but had no core for %s of %s.",
-                        r->label, fmt_percent(delay).text, of);
+        !r->shared.own && r->shared.kind != SHARED_BOUND)
+        report_add_note(rep, NOTE_CAVEAT, run, NOTE_RUN_DELAY,
+                        "%s: a rank was ready to run but had no core for %s of %s.", r->label, fmt_percent(delay).text,
+                        of);
 }
 
 /* Ranks that waited although they had cores enough: something else used the cores, and will when there are too few.
@@ -337,12 +333,11 @@ static void check_neighbours(struct report *rep)
 {
     const struct run_result *waited = NULL;
     for (int i = 0; i < rep->n_runs && !waited; i++)
-        waited = strcmp(rep->runs[i].shared.id, "run-delay") == 0 && rep->runs[i].run->program.threads > 0
-                     ? &rep->runs[i]
-                     : NULL;
+        waited = rep->runs[i].shared.kind == SHARED_RUN_DELAY && rep->runs[i].run->program.threads > 0 ? &rep->runs[i]
+                                                                                                       : NULL;
     for (int i = 0; waited && i < rep->n_runs; i++)
-        if (strcmp(rep->runs[i].shared.id, "oversubscribed") == 0) {
-            report_add_note(rep, NOTE_CAVEAT, i, "neighbours",
+        if (rep->runs[i].shared.kind == SHARED_OVERSUBSCRIBED) {
+            report_add_note(rep, NOTE_CAVEAT, i, NOTE_NEIGHBOURS,
                             "%s: something else used the cores too: %s waited for a core though there were enough. "
                             "Fewer ranks alone do not mend that; measure while nothing else runs.",
                             rep->runs[i].label, waited->label);
@@ -357,7 +352,7 @@ void caveats_of_cores(struct report *rep)
     for (int i = 0; i < rep->n_runs; i++) {
         check_cores(rep, i);
         check_held_back(rep, i);
-        if (*rep->runs[i].shared.id) {
+        if (rep->runs[i].shared.kind) {
             struct others o = others_of(rep->runs[i].run);
             rep->runs[i].shared.machine_cores = o.cores;
             rep->runs[i].shared.others_cores = o.taken;

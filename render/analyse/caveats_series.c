@@ -13,7 +13,7 @@ static void check_equal(struct report *rep, const struct series *s)
     const char *what = unlike_names(rep, unlike_in_series(rep, s));
     if (*what)
         report_add_note(
-            rep, NOTE_CAVEAT, -1, "differing",
+            rep, NOTE_CAVEAT, -1, NOTE_DIFFERING,
             "The compared runs are not comparable as they are: they used different %s; part of the difference in speed "
             "may come from that.",
             what);
@@ -28,7 +28,7 @@ static void check_surroundings(struct report *rep, const struct series *s)
             runs[n++] = s->points[i].runs[k];
     const char *what = n > 1 ? other_surroundings(rep, runs[0], runs, n) : "";
     if (*what)
-        report_add_note(rep, NOTE_CAVEAT, -1, "surroundings",
+        report_add_note(rep, NOTE_CAVEAT, -1, NOTE_SURROUNDINGS,
                         "The compared runs did not have the same surroundings, which may be a part of the difference "
                         "in speed: %s.",
                         what);
@@ -41,7 +41,7 @@ static void check_repetitions(struct report *rep, const struct series *s)
         const struct series_point *p = &s->points[i];
         double spread = repetition_spread(rep, p);
         if (spread > rep->thresholds.step_cv)
-            report_add_note(rep, NOTE_CAVEAT, -1, "repetitions",
+            report_add_note(rep, NOTE_CAVEAT, -1, NOTE_REPETITIONS,
                             "The %d runs on %s differ by %s of their mean step time: they did not run under the same "
                             "conditions, so speed-ups from them are uncertain.",
                             p->n_runs, fmt_count(p->n_nodes, rep->unit).text, fmt_percent(spread).text);
@@ -57,7 +57,7 @@ static void check_left_out(struct report *rep, const struct series *s)
         for (int k = 0; k < p->n_left_out; k++)
             names = report_text(rep, "%s%s'%s'", names, k ? ", " : "", rep->runs[p->left_out[k]].run->archive);
         if (p->n_left_out)
-            report_add_note(rep, NOTE_CAVEAT, -1, "left-out",
+            report_add_note(rep, NOTE_CAVEAT, -1, NOTE_LEFT_OUT,
                             "%s on %s %s incomplete (%s) and left out of means, speed-ups and comparisons; the "
                             "complete %s used.",
                             fmt_count(p->n_left_out, "run").text, fmt_count(p->n_nodes, rep->unit).text,
@@ -117,7 +117,7 @@ static int check_untold(struct report *rep)
         n++;
     }
     if (n)
-        report_add_note(rep, NOTE_GAP, -1, "untold",
+        report_add_note(rep, NOTE_GAP, -1, NOTE_UNTOLD,
                         "The configuration of %s is unknown: interrupted before the program described itself, so that "
                         "nothing is compared with it, though the command is that of other runs.",
                         names);
@@ -146,26 +146,26 @@ void caveats_of_series(struct report *rep)
         n_of_machine += is_of_machine(rep->runs[i].run);
     }
     if (n_bare > n_of_machine && rep->n_runs - n_of_machine > 1)
-        report_add_note(rep, NOTE_CAVEAT, -1, "jobs",
+        report_add_note(rep, NOTE_CAVEAT, -1, NOTE_JOBS,
                         "Nothing says that the %d %straces and files are of one job: times of different jobs are not "
                         "comparable, and each is reported by itself.",
                         rep->n_runs - n_of_machine, n_bare < rep->n_runs ? "runs, " : "");
     int n_told = rep->n_series - n_bare - check_untold(rep);
     if (n_told > 1)
-        report_add_note(rep, NOTE_GAP, -1, "mixed",
+        report_add_note(rep, NOTE_GAP, -1, NOTE_MIXED,
                         "The archives are of %d different configurations, which are not compared with each other "
                         "(they differ in: %s); each is reported by itself.",
                         n_told, what_differs(rep));
     /* Runs without a node count come first. Who gives one archive asks of that run alone. */
     if (n_with_points == 0 && rep->n_runs > 1 && rep->runs[0].n_nodes > 0)
-        report_add_note(rep, NOTE_GAP, -1, "one-node-count",
+        report_add_note(rep, NOTE_GAP, -1, NOTE_ONE_NODE_COUNT,
                         "%s: nothing can be said about scaling; add runs with other node counts.",
                         rep->runs[0].n_nodes == rep->runs[rep->n_runs - 1].n_nodes
                             ? "The archives are of one node count only"
                             : "No two archives of different node counts are of one configuration");
     for (int i = 0; i < rep->n_series; i++)
         if (rep->series[i].kind == SCALING_UNKNOWN)
-            report_add_note(rep, NOTE_GAP, -1, "scaling-unknown",
+            report_add_note(rep, NOTE_GAP, -1, NOTE_SCALING_UNKNOWN,
                             "Whether the scaling is strong or weak is unknown: the archives do not say the global "
                             "batch (dccollect run --label global_batch=N keeps it, or a program.json of the program). "
                             "%s; lost time cannot be split.",

@@ -313,8 +313,8 @@ struct processor processor_of(const struct report *rep, const struct run_result 
 {
     struct processor p = {.of_work = -1};
     int64_t least_comm = INT64_MAX, step = r->step.mean_ns;
-    if (!r->has_steps || step <= 0 || has_gpus(r->run) || strcmp(r->shared.id, "throttled") == 0 ||
-        strcmp(r->shared.id, "steal") == 0 || r->n_rank_results != r->run->ranks_len)
+    if (!r->has_steps || step <= 0 || has_gpus(r->run) || r->shared.kind == SHARED_THROTTLED ||
+        r->shared.kind == SHARED_STEAL || r->n_rank_results != r->run->ranks_len)
         return p;
     for (int i = 0; i < r->n_rank_results; i++) {
         const struct run_rank *k = &r->run->ranks[i];

@@ -213,9 +213,9 @@ void gain_when_shared(struct report *rep, struct run_result *r)
     r->shared.alone_ns = (int64_t)alone;
     /* Cores of their own do not drive other programs away: what those took, they go on taking. Where that leaves
      * nothing to gain they are the reason, as where the advice is to measure without them: then all of it goes. */
-    if (strcmp(r->shared.id, "oversubscribed") == 0 && !r->shared.has_neighbours)
+    if (r->shared.kind == SHARED_OVERSUBSCRIBED && !r->shared.has_neighbours)
         own = alone / (1 - others_ratio(r));
-    int is_crowded = strcmp(r->shared.id, "oversubscribed") == 0 && !r->shared.has_neighbours && is_too_many(rep, r);
+    int is_crowded = r->shared.kind == SHARED_OVERSUBSCRIBED && !r->shared.has_neighbours && is_too_many(rep, r);
     if (step - own <= matters && (step - alone > matters || is_crowded)) {
         own = alone;
         r->shared.has_neighbours = 1;

@@ -102,3 +102,23 @@ const char *scaling_word(enum scaling_kind k)
     static const char *const words[] = {"none", "strong", "weak", "unknown"};
     return words[k];
 }
+
+const char *shared_key(enum shared_kind k)
+{
+    static const char *const keys[] = {"",
+#define X(id, key) key,
+                                       SHARED_KINDS(X)
+#undef X
+    };
+    return keys[k];
+}
+
+const char *note_key(enum note_id id)
+{
+    static const char *const keys[] = {
+#define X(id, key) key,
+        REPORT_NOTES(X)
+#undef X
+    };
+    return keys[id];
+}

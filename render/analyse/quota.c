@@ -54,5 +54,5 @@ int has_shares(const struct run *a)
 
 int is_doubtful(const struct run_result *r)
 {
-    return *r->shared.id && !r->shared.is_equal;
+    return r->shared.kind && !r->shared.is_equal;
 }

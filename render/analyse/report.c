@@ -27,7 +27,7 @@ const char *report_text(struct report *rep, const char *fmt, ...)
     return text;
 }
 
-void report_add_note(struct report *rep, enum note_kind kind, int run, const char *id, const char *fmt, ...)
+void report_add_note(struct report *rep, enum note_kind kind, int run, enum note_id id, const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
@@ -38,11 +38,11 @@ void report_add_note(struct report *rep, enum note_kind kind, int run, const cha
     rep->n_gaps += kind == NOTE_GAP;
 }
 
-void report_drop_note(struct report *rep, const char *id)
+void report_drop_note(struct report *rep, enum note_id id)
 {
     int kept = 0;
     for (int i = 0; i < rep->n_notes; i++) {
-        if (strcmp(rep->notes[i].id, id) == 0)
+        if (rep->notes[i].id == id)
             rep->n_gaps -= rep->notes[i].kind == NOTE_GAP;
         else
             rep->notes[kept++] = rep->notes[i];

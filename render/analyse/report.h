@@ -213,12 +213,66 @@ struct series {
 };
 
 /* Said at the top, before any verdict. */
-#define NOTE_COPY "copy" /* id: a run that lies there twice; the last of the caveats */
+/* What a note says. X(id, key in report.json) */
+#define REPORT_NOTES(X)                        \
+    X(NOTE_EMULATED, "emulated")               \
+    X(NOTE_ONE_KERNEL, "one-kernel")           \
+    X(NOTE_NODE_KIND, "node-kind")             \
+    X(NOTE_RANKS_MISSING, "ranks-missing")     \
+    X(NOTE_LOOSE_RANKS, "loose-ranks")         \
+    X(NOTE_NODES_OPTION, "nodes-option")       \
+    X(NOTE_NODES_UNKNOWN, "nodes-unknown")     \
+    X(NOTE_LEFT_OUT_FILE, "left-out-file")     \
+    X(NOTE_COPY, "copy")                       \
+    X(NOTE_INCOMPLETE, "incomplete")           \
+    X(NOTE_TOLD_TO_END, "told-to-end")         \
+    X(NOTE_FAILED, "failed")                   \
+    X(NOTE_BROKE_OFF, "broke-off")             \
+    X(NOTE_DROPPED, "dropped")                 \
+    X(NOTE_TORN, "torn")                       \
+    X(NOTE_MISSING, "missing")                 \
+    X(NOTE_WINDOW, "window")                   \
+    X(NOTE_FEW_STEPS, "few-steps")             \
+    X(NOTE_CUT_STEP, "cut-step")               \
+    X(NOTE_PARTIAL_STEPS, "partial-steps")     \
+    X(NOTE_STEP_PROCESSES, "step-processes")   \
+    X(NOTE_STEP_NUMBERS, "step-numbers")       \
+    X(NOTE_INCONSISTENT, "inconsistent")       \
+    X(NOTE_NO_EXCHANGE, "no-exchange")         \
+    X(NOTE_CLOCKS, "clocks")                   \
+    X(NOTE_TRACED_PART, "traced-part")         \
+    X(NOTE_LITTLE_COVERED, "little-covered")   \
+    X(NOTE_OVERSUBSCRIBED, "oversubscribed")   \
+    X(NOTE_OWN_THREADS, "own-threads")         \
+    X(NOTE_RUN_DELAY, "run-delay")             \
+    X(NOTE_BOUND, "bound")                     \
+    X(NOTE_THROTTLED, "throttled")             \
+    X(NOTE_STEAL, "steal")                     \
+    X(NOTE_NEIGHBOURS, "neighbours")           \
+    X(NOTE_DIFFERING, "differing")             \
+    X(NOTE_SURROUNDINGS, "surroundings")       \
+    X(NOTE_REPETITIONS, "repetitions")         \
+    X(NOTE_LEFT_OUT, "left-out")               \
+    X(NOTE_UNTOLD, "untold")                   \
+    X(NOTE_JOBS, "jobs")                       \
+    X(NOTE_MIXED, "mixed")                     \
+    X(NOTE_ONE_NODE_COUNT, "one-node-count")   \
+    X(NOTE_SCALING_UNKNOWN, "scaling-unknown") \
+    X(NOTE_NO_COMPARISON, "no-comparison")
+enum note_id {
+#define X(id, key) id,
+    REPORT_NOTES(X)
+#undef X
+        N_NOTES
+};
+/** note_key - in report.json. */
+const char *note_key(enum note_id id);
+
 enum note_kind { NOTE_CAVEAT /* lowers confidence */, NOTE_GAP /* something is missing: exit status 3 */ };
 struct note {
     enum note_kind kind;
-    int run;        /* -1 = all */
-    const char *id; /* "emulated", "oversubscribed", "throttled", "steal", "few-steps", "incomplete", "dropped", ... */
+    int run; /* -1 = all */
+    enum note_id id;
     const char *text; /* one sentence, capital and full stop */
 };
 
@@ -281,12 +335,11 @@ struct report {
 
 /** report_text - printf into the report's arena. gives; lives as long as the report */
 const char *report_text(struct report *rep, const char *fmt, ...) DCR_PRINTF(2, 3);
-/** report_add_note - one sentence about a run, -1 = about all.
- *  id       borrows; see struct note */
-void report_add_note(struct report *rep, enum note_kind kind, int run, const char *id, const char *fmt, ...)
+/** report_add_note - one sentence about a run, -1 = about all. */
+void report_add_note(struct report *rep, enum note_kind kind, int run, enum note_id id, const char *fmt, ...)
     DCR_PRINTF(5, 6);
 /** report_drop_note - takes back all notes of that id. */
-void report_drop_note(struct report *rep, const char *id);
+void report_drop_note(struct report *rep, enum note_id id);
 void report_free(struct report *rep);
 
 #endif

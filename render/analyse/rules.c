@@ -232,11 +232,33 @@ static const char *enough_cores(struct report *rep, const struct run_result *r)
     return text;
 }
 
+/* The threshold that decides about shared cores; of more threads than cores there is none. */
+struct limit {
+    const char *name;
+    double ratio;
+};
+static struct limit limit_of_shared(const struct thresholds *t, enum shared_kind kind)
+{
+    switch (kind) {
+    case SHARED_THROTTLED:
+        return (struct limit){"throttled_limits", t->throttled_limits};
+    case SHARED_STEAL:
+        return (struct limit){"steal_limits", t->steal_limits};
+    case SHARED_OWN_THREADS:
+    case SHARED_BOUND:
+    case SHARED_RUN_DELAY:
+        return (struct limit){"run_delay_limits", t->run_delay_limits};
+    default:
+        return (struct limit){"", -1};
+    }
+}
+
 static void rule_shared(struct report *rep, struct run_result *r)
 {
     const struct thresholds *t = &rep->thresholds;
     const struct shared *s = &r->shared;
     struct class_result *c = &r->classes[CLASS_SHARED];
+    const struct limit limit = limit_of_shared(t, s->kind);
     *c = (struct class_result){
         .cls = CLASS_SHARED,
         .rule = report_text(rep,
@@ -244,17 +266,14 @@ static void rule_shared(struct report *rep, struct run_result *r)
                             "steal %s, waiting for a core %s",
                             fmt_percent(t->throttled_limits).text, fmt_percent(t->steal_limits).text,
                             fmt_percent(t->run_delay_limits).text),
-        .threshold_name = s->threshold,
-        .threshold_ratio = strcmp(s->threshold, "throttled_limits") == 0   ? t->throttled_limits
-                           : strcmp(s->threshold, "steal_limits") == 0     ? t->steal_limits
-                           : strcmp(s->threshold, "run_delay_limits") == 0 ? t->run_delay_limits
-                                                                           : -1,
-        .gain_ns = *s->id ? r->gain_ns[CLASS_SHARED] : 0,
+        .threshold_name = limit.name,
+        .threshold_ratio = limit.ratio,
+        .gain_ns = s->kind ? r->gain_ns[CLASS_SHARED] : 0,
         .verdict = VERDICT_FINE};
     int has_cores = 0;
     for (int i = 0; i < r->run->nodes_len; i++)
         has_cores |= r->run->nodes[i].cores > 0;
-    if (*s->id) {
+    if (s->kind) {
         c->verdict = VERDICT_LIMITS;
         c->text = s->because;
     } else if (s->own) {
@@ -303,7 +322,7 @@ void rules(struct report *rep)
         struct run_result *r = &rep->runs[i];
         if (r->has_steps) {
             r->processor = processor_of(rep, r);
-            if (*r->shared.id) {
+            if (r->shared.kind) {
                 bound_work(r);
                 if (is_doubtful(r))
                     waiting_when_shared(rep, r);

@@ -168,16 +168,32 @@ struct judged judged_of(const struct class_result *c);
 enum confidence { CONFIDENCE_LOW = 0, CONFIDENCE_MEDIUM, CONFIDENCE_HIGH };
 const char *confidence_word(enum confidence c);
 
+/* What kept the ranks from their cores. X(id, key in report.json, as that of the note on it) */
+#define SHARED_KINDS(X)                        \
+    X(SHARED_OVERSUBSCRIBED, "oversubscribed") \
+    X(SHARED_THROTTLED, "throttled")           \
+    X(SHARED_STEAL, "steal")                   \
+    X(SHARED_OWN_THREADS, "own-threads")       \
+    X(SHARED_BOUND, "bound")                   \
+    X(SHARED_RUN_DELAY, "run-delay")
+enum shared_kind {
+    SHARED_NONE = 0,
+#define X(id, key) id,
+    SHARED_KINDS(X)
+#undef X
+        N_SHARED_KINDS
+};
+/** shared_key - in report.json; "" of SHARED_NONE. */
+const char *shared_key(enum shared_kind k);
+
 /* Ranks that share or are kept from their cores: verdicts on the run are unreliable. */
 struct shared {
-    const char
-        *id; /* "oversubscribed", "throttled", "steal", "own-threads", "bound", "run-delay" as the note's; "" = none */
-    const char *because;   /* "4 ranks share 2 cores"; "" = none seen */
-    double run_ratio;      /* of the run in which ranks were held back; < 0: it is not a matter of time */
-    const char *threshold; /* name of what it passed, "" none */
-    double cores;          /* that all ranks together could use; 0: one each */
-    int is_equal;          /* by a CPU quota, equal on all nodes and at all node counts: relations between them hold */
-    int has_neighbours;    /* other runs waited though they had cores enough: something else uses them too */
+    enum shared_kind kind;
+    const char *because; /* "4 ranks share 2 cores"; "" = none seen */
+    double run_ratio;    /* of the run in which ranks were held back; < 0: it is not a matter of time */
+    double cores;        /* that all ranks together could use; 0: one each */
+    int is_equal;        /* by a CPU quota, equal on all nodes and at all node counts: relations between them hold */
+    int has_neighbours;  /* other runs waited though they had cores enough: something else uses them too */
     double
         machine_cores;   /* that the ranks' processes may use and a monitor watched; 0 = not known how busy they were */
     double others_cores; /* of them, what other programs took in the mean */

@@ -116,7 +116,7 @@ static const char *flight_of(struct report *rep, const struct run_result *r, str
                            .is_overlapped = p->allreduce_is_overlapped == 1};
     if (strcmp(p->backend, "cpu") != 0)
         return "n/a because the gradients travel between GPUs";
-    if (strcmp(r->shared.id, "oversubscribed") == 0)
+    if (r->shared.kind == SHARED_OVERSUBSCRIBED)
         return "n/a because the ranks shared cores, so that their times hold each other's turns";
     if (out->early_ratio < 0 || out->left_ratio < 0 || out->n_looks < 1)
         return "n/a because the program did not say what can travel during the backward pass";

@@ -68,30 +68,26 @@ static const char *const without_torch[N_CLASSES] = {
 
 /* What holds the ranks back is a matter of the machine: the same advice for every program, but for the options' names.
  */
-static const struct {
-    const char *id;
-    struct action action;
-} shared[] = {
-    {"oversubscribed",
-     {"give every rank cores of its own (no more ranks times --threads than cores), then measure again",
-      "give every rank cores of its own (no more ranks times threads than cores; --cpus-per-task), then measure "
-      "again"}},
-    {"throttled",
-     {"",
-      "give the job more CPU time (a larger share or no CPU quota of its cgroup), or fewer ranks on it, then measure "
-      "again"}},
-    {"steal", {"", "measure on a machine whose cores other guests do not use"}},
-    {"own-threads",
-     {"give each rank one more core, or take fewer --loader-workers, then measure again",
-      "give each rank one more core (Slurm: --cpus-per-task), or fewer helpers (num_workers of the DataLoader) and "
-      "threads "
-      "(torch.set_num_threads), then measure again"}},
-    {"bound",
-     {"give each rank as many cores as it has threads (mpirun --map-by slot:PE=N, Slurm --cpus-per-task), or fewer "
-      "--threads, then measure again",
-      "give each rank as many cores as it has threads (Slurm --cpus-per-task, mpirun --map-by slot:PE=N), or fewer "
-      "threads (OMP_NUM_THREADS, torch.set_num_threads), then measure again"}},
-    {"run-delay", {"", "measure while nothing else runs on these cores, and bind each rank to its own"}},
+static const struct action shared[N_SHARED_KINDS] = {
+    [SHARED_OVERSUBSCRIBED] =
+        {"give every rank cores of its own (no more ranks times --threads than cores), then measure again",
+         "give every rank cores of its own (no more ranks times threads than cores; --cpus-per-task), then measure "
+         "again"},
+    [SHARED_THROTTLED] = {"", "give the job more CPU time (a larger share or no CPU quota of its cgroup), or fewer "
+                              "ranks on it, then measure "
+                              "again"},
+    [SHARED_STEAL] = {"", "measure on a machine whose cores other guests do not use"},
+    [SHARED_OWN_THREADS] =
+        {"give each rank one more core, or take fewer --loader-workers, then measure again",
+         "give each rank one more core (Slurm: --cpus-per-task), or fewer helpers (num_workers of the DataLoader) and "
+         "threads "
+         "(torch.set_num_threads), then measure again"},
+    [SHARED_BOUND] =
+        {"give each rank as many cores as it has threads (mpirun --map-by slot:PE=N, Slurm --cpus-per-task), or fewer "
+         "--threads, then measure again",
+         "give each rank as many cores as it has threads (Slurm --cpus-per-task, mpirun --map-by slot:PE=N), or fewer "
+         "threads (OMP_NUM_THREADS, torch.set_num_threads), then measure again"},
+    [SHARED_RUN_DELAY] = {"", "measure while nothing else runs on these cores, and bind each rank to its own"},
 };
 
 /* What helps depends on what travels: gradients, shards of the parameters, tokens and rows of tables, activations. */
@@ -167,9 +163,9 @@ static int cores_asked(const struct run_result *r, enum cause_class cls)
     int threads = r->run->program.threads > 0 ? (int)r->run->program.threads : 1;
     if (cls == CLASS_DATA)
         return threads + 1;
-    if (cls != CLASS_SHARED || strcmp(r->shared.id, "throttled") == 0 || strcmp(r->shared.id, "steal") == 0)
+    if (cls != CLASS_SHARED || r->shared.kind == SHARED_THROTTLED || r->shared.kind == SHARED_STEAL)
         return 0;
-    return strcmp(r->shared.id, "own-threads") == 0 && !r->shared.has_neighbours ? threads + 1 : threads;
+    return r->shared.kind == SHARED_OWN_THREADS && !r->shared.has_neighbours ? threads + 1 : threads;
 }
 
 /* " (needs 4 cores, and the recorded host has only 2)", for the first host with too few cores; "" if all have enough,
@@ -223,9 +219,8 @@ static struct action in_general(const struct run_result *r, enum cause_class cls
     int is_dcrnn = strcmp(r->run->program.name, "dcrnn-train") == 0;
     int is_torch = is_dcrnn || run_may_be_torch(r->run);
     struct action a = catalogue[cls];
-    for (size_t i = 0; cls == CLASS_SHARED && i < sizeof shared / sizeof *shared; i++)
-        if (strcmp(r->shared.id, shared[i].id) == 0)
-            a = r->shared.has_neighbours ? with_neighbours : shared[i].action;
+    if (cls == CLASS_SHARED && r->shared.kind)
+        a = r->shared.has_neighbours ? with_neighbours : shared[r->shared.kind];
     if (cls == CLASS_DATA && r->shared.own && r->shared.is_each_other) /* more workers would wait too */
         a = no_core_for_workers;
     if (cls == CLASS_COMPUTE && r->run->n_traces)

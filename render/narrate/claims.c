@@ -107,7 +107,7 @@ static const char *class_support(struct report *rep, const struct run_result *r,
                            r->part_ns[PART_WAIT] * 20 > r->step.mean_ns ? cause_of_waiting(rep, r) : "");
     if (c->cls == CLASS_IMBALANCE)
         return cause_of_waiting(rep, r);
-    if (c->cls == CLASS_COMPUTE && c->gain_ns <= 0 && !*r->shared.id && !is_compute_waiting(r))
+    if (c->cls == CLASS_COMPUTE && c->gain_ns <= 0 && !r->shared.kind && !is_compute_waiting(r))
         return not_judged(rep, r);
     return "";
 }
@@ -392,7 +392,7 @@ static void claims_of_each(struct report *rep)
             continue;
         }
         int n = limiting(r, order);
-        if (*r->shared.id)
+        if (r->shared.kind)
             add_shared_claim(rep, i, n ? order[0] : NULL);
         for (int k = 0; k < n; k++)
             add_class_claim(rep, i, order[k]);
@@ -406,7 +406,7 @@ static void claims_of_each(struct report *rep)
         r->confidence = first->confidence;
         r->confidence_because = first->confidence_because;
         /* Shared resources name the next cause in passing: what is known about it follows, then the one after it. */
-        int is_shared = *r->shared.id != 0;
+        int is_shared = r->shared.kind != SHARED_NONE;
         const char *named = is_shared && r->n_claims > 1 ? rep->claims[r->claims[1]].support : "";
         const char *second = r->n_claims > 1 + is_shared ? rep->claims[r->claims[1 + is_shared]].sentence : "";
         second = without(rep, second, caveat_clause(rep, r)); /* the first sentence has said it */

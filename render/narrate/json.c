@@ -273,7 +273,7 @@ static json_t *notes(const struct report *rep, int run)
         if (run >= 0 && n->run >= 0 && n->run != run)
             continue;
         value_add(list, json_pack("{s:o, s:o, s:o, s:o}", "kind", value_string(n->kind == NOTE_GAP ? "gap" : "caveat"),
-                                  "id", value_string(n->id), "run",
+                                  "id", value_string(note_key(n->id)), "run",
                                   n->run >= 0 ? value_string(rep->runs[n->run].slug) : json_null(), "text",
                                   value_string(n->text)));
     }

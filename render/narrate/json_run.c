@@ -488,9 +488,9 @@ json_t *run_json(const struct run_result *r)
     value_set(o, "throughput_because", value_reason(&r->throughput_why));
     put_steps(o, r);
     value_set(o, "shared",
-              *r->shared.id
-                  ? json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "id", value_string(r->shared.id), "because",
-                              value_string(r->shared.because), "run_ratio",
+              r->shared.kind
+                  ? json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "id", value_string(shared_key(r->shared.kind)),
+                              "because", value_string(r->shared.because), "run_ratio",
                               value_real(r->shared.run_ratio >= 0, r->shared.run_ratio), "cores",
                               value_real(r->shared.machine_cores > 0, r->shared.machine_cores), "other_programs_cores",
                               value_real(r->shared.machine_cores > 0, r->shared.others_cores), "step_alone_ns",

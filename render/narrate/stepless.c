@@ -358,13 +358,13 @@ static void add_claims(struct report *rep, struct run_result *r)
     int64_t wall = r->run->ranks_len ? recorded_part(r->run).ns / r->run->ranks_len : 0;
     int has_late = l.has && mpi_share(r->run).has, has_files = f.has && f.ratio > rep->thresholds.io_limits;
     int is_late_first = has_late && (double)l.waited_ns >= f.ratio * (double)wall;
-    if (*r->shared.id)
+    if (r->shared.kind)
         add_shared_claim(rep, r, has_late ? &l : NULL, wall, has_files ? &f : NULL);
     else if (has_late && is_late_first)
         add_late_claim(rep, r, &l, wall);
     if (has_files)
         add_files_claim(rep, r, &f);
-    if (has_late && !is_late_first && !*r->shared.id)
+    if (has_late && !is_late_first && !r->shared.kind)
         add_late_claim(rep, r, &l, wall);
     if (!r->n_claims)
         return;

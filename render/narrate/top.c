@@ -335,8 +335,8 @@ void top_sentences(struct report *rep)
         second =
             report_text(rep, "Speed-up from %s to %s is %s (efficiency %s%s%s).", nodes_text(rep, s->points[0].n_nodes),
                         nodes_text(rep, last->n_nodes), fmt_x(last->speedup).text, fmt_ratio(last->efficiency).text,
-                        *r->shared.id || !*last->unreliable ? "" : "; unreliable: ", /* the headline has said it */
-                        *r->shared.id ? "" : last->unreliable);
+                        r->shared.kind || !*last->unreliable ? "" : "; unreliable: ", /* the headline has said it */
+                        r->shared.kind ? "" : last->unreliable);
     }
     rep->verdict = report_text(rep, "%s%s%s", rep->headline, *second ? " " : "", second);
 }

@@ -22,7 +22,7 @@ json_t *view_notes(struct site *s, enum note_kind kind, int run)
         const char *label = n->run >= 0 ? s->rep->runs[n->run].label : "";
         bool says_where = !strncmp(n->text, label, strlen(label));
         view_text(s, v, "where", run < 0 && !says_where ? label : NULL);
-        view_text(s, v, "id", n->id);
+        view_text(s, v, "id", note_key(n->id));
         view_set(s, v, "run", json_integer(n->run));
         view_add(s, list, v);
     }

@@ -31,7 +31,7 @@ static inline struct run *parts(int64_t comm, int64_t data, int64_t io)
     return made_even_run(2, 64, 40, 100 - comm - data - io, comm, data, io);
 }
 
-static inline int has_note(struct run *r, const char *id, enum note_kind kind)
+static inline int has_note(struct run *r, enum note_id id, enum note_kind kind)
 {
     struct run *runs[] = {r};
     struct report rep = {0};
@@ -39,7 +39,7 @@ static inline int has_note(struct run *r, const char *id, enum note_kind kind)
     int found = 0;
     assert_int_equal(analyse(&rep, runs, 1, &o, NULL), 0);
     for (int i = 0; i < rep.n_notes; i++)
-        found |= strcmp(rep.notes[i].id, id) == 0 && rep.notes[i].kind == kind;
+        found |= rep.notes[i].id == id && rep.notes[i].kind == kind;
     report_free(&rep);
     run_free(r);
     return found;

@@ -158,7 +158,7 @@ static void test_broke_off(void **state)
         const char *said = "";
         assert_int_equal(analyse(&rep, runs, 1, &o, NULL), 0);
         for (int i = 0; i < rep.n_notes; i++)
-            said = strcmp(rep.notes[i].id, "broke-off") == 0 ? rep.notes[i].text : said;
+            said = rep.notes[i].id == NOTE_BROKE_OFF ? rep.notes[i].text : said;
         assert_string_equal(said, is_complete ? ""
                                               : "4 nodes: the trace of rank 1 breaks off inside 'forward', behind 25 "
                                                 "whole steps, while those of 3 other ranks end inside 'all_reduce': "
@@ -173,31 +173,31 @@ static void test_other_caveats(void **state)
     (void)state;
     struct run *r = parts(0, 0, 0);
     r->node_kind = NODES_EMULATED;
-    assert_true(has_note(r, "emulated", NOTE_CAVEAT));
+    assert_true(has_note(r, NOTE_EMULATED, NOTE_CAVEAT));
     r = parts(0, 0, 0);
     r->node_kind = NODES_ONE_KERNEL;
-    assert_true(has_note(r, "one-kernel", NOTE_CAVEAT));
+    assert_true(has_note(r, NOTE_ONE_KERNEL, NOTE_CAVEAT));
     r = parts(0, 0, 0);
     r->is_complete = 0;
-    assert_true(has_note(r, "incomplete", NOTE_GAP));
+    assert_true(has_note(r, NOTE_INCOMPLETE, NOTE_GAP));
     r = parts(0, 0, 0);
-    assert_false(has_note(r, "told-to-end", NOTE_CAVEAT));
+    assert_false(has_note(r, NOTE_TOLD_TO_END, NOTE_CAVEAT));
     r = parts(0, 0, 0);
     r->told_to_end = "SIGTERM";
-    assert_true(has_note(r, "told-to-end", NOTE_CAVEAT));
+    assert_true(has_note(r, NOTE_TOLD_TO_END, NOTE_CAVEAT));
     r = parts(0, 0, 0);
     r->ranks[0].n_dropped = 3;
-    assert_true(has_note(r, "dropped", NOTE_GAP));
+    assert_true(has_note(r, NOTE_DROPPED, NOTE_GAP));
     r = parts(0, 0, 0);
     r->ranks[0].is_torn = 1;
-    assert_true(has_note(r, "torn", NOTE_GAP));
-    assert_true(has_note(made_even_run(2, 64, 5, 80, 10, 0, 0), "few-steps", NOTE_CAVEAT));
+    assert_true(has_note(r, NOTE_TORN, NOTE_GAP));
+    assert_true(has_note(made_even_run(2, 64, 5, 80, 10, 0, 0), NOTE_FEW_STEPS, NOTE_CAVEAT));
     r = parts(0, 0, 0);
     r->started_s = 1000;
     r->ended_s = 1100;
     for (int i = 0; i < 2; i++)
         run_rank_at(r, i)->wall_ns = 9000000000; /* 9 s of 100 s */
-    assert_true(has_note(r, "little-covered", NOTE_CAVEAT));
+    assert_true(has_note(r, NOTE_LITTLE_COVERED, NOTE_CAVEAT));
     r = parts(0, 0, 0);
     struct run_gpu gpu = {0};
     r->nodes[0].gpus = &gpu;
@@ -206,7 +206,7 @@ static void test_other_caveats(void **state)
         sampled_add(r, &gpu.utilization_percent, i, 95);
         sampled_add(r, &gpu.sm_clock_mhz, i, i ? 1200 : 1980); /* 1395 of 1980 in the mean */
     }
-    assert_true(has_note(r, "clocks", NOTE_CAVEAT));
+    assert_true(has_note(r, NOTE_CLOCKS, NOTE_CAVEAT));
     for (int is_told = 0; is_told < 2; is_told++) { /* always at 1000 of the 1530 MHz that the GPU says */
         gpu = (struct run_gpu){0};
         r = parts(0, 0, 0);
@@ -218,7 +218,7 @@ static void test_other_caveats(void **state)
         }
         r->nodes[0].gpus = &gpu;
         r->nodes[0].n_gpus = 1;
-        assert_int_equal(has_note(r, "clocks", NOTE_CAVEAT), is_told);
+        assert_int_equal(has_note(r, NOTE_CLOCKS, NOTE_CAVEAT), is_told);
     }
     for (int percent = 60; percent <= 61; percent++) { /* by the trace 50 % */
         struct run_device d = {.file = "t.json",
@@ -236,11 +236,11 @@ static void test_other_caveats(void **state)
         r->nodes[0].n_gpus = 1;
         r->traces = &t;
         r->n_traces = 1;
-        assert_int_equal(has_note(r, "traced-part", NOTE_CAVEAT), percent > 60);
+        assert_int_equal(has_note(r, NOTE_TRACED_PART, NOTE_CAVEAT), percent > 60);
     }
     r = parts(0, 0, 0);
     r->n_nodes = 0;
-    assert_true(has_note(r, "nodes-unknown", NOTE_GAP));
+    assert_true(has_note(r, NOTE_NODES_UNKNOWN, NOTE_GAP));
 }
 
 /* The notes of a run whose trace has that device, n times, joined. */
@@ -358,7 +358,7 @@ static void test_loose_ranks(void **state)
         const char *said = "";
         assert_int_equal(analyse(&rep, runs, n, &o, NULL), 0);
         for (int i = 0; i < rep.n_notes; i++)
-            said = strcmp(rep.notes[i].id, "loose-ranks") == 0 ? rep.notes[i].text : said;
+            said = rep.notes[i].id == NOTE_LOOSE_RANKS ? rep.notes[i].text : said;
         assert_ptr_equal(strstr(said, n == N ? "'a', 'b', 'e' and 'f' are ranks 2, 0, 5 and 7 of 8 and look like one"
                                              : "'a' and 'b' are ranks 2 and 0 of 8 and look like one run"),
                          said);

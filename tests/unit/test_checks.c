@@ -277,7 +277,7 @@ static void test_doubts(void **state)
         struct checks c;
         assert_int_equal(analyse(&rep, runs, 1, &o, NULL), 0);
         if (i == 0)
-            rep.runs[0].shared = (struct shared){.id = "oversubscribed", .because = "2 ranks share 1 core"};
+            rep.runs[0].shared = (struct shared){.kind = SHARED_OVERSUBSCRIBED, .because = "2 ranks share 1 core"};
         assert_int_equal(checks_run(&rep, rules, 3, &c, NULL), 0);
         assert_true((strstr(c.list[0].text, " (unreliable: 2 ranks share 1 core)") != NULL) == (i == 0));
         assert_null(strstr(c.list[1].text, "unreliable"));

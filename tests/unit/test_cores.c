@@ -64,7 +64,7 @@ static void test_own_threads_wait(void **state)
         struct analyse_options o = made_options();
         assert_int_equal(analyse(&rep, runs, 1, &o, NULL), 0);
         const struct run_result *k = &rep.runs[0];
-        assert_string_equal(k->shared.id, c[t].is_own ? "" : "run-delay");
+        assert_int_equal(k->shared.kind, c[t].is_own ? SHARED_NONE : SHARED_RUN_DELAY);
         assert_int_equal(k->classes[CLASS_SHARED].verdict, c[t].is_own ? VERDICT_WATCH : VERDICT_LIMITS);
         assert_int_equal(k->classes[CLASS_SHARED].gain_ns > 0, 0);
         if (c[t].is_own) {
@@ -114,7 +114,7 @@ static void test_own_threads_wait(void **state)
     struct report rep = {0};
     struct analyse_options options = made_options();
     assert_int_equal(analyse(&rep, runs, 1, &options, NULL), 0);
-    assert_string_equal(rep.runs[0].shared.id, "own-threads");
+    assert_int_equal(rep.runs[0].shared.kind, SHARED_OWN_THREADS);
     assert_string_equal(
         rep.runs[0].shared.because,
         "the ranks' own threads wait for cores (2 ranks of 1 thread, with their helpers, share 2 cores)");
@@ -173,37 +173,48 @@ static void test_waits_by_node(void **state)
     static const struct {
         int n_nodes, n_ranks, cores, rank, milli[2], others[2]; /* this rank used and waited, each other one so */
         double taken;                                           /* on that rank's node */
-        const char *cpus, *id, *says;
+        const char *cpus;
+        enum shared_kind kind;
+        const char *says;
         int verdict;
-    } c[] = {
-        /* the whole job has 128 cores, its slowest node lacks 4 of 8 */
-        {16, 16, 8, 5, {4000, 4000}, {7900, 0}, 4, "", "run-delay", "a rank waited", VERDICT_LIMITS},
-        /* 16 threads on 8 cores of one node: half a step there, 6 % of all */
-        {16, 16, 8, 5, {7950, 8000}, {7900, 0}, 0, "", "own-threads", "own threads", VERDICT_LIMITS},
-        {16, 16, 8, 5, {7950, 100}, {7900, 0}, 0, "", "", "other programs took 0 %", VERDICT_WATCH},
-        /* not less than half of what waited, and too little to matter */
-        {1, 2, 2, 0, {960, 56}, {960, 50}, 0.078, "", "", "so they waited for those or for each other", VERDICT_WATCH},
-        /* half a core of 64, but on the core of a rank */
-        {1, 8, 64, 3, {500, 500}, {1000, 0}, 0.5, "3", "run-delay", "a rank waited", VERDICT_LIMITS},
-        /* four threads on a core, of 64 */
-        {1,
-         4,
-         64,
-         1,
-         {1000, 3000},
-         {1000, 3000},
-         0,
-         "1",
-         "bound",
-         "rank 1 is bound to fewer cores than it has threads (1 core, 4.00 threads ready in the mean)",
-         VERDICT_LIMITS},
-        {1, 4, 64, 1, {1000, 3000}, {1000, 3000}, 0, "", "run-delay", "a rank waited", VERDICT_LIMITS},
-        {1, 4, 64, 1, {1000, 3000}, {1000, 3000}, 32, "1", "bound", "rank 1 is bound", VERDICT_LIMITS},
-        /* a worker that waits now and then, on a node with cores left */
-        {1, 1, 4, 0, {1200, 60}, {0, 0}, 0, "", "", "waited for a core for 6.0 %", VERDICT_WATCH},
-        /* 8 of 16 threads wait: no share of time */
-        {1, 1, 8, 0, {7950, 800}, {0, 0}, 0, "", "", "for 80 %", VERDICT_WATCH},
-        {1, 1, 8, 0, {7950, 8000}, {0, 0}, 0, "", "own-threads", "own threads", VERDICT_LIMITS}};
+    } c[] = {/* the whole job has 128 cores, its slowest node lacks 4 of 8 */
+             {16, 16, 8, 5, {4000, 4000}, {7900, 0}, 4, "", SHARED_RUN_DELAY, "a rank waited", VERDICT_LIMITS},
+             /* 16 threads on 8 cores of one node: half a step there, 6 % of all */
+             {16, 16, 8, 5, {7950, 8000}, {7900, 0}, 0, "", SHARED_OWN_THREADS, "own threads", VERDICT_LIMITS},
+             {16, 16, 8, 5, {7950, 100}, {7900, 0}, 0, "", SHARED_NONE, "other programs took 0 %", VERDICT_WATCH},
+             /* not less than half of what waited, and too little to matter */
+             {1,
+              2,
+              2,
+              0,
+              {960, 56},
+              {960, 50},
+              0.078,
+              "",
+              SHARED_NONE,
+              "so they waited for those or for each other",
+              VERDICT_WATCH},
+             /* half a core of 64, but on the core of a rank */
+             {1, 8, 64, 3, {500, 500}, {1000, 0}, 0.5, "3", SHARED_RUN_DELAY, "a rank waited", VERDICT_LIMITS},
+             /* four threads on a core, of 64 */
+             {1,
+              4,
+              64,
+              1,
+              {1000, 3000},
+              {1000, 3000},
+              0,
+              "1",
+              SHARED_BOUND,
+              "rank 1 is bound to fewer cores than it has threads (1 core, 4.00 threads ready in the mean)",
+              VERDICT_LIMITS},
+             {1, 4, 64, 1, {1000, 3000}, {1000, 3000}, 0, "", SHARED_RUN_DELAY, "a rank waited", VERDICT_LIMITS},
+             {1, 4, 64, 1, {1000, 3000}, {1000, 3000}, 32, "1", SHARED_BOUND, "rank 1 is bound", VERDICT_LIMITS},
+             /* a worker that waits now and then, on a node with cores left */
+             {1, 1, 4, 0, {1200, 60}, {0, 0}, 0, "", SHARED_NONE, "waited for a core for 6.0 %", VERDICT_WATCH},
+             /* 8 of 16 threads wait: no share of time */
+             {1, 1, 8, 0, {7950, 800}, {0, 0}, 0, "", SHARED_NONE, "for 80 %", VERDICT_WATCH},
+             {1, 1, 8, 0, {7950, 8000}, {0, 0}, 0, "", SHARED_OWN_THREADS, "own threads", VERDICT_LIMITS}};
     for (size_t t = 0; t < sizeof c / sizeof *c; t++) {
         int milli[16][2];
         for (int i = 0; i < c[t].n_ranks; i++)
@@ -218,11 +229,11 @@ static void test_waits_by_node(void **state)
         struct analyse_options o = made_options();
         assert_int_equal(analyse(&rep, runs, 1, &o, NULL), 0);
         const struct class_result *k = &rep.runs[0].classes[CLASS_SHARED];
-        assert_string_equal(rep.runs[0].shared.id, c[t].id);
+        assert_int_equal(rep.runs[0].shared.kind, c[t].kind);
         assert_int_equal(k->verdict, c[t].verdict);
         if (!strstr(k->text, c[t].says))
             fail_msg("case %zu says: %s", t, k->text);
-        if (strcmp(c[t].id, "bound") == 0)
+        if (c[t].kind == SHARED_BOUND)
             assert_non_null(
                 strstr(action_for(&rep, &rep.runs[0], CLASS_SHARED).generic, "as many cores as it has threads"));
         if (t == sizeof c / sizeof *c - 1)
@@ -247,7 +258,7 @@ static void test_wait_of_several(void **state)
         struct analyse_options o = made_options();
         assert_int_equal(analyse(&rep, runs, 1, &o, NULL), 0);
         const struct class_result *k = &rep.runs[0].classes[CLASS_SHARED];
-        assert_string_equal(rep.runs[0].shared.id, c[t].leads ? "run-delay" : "");
+        assert_int_equal(rep.runs[0].shared.kind, c[t].leads ? SHARED_RUN_DELAY : SHARED_NONE);
         assert_int_equal(k->verdict, c[t].leads ? VERDICT_LIMITS : VERDICT_WATCH);
         const char *says = c[t].leads
                                ? "a rank waited for a core for 60 %"
@@ -451,7 +462,7 @@ static void test_quotas(void **state)
         }
         assert_int_equal(analyse(&rep, &r, 1, &o, NULL), 0);
         assert_int_equal(quota_of(&rep, 0), c[t].is);
-        assert_int_equal(*rep.runs[0].shared.id != 0, c[t].is_cause);
+        assert_int_equal(rep.runs[0].shared.kind != SHARED_NONE, c[t].is_cause);
         assert_int_equal(is_doubtful(&rep.runs[0]), c[t].is_doubtful);
         report_free(&rep);
         run_free(r);
@@ -477,15 +488,15 @@ static void test_shared_resources(void **state)
     r = parts(25, 0, 0);
     r->nodes[1].throttled_ns = 1000000000;
     r->nodes[1].monitor_seconds = 4;
-    assert_true(has_note(r, "throttled", NOTE_CAVEAT));
+    assert_true(has_note(r, NOTE_THROTTLED, NOTE_CAVEAT));
     r = parts(25, 0, 0);
     r->ranks[1].run_delay_ns = 1000000000;
     r->ranks[1].process_seconds = 4;
-    assert_true(has_note(r, "run-delay", NOTE_CAVEAT));
+    assert_true(has_note(r, NOTE_RUN_DELAY, NOTE_CAVEAT));
     r = parts(25, 0, 0);
     sampled_add(r, &r->nodes[0].steal_percent, 0, 20);
-    assert_true(has_note(r, "steal", NOTE_CAVEAT));
-    assert_false(has_note(parts(25, 0, 0), "oversubscribed", NOTE_CAVEAT));
+    assert_true(has_note(r, NOTE_STEAL, NOTE_CAVEAT));
+    assert_false(has_note(parts(25, 0, 0), NOTE_OVERSUBSCRIBED, NOTE_CAVEAT));
 }
 
 /* A healthy run with noise: two ranks on two cores, each with a loader worker, are late in turn while their threads
@@ -530,7 +541,7 @@ static void test_late_by_turns_without_a_core(void **state)
         struct analyse_options o = made_options();
         assert_int_equal(analyse(&rep, runs, 1, &o, NULL), 0);
         const struct run_result *k = &rep.runs[0];
-        assert_string_equal(k->shared.id, ""); /* so little that it is watched */
+        assert_int_equal(k->shared.kind, SHARED_NONE); /* so little that it is watched */
         assert_int_equal(k->shared.own != NULL, c[t].delay_ns > 0);
         assert_int_equal(k->classes[CLASS_IMBALANCE].verdict, c[t].is_imbalance ? VERDICT_LIMITS : VERDICT_WATCH);
         assert_int_equal(k->classes[CLASS_COMPUTE].verdict == VERDICT_LIMITS, !c[t].is_imbalance);

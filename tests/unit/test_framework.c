@@ -25,7 +25,7 @@ static int names_torch(const char *text)
 
 static void check(struct run *run, int want)
 {
-    struct run_result r = {.run = run, .has_steps = 1, .shared.id = ""};
+    struct run_result r = {.run = run, .has_steps = 1};
     struct report rep = {0};
     int n = 0;
     assert_int_equal(run_may_be_torch(run), want);

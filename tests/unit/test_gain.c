@@ -54,7 +54,7 @@ static void test_data_on_shared_cores(void **state)
     r->program.kernels_best_ratio = 0.5;
     assert_int_equal(analyse(&rep, runs, 1, &o, NULL), 0);
     const struct run_result *k = &rep.runs[0];
-    assert_string_equal(k->shared.id, "oversubscribed");
+    assert_int_equal(k->shared.kind, SHARED_OVERSUBSCRIBED);
     assert_true(near(k->shared.cores, 2));
     assert_int_equal(k->ranks[0].work_ns[CAT_DATA], 20);
     assert_int_equal(k->ranks[0].work_ns[CAT_COMPUTE], 10);
@@ -92,7 +92,7 @@ static void test_one_rank_saves_its_part_at_most(void **state)
     }
     assert_int_equal(analyse(&rep, runs, 1, &o, NULL), 0);
     const struct run_result *k = &rep.runs[0];
-    assert_string_equal(k->shared.id, "oversubscribed");
+    assert_int_equal(k->shared.kind, SHARED_OVERSUBSCRIBED);
     assert_int_equal(k->gain_ns[CLASS_DATA], k->part_ns[PART_DATA]);
     assert_int_equal(k->step_gain_ns[1][CLASS_DATA], 30); /* of 50, not 33 */
     report_free(&rep);
@@ -260,7 +260,7 @@ static void test_sleeping_on_shared_cores(void **state)
         assert_int_equal(analyse(&rep, runs, 1, &o, NULL), 0);
         narrate(&rep);
         const struct run_result *k = &rep.runs[0];
-        assert_string_equal(k->shared.id, "oversubscribed");
+        assert_int_equal(k->shared.kind, SHARED_OVERSUBSCRIBED);
         assert_int_equal(k->processor.is_waiting, is_asleep);
         /* works of 40, 10, 10, 10 on two cores: 45 with the transfer of 10, levelled 35 + 10; asleep: 50, 27.5 */
         assert_int_equal(k->classes[CLASS_IMBALANCE].verdict, VERDICT_LIMITS);

@@ -228,7 +228,7 @@ static void test_what_summaries_differ_in(void **state)
         assert_int_equal(f.rep.n_series, 2);
         int is_said = 0;
         for (int i = 0; i < f.rep.n_notes; i++)
-            is_said |= strcmp(f.rep.notes[i].id, "mixed") == 0 && strstr(f.rep.notes[i].text, want[is_mode]) != NULL;
+            is_said |= f.rep.notes[i].id == NOTE_MIXED && strstr(f.rep.notes[i].text, want[is_mode]) != NULL;
         assert_true(is_said);
         release(&f);
     }

@@ -531,7 +531,7 @@ static void test_quotas_leave_room(void **state)
         f.runs[0]->nodes[k].cores_quota = 0.25;
     }
     tell(&f);
-    assert_string_equal(f.rep.runs[0].shared.id, "");
+    assert_int_equal(f.rep.runs[0].shared.kind, SHARED_NONE);
     release(&f);
     f.n = 1;
     memset(&f.rep, 0, sizeof f.rep);
@@ -542,7 +542,7 @@ static void test_quotas_leave_room(void **state)
         f.runs[0]->nodes[k].cores_quota = 0.75;
     }
     tell(&f);
-    assert_string_equal(f.rep.runs[0].shared.id, "oversubscribed");
+    assert_int_equal(f.rep.runs[0].shared.kind, SHARED_OVERSUBSCRIBED);
     release(&f);
 }
 
@@ -603,7 +603,7 @@ static void test_confidence(void **state)
     (void)state;
     struct report rep = {.thresholds = thresholds_default()};
     struct run *run = made_run(2, 64);
-    struct run_result r = {.run = run, .n_counted = 100, .shared = {"", "", -1, "", 0}};
+    struct run_result r = {.run = run, .n_counted = 100, .shared = {.because = "", .run_ratio = -1}};
     const char *why;
     assert_int_equal(confidence_of(&rep, &r, (struct interval){1, 0.3, 0.4}, 0.2, &why), CONFIDENCE_HIGH);
     assert_int_equal(confidence_of(&rep, &r, (struct interval){1, 0.15, 0.4}, 0.2, &why), CONFIDENCE_MEDIUM);
@@ -615,7 +615,7 @@ static void test_confidence(void **state)
     run->ranks[0].n_dropped = 1;
     assert_int_equal(confidence_of(&rep, &r, (struct interval){1, 0.3, 0.4}, 0.2, &why), CONFIDENCE_LOW);
     run->ranks[0].n_dropped = 0;
-    struct note clocks = {NOTE_CAVEAT, 0, "clocks", ""};
+    struct note clocks = {NOTE_CAVEAT, 0, NOTE_CLOCKS, ""};
     rep.runs = &r;
     rep.notes = &clocks;
     rep.n_notes = 1;
@@ -634,7 +634,7 @@ static void test_confidence(void **state)
     run->node_kind = NODES_EMULATED;
     assert_int_equal(confidence_of(&rep, &r, (struct interval){1, 0.3, 0.4}, 0.2, &why), CONFIDENCE_MEDIUM);
     /* Files that hold means and spreads only, and traces without steps. */
-    struct run_result of_file = {.run = run, .shared = {.id = ""}};
+    struct run_result of_file = {.run = run};
     run->summary = (struct run_summary){.n_steps = 100, .clock_max_mhz = 1500, .clock_mean_mhz = 1200};
     assert_int_equal(confidence_without_steps(&rep, &of_file, &why), CONFIDENCE_LOW);
     assert_string_equal(why, "the SM clock was 80 % of its highest in the mean");

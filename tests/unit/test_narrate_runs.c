@@ -461,7 +461,7 @@ static void test_unused_nodes(void **state)
     assert_int_equal(f.rep.runs[0].n_nodes, 2);
     int found = 0;
     for (int i = 0; i < f.rep.n_notes; i++)
-        found += strcmp(f.rep.notes[i].id, "nodes-option") == 0 && strstr(f.rep.notes[i].text, "--nodes 8 is not used");
+        found += f.rep.notes[i].id == NOTE_NODES_OPTION && strstr(f.rep.notes[i].text, "--nodes 8 is not used");
     assert_int_equal(found, 1);
     release(&f);
 }
@@ -504,8 +504,8 @@ static void test_shared_cores(void **state)
     assert_contains(f.rep.how_sure, "Confidence is low: at 4 nodes 4 ranks share 2 cores");
     assert_contains(f.rep.first_action, "Give every rank cores of its own (no more ranks times --threads than cores)");
     assert_one_story(&f.rep, CLASS_SHARED, 2);
-    assert_string_equal(f.rep.notes[0].id, "emulated");
-    assert_string_equal(f.rep.notes[1].id, "oversubscribed");
+    assert_int_equal(f.rep.notes[0].id, NOTE_EMULATED);
+    assert_int_equal(f.rep.notes[1].id, NOTE_OVERSUBSCRIBED);
     assert_contains(f.rep.node_label, "emulated");
     release(&f);
 }

@@ -415,7 +415,7 @@ static void test_outside_the_steps(void **state)
                         "time from the first step to the last");
     found = 0;
     for (int i = 0; i < rep.n_notes; i++)
-        found |= strcmp(rep.notes[i].id, "step-processes") == 0;
+        found |= rep.notes[i].id == NOTE_STEP_PROCESSES;
     assert_true(found);
     report_free(&rep);
     run_free(r);

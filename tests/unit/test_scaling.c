@@ -92,7 +92,7 @@ static void test_incomplete(void **state)
     assert_int_equal(s->points[0].step.mean_ns, 80000000);
     assert_int_equal(s->points[2].n_runs, 1);
     assert_true(near(s->points[1].speedup, 1.6));
-    assert_string_equal(f.rep.notes[0].id, "left-out"); /* before all others */
+    assert_int_equal(f.rep.notes[0].id, NOTE_LEFT_OUT); /* before all others */
     release(&f);
 }
 
@@ -144,7 +144,7 @@ static void test_losses_on_shared_cores(void **state)
         }
     analyse_all(&f);
     const struct run_result *r = &f.rep.runs[1];
-    assert_string_equal(r->shared.id, "oversubscribed");
+    assert_int_equal(r->shared.kind, SHARED_OVERSUBSCRIBED);
     assert_int_equal(r->part_ns[PART_WAIT], 10);
     assert_int_equal(r->classes[CLASS_IMBALANCE].verdict, VERDICT_NA);
     assert_non_null(strstr(r->classes[CLASS_IMBALANCE].text, "of 10 ns a step (23 %) that they wait"));
@@ -268,10 +268,10 @@ static void test_losses_always_sum(void **state)
     }
 }
 
-static const struct note *find_note(const struct report *rep, const char *id)
+static const struct note *find_note(const struct report *rep, enum note_id id)
 {
     for (int i = 0; i < rep->n_notes; i++)
-        if (strcmp(rep->notes[i].id, id) == 0)
+        if (rep->notes[i].id == id)
             return &rep->notes[i];
     return NULL;
 }
@@ -292,7 +292,7 @@ static void test_repetitions(void **state)
     assert_int_equal(p->step.mean_ns, 100); /* every step counts once: (20*80 + 40*110) / 60 */
     assert_string_equal(f.rep.runs[0].label, "1 node (run 1 of 2)");
     assert_true(near(repetition_spread(&f.rep, p), 0.3)); /* (110 - 80) / 100 */
-    assert_non_null(find_note(&f.rep, "repetitions"));
+    assert_non_null(find_note(&f.rep, NOTE_REPETITIONS));
     assert_true(f.rep.series[0].points[1].speedup_interval.hi > 1.2 * f.rep.series[0].points[1].speedup_interval.lo);
     release(&f);
 }
@@ -304,7 +304,7 @@ static void test_mixed_configurations(void **state)
     f.runs[2]->program.precision = "bf16";
     analyse_all(&f);
     assert_int_equal(f.rep.n_series, 2);
-    assert_non_null(find_note(&f.rep, "mixed"));
+    assert_non_null(find_note(&f.rep, NOTE_MIXED));
     assert_true(f.rep.n_gaps > 0);
     release(&f);
     /* batches that are neither equal nor proportional */
@@ -356,8 +356,8 @@ static void test_untold(void **state)
     analyse_all(&f);
     assert_int_equal(f.rep.n_series, 1);
     assert_int_equal(f.rep.series[0].points[0].n_left_out, 1);
-    assert_null(find_note(&f.rep, "mixed"));
-    assert_null(find_note(&f.rep, "untold"));
+    assert_null(find_note(&f.rep, NOTE_MIXED));
+    assert_null(find_note(&f.rep, NOTE_UNTOLD));
     release(&f);
     /* the only one of its node count: by itself, and no other configuration; of another command it is one */
     for (int is_other = 0; is_other < 2; is_other++) {
@@ -367,10 +367,10 @@ static void test_untold(void **state)
         break_off(f.runs[0]);
         analyse_all(&f);
         assert_int_equal(f.rep.n_series, 2);
-        assert_int_equal(find_note(&f.rep, "mixed") != NULL, is_other);
-        assert_int_equal(find_note(&f.rep, "untold") != NULL, !is_other);
+        assert_int_equal(find_note(&f.rep, NOTE_MIXED) != NULL, is_other);
+        assert_int_equal(find_note(&f.rep, NOTE_UNTOLD) != NULL, !is_other);
         if (is_other)
-            assert_non_null(strstr(find_note(&f.rep, "mixed")->text, "they differ in: --units)"));
+            assert_non_null(strstr(find_note(&f.rep, NOTE_MIXED)->text, "they differ in: --units)"));
         release(&f);
     }
 }
@@ -409,14 +409,14 @@ static void test_one_node_count(void **state)
     f.runs[0] = made_even_run(2, 64, 40, 80, 10, 0, 0);
     analyse_all(&f);
     assert_int_equal(f.rep.series[0].kind, SCALING_NONE);
-    assert_null(find_note(&f.rep, "one-node-count")); /* of one archive that run alone is asked */
+    assert_null(find_note(&f.rep, NOTE_ONE_NODE_COUNT)); /* of one archive that run alone is asked */
     release(&f);
     f = (struct fixture){.n = 2};
     for (int i = 0; i < 2; i++)
         f.runs[i] = made_even_run(2, 64, 40, 80, 10, 0, 0);
     f.runs[1]->run_id = "again";
     analyse_all(&f);
-    assert_non_null(find_note(&f.rep, "one-node-count"));
+    assert_non_null(find_note(&f.rep, NOTE_ONE_NODE_COUNT));
     release(&f);
 }
 
@@ -432,8 +432,8 @@ static void test_unknown_batch(void **state)
     assert_int_equal(f.rep.series[0].n_losses, 0);
     assert_string_equal(f.rep.series[0].speedup_because,
                         "steps were recorded, but not how many samples a step processes");
-    assert_non_null(strstr(find_note(&f.rep, "scaling-unknown")->text, "--label global_batch=N"));
-    assert_non_null(strstr(find_note(&f.rep, "scaling-unknown")->text, "Speed-up is n/a"));
+    assert_non_null(strstr(find_note(&f.rep, NOTE_SCALING_UNKNOWN)->text, "--label global_batch=N"));
+    assert_non_null(strstr(find_note(&f.rep, NOTE_SCALING_UNKNOWN)->text, "Speed-up is n/a"));
     assert_int_equal(f.rep.runs[1].throughput_why.code, REASON_NO_SAMPLES_OF_STEPS);
     for (int i = 0; i < 2; i++) { /* nor is it strong scaling in any other number */
         assert_false(f.rep.series[0].points[i].pop.has_scaling);
