@@ -132,6 +132,7 @@ static void name_runs(struct report *rep)
                                 ? report_text(rep, "Run %s", r->run->run_id)
                                 : report_text(rep, "%d %s%s", r->n_nodes, rep->unit, r->n_nodes == 1 ? "" : "s");
         r->label = nodes;
+        r->name = r->n_nodes ? "" : r->run->run_id;
         const char *words = n_configurations > 1 && r->n_nodes ? configuration_words(rep, i) : "";
         if (n_configurations > 1 && r->n_nodes && !*words && !is_told_by_program(rep, i))
             words = option_words(rep, i);
@@ -149,6 +150,12 @@ static void name_runs(struct report *rep)
     }
 }
 
+static void number_run(struct report *rep, struct run_result *r, int nth, int of)
+{
+    r->label = report_text(rep, "%s (run %d of %d)", r->label, nth, of);
+    r->name = *r->name ? report_text(rep, "%s (run %d of %d)", r->name, nth, of) : "";
+}
+
 /* Runs of unknown node counts are called by their files, which may be called alike in different folders. */
 static void number_equal_labels(struct report *rep)
 {
@@ -159,7 +166,7 @@ static void number_equal_labels(struct report *rep)
             same += strcmp(rep->runs[k].label, label) == 0;
         for (int k = i, nth = 0; same > 1 && k < rep->n_runs; k++)
             if (strcmp(rep->runs[k].label, label) == 0)
-                rep->runs[k].label = report_text(rep, "%s (run %d of %d)", label, ++nth, same);
+                number_run(rep, &rep->runs[k], ++nth, same);
     }
 }
 

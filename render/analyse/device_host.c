@@ -47,6 +47,7 @@ static int host_by_traces(struct report *rep, struct run_result *r)
         .judged = {"utilisation", since_first, "gpu_utilization", limit, {0}}};
     c->share_ratio = r->step.mean_ns > 0 ? (double)c->share_ns / (double)r->step.mean_ns : 0;
     c->gain_ns = c->share_ns;
+    c->utilization_ratio = utilization;
     /* The trace may be of other steps, or another job's: what the ranks' own steps have no time for limits nothing. */
     int is_none = c->has_share && c->share_ns * 100 < r->step.mean_ns;
     if (since_first < limit)

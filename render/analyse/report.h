@@ -59,10 +59,12 @@ struct claim {
     const char *interval_of;  /* what that is a share of: "data loading with the waiting that it causes"; "" */
     enum confidence confidence;
     const char *confidence_because;
+    int is_interval_told; /* confidence_because gives the interval */
     const char *evidence; /* link from the site's root: "runs/<slug>/index.html#breakdown", "index.html#scaling" */
     struct action action;
-    int has_gain;    /* 0: the gain of removing the cause is not known */
-    int64_t gain_ns; /* per step */
+    int is_measuring; /* its action is to measure on cores that nothing else uses: that trains no faster */
+    int has_gain;     /* 0: the gain of removing the cause is not known */
+    int64_t gain_ns;  /* per step */
     enum gain_basis gain_basis;
     int64_t step_ns; /* the step time the gain refers to */
     const char

@@ -157,8 +157,9 @@ struct class_result {
     struct judged judged;
     int64_t
         gain_ns; /* step time saved if the cause were removed (critical path); gain_basis_of says how sure that is */
-    struct reason why; /* of VERDICT_NA */
-    const char *text;  /* one line: what was found, or why in words */
+    double utilization_ratio; /* of CLASS_HOST by traces: over all of the steps, as its text says; 0 = not known */
+    struct reason why;        /* of VERDICT_NA */
+    const char *text;         /* one line: what was found, or why in words */
     int is_unrecorded; /* nothing of it was recorded, not elsewhere either: it may be in what is called compute */
 };
 /** judged_of - what decided about a class: `judged`, or else its share, whose `of` is NULL then. What is said of a
@@ -301,7 +302,8 @@ struct trial {
 struct run_result {
     const struct run *run;
     const char *slug;  /* unique, [a-z0-9.-]: "4node-20310425-101502-4f2a"; its page is runs/<slug>/index.html */
-    const char *label; /* "4 nodes", with " (run 2 of 3)" among repetitions */
+    const char *label; /* "4 nodes", with " (run 2 of 3)" among repetitions; "Run r1" of unknown node counts */
+    const char *name;  /* of unknown node counts what the label has behind "Run"; "" of others */
     int n_nodes;       /* from the archive or --nodes; 0 = unknown */
     int n_ranks;       /* with steps, else of the metadata; 0 = unknown */
     int series;        /* index into report.series, -1 none */
@@ -367,6 +369,7 @@ struct run_result {
     struct class_result classes[N_CLASSES]; /* index = enum cause_class */
     int claims[N_CLASSES], n_claims; /* indices into report.claims, by predicted gain; the first two are the verdict */
     const char *headline;            /* one sentence for this run */
+    int is_headline_placed;          /* it begins with where it holds: "At 4 nodes", "In this run" */
     const char *support;
     enum confidence confidence; /* in the headline, and why no more; after narrate */
     const char *confidence_because;

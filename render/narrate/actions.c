@@ -283,6 +283,12 @@ struct action action_for(struct report *rep, const struct run_result *r, enum ca
     return a;
 }
 
+int is_advice_to_measure(const struct run_result *r)
+{
+    return r->shared.kind &&
+           (r->shared.has_neighbours || r->shared.kind == SHARED_STEAL || r->shared.kind == SHARED_RUN_DELAY);
+}
+
 struct action action_for_scaling(struct report *rep, const struct run_result *r, enum cause_class cls)
 {
     struct action a = action_for(rep, r, cls);

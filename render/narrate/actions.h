@@ -10,6 +10,9 @@
  *  returns  its texts live as long as the report. Test: tests/unit/test_cores.c */
 struct action action_for(struct report *rep, const struct run_result *r, enum cause_class cls);
 
+/** is_advice_to_measure - is action_for of CLASS_SHARED to measure on cores that nothing else uses? */
+int is_advice_to_measure(const struct run_result *r);
+
 /** action_for_scaling - advice where a class limits scaling: compute that does not shrink with the ranks wants more
  * work per rank, not more ranks. */
 struct action action_for_scaling(struct report *rep, const struct run_result *r, enum cause_class cls);

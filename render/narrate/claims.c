@@ -22,7 +22,9 @@ static const char *exchanges(const struct run_result *r)
     return exchange_words(most.ratio > 0.9 ? most.kind : EXCHANGE_UNKNOWN);
 }
 
-static const char *class_sentence(struct report *rep, const struct run_result *r, const struct class_result *c)
+/* caveat: caveat_clause, or "" where the sentence before has said it. */
+static const char *class_sentence(struct report *rep, const struct run_result *r, const struct class_result *c,
+                                  const char *caveat)
 {
     const char *at = at_nodes(rep, r->n_nodes), *end;
     const struct judged j = judged_of(c);
@@ -34,7 +36,7 @@ static const char *class_sentence(struct report *rep, const struct run_result *r
                                is_transfer                             ? "its transfer's"
                                : j.of && c->cls != CLASS_COMMUNICATION ? "communication's"
                                                                        : "its"),
-                      caveat_clause(rep, r));
+                      caveat);
     switch (c->cls) {
     case CLASS_COMMUNICATION:
         return report_text(rep, "%s %s is exposed %s%s%s", at, part, exchange_name(rep, r),
@@ -142,7 +144,7 @@ static void add_class_claim(struct report *rep, int run, const struct class_resu
     c->run = run;
     c->cls = k->cls;
     c->id = report_text(rep, "%s.%s", r->slug, key);
-    c->sentence = class_sentence(rep, r, k);
+    c->sentence = class_sentence(rep, r, k, caveat_clause(rep, r));
     c->support = class_support(rep, r, k);
     if (is_doubtful(r) && !is_comm && k->cls != CLASS_IMBALANCE &&
         (double)(k->gain_ns - k->share_ns) > rep->thresholds.loss_matters * (double)r->step.mean_ns)
@@ -154,18 +156,22 @@ static void add_class_claim(struct report *rep, int run, const struct class_resu
     c->threshold_name = j.threshold;
     c->rule = k->rule;
     claim_grounds(rep, c, r, k->cls);
-    const char *share = strstr(share_name(rep, r, k->cls), " with the waiting") ? "the share with that waiting"
-                        : j.of && j.interval.has                                ? "the share of communication"
-                        : is_comm && !is_one_of_many(r)                         ? "the share of transfer"
-                                                                                : "the share";
+    const char *share = is_share_with_waiting(r, k->cls) ? "the share with that waiting"
+                        : j.of && j.interval.has         ? "the share of communication"
+                        : is_comm && !is_one_of_many(r)  ? "the share of transfer"
+                                                         : "the share";
     /* The interval of the share is said all the same where what was judged has none; no threshold is compared with it.
      */
     int is_judged = !j.of || j.interval.has;
-    c->confidence = confidence_of_share(rep, r, share, is_judged ? j.interval : k->share_interval,
-                                        is_judged ? j.threshold_ratio : -1, &c->confidence_because);
-    if (k->cls == CLASS_COMPUTE)
-        c->confidence =
-            unless_unjudged(rep, r, unless_waiting(r, c->confidence, &c->confidence_because), &c->confidence_because);
+    c->confidence =
+        confidence_of_share(rep, r, share, is_judged ? j.interval : k->share_interval,
+                            is_judged ? j.threshold_ratio : -1, &c->confidence_because, &c->is_interval_told);
+    if (k->cls == CLASS_COMPUTE) {
+        enum confidence sure = unless_waiting(r, c->confidence, &c->confidence_because);
+        sure = unless_unjudged(rep, r, sure, &c->confidence_because);
+        c->is_interval_told &= sure == c->confidence; /* what lowers it stands in the place of the interval */
+        c->confidence = sure;
+    }
     c->evidence = evidence_of(rep, r, k->cls);
     c->action = action_for(rep, r, k->cls);
     c->has_gain =
@@ -275,6 +281,7 @@ static void add_shared_claim(struct report *rep, int run, const struct class_res
     }
     c->evidence = report_text(rep, "runs/%s/index.html#classes", r->slug);
     c->action = action_for(rep, r, CLASS_SHARED);
+    c->is_measuring = is_advice_to_measure(r);
     c->step_ns = r->step.mean_ns;
     c->has_gain = is_gain_of_cores_told(rep, r);
     c->gain_ns = c->has_gain ? r->gain_ns[CLASS_SHARED] : 0;
@@ -342,14 +349,13 @@ static void say_nothing_limits(struct report *rep, struct run_result *r)
     }
     if (next && !is_near(rep, next))
         r->support = "No other cause comes near its threshold.";
-    else if (next && next->cls == CLASS_HOST)
-        r->support =
-            report_text(rep, "The next limit would be %s: %s; it limits below %s GPU utilisation%s.",
-                        run_class_name(r, next->cls), next->text, fmt_percent(rep->thresholds.gpu_utilization).text,
-                        strstr(next->text, fmt_percent(rep->thresholds.gpu_utilization).text) == next->text
-                            ? ", which this is just above"
-                            : "");
-    else if (next)
+    else if (next && next->cls == CLASS_HOST) {
+        struct fmt floor = fmt_percent(rep->thresholds.gpu_utilization);
+        int is_at_floor = fmt_is_same(fmt_percent(next->utilization_ratio), floor);
+        r->support = report_text(rep, "The next limit would be %s: %s; it limits below %s GPU utilisation%s.",
+                                 run_class_name(r, next->cls), next->text, floor.text,
+                                 is_at_floor ? ", which this is just above" : "");
+    } else if (next)
         r->support =
             report_text(rep, "The next limit would be %s: %s against a threshold of %s.", run_class_name(r, next->cls),
                         next->judged.of ? judged_share(next).text : share_of_class(rep, r, next, " of step time"),
@@ -375,12 +381,6 @@ static const char *ruled_out(struct report *rep, const struct run_result *r)
     return n ? report_text(rep, "Not limiting: %s.", text) : "";
 }
 
-static const char *without(struct report *rep, const char *text, const char *clause)
-{
-    const char *at = *clause ? strstr(text, clause) : NULL;
-    return at ? report_text(rep, "%.*s%s", (int)(at - text), text, at + strlen(clause)) : text;
-}
-
 static void claims_of_each(struct report *rep)
 {
     for (int i = 0; i < rep->n_runs; i++) {
@@ -398,6 +398,7 @@ static void claims_of_each(struct report *rep)
             add_class_claim(rep, i, order[k]);
         if (r->n_claims == 0) {
             say_nothing_limits(rep, r);
+            r->is_headline_placed = 1;
             r->confidence = confidence_of(rep, r, (struct interval){0}, -1, &r->confidence_because);
             r->confidence = unless_waiting(r, r->confidence, &r->confidence_because);
             continue;
@@ -408,10 +409,10 @@ static void claims_of_each(struct report *rep)
         /* Shared resources name the next cause in passing: what is known about it follows, then the one after it. */
         int is_shared = r->shared.kind != SHARED_NONE;
         const char *named = is_shared && r->n_claims > 1 ? rep->claims[r->claims[1]].support : "";
-        const char *second = r->n_claims > 1 + is_shared ? rep->claims[r->claims[1 + is_shared]].sentence : "";
-        second = without(rep, second, caveat_clause(rep, r)); /* the first sentence has said it */
+        const char *second = n > 1 ? class_sentence(rep, r, order[1], "") : "";
         const char *const texts[] = {first->support, named, second, ruled_out(rep, r)};
         r->headline = first->sentence;
+        r->is_headline_placed = 1;
         for (size_t k = 0; k < sizeof texts / sizeof *texts; k++)
             if (*texts[k])
                 r->support = report_text(rep, "%s%s%s", r->support, *r->support ? " " : "", texts[k]);

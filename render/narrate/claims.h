@@ -33,9 +33,10 @@ int is_gain_of_cores_told(const struct report *rep, const struct run_result *r);
 /** confidence_of - how far a share of this run may be trusted against a threshold, and why not further. */
 enum confidence confidence_of(struct report *rep, const struct run_result *r, struct interval i, double threshold,
                               const char **because);
-/** confidence_of_share - the same of a share that has another name in its sentence: "the share with that waiting". */
+/** confidence_of_share - the same of a share that has another name in its sentence: "the share with that waiting".
+ *  is_interval  gets 1 where the reason gives the interval */
 enum confidence confidence_of_share(struct report *rep, const struct run_result *r, const char *share,
-                                    struct interval i, double threshold, const char **because);
+                                    struct interval i, double threshold, const char **because, int *is_interval);
 /** confidence_without_steps - the same of what is said of a run whose steps are not known (say_without_steps). */
 enum confidence confidence_without_steps(struct report *rep, const struct run_result *r, const char **because);
 /** touching - ", with the threshold of 20 % within its 95 % interval (18 to 24 %)" if so, else "". of: "its",
@@ -59,10 +60,8 @@ const char *caveat_clause(struct report *rep, const struct run_result *r);
 const char *of_step(struct report *rep, const struct run_result *r, int64_t ns);
 /** gain_text - "about 29.0 ms of 184 ms a step (1.19x, estimate)", "up to 29.0 ms of 184 ms a step (1.19x)". */
 const char *gain_text(struct report *rep, int64_t gain_ns, int64_t step_ns, enum gain_basis basis);
-/** is_measuring - is its action to measure on cores that nothing else uses? That makes no training faster. */
-int is_measuring(const struct claim *c);
-/** claim_gain_text - gain_text of a claim with action, gain_ns and step_ns; if is_measuring, "would measure about 41.0
- * ms instead of 45.0 ms a step (estimate)". Test: tests/unit/test_narrate.c */
+/** claim_gain_text - gain_text of a claim with action, gain_ns and step_ns; if it is_measuring, "would measure
+ * about 41.0 ms instead of 45.0 ms a step (estimate)". Test: tests/unit/test_narrate.c */
 const char *claim_gain_text(struct report *rep, const struct claim *c);
 /** claim_saves - the words before a gain_text: "; the cause costs ", or "; that " if is_measuring. */
 const char *claim_saves(const struct claim *c);

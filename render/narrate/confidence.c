@@ -21,12 +21,14 @@ static const struct series_point *point_of(const struct report *rep, const struc
 enum confidence confidence_of(struct report *rep, const struct run_result *r, struct interval i, double threshold,
                               const char **because)
 {
-    return confidence_of_share(rep, r, "the share", i, threshold, because);
+    int is_interval;
+    return confidence_of_share(rep, r, "the share", i, threshold, because, &is_interval);
 }
 
 enum confidence confidence_of_share(struct report *rep, const struct run_result *r, const char *share,
-                                    struct interval i, double threshold, const char **because)
+                                    struct interval i, double threshold, const char **because, int *is_interval)
 {
+    *is_interval = 0;
     if (is_doubtful(r)) {
         *because = r->shared.because;
         return CONFIDENCE_LOW;
@@ -51,6 +53,7 @@ enum confidence confidence_of_share(struct report *rep, const struct run_result 
         return CONFIDENCE_LOW;
     }
     if (i.has && threshold >= 0 && i.lo <= threshold && i.hi >= threshold) {
+        *is_interval = 1;
         *because = report_text(rep, "the 95 %% interval of %s (%s) includes the threshold", share,
                                fmt_percent_range(i.lo, i.hi).text);
         return CONFIDENCE_MEDIUM;
@@ -63,6 +66,7 @@ enum confidence confidence_of_share(struct report *rep, const struct run_result 
         *because = "which of a rank's processes waited for a core is not recorded";
         return CONFIDENCE_MEDIUM;
     }
+    *is_interval = i.has;
     *because = i.has ? report_text(rep, "the 95 %% interval of %s is %s", share, fmt_percent_range(i.lo, i.hi).text)
                      : report_text(rep, "%s counted", fmt_count(r->n_counted, "step").text);
     return CONFIDENCE_HIGH;

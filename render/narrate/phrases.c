@@ -65,17 +65,12 @@ const char *gain_text(struct report *rep, int64_t gain_ns, int64_t step_ns, enum
                        fmt_time(gain_ns).text, fmt_time(step_ns).text, factor.text);
 }
 
-int is_measuring(const struct claim *c)
-{
-    return c->cls == CLASS_SHARED && strncmp(c->action.generic, "measure ", strlen("measure ")) == 0;
-}
-
 const char *claim_gain_text(struct report *rep, const struct claim *c)
 {
-    if (!is_measuring(c) || c->gain_ns <= 0 || c->gain_ns >= c->step_ns)
+    if (!c->is_measuring || c->gain_ns <= 0 || c->gain_ns >= c->step_ns)
         return gain_text(rep, c->gain_ns, c->step_ns, c->gain_basis);
     struct fmt after = fmt_time(c->step_ns - c->gain_ns), now = fmt_time(c->step_ns);
-    if (strcmp(after.text, now.text) == 0)
+    if (fmt_is_same(after, now))
         return ""; /* nothing to promise */
     return report_text(rep,
                        c->gain_basis == GAIN_BOUND ? "would measure at least %s instead of %s a step"
@@ -85,7 +80,7 @@ const char *claim_gain_text(struct report *rep, const struct claim *c)
 
 const char *claim_saves(const struct claim *c)
 {
-    return is_measuring(c) ? "; that " : "; the cause costs "; /* it is not known how much of it the action saves */
+    return c->is_measuring ? "; that " : "; the cause costs "; /* it is not known how much of it the action saves */
 }
 
 const char *touching(struct report *rep, struct interval i, double threshold, const char *of)

@@ -109,7 +109,7 @@ int ranking_first(const struct report *rep)
 
 const char *ranking_name(struct report *rep, const struct run_result *r)
 {
-    return strncmp(r->label, "Run ", 4) == 0 ? report_text(rep, "'%s'", r->label + 4) : r->label;
+    return *r->name ? report_text(rep, "'%s'", r->name) : r->label;
 }
 
 /* The runs with the largest gains, more trusted runs first; ties stay in order. */

@@ -261,6 +261,7 @@ static int add_series_claim(struct report *rep, int index, const struct cause *c
     c->confidence = series_confidence(rep, s, &c->confidence_because);
     c->evidence = "index.html#scaling";
     c->action = shared ? action_for(rep, shared, CLASS_SHARED) : action_for_scaling(rep, r, cause->cls);
+    c->is_measuring = shared && is_advice_to_measure(shared);
     /* Compute cannot be removed; what it lost against ideal scaling can be gained. What cores of their own would bring
      * the run itself estimates, as on its page; without that it is all that was lost with them, and how much when the
      * reference had too few too, nobody knows. */

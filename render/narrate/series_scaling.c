@@ -16,7 +16,7 @@ static const char *range_text(struct report *rep, struct interval i, struct fmt 
 {
     if (!i.has)
         return "";
-    return report_text(rep, " (95 %% interval%s %s)", strcmp(f(i.lo).text, f(i.hi).text) == 0 ? ":" : "",
+    return report_text(rep, " (95 %% interval%s %s)", fmt_is_same(f(i.lo), f(i.hi)) ? ":" : "",
                        fmt_range(i.lo, i.hi, f).text);
 }
 

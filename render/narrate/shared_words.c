@@ -34,7 +34,7 @@ const char *cores_of_their_own(struct report *rep, const struct run_result *r)
                              " Other programs took %s of the %g cores meanwhile (the nodes' CPU monitors, less the CPU "
                              "time of the ranks).",
                              fmt_number(s->others_cores).text, s->machine_cores);
-    if (s->most_ratio > 0 && strcmp(fmt_time(own_ns).text, fmt_time(r->step.mean_ns).text) == 0)
+    if (s->most_ratio > 0 && fmt_is_same(fmt_time(own_ns), fmt_time(r->step.mean_ns)))
         return others;
     if (s->most_ratio > 0)
         return report_text(rep,

@@ -22,16 +22,17 @@ const char *share_trend(struct report *rep, const struct run_result *r, enum par
         return "";
     double before = (double)(p->part_ns[a] + (a == b ? 0 : p->part_ns[b])) / (double)p->step.mean_ns;
     double now = share(r, r->part_ns[a] + (a == b ? 0 : r->part_ns[b]));
-    const char *way = now > 1.05 * before ? "up from" : now < 0.95 * before ? "down from" : "as";
-    if (strcmp(way, "as") == 0)
+    int is_up = now > 1.05 * before, is_down = now < 0.95 * before;
+    if (!is_up && !is_down)
         return report_text(rep, ", about as at %s", nodes_text(rep, p->n_nodes));
-    return report_text(rep, ", %s %s at %s", way, fmt_percent(before).text, nodes_text(rep, p->n_nodes));
+    return report_text(rep, ", %s from %s at %s", is_up ? "up" : "down", fmt_percent(before).text,
+                       nodes_text(rep, p->n_nodes));
 }
 
 /* Do two times read alike as shares of a step? */
 static int reads_alike(const struct run_result *r, int64_t a, int64_t b)
 {
-    return strcmp(fmt_percent(share(r, a)).text, fmt_percent(share(r, b)).text) == 0;
+    return fmt_is_same(fmt_percent(share(r, a)), fmt_percent(share(r, b)));
 }
 
 /* Is the waiting that a class causes too little to tell two shares apart? Then the one of the breakdown is said. */
@@ -65,6 +66,11 @@ const char *share_of_class(struct report *rep, const struct run_result *r, const
                                         fmt_percent(c->share_ratio).text);
 }
 
+int is_share_with_waiting(const struct run_result *r, enum cause_class cls)
+{
+    return (cls == CLASS_DATA || cls == CLASS_IO) && r->classes[cls].has_share && !is_minor(r, &r->classes[cls]);
+}
+
 const char *share_name(struct report *rep, const struct run_result *r, enum cause_class cls)
 {
     static const char *const names[N_CLASSES] = {[CLASS_COMPUTE] = "compute",
@@ -75,8 +81,7 @@ const char *share_name(struct report *rep, const struct run_result *r, enum caus
                                                  [CLASS_COPY] = "host-to-device copies",
                                                  [CLASS_OVERHEAD] = "step time in no named phase"};
     const char *name = names[cls] ? names[cls] : run_class_name(r, cls);
-    int is_more = (cls == CLASS_DATA || cls == CLASS_IO) && r->classes[cls].has_share && !is_minor(r, &r->classes[cls]);
-    return is_more ? report_text(rep, "%s with the waiting that it causes", name) : name;
+    return is_share_with_waiting(r, cls) ? report_text(rep, "%s with the waiting that it causes", name) : name;
 }
 
 int64_t said_ns(const struct run_result *r, const struct class_result *c)

@@ -19,6 +19,8 @@ const char *share_own_and_caused(struct report *rep, const struct run_result *r,
  * step time" or "". */
 const char *share_of_class(struct report *rep, const struct run_result *r, const struct class_result *c,
                            const char *of);
+/** is_share_with_waiting - does what is said of a class hold the waiting that it causes on other ranks? */
+int is_share_with_waiting(const struct run_result *r, enum cause_class cls);
 /** share_name - what claimed_interval is of: "data loading with the waiting that it causes", "compute". */
 const char *share_name(struct report *rep, const struct run_result *r, enum cause_class cls);
 /** said_ns - the time of a step in a sentence on a class: all communication for CLASS_COMMUNICATION, all waiting for

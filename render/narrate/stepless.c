@@ -218,7 +218,7 @@ static int64_t mpi_of(const struct run *a, int rank)
 /* "0.40 s", "3.90 to 4.10 s". */
 static const char *time_range(struct report *rep, int64_t least, int64_t most)
 {
-    return strcmp(fmt_time(least).text, fmt_time(most).text) == 0
+    return fmt_is_same(fmt_time(least), fmt_time(most))
                ? report_text(rep, "%s", fmt_time(most).text)
                : report_text(rep, "%s to %s", fmt_time(least).text, fmt_time(most).text);
 }
@@ -248,6 +248,7 @@ static struct claim *add_claim(struct report *rep, struct run_result *r, enum ca
     c->gain_because = "n/a because no step was recorded, of which it would be a part";
     c->evidence = report_text(rep, "runs/%s/index.html#%s", r->slug, anchor);
     c->action = action_for(rep, r, cls);
+    c->is_measuring = cls == CLASS_SHARED && is_advice_to_measure(r);
     r->claims[r->n_claims++] = rep->n_claims - 1;
     return c;
 }
@@ -372,6 +373,7 @@ static void add_claims(struct report *rep, struct run_result *r)
     const struct claim *second = r->n_claims > 1 ? &rep->claims[r->claims[1]] : NULL;
     const char *more = !second ? "" : first->cls == CLASS_SHARED ? second->support : second->sentence;
     r->headline = first->sentence;
+    r->is_headline_placed = 1;
     r->support = report_text(rep, "%s%s%s Where the time of a step goes is unknown: no steps were recorded.",
                              first->support, *more ? " " : "", more);
 }
@@ -379,6 +381,7 @@ static void add_claims(struct report *rep, struct run_result *r)
 void say_without_steps(struct report *rep, struct run_result *r)
 {
     const char *evidence = "", *failed = failed_headline(rep, r), *lost = lost_words(rep, r->run);
+    int is_lost_first = 0;
     if (*failed) { /* what was recorded up to there shows how it failed, not what limits it */
         r->headline = failed;
         return;
@@ -390,10 +393,11 @@ void say_without_steps(struct report *rep, struct run_result *r)
         evidence = epochs_headline(rep, r->run);
     if (*evidence)
         r->headline = evidence;
-    else if (!r->headline && *lost)
+    else if (!r->headline && *lost) {
+        is_lost_first = 1;
         r->headline = report_text(rep, "What limits the run%s%s is unknown: %s.", r->n_nodes ? " at " : "",
                                   r->n_nodes ? nodes_text(rep, r->n_nodes) : "", lost);
-    else if (!r->headline)
+    } else if (!r->headline)
         r->headline = report_text(rep, "Where the time of a step goes%s%s is unknown: no %s were recorded.",
                                   r->n_nodes ? " at " : "", r->n_nodes ? nodes_text(rep, r->n_nodes) : "",
                                   r->step.n ? "phases of a step" : "steps");
@@ -404,7 +408,7 @@ void say_without_steps(struct report *rep, struct run_result *r)
     if (!r->run->is_foreign && !r->run->n_traces)
         add_claims(rep, r);
     say_mpi(rep, r);
-    if (*lost && !strstr(r->headline, lost))
+    if (*lost && (!is_lost_first || r->n_claims))
         r->headline = report_text(rep, "%s %s", r->headline, lost_sentence(rep, r));
     if (*lost)
         r->support = report_text(rep, "%s%sThe time in calls of MPI and on files is not known without the lost events.",

@@ -51,7 +51,7 @@ static const char *headline_interval(struct report *rep, const struct series *s,
                    ? ""
                    : report_text(rep, " 95 %% interval of the speed-up%s: %s.", at, fmt_range(i.lo, i.hi, fmt_x).text);
     }
-    if (!i.has || (c && strstr(c->confidence_because, "95 % interval")))
+    if (!i.has || (c && c->is_interval_told))
         return ""; /* nothing to say, or said with the confidence */
     return report_text(rep, " 95 %% interval of %s%s: %s of step time.",
                        c                      ? c->interval_of
@@ -191,7 +191,7 @@ static int worth_more(const struct report *rep, const struct run_result *r, cons
 {
     int best = -1;
     int64_t most = c->has_gain ? c->gain_ns : 0;
-    for (int i = 0; i < r->n_claims && is_measuring(c) && c->series < 0; i++) {
+    for (int i = 0; i < r->n_claims && c->is_measuring && c->series < 0; i++) {
         const struct claim *k = &rep->claims[r->claims[i]];
         if (k->cls != CLASS_SHARED && k->has_gain && k->gain_ns > most) {
             best = r->claims[i];
@@ -240,11 +240,11 @@ static const char *with_losses(struct report *rep, const struct series *s, const
 }
 
 /* A sentence that follows the name of its run goes on with "in this run", "at 4 nodes". */
-static const char *behind_a_name(struct report *rep, const char *headline)
+static const char *behind_a_name(struct report *rep, const struct run_result *r)
 {
-    if (strncmp(headline, "In this ", 8) == 0 || strncmp(headline, "At ", 3) == 0)
-        return report_text(rep, "%c%s", headline[0] == 'I' ? 'i' : 'a', headline + 1);
-    return headline;
+    if (!r->is_headline_placed)
+        return r->headline;
+    return report_text(rep, "%c%s", r->headline[0] - 'A' + 'a', r->headline + 1);
 }
 
 void top_sentences(struct report *rep)
@@ -272,7 +272,7 @@ void top_sentences(struct report *rep)
     rep->support = s && *s->support ? s->support : r->support;
     if (is_ranked) {
         const char *ranks = ranking_text(rep);
-        rep->headline = behind_a_name(rep, rep->headline);
+        rep->headline = behind_a_name(rep, r);
         rep->headline = ranking_gain(rep, r) > 0 ? report_text(rep, "Of %d runs most is to be gained in %s: %s",
                                                                rep->n_runs, ranking_name(rep, r), rep->headline)
                         : r->n_claims            ? report_text(rep,

@@ -28,6 +28,11 @@ static struct fmt with_unit(double value, const char *unit)
     return f;
 }
 
+int fmt_is_same(struct fmt a, struct fmt b)
+{
+    return strcmp(a.text, b.text) == 0;
+}
+
 struct fmt fmt_time(int64_t ns)
 {
     struct fmt f;

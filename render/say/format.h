@@ -9,6 +9,8 @@
 struct fmt {
     char text[64];
 };
+/** fmt_is_same - do two numbers read the same? */
+int fmt_is_same(struct fmt a, struct fmt b);
 
 /** fmt_time - "184 ms", "3.42 s", "12.1 us", "850 ns"; up to 3 significant digits; negative times keep their sign. */
 struct fmt fmt_time(int64_t ns);

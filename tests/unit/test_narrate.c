@@ -671,14 +671,14 @@ static void test_measured_alike(void **state)
 {
     (void)state;
     struct report rep = {0};
-    struct claim c = {.cls = CLASS_SHARED, .action = {"", "measure while nothing else runs"}, .step_ns = 20200000};
+    struct claim c = {.cls = CLASS_SHARED, .is_measuring = 1, .step_ns = 20200000};
     c.gain_ns = 10000;
     assert_string_equal(claim_gain_text(&rep, &c), "");
     c.gain_ns = 10200000;
     assert_string_equal(claim_gain_text(&rep, &c), "would measure about 10.0 ms instead of 20.2 ms a step (estimate)");
     c.gain_basis = GAIN_BOUND;
     assert_string_equal(claim_gain_text(&rep, &c), "would measure at least 10.0 ms instead of 20.2 ms a step");
-    c.cls = CLASS_HOST;
+    c.is_measuring = 0;
     assert_string_equal(claim_gain_text(&rep, &c), "up to 10.2 ms of 20.2 ms a step (2.02x)");
     report_free(&rep);
 }
