@@ -4,6 +4,7 @@
 #include "render/analyse/analyse.h"
 #include "render/analyse/rules.h"
 
+#include "lib/fs.h"
 #include "render/model/build.h"
 #include "render/say/format.h"
 
@@ -198,13 +199,12 @@ static void check_run(struct report *rep, int run)
         n_torn += a->ranks[i].is_torn;
         n_failed += a->ranks[i].exit_status > 0 || a->ranks[i].signal > 0;
     }
-    if (!a->is_complete && a->n_incomplete_because == 0)
+    if (!a->is_complete && a->n_endings == 0)
         report_add_note(rep, NOTE_GAP, run, NOTE_INCOMPLETE, "%s: the run is incomplete; the archive does not say why.",
                         r->label);
-    for (int i = 0; i < a->n_incomplete_because; i++)
+    for (int i = 0; i < a->n_endings; i++)
         report_add_note(rep, NOTE_GAP, run, NOTE_INCOMPLETE, "%s: the run is incomplete: %s%s", r->label,
-                        a->incomplete_because[i],
-                        a->incomplete_because[i][strlen(a->incomplete_because[i]) - 1] == '.' ? "" : ".");
+                        a->endings[i].text, dcr_ends_with(a->endings[i].text, ".") ? "" : ".");
     caveat_of_end(rep, run);
     if (a->is_complete && *a->told_to_end) {
         char after[48] = "";

@@ -211,6 +211,15 @@ struct run_summary {
  * with a host name and monitors of its own (run_node.share). */
 enum node_kind { NODES_UNKNOWN = 0, NODES_MACHINES, NODES_ONE_KERNEL, NODES_EMULATED, NODES_SHARES };
 
+/* Why a run is incomplete, by its collector: a process that failed or was told to end, or something else. */
+enum ending_kind { ENDING_OTHER = 0, ENDING_FAILED, ENDING_TOLD /* from outside, by a signal that asks it to end */ };
+struct run_ending {
+    const char *text; /* the collector's sentence */
+    enum ending_kind kind;
+    int rank;           /* -1 = of the program as a whole */
+    int status, signal; /* 0 = not said; a status above 128 is that of a signal */
+};
+
 struct run {
     struct dcr_arena arena;
     const char *archive; /* file name without folder */
@@ -220,9 +229,9 @@ struct run {
     const char *files_unhashed; /* why there is none: "n/a: ..."; "" = not needed, or there is one */
     size_t n_files_hashed;
     int has_manifest, has_metadata, has_metrics;
-    int is_complete; /* 0: incomplete_because says why */
-    const char **incomplete_because;
-    int n_incomplete_because;
+    int is_complete;            /* 0: endings say why */
+    struct run_ending *endings; /* shape (n_endings), in the collector's order */
+    int n_endings;
     int n_nodes; /* 0 = unknown */
     int n_ranks; /* 0 = unknown */
     enum node_kind node_kind;

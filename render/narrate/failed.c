@@ -1,33 +1,15 @@
-/* failed.c - see failed.h. The reasons are the collector's (collect/pack_judge.c): "rank 1 ended with exit status 5",
- * "the program was ended by signal 9 (Killed)", "rank 0 was told to end (SIGTERM)". Called by stepless.c and
- * stepless_action.c. */
+/* failed.c - see failed.h. Called by stepless.c and stepless_action.c. */
 #include "render/narrate/failed.h"
 
 #include "render/analyse/analyse.h"
 #include "render/say/format.h"
 
 #include <signal.h>
-#include <stdio.h>
-#include <string.h>
 
 struct failure {
-    const char *reason;          /* NULL = the run did not fail, as far as is known */
+    struct run_ending is;        /* ENDING_OTHER = the run did not fail, as far as is known */
     const struct run_rank *rank; /* NULL = of the program as a whole */
-    int is_told;                 /* from outside, by a signal that asks a program to end */
-    int status, signal;          /* 0 = not said; a status above 128 is that of a signal */
 };
-
-static int is_of_outside(const char *reason)
-{
-    return strstr(reason, " was told to end") || strstr(reason, " was interrupted");
-}
-
-static int number_behind(const char *reason, const char *word)
-{
-    const char *at = strstr(reason, word);
-    int n = 0;
-    return at && sscanf(at + strlen(word), "%d", &n) == 1 && n > 0 ? n : 0;
-}
 
 /* The first rank that ended by itself: launchers end the others when one fails. */
 static struct failure failure_of(const struct run *a)
@@ -35,23 +17,11 @@ static struct failure failure_of(const struct run *a)
     struct failure f = {0};
     if (a->is_complete || !*a->collector_version || a->n_epochs || a->summary.n_steps || a->n_traces || a->is_foreign)
         return f;
-    for (int i = 0; i < a->n_incomplete_because; i++) {
-        const char *reason = a->incomplete_because[i];
-        int is_end = strstr(reason, " ended with exit status ") || strstr(reason, " was ended by signal ");
-        if (!is_end && !is_of_outside(reason))
-            continue;
-        if (f.reason && (!f.is_told || !is_end))
-            continue;
-        f = (struct failure){.reason = reason, .is_told = !is_end};
-    }
-    if (!f.reason)
-        return f;
-    int rank;
-    if (sscanf(f.reason, "rank %d ", &rank) == 1)
-        for (int i = 0; i < a->ranks_len; i++)
-            f.rank = a->ranks[i].rank == rank ? &a->ranks[i] : f.rank;
-    f.status = number_behind(f.reason, "exit status ");
-    f.signal = number_behind(f.reason, "signal ");
+    for (int i = 0; i < a->n_endings && f.is.kind != ENDING_FAILED; i++)
+        if (a->endings[i].kind == ENDING_FAILED || (a->endings[i].kind == ENDING_TOLD && !f.is.kind))
+            f.is = a->endings[i];
+    for (int i = 0; f.is.kind && i < a->ranks_len; i++)
+        f.rank = a->ranks[i].rank == f.is.rank ? &a->ranks[i] : f.rank;
     return f;
 }
 
@@ -64,7 +34,7 @@ const char *failed_headline(struct report *rep, const struct run_result *r)
 {
     const struct run *a = r->run;
     struct failure f = failure_of(a);
-    if (r->has_steps || !f.reason)
+    if (r->has_steps || !f.is.kind)
         return "";
     double s = a->started_s > 0 && a->ended_s > a->started_s ? a->ended_s - a->started_s : 0;
     int is_bounded = s > 0 && s < 1e9;
@@ -73,8 +43,8 @@ const char *failed_headline(struct report *rep, const struct run_result *r)
     if (f.rank && *f.rank->ended_in)
         inside = report_text(rep, ", inside '%.80s'", f.rank->ended_in);
     return report_text(rep, "The run %s before any step was recorded: %s%s%s%s%s.",
-                       f.is_told ? "was ended from outside" : "failed", f.reason, *host ? ", on " : "", host, inside,
-                       after);
+                       f.is.kind == ENDING_TOLD ? "was ended from outside" : "failed", f.is.text, *host ? ", on " : "",
+                       host, inside, after);
 }
 
 /* What a rank held when it was killed; "" when that is not known. */
@@ -99,9 +69,9 @@ const char *failed_action(struct report *rep, const struct run_result *r, const 
     struct failure f = failure_of(a);
     const char *host = *host_of(a, &f) ? host_of(a, &f) : "its host";
     const char *who = f.rank ? report_text(rep, "rank %d", f.rank->rank) : "the program";
-    int by = f.signal ? f.signal : f.status > 128 && f.status < 128 + NSIG ? f.status - 128 : 0;
+    int by = f.is.signal ? f.is.signal : f.is.status > 128 && f.is.status < 128 + NSIG ? f.is.status - 128 : 0;
     const char *first = report_text(rep, "Read the last lines that %s wrote to its standard error", who);
-    if (f.is_told)
+    if (f.is.kind == ENDING_TOLD)
         first = "Find out who ended it: the job's time limit, a cancelled job, an interrupt, or a launcher whose "
                 "other ranks had failed";
     else if (by == SIGKILL)
@@ -116,12 +86,12 @@ const char *failed_action(struct report *rep, const struct run_result *r, const 
                             first);
     else if (by == SIGTERM || by == SIGINT || by == SIGHUP || by == SIGXCPU)
         first = "Find out who ended it: the job's time limit, a cancelled job, or an interrupt";
-    else if (f.status == 127)
+    else if (f.is.status == 127)
         first = report_text(rep,
                             "Look whether the command and its shared libraries are there on %s: status 127 is that "
                             "of a program that was not found",
                             host);
-    else if (f.status == 126)
+    else if (f.is.status == 126)
         first = report_text(rep,
                             "Look whether the command may be executed on %s: status 126 is that of a program that "
                             "could not be",

@@ -177,6 +177,14 @@ static json_t *strings(const char *const *s, int n)
     return list;
 }
 
+static json_t *endings(const struct run *run)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < run->n_endings; i++)
+        value_add(list, value_string(run->endings[i].text));
+    return list;
+}
+
 static const char *gpu_driver(const struct run *run)
 {
     for (int i = 0; i < run->nodes_len; i++)
@@ -196,7 +204,7 @@ static json_t *provenance(const struct run *run)
     value_set(o, "files_sha256_because", value_text(run->files_unhashed));
     value_set(o, "config_hash", value_text(run->config_hash));
     value_set(o, "is_complete", json_boolean(run->is_complete));
-    value_set(o, "incomplete_because", strings(run->incomplete_because, run->n_incomplete_because));
+    value_set(o, "incomplete_because", endings(run));
     value_set(o, "node_kind", value_string(kinds[run->node_kind]));
     value_set(o, "command", strings(run->command, run->n_command));
     value_set(o, "started_s", value_real(run->started_s > 0, run->started_s));

@@ -5,6 +5,7 @@
 
 #include "lib/buf.h"
 #include "lib/manifest_sum.h"
+#include "render/read/ending.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -87,11 +88,11 @@ static void read_facts(struct run *r, const json_t *root)
     size_t n = json_array_size(why);
     if (n == 0)
         return;
-    r->incomplete_because = dcr_arena_alloc(&r->arena, n * sizeof *r->incomplete_because);
+    r->endings = dcr_arena_alloc(&r->arena, n * sizeof *r->endings);
     for (size_t i = 0; i < n; i++) {
         const char *sentence = run_text(r, json_string_value(json_array_get(why, i)));
         if (*sentence)
-            r->incomplete_because[r->n_incomplete_because++] = sentence;
+            r->endings[r->n_endings++] = ending_of(sentence);
     }
 }
 

@@ -132,9 +132,9 @@ void view_caveats(struct site *s, json_t *data, int run)
     json_t *all = view_notes(s, NOTE_CAVEAT, run);
     all = run < 0 ? by_weight(s, all, NOTE_CAVEAT) : all;
     json_t *shown = view_list(s), *folded = view_list(s);
-    for (int i = 0; run >= 0 && i < s->rep->runs[run].run->n_incomplete_because; i++) {
+    for (int i = 0; run >= 0 && i < s->rep->runs[run].run->n_endings; i++) {
         json_t *v = view_object(s);
-        const char *why = s->rep->runs[run].run->incomplete_because[i];
+        const char *why = s->rep->runs[run].run->endings[i].text;
         view_text(s, v, "text", site_text(s, "The archive is incomplete: %s", why));
         view_set(s, v, "where", json_null());
         view_add(s, all, v);

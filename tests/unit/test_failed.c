@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "render/read/ending.h"
 #include "tests/unit/told.h"
 
 static const struct {
@@ -28,6 +29,30 @@ static const struct {
     {{"rank 0 ended with exit status 127", NULL}, "exit status 127, on h0", "status 127 is that of a program that was"},
 };
 
+static void end(struct run *r, const char *const *sentences, int n)
+{
+    r->endings = dcr_arena_alloc(&r->arena, (size_t)n * sizeof *r->endings);
+    for (r->n_endings = 0; r->n_endings < n; r->n_endings++)
+        r->endings[r->n_endings] = ending_of(sentences[r->n_endings]);
+}
+
+static void test_what_the_collector_says(void **state)
+{
+    (void)state;
+    struct run_ending e =
+        ending_of("rank 3 ended with exit status 139, which stands for signal 11 (Segmentation fault)");
+    assert_int_equal(e.kind, ENDING_FAILED);
+    assert_int_equal(e.rank, 3);
+    assert_int_equal(e.status, 139);
+    assert_int_equal(e.signal, 11);
+    e = ending_of("the program was interrupted (SIGINT)");
+    assert_int_equal(e.kind, ENDING_TOLD);
+    assert_int_equal(e.rank, -1);
+    e = ending_of("rank 2 has no end record: it or its collector was killed, or still runs");
+    assert_int_equal(e.kind, ENDING_OTHER);
+    assert_int_equal(e.rank, -1);
+}
+
 static struct run *failed_run(size_t c)
 {
     struct run *r = made_run(2, 64);
@@ -35,8 +60,7 @@ static struct run *failed_run(size_t c)
     r->is_complete = 0;
     r->started_s = 1000;
     r->ended_s = 1002.5;
-    r->n_incomplete_because = cases[c].reasons[1] ? 2 : 1;
-    r->incomplete_because = (const char **)cases[c].reasons;
+    end(r, cases[c].reasons, cases[c].reasons[1] ? 2 : 1);
     r->ranks[0].host = "h0";
     r->ranks[1].host = "h1";
     r->ranks[1].ended_in = "load_data";
@@ -73,16 +97,14 @@ static void test_others(void **state)
     f.runs[0] = made_even_run(2, 64, 40, 80000000, 0, 0, 0);
     f.runs[0]->collector_version = "0.1.0";
     f.runs[0]->is_complete = 0;
-    f.runs[0]->incomplete_because = (const char **)cases[0].reasons;
-    f.runs[0]->n_incomplete_because = 2;
+    end(f.runs[0], cases[0].reasons, 2);
     tell(&f);
     assert_lacks(f.rep.headline, "failed");
     release(&f);
-    static const char *left[] = {"1 of 2 ranks left nothing"};
+    static const char *const left[] = {"1 of 2 ranks left nothing"};
     f = (struct fixture){.n = 1};
     f.runs[0] = failed_run(0);
-    f.runs[0]->incomplete_because = left;
-    f.runs[0]->n_incomplete_because = 1;
+    end(f.runs[0], left, 1);
     tell(&f);
     assert_contains(f.rep.headline, "is unknown: no steps were recorded");
     assert_contains(f.rep.first_action, "NVTX");
@@ -92,6 +114,7 @@ static void test_others(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_what_the_collector_says),
         cmocka_unit_test(test_before_the_first_step),
         cmocka_unit_test(test_others),
     };

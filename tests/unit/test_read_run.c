@@ -441,7 +441,7 @@ static void test_manifest_at_the_end(void **state)
         }
         assert_int_equal(r->n_nodes, 3);
         assert_false(r->is_complete);
-        assert_string_equal(r->incomplete_because[0], "killed");
+        assert_string_equal(r->endings[0].text, "killed");
         assert_int_equal(r->n_epochs, 1);
         run_free(r);
     }

@@ -1,0 +1,28 @@
+/* ending.c - see ending.h. */
+#include "render/read/ending.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static int number_behind(const char *text, const char *word)
+{
+    const char *at = strstr(text, word);
+    int n = 0;
+    return at && sscanf(at + strlen(word), "%d", &n) == 1 && n > 0 ? n : 0;
+}
+
+struct run_ending ending_of(const char *sentence)
+{
+    struct run_ending e = {.text = sentence, .rank = -1};
+    if (strstr(sentence, " ended with exit status ") || strstr(sentence, " was ended by signal "))
+        e.kind = ENDING_FAILED;
+    else if (strstr(sentence, " was told to end") || strstr(sentence, " was interrupted"))
+        e.kind = ENDING_TOLD;
+    else
+        return e;
+    if (sscanf(sentence, "rank %d ", &e.rank) != 1)
+        e.rank = -1;
+    e.status = number_behind(sentence, "exit status ");
+    e.signal = number_behind(sentence, "signal ");
+    return e;
+}
