@@ -755,7 +755,7 @@ static void test_spill_without_disk(void **state)
     struct dcr_err err = {0};
     struct spill *s = spill_new(sizeof(struct record), 1);
     char *before = getenv("TMPDIR") ? strdup(getenv("TMPDIR")) : NULL;
-    setenv("TMPDIR", "/nonexistent", 1);
+    setenv("TMPDIR", "/dev/null/nothing", 1);
     for (int i = 0; i < 5000; i++)
         spill_add(s, &(struct record){{i, 0}, i});
     assert_int_equal(spill_sort(s, &err), DCR_FATAL);
