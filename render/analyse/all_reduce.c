@@ -289,7 +289,7 @@ static int is_any_inside(const struct curves *c)
 void all_reduce(struct report *rep, struct series *s, int is_shared)
 {
     struct all_reduce *a = &s->all_reduce;
-    *a = (struct all_reduce){.source = "", .of = "", .because = "", .ahead_because = "", .mismatch = "", .beyond = ""};
+    *a = (struct all_reduce){.of = "", .because = "", .ahead_because = "", .mismatch = "", .beyond = ""};
     const struct series_point *last = &s->points[s->n_points - 1];
     const struct run *r = run_of(rep, last)->run;
     enum network net = network_of(rep, last);
@@ -338,7 +338,7 @@ void all_reduce(struct report *rep, struct series *s, int is_shared)
     else if (net == NETWORK_ANY && last->n_nodes > 1 && is_any_inside(&c[use]))
         a->mismatch =
             "it was measured within one node, and whether the nodes of these runs are machines is not recorded";
-    a->source = use ? "nccl-tests" : "calibration";
+    a->source = use ? LAW_BY_NCCL_TESTS : LAW_BY_CALIBRATION;
     a->of = report_text(rep, "%s (%s)", c[use].of, counts_of(rep, &c[use], &a->n_counts));
     a->left_out = c[use].because;
     if (c[!use].n)

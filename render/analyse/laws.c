@@ -13,16 +13,16 @@ static double size_of(const struct series *s, int i)
     return (double)s->points[i].n_nodes / s->points[0].n_nodes;
 }
 
-static struct law *law_add(struct series *s, const char *id, const char *name)
+static struct law *law_add(struct series *s, enum law_id id, const char *name)
 {
     struct law *l = &s->laws[s->n_laws++];
-    *l = (struct law){.id = id, .name = name, .because = "", .source = "fit of these points"};
+    *l = (struct law){.id = id, .name = name, .because = "", .source = LAW_BY_FIT};
     return l;
 }
 
-static void set_parameter(struct law *l, const char *name, const char *unit, double value)
+static void set_parameter(struct law *l, enum law_parameter_id id, double value)
 {
-    l->parameters[l->n_parameters++] = (struct number){name, unit, value};
+    l->parameters[l->n_parameters++] = (struct law_parameter){id, value};
 }
 
 /* Largest |fitted - measured| / measured. */
@@ -137,7 +137,7 @@ static struct fit fit_amdahl(struct report *rep, struct series *s, const char *w
 {
     double size[MAX_POINTS], speedup[MAX_POINTS], x[MAX_POINTS][FIT_MAX_PARAMETERS], y[MAX_POINTS];
     int n = speedups(s, size, speedup);
-    struct law *l = law_add(s, "amdahl", "Amdahl's law");
+    struct law *l = law_add(s, LAW_AMDAHL, "Amdahl's law");
     struct fit none = {0};
     if (s->kind != SCALING_STRONG) {
         l->because = "n/a because it is about strong scaling";
@@ -158,7 +158,7 @@ static struct fit fit_amdahl(struct report *rep, struct series *s, const char *w
     }
     double sum = f.parameter[0] + f.parameter[1], serial = sum > 0 ? f.parameter[0] / sum : INFINITY;
     l->residual_ratio = residual_of(&f, (const double(*)[FIT_MAX_PARAMETERS])x, y, n);
-    set_parameter(l, "serial", "ratio", serial < 0 ? 0 : serial > 1 ? 1 : serial);
+    set_parameter(l, LAW_SERIAL, serial < 0 ? 0 : serial > 1 ? 1 : serial);
     judge(rep, l);
     if (!is_share(serial))
         refuse(l, serial < 0
@@ -175,7 +175,7 @@ static struct fit fit_usl(struct report *rep, struct series *s, const char *why)
 {
     double size[MAX_POINTS], speedup[MAX_POINTS], x[MAX_POINTS][FIT_MAX_PARAMETERS], y[MAX_POINTS];
     int all = speedups(s, size, speedup), n = 0;
-    struct law *l = law_add(s, "usl", "Universal Scalability Law");
+    struct law *l = law_add(s, LAW_USL, "Universal Scalability Law");
     struct fit none = {0};
     if (why) {
         l->because = why;
@@ -195,10 +195,10 @@ static struct fit fit_usl(struct report *rep, struct series *s, const char *why)
         double e = fabs(guess_usl(&f, size[i]).speedup / speedup[i] - 1);
         l->residual_ratio = e > l->residual_ratio ? e : l->residual_ratio;
     }
-    set_parameter(l, "contention", "ratio", f.parameter[0]);
-    set_parameter(l, "coherency", "ratio", f.parameter[1]);
+    set_parameter(l, LAW_CONTENTION, f.parameter[0]);
+    set_parameter(l, LAW_COHERENCY, f.parameter[1]);
     if (f.parameter[1] > 0 && f.parameter[0] < 1)
-        set_parameter(l, "peak", "nodes", sqrt((1 - f.parameter[0]) / f.parameter[1]) * s->points[0].n_nodes);
+        set_parameter(l, LAW_PEAK, sqrt((1 - f.parameter[0]) / f.parameter[1]) * s->points[0].n_nodes);
     judge(rep, l);
     if (!is_share(f.parameter[0]))
         refuse(l, report_text(rep, "n/a because its contention would be %s, outside 0 to 1",
@@ -213,7 +213,7 @@ static void fit_compute(struct report *rep, struct series *s, const char *why)
 {
     double x[MAX_POINTS][FIT_MAX_PARAMETERS], y[MAX_POINTS];
     int n = 0;
-    struct law *l = law_add(s, "compute", s->kind == SCALING_WEAK ? "compute = c" : "compute = c / n");
+    struct law *l = law_add(s, LAW_COMPUTE, s->kind == SCALING_WEAK ? "compute = c" : "compute = c / n");
     for (int i = 0; i < s->n_points && n < MAX_POINTS; i++)
         if (s->points[i].part_ns[PART_COMPUTE] > 0) {
             x[n][0] = s->kind == SCALING_WEAK ? 1 : 1 / size_of(s, i);
@@ -231,7 +231,7 @@ static void fit_compute(struct report *rep, struct series *s, const char *why)
     }
     struct fit f = fit_linear((const double(*)[FIT_MAX_PARAMETERS])x, y, n, 1);
     l->residual_ratio = residual_of(&f, (const double(*)[FIT_MAX_PARAMETERS])x, y, n);
-    set_parameter(l, "c", "ns", f.parameter[0]);
+    set_parameter(l, LAW_C, f.parameter[0]);
     judge(rep, l);
 }
 
@@ -240,12 +240,12 @@ static void fit_compute(struct report *rep, struct series *s, const char *why)
 static void take_all_reduce(const struct all_reduce *a, struct law *l, int last_ranks)
 {
     l->source = a->source;
-    set_parameter(l, "latency", "ns", a->count * a->latency_ns);
-    set_parameter(l, "bandwidth", "ns", a->busbw_gb_per_s > 0 ? a->bytes / a->busbw_gb_per_s : 0);
+    set_parameter(l, LAW_LATENCY, a->count * a->latency_ns);
+    set_parameter(l, LAW_BANDWIDTH, a->busbw_gb_per_s > 0 ? a->bytes / a->busbw_gb_per_s : 0);
     for (int i = 0; i < a->n_points; i++) {
         const struct all_reduce_point *p = &a->points[i];
-        if (strcmp(a->source, "calibration") == 0 && p->n_ranks == last_ranks && p->predicted_ns > 0)
-            set_parameter(l, "calibrated", "ns", (double)p->predicted_ns);
+        if (a->source == LAW_BY_CALIBRATION && p->n_ranks == last_ranks && p->predicted_ns > 0)
+            set_parameter(l, LAW_CALIBRATED, (double)p->predicted_ns);
         l->has |= p->has_residual;
         l->residual_ratio = p->has_residual && fabs(p->residual_ratio) > l->residual_ratio ? fabs(p->residual_ratio)
                                                                                            : l->residual_ratio;
@@ -261,8 +261,8 @@ static void fit_all_reduce(struct report *rep, struct series *s, const char *why
 {
     double x[MAX_POINTS][FIT_MAX_PARAMETERS], y[MAX_POINTS];
     int n = 0;
-    struct law *l = law_add(s, "all_reduce", "transfer = a log2 p + b 2 (p - 1) / p");
-    if (*s->all_reduce.source) {
+    struct law *l = law_add(s, LAW_ALL_REDUCE, "transfer = a log2 p + b 2 (p - 1) / p");
+    if (s->all_reduce.source) {
         take_all_reduce(&s->all_reduce, l, s->points[s->n_points - 1].n_ranks);
         return;
     }
@@ -293,8 +293,8 @@ static void fit_all_reduce(struct report *rep, struct series *s, const char *why
         return;
     }
     l->residual_ratio = residual_of(&f, (const double(*)[FIT_MAX_PARAMETERS])x, y, n);
-    set_parameter(l, "latency", "ns", f.parameter[0]);
-    set_parameter(l, "bandwidth", "ns", f.parameter[1]);
+    set_parameter(l, LAW_LATENCY, f.parameter[0]);
+    set_parameter(l, LAW_BANDWIDTH, f.parameter[1]);
     judge(rep, l);
 }
 
@@ -303,7 +303,7 @@ static void extrapolate(struct report *rep, struct series *s, const struct fit *
 {
     const double widest = 4; /* an interval that covers a larger factor says nothing */
     const struct law *a = &s->laws[0], *u = &s->laws[1];
-    s->extrapolated_by = "";
+    s->extrapolated_by = LAW_NONE;
     s->extrapolation_because = "";
     if (is_shared) {
         s->extrapolation_because = "n/a because cores were shared: no trend follows from that";
@@ -338,8 +338,9 @@ static void extrapolate(struct report *rep, struct series *s, const struct fit *
 void laws(struct report *rep, struct series *s)
 {
     s->laws = dcr_arena_alloc(&rep->arena, SERIES_MAX_LAWS * sizeof *s->laws);
-    s->extrapolated_by = s->extrapolation_because = "";
-    s->all_reduce = (struct all_reduce){.source = "", .because = "", .text = ""};
+    s->extrapolated_by = LAW_NONE;
+    s->extrapolation_because = "";
+    s->all_reduce = (struct all_reduce){.because = "", .text = ""};
     if (s->n_points < 2 || s->points[0].n_nodes < 1)
         return;
     const char *why = unreliable(rep, s);

@@ -122,3 +122,43 @@ const char *note_key(enum note_id id)
     };
     return keys[id];
 }
+
+const char *law_key(enum law_id id)
+{
+    static const char *const keys[] = {"",
+#define X(id, key) key,
+                                       SCALING_LAWS(X)
+#undef X
+    };
+    return keys[id];
+}
+
+const char *law_source_words(enum law_source s)
+{
+    static const char *const words[] = {"",
+#define X(id, words) words,
+                                        LAW_SOURCES(X)
+#undef X
+    };
+    return words[s];
+}
+
+const char *law_parameter_key(enum law_parameter_id id)
+{
+    static const char *const keys[] = {
+#define X(id, key, unit) key,
+        LAW_PARAMETERS(X)
+#undef X
+    };
+    return keys[id];
+}
+
+const char *law_parameter_unit(enum law_parameter_id id)
+{
+    static const char *const units[] = {
+#define X(id, key, unit) unit,
+        LAW_PARAMETERS(X)
+#undef X
+    };
+    return units[id];
+}

@@ -135,13 +135,66 @@ struct series_loss {
     int largest;                               /* enum part with the largest loss */
 };
 
+/* Laws of scaling. X(id, key in report.json) */
+#define SCALING_LAWS(X)       \
+    X(LAW_AMDAHL, "amdahl")   \
+    X(LAW_USL, "usl")         \
+    X(LAW_COMPUTE, "compute") \
+    X(LAW_ALL_REDUCE, "all_reduce")
+enum law_id {
+    LAW_NONE = 0,
+#define X(id, key) id,
+    SCALING_LAWS(X)
+#undef X
+};
+/** law_key - in report.json; "" of LAW_NONE. */
+const char *law_key(enum law_id id);
+
+/* What a law or the all-reduces by the network are from. X(id, words, in report.json too) */
+#define LAW_SOURCES(X)                   \
+    X(LAW_BY_FIT, "fit of these points") \
+    X(LAW_BY_CALIBRATION, "calibration") \
+    X(LAW_BY_NCCL_TESTS, "nccl-tests")
+enum law_source {
+    LAW_BY_NOTHING = 0,
+#define X(id, words) id,
+    LAW_SOURCES(X)
+#undef X
+};
+/** law_source_words - "" of LAW_BY_NOTHING. */
+const char *law_source_words(enum law_source s);
+
+/* X(id, key, unit): in report.json as KEY_UNIT */
+#define LAW_PARAMETERS(X)                    \
+    X(LAW_SERIAL, "serial", "ratio")         \
+    X(LAW_CONTENTION, "contention", "ratio") \
+    X(LAW_COHERENCY, "coherency", "ratio")   \
+    X(LAW_PEAK, "peak", "nodes")             \
+    X(LAW_C, "c", "ns")                      \
+    X(LAW_LATENCY, "latency", "ns")          \
+    X(LAW_BANDWIDTH, "bandwidth", "ns")      \
+    X(LAW_CALIBRATED, "calibrated", "ns")
+enum law_parameter_id {
+#define X(id, key, unit) id,
+    LAW_PARAMETERS(X)
+#undef X
+};
+/** law_parameter_key, law_parameter_unit - as in the table. */
+const char *law_parameter_key(enum law_parameter_id id);
+const char *law_parameter_unit(enum law_parameter_id id);
+struct law_parameter {
+    enum law_parameter_id id;
+    double value;
+};
+
 /* A law of scaling fitted to the points of a series. */
 struct law {
-    const char *id, *name; /* "amdahl", "Amdahl's law" */
+    enum law_id id;
+    const char *name; /* "Amdahl's law" */
     int has;
-    const char *because; /* n/a because ... when !has */
-    const char *source;  /* what it was fitted to: "fit of these points"; of the all-reduce as in struct all_reduce */
-    struct number parameters[3];
+    const char *because;    /* n/a because ... when !has */
+    enum law_source source; /* of the all-reduce as in struct all_reduce */
+    struct law_parameter parameters[3];
     int n_parameters;
     double residual_ratio; /* largest |fitted - measured| / measured */
 };
@@ -161,19 +214,19 @@ struct all_reduce_point {
 };
 enum { SERIES_AHEAD = 2 };
 struct all_reduce {
-    const char *source;    /* "calibration", "nccl-tests"; "" = neither can be used */
-    const char *because;   /* n/a because ... without a source */
-    const char *of;        /* which archive or log, and its counts of ranks */
-    int n_counts;          /* so many of those */
-    const char *left_out;  /* of the source: what was not used and why, a clause; "" nothing */
-    const char *mismatch;  /* it was measured with another library than the runs reduce with, or maybe in another
-                            * network, a clause; "" it was not */
-    const char *beyond;    /* the messages of the runs are larger or smaller than any measured one, a clause; "" not */
-    double bytes, count;   /* of a step, per rank, at the largest point; in so many all-reduces */
-    int is_counted;        /* count was recorded; 0: taken as one */
-    double latency_ns;     /* of an all-reduce, times log2 p */
-    double busbw_gb_per_s; /* 0 = time does not grow with bytes there */
-    int n_fitted;          /* sizes and counts of ranks near the message */
+    enum law_source source; /* LAW_BY_NOTHING = neither a calibration nor a log can be used */
+    const char *because;    /* n/a because ... without a source */
+    const char *of;         /* which archive or log, and its counts of ranks */
+    int n_counts;           /* so many of those */
+    const char *left_out;   /* of the source: what was not used and why, a clause; "" nothing */
+    const char *mismatch;   /* it was measured with another library than the runs reduce with, or maybe in another
+                             * network, a clause; "" it was not */
+    const char *beyond;     /* the messages of the runs are larger or smaller than any measured one, a clause; "" not */
+    double bytes, count;    /* of a step, per rank, at the largest point; in so many all-reduces */
+    int is_counted;         /* count was recorded; 0: taken as one */
+    double latency_ns;      /* of an all-reduce, times log2 p */
+    double busbw_gb_per_s;  /* 0 = time does not grow with bytes there */
+    int n_fitted;           /* sizes and counts of ranks near the message */
     double fit_residual_ratio;       /* largest |law - measured| / measured over those */
     struct all_reduce_point *points; /* those of two ranks and more, ascending; shape (n_points) */
     int n_points;
@@ -208,7 +261,7 @@ struct series {
     struct all_reduce all_reduce;
     struct extrapolation ahead[SERIES_AHEAD];
     int n_ahead;
-    const char *extrapolated_by;       /* id of a law, "" none */
+    enum law_id extrapolated_by;
     const char *extrapolation_because; /* why there is none, "" */
     int limit_claim;                   /* index into report.claims: what limits scaling; -1 none */
     const char *headline, *support, *scaling_text, *beyond_text; /* sentences; "" none */

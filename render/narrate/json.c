@@ -157,13 +157,14 @@ static json_t *laws_array(const struct series *s)
         json_t *o = json_object(), *parameters = json_object();
         for (int k = 0; k < l->n_parameters; k++) {
             char key[64];
-            snprintf(key, sizeof key, "%s_%s", l->parameters[k].id, l->parameters[k].unit);
+            snprintf(key, sizeof key, "%s_%s", law_parameter_key(l->parameters[k].id),
+                     law_parameter_unit(l->parameters[k].id));
             value_set(parameters, key, value_real(1, l->parameters[k].value));
         }
-        value_set(o, "id", value_string(l->id));
+        value_set(o, "id", value_string(law_key(l->id)));
         value_set(o, "name", value_string(l->name));
         value_set(o, "because", value_text(l->because));
-        value_set(o, "source", value_text(l->source));
+        value_set(o, "source", value_text(law_source_words(l->source)));
         value_set(o, "parameters", parameters);
         value_set(o, "residual_ratio", value_real(l->has, l->residual_ratio));
         value_add(list, o);
@@ -196,10 +197,9 @@ static json_t *all_reduce_points(const struct all_reduce_point *points, int n)
 static json_t *all_reduce_object(const struct all_reduce *a)
 {
     json_t *o = json_object();
-    int has = a->source && *a->source;
-    value_set(o, "source", value_text(a->source));
+    value_set(o, "source", value_text(law_source_words(a->source)));
     value_set(o, "because", value_text(a->because));
-    if (!has)
+    if (!a->source)
         return o;
     value_set(o, "of", value_text(a->of));
     value_set(o, "left_out", value_text(a->left_out));
@@ -226,7 +226,7 @@ static json_t *extrapolation(const struct series *s)
                                   "efficiency", value_real(1, e->efficiency), "speedup_interval",
                                   value_interval(e->speedup_interval)));
     }
-    value_set(o, "law", value_text(s->extrapolated_by));
+    value_set(o, "law", value_text(law_key(s->extrapolated_by)));
     value_set(o, "because", value_text(s->extrapolation_because));
     value_set(o, "points", list);
     return o;

@@ -112,20 +112,35 @@ static void put_loss_causes(const struct report *rep, const struct series *s, st
     dcr_buf_puts(out, "\n\n");
 }
 
+/* A fit may give a time that is no possible one: it stands there as a number under its bare name. */
+static void put_time(struct dcr_buf *out, const char *before, const char *name, const char *bare, double ns)
+{
+    int is_possible = ns < 9e18 && ns > -9e18;
+    dcr_buf_printf(out, "%s%s %s", before, is_possible ? name : bare,
+                   is_possible ? fmt_time((int64_t)ns).text : fmt_number(ns).text);
+}
+
 void narrate_law(const struct law *l, struct dcr_buf *out)
 {
     for (int k = 0; k < l->n_parameters; k++) {
-        const struct number *n = &l->parameters[k];
-        if (strcmp(n->id, "calibrated") == 0)
-            continue; /* the table of the all-reduces has it */
-        int is_ns = strcmp(n->unit, "ns") == 0 && n->value < 9e18 && n->value > -9e18;
-        int is_share = strcmp(n->id, "serial") == 0;
-        /* The second term of the law of transfer is the time to move a step's bytes. */
-        const char *name = is_ns && strcmp(n->id, "bandwidth") == 0 ? "bytes at bus bandwidth" : n->id;
-        dcr_buf_printf(out, "%s%s%s %s", k ? ", " : "", name, is_share ? " share" : "",
-                       is_ns      ? fmt_time((int64_t)n->value).text
-                       : is_share ? fmt_percent(n->value).text
-                                  : fmt_number(n->value).text);
+        const struct law_parameter *p = &l->parameters[k];
+        const char *what = k ? ", " : "", *name = law_parameter_key(p->id);
+        switch (p->id) {
+        case LAW_CALIBRATED: /* the table of the all-reduces has it */
+            break;
+        case LAW_SERIAL:
+            dcr_buf_printf(out, "%s%s share %s", what, name, fmt_percent(p->value).text);
+            break;
+        case LAW_BANDWIDTH: /* the second term of the law of transfer is the time to move a step's bytes */
+            put_time(out, what, "bytes at bus bandwidth", name, p->value);
+            break;
+        case LAW_C:
+        case LAW_LATENCY:
+            put_time(out, what, name, name, p->value);
+            break;
+        default:
+            dcr_buf_printf(out, "%s%s %s", what, name, fmt_number(p->value).text);
+        }
     }
 }
 
@@ -143,14 +158,13 @@ static void put_laws(const struct report *rep, const struct series *s, struct dc
         dcr_buf_puts(out, "\n| ");
         md_escaped(out, l->name);
         dcr_buf_puts(out, " | ");
-        md_escaped(out, l->source);
+        md_escaped(out, law_source_words(l->source));
         dcr_buf_puts(out, " | ");
         narrate_law(l, out);
-        md_escaped(out, l->has ? ""
-                        : l->n_parameters && *s->all_reduce.source && strcmp(l->id, "all_reduce") == 0
-                            ? "; the residual is "
-                        : l->n_parameters ? "; "
-                                          : "");
+        md_escaped(out, l->has                                                               ? ""
+                        : l->n_parameters && s->all_reduce.source && l->id == LAW_ALL_REDUCE ? "; the residual is "
+                        : l->n_parameters                                                    ? "; "
+                                                                                             : "");
         md_escaped(out, l->because);
         dcr_buf_printf(out, " | %s |", l->has ? fmt_percent(l->residual_ratio).text : "n/a");
     }
@@ -169,7 +183,7 @@ static void put_all_reduce(const struct report *rep, const struct series *s, str
     const struct all_reduce *a = &s->all_reduce;
     if (s->n_laws == 0)
         return;
-    if (!*a->source) {
+    if (!a->source) {
         if (*a->because) {
             dcr_buf_puts(out, "What the all-reduces should take by the network alone is ");
             md_escaped(out, a->because);
@@ -182,7 +196,8 @@ static void put_all_reduce(const struct report *rep, const struct series *s, str
                    "| %s | Ranks | All-reduces a step | Time by the %s | 95 %% interval of the law (scatter of "
                    "the %s) | Transfer, measured | 95 %% interval (over steps) | Measured / law |\n"
                    "| ---: | ---: | --- | ---: | --- | ---: | --- | --- |",
-                   strcmp(rep->unit, "GPU") == 0 ? "GPUs" : "Nodes", a->source, a->source);
+                   strcmp(rep->unit, "GPU") == 0 ? "GPUs" : "Nodes", law_source_words(a->source),
+                   law_source_words(a->source));
     for (int i = 0; i < a->n_points + a->n_ahead; i++) {
         int is_ahead = i >= a->n_points;
         const struct all_reduce_point *p = is_ahead ? &a->ahead[i - a->n_points] : &a->points[i];

@@ -97,7 +97,7 @@ static const char *step_words(struct report *rep, const struct all_reduce *a)
 void series_all_reduce_text(struct report *rep, struct series *s)
 {
     struct all_reduce *a = &s->all_reduce;
-    if (s->n_laws == 0 || !*a->source)
+    if (s->n_laws == 0 || !a->source)
         return;
     const char *points = points_sentence(rep, a);
     const char *rate = a->busbw_gb_per_s > 0

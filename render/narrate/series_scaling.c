@@ -120,7 +120,7 @@ static const char *extrapolation_sentence(struct report *rep, const struct serie
     }
     const struct law *l = s->laws;
     for (int i = 0; i < s->n_laws; i++)
-        if (strcmp(s->laws[i].id, s->extrapolated_by) == 0)
+        if (s->laws[i].id == s->extrapolated_by)
             l = &s->laws[i];
     const char *text =
         report_text(rep, " Extrapolated, not measured (%s, off by %s at most where it was measured):", l->name,

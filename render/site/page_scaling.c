@@ -22,8 +22,8 @@ json_t *view_laws(struct site *s, const struct series *series)
         const struct law *l = &series->laws[i];
         struct dcr_buf text = {0};
         view_row(s, t, l->name);
-        view_cell(s, t, l->source);
-        bool is_known = l->has || (*series->all_reduce.source && strcmp(l->id, "all_reduce") == 0);
+        view_cell(s, t, law_source_words(l->source));
+        bool is_known = l->has || (series->all_reduce.source && l->id == LAW_ALL_REDUCE);
         if (is_known)
             narrate_law(l, &text);
         if (!l->has) /* of the network's law only the residual is n/a */
@@ -64,16 +64,17 @@ static const char *interval_words(struct site *s, struct interval i)
 json_t *view_all_reduce(struct site *s, const struct series *series)
 {
     const struct all_reduce *a = &series->all_reduce;
-    if (series->n_laws == 0 || !*a->source)
+    if (series->n_laws == 0 || !a->source)
         return json_null();
+    const char *source = law_source_words(a->source);
     json_t *t =
         view_table(s,
-                   site_text(s, "All-reduces of a step by the %s, beside the transfer that was measured%s", a->source,
+                   site_text(s, "All-reduces of a step by the %s, beside the transfer that was measured%s", source,
                              series_unreliable(s, series)),
                    site_text(s,
                              "%s|#Ranks|All-reduces a step|#Time by the %s|95 %% interval of the law (scatter of the "
                              "%s)|#Transfer, measured|95 %% interval (over steps)|#Measured / law",
-                             node_title(s), a->source, a->source));
+                             node_title(s), source, source));
     for (int i = 0; i < a->n_points + a->n_ahead; i++) {
         int is_ahead = i >= a->n_points;
         const struct all_reduce_point *p = is_ahead ? &a->ahead[i - a->n_points] : &a->points[i];

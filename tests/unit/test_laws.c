@@ -30,10 +30,10 @@ static void release(struct fixture *f)
         run_free(f->runs[i]);
 }
 
-static const struct law *law_of(const struct series *s, const char *id)
+static const struct law *law_of(const struct series *s, enum law_id id)
 {
     for (int i = 0; i < s->n_laws; i++)
-        if (strcmp(s->laws[i].id, id) == 0)
+        if (s->laws[i].id == id)
             return &s->laws[i];
     fail_msg("no law '%s'", id);
     return NULL;
@@ -52,23 +52,23 @@ static void test_amdahl(void **state)
     for (int i = 0; i < 3; i++)
         f.runs[i] = made_even_run(1 << i, 64, 40, 80000000 >> i, i ? 20000000 : 0, i ? 0 : 20000000, 0);
     const struct series *s = analyse_all(&f);
-    const struct law *a = law_of(s, "amdahl");
+    const struct law *a = law_of(s, LAW_AMDAHL);
     assert_true(a->has && a->residual_ratio < 1e-9);
-    assert_string_equal(a->parameters[0].id, "serial");
+    assert_int_equal(a->parameters[0].id, LAW_SERIAL);
     assert_true(near(a->parameters[0].value, 0.2));
-    assert_string_equal(s->extrapolated_by, "amdahl");
+    assert_int_equal(s->extrapolated_by, LAW_AMDAHL);
     assert_int_equal(s->n_ahead, 2);
     assert_int_equal(s->ahead[0].n_nodes, 8);
     assert_true(near(s->ahead[0].speedup, 100.0 / 30));
     assert_true(near(s->ahead[1].speedup, 4)); /* 16 nodes: 25 ms */
     assert_true(near(s->ahead[1].efficiency, 0.25));
     assert_true(s->ahead[0].speedup_interval.has);
-    const struct law *c = law_of(s, "compute");
+    const struct law *c = law_of(s, LAW_COMPUTE);
     assert_true(c->has && near(c->parameters[0].value, 80e6) && c->residual_ratio < 1e-9);
-    assert_string_equal(law_of(s, "usl")->because, "n/a because it has two parameters and the reference, 1 by "
-                                                   "definition, tells nothing: 3 points are too few, 4 are needed");
-    assert_false(law_of(s, "all_reduce")->has);
-    assert_true(strncmp(law_of(s, "usl")->because, "n/a because", 11) == 0);
+    assert_string_equal(law_of(s, LAW_USL)->because, "n/a because it has two parameters and the reference, 1 by "
+                                                     "definition, tells nothing: 3 points are too few, 4 are needed");
+    assert_false(law_of(s, LAW_ALL_REDUCE)->has);
+    assert_true(strncmp(law_of(s, LAW_USL)->because, "n/a because", 11) == 0);
     release(&f);
 }
 
@@ -94,7 +94,7 @@ static void test_superlinear_is_refused(void **state)
     for (int i = 0; i < 3; i++)
         f.runs[i] = made_even_run(1 << i, 64, 40, step_ns[i], 0, 0, 0);
     const struct series *s = analyse_all(&f);
-    const struct law *a = law_of(s, "amdahl");
+    const struct law *a = law_of(s, LAW_AMDAHL);
     assert_false(a->has);
     assert_int_equal(a->n_parameters, 0);
     assert_non_null(strstr(a->because, "its serial share would be -")); /* least squares: -11 % */
@@ -134,7 +134,7 @@ static void test_no_negative_terms(void **state)
     struct fixture f = {.n = 3};
     for (int i = 0; i < 3; i++)
         f.runs[i] = made_even_run(2 << i, 64, 30, 400000000 >> i, comm_ns[i], 0, 0);
-    const struct law *l = law_of(analyse_all(&f), "all_reduce");
+    const struct law *l = law_of(analyse_all(&f), LAW_ALL_REDUCE);
     assert_false(l->has);
     assert_non_null(strstr(l->because, "negative"));
     release(&f);
@@ -161,10 +161,10 @@ static void test_usl_without_meaning_is_refused(void **state)
                 summary(1 << i, 460 * n / (1 + cases[c].contention * (n - 1) + cases[c].coherency * n * (n - 1)));
         }
         const struct series *s = analyse_all(&f);
-        const struct law *u = law_of(s, "usl");
+        const struct law *u = law_of(s, LAW_USL);
         assert_false(u->has);
         assert_string_equal(u->because, cases[c].because);
-        assert_true(strcmp(s->extrapolated_by, "usl") != 0);
+        assert_true(s->extrapolated_by != LAW_USL);
         release(&f);
     }
 }
@@ -196,10 +196,10 @@ static void test_usl_of_summaries(void **state)
     const struct series *s = analyse_all(&f);
     assert_string_equal(f.rep.unit, "GPU");
     assert_int_equal(s->kind, SCALING_STRONG);
-    const struct law *u = law_of(s, "usl");
+    const struct law *u = law_of(s, LAW_USL);
     assert_true(u->has && near(u->parameters[0].value, 0.1) && near(u->parameters[1].value, 0.05));
     assert_true(near(u->parameters[2].value, sqrt(0.9 / 0.05)));
-    assert_string_equal(s->extrapolated_by, "usl");
+    assert_int_equal(s->extrapolated_by, LAW_USL);
     assert_true(near(s->ahead[0].speedup, 16 / (1 + 1.5 + 12.0)));
     assert_int_equal(s->n_losses, 0);
     assert_string_equal(s->losses_because, "n/a because these files hold no phases of a step");
