@@ -343,52 +343,6 @@ void narrate_comparisons(struct report *rep)
         rep->verdict = report_text(rep, "Nothing to compare with: %s. %s", rep->no_comparison, rep->verdict);
 }
 
-void put_comparisons_md(const struct report *rep, struct dcr_buf *out)
-{
-    if (!*rep->baseline)
-        return;
-    dcr_buf_puts(out, "## Before and after\n\nAgainst the baseline `");
-    for (const char *s = rep->baseline; *s; s++)
-        dcr_buf_putc(out, *s == '`' ? '\'' : *s);
-    dcr_buf_puts(out, "`.\n\n");
-    if (rep->n_comparisons == 0)
-        dcr_buf_printf(out, "n/a because %s.\n\n", rep->no_comparison);
-    for (int i = 0; i < rep->n_comparisons; i++) {
-        const struct comparison *c = &rep->comparisons[i];
-        dcr_buf_printf(
-            out,
-            "%s %s\n\n| Part of a step, ms | Before | After | Difference | 95 %% interval | More than chance |\n"
-            "| --- | ---: | ---: | ---: | --- | --- |\n",
-            c->sentence, c->support);
-        for (int p = -1; p < N_PARTS; p++) {
-            const struct compared *k = p < 0 ? &c->step : &c->part[p];
-            int has = compared_has(k);
-            dcr_buf_printf(out, "| %s | %s | %s | %s |", p < 0 ? "whole step" : part_name((enum part)p),
-                           k->has_before ? fmt_ms(k->before_ns).text : "n/a",
-                           k->has_after ? fmt_ms(k->after_ns).text : "n/a",
-                           has ? fmt_ms(k->after_ns - k->before_ns).text : "n/a");
-            if (!has)
-                dcr_buf_printf(out, " n/a: not recorded%s | n/a |\n",
-                               k->has_before  ? " after"
-                               : k->has_after ? " before"
-                                              : "");
-            else if (k->change_ns.has)
-                dcr_buf_printf(out, " %s to %s | %s |\n", fmt_ms((int64_t)k->change_ns.lo).text,
-                               fmt_ms((int64_t)k->change_ns.hi).text,
-                               !k->is_significant          ? "no"
-                               : comparison_is_repeated(c) ? "yes"
-                                                           : "unreliable: runs were not repeated");
-            else
-                dcr_buf_puts(out, " n/a: too few steps | n/a |\n");
-        }
-        dcr_buf_putc(out, '\n');
-    }
-    dcr_buf_puts(
-        out,
-        "Intervals by bootstrap over steps, each part by itself: of twenty parts that did not change one would seem "
-        "to have.\n\n");
-}
-
 static json_t *compared_json(const struct compared *c)
 {
     json_t *interval = c->change_ns.has ? json_pack("{s:o, s:o}", "lo", value_real(1, c->change_ns.lo), "hi",

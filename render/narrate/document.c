@@ -2,6 +2,8 @@
 #include "render/narrate/narrate.h"
 
 #include "render/analyse/analyse.h"
+#include "render/pages/pages.h"
+#include "render/write/markdown.h"
 
 #include <string.h>
 
@@ -21,10 +23,13 @@ int narrate_documents(struct report *rep, struct dcr_err *err)
 {
     enum { PER_REPORT = 3, PER_RUN = 2 };
     struct dcr_buf b = {0};
+    struct doc d = {0};
     int failed = 0;
     rep->documents =
         dcr_arena_alloc(&rep->arena, (size_t)(PER_REPORT + PER_RUN * rep->n_runs) * sizeof *rep->documents);
-    narrate_bottleneck_analysis_md(rep, &b);
+    page_of_analysis(rep, &d);
+    write_markdown(&d, &b);
+    doc_release(&d);
     add(rep, "BOTTLENECK_ANALYSIS.md", "Bottleneck analysis", &b, &failed);
     narrate_bottleneck_summary_txt(rep, &b);
     add(rep, "bottleneck_summary.txt", "Summary", &b, &failed);

@@ -3,6 +3,7 @@
 
 #include "render/analyse/analyse.h"
 #include "render/narrate/claims.h"
+#include "render/narrate/narrate.h"
 #include "render/say/format.h"
 
 #include <string.h>
@@ -140,4 +141,36 @@ void series_scaling_texts(struct report *rep, struct series *s)
     s->beyond_text = report_text(rep, "%s%s", s->beyond_text, extrapolation_sentence(rep, s));
     s->beyond_text += *s->beyond_text == ' ';
     series_all_reduce_text(rep, s);
+}
+
+/* A fit may give a time that is no possible one: it stands there as a number under its bare name. */
+static void put_time(struct dcr_buf *out, const char *before, const char *name, const char *bare, double ns)
+{
+    int is_possible = ns < 9e18 && ns > -9e18;
+    dcr_buf_printf(out, "%s%s %s", before, is_possible ? name : bare,
+                   is_possible ? fmt_time((int64_t)ns).text : fmt_number(ns).text);
+}
+
+void narrate_law(const struct law *l, struct dcr_buf *out)
+{
+    for (int k = 0; k < l->n_parameters; k++) {
+        const struct law_parameter *p = &l->parameters[k];
+        const char *what = k ? ", " : "", *name = law_parameter_key(p->id);
+        switch (p->id) {
+        case LAW_CALIBRATED: /* the table of the all-reduces has it */
+            break;
+        case LAW_SERIAL:
+            dcr_buf_printf(out, "%s%s share %s", what, name, fmt_percent(p->value).text);
+            break;
+        case LAW_BANDWIDTH: /* the second term of the law of transfer is the time to move a step's bytes */
+            put_time(out, what, "bytes at bus bandwidth", name, p->value);
+            break;
+        case LAW_C:
+        case LAW_LATENCY:
+            put_time(out, what, name, name, p->value);
+            break;
+        default:
+            dcr_buf_printf(out, "%s%s %s", what, name, fmt_number(p->value).text);
+        }
+    }
 }

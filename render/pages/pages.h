@@ -1,0 +1,12 @@
+/* pages.h - the prose pages of a report: which sentences and tables stand on them, and in which order. A page computes
+ * nothing and knows no format (render/doc, render/write). */
+#ifndef RENDER_PAGES_PAGES_H
+#define RENDER_PAGES_PAGES_H
+
+#include "render/analyse/report.h"
+#include "render/doc/doc.h"
+
+/** page_of_analysis - the bottleneck analysis of all runs: BOTTLENECK_ANALYSIS.md and analysis.html. */
+void page_of_analysis(const struct report *rep, struct doc *d);
+
+#endif

@@ -1,0 +1,49 @@
+/* parts.c - what several pages say alike; see parts.h. */
+#include "render/pages/parts.h"
+
+#include "render/say/say.h"
+
+#include "render/narrate/efficiencies.h"
+
+void section_of_answer(const struct report *rep, struct doc *d)
+{
+    doc_open(d, DOC_PARAGRAPH);
+    doc_strong(d, "%s", rep->headline);
+    doc_paragraph(d, "%s", rep->support);
+    doc_paragraph(d, "%s", rep->first_action);
+    if (rep->first_command && *rep->first_command) {
+        doc_command(d, "Try first", rep->first_command);
+        doc_paragraph(d, "%s", rep->first_expected);
+    }
+    doc_paragraph(d, "%s", rep->how_sure);
+}
+
+void text_of_efficiency(const struct run_result *r, struct doc *d)
+{
+    struct dcr_buf b = {0};
+    efficiencies_put(r, &b);
+    doc_text(d, "%s%s ", efficiencies_name(r), r->pop.has ? "" : ":");
+    doc_buf(d, &b);
+}
+
+void text_of_host_efficiency(const struct run_result *r, struct doc *d)
+{
+    struct dcr_buf b = {0};
+    efficiencies_put_host(r, &b);
+    doc_text(d, "Parallel efficiency of the hosts%s ", r->pop_host.has ? "" : ":");
+    doc_buf(d, &b);
+}
+
+void text_of_reason(struct doc *d, const struct reason *why)
+{
+    struct dcr_buf b = {0};
+    say_put_reason(&b, why);
+    doc_buf(d, &b);
+}
+
+void text_of_clause(struct doc *d, const struct reason *why)
+{
+    struct dcr_buf b = {0};
+    say_put_clause(&b, why);
+    doc_buf(d, &b);
+}

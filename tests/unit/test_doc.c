@@ -1,0 +1,106 @@
+/* A page as a tree, and what each writer makes of it. */
+#include "render/doc/doc.h"
+#include "render/write/markdown.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <string.h>
+
+static void assert_written(struct doc *d, void (*write)(const struct doc *, struct dcr_buf *), const char *want)
+{
+    struct dcr_buf b = {0};
+    write(d, &b);
+    assert_string_equal(dcr_buf_text(&b), want);
+    dcr_buf_release(&b);
+}
+
+/* One block of each kind, and blocks that say nothing. */
+static void make_page(struct doc *d)
+{
+    *d = (struct doc){0};
+    doc_heading(d, 1, "Runs of %s", "DCRNN");
+    doc_paragraph(d, "%s", "");
+    doc_open(d, DOC_PARAGRAPH);
+    doc_strong(d, "Read this first:");
+    doc_list(d, DOC_BULLETS);
+    doc_item(d, "%d caveat", 1);
+    doc_item(d, "another, ");
+    doc_code(d, "--batch 2");
+    doc_list(d, DOC_NUMBERS);
+    doc_heading(d, 2, "What to do");
+    doc_command(d, "Try first", "dcrnn-train --batch 2");
+    doc_list(d, DOC_NUMBERS);
+    doc_item(d, "First");
+    doc_item(d, "second");
+    doc_table(d, "Part|#ms|Remark");
+    doc_row(d);
+    doc_cell(d, "compute");
+    doc_cell(d, "%s", "86.5");
+    doc_row(d);
+    doc_open(d, DOC_CELL);
+    doc_strong(d, "step");
+    doc_cell(d, "%d", 100);
+    doc_cell(d, "of one rank");
+    doc_details(d, "4 nodes");
+    doc_paragraph(d, "Compute limits.");
+    doc_end(d);
+    doc_paragraph(d, "The end.");
+}
+
+static void test_markdown(void **state)
+{
+    (void)state;
+    struct doc d;
+    make_page(&d);
+    assert_written(
+        &d, write_markdown,
+        "# Runs of DCRNN\n\n**Read this first:**\n\n- 1 caveat\n- another, `--batch 2`\n\n## What to do\n\n"
+        "```\ndcrnn-train --batch 2\n```\n\n1. First\n2. second\n\n"
+        "| Part | ms | Remark |\n| --- | ---: | --- |\n| compute | 86.5 | |\n| **step** | 100 | of one rank |\n\n"
+        "**4 nodes**\n\nCompute limits.\n\nThe end.\n");
+    doc_release(&d);
+}
+
+/* Nothing in a text is markup, and nothing ends its line, cell, code or fence. */
+static void test_markdown_escapes(void **state)
+{
+    (void)state;
+    struct doc d = {0};
+    doc_paragraph(&d, "%s", "<b> | *a* _b_ [x](y) `c` \\ & ~ # < 0.1 %\nnext");
+    doc_table(&d, "a|b");
+    doc_row(&d);
+    doc_cell(&d, "x|y");
+    doc_open(&d, DOC_CELL);
+    doc_code(&d, "x|`y`");
+    doc_command(&d, "", "echo ```");
+    assert_written(&d, write_markdown,
+                   "\\<b\\> \\| \\*a\\* \\_b\\_ \\[x\\](y) \\`c\\` \\\\ \\& \\~ \\# < 0.1 % next\n\n"
+                   "| a | b |\n| --- | --- |\n| x\\|y | `x\\|'y'` |\n\n````\necho ```\n````\n");
+    doc_release(&d);
+}
+
+static void test_failed_text(void **state)
+{
+    (void)state;
+    struct doc d = {0};
+    struct dcr_buf no_memory = {.failed = 1}, out = {0};
+    doc_paragraph(&d, "text ");
+    doc_buf(&d, &no_memory);
+    write_markdown(&d, &out);
+    assert_true(out.failed);
+    dcr_buf_release(&out);
+    doc_release(&d);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_markdown),
+        cmocka_unit_test(test_markdown_escapes),
+        cmocka_unit_test(test_failed_text),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
