@@ -7,11 +7,13 @@
 #include "render/narrate/checks.h"
 #include "render/narrate/compare_doc.h"
 #include "render/narrate/narrate.h"
+#include "render/pages/pages.h"
 #include "render/options.h"
 #include "render/outputs.h"
 #include "render/read/evidence.h"
 #include "render/say/say.h"
 #include "render/site/site.h"
+#include "render/write/markdown.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -108,6 +110,7 @@ static int write_document(const char *path, struct dcr_buf *b, struct dcr_err *e
 static int check(struct report *rep, const struct options *o, struct checks *out, struct dcr_err *err)
 {
     struct dcr_buf b = {0};
+    struct doc d = {0};
     int rc = checks_run(rep, o->checks, o->n_checks, out, err);
     for (int i = 0; rc == 0 && i < out->n; i++) {
         const struct check *c = &out->list[i];
@@ -124,7 +127,10 @@ static int check(struct report *rep, const struct options *o, struct checks *out
         rc = write_document(o->junit, &b, err);
     }
     if (rc == 0 && o->summary) {
-        checks_markdown(rep, out, &b);
+        page_of_checks(rep, out, &d);
+        write_markdown(&d, &b);
+        dcr_buf_putc(&b, '\n'); /* more Markdown may follow, as in a step's summary of a forge */
+        doc_release(&d);
         rc = write_document(o->summary, &b, err);
     }
     dcr_buf_release(&b);

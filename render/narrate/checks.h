@@ -62,7 +62,5 @@ int checks_run(struct report *rep, const char *const *rules, int n, struct check
 int checks_parse(const char *const *rules, int n, struct dcr_err *err) DCR_MUST_CHECK;
 /** checks_junit - as JUnit XML, a test case a check. */
 void checks_junit(const struct checks *c, struct dcr_buf *out);
-/** checks_markdown - as a table under a heading, with the report's verdict. */
-void checks_markdown(const struct report *rep, const struct checks *c, struct dcr_buf *out);
 
 #endif

@@ -5,8 +5,11 @@
 
 #include "render/analyse/report.h"
 #include "render/doc/doc.h"
+#include "render/narrate/checks.h"
 
 /** page_of_analysis - the bottleneck analysis of all runs: BOTTLENECK_ANALYSIS.md and analysis.html. */
 void page_of_analysis(const struct report *rep, struct doc *d);
+/** page_of_checks - a table under a heading, with the report's verdict: --summary. */
+void page_of_checks(const struct report *rep, const struct checks *c, struct doc *d);
 
 #endif

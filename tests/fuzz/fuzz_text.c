@@ -3,6 +3,8 @@
 #include "render/analyse/thresholds.h"
 #include "render/narrate/checks.h"
 #include "render/narrate/narrate.h"
+#include "render/pages/pages.h"
+#include "render/write/markdown.h"
 #include "trainer/scenario.h"
 
 #include "tests/unit/made_run.h"
@@ -82,10 +84,13 @@ static int run_check(const char *rule, struct dcr_err *err)
         abort();
     if (!rc) {
         struct dcr_buf out = {0};
+        struct doc d = {0};
         if (c.n < 1 || c.n_failed > c.n)
             abort();
         checks_junit(&c, &out);
-        checks_markdown(&rep, &c, &out);
+        page_of_checks(&rep, &c, &d);
+        write_markdown(&d, &out);
+        doc_release(&d);
         dcr_buf_release(&out);
     }
     dcr_arena_release(&rep.arena);

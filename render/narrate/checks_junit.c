@@ -1,4 +1,4 @@
-/* checks_doc.c - how checks went, for other programs: JUnit XML, and Markdown. See checks.h. */
+/* checks_junit.c - how checks went, for other programs: JUnit XML. See checks.h. */
 #include "render/narrate/checks.h"
 
 #include "lib/text.h"
@@ -48,46 +48,4 @@ void checks_junit(const struct checks *c, struct dcr_buf *out)
         dcr_buf_puts(out, "</failure>\n    </testcase>\n");
     }
     dcr_buf_puts(out, "  </testsuite>\n</testsuites>\n");
-}
-
-/* A cell: what would end it or begin HTML is escaped. */
-static void put_cell(struct dcr_buf *out, const char *s)
-{
-    for (; *s; s++) {
-        if (strchr("|<>*_`\\[]", *s))
-            dcr_buf_putc(out, '\\');
-        dcr_buf_putc(out, (unsigned char)*s < ' ' ? ' ' : *s);
-    }
-}
-
-void checks_markdown(const struct report *rep, const struct checks *c, struct dcr_buf *out)
-{
-    int n_failed = c->n_failed - c->n_unmeasured, n_held = c->n - c->n_failed - c->n_skipped;
-    dcr_buf_puts(out, "## dcreport: ");
-    if (n_failed || !c->n_unmeasured)
-        dcr_buf_printf(out, "%d of %d checks %s", n_failed ? n_failed : n_held, c->n, n_failed ? "failed" : "hold");
-    if (c->n_unmeasured)
-        dcr_buf_printf(out, "%s%d of %d not measured", n_failed ? ", " : "", c->n_unmeasured, c->n);
-    if (c->n_skipped)
-        dcr_buf_printf(out, ", %d not applicable", c->n_skipped);
-    dcr_buf_puts(out, "\n\n");
-    put_cell(out, rep->verdict);
-    dcr_buf_puts(out, "\n\n| | Check | On | Found |\n| --- | --- | --- | --- |\n");
-    for (int i = 0; i < c->n; i++) {
-        const struct check *k = &c->list[i];
-        dcr_buf_printf(out, "| %s | ",
-                       k->holds         ? "holds"
-                       : k->is_skipped  ? "not applicable"
-                       : k->is_measured ? "**fails**"
-                                        : "**not measured**");
-        put_cell(out, k->rule);
-        dcr_buf_puts(out, " | ");
-        put_cell(out, k->on);
-        dcr_buf_puts(out, " | ");
-        put_cell(out, k->what);
-        dcr_buf_puts(out, ": ");
-        put_cell(out, k->text);
-        dcr_buf_puts(out, " |\n");
-    }
-    dcr_buf_putc(out, '\n');
 }
