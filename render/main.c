@@ -150,7 +150,7 @@ static int read_runs(struct evidence *e, const struct options *o, struct dcr_err
 
 static int publish(struct report *rep, const struct options *o, const struct evidence *e, struct dcr_err *err)
 {
-    int rc = narrate_documents(rep, err);
+    int rc = documents_make(rep, err);
     if (rc)
         return rc;
     say("writing", o->out_dir);

@@ -20,11 +20,6 @@ const char *claim_class_name(const struct report *rep, const struct claim *c);
  *  returns   how many */
 int claims_in_order(const struct report *rep, const int *runs, int n_runs, int is_whole, const struct claim **out);
 
-/** narrate_documents - make rep->documents: BOTTLENECK_ANALYSIS.md, bottleneck_summary.txt, report.json and, per run,
- *  runs/<slug>/profiling_report.txt and runs/<slug>/profiling_analysis.json.
- *  errors   DCR_FATAL: no memory */
-int narrate_documents(struct report *rep, struct dcr_err *err) DCR_MUST_CHECK;
-
 /** narrate_law - the parameters of a law in words, with units: "serial share 12 %", "c 84.7 ms"; "" without any. */
 void narrate_law(const struct law *l, struct dcr_buf *out);
 

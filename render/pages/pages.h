@@ -12,4 +12,9 @@ void page_of_analysis(const struct report *rep, struct doc *d);
 /** page_of_checks - a table under a heading, with the report's verdict: --summary. */
 void page_of_checks(const struct report *rep, const struct checks *c, struct doc *d);
 
+/** documents_make - make rep->documents: BOTTLENECK_ANALYSIS.md, bottleneck_summary.txt, report.json and, per run,
+ *  runs/<slug>/profiling_report.txt and runs/<slug>/profiling_analysis.json.
+ *  errors   DCR_FATAL: no memory */
+int documents_make(struct report *rep, struct dcr_err *err) DCR_MUST_CHECK;
+
 #endif

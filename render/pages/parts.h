@@ -9,7 +9,8 @@
 void section_of_answer(const struct report *rep, struct doc *d);
 /** section_of_scaling - series of node counts in the bottleneck analysis, under a heading. (analysis_scaling.c) */
 void section_of_scaling(const struct report *rep, struct doc *d);
-/** text_of_reason - "n/a because ..." into the open block; nothing of REASON_NONE. text_of_clause: without "n/a because ". */
+/** text_of_reason - "n/a because ..." into the open block; nothing of REASON_NONE. text_of_clause: without "n/a because
+ * ". */
 void text_of_reason(struct doc *d, const struct reason *why);
 void text_of_clause(struct doc *d, const struct reason *why);
 /** text_of_efficiency - "Parallel efficiency 0.41 = load balance 0.89 x ..." into the open block; of the hosts of GPUs:

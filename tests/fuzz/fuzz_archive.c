@@ -1,6 +1,7 @@
 /* fuzz_archive.c - any bytes as an archive, through reading, analysis and narration: no crash, and the sums hold. */
 #include "render/analyse/analyse.h"
 #include "render/narrate/narrate.h"
+#include "render/pages/pages.h"
 #include "render/read/read.h"
 
 #include <stdint.h>
@@ -30,7 +31,7 @@ static void tell(struct run *r)
     if (analyse(&rep, &r, 1, &o, &err) == 0) {
         check_sums(&rep);
         narrate(&rep);
-        if (narrate_documents(&rep, &err))
+        if (documents_make(&rep, &err))
             abort();
     }
     report_free(&rep);

@@ -5,6 +5,7 @@
  *   PROPERTY_SEEDS=17 build/tests/unit/test_properties          repeats it
  *   PROPERTY_SEEDS=1000-1999 build/tests/unit/test_properties   tries others */
 #include "render/narrate/narrate.h"
+#include "render/pages/pages.h"
 #include "tests/unit/random_run.h"
 
 #include <math.h>
@@ -199,7 +200,7 @@ static void report_on(struct report *rep, struct run **runs, int n, struct dcr_b
     memset(rep, 0, sizeof *rep);
     holds(analyse(rep, runs, n, &o, &err) == 0);
     narrate(rep);
-    holds(narrate_documents(rep, &err) == 0);
+    holds(documents_make(rep, &err) == 0);
     for (int i = 0; i < rep->n_documents; i++)
         dcr_buf_add(out, rep->documents[i].bytes, rep->documents[i].len);
 }

@@ -5,6 +5,7 @@
 
 #include "render/narrate/claims.h"
 #include "render/narrate/narrate.h"
+#include "render/pages/pages.h"
 #include "tests/unit/made_run.h"
 
 enum { MAX_RUNS = 8 };
@@ -20,7 +21,7 @@ static inline void tell(struct fixture *f)
     struct dcr_err err = {0};
     assert_int_equal(analyse(&f->rep, f->runs, f->n, &o, &err), 0);
     narrate(&f->rep);
-    assert_int_equal(narrate_documents(&f->rep, &err), 0);
+    assert_int_equal(documents_make(&f->rep, &err), 0);
 }
 
 static inline void release(struct fixture *f)

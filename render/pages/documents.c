@@ -1,4 +1,4 @@
-/* document.c - the list of text documents of a report. */
+/* documents.c - the list of text documents of a report. */
 #include "render/narrate/narrate.h"
 
 #include "render/analyse/analyse.h"
@@ -19,7 +19,7 @@ static void add(struct report *rep, const char *path, const char *title, struct 
     dcr_buf_clear(b);
 }
 
-int narrate_documents(struct report *rep, struct dcr_err *err)
+int documents_make(struct report *rep, struct dcr_err *err)
 {
     enum { PER_REPORT = 3, PER_RUN = 2 };
     struct dcr_buf b = {0};
