@@ -9,21 +9,18 @@ static double quotient(double a, double b)
 /* Below the ridge memory is the lower roof, above it operations. A kernel without operations is below every ridge. */
 static void find_bound(const struct run_kernel_counts *k, const struct thresholds *t, struct kernel_roofline *r)
 {
-    enum { MEMORY, COMPUTE };
-    static const char *const names[] = {"memory", "compute"};
-    double ratio[] = {r->bytes_ratio, r->flop_ratio};
-    int roof = k->flop == 0 || (r->ridge >= 0 && r->intensity < r->ridge) ? MEMORY : COMPUTE;
-    r->bound = "";
+    int is_memory = k->flop == 0 || (r->ridge >= 0 && r->intensity < r->ridge);
+    double ratio = is_memory ? r->bytes_ratio : r->flop_ratio;
+    r->bound = BOUND_UNKNOWN;
     r->bound_because = *k->flop_because              ? k->flop_because
                        : *r->intensity_because       ? r->intensity_because
                        : k->ns < 0                   ? "n/a because its time was not measured in every launch"
                        : k->peak_bytes_per_s <= 0    ? k->peak_bytes_source
                        : k->flop > 0 && r->ridge < 0 ? k->peak_flop_source
-                       : ratio[roof] > 1 + t->peak_error
-                           ? "n/a because it did more than that peak: one of the two is wrong"
-                           : "";
+                       : ratio > 1 + t->peak_error   ? "n/a because it did more than that peak: one of the two is wrong"
+                                                     : "";
     if (!*r->bound_because)
-        r->bound = ratio[roof] > t->kernel_bound ? names[roof] : "latency";
+        r->bound = !(ratio > t->kernel_bound) ? BOUND_LATENCY : is_memory ? BOUND_MEMORY : BOUND_COMPUTE;
 }
 
 struct kernel_roofline kernel_roofline_of(const struct run_kernel_counts *k, const struct thresholds *t)

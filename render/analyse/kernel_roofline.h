@@ -4,6 +4,7 @@
 #ifndef RENDER_ANALYSE_KERNEL_ROOFLINE_H
 #define RENDER_ANALYSE_KERNEL_ROOFLINE_H
 
+#include "render/analyse/roof_bound.h"
 #include "render/analyse/thresholds.h"
 #include "render/model/kernel_counts.h"
 
@@ -15,7 +16,7 @@ struct kernel_roofline {
     double flop_ratio, bytes_ratio; /* shares of the peaks; -1 = not known, or above 1 + peak_error */
     double ridge;                   /* intensity from which operations are the lower roof */
     double attainable_flop_per_s;   /* the roof above this intensity */
-    const char *bound;              /* "compute", "memory", "latency" (neither); "" = cannot be told, */
+    enum roof_bound bound;          /* BOUND_UNKNOWN = cannot be told, */
     const char *bound_because;      /* and why; "n/a because ..." */
 };
 

@@ -162,3 +162,33 @@ const char *law_parameter_unit(enum law_parameter_id id)
     };
     return units[id];
 }
+
+const char *peaks_word(enum peaks p)
+{
+    static const char *const words[] = {"",
+#define X(id, word) word,
+                                        PEAKS(X)
+#undef X
+    };
+    return words[p];
+}
+
+const char *roof_bound_key(enum roof_bound b)
+{
+    static const char *const words[] = {"",
+#define X(id, key, word) key,
+                                        ROOF_BOUNDS(X)
+#undef X
+    };
+    return words[b];
+}
+
+const char *roof_bound_word(enum roof_bound b)
+{
+    static const char *const words[] = {"",
+#define X(id, key, word) word,
+                                        ROOF_BOUNDS(X)
+#undef X
+    };
+    return words[b];
+}

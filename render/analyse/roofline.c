@@ -12,7 +12,7 @@
 /* The peak rates of all ranks of a run together: calibrated on their machines, or stated for one rank. */
 struct ceilings {
     struct reason why;            /* REASON_NONE: they are known */
-    const char *peaks;            /* as in struct roofline */
+    enum peaks peaks;             /* as in struct roofline */
     double gflop_per_s, gb_per_s; /* of all ranks together */
     int is_turns; /* ranks took turns: a machine had more threads than cores, or than its CPU quota allows at once */
 };
@@ -130,12 +130,12 @@ static void add_machine(const struct run *a, int machine, double threads, struct
 
 static struct ceilings ceilings_of(struct report *rep, const struct run_result *r)
 {
-    struct ceilings f = {.peaks = "calibrated"};
+    struct ceilings f = {.peaks = PEAKS_CALIBRATED};
     const struct run *a = r->run;
     if (!(a->program.traffic_bytes_per_step > 0) || !(a->program.flop_per_step > 0))
         f.why = untold(rep, a);
     else if (stated(a, "peak_gflop_per_s") > 0 && stated(a, "peak_gb_per_s") > 0) {
-        f.peaks = "stated";
+        f.peaks = PEAKS_STATED;
         f.gflop_per_s = stated(a, "peak_gflop_per_s") * r->n_ranks;
         f.gb_per_s = stated(a, "peak_gb_per_s") * r->n_ranks;
         return f;
@@ -190,8 +190,8 @@ static struct reason disagree(const struct report *rep, const struct roofline *f
     if (rate / peak <= 1 + rep->thresholds.peak_error)
         return REASON(NONE);
     struct slot is = slot_number(rate), of = slot_name(unit), times = slot_ratio(rate / peak), can = slot_number(peak);
-    return strcmp(f->peaks, "stated") == 0 ? REASON(STATED_PEAKS_DISAGREE, is, of, times, can)
-                                           : REASON(CALIBRATION_DISAGREES, is, of, times, can);
+    return f->peaks == PEAKS_STATED ? REASON(STATED_PEAKS_DISAGREE, is, of, times, can)
+                                    : REASON(CALIBRATION_DISAGREES, is, of, times, can);
 }
 
 static void set_shares(const struct report *rep, struct roofline *f)
@@ -201,14 +201,13 @@ static void set_shares(const struct report *rep, struct roofline *f)
     f->mfu_why = flop;
     f->of_attainable_why = flop.code ? flop : bytes;
     if (f->of_attainable_why.code)
-        f->bound = "";
+        f->bound = BOUND_UNKNOWN;
 }
 
 struct roofline roofline_of(const struct run_program *p, double peak_gflop_per_s, double peak_gb_per_s, double wall_ns,
                             double step_ns, double bound_ratio)
 {
     struct roofline f = {.has = 1,
-                         .peaks = "",
                          .flop = p->flop_per_step,
                          .bytes = p->traffic_bytes_per_step,
                          .peak_gflop_per_s = peak_gflop_per_s,
@@ -220,9 +219,9 @@ struct roofline roofline_of(const struct run_program *p, double peak_gflop_per_s
     f.gb_per_s = f.bytes / wall_ns;
     f.of_attainable_ratio = f.gflop_per_s / f.attainable_gflop_per_s;
     f.mfu_ratio = f.flop / (step_ns * peak_gflop_per_s);
-    f.bound = f.intensity > f.ridge && f.gflop_per_s / peak_gflop_per_s > bound_ratio ? "compute"
-              : f.intensity < f.ridge && f.gb_per_s / peak_gb_per_s > bound_ratio     ? "memory"
-                                                                                      : "neither";
+    f.bound = f.intensity > f.ridge && f.gflop_per_s / peak_gflop_per_s > bound_ratio ? BOUND_COMPUTE
+              : f.intensity < f.ridge && f.gb_per_s / peak_gb_per_s > bound_ratio     ? BOUND_MEMORY
+                                                                                      : BOUND_NEITHER;
     return f;
 }
 
@@ -257,7 +256,7 @@ void rule_memory(struct report *rep, struct run_result *r)
                                         report_text(rep,
                                                     "limits above %s of the %s bandwidth%s, when products need less "
                                                     "time than memory traffic",
-                                                    fmt_percent(t->memory_bound).text, f.peaks,
+                                                    fmt_percent(t->memory_bound).text, peaks_word(f.peaks),
                                                     is_beside ? ", as far as other programs left it" : ""),
                                         "memory_bound", t->memory_bound);
     c->judged = (struct judged){"of bandwidth", used, "memory_bound", t->memory_bound, {0}};
@@ -267,8 +266,8 @@ void rule_memory(struct report *rep, struct run_result *r)
                                                            : VERDICT_FINE;
     c->text = report_text(
         rep, "%s it moves %s and does %s (analytic counts%s)", f.is_of_step ? "over whole steps" : "while computing",
-        of_ceiling(rep, f.peaks, moves, f.peak_gb_per_s, "GB/s"),
-        of_ceiling(rep, f.peaks, does, f.peak_gflop_per_s, "GFLOP/s"),
+        of_ceiling(rep, peaks_word(f.peaks), moves, f.peak_gb_per_s, "GB/s"),
+        of_ceiling(rep, peaks_word(f.peaks), does, f.peak_gflop_per_s, "GFLOP/s"),
         is_beside ? report_text(rep, "; other programs left %s of the cores that it could use", fmt_percent(left).text)
                   : "");
 }

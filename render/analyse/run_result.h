@@ -3,6 +3,7 @@
 #ifndef RENDER_ANALYSE_RUN_RESULT_H
 #define RENDER_ANALYSE_RUN_RESULT_H
 
+#include "render/analyse/roof_bound.h"
 #include "render/model/reason.h"
 #include "render/model/run.h"
 
@@ -236,12 +237,25 @@ struct accumulated {
     struct reason why;     /* when micro_batches is 0 */
 };
 
+/* Where the ceilings of a roofline are from. X(id, word, in report.json too) */
+#define PEAKS(X)                      \
+    X(PEAKS_CALIBRATED, "calibrated") \
+    X(PEAKS_STATED, "stated")
+enum peaks {
+    PEAKS_NONE = 0,
+#define X(id, word) id,
+    PEAKS(X)
+#undef X
+};
+/** peaks_word - "" of PEAKS_NONE. */
+const char *peaks_word(enum peaks p);
+
 /* The compute of a step compared with the peak rates of the ranks' cores or GPUs, all ranks together. The counts come
  * from the program, the ceilings from a calibration or from labels. */
 struct roofline {
     int has;
     struct reason why;  /* when !has; REASON_NONE without steps */
-    const char *peaks;  /* where the ceilings are from: "calibrated" or "stated"; "" none */
+    enum peaks peaks;   /* where the ceilings are from */
     double flop, bytes; /* per step */
     double peak_gflop_per_s, peak_gb_per_s;
     double intensity, ridge; /* FLOP per byte: of the program; where both ceilings meet */
@@ -251,7 +265,7 @@ struct roofline {
     /* Shares of the peaks; slightly above 1 is a measurement error. Each is valid only if its reason is REASON_NONE. */
     double of_attainable_ratio, mfu_ratio; /* mfu: FLOP of a step / (step time * peak) */
     struct reason of_attainable_why, mfu_why;
-    const char *bound; /* "compute", "memory", "neither" (latency, launches, small kernels); "" = cannot be told */
+    enum roof_bound bound; /* by step times it cannot be told that it is latency */
 };
 
 /* What the memory of a GPU was at its peak. X(id, word in report.json and on the page) */

@@ -38,7 +38,7 @@ static json_t *kernel(const struct run_kernel_counts *k, const struct thresholds
     put(o, "peak_bytes_ratio", x.bytes_ratio);
     put(o, "ridge_flop_per_byte", x.ridge);
     put(o, "attainable_flop_per_s", x.attainable_flop_per_s);
-    value_set(o, "bound", value_text(x.bound));
+    value_set(o, "bound", value_text(roof_bound_key(x.bound)));
     value_set(o, "bound_because", value_text(x.bound_because));
     return o;
 }

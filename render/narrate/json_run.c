@@ -436,7 +436,7 @@ static json_t *roofline(const struct run_result *r)
     const struct roofline *f = &r->roofline;
     json_t *o = json_object();
     value_set(o, "because", value_reason(!f->has && !r->has_steps ? &r->steps_why : &f->why));
-    value_set(o, "peaks", value_text(f->peaks));
+    value_set(o, "peaks", value_text(peaks_word(f->peaks)));
     value_set(o, "flop_per_step", value_real(f->has, f->flop));
     value_set(o, "traffic_bytes_per_step", value_real(f->has, f->bytes));
     value_set(o, "peak_gflop_per_s", value_real(f->has, f->peak_gflop_per_s));
@@ -451,7 +451,7 @@ static json_t *roofline(const struct run_result *r)
     value_set(o, "of_attainable_because", value_reason(&f->of_attainable_why));
     value_set(o, "mfu_ratio", value_real(f->has && !f->mfu_why.code, f->mfu_ratio));
     value_set(o, "mfu_because", value_reason(&f->mfu_why));
-    value_set(o, "bound", value_text(f->bound));
+    value_set(o, "bound", value_text(roof_bound_key(f->bound)));
     return o;
 }
 

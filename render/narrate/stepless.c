@@ -73,24 +73,25 @@ static const char *say_nsys(struct report *rep, const struct foreign_table *t)
 /* The kernel that took most time, where the roofline tells what it is bound by. */
 static const char *say_kernels(struct report *rep, const struct run *r, const struct foreign_table *t)
 {
-    static const char *const words[][2] = {{"compute", "is compute-bound: its operations run"},
-                                           {"memory", "is memory-bound: it moves bytes"},
-                                           {"latency", "is bound by neither operations nor memory: it moves bytes"}};
+    static const char *const words[] = {
+        [BOUND_COMPUTE] = "is compute-bound: its operations run",
+        [BOUND_MEMORY] = "is memory-bound: it moves bytes",
+        [BOUND_LATENCY] = "is bound by neither operations nor memory: it moves bytes",
+    };
     const struct run_kernel_counts *k = NULL;
     for (int i = 0; i < r->n_kernels && !k; i++)
         k = strcmp(r->kernels[i].file, t->file) == 0 ? &r->kernels[i] : NULL;
-    struct kernel_roofline x = {.bound = ""};
-    if (k)
-        x = kernel_roofline_of(k, &rep->thresholds);
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strcmp(x.bound, words[i][0]) == 0)
-            return report_text(
-                rep,
-                "By its counters in '%s' kernel '%.80s', which takes most of the profiled time, %s at %s "
-                "of the peak (%s operations a byte).",
-                t->file, k->kernel, words[i][1], fmt_percent(i == 0 ? x.flop_ratio : x.bytes_ratio).text,
-                fmt_number(x.intensity).text);
-    return "";
+    if (!k)
+        return "";
+    struct kernel_roofline x = kernel_roofline_of(k, &rep->thresholds);
+    if (x.bound == BOUND_UNKNOWN)
+        return "";
+    return report_text(rep,
+                       "By its counters in '%s' kernel '%.80s', which takes most of the profiled time, %s at %s "
+                       "of the peak (%s operations a byte).",
+                       t->file, k->kernel, words[x.bound],
+                       fmt_percent(x.bound == BOUND_COMPUTE ? x.flop_ratio : x.bytes_ratio).text,
+                       fmt_number(x.intensity).text);
 }
 
 /* All monitored GPUs, each sample once. */

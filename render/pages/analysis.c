@@ -121,7 +121,7 @@ static void put_roofline(const struct roofline *f, struct doc *d)
         doc_text(d, " Roofline: %s%s%s GFLOP/s attainable at %s FLOP/byte (ridge %s, %s peaks), MFU %s.",
                  fmt_of_peak(f->of_attainable_ratio).text, f->of_attainable_ratio > 1 ? ", " : " of the ",
                  fmt_number(f->attainable_gflop_per_s).text, fmt_number(f->intensity).text, fmt_number(f->ridge).text,
-                 f->peaks, fmt_of_peak(f->mfu_ratio).text);
+                 peaks_word(f->peaks), fmt_of_peak(f->mfu_ratio).text);
 }
 
 static void put_figures(const struct run_result *r, struct doc *d)

@@ -44,7 +44,7 @@ static void row(struct site *s, json_t *t, const struct run_kernel_counts *k)
     cell_of_peak(s, t, x.flop_ratio, x.flop_per_s, k->peak_flop_per_s, k->peak_flop_source);
     cell_rate(s, t, x.bytes_per_s, k->bytes_because);
     cell_of_peak(s, t, x.bytes_ratio, x.bytes_per_s, k->peak_bytes_per_s, k->peak_bytes_source);
-    view_cell(s, t, *x.bound ? x.bound : x.bound_because);
+    view_cell(s, t, x.bound ? roof_bound_word(x.bound) : x.bound_because);
 }
 
 /* What the numbers are of, by the first kernel: a profile counts the same of all of them. */

@@ -202,7 +202,7 @@ static json_t *roofline_table(struct site *s, const struct run_result *r)
                            site_text(s,
                                      "Roofline of the %s, all ranks together: the program's own counts "
                                      "against %s ceilings%s%s",
-                                     f->is_of_step ? "steps" : "compute phases", f->peaks,
+                                     f->is_of_step ? "steps" : "compute phases", peaks_word(f->peaks),
                                      precision && *precision ? ", precision " : "", precision ? precision : ""),
                            "Quantity|#Value");
     roofline_row(s, t, "arithmetic intensity", f->intensity, "FLOP/byte");
@@ -221,10 +221,7 @@ static json_t *roofline_table(struct site *s, const struct run_result *r)
     view_cell_value(s, t, f->mfu_why.code ? say_reason(&s->arena, &f->mfu_why) : fmt_of_peak(f->mfu_ratio).text,
                     !f->mfu_why.code, f->mfu_ratio, "ratio");
     view_row(s, t, "bound by");
-    view_cell(s, t,
-              !*f->bound                    ? say_reason(&s->arena, &f->of_attainable_why)
-              : strcmp(f->bound, "neither") ? f->bound
-                                            : "neither ceiling: latency, launches or small products");
+    view_cell(s, t, f->bound ? roof_bound_word(f->bound) : say_reason(&s->arena, &f->of_attainable_why));
     return t;
 }
 

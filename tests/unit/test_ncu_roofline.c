@@ -58,7 +58,7 @@ static void sums_and_peaks(void **state)
     check(roofline.ridge, 10.24e12 / 768e9);
     check(roofline.attainable_flop_per_s, 2 * 768e9);
     check(roofline.bytes_ratio, 500.0 / 768);
-    assert_string_equal(roofline.bound, "memory");
+    assert_int_equal(roofline.bound, BOUND_MEMORY);
     assert_int_equal(run->n_gaps, 0);
 }
 
@@ -81,7 +81,7 @@ static void shares_of_peaks(void **state)
     check(roofline.ridge, 12.5);
     check(roofline.flop_ratio, 0.8);
     check(roofline.attainable_flop_per_s, 12.5e12);
-    assert_string_equal(roofline.bound, "compute");
+    assert_int_equal(roofline.bound, BOUND_COMPUTE);
 }
 
 /* As ncu's own section for rooflines counts: (100 + 50 + 300) a cycle, 10,000 cycles of 1 GHz; 450 GB/s for 10 us. */
@@ -105,7 +105,7 @@ static void rates(void **state)
     check(k->peak_flop_per_s, 1e13);
     check(k->peak_bytes_per_s, 1e12);
     check(roofline.intensity, 1);
-    assert_string_equal(roofline.bound, "latency"); /* 45 % of the lower roof */
+    assert_int_equal(roofline.bound, BOUND_LATENCY); /* 45 % of the lower roof */
     /* Of FP16 an instruction works on two values, of tensor cores operations are counted themselves: 2 + 2 + 4 x 2 and
      * 30 of one source, by result and in all. */
     k = counts_of(RATES ROW("0", SMSP("hadd") ".sum", "inst", "1") ROW("0", SMSP("hmul") ".sum", "inst", "1")
@@ -148,7 +148,7 @@ static void not_counted(void **state)
     assert_true(strncmp(k->flop_because, "n/a because operations were not counted: profile with", 53) == 0);
     check(roofline.bytes_per_s, 2e9);
     assert_non_null(strstr(k->peak_flop_source, "is of the busiest unit"));
-    assert_string_equal(roofline.bound, "");
+    assert_int_equal(roofline.bound, BOUND_UNKNOWN);
     assert_ptr_equal(roofline.bound_because, k->flop_because);
     k = counts_of(DETAILS TIME("0") ROW("0", FP32("ffma") ".sum", "inst", "5"));
     check(roofline.flop_per_s, 1e6);

@@ -507,7 +507,7 @@ static struct roofline roofline_by(struct run *r)
     struct analyse_options o = made_options();
     assert_int_equal(analyse(&rep, &r, 1, &o, NULL), 0);
     struct roofline f = rep.runs[0].roofline;
-    f.peaks = f.has ? strcmp(f.peaks, "stated") == 0 ? "stated" : "calibrated" : "";
+    f.peaks = f.has ? f.peaks : PEAKS_NONE;
     report_free(&rep);
     run_free(r);
     return f;
@@ -527,11 +527,11 @@ static void test_roofline(void **state)
     assert_true(f.has && is_about(f.intensity, 0.3125) && is_about(f.ridge, 2));
     assert_true(is_about(f.attainable_gflop_per_s, 6.25) && is_about(f.gflop_per_s, 5) && is_about(f.gb_per_s, 16));
     assert_true(is_about(f.of_attainable_ratio, 0.8) && is_about(f.mfu_ratio, 500 / (100 * 40.0)));
-    assert_string_equal(f.bound, "memory");
+    assert_int_equal(f.bound, BOUND_MEMORY);
     f = roofline_by(calibrated(100, 3000)); /* 30 a byte; 30 of 40 a ns */
     assert_true(is_about(f.attainable_gflop_per_s, 40) && is_about(f.mfu_ratio, 0.75));
-    assert_string_equal(f.bound, "compute");
-    assert_string_equal(roofline_by(calibrated(100, 2000)).bound, "neither"); /* half of it */
+    assert_int_equal(f.bound, BOUND_COMPUTE);
+    assert_int_equal(roofline_by(calibrated(100, 2000)).bound, BOUND_NEITHER); /* half of it */
     assert_false(roofline_by(calibrated(-1, 500)).has);
     /* what processors can do says nothing of GPUs; what one GPU can is stated */
     struct run *r = calibrated(1600, 500);
@@ -545,7 +545,7 @@ static void test_roofline(void **state)
     f = roofline_by(r);
     assert_true(f.has && is_about(f.peak_gflop_per_s, 200) && is_about(f.peak_gb_per_s, 100));
     assert_true(is_about(f.mfu_ratio, 0.025));
-    assert_string_equal(f.peaks, "stated");
+    assert_int_equal(f.peaks, PEAKS_STATED);
     labels[0].value = "0.01"; /* more moves than that: what was stated is wrong, there is no calibration */
     r = calibrated(1600, 500);
     r->program.backend = "cuda";
@@ -608,7 +608,7 @@ static void test_beyond_the_peak(void **state)
     assert_int_equal(memory, VERDICT_FINE);
     assert_true(is_about(f.of_attainable_ratio, 1.03) && is_about(f.mfu_ratio, 1.03));
     assert_int_equal(f.of_attainable_why.code, REASON_NONE);
-    assert_string_equal(f.bound, "compute");
+    assert_int_equal(f.bound, BOUND_COMPUTE);
 
     text = said_of(100, 4800, &f, &memory);
     assert_string_equal(text, "n/a because counts and calibration disagree (48.0 GFLOP/s is 1.20 times the calibrated "
@@ -617,14 +617,14 @@ static void test_beyond_the_peak(void **state)
     assert_int_equal(memory, VERDICT_NA);
     assert_int_equal(f.of_attainable_why.code, REASON_CALIBRATION_DISAGREES);
     assert_int_equal(f.mfu_why.code, REASON_CALIBRATION_DISAGREES);
-    assert_string_equal(f.bound, "");
+    assert_int_equal(f.bound, BOUND_UNKNOWN);
 
     text = said_of(2400, 500, &f, &memory); /* of memory: the operations are not in doubt */
     assert_non_null(strstr(text, "disagree (24.0 GB/s is 1.20 times the calibrated 20.0 GB/s)"));
     assert_int_equal(memory, VERDICT_NA);
     assert_int_equal(f.of_attainable_why.code, REASON_CALIBRATION_DISAGREES);
     assert_int_equal(f.mfu_why.code, REASON_NONE);
-    assert_string_equal(f.bound, "");
+    assert_int_equal(f.bound, BOUND_UNKNOWN);
 
     text = said_of(2060, 500, &f, &memory);
     assert_non_null(strstr(text, "20.6 GB/s, at the peak (calibrated: 20.0 GB/s)"));
@@ -668,7 +668,7 @@ static void test_rates_of_shared_cores(void **state)
     assert_true(f.has && f.is_of_step);
     assert_true(is_about(f.peak_gflop_per_s, 40) && is_about(f.gflop_per_s, 38)); /* 4180 in 110 ns */
     assert_true(is_about(f.of_attainable_ratio, 0.95) && is_about(f.mfu_ratio, 0.95));
-    assert_string_equal(f.bound, "compute");
+    assert_int_equal(f.bound, BOUND_COMPUTE);
     f = roofline_by(in_turns(4180, 4)); /* a core each: while they compute, 95 ns of a step in the mean */
     assert_true(f.has && !f.is_of_step);
     assert_true(is_about(f.peak_gflop_per_s, 80) && is_about(f.gflop_per_s, 44) && is_about(f.mfu_ratio, 0.475));
