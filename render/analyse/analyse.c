@@ -35,7 +35,7 @@ static const char *slug_of(struct report *rep, const struct run_result *r)
 {
     struct dcr_buf b = {0};
     if (r->n_nodes)
-        dcr_buf_printf(&b, "%d%s-", r->n_nodes, strcmp(rep->unit, "GPU") == 0 ? "gpu" : "node");
+        dcr_buf_printf(&b, "%d%s-", r->n_nodes, rep->unit == COUNTS_GPUS ? "gpu" : "node");
     for (const char *s = r->run->run_id; *s && b.len < 80; s++) {
         char c = *s;
         int is_plain = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.' || c == '-';
@@ -128,9 +128,9 @@ static void name_runs(struct report *rep)
                 configuration = is_equal ? n_configurations : configuration;
             }
         }
-        const char *nodes = r->n_nodes == 0
-                                ? report_text(rep, "Run %s", r->run->run_id)
-                                : report_text(rep, "%d %s%s", r->n_nodes, rep->unit, r->n_nodes == 1 ? "" : "s");
+        const char *nodes = r->n_nodes == 0 ? report_text(rep, "Run %s", r->run->run_id)
+                                            : report_text(rep, "%d %s%s", r->n_nodes, counted_word(rep->unit),
+                                                          r->n_nodes == 1 ? "" : "s");
         r->label = nodes;
         r->name = r->n_nodes ? "" : r->run->run_id;
         const char *words = n_configurations > 1 && r->n_nodes ? configuration_words(rep, i) : "";
@@ -286,7 +286,7 @@ static const char *title_of(struct report *rep)
     for (int i = 0; i < n; i++)
         dcr_buf_printf(&b, "%s%d", i == 0 ? " on " : i + 1 == n ? " and " : ", ", counts[i]);
     if (n)
-        dcr_buf_printf(&b, " %s%s", rep->unit, n == 1 && counts[0] == 1 ? "" : "s");
+        dcr_buf_printf(&b, " %s%s", counted_word(rep->unit), n == 1 && counts[0] == 1 ? "" : "s");
     if (n_bare && n_bare < rep->n_runs)
         dcr_buf_printf(&b, ", and %d %s of other tools", n_bare, n_bare == 1 ? "trace or file" : "traces and files");
     const char *title = dcr_arena_strdup(&rep->arena, dcr_buf_text(&b));
@@ -295,16 +295,16 @@ static const char *title_of(struct report *rep)
 }
 
 /* Of results that scale over the GPUs of a machine all must do so, else a count would mean two things. */
-static const char *unit_of(struct run **runs, int n)
+static enum counted_unit unit_of(struct run **runs, int n)
 {
     int n_gpus = 0;
     for (int i = 0; i < n; i++) {
-        int is_gpu = strcmp(runs[i]->unit, "GPU") == 0;
+        int is_gpu = runs[i]->unit == COUNTS_GPUS;
         if (!is_gpu && runs[i]->n_nodes) /* traces of other tools count neither */
-            return "node";
+            return COUNTS_NODES;
         n_gpus += is_gpu;
     }
-    return n_gpus ? "GPU" : "node";
+    return n_gpus ? COUNTS_GPUS : COUNTS_NODES;
 }
 
 int analyse(struct report *rep, struct run **runs, int n, const struct analyse_options *opt, struct dcr_err *err)
@@ -317,7 +317,7 @@ int analyse(struct report *rep, struct run **runs, int n, const struct analyse_o
     if (n > 1)
         qsort(sorted, (size_t)n, sizeof *sorted, compare_runs);
     rep->thresholds = opt->thresholds;
-    rep->unit = n ? unit_of(runs, n) : "node";
+    rep->unit = n ? unit_of(runs, n) : COUNTS_NODES;
     rep->first_claim = -1;
     rep->baseline = "";
     rep->n_runs = n;

@@ -115,12 +115,12 @@ static void fill_ranks(struct report *rep, struct run_result *out, const struct 
     out->straggler_x = g->n_ranks > 1 ? (double)slowest / (double)fastest : 0;
 }
 
-static const char *source_of(const struct grid *g)
+static enum steps_source source_of(const struct grid *g)
 {
     int n_trace = 0;
     for (int r = 0; r < g->n_ranks; r++)
         n_trace += g->ranks[r]->source == STEPS_TRACE;
-    return n_trace == g->n_ranks ? "native traces" : n_trace == 0 ? "steps.csv" : "native traces and steps.csv";
+    return n_trace == g->n_ranks ? STEPS_OF_TRACES : n_trace == 0 ? STEPS_OF_CSV : STEPS_OF_BOTH;
 }
 
 static void fill_steps(struct report *rep, struct run_result *out, const struct grid *g)
@@ -188,7 +188,7 @@ void breakdown_run(struct report *rep, struct run_result *out)
 {
     struct grid g = {0};
     grid_make(rep, out, &g);
-    out->steps_source = out->warmup_because = "";
+    out->warmup_because = "";
     int m = run_metric("train_loss");
     for (size_t i = 0; i < out->run->n_epochs; i++)
         out->has_accuracy |= out->run->epochs[i].value[m] == out->run->epochs[i].value[m];
@@ -200,7 +200,7 @@ void breakdown_run(struct report *rep, struct run_result *out)
         return;
     }
     out->has_steps = 1;
-    out->steps_source = out->run->is_foreign ? "traces of another tool" : source_of(&g);
+    out->steps_source = out->run->is_foreign ? STEPS_OF_OTHER_TOOL : source_of(&g);
     out->n_ranks = g.n_ranks;
     fill_steps(rep, out, &g);
 }

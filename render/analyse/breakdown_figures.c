@@ -79,15 +79,15 @@ void breakdown_throughput(struct run_result *out, const struct sums *s)
     const struct run *run = out->run;
     if (out->has_steps && s->has_samples && s->samples > 0) {
         out->throughput = (double)s->samples / (double)out->n_counted / ((double)out->step.mean_ns / 1e9);
-        out->throughput_source = "steps";
+        out->throughput_source = THROUGHPUT_OF_STEPS;
     } else if (out->has_steps && run->program.global_batch > 0) {
         out->throughput = (double)run->program.global_batch / ((double)out->step.mean_ns / 1e9);
-        out->throughput_source = run->program.batch_is_label ? "label" : "program.json";
+        out->throughput_source = run->program.batch_is_label ? THROUGHPUT_OF_LABEL : THROUGHPUT_OF_PROGRAM;
     } else {
         int m = run_metric("throughput_samples_per_sec"), n = 0;
         if (run->summary.throughput > 0) {
             out->throughput = run->summary.throughput;
-            out->throughput_source = run->summary.source;
+            out->throughput_source = THROUGHPUT_OF_SUMMARY;
             out->has_throughput = 1;
             return;
         }
@@ -98,11 +98,11 @@ void breakdown_throughput(struct run_result *out, const struct sums *s)
                 n++;
             }
         out->throughput = n ? sum / n : 0;
-        out->throughput_source = "metrics.csv";
+        out->throughput_source = THROUGHPUT_OF_METRICS;
     }
     out->has_throughput = out->throughput > 0;
     if (!out->has_throughput) {
-        out->throughput_source = "";
+        out->throughput_source = THROUGHPUT_OF_NOTHING;
         out->throughput_why = !out->has_steps || run->is_foreign ? REASON(NO_SAMPLES) : REASON(NO_SAMPLES_OF_STEPS);
     }
 }

@@ -44,7 +44,7 @@ static void check_repetitions(struct report *rep, const struct series *s)
             report_add_note(rep, NOTE_CAVEAT, -1, NOTE_REPETITIONS,
                             "The %d runs on %s differ by %s of their mean step time: they did not run under the same "
                             "conditions, so speed-ups from them are uncertain.",
-                            p->n_runs, fmt_count(p->n_nodes, rep->unit).text, fmt_percent(spread).text);
+                            p->n_runs, fmt_count(p->n_nodes, counted_word(rep->unit)).text, fmt_percent(spread).text);
     }
 }
 
@@ -60,7 +60,7 @@ static void check_left_out(struct report *rep, const struct series *s)
             report_add_note(rep, NOTE_CAVEAT, -1, NOTE_LEFT_OUT,
                             "%s on %s %s incomplete (%s) and left out of means, speed-ups and comparisons; the "
                             "complete %s used.",
-                            fmt_count(p->n_left_out, "run").text, fmt_count(p->n_nodes, rep->unit).text,
+                            fmt_count(p->n_left_out, "run").text, fmt_count(p->n_nodes, counted_word(rep->unit)).text,
                             p->n_left_out == 1 ? "is" : "are", names, p->n_runs == 1 ? "one is" : "ones are");
     }
 }

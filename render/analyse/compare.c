@@ -412,7 +412,7 @@ static const struct run_result *with_steps(const struct report *rep, int n_nodes
 
 static const char *on_nodes(struct report *rep, const struct run_result *r)
 {
-    return report_text(rep, "%s%s%s", r->n_nodes > 0 ? fmt_count(r->n_nodes, rep->unit).text : "",
+    return report_text(rep, "%s%s%s", r->n_nodes > 0 ? fmt_count(r->n_nodes, counted_word(rep->unit)).text : "",
                        r->n_nodes > 0 ? " with " : "", fmt_count(r->n_ranks, "rank").text);
 }
 
@@ -437,7 +437,7 @@ static const char *why_none(struct report *rep, const struct report *before)
                                "work; record both with the same number of ranks",
                                on_nodes(rep, of_size), on_nodes(rep, r));
     }
-    return report_text(rep, "the baseline has no run with steps at any %s count of these", rep->unit);
+    return report_text(rep, "the baseline has no run with steps at any %s count of these", counted_word(rep->unit));
 }
 
 int compare(struct report *rep, const struct report *before)

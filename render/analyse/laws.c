@@ -127,7 +127,7 @@ static const char *unreliable(struct report *rep, const struct series *s)
             const struct run_result *r = &rep->runs[s->points[i].runs[k]];
             if (is_doubtful(r))
                 return report_text(rep, "n/a because at %s %s: no law goes through such points",
-                                   fmt_count(s->points[i].n_nodes, rep->unit).text, r->shared.because);
+                                   fmt_count(s->points[i].n_nodes, counted_word(rep->unit)).text, r->shared.because);
         }
     return NULL;
 }
@@ -221,8 +221,8 @@ static void fit_compute(struct report *rep, struct series *s, const char *why)
             y[n++] = (double)s->points[i].part_ns[PART_COMPUTE];
         }
     if (n < 2 || (s->kind != SCALING_STRONG && s->kind != SCALING_WEAK)) {
-        l->because =
-            report_text(rep, "n/a because compute was not measured at two %s counts of known scaling", rep->unit);
+        l->because = report_text(rep, "n/a because compute was not measured at two %s counts of known scaling",
+                                 counted_word(rep->unit));
         return;
     }
     if (why) {
@@ -332,7 +332,7 @@ static void extrapolate(struct report *rep, struct series *s, const struct fit *
         s->extrapolation_because = report_text(rep,
                                                "too few points to extrapolate: the 95 %% interval of the next %s "
                                                "count covers more than a factor of %.0f",
-                                               rep->unit, widest);
+                                               counted_word(rep->unit), widest);
 }
 
 void laws(struct report *rep, struct series *s)

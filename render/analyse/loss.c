@@ -43,7 +43,7 @@ void losses(struct report *rep, struct series *s)
                 r->run->summary.n_steps
                     ? "n/a because these files hold no phases of a step"
                     : report_text(rep, "n/a because the phases of a step were not recorded at every %s count",
-                                  rep->unit);
+                                  counted_word(rep->unit));
             return;
         }
     for (int i = 1; i < s->n_points; i++)

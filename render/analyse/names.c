@@ -192,3 +192,33 @@ const char *roof_bound_word(enum roof_bound b)
     };
     return words[b];
 }
+
+const char *steps_source_words(enum steps_source s)
+{
+    static const char *const words[] = {"",
+#define X(id, words) words,
+                                        STEPS_SOURCES(X)
+#undef X
+    };
+    return words[s];
+}
+
+const char *memory_source_word(enum memory_source s)
+{
+    static const char *const words[] = {
+#define X(id, word) word,
+        MEMORY_SOURCES(X)
+#undef X
+    };
+    return words[s];
+}
+
+const char *throughput_source_words(const struct run_result *r)
+{
+    static const char *const words[] = {"",
+#define X(id, words) words,
+                                        THROUGHPUT_SOURCES(X)
+#undef X
+    };
+    return r->throughput_source == THROUGHPUT_OF_SUMMARY ? r->run->summary.source : words[r->throughput_source];
+}

@@ -41,9 +41,9 @@ void pop_counters(struct report *rep, struct series *s)
         c->task_clock_ns /= p->n_runs;
         c->has_scaling = s->n_points > 1 && ref->has;
         if (!c->has_scaling) {
-            c->because = s->n_points < 2
-                             ? report_text(rep, "n/a because there are runs of one %s count only", rep->unit)
-                             : "n/a because nothing was counted at the reference";
+            c->because = s->n_points < 2 ? report_text(rep, "n/a because there are runs of one %s count only",
+                                                       counted_word(rep->unit))
+                                         : "n/a because nothing was counted at the reference";
             continue;
         }
         c->ipc_scaling_ratio = c->instructions / c->cycles / (ref->instructions / ref->cycles);

@@ -372,8 +372,8 @@ struct report {
     struct source *before;     /* the archives of baseline */
     int n_before;
     size_t notes_cap, claims_cap; /* filling only */
-    const char *unit;       /* what node counts count: "node", or "GPU" where runs on one machine scale over those */
-    const char *node_label; /* "emulated nodes", "Slurm nodes on one kernel", ...; "" = separate machines */
+    enum counted_unit unit;       /* what node counts count */
+    const char *node_label;       /* "emulated nodes", "Slurm nodes on one kernel", ...; "" = separate machines */
     const char *headline, *support, *first_action, *how_sure; /* narrative.md order; support etc. may be "" */
     const char *first_command;  /* what a shell can be given to try first_action here; "" = there is none */
     const char *first_expected; /* "A step should take about 101 ms instead of 178 ms (estimate)."; "" no forecast */

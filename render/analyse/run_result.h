@@ -285,14 +285,26 @@ enum memory_state {
 };
 const char *memory_state_word(enum memory_state s);
 
+/* X(id, word in report.json and on the page) */
+#define MEMORY_SOURCES(X)                                          \
+    X(MEMORY_BY_MONITOR, "monitor")                                \
+    X(MEMORY_BY_ALLOCATOR, "allocator")     /* of the framework */ \
+    X(MEMORY_BY_ALLOCATIONS, "allocations") /* that a trace holds */
+enum memory_source {
+#define X(id, word) id,
+    MEMORY_SOURCES(X)
+#undef X
+};
+const char *memory_source_word(enum memory_source s);
+
 struct gpu_memory {
     int node, gpu;          /* node -1 = the file is a trace's */
     const char *file, *who; /* file: "" = a monitor's; who: in prose */
-    const char *source;     /* "monitor"; "allocator" of the framework; "allocations" that a trace holds */
-    int64_t n;              /* samples or events */
-    int64_t used_bytes;     /* at the peak */
-    int64_t total_bytes;    /* -1 = not known */
-    int is_least;           /* more may have been in use */
+    enum memory_source source;
+    int64_t n;           /* samples or events */
+    int64_t used_bytes;  /* at the peak */
+    int64_t total_bytes; /* -1 = not known */
+    int is_least;        /* more may have been in use */
     int has_share;
     double share_ratio; /* used / total */
     int grows;          /* over the steps; -1 = not known */
@@ -313,6 +325,35 @@ struct trial {
     int64_t step_ns;              /* forecast of the median step */
 };
 
+/* What the steps of a run are read from. X(id, words, in report.json too) */
+#define STEPS_SOURCES(X)                            \
+    X(STEPS_OF_TRACES, "native traces")             \
+    X(STEPS_OF_CSV, "steps.csv")                    \
+    X(STEPS_OF_BOTH, "native traces and steps.csv") \
+    X(STEPS_OF_OTHER_TOOL, "traces of another tool")
+enum steps_source {
+    STEPS_OF_NOTHING = 0,
+#define X(id, words) id,
+    STEPS_SOURCES(X)
+#undef X
+};
+/** steps_source_words - "" of STEPS_OF_NOTHING. */
+const char *steps_source_words(enum steps_source s);
+
+/* What says how many samples were processed. X(id, words, in report.json too) */
+#define THROUGHPUT_SOURCES(X)                \
+    X(THROUGHPUT_OF_STEPS, "steps")          \
+    X(THROUGHPUT_OF_PROGRAM, "program.json") \
+    X(THROUGHPUT_OF_LABEL, "label")          \
+    X(THROUGHPUT_OF_METRICS, "metrics.csv")  \
+    X(THROUGHPUT_OF_SUMMARY, "") /* the summary of a run has a name */
+enum throughput_source {
+    THROUGHPUT_OF_NOTHING = 0,
+#define X(id, words) id,
+    THROUGHPUT_SOURCES(X)
+#undef X
+};
+
 struct run_result {
     const struct run *run;
     const char *slug;  /* unique, [a-z0-9.-]: "4node-20310425-101502-4f2a"; its page is runs/<slug>/index.html */
@@ -323,10 +364,10 @@ struct run_result {
     int series;        /* index into report.series, -1 none */
 
     int has_steps;
-    struct reason steps_why;  /* when !has_steps */
-    const char *steps_source; /* "native traces", "steps.csv", "traces of another tool", ... or "" */
-    int64_t n_steps;          /* complete on all ranks */
-    int64_t n_partial_steps;  /* seen on some ranks only; left out */
+    struct reason steps_why; /* when !has_steps */
+    enum steps_source steps_source;
+    int64_t n_steps;         /* complete on all ranks */
+    int64_t n_partial_steps; /* seen on some ranks only; left out */
     int64_t n_warmup;
     const char *warmup_because;             /* how many were excluded and why; also when none */
     int64_t n_counted;                      /* n_steps - n_warmup */
@@ -375,8 +416,8 @@ struct run_result {
                                                       where communication was hidden */
 
     int has_throughput;
-    double throughput;             /* samples per second, all ranks */
-    const char *throughput_source; /* "steps", "program.json", "label" or "metrics.csv" */
+    double throughput; /* samples per second, all ranks */
+    enum throughput_source throughput_source;
     struct reason throughput_why;
 
     int has_accuracy;                       /* metrics.csv has losses */
@@ -403,5 +444,8 @@ struct run_result {
     int n_memory;
     uint64_t memory_notes; /* bit i: notes[i] says that the memory of a GPU was nearly full */
 };
+
+/** throughput_source_words - in report.json and on pages; "" of THROUGHPUT_OF_NOTHING. */
+const char *throughput_source_words(const struct run_result *r);
 
 #endif

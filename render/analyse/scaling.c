@@ -304,9 +304,10 @@ static void say_no_speedup(struct report *rep, struct series *s)
     if (s->n_points < 2 || s->points[s->n_points - 1].speedup > 0)
         s->speedup_because = "";
     else
-        s->speedup_because =
-            has_steps ? "steps were recorded, but not how many samples a step processes"
-                      : report_text(rep, "neither throughput nor steps were recorded at every %s count", rep->unit);
+        s->speedup_because = has_steps
+                                 ? "steps were recorded, but not how many samples a step processes"
+                                 : report_text(rep, "neither throughput nor steps were recorded at every %s count",
+                                               counted_word(rep->unit));
 }
 
 static void say_kind(struct report *rep, struct series *s)
@@ -316,11 +317,11 @@ static void say_kind(struct report *rep, struct series *s)
     switch (s->kind) {
     case SCALING_STRONG:
         s->kind_because = report_text(rep, "the global batch is %lld samples at every %s count",
-                                      (long long)p->global_batch, rep->unit);
+                                      (long long)p->global_batch, counted_word(rep->unit));
         break;
     case SCALING_WEAK:
-        s->kind_because = report_text(rep, "the global batch grows with the %ss, from %lld to %lld samples", rep->unit,
-                                      (long long)p->global_batch, (long long)q->global_batch);
+        s->kind_because = report_text(rep, "the global batch grows with the %ss, from %lld to %lld samples",
+                                      counted_word(rep->unit), (long long)p->global_batch, (long long)q->global_batch);
         break;
     case SCALING_UNKNOWN:
         s->kind_because =
@@ -351,7 +352,7 @@ static const char *label_of(struct report *rep, const struct run_result *r, enum
         dcr_buf_printf(&b, ", batch %lld per rank", (long long)p->local_batch);
     if (*p->precision)
         dcr_buf_printf(&b, ", %s", p->precision);
-    if (r->n_nodes > 0 && r->n_ranks > 0 && strcmp(rep->unit, "node") == 0)
+    if (r->n_nodes > 0 && r->n_ranks > 0 && rep->unit == COUNTS_NODES)
         dcr_buf_printf(&b, ", %d %s per node", r->n_ranks / r->n_nodes,
                        r->n_ranks / r->n_nodes == 1 ? "rank" : "ranks");
     const char *label = dcr_arena_strdup(&rep->arena, dcr_buf_text(&b));

@@ -121,7 +121,7 @@ int ddp_scaling_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
     p->local_batch = json_int(root, "batch_size_per_gpu", 1, INT32_MAX, -1);
     r->n_ranks = world;
     r->n_nodes = machines > 1 ? machines : world;
-    r->unit = machines > 1 ? "" : "GPU";
+    r->unit = machines > 1 ? COUNTS_NODES : COUNTS_GPUS;
     r->node_kind = NODES_MACHINES;
     if (*tag)
         r->run_id = tag;

@@ -61,7 +61,7 @@ struct run *run_new(const char *archive_path)
     r->git_changed = -1;
     r->watch = watcher;
     r->watched = watcher ? watcher->begin() : NULL;
-    r->unit = r->summary.source = r->summary.series = "";
+    r->summary.source = r->summary.series = "";
     r->summary.slowest_rank = -1;
     p->backward_left_looks = -1;
     p->allreduce_early_ratio = p->backward_left_ratio = -1;
@@ -217,4 +217,14 @@ void run_free(struct run *r)
         r->watch->free(r->watched);
     dcr_arena_release(&arena);
     free(r);
+}
+
+const char *counted_word(enum counted_unit c)
+{
+    static const char *const words[] = {
+#define X(id, word) word,
+        COUNTED_UNITS(X)
+#undef X
+    };
+    return words[c];
 }

@@ -194,6 +194,18 @@ struct run_program {
     int batch_is_label;           /* global_batch is of the label of that name: program.json does not say it */
 };
 
+/* What a node count counts: GPUs where runs on one machine scale over those. X(id, word) */
+#define COUNTED_UNITS(X)    \
+    X(COUNTS_NODES, "node") \
+    X(COUNTS_GPUS, "GPU")
+enum counted_unit {
+#define X(id, word) id,
+    COUNTED_UNITS(X)
+#undef X
+};
+/** counted_word - "node", "GPU". */
+const char *counted_word(enum counted_unit c);
+
 /* A run of which only a summary was kept: a few numbers over all its steps, no phases. n_steps 0 = there is none.
  * Importers of benchmark results fill it beside program.global_batch, n_ranks and n_nodes (what the runs scale over:
  * then `unit` says what that is). */
@@ -249,7 +261,7 @@ struct run {
     const char *scheduler, *job_id, *collector_version, *nvtx_status, *mpi_status, *io_status;
     struct run_program program;
     struct run_summary summary;
-    const char *unit;                      /* what n_nodes counts when not nodes: "GPU"; "" = nodes */
+    enum counted_unit unit;                /* what n_nodes counts */
     struct run_pair *environment, *labels; /* sorted by key */
     int n_environment, n_labels;
     struct run_node *nodes; /* ascending node; at least one entry per monitor folder seen */

@@ -262,7 +262,7 @@ static json_t *trials_json(const struct run_result *r)
 static void put_steps(json_t *o, const struct run_result *r)
 {
     int has = r->has_steps;
-    value_set(o, "steps_source", value_text(r->steps_source));
+    value_set(o, "steps_source", value_text(steps_source_words(r->steps_source)));
     value_set(o, "steps_because", value_reason(&r->steps_why));
     value_set(o, "n_steps", value_int(has, r->n_steps));
     value_set(o, "n_partial_steps", value_int(has, r->n_partial_steps));
@@ -464,7 +464,7 @@ static json_t *gpu_memories(const struct run_result *r)
         value_set(o, "node", value_int(m->node >= 0, m->node));
         value_set(o, "gpu", json_integer(m->gpu));
         value_set(o, "file", value_text(m->file));
-        value_set(o, "source", value_string(m->source));
+        value_set(o, "source", value_string(memory_source_word(m->source)));
         value_set(o, "n", json_integer(m->n));
         value_set(o, "used_bytes", json_integer(m->used_bytes));
         value_set(o, "total_bytes", value_int(m->total_bytes > 0, m->total_bytes));
@@ -492,7 +492,7 @@ json_t *run_json(const struct run_result *r)
     value_set(o, "confidence", value_string(confidence_word(r->confidence)));
     value_set(o, "confidence_because", value_text(r->confidence_because));
     value_set(o, "throughput_samples_per_s", value_real(r->has_throughput, r->throughput));
-    value_set(o, "throughput_source", value_text(r->throughput_source));
+    value_set(o, "throughput_source", value_text(throughput_source_words(r)));
     value_set(o, "throughput_because", value_reason(&r->throughput_why));
     put_steps(o, r);
     value_set(o, "shared",

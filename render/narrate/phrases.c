@@ -10,7 +10,7 @@
 
 const char *nodes_text(struct report *rep, int n)
 {
-    return report_text(rep, "%s", fmt_count(n, rep->unit).text);
+    return report_text(rep, "%s", fmt_count(n, counted_word(rep->unit)).text);
 }
 
 const char *at_nodes(struct report *rep, int n)

@@ -220,8 +220,8 @@ static enum confidence series_confidence(struct report *rep, const struct series
     }
     if (worst == CONFIDENCE_HIGH && last->n_runs < 2) {
         worst = CONFIDENCE_MEDIUM;
-        *because =
-            report_text(rep, "there is one run per %s count, so that the spread between runs is unknown", rep->unit);
+        *because = report_text(rep, "there is one run per %s count, so that the spread between runs is unknown",
+                               counted_word(rep->unit));
     }
     return worst;
 }

@@ -96,11 +96,11 @@ static void say_beyond(struct report *rep, struct series *s)
                    ? report_text(rep,
                                  " If both go on like this, communication limits beyond %s: a trend from two %s "
                                  "counts, not a forecast.",
-                                 nodes_text(rep, b->n_nodes), rep->unit)
+                                 nodes_text(rep, b->n_nodes), counted_word(rep->unit))
                    : report_text(rep,
                                  " If both go on like this, communication does not become the limit beyond %s: a trend "
                                  "from two %s counts, not a forecast.",
-                                 nodes_text(rep, b->n_nodes), rep->unit);
+                                 nodes_text(rep, b->n_nodes), counted_word(rep->unit));
     s->beyond_text =
         report_text(rep, "From %s to %s compute went from %s to %s a step and communication from %s to %s.%s",
                     nodes_text(rep, a->n_nodes), nodes_text(rep, b->n_nodes), fmt_time(compute[0]).text,
@@ -116,7 +116,7 @@ static const char *extrapolation_sentence(struct report *rep, const struct serie
                : strncmp(why, "n/a because no law", 18) == 0
                    ? report_text(rep,
                                  " What more %ss would bring is n/a because no law of scaling fits what was measured.",
-                                 rep->unit)
+                                 counted_word(rep->unit))
                    : "";
     }
     const struct law *l = s->laws;

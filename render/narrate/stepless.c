@@ -403,9 +403,9 @@ void say_without_steps(struct report *rep, struct run_result *r)
                                   r->n_nodes ? " at " : "", r->n_nodes ? nodes_text(rep, r->n_nodes) : "",
                                   r->step.n ? "phases of a step" : "steps");
     if (r->has_throughput)
-        r->support =
-            report_text(rep, "%s%sBy %s%s it processed %s samples per second.", r->support, *r->support ? " " : "",
-                        r->run->summary.n_steps ? "the " : "", r->throughput_source, fmt_number(r->throughput).text);
+        r->support = report_text(rep, "%s%sBy %s%s it processed %s samples per second.", r->support,
+                                 *r->support ? " " : "", r->run->summary.n_steps ? "the " : "",
+                                 throughput_source_words(r), fmt_number(r->throughput).text);
     if (!r->run->is_foreign && !r->run->n_traces)
         add_claims(rep, r);
     say_mpi(rep, r);

@@ -23,7 +23,7 @@ static void put_steps(const struct run_result *r, struct dcr_buf *out)
                    fmt_time(r->step.min_ns).text, fmt_time(r->step.max_ns).text, fmt_percent(r->step.cv_ratio).text);
     dcr_buf_printf(out, "%s\n", spread_tail(&r->step).text);
     dcr_buf_printf(out, "%s counted from %s; %lld left out as warm-up:\n  %s\n", fmt_count(r->n_counted, "step").text,
-                   r->steps_source, (long long)r->n_warmup, r->warmup_because);
+                   steps_source_words(r->steps_source), (long long)r->n_warmup, r->warmup_because);
     text_section(out, "Breakdown of a step (mean over ranks and counted steps)");
     for (int p = 0; p < N_PARTS; p++)
         if (is_part_known(r, (enum part)p))

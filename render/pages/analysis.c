@@ -127,12 +127,13 @@ static void put_roofline(const struct roofline *f, struct doc *d)
 static void put_figures(const struct run_result *r, struct doc *d)
 {
     if (r->n_counted == 1)
-        doc_paragraph(d, "Step time: %s; 1 step counted from %s", fmt_time(r->step.mean_ns).text, r->steps_source);
+        doc_paragraph(d, "Step time: %s; 1 step counted from %s", fmt_time(r->step.mean_ns).text,
+                      steps_source_words(r->steps_source));
     else
         doc_paragraph(d, "Step time: mean %s, median %s, p95 %s, %s, variation %s; %s counted from %s",
                       fmt_time(r->step.mean_ns).text, fmt_time(r->step.median_ns).text, fmt_time(r->step.p95_ns).text,
                       spread_tail(&r->step).text, fmt_percent(r->step.cv_ratio).text,
-                      fmt_count(r->n_counted, "step").text, r->steps_source);
+                      fmt_count(r->n_counted, "step").text, steps_source_words(r->steps_source));
     if (r->n_counted > 1 || r->n_warmup)
         doc_text(d, ", %s excluded as warm-up (%s)", r->n_warmup ? fmt_count(r->n_warmup, "step").text : "none",
                  r->warmup_because);
@@ -185,7 +186,7 @@ static void put_run(const struct run_result *r, struct doc *d)
         doc_paragraph(d, "Step time and its breakdown: ");
         text_of_reason(d, &r->steps_why);
         if (r->has_throughput)
-            doc_paragraph(d, "Throughput by %s: %s samples per second.", r->throughput_source,
+            doc_paragraph(d, "Throughput by %s: %s samples per second.", throughput_source_words(r),
                           fmt_number(r->throughput).text);
     }
     put_classes(r, d);
@@ -277,7 +278,7 @@ static void put_methodology(const struct report *rep, struct doc *d)
         "one, split by parts. Intervals are 95 %% percentile bootstrap over steps (1,000 resamples, fixed seed); with "
         "one run per %s count they do not hold the spread between runs. Results without steps have normal intervals "
         "from their mean and standard error.",
-        rep->unit, rep->unit);
+        counted_word(rep->unit), counted_word(rep->unit));
     doc_paragraph(d, "Every formula is in docs/metrics.md of dcreport, every number of this report in report.json.");
     put_thresholds(&rep->thresholds, d);
     doc_table(d, "Run|Archive|Manifest SHA-256");

@@ -9,7 +9,7 @@
 
 static const char *counted(const struct report *rep)
 {
-    return strcmp(rep->unit, "GPU") == 0 ? "GPUs" : "Nodes";
+    return rep->unit == COUNTS_GPUS ? "GPUs" : "Nodes";
 }
 
 static void put_points(const struct report *rep, const struct series *s, struct doc *d)
@@ -47,7 +47,7 @@ static void put_shares(const struct report *rep, const struct series *s, struct 
     doc_paragraph(d, "Share of step time:");
     doc_table(d, "Part of a step");
     for (int i = 0; i < s->n_points; i++)
-        doc_column(d, DOC_RIGHT, "%s", fmt_count(s->points[i].n_nodes, rep->unit).text);
+        doc_column(d, DOC_RIGHT, "%s", fmt_count(s->points[i].n_nodes, counted_word(rep->unit)).text);
     for (int p = 0; p < N_PARTS; p++) {
         doc_row(d);
         doc_cell(d, "%s", part_name((enum part)p));
@@ -72,8 +72,8 @@ static void put_losses(const struct report *rep, const struct series *s, struct 
     for (int i = 0; i < s->n_losses; i++) {
         const struct series_loss *l = &s->losses[i];
         doc_row(d);
-        doc_cell(d, "%s", fmt_count(s->points[l->from].n_nodes, rep->unit).text);
-        doc_cell(d, "%s", fmt_count(s->points[l->to].n_nodes, rep->unit).text);
+        doc_cell(d, "%s", fmt_count(s->points[l->from].n_nodes, counted_word(rep->unit)).text);
+        doc_cell(d, "%s", fmt_count(s->points[l->to].n_nodes, counted_word(rep->unit)).text);
         doc_cell(d, "%s", fmt_ms(l->ideal_ns).text);
         doc_cell(d, "%s", fmt_ms(l->actual_ns).text);
         doc_cell(d, "%s", fmt_ms(l->loss_ns).text);
@@ -91,7 +91,7 @@ static void put_loss_causes(const struct report *rep, const struct series *s, st
     doc_table(d, "Cause");
     for (int i = 0; i < s->n_losses; i++)
         doc_column(d, DOC_RIGHT, "%d to %s", s->points[s->losses[i].from].n_nodes,
-                   fmt_count(s->points[s->losses[i].to].n_nodes, rep->unit).text);
+                   fmt_count(s->points[s->losses[i].to].n_nodes, counted_word(rep->unit)).text);
     doc_column(d, DOC_LEFT, "What counts as that");
     for (int c = 0; c < N_LOSS_CLASSES; c++) {
         const char *because = NULL;
@@ -113,7 +113,7 @@ static void put_laws(const struct report *rep, const struct series *s, struct do
 {
     if (s->n_laws == 0)
         return;
-    doc_paragraph(d, "Laws beside the %s counts that were measured:", rep->unit);
+    doc_paragraph(d, "Laws beside the %s counts that were measured:", counted_word(rep->unit));
     doc_table(d, "Law|From|Parameters|#Largest residual");
     for (int i = 0; i < s->n_laws; i++) {
         const struct law *l = &s->laws[i];

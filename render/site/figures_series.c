@@ -14,12 +14,12 @@ static double in_unit(int64_t ns, const struct time_axis *a)
 
 const char *node_words(struct site *s, int n)
 {
-    return n > 0 ? site_text(s, "%s", fmt_count(n, s->rep->unit).text) : "unknown node count";
+    return n > 0 ? site_text(s, "%s", fmt_count(n, counted_word(s->rep->unit)).text) : "unknown node count";
 }
 
 const char *node_title(struct site *s)
 {
-    return strcmp(s->rep->unit, "node") == 0 ? "Nodes" : site_text(s, "%ss", s->rep->unit);
+    return s->rep->unit == COUNTS_NODES ? "Nodes" : site_text(s, "%ss", counted_word(s->rep->unit));
 }
 
 /* ---- speed-up ---------------------------------------------------------------------------------------- */
@@ -110,7 +110,7 @@ static json_t *speedup_figure(struct site *s, const struct series *series, const
     if (n > 1) {
         const char *axis = site_text(s, "speed-up against %s (dashed: ideal)", node_words(s, ref->n_nodes));
         struct chart_speedup spec = {.text = {"Speed-up", axis, "", label_factor},
-                                     .noun = s->rep->unit,
+                                     .noun = counted_word(s->rep->unit),
                                      .points = p,
                                      .n_points = n,
                                      .n_ref = ref->n_nodes};
@@ -215,7 +215,7 @@ static json_t *breakdown_figure(struct site *s, const struct series *series, con
     }
     struct chart_stack spec = {.parts = stack_parts(s), .n_parts = N_PARTS, .bars = bars, .n_bars = n};
     spec.is_percent = is_percent;
-    spec.x_title = is_short ? site_text(s, "%ss", s->rep->unit) : NULL;
+    spec.x_title = is_short ? site_text(s, "%ss", counted_word(s->rep->unit)) : NULL;
     spec.text = is_percent ? (struct chart_text){"Step time by category, shares", "share of mean step time, %", "%",
                                                  label_percent}
                            : (struct chart_text){"Step time by category", site_text(s, "mean step time, %s", axis.unit),
@@ -230,9 +230,9 @@ static json_t *breakdown_figure(struct site *s, const struct series *series, con
     if (is_percent) {
         f.stem = site_text(s, "shares%s", suffix);
         f.title = "The same as shares";
-        f.caption = series->n_points > 1
-                        ? site_text(s, "Each column is 100 %% of the mean step at that %s count.", s->rep->unit)
-                        : "The column is 100 % of the mean step.";
+        f.caption = series->n_points > 1 ? site_text(s, "Each column is 100 %% of the mean step at that %s count.",
+                                                     counted_word(s->rep->unit))
+                                         : "The column is 100 % of the mean step.";
     } else {
         f.stem = site_text(s, "breakdown%s", suffix);
         f.title = "Where a step's time goes";

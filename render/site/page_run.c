@@ -129,14 +129,13 @@ static json_t *phases_table(struct site *s, const struct run_result *r)
         return json_null();
     if (phases_are_whole(r))
         return whole_phases(s, r);
-    json_t *t = view_table(s,
-                           strcmp(r->steps_source, "steps.csv") != 0
-                               ? "Named phases of a step, mean over ranks; the phases of a category sum to it"
-                               : "Named phases of a step, mean over ranks, as steps.csv says",
-                           r->n_rank_results < 2
-                               ? "Phase|Category|#Mean|#Median|#p95|#Share of step|#Steps with it"
-                               : "Phase|Category|#Mean|#Median|#p95|#Share of step|#Steps with it|#Fastest rank|"
-                                 "#Slowest rank");
+    json_t *t = view_table(
+        s,
+        r->steps_source != STEPS_OF_CSV ? "Named phases of a step, mean over ranks; the phases of a category sum to it"
+                                        : "Named phases of a step, mean over ranks, as steps.csv says",
+        r->n_rank_results < 2 ? "Phase|Category|#Mean|#Median|#p95|#Share of step|#Steps with it"
+                              : "Phase|Category|#Mean|#Median|#p95|#Share of step|#Steps with it|#Fastest rank|"
+                                "#Slowest rank");
     for (int i = 0; i < r->n_phases; i++) {
         const struct phase_result *p = &r->phases[i];
         view_row(s, t, p->name);
@@ -235,7 +234,7 @@ static json_t *memory_table(struct site *s, const struct run_result *r)
     for (int i = 0; i < r->n_memory; i++) {
         const struct gpu_memory *m = &r->memory[i];
         view_row(s, t, m->who);
-        view_cell(s, t, m->source);
+        view_cell(s, t, memory_source_word(m->source));
         view_cell_bytes(s, t, true, (double)m->used_bytes);
         view_cell_value(s, t, m->total_bytes > 0 ? fmt_bytes((double)m->total_bytes).text : "n/a: not recorded",
                         m->total_bytes > 0, (double)m->total_bytes, "bytes");

@@ -109,7 +109,7 @@ json_t *run_facts_overview(struct site *s, const struct run_result *r)
                   r->has_steps && run->n_ranks > r->n_ranks ? site_text(s, " with steps, of %d", run->n_ranks) : ""));
     add_fact(&f, "Steps",
              r->has_steps ? site_text(s, "%s counted, %s left out as warm-up (%s)", site_int(s, r->n_counted),
-                                      site_int(s, r->n_warmup), r->steps_source)
+                                      site_int(s, r->n_warmup), steps_source_words(r->steps_source))
                           : run_not_available(s, &r->steps_why));
     if (r->has_steps) {
         add_fact(&f, "Step time",
@@ -123,9 +123,9 @@ json_t *run_facts_overview(struct site *s, const struct run_result *r)
                                                   fmt_time(r->step.p95_ns).text, spread_tail(&r->step).text));
     }
     add_fact(&f, "Throughput",
-             r->has_throughput
-                 ? site_text(s, "%s samples per second (from %s)", fmt_number(r->throughput).text, r->throughput_source)
-                 : run_not_available(s, &r->throughput_why));
+             r->has_throughput ? site_text(s, "%s samples per second (from %s)", fmt_number(r->throughput).text,
+                                           throughput_source_words(r))
+                               : run_not_available(s, &r->throughput_why));
     if (r->confidence_because && *r->confidence_because)
         add_fact(&f, "Confidence", site_text(s, "%s: %s", confidence_word(r->confidence), r->confidence_because));
     if (r->coverage_ratio > 0)

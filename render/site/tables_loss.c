@@ -21,7 +21,7 @@ static const char *loss_columns(struct site *s, const struct series *series, con
     dcr_buf_puts(&columns, first);
     for (int i = 0; i < series->n_losses; i++)
         dcr_buf_printf(&columns, "|#%d to %d %ss", series->points[series->losses[i].from].n_nodes,
-                       series->points[series->losses[i].to].n_nodes, s->rep->unit);
+                       series->points[series->losses[i].to].n_nodes, counted_word(s->rep->unit));
     dcr_buf_puts(&columns, last);
     const char *text = site_text(s, "%s", dcr_buf_text(&columns));
     dcr_buf_release(&columns);

@@ -160,7 +160,7 @@ static void sample_fill_result(struct sample *s, int k, const char *hostile)
     q->label = fmt_count(n, "node").text[0] ? sample_text(s, "%s", fmt_count(n, "node").text) : "";
     q->n_nodes = q->n_ranks = n;
     q->has_steps = 1;
-    q->steps_source = "native traces";
+    q->steps_source = STEPS_OF_TRACES;
     q->n_steps = 60;
     q->n_warmup = 3;
     q->n_counted = 57;
@@ -211,7 +211,7 @@ static void sample_fill_result(struct sample *s, int k, const char *hostile)
     q->coverage_ratio = 0.91;
     q->has_throughput = 1;
     q->throughput = 64e9 / (double)mean;
-    q->throughput_source = "steps";
+    q->throughput_source = THROUGHPUT_OF_STEPS;
     q->has_accuracy = 1;
     q->headline = hostile ? hostile
                           : sample_text(s, "%s of each step goes to communication at %s.",
@@ -291,7 +291,7 @@ static void sample_init(struct sample *s, const char *hostile)
     memset(s, 0, sizeof *s);
     struct report *rep = &s->rep;
     rep->thresholds = thresholds_default();
-    rep->unit = "node";
+    rep->unit = COUNTS_NODES;
     rep->title = hostile ? hostile : "DCRNN on 1, 2 and 4 nodes";
     rep->n_runs = 3;
     rep->runs = sample_alloc(s, 3, sizeof *rep->runs);

@@ -316,7 +316,7 @@ static void test_throughput(void **state)
     for (int i = 0; i < 10; i++) /* what the steps say comes first */
         run_rank_at(r, 0)->steps[i].samples = run_rank_at(r, 1)->steps[i].samples = 16;
     k = analysed(&rep, r);
-    assert_string_equal(k->throughput_source, "steps");
+    assert_int_equal(k->throughput_source, THROUGHPUT_OF_STEPS);
     assert_true(k->throughput > 319.999 && k->throughput < 320.001);
     done(&rep, r);
 }

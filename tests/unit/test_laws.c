@@ -173,7 +173,7 @@ static void test_usl_without_meaning_is_refused(void **state)
 static struct run *summary(int gpus, double throughput)
 {
     struct run *r = made_run(gpus, 64);
-    r->unit = "GPU";
+    r->unit = COUNTS_GPUS;
     r->summary = (struct run_summary){.source = "DDP scaling result",
                                       .series = "strong",
                                       .n_steps = 100,
@@ -194,7 +194,7 @@ static void test_usl_of_summaries(void **state)
         f.runs[i] = summary(1 << i, 460 * n / (1 + 0.1 * (n - 1) + 0.05 * n * (n - 1)));
     }
     const struct series *s = analyse_all(&f);
-    assert_string_equal(f.rep.unit, "GPU");
+    assert_int_equal(f.rep.unit, COUNTS_GPUS);
     assert_int_equal(s->kind, SCALING_STRONG);
     const struct law *u = law_of(s, LAW_USL);
     assert_true(u->has && near(u->parameters[0].value, 0.1) && near(u->parameters[1].value, 0.05));

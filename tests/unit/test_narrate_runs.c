@@ -396,7 +396,7 @@ static void test_what_leads(void **state)
 static struct run *made_summary(int n, double throughput)
 {
     struct run *r = made_run(n, 64);
-    r->unit = "GPU";
+    r->unit = COUNTS_GPUS;
     r->summary = (struct run_summary){.source = "results",
                                       .series = "strong",
                                       .n_steps = 50,

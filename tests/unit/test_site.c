@@ -425,7 +425,7 @@ static void test_empty_report(void **state)
     struct report rep = {.title = "a",
                          .runs = &result,
                          .n_runs = 1,
-                         .unit = "node",
+                         .unit = COUNTS_NODES,
                          .node_label = "",
                          .headline = "Nothing can be said.",
                          .support = "",
