@@ -27,8 +27,6 @@ void narrate_law(const struct law *l, struct dcr_buf *out);
 struct fmt all_reduces_words(const struct all_reduce_point *p);
 
 /* The single documents; each appends to out. */
-void narrate_bottleneck_summary_txt(const struct report *rep, struct dcr_buf *out);
-void narrate_profiling_report_txt(const struct report *rep, const struct run_result *run, struct dcr_buf *out);
 /* docs/report-json.md is their schema. */
 void narrate_report_json(const struct report *rep, struct dcr_buf *out);
 void narrate_profiling_analysis_json(const struct report *rep, const struct run_result *run, struct dcr_buf *out);

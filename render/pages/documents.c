@@ -4,6 +4,7 @@
 #include "render/analyse/analyse.h"
 #include "render/pages/pages.h"
 #include "render/write/markdown.h"
+#include "render/write/text.h"
 
 #include <string.h>
 
@@ -31,13 +32,17 @@ int documents_make(struct report *rep, struct dcr_err *err)
     write_markdown(&d, &b);
     doc_release(&d);
     add(rep, "BOTTLENECK_ANALYSIS.md", "Bottleneck analysis", &b, &failed);
-    narrate_bottleneck_summary_txt(rep, &b);
+    page_of_summary(rep, &d);
+    write_text(&d, &b);
+    doc_release(&d);
     add(rep, "bottleneck_summary.txt", "Summary", &b, &failed);
     narrate_report_json(rep, &b);
     add(rep, "report.json", "Every number of this report", &b, &failed);
     for (int i = 0; i < rep->n_runs; i++) {
         const struct run_result *r = &rep->runs[i];
-        narrate_profiling_report_txt(rep, r, &b);
+        page_of_profile(rep, r, &d);
+        write_text(&d, &b);
+        doc_release(&d);
         add(rep, report_text(rep, "runs/%s/profiling_report.txt", r->slug),
             report_text(rep, "%s: profiling report", r->label), &b, &failed);
         narrate_profiling_analysis_json(rep, r, &b);

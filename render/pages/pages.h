@@ -9,6 +9,10 @@
 
 /** page_of_analysis - the bottleneck analysis of all runs: BOTTLENECK_ANALYSIS.md and analysis.html. */
 void page_of_analysis(const struct report *rep, struct doc *d);
+/** page_of_summary - the whole report, short: bottleneck_summary.txt. */
+void page_of_summary(const struct report *rep, struct doc *d);
+/** page_of_profile - one run: profiling_report.txt. */
+void page_of_profile(const struct report *rep, const struct run_result *run, struct doc *d);
 /** page_of_checks - a table under a heading, with the report's verdict: --summary. */
 void page_of_checks(const struct report *rep, const struct checks *c, struct doc *d);
 

@@ -47,3 +47,21 @@ void text_of_clause(struct doc *d, const struct reason *why)
     say_put_clause(&b, why);
     doc_buf(d, &b);
 }
+
+void section_of_notes(const struct report *rep, int run, struct doc *d)
+{
+    for (int i = 0; i < rep->n_notes; i++) {
+        const struct note *n = &rep->notes[i];
+        if (run >= 0 && n->run >= 0 && n->run != run)
+            continue;
+        doc_details(d, n->kind == NOTE_CAVEAT ? "CAVEAT" : "MISSING");
+        doc_paragraph(d, "%s", n->text);
+        doc_end(d);
+    }
+}
+
+void section_of_confidence(const struct run_result *r, struct doc *d)
+{
+    doc_paragraph(d, "Confidence: %s%s%s.", confidence_word(r->confidence), *r->confidence_because ? ": " : "",
+                  r->confidence_because);
+}

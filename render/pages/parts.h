@@ -7,6 +7,15 @@
 
 /** section_of_answer - headline, support, what to do first and how sure that is. */
 void section_of_answer(const struct report *rep, struct doc *d);
+/** section_of_notes - caveats and gaps that concern a run; run < 0: all of the report. */
+void section_of_notes(const struct report *rep, int run, struct doc *d);
+/** section_of_confidence - how far the headline of a run may be trusted. */
+void section_of_confidence(const struct run_result *r, struct doc *d);
+/** section_of_processes, section_of_calls, section_of_hosts - parts of the profile of a run. Calls: MPI calls and calls
+ *  on files of all ranks in the recorded part, the longest first. (profile_host.c) */
+void section_of_processes(const struct run *run, struct doc *d);
+void section_of_calls(const struct run *run, struct doc *d);
+void section_of_hosts(const struct run *run, struct doc *d);
 /** section_of_scaling - series of node counts in the bottleneck analysis, under a heading. (analysis_scaling.c) */
 void section_of_scaling(const struct report *rep, struct doc *d);
 /** text_of_reason - "n/a because ..." into the open block; nothing of REASON_NONE. text_of_clause: without "n/a because

@@ -172,7 +172,8 @@ check "the GPUs are the workers of POP: useful is what they compute, and the fac
     and (.pop_host.device_offload_ratio | . > 0.3 and . < 1)' "$TMP/dlrm/report.json"
 for at in BOTTLENECK_ANALYSIS.md 'runs/*/profiling_report.txt' 'runs/*/index.html'; do
     # shellcheck disable=SC2086 # a pattern
-    check "... the same in $at" grep -q '0.07 = load balance 0.92 x GPU communication 0.10 x GPU orchestration 0.74' "$TMP"/dlrm/$at
+    check "... the same in $at" grep -q '0.07 = load balance 0.92 x GPU communication 0.10 x GPU orchestration 0.74' \
+        <(cat "$TMP"/dlrm/$at | tr '\n' ' ')
 done
 check_status 1 "an idle GPU is not useful" "$report" "$traces/kineto/dlrm_8rank" -q -o "$TMP/dlrm2" --check 'parallel_efficiency>50%'
 check "send and receive is not called gradient synchronisation" grep -Eq 'communication between GPUs, [0-9]+ % of it (send and receive|all-to-all)' "$TMP/dlrm/report.json"

@@ -1,12 +1,14 @@
 /* A page as a tree, and what each writer makes of it. */
 #include "render/doc/doc.h"
 #include "render/write/markdown.h"
+#include "render/write/text.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <stdio.h>
 #include <string.h>
 
 static void assert_written(struct doc *d, void (*write)(const struct doc *, struct dcr_buf *), const char *want)
@@ -82,6 +84,55 @@ static void test_markdown_escapes(void **state)
     doc_release(&d);
 }
 
+static void test_text(void **state)
+{
+    (void)state;
+    struct doc d;
+    make_page(&d);
+    assert_written(&d, write_text,
+                   "Runs of DCRNN\n=============\n\nRead this first:\n\n- 1 caveat\n- another, --batch 2\n\n"
+                   "What to do\n----------\n\nTry first: dcrnn-train --batch 2\n\n1. First\n2. second\n\n"
+                   "Part       ms  Remark\ncompute  86.5\nstep      100  of one rank\n\n"
+                   "4 nodes\n  Compute limits.\n\nThe end.\n");
+    doc_release(&d);
+}
+
+/* A line takes 96 characters, not bytes, and no number is torn from its unit. */
+static void test_text_wraps(void **state)
+{
+    (void)state;
+    struct doc d = {0};
+    char words[97], want[256];
+    memset(words, 'x', 90);
+    snprintf(words + 90, sizeof words - 90, " %s", "\xc3\xa9 1");
+    doc_paragraph(&d, "%s 12 %% and", words);
+    doc_list(&d, DOC_BULLETS);
+    doc_item(&d, "%.90s next to it", words);
+    snprintf(want, sizeof want, "%s\n12 %% and\n\n- %.90s\n  next to it\n", words, words);
+    assert_written(&d, write_text, want);
+    doc_release(&d);
+}
+
+/* A row of one cell heads the others and makes no column wide; without heads there is no row of them. */
+static void test_text_tables(void **state)
+{
+    (void)state;
+    struct doc d = {0};
+    doc_table(&d, "|#|");
+    doc_row(&d);
+    doc_cell(&d, "a very long name of a file");
+    doc_row(&d);
+    doc_cell(&d, "  read");
+    doc_cell(&d, "8");
+    doc_cell(&d, "calls");
+    doc_row(&d);
+    doc_cell(&d, "  write");
+    doc_open(&d, DOC_CELL);
+    doc_cell(&d, "n/a");
+    assert_written(&d, write_text, "a very long name of a file\n  read   8  calls\n  write     n/a\n");
+    doc_release(&d);
+}
+
 static void test_failed_text(void **state)
 {
     (void)state;
@@ -98,9 +149,8 @@ static void test_failed_text(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_markdown),
-        cmocka_unit_test(test_markdown_escapes),
-        cmocka_unit_test(test_failed_text),
+        cmocka_unit_test(test_markdown),   cmocka_unit_test(test_markdown_escapes), cmocka_unit_test(test_text),
+        cmocka_unit_test(test_text_wraps), cmocka_unit_test(test_text_tables),      cmocka_unit_test(test_failed_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

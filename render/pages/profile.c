@@ -1,0 +1,222 @@
+/* profile.c - one run: how long its steps took, what was in them, and where it ran; see pages.h. Calls, processes and
+ * hosts: profile_host.c. */
+#include "render/pages/pages.h"
+
+#include "render/analyse/analyse.h"
+#include "render/narrate/efficiencies.h"
+#include "render/narrate/shares.h"
+#include "render/pages/parts.h"
+#include "render/say/format.h"
+
+#include <math.h>
+
+static void put_breakdown(const struct run_result *r, struct doc *d)
+{
+    doc_heading(d, 2, "Breakdown of a step (mean over ranks and counted steps)");
+    doc_table(d, "|#|#");
+    for (int i = 0; i < N_PARTS; i++) {
+        enum part p = (enum part)i;
+        int has = is_part_known(r, p);
+        doc_row(d);
+        doc_cell(d, "%s", has ? run_part_name(r, p) : part_name(p));
+        doc_cell(d, "%s%s", has ? fmt_ms(r->part_ns[p]).text : "n/a", has ? " ms" : "");
+        if (has)
+            doc_cell(d, "%s", fmt_percent((double)r->part_ns[p] / (double)r->step.mean_ns).text);
+    }
+    doc_row(d);
+    doc_cell(d, "step");
+    doc_cell(d, "%s ms", fmt_ms(r->step.mean_ns).text);
+}
+
+static void put_steps(const struct run_result *r, struct doc *d)
+{
+    doc_heading(d, 2, "Step time");
+    if (!r->has_steps) {
+        doc_open(d, DOC_PARAGRAPH);
+        text_of_reason(d, &r->steps_why);
+        return;
+    }
+    doc_table(d, "|||||");
+    doc_row(d);
+    doc_cell(d, "mean %s", fmt_time(r->step.mean_ns).text);
+    doc_cell(d, "median %s", fmt_time(r->step.median_ns).text);
+    doc_cell(d, "p95 %s", fmt_time(r->step.p95_ns).text);
+    doc_cell(d, "min %s", fmt_time(r->step.min_ns).text);
+    doc_cell(d, "max %s", fmt_time(r->step.max_ns).text);
+    doc_cell(d, "variation %s", fmt_percent(r->step.cv_ratio).text);
+    doc_paragraph(d, "%s", spread_tail(&r->step).text);
+    doc_paragraph(d, "%s counted from %s; %lld left out as warm-up: %s", fmt_count(r->n_counted, "step").text,
+                  steps_source_words(r->steps_source), (long long)r->n_warmup, r->warmup_because);
+    put_breakdown(r, d);
+}
+
+static void put_classes(const struct run_result *r, struct doc *d)
+{
+    doc_heading(d, 2, "Causes looked at");
+    doc_table(d, "cause|verdict|#share|#threshold|finding");
+    for (int i = 0; i < N_CLASSES; i++) {
+        const struct class_result *c = &r->classes[i];
+        const struct fmt share = judged_share(c), threshold = judged_threshold(c);
+        doc_row(d);
+        doc_cell(d, "%s", run_class_name(r, c->cls));
+        doc_cell(d, "%s", verdict_word(c->verdict));
+        doc_cell(d, "%s", *share.text ? share.text : "-");
+        doc_cell(d, "%s", *threshold.text ? threshold.text : "-");
+        doc_cell(d, "%s", c->text);
+    }
+}
+
+static void put_ranks(const struct run_result *r, struct doc *d)
+{
+    static const enum part shown[] = {PART_COMPUTE, PART_TRANSFER, PART_WAIT, PART_DATA, PART_IO};
+    if (!r->has_steps)
+        return;
+    doc_heading(d, 2, "Ranks (ms per step)");
+    doc_table(d, "#rank|#step|#compute|#transfer|#waiting|#data|#I/O|#last in");
+    for (int i = 0; i < r->n_rank_results; i++) {
+        const struct rank_result *k = &r->ranks[i];
+        doc_row(d);
+        doc_cell(d, "%d", k->rank);
+        doc_cell(d, "%s", fmt_ms(k->step.mean_ns).text);
+        for (size_t p = 0; p < sizeof shown / sizeof *shown; p++)
+            doc_cell(d, "%s", is_part_known(r, shown[p]) ? fmt_ms(k->part_ns[shown[p]]).text : "n/a");
+        if (r->n_matched)
+            doc_cell(d, "%lld", (long long)k->n_last);
+        else
+            doc_cell(d, "n/a");
+    }
+    doc_open(d, DOC_PARAGRAPH);
+    text_of_efficiency(r, d);
+    if (efficiencies_has_host(r)) {
+        doc_open(d, DOC_PARAGRAPH);
+        text_of_host_efficiency(r, d);
+    }
+    if (r->algbw_gb_s > 0)
+        doc_paragraph(d, "All-reduce: %s per step and rank, algorithm bandwidth %s%s GB/s, bus bandwidth %s GB/s",
+                      fmt_bytes(r->bytes_per_step).text, r->hidden_comm_ns > 0 ? "at least " : "",
+                      fmt_number(r->algbw_gb_s).text, fmt_number(r->busbw_gb_s).text);
+}
+
+static void put_spread(const char *name, const struct spread *s, const struct run_result *r, struct doc *d)
+{
+    doc_row(d);
+    doc_cell(d, "%.60s", name);
+    doc_cell(d, "%s", fmt_ms(s->mean_ns).text);
+    doc_cell(d, "%s", fmt_ms(s->median_ns).text);
+    doc_cell(d, "%s", fmt_ms(s->p95_ns).text);
+    doc_cell(d, "%s", fmt_percent((double)s->mean_ns / (double)r->step.mean_ns).text);
+}
+
+static void put_phase(const struct run_result *r, const struct phase_result *p, int is_whole, struct doc *d)
+{
+    put_spread(p->name, &p->spread, r, d);
+    if (r->n_rank_results < 2)
+        doc_cell(d, "one rank");
+    else if (p->fastest_ns == p->slowest_ns)
+        doc_cell(d, "the same on all ranks");
+    else
+        doc_cell(d, "%s (rank %d), %s (rank %d)", fmt_ms(p->fastest_ns).text, p->fastest_rank,
+                 fmt_ms(p->slowest_ns).text, p->slowest_rank);
+    if (p->n_steps < r->n_counted)
+        doc_text(d, "; in %lld of %lld steps", (long long)p->n_steps, (long long)r->n_counted);
+    if (is_whole && !p->is_whole)
+        doc_text(d, "; without the ranges inside");
+    if (p->has_gpu) {
+        put_spread("  on the GPU", &p->gpu, r, d);
+        doc_cell(d, "first to last operation launched inside");
+    } else if (is_whole) {
+        doc_row(d);
+        doc_cell(d, "  on the GPU");
+        doc_cell(d, "n/a");
+        for (int i = 0; i < 3; i++)
+            doc_open(d, DOC_CELL);
+        doc_cell(d, "because %s", phase_gpu_because(r, p));
+    }
+}
+
+static void put_phases(const struct run_result *r, struct doc *d)
+{
+    if (!r->has_steps)
+        return;
+    int is_whole = phases_are_whole(r);
+    doc_heading(d, 2, "%s",
+                is_whole ? "Named ranges inside the steps, from begin to end on the host (ms per step, mean over ranks)"
+                         : "Phases by name (ms per step, mean over ranks)");
+    if (r->n_phases == 0) {
+        doc_paragraph(d, "n/a because no named range was recorded inside the steps");
+        return;
+    }
+    doc_table(d, "phase|#mean|#median|#p95|#of step|mean of the fastest and the slowest rank");
+    for (int i = 0; i < r->n_phases; i++)
+        put_phase(r, &r->phases[i], is_whole, d);
+}
+
+static void put_training(const struct run_result *r, struct doc *d)
+{
+    static const char *const shown[] = {"train_loss", "val_loss", "val_mae", "epoch_time_sec"};
+    const struct run *run = r->run;
+    if (run->n_epochs == 0 && !is_training(run))
+        return;
+    doc_heading(d, 2, "Training");
+    if (run->n_epochs == 0) {
+        doc_paragraph(d, "n/a because there is no epoch in metrics.csv");
+        return;
+    }
+    doc_table(d, "#epoch|#train loss|#val loss|#val MAE|#seconds");
+    for (size_t i = 0; i < run->n_epochs; i++) {
+        double epoch = run->epochs[i].value[run_metric("epoch")];
+        doc_row(d);
+        doc_cell(d, "%.0f", isnan(epoch) ? (double)(i + 1) : epoch);
+        for (size_t k = 0; k < sizeof shown / sizeof *shown; k++) {
+            double v = run->epochs[i].value[run_metric(shown[k])];
+            doc_cell(d, "%s", isnan(v) ? "n/a" : fmt_number(v).text);
+        }
+    }
+}
+
+static void put_environment(const struct run *run, struct doc *d)
+{
+    const struct run_program *p = &run->program;
+    const struct fmt started = fmt_utc(run->started_s), ended = fmt_utc(run->ended_s);
+    const char *const rows[][2] = {{"started", started.text},
+                                   {"ended", ended.text},
+                                   {"MPI", p->mpi},
+                                   {"CUDA", run_version(run, p->cuda, "CUDA_VERSION")},
+                                   {"NCCL", run_version(run, p->nccl, "NCCL_VERSION")},
+                                   {"BLAS", p->blas}};
+    doc_heading(d, 2, "Environment");
+    doc_table(d, "|");
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i][1] && *rows[i][1]) {
+            doc_row(d);
+            doc_cell(d, "%s", rows[i][0]);
+            doc_cell(d, "%s", rows[i][1]);
+        }
+    doc_row(d);
+    doc_cell(d, "command");
+    doc_open(d, DOC_CELL);
+    for (int i = 0; i < run->n_command; i++)
+        doc_text(d, "%s%s", i ? " " : "", run->command[i]);
+    if (run->n_command == 0)
+        doc_text(d, "n/a because it was not recorded");
+}
+
+void page_of_profile(const struct report *rep, const struct run_result *run, struct doc *d)
+{
+    doc_heading(d, 1, "Profiling report: %.200s, run %.200s", run->label, run->run->run_id);
+    doc_paragraph(d, "%s", run->headline);
+    doc_paragraph(d, "%s", run->support);
+    section_of_confidence(run, d);
+    section_of_notes(rep, (int)(run - rep->runs), d);
+    put_steps(run, d);
+    put_phases(run, d);
+    put_classes(run, d);
+    put_ranks(run, d);
+    for (int i = 0; i < run->n_notes; i++)
+        doc_paragraph(d, "%s", run->notes[i]);
+    put_training(run, d);
+    section_of_processes(run->run, d);
+    section_of_calls(run->run, d);
+    section_of_hosts(run->run, d);
+    put_environment(run->run, d);
+}

@@ -1,0 +1,93 @@
+/* summary.c - the whole report on one page of text; see pages.h. */
+#include "render/pages/pages.h"
+
+#include "render/analyse/analyse.h"
+#include "render/analyse/compare.h"
+#include "render/pages/parts.h"
+#include "render/say/format.h"
+
+static void put_comparisons(const struct report *rep, struct doc *d)
+{
+    if (!*rep->baseline)
+        return;
+    doc_heading(d, 2, "Before and after");
+    doc_paragraph(d, "Baseline: %s", rep->baseline);
+    if (rep->n_comparisons == 0)
+        doc_paragraph(d, "n/a because %s.", rep->no_comparison);
+    for (int i = 0; i < rep->n_comparisons; i++) {
+        doc_paragraph(d, "%s", rep->comparisons[i].sentence);
+        doc_paragraph(d, "%s", rep->comparisons[i].support);
+    }
+}
+
+static void put_runs(const struct report *rep, struct doc *d)
+{
+    doc_heading(d, 2, "Runs");
+    for (int i = 0; i < rep->n_runs; i++) {
+        const struct run_result *r = &rep->runs[i];
+        doc_details(d, "%s", r->label);
+        doc_paragraph(d, "%s", r->headline);
+        doc_paragraph(d, "%s", r->support);
+        for (int k = 0; k < r->n_notes; k++)
+            if (r->memory_notes >> k & 1)
+                doc_paragraph(d, "%s", r->notes[k]);
+        section_of_confidence(r, d);
+        doc_end(d);
+    }
+}
+
+static void put_part_table(const struct report *rep, struct doc *d)
+{
+    doc_table(d, "Share of step time");
+    for (int i = 0; i < rep->n_runs; i++)
+        doc_column(d, DOC_RIGHT, "%s", rep->runs[i].label);
+    for (int p = 0; p < N_PARTS; p++) {
+        doc_row(d);
+        doc_cell(d, "%s", part_name((enum part)p));
+        for (int i = 0; i < rep->n_runs; i++) {
+            const struct run_result *r = &rep->runs[i];
+            doc_cell(d, "%s",
+                     r->has_steps && is_part_known(r, (enum part)p)
+                         ? fmt_percent((double)r->part_ns[p] / (double)r->step.mean_ns).text
+                         : "n/a");
+        }
+    }
+    doc_row(d);
+    doc_cell(d, "step time");
+    for (int i = 0; i < rep->n_runs; i++)
+        doc_cell(d, "%s", rep->runs[i].has_steps ? fmt_time(rep->runs[i].step.mean_ns).text : "n/a");
+}
+
+static void put_parts(const struct report *rep, struct doc *d)
+{
+    int n_known = 0;
+    doc_heading(d, 2, "Where the time of a step goes");
+    for (int i = 0; i < rep->n_runs; i++)
+        n_known += rep->runs[i].has_steps;
+    if (n_known) {
+        put_part_table(rep, d);
+        return;
+    }
+    doc_open(d, DOC_PARAGRAPH);
+    text_of_reason(d, rep->n_runs == 1 ? &rep->runs[0].steps_why : &REASON(NO_RUN_HAS_PARTS));
+}
+
+void page_of_summary(const struct report *rep, struct doc *d)
+{
+    doc_heading(d, 1, "%s", rep->title);
+    if (*rep->node_label)
+        doc_paragraph(d, "Nodes: %s", rep->node_label);
+    section_of_answer(rep, d);
+    put_comparisons(rep, d);
+    section_of_notes(rep, -1, d);
+    put_runs(rep, d);
+    put_parts(rep, d);
+    for (int i = 0; i < rep->n_series; i++) {
+        const struct series *s = &rep->series[i];
+        if (s->n_points < 2)
+            continue;
+        doc_heading(d, 2, "Scaling");
+        doc_paragraph(d, "%s", s->scaling_text);
+        doc_paragraph(d, "%s", s->beyond_text);
+    }
+}
