@@ -383,8 +383,7 @@ struct report {
     const char *steps_action;   /* how the steps of the run at the top can be known in the next one */
     const char *confidence;     /* of the headline, as how_sure says it: confidence_word(); "" or NULL not said */
     const char *verdict;        /* the two sentences that main prints */
-    struct document *documents; /* made by documents_make; the publisher writes each and renders
-                                   BOTTLENECK_ANALYSIS.md to HTML */
+    struct document *documents; /* made by documents_make; the publisher writes each */
     int n_documents;
 };
 

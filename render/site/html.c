@@ -3,6 +3,7 @@
 
 #include "lib/utf8.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static void put_escaped(struct dcr_buf *out, const char *text, int quotes)
@@ -100,6 +101,47 @@ void html_url(struct dcr_buf *out, const char *path)
         else
             dcr_buf_printf(out, "%%%02X", (unsigned)(unsigned char)*path);
     }
+}
+
+/* "section" when nothing of the heading can be used; an id begins with a letter. */
+static void make_slug(const char *heading, char *out, size_t n)
+{
+    size_t len = 0;
+    int hyphen = 0;
+    for (; *heading && len + 2 < n; heading++) {
+        unsigned char c = (unsigned char)*heading;
+        if (len == 0 && c >= '0' && c <= '9' && n > 16) {
+            memcpy(out, "at-", 3);
+            len = 3;
+        }
+        if (c >= 'A' && c <= 'Z')
+            c = (unsigned char)(c + 32);
+        if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9')) {
+            if (hyphen && len)
+                out[len++] = '-';
+            hyphen = 0;
+            out[len++] = (char)c;
+        } else {
+            hyphen = 1;
+        }
+    }
+    out[len] = '\0';
+    if (len == 0 && n > 7)
+        memcpy(out, "section", 8);
+}
+
+void html_id(struct html_ids *ids, const char *heading, struct dcr_buf *out)
+{
+    char slug[96], line[sizeof slug + 2];
+    int n_before = 0;
+    make_slug(heading, slug, sizeof slug);
+    snprintf(line, sizeof line, "\n%s\n", slug);
+    for (const char *s = dcr_buf_text(&ids->used); (s = strstr(s, line)); s++)
+        n_before++;
+    dcr_buf_puts(&ids->used, line);
+    dcr_buf_puts(out, slug);
+    if (n_before)
+        dcr_buf_printf(out, "-%d", n_before + 1);
 }
 
 void base64_add(struct dcr_buf *out, const void *data, size_t n)

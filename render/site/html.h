@@ -15,6 +15,13 @@ void html_prose(struct dcr_buf *out, const char *text);
 /** html_url - a relative link: everything but letters, digits and - . _ ~ / # is percent-encoded, the colon too: no
  * text from an archive can name a scheme. */
 void html_url(struct dcr_buf *out, const char *path);
+/* The ids given so far on a page. Zero it before use; release used. */
+struct html_ids {
+    struct dcr_buf used; /* each id with a line feed on both sides */
+};
+/** html_id - append the id of a heading: its words in lower case joined by hyphens, "-2" and so on behind repeated
+ * ones; "at-" stands before a digit. */
+void html_id(struct html_ids *ids, const char *heading, struct dcr_buf *out);
 /** base64_add - bytes as base64 (RFC 4648), for data URIs and policies. */
 void base64_add(struct dcr_buf *out, const void *bytes, size_t n);
 

@@ -1,5 +1,5 @@
 /* markdown.c - see markdown.h. cmark parses and renders; tables and heading ids are put in its tree as custom nodes.
- * Called by documents.c. Test: tests/unit/test_markdown.c */
+ * Called by page_text.c for the formulas and the glossary. Test: tests/unit/test_markdown.c */
 #include "render/site/markdown.h"
 
 #include "render/site/html.h"
@@ -152,32 +152,6 @@ static int put_table(cmark_node *paragraph, const char *text, size_t len, int nu
     return 1;
 }
 
-void markdown_slug(const char *heading, char *out, size_t n)
-{
-    size_t len = 0;
-    int hyphen = 0;
-    for (; *heading && len + 2 < n; heading++) {
-        unsigned char c = (unsigned char)*heading;
-        if (len == 0 && c >= '0' && c <= '9' && n > 16) { /* an id begins with a letter */
-            memcpy(out, "at-", 3);
-            len = 3;
-        }
-        if (c >= 'A' && c <= 'Z')
-            c = (unsigned char)(c + 32);
-        if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9')) {
-            if (hyphen && len)
-                out[len++] = '-';
-            hyphen = 0;
-            out[len++] = (char)c;
-        } else {
-            hyphen = 1;
-        }
-    }
-    out[len] = '\0';
-    if (len == 0 && n > 7)
-        memcpy(out, "section", 8);
-}
-
 static void collect_text(cmark_node *node, struct dcr_buf *out)
 {
     cmark_iter *it = cmark_iter_new(node);
@@ -192,27 +166,16 @@ static void collect_text(cmark_node *node, struct dcr_buf *out)
     cmark_iter_free(it);
 }
 
-/* The ids given so far, each followed by a line feed. */
-static void put_heading(cmark_node *heading, struct dcr_buf *ids, struct dcr_buf *out)
+static void put_heading(cmark_node *heading, struct html_ids *ids, struct dcr_buf *out)
 {
-    struct dcr_buf words = {0}, line = {0};
-    char slug[96];
+    struct dcr_buf words = {0};
     collect_text(heading, &words);
-    markdown_slug(dcr_buf_text(&words), slug, sizeof slug);
-    size_t n_before = 0;
-    dcr_buf_printf(&line, "\n%s\n", slug);
-    for (const char *s = dcr_buf_text(ids); (s = strstr(s, dcr_buf_text(&line))); s++)
-        n_before++;
-    dcr_buf_puts(ids, dcr_buf_text(&line));
     char *html = cmark_render_html(heading, OPTIONS);
-    int level = cmark_node_get_heading_level(heading);
-    dcr_buf_printf(out, "<h%d id=\"%s", level, slug);
-    if (n_before)
-        dcr_buf_printf(out, "-%zu", n_before + 1);
+    dcr_buf_printf(out, "<h%d id=\"", cmark_node_get_heading_level(heading));
+    html_id(ids, dcr_buf_text(&words), out);
     dcr_buf_printf(out, "\"%s", html ? html + 3 : ">");
     free(html);
     dcr_buf_release(&words);
-    dcr_buf_release(&line);
 }
 
 static void put_custom(cmark_node *old, struct dcr_buf *html)
@@ -227,7 +190,8 @@ static void put_custom(cmark_node *old, struct dcr_buf *html)
 
 static int replace_blocks(cmark_node *root, const char *text, size_t len)
 {
-    struct dcr_buf html = {0}, ids = {0};
+    struct dcr_buf html = {0};
+    struct html_ids ids = {0};
     int rc = 0, n_tables = 0;
     cmark_node *next;
     for (cmark_node *node = cmark_node_first_child(root); node && rc == 0; node = next) {
@@ -244,11 +208,11 @@ static int replace_blocks(cmark_node *root, const char *text, size_t len)
             else if (is_table < 0)
                 rc = -1;
         }
-        if (html.failed || ids.failed)
+        if (html.failed || ids.used.failed)
             rc = -1;
     }
     dcr_buf_release(&html);
-    dcr_buf_release(&ids);
+    dcr_buf_release(&ids.used);
     return rc;
 }
 

@@ -11,8 +11,4 @@
  *  errors   DCR_FATAL: no memory */
 int markdown_to_html(const char *text, size_t len, struct dcr_buf *out, struct dcr_err *err) DCR_MUST_CHECK;
 
-/** markdown_slug - the id of a heading's text (n 2 or more); "section" when nothing of it can be used;
- * "at-" stands before a digit. */
-void markdown_slug(const char *heading, char *out, size_t n);
-
 #endif

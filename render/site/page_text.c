@@ -1,24 +1,23 @@
 /* page_text.c - pages that are read, not looked at: the analysis document and the method. */
 #include "render/site/inside.h"
 
-#include "render/say/format.h"
+#include "render/pages/pages.h"
 #include "render/site/markdown.h"
 #include "render/site/script.h"
+#include "render/write/html.h"
 
 #include <string.h>
 
 void page_analysis(struct site *s)
 {
-    const struct document *doc = NULL;
-    for (int i = 0; i < s->rep->n_documents; i++)
-        if (!strcmp(s->rep->documents[i].path, "BOTTLENECK_ANALYSIS.md"))
-            doc = &s->rep->documents[i];
     json_t *data = view_object(s);
     struct dcr_buf html = {0};
-    if (doc && !s->rc)
-        site_fail(s, markdown_to_html(doc->bytes, doc->len, &html, s->err));
+    struct doc d = {0};
+    page_of_analysis(s->rep, &d);
+    write_html(&d, &html);
+    doc_release(&d);
     view_html(s, data, "html", &html);
-    view_text(s, data, "source", doc ? doc->path : NULL);
+    view_text(s, data, "source", "BOTTLENECK_ANALYSIS.md");
     view_flag(s, data, "is_reference", false);
     dcr_buf_release(&html);
     site_page(s, "document", "analysis.html", site_text(s, "Analysis, %s", s->rep->title), "analysis", data);

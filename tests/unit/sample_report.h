@@ -217,6 +217,7 @@ static void sample_fill_result(struct sample *s, int k, const char *hostile)
                           : sample_text(s, "%s of each step goes to communication at %s.",
                                         fmt_percent((double)q->comm_ns / (double)mean).text, q->label);
     q->support = "Data loading and I/O are not limiting.";
+    q->confidence_because = "";
     for (int c = 0; c < N_CLASSES; c++)
         q->classes[c] = (struct class_result){.cls = (enum cause_class)c,
                                               .rule = "above 20 % of step time",
@@ -326,6 +327,7 @@ static void sample_init(struct sample *s, const char *hostile)
     rep->notes[1] =
         (struct note){NOTE_GAP, 0, NOTE_MISSING, hostile ? hostile : "No GPU was found, so there are no GPU metrics."};
     rep->node_label = "emulated nodes";
+    rep->baseline = "";
     rep->headline =
         hostile ? hostile
                 : "Gradient synchronisation limits scaling beyond 2 nodes: at 4 nodes 57 % of each step (62.4 of 110 "
@@ -334,13 +336,9 @@ static void sample_init(struct sample *s, const char *hostile)
     rep->first_action =
         "Overlapping the decoder's gradients with the encoder's backward pass can hide up to 29 ms a step.";
     rep->how_sure = "57 steps over 1 run per node count; 95 % interval of the share 55 to 59 %.";
-    static const char markdown[] =
-        "# Bottleneck analysis\n\n## Executive Summary\n\nText with `code` and <script>alert(1)</script>.\n\n"
-        "| Nodes | Step |\n| --- | ---: |\n| 1 | 160 ms |\n| 4 | 110 ms |\n";
     rep->n_documents = 2;
     rep->documents = sample_alloc(s, 2, sizeof *rep->documents);
-    rep->documents[0] =
-        (struct document){"BOTTLENECK_ANALYSIS.md", "the analysis in words", markdown, sizeof markdown - 1};
+    rep->documents[0] = (struct document){"BOTTLENECK_ANALYSIS.md", "the analysis in words", "# Analysis\n", 11};
     rep->documents[1] = (struct document){"report.json", "every number", "{}\n", 3};
 }
 

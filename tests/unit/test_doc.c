@@ -1,5 +1,6 @@
 /* A page as a tree, and what each writer makes of it. */
 #include "render/doc/doc.h"
+#include "render/write/html.h"
 #include "render/write/markdown.h"
 #include "render/write/text.h"
 
@@ -97,6 +98,39 @@ static void test_text(void **state)
     doc_release(&d);
 }
 
+static void test_html(void **state)
+{
+    (void)state;
+    struct doc d;
+    make_page(&d);
+    assert_written(
+        &d, write_html,
+        "<h1 id=\"runs-of-dcrnn\">Runs of DCRNN</h1>\n<p><strong>Read this first:</strong></p>\n"
+        "<ul>\n<li>1 caveat</li>\n<li>another, <code>--batch 2</code></li>\n</ul>\n"
+        "<h2 id=\"what-to-do\">What to do</h2>\n<pre><code>dcrnn-train --batch 2\n</code></pre>\n"
+        "<ol>\n<li>First</li>\n<li>second</li>\n</ol>\n"
+        "<section class=\"scroll\" tabindex=\"0\" aria-label=\"Table 1\"><table>\n<thead>\n<tr>"
+        "<th scope=\"col\">Part</th><th scope=\"col\" class=\"num\">ms</th><th scope=\"col\">Remark</th></tr>\n"
+        "</thead>\n<tbody>\n<tr><td>compute</td><td class=\"num\">86.5</td><td></td></tr>\n"
+        "<tr><td><strong>step</strong></td><td class=\"num\">100</td><td>of one rank</td></tr>\n"
+        "</tbody>\n</table></section>\n"
+        "<details><summary>4 nodes</summary>\n<p>Compute limits.</p>\n</details>\n<p>The end.</p>\n");
+    doc_release(&d);
+}
+
+static void test_html_escapes(void **state)
+{
+    (void)state;
+    struct doc d = {0};
+    doc_heading(&d, 2, "<script>");
+    doc_heading(&d, 2, "Script");
+    doc_command(&d, "", "a && <b>");
+    assert_written(&d, write_html,
+                   "<h2 id=\"script\">&lt;script&gt;</h2>\n<h2 id=\"script-2\">Script</h2>\n"
+                   "<pre><code>a &amp;&amp; &lt;b&gt;\n</code></pre>\n");
+    doc_release(&d);
+}
+
 /* A line takes 96 characters, not bytes, and no number is torn from its unit. */
 static void test_text_wraps(void **state)
 {
@@ -149,8 +183,10 @@ static void test_failed_text(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_markdown),   cmocka_unit_test(test_markdown_escapes), cmocka_unit_test(test_text),
-        cmocka_unit_test(test_text_wraps), cmocka_unit_test(test_text_tables),      cmocka_unit_test(test_failed_text),
+        cmocka_unit_test(test_markdown),    cmocka_unit_test(test_markdown_escapes),
+        cmocka_unit_test(test_html),        cmocka_unit_test(test_html_escapes),
+        cmocka_unit_test(test_text),        cmocka_unit_test(test_text_wraps),
+        cmocka_unit_test(test_text_tables), cmocka_unit_test(test_failed_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

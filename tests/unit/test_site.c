@@ -421,8 +421,12 @@ static void test_empty_report(void **state)
                                 .series = -1,
                                 .steps_why = REASON(TRACES_WITHOUT_STEPS),
                                 .headline = "Nothing can be said.",
-                                .support = ""};
+                                .support = "",
+                                .confidence_because = ""};
+    for (int c = 0; c < N_CLASSES; c++)
+        result.classes[c] = (struct class_result){.cls = (enum cause_class)c, .text = ""};
     struct report rep = {.title = "a",
+                         .baseline = "",
                          .runs = &result,
                          .n_runs = 1,
                          .unit = COUNTS_NODES,
