@@ -234,8 +234,8 @@ static const char *kind_of(const struct run *r)
     return is_training(r)   ? "Training"
            : *program_of(r) ? program_of(r)
            : !r->is_foreign ? "Run"
-           : r->n_traces    ? r->traces[0].kind
-           : r->n_tables    ? r->tables[0].kind
+           : r->n_traces    ? foreign_kind_words(r->traces[0].kind)
+           : r->n_tables    ? foreign_kind_words(r->tables[0].kind)
            : n_gpus         ? "GPU monitor"
                             : "Run";
 }

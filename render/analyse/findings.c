@@ -82,8 +82,7 @@ static void note_accounting(struct report *rep, struct run_result *r)
     enum { MOST = 4 };
     int n = 0;
     for (int i = 0; i < r->run->n_tables && n < MOST && (r->has_steps || r->run->n_tables > 1); i++) {
-        const char *text =
-            strcmp(r->run->tables[i].kind, "sacct table") == 0 ? accounting_ended(rep, &r->run->tables[i]) : "";
+        const char *text = r->run->tables[i].kind == FOREIGN_SACCT ? accounting_ended(rep, &r->run->tables[i]) : "";
         if (*text) {
             r->notes[r->n_notes++] = text;
             n++;

@@ -45,7 +45,7 @@ int run_may_be_torch(const struct run *r)
     for (int i = 0; i < r->n_traces; i++) {
         if (has_torch_names(&r->traces[i]))
             return 1;
-        n_silent += strcmp(r->traces[i].kind, "Kineto trace") == 0 && r->traces[i].operators.n_names == 0;
+        n_silent += r->traces[i].kind == FOREIGN_KINETO && r->traces[i].operators.n_names == 0;
     }
     if (r->n_command)
         return is_torch_command(r);

@@ -74,7 +74,7 @@ void dcgm_activity_table(struct run *r, const struct dcgm_activity *a, const cha
             if (!n)
                 continue;
             if (!t)
-                t = run_add_table(r, file, "DCGM activity",
+                t = run_add_table(r, file, FOREIGN_DCGM,
                                   "How busy the parts of each GPU were, by DCGM's profiling counters: shares of the "
                                   "sampled time (%) and rates (MB/s), over the samples",
                                   "GPU|Part|Unit|#Mean|#Least|#Greatest|#Samples");

@@ -379,7 +379,7 @@ int kineto_read(struct foreign_trace *out, struct dcr_arena *arena, struct dcr_s
 {
     struct walk k = {.name = s->name, .header = {.rank = -1, .world_size = -1}};
     struct json_index index = {0};
-    *out = (struct foreign_trace){.file = s->name, .kind = "Kineto trace", .rank = -1, .world_size = -1};
+    *out = (struct foreign_trace){.file = s->name, .kind = FOREIGN_KINETO, .rank = -1, .world_size = -1};
     k.sink.activity = activity_new(0);
     k.sink.pairs = kineto_pairs_new();
     k.sink.trace = out;

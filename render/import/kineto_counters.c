@@ -79,7 +79,7 @@ void kineto_counters_tables(struct run *r, const struct foreign_trace *t)
     if (!c)
         return;
     struct foreign_table *f =
-        run_add_table(r, t->file, "Kineto trace", "counters of its ranges (CUPTI), which say nothing of time",
+        run_add_table(r, t->file, FOREIGN_KINETO, "counters of its ranges (CUPTI), which say nothing of time",
                       "Counter|#Ranges with it|#Sum|#Mean of a range");
     for (int i = 0; i < c->n_counters; i++) {
         const struct range_sum *s = &c->counters[i];
@@ -96,7 +96,7 @@ void kineto_counters_tables(struct run *r, const struct foreign_trace *t)
     if (!c->has_flop)
         return;
     qsort(c->kernels, (size_t)c->n_kernels, sizeof *c->kernels, compare);
-    f = run_add_table(r, t->file, "Kineto trace",
+    f = run_add_table(r, t->file, FOREIGN_KINETO,
                       "floating-point operations of its kernels by those counters: adds, products, and twice the fused "
                       "ones, of FP16 twice that (two values an instruction), of all precisions that were counted; "
                       "work of tensor cores is not in them. FLOP/s are n/a because the ranges have no times of their "

@@ -106,7 +106,7 @@ int memory_timeline_read(struct run *r, struct dcr_stream *s, struct dcr_err *er
     if (rc)
         return rc;
     struct foreign_table *t =
-        run_add_table(r, s->name, "PyTorch memory timeline", "Memory of the framework by kind of tensor, bytes",
+        run_add_table(r, s->name, FOREIGN_MEMORY_TIMELINE, "Memory of the framework by kind of tensor, bytes",
                       "Kind|#At the peak of all|#Own peak|#At the end");
     for (int k = 0; k < N_KINDS; k++) {
         table_add(r, t, "%s", kinds[k]);

@@ -270,7 +270,7 @@ static void take_row(struct test *t, char **w, int n_extra, const double v[7])
     struct run *r = t->r;
     struct foreign_table *table =
         t->is_open ? &r->tables[r->n_tables - 1]
-                   : run_add_table(r, t->file, "nccl-tests log", "",
+                   : run_add_table(r, t->file, FOREIGN_NCCL_TESTS, "",
                                    "#Bytes|#Out of place, us|#algbw, GB/s|#busbw, GB/s|#In place, us|#busbw in place, "
                                    "GB/s");
     t->is_open = 1;

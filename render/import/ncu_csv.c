@@ -307,11 +307,10 @@ static int read_raw(struct profile *p, struct dcr_err *err)
 static void write_table(const struct profile *p, const char *file)
 {
     enum style style = p->n_only[COMMA] > p->n_only[POINT] ? COMMA : POINT;
-    struct foreign_table *t =
-        run_add_table(p->run, file, "ncu kernels (CSV)",
-                      "Kernels under the profiler, means over their runs; shares are of the device's peak",
-                      "Kernel|#Profiled|#Duration|#Compute throughput, %|#Memory throughput, %|"
-                      "#DRAM throughput, %|#Achieved occupancy, %");
+    struct foreign_table *t = run_add_table(
+        p->run, file, FOREIGN_NCU, "Kernels under the profiler, means over their runs; shares are of the device's peak",
+        "Kernel|#Profiled|#Duration|#Compute throughput, %|#Memory throughput, %|"
+        "#DRAM throughput, %|#Achieved occupancy, %");
     for (int i = 0; i < p->n; i++) {
         const struct kernel *k = &p->kernels[i];
         int64_t most = 0;

@@ -194,7 +194,7 @@ static int next(struct run *r, struct dcr_csv *csv, const char *file, struct dcr
 
 int nsys_gpu_csv_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
 {
-    struct foreign_trace t = {.file = s->name, .kind = "nsys GPU trace (CSV)", .rank = -1, .world_size = -1};
+    struct foreign_trace t = {.file = s->name, .kind = FOREIGN_NSYS_GPU_CSV, .rank = -1, .world_size = -1};
     struct from_line *lines = malloc(sizeof *lines);
     struct activity *a = activity_new(0);
     struct dcr_csv *csv = NULL;
@@ -296,7 +296,7 @@ int nsys_api_csv_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
                         (long long)n_bad, n_bad == 1 ? " has" : "s have");
         qsort(calls, (size_t)n, sizeof *calls, by_time);
         struct foreign_table *t =
-            run_add_table(r, s->name, "nsys API trace (CSV)", "Calls of the CUDA API, by summed time",
+            run_add_table(r, s->name, FOREIGN_NSYS_API_CSV, "Calls of the CUDA API, by summed time",
                           "Call|#Calls|#Sum, ns|#Mean, ns|#Max, ns");
         for (int i = 0; i < n; i++) {
             table_add(r, t, "%s", calls[i].name);

@@ -329,7 +329,7 @@ static void name_devices(struct nsys *x, struct run *r)
 
 int nsys_sqlite_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
 {
-    struct nsys x = {.trace = {.file = s->name, .kind = "nsys SQLite export", .rank = -1, .world_size = -1}};
+    struct nsys x = {.trace = {.file = s->name, .kind = FOREIGN_NSYS_SQLITE, .rank = -1, .world_size = -1}};
     int rc = nsys_file_open(&x.file, s, err);
     if (rc)
         goto out;

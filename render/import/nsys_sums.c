@@ -106,7 +106,7 @@ static void begin(struct run *r, const char *file, char **cells, int n, struct r
         x->is_share[i] = strstr(cells[i], "(%)") != NULL;
         x->is_number[i] = strchr(cells[i], '(') != NULL || is_one_of(cells[i], amounts);
     }
-    x->table = run_add_table(r, file, "nsys summary (CSV)", caption_of(cells, n),
+    x->table = run_add_table(r, file, FOREIGN_NSYS_SUMMARY, caption_of(cells, n),
                              dcr_arena_strdup(&r->arena, dcr_buf_text(&columns)));
     x->table->n_columns = n; /* as split, whatever is in their names */
     dcr_buf_release(&columns);

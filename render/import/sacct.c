@@ -151,7 +151,7 @@ int sacct_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
         if (n_fixed)
             free(cells[i]);
     }
-    t = run_add_table(r, s->name, "sacct table", "Slurm's accounting of the job and its steps",
+    t = run_add_table(r, s->name, FOREIGN_SACCT, "Slurm's accounting of the job and its steps",
                       dcr_arena_strdup(&r->arena, dcr_buf_text(&columns)));
     t->n_columns = n_columns; /* as split, whatever is in their names */
     if (n_fixed) {

@@ -95,7 +95,7 @@ int sacct_json_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
         if (!*id)
             continue;
         if (!t)
-            t = run_add_table(r, s->name, "sacct table", "Slurm's accounting of the job and its steps",
+            t = run_add_table(r, s->name, FOREIGN_SACCT, "Slurm's accounting of the job and its steps",
                               "JobID|JobName|Partition|State|Elapsed|NNodes");
         table_add(r, t, "%s", id);
         add_word(r, t, json_object_get(job, "name"));

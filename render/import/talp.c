@@ -245,7 +245,7 @@ int talp_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
     modernise(o);
     walk(r, NULL, &f, "", o, 0);
     if (f.n_regions)
-        walk(r, run_add_table(r, s->name, "TALP report", caption_of(r, &f), columns_of(r, &f)), &f, "", o, 0);
+        walk(r, run_add_table(r, s->name, FOREIGN_TALP, caption_of(r, &f), columns_of(r, &f)), &f, "", o, 0);
     else
         rc = dcr_err_set(err, DCR_FAIL, "'%s' is a TALP report without regions", s->name);
     if (f.n_impossible)

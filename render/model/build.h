@@ -45,7 +45,7 @@ void run_add_trace(struct run *r, const struct foreign_trace *t);
 void run_take_trace_steps(struct run *r);
 /** run_add_table - a table of a foreign file, empty. columns: as in struct foreign_table; texts are borrowed.
  *  returns  borrows, until the next call */
-struct foreign_table *run_add_table(struct run *r, const char *file, const char *kind, const char *caption,
+struct foreign_table *run_add_table(struct run *r, const char *file, enum foreign_kind kind, const char *caption,
                                     const char *columns);
 /** table_add - the next cell, row by row; rows beyond FOREIGN_MAX_ROWS are counted and not kept. */
 void table_add(struct run *r, struct foreign_table *t, const char *fmt, ...) DCR_PRINTF(3, 4);

@@ -5,6 +5,31 @@
 #include "lib/reduce.h"
 #include "render/model/device.h"
 
+/* What kind of file of another tool a trace or a table is from. X(id, words in report.json and on pages) */
+#define FOREIGN_KINDS(X)                                      \
+    X(FOREIGN_KINETO, "Kineto trace")                         \
+    X(FOREIGN_CUPTI, "CUPTI activity in the trace of a rank") \
+    X(FOREIGN_NSYS_SQLITE, "nsys SQLite export")              \
+    X(FOREIGN_NSYS_GPU_CSV, "nsys GPU trace (CSV)")           \
+    X(FOREIGN_NSYS_API_CSV, "nsys API trace (CSV)")           \
+    X(FOREIGN_NSYS_SUMMARY, "nsys summary (CSV)")             \
+    X(FOREIGN_NCU, "ncu kernels (CSV)")                       \
+    X(FOREIGN_MEMORY_TIMELINE, "PyTorch memory timeline")     \
+    X(FOREIGN_DCGM, "DCGM activity")                          \
+    X(FOREIGN_NCCL_TESTS, "nccl-tests log")                   \
+    X(FOREIGN_SACCT, "sacct table")                           \
+    X(FOREIGN_TALP, "TALP report")
+enum foreign_kind {
+    FOREIGN_UNKNOWN = 0,
+#define X(id, words) id,
+    FOREIGN_KINDS(X)
+#undef X
+};
+/** foreign_kind_words - "" of FOREIGN_UNKNOWN. */
+const char *foreign_kind_words(enum foreign_kind k);
+/** foreign_is_nsys - is it a trace or a table of Nsight Systems, in whatever format? */
+int foreign_is_nsys(enum foreign_kind k);
+
 /* What the host named: operators of a framework (cpu_op), its annotations, NVTX ranges. X(id, key) */
 #define OPERATOR_KINDS(X)      \
     X(OPERATOR_OP, "operator") \
@@ -71,7 +96,7 @@ struct range_counters {
 /* A trace of one process. */
 struct foreign_trace {
     const char *file;
-    const char *kind;         /* "Kineto trace", "nsys SQLite export" ... */
+    enum foreign_kind kind;
     int64_t rank, world_size; /* -1 = not said */
     const char *first_model;  /* of the first GPU that the file describes, used or not; NULL, "" = none */
     int64_t n_events;         /* of any kind */
@@ -94,9 +119,10 @@ struct foreign_trace {
 
 /* Numbers of a file that are shown as they are: results of a benchmark, of another analysis, accounting. */
 struct foreign_table {
-    const char *file, *kind; /* "nccl-tests log" ... */
-    const char *caption;     /* what the rows are, window and units */
-    const char *columns;     /* "Name|#Mean, ms": # = numbers */
+    const char *file;
+    enum foreign_kind kind;
+    const char *caption; /* what the rows are, window and units */
+    const char *columns; /* "Name|#Mean, ms": # = numbers */
     int n_columns;
     const char **cells; /* shape (n_cells): rows of n_columns */
     size_t n_cells, cells_cap;

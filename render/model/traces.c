@@ -52,7 +52,7 @@ void run_add_trace(struct run *r, const struct foreign_trace *t)
             kept->file, (long long)t->n_unpaired, t->n_unpaired == 1 ? "event has" : "events have");
 }
 
-struct foreign_table *run_add_table(struct run *r, const char *file, const char *kind, const char *caption,
+struct foreign_table *run_add_table(struct run *r, const char *file, enum foreign_kind kind, const char *caption,
                                     const char *columns)
 {
     r->tables = arena_grow(&r->arena, r->tables, (size_t)r->n_tables, &r->tables_cap, sizeof *r->tables);
@@ -118,7 +118,7 @@ void run_take_trace_steps(struct run *r)
         if (k)
             run_take_steps(k, &t->steps);
     }
-    int is_one = r->is_foreign && r->n_traces == 1 && strcmp(r->traces[0].kind, "Kineto trace") == 0; /* one process */
+    int is_one = r->is_foreign && r->n_traces == 1 && r->traces[0].kind == FOREIGN_KINETO; /* one process */
     if (!r->n_ranks)
         r->n_ranks = n ? n : is_one;
 }
@@ -153,4 +153,20 @@ void run_sort_traces(struct run *r)
         qsort(r->tables, (size_t)r->n_tables, sizeof *r->tables, compare_table);
     for (int i = 0; i < r->n_tables; i++)
         r->tables[i].n_left_out /= r->tables[i].n_columns;
+}
+
+const char *foreign_kind_words(enum foreign_kind k)
+{
+    static const char *const words[] = {"",
+#define X(id, words) words,
+                                        FOREIGN_KINDS(X)
+#undef X
+    };
+    return words[k];
+}
+
+int foreign_is_nsys(enum foreign_kind k)
+{
+    return k == FOREIGN_NSYS_SQLITE || k == FOREIGN_NSYS_GPU_CSV || k == FOREIGN_NSYS_API_CSV ||
+           k == FOREIGN_NSYS_SUMMARY;
 }

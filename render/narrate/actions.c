@@ -307,7 +307,7 @@ const char *action_for_unnamed(struct report *rep, const struct run_result *r)
         !r->run->n_traces
             ? "put NVTX ranges (nvtxRangePush, nvtxRangePop) around loading, computing, MPI calls and the "
               "writing of files in a step"
-        : strncmp(r->run->traces[0].kind, "nsys", 4) == 0
+        : foreign_is_nsys(r->run->traces[0].kind)
             ? "put NVTX ranges around the parts of a step on the host, and trace the runtime's calls"
             : "put torch.profiler.record_function around the parts of the loop that launch nothing, or "
               "profile with_stack=True";

@@ -110,7 +110,7 @@ const char *device_action(struct report *rep, const struct run_result *r)
     const struct run_device *d = most_idle(r->run, &n);
     if (!d || marks_steps(r->run))
         return NULL;
-    int is_by_nvtx = strcmp(r->run->traces[0].kind, "Kineto trace") != 0;
+    int is_by_nvtx = r->run->traces[0].kind != FOREIGN_KINETO;
     const char *mark = is_by_nvtx ? "an NVTX range \"step\" around each" : "the profiler's step() behind each";
     for (int c = 1; c < N_IDLE_CAUSES; c++)
         largest = d->idle_ns[c] > d->idle_ns[largest] ? c : largest;

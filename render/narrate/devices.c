@@ -97,7 +97,7 @@ static json_t *device(const struct run_result *r, const struct foreign_trace *t,
     value_set(o, "overlap_ratio", value_real(overlap >= 0, overlap));
     value_set(o, "non_compute_ns", json_integer(non_compute));
     value_set(o, "non_compute_ratio", value_real(span > 0, (double)non_compute / (double)(span > 0 ? span : 1)));
-    value_set(o, "source", value_string(t->kind));
+    value_set(o, "source", value_string(foreign_kind_words(t->kind)));
     value_set(o, "model", value_text(d->model));
     value_set(o, "rank", d->rank >= 0 ? json_integer(d->rank) : json_null());
     value_set(o, "idle_causes_ns", idle_causes(d->has_idle_causes, d->idle_ns));
@@ -157,7 +157,7 @@ static json_t *table(const struct run_result *r, const struct foreign_table *t)
     }
     value_set(o, "run", value_string(r->slug));
     value_set(o, "file", value_string(t->file));
-    value_set(o, "kind", value_string(t->kind));
+    value_set(o, "kind", value_string(foreign_kind_words(t->kind)));
     value_set(o, "caption", value_string(t->caption));
     value_set(o, "columns", columns);
     value_set(o, "rows", rows);
@@ -197,7 +197,7 @@ static json_t *operators(const struct run_result *r, const struct host_operators
 
 static json_t *of_trace(const struct run_result *r, const struct foreign_trace *t)
 {
-    json_t *o = operators(r, &t->operators, t->kind);
+    json_t *o = operators(r, &t->operators, foreign_kind_words(t->kind));
     value_set(o, "file", value_string(t->file));
     value_set(o, "rank", t->rank >= 0 ? json_integer(t->rank) : json_null());
     value_set(o, "because", t->operators.n ? json_null() : value_string("the trace holds no operators and no ranges"));

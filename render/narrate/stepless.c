@@ -140,19 +140,19 @@ static const char *say_activity(struct report *rep, const struct run *r, const s
 
 static const char *say_table(struct report *rep, const struct run *r, const struct foreign_table *t)
 {
-    if (strcmp(t->kind, "nccl-tests log") == 0)
+    if (t->kind == FOREIGN_NCCL_TESTS)
         return say_nccl_tests(rep, r, t->file);
-    if (strcmp(t->kind, "PyTorch memory timeline") == 0)
+    if (t->kind == FOREIGN_MEMORY_TIMELINE)
         return say_memory(rep, t);
-    if (strcmp(t->kind, "DCGM activity") == 0)
+    if (t->kind == FOREIGN_DCGM)
         return say_activity(rep, r, t);
-    const char *ended = strcmp(t->kind, "sacct table") == 0 ? accounting_ended(rep, t) : "";
+    const char *ended = t->kind == FOREIGN_SACCT ? accounting_ended(rep, t) : "";
     if (*ended)
         return ended;
-    const char *kernels = strncmp(t->kind, "ncu", 3) == 0 ? say_kernels(rep, r, t) : "";
+    const char *kernels = t->kind == FOREIGN_NCU ? say_kernels(rep, r, t) : "";
     if (*kernels)
         return kernels;
-    if (strncmp(t->kind, "nsys", 4) == 0 && table_rows(t))
+    if (foreign_is_nsys(t->kind) && table_rows(t))
         return say_nsys(rep, t);
     return table_rows(t) ? report_text(rep, "'%s' is shown as it is: %s.", t->file, t->caption) : "";
 }

@@ -43,7 +43,7 @@ static const char *steps_action(const struct run *r)
                "mark "
                "the steps, the profiler's step() behind each.";
     if (r->n_traces && !is_marked)
-        return strncmp(r->traces[0].kind, "nsys", 4) == 0
+        return foreign_is_nsys(r->traces[0].kind)
                    ? "Mark the steps of the next run with NVTX, a range \"step\" around each."
                    : "Mark the steps of the next run, the profiler's step() behind each.";
     return "Let dccollect run watch the next run; it records the steps and their phases.";

@@ -40,7 +40,7 @@ static int region_at(const struct foreign_table *t, size_t row, struct region *g
 static int region_of(const struct foreign_table *t, struct region *g)
 {
     size_t longest = 0;
-    if (strcmp(t->kind, "TALP report") != 0 || table_rows(t) == 0)
+    if (t->kind != FOREIGN_TALP || table_rows(t) == 0)
         return 0;
     for (size_t i = 1; i < table_rows(t); i++)
         if (strcmp(table_cell(t, longest, 0), "Global") != 0 &&

@@ -72,7 +72,7 @@ int trace_gpu_finish(struct trace_gpu *g, struct run *r, int rank, const char *n
         rc = dcr_err_set(err, DCR_FATAL, "out of memory reading '%s'", name);
     if (g->activity && rc == 0) {
         g->trace.file = name;
-        g->trace.kind = "CUPTI activity in the trace of a rank";
+        g->trace.kind = FOREIGN_CUPTI;
         g->trace.rank = rank;
         g->trace.world_size = -1;
         rc = activity_finish(g->activity, &r->arena, &g->trace.devices, &g->trace.n_devices, &g->trace.steps, err);

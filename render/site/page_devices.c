@@ -301,11 +301,12 @@ json_t *view_devices(struct site *s, int run)
 
 static json_t *foreign(struct site *s, const struct foreign_table *f)
 {
-    json_t *t = view_table(s,
-                           f->n_left_out ? site_text(s, "%s, %s: %s; %s more rows are not shown", f->file, f->kind,
-                                                     f->caption, site_int(s, f->n_left_out))
-                                         : site_text(s, "%s, %s: %s", f->file, f->kind, f->caption),
-                           f->columns);
+    json_t *t =
+        view_table(s,
+                   f->n_left_out ? site_text(s, "%s, %s: %s; %s more rows are not shown", f->file,
+                                             foreign_kind_words(f->kind), f->caption, site_int(s, f->n_left_out))
+                                 : site_text(s, "%s, %s: %s", f->file, foreign_kind_words(f->kind), f->caption),
+                   f->columns);
     for (size_t i = 0; i < f->n_cells; i++)
         if (i % (size_t)f->n_columns == 0)
             view_row(s, t, f->cells[i]);

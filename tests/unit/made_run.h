@@ -85,7 +85,7 @@ static inline struct run *made_traced_run(int n, const int64_t (*gpu)[3], int n_
             made_step(r, &made, part);
             made.steps[s].runtime_ns = 30;
         }
-        struct foreign_trace t = {.file = i ? "1.json" : "0.json", .kind = "Kineto trace", .rank = i, .world_size = n};
+        struct foreign_trace t = {.file = i ? "1.json" : "0.json", .kind = FOREIGN_KINETO, .rank = i, .world_size = n};
         t.steps = (struct reduced){.steps = made.steps,
                                    .n_steps = made.n_steps,
                                    .collectives = made.collectives,

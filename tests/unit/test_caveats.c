@@ -228,7 +228,7 @@ static void test_other_caveats(void **state)
                                .steps_ns = 100,
                                .steps_kernel_ns = 50,
                                .steps_busy_ns = 50};
-        struct foreign_trace t = {.file = "t.json", .kind = "", .devices = &d, .n_devices = 1};
+        struct foreign_trace t = {.file = "t.json", .devices = &d, .n_devices = 1};
         gpu = (struct run_gpu){0};
         r = parts(0, 0, 0);
         sampled_add(r, &gpu.utilization_percent, 0, percent);
@@ -249,7 +249,7 @@ static const char *notes_of_gpus(struct run_device d, int n)
     static char text[4096];
     struct run_device all[4];
     struct run *r = made_even_run(1, 64, 40, 100, 0, 0, 0), *runs[] = {r};
-    struct foreign_trace t = {.file = "t.json", .kind = "", .rank = 0, .devices = all, .n_devices = n};
+    struct foreign_trace t = {.file = "t.json", .rank = 0, .devices = all, .n_devices = n};
     struct report rep = {0};
     struct analyse_options o = {.thresholds = thresholds_default()};
     d.file = "t.json";
@@ -345,7 +345,7 @@ static void test_loose_ranks(void **state)
     struct run *runs[N];
     struct foreign_trace t[N];
     for (int i = 0; i < N; i++) {
-        t[i] = (struct foreign_trace){.file = "", .kind = "", .rank = given[i].rank, .world_size = given[i].of};
+        t[i] = (struct foreign_trace){.file = "", .rank = given[i].rank, .world_size = given[i].of};
         runs[i] = made_even_run(1, 64, 40, 100, 0, 0, 0);
         runs[i]->archive = given[i].file;
         runs[i]->is_foreign = 1;

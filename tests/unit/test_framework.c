@@ -67,14 +67,15 @@ static void test_traces(void **state)
 {
     (void)state;
     static const struct {
-        const char *kind, *kernel, *operator;
+        enum foreign_kind kind;
+        const char *kernel, *operator;
         int want;
-    } c[] = {{"nsys SQLite export", "par_ranged2d_kernel", NULL, 0},
-             {"nsys SQLite export", "void at::native::vectorized_elementwise_kernel<4>", NULL, 1},
-             {"nsys SQLite export", "gemm", "aten::mm", 1},
-             {"Kineto trace", "volta_sgemm_64x64_tn", NULL, 1}, /* nothing tells: the format is PyTorch's */
-             {"Kineto trace", "gemm", "aten::mm", 1},
-             {"Kineto trace", "fusion_12", "XlaModule", 0}};
+    } c[] = {{FOREIGN_NSYS_SQLITE, "par_ranged2d_kernel", NULL, 0},
+             {FOREIGN_NSYS_SQLITE, "void at::native::vectorized_elementwise_kernel<4>", NULL, 1},
+             {FOREIGN_NSYS_SQLITE, "gemm", "aten::mm", 1},
+             {FOREIGN_KINETO, "volta_sgemm_64x64_tn", NULL, 1}, /* nothing tells: the format is PyTorch's */
+             {FOREIGN_KINETO, "gemm", "aten::mm", 1},
+             {FOREIGN_KINETO, "fusion_12", "XlaModule", 0}};
     for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
         struct run *run = run_new("t");
         struct device_name name = {.name = c[i].kernel};

@@ -111,7 +111,7 @@ static void test_trace(void **state)
     for (int is_driver = 0; is_driver < 2; is_driver++) {
         struct run *r = made_even_run(1, 64, 40, 100, 0, 0, 0);
         struct run_device d = {.model = "", .memory_total_bytes = 100};
-        struct foreign_trace f = {.file = "t.json", .kind = "", .devices = &d, .n_devices = 1};
+        struct foreign_trace f = {.file = "t.json", .devices = &d, .n_devices = 1};
         d.file = "t.json";
         d.idle_because = d.sm_because = d.occupancy_because = "";
         d.memory = (struct device_memory){.n = 4, .is_driver = is_driver, .peak_allocated = 40, .peak_reserved = -1};

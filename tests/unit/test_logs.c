@@ -144,7 +144,7 @@ static void test_activity(void **state)
                                  "GPU 0 0.75 0.2 N/A 3000000\nGPU 1 0.1 0 1.5 0\n"),
                      0);
     assert_int_equal(run->n_tables, 1);
-    assert_string_equal(run->tables[0].kind, "DCGM activity");
+    assert_int_equal(run->tables[0].kind, FOREIGN_DCGM);
     assert_int_equal(run->tables[0].n_cells, 7 * 7); /* 1.5 of the time is none */
     check_row(0, (const char *const[]){"GPU 0", "multiprocessors active", "%", "62.5", "50", "75", "2"});
     check_row(2, (const char *const[]){"GPU 0", "memory active", "%", "33", "33", "33", "1"});

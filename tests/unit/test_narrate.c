@@ -372,20 +372,21 @@ static void test_how_steps_can_be_known(void **state)
 {
     (void)state;
     static const struct {
-        const char *collector, *trace;
+        const char *collector;
+        enum foreign_kind trace;
         size_t n_marked;
         enum reason_code why;
         const char *action;
         int64_t n_events;
     } c[] = {
-        {"", NULL, 0, REASON_NO_STEPS, "Let dccollect run watch the next run; it", 0},
-        {"0.1.0", NULL, 0, REASON_STEPS_NOT_NAMED, "Name the steps of the program with NVTX, ", 0},
-        {"", "nsys SQLite export", 0, REASON_TRACES_WITHOUT_STEPS, "Mark the steps of the next run with NVTX, a range",
+        {"", FOREIGN_UNKNOWN, 0, REASON_NO_STEPS, "Let dccollect run watch the next run; it", 0},
+        {"0.1.0", FOREIGN_UNKNOWN, 0, REASON_STEPS_NOT_NAMED, "Name the steps of the program with NVTX, ", 0},
+        {"", FOREIGN_NSYS_SQLITE, 0, REASON_TRACES_WITHOUT_STEPS, "Mark the steps of the next run with NVTX, a range",
          0},
-        {"", "Kineto trace", 0, REASON_TRACES_WITHOUT_STEPS, "Mark the steps of the next run, the profiler's step()",
+        {"", FOREIGN_KINETO, 0, REASON_TRACES_WITHOUT_STEPS, "Mark the steps of the next run, the profiler's step()",
          0},
-        {"", "Kineto trace", 3, REASON_TRACES_WITHOUT_STEPS, "Let dccollect run watch the next run; it", 0},
-        {"", "Kineto trace", 0, REASON_TRACES_WITHOUT_STEPS, "If the run used a GPU, record its work too", 9},
+        {"", FOREIGN_KINETO, 3, REASON_TRACES_WITHOUT_STEPS, "Let dccollect run watch the next run; it", 0},
+        {"", FOREIGN_KINETO, 0, REASON_TRACES_WITHOUT_STEPS, "If the run used a GPU, record its work too", 9},
     };
     for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
         struct fixture f = {.n = 1};
@@ -394,7 +395,7 @@ static void test_how_steps_can_be_known(void **state)
         f.runs[0] = made_run(1, 64);
         f.runs[0]->collector_version = c[i].collector;
         f.runs[0]->traces = &trace;
-        f.runs[0]->n_traces = c[i].trace != NULL;
+        f.runs[0]->n_traces = c[i].trace != FOREIGN_UNKNOWN;
         tell(&f);
         assert_int_equal(f.rep.runs[0].steps_why.code, c[i].why);
         assert_contains(f.rep.steps_action, c[i].action);
@@ -411,7 +412,7 @@ static void test_counts_without_tables(void **state)
 {
     (void)state;
     struct fixture f = {.n = 2};
-    struct foreign_trace trace = {.file = "t", .kind = "nsys export", .n_devices = 2, .n_events = 9};
+    struct foreign_trace trace = {.file = "t", .kind = FOREIGN_NSYS_SQLITE, .n_devices = 2, .n_events = 9};
     for (int i = 0; i < 2; i++) {
         struct run *r = f.runs[i] = i ? made_even_run(2, 64, 40, 80000000, 0, 0, 0) : made_run(1, 64);
         for (int k = 0; k < r->nodes_len; k++)

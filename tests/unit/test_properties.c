@@ -486,7 +486,7 @@ static struct run *tell_traces(const struct random_trace *t, int n, const int *o
         int k = order ? order[i] : i;
         struct swept s;
         sweep(&s, &t[k], 0, NULL, k == shifted ? shift_ns : 0, -1);
-        struct foreign_trace one = {.file = file[k], .kind = "Kineto trace", .rank = k, .world_size = n};
+        struct foreign_trace one = {.file = file[k], .kind = FOREIGN_KINETO, .rank = k, .world_size = n};
         one.steps = s.steps;
         one.devices = s.devices;
         one.n_devices = s.n;

@@ -913,7 +913,7 @@ static void test_host(void **state)
                                .steps_busy_ns = 25,
                                .steps_kernel_ns = 25,
                                .steps_idle_ns = {[IDLE_HOST] = 75}};
-        struct foreign_trace t = {.file = "t.json", .kind = "", .devices = &d, .n_devices = 1};
+        struct foreign_trace t = {.file = "t.json", .devices = &d, .n_devices = 1};
         for (int i = 0; i < 40; i++)
             made_step(r, run_rank_at(r, 0), part);
         r->traces = &t;
