@@ -288,7 +288,7 @@ FUZZ_CFLAGS = -std=c11 -D_GNU_SOURCE -I. -DDCR_VERSION='"$(VERSION)"' -O1 -gline
 FUZZ_TRAINER_SRC := $(wildcard trainer/data/*.c) $(addprefix trainer/,checkpoint.c dataset.c dataset_read.c dcrnn_config.c graph.c \
   graph_eigen.c graph_read.c npy.c rng.c scenario.c scenario_run.c table.c window_store.c window_store_write.c)
 FUZZ_OBJ = $(patsubst %.c,$(BUILD)/fuzz/%.o,$(LIB_SRC) $(FUZZ_TRAINER_SRC) $(filter-out render/main.c render/options.c render/draw/% render/site/%,$(RENDER_SRC)) \
-  render/site/html.c render/site/template.c)
+  render/site/template.c)
 fuzz-programs: $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(FUZZ_SRC))
 $(BUILD)/fuzz/%.o: %.c Makefile
 	@mkdir -p $(@D)

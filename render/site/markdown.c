@@ -2,7 +2,7 @@
  * Called by page_text.c for the formulas and the glossary. Test: tests/unit/test_markdown.c */
 #include "render/site/markdown.h"
 
-#include "render/site/html.h"
+#include "render/write/escape.h"
 
 #include <cmark.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 
 #include "lib/utf8.h"
 #include "render/say/format.h"
-#include "render/site/html.h"
+#include "render/write/escape.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 
 #include "lib/fs.h"
 #include "lib/stream.h"
-#include "render/site/html.h"
+#include "render/write/escape.h"
 #include "render/site/theme.h"
 
 #include <fcntl.h>

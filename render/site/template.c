@@ -2,7 +2,7 @@
  * it. Called by theme.c. Test: tests/unit/test_template.c */
 #include "render/site/template.h"
 
-#include "render/site/html.h"
+#include "render/write/escape.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #include "lib/fs.h"
 #include "lib/hash.h"
 #include "lib/stream.h"
-#include "render/site/html.h"
+#include "render/write/escape.h"
 #include "render/site/script.h"
 
 #include <errno.h>

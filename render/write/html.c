@@ -1,7 +1,7 @@
 /* html.c - see html.h. */
 #include "render/write/html.h"
 
-#include "render/site/html.h"
+#include "render/write/escape.h"
 
 /* What the parts of one page share. */
 struct page {

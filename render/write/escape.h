@@ -1,7 +1,7 @@
-/* html.h - all escaping of the site: one function per context. Bytes that are not UTF-8 and control characters become
+/* escape.h - all escaping of the site: one function per context. Bytes that are not UTF-8 and control characters become
  * U+FFFD, so that whatever an archive holds is text and nothing else. */
-#ifndef RENDER_SITE_HTML_H
-#define RENDER_SITE_HTML_H
+#ifndef RENDER_WRITE_ESCAPE_H
+#define RENDER_WRITE_ESCAPE_H
 
 #include "lib/buf.h"
 

@@ -1,5 +1,5 @@
-/* html.c - see html.h. Called by the template engine and by nothing that could forget it. */
-#include "render/site/html.h"
+/* escape.c - see escape.h. Called by the template engine and by nothing that could forget it. */
+#include "render/write/escape.h"
 
 #include "lib/utf8.h"
 
