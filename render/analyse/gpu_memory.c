@@ -131,7 +131,7 @@ static struct fmt percent(const struct thresholds *t, double ratio)
                              t->gpu_memory_risk};
     struct fmt f = fmt_percent(ratio);
     for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
-        if (ratio != limits[i] && strcmp(f.text, fmt_percent(limits[i]).text) == 0) {
+        if (ratio != limits[i] && fmt_is_same(f, fmt_percent(limits[i]))) {
             f = fmt_number(100 * ratio);
             strncat(f.text, " %", sizeof f.text - strlen(f.text) - 1);
             break;

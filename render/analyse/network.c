@@ -76,9 +76,22 @@ struct curves network_calibrated(struct report *rep, const struct series *s, enu
     return best;
 }
 
+/* A log may hold several tests. */
+static int is_first_of_log(const struct run_collective_test **tests, int n, const struct run_collective_test *t)
+{
+    for (int i = 0; i < n; i++)
+        if (strcmp(tests[i]->file, t->file) == 0)
+            return 0;
+    return 1;
+}
+
 struct curves network_nccl_tested(struct report *rep, enum network net)
 {
     struct curves c = {.of = "", .because = ""};
+    int n_tests = 0, n_used = 0;
+    for (int i = 0; i < rep->n_runs; i++)
+        n_tests += rep->runs[i].run->n_tests;
+    const struct run_collective_test **used = dcr_arena_alloc(&rep->arena, (size_t)(n_tests + 1) * sizeof *used);
     for (int i = 0; i < rep->n_runs; i++)
         for (int k = 0; k < rep->runs[i].run->n_tests; k++) {
             const struct run_collective_test *t = &rep->runs[i].run->tests[k];
@@ -93,9 +106,10 @@ struct curves network_nccl_tested(struct report *rep, enum network net)
                 continue;
             }
             add_curve(&c, t->n_ranks, t->points, t->n_points, t->is_across);
-            if (!strstr(c.of, report_text(rep, "'%s'", t->file)))
+            if (is_first_of_log(used, n_used, t))
                 c.of =
                     report_text(rep, "%s '%s'", *c.of ? report_text(rep, "%s,", c.of) : "the nccl-tests log", t->file);
+            used[n_used++] = t;
         }
     return c;
 }

@@ -333,6 +333,8 @@ struct note {
 
 /* A finished file of the site, written as it is. */
 struct document {
+    int run;           /* index into report.runs, -1 = of the report */
+    const char *name;  /* of its file, in the folder of the run */
     const char *path;  /* from the site's root: "report.json", "runs/<slug>/profiling_report.txt" */
     const char *title; /* for lists of files */
     const char *bytes;
@@ -359,9 +361,10 @@ struct report {
     int n_series;
     struct claim *claims;
     int n_claims;
-    int first_series;   /* that the headline is about, or that its run is of */
-    int first_claim;    /* what first_action is about; -1 none */
-    struct note *notes; /* caveats first, then gaps */
+    int headline_series; /* whose headline is that of the report, as it is; -1 none */
+    int first_series;    /* that the headline is about, or that its run is of */
+    int first_claim;     /* what first_action is about; -1 none */
+    struct note *notes;  /* caveats first, then gaps */
     int n_notes, n_gaps;
     const char **none; /* files beside the evidence that are none, and nothing is missing without them; ascending */
     int n_none;

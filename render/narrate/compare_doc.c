@@ -316,6 +316,7 @@ static void say_first(struct report *rep, const struct comparison *c)
     rep->verdict = report_text(rep, "%s%s%s%s Confidence is %s: %s.", short_verdict(rep, c), *c->tried_text ? " " : "",
                                c->tried_text, unfair(rep, c), confidence_word(c->confidence), c->confidence_because);
     rep->headline = c->sentence;
+    rep->headline_series = -1;
     rep->how_sure = report_text(rep, "%s counted in %s before, %s in %s after. Confidence is %s: %s.",
                                 fmt_count(c->steps_before, "step").text, fmt_count(c->n_before, "run").text,
                                 fmt_count(c->steps_after, "step").text, fmt_count(c->n_after, "run").text,

@@ -112,10 +112,10 @@ static const char *extrapolation_sentence(struct report *rep, const struct serie
 {
     if (s->n_ahead == 0) {
         const char *why = s->extrapolation_because;
-        return strncmp(why, "too few", 7) == 0 ? report_text(rep, " There are t%s.", why + 1)
+        return strncmp(why, "too few", 7) == 0 ? report_text(rep, "There are t%s.", why + 1)
                : strncmp(why, "n/a because no law", 18) == 0
                    ? report_text(rep,
-                                 " What more %ss would bring is n/a because no law of scaling fits what was measured.",
+                                 "What more %ss would bring is n/a because no law of scaling fits what was measured.",
                                  counted_word(rep->unit))
                    : "";
     }
@@ -124,7 +124,7 @@ static const char *extrapolation_sentence(struct report *rep, const struct serie
         if (s->laws[i].id == s->extrapolated_by)
             l = &s->laws[i];
     const char *text =
-        report_text(rep, " Extrapolated, not measured (%s, off by %s at most where it was measured):", l->name,
+        report_text(rep, "Extrapolated, not measured (%s, off by %s at most where it was measured):", l->name,
                     fmt_percent(l->residual_ratio).text);
     for (int i = 0; i < s->n_ahead; i++)
         text = report_text(rep, "%s%s at %s a speed-up of %s (95 %% interval %s)", text, i ? "," : "",
@@ -138,8 +138,8 @@ void series_scaling_texts(struct report *rep, struct series *s)
     say_unreliable(rep, s);
     say_scaling(rep, s);
     say_beyond(rep, s);
-    s->beyond_text = report_text(rep, "%s%s", s->beyond_text, extrapolation_sentence(rep, s));
-    s->beyond_text += *s->beyond_text == ' ';
+    const char *ahead = extrapolation_sentence(rep, s);
+    s->beyond_text = report_text(rep, "%s%s%s", s->beyond_text, *s->beyond_text && *ahead ? " " : "", ahead);
     series_all_reduce_text(rep, s);
 }
 

@@ -265,10 +265,13 @@ void top_sentences(struct report *rep)
     int n_scaling = 0;
     for (int i = 0; i < rep->n_series; i++)
         n_scaling += rep->series[i].n_points > 1;
+    rep->headline_series = s && *s->headline && n_scaling <= 1 ? (int)(s - rep->series) : -1;
     if (s && *s->headline && n_scaling > 1)
         rep->headline = report_text(rep, "%s (%s scaling): %s", s->label, scaling_word(s->kind), s->headline);
     if (s && *s->headline)
         rep->headline = with_losses(rep, s, rep->headline);
+    if (s && rep->headline != s->headline)
+        rep->headline_series = -1;
     rep->support = s && *s->support ? s->support : r->support;
     if (is_ranked) {
         const char *ranks = ranking_text(rep);

@@ -8,11 +8,14 @@
 
 #include <string.h>
 
-static void add(struct report *rep, const char *path, const char *title, struct dcr_buf *b, int *failed)
+/* run: -1 = of the report */
+static void add(struct report *rep, int run, const char *name, const char *title, struct dcr_buf *b, int *failed)
 {
     *failed |= b->failed;
     rep->documents[rep->n_documents++] = (struct document){
-        .path = path,
+        .run = run,
+        .name = name,
+        .path = run < 0 ? name : report_text(rep, "runs/%s/%s", rep->runs[run].slug, name),
         .title = title,
         .bytes = dcr_arena_strndup(&rep->arena, dcr_buf_text(b), b->len),
         .len = b->len,
@@ -31,23 +34,21 @@ int documents_make(struct report *rep, struct dcr_err *err)
     page_of_analysis(rep, &d);
     write_markdown(&d, &b);
     doc_release(&d);
-    add(rep, "BOTTLENECK_ANALYSIS.md", "Bottleneck analysis", &b, &failed);
+    add(rep, -1, "BOTTLENECK_ANALYSIS.md", "Bottleneck analysis", &b, &failed);
     page_of_summary(rep, &d);
     write_text(&d, &b);
     doc_release(&d);
-    add(rep, "bottleneck_summary.txt", "Summary", &b, &failed);
+    add(rep, -1, "bottleneck_summary.txt", "Summary", &b, &failed);
     narrate_report_json(rep, &b);
-    add(rep, "report.json", "Every number of this report", &b, &failed);
+    add(rep, -1, "report.json", "Every number of this report", &b, &failed);
     for (int i = 0; i < rep->n_runs; i++) {
         const struct run_result *r = &rep->runs[i];
         page_of_profile(rep, r, &d);
         write_text(&d, &b);
         doc_release(&d);
-        add(rep, report_text(rep, "runs/%s/profiling_report.txt", r->slug),
-            report_text(rep, "%s: profiling report", r->label), &b, &failed);
+        add(rep, i, "profiling_report.txt", report_text(rep, "%s: profiling report", r->label), &b, &failed);
         narrate_profiling_analysis_json(rep, r, &b);
-        add(rep, report_text(rep, "runs/%s/profiling_analysis.json", r->slug),
-            report_text(rep, "%s: every number", r->label), &b, &failed);
+        add(rep, i, "profiling_analysis.json", report_text(rep, "%s: every number", r->label), &b, &failed);
     }
     dcr_buf_release(&b);
     return failed ? dcr_err_set(err, DCR_FATAL, "out of memory writing the report's documents") : 0;

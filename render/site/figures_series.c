@@ -24,17 +24,23 @@ const char *node_title(struct site *s)
 
 /* ---- speed-up ---------------------------------------------------------------------------------------- */
 
-const char *series_unreliable(struct site *s, const struct series *series)
+static const char *why_unreliable(const struct series *series)
 {
     for (int i = series->n_points; i-- > 0;)
         if (*series->points[i].unreliable)
-            return site_text(s, "; unreliable: %s", series->points[i].unreliable);
+            return series->points[i].unreliable;
     return "";
+}
+
+const char *series_unreliable(struct site *s, const struct series *series)
+{
+    const char *why = why_unreliable(series);
+    return *why ? site_text(s, "; unreliable: %s", why) : "";
 }
 
 static json_t *speedup_table(struct site *s, const struct series *series)
 {
-    bool is_marked = *series_unreliable(s, series) != '\0';
+    bool is_marked = *why_unreliable(series) != '\0';
     const char *columns =
         site_text(s, "%s|#Ranks|#Runs|#Step time, mean|#Speed-up|95 %% interval|#Efficiency|#Speed-up of compute%s",
                   node_title(s), is_marked ? "|Unreliable" : "");
@@ -75,10 +81,9 @@ static const char *speedup_caption(struct site *s, const struct series *series)
                     ? " Whiskers are 95 % intervals from the mean and the standard deviation in the files, which "
                       "do not hold the steps themselves."
                     : " Whiskers are 95 % intervals by bootstrap over steps.";
-    const char *because = series_unreliable(s, series);
+    const char *because = why_unreliable(series);
     return site_text(s, "Throughput relative to the smallest run.%s%s%s%s", whiskers,
-                     *because ? " Hollow points are unreliable: " : "",
-                     *because ? because + strlen("; unreliable: ") : "", *because ? "." : "");
+                     *because ? " Hollow points are unreliable: " : "", because, *because ? "." : "");
 }
 
 static json_t *speedup_figure(struct site *s, const struct series *series, const char *suffix)

@@ -74,7 +74,7 @@ void view_compared(struct site *s, json_t *data)
     view_set(s, data, "compared", json_null());
     if (rep->n_comparisons == 0)
         return;
-    json_t *v = view_object(s), *sentences = view_list(s), *line = view_object(s);
+    json_t *v = view_object(s);
     json_t *t = view_table(s, "Mean step before and after; a node count leads to its parts",
                            "Nodes|#Before|#After|#Change|95 % interval of the change|Verdict|Part that changed most");
     for (int i = 0; i < rep->n_comparisons; i++) {
@@ -85,18 +85,8 @@ void view_compared(struct site *s, json_t *data)
         view_text(s, json_array_get(rows, json_array_size(rows) - 1), "href",
                   site_text(s, "compare.html#nodes-%s", rep->comparisons[i].anchor));
     }
-    /* The largest node count is what the verdict above is about. */
-    const struct comparison *last = &rep->comparisons[rep->n_comparisons - 1];
-    if (strcmp(rep->headline, last->sentence) != 0) { /* else the page has begun with them */
-        view_text(s, line, "sentence", last->sentence);
-        view_text(s, line, "support", last->support);
-        view_add(s, sentences, line);
-    } else {
-        json_decref(line);
-    }
     site_table(s, t, "compared", -1);
     view_text(s, v, "baseline", rep->baseline);
-    view_set(s, v, "sentences", sentences);
     view_set(s, v, "table", t);
     view_set(s, data, "compared", v);
 }

@@ -159,7 +159,7 @@ static json_t *series_view(struct site *s, int index)
     view_text(s, v, "label", s->rep->n_series > 1 ? series->label : NULL);
     view_text(s, v, "kind", series->n_points > 1 ? scaling_word(series->kind) : NULL);
     view_text(s, v, "kind_because", series->kind_because);
-    bool is_told = s->rep->n_series < 2 || strcmp(series->headline, s->rep->headline) == 0; /* at the top of the page */
+    bool is_told = s->rep->n_series < 2 || index == s->rep->headline_series; /* at the top of the page */
     view_text(s, v, "headline", is_told ? NULL : series->headline);
     view_text(s, v, "support", is_told ? NULL : series->support);
     view_text(s, v, "scaling", series->scaling_text);
@@ -241,7 +241,7 @@ static json_t *file_list(struct site *s)
     json_t *list = view_list(s);
     for (int i = 0; i < s->rep->n_documents; i++) {
         const struct document *d = &s->rep->documents[i];
-        if (!strncmp(d->path, "runs/", 5))
+        if (d->run >= 0)
             continue;
         json_t *v = view_object(s);
         view_text(s, v, "path", d->path);

@@ -290,14 +290,12 @@ static json_t *texts(struct site *s, const char *const *text, int n)
 static json_t *run_files(struct site *s, const struct run_result *r)
 {
     json_t *list = view_list(s);
-    size_t prefix = strlen("runs/") + strlen(r->slug) + 1;
     for (int i = 0; i < s->rep->n_documents; i++) {
         const struct document *d = &s->rep->documents[i];
-        if (strncmp(d->path, "runs/", 5) || strncmp(d->path + 5, r->slug, strlen(r->slug)) ||
-            d->path[prefix - 1] != '/')
+        if (d->run < 0 || &s->rep->runs[d->run] != r)
             continue;
         json_t *v = view_object(s);
-        view_text(s, v, "path", d->path + prefix);
+        view_text(s, v, "path", d->name);
         view_text(s, v, "title", d->title);
         view_add(s, list, v);
     }

@@ -338,8 +338,9 @@ static void sample_init(struct sample *s, const char *hostile)
     rep->how_sure = "57 steps over 1 run per node count; 95 % interval of the share 55 to 59 %.";
     rep->n_documents = 2;
     rep->documents = sample_alloc(s, 2, sizeof *rep->documents);
-    rep->documents[0] = (struct document){"BOTTLENECK_ANALYSIS.md", "the analysis in words", "# Analysis\n", 11};
-    rep->documents[1] = (struct document){"report.json", "every number", "{}\n", 3};
+    rep->documents[0] = (struct document){
+        -1, "BOTTLENECK_ANALYSIS.md", "BOTTLENECK_ANALYSIS.md", "the analysis in words", "# Analysis\n", 11};
+    rep->documents[1] = (struct document){-1, "report.json", "report.json", "every number", "{}\n", 3};
 }
 
 static void sample_release(struct sample *s)
