@@ -41,7 +41,7 @@ static void add_text(struct doc *d, enum doc_style style, const char *text)
     d->now->last_text = t;
 }
 
-static void add_printed(struct doc *d, enum doc_style style, const char *fmt, va_list args)
+DCR_PRINTF(3, 0) static void add_printed(struct doc *d, enum doc_style style, const char *fmt, va_list args)
 {
     va_list again;
     va_copy(again, args);
