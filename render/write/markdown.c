@@ -20,6 +20,21 @@ static void put_escaped(const char *text, struct dcr_buf *out)
     }
 }
 
+/* "- a", "+ a", "---" and "1. a" at the begin of a block would begin a list or a rule: what makes them one is escaped.
+ * returns  the rest of text */
+static const char *put_begin(const char *text, struct dcr_buf *out)
+{
+    size_t digits = strspn(text, "0123456789"), n = digits;
+    if (digits ? strchr(".)", text[n]) : strchr("-+=", text[n])) {
+        const char *behind = text + n + 1;
+        if (text[n] && (strchr(" -=", *behind) || !*behind)) {
+            dcr_buf_printf(out, "%.*s\\%c", (int)digits, text, text[n]);
+            return behind;
+        }
+    }
+    return text;
+}
+
 /* Inside of code nothing can be escaped but, in a table, the pipe. */
 static void put_code(const char *text, int is_cell, struct dcr_buf *out)
 {
@@ -38,8 +53,9 @@ static void put_text(const struct doc_node *n, struct dcr_buf *out)
         if (t->style == DOC_CODE)
             put_code(t->text, n->kind == DOC_CELL, out);
         else {
+            int is_begin = t == n->text && t->style == DOC_PLAIN && n->kind != DOC_CELL && n->kind != DOC_COLUMN;
             dcr_buf_puts(out, t->style == DOC_STRONG ? "**" : "");
-            put_escaped(t->text, out);
+            put_escaped(is_begin ? put_begin(t->text, out) : t->text, out);
             dcr_buf_puts(out, t->style == DOC_STRONG ? "**" : "");
         }
 }

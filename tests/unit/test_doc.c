@@ -1,5 +1,6 @@
 /* A page as a tree, and what each writer makes of it. */
 #include "render/doc/doc.h"
+#include "render/site/markdown.h"
 #include "render/write/html.h"
 #include "render/write/markdown.h"
 #include "render/write/text.h"
@@ -167,6 +168,52 @@ static void test_text_tables(void **state)
     doc_release(&d);
 }
 
+static void without_quot(struct dcr_buf *b)
+{
+    for (char *at = b->data; at && (at = strstr(at, "&quot;")); at++) {
+        *at = '"';
+        memmove(at + 1, at + 6, strlen(at + 6) + 1);
+    }
+}
+
+/* A reader of the Markdown sees what the HTML shows, whatever a text holds. */
+static void test_markdown_reads_as_html(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "- a",  "-",         "---",  "+ b",       "12. c",        "3) d",  "-3.91 ms",  "* e",     "# f",
+        "> g",  "=== h",     "1.5x", "a_b_c *d*", "<b>&amp;</b>", "x | y", "[a](b)",    "![a](b)", "\\",
+        "a\\*", "`x` ``y``", "~~~",  "| a | b |", "<!-- x -->",   "&#35;", "a < b",     "<a@b.c>", "|",
+        "_a_",  "__b__",     "1.",   "+",         "***",          "a~b~",  "\"q\" 'r'", "[x]: /y", "<"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct doc d = {0};
+        struct dcr_buf markdown = {0}, read = {0}, written = {0};
+        doc_heading(&d, 2, "%s", texts[i]);
+        doc_paragraph(&d, "%s", texts[i]);
+        doc_open(&d, DOC_PARAGRAPH);
+        doc_strong(&d, "%s", texts[i]);
+        doc_list(&d, DOC_BULLETS);
+        doc_item(&d, "%s", texts[i]);
+        doc_command(&d, "", texts[i]);
+        doc_list(&d, DOC_NUMBERS);
+        doc_item(&d, "%s", texts[i]);
+        doc_table(&d, "a|#b");
+        doc_row(&d);
+        doc_cell(&d, "%s", texts[i]);
+        doc_open(&d, DOC_CELL);
+        doc_strong(&d, "%s", texts[i]);
+        write_markdown(&d, &markdown);
+        write_html(&d, &written);
+        assert_int_equal(markdown_to_html(dcr_buf_text(&markdown), markdown.len, &read, NULL), 0);
+        without_quot(&read);
+        assert_string_equal(dcr_buf_text(&read), dcr_buf_text(&written));
+        dcr_buf_release(&markdown);
+        dcr_buf_release(&read);
+        dcr_buf_release(&written);
+        doc_release(&d);
+    }
+}
+
 static void test_failed_text(void **state)
 {
     (void)state;
@@ -183,10 +230,15 @@ static void test_failed_text(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_markdown),    cmocka_unit_test(test_markdown_escapes),
-        cmocka_unit_test(test_html),        cmocka_unit_test(test_html_escapes),
-        cmocka_unit_test(test_text),        cmocka_unit_test(test_text_wraps),
-        cmocka_unit_test(test_text_tables), cmocka_unit_test(test_failed_text),
+        cmocka_unit_test(test_markdown),
+        cmocka_unit_test(test_markdown_escapes),
+        cmocka_unit_test(test_markdown_reads_as_html),
+        cmocka_unit_test(test_html),
+        cmocka_unit_test(test_html_escapes),
+        cmocka_unit_test(test_text),
+        cmocka_unit_test(test_text_wraps),
+        cmocka_unit_test(test_text_tables),
+        cmocka_unit_test(test_failed_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
