@@ -159,7 +159,7 @@ static void add_point(struct report *rep, struct all_reduce *a, const struct ser
     if (p->n_ranks < 2)
         return; /* one rank has nobody to reduce with */
     struct all_reduce_point *out = &a->points[a->n_points++];
-    *out = (struct all_reduce_point){.n_nodes = p->n_nodes, .n_ranks = p->n_ranks, .because = ""};
+    *out = (struct all_reduce_point){.n_nodes = p->n_nodes, .n_ranks = p->n_ranks};
     struct message m = message_of(rep, p);
     out->is_counted = m.is_counted;
     out->is_count_of_last = !m.is_counted && a->is_counted;
@@ -167,24 +167,24 @@ static void add_point(struct report *rep, struct all_reduce *a, const struct ser
     out->bytes = m.bytes;
     out->count = m.count;
     if (net == NETWORK_BETWEEN && p->n_nodes == 1)
-        out->because = "n/a because its ranks are within one node, and the law is of the network between nodes";
+        out->why = REASON(REDUCE_INSIDE_NODE);
     else if (m.bytes <= 0)
-        out->because = "n/a because the bytes of a step's all-reduces are not recorded";
+        out->why = REASON(REDUCE_BYTES_UNKNOWN);
     else
         out->predicted_ns = (int64_t)llround(time_of(n, p->n_ranks, m.count, m.bytes));
     out->measured_ns = p->part_ns[PART_TRANSFER];
     if (out->measured_ns > 0)
         out->measured_interval = part_interval(rep, p, PART_TRANSFER);
-    if (*out->because)
+    if (out->why.code)
         return;
     out->interval = interval_of(n, p->n_ranks, m.count, m.bytes);
     int is_hidden = 0;
     for (int i = 0; i < p->n_runs; i++)
         is_hidden |= rep->runs[p->runs[i]].hidden_comm_ns > 0;
     if (out->measured_ns <= 0)
-        out->because = "n/a because no transfer was measured";
+        out->why = REASON(REDUCE_NO_TRANSFER);
     else if (is_hidden)
-        out->because = "n/a because a part of it was hidden behind other work";
+        out->why = REASON(REDUCE_HIDDEN);
     else {
         out->has_residual = 1;
         out->residual_ratio = (double)out->predicted_ns / (double)out->measured_ns - 1;
@@ -205,25 +205,19 @@ static double worst_miss(const struct all_reduce *a)
 static void look_ahead(struct report *rep, const struct series *s, struct all_reduce *a, const struct network_fit *n,
                        int is_shared)
 {
-    const double widest = 10; /* an interval that covers more says nothing */
+    const int widest = 10; /* an interval that covers more says nothing */
     const struct series_point *last = &s->points[s->n_points - 1];
     struct message m = message_of(rep, last);
     double miss = worst_miss(a);
-    a->ahead_because =
-        *a->mismatch ? report_text(rep, "n/a because %s", a->mismatch)
-        : is_shared  ? "n/a because cores were shared: no trend follows from that"
-        : miss * miss > widest
-            ? report_text(rep, "n/a because the law misses these runs by a factor of %s", fmt_number(miss).text)
-            : "";
-    for (int k = 0; k < SERIES_AHEAD && !*a->ahead_because; k++) {
+    a->ahead_why = a->mismatch.code       ? a->mismatch
+                   : is_shared            ? REASON(NO_TREND_CORES_SHARED)
+                   : miss * miss > widest ? REASON(REDUCE_LAW_MISSES, slot_number(miss))
+                                          : REASON(NONE);
+    for (int k = 0; k < SERIES_AHEAD && !a->ahead_why.code; k++) {
         int ranks = last->n_ranks * (2 << k);
         struct interval i = interval_of(n, ranks, m.count, m.bytes);
         if (!i.has || i.hi > widest * i.lo) {
-            a->ahead_because =
-                report_text(rep,
-                            "too few points to extrapolate: the 95 %% interval covers more than a factor "
-                            "of %.0f",
-                            widest);
+            a->ahead_why = REASON(REDUCE_TOO_WIDE, slot_count(widest));
             break;
         }
         i.lo = fmin(i.lo, time_of(n, ranks, m.count, m.bytes) / miss);
@@ -234,8 +228,7 @@ static void look_ahead(struct report *rep, const struct series *s, struct all_re
                                       .predicted_ns = (int64_t)llround(time_of(n, ranks, m.count, m.bytes)),
                                       .interval = i,
                                       .bytes = m.bytes,
-                                      .count = m.count,
-                                      .because = ""};
+                                      .count = m.count};
     }
 }
 
@@ -289,7 +282,7 @@ static int is_any_inside(const struct curves *c)
 void all_reduce(struct report *rep, struct series *s, int is_shared)
 {
     struct all_reduce *a = &s->all_reduce;
-    *a = (struct all_reduce){.of = "", .because = "", .ahead_because = "", .mismatch = "", .beyond = ""};
+    *a = (struct all_reduce){.of = "", .beyond = ""};
     const struct series_point *last = &s->points[s->n_points - 1];
     const struct run *r = run_of(rep, last)->run;
     enum network net = network_of(rep, last);
@@ -298,27 +291,24 @@ void all_reduce(struct report *rep, struct series *s, int is_shared)
     /* What reduces on GPUs does so through NCCL; dccollect calibrate measures MPI between hosts. */
     int first = is_on_gpus(r), use = c[first].n ? first : !first;
     if (last->n_ranks < 2) {
-        a->because = "n/a because no run has two ranks";
+        a->why = REASON(REDUCE_NO_TWO_RANKS);
         return;
     }
     if (!c[use].n) {
         const char *both =
             report_text(rep, "%s%s%s", c[0].because, *c[0].because && *c[1].because ? "; " : "", c[1].because);
-        a->because = *both ? report_text(rep, "n/a because no measured all-reduce can be used: %s", both)
-                           : "n/a because the archives hold no calibration of all-reduces (dccollect calibrate under "
-                             "mpirun or srun), and no log of all_reduce_perf is beside them";
+        a->why = *both ? REASON(REDUCE_UNUSABLE, slot_name(both)) : REASON(REDUCE_NOT_CALIBRATED);
         return;
     }
     if (m.bytes <= 0) {
-        a->because = "n/a because the bytes of a step's all-reduces are not recorded";
+        a->why = REASON(REDUCE_BYTES_UNKNOWN);
         return;
     }
     double message = m.bytes / m.count, least, most;
     sizes_of(&c[use], &least, &most);
     if (message > most * near_factor || message * near_factor < least) {
-        a->because =
-            report_text(rep, "n/a because %s was measured from %s to %s, and an all-reduce of these steps is of %s",
-                        c[use].of, fmt_bytes(least).text, fmt_bytes(most).text, fmt_bytes(message).text);
+        a->why =
+            REASON(REDUCE_OTHER_SIZES, slot_name(c[use].of), slot_bytes(least), slot_bytes(most), slot_bytes(message));
         return;
     }
     a->beyond = message > most    ? report_text(rep, "it was measured up to %s only", fmt_bytes(most).text)
@@ -326,18 +316,13 @@ void all_reduce(struct report *rep, struct series *s, int is_shared)
                                   : "";
     struct network_fit n = fit_network(&c[use], message);
     if (!n.f.has) {
-        a->because = report_text(rep,
-                                 "n/a because latency and bandwidth are two parameters: %s has too few sizes near "
-                                 "%s",
-                                 c[use].of, fmt_bytes(n.message_bytes).text);
+        a->why = REASON(REDUCE_FEW_SIZES, slot_name(c[use].of), slot_bytes(n.message_bytes));
         return;
     }
     if (use != first && (is_on_gpus(r) || *r->program.backend))
-        a->mismatch = use ? "it was measured with NCCL between GPUs, and these runs reduce with MPI on CPUs"
-                          : "it was measured with MPI between hosts, and these runs reduce on GPUs";
+        a->mismatch = use ? REASON(REDUCE_MEASURED_ON_GPUS) : REASON(REDUCE_MEASURED_ON_HOSTS);
     else if (net == NETWORK_ANY && last->n_nodes > 1 && is_any_inside(&c[use]))
-        a->mismatch =
-            "it was measured within one node, and whether the nodes of these runs are machines is not recorded";
+        a->mismatch = REASON(REDUCE_MEASURED_INSIDE);
     a->source = use ? LAW_BY_NCCL_TESTS : LAW_BY_CALIBRATION;
     a->of = report_text(rep, "%s (%s)", c[use].of, counts_of(rep, &c[use], &a->n_counts));
     a->left_out = c[use].because;

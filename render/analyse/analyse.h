@@ -470,6 +470,8 @@ void loss_classes(struct report *rep);
 /** accounting_ended - a sentence on jobs that were cancelled, timed out, ran out of memory or lost a node by the table
  * of sacct, or "". source   sacct(1), JOB STATE CODES. Test: tests/unit/test_logs.c */
 const char *accounting_ended(struct report *rep, const struct foreign_table *t);
+/** is_too_few_for_trend - is it for want of points that there is no extrapolation? */
+int is_too_few_for_trend(const struct reason *why);
 /** laws - fit Amdahl's law, the Universal Scalability Law, compute and all-reduce over node counts; extrapolate.
  *  source   docs/metrics.md#fits. Test: tests/unit/test_laws.c */
 void laws(struct report *rep, struct series *s);

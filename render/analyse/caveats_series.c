@@ -169,5 +169,5 @@ void caveats_of_series(struct report *rep)
                             "Whether the scaling is strong or weak is unknown: the archives do not say the global "
                             "batch (dccollect run --label global_batch=N keeps it, or a program.json of the program). "
                             "%s; lost time cannot be split.",
-                            *rep->series[i].speedup_because ? "Speed-up is n/a" : "Speed-up is from throughput");
+                            rep->series[i].speedup_why.code ? "Speed-up is n/a" : "Speed-up is from throughput");
 }

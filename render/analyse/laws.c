@@ -1,5 +1,5 @@
 /* laws.c - laws of scaling fitted to the points of a series, and what they say of the next node counts. Every law has
- * its residual; an extrapolation has its interval, or a sentence why there is none. Called by scaling.c. */
+ * its residual; an extrapolation has its interval, or the reason why there is none. Called by scaling.c. */
 #include "render/analyse/analyse.h"
 #include "render/analyse/fit.h"
 #include "render/say/format.h"
@@ -16,7 +16,7 @@ static double size_of(const struct series *s, int i)
 static struct law *law_add(struct series *s, enum law_id id, const char *name)
 {
     struct law *l = &s->laws[s->n_laws++];
-    *l = (struct law){.id = id, .name = name, .because = "", .source = LAW_BY_FIT};
+    *l = (struct law){.id = id, .name = name, .source = LAW_BY_FIT};
     return l;
 }
 
@@ -37,13 +37,12 @@ static double residual_of(const struct fit *f, const double (*x)[FIT_MAX_PARAMET
 }
 
 /* A law that misses what was measured by more than this says nothing of what was not. */
-static void judge(struct report *rep, struct law *l)
+static void judge(struct law *l)
 {
     const double unfit = 0.25;
     l->has = l->residual_ratio <= unfit;
     if (!l->has)
-        l->because = report_text(rep, "n/a because it does not fit: off by up to %s where it was measured",
-                                 fmt_percent(l->residual_ratio).text);
+        l->why = REASON(LAW_MISSES, slot_percent(l->residual_ratio));
 }
 
 /* What a law says of a size: speed-up with its interval. */
@@ -82,6 +81,12 @@ static struct guess guess_usl(const struct fit *f, double n)
     return (struct guess){half < 1 + y, n / (1 + y), n / (1 + y + half), n / (1 + y - half)};
 }
 
+int is_too_few_for_trend(const struct reason *why)
+{
+    return why->code == REASON_TREND_FEW_POINTS || why->code == REASON_TREND_TOO_WIDE ||
+           why->code == REASON_REDUCE_TOO_WIDE;
+}
+
 enum { MAX_POINTS = 64 };
 
 /* Measured speed-ups: n points, the reference among them. */
@@ -96,12 +101,6 @@ static int speedups(const struct series *s, double *size, double *speedup)
     return n;
 }
 
-static const char *too_few(struct report *rep, int have, int need, const char *why)
-{
-    return report_text(rep, "n/a because it has two parameters%s: %s too few, %d are needed", why,
-                       have == 1 ? "1 point is" : report_text(rep, "%d points are", have), need);
-}
-
 /* Rounding is no evidence of anything. */
 static const double rounding = 1e-6;
 
@@ -111,40 +110,40 @@ static int is_share(double value)
 }
 
 /* A law that fits with parameters which mean nothing is another law; f then tells nothing of what was not measured. */
-static void refuse(struct law *l, const char *because)
+static void refuse(struct law *l, struct reason why)
 {
     l->has = 0;
     l->n_parameters = 0;
-    l->because = because;
+    l->why = why;
 }
 
-/* Why no law is fitted: at one of the points ranks waited for a core, which no law contains. NULL = laws may be fitted
- */
-static const char *unreliable(struct report *rep, const struct series *s)
+/* Why no law is fitted: at one of the points ranks waited for a core, which no law contains. REASON_NONE = laws may
+ * be fitted */
+static struct reason unreliable(const struct report *rep, const struct series *s)
 {
     for (int i = 0; i < s->n_points; i++)
         for (int k = 0; k < s->points[i].n_runs; k++) {
             const struct run_result *r = &rep->runs[s->points[i].runs[k]];
             if (is_doubtful(r))
-                return report_text(rep, "n/a because at %s %s: no law goes through such points",
-                                   fmt_count(s->points[i].n_nodes, counted_word(rep->unit)).text, r->shared.because);
+                return REASON(LAW_CORES_SHARED, slot_count(s->points[i].n_nodes), slot_name(counted_word(rep->unit)),
+                              slot_name(r->shared.because));
         }
-    return NULL;
+    return REASON(NONE);
 }
 
-/* why: the reason not to fit a law; NULL = fit it */
-static struct fit fit_amdahl(struct report *rep, struct series *s, const char *why)
+/* why: the reason not to fit a law; REASON_NONE = fit it */
+static struct fit fit_amdahl(struct series *s, struct reason why)
 {
     double size[MAX_POINTS], speedup[MAX_POINTS], x[MAX_POINTS][FIT_MAX_PARAMETERS], y[MAX_POINTS];
     int n = speedups(s, size, speedup);
     struct law *l = law_add(s, LAW_AMDAHL, "Amdahl's law");
     struct fit none = {0};
     if (s->kind != SCALING_STRONG) {
-        l->because = "n/a because it is about strong scaling";
+        l->why = REASON(LAW_OF_STRONG_SCALING);
         return none;
     }
-    if (why) {
-        l->because = why;
+    if (why.code) {
+        l->why = why;
         return none;
     }
     for (int i = 0; i < n; i++) {
@@ -153,32 +152,26 @@ static struct fit fit_amdahl(struct report *rep, struct series *s, const char *w
     }
     struct fit f = fit_linear((const double(*)[FIT_MAX_PARAMETERS])x, y, n, 2);
     if (!f.has || f.n_free < 1) {
-        l->because = too_few(rep, n, 3, "");
+        l->why = REASON(LAW_FEW_POINTS, slot_count(n), slot_count(3));
         return none;
     }
     double sum = f.parameter[0] + f.parameter[1], serial = sum > 0 ? f.parameter[0] / sum : INFINITY;
     l->residual_ratio = residual_of(&f, (const double(*)[FIT_MAX_PARAMETERS])x, y, n);
     set_parameter(l, LAW_SERIAL, serial < 0 ? 0 : serial > 1 ? 1 : serial);
-    judge(rep, l);
+    judge(l);
     if (!is_share(serial))
-        refuse(l, serial < 0
-                      ? report_text(rep,
-                                    "n/a because its serial share would be %s, below 0: the runs scale better "
-                                    "than the law allows",
-                                    fmt_percent(serial).text)
-                      : "n/a because its serial share would be above 100 %: steps take longer with more of them, "
-                        "which the law does not know");
+        refuse(l, serial < 0 ? REASON(LAW_SERIAL_BELOW_0, slot_percent(serial)) : REASON(LAW_SERIAL_ABOVE_1));
     return f;
 }
 
-static struct fit fit_usl(struct report *rep, struct series *s, const char *why)
+static struct fit fit_usl(struct series *s, struct reason why)
 {
     double size[MAX_POINTS], speedup[MAX_POINTS], x[MAX_POINTS][FIT_MAX_PARAMETERS], y[MAX_POINTS];
     int all = speedups(s, size, speedup), n = 0;
     struct law *l = law_add(s, LAW_USL, "Universal Scalability Law");
     struct fit none = {0};
-    if (why) {
-        l->because = why;
+    if (why.code) {
+        l->why = why;
         return none;
     }
     for (int i = 0; i < all; i++)
@@ -188,7 +181,7 @@ static struct fit fit_usl(struct report *rep, struct series *s, const char *why)
         }
     struct fit f = fit_linear((const double(*)[FIT_MAX_PARAMETERS])x, y, n, 2);
     if (!f.has || f.n_free < 1) {
-        l->because = too_few(rep, all, 4, " and the reference, 1 by definition, tells nothing");
+        l->why = REASON(LAW_FEW_POINTS_BESIDE_REFERENCE, slot_count(all), slot_count(4));
         return none;
     }
     for (int i = 0; i < all; i++) {
@@ -199,17 +192,16 @@ static struct fit fit_usl(struct report *rep, struct series *s, const char *why)
     set_parameter(l, LAW_COHERENCY, f.parameter[1]);
     if (f.parameter[1] > 0 && f.parameter[0] < 1)
         set_parameter(l, LAW_PEAK, sqrt((1 - f.parameter[0]) / f.parameter[1]) * s->points[0].n_nodes);
-    judge(rep, l);
+    judge(l);
     if (!is_share(f.parameter[0]))
-        refuse(l, report_text(rep, "n/a because its contention would be %s, outside 0 to 1",
-                              fmt_number(f.parameter[0]).text));
+        refuse(l, REASON(LAW_CONTENTION, slot_number(f.parameter[0])));
     else if (f.parameter[1] < -rounding)
-        refuse(l, report_text(rep, "n/a because its coherency would be %s, below 0", fmt_number(f.parameter[1]).text));
+        refuse(l, REASON(LAW_COHERENCY, slot_number(f.parameter[1])));
     return f;
 }
 
 /* Compute of a step goes with 1 / n in strong scaling and stays in weak scaling. */
-static void fit_compute(struct report *rep, struct series *s, const char *why)
+static void fit_compute(const struct report *rep, struct series *s, struct reason why)
 {
     double x[MAX_POINTS][FIT_MAX_PARAMETERS], y[MAX_POINTS];
     int n = 0;
@@ -221,18 +213,17 @@ static void fit_compute(struct report *rep, struct series *s, const char *why)
             y[n++] = (double)s->points[i].part_ns[PART_COMPUTE];
         }
     if (n < 2 || (s->kind != SCALING_STRONG && s->kind != SCALING_WEAK)) {
-        l->because = report_text(rep, "n/a because compute was not measured at two %s counts of known scaling",
-                                 counted_word(rep->unit));
+        l->why = REASON(LAW_COMPUTE_POINTS, slot_name(counted_word(rep->unit)));
         return;
     }
-    if (why) {
-        l->because = why;
+    if (why.code) {
+        l->why = why;
         return;
     }
     struct fit f = fit_linear((const double(*)[FIT_MAX_PARAMETERS])x, y, n, 1);
     l->residual_ratio = residual_of(&f, (const double(*)[FIT_MAX_PARAMETERS])x, y, n);
     set_parameter(l, LAW_C, f.parameter[0]);
-    judge(rep, l);
+    judge(l);
 }
 
 /* The law of what was measured of the network alone, which nothing is fitted to here: it misses as much as it misses.
@@ -251,13 +242,13 @@ static void take_all_reduce(const struct all_reduce *a, struct law *l, int last_
                                                                                            : l->residual_ratio;
     }
     if (!l->has)
-        l->because = a->n_points ? a->points[a->n_points - 1].because : "n/a because no point has two ranks";
+        l->why = a->n_points ? a->points[a->n_points - 1].why : REASON(LAW_NO_TWO_RANKS);
 }
 
 /* Transfer between p ranks, without the waiting for late ones, which is no property of the network: latency log2 p +
  * bandwidth 2 (p - 1) / p. From a calibration or a log of nccl-tests where there is one; else fitted to the points, of
  * which two give both terms and no residual. */
-static void fit_all_reduce(struct report *rep, struct series *s, const char *why)
+static void fit_all_reduce(struct series *s, struct reason why)
 {
     double x[MAX_POINTS][FIT_MAX_PARAMETERS], y[MAX_POINTS];
     int n = 0;
@@ -266,8 +257,8 @@ static void fit_all_reduce(struct report *rep, struct series *s, const char *why
         take_all_reduce(&s->all_reduce, l, s->points[s->n_points - 1].n_ranks);
         return;
     }
-    if (why) {
-        l->because = why;
+    if (why.code) {
+        l->why = why;
         return;
     }
     for (int i = 0; i < s->n_points && n < MAX_POINTS; i++) {
@@ -281,40 +272,34 @@ static void fit_all_reduce(struct report *rep, struct series *s, const char *why
     }
     struct fit f = fit_linear((const double(*)[FIT_MAX_PARAMETERS])x, y, n, 2);
     if (!f.has || f.n_free < 1) {
-        l->because =
-            report_text(rep,
-                        "n/a because latency and bandwidth are two parameters: transfer at three or more counts of "
-                        "two ranks and above is needed, here %s %d",
-                        n == 1 ? "is" : "are", n);
+        l->why = REASON(LAW_FEW_TRANSFERS, slot_count(n));
         return;
     }
     if (f.parameter[0] < 0 || f.parameter[1] < 0) {
-        l->because = "n/a because the law does not fit what was measured: a term would be negative";
+        l->why = REASON(LAW_NEGATIVE_TERM);
         return;
     }
     l->residual_ratio = residual_of(&f, (const double(*)[FIT_MAX_PARAMETERS])x, y, n);
     set_parameter(l, LAW_LATENCY, f.parameter[0]);
     set_parameter(l, LAW_BANDWIDTH, f.parameter[1]);
-    judge(rep, l);
+    judge(l);
 }
 
 static void extrapolate(struct report *rep, struct series *s, const struct fit *amdahl, const struct fit *usl,
                         int is_shared)
 {
-    const double widest = 4; /* an interval that covers a larger factor says nothing */
+    const int widest = 4; /* an interval that covers a larger factor says nothing */
     const struct law *a = &s->laws[0], *u = &s->laws[1];
     s->extrapolated_by = LAW_NONE;
-    s->extrapolation_because = "";
+    s->extrapolation_why = REASON(NONE);
     if (is_shared) {
-        s->extrapolation_because = "n/a because cores were shared: no trend follows from that";
+        s->extrapolation_why = REASON(NO_TREND_CORES_SHARED);
         return;
     }
     int is_usl = u->has && (!a->has || u->residual_ratio < a->residual_ratio);
     if (!a->has && !u->has) {
         int is_unfit = amdahl->has || usl->has;
-        s->extrapolation_because =
-            is_unfit ? "n/a because no law fits what was measured"
-                     : report_text(rep, "too few points to extrapolate: %d, and a law has two parameters", s->n_points);
+        s->extrapolation_why = is_unfit ? REASON(NO_LAW_FITS) : REASON(TREND_FEW_POINTS, slot_count(s->n_points));
         return;
     }
     double last = size_of(s, s->n_points - 1);
@@ -329,24 +314,20 @@ static void extrapolate(struct report *rep, struct series *s, const struct fit *
     if (s->n_ahead)
         s->extrapolated_by = is_usl ? u->id : a->id;
     else
-        s->extrapolation_because = report_text(rep,
-                                               "too few points to extrapolate: the 95 %% interval of the next %s "
-                                               "count covers more than a factor of %.0f",
-                                               counted_word(rep->unit), widest);
+        s->extrapolation_why = REASON(TREND_TOO_WIDE, slot_name(counted_word(rep->unit)), slot_count(widest));
 }
 
 void laws(struct report *rep, struct series *s)
 {
     s->laws = dcr_arena_alloc(&rep->arena, SERIES_MAX_LAWS * sizeof *s->laws);
     s->extrapolated_by = LAW_NONE;
-    s->extrapolation_because = "";
-    s->all_reduce = (struct all_reduce){.because = "", .text = ""};
+    s->all_reduce = (struct all_reduce){.text = ""};
     if (s->n_points < 2 || s->points[0].n_nodes < 1)
         return;
-    const char *why = unreliable(rep, s);
-    struct fit amdahl = fit_amdahl(rep, s, why), usl = fit_usl(rep, s, why);
+    struct reason why = unreliable(rep, s);
+    struct fit amdahl = fit_amdahl(s, why), usl = fit_usl(s, why);
     fit_compute(rep, s, why);
-    all_reduce(rep, s, why != NULL);
-    fit_all_reduce(rep, s, why);
-    extrapolate(rep, s, &amdahl, &usl, why != NULL);
+    all_reduce(rep, s, why.code != REASON_NONE);
+    fit_all_reduce(s, why);
+    extrapolate(rep, s, &amdahl, &usl, why.code != REASON_NONE);
 }

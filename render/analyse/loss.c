@@ -29,21 +29,19 @@ static void add_loss(struct series *s, int from, int to)
 void losses(struct report *rep, struct series *s)
 {
     s->losses = dcr_arena_alloc(&rep->arena, (size_t)(s->n_points + 1) * sizeof *s->losses);
-    s->losses_because = "";
+    s->losses_why = REASON(NONE);
     if (s->kind == SCALING_NONE)
         return;
     if (s->kind == SCALING_UNKNOWN) {
-        s->losses_because = "n/a because whether the scaling is strong or weak is unknown";
+        s->losses_why = REASON(KIND_OF_SCALING);
         return;
     }
     for (int i = 0; i < s->n_points; i++)
         if (s->points[i].step.n == 0) {
             const struct run_result *r = &rep->runs[s->points[i].runs[0]];
-            s->losses_because =
-                r->run->summary.n_steps
-                    ? "n/a because these files hold no phases of a step"
-                    : report_text(rep, "n/a because the phases of a step were not recorded at every %s count",
-                                  counted_word(rep->unit));
+            s->losses_why = r->run->summary.n_steps
+                                ? REASON(FILES_WITHOUT_PHASES)
+                                : REASON(PHASES_NOT_AT_ALL_POINTS, slot_name(counted_word(rep->unit)));
             return;
         }
     for (int i = 1; i < s->n_points; i++)
@@ -121,18 +119,18 @@ static double files_share(const struct report *rep, const struct series_point *p
     return data > 0 ? files / data : 0;
 }
 
-/* The words of the class table for what is n/a there, of the run that lost first. */
-static const char *class_text(const struct report *rep, const struct series_point *b, const struct series_point *a,
-                              enum cause_class cls)
+/* Why the class is n/a in the class table, of the run that lost first. */
+static struct reason why_no_class(const struct report *rep, const struct series_point *b, const struct series_point *a,
+                                  enum cause_class cls)
 {
     const struct series_point *points[] = {b, a};
     for (int i = 0; i < 2; i++)
         for (int k = 0; k < points[i]->n_runs; k++) {
             const struct class_result *c = &rep->runs[points[i]->runs[k]].classes[cls];
-            if (c->verdict == VERDICT_NA && c->text && *c->text)
-                return c->text;
+            if (c->verdict == VERDICT_NA && c->why.code)
+                return c->why;
         }
-    return "n/a because it was not recorded at both node counts";
+    return REASON(LOSS_NOT_AT_BOTH_POINTS);
 }
 
 static int has_verdict(const struct report *rep, const struct series_point *p, enum cause_class cls)
@@ -174,9 +172,10 @@ static void say_unknown(const struct report *rep, const struct series *s, struct
                            ? (has_verdict(rep, a, of[i].cls) || has_verdict(rep, b, of[i].cls)) &&
                                  tells_late_ranks(rep, a) && tells_late_ranks(rep, b)
                            : (int)(parts >> of[i].part & 1);
-        l->class_because[of[i].lost] = is_known || l->class_ns[of[i].lost] ? NULL : class_text(rep, b, a, of[i].cls);
+        l->class_why[of[i].lost] =
+            is_known || l->class_ns[of[i].lost] ? REASON(NONE) : why_no_class(rep, b, a, of[i].cls);
     }
-    l->class_because[LOST_HOST] = l->has_host ? NULL : class_text(rep, b, a, CLASS_HOST);
+    l->class_why[LOST_HOST] = l->has_host ? REASON(NONE) : why_no_class(rep, b, a, CLASS_HOST);
 }
 
 void loss_classes(struct report *rep)

@@ -1,27 +1,23 @@
 /* pop_counters.c - instruction, IPC and frequency scaling of a series, by the processor's counters. */
 #include "render/analyse/analyse.h"
 
-#include <string.h>
-
-/* Sums over the ranks of a run. returns  why there are none, "" there are */
-static const char *count_run(struct report *rep, const struct run_result *r, struct point_counters *c)
+/* Sums over the ranks of a run. returns  why there are none */
+static struct reason count_run(struct report *rep, const struct run_result *r, struct point_counters *c)
 {
-    static const char because[] = "n/a because ";
     const struct run *a = r->run;
     if (!r->has_steps || a->ranks_len == 0 || r->n_steps == 0)
-        return "n/a because there are no steps to count by";
+        return REASON(NO_STEPS_TO_COUNT_BY);
     double scale = 1.0 / (double)r->n_steps;
     for (int i = 0; i < a->ranks_len; i++) {
         const struct run_rank *k = &a->ranks[i];
+        const char *why = run_counters_why(k);
         if (k->cycles <= 0 || k->instructions <= 0 || k->task_clock_ns <= 0)
-            return strncmp(k->counters_status, because, sizeof because - 1) == 0
-                       ? report_text(rep, "%.300s", k->counters_status)
-                       : "n/a because no counters of cycles and instructions were recorded of every rank";
+            return why ? REASON(COUNTERS_UNAVAILABLE, slot_name(report_text(rep, "%.288s", why))) : REASON(NO_COUNTERS);
         c->cycles += (double)k->cycles * scale;
         c->instructions += (double)k->instructions * scale;
         c->task_clock_ns += (double)k->task_clock_ns * scale;
     }
-    return "";
+    return REASON(NONE);
 }
 
 void pop_counters(struct report *rep, struct series *s)
@@ -30,10 +26,10 @@ void pop_counters(struct report *rep, struct series *s)
         struct series_point *p = &s->points[i];
         const struct point_counters *ref = &s->points[0].counters;
         struct point_counters *c = &p->counters;
-        *c = (struct point_counters){.because = ""};
-        for (int k = 0; k < p->n_runs && !*c->because; k++)
-            c->because = count_run(rep, &rep->runs[p->runs[k]], c);
-        c->has = !*c->because && p->n_runs > 0;
+        *c = (struct point_counters){0};
+        for (int k = 0; k < p->n_runs && !c->why.code; k++)
+            c->why = count_run(rep, &rep->runs[p->runs[k]], c);
+        c->has = !c->why.code && p->n_runs > 0;
         if (!c->has)
             continue;
         c->cycles /= p->n_runs;
@@ -41,9 +37,8 @@ void pop_counters(struct report *rep, struct series *s)
         c->task_clock_ns /= p->n_runs;
         c->has_scaling = s->n_points > 1 && ref->has;
         if (!c->has_scaling) {
-            c->because = s->n_points < 2 ? report_text(rep, "n/a because there are runs of one %s count only",
-                                                       counted_word(rep->unit))
-                                         : "n/a because nothing was counted at the reference";
+            c->why = s->n_points < 2 ? REASON(COUNTED_AT_ONE_POINT, slot_name(counted_word(rep->unit)))
+                                     : REASON(REFERENCE_NOT_COUNTED);
             continue;
         }
         c->ipc_scaling_ratio = c->instructions / c->cycles / (ref->instructions / ref->cycles);
@@ -51,7 +46,7 @@ void pop_counters(struct report *rep, struct series *s)
         c->has_instruction_scaling =
             s->kind == SCALING_STRONG || (s->kind == SCALING_WEAK && s->points[0].n_nodes > 0 && p->n_nodes > 0);
         if (!c->has_instruction_scaling) {
-            c->because = "n/a because whether the scaling is strong or weak is unknown";
+            c->why = REASON(KIND_OF_SCALING);
             continue;
         }
         double work = s->kind == SCALING_WEAK ? (double)p->n_nodes / s->points[0].n_nodes : 1;

@@ -69,7 +69,7 @@ struct claim {
     int64_t step_ns; /* the step time the gain refers to */
     const char
         *gain_text; /* "about 29.0 ms of 184 ms a step (1.19x, estimate)", "up to 29.0 ms of 184 ms a step (1.19x)" */
-    const char *gain_because; /* n/a because ... when !has_gain */
+    struct reason gain_why; /* when !has_gain */
 };
 
 /* What the processor counted of the ranks of a point, per step and all ranks together. Of their whole processes: the
@@ -80,7 +80,7 @@ struct point_counters {
     int has_scaling;             /* against the series' reference; the product of all three is that of processor time */
     int has_instruction_scaling; /* it takes a known amount of work as well */
     double instruction_scaling_ratio, ipc_scaling_ratio, frequency_scaling_ratio;
-    const char *because; /* n/a because ... of the first of these that is not there; "" all are */
+    struct reason why; /* of the first of these that is not there */
 };
 
 struct series_point {
@@ -125,14 +125,14 @@ const char *loss_class_what(enum loss_class c);
 
 /* The time lost between two points: step time here minus what perfect scaling from `from` would give. */
 struct series_loss {
-    int from, to;                              /* indices of points */
-    int64_t ideal_ns, actual_ns, loss_ns;      /* loss = actual - ideal, may be negative */
-    int64_t part_ns[N_PARTS];                  /* sums to loss_ns exactly */
-    int64_t class_ns[N_LOSS_CLASSES];          /* the same */
-    const char *class_because[N_LOSS_CLASSES]; /* "n/a because ...": nothing of it was recorded at either point, or it
-                                                  cannot be told apart: class_ns is 0 then. NULL = it is known */
-    int has_host;                              /* 0: no GPU traces at both points; host time is in "other" */
-    int largest;                               /* enum part with the largest loss */
+    int from, to;                            /* indices of points */
+    int64_t ideal_ns, actual_ns, loss_ns;    /* loss = actual - ideal, may be negative */
+    int64_t part_ns[N_PARTS];                /* sums to loss_ns exactly */
+    int64_t class_ns[N_LOSS_CLASSES];        /* the same */
+    struct reason class_why[N_LOSS_CLASSES]; /* nothing of it was recorded at either point, or it cannot be told
+                                                apart: class_ns is 0 then. REASON_NONE = it is known */
+    int has_host;                            /* 0: no GPU traces at both points; host time is in "other" */
+    int largest;                             /* enum part with the largest loss */
 };
 
 /* Laws of scaling. X(id, key in report.json) */
@@ -192,7 +192,7 @@ struct law {
     enum law_id id;
     const char *name; /* "Amdahl's law" */
     int has;
-    const char *because;    /* n/a because ... when !has */
+    struct reason why;      /* when !has */
     enum law_source source; /* of the all-reduce as in struct all_reduce */
     struct law_parameter parameters[3];
     int n_parameters;
@@ -207,7 +207,7 @@ struct all_reduce_point {
     double bytes, count;      /* as in struct all_reduce, at this point */
     int is_counted;           /* count was recorded at this point; 0: as many as at the largest one, else one */
     int is_count_of_last;     /* nothing was counted here: as many as at the largest point, where it was */
-    const char *because;      /* n/a because ... when !has_residual; "" of what was not run */
+    struct reason why;        /* when !has_residual; REASON_NONE of what was not run */
     struct interval interval; /* ns: 95 % prediction interval, of the scatter of what was measured of the network;
                                * of what was not run at least as wide as the law misses what was */
     struct interval measured_interval; /* ns: 95 % bootstrap of measured_ns over the steps, and the repetitions */
@@ -215,12 +215,12 @@ struct all_reduce_point {
 enum { SERIES_AHEAD = 2 };
 struct all_reduce {
     enum law_source source; /* LAW_BY_NOTHING = neither a calibration nor a log can be used */
-    const char *because;    /* n/a because ... without a source */
+    struct reason why;      /* without a source */
     const char *of;         /* which archive or log, and its counts of ranks */
     int n_counts;           /* so many of those */
     const char *left_out;   /* of the source: what was not used and why, a clause; "" nothing */
-    const char *mismatch;   /* it was measured with another library than the runs reduce with, or maybe in another
-                             * network, a clause; "" it was not */
+    struct reason mismatch; /* it was measured with another library than the runs reduce with, or maybe in another
+                             * network */
     const char *beyond;     /* the messages of the runs are larger or smaller than any measured one, a clause; "" not */
     double bytes, count;    /* of a step, per rank, at the largest point; in so many all-reduces */
     int is_counted;         /* count was recorded; 0: taken as one */
@@ -232,8 +232,8 @@ struct all_reduce {
     int n_points;
     struct all_reduce_point ahead[SERIES_AHEAD]; /* not run */
     int n_ahead;
-    const char *ahead_because; /* why there is none, "" */
-    const char *text;          /* the same in sentences; "" without a source */
+    struct reason ahead_why; /* why there is none */
+    const char *text;        /* the same in sentences; "" without a source */
 };
 /* Not measured: what the law says of a node count that was not run. */
 struct extrapolation {
@@ -252,18 +252,18 @@ struct series {
     const char *kind_because;    /* how strong or weak was detected */
     struct series_point *points; /* ascending node count */
     int n_points;
-    const char *speedup_because; /* why the last point has no speed-up: a clause; "" it has, or there is one point */
-    struct series_loss *losses;  /* consecutive points, then first to last when there are more than two */
+    struct reason speedup_why;  /* of the last point; REASON_NONE too where there is one point */
+    struct series_loss *losses; /* consecutive points, then first to last when there are more than two */
     int n_losses;
-    const char *losses_because; /* n/a because ... when n_losses is 0 */
+    struct reason losses_why; /* when n_losses is 0 */
     struct law *laws;
     int n_laws;
     struct all_reduce all_reduce;
     struct extrapolation ahead[SERIES_AHEAD];
     int n_ahead;
     enum law_id extrapolated_by;
-    const char *extrapolation_because; /* why there is none, "" */
-    int limit_claim;                   /* index into report.claims: what limits scaling; -1 none */
+    struct reason extrapolation_why; /* why there is none */
+    int limit_claim;                 /* index into report.claims: what limits scaling; -1 none */
     const char *headline, *support, *scaling_text, *beyond_text; /* sentences; "" none */
 };
 

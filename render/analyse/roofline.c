@@ -28,12 +28,11 @@ static double ceiling(const struct run_measured *one, const struct run_measured 
  */
 static struct reason untold(struct report *rep, const struct run *a)
 {
-    static const char because[] = "n/a because ";
     const char *counters = a->ranks_len ? a->ranks[0].counters_status : "";
     if (strncmp(counters, "ok", 2) == 0)
         return REASON(NO_COUNTS_BUT_COUNTERS);
-    if (strncmp(counters, because, sizeof because - 1) == 0)
-        counters += sizeof because - 1;
+    const char *why = a->ranks_len ? run_counters_why(&a->ranks[0]) : NULL;
+    counters = why ? why : counters;
     return *counters ? REASON(NO_COUNTS_NOR_COUNTERS, slot_name(report_text(rep, "%.300s", counters)))
                      : REASON(NO_COUNTS);
 }

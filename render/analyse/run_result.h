@@ -321,8 +321,8 @@ struct trial {
     const char *because; /* why there is none: a clause; "" */
     const char *key;     /* the trial_key of a run that this command makes; "" without one */
     int has_forecast;
-    const char *forecast_because; /* n/a because ...; "" */
-    int64_t step_ns;              /* forecast of the median step */
+    struct reason forecast_why; /* when !has_forecast */
+    int64_t step_ns;            /* forecast of the median step */
 };
 
 /* What the steps of a run are read from. X(id, words, in report.json too) */

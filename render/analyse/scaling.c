@@ -296,18 +296,16 @@ static void fill_speedups(struct series *s)
     }
 }
 
-static void say_no_speedup(struct report *rep, struct series *s)
+static void say_no_speedup(const struct report *rep, struct series *s)
 {
     int has_steps = s->kind == SCALING_UNKNOWN;
     for (int i = 0; i < s->n_points; i++)
         has_steps &= s->points[i].step.mean_ns > 0;
     if (s->n_points < 2 || s->points[s->n_points - 1].speedup > 0)
-        s->speedup_because = "";
+        s->speedup_why = REASON(NONE);
     else
-        s->speedup_because = has_steps
-                                 ? "steps were recorded, but not how many samples a step processes"
-                                 : report_text(rep, "neither throughput nor steps were recorded at every %s count",
-                                               counted_word(rep->unit));
+        s->speedup_why = has_steps ? REASON(SPEEDUP_WITHOUT_SAMPLES)
+                                   : REASON(SPEEDUP_WITHOUT_RATES, slot_name(counted_word(rep->unit)));
 }
 
 static void say_kind(struct report *rep, struct series *s)
@@ -368,7 +366,7 @@ void scaling(struct report *rep)
     for (int i = 0; i < rep->n_series; i++) {
         struct series *s = &rep->series[i];
         s->limit_claim = -1;
-        s->headline = s->support = s->scaling_text = s->beyond_text = s->losses_because = "";
+        s->headline = s->support = s->scaling_text = s->beyond_text = "";
         make_points(rep, s, &groups[i]);
         s->kind = s->n_points > 1 ? groups[i].kind : SCALING_NONE;
         say_kind(rep, s);

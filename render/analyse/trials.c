@@ -96,7 +96,7 @@ static int64_t median_transfer(struct report *rep, const struct run_result *r)
 }
 
 /* returns  why nothing can be forecast: a clause; NULL: it can, out is filled */
-static const char *flight_of(struct report *rep, const struct run_result *r, struct flight *out)
+static struct reason flight_of(struct report *rep, const struct run_result *r, struct flight *out)
 {
     const struct run_program *p = &r->run->program;
     const struct node_share *e = node_of(r->run);
@@ -115,12 +115,12 @@ static const char *flight_of(struct report *rep, const struct run_result *r, str
                            .n_ranks = r->n_rank_results,
                            .is_overlapped = p->allreduce_is_overlapped == 1};
     if (strcmp(p->backend, "cpu") != 0)
-        return "n/a because the gradients travel between GPUs";
+        return REASON(FLIGHT_ON_GPUS);
     if (r->shared.kind == SHARED_OVERSUBSCRIBED)
-        return "n/a because the ranks shared cores, so that their times hold each other's turns";
+        return REASON(FLIGHT_CORES_SHARED);
     if (out->early_ratio < 0 || out->left_ratio < 0 || out->n_looks < 1)
-        return "n/a because the program did not say what can travel during the backward pass";
-    return out->backward_ns > 0 ? NULL : "n/a because the backward pass has no time of its own in these steps";
+        return REASON(FLIGHT_UNTOLD);
+    return out->backward_ns > 0 ? REASON(NONE) : REASON(FLIGHT_NO_BACKWARD);
 }
 
 /* ---- the command ------------------------------------------------------------------------------------------------ */
@@ -249,13 +249,11 @@ static int is_possible(const struct run_result *r, enum trial_kind k)
 
 static void add_trial(struct report *rep, struct run_result *r, enum trial_kind k)
 {
-    struct trial t = {.kind = k, .forecast_because = ""};
+    struct trial t = {.kind = k};
     struct flight f;
     t.because = command_of(rep, r, (int)k, &t.command, &t.key);
-    const char *why = flight_of(rep, r, &f);
-    if (why) {
-        t.forecast_because = why;
-    } else {
+    t.forecast_why = flight_of(rep, r, &f);
+    if (!t.forecast_why.code) {
         struct flown now = flight_now(&f), then = flight_after(&f, k);
         double step = (double)r->step.median_ns + then.exposed_ns - now.exposed_ns + then.spent_ns - now.spent_ns;
         t.step_ns = llround(step);

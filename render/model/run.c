@@ -228,3 +228,10 @@ const char *counted_word(enum counted_unit c)
     };
     return words[c];
 }
+
+const char *run_counters_why(const struct run_rank *k)
+{
+    static const char because[] = "n/a because "; /* collect/perf.c */
+    return strncmp(k->counters_status, because, sizeof because - 1) == 0 ? k->counters_status + sizeof because - 1
+                                                                         : NULL;
+}

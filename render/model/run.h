@@ -127,9 +127,10 @@ struct run_rank {
     double process_seconds;
     int64_t watched_from_ns, watched_to_ns; /* its first and last sample, on the clock of the steps; 0 = not known */
     int64_t cycles, instructions, llc_misses,
-        task_clock_ns;           /* processor's counters over the samples; -1 = not counted */
-    const char *counters_status; /* of the cycles: "ok", "n/a because ..."; "" = the archive does not say */
-    struct run_reading *delays;  /* the same counters over time. shape (n_delays) */
+        task_clock_ns; /* processor's counters over the samples; -1 = not counted */
+    const char
+        *counters_status; /* of the cycles: "ok", "n/a because ..." by the collector; "" = the archive does not say */
+    struct run_reading *delays; /* the same counters over time. shape (n_delays) */
     int n_delays;
     /* The kernel's totals of reads and writes by the rank's processes, at the end or when last seen: files, pipes,
      * sockets, terminals. No read calls = not recorded, since every program reads. own_bytes of them were written by
@@ -293,6 +294,8 @@ struct run {
         kernels_cap; /* filling only */
 };
 
+/** run_counters_why - the collector's words why a rank has no counters; NULL: it says none.   borrows */
+const char *run_counters_why(const struct run_rank *k);
 /** run_is_one_machine - do all nodes share the cores and the memory of one machine? */
 int run_is_one_machine(const struct run *r);
 /** run_add_gap - note that something is missing; the same sentence is kept once. text is copied. */

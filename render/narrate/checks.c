@@ -371,8 +371,7 @@ static void check_series(struct report *rep, struct checks *out, const char *tex
         double v = r->metric == METRIC_speedup ? p->speedup : p->efficiency;
         int is_lost = lost_at(rep, &s->points[0]) || lost_at(rep, p);
         add(rep, out, text, r, report_text(rep, "%s", fmt_count(p->n_nodes, counted_word(rep->unit)).text),
-            v > 0 && !is_lost ? v : NAN,
-            is_lost ? REASON(EVENTS_LOST) : REASON(NO_SPEEDUP, slot_name(s->speedup_because)),
+            v > 0 && !is_lost ? v : NAN, is_lost ? REASON(EVENTS_LOST) : s->speedup_why,
             *p->unreliable ? p->unreliable : doubt_of(&rep->runs[p->runs[0]], r->metric));
         n++;
     }

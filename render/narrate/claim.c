@@ -19,7 +19,6 @@ struct claim *claim_add(struct report *rep)
                         .rule = "",
                         .window = "",
                         .place = "",
-                        .gain_because = "",
                         .threshold_ratio = -1};
     return c;
 }

@@ -180,7 +180,7 @@ static void add_class_claim(struct report *rep, int run, const struct class_resu
     c->step_ns = r->step.mean_ns;
     c->gain_basis = gain_basis_of(r, k->cls);
     c->gain_text = c->has_gain ? gain_text(rep, k->gain_ns, r->step.mean_ns, c->gain_basis) : "";
-    c->gain_because = c->has_gain ? "" : "n/a because compute cannot be left away, and no better kernels were timed";
+    c->gain_why = c->has_gain ? REASON(NONE) : REASON(GAIN_OF_COMPUTE);
     if (k->cls == CLASS_IMBALANCE && *c->gain_text)
         c->gain_text = report_text(rep, "%s with equal times for all ranks", c->gain_text);
     c->interval = claimed_interval(r, k->cls);
@@ -287,7 +287,7 @@ static void add_shared_claim(struct report *rep, int run, const struct class_res
     c->gain_ns = c->has_gain ? r->gain_ns[CLASS_SHARED] : 0;
     c->gain_basis = gain_basis_of(r, CLASS_SHARED);
     c->gain_text = c->has_gain ? claim_gain_text(rep, c) : "";
-    c->gain_because = c->has_gain ? "" : "n/a because what cores of their own would save cannot be told from the times";
+    c->gain_why = c->has_gain ? REASON(NONE) : REASON(GAIN_OF_CORES);
     shared_numbers(rep, c, r);
     claim_number(rep, c, report_text(rep, "runs.%s.step.mean_ns", r->slug), "ns", (double)r->step.mean_ns);
     r->claims[r->n_claims++] = rep->n_claims - 1;

@@ -7,6 +7,7 @@
 #include "render/narrate/compare_doc.h"
 #include "render/narrate/devices.h"
 #include "render/narrate/json_values.h"
+#include "render/say/say.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -78,7 +79,7 @@ static json_t *claim_object(const struct report *rep, const struct claim *c)
     value_set(o, "evidence_steps", shown_steps(&c->grounds));
     value_set(o, "interval", value_interval(c->interval));
     value_set(o, "interval_of", value_text(c->interval_of));
-    value_set(o, "gain_because", value_text(c->gain_because));
+    value_set(o, "gain_because", value_reason(&c->gain_why));
     value_set(o, "confidence", value_string(confidence_word(c->confidence)));
     value_set(o, "confidence_because", value_text(c->confidence_because));
     value_set(o, "evidence", value_text(c->evidence));
@@ -104,7 +105,7 @@ static json_t *counters_json(const struct point_counters *c)
     value_set(o, "instruction_scaling_ratio", value_real(c->has_instruction_scaling, c->instruction_scaling_ratio));
     value_set(o, "ipc_scaling_ratio", value_real(c->has_scaling, c->ipc_scaling_ratio));
     value_set(o, "frequency_scaling_ratio", value_real(c->has_scaling, c->frequency_scaling_ratio));
-    value_set(o, "because", value_text(c->because));
+    value_set(o, "because", value_reason(&c->why));
     return o;
 }
 
@@ -135,7 +136,7 @@ static json_t *loss_class_object(const struct series_loss *l)
 {
     json_t *o = json_object();
     for (int c = 0; c < N_LOSS_CLASSES; c++)
-        value_set(o, loss_class_key((enum loss_class)c), value_int(!l->class_because[c], l->class_ns[c]));
+        value_set(o, loss_class_key((enum loss_class)c), value_int(!l->class_why[c].code, l->class_ns[c]));
     return o;
 }
 
@@ -144,8 +145,8 @@ static json_t *loss_class_because(const struct series_loss *l)
 {
     json_t *o = json_object();
     for (int c = 0; c < N_LOSS_CLASSES; c++)
-        if (l->class_because[c])
-            value_set(o, loss_class_key((enum loss_class)c), value_string(l->class_because[c]));
+        if (l->class_why[c].code)
+            value_set(o, loss_class_key((enum loss_class)c), value_reason(&l->class_why[c]));
     return o;
 }
 
@@ -163,7 +164,7 @@ static json_t *laws_array(const struct series *s)
         }
         value_set(o, "id", value_string(law_key(l->id)));
         value_set(o, "name", value_string(l->name));
-        value_set(o, "because", value_text(l->because));
+        value_set(o, "because", value_reason(&l->why));
         value_set(o, "source", value_text(law_source_words(l->source)));
         value_set(o, "parameters", parameters);
         value_set(o, "residual_ratio", value_real(l->has, l->residual_ratio));
@@ -188,22 +189,33 @@ static json_t *all_reduce_points(const struct all_reduce_point *points, int n)
         value_set(o, "measured_ns", value_int(p->measured_ns > 0, p->measured_ns));
         value_set(o, "measured_interval_ns", value_interval(p->measured_interval));
         value_set(o, "residual_ratio", value_real(p->has_residual, p->residual_ratio));
-        value_set(o, "residual_because", value_text(p->because));
+        value_set(o, "residual_because", value_reason(&p->why));
         value_add(list, o);
     }
     return list;
+}
+
+/* Of too few points "too few points to extrapolate: ...". */
+static json_t *no_trend(const struct reason *why)
+{
+    static const char there_are[] = "there are ";
+    struct dcr_buf b = {0};
+    say_put_clause(&b, why);
+    json_t *v = is_too_few_for_trend(why) ? value_text(dcr_buf_text(&b) + sizeof there_are - 1) : value_reason(why);
+    dcr_buf_release(&b);
+    return v;
 }
 
 static json_t *all_reduce_object(const struct all_reduce *a)
 {
     json_t *o = json_object();
     value_set(o, "source", value_text(law_source_words(a->source)));
-    value_set(o, "because", value_text(a->because));
+    value_set(o, "because", value_reason(&a->why));
     if (!a->source)
         return o;
     value_set(o, "of", value_text(a->of));
     value_set(o, "left_out", value_text(a->left_out));
-    value_set(o, "mismatch", value_text(a->mismatch));
+    value_set(o, "mismatch", value_clause(&a->mismatch));
     value_set(o, "bytes_per_step", value_real(1, a->bytes));
     value_set(o, "all_reduces_per_step", value_real(a->is_counted, a->count));
     value_set(o, "latency_ns", value_real(1, a->latency_ns));
@@ -212,7 +224,7 @@ static json_t *all_reduce_object(const struct all_reduce *a)
     value_set(o, "fit_residual_ratio", value_real(1, a->fit_residual_ratio));
     value_set(o, "points", all_reduce_points(a->points, a->n_points));
     value_set(o, "extrapolation", all_reduce_points(a->ahead, a->n_ahead));
-    value_set(o, "extrapolation_because", value_text(a->ahead_because));
+    value_set(o, "extrapolation_because", no_trend(&a->ahead_why));
     value_set(o, "text", value_text(a->text));
     return o;
 }
@@ -227,7 +239,7 @@ static json_t *extrapolation(const struct series *s)
                                   value_interval(e->speedup_interval)));
     }
     value_set(o, "law", value_text(law_key(s->extrapolated_by)));
-    value_set(o, "because", value_text(s->extrapolation_because));
+    value_set(o, "because", no_trend(&s->extrapolation_why));
     value_set(o, "points", list);
     return o;
 }
@@ -252,7 +264,7 @@ static json_t *series_object(const struct report *rep, const struct series *s)
     value_set(o, "scaling_because", value_text(s->kind_because));
     value_set(o, "points", points);
     value_set(o, "losses", losses);
-    value_set(o, "losses_because", value_text(s->losses_because));
+    value_set(o, "losses_because", value_reason(&s->losses_why));
     value_set(o, "laws", laws_array(s));
     value_set(o, "all_reduce", all_reduce_object(&s->all_reduce));
     value_set(o, "extrapolation", extrapolation(s));

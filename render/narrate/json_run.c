@@ -253,7 +253,7 @@ static json_t *trials_json(const struct run_result *r)
         value_set(o, "command", value_text(t->command));
         value_set(o, "command_because", value_text(t->because));
         value_set(o, "forecast_step_ns", value_int(t->has_forecast, t->step_ns));
-        value_set(o, "forecast_because", value_text(t->forecast_because));
+        value_set(o, "forecast_because", value_reason(&t->forecast_why));
         value_add(list, o);
     }
     return list;

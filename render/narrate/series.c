@@ -4,6 +4,7 @@
 #include "render/analyse/analyse.h"
 #include "render/narrate/actions.h"
 #include "render/say/format.h"
+#include "render/say/say.h"
 #include "render/narrate/narrate.h"
 #include "render/narrate/series_scaling.h"
 
@@ -278,7 +279,7 @@ static int add_series_claim(struct report *rep, int index, const struct cause *c
                                                : r->classes[cause->cls].gain_ns;
     c->step_ns = of->step.mean_ns;
     c->gain_text = claim_gain_text(rep, c);
-    c->gain_because = c->has_gain ? "" : "n/a because the ranks of the reference had too few cores too";
+    c->gain_why = c->has_gain ? REASON(NONE) : REASON(GAIN_REFERENCE_SHARED);
     c->threshold_ratio = rep->thresholds.efficiency;
     c->threshold_name = "efficiency";
     c->rule = report_text(rep, "limits scaling where the efficiency falls below %s",
@@ -325,11 +326,12 @@ static void say_series(struct report *rep, int index)
                 nodes_text(rep, last->n_nodes), nodes_text(rep, s->points[0].n_nodes), fmt_x(last->speedup).text,
                 fmt_ratio(last->efficiency).text, *last->unreliable ? "; unreliable: " : "", last->unreliable);
         else
-            s->headline =
-                report_text(rep, "How the run scales from %s to %s is unknown: %s.",
-                            nodes_text(rep, s->points[0].n_nodes), nodes_text(rep, last->n_nodes), s->speedup_because);
-        if (*s->losses_because)
-            s->support = report_text(rep, "How the lost time splits into causes is %s.", s->losses_because);
+            s->headline = report_text(rep, "How the run scales from %s to %s is unknown: %s.",
+                                      nodes_text(rep, s->points[0].n_nodes), nodes_text(rep, last->n_nodes),
+                                      say_clause(&rep->arena, &s->speedup_why));
+        if (s->losses_why.code)
+            s->support = report_text(rep, "How the lost time splits into causes is %s.",
+                                     say_reason(&rep->arena, &s->losses_why));
         return;
     }
     const struct run_result *r = run_of(rep, last);

@@ -5,6 +5,7 @@
 #include "render/analyse/analyse.h"
 #include "render/narrate/claims.h"
 #include "render/say/format.h"
+#include "render/say/say.h"
 #include "render/narrate/narrate.h"
 
 #include <math.h>
@@ -71,9 +72,8 @@ static const char *ahead_sentence(struct report *rep, const struct all_reduce *a
 {
     const char *text = "";
     if (!a->n_ahead)
-        return *a->ahead_because
-                   ? report_text(rep, " What they would take beyond is %s%s.",
-                                 a->ahead_because[0] == 't' ? "n/a because there are " : "", a->ahead_because)
+        return a->ahead_why.code
+                   ? report_text(rep, " What they would take beyond is %s.", say_reason(&rep->arena, &a->ahead_why))
                    : "";
     for (int i = 0; i < a->n_ahead; i++) {
         const struct all_reduce_point *p = &a->ahead[i];
@@ -115,6 +115,6 @@ void series_all_reduce_text(struct report *rep, struct series *s)
         a->n_counts == 1 ? " It was measured at one number of ranks: how it changes with them is by the law alone."
                          : "",
         step_words(rep, a), *points ? points : " n/a",
-        *a->mismatch ? report_text(rep, " Mind that %s.", a->mismatch) : "", ahead_sentence(rep, a),
-        *a->left_out ? report_text(rep, " Left out: %s.", a->left_out) : "");
+        a->mismatch.code ? report_text(rep, " Mind that %s.", say_clause(&rep->arena, &a->mismatch)) : "",
+        ahead_sentence(rep, a), *a->left_out ? report_text(rep, " Left out: %s.", a->left_out) : "");
 }

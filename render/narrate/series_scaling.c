@@ -5,6 +5,7 @@
 #include "render/narrate/claims.h"
 #include "render/narrate/narrate.h"
 #include "render/say/format.h"
+#include "render/say/say.h"
 
 #include <string.h>
 
@@ -111,9 +112,9 @@ static void say_beyond(struct report *rep, struct series *s)
 static const char *extrapolation_sentence(struct report *rep, const struct series *s)
 {
     if (s->n_ahead == 0) {
-        const char *why = s->extrapolation_because;
-        return strncmp(why, "too few", 7) == 0 ? report_text(rep, "There are t%s.", why + 1)
-               : strncmp(why, "n/a because no law", 18) == 0
+        const struct reason *why = &s->extrapolation_why;
+        return is_too_few_for_trend(why) ? report_text(rep, "T%s.", say_clause(&rep->arena, why) + 1)
+               : why->code == REASON_NO_LAW_FITS
                    ? report_text(rep,
                                  "What more %ss would bring is n/a because no law of scaling fits what was measured.",
                                  counted_word(rep->unit))

@@ -246,7 +246,7 @@ static struct claim *add_claim(struct report *rep, struct run_result *r, enum ca
     c->id = report_text(rep, "%s.%s", r->slug, class_key(cls));
     c->confidence = confidence_without_steps(rep, r, &c->confidence_because);
     claim_grounds(rep, c, r, cls);
-    c->gain_because = "n/a because no step was recorded, of which it would be a part";
+    c->gain_why = REASON(GAIN_WITHOUT_STEPS);
     c->evidence = report_text(rep, "runs/%s/index.html#%s", r->slug, anchor);
     c->action = action_for(rep, r, cls);
     c->is_measuring = cls == CLASS_SHARED && is_advice_to_measure(r);

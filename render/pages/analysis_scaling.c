@@ -94,17 +94,19 @@ static void put_loss_causes(const struct report *rep, const struct series *s, st
                    fmt_count(s->points[s->losses[i].to].n_nodes, counted_word(rep->unit)).text);
     doc_column(d, DOC_LEFT, "What counts as that");
     for (int c = 0; c < N_LOSS_CLASSES; c++) {
-        const char *because = NULL;
+        const struct reason *why = NULL;
         doc_row(d);
         doc_cell(d, "%s", loss_class_name((enum loss_class)c));
         for (int i = 0; i < s->n_losses; i++) {
             const struct series_loss *l = &s->losses[i];
-            because = l->class_because[c] ? l->class_because[c] : because; /* the last one spans the series */
-            doc_cell(d, "%s", l->class_because[c] ? "n/a" : fmt_ms(l->class_ns[c]).text);
+            why = l->class_why[c].code ? &l->class_why[c] : why; /* the last one spans the series */
+            doc_cell(d, "%s", l->class_why[c].code ? "n/a" : fmt_ms(l->class_ns[c]).text);
         }
         doc_cell(d, "%s", loss_class_what((enum loss_class)c));
-        if (because)
-            doc_text(d, "; %s", because);
+        if (why) {
+            doc_text(d, "; ");
+            text_of_reason(d, why);
+        }
     }
 }
 
@@ -126,7 +128,7 @@ static void put_laws(const struct report *rep, const struct series *s, struct do
         doc_buf(d, &parameters);
         if (!l->has && l->n_parameters)
             doc_text(d, "%s", s->all_reduce.source && l->id == LAW_ALL_REDUCE ? "; the residual is " : "; ");
-        doc_text(d, "%s", l->because);
+        text_of_reason(d, &l->why);
         doc_cell(d, "%s", l->has ? fmt_percent(l->residual_ratio).text : "n/a");
     }
 }
@@ -146,7 +148,9 @@ static void put_all_reduce_point(const struct all_reduce_point *p, int is_ahead,
     put_interval(p->interval, d);
     doc_cell(d, "%s", is_ahead ? "not measured" : p->measured_ns > 0 ? fmt_time(p->measured_ns).text : "n/a");
     put_interval(p->measured_interval, d);
-    doc_cell(d, "%s", p->has_residual ? fmt_x(1 / (p->residual_ratio + 1)).text : p->because);
+    doc_cell(d, "%s", p->has_residual ? fmt_x(1 / (p->residual_ratio + 1)).text : "");
+    if (!p->has_residual)
+        text_of_reason(d, &p->why);
 }
 
 /* What a calibration or a log of nccl-tests says of the all-reduces, beside the transfer that was measured. */
@@ -156,8 +160,11 @@ static void put_all_reduce(const struct report *rep, const struct series *s, str
     if (s->n_laws == 0)
         return;
     if (!a->source) {
-        if (*a->because)
-            doc_paragraph(d, "What the all-reduces should take by the network alone is %s.", a->because);
+        if (a->why.code) {
+            doc_paragraph(d, "What the all-reduces should take by the network alone is ");
+            text_of_reason(d, &a->why);
+            doc_text(d, ".");
+        }
         return;
     }
     doc_paragraph(d, "%s", a->text);

@@ -63,7 +63,7 @@ static const char *reason(struct site *s, const struct series *series, int point
     const struct series_point *p = &series->points[point];
     const struct run_result *r = p->n_runs > 0 ? &s->rep->runs[p->runs[0]] : NULL;
     if (r && at == key_speedup)
-        return site_text(s, "because %s", series->speedup_because);
+        return site_text(s, "because %s", say_clause(&s->arena, &series->speedup_why));
     const struct reason *why = !r                                   ? &REASON(NONE)
                                : at == key_throughput               ? &r->throughput_why
                                : at == key_parallel && r->has_steps ? &r->pop_why

@@ -96,13 +96,13 @@ static void put_no_balance(struct site *s, const struct series *series, bool is_
 static const char *efficiency_words(struct site *s, const struct series *series)
 {
     const char *unknown = series->kind == SCALING_UNKNOWN
-                              ? "; global efficiency and computation scaling are n/a because whether the scaling is "
-                                "strong or weak is unknown"
+                              ? site_text(s, "; global efficiency and computation scaling are %s",
+                                          say_reason(&s->arena, &REASON(KIND_OF_SCALING)))
                               : "";
-    const char *because = "";
+    const struct reason *why = &REASON(NONE);
     bool has_counters = false;
     for (int i = 0; i < series->n_points; i++) {
-        because = *because ? because : series->points[i].counters.because;
+        why = why->code ? why : &series->points[i].counters.why;
         has_counters |= series->points[i].counters.has_scaling;
     }
     struct dcr_buf balance = {0};
@@ -115,7 +115,7 @@ static const char *efficiency_words(struct site *s, const struct series *series)
                          ? "; instruction, IPC and frequency scaling are of whole processes, polling while they "
                            "wait included"
                          : "",
-                     *because ? "; instruction, IPC and frequency scaling: " : "", because);
+                     why->code ? "; instruction, IPC and frequency scaling: " : "", say_reason(&s->arena, why));
 }
 
 static json_t *pop_table(struct site *s, const struct series *series)
@@ -181,13 +181,12 @@ static json_t *series_view(struct site *s, int index)
     site_table(s, all_reduce, site_text(s, "all-reduce%s", suffix), -1);
     view_set(s, v, "all_reduce", all_reduce);
     view_text(s, v, "all_reduce_text", series->all_reduce.text);
-    view_text(s, v, "all_reduce_because", series->all_reduce.because);
+    view_text(s, v, "all_reduce_because", say_reason(&s->arena, &series->all_reduce.why));
     view_text(s, v, "title", series->label);
     view_set(s, v, "laws", laws);
     view_set(s, v, "ahead", ahead);
-    const char *why = series->n_ahead ? NULL : series->extrapolation_because; /* "too few points ..." or n/a */
-    view_text(s, v, "ahead_because", why && *why == 't' ? site_text(s, "n/a because there are %s", why) : why);
-    view_text(s, v, "losses_because", series->n_losses ? NULL : series->losses_because);
+    view_text(s, v, "ahead_because", series->n_ahead ? NULL : say_reason(&s->arena, &series->extrapolation_why));
+    view_text(s, v, "losses_because", series->n_losses ? NULL : say_reason(&s->arena, &series->losses_why));
     view_set(s, v, "classes", classes);
     view_set(s, v, "pop", pop);
     return v;

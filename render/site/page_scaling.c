@@ -3,6 +3,7 @@
 #include "render/site/inside.h"
 
 #include "render/say/format.h"
+#include "render/say/say.h"
 #include "render/narrate/narrate.h"
 #include "render/site/figures.h"
 
@@ -27,7 +28,7 @@ json_t *view_laws(struct site *s, const struct series *series)
         if (is_known)
             narrate_law(l, &text);
         if (!l->has) /* of the network's law only the residual is n/a */
-            dcr_buf_printf(&text, "%s%s", is_known ? "; the residual is " : "", l->because);
+            dcr_buf_printf(&text, "%s%s", is_known ? "; the residual is " : "", say_reason(&s->arena, &l->why));
         view_cell(s, t, dcr_buf_text(&text));
         view_cell_percent(s, t, l->has, l->residual_ratio);
         dcr_buf_release(&text);
@@ -97,7 +98,7 @@ json_t *view_all_reduce(struct site *s, const struct series *series)
         view_cell_value(s, t,
                         p->has_residual ? fmt_x(1 / (p->residual_ratio + 1)).text
                         : is_ahead      ? "extrapolated"
-                                        : p->because,
+                                        : say_reason(&s->arena, &p->why),
                         p->has_residual, 1 / (p->residual_ratio + 1), "ratio");
     }
     return t;

@@ -4,6 +4,7 @@
 
 #include "render/analyse/analyse.h"
 #include "render/say/format.h"
+#include "render/say/say.h"
 
 const char *signed_time(struct site *s, int64_t ns)
 {
@@ -49,11 +50,11 @@ json_t *view_loss_parts(struct site *s, const struct series *series)
 }
 
 /* Why a cause is n/a: of the last loss, which spans the series, first. */
-static const char *because_of(const struct series *series, enum loss_class c)
+static const char *because_of(struct site *s, const struct series *series, enum loss_class c)
 {
     for (int i = series->n_losses; i-- > 0;)
-        if (series->losses[i].class_because[c])
-            return series->losses[i].class_because[c];
+        if (series->losses[i].class_why[c].code)
+            return say_reason(&s->arena, &series->losses[i].class_why[c]);
     return NULL;
 }
 
@@ -66,8 +67,8 @@ json_t *view_loss_causes(struct site *s, const struct series *series)
     for (int c = 0; c < N_LOSS_CLASSES; c++) {
         view_row(s, t, loss_class_name((enum loss_class)c));
         for (int i = 0; i < series->n_losses; i++)
-            lost_cell(s, t, !series->losses[i].class_because[c], series->losses[i].class_ns[c]);
-        view_cell_sub(s, t, loss_class_what((enum loss_class)c), because_of(series, (enum loss_class)c));
+            lost_cell(s, t, !series->losses[i].class_why[c].code, series->losses[i].class_ns[c]);
+        view_cell_sub(s, t, loss_class_what((enum loss_class)c), because_of(s, series, (enum loss_class)c));
     }
     view_row(s, t, "loss");
     for (int i = 0; i < series->n_losses; i++)

@@ -260,7 +260,7 @@ static void sample_fill_series(struct sample *s)
         p->compute_speedup = (double)rep->runs[0].part_ns[0] / (double)r->part_ns[0];
         p->pop = r->pop;
         p->unreliable = "";
-        p->counters.because = "n/a because this machine shows no such counter";
+        p->counters.why = REASON(NO_COUNTERS);
     }
     q->n_losses = 3;
     q->losses = sample_alloc(s, 3, sizeof *q->losses);
@@ -278,7 +278,7 @@ static void sample_fill_series(struct sample *s)
         l->ideal_ns = l->actual_ns - l->loss_ns;
         l->largest = PART_TRANSFER;
         l->class_ns[LOST_OTHER] = l->loss_ns;
-        l->class_because[LOST_HOST] = "n/a because nobody looked";
+        l->class_why[LOST_HOST] = REASON(NO_GPU);
     }
     q->limit_claim = 0;
     q->headline = q->support = "";

@@ -73,7 +73,7 @@ static void test_all_ranks_and_no_gain(void **state)
     assert_int_equal(c->grounds.n_shown_ranks, 2);
     assert_contains(c->place, "on all 2 ranks, most in steps 0, 1 and 2");
     assert_int_equal(c->has_gain, 0);
-    assert_contains(c->gain_because, "n/a because compute cannot be left away");
+    assert_int_equal(c->gain_why.code, REASON_GAIN_OF_COMPUTE);
     release(&f);
 }
 

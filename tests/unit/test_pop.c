@@ -189,7 +189,7 @@ static void test_counters(void **state)
         assert_true(near(one->ipc_scaling_ratio, 1));
         assert_true(near(two->instruction_scaling_ratio, (weak ? 2 : 1) * 1000.0 / 1200));
         assert_true(near(two->ipc_scaling_ratio, 0.75) && near(two->frequency_scaling_ratio, 0.8));
-        assert_string_equal(two->because, "");
+        assert_int_equal(two->why.code, REASON_NONE);
         report_free(&rep);
         run_free(runs[0]);
         runs[0] = NULL;
@@ -197,14 +197,15 @@ static void test_counters(void **state)
         assert_int_equal(analyse(&rep, runs + 1, 1, &o, NULL), 0);
         one = &rep.series[0].points[0].counters;
         assert_true(one->has && !one->has_scaling);
-        assert_string_equal(one->because, "n/a because there are runs of one node count only");
+        assert_int_equal(one->why.code, REASON_COUNTED_AT_ONE_POINT);
         report_free(&rep);
         run_rank_at(runs[1], 1)->cycles = -1;
         run_rank_at(runs[1], 1)->counters_status = "n/a because this machine shows no such counter";
         assert_int_equal(analyse(&rep, runs + 1, 1, &o, NULL), 0);
         one = &rep.series[0].points[0].counters;
         assert_false(one->has);
-        assert_string_equal(one->because, "n/a because this machine shows no such counter");
+        assert_int_equal(one->why.code, REASON_COUNTERS_UNAVAILABLE);
+        assert_string_equal(one->why.slot[0].name, "this machine shows no such counter");
         report_free(&rep);
         run_free(runs[1]);
     }

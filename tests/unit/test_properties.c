@@ -550,7 +550,7 @@ static void check_loss(const struct series *s, const struct series_loss *l)
     holds(sum_of(l->part_ns, N_PARTS) == l->loss_ns);
     holds(sum_of(l->class_ns, N_LOSS_CLASSES) == l->loss_ns);
     for (int c = 0; c < N_LOSS_CLASSES; c++)
-        holds(!l->class_because[c] || l->class_ns[c] == 0);
+        holds(!l->class_why[c].code || l->class_ns[c] == 0);
 }
 
 static void check_series(const struct series *s)

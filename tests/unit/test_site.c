@@ -113,7 +113,7 @@ static void test_pages_say_it(void **state)
     slurp("site", "scaling.html", &page);
     assert_has(&page, "<h3>Lost time by cause</h3>");
     assert_has(&page, "transfer that no work hides");
-    assert_has(&page, "n/a because nobody looked");
+    assert_has(&page, "n/a because the run used no GPU");
     dcr_buf_clear(&page);
     slurp("site", "runs/4node-20310425/index.html", &page);
     assert_has(&page, "id=\"breakdown\"");
