@@ -333,6 +333,8 @@ lint: hdr-check lint-temporaries
 	@! grep -nE '$(BANNED)' $(FORMATTED) || { echo "banned: say snprintf, memcpy, strtol, strtok_r"; exit 1; }
 	@! grep -nE '\bjson_(object_set_new|array_append_new|string|real)\(' $(filter-out %/json_values.c,$(filter render/narrate/%,$(FORMATTED))) || \
 	  { echo "banned: a key could get lost; say value_set, value_add, value_string, value_real (render/narrate/json_values.h)"; exit 1; }
+	@! grep -nE '^[^/]*"n/a because [^"]' $(filter render/%,$(FORMATTED)) || \
+	  { echo "banned: why a value is missing is a row of render/say/reasons.def, and say_reason makes the words"; exit 1; }
 	@printf '%s\n' $(LIB_SRC) $(TRAINER_SRC) $(INJECT_SRC) $(PRELOAD_SRC) $(COLLECT_SRC) $(CALIBRATE_SRC) $(RENDER_SRC) | \
 	  xargs -P $(JOBS) -n 25 clang -fsyntax-only -Werror $(ALL_CFLAGS) $(MPI_CFLAGS) $(NVTX_CFLAGS) $(HDF5_CFLAGS) $(RENDER_CFLAGS) \
 	  $(call pc,--cflags,openblas)

@@ -65,7 +65,8 @@ static int compare_with(struct report *rep, const struct options *o, const struc
             report_add_note(rep, NOTE_CAVEAT, -1, NOTE_COPY, "Used once of the baseline: %s.", old.copies[i]);
         report_drop_note(rep, NOTE_ONE_NODE_COUNT); /* it is before and after that was asked for */
         if (compare(rep, &before) <= 0)
-            report_add_note(rep, NOTE_GAP, -1, NOTE_NO_COMPARISON, "Nothing is compared: %s.", rep->no_comparison);
+            report_add_note(rep, NOTE_GAP, -1, NOTE_NO_COMPARISON, "Nothing is compared: %s.",
+                            say_clause(&rep->arena, &rep->no_comparison));
         narrate_comparisons(rep);
     }
     report_free(&before);

@@ -272,7 +272,7 @@ struct recorded {
     int n_ranks_lost;       /* ranks with missing events */
     uint64_t n_lost;        /* missing events; 0 for damaged traces */
     int64_t lost_from_ns;   /* since when they are missing, from the start of the ranks; -1 = not known */
-    const char *because;    /* why sums of calls are not valid; "" = they are */
+    struct reason why;      /* sums of calls are not valid */
 };
 struct recorded recorded_part(const struct run *a);
 
@@ -288,7 +288,7 @@ const char *lost_sentence(struct report *rep, const struct run_result *r);
 /** mpi_share - share of the recorded time inside MPI calls except MPI_Init and MPI_Finalize. */
 struct mpi_share {
     int has;
-    const char *because; /* why not */
+    struct reason why;   /* when !has */
     int64_t ns, wall_ns; /* sums over the ranks */
     double ratio;
     const struct run_mpi_call *largest;
@@ -312,7 +312,7 @@ struct mpi_late mpi_late(const struct thresholds *t, const struct run *a);
  *  source   docs/metrics.md#breakdown. Test: tests/unit/test_rules.c */
 struct file_time {
     int has;
-    const char *because;                    /* why not */
+    struct reason why;                      /* when !has */
     int64_t ns, kind_ns[DCT_N_IO], wall_ns; /* sums over the ranks */
     double ratio;
     const struct run_file *largest; /* NULL: it is one of many, of which no names are known */
@@ -328,11 +328,11 @@ struct file_time file_time(const struct run *a);
  *  programs read at start. Bytes that the recorder wrote are not counted. Test: tests/unit/test_recorded.c */
 struct files_explained {
     int has;
-    const char *because;        /* why not */
+    struct reason why;          /* when !has */
     int64_t bytes[2], calls[2]; /* [DCT_IO_READ], [DCT_IO_WRITE]: the kernel's totals of bytes and system calls */
     int64_t recorded_bytes[2];  /* in recorded calls; -1 = not all calls are known */
     int64_t rest_bytes[2];      /* not in recorded calls; -1 = not known */
-    const char *rest_because;   /* why it is not known */
+    struct reason rest_why;
 };
 struct files_explained files_explained(const struct run *a);
 

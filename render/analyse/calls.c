@@ -8,7 +8,7 @@
 struct mpi_share mpi_share(const struct run *a)
 {
     struct recorded part = recorded_part(a);
-    struct mpi_share m = {.wall_ns = part.ns, .because = part.because};
+    struct mpi_share m = {.wall_ns = part.ns, .why = part.why};
     for (int i = 0; i < a->n_mpi_calls; i++) { /* the longest first */
         const struct run_mpi_call *c = &a->mpi_calls[i];
         if (run_is_mpi_frame(c->name))
@@ -16,11 +16,11 @@ struct mpi_share mpi_share(const struct run *a)
         m.largest = m.largest ? m.largest : c;
         m.ns += (int64_t)c->sum.ns;
     }
-    if (!*m.because && !(m.largest && m.ns > 0))
-        m.because = "no MPI call was recorded";
-    else if (!*m.because && m.ns > m.wall_ns)
-        m.because = "they take more time than was recorded: several threads or processes call at once";
-    m.has = !*m.because;
+    if (!m.why.code && !(m.largest && m.ns > 0))
+        m.why = REASON(NO_MPI_CALL);
+    else if (!m.why.code && m.ns > m.wall_ns)
+        m.why = REASON(MPI_AT_ONCE);
+    m.has = !m.why.code;
     m.ratio = m.has ? (double)m.ns / (double)m.wall_ns : 0;
     return m;
 }
@@ -62,7 +62,7 @@ static void find_folder(const struct run *a, struct file_time *f)
 struct file_time file_time(const struct run *a)
 {
     struct recorded part = recorded_part(a);
-    struct file_time f = {.wall_ns = part.ns, .because = ""};
+    struct file_time f = {.wall_ns = part.ns};
     double all = 0, most = 0;
     for (int i = 0; i < a->n_files; i++) {
         double one = 0;
@@ -73,11 +73,11 @@ struct file_time file_time(const struct run *a)
         most = one > most ? one : most;
     }
     if (!(all > 0))
-        f.because = "no calls on files were timed";
-    else if (*part.because)
-        f.because = part.because;
+        f.why = REASON(NO_FILE_TIMED);
+    else if (part.why.code)
+        f.why = part.why;
     else if (all > (double)f.wall_ns)
-        f.because = "they take more time than the processes ran: several threads or processes call at once";
+        f.why = REASON(FILES_AT_ONCE);
     else
         f.has = 1;
     if (!f.has)
@@ -105,12 +105,12 @@ struct files_explained files_explained(const struct run *a)
     static const enum dct_io_total bytes_of[] = {DCT_IO_READ_CHARS, DCT_IO_WRITE_CHARS},
                                    calls_of[] = {DCT_IO_READ_CALLS, DCT_IO_WRITE_CALLS};
     struct recorded part = recorded_part(a);
-    struct files_explained e = {.because = "", .rest_because = ""};
+    struct files_explained e = {0};
     int64_t own = 0;
     for (int i = 0; i < a->ranks_len; i++) {
         const struct run_rank *r = &a->ranks[i];
         if (r->io[DCT_IO_READ_CALLS] <= 0)
-            e.because = "the archive has no totals of the kernel of every rank";
+            e.why = REASON(NO_KERNEL_TOTALS);
         for (int k = DCT_IO_READ; k <= DCT_IO_WRITE; k++) {
             e.bytes[k] = plus(e.bytes[k], r->io[bytes_of[k]]);
             e.calls[k] = plus(e.calls[k], r->io[calls_of[k]]);
@@ -118,24 +118,24 @@ struct files_explained files_explained(const struct run *a)
         own = plus(own, r->own_bytes);
     }
     if (!a->ranks_len)
-        e.because = "no rank was watched";
-    e.has = !*e.because;
+        e.why = REASON(NO_RANK_WATCHED);
+    e.has = !e.why.code;
     e.bytes[DCT_IO_WRITE] -= own < e.bytes[DCT_IO_WRITE] ? own : e.bytes[DCT_IO_WRITE];
-    e.rest_because = !e.has              ? e.because
-                     : part.n_ranks_lost ? part.because
-                     : part.is_part      ? "a part of the run was recorded, and the totals are of all of it"
-                                         : "";
+    e.rest_why = !e.has              ? e.why
+                 : part.n_ranks_lost ? part.why
+                 : part.is_part      ? REASON(TOTALS_OF_WHOLE_RUN)
+                                     : REASON(NONE);
     for (int k = DCT_IO_READ; k <= DCT_IO_WRITE; k++) {
         int64_t recorded = 0;
         for (int i = 0; i < a->n_files; i++)
             recorded = plus(recorded, (int64_t)a->files[i].sum[k].bytes); /* the model keeps it within 63 bits */
         int was_watched = a->n_files > 0 || *a->collector_version;
         e.recorded_bytes[k] = part.n_ranks_lost || !was_watched ? -1 : recorded;
-        e.rest_bytes[k] = *e.rest_because ? -1 : e.bytes[k] - recorded;
+        e.rest_bytes[k] = e.rest_why.code ? -1 : e.bytes[k] - recorded;
     }
     for (int k = DCT_IO_READ; k <= DCT_IO_WRITE; k++)
-        if (e.rest_bytes[k] < 0 && !*e.rest_because)
-            e.rest_because = "the processes were last looked at before their last calls";
+        if (e.rest_bytes[k] < 0 && !e.rest_why.code)
+            e.rest_why = REASON(TOTALS_TOO_EARLY);
     for (int k = DCT_IO_READ; k <= DCT_IO_WRITE; k++)
         e.rest_bytes[k] = e.rest_bytes[k] < 0 ? -1 : e.rest_bytes[k];
     return e;
@@ -147,7 +147,7 @@ struct mpi_late mpi_late(const struct thresholds *t, const struct run *a)
     struct mpi_late l = {.others_least_ns = INT64_MAX};
     int64_t least = INT64_MAX, most = 0;
     struct recorded part = recorded_part(a);
-    double wall = *part.because ? 0 : (double)part.ns, late = 0, others = 0;
+    double wall = part.why.code ? 0 : (double)part.ns, late = 0, others = 0;
     for (int i = 0; i < a->ranks_len; i++) {
         int64_t ns = a->ranks[i].mpi_ns;
         if (ns <= 0)

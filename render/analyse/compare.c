@@ -416,28 +416,22 @@ static const char *on_nodes(struct report *rep, const struct run_result *r)
                        r->n_nodes > 0 ? " with " : "", fmt_count(r->n_ranks, "rank").text);
 }
 
-static const char *why_none(struct report *rep, const struct report *before)
+static struct reason why_none(struct report *rep, const struct report *before)
 {
     const struct report *sides[] = {before, rep};
     for (int k = 0; k < 2; k++)
         for (int i = 0; i < sides[k]->n_runs; i++)
             if (!sides[k]->runs[i].has_steps && sides[k]->runs[i].step.mean_ns > 0)
-                return "only the mean of the steps and their spread were kept, and a comparison needs each step";
+                return REASON(COMPARE_NO_SINGLE_STEPS);
     const struct run_result *now = with_steps(rep, -1), *then = with_steps(before, -1);
     if (!now || !then)
-        return report_text(rep, "no steps were recorded in %s",
-                           now    ? "the baseline"
-                           : then ? "the runs that are held against it"
-                                  : "either side");
+        return now ? REASON(COMPARE_NO_STEPS_BEFORE) : then ? REASON(COMPARE_NO_STEPS_AFTER) : REASON(COMPARE_NO_STEPS);
     for (int i = rep->n_runs; i-- > 0;) {
         const struct run_result *r = &rep->runs[i], *of_size = r->has_steps ? with_steps(before, r->n_nodes) : NULL;
         if (of_size)
-            return report_text(rep,
-                               "the baseline is of %s and this of %s, and a step of another number of ranks is other "
-                               "work; record both with the same number of ranks",
-                               on_nodes(rep, of_size), on_nodes(rep, r));
+            return REASON(COMPARE_OTHER_RANKS, slot_name(on_nodes(rep, of_size)), slot_name(on_nodes(rep, r)));
     }
-    return report_text(rep, "the baseline has no run with steps at any %s count of these", counted_word(rep->unit));
+    return REASON(COMPARE_OTHER_SIZES, slot_name(counted_word(rep->unit)));
 }
 
 int compare(struct report *rep, const struct report *before)
@@ -459,6 +453,6 @@ int compare(struct report *rep, const struct report *before)
         done[n++] = w;
         compare_at(rep, before, &w);
     }
-    rep->no_comparison = rep->n_comparisons ? NULL : why_none(rep, before);
+    rep->no_comparison = rep->n_comparisons ? REASON(NONE) : why_none(rep, before);
     return rep->n_comparisons;
 }

@@ -79,7 +79,7 @@ int comparison_is_repeated(const struct comparison *c);
  *           changed, and compared together. label and anchor: narrate_comparisons.
  *  rep      analysed; the runs after
  *  before   analysed and narrated report of the runs before; borrows nothing afterwards
- *  returns  how many; 0: rep->no_comparison says why
+ *  returns  how many; 0: rep->no_comparison is why
  *  source   docs/metrics.md#before-and-after. Test: tests/unit/test_compare.c */
 int compare(struct report *rep, const struct report *before);
 

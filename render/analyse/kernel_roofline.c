@@ -12,14 +12,14 @@ static void find_bound(const struct run_kernel_counts *k, const struct threshold
     int is_memory = k->flop == 0 || (r->ridge >= 0 && r->intensity < r->ridge);
     double ratio = is_memory ? r->bytes_ratio : r->flop_ratio;
     r->bound = BOUND_UNKNOWN;
-    r->bound_because = *k->flop_because              ? k->flop_because
-                       : *r->intensity_because       ? r->intensity_because
-                       : k->ns < 0                   ? "n/a because its time was not measured in every launch"
-                       : k->peak_bytes_per_s <= 0    ? k->peak_bytes_source
-                       : k->flop > 0 && r->ridge < 0 ? k->peak_flop_source
-                       : ratio > 1 + t->peak_error   ? "n/a because it did more than that peak: one of the two is wrong"
-                                                     : "";
-    if (!*r->bound_because)
+    r->bound_why = k->flop_why.code              ? k->flop_why
+                   : r->intensity_why.code       ? r->intensity_why
+                   : k->ns < 0                   ? REASON(KERNEL_NOT_TIMED)
+                   : k->peak_bytes_per_s <= 0    ? k->peak_bytes_why
+                   : k->flop > 0 && r->ridge < 0 ? k->peak_flop_why
+                   : ratio > 1 + t->peak_error   ? REASON(KERNEL_ABOVE_PEAK)
+                                                 : REASON(NONE);
+    if (!r->bound_why.code)
         r->bound = !(ratio > t->kernel_bound) ? BOUND_LATENCY : is_memory ? BOUND_MEMORY : BOUND_COMPUTE;
 }
 
@@ -30,10 +30,10 @@ struct kernel_roofline kernel_roofline_of(const struct run_kernel_counts *k, con
                                 .flop_per_s = quotient(k->flop, s),
                                 .bytes_per_s = quotient(k->bytes, s),
                                 .ridge = quotient(k->peak_flop_per_s, k->peak_bytes_per_s)};
-    r.intensity_because = r.intensity >= 0    ? ""
-                          : *k->flop_because  ? k->flop_because
-                          : *k->bytes_because ? k->bytes_because
-                                              : "n/a because it moved nothing from or to the device's memory";
+    r.intensity_why = r.intensity >= 0    ? REASON(NONE)
+                      : k->flop_why.code  ? k->flop_why
+                      : k->bytes_why.code ? k->bytes_why
+                                          : REASON(KERNEL_WITHOUT_TRAFFIC);
     r.flop_ratio = quotient(r.flop_per_s, k->peak_flop_per_s);
     r.bytes_ratio = quotient(r.bytes_per_s, k->peak_bytes_per_s);
     r.attainable_flop_per_s = -1;

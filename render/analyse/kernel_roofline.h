@@ -10,14 +10,14 @@
 
 /* Each < 0: not known. */
 struct kernel_roofline {
-    double intensity;              /* operations a byte of the device's memory */
-    const char *intensity_because; /* why not; "" = it is */
+    double intensity;            /* operations a byte of the device's memory */
+    struct reason intensity_why; /* why not */
     double flop_per_s, bytes_per_s;
     double flop_ratio, bytes_ratio; /* shares of the peaks; -1 = not known, or above 1 + peak_error */
     double ridge;                   /* intensity from which operations are the lower roof */
     double attainable_flop_per_s;   /* the roof above this intensity */
     enum roof_bound bound;          /* BOUND_UNKNOWN = cannot be told, */
-    const char *bound_because;      /* and why; "n/a because ..." */
+    struct reason bound_why;        /* and why */
 };
 
 struct kernel_roofline kernel_roofline_of(const struct run_kernel_counts *k, const struct thresholds *t);

@@ -72,7 +72,7 @@ static int is_told(const struct run *a, const struct run_rank *k)
 
 struct recorded recorded_part(const struct run *a)
 {
-    struct recorded r = {.is_part = a->has_window, .from_ns = INT64_MAX, .because = ""};
+    struct recorded r = {.is_part = a->has_window, .from_ns = INT64_MAX};
     int n_told = 0, n_watched = 0;
     for (int i = 0; i < a->ranks_len; i++) {
         int told = is_told(a, &a->ranks[i]);
@@ -93,13 +93,13 @@ struct recorded recorded_part(const struct run *a)
     if (n_watched < a->ranks_len)
         r.watched_ns = 0;
     if (r.n_ranks_lost)
-        r.because = "events were lost while it was recorded";
+        r.why = REASON(EVENTS_LOST);
     else if (!r.watched_ns)
-        r.because = "how long the processes of all ranks ran is not known";
+        r.why = REASON(WALL_UNKNOWN);
     else if (r.is_never_open)
-        r.because = "the window never opened while a rank ran";
+        r.why = REASON(WINDOW_NEVER_OPEN);
     else if (!r.ns)
-        r.because = "for how long the window was open on every rank is not known";
+        r.why = REASON(WINDOW_UNKNOWN);
     return r;
 }
 

@@ -370,9 +370,9 @@ struct report {
     int n_none;
     struct comparison *comparisons; /* against --baseline: render/analyse/compare.h */
     int n_comparisons;
-    const char *baseline;      /* what it was compared with, "" nothing */
-    const char *no_comparison; /* why nothing could be compared with that; NULL: not tried, or something was */
-    struct source *before;     /* the archives of baseline */
+    const char *baseline;        /* what it was compared with, "" nothing */
+    struct reason no_comparison; /* why nothing could be compared with that */
+    struct source *before;       /* the archives of baseline */
     int n_before;
     size_t notes_cap, claims_cap; /* filling only */
     enum counted_unit unit;       /* what node counts count */

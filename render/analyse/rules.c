@@ -95,7 +95,7 @@ static int64_t unseen_bytes(const struct run *a)
 {
     static const int64_t LITTLE = 1000000; /* a program reads and prints about this much at start */
     struct files_explained e = files_explained(a);
-    int64_t rest = *e.rest_because ? 0 : e.rest_bytes[DCT_IO_READ] + e.rest_bytes[DCT_IO_WRITE];
+    int64_t rest = e.rest_why.code ? 0 : e.rest_bytes[DCT_IO_READ] + e.rest_bytes[DCT_IO_WRITE];
     return rest > LITTLE * a->ranks_len ? rest : 0;
 }
 

@@ -36,7 +36,6 @@ struct interval {
 
 /* Step times (or any series of ns). n == 0: nothing measured. */
 enum { SPREAD_P99_NEEDS = 100 }; /* with fewer samples the 99th percentile is the largest */
-#define SPREAD_NO_P99 "n/a because fewer than 100 values were measured: their 99th percentile is the largest"
 struct spread {
     int64_t n;
     int64_t mean_ns, median_ns, p95_ns, min_ns, max_ns;

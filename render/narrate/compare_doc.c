@@ -5,6 +5,7 @@
 #include "render/analyse/trials.h"
 #include "render/narrate/claims.h"
 #include "render/say/format.h"
+#include "render/say/say.h"
 #include "render/narrate/json_values.h"
 
 #include <math.h>
@@ -341,7 +342,8 @@ void narrate_comparisons(struct report *rep)
     if (rep->n_comparisons)
         say_first(rep, &rep->comparisons[rep->n_comparisons - 1]);
     else if (*rep->baseline)
-        rep->verdict = report_text(rep, "Nothing to compare with: %s. %s", rep->no_comparison, rep->verdict);
+        rep->verdict = report_text(rep, "Nothing to compare with: %s. %s", say_clause(&rep->arena, &rep->no_comparison),
+                                   rep->verdict);
 }
 
 static json_t *compared_json(const struct compared *c)

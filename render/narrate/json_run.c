@@ -337,7 +337,7 @@ static json_t *files_total(const struct run *run)
                             value_int(e.has, e.calls[k]), "recorded_bytes",
                             value_int(e.recorded_bytes[k] >= 0, e.recorded_bytes[k]), "not_attributed_bytes",
                             value_int(e.rest_bytes[k] >= 0, e.rest_bytes[k])));
-    value_set(o, "because", value_text(e.rest_because));
+    value_set(o, "because", value_clause(&e.rest_why));
     return o;
 }
 
@@ -375,14 +375,14 @@ static json_t *recorded(const struct run *run)
     value_set(o, "n_ranks_with_loss", json_integer(part.n_ranks_lost));
     value_set(o, "n_lost_events", json_integer((json_int_t)part.n_lost));
     value_set(o, "lost_from_ns", value_int(part.n_ranks_lost && part.lost_from_ns >= 0, part.lost_from_ns));
-    value_set(o, "because", value_text(part.because));
+    value_set(o, "because", value_clause(&part.why));
     return o;
 }
 
 static json_t *share_of_mpi(const struct run *run)
 {
     struct mpi_share m = mpi_share(run);
-    return json_pack("{s:o, s:o, s:o, s:o}", "ratio", value_real(m.has, m.ratio), "because", value_text(m.because),
+    return json_pack("{s:o, s:o, s:o, s:o}", "ratio", value_real(m.has, m.ratio), "because", value_clause(&m.why),
                      "time_ns", value_int(m.has, m.ns), "recorded_ns", value_int(m.wall_ns > 0, m.wall_ns));
 }
 
@@ -391,7 +391,7 @@ static json_t *share_of_files(const struct run *run)
     struct file_time f = file_time(run);
     json_t *o = json_object();
     value_set(o, "ratio", value_real(f.has, f.ratio));
-    value_set(o, "because", value_text(f.because));
+    value_set(o, "because", value_clause(&f.why));
     value_set(o, "time_ns", value_int(f.has, f.ns));
     value_set(o, "read_ns", value_int(f.has, f.kind_ns[DCT_IO_READ]));
     value_set(o, "write_ns", value_int(f.has, f.kind_ns[DCT_IO_WRITE]));

@@ -80,7 +80,8 @@ json_t *value_spread(const struct spread *s)
     value_set(o, "median_ns", json_integer(s->median_ns));
     value_set(o, "p95_ns", json_integer(s->p95_ns));
     value_set(o, "p99_ns", value_int(s->p99_ns > 0, s->p99_ns));
-    value_set(o, "p99_because", s->p99_ns > 0 ? json_null() : value_string(SPREAD_NO_P99));
+    value_set(o, "p99_because",
+              s->p99_ns > 0 ? json_null() : value_reason(&REASON(P99_FEW_VALUES, slot_count(SPREAD_P99_NEEDS))));
     value_set(o, "max_over_median_ratio",
               value_real(s->median_ns > 0, s->median_ns > 0 ? (double)s->max_ns / (double)s->median_ns : 0));
     value_set(o, "min_ns", json_integer(s->min_ns));
@@ -101,7 +102,7 @@ json_t *value_step(const struct run_result *r)
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!is_known[i])
             value_set(o, names[i], json_null());
-    value_set(o, "p99_because", value_string("n/a because the results hold no 99th percentile"));
+    value_set(o, "p99_because", value_reason(&REASON(P99_NOT_KEPT)));
     return o;
 }
 

@@ -66,7 +66,7 @@ static void put_comparisons(const struct report *rep, struct doc *d)
     doc_code(d, "%s", rep->baseline);
     doc_text(d, ".");
     if (rep->n_comparisons == 0)
-        doc_paragraph(d, "n/a because %s.", rep->no_comparison);
+        paragraph_of_reason(d, &rep->no_comparison, ".");
     for (int i = 0; i < rep->n_comparisons; i++) {
         const struct comparison *c = &rep->comparisons[i];
         doc_paragraph(d, "%s %s", c->sentence, c->support);
@@ -287,7 +287,9 @@ static void put_methodology(const struct report *rep, struct doc *d)
         doc_row(d);
         doc_cell(d, "%s", rep->runs[i].label);
         doc_cell(d, "%s", r->archive);
-        doc_cell(d, "%s", *r->manifest_sha256 ? r->manifest_sha256 : "n/a because there is no manifest");
+        doc_cell(d, "%s", r->manifest_sha256);
+        if (!*r->manifest_sha256)
+            text_of_reason(d, &REASON(NO_MANIFEST));
     }
 }
 

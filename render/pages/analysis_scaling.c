@@ -212,5 +212,5 @@ void section_of_scaling(const struct report *rep, struct doc *d)
         doc_paragraph(d, "%s", s->beyond_text);
     }
     if (n == 0)
-        doc_paragraph(d, "n/a because the archives hold no configuration at more than one node count.");
+        paragraph_of_reason(d, &REASON(NO_SERIES), ".");
 }

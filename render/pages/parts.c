@@ -41,6 +41,13 @@ void text_of_reason(struct doc *d, const struct reason *why)
     doc_buf(d, &b);
 }
 
+void paragraph_of_reason(struct doc *d, const struct reason *why, const char *end)
+{
+    doc_open(d, DOC_PARAGRAPH);
+    text_of_reason(d, why);
+    doc_text(d, "%s", end);
+}
+
 void text_of_clause(struct doc *d, const struct reason *why)
 {
     struct dcr_buf b = {0};

@@ -18,6 +18,8 @@ void section_of_calls(const struct run *run, struct doc *d);
 void section_of_hosts(const struct run *run, struct doc *d);
 /** section_of_scaling - series of node counts in the bottleneck analysis, under a heading. (analysis_scaling.c) */
 void section_of_scaling(const struct report *rep, struct doc *d);
+/** paragraph_of_reason - "n/a because ..." and what follows it, "." say. */
+void paragraph_of_reason(struct doc *d, const struct reason *why, const char *end);
 /** text_of_reason - "n/a because ..." into the open block; nothing of REASON_NONE. text_of_clause: without "n/a because
  * ". */
 void text_of_reason(struct doc *d, const struct reason *why);

@@ -32,8 +32,7 @@ static void put_steps(const struct run_result *r, struct doc *d)
 {
     doc_heading(d, 2, "Step time");
     if (!r->has_steps) {
-        doc_open(d, DOC_PARAGRAPH);
-        text_of_reason(d, &r->steps_why);
+        paragraph_of_reason(d, &r->steps_why, "");
         return;
     }
     doc_table(d, "|||||");
@@ -143,7 +142,7 @@ static void put_phases(const struct run_result *r, struct doc *d)
                 is_whole ? "Named ranges inside the steps, from begin to end on the host (ms per step, mean over ranks)"
                          : "Phases by name (ms per step, mean over ranks)");
     if (r->n_phases == 0) {
-        doc_paragraph(d, "n/a because no named range was recorded inside the steps");
+        paragraph_of_reason(d, &REASON(NO_NAMED_RANGE), "");
         return;
     }
     doc_table(d, "phase|#mean|#median|#p95|#of step|mean of the fastest and the slowest rank");
@@ -159,7 +158,7 @@ static void put_training(const struct run_result *r, struct doc *d)
         return;
     doc_heading(d, 2, "Training");
     if (run->n_epochs == 0) {
-        doc_paragraph(d, "n/a because there is no epoch in metrics.csv");
+        paragraph_of_reason(d, &REASON(NO_EPOCHS), "");
         return;
     }
     doc_table(d, "#epoch|#train loss|#val loss|#val MAE|#seconds");
@@ -198,7 +197,7 @@ static void put_environment(const struct run *run, struct doc *d)
     for (int i = 0; i < run->n_command; i++)
         doc_text(d, "%s%s", i ? " " : "", run->command[i]);
     if (run->n_command == 0)
-        doc_text(d, "n/a because it was not recorded");
+        text_of_reason(d, &REASON(NOT_RECORDED));
 }
 
 void page_of_profile(const struct report *rep, const struct run_result *run, struct doc *d)

@@ -46,11 +46,14 @@ static void put_files_explained(const struct run *run, struct doc *d)
             doc_text(d, ": %s in recorded calls on files, %s not attributed",
                      fmt_bytes((double)e.recorded_bytes[k]).text, fmt_bytes((double)e.rest_bytes[k]).text);
     }
-    if (*e.rest_because)
-        doc_paragraph(d, "How much of it is in recorded calls is n/a because %s.", e.rest_because);
-    else
+    if (e.rest_why.code) {
+        doc_paragraph(d, "How much of it is in recorded calls is ");
+        text_of_reason(d, &e.rest_why);
+        doc_text(d, ".");
+    } else {
         doc_paragraph(d, "Not attributed: files by calls that cannot be seen (fprintf, fgets and others), pipes, "
                          "sockets, the terminal, and what programs read to start.");
+    }
 }
 
 static void put_calls(const char *name, const struct dct_io *io, struct doc *d)
@@ -98,7 +101,7 @@ void section_of_calls(const struct run *run, struct doc *d)
     const char *of = part.is_part ? "recorded part of the run" : "whole run";
     if (part.n_ranks_lost && (run->n_mpi_calls || run->n_files)) {
         doc_heading(d, 2, "MPI calls, calls on files");
-        doc_paragraph(d, "n/a because %s", part.because);
+        paragraph_of_reason(d, &part.why, "");
         put_files_explained(run, d);
         return;
     }
@@ -169,7 +172,7 @@ void section_of_hosts(const struct run *run, struct doc *d)
 {
     doc_heading(d, 2, "Hosts");
     if (run->nodes_len == 0)
-        doc_paragraph(d, "n/a because the archive holds neither metadata nor monitors");
+        paragraph_of_reason(d, &REASON(NO_HOSTS), "");
     for (int i = 0; i < run->nodes_len; i++)
         put_host(&run->nodes[i], d);
 }

@@ -13,7 +13,7 @@ static void put_comparisons(const struct report *rep, struct doc *d)
     doc_heading(d, 2, "Before and after");
     doc_paragraph(d, "Baseline: %s", rep->baseline);
     if (rep->n_comparisons == 0)
-        doc_paragraph(d, "n/a because %s.", rep->no_comparison);
+        paragraph_of_reason(d, &rep->no_comparison, ".");
     for (int i = 0; i < rep->n_comparisons; i++) {
         doc_paragraph(d, "%s", rep->comparisons[i].sentence);
         doc_paragraph(d, "%s", rep->comparisons[i].support);

@@ -2,6 +2,7 @@
 #include "render/site/figures_run.h"
 
 #include "render/say/format.h"
+#include "render/say/say.h"
 
 #include <math.h>
 #include <string.h>
@@ -315,12 +316,13 @@ const char *monitors_absent(struct site *s, const struct run *run)
         if (!is_there)
             dcr_buf_printf(&list, "%s%s", list.len ? ", " : "", gpu_lines[k].title);
     }
+    const struct reason why =
+        gpu ? REASON(GPU_MONITOR_SAYS, slot_name(strncmp(gpu, "absent: ", 8) ? gpu : gpu + 8)) : REASON(NO_GPU_SAMPLED);
+    const char *gpus = has_gpu ? "" : site_text(s, "GPUs: %s.", say_reason(&s->arena, &why));
     const char *text =
-        site_text(s, "%s%s%s%s%s", list.len ? "n/a because the archive holds no samples of them: " : "",
-                  list.len ? dcr_buf_text(&list) : "", list.len ? ". " : "", has_gpu ? "" : "GPUs: n/a because ",
-                  has_gpu ? ""
-                  : gpu   ? site_text(s, "%s.", strncmp(gpu, "absent: ", 8) ? gpu : gpu + 8)
-                          : "none was sampled.");
+        list.len ? site_text(s, "%s. %s", say_reason(&s->arena, &REASON(NO_SAMPLES_OF, slot_name(dcr_buf_text(&list)))),
+                             gpus)
+                 : gpus;
     dcr_buf_release(&list);
     return *text ? text : NULL;
 }

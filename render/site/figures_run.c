@@ -3,6 +3,7 @@
 
 #include "render/analyse/analyse.h"
 #include "render/say/format.h"
+#include "render/say/say.h"
 
 #include <math.h>
 #include <string.h>
@@ -308,8 +309,10 @@ json_t *run_figure_steps(struct site *s, const struct run_result *r)
                 {"fastest", r->step.min_ns},         {"slowest", r->step.max_ns}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         view_row(s, t, rows[i].name);
-        view_cell_value(s, t, rows[i].ns >= 0 ? fmt_time(rows[i].ns).text : SPREAD_NO_P99, rows[i].ns >= 0,
-                        (double)rows[i].ns, "ns");
+        view_cell_value(s, t,
+                        rows[i].ns >= 0 ? fmt_time(rows[i].ns).text
+                                        : say_reason(&s->arena, &REASON(P99_FEW_VALUES, slot_count(SPREAD_P99_NEEDS))),
+                        rows[i].ns >= 0, (double)rows[i].ns, "ns");
     }
     view_row(s, t, "slowest / median");
     double slowest = r->step.median_ns > 0 ? (double)r->step.max_ns / (double)r->step.median_ns : 0;

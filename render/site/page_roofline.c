@@ -3,29 +3,28 @@
 
 #include "render/analyse/kernel_roofline.h"
 #include "render/say/format.h"
-
-#include <string.h>
+#include "render/say/say.h"
 
 enum { MOST_KERNELS = 50 };
 
-static void cell_rate(struct site *s, json_t *t, double per_s, const char *because)
+static void cell_rate(struct site *s, json_t *t, double per_s, const struct reason *why)
 {
     view_cell_value(s, t,
-                    per_s >= 0 ? fmt_number(per_s / 1e9).text
-                    : *because ? because
-                               : "n/a",
+                    per_s >= 0  ? fmt_number(per_s / 1e9).text
+                    : why->code ? say_reason(&s->arena, why)
+                                : "n/a",
                     per_s >= 0, per_s / 1e9, "");
 }
 
 /* rate: the achieved rate. Above the peak no share is shown. */
-static void cell_of_peak(struct site *s, json_t *t, double ratio, double rate, double peak, const char *why)
+static void cell_of_peak(struct site *s, json_t *t, double ratio, double rate, double peak, const struct reason *why)
 {
     if (ratio < 0 && rate >= 0 && peak > 0)
-        view_cell(s, t, "n/a because counts and peak disagree");
+        view_cell(s, t, say_reason(&s->arena, &REASON(KERNEL_COUNTS_DISAGREE)));
     else if (ratio >= 0)
         view_cell_sub(s, t, fmt_of_peak(ratio).text, site_text(s, "of %s", fmt_number(peak / 1e9).text));
     else
-        view_cell(s, t, strncmp(why, "n/a", 3) == 0 ? why : "n/a");
+        view_cell(s, t, why->code ? say_reason(&s->arena, why) : "n/a");
     view_exact(s, t, "", ratio >= 0, ratio, "ratio");
 }
 
@@ -38,13 +37,13 @@ static void row(struct site *s, json_t *t, const struct run_kernel_counts *k)
     view_cell_value(s, t,
                     x.intensity >= 0
                         ? site_text(s, "%s%s", *k->missing ? "at least " : "", fmt_number(x.intensity).text)
-                        : x.intensity_because,
+                        : say_reason(&s->arena, &x.intensity_why),
                     x.intensity >= 0, x.intensity, "");
-    cell_rate(s, t, x.flop_per_s, k->flop_because);
-    cell_of_peak(s, t, x.flop_ratio, x.flop_per_s, k->peak_flop_per_s, k->peak_flop_source);
-    cell_rate(s, t, x.bytes_per_s, k->bytes_because);
-    cell_of_peak(s, t, x.bytes_ratio, x.bytes_per_s, k->peak_bytes_per_s, k->peak_bytes_source);
-    view_cell(s, t, x.bound ? roof_bound_word(x.bound) : x.bound_because);
+    cell_rate(s, t, x.flop_per_s, &k->flop_why);
+    cell_of_peak(s, t, x.flop_ratio, x.flop_per_s, k->peak_flop_per_s, &k->peak_flop_why);
+    cell_rate(s, t, x.bytes_per_s, &k->bytes_why);
+    cell_of_peak(s, t, x.bytes_ratio, x.bytes_per_s, k->peak_bytes_per_s, &k->peak_bytes_why);
+    view_cell(s, t, x.bound ? roof_bound_word(x.bound) : say_reason(&s->arena, &x.bound_why));
 }
 
 /* What the numbers are of, by the first kernel: a profile counts the same of all of them. */

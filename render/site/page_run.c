@@ -367,7 +367,7 @@ void page_run(struct site *s, int run)
     struct recorded part = recorded_part(r->run);
     view_text(s, data, "calls_missing",
               part.n_ranks_lost && (r->run->n_mpi_calls || r->run->n_files)
-                  ? site_text(s, "Calls of MPI and on files are n/a because %s.", part.because)
+                  ? site_text(s, "Calls of MPI and on files are %s.", say_reason(&s->arena, &part.why))
                   : NULL);
     set_table(s, data, "mpi_calls", view_mpi_calls(s, r->run), run);
     set_table(s, data, "io_files", view_io_files(s, r->run), run);

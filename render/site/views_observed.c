@@ -6,6 +6,7 @@
 #include "lib/fs.h"
 #include "render/analyse/analyse.h"
 #include "render/say/format.h"
+#include "render/say/say.h"
 
 #include <string.h>
 
@@ -109,7 +110,7 @@ static void add_totals(struct site *s, json_t *t, const struct run *run)
     if (e.has)
         add_total_row(s, t, "(all that the processes read and wrote, by the kernel)", e.bytes, e.calls);
     add_total_row(s, t,
-                  *e.rest_because ? site_text(s, "(not attributed: n/a because %s)", e.rest_because)
+                  e.rest_why.code ? site_text(s, "(not attributed: %s)", say_reason(&s->arena, &e.rest_why))
                                   : "(not attributed: files by calls that cannot be seen, as fprintf; pipes, sockets, "
                                     "terminals; what programs read to start)",
                   e.rest_bytes, NULL);

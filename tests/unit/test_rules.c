@@ -983,7 +983,7 @@ static void test_file_time(void **state)
     struct run_file files[] = {
         {"/d/model", {[DCT_IO_WRITE] = {9, 0, 1500000000, 0}, [DCT_IO_OTHER] = {9, 0, 2500000000, 0}}},
         {"/d/data", {[DCT_IO_READ] = {9, 0, 1000000000, 0}}}};
-    assert_string_equal(file_time(r).because, "no calls on files were timed");
+    assert_int_equal(file_time(r).why.code, REASON_NO_FILE_TIMED);
     r->files = files;
     r->n_files = 2;
     r->ranks[0].process_seconds = 10;
@@ -1001,12 +1001,12 @@ static void test_file_time(void **state)
     assert_int_equal(f.folder_ns, 5000000000);
     assert_int_equal(f.folder_len, 2); /* "/d" */
     r->has_window = 1;                 /* of a recorder that does not say of which part: test_recorded.c */
-    assert_string_equal(file_time(r).because, "for how long the window was open on every rank is not known");
+    assert_int_equal(file_time(r).why.code, REASON_WINDOW_UNKNOWN);
     r->has_window = 0;
     files[1].sum[DCT_IO_READ].ns = 17000000000;
     f = file_time(r);
     assert_false(f.has);
-    assert_true(f.ratio == 0 && strstr(f.because, "several threads or processes call at once"));
+    assert_true(f.ratio == 0 && f.why.code == REASON_FILES_AT_ONCE);
     run_free(r);
 }
 
