@@ -55,7 +55,7 @@ struct run_phase {
     /* Of traces of other tools (render/device/stepranges.h): */
     int is_whole;    /* ns: from begin to end, with the ranges inside; category N_CATEGORIES: the name says none */
     int64_t *gpu_ns; /* from the first to the last operation launched inside. shape (n_steps); NULL = not known, */
-    const char *gpu_because; /* and why; NULL = of no trace of a GPU */
+    int gpu_why;     /* and why: a code of render/model/reason.h; 0 = of no trace of a GPU */
 };
 
 /* One collective call of one rank; the k-th of a step is the same operation on all ranks. */
@@ -68,7 +68,6 @@ struct collective {
 };
 
 #define RUN_MAX_PHASES 32
-#define REDUCE_NO_LAUNCH "no operation of a GPU was launched inside"
 /* End of the name of a phase that is the calls on files inside a range of data loading: "data_load: files". */
 #define REDUCE_FILES ": files"
 

@@ -38,8 +38,8 @@ static void by_traces(struct report *rep, struct run_result *r)
     if (!first)
         return;
     if (first->micro_batches == 0) {
-        if (first->because)
-            r->accumulation.why = REASON(BATCHES_UNTOLD, slot_name(first->because));
+        if (first->why.code)
+            r->accumulation.why = first->why;
         return;
     }
     r->accumulation = (struct accumulated){first->micro_batches, first->steps_between,

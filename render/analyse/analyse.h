@@ -41,9 +41,6 @@ struct counted {
 /** phases_run - time of every kind of named range, per step and rank.
  *  source   docs/metrics.md#phases. Test: tests/unit/test_phases.c */
 void phases_run(struct report *rep, struct run_result *out, const struct counted *c);
-/** phase_gpu_because - why the time of a named range on the GPUs is not known: text behind "n/a because", never NULL;
- *  "" it is known. (phases.c)  Test: tests/unit/test_phases.c */
-const char *phase_gpu_because(const struct run_result *r, const struct phase_result *p);
 /** phases_are_whole - is any named range of the run from begin to end, as a trace of another tool tells it? A run whose
  *  ranks have traces of several kinds holds both. (phases.c)  Test: tests/unit/test_site.c */
 int phases_are_whole(const struct run_result *r);

@@ -68,7 +68,7 @@ static struct reason why_not_by_traces(const struct run *run)
         for (int k = 0; k < run->traces[i].n_devices; k++, n_devices++) {
             const struct run_device *d = &run->traces[i].devices[k];
             if (d->steps_ns > 0 && !d->has_idle_causes)
-                return REASON(GPU_IDLE_UNEXPLAINED, slot_name(d->idle_because));
+                return REASON(GPU_IDLE_UNEXPLAINED, slot_reason(&d->idle_why));
         }
     return n_devices ? REASON(GPU_TRACES_WITHOUT_STEPS) : REASON(NO_GPU_OPERATIONS);
 }

@@ -5,6 +5,7 @@
 #include "render/analyse/rules.h"
 
 #include "render/say/format.h"
+#include "render/say/say.h"
 
 #include <string.h>
 
@@ -61,7 +62,7 @@ static void note_syncs(struct notes *x, const struct run_device *d)
              report_text(x->rep,
                          "the host synchronised inside steps, %s; whether the device lacked work behind that cannot be "
                          "told: %s.",
-                         count, d->idle_because));
+                         count, say_clause(&x->rep->arena, &d->idle_why)));
     else if (100 * (double)d->steps_behind_sync_ns < (double)d->steps_ns)
         note(x, d,
              report_text(x->rep,

@@ -61,40 +61,34 @@ static void compare_ranks(const struct counted *c, struct phase_result *out)
 
 /* What of the GPUs is known on all ranks that have the phase: a rank of which it is not would count as 0. A rank whose
  * GPU got nothing from it is such a 0. */
-static void measure_gpu(struct report *rep, const struct counted *c, struct phase_result *out, int64_t *room)
+static void measure_gpu(struct report *rep, const struct run *run, const struct counted *c, struct phase_result *out,
+                        int64_t *room)
 {
-    int n_untraced = 0;
-    out->gpu_because = NULL;
+    int n_untraced = 0, why = REASON_NONE;
     for (int r = 0; r < c->n_ranks; r++) {
         const struct run_phase *p = find(c->ranks[r], out->name, out->category);
         if (!p)
             continue;
         out->is_whole |= p->is_whole;
         out->has_gpu |= p->gpu_ns != NULL;
-        n_untraced += !p->gpu_ns && !p->gpu_because;
-        if (!p->gpu_ns && p->gpu_because && (!out->gpu_because || strcmp(p->gpu_because, REDUCE_NO_LAUNCH) != 0))
-            out->gpu_because = p->gpu_because;
+        n_untraced += !p->gpu_ns && !p->gpu_why;
+        if (!p->gpu_ns && p->gpu_why && (!why || p->gpu_why != REASON_NOTHING_LAUNCHED))
+            why = p->gpu_why;
     }
-    if (n_untraced && out->gpu_because && strcmp(out->gpu_because, REDUCE_NO_LAUNCH) == 0)
-        out->gpu_because = NULL; /* of some ranks only: of the others nothing is known */
-    out->has_gpu =
-        out->has_gpu && !n_untraced && (!out->gpu_because || strcmp(out->gpu_because, REDUCE_NO_LAUNCH) == 0);
-    if (!out->has_gpu)
+    if (n_untraced && why == REASON_NOTHING_LAUNCHED)
+        why = REASON_NONE; /* of some ranks only: of the others nothing is known */
+    out->has_gpu = out->has_gpu && !n_untraced && (!why || why == REASON_NOTHING_LAUNCHED);
+    if (!out->has_gpu) {
+        out->gpu_why = why                  ? (struct reason){.code = (enum reason_code)why}
+                       : run->n_traces == 0 ? REASON(NO_GPU_TRACED)
+                                            : REASON(RANGES_NOT_JOINED);
         return;
-    out->gpu_because = "";
+    }
     out->n_gpu_steps = measure(rep, c, out, 1, &out->gpu, &out->gpu_ranks, room);
     if (out->n_gpu_steps)
         return;
     out->has_gpu = 0;
-    out->gpu_because = REDUCE_NO_LAUNCH;
-}
-
-const char *phase_gpu_because(const struct run_result *r, const struct phase_result *p)
-{
-    return p->has_gpu              ? ""
-           : p->gpu_because        ? p->gpu_because
-           : r->run->n_traces == 0 ? "no GPU was traced"
-                                   : "the ranges of native traces are not joined with the operations of a GPU";
+    out->gpu_why = REASON(NOTHING_LAUNCHED);
 }
 
 int phases_are_whole(const struct run_result *r)
@@ -122,7 +116,7 @@ void phases_run(struct report *rep, struct run_result *out, const struct counted
             if (found.n_steps == 0) /* only in steps that do not count */
                 continue;
             compare_ranks(c, &found);
-            measure_gpu(rep, c, &found, room);
+            measure_gpu(rep, out->run, c, &found, room);
             size_t n = (size_t)out->n_phases++;
             out->phases = arena_grow(&rep->arena, out->phases, n, &cap, sizeof *out->phases);
             out->phases[n] = found;

@@ -98,7 +98,7 @@ struct phase_result {
     struct spread gpu; /* as spread */
     int64_t n_gpu_steps;      /* counted steps in which some rank launched an operation in it */
     struct spread *gpu_ranks; /* as ranks */
-    const char *gpu_because;  /* why not, when !has_gpu; NULL = of no trace of a GPU */
+    struct reason gpu_why;    /* when !has_gpu */
 };
 
 /* The classes of causes that a report rules in or out. CLASS_COMMUNICATION is judged by transfer alone and called so,
@@ -317,7 +317,7 @@ enum trial_kind { TRIAL_OVERLAP = 0, TRIAL_BF16, TRIAL_LINK, N_TRIALS };
 struct trial {
     enum trial_kind kind;
     const char *command; /* for a shell in the folder of the sources; "" = there is none */
-    const char *because; /* why there is none: a clause; "" */
+    struct reason why;   /* why there is none */
     const char *key;     /* the trial_key of a run that this command makes; "" without one */
     int has_forecast;
     struct reason forecast_why; /* when !has_forecast */

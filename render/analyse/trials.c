@@ -147,29 +147,29 @@ struct typed {
     const char *args, *data, *graph;
 };
 
-/* "" = all of it can be typed; else why not. */
-static const char *take_apart(struct report *rep, const struct run *a, int change, struct typed *out)
+/* REASON_NONE = all of it can be typed; else why not. */
+static struct reason take_apart(struct report *rep, const struct run *a, int change, struct typed *out)
 {
     enum { OUT, DATA, GRAPH, DTYPE, NO_OVERLAP, N };
     static const char *const names[N] = {"out", "data", "graph", "allreduce-dtype", "no-overlap"};
     const char *value[N] = {NULL, "", "", NULL, NULL}, *args = "";
     int first = launched_word(a);
     if (a->n_command == 0 || strcmp(dcr_last_part(a->command[first]), "dcrnn-train") != 0)
-        return "the archive does not hold the command of dcrnn-train";
+        return REASON(TRIAL_NO_COMMAND);
     for (int i = first + 1; i < a->n_command; i++) {
         const char *word = a->command[i], *equals = strchr(word, '=');
         int which = N;
         for (int k = 0; k < N; k++) {
             int is = is_option(word, names[k]);
             if (is < 0)
-                return report_text(rep, "'%s' abbreviates an option", word);
+                return REASON(TRIAL_ABBREVIATED, slot_name(word));
             which = is ? k : which;
         }
         int is_dropped = which == OUT || which == DATA || which == GRAPH || (which == DTYPE && change == TRIAL_BF16) ||
                          (which == NO_OVERLAP && change == TRIAL_OVERLAP);
         if (!is_dropped) {
             if (!is_plain(word))
-                return report_text(rep, "ARGS cannot pass on the word '%s'", word);
+                return REASON(TRIAL_ODD_WORD, slot_name(word));
             args = report_text(rep, "%s%s%s", args, *args ? " " : "", word);
         } else if (which != NO_OVERLAP) {
             value[which] = equals ? equals + 1 : ++i < a->n_command ? a->command[i] : "";
@@ -180,8 +180,8 @@ static const char *take_apart(struct report *rep, const struct run *a, int chang
     *out = (struct typed){args, value[DATA], value[GRAPH]};
     for (int k = DATA; k <= GRAPH; k++)
         if (*value[k] && !is_plain(value[k]))
-            return report_text(rep, "the path '%s' does not pass through make", value[k]);
-    return "";
+            return REASON(TRIAL_ODD_PATH, slot_name(value[k]));
+    return REASON(NONE);
 }
 
 /* "100mbit", as tc and NODE_NET understand it. */
@@ -203,9 +203,10 @@ static int is_of_ranks(const struct run *a)
     return a->node_kind == NODES_EMULATED;
 }
 
-/* "" and the command, or why it cannot be typed. key: the same for runs that were started by equal commands. */
-static const char *command_of(struct report *rep, const struct run_result *r, int change, const char **command,
-                              const char **key)
+/* REASON_NONE and the command, or why it cannot be typed. key: the same for runs that were started by equal commands.
+ */
+static struct reason command_of(struct report *rep, const struct run_result *r, int change, const char **command,
+                                const char **key)
 {
     const struct run *a = r->run;
     const struct node_share *e = node_of(a);
@@ -213,10 +214,10 @@ static const char *command_of(struct report *rep, const struct run_result *r, in
     struct typed t = {"", "", ""};
     *command = *key = "";
     if ((a->node_kind != NODES_SHARES && !is_of_ranks(a)) || r->n_nodes != r->n_ranks)
-        return "the run is not one of make collect on one machine";
-    const char *because = take_apart(rep, a, change, &t);
-    if (*because)
-        return because;
+        return REASON(TRIAL_NOT_OF_COLLECT);
+    struct reason why = take_apart(rep, a, change, &t);
+    if (why.code)
+        return why;
     const char *nodes = "";
     const char *cpu = e->cores > 0 ? report_text(rep, "%.6g", e->cores) : "none";
     if (a->node_kind == NODES_EMULATED)
@@ -229,7 +230,7 @@ static const char *command_of(struct report *rep, const struct run_result *r, in
                            *t.data ? " DATA=" : "", t.data, *t.graph ? " GRAPH=" : "", t.graph, t.args);
     *key = report_text(rep, "%d|%s|%lld|%s|%s|%s", r->n_nodes, a->node_kind == NODES_SHARES ? cpu : "ranks",
                        (long long)rate, t.data, t.graph, t.args);
-    return "";
+    return REASON(NONE);
 }
 
 /* ---- which changes ---------------------------------------------------------------------------------------------- */
@@ -251,7 +252,7 @@ static void add_trial(struct report *rep, struct run_result *r, enum trial_kind 
 {
     struct trial t = {.kind = k};
     struct flight f;
-    t.because = command_of(rep, r, (int)k, &t.command, &t.key);
+    t.why = command_of(rep, r, (int)k, &t.command, &t.key);
     t.forecast_why = flight_of(rep, r, &f);
     if (!t.forecast_why.code) {
         struct flown now = flight_now(&f), then = flight_after(&f, k);

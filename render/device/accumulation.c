@@ -95,25 +95,25 @@ void accumulation_of(const struct device_steps *s, struct accumulation *out)
 {
     size_t n_with = 0, n_once = 0;
     enum step_mark by = MARK_OPTIMIZER_RUN;
-    *out = (struct accumulation){.because = "the trace does not mark the runs of the optimiser"};
+    *out = (struct accumulation){.why = REASON(BATCHES_NO_OPTIMISER)};
     for (size_t i = 0; i < s->n; i++) {
         n_with += device_step_runs(s, &s->list[i]) > 0;
         n_once += device_step_runs(s, &s->list[i]) == 1;
     }
     if (n_with == 0)
         return;
-    out->because = "runs of the optimiser and what goes before them follow no pattern";
+    out->why = REASON(BATCHES_NO_PATTERN);
     if (n_once < n_with)
         return;
     if (n_with == s->n) {
         out->micro_batches = micro_batches(s, 1, &by);
         if (!out->micro_batches)
-            out->because = "the trace marks neither the loading of batches nor forward or backward passes in each step";
+            out->why = REASON(BATCHES_NO_MARKS);
     } else if ((out->steps_between = distance(s)) > 0) {
         int64_t each = micro_batches(s, 0, &by);
         out->micro_batches = out->steps_between * (each ? each : 1);
     }
     if (out->micro_batches)
-        out->because = "";
+        out->why = REASON(NONE);
     out->by = step_mark_name(by);
 }

@@ -8,7 +8,7 @@
 /** accumulation_of - from the marks inside the steps, once these are settled. Either a step holds all micro-batches of
  *  an optimiser step (as many marks of loading, forward or backward in nearly every one, one run of the optimiser), or
  *  a step is one micro-batch (the optimiser runs in every K-th).
- *  out      micro_batches 0 and because when neither is seen */
+ *  out      micro_batches 0 and why when neither is seen */
 void accumulation_of(const struct device_steps *s, struct accumulation *out);
 
 #endif

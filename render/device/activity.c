@@ -265,34 +265,31 @@ static void write_sums(const struct device_sums *s, struct run_device *d)
 }
 
 /* Why it is not known what launched an operation, when no launch is there. */
-static const char *why_no_launches(const struct activity *a)
+static enum reason_code why_no_launches(const struct activity *a)
 {
-    return runtime_log_has(a->runtime) ? "no call of the runtime in the trace has the correlation id of an operation"
-                                       : "the trace holds no calls of the runtime";
+    return runtime_log_has(a->runtime) ? REASON_NO_LAUNCH_OF_OPERATIONS : REASON_NO_LAUNCHES;
 }
 
-/* no_launches: NULL = there are some */
-static void say_what_is_missing(const struct device_sums *s, const char *no_launches, int is_too_many,
+/* no_launches: REASON_NONE = there are some */
+static void say_what_is_missing(const struct device_sums *s, enum reason_code no_launches, int is_too_many,
                                 struct run_device *d)
 {
     int64_t n = d->value[DEV_KERNELS];
     d->has_idle_causes = !no_launches && !is_too_many;
-    d->idle_because = d->has_idle_causes ? ""
-                      : is_too_many      ? "the trace holds more than a million host ranges"
-                                         : no_launches;
+    d->idle_why = is_too_many ? REASON(TOO_MANY_HOST_RANGES) : (struct reason){.code = no_launches};
     if (n == 0 || s->n_without_blocks || !d->has_sm) {
-        d->sm_because = n == 0                ? "no kernel ran"
-                        : s->n_without_blocks ? "the trace does not say every kernel's blocks per SM"
-                                              : "more than 256 kernels ran at once, or the span is empty";
+        d->sm_why = n == 0                ? REASON(NO_KERNEL_RAN)
+                    : s->n_without_blocks ? REASON(KERNEL_BLOCKS_UNKNOWN)
+                                          : REASON(KERNELS_AT_ONCE);
         d->has_sm = 0;
         d->sm_ratio = 0;
     } else {
-        d->sm_because = "";
+        d->sm_why = REASON(NONE);
     }
     d->has_occupancy = n > 0 && !s->n_without_occupancy && s->occupancy_ns > 0;
-    d->occupancy_because = d->has_occupancy ? ""
-                           : n == 0         ? "no kernel ran"
-                                            : "the trace does not say every kernel's occupancy";
+    d->occupancy_why = d->has_occupancy ? REASON(NONE)
+                       : n == 0         ? REASON(NO_KERNEL_RAN)
+                                        : REASON(KERNEL_OCCUPANCY_UNKNOWN);
     d->occupancy_ratio = d->has_occupancy ? s->occupancy_time / (double)s->occupancy_ns : 0;
 }
 
@@ -384,7 +381,7 @@ int activity_finish(struct activity *a, struct dcr_arena *arena, struct run_devi
                     struct dcr_err *err)
 {
     struct host_side host = {0};
-    const char *unknown = spill_count(a->launches) ? NULL : why_no_launches(a);
+    enum reason_code unknown = spill_count(a->launches) ? REASON_NONE : why_no_launches(a);
     int is_too_many = 0, n_memories = 0;
     struct device_memory *memories = NULL;
     memset(steps, 0, sizeof *steps);
@@ -435,8 +432,7 @@ int activity_finish(struct activity *a, struct dcr_arena *arena, struct run_devi
     steps->n_gpus = *n && !steps->n_gpus ? 1 : steps->n_gpus;
     steps->has_runtime = steps->n_gpus && runtime_log_has(a->runtime);
     if (!rc && a->phases && steps->n_steps)
-        rc = step_ranges_finish(a->phases, &a->steps, *n == 0 ? "the trace holds no operation of a GPU" : unknown,
-                                arena, steps, err);
+        rc = step_ranges_finish(a->phases, &a->steps, *n == 0 ? REASON_TRACE_WITHOUT_GPU : unknown, arena, steps, err);
 out:
     spill_free(by_device);
     return rc;

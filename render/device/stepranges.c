@@ -244,12 +244,12 @@ static int add_pieces(struct step_ranges *s, const size_t *row, struct run_phase
             phases[phase].gpu_ns[at] += p->gpu_end_ns - from;
         until = p->key.a == key && until > p->gpu_end_ns ? until : p->gpu_end_ns;
         key = p->key.a;
-        phases[phase].gpu_because = "";
+        phases[phase].gpu_why = REASON_NONE;
     }
     return spill_failed(s->pieces) ? dcr_err_set(err, DCR_FATAL, "cannot read back the temporary file of a trace") : 0;
 }
 
-int step_ranges_finish(struct step_ranges *s, const struct device_steps *steps, const char *no_gpu,
+int step_ranges_finish(struct step_ranges *s, const struct device_steps *steps, enum reason_code no_gpu,
                        struct dcr_arena *arena, struct reduced *out, struct dcr_err *err)
 {
     uint32_t chosen[RUN_MAX_PHASES];
@@ -272,16 +272,16 @@ int step_ranges_finish(struct step_ranges *s, const struct device_steps *steps, 
                                             .category = step_range_category(name),
                                             .ns = dcr_arena_alloc(arena, (n_rows + 1) * sizeof(int64_t)),
                                             .gpu_ns = dcr_arena_alloc(arena, (n_rows + 1) * sizeof(int64_t)),
-                                            .gpu_because = REDUCE_NO_LAUNCH,
+                                            .gpu_why = REASON_NOTHING_LAUNCHED,
                                             .is_whole = 1};
     }
     rc = add_pieces(s, row, out->phases, err);
     for (int i = 0; i < n && (no_gpu || s->is_crowded); i++) {
         out->phases[i].gpu_ns = NULL;
-        out->phases[i].gpu_because = no_gpu ? no_gpu : "more than 256 named ranges were open at once";
+        out->phases[i].gpu_why = (int)(no_gpu ? no_gpu : REASON_RANGES_AT_ONCE);
     }
     for (int i = 0; i < n; i++)
-        if (*out->phases[i].gpu_because)
+        if (out->phases[i].gpu_why)
             out->phases[i].gpu_ns = NULL;
     return rc;
 }

@@ -19,10 +19,10 @@ void step_ranges_add(struct step_ranges *s, const char *name, size_t len, int64_
 void step_ranges_launch(struct step_ranges *s, int64_t launch_ns, int64_t start_ns, int64_t end_ns);
 /** step_ranges_finish - the phases of the steps that device_steps_finish wrote.
  *  steps     settled, as they were then
- *  no_gpu    why nothing is known of launches; NULL = launches were given
+ *  no_gpu    why nothing is known of launches; REASON_NONE = launches were given
  *  out       phases and n_phases are written: at most RUN_MAX_PHASES, those with most time, in order of appearance
  *  errors    DCR_FATAL: no memory or no temporary file */
-int step_ranges_finish(struct step_ranges *s, const struct device_steps *steps, const char *no_gpu,
+int step_ranges_finish(struct step_ranges *s, const struct device_steps *steps, enum reason_code no_gpu,
                        struct dcr_arena *arena, struct reduced *out, struct dcr_err *err) DCR_MUST_CHECK;
 void step_ranges_free(struct step_ranges *s);
 

@@ -3,6 +3,8 @@
 #ifndef RENDER_MODEL_DEVICE_H
 #define RENDER_MODEL_DEVICE_H
 
+#include "render/model/reason.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -70,7 +72,6 @@ struct memory_point {
     int64_t allocated, reserved; /* bytes; reserved -1 = not said */
 };
 enum { DEVICE_MEMORY_POINTS = 256 };
-#define DEVICE_NO_MEMORY "the trace holds no events of memory (PyTorch: profile_memory=True)"
 
 /* What the caching allocator of the framework held, by its own events; or, is_driver, what was allocated from the
  * device by all calls that the trace holds (peaks are lower bounds: what was there before is not known). */
@@ -108,7 +109,7 @@ struct run_device {
     int64_t value[N_DEVICE_COLUMNS];
 
     int has_idle_causes;
-    const char *idle_because;       /* n/a because ... when !has_idle_causes */
+    struct reason idle_why;         /* when !has_idle_causes */
     int64_t idle_ns[N_IDLE_CAUSES]; /* sums to value[DEV_IDLE] */
     int64_t n_launched;             /* operations whose launch is in the trace */
 
@@ -130,7 +131,7 @@ struct run_device {
     int64_t tensor_ns;   /* summed time of kernels named like tensor-core ones */
     int64_t eligible_ns; /* summed time of matrix products and convolutions, tensor core or not */
     int has_sm, has_occupancy;
-    const char *sm_because, *occupancy_because;
+    struct reason sm_why, occupancy_why;
     double sm_ratio;        /* estimated SM efficiency over the steps, without steps over the span */
     double occupancy_ratio; /* estimated achieved occupancy, mean over kernel time */
 

@@ -62,7 +62,7 @@ struct accumulation {
     int64_t micro_batches; /* of an optimiser step; 1 = there is none; 0 = not known */
     int64_t steps_between; /* a marked step is not an optimiser step: so many of them make one; 0 = it is */
     const char *by;        /* what was counted: "backward passes"; NULL = nothing */
-    const char *because;   /* why micro_batches is 0 */
+    struct reason why;     /* when micro_batches is 0 */
 };
 
 /* Steps that a trace marks but that were left out, by reason. X(id, reason) */

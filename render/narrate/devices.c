@@ -47,7 +47,7 @@ static json_t *memory(const struct run_device *d)
 {
     const struct device_memory *m = &d->memory;
     json_t *o = json_object(), *points = json_array();
-    value_set(o, "because", m->n ? json_null() : value_string(DEVICE_NO_MEMORY));
+    value_set(o, "because", m->n ? json_null() : value_clause(&REASON(NO_MEMORY_EVENTS)));
     value_set(o, "source", m->n ? value_string(m->is_driver ? "allocations" : "allocator") : json_null());
     value_set(o, "n", json_integer(m->n));
     value_set(o, "total_bytes", value_int(d->memory_total_bytes > 0, d->memory_total_bytes));
@@ -101,7 +101,7 @@ static json_t *device(const struct run_result *r, const struct foreign_trace *t,
     value_set(o, "model", value_text(d->model));
     value_set(o, "rank", d->rank >= 0 ? json_integer(d->rank) : json_null());
     value_set(o, "idle_causes_ns", idle_causes(d->has_idle_causes, d->idle_ns));
-    value_set(o, "idle_because", value_text(d->idle_because));
+    value_set(o, "idle_because", value_clause(&d->idle_why));
     value_set(o, "n_steps", json_integer(d->n_steps));
     value_set(o, "steps_ns", d->n_steps ? json_integer(d->steps_ns) : json_null());
     value_set(o, "steps_idle_ns", d->n_steps ? json_integer(d->steps_ns - d->steps_busy_ns) : json_null());
@@ -129,9 +129,9 @@ static json_t *device(const struct run_result *r, const struct foreign_trace *t,
     value_set(o, "tensor_core_eligible_ns_estimated", json_integer(d->eligible_ns));
     value_set(o, "sm_efficiency_ratio_estimated", value_real(d->has_sm, d->sm_ratio));
     value_set(o, "sm_efficiency_window", value_string(d->steps_ns > 0 ? "steps" : "span"));
-    value_set(o, "sm_efficiency_because", value_text(d->sm_because));
+    value_set(o, "sm_efficiency_because", value_clause(&d->sm_why));
     value_set(o, "occupancy_ratio_estimated", value_real(d->has_occupancy, d->occupancy_ratio));
-    value_set(o, "occupancy_because", value_text(d->occupancy_because));
+    value_set(o, "occupancy_because", value_clause(&d->occupancy_why));
     value_set(o, "collectives", collectives(d));
     value_set(o, "operations", operations(d));
     value_set(o, "n_operation_names", json_integer(d->n_names));

@@ -146,7 +146,7 @@ static json_t *phases(const struct run_result *r)
         value_set(o, "share_ratio", share_of_step(r, p->spread.mean_ns));
         value_set(o, "ranks", of_ranks(r, p->ranks));
         value_set(o, "gpu", phase_gpu(r, p));
-        value_set(o, "gpu_because", p->has_gpu ? json_null() : value_string(phase_gpu_because(r, p)));
+        value_set(o, "gpu_because", value_clause(&p->gpu_why));
         value_add(list, o);
     }
     return list;
@@ -251,7 +251,7 @@ static json_t *trials_json(const struct run_result *r)
         json_t *o = json_object();
         value_set(o, "change", value_string(trial_key_word(t->kind)));
         value_set(o, "command", value_text(t->command));
-        value_set(o, "command_because", value_text(t->because));
+        value_set(o, "command_because", value_clause(&t->why));
         value_set(o, "forecast_step_ns", value_int(t->has_forecast, t->step_ns));
         value_set(o, "forecast_because", value_reason(&t->forecast_why));
         value_add(list, o);

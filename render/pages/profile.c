@@ -129,7 +129,8 @@ static void put_phase(const struct run_result *r, const struct phase_result *p, 
         doc_cell(d, "n/a");
         for (int i = 0; i < 3; i++)
             doc_open(d, DOC_CELL);
-        doc_cell(d, "because %s", phase_gpu_because(r, p));
+        doc_cell(d, "because ");
+        text_of_clause(d, &p->gpu_why);
     }
 }
 

@@ -180,7 +180,7 @@ const char *say_clause(struct dcr_arena *a, const struct reason *why)
 static struct reason sample_of(enum reason_code code, int are_one)
 {
     static const int64_t counts[SLOTS_MAX] = {3, 4, 8, 16, 64};
-    static const struct reason inner = {.code = N_REASONS - 1};
+    static const struct reason inner = {.code = REASON_NO_LAUNCHES};
     struct reason r = {.code = code};
     const struct slot_row *rows = table[code].slots;
     for (int i = 0; i < SLOTS_MAX && rows[i].name; i++) {

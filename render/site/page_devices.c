@@ -3,6 +3,7 @@
 
 #include "render/analyse/device_shares.h"
 #include "render/say/format.h"
+#include "render/say/say.h"
 
 #include <math.h>
 #include <string.h>
@@ -84,7 +85,7 @@ static void idle_row(struct site *s, json_t *t, const struct run *r, const struc
     view_cell_time(s, t, true, idle_ns);
     for (int c = 0; c < N_IDLE_CAUSES; c++)
         cell_share(s, t, causes_ns[c], d->has_idle_causes ? idle_ns : 0,
-                   d->has_idle_causes ? "n/a" : site_text(s, "n/a: %s", d->idle_because));
+                   d->has_idle_causes ? "n/a" : site_text(s, "n/a: %s", say_clause(&s->arena, &d->idle_why)));
 }
 
 static json_t *idle(struct site *s, const struct run *r)
@@ -119,7 +120,9 @@ static json_t *use(struct site *s, const struct run *r)
         double use = d->steps_ns > 0 ? (double)d->steps_kernel_ns / (double)d->steps_ns : 0;
         view_cell_value(s, t, d->steps_ns > 0 ? fmt_percent(use).text : "n/a: no steps marked", d->steps_ns > 0, use,
                         "ratio");
-        view_cell_value(s, t, d->has_sm ? fmt_percent(d->sm_ratio).text : site_text(s, "n/a: %s", d->sm_because),
+        view_cell_value(s, t,
+                        d->has_sm ? fmt_percent(d->sm_ratio).text
+                                  : site_text(s, "n/a: %s", say_clause(&s->arena, &d->sm_why)),
                         d->has_sm, d->sm_ratio, "ratio");
         double queued = d->queue.n ? (double)d->queue.sum / (double)d->queue.n : 0;
         view_cell(s, t,
@@ -129,7 +132,7 @@ static json_t *use(struct site *s, const struct run *r)
         view_exact(s, t, "largest", d->queue.n > 0, (double)d->queue.max, "");
         view_cell_value(s, t,
                         d->has_occupancy ? fmt_percent(d->occupancy_ratio).text
-                                         : site_text(s, "n/a: %s", d->occupancy_because),
+                                         : site_text(s, "n/a: %s", say_clause(&s->arena, &d->occupancy_why)),
                         d->has_occupancy, d->occupancy_ratio, "ratio");
         cell_share(s, t, d->tensor_ns, d->eligible_ns, "n/a: no matrix product or convolution by name");
     }

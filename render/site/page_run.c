@@ -73,17 +73,17 @@ static const char *without_gpu(struct site *s, const struct run_result *r)
 {
     const char *text = "";
     for (int i = 0; i < r->n_phases; i++) {
-        const char *because = phase_gpu_because(r, &r->phases[i]);
+        const struct reason *why = &r->phases[i].gpu_why; /* none has a slot */
         int n = 0;
-        bool is_said = !*because;
+        bool is_said = !why->code;
         for (int k = 0; k < r->n_phases; k++) {
-            bool is_same = strcmp(phase_gpu_because(r, &r->phases[k]), because) == 0;
+            bool is_same = r->phases[k].gpu_why.code == why->code;
             is_said |= is_same && k < i;
             n += is_same;
         }
         if (!is_said)
             text = site_text(s, "%s of %s because %s", *text ? site_text(s, "%s,", text) : ". No row for the GPU:",
-                             n == r->n_phases ? "all ranges" : fmt_count(n, "range").text, because);
+                             n == r->n_phases ? "all ranges" : fmt_count(n, "range").text, say_clause(&s->arena, why));
     }
     return text;
 }

@@ -221,13 +221,8 @@ static void test_other_caveats(void **state)
         assert_int_equal(has_note(r, NOTE_CLOCKS, NOTE_CAVEAT), is_told);
     }
     for (int percent = 60; percent <= 61; percent++) { /* by the trace 50 % */
-        struct run_device d = {.file = "t.json",
-                               .model = "",
-                               .idle_because = "",
-                               .n_steps = 40,
-                               .steps_ns = 100,
-                               .steps_kernel_ns = 50,
-                               .steps_busy_ns = 50};
+        struct run_device d = {
+            .file = "t.json", .model = "", .n_steps = 40, .steps_ns = 100, .steps_kernel_ns = 50, .steps_busy_ns = 50};
         struct foreign_trace t = {.file = "t.json", .devices = &d, .n_devices = 1};
         gpu = (struct run_gpu){0};
         r = parts(0, 0, 0);
@@ -254,7 +249,7 @@ static const char *notes_of_gpus(struct run_device d, int n)
     struct analyse_options o = {.thresholds = thresholds_default()};
     d.file = "t.json";
     d.model = "";
-    d.idle_because = "no calls";
+    d.idle_why = REASON(NO_LAUNCHES);
     for (int i = 0; i < n; i++) {
         all[i] = d;
         all[i].device = i;
@@ -285,7 +280,7 @@ static void test_device_notes(void **state)
     struct run_device d = {.n_steps = 10, .n_mallocs = 5, .n_frees = 5, .n_to_host = 10, .n_syncs = 10};
     assert_null(strstr(notes_of(d), "GPU 0")); /* one a step is usual */
     d.n_syncs = 11;
-    assert_non_null(strstr(notes_of(d), "behind that cannot be told: no calls."));
+    assert_non_null(strstr(notes_of(d), "behind that cannot be told: the trace holds no calls of the runtime."));
     d.has_idle_causes = 1;
     d.steps_ns = 1000000;
     d.steps_behind_sync_ns = 9999; /* from 1 % of the steps' time it is an advice */

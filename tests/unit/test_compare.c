@@ -64,8 +64,8 @@ static void test_other_gpu(void **state)
 {
     (void)state;
     struct run *old[] = {made_even_run(1, 64, 40, 40, 0, 60, 0)}, *new[] = {made_even_run(1, 64, 40, 40, 0, 5, 0)};
-    struct run_device d[2] = {{.file = "", .model = "Tesla V100-DGXS-32GB", .idle_because = ""},
-                              {.file = "", .model = "NVIDIA H100 80GB HBM3", .idle_because = ""}};
+    struct run_device d[2] = {{.file = "", .model = "Tesla V100-DGXS-32GB"},
+                              {.file = "", .model = "NVIDIA H100 80GB HBM3"}};
     struct foreign_trace t[2] = {{.file = "", .devices = &d[0], .n_devices = 1},
                                  {.file = "", .devices = &d[1], .n_devices = 1}};
     struct report before = {0}, after = {0};

@@ -113,7 +113,6 @@ static void test_trace(void **state)
         struct run_device d = {.model = "", .memory_total_bytes = 100};
         struct foreign_trace f = {.file = "t.json", .devices = &d, .n_devices = 1};
         d.file = "t.json";
-        d.idle_because = d.sm_because = d.occupancy_because = "";
         d.memory = (struct device_memory){.n = 4, .is_driver = is_driver, .peak_allocated = 40, .peak_reserved = -1};
         r->traces = &f;
         r->n_traces = 1;

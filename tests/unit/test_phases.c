@@ -90,13 +90,13 @@ static void test_warmup_is_left_out(void **state)
 static void test_on_gpus(void **state)
 {
     (void)state;
-    static const char *const because[] = {NULL, REDUCE_NO_LAUNCH, "the trace holds no calls of the runtime"};
+    static const int why[] = {REASON_NONE, REASON_NOTHING_LAUNCHED, REASON_NO_LAUNCHES};
     for (int turn = 0; turn < 3; turn++) {
         struct run *run = make();
         for (int rank = 0; rank < 2; rank++) {
             struct run_phase *p = &run->ranks[rank].phases[0];
             p->is_whole = 1;
-            p->gpu_because = rank && turn ? because[turn] : "";
+            p->gpu_why = rank && turn ? why[turn] : REASON_NONE;
             p->gpu_ns = rank && turn ? NULL : dcr_arena_alloc(&run->arena, 20 * sizeof(int64_t));
             for (int s = 0; p->gpu_ns && s < 20; s++)
                 p->gpu_ns[s] = s < 5 ? 0 : 30 + 10 * rank;
@@ -116,10 +116,10 @@ static void test_on_gpus(void **state)
             assert_int_equal(p->gpu_ranks[0].max_ns, 30);
             assert_int_equal(p->gpu_ranks[1].max_ns, turn ? 0 : 40);
         } else {
-            assert_string_equal(p->gpu_because, because[turn]);
+            assert_int_equal(p->gpu_why.code, why[turn]);
         }
         assert_false(rep.runs[0].phases[1].has_gpu); /* of no trace of a GPU */
-        assert_null(rep.runs[0].phases[1].gpu_because);
+        assert_int_equal(rep.runs[0].phases[1].gpu_why.code, REASON_NO_GPU_TRACED);
         report_free(&rep);
         run_free(run);
     }
@@ -131,7 +131,6 @@ static void test_one_rank_untraced(void **state)
     (void)state;
     struct run *run = make();
     run->ranks[0].phases[0].is_whole = 1;
-    run->ranks[0].phases[0].gpu_because = "";
     run->ranks[0].phases[0].gpu_ns = dcr_arena_alloc(&run->arena, 20 * sizeof(int64_t));
     for (int s = 0; s < 20; s++)
         run->ranks[0].phases[0].gpu_ns[s] = 30;
@@ -140,7 +139,7 @@ static void test_one_rank_untraced(void **state)
     struct dcr_err err = {0};
     assert_int_equal(analyse(&rep, &run, 1, &o, &err), 0);
     assert_false(rep.runs[0].phases[0].has_gpu);
-    assert_string_equal(phase_gpu_because(&rep.runs[0], &rep.runs[0].phases[0]), "no GPU was traced");
+    assert_int_equal(rep.runs[0].phases[0].gpu_why.code, REASON_NO_GPU_TRACED);
     report_free(&rep);
     run_free(run);
 }

@@ -906,7 +906,6 @@ static void test_host(void **state)
             [CAT_COMPUTE] = is_other_job ? 100000 : 40000, [CAT_OTHER] = is_other_job ? 100 : 60000};
         struct run_device d = {.file = "t.json",
                                .model = "",
-                               .idle_because = "",
                                .has_idle_causes = 1,
                                .n_steps = 40,
                                .steps_ns = 100,

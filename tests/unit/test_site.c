@@ -144,32 +144,35 @@ static void test_ranges_of_two_kinds(void **state)
     sample_init(&sample, NULL);
     struct run_result *r = &sample.rep.runs[0];
     struct spread spread = {.n = 1, .mean_ns = 10, .median_ns = 10, .p95_ns = 10};
-    struct phase_result phases[] = {
-        {.name = "native", .category = CAT_COMPUTE, .spread = spread, .ranks = &spread, .n_steps = 1},
-        {.name = "named",
-         .category = N_CATEGORIES,
-         .spread = spread,
-         .ranks = &spread,
-         .n_steps = 1,
-         .is_whole = 1,
-         .has_gpu = 1,
-         .gpu = spread,
-         .gpu_ranks = &spread,
-         .gpu_because = ""},
-        {.name = "idle",
-         .category = CAT_DATA,
-         .spread = spread,
-         .ranks = &spread,
-         .n_steps = 1,
-         .is_whole = 1,
-         .gpu_because = "nothing was launched"},
-        {.name = "idle too",
-         .category = CAT_DATA,
-         .spread = spread,
-         .ranks = &spread,
-         .n_steps = 1,
-         .is_whole = 1,
-         .gpu_because = "nothing was launched"}};
+    struct phase_result phases[] = {{.name = "native",
+                                     .category = CAT_COMPUTE,
+                                     .spread = spread,
+                                     .ranks = &spread,
+                                     .n_steps = 1,
+                                     .gpu_why = REASON(NO_GPU_TRACED)},
+                                    {.name = "named",
+                                     .category = N_CATEGORIES,
+                                     .spread = spread,
+                                     .ranks = &spread,
+                                     .n_steps = 1,
+                                     .is_whole = 1,
+                                     .has_gpu = 1,
+                                     .gpu = spread,
+                                     .gpu_ranks = &spread},
+                                    {.name = "idle",
+                                     .category = CAT_DATA,
+                                     .spread = spread,
+                                     .ranks = &spread,
+                                     .n_steps = 1,
+                                     .is_whole = 1,
+                                     .gpu_why = REASON(NOTHING_LAUNCHED)},
+                                    {.name = "idle too",
+                                     .category = CAT_DATA,
+                                     .spread = spread,
+                                     .ranks = &spread,
+                                     .n_steps = 1,
+                                     .is_whole = 1,
+                                     .gpu_why = REASON(NOTHING_LAUNCHED)}};
     r->phases = phases;
     r->n_phases = 4;
     assert_int_equal(r->n_rank_results, 1);
@@ -177,8 +180,8 @@ static void test_ranges_of_two_kinds(void **state)
         fail_msg("%s", err.text);
     slurp("ranges", "runs/1node-20310425/index.html", &page);
     assert_null(strstr(page.data, "(null)"));
-    assert_has(&page,
-               "No row for the GPU: of 1 range because no GPU was traced, of 2 ranges because nothing was launched");
+    assert_has(&page, "No row for the GPU: of 1 range because no GPU was traced, of 2 ranges because no "
+                      "operation of a GPU was launched inside");
     assert_has(&page, "host, without the ranges inside");
     assert_has(&page, "n/a: its name does not say");
     assert_null(strstr(page.data, "GPU: n/a"));

@@ -207,7 +207,7 @@ static void test_commands_of_other_nodes(void **state)
     r->node_kind = NODES_MACHINES; /* a cluster: nothing to type here */
     tell(&rep, r);
     assert_string_equal(trial_of(&rep, TRIAL_BF16)->command, "");
-    assert_true(*trial_of(&rep, TRIAL_BF16)->because);
+    assert_int_equal(trial_of(&rep, TRIAL_BF16)->why.code, REASON_TRIAL_NOT_OF_COLLECT);
     assert_string_equal(rep.first_command, "");
     report_free(&rep);
     run_free(r);
@@ -230,7 +230,7 @@ static void test_words_that_do_not_pass(void **state)
         for (int k = 0; k < rep.runs[0].n_trials; k++) {
             if (*rep.runs[0].trials[k].command)
                 fail_msg("%s %s: %s", bad[i][1], bad[i][2], rep.runs[0].trials[k].command);
-            assert_true(*rep.runs[0].trials[k].because);
+            assert_true(rep.runs[0].trials[k].why.code != REASON_NONE);
             assert_true(rep.runs[0].trials[k].has_forecast); /* which needs no command */
         }
         assert_string_equal(rep.first_command, "");
