@@ -2,7 +2,6 @@
  * its residual; an extrapolation has its interval, or the reason why there is none. Called by scaling.c. */
 #include "render/analyse/analyse.h"
 #include "render/analyse/fit.h"
-#include "render/say/format.h"
 
 #include <math.h>
 #include <string.h>

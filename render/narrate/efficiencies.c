@@ -40,8 +40,8 @@ void efficiencies_put_host(const struct run_result *r, struct dcr_buf *out)
         say_put_reason(out, &r->pop_host_why);
         return;
     }
-    dcr_buf_printf(out, "%s = device offload: %s of a step of %s in calls of the GPU's runtime; MPI is n/a because ",
+    dcr_buf_printf(out, "%s = device offload: %s of a step of %s in calls of the GPU's runtime; MPI is ",
                    fmt_ratio(r->pop_host.offload_ratio).text, fmt_time(r->pop_host.runtime_mean_ns).text,
                    fmt_time(r->step.mean_ns).text);
-    dcr_buf_puts(out, "these traces hold no MPI calls");
+    say_put_reason(out, &REASON(NO_MPI_IN_TRACES));
 }

@@ -165,6 +165,8 @@ static const char *kept(struct dcr_arena *a, struct dcr_buf *b)
 const char *say_reason(struct dcr_arena *a, const struct reason *why)
 {
     struct dcr_buf b = {0};
+    if (why->code == REASON_NONE)
+        return "";
     say_put_reason(&b, why);
     return kept(a, &b);
 }

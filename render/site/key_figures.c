@@ -58,17 +58,16 @@ static struct key_value key_parallel(struct site *s, const struct series *series
 }
 
 /* Why the last point has no such number. */
-static const char *reason(struct site *s, const struct series *series, int point, key_at *at)
+static struct reason why_no_key(const struct site *s, const struct series *series, int point, key_at *at)
 {
     const struct series_point *p = &series->points[point];
     const struct run_result *r = p->n_runs > 0 ? &s->rep->runs[p->runs[0]] : NULL;
-    if (r && at == key_speedup)
-        return site_text(s, "because %s", say_clause(&s->arena, &series->speedup_why));
-    const struct reason *why = !r                                   ? &REASON(NONE)
-                               : at == key_throughput               ? &r->throughput_why
-                               : at == key_parallel && r->has_steps ? &r->pop_why
-                                                                    : &r->steps_why;
-    return why->code ? site_text(s, "because %s", say_clause(&s->arena, why)) : "it was not measured";
+    struct reason why = !r                                   ? REASON(NONE)
+                        : at == key_speedup                  ? series->speedup_why
+                        : at == key_throughput               ? r->throughput_why
+                        : at == key_parallel && r->has_steps ? r->pop_why
+                                                             : r->steps_why;
+    return why.code ? why : REASON(NOT_MEASURED);
 }
 
 #define TREND_WIDTH 176.0
@@ -132,8 +131,10 @@ const char *view_no_keys(struct site *s, const struct series *series)
         for (int i = 0; i < series->n_points; i++)
             if (keys[k].at(s, series, i).text)
                 return NULL;
-        if (series->n_points > 1 || !keys[k].needs_two)
-            why[k] = reason(s, series, series->n_points - 1, keys[k].at);
+        if (series->n_points > 1 || !keys[k].needs_two) {
+            struct reason r = why_no_key(s, series, series->n_points - 1, keys[k].at);
+            why[k] = say_clause(&s->arena, &r);
+        }
     }
     for (size_t k = 0; k < N_KEYS; k++) {
         const char *names = why[k] ? keys[k].name : NULL, *because = why[k];
@@ -148,8 +149,8 @@ const char *view_no_keys(struct site *s, const struct series *series)
                 n++;
             }
         if (because)
-            text = site_text(s, "%s%s%s %s n/a %s%s", text ? text : "", text ? " " : "", names, n > 1 ? "are" : "is",
-                             strncmp(because, "because", 7) ? "because " : "", because);
+            text = site_text(s, "%s%s%s %s n/a because %s", text ? text : "", text ? " " : "", names,
+                             n > 1 ? "are" : "is", because);
         if (because && text[strlen(text) - 1] != '.')
             text = site_text(s, "%s.", text);
     }
@@ -170,7 +171,11 @@ json_t *view_keys(struct site *s, const struct series *series)
         view_text(s, v, "value", text ? text : "n/a");
         int n_nodes = series->points[last].n_nodes;
         view_text(s, v, "at", n_nodes > 0 && series->n_points == 1 ? node_words(s, n_nodes) : NULL);
-        view_text(s, v, "because", text ? NULL : reason(s, series, last, keys[k].at));
+        struct reason why = why_no_key(s, series, last, keys[k].at);
+        const char *because = say_clause(&s->arena, &why);
+        if (why.code != REASON_NOT_MEASURED)
+            because = site_text(s, "because %s", because);
+        view_text(s, v, "because", text ? NULL : because);
         view_text(s, v, "unreliable",
                   text && keys[k].at == key_speedup && *series->points[last].unreliable
                       ? series->points[last].unreliable

@@ -152,10 +152,8 @@ json_t *run_facts_communication(struct site *s, const struct run_result *r)
     const struct fmt share = fmt_percent((double)r->comm_ns / (double)r->step.mean_ns);
     if (is_one)
         add_fact(&f, "Exposed",
-                 site_text(s,
-                           "%s per step, %s of it; how much of that is waiting is n/a because the trace of one rank "
-                           "does not show when the others came",
-                           fmt_time(r->comm_ns).text, share.text));
+                 site_text(s, "%s per step, %s of it; how much of that is waiting is %s", fmt_time(r->comm_ns).text,
+                           share.text, say_reason(&s->arena, &REASON(ONE_OF_MANY_RANKS))));
     else
         add_fact(&f, "Exposed",
                  site_text(s, "%s per step, %s of it: %s transfer, %s waiting", fmt_time(r->comm_ns).text, share.text,
