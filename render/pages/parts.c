@@ -1,6 +1,7 @@
 /* parts.c - what several pages say alike; see parts.h. */
 #include "render/pages/parts.h"
 
+#include "render/pages/caveats.h"
 #include "render/say/say.h"
 
 #include "render/narrate/efficiencies.h"
@@ -59,7 +60,7 @@ void section_of_notes(const struct report *rep, int run, struct doc *d)
 {
     for (int i = 0; i < rep->n_notes; i++) {
         const struct note *n = &rep->notes[i];
-        if (run >= 0 && n->run >= 0 && n->run != run)
+        if (!note_concerns(n, run))
             continue;
         doc_details(d, n->kind == NOTE_CAVEAT ? "CAVEAT" : "MISSING");
         doc_paragraph(d, "%s", n->text);

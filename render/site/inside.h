@@ -158,8 +158,8 @@ json_t *view_operators(struct site *s, const struct host_operators *o, const cha
 /** view_mpi_calls, view_io_files - what the recorder saw by itself; null: nothing. */
 json_t *view_mpi_calls(struct site *s, const struct run *run);
 json_t *view_io_files(struct site *s, const struct run *run);
-/** view_notes - caveats or gaps of all runs, or of one (run >= 0: its own and those of all). */
-json_t *view_notes(struct site *s, enum note_kind kind, int run);
+/** view_gaps - what is missing from the evidence of any run. */
+json_t *view_gaps(struct site *s);
 /** view_caveats - set n_caveats and mind, for a line that names them, and caveats, folded and n_folded: the first few
  * in full, the others, and how many those are. */
 void view_caveats(struct site *s, json_t *data, int run);

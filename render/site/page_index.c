@@ -317,7 +317,7 @@ void page_index(struct site *s)
     view_compared(s, data);
     view_set_list(s, data, "evidence", evidence_links(s));
     view_caveats(s, data, -1);
-    view_set_list(s, data, "gaps", view_notes(s, NOTE_GAP, -1));
+    view_set_list(s, data, "gaps", view_gaps(s));
     for (int i = 0; i < rep->n_series; i++) { /* what the headline is about comes first, the others in their order */
         int first = rep->first_series < rep->n_series ? rep->first_series : 0;
         view_add(s, series, series_view(s, i == 0 ? first : i <= first ? i - 1 : i));

@@ -5,151 +5,42 @@
 #include "render/narrate/shares.h"
 #include "render/say/format.h"
 #include "render/narrate/narrate.h"
+#include "render/pages/caveats.h"
 #include "render/site/figures.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-json_t *view_notes(struct site *s, enum note_kind kind, int run)
+json_t *view_gaps(struct site *s)
 {
     json_t *list = view_list(s);
     for (int i = 0; i < s->rep->n_notes; i++) {
         const struct note *n = &s->rep->notes[i];
-        if (n->kind != kind || (run >= 0 && n->run >= 0 && n->run != run))
+        if (n->kind != NOTE_GAP)
             continue;
         json_t *v = view_object(s);
         view_text(s, v, "text", n->text);
-        const char *label = n->run >= 0 ? s->rep->runs[n->run].label : "";
-        bool says_where = !strncmp(n->text, label, strlen(label));
-        view_text(s, v, "where", run < 0 && !says_where ? label : NULL);
-        view_text(s, v, "id", note_key(n->id));
-        view_set(s, v, "run", json_integer(n->run));
+        view_text(s, v, "where", note_where(s->rep, n));
         view_add(s, list, v);
     }
     return list;
 }
 
-/* What is about all runs first, then the largest run, whose numbers the verdict has; else as they came. */
-static json_t *by_weight(struct site *s, json_t *notes, enum note_kind kind)
-{
-    json_t *list = view_list(s);
-    int most = 0;
-    for (int i = 0; i < s->rep->n_notes; i++)
-        if (s->rep->notes[i].run >= 0 && s->rep->runs[s->rep->notes[i].run].n_ranks > most)
-            most = s->rep->runs[s->rep->notes[i].run].n_ranks;
-    for (int turn = 0; turn < 3; turn++) {
-        size_t at = 0;
-        for (int i = 0; i < s->rep->n_notes; i++) {
-            const struct note *n = &s->rep->notes[i];
-            if (n->kind != kind)
-                continue;
-            int weight = n->run < 0 ? 0 : s->rep->runs[n->run].n_ranks == most ? 1 : 2;
-            if (weight == turn)
-                json_array_append(list, json_array_get(notes, at));
-            at++;
-        }
-    }
-    json_decref(notes);
-    return list;
-}
-
-/* More caveats than this would bury the verdict: the others are folded away behind their number. */
-#define CAVEATS_SHOWN 3
-
-/* The same was said above, of another run, which weighs more. */
-static bool is_repeated(const json_t *all, size_t at)
-{
-    const json_t *v = json_array_get(all, at), *id = json_object_get(v, "id"), *run = json_object_get(v, "run");
-    for (size_t i = 0; i < at && json_is_string(id); i++) {
-        const json_t *above = json_array_get(all, i);
-        if (json_equal(id, json_object_get(above, "id")) && !json_equal(run, json_object_get(above, "run")))
-            return true;
-    }
-    return false;
-}
-
-/* "The nodes are emulated: ranks of one host stand in for them. ..." -> "the nodes are emulated": a caveat in a few
- * words. What it is about stays in front ("4 nodes: 4 ranks share 2 cores") unless the page is
- * about that, or the report about nothing else. */
-static const char *in_short(struct site *s, const json_t *caveat, int run)
-{
-    static const char *const ends[] = {". ", "; ", ": ", ", so "};
-    const char *text = json_string_value(json_object_get(caveat, "text"));
-    const json_t *of = json_object_get(caveat, "run");
-    const char *label =
-        json_is_integer(of) && json_integer_value(of) >= 0 ? s->rep->runs[json_integer_value(of)].label : "";
-    size_t begin = strlen(label), n;
-    begin = begin && !strncmp(text, label, begin) && !strncmp(text + begin, ": ", 2) ? begin + 2 : 0;
-    n = strlen(text + begin);
-    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
-        const char *end = strstr(text + begin, ends[i]);
-        if (end && (size_t)(end - text) - begin < n)
-            n = (size_t)(end - text) - begin;
-    }
-    n -= n && text[begin + n - 1] == '.';
-    size_t from = run < 0 && s->rep->n_runs > 1 ? 0 : begin;
-    char *copy = dcr_arena_strndup(&s->arena, text + from, begin - from + n);
-    if (copy[0] >= 'A' && copy[0] <= 'Z' && copy[1] >= 'a' && copy[1] <= 'z')
-        copy[0] = (char)(copy[0] - 'A' + 'a');
-    return copy;
-}
-
-/* More letters than this are more than a line, or three on a phone. */
-#define MIND_LETTERS 110
-
-/* The line above the verdict: the first of those that are shown, shortly, and how many more there are. */
-static const char *mind(struct site *s, const json_t *shown, size_t n_all, int run)
-{
-    struct dcr_buf line = {0};
-    size_t n = 0;
-    for (; n < json_array_size(shown); n++) {
-        const char *words = in_short(s, json_array_get(shown, n), run);
-        if (n > 0 && line.len + strlen(words) > MIND_LETTERS)
-            break;
-        dcr_buf_printf(&line, "%s%s", n ? "; " : "", words);
-    }
-    if (n < n_all)
-        dcr_buf_printf(&line, "; and %d more", (int)(n_all - n));
-    const char *text = site_text(s, "%s", dcr_buf_text(&line));
-    dcr_buf_release(&line);
-    return text;
-}
-
-/* Which of them are shown; one alone is not folded. */
-static void choose_caveats(const json_t *all, bool *is_shown)
-{
-    size_t n = json_array_size(all), n_shown = 0;
-    for (size_t i = 0; i < n; i++) {
-        is_shown[i] = n_shown < CAVEATS_SHOWN && !is_repeated(all, i);
-        n_shown += is_shown[i];
-    }
-    for (size_t i = 0; i < n && n_shown + 1 == n; i++)
-        is_shown[i] = true;
-}
-
 void view_caveats(struct site *s, json_t *data, int run)
 {
-    json_t *all = view_notes(s, NOTE_CAVEAT, run);
-    all = run < 0 ? by_weight(s, all, NOTE_CAVEAT) : all;
+    struct caveats c = caveats_of(s->rep, run, &s->arena);
     json_t *shown = view_list(s), *folded = view_list(s);
-    for (int i = 0; run >= 0 && i < s->rep->runs[run].run->n_endings; i++) {
+    for (int i = 0; i < c.n; i++) {
         json_t *v = view_object(s);
-        const char *why = s->rep->runs[run].run->endings[i].text;
-        view_text(s, v, "text", site_text(s, "The archive is incomplete: %s", why));
-        view_set(s, v, "where", json_null());
-        view_add(s, all, v);
+        view_text(s, v, "text", c.list[i].text);
+        view_text(s, v, "where", c.list[i].where);
+        view_add(s, c.list[i].is_shown ? shown : folded, v);
     }
-    size_t n = json_array_size(all);
-    bool *is_shown = dcr_arena_alloc(&s->arena, (n + 1) * sizeof *is_shown);
-    choose_caveats(all, is_shown);
-    for (size_t i = 0; i < n; i++)
-        json_array_append(is_shown[i] ? shown : folded, json_array_get(all, i));
-    view_text(s, data, "n_caveats", fmt_count((int64_t)n, "caveat").text);
-    view_text(s, data, "mind", mind(s, shown, n, run));
+    view_text(s, data, "n_caveats", fmt_count(c.n, "caveat").text);
+    view_text(s, data, "mind", c.mind);
     view_text(s, data, "n_folded", fmt_count((int64_t)json_array_size(folded), "more caveat").text);
     view_set_list(s, data, "caveats", shown);
     view_set_list(s, data, "folded", folded);
-    json_decref(all);
 }
 
 static const char *verdict_class(enum verdict v)

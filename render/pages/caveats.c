@@ -1,0 +1,143 @@
+/* caveats.c - see caveats.h. */
+#include "render/pages/caveats.h"
+
+#include "lib/buf.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* More caveats than this would bury the verdict: the others are folded away behind their number. */
+enum { CAVEATS_SHOWN = 3 };
+/* More letters than this are more than a line, or three on a phone. */
+enum { MIND_LETTERS = 110 };
+
+int note_concerns(const struct note *n, int run)
+{
+    return run < 0 || n->run < 0 || n->run == run;
+}
+
+static const char *label_of(const struct report *rep, const struct note *n)
+{
+    return n->run >= 0 ? rep->runs[n->run].label : "";
+}
+
+const char *note_where(const struct report *rep, const struct note *n)
+{
+    const char *label = label_of(rep, n);
+    return strncmp(n->text, label, strlen(label)) ? label : NULL;
+}
+
+/* What is about all runs weighs most, then the largest run, whose numbers the verdict has. */
+static int weight(const struct report *rep, const struct note *n)
+{
+    int most = 0;
+    for (int i = 0; i < rep->n_notes; i++)
+        if (rep->notes[i].run >= 0 && rep->runs[rep->notes[i].run].n_ranks > most)
+            most = rep->runs[rep->notes[i].run].n_ranks;
+    return n->run < 0 ? 0 : rep->runs[n->run].n_ranks == most ? 1 : 2;
+}
+
+static void add(struct caveats *c, const struct report *rep, const struct note *n, int run)
+{
+    c->list[c->n++] = (struct caveat){.note = n, .text = n->text, .where = run < 0 ? note_where(rep, n) : NULL};
+}
+
+/* On a page about one run in the order of the report, on others the weightiest first. */
+static void add_notes(struct caveats *c, const struct report *rep, int run)
+{
+    enum { WEIGHTS = 3 };
+    for (int turn = 0; turn < (run < 0 ? WEIGHTS : 1); turn++)
+        for (int i = 0; i < rep->n_notes; i++) {
+            const struct note *n = &rep->notes[i];
+            if (n->kind == NOTE_CAVEAT && note_concerns(n, run) && (run >= 0 || weight(rep, n) == turn))
+                add(c, rep, n, run);
+        }
+}
+
+static void add_endings(struct caveats *c, const struct run *run, struct dcr_arena *a)
+{
+    static const char incomplete[] = "The archive is incomplete: ";
+    for (int i = 0; i < run->n_endings; i++) {
+        size_t n = sizeof incomplete + strlen(run->endings[i].text);
+        char *text = dcr_arena_alloc(a, n);
+        snprintf(text, n, "%s%s", incomplete, run->endings[i].text);
+        c->list[c->n++] = (struct caveat){.text = text};
+    }
+}
+
+/* The same was said above, of another run, which weighs more. */
+static int is_repeated(const struct caveats *c, int at)
+{
+    const struct note *n = c->list[at].note;
+    for (int i = 0; i < at && n; i++)
+        if (c->list[i].note && c->list[i].note->id == n->id && c->list[i].note->run != n->run)
+            return 1;
+    return 0;
+}
+
+/* One alone is not folded. */
+static void choose(struct caveats *c)
+{
+    int n_shown = 0;
+    for (int i = 0; i < c->n; i++) {
+        c->list[i].is_shown = n_shown < CAVEATS_SHOWN && !is_repeated(c, i);
+        n_shown += c->list[i].is_shown;
+    }
+    for (int i = 0; i < c->n && n_shown + 1 == c->n; i++)
+        c->list[i].is_shown = 1;
+}
+
+/* "The nodes are emulated: ranks of one host stand in for them. ..." -> "the nodes are emulated": a caveat in a few
+ * words. What it is about stays in front ("4 nodes: 4 ranks share 2 cores") unless the page is about that, or the
+ * report about nothing else. */
+static const char *in_short(const struct report *rep, const struct caveat *c, int run, struct dcr_arena *a)
+{
+    static const char *const ends[] = {". ", "; ", ": ", ", so "};
+    const char *text = c->text, *label = c->note ? label_of(rep, c->note) : "";
+    size_t begin = strlen(label);
+    begin = begin && !strncmp(text, label, begin) && !strncmp(text + begin, ": ", 2) ? begin + 2 : 0;
+    size_t n = strlen(text + begin);
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        const char *end = strstr(text + begin, ends[i]);
+        if (end && (size_t)(end - text) - begin < n)
+            n = (size_t)(end - text) - begin;
+    }
+    n -= n && text[begin + n - 1] == '.';
+    size_t from = run < 0 && rep->n_runs > 1 ? 0 : begin;
+    char *copy = dcr_arena_strndup(a, text + from, begin - from + n);
+    if (copy[0] >= 'A' && copy[0] <= 'Z' && copy[1] >= 'a' && copy[1] <= 'z')
+        copy[0] = (char)(copy[0] - 'A' + 'a');
+    return copy;
+}
+
+static const char *mind(const struct report *rep, const struct caveats *c, int run, struct dcr_arena *a)
+{
+    struct dcr_buf line = {0};
+    int n = 0;
+    for (int i = 0; i < c->n; i++) {
+        if (!c->list[i].is_shown)
+            continue;
+        const char *words = in_short(rep, &c->list[i], run, a);
+        if (n > 0 && line.len + strlen(words) > MIND_LETTERS)
+            break;
+        dcr_buf_printf(&line, "%s%s", n++ ? "; " : "", words);
+    }
+    if (n < c->n)
+        dcr_buf_printf(&line, "; and %d more", c->n - n);
+    const char *text = dcr_arena_strdup(a, dcr_buf_text(&line));
+    dcr_buf_release(&line);
+    return text;
+}
+
+struct caveats caveats_of(const struct report *rep, int run, struct dcr_arena *a)
+{
+    struct caveats c = {0};
+    int n_endings = run >= 0 ? rep->runs[run].run->n_endings : 0;
+    c.list = dcr_arena_alloc(a, (size_t)(rep->n_notes + n_endings + 1) * sizeof *c.list);
+    add_notes(&c, rep, run);
+    if (run >= 0)
+        add_endings(&c, rep->runs[run].run, a);
+    choose(&c);
+    c.mind = mind(rep, &c, run, a);
+    return c;
+}

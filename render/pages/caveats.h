@@ -1,0 +1,31 @@
+/* caveats.h - which caveats a page shows in full, in which order, and the line that names them.
+ * Test: tests/unit/test_site.c */
+#ifndef RENDER_PAGES_CAVEATS_H
+#define RENDER_PAGES_CAVEATS_H
+
+#include "render/analyse/report.h"
+
+struct caveat {
+    const struct note *note; /* NULL: how the archive is incomplete */
+    const char *text;
+    const char *where; /* label of the run it is about, where the page is not about that and the text does not say it;
+                        * NULL: nothing to add */
+    int is_shown;      /* 0: folded away */
+};
+struct caveats {
+    struct caveat *list; /* in the order they are shown */
+    int n;
+    const char *mind; /* those that are shown, in a few words: "the nodes are emulated; and 2 more" */
+};
+
+/** caveats_of - all caveats, or those that concern a run (run >= 0: its own and those of all).
+ *  a        memory of the list and its texts */
+struct caveats caveats_of(const struct report *rep, int run, struct dcr_arena *a);
+
+/** note_concerns - does a page about a run say this note? run < 0: a page about all of them. */
+int note_concerns(const struct note *n, int run);
+/** note_where - the label of the run that a note is about, which a page about all runs puts before its text; NULL: the
+ *  text says it, or the note is about all. */
+const char *note_where(const struct report *rep, const struct note *n);
+
+#endif
