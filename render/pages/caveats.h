@@ -1,5 +1,5 @@
 /* caveats.h - which caveats a page shows in full, in which order, and the line that names them.
- * Test: tests/unit/test_site.c */
+ * Test: tests/unit/test_pages.c */
 #ifndef RENDER_PAGES_CAVEATS_H
 #define RENDER_PAGES_CAVEATS_H
 
