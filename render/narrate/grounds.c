@@ -3,6 +3,8 @@
 #include "render/narrate/claims.h"
 
 #include "render/analyse/analyse.h"
+#include "render/narrate/narrate.h"
+#include "render/narrate/shares.h"
 #include "render/say/format.h"
 
 #include <string.h>
@@ -159,4 +161,31 @@ void claim_grounds(struct report *rep, struct claim *c, const struct run_result 
     fill(rep, &c->grounds, r, cls);
     c->window = window_text(rep, &c->grounds);
     c->place = place_text(rep, &c->grounds);
+}
+
+/* "; Transfer 31 %, threshold comm_limits 20 %": the compared quantity with its threshold. */
+static void put_threshold(const struct report *rep, const struct claim *c, struct dcr_buf *out)
+{
+    const struct series *series = c->series >= 0 ? &rep->series[c->series] : NULL;
+    const struct class_result *k = c->run >= 0 ? &rep->runs[c->run].classes[c->cls] : NULL;
+    if (!*c->threshold_name || c->threshold_ratio < 0)
+        return;
+    if (series)
+        dcr_buf_printf(out, "; efficiency %s, threshold %s %s",
+                       fmt_ratio(series->points[series->n_points - 1].efficiency).text, c->threshold_name,
+                       fmt_ratio(c->threshold_ratio).text);
+    else if (!k || (!k->has_share && !k->judged.of))
+        dcr_buf_printf(out, "; threshold %s %s", c->threshold_name, fmt_percent(c->threshold_ratio).text);
+    else
+        dcr_buf_printf(out, "; %s %s, threshold %s %s", run_class_name(&rep->runs[c->run], c->cls),
+                       judged_share(k).text, c->threshold_name, fmt_percent(c->threshold_ratio).text);
+}
+
+void claim_basis(const struct report *rep, const struct claim *c, struct dcr_buf *out)
+{
+    if (!c->window || !*c->window)
+        return;
+    dcr_buf_puts(out, c->window);
+    put_threshold(rep, c, out);
+    dcr_buf_printf(out, "%s%s", *c->place ? "; " : "", c->place);
 }

@@ -79,30 +79,14 @@ json_t *view_classes(struct site *s, const char *caption, const int *runs, int n
     return t;
 }
 
-/* "transfer 31 %, threshold comm_limits 20 %": the compared quantity with its threshold; "" = none. */
-static const char *claim_threshold(struct site *s, const struct claim *c)
+/* NULL: it has none */
+static const char *basis(struct site *s, const struct claim *c)
 {
-    const struct series *series = c->series >= 0 ? &s->rep->series[c->series] : NULL;
-    const struct class_result *k = c->run >= 0 ? &s->rep->runs[c->run].classes[c->cls] : NULL;
-    if (!*c->threshold_name || c->threshold_ratio < 0)
-        return "";
-    if (series)
-        return site_text(s, "; efficiency %s, threshold %s %s",
-                         fmt_ratio(series->points[series->n_points - 1].efficiency).text, c->threshold_name,
-                         fmt_ratio(c->threshold_ratio).text);
-    if (!k || (!k->has_share && !k->judged.of))
-        return site_text(s, "; threshold %s %s", c->threshold_name, fmt_percent(c->threshold_ratio).text);
-    return site_text(s, "; %s %s, threshold %s %s", run_class_name(&s->rep->runs[c->run], c->cls), judged_share(k).text,
-                     c->threshold_name, fmt_percent(c->threshold_ratio).text);
-}
-
-/* "39 steps (1 to 39) of 4 ranks; Data loading 34 %, threshold data_limits 30 %; most on rank 2, in steps 7, 31 and 8":
- * one line. */
-static const char *claim_basis(struct site *s, const struct claim *c)
-{
-    if (!c->window || !*c->window)
-        return NULL;
-    return site_text(s, "%s%s%s%s", c->window, claim_threshold(s, c), *c->place ? "; " : "", c->place);
+    struct dcr_buf words = {0};
+    claim_basis(s->rep, c, &words);
+    const char *text = words.len ? site_text(s, "%s", dcr_buf_text(&words)) : NULL;
+    dcr_buf_release(&words);
+    return text;
 }
 
 json_t *view_actions(struct site *s, const int *runs, int n_runs, bool is_whole, const char *root)
@@ -121,7 +105,7 @@ json_t *view_actions(struct site *s, const int *runs, int n_runs, bool is_whole,
         view_text(s, v, "gain", c->gain_text);
         view_text(s, v, "confidence", confidence_word(c->confidence));
         view_text(s, v, "because", c->confidence_because);
-        view_text(s, v, "basis", claim_basis(s, c));
+        view_text(s, v, "basis", basis(s, c));
         view_text(s, v, "where",
                   !is_whole           ? NULL
                   : c->run >= 0       ? rep->runs[c->run].label

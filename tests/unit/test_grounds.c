@@ -53,6 +53,10 @@ static void test_one_rank_and_three_steps(void **state)
     assert_string_equal(c->window, "40 steps (2 to 41) of 4 ranks, 2 left out");
     assert_string_equal(c->place, "most on rank 2, in steps 20, 31 and 2");
     assert_string_equal(c->threshold_name, "data_limits");
+    struct dcr_buf basis = {0};
+    claim_basis(&f.rep, c, &basis);
+    assert_contains(dcr_buf_text(&basis), ", threshold data_limits 30 %; most on rank 2, in steps 20, 31 and 2");
+    dcr_buf_release(&basis);
     assert_contains(c->rule, "limits above 30 % of step time");
     const char *json = document(&f.rep, "report.json")->bytes;
     assert_contains(json, "\"evidence_ranks\": [\n        2\n      ]");
@@ -100,6 +104,11 @@ static void test_series(void **state)
     assert_string_equal(c->window, "40 steps (0 to 39) of 4 ranks at 4 nodes");
     assert_string_equal(c->threshold_name, "efficiency");
     assert_contains(c->rule, "efficiency falls below");
+    struct dcr_buf basis = {0};
+    claim_basis(&f.rep, c, &basis);
+    assert_contains(dcr_buf_text(&basis), "40 steps (0 to 39) of 4 ranks at 4 nodes; efficiency 0.");
+    assert_contains(dcr_buf_text(&basis), ", threshold efficiency 0.");
+    dcr_buf_release(&basis);
     assert_int_equal(c->grounds.n_shown_ranks, 4);
     release(&f);
 }
