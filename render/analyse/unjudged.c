@@ -1,8 +1,6 @@
 /* unjudged.c - what may hide in the compute of a run because nothing was recorded of it. See analyse.h. */
 #include "render/analyse/analyse.h"
 
-#include <string.h>
-
 /* Ranges of a host hold whatever nobody named; of a GPU, compute is kernels, and nothing else is in it. */
 const char *unrecorded_in_compute(struct report *rep, const struct run_result *r)
 {
@@ -21,11 +19,22 @@ const char *unrecorded_in_compute(struct report *rep, const struct run_result *r
                     : report_text(rep, "%s, %s or %s", names[0], names[1], names[2]);
 }
 
+/* What would let the report judge memory, by the reason why it cannot. */
+static const char *const remedies[N_REASONS] = {
+    [REASON_NODE_NOT_CALIBRATED] = "run dccollect calibrate on it",
+    [REASON_CALIBRATION_DISTURBED] = "calibrate again while nothing else runs",
+    [REASON_CALIBRATION_OF_PROCESSORS] =
+        "state what one can do (dccollect run --label peak_gflop_per_s=N --label peak_gb_per_s=N)",
+    [REASON_NOT_CALIBRATED] = "run dccollect calibrate before the run",
+    [REASON_CALIBRATION_DISAGREES] = "calibrate again while nothing else runs, and check flop_per_step and "
+                                     "traffic_bytes_per_step of program.json",
+    [REASON_STATED_PEAKS_DISAGREE] = "state the peaks of one rank anew, and check flop_per_step and "
+                                     "traffic_bytes_per_step of program.json",
+};
+
 const char *how_to_judge_memory(const struct run_result *r)
 {
-    const char *told = NULL; /* "n/a because the machine was not calibrated: run dccollect calibrate before the run" */
-    for (const char *at = r->classes[CLASS_MEMORY].text; (at = strstr(at, ": ")) != NULL; at += 2)
-        told = at + 2;
+    const char *told = remedies[r->classes[CLASS_MEMORY].why.code];
     return is_memory_judged(r) ? ""
            : told              ? told
            : r->pop.is_of_gpus ? "ncu (Nsight Compute) tells it of each kernel"
