@@ -383,6 +383,7 @@ struct report {
     const char *first_expected; /* "A step should take about 101 ms instead of 178 ms (estimate)."; "" no forecast */
     int has_first_forecast;
     int64_t first_forecast_ns;  /* of the median step */
+    const char *first_words;    /* first_action without "What to do first: ", for below a heading */
     const char *next_action;    /* without a claim: first_action again, and what more there is to do */
     const char *steps_action;   /* how the steps of the run at the top can be known in the next one */
     const char *confidence;     /* of the headline, as how_sure says it: confidence_word(); "" or NULL not said */

@@ -324,6 +324,12 @@ struct trial {
     int64_t step_ns;            /* forecast of the median step */
 };
 
+/* What to do about a run: sentences. is_first: "What to do first: " stands before them where no heading says so. */
+struct to_do {
+    const char *text; /* "" or NULL = nothing */
+    int is_first;
+};
+
 /* What the steps of a run are read from. X(id, words, in report.json too) */
 #define STEPS_SOURCES(X)                            \
     X(STEPS_OF_TRACES, "native traces")             \
@@ -430,7 +436,7 @@ struct run_result {
     const char *unnamed_action;    /* how the part of a step that has no name gets one, where that is the first thing to
                                       do: a sentence without its full stop; "" it is not */
     const char *steps_action;      /* how the next run has steps: a sentence; after narrate, as the next two */
-    const char *stepless_action;   /* "What to do first: ..." where no claim says more; "" with steps */
+    struct to_do stepless_action;  /* where no claim says more; of runs without steps */
     const char *stepless_advice;   /* the same for this run's page, and what more there is to do; "" with steps */
     struct trial trials[N_TRIALS]; /* of runs of dcrnn-train on several ranks: what it does not do yet */
     int n_trials;

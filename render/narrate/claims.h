@@ -78,8 +78,6 @@ const char *action_sentence(struct report *rep, struct action a);
 
 /** say_what_to_do_without_steps - r->steps_action; of a run without steps stepless_action and stepless_advice too. */
 void say_what_to_do_without_steps(struct report *rep, struct run_result *r);
-/** without_first - the text behind "What to do first: ". borrows */
-const char *without_first(const char *text);
 
 /** epochs_headline - "By metrics.csv an epoch took 76.6 s in the mean of 3 epochs: 97 % computing, ...", of the epochs
  *  whose parts are given and fit; "" there is none. Test: tests/golden/render_text.sh */

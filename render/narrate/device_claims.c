@@ -117,9 +117,9 @@ const char *device_action(struct report *rep, const struct run_result *r)
     enum cause_class cls = class_of((enum idle_cause)largest);
     double idle = (double)d->value[DEV_IDLE] / (double)d->value[DEV_SPAN];
     if (!d->has_idle_causes || idle < 1 - rep->thresholds.gpu_utilization || cls == N_CLASSES)
-        return report_text(rep, "What to do first: Mark the steps (%s), so that shares of step time are known.", mark);
+        return report_text(rep, "Mark the steps (%s), so that shares of step time are known.", mark);
     return report_text(rep,
-                       "What to do first: %s; the GPU's span of %s can shrink by up to %s. Mark the steps (%s), so "
+                       "%s; the GPU's span of %s can shrink by up to %s. Mark the steps (%s), so "
                        "that shares of step time are known.",
                        action_sentence(rep, action_for(rep, r, cls)), fmt_time(d->value[DEV_SPAN]).text,
                        fmt_time(d->idle_ns[largest]).text, mark);

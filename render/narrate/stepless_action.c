@@ -49,28 +49,26 @@ static const char *steps_action(const struct run *r)
     return "Let dccollect run watch the next run; it records the steps and their phases.";
 }
 
-const char *without_first(const char *text)
-{
-    static const char first[] = "What to do first: ";
-    return text + (strncmp(text, first, sizeof first - 1) == 0 ? sizeof first - 1 : 0);
-}
-
 void say_what_to_do_without_steps(struct report *rep, struct run_result *r)
 {
     r->steps_action = steps_action(r->run);
-    r->stepless_action = r->stepless_advice = "";
+    r->stepless_action = (struct to_do){"", 0};
+    r->stepless_advice = "";
     if (r->has_steps)
         return;
     if (*failed_headline(rep, r)) {
         r->steps_action = r->stepless_advice = failed_action(rep, r, r->steps_action);
-        r->stepless_action = report_text(rep, "What to do first: %s", r->steps_action);
+        r->stepless_action = (struct to_do){r->steps_action, 1};
         return;
     }
-    const char *known = device_action(rep, r), *talp = known ? NULL : talp_action(rep, r->run);
-    r->stepless_action = known ? known : talp ? talp : report_text(rep, "What to do first: %s", r->steps_action);
+    int is_first = 1;
+    const char *known = device_action(rep, r), *talp = known ? NULL : talp_action(rep, r->run, &is_first);
+    r->stepless_action = known  ? (struct to_do){known, 1}
+                         : talp ? (struct to_do){talp, is_first}
+                                : (struct to_do){r->steps_action, 1};
     r->stepless_advice =
-        known  ? without_first(known)
-        : talp ? report_text(rep, "%s With dccollect run around it a run has its steps and their phases recorded.",
-                             without_first(talp))
-               : report_text(rep, "Without steps it cannot be told what limits a step. %s", r->steps_action);
+        known ? known
+        : talp
+            ? report_text(rep, "%s With dccollect run around it a run has its steps and their phases recorded.", talp)
+            : report_text(rep, "Without steps it cannot be told what limits a step. %s", r->steps_action);
 }

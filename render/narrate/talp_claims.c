@@ -264,8 +264,9 @@ static enum talp_efficiency innermost(const double *v, enum talp_efficiency root
     return found;
 }
 
-const char *talp_action(struct report *rep, const struct run *r)
+const char *talp_action(struct report *rep, const struct run *r, int *is_first)
 {
+    *is_first = 1;
     struct region g;
     struct hidden h;
     if (worst_of(rep, r, &g, &h) == 0)
@@ -273,14 +274,14 @@ const char *talp_action(struct report *rep, const struct run *r)
     int is_gpu = is_of_gpus(&g);
     enum talp_efficiency e = innermost(g.v, is_gpu ? TALP_GPU : TALP_PARALLEL);
     if (is_contradicted(&g))
-        return report_text(
-            rep,
-            "What to do first: Measure '%s' again with a DLB that agrees with itself: its times make the "
-            "parallel efficiency %.2f where it says %.2f.",
-            g.table->file, g.by_times, g.v[TALP_PARALLEL]);
+        return report_text(rep,
+                           "Measure '%s' again with a DLB that agrees with itself: its times make the "
+                           "parallel efficiency %.2f where it says %.2f.",
+                           g.table->file, g.by_times, g.v[TALP_PARALLEL]);
     if (e == TALP_NONE || !advice[e])
         return NULL;
-    if (lowest_of(&g) >= rep->thresholds.efficiency)
+    *is_first = lowest_of(&g) < rep->thresholds.efficiency;
+    if (!*is_first)
         return report_text(
             rep,
             "Nothing needs to be done first: every parallel efficiency is %.2f or more%s. The lowest factor is %s with "
@@ -295,8 +296,7 @@ const char *talp_action(struct report *rep, const struct run *r)
             talp_title(e), g.v[e]);
     char *what = dcr_arena_strdup(&rep->arena, advice[e]);
     *what = (char)(*what - 'a' + 'A');
-    return report_text(rep,
-                       "What to do first: %s: %s is %.2f in region '%s' of %.3g s, which costs up to %.3g s of it%s.",
-                       what, talp_title(e), g.v[e], table_cell(g.table, g.row, 0), g.elapsed_s,
-                       (1 - g.v[e]) * g.elapsed_s, is_gpu ? " on the side of the GPUs" : "");
+    return report_text(rep, "%s: %s is %.2f in region '%s' of %.3g s, which costs up to %.3g s of it%s.", what,
+                       talp_title(e), g.v[e], table_cell(g.table, g.row, 0), g.elapsed_s, (1 - g.v[e]) * g.elapsed_s,
+                       is_gpu ? " on the side of the GPUs" : "");
 }

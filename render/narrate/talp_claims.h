@@ -10,8 +10,8 @@
  *  returns   gives; lives as long as the report */
 const char *talp_headline(struct report *rep, const struct run *r, const char **support);
 
-/** talp_action - "What to do first: ...": by the innermost of the lowest factors, with what it costs; NULL: no report,
- *  or it has no factor. */
-const char *talp_action(struct report *rep, const struct run *r);
+/** talp_action - what to do (is_first as in struct to_do), by the innermost of the lowest factors, with what it costs;
+ * NULL: no report, or it has no factor. */
+const char *talp_action(struct report *rep, const struct run *r, int *is_first);
 
 #endif

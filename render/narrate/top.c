@@ -247,6 +247,56 @@ static const char *behind_a_name(struct report *rep, const struct run_result *r)
     return report_text(rep, "%c%s", r->headline[0] - 'A' + 'a', r->headline + 1);
 }
 
+/* More nodes than the fastest point has are no gain. NULL = the largest is it, or something else limits. */
+static const struct series_point *better_point(const struct series *s)
+{
+    const struct series_point *best = s ? fastest_point(s) : NULL;
+    return best && best != &s->points[s->n_points - 1] && s->limit_claim < 0 ? best : NULL;
+}
+
+/* beside: what else to measure; is_stepless gets 1 where it is r->stepless_action. */
+static struct to_do what_to_do(struct report *rep, const struct series *s, const struct run_result *r,
+                               const struct claim *c, const struct claim *beside, int *is_stepless)
+{
+    const struct series_point *best = better_point(s);
+    if (best)
+        return (struct to_do){
+            report_text(rep, "Use %s, which %s faster, or give each rank more work per step (a larger batch).%s",
+                        nodes_text(rep, best->n_nodes), best->n_nodes == 1 ? "is" : "are",
+                        r->has_steps || *r->run->collector_version
+                            ? ""
+                            : " Let dccollect run watch the next run: it records the phases of the steps."),
+            1};
+    if (c && is_all_healthy(rep, c))
+        return (struct to_do){report_text(rep, "%s To be faster: %s.%s", nothing_to_optimise(rep, &rep->runs[c->run]),
+                                          action_sentence(rep, c->action),
+                                          r->classes[CLASS_OVERHEAD].verdict == VERDICT_WATCH
+                                              ? report_text(rep, " But first: %s.", action_for_unnamed(rep, r))
+                                              : ""),
+                              0};
+    if (c)
+        return (struct to_do){report_text(rep, "%s%s%s%s.%s%s", action_sentence(rep, c->action),
+                                          *c->gain_text ? claim_saves(c) : "", c->gain_text,
+                                          beside ? and_measure(rep, beside) : "", r->has_steps ? "" : " ",
+                                          r->has_steps ? "" : rep->steps_action),
+                              1};
+    if (is_mostly_unnamed(r) && lead_ns(r->run) > 0)
+        return (struct to_do){report_text(rep,
+                                          "Profile several steps behind a warm-up: %s pass before the first operation "
+                                          "of the GPU, and the start of the profiler may be in it.",
+                                          fmt_time(lead_ns(r->run)).text),
+                              1};
+    if (is_mostly_unnamed(r))
+        return (struct to_do){report_text(rep, "%s.", r->unnamed_action), 1};
+    if (r->has_steps && *r->unnamed_action)
+        return (struct to_do){report_text(rep, "%s. No cause that has a name passes its threshold.", r->unnamed_action),
+                              1};
+    if (r->has_steps)
+        return (struct to_do){"Nothing needs to be done first: no cause passes its threshold.", 0};
+    *is_stepless = 1;
+    return r->stepless_action;
+}
+
 void top_sentences(struct report *rep)
 {
     const struct series *s = main_series(rep);
@@ -285,48 +335,17 @@ void top_sentences(struct report *rep)
                                                  : report_text(rep, "%s: %s", r->label, rep->headline);
         rep->support = report_text(rep, "%s%s%s", ranks, *ranks && *rep->support ? " " : "", rep->support);
     }
-    rep->first_action = "";
     rep->steps_action = r->steps_action;
-    if (c && is_all_healthy(rep, c))
-        rep->first_action = report_text(rep, "%s To be faster: %s.%s", nothing_to_optimise(rep, &rep->runs[c->run]),
-                                        action_sentence(rep, c->action),
-                                        r->classes[CLASS_OVERHEAD].verdict == VERDICT_WATCH
-                                            ? report_text(rep, " But first: %s.", action_for_unnamed(rep, r))
-                                            : "");
-    else if (c)
-        rep->first_action =
-            report_text(rep, "What to do first: %s%s%s%s.%s%s", action_sentence(rep, c->action),
-                        *c->gain_text ? claim_saves(c) : "", c->gain_text, beside ? and_measure(rep, beside) : "",
-                        r->has_steps ? "" : " ", r->has_steps ? "" : rep->steps_action);
-    else if (is_mostly_unnamed(r))
-        rep->first_action =
-            lead_ns(r->run) > 0
-                ? report_text(rep,
-                              "What to do first: Profile several steps behind a warm-up: %s pass before "
-                              "the first operation of the GPU, and the start of the profiler may be in it.",
-                              fmt_time(lead_ns(r->run)).text)
-                : report_text(rep, "What to do first: %s.", r->unnamed_action);
-    else if (r->has_steps && *r->unnamed_action)
-        rep->first_action =
-            report_text(rep, "What to do first: %s. No cause that has a name passes its threshold.", r->unnamed_action);
-    else if (r->has_steps)
-        rep->first_action = "Nothing needs to be done first: no cause passes its threshold.";
-    else
-        rep->first_action = r->stepless_action;
-    const struct series_point *best = s ? fastest_point(s) : NULL;
-    if (best && best != &s->points[s->n_points - 1] && s->limit_claim < 0)
-        rep->first_action = report_text(
-            rep, "What to do first: Use %s, which %s faster, or give each rank more work per step (a larger batch).%s",
-            nodes_text(rep, best->n_nodes), best->n_nodes == 1 ? "is" : "are",
-            r->has_steps || *r->run->collector_version
-                ? ""
-                : " Let dccollect run watch the next run: it records the phases of the steps.");
+    int is_stepless = 0;
+    struct to_do first = what_to_do(rep, s, r, c, beside, &is_stepless);
+    rep->first_action = report_text(rep, "%s%s", first.is_first ? "What to do first: " : "", first.text);
+    rep->first_words = first.text;
     const struct trial *t = c ? claim_trial(rep, c) : NULL;
     rep->first_command = t ? t->command : "";
     rep->first_expected = t ? claim_expected(rep, c) : "";
     rep->has_first_forecast = t && t->has_forecast;
     rep->first_forecast_ns = t ? t->step_ns : 0;
-    rep->next_action = rep->first_action == r->stepless_action ? r->stepless_advice : without_first(rep->first_action);
+    rep->next_action = is_stepless ? r->stepless_advice : first.text;
     say_how_sure(rep, s, r, c);
     const char *second = s && *s->scaling_text ? s->scaling_text : r->has_steps ? rep->first_action : rep->support;
     if (s && s->n_losses && s->limit_claim < 0) { /* the headline has the speed-up already */

@@ -293,13 +293,6 @@ static json_t *evidence_links(struct site *s)
     return list;
 }
 
-/* The page's own heading says these words already. */
-static const char *after(const char *text, const char *prefix)
-{
-    size_t n = strlen(prefix);
-    return text && !strncmp(text, prefix, n) ? text + n : text;
-}
-
 void page_index(struct site *s)
 {
     const struct report *rep = s->rep;
@@ -308,7 +301,7 @@ void page_index(struct site *s)
     view_text(s, data, "node_label", rep->node_label);
     view_text(s, data, "headline", rep->headline);
     view_text(s, data, "support", rep->support);
-    view_text(s, data, "first_action", after(rep->first_action, "What to do first: "));
+    view_text(s, data, "first_action", rep->first_words); /* the page has a heading */
     bool has_command = rep->first_command && *rep->first_command;
     view_text(s, data, "command", has_command ? rep->first_command : NULL);
     view_text(s, data, "expected", has_command && *rep->first_expected ? rep->first_expected : NULL);

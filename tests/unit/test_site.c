@@ -437,6 +437,7 @@ static void test_empty_report(void **state)
                          .headline = "Nothing can be said.",
                          .support = "",
                          .first_action = "",
+                         .first_words = "",
                          .how_sure = ""};
     struct dcr_buf page = {0};
     rep.thresholds = thresholds_default();
