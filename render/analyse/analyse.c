@@ -339,10 +339,9 @@ int analyse(struct report *rep, struct run **runs, int n, const struct analyse_o
     number_equal_labels(rep);
     for (int i = 0; i < n && opt->nodes; i++)
         if (rep->runs[i].n_nodes != opt->nodes)
-            report_add_note(
-                rep, NOTE_CAVEAT, i, NOTE_NODES_OPTION,
-                "%s: --nodes %d is not used, since the archive says %d; it is for archives that do not say.",
-                rep->runs[i].label, opt->nodes, rep->runs[i].n_nodes);
+            report_add_note(rep, NOTE_CAVEAT, i, NOTE_NODES_OPTION,
+                            "--nodes %d is not used, since the archive says %d; it is for archives that do not say.",
+                            opt->nodes, rep->runs[i].n_nodes);
     for (size_t i = 0; i < opt->n_left_out; i++)
         report_add_note(rep, NOTE_GAP, -1, NOTE_LEFT_OUT_FILE, "Left out: %s.", opt->left_out[i]);
     for (size_t i = 0; i < opt->n_copies; i++)

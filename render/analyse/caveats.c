@@ -120,12 +120,11 @@ static void check_ranks_here(struct report *rep, int run)
     here = a->ranks_len > here ? a->ranks_len : here;
     if (of > here)
         report_add_note(rep, NOTE_CAVEAT, run, NOTE_RANKS_MISSING,
-                        here == 1
-                            ? "%s: traces of %d of the %lld ranks are here; which rank the others waited for, and "
-                              "how long, does not show in it."
-                            : "%s: traces of %d of the %lld ranks are here; transfer, waiting and which rank comes "
-                              "last are computed from these alone.",
-                        r->label, here, (long long)of);
+                        here == 1 ? "traces of %d of the %lld ranks are here; which rank the others waited for, and "
+                                    "how long, does not show in it."
+                                  : "traces of %d of the %lld ranks are here; transfer, waiting and which rank comes "
+                                    "last are computed from these alone.",
+                        here, (long long)of);
 }
 
 /* The only trace of a run, as one of many ranks; NULL when it is none. */
@@ -200,89 +199,85 @@ static void check_run(struct report *rep, int run)
         n_failed += a->ranks[i].exit_status > 0 || a->ranks[i].signal > 0;
     }
     if (!a->is_complete && a->n_endings == 0)
-        report_add_note(rep, NOTE_GAP, run, NOTE_INCOMPLETE, "%s: the run is incomplete; the archive does not say why.",
-                        r->label);
+        report_add_note(rep, NOTE_GAP, run, NOTE_INCOMPLETE, "the run is incomplete; the archive does not say why.");
     for (int i = 0; i < a->n_endings; i++)
-        report_add_note(rep, NOTE_GAP, run, NOTE_INCOMPLETE, "%s: the run is incomplete: %s%s", r->label,
-                        a->endings[i].text, dcr_ends_with(a->endings[i].text, ".") ? "" : ".");
+        report_add_note(rep, NOTE_GAP, run, NOTE_INCOMPLETE, "the run is incomplete: %s%s", a->endings[i].text,
+                        dcr_ends_with(a->endings[i].text, ".") ? "" : ".");
     caveat_of_end(rep, run);
     if (a->is_complete && *a->told_to_end) {
         char after[48] = "";
         if (a->started_s > 0 && a->ended_s > a->started_s)
             snprintf(after, sizeof after, ", after %.0f s", a->ended_s - a->started_s);
         report_add_note(rep, NOTE_CAVEAT, run, NOTE_TOLD_TO_END,
-                        "%s: the program was told to end (%s) and ended by itself with status 0%s: the run may be "
+                        "the program was told to end (%s) and ended by itself with status 0%s: the run may be "
                         "shorter than was asked for.",
-                        r->label, a->told_to_end, after);
+                        a->told_to_end, after);
     }
     if (n_failed && a->is_complete)
-        report_add_note(rep, NOTE_CAVEAT, run, NOTE_FAILED, "%s: %s ended with an error.", r->label,
+        report_add_note(rep, NOTE_CAVEAT, run, NOTE_FAILED, "%s ended with an error.",
                         fmt_count(n_failed, "rank").text);
     if (recorded_part(a).n_lost)
         report_add_note(rep, NOTE_GAP, run, NOTE_DROPPED,
-                        "%s: %s The time in calls of MPI and on files is not known without the lost events.", r->label,
+                        "%s The time in calls of MPI and on files is not known without the lost events.",
                         lost_sentence(rep, r));
     if (n_dropped_gpu)
-        report_add_note(rep, NOTE_GAP, run, NOTE_DROPPED, "%s: %llu activities of GPUs were lost while recording.",
-                        r->label, (unsigned long long)n_dropped_gpu);
+        report_add_note(rep, NOTE_GAP, run, NOTE_DROPPED, "%llu activities of GPUs were lost while recording.",
+                        (unsigned long long)n_dropped_gpu);
     if (n_bad || n_torn)
         report_add_note(rep, NOTE_GAP, run, NOTE_TORN,
-                        "%s: %s cut or damaged (%llu blocks unreadable); what came before is used.", r->label,
+                        "%s cut or damaged (%llu blocks unreadable); what came before is used.",
                         n_torn > 1 ? "traces are" : "a trace is", (unsigned long long)n_bad);
     if (a->has_window)
         report_add_note(rep, NOTE_CAVEAT, run, NOTE_WINDOW,
-                        "%s: a part of the run was recorded, as it was asked for (--steps, --delay, --duration or "
+                        "a part of the run was recorded, as it was asked for (--steps, --delay, --duration or "
                         "--capture-range); steps and calls are those of that part. %s",
-                        r->label, recorded_sentence(rep, a));
+                        recorded_sentence(rep, a));
     if (r->has_steps && (double)r->n_counted < rep->thresholds.few_steps)
-        report_add_note(rep, NOTE_CAVEAT, run, NOTE_FEW_STEPS,
-                        "%s: only %s counted; below %.0f the figures are a first impression%s.", r->label,
-                        fmt_count(r->n_counted, "step").text, rep->thresholds.few_steps,
-                        (double)(r->step.mean_ns - r->step.median_ns) >
-                                rep->thresholds.step_cv * (double)r->step.median_ns
-                            ? report_text(rep, ", and single slow ones make the mean: %s against a median of %s",
-                                          fmt_time(r->step.mean_ns).text, fmt_time(r->step.median_ns).text)
-                            : "");
+        report_add_note(
+            rep, NOTE_CAVEAT, run, NOTE_FEW_STEPS, "only %s counted; below %.0f the figures are a first impression%s.",
+            fmt_count(r->n_counted, "step").text, rep->thresholds.few_steps,
+            (double)(r->step.mean_ns - r->step.median_ns) > rep->thresholds.step_cv * (double)r->step.median_ns
+                ? report_text(rep, ", and single slow ones make the mean: %s against a median of %s",
+                              fmt_time(r->step.mean_ns).text, fmt_time(r->step.median_ns).text)
+                : "");
     for (int i = 0; i < a->n_traces; i++)
         for (int k = 0; k < a->traces[i].n_devices; k++)
             if (a->traces[i].devices[k].is_last_step_cut)
                 report_add_note(
                     rep, NOTE_CAVEAT, run, NOTE_CUT_STEP,
-                    "%s: the last step in '%s' launched under 80 %% of the operations of the one before of its kind: "
+                    "the last step in '%s' launched under 80 %% of the operations of the one before of its kind: "
                     "it is "
                     "taken as cut by the end of the recording (the TensorBoard plugin's rule) and left out.",
-                    r->label, a->traces[i].file);
+                    a->traces[i].file);
     if (r->n_partial_steps)
-        report_add_note(rep, NOTE_CAVEAT, run, NOTE_PARTIAL_STEPS, "%s: %s not seen on all ranks and left out.",
-                        r->label, fmt_count(r->n_partial_steps, "step").text);
+        report_add_note(rep, NOTE_CAVEAT, run, NOTE_PARTIAL_STEPS, "%s not seen on all ranks and left out.",
+                        fmt_count(r->n_partial_steps, "step").text);
     for (int i = 0; i < a->ranks_len; i++)
         if (a->ranks[i].source == STEPS_TRACE && a->ranks[i].n_step_processes > 1)
             report_add_note(rep, NOTE_CAVEAT, run, NOTE_STEP_PROCESSES,
-                            "%s: %d processes of rank %d named steps; these are the %zu of process %lld, which spent "
+                            "%d processes of rank %d named steps; these are the %zu of process %lld, which spent "
                             "most time in them, without the %lld of the others.",
-                            r->label, a->ranks[i].n_step_processes, a->ranks[i].rank, a->ranks[i].n_steps,
+                            a->ranks[i].n_step_processes, a->ranks[i].rank, a->ranks[i].n_steps,
                             (long long)a->ranks[i].step_pid, (long long)a->ranks[i].n_steps_of_others);
     for (int i = 0; i < a->ranks_len; i++)
         if (a->ranks[i].is_renumbered)
             report_add_note(rep, NOTE_CAVEAT, run, NOTE_STEP_NUMBERS,
-                            "%s: the step numbers of rank %d do not ascend. %s are counted in order of time.", r->label,
+                            "the step numbers of rank %d do not ascend. %s are counted in order of time.",
                             a->ranks[i].rank, a->ranks_len > 1 ? "The steps of all ranks" : "Its steps");
     for (int i = 0; i < a->ranks_len; i++)
         if (a->ranks[i].n_inconsistent)
             report_add_note(rep, NOTE_GAP, run, NOTE_INCONSISTENT,
-                            "%s: on rank %d the phases of %llu steps are longer than the step; they were cut to fit.",
-                            r->label, a->ranks[i].rank, (unsigned long long)a->ranks[i].n_inconsistent);
+                            "on rank %d the phases of %llu steps are longer than the step; they were cut to fit.",
+                            a->ranks[i].rank, (unsigned long long)a->ranks[i].n_inconsistent);
     if (strcmp(a->program.allreduce_dtype, "none") == 0 && r->n_ranks > 1)
-        report_add_note(
-            rep, NOTE_CAVEAT, run, NOTE_NO_EXCHANGE,
-            "%s: the ranks exchanged no gradients (--allreduce-dtype none), so that each trained a model of "
-            "its own: its times are a measurement, its accuracy means nothing.",
-            r->label);
+        report_add_note(rep, NOTE_CAVEAT, run, NOTE_NO_EXCHANGE,
+                        "the ranks exchanged no gradients (--allreduce-dtype none), so that each trained a model of "
+                        "its own: its times are a measurement, its accuracy means nothing.");
     if (r->n_nodes == 0 && !a->is_foreign)
         report_add_note(rep, NOTE_GAP, run, NOTE_NODES_UNKNOWN,
-                        "%s: the number of nodes is unknown (no metadata, no folder name); pass --nodes N.", r->label);
+                        "the number of nodes is unknown (no metadata, no folder name); pass --nodes N.");
     for (int i = 0; i < a->n_gaps; i++)
-        report_add_note(rep, NOTE_GAP, run, NOTE_MISSING, "%s: %s", r->label, a->gaps[i]);
+        report_add_note(rep, NOTE_GAP, run, NOTE_MISSING, "%s", a->gaps[i]);
 }
 
 /* What a GPU can do is the clock that it says, where the monitor asked, else its largest sample; a mean far below it
@@ -311,9 +306,9 @@ static void check_clocks(struct report *rep, int run)
         }
     if (worst < rep->thresholds.clock)
         report_add_note(rep, NOTE_CAVEAT, run, NOTE_CLOCKS,
-                        "%s: the SM clock of GPU %d on node %d was %s of %s in the mean while it was busy: it was "
+                        "the SM clock of GPU %d on node %d was %s of %s in the mean while it was busy: it was "
                         "throttled (%s), so its times are not those of the GPU at full clock.",
-                        r->label, gpu, node, fmt_percent(worst).text, is_told ? "what it can run at" : "its highest",
+                        gpu, node, fmt_percent(worst).text, is_told ? "what it can run at" : "its highest",
                         is_told ? "power, heat, or a lower clock set" : "power, heat");
 }
 
@@ -342,9 +337,9 @@ static void check_traced_part(struct report *rep, int run)
     if (isnan(traced) || least > most || (traced <= most + TRACED_PART_GAP && traced >= least - TRACED_PART_GAP))
         return;
     report_add_note(rep, NOTE_CAVEAT, run, NOTE_TRACED_PART,
-                    "%s: GPU utilisation is %s in the traced steps and %s by the monitor over all of its time: the "
+                    "GPU utilisation is %s in the traced steps and %s by the monitor over all of its time: the "
                     "traced part is not what the GPU did most of that time.",
-                    rep->runs[run].label, fmt_percent(traced).text,
+                    fmt_percent(traced).text,
                     least < most ? report_text(rep, "%s to %s", fmt_percent(least).text, fmt_percent(most).text)
                                  : fmt_percent(most).text);
 }
@@ -366,8 +361,8 @@ static void check_cover(struct report *rep, int run)
         steps >= rep->thresholds.covered * job)
         return;
     report_add_note(rep, NOTE_CAVEAT, run, NOTE_LITTLE_COVERED,
-                    "%s: the recorded steps cover %s of the job's %s; whether the rest ran alike is not known.",
-                    r->label, fmt_percent(steps / job).text, fmt_time((int64_t)(job * 1e9)).text);
+                    "the recorded steps cover %s of the job's %s; whether the rest ran alike is not known.",
+                    fmt_percent(steps / job).text, fmt_time((int64_t)(job * 1e9)).text);
 }
 
 /* What decides whether the numbers mean anything comes before what only dims them. */

@@ -54,10 +54,10 @@ static void check_cores(struct report *rep, int run)
                                     .run_ratio = -1,
                                     .cores = (double)cores / threads * (is_shared ? 1 : a->nodes_len)};
         report_add_note(rep, NOTE_CAVEAT, run, NOTE_OVERSUBSCRIBED,
-                        "%s: %d ranks of %d %s share %d %s%s. Waiting for a core looks like waiting for a message, "
+                        "%d ranks of %d %s share %d %s%s. Waiting for a core looks like waiting for a message, "
                         "so communication, imbalance and scaling verdicts are unreliable.",
-                        r->label, ranks, threads, threads == 1 ? "thread" : "threads", cores,
-                        cores == 1 ? "core" : "cores", is_shared ? "" : " of a node");
+                        ranks, threads, threads == 1 ? "thread" : "threads", cores, cores == 1 ? "core" : "cores",
+                        is_shared ? "" : " of a node");
         return;
     }
 }
@@ -142,8 +142,8 @@ static void say_own_threads(struct report *rep, int run, double delay, const cha
             .most_ratio = most,
             .own = r->shared.own,
             .is_each_other = is_each_other};
-    report_add_note(rep, NOTE_CAVEAT, run, NOTE_OWN_THREADS,
-                    "%s: %s. What that costs is in the times of their phases; %s.", r->label, r->shared.own,
+    report_add_note(rep, NOTE_CAVEAT, run, NOTE_OWN_THREADS, "%s. What that costs is in the times of their phases; %s.",
+                    r->shared.own,
                     is_ours ? "one more core for each rank, or fewer --loader-workers, would end it"
                             : "one more core for each rank (Slurm: --cpus-per-task), fewer helpers (num_workers of the "
                               "DataLoader) or fewer threads (torch.set_num_threads) would end it");
@@ -225,7 +225,7 @@ static void say_several(struct report *rep, int run, const char *of)
                                 most->rank, fmt_number(ready_of(r->run, most).waiting).text, of,
                                 fmt_number(ready_of(r->run, most).used).text);
     r->shared.is_of_several = 1;
-    report_add_note(rep, NOTE_CAVEAT, run, NOTE_RUN_DELAY, "%s: %s. If it did, its phases are longer for it.", r->label,
+    report_add_note(rep, NOTE_CAVEAT, run, NOTE_RUN_DELAY, "%s. If it did, its phases are longer for it.",
                     r->shared.own);
 }
 
@@ -269,9 +269,9 @@ static void say_waits(struct report *rep, int run, double delay, const char *of)
         report_text(rep, "rank %d is bound to fewer cores than it has threads (%d %s, %s threads ready in the mean)",
                     bound->rank, p.cores, p.cores == 1 ? "core" : "cores", fmt_number(p.used + p.waiting).text);
     report_add_note(rep, NOTE_CAVEAT, run, NOTE_BOUND,
-                    "%s: %s, while its node has %d. Waiting for a core looks like compute, or like waiting for a "
+                    "%s, while its node has %d. Waiting for a core looks like compute, or like waiting for a "
                     "message.",
-                    r->label, r->shared.because, all_cores_of(r->run, bound));
+                    r->shared.because, all_cores_of(r->run, bound));
 }
 
 static void check_held_back(struct report *rep, int run)
@@ -310,21 +310,20 @@ static void check_held_back(struct report *rep, int run)
         say_waits(rep, run, delay, of);
     if (throttled > t->throttled_limits)
         report_add_note(rep, NOTE_CAVEAT, run, NOTE_THROTTLED,
-                        "%s: a CPU quota (cgroup) held a node back for %s of the run. That time shows as slow compute "
+                        "a CPU quota (cgroup) held a node back for %s of the run. That time shows as slow compute "
                         "or late ranks; do not blame the network for it.%s",
-                        r->label, fmt_percent(throttled).text,
+                        fmt_percent(throttled).text,
                         r->shared.is_equal ? " It is equal on all nodes and at all node counts, so what they are to "
                                              "each other holds."
                                            : "");
     if (steal > t->steal_limits)
         report_add_note(rep, NOTE_CAVEAT, run, NOTE_STEAL,
-                        "%s: other machines took %s of a node's CPU time (steal). Times vary with their load.",
-                        r->label, fmt_percent(steal).text);
+                        "other machines took %s of a node's CPU time (steal). Times vary with their load.",
+                        fmt_percent(steal).text);
     if (delay > t->run_delay_limits && throttled <= t->throttled_limits && /* under a quota it is the same time again */
         !r->shared.own && r->shared.kind != SHARED_BOUND)
-        report_add_note(rep, NOTE_CAVEAT, run, NOTE_RUN_DELAY,
-                        "%s: a rank was ready to run but had no core for %s of %s.", r->label, fmt_percent(delay).text,
-                        of);
+        report_add_note(rep, NOTE_CAVEAT, run, NOTE_RUN_DELAY, "a rank was ready to run but had no core for %s of %s.",
+                        fmt_percent(delay).text, of);
 }
 
 /* Ranks that waited although they had cores enough: something else used the cores, and will when there are too few.
@@ -338,9 +337,9 @@ static void check_neighbours(struct report *rep)
     for (int i = 0; waited && i < rep->n_runs; i++)
         if (rep->runs[i].shared.kind == SHARED_OVERSUBSCRIBED) {
             report_add_note(rep, NOTE_CAVEAT, i, NOTE_NEIGHBOURS,
-                            "%s: something else used the cores too: %s waited for a core though there were enough. "
+                            "something else used the cores too: %s waited for a core though there were enough. "
                             "Fewer ranks alone do not mend that; measure while nothing else runs.",
-                            rep->runs[i].label, waited->label);
+                            waited->label);
             rep->runs[i].shared.because =
                 report_text(rep, "%s, which something else uses too", rep->runs[i].shared.because);
             rep->runs[i].shared.has_neighbours = 1;

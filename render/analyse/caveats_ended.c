@@ -29,9 +29,9 @@ void caveat_of_end(struct report *rep, int run)
     if (a->is_complete || n_late != 1 || !n_waiting)
         return;
     report_add_note(rep, NOTE_CAVEAT, run, NOTE_BROKE_OFF,
-                    "%s: the trace of rank %d breaks off inside '%.80s', behind %s, while %s inside '%.80s': they "
+                    "the trace of rank %d breaks off inside '%.80s', behind %s, while %s inside '%.80s': they "
                     "waited for rank %d, which is where to look first.",
-                    r->label, late->rank, late->ended_in, fmt_count((int64_t)late->n_steps, "whole step").text,
+                    late->rank, late->ended_in, fmt_count((int64_t)late->n_steps, "whole step").text,
                     n_waiting == 1 ? report_text(rep, "that of rank %d ends", waits->rank)
                                    : report_text(rep, "those of %d other ranks end", n_waiting),
                     waits->ended_in, late->rank);

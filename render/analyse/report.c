@@ -31,10 +31,11 @@ void report_add_note(struct report *rep, enum note_kind kind, int run, enum note
 {
     va_list ap;
     va_start(ap, fmt);
-    const char *text = text_of(rep, fmt, ap);
+    const char *words = text_of(rep, fmt, ap);
     va_end(ap);
+    const char *text = run < 0 ? words : report_text(rep, "%s: %s", rep->runs[run].label, words);
     rep->notes = arena_grow(&rep->arena, rep->notes, (size_t)rep->n_notes, &rep->notes_cap, sizeof *rep->notes);
-    rep->notes[rep->n_notes++] = (struct note){kind, run, id, text};
+    rep->notes[rep->n_notes++] = (struct note){kind, run, id, words, text};
     rep->n_gaps += kind == NOTE_GAP;
 }
 

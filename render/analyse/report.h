@@ -329,7 +329,8 @@ struct note {
     enum note_kind kind;
     int run; /* -1 = all */
     enum note_id id;
-    const char *text; /* one sentence, capital and full stop */
+    const char *words; /* one sentence or two */
+    const char *text;  /* the same behind the label of its run */
 };
 
 /* A finished file of the site, written as it is. */
@@ -394,7 +395,8 @@ struct report {
 
 /** report_text - printf into the report's arena. gives; lives as long as the report */
 const char *report_text(struct report *rep, const char *fmt, ...) DCR_PRINTF(2, 3);
-/** report_add_note - one sentence about a run, -1 = about all. */
+/** report_add_note - one sentence about a run, whose label is put before it, or about all.
+ *  run  index into rep->runs, -1 = all */
 void report_add_note(struct report *rep, enum note_kind kind, int run, enum note_id id, const char *fmt, ...)
     DCR_PRINTF(5, 6);
 /** report_drop_note - takes back all notes of that id. */

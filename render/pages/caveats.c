@@ -21,12 +21,6 @@ static const char *label_of(const struct report *rep, const struct note *n)
     return n->run >= 0 ? rep->runs[n->run].label : "";
 }
 
-const char *note_where(const struct report *rep, const struct note *n)
-{
-    const char *label = label_of(rep, n);
-    return strncmp(n->text, label, strlen(label)) ? label : NULL;
-}
-
 /* What is about all runs weighs most, then the largest run, whose numbers the verdict has. */
 static int weight(const struct report *rep, const struct note *n)
 {
@@ -37,9 +31,9 @@ static int weight(const struct report *rep, const struct note *n)
     return n->run < 0 ? 0 : rep->runs[n->run].n_ranks == most ? 1 : 2;
 }
 
-static void add(struct caveats *c, const struct report *rep, const struct note *n, int run)
+static void add(struct caveats *c, const struct note *n)
 {
-    c->list[c->n++] = (struct caveat){.note = n, .text = n->text, .where = run < 0 ? note_where(rep, n) : NULL};
+    c->list[c->n++] = (struct caveat){.note = n, .text = n->text, .words = n->words};
 }
 
 /* On a page about one run in the order of the report, on others the weightiest first. */
@@ -50,7 +44,7 @@ static void add_notes(struct caveats *c, const struct report *rep, int run)
         for (int i = 0; i < rep->n_notes; i++) {
             const struct note *n = &rep->notes[i];
             if (n->kind == NOTE_CAVEAT && note_concerns(n, run) && (run >= 0 || weight(rep, n) == turn))
-                add(c, rep, n, run);
+                add(c, n);
         }
 }
 
@@ -61,7 +55,7 @@ static void add_endings(struct caveats *c, const struct run *run, struct dcr_are
         size_t n = sizeof incomplete + strlen(run->endings[i].text);
         char *text = dcr_arena_alloc(a, n);
         snprintf(text, n, "%s%s", incomplete, run->endings[i].text);
-        c->list[c->n++] = (struct caveat){.text = text};
+        c->list[c->n++] = (struct caveat){.text = text, .words = text};
     }
 }
 
@@ -93,18 +87,15 @@ static void choose(struct caveats *c)
 static const char *in_short(const struct report *rep, const struct caveat *c, int run, struct dcr_arena *a)
 {
     static const char *const ends[] = {". ", "; ", ": ", ", so "};
-    const char *text = c->text, *label = c->note ? label_of(rep, c->note) : "";
-    size_t begin = strlen(label);
-    begin = begin && !strncmp(text, label, begin) && !strncmp(text + begin, ": ", 2) ? begin + 2 : 0;
-    size_t n = strlen(text + begin);
+    const char *words = c->words, *label = run < 0 && rep->n_runs > 1 && c->note ? label_of(rep, c->note) : "";
+    size_t n = strlen(words), n_label = strlen(label);
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
-        const char *end = strstr(text + begin, ends[i]);
-        if (end && (size_t)(end - text) - begin < n)
-            n = (size_t)(end - text) - begin;
+        const char *end = strstr(words, ends[i]);
+        n = end && (size_t)(end - words) < n ? (size_t)(end - words) : n;
     }
-    n -= n && text[begin + n - 1] == '.';
-    size_t from = run < 0 && rep->n_runs > 1 ? 0 : begin;
-    char *copy = dcr_arena_strndup(a, text + from, begin - from + n);
+    n -= n && words[n - 1] == '.';
+    char *copy = dcr_arena_alloc(a, n_label + n + sizeof ": ");
+    snprintf(copy, n_label + n + sizeof ": ", "%s%s%.*s", label, n_label ? ": " : "", (int)n, words);
     if (copy[0] >= 'A' && copy[0] <= 'Z' && copy[1] >= 'a' && copy[1] <= 'z')
         copy[0] = (char)(copy[0] - 'A' + 'a');
     return copy;

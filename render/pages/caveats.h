@@ -7,10 +7,8 @@
 
 struct caveat {
     const struct note *note; /* NULL: how the archive is incomplete */
-    const char *text;
-    const char *where; /* label of the run it is about, where the page is not about that and the text does not say it;
-                        * NULL: nothing to add */
-    int is_shown;      /* 0: folded away */
+    const char *text, *words; /* with the label of its run in front, and without */
+    int is_shown;             /* 0: folded away */
 };
 struct caveats {
     struct caveat *list; /* in the order they are shown */
@@ -24,8 +22,5 @@ struct caveats caveats_of(const struct report *rep, int run, struct dcr_arena *a
 
 /** note_concerns - does a page about a run say this note? run < 0: a page about all of them. */
 int note_concerns(const struct note *n, int run);
-/** note_where - the label of the run that a note is about, which a page about all runs puts before its text; NULL: the
- *  text says it, or the note is about all. */
-const char *note_where(const struct report *rep, const struct note *n);
 
 #endif

@@ -20,7 +20,6 @@ json_t *view_gaps(struct site *s)
             continue;
         json_t *v = view_object(s);
         view_text(s, v, "text", n->text);
-        view_text(s, v, "where", note_where(s->rep, n));
         view_add(s, list, v);
     }
     return list;
@@ -33,7 +32,6 @@ void view_caveats(struct site *s, json_t *data, int run)
     for (int i = 0; i < c.n; i++) {
         json_t *v = view_object(s);
         view_text(s, v, "text", c.list[i].text);
-        view_text(s, v, "where", c.list[i].where);
         view_add(s, c.list[i].is_shown ? shown : folded, v);
     }
     view_text(s, data, "n_caveats", fmt_count(c.n, "caveat").text);

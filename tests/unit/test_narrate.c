@@ -616,7 +616,7 @@ static void test_confidence(void **state)
     run->ranks[0].n_dropped = 1;
     assert_int_equal(confidence_of(&rep, &r, (struct interval){1, 0.3, 0.4}, 0.2, &why), CONFIDENCE_LOW);
     run->ranks[0].n_dropped = 0;
-    struct note clocks = {NOTE_CAVEAT, 0, NOTE_CLOCKS, ""};
+    struct note clocks = {NOTE_CAVEAT, 0, NOTE_CLOCKS, "", ""};
     rep.runs = &r;
     rep.notes = &clocks;
     rep.n_notes = 1;

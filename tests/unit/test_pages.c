@@ -13,18 +13,18 @@ static struct run whole, stopped = {.endings = &ending, .n_endings = 1};
 static struct run_result runs[] = {{.label = "1 node", .n_ranks = 1, .run = &whole},
                                    {.label = "4 nodes", .n_ranks = 4, .run = &stopped}};
 
-static struct note caveat(int run, enum note_id id, const char *text)
+static struct note caveat(int run, enum note_id id, const char *words)
 {
-    return (struct note){.kind = NOTE_CAVEAT, .run = run, .id = id, .text = text};
+    return (struct note){.kind = NOTE_CAVEAT, .run = run, .id = id, .words = words, .text = words};
 }
 
 /* What is about all comes first, then the largest run; the same of a smaller run is folded. */
 static void test_weight(void **state)
 {
     (void)state;
-    struct note notes[] = {caveat(0, NOTE_OVERSUBSCRIBED, "1 node: 4 ranks share 2 cores. So."),
-                           caveat(1, NOTE_OVERSUBSCRIBED, "4 nodes: 8 ranks share 2 cores. So."),
-                           caveat(0, NOTE_DROPPED, "Events were dropped: some."),
+    struct note notes[] = {caveat(0, NOTE_OVERSUBSCRIBED, "4 ranks share 2 cores. So."),
+                           caveat(1, NOTE_OVERSUBSCRIBED, "8 ranks share 2 cores. So."),
+                           caveat(0, NOTE_DROPPED, "events were dropped: some."),
                            caveat(-1, NOTE_EMULATED, "The nodes are emulated: ranks stand in for them."),
                            {.kind = NOTE_GAP, .run = -1, .text = "No GPU."}};
     struct report rep = {.runs = runs, .n_runs = 2, .notes = notes, .n_notes = 5};
@@ -36,11 +36,8 @@ static void test_weight(void **state)
         assert_ptr_equal(c.list[i].note, order[i]);
         assert_true(c.list[i].is_shown); /* the one that would be folded is alone */
     }
-    assert_null(c.list[0].where);
-    assert_null(c.list[1].where); /* its text says it */
-    assert_string_equal(c.list[3].where, "1 node");
     assert_string_equal(c.mind, "the nodes are emulated; 4 nodes: 8 ranks share 2 cores; 1 node: 4 ranks share 2 cores"
-                                "; events were dropped");
+                                "; and 1 more");
     dcr_arena_release(&a);
 }
 
@@ -64,7 +61,7 @@ static void test_of_one_run(void **state)
 {
     (void)state;
     struct note notes[] = {caveat(0, NOTE_DROPPED, "1 node: Dropped."),
-                           caveat(1, NOTE_OVERSUBSCRIBED, "4 nodes: 8 ranks share 2 cores. So."),
+                           caveat(1, NOTE_OVERSUBSCRIBED, "8 ranks share 2 cores. So."),
                            caveat(-1, NOTE_EMULATED, "The nodes are emulated.")};
     struct report rep = {.runs = runs, .n_runs = 2, .notes = notes, .n_notes = 3};
     struct dcr_arena a = {0};

@@ -89,7 +89,7 @@ static void test_long_text(void **state)
     struct fixture f = strong();
     tell(&f);
     report_add_note(&f.rep, NOTE_GAP, 0, NOTE_MISSING, "A note on '%s'.", text);
-    assert_int_equal(strlen(f.rep.notes[f.rep.n_notes - 1].text), N - 1 + strlen("A note on ''."));
+    assert_int_equal(strlen(f.rep.notes[f.rep.n_notes - 1].words), N - 1 + strlen("A note on ''."));
     assert_int_equal(strlen(report_text(&f.rep, "%s", text)), N - 1);
     release(&f);
 }
