@@ -9,11 +9,9 @@
 /* What the collector said of a window in which nothing was recorded; REASON_NONE when it did not. */
 static struct reason of_window(const struct run *a)
 {
-    static const char nothing[] = "nothing recorded because ";
-    const char *why = a->nvtx_status;
-    if (!a->has_window || strncmp(why, nothing, sizeof nothing - 1) != 0)
+    if (!a->has_window || a->nvtx.state != RECORDER_NOTHING || !*a->nvtx.because)
         return REASON(NONE);
-    return REASON(WINDOW_EMPTY, slot_name(why + sizeof nothing - 1));
+    return REASON(WINDOW_EMPTY, slot_name(a->nvtx.because));
 }
 
 /* What the program named although no step is among it; REASON_NONE when nothing. */

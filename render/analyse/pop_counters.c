@@ -10,9 +10,10 @@ static struct reason count_run(struct report *rep, const struct run_result *r, s
     double scale = 1.0 / (double)r->n_steps;
     for (int i = 0; i < a->ranks_len; i++) {
         const struct run_rank *k = &a->ranks[i];
-        const char *why = run_counters_why(k);
         if (k->cycles <= 0 || k->instructions <= 0 || k->task_clock_ns <= 0)
-            return why ? REASON(COUNTERS_UNAVAILABLE, slot_name(report_text(rep, "%.288s", why))) : REASON(NO_COUNTERS);
+            return k->counters.state == RECORDER_NOT_AVAILABLE
+                       ? REASON(COUNTERS_UNAVAILABLE, slot_name(report_text(rep, "%.288s", k->counters.because)))
+                       : REASON(NO_COUNTERS);
         c->cycles += (double)k->cycles * scale;
         c->instructions += (double)k->instructions * scale;
         c->task_clock_ns += (double)k->task_clock_ns * scale;

@@ -28,13 +28,11 @@ static double ceiling(const struct run_measured *one, const struct run_measured 
  */
 static struct reason untold(struct report *rep, const struct run *a)
 {
-    const char *counters = a->ranks_len ? a->ranks[0].counters_status : "";
-    if (strncmp(counters, "ok", 2) == 0)
+    const struct recorder counters = a->ranks_len ? a->ranks[0].counters : (struct recorder){0};
+    if (counters.state == RECORDER_OK)
         return REASON(NO_COUNTS_BUT_COUNTERS);
-    const char *why = a->ranks_len ? run_counters_why(&a->ranks[0]) : NULL;
-    counters = why ? why : counters;
-    return *counters ? REASON(NO_COUNTS_NOR_COUNTERS, slot_name(report_text(rep, "%.300s", counters)))
-                     : REASON(NO_COUNTS);
+    return counters.state ? REASON(NO_COUNTS_NOR_COUNTERS, slot_name(report_text(rep, "%.300s", counters.because)))
+                          : REASON(NO_COUNTS);
 }
 
 /* `dccollect run --label KEY=N`: of one rank's cores or GPU. 0 = it is not stated */

@@ -49,7 +49,7 @@ struct run *run_new(const char *archive_path)
     const char *slash = strrchr(archive_path, '/');
     r->archive = run_text(r, slash ? slash + 1 : archive_path);
     r->run_id = r->config_hash = r->manifest_sha256 = r->files_sha256 = r->files_unhashed = "";
-    r->scheduler = r->job_id = r->collector_version = r->nvtx_status = r->mpi_status = r->io_status = "";
+    r->scheduler = r->job_id = r->collector_version = "";
     r->is_complete = 1;
     struct run_program *p = &r->program;
     p->name = p->version = p->model = p->precision = p->backend = p->blas = p->dataset = p->allreduce_dtype = "";
@@ -81,7 +81,7 @@ struct run_rank *run_rank_at(struct run *r, int64_t rank)
     memset(k, 0, sizeof *k);
     k->rank = (int)rank;
     k->node = k->exit_status = -1;
-    k->host = k->cpus_allowed = k->trace_notes = k->ended_in = k->counters_status = "";
+    k->host = k->cpus_allowed = k->trace_notes = k->ended_in = "";
     k->cycles = k->instructions = k->llc_misses = k->task_clock_ns = -1;
     k->cpu_ns = k->run_delay_ns = k->peak_rss_bytes = k->involuntary_switches = -1;
     return k;
@@ -141,8 +141,7 @@ struct run_node *run_node_at(struct run *r, int64_t node)
     struct run_node *k = &r->nodes[r->nodes_len++];
     memset(k, 0, sizeof *k);
     k->node = (int)node;
-    k->gpu_model = k->gpu_driver = k->host = k->boot_id = k->cpu_model = k->kernel = k->gpu_status = k->cpu_status =
-        k->clock.reference = "";
+    k->gpu_model = k->gpu_driver = k->host = k->boot_id = k->cpu_model = k->kernel = k->clock.reference = "";
     k->throttled_ns = k->nr_throttled = -1;
     return k;
 }
@@ -227,11 +226,4 @@ const char *counted_word(enum counted_unit c)
 #undef X
     };
     return words[c];
-}
-
-const char *run_counters_why(const struct run_rank *k)
-{
-    static const char because[] = "n/a because "; /* collect/perf.c */
-    return strncmp(k->counters_status, because, sizeof because - 1) == 0 ? k->counters_status + sizeof because - 1
-                                                                         : NULL;
 }

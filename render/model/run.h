@@ -67,6 +67,21 @@ struct node_share {
     int is_default;         /* what the machine's number of cores gives, not what a user asked for */
 };
 
+/* What the collector says of one of its recorders or monitors; all zero = the archive does not say. */
+enum recorder_state {
+    RECORDER_UNSAID = 0,
+    RECORDER_OK,
+    RECORDER_NOTHING, /* it was there and saw nothing */
+    RECORDER_ABSENT,
+    RECORDER_NOT_AVAILABLE,
+    RECORDER_OTHER
+};
+struct recorder {
+    enum recorder_state state;
+    const char *text;    /* as it stands in the archive; NULL or "" of RECORDER_UNSAID */
+    const char *because; /* of what is there or not: the text without its first words; NULL or "" of OK and UNSAID */
+};
+
 struct run_node {
     int node;
     int is_of_samples; /* made for a GPU monitor's samples, which need not say where they were taken */
@@ -77,7 +92,7 @@ struct run_node {
     struct node_share share;
     int64_t memory_bytes; /* 0 = not recorded */
     struct dcr_clock clock;
-    const char *gpu_status, *cpu_status; /* metadata's "monitors": "ok", "absent: ..." or "" */
+    struct recorder gpu_monitor, cpu_monitor;
     struct sampled cpu_percent, memory_percent, memory_used_gb, iowait_percent, steal_percent, runnable;
     /* Between two samples: time in which a task waited for a processor, memory or I/O (PSI, "some"); faults. */
     struct sampled psi_cpu_percent, psi_memory_percent, psi_io_percent, faults_per_s, major_faults_per_s;
@@ -127,9 +142,8 @@ struct run_rank {
     double process_seconds;
     int64_t watched_from_ns, watched_to_ns; /* its first and last sample, on the clock of the steps; 0 = not known */
     int64_t cycles, instructions, llc_misses,
-        task_clock_ns; /* processor's counters over the samples; -1 = not counted */
-    const char
-        *counters_status; /* of the cycles: "ok", "n/a because ..." by the collector; "" = the archive does not say */
+        task_clock_ns;          /* processor's counters over the samples; -1 = not counted */
+    struct recorder counters;   /* of the cycles */
     struct run_reading *delays; /* the same counters over time. shape (n_delays) */
     int n_delays;
     /* The kernel's totals of reads and writes by the rank's processes, at the end or when last seen: files, pipes,
@@ -259,7 +273,8 @@ struct run {
     double started_s, ended_s;                 /* Unix seconds; 0 = unknown */
     const char *told_to_end;                   /* "SIGTERM": it or a rank was told to end; "" = none, or unknown */
     const struct run_calibration *calibration; /* NULL = the machine was not measured; render/model/calibration.h */
-    const char *scheduler, *job_id, *collector_version, *nvtx_status, *mpi_status, *io_status;
+    const char *scheduler, *job_id, *collector_version;
+    struct recorder nvtx, mpi, io;
     struct run_program program;
     struct run_summary summary;
     enum counted_unit unit;                /* what n_nodes counts */
@@ -294,8 +309,6 @@ struct run {
         kernels_cap; /* filling only */
 };
 
-/** run_counters_why - the collector's words why a rank has no counters; NULL: it says none.   borrows */
-const char *run_counters_why(const struct run_rank *k);
 /** run_is_one_machine - do all nodes share the cores and the memory of one machine? */
 int run_is_one_machine(const struct run *r);
 /** run_add_gap - note that something is missing; the same sentence is kept once. text is copied. */

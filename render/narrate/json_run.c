@@ -82,7 +82,7 @@ static json_t *process(const struct run *run, int rank)
     value_set(o, "instructions", value_int(k->instructions >= 0, k->instructions));
     value_set(o, "llc_misses", value_int(k->llc_misses >= 0, k->llc_misses));
     value_set(o, "task_clock_ns", value_int(k->task_clock_ns >= 0, k->task_clock_ns));
-    value_set(o, "counters", *k->counters_status ? value_string(k->counters_status) : json_null());
+    value_set(o, "counters", k->counters.state ? value_string(k->counters.text) : json_null());
     return o;
 }
 

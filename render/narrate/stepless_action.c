@@ -12,7 +12,7 @@
 /* How the steps of a run without them can be known: by names where it was watched, else by who watches. */
 static const char *steps_action(const struct run *r)
 {
-    if (*r->collector_version && r->has_window && !r->ranges.n && strncmp(r->nvtx_status, "nothing", 7) == 0)
+    if (*r->collector_version && r->has_window && !r->ranges.n && r->nvtx.state == RECORDER_NOTHING)
         return "Record again with a window that the run reaches (--steps, --delay, --duration, --capture-range), or "
                "without one.";
     if (*r->collector_version && r->ranges.n)

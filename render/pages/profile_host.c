@@ -114,13 +114,17 @@ void section_of_calls(const struct run *run, struct doc *d)
         doc_paragraph(d, "%d further ones are in report.json.", left);
 }
 
-/* A monitor's status without its leading "absent: ". */
-static const char *reason(const char *status, const char *otherwise)
+static const char *reason(const struct recorder *monitor, const char *otherwise)
 {
-    static const char absent[] = "absent: ";
-    if (strncmp(status, absent, strlen(absent)) == 0)
-        status += strlen(absent);
-    return *status && strcmp(status, "ok") != 0 ? status : otherwise;
+    switch (monitor->state) {
+    case RECORDER_UNSAID:
+    case RECORDER_OK:
+        return otherwise;
+    case RECORDER_ABSENT:
+        return monitor->because;
+    default:
+        return monitor->text;
+    }
 }
 
 static void put_sampled(const char *name, const struct sampled *s, const char *unit, const char *because, struct doc *d)
@@ -142,7 +146,7 @@ static void put_host(const struct run_node *n, struct doc *d)
     if (n->share.has)
         doc_text(d, " (emulated: %.4g of them, link %s)", n->share.cores > 0 ? n->share.cores : (double)n->cores,
                  n->share.link_bit_per_s ? fmt_bit_rate((double)n->share.link_bit_per_s).text : "not shaped");
-    const char *no_cpu = reason(n->cpu_status, "it was not monitored");
+    const char *no_cpu = reason(&n->cpu_monitor, "it was not monitored");
     doc_table(d, "|");
     put_sampled("CPU", &n->cpu_percent, "%", no_cpu, d);
     put_sampled("memory", &n->memory_percent, "%", no_cpu, d);
@@ -151,7 +155,7 @@ static void put_host(const struct run_node *n, struct doc *d)
     if (n->n_gpus == 0) {
         doc_row(d);
         doc_cell(d, "GPU");
-        doc_cell(d, "n/a because: %s", reason(n->gpu_status, "there is no GPU monitor"));
+        doc_cell(d, "n/a because: %s", reason(&n->gpu_monitor, "there is no GPU monitor"));
     }
     if (n->throttled_ns > 0) {
         doc_row(d);

@@ -158,9 +158,8 @@ static void name_gaps(struct reading *g)
         run_add_gap(r, "steps.csv holds no step: the run ended, or its disk was full, before the first was written.");
     else if (!n_steps)
         run_add_gap(r, "No steps were recorded (%s): where the time of a step goes is unknown.",
-                    r->has_window && strncmp(r->nvtx_status, "nothing", 7) == 0
-                        ? "nothing lies in the window that was asked for"
-                        : "no steps.csv, no trace with step ranges");
+                    r->has_window && r->nvtx.state == RECORDER_NOTHING ? "nothing lies in the window that was asked for"
+                                                                       : "no steps.csv, no trace with step ranges");
     /* Only programs that train write metrics.csv, so the others do not lack it. */
     int is_training = g->has_steps || *r->program.model || *r->program.dataset;
     if (!r->has_metrics && is_training)

@@ -1,5 +1,6 @@
 /* metadata.c - job_metadata.json, and what earlier users' job_metadata.txt says about size. */
 #include "render/read/members.h"
+#include "render/read/recorder.h"
 
 #include "render/import/json.h"
 
@@ -87,8 +88,8 @@ static void read_node(struct run *r, const json_t *o)
     read_share(json_object_get(o, "emulated"), &n->share);
     n->memory_bytes = json_int(o, "memory_bytes", 1, INT64_MAX, 0);
     const json_t *monitors = json_object_get(o, "monitors");
-    n->cpu_status = json_text(r, monitors, "cpu");
-    n->gpu_status = json_text(r, monitors, "gpu");
+    n->cpu_monitor = recorder_of(json_text(r, monitors, "cpu"));
+    n->gpu_monitor = recorder_of(json_text(r, monitors, "gpu"));
 }
 
 static void read_rank(struct run *r, const json_t *o)
@@ -104,8 +105,8 @@ static void read_rank(struct run *r, const json_t *o)
     if (!*r->told_to_end)
         r->told_to_end = json_text(r, o, "told_to_end");
     const json_t *counters = json_object_get(o, "counters");
-    k->counters_status =
-        json_text(r, counters ? counters : json_object_get(o, "missing"), counters ? "cycles" : "counters");
+    k->counters = recorder_of(
+        json_text(r, counters ? counters : json_object_get(o, "missing"), counters ? "cycles" : "counters"));
 }
 
 static int read_pairs(struct run *r, const json_t *object, struct run_pair **out)
@@ -227,9 +228,9 @@ int metadata_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
     r->job_id = json_text(r, scheduler, "job_id");
     const json_t *collector = json_object_get(root, "collector");
     r->collector_version = json_text(r, collector, "version");
-    r->nvtx_status = json_text(r, collector, "nvtx");
-    r->mpi_status = json_text(r, collector, "mpi");
-    r->io_status = json_text(r, collector, "io");
+    r->nvtx = recorder_of(json_text(r, collector, "nvtx"));
+    r->mpi = recorder_of(json_text(r, collector, "mpi"));
+    r->io = recorder_of(json_text(r, collector, "io"));
     r->has_window = json_is_object(json_object_get(collector, "window"));
     const json_t *list = json_object_get(root, "nodes");
     for (size_t i = 0; i < json_array_size(list); i++)

@@ -295,7 +295,7 @@ static json_t *monitors_table(struct site *s, const struct run *run)
 const char *monitors_absent(struct site *s, const struct run *run)
 {
     struct dcr_buf list = {0};
-    const char *gpu = NULL;
+    const struct recorder *gpu = NULL;
     bool has_gpu = false;
     for (size_t k = 0; k < N_OF(host_lines); k++) {
         bool is_there = false;
@@ -306,7 +306,7 @@ const char *monitors_absent(struct site *s, const struct run *run)
     }
     for (int i = 0; i < run->nodes_len; i++) {
         has_gpu |= run->nodes[i].n_gpus > 0;
-        gpu = run->nodes[i].gpu_status && *run->nodes[i].gpu_status ? run->nodes[i].gpu_status : gpu;
+        gpu = run->nodes[i].gpu_monitor.state ? &run->nodes[i].gpu_monitor : gpu;
     }
     for (size_t k = 0; k < N_OF(gpu_lines) && has_gpu; k++) {
         bool is_there = false;
@@ -317,7 +317,8 @@ const char *monitors_absent(struct site *s, const struct run *run)
             dcr_buf_printf(&list, "%s%s", list.len ? ", " : "", gpu_lines[k].title);
     }
     const struct reason why =
-        gpu ? REASON(GPU_MONITOR_SAYS, slot_name(strncmp(gpu, "absent: ", 8) ? gpu : gpu + 8)) : REASON(NO_GPU_SAMPLED);
+        gpu ? REASON(GPU_MONITOR_SAYS, slot_name(gpu->state == RECORDER_ABSENT ? gpu->because : gpu->text))
+            : REASON(NO_GPU_SAMPLED);
     const char *gpus = has_gpu ? "" : site_text(s, "GPUs: %s.", say_reason(&s->arena, &why));
     const char *text =
         list.len ? site_text(s, "%s. %s", say_reason(&s->arena, &REASON(NO_SAMPLES_OF, slot_name(dcr_buf_text(&list)))),

@@ -179,7 +179,10 @@ static json_t *nodes_table(struct site *s, const struct run *run)
                             n->share.link_bit_per_s > 0, (double)n->share.link_bit_per_s, "bit/s");
         view_cell_bytes(s, t, n->memory_bytes > 0, (double)n->memory_bytes);
         view_cell(s, t, n->kernel[0] ? n->kernel : "n/a");
-        view_cell(s, t, n->n_gpus ? fmt_count(n->n_gpus, "GPU").text : n->gpu_status[0] ? n->gpu_status : "n/a");
+        view_cell(s, t,
+                  n->n_gpus              ? fmt_count(n->n_gpus, "GPU").text
+                  : n->gpu_monitor.state ? n->gpu_monitor.text
+                                         : "n/a");
     }
     return t;
 }

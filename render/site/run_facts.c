@@ -227,9 +227,9 @@ json_t *run_facts_program(struct site *s, const struct run *run)
     add_known(&f, "Scheduler", run->scheduler);
     add_known(&f, "Job", run->job_id);
     add_known(&f, "Collector", run->collector_version);
-    add_known(&f, "NVTX", run->nvtx_status);
-    add_known(&f, "MPI calls", run->mpi_status);
-    add_known(&f, "File calls", run->io_status);
+    add_known(&f, "NVTX", run->nvtx.text);
+    add_known(&f, "MPI calls", run->mpi.text);
+    add_known(&f, "File calls", run->io.text);
     for (int i = 0; i < run->n_labels; i++)
         add_fact(&f, site_text(s, "Label %s", run->labels[i].key), run->labels[i].value);
     return f.list;

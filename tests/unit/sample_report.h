@@ -82,7 +82,7 @@ static void sample_fill_run(struct sample *s, int k, const char *hostile)
     r->scheduler = "none";
     r->job_id = "";
     r->collector_version = "0.1.0";
-    r->nvtx_status = "ok";
+    r->nvtx = (struct recorder){RECORDER_OK, "ok", ""};
     r->program = (struct run_program){.name = hostile ? hostile : "dcrnn-train",
                                       .version = "0.1.0",
                                       .model = "DCRNN",
@@ -118,8 +118,8 @@ static void sample_fill_run(struct sample *s, int k, const char *hostile)
                                .kernel = "6.1",
                                .cores = 2,
                                .memory_bytes = 8000000000,
-                               .gpu_status = "absent: no driver",
-                               .cpu_status = "ok",
+                               .gpu_monitor = {RECORDER_ABSENT, "absent: no driver", "no driver"},
+                               .cpu_monitor = {RECORDER_OK, "ok", ""},
                                .throttled_ns = -1,
                                .nr_throttled = -1};
         sample_sampled(s, &q->cpu_percent, 88 - 6 * i, 7, 60);

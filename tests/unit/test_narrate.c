@@ -1,5 +1,6 @@
 /* test_narrate.c - numbers become sentences: claims, advice, confidence, documents of one run (render/narrate); of many
  * runs: test_narrate_runs.c. */
+#include "render/read/recorder.h"
 #include "render/narrate/actions.h"
 #include "render/narrate/claims.h"
 #include "render/narrate/exchange.h"
@@ -438,8 +439,9 @@ static void test_why_no_steps(void **state)
         r->collector_version = "0.1.0";
         if (is_window) {
             r->has_window = 1;
-            r->nvtx_status = "nothing recorded because the window never opened: the program marked none of the steps "
-                             "of --steps 1000:1020";
+            r->nvtx =
+                recorder_of("nothing recorded because the window never opened: the program marked none of the steps "
+                            "of --steps 1000:1020");
         } else {
             r->ranges = (struct host_operators){.n = 120, .list = ranges, .n_names = 2};
         }

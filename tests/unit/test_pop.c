@@ -1,4 +1,5 @@
 /* test_pop.c - POP efficiencies against hand-computed cases and their identities. */
+#include "render/read/recorder.h"
 #include "render/narrate/efficiencies.h"
 #include "tests/unit/made_run.h"
 
@@ -175,7 +176,7 @@ static void test_counters(void **state)
         for (int i = 0; i < 2; i++)
             for (int k = 0; k <= i; k++) {
                 struct run_rank *r = run_rank_at(runs[i], k);
-                r->counters_status = "ok";
+                r->counters = recorder_of("ok");
                 r->instructions = i ? 6000 : 10000;
                 r->cycles = i ? 4000 : 5000;
                 r->task_clock_ns = 2500;
@@ -200,7 +201,7 @@ static void test_counters(void **state)
         assert_int_equal(one->why.code, REASON_COUNTED_AT_ONE_POINT);
         report_free(&rep);
         run_rank_at(runs[1], 1)->cycles = -1;
-        run_rank_at(runs[1], 1)->counters_status = "n/a because this machine shows no such counter";
+        run_rank_at(runs[1], 1)->counters = recorder_of("n/a because this machine shows no such counter");
         assert_int_equal(analyse(&rep, runs + 1, 1, &o, NULL), 0);
         one = &rep.series[0].points[0].counters;
         assert_false(one->has);

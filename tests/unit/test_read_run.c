@@ -1,5 +1,6 @@
 /* test_read_run.c - archives made in memory, read back as runs (render/read). Refusals of whole archives are tested
  * from outside by tests/integration/render_bad_input.sh. */
+#include "render/read/recorder.h"
 #include "lib/csv.h"
 #include "lib/format.h"
 #include "lib/hash.h"
@@ -786,9 +787,29 @@ static void test_windows_of_processes(void **state)
     }
 }
 
+static void test_what_recorders_say(void **state)
+{
+    (void)state;
+    struct recorder r = recorder_of("nothing recorded because switched off (--io off)");
+    assert_int_equal(r.state, RECORDER_NOTHING);
+    assert_string_equal(r.because, "switched off (--io off)");
+    r = recorder_of("absent: no NVIDIA driver");
+    assert_int_equal(r.state, RECORDER_ABSENT);
+    assert_string_equal(r.because, "no NVIDIA driver");
+    r = recorder_of("ok: user mode only");
+    assert_int_equal(r.state, RECORDER_OK);
+    assert_string_equal(r.because, "");
+    assert_int_equal(recorder_of("n/a because the kernel refuses").state, RECORDER_NOT_AVAILABLE);
+    assert_int_equal(recorder_of("").state, RECORDER_UNSAID);
+    r = recorder_of("libcupti.so was not found");
+    assert_int_equal(r.state, RECORDER_OTHER);
+    assert_string_equal(r.because, r.text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_what_recorders_say),
         cmocka_unit_test(test_steps_of_two_ranks_in_one_file),
         cmocka_unit_test(test_overlapping_phases),
         cmocka_unit_test(test_in_flight_column),

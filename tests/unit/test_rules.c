@@ -1,4 +1,5 @@
 /* test_rules.c - numbers against thresholds: what limits, what is watched, what is n/a. */
+#include "render/read/recorder.h"
 #include "tests/unit/made_rules.h"
 
 #include "render/narrate/shares.h"
@@ -267,7 +268,7 @@ static void test_io_recorded(void **state)
     for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
         struct run *r = made_even_run(1, 64, 40, 100000, 0, 0, 0), *runs[] = {r};
         struct run_file file = {.name = "log", .sum[DCT_IO_WRITE] = {.n = 3, .bytes = 9, .ns = 27480}};
-        r->io_status = c[i].status;
+        r->io = recorder_of(c[i].status);
         r->files = &file;
         r->n_files = strcmp(c[i].status, "ok") == 0;
         r->ranks[0].outside_ns[CAT_IO] = c[i].outside_ns;
@@ -303,7 +304,7 @@ static void test_io_unseen(void **state)
                  {20000000, 0, 0, VERDICT_FINE}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct run *r = parts(0, 0, 0), *runs[] = {r};
-        r->io_status = "ok";
+        r->io = recorder_of("ok");
         for (int k = 0; k < 2; k++) {
             struct run_rank *rank = run_rank_at(r, k);
             rank->process_seconds = cases[i].seconds;
@@ -838,7 +839,7 @@ static void test_memory_untold(void **state)
         struct run *r = parts(0, 0, 0), *runs[] = {r};
         struct report rep = {0};
         struct analyse_options o = made_options();
-        run_rank_at(r, 0)->counters_status = cases[i][0];
+        run_rank_at(r, 0)->counters = recorder_of(cases[i][0]);
         assert_int_equal(analyse(&rep, runs, 1, &o, NULL), 0);
         const char *text = rep.runs[0].classes[CLASS_MEMORY].text;
         assert_true(strlen(text) > strlen(cases[i][1]));

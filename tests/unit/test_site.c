@@ -405,8 +405,7 @@ static void test_empty_report(void **state)
                       .manifest_sha256 = "",
                       .scheduler = "",
                       .job_id = "",
-                      .collector_version = "",
-                      .nvtx_status = ""};
+                      .collector_version = ""};
     run.program = (struct run_program){.name = "",
                                        .version = "",
                                        .model = "",

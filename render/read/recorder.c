@@ -1,0 +1,25 @@
+/* recorder.c - see recorder.h. */
+#include "render/read/recorder.h"
+
+#include <string.h>
+
+struct recorder recorder_of(const char *text)
+{
+    static const struct {
+        const char *begin;
+        enum recorder_state state;
+    } known[] = {{"nothing recorded because ", RECORDER_NOTHING},
+                 {"nothing", RECORDER_NOTHING},
+                 {"absent: ", RECORDER_ABSENT},
+                 {"n/a because ", RECORDER_NOT_AVAILABLE}};
+    if (!*text)
+        return (struct recorder){RECORDER_UNSAID, "", ""};
+    if (strcmp(text, "ok") == 0 || strncmp(text, "ok:", 3) == 0)
+        return (struct recorder){RECORDER_OK, text, ""};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        size_t n = strlen(known[i].begin);
+        if (strncmp(text, known[i].begin, n) == 0)
+            return (struct recorder){known[i].state, text, known[i].begin[n - 1] == ' ' ? text + n : ""};
+    }
+    return (struct recorder){RECORDER_OTHER, text, text};
+}
