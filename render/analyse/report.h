@@ -3,8 +3,7 @@
  *
  * Rules that hold throughout:
  *  - times are integer ns; parts of a whole sum to it exactly (largest remainder where a mean was rounded);
- *  - a value that could not be measured has its has_... flag 0 (or n == 0) and a reason (render/model/reason.h), never
- * 0;
+ *  - a value that could not be measured has its has_... flag 0 (or n == 0) and a struct reason, never 0;
  *  - ratios are 0..1, *_percent appears only in text; text is made with render/say/format.h and nowhere else, so
  *    that the same number is printed the same everywhere;
  *  - runs are ordered by node count, then run id; everything else follows from that.
