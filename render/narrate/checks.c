@@ -15,8 +15,12 @@ enum metric {
 #undef X
         N_METRICS
 };
+/* What a metric is compared in. */
+enum check_unit { IN_PERCENT, IN_TIME, IN_NUMBERS };
 static const struct {
-    const char *name, *unit, *what;
+    const char *name;
+    enum check_unit unit;
+    const char *what;
 } metrics[N_METRICS] = {
 #define X(name, unit, what) {#name, unit, what},
     CHECK_METRICS(X)
@@ -39,23 +43,24 @@ static int metric_of(const char *name, size_t n)
 
 /* Number behind the operator, in the metric's own unit; NAN when it has the wrong one, or is one no metric can have: a
  * rule with it would hold whatever happens. A share above 1 has to say %, since 20 is meant as 20 %. */
-static double bound_of(const char *text, const char *unit)
+static double bound_of(const char *text, enum check_unit unit)
 {
     static const struct {
-        const char *name, *of;
+        const char *name;
+        enum check_unit of;
         double factor;
-    } units[] = {{"%", "%", 0.01},  {"", "%", 1},     {"ns", "ms", 1}, {"us", "ms", 1e3},
-                 {"ms", "ms", 1e6}, {"s", "ms", 1e9}, {"", "n", 1}};
+    } units[] = {{"%", IN_PERCENT, 0.01}, {"", IN_PERCENT, 1}, {"ns", IN_TIME, 1}, {"us", IN_TIME, 1e3},
+                 {"ms", IN_TIME, 1e6},    {"s", IN_TIME, 1e9}, {"", IN_NUMBERS, 1}};
     char *end;
     double v = strtod(text, &end);
     int is_decimal = strspn(text, "+-.0123456789eE ") >= (size_t)(end - text); /* 0x10 is no number a person means */
     if (end == text || !is_decimal || !(v >= 0 && v <= 1e9)) /* larger ones are no rule, and might not fit into ns */
         return NAN;
     end += strspn(end, " ");
-    if (strcmp(unit, "%") == 0 && !*end && v > 1)
+    if (unit == IN_PERCENT && !*end && v > 1)
         return NAN;
     for (size_t i = 0; i < sizeof units / sizeof *units; i++)
-        if (strcmp(units[i].of, unit) == 0 && strcmp(units[i].name, end) == 0)
+        if (units[i].of == unit && strcmp(units[i].name, end) == 0)
             return v * units[i].factor;
     return NAN;
 }
@@ -75,11 +80,11 @@ static int parse(const char *text, struct rule *out, struct dcr_err *err)
     *out = (struct rule){(enum metric)metric, *op == '<', op[1] == '=', 0};
     out->bound = bound_of(op + 1 + out->may_equal, metrics[metric].unit);
     if (isnan(out->bound))
-        return dcr_err_set(
-            err, DCR_FAIL, "--check '%.80s': expected %s behind the operator", text,
-            strcmp(metrics[metric].unit, "%") == 0    ? "a share such as 20% or 0.2 (not negative, above 1 only with %)"
-            : strcmp(metrics[metric].unit, "ms") == 0 ? "a time such as 180ms (ns, us, ms, s; not negative)"
-                                                      : "a plain number that is not negative");
+        return dcr_err_set(err, DCR_FAIL, "--check '%.80s': expected %s behind the operator", text,
+                           metrics[metric].unit == IN_PERCENT
+                               ? "a share such as 20% or 0.2 (not negative, above 1 only with %)"
+                           : metrics[metric].unit == IN_TIME ? "a time such as 180ms (ns, us, ms, s; not negative)"
+                                                             : "a plain number that is not negative");
     return 0;
 }
 
@@ -289,30 +294,30 @@ static void skip_single_ranks(struct report *rep, struct checks *out, int first,
 
 static const char *value_text(struct report *rep, enum metric m, double v)
 {
-    const char *unit = metrics[m].unit;
+    enum check_unit unit = metrics[m].unit;
     if ((m == METRIC_steps || m == METRIC_dropped) && v == floor(v)) /* counted */
         return report_text(rep, "%.0f", v);
     return report_text(rep, "%s",
-                       strcmp(unit, "%") == 0    ? fmt_percent(v).text
-                       : strcmp(unit, "ms") == 0 ? fmt_time((int64_t)v).text
-                                                 : fmt_number(v).text);
+                       unit == IN_PERCENT ? fmt_percent(v).text
+                       : unit == IN_TIME  ? fmt_time((int64_t)v).text
+                                          : fmt_number(v).text);
 }
 
 /* A value that reads like another, and is not the same, gets the decimals that tell them apart. */
 static const char *value_beside(struct report *rep, enum metric m, double v, double other)
 {
-    const char *text = value_text(rep, m, v), *unit = metrics[m].unit;
+    static const char *const words[] = {[IN_PERCENT] = " %", [IN_TIME] = " ms", [IN_NUMBERS] = ""};
+    static const double factors[] = {[IN_PERCENT] = 100, [IN_TIME] = 1e-6, [IN_NUMBERS] = 1};
+    const char *text = value_text(rep, m, v);
     if (v == other || strcmp(text, value_text(rep, m, other)) != 0)
         return text;
-    int is_time = strcmp(unit, "ms") == 0;
-    double factor = strcmp(unit, "%") == 0 ? 100 : is_time ? 1e-6 : 1;
+    double factor = factors[metrics[m].unit];
     for (int decimals = 1; decimals <= 9; decimals++) {
         text = report_text(rep, "%.*f", decimals, factor * v);
         if (strcmp(text, report_text(rep, "%.*f", decimals, factor * other)) != 0)
             break;
     }
-    return report_text(rep, "%s%s%s", text, *unit && strcmp(unit, "n") != 0 ? " " : "",
-                       strcmp(unit, "n") != 0 ? unit : "");
+    return report_text(rep, "%s%s", text, words[metrics[m].unit]);
 }
 
 /* unreliable: why the report trusts no verdict on what this is about; "" it does. */

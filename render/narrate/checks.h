@@ -5,33 +5,33 @@
 #include "lib/buf.h"
 #include "render/analyse/report.h"
 
-/* What can be checked, of every run that the report is about. X(name, unit, what). Units: % is a ratio, ms a time, n a
- * plain number. */
-#define CHECK_METRICS(X)                                                                                       \
-    X(exposed_comm, "%", "communication that no other work hides, transfer and waiting, share of step time")   \
-    X(comm_transfer, "%", "transfer, share of step time")                                                      \
-    X(comm_wait, "%", "waiting for ranks, share of step time")                                                 \
-    X(compute, "%", "compute, share of step time")                                                             \
-    X(data, "%", "data loading, share of step time")                                                           \
-    X(io, "%", "I/O inside steps, share of step time")                                                         \
-    X(copy, "%", "host-to-device copies, share of step time")                                                  \
-    X(other, "%", "step time in no named phase, share of step time")                                           \
-    X(step_cv, "%", "standard deviation of step times over their mean")                                        \
-    X(load_balance, "%", "POP load balance")                                                                   \
-    X(parallel_efficiency, "%", "POP parallel efficiency")                                                     \
-    X(communication_efficiency, "%", "POP communication efficiency")                                           \
-    X(gpu_communication, "%", "POP communication efficiency of GPUs, of the time they are busy")               \
-    X(gpu_orchestration, "%", "POP orchestration efficiency of GPUs, time they are busy")                      \
-    X(device_offload, "%", "POP device offload efficiency of the hosts of GPUs")                               \
-    X(efficiency, "%", "scaling efficiency against the smallest node count; of the largest node counts only")  \
-    X(gpu_utilization, "%", "mean GPU utilisation of the monitors, without them of GPU traces in their steps") \
-    X(gpu_memory, "%", "largest share of a GPU's memory in use")                                               \
-    X(step_time, "ms", "mean step time")                                                                       \
-    X(step_p95, "ms", "95th percentile of step times")                                                         \
-    X(throughput, "n", "samples per second, all ranks")                                                        \
-    X(speedup, "n", "speed-up against the smallest node count; of the largest node counts only")               \
-    X(steps, "n", "counted steps")                                                                             \
-    X(dropped, "n", "events that the recorder dropped")
+/* What can be checked, of every run that the report is about. X(name, unit, what). IN_PERCENT: a ratio;
+ * IN_NUMBERS: a plain number. */
+#define CHECK_METRICS(X)                                                                                              \
+    X(exposed_comm, IN_PERCENT, "communication that no other work hides, transfer and waiting, share of step time")   \
+    X(comm_transfer, IN_PERCENT, "transfer, share of step time")                                                      \
+    X(comm_wait, IN_PERCENT, "waiting for ranks, share of step time")                                                 \
+    X(compute, IN_PERCENT, "compute, share of step time")                                                             \
+    X(data, IN_PERCENT, "data loading, share of step time")                                                           \
+    X(io, IN_PERCENT, "I/O inside steps, share of step time")                                                         \
+    X(copy, IN_PERCENT, "host-to-device copies, share of step time")                                                  \
+    X(other, IN_PERCENT, "step time in no named phase, share of step time")                                           \
+    X(step_cv, IN_PERCENT, "standard deviation of step times over their mean")                                        \
+    X(load_balance, IN_PERCENT, "POP load balance")                                                                   \
+    X(parallel_efficiency, IN_PERCENT, "POP parallel efficiency")                                                     \
+    X(communication_efficiency, IN_PERCENT, "POP communication efficiency")                                           \
+    X(gpu_communication, IN_PERCENT, "POP communication efficiency of GPUs, of the time they are busy")               \
+    X(gpu_orchestration, IN_PERCENT, "POP orchestration efficiency of GPUs, time they are busy")                      \
+    X(device_offload, IN_PERCENT, "POP device offload efficiency of the hosts of GPUs")                               \
+    X(efficiency, IN_PERCENT, "scaling efficiency against the smallest node count; of the largest node counts only")  \
+    X(gpu_utilization, IN_PERCENT, "mean GPU utilisation of the monitors, without them of GPU traces in their steps") \
+    X(gpu_memory, IN_PERCENT, "largest share of a GPU's memory in use")                                               \
+    X(step_time, IN_TIME, "mean step time")                                                                           \
+    X(step_p95, IN_TIME, "95th percentile of step times")                                                             \
+    X(throughput, IN_NUMBERS, "samples per second, all ranks")                                                        \
+    X(speedup, IN_NUMBERS, "speed-up against the smallest node count; of the largest node counts only")               \
+    X(steps, IN_NUMBERS, "counted steps")                                                                             \
+    X(dropped, IN_NUMBERS, "events that the recorder dropped")
 
 /* One rule on one run or series. */
 struct check {
