@@ -49,27 +49,33 @@ static const double *times_of(struct site *s, const struct run *r, const struct 
     return t;
 }
 
-/* unit "%": the axis ends at 100. */
+/* What a line of a monitor is drawn in. */
+struct panel_of {
+    const char *title, *axis, *unit;
+    size_t at;                 /* of the struct sampled in a run_node, or in a run_gpu */
+    bool is_brief, is_percent; /* is_percent: the axis ends at 100 */
+};
+
 static void add_line(struct site *s, const struct run *r, const struct run_node *n, struct monitors_spec *m,
-                     const char *title, const char *axis, const char *unit, const char *name, const struct sampled *v)
+                     const struct panel_of *is, const char *name, const struct sampled *v)
 {
-    bool is_percent = !strcmp(unit, "%");
     if (v->n == 0 || v->n_points == 0)
         return;
     int p = 0;
-    while (p < m->n_panels && strcmp(m->panel[p].chart.text.title, title) != 0)
+    while (p < m->n_panels && strcmp(m->panel[p].chart.text.title, is->title) != 0)
         p++;
     if (p == m->n_panels) {
         if (p == PANELS_MAX)
             return;
-        m->panel[p].chart = (struct chart_lines){.text = {title, axis, unit, is_percent ? label_percent : NULL},
-                                                 .x_title = "seconds of monitoring",
-                                                 .series = m->panel[p].lines,
-                                                 .y_max = is_percent ? 100 : 0};
+        m->panel[p].chart =
+            (struct chart_lines){.text = {is->title, is->axis, is->unit, is->is_percent ? label_percent : NULL},
+                                 .x_title = "seconds of monitoring",
+                                 .series = m->panel[p].lines,
+                                 .y_max = is->is_percent ? 100 : 0};
         m->n_panels++;
     }
     struct chart_lines *c = &m->panel[p].chart;
-    if (is_percent && v->max < 110) /* a sample's window is a little longer than was asked for */
+    if (is->is_percent && v->max < 110) /* a sample's window is a little longer than was asked for */
         c->y_max = fmax(c->y_max, v->max);
     if (c->n_series == MONITOR_LINES_MAX)
         return;
@@ -148,36 +154,30 @@ static void add_phases(struct site *s, struct monitors_spec *m, const struct run
 }
 
 /* What is drawn of a node, in the order of the panels. */
-static const struct {
-    const char *title, *axis, *unit;
-    size_t at; /* of the struct sampled in a run_node */
-    bool is_brief;
-} host_lines[] = {
-    {"CPU use", "CPU use of the node, % of all cores", "%", offsetof(struct run_node, cpu_percent), true},
+static const struct panel_of host_lines[] = {
+    {"CPU use", "CPU use of the node, % of all cores", "%", offsetof(struct run_node, cpu_percent), true, true},
     {"CPU pressure", "CPU pressure, % of the time with a task waiting for a core", "%",
-     offsetof(struct run_node, psi_cpu_percent), false},
-    {"Memory use", "memory use of the node, % of all memory", "%", offsetof(struct run_node, memory_percent), true},
+     offsetof(struct run_node, psi_cpu_percent), false, true},
+    {"Memory use", "memory use of the node, % of all memory", "%", offsetof(struct run_node, memory_percent), true,
+     true},
     {"Memory pressure", "memory pressure, % of the time with a task waiting for memory", "%",
-     offsetof(struct run_node, psi_memory_percent), false},
-    {"Page faults", "page faults of the node per second", "", offsetof(struct run_node, faults_per_s), false},
+     offsetof(struct run_node, psi_memory_percent), false, true},
+    {"Page faults", "page faults of the node per second", "", offsetof(struct run_node, faults_per_s), false, false},
     {"Major page faults", "major page faults of the node (read from a disk) per second", "",
-     offsetof(struct run_node, major_faults_per_s), false},
+     offsetof(struct run_node, major_faults_per_s), false, false},
     {"I/O pressure", "I/O pressure, % of the time with a task waiting for a disk", "%",
-     offsetof(struct run_node, psi_io_percent), false},
+     offsetof(struct run_node, psi_io_percent), false, true},
 };
 
-static const struct {
-    const char *title, *axis, *unit;
-    size_t at; /* in a run_gpu */
-    bool is_brief;
-} gpu_lines[] = {
+static const struct panel_of gpu_lines[] = {
     {"GPU utilisation", "GPU utilisation, % of the sample window with a kernel running", "%",
-     offsetof(struct run_gpu, utilization_percent), true},
-    {"GPU memory", "GPU memory in use, MiB", "MiB", offsetof(struct run_gpu, memory_used_mb), false},
-    {"GPU power", "GPU power, W", "W", offsetof(struct run_gpu, power_w), false},
-    {"GPU clock", "clock of the GPU's multiprocessors, MHz", "MHz", offsetof(struct run_gpu, sm_clock_mhz), false},
-    {"PCIe", "PCIe, both directions, MB/s", "MB/s", offsetof(struct run_gpu, pcie_mb_s), false},
-    {"NVLink", "NVLink, both directions, MB/s", "MB/s", offsetof(struct run_gpu, nvlink_mb_s), false},
+     offsetof(struct run_gpu, utilization_percent), true, true},
+    {"GPU memory", "GPU memory in use, MiB", "MiB", offsetof(struct run_gpu, memory_used_mb), false, false},
+    {"GPU power", "GPU power, W", "W", offsetof(struct run_gpu, power_w), false, false},
+    {"GPU clock", "clock of the GPU's multiprocessors, MHz", "MHz", offsetof(struct run_gpu, sm_clock_mhz), false,
+     false},
+    {"PCIe", "PCIe, both directions, MB/s", "MB/s", offsetof(struct run_gpu, pcie_mb_s), false, false},
+    {"NVLink", "NVLink, both directions, MB/s", "MB/s", offsetof(struct run_gpu, nvlink_mb_s), false, false},
 };
 #define N_OF(a) (sizeof(a) / sizeof *(a))
 
@@ -204,16 +204,15 @@ struct monitors_spec *monitors_spec(struct site *s, const struct run_result *r, 
         for (int i = 0; i < r->run->nodes_len && (host_lines[k].is_brief || !is_brief); i++) {
             const struct run_node *n = &r->run->nodes[i];
             if (is_worth_a_panel(in_node(n, k), host_lines[k].is_brief))
-                add_line(s, r->run, n, m, host_lines[k].title, host_lines[k].axis, host_lines[k].unit, node_name(s, n),
-                         in_node(n, k));
+                add_line(s, r->run, n, m, &host_lines[k], node_name(s, n), in_node(n, k));
         }
     for (size_t k = 0; k < N_OF(gpu_lines); k++)
         for (int i = 0; i < r->run->nodes_len && (gpu_lines[k].is_brief || !is_brief); i++)
             for (int g = 0; g < r->run->nodes[i].n_gpus; g++) {
                 const struct run_node *n = &r->run->nodes[i];
                 if (is_worth_a_panel(in_gpu(&n->gpus[g], k), gpu_lines[k].is_brief))
-                    add_line(s, r->run, n, m, gpu_lines[k].title, gpu_lines[k].axis, gpu_lines[k].unit,
-                             site_text(s, "node %d GPU %d", n->node, n->gpus[g].gpu_id), in_gpu(&n->gpus[g], k));
+                    add_line(s, r->run, n, m, &gpu_lines[k], site_text(s, "node %d GPU %d", n->node, n->gpus[g].gpu_id),
+                             in_gpu(&n->gpus[g], k));
             }
     /* One time axis for all, written under the last. */
     double last = 0;
