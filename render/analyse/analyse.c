@@ -93,8 +93,9 @@ static const char *configuration_words(struct report *rep, int run)
     int is_told[N_WORDS] = {0};
     for (int k = -1; k < rep->n_runs; k++) {
         const struct run *a = rep->runs[k < 0 ? run : k].run;
-        const char *words[N_WORDS] = {a->program.model, a->summary.series, a->program.precision,
-                                      report_text(rep, "batch %lld", (long long)a->program.global_batch)};
+        const char *words[N_WORDS] = {
+            a->program.model, a->summary.series, a->program.precision,
+            a->program.global_batch > 0 ? report_text(rep, "batch %lld", (long long)a->program.global_batch) : ""};
         int is_apart = 0;
         for (int w = 0; w < N_WORDS && k >= 0; w++) {
             is_told[w] |= rep->runs[k].n_nodes == rep->runs[run].n_nodes && strcmp(words[w], mine[w]) != 0;

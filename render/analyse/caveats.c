@@ -41,8 +41,13 @@ const char *share_words(struct report *rep, const struct node_share *s, int n_no
 static void say_shares(struct report *rep)
 {
     const struct node_share *first = NULL;
-    int n_others = 0, n_unlike = 0;
+    int n_others = 0, n_unlike = 0, n_runs = 0;
     for (int i = 0; i < rep->n_runs; i++) {
+        const struct run *a = rep->runs[i].run;
+        if (a->node_kind != NODES_EMULATED &&
+            a->node_kind != NODES_SHARES) /* another program, on this machine itself */
+            continue;
+        n_runs++;
         for (int k = 0; k < rep->runs[i].run->nodes_len; k++) {
             const struct node_share *s = &rep->runs[i].run->nodes[k].share;
             first = first ? first : s;
@@ -55,7 +60,8 @@ static void say_shares(struct report *rep)
                                : report_text(rep, "emulated node%s: %s", n_others ? "s" : "",
                                              share_words(rep, first, n_others ? 2 : 1));
     report_add_note(
-        rep, NOTE_CAVEAT, -1, NOTE_EMULATED, "The %s of one machine%s. %sbsolute times are not those of real nodes.",
+        rep, NOTE_CAVEAT, -1, NOTE_EMULATED, "The %s%s of one machine%s. %sbsolute times are not those of real nodes.",
+        n_runs < rep->n_runs ? "emulated " : "",
         n_unlike   ? "nodes are unlike parts"
         : n_others ? "nodes are equal parts"
                    : "node is a part",

@@ -96,6 +96,10 @@ static int64_t unseen_bytes(const struct run *a)
     static const int64_t LITTLE = 1000000; /* a program reads and prints about this much at start */
     struct files_explained e = files_explained(a);
     int64_t rest = e.rest_why.code ? 0 : e.rest_bytes[DCT_IO_READ] + e.rest_bytes[DCT_IO_WRITE];
+    /* Ranks that exchange by sockets read and write there what they send: of an all-reduce twice its bytes, each way.
+     */
+    for (int i = 0; i < a->n_mpi_calls; i++)
+        rest -= 4 * (int64_t)a->mpi_calls[i].sum.bytes;
     return rest > LITTLE * a->ranks_len ? rest : 0;
 }
 
@@ -107,14 +111,11 @@ static const char *beside_files(struct report *rep, const struct run *a)
                 : "";
 }
 
-/* Could they have taken so much of the run that I/O would be watched? Ranks that exchange by sockets read and write
- * there what they send: of an all-reduce twice its bytes at most, each way. */
+/* Could they have taken so much of the run that I/O would be watched? */
 static int is_io_unseen(const struct thresholds *t, const struct run *a)
 {
     static const double BYTES_PER_NS = 0.5; /* a disk that is not slow, through the kernel's cache */
     double bytes = (double)unseen_bytes(a), watched = (double)recorded_part(a).watched_ns;
-    for (int i = 0; i < a->n_mpi_calls; i++)
-        bytes -= 4 * (double)a->mpi_calls[i].sum.bytes;
     return watched > 0 && bytes / BYTES_PER_NS > t->io_watch * watched;
 }
 

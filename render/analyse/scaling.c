@@ -259,10 +259,12 @@ double repetition_spread(const struct report *rep, const struct series_point *p)
     int64_t least = INT64_MAX, most = 0;
     for (int i = 0; i < p->n_runs; i++) {
         int64_t ns = rep->runs[p->runs[i]].step.mean_ns;
+        if (ns == 0) /* it ended before its first step */
+            continue;
         least = ns < least ? ns : least;
         most = ns > most ? ns : most;
     }
-    return p->step.mean_ns > 0 ? (double)(most - least) / (double)p->step.mean_ns : 0;
+    return p->step.mean_ns > 0 && most > 0 ? (double)(most - least) / (double)p->step.mean_ns : 0;
 }
 
 /* ---- against the reference ------------------------------------------------------------------------ */

@@ -278,15 +278,6 @@ void trials(struct report *rep)
     }
 }
 
-const char *trial_words(enum trial_kind k)
-{
-    static const char *const words[N_TRIALS] = {
-        [TRIAL_OVERLAP] = "send gradients during the backward pass (without --no-overlap)",
-        [TRIAL_BF16] = "halve the bytes of gradients with --allreduce-dtype bf16",
-        [TRIAL_LINK] = "measure with links of twice the rate, to see what a faster network is worth"};
-    return words[k];
-}
-
 const char *trial_key_word(enum trial_kind k)
 {
     static const char *const words[N_TRIALS] = {

@@ -35,8 +35,6 @@ struct flown flight_after(const struct flight *f, enum trial_kind change);
 /** trials - r->trials and r->trial_key of every run. After rules. */
 void trials(struct report *rep);
 
-/** trial_words - "halve the bytes of ...": what the change is, to be done; no capital, no full stop. */
-const char *trial_words(enum trial_kind k);
 /** trial_key_word - "overlap", "bf16", "link": in report.json. */
 const char *trial_key_word(enum trial_kind k);
 

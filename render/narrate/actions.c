@@ -186,6 +186,15 @@ static const char *too_few_cores(struct report *rep, const struct run_result *r,
     return "";
 }
 
+/* Is a faster link the first change that one command can try? */
+static int is_link_tried(const struct run_result *r)
+{
+    for (int i = 0; i < r->n_trials; i++)
+        if (*r->trials[i].command)
+            return r->trials[i].kind == TRIAL_LINK;
+    return 0;
+}
+
 static struct action in_general(const struct run_result *r, enum cause_class cls)
 {
     static const struct action with_neighbours = {
@@ -238,8 +247,12 @@ static struct action in_general(const struct run_result *r, enum cause_class cls
     if (cls == CLASS_COMMUNICATION && r->run->program.allreduce_is_overlapped == 0)
         a.ours = "leave --no-overlap out, so that gradients travel during the backward pass";
     else if (cls == CLASS_COMMUNICATION && strcmp(r->run->program.allreduce_dtype, "bf16") == 0)
-        a.ours = "use fewer ranks with more --threads each, or give each all-reduce more work with a larger --batch "
-                 "(which changes what is trained)";
+        a.ours = is_link_tried(r)
+                     ? "measure with links of twice the rate, to see what a faster network is worth; use fewer ranks "
+                       "with more --threads each, or give each all-reduce more work with a larger --batch (which "
+                       "changes what is trained)"
+                     : "use fewer ranks with more --threads each, or give each all-reduce more work with a larger "
+                       "--batch (which changes what is trained)";
     if (cls == CLASS_COMMUNICATION && is_torch && travels[exchange_of(r).kind])
         a.generic = travels[exchange_of(r).kind];
     /* A thread for every core; stand-ins for nodes have no others. */

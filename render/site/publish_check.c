@@ -136,6 +136,9 @@ int publish_check_existing(const char *path, const char *out_dir, struct dcr_err
         return dcr_err_sys(err, DCR_FAIL, "cannot use '%s' as output folder", out_dir);
     if (!S_ISDIR(st.st_mode))
         return dcr_err_set(err, DCR_FAIL, "output '%s' is a file, not a folder; give another name with -o", out_dir);
+    if (access(path, R_OK | W_OK | X_OK) != 0)
+        return dcr_err_set(err, DCR_FAIL,
+                           "output folder '%s' is not writable; make it writable, or give another with -o", out_dir);
     int rc = dcr_list_dir(path, &names, &n, err);
     if (rc)
         return rc;

@@ -104,6 +104,13 @@ mkdir "$TMP/kept-folder"
 echo mine > "$TMP/kept-folder/thesis.txt"
 refused "an output folder that is not ours" "kept-folder" "$TMP/1.tar" -o "$TMP/kept-folder"
 check "... whose content is still there" grep -qx mine "$TMP/kept-folder/thesis.txt"
+mkdir "$TMP/read-only" && chmod 555 "$TMP/read-only"
+plainly=()
+[ "$(id -u)" != 0 ] || plainly=(setpriv '--bounding-set=-dac_override,-dac_read_search')
+check_status 2 "an output folder that is read-only" "${plainly[@]}" "$BIN/dcreport" "$TMP/1.tar" -o "$TMP/read-only"
+cp "$TMP/tap.out" "$TMP/said-read-only"
+check "it is said" grep -q "output folder '.*read-only' is not writable" "$TMP/said-read-only"
+check_status 1 "nothing is beside it" compgen -G "$TMP/read-only.*"
 refused "a single file in the output folder" "single-file.*lies in the output folder" "$TMP/1.tar" -o "$site" --single-file "$site/sub/y.html"
 refused "... by another path" "junit.*lies in the output folder" "$TMP/1.tar" -o "$site/" --check 'steps>1' --junit "$TMP/nothing/../site/y.xml"
 refused "a report in no folder" "cannot make output folder '.*': there is no folder '.*nodir'; make it first" "$TMP/1.tar" -o "$TMP/nodir/site"

@@ -41,6 +41,9 @@ check "a run alone" render "$TMP/equal4.tar"
 check "names communication with high confidence" report '.runs[0].confidence == "high" and .claims[0].class == "communication"'
 check "one node" render "$TMP/equal1.tar"
 check "is one node" report '.node_label == "emulated node: 0.25 core, 50 Mbit/s" and ([.notes[] | select(.id == "emulated")][0].text | test("^The node is a part of one machine\\. "))'
+made other 1
+check_status 3 "beside a run of a machine itself" render "$TMP/equal1.tar" "$TMP/equal4.tar" "$TMP/other.tar"
+check "the emulated nodes stay equal" report '[.notes[] | select(.id == "emulated")][0].text | test("^The emulated nodes are equal parts of one machine\\. ")'
 made unshaped2 2 "${share[@]}" transfer=8000000
 check "a link that is not shaped" render "$TMP/unshaped2.tar"
 check "is said" report '.node_label == "emulated nodes: 0.25 core each, links not shaped"'

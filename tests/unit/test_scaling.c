@@ -291,6 +291,9 @@ static void test_repetitions(void **state)
     assert_int_equal(p->step.mean_ns, 100); /* every step counts once: (20*80 + 40*110) / 60 */
     assert_string_equal(f.rep.runs[0].label, "1 node (run 1 of 2)");
     assert_true(near(repetition_spread(&f.rep, p), 0.3)); /* (110 - 80) / 100 */
+    f.rep.runs[1].step.mean_ns = 0;                       /* one that ended before its first step is no repetition */
+    assert_true(repetition_spread(&f.rep, p) == 0);
+    f.rep.runs[1].step.mean_ns = 110;
     assert_non_null(find_note(&f.rep, NOTE_REPETITIONS));
     assert_true(f.rep.series[0].points[1].speedup_interval.hi > 1.2 * f.rep.series[0].points[1].speedup_interval.lo);
     release(&f);
