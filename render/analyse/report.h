@@ -379,8 +379,9 @@ struct report {
     enum counted_unit unit;       /* what node counts count */
     const char *node_label;       /* "emulated nodes", "Slurm nodes on one kernel", ...; "" = separate machines */
     const char *headline, *support, *first_action, *how_sure; /* narrative.md order; support etc. may be "" */
-    const char *first_command;  /* what a shell can be given to try first_action here; "" = there is none */
-    const char *first_expected; /* "A step should take about 101 ms instead of 178 ms (estimate)."; "" no forecast */
+    const char *first_command; /* what a shell can be given to try first_action here; "" = there is none */
+    const char
+        *first_expected; /* "The median step should take about 101 ms instead of 178 ms (estimate)."; "" no forecast */
     int has_first_forecast;
     int64_t first_forecast_ns;  /* of the median step */
     const char *first_words;    /* first_action without "What to do first: ", for below a heading */

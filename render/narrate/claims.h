@@ -71,7 +71,8 @@ const struct series_point *previous_point(const struct report *rep, const struct
  *  change that has a command, else the first. NULL: nothing; only communication has such.
  *  Test: tests/unit/test_trials.c */
 const struct trial *claim_trial(const struct report *rep, const struct claim *c);
-/** claim_expected - "A step should take about 101 ms instead of 178 ms (estimate)." of such a trial; "" no forecast. */
+/** claim_expected - "The median step should take about 101 ms instead of 178 ms (estimate)." of such a trial; "" no
+ * forecast. */
 const char *claim_expected(struct report *rep, const struct claim *c);
 /** action_sentence - "Give ... (dcrnn-train)", first letter large, no full stop. */
 const char *action_sentence(struct report *rep, struct action a);

@@ -124,8 +124,8 @@ const char *claim_expected(struct report *rep, const struct claim *c)
     const struct trial *t = claim_trial(rep, c);
     return !t || !t->has_forecast
                ? ""
-               : report_text(rep, "A step should take about %s instead of %s (estimate).", fmt_time(t->step_ns).text,
-                             fmt_time(tried_run(rep, c)->step.median_ns).text);
+               : report_text(rep, "The median step should take about %s instead of %s (estimate).",
+                             fmt_time(t->step_ns).text, fmt_time(tried_run(rep, c)->step.median_ns).text);
 }
 
 const char *action_sentence(struct report *rep, struct action a)

@@ -171,7 +171,7 @@ static void test_commands(void **state)
     /* communication limits: the first of them is the advice */
     assert_int_equal(rep.claims[rep.first_claim].cls, CLASS_COMMUNICATION);
     assert_ptr_equal(rep.first_command, t->command);
-    assert_string_equal(rep.first_expected, "A step should take about 263 ns instead of 264 ns (estimate).");
+    assert_string_equal(rep.first_expected, "The median step should take about 263 ns instead of 264 ns (estimate).");
     report_free(&rep);
     run_free(r);
 }
