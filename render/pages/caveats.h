@@ -6,7 +6,7 @@
 #include "render/analyse/report.h"
 
 struct caveat {
-    const struct note *note; /* NULL: how the archive is incomplete */
+    const struct note *note;  /* NULL: how the archive is incomplete */
     const char *text, *words; /* with the label of its run in front, and without */
     int is_shown;             /* 0: folded away */
 };
