@@ -1,5 +1,5 @@
-/* recorder.h - what the collector says of its recorders and monitors, as it writes it: "ok", "nothing recorded because
- * ...", "absent: ...", "n/a because ...". The only place that reads these. */
+/* recorder.h - what the collector says of its recorders and monitors, in the words that it writes into an archive
+ * ("ok", "absent: ..."). The only place that reads these. */
 #ifndef RENDER_READ_RECORDER_H
 #define RENDER_READ_RECORDER_H
 

@@ -101,7 +101,7 @@ static void put_file(struct site *s, const char *path, struct dcr_buf *out)
     if (is_read) {
         const char *slash = strrchr(path, '/');
         dcr_buf_printf(out, " id=\"file%d\" download=\"", number);
-        html_attribute(out, slash ? slash + 1 : path);
+        html_text(out, slash ? slash + 1 : path);
         dcr_buf_printf(out, "\" href=\"data:%s;base64,", type_of(path));
         base64_add(out, bytes.data, bytes.len);
         dcr_buf_putc(out, '"');

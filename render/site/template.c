@@ -289,7 +289,7 @@ static int put_value(const struct template *t, struct rendering *r, const struct
     else if (p->kind == PIECE_PROSE)
         html_prose(r->out, text);
     else
-        html_attribute(r->out, text);
+        html_text(r->out, text);
     return 0;
 }
 

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static void put_escaped(struct dcr_buf *out, const char *text, int quotes)
+void html_text(struct dcr_buf *out, const char *text)
 {
     while (*text) {
         char c[5];
@@ -22,23 +22,13 @@ static void put_escaped(struct dcr_buf *out, const char *text, int quotes)
             dcr_buf_puts(out, "&lt;");
         else if (code == '>')
             dcr_buf_puts(out, "&gt;");
-        else if (quotes && code == '"')
+        else if (code == '"')
             dcr_buf_puts(out, "&quot;");
-        else if (quotes && code == '\'')
+        else if (code == '\'')
             dcr_buf_puts(out, "&#39;");
         else
             dcr_buf_puts(out, c);
     }
-}
-
-void html_text(struct dcr_buf *out, const char *text)
-{
-    put_escaped(out, text, 0);
-}
-
-void html_attribute(struct dcr_buf *out, const char *text)
-{
-    put_escaped(out, text, 1);
 }
 
 /* The option that begins here: "--" and what may follow in a long option's name. returns  its bytes, 0 for none */
@@ -72,7 +62,7 @@ void html_prose(struct dcr_buf *out, const char *text)
     for (const char *s = text; *s;) {
         size_t n = s == text || s[-1] == ' ' || s[-1] == '(' ? option_length(s) : 0;
         if (n) {
-            html_attribute(out, dcr_buf_text(&run));
+            html_text(out, dcr_buf_text(&run));
             dcr_buf_clear(&run);
             dcr_buf_printf(out, "<code>%.*s</code>", (int)n, s);
             s += n;
@@ -83,7 +73,7 @@ void html_prose(struct dcr_buf *out, const char *text)
             dcr_buf_putc(&run, *s++);
         }
     }
-    html_attribute(out, dcr_buf_text(&run));
+    html_text(out, dcr_buf_text(&run));
     if (run.failed)
         out->failed = 1;
     dcr_buf_release(&run);

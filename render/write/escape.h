@@ -5,11 +5,9 @@
 
 #include "lib/buf.h"
 
-/** html_text - between tags: & < > are escaped; line breaks and tabs stay. */
+/** html_text - between tags or inside a quoted attribute value: & < > " ' are escaped; line breaks and tabs stay. */
 void html_text(struct dcr_buf *out, const char *text);
-/** html_attribute - inside a quoted attribute value, also good between tags: & < > " ' are escaped. */
-void html_attribute(struct dcr_buf *out, const char *text);
-/** html_prose - a sentence of the report: as html_attribute, program options ("--batch") set as code that does not
+/** html_prose - a sentence of the report: as html_text, program options ("--batch") set as code that does not
  * break, and no break between a number and its unit. */
 void html_prose(struct dcr_buf *out, const char *text);
 /** html_url - a relative link: everything but letters, digits and - . _ ~ / # is percent-encoded, the colon too: no
