@@ -168,12 +168,16 @@ static void test_text_tables(void **state)
     doc_release(&d);
 }
 
-static void without_quot(struct dcr_buf *b)
+/* cmark and write_html escape different quotation marks: all become '"'. */
+static void one_quote(struct dcr_buf *b)
 {
-    for (char *at = b->data; at && (at = strstr(at, "&quot;")); at++) {
-        *at = '"';
-        memmove(at + 1, at + 6, strlen(at + 6) + 1);
-    }
+    static const char *const forms[] = {"&quot;", "&#39;", "'"};
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
+        for (char *at = b->data; at && (at = strstr(at, forms[i])); at++) {
+            size_t n = strlen(forms[i]);
+            *at = '"';
+            memmove(at + 1, at + n, strlen(at + n) + 1);
+        }
 }
 
 /* A reader of the Markdown sees what the HTML shows, whatever a text holds. */
@@ -205,7 +209,8 @@ static void test_markdown_reads_as_html(void **state)
         write_markdown(&d, &markdown);
         write_html(&d, &written);
         assert_int_equal(markdown_to_html(dcr_buf_text(&markdown), markdown.len, &read, NULL), 0);
-        without_quot(&read);
+        one_quote(&read);
+        one_quote(&written);
         assert_string_equal(dcr_buf_text(&read), dcr_buf_text(&written));
         dcr_buf_release(&markdown);
         dcr_buf_release(&read);
