@@ -10,7 +10,7 @@
 #include <string.h>
 
 /* What has been said, so that GPUs of which the same is true share one note. */
-struct said {
+struct told {
     const char *text; /* without the GPU */
     const char *who;  /* the first GPU */
     int n_gpus, note; /* note: index into r->notes */
@@ -18,7 +18,7 @@ struct said {
 struct notes {
     struct report *rep;
     struct run_result *r;
-    struct said said[RUN_MAX_NOTES];
+    struct told said[RUN_MAX_NOTES];
     int n_said;
     int is_torch; /* its words fit */
 };
@@ -32,7 +32,7 @@ static const char *who(struct report *rep, const struct run *run, const struct r
 static void note(struct notes *x, const struct run_device *d, const char *text)
 {
     struct run_result *r = x->r;
-    struct said *s = x->said;
+    struct told *s = x->said;
     while (s < x->said + x->n_said && strcmp(s->text, text) != 0)
         s++;
     if (s < x->said + x->n_said) {
@@ -40,7 +40,7 @@ static void note(struct notes *x, const struct run_device *d, const char *text)
         r->notes[s->note] =
             report_text(x->rep, "%s, and alike %s: %s", s->who, fmt_count(s->n_gpus - 1, "other GPU").text, text);
     } else if (r->n_notes < RUN_MAX_NOTES && x->n_said < RUN_MAX_NOTES) {
-        *s = (struct said){text, who(x->rep, r->run, d), 1, r->n_notes};
+        *s = (struct told){text, who(x->rep, r->run, d), 1, r->n_notes};
         x->n_said++;
         r->notes[r->n_notes++] = report_text(x->rep, "%s: %s", s->who, text);
     }

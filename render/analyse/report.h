@@ -43,8 +43,9 @@ struct grounds {
 struct claim {
     const char *id; /* stable: "4node-<run id>.communication" or "series0.limit" */
     enum cause_class cls;
-    int run;    /* index into report.runs, -1 = about a series */
-    int series; /* index into report.series, -1 = about one run */
+    int run;          /* index into report.runs, -1 = about a series */
+    int series;       /* index into report.series, -1 = about one run */
+    struct said said; /* the finding; headline.id PHRASE_NONE while its sentence is composed otherwise */
     const char *sentence;
     const char *support; /* further sentences, "" none */
     struct number *numbers;
@@ -264,6 +265,7 @@ struct series {
     enum law_id extrapolated_by;
     struct reason extrapolation_why; /* why there is none */
     int limit_claim;                 /* index into report.claims: what limits scaling; -1 none */
+    struct said said;                /* the finding */
     const char *headline, *support, *scaling_text, *beyond_text; /* sentences; "" none */
 };
 

@@ -4,7 +4,7 @@
 #define RENDER_ANALYSE_RUN_RESULT_H
 
 #include "render/analyse/roof_bound.h"
-#include "render/model/reason.h"
+#include "render/model/phrase.h"
 #include "render/model/run.h"
 
 #include <stdint.h>
@@ -428,6 +428,7 @@ struct run_result {
     int has_accuracy;                       /* metrics.csv has losses */
     struct class_result classes[N_CLASSES]; /* index = enum cause_class */
     int claims[N_CLASSES], n_claims; /* indices into report.claims, by predicted gain; the first two are the verdict */
+    struct said said;                /* the finding; headline.id PHRASE_NONE while the sentence is composed otherwise */
     const char *headline;            /* one sentence for this run */
     int is_headline_placed;          /* it begins with where it holds: "At 4 nodes", "In this run" */
     const char *support;

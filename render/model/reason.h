@@ -10,7 +10,8 @@ struct reason;
 enum slot_kind {
     SLOT_NONE = 0,
     SLOT_COUNT,   /* a whole number; a template may give it a noun */
-    SLOT_TIME,    /* ns */
+    SLOT_THINGS,  /* a count with its own noun: "4 nodes", or "4 ranks" where ranks are what a series counts */
+    SLOT_TIME,    /* ns; all times of a sentence are printed in the unit of the longest */
     SLOT_PERCENT, /* a ratio that reads as "34 %" */
     SLOT_RATIO,   /* "0.84" */
     SLOT_FACTOR,  /* "1.92x" */
@@ -23,6 +24,7 @@ enum slot_kind {
 /* What a sentence is filled with. Names and reasons are borrowed: they live as long as what they are a slot of. */
 struct slot {
     enum slot_kind kind;
+    const char *noun; /* of SLOT_THINGS, singular */
     union {
         int64_t count; /* also ns */
         double real;
@@ -31,7 +33,7 @@ struct slot {
     };
 };
 
-enum { SLOTS_MAX = 5 };
+enum { SLOTS_MAX = 6 };
 
 enum reason_code {
     REASON_NONE = 0, /* nothing is missing: the value holds */
@@ -54,6 +56,10 @@ struct reason {
 static inline struct slot slot_count(int64_t n)
 {
     return (struct slot){.kind = SLOT_COUNT, .count = n};
+}
+static inline struct slot slot_things(int64_t n, const char *noun)
+{
+    return (struct slot){.kind = SLOT_THINGS, .noun = noun, .count = n};
 }
 static inline struct slot slot_time(int64_t ns)
 {

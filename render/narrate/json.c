@@ -68,6 +68,7 @@ static json_t *claim_object(const struct report *rep, const struct claim *c)
     value_set(o, "class", value_string(class_key(c->cls)));
     value_set(o, "run", c->run >= 0 ? value_string(rep->runs[c->run].slug) : json_null());
     value_set(o, "series", value_int(c->series >= 0, c->series));
+    value_set(o, "finding", value_text(say_finding(&c->said)));
     value_set(o, "sentence", value_string(c->sentence));
     value_set(o, "support", value_text(c->support));
     value_set(o, "numbers", numbers);
@@ -269,6 +270,7 @@ static json_t *series_object(const struct report *rep, const struct series *s)
     value_set(o, "all_reduce", all_reduce_object(&s->all_reduce));
     value_set(o, "extrapolation", extrapolation(s));
     value_set(o, "limit_claim", s->limit_claim >= 0 ? value_string(rep->claims[s->limit_claim].id) : json_null());
+    value_set(o, "finding", value_text(say_finding(&s->said)));
     value_set(o, "headline", value_text(s->headline));
     value_set(o, "support", value_text(s->support));
     value_set(o, "scaling_text", value_text(s->scaling_text));

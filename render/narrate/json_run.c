@@ -4,6 +4,7 @@
 
 #include "render/analyse/analyse.h"
 #include "render/analyse/trials.h"
+#include "render/say/say.h"
 
 #include <math.h>
 #include <string.h>
@@ -487,6 +488,7 @@ json_t *run_json(const struct run_result *r)
     value_set(o, "n_nodes", value_int(r->n_nodes > 0, r->n_nodes));
     value_set(o, "n_ranks", value_int(r->n_ranks > 0, r->n_ranks));
     value_set(o, "series", value_int(r->series >= 0, r->series));
+    value_set(o, "finding", value_text(say_finding(&r->said)));
     value_set(o, "headline", value_text(r->headline));
     value_set(o, "support", value_text(r->support));
     value_set(o, "confidence", value_string(confidence_word(r->confidence)));

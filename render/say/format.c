@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -46,6 +47,26 @@ struct fmt fmt_time(int64_t ns)
     if (a < 999.5e6)
         return with_unit((double)ns / 1e6, "ms");
     return with_unit((double)ns / 1e9, "s");
+}
+
+struct fmt fmt_time_beside(int64_t ns, int64_t longest_ns)
+{
+    static const struct {
+        double below_ns, ns;
+        const char *unit;
+    } units[] = {{999.5, 1, "ns"}, {999.5e3, 1e3, "us"}, {999.5e6, 1e6, "ms"}, {HUGE_VAL, 1e9, "s"}};
+    int u = 0;
+    while (fabs((double)longest_ns) >= units[u].below_ns)
+        u++;
+    double value = (double)ns / units[u].ns;
+    struct fmt f;
+    if (u == 0)
+        return fmt_time(ns);
+    if (fabs(value) >= 0.0095)
+        snprintf(f.text, sizeof f.text, "%.*f %s", decimals(value) < 2 ? decimals(value) : 2, value, units[u].unit);
+    else
+        snprintf(f.text, sizeof f.text, "%s %s", ns == 0 ? "0" : value < 0 ? "> -0.01" : "< 0.01", units[u].unit);
+    return f;
 }
 
 struct fmt fmt_ms(int64_t ns)

@@ -14,6 +14,9 @@ int fmt_is_same(struct fmt a, struct fmt b);
 
 /** fmt_time - "184 ms", "3.42 s", "12.1 us", "850 ns"; up to 3 significant digits; negative times keep their sign. */
 struct fmt fmt_time(int64_t ns);
+/** fmt_time_beside - in the unit in which fmt_time prints longest_ns, two decimals at most: "0.84 ms" beside "56.0 ms",
+ * "< 0.01 ms" of what is shorter. */
+struct fmt fmt_time_beside(int64_t ns, int64_t longest_ns);
 /** fmt_ms - as a number of milliseconds without unit, for table columns headed "ms": "184", "3.42". */
 struct fmt fmt_ms(int64_t ns);
 /** fmt_percent - ratio 0..1 as "34 %": no decimals from 10 % on, one below; "0 %" only for an exact 0, else "< 0.1 %";

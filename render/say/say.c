@@ -3,6 +3,7 @@
 
 #include "render/say/format.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define NA_BECAUSE "n/a because "
@@ -21,6 +22,10 @@
 #define COUNT(name_)             \
     {                            \
         SLOT_COUNT, #name_, NULL \
+    }
+#define THINGS(name_, noun_)       \
+    {                              \
+        SLOT_THINGS, #name_, noun_ \
     }
 #define TIME(name_)             \
     {                           \
@@ -62,6 +67,13 @@ static const struct reason_row table[N_REASONS] = {
 #undef R
 };
 
+static const struct phrase_row phrases[N_PHRASES] = {
+    [PHRASE_NONE] = {"NONE", NO_SLOTS, ""},
+#define P(id, slots, text) [PHRASE_##id] = {#id, slots, text},
+#include "render/say/phrases.def"
+#undef P
+};
+
 const struct reason_row *say_row(enum reason_code code)
 {
     return &table[code];
@@ -72,14 +84,18 @@ void say_put_clause(struct dcr_buf *out, const struct reason *why)
     say_fill(out, table[why->code].clause, table[why->code].slots, why->slot);
 }
 
-static void put_slot(struct dcr_buf *out, const struct slot *s)
+/* longest_ns: of the sentence, which chooses the unit. */
+static void put_slot(struct dcr_buf *out, const struct slot *s, int64_t longest_ns)
 {
     switch (s->kind) {
     case SLOT_COUNT:
         dcr_buf_printf(out, "%lld", (long long)s->count);
         break;
+    case SLOT_THINGS:
+        dcr_buf_puts(out, fmt_count(s->count, s->noun).text);
+        break;
     case SLOT_TIME:
-        dcr_buf_puts(out, fmt_time(s->count).text);
+        dcr_buf_puts(out, fmt_time_beside(s->count, longest_ns).text);
         break;
     case SLOT_PERCENT:
         dcr_buf_puts(out, fmt_percent(s->real).text);
@@ -116,14 +132,25 @@ static int slot_called(const struct slot_row *rows, const char *at, size_t len)
     return -1;
 }
 
+static int64_t longest_time(const struct slot *slots)
+{
+    int64_t most = 0;
+    for (int i = 0; i < SLOTS_MAX; i++)
+        if (slots[i].kind == SLOT_TIME && llabs(slots[i].count) > most)
+            most = llabs(slots[i].count);
+    return most;
+}
+
 void say_fill(struct dcr_buf *out, const char *text, const struct slot_row *rows, const struct slot *slots)
 {
+    int64_t longest_ns = longest_time(slots);
     for (const char *open; (open = strchr(text, '{')) != NULL;) {
         const char *name = open + 1, *end = name + strcspn(name, "}"), *name_end = name + strcspn(name, ":|}");
         dcr_buf_add(out, text, (size_t)(open - text));
         text = *end ? end + 1 : end;
         int i = slot_called(rows, name, (size_t)(name_end - name));
-        if (i < 0 || !*end || slots[i].kind != rows[i].kind || (*name_end != '}' && rows[i].kind != SLOT_COUNT)) {
+        if (i < 0 || !*end || slots[i].kind != rows[i].kind ||
+            (*name_end != '}' && rows[i].kind != SLOT_COUNT && rows[i].kind != SLOT_THINGS)) {
             dcr_buf_add(out, open, (size_t)(text - open));
             continue;
         }
@@ -141,7 +168,7 @@ void say_fill(struct dcr_buf *out, const char *text, const struct slot_row *rows
             dcr_buf_add(out, word, (size_t)(word_end - word));
             break;
         default:
-            put_slot(out, &slots[i]);
+            put_slot(out, &slots[i], longest_ns);
         }
     }
     dcr_buf_puts(out, text);
@@ -178,16 +205,65 @@ const char *say_clause(struct dcr_arena *a, const struct reason *why)
     return kept(a, &b);
 }
 
-/* Sample values of a row: counts differ from each other, or all are 1. */
-static struct reason sample_of(enum reason_code code, int are_one)
+const struct phrase_row *say_phrase_row(enum phrase_id id)
 {
-    static const int64_t counts[SLOTS_MAX] = {3, 4, 8, 16, 64};
+    return &phrases[id];
+}
+
+const char *say_phrases(struct dcr_arena *a, const struct phrase *p, int n)
+{
+    struct dcr_buf b = {0};
+    for (int i = 0; i < n; i++)
+        if (p[i].id != PHRASE_NONE) {
+            dcr_buf_puts(&b, b.len ? " " : "");
+            say_fill(&b, phrases[p[i].id].text, phrases[p[i].id].slots, p[i].slot);
+        }
+    return kept(a, &b);
+}
+
+const char *say_phrase(struct dcr_arena *a, const struct phrase *p)
+{
+    return say_phrases(a, p, 1);
+}
+
+const char *say_headline(struct dcr_arena *a, const struct said *s)
+{
+    struct dcr_buf b = {0};
+    if (s->headline.id == PHRASE_NONE)
+        return "";
+    const struct phrase_row *row = &phrases[s->headline.id];
+    say_fill(&b, row->text, row->slots, s->headline.slot);
+    dcr_buf_putc(&b, '.');
+    return kept(a, &b);
+}
+
+const char *say_support(struct dcr_arena *a, const struct said *s)
+{
+    return say_phrases(a, s->support, SAID_MAX);
+}
+
+const char *say_finding(const struct said *s)
+{
+    return s->headline.id == PHRASE_NONE ? "" : phrases[s->headline.id].id;
+}
+
+const char *say_list(struct dcr_arena *a, const char *const *items, int n)
+{
+    struct dcr_buf b = {0};
+    for (int i = 0; i < n; i++)
+        dcr_buf_printf(&b, "%s%s", i == 0 ? "" : i == n - 1 ? " and " : ", ", items[i]);
+    return kept(a, &b);
+}
+
+/* Sample values of a row: counts differ from each other, or all are 1. */
+static void put_samples(const struct slot_row *rows, int are_one, struct slot *out)
+{
+    static const int64_t counts[SLOTS_MAX] = {3, 4, 8, 16, 64, 128};
     static const struct reason inner = {.code = REASON_NO_LAUNCHES};
-    struct reason r = {.code = code};
-    const struct slot_row *rows = table[code].slots;
     for (int i = 0; i < SLOTS_MAX && rows[i].name; i++) {
         const struct slot of_kind[] = {[SLOT_COUNT] = slot_count(are_one ? 1 : counts[i]),
-                                       [SLOT_TIME] = slot_time(184000000),
+                                       [SLOT_THINGS] = slot_things(are_one ? 1 : counts[i], rows[i].sample),
+                                       [SLOT_TIME] = slot_time(184000000 / (i + 1)),
                                        [SLOT_PERCENT] = slot_percent(0.34),
                                        [SLOT_RATIO] = slot_ratio(1.43),
                                        [SLOT_FACTOR] = slot_factor(1.92),
@@ -195,13 +271,15 @@ static struct reason sample_of(enum reason_code code, int are_one)
                                        [SLOT_BYTES] = slot_bytes(1.2e6),
                                        [SLOT_NAME] = slot_name(rows[i].sample),
                                        [SLOT_REASON] = slot_reason(&inner)};
-        r.slot[i] = of_kind[rows[i].kind];
+        out[i] = of_kind[rows[i].kind];
     }
-    return r;
 }
 
-static int has_plural(const char *text)
+static int has_plural(const char *text, const struct slot_row *rows)
 {
+    for (int i = 0; i < SLOTS_MAX && rows[i].name; i++)
+        if (rows[i].kind == SLOT_THINGS)
+            return 1;
     while ((text = strchr(text, '{')) != NULL) {
         text += strcspn(text, ":|}");
         if (*text == ':' || *text == '|')
@@ -210,16 +288,35 @@ static int has_plural(const char *text)
     return 0;
 }
 
+static void put_phrase_samples(struct dcr_buf *out, const struct phrase_row *row)
+{
+    for (int are_one = 0; are_one <= has_plural(row->text, row->slots); are_one++) {
+        struct slot samples[SLOTS_MAX] = {0};
+        put_samples(row->slots, are_one, samples);
+        dcr_buf_printf(out, "%s: ", row->id);
+        say_fill(out, row->text, row->slots, samples);
+        dcr_buf_putc(out, '\n');
+    }
+}
+
+static void put_reason_samples(struct dcr_buf *out, enum reason_code code)
+{
+    const struct reason_row *row = &table[code];
+    for (int are_one = 0; are_one <= has_plural(row->clause, row->slots); are_one++) {
+        struct reason sample = {.code = code};
+        put_samples(row->slots, are_one, sample.slot);
+        dcr_buf_printf(out, "%-2s %s: ", row->mark, row->id);
+        say_put_reason(out, &sample);
+        dcr_buf_putc(out, '\n');
+    }
+}
+
 void say_phrasebook(struct dcr_buf *out)
 {
-    dcr_buf_puts(out, "Reasons: why a value is missing, and its mark in tables\n\n");
-    for (int code = REASON_NONE + 1; code < N_REASONS; code++) {
-        const struct reason_row *row = &table[code];
-        for (int are_one = 0; are_one <= has_plural(row->clause); are_one++) {
-            struct reason sample = sample_of((enum reason_code)code, are_one);
-            dcr_buf_printf(out, "%-2s %s: ", row->mark, row->id);
-            say_put_reason(out, &sample);
-            dcr_buf_putc(out, '\n');
-        }
-    }
+    dcr_buf_puts(out, "Phrases: the sentences of findings\n\n");
+    for (int id = PHRASE_NONE + 1; id < N_PHRASES; id++)
+        put_phrase_samples(out, &phrases[id]);
+    dcr_buf_puts(out, "\nReasons: why a value is missing, and its mark in tables\n\n");
+    for (int code = REASON_NONE + 1; code < N_REASONS; code++)
+        put_reason_samples(out, (enum reason_code)code);
 }

@@ -1,4 +1,4 @@
-/* say.h - templates with named slots become text. Reasons are rows of reasons.def.
+/* say.h - templates with named slots become text. Reasons are rows of reasons.def, sentences rows of phrases.def.
  *
  * A template names its slots in braces:
  *   {ranks}             the slot as its kind prints it (format.h): "4", "184 ms", "34 %", "1.92x"
@@ -10,13 +10,13 @@
 
 #include "lib/arena.h"
 #include "lib/buf.h"
-#include "render/model/reason.h"
+#include "render/model/phrase.h"
 
 /* A slot as its row declares it; name NULL ends the list. */
 struct slot_row {
     enum slot_kind kind;
     const char *name;
-    const char *sample; /* of SLOT_NAME, for the phrasebook */
+    const char *sample; /* of SLOT_NAME and SLOT_THINGS, for the phrasebook */
 };
 
 /* A row of reasons.def. */
@@ -27,11 +27,36 @@ struct reason_row {
     const char *clause;
 };
 
+/* A row of phrases.def. */
+struct phrase_row {
+    const char *id; /* "SCALING_GOOD" */
+    struct slot_row slots[SLOTS_MAX + 1];
+    const char *text;
+};
+
+/** say_phrase_row - of PHRASE_NONE one of empty texts. */
+const struct phrase_row *say_phrase_row(enum phrase_id id);
+/** say_phrase - the sentence; "" of PHRASE_NONE.   gives; lives as long as the arena */
+const char *say_phrase(struct dcr_arena *a, const struct phrase *p);
+/** say_phrases - several sentences, a space between them; those of PHRASE_NONE are left out.
+ *  p  shape (n) */
+const char *say_phrases(struct dcr_arena *a, const struct phrase *p, int n);
+/** say_headline - of a finding, as a sentence with its full stop; "" of PHRASE_NONE. */
+const char *say_headline(struct dcr_arena *a, const struct said *s);
+/** say_support - its sentences of support; "" of none. */
+const char *say_support(struct dcr_arena *a, const struct said *s);
+/** say_finding - the name of what is found: that of the headline's row; "" of PHRASE_NONE. */
+const char *say_finding(const struct said *s);
+/** say_list - "a", "a and b", "a, b and c"; "" of none.
+ *  items  shape (n) */
+const char *say_list(struct dcr_arena *a, const char *const *items, int n);
+
 /** say_row - the row of a code; of REASON_NONE one of empty texts. */
 const struct reason_row *say_row(enum reason_code code);
 /** say_fill - appends a template with its slots filled. A slot that is not declared, or is not of the declared kind,
  *  stays as it stands in the template.
- *  rows     shape (as many as slots, then name NULL), in their order */
+ *  rows     shape (as many as there are slots, then name NULL), in their order
+ *  slots    shape (SLOTS_MAX) */
 void say_fill(struct dcr_buf *out, const char *text, const struct slot_row *rows, const struct slot *slots);
 /** say_put_reason - appends "n/a because ..."; nothing of REASON_NONE. */
 void say_put_reason(struct dcr_buf *out, const struct reason *why);

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# All prose of reasons.def with sample values against tests/golden/phrasebook.txt. ACCEPT=1 (make golden-accept) writes it anew:
+# All prose of phrases.def and reasons.def with sample values against tests/golden/phrasebook.txt. ACCEPT=1 (make golden-accept) writes it anew:
 # read the difference as a reader of reports before committing it.
 . tests/lib/tap.sh
 
@@ -8,4 +8,5 @@ check_status 0 "dcreport prints the phrasebook" "$BIN/dcreport" --phrasebook
 mv "$TMP/tap.out" "$TMP/phrasebook.txt"
 [ -z "${ACCEPT:-}" ] || cp "$TMP/phrasebook.txt" $expected
 check "the phrasebook is as it was read" diff -u $expected "$TMP/phrasebook.txt"
+check "its sentences keep the rules of language" python3 tests/lib/voice.py phrasebook "$TMP/phrasebook.txt"
 finish

@@ -1,4 +1,4 @@
-/* test_say.c - templates and their slots (render/say/say.h), and the rows of reasons.def. */
+/* test_say.c - templates and their slots (render/say/say.h), and the rows of reasons.def and phrases.def. */
 #include "lib/buf.h"
 #include "render/say/say.h"
 
@@ -17,7 +17,7 @@ static const struct slot_row rows[] = {
 
 static void expect(const char *text, int64_t ranks, const char *filled)
 {
-    const struct slot slots[] = {slot_count(ranks), slot_time(184000000), slot_name("{step}")};
+    const struct slot slots[SLOTS_MAX] = {slot_count(ranks), slot_time(184000000), slot_name("{step}")};
     struct dcr_buf b = {0};
     say_fill(&b, text, rows, slots);
     assert_string_equal(dcr_buf_text(&b), filled);
@@ -43,14 +43,14 @@ static void test_kinds(void **state)
     static const struct slot_row all[] = {{SLOT_PERCENT, "a", NULL}, {SLOT_RATIO, "b", NULL},  {SLOT_FACTOR, "c", NULL},
                                           {SLOT_NUMBER, "d", NULL},  {SLOT_REASON, "e", NULL}, {SLOT_NONE, NULL, NULL}};
     static const struct reason why = {.code = REASON_ONE_RANK};
-    const struct slot slots[] = {slot_percent(0.34), slot_ratio(0.84), slot_factor(1.92), slot_number(12300),
-                                 slot_reason(&why)};
+    const struct slot slots[SLOTS_MAX] = {slot_percent(0.34), slot_ratio(0.84), slot_factor(1.92), slot_number(12300),
+                                          slot_reason(&why)};
     struct dcr_buf b = {0};
     say_fill(&b, "{a} {b} {c} {d} {e}", all, slots);
     assert_string_equal(dcr_buf_text(&b), "34 % 0.84 1.92x 12,300 one rank waits for nobody");
     dcr_buf_clear(&b);
-    const struct slot other = slot_bytes(1.2e6); /* of another kind than its row declares */
-    say_fill(&b, "{a}", all, &other);
+    const struct slot other[SLOTS_MAX] = {slot_bytes(1.2e6)}; /* of another kind than its row declares */
+    say_fill(&b, "{a}", all, other);
     assert_string_equal(dcr_buf_text(&b), "{a}");
     dcr_buf_release(&b);
 }
@@ -67,30 +67,35 @@ static void test_reason(void **state)
     dcr_arena_release(&a);
 }
 
-/* Every slot that a clause names is declared, every declared one is named, and the clause is one: no capital that a
- * sentence begins with, no full stop. */
-static void test_rows(void **state)
+/* Every slot that a template names is declared, and every declared one is named. */
+static void check_slots(const char *id, const char *text, const struct slot_row *slots)
+{
+    int n_named[SLOTS_MAX] = {0};
+    for (const char *at = text; (at = strchr(at, '{')) != NULL; at++) {
+        size_t len = strcspn(at + 1, ":|}");
+        int found = -1;
+        for (int i = 0; i < SLOTS_MAX && slots[i].name; i++)
+            if (strlen(slots[i].name) == len && strncmp(slots[i].name, at + 1, len) == 0)
+                found = i;
+        if (found < 0 || !strchr(at, '}'))
+            fail_msg("%s: no slot %.*s", id, (int)len + 1, at);
+        n_named[found]++;
+    }
+    for (int i = 0; i < SLOTS_MAX && slots[i].name; i++) {
+        if (!n_named[i])
+            fail_msg("%s: {%s} is declared and not named", id, slots[i].name);
+        assert_true((slots[i].kind == SLOT_NAME || slots[i].kind == SLOT_THINGS) == (slots[i].sample != NULL));
+    }
+}
+
+/* A reason is a clause: it begins with no capital and ends with no full stop. */
+static void test_reason_rows(void **state)
 {
     (void)state;
     for (int code = REASON_NONE + 1; code < N_REASONS; code++) {
         const struct reason_row *row = say_row((enum reason_code)code);
-        int n_named[SLOTS_MAX] = {0};
         assert_true(strlen(row->mark) == 1 && strchr("GOSRCFHLNX", *row->mark));
-        for (const char *at = row->clause; (at = strchr(at, '{')) != NULL; at++) {
-            size_t len = strcspn(at + 1, ":|}");
-            int found = -1;
-            for (int i = 0; i < SLOTS_MAX && row->slots[i].name; i++)
-                if (strlen(row->slots[i].name) == len && strncmp(row->slots[i].name, at + 1, len) == 0)
-                    found = i;
-            if (found < 0 || !strchr(at, '}'))
-                fail_msg("%s: no slot %.*s", row->id, (int)len + 1, at);
-            n_named[found]++;
-        }
-        for (int i = 0; i < SLOTS_MAX && row->slots[i].name; i++) {
-            if (!n_named[i])
-                fail_msg("%s: {%s} is declared and not named", row->id, row->slots[i].name);
-            assert_true((row->slots[i].kind == SLOT_NAME) == (row->slots[i].sample != NULL));
-        }
+        check_slots(row->id, row->clause, row->slots);
         size_t n = strlen(row->clause);
         if (n == 0 || row->clause[n - 1] == '.' || row->clause[n - 1] == ' ' || strstr(row->clause, "  ") ||
             strncmp(row->clause, "n/a", 3) == 0 || strncmp(row->clause, "because", 7) == 0)
@@ -98,8 +103,58 @@ static void test_rows(void **state)
     }
 }
 
-/* Codes that the C files name, by nftw. */
-static char is_used[N_REASONS];
+static void test_phrase_rows(void **state)
+{
+    (void)state;
+    for (int id = PHRASE_NONE + 1; id < N_PHRASES; id++)
+        check_slots(say_phrase_row((enum phrase_id)id)->id, say_phrase_row((enum phrase_id)id)->text,
+                    say_phrase_row((enum phrase_id)id)->slots);
+}
+
+static void test_phrases(void **state)
+{
+    (void)state;
+    struct dcr_arena a = {0};
+    struct phrase p[] = {PHRASE(NONE), PHRASE(SCALING_GOOD, slot_things(4, "node"), slot_factor(3.8), slot_ratio(0.95)),
+                         PHRASE(NONE)};
+    assert_string_equal(say_phrase(&a, &p[0]), "");
+    assert_string_equal(say_phrases(&a, p, 3), say_phrase(&a, &p[1]));
+    assert_non_null(strstr(say_phrase(&a, &p[1]), "4 nodes"));
+    static const char *const items[] = {"a", "b", "c"};
+    assert_string_equal(say_list(&a, items, 0), "");
+    assert_string_equal(say_list(&a, items, 1), "a");
+    assert_string_equal(say_list(&a, items, 2), "a and b");
+    assert_string_equal(say_list(&a, items, 3), "a, b and c");
+    dcr_arena_release(&a);
+}
+
+/* All times of a sentence are in one unit. */
+static void test_times(void **state)
+{
+    (void)state;
+    static const struct slot_row of[] = {{SLOT_TIME, "a", NULL}, {SLOT_TIME, "b", NULL}, {SLOT_NONE, NULL, NULL}};
+    const struct slot times[SLOTS_MAX] = {slot_time(56000000), slot_time(840000), {0}};
+    const struct slot tiny[SLOTS_MAX] = {slot_time(56000000), slot_time(700), {0}};
+    struct dcr_buf b = {0};
+    say_fill(&b, "{a} and {b}; ", of, times);
+    say_fill(&b, "{a} and {b}", of, tiny);
+    assert_string_equal(dcr_buf_text(&b), "56.0 ms and 0.84 ms; 56.0 ms and < 0.01 ms");
+    dcr_buf_release(&b);
+}
+
+/* Reasons and phrases that the C files name, by nftw. */
+static char is_used[N_REASONS], is_phrase_used[N_PHRASES];
+
+static void mark_named(const char *name)
+{
+    size_t n = strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
+    for (int code = 1; code < N_REASONS && n; code++)
+        is_used[code] |= strlen(say_row((enum reason_code)code)->id) == n &&
+                         strncmp(say_row((enum reason_code)code)->id, name, n) == 0;
+    for (int id = 1; id < N_PHRASES && n; id++)
+        is_phrase_used[id] |= strlen(say_phrase_row((enum phrase_id)id)->id) == n &&
+                              strncmp(say_phrase_row((enum phrase_id)id)->id, name, n) == 0;
+}
 
 static int look_into(const char *path, const struct stat *st, int type, struct FTW *at)
 {
@@ -110,14 +165,12 @@ static int look_into(const char *path, const struct stat *st, int type, struct F
     FILE *f = fopen(path, "r");
     char line[512];
     assert_non_null(f);
-    while (fgets(line, sizeof line, f))
-        for (const char *s = line; (s = strstr(s, "REASON")) != NULL; s += 7) {
-            const char *name = s + 7;
-            size_t n = strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
-            for (int code = 1; code < N_REASONS && n; code++)
-                is_used[code] |= strlen(say_row((enum reason_code)code)->id) == n &&
-                                 strncmp(say_row((enum reason_code)code)->id, name, n) == 0;
-        }
+    while (fgets(line, sizeof line, f)) {
+        for (const char *s = line; (s = strstr(s, "REASON")) != NULL; s += 7)
+            mark_named(s + 7);
+        for (const char *s = line; (s = strstr(s, "PHRASE")) != NULL; s += 7)
+            mark_named(s + 7);
+    }
     fclose(f);
     return 0;
 }
@@ -129,6 +182,9 @@ static void test_every_row_is_used(void **state)
     for (int code = REASON_NONE + 1; code < N_REASONS; code++)
         if (!is_used[code])
             fail_msg("no file of render/ gives the reason %s", say_row((enum reason_code)code)->id);
+    for (int id = PHRASE_NONE + 1; id < N_PHRASES; id++)
+        if (!is_phrase_used[id])
+            fail_msg("no file of render/ says %s", say_phrase_row((enum phrase_id)id)->id);
 }
 
 /* With sample values nothing is left of the templates. */
@@ -145,11 +201,10 @@ static void test_phrasebook(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fill),
-        cmocka_unit_test(test_kinds),
-        cmocka_unit_test(test_reason),
-        cmocka_unit_test(test_rows),
-        cmocka_unit_test(test_every_row_is_used),
+        cmocka_unit_test(test_fill),        cmocka_unit_test(test_kinds),
+        cmocka_unit_test(test_reason),      cmocka_unit_test(test_reason_rows),
+        cmocka_unit_test(test_phrase_rows), cmocka_unit_test(test_phrases),
+        cmocka_unit_test(test_times),       cmocka_unit_test(test_every_row_is_used),
         cmocka_unit_test(test_phrasebook),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

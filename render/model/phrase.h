@@ -1,0 +1,44 @@
+/* phrase.h - a sentence of the report before it has words: which one, and what fills its slots. The words stand in
+ * render/say/phrases.def, a row each, and render/say/say.h makes the text. Findings are made of these, so that no
+ * decision reads a sentence. */
+#ifndef RENDER_MODEL_PHRASE_H
+#define RENDER_MODEL_PHRASE_H
+
+#include "render/model/reason.h"
+
+enum phrase_id {
+    PHRASE_NONE = 0, /* nothing is said */
+#define P(id, slots, text) PHRASE_##id,
+#include "render/say/phrases.def"
+#undef P
+    N_PHRASES
+};
+
+/* The slots are in the order of the row in phrases.def. */
+struct phrase {
+    enum phrase_id id;
+    struct slot slot[SLOTS_MAX];
+};
+
+/** PHRASE - a phrase by its id without the prefix, and its slots: PHRASE(SCALING_GOOD, slot_factor(3.8)).
+ */
+#define PHRASE(id_, ...) ((struct phrase){.id = PHRASE_##id_, .slot = {__VA_ARGS__}})
+
+enum { SAID_MAX = 4 };
+/* What a finding says: a headline, and the sentences that support it. Those of PHRASE_NONE are left out. */
+struct said {
+    struct phrase headline;
+    struct phrase support[SAID_MAX];
+};
+
+/** said_add - one more sentence of support behind those that are there. At most SAID_MAX: more are left out. */
+static inline void said_add(struct said *s, struct phrase p)
+{
+    for (int i = 0; i < SAID_MAX && p.id != PHRASE_NONE; i++)
+        if (s->support[i].id == PHRASE_NONE) {
+            s->support[i] = p;
+            return;
+        }
+}
+
+#endif

@@ -1,0 +1,159 @@
+#!/usr/bin/env python3
+"""Rules of language for the report's prose. Prints every sentence that breaks a rule and exits with 1.
+
+    voice.py phrasebook FILE        the rows under "Phrases" of `dcreport --phrasebook`
+    voice.py page FILE [--open N]   an HTML page: its open prose, and at most N open words
+
+A row that ends without a full stop is a headline. Open words are those that a reader sees without a click: the text of
+the page outside script, style, svg, nav, footer and closed details with their summaries; tables count, but are no prose."""
+import re
+import sys
+from html.parser import HTMLParser
+
+HEADLINE_WORDS, SENTENCE_WORDS, PARAGRAPH_SENTENCES, REPEATED_WORDS, VALUES = 16, 22, 3, 8, 2
+OPENINGS = ("Of the ", "By the ", "What ")
+QUESTIONS = ("?",)  # a heading such as "What to do first" is no sentence
+BANNED = ("behind that", "but for", "in full", "of its own", "as far as", "in the mean", "promised", "n/a", "who waits",
+          "what it", "who it", "is none")
+UNIT = r"(?:ns|us|ms|s|min|h|%|x|(?:[kMGT]i?)?B(?:/s)?|[kMG]bit/s|samples/s|GFLOP/s|W|K)"
+NUMBER = r"[<>]? ?-?\d[\d,]*(?:\.\d+)?"
+VALUE = re.compile(rf"{NUMBER} ?{UNIT}(?![\w])|(?<![\w.]){NUMBER}(?<=\.\d)(?![\w%])|(?<![\w.])\d+\.\d+(?![\w%])")
+INTERVAL = re.compile(rf"(?:\d+ % interval )?{NUMBER}(?: ?{UNIT})? to {NUMBER} ?{UNIT}?(?![\w])")
+
+
+def words(text):
+    return [w for w in re.sub(r"(?<=\d) (?=(?:%s)(?![\w]))" % UNIT, "", text).split() if re.search(r"\w", w)]
+
+
+def sentences(text):
+    return [s.strip() for s in re.split(r"(?<=[.!?])[)\"']?\s+(?=[A-Z0-9\"'`(†‡])", text) if s.strip()]
+
+
+def values(sentence):
+    """Measured quantities: an interval is one, and a third is allowed where it is the ratio of the other two."""
+    left, n_intervals = INTERVAL.subn("", sentence)
+    found = VALUE.findall(left)
+    n = len(found) + (n_intervals if not re.search(r"% interval", sentence) else 0)
+    is_ratio = any(re.search(r"[%x]$", f) for f in found)
+    return n - (n == 3 and is_ratio)
+
+
+def faults(sentence, is_headline=False):
+    most = HEADLINE_WORDS if is_headline else SENTENCE_WORDS
+    n = len(words(sentence))
+    if n > most:
+        yield f"{n} words, at most {most}"
+    if values(sentence) > VALUES:
+        yield f"more than {VALUES} values"
+    if sentence.count("(") > 1:
+        yield "more than one parenthesis"
+    if ";" in sentence:
+        yield "a semicolon"
+    for opening in OPENINGS:
+        if sentence.startswith(opening) and not sentence.endswith(QUESTIONS):
+            yield f"opens with '{opening.strip()}'"
+    for word in BANNED:
+        if re.search(rf"(?<!\w){re.escape(word)}(?!\w)", sentence, re.IGNORECASE):
+            yield f"'{word}'"
+    if re.search(r"(?<![\w.,-])1 (?!of |in )[a-z]+[^s\W]s\b(?! )", sentence) and re.search(
+            r"(?<![\w.,-])1 (nodes|ranks|steps|cores|runs|kernels|files|GPUs|threads)\b", sentence):
+        yield "a plural of 1"
+    if "  " in sentence or " ." in sentence or ".." in sentence.replace("...", ""):
+        yield "spaces or full stops"
+
+
+class Page(HTMLParser):
+    """Blocks of open text, headings apart."""
+    HIDDEN = {"script", "style", "svg", "nav", "footer", "template", "title"}
+    BLOCKS = {"p", "li", "dd", "dt", "figcaption", "h1", "h2", "h3", "h4", "div", "section", "ul", "ol", "dl", "summary", "figure", "td", "th", "caption", "pre"}
+    VOID = {"br", "img", "meta", "link", "input", "hr", "col", "source", "wbr"}
+
+    def __init__(self):
+        super().__init__()
+        self.stack, self.blocks, self.text, self.kind = [], [], [], ""
+
+    def is_open(self):
+        if any(tag in self.HIDDEN for tag, _ in self.stack):
+            return False
+        return not any(tag == "details" and is_closed for tag, is_closed in self.stack)
+
+    def flush(self):
+        text = re.sub(r"\s+", " ", "".join(self.text)).strip()
+        if text:
+            is_table = any(tag == "table" for tag, _ in self.stack)
+            self.blocks.append(("cell" if is_table else self.kind, text))
+        self.text = []
+
+    def handle_starttag(self, tag, attrs):
+        if tag in self.BLOCKS:
+            self.flush()
+            self.kind = tag
+        if tag not in self.VOID:
+            self.stack.append((tag, "open" not in dict(attrs)))
+
+    def handle_endtag(self, tag):
+        if tag in self.BLOCKS:
+            self.flush()
+        while self.stack and self.stack.pop()[0] != tag:
+            pass
+
+    def handle_data(self, data):
+        if self.is_open() and "main" in [tag for tag, _ in self.stack]:
+            self.text.append(data)
+
+
+def check_page(path, most_words):
+    page = Page()
+    with open(path, encoding="utf-8") as f:
+        page.feed(f.read())
+    page.flush()
+    found, seen = [], {}
+    n_words = sum(len(words(text)) for _, text in page.blocks)
+    for kind, text in page.blocks:
+        is_prose = kind in ("p", "li", "dd", "figcaption")
+        if kind == "h1":
+            found += [(text, fault) for fault in faults(text, True)]
+        if not is_prose:
+            continue
+        parts = sentences(text)
+        if len(parts) > PARAGRAPH_SENTENCES:
+            found.append((text, f"{len(parts)} sentences, at most {PARAGRAPH_SENTENCES}"))
+        for s in parts:
+            found += [(s, fault) for fault in faults(s)]
+            if len(words(s)) >= REPEATED_WORDS:
+                seen[s] = seen.get(s, 0) + 1
+    found += [(s, f"{n} times on the page") for s, n in seen.items() if n > 1]
+    if most_words and n_words > most_words:
+        found.append(("the page", f"{n_words} open words, at most {most_words}"))
+    print(f"{path}: {n_words} open words")
+    return found
+
+
+def check_phrasebook(path):
+    found = []
+    with open(path, encoding="utf-8") as f:
+        part = f.read().split("\n\n")
+    rows = part[part.index("Phrases: the sentences of findings") + 1].splitlines()
+    for row in rows:
+        name, text = row.split(": ", 1)
+        is_headline = not text.endswith((".", "?"))
+        found += [(f"{name}: {s}", fault) for s in sentences(text) for fault in faults(s, is_headline)]
+        if len(sentences(text)) > 1:
+            found.append((row, "a row is one sentence"))
+    print(f"{path}: {len(rows)} sentences")
+    return found
+
+
+def main(args):
+    if len(args) >= 2 and args[0] == "phrasebook":
+        found = check_phrasebook(args[1])
+    elif len(args) >= 2 and args[0] == "page":
+        found = check_page(args[1], int(args[3]) if args[2:3] == ["--open"] else 0)
+    else:
+        sys.exit(__doc__)
+    for text, fault in found:
+        print(f"  {fault}: {text}")
+    sys.exit(1 if found else 0)
+
+
+main(sys.argv[1:])
