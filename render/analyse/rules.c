@@ -91,31 +91,31 @@ static const char *all_of_files(struct report *rep, const struct run *a)
 }
 
 /* The bytes that the kernel counted beyond recorded calls; their time is not known. 0: few, or not known. */
-static int64_t unseen_bytes(const struct run *a)
+static double unseen_bytes(const struct run *a)
 {
-    static const int64_t LITTLE = 1000000; /* a program reads and prints about this much at start */
+    static const double LITTLE = 1e6; /* a program reads and prints about this much at start */
     struct files_explained e = files_explained(a);
-    int64_t rest = e.rest_why.code ? 0 : e.rest_bytes[DCT_IO_READ] + e.rest_bytes[DCT_IO_WRITE];
+    double rest = e.rest_why.code ? 0 : (double)e.rest_bytes[DCT_IO_READ] + (double)e.rest_bytes[DCT_IO_WRITE];
     /* Ranks that exchange by sockets read and write there what they send: of an all-reduce twice its bytes, each way.
      */
     for (int i = 0; i < a->n_mpi_calls; i++)
-        rest -= 4 * (int64_t)a->mpi_calls[i].sum.bytes;
+        rest -= 4 * (double)a->mpi_calls[i].sum.bytes;
     return rest > LITTLE * a->ranks_len ? rest : 0;
 }
 
 static const char *beside_files(struct report *rep, const struct run *a)
 {
-    int64_t rest = unseen_bytes(a);
-    return rest ? report_text(rep, "; %s more were read and written in calls that were not seen",
-                              fmt_bytes((double)rest).text)
-                : "";
+    double rest = unseen_bytes(a);
+    return rest > 0
+               ? report_text(rep, "; %s more were read and written in calls that were not seen", fmt_bytes(rest).text)
+               : "";
 }
 
 /* Could they have taken so much of the run that I/O would be watched? */
 static int is_io_unseen(const struct thresholds *t, const struct run *a)
 {
     static const double BYTES_PER_NS = 0.5; /* a disk that is not slow, through the kernel's cache */
-    double bytes = (double)unseen_bytes(a), watched = (double)recorded_part(a).watched_ns;
+    double bytes = unseen_bytes(a), watched = (double)recorded_part(a).watched_ns;
     return watched > 0 && bytes / BYTES_PER_NS > t->io_watch * watched;
 }
 
@@ -171,7 +171,7 @@ static void rule_io(struct report *rep, struct run_result *r)
         c->text = report_text(rep, "%s; all calls on files that were recorded took %s, summed over ranks%s", c->text,
                               all_of_files(rep, r->run), beside_files(rep, r->run));
     if (c->verdict == VERDICT_FINE && is_io_unseen(t, r->run)) { /* what was not seen is no zero */
-        struct slot unseen = slot_bytes((double)unseen_bytes(r->run));
+        struct slot unseen = slot_bytes(unseen_bytes(r->run));
         rule_not_measured(rep, r, CLASS_IO,
                           r->part_ns[PART_IO] ? REASON(FILES_UNSEEN_BUT, unseen, slot_time(r->part_ns[PART_IO]))
                                               : REASON(FILES_UNSEEN, unseen));
