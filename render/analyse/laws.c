@@ -229,17 +229,20 @@ static void fit_compute(const struct report *rep, struct series *s, struct reaso
  */
 static void take_all_reduce(const struct all_reduce *a, struct law *l, int last_ranks)
 {
+    const struct all_reduce_point *last = NULL; /* more than one point may have so many ranks */
     l->source = a->source;
     set_parameter(l, LAW_LATENCY, a->count * a->latency_ns);
     set_parameter(l, LAW_BANDWIDTH, a->busbw_gb_per_s > 0 ? a->bytes / a->busbw_gb_per_s : 0);
     for (int i = 0; i < a->n_points; i++) {
         const struct all_reduce_point *p = &a->points[i];
         if (a->source == LAW_BY_CALIBRATION && p->n_ranks == last_ranks && p->predicted_ns > 0)
-            set_parameter(l, LAW_CALIBRATED, (double)p->predicted_ns);
+            last = p;
         l->has |= p->has_residual;
         l->residual_ratio = p->has_residual && fabs(p->residual_ratio) > l->residual_ratio ? fabs(p->residual_ratio)
                                                                                            : l->residual_ratio;
     }
+    if (last)
+        set_parameter(l, LAW_CALIBRATED, (double)last->predicted_ns);
     if (!l->has)
         l->why = a->n_points ? a->points[a->n_points - 1].why : REASON(LAW_NO_TWO_RANKS);
 }

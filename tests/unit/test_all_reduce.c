@@ -128,6 +128,25 @@ static void test_calibration(void **state)
         "to 1.06 ms), 978 us at 16 nodes (95 % interval 831 us to 1.15 ms).");
 }
 
+/* Three ranks on two nodes and on three, one a node in whole numbers: the calibration says one time for both. */
+static void test_equal_ranks(void **state)
+{
+    (void)state;
+    for (int i = 0; i < N_RUNS; i++) {
+        runs[i] = made_even_run(i ? 3 : 1, 64, 20, 16000000, i ? 700000 : 0, 0, 0);
+        runs[i]->program.allreduce_bytes_per_step = 1000000;
+        runs[i]->n_nodes = i + 1;
+    }
+    (void)calibrate(runs[2], 10000, 2);
+    const struct all_reduce *a = analyse_runs();
+    assert_int_equal(a->n_points, 2);
+    assert_int_equal(a->points[0].n_ranks, a->points[1].n_ranks);
+    const struct law *l = law_of_all_reduce();
+    assert_int_equal(l->n_parameters, 3);
+    assert_int_equal(l->parameters[2].id, LAW_CALIBRATED);
+    assert_true(l->parameters[2].value == (double)a->points[1].predicted_ns);
+}
+
 /* Of 20 steps on each of 4 ranks 320 calls: four all-reduces a step, each with its latency, of 250 kB. */
 static void test_calls_are_counted(void **state)
 {
@@ -365,6 +384,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_calibration, forget),
+        cmocka_unit_test_teardown(test_equal_ranks, forget),
         cmocka_unit_test_teardown(test_calls_are_counted, forget),
         cmocka_unit_test_teardown(test_count_is_no_whole_number, forget),
         cmocka_unit_test_teardown(test_counts_differ, forget),
