@@ -95,7 +95,7 @@ static int64_t median_transfer(struct report *rep, const struct run_result *r)
     return spread_of(ns, (size_t)r->n_counted).median_ns;
 }
 
-/* returns  why nothing can be forecast: a clause; NULL: it can, out is filled */
+/* returns  why nothing can be forecast; REASON_NONE: it can, out is filled */
 static struct reason flight_of(struct report *rep, const struct run_result *r, struct flight *out)
 {
     const struct run_program *p = &r->run->program;

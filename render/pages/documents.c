@@ -17,7 +17,7 @@ static void add(struct report *rep, int run, const char *name, const char *title
         .name = name,
         .path = run < 0 ? name : report_text(rep, "runs/%s/%s", rep->runs[run].slug, name),
         .title = title,
-        .bytes = dcr_arena_strndup(&rep->arena, dcr_buf_text(b), b->len),
+        .bytes = dcr_arena_strndup(&rep->arena, dcr_buf_text(b), b->failed ? 0 : b->len),
         .len = b->len,
     };
     dcr_buf_clear(b);

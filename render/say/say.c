@@ -184,7 +184,7 @@ void say_put_reason(struct dcr_buf *out, const struct reason *why)
 
 static const char *kept(struct dcr_arena *a, struct dcr_buf *b)
 {
-    const char *text = dcr_arena_strndup(a, dcr_buf_text(b), b->len);
+    const char *text = dcr_arena_strndup(a, dcr_buf_text(b), b->failed ? 0 : b->len);
     dcr_buf_release(b);
     return text;
 }
