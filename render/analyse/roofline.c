@@ -31,7 +31,8 @@ static struct reason untold(struct report *rep, const struct run *a)
     const struct recorder counters = a->ranks_len ? a->ranks[0].counters : (struct recorder){0};
     if (counters.state == RECORDER_OK)
         return REASON(NO_COUNTS_BUT_COUNTERS);
-    return counters.state ? REASON(NO_COUNTS_NOR_COUNTERS, slot_name(report_text(rep, "%.300s", counters.because)))
+    const char *says = counters.state == RECORDER_NOT_AVAILABLE ? counters.because : counters.text;
+    return counters.state ? REASON(NO_COUNTS_NOR_COUNTERS, slot_name(report_text(rep, "%.300s", says)))
                           : REASON(NO_COUNTS);
 }
 

@@ -837,6 +837,7 @@ static void test_memory_untold(void **state)
     static const char *const cases[][2] = {
         {"", "and no hardware counters are in the archive"},
         {"n/a because the kernel refuses", "and no hardware counters are in the archive (the kernel refuses)"},
+        {"nothing", "and no hardware counters are in the archive (nothing)"}, /* whatever stands there is said */
         {"ok: user mode only", "and the counters of cycles, instructions and cache misses do not tell them"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct run *r = parts(0, 0, 0), *runs[] = {r};
