@@ -24,7 +24,7 @@ struct phrase {
  */
 #define PHRASE(id_, ...) ((struct phrase){.id = PHRASE_##id_, .slot = {__VA_ARGS__}})
 
-enum { SAID_MAX = 4 };
+enum { SAID_MAX = 6 };
 /* What a finding says: a headline, and the sentences that support it. Those of PHRASE_NONE are left out. */
 struct said {
     struct phrase headline;

@@ -119,3 +119,9 @@ struct exchange_share exchange_of(const struct run_result *r)
         s = (struct exchange_share){EXCHANGE_ALL_REDUCE, 1};
     return s;
 }
+
+int is_gradient_exchange(const struct run_result *r)
+{
+    struct exchange_share most = exchange_of(r);
+    return most.kind == EXCHANGE_ALL_REDUCE && most.ratio > 0.5;
+}

@@ -35,4 +35,8 @@ const char *exchange_words(enum exchange k);
  *  "MPI_Alltoall", "all_reduce"; waiting and starting calls say none. */
 enum exchange exchange_named(const char *name);
 
+/** is_gradient_exchange - are all-reduces most of the run's communication? Then it is said as the synchronisation of
+ * gradients. */
+int is_gradient_exchange(const struct run_result *r);
+
 #endif

@@ -1,8 +1,9 @@
-/* series.c - what limits scaling: the sentences about a series of node counts. */
+/* series.c - what limits scaling: the finding of a series of node counts. */
 #include "render/narrate/claims.h"
 
 #include "render/analyse/analyse.h"
 #include "render/narrate/actions.h"
+#include "render/narrate/exchange.h"
 #include "render/say/format.h"
 #include "render/say/say.h"
 #include "render/narrate/narrate.h"
@@ -93,105 +94,143 @@ static int64_t cause_ns(const struct cause *c, const struct series_point *p)
     return c->part == PART_TRANSFER ? comm_of(p->part_ns) : p->part_ns[c->part];
 }
 
-/* "38 % of the step time is exposed gradient synchronisation (MPI all-reduce), up from 15 % at 2 nodes". */
-static const char *communication_clause(struct report *rep, const struct series *s, const struct cause *c)
+/* ---- the finding ------------------------------------------------------------------------------------------ */
+
+static struct slot slot_nodes(const struct report *rep, const struct series_point *p)
 {
-    const struct series_point *last = &s->points[s->n_points - 1], *before = &s->points[s->n_points - 2];
+    return slot_things(p->n_nodes, counted_word(rep->unit));
+}
+
+/* The point with the highest throughput; NULL when one is not known. */
+static const struct series_point *fastest(const struct series *s)
+{
+    const struct series_point *best = &s->points[0];
+    for (int i = 0; i < s->n_points; i++) {
+        if (!s->points[i].has_throughput)
+            return NULL;
+        best = s->points[i].throughput > best->throughput ? &s->points[i] : best;
+    }
+    return best;
+}
+
+/* More nodes that bring less than this are no gain: "no faster". */
+static const double no_faster_ratio = 1.02;
+
+/* The first point that none of the larger ones is much faster than; NULL: the largest is the fastest, or it is not
+ * known. */
+static const struct series_point *stops_after(const struct series *s)
+{
+    const struct series_point *best = fastest(s), *last = &s->points[s->n_points - 1];
+    for (const struct series_point *p = s->points; best && p < last; p++)
+        if (best->throughput < no_faster_ratio * p->throughput)
+            return p;
+    return NULL;
+}
+
+static const char *waited_for(struct report *rep, const struct run_result *r, const struct cause *c)
+{
+    return c->cls == CLASS_DATA                       ? "ranks that load data"
+           : c->cls == CLASS_IO                       ? "ranks that write files"
+           : r->straggler.has                         ? report_text(rep, "rank %d", r->straggler.rank)
+           : is_doubtful(r) && r->uneven_wait_ns == 0 ? "ranks without a core"
+                                                      : "the slowest rank";
+}
+
+static struct phrase shared_headline(const struct report *rep, const struct series *s, const struct run_result *r)
+{
+    const struct series_point *last = &s->points[s->n_points - 1], *stop = stops_after(s);
+    int64_t cores = (int64_t)r->shared.cores;
+    if (r->shared.kind == SHARED_OVERSUBSCRIBED && cores > 0)
+        return stop ? PHRASE(SCALING_STOPS_CORES, slot_nodes(rep, stop), slot_count(cores))
+                    : PHRASE(SCALING_SHARES_CORES, slot_count(r->n_ranks), slot_count(cores), slot_nodes(rep, last));
+    if (r->shared.kind == SHARED_THROTTLED && r->shared.run_ratio >= 0)
+        return PHRASE(SCALING_QUOTA, slot_percent(r->shared.run_ratio), slot_nodes(rep, last));
+    if (r->shared.kind == SHARED_STEAL && r->shared.run_ratio >= 0)
+        return PHRASE(SCALING_STEAL, slot_percent(r->shared.run_ratio), slot_nodes(rep, last));
+    return stop ? PHRASE(SCALING_STOPS_WAITING, slot_nodes(rep, stop)) : PHRASE(SCALING_WAITS, slot_nodes(rep, last));
+}
+
+static struct phrase communication_headline(struct report *rep, const struct series *s, const struct cause *c)
+{
+    const struct series_point *last = &s->points[s->n_points - 1], *before = last - 1;
     const struct run_result *r = run_of(rep, last);
     double now = part_share(last, cause_ns(c, last)), then = part_share(before, cause_ns(c, before));
-    const char *what = report_text(rep, "exposed %s", exchange_name(rep, r));
-    if (c->part == PART_WAIT) {
-        const char *whom = c->cls == CLASS_DATA                       ? "ranks that load data"
-                           : c->cls == CLASS_IO                       ? "ranks that write files"
-                           : r->straggler.has                         ? report_text(rep, "rank %d", r->straggler.rank)
-                           : is_doubtful(r) && r->uneven_wait_ns == 0 ? "ranks that wait for a core"
-                                                                      : "the slowest rank";
-        what = report_text(rep, "waiting for %s in %s", whom, exchange_name(rep, r));
-    }
-    return report_text(rep, "%s of the step time is %s, %s %s at %s", fmt_percent(now).text, what,
-                       now >= then ? "up from" : "down from", fmt_percent(then).text, nodes_text(rep, before->n_nodes));
+    if (c->part == PART_WAIT)
+        return PHRASE(SCALING_WAITING, slot_name(waited_for(rep, r, c)), slot_percent(now), slot_nodes(rep, last));
+    const char *what = is_gradient_exchange(r) ? "Exposed gradient synchronisation" : "Communication";
+    return now > then ? PHRASE(SCALING_COMMUNICATION_GROWS, slot_name(what), slot_percent(now), slot_nodes(rep, last),
+                               slot_percent(then))
+                      : PHRASE(SCALING_COMMUNICATION, slot_name(what), slot_percent(now), slot_nodes(rep, last));
 }
 
-/* "compute takes 263 ms a step where ideal strong scaling from 1 node leaves 129 ms". */
-static const char *part_clause(struct report *rep, const struct series *s, const struct cause *c)
-{
-    static const char *const doing[N_PARTS] = {[PART_COMPUTE] = "compute takes",
-                                               [PART_DATA] = "data loading takes",
-                                               [PART_IO] = "writing files takes",
-                                               [PART_COPY] = "copying takes",
-                                               [PART_OTHER] = "step time in no named phase is"};
-    int64_t now = s->points[s->n_points - 1].part_ns[c->part];
-    const char *what =
-        c->part == PART_DATA && c->cls == CLASS_IO ? "loading, most of it calls on files, takes" : doing[c->part];
-    return report_text(rep, "%s %s a step where ideal %s scaling from %s leaves %s", what, fmt_time(now).text,
-                       s->kind == SCALING_STRONG ? "strong" : "weak", nodes_text(rep, s->points[0].n_nodes),
-                       fmt_time(now - c->lost_ns).text);
-}
-
-/* The headline: what came first, then what limits; at most some 25 words. */
-static const char *limit_sentence(struct report *rep, const struct series *s, const struct cause *c,
-                                  const struct series_point *good)
-{
-    const struct series_point *last = &s->points[s->n_points - 1];
-    const struct run_result *shared = series_shared_run(rep, last);
-    int is_comm = c->part == PART_TRANSFER || c->part == PART_WAIT;
-    const char *what = is_comm ? communication_clause(rep, s, c) : part_clause(rep, s, c);
-    if (shared)
-        return report_text(rep, "%s %s; behind that, %s.", at_nodes(rep, last->n_nodes), shared->shared.because, what);
-    return report_text(rep, "%s %s; it limits %s scaling beyond %s%s.", at_nodes(rep, last->n_nodes), what,
-                       scaling_word(s->kind), nodes_text(rep, good->n_nodes), caveat_clause(rep, run_of(rep, last)));
-}
-
-/* How the cause was at the other node counts: as a share where the headline has one, else as time. */
-static const char *change_sentence(struct report *rep, const struct series *s, const struct cause *c)
+static struct phrase part_headline(const struct report *rep, const struct series *s, const struct cause *c)
 {
     static const char *const subject[N_PARTS] = {[PART_COMPUTE] = "Compute",
                                                  [PART_DATA] = "Data loading",
                                                  [PART_IO] = "Writing files",
                                                  [PART_COPY] = "Copying",
-                                                 [PART_OTHER] = "What no phase names"};
-    const char *text = "";
-    int is_share = c->part == PART_TRANSFER || c->part == PART_WAIT;
-    int n = s->n_points - is_share; /* the headline has the last share */
-    for (int i = 0; i < n; i++) {
-        const struct series_point *p = &s->points[i];
-        text = report_text(rep, "%s%s%s%s at %s", text,
-                           i == 0       ? ""
-                           : i == n - 1 ? " and "
-                                        : ", ",
-                           is_share ? fmt_percent(part_share(p, cause_ns(c, p))).text : fmt_time(cause_ns(c, p)).text,
-                           is_share || i ? "" : " a step", nodes_text(rep, p->n_nodes));
+                                                 [PART_OTHER] = "Time in no named phase"};
+    const struct series_point *last = &s->points[s->n_points - 1];
+    int64_t now = last->part_ns[c->part];
+    const char *what = c->part == PART_DATA && c->cls == CLASS_IO ? "Reading files" : subject[c->part];
+    return PHRASE(SCALING_PART, slot_name(what), slot_time(now), slot_nodes(rep, last), slot_time(now - c->lost_ns));
+}
+
+static struct phrase speedup_of(const struct report *rep, const struct series *s, const struct series_point *p)
+{
+    if (p->speedup <= 0)
+        return PHRASE(NONE);
+    return PHRASE(SPEEDUP, slot_nodes(rep, p), slot_factor(p->speedup), slot_nodes(rep, &s->points[0]),
+                  slot_ratio(p->efficiency));
+}
+
+/* How fast the largest point is, and that it is no faster than a smaller one. */
+static void add_speed(const struct report *rep, struct series *s)
+{
+    const struct series_point *last = &s->points[s->n_points - 1], *stop = stops_after(s);
+    const struct series_point *shown = stop && stop != &s->points[0] ? stop : last;
+    if (!stop || stop != &s->points[0])
+        said_add(&s->said, speedup_of(rep, s, shown));
+    if (stop && last->throughput * no_faster_ratio < stop->throughput)
+        said_add(&s->said, PHRASE(SLOWER, slot_nodes(rep, last), slot_nodes(rep, stop), slot_number(last->throughput),
+                                  slot_number(stop->throughput)));
+    else if (stop)
+        said_add(&s->said, PHRASE(NO_FASTER, slot_nodes(rep, last), slot_nodes(rep, stop),
+                                  slot_number(last->throughput), slot_number(stop->throughput)));
+}
+
+/* What compute does, where communication limits. Below a tenth of it, what it lost is no second cause. */
+static struct phrase compute_beside(const struct series *s, const struct series_loss *l)
+{
+    const struct series_point *last = &s->points[s->n_points - 1];
+    int64_t lost = l->part_ns[PART_COMPUTE];
+    if (10 * lost > last->part_ns[PART_COMPUTE])
+        return PHRASE(COMPUTE_LOST_TOO, slot_time(lost));
+    return last->compute_speedup > 0 ? PHRASE(COMPUTE_SCALES, slot_factor(last->compute_speedup)) : PHRASE(NONE);
+}
+
+static void add_why(const struct report *rep, struct series *s, const struct cause *c, const struct series_loss *l,
+                    int is_shared)
+{
+    const struct series_point *last = &s->points[s->n_points - 1];
+    int64_t compute = last->part_ns[PART_COMPUTE], ideal = compute - l->part_ns[PART_COMPUTE];
+    if (c->part == PART_TRANSFER || c->part == PART_WAIT) {
+        said_add(&s->said,
+                 PHRASE(COMMUNICATION_TIME, slot_time(comm_of(last->part_ns)), slot_time(last->step.mean_ns)));
+        if (is_point_part_known(rep, last, PART_WAIT))
+            said_add(&s->said, PHRASE(COMMUNICATION_SPLIT, slot_time(last->part_ns[PART_TRANSFER]),
+                                      slot_time(last->part_ns[PART_WAIT])));
+        if (!is_shared)
+            said_add(&s->said, compute_beside(s, l));
+        return;
     }
-    return is_share ? report_text(rep, "That share was %s.", text)
-                    : report_text(rep, "%s took %s.", subject[c->part], text);
-}
-
-/* "That is 80.4 ms of 209 ms a step, 67.7 ms transfer and 12.7 ms waiting. ": the headline's share as time. */
-static const char *share_as_time(struct report *rep, const struct series_point *last, const struct cause *c)
-{
-    if (c->part != PART_TRANSFER && c->part != PART_WAIT)
-        return "";
-    const char *split = c->part == PART_WAIT ? ""
-                                             : report_text(rep, ": %s transfer and %s waiting",
-                                                           fmt_time(last->part_ns[PART_TRANSFER]).text,
-                                                           fmt_time(last->part_ns[PART_WAIT]).text);
-    return report_text(rep, "At %s that is %s of %s a step%s. ", nodes_text(rep, last->n_nodes),
-                       fmt_time(cause_ns(c, last)).text, fmt_time(last->step.mean_ns).text, split);
-}
-
-static const char *split_sentence(struct report *rep, const struct series *s, const struct series_loss *l)
-{
-    const char *text = "";
-    int n = 0;
-    for (int p = 0; p < N_PARTS; p++)
-        if (llabs(l->part_ns[p]) * 100 > llabs(l->loss_ns) && l->part_ns[p] != 0) {
-            text = report_text(rep, "%s%s%s %s", text, n ? ", " : "", part_name((enum part)p),
-                               fmt_time(l->part_ns[p]).text);
-            n++;
-        }
-    return report_text(rep, "From %s to %s a step lost %s against ideal scaling: %s.",
-                       nodes_text(rep, s->points[l->from].n_nodes), nodes_text(rep, s->points[l->to].n_nodes),
-                       fmt_time(l->loss_ns).text, text);
+    if (c->part != PART_COMPUTE || is_shared)
+        said_add(&s->said, PHRASE(STEP_LONGER, slot_time(l->loss_ns), slot_time(l->ideal_ns)));
+    if (is_shared && 10 * (compute - ideal) > compute)
+        said_add(&s->said, PHRASE(COMPUTE_STAYS, slot_time(compute), slot_time(ideal)));
+    if (comm_of(last->part_ns) > 0)
+        said_add(&s->said, PHRASE(COMMUNICATION_BESIDE, slot_time(comm_of(last->part_ns)),
+                                  slot_percent(part_share(last, comm_of(last->part_ns)))));
 }
 
 static enum confidence series_confidence(struct report *rep, const struct series *s, const char **because)
@@ -248,7 +287,7 @@ static void add_series_numbers(struct report *rep, int index, struct claim *c, c
     }
 }
 
-static int add_series_claim(struct report *rep, int index, const struct cause *cause, const char *sentence)
+static int add_series_claim(struct report *rep, int index, const struct cause *cause)
 {
     struct series *s = &rep->series[index];
     const struct series_point *last = &s->points[s->n_points - 1];
@@ -258,7 +297,6 @@ static int add_series_claim(struct report *rep, int index, const struct cause *c
     const struct run_result *shared = series_shared_run(rep, last);
     c->cls = shared ? CLASS_SHARED : cause->cls;
     c->id = report_text(rep, "series%d.limit", index);
-    c->sentence = sentence;
     c->confidence = series_confidence(rep, s, &c->confidence_because);
     c->evidence = "index.html#scaling";
     c->action = shared ? action_for(rep, shared, CLASS_SHARED) : action_for_scaling(rep, r, cause->cls);
@@ -297,62 +335,65 @@ static int add_series_claim(struct report *rep, int index, const struct cause *c
     return rep->n_claims - 1;
 }
 
-#define SHARED_SUPPORT                                                                                           \
-    "That makes every scaling verdict unreliable: waiting for a core looks like compute, or like waiting for a " \
-    "message. "
+/* Where the time went is not known: there is no loss to split. */
+static void find_without_losses(const struct report *rep, struct series *s)
+{
+    const struct series_point *first = &s->points[0], *last = &s->points[s->n_points - 1], *stop = stops_after(s);
+    if (last->speedup <= 0) {
+        s->said.headline = PHRASE(SCALING_UNKNOWN, slot_nodes(rep, first), slot_nodes(rep, last));
+        said_add(&s->said, PHRASE(SPEEDUP_UNKNOWN, slot_reason(&s->speedup_why)));
+    } else if (!stop && good_until(rep, s) == last) {
+        s->said.headline =
+            PHRASE(SCALING_GOOD, slot_nodes(rep, last), slot_factor(last->speedup), slot_ratio(last->efficiency));
+    } else {
+        s->said.headline = stop ? PHRASE(SCALING_STOPS, slot_nodes(rep, stop))
+                                : PHRASE(SCALING_FALLS, slot_ratio(last->efficiency), slot_nodes(rep, last));
+        add_speed(rep, s);
+    }
+    if (s->losses_why.code)
+        said_add(&s->said, PHRASE(LOSSES_UNKNOWN, slot_reason(&s->losses_why)));
+}
 
-#define EQUAL_SUPPORT "The quota is equal on all nodes and at all node counts, so what they are to each other holds. "
+static void find_series(struct report *rep, int index)
+{
+    struct series *s = &rep->series[index];
+    const struct series_point *last = &s->points[s->n_points - 1];
+    const struct series_loss *l = whole_loss(s);
+    if (!l) {
+        find_without_losses(rep, s);
+        return;
+    }
+    const struct run_result *shared = series_shared_run(rep, last);
+    struct cause c = largest_cause(run_of(rep, last), l);
+    if (good_until(rep, s) == last || (double)l->loss_ns < rep->thresholds.loss_matters * (double)last->step.mean_ns) {
+        s->said.headline =
+            PHRASE(SCALING_GOOD, slot_nodes(rep, last), slot_factor(last->speedup), slot_ratio(last->efficiency));
+        c = (struct cause){CLASS_COMPUTE, l->part_ns[PART_COMPUTE], PART_COMPUTE}; /* what there was to scale */
+    } else {
+        s->said.headline = shared                                           ? shared_headline(rep, s, shared)
+                           : c.part == PART_TRANSFER || c.part == PART_WAIT ? communication_headline(rep, s, &c)
+                                                                            : part_headline(rep, s, &c);
+        add_speed(rep, s);
+        s->limit_claim = add_series_claim(rep, index, &c);
+    }
+    add_why(rep, s, &c, l, shared != NULL);
+}
 
 static void say_series(struct report *rep, int index)
 {
     struct series *s = &rep->series[index];
     if (s->n_points < 2)
         return;
-    const struct series_point *last = &s->points[s->n_points - 1];
-    const struct series_loss *l = whole_loss(s);
     series_scaling_texts(rep, s);
-    if (!l) {
-        const char *slower = series_slower(rep, s);
-        if (last->speedup > 0) /* then the headline begins with it */
-            s->scaling_text += strlen(slower);
-        if (last->speedup > 0 && !*slower && good_until(rep, s) == last)
-            s->headline = report_text(rep, "Scaling is good up to %s: speed-up %s over %s, efficiency %s%s%s.",
-                                      nodes_text(rep, last->n_nodes), fmt_x(last->speedup).text,
-                                      nodes_text(rep, s->points[0].n_nodes), fmt_ratio(last->efficiency).text,
-                                      *last->unreliable ? ", though " : "", last->unreliable);
-        else if (last->speedup > 0)
-            s->headline = report_text(
-                rep, "%sAt %s the speed-up over %s is %s (efficiency %s%s%s); where the time went is unknown.", slower,
-                nodes_text(rep, last->n_nodes), nodes_text(rep, s->points[0].n_nodes), fmt_x(last->speedup).text,
-                fmt_ratio(last->efficiency).text, *last->unreliable ? "; unreliable: " : "", last->unreliable);
-        else
-            s->headline = report_text(rep, "How the run scales from %s to %s is unknown: %s.",
-                                      nodes_text(rep, s->points[0].n_nodes), nodes_text(rep, last->n_nodes),
-                                      say_clause(&rep->arena, &s->speedup_why));
-        if (s->losses_why.code)
-            s->support = report_text(rep, "How the lost time splits into causes is %s.",
-                                     say_reason(&rep->arena, &s->losses_why));
-        return;
+    find_series(rep, index);
+    s->headline = say_headline(&rep->arena, &s->said);
+    s->support = say_support(&rep->arena, &s->said);
+    if (s->limit_claim >= 0) {
+        struct claim *c = &rep->claims[s->limit_claim];
+        c->said = s->said;
+        c->sentence = s->headline;
+        c->support = s->support;
     }
-    const struct run_result *r = run_of(rep, last);
-    struct cause c = largest_cause(r, l);
-    const struct series_point *good = good_until(rep, s);
-    if (good == last || (double)l->loss_ns < rep->thresholds.loss_matters * (double)last->step.mean_ns) {
-        s->headline = report_text(rep, "Scaling is good up to %s: speed-up %s, efficiency %s%s%s.",
-                                  nodes_text(rep, last->n_nodes), fmt_x(last->speedup).text,
-                                  fmt_ratio(last->efficiency).text, *last->unreliable ? ", though " : "",
-                                  *last->unreliable ? last->unreliable : caveat_clause(rep, r));
-        c = (struct cause){CLASS_COMPUTE, l->part_ns[PART_COMPUTE], PART_COMPUTE}; /* what there was to scale */
-    } else {
-        s->headline = limit_sentence(rep, s, &c, good);
-        s->limit_claim = add_series_claim(rep, index, &c, s->headline);
-    }
-    const struct run_result *shared = series_shared_run(rep, last);
-    const char *doubt = !shared ? "" : is_doubtful(shared) ? SHARED_SUPPORT : EQUAL_SUPPORT;
-    s->support = report_text(rep, "%s%s%s %s", doubt, share_as_time(rep, last, &c), change_sentence(rep, s, &c),
-                             split_sentence(rep, s, l));
-    if (s->limit_claim >= 0)
-        rep->claims[s->limit_claim].support = s->support;
 }
 
 void claims_of_series(struct report *rep)

@@ -30,19 +30,6 @@ const struct run_result *series_shared_run(const struct report *rep, const struc
     return NULL;
 }
 
-const char *series_slower(struct report *rep, const struct series *s)
-{
-    const char *text = "";
-    for (int i = 1; i < s->n_points; i++) {
-        const struct series_point *a = &s->points[i - 1], *b = &s->points[i];
-        if (a->has_throughput && b->has_throughput && b->throughput < a->throughput)
-            text = report_text(rep, "%s%s %s slower than %s: %s against %s samples per second. ", text,
-                               nodes_text(rep, b->n_nodes), b->n_nodes == 1 ? "is" : "are", nodes_text(rep, a->n_nodes),
-                               fmt_number(b->throughput).text, fmt_number(a->throughput).text);
-    }
-    return text;
-}
-
 static const struct run_result *doubtful_run(const struct report *rep, const struct series_point *p)
 {
     const struct run_result *r = series_shared_run(rep, p);
@@ -65,7 +52,7 @@ static void say_unreliable(struct report *rep, struct series *s)
 
 static void say_scaling(struct report *rep, struct series *s)
 {
-    const char *text = series_slower(rep, s);
+    const char *text = "";
     for (int i = 1; i < s->n_points; i++) {
         const struct series_point *p = &s->points[i];
         if (p->speedup > 0)

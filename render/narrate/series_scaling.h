@@ -14,8 +14,4 @@ void series_all_reduce_text(struct report *rep, struct series *s);
 /** series_shared_run - the repetition of a point whose ranks shared cores, NULL when none did. */
 const struct run_result *series_shared_run(const struct report *rep, const struct series_point *p);
 
-/** series_slower - "8 nodes are slower than 4 nodes: 679 against 697 samples per second. ": a larger node count that is
- *  slower than a smaller one is said first; "" there is none. gives; lives as long as the report */
-const char *series_slower(struct report *rep, const struct series *s);
-
 #endif

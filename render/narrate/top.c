@@ -5,6 +5,7 @@
 
 #include "render/analyse/analyse.h"
 #include "render/say/format.h"
+#include "render/say/say.h"
 #include "render/narrate/narrate.h"
 #include "render/narrate/ranking.h"
 #include "render/narrate/shares.h"
@@ -347,19 +348,11 @@ void top_sentences(struct report *rep)
     rep->first_forecast_ns = t ? t->step_ns : 0;
     rep->next_action = is_stepless ? r->stepless_advice : first.text;
     say_how_sure(rep, s, r, c);
-    const char *second = s && *s->scaling_text ? s->scaling_text : r->has_steps ? rep->first_action : rep->support;
-    if (s && s->n_losses && s->limit_claim < 0) { /* the headline has the speed-up already */
-        second = r->headline;
-    } else if (s && s->n_losses == 0 && *s->support) {
-        second = s->support;
-    } else if (s && *s->headline && s->points[s->n_points - 1].speedup > 0) {
-        const struct series_point *last = &s->points[s->n_points - 1];
-        second =
-            report_text(rep, "Speed-up from %s to %s is %s (efficiency %s%s%s).", nodes_text(rep, s->points[0].n_nodes),
-                        nodes_text(rep, last->n_nodes), fmt_x(last->speedup).text, fmt_ratio(last->efficiency).text,
-                        r->shared.kind || !*last->unreliable ? "" : "; unreliable: ", /* the headline has said it */
-                        r->shared.kind ? "" : last->unreliable);
-    }
+    /* Of a series that scales the headline has the speed-up already: what its largest run does follows. */
+    const char *second = s && s->limit_claim < 0 && s->n_losses ? r->headline
+                         : s && *s->headline                    ? say_phrase(&rep->arena, &s->said.support[0])
+                         : r->has_steps                         ? rep->first_action
+                                                                : rep->support;
     rep->verdict = report_text(rep, "%s%s%s", rep->headline, *second ? " " : "", second);
 }
 

@@ -98,7 +98,7 @@ static void test_interval_is_of_the_headline(void **state)
     f.runs[0] = made_even_run(1, 64, 40, 80000000, 0, 0, 0);
     f.runs[1] = made_even_run(2, 64, 40, 39000000, 1000000, 0, 0);
     tell(&f);
-    assert_contains(f.rep.headline, "Scaling is good up to 2 nodes");
+    assert_finds(&f.rep.series[0].said, PHRASE_SCALING_GOOD);
     assert_contains(f.rep.how_sure, "95 % interval of the speed-up at 2 nodes: under 0.1 % either way.");
     assert_lacks(f.rep.how_sure, "of step time");
     release(&f);

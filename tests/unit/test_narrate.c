@@ -424,7 +424,9 @@ static void test_counts_without_tables(void **state)
         r->n_traces = 1;
     }
     tell(&f);
-    assert_contains(f.rep.headline, "neither throughput nor steps were recorded");
+    assert_finds(&f.rep.series[0].said, PHRASE_SCALING_UNKNOWN);
+    assert_int_equal(assert_supports(&f.rep.series[0].said, PHRASE_SPEEDUP_UNKNOWN)[0].reason->code,
+                     f.rep.series[0].speedup_why.code);
     release(&f);
 }
 

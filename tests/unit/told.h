@@ -3,6 +3,7 @@
 #ifndef TESTS_UNIT_TOLD_H
 #define TESTS_UNIT_TOLD_H
 
+#include "render/say/say.h"
 #include "render/narrate/claims.h"
 #include "render/narrate/narrate.h"
 #include "render/pages/pages.h"
@@ -50,6 +51,22 @@ static inline void assert_lacks(const char *text, const char *part)
 {
     if (strstr(text, part))
         fail_msg("'%.400s' holds '%s'", text, part);
+}
+
+static inline void assert_finds(const struct said *s, enum phrase_id id)
+{
+    if (s->headline.id != id)
+        fail_msg("'%s' was found, not '%s'", say_phrase_row(s->headline.id)->id, say_phrase_row(id)->id);
+}
+
+/* The slots of a sentence of support; fails if it is not there. */
+static inline const struct slot *assert_supports(const struct said *s, enum phrase_id id)
+{
+    for (int i = 0; i < SAID_MAX; i++)
+        if (s->support[i].id == id)
+            return s->support[i].slot;
+    fail_msg("'%s' is not said in support", say_phrase_row(id)->id);
+    return NULL;
 }
 
 static inline const struct document *document(const struct report *rep, const char *path)
