@@ -18,6 +18,16 @@ DCR_PRINTF(2, 0) static const char *text_of(struct report *rep, const char *fmt,
     return text;
 }
 
+const char *sure_label(enum sure_item i)
+{
+    static const char *const labels[] = {
+#define X(id, label) label,
+        SURE_ITEMS(X)
+#undef X
+    };
+    return labels[i];
+}
+
 const char *report_text(struct report *rep, const char *fmt, ...)
 {
     va_list ap;

@@ -266,6 +266,7 @@ struct series {
     struct reason extrapolation_why; /* why there is none */
     int limit_claim;                 /* index into report.claims: what limits scaling; -1 none */
     struct said said;                /* the finding */
+    struct phrase node_time;         /* which node count to use: where more of them stop paying */
     const char *headline, *support, *scaling_text, *beyond_text; /* sentences; "" none */
 };
 
@@ -353,6 +354,21 @@ struct source {
     const char *program, *backend, *collector; /* with versions */
 };
 
+/* What the section on certainty says, an item each. X(id, label) */
+#define SURE_ITEMS(X)            \
+    X(SURE_CAUSE, "Cause")       \
+    X(SURE_FORECAST, "Gain")     \
+    X(SURE_UNKNOWN, "Not known") \
+    X(SURE_IMPROVE, "To improve")
+enum sure_item {
+#define X(id, label) id,
+    SURE_ITEMS(X)
+#undef X
+        N_SURE_ITEMS
+};
+/** sure_label - "Cause", as in the table. */
+const char *sure_label(enum sure_item i);
+
 struct comparison;
 struct report {
     struct dcr_arena arena;
@@ -384,6 +400,7 @@ struct report {
     const char *first_command; /* what a shell can be given to try first_action here; "" = there is none */
     const char
         *first_expected; /* "The median step should take about 101 ms instead of 178 ms (estimate)."; "" no forecast */
+    struct phrase sure[N_SURE_ITEMS][SAID_MAX]; /* how sure the answer is; a comparison has how_sure alone */
     int has_first_forecast;
     int64_t first_forecast_ns;  /* of the median step */
     const char *first_words;    /* first_action without "What to do first: ", for below a heading */

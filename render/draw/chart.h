@@ -26,6 +26,7 @@ struct stack_bar {
     const double *value; /* one per part, 0 or more; shape (n_parts) */
     const char *mark;    /* NULL, or a word above the column: "slowest" */
     double lo, hi;       /* interval of the total, drawn as a whisker; hi <= lo: none */
+    double ideal;        /* a line across the column at this height; <= 0: none */
 };
 struct chart_stack {
     struct chart_text text;
@@ -143,8 +144,5 @@ struct chart_speedup {
 void chart_speedup(struct canvas *c, struct box at, const struct chart_speedup *spec);
 
 /* ---- a trend beside a number ----------------------------------------------------------------------- */
-/** chart_trend - columns from zero, one a value, the last one in the accent; no words: those stand beside it.
- *  value  0 or more; not finite: not measured, its place stays empty. shape (n). Test: tests/unit/test_chart.c */
-void chart_trend(struct canvas *c, struct box at, const double *value, size_t n);
 
 #endif

@@ -133,6 +133,15 @@ static double draw_bar(struct canvas *c, const struct chart_stack *s, const stru
         canvas_end_note(c);
         base += v;
     }
+    if (b->ideal > 0) {
+        double at = scale_map(y, b->ideal);
+        chart_value(&s->text, b->ideal, value, sizeof value);
+        snprintf(note, sizeof note, "%s, ideal: %s", b->label, value);
+        canvas_note(c, note);
+        canvas_rect(c, (struct box){x - 7, at - 2.5, w + 14, 5}, INK_PAPER);
+        canvas_rect(c, (struct box){x - 7, at - 1.5, w + 14, 3}, INK_TEXT);
+        canvas_end_note(c);
+    }
     double above = scale_map(y, base) - 6;
     if (whisker.is_drawn) {
         draw_whisker(c, &whisker);
@@ -225,7 +234,7 @@ void chart_stack(struct canvas *c, struct box at, const struct chart_stack *s)
     double most = 0;
     bool is_marked = false;
     for (size_t i = 0; i < s->n_bars; i++) {
-        most = fmax(most, bar_total(s, &s->bars[i]));
+        most = fmax(fmax(most, bar_total(s, &s->bars[i])), s->bars[i].ideal);
         most = s->bars[i].hi > s->bars[i].lo ? fmax(most, s->bars[i].hi) : most;
         is_marked |= s->bars[i].mark != NULL;
     }

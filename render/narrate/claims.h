@@ -12,6 +12,10 @@ void claims_of_series(struct report *rep);
 /** top_sentences - headline, support, first action, confidence and verdict of the whole report. */
 void top_sentences(struct report *rep);
 
+/** say_how_sure - rep->sure, how_sure and confidence: of series s (NULL: of run r alone) and the claim c that comes
+ * first (NULL: none). (sure.c) */
+void say_how_sure(struct report *rep, const struct series *s, const struct run_result *r, const struct claim *c);
+
 /** claim_add - a zeroed claim at the end of rep->claims; valid until the next call. */
 struct claim *claim_add(struct report *rep);
 /** claim_number - attach a number to the newest claim. */

@@ -199,6 +199,18 @@ static void add_speed(const struct report *rep, struct series *s)
                                   slot_number(last->throughput), slot_number(stop->throughput)));
 }
 
+/* Node time is that of all nodes together, for the same work. */
+static struct phrase node_time(const struct report *rep, const struct series *s)
+{
+    const struct series_point *first = &s->points[0], *good = good_until(rep, s), *last = &s->points[s->n_points - 1];
+    if (last->efficiency <= 0 || good->efficiency <= 0)
+        return PHRASE(NONE);
+    double ratio = good->efficiency / last->efficiency;
+    return good == last
+               ? PHRASE(NODES_PAY, slot_nodes(rep, last), slot_factor(1 / last->efficiency), slot_nodes(rep, first))
+               : PHRASE(NODES_STOP_PAYING, slot_nodes(rep, good), slot_nodes(rep, last), slot_factor(ratio));
+}
+
 /* What compute does, where communication limits. Below a tenth of it, what it lost is no second cause. */
 static struct phrase compute_beside(const struct series *s, const struct series_loss *l)
 {
@@ -386,6 +398,7 @@ static void say_series(struct report *rep, int index)
         return;
     series_scaling_texts(rep, s);
     find_series(rep, index);
+    s->node_time = node_time(rep, s);
     s->headline = say_headline(&rep->arena, &s->said);
     s->support = say_support(&rep->arena, &s->said);
     if (s->limit_claim >= 0) {

@@ -31,9 +31,9 @@ static void put_notes(const struct report *rep, enum note_kind kind, const char 
 static void put_summary(const struct report *rep, struct doc *d)
 {
     doc_heading(d, 2, "Executive Summary");
-    put_notes(rep, NOTE_CAVEAT, "Read this first:", d);
+    section_of_answer(rep, d, 3);
+    put_notes(rep, NOTE_CAVEAT, "Caveats:", d);
     put_notes(rep, NOTE_GAP, "Missing from the evidence:", d);
-    section_of_answer(rep, d);
 }
 
 static void put_compared(const struct comparison *c, enum part p, const struct compared *k, struct doc *d)

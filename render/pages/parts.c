@@ -6,17 +6,76 @@
 
 #include "render/narrate/efficiencies.h"
 
-void section_of_answer(const struct report *rep, struct doc *d)
+/* So many sentences of support follow the headline; the others are under "Why". */
+enum { LEAD_MAX = 2 };
+
+const struct said *finding_of_answer(const struct report *rep)
 {
-    doc_open(d, DOC_PARAGRAPH);
-    doc_strong(d, "%s", rep->headline);
-    doc_paragraph(d, "%s", rep->support);
-    doc_paragraph(d, "%s", rep->first_action);
+    const struct said *s = rep->headline_series >= 0 && rep->headline_series < rep->n_series
+                               ? &rep->series[rep->headline_series].said
+                               : NULL;
+    return s && s->headline.id != PHRASE_NONE ? s : NULL;
+}
+
+static void add_sentences(struct doc *d, const struct phrase *p, int n)
+{
+    doc_paragraph(d, "%s", say_phrases(&d->arena, p, n));
+}
+
+void section_of_lead(const struct report *rep, struct doc *d, int level)
+{
+    const struct said *s = finding_of_answer(rep);
+    (void)level; /* it has no heading */
+    if (s)
+        add_sentences(d, s->support, LEAD_MAX);
+    else
+        doc_paragraph(d, "%s", rep->support);
+}
+
+void section_of_why(const struct report *rep, struct doc *d, int level)
+{
+    const struct said *s = finding_of_answer(rep);
+    if (!s || s->support[LEAD_MAX].id == PHRASE_NONE)
+        return;
+    doc_heading(d, level, "Why");
+    add_sentences(d, s->support + LEAD_MAX, SAID_MAX - LEAD_MAX);
+}
+
+void section_of_action(const struct report *rep, struct doc *d, int level)
+{
+    doc_heading(d, level, "What to do first");
+    doc_paragraph(d, "%s", rep->first_words);
     if (rep->first_command && *rep->first_command) {
         doc_command(d, "Try first", rep->first_command);
         doc_paragraph(d, "%s", rep->first_expected);
     }
-    doc_paragraph(d, "%s", rep->how_sure);
+}
+
+void section_of_certainty(const struct report *rep, struct doc *d, int level)
+{
+    doc_heading(d, level, "How sure are we");
+    if (rep->sure[SURE_CAUSE][0].id == PHRASE_NONE) { /* of a comparison */
+        doc_paragraph(d, "%s", rep->how_sure);
+        return;
+    }
+    doc_list(d, DOC_BULLETS);
+    for (int i = 0; i < N_SURE_ITEMS; i++) {
+        if (rep->sure[i][0].id == PHRASE_NONE)
+            continue;
+        doc_open(d, DOC_ITEM);
+        doc_strong(d, "%s:", sure_label((enum sure_item)i));
+        doc_text(d, " %s", say_phrases(&d->arena, rep->sure[i], SAID_MAX));
+    }
+}
+
+void section_of_answer(const struct report *rep, struct doc *d, int level)
+{
+    doc_open(d, DOC_PARAGRAPH);
+    doc_strong(d, "%s", rep->headline);
+    section_of_lead(rep, d, level);
+    section_of_why(rep, d, level);
+    section_of_action(rep, d, level);
+    section_of_certainty(rep, d, level);
 }
 
 void text_of_efficiency(const struct run_result *r, struct doc *d)

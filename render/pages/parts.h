@@ -5,8 +5,17 @@
 #include "render/analyse/report.h"
 #include "render/doc/doc.h"
 
-/** section_of_answer - headline, support, what to do first and how sure that is. */
-void section_of_answer(const struct report *rep, struct doc *d);
+/** finding_of_answer - what the report as a whole found; NULL: its headline is composed otherwise. */
+const struct said *finding_of_answer(const struct report *rep);
+/** section_of_lead, section_of_why - the first sentences that support the headline, and the others under a heading.
+ *  level  of the heading */
+void section_of_lead(const struct report *rep, struct doc *d, int level);
+void section_of_why(const struct report *rep, struct doc *d, int level);
+/** section_of_action, section_of_certainty - what to do first, and how sure that is, each under a heading. */
+void section_of_action(const struct report *rep, struct doc *d, int level);
+void section_of_certainty(const struct report *rep, struct doc *d, int level);
+/** section_of_answer - the headline and all of these. */
+void section_of_answer(const struct report *rep, struct doc *d, int level);
 /** section_of_notes - caveats and gaps that concern a run; run < 0: all of the report. */
 void section_of_notes(const struct report *rep, int run, struct doc *d);
 /** section_of_confidence - how far the headline of a run may be trusted. */

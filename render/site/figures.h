@@ -5,9 +5,11 @@
 
 #include "render/site/figure.h"
 
-/** series_figures - figures of a scaling series, in the order of the page: speed-up, step time by category, its shares,
- * loss waterfall; those whose numbers are missing are left out. suffix  "" for the only or first series, else "-2",
- * ...: part of file names and anchors returns gives a list for the partial figure.html */
+/** series_steps - the mean step at each node count by part, with the ideal marked, for the partial figure.html; null:
+ * no steps are known.  suffix  "" for the only or first series, else "-2", ...: part of file names and anchors */
+json_t *series_steps(struct site *s, const struct series *series, const char *suffix);
+/** series_figures - the other figures of a series: speed-up, loss waterfall; those whose numbers are missing are left
+ * out.  returns gives a list for the partial figure.html */
 json_t *series_figures(struct site *s, const struct series *series, const char *suffix);
 
 /** run_figures_* - figures of one run's page; null when there is nothing to draw. */
@@ -26,12 +28,9 @@ void run_picture(struct site *s, const struct run_result *r, const char *path);
 /** node_words - "4 nodes", "1 node", or GPUs where the runs scale over those; "unknown node count" for 0. */
 const char *node_words(struct site *s, int n);
 
-/** view_keys - step time, throughput, speed-up, communication, parallel efficiency at the last point, with their trend.
- */
+/** view_keys - the three figures that come first: of several node counts throughput, speed-up and what limits, of one
+ * step time, throughput and what limits. Those that are not known are left out. */
 json_t *view_keys(struct site *s, const struct series *series);
-/** view_no_keys - "Step time and communication are n/a because no steps were recorded. ..."; NULL: a key figure is
- * known. */
-const char *view_no_keys(struct site *s, const struct series *series);
 /** series_unreliable - "; unreliable: at 2 nodes 2 ranks share 1 core" behind the caption of what rests on the points
  * of a series; "" where all can be relied on. */
 const char *series_unreliable(struct site *s, const struct series *series);

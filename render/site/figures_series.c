@@ -166,23 +166,31 @@ static json_t *breakdown_table(struct site *s, const struct series *series)
     return t;
 }
 
-static const char *breakdown_alt(struct site *s, const struct series *series, bool is_percent)
+/* The step that perfect scaling from the first point would give; 0 = of the first itself, or not known. */
+static int64_t ideal_step(const struct series *series, int i)
+{
+    const struct series_point *first = &series->points[0], *p = &series->points[i];
+    if (i == 0 || first->n_nodes <= 0 || !first->step.n)
+        return 0;
+    return series->kind == SCALING_WEAK     ? first->step.mean_ns
+           : series->kind == SCALING_STRONG ? first->step.mean_ns * first->n_nodes / p->n_nodes
+                                            : 0;
+}
+
+static const char *breakdown_alt(struct site *s, const struct series *series)
 {
     struct dcr_buf alt = {0};
-    dcr_buf_puts(&alt,
-                 is_percent ? "Stacked columns, share of the mean step." : "Stacked columns of the mean step time.");
+    dcr_buf_puts(&alt, "Stacked columns of the mean step time.");
     for (int i = 0; i < series->n_points; i++) {
         const struct series_point *p = &series->points[i];
         if (!p->step.n)
             continue;
         dcr_buf_printf(&alt, " %s: %s", node_words(s, p->n_nodes), fmt_time(p->step.mean_ns).text);
-        for (int k = 0; k < N_PARTS; k++) {
-            if (p->part_ns[k] == 0)
-                continue;
-            dcr_buf_printf(&alt, ", %s %s", part_name((enum part)k),
-                           is_percent ? fmt_percent((double)p->part_ns[k] / (double)p->step.mean_ns).text
-                                      : fmt_time(p->part_ns[k]).text);
-        }
+        for (int k = 0; k < N_PARTS; k++)
+            if (p->part_ns[k] != 0)
+                dcr_buf_printf(&alt, ", %s %s", part_label((enum part)k), fmt_time(p->part_ns[k]).text);
+        if (ideal_step(series, i))
+            dcr_buf_printf(&alt, ", ideal %s", fmt_time(ideal_step(series, i)).text);
         dcr_buf_putc(&alt, '.');
     }
     const char *text = site_text(s, "%s", dcr_buf_text(&alt));
@@ -190,7 +198,32 @@ static const char *breakdown_alt(struct site *s, const struct series *series, bo
     return text;
 }
 
-static json_t *breakdown_figure(struct site *s, const struct series *series, const char *suffix, bool is_percent)
+/* "A step takes 306 ms on 4 nodes, ideally 172 ms". */
+static const char *breakdown_title(struct site *s, const struct series *series)
+{
+    int last = series->n_points - 1;
+    const struct series_point *p = &series->points[last];
+    int64_t ideal = ideal_step(series, last);
+    if (!p->step.n)
+        return "Where a step's time goes";
+    const char *at = p->n_nodes > 0 ? site_text(s, " on %s", node_words(s, p->n_nodes)) : "";
+    return ideal ? site_text(s, "A step takes %s%s, ideally %s", fmt_time(p->step.mean_ns).text, at,
+                             fmt_time_beside(ideal, p->step.mean_ns).text)
+                 : site_text(s, "A step takes %s%s", fmt_time(p->step.mean_ns).text, at);
+}
+
+/* A part below this share of the step at every node count is drawn with the others. */
+static const double part_matters = 0.001;
+
+static bool is_part_drawn(const struct series *series, int part)
+{
+    for (int i = 0; i < series->n_points; i++)
+        if ((double)series->points[i].part_ns[part] > part_matters * (double)series->points[i].step.mean_ns)
+            return true;
+    return false;
+}
+
+static json_t *breakdown_figure(struct site *s, const struct series *series, const char *suffix)
 {
     size_t n = 0;
     int64_t most = 0;
@@ -201,17 +234,22 @@ static json_t *breakdown_figure(struct site *s, const struct series *series, con
     if (most == 0)
         return NULL;
     struct time_axis axis = time_axis_for(most);
-    bool has_interval = false, is_short = series->n_points > 2; /* the axis names the unit once */
+    bool has_interval = false, has_ideal = false, is_short = series->n_points > 2; /* the axis names the unit once */
     for (int i = 0; i < series->n_points; i++) {
         const struct series_point *p = &series->points[i];
         if (!p->step.n)
             continue;
         double *v = dcr_arena_alloc(&s->arena, N_PARTS * sizeof *v);
         for (int k = 0; k < N_PARTS; k++)
-            v[k] = is_percent ? 100.0 * (double)p->part_ns[k] / (double)p->step.mean_ns : in_unit(p->part_ns[k], &axis);
+            v[k] = 0;
+        for (int k = 0; k < N_PARTS; k++)
+            v[is_part_drawn(series, k) ? k : PART_OTHER] += in_unit(p->part_ns[k], &axis);
         const char *at = p->n_nodes <= 0 && series->n_points == 1 ? "this run" : node_words(s, p->n_nodes);
-        bars[n] = (struct stack_bar){.label = is_short ? site_text(s, "%d", p->n_nodes) : at, .value = v};
-        if (p->step_interval.has && !is_percent) {
+        bars[n] = (struct stack_bar){.label = is_short ? site_text(s, "%d", p->n_nodes) : at,
+                                     .value = v,
+                                     .ideal = in_unit(ideal_step(series, i), &axis)};
+        has_ideal |= ideal_step(series, i) > 0;
+        if (p->step_interval.has) {
             bars[n].lo = p->step_interval.lo / axis.ns;
             bars[n].hi = p->step_interval.hi / axis.ns;
             has_interval = true;
@@ -219,35 +257,22 @@ static json_t *breakdown_figure(struct site *s, const struct series *series, con
         n++;
     }
     struct chart_stack spec = {.parts = stack_parts(s), .n_parts = N_PARTS, .bars = bars, .n_bars = n};
-    spec.is_percent = is_percent;
     spec.x_title = is_short ? site_text(s, "%ss", counted_word(s->rep->unit)) : NULL;
-    spec.text = is_percent ? (struct chart_text){"Step time by category, shares", "share of mean step time, %", "%",
-                                                 label_percent}
-                           : (struct chart_text){"Step time by category", site_text(s, "mean step time, %s", axis.unit),
-                                                 axis.unit, axis.label};
-    struct figure f = {.draw = draw_stack,
-                       .spec = &spec,
-                       .wide = FIGURE_HALF,
-                       .height = 340,
-                       .narrow_height = 300,
-                       .run = -1,
-                       .alt = breakdown_alt(s, series, is_percent)};
-    if (is_percent) {
-        f.stem = site_text(s, "shares%s", suffix);
-        f.title = "The same as shares";
-        f.caption = series->n_points > 1 ? site_text(s, "Each column is 100 %% of the mean step at that %s count.",
-                                                     counted_word(s->rep->unit))
-                                         : "The column is 100 % of the mean step.";
-    } else {
-        f.stem = site_text(s, "breakdown%s", suffix);
-        f.title = "Where a step's time goes";
-        f.caption = site_text(s,
-                              "Mean over ranks and counted steps; the categories sum to the step. Transfer and waiting "
-                              "are the communication.%s",
-                              has_interval ? " Whiskers are 95 % intervals of the step." : "");
-        f.table = breakdown_table(s, series);
-    }
-    return figure_view(s, &f);
+    spec.text = (struct chart_text){"Step time by category", site_text(s, "mean step time, %s", axis.unit), axis.unit,
+                                    axis.label};
+    return figure_view(s, &(struct figure){.stem = site_text(s, "breakdown%s", suffix),
+                                           .title = breakdown_title(s, series),
+                                           .caption = site_text(s, "Means over ranks and counted steps%s.%s",
+                                                                has_interval ? ", with 95 % intervals" : "",
+                                                                has_ideal ? " The black line is ideal scaling." : ""),
+                                           .alt = breakdown_alt(s, series),
+                                           .draw = draw_stack,
+                                           .spec = &spec,
+                                           .wide = FIGURE_FULL,
+                                           .height = 340,
+                                           .narrow_height = 300,
+                                           .run = -1,
+                                           .table = breakdown_table(s, series)});
 }
 
 /* ---- the waterfall of the loss --------------------------------------------------------------------------- */
@@ -303,12 +328,17 @@ static json_t *loss_figure(struct site *s, const struct series *series, const ch
     return view;
 }
 
+json_t *series_steps(struct site *s, const struct series *series, const char *suffix)
+{
+    json_t *view = breakdown_figure(s, series, suffix);
+    return view ? view : json_null();
+}
+
 json_t *series_figures(struct site *s, const struct series *series, const char *suffix)
 {
     json_t *list = view_list(s);
-    json_t *view[4] = {speedup_figure(s, series, suffix), loss_figure(s, series, suffix),
-                       breakdown_figure(s, series, suffix, false), breakdown_figure(s, series, suffix, true)};
-    for (int i = 0; i < 4; i++)
+    json_t *view[] = {speedup_figure(s, series, suffix), loss_figure(s, series, suffix)};
+    for (int i = 0; i < 2; i++)
         if (view[i])
             view_add(s, list, view[i]);
     return list;

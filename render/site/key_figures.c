@@ -1,187 +1,117 @@
-/* key_figures.c - the five figures of a series with their trend; see figures.h. Called by page_index.c. */
+/* key_figures.c - the three figures of the front page; see figures.h. Called by page_index.c. */
 #include "render/site/figures.h"
 
 #include "render/analyse/analyse.h"
-#include "render/draw/chart.h"
-#include "render/draw/paint_svg.h"
+#include "render/narrate/narrate.h"
+#include "render/narrate/shares.h"
 #include "render/say/format.h"
-#include "render/say/say.h"
 
-#include <math.h>
-#include <string.h>
-
-/* One key figure at one point; text NULL = n/a, and value then not finite. */
-struct key_value {
-    const char *text;
-    double value;
-};
-
-static const struct key_value no_value = {NULL, NAN};
-
-typedef struct key_value key_at(struct site *s, const struct series *series, int point);
-
-static struct key_value key_step(struct site *s, const struct series *series, int i)
+/* value: NULL = not known, and the figure is left out */
+static void add_key(struct site *s, json_t *list, const char *name, const char *value, const char *note)
 {
-    const struct spread *step = point_step(s->rep, &series->points[i]);
-    return step->n ? (struct key_value){site_text(s, "%s", fmt_time(step->mean_ns).text), (double)step->mean_ns}
-                   : no_value;
+    if (!value)
+        return;
+    json_t *v = view_object(s);
+    view_text(s, v, "name", name);
+    view_text(s, v, "value", value);
+    view_text(s, v, "note", note && *note ? note : NULL);
+    view_add(s, list, v);
 }
 
-static struct key_value key_throughput(struct site *s, const struct series *series, int i)
+static const char *throughput_text(struct site *s, double samples_per_s)
 {
-    const struct series_point *p = &series->points[i];
-    return p->has_throughput ? (struct key_value){site_text(s, "%s/s", fmt_number(p->throughput).text), p->throughput}
-                             : no_value;
+    return site_text(s, "%s samples/s", fmt_number(samples_per_s).text);
 }
 
-static struct key_value key_speedup(struct site *s, const struct series *series, int i)
+/* The best of the series, and the largest point beside it. */
+static void add_throughput(struct site *s, json_t *list, const struct series *series)
 {
-    const struct series_point *p = &series->points[i];
-    return p->speedup > 0 ? (struct key_value){site_text(s, "%s", fmt_x(p->speedup).text), p->speedup} : no_value;
+    const struct series_point *last = &series->points[series->n_points - 1], *best = last;
+    for (int i = series->n_points; i-- > 0;)
+        if (series->points[i].has_throughput &&
+            (!best->has_throughput || series->points[i].throughput > best->throughput))
+            best = &series->points[i];
+    if (!best->has_throughput)
+        return;
+    const char *at = node_words(s, best->n_nodes);
+    if (series->n_points == 1)
+        add_key(s, list, "Throughput", throughput_text(s, best->throughput), last->n_nodes > 0 ? at : NULL);
+    else
+        add_key(s, list, "Best throughput", throughput_text(s, best->throughput),
+                best == last || !last->has_throughput
+                    ? at
+                    : site_text(s, "%s (%s: %s)", at, node_words(s, last->n_nodes), fmt_number(last->throughput).text));
 }
 
-static struct key_value key_communication(struct site *s, const struct series *series, int i)
+static void add_speedup(struct site *s, json_t *list, const struct series *series)
 {
-    const struct series_point *p = &series->points[i];
-    if (!p->step.n || p->step.mean_ns <= 0)
-        return no_value;
-    double ratio = (double)(p->part_ns[PART_TRANSFER] + p->part_ns[PART_WAIT]) / (double)p->step.mean_ns;
-    return (struct key_value){site_text(s, "%s", fmt_percent(ratio).text), ratio};
+    const struct series_point *last = &series->points[series->n_points - 1], *first = &series->points[0];
+    if (last->speedup <= 0)
+        return;
+    double ideal = first->n_nodes > 0 ? (double)last->n_nodes / first->n_nodes : 0;
+    const char *doubt = *last->unreliable ? ", unreliable" : "";
+    add_key(s, list, site_text(s, "Speed-up on %s", node_words(s, last->n_nodes)),
+            site_text(s, "%s", fmt_x(last->speedup).text),
+            ideal > 0 ? site_text(s, "ideal %gx, efficiency %s%s", ideal, fmt_ratio(last->efficiency).text, doubt)
+                      : site_text(s, "efficiency %s%s", fmt_ratio(last->efficiency).text, doubt));
 }
 
-static struct key_value key_parallel(struct site *s, const struct series *series, int i)
+static void add_step(struct site *s, json_t *list, const struct series *series)
 {
-    const struct series_point *p = &series->points[i];
-    return p->pop.has
-               ? (struct key_value){site_text(s, "%s", fmt_ratio(p->pop.parallel_ratio).text), p->pop.parallel_ratio}
-               : no_value;
+    const struct series_point *p = &series->points[series->n_points - 1];
+    const struct spread *step = point_step(s->rep, p);
+    if (!step->n)
+        return;
+    add_key(s, list, "Step time", site_text(s, "%s", fmt_time(step->mean_ns).text),
+            p->step_interval.has
+                ? site_text(s, "95 %% interval %s", fmt_time_range(p->step_interval.lo, p->step_interval.hi).text)
+                : "mean over ranks");
 }
 
-/* Why the last point has no such number. */
-static struct reason why_no_key(const struct site *s, const struct series *series, int point, key_at *at)
+/* What limits, by the share that was judged; where nothing does, communication. */
+static void add_cause(struct site *s, json_t *list, const struct series *series)
 {
-    const struct series_point *p = &series->points[point];
-    const struct run_result *r = p->n_runs > 0 ? &s->rep->runs[p->runs[0]] : NULL;
-    struct reason why = !r                                   ? REASON(NONE)
-                        : at == key_speedup                  ? series->speedup_why
-                        : at == key_throughput               ? r->throughput_why
-                        : at == key_parallel && r->has_steps ? r->pop_why
-                                                             : r->steps_why;
-    return why.code ? why : REASON(NOT_MEASURED);
-}
-
-#define TREND_WIDTH 176.0
-#define TREND_HEIGHT 40.0
-
-/* The same figure at every node count: in rows, and drawn where there are two of it. */
-static void add_trend(struct site *s, json_t *v, const struct series *series, const char *name, key_at *at)
-{
-    json_t *trend = view_list(s);
-    double *value = dcr_arena_alloc(&s->arena, (size_t)series->n_points * sizeof *value);
-    struct dcr_buf alt = {0}, svg = {0};
-    int n_known = 0;
-    dcr_buf_printf(&alt, "Columns of %s:", name);
-    for (int i = 0; i < series->n_points; i++) {
-        struct key_value k = at(s, series, i);
-        json_t *p = view_object(s);
-        value[i] = k.value;
-        n_known += k.text != NULL;
-        dcr_buf_printf(&alt, "%s %s at %s", i ? "," : "", k.text ? k.text : "n/a",
-                       node_words(s, series->points[i].n_nodes));
-        view_text(s, p, "at", node_words(s, series->points[i].n_nodes));
-        view_text(s, p, "value", k.text ? k.text : "n/a");
-        view_add(s, trend, p);
+    const struct series_point *last = &series->points[series->n_points - 1];
+    const struct run_result *r = last->n_runs ? &s->rep->runs[last->runs[0]] : NULL;
+    int claim = series->limit_claim >= 0 ? series->limit_claim : r && r->n_claims ? r->claims[0] : -1;
+    enum cause_class cls = claim >= 0 ? s->rep->claims[claim].cls : CLASS_COMMUNICATION;
+    if (!r || !r->has_steps)
+        return;
+    const char *at = series->n_points > 1 ? site_text(s, ", %s", node_words(s, last->n_nodes)) : "";
+    if (cls == CLASS_COMMUNICATION || cls == CLASS_IMBALANCE) {
+        double before = -1;
+        if (series->n_points > 1 && last[-1].step.n)
+            before =
+                (double)(last[-1].part_ns[PART_TRANSFER] + last[-1].part_ns[PART_WAIT]) / (double)last[-1].step.mean_ns;
+        add_key(s, list, site_text(s, "Communication%s", at),
+                site_text(s, "%s", fmt_percent((double)r->comm_ns / (double)r->step.mean_ns).text),
+                before >= 0 ? site_text(s, "of the step time (%s: %s)", node_words(s, last[-1].n_nodes),
+                                        fmt_percent(before).text)
+                            : "of the step time");
+        return;
     }
-    if (n_known > 1) {
-        struct paint_svg painter;
-        dcr_buf_puts(&alt, ".");
-        paint_svg_begin(&painter, TREND_WIDTH, TREND_HEIGHT, s->typeface, NULL, dcr_buf_text(&alt), &svg);
-        chart_trend(&painter.canvas, (struct box){0, 0, TREND_WIDTH, TREND_HEIGHT}, value, (size_t)series->n_points);
-        paint_svg_end(&painter);
-        view_html(s, v, "drawn", &svg);
-    } else {
-        view_set(s, v, "drawn", json_null());
-    }
-    if (series->n_points < 2 || n_known == 0) /* the value itself says it */
-        json_array_clear(trend);
-    view_set(s, v, "trend", trend);
-    dcr_buf_release(&alt);
-    dcr_buf_release(&svg);
-}
-
-static const struct {
-    const char *name, *note;
-    key_at *at;
-    bool needs_two;
-} keys[] = {
-    {"Step time", "mean over ranks", key_step, false},
-    {"Throughput", "samples of all ranks", key_throughput, false},
-    {"Speed-up", "over the smallest run", key_speedup, true},
-    {"Communication", "transfer and waiting", key_communication, false},
-    {"Parallel efficiency", "POP, useful share", key_parallel, false},
-};
-#define N_KEYS (sizeof keys / sizeof keys[0])
-
-/* Where none of them is known, no grid of n/a: each reason once. "Step time and communication are n/a because no steps
- * were recorded; throughput is n/a because ..." NULL: one is known. */
-const char *view_no_keys(struct site *s, const struct series *series)
-{
-    const char *why[N_KEYS] = {NULL}, *text = NULL;
-    for (size_t k = 0; k < N_KEYS; k++) {
-        for (int i = 0; i < series->n_points; i++)
-            if (keys[k].at(s, series, i).text)
-                return NULL;
-        if (series->n_points > 1 || !keys[k].needs_two) {
-            struct reason r = why_no_key(s, series, series->n_points - 1, keys[k].at);
-            why[k] = say_clause(&s->arena, &r);
-        }
-    }
-    for (size_t k = 0; k < N_KEYS; k++) {
-        const char *names = why[k] ? keys[k].name : NULL, *because = why[k];
-        size_t n = 1, left = 0;
-        for (size_t j = k + 1; because && j < N_KEYS; j++)
-            left += why[j] && strcmp(why[j], because) == 0;
-        for (size_t j = k + 1; because && j < N_KEYS; j++)
-            if (why[j] && strcmp(why[j], because) == 0) {
-                names =
-                    site_text(s, "%s%s%c%s", names, --left ? ", " : " and ", keys[j].name[0] | 0x20, keys[j].name + 1);
-                why[j] = NULL;
-                n++;
-            }
-        if (because)
-            text = site_text(s, "%s%s%s %s n/a because %s", text ? text : "", text ? " " : "", names,
-                             n > 1 ? "are" : "is", because);
-        if (because && text[strlen(text) - 1] != '.')
-            text = site_text(s, "%s.", text);
-    }
-    return text;
+    const struct class_result *k = &r->classes[cls];
+    if (cls == CLASS_SHARED && r->shared.run_ratio >= 0)
+        add_key(s, list, site_text(s, "Ranks without a core%s", at),
+                site_text(s, "%s", fmt_percent(r->shared.run_ratio).text), "of the run");
+    else if (cls == CLASS_SHARED && r->shared.cores > 0)
+        add_key(s, list, site_text(s, "Cores for %s", fmt_count(r->n_ranks, "rank").text),
+                site_text(s, "%s", fmt_number(r->shared.cores).text), "shared by all ranks");
+    else if (k->has_share)
+        add_key(s, list, site_text(s, "%s%s", run_class_name(r, cls), at),
+                site_text(s, "%s", fmt_percent(k->share_ratio).text), "of the step time");
 }
 
 json_t *view_keys(struct site *s, const struct series *series)
 {
     json_t *list = view_list(s);
-    int last = series->n_points - 1;
-    for (size_t k = 0; k < N_KEYS; k++) {
-        if (keys[k].needs_two && series->n_points < 2)
-            continue;
-        json_t *v = view_object(s);
-        const char *text = keys[k].at(s, series, last).text;
-        view_text(s, v, "name", keys[k].name);
-        view_text(s, v, "note", keys[k].note);
-        view_text(s, v, "value", text ? text : "n/a");
-        int n_nodes = series->points[last].n_nodes;
-        view_text(s, v, "at", n_nodes > 0 && series->n_points == 1 ? node_words(s, n_nodes) : NULL);
-        struct reason why = why_no_key(s, series, last, keys[k].at);
-        const char *because = say_clause(&s->arena, &why);
-        if (why.code != REASON_NOT_MEASURED)
-            because = site_text(s, "because %s", because);
-        view_text(s, v, "because", text ? NULL : because);
-        view_text(s, v, "unreliable",
-                  text && keys[k].at == key_speedup && *series->points[last].unreliable
-                      ? series->points[last].unreliable
-                      : NULL);
-        add_trend(s, v, series, keys[k].name, keys[k].at);
-        view_add(s, list, v);
+    if (series->n_points > 1) {
+        add_throughput(s, list, series);
+        add_speedup(s, list, series);
+    } else {
+        add_step(s, list, series);
+        add_throughput(s, list, series);
     }
+    add_cause(s, list, series);
     return list;
 }

@@ -2,8 +2,11 @@
 #include "render/site/figures.h"
 
 #include "render/analyse/compare.h"
+#include "render/narrate/narrate.h"
+#include "render/pages/parts.h"
 #include "render/say/format.h"
 #include "render/say/say.h"
+#include "render/write/html.h"
 
 #include <string.h>
 
@@ -164,9 +167,8 @@ static json_t *series_view(struct site *s, int index)
     view_text(s, v, "support", is_told ? NULL : series->support);
     view_text(s, v, "scaling", series->scaling_text);
     view_text(s, v, "beyond", series->beyond_text);
-    const char *no_keys = view_no_keys(s, series);
-    view_text(s, v, "no_keys", no_keys);
-    view_set_list(s, v, "keys", no_keys ? view_list(s) : view_keys(s, series));
+    view_set_list(s, v, "keys", view_keys(s, series));
+    view_set(s, v, "steps", series_steps(s, series, suffix));
     view_set(s, v, "figures", series_figures(s, series, suffix));
     json_t *classes = series_classes(s, series), *pop = pop_table(s, series);
     site_table(s, classes, site_text(s, "causes%s", suffix), -1);
@@ -194,32 +196,79 @@ static json_t *series_view(struct site *s, int index)
 
 /* ---- runs, files ----------------------------------------------------------------------------------------- */
 
+/* The point that a run belongs to; NULL: none, or of several node counts there is one. */
+static const struct series_point *point_of(const struct report *rep, const struct run_result *r)
+{
+    if (r->series < 0)
+        return NULL;
+    const struct series *series = &rep->series[r->series];
+    for (int i = 0; i < series->n_points && series->n_points > 1; i++)
+        for (int k = 0; k < series->points[i].n_runs; k++)
+            if (&rep->runs[series->points[i].runs[k]] == r)
+                return &series->points[i];
+    return NULL;
+}
+
+static const char *limited_by(const struct report *rep, const struct run_result *r)
+{
+    if (!r->has_steps)
+        return "steps not recorded";
+    if (r->n_claims == 0)
+        return "nothing";
+    static const char *const words[N_CLASSES] = {
+        [CLASS_SHARED] = "shared cores", [CLASS_COMMUNICATION] = "communication", [CLASS_IMBALANCE] = "waiting"};
+    const struct claim *c = &rep->claims[r->claims[0]];
+    return words[c->cls] ? words[c->cls] : claim_class_name(rep, c);
+}
+
+static const char *counted_title(struct site *s)
+{
+    const char *word = counted_word(s->rep->unit);
+    return site_text(s, "%c%s", word[0] >= 'a' && word[0] <= 'z' ? word[0] - 'a' + 'A' : word[0], word + 1);
+}
+
 static json_t *runs_table(struct site *s)
 {
-    const char *columns =
-        site_text(s, "Run|#%s|#Ranks|#Steps counted|#Step time, mean|#p95|#Throughput|What was found", node_title(s));
-    json_t *t = view_table(s, "All runs of this report", columns);
-    for (int i = 0; i < s->rep->n_runs; i++) {
-        const struct run_result *r = &s->rep->runs[i];
+    const struct report *rep = s->rep;
+    bool has_points = false;
+    for (int i = 0; i < rep->n_runs; i++)
+        has_points |= point_of(rep, &rep->runs[i]) != NULL;
+    json_t *t = view_table(
+        s, "All runs of this report",
+        has_points
+            ? site_text(s, "Run|#Step time|#Samples/s|#Speed-up|#Efficiency|#%s-hours per million samples|Limited by",
+                        counted_title(s))
+            : "Run|#Ranks|#Step time|#Samples/s|Limited by");
+    for (int i = 0; i < rep->n_runs; i++) {
+        const struct run_result *r = &rep->runs[i];
+        const struct series_point *p = point_of(rep, r);
         view_row(s, t, r->label);
         json_t *rows = json_object_get(t, "rows");
         view_text(s, json_array_get(rows, json_array_size(rows) - 1), "href",
                   site_text(s, "runs/%s/index.html", r->slug));
-        view_cell_value(s, t, r->n_nodes > 0 ? site_text(s, "%d", r->n_nodes) : "unknown", r->n_nodes > 0, r->n_nodes,
-                        "");
         int64_t of = r->run->n_traces == 1 ? r->run->traces[0].world_size : 0;
-        view_cell_value(s, t,
-                        r->n_ranks > 0 ? site_text(s, "%d", r->n_ranks)
-                        : of > 1       ? site_text(s, "1 of %s", site_int(s, of))
-                                       : "unknown",
-                        r->n_ranks > 0 || of > 1, r->n_ranks > 0 ? r->n_ranks : 1, "");
+        if (!has_points)
+            view_cell_value(s, t,
+                            r->n_ranks > 0 ? site_text(s, "%d", r->n_ranks)
+                            : of > 1       ? site_text(s, "1 of %s", site_int(s, of))
+                                           : "\xe2\x80\x93",
+                            r->n_ranks > 0 || of > 1, r->n_ranks > 0 ? r->n_ranks : 1, "");
         bool has = r->has_steps || r->step.n > 0; /* of a summary: the same without phases */
-        view_cell_count(s, t, has, r->has_steps ? r->n_counted : (int64_t)r->step.n);
-        view_cell_time(s, t, has, r->step.mean_ns);
-        view_cell_time(s, t, has, r->step.p95_ns);
-        view_cell_value(s, t, r->has_throughput ? site_text(s, "%s/s", fmt_number(r->throughput).text) : "n/a",
-                        r->has_throughput, r->throughput, "samples/s");
-        view_cell(s, t, r->headline);
+        view_cell_value(s, t, has ? fmt_time(r->step.mean_ns).text : "\xe2\x80\x93", has, (double)r->step.mean_ns,
+                        "ns");
+        view_cell_value(s, t, r->has_throughput ? fmt_number(r->throughput).text : "\xe2\x80\x93", r->has_throughput,
+                        r->throughput, "samples/s");
+        if (has_points) {
+            bool is_scaled = p && p->speedup > 0;
+            view_cell_value(s, t, is_scaled ? fmt_x(p->speedup).text : "\xe2\x80\x93", is_scaled,
+                            is_scaled ? p->speedup : 0, "ratio");
+            view_cell_value(s, t, is_scaled ? fmt_ratio(p->efficiency).text : "\xe2\x80\x93", is_scaled,
+                            is_scaled ? p->efficiency : 0, "ratio");
+            bool has_cost = r->has_throughput && r->n_nodes > 0;
+            double hours = has_cost ? r->n_nodes * 1e6 / r->throughput / 3600 : 0;
+            view_cell_value(s, t, has_cost ? fmt_number(hours).text : "\xe2\x80\x93", has_cost, hours, "h");
+        }
+        view_cell(s, t, limited_by(rep, r));
     }
     return t;
 }
@@ -293,20 +342,38 @@ static json_t *evidence_links(struct site *s)
     return list;
 }
 
+/* A section of the answer, as the documents have it. */
+static void view_section(struct site *s, json_t *data, const char *key,
+                         void (*section)(const struct report *, struct doc *, int))
+{
+    struct doc d = {0};
+    struct dcr_buf html = {0};
+    section(s->rep, &d, 2);
+    write_html(&d, &html);
+    doc_release(&d);
+    if (html.len)
+        view_html(s, data, key, &html);
+    else
+        view_set(s, data, key, json_null());
+    dcr_buf_release(&html);
+}
+
 void page_index(struct site *s)
 {
     const struct report *rep = s->rep;
     json_t *data = view_object(s), *series = view_list(s);
-    view_text(s, data, "kicker", rep->n_series == 1 ? rep->series[0].label : rep->title);
+    const struct said *found = finding_of_answer(rep);
+    view_text(s, data, "kicker",
+              rep->n_series != 1 ? rep->title
+              : rep->series[0].n_points > 1
+                  ? site_text(s, "%s, %s scaling", rep->series[0].label, scaling_word(rep->series[0].kind))
+                  : rep->series[0].label);
     view_text(s, data, "node_label", rep->node_label);
-    view_text(s, data, "headline", rep->headline);
-    view_text(s, data, "support", rep->support);
-    view_text(s, data, "first_action", rep->first_words); /* the page has a heading */
-    bool has_command = rep->first_command && *rep->first_command;
-    view_text(s, data, "command", has_command ? rep->first_command : NULL);
-    view_text(s, data, "expected", has_command && *rep->first_expected ? rep->first_expected : NULL);
-    view_text(s, data, "how_sure", rep->how_sure);
-    view_text(s, data, "confidence", rep->confidence && *rep->confidence ? rep->confidence : NULL);
+    view_text(s, data, "headline", found ? say_phrase(&s->arena, &found->headline) : rep->headline);
+    view_section(s, data, "lead", section_of_lead);
+    view_section(s, data, "why", section_of_why);
+    view_section(s, data, "action", section_of_action);
+    view_section(s, data, "certainty", section_of_certainty);
     view_compared(s, data);
     view_set_list(s, data, "evidence", evidence_links(s));
     view_caveats(s, data, -1);
@@ -323,6 +390,7 @@ void page_index(struct site *s)
     json_t *runs = runs_table(s);
     site_table(s, runs, "runs", -1);
     view_set(s, data, "runs", runs);
+    view_text(s, data, "node_time", found ? say_phrase(&s->arena, &rep->series[rep->headline_series].node_time) : NULL);
     view_set(s, data, "files", file_list(s));
     view_text(s, data, "none", no_evidence(s));
     site_page(s, "index", "index.html", rep->title, "index", data);

@@ -21,7 +21,7 @@ made equal1 1 "${equal[@]}"; made equal2 2 "${equal[@]}" transfer=8000000; made 
 # ---- communication limits at four nodes of a quarter core
 check "equal nodes render" render "$TMP"/equal{1,2,4}.tar
 check "the badge says what they are" report '.node_label == "emulated nodes: 0.25 core, 50 Mbit/s each"'
-check "it is on the front page" grep -q 'class="label">emulated nodes: 0.25 core, 50 Mbit/s each<' "$TMP/site/index.html"
+check "it is on the front page" grep -q 'class="label">emulated nodes: 0.25 core, 50 Mbit/s each <' "$TMP/site/index.html"
 check "the headline names communication at 4 and at 2 nodes" report '.series[0] | .finding == "SCALING_COMMUNICATION_GROWS" and (.headline | test("41 %.* 4 nodes.* 16 %"))'
 check "and the verdict the efficiency" report '.verdict | test("2[.]22x.*efficiency 0[.]56")'
 check "the cause is communication" report '(.claims[] | select(.id == "series0.limit").class) == "communication" and .runs[2].shared == null and ([.runs[].classes.shared.verdict] | unique) == ["fine"]'

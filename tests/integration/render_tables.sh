@@ -23,8 +23,8 @@ def table(path):
 def near(text, value):
     assert abs(float(text) - value) <= 1e-6 * abs(value), (text, value)
 for row, run in zip(table('tables/runs'), report['runs'], strict=True):
-    near(row['Step time, mean (ns)'], run['step']['mean_ns'])
-    near(row['Throughput (samples/s)'], run['throughput_samples_per_s'])
+    near(row['Step time (ns)'], run['step']['mean_ns'])
+    near(row['Samples/s'], run['throughput_samples_per_s'])
 points = report['series'][0]['points']
 for row, point in zip(table('tables/speedup'), points, strict=True):
     near(row['Speed-up (ratio)'], point['speedup'])

@@ -13,7 +13,7 @@ cp -r themes "$TMP/there/themes"
 sed -n '/^## Ten lines/,/^## Figures/s/^    //p' docs/themes.md > "$TMP/ten.sh"
 ten_lines() {
     (cd "$TMP/there" && PATH=$BIN:$PATH bash -e "$TMP/ten.sh") && grep -q 'font-family: serif' "$TMP/there/site/index.html" &&
-        grep -q '<h3>What 2 nodes lose</h3>' "$TMP/there/site/index.html" && ! grep -q 'class="keys"' "$TMP/there/site/index.html"
+        grep -q '<h3>A step takes ' "$TMP/there/site/index.html" && ! grep -q 'class="keys"' "$TMP/there/site/index.html"
 }
 check "the example of docs/themes.md makes its site" ten_lines
 

@@ -33,7 +33,7 @@ tap_ask() {
     tap_answer=''
     [ ! -s "$tap_watch/said" ] || return
     echo "$*" 1<>"$tap_watch/asked"
-    read -r -t 180 tap_answer <>"$tap_watch/answers" || echo "the watcher did not answer" >>"$tap_watch/said"
+    read -r -t 600 tap_answer <>"$tap_watch/answers" || echo "the watcher did not answer" >>"$tap_watch/said"
 }
 tap_count() {
     [ -z "$tap_watch" ] || tap_ask scan

@@ -538,33 +538,22 @@ static void test_heat_shades_are_the_numbers(void **state)
     assert_texts_are_readable(rec);
 }
 
-static void test_trend_is_columns_from_zero(void **state)
-{
-    (void)state;
-    const double value[] = {295, NAN, 511, 0};
-    recording_init(rec, typeface, 176, 40);
-    chart_trend(&rec->canvas, (struct box){0, 0, 176, 40}, value, 4);
-    int n = 0;
-    for (int i = 0; i < rec->n; i++)
-        n += rec->stroke[i].kind == STROKE_RECT;
-    assert_int_equal(n, 2); /* what was not measured has no column, and neither has 0 */
-    double low = ink_height(INK_AXIS, 20), high = ink_height(INK_AXIS, 110);
-    assert_near(low / high, 295.0 / 511, 1e-9);
-    recording_init(rec, typeface, 176, 40);
-    chart_trend(&rec->canvas, (struct box){0, 0, 176, 40}, value + 2, 1);
-    assert_near(ink_height(INK_ACCENT, 20), 39, 1e-9);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_heat_shades_are_the_numbers),   cmocka_unit_test(test_stack_heights_are_the_numbers),
-        cmocka_unit_test(test_whiskers_and_words_keep_apart), cmocka_unit_test(test_stack_fits_a_phone),
-        cmocka_unit_test(test_stack_of_many_ranks),           cmocka_unit_test(test_waterfall_sums),
-        cmocka_unit_test(test_lines_have_gaps_and_spans),     cmocka_unit_test(test_speedup_against_ideal),
-        cmocka_unit_test(test_speedup_of_many_nodes),         cmocka_unit_test(test_hostile_labels),
-        cmocka_unit_test(test_categories_differ_in_grey),     cmocka_unit_test(test_text_is_fitted),
-        cmocka_unit_test(test_trend_is_columns_from_zero),    cmocka_unit_test(test_stack_of_pairs),
+        cmocka_unit_test(test_heat_shades_are_the_numbers),
+        cmocka_unit_test(test_stack_heights_are_the_numbers),
+        cmocka_unit_test(test_whiskers_and_words_keep_apart),
+        cmocka_unit_test(test_stack_fits_a_phone),
+        cmocka_unit_test(test_stack_of_many_ranks),
+        cmocka_unit_test(test_waterfall_sums),
+        cmocka_unit_test(test_lines_have_gaps_and_spans),
+        cmocka_unit_test(test_speedup_against_ideal),
+        cmocka_unit_test(test_speedup_of_many_nodes),
+        cmocka_unit_test(test_hostile_labels),
+        cmocka_unit_test(test_categories_differ_in_grey),
+        cmocka_unit_test(test_text_is_fitted),
+        cmocka_unit_test(test_stack_of_pairs),
         cmocka_unit_test(test_schemes_differ_in_grey),
     };
     return cmocka_run_group_tests(tests, begin, end);

@@ -59,7 +59,7 @@ static void test_interval_holds_its_share(void **state)
     assert_true(c->share_interval.lo < c->share_ratio && c->share_ratio < c->share_interval.hi);
     assert_true(claim->interval.lo == c->share_interval.lo);
     assert_string_equal(claim->interval_of, "data loading with the waiting that it causes");
-    assert_contains(f.rep.how_sure, "95 % interval of data loading with the waiting that it causes at 2 nodes: 5");
+    assert_contains(f.rep.how_sure, "95 % interval of data loading with the waiting that it causes on 2 nodes is 5");
     int n = 0; /* report.json has what the sentence says */
     for (int i = 0; i < claim->n_numbers; i++)
         n += claim->numbers[i].value == (double)c->share_ns || claim->numbers[i].value == (double)c->caused_ns;
@@ -78,7 +78,7 @@ static void test_unknown_nodes_are_not_none(void **state)
     f.runs[0]->node_kind = NODES_EMULATED;
     tell(&f);
     assert_int_equal(f.rep.runs[0].n_nodes, 0);
-    assert_contains(f.rep.how_sure, "with the waiting that it causes: 5");
+    assert_contains(f.rep.how_sure, "with the waiting that it causes is 5");
     assert_lacks(f.rep.how_sure, "0 nodes");
     release(&f);
 }
@@ -92,14 +92,14 @@ static void test_interval_is_of_the_headline(void **state)
     f.runs[0]->node_kind = NODES_EMULATED;
     tell(&f);
     assert_contains(f.rep.headline, "compute-bound: 95 %");
-    assert_contains(f.rep.how_sure, "95 % interval of compute at 2 nodes: 95.0 to 95.0 % of step time.");
+    assert_contains(f.rep.how_sure, "95 % interval of compute on 2 nodes is 95.0 to 95.0 % of the step time.");
     release(&f);
     f = (struct fixture){.n = 2};
     f.runs[0] = made_even_run(1, 64, 40, 80000000, 0, 0, 0);
     f.runs[1] = made_even_run(2, 64, 40, 39000000, 1000000, 0, 0);
     tell(&f);
     assert_finds(&f.rep.series[0].said, PHRASE_SCALING_GOOD);
-    assert_contains(f.rep.how_sure, "95 % interval of the speed-up at 2 nodes: under 0.1 % either way.");
+    assert_contains(f.rep.how_sure, "95 % interval of the speed-up on 2 nodes is under 0.1 % either way.");
     assert_lacks(f.rep.how_sure, "of step time");
     release(&f);
 }

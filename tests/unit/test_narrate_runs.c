@@ -73,7 +73,7 @@ static void test_headline(void **state)
     assert_true(fabs(assert_supports(said, PHRASE_SPEEDUP)[1].real - 2.5) < 1e-9);
     assert_contains(f.rep.first_action, "--batch");
     assert_contains(f.rep.first_action, "about 11.0 ms of 32.0 ms a step (1.52x, estimate)");
-    assert_contains(f.rep.how_sure, "120 steps counted over 3 runs.");
+    assert_contains(f.rep.how_sure, "120 steps of 3 runs were counted.");
     assert_contains(f.rep.how_sure, "Confidence is medium: there is one run per node count");
     assert_contains(f.rep.verdict, "2.50x");
     assert_contains(f.rep.title, "on 1, 2 and 4 nodes");
@@ -287,7 +287,7 @@ static void test_file_writes_limit_scaling(void **state)
     assert_int_equal(f.rep.series[0].said.headline.slot[1].count, 20000000);
     assert_int_equal(f.rep.series[0].said.headline.slot[3].count, 5000000);
     assert_contains(f.rep.headline, "Writing files");
-    assert_contains(f.rep.how_sure, "interval of I/O at 4 nodes: 49.3 to 49.4 % of step time");
+    assert_contains(f.rep.how_sure, "interval of I/O on 4 nodes is 49.3 to 49.4 % of the step time");
     assert_one_story(&f.rep, CLASS_IO, 1);
     release(&f);
 }
@@ -392,7 +392,7 @@ static void test_what_leads(void **state)
         g.runs[i]->summary.mean_ns = i == 0 ? 0 : 70000000;
     }
     tell(&g);
-    assert_contains(g.rep.how_sure, "100 steps in 2 runs, of which only means and spreads were kept");
+    assert_contains(g.rep.how_sure, "100 steps of 2 runs were counted, of which only means and spreads were kept");
     release(&g);
 }
 
@@ -540,8 +540,9 @@ static void test_slower_with_more_nodes(void **state)
     f.runs[0] = made_even_run(4, 64, 40, 20000000, 20000000, 0, 0);
     f.runs[1] = made_even_run(8, 64, 40, 10000000, 40000000, 0, 0);
     tell(&f);
-    assert_contains(f.rep.series[0].scaling_text,
-                    "8 nodes are slower than 4 nodes: 1,280 against 1,600 samples per second.");
+    const struct slot *slower = assert_supports(&f.rep.series[0].said, PHRASE_SLOWER);
+    assert_int_equal(slower[0].count, 8);
+    assert_true(fabs(slower[2].real - 1280) < 1e-6 && fabs(slower[3].real - 1600) < 1e-6);
     release(&f);
 }
 

@@ -36,7 +36,6 @@ static const char *const files[] = {"index.html",
                                     "formulas.html",
                                     "glossary.html",
                                     "figures/breakdown.png",
-                                    "figures/shares.png",
                                     "figures/loss.png",
                                     "runs/1node-20310425/index.html",
                                     "runs/4node-20310425/index.html",
@@ -102,15 +101,14 @@ static void test_pages_say_it(void **state)
     slurp("site", "index.html", &page);
     assert_has(&page, "<h1 id=\"headline\">Gradient synchronisation limits scaling beyond 2 nodes");
     assert_has(&page, "The nodes are emulated");
-    assert_has(&page, "the nodes are emulated");
     assert_has(&page, "Content-Security-Policy");
     assert_has(&page, "<svg xmlns");
-    assert_has(&page, ">+40.3 ms<");                                                     /* the waterfall's transfer */
-    assert_true(strstr(page.data, "the nodes are emulated") < strstr(page.data, "<h1")); /* in a line */
-    assert_true(strstr(page.data, "The nodes are emulated") < strstr(page.data, "<figure")); /* in full */
+    assert_true(strstr(page.data, "The nodes are emulated") >
+                strstr(page.data, "How sure are we")); /* doubt has its place */
     assert_true(page.len < 300000);
     dcr_buf_clear(&page);
     slurp("site", "scaling.html", &page);
+    assert_has(&page, ">+40.3 ms<"); /* the waterfall's transfer */
     assert_has(&page, "<h3>Lost time by cause</h3>");
     assert_has(&page, "transfer that no work hides");
     assert_has(&page, "n/a because the run used no GPU");
@@ -203,8 +201,10 @@ static void test_unreliable_speedups_are_marked(void **state)
         fail_msg("%s", err.text);
     sample_release(&sample);
     slurp("unreliable", "index.html", &page);
+    assert_has(&page, ", unreliable</dd>");
+    dcr_buf_clear(&page);
+    slurp("unreliable", "scaling.html", &page);
     assert_has(&page, "Hollow points are unreliable: at 4 nodes 4 ranks share 2 cores.");
-    assert_has(&page, "<span class=\"v-watch\">unreliable</span> at 4 nodes 4 ranks share 2 cores<");
     assert_has(&page, "<th scope=\"col\">Unreliable</th>");
     assert_has(&page, "class=\"num v-watch\"");
     dcr_buf_clear(&page);
@@ -336,10 +336,6 @@ static void test_no_key_figures(void **state)
         fail_msg("%s", err.text);
     sample_release(&sample);
     slurp("keyless", "index.html", &page);
-    assert_has(
-        &page,
-        "Step time, communication and parallel efficiency are n/a because the traces mark no steps. Throughput is "
-        "n/a because neither steps nor metrics.csv say how many samples were processed.");
     assert_null(strstr(page.data, "<dl class=\"keys\">"));
     dcr_buf_release(&page);
 }
@@ -364,7 +360,7 @@ static void test_reasons_of_balance(void **state)
     if (site_publish(&sample.rep, &(struct site_options){.out_dir = out}, &err))
         fail_msg("%s", err.text);
     sample_release(&sample);
-    slurp("balance", "index.html", &page);
+    slurp("balance", "scaling.html", &page);
     assert_has(&page, "; load balance within nodes is n/a because the nodes of the ranks are not known; load balance "
                       "between nodes at 1 node is n/a because all ranks are on one node");
     assert_null(strstr(page.data, "every node has one rank"));
