@@ -31,6 +31,8 @@ const char *node_words(struct site *s, int n);
 /** view_keys - the three figures that come first: of several node counts throughput, speed-up and what limits, of one
  * step time, throughput and what limits. Those that are not known are left out. */
 json_t *view_keys(struct site *s, const struct series *series);
+/** view_run_keys - step time, throughput and what limits, of one run. */
+json_t *view_run_keys(struct site *s, const struct run_result *r);
 /** series_unreliable - "; unreliable: at 2 nodes 2 ranks share 1 core" behind the caption of what rests on the points
  * of a series; "" where all can be relied on. */
 const char *series_unreliable(struct site *s, const struct series *series);

@@ -120,26 +120,31 @@ bool ranks_spec(struct site *s, const struct run_result *r, struct chart_stack *
     if (n == 0 || most == 0)
         return false;
     struct time_axis axis = time_axis_for(most);
-    struct stack_bar *bars = dcr_arena_alloc(&s->arena, n * sizeof *bars);
+    size_t has_mean = n > 1; /* the mean stands before the ranks */
+    struct stack_bar *bars = dcr_arena_alloc(&s->arena, (n + has_mean) * sizeof *bars);
     struct stack_part *parts = dcr_arena_alloc(&s->arena, N_PARTS * sizeof *parts);
-    double *v = dcr_arena_alloc(&s->arena, n * N_PARTS * sizeof *v);
+    double *v = dcr_arena_alloc(&s->arena, (n + has_mean) * N_PARTS * sizeof *v);
     for (int k = 0; k < N_PARTS; k++)
         parts[k] = (struct stack_part){part_label((enum part)k), part_ink((enum part)k)};
+    for (int k = 0; has_mean && k < N_PARTS; k++)
+        v[k] = (double)r->part_ns[k] / axis.ns;
+    bars[0] = (struct stack_bar){.label = "mean", .value = v};
+    v += has_mean * N_PARTS;
     for (size_t i = 0; i < n; i++, v += N_PARTS) {
         const struct rank_result *q = &r->ranks[i];
         for (int k = 0; k < N_PARTS; k++)
             v[k] = (double)q->part_ns[k] / axis.ns;
         bool is_late = r->straggler.has && r->straggler.rank == q->rank;
-        bars[i] = (struct stack_bar){.label = site_text(s, n <= 4 ? "rank %d" : "%d", q->rank),
-                                     .value = v,
-                                     .mark = is_late ? "arrives last" : NULL};
+        bars[i + has_mean] = (struct stack_bar){.label = site_text(s, n <= 4 ? "rank %d" : "%d", q->rank),
+                                                .value = v,
+                                                .mark = is_late ? "arrives last" : NULL};
     }
     *spec =
         (struct chart_stack){.text = {"Ranks", site_text(s, "mean step time, %s", axis.unit), axis.unit, axis.label},
                              .parts = parts,
                              .n_parts = N_PARTS,
                              .bars = bars,
-                             .n_bars = n,
+                             .n_bars = n + has_mean,
                              .x_title = n <= 4 ? NULL : "rank"};
     return true;
 }
@@ -166,6 +171,23 @@ static json_t *ranks_table(struct site *s, const struct run_result *r)
     return t;
 }
 
+/* What the chart shows, as its title. */
+static const char *ranks_title(struct site *s, const struct run_result *r)
+{
+    int64_t lo = INT64_MAX, hi = 0;
+    if (r->straggler.has)
+        return site_text(s, "Rank %d arrives last in %s of the collectives", r->straggler.rank,
+                         fmt_percent(r->straggler.wins_ratio).text);
+    if (r->n_rank_results < 2)
+        return "Where a step's time goes";
+    for (int i = 0; i < r->n_rank_results; i++) {
+        int64_t v = r->ranks[i].part_ns[PART_COMPUTE];
+        lo = v < lo ? v : lo;
+        hi = v > hi ? v : hi;
+    }
+    return site_text(s, "Ranks compute for %s a step", fmt_time_range((double)lo, (double)hi).text);
+}
+
 static const char *ranks_alt(struct site *s, const struct run_result *r)
 {
     struct dcr_buf alt = {0};
@@ -186,22 +208,17 @@ json_t *run_figure_ranks(struct site *s, const struct run_result *r)
     struct chart_stack spec;
     if (!ranks_spec(s, r, &spec))
         return NULL;
-    return figure_view(s,
-                       &(struct figure){.stem = "ranks",
-                                        .run = RUN_OF(s, r),
-                                        .title = "Rank by rank",
-                                        .caption = r->straggler.has
-                                                       ? "Waiting is counted at the rank that waits; the marked rank "
-                                                         "arrives last at the collectives."
-                                                       : "Waiting is counted at the rank that waits, not at the one it "
-                                                         "waits for.",
-                                        .alt = ranks_alt(s, r),
-                                        .draw = draw_stack,
-                                        .spec = &spec,
-                                        .wide = r->n_rank_results > 12 ? FIGURE_FULL : FIGURE_HALF,
-                                        .height = 320,
-                                        .narrow_height = 300,
-                                        .table = ranks_table(s, r)});
+    return figure_view(s, &(struct figure){.stem = "ranks",
+                                           .run = RUN_OF(s, r),
+                                           .title = ranks_title(s, r),
+                                           .caption = "Mean step of each rank. A rank that waits shows the waiting.",
+                                           .alt = ranks_alt(s, r),
+                                           .draw = draw_stack,
+                                           .spec = &spec,
+                                           .wide = FIGURE_FULL,
+                                           .height = 320,
+                                           .narrow_height = 300,
+                                           .table = ranks_table(s, r)});
 }
 
 /* ---- steps --------------------------------------------------------------------------------------------- */

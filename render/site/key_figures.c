@@ -56,62 +56,77 @@ static void add_speedup(struct site *s, json_t *list, const struct series *serie
                       : site_text(s, "efficiency %s%s", fmt_ratio(last->efficiency).text, doubt));
 }
 
-static void add_step(struct site *s, json_t *list, const struct series *series)
+static void add_run_step(struct site *s, json_t *list, const struct spread *step, struct interval i)
 {
-    const struct series_point *p = &series->points[series->n_points - 1];
-    const struct spread *step = point_step(s->rep, p);
-    if (!step->n)
-        return;
-    add_key(s, list, "Step time", site_text(s, "%s", fmt_time(step->mean_ns).text),
-            p->step_interval.has
-                ? site_text(s, "95 %% interval %s", fmt_time_range(p->step_interval.lo, p->step_interval.hi).text)
-                : "mean over ranks");
+    if (step->n)
+        add_key(s, list, "Step time", site_text(s, "%s", fmt_time(step->mean_ns).text),
+                i.has ? site_text(s, "95 %% interval %s", fmt_time_range(i.lo, i.hi).text) : "mean over ranks");
 }
 
-/* What limits, by the share that was judged; where nothing does, communication. */
-static void add_cause(struct site *s, json_t *list, const struct series *series)
+/* What limits, by the share that was judged; where nothing does, communication.
+ *  before  share of communication at the node count before, for the note; "" none */
+static void add_cause(struct site *s, json_t *list, const struct run_result *r, int claim, const char *at,
+                      const char *before)
 {
-    const struct series_point *last = &series->points[series->n_points - 1];
-    const struct run_result *r = last->n_runs ? &s->rep->runs[last->runs[0]] : NULL;
-    int claim = series->limit_claim >= 0 ? series->limit_claim : r && r->n_claims ? r->claims[0] : -1;
     enum cause_class cls = claim >= 0 ? s->rep->claims[claim].cls : CLASS_COMMUNICATION;
-    if (!r || !r->has_steps)
+    const struct class_result *k = &r->classes[cls];
+    if (!r->has_steps)
         return;
-    const char *at = series->n_points > 1 ? site_text(s, ", %s", node_words(s, last->n_nodes)) : "";
-    if (cls == CLASS_COMMUNICATION || cls == CLASS_IMBALANCE) {
-        double before = -1;
-        if (series->n_points > 1 && last[-1].step.n)
-            before =
-                (double)(last[-1].part_ns[PART_TRANSFER] + last[-1].part_ns[PART_WAIT]) / (double)last[-1].step.mean_ns;
+    if ((cls == CLASS_COMMUNICATION || cls == CLASS_IMBALANCE) && r->n_ranks > 1)
         add_key(s, list, site_text(s, "Communication%s", at),
                 site_text(s, "%s", fmt_percent((double)r->comm_ns / (double)r->step.mean_ns).text),
-                before >= 0 ? site_text(s, "of the step time (%s: %s)", node_words(s, last[-1].n_nodes),
-                                        fmt_percent(before).text)
-                            : "of the step time");
-        return;
-    }
-    const struct class_result *k = &r->classes[cls];
-    if (cls == CLASS_SHARED && r->shared.run_ratio >= 0)
+                site_text(s, "of the step time%s", before));
+    else if (cls == CLASS_SHARED && r->shared.run_ratio >= 0)
         add_key(s, list, site_text(s, "Ranks without a core%s", at),
                 site_text(s, "%s", fmt_percent(r->shared.run_ratio).text), "of the run");
     else if (cls == CLASS_SHARED && r->shared.cores > 0)
         add_key(s, list, site_text(s, "Cores for %s", fmt_count(r->n_ranks, "rank").text),
                 site_text(s, "%s", fmt_number(r->shared.cores).text), "shared by all ranks");
-    else if (k->has_share)
+    else if (k->has_share && cls != CLASS_COMMUNICATION)
         add_key(s, list, site_text(s, "%s%s", run_class_name(r, cls), at),
                 site_text(s, "%s", fmt_percent(k->share_ratio).text), "of the step time");
+}
+
+static void add_series_cause(struct site *s, json_t *list, const struct series *series)
+{
+    const struct series_point *last = &series->points[series->n_points - 1];
+    if (last->n_runs == 0)
+        return;
+    const struct run_result *r = &s->rep->runs[last->runs[0]];
+    const char *before = "";
+    if (series->n_points > 1 && last[-1].step.n)
+        before = site_text(s, " (%s: %s)", node_words(s, last[-1].n_nodes),
+                           fmt_percent((double)(last[-1].part_ns[PART_TRANSFER] + last[-1].part_ns[PART_WAIT]) /
+                                       (double)last[-1].step.mean_ns)
+                               .text);
+    add_cause(s, list, r,
+              series->limit_claim >= 0 ? series->limit_claim
+              : r->n_claims            ? r->claims[0]
+                                       : -1,
+              series->n_points > 1 ? site_text(s, ", %s", node_words(s, last->n_nodes)) : "", before);
 }
 
 json_t *view_keys(struct site *s, const struct series *series)
 {
     json_t *list = view_list(s);
+    const struct series_point *last = &series->points[series->n_points - 1];
     if (series->n_points > 1) {
         add_throughput(s, list, series);
         add_speedup(s, list, series);
     } else {
-        add_step(s, list, series);
+        add_run_step(s, list, point_step(s->rep, last), last->step_interval);
         add_throughput(s, list, series);
     }
-    add_cause(s, list, series);
+    add_series_cause(s, list, series);
+    return list;
+}
+
+json_t *view_run_keys(struct site *s, const struct run_result *r)
+{
+    json_t *list = view_list(s);
+    add_run_step(s, list, &r->step, r->step_interval);
+    if (r->has_throughput)
+        add_key(s, list, "Throughput", throughput_text(s, r->throughput), "all ranks together");
+    add_cause(s, list, r, r->n_claims ? r->claims[0] : -1, "", "");
     return list;
 }

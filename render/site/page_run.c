@@ -320,6 +320,22 @@ static void set_or_null(struct site *s, json_t *data, const char *key, json_t *v
     view_set(s, data, key, value ? value : json_null());
 }
 
+static const char *confidence_text(struct site *s, const struct run_result *r)
+{
+    const struct phrase p =
+        *r->confidence_because
+            ? PHRASE(CONFIDENCE, slot_name(confidence_word(r->confidence)), slot_name(r->confidence_because))
+            : PHRASE(CONFIDENCE_ALONE, slot_name(confidence_word(r->confidence)));
+    return say_phrase(&s->arena, &p);
+}
+
+static const char *first_action(struct site *s, const struct claim *c)
+{
+    const char *text = *c->action.ours ? c->action.ours : c->action.generic;
+    return *text ? site_text(s, "%c%s.", text[0] >= 'a' && text[0] <= 'z' ? text[0] - 'a' + 'A' : text[0], text + 1)
+                 : NULL;
+}
+
 void page_run(struct site *s, int run)
 {
     const struct run_result *r = &s->rep->runs[run];
@@ -327,8 +343,27 @@ void page_run(struct site *s, int run)
     view_text(s, data, "site_title", s->rep->title);
     view_flag(s, data, "timeline", page_timeline(s, run));
     view_text(s, data, "label", r->label);
-    view_text(s, data, "headline", r->headline);
+    bool is_found = r->said.headline.id != PHRASE_NONE;
+    view_text(s, data, "headline", is_found ? say_phrase(&s->arena, &r->said.headline) : r->headline);
     view_text(s, data, "support", r->support);
+    view_set_list(s, data, "keys", view_run_keys(s, r));
+    view_text(s, data, "steps_line",
+              r->has_steps ? site_text(s, "%s counted, %s left out as warm-up.", fmt_count(r->n_counted, "step").text,
+                                       site_int(s, r->n_warmup))
+                           : NULL);
+    view_text(s, data, "sure", confidence_text(s, r));
+    view_text(s, data, "first_action", r->n_claims ? first_action(s, &s->rep->claims[r->claims[0]]) : NULL);
+    view_text(s, data, "title_phases",
+              r->has_steps ? site_text(s, "Where a step of %s goes", fmt_time(r->step.mean_ns).text) : NULL);
+    view_text(s, data, "title_communication",
+              !r->has_steps           ? NULL
+              : r->n_rank_results < 2 ? "Communication"
+                                      : site_text(s, "Communication: %s of a step",
+                                                  fmt_percent((double)r->comm_ns / (double)r->step.mean_ns).text));
+    view_text(s, data, "title_steps",
+              r->has_steps ? site_text(s, "Step by step: median %s, 95th percentile %s",
+                                       fmt_time(r->step.median_ns).text, fmt_time(r->step.p95_ns).text)
+                           : NULL);
     view_caveats(s, data, run);
     bool is_folded = r->n_notes > NOTES_SHOWN + 1; /* one alone is not folded */
     int n_shown = is_folded ? NOTES_SHOWN : r->n_notes;

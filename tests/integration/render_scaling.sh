@@ -3,7 +3,6 @@
 # its reason. Made-up results always; the public V100 results where they lie beside the checkout.
 . tests/lib/tap.sh
 
-said() { jq -re "$1" "$TMP/site/report.json" > "$TMP/said"; }
 
 check_status 0 "made-up results" "$BIN/dcreport" tests/data/foreign/scaling -o "$TMP/site"
 check "one is one, in tooltips too" test -z "$(grep -rhoE '\b1 (GPU|node|rank|step|run)s\b' "$TMP/site" --include=*.html --include=*.svg --include=*.md)"
