@@ -44,7 +44,7 @@ static int host_by_traces(struct report *rep, struct run_result *r)
                             fmt_percent(limit).text),
         .threshold_name = "gpu_utilization",
         .threshold_ratio = -1, /* the threshold is a floor of utilisation: the share is of something else */
-        .judged = {"utilisation", since_first, "gpu_utilization", limit, {0}}};
+        .judged = {JUDGED_UTILISATION, since_first, "gpu_utilization", limit, {0}}};
     c->share_ratio = r->step.mean_ns > 0 ? (double)c->share_ns / (double)r->step.mean_ns : 0;
     c->gain_ns = c->share_ns;
     c->utilization_ratio = utilization;
@@ -101,7 +101,7 @@ void rule_host(struct report *rep, struct run_result *r)
         .rule = report_text(rep, "watched below %s GPU utilisation", fmt_percent(t->gpu_utilization).text),
         .threshold_name = "gpu_utilization",
         .threshold_ratio = -1,
-        .judged = {"utilisation", sum / n, "gpu_utilization", t->gpu_utilization, {0}}};
+        .judged = {JUDGED_UTILISATION, sum / n, "gpu_utilization", t->gpu_utilization, {0}}};
     c->verdict = sum / n < t->gpu_utilization ? VERDICT_WATCH : VERDICT_FINE;
     c->text = report_text(rep,
                           "mean GPU utilisation (monitor) %s; which part of the idle time is the host's needs a GPU "

@@ -77,9 +77,19 @@ const char *verdict_word(enum verdict v)
     return words[v];
 }
 
+const char *judged_by_words(enum judged_by b)
+{
+    static const char *const words[] = {"",
+#define X(id, words_) words_,
+                                        JUDGED_BY(X)
+#undef X
+    };
+    return words[b];
+}
+
 struct judged judged_of(const struct class_result *c)
 {
-    return c->judged.of ? c->judged
+    return c->judged.by ? c->judged
                         : (struct judged){.ratio = c->share_ratio,
                                           .threshold = c->threshold_name,
                                           .threshold_ratio = c->threshold_ratio,

@@ -257,7 +257,7 @@ void rule_memory(struct report *rep, struct run_result *r)
                                                     fmt_percent(t->memory_bound).text, peaks_word(f.peaks),
                                                     is_beside ? ", as far as other programs left it" : ""),
                                         "memory_bound", t->memory_bound);
-    c->judged = (struct judged){"of bandwidth", used, "memory_bound", t->memory_bound, {0}};
+    c->judged = (struct judged){JUDGED_BANDWIDTH, used, "memory_bound", t->memory_bound, {0}};
     int is_memory = moves > does && gain > t->gain_limits * step;
     c->verdict = used > t->memory_bound && is_memory       ? VERDICT_LIMITS
                  : used > t->memory_bound / 2 && is_memory ? VERDICT_WATCH
@@ -355,14 +355,14 @@ void rule_compute(struct report *rep, struct run_result *r)
         c->verdict = VERDICT_LIMITS;
         if (c->share_ratio <= t->compute_bound)
             c->judged = (struct judged){
-                is_doubtful(r) ? "of the work" : "of the rest", compute, "compute_bound", t->compute_bound, {0}};
+                is_doubtful(r) ? JUDGED_WORK : JUDGED_REST, compute, "compute_bound", t->compute_bound, {0}};
     } else if (rule_share(r, c->gain_ns) > t->gain_limits) { /* a cost that can be avoided, whatever else can be */
         c->verdict = VERDICT_LIMITS;
         c->rule = report_text(rep, "limits where kernels that were timed would save above %s of step time",
                               fmt_percent(t->gain_limits).text);
         c->threshold_name = "gain_limits";
         c->threshold_ratio = t->gain_limits;
-        c->judged = (struct judged){"to gain", rule_share(r, c->gain_ns), "gain_limits", t->gain_limits, {0}};
+        c->judged = (struct judged){JUDGED_GAIN, rule_share(r, c->gain_ns), "gain_limits", t->gain_limits, {0}};
         c->share_interval = (struct interval){0};
     }
     c->text = compute_text(rep, r, c, is_bound);

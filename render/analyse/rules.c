@@ -154,9 +154,9 @@ static void rule_io(struct report *rep, struct run_result *r)
     else if (c->verdict == VERDICT_FINE && of_wall > t->io_watch)
         c->verdict = VERDICT_WATCH;
     if (c->share_ratio <= t->io_limits && of_wall > t->io_watch && of_wall > c->share_ratio)
-        c->judged = (struct judged){"of the run", of_wall, "io_limits", t->io_limits, {0}};
+        c->judged = (struct judged){JUDGED_RUN, of_wall, "io_limits", t->io_limits, {0}};
     if (c->share_ratio <= t->io_limits && of_wall <= t->io_limits && iowait > t->iowait_limits)
-        c->judged = (struct judged){"I/O wait", iowait, "iowait_limits", t->iowait_limits, {0}};
+        c->judged = (struct judged){JUDGED_IO_WAIT, iowait, "iowait_limits", t->iowait_limits, {0}};
     c->text = r->part_ns[PART_IO] ? a_step(rep, r->part_ns[PART_IO]) : "none in steps";
     if (files)
         c->text = report_text(rep, "%s, %s in calls on files while loading", c->text, fmt_time(files).text);
@@ -312,7 +312,7 @@ static void rule_largest_gain(struct report *rep, struct run_result *r)
         largest->threshold_name = "gain_limits";
         largest->threshold_ratio = rep->thresholds.gain_limits;
         largest->judged = (struct judged){
-            "to gain", rule_share(r, largest->gain_ns), "gain_limits", rep->thresholds.gain_limits, {0}};
+            JUDGED_GAIN, rule_share(r, largest->gain_ns), "gain_limits", rep->thresholds.gain_limits, {0}};
         largest->share_interval = (struct interval){0};
     }
 }

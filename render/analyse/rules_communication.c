@@ -222,7 +222,7 @@ void rule_communication(struct report *rep, struct run_result *r)
     if (of_loss > t->comm_loss) {
         c->verdict = VERDICT_LIMITS;
         if (c->share_ratio <= t->comm_limits)
-            c->judged = (struct judged){"of lost time", of_loss, "comm_loss", t->comm_loss, {0}};
+            c->judged = (struct judged){JUDGED_LOST_TIME, of_loss, "comm_loss", t->comm_loss, {0}};
     }
     only_if_it_matters(t, r, c);
     c->text = of_loss > t->comm_loss ? report_text(rep, "%s a step in transfer, %s of the time lost to scaling",
@@ -251,7 +251,7 @@ void rule_communication(struct report *rep, struct run_result *r)
         struct class_result *larger = c->gain_ns >= w->gain_ns ? c : w;
         larger->verdict = VERDICT_LIMITS;
         larger->judged =
-            (struct judged){larger == c ? "with waiting" : "with transfer", c->share_ratio + w->share_ratio,
+            (struct judged){larger == c ? JUDGED_WITH_WAITING : JUDGED_WITH_TRANSFER, c->share_ratio + w->share_ratio,
                             "comm_limits", t->comm_limits, r->comm_interval};
         only_if_it_matters(t, r, larger);
     }

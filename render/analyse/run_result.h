@@ -133,9 +133,30 @@ enum gain_basis { GAIN_ESTIMATE = 0, GAIN_BOUND };
 /** gain_basis_word - "estimate", "upper bound". */
 const char *gain_basis_word(enum gain_basis b);
 
+/* What the rule of a class compared with its threshold. X(id, words behind the ratio, in report.json too) */
+#define JUDGED_BY(X)                         \
+    X(JUDGED_BANDWIDTH, "of bandwidth")      \
+    X(JUDGED_RUN, "of the run")              \
+    X(JUDGED_IO_WAIT, "I/O wait")            \
+    X(JUDGED_LOST_TIME, "of lost time")      \
+    X(JUDGED_WITH_WAITING, "with waiting")   \
+    X(JUDGED_WITH_TRANSFER, "with transfer") \
+    X(JUDGED_WORK, "of the work")            \
+    X(JUDGED_REST, "of the rest")            \
+    X(JUDGED_GAIN, "to gain")                \
+    X(JUDGED_UTILISATION, "utilisation")
+enum judged_by {
+    JUDGED_SHARE = 0, /* of step time */
+#define X(id, words) id,
+    JUDGED_BY(X)
+#undef X
+};
+/** judged_by_words - "" of JUDGED_SHARE. */
+const char *judged_by_words(enum judged_by b);
+
 /* The quantity that the rule compared with a threshold, if it is not the class's share of step time. */
 struct judged {
-    const char *of;        /* "of bandwidth", printed after the ratio; NULL: the share of step time was compared */
+    enum judged_by by;
     double ratio;          /* not finite: not known */
     const char *threshold; /* name of the threshold */
     double threshold_ratio;
@@ -162,8 +183,8 @@ struct class_result {
     const char *text;         /* one line: what was found, or why in words */
     int is_unrecorded; /* nothing of it was recorded, not elsewhere either: it may be in what is called compute */
 };
-/** judged_of - what decided about a class: `judged`, or else its share, whose `of` is NULL then. What is said of a
- *  threshold, and how sure that is, is of this.  threshold_ratio < 0: it is judged by no threshold */
+/** judged_of - what decided about a class: `judged`, or else its share, whose `by` is JUDGED_SHARE then. What is said
+ * of a threshold, and how sure that is, is of this.  threshold_ratio < 0: it is judged by no threshold */
 struct judged judged_of(const struct class_result *c);
 
 enum confidence { CONFIDENCE_LOW = 0, CONFIDENCE_MEDIUM, CONFIDENCE_HIGH };

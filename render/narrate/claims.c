@@ -29,12 +29,12 @@ static const char *class_sentence(struct report *rep, const struct run_result *r
     const char *at = at_nodes(rep, r->n_nodes), *end;
     const struct judged j = judged_of(c);
     int is_transfer =
-        c->cls == CLASS_COMMUNICATION && !is_one_of_many(r) && !j.of; /* the sentence is of communication */
+        c->cls == CLASS_COMMUNICATION && !is_one_of_many(r) && !j.by; /* the sentence is of communication */
     const char *part = of_step(rep, r, said_ns(r, c));
     end = report_text(rep, "%s%s%s.", share_of_median_step(rep, r, c->cls),
                       touching(rep, j.interval, j.threshold_ratio,
                                is_transfer                             ? "its transfer's"
-                               : j.of && c->cls != CLASS_COMMUNICATION ? "communication's"
+                               : j.by && c->cls != CLASS_COMMUNICATION ? "communication's"
                                                                        : "its"),
                       caveat);
     switch (c->cls) {
@@ -157,12 +157,12 @@ static void add_class_claim(struct report *rep, int run, const struct class_resu
     c->rule = k->rule;
     claim_grounds(rep, c, r, k->cls);
     const char *share = is_share_with_waiting(r, k->cls) ? "the share with that waiting"
-                        : j.of && j.interval.has         ? "the share of communication"
+                        : j.by && j.interval.has         ? "the share of communication"
                         : is_comm && !is_one_of_many(r)  ? "the share of transfer"
                                                          : "the share";
     /* The interval of the share is said all the same where what was judged has none; no threshold is compared with it.
      */
-    int is_judged = !j.of || j.interval.has;
+    int is_judged = !j.by || j.interval.has;
     c->confidence =
         confidence_of_share(rep, r, share, is_judged ? j.interval : k->share_interval,
                             is_judged ? j.threshold_ratio : -1, &c->confidence_because, &c->is_interval_told);
@@ -207,7 +207,7 @@ static void add_class_claim(struct report *rep, int run, const struct class_resu
             claim_number(rep, c, report_text(rep, "runs.%s.parts_ns.comm_wait", r->slug), "ns",
                          (double)r->part_ns[PART_WAIT]);
     }
-    if (j.of && isfinite(j.ratio)) /* what the threshold is of */
+    if (j.by && isfinite(j.ratio)) /* what the threshold is of */
         claim_number(rep, c, report_text(rep, "runs.%s.classes.%s.judged.ratio", r->slug, key), "ratio", j.ratio);
     r->claims[r->n_claims++] = rep->n_claims - 1;
 }
@@ -297,7 +297,7 @@ static void add_shared_claim(struct report *rep, int run, const struct class_res
  * the step to it. < 0: it is not judged by a share. */
 static double nearness(const struct report *rep, const struct class_result *k)
 {
-    if (k->judged.of && k->cls != CLASS_HOST)
+    if (k->judged.by && k->cls != CLASS_HOST)
         return isfinite(k->judged.ratio) ? k->judged.ratio / k->judged.threshold_ratio : -1;
     double most = k->cls == CLASS_HOST ? 1 - rep->thresholds.gpu_utilization : k->threshold_ratio;
     return k->has_share && most > 0 ? k->share_ratio / most : -1;
@@ -358,7 +358,7 @@ static void say_nothing_limits(struct report *rep, struct run_result *r)
     } else if (next)
         r->support =
             report_text(rep, "The next limit would be %s: %s against a threshold of %s.", run_class_name(r, next->cls),
-                        next->judged.of ? judged_share(next).text : share_of_class(rep, r, next, " of step time"),
+                        next->judged.by ? judged_share(next).text : share_of_class(rep, r, next, " of step time"),
                         judged_threshold(next).text);
 }
 

@@ -174,7 +174,7 @@ static void put_threshold(const struct report *rep, const struct claim *c, struc
         dcr_buf_printf(out, "; efficiency %s, threshold %s %s",
                        fmt_ratio(series->points[series->n_points - 1].efficiency).text, c->threshold_name,
                        fmt_ratio(c->threshold_ratio).text);
-    else if (!k || (!k->has_share && !k->judged.of))
+    else if (!k || (!k->has_share && !k->judged.by))
         dcr_buf_printf(out, "; threshold %s %s", c->threshold_name, fmt_percent(c->threshold_ratio).text);
     else
         dcr_buf_printf(out, "; %s %s, threshold %s %s", run_class_name(&rep->runs[c->run], c->cls),

@@ -28,10 +28,10 @@ static json_t *wait_causes(const struct run_result *r)
 
 static json_t *judged(const struct judged *j)
 {
-    if (!j->of)
+    if (!j->by)
         return json_null();
     json_t *o = json_object();
-    value_set(o, "of", value_string(j->of));
+    value_set(o, "of", value_string(judged_by_words(j->by)));
     value_set(o, "ratio", value_real(1, j->ratio));
     value_set(o, "threshold_name", value_string(j->threshold));
     value_set(o, "threshold_ratio", value_real(1, j->threshold_ratio));

@@ -125,10 +125,11 @@ const char *share_of_median_step(struct report *rep, const struct run_result *r,
 struct fmt judged_share(const struct class_result *c)
 {
     struct fmt f = {""};
-    if (!c->judged.of)
+    if (!c->judged.by)
         return c->has_share ? fmt_percent(c->share_ratio) : f;
     if (isfinite(c->judged.ratio))
-        snprintf(f.text, sizeof f.text, "%.15s %.45s", fmt_percent(c->judged.ratio).text, c->judged.of);
+        snprintf(f.text, sizeof f.text, "%.15s %.45s", fmt_percent(c->judged.ratio).text,
+                 judged_by_words(c->judged.by));
     else
         snprintf(f.text, sizeof f.text, "n/a");
     return f;

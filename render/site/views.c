@@ -70,7 +70,7 @@ json_t *view_classes(struct site *s, const char *caption, const int *runs, int n
             view_exact(s, t, "", q->has_share, q->share_ratio, "ratio"); /* always the share of step time */
         }
         view_cell_class(s, t, verdict_word(last->verdict), verdict_class(last->verdict));
-        view_cell_value(s, t, judged_threshold(last).text, last->threshold_ratio >= 0 && !last->judged.of,
+        view_cell_value(s, t, judged_threshold(last).text, last->threshold_ratio >= 0 && !last->judged.by,
                         last->threshold_ratio, "ratio"); /* if it is of another quantity, the CSV has it as a note */
         view_cell_sub(s, t, last->text, last->rule && last->rule[0] ? last->rule : NULL);
     }

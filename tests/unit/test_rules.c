@@ -82,7 +82,7 @@ static void test_what_was_judged(void **state)
     assert_int_equal(io->verdict, VERDICT_LIMITS);
     assert_string_equal(judged_share(io).text, "20 % of the run"); /* not 0 % of step time */
     assert_string_equal(judged_threshold(io).text, "10 %");
-    assert_true(!compute->judged.of); /* the share itself */
+    assert_true(!compute->judged.by); /* the share itself */
     assert_string_equal(judged_share(compute).text, "100 %");
     assert_string_equal(judged_threshold(compute).text, "80 %");
     report_free(&rep);
@@ -105,7 +105,7 @@ static void test_claim_of_what_was_judged(void **state)
     assert_int_equal(analyse(&rep, runs, 2, &o, NULL), 0);
     narrate(&rep);
     const struct class_result *k = &rep.runs[1].classes[CLASS_COMMUNICATION];
-    assert_string_equal(k->judged.of, "of lost time");
+    assert_int_equal(k->judged.by, JUDGED_LOST_TIME);
     assert_true(k->share_interval.lo < 0.2 && k->share_interval.hi > 0.2);
     const struct claim *c = &rep.claims[rep.runs[1].claims[0]];
     assert_int_equal(c->cls, CLASS_COMMUNICATION);
@@ -138,7 +138,7 @@ static void test_sure_of_transfer_with_waiting(void **state)
     assert_int_equal(analyse(&rep, runs, 1, &o, NULL), 0);
     narrate(&rep);
     const struct class_result *k = &rep.runs[0].classes[CLASS_COMMUNICATION];
-    assert_string_equal(k->judged.of, "with waiting");
+    assert_int_equal(k->judged.by, JUDGED_WITH_WAITING);
     assert_true(k->share_interval.hi < 0.2); /* of transfer alone, which was not compared */
     assert_true(rep.runs[0].comm_interval.lo < 0.2 && rep.runs[0].comm_interval.hi > 0.2);
     const struct claim *c = &rep.claims[rep.runs[0].claims[0]];
