@@ -329,6 +329,7 @@ int analyse(struct report *rep, struct run **runs, int n, const struct analyse_o
         rep->runs[i].n_ranks = sorted[i].run->n_ranks;
         rep->runs[i].series = -1;
         rep->runs[i].headline = rep->runs[i].support = rep->runs[i].confidence_because = "";
+        rep->runs[i].judged_text = "";
         rep->runs[i].unnamed_action = rep->runs[i].steps_action = "";
         rep->runs[i].stepless_advice = "";
         rep->runs[i].shared = (struct shared){.because = "", .run_ratio = -1};

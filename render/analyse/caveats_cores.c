@@ -47,12 +47,14 @@ static void check_cores(struct report *rep, int run)
             continue;
         if (a->node_kind != NODES_EMULATED && is_shared && cores_wanted(a, threads) <= cores)
             continue; /* each node's quota leaves room for the others */
-        r->shared = (struct shared){.kind = SHARED_OVERSUBSCRIBED,
-                                    .because = report_text(rep, "%d %s share %d %s", ranks * threads,
-                                                           threads == 1 ? "ranks" : "threads", cores,
-                                                           cores == 1 ? "core" : "cores"),
-                                    .run_ratio = -1,
-                                    .cores = (double)cores / threads * (is_shared ? 1 : a->nodes_len)};
+        r->shared = (struct shared){
+            .kind = SHARED_OVERSUBSCRIBED,
+            .because = report_text(rep, "%d %s share %d %s", ranks * threads, threads == 1 ? "ranks" : "threads", cores,
+                                   cores == 1 ? "core" : "cores"),
+            .said = PHRASE(CORES_SHARED, slot_things(ranks * threads, threads == 1 ? "rank" : "thread"),
+                           slot_things(cores, "core")),
+            .run_ratio = -1,
+            .cores = (double)cores / threads * (is_shared ? 1 : a->nodes_len)};
         report_add_note(rep, NOTE_CAVEAT, run, NOTE_OVERSUBSCRIBED,
                         "%d ranks of %d %s share %d %s%s. Waiting for a core looks like waiting for a message, "
                         "so communication, imbalance and scaling verdicts are unreliable.",
@@ -138,6 +140,7 @@ static void say_own_threads(struct report *rep, int run, double delay, const cha
             .kind = SHARED_OWN_THREADS,
             .because = report_text(rep, "the ranks' own threads wait for cores (%s%s share %g %s)", all,
                                    workers ? "" : ", with their helpers,", o.cores, o.cores > 1 ? "cores" : "core"),
+            .said = PHRASE(OWN_THREADS_WAIT),
             .run_ratio = delay,
             .most_ratio = most,
             .own = r->shared.own,
@@ -260,11 +263,14 @@ static void say_waits(struct report *rep, int run, double delay, const char *of)
     r->shared = (struct shared){
         .kind = bound ? SHARED_BOUND : SHARED_RUN_DELAY,
         .because = report_text(rep, "a rank waited for a core for %s of %s", fmt_percent(delay).text, of),
+        .said =
+            r->has_steps ? PHRASE(CORE_AWAITED, slot_percent(delay)) : PHRASE(CORE_AWAITED_IN_RUN, slot_percent(delay)),
         .run_ratio = delay,
         .most_ratio = most};
     if (!bound)
         return;
     struct ready p = ready_of(r->run, bound);
+    r->shared.said = PHRASE(RANK_BOUND, slot_count(bound->rank), slot_count(p.cores), slot_number(p.used + p.waiting));
     r->shared.because =
         report_text(rep, "rank %d is bound to fewer cores than it has threads (%d %s, %s threads ready in the mean)",
                     bound->rank, p.cores, p.cores == 1 ? "core" : "cores", fmt_number(p.used + p.waiting).text);
@@ -298,6 +304,7 @@ static void check_held_back(struct report *rep, int run)
         r->shared = (struct shared){
             .kind = SHARED_THROTTLED,
             .because = report_text(rep, "a CPU quota held a node back for %s of the run", fmt_percent(throttled).text),
+            .said = PHRASE(QUOTA_HOLDS, slot_percent(throttled)),
             .run_ratio = throttled,
             .is_equal = quota == QUOTA_EQUAL && !r->shared.kind,
             .cores = r->shared.cores};
@@ -305,6 +312,7 @@ static void check_held_back(struct report *rep, int run)
         r->shared = (struct shared){
             .kind = SHARED_STEAL,
             .because = report_text(rep, "other machines took %s of a node's CPU time", fmt_percent(steal).text),
+            .said = PHRASE(CPU_STOLEN, slot_percent(steal)),
             .run_ratio = steal};
     else if (!r->shared.kind && delay > t->run_delay_limits)
         say_waits(rep, run, delay, of);
@@ -342,6 +350,7 @@ static void check_neighbours(struct report *rep)
                             waited->label);
             rep->runs[i].shared.because =
                 report_text(rep, "%s, which something else uses too", rep->runs[i].shared.because);
+            rep->runs[i].shared.said.id = PHRASE_CORES_SHARED_WITH_OTHERS;
             rep->runs[i].shared.has_neighbours = 1;
         }
 }

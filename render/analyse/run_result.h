@@ -212,6 +212,7 @@ const char *shared_key(enum shared_kind k);
 struct shared {
     enum shared_kind kind;
     const char *because; /* "4 ranks share 2 cores"; "" = none seen */
+    struct phrase said;  /* the same as a headline */
     double run_ratio;    /* of the run in which ranks were held back; < 0: it is not a matter of time */
     double cores;        /* that all ranks together could use; 0: one each */
     int is_equal;        /* by a CPU quota, equal on all nodes and at all node counts: relations between them hold */
@@ -380,6 +381,7 @@ enum throughput_source {
 #undef X
 };
 
+enum { JUDGED_MAX = 4 };
 struct run_result {
     const struct run *run;
     const char *slug;  /* unique, [a-z0-9.-]: "4node-20310425-101502-4f2a"; its page is runs/<slug>/index.html */
@@ -450,9 +452,11 @@ struct run_result {
     struct class_result classes[N_CLASSES]; /* index = enum cause_class */
     int claims[N_CLASSES], n_claims; /* indices into report.claims, by predicted gain; the first two are the verdict */
     struct said said;                /* the finding; headline.id PHRASE_NONE while the sentence is composed otherwise */
-    const char *headline;            /* one sentence for this run */
-    int is_headline_placed;          /* it begins with where it holds: "At 4 nodes", "In this run" */
+    struct phrase judged[JUDGED_MAX]; /* what was ruled out, could not be judged, or would limit next */
+    const char *headline;             /* one sentence for this run */
+    int is_headline_placed;           /* it begins with where it holds: "At 4 nodes", "In this run" */
     const char *support;
+    const char *judged_text;    /* sentences of judged; "" none */
     enum confidence confidence; /* in the headline, and why no more; after narrate */
     const char *confidence_because;
     const char *unnamed_action;    /* how the part of a step that has no name gets one, where that is the first thing to

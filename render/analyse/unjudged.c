@@ -1,6 +1,8 @@
 /* unjudged.c - what may hide in the compute of a run because nothing was recorded of it. See analyse.h. */
 #include "render/analyse/analyse.h"
 
+#include "render/say/say.h"
+
 /* Ranges of a host hold whatever nobody named; of a GPU, compute is kernels, and nothing else is in it. */
 const char *unrecorded_in_compute(struct report *rep, const struct run_result *r)
 {
@@ -48,7 +50,7 @@ enum confidence unless_unjudged(struct report *rep, const struct run_result *r, 
     const char *unrecorded = unrecorded_in_compute(rep, r);
     if (sure != CONFIDENCE_HIGH || (is_memory_judged(r) && !*unrecorded))
         return sure;
-    *because = !is_memory_judged(r) ? "whether memory bandwidth limits the compute is not known"
-                                    : report_text(rep, "no %s was recorded, which may be in the compute", unrecorded);
+    struct phrase p = !is_memory_judged(r) ? PHRASE(SURE_MEMORY) : PHRASE(SURE_UNRECORDED, slot_name(unrecorded));
+    *because = say_phrase(&rep->arena, &p);
     return CONFIDENCE_MEDIUM;
 }

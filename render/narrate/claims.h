@@ -27,9 +27,6 @@ void claim_grounds(struct report *rep, struct claim *c, const struct run_result 
 
 /** shared_numbers - what kept this run's ranks from their cores, as numbers of the newest claim. (shared_words.c) */
 void shared_numbers(struct report *rep, struct claim *c, const struct run_result *r);
-/** cores_of_their_own - how long a step of ranks with cores of their own would last, and what other programs take of
- * the cores: sentences that begin with a space; "" nothing is known. (shared_words.c) */
-const char *cores_of_their_own(struct report *rep, const struct run_result *r);
 /** is_gain_of_cores_told - do the times tell what a core for each rank would save? A gain below loss_matters does not:
  * if ranks never had the cores to themselves, all their times contain waiting. */
 int is_gain_of_cores_told(const struct report *rep, const struct run_result *r);
@@ -43,17 +40,9 @@ enum confidence confidence_of_share(struct report *rep, const struct run_result 
                                     struct interval i, double threshold, const char **because, int *is_interval);
 /** confidence_without_steps - the same of what is said of a run whose steps are not known (say_without_steps). */
 enum confidence confidence_without_steps(struct report *rep, const struct run_result *r, const char **because);
-/** touching - ", with the threshold of 20 % within its 95 % interval (18 to 24 %)" if so, else "". of: "its",
- *  "its transfer's" */
-const char *touching(struct report *rep, struct interval i, double threshold, const char *of);
 /** exchange_name - "gradient synchronisation (MPI all-reduce)", or the collective that has most time in its place:
  *  "communication between GPUs, 87 % of it send and receive". */
 const char *exchange_name(struct report *rep, const struct run_result *r);
-/** cause_of_waiting - "For 62 % of the waiting, the rank that came last loaded data longer than the others." and, of a
- *  straggler, the phases that it is longer in; "" no waiting.  (waiting.c)  Test: tests/unit/test_gain.c */
-const char *cause_of_waiting(struct report *rep, const struct run_result *r);
-/** waiting_in_compute - half a sentence of ranks that use little processor time in their steps (is_compute_waiting). */
-const char *waiting_in_compute(struct report *rep, const struct run_result *r);
 /** at_nodes - "At 4 nodes", "At 1 node", "In this run" when the count is unknown. */
 const char *at_nodes(struct report *rep, int n_nodes);
 /** nodes_text - "4 nodes", "1 node". */

@@ -4,8 +4,25 @@
 
 #include "render/analyse/analyse.h"
 #include "render/say/format.h"
+#include "render/say/say.h"
 
+#include <math.h>
 #include <string.h>
+
+static const char *because_of(struct report *rep, struct phrase p)
+{
+    return say_phrase(&rep->arena, &p);
+}
+
+static struct phrase few(int64_t n_steps, double need)
+{
+    return PHRASE(SURE_FEW_STEPS, slot_count(n_steps), slot_count((int64_t)ceil(need)));
+}
+
+static struct slot range_of(struct report *rep, struct interval i)
+{
+    return slot_name(report_text(rep, "%s", fmt_percent_range(i.lo, i.hi).text));
+}
 
 /* The point of a series that a run is one of the repetitions of. */
 static const struct series_point *point_of(const struct report *rep, const struct run_result *r)
@@ -30,45 +47,44 @@ enum confidence confidence_of_share(struct report *rep, const struct run_result 
 {
     *is_interval = 0;
     if (is_doubtful(r)) {
-        *because = r->shared.because;
+        *because = because_of(rep, PHRASE(SURE_SHARED_CORES));
         return CONFIDENCE_LOW;
     }
     if ((double)r->n_counted < rep->thresholds.few_steps) {
-        *because = report_text(rep, "it was seen in %s, too few to conclude", fmt_count(r->n_counted, "step").text);
+        *because = because_of(rep, few(r->n_counted, rep->thresholds.few_steps));
         return CONFIDENCE_LOW;
     }
     for (int k = 0; k < r->run->ranks_len; k++)
         if (r->run->ranks[k].n_dropped || rank_lost_events(&r->run->ranks[k])) {
-            *because = "events of this run were lost";
+            *because = because_of(rep, PHRASE(SURE_EVENTS_LOST));
             return CONFIDENCE_LOW;
         }
     if (has_bad_clock(rep, r)) {
-        *because = "a GPU ran below its clock";
+        *because = because_of(rep, PHRASE(SURE_BAD_CLOCK));
         return CONFIDENCE_LOW;
     }
     const struct series_point *p = r->series >= 0 && rep->series ? point_of(rep, r) : NULL;
     if (p && p->n_runs > 1 && repetition_spread(rep, p) > rep->thresholds.step_cv) {
         *because =
-            report_text(rep, "its %d repetitions differ by %s", p->n_runs, fmt_percent(repetition_spread(rep, p)).text);
+            because_of(rep, PHRASE(SURE_REPETITIONS, slot_count(p->n_runs), slot_percent(repetition_spread(rep, p))));
         return CONFIDENCE_LOW;
     }
     if (i.has && threshold >= 0 && i.lo <= threshold && i.hi >= threshold) {
         *is_interval = 1;
-        *because = report_text(rep, "the 95 %% interval of %s (%s) includes the threshold", share,
-                               fmt_percent_range(i.lo, i.hi).text);
+        *because = because_of(rep, PHRASE(SURE_NEAR_THRESHOLD, slot_name(share), range_of(rep, i)));
         return CONFIDENCE_MEDIUM;
     }
     if (r->run->node_kind == NODES_EMULATED || (r->run->node_kind == NODES_SHARES && !has_shares(r->run))) {
-        *because = "the nodes are emulated on one host";
+        *because = because_of(rep, PHRASE(SURE_EMULATED));
         return CONFIDENCE_MEDIUM;
     }
     if (r->shared.is_of_several) {
-        *because = "which of a rank's processes waited for a core is not recorded";
+        *because = because_of(rep, PHRASE(SURE_PROCESSES));
         return CONFIDENCE_MEDIUM;
     }
     *is_interval = i.has;
-    *because = i.has ? report_text(rep, "the 95 %% interval of %s is %s", share, fmt_percent_range(i.lo, i.hi).text)
-                     : report_text(rep, "%s counted", fmt_count(r->n_counted, "step").text);
+    *because = because_of(rep, i.has ? PHRASE(SURE_INTERVAL, slot_name(share), range_of(rep, i))
+                                     : PHRASE(SURE_STEPS, slot_count(r->n_counted)));
     return CONFIDENCE_HIGH;
 }
 
@@ -79,14 +95,14 @@ static enum confidence of_summary(struct report *rep, const struct run_summary *
 {
     double clock = m->clock_max_mhz > 0 && m->clock_mean_mhz > 0 ? m->clock_mean_mhz / m->clock_max_mhz : 1;
     if ((double)m->n_steps < rep->thresholds.few_steps) {
-        *because = report_text(rep, "%s, too few to conclude", fmt_count(m->n_steps, "step").text);
+        *because = because_of(rep, few(m->n_steps, rep->thresholds.few_steps));
         return CONFIDENCE_LOW;
     }
     if (clock < rep->thresholds.clock) {
-        *because = report_text(rep, "the SM clock was %s of its highest in the mean", fmt_percent(clock).text);
+        *because = because_of(rep, PHRASE(SURE_CLOCK, slot_percent(clock)));
         return CONFIDENCE_LOW;
     }
-    *because = report_text(rep, "of %s only mean and spread were kept", fmt_count(m->n_steps, "step").text);
+    *because = because_of(rep, PHRASE(SURE_SUMMARY, slot_count(m->n_steps)));
     return CONFIDENCE_MEDIUM;
 }
 
@@ -103,30 +119,29 @@ enum confidence confidence_without_steps(struct report *rep, const struct run_re
 {
     const struct run *a = r->run;
     if (is_doubtful(r)) {
-        *because = r->shared.because;
+        *because = because_of(rep, PHRASE(SURE_SHARED_CORES));
         return CONFIDENCE_LOW;
     }
     if (a->summary.n_steps)
         return of_summary(rep, &a->summary, because);
     if (a->n_traces) {
-        *because =
-            "no steps are marked, so that nothing tells whether what was traced is what the run does all the time";
+        *because = because_of(rep, PHRASE(SURE_UNMARKED));
         return CONFIDENCE_LOW;
     }
     if (a->n_tables) {
-        *because = "numbers of another tool, of one execution and without their spread";
+        *because = because_of(rep, PHRASE(SURE_OTHER_TOOL));
         return CONFIDENCE_MEDIUM;
     }
     if (mpi_share(a).has || file_time(a).ratio > rep->thresholds.io_limits) {
-        *because = a->has_window ? "sums over the part of the run that was recorded"
-                                 : "sums over the whole run, its start and end included";
+        *because = because_of(rep, a->has_window ? PHRASE(SURE_SUMS_OF_PART) : PHRASE(SURE_SUMS_OF_RUN));
         return CONFIDENCE_MEDIUM;
     }
     if ((double)n_samples(a) >= rep->thresholds.few_steps) {
-        *because = "samples tell how busy a GPU was, not why it was no busier";
+        *because = because_of(rep, PHRASE(SURE_SAMPLES));
         return CONFIDENCE_MEDIUM;
     }
-    *because = n_samples(a) ? report_text(rep, "%s, too few to conclude", fmt_count(n_samples(a), "sample").text)
-                            : "no time of its steps is known";
+    *because = because_of(rep, n_samples(a) ? PHRASE(SURE_FEW_SAMPLES, slot_count(n_samples(a)),
+                                                     slot_count((int64_t)rep->thresholds.few_steps))
+                                            : PHRASE(SURE_NOTHING));
     return CONFIDENCE_LOW;
 }

@@ -4,6 +4,7 @@
 #include "render/analyse/analyse.h"
 #include "render/narrate/exchange.h"
 #include "render/say/format.h"
+#include "render/say/say.h"
 #include "render/narrate/narrate.h"
 
 #include <string.h>
@@ -60,35 +61,28 @@ const char *gain_text(struct report *rep, int64_t gain_ns, int64_t step_ns, enum
 {
     if (gain_ns <= 0 || gain_ns >= step_ns)
         return "";
-    struct fmt factor = fmt_x((double)step_ns / (double)(step_ns - gain_ns));
-    return report_text(rep, basis == GAIN_BOUND ? "up to %s of %s a step (%s)" : "about %s of %s a step (%s, estimate)",
-                       fmt_time(gain_ns).text, fmt_time(step_ns).text, factor.text);
+    const struct slot gain = slot_time(gain_ns), step = slot_time(step_ns),
+                      factor = slot_factor((double)step_ns / (double)(step_ns - gain_ns));
+    struct phrase p =
+        basis == GAIN_BOUND ? PHRASE(GAIN_UP_TO, gain, step, factor) : PHRASE(GAIN_ABOUT, gain, step, factor);
+    return say_phrase(&rep->arena, &p);
 }
 
 const char *claim_gain_text(struct report *rep, const struct claim *c)
 {
     if (!c->is_measuring || c->gain_ns <= 0 || c->gain_ns >= c->step_ns)
         return gain_text(rep, c->gain_ns, c->step_ns, c->gain_basis);
-    struct fmt after = fmt_time(c->step_ns - c->gain_ns), now = fmt_time(c->step_ns);
-    if (fmt_is_same(after, now))
+    const struct slot after = slot_time(c->step_ns - c->gain_ns), now = slot_time(c->step_ns);
+    if (fmt_is_same(fmt_time(after.count), fmt_time(now.count)))
         return ""; /* nothing to promise */
-    return report_text(rep,
-                       c->gain_basis == GAIN_BOUND ? "would measure at least %s instead of %s a step"
-                                                   : "would measure about %s instead of %s a step (estimate)",
-                       after.text, now.text);
+    struct phrase p =
+        c->gain_basis == GAIN_BOUND ? PHRASE(MEASURED_LEAST, after, now) : PHRASE(MEASURED_ABOUT, after, now);
+    return say_phrase(&rep->arena, &p);
 }
 
 const char *claim_saves(const struct claim *c)
 {
     return c->is_measuring ? "; that " : "; the cause costs "; /* it is not known how much of it the action saves */
-}
-
-const char *touching(struct report *rep, struct interval i, double threshold, const char *of)
-{
-    return i.has && threshold >= 0 && i.lo <= threshold && i.hi >= threshold
-               ? report_text(rep, ", with the threshold of %s within %s 95 %% interval (%s)",
-                             fmt_percent(threshold).text, of, fmt_percent_range(i.lo, i.hi).text)
-               : "";
 }
 
 const struct series_point *previous_point(const struct report *rep, const struct run_result *r)
@@ -122,10 +116,10 @@ const struct trial *claim_trial(const struct report *rep, const struct claim *c)
 const char *claim_expected(struct report *rep, const struct claim *c)
 {
     const struct trial *t = claim_trial(rep, c);
-    return !t || !t->has_forecast
-               ? ""
-               : report_text(rep, "The median step should take about %s instead of %s (estimate).",
-                             fmt_time(t->step_ns).text, fmt_time(tried_run(rep, c)->step.median_ns).text);
+    if (!t || !t->has_forecast)
+        return "";
+    struct phrase p = PHRASE(EXPECTED_MEDIAN, slot_time(t->step_ns), slot_time(tried_run(rep, c)->step.median_ns));
+    return say_phrase(&rep->arena, &p);
 }
 
 const char *action_sentence(struct report *rep, struct action a)

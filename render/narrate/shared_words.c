@@ -1,11 +1,9 @@
-/* shared_words.c - what the claim that ranks have no cores of their own says about their time. See claims.h. */
+/* shared_words.c - what is said of ranks that have no cores to themselves. See run_said.h and claims.h. */
 #include "render/narrate/claims.h"
+#include "render/narrate/run_said.h"
 
 #include "render/analyse/analyse.h"
-#include "render/model/build.h"
 #include "render/say/format.h"
-
-#include <string.h>
 
 void shared_numbers(struct report *rep, struct claim *c, const struct run_result *r)
 {
@@ -20,36 +18,34 @@ int is_gain_of_cores_told(const struct report *rep, const struct run_result *r)
     return (double)r->gain_ns[CLASS_SHARED] > rep->thresholds.loss_matters * (double)r->step.mean_ns;
 }
 
-/* " By the shortest that each part of a step took, a step of ranks with cores of their own lasts about 55.0 ms instead
- * of 123 ms (estimate).", and what of it is other programs' doing. */
-const char *cores_of_their_own(struct report *rep, const struct run_result *r)
+/* How long a step would last if every rank or thread had a core; none where the times do not tell. */
+static struct phrase phrase_of_cores(const struct report *rep, const struct run_result *r, int has_others)
 {
     const struct shared *s = &r->shared;
     double matters = rep->thresholds.loss_matters, step = (double)r->step.mean_ns;
     int64_t own_ns = r->step.mean_ns - r->gain_ns[CLASS_SHARED];
-    const char *others = "", *by = s->is_by_processor ? "the processor time that the ranks used in a step"
-                                                      : "the shortest that each part of a step took";
-    if (others_ratio(r) > matters)
-        others = report_text(rep,
-                             " Other programs took %s of the %g cores meanwhile (the nodes' CPU monitors, less the CPU "
-                             "time of the ranks).",
-                             fmt_number(s->others_cores).text, s->machine_cores);
+    const struct slot own = slot_time(own_ns), now = slot_time(r->step.mean_ns);
     if (s->most_ratio > 0 && fmt_is_same(fmt_time(own_ns), fmt_time(r->step.mean_ns)))
-        return others;
+        return PHRASE(NONE);
     if (s->most_ratio > 0)
-        return report_text(rep,
-                           s->is_most
-                               ? " With a core for every thread that was ready to run a step lasts at least %s, not %s."
-                               : " With a core for every thread that was ready to run a step lasts about %s, not %s "
-                                 "(estimate).",
-                           fmt_time(own_ns).text, fmt_time(r->step.mean_ns).text);
+        return s->is_most ? PHRASE(CORE_EACH_THREAD_LEAST, own, now) : PHRASE(CORE_EACH_THREAD, own, now);
     if (s->alone_ns <= 0 || step - (double)s->alone_ns <= matters * step)
-        return others;
-    int is_without = *others && (double)(own_ns - s->alone_ns) <= matters * step;
-    return report_text(
-        rep, "%s By %s, a step of ranks with cores of their own%s lasts about %s instead of %s (estimate).", others, by,
-        !*others     ? ""
-        : is_without ? " and nothing else on them"
-                     : ", while those programs go on,",
-        fmt_time(own_ns).text, fmt_time(r->step.mean_ns).text);
+        return PHRASE(NONE);
+    /* Without them the times are those of ranks alone, else those programs go on. */
+    int is_beside = has_others && (double)(own_ns - s->alone_ns) > matters * step;
+    return is_beside ? PHRASE(CORE_EACH_BESIDE, own, now) : PHRASE(CORE_EACH, own, now);
+}
+
+struct said said_of_shared(const struct report *rep, const struct run_result *r)
+{
+    const struct shared *s = &r->shared;
+    struct said said = {.where = said_where(rep, r), .headline = s->said};
+    int has_others = others_ratio(r) > rep->thresholds.loss_matters;
+    if (has_others)
+        said_some(&said, PHRASE(OTHER_PROGRAMS, slot_percent(others_ratio(r))));
+    struct phrase cores = phrase_of_cores(rep, r, has_others);
+    said_some(&said, cores.id != PHRASE_NONE || !r->has_steps ? cores : phrase_of_step(rep, r));
+    if (!is_doubtful(r))
+        said_some(&said, PHRASE(QUOTA_EQUAL));
+    return said;
 }

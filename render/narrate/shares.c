@@ -15,18 +15,13 @@ static double share(const struct run_result *r, int64_t ns)
     return r->step.mean_ns > 0 ? (double)ns / (double)r->step.mean_ns : 0;
 }
 
-const char *share_trend(struct report *rep, const struct run_result *r, enum part a, enum part b)
+struct phrase share_before(const struct report *rep, const struct run_result *r, enum part a, enum part b)
 {
     const struct series_point *p = previous_point(rep, r);
     if (!p || p->step.mean_ns == 0)
-        return "";
+        return PHRASE(NONE);
     double before = (double)(p->part_ns[a] + (a == b ? 0 : p->part_ns[b])) / (double)p->step.mean_ns;
-    double now = share(r, r->part_ns[a] + (a == b ? 0 : r->part_ns[b]));
-    int is_up = now > 1.05 * before, is_down = now < 0.95 * before;
-    if (!is_up && !is_down)
-        return report_text(rep, ", about as at %s", nodes_text(rep, p->n_nodes));
-    return report_text(rep, ", %s from %s at %s", is_up ? "up" : "down", fmt_percent(before).text,
-                       nodes_text(rep, p->n_nodes));
+    return PHRASE(SHARE_BEFORE, slot_percent(before), slot_things(p->n_nodes, counted_word(rep->unit)));
 }
 
 /* Do two times read alike as shares of a step? */
@@ -39,31 +34,6 @@ static int reads_alike(const struct run_result *r, int64_t a, int64_t b)
 static int is_minor(const struct run_result *r, const struct class_result *c)
 {
     return c->caused_ns * 200 < r->step.mean_ns || reads_alike(r, c->share_ns - c->caused_ns, c->share_ns);
-}
-
-const char *share_own_and_caused(struct report *rep, const struct run_result *r, const struct class_result *c,
-                                 int has_trend)
-{
-    enum part part = c->cls == CLASS_DATA ? PART_DATA : PART_IO;
-    int64_t own = c->share_ns - c->caused_ns, files = own - r->part_ns[part];
-    const char *is_files = reads_alike(r, own, r->part_ns[part]) ? ""
-                           : part == PART_DATA
-                               ? report_text(rep, " besides the %s in calls on files", fmt_time(-files).text)
-                               : report_text(rep, ", %s of it in calls on files while loading", fmt_time(files).text);
-    const char *text = report_text(rep, "%s is %s%s%s", of_step(rep, r, own),
-                                   part == PART_DATA ? "data loading" : "reading and writing files", is_files,
-                                   has_trend && !*is_files ? share_trend(rep, r, part, part) : "");
-    return is_minor(r, c) ? text
-                          : report_text(rep, "%s, and %s with the waiting that it causes on other ranks", text,
-                                        fmt_percent(c->share_ratio).text);
-}
-
-const char *share_of_class(struct report *rep, const struct run_result *r, const struct class_result *c, const char *of)
-{
-    int64_t own = c->share_ns - c->caused_ns;
-    return is_minor(r, c) ? report_text(rep, "%s%s", fmt_percent(share(r, own)).text, of)
-                          : report_text(rep, "%s%s, %s with the waiting it causes", fmt_percent(share(r, own)).text, of,
-                                        fmt_percent(c->share_ratio).text);
 }
 
 int is_share_with_waiting(const struct run_result *r, enum cause_class cls)
@@ -92,16 +62,14 @@ int64_t said_ns(const struct run_result *r, const struct class_result *c)
                                                                             : c->share_ns;
 }
 
-const char *share_of_all_waiting(struct report *rep, const struct run_result *r, const struct class_result *c)
+double share_said(const struct run_result *r, const struct class_result *c)
 {
-    const char *before = share_trend(rep, r, PART_WAIT, PART_WAIT);
-    int64_t wait = r->part_ns[PART_WAIT];
-    return reads_alike(r, wait, c->share_ns)
-               ? before
-               : report_text(rep, ", of %s waiting in all%s", fmt_percent(share(r, wait)).text, before);
+    return is_share_with_waiting(r, c->cls)             ? c->share_ratio
+           : c->cls == CLASS_DATA || c->cls == CLASS_IO ? share(r, c->share_ns - c->caused_ns)
+                                                        : share(r, said_ns(r, c));
 }
 
-const char *share_of_median_step(struct report *rep, const struct run_result *r, enum cause_class cls)
+struct phrase share_of_median_step(const struct report *rep, const struct run_result *r, enum cause_class cls)
 {
     static const enum part parts[N_CLASSES][2] = {[CLASS_COMMUNICATION] = {PART_TRANSFER, PART_WAIT},
                                                   [CLASS_DATA] = {PART_DATA, PART_DATA},
@@ -111,15 +79,18 @@ const char *share_of_median_step(struct report *rep, const struct run_result *r,
     double slow = (double)(r->step.mean_ns - r->step.median_ns);
     if (p[0] == PART_COMPUTE || (double)r->n_counted >= rep->thresholds.few_steps || r->n_rank_results < 1 ||
         slow <= rep->thresholds.step_cv * (double)r->step.median_ns)
-        return "";
+        return PHRASE(NONE);
     int64_t at = 0;
     for (int64_t i = 1; i < r->n_counted; i++)
         if (llabs(r->step_ns[i] - r->step.median_ns) < llabs(r->step_ns[at] - r->step.median_ns))
             at = i;
     int64_t ns = r->step_part_ns[at][p[0]] + (p[0] == p[1] ? 0 : r->step_part_ns[at][p[1]]);
     ns /= r->n_rank_results;
-    return report_text(rep, ", %s of the median step (%s of %s)", fmt_percent((double)ns / (double)r->step_ns[at]).text,
-                       fmt_time(ns).text, fmt_time(r->step_ns[at]).text);
+    double mean = share(r, r->part_ns[p[0]] + (p[0] == p[1] ? 0 : r->part_ns[p[1]])),
+           median = (double)ns / (double)r->step_ns[at];
+    if (fabs(median - mean) < 0.1 * mean)
+        return PHRASE(NONE); /* the same slow steps, and nothing that they hide */
+    return PHRASE(SHARE_OF_MEDIAN, slot_percent(median));
 }
 
 struct fmt judged_share(const struct class_result *c)

@@ -175,6 +175,7 @@ static void put_run(const struct run_result *r, struct doc *d)
     doc_text(d, ".");
     doc_paragraph(d, "%s", r->headline);
     doc_paragraph(d, "%s", r->support);
+    doc_paragraph(d, "%s", r->judged_text);
     doc_paragraph(d, "Confidence: %s", confidence_word(r->confidence));
     if (*r->confidence_because)
         doc_text(d, " (%s)", r->confidence_because);

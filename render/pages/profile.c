@@ -206,6 +206,7 @@ void page_of_profile(const struct report *rep, const struct run_result *run, str
     doc_heading(d, 1, "Profiling report: %.200s, run %.200s", run->label, run->run->run_id);
     doc_paragraph(d, "%s", run->headline);
     doc_paragraph(d, "%s", run->support);
+    doc_paragraph(d, "%s", run->judged_text);
     section_of_confidence(run, d);
     section_of_notes(rep, (int)(run - rep->runs), d);
     put_steps(run, d);

@@ -28,6 +28,7 @@ static void put_runs(const struct report *rep, struct doc *d)
         doc_details(d, "%s", r->label);
         doc_paragraph(d, "%s", r->headline);
         doc_paragraph(d, "%s", r->support);
+        doc_paragraph(d, "%s", r->judged_text);
         for (int k = 0; k < r->n_notes; k++)
             if (r->memory_notes >> k & 1)
                 doc_paragraph(d, "%s", r->notes[k]);

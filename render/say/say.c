@@ -232,9 +232,17 @@ const char *say_headline(struct dcr_arena *a, const struct said *s)
     if (s->headline.id == PHRASE_NONE)
         return "";
     const struct phrase_row *row = &phrases[s->headline.id];
+    if (s->where.kind != SLOT_NONE) {
+        put_slot(&b, &s->where, 0);
+        dcr_buf_puts(&b, ": ");
+    }
     say_fill(&b, row->text, row->slots, s->headline.slot);
     dcr_buf_putc(&b, '.');
-    return kept(a, &b);
+    char *text = dcr_arena_strndup(a, dcr_buf_text(&b), b.len);
+    dcr_buf_release(&b);
+    if (*text >= 'a' && *text <= 'z')
+        *text = (char)(*text - 'a' + 'A');
+    return text;
 }
 
 const char *say_support(struct dcr_arena *a, const struct said *s)
@@ -263,7 +271,7 @@ static void put_samples(const struct slot_row *rows, int are_one, struct slot *o
     for (int i = 0; i < SLOTS_MAX && rows[i].name; i++) {
         const struct slot of_kind[] = {[SLOT_COUNT] = slot_count(are_one ? 1 : counts[i]),
                                        [SLOT_THINGS] = slot_things(are_one ? 1 : counts[i], rows[i].sample),
-                                       [SLOT_TIME] = slot_time(184000000 / (i + 1)),
+                                       [SLOT_TIME] = slot_time(46000000 * (i + 1)),
                                        [SLOT_PERCENT] = slot_percent(0.34),
                                        [SLOT_RATIO] = slot_ratio(1.43),
                                        [SLOT_FACTOR] = slot_factor(1.92),

@@ -364,6 +364,7 @@ void page_run(struct site *s, int run)
               r->has_steps ? site_text(s, "Step by step: median %s, 95th percentile %s",
                                        fmt_time(r->step.median_ns).text, fmt_time(r->step.p95_ns).text)
                            : NULL);
+    view_text(s, data, "judged", r->judged_text);
     view_caveats(s, data, run);
     bool is_folded = r->n_notes > NOTES_SHOWN + 1; /* one alone is not folded */
     int n_shown = is_folded ? NOTES_SHOWN : r->n_notes;

@@ -28,7 +28,7 @@ check "what was predicted and what came agree" jq -e '.comparisons[0] | .predict
     and (.achieved_gain_ns / .predicted_gain_ns | . > 0.95 and . <= 1.05)' "$TMP/site/report.json"
 check "the headline is the comparison, and what limits now follows" jq -e '(.headline == .comparisons[0].sentence)
     and (.headline | test("^At 2 nodes a step takes .* against .* before: .* as fast as before .95 % interval.*Runs were not repeated: "))
-    and .comparisons[0].is_repeated == false and (.support | test("What limits now: At 2 nodes "))' "$TMP/site/report.json"
+    and .comparisons[0].is_repeated == false and (.support | test("What limits now: ")) and .runs[0].finding == "COMM_LIMITS"' "$TMP/site/report.json"
 check "the document has the table" grep -q '^| data loading | 60.0 | 1.00 | -59.0 |' "$TMP/site/BOTTLENECK_ANALYSIS.md"
 check_status 0 "several on both sides, -- between them" "$report" --baseline "$TMP/slow.tar" "$TMP/one.tar" -- "$TMP/fast.tar" \
     "$TMP/one.tar" -o "$TMP/site"
@@ -52,7 +52,8 @@ if [ -d "$pair" ]; then
         and test("Meanwhile these parts grew: overhead by 12.3 ms")' "$TMP/pair/report.json"
     check "the predicted gain is within a quarter of the achieved one, by medians of steps" jq -e '.comparisons[0]
         | (.predicted_gain_ns / (.median_before_ns - .median_after_ns)) | . > 0.75 and . < 1.25' "$TMP/pair/report.json"
-    check "what limits next is the host" jq -e '.runs[0].support | test("^The next limit would be Host and kernel launch: 70 % GPU utilisation")' "$TMP/pair/report.json"
+    check "what limits next is the host" jq -e '.runs[0] | .finding == "NOTHING_LIMITS"
+        and (.support | test("the host: GPU utilisation is .*70 %"))' "$TMP/pair/report.json"
 else
     skip "two real traces" "no $pair"
 fi

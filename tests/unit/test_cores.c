@@ -322,11 +322,10 @@ static void test_waiting_in_compute(void **state)
                          c[t].is_waiting);
         assert_int_equal(is_compute_waiting(q), c[t].is_waiting);
         assert_int_equal(!!strstr(rep.first_action, "nothing to optimise outside of compute"), !c[t].is_waiting);
-        assert_int_equal(!!strstr(rep.headline, "of a core in their steps: they wait"), c[t].is_waiting);
+        assert_int_equal(q->said.headline.id == PHRASE_RANKS_WAIT, c[t].is_waiting);
         assert_string_equal(rep.confidence, "medium");
         assert_string_equal(q->confidence_because, c[t].is_waiting
-                                                       ? "the processor time of the ranks says that they wait, and not "
-                                                         "for what"
+                                                       ? "what the ranks wait for was not recorded"
                                                        : "whether memory bandwidth limits the compute is not known");
         report_free(&rep);
         run_free(r);
@@ -338,19 +337,17 @@ static void test_forked_child_computes(void **state)
 {
     (void)state;
     static const char memory[] = "whether memory bandwidth limits the compute is not known";
-    static const char several[] = "a rank has several processes, and which of them used the processor is not recorded";
+    static const char several[] = "which of a rank's processes used the processor was not recorded";
     const struct {
         int64_t step_pid, monitor_pid;
         int n_processes, own_milli, is_waiting;
-        const char *unsure, *says; /* medium in all: the memory is not judged here, where nothing else is in doubt */
-    } c[] = {{7, 7, 2, 20, 1, "the processor time of the ranks says that they wait",
-              "the process of a rank that makes the steps ran or was ready to run for 2.0 % of them, while "
-              "other processes of the rank used 98 % of a core: it waits for those"},
-             {7, 7, 2, 990, 0, memory, "compute-bound"},
-             {7, 3, 2, 10, 0, memory, "compute-bound"}, /* a shell in front of it, which does nothing */
-             {7, 3, 3, 10, 0, several, "compute-bound"},
-             {7, 0, 0, -1, 0, memory, "compute-bound"}, /* an older collector */
-             {7, 7, 1, -1, 0, memory, "compute-bound"}};
+        const char *unsure; /* medium in all: the memory is not judged here, where nothing else is in doubt */
+    } c[] = {{7, 7, 2, 20, 1, "what the ranks wait for was not recorded"},
+             {7, 7, 2, 990, 0, memory},
+             {7, 3, 2, 10, 0, memory}, /* a shell in front of it, which does nothing */
+             {7, 3, 3, 10, 0, several},
+             {7, 0, 0, -1, 0, memory}, /* an older collector */
+             {7, 7, 1, -1, 0, memory}};
     for (size_t t = 0; t < sizeof c / sizeof *c; t++) {
         const int64_t part[N_CATEGORIES] = {[CAT_COMPUTE] = 100};
         struct run *r = made_run(1, 64), *runs[] = {r};
@@ -375,8 +372,13 @@ static void test_forked_child_computes(void **state)
         assert_int_equal(analyse(&rep, runs, 1, &o, NULL), 0);
         narrate(&rep);
         assert_int_equal(is_compute_waiting(&rep.runs[0]), c[t].is_waiting);
-        if (!strstr(rep.headline, c[t].says))
-            fail_msg("case %zu: %s", t, rep.headline);
+        const struct said *said = &rep.runs[0].said;
+        assert_int_equal(said->headline.id, c[t].is_waiting ? PHRASE_PROCESS_WAITS : PHRASE_COMPUTE_LIMITS);
+        if (c[t].is_waiting) {
+            assert_string_equal(fmt_percent(said->headline.slot[0].real).text, "2.0 %");
+            assert_int_equal(said->support[1].id, PHRASE_CHILDREN_COMPUTE);
+            assert_string_equal(fmt_percent(said->support[1].slot[0].real).text, "98 %");
+        }
         assert_string_equal(rep.confidence, "medium");
         if (!strstr(rep.how_sure, c[t].unsure))
             fail_msg("case %zu: %s", t, rep.how_sure);

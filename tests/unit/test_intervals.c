@@ -40,7 +40,11 @@ static void test_waiting_is_in_the_interval(void **state)
     assert_true(fabs(r->part_interval[PART_DATA].lo - 0.4) < 1e-9); /* which is not of what is judged */
     assert_true(r->classes[CLASS_IMBALANCE].share_interval.has);
     assert_true(r->classes[CLASS_IMBALANCE].share_interval.hi < 1e-9);
-    assert_contains(r->headline, "40 % of the step time (40 ns of 100 ns) is data loading, and 60 % with the waiting");
+    assert_int_equal(r->said.headline.id, PHRASE_DATA_LIMITS);
+    assert_int_equal(percent_of(&r->said.headline.slot[0]), 60);
+    const struct slot *split = assert_supports(&r->said, PHRASE_LOADING_AND_WAITING);
+    assert_int_equal(split[0].count, 40);
+    assert_int_equal(split[1].count, 20);
     assert_contains(f.rep.claims[r->claims[0]].confidence_because, "interval of the share with that waiting is 60.0");
     release(&f);
 }
@@ -91,7 +95,8 @@ static void test_interval_is_of_the_headline(void **state)
     f.runs[0] = made_even_run(2, 64, 40, 95, 3, 2, 0);
     f.runs[0]->node_kind = NODES_EMULATED;
     tell(&f);
-    assert_contains(f.rep.headline, "compute-bound: 95 %");
+    assert_int_equal(f.rep.runs[0].said.headline.id, PHRASE_COMPUTE_LIMITS);
+    assert_int_equal(percent_of(&f.rep.runs[0].said.headline.slot[0]), 95);
     assert_contains(f.rep.how_sure, "95 % interval of compute on 2 nodes is 95.0 to 95.0 % of the step time.");
     release(&f);
     f = (struct fixture){.n = 2};

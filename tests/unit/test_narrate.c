@@ -28,7 +28,13 @@ static void test_order_of_gain(void **state)
     assert_int_equal(f.rep.claims[r->claims[0]].cls, CLASS_DATA);
     assert_int_equal(f.rep.claims[r->claims[1]].cls, CLASS_COMMUNICATION);
     assert_int_equal(f.rep.claims[r->claims[2]].cls, CLASS_IO);
-    assert_contains(r->headline, "35 % of the step time (35 ns of 100 ns) is data loading");
+    assert_int_equal(r->said.headline.id, PHRASE_DATA_LIMITS);
+    assert_int_equal(percent_of(&r->said.headline.slot[0]), 35);
+    const struct slot *part = assert_supports(&r->said, PHRASE_PART_OF_STEP);
+    assert_true(part[0].count == 35 && part[1].count == 100);
+    const struct slot *next = assert_supports(&r->said, PHRASE_OTHER_CAUSE);
+    assert_string_equal(next[0].name, "communication");
+    assert_int_equal(percent_of(&next[1]), 30);
     release(&f);
 }
 
@@ -47,13 +53,12 @@ static void test_slow_kernels(void **state)
             f.runs[0]->program.kernels_best_ratio = ratios[i];
             tell(&f);
             const struct run_result *r = &f.rep.runs[0];
+            assert_int_equal(r->said.headline.id, i == 0    ? PHRASE_KERNELS_LIMIT
+                                                  : !beside ? PHRASE_COMPUTE_LIMITS
+                                                            : PHRASE_DATA_LIMITS);
+            assert_int_equal(percent_of(&r->said.headline.slot[0]), !beside ? 97 : i == 0 ? 65 : 35);
             if (i == 0)
-                assert_contains(r->headline, "is compute, in kernels slower than the best of this processor");
-            else if (!beside)
-                assert_contains(r->headline,
-                                "compute-bound: 97 % of the step time (97 ns of 100 ns) is compute and nothing");
-            else
-                assert_contains(r->headline, "data loading");
+                assert_string_equal(assert_supports(&r->said, PHRASE_KERNELS_BEST)[0].name, "avx2");
             assert_contains(f.rep.first_action, i == 0 || beside ? "What to do first: "
                                                                  : "There is nothing to optimise outside of compute");
             if (i == 0)
@@ -71,13 +76,17 @@ static void test_nothing_limits(void **state)
     f.runs[0] = made_even_run(2, 64, 40, 79, 9, 9, 3);
     tell(&f);
     assert_int_equal(f.rep.runs[0].n_claims, 0);
-    assert_contains(f.rep.headline, "no cause passes its threshold");
-    assert_contains(f.rep.support, "The next limit would be Transfer: 9.0 % of step time");
+    assert_int_equal(f.rep.runs[0].said.headline.id, PHRASE_NOTHING_LIMITS);
+    assert_int_equal(percent_of(&f.rep.runs[0].said.headline.slot[0]), 79);
+    const struct slot *next = assert_supports(&f.rep.runs[0].said, PHRASE_NEXT_LIMIT);
+    assert_string_equal(next[0].name, "transfer");
+    assert_int_equal(percent_of(&next[1]), 9);
+    assert_int_equal(percent_of(&next[2]), 20);
     release(&f);
     f.runs[0] = made_even_run(2, 64, 40, 790, 75, 99, 36); /* what is far from its threshold is no next limit */
     tell(&f);
     assert_int_equal(f.rep.runs[0].n_claims, 0);
-    assert_string_equal(f.rep.support, "No other cause comes near its threshold.");
+    assert_true(is_said(&f.rep.runs[0].said, PHRASE_NOTHING_NEAR));
     release(&f);
 }
 
@@ -298,9 +307,9 @@ static void test_share_with_and_without_waiting(void **state)
     assert_int_equal(r->part_ns[PART_DATA], 30);
     assert_int_equal(r->classes[CLASS_DATA].share_ns, 60);
     assert_int_equal(r->classes[CLASS_DATA].caused_ns, 30);
-    assert_string_equal(r->headline,
-                        "At 2 nodes 30 % of the step time (30 ns of 100 ns) is data loading, and 60 % with "
-                        "the waiting that it causes on other ranks.");
+    assert_int_equal(percent_of(&r->said.headline.slot[0]), 60);
+    const struct slot *split = assert_supports(&r->said, PHRASE_LOADING_AND_WAITING);
+    assert_true(split[0].count == 30 && split[1].count == 30);
     release(&f);
 }
 
@@ -315,10 +324,11 @@ static void test_share_of_the_median_step(void **state)
         made_step(f.runs[0], run_rank_at(f.runs[0], 0), part);
     }
     tell(&f);
-    assert_string_equal(
-        f.rep.runs[0].headline,
-        "At 1 node 56 % of the step time (100 ns of 180 ns) is data loading, 20 % of the median step (20 "
-        "ns of 100 ns), seen in 5 steps, too few to conclude.");
+    const struct run_result *r = &f.rep.runs[0];
+    assert_int_equal(percent_of(&r->said.headline.slot[0]), 56);
+    assert_int_equal(percent_of(&assert_supports(&r->said, PHRASE_SHARE_OF_MEDIAN)[0]), 20);
+    assert_int_equal(r->confidence, CONFIDENCE_LOW);
+    assert_contains(r->confidence_because, "5 steps were counted");
     release(&f);
 }
 
@@ -469,13 +479,15 @@ static void test_largest_gain_first(void **state)
     f.runs[0] = made_even_run(1, 64, 40, 40000000, 0, 50000000, 0);
     f.runs[0]->ranks[0].run_delay_ns = 1000000000, f.runs[0]->ranks[0].process_seconds = 10;
     tell(&f);
-    assert_contains(f.rep.headline, "a rank waited for a core for 10 % of the time of its steps; behind that, ");
+    assert_int_equal(f.rep.runs[0].said.headline.id, PHRASE_CORE_AWAITED);
+    assert_int_equal(percent_of(&f.rep.runs[0].said.headline.slot[0]), 10);
+    assert_string_equal(assert_supports(&f.rep.runs[0].said, PHRASE_OTHER_CAUSE)[0].name, "data loading");
     assert_int_equal(f.rep.claims[f.rep.first_claim].cls, CLASS_DATA);
     assert_null(strstr(f.rep.first_action, "What to do first: Measure"));
     assert_contains(f.rep.first_action,
                     "; the cause costs about 50.0 ms of 90.0 ms a step (2.25x, estimate). Shared cores make "
                     "every verdict unreliable: also measure while nothing else runs");
-    assert_lacks(f.rep.claims[f.rep.first_claim].support, "saves more than its own time");
+    assert_false(is_said(&f.rep.claims[f.rep.first_claim].said, PHRASE_CORES_LEFT));
     release(&f);
 }
 
@@ -501,7 +513,7 @@ static void test_gain_beyond_its_cause(void **state)
     int n_said = 0;
     for (int i = 0; i < k->n_claims; i++)
         n_said += f.rep.claims[k->claims[i]].cls == CLASS_DATA &&
-                  strstr(f.rep.claims[k->claims[i]].support, "saves more than its own time") != NULL;
+                  is_said(&f.rep.claims[k->claims[i]].said, PHRASE_CORES_LEFT);
     assert_int_equal(n_said, 1);
     release(&f);
 }
@@ -569,7 +581,9 @@ static void test_unnamed_steps(void **state)
             assert_contains(r->classes[c].text, "n/a because");
         }
     assert_false(r->pop.has);
-    assert_contains(r->headline, "100 % of the step time (30.0 ms of 30.0 ms) is in no named phase");
+    assert_int_equal(r->said.headline.id, PHRASE_UNNAMED_MOST);
+    assert_int_equal(percent_of(&r->said.headline.slot[0]), 100);
+    assert_int_equal(assert_supports(&r->said, PHRASE_STEP_TIME)[0].count, 30000000);
     release(&f);
 }
 
@@ -594,10 +608,11 @@ static void test_other_programs(void **state)
         r->ranks[i].cpu_ns = 0;
     }
     tell(&f);
-    assert_contains(f.rep.runs[0].support,
-                    "Other programs took 0.500 of the 2 cores meanwhile (the nodes' CPU monitors, less the CPU time of "
-                    "the ranks). By the shortest that each part of a step took, a step of ranks with cores of their "
-                    "own, while those programs go on, lasts about 53.3 ms instead of 70.0 ms (estimate).");
+    assert_int_equal(percent_of(&assert_supports(&f.rep.runs[0].said, PHRASE_OTHER_PROGRAMS)[0]),
+                     25); /* 0.5 of 2 cores */
+    const struct slot *cores = assert_supports(&f.rep.runs[0].said, PHRASE_CORE_EACH_BESIDE);
+    assert_true(cores[0].count > 53300000 && cores[0].count < 53400000);
+    assert_int_equal(cores[1].count, 70000000);
     assert_contains(f.rep.first_action,
                     "the cause costs about 16.7 ms of 70.0 ms a step (1.31x, estimate)"); /* 70 - 53.3 */
     release(&f);
@@ -615,7 +630,7 @@ static void test_confidence(void **state)
     assert_contains(why, "includes the threshold");
     r.n_counted = 10;
     assert_int_equal(confidence_of(&rep, &r, (struct interval){1, 0.3, 0.4}, 0.2, &why), CONFIDENCE_LOW);
-    assert_contains(why, "too few to conclude");
+    assert_contains(why, "10 steps were counted");
     r.n_counted = 100;
     run->ranks[0].n_dropped = 1;
     assert_int_equal(confidence_of(&rep, &r, (struct interval){1, 0.3, 0.4}, 0.2, &why), CONFIDENCE_LOW);
@@ -642,7 +657,7 @@ static void test_confidence(void **state)
     struct run_result of_file = {.run = run};
     run->summary = (struct run_summary){.n_steps = 100, .clock_max_mhz = 1500, .clock_mean_mhz = 1200};
     assert_int_equal(confidence_without_steps(&rep, &of_file, &why), CONFIDENCE_LOW);
-    assert_string_equal(why, "the SM clock was 80 % of its highest in the mean");
+    assert_string_equal(why, "the SM clock was 80 % of its highest on average");
     run->summary.clock_mean_mhz = 1490;
     assert_int_equal(confidence_without_steps(&rep, &of_file, &why), CONFIDENCE_MEDIUM);
     run->summary.n_steps = 20;

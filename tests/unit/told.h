@@ -7,6 +7,7 @@
 #include "render/narrate/claims.h"
 #include "render/narrate/narrate.h"
 #include "render/pages/pages.h"
+#include "render/say/say.h"
 #include "tests/unit/made_run.h"
 
 enum { MAX_RUNS = 8 };
@@ -67,6 +68,21 @@ static inline const struct slot *assert_supports(const struct said *s, enum phra
             return s->support[i].slot;
     fail_msg("'%s' is not said in support", say_phrase_row(id)->id);
     return NULL;
+}
+
+static inline int is_said(const struct said *s, enum phrase_id id)
+{
+    for (int i = 0; i < SAID_MAX; i++)
+        if (s->support[i].id == id)
+            return 1;
+    return s->headline.id == id;
+}
+
+/* A share of a slot, in whole percent. */
+static inline int percent_of(const struct slot *s)
+{
+    assert_int_equal(s->kind, SLOT_PERCENT);
+    return (int)(100 * s->real + 0.5);
 }
 
 static inline const struct document *document(const struct report *rep, const char *path)
