@@ -40,15 +40,10 @@ enum confidence confidence_of_share(struct report *rep, const struct run_result 
                                     struct interval i, double threshold, const char **because, int *is_interval);
 /** confidence_without_steps - the same of what is said of a run whose steps are not known (say_without_steps). */
 enum confidence confidence_without_steps(struct report *rep, const struct run_result *r, const char **because);
-/** exchange_name - "gradient synchronisation (MPI all-reduce)", or the collective that has most time in its place:
- *  "communication between GPUs, 87 % of it send and receive". */
-const char *exchange_name(struct report *rep, const struct run_result *r);
 /** at_nodes - "At 4 nodes", "At 1 node", "In this run" when the count is unknown. */
 const char *at_nodes(struct report *rep, int n_nodes);
 /** nodes_text - "4 nodes", "1 node". */
 const char *nodes_text(struct report *rep, int n_nodes);
-/** caveat_clause - ", seen in 9 steps, too few to conclude" or "". */
-const char *caveat_clause(struct report *rep, const struct run_result *r);
 /** of_step - "34 % of the step time (62.1 ms of 184 ms)". */
 const char *of_step(struct report *rep, const struct run_result *r, int64_t ns);
 /** gain_text - "about 29.0 ms of 184 ms a step (1.19x, estimate)", "up to 29.0 ms of 184 ms a step (1.19x)". */

@@ -4,10 +4,9 @@
 
 #include "render/analyse/analyse.h"
 #include "render/narrate/narrate.h"
-#include "render/narrate/shares.h"
-#include "render/say/format.h"
+#include "render/say/say.h"
 
-#include <string.h>
+#include <math.h>
 
 /* The parts of a step that a cause takes; `waits`: of ranks it is the waiting that they cause. None of shared cores. */
 struct takes {
@@ -84,60 +83,56 @@ static void find_steps(struct grounds *g, const struct run_result *r, struct tak
     }
 }
 
-/* "rank 2", "ranks 0, 3 and 5", "all 4 ranks", "ranks 0, 1, 2 and 5 more"; "" none. */
+static const char *number_text(struct report *rep, int64_t n)
+{
+    return report_text(rep, "%lld", (long long)n);
+}
+
+/* "rank 2", "ranks 0, 3 and 5", "ranks 0, 1, 2 and 5 more". */
 static const char *ranks_text(struct report *rep, const struct grounds *g)
 {
     enum { SHOWN = 4 };
-    const char *text = "";
-    if (g->n_shown_ranks == 0 || g->n_ranks < 2)
-        return "";
-    if (g->n_shown_ranks == g->n_ranks)
-        return report_text(rep, "on all %d ranks", g->n_ranks);
-    int n = g->n_shown_ranks > SHOWN ? SHOWN - 1 : g->n_shown_ranks;
+    const char *names[SHOWN];
+    int n = g->n_shown_ranks > SHOWN ? SHOWN - 1 : g->n_shown_ranks, n_names = n;
     for (int i = 0; i < n; i++)
-        text = report_text(rep, "%s%s%d", text,
-                           i == 0                                ? ""
-                           : i == n - 1 && n == g->n_shown_ranks ? " and "
-                                                                 : ", ",
-                           g->ranks[i]);
+        names[i] = number_text(rep, g->ranks[i]);
     if (n < g->n_shown_ranks)
-        text = report_text(rep, "%s and %d more", text, g->n_shown_ranks - n);
-    return report_text(rep, "on rank%s %s", g->n_shown_ranks == 1 ? "" : "s", text);
+        names[n_names++] = report_text(rep, "%d more", g->n_shown_ranks - n);
+    return report_text(rep, "rank%s %s", g->n_shown_ranks == 1 ? "" : "s", say_list(&rep->arena, names, n_names));
 }
 
+/* "step 7", "steps 7, 31 and 8". */
 static const char *steps_text(struct report *rep, const struct grounds *g)
 {
-    const char *text = "";
+    const char *names[GROUNDS_STEPS];
     for (int i = 0; i < g->n_shown_steps; i++)
-        text = report_text(rep, "%s%s%lld", text,
-                           i == 0                      ? ""
-                           : i + 1 == g->n_shown_steps ? " and "
-                                                       : ", ",
-                           (long long)g->steps[i]);
-    return g->n_shown_steps ? report_text(rep, "in step%s %s", g->n_shown_steps == 1 ? "" : "s", text) : "";
+        names[i] = number_text(rep, g->steps[i]);
+    return report_text(rep, "step%s %s", g->n_shown_steps == 1 ? "" : "s",
+                       say_list(&rep->arena, names, g->n_shown_steps));
 }
 
-static const char *window_text(struct report *rep, const struct grounds *g)
+static struct phrase phrase_of_window(const struct grounds *g)
 {
-    if (g->n_steps == 0)
-        return "the whole run";
-    const char *steps = g->n_steps == 1 ? report_text(rep, "step %lld", (long long)g->first_step)
-                                        : report_text(rep, "%s (%lld to %lld)", fmt_count(g->n_steps, "step").text,
-                                                      (long long)g->first_step, (long long)g->last_step);
-    return report_text(rep, "%s%s%s", steps,
-                       g->n_ranks > 0 ? report_text(rep, " of %s", fmt_count(g->n_ranks, "rank").text) : "",
-                       g->n_left_out ? report_text(rep, ", %lld left out", (long long)g->n_left_out) : "");
+    const struct slot steps = slot_count(g->n_steps), first = slot_count(g->first_step),
+                      last = slot_count(g->last_step), ranks = slot_count(g->n_ranks);
+    return g->n_steps == 0   ? PHRASE(WINDOW_RUN)
+           : g->n_steps == 1 ? PHRASE(WINDOW_STEP, first, ranks)
+           : g->n_left_out   ? PHRASE(WINDOW_STEPS_LEFT, steps, first, last, ranks, slot_count(g->n_left_out))
+                             : PHRASE(WINDOW_STEPS, steps, first, last, ranks);
 }
 
-static const char *place_text(struct report *rep, const struct grounds *g)
+/* Of one rank, or of one step, that is the only place there is. */
+static struct phrase phrase_of_place(struct report *rep, const struct grounds *g)
 {
-    const char *ranks = ranks_text(rep, g), *steps = g->n_steps == 1 ? "" : steps_text(rep, g);
-    int is_all = g->n_shown_ranks == g->n_ranks;
-    if (!*steps)
-        return *ranks ? report_text(rep, "%s%s", is_all ? "" : "most ", ranks) : "";
-    return !*ranks  ? report_text(rep, "most %s", steps)
-           : is_all ? report_text(rep, "%s, most %s", ranks, steps)
-                    : report_text(rep, "most %s, %s", ranks, steps);
+    int has_ranks = g->n_shown_ranks > 0 && g->n_ranks > 1, is_all = g->n_shown_ranks == g->n_ranks;
+    int has_steps = g->n_shown_steps > 0 && g->n_steps != 1;
+    const struct slot all = slot_count(g->n_ranks), steps = slot_name(has_steps ? steps_text(rep, g) : "");
+    if (!has_ranks)
+        return has_steps ? PHRASE(PLACE_STEPS, steps) : PHRASE(NONE);
+    if (is_all)
+        return has_steps ? PHRASE(PLACE_ALL_AND_STEPS, all, steps) : PHRASE(PLACE_ALL, all);
+    const struct slot ranks = slot_name(ranks_text(rep, g));
+    return has_steps ? PHRASE(PLACE_RANKS_AND_STEPS, ranks, steps) : PHRASE(PLACE_RANKS, ranks);
 }
 
 static void fill(struct report *rep, struct grounds *g, const struct run_result *r, enum cause_class cls)
@@ -159,33 +154,35 @@ static void fill(struct report *rep, struct grounds *g, const struct run_result 
 void claim_grounds(struct report *rep, struct claim *c, const struct run_result *r, enum cause_class cls)
 {
     fill(rep, &c->grounds, r, cls);
-    c->window = window_text(rep, &c->grounds);
-    c->place = place_text(rep, &c->grounds);
+    const struct phrase window = phrase_of_window(&c->grounds), place = phrase_of_place(rep, &c->grounds);
+    c->window = say_phrase(&rep->arena, &window);
+    c->place = say_phrase(&rep->arena, &place);
 }
 
-/* "; Transfer 31 %, threshold comm_limits 20 %": the compared quantity with its threshold. */
-static void put_threshold(const struct report *rep, const struct claim *c, struct dcr_buf *out)
+/* The compared quantity with its threshold. */
+static struct phrase phrase_of_threshold(const struct report *rep, const struct claim *c)
 {
     const struct series *series = c->series >= 0 ? &rep->series[c->series] : NULL;
     const struct class_result *k = c->run >= 0 ? &rep->runs[c->run].classes[c->cls] : NULL;
+    const struct slot name = slot_name(c->threshold_name);
     if (!*c->threshold_name || c->threshold_ratio < 0)
-        return;
+        return PHRASE(NONE);
     if (series)
-        dcr_buf_printf(out, "; efficiency %s, threshold %s %s",
-                       fmt_ratio(series->points[series->n_points - 1].efficiency).text, c->threshold_name,
-                       fmt_ratio(c->threshold_ratio).text);
-    else if (!k || (!k->has_share && !k->judged.by))
-        dcr_buf_printf(out, "; threshold %s %s", c->threshold_name, fmt_percent(c->threshold_ratio).text);
-    else
-        dcr_buf_printf(out, "; %s %s, threshold %s %s", run_class_name(&rep->runs[c->run], c->cls),
-                       judged_share(k).text, c->threshold_name, fmt_percent(c->threshold_ratio).text);
+        return PHRASE(BASIS_EFFICIENCY, slot_ratio(series->points[series->n_points - 1].efficiency), name,
+                      slot_ratio(c->threshold_ratio));
+    if (!k || (!k->has_share && !k->judged.by) || (k->judged.by && !isfinite(k->judged.ratio)))
+        return PHRASE(BASIS_THRESHOLD, name, slot_percent(c->threshold_ratio));
+    return PHRASE(BASIS_SHARE, slot_name(run_class_name(&rep->runs[c->run], c->cls)),
+                  slot_percent(k->judged.by ? k->judged.ratio : k->share_ratio),
+                  slot_name(k->judged.by ? judged_by_words(k->judged.by) : "of a step"), name,
+                  slot_percent(c->threshold_ratio));
 }
 
 void claim_basis(const struct report *rep, const struct claim *c, struct dcr_buf *out)
 {
     if (!c->window || !*c->window)
         return;
-    dcr_buf_puts(out, c->window);
-    put_threshold(rep, c, out);
-    dcr_buf_printf(out, "%s%s", *c->place ? "; " : "", c->place);
+    const struct phrase said[] = {PHRASE(BASIS_WINDOW, slot_name(c->window)), phrase_of_threshold(rep, c),
+                                  *c->place ? PHRASE(BASIS_PLACE, slot_name(c->place)) : PHRASE(NONE)};
+    say_put_phrases(out, said, 3);
 }

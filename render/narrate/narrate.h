@@ -20,9 +20,9 @@ const char *claim_class_name(const struct report *rep, const struct claim *c);
  *  returns   how many */
 int claims_in_order(const struct report *rep, const int *runs, int n_runs, int is_whole, const struct claim **out);
 
-/** claim_basis - "39 steps (1 to 39) of 4 ranks; Data loading 34 %, threshold data_limits 30 %; most on rank 2, in
- * steps 7, 31 and 8": what a claim rests on, in a line; nothing where it is of no steps. Test:
- * tests/unit/test_grounds.c */
+/** claim_basis - "Counted: 39 steps (1 to 39) of 4 ranks. Data loading: 34 % of a step, threshold data_limits 30 %. It
+ *  shows most on rank 2, in steps 7, 31 and 8.": what a claim rests on; nothing where it is of no steps. Test:
+ *  tests/unit/test_grounds.c */
 void claim_basis(const struct report *rep, const struct claim *c, struct dcr_buf *out);
 
 /** narrate_law - the parameters of a law in words, with units: "serial share 12 %", "c 84.7 ms"; "" without any. */

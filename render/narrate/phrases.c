@@ -2,12 +2,9 @@
 #include "render/narrate/claims.h"
 
 #include "render/analyse/analyse.h"
-#include "render/narrate/exchange.h"
 #include "render/say/format.h"
 #include "render/say/say.h"
 #include "render/narrate/narrate.h"
-
-#include <string.h>
 
 const char *nodes_text(struct report *rep, int n)
 {
@@ -17,28 +14,6 @@ const char *nodes_text(struct report *rep, int n)
 const char *at_nodes(struct report *rep, int n)
 {
     return n == 0 ? "In this run" : report_text(rep, "At %s", nodes_text(rep, n));
-}
-
-const char *exchange_name(struct report *rep, const struct run_result *r)
-{
-    const char *b = r->run->program.backend;
-    struct exchange_share most = exchange_of(r);
-    const char *whom = r->run->n_traces || strcmp(b, "cuda") == 0 ? "GPUs" : "ranks";
-    if (most.kind == EXCHANGE_UNKNOWN)
-        return report_text(rep, "communication between %s", whom);
-    if (most.kind != EXCHANGE_ALL_REDUCE || most.ratio <= 0.5)
-        return report_text(rep, "communication between %s, %s of it %s", whom, fmt_percent(most.ratio).text,
-                           exchange_word(most.kind));
-    return strcmp(b, "cpu") == 0    ? "gradient synchronisation (MPI all-reduce)"
-           : strcmp(b, "cuda") == 0 ? "gradient synchronisation (NCCL all-reduce)"
-                                    : "gradient synchronisation (all-reduce)";
-}
-
-const char *caveat_clause(struct report *rep, const struct run_result *r)
-{
-    if (r->has_steps && (double)r->n_counted < rep->thresholds.few_steps)
-        return report_text(rep, ", seen in %s, too few to conclude", fmt_count(r->n_counted, "step").text);
-    return "";
 }
 
 static double share(const struct run_result *r, int64_t ns)

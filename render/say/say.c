@@ -210,14 +210,19 @@ const struct phrase_row *say_phrase_row(enum phrase_id id)
     return &phrases[id];
 }
 
+void say_put_phrases(struct dcr_buf *out, const struct phrase *p, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (p[i].id != PHRASE_NONE) {
+            dcr_buf_puts(out, out->len ? " " : "");
+            say_fill(out, phrases[p[i].id].text, phrases[p[i].id].slots, p[i].slot);
+        }
+}
+
 const char *say_phrases(struct dcr_arena *a, const struct phrase *p, int n)
 {
     struct dcr_buf b = {0};
-    for (int i = 0; i < n; i++)
-        if (p[i].id != PHRASE_NONE) {
-            dcr_buf_puts(&b, b.len ? " " : "");
-            say_fill(&b, phrases[p[i].id].text, phrases[p[i].id].slots, p[i].slot);
-        }
+    say_put_phrases(&b, p, n);
     return kept(a, &b);
 }
 
