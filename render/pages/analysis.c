@@ -9,6 +9,7 @@
 #include "render/narrate/shares.h"
 #include "render/pages/parts.h"
 #include "render/say/format.h"
+#include "render/say/say.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -79,110 +80,122 @@ static void put_comparisons(const struct report *rep, struct doc *d)
                      "would seem to have.");
 }
 
-static void put_classes(const struct run_result *r, struct doc *d)
+static void put_row(const struct report *rep, int from, int to, const char *name,
+                    int64_t (*of)(const struct run_result *), struct doc *d)
 {
-    doc_table(d, "Cause|#Share of step time|#Threshold|Verdict|Finding");
-    for (int i = 0; i < N_CLASSES; i++) {
-        const struct class_result *c = &r->classes[i];
-        doc_row(d);
-        doc_cell(d, "%s", run_class_name(r, c->cls));
-        doc_cell(d, "%s", c->verdict == VERDICT_NA ? "n/a" : judged_share(c).text);
-        doc_cell(d, "%s", judged_threshold(c).text);
-        doc_cell(d, "%s", verdict_word(c->verdict));
-        doc_cell(d, "%s", c->text);
-    }
+    doc_row(d);
+    doc_cell(d, "%s", name);
+    for (int i = from; i < to; i++)
+        doc_cell(d, "%s", rep->runs[i].has_steps ? fmt_ms(of(&rep->runs[i])).text : "–");
 }
 
-static void put_breakdown(const struct run_result *r, struct doc *d)
+static int64_t mean_of(const struct run_result *r)
 {
-    doc_table(d, "Part of a step|#ms|#Share of step time");
-    for (int i = 0; i < N_PARTS; i++) {
-        enum part p = (enum part)i;
-        int has = is_part_known(r, p);
+    return r->step.mean_ns;
+}
+
+static int64_t p95_of(const struct run_result *r)
+{
+    return r->step.p95_ns;
+}
+
+/* The steps of some runs, a column each. Parts that none of them recorded are named below. */
+static void put_breakdown(const struct report *rep, int from, int to, struct doc *d)
+{
+    const char *missing[N_PARTS];
+    int n = 0;
+    doc_table(d, "Step time (ms)");
+    for (int i = from; i < to; i++)
+        doc_column(d, DOC_RIGHT, "%s", rep->runs[i].label);
+    for (int k = 0; k < N_PARTS; k++) {
+        enum part p = (enum part)k;
+        if (!is_part_of_any(rep, from, to, p)) {
+            missing[n++] = part_name(p);
+            continue;
+        }
         doc_row(d);
-        doc_cell(d, "%s", has ? run_part_name(r, p) : part_name(p));
-        doc_cell(d, "%s", has ? fmt_ms(r->part_ns[p]).text : "n/a");
-        doc_cell(d, "%s", has ? fmt_percent((double)r->part_ns[p] / (double)r->step.mean_ns).text : "n/a");
+        doc_cell(d, "%s", part_name(p));
+        for (int i = from; i < to; i++) {
+            const struct run_result *r = &rep->runs[i];
+            doc_cell(d, "%s", r->has_steps && is_part_known(r, p) ? fmt_ms(r->part_ns[p]).text : "–");
+        }
     }
-    doc_row(d);
-    doc_open(d, DOC_CELL);
-    doc_strong(d, "step");
-    doc_open(d, DOC_CELL);
-    doc_strong(d, "%s", fmt_ms(r->step.mean_ns).text);
+    put_row(rep, from, to, "step", mean_of, d);
+    put_row(rep, from, to, "p95", p95_of, d);
+    paragraph_of_missing(d, missing, n);
+}
+
+static void put_breakdowns(const struct report *rep, struct doc *d)
+{
+    enum { WIDE = 6 };
+    int n_steps = 0;
+    for (int i = 0; i < rep->n_runs; i++)
+        n_steps += rep->runs[i].has_steps;
+    for (int i = 0; n_steps && i < rep->n_runs; i += WIDE)
+        put_breakdown(rep, i, i + WIDE < rep->n_runs ? i + WIDE : rep->n_runs, d);
 }
 
 static void put_roofline(const struct roofline *f, struct doc *d)
 {
+    const struct slot rate = slot_number(f->attainable_gflop_per_s), intensity = slot_number(f->intensity);
     if (f->has && f->of_attainable_why.code) {
-        doc_text(d, " No roofline, because ");
+        doc_paragraph(d, "No roofline, because ");
         text_of_clause(d, &f->of_attainable_why);
         doc_text(d, ".");
     } else if (f->has)
-        doc_text(d, " Roofline: %s%s%s GFLOP/s attainable at %s FLOP/byte (ridge %s, %s peaks), MFU %s.",
-                 fmt_of_peak(f->of_attainable_ratio).text, f->of_attainable_ratio > 1 ? ", " : " of the ",
-                 fmt_number(f->attainable_gflop_per_s).text, fmt_number(f->intensity).text, fmt_number(f->ridge).text,
-                 peaks_word(f->peaks), fmt_of_peak(f->mfu_ratio).text);
+        paragraph_of_phrases(d,
+                             f->of_attainable_ratio > 1
+                                 ? &PHRASE(ROOFLINE_AT_PEAK, rate, intensity)
+                                 : &PHRASE(ROOFLINE, slot_percent(f->of_attainable_ratio), rate, intensity),
+                             1);
 }
 
-static void put_figures(const struct run_result *r, struct doc *d)
+static void put_figures(const struct report *rep, const struct run_result *r, struct doc *d)
 {
-    if (r->n_counted == 1)
-        doc_paragraph(d, "Step time: %s; 1 step counted from %s", fmt_time(r->step.mean_ns).text,
-                      steps_source_words(r->steps_source));
-    else
-        doc_paragraph(d, "Step time: mean %s, median %s, p95 %s, %s, variation %s; %s counted from %s",
-                      fmt_time(r->step.mean_ns).text, fmt_time(r->step.median_ns).text, fmt_time(r->step.p95_ns).text,
-                      spread_tail(&r->step).text, fmt_percent(r->step.cv_ratio).text,
-                      fmt_count(r->n_counted, "step").text, steps_source_words(r->steps_source));
-    if (r->n_counted > 1 || r->n_warmup)
-        doc_text(d, ", %s excluded as warm-up (%s)", r->n_warmup ? fmt_count(r->n_warmup, "step").text : "none",
-                 r->warmup_because);
-    doc_text(d, ".");
-    if (r->has_throughput)
-        doc_text(d, " Throughput: %s samples per second.", fmt_number(r->throughput).text);
+    const struct phrase said[] = {phrase_of_counted(r), phrase_of_warmup(rep, r),
+                                  r->has_throughput ? PHRASE(THROUGHPUT, slot_number(r->throughput)) : PHRASE(NONE)};
+    paragraph_of_phrases(d, said, 3);
     put_roofline(&r->roofline, d);
-    doc_text(d, " ");
-    text_of_efficiency(r, d);
-    doc_text(d, ".");
-    if (efficiencies_has_host(r)) {
-        doc_text(d, " ");
+    if (r->pop.has) {
+        doc_open(d, DOC_PARAGRAPH);
+        text_of_efficiency(r, d);
+        doc_text(d, ".");
+    }
+    if (r->pop_host.has && efficiencies_has_host(r)) {
+        doc_open(d, DOC_PARAGRAPH);
         text_of_host_efficiency(r, d);
         doc_text(d, ".");
     }
 }
 
 /* Emulated nodes share one host, which is named once. */
-static void put_hosts(const struct run *run, struct doc *d)
+static const char *hosts_of(const struct run *run, struct doc *d)
 {
-    int n_hosts = 0;
+    const char **hosts = dcr_arena_alloc(&d->arena, (size_t)(run->nodes_len + 1) * sizeof *hosts);
+    int n = 0;
     for (int i = 0; i < run->nodes_len; i++) {
         const char *host = run->nodes[i].host;
         int is_again = !*host;
         for (int k = 0; k < i; k++)
             is_again |= strcmp(run->nodes[k].host, host) == 0;
         if (!is_again)
-            doc_text(d, "%s%s", n_hosts++ ? ", " : ", on ", host);
+            hosts[n++] = host;
     }
+    return say_list(&d->arena, hosts, n);
 }
 
-static void put_run(const struct run_result *r, struct doc *d)
+static void put_run(const struct report *rep, const struct run_result *r, struct doc *d)
 {
+    const char *hosts = hosts_of(r->run, d);
+    const struct slot id = slot_name(r->run->run_id);
     doc_heading(d, 3, "%s", r->label);
-    doc_paragraph(d, "Run %s", r->run->run_id);
-    if (r->n_ranks)
-        doc_text(d, ", %s", fmt_count(r->n_ranks, "rank").text);
-    put_hosts(r->run, d);
-    doc_text(d, ".");
-    doc_paragraph(d, "%s", r->headline);
-    doc_paragraph(d, "%s", r->support);
-    doc_paragraph(d, "%s", r->judged_text);
-    doc_paragraph(d, "Confidence: %s", confidence_word(r->confidence));
-    if (*r->confidence_because)
-        doc_text(d, " (%s)", r->confidence_because);
-    doc_text(d, ".");
+    paragraph_of_phrases(d,
+                         r->n_ranks && *hosts ? &PHRASE(RUN_ID, id, slot_count(r->n_ranks), slot_name(hosts))
+                                              : &PHRASE(RUN_ID_ALONE, id),
+                         1);
+    paragraphs_of_run(r, d);
     if (r->has_steps) {
-        put_figures(r, d);
-        put_breakdown(r, d);
+        put_figures(rep, r, d);
     } else {
         doc_paragraph(d, "Step time and its breakdown: ");
         text_of_reason(d, &r->steps_why);
@@ -190,7 +203,6 @@ static void put_run(const struct run_result *r, struct doc *d)
             doc_paragraph(d, "Throughput by %s: %s samples per second.", throughput_source_words(r),
                           fmt_number(r->throughput).text);
     }
-    put_classes(r, d);
     doc_list(d, DOC_BULLETS);
     for (int i = 0; i < r->n_notes; i++)
         doc_item(d, "%s", r->notes[i]);
@@ -203,16 +215,18 @@ static void put_recommendation(const struct report *rep, const struct claim *c, 
     doc_strong(d, "%s", claim_class_name(rep, c));
     if (c->run >= 0 && rep->n_series > 1) /* of many runs: which */
         doc_text(d, " (%s)", rep->runs[c->run].label);
-    doc_text(d, ": %s", text);
-    if (*c->gain_text)
-        doc_text(d, "%s%s", claim_saves(c), c->gain_text);
-    doc_text(d, ".");
+    doc_text(d, ": %s. ", text);
+    const struct slot gain = slot_name(c->gain_text);
+    const struct phrase said[] = {
+        !*c->gain_text    ? PHRASE(NONE)
+        : c->is_measuring ? PHRASE(GAIN_MEASURES, gain)
+                          : PHRASE(GAIN_COSTS, gain),
+        PHRASE(HOW_SURE, slot_name(confidence_word(c->confidence)), slot_name(c->confidence_because))};
+    struct dcr_buf b = {0};
+    say_put_phrases(&b, said, *c->confidence_because ? 2 : 1);
+    doc_buf(d, &b);
     if (text != c->action.generic)
         doc_text(d, " In general: %s.", c->action.generic);
-    doc_text(d, " Confidence: %s", confidence_word(c->confidence));
-    if (*c->confidence_because)
-        doc_text(d, " (%s)", c->confidence_because);
-    doc_text(d, ".");
 }
 
 /* Of steps whose number and mean alone are known there may be some, though no run says what is in one. */
@@ -302,8 +316,9 @@ void page_of_analysis(const struct report *rep, struct doc *d)
     put_summary(rep, d);
     put_comparisons(rep, d);
     doc_heading(d, 2, "Per-Scenario Analysis");
+    put_breakdowns(rep, d);
     for (int i = 0; i < rep->n_runs; i++)
-        put_run(&rep->runs[i], d);
+        put_run(rep, &rep->runs[i], d);
     section_of_scaling(rep, d);
     put_recommendations(rep, d);
     put_methodology(rep, d);

@@ -1,6 +1,7 @@
 /* parts.c - what several pages say alike; see parts.h. */
 #include "render/pages/parts.h"
 
+#include "render/analyse/analyse.h"
 #include "render/pages/caveats.h"
 #include "render/say/say.h"
 
@@ -127,8 +128,54 @@ void section_of_notes(const struct report *rep, int run, struct doc *d)
     }
 }
 
+void paragraph_of_phrases(struct doc *d, const struct phrase *p, int n)
+{
+    struct dcr_buf b = {0};
+    doc_open(d, DOC_PARAGRAPH);
+    say_put_phrases(&b, p, n);
+    doc_buf(d, &b);
+}
+
+int is_part_of_any(const struct report *rep, int from, int to, enum part p)
+{
+    for (int i = from; i < to; i++)
+        if (rep->runs[i].has_steps && is_part_known(&rep->runs[i], p))
+            return 1;
+    return 0;
+}
+
+void paragraph_of_missing(struct doc *d, const char *const *names, int n)
+{
+    if (n)
+        paragraph_of_phrases(d, &PHRASE(PARTS_NOT_RECORDED, slot_name(say_list(&d->arena, names, n))), 1);
+}
+
 void section_of_confidence(const struct run_result *r, struct doc *d)
 {
-    doc_paragraph(d, "Confidence: %s%s%s.", confidence_word(r->confidence), *r->confidence_because ? ": " : "",
-                  r->confidence_because);
+    if (*r->confidence_because)
+        paragraph_of_phrases(
+            d, &PHRASE(HOW_SURE, slot_name(confidence_word(r->confidence)), slot_name(r->confidence_because)), 1);
+    else
+        doc_paragraph(d, "Confidence is %s.", confidence_word(r->confidence));
+}
+
+void paragraphs_of_run(const struct run_result *r, struct doc *d)
+{
+    struct said said = r->said;
+    said.where = (struct slot){0}; /* the heading says it */
+    doc_paragraph(d, "%s", said.headline.id == PHRASE_NONE ? r->headline : say_headline(&d->arena, &said));
+    doc_paragraph(d, "%s", r->support);
+    doc_paragraph(d, "%s", r->judged_text);
+    section_of_confidence(r, d);
+}
+
+struct phrase phrase_of_counted(const struct run_result *r)
+{
+    return PHRASE(STEPS_COUNTED, slot_count(r->n_counted), slot_name(steps_source_words(r->steps_source)));
+}
+
+struct phrase phrase_of_warmup(const struct report *rep, const struct run_result *r)
+{
+    return r->n_warmup ? PHRASE(WARMUP_LEFT_OUT, slot_count(r->n_warmup), slot_factor(rep->thresholds.warmup_ratio))
+                       : PHRASE(NO_WARMUP);
 }

@@ -18,6 +18,20 @@ void section_of_certainty(const struct report *rep, struct doc *d, int level);
 void section_of_answer(const struct report *rep, struct doc *d, int level);
 /** section_of_notes - caveats and gaps that concern a run; run < 0: all of the report. */
 void section_of_notes(const struct report *rep, int run, struct doc *d);
+/** paragraphs_of_run - what is said of a run, under a heading that names it: headline, support, what was ruled out, and
+ *  how sure that is. */
+void paragraphs_of_run(const struct run_result *r, struct doc *d);
+/** paragraph_of_phrases - sentences; those of PHRASE_NONE are left out.
+ *  p  shape (n) */
+void paragraph_of_phrases(struct doc *d, const struct phrase *p, int n);
+/** phrase_of_counted, phrase_of_warmup - the steps that a run is judged by, and those that were left out. */
+struct phrase phrase_of_counted(const struct run_result *r);
+struct phrase phrase_of_warmup(const struct report *rep, const struct run_result *r);
+/** is_part_of_any - is the part known in any of the runs from..to-1? Else its row goes, and is named below. */
+int is_part_of_any(const struct report *rep, int from, int to, enum part p);
+/** paragraph_of_missing - "Not recorded: I/O and copies."; nothing of none.
+ *  names  shape (n) */
+void paragraph_of_missing(struct doc *d, const char *const *names, int n);
 /** section_of_confidence - how far the headline of a run may be trusted. */
 void section_of_confidence(const struct run_result *r, struct doc *d);
 /** section_of_processes, section_of_calls, section_of_hosts - parts of the profile of a run. Calls: MPI calls and calls

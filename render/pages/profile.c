@@ -14,38 +14,44 @@ static void put_breakdown(const struct run_result *r, struct doc *d)
 {
     doc_heading(d, 2, "Breakdown of a step (mean over ranks and counted steps)");
     doc_table(d, "|#|#");
+    const char *missing[N_PARTS];
+    int n = 0;
     for (int i = 0; i < N_PARTS; i++) {
         enum part p = (enum part)i;
-        int has = is_part_known(r, p);
+        if (!is_part_known(r, p)) {
+            missing[n++] = part_name(p);
+            continue;
+        }
         doc_row(d);
-        doc_cell(d, "%s", has ? run_part_name(r, p) : part_name(p));
-        doc_cell(d, "%s%s", has ? fmt_ms(r->part_ns[p]).text : "n/a", has ? " ms" : "");
-        if (has)
-            doc_cell(d, "%s", fmt_percent((double)r->part_ns[p] / (double)r->step.mean_ns).text);
+        doc_cell(d, "%s", run_part_name(r, p));
+        doc_cell(d, "%s ms", fmt_ms(r->part_ns[p]).text);
+        doc_cell(d, "%s", fmt_percent((double)r->part_ns[p] / (double)r->step.mean_ns).text);
     }
     doc_row(d);
     doc_cell(d, "step");
     doc_cell(d, "%s ms", fmt_ms(r->step.mean_ns).text);
+    paragraph_of_missing(d, missing, n);
 }
 
-static void put_steps(const struct run_result *r, struct doc *d)
+static void put_steps(const struct report *rep, const struct run_result *r, struct doc *d)
 {
     doc_heading(d, 2, "Step time");
     if (!r->has_steps) {
         paragraph_of_reason(d, &r->steps_why, "");
         return;
     }
-    doc_table(d, "|||||");
+    doc_table(d, r->step.p99_ns > 0 ? "||||||" : "|||||");
     doc_row(d);
     doc_cell(d, "mean %s", fmt_time(r->step.mean_ns).text);
     doc_cell(d, "median %s", fmt_time(r->step.median_ns).text);
     doc_cell(d, "p95 %s", fmt_time(r->step.p95_ns).text);
+    if (r->step.p99_ns > 0)
+        doc_cell(d, "p99 %s", fmt_time(r->step.p99_ns).text);
     doc_cell(d, "min %s", fmt_time(r->step.min_ns).text);
     doc_cell(d, "max %s", fmt_time(r->step.max_ns).text);
     doc_cell(d, "variation %s", fmt_percent(r->step.cv_ratio).text);
-    doc_paragraph(d, "%s", spread_tail(&r->step).text);
-    doc_paragraph(d, "%s counted from %s; %lld left out as warm-up: %s", fmt_count(r->n_counted, "step").text,
-                  steps_source_words(r->steps_source), (long long)r->n_warmup, r->warmup_because);
+    const struct phrase counted[] = {phrase_of_counted(r), phrase_of_warmup(rep, r)};
+    paragraph_of_phrases(d, counted, 2);
     put_breakdown(r, d);
 }
 
@@ -90,10 +96,13 @@ static void put_ranks(const struct run_result *r, struct doc *d)
         doc_open(d, DOC_PARAGRAPH);
         text_of_host_efficiency(r, d);
     }
-    if (r->algbw_gb_s > 0)
-        doc_paragraph(d, "All-reduce: %s per step and rank, algorithm bandwidth %s%s GB/s, bus bandwidth %s GB/s",
-                      fmt_bytes(r->bytes_per_step).text, r->hidden_comm_ns > 0 ? "at least " : "",
-                      fmt_number(r->algbw_gb_s).text, fmt_number(r->busbw_gb_s).text);
+    if (r->algbw_gb_s > 0) {
+        const struct slot algbw = slot_number(r->algbw_gb_s), busbw = slot_number(r->busbw_gb_s);
+        const struct phrase rates[] = {PHRASE(ALL_REDUCE_BYTES, slot_bytes(r->bytes_per_step)),
+                                       r->hidden_comm_ns > 0 ? PHRASE(ALL_REDUCE_RATE_LEAST, algbw, busbw)
+                                                             : PHRASE(ALL_REDUCE_RATE, algbw, busbw)};
+        paragraph_of_phrases(d, rates, 2);
+    }
 }
 
 static void put_spread(const char *name, const struct spread *s, const struct run_result *r, struct doc *d)
@@ -204,12 +213,9 @@ static void put_environment(const struct run *run, struct doc *d)
 void page_of_profile(const struct report *rep, const struct run_result *run, struct doc *d)
 {
     doc_heading(d, 1, "Profiling report: %.200s, run %.200s", run->label, run->run->run_id);
-    doc_paragraph(d, "%s", run->headline);
-    doc_paragraph(d, "%s", run->support);
-    doc_paragraph(d, "%s", run->judged_text);
-    section_of_confidence(run, d);
+    paragraphs_of_run(run, d);
     section_of_notes(rep, (int)(run - rep->runs), d);
-    put_steps(run, d);
+    put_steps(rep, run, d);
     put_phases(run, d);
     put_classes(run, d);
     put_ranks(run, d);

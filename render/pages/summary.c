@@ -26,13 +26,10 @@ static void put_runs(const struct report *rep, struct doc *d)
     for (int i = 0; i < rep->n_runs; i++) {
         const struct run_result *r = &rep->runs[i];
         doc_details(d, "%s", r->label);
-        doc_paragraph(d, "%s", r->headline);
-        doc_paragraph(d, "%s", r->support);
-        doc_paragraph(d, "%s", r->judged_text);
+        paragraphs_of_run(r, d);
         for (int k = 0; k < r->n_notes; k++)
             if (r->memory_notes >> k & 1)
                 doc_paragraph(d, "%s", r->notes[k]);
-        section_of_confidence(r, d);
         doc_end(d);
     }
 }
@@ -42,7 +39,13 @@ static void put_part_table(const struct report *rep, struct doc *d)
     doc_table(d, "Share of step time");
     for (int i = 0; i < rep->n_runs; i++)
         doc_column(d, DOC_RIGHT, "%s", rep->runs[i].label);
+    const char *missing[N_PARTS];
+    int n = 0;
     for (int p = 0; p < N_PARTS; p++) {
+        if (!is_part_of_any(rep, 0, rep->n_runs, (enum part)p)) {
+            missing[n++] = part_name((enum part)p);
+            continue;
+        }
         doc_row(d);
         doc_cell(d, "%s", part_name((enum part)p));
         for (int i = 0; i < rep->n_runs; i++) {
@@ -50,13 +53,14 @@ static void put_part_table(const struct report *rep, struct doc *d)
             doc_cell(d, "%s",
                      r->has_steps && is_part_known(r, (enum part)p)
                          ? fmt_percent((double)r->part_ns[p] / (double)r->step.mean_ns).text
-                         : "n/a");
+                         : "–");
         }
     }
     doc_row(d);
     doc_cell(d, "step time");
     for (int i = 0; i < rep->n_runs; i++)
-        doc_cell(d, "%s", rep->runs[i].has_steps ? fmt_time(rep->runs[i].step.mean_ns).text : "n/a");
+        doc_cell(d, "%s", rep->runs[i].has_steps ? fmt_time(rep->runs[i].step.mean_ns).text : "–");
+    paragraph_of_missing(d, missing, n);
 }
 
 static void put_parts(const struct report *rep, struct doc *d)

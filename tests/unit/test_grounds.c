@@ -55,7 +55,8 @@ static void test_one_rank_and_three_steps(void **state)
     assert_string_equal(c->threshold_name, "data_limits");
     struct dcr_buf basis = {0};
     claim_basis(&f.rep, c, &basis);
-    assert_contains(dcr_buf_text(&basis), ", threshold data_limits 30 %. It shows most on rank 2, in steps 20, 31 and 2.");
+    assert_contains(dcr_buf_text(&basis),
+                    ", threshold data_limits 30 %. It shows most on rank 2, in steps 20, 31 and 2.");
     dcr_buf_release(&basis);
     assert_contains(c->rule, "limits above 30 % of step time");
     const char *json = document(&f.rep, "report.json")->bytes;
