@@ -221,7 +221,7 @@ static void put_recommendation(const struct report *rep, const struct claim *c, 
         !*c->gain_text    ? PHRASE(NONE)
         : c->is_measuring ? PHRASE(GAIN_MEASURES, gain)
                           : PHRASE(GAIN_COSTS, gain),
-        PHRASE(HOW_SURE, slot_name(confidence_word(c->confidence)), slot_name(c->confidence_because))};
+        PHRASE(CONFIDENCE, slot_name(confidence_word(c->confidence)), slot_name(c->confidence_because))};
     struct dcr_buf b = {0};
     say_put_phrases(&b, said, *c->confidence_because ? 2 : 1);
     doc_buf(d, &b);

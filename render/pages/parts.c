@@ -18,7 +18,7 @@ const struct said *finding_of_answer(const struct report *rep)
     return s && s->headline.id != PHRASE_NONE ? s : NULL;
 }
 
-static void add_sentences(struct doc *d, const struct phrase *p, int n)
+void paragraph_of_phrases(struct doc *d, const struct phrase *p, int n)
 {
     doc_paragraph(d, "%s", say_phrases(&d->arena, p, n));
 }
@@ -28,7 +28,7 @@ void section_of_lead(const struct report *rep, struct doc *d, int level)
     const struct said *s = finding_of_answer(rep);
     (void)level; /* it has no heading */
     if (s)
-        add_sentences(d, s->support, LEAD_MAX);
+        paragraph_of_phrases(d, s->support, LEAD_MAX);
     else
         doc_paragraph(d, "%s", rep->support);
 }
@@ -39,7 +39,7 @@ void section_of_why(const struct report *rep, struct doc *d, int level)
     if (!s || s->support[LEAD_MAX].id == PHRASE_NONE)
         return;
     doc_heading(d, level, "Why");
-    add_sentences(d, s->support + LEAD_MAX, SAID_MAX - LEAD_MAX);
+    paragraph_of_phrases(d, s->support + LEAD_MAX, SAID_MAX - LEAD_MAX);
 }
 
 void section_of_action(const struct report *rep, struct doc *d, int level)
@@ -128,14 +128,6 @@ void section_of_notes(const struct report *rep, int run, struct doc *d)
     }
 }
 
-void paragraph_of_phrases(struct doc *d, const struct phrase *p, int n)
-{
-    struct dcr_buf b = {0};
-    doc_open(d, DOC_PARAGRAPH);
-    say_put_phrases(&b, p, n);
-    doc_buf(d, &b);
-}
-
 int is_part_of_any(const struct report *rep, int from, int to, enum part p)
 {
     for (int i = from; i < to; i++)
@@ -152,11 +144,11 @@ void paragraph_of_missing(struct doc *d, const char *const *names, int n)
 
 void section_of_confidence(const struct run_result *r, struct doc *d)
 {
-    if (*r->confidence_because)
-        paragraph_of_phrases(
-            d, &PHRASE(HOW_SURE, slot_name(confidence_word(r->confidence)), slot_name(r->confidence_because)), 1);
-    else
-        doc_paragraph(d, "Confidence is %s.", confidence_word(r->confidence));
+    const struct slot level = slot_name(confidence_word(r->confidence));
+    paragraph_of_phrases(d,
+                         *r->confidence_because ? &PHRASE(CONFIDENCE, level, slot_name(r->confidence_because))
+                                                : &PHRASE(CONFIDENCE_ALONE, level),
+                         1);
 }
 
 void paragraphs_of_run(const struct run_result *r, struct doc *d)
