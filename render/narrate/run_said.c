@@ -384,13 +384,23 @@ static void add_not_judged(struct report *rep, struct run_result *r)
     }
 }
 
+/* First, unless the others fill a paragraph. */
+static void add_next(struct run_result *r, struct phrase next)
+{
+    if (r->judged[JUDGED_MAX - 2].id != PHRASE_NONE)
+        return;
+    for (int i = JUDGED_MAX - 1; i > 0; i--)
+        r->judged[i] = r->judged[i - 1];
+    r->judged[0] = next;
+}
+
 void say_judged(struct report *rep, struct run_result *r)
 {
     const struct class_result *next = next_limit(rep, r);
     next = next && is_near(rep, next) ? next : NULL;
-    if (next && r->n_claims)
-        add_judged(r, phrase_of_next(rep, r, next));
     add_ruled_out(rep, r, next);
     add_not_judged(rep, r);
+    if (next && r->n_claims)
+        add_next(r, phrase_of_next(rep, r, next));
     r->judged_text = say_phrases(&rep->arena, r->judged, JUDGED_MAX);
 }
