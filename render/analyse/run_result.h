@@ -6,6 +6,7 @@
 #include "render/analyse/roof_bound.h"
 #include "render/model/phrase.h"
 #include "render/model/run.h"
+#include "render/model/value.h"
 
 #include <stdint.h>
 
@@ -27,12 +28,6 @@ enum part {
 };
 const char *part_key(enum part p);
 const char *part_name(enum part p);
-
-/* A 95 % percentile-bootstrap interval; has == 0: too few steps. */
-struct interval {
-    int has;
-    double lo, hi;
-};
 
 /* Step times (or any series of ns). n == 0: nothing measured. */
 enum { SPREAD_P99_NEEDS = 100 }; /* with fewer samples the 99th percentile is the largest */

@@ -96,40 +96,12 @@ static json_t *claim_object(const struct report *rep, const struct claim *c)
     return o;
 }
 
-/* Per step, all ranks together; scaling against the first point. */
-static json_t *counters_json(const struct point_counters *c)
-{
-    json_t *o = json_object();
-    value_set(o, "instructions_per_step", value_real(c->has, c->instructions));
-    value_set(o, "cycles_per_step", value_real(c->has, c->cycles));
-    value_set(o, "task_clock_ns_per_step", value_real(c->has, c->task_clock_ns));
-    value_set(o, "instruction_scaling_ratio", value_real(c->has_instruction_scaling, c->instruction_scaling_ratio));
-    value_set(o, "ipc_scaling_ratio", value_real(c->has_scaling, c->ipc_scaling_ratio));
-    value_set(o, "frequency_scaling_ratio", value_real(c->has_scaling, c->frequency_scaling_ratio));
-    value_set(o, "because", value_reason(&c->why));
-    return o;
-}
-
 static json_t *point_object(const struct report *rep, const struct series_point *p)
 {
-    json_t *o = json_object(), *runs = json_array();
+    json_t *o = value_object(&point_metrics, &(struct point_of){rep, p}), *runs = json_array();
     for (int i = 0; i < p->n_runs; i++)
         value_add(runs, value_string(rep->runs[p->runs[i]].slug));
-    value_set(o, "n_nodes", value_int(p->n_nodes > 0, p->n_nodes));
-    value_set(o, "n_ranks", value_int(p->n_ranks > 0, p->n_ranks));
     value_set(o, "runs", runs);
-    value_set(o, "step", !p->step.n && p->n_runs == 1 ? value_step(&rep->runs[p->runs[0]]) : value_spread(&p->step));
-    value_set(o, "step_interval_ns", value_interval(p->step_interval));
-    value_set(o, "parts_ns", p->step.n ? value_parts(p->part_ns, known_point_parts(rep, p)) : json_null());
-    value_set(o, "throughput_samples_per_s", value_real(p->has_throughput, p->throughput));
-    value_set(o, "speedup", value_real(p->speedup > 0, p->speedup));
-    value_set(o, "speedup_interval", value_interval(p->speedup_interval));
-    value_set(o, "efficiency", value_real(p->efficiency > 0, p->efficiency));
-    value_set(o, "efficiency_interval", value_interval(p->efficiency_interval));
-    value_set(o, "unreliable_because", value_text(p->unreliable));
-    value_set(o, "compute_speedup", value_real(p->compute_speedup > 0, p->compute_speedup));
-    value_set(o, "pop", value_pop(&p->pop));
-    value_set(o, "counters", counters_json(&p->counters));
     return o;
 }
 

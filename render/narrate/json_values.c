@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* NULL means that memory ran out, since all other values become null or are cleaned. */
 static void must(int rc)
@@ -70,39 +71,68 @@ json_t *value_interval(struct interval i)
     return i.has ? json_pack("{s:o, s:o}", "lo", value_real(1, i.lo), "hi", value_real(1, i.hi)) : json_null();
 }
 
-json_t *value_spread(const struct spread *s)
+static json_t *known(const struct value *v)
 {
-    if (s->n == 0)
-        return json_null();
-    json_t *o = json_object();
-    value_set(o, "n", json_integer(s->n));
-    value_set(o, "mean_ns", json_integer(s->mean_ns));
-    value_set(o, "median_ns", json_integer(s->median_ns));
-    value_set(o, "p95_ns", json_integer(s->p95_ns));
-    value_set(o, "p99_ns", value_int(s->p99_ns > 0, s->p99_ns));
-    value_set(o, "p99_because",
-              s->p99_ns > 0 ? json_null() : value_reason(&REASON(P99_FEW_VALUES, slot_count(SPREAD_P99_NEEDS))));
-    value_set(o, "max_over_median_ratio",
-              value_real(s->median_ns > 0, s->median_ns > 0 ? (double)s->max_ns / (double)s->median_ns : 0));
-    value_set(o, "min_ns", json_integer(s->min_ns));
-    value_set(o, "max_ns", json_integer(s->max_ns));
-    value_set(o, "cv_ratio", value_real(1, s->cv_ratio));
-    return o;
+    switch (v->kind) {
+    case VALUE_WHOLE:
+        return json_integer(v->whole);
+    case VALUE_REAL:
+        return json_real(v->real);
+    case VALUE_FLAG:
+        return json_boolean(v->whole);
+    case VALUE_INTERVAL:
+        return value_interval(v->interval);
+    case VALUE_OBJECT:
+        return json_object();
+    default:
+        return value_string(v->text);
+    }
 }
 
-/* A summary keeps neither its shortest nor its longest step, and not always more than the mean. */
-json_t *value_step(const struct run_result *r)
+/* The object in which a key stands, which is made if need be; NULL where it is null. */
+static json_t *inside(json_t *o, const char *key)
 {
-    const struct run_summary *m = &r->run->summary;
-    json_t *o = value_spread(&r->step);
-    if (r->has_steps || !json_is_object(o))
+    const char *dot = strchr(key, '.');
+    char name[64];
+    if (!dot)
         return o;
-    static const char *const names[] = {"min_ns", "max_ns", "median_ns", "p95_ns", "cv_ratio", "max_over_median_ratio"};
-    const int is_known[] = {0, 0, m->p50_ns > 0, m->p95_ns > 0, m->stdev_ns > 0, 0};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (!is_known[i])
-            value_set(o, names[i], json_null());
-    value_set(o, "p99_because", value_reason(&REASON(P99_NOT_KEPT)));
+    snprintf(name, sizeof name, "%.*s", (int)(dot - key), key);
+    if (!json_object_get(o, name))
+        value_set(o, name, json_object());
+    json_t *in = json_object_get(o, name);
+    return json_is_object(in) ? in : NULL;
+}
+
+static const char *last(const char *key)
+{
+    const char *dot = strchr(key, '.');
+    return dot ? dot + 1 : key;
+}
+
+/* That it was not measured says the null itself. */
+static json_t *why(const struct metric *m, const struct reason *r)
+{
+    return r->code == REASON_NOT_MEASURED ? json_null() : m->is_clause ? value_clause(r) : value_reason(r);
+}
+
+void value_put(json_t *o, const struct metrics *t, const void *subject)
+{
+    for (const struct metric *m = t->rows; m < t->rows + t->n; m++) {
+        json_t *in = inside(o, *m->key || !m->because ? m->key : m->because);
+        if (!in || (!*m->key && !m->because))
+            continue;
+        struct value v = m->of(subject);
+        if (*m->key)
+            value_set(in, last(m->key), value_is_known(&v) ? known(&v) : json_null());
+        if (m->because)
+            value_set(in, last(m->because), why(m, &v.why));
+    }
+}
+
+json_t *value_object(const struct metrics *t, const void *subject)
+{
+    json_t *o = json_object();
+    value_put(o, t, subject);
     return o;
 }
 
@@ -111,41 +141,5 @@ json_t *value_parts(const int64_t *part, unsigned known)
     json_t *o = json_object();
     for (int p = 0; p < N_PARTS; p++)
         value_set(o, part_key((enum part)p), value_int(known >> p & 1, part[p]));
-    return o;
-}
-
-json_t *value_pop_host(const struct pop_host *p)
-{
-    if (!p->has)
-        return json_null();
-    json_t *o = json_object();
-    value_set(o, "parallel_ratio", value_real(1, p->offload_ratio));
-    value_set(o, "mpi_ratio", json_null());
-    value_set(o, "device_offload_ratio", value_real(1, p->offload_ratio));
-    value_set(o, "gpu_runtime_mean_ns", json_integer(p->runtime_mean_ns));
-    return o;
-}
-
-json_t *value_pop(const struct pop *p)
-{
-    if (!p->has)
-        return json_null();
-    json_t *o = json_object();
-    value_set(o, "parallel_ratio", value_real(1, p->parallel_ratio));
-    value_set(o, "load_balance_ratio", value_real(1, p->load_balance_ratio));
-    value_set(o, "workers", value_string(p->is_of_gpus ? "GPUs" : "ranks"));
-    value_set(o, "communication_ratio", value_real(1, p->communication_ratio));
-    value_set(o, "gpu_communication_ratio", value_real(p->is_of_gpus, p->gpu_communication_ratio));
-    value_set(o, "gpu_orchestration_ratio", value_real(p->is_of_gpus, p->orchestration_ratio));
-    value_set(o, "serialization_ratio_estimated", value_real(1, p->serialization_ratio));
-    value_set(o, "transfer_ratio_estimated", value_real(1, p->transfer_ratio));
-    value_set(o, "useful_mean_ns", json_integer(p->useful_mean_ns));
-    value_set(o, "useful_max_ns", json_integer(p->useful_max_ns));
-    value_set(o, "load_balance_in_nodes_ratio", value_real(p->has_in_nodes, p->in_nodes_ratio));
-    value_set(o, "load_balance_in_nodes_because", value_reason(&p->in_nodes_why));
-    value_set(o, "load_balance_between_nodes_ratio", value_real(p->has_between_nodes, p->between_nodes_ratio));
-    value_set(o, "load_balance_between_nodes_because", value_reason(&p->between_nodes_why));
-    value_set(o, "computation_scaling_ratio", value_real(p->has_scaling, p->computation_scaling_ratio));
-    value_set(o, "global_ratio", value_real(p->has_scaling, p->global_ratio));
     return o;
 }

@@ -1,9 +1,10 @@
-/* json_values.h - the values that all parts of report.json are made of: what was not measured is null, never 0. Schema:
+/* json_values.h - what all parts of report.json are made of: the tables of render/metrics, and values beside them. What
+ * was not measured is null, never 0. Schema:
  * docs/report-json.md. Inside render/narrate. Test: tests/unit/test_narrate_runs.c */
 #ifndef RENDER_NARRATE_JSON_VALUES_H
 #define RENDER_NARRATE_JSON_VALUES_H
 
-#include "render/analyse/report.h"
+#include "render/metrics/metrics.h"
 
 #include <jansson.h>
 
@@ -23,18 +24,12 @@ json_t *value_reason(const struct reason *why);
 json_t *value_clause(const struct reason *why);
 /** value_interval - {"lo", "hi"} or null. */
 json_t *value_interval(struct interval i);
-/** value_spread - statistics of times; null of none. */
-json_t *value_spread(const struct spread *s);
-/** value_step - the step time of a run; of a summary null for what it does not say (shortest, longest). */
-json_t *value_step(const struct run_result *r);
+/** value_put - sets all keys of a table; value_object: of a new object.   subject  what the table is of */
+void value_put(json_t *o, const struct metrics *t, const void *subject);
+json_t *value_object(const struct metrics *t, const void *subject);
 /** value_parts - by key, null of what was not recorded.   part: shape (N_PARTS), ns; known: bit p of enum part p, as
  *  known_parts has it */
 json_t *value_parts(const int64_t *part, unsigned known);
-/** value_pop - null where the efficiencies are n/a. */
-json_t *value_pop(const struct pop *p);
-/** value_pop_host - null where there is none. */
-json_t *value_pop_host(const struct pop_host *p);
-
 /** nodes_json - `nodes` of a run. (json_nodes.c) */
 json_t *nodes_json(const struct run *run);
 /** run_json - an entry of `runs`. (json_run.c) */
