@@ -1,7 +1,7 @@
 /* checks.c - see checks.h. */
 #include "render/narrate/checks.h"
 
-#include "render/analyse/analyse.h"
+#include "render/metrics/metrics.h"
 #include "render/say/format.h"
 #include "render/say/say.h"
 
@@ -9,36 +9,38 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum metric {
-#define X(name, unit, what) METRIC_##name,
+static const struct checked {
+    const char *name;
+    const struct metrics *of;
+    int id;
+    const char *what;
+} checked[] = {
+#define X(name, table, id, what) {#name, &table##_metrics, id, what},
     CHECK_METRICS(X)
 #undef X
-        N_METRICS
 };
+enum { N_CHECKED = sizeof checked / sizeof *checked };
+
 /* What a metric is compared in. */
 enum check_unit { IN_PERCENT, IN_TIME, IN_NUMBERS };
-static const struct {
-    const char *name;
-    enum check_unit unit;
-    const char *what;
-} metrics[N_METRICS] = {
-#define X(name, unit, what) {#name, unit, what},
-    CHECK_METRICS(X)
-#undef X
-};
+static enum check_unit unit_of(const struct checked *c)
+{
+    enum value_unit unit = c->of->rows[c->id].unit;
+    return unit == UNIT_RATIO ? IN_PERCENT : unit == UNIT_NS ? IN_TIME : IN_NUMBERS;
+}
 
 struct rule {
-    enum metric metric;
+    const struct checked *of;
     int is_below, may_equal;
     double bound; /* ratio, ns or number */
 };
 
-static int metric_of(const char *name, size_t n)
+static const struct checked *called(const char *name, size_t n)
 {
-    for (int i = 0; i < N_METRICS; i++)
-        if (strlen(metrics[i].name) == n && strncmp(metrics[i].name, name, n) == 0)
-            return i;
-    return -1;
+    for (int i = 0; i < N_CHECKED; i++)
+        if (strlen(checked[i].name) == n && strncmp(checked[i].name, name, n) == 0)
+            return &checked[i];
+    return NULL;
 }
 
 /* Number behind the operator, in the metric's own unit; NAN when it has the wrong one, or is one no metric can have: a
@@ -69,22 +71,21 @@ static int parse(const char *text, struct rule *out, struct dcr_err *err)
 {
     const char *at = text + strspn(text, " ");
     size_t n = strcspn(at, " <>=");
-    int metric = metric_of(at, n);
-    if (metric < 0)
+    const struct checked *of = called(at, n);
+    if (!of)
         return dcr_err_set(err, DCR_FAIL, "--check '%.80s': there is no metric '%.*s'; docs/man/dcreport.1 lists them",
                            text, n < 60 ? (int)n : 60, at);
     const char *op = at + n + strspn(at + n, " ");
     if (*op != '<' && *op != '>')
-        return dcr_err_set(err, DCR_FAIL, "--check '%.80s': expected <, <=, > or >= behind '%s'", text,
-                           metrics[metric].name);
-    *out = (struct rule){(enum metric)metric, *op == '<', op[1] == '=', 0};
-    out->bound = bound_of(op + 1 + out->may_equal, metrics[metric].unit);
+        return dcr_err_set(err, DCR_FAIL, "--check '%.80s': expected <, <=, > or >= behind '%s'", text, of->name);
+    enum check_unit unit = unit_of(of);
+    *out = (struct rule){of, *op == '<', op[1] == '=', 0};
+    out->bound = bound_of(op + 1 + out->may_equal, unit);
     if (isnan(out->bound))
         return dcr_err_set(err, DCR_FAIL, "--check '%.80s': expected %s behind the operator", text,
-                           metrics[metric].unit == IN_PERCENT
-                               ? "a share such as 20% or 0.2 (not negative, above 1 only with %)"
-                           : metrics[metric].unit == IN_TIME ? "a time such as 180ms (ns, us, ms, s; not negative)"
-                                                             : "a plain number that is not negative");
+                           unit == IN_PERCENT ? "a share such as 20% or 0.2 (not negative, above 1 only with %)"
+                           : unit == IN_TIME  ? "a time such as 180ms (ns, us, ms, s; not negative)"
+                                              : "a plain number that is not negative");
     return 0;
 }
 
@@ -101,183 +102,57 @@ int checks_parse(const char *const *rules, int n, struct dcr_err *err)
 
 /* ---- values -------------------------------------------------------------------------------------------- */
 
-static double share(const struct run_result *r, int64_t ns)
-{
-    return (double)ns / (double)r->step.mean_ns;
-}
-
-/* Mean utilisation, or the largest share of memory, over the monitored GPUs; NAN without any. */
-static double gpu_value(const struct run *run, int is_memory)
-{
-    double sum = 0, most = NAN;
-    int n = 0;
-    for (int i = 0; i < run->nodes_len; i++)
-        for (int k = 0; k < run->nodes[i].n_gpus; k++) {
-            const struct run_gpu *g = &run->nodes[i].gpus[k];
-            if (g->utilization_percent.n) {
-                sum += g->utilization_percent.sum / (double)g->utilization_percent.n / 100;
-                n++;
-            }
-            if (g->memory_used_mb.n && g->memory_total_mb.n && g->memory_total_mb.max > 0) {
-                double used = g->memory_used_mb.max / g->memory_total_mb.max;
-                most = isnan(most) || used > most ? used : most;
-            }
-        }
-    return is_memory ? most : n ? sum / n : NAN;
-}
-
-/* Why gpu_memory is n/a: not monitored at all, or in part. */
-static struct reason why_no_memory(const struct run *run)
-{
-    int n = 0, n_used = 0;
-    for (int i = 0; i < run->nodes_len; i++)
-        for (int k = 0; k < run->nodes[i].n_gpus; k++, n++)
-            n_used += run->nodes[i].gpus[k].memory_used_mb.n > 0;
-    return n_used ? REASON(GPU_MONITOR_NO_TOTAL) : n ? REASON(GPU_MONITOR_NO_MEMORY) : REASON(NO_GPU_MONITORED);
-}
-
-static double dropped(const struct run *run)
-{
-    double n = 0;
-    for (int i = 0; i < run->ranks_len; i++)
-        n += (double)run->ranks[i].n_dropped;
-    return run->ranks_len ? n : NAN;
-}
-
-/* Of a step; NAN where nothing was recorded that could tell it: no zero, which would pass. */
-static double part_share(const struct run_result *r, enum part p, struct reason *why)
-{
-    if (is_part_known(r, p))
-        return share(r, r->part_ns[p]);
-    const struct class_result *c = &r->classes[class_of_part(p)];
-    *why = c->verdict == VERDICT_NA ? c->why : *why;
-    return NAN;
-}
-
-/* Transfer and waiting. */
-static double communication_share(const struct run_result *r, struct reason *why)
-{
-    double transfer = part_share(r, PART_TRANSFER, why);
-    return isnan(transfer) && r->comm_ns == 0 ? NAN : share(r, r->comm_ns);
-}
-
 /* Of workers against each other, ranks or GPUs. */
-static int is_efficiency(enum metric m)
+static int is_efficiency(int id)
 {
-    return m == METRIC_load_balance || m == METRIC_parallel_efficiency || m == METRIC_communication_efficiency;
+    return id == RUN_POP_LOAD_BALANCE || id == RUN_POP_PARALLEL || id == RUN_POP_COMMUNICATION;
 }
 
-/* NAN: n/a, and why says so. */
-static double value_of(const struct run_result *r, enum metric m, struct reason *why)
+/* A check must hold for the whole run: of a part of its steps it says nothing, but of what is no matter of steps. */
+static int is_of_steps(int id)
 {
-    double v;
-    *why = r->has_steps ? REASON(NOT_MEASURED) : r->steps_why;
-    switch (m) {
-    case METRIC_gpu_utilization:
-    case METRIC_gpu_memory:
-        *why = m == METRIC_gpu_memory ? why_no_memory(r->run)
-               : r->run->n_traces     ? REASON(NO_GPU_MONITORED_NOR_STEPS)
-                                      : REASON(NO_GPU_MONITORED);
-        v = gpu_value(r->run, m == METRIC_gpu_memory);
-        return isnan(v) && m == METRIC_gpu_utilization ? traced_utilization(r->run) : v;
-    case METRIC_throughput:
-        if (lost_steps(r->run))
-            break;
-        *why = r->throughput_why;
-        return r->has_throughput ? r->throughput : NAN;
-    case METRIC_dropped:
-        *why = REASON(NO_RANK_RECORDED);
-        return dropped(r->run);
-    default:
-        break;
-    }
-    if (lost_steps(r->run)) { /* a check must hold for the whole run, and only a part of it was recorded */
-        *why = REASON(EVENTS_LOST);
-        return NAN;
-    }
-    switch (m) {
-    case METRIC_step_time:
-        return r->step.n ? (double)r->step.mean_ns : NAN;
-    case METRIC_step_p95:
-        return r->step.n ? (double)r->step.p95_ns : NAN;
-    case METRIC_step_cv:
-        return r->step.n > 1 ? r->step.cv_ratio : NAN;
-    case METRIC_steps:
-        return (double)r->n_counted;
-    default:
-        break;
-    }
-    if (!r->has_steps || r->step.mean_ns <= 0)
-        return NAN;
-    if (!r->pop.has && is_efficiency(m))
-        *why = r->pop_why;
-    switch (m) {
-    case METRIC_exposed_comm:
-        return communication_share(r, why);
-    case METRIC_comm_transfer:
-    case METRIC_comm_wait:
-        if (is_one_of_many(r))
-            *why = REASON(ONE_OF_MANY_RANKS);
-        else if (m == METRIC_comm_wait && r->n_ranks == 1)
-            *why = REASON(ONE_RANK);
-        return is_one_of_many(r) || (m == METRIC_comm_wait && r->n_ranks == 1)
-                   ? NAN
-                   : part_share(r, m == METRIC_comm_wait ? PART_WAIT : PART_TRANSFER, why);
-    case METRIC_compute:
-        return part_share(r, PART_COMPUTE, why);
-    case METRIC_data:
-        return part_share(r, PART_DATA, why);
-    case METRIC_io:
-        return part_share(r, PART_IO, why);
-    case METRIC_copy:
-        return part_share(r, PART_COPY, why);
-    case METRIC_other:
-        return part_share(r, PART_OTHER, why);
-    case METRIC_load_balance:
-        return r->pop.has ? r->pop.load_balance_ratio : NAN;
-    case METRIC_parallel_efficiency:
-        return r->pop.has ? r->pop.parallel_ratio : NAN;
-    case METRIC_communication_efficiency:
-        return r->pop.has ? r->pop.communication_ratio : NAN;
-    case METRIC_gpu_communication:
-    case METRIC_gpu_orchestration:
-        if (!r->pop.is_of_gpus) {
-            *why = REASON(STEPS_NOT_OF_GPU_TRACES);
-            return NAN;
-        }
-        *why = r->pop_why;
-        if (!r->pop.has)
-            return NAN;
-        return m == METRIC_gpu_communication ? r->pop.gpu_communication_ratio : r->pop.orchestration_ratio;
-    case METRIC_device_offload:
-        *why = r->pop_host_why;
-        return r->pop_host.has ? r->pop_host.offload_ratio : NAN;
-    default:
-        return NAN;
-    }
+    return id != RUN_GPU_UTILIZATION && id != RUN_GPU_MEMORY && id != RUN_DROPPED;
+}
+
+/* What a check compares, which is less than what the report shows where that could pass for want of evidence. */
+static struct value value_of(const struct run_result *r, int id)
+{
+    struct value v = metric_value(&run_metrics, id, r);
+    int is_exchange = id == RUN_SHARE_PART_TRANSFER || id == RUN_SHARE_PART_WAIT;
+    if (is_of_steps(id) && lost_steps(r->run))
+        v.why = REASON(EVENTS_LOST);
+    else if (r->has_steps && is_exchange && is_one_of_many(r))
+        v.why = REASON(ONE_OF_MANY_RANKS);
+    else if (r->has_steps && id == RUN_SHARE_PART_WAIT && r->n_ranks == 1)
+        v.why = REASON(ONE_RANK);
+    else if (id == RUN_STEP_CV && r->step.n < 2)
+        v.why = REASON(NOT_MEASURED);
+    if (v.why.code == REASON_NOT_MEASURED && !r->has_steps && r->steps_why.code)
+        v.why = r->steps_why;
+    return v;
 }
 
 /* Of ranks that meet each other: of a run of one rank it means nothing, unless it is of its GPU. */
-static int is_of_ranks(enum metric m)
+static int is_of_ranks(const struct checked *c)
 {
-    return m == METRIC_comm_wait || is_efficiency(m);
+    return c->of == &run_metrics && (c->id == RUN_SHARE_PART_WAIT || is_efficiency(c->id));
 }
 
 /* Has it one rank, and is that all that the rule is about? One GPU computes, or waits for its host. */
-static int is_single(const struct run_result *r, enum metric m)
+static int is_single(const struct run_result *r, int id)
 {
-    return r->n_ranks == 1 && !is_one_of_many(r) && !(is_efficiency(m) && r->pop.is_of_gpus);
+    return r->n_ranks == 1 && !is_one_of_many(r) && !(is_efficiency(id) && r->pop.is_of_gpus);
 }
 
 /* Checks of one rule, from `first` on. Where it applies to none of the runs it was not checked at all. */
-static void skip_single_ranks(struct report *rep, struct checks *out, int first, enum metric m)
+static void skip_single_ranks(struct report *rep, struct checks *out, int first, int id)
 {
     int n = out->n - first, n_single = 0;
     for (int i = 0; i < rep->n_runs; i++)
-        n_single += is_single(&rep->runs[i], m);
+        n_single += is_single(&rep->runs[i], id);
     for (int i = 0; i < n; i++) {
         struct check *c = &out->list[first + i];
-        if (!is_single(&rep->runs[i], m))
+        if (!is_single(&rep->runs[i], id))
             continue;
         c->text = "one rank waits for nobody";
         if (n_single == n) {
@@ -292,10 +167,10 @@ static void skip_single_ranks(struct report *rep, struct checks *out, int first,
     }
 }
 
-static const char *value_text(struct report *rep, enum metric m, double v)
+static const char *value_text(struct report *rep, const struct checked *c, double v)
 {
-    enum check_unit unit = metrics[m].unit;
-    if ((m == METRIC_steps || m == METRIC_dropped) && v == floor(v)) /* counted */
+    enum check_unit unit = unit_of(c);
+    if (c->of->rows[c->id].unit == UNIT_COUNT && v == floor(v))
         return report_text(rep, "%.0f", v);
     return report_text(rep, "%s",
                        unit == IN_PERCENT ? fmt_percent(v).text
@@ -304,39 +179,40 @@ static const char *value_text(struct report *rep, enum metric m, double v)
 }
 
 /* A value that reads like another, and is not the same, gets the decimals that tell them apart. */
-static const char *value_beside(struct report *rep, enum metric m, double v, double other)
+static const char *value_beside(struct report *rep, const struct checked *c, double v, double other)
 {
     static const char *const words[] = {[IN_PERCENT] = " %", [IN_TIME] = " ms", [IN_NUMBERS] = ""};
     static const double factors[] = {[IN_PERCENT] = 100, [IN_TIME] = 1e-6, [IN_NUMBERS] = 1};
-    const char *text = value_text(rep, m, v);
-    if (v == other || strcmp(text, value_text(rep, m, other)) != 0)
+    const char *text = value_text(rep, c, v);
+    if (v == other || strcmp(text, value_text(rep, c, other)) != 0)
         return text;
-    double factor = factors[metrics[m].unit];
+    double factor = factors[unit_of(c)];
     for (int decimals = 1; decimals <= 9; decimals++) {
         text = report_text(rep, "%.*f", decimals, factor * v);
         if (strcmp(text, report_text(rep, "%.*f", decimals, factor * other)) != 0)
             break;
     }
-    return report_text(rep, "%s%s", text, words[metrics[m].unit]);
+    return report_text(rep, "%s%s", text, words[unit_of(c)]);
 }
 
 /* unreliable: why the report trusts no verdict on what this is about; "" it does. */
 static void add(struct report *rep, struct checks *out, const char *text, const struct rule *r, const char *on,
-                double v, struct reason why, const char *unreliable)
+                struct value value, const char *unreliable)
 {
     struct check *c = &out->list[out->n++];
-    *c = (struct check){.rule = text, .what = metrics[r->metric].what, .on = on};
-    if (isnan(v)) {
-        c->text = say_reason(&rep->arena, &why);
+    double v = value_number(&value);
+    *c = (struct check){.rule = text, .what = r->of->what, .on = on};
+    if (!value_is_known(&value)) {
+        c->text = say_reason(&rep->arena, &value.why);
         out->n_unmeasured++;
     } else {
         c->is_measured = 1;
         c->holds =
             r->is_below ? (r->may_equal ? v <= r->bound : v < r->bound) : (r->may_equal ? v >= r->bound : v > r->bound);
         c->text =
-            report_text(rep, "%s, %s%s %s%s", value_beside(rep, r->metric, v, r->bound), c->holds ? "" : "not ",
+            report_text(rep, "%s, %s%s %s%s", value_beside(rep, r->of, v, r->bound), c->holds ? "" : "not ",
                         r->is_below ? (r->may_equal ? "at most" : "below") : (r->may_equal ? "at least" : "above"),
-                        value_beside(rep, r->metric, r->bound, v),
+                        value_beside(rep, r->of, r->bound, v),
                         *unreliable ? report_text(rep, " (unreliable: %s)", unreliable) : "");
         c->is_unreliable = *unreliable != '\0';
     }
@@ -344,16 +220,10 @@ static void add(struct report *rep, struct checks *out, const char *text, const 
 }
 
 /* What a rank without a core of its own does to times it does not do to counts. */
-static const char *doubt_of(const struct run_result *r, enum metric m)
+static const char *doubt_of(const struct run_result *r, const struct checked *c)
 {
-    int is_count = m == METRIC_steps || m == METRIC_dropped || m == METRIC_gpu_memory;
+    int is_count = c->of->rows[c->id].unit == UNIT_COUNT || (c->of == &run_metrics && c->id == RUN_GPU_MEMORY);
     return is_doubtful(r) && !is_count ? r->shared.because : "";
-}
-
-/* Scaling is of a series, not of a run. */
-static int is_of_series(enum metric m)
-{
-    return m == METRIC_efficiency || m == METRIC_speedup;
 }
 
 /* Are events missing in a run of the point? */
@@ -373,15 +243,17 @@ static void check_series(struct report *rep, struct checks *out, const char *tex
         if (s->n_points < 2)
             continue;
         const struct series_point *p = &s->points[s->n_points - 1];
-        double v = r->metric == METRIC_speedup ? p->speedup : p->efficiency;
-        int is_lost = lost_at(rep, &s->points[0]) || lost_at(rep, p);
-        add(rep, out, text, r, report_text(rep, "%s", fmt_count(p->n_nodes, counted_word(rep->unit)).text),
-            v > 0 && !is_lost ? v : NAN, is_lost ? REASON(EVENTS_LOST) : s->speedup_why,
-            *p->unreliable ? p->unreliable : doubt_of(&rep->runs[p->runs[0]], r->metric));
+        struct value v = metric_value(&point_metrics, r->of->id, &(struct point_of){rep, p});
+        if (lost_at(rep, &s->points[0]) || lost_at(rep, p))
+            v.why = REASON(EVENTS_LOST);
+        else if (!value_is_known(&v) && s->speedup_why.code)
+            v.why = s->speedup_why;
+        add(rep, out, text, r, report_text(rep, "%s", fmt_count(p->n_nodes, counted_word(rep->unit)).text), v,
+            *p->unreliable ? p->unreliable : doubt_of(&rep->runs[p->runs[0]], r->of));
         n++;
     }
     if (n == 0)
-        add(rep, out, text, r, rep->title, NAN, REASON(ONE_NODE_COUNT), "");
+        add(rep, out, text, r, rep->title, (struct value){.why = REASON(ONE_NODE_COUNT)}, "");
 }
 
 int checks_run(struct report *rep, const char *const *rules, int n, struct checks *out, struct dcr_err *err)
@@ -394,17 +266,15 @@ int checks_run(struct report *rep, const char *const *rules, int n, struct check
         if (rc)
             return rc;
         const char *text = report_text(rep, "%s", rules[i]);
-        if (is_of_series(r.metric)) {
+        if (r.of->of == &point_metrics) {
             check_series(rep, out, text, &r);
             continue;
         }
-        for (int k = 0; k < rep->n_runs; k++) {
-            struct reason why;
-            double v = value_of(&rep->runs[k], r.metric, &why);
-            add(rep, out, text, &r, rep->runs[k].label, v, why, doubt_of(&rep->runs[k], r.metric));
-        }
-        if (is_of_ranks(r.metric))
-            skip_single_ranks(rep, out, out->n - rep->n_runs, r.metric);
+        for (int k = 0; k < rep->n_runs; k++)
+            add(rep, out, text, &r, rep->runs[k].label, value_of(&rep->runs[k], r.of->id),
+                doubt_of(&rep->runs[k], r.of));
+        if (is_of_ranks(r.of))
+            skip_single_ranks(rep, out, out->n - rep->n_runs, r.of->id);
     }
     return 0;
 }

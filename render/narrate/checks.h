@@ -5,33 +5,37 @@
 #include "lib/buf.h"
 #include "render/analyse/report.h"
 
-/* What can be checked, of every run that the report is about. X(name, unit, what). IN_PERCENT: a ratio;
- * IN_NUMBERS: a plain number. */
-#define CHECK_METRICS(X)                                                                                              \
-    X(exposed_comm, IN_PERCENT, "communication that no other work hides, transfer and waiting, share of step time")   \
-    X(comm_transfer, IN_PERCENT, "transfer, share of step time")                                                      \
-    X(comm_wait, IN_PERCENT, "waiting for ranks, share of step time")                                                 \
-    X(compute, IN_PERCENT, "compute, share of step time")                                                             \
-    X(data, IN_PERCENT, "data loading, share of step time")                                                           \
-    X(io, IN_PERCENT, "I/O inside steps, share of step time")                                                         \
-    X(copy, IN_PERCENT, "host-to-device copies, share of step time")                                                  \
-    X(other, IN_PERCENT, "step time in no named phase, share of step time")                                           \
-    X(step_cv, IN_PERCENT, "standard deviation of step times over their mean")                                        \
-    X(load_balance, IN_PERCENT, "POP load balance")                                                                   \
-    X(parallel_efficiency, IN_PERCENT, "POP parallel efficiency")                                                     \
-    X(communication_efficiency, IN_PERCENT, "POP communication efficiency")                                           \
-    X(gpu_communication, IN_PERCENT, "POP communication efficiency of GPUs, of the time they are busy")               \
-    X(gpu_orchestration, IN_PERCENT, "POP orchestration efficiency of GPUs, time they are busy")                      \
-    X(device_offload, IN_PERCENT, "POP device offload efficiency of the hosts of GPUs")                               \
-    X(efficiency, IN_PERCENT, "scaling efficiency against the smallest node count; of the largest node counts only")  \
-    X(gpu_utilization, IN_PERCENT, "mean GPU utilisation of the monitors, without them of GPU traces in their steps") \
-    X(gpu_memory, IN_PERCENT, "largest share of a GPU's memory in use")                                               \
-    X(step_time, IN_TIME, "mean step time")                                                                           \
-    X(step_p95, IN_TIME, "95th percentile of step times")                                                             \
-    X(throughput, IN_NUMBERS, "samples per second, all ranks")                                                        \
-    X(speedup, IN_NUMBERS, "speed-up against the smallest node count; of the largest node counts only")               \
-    X(steps, IN_NUMBERS, "counted steps")                                                                             \
-    X(dropped, IN_NUMBERS, "events that the recorder dropped")
+/* What can be checked, of every run that the report is about, or of the largest node count of a series. X(name, table,
+ * its metric, what in prose). A ratio is compared in percent, a time as one, all else as a plain number. */
+#define CHECK_METRICS(X)                                                                                             \
+    X(exposed_comm, run, RUN_COMMUNICATION_SHARE,                                                                    \
+      "communication that no other work hides, transfer and waiting, share of step time")                            \
+    X(comm_transfer, run, RUN_SHARE_PART_TRANSFER, "transfer, share of step time")                                   \
+    X(comm_wait, run, RUN_SHARE_PART_WAIT, "waiting for ranks, share of step time")                                  \
+    X(compute, run, RUN_SHARE_PART_COMPUTE, "compute, share of step time")                                           \
+    X(data, run, RUN_SHARE_PART_DATA, "data loading, share of step time")                                            \
+    X(io, run, RUN_SHARE_PART_IO, "I/O inside steps, share of step time")                                            \
+    X(copy, run, RUN_SHARE_PART_COPY, "host-to-device copies, share of step time")                                   \
+    X(other, run, RUN_SHARE_PART_OTHER, "step time in no named phase, share of step time")                           \
+    X(step_cv, run, RUN_STEP_CV, "standard deviation of step times over their mean")                                 \
+    X(load_balance, run, RUN_POP_LOAD_BALANCE, "POP load balance")                                                   \
+    X(parallel_efficiency, run, RUN_POP_PARALLEL, "POP parallel efficiency")                                         \
+    X(communication_efficiency, run, RUN_POP_COMMUNICATION, "POP communication efficiency")                          \
+    X(gpu_communication, run, RUN_POP_GPU_COMMUNICATION,                                                             \
+      "POP communication efficiency of GPUs, of the time they are busy")                                             \
+    X(gpu_orchestration, run, RUN_POP_GPU_ORCHESTRATION, "POP orchestration efficiency of GPUs, time they are busy") \
+    X(device_offload, run, RUN_POP_HOST_OFFLOAD, "POP device offload efficiency of the hosts of GPUs")               \
+    X(efficiency, point, POINT_EFFICIENCY,                                                                           \
+      "scaling efficiency against the smallest node count; of the largest node counts only")                         \
+    X(gpu_utilization, run, RUN_GPU_UTILIZATION,                                                                     \
+      "mean GPU utilisation of the monitors, without them of GPU traces in their steps")                             \
+    X(gpu_memory, run, RUN_GPU_MEMORY, "largest share of a GPU's memory in use")                                     \
+    X(step_time, run, RUN_STEP_MEAN, "mean step time")                                                               \
+    X(step_p95, run, RUN_STEP_P95, "95th percentile of step times")                                                  \
+    X(throughput, run, RUN_THROUGHPUT, "samples per second, all ranks")                                              \
+    X(speedup, point, POINT_SPEEDUP, "speed-up against the smallest node count; of the largest node counts only")    \
+    X(steps, run, RUN_CHECKED_STEPS, "counted steps")                                                                \
+    X(dropped, run, RUN_DROPPED, "events that the recorder dropped")
 
 /* One rule on one run or series. */
 struct check {
