@@ -1,6 +1,7 @@
 /* metrics.c - see metrics.h. */
 #include "render/metrics/metrics.h"
 
+#include "render/analyse/device_shares.h"
 #include "render/say/say.h"
 
 /* ---- what the rows of the tables are made of ------------------------------------------------------------------------
@@ -208,6 +209,32 @@ static struct value dropped(const struct run *run)
     return because(whole(run->ranks_len > 0, n), REASON(NO_RANK_RECORDED));
 }
 
+/* ---- GPUs of traces -------------------------------------------------------------------------------------------------
+ */
+
+static struct value of_span(const struct run_device *d, int64_t ns)
+{
+    return quotient((double)ns, (double)d->value[DEV_SPAN]);
+}
+
+static struct value of_communication(const struct run_device *d, int64_t ns)
+{
+    return d->value[DEV_COMM_KERNELS] && d->value[DEV_SPAN] > 0 ? of_span(d, ns)
+                                                                : missing(REASON(NO_COMMUNICATION_KERNEL));
+}
+
+static struct value in_steps(const struct run_device *d, int64_t n)
+{
+    return because(whole(d->n_steps > 0, n), REASON(NO_STEPS_MARKED));
+}
+
+static struct value memory_share(const struct run_device *d)
+{
+    const struct device_memory *m = &d->memory;
+    int64_t peak = m->peak_reserved > m->peak_allocated ? m->peak_reserved : m->peak_allocated;
+    return because(quotient((double)peak, (double)d->memory_total_bytes), REASON(NO_MEMORY_SIZE));
+}
+
 /* ---- where numbers are from -----------------------------------------------------------------------------------------
  */
 
@@ -286,6 +313,21 @@ static const char *gpu_driver(const struct run *run)
 #define TABLE kernel
 #define ROWS "render/metrics/kernel.def"
 #define OF const struct kernel_of *k
+#include "render/metrics/table.inc"
+
+#define TABLE device
+#define ROWS "render/metrics/device.def"
+#define OF const struct run_device *d
+#include "render/metrics/table.inc"
+
+#define TABLE collective
+#define ROWS "render/metrics/collective.def"
+#define OF const struct device_collective *c
+#include "render/metrics/table.inc"
+
+#define TABLE operation
+#define ROWS "render/metrics/operation.def"
+#define OF const struct device_name *n
 #include "render/metrics/table.inc"
 
 const struct metrics *const metric_tables[N_METRIC_TABLES] = {

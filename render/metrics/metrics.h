@@ -98,9 +98,10 @@ struct kernel_of {
     struct kernel_roofline at;
 };
 
-#define METRIC_TABLES(X) \
-    X(spread)            \
-    X(pop) X(run) X(provenance) X(recorded) X(file_time) X(rank) X(phase) X(cause) X(point) X(gpu_memory) X(kernel)
+#define METRIC_TABLES(X)                                                                                            \
+    X(spread)                                                                                                       \
+    X(pop) X(run) X(provenance) X(recorded) X(file_time) X(rank) X(phase) X(cause) X(point) X(gpu_memory) X(kernel) \
+        X(device) X(collective) X(operation)
 enum {
 #define X(name) +1
     N_METRIC_TABLES = 0 METRIC_TABLES(X)
@@ -122,6 +123,21 @@ enum run_metric {
 enum point_metric {
 #define M(id, ...) POINT_##id,
 #include "render/metrics/point.def"
+#undef M
+};
+enum device_metric {
+#define M(id, ...) DEVICE_##id,
+#include "render/metrics/device.def"
+#undef M
+};
+enum collective_metric {
+#define M(id, ...) COLLECTIVE_##id,
+#include "render/metrics/collective.def"
+#undef M
+};
+enum operation_metric {
+#define M(id, ...) OPERATION_##id,
+#include "render/metrics/operation.def"
 #undef M
 };
 #undef W

@@ -4,7 +4,7 @@
 const char *device_column_name(enum device_column c)
 {
     static const char *const names[] = {
-#define X(id, name) name,
+#define X(id, name, unit) name,
         DEVICE_COLUMNS(X)
 #undef X
     };

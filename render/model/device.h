@@ -9,26 +9,26 @@
 #include <stdint.h>
 
 /* The integers of report.json's `devices`, in the order of their table (docs/metrics.md#devices). Counts have no unit
- * at their end. X(id, name) */
-#define DEVICE_COLUMNS(X)                       \
-    X(DEV_KERNELS, "kernels")                   \
-    X(DEV_COMM_KERNELS, "comm_kernels")         \
-    X(DEV_MEMCPYS, "memcpys")                   \
-    X(DEV_MEMSETS, "memsets")                   \
-    X(DEV_SPAN, "span_ns")                      \
-    X(DEV_BUSY, "busy_ns")                      \
-    X(DEV_IDLE, "idle_ns")                      \
-    X(DEV_COMPUTE, "compute_ns")                \
-    X(DEV_COMM, "comm_ns")                      \
-    X(DEV_MEMCPY, "memcpy_ns")                  \
-    X(DEV_MEMSET, "memset_ns")                  \
-    X(DEV_OVERLAP, "overlap_ns")                \
-    X(DEV_EXPOSED_COMM, "exposed_comm_ns")      \
-    X(DEV_EXPOSED_MEM, "exposed_mem_ns")        \
-    X(DEV_SMALL_KERNELS, "kernels_under_100us") \
-    X(DEV_KERNEL_SUM, "kernel_sum_ns")
+ * at their end. X(id, name, unit) */
+#define DEVICE_COLUMNS(X)                              \
+    X(DEV_KERNELS, "kernels", COUNT)                   \
+    X(DEV_COMM_KERNELS, "comm_kernels", COUNT)         \
+    X(DEV_MEMCPYS, "memcpys", COUNT)                   \
+    X(DEV_MEMSETS, "memsets", COUNT)                   \
+    X(DEV_SPAN, "span_ns", NS)                         \
+    X(DEV_BUSY, "busy_ns", NS)                         \
+    X(DEV_IDLE, "idle_ns", NS)                         \
+    X(DEV_COMPUTE, "compute_ns", NS)                   \
+    X(DEV_COMM, "comm_ns", NS)                         \
+    X(DEV_MEMCPY, "memcpy_ns", NS)                     \
+    X(DEV_MEMSET, "memset_ns", NS)                     \
+    X(DEV_OVERLAP, "overlap_ns", NS)                   \
+    X(DEV_EXPOSED_COMM, "exposed_comm_ns", NS)         \
+    X(DEV_EXPOSED_MEM, "exposed_mem_ns", NS)           \
+    X(DEV_SMALL_KERNELS, "kernels_under_100us", COUNT) \
+    X(DEV_KERNEL_SUM, "kernel_sum_ns", NS)
 enum device_column {
-#define X(id, name) id,
+#define X(id, name, unit) id,
     DEVICE_COLUMNS(X)
 #undef X
         N_DEVICE_COLUMNS

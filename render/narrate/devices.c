@@ -1,7 +1,6 @@
 /* devices.c - the `devices` of report.json. Schema: docs/report-json.md. */
 #include "render/narrate/devices.h"
 
-#include "render/analyse/device_shares.h"
 #include "render/narrate/json_values.h"
 
 #include <math.h>
@@ -27,32 +26,14 @@ static json_t *idle_causes(int has, const int64_t *idle_ns)
 static json_t *collectives(const struct run_device *d)
 {
     json_t *list = json_array();
-    for (int i = 0; i < d->n_collectives; i++) {
-        const struct device_collective *c = &d->collectives[i];
-        json_t *o = json_object();
-        value_set(o, "name", value_string(c->name));
-        value_set(o, "bytes", json_integer(c->bytes));
-        value_set(o, "n_ranks", c->n_ranks > 0 ? json_integer(c->n_ranks) : json_null());
-        value_set(o, "n", json_integer(c->n));
-        value_set(o, "sum_ns", json_integer(c->sum_ns));
-        value_set(o, "min_ns", json_integer(c->min_ns));
-        value_set(o, "algbw_gb_s", value_real(c->algbw_gb_s > 0, c->algbw_gb_s));
-        value_set(o, "busbw_gb_s", value_real(c->algbw_gb_s > 0 && c->n_ranks > 0, c->busbw_gb_s));
-        value_add(list, o);
-    }
+    for (int i = 0; i < d->n_collectives; i++)
+        value_add(list, value_object(&collective_metrics, &d->collectives[i]));
     return list;
 }
 
-static json_t *memory(const struct run_device *d)
+static json_t *memory_points(const struct device_memory *m)
 {
-    const struct device_memory *m = &d->memory;
-    json_t *o = json_object(), *points = json_array();
-    value_set(o, "because", m->n ? json_null() : value_clause(&REASON(NO_MEMORY_EVENTS)));
-    value_set(o, "source", m->n ? value_string(m->is_driver ? "allocations" : "allocator") : json_null());
-    value_set(o, "n", json_integer(m->n));
-    value_set(o, "total_bytes", value_int(d->memory_total_bytes > 0, d->memory_total_bytes));
-    value_set(o, "n_step_peaks", json_integer(m->n_step_peaks));
-    value_set(o, "growth_bytes_per_step", value_real(m->has_growth, m->growth_bytes_per_step));
+    json_t *points = json_array();
     for (int i = 0; i < m->n_points; i++) {
         const struct memory_point *p = &m->points[i];
         json_t *point = json_array();
@@ -61,8 +42,7 @@ static json_t *memory(const struct run_device *d)
         value_add(point, value_int(p->reserved >= 0, p->reserved));
         value_add(points, point);
     }
-    value_set(o, "points", points);
-    return o;
+    return points;
 }
 
 static json_t *operations(const struct run_device *d)
@@ -70,15 +50,8 @@ static json_t *operations(const struct run_device *d)
     enum { MOST = 50 };
     json_t *list = json_array();
     for (int i = 0; i < d->n_names && i < MOST; i++) {
-        const struct device_name *n = &d->names[i];
-        json_t *o = json_object();
-        value_set(o, "name", value_string(n->name));
-        value_set(o, "kind", value_string(kind_key(n->kind)));
-        value_set(o, "n", json_integer(n->n));
-        value_set(o, "sum_ns", json_integer(n->sum_ns));
-        value_set(o, "min_ns", json_integer(n->min_ns));
-        value_set(o, "max_ns", json_integer(n->max_ns));
-        value_set(o, "stddev_ns", value_real(n->n > 1, n->stddev_ns));
+        json_t *o = value_object(&operation_metrics, &d->names[i]);
+        value_set(o, "kind", value_string(kind_key(d->names[i].kind)));
         value_add(list, o);
     }
     return list;
@@ -86,55 +59,15 @@ static json_t *operations(const struct run_device *d)
 
 static json_t *device(const struct run_result *r, const struct foreign_trace *t, const struct run_device *d)
 {
-    json_t *o = json_object();
+    json_t *o = value_object(&device_metrics, d);
     value_set(o, "run", value_string(r->slug));
-    value_set(o, "file", value_string(d->file));
-    value_set(o, "device", json_integer(d->device));
-    for (int c = 0; c < N_DEVICE_COLUMNS; c++)
-        value_set(o, device_column_name((enum device_column)c), json_integer(d->value[c]));
-    double overlap = device_overlap_ratio(d);
-    int64_t non_compute = device_non_compute_ns(d), span = d->value[DEV_SPAN];
-    value_set(o, "overlap_ratio", value_real(overlap >= 0, overlap));
-    value_set(o, "non_compute_ns", json_integer(non_compute));
-    value_set(o, "non_compute_ratio", value_real(span > 0, (double)non_compute / (double)(span > 0 ? span : 1)));
     value_set(o, "source", value_string(foreign_kind_words(t->kind)));
-    value_set(o, "model", value_text(d->model));
-    value_set(o, "rank", d->rank >= 0 ? json_integer(d->rank) : json_null());
     value_set(o, "idle_causes_ns", idle_causes(d->has_idle_causes, d->idle_ns));
     value_set(o, "idle_because", value_clause(&d->idle_why));
-    value_set(o, "n_steps", json_integer(d->n_steps));
-    value_set(o, "steps_ns", d->n_steps ? json_integer(d->steps_ns) : json_null());
-    value_set(o, "steps_idle_ns", d->n_steps ? json_integer(d->steps_ns - d->steps_busy_ns) : json_null());
     value_set(o, "steps_idle_causes_ns", idle_causes(d->n_steps > 0 && d->has_idle_causes, d->steps_idle_ns));
-    value_set(o, "utilization_ratio",
-              value_real(d->steps_ns > 0, (double)d->steps_kernel_ns / (double)(d->steps_ns > 0 ? d->steps_ns : 1)));
-    value_set(o, "queue",
-              d->queue.n ? json_pack("{s:I, s:o, s:I, s:I, s:I}", "n", (json_int_t)d->queue.n, "mean",
-                                     value_real(1, (double)d->queue.sum / (double)d->queue.n), "median",
-                                     (json_int_t)d->queue.median, "p75", (json_int_t)d->queue.p75, "max",
-                                     (json_int_t)d->queue.max)
-                         : json_null());
-    value_set(o, "mallocs_in_steps", d->n_steps ? json_integer(d->n_mallocs) : json_null());
-    value_set(o, "frees_in_steps", d->n_steps ? json_integer(d->n_frees) : json_null());
-    value_set(o, "syncs_in_steps", d->n_steps ? json_integer(d->n_syncs) : json_null());
-    value_set(o, "copies_to_host_in_steps", d->n_steps ? json_integer(d->n_to_host) : json_null());
-    value_set(o, "peak_allocated_bytes", d->memory.n ? json_integer(d->memory.peak_allocated) : json_null());
-    value_set(o, "peak_reserved_bytes",
-              d->memory.n ? value_int(d->memory.peak_reserved >= 0, d->memory.peak_reserved) : json_null());
-    value_set(o, "allocated_growth_bytes",
-              d->memory.n ? json_integer(d->memory.last_allocated - d->memory.first_allocated) : json_null());
-    value_set(o, "memory", memory(d));
-    value_set(o, "small_kernel_ns", json_integer(d->small_ns));
-    value_set(o, "tensor_core_ns_estimated", json_integer(d->tensor_ns));
-    value_set(o, "tensor_core_eligible_ns_estimated", json_integer(d->eligible_ns));
-    value_set(o, "sm_efficiency_ratio_estimated", value_real(d->has_sm, d->sm_ratio));
-    value_set(o, "sm_efficiency_window", value_string(d->steps_ns > 0 ? "steps" : "span"));
-    value_set(o, "sm_efficiency_because", value_clause(&d->sm_why));
-    value_set(o, "occupancy_ratio_estimated", value_real(d->has_occupancy, d->occupancy_ratio));
-    value_set(o, "occupancy_because", value_clause(&d->occupancy_why));
+    value_set(json_object_get(o, "memory"), "points", memory_points(&d->memory));
     value_set(o, "collectives", collectives(d));
     value_set(o, "operations", operations(d));
-    value_set(o, "n_operation_names", json_integer(d->n_names));
     return o;
 }
 
