@@ -1,6 +1,7 @@
 /* metrics.c - see metrics.h. */
 #include "render/metrics/metrics.h"
 
+#include "render/analyse/analyse.h"
 #include "render/analyse/device_shares.h"
 #include "render/say/say.h"
 

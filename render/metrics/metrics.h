@@ -12,7 +12,6 @@
 #ifndef RENDER_METRICS_METRICS_H
 #define RENDER_METRICS_METRICS_H
 
-#include "render/analyse/analyse.h"
 #include "render/analyse/kernel_roofline.h"
 #include "render/analyse/report.h"
 #include "render/model/value.h"

@@ -1,6 +1,7 @@
 /* checks.c - see checks.h. */
 #include "render/narrate/checks.h"
 
+#include "render/analyse/analyse.h"
 #include "render/metrics/metrics.h"
 #include "render/say/format.h"
 #include "render/say/say.h"

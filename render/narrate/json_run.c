@@ -2,6 +2,7 @@
  * json_values.h. */
 #include "render/narrate/json_values.h"
 
+#include "render/analyse/analyse.h"
 #include "render/analyse/trials.h"
 
 #include <math.h>

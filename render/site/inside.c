@@ -3,6 +3,7 @@
 
 #include "render/draw/scale.h"
 #include "render/say/format.h"
+#include "render/say/say.h"
 #include "render/narrate/json_values.h"
 
 #include <math.h>
@@ -191,6 +192,45 @@ void view_cell_count(struct site *s, json_t *table, bool has, int64_t n)
 void view_cell_bytes(struct site *s, json_t *table, bool has, double bytes)
 {
     view_cell_value(s, table, has ? fmt_bytes(bytes).text : "n/a", has, bytes, "bytes");
+}
+
+static const char *words_of(struct site *s, const struct value *v)
+{
+    double x = value_number(v);
+    if (!value_is_known(v)) /* that it was not measured says "n/a" itself */
+        return v->why.code == REASON_NOT_MEASURED ? "n/a" : site_text(s, "n/a: %s", say_clause(&s->arena, &v->why));
+    switch (v->unit) {
+    case UNIT_COUNT:
+        return site_int(s, v->whole);
+    case UNIT_NUMBER:
+        return site_text(s, "%s", fmt_number(x).text);
+    case UNIT_FACTOR:
+        return site_text(s, "%s", fmt_x(x).text);
+    case UNIT_RATIO:
+        return site_text(s, "%s", fmt_percent(x).text);
+    case UNIT_NS:
+        return site_text(s, "%s", fmt_time(llround(x)).text);
+    case UNIT_BYTES:
+        return site_text(s, "%s", fmt_bytes(x).text);
+    default:
+        return v->text;
+    }
+}
+
+void view_metrics(struct site *s, json_t *table, const struct metrics *of, const void *subject, const int *ids)
+{
+    static const char *const units[] = {
+#define X(id, word) word,
+        VALUE_UNITS(X)
+#undef X
+    };
+    for (; *ids >= 0; ids++) {
+        struct value v = metric_value(of, *ids, subject);
+        double x = value_number(&v);
+        view_cell(s, table, words_of(s, &v));
+        if (v.unit != UNIT_NONE)
+            view_exact(s, table, "", value_is_known(&v), v.unit == UNIT_NS ? round(x) : x, units[v.unit]);
+    }
 }
 
 void view_cell_interval(struct site *s, json_t *table, const char *text, struct interval i, const char *unit)

@@ -8,6 +8,7 @@
 #include "lib/arena.h"
 #include "render/analyse/report.h"
 #include "render/draw/typeface.h"
+#include "render/metrics/metrics.h"
 #include "render/read/inputs.h"
 #include "render/site/publish.h"
 #include "render/site/theme.h"
@@ -94,6 +95,10 @@ void view_cell_interval(struct site *s, json_t *table, const char *text, struct 
 /** view_exact - add an exact value of the last cell for the CSV; has false: an empty cell in a column of that unit.
  *  name  distinguishes several values of one cell; "" for a single one */
 void view_exact(struct site *s, json_t *table, const char *name, bool has, double value, const char *unit);
+/** VIEW_METRICS - a cell for each of these metrics, in the form of its unit; what is missing says why.
+ *  t  the table of the site; of  the table of metrics; subject  what that is of; then ids */
+#define VIEW_METRICS(s, t, of, subject, ...) view_metrics(s, t, of, subject, (const int[]){__VA_ARGS__, -1})
+void view_metrics(struct site *s, json_t *table, const struct metrics *of, const void *subject, const int *ids);
 /** view_cell_sub - a cell of two lines: text, and a remark in small. */
 void view_cell_sub(struct site *s, json_t *table, const char *text, const char *remark);
 /** view_cell_class - as view_cell with a class for the theme ("v-limits"). */

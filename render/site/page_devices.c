@@ -56,23 +56,10 @@ static json_t *breakdown(struct site *s, const struct run *r)
         "#Kernels|#Under 100 us|#Their time|Model");
     EACH_DEVICE(r, d)
     {
-        const int64_t *v = d->value, span = v[DEV_SPAN];
         view_row(s, t, device_name(s, r, d));
-        view_cell_time(s, t, true, span);
-        cell_share(s, t, v[DEV_BUSY], span, "n/a");
-        cell_share(s, t, v[DEV_IDLE], span, "n/a");
-        cell_share(s, t, v[DEV_COMPUTE], span, "n/a");
-        cell_share(s, t, device_non_compute_ns(d), span, "n/a");
-        for (int c = 0; c < 2; c++)
-            cell_share(s, t, v[c ? DEV_EXPOSED_COMM : DEV_COMM], v[DEV_COMM_KERNELS] ? span : 0, "n/a: none ran");
-        double overlap = device_overlap_ratio(d);
-        view_cell_value(s, t, overlap >= 0 ? fmt_percent(overlap).text : "n/a: no communication", overlap >= 0, overlap,
-                        "ratio");
-        cell_share(s, t, v[DEV_EXPOSED_MEM], span, "n/a");
-        view_cell_count(s, t, true, v[DEV_KERNELS]);
-        cell_share(s, t, v[DEV_SMALL_KERNELS], v[DEV_KERNELS], "n/a");
-        cell_share(s, t, d->small_ns, v[DEV_KERNEL_SUM], "n/a");
-        view_cell(s, t, *d->model ? d->model : "n/a: the trace does not say");
+        VIEW_METRICS(s, t, &device_metrics, d, DEVICE_DEV_SPAN, DEVICE_BUSY, DEVICE_IDLE, DEVICE_COMPUTE,
+                     DEVICE_NON_COMPUTE, DEVICE_COMM, DEVICE_EXPOSED_COMM, DEVICE_OVERLAP, DEVICE_EXPOSED_MEM,
+                     DEVICE_DEV_KERNELS, DEVICE_SMALL_SHARE, DEVICE_SMALL_TIME_SHARE, DEVICE_MODEL);
     }
     return t;
 }
@@ -117,24 +104,14 @@ static json_t *use(struct site *s, const struct run *r)
     EACH_DEVICE(r, d)
     {
         view_row(s, t, device_name(s, r, d));
-        double use = d->steps_ns > 0 ? (double)d->steps_kernel_ns / (double)d->steps_ns : 0;
-        view_cell_value(s, t, d->steps_ns > 0 ? fmt_percent(use).text : "n/a: no steps marked", d->steps_ns > 0, use,
-                        "ratio");
-        view_cell_value(s, t,
-                        d->has_sm ? fmt_percent(d->sm_ratio).text
-                                  : site_text(s, "n/a: %s", say_clause(&s->arena, &d->sm_why)),
-                        d->has_sm, d->sm_ratio, "ratio");
+        VIEW_METRICS(s, t, &device_metrics, d, DEVICE_UTILIZATION, DEVICE_SM);
         double queued = d->queue.n ? (double)d->queue.sum / (double)d->queue.n : 0;
         view_cell(s, t,
                   d->queue.n ? site_text(s, "%s (%s)", fmt_number(queued).text, site_int(s, d->queue.max))
                              : "n/a: no launches");
         view_exact(s, t, "mean", d->queue.n > 0, queued, "");
         view_exact(s, t, "largest", d->queue.n > 0, (double)d->queue.max, "");
-        view_cell_value(s, t,
-                        d->has_occupancy ? fmt_percent(d->occupancy_ratio).text
-                                         : site_text(s, "n/a: %s", say_clause(&s->arena, &d->occupancy_why)),
-                        d->has_occupancy, d->occupancy_ratio, "ratio");
-        cell_share(s, t, d->tensor_ns, d->eligible_ns, "n/a: no matrix product or convolution by name");
+        VIEW_METRICS(s, t, &device_metrics, d, DEVICE_OCCUPANCY, DEVICE_TENSOR);
     }
     return t;
 }
@@ -148,11 +125,9 @@ static json_t *findings(struct site *s, const struct run *r)
                            "Trace and GPU|#Steps|#Allocations|#Releases|#Synchronisations|#Copies to the host");
     EACH_DEVICE(r, d)
     {
-        const int64_t counts[] = {d->n_steps, d->n_mallocs, d->n_frees, d->n_syncs, d->n_to_host};
         view_row(s, t, device_name(s, r, d));
-        for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
-            view_cell_value(s, t, d->n_steps ? site_int(s, counts[i]) : "n/a: no steps marked", d->n_steps > 0,
-                            (double)counts[i], "");
+        VIEW_METRICS(s, t, &device_metrics, d, DEVICE_MARKED_STEPS, DEVICE_MALLOCS, DEVICE_FREES, DEVICE_SYNCS,
+                     DEVICE_COPIES_TO_HOST);
     }
     return t;
 }
@@ -170,19 +145,10 @@ static json_t *memory(struct site *s, const struct run *r)
         const struct device_memory *m = &d->memory;
         if (!m->n)
             continue;
-        int64_t peak = m->peak_reserved > m->peak_allocated ? m->peak_reserved : m->peak_allocated;
         view_row(s, t, device_name(s, r, d));
         view_cell(s, t, m->is_driver ? "allocations seen" : "the framework's allocator");
-        view_cell_count(s, t, true, (int64_t)m->n);
-        view_cell_bytes(s, t, true, (double)m->peak_allocated);
-        view_cell_value(s, t, m->peak_reserved >= 0 ? fmt_bytes((double)m->peak_reserved).text : "n/a: not recorded",
-                        m->peak_reserved >= 0, (double)m->peak_reserved, "bytes");
-        cell_share(s, t, peak, d->memory_total_bytes, "n/a: the trace does not say how much there is");
-        view_cell_bytes(s, t, true, (double)(m->last_allocated - m->first_allocated));
-        view_cell_value(s, t,
-                        m->has_growth ? fmt_bytes(m->growth_bytes_per_step).text : "n/a: under three steps with events",
-                        m->has_growth, m->growth_bytes_per_step, "bytes");
-        view_cell_count(s, t, true, (int64_t)m->n_step_peaks);
+        VIEW_METRICS(s, t, &device_metrics, d, DEVICE_MEMORY_EVENTS, DEVICE_PEAK_ALLOCATED, DEVICE_PEAK_RESERVED,
+                     DEVICE_MEMORY_SHARE, DEVICE_MEMORY_CHANGE, DEVICE_MEMORY_GROWTH, DEVICE_MEMORY_STEP_PEAKS);
     }
     return t;
 }
@@ -207,18 +173,10 @@ static json_t *collectives(struct site *s, const struct run *r)
     for (int i = 0; i < d->n_collectives && i < MOST; i++) {
         const struct device_collective *c = &d->collectives[i];
         view_row(s, t, device_name(s, r, d));
-        view_cell(s, t, c->name);
-        view_cell_value(s, t, c->n_ranks > 0 ? site_int(s, c->n_ranks) : "n/a: not recorded", c->n_ranks > 0,
-                        (double)c->n_ranks, "");
+        VIEW_METRICS(s, t, &collective_metrics, c, COLLECTIVE_NAME, COLLECTIVE_RANKS);
         view_cell_value(s, t, site_int(s, c->bytes), true, (double)c->bytes, "bytes");
-        view_cell_count(s, t, true, (int64_t)c->n);
-        view_cell_time(s, t, true, c->sum_ns / c->n);
-        view_cell_time(s, t, true, c->min_ns);
-        bool has_algbw = c->algbw_gb_s > 0, has_busbw = has_algbw && c->n_ranks > 0;
-        view_cell_value(s, t, has_algbw ? fmt_number(c->algbw_gb_s).text : "n/a: no duration", has_algbw, c->algbw_gb_s,
-                        "");
-        view_cell_value(s, t, has_busbw ? fmt_number(c->busbw_gb_s).text : "n/a: ranks not recorded", has_busbw,
-                        c->busbw_gb_s, "");
+        VIEW_METRICS(s, t, &collective_metrics, c, COLLECTIVE_CALLS, COLLECTIVE_MEAN, COLLECTIVE_MIN, COLLECTIVE_ALGBW,
+                     COLLECTIVE_BUSBW);
     }
     return t;
 }
@@ -244,13 +202,8 @@ static json_t *operations(struct site *s, const struct run *r, const struct run_
         int is_kernel = n->kind == OP_COMPUTE || n->kind == OP_COMM;
         view_row(s, t, n->name);
         view_cell(s, t, kinds[n->kind]);
-        view_cell_count(s, t, true, (int64_t)n->n);
-        view_cell_time(s, t, true, n->sum_ns);
-        view_cell_time(s, t, true, n->sum_ns / n->n);
-        view_cell_time(s, t, true, n->min_ns);
-        view_cell_time(s, t, true, n->max_ns);
-        view_cell_value(s, t, n->n > 1 ? fmt_time(llround(n->stddev_ns)).text : "n/a: one call", n->n > 1,
-                        round(n->stddev_ns), "ns");
+        VIEW_METRICS(s, t, &operation_metrics, n, OPERATION_CALLS, OPERATION_SUM, OPERATION_MEAN, OPERATION_MIN,
+                     OPERATION_MAX, OPERATION_STDDEV);
         cell_share(s, t, n->sum_ns, is_kernel ? d->value[DEV_KERNEL_SUM] : 0, is_kernel ? "n/a" : "");
     }
     return t;
