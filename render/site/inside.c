@@ -233,6 +233,16 @@ void view_metrics(struct site *s, json_t *table, const struct metrics *of, const
     }
 }
 
+void view_cell_said(struct site *s, json_t *table, const char *text, const char *number)
+{
+    json_t *cell = add_cell(s, table, text);
+    if (!number || !json_is_true(json_object_get(cell, "num")))
+        return;
+    json_t *exact = view_object(s);
+    view_text(s, exact, "value", number);
+    view_add(s, json_object_get(cell, "exact"), exact);
+}
+
 void view_cell_interval(struct site *s, json_t *table, const char *text, struct interval i, const char *unit)
 {
     view_cell(s, table, text);

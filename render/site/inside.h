@@ -99,6 +99,9 @@ void view_exact(struct site *s, json_t *table, const char *name, bool has, doubl
  *  t  the table of the site; of  the table of metrics; subject  what that is of; then ids */
 #define VIEW_METRICS(s, t, of, subject, ...) view_metrics(s, t, of, subject, (const int[]){__VA_ARGS__, -1})
 void view_metrics(struct site *s, json_t *table, const struct metrics *of, const void *subject, const int *ids);
+/** view_cell_said - a cell as a file of another tool has it, with its number for the CSV in all its digits.
+ *  number  NULL: it is none, or in a column of texts */
+void view_cell_said(struct site *s, json_t *table, const char *text, const char *number);
 /** view_cell_sub - a cell of two lines: text, and a remark in small. */
 void view_cell_sub(struct site *s, json_t *table, const char *text, const char *remark);
 /** view_cell_class - as view_cell with a class for the theme ("v-limits"). */

@@ -6,6 +6,7 @@
 #include "render/say/say.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Do rank and number tell this GPU from all others of the run? Then the name of its file, which is long, need not. */
@@ -255,6 +256,26 @@ json_t *view_devices(struct site *s, int run)
     return list;
 }
 
+/* Does this comma separate thousands: a digit before it, three digits behind it? "18,5" of other locales has none. */
+static bool parts_thousands(const char *text, const char *comma)
+{
+    return comma > text && comma[-1] >= '0' && comma[-1] <= '9' && strspn(comma + 1, "0123456789") == 3;
+}
+
+/* What a file of another tool has in a column of numbers, as one for programs: without the commas of thousands; NULL if
+ * it is none. */
+static const char *said_number(struct site *s, const char *text)
+{
+    char *plain = dcr_arena_strdup(&s->arena, text), *end;
+    size_t n = 0;
+    for (const char *c = text; *c; c++)
+        if (*c != ',' || !parts_thousands(text, c))
+            plain[n++] = *c;
+    plain[n] = '\0';
+    bool is_clean = n > 0 && strspn(plain, "+-.0123456789eE") == n;
+    return is_clean && isfinite(strtod(plain, &end)) && !*end ? plain : NULL;
+}
+
 static json_t *foreign(struct site *s, const struct foreign_table *f)
 {
     json_t *t =
@@ -267,7 +288,7 @@ static json_t *foreign(struct site *s, const struct foreign_table *f)
         if (i % (size_t)f->n_columns == 0)
             view_row(s, t, f->cells[i]);
         else
-            view_cell(s, t, f->cells[i]);
+            view_cell_said(s, t, f->cells[i], said_number(s, f->cells[i]));
     return t;
 }
 

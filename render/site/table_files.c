@@ -33,25 +33,6 @@ static void csv_text(struct dcr_buf *out, const char *text)
     dcr_buf_putc(out, '"');
 }
 
-/* Does this comma separate thousands: a digit before it, three digits behind it? "18,5" of other locales has none. */
-static bool parts_thousands(const char *text, const char *comma)
-{
-    return comma > text && comma[-1] >= '0' && comma[-1] <= '9' && strspn(comma + 1, "0123456789") == 3;
-}
-
-/* The text of a cell as a number for programs: without the commas of thousands; NULL if it is not a number. */
-static const char *as_number(struct site *s, const char *text)
-{
-    char *plain = dcr_arena_strdup(&s->arena, text), *end;
-    size_t n = 0;
-    for (const char *c = text; *c; c++)
-        if (*c != ',' || !parts_thousands(text, c))
-            plain[n++] = *c;
-    plain[n] = '\0';
-    bool is_clean = n > 0 && strspn(plain, "+-.0123456789eE") == n;
-    return is_clean && isfinite(strtod(plain, &end)) && !*end ? plain : NULL;
-}
-
 /* One column of a table. The CSV has a column for each exact value of its cells, and one for texts in place of values.
  */
 struct csv_column {
@@ -65,11 +46,10 @@ static const json_t *cell_at(const json_t *rows, size_t row, size_t column)
     return json_array_get(json_object_get(json_array_get(rows, row), "cells"), column);
 }
 
-static const char *number_of(struct site *s, const json_t *cell, size_t k)
+/* NULL: it has none */
+static const char *number_of(const json_t *cell, size_t k)
 {
-    const json_t *exact = json_object_get(cell, "exact");
-    return json_array_size(exact) ? json_string_value(json_object_get(json_array_get(exact, k), "value"))
-                                  : as_number(s, text_of(cell, "text"));
+    return json_string_value(json_object_get(json_array_get(json_object_get(cell, "exact"), k), "value"));
 }
 
 static const char *unit_of(const json_t *cell, size_t k)
@@ -78,10 +58,10 @@ static const char *unit_of(const json_t *cell, size_t k)
 }
 
 /* The text of a cell without a number; "" if it has a number, or is just "n/a". */
-static const char *note_of(struct site *s, const json_t *cell)
+static const char *note_of(const json_t *cell)
 {
     const char *text = text_of(cell, "text");
-    return number_of(s, cell, 0) || strcmp(text, "n/a") == 0 ? "" : text;
+    return number_of(cell, 0) || strcmp(text, "n/a") == 0 ? "" : text;
 }
 
 /* "2 nodes, share": a head that several columns share is prefixed with the head before it. */
@@ -105,8 +85,8 @@ static struct csv_column column_of(struct site *s, const json_t *heads, const js
     const json_t *first = NULL;
     for (size_t r = 0; r < json_array_size(rows) && !c.is_text; r++) {
         const json_t *cell = cell_at(rows, r, i);
-        c.has_notes |= *note_of(s, cell) != '\0';
-        if (!json_array_size(json_object_get(cell, "exact")) && !number_of(s, cell, 0))
+        c.has_notes |= *note_of(cell) != '\0';
+        if (!json_array_size(json_object_get(cell, "exact")))
             continue;
         first = first ? first : cell;
         c.is_mixed |= strcmp(unit_of(cell, 0), unit_of(first, 0)) != 0;
@@ -135,7 +115,7 @@ static void csv_head(struct site *s, const struct csv_column *c, struct dcr_buf 
     }
 }
 
-static void csv_cell(struct site *s, const struct csv_column *c, const json_t *cell, struct dcr_buf *out)
+static void csv_cell(const struct csv_column *c, const json_t *cell, struct dcr_buf *out)
 {
     if (c->is_text) {
         dcr_buf_putc(out, ',');
@@ -143,12 +123,12 @@ static void csv_cell(struct site *s, const struct csv_column *c, const json_t *c
         return;
     }
     for (size_t k = 0; k < n_values(c); k++) {
-        const char *number = number_of(s, cell, k);
+        const char *number = number_of(cell, k);
         dcr_buf_printf(out, ",%s", number ? number : "");
     }
     if (c->has_notes) {
         dcr_buf_putc(out, ',');
-        csv_text(out, note_of(s, cell));
+        csv_text(out, note_of(cell));
     }
 }
 
@@ -181,7 +161,7 @@ static void write_csv(struct site *s, const json_t *table, struct dcr_buf *out)
             csv_text(out, unit);
         }
         for (size_t i = 1; i < n; i++)
-            csv_cell(s, &columns[i], cell_at(rows, r, i - 1), out);
+            csv_cell(&columns[i], cell_at(rows, r, i - 1), out);
         dcr_buf_puts(out, "\n");
     }
 }

@@ -233,7 +233,8 @@ static json_t *names_table(struct site *s, const struct spans *spans)
         view_cell_time(s, t, true, k->total_ns);
         view_cell_time(s, t, true, k->total_ns / k->count);
         view_cell_time(s, t, true, k->longest[0].dur_ns > k->joined_ns ? k->longest[0].dur_ns : k->joined_ns);
-        view_cell(s, t, site_text(s, "%d", rank_of_longest(spans, k)));
+        int rank = rank_of_longest(spans, k);
+        view_cell_value(s, t, site_text(s, "%d", rank), true, rank, "");
     }
     return t;
 }
