@@ -97,10 +97,11 @@ struct kernel_of {
     struct kernel_roofline at;
 };
 
-#define METRIC_TABLES(X)                                                                                            \
-    X(spread)                                                                                                       \
-    X(pop) X(run) X(provenance) X(recorded) X(file_time) X(rank) X(phase) X(cause) X(point) X(gpu_memory) X(kernel) \
-        X(device) X(collective) X(operation)
+#define METRIC_TABLES(X)                                                                                               \
+    X(spread)                                                                                                          \
+    X(pop)                                                                                                             \
+    X(run) X(provenance) X(recorded) X(file_time) X(rank) X(phase) X(cause) X(point) X(gpu_memory) X(kernel) X(device) \
+        X(collective) X(operation)
 enum {
 #define X(name) +1
     N_METRIC_TABLES = 0 METRIC_TABLES(X)
