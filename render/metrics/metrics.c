@@ -331,6 +331,11 @@ static const char *gpu_driver(const struct run *run)
 #define OF const struct device_name *n
 #include "render/metrics/table.inc"
 
+#define TABLE calls
+#define ROWS "render/metrics/calls.def"
+#define OF const struct calls_of *c
+#include "render/metrics/table.inc"
+
 const struct metrics *const metric_tables[N_METRIC_TABLES] = {
 #define X(name) &name##_metrics,
     METRIC_TABLES(X)

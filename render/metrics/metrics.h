@@ -92,16 +92,21 @@ struct point_of {
     const struct report *rep;
     const struct series_point *is;
 };
+struct calls_of {
+    const struct dct_io *is;
+    int is_seen; /* 0: none was recorded, although there may have been some */
+};
 struct kernel_of {
     const struct run_kernel_counts *is;
     struct kernel_roofline at;
 };
 
-#define METRIC_TABLES(X)                                                                                               \
-    X(spread)                                                                                                          \
-    X(pop)                                                                                                             \
-    X(run) X(provenance) X(recorded) X(file_time) X(rank) X(phase) X(cause) X(point) X(gpu_memory) X(kernel) X(device) \
-        X(collective) X(operation)
+#define METRIC_TABLES(X)                                                                                        \
+    X(spread)                                                                                                   \
+    X(pop)                                                                                                      \
+    X(run)                                                                                                      \
+    X(provenance) X(recorded) X(file_time) X(rank) X(phase) X(cause) X(point) X(gpu_memory) X(kernel) X(device) \
+        X(collective) X(operation) X(calls)
 enum {
 #define X(name) +1
     N_METRIC_TABLES = 0 METRIC_TABLES(X)
@@ -123,6 +128,31 @@ enum run_metric {
 enum point_metric {
 #define M(id, ...) POINT_##id,
 #include "render/metrics/point.def"
+#undef M
+};
+enum rank_metric {
+#define M(id, ...) RANK_##id,
+#include "render/metrics/rank.def"
+#undef M
+};
+enum phase_metric {
+#define M(id, ...) PHASE_##id,
+#include "render/metrics/phase.def"
+#undef M
+};
+enum gpu_memory_metric {
+#define M(id, ...) GPU_MEMORY_##id,
+#include "render/metrics/gpu_memory.def"
+#undef M
+};
+enum kernel_metric {
+#define M(id, ...) KERNEL_##id,
+#include "render/metrics/kernel.def"
+#undef M
+};
+enum calls_metric {
+#define M(id, ...) CALLS_##id,
+#include "render/metrics/calls.def"
 #undef M
 };
 enum device_metric {

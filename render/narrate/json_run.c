@@ -140,10 +140,7 @@ static json_t *gains(const struct run_result *r)
 /* Nothing is known of a kind without recorded calls, because some calls cannot be seen. */
 static json_t *file_calls(const struct dct_io *io)
 {
-    int is_seen = io->n > 0, is_timed = is_seen && run_is_timed(io);
-    return json_pack("{s:o, s:o, s:o, s:o}", "calls", value_int(is_seen, (int64_t)io->n), "bytes",
-                     value_int(is_seen, (int64_t)io->bytes), "time_ns", value_int(is_timed, (int64_t)io->ns), "max_ns",
-                     value_int(is_timed, (int64_t)io->max_ns));
+    return value_object(&calls_metrics, &(struct calls_of){io, io->n > 0});
 }
 
 static json_t *files_total(const struct run *run)
@@ -161,13 +158,6 @@ static json_t *files_total(const struct run *run)
                             value_int(e.rest_bytes[k] >= 0, e.rest_bytes[k])));
     value_set(o, "because", value_clause(&e.rest_why));
     return o;
-}
-
-static json_t *calls(const struct dct_io *io)
-{
-    int is_timed = run_is_timed(io);
-    return json_pack("{s:I, s:I, s:o, s:o}", "calls", (json_int_t)io->n, "bytes", (json_int_t)io->bytes, "time_ns",
-                     value_int(is_timed, (int64_t)io->ns), "max_ns", value_int(is_timed, (int64_t)io->max_ns));
 }
 
 /* Who waits for whom shows in these. */
@@ -210,7 +200,7 @@ static void put_observed(const struct run *run, json_t *o)
     json_t *mpi = json_array(), *files = json_array();
     int is_lost = recorded_part(run).n_ranks_lost; /* the sums of the remaining calls could rank them wrongly */
     for (int i = 0; i < run->n_mpi_calls; i++) {
-        json_t *call = calls(&run->mpi_calls[i].sum);
+        json_t *call = value_object(&calls_metrics, &(struct calls_of){&run->mpi_calls[i].sum, 1});
         value_set(call, "name", value_string(run->mpi_calls[i].name));
         value_add(mpi, call);
     }

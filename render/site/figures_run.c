@@ -56,8 +56,7 @@ static json_t *breakdown_table(struct site *s, const struct run_result *r)
         part_range(r, k, &lo, &hi);
         bool is_known = is_part_known(r, (enum part)k);
         view_row(s, t, run_part_name(r, (enum part)k));
-        view_cell_time(s, t, is_known, r->part_ns[k]);
-        view_cell_percent(s, t, is_known, (double)r->part_ns[k] / (double)r->step.mean_ns);
+        VIEW_METRICS(s, t, NA, &run_metrics, r, RUN_NS_PART_COMPUTE + k, RUN_SHARE_PART_COMPUTE + k);
         view_cell_interval(s, t,
                            !is_known ? (k == PART_WAIT && is_one_of_many(r) ? "n/a: needs the traces of the other ranks"
                                                                             : "n/a: nothing of it was recorded")
@@ -155,18 +154,11 @@ static json_t *ranks_table(struct site *s, const struct run_result *r)
                            "Rank|#Node|#Step time|#p95|#Compute|#Transfer|#Waiting|#Data loading|#I/O|#Arrived last|"
                            "#Waiting it caused");
     for (int i = 0; i < r->n_rank_results; i++) {
-        const struct rank_result *q = &r->ranks[i];
-        view_row(s, t, site_text(s, "%d", q->rank));
-        view_cell_value(s, t, q->node >= 0 ? site_text(s, "%d", q->node) : "n/a", q->node >= 0, q->node, "");
-        view_cell_time(s, t, true, q->step.mean_ns);
-        view_cell_time(s, t, true, q->step.p95_ns);
-        view_cell_time(s, t, is_part_known(r, PART_COMPUTE), q->part_ns[PART_COMPUTE]);
-        view_cell_time(s, t, is_part_known(r, PART_TRANSFER), q->part_ns[PART_TRANSFER]);
-        view_cell_time(s, t, is_part_known(r, PART_WAIT), q->part_ns[PART_WAIT]);
-        view_cell_time(s, t, is_part_known(r, PART_DATA), q->part_ns[PART_DATA]);
-        view_cell_time(s, t, is_part_known(r, PART_IO), q->part_ns[PART_IO]);
-        view_cell_count(s, t, r->n_matched > 0, q->n_last);
-        view_cell_time(s, t, r->n_matched > 0, q->caused_wait_ns);
+        struct rank_of k = {.run = r, .is = &r->ranks[i]};
+        view_row(s, t, site_text(s, "%d", k.is->rank));
+        VIEW_METRICS(s, t, NA, &rank_metrics, &k, RANK_NODE, RANK_STEP_MEAN, RANK_STEP_P95, RANK_NS_PART_COMPUTE,
+                     RANK_NS_PART_TRANSFER, RANK_NS_PART_WAIT, RANK_NS_PART_DATA, RANK_NS_PART_IO, RANK_LAST,
+                     RANK_CAUSED_WAIT);
     }
     return t;
 }
@@ -318,29 +310,27 @@ json_t *run_figure_steps(struct site *s, const struct run_result *r)
     if (!spec)
         return NULL;
     json_t *t = view_table(s, "Step time of the counted steps", "Quantity|#Value");
-    const struct {
+    static const struct {
         const char *name;
-        int64_t ns;
-    } rows[] = {{"mean", r->step.mean_ns},           {"median", r->step.median_ns},
-                {"95th percentile", r->step.p95_ns}, {"99th percentile", r->step.p99_ns > 0 ? r->step.p99_ns : -1},
-                {"fastest", r->step.min_ns},         {"slowest", r->step.max_ns}};
+        int id;
+    } rows[] = {{"mean", RUN_STEP_MEAN},
+                {"median", RUN_STEP_MEDIAN},
+                {"95th percentile", RUN_STEP_P95},
+                {"99th percentile", RUN_STEP_P99},
+                {"fastest", RUN_STEP_MIN},
+                {"slowest", RUN_STEP_MAX},
+                {"slowest / median", RUN_STEP_MAX_OVER_MEDIAN}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         view_row(s, t, rows[i].name);
-        view_cell_value(s, t,
-                        rows[i].ns >= 0 ? fmt_time(rows[i].ns).text
-                                        : say_reason(&s->arena, &REASON(P99_FEW_VALUES, slot_count(SPREAD_P99_NEEDS))),
-                        rows[i].ns >= 0, (double)rows[i].ns, "ns");
+        VIEW_METRICS(s, t, NA_BECAUSE, &run_metrics, r, rows[i].id);
     }
-    view_row(s, t, "slowest / median");
-    double slowest = r->step.median_ns > 0 ? (double)r->step.max_ns / (double)r->step.median_ns : 0;
-    view_cell_value(s, t, slowest > 0 ? fmt_x(slowest).text : "n/a", slowest > 0, slowest, "ratio");
     view_row(s, t, "standard deviation / mean");
     view_cell_value(s, t, r->step.n > 1 ? fmt_percent(r->step.cv_ratio).text : "n/a: one step", r->step.n > 1,
                     r->step.cv_ratio, "ratio");
     view_row(s, t, "steps counted");
-    view_cell_count(s, t, true, r->n_counted);
+    VIEW_METRICS(s, t, NA, &run_metrics, r, RUN_COUNTED);
     view_row(s, t, "steps left out as warm-up");
-    view_cell_count(s, t, true, r->n_warmup);
+    VIEW_METRICS(s, t, NA, &run_metrics, r, RUN_WARMUP);
     const char *alt = site_text(
         s, "Line of the step time over %s: median %s, 95th percentile %s, slowest counted %s. %s",
         fmt_count((int64_t)spec->mean.n, "step").text, fmt_time(r->step.median_ns).text, fmt_time(r->step.p95_ns).text,

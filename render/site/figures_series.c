@@ -51,8 +51,8 @@ static json_t *speedup_table(struct site *s, const struct series *series)
         view_row(s, t, node_words(s, p->n_nodes));
         view_cell_count(s, t, true, p->n_ranks);
         view_cell_count(s, t, true, p->n_runs);
-        const struct spread *step = point_step(s->rep, p);
-        view_cell_time(s, t, step->n, step->mean_ns);
+        const struct point_of of = {s->rep, p};
+        VIEW_METRICS(s, t, NA, &point_metrics, &of, POINT_STEP_MEAN);
         view_cell_class(s, t, p->speedup > 0 ? fmt_x(p->speedup).text : "n/a", mark);
         view_exact(s, t, "", p->speedup > 0, p->speedup, "ratio");
         view_cell_interval(s, t,
@@ -62,8 +62,7 @@ static json_t *speedup_table(struct site *s, const struct series *series)
                            p->speedup_interval, "ratio");
         view_cell_class(s, t, p->efficiency > 0 ? fmt_ratio(p->efficiency).text : "n/a", mark);
         view_exact(s, t, "", p->efficiency > 0, p->efficiency, "ratio");
-        view_cell_value(s, t, p->compute_speedup > 0 ? fmt_x(p->compute_speedup).text : "n/a", p->compute_speedup > 0,
-                        p->compute_speedup, "ratio");
+        VIEW_METRICS(s, t, NA, &point_metrics, &of, POINT_COMPUTE_SPEEDUP);
         if (is_marked)
             view_cell(s, t, *p->unreliable ? p->unreliable : "no");
     }

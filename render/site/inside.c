@@ -194,11 +194,13 @@ void view_cell_bytes(struct site *s, json_t *table, bool has, double bytes)
     view_cell_value(s, table, has ? fmt_bytes(bytes).text : "n/a", has, bytes, "bytes");
 }
 
-static const char *words_of(struct site *s, const struct value *v)
+static const char *words_of(struct site *s, const struct value *v, enum missing missing)
 {
     double x = value_number(v);
     if (!value_is_known(v)) /* that it was not measured says "n/a" itself */
-        return v->why.code == REASON_NOT_MEASURED ? "n/a" : site_text(s, "n/a: %s", say_clause(&s->arena, &v->why));
+        return missing == NA || v->why.code == REASON_NOT_MEASURED ? "n/a"
+               : missing == NA_BECAUSE                             ? say_reason(&s->arena, &v->why)
+                                       : site_text(s, "n/a: %s", say_clause(&s->arena, &v->why));
     switch (v->unit) {
     case UNIT_COUNT:
         return site_int(s, v->whole);
@@ -217,7 +219,8 @@ static const char *words_of(struct site *s, const struct value *v)
     }
 }
 
-void view_metrics(struct site *s, json_t *table, const struct metrics *of, const void *subject, const int *ids)
+void view_metrics(struct site *s, json_t *table, enum missing missing, const struct metrics *of, const void *subject,
+                  const int *ids)
 {
     static const char *const units[] = {
 #define X(id, word) word,
@@ -227,7 +230,7 @@ void view_metrics(struct site *s, json_t *table, const struct metrics *of, const
     for (; *ids >= 0; ids++) {
         struct value v = metric_value(of, *ids, subject);
         double x = value_number(&v);
-        view_cell(s, table, words_of(s, &v));
+        view_cell(s, table, words_of(s, &v, missing));
         if (v.unit != UNIT_NONE)
             view_exact(s, table, "", value_is_known(&v), v.unit == UNIT_NS ? round(x) : x, units[v.unit]);
     }

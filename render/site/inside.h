@@ -95,10 +95,14 @@ void view_cell_interval(struct site *s, json_t *table, const char *text, struct 
 /** view_exact - add an exact value of the last cell for the CSV; has false: an empty cell in a column of that unit.
  *  name  distinguishes several values of one cell; "" for a single one */
 void view_exact(struct site *s, json_t *table, const char *name, bool has, double value, const char *unit);
-/** VIEW_METRICS - a cell for each of these metrics, in the form of its unit; what is missing says why.
+/* What stands in the place of a missing value: "n/a"; "n/a: no steps marked"; "n/a because ...". */
+enum missing { NA, NA_WHY, NA_BECAUSE };
+/** VIEW_METRICS - a cell for each of these metrics, in the form of its unit.
  *  t  the table of the site; of  the table of metrics; subject  what that is of; then ids */
-#define VIEW_METRICS(s, t, of, subject, ...) view_metrics(s, t, of, subject, (const int[]){__VA_ARGS__, -1})
-void view_metrics(struct site *s, json_t *table, const struct metrics *of, const void *subject, const int *ids);
+#define VIEW_METRICS(s, t, missing, of, subject, ...) \
+    view_metrics(s, t, missing, of, subject, (const int[]){__VA_ARGS__, -1})
+void view_metrics(struct site *s, json_t *table, enum missing missing, const struct metrics *of, const void *subject,
+                  const int *ids);
 /** view_cell_said - a cell as a file of another tool has it, with its number for the CSV in all its digits.
  *  number  NULL: it is none, or in a column of texts */
 void view_cell_said(struct site *s, json_t *table, const char *text, const char *number);

@@ -58,7 +58,7 @@ static json_t *breakdown(struct site *s, const struct run *r)
     EACH_DEVICE(r, d)
     {
         view_row(s, t, device_name(s, r, d));
-        VIEW_METRICS(s, t, &device_metrics, d, DEVICE_DEV_SPAN, DEVICE_BUSY, DEVICE_IDLE, DEVICE_COMPUTE,
+        VIEW_METRICS(s, t, NA_WHY, &device_metrics, d, DEVICE_DEV_SPAN, DEVICE_BUSY, DEVICE_IDLE, DEVICE_COMPUTE,
                      DEVICE_NON_COMPUTE, DEVICE_COMM, DEVICE_EXPOSED_COMM, DEVICE_OVERLAP, DEVICE_EXPOSED_MEM,
                      DEVICE_DEV_KERNELS, DEVICE_SMALL_SHARE, DEVICE_SMALL_TIME_SHARE, DEVICE_MODEL);
     }
@@ -105,14 +105,14 @@ static json_t *use(struct site *s, const struct run *r)
     EACH_DEVICE(r, d)
     {
         view_row(s, t, device_name(s, r, d));
-        VIEW_METRICS(s, t, &device_metrics, d, DEVICE_UTILIZATION, DEVICE_SM);
+        VIEW_METRICS(s, t, NA_WHY, &device_metrics, d, DEVICE_UTILIZATION, DEVICE_SM);
         double queued = d->queue.n ? (double)d->queue.sum / (double)d->queue.n : 0;
         view_cell(s, t,
                   d->queue.n ? site_text(s, "%s (%s)", fmt_number(queued).text, site_int(s, d->queue.max))
                              : "n/a: no launches");
         view_exact(s, t, "mean", d->queue.n > 0, queued, "");
         view_exact(s, t, "largest", d->queue.n > 0, (double)d->queue.max, "");
-        VIEW_METRICS(s, t, &device_metrics, d, DEVICE_OCCUPANCY, DEVICE_TENSOR);
+        VIEW_METRICS(s, t, NA_WHY, &device_metrics, d, DEVICE_OCCUPANCY, DEVICE_TENSOR);
     }
     return t;
 }
@@ -127,7 +127,7 @@ static json_t *findings(struct site *s, const struct run *r)
     EACH_DEVICE(r, d)
     {
         view_row(s, t, device_name(s, r, d));
-        VIEW_METRICS(s, t, &device_metrics, d, DEVICE_MARKED_STEPS, DEVICE_MALLOCS, DEVICE_FREES, DEVICE_SYNCS,
+        VIEW_METRICS(s, t, NA_WHY, &device_metrics, d, DEVICE_MARKED_STEPS, DEVICE_MALLOCS, DEVICE_FREES, DEVICE_SYNCS,
                      DEVICE_COPIES_TO_HOST);
     }
     return t;
@@ -148,8 +148,9 @@ static json_t *memory(struct site *s, const struct run *r)
             continue;
         view_row(s, t, device_name(s, r, d));
         view_cell(s, t, m->is_driver ? "allocations seen" : "the framework's allocator");
-        VIEW_METRICS(s, t, &device_metrics, d, DEVICE_MEMORY_EVENTS, DEVICE_PEAK_ALLOCATED, DEVICE_PEAK_RESERVED,
-                     DEVICE_MEMORY_SHARE, DEVICE_MEMORY_CHANGE, DEVICE_MEMORY_GROWTH, DEVICE_MEMORY_STEP_PEAKS);
+        VIEW_METRICS(s, t, NA_WHY, &device_metrics, d, DEVICE_MEMORY_EVENTS, DEVICE_PEAK_ALLOCATED,
+                     DEVICE_PEAK_RESERVED, DEVICE_MEMORY_SHARE, DEVICE_MEMORY_CHANGE, DEVICE_MEMORY_GROWTH,
+                     DEVICE_MEMORY_STEP_PEAKS);
     }
     return t;
 }
@@ -174,10 +175,10 @@ static json_t *collectives(struct site *s, const struct run *r)
     for (int i = 0; i < d->n_collectives && i < MOST; i++) {
         const struct device_collective *c = &d->collectives[i];
         view_row(s, t, device_name(s, r, d));
-        VIEW_METRICS(s, t, &collective_metrics, c, COLLECTIVE_NAME, COLLECTIVE_RANKS);
+        VIEW_METRICS(s, t, NA_WHY, &collective_metrics, c, COLLECTIVE_NAME, COLLECTIVE_RANKS);
         view_cell_value(s, t, site_int(s, c->bytes), true, (double)c->bytes, "bytes");
-        VIEW_METRICS(s, t, &collective_metrics, c, COLLECTIVE_CALLS, COLLECTIVE_MEAN, COLLECTIVE_MIN, COLLECTIVE_ALGBW,
-                     COLLECTIVE_BUSBW);
+        VIEW_METRICS(s, t, NA_WHY, &collective_metrics, c, COLLECTIVE_CALLS, COLLECTIVE_MEAN, COLLECTIVE_MIN,
+                     COLLECTIVE_ALGBW, COLLECTIVE_BUSBW);
     }
     return t;
 }
@@ -203,7 +204,7 @@ static json_t *operations(struct site *s, const struct run *r, const struct run_
         int is_kernel = n->kind == OP_COMPUTE || n->kind == OP_COMM;
         view_row(s, t, n->name);
         view_cell(s, t, kinds[n->kind]);
-        VIEW_METRICS(s, t, &operation_metrics, n, OPERATION_CALLS, OPERATION_SUM, OPERATION_MEAN, OPERATION_MIN,
+        VIEW_METRICS(s, t, NA_WHY, &operation_metrics, n, OPERATION_CALLS, OPERATION_SUM, OPERATION_MEAN, OPERATION_MIN,
                      OPERATION_MAX, OPERATION_STDDEV);
         cell_share(s, t, n->sum_ns, is_kernel ? d->value[DEV_KERNEL_SUM] : 0, is_kernel ? "n/a" : "");
     }

@@ -30,10 +30,10 @@ static void cell_of_peak(struct site *s, json_t *t, double ratio, double rate, d
 
 static void row(struct site *s, json_t *t, const struct run_kernel_counts *k)
 {
-    struct kernel_roofline x = kernel_roofline_of(k, &s->rep->thresholds);
+    const struct kernel_of of = {k, kernel_roofline_of(k, &s->rep->thresholds)};
+    const struct kernel_roofline x = of.at;
     view_row(s, t, k->kernel);
-    view_cell_count(s, t, true, k->n);
-    view_cell_time(s, t, k->ns >= 0, (int64_t)(k->ns + 0.5));
+    VIEW_METRICS(s, t, NA, &kernel_metrics, &of, KERNEL_CALLS, KERNEL_TIME);
     view_cell_value(s, t,
                     x.intensity >= 0
                         ? site_text(s, "%s%s", *k->missing ? "at least " : "", fmt_number(x.intensity).text)

@@ -34,14 +34,6 @@ static json_t *waiting_table(struct site *s, const struct run_result *r)
     return t;
 }
 
-static void phase_time(struct site *s, json_t *t, const struct run_result *r, const struct spread *p)
-{
-    view_cell_time(s, t, true, p->mean_ns);
-    view_cell_time(s, t, true, p->median_ns);
-    view_cell_time(s, t, true, p->p95_ns);
-    view_cell_percent(s, t, true, (double)p->mean_ns / (double)r->step.mean_ns);
-}
-
 static void phase_steps(struct site *s, json_t *t, const struct run_result *r, int64_t n_steps)
 {
     view_cell_value(s, t, site_text(s, "%s of %s", site_int(s, n_steps), site_int(s, r->n_counted)), true,
@@ -104,11 +96,12 @@ static json_t *whole_phases(struct site *s, const struct run_result *r)
                             "rank|#Slowest rank");
     for (int i = 0; i < r->n_phases; i++) {
         const struct phase_result *p = &r->phases[i];
+        const struct phase_of of = {r, p};
         const char *category = p->category < N_CATEGORIES ? category_name(p->category) : "n/a: its name does not say";
         view_row(s, t, p->name);
         view_cell(s, t, category);
         view_cell(s, t, p->is_whole ? "host" : "host, without the ranges inside");
-        phase_time(s, t, r, &p->spread);
+        VIEW_METRICS(s, t, NA, &phase_metrics, &of, PHASE_MEAN, PHASE_MEDIAN, PHASE_P95, PHASE_SHARE);
         phase_steps(s, t, r, p->n_steps);
         phase_ranks(s, t, r, p->ranks);
         if (!p->has_gpu)
@@ -116,7 +109,7 @@ static json_t *whole_phases(struct site *s, const struct run_result *r)
         view_row(s, t, p->name);
         view_cell(s, t, category);
         view_cell(s, t, "GPU");
-        phase_time(s, t, r, &p->gpu);
+        VIEW_METRICS(s, t, NA, &phase_metrics, &of, PHASE_GPU_MEAN, PHASE_GPU_MEDIAN, PHASE_GPU_P95, PHASE_GPU_SHARE);
         phase_steps(s, t, r, p->n_gpu_steps);
         phase_ranks(s, t, r, p->gpu_ranks);
     }
@@ -138,9 +131,10 @@ static json_t *phases_table(struct site *s, const struct run_result *r)
                                 "#Slowest rank");
     for (int i = 0; i < r->n_phases; i++) {
         const struct phase_result *p = &r->phases[i];
+        const struct phase_of of = {r, p};
         view_row(s, t, p->name);
         view_cell(s, t, category_name(p->category));
-        phase_time(s, t, r, &p->spread);
+        VIEW_METRICS(s, t, NA, &phase_metrics, &of, PHASE_MEAN, PHASE_MEDIAN, PHASE_P95, PHASE_SHARE);
         phase_steps(s, t, r, p->n_steps);
         phase_ranks(s, t, r, p->ranks);
     }
@@ -237,14 +231,11 @@ static json_t *memory_table(struct site *s, const struct run_result *r)
     for (int i = 0; i < r->n_memory; i++) {
         const struct gpu_memory *m = &r->memory[i];
         view_row(s, t, m->who);
-        view_cell(s, t, memory_source_word(m->source));
-        view_cell_bytes(s, t, true, (double)m->used_bytes);
-        view_cell_value(s, t, m->total_bytes > 0 ? fmt_bytes((double)m->total_bytes).text : "n/a: not recorded",
-                        m->total_bytes > 0, (double)m->total_bytes, "bytes");
-        view_cell_percent(s, t, m->has_share, m->share_ratio);
-        view_cell(s, t, m->state ? memory_state_word(m->state) : say_reason(&s->arena, &m->why));
+        VIEW_METRICS(s, t, NA_WHY, &gpu_memory_metrics, m, GPU_MEMORY_SOURCE, GPU_MEMORY_USED, GPU_MEMORY_TOTAL,
+                     GPU_MEMORY_SHARE);
+        VIEW_METRICS(s, t, NA_BECAUSE, &gpu_memory_metrics, m, GPU_MEMORY_STATE);
         view_cell(s, t, m->grows < 0 ? run_not_available(s, &m->grows_why) : m->grows ? "yes" : "no");
-        view_cell_count(s, t, true, m->n);
+        VIEW_METRICS(s, t, NA, &gpu_memory_metrics, m, GPU_MEMORY_SAMPLES);
     }
     return t;
 }

@@ -13,11 +13,6 @@
 /* More would be a listing, not a report; report.json has all of them. */
 #define OBSERVED_SHOWN 40
 
-static int64_t whole(uint64_t n)
-{
-    return n > INT64_MAX ? INT64_MAX : (int64_t)n;
-}
-
 static void bytes_or_none(struct site *s, json_t *t, uint64_t bytes)
 {
     view_cell_value(s, t, bytes ? fmt_bytes((double)bytes).text : "none", true, (double)bytes, "bytes");
@@ -36,12 +31,10 @@ json_t *view_mpi_calls(struct site *s, const struct run *run)
     for (int i = 0; i < run->n_mpi_calls && i < OBSERVED_SHOWN; i++) {
         const struct dct_io *c = &run->mpi_calls[i].sum;
         view_row(s, t, run->mpi_calls[i].name);
-        view_cell_count(s, t, true, whole(c->n));
+        const struct calls_of of = {c, true};
+        VIEW_METRICS(s, t, NA, &calls_metrics, &of, CALLS_CALLS);
         bytes_or_none(s, t, c->bytes);
-        bool is_timed = c->n > 0 && run_is_timed(c);
-        view_cell_time(s, t, is_timed, whole(c->ns));
-        view_cell_time(s, t, is_timed, c->n ? whole(c->ns / c->n) : 0);
-        view_cell_time(s, t, is_timed, whole(c->max_ns));
+        VIEW_METRICS(s, t, NA, &calls_metrics, &of, CALLS_TIME, CALLS_MEAN, CALLS_MAX);
     }
     return t;
 }
@@ -78,15 +71,11 @@ static bool is_shown(const struct run_file *f, int64_t wall_ns)
 static void add_file_row(struct site *s, json_t *t, const char *name, const struct dct_io *c)
 {
     view_row(s, t, name);
-    for (int kind = DCT_IO_READ; kind <= DCT_IO_WRITE; kind++) {
-        bool is_seen = c[kind].n > 0;
-        view_cell_count(s, t, is_seen, whole(c[kind].n));
-        view_cell_bytes(s, t, is_seen, (double)c[kind].bytes);
-        view_cell_time(s, t, is_seen && run_is_timed(&c[kind]), whole(c[kind].ns));
-    }
-    bool is_seen = c[DCT_IO_OTHER].n > 0;
-    view_cell_count(s, t, is_seen, whole(c[DCT_IO_OTHER].n));
-    view_cell_time(s, t, is_seen && run_is_timed(&c[DCT_IO_OTHER]), whole(c[DCT_IO_OTHER].ns));
+    for (int kind = DCT_IO_READ; kind <= DCT_IO_WRITE; kind++)
+        VIEW_METRICS(s, t, NA, &calls_metrics, (&(struct calls_of){&c[kind], c[kind].n > 0}), CALLS_CALLS, CALLS_BYTES,
+                     CALLS_TIME);
+    VIEW_METRICS(s, t, NA, &calls_metrics, (&(struct calls_of){&c[DCT_IO_OTHER], c[DCT_IO_OTHER].n > 0}), CALLS_CALLS,
+                 CALLS_TIME);
 }
 
 /* bytes < 0: not known. calls NULL: no number of calls is shown */
