@@ -1,14 +1,13 @@
-/* metrics.h - every number that the report says of a run, a rank, a phase and so on, in a table for each of these
- * subjects: its name, its key in report.json, its unit, and how it is read from the results. report.json and --check
- * read nothing else. What is missing says why by a reason.
+/* metrics.h - the registry: what the report says in numbers of a run, a rank, a phase and so on, in a table for each of
+ * these subjects. A row is a name, a key in report.json, a unit, and how the value is read from the results. It makes
+ * report.json, --check (CHECK_METRICS) and cells of tables. A value that is missing says why by a reason.
  *
  * A table is a file of rows, <subject>.def:
  *   M(id, key, unit, value)            a dot in the key stands behind an object; key "": it is not in report.json
- *   W(id, key, because, unit, value)   because: the key beside it of the reason why it is missing, "n/a because ..."
- *   C(id, key, because, unit, value)   the same, the clause alone
- *     key "" here: it stands beside no value. The key of the reason is then the whole one.
- * An object that can be null has a row of its own before those of what is in it. metrics.c has the functions that make
- * the values. Test: tests/unit/test_metrics.c */
+ *   W(id, key, because, unit, value)   because: the key beside it for why it is missing, as say_reason has it; of key
+ * "" with its object C(id, key, because, unit, value)   the same, as say_clause has it An object that can be null has a
+ * row of its own before those of what is in it. metrics.c has the functions that make the values. Test:
+ * tests/unit/test_metrics.c */
 #ifndef RENDER_METRICS_METRICS_H
 #define RENDER_METRICS_METRICS_H
 
@@ -72,8 +71,7 @@ enum pop_metric {
 #undef M
 };
 
-/* ---- the tables ---------------------------------------------------------------------------------------------------
- */
+/* ---- the tables ------------------------------------------------------------------------------------------------- */
 /* What they are of, where that is no struct of the report. */
 struct rank_of {
     const struct run_result *run;
@@ -101,12 +99,23 @@ struct kernel_of {
     struct kernel_roofline at;
 };
 
-#define METRIC_TABLES(X)                                                                                        \
-    X(spread)                                                                                                   \
-    X(pop)                                                                                                      \
-    X(run)                                                                                                      \
-    X(provenance) X(recorded) X(file_time) X(rank) X(phase) X(cause) X(point) X(gpu_memory) X(kernel) X(device) \
-        X(collective) X(operation) X(calls)
+#define METRIC_TABLES(X) \
+    X(spread)            \
+    X(pop)               \
+    X(run)               \
+    X(provenance)        \
+    X(recorded)          \
+    X(file_time)         \
+    X(rank)              \
+    X(phase)             \
+    X(cause)             \
+    X(point)             \
+    X(gpu_memory)        \
+    X(kernel)            \
+    X(calls)             \
+    X(device)            \
+    X(collective)        \
+    X(operation)
 enum {
 #define X(name) +1
     N_METRIC_TABLES = 0 METRIC_TABLES(X)
