@@ -142,7 +142,7 @@ static void test_times(void **state)
     dcr_buf_release(&b);
 }
 
-/* Reasons and phrases that the C files name, by nftw. */
+/* Reasons and phrases that the C files and the rows of metrics name, by nftw. */
 static char is_used[N_REASONS], is_phrase_used[N_PHRASES];
 
 static void mark_named(const char *name)
@@ -159,8 +159,9 @@ static void mark_named(const char *name)
 static int look_into(const char *path, const struct stat *st, int type, struct FTW *at)
 {
     (void)st, (void)at;
-    size_t len = strlen(path);
-    if (type != FTW_F || len < 2 || strcmp(path + len - 2, ".c") != 0)
+    const char *end = strrchr(path, '.');
+    int is_code = end && (strcmp(end, ".c") == 0 || (strcmp(end, ".def") == 0 && strstr(path, "/metrics/")));
+    if (type != FTW_F || !is_code)
         return 0;
     FILE *f = fopen(path, "r");
     char line[512];
