@@ -5,8 +5,7 @@
 #include "render/analyse/device_shares.h"
 #include "render/say/say.h"
 
-/* ---- what the rows of the tables are made of ------------------------------------------------------------------------
- */
+/* ---- what the rows of the tables are made of -------------------------------------------------------- */
 
 static struct value missing(struct reason why)
 {
@@ -82,8 +81,7 @@ static struct value object(int has)
     return known_if(has, (struct value){.kind = VALUE_OBJECT});
 }
 
-/* ---- steps ----------------------------------------------------------------------------------------------------------
- */
+/* ---- steps ------------------------------------------------------------------------------------------ */
 
 static struct value p99_of(const struct spread *s)
 {
@@ -120,8 +118,7 @@ static struct value point_step_value(const struct point_of *p, enum spread_metri
                                                 : spread_value(&p->is->step, m);
 }
 
-/* ---- parts of a step: what was not recorded is missing, not 0 -------------------------------------------------------
- */
+/* ---- parts of a step: what was not recorded is missing, not 0 --------------------------------------- */
 
 static struct value part_ns(const struct run_result *r, const int64_t *ns, enum part p)
 {
@@ -147,8 +144,7 @@ static struct value communication_share(const struct run_result *r)
     return share_of_step(r, !value_is_known(&transfer) && r->comm_ns == 0 ? transfer : whole(1, r->comm_ns));
 }
 
-/* ---- efficiencies of POP --------------------------------------------------------------------------------------------
- */
+/* ---- efficiencies of POP ---------------------------------------------------------------------------- */
 
 static struct value of_gpus(const struct pop *p, double ratio)
 {
@@ -166,8 +162,7 @@ static struct value pop_value(const struct run_result *r, enum pop_metric m)
     return r->has_steps ? because(pop_metric_of(&r->pop, m), r->pop_why) : missing(r->steps_why);
 }
 
-/* ---- GPUs and losses of the recorder --------------------------------------------------------------------------------
- */
+/* ---- GPUs and losses of the recorder ---------------------------------------------------------------- */
 
 /* Mean over the monitored GPUs; without any, of the traces. */
 static struct value gpu_utilization(const struct run_result *r)
@@ -210,8 +205,7 @@ static struct value dropped(const struct run *run)
     return because(whole(run->ranks_len > 0, n), REASON(NO_RANK_RECORDED));
 }
 
-/* ---- GPUs of traces -------------------------------------------------------------------------------------------------
- */
+/* ---- GPUs of traces --------------------------------------------------------------------------------- */
 
 static struct value of_span(const struct run_device *d, int64_t ns)
 {
@@ -236,8 +230,7 @@ static struct value memory_share(const struct run_device *d)
     return because(quotient((double)peak, (double)d->memory_total_bytes), REASON(NO_MEMORY_SIZE));
 }
 
-/* ---- where numbers are from -----------------------------------------------------------------------------------------
- */
+/* ---- where numbers are from ------------------------------------------------------------------------- */
 
 static const char *node_kind_key(enum node_kind k)
 {
@@ -253,8 +246,7 @@ static const char *gpu_driver(const struct run *run)
     return "";
 }
 
-/* ---- the tables
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- the tables -------------------------------------------------------------------------------------- */
 
 #define TABLE spread
 #define ROWS "render/metrics/spread.def"

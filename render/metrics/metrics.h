@@ -28,8 +28,7 @@ struct metrics {
     int n;
 };
 
-/* ---- times, and the efficiencies of POP: also parts of other tables ------------------------------------------------
- */
+/* ---- times, and the efficiencies of POP: also parts of other tables --------------------------------- */
 /* Of a struct spread *s. */
 #define SPREAD_METRICS(M, W)                                                                               \
     M(N, "n", COUNT, whole(1, s->n))                                                                       \
