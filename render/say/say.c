@@ -231,23 +231,35 @@ const char *say_phrase(struct dcr_arena *a, const struct phrase *p)
     return say_phrases(a, p, 1);
 }
 
+static void put_title(struct dcr_buf *out, const struct said *s)
+{
+    const struct phrase_row *row = &phrases[s->headline.id];
+    if (s->where.kind != SLOT_NONE) {
+        put_slot(out, &s->where, 0);
+        dcr_buf_puts(out, ": ");
+    }
+    say_fill(out, row->text, row->slots, s->headline.slot);
+    if (out->len && out->data[0] >= 'a' && out->data[0] <= 'z')
+        out->data[0] = (char)(out->data[0] - 'a' + 'A');
+}
+
+const char *say_title(struct dcr_arena *a, const struct said *s)
+{
+    struct dcr_buf b = {0};
+    if (s->headline.id == PHRASE_NONE)
+        return "";
+    put_title(&b, s);
+    return kept(a, &b);
+}
+
 const char *say_headline(struct dcr_arena *a, const struct said *s)
 {
     struct dcr_buf b = {0};
     if (s->headline.id == PHRASE_NONE)
         return "";
-    const struct phrase_row *row = &phrases[s->headline.id];
-    if (s->where.kind != SLOT_NONE) {
-        put_slot(&b, &s->where, 0);
-        dcr_buf_puts(&b, ": ");
-    }
-    say_fill(&b, row->text, row->slots, s->headline.slot);
+    put_title(&b, s);
     dcr_buf_putc(&b, '.');
-    char *text = dcr_arena_strndup(a, dcr_buf_text(&b), b.len);
-    dcr_buf_release(&b);
-    if (*text >= 'a' && *text <= 'z')
-        *text = (char)(*text - 'a' + 'A');
-    return text;
+    return kept(a, &b);
 }
 
 const char *say_support(struct dcr_arena *a, const struct said *s)

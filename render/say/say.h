@@ -43,6 +43,8 @@ const char *say_phrase(struct dcr_arena *a, const struct phrase *p);
 const char *say_phrases(struct dcr_arena *a, const struct phrase *p, int n);
 /** say_put_phrases - appends them. */
 void say_put_phrases(struct dcr_buf *out, const struct phrase *p, int n);
+/** say_title - of a finding, for a heading: without a full stop; "" of PHRASE_NONE. */
+const char *say_title(struct dcr_arena *a, const struct said *s);
 /** say_headline - of a finding, as a sentence with its full stop and a capital: "4 nodes: compute limits the run."; ""
  *  of PHRASE_NONE. */
 const char *say_headline(struct dcr_arena *a, const struct said *s);

@@ -369,7 +369,7 @@ void page_index(struct site *s)
                   ? site_text(s, "%s, %s scaling", rep->series[0].label, scaling_word(rep->series[0].kind))
                   : rep->series[0].label);
     view_text(s, data, "node_label", rep->node_label);
-    view_text(s, data, "headline", found ? say_phrase(&s->arena, &found->headline) : rep->headline);
+    view_text(s, data, "headline", found ? say_title(&s->arena, found) : rep->headline);
     view_section(s, data, "lead", section_of_lead);
     view_section(s, data, "why", section_of_why);
     view_section(s, data, "action", section_of_action);

@@ -335,7 +335,7 @@ void page_run(struct site *s, int run)
     view_flag(s, data, "timeline", page_timeline(s, run));
     view_text(s, data, "label", r->label);
     bool is_found = r->said.headline.id != PHRASE_NONE;
-    view_text(s, data, "headline", is_found ? say_phrase(&s->arena, &r->said.headline) : r->headline);
+    view_text(s, data, "headline", is_found ? say_title(&s->arena, &r->said) : r->headline);
     view_text(s, data, "support", r->support);
     view_set_list(s, data, "keys", view_run_keys(s, r));
     view_text(s, data, "steps_line",
